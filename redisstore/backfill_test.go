@@ -14,6 +14,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/chimejobs/chime/internal/long"
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
@@ -302,9 +303,9 @@ func TestABackfillThatIsSentTwicePlacesOnce(t *testing.T) {
 // place; no two of a schedule are in flight unless its policy is allow; those that were backfilled begin in order; what waits always has one
 // in front of it; unfinished is right; and at the end nothing is left.
 func TestRandomBackfillsRunEachOccurrenceAsOftenAsItWasPlaced(t *testing.T) {
-	seeds, steps := walkSize(3, 150)
+	seeds, steps := walkSize(3, long.Seeds(50, 150))
 	for seed := range seeds {
-		onEveryServer(t, func(b *bench) {
+		onServersWith(t, randomCalls, func(b *bench) {
 			for _, policy := range []string{"allow", "skip", "wait", "cancel"} {
 				w := &backfillWalk{bench: b, random: rand.New(rand.NewPCG(seed, 9)), name: policy, policy: policy, placed: map[string]bool{}, held: map[string]protocol.TakenJob{}, sessions: map[string]int64{}}
 				w.now = ago(0)

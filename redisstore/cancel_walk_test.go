@@ -61,7 +61,7 @@ type jobPlaces struct {
 func TestRandomCancellationsEndEachJobOnce(t *testing.T) {
 	seeds, steps := walkSize(3, 300)
 	for seed := range seeds {
-		onEveryServer(t, func(b *bench) {
+		onServersWith(t, randomCalls, func(b *bench) {
 			w := &cancelWalk{
 				bench: b, seed: seed, random: rand.New(rand.NewPCG(seed, 3)), lives: map[string]*jobLife{}, barred: map[string]bool{},
 				held: map[string]map[string]protocol.TakenJob{}, sessions: map[string]int{},

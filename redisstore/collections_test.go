@@ -12,6 +12,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/chimejobs/chime/internal/long"
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
@@ -306,13 +307,10 @@ func TestACollectionIsRemovedLast(t *testing.T) {
 
 // No number is drawn twice, wherever the clock is set to.
 func TestNumbersOfCollectionsGrowWhenTheClockStepsBack(t *testing.T) {
-	onEveryServer(t, func(b *bench) {
-		if b.mini == nil {
-			return // it has the machine's clock
-		}
-		b.mini.SetTime(time.Date(2026, 3, 8, 9, 0, 0, 0, time.UTC))
+	onServersWith(t, settableClock, func(b *bench) {
+		b.setClock(time.Date(2026, 3, 8, 9, 0, 0, 0, time.UTC))
 		c := b.newCollection("c", 2)
-		b.mini.SetTime(time.Date(2026, 3, 8, 8, 0, 0, 0, time.UTC))
+		b.setClock(time.Date(2026, 3, 8, 8, 0, 0, 0, time.UTC))
 		c = b.putCollection(with(c, protocol.CollectionDeleted))
 		if c.Revision <= c.Creation {
 			b.Errorf("revision %d after creation %d", c.Revision, c.Creation)
@@ -414,7 +412,8 @@ func TestOneOfManySweeps(t *testing.T) {
 // Fifty writers reserve a hundred names each, where fifty are free.
 func TestAQuotaIsExactUnderManyWriters(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
-		const writers, each, quota = 50, 100, 50
+		const writers, quota = 50, 50
+		each := long.Seeds(20, 100)
 		c := b.newCollection("c", quota)
 		var mu sync.Mutex
 		var got []string

@@ -39,7 +39,7 @@ type walkedCollection struct {
 func TestRandomCallsKeepCollections(t *testing.T) {
 	seeds, steps := walkSize(2, 1500)
 	for seed := range seeds {
-		onEveryServer(t, func(b *bench) {
+		onServersWith(t, randomCalls, func(b *bench) {
 			w := &collectionWalk{bench: b, seed: seed, random: rand.New(rand.NewPCG(seed, 11)), there: map[string]*walkedCollection{}}
 			w.sending = b.hooked(func(cmd redis.Cmder) error {
 				if w.twice && cmd != nil && (cmd.Name() == "evalsha" || cmd.Name() == "eval") {
@@ -71,8 +71,8 @@ func (w *collectionWalk) begin(format string, arguments ...any) {
 }
 
 func (w *collectionWalk) step() {
-	if w.mini != nil && w.random.IntN(50) == 0 { // the clock is set, an hour back at most
-		w.mini.SetTime(time.Date(2026, 3, 8, 9, w.random.IntN(60), 0, 0, time.UTC))
+	if w.setClock != nil && w.random.IntN(50) == 0 { // the clock is set, an hour back at most
+		w.setClock(time.Date(2026, 3, 8, 9, w.random.IntN(60), 0, 0, time.UTC))
 	}
 	name := fmt.Sprint("c", w.random.IntN(4))
 	switch n := w.random.IntN(20); {

@@ -3,7 +3,6 @@ package redisstore
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -12,7 +11,6 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/chimejobs/chime/internal/protocol"
-	"github.com/chimejobs/chime/internal/redistest"
 )
 
 // What somebody has written by hand, or another program by mistake, loses no job and ends no session.
@@ -46,7 +44,7 @@ func (b *bench) contents() map[string]string {
 
 // again is a bench on the same server under a namespace of its own.
 func (b *bench) again() *bench {
-	namespace := fmt.Sprintf("test%d", namespaces.Add(1))
+	namespace := fmt.Sprintf("test%d", benches.Add(1))
 	other := &bench{T: b.T, store: newStore(b.client, Options{Namespace: namespace}), client: b.client, numbers: map[string]int64{}}
 	if _, err := other.store.Partitions(b.Context(), defaultPartition.Queue); err != nil {
 		b.Fatal(err)
@@ -74,108 +72,6 @@ func (b *bench) busy() (held map[string]int64) {
 	b.client.HSet(b.Context(), b.keys().state, "crashed", "1")
 	b.client.HSet(b.Context(), b.keys().crashes, "ready", "1")
 	return held
-}
-
-// Before its first write a script has read every key that it will write: a key of a wrong type stops it while nothing has happened,
-// and once the key is right again the same call does what it is for.
-func TestAWrongTypeStopsACallBeforeItWrites(t *testing.T) {
-	run := &protocol.RunRecord{Started: ago(time.Minute), Ended: ago(time.Second), Outcome: "done"}
-	settle := func(kind protocol.SettleKind, ids ...string) func(b *bench, held map[string]int64) error {
-		return func(b *bench, held map[string]int64) error {
-			call := protocol.WorkCall{Take: 0}
-			for id, fence := range held {
-				for _, prefix := range ids {
-					if !strings.HasPrefix(id, prefix) {
-						continue
-					}
-					s := protocol.Settlement{ID: id, Fence: fence, Kind: kind, Failed: kind != protocol.SettleDone, Name: "sms", Delay: time.Hour}
-					if strings.Contains(id, "@") {
-						s.Run = run
-					}
-					call.Settle = append(call.Settle, s)
-				}
-			}
-			return b.try("s", call).Err
-		}
-	}
-	acts := map[string]func(b *bench, held map[string]int64) error{
-		"take": func(b *bench, _ map[string]int64) error {
-			return b.try("other", protocol.WorkCall{Take: 5, Sleep: true, Lapses: true}).Err
-		},
-		"take some": func(b *bench, _ map[string]int64) error { return b.try("s", protocol.WorkCall{Take: 1}).Err },
-		"serve": func(b *bench, _ map[string]int64) error {
-			return b.try("s", protocol.WorkCall{Take: 1, Serve: []string{"mail"}}).Err
-		},
-		"done":        settle(protocol.SettleDone, "a", "b"),
-		"failed":      settle(protocol.SettleLater, "a", "b"),
-		"dead":        settle(protocol.SettleDead, "a"),
-		"back":        settle(protocol.SettleBack, "a"),
-		"park":        settle(protocol.SettlePark, "a"),
-		"ran":         settle(protocol.SettleDone, "report"),
-		"ran, failed": settle(protocol.SettleLater, "report"),
-		"missed":      settle(protocol.SettleMissed, "report"),
-		"reap": func(b *bench, _ map[string]int64) error {
-			b.client.ZAddXX(b.Context(), b.keys().sessions, redisZ(1000, "s"))
-			_, err := b.reapStep(protocol.ReapCall{Partition: defaultPartition, Session: "s", Seen: time.UnixMilli(1000)})
-			return err
-		},
-		"sweep": func(b *bench, _ map[string]int64) error {
-			for _, key := range []string{b.keys().dead, b.keys().parked("mail")} {
-				b.client.ZAddXX(b.Context(), key, redisZ(1000, "x"), redisZ(1000, "p"))
-			}
-			_, err := b.sweep()
-			return err
-		},
-		"bury": func(b *bench, _ map[string]int64) error {
-			job := protocol.ExpiredJob{ID: "p", Entry: "p", List: "mail", Body: []byte("\x01p")}
-			b.client.ZAddXX(b.Context(), b.keys().parked("mail"), redisZ(1000, "p"))
-			_, err := b.store.Bury(b.Context(), defaultPartition, []protocol.Burial{{ExpiredJob: job, OnDeath: []byte(alert)}})
-			return err
-		},
-		"leave": func(b *bench, _ map[string]int64) error {
-			return b.store.Leave(b.Context(), []protocol.LeaveCall{{Partition: defaultPartition, Worker: "w-sleeper", Pass: true}})
-		},
-	}
-	// What an act prepares by itself; a sweep is two scripts, the second of which reads keys that the first does not.
-	prepared := map[string][]string{"reap": {"sessions"}, "sweep": {"dead", "parked:mail", "jobs", "state"}, "bury": {"parked:mail"}}
-	b := newBench(t, redistest.Start(t, redistest.Options{}).Client(nil)) // a real server says WRONGTYPE in all scripts
-	for _, name := range slices.Sorted(maps.Keys(acts)) {
-		act := acts[name]
-		sample := b.again()
-		sample.busy()
-		keys := slices.Sorted(maps.Keys(sample.contents()))
-		for _, key := range keys {
-			key = strings.TrimPrefix(key, sample.keys().prefix)
-			c := b.again()
-			held := c.busy()
-			wrong := c.keys().prefix + key
-			aside := c.keys().prefix + "aside"
-			c.client.Rename(b.Context(), wrong, aside)
-			c.client.Set(b.Context(), wrong, "not chime's", 0)
-			before := c.contents()
-			numbers := maps.Clone(c.numbers)
-			err := act(c, held)
-			after := c.contents()
-			for _, changed := range prepared[name] {
-				delete(before, c.keys().prefix+changed)
-				delete(after, c.keys().prefix+changed)
-			}
-			switch {
-			case err != nil && !errors.Is(err, protocol.ErrUnfit):
-				b.Errorf("%s, %s of a wrong type: %v, want ErrUnfit", name, key, err)
-			case err != nil && !maps.Equal(before, after):
-				b.Errorf("%s, %s of a wrong type: the call failed and left behind\n%s", name, key, difference(before, after))
-			}
-			if err == nil {
-				continue
-			}
-			c.client.Rename(b.Context(), aside, wrong)
-			c.numbers = numbers
-			if err := act(c, held); err != nil {
-				b.Errorf("%s, once %s was right again: %v", name, key, err)
-			}
-		}
-	}
 }
 
 // difference lists what has changed.
@@ -322,37 +218,6 @@ func TestATooLargeDeadSetIsTrimmedInSteps(t *testing.T) {
 			b.Errorf("trimmed in %d steps, want 3000 in steps of at most 500", steps)
 		}
 	})
-}
-
-// Fields of state that are no numbers are treated as none, and no call stops at them.
-func TestGarbageInStateStopsNothing(t *testing.T) {
-	b := newBench(t, redistest.Start(t, redistest.Options{}).Client(nil)) // with namespaces of its own
-	{
-		for _, field := range []string{"fence", "done", "layout", "parked", "large", "crashed", "turn", "swept"} {
-			for _, value := range []string{"garbage", "", "-1", "1e400", "99999999999999999999", "inf", "nan"} {
-				b := b.again()
-				b.enqueue(job("a"), job("b"))
-				b.client.HSet(b.Context(), b.keys().state, field, value)
-				answer := b.work("s", protocol.WorkCall{Take: 1})
-				first := answer.Taken
-				b.want("taken", ids(first), "a")
-				if counts := field == "fence" || field == "done"; counts && value == "garbage" && answer.Unreadable != field {
-					b.Errorf("%s=%q: the answer says %q cannot be read", field, value, answer.Unreadable)
-				}
-				second := b.work("s", protocol.WorkCall{Take: 1, Sleep: true, Lapses: true, Settle: []protocol.Settlement{{ID: "a", Fence: first[0].Fence, Kind: protocol.SettleDone}}})
-				b.want("taken next", ids(second.Taken), "b")
-				if len(second.Refused) > 0 || second.Taken[0].Fence <= first[0].Fence {
-					b.Errorf("%s=%q: refused %v, fences %d and %d", field, value, second.Refused, first[0].Fence, second.Taken[0].Fence)
-				}
-				if poll := b.store.Poll(b.Context(), []protocol.PollCall{{Partition: defaultPartition, Worker: "w"}})[0]; poll.Err != nil {
-					b.Error(poll.Err)
-				}
-				if _, err := b.sweep(); err != nil {
-					b.Error(err)
-				}
-			}
-		}
-	}
 }
 
 // What is no fence in a session's hash is no flight. A job that stands there is returned, for it would be lost else; what is no job is

@@ -13,12 +13,23 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-// countDays calls the function that counts days, of scripts/lib/history.lua.
+// loadDays loads the function that counts days, of scripts/lib/history.lua, as a global of a state.
+func loadDays(t *testing.T) *lua.LState {
+	t.Helper()
+	state := lua.NewState()
+	t.Cleanup(state.Close)
+	code := read("scripts/lib/strings.lua") + "local function whole(n) return string.format('%d', n) end\n" + read("scripts/lib/history.lua") +
+		"local _, _, count = entries()\ncount_days = count"
+	if err := state.DoString(code); err != nil {
+		t.Fatal(err)
+	}
+	return state
+}
+
+// countDays calls the function that counts days.
 func countDays(t *testing.T, state *lua.LState, text, other string, counts string) string {
 	t.Helper()
-	code := read("scripts/lib/strings.lua") + "local function whole(n) return string.format('%d', n) end\n" + read("scripts/lib/history.lua") +
-		fmt.Sprintf("local _, _, count_days = entries()\nreturn count_days(%q, %q, { %s })", text, other, counts)
-	if err := state.DoString(code); err != nil {
+	if err := state.DoString(fmt.Sprintf("return count_days(%q, %q, { %s })", text, other, counts)); err != nil {
 		t.Fatal(err)
 	}
 	defer state.Pop(1)
@@ -27,8 +38,7 @@ func countDays(t *testing.T, state *lua.LState, text, other string, counts strin
 
 // The days of a schedule are those that a plain list counts, however they come, and in however many texts; of more than 35 the oldest go.
 func TestDaysAreCountedAsAPlainListDoes(t *testing.T) {
-	state := lua.NewState()
-	defer state.Close()
+	state := loadDays(t)
 	random := rand.New(rand.NewPCG(1, 35))
 	for range 40 {
 		texts, want, newest := [2]string{}, dayCounts{}, int64(20000)
@@ -63,8 +73,7 @@ func TestDaysAreCountedAsAPlainListDoes(t *testing.T) {
 
 // The days of a schedule are small: at most 150 bytes for one that runs up to once a quarter of an hour and fails on one day of seven.
 func TestDaysAreSmall(t *testing.T) {
-	state := lua.NewState()
-	defer state.Close()
+	state := loadDays(t)
 	size := func(day func(i int) string) int {
 		var counts []string
 		for i := range protocol.MaxDays {

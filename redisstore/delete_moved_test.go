@@ -11,7 +11,7 @@ import (
 // Of a schedule that has moved, and is deleted with what waits, nothing waits any more in the queues that it has left, however it waited
 // there. What runs there ends as it would have, and nothing of another schedule goes.
 func TestDeleteWaitingReachesTheQueuesThatAScheduleHasLeft(t *testing.T) {
-	onEveryServer(t, func(b *bench) {
+	onServersWith(t, manualRuns, func(b *bench) {
 		b.scheduled("s", "allow", ago(9*time.Minute), ago(8*time.Minute), ago(7*time.Minute), ago(6*time.Minute), ago(5*time.Minute))
 		taken := b.take("w", 5)
 		if len(taken) != 5 {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/redis/go-redis/v9"
 )
 
 // Thousands of a schedule's jobs and of others: the schedule's go in steps, wherever they wait, and the others stay.
@@ -13,29 +14,31 @@ func TestDeleteWaitingGoesInStepsAndLeavesOthers(t *testing.T) {
 		b.scheduled("s", "allow", ago(time.Minute))
 		b.scheduled("s2", "allow", ago(time.Minute))
 		flying := b.take("w", 9)
-		pipe := b.client.Pipeline()
 		k := b.keys()
 		const each = 1300
 		base := ago(0)
+		var bodies, ready []any
+		var due, dead, parked []redis.Z
 		for i := range each {
 			for place, name := range []string{"s", "s2", "x@s"} {
 				id := func(n int) string {
 					return occurrenceID(name, base.Add(-time.Duration(10000+4*each*place+4*i+n)*time.Second))
 				}
 				for n := range 4 {
-					pipe.HSet(b.Context(), k.jobs, id(n), "\x01body")
+					bodies = append(bodies, id(n), "\x01body")
 				}
-				pipe.ZAdd(b.Context(), k.due, redisZ(9e12, id(0)))
-				pipe.RPush(b.Context(), k.ready, id(1))
-				pipe.ZAdd(b.Context(), k.dead, redisZ(9e12, id(2)))
-				pipe.ZAdd(b.Context(), k.parked("j"), redisZ(9e12, id(3)))
-			}
-			if pipe.Len() > 20 { // the pipe to the server in memory has no room for more
-				if _, err := pipe.Exec(b.Context()); err != nil {
-					b.Fatal(err)
-				}
+				due = append(due, redisZ(9e12, id(0)))
+				ready = append(ready, id(1))
+				dead = append(dead, redisZ(9e12, id(2)))
+				parked = append(parked, redisZ(9e12, id(3)))
 			}
 		}
+		pipe := b.client.Pipeline()
+		pipe.HSet(b.Context(), k.jobs, bodies...)
+		pipe.ZAdd(b.Context(), k.due, due...)
+		pipe.RPush(b.Context(), k.ready, ready...)
+		pipe.ZAdd(b.Context(), k.dead, dead...)
+		pipe.ZAdd(b.Context(), k.parked("j"), parked...)
 		pipe.ZAdd(b.Context(), k.unhandled, redisZ(9e12, "j"), redisZ(9e12, sharedParked))
 		pipe.ZAdd(b.Context(), k.parked(sharedParked), redisZ(9e12, "name\t"+occurrenceID("s", base.Add(-9000*time.Second))))
 		pipe.HSet(b.Context(), k.jobs, occurrenceID("s", base.Add(-9000*time.Second)), "\x01body")

@@ -1,17 +1,13 @@
 package redisstore
 
 import (
-	"context"
 	"fmt"
 	"math"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/chimejobs/chime/internal/protocol"
-	"github.com/chimejobs/chime/internal/redistest"
 )
 
 func TestLargeReadyJobsDoNotHoldUpDueJobs(t *testing.T) {
@@ -70,29 +66,6 @@ func TestASessionBeingReapedCannotStartAgain(t *testing.T) {
 			b.Errorf("stats %+v, want all 600 waiting", s)
 		}
 	})
-}
-
-func TestAtMaxmemoryLapsedSessionsAreReportedAndTheLeaderKeepsItsLease(t *testing.T) {
-	client := redistest.Start(t, redistest.Options{}).Client(nil)
-	b := newBench(t, client)
-	b.enqueue(job("a"))
-	b.work("s", protocol.WorkCall{Take: 1, TTL: time.Millisecond})
-	owed := b.declare("report", "skip", `{"job":"report"}`).Owed
-	b.untilLapsed()
-	b.client.(*redis.Client).ConfigSet(b.Context(), "maxmemory", "1")
-	defer client.ConfigSet(context.WithoutCancel(b.Context()), "maxmemory", "0")
-	poll := b.store.Poll(b.Context(), []protocol.PollCall{{Partition: defaultPartition, Worker: "w", Sleep: true}})[0]
-	if poll.Err != nil || len(poll.Lapsed) != 1 {
-		b.Errorf("poll: error %v, lapsed %v; want the session", poll.Err, poll.Lapsed)
-	}
-	for range 2 {
-		if answer, err := b.store.Lead(b.Context(), "me", time.Minute); err != nil || !answer.Leading {
-			b.Errorf("lead: %+v, %v", answer, err)
-		}
-	}
-	if err := b.store.Postpone(b.Context(), *owed); err != nil {
-		b.Error(err)
-	}
 }
 
 // An alarm does not name its partition: the later one of another partition must not replace the earlier one.

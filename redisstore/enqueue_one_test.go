@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/chimejobs/chime/internal/protocol"
-	"github.com/chimejobs/chime/internal/redistest"
 )
 
 // A producer enqueues as an enqueuer does: one call after the other, each with the ticket of the answer before.
@@ -279,23 +278,6 @@ func TestEnqueuingMeetsAWrongTypeBeforeItHasAddedAnything(t *testing.T) {
 			}
 		}
 	})
-}
-
-func TestAtMaxmemoryAShortCallWritesNothing(t *testing.T) {
-	client := redistest.Start(t, redistest.Options{}).Client(nil)
-	b := newBench(t, client)
-	p := newProducer(b)
-	client.ConfigSet(b.Context(), "maxmemory", "1")
-	before := snapshotOf(b)
-	p.number++
-	if answer := p.again("a"); answer.Err == nil || !strings.Contains(answer.Err.Error(), "OOM") {
-		b.Errorf("%v, want that the server is full", answer.Err)
-	}
-	b.want("the keys", snapshotOf(b), before)
-	client.ConfigSet(b.Context(), "maxmemory", "0")
-	if one := fmt.Sprint(p.one(p.number, "a")); one != "1" {
-		b.Errorf("the same call when there is room: %s, want 1", one)
-	}
 }
 
 // snapshotOf is what the keys that enqueuing uses hold.

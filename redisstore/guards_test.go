@@ -63,7 +63,7 @@ func TestReapingNeedsTheLapseThatWasSeen(t *testing.T) {
 
 // A session with more jobs than one call reaps is refused from the first call on.
 func TestAHalfReapedSessionIsRefused(t *testing.T) {
-	onEveryServer(t, func(b *bench) {
+	onServersWith(t, listening, func(b *bench) {
 		const jobs = 700
 		for range jobs / 100 {
 			var items []protocol.EnqueueItem

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chimejobs/chime/internal/long"
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
@@ -305,13 +306,13 @@ var allStates = []string{protocol.JobWaiting, protocol.JobDelayed, protocol.JobR
 
 func TestWhatDoesNotMoveIsShownExactlyOnce(t *testing.T) {
 	for seed := range uint64(3) {
-		onEveryServer(t, func(b *bench) {
+		onServersWith(t, randomCalls, func(b *bench) {
 			w := newPageWalk(b, seed, []int{1, 3}[seed%2])
 			size := []int{5, 150, 30}[seed]
 			for range 40 {
 				w.step(max(size, 30))
 			}
-			for range 3 {
+			for range long.Seeds(1, 3) {
 				for _, state := range allStates {
 					w.read(state, 1+w.random.IntN(40), size)
 				}

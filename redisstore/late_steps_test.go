@@ -121,19 +121,16 @@ func TestADeletionInterruptedAfterAnyCommandIsFinishedByADeclaration(t *testing.
 // A second may begin between the note that a schedule is to be deleted and its deletion. If the process is stopped after that, whoever
 // finishes the deletion notes it again.
 func TestADeletionThatWasNotedInAnEarlierSecondIsNotedAgain(t *testing.T) {
-	onEveryServer(t, func(b *bench) {
-		if b.mini == nil {
-			return // its clock cannot be set
-		}
+	onServersWith(t, settableClock, func(b *bench) {
 		b.declare("s", "allow", `{"job":"j"}`)
 		second, removed := b.serverSecond().Add(10*time.Second), false
-		b.mini.SetTime(second.Add(-50 * time.Millisecond))
+		b.setClock(second.Add(-50 * time.Millisecond))
 		stopped := b.hooked(func(cmd redis.Cmder) error {
 			if removed {
 				return errStopped
 			}
 			if removed = isCallOf(cmd, &removeScript) && cmd.Name() == "evalsha"; removed {
-				b.mini.SetTime(second.Add(50 * time.Millisecond))
+				b.setClock(second.Add(50 * time.Millisecond))
 			}
 			return nil
 		})

@@ -9,7 +9,7 @@ import (
 )
 
 func TestOneLeaderAtATime(t *testing.T) {
-	onEveryServer(t, func(b *bench) {
+	onServersWith(t, listening, func(b *bench) {
 		leads := func(want protocol.Leadership) {
 			b.Helper()
 			got, err := b.store.Leader(b.Context())

@@ -130,10 +130,7 @@ func TestAnActWhoseReplyIsLostMayBeRepeated(t *testing.T) {
 	}
 	changing := regexp.MustCompile(`\d{10,}|\d{4}-\d\d-\d\dT[0-9:.]+Z|[A-Z2-7]{26}`) // instants, revisions, generations and names of calls
 	for _, a := range acts {
-		onEveryServer(t, func(b *bench) {
-			if b.mini == nil {
-				return // thousands of calls: one server is enough
-			}
+		onServersWith(t, settableClock, func(b *bench) {
 			once := func(lost int) (state string, was bool) {
 				b.client.FlushAll(b.Context())
 				fresh := newStore(b.client, Options{Namespace: string(b.store.keys)})
@@ -223,12 +220,12 @@ func TestAnActWhoseReplyIsLostMayBeRepeated(t *testing.T) {
 func (b *bench) worksAndIsSampled(now time.Time) {
 	b.Helper()
 	b.numbers = map[string]int64{}
-	b.mini.SetTime(now.Add(-time.Hour))
+	b.setClock(now.Add(-time.Hour))
 	b.sample()
 	b.enqueue(job("a"), job("b"), job("c"))
-	b.mini.SetTime(now.Add(-time.Hour + time.Minute))
+	b.setClock(now.Add(-time.Hour + time.Minute))
 	b.sample()
-	b.mini.SetTime(now)
+	b.setClock(now)
 	b.take("busy", 1)
 	held := b.take("idle", 1)[0]
 	b.settle("idle", protocol.Settlement{ID: held.ID, Fence: held.Fence, Kind: protocol.SettleDone})

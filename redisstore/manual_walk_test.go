@@ -25,7 +25,7 @@ type manualModel struct {
 func TestRandomEndsOfManualRunsAreCountedOnce(t *testing.T) {
 	seeds, steps := walkSize(3, 300)
 	for seed := range seeds {
-		onEveryServer(t, func(b *bench) {
+		onServersWith(t, randomCalls, func(b *bench) {
 			w := &cancelWalk{
 				bench: b, seed: seed, random: rand.New(rand.NewPCG(seed, 16)), lives: map[string]*jobLife{}, barred: map[string]bool{},
 				held: map[string]map[string]protocol.TakenJob{}, sessions: map[string]int{}, purges: seed%2 == 0, manual: &manualModel{map[string]int{}},

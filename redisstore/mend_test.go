@@ -142,7 +142,7 @@ func TestNothingIsOwedThatIsToPlaceNothing(t *testing.T) {
 // Long definitions are read about a mebibyte a call, and each has its turn.
 func TestMendingReadsLongDefinitionsInSteps(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
-		const n, length = 30, 100 << 10
+		const n, length = 15, 100 << 10
 		for i := range n {
 			b.declare(fmt.Sprintf("s%02d", i), "skip", `{"job":"j","payload":"`+strings.Repeat("p", length)+`"}`)
 		}

@@ -55,7 +55,7 @@ var (
 func TestRandomStepsOfManyProcessesLeaveEachScheduleInOnePlace(t *testing.T) {
 	seeds, steps := walkSize(6, 300)
 	for seed := range seeds {
-		onEveryServer(t, func(b *bench) {
+		onServersWith(t, randomCalls, func(b *bench) {
 			w := &moveWalk{
 				bench: b, seed: seed, random: rand.New(rand.NewPCG(seed, 9)), models: map[string]*moveModel{}, placed: map[string]string{},
 				taken: map[string]bool{}, counted: map[string]int{}, halfGone: map[string]bool{}, unwritten: map[string]bool{},
@@ -119,7 +119,7 @@ func (w *moveWalk) fatal(format string, arguments ...any) {
 
 // step lets one process go on, or sends again what was sent before.
 func (w *moveWalk) step() {
-	if w.mini != nil {
+	if w.setClock != nil {
 		w.pass(time.Duration(w.random.IntN(120)) * time.Millisecond)
 	}
 	if len(w.sent) > 0 && w.random.IntN(25) == 0 {
@@ -149,7 +149,7 @@ func (w *moveWalk) pass(d time.Duration) {
 	if err != nil {
 		w.Fatal(err)
 	}
-	w.mini.SetTime(now.Add(d))
+	w.setClock(now.Add(d))
 }
 
 func (w *moveWalk) grant(p *process, v verdict) {

@@ -22,7 +22,7 @@ func TestTheOverlapPolicyDecidesWhatRunsTogether(t *testing.T) {
 		{overlap: "cancel", taken: a, skipped: "1", afterFirstDone: b2},
 	} {
 		t.Run(want.overlap, func(t *testing.T) {
-			onEveryServer(t, func(b *bench) {
+			onServersWith(t, listening, func(b *bench) {
 				b.scheduled("s", want.overlap, first, second, third)
 				answer := b.work("w", protocol.WorkCall{Take: 10})
 				b.want("taken", ids(answer.Taken), want.taken)

@@ -14,7 +14,7 @@ import (
 func TestRandomPurgesEndWhatWaited(t *testing.T) {
 	seeds, steps := walkSize(3, 300)
 	for seed := range seeds {
-		onEveryServer(t, func(b *bench) {
+		onServersWith(t, randomCalls, func(b *bench) {
 			w := &cancelWalk{
 				bench: b, seed: seed, random: rand.New(rand.NewPCG(seed, 15)), lives: map[string]*jobLife{},
 				held: map[string]map[string]protocol.TakenJob{}, sessions: map[string]int{}, barred: map[string]bool{}, purges: true,

@@ -141,7 +141,7 @@ func TestAWorkerIsWokenWhenTheLimitLetsAJobStart(t *testing.T) {
 
 // Where tokens are awaited the first two sleeping workers have the alarm for the next one.
 func TestTheAlarmIsForTheNextToken(t *testing.T) {
-	onEveryServer(t, func(b *bench) {
+	onServersWith(t, listening, func(b *bench) {
 		b.limit(protocol.QueueLimit{Starts: 1, Per: 5 * time.Second})
 		b.enqueue(job("a"), job("b"))
 		listener := b.store.Listen("w-s")
@@ -286,22 +286,19 @@ func TestTheNoteOfAPauseStaysUntilAnotherOneComes(t *testing.T) {
 
 // The clock of a server steps back an hour while all tokens are used: the next one comes a token's time later, not an hour.
 func TestAClockThatStepsBackHoldsUpNoToken(t *testing.T) {
-	onEveryServer(t, func(b *bench) {
-		if b.mini == nil {
-			return // its clock cannot be set
-		}
+	onServersWith(t, settableClock, func(b *bench) {
 		now := time.Date(2026, 3, 8, 9, 0, 0, 0, time.UTC)
-		b.mini.SetTime(now)
+		b.setClock(now)
 		b.limit(protocol.QueueLimit{Starts: 1, Per: time.Second})
 		b.enqueue(job("a"), job("b"))
 		b.want("taken", ids(b.take("s", 5)), "a")
 		now = now.Add(-time.Hour)
-		b.mini.SetTime(now)
+		b.setClock(now)
 		answer := b.work("s", protocol.WorkCall{Take: 5, Sleep: true})
 		if len(answer.Taken) > 0 || answer.Next != time.Second {
 			b.Fatalf("took %q at once, and the next start is in %v; want none, and a second", ids(answer.Taken), answer.Next)
 		}
-		b.mini.SetTime(now.Add(answer.Next))
+		b.setClock(now.Add(answer.Next))
 		b.want("taken a second later", ids(b.take("s", 5)), "b")
 	})
 }

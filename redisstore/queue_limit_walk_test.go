@@ -35,9 +35,9 @@ type limitWalk struct {
 func TestRandomCallsUnderALimitCountWhatIsHeld(t *testing.T) {
 	seeds, steps := walkSize(2, 250)
 	for seed := range seeds {
-		onEveryServer(t, func(b *bench) {
+		onServersWith(t, randomCalls, func(b *bench) {
 			w := &limitWalk{bench: b, random: rand.New(rand.NewPCG(seed, 7)), held: map[string]map[string]int64{}, ended: map[string]int{}, sessions: []string{"s0", "s1", "s2"}, ahead: map[string]bool{}}
-			if b.mini != nil {
+			if b.setClock != nil {
 				w.pass(0)
 			}
 			for step := range steps {
@@ -76,14 +76,14 @@ func (w *limitWalk) step() {
 
 // pass lets time pass, or steps the clock back; nothing on a server that has its own clock.
 func (w *limitWalk) pass(d time.Duration) {
-	if w.mini == nil {
+	if w.setClock == nil {
 		return
 	}
 	if w.now.IsZero() {
 		w.now = time.Date(2026, 3, 8, 9, 0, 0, 0, time.UTC)
 	}
 	w.now = w.now.Add(d)
-	w.mini.SetTime(w.now)
+	w.setClock(w.now)
 }
 
 func (w *limitWalk) add() {
@@ -116,7 +116,7 @@ func (w *limitWalk) setLimit() {
 	}
 	w.limit = limit
 	w.reread()
-	if full && w.mini != nil && w.parts != w.capacity() {
+	if full && w.setClock != nil && w.parts != w.capacity() {
 		w.Fatalf("a new bucket of %+v has %d parts, want it full: %d", limit, w.parts, w.capacity())
 	}
 }
@@ -275,7 +275,7 @@ func (w *limitWalk) taken(held map[string]int64, call *protocol.WorkCall, answer
 		held[job.ID], w.ahead[job.ID] = job.Fence, !job.Begun
 	}
 	suspects := slices.ContainsFunc(answer.Taken, func(j protocol.TakenJob) bool { return j.Suspect() })
-	if n < most && !answer.More && !suspects && w.mini != nil { // elsewhere time has passed since
+	if n < most && !answer.More && !suspects && w.setClock != nil { // elsewhere time has passed since
 		if left := w.waiting(); left > 0 {
 			w.Fatalf("%d taken, %d allowed, no more, and %d wait", n, most, left)
 		}
@@ -336,17 +336,17 @@ func (w *limitWalk) drain() {
 		}
 		w.pass(20 * time.Second)
 		s := w.stats()
-		if ahead := s.FirstDue.Sub(s.Now); w.mini != nil && !s.FirstDue.IsZero() && ahead > 0 {
+		if ahead := s.FirstDue.Sub(s.Now); w.setClock != nil && !s.FirstDue.IsZero() && ahead > 0 {
 			w.pass(ahead) // by hours, where the clock has stepped back since
 		}
-		if s.Waiting+s.Delayed+s.Running+s.Parked == 0 || w.mini == nil && s.Delayed > 0 && s.Waiting+s.Running+s.Parked == 0 {
+		if s.Waiting+s.Delayed+s.Running+s.Parked == 0 || w.setClock == nil && s.Delayed > 0 && s.Waiting+s.Running+s.Parked == 0 {
 			break
 		}
-		if w.mini == nil && time.Now().After(deadline) || w.mini != nil && round > 10*w.made+100 {
+		if w.setClock == nil && time.Now().After(deadline) || w.setClock != nil && round > 10*w.made+100 {
 			w.Fatalf("not drained after %d rounds: %+v", round, s)
 		}
 	}
-	for i := 1; i <= w.made && w.mini != nil; i++ {
+	for i := 1; i <= w.made && w.setClock != nil; i++ {
 		if n := w.ended[fmt.Sprintf("job%05d", i)]; n != 1 {
 			w.Fatalf("job%05d ended %d times, want once", i, n)
 		}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -196,10 +195,7 @@ func TestWhatComesWhileAQueueIsDeletedIsOnAListedQueue(t *testing.T) {
 	}
 	for name, use := range uses {
 		t.Run(name, func(t *testing.T) {
-			onEveryServer(t, func(b *bench) {
-				if os.Getenv(userEnv) != "" {
-					return // it may use one namespace only
-				}
+			onServersWith(t, namespaces, func(b *bench) {
 				deleted, refused := 0, 0
 				for at := 0; ; at++ {
 					b := b.again()
@@ -252,10 +248,7 @@ func TestWhatComesWhileAQueueIsDeletedIsOnAListedQueue(t *testing.T) {
 
 // A queue that is deleted while a schedule is declared on it is listed in the end, unless the deletion came first.
 func TestAScheduleThatIsDeclaredOnADeletedQueueListsIt(t *testing.T) {
-	onEveryServer(t, func(b *bench) {
-		if os.Getenv(userEnv) != "" {
-			return // it may use one namespace only
-		}
+	onServersWith(t, namespaces, func(b *bench) {
 		for at := 0; ; at++ {
 			b, n := b.again(), 0
 			d := protocol.Declaration{Name: "s", Queue: "default", Overlap: "skip", Body: []byte(dailyBody)}
@@ -378,10 +371,7 @@ func TestTheNextJobOfABusyEnqueuerListsADeletedQueue(t *testing.T) {
 
 // A deletion of which any reply is lost is asked for again, and then the queue is gone, whether that one finds it or not.
 func TestADeletionOfAQueueMayBeRepeated(t *testing.T) {
-	onEveryServer(t, func(b *bench) {
-		if os.Getenv(userEnv) != "" {
-			return // it may use one namespace only
-		}
+	onServersWith(t, namespaces, func(b *bench) {
 		lost, replies := 0, 0
 		for ; ; lost++ {
 			b := b.again()

@@ -16,7 +16,7 @@ import (
 func TestRandomDeletionsOfAQueueLoseNoJob(t *testing.T) {
 	seeds, steps := walkSize(3, 300)
 	for seed := range seeds {
-		onEveryServer(t, func(b *bench) {
+		onServersWith(t, randomCalls, func(b *bench) {
 			w := &deletionWalk{cancelWalk: &cancelWalk{
 				bench: b, seed: seed, random: rand.New(rand.NewPCG(seed, 21)), lives: map[string]*jobLife{}, barred: map[string]bool{},
 				held: map[string]map[string]protocol.TakenJob{}, sessions: map[string]int{},

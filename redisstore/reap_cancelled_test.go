@@ -9,7 +9,7 @@ import (
 
 // Who waits for a cancelled job hears of its end also when reaping ends it.
 func TestTheEndOfACancelledJobIsToldWhenItsSessionIsReaped(t *testing.T) {
-	onEveryServer(t, func(b *bench) {
+	onServersWith(t, listening, func(b *bench) {
 		b.enqueue(job("a"))
 		b.work("gone", protocol.WorkCall{Take: 1, TTL: time.Millisecond})
 		b.want("cancelled", b.cancel("a"), "asked")

@@ -1,3 +1,5 @@
+//go:build real
+
 package redisstore
 
 import (
@@ -6,12 +8,11 @@ import (
 	"time"
 
 	"github.com/chimejobs/chime/internal/protocol"
-	"github.com/chimejobs/chime/internal/redistest"
 )
 
 // Only an attempt that was cut off is recorded with its worker: where nothing had begun, reaping does not look for the name.
 func TestReapingWhatHadNotBegunDoesNotReadItsWorker(t *testing.T) {
-	b := newBench(t, redistest.Start(t, redistest.Options{}).Client(nil))
+	b := onRedis(t)
 	reads := func(ahead int) bool {
 		b.enqueue(job("a"))
 		b.work("s", protocol.WorkCall{Take: 1, Ahead: ahead, TTL: 50 * time.Millisecond})

@@ -53,7 +53,7 @@ func (s *shortener) shorten(cmd redis.Cmder) {
 }
 
 func TestAReplyWithoutAllValuesIsAnError(t *testing.T) {
-	onEveryServer(t, func(b *bench) {
+	onServersWith(t, hookedCalls, func(b *bench) {
 		b.scheduled("s", "skip", time.Now().Add(time.Hour))
 		handled := []protocol.Handled{{Queue: "default", Name: "j"}}
 		cut := &shortener{}

@@ -9,7 +9,6 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/chimejobs/chime/internal/protocol"
-	"github.com/chimejobs/chime/internal/redistest"
 )
 
 // everything is all that the queue default and the registry hold of schedules.
@@ -102,40 +101,6 @@ func TestAMovedScheduleIsFoundWithoutTheRegistry(t *testing.T) {
 		}
 		b.want("registered", strings.Join(b.client.ZRange(b.Context(), b.store.keys.registry(), 0, -1).Val(), " "), before)
 	})
-}
-
-// However many schedules a partition has, a call looks at some of them, and the next one goes on: whoever sweeps keeps a lease meanwhile.
-func TestSweepingLooksForLostEntriesInBoundedCalls(t *testing.T) {
-	b := newBench(t, redistest.Start(t, redistest.Options{}).Client(nil))
-	const schedules, mostCommands = 5000, 8 * residentPages
-	for first := 0; first < schedules; first += 100 {
-		var some []protocol.Declaration
-		for i := first; i < first+100; i++ {
-			some = append(some, protocol.Declaration{Name: fmt.Sprint("s", i), Queue: "default", Overlap: "skip", Body: []byte(`{"job":"j"}`)})
-		}
-		for _, a := range b.store.Declare(b.Context(), some) {
-			if a.Err != nil {
-				b.Fatal(a.Err)
-			}
-		}
-	}
-	b.client.Del(b.Context(), b.store.keys.registry())
-	commands, calls := 0, 0
-	hooked := b.hooked(func(redis.Cmder) error { commands++; return nil })
-	for more := true; more; calls++ {
-		commands = 0
-		a := hooked.Sweep(b.Context(), []protocol.Partition{defaultPartition}, 0)[0]
-		if a.Err != nil {
-			b.Fatal(a.Err)
-		}
-		if commands > mostCommands {
-			b.Errorf("a call made %d commands, want at most %d", commands, mostCommands)
-		}
-		more = a.More
-	}
-	if n := b.client.ZCard(b.Context(), b.store.keys.registry()).Val(); n != schedules || calls < 2 {
-		b.Errorf("%d schedules are registered again after %d calls, want %d after some", n, calls, schedules)
-	}
 }
 
 // A deletion that the definition's node has forgotten holds: what it brought back gets no name again. An entry that cannot be read stays,

@@ -14,14 +14,11 @@ import (
 
 // onMinutes runs a test on miniredis, whose clock it may set: at returns the store's clock after so many minutes and sets it there.
 func onMinutes(t *testing.T, test func(b *bench, at func(minutes int) time.Time)) {
-	onEveryServer(t, func(b *bench) {
-		if b.mini == nil {
-			return // the walk runs there
-		}
+	onServersWith(t, settableClock, func(b *bench) {
 		began := time.Date(2026, 3, 8, 9, 0, 0, 0, time.UTC)
 		test(b, func(minutes int) time.Time {
 			now := began.Add(time.Duration(minutes)*time.Minute + 20*time.Second)
-			b.mini.SetTime(now)
+			b.setClock(now)
 			return now
 		})
 	})

@@ -38,14 +38,14 @@ type sampleWalk struct {
 func TestRandomSamplesTellOfEveryChangeOnce(t *testing.T) {
 	seeds, steps := walkSize(3, 300)
 	for seed := range seeds {
-		onEveryServer(t, func(b *bench) {
+		onServersWith(t, randomCalls, func(b *bench) {
 			w := &sampleWalk{
 				bench: b, random: rand.New(rand.NewPCG(seed, 11)), measured: map[string]int64{}, minutes: map[string]map[string]int64{}, hours: map[string]map[string]int64{},
 				sent: map[string]*protocol.Measured{}, held: map[string][]protocol.TakenJob{}, names: map[string]bool{},
 			}
-			if b.mini != nil {
+			if b.setClock != nil {
 				w.now = time.Date(2026, 3, 8, 9, 0, 0, 0, time.UTC)
-				w.mini.SetTime(w.now)
+				w.setClock(w.now)
 			}
 			for range steps {
 				w.step()
@@ -78,7 +78,7 @@ func (w *sampleWalk) step() {
 		w.pass(time.Duration(w.random.IntN(90)) * time.Second)
 	case n == 16:
 		w.pass(time.Duration([]int{5, 60, 200, 26 * 60}[w.random.IntN(4)]) * time.Minute)
-	case n == 17 && w.mini != nil:
+	case n == 17 && w.setClock != nil:
 		w.pass(-time.Duration(w.random.IntN(300)) * time.Second)
 	default:
 		w.sample(1 + w.random.IntN(2))
@@ -177,9 +177,9 @@ func (w *sampleWalk) close(session string) {
 
 // pass lets time pass, or steps the clock back. On a server with its own clock what was sampled is set back by whole hours.
 func (w *sampleWalk) pass(d time.Duration) {
-	if w.mini != nil {
+	if w.setClock != nil {
 		w.now = w.now.Add(d)
-		w.mini.SetTime(w.now)
+		w.setClock(w.now)
 		return
 	}
 	back := d.Truncate(time.Hour).Milliseconds()
@@ -214,7 +214,7 @@ func (w *sampleWalk) sample(missing int) {
 		w.Fatal(answer.Err)
 	}
 	minute := answer.Now.Truncate(time.Minute).Add(-time.Minute)
-	if w.mini != nil {
+	if w.setClock != nil {
 		minute = w.now.Truncate(time.Minute).Add(-time.Minute)
 	}
 	due := w.looked.IsZero() || minute.Sub(w.looked) >= time.Duration(missing)*time.Minute
@@ -227,7 +227,7 @@ func (w *sampleWalk) sample(missing int) {
 	if w.looked = minute; w.first == nil {
 		w.first = totals
 	}
-	if again := w.store.Sample(w.Context(), []protocol.Partition{defaultPartition}, 1)[0]; again.Err != nil || again.Taken && w.mini != nil {
+	if again := w.store.Sample(w.Context(), []protocol.Partition{defaultPartition}, 1)[0]; again.Err != nil || again.Taken && w.setClock != nil {
 		w.Fatalf("the same minute again is taken: %v, %v", again.Taken, again.Err)
 	}
 	w.wantSums("the entries by the minute", w.sums(w.keys().minutes, w.minutes), totals)

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chimejobs/chime/internal/long"
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
@@ -38,7 +39,7 @@ type scheduleWalk struct {
 func TestRandomCallsEndEachOccurrenceOnce(t *testing.T) {
 	seeds, steps := walkSize(4, 250)
 	for seed := range seeds {
-		onEveryServer(t, func(b *bench) {
+		onServersWith(t, randomCalls, func(b *bench) {
 			w := &scheduleWalk{
 				bench: b, seed: seed, random: rand.New(rand.NewPCG(seed, 2)),
 				schedules: map[string]*modelSchedule{}, occurrences: map[string]*modelOccurrence{},
@@ -59,16 +60,15 @@ func TestRandomCallsEndEachOccurrenceOnce(t *testing.T) {
 	}
 }
 
-// walkSize is how many seeds a walk has and how many steps each. CHIME_WALK="<seeds> <steps>" asks for others.
-func walkSize(seeds uint64, steps int) (uint64, int) {
+// walkSize is how many seeds a walk has, of which a plain run takes the first, and how many steps each. CHIME_WALK="<seeds> <steps>" asks for others.
+func walkSize(seeds, steps int) (uint64, int) {
+	seeds = long.Seeds(1, seeds)
 	if text := os.Getenv("CHIME_WALK"); text != "" {
 		if _, err := fmt.Sscan(text, &seeds, &steps); err != nil {
 			panic("CHIME_WALK: " + err.Error())
 		}
-	} else if raceDetector {
-		seeds = 1 // on a cluster all are walked, without the detector
 	}
-	return seeds, steps
+	return uint64(seeds), steps
 }
 
 func (w *scheduleWalk) note(format string, arguments ...any) {

@@ -52,7 +52,7 @@ func TestATakeCountsTheBytesOfBodiesThatGrew(t *testing.T) {
 // A taken occurrence comes with its definition, and so does each schedule in Owed. A list of owed schedules is bounded too.
 func TestATakeCountsTheBytesOfDefinitions(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
-		const schedules, length = 30, 100 << 10
+		const schedules, length = 15, 100 << 10
 		for i := range schedules {
 			declared := b.declare(fmt.Sprintf("team@s%02d", i), "skip", `{"job":"j","payload":"`+strings.Repeat("p", length)+`"}`)
 			if placed := b.place(*declared.Owed, declared.Revision, 0, declared.Created); placed.Placed != 1 {

@@ -43,7 +43,7 @@ type streakWalk struct {
 func TestRandomDeathsPauseASchedule(t *testing.T) {
 	seeds, steps := walkSize(3, 400)
 	for seed := range seeds {
-		onEveryServer(t, func(b *bench) {
+		onServersWith(t, randomCalls, func(b *bench) {
 			w := &streakWalk{bench: b, seed: seed, random: rand.New(rand.NewPCG(seed, 4))}
 			for i, n := range []int{0, 1, 2, 3, 5} {
 				s := &streakSchedule{name: fmt.Sprint("s", i), n: n, old: map[string]bool{}}

@@ -328,7 +328,7 @@ func TestVerifyFindsEachKindOfDamageAndWritesNothing(t *testing.T) {
 func TestVerifyRepairsEachKindOfDamage(t *testing.T) {
 	for _, d := range damages {
 		t.Run(d.what, func(t *testing.T) {
-			onEveryServer(t, func(b *bench) {
+			onServersWith(t, repairing, func(b *bench) {
 				d.do(b)
 				findings := b.verify(true)
 				b.want("found", found(findings), d.want)
@@ -386,7 +386,7 @@ func TestVerifyLooksAtEveryPartition(t *testing.T) {
 
 // A list that is longer than a page, and bodies that are compared with it, are looked at to the end; few are wrong in it.
 func TestVerifyRepairsWhatIsWrongAmongThousands(t *testing.T) {
-	onEveryServer(t, func(b *bench) {
+	onServersWith(t, repairing, func(b *bench) {
 		const n = 3200
 		for from := range n / 400 {
 			items := make([]protocol.EnqueueItem, 400)
@@ -424,7 +424,7 @@ func TestVerifyRepairsWhatIsWrongAmongThousands(t *testing.T) {
 // A partition that a newer version has written is named in the error; the others are looked at. Scripts that the server has forgotten are
 // sent again.
 func TestVerifyRepairsBesideWhatItMayNotRead(t *testing.T) {
-	onEveryServer(t, func(b *bench) {
+	onServersWith(t, repairing, func(b *bench) {
 		newer := b.store.keys.partition(protocol.Partition{Queue: "newer"})
 		if _, err := b.store.Partitions(b.Context(), "newer"); err != nil {
 			b.Fatal(err)

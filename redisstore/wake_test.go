@@ -135,7 +135,7 @@ func receive(b *bench, listener protocol.Listener, want func(protocol.Signal) bo
 
 // The first two sleeping workers get the alarm of a retry that is due before everything else, the second one 20 ms later.
 func TestTheFirstTwoSleepingWorkersGetTheAlarmOfARetry(t *testing.T) {
-	onEveryServer(t, func(b *bench) {
+	onServersWith(t, listening, func(b *bench) {
 		b.enqueue(job("1"))
 		taken := b.take("busy", 1)
 		var listeners []protocol.Listener
@@ -214,7 +214,7 @@ func TestAJobTakenAheadBeginsOnlyUnderItsFence(t *testing.T) {
 }
 
 func TestASleepingWorkerGetsWakeUpsAndAlarms(t *testing.T) {
-	onEveryServer(t, func(b *bench) {
+	onServersWith(t, listening, func(b *bench) {
 		listener := b.store.Listen("w-s")
 		defer listener.Close()
 		if s := <-listener.Signals(); !s.Connected {

@@ -28,7 +28,7 @@ var walkParks = []string{"mail", "report"}
 func TestRandomCallsLoseNoJobAndRunNoneTwice(t *testing.T) {
 	seeds, steps := walkSize(4, 150)
 	for seed := range seeds {
-		onEveryServer(t, func(b *bench) {
+		onServersWith(t, randomCalls, func(b *bench) {
 			w := &walk{bench: b, random: rand.New(rand.NewPCG(seed, 1)), held: map[string]map[string]int64{}, ended: map[string]int{}}
 			for step := range steps {
 				w.step()

@@ -58,10 +58,11 @@ var mayImport = map[string][]string{
 	"redisstore/embedded":        {"redisstore", "internal/memconn", "github.com/redis/go-redis/v9", "github.com/alicebob/miniredis/v2"},
 	"chimetest":                  {".", "internal/protocol", "internal/wire", "internal/schedule", "internal/testjob", "redisstore/embedded", "github.com/redis/go-redis/v9"},
 	"internal/long":              {},
-	"tests":                      {"any"}, // these four serve tests
+	"tests":                      {"any"}, // these six serve tests
 	"internal/childproc":         {"any"},
 	"internal/faultproxy":        {"any"},
 	"internal/redistest":         {"any"},
+	"internal/storesuite":        {"internal/protocol", "internal/long"},
 	"examples":                   {"any"},
 	"cmd":                        {"any"},
 	"bench":                      {"any"}, // a module of its own, as those of httpapi, chimeotel and chimeprom are
@@ -132,7 +133,7 @@ func TestSomeImportsAreLeftToPrograms(t *testing.T) {
 // servesTests reports whether a folder has helpers of tests, which no program needs.
 func servesTests(folder string) bool {
 	return folder == "tests" || strings.HasPrefix(folder, "tests/") ||
-		slices.Contains([]string{"chimetest", "internal/childproc", "internal/faultproxy", "internal/long", "internal/redistest"}, folder)
+		slices.Contains([]string{"chimetest", "internal/childproc", "internal/faultproxy", "internal/long", "internal/redistest", "internal/storesuite"}, folder)
 }
 
 func TestTheTopLevelHasItsFiles(t *testing.T) {

@@ -1,4 +1,6 @@
-package redisstore_test
+//go:build real
+
+package startup_test
 
 import (
 	"context"

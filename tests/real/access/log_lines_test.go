@@ -1,4 +1,6 @@
-package redisstore_test
+//go:build real
+
+package access_test
 
 import (
 	"log/slog"

@@ -1,0 +1,26 @@
+package redisstore_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/redisstore"
+	"github.com/redis/go-redis/v9"
+)
+
+// A nil pointer in an interface is not nil, and yet no client and no store.
+func TestANilClientOrStoreIsAnError(t *testing.T) {
+	var client *redis.Client
+	if _, err := chime.NewEnqueuer(redisstore.New(client, redisstore.Options{}), chime.EnqueuerOptions{}).Enqueue(t.Context(), "report", nil); err == nil || !strings.Contains(err.Error(), "client is nil") {
+		t.Errorf("a nil client: %v, want that it is nil", err)
+	}
+	for _, store := range []*redisstore.Store{nil, {}} {
+		if _, err := chime.NewEnqueuer(store, chime.EnqueuerOptions{}).Enqueue(t.Context(), "report", nil); err == nil || !strings.Contains(err.Error(), "store is nil") {
+			t.Errorf("a nil store: %v, want that it is nil", err)
+		}
+		if err := chime.Run(t.Context(), chime.NewWorker(store, chime.WorkerOptions{})); err == nil || !strings.Contains(err.Error(), "store is nil") {
+			t.Errorf("a worker on a nil store: %v, want that it is nil", err)
+		}
+	}
+}

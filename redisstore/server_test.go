@@ -1,0 +1,160 @@
+package redisstore
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"runtime/debug"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/redis/go-redis/v9"
+
+	"github.com/chimejobs/chime/internal/memconn"
+	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/redistest"
+)
+
+// serverEnv is the variable that selects the server of a run. All tests of the process run on it:
+//
+//	(empty)     a simulated Redis inside the process, one for each test: nothing but Go is needed
+//	redis       a redis-server
+//	cluster     a Redis Cluster of three nodes
+//	user:<use>  a redis-server on which the user of docs/access.md for this use makes the calls of the use: producer, worker, scheduler,
+//	            viewer or operator
+//
+// A server that is no simulated one is started once and emptied before each test.
+const serverEnv = "CHIME_TEST_SERVER"
+
+// A need is what a test needs of the server that not every server has. See onServersWith.
+type need int
+
+const (
+	settableClock need = 1 << iota // its clock can be set
+	listening                      // the store may subscribe to its channels
+	hookedCalls                    // hooks that a test adds to the client see the store's calls, which all go by that client
+	namespaces                     // other namespaces than that of the bench may be used
+	repairing                      // the store may repair what Verify finds
+	manualRuns                     // the store may enqueue runs of a schedule
+	randomCalls                    // it is tested with random calls: whether a user may make a call needs none
+)
+
+// A testServer is the server of a run.
+type testServer struct {
+	name  string
+	lacks need
+	open  func(t *testing.T) (redis.UniversalClient, func(time.Time)) // a client of an empty server, and what sets its clock; nil: nothing does
+}
+
+// shared owns the servers that the tests of this process share.
+var shared = redistest.NewProcess()
+
+func TestMain(m *testing.M) {
+	debug.SetGCPercent(400) // the simulated server makes much garbage and keeps little
+	code := m.Run()
+	shared.Close()
+	os.Exit(code)
+}
+
+var selectedServer = sync.OnceValue(func() testServer {
+	switch selected := os.Getenv(serverEnv); {
+	case selected == "":
+		return testServer{name: "simulated", open: openSimulated}
+	case selected == "redis":
+		return testServer{name: selected, lacks: settableClock, open: openRedis}
+	case selected == "cluster":
+		return testServer{name: selected, lacks: settableClock, open: openCluster}
+	case strings.HasPrefix(selected, "user:"):
+		return userServer(protocol.Use(strings.TrimPrefix(selected, "user:")))
+	default:
+		panic(fmt.Sprintf("%s=%s: want nothing, redis, cluster or user:<use>", serverEnv, selected))
+	}
+})
+
+// onEveryServer runs a test on the server of this run. What holds on every server, every run tests.
+func onEveryServer(t *testing.T, test func(b *bench)) {
+	t.Helper()
+	onServersWith(t, 0, test)
+}
+
+// onServersWith runs a test on the server of this run if the server has what the test needs.
+func onServersWith(t *testing.T, needs need, test func(b *bench)) {
+	t.Helper()
+	server := selectedServer()
+	if server.lacks&needs != 0 {
+		return // another run has such a server
+	}
+	t.Run(server.name, func(t *testing.T) {
+		client, setClock := server.open(t)
+		b := newBench(t, client)
+		b.setClock = setClock
+		test(b)
+	})
+}
+
+func openSimulated(t *testing.T) (redis.UniversalClient, func(time.Time)) {
+	mini := miniredis.NewMiniRedis()
+	mini.ClockTTL(true)
+	t.Cleanup(mini.Close)
+	client := redis.NewClient(&redis.Options{
+		Addr: "127.0.0.1:0", Protocol: 2, DisableIdentity: true, ContextTimeoutEnabled: true,
+		Dialer: func(context.Context, string, string) (net.Conn, error) {
+			pipe, err := mini.Dial()
+			if err != nil {
+				return nil, err
+			}
+			return memconn.New(pipe), nil
+		},
+	})
+	return client, mini.SetTime
+}
+
+var (
+	redisServer = sync.OnceValue(func() *redistest.Server { return redistest.Start(shared, redistest.Options{}) })
+	redisAdmin  = sync.OnceValue(func() *redis.Client { return redisServer().Client(nil) })
+)
+
+func openRedis(t *testing.T) (redis.UniversalClient, func(time.Time)) {
+	t.Helper()
+	empty(t, redisAdmin())
+	return redis.NewClient(&redis.Options{Addr: redisServer().Addr(), ContextTimeoutEnabled: true}), nil // hooks see every call
+}
+
+// onRedis returns a bench on a redis-server, whatever server the run has.
+func onRedis(t *testing.T) *bench {
+	t.Helper()
+	client, _ := openRedis(t)
+	return newBench(t, client)
+}
+
+var (
+	clusterNodes = sync.OnceValue(func() []*redistest.Server { return redistest.StartCluster(shared, 3, redistest.Options{}).Nodes })
+	clusterAdmin = sync.OnceValue(func() []*redis.Client {
+		var clients []*redis.Client
+		for _, node := range clusterNodes() {
+			clients = append(clients, node.Client(nil))
+		}
+		return clients
+	})
+)
+
+func openCluster(t *testing.T) (redis.UniversalClient, func(time.Time)) {
+	t.Helper()
+	var addresses []string
+	for i, node := range clusterNodes() {
+		empty(t, clusterAdmin()[i])
+		addresses = append(addresses, node.Addr())
+	}
+	return redis.NewClusterClient(&redis.ClusterOptions{Addrs: addresses}), nil
+}
+
+func empty(t *testing.T, client *redis.Client) {
+	t.Helper()
+	if err := client.FlushAll(t.Context()).Err(); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,160 @@
+package redisstore
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"regexp"
+	"runtime"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/redistest"
+)
+
+// callsOf are the calls of the protocol that a use makes.
+var callsOf = map[protocol.Use][]string{
+	protocol.UseEnqueue: {"Check", "CheckUse", "Partitions", "Enqueue"},
+	protocol.UseWork: {
+		"Check", "CheckUse", "Partitions", "Enqueue", "Replace", "Work", "Report", "Poll", "Leave", "CloseSession", "Reap", "Announce", "AnnounceWorker", "RetireWorker", "Listen",
+		"Place", "Owed", "Postpone", "Mend", "Sweep", "Bury", "Queues", "Served", "QueueStats", "Names", "Lease", "Sample",
+	},
+	protocol.UseSchedule: {
+		"Check", "CheckUse", "Partitions", "Enqueue", "Declare", "Remove", "PauseSchedule", "PauseQueue", "LimitQueue", "BeginPurge", "PurgeStep", "DeleteQueue", "CancelJob", "DeleteJobs", "RequeueJobs", "Replace", "Lead", "Resign", "Listen", "Poll", "Reap",
+		"Place", "Owed", "Postpone", "Mend", "Sweep", "Bury", "Queues", "Served", "QueueStats", "Unhandled", "Find", "Names", "Standings", "Lease", "Soonest", "Prune", "Runs", "Days", "Backfill", "Sample",
+		"PutCollection", "DeleteCollection", "FindCollection", "PageCollections", "ReserveName", "ReleaseNames", "CollectionNames", "FinishTransition", "MoveSwept",
+	},
+	useView: {"QueueStats", "Samples", "Queues", "Served", "Unhandled", "Find", "Names", "FindJobs", "QueuesOf", "PageJobs", "Newest", "Workers", "Held", "Leader", "Await", "Soonest", "Runs", "Days", "Verify", "FindCollection", "PageCollections", "CollectionNames"},
+	useOperate: {
+		"Check", "CheckUse", "Partitions", "Enqueue", "Declare", "Remove", "PauseSchedule", "PauseQueue", "LimitQueue", "BeginPurge", "PurgeStep", "DeleteQueue", "CancelJob", "DeleteJobs", "RequeueJobs", "Replace", "Lead", "Resign", "Listen", "Poll", "Reap",
+		"Place", "Owed", "Postpone", "Mend", "Sweep", "Bury", "Queues", "Served", "QueueStats", "Unhandled", "Find", "Names", "Standings", "Lease", "Soonest", "Prune", "Runs", "Days", "Backfill", "Sample",
+		"PutCollection", "DeleteCollection", "FindCollection", "PageCollections", "ReserveName", "ReleaseNames", "CollectionNames", "FinishTransition", "MoveSwept",
+		"FindJobs", "QueuesOf", "PageJobs", "Newest", "Workers", "Held", "Leader", "Await", "Verify", "Samples",
+	},
+}
+
+// An asUser is a hook of a client that logs in as the user of a use: whatever is not a call of that use is sent by another client, which
+// may do everything. So a test of the suite prepares and looks at what it likes, and what it tests is done with the least rights.
+type asUser struct {
+	use   protocol.Use
+	other *redis.Client
+}
+
+var (
+	calledMethod    = regexp.MustCompile(`/redisstore[^(]*\.\(?\*?(\w+)\)?\.(\w+)$`)
+	protocolMethods = func() map[string]bool {
+		names := map[string]bool{}
+		for method := range reflect.TypeFor[protocol.Store]().Methods() {
+			names[method.Name] = true
+		}
+		return names
+	}()
+	calledAt sync.Map // program counter → the call of the protocol that it is in; empty: in none
+)
+
+// own reports whether a command belongs to a call of the use: the outermost method on the stack that is a call of the protocol says so. So
+// do the commands with which a connection logs in.
+func (u asUser) own(cmd redis.Cmder) bool {
+	if name := cmd.Name(); name == "hello" || name == "auth" || name == "client" {
+		return true
+	}
+	pcs := make([]uintptr, 100)
+	pcs = pcs[:runtime.Callers(0, pcs)]
+	outermost := ""
+	for _, pc := range pcs {
+		if call := protocolCall(pc); call != "" {
+			outermost = call
+		}
+	}
+	return slices.Contains(callsOf[u.use], outermost)
+}
+
+// protocolCall returns the call of the protocol that a program counter is in. All methods of a listener are of Listen.
+func protocolCall(pc uintptr) string {
+	if known, ok := calledAt.Load(pc); ok {
+		return known.(string)
+	}
+	call := ""
+	frames := runtime.CallersFrames([]uintptr{pc})
+	for more := true; more; {
+		var frame runtime.Frame
+		frame, more = frames.Next()
+		switch m := calledMethod.FindStringSubmatch(frame.Function); {
+		case m == nil:
+		case m[1] == "listener":
+			call = "Listen"
+		case protocolMethods[m[2]]:
+			call = m[2]
+		}
+	}
+	calledAt.Store(pc, call)
+	return call
+}
+
+func (u asUser) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (u asUser) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		if u.own(cmd) {
+			return next(ctx, cmd)
+		}
+		return u.other.Process(ctx, cmd)
+	}
+}
+
+func (u asUser) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		if u.own(cmds[0]) {
+			return next(ctx, cmds)
+		}
+		pipe := u.other.Pipeline()
+		for _, cmd := range cmds {
+			_ = pipe.Process(ctx, cmd)
+		}
+		_, err := pipe.Exec(ctx)
+		return err
+	}
+}
+
+// userServer is a redis-server on which the calls of a use are made by its user. A test fails if anything was refused to the user by its end.
+// The server has the scripts that earlier tests have sent; the first test that runs one has to send it.
+func userServer(use protocol.Use) testServer {
+	if callsOf[use] == nil {
+		panic(fmt.Sprintf("%s=user:%s: there is no such use", serverEnv, use))
+	}
+	start := sync.OnceValues(func() (*redistest.Server, *redis.Client) {
+		server := redistest.Start(shared, redistest.Options{Users: []string{redistest.DocumentedUsers(shared)[string(use)]}})
+		return server, server.Client(nil)
+	})
+	lacks := settableClock | namespaces | hookedCalls | randomCalls
+	switch use {
+	case protocol.UseEnqueue:
+		lacks |= listening | manualRuns
+	case useView:
+		lacks |= listening | repairing
+	}
+	return testServer{name: "user:" + string(use), lacks: lacks, open: func(t *testing.T) (redis.UniversalClient, func(time.Time)) {
+		server, admin := start()
+		empty(t, admin)
+		if err := admin.Do(t.Context(), "acl", "log", "reset").Err(); err != nil {
+			t.Fatal(err)
+		}
+		client := redis.NewClient(&redis.Options{
+			Addr: server.Addr(), Username: "chime-" + string(use), Password: "SECRET", DisableIdentity: true,
+			ContextTimeoutEnabled: true, // else the hook is not asked of calls that are repeated
+		})
+		client.AddHook(asUser{use, admin})
+		t.Cleanup(func() {
+			refused, err := admin.Do(context.Background(), "acl", "log").Slice()
+			if err != nil || len(refused) > 0 {
+				t.Errorf("refused to the user of a %s: %v, %v", use, refused, err)
+			}
+		})
+		return client, nil
+	}}
+}

@@ -1,0 +1,136 @@
+//go:build real
+
+package access_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/internal/redistest"
+	"github.com/chimejobs/chime/recurrence"
+	"github.com/chimejobs/chime/redisstore"
+)
+
+// runOnce enqueues a job by one store, declares a schedule by another, and returns when a worker on a third has run both.
+func runOnce(t *testing.T, producer, scheduler, worker *redisstore.Store) {
+	t.Helper()
+	quiet := slog.New(slog.DiscardHandler)
+	ran := make(chan string, 10)
+	w := chime.NewWorker(worker, chime.WorkerOptions{Logger: quiet})
+	for _, name := range []string{"plain", "scheduled"} {
+		w.Handle(name, func(_ context.Context, job *chime.Job) error {
+			ran <- job.Name
+			return nil
+		})
+	}
+	s := chime.NewScheduler(scheduler, chime.SchedulerOptions{Logger: quiet})
+	if err := s.Schedule("scheduled", recurrence.Recurrence{Frequency: recurrence.Hour}); err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithTimeout(t.Context(), 20*time.Second)
+	defer stop()
+	if _, err := chime.NewEnqueuer(producer, chime.EnqueuerOptions{Logger: quiet}).Enqueue(ctx, "plain", nil); err != nil {
+		t.Fatal(err)
+	}
+	running, end := context.WithCancel(ctx)
+	done := make(chan error, 1)
+	go func() { done <- chime.Run(running, w, s) }()
+	for range 2 {
+		select {
+		case <-ran:
+		case err := <-done:
+			t.Fatalf("Run ended: %v", err)
+		case <-ctx.Done():
+			t.Fatal("the jobs did not run")
+		}
+	}
+	end()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}
+
+// Every role works as the user of docs/access.md that is made for it, from its start on, on one server and on a cluster.
+func TestEveryRoleWorksAsItsUser(t *testing.T) {
+	lines := redistest.DocumentedUsers(t)
+	var users, cluster []string
+	for _, line := range lines {
+		users = append(users, line)
+		cluster = append(cluster, line+" +cluster|slots +command")
+	}
+	login := func(use string) (string, string) { return "chime-" + use, "SECRET" }
+	server := redistest.Start(t, redistest.Options{Users: users})
+	three := redistest.StartCluster(t, 3, redistest.Options{Users: cluster})
+	for on, store := range map[string]func(use string) *redisstore.Store{
+		"one server": func(use string) *redisstore.Store {
+			user, password := login(use)
+			return redisstore.New(server.Client(&redis.Options{Username: user, Password: password}), redisstore.Options{})
+		},
+		"a cluster": func(use string) *redisstore.Store {
+			var addresses []string
+			for _, node := range three.Nodes {
+				addresses = append(addresses, node.Addr())
+			}
+			user, password := login(use)
+			client := redis.NewClusterClient(&redis.ClusterOptions{Addrs: addresses, Username: user, Password: password})
+			t.Cleanup(func() { client.Close() })
+			return redisstore.New(client, redisstore.Options{})
+		},
+	} {
+		t.Run(on, func(t *testing.T) {
+			runOnce(t, store("producer"), store("scheduler"), store("worker"))
+			viewer := store("viewer")
+			found, err := chime.NewSchedules(viewer).Get(t.Context(), "scheduled")
+			if err != nil || found.Name != "scheduled" {
+				t.Errorf("a viewer gets %+v, %v", found, err)
+			}
+			queues, err := chime.NewQueues(viewer).List(t.Context())
+			if err != nil || len(queues) != 1 || queues[0].Done < 1 {
+				t.Errorf("a viewer lists %+v, %v; want the queue with what was done", queues, err)
+			}
+			if err := chime.NewQueues(viewer).Pause(t.Context(), "default"); err == nil || !strings.Contains(err.Error(), "lacks a permission") {
+				t.Errorf("a viewer paused a queue: %v", err)
+			}
+		})
+	}
+}
+
+// A role whose user lacks a right does not start.
+func TestARoleWithoutARightDoesNotStart(t *testing.T) {
+	line := strings.Replace(redistest.DocumentedUsers(t)["worker"], " +lpush", "", 1)
+	client := redistest.Start(t, redistest.Options{Users: []string{line}}).Client(&redis.Options{Username: "chime-worker", Password: "SECRET"})
+	worker := chime.NewWorker(redisstore.New(client, redisstore.Options{}), chime.WorkerOptions{Logger: slog.New(slog.DiscardHandler)})
+	worker.Handle("j", func(context.Context, *chime.Job) error { return nil })
+	ctx, stop := context.WithTimeout(t.Context(), 20*time.Second)
+	defer stop()
+	err := chime.Run(ctx, worker)
+	if !errors.Is(err, chime.ErrUnfit) || !strings.Contains(err.Error(), "run ACL SETUSER chime-worker +lpush") {
+		t.Errorf("Run returned %v, want ErrUnfit that says how to grant LPUSH", err)
+	}
+}
+
+// What a user may not do says so, in whatever words the server does, and where the rules are.
+func TestADeniedCallSaysWhereTheRulesAre(t *testing.T) {
+	server := redistest.Start(t, redistest.Options{Users: []string{redistest.DocumentedUsers(t)["producer"]}})
+	store := redisstore.New(server.Client(&redis.Options{Username: "chime-producer", Password: "SECRET"}), redisstore.Options{})
+	if _, err := chime.NewEnqueuer(store, chime.EnqueuerOptions{}).Enqueue(t.Context(), "j", nil); err != nil {
+		t.Fatal(err)
+	}
+	for act, err := range map[string]error{
+		"pause a queue":   chime.NewQueues(store).Pause(t.Context(), "default"),
+		"pause":           chime.NewSchedules(store).Pause(t.Context(), "report"),
+		"delete":          chime.NewSchedules(store).Delete(t.Context(), "report"),
+		"look at a queue": func() error { _, err := chime.NewQueues(store).Get(t.Context(), "default"); return err }(),
+	} {
+		if err == nil || !strings.Contains(err.Error(), "lacks a permission, docs/access.md") {
+			t.Errorf("%s: %v, want an error that names docs/access.md", act, err)
+		}
+	}
+}
