@@ -108,6 +108,7 @@ say "$(go version | cut -d' ' -f3,4), $server $("$server" --version | sed -n 's/
 export CGO_ENABLED=1
 export GOGC="${GOGC:-400}" # tests make much garbage and keep little: collecting it less often saves a tenth of the time and more
 unset GOWORK
+export GOFLAGS="-tags=real,long ${GOFLAGS-}" # all tests: those with servers and processes, and all seeds and whole days
 
 # bubbles prints those packages of this folder whose tests use fake time: testing/synctest, or chimetest, which is made of it.
 bubbles() {
