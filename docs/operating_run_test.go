@@ -8,7 +8,7 @@ import (
 )
 
 func TestThePageOnOperatingShowsCodeThatRuns(t *testing.T) {
-	shows(t, "operating.md", "operating_test.go", "operating_run_test.go", "../examples/outbox/outbox.go", "../examples/outbox/main.go")
+	shows(t, "operating.md", "operating_test.go", "operating_run_test.go", "operating_server_test.go", "../examples/outbox/outbox.go", "../examples/outbox/main.go")
 }
 
 // Whatever kills a worker waits longer than a worker takes to end: 31 s with the default options and a scheduler.
