@@ -6,6 +6,7 @@
 set -eu
 cd "$(dirname "$0")"
 unset GOWORK
+export GOFLAGS="-tags=real,long ${GOFLAGS-}" # the files of all tests
 
 staticcheck=honnef.co/go/tools/cmd/staticcheck@v0.8.2
 govulncheck=golang.org/x/vuln/cmd/govulncheck@v1.8.0

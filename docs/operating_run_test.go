@@ -1,73 +1,14 @@
 package docs_test
 
 import (
-	"bytes"
-	"context"
-	"fmt"
 	"regexp"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/chimejobs/chime"
-	"github.com/chimejobs/chime/internal/redistest"
-	"github.com/chimejobs/chime/redisstore"
 )
 
 func TestThePageOnOperatingShowsCodeThatRuns(t *testing.T) {
-	shows(t, "operating.md", "operating_test.go", "operating_run_test.go", "../examples/outbox/outbox.go", "../examples/outbox/main.go")
-}
-
-// A server with the page's settings takes jobs, a worker that is connected as the page says runs them, and the page's report shows that.
-func TestAWorkerRunsAsThePageSaysOnAServerAsThePageSays(t *testing.T) {
-	settings := blocks(t, "operating.md", "conf")
-	if len(settings) != 2 {
-		t.Fatalf("the page has %d pieces of redis.conf, want that of a server and that of one with replicas", len(settings))
-	}
-	var lines []string
-	for line := range strings.Lines(settings[0]) {
-		text, _, _ := strings.Cut(line, "#")
-		if text = strings.TrimSpace(text); text != "" {
-			lines = append(lines, text)
-		}
-	}
-	server := redistest.Start(t, redistest.Options{Config: lines})
-	t.Setenv("REDIS_ADDRS", server.Addr())
-	for _, name := range []string{"REDIS_MASTER", "REDIS_USER", "REDIS_PASSWORD"} {
-		t.Setenv(name, "")
-	}
-	w := newWorld()
-	client := connect()
-	defer func() { _ = client.Close() }()
-	store := redisstore.New(client, redisstore.Options{Namespace: "shop"})
-	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
-	defer stop()
-	ended := make(chan error, 1)
-	go func() { ended <- serve(ctx, client, 1) }()
-
-	enqueuer := chime.NewEnqueuer(store, chime.EnqueuerOptions{})
-	receipt, err := SendMail.Enqueue(ctx, enqueuer, Mail{To: "ada"}, chime.Keep(time.Minute))
-	check(t, err)
-	check(t, chime.NewJobs(store).Wait(ctx, receipt.Queue, receipt.ID, nil))
-	if len(w.sent()) != 1 {
-		t.Errorf("sent: %v", w.sent())
-	}
-	var report bytes.Buffer // the schedule's next occurrence is a delayed job, once it is placed
-	check(t, watch(ctx, store, &report))
-	if !regexp.MustCompile(`queue mail: 0 wait, 0 run, [01] are delayed, 0 parked, 0 dead; ever 1 done, 0 failed, 0 died`).Match(report.Bytes()) {
-		t.Errorf("the report:\n%s", report.String())
-	}
-	stop()
-	check(t, <-ended)
-}
-
-// The settings for replicas are ones that a server knows.
-func TestTheSettingsForReplicasAreKnownToAServer(t *testing.T) {
-	server := redistest.Start(t, redistest.Options{Config: strings.Split(strings.TrimSpace(blocks(t, "operating.md", "conf")[1]), "\n")})
-	got, err := server.Client(nil).ConfigGet(t.Context(), "min-replicas-*").Result()
-	if err != nil || fmt.Sprint(got) != "map[min-replicas-max-lag:10 min-replicas-to-write:1]" {
-		t.Errorf("the server has %v, %v", got, err)
-	}
+	shows(t, "operating.md", "operating_test.go", "operating_run_test.go", "operating_server_test.go", "../examples/outbox/outbox.go", "../examples/outbox/main.go")
 }
 
 // Whatever kills a worker waits longer than a worker takes to end: 31 s with the default options and a scheduler.

@@ -222,11 +222,14 @@ func TestStartCountAndEnd(t *testing.T) {
 		if len(times) != 2 || times[0].Day() != 3 || times[1].Day() != 17 {
 			t.Errorf("the course has %v, want 3 and 17 January", times)
 		}
-		worker := chime.NewWorker(c.Store(), chime.WorkerOptions{})
-		worker.Handle("remind", func(context.Context, *chime.Job) error { return nil })
-		stop := c.Start(worker)
-		c.Advance(20 * 24 * time.Hour)
-		stop()
+		for _, at := range times { // between them nothing happens
+			c.Advance(time.Until(at) - time.Hour)
+			worker := chime.NewWorker(c.Store(), chime.WorkerOptions{})
+			worker.Handle("remind", func(context.Context, *chime.Job) error { return nil })
+			stop := c.Start(worker)
+			c.Advance(2 * time.Hour)
+			stop()
+		}
 		if s, err := schedules.Get(t.Context(), "course"); err != nil || s.State != chime.StateCompleted || s.Used != 2 {
 			t.Errorf("after the end: %v, %s, %d used, %v", s, s.State, s.Used, err)
 		}

@@ -6,6 +6,9 @@ import (
 	"unicode/utf8"
 )
 
+// labelRoom is how many pixels the label of an instant needs.
+const labelRoom = 58
+
 // maxRange is the longest time that a chart shows; of more it shows the end.
 const maxRange = 366 * 24 * time.Hour
 
@@ -123,10 +126,9 @@ func (a *axes) draw(w *writer) {
 }
 
 func (a *axes) drawTimes(w *writer) {
-	const perLabel = 58 // pixels
 	var ticks pen
 	before := ""
-	for _, at := range a.rounds(int((a.right - a.left) / perLabel)) {
+	for _, at := range a.rounds(int((a.right - a.left) / labelRoom)) {
 		x := a.x(at)
 		ticks.do("M", x, a.bottom)
 		ticks.do("v", 4)

@@ -11,6 +11,7 @@
 //	svg.Ticks{Title: "report", Runs: []svg.Tick{{At: at, Tone: svg.OK}, {At: then, Tone: svg.Fail, Word: "dead"}}}.SVG()
 //	svg.Hours{Title: "report", Now: now, Zone: berlin, From: keptSince, Events: []svg.Event{{At: at, N: 1, Tone: svg.OK}}}.SVG()
 //	svg.Weeks{Title: "report", Now: now, From: firstDay, Events: daysAndPlanned}.SVG()
+//	svg.Timeline{Title: "overlap policies", From: eight, To: noon, Zone: berlin, Rows: []svg.Row{{Name: "skip", Occurrences: runs}}}.SVG()
 //	svg.Bars{Title: "Next 24 hours", From: now.Truncate(10 * time.Minute), Step: 10 * time.Minute, Zone: berlin, Counts: counts}.SVG()
 //
 // # What holds
@@ -25,12 +26,14 @@
 // # Looks
 //
 // Elements have classes, for which [CSS] has a rule each; the colours are tokens of the page, so a chart follows its theme. The picture itself
-// has the class chart and that of its kind: lines, spark, ticks, hours, weeks, bars. A tone is a class of its own: accent, ok, run, off, paused,
+// has the class chart and that of its kind: lines, spark, ticks, hours, weeks, bars, timeline. A tone is a class of its own: accent, ok, run, off, paused,
 // late, missed, fail; the rest takes its colour from it.
 //
 //	axis last note                 texts: along an axis, of the last value, in place of data
 //	grid base cross now            gridlines, the line at 0, a script's crosshair, the line after today and the frame around it
 //	line fill bar quiet frame      a line, the area below it, a bar or a mark, one that is not the busiest, a hollow mark
+//	title sheet span               a title, what a timeline is drawn on, a time that is marked in it
+//	hollow cross-out               signs of what was missed and of what was dropped
 //	h0 … h6                        a cell by its number
 //	cell hatch ring                a cell by its outcome, the diagonals of a failure, what was missed
 //	next n1 n2 n3                  a cell to come, by its number

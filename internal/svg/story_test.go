@@ -54,6 +54,13 @@ func story(t testing.TB) map[string]picture {
 		"weeks-apia":     Weeks{Now: time.Date(2011, 12, 31, 9, 0, 0, 0, apia), Zone: apia, Past: 7, Next: 7},
 		"bars":           Bars{Title: "Next 24 hours", From: now.Truncate(10 * time.Minute), Step: 10 * time.Minute, Zone: berlin, Counts: busyDay()},
 		"bars-empty":     Bars{},
+		"timeline": Timeline{Title: `"<a & b>"`, From: hourAgo, To: now, Zone: berlin, Spans: []Span{{now.Add(-50 * time.Minute), now.Add(-40 * time.Minute), hostile}},
+			Rows: []Row{{Name: "report", Remark: "&"}, {Name: hostile, Remark: hostile, Occurrences: []Occurrence{
+				{now.Add(-55 * time.Minute), now.Add(-55 * time.Minute), now.Add(-30 * time.Minute), RanInTime},
+				{now.Add(-50 * time.Minute), now.Add(-35 * time.Minute), now.Add(-25 * time.Minute), RanLate},
+				{now.Add(-40 * time.Minute), now.Add(-20 * time.Minute), now.Add(-19 * time.Minute), CutShort},
+				{Planned: now.Add(-30 * time.Minute), Outcome: Dropped}, {Planned: now.Add(-20 * time.Minute), Outcome: 200},
+			}}}},
 	}
 }
 

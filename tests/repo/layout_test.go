@@ -29,7 +29,6 @@ var mayImport = map[string][]string{
 	"internal/enqueue":  {"internal/protocol", "internal/wire", "internal/retry", "internal/observe", "golang.org/x/sync"},
 	"internal/work":     {"internal/protocol", "internal/wire", "internal/schedule", "internal/retry", "internal/reap", "internal/observe"},
 	"internal/tick":     {"internal/protocol", "internal/schedule", "internal/retry", "internal/reap", "internal/observe"},
-	"internal/timeline": {},
 	"internal/memconn":  {},
 	"internal/plain":    {"."},
 	"internal/svg":      {},
