@@ -181,7 +181,7 @@ func (w *Worker) Run(ctx context.Context) error {
 	watching, stop := context.WithCancel(ctx)
 	var watch sync.WaitGroup
 	watch.Go(func() {
-		tick.Watch(watching, config.Observe.Store(w.store), tick.Options{Log: w.options.Logger, SafetyTick: workerSafetyTick, SessionTTL: w.options.SessionTTL, Polled: w.options.Queues, Observe: observe.Observer{Placed: config.Observe.Placed}, Pulse: w.watch})
+		tick.NewWatch(config.Observe.Store(w.store), tick.WatchOptions{Log: w.options.Logger, SafetyTick: workerSafetyTick, SessionTTL: w.options.SessionTTL, Polled: w.options.Queues, Observe: observe.Observer{Placed: config.Observe.Placed}, Pulse: w.watch}).Run(watching)
 	})
 	drained, err := work.Run(ctx, config.Observe.Store(w.store), config)
 	stop()

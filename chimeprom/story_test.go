@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"net"
 	"os"
-	"os/exec"
 	"regexp"
 	"slices"
 	"strings"
@@ -199,25 +198,6 @@ func TestEveryMetricIsToldAndNoSecretIs(t *testing.T) {
 			}
 		})
 	})
-}
-
-// promtool runs the tool of Debian's package prometheus, which test.sh installs.
-func promtool(t *testing.T, stdin string, args ...string) {
-	t.Helper()
-	tool := exec.Command("promtool", args...)
-	tool.Stdin = strings.NewReader(stdin)
-	if out, err := tool.CombinedOutput(); err != nil {
-		t.Errorf("promtool %v: %v\n%s", args, err, out)
-	}
-}
-
-func TestPromtoolHasNothingToSay(t *testing.T) {
-	story, err := os.ReadFile("testdata/story.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
-	promtool(t, string(story), "check", "metrics")
-	promtool(t, "", "check", "rules", "alerts.yaml")
 }
 
 func TestAHundredThousandNamesAreFewSeries(t *testing.T) {

@@ -38,3 +38,18 @@ func TestAJobThatADeploymentCutsOffRunsAgain(t *testing.T) {
 		}
 	})
 }
+
+// Nothing of a test goes on after it: its roles are stopped, and the bubble ends.
+func TestTheEndOfATestStopsItsRoles(t *testing.T) {
+	stopped := false
+	Run(t, func(t *testing.T, c *Chime) {
+		c.Start(roleFunc(func(ctx context.Context) error {
+			<-ctx.Done()
+			stopped = true
+			return nil
+		}), newWorker(c, chime.WorkerOptions{}))
+	})
+	if !stopped {
+		t.Error("the roles still run after Run")
+	}
+}

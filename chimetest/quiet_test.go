@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/internal/long"
 	"github.com/chimejobs/chime/internal/protocol"
 	"github.com/chimejobs/chime/recurrence"
 	"github.com/chimejobs/chime/redisstore/embedded"
@@ -18,7 +19,7 @@ import (
 
 // What is answered from memory changes nothing: the same test does the same with the store itself.
 func TestAQuietStoreDoesWhatTheStoreDoes(t *testing.T) {
-	for seed := range uint64(2) {
+	for seed := range uint64(long.Seeds(1, 2)) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			var quietly, plainly []string
 			record := func(to *[]string) func(t *testing.T, c *Chime) {
@@ -71,7 +72,7 @@ func walkQuiet(t *testing.T, c *Chime, random *rand.Rand) (lines []string) {
 	start()
 	enqueuer, schedules, queues, jobs := newEnqueuer(c), chime.NewSchedules(c.Store()), chime.NewQueues(c.Store()), 0
 	pick := func(names ...string) string { return names[random.IntN(len(names))] }
-	for range 12 {
+	for range long.Seeds(8, 12) {
 		switch random.IntN(9) {
 		case 0, 1, 2:
 			options := []chime.EnqueueOption{chime.ID(fmt.Sprint("job", jobs)), chime.Queue(pick("default", "other"))}

@@ -43,36 +43,6 @@ func as(rights Rights) func(*http.Request) (Viewer, error) {
 	return func(*http.Request) (Viewer, error) { return Viewer{Name: "anna", Rights: rights}, nil }
 }
 
-// send sends a request of this machine, with headers as "Name: value".
-func send(h http.Handler, method, target string, headers ...string) *httptest.ResponseRecorder {
-	r := httptest.NewRequest(method, target, nil)
-	r.RemoteAddr, r.Host = "127.0.0.1:50000", "localhost:7080"
-	for _, header := range headers {
-		name, value, _ := strings.Cut(header, ": ")
-		if name == "Host" {
-			r.Host = value
-			continue
-		}
-		r.Header.Set(name, value)
-	}
-	w := httptest.NewRecorder()
-	h.ServeHTTP(w, r)
-	return w
-}
-
-// wants tells where an answer is not what it should be.
-func wants(t *testing.T, what string, got *httptest.ResponseRecorder, status int, texts ...string) {
-	t.Helper()
-	if got.Code != status {
-		t.Errorf("%s: got %d, want %d: %s", what, got.Code, status, got.Body)
-	}
-	for _, text := range texts {
-		if !strings.Contains(got.Body.String(), text) {
-			t.Errorf("%s: the answer has no %q:\n%s", what, text, got.Body)
-		}
-	}
-}
-
 func TestWithoutAuthorizeItServesThisMachineAlone(t *testing.T) {
 	onEmbedded(t, func(t *testing.T, store chime.Store) {
 		d := newDashboard(t, store, Options{})

@@ -4,7 +4,6 @@ import (
 	"context"
 	"html"
 	"log/slog"
-	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"strings"
@@ -14,21 +13,6 @@ import (
 	"github.com/chimejobs/chime"
 	"github.com/chimejobs/chime/recurrence"
 )
-
-// post sends a form of this machine; fields are names and values.
-func post(h http.Handler, target string, fields ...string) *httptest.ResponseRecorder {
-	form := url.Values{}
-	for ; len(fields) >= 2; fields = fields[2:] {
-		form.Add(fields[0], fields[1])
-	}
-	r := httptest.NewRequest("POST", target, strings.NewReader(form.Encode()))
-	r.RemoteAddr, r.Host = "127.0.0.1:50000", "localhost:7080"
-	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	r.Header.Set("Sec-Fetch-Site", "same-origin")
-	w := httptest.NewRecorder()
-	h.ServeHTTP(w, r)
-	return w
-}
 
 // hourly creates a schedule.
 func hourly(t *testing.T, store chime.Store, name string) *chime.Schedules {

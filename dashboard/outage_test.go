@@ -4,8 +4,13 @@ import (
 	"context"
 	"errors"
 	"sync/atomic"
+	"testing"
+	"testing/synctest"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/redisstore/embedded"
 )
 
 // canaryAddress is where the Redis of an outage is said to be: no viewer is told of it.
@@ -38,4 +43,27 @@ func (o *outage) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proce
 		}
 		return next(ctx, cmds)
 	}
+}
+
+// A page that is open while Redis is away says so, and is up to date again when it is back.
+func TestAnOpenPageOutlivesAnOutage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := embedded.StartInMemory()
+		defer server.Close()
+		store := server.Store()
+		d := newDashboard(t, store, Options{Authorize: as(View)})
+		var out outage
+		server.Client().AddHook(&out)
+		next := watch(t, d, "/events?page=queues")
+		next("event: region")
+		next("event: beat")
+		must(chime.NewEnqueuer(store, chime.EnqueuerOptions{Logger: quiet}).Enqueue(t.Context(), "resize", nil, chime.Queue("media")))
+		out.down.Store(true)
+		next("event: trouble")
+		next("No answer from Redis for ")
+		out.down.Store(false)
+		next("event: region")
+		next("media")
+		next("event: beat")
+	})
 }

@@ -50,9 +50,6 @@ func lacks(t *testing.T, what string, got *httptest.ResponseRecorder, texts ...s
 // operator is a viewer who may do everything.
 var operator = Options{Write: true, Authorize: as(allRights)}
 
-// hostileNames are names that a page has to show and must not obey.
-var hostileNames = []string{`"><script>alert(1)</script>`, "</title>", "a/b", "..", ".", "new", "bulk", "~x", "a b?c=d#e", "édition"}
-
 func TestTheListOfSchedulesSaysWhatEachDoes(t *testing.T) {
 	onEmbedded(t, func(t *testing.T, store chime.Store) {
 		d := newDashboard(t, store, operator)

@@ -1,3 +1,5 @@
+//go:build real
+
 package dashboard
 
 import (
@@ -7,7 +9,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -15,7 +16,6 @@ import (
 	"github.com/chimejobs/chime"
 	"github.com/chimejobs/chime/internal/redistest"
 	"github.com/chimejobs/chime/redisstore"
-	"github.com/chimejobs/chime/redisstore/embedded"
 )
 
 // A viewer looks at every page, and keeps some open: each key of Redis stays as it is. The password of Redis is nowhere, not even when it is away.
@@ -74,27 +74,4 @@ func TestAViewerLeavesNoTrace(t *testing.T) {
 	if text := lines.String(); strings.Contains(text, password) || !strings.Contains(text, "the store did not answer") {
 		t.Errorf("the log has the password of Redis, or nothing of its absence:\n%s", text)
 	}
-}
-
-// A page that is open while Redis is away says so, and is up to date again when it is back.
-func TestAnOpenPageOutlivesAnOutage(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		server := embedded.StartInMemory()
-		defer server.Close()
-		store := server.Store()
-		d := newDashboard(t, store, Options{Authorize: as(View)})
-		var out outage
-		server.Client().AddHook(&out)
-		next := watch(t, d, "/events?page=queues")
-		next("event: region")
-		next("event: beat")
-		must(chime.NewEnqueuer(store, chime.EnqueuerOptions{Logger: quiet}).Enqueue(t.Context(), "resize", nil, chime.Queue("media")))
-		out.down.Store(true)
-		next("event: trouble")
-		next("No answer from Redis for ")
-		out.down.Store(false)
-		next("event: region")
-		next("media")
-		next("event: beat")
-	})
 }

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/chimejobs/chime/internal/protocol"
-	"github.com/chimejobs/chime/internal/retry"
 )
 
 const (
@@ -68,18 +67,4 @@ func lastPhase(p protocol.Partition, now time.Time) time.Time {
 		at = at.Add(-time.Minute)
 	}
 	return at
-}
-
-// sample takes the samples that are due: the leader's are those of each minute. A Watch that finds no leader takes those that are missing.
-func (t *Ticker) sample(ctx context.Context) (time.Duration, error) {
-	switch {
-	case t.watches:
-		t.sampler.until = time.Time{}
-		_, err := t.sampler.step(ctx, t.partitions, unledSamples)
-		return retry.Never, err // watch says when
-	case !t.election.leading():
-		t.sampler.until = time.Time{}
-		return retry.Never, nil // lead says when
-	}
-	return t.sampler.step(ctx, t.partitions, 1)
 }

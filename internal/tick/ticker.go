@@ -12,7 +12,6 @@ import (
 
 	"github.com/chimejobs/chime/internal/observe"
 	"github.com/chimejobs/chime/internal/protocol"
-	"github.com/chimejobs/chime/internal/reap"
 	"github.com/chimejobs/chime/internal/retry"
 	"github.com/chimejobs/chime/internal/schedule"
 )
@@ -21,14 +20,11 @@ const (
 	leaderTick      = 4 * time.Second  // between the leader's searches for owed schedules
 	leaderPoll      = 10 * time.Second // between its polls of all partitions for lapsed sessions
 	lapsePoll       = time.Second      // between its polls of those in which a session lapses, at least
-	queuesEvery     = 30 * time.Second // between two choices of the partitions that are looked after; where they are not all, each poll makes one
-	maxPlaceTurns   = 20               // searches in a row before other duties have their turn
 	warnAfter       = 10 * time.Second // from the start until schedules without a worker are logged
 	warnEvery       = 2 * time.Minute
 	announcedWithin = 5 * time.Minute  // every live worker has announced again what it handles
 	countEvery      = 10 * time.Minute // between two looks for queues with jobs that nobody takes
 	countAgain      = time.Minute      // after one that may have found some
-	watchSweep      = 5 * time.Minute  // between two rounds of sweeping of a Watch that finds no leader
 	checkEvery      = 3 * time.Minute  // between two looks whether the declared schedules still stand, half as much again at random
 	resignTimeout   = time.Second      // how long the end of Run waits for the store
 	maxNap          = time.Second      // timers stand still while a machine sleeps
@@ -46,68 +42,45 @@ type Options struct {
 	Prune      bool           // what a lower version of the owner has declared is deleted
 	Observe    observe.Observer
 	Pulse      *observe.Pulse
-	Polled     map[string]int // queues whose sessions a worker of this process polls, for Watch
 }
 
 // A Ticker is the loop of a scheduler. It writes the declarations, and then searches again and again for occurrences that no worker
 // has placed: every four seconds while it leads, about every SafetyTick while it does not. Whatever it does twice, or two tickers do
 // at the same time, takes effect once, because the store compares before it writes. So it need not be certain that it still leads.
 type Ticker struct {
-	store      protocol.Store
+	upkeep
 	options    Options
-	log        *slog.Logger
 	election   election
 	reconciler reconciler
-	placer     placer
-	reaper     *reap.Reaper
-	unserved   unserved
-	outage     retry.Outage
 
-	round      round
-	partitions []protocol.Partition             // that are looked after now
-	listed     time.Time                        // when these were chosen
-	sweepRound round                            // of sweeping, which has turns of its own where these are not all
-	scheduled  bool                             // there are schedules, or were; before that, nothing is owed
-	lapses     map[protocol.Partition]time.Time // when the next session of a partition lapses
-	pollAllAt  time.Time
-	sweeper    *reap.Sweeper
-	mender     mender
-	sampler    sampler
-	needed     []protocol.Handled
-	warned     map[protocol.Handled]bool
-	emptied    time.Time // when the store was found to have lost what it held
+	lapses    map[protocol.Partition]time.Time // when the next session of a partition lapses
+	pollAllAt time.Time
+	needed    []protocol.Handled
+	warned    map[protocol.Handled]bool
+	emptied   time.Time // when the store was found to have lost what it held
 
 	declaring, checking, leading, placing, polling, sampling, sweeping, mending, warning, counting retry.Duty
 	duties                                                                                         []*retry.Duty // in the order of their turns
-	watches                                                                                        bool          // it never leads: see Watch
-	swept                                                                                          time.Time     // by a Watch
-	lease                                                                                          string        // that a Watch has seen last
 }
 
 // New returns a ticker. It does no I/O.
 func New(store protocol.Store, options Options) *Ticker {
+	needed := jobsOf(options.Declared)
 	t := &Ticker{
-		store: store, options: options, log: options.Log,
-		election:   election{store: store, id: protocol.NewCandidate(), ttl: options.LeaderTTL, log: options.Log, told: options.Observe.Elected},
+		upkeep:     newUpkeep(store, options.Log, "scheduler", options.SessionTTL, options.Observe, queuesOf(needed)),
+		options:    options,
 		reconciler: newReconciler(store, options),
-		placer:     placer{store: store, log: options.Log, hears: options.Observe},
-		reaper:     reap.New(store, options.SessionTTL, options.Log),
-		unserved:   unserved{store: store, log: options.Log},
-		sweeper:    reap.NewSweeper(store, burier{log: options.Log}.bury),
-		mender:     mender{store: store, log: options.Log},
-		sampler:    sampler{store: store},
-		outage:     retry.Outage{Log: options.Log, Role: "scheduler", Trouble: options.Observe.Trouble},
-		needed:     jobsOf(options.Declared),
-		scheduled:  len(options.Declared) > 0,
+		needed:     needed,
 	}
-	t.round, t.sweepRound = round{store: store, own: queuesOf(t.needed)}, round{store: store, own: queuesOf(t.needed)}
+	t.election = election{store: store, id: t.id, ttl: options.LeaderTTL, log: options.Log, told: options.Observe.Elected}
+	t.scheduled = len(options.Declared) > 0
 	t.declaring = retry.Duty{Action: "declare", Do: t.declare}
 	t.checking = retry.Duty{Action: "check the schedules", Do: t.check, Next: time.Now().Add(checkPause())}
 	t.leading = retry.Duty{Action: "lead", Do: t.lead}
-	t.placing = retry.Duty{Action: "place", Do: t.placeOwed}
-	t.polling = retry.Duty{Action: "poll", Do: t.poll}
+	t.placing = retry.Duty{Action: "place", Do: t.place}
+	t.polling = retry.Duty{Action: "poll", Do: t.pollDue}
 	t.sampling = retry.Duty{Action: "sample", Do: t.sample}
-	t.sweeping = retry.Duty{Action: "sweep", Do: t.sweep}
+	t.sweeping = retry.Duty{Action: "sweep", Do: func(ctx context.Context) (time.Duration, error) { return t.sweep(ctx, t.election.leading()) }}
 	t.mending = retry.Duty{Action: "mend", Do: t.mend}
 	t.warning = retry.Duty{Action: "look for handlers", Do: t.warn, Next: time.Now().Add(warnAfter)}
 	t.counting = retry.Duty{Action: "count the waiting jobs", Do: t.count, Next: time.Now().Add(countEvery)}
@@ -159,7 +132,7 @@ func (t *Ticker) Run(ctx context.Context) error {
 }
 
 func (t *Ticker) loop(ctx context.Context) {
-	listener := t.store.Listen(t.election.id)
+	listener := t.store.Listen(t.id)
 	defer listener.Close()
 	ctx, stop := context.WithCancel(ctx)
 	var reaping sync.WaitGroup
@@ -190,7 +163,7 @@ func (t *Ticker) loop(ctx context.Context) {
 			}
 		case <-timer.C:
 		}
-		timer.Reset(t.turn(ctx))
+		timer.Reset(t.turn(ctx, t.duties, t.options.Pulse, maxNap))
 	}
 }
 
@@ -204,28 +177,12 @@ func (t *Ticker) resign() {
 	}
 }
 
-// turn does the duties that are due and returns how long to wait.
-func (t *Ticker) turn(ctx context.Context) time.Duration {
-	for _, d := range t.duties {
-		t.options.Pulse.Wait(retry.DutyTimeout)
-		d.Turn(ctx, &t.outage)
-	}
-	wait := maxNap
-	for _, d := range t.duties {
-		wait = min(wait, time.Until(d.Next))
-	}
-	return max(wait, 0)
-}
-
 // pace is how long to wait between two searches: for the leader the given time, for others about a SafetyTick.
 func (t *Ticker) pace(leader time.Duration) time.Duration {
-	if t.watches {
-		return retry.Never // watch says when
-	}
 	if t.election.leading() {
 		return leader
 	}
-	return t.safetyPause()
+	return safetyPause(t.options.SafetyTick)
 }
 
 // declare writes some more of what the program declared and places the first occurrences.
@@ -280,81 +237,45 @@ func (t *Ticker) lead(ctx context.Context) (time.Duration, error) {
 	return again, err
 }
 
-// placeOwed places what has been owed for a second, until nothing is.
-func (t *Ticker) placeOwed(ctx context.Context) (time.Duration, error) {
+// place places what has been owed for a second, until nothing is.
+func (t *Ticker) place(ctx context.Context) (time.Duration, error) {
 	if !t.election.leading() || t.scheduled && t.partitions == nil {
-		if err := t.readQueues(ctx); err != nil {
+		if _, err := t.readQueues(ctx); err != nil {
 			return 0, err
 		}
 	}
 	if !t.scheduled {
 		return t.pace(leaderPoll), nil
 	}
-	for range maxPlaceTurns {
-		owed, err := t.store.Owed(ctx, t.partitions)
-		t.placer.logLate(owed)
-		settled, failed := t.placer.place(ctx, owed)
-		if err == nil {
-			err = failed
-		}
-		if err != nil || settled == 0 {
-			return t.pace(leaderTick), err
-		}
+	more, err := t.placeOwed(ctx)
+	if more {
+		return 0, nil
 	}
-	return 0, nil
+	return t.pace(leaderTick), err
 }
 
-// readQueues chooses the partitions that are looked after from now on.
-func (t *Ticker) readQueues(ctx context.Context) error {
-	partitions, err := t.round.next(ctx)
-	if err != nil {
-		return err
-	}
-	if !t.scheduled {
-		names, _, err := t.store.Names(ctx, protocol.NameRange{Max: 1})
-		if err != nil {
-			return err
-		}
-		if t.scheduled = len(names) > 0; t.scheduled {
-			t.placing.Now()
-		}
-	}
-	t.partitions, t.listed = partitions, time.Now()
-	return nil
-}
-
-// poll finds lapsed sessions and new queues: in all partitions every while, and in one in which a session lapses as soon as it does.
-func (t *Ticker) poll(ctx context.Context) (time.Duration, error) {
+// pollDue finds lapsed sessions and new queues: in all partitions every while, and in one in which a session lapses as soon as it does.
+func (t *Ticker) pollDue(ctx context.Context) (time.Duration, error) {
 	now := time.Now()
 	partitions := t.lapsing(now)
-	if t.watches || t.partitions == nil || retry.Reached(t.pollAllAt, now) {
-		if !t.scheduled || t.partitions == nil || !t.round.whole || retry.Reached(t.listed.Add(queuesEvery), now) {
-			if err := t.readQueues(ctx); err != nil {
-				return 0, err
-			}
+	if t.partitions == nil || retry.Reached(t.pollAllAt, now) {
+		first, err := t.refreshQueues(ctx)
+		if err != nil {
+			return 0, err
+		}
+		if first {
+			t.placing.Now()
 		}
 		partitions = t.partitions
 		t.pollAllAt = now.Add(t.pace(leaderPoll))
 		t.lapses = make(map[protocol.Partition]time.Time)
 	}
-	calls := make([]protocol.PollCall, 0, len(partitions))
-	for _, partition := range partitions {
-		if t.options.Polled[partition.Queue] == 0 {
-			calls = append(calls, protocol.PollCall{Partition: partition, Worker: t.election.id, Lapses: true})
-		}
-	}
-	var failed error
-	answers := t.store.Poll(ctx, calls)
+	answers, failed := t.poll(ctx, partitions)
 	now = time.Now()
 	for i, answer := range answers {
-		delete(t.lapses, calls[i].Partition)
-		if answer.Err != nil {
-			failed = answer.Err
-			continue
-		}
-		t.reaper.Note(calls[i].Partition, answer.Lapsed, now)
-		if ahead := answer.Lapse.Sub(answer.Now); t.election.leading() && ahead > 0 {
-			t.lapses[calls[i].Partition] = now.Add(ahead)
+		delete(t.lapses, partitions[i])
+		if ahead := answer.Lapse.Sub(answer.Now); answer.Err == nil && ahead > 0 && t.election.leading() {
+			t.lapses[partitions[i]] = now.Add(ahead)
 		}
 	}
 	next := t.pollAllAt
@@ -406,32 +327,35 @@ func (t *Ticker) warn(ctx context.Context) (time.Duration, error) {
 	return warnEvery, nil
 }
 
-// sweep removes what is old, from some partitions at a time, so that the other duties have their turns: with very many partitions a
-// round takes long, and the lease is to be kept meanwhile. Who does not lead sweeps now and then what nobody has swept.
-func (t *Ticker) sweep(ctx context.Context) (time.Duration, error) {
-	partitions := t.partitions
-	if !t.round.whole && !t.sweeper.Begun() {
-		var err error
-		if partitions, err = t.sweepRound.next(ctx); err != nil {
-			return 0, err
-		}
+// sample takes the samples of each minute that are due, if this ticker leads.
+func (t *Ticker) sample(ctx context.Context) (time.Duration, error) {
+	if !t.election.leading() {
+		t.sampler.until = time.Time{}
+		return retry.Never, nil // lead says when
 	}
-	return t.sweeper.Step(ctx, partitions, t.election.leading())
+	return t.sampler.step(ctx, t.partitions, 1)
 }
 
-// mend lets schedules go on that stand nowhere. The leader does, and a Watch that finds no leader.
+// mend lets schedules go on that stand nowhere, if this ticker leads.
 func (t *Ticker) mend(ctx context.Context) (time.Duration, error) {
-	if !t.scheduled || !t.election.leading() && !t.watches {
+	if !t.scheduled || !t.election.leading() {
 		return t.pace(mendEvery), nil
 	}
 	more, err := t.mender.step(ctx)
-	switch {
-	case more && t.watches:
-		return mendSeldom, err
-	case more:
+	if more {
 		return mendPause, err
-	case t.watches:
-		return retry.Never, err // watch says when
 	}
 	return max(time.Until(t.mender.began.Add(mendEvery)), mendPause), err
+}
+
+// count logs queues with jobs that nobody takes, if this ticker leads.
+func (t *Ticker) count(ctx context.Context) (time.Duration, error) {
+	if !t.election.leading() || len(t.partitions) == 0 {
+		return countEvery, nil
+	}
+	doubt, err := t.unserved.look(ctx, namesOf(t.partitions))
+	if doubt {
+		return countAgain, err
+	}
+	return countEvery, err
 }

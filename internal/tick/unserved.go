@@ -4,10 +4,8 @@ import (
 	"context"
 	"log/slog"
 	"slices"
-	"time"
 
 	"github.com/chimejobs/chime/internal/protocol"
-	"github.com/chimejobs/chime/internal/retry"
 )
 
 // maxStats is how many queues one look counts.
@@ -57,19 +55,4 @@ func namesOf(partitions []protocol.Partition) (queues []string) {
 	}
 	slices.Sort(queues)
 	return slices.Compact(queues)
-}
-
-// count logs queues with jobs that nobody takes. The leader does, and where nobody leads the workers.
-func (t *Ticker) count(ctx context.Context) (time.Duration, error) {
-	if !t.election.leading() && !t.watches || len(t.partitions) == 0 {
-		return countEvery, nil
-	}
-	doubt, err := t.unserved.look(ctx, namesOf(t.partitions))
-	switch {
-	case doubt:
-		return countAgain, err
-	case t.watches:
-		return retry.Never, err // until watch finds again that nobody leads
-	}
-	return countEvery, err
 }

@@ -2,6 +2,7 @@ package tick
 
 import (
 	"context"
+	"log/slog"
 	mathrand "math/rand/v2"
 	"sync"
 	"time"
@@ -11,66 +12,155 @@ import (
 	"github.com/chimejobs/chime/internal/retry"
 )
 
-// Watch is the slow safety tick of a worker, until ctx ends. About every SafetyTick it looks whether the leader's lease was
+// watchSweep is between two rounds of sweeping of a Watch that finds no leader.
+const watchSweep = 5 * time.Minute
+
+// WatchOptions are those of a Watch.
+type WatchOptions struct {
+	Log        *slog.Logger
+	SafetyTick time.Duration  // about this often it looks for a leader
+	SessionTTL time.Duration  // of sessions that are reaped
+	Polled     map[string]int // queues whose sessions a worker of this process polls
+	Observe    observe.Observer
+	Pulse      *observe.Pulse
+}
+
+// A Watch is the slow safety tick of a worker. About every SafetyTick it looks whether the leader's lease was
 // renewed. Where it was not, it places what nobody has placed, because a worker vanished between taking an occurrence and placing the next; it returns what
 // vanished workers held; it takes the samples that nobody has taken; it sweeps; it lets schedules go on that stand nowhere; and it logs queues that nobody serves. So schedules go on
 // where workers run and no scheduler.
 //
 // It has no connection of its own and never leads: whatever it does beside a leader takes effect once.
-func Watch(ctx context.Context, store protocol.Store, options Options) {
-	t := New(store, options)
-	t.watches = true
-	t.outage.Role = "worker"
-	watching := retry.Duty{Action: "look for a leader", Do: t.watch, Next: time.Now().Add(t.safetyPause())}
-	t.duties = []*retry.Duty{&watching, &t.placing, &t.polling, &t.sampling, &t.sweeping, &t.mending, &t.counting}
-	for _, d := range t.duties[1:] {
-		d.Next = time.Now().Add(retry.Never)
-	}
+type Watch struct {
+	upkeep
+	options WatchOptions
+	lease   string    // that was seen last
+	swept   time.Time // when a round of sweeping began
 
+	placing *retry.Duty
+	often   []*retry.Duty // that each look has done if nobody leads
+	duties  []*retry.Duty // all of them, in the order of their turns
+}
+
+// NewWatch returns a watch. It does no I/O.
+func NewWatch(store protocol.Store, options WatchOptions) *Watch {
+	w := &Watch{upkeep: newUpkeep(store, options.Log, "worker", options.SessionTTL, options.Observe, nil), options: options}
+	duty := func(action string, do func(context.Context) (time.Duration, error)) *retry.Duty {
+		return &retry.Duty{Action: action, Do: do, Next: time.Now().Add(retry.Never)} // look says when
+	}
+	looking := duty("look for a leader", w.look)
+	looking.Next = time.Now().Add(safetyPause(options.SafetyTick))
+	w.placing = duty("place", w.place)
+	w.often = []*retry.Duty{w.placing, duty("poll", w.pollAll), duty("sample", w.sample)}
+	w.duties = append(append([]*retry.Duty{looking}, w.often...),
+		duty("sweep", func(ctx context.Context) (time.Duration, error) { return w.sweep(ctx, false) }), // it passes over what was swept a short while ago
+		duty("mend", w.mend),
+		duty("count the waiting jobs", w.count))
+	return w
+}
+
+// Run works until ctx ends.
+func (w *Watch) Run(ctx context.Context) {
 	ctx, stop := context.WithCancel(ctx)
 	var reaping sync.WaitGroup
-	reaping.Go(func() { t.reaper.Run(ctx) })
+	reaping.Go(func() { w.reaper.Run(ctx) })
 	defer reaping.Wait()
 	defer stop()
 	timer := time.NewTimer(observe.LongestNap)
 	defer timer.Stop()
-	defer t.options.Pulse.End()
+	defer w.options.Pulse.End()
 	for {
-		t.options.Pulse.Turn(time.Now())
+		w.options.Pulse.Turn(time.Now())
 		select {
 		case <-ctx.Done():
 			return
 		case <-timer.C:
 		}
-		t.turn(ctx)
-		wait := min(t.options.SafetyTick, observe.LongestNap)
-		for _, d := range t.duties {
-			wait = min(wait, time.Until(d.Next))
-		}
-		timer.Reset(max(wait, 0))
+		timer.Reset(w.turn(ctx, w.duties, w.options.Pulse, min(w.options.SafetyTick, observe.LongestNap)))
 	}
 }
 
-// watch has everything searched if nobody leads.
-func (t *Ticker) watch(ctx context.Context) (time.Duration, error) {
-	lease, err := t.store.Lease(ctx)
-	led := lease != "" && lease != t.lease // a leader renews it several times from one look to the next
-	t.lease = lease
+// look has everything searched if nobody leads.
+func (w *Watch) look(ctx context.Context) (time.Duration, error) {
+	lease, err := w.store.Lease(ctx)
+	led := lease != "" && lease != w.lease // a leader renews it several times from one look to the next
+	w.lease = lease
 	if err == nil && !led {
-		t.placing.Now()
-		t.polling.Now()
-		t.sampling.Now()
-		if retry.Reached(t.swept.Add(watchSweep), time.Now()) {
-			t.swept = time.Now()
-			t.sweeping.Now() // it passes over what was swept a short while ago
-			t.mending.Now()
-			t.counting.Now()
+		due := w.often
+		if retry.Reached(w.swept.Add(watchSweep), time.Now()) {
+			w.swept = time.Now()
+			due = w.duties[1:]
+		}
+		for _, d := range due {
+			d.Now()
 		}
 	}
-	return t.safetyPause(), err
+	return safetyPause(w.options.SafetyTick), err
 }
 
 // safetyPause is about a SafetyTick, half as much to one and a half times as much at random.
-func (t *Ticker) safetyPause() time.Duration {
-	return t.options.SafetyTick/2 + mathrand.N(t.options.SafetyTick)
+func safetyPause(tick time.Duration) time.Duration { return tick/2 + mathrand.N(tick) }
+
+func (w *Watch) place(ctx context.Context) (time.Duration, error) {
+	if _, err := w.readQueues(ctx); err != nil {
+		return 0, err
+	}
+	if !w.scheduled {
+		return retry.Never, nil
+	}
+	more, err := w.placeOwed(ctx)
+	if more {
+		return 0, nil
+	}
+	return retry.Never, err
+}
+
+// pollAll finds lapsed sessions, but in the queues whose sessions the worker polls.
+func (w *Watch) pollAll(ctx context.Context) (time.Duration, error) {
+	first, err := w.refreshQueues(ctx)
+	if err != nil {
+		return 0, err
+	}
+	if first {
+		w.placing.Now()
+	}
+	var partitions []protocol.Partition
+	for _, p := range w.partitions {
+		if w.options.Polled[p.Queue] == 0 {
+			partitions = append(partitions, p)
+		}
+	}
+	_, err = w.poll(ctx, partitions)
+	return retry.Never, err
+}
+
+// sample takes the samples that are missing.
+func (w *Watch) sample(ctx context.Context) (time.Duration, error) {
+	w.sampler.until = time.Time{}
+	_, err := w.sampler.step(ctx, w.partitions, unledSamples)
+	return retry.Never, err
+}
+
+// mend takes the steps of one round.
+func (w *Watch) mend(ctx context.Context) (time.Duration, error) {
+	if !w.scheduled {
+		return retry.Never, nil
+	}
+	more, err := w.mender.step(ctx)
+	if more {
+		return mendSeldom, err
+	}
+	return retry.Never, err
+}
+
+// count logs queues with jobs that nobody takes.
+func (w *Watch) count(ctx context.Context) (time.Duration, error) {
+	if len(w.partitions) == 0 {
+		return countEvery, nil
+	}
+	doubt, err := w.unserved.look(ctx, namesOf(w.partitions))
+	if doubt {
+		return countAgain, err
+	}
+	return retry.Never, err
 }

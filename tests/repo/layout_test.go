@@ -44,7 +44,8 @@ var mayImport = map[string][]string{
 	"dashboard":                  {".", "internal/loopback", "internal/rights", "dashboard/internal/guard", "dashboard/internal/live", "dashboard/internal/render", "dashboard/internal/pages", "dashboard/internal/change"},
 	"dashboard/internal/guard":   {},
 	"dashboard/internal/live":    {},
-	"dashboard/internal/render":  {"internal/svg"}, // it is given models, and knows no store
+	"dashboard/internal/visit":   {"github.com/redis/go-redis/v9"}, // for tests
+	"dashboard/internal/render":  {"internal/svg"},                 // it is given models, and knows no store
 	"dashboard/internal/pages":   {".", "recurrence", "internal/overview", "internal/plain", "internal/jobfind", "internal/history", "internal/hindrance", "internal/rights", "internal/svg", "dashboard/internal/render"},
 	"dashboard/internal/change":  {".", "recurrence", "internal/plain", "internal/jobfind", "internal/rules", "internal/times", "internal/definition", "dashboard/internal/builder", "dashboard/internal/render"},
 	"internal/jobfind":           {"."}, // these eight are for the command and the dashboard
@@ -132,7 +133,7 @@ func TestSomeImportsAreLeftToPrograms(t *testing.T) {
 // servesTests reports whether a folder has helpers of tests, which no program needs.
 func servesTests(folder string) bool {
 	return folder == "tests" || strings.HasPrefix(folder, "tests/") ||
-		slices.Contains([]string{"chimetest", "internal/childproc", "internal/faultproxy", "internal/long", "internal/redistest", "internal/storesuite"}, folder)
+		slices.Contains([]string{"chimetest", "dashboard/internal/visit", "internal/childproc", "internal/faultproxy", "internal/long", "internal/redistest", "internal/storesuite"}, folder)
 }
 
 func TestTheTopLevelHasItsFiles(t *testing.T) {

@@ -11,12 +11,12 @@ import (
 
 	"github.com/chimejobs/chime/httpapi/internal/problem"
 	"github.com/chimejobs/chime/httpapi/internal/resource"
+	"github.com/chimejobs/chime/internal/long"
 )
 
 var chaosQueues = []string{"default", "slow"} // a put moves a job to the one of its collection
 
 const (
-	chaosSeeds   = 20
 	chaosWriters = 6
 	chaosActs    = 15
 	chaosJobs    = 8
@@ -26,7 +26,7 @@ const (
 // Writers create, change, enable, disable, run and delete jobs while others do the same to their collections. A third of them is cut off between two
 // calls to the store, or before an answer; others are slow, some by a minute and a half. Afterwards Run mends what they have left.
 func TestWhateverWritersLeaveIsMended(t *testing.T) {
-	for seed := range uint64(chaosSeeds) {
+	for seed := range uint64(long.Seeds(3, 20)) {
 		onService(t, Options{}, func(t *testing.T, f *fixture) {
 			c := &chaos{fixture: f, store: New(Options{Store: f.cutStore(), Queues: chaosQueues}), quota: chaosQuota}
 			for _, name := range []string{"demo", "other"} {
@@ -45,7 +45,7 @@ func TestWhateverWritersLeaveIsMended(t *testing.T) {
 
 // Nobody is cut off here, so nothing is to be mended; and what a writer was told holds until the next one writes.
 func TestEachJobIsWhatItsLastWriterWanted(t *testing.T) {
-	for seed := range uint64(chaosSeeds) {
+	for seed := range uint64(long.Seeds(3, 20)) {
 		onService(t, Options{}, func(t *testing.T, f *fixture) {
 			c := &chaos{fixture: f, store: New(Options{Store: f.cutStore(), Queues: chaosQueues})}
 			for i := range chaosJobs {

@@ -1,10 +1,9 @@
-package dashboard
+package crawl_test
 
 import (
 	"context"
 	"encoding/json"
 	"errors"
-	"log/slog"
 	"testing"
 	"time"
 	"unicode"
@@ -27,8 +26,6 @@ func (w world) secret(place string) string {
 	}
 	return w.hidden + place
 }
-
-var quiet = slog.New(slog.DiscardHandler)
 
 // nameable is a text without what no name may have.
 func nameable(text string) string {

@@ -1,0 +1,138 @@
+package tick
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/chimejobs/chime/internal/observe"
+	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/reap"
+	"github.com/chimejobs/chime/internal/retry"
+)
+
+const (
+	queuesEvery   = 30 * time.Second // between two choices of the partitions that are looked after; where they are not all, each poll makes one
+	maxPlaceTurns = 20               // searches in a row before other duties have their turn
+)
+
+// An upkeep is what a Ticker and a Watch do alike: it knows the partitions that are looked after, and what is to be done for them. When, they say.
+// Whatever it does beside others takes effect once, because the store compares before it writes.
+type upkeep struct {
+	store    protocol.Store
+	log      *slog.Logger
+	id       string // who polls
+	outage   retry.Outage
+	placer   placer
+	reaper   *reap.Reaper
+	sweeper  *reap.Sweeper
+	mender   mender
+	sampler  sampler
+	unserved unserved
+
+	round      round
+	sweepRound round                // of sweeping, which has turns of its own where the partitions are not all
+	partitions []protocol.Partition // that are looked after now
+	listed     time.Time            // when these were chosen
+	scheduled  bool                 // there are schedules, or were; before that, nothing is owed
+}
+
+// newUpkeep returns the upkeep of a role, which always looks after its own queues.
+func newUpkeep(store protocol.Store, log *slog.Logger, role string, sessionTTL time.Duration, hears observe.Observer, own []string) upkeep {
+	return upkeep{
+		store: store, log: log, id: protocol.NewCandidate(),
+		outage:   retry.Outage{Log: log, Role: role, Trouble: hears.Trouble},
+		placer:   placer{store: store, log: log, hears: hears},
+		reaper:   reap.New(store, sessionTTL, log),
+		sweeper:  reap.NewSweeper(store, burier{log: log}.bury),
+		mender:   mender{store: store, log: log},
+		sampler:  sampler{store: store},
+		unserved: unserved{store: store, log: log},
+		round:    round{store: store, own: own}, sweepRound: round{store: store, own: own},
+	}
+}
+
+// turn does the duties that are due and returns how long to wait for the next one, a nap at most.
+func (u *upkeep) turn(ctx context.Context, duties []*retry.Duty, pulse *observe.Pulse, nap time.Duration) time.Duration {
+	for _, d := range duties {
+		pulse.Wait(retry.DutyTimeout)
+		d.Turn(ctx, &u.outage)
+	}
+	for _, d := range duties {
+		nap = min(nap, time.Until(d.Next))
+	}
+	return max(nap, 0)
+}
+
+// readQueues chooses the partitions that are looked after from now on. It reports whether it has found the first schedule.
+func (u *upkeep) readQueues(ctx context.Context) (first bool, err error) {
+	partitions, err := u.round.next(ctx)
+	if err != nil {
+		return false, err
+	}
+	if !u.scheduled {
+		names, _, err := u.store.Names(ctx, protocol.NameRange{Max: 1})
+		if err != nil {
+			return false, err
+		}
+		first = len(names) > 0
+		u.scheduled = first
+	}
+	u.partitions, u.listed = partitions, time.Now()
+	return first, nil
+}
+
+// refreshQueues is readQueues, if the last choice is old, or was not of all partitions.
+func (u *upkeep) refreshQueues(ctx context.Context) (first bool, err error) {
+	if u.scheduled && u.partitions != nil && u.round.whole && !retry.Reached(u.listed.Add(queuesEvery), time.Now()) {
+		return false, nil
+	}
+	return u.readQueues(ctx)
+}
+
+// placeOwed places what has been owed for a second, and reports whether there may be more of it.
+func (u *upkeep) placeOwed(ctx context.Context) (more bool, err error) {
+	for range maxPlaceTurns {
+		owed, err := u.store.Owed(ctx, u.partitions)
+		u.placer.logLate(owed)
+		settled, failed := u.placer.place(ctx, owed)
+		if err == nil {
+			err = failed
+		}
+		if err != nil || settled == 0 {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// poll finds lapsed sessions in partitions, and returns an answer for each.
+func (u *upkeep) poll(ctx context.Context, partitions []protocol.Partition) (answers []protocol.PollAnswer, failed error) {
+	calls := make([]protocol.PollCall, 0, len(partitions))
+	for _, partition := range partitions {
+		calls = append(calls, protocol.PollCall{Partition: partition, Worker: u.id, Lapses: true})
+	}
+	answers = u.store.Poll(ctx, calls)
+	now := time.Now()
+	for i, answer := range answers {
+		if answer.Err != nil {
+			failed = answer.Err
+			continue
+		}
+		u.reaper.Note(partitions[i], answer.Lapsed, now)
+	}
+	return answers, failed
+}
+
+// sweep removes what is old, from some partitions at a time, so that the other duties have their turns: with very many partitions a
+// round takes long, and a lease is to be kept meanwhile. Who does not lead sweeps now and then what nobody has swept.
+func (u *upkeep) sweep(ctx context.Context, leads bool) (time.Duration, error) {
+	partitions := u.partitions
+	if !u.round.whole && !u.sweeper.Begun() {
+		var err error
+		if partitions, err = u.sweepRound.next(ctx); err != nil {
+			return 0, err
+		}
+	}
+	return u.sweeper.Step(ctx, partitions, leads)
+}
