@@ -147,7 +147,7 @@ func TestRunRefusesBadRolesBeforeAnyRoleStarts(t *testing.T) {
 		"one twice":       {[]Role{good, good}, []string{"roles 0 and 1 are the same"}},
 		"one that runs":   {[]Role{good, &fakeRole{events: log, ran: true}}, []string{"runs already"}},
 		"options of two":  {[]Role{&fakeRole{events: log, bad: errors.New("x is bad")}, good, &fakeRole{events: log, bad: errors.New("y is bad")}}, []string{"x is bad", "y is bad"}},
-		"worker's option": {[]Role{good, NewWorker(asStore(newEnqueueStore(t, 1)), WorkerOptions{Concurrency: -1})}, []string{"oncurrency"}},
+		"worker's option": {[]Role{good, NewWorker(asStore(noStore{}), WorkerOptions{Concurrency: -1})}, []string{"oncurrency"}},
 	} {
 		err := Run(t.Context(), test.roles...)
 		for _, want := range test.want {

@@ -28,3 +28,6 @@ type direct struct{ store protocol.Store }
 func (d direct) Protocol() protocol.Store { return d.store }
 
 func asStore(store protocol.Store) Store { return direct{store} }
+
+// A noStore is a store of which every call panics.
+type noStore struct{ protocol.Store }

@@ -6,50 +6,16 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/chimejobs/chime/internal/wire"
 )
 
 type kindArgs struct{ Customer string }
-
-func TestKindBindsANameToItsArguments(t *testing.T) {
-	report := Define[kindArgs]("kind.report")
-	store := newEnqueueStore(t, 1)
-	receipt, err := report.Enqueue(t.Context(), quietEnqueuer(store, EnqueuerOptions{}), kindArgs{"a"}, MaxAttempts(2))
-	if err != nil {
-		t.Fatal(err)
-	}
-	env, err := wire.DecodeEnvelope(store.jobs[receipt.ID].Body)
-	if err != nil || env.Name != "kind.report" || env.MaxAttempts != 2 {
-		t.Errorf("sent %+v, %v", env, err)
-	}
-	if item := report.Item(kindArgs{"b"}); item.Name != "kind.report" || item.Args != (kindArgs{"b"}) {
-		t.Errorf("item %+v", item)
-	}
-	var settings scheduleSettings
-	report.With(kindArgs{"c"}).schedule(&settings)
-	if settings.jobName != "kind.report" || settings.args != (kindArgs{"c"}) {
-		t.Errorf("schedule settings %+v", settings)
-	}
-
-	worker := NewWorker(asStore(store), WorkerOptions{})
-	var got kindArgs
-	report.Handle(worker, func(_ context.Context, _ *Job, args kindArgs) error { got = args; return nil })
-	handler := worker.handlers["kind.report"].handler
-	if err := handler(t.Context(), &Job{Payload: env.Payload}); err != nil || got.Customer != "a" {
-		t.Errorf("handled %+v, %v", got, err)
-	}
-	if err := handler(t.Context(), &Job{Payload: []byte{0xc1}}); OutcomeOf(err).Action != Discarded {
-		t.Errorf("arguments that do not decode: %v, want an error that discards", err)
-	}
-}
 
 func TestDefineAndHandlePanicOnMistakes(t *testing.T) {
 	report := Define[kindArgs]("kind.mistakes")
 	if again := Define[kindArgs]("kind.mistakes"); again != report {
 		t.Errorf("the same kind again is %v", again)
 	}
-	worker := NewWorker(asStore(newEnqueueStore(t, 1)), WorkerOptions{})
+	worker := NewWorker(asStore(noStore{}), WorkerOptions{})
 	handler := func(context.Context, *Job, kindArgs) error { return nil }
 	report.Handle(worker, handler)
 	for name, act := range map[string]func(){

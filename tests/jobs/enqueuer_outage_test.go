@@ -1,4 +1,4 @@
-package chime
+package jobs_test
 
 import (
 	"context"
@@ -11,31 +11,36 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/chimejobs/chime"
 	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/tests/internal/fixture"
+	"github.com/chimejobs/chime/tests/internal/hookstore"
 )
 
+const sendTimeout = 10 * time.Second // EnqueuerOptions.SendTimeout, if nothing is set
+
 func TestAFailingPartitionDoesNotDelayOthers(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := newEnqueueStore(t, 1)
-		e := quietEnqueuer(store, EnqueuerOptions{})
-		store.fault = func(_ int, call protocol.EnqueueCall) (before, after error) {
+	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
+		store := newSendStore(f, 1)
+		e := quietEnqueuer(store, chime.EnqueuerOptions{})
+		store.fail(func(_ int, call *protocol.EnqueueCall) (before, after error) {
 			if call.Partition.Queue == "bad" {
-				return errLost, nil
+				return hookstore.ErrReset, nil
 			}
 			return nil, nil
-		}
+		})
 		start := time.Now()
-		receipts, err := e.EnqueueMany(t.Context(), []Item{{Name: "a"}, {Name: "a", Options: []EnqueueOption{Queue("bad")}}})
-		if err == nil || !errors.Is(err, errLost) || !strings.Contains(err.Error(), "from item 1 on") {
+		receipts, err := e.EnqueueMany(t.Context(), []chime.Item{{Name: "a"}, {Name: "a", Options: []chime.EnqueueOption{chime.Queue("bad")}}})
+		if err == nil || !errors.Is(err, hookstore.ErrReset) || !strings.Contains(err.Error(), "from item 1 on") {
 			t.Errorf("got %v", err)
 		}
-		if took := time.Since(start); took < defaultSendTimeout || took > defaultSendTimeout+time.Second {
-			t.Errorf("EnqueueMany gave up after %v, want %v", took, defaultSendTimeout)
+		if took := time.Since(start); took < sendTimeout || took > sendTimeout+time.Second {
+			t.Errorf("EnqueueMany gave up after %v, want %v", took, sendTimeout)
 		}
-		if _, ok := store.jobs[receipts[0].ID]; !ok {
+		if !store.has(receipts[0].ID) {
 			t.Error("the job on the good queue was not stored")
 		}
-		go e.Enqueue(t.Context(), "a", nil, Queue("bad"))
+		go e.Enqueue(t.Context(), "a", nil, chime.Queue("bad"))
 		synctest.Wait()
 		start = time.Now()
 		if _, err := e.Enqueue(t.Context(), "a", nil); err != nil || time.Since(start) > 0 {
@@ -46,19 +51,19 @@ func TestAFailingPartitionDoesNotDelayOthers(t *testing.T) {
 }
 
 func TestACallWhoseReplyWasLostIsRepeatedAndAddsNothingTwice(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := newEnqueueStore(t, 1)
-		store.rtt = time.Millisecond
-		e := quietEnqueuer(store, EnqueuerOptions{})
-		store.fault = func(n int, _ protocol.EnqueueCall) (before, after error) {
+	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
+		store := newSendStore(f, 1)
+		store.Latency, store.Lag = time.Millisecond/2, time.Millisecond/2
+		e := quietEnqueuer(store, chime.EnqueuerOptions{})
+		store.fail(func(n int, _ *protocol.EnqueueCall) (before, after error) {
 			switch n % 4 {
 			case 1:
-				return nil, errLost
+				return nil, hookstore.ErrReset
 			case 2:
-				return errLost, nil
+				return hookstore.ErrReset, nil
 			}
 			return nil, nil
-		}
+		})
 		var all sync.WaitGroup
 		for range 100 {
 			all.Go(func() {
@@ -68,46 +73,48 @@ func TestACallWhoseReplyWasLostIsRepeatedAndAddsNothingTwice(t *testing.T) {
 			})
 		}
 		all.Wait()
-		if len(store.order) != 100 {
-			t.Errorf("%d jobs, want 100", len(store.order))
+		if store.waiting() != 100 {
+			t.Errorf("%d jobs, want 100", store.waiting())
 		}
 	})
 }
 
 func TestAnUnknownOutcomeIsReportedAndSafeToRepeat(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := newEnqueueStore(t, 1)
-		e := quietEnqueuer(store, EnqueuerOptions{SendTimeout: time.Second})
+	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
+		store := newSendStore(f, 1)
+		e := quietEnqueuer(store, chime.EnqueuerOptions{SendTimeout: time.Second})
 		down := true
-		store.fault = func(int, protocol.EnqueueCall) (before, after error) {
+		store.fail(func(int, *protocol.EnqueueCall) (before, after error) {
 			if down {
-				return nil, errLost
+				return nil, hookstore.ErrReset
 			}
 			return nil, nil
-		}
+		})
 		start := time.Now()
 		receipt, err := e.Enqueue(t.Context(), "a", nil)
-		if !errors.Is(err, errLost) || !strings.Contains(err.Error(), "unknown") || !strings.Contains(err.Error(), receipt.ID) || time.Since(start) != time.Second {
+		if !errors.Is(err, hookstore.ErrReset) || !strings.Contains(err.Error(), "unknown") || !strings.Contains(err.Error(), receipt.ID) || time.Since(start) != time.Second {
 			t.Errorf("after %v: %v", time.Since(start), err)
 		}
-		numbers := len(store.calls)
+		numbers := len(store.EnqueueCalls())
 		down = false
-		again, err := e.Enqueue(t.Context(), "a", nil, ID(receipt.ID))
-		if err != nil || !again.Existing || again.ID != receipt.ID || len(store.order) != 1 {
-			t.Errorf("repeated: %+v, %v; %d jobs", again, err, len(store.order))
+		again, err := e.Enqueue(t.Context(), "a", nil, chime.ID(receipt.ID))
+		if err != nil || !again.Existing || again.ID != receipt.ID || store.waiting() != 1 {
+			t.Errorf("repeated: %+v, %v; %d jobs", again, err, store.waiting())
 		}
-		if first, last := store.calls[0].Number, store.calls[numbers].Number; last != first+1 {
+		if first, last := store.EnqueueCalls()[0].Number, store.EnqueueCalls()[numbers].Number; last != first+1 {
 			t.Errorf("call %d follows %d", last, first)
 		}
 	})
 }
 
 func TestEnqueueGivesUpOnAStoreThatHangsAfterSendTimeout(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := &hangingStore{enqueueStore: newEnqueueStore(t, 1)}
-		e := quietEnqueuer(store, EnqueuerOptions{SendTimeout: 8 * time.Second})
+	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
+		store := newSendStore(f, 1)
+		hanging := &hangingStore{Store: store.Store.Store, t: t}
+		store.Store.Store = hanging
+		e := quietEnqueuer(store, chime.EnqueuerOptions{SendTimeout: 8 * time.Second})
 		for i := range 20 { // at all ages of the ctx that first attempts share
-			store.attempts = 0
+			hanging.attempts = 0
 			start := time.Now()
 			if _, err := e.Enqueue(t.Context(), "a", nil); err == nil || !strings.Contains(err.Error(), "outcome unknown after 8s") || !errors.Is(err, context.DeadlineExceeded) {
 				t.Errorf("got %v", err)
@@ -115,12 +122,12 @@ func TestEnqueueGivesUpOnAStoreThatHangsAfterSendTimeout(t *testing.T) {
 			if took := time.Since(start); took != 8*time.Second {
 				t.Errorf("Enqueue gave up after %v, want 8s", took)
 			}
-			store.answers = true
+			hanging.answers = true
 			time.Sleep(time.Duration(i) * 100 * time.Millisecond) // fake time: a new phase of the retries each time
 			if _, err := e.Enqueue(t.Context(), "a", nil); err != nil {
 				t.Error(err)
 			}
-			store.answers = false
+			hanging.answers = false
 			time.Sleep(time.Duration(i) * 70 * time.Millisecond) // fake time: as above
 		}
 	})
@@ -128,7 +135,8 @@ func TestEnqueueGivesUpOnAStoreThatHangsAfterSendTimeout(t *testing.T) {
 
 // A hangingStore answers only when the ctx has ended, unless answers is set.
 type hangingStore struct {
-	*enqueueStore
+	protocol.Store
+	t        testing.TB
 	answers  bool
 	attempts int
 }
@@ -136,7 +144,7 @@ type hangingStore struct {
 func (s *hangingStore) Enqueue(ctx context.Context, calls []protocol.EnqueueCall) []protocol.EnqueueAnswer {
 	s.attempts++
 	if s.answers {
-		return s.enqueueStore.Enqueue(ctx, calls)
+		return s.Store.Enqueue(ctx, calls)
 	}
 	if end, ok := ctx.Deadline(); !ok || time.Until(end) > 8*time.Second || s.attempts == 1 && time.Until(end) < 7*time.Second {
 		s.t.Errorf("attempt %d has %v, %v; want 7 to 8 seconds for the first, and the rest of 8 for the others", s.attempts, time.Until(end), ok)
@@ -146,31 +154,33 @@ func (s *hangingStore) Enqueue(ctx context.Context, calls []protocol.EnqueueCall
 }
 
 func TestAFullStoreIsReportedAtOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := newEnqueueStore(t, 1)
-		e := quietEnqueuer(store, EnqueuerOptions{})
-		store.fault = func(int, protocol.EnqueueCall) (before, after error) { return fmt.Errorf("oom: %w", ErrStoreFull), nil }
+	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
+		store := newSendStore(f, 1)
+		e := quietEnqueuer(store, chime.EnqueuerOptions{})
+		store.fail(func(int, *protocol.EnqueueCall) (before, after error) {
+			return fmt.Errorf("oom: %w", chime.ErrStoreFull), nil
+		})
 		start := time.Now()
 		receipt, err := e.Enqueue(t.Context(), "a", nil)
-		if !errors.Is(err, ErrStoreFull) || strings.Contains(err.Error(), "unknown") || time.Since(start) > 0 || receipt.ID == "" {
+		if !errors.Is(err, chime.ErrStoreFull) || strings.Contains(err.Error(), "unknown") || time.Since(start) > 0 || receipt.ID == "" {
 			t.Errorf("after %v: %+v, %v", time.Since(start), receipt, err)
 		}
-		if _, err := e.EnqueueMany(t.Context(), make([]Item, 0)); err != nil {
+		if _, err := e.EnqueueMany(t.Context(), make([]chime.Item, 0)); err != nil {
 			t.Error(err)
 		}
 	})
 }
 
 func TestAFullStoreAfterALostReplyIsAnUnknownOutcome(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := newEnqueueStore(t, 1)
-		e := quietEnqueuer(store, EnqueuerOptions{})
-		store.fault = func(n int, _ protocol.EnqueueCall) (before, after error) {
+	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
+		store := newSendStore(f, 1)
+		e := quietEnqueuer(store, chime.EnqueuerOptions{})
+		store.fail(func(n int, _ *protocol.EnqueueCall) (before, after error) {
 			if n == 1 {
-				return nil, errLost
+				return nil, hookstore.ErrReset
 			}
-			return ErrStoreFull, nil
-		}
+			return chime.ErrStoreFull, nil
+		})
 		if _, err := e.Enqueue(t.Context(), "a", nil); err == nil || !strings.Contains(err.Error(), "unknown") {
 			t.Errorf("got %v", err)
 		}
@@ -178,27 +188,27 @@ func TestAFullStoreAfterALostReplyIsAnUnknownOutcome(t *testing.T) {
 }
 
 func TestCallersDoNotPileUpInAnOutage(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := newEnqueueStore(t, 1)
-		e := quietEnqueuer(store, EnqueuerOptions{})
+	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
+		store := newSendStore(f, 1)
+		e := quietEnqueuer(store, chime.EnqueuerOptions{})
 		down := true
-		store.fault = func(int, protocol.EnqueueCall) (before, after error) {
+		store.fail(func(int, *protocol.EnqueueCall) (before, after error) {
 			if down {
-				return errLost, nil
+				return hookstore.ErrReset, nil
 			}
 			return nil, nil
-		}
+		})
 		var all sync.WaitGroup
 		for i := range 4000 {
 			all.Go(func() {
 				start := time.Now()
-				if _, err := e.Enqueue(context.Background(), "a", nil); err == nil || time.Since(start) > 2*defaultSendTimeout {
+				if _, err := e.Enqueue(context.Background(), "a", nil); err == nil || time.Since(start) > 2*sendTimeout {
 					t.Errorf("caller %d waited %v: %v", i, time.Since(start), err)
 				}
 			})
 			time.Sleep(5 * time.Millisecond) // fake time: callers come one after the other
 		}
-		_, err := e.EnqueueMany(context.Background(), slices.Repeat([]Item{{Name: "a"}}, 5000))
+		_, err := e.EnqueueMany(context.Background(), slices.Repeat([]chime.Item{{Name: "a"}}, 5000))
 		if err == nil {
 			t.Error("5000 items into a store that is down: no error")
 		}
@@ -211,26 +221,26 @@ func TestCallersDoNotPileUpInAnOutage(t *testing.T) {
 }
 
 func TestEnqueueWaitsForTheNumberOfPartitions(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := newEnqueueStore(t, 3)
+	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
+		store := newSendStore(f, 3)
 		store.askFault = func(n int) error {
 			if n < 4 {
-				return errLost
+				return hookstore.ErrReset
 			}
 			return nil
 		}
-		e := quietEnqueuer(store, EnqueuerOptions{})
+		e := quietEnqueuer(store, chime.EnqueuerOptions{})
 		if _, err := e.Enqueue(t.Context(), "a", nil); err != nil {
 			t.Error(err)
 		}
-		store.askFault = func(int) error { return errLost }
-		if receipt, err := e.Enqueue(t.Context(), "a", nil, Queue("other")); !errors.Is(err, errLost) || !strings.Contains(err.Error(), "not sent") || errors.Is(err, context.DeadlineExceeded) || receipt.ID == "" {
+		store.askFault = func(int) error { return hookstore.ErrReset }
+		if receipt, err := e.Enqueue(t.Context(), "a", nil, chime.Queue("other")); !errors.Is(err, hookstore.ErrReset) || !strings.Contains(err.Error(), "not sent") || errors.Is(err, context.DeadlineExceeded) || receipt.ID == "" {
 			t.Errorf("got %+v, %v; want the store's error alone, for no ctx of the caller's has ended", receipt, err)
 		}
-		for _, final := range []error{ErrUnfit, ErrStoreFull} {
+		for _, final := range []error{chime.ErrUnfit, chime.ErrStoreFull} {
 			store.askFault = func(int) error { return final }
 			start := time.Now()
-			if _, err := e.Enqueue(t.Context(), "a", nil, Queue("other")); !errors.Is(err, final) || time.Since(start) > 0 {
+			if _, err := e.Enqueue(t.Context(), "a", nil, chime.Queue("other")); !errors.Is(err, final) || time.Since(start) > 0 {
 				t.Errorf("after %v: %v, want %v at once", time.Since(start), err, final)
 			}
 		}
@@ -238,19 +248,19 @@ func TestEnqueueWaitsForTheNumberOfPartitions(t *testing.T) {
 }
 
 func TestEveryJobArrivesOnceUnderFaults(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := newEnqueueStore(t, 3)
-		store.rtt = 500 * time.Microsecond
-		store.fault = func(n int, _ protocol.EnqueueCall) (before, after error) {
+	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
+		store := newSendStore(f, 3)
+		store.Latency, store.Lag = 250*time.Microsecond, 250*time.Microsecond
+		store.fail(func(n int, _ *protocol.EnqueueCall) (before, after error) {
 			if n%7 == 0 {
-				return errLost, nil
+				return hookstore.ErrReset, nil
 			}
 			if n%5 == 0 {
-				return nil, errLost
+				return nil, hookstore.ErrReset
 			}
 			return nil, nil
-		}
-		e := quietEnqueuer(store, EnqueuerOptions{})
+		})
+		e := quietEnqueuer(store, chime.EnqueuerOptions{})
 		var all sync.WaitGroup
 		for range 30 {
 			all.Go(func() {
@@ -261,23 +271,23 @@ func TestEveryJobArrivesOnceUnderFaults(t *testing.T) {
 				}
 			})
 			all.Go(func() {
-				if _, err := e.EnqueueMany(t.Context(), slices.Repeat([]Item{{Name: "a"}}, 700)); err != nil {
+				if _, err := e.EnqueueMany(t.Context(), slices.Repeat([]chime.Item{{Name: "a"}}, 700)); err != nil {
 					t.Error(err)
 				}
 			})
 		}
 		all.Wait()
-		if want := 30*20 + 30*700; len(store.order) != want {
-			t.Errorf("%d jobs, want %d", len(store.order), want)
+		if want := 30*20 + 30*700; store.waiting() != want {
+			t.Errorf("%d jobs, want %d", store.waiting(), want)
 		}
 	})
 }
 
 // A request with a deadline of its own learns why it came to nothing, and not of a failure that is over.
 func TestACallersErrorSaysWithWhatTheStoreHasBeenFailing(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := newEnqueueStore(t, 1)
-		e := quietEnqueuer(store, EnqueuerOptions{})
+	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
+		store := newSendStore(f, 1)
+		e := quietEnqueuer(store, chime.EnqueuerOptions{})
 		asking, sending, failing := errors.New("no password"), errors.New("connection refused"), true
 		store.checkFault = func(ctx context.Context, n int) error {
 			time.Sleep(2 * time.Second) // fake time: of the check
@@ -286,12 +296,12 @@ func TestACallersErrorSaysWithWhatTheStoreHasBeenFailing(t *testing.T) {
 			}
 			return nil
 		}
-		store.fault = func(int, protocol.EnqueueCall) (before, after error) {
+		store.fail(func(int, *protocol.EnqueueCall) (before, after error) {
 			if failing {
 				return sending, nil
 			}
 			return nil, nil
-		}
+		})
 		attempt := func(name string, want error, prefix string) {
 			t.Helper()
 			for many := range 2 {
@@ -300,7 +310,7 @@ func TestACallersErrorSaysWithWhatTheStoreHasBeenFailing(t *testing.T) {
 				if many == 0 {
 					_, err = e.Enqueue(ctx, "a", nil)
 				} else {
-					_, err = e.EnqueueMany(ctx, []Item{{Name: "a"}, {Name: "b"}})
+					_, err = e.EnqueueMany(ctx, []chime.Item{{Name: "a"}, {Name: "b"}})
 				}
 				stop()
 				if want == nil && err != nil || want != nil && (!errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, want) || many == 0 && !strings.Contains(err.Error(), prefix)) {
@@ -327,7 +337,7 @@ func TestACallersErrorSaysWithWhatTheStoreHasBeenFailing(t *testing.T) {
 		failing = false
 		attempt("the store answers again", nil, "")
 
-		store.rtt = time.Minute // it is slow, and has not failed
+		store.Latency, store.Lag = 30*time.Second, 30*time.Second // it is slow, and has not failed
 		ctx, stop := context.WithTimeout(t.Context(), 3*time.Second)
 		defer stop()
 		if _, err := e.Enqueue(ctx, "a", nil); !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, sending) || errors.Is(err, asking) {
@@ -338,17 +348,19 @@ func TestACallersErrorSaysWithWhatTheStoreHasBeenFailing(t *testing.T) {
 }
 
 func TestObserversHearOfTroubleAndOfItsEnd(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := newEnqueueStore(t, 1)
-		store.fault = func(n int, _ protocol.EnqueueCall) (before, after error) {
+	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
+		store := newSendStore(f, 1)
+		store.fail(func(n int, _ *protocol.EnqueueCall) (before, after error) {
 			if n <= 3 {
-				return errLost, nil
+				return hookstore.ErrReset, nil
 			}
 			return nil, nil
-		}
+		})
 		var heard []string
-		observer := &Observer{Trouble: func(op string, err error) { heard = append(heard, fmt.Sprint(op, " ", errors.Is(err, errLost))) }}
-		e := quietEnqueuer(store, EnqueuerOptions{Observers: []*Observer{observer, {}, {Trouble: observer.Trouble}}})
+		observer := &chime.Observer{Trouble: func(op string, err error) {
+			heard = append(heard, fmt.Sprint(op, " ", errors.Is(err, hookstore.ErrReset)))
+		}}
+		e := quietEnqueuer(store, chime.EnqueuerOptions{Observers: []*chime.Observer{observer, {}, {Trouble: observer.Trouble}}})
 		if _, err := e.Enqueue(t.Context(), "a", nil); err != nil {
 			t.Fatal(err)
 		}

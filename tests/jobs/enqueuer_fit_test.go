@@ -1,4 +1,4 @@
-package chime
+package jobs_test
 
 import (
 	"context"
@@ -6,18 +6,20 @@ import (
 	"fmt"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
+
+	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/tests/internal/fixture"
 )
 
 func TestEveryCallerGetsErrUnfitAtOnceAndNothingIsSent(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := newEnqueueStore(t, 1)
+	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
+		store := newSendStore(f, 1)
 		store.checkFault = func(context.Context, int) error {
 			time.Sleep(time.Millisecond) // fake time: all callers wait for one check
-			return fmt.Errorf("it evicts: %w", ErrUnfit)
+			return fmt.Errorf("it evicts: %w", chime.ErrUnfit)
 		}
-		e, began := quietEnqueuer(store, EnqueuerOptions{}), time.Now()
+		e, began := quietEnqueuer(store, chime.EnqueuerOptions{}), time.Now()
 		var all sync.WaitGroup
 		for i := range 20 {
 			all.Go(func() {
@@ -25,16 +27,16 @@ func TestEveryCallerGetsErrUnfitAtOnceAndNothingIsSent(t *testing.T) {
 				if i%2 == 0 {
 					_, err = e.Enqueue(t.Context(), "a", nil)
 				} else {
-					_, err = e.EnqueueMany(t.Context(), []Item{{Name: "a"}, {Name: "b"}})
+					_, err = e.EnqueueMany(t.Context(), []chime.Item{{Name: "a"}, {Name: "b"}})
 				}
-				if !errors.Is(err, ErrUnfit) {
+				if !errors.Is(err, chime.ErrUnfit) {
 					t.Errorf("caller %d got %v, want ErrUnfit", i, err)
 				}
 			})
 		}
 		all.Wait()
-		if waited := time.Since(began); waited != time.Millisecond || store.checks != 1 || store.asked+store.roundTrips > 0 {
-			t.Errorf("%d checks in %v, then %d calls; want one check and nothing else", store.checks, waited, store.asked+store.roundTrips)
+		if waited := time.Since(began); waited != time.Millisecond || store.Count("check") != 1 || store.Count("partitions")+store.RoundTrips("enqueue") > 0 {
+			t.Errorf("%d checks in %v, then %d calls; want one check and nothing else", store.Count("check"), waited, store.Count("partitions")+store.RoundTrips("enqueue"))
 		}
 		store.checkFault = nil // its settings were corrected
 		if _, err := e.Enqueue(t.Context(), "a", nil); err != nil {
@@ -44,21 +46,21 @@ func TestEveryCallerGetsErrUnfitAtOnceAndNothingIsSent(t *testing.T) {
 }
 
 func TestAFitStoreIsCheckedOnceForAllQueues(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := newEnqueueStore(t, 1)
+	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
+		store := newSendStore(f, 1)
 		store.checkFault = func(context.Context, int) error { time.Sleep(time.Millisecond); return nil } // fake time: the check takes this long
-		e := quietEnqueuer(store, EnqueuerOptions{})
+		e := quietEnqueuer(store, chime.EnqueuerOptions{})
 		var all sync.WaitGroup
 		for i := range 40 {
 			all.Go(func() {
-				if _, err := e.Enqueue(t.Context(), "a", nil, Queue(fmt.Sprint("q", i%10))); err != nil {
+				if _, err := e.Enqueue(t.Context(), "a", nil, chime.Queue(fmt.Sprint("q", i%10))); err != nil {
 					t.Error(err)
 				}
 			})
 		}
 		all.Wait()
-		if store.checks != 1 {
-			t.Errorf("the store was checked %d times, want once", store.checks)
+		if store.Count("check") != 1 {
+			t.Errorf("the store was checked %d times, want once", store.Count("check"))
 		}
 	})
 }
@@ -69,17 +71,17 @@ func TestACheckThatFailsOrHangsDoesNotStopEnqueuing(t *testing.T) {
 		"it hangs": func(ctx context.Context, n int) error { <-ctx.Done(); return ctx.Err() },
 	} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				store := newEnqueueStore(t, 1)
+			fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
+				store := newSendStore(f, 1)
 				store.checkFault = fault
-				e := quietEnqueuer(store, EnqueuerOptions{})
+				e := quietEnqueuer(store, chime.EnqueuerOptions{})
 				for range 3 {
 					if _, err := e.Enqueue(t.Context(), "a", nil); err != nil {
 						t.Error(err)
 					}
 				}
-				if store.checks != 1 {
-					t.Errorf("three jobs on one queue made %d checks, want 1", store.checks)
+				if store.Count("check") != 1 {
+					t.Errorf("three jobs on one queue made %d checks, want 1", store.Count("check"))
 				}
 			})
 		})
@@ -87,17 +89,17 @@ func TestACheckThatFailsOrHangsDoesNotStopEnqueuing(t *testing.T) {
 }
 
 func TestAStoreFoundUnfitAfterAnOutageIsRefused(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store, down := newEnqueueStore(t, 1), errors.New("connection refused")
+	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
+		store, down := newSendStore(f, 1), errors.New("connection refused")
 		store.checkFault = func(_ context.Context, n int) error {
 			if n < 3 {
 				return down
 			}
-			return ErrUnfit
+			return chime.ErrUnfit
 		}
 		store.askFault = func(int) error { return down }
-		if _, err := quietEnqueuer(store, EnqueuerOptions{}).Enqueue(t.Context(), "a", nil); !errors.Is(err, ErrUnfit) || store.checks != 3 {
-			t.Errorf("got %v after %d checks, want ErrUnfit at the third", err, store.checks)
+		if _, err := quietEnqueuer(store, chime.EnqueuerOptions{}).Enqueue(t.Context(), "a", nil); !errors.Is(err, chime.ErrUnfit) || store.Count("check") != 3 {
+			t.Errorf("got %v after %d checks, want ErrUnfit at the third", err, store.Count("check"))
 		}
 	})
 }

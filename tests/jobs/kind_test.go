@@ -1,0 +1,52 @@
+package jobs_test
+
+import (
+	"context"
+	"slices"
+	"testing"
+
+	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/internal/wire"
+	"github.com/chimejobs/chime/recurrence"
+	"github.com/chimejobs/chime/tests/internal/fixture"
+)
+
+func TestKindBindsANameToItsArguments(t *testing.T) {
+	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
+		type customer struct{ Name string }
+		report := chime.Define[customer]("kind.report")
+		receipt, err := report.Enqueue(t.Context(), quietEnqueuer(f.Server.Store(), chime.EnqueuerOptions{}), customer{"a"}, chime.MaxAttempts(2))
+		if err != nil {
+			t.Fatal(err)
+		}
+		jobs := chime.NewJobs(f.Server.Store())
+		if sent, err := jobs.Get(t.Context(), "default", receipt.ID); err != nil || sent.Name != "kind.report" || sent.MaxAttempts != 2 {
+			t.Errorf("sent %+v, %v", sent, err)
+		}
+		if item := report.Item(customer{"b"}); item.Name != "kind.report" || item.Args != (customer{"b"}) {
+			t.Errorf("item %+v", item)
+		}
+		put, err := chime.NewSchedules(f.Server.Store()).Put(t.Context(), "a schedule", recurrence.Recurrence{Cron: "@yearly"}, report.With(customer{"c"}))
+		var args customer
+		if err != nil || put.JobName != "kind.report" || put.Decode(&args) != nil || args.Name != "c" {
+			t.Errorf("schedule %+v of %+v, %v", put, args, err)
+		}
+		f.Enqueue("default", wire.Envelope{Name: "kind.report", Payload: []byte{0xc1}}, "undecodable")
+
+		worker := f.Worker(chime.WorkerOptions{Concurrency: 1})
+		var got []string
+		report.Handle(worker, func(_ context.Context, _ *chime.Job, args customer) error {
+			got = append(got, args.Name)
+			return nil
+		})
+		if err := f.Start(worker)(); err != nil {
+			t.Error(err)
+		}
+		if slices.Sort(got); !slices.Equal(got, []string{"a", "c"}) {
+			t.Errorf("handled %v, want a and c", got)
+		}
+		if dead, err := jobs.Get(t.Context(), "default", "undecodable"); err != nil || dead.State != chime.JobDead || dead.Attempt != 1 {
+			t.Errorf("arguments that do not decode: %+v, %v; want it dead at its first attempt", dead, err)
+		}
+	})
+}
