@@ -335,7 +335,7 @@ func (w *pageWalk) findAll() {
 				w.Fatalf("%s is found as %+v, want %+v", id, found[i], j)
 			}
 			queues, err := w.store.QueuesOf(w.Context(), id, []string{"unknown", wideQueue})
-			if err != nil || len(queues) != counted(j.state != "") {
+			if wanted := map[bool]int{true: 1}[j.state != ""]; err != nil || len(queues) != wanted {
 				w.Fatalf("%s, of %+v, may be on %q, %v", id, j, queues, err)
 			}
 		}

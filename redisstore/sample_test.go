@@ -10,6 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/redisstore/internal/sample"
 )
 
 // onMinutes runs a test on miniredis, whose clock it may set: at returns the store's clock after so many minutes and sets it there.
@@ -234,7 +235,7 @@ func TestAnHourHasAHundredNames(t *testing.T) {
 		} {
 			var got []string
 			for _, entry := range b.client.XRange(b.Context(), c.key, "-", "+").Val() {
-				sample, _ := parseSample(entry)
+				sample, _ := sample.Parse(entry)
 				counts := map[string]int{}
 				for _, name := range sample.Names {
 					counts[name.Name[:1]] += int(name.Done)

@@ -4,19 +4,188 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"sort"
 	"strconv"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
 	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/redisstore/internal/sample"
 )
 
-const (
-	sampleSeriesTogether = 50  // partitions whose samples are read in a round trip
-	samplesTogether      = 500 // entries of a partition
+var (
+	sampleScript  = scripts.Load("samples/sample")
+	measureScript = scripts.Load("samples/measure")
 )
+
+const sampleSeriesTogether = 50 // partitions whose samples are read in a round trip
+
+// hoursTogether is of how many partitions the hour that has ended is read in a round trip.
+const hoursTogether = 50
+
+// maxSampledSessions is how many sessions of a partition are asked how many jobs they hold. Where there are more, the sample counts as many
+// jobs as these hold for each of them.
+const maxSampledSessions = 450
+
+// Sample takes samples of partitions of which as many minutes have ended without one. Most partitions have no session and nothing
+// parked: a few plain commands for all of them in one round trip, and a script for each in another. What these commands cannot say, the
+// sample has as none; an error of the script is the answer. Once an hour the entries of the hour that has ended are read before.
+func (s *store) Sample(ctx context.Context, partitions []protocol.Partition, missing int) []protocol.SampleAnswer {
+	answers := make([]protocol.SampleAnswer, len(partitions))
+	if s.bad != nil || len(partitions) == 0 {
+		for i := range answers {
+			answers[i].Err = s.bad
+		}
+		return answers
+	}
+	gauges := make([]*gauge, len(partitions))
+	pipe := s.client.Pipeline()
+	clock := pipe.Time(ctx)
+	for i, p := range partitions {
+		gauges[i] = &gauge{keys: s.keys.partition(p)}
+		gauges[i].askLast(ctx, pipe)
+		if missing == 1 { // it nearly always is
+			gauges[i].ask(ctx, pipe)
+		}
+	}
+	_, _ = pipe.Exec(ctx) // each command has its own error
+	now := clock.Val().UTC()
+	var asked []int
+	for i, g := range gauges {
+		answers[i].Now = now
+		if clock.Err() != nil {
+			answers[i].Err = failure("sample", partitions[i].Queue, clock.Err())
+		} else if g.isMissing(now, missing) {
+			asked = append(asked, i)
+			if missing > 1 {
+				g.ask(ctx, pipe)
+			}
+		}
+	}
+	exec := func() {
+		if pipe.Len() > 0 {
+			_, _ = pipe.Exec(ctx)
+		}
+	}
+	exec()
+	for _, i := range asked {
+		gauges[i].askMore(ctx, pipe)
+	}
+	exec()
+	for some := range slices.Chunk(asked, hoursTogether) {
+		for _, i := range some {
+			gauges[i].askHour(ctx, pipe, now)
+		}
+		exec()
+		for _, i := range some {
+			answers[i].Err = gauges[i].readHour()
+		}
+	}
+	asked = slices.DeleteFunc(asked, func(i int) bool { return answers[i].Err != nil })
+	sent := make([]call, len(asked))
+	for n, i := range asked {
+		g := gauges[i]
+		k := g.keys
+		sent[n] = newCall(&sampleScript, []string{k.sampled, k.minutes, k.hours, k.measured, k.state, k.callers, k.counters, k.ready, k.stale, k.due, k.dead, k.jobs},
+			append([]any{missing, g.running(), g.parked()}, g.hour...))
+	}
+	if len(sent) > 0 {
+		for n, cmd := range s.run(ctx, s.client, sent...) {
+			values, err := list("sample", partitions[asked[n]].Queue, cmd)
+			if err == nil {
+				answers[asked[n]] = protocol.SampleAnswer{Now: values.now(), Taken: values.number(1) == 1}
+			}
+			answers[asked[n]].Err = err
+		}
+	}
+	return answers
+}
+
+// A gauge is what the script is told of a partition, read a moment before: what is not in keys of known names, how many jobs the sessions and
+// the lists of parked jobs hold; and what the entries come to of an hour that has ended.
+type gauge struct {
+	keys partitionKeys
+
+	last                *redis.SliceCmd // minute and hour
+	sessions, unhandled *redis.StringSliceCmd
+	held, lists         []*redis.IntCmd
+	entries             *redis.XMessageSliceCmd // of the hour that has ended; nil: none has
+	hour                []any                   // the minute that was looked at last, and the entry of the hour
+}
+
+func (g *gauge) askLast(ctx context.Context, pipe redis.Pipeliner) {
+	g.last = pipe.HMGet(ctx, g.keys.sampled, "minute", "hour")
+}
+
+func (g *gauge) ask(ctx context.Context, pipe redis.Pipeliner) {
+	g.sessions = pipe.ZRange(ctx, g.keys.sessions, 0, -1)
+	g.unhandled = pipe.ZRange(ctx, g.keys.unhandled, 0, -1)
+}
+
+// isMissing reports whether the script is to be asked. It decides by the partition's own clock: in a cluster each node has one.
+func (g *gauge) isMissing(now time.Time, missing int) bool {
+	last, err := strconv.ParseInt(reply(g.last.Val()).text(0), 10, 64)
+	if err != nil {
+		return true
+	}
+	ahead := time.UnixMilli(last).Sub(now)
+	return now.Truncate(time.Minute).Sub(time.UnixMilli(last)) > time.Duration(missing)*time.Minute || ahead > protocol.KeptMinutes
+}
+
+// askMore asks for what the first answers have named.
+func (g *gauge) askMore(ctx context.Context, pipe redis.Pipeliner) {
+	sessions := g.sessions.Val()
+	for _, session := range sessions[:min(len(sessions), maxSampledSessions)] {
+		g.held = append(g.held, pipe.HLen(ctx, g.keys.inflight(session)))
+	}
+	for _, name := range g.unhandled.Val() {
+		g.lists = append(g.lists, pipe.ZCard(ctx, g.keys.parked(name)))
+	}
+}
+
+// clockMargin is how much sooner an hour is read than it has ended by the clock that was asked: the partition's may be ahead of it.
+const clockMargin = 5 * time.Second
+
+// askHour asks for the entries of the hour under way at the last sample, if it has ended.
+func (g *gauge) askHour(ctx context.Context, pipe redis.Pipeliner, now time.Time) {
+	text := reply(g.last.Val()).text(1)
+	ms, _ := strconv.ParseInt(text, 10, 64) // what cannot be read is an hour without entries
+	hour, minute := time.UnixMilli(ms), now.Add(-time.Minute)
+	if text == "" || hour.Equal(minute.Truncate(time.Hour)) && hour.Equal(minute.Add(clockMargin).Truncate(time.Hour)) {
+		return
+	}
+	first, behind := strconv.FormatInt(ms, 10), strconv.FormatInt(ms+time.Hour.Milliseconds()-1, 10)
+	g.entries = pipe.XRevRangeN(ctx, g.keys.minutes, behind, first, int64(time.Hour/time.Minute))
+}
+
+func (g *gauge) readHour() error {
+	if g.entries == nil {
+		return nil
+	}
+	entries, err := g.entries.Result()
+	if err != nil {
+		return failure("read the samples of", g.keys.minutes, err)
+	}
+	g.hour = append([]any{reply(g.last.Val()).text(0)}, sample.Hour(entries)...)
+	return nil
+}
+
+func (g *gauge) running() (n int64) {
+	for _, held := range g.held {
+		n += max(held.Val()-1, 0) // one field is the session's own
+	}
+	if asked, all := int64(len(g.held)), int64(len(g.sessions.Val())); all > asked {
+		n = n * all / asked
+	}
+	return n
+}
+
+func (g *gauge) parked() (n int64) {
+	for _, list := range g.lists {
+		n += list.Val()
+	}
+	return n
+}
 
 // Samples returns the samples of a queue, all partitions together.
 func (s *store) Samples(ctx context.Context, queue string, from, to time.Time, step time.Duration) ([]protocol.Sample, error) {
@@ -29,13 +198,18 @@ func (s *store) Samples(ctx context.Context, queue string, from, to time.Time, s
 	}
 	merged := map[int64]*protocol.Sample{}
 	for first := 0; first < n; first += sampleSeriesTogether {
-		var all []*sampleSeries
+		var all []*sample.Series
 		for index := first; index < min(first+sampleSeriesTogether, n); index++ {
-			all = append(all, newSampleSeries(s.keys.partition(protocol.Partition{Queue: queue, Index: index}), from, to, step))
+			k := s.keys.partition(protocol.Partition{Queue: queue, Index: index})
+			entered := k.minutes
+			if step == time.Hour {
+				entered = k.hours
+			}
+			all = append(all, sample.NewSeries(k.sampled, entered, from, to, step))
 		}
 		for pipe := s.client.Pipeline(); ; {
 			for _, series := range all {
-				series.ask(ctx, pipe)
+				series.Ask(ctx, pipe)
 			}
 			if pipe.Len() == 0 {
 				break
@@ -44,170 +218,23 @@ func (s *store) Samples(ctx context.Context, queue string, from, to time.Time, s
 				return nil, failure("read the samples of", queue, err)
 			}
 			for _, series := range all {
-				series.read()
+				series.Read()
 			}
 		}
 		for _, series := range all {
-			series.mergeInto(merged)
+			series.MergeInto(merged)
 		}
 	}
 	samples := make([]protocol.Sample, 0, len(merged))
-	for _, sample := range merged {
-		samples = append(samples, *sample)
+	for _, one := range merged {
+		samples = append(samples, *one)
 	}
 	slices.SortFunc(samples, func(a, b protocol.Sample) int { return a.At.Compare(b.At) })
 	return samples, nil
 }
 
-// A sampleSeries is one partition's samples, as they are read: first which minutes were looked at and the newest entry before those
-// that are asked for, then these, some hundred at a time.
-type sampleSeries struct {
-	keys     partitionKeys
-	key      string
-	step     int64 // ms
-	from, to int64 // Unix ms; the first, and behind the last
-
-	looked       *redis.SliceCmd
-	before, page *redis.XMessageSliceCmd
-	done         bool
-
-	since, until int64 // the first step that was looked at, and behind the last
-	entries      []protocol.Sample
-	anchor       *protocol.Sample // the newest entry before
-}
-
-func newSampleSeries(keys partitionKeys, from, to time.Time, step time.Duration) *sampleSeries {
-	s := &sampleSeries{keys: keys, key: keys.minutes, step: step.Milliseconds()}
-	if step == time.Hour {
-		s.key = keys.hours
-	}
-	s.from, s.to = ceilTo(from.UnixMilli(), s.step), ceilTo(to.UnixMilli(), s.step)
-	return s
-}
-
-// ceilTo returns the first multiple of step, from 0 on, that is not below ms.
-func ceilTo(ms, step int64) int64 { return (max(ms, 0) + step - 1) / step * step }
-
-func (s *sampleSeries) ask(ctx context.Context, pipe redis.Pipeliner) {
-	if s.done || s.from >= s.to {
-		s.done = true
-		return
-	}
-	next := s.from
-	if s.looked == nil {
-		s.looked = pipe.HMGet(ctx, s.keys.sampled, "since", "minute")
-		s.before = pipe.XRevRangeN(ctx, s.key, strconv.FormatInt(s.from-1, 10), "-", 1)
-	} else if n := len(s.entries); n > 0 {
-		next = s.entries[n-1].At.UnixMilli() + s.step
-	}
-	s.page = pipe.XRangeN(ctx, s.key, strconv.FormatInt(next, 10), strconv.FormatInt(s.to-1, 10), samplesTogether)
-}
-
-func (s *sampleSeries) read() {
-	if s.done {
-		return
-	}
-	if s.anchor == nil && s.entries == nil {
-		looked := reply(s.looked.Val())
-		s.since = ceilTo(looked.number(0), s.step)
-		if looked.text(0) == "" {
-			s.since = s.to // nobody has looked
-		}
-		s.until = looked.number(1)
-		if s.step == time.Minute.Milliseconds() {
-			s.until += s.step
-		}
-		s.until -= s.until % s.step // the hour under way is not written yet
-		for _, message := range s.before.Val() {
-			if entry, ok := parseSample(message); ok {
-				s.anchor = &entry
-			}
-		}
-	}
-	for _, message := range s.page.Val() {
-		if entry, ok := parseSample(message); ok {
-			s.entries = append(s.entries, entry)
-		}
-	}
-	s.done = len(s.page.Val()) < samplesTogether || len(s.entries) == 0
-}
-
-// mergeInto adds the samples to those of other partitions. Between two entries, but for what the later one covers, nothing has changed.
-func (s *sampleSeries) mergeInto(all map[int64]*protocol.Sample) {
-	stands, at := protocol.Sample{}, max(s.since, s.from) // how the partition stood before at
-	if s.anchor != nil {
-		stands = *s.anchor
-		at = s.from
-		stands.Oldest += since(stands.Oldest, s.from-s.anchor.At.UnixMilli()-s.step)
-	}
-	idle := func(until int64) {
-		for ; at < min(until, s.to); at += s.step {
-			stands.Oldest += since(stands.Oldest, s.step)
-			mergeSample(all, at, &protocol.Sample{
-				Covers: 1, Waiting: stands.Waiting, Delayed: stands.Delayed, Running: stands.Running, Parked: stands.Parked, Dead: stands.Dead, Oldest: stands.Oldest,
-			})
-		}
-	}
-	for i := range s.entries {
-		entry := &s.entries[i]
-		ms := entry.At.UnixMilli()
-		idle(ms - int64(entry.Covers-1)*s.step)
-		mergeSample(all, ms, entry)
-		stands, at = *entry, ms+s.step
-	}
-	idle(s.until)
-}
-
-// since is how much older something gets that is there.
-func since(oldest time.Duration, ms int64) time.Duration {
-	if oldest == 0 {
-		return 0
-	}
-	return time.Duration(max(ms, 0)) * time.Millisecond
-}
-
-func mergeSample(all map[int64]*protocol.Sample, at int64, one *protocol.Sample) {
-	to := all[at]
-	if to == nil {
-		to = &protocol.Sample{At: time.UnixMilli(at).UTC()}
-		all[at] = to
-	}
-	to.Covers = max(to.Covers, one.Covers)
-	to.Oldest = max(to.Oldest, one.Oldest)
-	for i, n := range numbersOf(one) {
-		*numbersOf(to)[i] += *n
-	}
-	to.Lateness.Merge(&one.Lateness)
-	to.Wait.Merge(&one.Wait)
-	to.Run.Merge(&one.Run)
-	mergeNames(to, one.Names)
-}
-
-// mergeNames keeps the names in order, and at most MaxMeasured besides OtherNames.
-func mergeNames(to *protocol.Sample, names []protocol.MeasuredName) {
-	for _, name := range names {
-		find := func(wanted string) (int, bool) {
-			i := sort.Search(len(to.Names), func(i int) bool { return to.Names[i].Name >= wanted })
-			return i, i < len(to.Names) && to.Names[i].Name == wanted
-		}
-		i, known := find(name.Name)
-		if _, others := find(protocol.OtherNames); !known && name.Name != protocol.OtherNames && len(to.Names) >= protocol.MaxMeasured+counted(others) {
-			name.Name = protocol.OtherNames
-			i, known = find(name.Name)
-		}
-		if !known {
-			to.Names = slices.Insert(to.Names, i, name)
-			continue
-		}
-		to.Names[i].Done += name.Done
-		to.Names[i].Failed += name.Failed
-		to.Names[i].Run.Merge(&name.Run)
-	}
-}
-
-func counted(one bool) int {
-	if one {
-		return 1
-	}
-	return 0
+// measureCall is the script call that counts what a session has measured.
+func (s *store) measureCall(partition protocol.Partition, session string, m *protocol.Measured) call {
+	k := s.keys.partition(partition)
+	return newCall(&measureScript, []string{k.measured, k.sessions, k.callers}, sample.AppendMeasured([]any{session, m.Number}, m))
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/redisstore/internal/sample"
 )
 
 var (
@@ -46,7 +47,7 @@ func (s *store) CloseSession(ctx context.Context, partition protocol.Partition, 
 	k := s.keys.partition(partition)
 	args := []any{session, "1"} // without anything measured it may have been
 	if measured != nil {
-		args = appendMeasured([]any{session, flag(measured.Number > 1)}, measured)
+		args = sample.AppendMeasured([]any{session, flag(measured.Number > 1)}, measured)
 	}
 	cmd := s.runBriefly(ctx, newCall(&closeSessionScript, []string{k.inflight(session), k.sessions, k.callers, k.measured}, args))[0]
 	if err := cmd.Err(); err != nil {

@@ -1,4 +1,6 @@
-package redisstore
+// Package sample reads and writes the samples of a partition as Redis keeps them: the entries of its streams of minutes and hours, and
+// the sums of what workers have measured. It knows no key: its callers name them.
+package sample
 
 import (
 	"slices"
@@ -11,21 +13,21 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-// sampleFields are the fields of an entry that are numbers of jobs: see scripts/samples/sample.lua. The first are changes.
+// fieldNames are the fields of an entry that are numbers of jobs: see scripts/samples/sample.lua. The first are changes.
 const (
-	sampleFields  = "edfrxksmwlbpg"
-	sampleChanges = 8
+	fieldNames = "edfrxksmwlbpg"
+	changes    = 8
 )
 
-// numbersOf are the numbers of a sample in the order of sampleFields.
-func numbersOf(s *protocol.Sample) [len(sampleFields)]*int64 {
+// numbersOf are the numbers of a sample in the order of fieldNames.
+func numbersOf(s *protocol.Sample) [len(fieldNames)]*int64 {
 	return [...]*int64{
 		&s.Enqueued, &s.Done, &s.Failed, &s.Retried, &s.Died, &s.Cancelled, &s.Skipped, &s.Missed, &s.Waiting, &s.Delayed, &s.Running, &s.Parked, &s.Dead,
 	}
 }
 
-// parseSample reads an entry. What cannot be read in it counts as none; ok is false if its ID is no instant.
-func parseSample(message redis.XMessage) (s protocol.Sample, ok bool) {
+// Parse reads an entry. What cannot be read in it counts as none; ok is false if its ID is no instant.
+func Parse(message redis.XMessage) (s protocol.Sample, ok bool) {
 	ms, _, _ := strings.Cut(message.ID, "-")
 	at, err := strconv.ParseInt(ms, 10, 64)
 	if err != nil {
@@ -43,7 +45,7 @@ func parseSample(message redis.XMessage) (s protocol.Sample, ok bool) {
 		if err != nil || n < 0 {
 			continue
 		}
-		switch i := strings.Index(sampleFields, field); {
+		switch i := strings.Index(fieldNames, field); {
 		case field == "c":
 			s.Covers = int(min(max(n, 1), 1<<31-1))
 		case field == "o":
@@ -93,13 +95,13 @@ func formatMeasured(s *protocol.Sample) string {
 	return strings.Join(parts, "\t")
 }
 
-// hourEntry returns the fields and values of the entry of an hour: the changes of its entries by the minute, which come newest first, and how
+// Hour returns the fields and values of the entry of an hour: the changes of its entries by the minute, which come newest first, and how
 // the partition stands in the newest. None: there are no entries.
-func hourEntry(newestFirst []redis.XMessage) []any {
+func Hour(newestFirst []redis.XMessage) []any {
 	var hour protocol.Sample
 	var from time.Time
 	for _, message := range slices.Backward(newestFirst) {
-		entry, ok := parseSample(message)
+		entry, ok := Parse(message)
 		if !ok {
 			continue
 		}
@@ -109,7 +111,7 @@ func hourEntry(newestFirst []redis.XMessage) []any {
 		hour.At, hour.Oldest = entry.At, entry.Oldest
 		sums := numbersOf(&hour)
 		for i, n := range numbersOf(&entry) {
-			if i < sampleChanges {
+			if i < changes {
 				*n += *sums[i]
 			}
 			*sums[i] = *n
@@ -124,7 +126,7 @@ func hourEntry(newestFirst []redis.XMessage) []any {
 	}
 	fields := []any{"w", hour.Waiting} // one, so that an entry has any
 	for i, n := range numbersOf(&hour) {
-		if field := sampleFields[i : i+1]; *n > 0 && field != "w" {
+		if field := fieldNames[i : i+1]; *n > 0 && field != "w" {
 			fields = append(fields, field, *n)
 		}
 	}

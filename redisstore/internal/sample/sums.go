@@ -1,4 +1,4 @@
-package redisstore
+package sample
 
 import (
 	"strconv"
@@ -7,16 +7,8 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-var measureScript = scripts.Load("samples/measure")
-
-// measureCall is the script call that counts what a session has measured.
-func (s *store) measureCall(partition protocol.Partition, session string, m *protocol.Measured) call {
-	k := s.keys.partition(partition)
-	return newCall(&measureScript, []string{k.measured, k.sessions, k.callers}, appendMeasured([]any{session, m.Number}, m))
-}
-
-// appendMeasured appends what was measured as scripts/lib/measured.lua reads it.
-func appendMeasured(args []any, m *protocol.Measured) []any {
+// AppendMeasured appends what was measured to the arguments of a script, as scripts/lib/measured.lua reads it.
+func AppendMeasured(args []any, m *protocol.Measured) []any {
 	args = append(args, durationsText(&m.Lateness), durationsText(&m.Wait), durationsText(&m.Run))
 	for i := range m.Names {
 		args = append(args, m.Names[i].Name, nameText(&m.Names[i]))

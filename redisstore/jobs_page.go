@@ -17,9 +17,9 @@ import (
 // How the jobs of a queue are paged. All pages go on behind a job, not behind a number of jobs, so what stays where it is is shown exactly
 // once, whatever comes and goes before it. Partitions come one after the other: merged by instant, each page would have to look at all.
 //
-//	delayed, dead, done  the sorted sets due, dead and kept, see ranked.go
+//	delayed, dead, done  the sorted sets due, dead and kept, see jobs_page_ranked.go
 //	parked           the lists of the job names in the order of the names, each a sorted set
-//	waiting          ready from the front, see waiting.go; then behind, in the order of its members
+//	waiting          ready from the front, see jobs_page_waiting.go; then behind, in the order of its members
 //	running, taken   the sessions in the order of their names; what a session holds in the order of the fences
 //
 // A page is a few small commands in a few round trips. None costs the server more than about 4 ms: the one that does searches 300,000

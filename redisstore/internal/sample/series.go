@@ -1,0 +1,185 @@
+package sample
+
+import (
+	"context"
+	"slices"
+	"sort"
+	"strconv"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/chimejobs/chime/internal/protocol"
+)
+
+const entriesTogether = 500 // that are read in a round trip
+
+// A Series is one partition's samples, as they are read: first which minutes were looked at and the newest entry before those
+// that are asked for, then these, some hundred at a time. Ask, let the pipeline run, and Read, until nothing is asked; then MergeInto.
+type Series struct {
+	sampled  string // key of the hash that says what was looked at
+	entered  string // key of the stream of entries
+	step     int64  // ms
+	from, to int64  // Unix ms; the first, and behind the last
+
+	looked       *redis.SliceCmd
+	before, page *redis.XMessageSliceCmd
+	done         bool
+
+	since, until int64 // the first step that was looked at, and behind the last
+	entries      []protocol.Sample
+	anchor       *protocol.Sample // the newest entry before
+}
+
+// NewSeries returns the series of a partition whose hash is at the key sampled and whose entries, one a step, are in the stream at the key
+// entered.
+func NewSeries(sampled, entered string, from, to time.Time, step time.Duration) *Series {
+	s := &Series{sampled: sampled, entered: entered, step: step.Milliseconds()}
+	s.from, s.to = ceilTo(from.UnixMilli(), s.step), ceilTo(to.UnixMilli(), s.step)
+	return s
+}
+
+// ceilTo returns the first multiple of step, from 0 on, that is not below ms.
+func ceilTo(ms, step int64) int64 { return (max(ms, 0) + step - 1) / step * step }
+
+// Ask adds to a pipeline the commands for what is read next; none if everything was read.
+func (s *Series) Ask(ctx context.Context, pipe redis.Pipeliner) {
+	if s.done || s.from >= s.to {
+		s.done = true
+		return
+	}
+	next := s.from
+	if s.looked == nil {
+		s.looked = pipe.HMGet(ctx, s.sampled, "since", "minute")
+		s.before = pipe.XRevRangeN(ctx, s.entered, strconv.FormatInt(s.from-1, 10), "-", 1)
+	} else if n := len(s.entries); n > 0 {
+		next = s.entries[n-1].At.UnixMilli() + s.step
+	}
+	s.page = pipe.XRangeN(ctx, s.entered, strconv.FormatInt(next, 10), strconv.FormatInt(s.to-1, 10), entriesTogether)
+}
+
+// Read takes what the pipeline answered.
+func (s *Series) Read() {
+	if s.done {
+		return
+	}
+	if s.anchor == nil && s.entries == nil {
+		first, last := numberAt(s.looked.Val(), 0), numberAt(s.looked.Val(), 1)
+		s.since = ceilTo(first, s.step)
+		if textAt(s.looked.Val(), 0) == "" {
+			s.since = s.to // nobody has looked
+		}
+		s.until = last
+		if s.step == time.Minute.Milliseconds() {
+			s.until += s.step
+		}
+		s.until -= s.until % s.step // the hour under way is not written yet
+		for _, message := range s.before.Val() {
+			if entry, ok := Parse(message); ok {
+				s.anchor = &entry
+			}
+		}
+	}
+	for _, message := range s.page.Val() {
+		if entry, ok := Parse(message); ok {
+			s.entries = append(s.entries, entry)
+		}
+	}
+	s.done = len(s.page.Val()) < entriesTogether || len(s.entries) == 0
+}
+
+// MergeInto adds the samples to those of other partitions. Between two entries, but for what the later one covers, nothing has changed.
+func (s *Series) MergeInto(all map[int64]*protocol.Sample) {
+	stands, at := protocol.Sample{}, max(s.since, s.from) // how the partition stood before at
+	if s.anchor != nil {
+		stands = *s.anchor
+		at = s.from
+		stands.Oldest += since(stands.Oldest, s.from-s.anchor.At.UnixMilli()-s.step)
+	}
+	idle := func(until int64) {
+		for ; at < min(until, s.to); at += s.step {
+			stands.Oldest += since(stands.Oldest, s.step)
+			merge(all, at, &protocol.Sample{
+				Covers: 1, Waiting: stands.Waiting, Delayed: stands.Delayed, Running: stands.Running, Parked: stands.Parked, Dead: stands.Dead, Oldest: stands.Oldest,
+			})
+		}
+	}
+	for i := range s.entries {
+		entry := &s.entries[i]
+		ms := entry.At.UnixMilli()
+		idle(ms - int64(entry.Covers-1)*s.step)
+		merge(all, ms, entry)
+		stands, at = *entry, ms+s.step
+	}
+	idle(s.until)
+}
+
+// textAt is the i-th value of an HMGET; empty: there is none.
+func textAt(values []any, i int) string {
+	if i < len(values) {
+		if text, ok := values[i].(string); ok {
+			return text
+		}
+	}
+	return ""
+}
+
+// numberAt is the number of that text; 0: it is none.
+func numberAt(values []any, i int) int64 {
+	n, _ := strconv.ParseInt(textAt(values, i), 10, 64)
+	return n
+}
+
+// since is how much older something gets that is there.
+func since(oldest time.Duration, ms int64) time.Duration {
+	if oldest == 0 {
+		return 0
+	}
+	return time.Duration(max(ms, 0)) * time.Millisecond
+}
+
+func merge(all map[int64]*protocol.Sample, at int64, one *protocol.Sample) {
+	to := all[at]
+	if to == nil {
+		to = &protocol.Sample{At: time.UnixMilli(at).UTC()}
+		all[at] = to
+	}
+	to.Covers = max(to.Covers, one.Covers)
+	to.Oldest = max(to.Oldest, one.Oldest)
+	for i, n := range numbersOf(one) {
+		*numbersOf(to)[i] += *n
+	}
+	to.Lateness.Merge(&one.Lateness)
+	to.Wait.Merge(&one.Wait)
+	to.Run.Merge(&one.Run)
+	mergeNames(to, one.Names)
+}
+
+// mergeNames keeps the names in order, and at most MaxMeasured besides OtherNames.
+func mergeNames(to *protocol.Sample, names []protocol.MeasuredName) {
+	for _, name := range names {
+		find := func(wanted string) (int, bool) {
+			i := sort.Search(len(to.Names), func(i int) bool { return to.Names[i].Name >= wanted })
+			return i, i < len(to.Names) && to.Names[i].Name == wanted
+		}
+		i, known := find(name.Name)
+		if _, others := find(protocol.OtherNames); !known && name.Name != protocol.OtherNames && len(to.Names) >= protocol.MaxMeasured+counted(others) {
+			name.Name = protocol.OtherNames
+			i, known = find(name.Name)
+		}
+		if !known {
+			to.Names = slices.Insert(to.Names, i, name)
+			continue
+		}
+		to.Names[i].Done += name.Done
+		to.Names[i].Failed += name.Failed
+		to.Names[i].Run.Merge(&name.Run)
+	}
+}
+
+func counted(one bool) int {
+	if one {
+		return 1
+	}
+	return 0
+}
