@@ -1,8 +1,11 @@
 package chime
 
 import (
+	"context"
 	"errors"
 	"reflect"
+	"runtime"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -50,5 +53,81 @@ func TestWhatOneObserverChangesAnotherDoesNotHear(t *testing.T) {
 	}
 	if heard != 6 {
 		t.Errorf("observers heard %d times, want 6", heard)
+	}
+}
+
+// hearsAll is an observer of everything that is heard of ordinary jobs.
+func hearsAll(jobs *atomic.Int64) *Observer {
+	count := func(events []JobEvent) { jobs.Add(int64(len(events))) }
+	return &Observer{
+		Enqueued: count, Taken: count, Begun: count, Ended: count, Slots: func(int, int, int) {}, Called: func(string, time.Duration, error) {},
+	}
+}
+
+// What is told of a job has more than 200 bytes and is told three times: without memory that is used again it takes 2 KB. The race detector
+// has pools lose some of theirs, which takes up to 1 KB.
+func TestAWorkerTakesNoMemoryForWhatObserversHear(t *testing.T) {
+	const n = 20_000
+	var heard atomic.Int64
+	least := func(observers ...*Observer) (bytes uint64) {
+		bytes = ^uint64(0)
+		for range 3 {
+			store := newBenchStore(n)
+			w := NewWorker(asStore(store), WorkerOptions{Concurrency: 10, Logger: quiet(), Observers: observers})
+			ctx, stop := context.WithCancel(t.Context())
+			var ran atomic.Int64
+			w.Handle("work", func(context.Context, *Job) error {
+				if ran.Add(1) == n {
+					stop()
+				}
+				return nil
+			})
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			if err := w.Run(ctx); err != nil {
+				t.Fatal(err)
+			}
+			runtime.ReadMemStats(&after)
+			bytes = min(bytes, (after.TotalAlloc-before.TotalAlloc)/n)
+		}
+		return bytes
+	}
+	without, with := least(), least(hearsAll(&heard))
+	if heard.Load() < 3*3*n { // more, if the worker gave some back and took them again
+		t.Fatalf("the observer heard of %d jobs, want each of %d three times in each of three runs", heard.Load(), n)
+	}
+	if with > without+1200 {
+		t.Errorf("a job takes %d bytes with an observer, %d without", with, without)
+	}
+}
+
+func TestAnEnqueuerTakesNoMemoryForWhatObserversHear(t *testing.T) {
+	const n = 1000
+	var heard atomic.Int64
+	items := manyItems(n)
+	least := func(enqueue func(e *Enqueuer) error, observers ...*Observer) (bytes uint64) {
+		e := quietEnqueuer(instantStore{}, EnqueuerOptions{Observers: observers})
+		bytes, _ = leastMemory(func() {
+			if err := enqueue(e); err != nil {
+				t.Fatal(err)
+			}
+		})
+		return bytes
+	}
+	for name, enqueue := range map[string]func(e *Enqueuer) error{
+		"many": func(e *Enqueuer) error { _, err := e.EnqueueMany(context.Background(), items); return err },
+		"one": func(e *Enqueuer) error {
+			_, err := e.Enqueue(context.Background(), "report", items[0].Args)
+			return err
+		},
+	} {
+		without := least(enqueue)
+		with := least(enqueue, &Observer{Enqueued: func(events []JobEvent) { heard.Add(int64(len(events))) }})
+		if with > without+100 {
+			t.Errorf("%s: %d bytes with an observer, %d without", name, with, without)
+		}
+	}
+	if heard.Load() != 50*(n+1) {
+		t.Errorf("the observer heard of %d jobs, want %d", heard.Load(), 50*(n+1))
 	}
 }

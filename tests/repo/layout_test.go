@@ -3,6 +3,7 @@ package repo_test
 import (
 	"bytes"
 	"go/ast"
+	"io/fs"
 	"maps"
 	"os"
 	"path"
@@ -154,6 +155,18 @@ func TestTheTopLevelHasItsFiles(t *testing.T) {
 		if info, err := os.Stat(name); err == nil && info.Mode()&0o100 == 0 {
 			t.Errorf("%s is not executable", name)
 		}
+	}
+}
+
+// A visitor sees the files of the root before the README.
+func TestTheRootHasAtMostSixtyFiles(t *testing.T) {
+	entries, err := os.ReadDir(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := slices.DeleteFunc(entries, fs.DirEntry.IsDir)
+	if len(files) > 60 || len(files) < 20 {
+		t.Errorf("the root has %d files, want at most 60: a test of behaviour goes to tests/, a verb to the file of its noun", len(files))
 	}
 }
 
