@@ -16,12 +16,13 @@ import (
 
 	"github.com/chimejobs/chime/internal/long"
 	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/storesuite"
 )
 
 // longKnown declares a schedule that was created long ago, also as its history has it.
 func (b *bench) longKnown(name, overlap string, at ...time.Time) protocol.DeclareAnswer {
 	b.Helper()
-	declared := b.scheduled(name, overlap, at...)
+	declared := b.Scheduled(name, overlap, at...)
 	b.client.HSet(b.Context(), b.keys().last, name, "2020-01-01T00:00:00.000Z 20 0 0 - 0 0")
 	return declared
 }
@@ -30,14 +31,14 @@ func (b *bench) longKnown(name, overlap string, at ...time.Time) protocol.Declar
 func ran(id, outcome string) *protocol.RunRecord {
 	name, text, _ := protocol.CutOccurrence(id)
 	at, _ := time.Parse(time.RFC3339, text)
-	return &protocol.RunRecord{Schedule: name, Planned: at, Started: ago(0), Ended: ago(0), Outcome: outcome, Attempt: 1, Fence: 1, Worker: "w"}
+	return &protocol.RunRecord{Schedule: name, Planned: at, Started: storesuite.Ago(0), Ended: storesuite.Ago(0), Outcome: outcome, Attempt: 1, Fence: 1, Worker: "w"}
 }
 
 // backfilled are jobs of a schedule for these instants.
 func backfilled(name string, at ...time.Time) []protocol.BackfilledJob {
 	jobs := make([]protocol.BackfilledJob, len(at))
 	for i := range at {
-		jobs[i] = protocol.BackfilledJob{ID: occurrenceID(name, at[i]), Body: []byte("\x01again")}
+		jobs[i] = protocol.BackfilledJob{ID: storesuite.OccurrenceID(name, at[i]), Body: []byte("\x01again")}
 	}
 	return jobs
 }
@@ -59,11 +60,11 @@ func (b *bench) unfinished(name string) string {
 // Wherever an occurrence is, it is placed once; what is dead begins anew; what the schedule has before it stays its own.
 func TestWhatExistsIsNotBackfilled(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
-		now := ago(0)
+		now := storesuite.Ago(0)
 		at := func(h int) time.Time { return now.Add(-time.Duration(h) * time.Hour) }
 		s := b.longKnown("s", "allow", at(9), at(8), at(7), at(6), at(5), at(4), at(3))
 		k := b.keys()
-		taken := b.take("a", 10)
+		taken := b.Take("a", 10)
 		if len(taken) != 7 {
 			b.Fatalf("taken %+v", taken)
 		}
@@ -77,15 +78,15 @@ func TestWhatExistsIsNotBackfilled(t *testing.T) {
 			if i < 3 {
 				settled.Run = ran(taken[i].ID, []string{"dead", "failed", "done"}[i])
 			}
-			if !b.settle("a", settled) {
+			if !b.Settle("a", settled) {
 				b.Fatalf("%+v was refused", settled)
 			}
 		}
-		b.want("before", b.unfinished("s"), "5")
+		b.Want("before", b.unfinished("s"), "5")
 		all := []time.Time{at(10), at(9), at(8), at(7), at(6), at(5), at(4), at(3), at(2), at(-2)}
-		b.want("at first", b.backfill(s, "s", all...), "3 placed, 5 existing") // 10, 9 and 7; the last two are the schedule's own
-		b.want("again", b.backfill(s, "s", all...), "0 placed, 8 existing")
-		b.want("unfinished", b.unfinished("s"), "8")
+		b.Want("at first", b.backfill(s, "s", all...), "3 placed, 5 existing") // 10, 9 and 7; the last two are the schedule's own
+		b.Want("again", b.backfill(s, "s", all...), "0 placed, 8 existing")
+		b.Want("unfinished", b.unfinished("s"), "8")
 		if n := b.client.ZCard(b.Context(), k.dead).Val(); n != 0 {
 			b.Errorf("%d are dead, want none", n)
 		}
@@ -104,28 +105,28 @@ func TestWhatExistsIsNotBackfilled(t *testing.T) {
 func TestACancelledOccurrenceIsBackfilledAtItsOldPlace(t *testing.T) {
 	for _, policy := range []string{"allow", "skip"} {
 		onEveryServer(t, func(b *bench) {
-			two, three := ago(2*time.Hour), ago(3*time.Hour)
-			s := b.longKnown("s", policy, ago(time.Hour))
-			b.want("at first", b.backfill(s, "s", three, two), "2 placed, 0 existing")
-			if how, err := b.store.CancelJob(b.Context(), "default", occurrenceID("s", three), nil); err != nil || how != protocol.CancelDone {
+			two, three := storesuite.Ago(2*time.Hour), storesuite.Ago(3*time.Hour)
+			s := b.longKnown("s", policy, storesuite.Ago(time.Hour))
+			b.Want("at first", b.backfill(s, "s", three, two), "2 placed, 0 existing")
+			if how, err := b.store.CancelJob(b.Context(), "default", storesuite.OccurrenceID("s", three), nil); err != nil || how != protocol.CancelDone {
 				b.Fatal(how, err)
 			}
-			b.want("again", b.backfill(s, "s", three, two), "1 placed, 1 existing")
-			b.want("unfinished", b.unfinished("s"), "2")
+			b.Want("again", b.backfill(s, "s", three, two), "1 placed, 1 existing")
+			b.Want("unfinished", b.unfinished("s"), "2")
 			began := map[string]bool{}
 			for i := range 5 {
 				session := fmt.Sprint("s", i)
-				for _, job := range b.take(session, 1) {
-					if began[job.ID] || !b.settle(session, protocol.Settlement{ID: job.ID, Fence: job.Fence, Kind: protocol.SettleDone, Run: ran(job.ID, "done")}) {
+				for _, job := range b.Take(session, 1) {
+					if began[job.ID] || !b.Settle(session, protocol.Settlement{ID: job.ID, Fence: job.Fence, Kind: protocol.SettleDone, Run: ran(job.ID, "done")}) {
 						b.Fatalf("%+v ran before, or was refused", job)
 					}
 					began[job.ID] = true
 				}
 			}
-			if !began[occurrenceID("s", two)] || !began[occurrenceID("s", three)] {
+			if !began[storesuite.OccurrenceID("s", two)] || !began[storesuite.OccurrenceID("s", three)] {
 				b.Errorf("%v ran, want both", began)
 			}
-			b.want("unfinished then", b.unfinished("s"), "0")
+			b.Want("unfinished then", b.unfinished("s"), "0")
 		})
 	}
 }
@@ -133,21 +134,21 @@ func TestACancelledOccurrenceIsBackfilledAtItsOldPlace(t *testing.T) {
 // What waits for its turn can be cancelled, and is deleted with its schedule; the others go on.
 func TestWhatIsBackfilledAndWaitsCanBeEnded(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
-		now := ago(0)
+		now := storesuite.Ago(0)
 		at := func(h int) time.Time { return now.Add(-time.Duration(h) * time.Hour) }
 		s := b.longKnown("s", "skip", at(1))
-		b.want("placed", b.backfill(s, "s", at(6), at(5), at(4), at(3), at(2)), "5 placed, 0 existing")
+		b.Want("placed", b.backfill(s, "s", at(6), at(5), at(4), at(3), at(2)), "5 placed, 0 existing")
 		for _, h := range []int{5, 6} { // one that waits behind, then the one for which the schedule is held
-			if how, err := b.store.CancelJob(b.Context(), "default", occurrenceID("s", at(h)), nil); err != nil || how != protocol.CancelDone {
+			if how, err := b.store.CancelJob(b.Context(), "default", storesuite.OccurrenceID("s", at(h)), nil); err != nil || how != protocol.CancelDone {
 				b.Fatalf("%d: %v, %v", h, how, err)
 			}
 		}
-		b.want("unfinished", b.unfinished("s"), "3")
-		taken := b.take("a", 10) // the one at the cursor was due as well, and waits behind
-		if len(taken) != 1 || taken[0].ID != occurrenceID("s", at(4)) {
+		b.Want("unfinished", b.unfinished("s"), "3")
+		taken := b.Take("a", 10) // the one at the cursor was due as well, and waits behind
+		if len(taken) != 1 || taken[0].ID != storesuite.OccurrenceID("s", at(4)) {
 			b.Fatalf("taken %+v, want the oldest that is left", taken)
 		}
-		became, err := b.store.DeleteJobs(b.Context(), "default", []string{occurrenceID("s", at(3))})
+		became, err := b.store.DeleteJobs(b.Context(), "default", []string{storesuite.OccurrenceID("s", at(3))})
 		if err != nil || became[0] != protocol.ChangeDone {
 			b.Errorf("deleted: %q, %v", became, err)
 		}
@@ -157,7 +158,7 @@ func TestWhatIsBackfilledAndWaitsCanBeEnded(t *testing.T) {
 		if n := b.client.ZCard(b.Context(), b.keys().behind).Val(); n != 0 {
 			b.Errorf("%d wait behind, want none", n)
 		}
-		if !b.settle("a", protocol.Settlement{ID: taken[0].ID, Fence: taken[0].Fence, Kind: protocol.SettleDone, Run: ran(taken[0].ID, "done")}) {
+		if !b.Settle("a", protocol.Settlement{ID: taken[0].ID, Fence: taken[0].Fence, Kind: protocol.SettleDone, Run: ran(taken[0].ID, "done")}) {
 			b.Error("its settlement was refused")
 		}
 		for _, key := range []string{b.keys().jobs, b.keys().open} {
@@ -172,8 +173,8 @@ func TestWhatIsBackfilledAndWaitsCanBeEnded(t *testing.T) {
 // call finds the schedule that has moved.
 func TestABackfillOfAnotherRevisionIsAConflict(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
-		s := b.scheduled("s", "skip", ago(time.Hour))
-		call := protocol.Backfilling{Name: "s", Revision: s.Revision - 1, Jobs: backfilled("s", ago(2*time.Hour))}
+		s := b.Scheduled("s", "skip", storesuite.Ago(time.Hour))
+		call := protocol.Backfilling{Name: "s", Revision: s.Revision - 1, Jobs: backfilled("s", storesuite.Ago(2*time.Hour))}
 		if a, err := b.store.Backfill(b.Context(), call); !errors.Is(err, protocol.ErrConflict) || a != (protocol.BackfillAnswer{}) {
 			b.Errorf("of another revision: %+v, %v", a, err)
 		}
@@ -190,7 +191,7 @@ func TestABackfillOfAnotherRevisionIsAConflict(t *testing.T) {
 		if a, err := b.store.Backfill(b.Context(), call); !errors.Is(err, protocol.ErrConflict) || a.Placed != 0 {
 			b.Errorf("of what has moved: %+v, %v", a, err)
 		}
-		b.want("where it lives", b.backfill(moved, "s", ago(2*time.Hour)), "1 placed, 0 existing")
+		b.Want("where it lives", b.backfill(moved, "s", storesuite.Ago(2*time.Hour)), "1 placed, 0 existing")
 		if n := b.client.LLen(b.Context(), b.store.keys.partition(protocol.Partition{Queue: "mail"}).ready).Val(); n != 1 {
 			b.Errorf("%d in ready of the new queue", n)
 		}
@@ -200,19 +201,19 @@ func TestABackfillOfAnotherRevisionIsAConflict(t *testing.T) {
 // However many occurrences were backfilled, a take returns those that are in flight then, each by its own ID.
 func TestATakeOfManyBackfilledOccurrencesNamesEach(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
-		own := ago(time.Hour)
-		s := b.scheduled("s", "allow", own)
+		own := storesuite.Ago(time.Hour)
+		s := b.Scheduled("s", "allow", own)
 		var at []time.Time
 		for h := range 400 {
 			at = append(at, own.Add(time.Duration(h-500)*time.Hour))
 		}
-		b.want("backfilled", b.backfill(s, "s", at...), "400 placed, 0 existing")
-		placed := map[string]bool{occurrenceID("s", own): true}
+		b.Want("backfilled", b.backfill(s, "s", at...), "400 placed, 0 existing")
+		placed := map[string]bool{storesuite.OccurrenceID("s", own): true}
 		for _, instant := range at {
-			placed[occurrenceID("s", instant)] = true
+			placed[storesuite.OccurrenceID("s", instant)] = true
 		}
 		for calls := 1; len(placed) > 0; calls++ {
-			taken := b.take("a", 400)
+			taken := b.Take("a", 400)
 			if len(taken) == 0 || calls > 10 {
 				b.Fatalf("call %d: %d taken, %d are left", calls, len(taken), len(placed))
 			}
@@ -261,12 +262,12 @@ func (r repeat) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proces
 // An occurrence that a new session takes just before the step that would place it is in flight there, and is not placed.
 func TestWhatANewSessionTakesIsNotBackfilled(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
-		at := ago(time.Hour)
+		at := storesuite.Ago(time.Hour)
 		s := b.longKnown("s", "allow", at)
 		taken := ""
 		store := b.hooked(func(cmd redis.Cmder) error {
 			if args := cmd.Args(); taken == "" && len(args) > 1 && args[1] == backfillScript.sha {
-				meanwhile(func() { taken = ids(b.take("new", 1)) })
+				meanwhile(func() { taken = storesuite.IDs(b.Take("new", 1)) })
 			}
 			return nil
 		})
@@ -274,15 +275,15 @@ func TestWhatANewSessionTakesIsNotBackfilled(t *testing.T) {
 		if err != nil || answer != (protocol.BackfillAnswer{Done: 1, Existing: 1}) {
 			b.Errorf("%+v, %v; want one that exists", answer, err)
 		}
-		b.want("taken meanwhile", taken, occurrenceID("s", at))
-		b.want("taken once more", ids(b.take("other", 1)), "")
+		b.Want("taken meanwhile", taken, storesuite.OccurrenceID("s", at))
+		b.Want("taken once more", storesuite.IDs(b.Take("other", 1)), "")
 	})
 }
 
 // A step that is sent twice places once and answers the same, also if what it has placed has ended meanwhile.
 func TestABackfillThatIsSentTwicePlacesOnce(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
-		own := ago(time.Hour)
+		own := storesuite.Ago(time.Hour)
 		s := b.longKnown("s", "wait", own)
 		client := newClient(b.client)
 		defer client.Close()
@@ -294,8 +295,8 @@ func TestABackfillThatIsSentTwicePlacesOnce(t *testing.T) {
 		if err != nil || a != (protocol.BackfillAnswer{Done: 4, Placed: 3, Existing: 1}) || sent == 0 {
 			b.Errorf("%+v, %v, %d sent twice; want 3 placed, 1 existing", a, err, sent)
 		}
-		b.want("unfinished", b.unfinished("s"), "3")
-		b.want("ready and behind", fmt.Sprint(b.client.LLen(b.Context(), b.keys().ready).Val(), b.client.ZCard(b.Context(), b.keys().behind).Val()), "1 2")
+		b.Want("unfinished", b.unfinished("s"), "3")
+		b.Want("ready and behind", fmt.Sprint(b.client.LLen(b.Context(), b.keys().ready).Val(), b.client.ZCard(b.Context(), b.keys().behind).Val()), "1 2")
 	})
 }
 
@@ -303,20 +304,20 @@ func TestABackfillThatIsSentTwicePlacesOnce(t *testing.T) {
 // place; no two of a schedule are in flight unless its policy is allow; those that were backfilled begin in order; what waits always has one
 // in front of it; unfinished is right; and at the end nothing is left.
 func TestRandomBackfillsRunEachOccurrenceAsOftenAsItWasPlaced(t *testing.T) {
-	seeds, steps := walkSize(3, long.Seeds(50, 150))
+	seeds, steps := storesuite.WalkSize(3, long.Seeds(50, 150))
 	for seed := range seeds {
 		onServersWith(t, randomCalls, func(b *bench) {
 			for _, policy := range []string{"allow", "skip", "wait", "cancel"} {
 				w := &backfillWalk{bench: b, random: rand.New(rand.NewPCG(seed, 9)), name: policy, policy: policy, placed: map[string]bool{}, held: map[string]protocol.TakenJob{}, sessions: map[string]int64{}}
-				w.now = ago(0)
+				w.now = storesuite.Ago(0)
 				w.declared = b.longKnown(policy, policy, w.now.Add(-time.Hour))
-				w.placed[occurrenceID(policy, w.now.Add(-time.Hour))] = false
+				w.placed[storesuite.OccurrenceID(policy, w.now.Add(-time.Hour))] = false
 				for step := range steps {
 					w.step()
-					w.verifiedNowAndThen(step)
+					w.VerifiedNowAndThen(step)
 				}
 				w.drain()
-				w.verified()
+				w.Verified()
 			}
 		})
 	}
@@ -354,19 +355,19 @@ func (w *backfillWalk) fill() {
 	want := 0
 	for h := first + n; h > first; h-- {
 		at = append(at, w.now.Add(-time.Duration(h)*time.Hour))
-		if _, there := w.placed[occurrenceID(w.name, at[len(at)-1])]; !there {
+		if _, there := w.placed[storesuite.OccurrenceID(w.name, at[len(at)-1])]; !there {
 			want++
-			w.placed[occurrenceID(w.name, at[len(at)-1])] = true
+			w.placed[storesuite.OccurrenceID(w.name, at[len(at)-1])] = true
 		}
 	}
-	w.want(w.name+": backfilled", w.backfill(w.declared, w.name, at...), fmt.Sprint(want, " placed, ", n-want, " existing"))
+	w.Want(w.name+": backfilled", w.backfill(w.declared, w.name, at...), fmt.Sprint(want, " placed, ", n-want, " existing"))
 }
 
 func (w *backfillWalk) takeSome() {
 	session := fmt.Sprint(w.name, w.random.IntN(3))
 	w.sessions[session]++
 	answer := w.store.Work(w.Context(), []protocol.WorkCall{{
-		Partition: defaultPartition, Worker: session, Session: session, Number: w.sessions[session], TTL: time.Hour, Take: 1 + w.random.IntN(3),
+		Partition: storesuite.DefaultPartition, Worker: session, Session: session, Number: w.sessions[session], TTL: time.Hour, Take: 1 + w.random.IntN(3),
 	}})[0]
 	if answer.Err != nil {
 		w.Fatal(answer.Err)
@@ -405,7 +406,7 @@ func (w *backfillWalk) settleSome() {
 				settled.Kind, settled.Body, settled.Failed = protocol.SettleDead, []byte("\x01dead"), true
 				settled.Run = ran(id, "dead")
 			}
-			if a := w.store.Work(w.Context(), []protocol.WorkCall{{Partition: defaultPartition, Worker: session, Session: session, Number: w.sessions[session], TTL: time.Hour, Settle: []protocol.Settlement{settled}}})[0]; a.Err != nil || len(a.Refused) > 0 {
+			if a := w.store.Work(w.Context(), []protocol.WorkCall{{Partition: storesuite.DefaultPartition, Worker: session, Session: session, Number: w.sessions[session], TTL: time.Hour, Settle: []protocol.Settlement{settled}}})[0]; a.Err != nil || len(a.Refused) > 0 {
 				w.Fatalf("%s: %+v settled as %+v: %+v", w.name, job, settled, a)
 			}
 			delete(w.held, id)
@@ -466,7 +467,7 @@ func (w *backfillWalk) drain() {
 			break
 		}
 		for _, id := range w.client.ZRange(w.Context(), w.keys().due, 0, -1).Val() { // their time comes
-			w.client.ZAdd(w.Context(), w.keys().due, redisZ(float64(ago(2*time.Hour).UnixMilli()), id))
+			w.client.ZAdd(w.Context(), w.keys().due, redisZ(float64(storesuite.Ago(2*time.Hour).UnixMilli()), id))
 		}
 		fresh := strings.Contains(w.client.HGet(w.Context(), w.keys().open, w.name).Val(), "\t0\t\t\t"+strings.ToUpper(w.policy[:1])+"\t")
 		w.takeSome()

@@ -12,6 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/storesuite"
 )
 
 // A cancelWalk makes random calls about jobs of a few IDs, which are used again and again, and cancels, deletes and requeues them meanwhile.
@@ -59,7 +60,7 @@ type jobPlaces struct {
 // becomes of it, unless it is cancelled or deleted.
 // What replaces a job takes its place, or follows it once its flight has ended, in whatever way: then the newest does, and alone.
 func TestRandomCancellationsEndEachJobOnce(t *testing.T) {
-	seeds, steps := walkSize(3, 300)
+	seeds, steps := storesuite.WalkSize(3, 300)
 	for seed := range seeds {
 		onServersWith(t, randomCalls, func(b *bench) {
 			w := &cancelWalk{
@@ -69,10 +70,10 @@ func TestRandomCancellationsEndEachJobOnce(t *testing.T) {
 			for step := range steps {
 				w.step()
 				w.check()
-				w.verifiedNowAndThen(step)
+				w.VerifiedNowAndThen(step)
 			}
 			w.drain()
-			w.verified()
+			w.Verified()
 		})
 	}
 }
@@ -158,7 +159,7 @@ func (w *cancelWalk) look() jobPlaces {
 	for _, id := range w.client.ZRange(ctx, k.dead, 0, -1).Val() {
 		put(id, "dead")
 	}
-	for _, name := range walkParks {
+	for _, name := range storesuite.WalkParks {
 		for _, id := range w.client.ZRange(ctx, k.parked(name), 0, -1).Val() {
 			put(id, "parked")
 		}
@@ -233,7 +234,7 @@ func (w *cancelWalk) check() {
 	if w.manual != nil {
 		w.manual.check(w, p)
 	}
-	if s := w.stats(); s.Cancelled != int64(w.cancelled) || s.Done != int64(w.done) {
+	if s := w.Stats(); s.Cancelled != int64(w.cancelled) || s.Done != int64(w.done) {
 		w.fatal("%d cancelled, %d done; want %d and %d", s.Cancelled, s.Done, w.cancelled, w.done)
 	}
 }
@@ -265,12 +266,12 @@ func (w *cancelWalk) add() {
 		}
 		w.note("enqueue %s, life %d, in %v, once %v, of %q", id, w.made, item.In, item.Once, item.Schedule)
 	}
-	if got := w.enqueue(items...); len(got) > 0 && boolsText(got) != boolsText(want) {
+	if got := w.Enqueue(items...); len(got) > 0 && storesuite.BoolsText(got) != storesuite.BoolsText(want) {
 		w.fatal("existing %v, want %v", got, want)
 	}
 	if w.random.IntN(4) == 0 { // the same call again
-		w.callers--
-		w.enqueue(items...)
+		w.Callers--
+		w.Enqueue(items...)
 	}
 }
 
@@ -294,7 +295,7 @@ func (w *cancelWalk) cancelOne() {
 	case p.void[id]:
 		want = "done" // it was cancelled or deleted before, or at least it never starts
 	}
-	got := w.cancel(id)
+	got := w.Cancel(id)
 	if w.note("cancel %s: %s", id, got); got != want {
 		w.fatal("cancelling %s, in %q: %s, want %s", id, p.where[id], got, want)
 	}
@@ -415,7 +416,7 @@ func (w *cancelWalk) replaceOne(id string) {
 	if item.Once > 0 && want != protocol.ReplaceStayed {
 		w.barred[id] = true
 	}
-	call := protocol.ReplaceCall{Partition: defaultPartition, Token: fmt.Sprint("replace", w.made), Item: item}
+	call := protocol.ReplaceCall{Partition: storesuite.DefaultPartition, Token: fmt.Sprint("replace", w.made), Item: item}
 	for range 1 + w.random.IntN(2) { // the same call again changes nothing
 		got, err := w.store.Replace(w.Context(), call)
 		if w.note("replace %s, in %q, by life %d, in %v, once %v: %d", id, p.where[id], w.made, item.In, item.Once, got); err != nil || got != want {
@@ -428,7 +429,7 @@ func (w *cancelWalk) replaceOne(id string) {
 func (w *cancelWalk) hurry() {
 	w.note("hurry")
 	for _, id := range w.client.ZRange(w.Context(), w.keys().due, 0, -1).Val() {
-		w.client.ZAdd(w.Context(), w.keys().due, redisZ(float64(ago(time.Minute).UnixMilli()), id))
+		w.client.ZAdd(w.Context(), w.keys().due, redisZ(float64(storesuite.Ago(time.Minute).UnixMilli()), id))
 	}
 }
 
@@ -437,7 +438,7 @@ func (w *cancelWalk) unbar() {
 	for _, id := range w.someIDs() {
 		if w.barred[id] {
 			w.note("%s may be added again", id)
-			w.client.ZAdd(w.Context(), w.keys().once, redisZ(float64(ago(time.Second).UnixMilli()), id))
+			w.client.ZAdd(w.Context(), w.keys().once, redisZ(float64(storesuite.Ago(time.Second).UnixMilli()), id))
 			delete(w.barred, id)
 		}
 	}
@@ -464,13 +465,13 @@ func (w *cancelWalk) session(worker string) string {
 func (w *cancelWalk) crash(worker string) {
 	session := w.session(worker)
 	w.call(worker, false, time.Millisecond)
-	if w.numbers[session] == 0 {
+	if w.Numbers[session] == 0 {
 		return // it has never held a job
 	}
-	lapsed := w.untilLapsed()
-	w.want("lapsed", lapsed.Session, session)
+	lapsed := w.UntilLapsed()
+	w.Want("lapsed", lapsed.Session, session)
 	w.note("reap %s", session)
-	w.reap(lapsed, w.random.Int64N(1000))
+	w.Reap(lapsed, w.random.Int64N(1000))
 	w.sessions[worker]++
 	for id, job := range w.held[session] {
 		if life := w.lives[id]; job.Begun && !life.cancelled && life.follows == "" {
@@ -507,7 +508,7 @@ func (w *cancelWalk) call(worker string, draining bool, ttl time.Duration) {
 	call := protocol.WorkCall{Take: w.random.IntN(3), Sleep: w.random.IntN(2) == 0, TTL: ttl}
 	call.Ahead = w.random.IntN(call.Take + 1)
 	if draining || w.random.IntN(2) == 0 {
-		call.Serve = walkParks
+		call.Serve = storesuite.WalkParks
 	}
 	text := ""
 	for _, id := range slices.Sorted(maps.Keys(held)) {
@@ -517,7 +518,7 @@ func (w *cancelWalk) call(worker string, draining bool, ttl time.Duration) {
 			if kinds := "ddlxbpc"; !draining {
 				s.Kind = protocol.SettleKind(kinds[w.random.IntN(len(kinds))])
 			}
-			s.Name, s.Failed, s.Delay = walkParks[w.random.IntN(2)], s.Kind == protocol.SettleDead, time.Hour
+			s.Name, s.Failed, s.Delay = storesuite.WalkParks[w.random.IntN(2)], s.Kind == protocol.SettleDead, time.Hour
 			w.manual.say(w, &s)
 			call.Settle = append(call.Settle, s)
 			text += fmt.Sprintf(" %s %c", id, s.Kind)
@@ -527,7 +528,7 @@ func (w *cancelWalk) call(worker string, draining bool, ttl time.Duration) {
 		}
 	}
 	w.note("%s: take %d, serve %v, settle%s", session, call.Take, call.Serve, text)
-	answer := w.work(session, call)
+	answer := w.Work(session, call)
 	if len(answer.Refused) > 0 {
 		w.fatal("refused %v of %+v", answer.Refused, call.Settle)
 	}
@@ -571,8 +572,8 @@ func (w *cancelWalk) call(worker string, draining bool, ttl time.Duration) {
 		}
 		life.session, life.goes, w.fence, held[job.ID] = session, "", job.Fence, job
 	}
-	w.note("   %s took %s", session, ids(answer.Taken))
-	if w.numbers[session] == 0 || w.random.IntN(3) > 0 {
+	w.note("   %s took %s", session, storesuite.IDs(answer.Taken))
+	if w.Numbers[session] == 0 || w.random.IntN(3) > 0 {
 		return
 	}
 	if len(answer.Taken) > 0 && w.random.IntN(2) == 0 { // cancelled before its worker has the answer
@@ -580,13 +581,13 @@ func (w *cancelWalk) call(worker string, draining bool, ttl time.Duration) {
 		id := answer.Taken[w.random.IntN(len(answer.Taken))].ID
 		w.lives[id].cancelled, w.lives[id].follows = true, ""
 		delete(w.barred, id)
-		w.note("cancel %s: %s", id, w.cancel(id))
+		w.note("cancel %s: %s", id, w.Cancel(id))
 	}
 	if len(answer.Taken) > 0 && w.random.IntN(2) == 0 { // replaced before its worker has the answer
 		w.replaceOne(answer.Taken[w.random.IntN(len(answer.Taken))].ID)
 	}
-	again := w.repeat(session, call)
-	if again.Err != nil || ids(again.Taken) != ids(answer.Taken) || len(again.Taken) > 0 && again.Taken[0].Fence != answer.Taken[0].Fence {
+	again := w.Repeat(session, call)
+	if again.Err != nil || storesuite.IDs(again.Taken) != storesuite.IDs(answer.Taken) || len(again.Taken) > 0 && again.Taken[0].Fence != answer.Taken[0].Fence {
 		w.fatal("repeated: %v, took %+v, want %+v", again.Err, again.Taken, answer.Taken)
 	}
 }

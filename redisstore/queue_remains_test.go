@@ -11,19 +11,20 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/storesuite"
 )
 
 // Each thing that may be on a queue keeps it from being deleted, and stays as it is; without it the queue is gone.
 func TestAQueueIsDeletedOnlyWhereNothingIsOnIt(t *testing.T) {
-	later := job("later")
+	later := storesuite.Job("later")
 	later.In = time.Hour
 	settled := func(b *bench, s protocol.Settlement) {
-		b.enqueue(job(s.ID))
-		s.Fence = b.take("s", 1)[0].Fence
-		if !b.settle("s", s) {
+		b.Enqueue(storesuite.Job(s.ID))
+		s.Fence = b.Take("s", 1)[0].Fence
+		if !b.Settle("s", s) {
 			b.Fatal("refused")
 		}
-		if err := b.store.CloseSession(b.Context(), defaultPartition, "s", nil); err != nil {
+		if err := b.store.CloseSession(b.Context(), storesuite.DefaultPartition, "s", nil); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -32,45 +33,45 @@ func TestAQueueIsDeletedOnlyWhereNothingIsOnIt(t *testing.T) {
 		want string
 		free func(b *bench) // takes it away
 	}{
-		"waiting": {func(b *bench) { b.enqueue(job("a"), job("b")) }, "2 waiting jobs", func(b *bench) { b.cancel("a"); b.cancel("b") }},
+		"waiting": {func(b *bench) { b.Enqueue(storesuite.Job("a"), storesuite.Job("b")) }, "2 waiting jobs", func(b *bench) { b.Cancel("a"); b.Cancel("b") }},
 		"purged": {func(b *bench) {
-			b.enqueue(job("a"), job("void"))
-			b.cancel("void")
-			if _, err := b.store.BeginPurge(b.Context(), defaultPartition); err != nil {
+			b.Enqueue(storesuite.Job("a"), storesuite.Job("void"))
+			b.Cancel("void")
+			if _, err := b.store.BeginPurge(b.Context(), storesuite.DefaultPartition); err != nil {
 				b.Fatal(err)
 			}
 		}, "1 waiting job", func(b *bench) {
-			if _, err := b.store.PurgeStep(b.Context(), defaultPartition); err != nil {
+			if _, err := b.store.PurgeStep(b.Context(), storesuite.DefaultPartition); err != nil {
 				b.Fatal(err)
 			}
 		}},
-		"delayed": {func(b *bench) { b.enqueue(later) }, "1 delayed or retrying job", func(b *bench) { b.cancel("later") }},
-		"held": {func(b *bench) { b.enqueue(job("a")); b.take("s", 1) }, "1 worker that holds jobs", func(b *bench) {
-			fence := b.repeat("s", protocol.WorkCall{Take: 1}).Taken[0].Fence
-			b.settle("s", protocol.Settlement{ID: "a", Fence: fence, Kind: protocol.SettleDone})
-			if err := b.store.CloseSession(b.Context(), defaultPartition, "s", nil); err != nil {
+		"delayed": {func(b *bench) { b.Enqueue(later) }, "1 delayed or retrying job", func(b *bench) { b.Cancel("later") }},
+		"held": {func(b *bench) { b.Enqueue(storesuite.Job("a")); b.Take("s", 1) }, "1 worker that holds jobs", func(b *bench) {
+			fence := b.Repeat("s", protocol.WorkCall{Take: 1}).Taken[0].Fence
+			b.Settle("s", protocol.Settlement{ID: "a", Fence: fence, Kind: protocol.SettleDone})
+			if err := b.store.CloseSession(b.Context(), storesuite.DefaultPartition, "s", nil); err != nil {
 				b.Fatal(err)
 			}
 		}},
-		"parked": {func(b *bench) { settled(b, protocol.Settlement{ID: "a", Kind: protocol.SettlePark, Name: "mail"}) }, "1 job name with parked jobs", func(b *bench) { b.cancel("a") }},
+		"parked": {func(b *bench) { settled(b, protocol.Settlement{ID: "a", Kind: protocol.SettlePark, Name: "mail"}) }, "1 job name with parked jobs", func(b *bench) { b.Cancel("a") }},
 		"dead": {func(b *bench) { settled(b, protocol.Settlement{ID: "a", Kind: protocol.SettleDead}) }, "1 dead job", func(b *bench) {
 			b.bulk(b.store.DeleteJobs(b.Context(), "default", []string{"a"}))
 		}},
 		"result": {func(b *bench) {
 			settled(b, protocol.Settlement{ID: "a", Kind: protocol.SettleDone, Result: &protocol.Result{Keep: time.Hour, Body: []byte("r")}})
 		}, "1 kept result", func(b *bench) { b.client.ZAdd(b.Context(), b.keys().kept, redisZ(1, "a")) }}, // its time is over
-		"schedule": {func(b *bench) { b.declare("s", "skip", dailyBody) }, "1 schedule", func(b *bench) {
+		"schedule": {func(b *bench) { b.Declare("s", "skip", dailyBody) }, "1 schedule", func(b *bench) {
 			if _, err := b.store.Remove(b.Context(), protocol.Removal{Name: "s"}); err != nil {
 				b.Fatal(err)
 			}
 		}},
 		"a schedule that moves away": {func(b *bench) {
-			from := b.scheduled("s", "skip", ago(-time.Hour))
+			from := b.Scheduled("s", "skip", storesuite.Ago(-time.Hour))
 			if from.Err != nil {
 				b.Fatal(from.Err)
 			}
 			b.interruptMove("s", "default", "mail", 2)
-		}, "1 schedule", func(b *bench) { b.declareOn("mail", "s", "skip", dailyBody) }},
+		}, "1 schedule", func(b *bench) { b.DeclareOn("mail", "s", "skip", dailyBody) }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			onEveryServer(t, func(b *bench) {
@@ -80,7 +81,7 @@ func TestAQueueIsDeletedOnlyWhereNothingIsOnIt(t *testing.T) {
 				if err != nil || remains.String() != c.want {
 					b.Fatalf("deleting: %q, %v; want %q", remains, err, c.want)
 				}
-				b.want("after a refused deletion", b.kept("s", "mail"), before)
+				b.Want("after a refused deletion", b.kept("s", "mail"), before)
 				c.free(b)
 				if remains, err := b.store.DeleteQueue(b.Context(), "default"); err != nil || remains != (protocol.QueueRemains{}) {
 					b.Fatalf("deleting: %q, %v; want that it is done", remains, err)
@@ -126,9 +127,9 @@ func TestADeletedQueueBeginsAnewWithItsPartitions(t *testing.T) {
 		if n, err := first.Partitions(b.Context(), "hot"); n != 4 || err != nil {
 			b.Fatal(n, err)
 		}
-		b.limit(protocol.QueueLimit{Running: 3})
-		b.enqueue(job("before"))
-		b.cancel("before")
+		b.Limit(protocol.QueueLimit{Running: 3})
+		b.Enqueue(storesuite.Job("before"))
+		b.Cancel("before")
 		for _, queue := range []string{"hot", "default"} {
 			if err := b.store.PauseQueue(b.Context(), queue, true, protocol.Note{Text: "why"}); err != nil {
 				b.Fatal(err)
@@ -146,7 +147,7 @@ func TestADeletedQueueBeginsAnewWithItsPartitions(t *testing.T) {
 		if served, err := b.store.Served(b.Context(), nil); err != nil || len(served) > 0 {
 			b.Errorf("served are %v, %v", served, err)
 		}
-		b.want("queues", fmt.Sprint(b.queues()), "map[]")
+		b.Want("queues", fmt.Sprint(b.queues()), "map[]")
 		if b.gateClosed() {
 			b.Error("single jobs do not go the short way any more")
 		}
@@ -156,12 +157,12 @@ func TestADeletedQueueBeginsAnewWithItsPartitions(t *testing.T) {
 				b.Errorf("%d partitions, %v; want 4", n, err)
 			}
 		}
-		b.enqueue(job("a"))
-		s := b.stats()
+		b.Enqueue(storesuite.Job("a"))
+		s := b.Stats()
 		if s.Partitions != 1 || s.Paused || s.Limit != (protocol.QueueLimit{}) || s.Enqueued != 1 || s.Waiting != 1 {
 			b.Errorf("begun anew: %+v", s)
 		}
-		b.want("taken", ids(b.take("s", 2)), "a")
+		b.Want("taken", storesuite.IDs(b.Take("s", 2)), "a")
 	})
 }
 
@@ -177,12 +178,12 @@ func TestWhatComesWhileAQueueIsDeletedIsOnAListedQueue(t *testing.T) {
 		}
 	}
 	uses := map[string]func(b *bench, s *store){
-		"a job": func(b *bench, s *store) { enqueue(b, s, 2, job("a")) },
+		"a job": func(b *bench, s *store) { enqueue(b, s, 2, storesuite.Job("a")) },
 		"a delayed job": func(b *bench, s *store) {
 			enqueue(b, s, 1, protocol.EnqueueItem{ID: "a", In: time.Hour, Body: []byte("\x01a")})
 		},
 		"a replacement": func(b *bench, s *store) {
-			if _, err := s.Replace(b.Context(), protocol.ReplaceCall{Partition: protocol.Partition{Queue: "hot", Index: 1}, Token: "t", Item: own("a")}); err != nil {
+			if _, err := s.Replace(b.Context(), protocol.ReplaceCall{Partition: protocol.Partition{Queue: "hot", Index: 1}, Token: "t", Item: storesuite.Own("a")}); err != nil {
 				b.Fatal(err)
 			}
 		},
@@ -263,7 +264,7 @@ func TestAScheduleThatIsDeclaredOnADeletedQueueListsIt(t *testing.T) {
 			if answer.Err != nil {
 				b.Fatal(answer.Err)
 			}
-			if s := b.stats(); s.Partitions != 1 || s.Schedules != 1 {
+			if s := b.Stats(); s.Partitions != 1 || s.Schedules != 1 {
 				b.Errorf("deleted before command %d of the declaration: %+v, want the queue listed with the schedule", at, s)
 			}
 			if n <= at {
@@ -277,12 +278,12 @@ func TestAScheduleThatIsDeclaredOnADeletedQueueListsIt(t *testing.T) {
 // next call, its heartbeat and a late copy of its first call are refused, nothing of it is left to reap, and a new session takes what comes.
 func TestASessionWithoutAJobKeepsNoQueue(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
-		b.enqueue(job("a"))
-		taken := b.take("s", 1)
+		b.Enqueue(storesuite.Job("a"))
+		taken := b.Take("s", 1)
 		if remains, err := b.store.DeleteQueue(b.Context(), "default"); err != nil || remains.Sessions != 1 {
 			b.Fatal(remains, err)
 		}
-		b.settle("s", protocol.Settlement{ID: "a", Fence: taken[0].Fence, Kind: protocol.SettleDone})
+		b.Settle("s", protocol.Settlement{ID: "a", Fence: taken[0].Fence, Kind: protocol.SettleDone})
 		if remains, err := b.store.DeleteQueue(b.Context(), "default"); err != nil || remains != (protocol.QueueRemains{}) {
 			b.Fatalf("deleting: %q, %v; want that it is done", remains, err)
 		}
@@ -290,21 +291,21 @@ func TestASessionWithoutAJobKeepsNoQueue(t *testing.T) {
 		if left := b.left("default", 1); left != "" || b.client.Exists(b.Context(), k.inflight("s")).Val() != 0 {
 			b.Errorf("left are %s, or its hash", left)
 		}
-		b.enqueue(job("b"))
-		if answer := b.try("s", protocol.WorkCall{Take: 1}); !errors.Is(answer.Err, protocol.ErrSessionLost) {
+		b.Enqueue(storesuite.Job("b"))
+		if answer := b.Try("s", protocol.WorkCall{Take: 1}); !errors.Is(answer.Err, protocol.ErrSessionLost) {
 			b.Errorf("its next call: %+v, want ErrSessionLost", answer)
 		}
-		b.numbers["s"] = 1
-		if answer := b.repeat("s", protocol.WorkCall{Take: 1}); !errors.Is(answer.Err, protocol.ErrSessionLost) {
+		b.Numbers["s"] = 1
+		if answer := b.Repeat("s", protocol.WorkCall{Take: 1}); !errors.Is(answer.Err, protocol.ErrSessionLost) {
 			b.Errorf("a copy of its first call: %+v, want ErrSessionLost", answer)
 		}
-		if err := b.store.CloseSession(b.Context(), defaultPartition, "s", nil); err != nil {
+		if err := b.store.CloseSession(b.Context(), storesuite.DefaultPartition, "s", nil); err != nil {
 			b.Error(err)
 		}
 		if n := b.client.ZCard(b.Context(), k.sessions).Val(); n != 0 {
 			b.Errorf("%d sessions, want none", n)
 		}
-		b.want("taken by another", ids(b.take("s2", 1)), "b")
+		b.Want("taken by another", storesuite.IDs(b.Take("s2", 1)), "b")
 	})
 }
 
@@ -320,7 +321,7 @@ func TestACopyOfADeletionTakesNothingAway(t *testing.T) {
 		}
 		first := fmt.Sprint(call())
 		b.pause(true)
-		b.want("the copy's answer", fmt.Sprint(call()), first)
+		b.Want("the copy's answer", fmt.Sprint(call()), first)
 		if b.stateField("paused") == "" {
 			b.Error("a copy has deleted a pause that came later")
 		}
@@ -336,7 +337,7 @@ func TestTheNextJobOfABusyEnqueuerListsADeletedQueue(t *testing.T) {
 			left := -1
 			client.AddHook(lossy{&left})
 			busy := newStore(client, Options{Namespace: string(b.store.keys)})
-			call := protocol.EnqueueCall{Partition: defaultPartition, Caller: "busy"}
+			call := protocol.EnqueueCall{Partition: storesuite.DefaultPartition, Caller: "busy"}
 			send := func() (err error) {
 				for range 5 {
 					answer := busy.Enqueue(b.Context(), []protocol.EnqueueCall{call})[0]
@@ -348,21 +349,21 @@ func TestTheNextJobOfABusyEnqueuerListsADeletedQueue(t *testing.T) {
 				return err
 			}
 			for i := range 3 {
-				call.Number, call.Items = int64(i+1), []protocol.EnqueueItem{job(fmt.Sprint("a", i))}
+				call.Number, call.Items = int64(i+1), []protocol.EnqueueItem{storesuite.Job(fmt.Sprint("a", i))}
 				if err := send(); err != nil {
 					b.Fatal(err)
 				}
-				b.cancel(fmt.Sprint("a", i))
+				b.Cancel(fmt.Sprint("a", i))
 			}
 			if remains, err := b.store.DeleteQueue(b.Context(), "default"); err != nil || remains != (protocol.QueueRemains{}) {
 				b.Fatal(remains, err)
 			}
 			left = lost
-			call.Number, call.Items = 4, []protocol.EnqueueItem{job("b")}
+			call.Number, call.Items = 4, []protocol.EnqueueItem{storesuite.Job("b")}
 			if err := send(); err != nil {
 				b.Fatal(err)
 			}
-			if s := b.stats(); s.Partitions != 1 || s.Waiting != 1 {
+			if s := b.Stats(); s.Partitions != 1 || s.Waiting != 1 {
 				b.Errorf("reply %d lost: %+v, want the queue listed with one job", lost, s)
 			}
 		})
@@ -409,13 +410,13 @@ func TestADeletionOfAQueueMayBeRepeated(t *testing.T) {
 // What outlives a deleted queue for a while lasts for good once the queue is used again.
 func TestASweepKeepsWhatADeletedQueueHasLeft(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
-		b.enqueue(job("a"))
-		b.cancel("a")
-		b.declare("s", "skip", dailyBody)
+		b.Enqueue(storesuite.Job("a"))
+		b.Cancel("a")
+		b.Declare("s", "skip", dailyBody)
 		if _, err := b.store.Remove(b.Context(), protocol.Removal{Name: "s"}); err != nil {
 			b.Fatal(err)
 		}
-		b.sleeping("w")
+		b.Sleeping("w")
 		if remains, err := b.store.DeleteQueue(b.Context(), "default"); err != nil || remains != (protocol.QueueRemains{}) {
 			b.Fatal(remains, err)
 		}
@@ -425,7 +426,7 @@ func TestASweepKeepsWhatADeletedQueueHasLeft(t *testing.T) {
 				b.Errorf("%s lasts for %v, want that it goes by itself", key, ttl)
 			}
 		}
-		b.enqueue(protocol.EnqueueItem{ID: "b", In: time.Hour, Body: []byte("\x01b")}) // wakes nobody
+		b.Enqueue(protocol.EnqueueItem{ID: "b", In: time.Hour, Body: []byte("\x01b")}) // wakes nobody
 		if _, err := b.sweep(); err != nil {
 			b.Fatal(err)
 		}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/storesuite"
 	"github.com/redis/go-redis/v9"
 )
 
@@ -30,7 +31,7 @@ func TestSweepingLooksForLostEntriesInBoundedCalls(t *testing.T) {
 	hooked := b.hooked(func(redis.Cmder) error { commands++; return nil })
 	for more := true; more; calls++ {
 		commands = 0
-		a := hooked.Sweep(b.Context(), []protocol.Partition{defaultPartition}, 0)[0]
+		a := hooked.Sweep(b.Context(), []protocol.Partition{storesuite.DefaultPartition}, 0)[0]
 		if a.Err != nil {
 			b.Fatal(a.Err)
 		}

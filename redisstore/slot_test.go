@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chimejobs/chime/internal/storesuite"
 	"github.com/redis/go-redis/v9"
 )
 
@@ -129,7 +130,7 @@ func TestSlotAgreesWithClusterKeyslot(t *testing.T) {
 func TestTheKeyGuardReportsWrongCalls(t *testing.T) {
 	g := keyGuard{t, titles()}
 	owed := owedScript.sha
-	k := keyspace("chime").partition(defaultPartition)
+	k := keyspace("chime").partition(storesuite.DefaultPartition)
 	for _, c := range []struct {
 		what string
 		args []any

@@ -11,6 +11,7 @@ import (
 
 	"github.com/chimejobs/chime/internal/protocol"
 	"github.com/chimejobs/chime/internal/schedule"
+	"github.com/chimejobs/chime/internal/storesuite"
 	"github.com/chimejobs/chime/internal/wire"
 )
 
@@ -60,8 +61,8 @@ func TestACallSweepsAtMost500Items(t *testing.T) {
 						b.Errorf("call %d swept %d, more %v, error %v; want %d", i+1, swept, more, err, want)
 					}
 				}
-				b.want("names with parked jobs", fmt.Sprint(b.client.ZRange(b.Context(), keys.unhandled, 0, -1).Val()), "[]")
-				b.want("mark", b.client.HGet(b.Context(), keys.state, "parked").Val(), "")
+				b.Want("names with parked jobs", fmt.Sprint(b.client.ZRange(b.Context(), keys.unhandled, 0, -1).Val()), "[]")
+				b.Want("mark", b.client.HGet(b.Context(), keys.state, "parked").Val(), "")
 				if n := b.client.ZCount(b.Context(), keys.dead, "(1000", "+inf").Val(); n != int64(3*c.parked) {
 					b.Errorf("%d dead that were parked, want %d", n, 3*c.parked)
 				}
@@ -91,18 +92,18 @@ func TestMarksOfMovesThatAreNotDoneAreNoMoreToSweep(t *testing.T) {
 func TestSweepKeepsTheNewestDeadJobsAndBuriesOldParkedOnes(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		b.store.options.MaxDead = 2
-		b.enqueue(job("a"), job("b"), job("c"), job("d"))
-		taken := b.take("s", 4)
+		b.Enqueue(storesuite.Job("a"), storesuite.Job("b"), storesuite.Job("c"), storesuite.Job("d"))
+		taken := b.Take("s", 4)
 		var settled []protocol.Settlement
 		for _, j := range taken {
 			settled = append(settled, protocol.Settlement{ID: j.ID, Fence: j.Fence, Kind: protocol.SettleDead, Body: j.Body})
 		}
 		settled[3].Kind, settled[3].Name = protocol.SettlePark, "mail"
-		b.work("s", protocol.WorkCall{Settle: settled})
+		b.Work("s", protocol.WorkCall{Settle: settled})
 		if _, err := b.sweep(); err != nil {
 			b.Fatal(err)
 		}
-		if s := b.stats(); s.Dead != 2 || s.Parked != 1 {
+		if s := b.Stats(); s.Dead != 2 || s.Parked != 1 {
 			b.Errorf("stats %+v, want the 2 newest dead and 1 parked", s)
 		}
 		b.client.ZAdd(b.Context(), b.keys().parked("mail"), redisZ(1000, "d"))
@@ -110,8 +111,8 @@ func TestSweepKeepsTheNewestDeadJobsAndBuriesOldParkedOnes(t *testing.T) {
 		if _, err := b.sweep(); err != nil {
 			b.Fatal(err)
 		}
-		if dead := b.client.ZRange(b.Context(), b.keys().dead, 0, -1).Val(); fmt.Sprint(dead) != "[c d]" || b.stats().Parked != 0 {
-			b.Errorf("dead %v, stats %+v; want the parked one dead, and an older one gone for it", dead, b.stats())
+		if dead := b.client.ZRange(b.Context(), b.keys().dead, 0, -1).Val(); fmt.Sprint(dead) != "[c d]" || b.Stats().Parked != 0 {
+			b.Errorf("dead %v, stats %+v; want the parked one dead, and an older one gone for it", dead, b.Stats())
 		}
 	})
 }
@@ -149,8 +150,8 @@ func TestASweepSaysWhyAParkedJobDied(t *testing.T) {
 			}
 		}
 		for i, body := range spoilt {
-			b.want("a spoilt envelope", b.client.HGet(b.Context(), b.keys().jobs, fmt.Sprint("spoilt", i)).Val(), body)
+			b.Want("a spoilt envelope", b.client.HGet(b.Context(), b.keys().jobs, fmt.Sprint("spoilt", i)).Val(), body)
 		}
-		b.want("dead, died, large", fmt.Sprintf("%d %d %s", b.stats().Dead, b.stats().Died, b.client.HGet(b.Context(), b.keys().state, "large").Val()), "16 16 1")
+		b.Want("dead, died, large", fmt.Sprintf("%d %d %s", b.Stats().Dead, b.Stats().Died, b.client.HGet(b.Context(), b.keys().state, "large").Val()), "16 16 1")
 	})
 }

@@ -8,40 +8,13 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/storesuite"
 )
-
-// verify reads the namespace and returns what is wrong in it.
-func (b *bench) verify(repair bool) []protocol.Finding {
-	b.Helper()
-	var found []protocol.Finding
-	if _, err := b.store.Verify(b.Context(), repair, func(f protocol.Finding) { found = append(found, f) }); err != nil {
-		b.Fatal(err)
-	}
-	return found
-}
-
-// verified fails the test if anything is wrong.
-func (b *bench) verified() {
-	b.Helper()
-	if found := b.verify(false); len(found) > 0 {
-		b.Fatalf("found %+v, want nothing", found)
-	}
-}
-
-const verifyEvery = 20 // steps of a walk
-
-// verifiedNowAndThen is verified in some steps of a walk.
-func (b *bench) verifiedNowAndThen(step int) {
-	b.Helper()
-	if step%verifyEvery == 0 {
-		b.verified()
-	}
-}
 
 // What is no longer wrong when its turn comes is not mended: here a job that was lost, and that a new session holds by then.
 func TestWhatIsRightWhenItIsToBeMendedStaysAsItIs(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
-		b.enqueue(job("a"))
+		b.Enqueue(storesuite.Job("a"))
 		b.client.Del(b.Context(), b.keys().ready)
 		var taken []string
 		store := b.hooked(func(cmd redis.Cmder) error {
@@ -53,28 +26,28 @@ func TestWhatIsRightWhenItIsToBeMendedStaysAsItIs(t *testing.T) {
 			case mends && len(taken) == 0: // before it is mended
 				meanwhile(func() {
 					b.client.RPush(b.Context(), b.keys().ready, "a")
-					taken = append(taken, ids(b.take("new", 1)))
+					taken = append(taken, storesuite.IDs(b.Take("new", 1)))
 				})
 			case len(taken) == 1: // and after it
-				meanwhile(func() { taken = append(taken, ids(b.take("other", 1))) })
+				meanwhile(func() { taken = append(taken, storesuite.IDs(b.Take("other", 1))) })
 			}
 			return nil
 		})
 		if _, err := store.Verify(b.Context(), true, func(protocol.Finding) {}); err != nil {
 			b.Fatal(err)
 		}
-		b.want("taken meanwhile", fmt.Sprintf("%q", taken), `["a" ""]`)
-		b.verified()
+		b.Want("taken meanwhile", fmt.Sprintf("%q", taken), `["a" ""]`)
+		b.Verified()
 	})
 }
 
 // The newest occurrence of a schedule that owes the next may wait for its second attempt: that is no schedule in two places.
 func TestVerifyTakesARetryForNoSecondPlacement(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
-		b.scheduled("s", "allow", ago(time.Minute))
-		held := b.take("s1", 1)[0]
-		b.settle("s1", protocol.Settlement{ID: held.ID, Fence: held.Fence, Kind: protocol.SettleLater, Failed: true, Delay: time.Hour, Body: []byte("\x01b")})
-		b.want("owed", b.owedNames(), "[s]")
-		b.verified()
+		b.Scheduled("s", "allow", storesuite.Ago(time.Minute))
+		held := b.Take("s1", 1)[0]
+		b.Settle("s1", protocol.Settlement{ID: held.ID, Fence: held.Fence, Kind: protocol.SettleLater, Failed: true, Delay: time.Hour, Body: []byte("\x01b")})
+		b.Want("owed", b.owedNames(), "[s]")
+		b.Verified()
 	})
 }
