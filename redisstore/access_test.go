@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/chimejobs/chime/internal/redistest"
+	"github.com/chimejobs/chime/internal/storesuite"
 )
 
 func TestTheUsersOfTheDocsHaveExactlyTheRightsThatAreNeeded(t *testing.T) {
@@ -42,7 +43,7 @@ func TestEveryScriptAndCommandIsGrantedAndTried(t *testing.T) {
 		}
 	}
 	titled, _ := readTitle("enqueue", enqueueScript.Text)
-	for i, key := range keyspace("n").partition(defaultPartition).enqueueing() {
+	for i, key := range keyspace("n").partition(storesuite.DefaultPartition).enqueueing() {
 		if !fits(key, titled.keys[i+1].name) {
 			t.Errorf("enqueueing() has %s, KEYS[%d] of enqueue.lua is …:%s", key, i+1, titled.keys[i+1].name)
 		}
@@ -51,7 +52,7 @@ func TestEveryScriptAndCommandIsGrantedAndTried(t *testing.T) {
 
 // A key without a type would not be checked for another program's, and no rule would be tried for it.
 func TestEveryKeyOfAPartitionHasItsType(t *testing.T) {
-	p := keyspace("chime").partition(defaultPartition)
+	p := keyspace("chime").partition(storesuite.DefaultPartition)
 	types := p.types()
 	for field, value := range reflect.ValueOf(p).Fields() {
 		if field.Name != "prefix" && types[value.String()] == "" {

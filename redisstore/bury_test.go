@@ -9,8 +9,7 @@ import (
 	"time"
 
 	"github.com/chimejobs/chime/internal/protocol"
-	"github.com/chimejobs/chime/internal/schedule"
-	"github.com/chimejobs/chime/internal/wire"
+	"github.com/chimejobs/chime/internal/storesuite"
 )
 
 // What the store reads of envelopes: withDeath may have an OnDeath, newer is one of a newer version, alert is what follows a death.
@@ -36,7 +35,7 @@ func (b *bench) expired(id, body, name string, retentions float64) {
 // swept sweeps the partition once, and returns the expired jobs with what is to follow their deaths.
 func (b *bench) swept() (burials []protocol.Burial, answer protocol.SweepAnswer) {
 	b.Helper()
-	answer = b.store.Sweep(b.Context(), []protocol.Partition{defaultPartition}, 0)[0]
+	answer = b.store.Sweep(b.Context(), []protocol.Partition{storesuite.DefaultPartition}, 0)[0]
 	if answer.Err != nil {
 		b.Fatal(answer.Err)
 	}
@@ -48,7 +47,7 @@ func (b *bench) swept() (burials []protocol.Burial, answer protocol.SweepAnswer)
 
 func (b *bench) bury(burials []protocol.Burial) int {
 	b.Helper()
-	n, err := b.store.Bury(b.Context(), defaultPartition, burials)
+	n, err := b.store.Bury(b.Context(), storesuite.DefaultPartition, burials)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -70,9 +69,9 @@ func (b *bench) members(key string) []string {
 // death is added once, in front of what waits.
 func TestAParkedJobIsBuriedOnceWithWhatFollowsItsDeath(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
-		b.enqueue(job("first"))
-		held := b.take("s", 1)[0]
-		b.enqueue(job("waits"))
+		b.Enqueue(storesuite.Job("first"))
+		held := b.Take("s", 1)[0]
+		b.Enqueue(storesuite.Job("waits"))
 		b.expired("asks", withDeath, "mail", 1.1)
 		b.expired("plain", "\x01\x93\xa4mail\xc4\x00\xc0", "mail", 1.2)
 		b.expired("young", withDeath, "mail", 0.9)
@@ -80,14 +79,14 @@ func TestAParkedJobIsBuriedOnceWithWhatFollowsItsDeath(t *testing.T) {
 		var all sync.WaitGroup
 		for range 4 {
 			all.Go(func() {
-				answer := b.store.Sweep(b.Context(), []protocol.Partition{defaultPartition}, 0)[0]
+				answer := b.store.Sweep(b.Context(), []protocol.Partition{storesuite.DefaultPartition}, 0)[0]
 				for _, job := range answer.Expired {
 					if job.ID != "asks" || string(job.Body) != withDeath || job.Definition != nil || job.Crashes != 2 || answer.More || answer.MoreExpired || time.Since(answer.Now).Abs() > time.Hour {
 						b.Errorf("the sweep answers %+v", answer)
 					}
 					burial := protocol.Burial{ExpiredJob: job, Dead: []byte("\x01dead"), OnDeath: []byte(alert)}
 					for range 2 {
-						if _, err := b.store.Bury(b.Context(), defaultPartition, []protocol.Burial{burial}); err != nil {
+						if _, err := b.store.Bury(b.Context(), storesuite.DefaultPartition, []protocol.Burial{burial}); err != nil {
 							b.Error(err)
 						}
 					}
@@ -95,11 +94,11 @@ func TestAParkedJobIsBuriedOnceWithWhatFollowsItsDeath(t *testing.T) {
 			})
 		}
 		all.Wait()
-		b.want("dead", fmt.Sprint(b.members(b.keys().dead)), "[asks plain]")
-		b.want("parked", fmt.Sprint(b.members(b.keys().parked("mail"))), "[young]")
-		b.want("crashes", fmt.Sprint(b.client.HGetAll(b.Context(), b.keys().crashes).Val()), "map[]")
-		b.want("the dead job", b.client.HGet(b.Context(), b.keys().jobs, "asks").Val(), "\x01dead")
-		taken := b.take("s", 5)
+		b.Want("dead", fmt.Sprint(b.members(b.keys().dead)), "[asks plain]")
+		b.Want("parked", fmt.Sprint(b.members(b.keys().parked("mail"))), "[young]")
+		b.Want("crashes", fmt.Sprint(b.client.HGetAll(b.Context(), b.keys().crashes).Val()), "map[]")
+		b.Want("the dead job", b.client.HGet(b.Context(), b.keys().jobs, "asks").Val(), "\x01dead")
+		taken := b.Take("s", 5)
 		if len(taken) != 2 || taken[1].ID != "waits" || string(taken[0].Body) != alert {
 			b.Fatalf("taken %+v, want what follows the death, and then what waits", taken)
 		}
@@ -127,7 +126,7 @@ func TestABurialNeedsTheJobAsItWasRead(t *testing.T) {
 			if id == "j" {
 				b.client.HSet(b.Context(), b.keys().jobs, id, withDeath+"!")
 			} else {
-				b.declare("s", "allow", `{"version":1,"job":"mail","onDeath":{"job":"page"}}`)
+				b.Declare("s", "allow", `{"version":1,"job":"mail","onDeath":{"job":"page"}}`)
 			}
 		},
 	} {
@@ -146,7 +145,7 @@ func TestAJobThatWasParkedAnewIsNotBuried(t *testing.T) {
 func nothingIsBuriedAfter(t *testing.T, act func(b *bench, id string)) {
 	onEveryServer(t, func(b *bench) {
 		b.created("s", `{"version":1,"job":"mail","onDeath":{"job":"alert"}}`)
-		occurrence := occurrenceID("s", ago(time.Hour))
+		occurrence := storesuite.OccurrenceID("s", storesuite.Ago(time.Hour))
 		b.expired("j", withDeath, "mail", 1.5)
 		b.expired(occurrence, "", "mail", 1.5)
 		burials, _ := b.swept()
@@ -164,14 +163,14 @@ func nothingIsBuriedAfter(t *testing.T, act func(b *bench, id string)) {
 		if n := b.bury(burials); n != 0 {
 			b.Errorf("%d were buried, want none", n)
 		}
-		b.want("jobs after the burial", stand(), before)
+		b.Want("jobs after the burial", stand(), before)
 	})
 }
 
 // created declares a schedule as if it had been created long ago.
 func (b *bench) created(name, body string) {
 	b.Helper()
-	h, _ := parseHead(string(b.declare(name, "allow", body).Stored))
+	h, _ := parseHead(string(b.Declare(name, "allow", body).Stored))
 	h.created = time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
 	b.client.HSet(b.Context(), b.keys().schedules, name, h.withState("live"))
 }
@@ -191,82 +190,7 @@ func TestAJobThatIsParkedTwiceDiesOnce(t *testing.T) {
 		if ready := b.members(b.keys().ready); len(ready) != 1 {
 			b.Errorf("%v wait, want what follows one death", ready)
 		}
-		b.want("dead", fmt.Sprint(b.members(b.keys().dead)), "[twice]")
-	})
-}
-
-// What follows a death a script finds in every envelope and every definition that has it, also where the name or the arguments look like it.
-func TestTheSweepFindsWhoeverMayHaveAnOnDeath(t *testing.T) {
-	details := &wire.Details{OnDeath: []byte(alert), Header: map[string]string{"a": "b"}, Keep: time.Hour}
-	declared, err := (&schedule.Spec{JobName: "mail", Details: details}).Declare("s", "default")
-	if err != nil {
-		t.Fatal(err)
-	}
-	plain, err := (&schedule.Spec{JobName: "mail"}).Declare("s", "default")
-	if err != nil {
-		t.Fatal(err)
-	}
-	envelope := func(d *wire.Details) string {
-		return string((&wire.Envelope{Name: "mail", Payload: []byte("p"), Details: d}).Encode())
-	}
-	onEveryServer(t, func(b *bench) {
-		names, n := map[string]string{}, 0
-		var wants []string
-		for name, c := range map[string]struct {
-			body, definition string
-			retentions       float64
-			want             string
-		}{
-			"an OnDeath":                      {envelope(details), "", 1.5, "asks"},
-			"an OnDeath, and too old":         {envelope(details), "", 2.1, "asks last"},
-			"none":                            {envelope(&wire.Details{Keep: time.Hour}), "", 1.5, "dead"},
-			"none, and details":               {envelope(nil), "", 1.5, "dead"},
-			"a newer version":                 {newer, "", 1.5, "parked"},
-			"a newer version, too old":        {newer, "", 2.1, "dead"},
-			"nothing":                         {"", "", 1.5, "dead"},
-			"a schedule's":                    {"", string(declared.Body), 1.5, "asks"},
-			"a schedule's, and too old":       {"", string(declared.Body), 2.1, "asks last"},
-			"a newer form, too old":           {"", `{"version":9,"job":"mail"}`, 2.1, "dead"},
-			"a schedule without one":          {"", string(plain.Body), 1.5, "dead"},
-			"a newer form of a definition":    {"", `{"version":9,"job":"mail"}`, 1.5, "parked"},
-			"an envelope of a schedule's job": {envelope(nil), string(declared.Body), 1.5, "dead"},
-		} {
-			n++
-			id := fmt.Sprint("j", n)
-			if c.definition != "" {
-				schedule := fmt.Sprint("s", n)
-				b.created(schedule, c.definition)
-				id = occurrenceID(schedule, ago(time.Hour))
-			}
-			b.expired(id, c.body, "mail", c.retentions)
-			names[id], wants = name, append(wants, name+": "+c.want)
-		}
-		// an earlier schedule of that name had the occurrence: what it would have followed its death with is gone
-		b.declare("later", "allow", string(declared.Body))
-		id := occurrenceID("later", ago(time.Hour))
-		b.expired(id, "", "mail", 1.5)
-		names[id], wants = "a later schedule's", append(wants, "a later schedule's: dead")
-		_, answer := b.swept()
-		var got []string
-		for _, job := range answer.Expired {
-			text := names[job.ID] + ": asks"
-			if job.Last {
-				text += " last"
-			}
-			got = append(got, text)
-			b.client.ZRem(b.Context(), b.keys().parked("mail"), job.ID)
-		}
-		for _, id := range b.members(b.keys().dead) {
-			got = append(got, names[id]+": dead")
-		}
-		for _, id := range b.members(b.keys().parked("mail")) {
-			got = append(got, names[id]+": parked")
-		}
-		slices.Sort(got)
-		slices.Sort(wants)
-		if !slices.Equal(got, wants) || answer.More {
-			b.Errorf("the sweep found, with more to do %v,\n%s\nwant\n%s", answer.More, strings.Join(got, "\n"), strings.Join(wants, "\n"))
-		}
+		b.Want("dead", fmt.Sprint(b.members(b.keys().dead)), "[twice]")
 	})
 }
 
@@ -309,39 +233,6 @@ func TestJobsThatWaitForANewerVersionHideNoOthers(t *testing.T) {
 	})
 }
 
-// One call returns 50 jobs at most, of about 256 KiB, and says that there are others. They are buried in one call, of whatever lists.
-func TestASweepReturnsFiftyJobsAtMost(t *testing.T) {
-	onEveryServer(t, func(b *bench) {
-		for i := range 120 {
-			b.expired(fmt.Sprint("j", i), withDeath, fmt.Sprint("name", i%3), 1.5)
-		}
-		b.client.ZAdd(b.Context(), b.keys().unhandled, redisZ(1000, sharedParked))
-		b.client.HSet(b.Context(), b.keys().jobs, "shared", withDeath)
-		b.client.ZAdd(b.Context(), b.keys().parked(sharedParked), redisZ(float64(ago(10*24*time.Hour).UnixMilli()), "some name\tshared"))
-		for _, want := range []int{50, 50, 21, 0} {
-			burials, answer := b.swept()
-			if len(burials) != want || answer.MoreExpired != (want == 50) || answer.More {
-				b.Errorf("%d jobs, others not looked at %v, more to do %v; want %d jobs", len(burials), answer.MoreExpired, answer.More, want)
-			}
-			if n := b.bury(burials); n != want {
-				b.Errorf("%d buried, want %d", n, want)
-			}
-		}
-		if dead, ready := b.members(b.keys().dead), b.members(b.keys().ready); len(dead) != 121 || len(ready) != 121 || !slices.Contains(dead, "shared") {
-			b.Errorf("%d dead, %d wait; want 121 each", len(dead), len(ready))
-		}
-		b.want("names with parked jobs", fmt.Sprint(b.members(b.keys().unhandled), b.client.HExists(b.Context(), b.keys().state, "parked").Val()), "[] false")
-		large := withDeath + string(make([]byte, 100<<10))
-		b.client.HSet(b.Context(), b.keys().state, "large", "1")
-		for i := range 8 {
-			b.expired(fmt.Sprint("large", i), large, "mail", 1.5)
-		}
-		if burials, answer := b.swept(); len(burials) != 2 || !answer.MoreExpired {
-			b.Errorf("%d jobs of 100 KiB each, others not looked at %v; want 2", len(burials), answer.MoreExpired)
-		}
-	})
-}
-
 // The dead set keeps its bound, and a sleeping worker is woken for what follows a death if it may start.
 func TestABurialKeepsTheBoundsOfTheQueue(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -354,23 +245,23 @@ func TestABurialKeepsTheBoundsOfTheQueue(t *testing.T) {
 				b.Fatal(err)
 			}
 		}, false},
-		"as many run as may": {func(b *bench) { b.limit(protocol.QueueLimit{Running: 1}) }, false},
-		"one more may run":   {func(b *bench) { b.limit(protocol.QueueLimit{Running: 2}) }, true},
+		"as many run as may": {func(b *bench) { b.Limit(protocol.QueueLimit{Running: 1}) }, false},
+		"one more may run":   {func(b *bench) { b.Limit(protocol.QueueLimit{Running: 2}) }, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			onEveryServer(t, func(b *bench) {
 				b.store.options.MaxDead = 3
-				b.client.ZAdd(b.Context(), b.keys().dead, redisZ(float64(ago(2*time.Minute).UnixMilli()), "d1"), redisZ(float64(ago(time.Minute).UnixMilli()), "d2"))
+				b.client.ZAdd(b.Context(), b.keys().dead, redisZ(float64(storesuite.Ago(2*time.Minute).UnixMilli()), "d1"), redisZ(float64(storesuite.Ago(time.Minute).UnixMilli()), "d2"))
 				b.client.HSet(b.Context(), b.keys().jobs, "d1", "\x01d1", "d2", "\x01d2")
 				b.expired("a", withDeath, "mail", 1.5)
 				b.expired("b", withDeath, "mail", 1.5)
-				b.enqueue(job("runs"))
-				b.take("s", 1)
+				b.Enqueue(storesuite.Job("runs"))
+				b.Take("s", 1)
 				c.prepare(b)
-				b.sleeping("sleeper")
+				b.Sleeping("sleeper")
 				burials, _ := b.swept()
 				b.bury(burials)
-				b.want("dead", fmt.Sprint(b.members(b.keys().dead)), "[a b d2]")
+				b.Want("dead", fmt.Sprint(b.members(b.keys().dead)), "[a b d2]")
 				if b.client.HExists(b.Context(), b.keys().jobs, "d1").Val() {
 					b.Error("the envelope of a job that is not among the dead any more is there")
 				}
@@ -393,13 +284,13 @@ func TestAMarkStaysForABurial(t *testing.T) {
 			b.client.ZRem(b.Context(), k.owed, name)
 			b.client.ZAdd(b.Context(), k.gone, redisZ(1000, name))
 		}
-		b.expired(occurrenceID("moved", ago(time.Hour)), "", "mail", 1.5)
+		b.expired(storesuite.OccurrenceID("moved", storesuite.Ago(time.Hour)), "", "mail", 1.5)
 		burials, _ := b.swept()
-		b.want("marks beside a burial", fmt.Sprint(b.members(k.gone)), "[moved]")
+		b.Want("marks beside a burial", fmt.Sprint(b.members(k.gone)), "[moved]")
 		if n := b.bury(burials); n != 1 {
 			b.Errorf("%d were buried, want 1", n)
 		}
 		b.swept()
-		b.want("marks after the burial", fmt.Sprint(b.members(k.gone), b.client.HKeys(b.Context(), k.schedules).Val()), "[] []")
+		b.Want("marks after the burial", fmt.Sprint(b.members(k.gone), b.client.HKeys(b.Context(), k.schedules).Val()), "[] []")
 	})
 }

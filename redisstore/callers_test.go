@@ -6,19 +6,20 @@ import (
 	"time"
 
 	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/storesuite"
 )
 
 // Enqueuers that come and go are forgotten after an hour by those that come later: where nobody works, nobody sweeps.
 func TestNewEnqueuersForgetThoseOfLongAgo(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		const old, fresh = 1000, 50
-		long, short := float64(ago(2*time.Hour).Unix())*callerRound, float64(ago(50*time.Minute).Unix())*callerRound
+		long, short := float64(storesuite.Ago(2*time.Hour).Unix())*callerRound, float64(storesuite.Ago(50*time.Minute).Unix())*callerRound
 		for i := range old {
 			b.client.ZAdd(b.Context(), b.keys().callers, redisZ(long+float64(i), fmt.Sprint("old", i)))
 		}
 		b.client.ZAdd(b.Context(), b.keys().callers, redisZ(short, "not so old"))
 		for i := range fresh {
-			call := protocol.EnqueueCall{Partition: defaultPartition, Caller: fmt.Sprint("new", i), Number: 1, Items: []protocol.EnqueueItem{job(fmt.Sprint("j", i))}}
+			call := protocol.EnqueueCall{Partition: storesuite.DefaultPartition, Caller: fmt.Sprint("new", i), Number: 1, Items: []protocol.EnqueueItem{storesuite.Job(fmt.Sprint("j", i))}}
 			if a := b.store.Enqueue(b.Context(), []protocol.EnqueueCall{call})[0]; a.Err != nil {
 				b.Fatal(a.Err)
 			}

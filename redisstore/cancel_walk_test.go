@@ -2,16 +2,14 @@ package redisstore
 
 import (
 	"fmt"
-	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/storesuite"
 )
 
 // A cancelWalk makes random calls about jobs of a few IDs, which are used again and again, and cancels, deletes and requeues them meanwhile.
@@ -46,20 +44,13 @@ type jobLife struct {
 	manual    bool          // it is a manual run, or follows the death of one
 }
 
-// A jobPlaces is where each ID is in the store.
-type jobPlaces struct {
-	where map[string]string // waiting, due, dead, parked, or a session
-	void  map[string]bool   // IDs in ready that are void
-	held  map[string]string
-}
-
 // Whatever is called in whatever order: a job that was cancelled while it waited, or deleted, is never taken; one that was cancelled while
 // it was held ends there, by its settlement or with its session, whatever the settlement says; an ID is in ready once at most; and every
 // job is in one place, with its own body, until it ends. What was added with Once is not added so again before its time, whatever
 // becomes of it, unless it is cancelled or deleted.
 // What replaces a job takes its place, or follows it once its flight has ended, in whatever way: then the newest does, and alone.
 func TestRandomCancellationsEndEachJobOnce(t *testing.T) {
-	seeds, steps := walkSize(3, 300)
+	seeds, steps := storesuite.WalkSize(3, 300)
 	for seed := range seeds {
 		onServersWith(t, randomCalls, func(b *bench) {
 			w := &cancelWalk{
@@ -69,10 +60,10 @@ func TestRandomCancellationsEndEachJobOnce(t *testing.T) {
 			for step := range steps {
 				w.step()
 				w.check()
-				w.verifiedNowAndThen(step)
+				w.VerifiedNowAndThen(step)
 			}
 			w.drain()
-			w.verified()
+			w.Verified()
 		})
 	}
 }
@@ -122,122 +113,6 @@ func (w *cancelWalk) step() {
 	}
 }
 
-// look reads where everything is. An ID that is in two places, or twice in ready, ends the test.
-func (w *cancelWalk) look() jobPlaces {
-	w.Helper()
-	ctx, k := w.Context(), w.keys()
-	p := jobPlaces{where: map[string]string{}, void: map[string]bool{}, held: map[string]string{}}
-	put := func(id, where string) {
-		if before := p.where[id]; before != "" {
-			w.fatal("%s is in %s and in %s", id, before, where)
-		}
-		p.where[id] = where
-	}
-	stale := w.client.ZRange(ctx, k.stale, 0, -1).Val()
-	for _, id := range w.client.LRange(ctx, k.ready, 0, -1).Val() {
-		switch {
-		case p.void[id]:
-			w.fatal("%s is in ready twice", id)
-		case slices.Contains(stale, id):
-			p.void[id] = true
-		default:
-			put(id, "waiting")
-		}
-	}
-	for _, id := range stale {
-		if !p.void[id] {
-			w.fatal("%s is in stale and not in ready", id)
-		}
-	}
-	if w.stateField("stale") == "" && len(stale) > 0 { // it may say so where there is none any more: the next take sees that
-		w.fatal("stale has %v, and state does not say so", stale)
-	}
-	for _, id := range w.client.ZRange(ctx, k.due, 0, -1).Val() {
-		put(id, "due")
-	}
-	for _, id := range w.client.ZRange(ctx, k.dead, 0, -1).Val() {
-		put(id, "dead")
-	}
-	for _, name := range walkParks {
-		for _, id := range w.client.ZRange(ctx, k.parked(name), 0, -1).Val() {
-			put(id, "parked")
-		}
-	}
-	spared := w.client.ZRange(ctx, k.spared, 0, -1).Val()
-	for _, id := range w.client.LRange(ctx, k.purged, 0, -1).Val() {
-		if !slices.Contains(spared, id) {
-			put(id, "purged")
-		}
-	}
-	asked := 0
-	for session := range w.held {
-		for id, fence := range w.client.HGetAll(ctx, k.inflight(session)).Val() {
-			if id == self {
-				continue
-			}
-			put(id, session)
-			p.held[id] = fence
-			if fence[0] == '!' {
-				asked++
-			}
-		}
-	}
-	if text := w.stateField("asked"); text != map[bool]string{true: fmt.Sprint(asked)}[asked > 0] {
-		w.fatal("%d in flight were cancelled, and state says %q", asked, text)
-	}
-	return p
-}
-
-// check compares the store with the model between two calls.
-func (w *cancelWalk) check() {
-	w.Helper()
-	p := w.look()
-	bodies := w.client.HGetAll(w.Context(), w.keys().jobs).Val()
-	for id, life := range w.lives {
-		switch where := p.where[id]; {
-		case where == "":
-			w.fatal("%s is nowhere", id)
-		case life.session != "" && where != life.session, life.session == "" && p.held[id] != "":
-			w.fatal("%s is held by %q and in %s", id, life.session, where)
-		case life.session != "" && life.cancelled != strings.HasPrefix(p.held[id], "!"):
-			w.fatal("%s, cancelled %v, has the fence %s", id, life.cancelled, p.held[id])
-		case life.purged != (where == "purged"):
-			w.fatal("%s, to be purged %v, is in %s", id, life.purged, where)
-		case life.session != "" && (life.follows != "") != strings.HasPrefix(p.held[id], "+"):
-			w.fatal("%s, followed by %q, has the fence %s", id, life.follows, p.held[id])
-		case life.goes != "" && where != life.goes:
-			w.fatal("%s is in %s, want it in %s", id, where, life.goes)
-		case p.void[id] && where != "due":
-			w.fatal("%s is void in ready and in %s", id, where)
-		case bodies[id] != life.body:
-			w.fatal("%s has the body %q, want %q", id, bodies[id], life.body)
-		}
-		life.goes = ""
-		if got := w.client.HGet(w.Context(), w.keys().after, id).Val(); life.follows == "" && got != "" || !strings.HasSuffix(got, life.follows) {
-			w.fatal("%s is followed by %q, want %q", id, got, life.follows)
-		}
-	}
-	for id, where := range p.where {
-		if w.lives[id] == nil {
-			w.fatal("%s has ended and is in %s", id, where)
-		}
-	}
-	if len(bodies) != len(w.lives) {
-		w.fatal("bodies of %v, want those of %d jobs", slices.Collect(maps.Keys(bodies)), len(w.lives))
-	}
-	now := fmt.Sprint(w.serverTime().UnixMilli())
-	barred := w.client.ZRangeByScore(w.Context(), w.keys().once, &redis.ZRangeBy{Min: now, Max: "+inf"}).Val()
-	if slices.Sort(barred); !slices.Equal(barred, slices.Sorted(maps.Keys(w.barred))) {
-		w.fatal("not to be added again: %v, want %v", barred, slices.Sorted(maps.Keys(w.barred)))
-	}
-	if w.manual != nil {
-		w.manual.check(w, p)
-	}
-	if s := w.stats(); s.Cancelled != int64(w.cancelled) || s.Done != int64(w.done) {
-		w.fatal("%d cancelled, %d done; want %d and %d", s.Cancelled, s.Done, w.cancelled, w.done)
-	}
-}
-
 // add enqueues some jobs, now or later; those whose ID there is stay as they are.
 func (w *cancelWalk) add() {
 	var items []protocol.EnqueueItem
@@ -265,12 +140,12 @@ func (w *cancelWalk) add() {
 		}
 		w.note("enqueue %s, life %d, in %v, once %v, of %q", id, w.made, item.In, item.Once, item.Schedule)
 	}
-	if got := w.enqueue(items...); len(got) > 0 && boolsText(got) != boolsText(want) {
+	if got := w.Enqueue(items...); len(got) > 0 && storesuite.BoolsText(got) != storesuite.BoolsText(want) {
 		w.fatal("existing %v, want %v", got, want)
 	}
 	if w.random.IntN(4) == 0 { // the same call again
-		w.callers--
-		w.enqueue(items...)
+		w.Callers--
+		w.Enqueue(items...)
 	}
 }
 
@@ -294,7 +169,7 @@ func (w *cancelWalk) cancelOne() {
 	case p.void[id]:
 		want = "done" // it was cancelled or deleted before, or at least it never starts
 	}
-	got := w.cancel(id)
+	got := w.Cancel(id)
 	if w.note("cancel %s: %s", id, got); got != want {
 		w.fatal("cancelling %s, in %q: %s, want %s", id, p.where[id], got, want)
 	}
@@ -415,7 +290,7 @@ func (w *cancelWalk) replaceOne(id string) {
 	if item.Once > 0 && want != protocol.ReplaceStayed {
 		w.barred[id] = true
 	}
-	call := protocol.ReplaceCall{Partition: defaultPartition, Token: fmt.Sprint("replace", w.made), Item: item}
+	call := protocol.ReplaceCall{Partition: storesuite.DefaultPartition, Token: fmt.Sprint("replace", w.made), Item: item}
 	for range 1 + w.random.IntN(2) { // the same call again changes nothing
 		got, err := w.store.Replace(w.Context(), call)
 		if w.note("replace %s, in %q, by life %d, in %v, once %v: %d", id, p.where[id], w.made, item.In, item.Once, got); err != nil || got != want {
@@ -428,7 +303,7 @@ func (w *cancelWalk) replaceOne(id string) {
 func (w *cancelWalk) hurry() {
 	w.note("hurry")
 	for _, id := range w.client.ZRange(w.Context(), w.keys().due, 0, -1).Val() {
-		w.client.ZAdd(w.Context(), w.keys().due, redisZ(float64(ago(time.Minute).UnixMilli()), id))
+		w.client.ZAdd(w.Context(), w.keys().due, redisZ(float64(storesuite.Ago(time.Minute).UnixMilli()), id))
 	}
 }
 
@@ -437,7 +312,7 @@ func (w *cancelWalk) unbar() {
 	for _, id := range w.someIDs() {
 		if w.barred[id] {
 			w.note("%s may be added again", id)
-			w.client.ZAdd(w.Context(), w.keys().once, redisZ(float64(ago(time.Second).UnixMilli()), id))
+			w.client.ZAdd(w.Context(), w.keys().once, redisZ(float64(storesuite.Ago(time.Second).UnixMilli()), id))
 			delete(w.barred, id)
 		}
 	}
@@ -449,181 +324,5 @@ func (w *cancelWalk) unbar() {
 		if n := w.client.ZCard(w.Context(), w.keys().once).Val(); n != int64(len(w.barred)) {
 			w.fatal("%d records of Once are left, want %d", n, len(w.barred))
 		}
-	}
-}
-
-func (w *cancelWalk) session(worker string) string {
-	session := fmt.Sprint(worker, "-", w.sessions[worker])
-	if w.held[session] == nil {
-		w.held[session] = map[string]protocol.TakenJob{}
-	}
-	return session
-}
-
-// crash lets a worker's session lapse and has it reaped.
-func (w *cancelWalk) crash(worker string) {
-	session := w.session(worker)
-	w.call(worker, false, time.Millisecond)
-	if w.numbers[session] == 0 {
-		return // it has never held a job
-	}
-	lapsed := w.untilLapsed()
-	w.want("lapsed", lapsed.Session, session)
-	w.note("reap %s", session)
-	w.reap(lapsed, w.random.Int64N(1000))
-	w.sessions[worker]++
-	for id, job := range w.held[session] {
-		if life := w.lives[id]; job.Begun && !life.cancelled && life.follows == "" {
-			w.manual.ended(id, life, "crashed")
-		}
-		w.released(id)
-	}
-	delete(w.held, session)
-}
-
-// released notes that no session holds a job any more: if it was cancelled it has ended.
-func (w *cancelWalk) released(id string) (ended bool) {
-	life := w.lives[id]
-	life.session = ""
-	switch {
-	case life.cancelled:
-		w.manual.ended(id, life, "cancelled")
-		delete(w.lives, id)
-		w.cancelled++
-		return true
-	case life.follows != "":
-		life.body, life.follows, life.goes, life.manual = life.follows, "", "waiting", false
-		if life.in > 0 {
-			life.goes = "due"
-		}
-	}
-	return false
-}
-
-// call settles some of what a worker holds, in any way, says of some that they have begun, and takes more; now and then it is made again.
-func (w *cancelWalk) call(worker string, draining bool, ttl time.Duration) {
-	session := w.session(worker)
-	held := w.held[session]
-	call := protocol.WorkCall{Take: w.random.IntN(3), Sleep: w.random.IntN(2) == 0, TTL: ttl}
-	call.Ahead = w.random.IntN(call.Take + 1)
-	if draining || w.random.IntN(2) == 0 {
-		call.Serve = walkParks
-	}
-	text := ""
-	for _, id := range slices.Sorted(maps.Keys(held)) {
-		switch n := w.random.IntN(6); {
-		case draining || n < 3:
-			s := protocol.Settlement{ID: id, Fence: held[id].Fence, Kind: protocol.SettleDone}
-			if kinds := "ddlxbpc"; !draining {
-				s.Kind = protocol.SettleKind(kinds[w.random.IntN(len(kinds))])
-			}
-			s.Name, s.Failed, s.Delay = walkParks[w.random.IntN(2)], s.Kind == protocol.SettleDead, time.Hour
-			w.manual.say(w, &s)
-			call.Settle = append(call.Settle, s)
-			text += fmt.Sprintf(" %s %c", id, s.Kind)
-		case n == 3 && !held[id].Begun:
-			call.Begun = append(call.Begun, protocol.BegunJob{ID: id, Fence: held[id].Fence})
-			text += " " + id + " begun"
-		}
-	}
-	w.note("%s: take %d, serve %v, settle%s", session, call.Take, call.Serve, text)
-	answer := w.work(session, call)
-	if len(answer.Refused) > 0 {
-		w.fatal("refused %v of %+v", answer.Refused, call.Settle)
-	}
-	for _, begun := range call.Begun {
-		job := held[begun.ID]
-		job.Begun = true
-		held[begun.ID] = job
-	}
-	for _, s := range call.Settle {
-		delete(held, s.ID)
-		if w.released(s.ID) {
-			continue
-		}
-		if w.lives[s.ID].goes != "" { // it was replaced, whatever the settlement says
-			if s.Kind == protocol.SettleDone {
-				w.done++
-			}
-			continue
-		}
-		w.manual.settled(w, &s)
-		switch s.Kind {
-		case protocol.SettleDone:
-			delete(w.lives, s.ID)
-			w.done++
-		case protocol.SettleCancelled:
-			delete(w.lives, s.ID)
-			w.cancelled++
-		}
-	}
-	for _, job := range answer.Taken {
-		life := w.lives[job.ID]
-		switch {
-		case life == nil:
-			w.fatal("%s was taken and has ended", job.ID)
-		case life.session != "":
-			w.fatal("%s was taken while %s held it", job.ID, life.session)
-		case string(job.Body) != life.body:
-			w.fatal("%s was taken with the body %q, want %q", job.ID, job.Body, life.body)
-		case job.Fence <= w.fence:
-			w.fatal("%s has fence %d, and %d was used before", job.ID, job.Fence, w.fence)
-		}
-		life.session, life.goes, w.fence, held[job.ID] = session, "", job.Fence, job
-	}
-	w.note("   %s took %s", session, ids(answer.Taken))
-	if w.numbers[session] == 0 || w.random.IntN(3) > 0 {
-		return
-	}
-	if len(answer.Taken) > 0 && w.random.IntN(2) == 0 { // cancelled before its worker has the answer
-		w.purgeEnds()
-		id := answer.Taken[w.random.IntN(len(answer.Taken))].ID
-		w.lives[id].cancelled, w.lives[id].follows = true, ""
-		delete(w.barred, id)
-		w.note("cancel %s: %s", id, w.cancel(id))
-	}
-	if len(answer.Taken) > 0 && w.random.IntN(2) == 0 { // replaced before its worker has the answer
-		w.replaceOne(answer.Taken[w.random.IntN(len(answer.Taken))].ID)
-	}
-	again := w.repeat(session, call)
-	if again.Err != nil || ids(again.Taken) != ids(answer.Taken) || len(again.Taken) > 0 && again.Taken[0].Fence != answer.Taken[0].Fence {
-		w.fatal("repeated: %v, took %+v, want %+v", again.Err, again.Taken, answer.Taken)
-	}
-}
-
-// drain ends everything and checks that nothing is left.
-func (w *cancelWalk) drain() {
-	for round := 0; ; round++ {
-		w.hurry()
-		for _, worker := range []string{"w0", "w1", "w2"} {
-			w.call(worker, true, 0)
-		}
-		w.check()
-		left := len(w.lives)
-		for id, where := range w.look().where {
-			if where == "dead" && w.lives[id] != nil {
-				left--
-			}
-		}
-		if left == 0 {
-			break
-		}
-		if round == 300 {
-			w.fatal("not drained: %d left", left)
-		}
-	}
-	p := w.look()
-	for len(p.void) > 0 || w.stateField("stale") != "" { // what is void goes with the next takes
-		before := len(p.void)
-		w.call("w0", true, 0)
-		if p = w.look(); len(p.void) > before {
-			w.fatal("%d are void, then %d", before, len(p.void))
-		}
-	}
-	if n := w.client.Exists(w.Context(), w.keys().ready, w.keys().stale, w.keys().due, w.keys().unhandled, w.keys().after).Val(); n != 0 {
-		w.fatal("%d of ready, stale, due, unhandled, after are left", n)
-	}
-	if w.stateField("stale")+w.stateField("asked")+w.stateField("parked") != "" {
-		w.fatal("flags are left in state: stale %q, asked %q, parked %q", w.stateField("stale"), w.stateField("asked"), w.stateField("parked"))
 	}
 }

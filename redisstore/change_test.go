@@ -8,6 +8,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/storesuite"
 )
 
 // body is the body of a definition whose recurrence is every that many hours.
@@ -18,11 +19,11 @@ func body(hours int, more string) string {
 // scheduledBody declares a schedule with a body, as if it had been created long ago, and places an occurrence.
 func (b *bench) scheduledBody(text string, at time.Time) protocol.DeclareAnswer {
 	b.Helper()
-	declared := b.declare("s", "skip", text)
+	declared := b.Declare("s", "skip", text)
 	h, _ := parseHead(string(declared.Stored))
 	h.created = time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
 	b.client.HSet(b.Context(), b.keys().schedules, "s", h.withState("live"))
-	if placed := b.place(*declared.Owed, declared.Revision, 0, at); placed.Placed != 1 {
+	if placed := b.Place(*declared.Owed, declared.Revision, 0, at); placed.Placed != 1 {
 		b.Fatalf("placed %+v", placed)
 	}
 	return declared
@@ -36,17 +37,17 @@ func (b *bench) cursorOf(name string) protocol.Cursor {
 // A change of anything but the recurrence, and a pause, forget nothing: where nothing is placed in the future the cursor stays.
 func TestAChangeKeepsWhatWasMissed(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
-		at := ago(10 * time.Hour)
+		at := storesuite.Ago(10 * time.Hour)
 		b.scheduledBody(body(1, ""), at)
-		waiting := b.declare("s", "skip", body(1, `,"args":1`)) // its occurrence is due and was not taken yet
+		waiting := b.Declare("s", "skip", body(1, `,"args":1`)) // its occurrence is due and was not taken yet
 		if !waiting.Changed || waiting.Owed != nil || b.cursorOf("s") != (protocol.Cursor{At: at.UTC(), Used: 1, Placed: true}) {
 			b.Fatalf("changed %+v, cursor %+v; want the cursor at %v and nothing owed: its taking will owe the next", waiting, b.cursorOf("s"), at)
 		}
-		b.want("owed", b.owedNames(), "[]")
-		answer := b.work("w", protocol.WorkCall{Take: 1})
-		b.want("taken", ids(answer.Taken), occurrenceID("s", at))
+		b.Want("owed", b.owedNames(), "[]")
+		answer := b.Work("w", protocol.WorkCall{Take: 1})
+		b.Want("taken", storesuite.IDs(answer.Taken), storesuite.OccurrenceID("s", at))
 		since := b.client.ZScore(b.Context(), b.keys().owed, "s").Val()
-		taken := b.declare("s", "skip", body(1, `,"args":2`))
+		taken := b.Declare("s", "skip", body(1, `,"args":2`))
 		if taken.Owed == nil || !taken.Owed.Cursor.At.Equal(at) || !taken.Owed.Cursor.Placed || taken.Owed.Since.UnixMilli() != int64(since) {
 			b.Errorf("changed %+v, want the next owed after %v, since its taking", taken.Owed, at)
 		}
@@ -55,11 +56,11 @@ func TestAChangeKeepsWhatWasMissed(t *testing.T) {
 
 func TestAPauseKeepsWhatWasMissed(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
-		at := ago(10 * time.Hour)
+		at := storesuite.Ago(10 * time.Hour)
 		b.scheduledBody(body(1, ""), at)
 		pause := func(paused bool) protocol.Owed {
 			b.Helper()
-			owed, err := pauseSchedule(b.Context(), b.store, "s", paused)
+			owed, err := storesuite.PauseSchedule(b.Context(), b.store, "s", paused)
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -69,9 +70,9 @@ func TestAPauseKeepsWhatWasMissed(t *testing.T) {
 		if owed := pause(false); owed.Name != "" || !b.cursorOf("s").Placed {
 			b.Errorf("resumed %+v, want nothing owed: its occurrence is due and was not taken yet", owed)
 		}
-		b.take("w", 1)
+		b.Take("w", 1)
 		pause(true)
-		b.want("owed while paused", b.owedNames(), "[]")
+		b.Want("owed while paused", b.owedNames(), "[]")
 		if owed := pause(false); owed.Name != "s" || owed.Cursor.Placed || !owed.Cursor.At.Equal(at) {
 			b.Errorf("resumed %+v, want it owed what follows %v", owed, at)
 		}
@@ -81,9 +82,9 @@ func TestAPauseKeepsWhatWasMissed(t *testing.T) {
 // A change of the recurrence goes on from now. What the old one has missed is counted by who changes it, and only if that is still so.
 func TestAChangeOfTheRecurrenceCountsWhatTheOldOneMissed(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
-		at := ago(10 * time.Hour)
+		at := storesuite.Ago(10 * time.Hour)
 		b.scheduledBody(body(1, ""), at)
-		first := b.declare("s", "skip", body(2, ""))
+		first := b.Declare("s", "skip", body(2, ""))
 		if !first.Recount || first.Changed || first.Owed != nil || string(first.Old) == "" {
 			b.Fatalf("answer %+v, want to count first", first)
 		}
@@ -112,7 +113,7 @@ func TestAChangeOfTheRecurrenceCountsWhatTheOldOneMissed(t *testing.T) {
 		if err != nil || found[0].Missed != 10 {
 			b.Errorf("found %+v, %v; want 10 missed", found, err)
 		}
-		b.want("what was due runs all the same", ids(b.take("w", 5)), occurrenceID("s", at))
+		b.Want("what was due runs all the same", storesuite.IDs(b.Take("w", 5)), storesuite.OccurrenceID("s", at))
 	})
 }
 
@@ -122,12 +123,12 @@ func TestDeletingAndCreatingWithinASecondRepeatsNoID(t *testing.T) {
 		t.Run(queue, func(t *testing.T) {
 			onEveryServer(t, func(b *bench) {
 				for range 3 {
-					b.declare("s", "skip", `{"job":"j"}`)
+					b.Declare("s", "skip", `{"job":"j"}`)
 					if _, err := b.store.Remove(b.Context(), protocol.Removal{Name: "s"}); err != nil {
 						b.Fatal(err)
 					}
 					deleted := time.UnixMilli(int64(b.client.ZScore(b.Context(), b.store.keys.deleted(), "s").Val()))
-					again := b.declareOn(queue, "s", "skip", `{"job":"j"}`)
+					again := b.DeclareOn(queue, "s", "skip", `{"job":"j"}`)
 					if !again.New || again.Created.Truncate(time.Second).Before(deleted.Truncate(time.Second).Add(time.Second)) {
 						b.Errorf("deleted at %v and created again at %v, want a later second", deleted, again.Created)
 					}
@@ -145,7 +146,7 @@ func TestStandingsSayWhatTheServerLost(t *testing.T) {
 		var asked []protocol.Address
 		revisions := map[string]int64{}
 		for _, name := range []string{"stands", "lost", "deleted", "moved"} {
-			answer := b.declare(name, "skip", `{"job":"j"}`)
+			answer := b.Declare(name, "skip", `{"job":"j"}`)
 			revisions[name] = answer.Revision
 			asked = append(asked, protocol.Address{Partition: answer.Partition, Name: name})
 		}
@@ -153,7 +154,7 @@ func TestStandingsSayWhatTheServerLost(t *testing.T) {
 		if _, err := b.store.Remove(b.Context(), protocol.Removal{Name: "deleted"}); err != nil {
 			b.Fatal(err)
 		}
-		b.declareOn("mail", "moved", "skip", `{"job":"j"}`)
+		b.DeclareOn("mail", "moved", "skip", `{"job":"j"}`)
 		got, err := b.store.Standings(b.Context(), asked)
 		if err != nil {
 			b.Fatal(err)
@@ -179,7 +180,7 @@ func TestStandingsTellADeletionFromAnEarlierOne(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		var earlier time.Time
 		for range 3 { // deleted and made again each time
-			answer := b.declare("s", "skip", `{"job":"j"}`)
+			answer := b.Declare("s", "skip", `{"job":"j"}`)
 			stand := func() protocol.Standing {
 				b.Helper()
 				got, err := b.store.Standings(b.Context(), []protocol.Address{{Partition: answer.Partition, Name: "s"}})

@@ -1,30 +1,22 @@
 package redisstore
 
 import (
-	"context"
 	"errors"
-	"net"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/alicebob/miniredis/v2"
-	"github.com/redis/go-redis/v9"
-
 	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/storesuite"
 )
 
 // A server whose clock cannot be right is refused at start and by every script, which then writes nothing.
 func TestAServerWhoseClockIsWrongForCertainIsRefused(t *testing.T) {
-	mini := miniredis.NewMiniRedis()
-	t.Cleanup(mini.Close)
-	b := newBench(t, redis.NewClient(&redis.Options{
-		Addr: "127.0.0.1:0", Protocol: 2, DisableIdentity: true,
-		Dialer: func(context.Context, string, string) (net.Conn, error) { return mini.Dial() },
-	}))
+	client, setClock := openSimulated(t)
+	b := newBench(t, client, setClock)
 	enqueue := func(number int64) error {
-		return b.store.Enqueue(b.Context(), []protocol.EnqueueCall{{Partition: defaultPartition, Caller: "c", Number: number, Items: []protocol.EnqueueItem{job("j" + strconv.FormatInt(number, 10))}}})[0].Err
+		return b.store.Enqueue(b.Context(), []protocol.EnqueueCall{{Partition: storesuite.DefaultPartition, Caller: "c", Number: number, Items: []protocol.EnqueueItem{storesuite.Job("j" + strconv.FormatInt(number, 10))}}})[0].Err
 	}
 	for i, c := range []struct {
 		clock time.Time
@@ -36,7 +28,7 @@ func TestAServerWhoseClockIsWrongForCertainIsRefused(t *testing.T) {
 		{time.Date(2200, 1, 1, 0, 0, 0, 0, time.UTC), false},
 		{time.Date(2300, 1, 1, 0, 0, 0, 0, time.UTC), false},
 	} {
-		mini.SetTime(c.clock)
+		setClock(c.clock)
 		jobs := b.client.HLen(b.Context(), b.keys().jobs).Val()
 		for name, err := range map[string]error{"check": b.store.Check(b.Context()), "enqueue": enqueue(int64(i + 1))} {
 			if (err == nil) != c.fit || err != nil && (!errors.Is(err, protocol.ErrUnfit) || !strings.Contains(err.Error(), "clock")) {

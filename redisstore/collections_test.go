@@ -12,34 +12,9 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/chimejobs/chime/internal/long"
 	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/storesuite"
 )
-
-// putCollection puts a collection that must be accepted.
-func (b *bench) putCollection(put protocol.CollectionPut) protocol.Collection {
-	b.Helper()
-	c, err := b.store.PutCollection(b.Context(), put)
-	if err != nil {
-		b.Fatalf("put %+v: %v", put, err)
-	}
-	return c
-}
-
-// newCollection creates an enabled one.
-func (b *bench) newCollection(name string, maxNames int) protocol.Collection {
-	b.Helper()
-	return b.putCollection(protocol.CollectionPut{Name: name, State: protocol.CollectionEnabled, MaxNames: maxNames, Data: []byte(`{"a":1}`)})
-}
-
-// with is a put of a collection as it was read, in a state.
-func with(c protocol.Collection, state string) protocol.CollectionPut {
-	data := c.Data
-	if data == nil {
-		data = []byte("null")
-	}
-	return protocol.CollectionPut{Name: c.Name, Revision: c.Revision, State: state, MaxNames: c.MaxNames, Data: data}
-}
 
 // repeating is the bench's store with a client that carries out each script twice: as if the reply to the first time had been lost.
 func (b *bench) repeating() *store {
@@ -96,8 +71,8 @@ func TestAPutNeedsTheRevisionThatIsStored(t *testing.T) {
 				what := fmt.Sprintf("%+v, sent twice: %v", c, twice)
 				var before protocol.Collection
 				if c.stored != "" {
-					before = b.newCollection("c", 5)
-					before = b.putCollection(with(before, c.stored))
+					before = b.NewCollection("c", 5)
+					before = b.PutCollection(storesuite.With(before, c.stored))
 				}
 				seen := map[string]int64{"none": 0, "same": before.Revision, "old": before.Revision + 7}[c.seen]
 				store := b.store
@@ -138,49 +113,6 @@ func TestAPutNeedsTheRevisionThatIsStored(t *testing.T) {
 	}
 }
 
-func TestAReservationNeedsRoomInACollectionThatIsNotDeleted(t *testing.T) {
-	onEveryServer(t, func(b *bench) {
-		reserve := func(name string, want error, known bool) protocol.ReserveAnswer {
-			b.Helper()
-			answer, err := b.store.ReserveName(b.Context(), "c", name)
-			if !errors.Is(err, want) || (err == nil) != (want == nil) || answer.Known != known {
-				b.Fatalf("reserve %s: %+v, %v; want %v, known %v", name, answer, err, want, known)
-			}
-			return answer
-		}
-		reserve("a", protocol.ErrNotFound, false)
-		c := b.newCollection("c", 2)
-		before := b.serverTime()
-		if answer := reserve("a", nil, false); fmt.Sprint(answer.Collection) != fmt.Sprint(c) || answer.Now.Before(before.Truncate(time.Microsecond)) || answer.Now.After(b.serverTime()) {
-			b.Errorf("answered %+v, want %+v and the time", answer, c)
-		}
-		reserve("b", nil, false)
-		reserve("a", nil, true)
-		if answer := reserve("c", protocol.ErrQuota, false); answer.Collection.Creation != c.Creation {
-			b.Errorf("refused with %+v, want the collection", answer)
-		}
-		c = b.putCollection(protocol.CollectionPut{Name: "c", Revision: c.Revision, State: protocol.CollectionDisabled, MaxNames: 1, Data: []byte("null")})
-		if c.Data != nil {
-			b.Errorf("data null is read as %q, want none", c.Data)
-		}
-		reserve("b", nil, true) // a lowered quota binds new names only
-		reserve("c", protocol.ErrQuota, false)
-		if err := b.store.ReleaseNames(b.Context(), "c", c.Creation+1, []string{"a", "b"}); err != nil {
-			b.Error(err)
-		}
-		reserve("c", protocol.ErrQuota, false) // those of another creation stay
-		for range 2 {
-			if err := b.store.ReleaseNames(b.Context(), "c", c.Creation, []string{"a", "b", "never"}); err != nil {
-				b.Error(err)
-			}
-		}
-		reserve("c", nil, false)
-		c = b.putCollection(with(c, protocol.CollectionDeleted))
-		reserve("c", protocol.ErrDeleting, false)
-		reserve("d", protocol.ErrDeleting, false)
-	})
-}
-
 // A call whose reply was lost, and that the client has sent again, leaves and answers what it would have in one: only whether a name is new it
 // cannot tell any more.
 func TestACallOfCollectionsMayBeSentTwice(t *testing.T) {
@@ -190,7 +122,7 @@ func TestACallOfCollectionsMayBeSentTwice(t *testing.T) {
 			return s.PutCollection(t.Context(), protocol.CollectionPut{Name: "new", State: protocol.CollectionEnabled, MaxNames: 2, Data: []byte("null")})
 		},
 		"disable": func(s *store, c, _ protocol.Collection) (any, error) {
-			return s.PutCollection(t.Context(), with(c, protocol.CollectionDisabled))
+			return s.PutCollection(t.Context(), storesuite.With(c, protocol.CollectionDisabled))
 		},
 		"delete": func(s *store, _, d protocol.Collection) (any, error) {
 			return nil, s.DeleteCollection(t.Context(), d.Name, d.Creation, d.Revision)
@@ -212,13 +144,13 @@ func TestACallOfCollectionsMayBeSentTwice(t *testing.T) {
 			for _, twice := range []bool{false, true} {
 				k := b.store.keys.collections()
 				b.client.Del(b.Context(), k.records, k.index, k.unfinished, k.swept, k.names("c"))
-				c := b.newCollection("c", 2)
-				c = b.putCollection(with(c, protocol.CollectionDisabled))
-				c = b.putCollection(with(c, protocol.CollectionEnabled))
+				c := b.NewCollection("c", 2)
+				c = b.PutCollection(storesuite.With(c, protocol.CollectionDisabled))
+				c = b.PutCollection(storesuite.With(c, protocol.CollectionEnabled))
 				if _, err := b.store.ReserveName(b.Context(), "c", "a"); err != nil {
 					b.Fatal(err)
 				}
-				deleted := b.putCollection(with(b.newCollection("deleted", 1), protocol.CollectionDeleted))
+				deleted := b.PutCollection(storesuite.With(b.NewCollection("deleted", 1), protocol.CollectionDeleted))
 				store := b.store
 				if twice {
 					store = b.repeating()
@@ -239,26 +171,6 @@ func TestACallOfCollectionsMayBeSentTwice(t *testing.T) {
 	}
 }
 
-// What is released late, by one who knows an earlier collection of the name, stays.
-func TestALateReleaseLeavesALaterCollection(t *testing.T) {
-	onEveryServer(t, func(b *bench) {
-		first := b.putCollection(with(b.newCollection("c", 2), protocol.CollectionDeleted))
-		if err := b.store.DeleteCollection(b.Context(), "c", first.Creation, first.Revision); err != nil {
-			b.Fatal(err)
-		}
-		b.newCollection("c", 2)
-		if _, err := b.store.ReserveName(b.Context(), "c", "a"); err != nil {
-			b.Fatal(err)
-		}
-		if err := b.store.ReleaseNames(b.Context(), "c", first.Creation, []string{"a"}); err != nil {
-			b.Fatal(err)
-		}
-		if names, _, err := b.store.CollectionNames(b.Context(), protocol.CollectionNamesCall{Collection: "c", Count: 9}); err != nil || fmt.Sprint(names) != "[a]" {
-			b.Errorf("names %v, %v; want [a]", names, err)
-		}
-	})
-}
-
 // The last step of a deletion needs the ones before it, and may be repeated: what was created since stays.
 func TestACollectionIsRemovedLast(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
@@ -268,12 +180,12 @@ func TestACollectionIsRemovedLast(t *testing.T) {
 				b.Errorf("delete %+v: %v, want %v and %q", c, err, want, text)
 			}
 		}
-		first := b.newCollection("c", 2)
+		first := b.NewCollection("c", 2)
 		if _, err := b.store.ReserveName(b.Context(), "c", "a"); err != nil {
 			b.Fatal(err)
 		}
 		remove(first, protocol.ErrConflict, "not deleted")
-		deleted := b.putCollection(with(first, protocol.CollectionDeleted))
+		deleted := b.PutCollection(storesuite.With(first, protocol.CollectionDeleted))
 		remove(first, protocol.ErrConflict, "revision")
 		remove(deleted, protocol.ErrConflict, "has names")
 		if err := b.store.FinishTransition(b.Context(), "c", deleted.Transition); err != nil {
@@ -287,11 +199,11 @@ func TestACollectionIsRemovedLast(t *testing.T) {
 		}
 		remove(deleted, nil, "")
 		remove(deleted, nil, "") // the same call again
-		b.want("keys", b.collectionKeysNow(), "[records]")
+		b.Want("keys", b.collectionKeysNow(), "[records]")
 		if _, err := b.store.FindCollection(b.Context(), "c"); !errors.Is(err, protocol.ErrNotFound) {
 			b.Errorf("found: %v, want ErrNotFound", err)
 		}
-		again := b.newCollection("c", 2)
+		again := b.NewCollection("c", 2)
 		if again.Creation <= deleted.Revision {
 			b.Errorf("created again as %d, want more than %d", again.Creation, deleted.Revision)
 		}
@@ -305,74 +217,11 @@ func TestACollectionIsRemovedLast(t *testing.T) {
 	})
 }
 
-// No number is drawn twice, wherever the clock is set to.
-func TestNumbersOfCollectionsGrowWhenTheClockStepsBack(t *testing.T) {
-	onServersWith(t, settableClock, func(b *bench) {
-		b.setClock(time.Date(2026, 3, 8, 9, 0, 0, 0, time.UTC))
-		c := b.newCollection("c", 2)
-		b.setClock(time.Date(2026, 3, 8, 8, 0, 0, 0, time.UTC))
-		c = b.putCollection(with(c, protocol.CollectionDeleted))
-		if c.Revision <= c.Creation {
-			b.Errorf("revision %d after creation %d", c.Revision, c.Creation)
-		}
-		if err := b.store.DeleteCollection(b.Context(), "c", c.Creation, c.Revision); err != nil {
-			b.Fatal(err)
-		}
-		if again := b.newCollection("c", 2); again.Creation <= c.Revision {
-			b.Errorf("created again as %d, want more than %d", again.Creation, c.Revision)
-		}
-	})
-}
-
-// A change of state that comes while another is carried out is not taken for that.
-func TestATransitionIsFinishedByItsNumber(t *testing.T) {
-	onEveryServer(t, func(b *bench) {
-		unfinished := func() string {
-			b.Helper()
-			var all []string
-			found, next, err := b.store.PageCollections(b.Context(), protocol.CollectionPage{Order: protocol.ByTransition})
-			if err != nil || next != nil {
-				b.Fatal(next, err)
-			}
-			for _, c := range found {
-				all = append(all, c.Name+" "+c.State)
-			}
-			return fmt.Sprint(all)
-		}
-		c := b.newCollection("c", 2)
-		b.newCollection("d", 2)
-		b.want("of new ones", unfinished(), "[]")
-		first := b.putCollection(with(c, protocol.CollectionDisabled))
-		second := b.putCollection(with(first, protocol.CollectionEnabled))
-		for range 2 {
-			if err := b.store.FinishTransition(b.Context(), "c", first.Transition); err != nil {
-				b.Fatal(err)
-			}
-		}
-		b.want("after the first was finished", unfinished(), "[c enabled]")
-		put := with(second, protocol.CollectionEnabled)
-		put.MaxNames = 7
-		third := b.putCollection(put)
-		if third.Transition != second.Transition {
-			b.Errorf("transition %d after another change, want %d", third.Transition, second.Transition)
-		}
-		for range 2 {
-			if err := b.store.FinishTransition(b.Context(), "c", second.Transition); err != nil {
-				b.Fatal(err)
-			}
-		}
-		b.want("after the second was finished", unfinished(), "[]")
-		if found, err := b.store.FindCollection(b.Context(), "c"); err != nil || found.Transition != 0 || found.Revision != third.Revision || found.MaxNames != 7 {
-			b.Errorf("%+v, %v; want revision %d without a transition", found, err, third.Revision)
-		}
-	})
-}
-
 // Of many who see that a collection is to be swept one does it, and learns it though a reply was lost.
 func TestOneOfManySweeps(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
-		c := b.newCollection("c", 2)
-		d := b.newCollection("d", 2)
+		c := b.NewCollection("c", 2)
+		d := b.NewCollection("d", 2)
 		longAgo := b.serverTime().Add(-26 * time.Hour).Truncate(time.Microsecond)
 		b.client.ZAdd(b.Context(), b.store.keys.collections().swept, redisZ(float64(longAgo.UnixMicro()), "d"))
 		var mu sync.Mutex
@@ -409,47 +258,10 @@ func TestOneOfManySweeps(t *testing.T) {
 	})
 }
 
-// Fifty writers reserve a hundred names each, where fifty are free.
-func TestAQuotaIsExactUnderManyWriters(t *testing.T) {
-	onEveryServer(t, func(b *bench) {
-		const writers, quota = 50, 50
-		each := long.Seeds(20, 100)
-		c := b.newCollection("c", quota)
-		var mu sync.Mutex
-		var got []string
-		var group sync.WaitGroup
-		for w := range writers {
-			group.Go(func() {
-				for i := range each {
-					name := fmt.Sprintf("w%02d-%02d", w, i)
-					answer, err := b.store.ReserveName(b.Context(), "c", name)
-					if err != nil && !errors.Is(err, protocol.ErrQuota) || answer.Known {
-						b.Errorf("%s: %+v, %v", name, answer, err)
-					}
-					if err == nil {
-						mu.Lock()
-						got = append(got, name)
-						mu.Unlock()
-					}
-				}
-			})
-		}
-		group.Wait()
-		slices.Sort(got)
-		names, total, err := b.store.CollectionNames(b.Context(), protocol.CollectionNamesCall{Collection: "c", Count: 100})
-		if err != nil || total != quota || len(got) != quota || !slices.Equal(names, got) {
-			b.Errorf("%d were told that they have one, %d are there, %v: %v, want %d: %v", len(got), total, err, names, quota, got)
-		}
-		if now, err := b.store.FindCollection(b.Context(), "c"); err != nil || now.Revision != c.Revision {
-			b.Errorf("revision %d, %v; want %d: a name is no change", now.Revision, err, c.Revision)
-		}
-	})
-}
-
 // There are at most ten thousand collections, whoever creates them.
 func TestThereIsABoundOfCollections(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
-		c := b.newCollection("c", 1)
+		c := b.NewCollection("c", 1)
 		k := b.store.keys.collections()
 		for from := 1; from < protocol.MaxCollections; from += 1000 {
 			var some []redis.Z
@@ -462,67 +274,7 @@ func TestThereIsABoundOfCollections(t *testing.T) {
 		if _, err := b.store.PutCollection(b.Context(), put); !errors.Is(err, protocol.ErrQuota) {
 			b.Errorf("one more: %v, want ErrQuota", err)
 		}
-		b.putCollection(with(c, protocol.CollectionDisabled))
-	})
-}
-
-// Pages by name and by rank go on where the last ended, while names come and go: what stays is listed once.
-func TestNamesAreListedWhileOthersComeAndGo(t *testing.T) {
-	onEveryServer(t, func(b *bench) {
-		c := b.newCollection("c", 1000)
-		reserve := func(name string) {
-			if _, err := b.store.ReserveName(b.Context(), "c", name); err != nil {
-				b.Fatal(err)
-			}
-		}
-		var stay []string
-		for i := range 120 {
-			stay = append(stay, fmt.Sprintf("s%03d", i))
-			reserve(stay[i])
-			reserve(stay[i] + " goes")
-		}
-		var listed []string
-		for after := ""; ; {
-			names, _, err := b.store.CollectionNames(b.Context(), protocol.CollectionNamesCall{Collection: "c", After: after, Count: 7})
-			if err != nil {
-				b.Fatal(err)
-			}
-			if len(names) == 0 {
-				break
-			}
-			listed, after = append(listed, names...), names[len(names)-1]
-			if !strings.HasSuffix(after, "comes") {
-				reserve(after + " comes")
-			}
-			if strings.HasSuffix(after, "goes") {
-				if err := b.store.ReleaseNames(b.Context(), "c", c.Creation, []string{after}); err != nil {
-					b.Fatal(err)
-				}
-			}
-			reserve("a" + after) // before all that follow
-		}
-		if left := slices.DeleteFunc(listed, func(name string) bool { return !slices.Contains(stay, name) }); !slices.Equal(left, stay) {
-			b.Errorf("listed %v, want each name that stayed, once", left)
-		}
-		all, total, err := b.store.CollectionNames(b.Context(), protocol.CollectionNamesCall{Collection: "c", Count: 1000})
-		if err != nil || len(all) != total {
-			b.Fatal(len(all), total, err)
-		}
-		for _, call := range []struct {
-			after         string
-			offset, count int
-			want          []string
-		}{
-			{"", 100, 3, all[100:103]}, {"", total - 1, 10, all[total-1:]}, {"", total, 10, nil}, {all[9], 2, 2, all[12:14]}, {"s", 0, 1, []string{"s000"}},
-		} {
-			got, _, err := b.store.CollectionNames(b.Context(), protocol.CollectionNamesCall{Collection: "c", After: call.after, Offset: call.offset, Count: call.count})
-			if err != nil || !slices.Equal(got, call.want) {
-				b.Errorf("%+v: %v, %v", call, got, err)
-			}
-		}
-		if _, _, err := b.store.CollectionNames(b.Context(), protocol.CollectionNamesCall{Collection: "none", Count: 1}); !errors.Is(err, protocol.ErrNotFound) {
-			b.Errorf("none: %v, want ErrNotFound", err)
-		}
+		b.PutCollection(storesuite.With(c, protocol.CollectionDisabled))
 	})
 }
 
@@ -531,8 +283,8 @@ func TestCollectionsAreListedByPages(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		var want []string
 		for i := range 2*protocol.MaxCollectionPage + 1 {
-			c := b.newCollection(fmt.Sprintf("c%03d", i), 1)
-			b.putCollection(with(c, protocol.CollectionDisabled))
+			c := b.NewCollection(fmt.Sprintf("c%03d", i), 1)
+			b.PutCollection(storesuite.With(c, protocol.CollectionDisabled))
 			want = append(want, c.Name)
 		}
 		k := b.store.keys.collections()
@@ -567,19 +319,19 @@ func TestCollectionsAreListedByPages(t *testing.T) {
 // collections are none.
 func TestAnotherProgramsKeyInPlaceOfACollectionsIsRefused(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
-		c := b.newCollection("c", 2)
+		c := b.NewCollection("c", 2)
 		if _, err := b.store.ReserveName(b.Context(), "c", "a"); err != nil {
 			b.Fatal(err)
 		}
-		b.verified()
+		b.Verified()
 		k := b.store.keys.collections()
 		b.client.Del(b.Context(), k.unfinished)
 		b.client.Set(b.Context(), k.unfinished, "theirs", 0)
-		_, err := b.store.PutCollection(b.Context(), with(c, protocol.CollectionDisabled))
+		_, err := b.store.PutCollection(b.Context(), storesuite.With(c, protocol.CollectionDisabled))
 		if found, _ := b.store.FindCollection(b.Context(), "c"); err == nil || found.Revision != c.Revision {
 			b.Errorf("put: %v; it is %+v, want an error and %+v", err, found, c)
 		}
-		if found := b.verify(false); len(found) != 1 || found[0].Kind != protocol.FoundForeign || !strings.Contains(found[0].Detail, k.unfinished) {
+		if found := b.Verify(false); len(found) != 1 || found[0].Kind != protocol.FoundForeign || !strings.Contains(found[0].Detail, k.unfinished) {
 			b.Errorf("found %+v, want the key", found)
 		}
 	})
@@ -588,11 +340,11 @@ func TestAnotherProgramsKeyInPlaceOfACollectionsIsRefused(t *testing.T) {
 // What a newer program has written, or a hand, no call changes, and a list goes on behind it.
 func TestACollectionThatCannotBeReadStaysAsItIs(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
-		c := b.newCollection("c", 2)
-		b.newCollection("d", 2)
+		c := b.NewCollection("c", 2)
+		b.NewCollection("d", 2)
 		for _, text := range []string{`{"version":2,"creation":1}`, "", `{"version":1`, strings.TrimSuffix(b.client.HGet(b.Context(), b.store.keys.collections().records, "d").Val(), "}}")} {
 			b.client.HSet(b.Context(), b.store.keys.collections().records, "c", text)
-			_, put := b.store.PutCollection(b.Context(), with(c, protocol.CollectionDisabled))
+			_, put := b.store.PutCollection(b.Context(), storesuite.With(c, protocol.CollectionDisabled))
 			_, found := b.store.FindCollection(b.Context(), "c")
 			_, reserved := b.store.ReserveName(b.Context(), "c", "a")
 			for act, err := range map[string]error{

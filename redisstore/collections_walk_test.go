@@ -12,6 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/storesuite"
 )
 
 // A collectionWalk makes random calls and says of each what it must answer: plain maps. Some are sent twice, as after a lost reply.
@@ -37,7 +38,7 @@ type walkedCollection struct {
 // Whatever is called in whatever order, answered or sent again: collections and names are as the calls that were accepted say, and no other is
 // accepted than the states allow.
 func TestRandomCallsKeepCollections(t *testing.T) {
-	seeds, steps := walkSize(2, 1500)
+	seeds, steps := storesuite.WalkSize(2, 1500)
 	for seed := range seeds {
 		onServersWith(t, randomCalls, func(b *bench) {
 			w := &collectionWalk{bench: b, seed: seed, random: rand.New(rand.NewPCG(seed, 11)), there: map[string]*walkedCollection{}}
@@ -51,7 +52,7 @@ func TestRandomCallsKeepCollections(t *testing.T) {
 				w.step()
 				w.check()
 			}
-			w.verified()
+			w.Verified()
 			t.Logf("seed %d: %d calls", seed, w.calls)
 		})
 	}
@@ -71,8 +72,8 @@ func (w *collectionWalk) begin(format string, arguments ...any) {
 }
 
 func (w *collectionWalk) step() {
-	if w.setClock != nil && w.random.IntN(50) == 0 { // the clock is set, an hour back at most
-		w.setClock(time.Date(2026, 3, 8, 9, w.random.IntN(60), 0, 0, time.UTC))
+	if w.SetClock != nil && w.random.IntN(50) == 0 { // the clock is set, an hour back at most
+		w.SetClock(time.Date(2026, 3, 8, 9, w.random.IntN(60), 0, 0, time.UTC))
 	}
 	name := fmt.Sprint("c", w.random.IntN(4))
 	switch n := w.random.IntN(20); {

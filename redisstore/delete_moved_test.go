@@ -6,14 +6,15 @@ import (
 	"time"
 
 	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/storesuite"
 )
 
 // Of a schedule that has moved, and is deleted with what waits, nothing waits any more in the queues that it has left, however it waited
 // there. What runs there ends as it would have, and nothing of another schedule goes.
 func TestDeleteWaitingReachesTheQueuesThatAScheduleHasLeft(t *testing.T) {
 	onServersWith(t, manualRuns, func(b *bench) {
-		b.scheduled("s", "allow", ago(9*time.Minute), ago(8*time.Minute), ago(7*time.Minute), ago(6*time.Minute), ago(5*time.Minute))
-		taken := b.take("w", 5)
+		b.Scheduled("s", "allow", storesuite.Ago(9*time.Minute), storesuite.Ago(8*time.Minute), storesuite.Ago(7*time.Minute), storesuite.Ago(6*time.Minute), storesuite.Ago(5*time.Minute))
+		taken := b.Take("w", 5)
 		if len(taken) != 5 {
 			b.Fatalf("taken %+v, want 5", taken)
 		}
@@ -22,20 +23,20 @@ func TestDeleteWaitingReachesTheQueuesThatAScheduleHasLeft(t *testing.T) {
 			{Kind: protocol.SettlePark, Name: "j"}, {Kind: protocol.SettleBack},
 		} {
 			settled.ID, settled.Fence = taken[i].ID, taken[i].Fence
-			if !b.settle("w", settled) {
+			if !b.Settle("w", settled) {
 				b.Fatalf("%+v was refused", settled)
 			}
 		}
-		b.scheduled("s2", "allow", ago(-time.Hour))
+		b.Scheduled("s2", "allow", storesuite.Ago(-time.Hour))
 		manual := func(id, of string, in time.Duration) protocol.EnqueueItem {
 			return protocol.EnqueueItem{ID: id, Own: true, Schedule: of, In: in, Body: []byte(manualBodies(of)[0])}
 		}
-		b.enqueue(manual("s#ready", "s", 0), manual("s#due", "s", time.Hour), manual("s2#due", "s2", time.Hour))
+		b.Enqueue(manual("s#ready", "s", 0), manual("s#due", "s", time.Hour), manual("s2#due", "s2", time.Hour))
 		mail := b.store.keys.partition(protocol.Partition{Queue: "mail"})
-		b.declareOn("mail", "s", "allow", `{"job":"j"}`)
+		b.DeclareOn("mail", "s", "allow", `{"job":"j"}`)
 		b.client.HSet(b.Context(), mail.jobs, "s#mail", manualBodies("s")[0])
 		b.client.ZAdd(b.Context(), mail.due, redisZ(9e12, "s#mail"))
-		b.declareOn("cold", "s", "allow", `{"job":"j"}`)
+		b.DeclareOn("cold", "s", "allow", `{"job":"j"}`)
 
 		if found, err := b.store.Remove(b.Context(), protocol.Removal{Name: "s", Waiting: true}); err != nil || !found {
 			b.Fatal(found, err)
@@ -51,8 +52,8 @@ func TestDeleteWaitingReachesTheQueuesThatAScheduleHasLeft(t *testing.T) {
 				b.Errorf("%s has %s, want %s", key, left, want)
 			}
 		}
-		b.want("taken then", ids(b.take("w2", 10)), "")
-		if !b.settle("w", protocol.Settlement{ID: taken[4].ID, Fence: taken[4].Fence, Kind: protocol.SettleDone}) {
+		b.Want("taken then", storesuite.IDs(b.Take("w2", 10)), "")
+		if !b.Settle("w", protocol.Settlement{ID: taken[4].ID, Fence: taken[4].Fence, Kind: protocol.SettleDone}) {
 			b.Error("what ran is refused")
 		}
 	})

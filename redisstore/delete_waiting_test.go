@@ -4,25 +4,27 @@ import (
 	"testing"
 	"time"
 
-	"github.com/chimejobs/chime/internal/protocol"
 	"github.com/redis/go-redis/v9"
+
+	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/storesuite"
 )
 
 // Thousands of a schedule's jobs and of others: the schedule's go in steps, wherever they wait, and the others stay.
 func TestDeleteWaitingGoesInStepsAndLeavesOthers(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
-		b.scheduled("s", "allow", ago(time.Minute))
-		b.scheduled("s2", "allow", ago(time.Minute))
-		flying := b.take("w", 9)
+		b.Scheduled("s", "allow", storesuite.Ago(time.Minute))
+		b.Scheduled("s2", "allow", storesuite.Ago(time.Minute))
+		flying := b.Take("w", 9)
 		k := b.keys()
 		const each = 1300
-		base := ago(0)
+		base := storesuite.Ago(0)
 		var bodies, ready []any
 		var due, dead, parked []redis.Z
 		for i := range each {
 			for place, name := range []string{"s", "s2", "x@s"} {
 				id := func(n int) string {
-					return occurrenceID(name, base.Add(-time.Duration(10000+4*each*place+4*i+n)*time.Second))
+					return storesuite.OccurrenceID(name, base.Add(-time.Duration(10000+4*each*place+4*i+n)*time.Second))
 				}
 				for n := range 4 {
 					bodies = append(bodies, id(n), "\x01body")
@@ -40,8 +42,8 @@ func TestDeleteWaitingGoesInStepsAndLeavesOthers(t *testing.T) {
 		pipe.ZAdd(b.Context(), k.dead, dead...)
 		pipe.ZAdd(b.Context(), k.parked("j"), parked...)
 		pipe.ZAdd(b.Context(), k.unhandled, redisZ(9e12, "j"), redisZ(9e12, sharedParked))
-		pipe.ZAdd(b.Context(), k.parked(sharedParked), redisZ(9e12, "name\t"+occurrenceID("s", base.Add(-9000*time.Second))))
-		pipe.HSet(b.Context(), k.jobs, occurrenceID("s", base.Add(-9000*time.Second)), "\x01body")
+		pipe.ZAdd(b.Context(), k.parked(sharedParked), redisZ(9e12, "name\t"+storesuite.OccurrenceID("s", base.Add(-9000*time.Second))))
+		pipe.HSet(b.Context(), k.jobs, storesuite.OccurrenceID("s", base.Add(-9000*time.Second)), "\x01body")
 		if _, err := pipe.Exec(b.Context()); err != nil {
 			b.Fatal(err)
 		}
@@ -57,7 +59,7 @@ func TestDeleteWaitingGoesInStepsAndLeavesOthers(t *testing.T) {
 			b.Errorf("%d bodies, want %d", n, 8*each)
 		}
 		for done := false; !done; {
-			taken := b.take("w2", 500)
+			taken := b.Take("w2", 500)
 			for _, job := range taken {
 				if name, _, _ := protocol.CutOccurrence(job.ID); name == "s" {
 					b.Fatalf("%s was taken after it was deleted", job.ID)
@@ -69,7 +71,7 @@ func TestDeleteWaitingGoesInStepsAndLeavesOthers(t *testing.T) {
 		for _, job := range flying {
 			ended = append(ended, protocol.Settlement{ID: job.ID, Fence: job.Fence, Kind: protocol.SettleDone})
 		}
-		if answer := b.work("w", protocol.WorkCall{Settle: ended}); len(answer.Refused) > 0 || len(ended) != 2 {
+		if answer := b.Work("w", protocol.WorkCall{Settle: ended}); len(answer.Refused) > 0 || len(ended) != 2 {
 			b.Errorf("refused %v of %d that ran, want none of 2", answer.Refused, len(ended))
 		}
 	})

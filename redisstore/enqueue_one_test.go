@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/storesuite"
 )
 
 // A producer enqueues as an enqueuer does: one call after the other, each with the ticket of the answer before.
@@ -37,20 +38,20 @@ func (p *producer) add(id string) protocol.EnqueueAnswer {
 
 // again makes the last call as it was.
 func (p *producer) again(id string) protocol.EnqueueAnswer {
-	call := protocol.EnqueueCall{Partition: defaultPartition, Caller: "producer", Number: p.number, Ticket: p.ticket, Items: []protocol.EnqueueItem{job(id)}}
+	call := protocol.EnqueueCall{Partition: storesuite.DefaultPartition, Caller: "producer", Number: p.number, Ticket: p.ticket, Items: []protocol.EnqueueItem{storesuite.Job(id)}}
 	return p.store.Enqueue(p.Context(), []protocol.EnqueueCall{call})[0]
 }
 
 // one runs enqueue_one.lua alone, as a copy of a call that arrives late does, and returns its answer.
 func (p *producer) one(number int64, id string) any {
-	call := protocol.EnqueueCall{Partition: defaultPartition, Caller: "producer", Number: number, Ticket: p.ticket, Items: []protocol.EnqueueItem{job(id)}}
+	call := protocol.EnqueueCall{Partition: storesuite.DefaultPartition, Caller: "producer", Number: number, Ticket: p.ticket, Items: []protocol.EnqueueItem{storesuite.Job(id)}}
 	return p.store.run(p.Context(), p.client, p.store.enqueueOneCall(&call))[0].Val()
 }
 
 // ways enqueues a job and reports which scripts it took: an answer that tells the time comes from enqueue.lua.
 func (p *producer) ways(id string) (short, whole bool) {
 	p.Helper()
-	next := protocol.EnqueueCall{Number: p.number + 1, Ticket: p.ticket, Items: []protocol.EnqueueItem{job(id)}}
+	next := protocol.EnqueueCall{Number: p.number + 1, Ticket: p.ticket, Items: []protocol.EnqueueItem{storesuite.Job(id)}}
 	return goesAlone(&next), !p.add(id).Now.IsZero()
 }
 
@@ -62,11 +63,11 @@ func TestASingleJobGoesByTheShortWay(t *testing.T) {
 				b.Errorf("job %d: short way %v, whole way %v; want the short one alone", i, short, whole)
 			}
 		}
-		b.want("waiting", strings.Join(b.ready(), " "), "first j0 j1 j2")
-		if s := b.stats(); s.Enqueued != 4 || s.Waiting != 4 {
+		b.Want("waiting", strings.Join(b.ready(), " "), "first j0 j1 j2")
+		if s := b.Stats(); s.Enqueued != 4 || s.Waiting != 4 {
 			b.Errorf("stats %+v, want 4 enqueued, which wait", s)
 		}
-		b.want("its body", string(b.take("s", 2)[1].Body), "\x01j0")
+		b.Want("its body", string(b.Take("s", 2)[1].Body), "\x01j0")
 	})
 }
 
@@ -83,8 +84,8 @@ func TestAShortCallMadeAgainAddsNothing(t *testing.T) {
 			id := fmt.Sprint("done ", done)
 			p.add(id)
 			if done {
-				for _, taken := range b.take("s", 5) {
-					b.settle("s", protocol.Settlement{ID: taken.ID, Fence: taken.Fence, Kind: protocol.SettleDone})
+				for _, taken := range b.Take("s", 5) {
+					b.Settle("s", protocol.Settlement{ID: taken.ID, Fence: taken.Fence, Kind: protocol.SettleDone})
 				}
 			}
 			before := snapshotOf(b)
@@ -93,7 +94,7 @@ func TestAShortCallMadeAgainAddsNothing(t *testing.T) {
 					b.Errorf("%s: %+v, want the answer of the first", id, answer)
 				}
 			}
-			b.want(id, snapshotOf(b), before)
+			b.Want(id, snapshotOf(b), before)
 			p.add(id + ", after")
 		}
 	})
@@ -113,14 +114,14 @@ func TestAShortCallThatComesLateAddsNothing(t *testing.T) {
 		for number := int64(1); number <= 4; number++ {
 			for _, ticket := range []protocol.EnqueueTicket{short, after.ticket, p.ticket} {
 				late := producer{bench: b, ticket: ticket}
-				b.want(fmt.Sprint("late call ", number), fmt.Sprint(late.one(number, "late")), "0")
+				b.Want(fmt.Sprint("late call ", number), fmt.Sprint(late.one(number, "late")), "0")
 			}
 		}
 		p.number = 2
 		if answer := p.again("a"); answer.Err == nil {
 			b.Error("call 2 after call 4 was accepted")
 		}
-		b.want("the keys", snapshotOf(b), before)
+		b.Want("the keys", snapshotOf(b), before)
 	})
 }
 
@@ -130,17 +131,17 @@ func TestAShortCallOfBeforeAClockStepAddsNothing(t *testing.T) {
 		p := newProducer(b)
 		p.add("a")
 		late := *p
-		for _, taken := range b.take("s", 5) {
-			b.settle("s", protocol.Settlement{ID: taken.ID, Fence: taken.Fence, Kind: protocol.SettleDone})
+		for _, taken := range b.Take("s", 5) {
+			b.Settle("s", protocol.Settlement{ID: taken.ID, Fence: taken.Fence, Kind: protocol.SettleDone})
 		}
 		score := b.client.ZScore(b.Context(), b.keys().callers, "producer").Val()
 		b.client.ZAdd(b.Context(), b.keys().callers, redisZ(score+600*callerRound, "producer")) // written ten minutes before the clock stepped back
 		late.ticket.Score += 600 * callerRound
 		p.ticket = protocol.EnqueueTicket{}
 		p.add("b")
-		b.want("the late copy", fmt.Sprint(late.one(2, "a")), "0")
+		b.Want("the late copy", fmt.Sprint(late.one(2, "a")), "0")
 		p.add("c")
-		b.want("waiting", strings.Join(b.ready(), " "), "b c")
+		b.Want("waiting", strings.Join(b.ready(), " "), "b c")
 	})
 }
 
@@ -152,8 +153,8 @@ func TestACallerThatTheServerForgotGoesTheWholeWay(t *testing.T) {
 		if short, whole := p.ways("a"); !short || !whole {
 			b.Errorf("short way %v, whole way %v; want both", short, whole)
 		}
-		b.want("waiting", strings.Join(b.ready(), " "), "a")
-		b.want("layout", b.client.HGet(b.Context(), b.keys().state, "layout").Val(), "2")
+		b.Want("waiting", strings.Join(b.ready(), " "), "a")
+		b.Want("layout", b.client.HGet(b.Context(), b.keys().state, "layout").Val(), "2")
 	})
 }
 
@@ -167,20 +168,20 @@ func TestTheScoreOfACallerIsTheSameByBothWays(t *testing.T) {
 // What is not one small job that runs now goes the whole way, and so does every call whose ticket is old.
 func TestWhatTheShortWayCannotDoGoesTheWholeWay(t *testing.T) {
 	p := protocol.EnqueueTicket{Score: 1000*callerRound + 5, Until: time.Now().Add(time.Hour)}
-	later, large := job("later"), job("large")
+	later, large := storesuite.Job("later"), storesuite.Job("large")
 	later.In, large.Body = time.Second, make([]byte, largeBody+1)
 	for what, c := range map[string]struct {
 		call protocol.EnqueueCall
 		want bool
 	}{
-		"one job":         {protocol.EnqueueCall{Number: 6, Ticket: p, Items: []protocol.EnqueueItem{job("a")}}, true},
-		"no ticket":       {protocol.EnqueueCall{Number: 6, Items: []protocol.EnqueueItem{job("a")}}, false},
-		"an old ticket":   {protocol.EnqueueCall{Number: 6, Ticket: protocol.EnqueueTicket{Score: p.Score, Until: time.Now()}, Items: []protocol.EnqueueItem{job("a")}}, false},
-		"the same number": {protocol.EnqueueCall{Number: 5, Ticket: p, Items: []protocol.EnqueueItem{job("a")}}, false},
-		"a new round":     {protocol.EnqueueCall{Number: callerRound, Ticket: p, Items: []protocol.EnqueueItem{job("a")}}, false},
-		"two jobs":        {protocol.EnqueueCall{Number: 6, Ticket: p, Items: []protocol.EnqueueItem{job("a"), job("b")}}, false},
+		"one job":         {protocol.EnqueueCall{Number: 6, Ticket: p, Items: []protocol.EnqueueItem{storesuite.Job("a")}}, true},
+		"no ticket":       {protocol.EnqueueCall{Number: 6, Items: []protocol.EnqueueItem{storesuite.Job("a")}}, false},
+		"an old ticket":   {protocol.EnqueueCall{Number: 6, Ticket: protocol.EnqueueTicket{Score: p.Score, Until: time.Now()}, Items: []protocol.EnqueueItem{storesuite.Job("a")}}, false},
+		"the same number": {protocol.EnqueueCall{Number: 5, Ticket: p, Items: []protocol.EnqueueItem{storesuite.Job("a")}}, false},
+		"a new round":     {protocol.EnqueueCall{Number: callerRound, Ticket: p, Items: []protocol.EnqueueItem{storesuite.Job("a")}}, false},
+		"two jobs":        {protocol.EnqueueCall{Number: 6, Ticket: p, Items: []protocol.EnqueueItem{storesuite.Job("a"), storesuite.Job("b")}}, false},
 		"a delayed job":   {protocol.EnqueueCall{Number: 6, Ticket: p, Items: []protocol.EnqueueItem{later}}, false},
-		"an ID of users":  {protocol.EnqueueCall{Number: 6, Ticket: p, Items: []protocol.EnqueueItem{own("a")}}, false},
+		"an ID of users":  {protocol.EnqueueCall{Number: 6, Ticket: p, Items: []protocol.EnqueueItem{storesuite.Own("a")}}, false},
 		"a large body":    {protocol.EnqueueCall{Number: 6, Ticket: p, Items: []protocol.EnqueueItem{large}}, false},
 	} {
 		if got := goesAlone(&c.call); got != c.want {
@@ -193,10 +194,10 @@ func TestWhatTheShortWayCannotDoGoesTheWholeWay(t *testing.T) {
 func TestAPausedQueueWakesNobody(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		p := newProducer(b)
-		b.take("s", 5)
-		b.sleeping("a")
+		b.Take("s", 5)
+		b.Sleeping("a")
 		b.pause(true)
-		if swept := b.store.Sweep(b.Context(), []protocol.Partition{defaultPartition}, 0)[0]; swept.Err != nil {
+		if swept := b.store.Sweep(b.Context(), []protocol.Partition{storesuite.DefaultPartition}, 0)[0]; swept.Err != nil {
 			b.Fatal(swept.Err)
 		}
 		for i := range 3 {
@@ -211,8 +212,8 @@ func TestAPausedQueueWakesNobody(t *testing.T) {
 		if !b.asleepSince("a").IsZero() {
 			b.Error("nobody was woken when the queue was resumed")
 		}
-		b.work("a", protocol.WorkCall{Take: 10, Sleep: true})
-		b.sleeping("b")
+		b.Work("a", protocol.WorkCall{Take: 10, Sleep: true})
+		b.Sleeping("b")
 		p.add("resumed")
 		p.add("by the short way")
 		if !b.asleepSince("b").IsZero() {
@@ -242,7 +243,7 @@ func TestAShortCallStopsAtANewerLayout(t *testing.T) {
 		if answer := p.again("a"); answer.Err == nil || !strings.Contains(answer.Err.Error(), "99") {
 			b.Errorf("%v, want an error that names the layout", answer.Err)
 		}
-		b.want("the keys", snapshotOf(b), before)
+		b.Want("the keys", snapshotOf(b), before)
 	})
 }
 
@@ -258,7 +259,7 @@ func TestEnqueuingMeetsAWrongTypeBeforeItHasAddedAnything(t *testing.T) {
 				if way == "whole" {
 					p.ticket = protocol.EnqueueTicket{}
 				}
-				b.sleeping("a")
+				b.Sleeping("a")
 				kept := b.client.Dump(b.Context(), key).Val()
 				b.client.Del(b.Context(), key)
 				b.client.Set(b.Context(), key, "theirs", 0)
@@ -267,7 +268,7 @@ func TestEnqueuingMeetsAWrongTypeBeforeItHasAddedAnything(t *testing.T) {
 				if answer := p.again("a"); answer.Err == nil || !strings.Contains(answer.Err.Error(), "WRONGTYPE") {
 					b.Errorf("%s way, %s: %v, want WRONGTYPE", way, key, answer.Err)
 				}
-				b.want(way+" way, "+key, snapshotOf(b), before)
+				b.Want(way+" way, "+key, snapshotOf(b), before)
 				b.client.Del(b.Context(), key)
 				if kept != "" && key == k.callers {
 					b.client.ZAdd(b.Context(), key, redisZ(float64(p.ticket.Score), "producer"))

@@ -4,13 +4,14 @@ import (
 	"testing"
 
 	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/storesuite"
 )
 
 // A failover, or a hand, may set the counter of fences back or remove it. The next fence is larger all the same, for the clock has gone on.
 func TestAFenceGrowsThoughItsCounterWentBack(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
-		b.enqueue(job("a"), job("b"), job("c"))
-		last := b.work("s", protocol.WorkCall{Take: 1}).Taken[0].Fence
+		b.Enqueue(storesuite.Job("a"), storesuite.Job("b"), storesuite.Job("c"))
+		last := b.Work("s", protocol.WorkCall{Take: 1}).Taken[0].Fence
 		for _, goBack := range []func() error{
 			func() error { return b.client.HDel(b.Context(), b.keys().state, "fence").Err() },
 			func() error { return b.client.HSet(b.Context(), b.keys().state, "fence", 1).Err() },
@@ -18,7 +19,7 @@ func TestAFenceGrowsThoughItsCounterWentBack(t *testing.T) {
 			if err := goBack(); err != nil {
 				b.Fatal(err)
 			}
-			fence := b.work("s", protocol.WorkCall{Take: 1}).Taken[0].Fence
+			fence := b.Work("s", protocol.WorkCall{Take: 1}).Taken[0].Fence
 			if fence <= last {
 				b.Errorf("fence %d after %d, want a larger one", fence, last)
 			}

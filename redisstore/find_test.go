@@ -2,84 +2,18 @@ package redisstore
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/chimejobs/chime/internal/protocol"
 )
-
-func TestNamesListsEveryScheduleOnceAndInOrder(t *testing.T) {
-	onEveryServer(t, func(b *bench) {
-		const stay = 2500 // more than a page
-		var declarations []protocol.Declaration
-		for i := range stay {
-			declarations = append(declarations, protocol.Declaration{
-				Name: fmt.Sprintf("stays%04d", i), Queue: []string{"default", "mail"}[i%2], Overlap: "skip", Body: []byte(`{"job":"j"}`)})
-		}
-		for some := range slices.Chunk(declarations, 100) {
-			for _, answer := range b.store.Declare(b.Context(), some) {
-				if answer.Err != nil {
-					b.Fatal(answer.Err)
-				}
-			}
-		}
-		var listed []string
-		for after := ""; ; {
-			names, last, err := b.store.Names(b.Context(), protocol.NameRange{After: after})
-			if err != nil {
-				b.Fatal(err)
-			}
-			listed = append(listed, names...)
-			if after = last; last == "" {
-				break
-			}
-			b.declare("a new one before "+fmt.Sprint(len(listed)), "skip", `{"job":"j"}`)
-			if _, err := b.store.Remove(b.Context(), protocol.Removal{Name: after}); err != nil { // the next page begins behind a name that is gone
-				b.Fatal(err)
-			}
-		}
-		if len(listed) != stay || !slices.IsSorted(listed) || len(slices.Compact(listed)) != stay {
-			b.Errorf("listed %d names, sorted %v; want each of %d once, in order", len(listed), slices.IsSorted(listed), stay)
-		}
-	})
-}
-
-func TestFindReadsSchedulesOfSeveralQueuesAndTheirCounters(t *testing.T) {
-	onEveryServer(t, func(b *bench) {
-		at := ago(30 * time.Second)
-		b.scheduled("ran", "skip", at)
-		b.work("s", protocol.WorkCall{Take: 1})
-		mail := b.declareOn("mail", "waits", "skip", `{"job":"j"}`)
-		tomorrow := time.Now().Add(24 * time.Hour).Truncate(time.Second)
-		b.place(*mail.Owed, mail.Revision, 0, tomorrow)
-		b.declareOn("mail", "new", "skip", `{"job":"j"}`)
-		found, err := b.store.Find(b.Context(), []string{"waits", "nobody", "ran", "new"})
-		if err != nil || len(found) != 4 {
-			b.Fatalf("found %+v, %v", found, err)
-		}
-		if f := found[0]; f.Partition.Queue != "mail" || !f.Waiting || !f.Cursor.At.Equal(tomorrow) || string(f.Definition) != string(mail.Stored) {
-			b.Errorf("waits: %+v", f)
-		}
-		if found[1].Name != "" {
-			b.Errorf("nobody: %+v, want nothing", found[1])
-		}
-		if f := found[2]; f.Waiting || f.Started != 1 || f.Placed != 1 || !f.Cursor.At.Equal(at) {
-			b.Errorf("ran: %+v, want one placed and started, none waiting", f)
-		}
-		if f := found[3]; f.Name != "new" || f.Waiting || f.Cursor != (protocol.Cursor{}) {
-			b.Errorf("new: %+v, want nothing placed", f)
-		}
-	})
-}
 
 // What somebody wrote into the registry by hand hides no other schedule, and is logged once.
 func TestScheduleEntriesThatCannotBeReadHideNoOther(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		log := logTo(b.store)
-		b.declare("good", "skip", `{"job":"j"}`)
-		b.declare("zebra", "skip", `{"job":"j"}`)
+		b.Declare("good", "skip", `{"job":"j"}`)
+		b.Declare("zebra", "skip", `{"job":"j"}`)
 		registry := b.store.keys.registry()
 		for _, entry := range []string{
 			"brace\ta}:b\t7", "empty\t\t7", "long\t" + strings.Repeat("x", 1<<16) + "\t7", "size\tword\t7", "word\tdefault\tabc", "below\tdefault\t-1",
@@ -95,7 +29,7 @@ func TestScheduleEntriesThatCannotBeReadHideNoOther(t *testing.T) {
 				b.Fatal(err)
 			}
 		}
-		b.want("names", strings.Join(names, " "), "below brace empty good long more short size word zebra")
+		b.Want("names", strings.Join(names, " "), "below brace empty good long more short size word zebra")
 		if n := strings.Count(log.String(), "event=store.unreadable"); n != 10 {
 			b.Errorf("%d lines are logged, want 10, one for each entry that cannot be read:\n%s", n, log.String())
 		}
@@ -130,7 +64,7 @@ func TestNamesGoOnBehindAPageThatCannotBeRead(t *testing.T) {
 		for i := range namesPerCall + 1 {
 			b.client.ZAdd(b.Context(), b.store.keys.registry(), redisZ(0, fmt.Sprintf("%05d", i)))
 		}
-		b.declare("last", "skip", `{"job":"j"}`)
+		b.Declare("last", "skip", `{"job":"j"}`)
 		if names, _, err := b.store.Names(b.Context(), protocol.NameRange{}); err != nil || len(names) != 1 || names[0] != "last" {
 			b.Errorf("names %v, %v; want the one that can be read", names, err)
 		}

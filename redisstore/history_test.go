@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/storesuite"
 	"github.com/chimejobs/chime/internal/wire"
 )
 
@@ -21,13 +22,13 @@ type historyBench struct {
 
 func onHistoryBench(t *testing.T, occurrences int, test func(b *historyBench)) {
 	onEveryServer(t, func(b *bench) {
-		h := &historyBench{bench: b, began: ago(time.Hour)}
+		h := &historyBench{bench: b, began: storesuite.Ago(time.Hour)}
 		var at []time.Time
 		for i := range occurrences {
 			at = append(at, h.began.Add(time.Duration(i)*time.Second))
 		}
 		b.longKnown("s", "allow", at...)
-		if h.held = b.take("w", occurrences); len(h.held) != occurrences {
+		if h.held = b.Take("w", occurrences); len(h.held) != occurrences {
 			b.Fatalf("%d were taken, want %d", len(h.held), occurrences)
 		}
 		test(h)
@@ -55,7 +56,7 @@ func (h *historyBench) end(n, noteBytes int) {
 		run.Ended = h.began.Add(time.Duration(h.ended) * time.Second)
 		run.Note = fmt.Sprintf("%-*d", noteBytes, h.ended)
 		h.ended++
-		if !h.settle("w", protocol.Settlement{ID: job.ID, Fence: job.Fence, Kind: protocol.SettleDone, Run: run}) {
+		if !h.Settle("w", protocol.Settlement{ID: job.ID, Fence: job.Fence, Kind: protocol.SettleDone, Run: run}) {
 			h.Fatalf("the settlement of %s was refused", job.ID)
 		}
 	}
@@ -89,11 +90,11 @@ func (b *bench) runsOf(name string) (protocol.Stored, []protocol.RunRecord) {
 func (h *historyBench) wantHistory(what, stored string, shown int) {
 	h.Helper()
 	got, _ := h.stored()
-	h.want(what+", stored", got, stored)
+	h.Want(what+", stored", got, stored)
 	_, runs := h.runsOf("s")
-	h.want(what+", shown", fmt.Sprint(len(runs)), fmt.Sprint(shown))
+	h.Want(what+", shown", fmt.Sprint(len(runs)), fmt.Sprint(shown))
 	if shown > 0 {
-		h.want(what+", the newest", strings.TrimSpace(runs[0].Note), fmt.Sprint(h.ended-1))
+		h.Want(what+", the newest", strings.TrimSpace(runs[0].Note), fmt.Sprint(h.ended-1))
 	}
 }
 
@@ -140,7 +141,7 @@ func TestTheOldestNotesOfALongHistoryGo(t *testing.T) {
 		} {
 			h.end(c.ends, each)
 			got, noteBytes := h.stored()
-			h.want(fmt.Sprintf("after %d ends", h.ended), got, numbers(c.without, h.ended))
+			h.Want(fmt.Sprintf("after %d ends", h.ended), got, numbers(c.without, h.ended))
 			if noteBytes > room {
 				h.Errorf("after %d ends there are %d bytes of notes, want at most %d", h.ended, noteBytes, room)
 			}
@@ -152,19 +153,19 @@ func TestTheOldestNotesOfALongHistoryGo(t *testing.T) {
 // its fence and its worker. What had not begun leaves nothing, and no failure is counted.
 func TestAnAttemptThatACrashHasCutOffIsInTheHistory(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
-		first, second, third := ago(3*time.Second), ago(2*time.Second), ago(time.Second)
+		first, second, third := storesuite.Ago(3*time.Second), storesuite.Ago(2*time.Second), storesuite.Ago(time.Second)
 		b.longKnown("s", "allow", first, second, third)
-		for _, job := range b.take("before", 1) { // fails once: the attempt that is cut off is its second
+		for _, job := range b.Take("before", 1) { // fails once: the attempt that is cut off is its second
 			body := (&wire.Envelope{Name: "j", Planned: first, Failures: 1, Schedule: "s"}).Encode()
-			b.settle("before", protocol.Settlement{ID: job.ID, Fence: job.Fence, Kind: protocol.SettleLater, Body: body, Failed: true, Run: ran(job.ID, "failed")})
+			b.Settle("before", protocol.Settlement{ID: job.ID, Fence: job.Fence, Kind: protocol.SettleLater, Body: body, Failed: true, Run: ran(job.ID, "failed")})
 		}
-		for b.client.ZScore(b.Context(), b.keys().due, occurrenceID("s", first)).Val() > float64(b.serverTime().UnixMilli()) {
+		for b.client.ZScore(b.Context(), b.keys().due, storesuite.OccurrenceID("s", first)).Val() > float64(b.serverTime().UnixMilli()) {
 			// its second attempt is due within a millisecond
 		}
-		answer := b.work("w", protocol.WorkCall{Take: 3, Ahead: 1, TTL: 50 * time.Millisecond})
-		b.want("taken", ids(answer.Taken), strings.Join([]string{occurrenceID("s", second), occurrenceID("s", third), occurrenceID("s", first)}, " "))
-		b.work("w", protocol.WorkCall{TTL: 50 * time.Millisecond, Begun: []protocol.BegunJob{{ID: answer.Taken[2].ID, Fence: answer.Taken[2].Fence}}})
-		b.reap(b.untilLapsed(), 1)
+		answer := b.Work("w", protocol.WorkCall{Take: 3, Ahead: 1, TTL: 50 * time.Millisecond})
+		b.Want("taken", storesuite.IDs(answer.Taken), strings.Join([]string{storesuite.OccurrenceID("s", second), storesuite.OccurrenceID("s", third), storesuite.OccurrenceID("s", first)}, " "))
+		b.Work("w", protocol.WorkCall{TTL: 50 * time.Millisecond, Begun: []protocol.BegunJob{{ID: answer.Taken[2].ID, Fence: answer.Taken[2].Fence}}})
+		b.Reap(b.UntilLapsed(), 1)
 		stored, runs := b.runsOf("s")
 		var cut []string
 		for _, r := range runs {
@@ -172,13 +173,13 @@ func TestAnAttemptThatACrashHasCutOffIsInTheHistory(t *testing.T) {
 				continue
 			}
 			i := slices.IndexFunc(answer.Taken, func(job protocol.TakenJob) bool { return job.Fence == r.Fence })
-			if i < 0 || occurrenceID("s", r.Planned) != answer.Taken[i].ID || r.Worker != "w-w" || r.Started.UnixMilli() != r.Fence/1000 || r.Ended.Before(r.Started) {
+			if i < 0 || storesuite.OccurrenceID("s", r.Planned) != answer.Taken[i].ID || r.Worker != "w-w" || r.Started.UnixMilli() != r.Fence/1000 || r.Ended.Before(r.Started) {
 				b.Errorf("the history has %+v, of those taken: %+v", r, answer.Taken)
 			}
 			cut = append(cut, fmt.Sprint(r.Attempt))
 		}
 		slices.Sort(cut)
-		b.want("numbers of the attempts that were cut off", strings.Join(cut, " "), "1 1 2")
+		b.Want("numbers of the attempts that were cut off", strings.Join(cut, " "), "1 1 2")
 		if last := stored.Last; last.Failures != 1 || last.Outcome != "crashed" || last.Unfinished != 3 {
 			b.Errorf("it went last: %+v; want one failure, that of the first attempt, and three that have not ended", last)
 		}

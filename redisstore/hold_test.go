@@ -9,51 +9,35 @@ import (
 	"time"
 
 	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/storesuite"
 )
-
-// catchUp places an occurrence that is caught up.
-func (b *bench) catchUp(owed protocol.Owed, revision int64, at time.Time) protocol.PlaceAnswer {
-	b.Helper()
-	answer := b.store.Place(b.Context(), []protocol.Placement{{
-		Partition: owed.Partition, Name: owed.Name, Revision: revision, Cursor: owed.Cursor, Instants: []time.Time{at}, CaughtUp: 1,
-	}})[0]
-	if answer.Err != nil {
-		b.Fatal(answer.Err)
-	}
-	return answer
-}
-
-// done ends a job well.
-func done(job protocol.TakenJob) protocol.Settlement {
-	return protocol.Settlement{ID: job.ID, Fence: job.Fence, Kind: protocol.SettleDone, Run: &protocol.RunRecord{Outcome: "done"}}
-}
 
 // What is caught up runs: it is placed when the flight before it has ended, by whoever ended that, and until then nobody finds it.
 func TestWhatIsCaughtUpWaitsForTheEndOfTheFlight(t *testing.T) {
 	for _, overlap := range []string{"skip", "wait", "cancel"} {
 		t.Run(overlap, func(t *testing.T) {
 			onEveryServer(t, func(b *bench) {
-				first, second := ago(time.Hour), ago(30*time.Minute)
-				declared := b.scheduled("s", overlap, first)
-				answer := b.work("w", protocol.WorkCall{Take: 1})
-				if placed := b.catchUp(answer.Owed[0], declared.Revision, second); !placed.Held || placed.Placed != 0 {
+				first, second := storesuite.Ago(time.Hour), storesuite.Ago(30*time.Minute)
+				declared := b.Scheduled("s", overlap, first)
+				answer := b.Work("w", protocol.WorkCall{Take: 1})
+				if placed := b.CatchUp(answer.Owed[0], declared.Revision, second); !placed.Held || placed.Placed != 0 {
 					b.Fatalf("placed %+v while the first one is in flight, want held", placed)
 				}
 				b.client.ZAdd(b.Context(), b.keys().owed, redisZ(b.client.ZScore(b.Context(), b.keys().owed, "s").Val()-60_000, "s"))
-				if owed, err := b.store.Owed(b.Context(), []protocol.Partition{defaultPartition}); err != nil || len(owed) != 0 {
+				if owed, err := b.store.Owed(b.Context(), []protocol.Partition{storesuite.DefaultPartition}); err != nil || len(owed) != 0 {
 					b.Errorf("a ticker finds %+v, %v; want nothing", owed, err)
 				}
-				ended := b.work("w", protocol.WorkCall{Settle: []protocol.Settlement{done(answer.Taken[0])}})
+				ended := b.Work("w", protocol.WorkCall{Settle: []protocol.Settlement{storesuite.Done(answer.Taken[0])}})
 				if len(ended.Owed) != 1 || ended.Owed[0].Name != "s" {
 					b.Fatalf("the call that ended the flight answered %+v, want s owed", ended.Owed)
 				}
-				if owed, err := b.store.Owed(b.Context(), []protocol.Partition{defaultPartition}); err != nil || len(owed) != 1 {
+				if owed, err := b.store.Owed(b.Context(), []protocol.Partition{storesuite.DefaultPartition}); err != nil || len(owed) != 1 {
 					b.Errorf("then a ticker finds %+v, %v; want s, if the worker vanishes", owed, err)
 				}
-				if placed := b.catchUp(ended.Owed[0], declared.Revision, second); placed.Placed != 1 {
+				if placed := b.CatchUp(ended.Owed[0], declared.Revision, second); placed.Placed != 1 {
 					b.Errorf("placed %+v, want 1", placed)
 				}
-				b.want("taken", ids(b.take("w", 5)), occurrenceID("s", second))
+				b.Want("taken", storesuite.IDs(b.Take("w", 5)), storesuite.OccurrenceID("s", second))
 			})
 		})
 	}
@@ -61,13 +45,13 @@ func TestWhatIsCaughtUpWaitsForTheEndOfTheFlight(t *testing.T) {
 
 func TestACrashLetsWhatIsCaughtUpGoOn(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
-		declared := b.scheduled("s", "wait", ago(time.Hour))
-		answer := b.work("w", protocol.WorkCall{Take: 1, TTL: time.Millisecond})
-		if placed := b.catchUp(answer.Owed[0], declared.Revision, ago(time.Minute)); !placed.Held {
+		declared := b.Scheduled("s", "wait", storesuite.Ago(time.Hour))
+		answer := b.Work("w", protocol.WorkCall{Take: 1, TTL: time.Millisecond})
+		if placed := b.CatchUp(answer.Owed[0], declared.Revision, storesuite.Ago(time.Minute)); !placed.Held {
 			b.Fatalf("placed %+v, want held", placed)
 		}
 		b.client.HSet(b.Context(), b.keys().crashes, answer.Taken[0].ID, 1) // it waits for a while after its second crash
-		b.reap(b.untilLapsed(), 1)
+		b.Reap(b.UntilLapsed(), 1)
 		if score := b.client.ZScore(b.Context(), b.keys().owed, "s").Val(); score > 1e15 {
 			b.Errorf("s is held still, with the score %v", score)
 		}
@@ -80,9 +64,9 @@ func TestNothingIsHeldForAFlightThatIsNone(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		since := map[string]float64{}
 		for _, name := range []string{"flies", "garbage", "lost"} {
-			declared := b.scheduled(name, "skip", ago(time.Hour))
-			answer := b.work("w", protocol.WorkCall{Take: 1})
-			if placed := b.catchUp(answer.Owed[0], declared.Revision, ago(time.Minute)); !placed.Held {
+			declared := b.Scheduled(name, "skip", storesuite.Ago(time.Hour))
+			answer := b.Work("w", protocol.WorkCall{Take: 1})
+			if placed := b.CatchUp(answer.Owed[0], declared.Revision, storesuite.Ago(time.Minute)); !placed.Held {
 				b.Fatalf("placed %+v, want held", placed)
 			}
 			since[name] = float64(answer.Owed[0].Since.UnixMilli())
@@ -108,26 +92,26 @@ func TestNothingIsHeldForAFlightThatIsNone(t *testing.T) {
 // No occurrence holds a schedule whose session is gone, whatever became of its flight.
 func TestAFlightOfAVanishedSessionHoldsNoSchedule(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
-		first, second := ago(2*time.Minute), ago(time.Minute)
-		declared := b.scheduled("s", "skip", first)
-		answer := b.work("w", protocol.WorkCall{Take: 1})
+		first, second := storesuite.Ago(2*time.Minute), storesuite.Ago(time.Minute)
+		declared := b.Scheduled("s", "skip", first)
+		answer := b.Work("w", protocol.WorkCall{Take: 1})
 		b.client.Del(b.Context(), b.keys().inflight("w"), b.keys().sessions) // by hand, or by an eviction
-		b.place(answer.Owed[0], declared.Revision, 0, second)
-		b.want("taken", ids(b.take("other", 5)), occurrenceID("s", second))
+		b.Place(answer.Owed[0], declared.Revision, 0, second)
+		b.Want("taken", storesuite.IDs(b.Take("other", 5)), storesuite.OccurrenceID("s", second))
 	})
 }
 
 // The sweep lets go of a schedule whose occurrence is in flight nowhere, or is held for one that is not in ready. One that is stays held.
 func TestTheSweepFreesSchedulesThatNothingHolds(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
-		at := ago(2 * time.Minute)
+		at := storesuite.Ago(2 * time.Minute)
 		for _, name := range []string{"flies", "lost", "held", "gone"} {
-			b.scheduled(name, "wait", at)
-			b.take("w", 1)
+			b.Scheduled(name, "wait", at)
+			b.Take("w", 1)
 		}
-		b.client.HDel(b.Context(), b.keys().inflight("w"), occurrenceID("lost", at))
+		b.client.HDel(b.Context(), b.keys().inflight("w"), storesuite.OccurrenceID("lost", at))
 		for _, name := range []string{"held", "gone"} {
-			id := occurrenceID(name, at)
+			id := storesuite.OccurrenceID(name, at)
 			b.client.HDel(b.Context(), b.keys().inflight("w"), id)
 			b.client.HSet(b.Context(), b.keys().open, name, id+"\t0\t\t\tw\t")
 			if name == "held" {
@@ -139,32 +123,8 @@ func TestTheSweepFreesSchedulesThatNothingHolds(t *testing.T) {
 		}
 		held := b.client.HKeys(b.Context(), b.keys().open).Val()
 		slices.Sort(held)
-		b.want("held", fmt.Sprint(held), "[flies held]")
+		b.Want("held", fmt.Sprint(held), "[flies held]")
 	})
-}
-
-func TestStartedCountsEveryRunUnderEveryPolicy(t *testing.T) {
-	for _, overlap := range []string{"skip", "wait", "cancel", "allow"} {
-		t.Run(overlap, func(t *testing.T) {
-			onEveryServer(t, func(b *bench) {
-				b.scheduled("s", overlap, ago(2*time.Minute), ago(time.Minute))
-				runs := 0
-				for range 4 {
-					for _, job := range b.take("w", 5) {
-						if !job.New {
-							b.Errorf("%s is taken for the first time and not new", job.ID)
-						}
-						runs++
-						b.settle("w", done(job))
-					}
-				}
-				found, err := b.store.Find(b.Context(), []string{"s"})
-				if err != nil || found[0].Started != int64(runs) || runs+int(found[0].Skipped) != 2 {
-					b.Errorf("%d of 2 ran, found %+v, %v; want as many started, the others skipped", runs, found[0].Counters, err)
-				}
-			})
-		})
-	}
 }
 
 // Whatever was begun and comes back while another one is in flight waits behind it, oldest first, and runs.
@@ -174,38 +134,38 @@ func TestWhatComesBackWaitsBehindTheOneInFlight(t *testing.T) {
 			onEveryServer(t, func(b *bench) {
 				var at []time.Time
 				for i := range 4 {
-					at = append(at, ago(time.Duration(5-i)*time.Minute))
+					at = append(at, storesuite.Ago(time.Duration(5-i)*time.Minute))
 				}
-				b.scheduled("s", overlap, at[0])
+				b.Scheduled("s", overlap, at[0])
 				last := protocol.Owed{}
 				for i := range 3 { // three runs fail, one after the other
-					answer := b.work("w", protocol.WorkCall{Take: 1})
+					answer := b.Work("w", protocol.WorkCall{Take: 1})
 					last = answer.Owed[0]
 					job := answer.Taken[0]
-					b.want("taken", job.ID, occurrenceID("s", at[i]))
-					b.settle("w", protocol.Settlement{ID: job.ID, Fence: job.Fence, Kind: protocol.SettleLater, Delay: time.Hour, Failed: true, Body: []byte("\x01b")})
+					b.Want("taken", job.ID, storesuite.OccurrenceID("s", at[i]))
+					b.Settle("w", protocol.Settlement{ID: job.ID, Fence: job.Fence, Kind: protocol.SettleLater, Delay: time.Hour, Failed: true, Body: []byte("\x01b")})
 					found, _ := b.store.Find(b.Context(), []string{"s"})
 					h, _ := parseHead(string(found[0].Definition))
-					b.place(last, h.revision, 0, at[i+1])
+					b.Place(last, h.revision, 0, at[i+1])
 				}
-				fourth := b.take("w", 1)
-				b.want("taken", ids(fourth), occurrenceID("s", at[3]))
+				fourth := b.Take("w", 1)
+				b.Want("taken", storesuite.IDs(fourth), storesuite.OccurrenceID("s", at[3]))
 				for i := range 3 {
-					b.client.ZAdd(b.Context(), b.keys().due, redisZ(float64(ago(time.Duration(1+i)*time.Second).UnixMilli()), occurrenceID("s", at[i])))
+					b.client.ZAdd(b.Context(), b.keys().due, redisZ(float64(storesuite.Ago(time.Duration(1+i)*time.Second).UnixMilli()), storesuite.OccurrenceID("s", at[i])))
 				}
-				b.want("taken while the fourth is in flight", ids(b.take("w", 5)), "")
-				b.want("due", fmt.Sprint(b.client.ZCard(b.Context(), b.keys().due).Val()), "0")
+				b.Want("taken while the fourth is in flight", storesuite.IDs(b.Take("w", 5)), "")
+				b.Want("due", fmt.Sprint(b.client.ZCard(b.Context(), b.keys().due).Val()), "0")
 				running := fourth[0]
 				for i := range 3 {
-					b.settle("w", done(running))
-					next := b.take("w", 5)
-					b.want("taken next", ids(next), occurrenceID("s", at[i]))
+					b.Settle("w", storesuite.Done(running))
+					next := b.Take("w", 5)
+					b.Want("taken next", storesuite.IDs(next), storesuite.OccurrenceID("s", at[i]))
 					if next[0].New {
 						b.Errorf("%s is new a second time", next[0].ID)
 					}
 					running = next[0]
 				}
-				b.settle("w", done(running))
+				b.Settle("w", storesuite.Done(running))
 				if n := b.client.Exists(b.Context(), b.keys().open, b.keys().behind, b.keys().jobs, b.keys().ready).Val(); n != 0 {
 					b.Errorf("%d keys are left", n)
 				}
@@ -216,15 +176,15 @@ func TestWhatComesBackWaitsBehindTheOneInFlight(t *testing.T) {
 
 func TestRemovingAScheduleLetsGoWhatNeverBegan(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
-		b.scheduled("s", "wait", ago(3*time.Minute), ago(2*time.Minute))
-		first := b.take("w", 5)
-		b.want("behind", fmt.Sprint(b.client.ZCard(b.Context(), b.keys().behind).Val()), "1")
+		b.Scheduled("s", "wait", storesuite.Ago(3*time.Minute), storesuite.Ago(2*time.Minute))
+		first := b.Take("w", 5)
+		b.Want("behind", fmt.Sprint(b.client.ZCard(b.Context(), b.keys().behind).Val()), "1")
 		if _, err := b.store.Remove(b.Context(), protocol.Removal{Name: "s"}); err != nil {
 			b.Fatal(err)
 		}
-		b.want("behind", fmt.Sprint(b.client.ZCard(b.Context(), b.keys().behind).Val()), "0")
-		b.settle("w", done(first[0]))
-		b.want("taken", ids(b.take("w", 5)), "")
+		b.Want("behind", fmt.Sprint(b.client.ZCard(b.Context(), b.keys().behind).Val()), "0")
+		b.Settle("w", storesuite.Done(first[0]))
+		b.Want("taken", storesuite.IDs(b.Take("w", 5)), "")
 		if n := b.client.Exists(b.Context(), b.keys().open, b.keys().ready, b.keys().due).Val(); n != 0 {
 			b.Errorf("%d keys are left", n)
 		}
@@ -239,12 +199,12 @@ func TestNothingThatCannotBePlacedIsTriedAgainAndAgain(t *testing.T) {
 			"state":  func(h head) { b.client.HSet(b.Context(), b.keys().schedules, "state", h.withState("asleep")) },
 			"cursor": func(head) { b.client.HSet(b.Context(), b.keys().cursors, "cursor", "tomorrow 3 p") },
 		} {
-			declared := b.declare(name, "skip", `{"job":"j"}`)
+			declared := b.Declare(name, "skip", `{"job":"j"}`)
 			h, _ := parseHead(string(declared.Stored))
 			damage(h)
 			b.client.ZAdd(b.Context(), b.keys().owed, redisZ(1000, name))
 		}
-		owed, err := b.store.Owed(b.Context(), []protocol.Partition{defaultPartition})
+		owed, err := b.store.Owed(b.Context(), []protocol.Partition{storesuite.DefaultPartition})
 		if err != nil || len(owed) != 3 {
 			b.Fatalf("owed %+v, %v", owed, err)
 		}
@@ -253,24 +213,24 @@ func TestNothingThatCannotBePlacedIsTriedAgainAndAgain(t *testing.T) {
 				b.Errorf("%s is unreadable: %v", o.Name, o.Unreadable)
 			}
 			if !o.Unreadable {
-				b.place(o, 1, 0, ago(0))
+				b.Place(o, 1, 0, storesuite.Ago(0))
 			}
 		}
-		b.want("still owed", b.owedNames(), "[cursor state]")
+		b.Want("still owed", b.owedNames(), "[cursor state]")
 	})
 }
 
 // A definition that was changed by hand is found as such, and holds nothing up.
 func TestADefinitionChangedByHandIsUnreadable(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
-		declared := b.declare("s", "skip", `{"job":"j"}`)
+		declared := b.Declare("s", "skip", `{"job":"j"}`)
 		b.client.HSet(b.Context(), b.keys().schedules, "s", strings.Replace(string(declared.Stored), `"state":`, `"state": `, 1))
 		b.client.ZAdd(b.Context(), b.keys().owed, redisZ(1000, "s"))
-		owed, err := b.store.Owed(b.Context(), []protocol.Partition{defaultPartition})
+		owed, err := b.store.Owed(b.Context(), []protocol.Partition{storesuite.DefaultPartition})
 		if err != nil || len(owed) != 1 || !owed[0].Unreadable {
 			b.Fatalf("owed %+v, %v; want s, unreadable", owed, err)
 		}
-		placed := b.store.Place(b.Context(), []protocol.Placement{{Partition: defaultPartition, Name: "s", Revision: declared.Revision, Instants: []time.Time{ago(0)}}})[0]
+		placed := b.store.Place(b.Context(), []protocol.Placement{{Partition: storesuite.DefaultPartition, Name: "s", Revision: declared.Revision, Instants: []time.Time{storesuite.Ago(0)}}})[0]
 		if placed.Err == nil || placed.Lost {
 			b.Errorf("placed %+v, want an error: a placement that is only lost is tried again at once", placed)
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/storesuite"
 	"github.com/chimejobs/chime/internal/wire"
 )
 
@@ -15,7 +16,7 @@ import (
 // at again. What was passed over still counts as looked at.
 func TestAPageReadsOfJobsThatItIsNotToHaveTheirBodiesOnly(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
-		at := float64(ago(-1e9).UnixMilli())
+		at := float64(storesuite.Ago(-1e9).UnixMilli())
 		for i := range 100 {
 			name := fmt.Sprintf("s%02d", i)
 			b.client.HSet(b.Context(), b.keys().schedules, name, `{"job":"j","state":"live"}`)
@@ -59,7 +60,7 @@ func TestAPageReadsOfJobsThatItIsNotToHaveTheirBodiesOnly(t *testing.T) {
 				}
 			}
 			what := fmt.Sprintf("%+v", c.call)
-			b.want(what, strings.Join(ids, " "), c.want)
+			b.Want(what, strings.Join(ids, " "), c.want)
 			if len(page.Jobs) != 102 || definitions != c.definitions || again != len(ids) {
 				b.Errorf("%s: looked at %d jobs, read %d definitions and looked again at %d; want 102, %d and %d", what, len(page.Jobs), definitions, again, c.definitions, len(ids))
 			}

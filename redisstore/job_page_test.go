@@ -12,42 +12,8 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/storesuite"
 )
-
-// listed returns the IDs of a page of the default queue, and the page.
-func (b *bench) listed(call protocol.JobPageCall) (string, protocol.JobPage) {
-	b.Helper()
-	call.Queue = defaultPartition.Queue
-	if call.Limit == 0 {
-		call.Limit = 100
-	}
-	page, err := b.store.PageJobs(b.Context(), call)
-	if err != nil {
-		b.Fatalf("page of %s: %v", call.State, err)
-	}
-	var ids []string
-	for _, job := range page.Jobs {
-		ids = append(ids, job.ID)
-	}
-	return strings.Join(ids, " "), page
-}
-
-func TestAMarkThatHasComeBackElsewhereBeginsAgainAtTheFront(t *testing.T) {
-	onEveryServer(t, func(b *bench) {
-		b.enqueue(own("a"), own("b"), own("c"), own("d"))
-		got, page := b.listed(protocol.JobPageCall{State: protocol.JobWaiting, Limit: 2})
-		b.want("the first page", got, "a b")
-		for _, taken := range b.take("s", 2) {
-			b.settle("s", protocol.Settlement{ID: taken.ID, Fence: taken.Fence, Kind: protocol.SettleDone})
-		}
-		b.enqueue(own("b"), own("e"))
-		got, page = b.listed(protocol.JobPageCall{State: protocol.JobWaiting, After: page.Next})
-		b.want("the page after b, which stands behind d now", got, "c d b e")
-		if !page.Restarted {
-			b.Error("the page does not say that it has begun again")
-		}
-	})
-}
 
 func TestThousandsOfOneInstantComeInOrderAndOnce(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
@@ -55,18 +21,18 @@ func TestThousandsOfOneInstantComeInOrderAndOnce(t *testing.T) {
 		var jobs []protocol.EnqueueItem
 		at := b.serverTime().Add(time.Hour)
 		for i := range 3000 {
-			item := own(fmt.Sprintf("j%d", i*7919%3000))
+			item := storesuite.Own(fmt.Sprintf("j%d", i*7919%3000))
 			item.At = at
 			jobs, all = append(jobs, item), append(all, item.ID)
 		}
 		for some := range slices.Chunk(jobs, 500) {
-			b.enqueue(some...)
+			b.Enqueue(some...)
 		}
 		slices.Sort(all)
 		var shown []string
 		gone := map[string]bool{}
 		for after := ""; ; {
-			ids, page := b.listed(protocol.JobPageCall{State: protocol.JobDelayed, After: after, Limit: 300})
+			ids, page := b.Listed(protocol.JobPageCall{State: protocol.JobDelayed, After: after, Limit: 300})
 			shown = append(shown, strings.Fields(ids)...)
 			if after = page.Next; after == "" {
 				break
@@ -85,12 +51,12 @@ func TestThousandsOfOneInstantComeInOrderAndOnce(t *testing.T) {
 
 func TestAnOccurrenceWithoutABodyIsAJobOfItsScheduleWhereverItIs(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
-		first, second, third := ago(2*time.Minute), ago(time.Minute), b.serverSecond().Add(time.Hour)
-		b.scheduled("report", "wait", first, second, third)
+		first, second, third := storesuite.Ago(2*time.Minute), storesuite.Ago(time.Minute), b.serverSecond().Add(time.Hour)
+		b.Scheduled("report", "wait", first, second, third)
 		check := func(state, id string) {
 			b.Helper()
-			got, page := b.listed(protocol.JobPageCall{State: state})
-			b.want(state, got, id)
+			got, page := b.Listed(protocol.JobPageCall{State: state})
+			b.Want(state, got, id)
 			found, err := b.store.FindJobs(b.Context(), "default", []string{id})
 			if err != nil || found[0].State != state {
 				b.Fatalf("%s is found as %+v, %v; want it %s", id, found, err, state)
@@ -104,17 +70,17 @@ func TestAnOccurrenceWithoutABodyIsAJobOfItsScheduleWhereverItIs(t *testing.T) {
 				}
 			}
 		}
-		held := b.take("s", 2)
+		held := b.Take("s", 2)
 		if len(held) != 1 {
 			b.Fatalf("took %v", held)
 		}
-		check(protocol.JobDelayed, occurrenceID("report", third))
-		check(protocol.JobRunning, occurrenceID("report", first))
-		check(protocol.JobWaiting, occurrenceID("report", second)) // behind the first
-		b.settle("s", protocol.Settlement{ID: held[0].ID, Fence: held[0].Fence, Kind: protocol.SettleBack})
-		got, _ := b.listed(protocol.JobPageCall{State: protocol.JobWaiting, Limit: 1})
-		b.want("the one given back, in ready", got, occurrenceID("report", first))
-		found, err := b.store.FindJobs(b.Context(), "default", []string{occurrenceID("report", first), occurrenceID("report", first.Add(time.Second))})
+		check(protocol.JobDelayed, storesuite.OccurrenceID("report", third))
+		check(protocol.JobRunning, storesuite.OccurrenceID("report", first))
+		check(protocol.JobWaiting, storesuite.OccurrenceID("report", second)) // behind the first
+		b.Settle("s", protocol.Settlement{ID: held[0].ID, Fence: held[0].Fence, Kind: protocol.SettleBack})
+		got, _ := b.Listed(protocol.JobPageCall{State: protocol.JobWaiting, Limit: 1})
+		b.Want("the one given back, in ready", got, storesuite.OccurrenceID("report", first))
+		found, err := b.store.FindJobs(b.Context(), "default", []string{storesuite.OccurrenceID("report", first), storesuite.OccurrenceID("report", first.Add(time.Second))})
 		if err != nil || found[0].State != protocol.JobWaiting || found[1].ID != "" {
 			b.Errorf("found %+v, %v; want the one given back waiting, and no other", found, err)
 		}
@@ -124,10 +90,10 @@ func TestAnOccurrenceWithoutABodyIsAJobOfItsScheduleWhereverItIs(t *testing.T) {
 // A schedule that was created later than an occurrence's instant has not made it: it is not shown with that definition.
 func TestAnOccurrenceOfARemovedScheduleHasNoDefinition(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
-		b.scheduled("report", "skip", b.serverSecond().Add(time.Hour))
-		old := occurrenceID("report", time.Date(2019, 1, 1, 0, 0, 0, 0, time.UTC))
-		b.client.ZAdd(b.Context(), b.keys().due, redisZ(1e12, old), redisZ(1e12, occurrenceID("none", ago(time.Hour))))
-		_, page := b.listed(protocol.JobPageCall{State: protocol.JobDelayed})
+		b.Scheduled("report", "skip", b.serverSecond().Add(time.Hour))
+		old := storesuite.OccurrenceID("report", time.Date(2019, 1, 1, 0, 0, 0, 0, time.UTC))
+		b.client.ZAdd(b.Context(), b.keys().due, redisZ(1e12, old), redisZ(1e12, storesuite.OccurrenceID("none", storesuite.Ago(time.Hour))))
+		_, page := b.Listed(protocol.JobPageCall{State: protocol.JobDelayed})
 		for _, job := range page.Jobs[:2] {
 			if job.Definition != nil || job.Body != nil {
 				b.Errorf("%s comes with %q", job.ID, job.Definition)
@@ -140,14 +106,14 @@ func TestAnOccurrenceOfARemovedScheduleHasNoDefinition(t *testing.T) {
 func TestWhatMovesWhileAPageIsReadIsNotShownWhereItWas(t *testing.T) {
 	for _, state := range []string{protocol.JobWaiting, protocol.JobRunning, protocol.JobDelayed} {
 		onEveryServer(t, func(b *bench) {
-			moving := job("b")
+			moving := storesuite.Job("b")
 			if state == protocol.JobDelayed {
 				moving.At = b.serverTime().Add(-time.Second)
 			}
-			b.enqueue(job("a"), moving)
+			b.Enqueue(storesuite.Job("a"), moving)
 			var held []protocol.TakenJob
 			if state == protocol.JobRunning {
-				held = b.take("s", 2)
+				held = b.Take("s", 2)
 			}
 			moved := false
 			store := b.hooked(func(cmd redis.Cmder) error {
@@ -157,11 +123,11 @@ func TestWhatMovesWhileAPageIsReadIsNotShownWhereItWas(t *testing.T) {
 				moved = true
 				meanwhile(func() {
 					if held == nil {
-						held = b.take("s", 2)
+						held = b.Take("s", 2)
 					}
 					for _, taken := range held {
 						if taken.ID == "b" {
-							b.settle("s", protocol.Settlement{ID: "b", Fence: taken.Fence, Kind: protocol.SettleDone})
+							b.Settle("s", protocol.Settlement{ID: "b", Fence: taken.Fence, Kind: protocol.SettleDone})
 						}
 					}
 				})
@@ -193,14 +159,14 @@ func meanwhile(do func()) {
 // A job that is taken out of due between the two looks at sessions and due is found all the same, and where it is.
 func TestAJobThatIsTakenWhileItIsLookedForIsFound(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
-		later := job("a")
+		later := storesuite.Job("a")
 		later.At = b.serverTime().Add(-time.Second)
-		b.enqueue(later)
+		b.Enqueue(later)
 		took := false
 		store := b.hooked(func(cmd redis.Cmder) error {
 			if args := cmd.Args(); cmd.Name() == "zmscore" && args[1] == b.keys().due && !took {
 				took = true
-				meanwhile(func() { b.take("s", 1) })
+				meanwhile(func() { b.Take("s", 1) })
 			}
 			return nil
 		})
@@ -239,11 +205,11 @@ func TestReadingJobsWritesNothingAndRegistersNothing(t *testing.T) {
 		before := b.kept("s", "mail")
 		for _, state := range append(slices.Clone(allStates), "done") {
 			for after, n := "", 0; n == 0 || after != ""; n++ {
-				_, page := b.listed(protocol.JobPageCall{State: state, After: after, Limit: 1})
+				_, page := b.Listed(protocol.JobPageCall{State: state, After: after, Limit: 1})
 				after = page.Next
 			}
 		}
-		found, err := b.store.FindJobs(b.Context(), "default", []string{"a", "p", "x", "ready", "later", "none", occurrenceID("report", ago(time.Minute))})
+		found, err := b.store.FindJobs(b.Context(), "default", []string{"a", "p", "x", "ready", "later", "none", storesuite.OccurrenceID("report", storesuite.Ago(time.Minute))})
 		if err != nil || len(found) != 7 {
 			b.Fatal(found, err)
 		}
@@ -260,8 +226,8 @@ func TestReadingJobsWritesNothingAndRegistersNothing(t *testing.T) {
 
 func TestACursorIsCheckedWhenItComesBack(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
-		b.enqueue(own("a"), own("b"), own("c"))
-		_, page := b.listed(protocol.JobPageCall{State: protocol.JobWaiting, Limit: 1})
+		b.Enqueue(storesuite.Own("a"), storesuite.Own("b"), storesuite.Own("c"))
+		_, page := b.Listed(protocol.JobPageCall{State: protocol.JobWaiting, Limit: 1})
 		good := page.Next
 		raw, _ := base64.RawURLEncoding.DecodeString(good)
 		bad := []string{"x", "ids.1", "=", good + "A", good[1:], strings.ToUpper(good), jobCursor{state: protocol.JobWaiting, partition: 1}.String(), jobCursor{state: protocol.JobDead}.String()}
@@ -284,13 +250,13 @@ func TestAPageOfLongJobsIsShorter(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		long := strings.Repeat("x", 900<<10)
 		for i := range 9 {
-			item := job(fmt.Sprint(i))
+			item := storesuite.Job(fmt.Sprint(i))
 			item.Body = []byte("\x01" + long)
-			b.enqueue(item)
+			b.Enqueue(item)
 		}
 		shown, calls := 0, 0
 		for after := ""; calls == 0 || after != ""; calls++ {
-			_, page := b.listed(protocol.JobPageCall{State: protocol.JobWaiting, After: after})
+			_, page := b.Listed(protocol.JobPageCall{State: protocol.JobWaiting, After: after})
 			bytes := 0
 			for _, job := range page.Jobs {
 				shown++
@@ -316,30 +282,12 @@ func TestAJobOnTheSharedListOfParkedOnesIsShown(t *testing.T) {
 			b.client.ZAdd(b.Context(), b.keys().parked(sharedParked), redisZ(1e12, name+"\t"+id))
 		}
 		b.client.ZAdd(b.Context(), b.keys().unhandled, redisZ(1e12, sharedParked))
-		got, _ := b.listed(protocol.JobPageCall{State: protocol.JobParked, Name: "mail"})
-		b.want("the parked jobs", got, "job-mail job-~mail")
+		got, _ := b.Listed(protocol.JobPageCall{State: protocol.JobParked, Name: "mail"})
+		b.Want("the parked jobs", got, "job-mail job-~mail")
 		found, err := b.store.FindJobs(b.Context(), "default", []string{"job-mail", "job-~mail"})
 		if err != nil || found[0].State != protocol.JobParked || found[1].State != protocol.JobParked || found[0].At.UnixMilli() != 1e12 {
 			b.Errorf("found %+v, %v; want both parked", found, err)
 		}
-	})
-}
-
-// A job that was cancelled while it was in ready is not shown there; enqueued again for later it is shown as that.
-func TestACancelledJobIsNotShown(t *testing.T) {
-	onEveryServer(t, func(b *bench) {
-		b.enqueue(own("a"), own("b"))
-		b.cancel("a")
-		got, _ := b.listed(protocol.JobPageCall{State: protocol.JobWaiting})
-		b.want("waiting", got, "b")
-		later := own("a")
-		later.At = b.serverTime().Add(time.Hour)
-		b.enqueue(later)
-		got, _ = b.listed(protocol.JobPageCall{State: protocol.JobWaiting})
-		b.want("waiting", got, "b")
-		got, page := b.listed(protocol.JobPageCall{State: protocol.JobDelayed})
-		b.want("delayed", got, "a")
-		b.want("its body", string(page.Jobs[0].Body), "\x01a")
 	})
 }
 
@@ -368,7 +316,7 @@ func TestTheHolderOfASessionIsItsWorkerAndOldOnesSayNone(t *testing.T) {
 // A page begins at its instant, with all jobs of that instant, wherever it stands in the set.
 func TestAPageBeginsAtAnInstant(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
-		b.enqueue(job("a"))
+		b.Enqueue(storesuite.Job("a"))
 		var dead []redis.Z
 		for i := range 3000 {
 			dead = append(dead, redis.Z{Score: float64(1_000_000 + i/3), Member: fmt.Sprintf("d%04d", i)})
@@ -385,8 +333,8 @@ func TestAPageBeginsAtAnInstant(t *testing.T) {
 			if c.before > 0 {
 				call.Before = time.UnixMilli(c.before)
 			}
-			got, _ := b.listed(call)
-			b.want(fmt.Sprintf("since %d before %d", c.since, c.before), got, c.want)
+			got, _ := b.Listed(call)
+			b.Want(fmt.Sprintf("since %d before %d", c.since, c.before), got, c.want)
 		}
 	})
 }
@@ -394,7 +342,7 @@ func TestAPageBeginsAtAnInstant(t *testing.T) {
 // The newest are found whatever has died before them, and none is left out of a list that has no more.
 func TestAPageMayBeginWithTheNewestDeadJobs(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
-		b.registerDefault()
+		b.RegisterDefault()
 		for i := range 300 {
 			b.client.ZAdd(b.Context(), b.keys().dead, redisZ(float64(1e12+i/2), fmt.Sprintf("d%03d", i)))
 			b.client.HSet(b.Context(), b.keys().jobs, fmt.Sprintf("d%03d", i), "\x01x")
@@ -404,8 +352,8 @@ func TestAPageMayBeginWithTheNewestDeadJobs(t *testing.T) {
 			if at := time.UnixMilli(int64(1e12) + int64(299-n)/2); err != nil || !before.Equal(at) {
 				b.Errorf("before the newest %d one died at %v, %v; want %v", n, before, err, at)
 			}
-			got, _ := b.listed(protocol.JobPageCall{State: protocol.JobDead, After: after})
-			b.want(fmt.Sprintf("the newest %d", n), got, want)
+			got, _ := b.Listed(protocol.JobPageCall{State: protocol.JobDead, After: after})
+			b.Want(fmt.Sprintf("the newest %d", n), got, want)
 		}
 		for _, n := range []int{300, 1000} {
 			if after, before, err := b.store.Newest(b.Context(), "default", n); err != nil || after != "" || !before.IsZero() {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/chimejobs/chime/internal/long"
 	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/storesuite"
 )
 
 // A pageWalk moves jobs of a queue of several partitions at random while it reads the pages of one state, and knows where each job is.
@@ -42,7 +43,7 @@ type walkSession struct {
 const wideQueue = "wide"
 
 func newPageWalk(b *bench, seed uint64, partitions int) *pageWalk {
-	b.store = newStore(b.client, Options{Namespace: string(b.store.keys), Partitions: map[string]int{wideQueue: partitions}})
+	b.use(newStore(b.client, Options{Namespace: string(b.store.keys), Partitions: map[string]int{wideQueue: partitions}}))
 	if n, err := b.store.Partitions(b.Context(), wideQueue); err != nil || n != partitions {
 		b.Fatal(n, err)
 	}
@@ -113,7 +114,7 @@ func (w *pageWalk) again(n int) {
 }
 
 func (w *pageWalk) enqueueOn(id string, later bool) {
-	item := own(id)
+	item := storesuite.Own(id)
 	state := protocol.JobWaiting
 	if later {
 		item.At = w.base.Add(time.Duration(w.random.IntN(3)) * time.Millisecond)
@@ -132,7 +133,7 @@ func (w *pageWalk) take(n int) {
 	index := w.random.IntN(w.partitions)
 	call := protocol.WorkCall{Take: n, Ahead: w.random.IntN(n + 1)}
 	if w.random.IntN(3) == 0 {
-		call.Serve = walkParks[:1+w.random.IntN(2)]
+		call.Serve = storesuite.WalkParks[:1+w.random.IntN(2)]
 	}
 	w.workOn(fmt.Sprintf("s%d-%d", index, w.random.IntN(3)), index, call)
 }
@@ -165,7 +166,7 @@ func (w *pageWalk) settle(n int) {
 		case 1:
 			s.Kind = protocol.SettleBack
 		case 2, 3:
-			s.Kind, s.Name = protocol.SettlePark, walkParks[w.random.IntN(2)]
+			s.Kind, s.Name = protocol.SettlePark, storesuite.WalkParks[w.random.IntN(2)]
 		case 4:
 			s.Kind = protocol.SettleDead
 		}

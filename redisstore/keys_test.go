@@ -5,6 +5,8 @@ import (
 	"go/token"
 	"slices"
 	"testing"
+
+	"github.com/chimejobs/chime/internal/storesuite"
 )
 
 // Outside of keys.go the name of a key or a channel is used as it is: nothing is appended to it or put in front of it.
@@ -43,7 +45,7 @@ func namesKey(expr ast.Expr) bool {
 
 // A key that a deletion does not know would outlive its queue.
 func TestADeletionKnowsEveryKeyOfAPartition(t *testing.T) {
-	k := keyspace("chime").partition(defaultPartition)
+	k := keyspace("chime").partition(storesuite.DefaultPartition)
 	deleted := k.deleting()
 	for key := range k.types() {
 		if !slices.Contains(deleted, key) {

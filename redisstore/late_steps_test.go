@@ -11,6 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/storesuite"
 	"github.com/chimejobs/chime/redisstore/internal/script"
 )
 
@@ -79,9 +80,9 @@ func TestADeletionInterruptedAfterAnyCommandIsFinishedByADeclaration(t *testing.
 			deleted := 0
 			for commands := range 14 {
 				name := fmt.Sprintf("s%d", commands)
-				b.scheduled(name, "allow", ago(time.Minute))
+				b.Scheduled(name, "allow", storesuite.Ago(time.Minute))
 				b.client.HSet(b.Context(), b.keys().counters, name+"/skipped", 7)
-				b.declareOn("mail", name, "allow", `{"job":"j"}`) // what is due stays in the old queue
+				b.DeclareOn("mail", name, "allow", `{"job":"j"}`) // what is due stays in the old queue
 				b.client.HSet(b.Context(), b.keys().counters, name+"/skipped", 5)
 				second, left := b.serverSecond(), commands
 				stopped := b.hooked(func(redis.Cmder) error {
@@ -93,7 +94,7 @@ func TestADeletionInterruptedAfterAnyCommandIsFinishedByADeclaration(t *testing.
 				if _, err := stopped.Remove(b.Context(), protocol.Removal{Name: name}); err != nil && !errors.Is(err, errStopped) {
 					b.Fatal(err)
 				}
-				again := b.declareOn(queue, name, "allow", `{"job":"j"}`)
+				again := b.DeclareOn(queue, name, "allow", `{"job":"j"}`)
 				if !again.New { // it was not deleted
 					continue
 				}
@@ -105,7 +106,7 @@ func TestADeletionInterruptedAfterAnyCommandIsFinishedByADeclaration(t *testing.
 				if err != nil || found[0].Skipped != 0 {
 					b.Errorf("after %d commands: found %+v, %v; want nothing counted", commands, found, err)
 				}
-				for _, job := range b.take(fmt.Sprintf("w%d", commands), 9) {
+				for _, job := range b.Take(fmt.Sprintf("w%d", commands), 9) {
 					if schedule, _, _ := protocol.CutOccurrence(job.ID); schedule == name {
 						b.Errorf("after %d commands: taken %s, whose schedule was deleted", commands, job.ID)
 					}
@@ -122,15 +123,15 @@ func TestADeletionInterruptedAfterAnyCommandIsFinishedByADeclaration(t *testing.
 // finishes the deletion notes it again.
 func TestADeletionThatWasNotedInAnEarlierSecondIsNotedAgain(t *testing.T) {
 	onServersWith(t, settableClock, func(b *bench) {
-		b.declare("s", "allow", `{"job":"j"}`)
+		b.Declare("s", "allow", `{"job":"j"}`)
 		second, removed := b.serverSecond().Add(10*time.Second), false
-		b.setClock(second.Add(-50 * time.Millisecond))
+		b.SetClock(second.Add(-50 * time.Millisecond))
 		stopped := b.hooked(func(cmd redis.Cmder) error {
 			if removed {
 				return errStopped
 			}
 			if removed = isCallOf(cmd, &removeScript) && cmd.Name() == "evalsha"; removed {
-				b.setClock(second.Add(50 * time.Millisecond))
+				b.SetClock(second.Add(50 * time.Millisecond))
 			}
 			return nil
 		})
@@ -138,7 +139,7 @@ func TestADeletionThatWasNotedInAnEarlierSecondIsNotedAgain(t *testing.T) {
 		if _, err := stopped.Remove(b.Context(), protocol.Removal{Name: "s"}); !errors.Is(err, errStopped) {
 			b.Fatalf("removed: %v, want it stopped", err)
 		}
-		again := b.declareOn("mail", "s", "allow", `{"job":"j"}`)
+		again := b.DeclareOn("mail", "s", "allow", `{"job":"j"}`)
 		if !again.New || !again.Created.Truncate(time.Second).After(second) {
 			b.Errorf("deleted in the second %v and created at %v, want a later second", second, again.Created)
 		}
@@ -148,7 +149,7 @@ func TestADeletionThatWasNotedInAnEarlierSecondIsNotedAgain(t *testing.T) {
 // When a schedule was deleted is read after the new one is in the registry. On a cluster two commands of one pipeline come in any order.
 func TestADeletionBesideADeclarationIsKnownToIt(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
-		b.declare("s", "skip", `{"job":"j"}`)
+		b.Declare("s", "skip", `{"job":"j"}`)
 		second, done := b.serverSecond(), false
 		beside := b.hooked(func(cmd redis.Cmder) error {
 			if isCallOf(cmd, &registerSchedulesScript) && !done {
@@ -182,45 +183,45 @@ func (b *bench) sentBy(s *script.Script, does func(other *store)) (sent []*redis
 // A change that is sent again after others have changed the schedule does not bring its definition back.
 func TestAChangeSentAgainLateChangesNothing(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
-		b.declare("s", "skip", `{"job":"j"}`)
+		b.Declare("s", "skip", `{"job":"j"}`)
 		sent := b.sentBy(&declareScript, func(other *store) {
 			answer := other.Declare(b.Context(), []protocol.Declaration{{Name: "s", Queue: "default", Overlap: "skip", Body: []byte(`{"job":"early"}`)}})[0]
 			if answer.Err != nil || !answer.Changed {
 				b.Fatalf("answer %+v, want changed", answer)
 			}
 		})
-		late := b.declare("s", "skip", `{"job":"late"}`)
+		late := b.Declare("s", "skip", `{"job":"late"}`)
 		for _, cmd := range sent {
 			if err := b.client.Process(b.Context(), cmd); err != nil {
 				b.Fatal(err)
 			}
 		}
-		b.want("the definition", b.client.HGet(b.Context(), b.keys().schedules, "s").Val(), string(late.Stored))
+		b.Want("the definition", b.client.HGet(b.Context(), b.keys().schedules, "s").Val(), string(late.Stored))
 	})
 }
 
 // A pause that is sent again after the schedule was deleted and created anew does not pause the new one.
 func TestAPauseSentAgainLateLeavesALaterScheduleAlone(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
-		b.declare("s", "skip", `{"job":"j"}`)
+		b.Declare("s", "skip", `{"job":"j"}`)
 		sent := b.sentBy(&pauseScheduleScript, func(other *store) {
-			if _, err := pauseSchedule(b.Context(), other, "s", true); err != nil {
+			if _, err := storesuite.PauseSchedule(b.Context(), other, "s", true); err != nil {
 				b.Fatal(err)
 			}
 		})
 		if _, err := b.store.Remove(b.Context(), protocol.Removal{Name: "s"}); err != nil {
 			b.Fatal(err)
 		}
-		anew := b.declare("s", "skip", `{"job":"j"}`)
+		anew := b.Declare("s", "skip", `{"job":"j"}`)
 		for _, cmd := range sent {
 			if err := b.client.Process(b.Context(), cmd); err != nil {
 				b.Fatal(err)
 			}
 		}
-		b.want("the definition", b.client.HGet(b.Context(), b.keys().schedules, "s").Val(), string(anew.Stored))
-		if _, err := pauseSchedule(b.Context(), b.store, "s", true); err != nil {
+		b.Want("the definition", b.client.HGet(b.Context(), b.keys().schedules, "s").Val(), string(anew.Stored))
+		if _, err := storesuite.PauseSchedule(b.Context(), b.store, "s", true); err != nil {
 			b.Fatal(err)
 		}
-		b.want("owed once it is paused", b.owedNames(), "[]")
+		b.Want("owed once it is paused", b.owedNames(), "[]")
 	})
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/storesuite"
 )
 
 var errLost = errors.New("the reply was lost")
@@ -64,7 +65,7 @@ func TestAnActWhoseReplyIsLostMayBeRepeated(t *testing.T) {
 			return s.Declare(t.Context(), []protocol.Declaration{d})[0].Err
 		}
 	}
-	until := ago(0)
+	until := storesuite.Ago(0)
 	measuredOnce := &protocol.Measured{Number: 1, Run: protocol.Durations{3}, Names: []protocol.MeasuredName{{Name: "j", Done: 3, Run: protocol.Durations{3}}}}
 	acts := []act{
 		{name: "a change of a revision", does: declare(func(d *protocol.Declaration) { d.Body = []byte(`{"job":"k","recurrence":{"cron":"@daily"}}`) })},
@@ -99,17 +100,17 @@ func TestAnActWhoseReplyIsLostMayBeRepeated(t *testing.T) {
 		{name: "a backfill", does: func(s *store, r int64) error {
 			var jobs []protocol.BackfilledJob
 			for h := range 4 {
-				jobs = append(jobs, protocol.BackfilledJob{ID: occurrenceID("s", until.Add(time.Duration(h-5)*time.Hour)), Body: []byte("\x01again")})
+				jobs = append(jobs, protocol.BackfilledJob{ID: storesuite.OccurrenceID("s", until.Add(time.Duration(h-5)*time.Hour)), Body: []byte("\x01again")})
 			}
 			_, err := s.Backfill(t.Context(), protocol.Backfilling{Name: "s", Revision: r, Jobs: jobs})
 			return err
 		}},
 		{name: "a sweep with a burial", does: func(s *store, _ int64) error {
-			answer := s.Sweep(t.Context(), []protocol.Partition{defaultPartition}, 0)[0]
+			answer := s.Sweep(t.Context(), []protocol.Partition{storesuite.DefaultPartition}, 0)[0]
 			if answer.Err != nil || len(answer.Expired) == 0 {
 				return answer.Err
 			}
-			_, err := s.Bury(t.Context(), defaultPartition, []protocol.Burial{{ExpiredJob: answer.Expired[0], Dead: []byte(withDeath + "!"), OnDeath: []byte(alert)}})
+			_, err := s.Bury(t.Context(), storesuite.DefaultPartition, []protocol.Burial{{ExpiredJob: answer.Expired[0], Dead: []byte(withDeath + "!"), OnDeath: []byte(alert)}})
 			return err
 		}},
 		{name: "a pruning", does: func(s *store, _ int64) error {
@@ -117,15 +118,15 @@ func TestAnActWhoseReplyIsLostMayBeRepeated(t *testing.T) {
 			return err
 		}},
 		{name: "a sample, the first of an hour", does: func(s *store, _ int64) error {
-			return s.Sample(t.Context(), []protocol.Partition{defaultPartition}, 1)[0].Err
+			return s.Sample(t.Context(), []protocol.Partition{storesuite.DefaultPartition}, 1)[0].Err
 		}},
 		{name: "a call with what was measured", does: func(s *store, _ int64) error {
 			return s.Work(t.Context(), []protocol.WorkCall{{
-				Partition: defaultPartition, Worker: "w-busy", Session: "busy", Number: 2, TTL: time.Minute, Take: 1, Measured: measuredOnce,
+				Partition: storesuite.DefaultPartition, Worker: "w-busy", Session: "busy", Number: 2, TTL: time.Minute, Take: 1, Measured: measuredOnce,
 			}})[0].Err
 		}},
 		{name: "an end of a session with what was measured", does: func(s *store, _ int64) error {
-			return s.CloseSession(t.Context(), defaultPartition, "idle", measuredOnce)
+			return s.CloseSession(t.Context(), storesuite.DefaultPartition, "idle", measuredOnce)
 		}},
 	}
 	changing := regexp.MustCompile(`\d{10,}|\d{4}-\d\d-\d\dT[0-9:.]+Z|[A-Z2-7]{26}`) // instants, revisions, generations and names of calls
@@ -135,15 +136,15 @@ func TestAnActWhoseReplyIsLostMayBeRepeated(t *testing.T) {
 				b.client.FlushAll(b.Context())
 				fresh := newStore(b.client, Options{Namespace: string(b.store.keys)})
 				kept := b.store
-				b.store = fresh
-				defer func() { b.store = kept }()
-				b.owns("default", "owned", protocol.Owner{Name: "a", Version: 1})
-				stored := b.scheduled("s", "skip", ago(time.Minute), ago(-time.Hour))
-				b.client.ZAdd(b.Context(), b.keys().due, redisZ(9e12, occurrenceID("s", ago(time.Hour))))
-				b.client.HSet(b.Context(), b.keys().jobs, occurrenceID("s", ago(time.Hour)), "\x01waits")
+				b.use(fresh)
+				defer b.use(kept)
+				b.Owns("default", "owned", protocol.Owner{Name: "a", Version: 1})
+				stored := b.Scheduled("s", "skip", storesuite.Ago(time.Minute), storesuite.Ago(-time.Hour))
+				b.client.ZAdd(b.Context(), b.keys().due, redisZ(9e12, storesuite.OccurrenceID("s", storesuite.Ago(time.Hour))))
+				b.client.HSet(b.Context(), b.keys().jobs, storesuite.OccurrenceID("s", storesuite.Ago(time.Hour)), "\x01waits")
 				b.expired("parked", withDeath, "mail", 1.5)
-				b.scheduled("paused", "skip", ago(-time.Hour))
-				if _, err := pauseSchedule(b.Context(), fresh, "paused", true); err != nil {
+				b.Scheduled("paused", "skip", storesuite.Ago(-time.Hour))
+				if _, err := storesuite.PauseSchedule(b.Context(), fresh, "paused", true); err != nil {
 					b.Fatal(err)
 				}
 				b.worksAndIsSampled(until)
@@ -219,15 +220,15 @@ func TestAnActWhoseReplyIsLostMayBeRepeated(t *testing.T) {
 // worksAndIsSampled gives the default queue a session that holds a job and one that holds none, and a last sample of the hour before.
 func (b *bench) worksAndIsSampled(now time.Time) {
 	b.Helper()
-	b.numbers = map[string]int64{}
-	b.setClock(now.Add(-time.Hour))
-	b.sample()
-	b.enqueue(job("a"), job("b"), job("c"))
-	b.setClock(now.Add(-time.Hour + time.Minute))
-	b.sample()
-	b.setClock(now)
-	b.take("busy", 1)
-	held := b.take("idle", 1)[0]
-	b.settle("idle", protocol.Settlement{ID: held.ID, Fence: held.Fence, Kind: protocol.SettleDone})
+	b.Numbers = map[string]int64{}
+	b.SetClock(now.Add(-time.Hour))
+	b.Sample()
+	b.Enqueue(storesuite.Job("a"), storesuite.Job("b"), storesuite.Job("c"))
+	b.SetClock(now.Add(-time.Hour + time.Minute))
+	b.Sample()
+	b.SetClock(now)
+	b.Take("busy", 1)
+	held := b.Take("idle", 1)[0]
+	b.Settle("idle", protocol.Settlement{ID: held.ID, Fence: held.Fence, Kind: protocol.SettleDone})
 	b.client.HSet(b.Context(), b.keys().measured, "R", "0:1", "nk", "d:1 0:1", "names", "\tk")
 }

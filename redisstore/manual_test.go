@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/storesuite"
 )
 
 // manualBodies are envelopes of a schedule's manual run, with elements of every length that an envelope may have.
@@ -25,8 +26,8 @@ func manualBodies(schedule string) []string {
 // like theirs, or cannot be read, stays.
 func TestDeleteWaitingTakesWhatSaysThatItIsTheSchedules(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
-		b.scheduled("s", "skip", ago(0).Add(time.Hour))
-		occurrence := occurrenceID("s", ago(time.Hour))
+		b.Scheduled("s", "skip", storesuite.Ago(0).Add(time.Hour))
+		occurrence := storesuite.OccurrenceID("s", storesuite.Ago(time.Hour))
 		stay := map[string]string{
 			"s#plain": "\x01\x93\xa1j\xc4\x00\xc0", "s#other": manualBodies("s2")[0], "s2#1": manualBodies("s2")[1], "t": manualBodies("s")[0],
 			"s#cut": manualBodies("s")[1][:20], "s#newer": "\x02" + manualBodies("s")[0][1:], "s#none": "", "s#longer": manualBodies("s")[2][:40],
@@ -85,11 +86,11 @@ func TestDeleteWaitingTakesWhatSaysThatItIsTheSchedules(t *testing.T) {
 		if n := b.client.HLen(b.Context(), k.jobs).Val(); n != int64(4*len(stay)) {
 			b.Errorf("%d bodies, want %d", n, 4*len(stay))
 		}
-		for _, job := range b.take("w", 100) {
+		for _, job := range b.Take("w", 100) {
 			if _, was := stay[strings.TrimSuffix(job.ID, "ready")]; !was {
 				b.Errorf("%s was taken", job.ID)
 			}
 		}
-		b.want("state's stale", b.stateField("stale"), "")
+		b.Want("state's stale", b.stateField("stale"), "")
 	})
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/storesuite"
 )
 
 // manualSchedule is the schedule whose manual runs walks make.
@@ -23,7 +24,7 @@ type manualModel struct {
 // Whatever is called in whatever order, and however often: of a schedule's manual runs and deaths those count as unfinished that were accepted and
 // have not ended, each once; and its history has each of their attempts, and each that was cancelled, once.
 func TestRandomEndsOfManualRunsAreCountedOnce(t *testing.T) {
-	seeds, steps := walkSize(3, 300)
+	seeds, steps := storesuite.WalkSize(3, 300)
 	for seed := range seeds {
 		onServersWith(t, randomCalls, func(b *bench) {
 			w := &cancelWalk{
@@ -43,7 +44,7 @@ func TestRandomEndsOfManualRunsAreCountedOnce(t *testing.T) {
 			if len(w.manual.ran) < 10 {
 				w.fatal("the history has %v: too few to say anything", w.manual.ran)
 			}
-			w.verified()
+			w.Verified()
 		})
 	}
 }

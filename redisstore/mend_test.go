@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/storesuite"
 )
 
 // mend has Mend look at every schedule, and returns what went on, in order: "<name>: <reason>".
@@ -31,7 +32,7 @@ func (b *bench) mend() []string {
 // A live schedule is in owed, or the occurrence at its cursor is in due. Where a hand or an eviction has taken the one or the other, or
 // the cursor, it goes on, and no occurrence is placed that may have been taken.
 func TestAScheduleThatStandsNowhereGoesOn(t *testing.T) {
-	past, future := ago(time.Minute), ago(-time.Hour)
+	past, future := storesuite.Ago(time.Minute), storesuite.Ago(-time.Hour)
 	for _, c := range []struct {
 		what   string
 		at     time.Time // of its first occurrence, which is taken if it is due
@@ -42,7 +43,7 @@ func TestAScheduleThatStandsNowhereGoesOn(t *testing.T) {
 	}{
 		{"in due", future, false, func(*bench) {}, "", protocol.Cursor{At: future, Used: 1, Placed: true}},
 		{"in owed", past, false, func(*bench) {}, "", protocol.Cursor{At: past, Used: 1, Placed: true}},
-		{"lost from due", future, false, func(b *bench) { b.client.ZRem(b.Context(), b.keys().due, occurrenceID("s", future)) }, "due", protocol.Cursor{}},
+		{"lost from due", future, false, func(b *bench) { b.client.ZRem(b.Context(), b.keys().due, storesuite.OccurrenceID("s", future)) }, "due", protocol.Cursor{}},
 		{"due lost", past, true, func(b *bench) { b.client.Del(b.Context(), b.keys().due) }, "due", protocol.Cursor{Used: 1}},
 		{"owed lost", past, false, func(b *bench) { b.client.Del(b.Context(), b.keys().owed) }, "owed", protocol.Cursor{At: past, Used: 1, Placed: true}},
 		{"cursor lost", past, true, func(b *bench) { b.client.HDel(b.Context(), b.keys().cursors, "s") }, "cursor", protocol.Cursor{Used: 1}},
@@ -55,14 +56,14 @@ func TestAScheduleThatStandsNowhereGoesOn(t *testing.T) {
 	} {
 		t.Run(c.what, func(t *testing.T) {
 			onEveryServer(t, func(b *bench) {
-				declared := b.scheduled("s", "skip", c.at)
+				declared := b.Scheduled("s", "skip", c.at)
 				if c.at.Before(time.Now()) {
-					answer := b.work("w", protocol.WorkCall{Take: 1})
-					b.want("taken", ids(answer.Taken), occurrenceID("s", c.at))
+					answer := b.Work("w", protocol.WorkCall{Take: 1})
+					b.Want("taken", storesuite.IDs(answer.Taken), storesuite.OccurrenceID("s", c.at))
 					if c.next {
-						b.place(answer.Owed[0], declared.Revision, 0, future)
+						b.Place(answer.Owed[0], declared.Revision, 0, future)
 					}
-					b.settle("w", done(answer.Taken[0]))
+					b.Settle("w", storesuite.Done(answer.Taken[0]))
 				}
 				c.damage(b)
 				owedBefore := b.client.ZRangeWithScores(b.Context(), b.keys().owed, 0, -1).Val()
@@ -70,7 +71,7 @@ func TestAScheduleThatStandsNowhereGoesOn(t *testing.T) {
 				if c.reason != "" {
 					want = "[s: " + reasons[c.reason] + "]"
 				}
-				b.want("mended", fmt.Sprint(b.mend()), want)
+				b.Want("mended", fmt.Sprint(b.mend()), want)
 				if owed := b.client.ZRangeWithScores(b.Context(), b.keys().owed, 0, -1).Val(); c.reason == "" && !slices.Equal(owed, owedBefore) {
 					b.Errorf("it stands, and is owed as %v, before as %v", owed, owedBefore)
 				}
@@ -86,9 +87,9 @@ func TestAScheduleThatStandsNowhereGoesOn(t *testing.T) {
 					b.Errorf("the cursor is %+v, want %+v", found[0].Cursor, c.want)
 				}
 				if c.reason != "" {
-					b.want("owed", b.owedNames(), "[s]")
+					b.Want("owed", b.owedNames(), "[s]")
 				}
-				b.want("mended again", fmt.Sprint(b.mend()), "[]")
+				b.Want("mended again", fmt.Sprint(b.mend()), "[]")
 			})
 		})
 	}
@@ -98,21 +99,21 @@ func TestAScheduleThatStandsNowhereGoesOn(t *testing.T) {
 // not placed again.
 func TestWhatIsInDueWhenTheCursorIsMendedRunsOnce(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
-		declared, at := b.scheduled("s", "skip", ago(-time.Hour)), ago(-2*time.Second)
+		declared, at := b.Scheduled("s", "skip", storesuite.Ago(-time.Hour)), storesuite.Ago(-2*time.Second)
 		b.client.Del(b.Context(), b.keys().due, b.keys().cursors)
-		b.client.ZAdd(b.Context(), b.keys().due, redisZ(1000, occurrenceID("s", at))) // it is due now, so that the test need not wait
-		b.want("mended", fmt.Sprint(b.mend()), "[s: "+reasons["cursor"]+"]")
+		b.client.ZAdd(b.Context(), b.keys().due, redisZ(1000, storesuite.OccurrenceID("s", at))) // it is due now, so that the test need not wait
+		b.Want("mended", fmt.Sprint(b.mend()), "[s: "+reasons["cursor"]+"]")
 		found, _ := b.store.Find(b.Context(), []string{"s"})
-		owed := protocol.Owed{Partition: defaultPartition, Name: "s", Cursor: found[0].Cursor}
-		b.want("taken", ids(b.take("w", 5)), occurrenceID("s", at))
-		if placed := b.place(owed, declared.Revision, 0, at); !placed.Lost {
+		owed := protocol.Owed{Partition: storesuite.DefaultPartition, Name: "s", Cursor: found[0].Cursor}
+		b.Want("taken", storesuite.IDs(b.Take("w", 5)), storesuite.OccurrenceID("s", at))
+		if placed := b.Place(owed, declared.Revision, 0, at); !placed.Lost {
 			b.Errorf("placed %+v once more, want lost", placed)
 		}
 		found, _ = b.store.Find(b.Context(), []string{"s"})
 		if c := found[0].Cursor; !c.At.Equal(at) || c.Used != 1 || !c.Placed {
 			b.Errorf("the cursor is %+v, want that of %v", c, at)
 		}
-		b.want("owed", b.owedNames(), "[s]")
+		b.Want("owed", b.owedNames(), "[s]")
 	})
 }
 
@@ -120,7 +121,7 @@ func TestWhatIsInDueWhenTheCursorIsMendedRunsOnce(t *testing.T) {
 func TestNothingIsOwedThatIsToPlaceNothing(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		for _, name := range []string{"paused", "completed", "moved", "deleted", "unreadable"} {
-			declared := b.scheduled(name, "skip", ago(-time.Hour))
+			declared := b.Scheduled(name, "skip", storesuite.Ago(-time.Hour))
 			h, _ := parseHead(string(declared.Stored))
 			switch name {
 			case "paused", "completed":
@@ -134,8 +135,8 @@ func TestNothingIsOwedThatIsToPlaceNothing(t *testing.T) {
 			}
 		}
 		b.client.Del(b.Context(), b.keys().due, b.keys().owed)
-		b.want("mended", fmt.Sprint(b.mend()), "[]")
-		b.want("owed", b.owedNames(), "[]")
+		b.Want("mended", fmt.Sprint(b.mend()), "[]")
+		b.Want("owed", b.owedNames(), "[]")
 	})
 }
 
@@ -144,7 +145,7 @@ func TestMendingReadsLongDefinitionsInSteps(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		const n, length = 15, 100 << 10
 		for i := range n {
-			b.declare(fmt.Sprintf("s%02d", i), "skip", `{"job":"j","payload":"`+strings.Repeat("p", length)+`"}`)
+			b.Declare(fmt.Sprintf("s%02d", i), "skip", `{"job":"j","payload":"`+strings.Repeat("p", length)+`"}`)
 		}
 		b.client.Del(b.Context(), b.keys().owed)
 		if went := b.mend(); len(went) != n {

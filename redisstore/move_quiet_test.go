@@ -9,6 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/storesuite"
 )
 
 // quiet lets every process end what it does, and tickers place what is owed. Then it compares the store with the model.
@@ -130,7 +131,7 @@ func (w *moveWalk) compare(name string) {
 	if got, want := stored[0].Cursor.Used, w.counted[name+" "+creation]+len(waiting); got != want {
 		w.fatal("%s has used %d runs, want %d taken and in due %v", name, got, w.counted[name+" "+creation], waiting)
 	}
-	if stored[0].Waiting == seen.paused && seen.paused != slices.Contains(waiting, occurrenceID(name, stored[0].Cursor.At)) {
+	if stored[0].Waiting == seen.paused && seen.paused != slices.Contains(waiting, storesuite.OccurrenceID(name, stored[0].Cursor.At)) {
 		w.fatal("%s: %+v, in due %v, paused %v", name, stored[0], waiting, seen.paused)
 	}
 }
@@ -195,7 +196,7 @@ func (w *moveWalk) end() {
 				w.fatal("%s cannot be declared in %s: %+v, it is in %+v", name, queue, answer, at)
 			}
 		}
-		retry := occurrenceID(name, time.Date(2090, 1, 1, 0, 0, 0, 0, time.UTC)) // an attempt that waits in each queue
+		retry := storesuite.OccurrenceID(name, time.Date(2090, 1, 1, 0, 0, 0, 0, time.UTC)) // an attempt that waits in each queue
 		for partition, texts := range w.hashes(func(k *partitionKeys) string { return k.schedules }) {
 			if k := w.store.keys.partition(partition); texts[name] != "" {
 				w.client.ZAdd(w.Context(), k.due, redisZ(9e12, retry))

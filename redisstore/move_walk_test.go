@@ -14,6 +14,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/storesuite"
 	"github.com/chimejobs/chime/redisstore/internal/script"
 )
 
@@ -53,7 +54,7 @@ var (
 // that was deleted lives nowhere. No two creations of a name place the same occurrence, and none is taken twice. No name is stuck, and
 // nothing is left after 7 days.
 func TestRandomStepsOfManyProcessesLeaveEachScheduleInOnePlace(t *testing.T) {
-	seeds, steps := walkSize(6, 300)
+	seeds, steps := storesuite.WalkSize(6, 300)
 	for seed := range seeds {
 		onServersWith(t, randomCalls, func(b *bench) {
 			w := &moveWalk{
@@ -63,7 +64,7 @@ func TestRandomStepsOfManyProcessesLeaveEachScheduleInOnePlace(t *testing.T) {
 			for _, name := range moveNames {
 				w.models[name] = newMoveModel(name)
 			}
-			w.store = newStore(b.client, Options{Namespace: string(b.store.keys), Partitions: moveQueues})
+			w.use(newStore(b.client, Options{Namespace: string(b.store.keys), Partitions: moveQueues}))
 			for queue := range moveQueues {
 				if _, err := w.store.Partitions(w.Context(), queue); err != nil {
 					w.Fatal(err)
@@ -79,7 +80,7 @@ func TestRandomStepsOfManyProcessesLeaveEachScheduleInOnePlace(t *testing.T) {
 				}
 			}
 			w.quiet()
-			for _, f := range w.verify(false) {
+			for _, f := range w.Verify(false) {
 				if f.Kind != protocol.FoundUndefined { // a process was killed between the registry and the definition
 					w.Errorf("found %+v", f)
 				}
@@ -119,7 +120,7 @@ func (w *moveWalk) fatal(format string, arguments ...any) {
 
 // step lets one process go on, or sends again what was sent before.
 func (w *moveWalk) step() {
-	if w.setClock != nil {
+	if w.SetClock != nil {
 		w.pass(time.Duration(w.random.IntN(120)) * time.Millisecond)
 	}
 	if len(w.sent) > 0 && w.random.IntN(25) == 0 {
@@ -149,7 +150,7 @@ func (w *moveWalk) pass(d time.Duration) {
 	if err != nil {
 		w.Fatal(err)
 	}
-	w.setClock(now.Add(d))
+	w.SetClock(now.Add(d))
 }
 
 func (w *moveWalk) grant(p *process, v verdict) {

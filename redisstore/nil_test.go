@@ -4,9 +4,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/chimejobs/chime"
 	"github.com/chimejobs/chime/redisstore"
-	"github.com/redis/go-redis/v9"
 )
 
 // A nil pointer in an interface is not nil, and yet no client and no store.

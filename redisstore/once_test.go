@@ -7,50 +7,51 @@ import (
 	"time"
 
 	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/storesuite"
 )
 
 // once is a job that is not added again within an hour.
 func once(id string) protocol.EnqueueItem {
-	item := own(id)
+	item := storesuite.Own(id)
 	item.Once = time.Hour
 	return item
 }
 
 func TestOnceBarsWhatHasEndedUntilItsTime(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
-		b.want("existing", boolsText(b.enqueue(once("a"), once("a"), own("b"), once("b"))), boolsText([]bool{false, true, false, true}))
-		for _, taken := range b.take("s", 5) {
-			b.settle("s", protocol.Settlement{ID: taken.ID, Fence: taken.Fence, Kind: protocol.SettleDone})
+		b.Want("existing", storesuite.BoolsText(b.Enqueue(once("a"), once("a"), storesuite.Own("b"), once("b"))), storesuite.BoolsText([]bool{false, true, false, true}))
+		for _, taken := range b.Take("s", 5) {
+			b.Settle("s", protocol.Settlement{ID: taken.ID, Fence: taken.Fence, Kind: protocol.SettleDone})
 		}
 		later := once("a")
 		later.In = time.Minute
-		b.want("existing when it has ended", boolsText(b.enqueue(once("a"), later, once("b"))), boolsText([]bool{true, true, false}))
+		b.Want("existing when it has ended", storesuite.BoolsText(b.Enqueue(once("a"), later, once("b"))), storesuite.BoolsText([]bool{true, true, false}))
 		until := time.UnixMilli(int64(b.client.ZScore(b.Context(), b.keys().once, "a").Val()))
 		if in := until.Sub(b.serverTime()); in < 59*time.Minute || in > time.Hour {
 			b.Errorf("it may be added again in %v, want in an hour", in)
 		}
 		b.client.ZAdd(b.Context(), b.keys().once, redisZ(float64(b.serverTime().UnixMilli()-1), "a"))
-		b.want("existing when its time is over", boolsText(b.enqueue(later, once("a"))), boolsText([]bool{false, true}))
-		b.want("due", strings.Join(b.client.ZRange(b.Context(), b.keys().due, 0, -1).Val(), " "), "a")
+		b.Want("existing when its time is over", storesuite.BoolsText(b.Enqueue(later, once("a"))), storesuite.BoolsText([]bool{false, true}))
+		b.Want("due", strings.Join(b.client.ZRange(b.Context(), b.keys().due, 0, -1).Val(), " "), "a")
 	})
 }
 
 // A repeated call neither adds the job nor moves the end of its time on, even when both are over by then.
 func TestOnceSentTwiceChangesNothing(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
-		b.enqueue(once("a"), job("j"))
+		b.Enqueue(once("a"), storesuite.Job("j"))
 		before := snapshotOf(b)
-		b.callers--
-		b.want("existing", boolsText(b.enqueue(once("a"), job("j"))), boolsText([]bool{true, false}))
-		b.want("after the same call", snapshotOf(b), before)
-		taken := b.take("s", 2)
+		b.Callers--
+		b.Want("existing", storesuite.BoolsText(b.Enqueue(once("a"), storesuite.Job("j"))), storesuite.BoolsText([]bool{true, false}))
+		b.Want("after the same call", snapshotOf(b), before)
+		taken := b.Take("s", 2)
 		for _, t := range taken {
-			b.settle("s", protocol.Settlement{ID: t.ID, Fence: t.Fence, Kind: protocol.SettleDone})
+			b.Settle("s", protocol.Settlement{ID: t.ID, Fence: t.Fence, Kind: protocol.SettleDone})
 		}
 		b.client.Del(b.Context(), b.keys().once)
-		b.callers--
-		b.enqueue(once("a"), job("j"))
-		b.want("left by the same call, when all is over", fmt.Sprint(b.client.Exists(b.Context(), b.keys().once, b.keys().jobs, b.keys().ready).Val()), "0")
+		b.Callers--
+		b.Enqueue(once("a"), storesuite.Job("j"))
+		b.Want("left by the same call, when all is over", fmt.Sprint(b.client.Exists(b.Context(), b.keys().once, b.keys().jobs, b.keys().ready).Val()), "0")
 	})
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/storesuite"
 )
 
 // park enqueues jobs, one for each name, and parks them under the names.
@@ -16,15 +17,15 @@ func (b *bench) park(session string, names ...string) {
 		var items []protocol.EnqueueItem
 		name := map[string]string{}
 		for _, n := range chunk {
-			items = append(items, job("j-"+n))
+			items = append(items, storesuite.Job("j-"+n))
 			name["j-"+n] = n
 		}
-		b.enqueue(items...)
+		b.Enqueue(items...)
 		var settle []protocol.Settlement
-		for _, taken := range b.take(session, len(chunk)) {
+		for _, taken := range b.Take(session, len(chunk)) {
 			settle = append(settle, protocol.Settlement{ID: taken.ID, Fence: taken.Fence, Kind: protocol.SettlePark, Name: name[taken.ID]})
 		}
-		if answer := b.work(session, protocol.WorkCall{Settle: settle}); len(answer.Refused) > 0 {
+		if answer := b.Work(session, protocol.WorkCall{Settle: settle}); len(answer.Refused) > 0 {
 			b.Fatalf("refused %v", answer.Refused)
 		}
 	}
@@ -45,7 +46,7 @@ func TestJobsAreParkedUnderAtMostAThousandNames(t *testing.T) {
 		if n := b.client.ZCard(b.Context(), b.keys().unhandled).Val(); n != 1001 {
 			b.Errorf("%d names have a list, want 1000, and one for the others", n)
 		}
-		if s := b.stats(); s.Parked != 1300 {
+		if s := b.Stats(); s.Parked != 1300 {
 			b.Errorf("%d parked, want 1300", s.Parked)
 		}
 		for _, handled := range [][]string{{"name00007"}, {"name01234", "sms"}, {"sms"}, {"name00003", "name01100", "name01299"}} {
@@ -56,9 +57,9 @@ func TestJobsAreParkedUnderAtMostAThousandNames(t *testing.T) {
 			session := fmt.Sprint("worker of ", handled)
 			var found []string
 			for range 60 { // a look at the shared list sees some of it
-				answer := b.work(session, protocol.WorkCall{Take: 1, ParkedLook: protocol.ParkedLook{Handled: handled}})
+				answer := b.Work(session, protocol.WorkCall{Take: 1, ParkedLook: protocol.ParkedLook{Handled: handled}})
 				for len(answer.Parked) > 0 && answer.Err == nil {
-					answer = b.work(session, protocol.WorkCall{Take: 10, Serve: answer.Parked})
+					answer = b.Work(session, protocol.WorkCall{Take: 10, Serve: answer.Parked})
 					for _, taken := range answer.Taken {
 						found = append(found, taken.ID[2:])
 						if taken.ParkedAt.IsZero() {
@@ -71,9 +72,9 @@ func TestJobsAreParkedUnderAtMostAThousandNames(t *testing.T) {
 				}
 			}
 			slices.Sort(found)
-			b.want("found by a worker that handles "+fmt.Sprint(handled), fmt.Sprint(found), fmt.Sprint(want))
+			b.Want("found by a worker that handles "+fmt.Sprint(handled), fmt.Sprint(found), fmt.Sprint(want))
 		}
-		if s := b.stats(); s.Parked != 1295 {
+		if s := b.Stats(); s.Parked != 1295 {
 			b.Errorf("%d parked, want 1295", s.Parked)
 		}
 	})
@@ -82,7 +83,7 @@ func TestJobsAreParkedUnderAtMostAThousandNames(t *testing.T) {
 // A worker looks for its names when something was parked since it looked last, and only then.
 func TestTheMarkChangesWhenAListBegins(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
-		mark := func() int64 { return b.work("look", protocol.WorkCall{Take: 1}).ParkedMark }
+		mark := func() int64 { return b.Work("look", protocol.WorkCall{Take: 1}).ParkedMark }
 		if m := mark(); m != 0 {
 			b.Errorf("mark %d, and nothing is parked", m)
 		}
@@ -91,9 +92,9 @@ func TestTheMarkChangesWhenAListBegins(t *testing.T) {
 		if first == 0 {
 			b.Fatal("no mark, and a job is parked")
 		}
-		b.enqueue(job("more"))
-		taken := b.take("s", 1)
-		b.settle("s", protocol.Settlement{ID: "more", Fence: taken[0].Fence, Kind: protocol.SettlePark, Name: "mail"})
+		b.Enqueue(storesuite.Job("more"))
+		taken := b.Take("s", 1)
+		b.Settle("s", protocol.Settlement{ID: "more", Fence: taken[0].Fence, Kind: protocol.SettlePark, Name: "mail"})
 		if m := mark(); m != first {
 			b.Errorf("mark %d after another job of the same name, want %d as before", m, first)
 		}
@@ -103,7 +104,7 @@ func TestTheMarkChangesWhenAListBegins(t *testing.T) {
 			b.Errorf("mark %d after another name, want another than %d", second, first)
 		}
 		for range 2 {
-			b.work("s", protocol.WorkCall{Take: 5, Serve: []string{"mail", "sms"}})
+			b.Work("s", protocol.WorkCall{Take: 5, Serve: []string{"mail", "sms"}})
 		}
 		if m := mark(); m != 0 {
 			b.Errorf("mark %d, and nothing is parked any more", m)
@@ -123,11 +124,11 @@ func TestParkingWakesASleepingWorkerThatHandlesTheName(t *testing.T) {
 				b.Fatal(err)
 			}
 		}
-		b.enqueue(job("1"))
-		taken := b.take("s", 1)
-		b.sleeping("reports")
-		b.sleeping("mail")
-		b.settle("s", protocol.Settlement{ID: "1", Fence: taken[0].Fence, Kind: protocol.SettlePark, Name: "mail"})
+		b.Enqueue(storesuite.Job("1"))
+		taken := b.Take("s", 1)
+		b.Sleeping("reports")
+		b.Sleeping("mail")
+		b.Settle("s", protocol.Settlement{ID: "1", Fence: taken[0].Fence, Kind: protocol.SettlePark, Name: "mail"})
 		if b.asleepSince("reports").IsZero() || !b.asleepSince("mail").IsZero() {
 			b.Error("want the one that handles the name woken, and no other")
 		}
@@ -140,11 +141,11 @@ func TestAJobParkedAgainGrowsOldFromTheFirstTime(t *testing.T) {
 		b.park("s", "mail")
 		long := time.Now().Add(-time.Hour).Truncate(time.Millisecond).UTC()
 		b.client.ZAdd(b.Context(), b.keys().parked("mail"), redisZ(float64(long.UnixMilli()), "j-mail"))
-		taken := b.work("s", protocol.WorkCall{Take: 1, Serve: []string{"mail"}}).Taken[0]
+		taken := b.Work("s", protocol.WorkCall{Take: 1, Serve: []string{"mail"}}).Taken[0]
 		if !taken.ParkedAt.Equal(long) {
 			b.Errorf("parked at %v, want %v", taken.ParkedAt, long)
 		}
-		b.settle("s", protocol.Settlement{ID: taken.ID, Fence: taken.Fence, Kind: protocol.SettlePark, Name: "~mail", ParkedAt: taken.ParkedAt})
+		b.Settle("s", protocol.Settlement{ID: taken.ID, Fence: taken.Fence, Kind: protocol.SettlePark, Name: "~mail", ParkedAt: taken.ParkedAt})
 		if score := b.client.ZScore(b.Context(), b.keys().parked("~mail"), "j-mail").Val(); int64(score) != long.UnixMilli() {
 			b.Errorf("parked again at %v, want %v", int64(score), long.UnixMilli())
 		}
@@ -160,9 +161,9 @@ func TestNamesParkedByAnOlderVersionAreAdopted(t *testing.T) {
 		b.client.HSet(b.Context(), b.keys().jobs, "old", "\x01old")
 		b.client.ZAdd(b.Context(), b.keys().parked("mail"), redisZ(1000, "old"))
 		b.client.HSet(b.Context(), b.keys().state, "parked", "mail report", "layout", "1")
-		answer := b.work("s", protocol.WorkCall{Take: 1, ParkedLook: protocol.ParkedLook{Handled: []string{"mail", "sms"}}})
-		b.want("found", fmt.Sprint(answer.Parked), "[mail]")
-		b.want("served", ids(b.work("s", protocol.WorkCall{Take: 5, Serve: answer.Parked}).Taken), "old")
+		answer := b.Work("s", protocol.WorkCall{Take: 1, ParkedLook: protocol.ParkedLook{Handled: []string{"mail", "sms"}}})
+		b.Want("found", fmt.Sprint(answer.Parked), "[mail]")
+		b.Want("served", storesuite.IDs(b.Work("s", protocol.WorkCall{Take: 5, Serve: answer.Parked}).Taken), "old")
 	})
 }
 
@@ -180,8 +181,8 @@ func TestParkedJobsAreFoundAgainAfterTheStateWasLost(t *testing.T) {
 		if again := b.client.HGet(b.Context(), b.keys().state, "parked").Val(); again == "" || again == before {
 			b.Errorf("parked is %q after the sweep, was %q; want another mark", again, before)
 		}
-		answer := b.work("t", protocol.WorkCall{Take: 5, ParkedLook: protocol.ParkedLook{Handled: []string{"mail"}}})
-		b.want("served", ids(b.work("t", protocol.WorkCall{Take: 5, Serve: answer.Parked}).Taken), "j-mail")
+		answer := b.Work("t", protocol.WorkCall{Take: 5, ParkedLook: protocol.ParkedLook{Handled: []string{"mail"}}})
+		b.Want("served", storesuite.IDs(b.Work("t", protocol.WorkCall{Take: 5, Serve: answer.Parked}).Taken), "j-mail")
 	})
 }
 
@@ -189,23 +190,23 @@ func TestParkedJobsAreFoundAgainAfterTheStateWasLost(t *testing.T) {
 // there are any goes.
 func TestTheLastParkedJobTakesItsListAlong(t *testing.T) {
 	for name, act := range map[string]func(b *bench){
-		"cancelled": func(b *bench) { b.cancel("a") },
+		"cancelled": func(b *bench) { b.Cancel("a") },
 		"deleted":   func(b *bench) { b.bulk(b.store.DeleteJobs(b.Context(), "default", []string{"a"})) },
 		"requeued":  func(b *bench) { b.requeue(protocol.RequeuedJob{ID: "a"}) },
 		"replaced": func(b *bench) {
-			if _, err := b.store.Replace(b.Context(), protocol.ReplaceCall{Partition: defaultPartition, Token: "t", Item: own("a")}); err != nil {
+			if _, err := b.store.Replace(b.Context(), protocol.ReplaceCall{Partition: storesuite.DefaultPartition, Token: "t", Item: storesuite.Own("a")}); err != nil {
 				b.Fatal(err)
 			}
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			onEveryServer(t, func(b *bench) {
-				b.enqueue(own("a"))
-				b.settle("s", protocol.Settlement{ID: "a", Fence: b.take("s", 1)[0].Fence, Kind: protocol.SettlePark, Name: "mail"})
-				b.want("names with parked jobs", fmt.Sprint(b.client.ZRange(b.Context(), b.keys().unhandled, 0, -1).Val()), "[mail]")
+				b.Enqueue(storesuite.Own("a"))
+				b.Settle("s", protocol.Settlement{ID: "a", Fence: b.Take("s", 1)[0].Fence, Kind: protocol.SettlePark, Name: "mail"})
+				b.Want("names with parked jobs", fmt.Sprint(b.client.ZRange(b.Context(), b.keys().unhandled, 0, -1).Val()), "[mail]")
 				act(b)
-				b.want("names left", fmt.Sprint(b.client.ZRange(b.Context(), b.keys().unhandled, 0, -1).Val()), "[]")
-				b.want("the mark in state", b.stateField("parked"), "")
+				b.Want("names left", fmt.Sprint(b.client.ZRange(b.Context(), b.keys().unhandled, 0, -1).Val()), "[]")
+				b.Want("the mark in state", b.stateField("parked"), "")
 			})
 		})
 	}

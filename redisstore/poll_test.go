@@ -7,13 +7,8 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/storesuite"
 )
-
-// sleeping registers a worker as asleep and returns when, by the server's clock.
-func (b *bench) sleeping(session string) time.Time {
-	b.Helper()
-	return b.work(session, protocol.WorkCall{Take: 1, Sleep: true}).Now
-}
 
 // asleepSince is the instant since when the worker of a session is registered as asleep; zero: it is not.
 func (b *bench) asleepSince(session string) time.Time {
@@ -28,22 +23,13 @@ func (b *bench) asleepSince(session string) time.Time {
 	return time.UnixMilli(int64(score))
 }
 
-func (b *bench) poll(session string, since, now time.Time) protocol.PollAnswer {
-	b.Helper()
-	answer := b.store.Poll(b.Context(), []protocol.PollCall{{Partition: defaultPartition, Worker: "w-" + session, Sleep: true, Since: since, Now: now}})[0]
-	if answer.Err != nil {
-		b.Fatal(answer.Err)
-	}
-	return answer
-}
-
 // A worker's Now is only a guess: what is due is judged by the server's time. Where the two differ much, the worker is registered with
 // the server's time too.
 func TestAPollGoesByTheServersTime(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
-		since := b.sleeping("s")
+		since := b.Sleeping("s")
 		for _, wrong := range []time.Duration{-time.Hour, -5 * time.Second, -10 * time.Millisecond, 10 * time.Millisecond, 5 * time.Second, time.Hour} {
-			answer := b.poll("s", since.Add(min(wrong, 0)-time.Second), since.Add(wrong))
+			answer := b.Poll("s", since.Add(min(wrong, 0)-time.Second), since.Add(wrong))
 			if off := answer.Now.Sub(since); off < 0 || off > 10*time.Second {
 				b.Errorf("a caller that is wrong by %v got a time %v after it was registered", wrong, off)
 			}
@@ -61,24 +47,24 @@ func TestAPollGoesByTheServersTime(t *testing.T) {
 func TestAPollReportsWhatThereIsToDo(t *testing.T) {
 	for _, knows := range []bool{true, false} {
 		onEveryServer(t, func(b *bench) {
-			since := b.sleeping("s")
+			since := b.Sleeping("s")
 			poll := func() protocol.PollAnswer {
 				if !knows {
-					return b.poll("s", time.Time{}, time.Time{})
+					return b.Poll("s", time.Time{}, time.Time{})
 				}
-				return b.poll("s", since, since.Add(time.Millisecond))
+				return b.Poll("s", since, since.Add(time.Millisecond))
 			}
 			if a := poll(); a.More || a.Next != 0 || !a.Lapse.IsZero() || a.Since.IsZero() {
 				b.Fatalf("nothing to do: got %+v", a)
 			}
-			item := job("soon")
+			item := storesuite.Job("soon")
 			item.In = 5 * time.Second
-			b.enqueue(item)
+			b.Enqueue(item)
 			if a := poll(); a.Next <= 0 || a.Next > 5*time.Second+time.Millisecond {
 				b.Errorf("a job is due in five seconds: got %v", a.Next)
 			}
-			b.enqueue(job("held"), job("waiting"))
-			b.take("other", 1)
+			b.Enqueue(storesuite.Job("held"), storesuite.Job("waiting"))
+			b.Take("other", 1)
 			a := poll()
 			if !a.More || !a.Since.IsZero() || !b.asleepSince("s").IsZero() {
 				b.Errorf("a job waits: got %+v, asleep since %v", a, b.asleepSince("s"))
@@ -93,12 +79,12 @@ func TestAPollReportsWhatThereIsToDo(t *testing.T) {
 // A worker that only settles finished jobs stays registered as asleep, before those that were registered later.
 func TestASleepingWorkerThatSettlesStaysRegistered(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
-		b.enqueue(job("a"), job("b"))
-		held := b.work("first", protocol.WorkCall{Take: 3, Sleep: true}).Taken
+		b.Enqueue(storesuite.Job("a"), storesuite.Job("b"))
+		held := b.Work("first", protocol.WorkCall{Take: 3, Sleep: true}).Taken
 		since := b.asleepSince("first")
-		b.sleeping("second")
+		b.Sleeping("second")
 		call := protocol.WorkCall{SleepOn: true, Settle: []protocol.Settlement{{ID: "a", Fence: held[0].Fence, Kind: protocol.SettleDone}}}
-		for name, answer := range map[string]protocol.WorkAnswer{"called": b.work("first", call), "called again": b.repeat("first", call)} {
+		for name, answer := range map[string]protocol.WorkAnswer{"called": b.Work("first", call), "called again": b.Repeat("first", call)} {
 			if answer.Err != nil || len(answer.Refused) > 0 || len(answer.Taken) > 0 || answer.More || answer.Next != 0 {
 				b.Errorf("%s: %+v", name, answer)
 			}
@@ -106,14 +92,14 @@ func TestASleepingWorkerThatSettlesStaysRegistered(t *testing.T) {
 				b.Errorf("%s: asleep since %v, want %v as before", name, now, since)
 			}
 		}
-		if s := b.stats(); s.Done != 1 || s.Running != 1 {
+		if s := b.Stats(); s.Done != 1 || s.Running != 1 {
 			b.Errorf("%d done, %d in flight, want 1 and 1", s.Done, s.Running)
 		}
-		b.enqueue(job("c"))
+		b.Enqueue(storesuite.Job("c"))
 		if now := b.asleepSince("first"); !now.IsZero() {
 			b.Error("the longest asleep was not woken")
 		}
-		answer := b.work("first", protocol.WorkCall{SleepOn: true, Settle: []protocol.Settlement{{ID: "b", Fence: held[1].Fence, Kind: protocol.SettleDone}}})
+		answer := b.Work("first", protocol.WorkCall{SleepOn: true, Settle: []protocol.Settlement{{ID: "b", Fence: held[1].Fence, Kind: protocol.SettleDone}}})
 		if answer.More || b.asleepSince("second").IsZero() {
 			b.Errorf("a call that only settles reported more (%v), or woke the other worker", answer.More)
 		}
@@ -126,12 +112,12 @@ func TestASleepingWorkerThatSettlesStaysRegistered(t *testing.T) {
 // A settlement that is refused writes nothing, not even out of memory, and leaves the worker registered.
 func TestASleepingWorkerWhoseSettlementIsRefusedStaysRegistered(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
-		b.enqueue(job("a"))
-		b.work("s", protocol.WorkCall{Take: 3, Sleep: true})
+		b.Enqueue(storesuite.Job("a"))
+		b.Work("s", protocol.WorkCall{Take: 3, Sleep: true})
 		since := b.asleepSince("s")
-		answer := b.work("s", protocol.WorkCall{SleepOn: true, Settle: []protocol.Settlement{{ID: "a", Fence: 7, Kind: protocol.SettleDone}}})
-		if len(answer.Refused) != 1 || b.stats().Running != 1 || !b.asleepSince("s").Equal(since) {
-			b.Errorf("refused %v, in flight %d, asleep since %v, want %v", answer.Refused, b.stats().Running, b.asleepSince("s"), since)
+		answer := b.Work("s", protocol.WorkCall{SleepOn: true, Settle: []protocol.Settlement{{ID: "a", Fence: 7, Kind: protocol.SettleDone}}})
+		if len(answer.Refused) != 1 || b.Stats().Running != 1 || !b.asleepSince("s").Equal(since) {
+			b.Errorf("refused %v, in flight %d, asleep since %v, want %v", answer.Refused, b.Stats().Running, b.asleepSince("s"), since)
 		}
 	})
 }

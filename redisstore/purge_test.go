@@ -6,20 +6,21 @@ import (
 	"time"
 
 	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/storesuite"
 )
 
 // Occurrences that wait in ready and behind others are purged: nothing holds their schedules any more, the next occurrence stays owed or
 // placed, and a call ends few of one schedule.
 func TestPurgedOccurrencesLetTheirSchedulesGo(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
-		b.scheduled("wait", "wait", ago(3*time.Minute), ago(2*time.Minute))
-		b.scheduled("allow", "allow", ago(9*time.Minute), ago(8*time.Minute), ago(7*time.Minute), ago(6*time.Minute), ago(5*time.Minute), ago(4*time.Minute))
-		b.scheduled("next", "wait", ago(0).Add(time.Hour))
+		b.Scheduled("wait", "wait", storesuite.Ago(3*time.Minute), storesuite.Ago(2*time.Minute))
+		b.Scheduled("allow", "allow", storesuite.Ago(9*time.Minute), storesuite.Ago(8*time.Minute), storesuite.Ago(7*time.Minute), storesuite.Ago(6*time.Minute), storesuite.Ago(5*time.Minute), storesuite.Ago(4*time.Minute))
+		b.Scheduled("next", "wait", storesuite.Ago(0).Add(time.Hour))
 		var back []protocol.Settlement
-		for _, job := range b.take("w", 20) {
+		for _, job := range b.Take("w", 20) {
 			back = append(back, protocol.Settlement{ID: job.ID, Fence: job.Fence, Kind: protocol.SettleBack})
 		}
-		if b.work("w", protocol.WorkCall{Settle: back}); len(back) != 7 {
+		if b.Work("w", protocol.WorkCall{Settle: back}); len(back) != 7 {
 			b.Fatalf("%d were taken, want 7: one waits behind another one", len(back))
 		}
 		k := b.keys()
@@ -27,13 +28,13 @@ func TestPurgedOccurrencesLetTheirSchedulesGo(t *testing.T) {
 			b.Fatalf("%d in ready, %d behind; want 7 and 1", ready, behind)
 		}
 		owed := b.owedNames()
-		done, err := b.store.BeginPurge(b.Context(), defaultPartition)
+		done, err := b.store.BeginPurge(b.Context(), storesuite.DefaultPartition)
 		if err != nil || done != (protocol.PurgeAnswer{Looked: 1, Changed: 1, More: true}) {
 			b.Errorf("begun: %+v, %v; want that the one behind is deleted", done, err)
 		}
 		deleted, steps := 0, 0
 		for more := true; more; steps++ {
-			done, err := b.store.PurgeStep(b.Context(), defaultPartition)
+			done, err := b.store.PurgeStep(b.Context(), storesuite.DefaultPartition)
 			if err != nil || done.Looked != done.Changed || done.Changed == 0 {
 				b.Fatalf("a step: %+v, %v", done, err)
 			}
@@ -47,12 +48,12 @@ func TestPurgedOccurrencesLetTheirSchedulesGo(t *testing.T) {
 				b.Errorf("%s is left", key)
 			}
 		}
-		b.want("what is owed", b.owedNames(), owed)
+		b.Want("what is owed", b.owedNames(), owed)
 		if n := b.client.ZCard(b.Context(), k.due).Val(); n != 1 {
 			b.Errorf("%d are due later, want the occurrence at its schedule's cursor", n)
 		}
-		if taken := b.take("w", 20); len(taken) != 0 {
-			b.Errorf("%s were taken after the purge", ids(taken))
+		if taken := b.Take("w", 20); len(taken) != 0 {
+			b.Errorf("%s were taken after the purge", storesuite.IDs(taken))
 		}
 	})
 }
@@ -65,16 +66,16 @@ func TestACancellationFinishesAPurge(t *testing.T) {
 		for i := range 500 {
 			items = append(items, protocol.EnqueueItem{ID: fmt.Sprint("a", i), Own: true, Body: []byte("\x01body")})
 		}
-		b.enqueue(items...)
-		b.enqueue(protocol.EnqueueItem{ID: "last", Own: true, Body: []byte("\x01body")})
-		if _, err := b.store.BeginPurge(b.Context(), defaultPartition); err != nil {
+		b.Enqueue(items...)
+		b.Enqueue(protocol.EnqueueItem{ID: "last", Own: true, Body: []byte("\x01body")})
+		if _, err := b.store.BeginPurge(b.Context(), storesuite.DefaultPartition); err != nil {
 			b.Fatal(err)
 		}
-		b.enqueue(protocol.EnqueueItem{ID: "later", Own: true, Body: []byte("\x01body")})
-		b.want("cancelling what is purged", b.cancel("last"), "none")
-		b.want("cancelling what came later", b.cancel("later"), "done")
-		b.enqueue(protocol.EnqueueItem{ID: "last", Own: true, Body: []byte("\x01again")}, protocol.EnqueueItem{ID: "later", Own: true, Body: []byte("\x01again")})
-		b.want("what is taken", ids(b.take("w", 10)), "later last")
+		b.Enqueue(protocol.EnqueueItem{ID: "later", Own: true, Body: []byte("\x01body")})
+		b.Want("cancelling what is purged", b.Cancel("last"), "none")
+		b.Want("cancelling what came later", b.Cancel("later"), "done")
+		b.Enqueue(protocol.EnqueueItem{ID: "last", Own: true, Body: []byte("\x01again")}, protocol.EnqueueItem{ID: "later", Own: true, Body: []byte("\x01again")})
+		b.Want("what is taken", storesuite.IDs(b.Take("w", 10)), "later last")
 		if n := b.client.Exists(b.Context(), b.keys().purged, b.keys().spared, b.keys().stale).Val(); n != 0 || b.stateField("purge") != "" {
 			b.Errorf("%d of purged, spared and stale are left, and the field purge %q", n, b.stateField("purge"))
 		}

@@ -6,13 +6,14 @@ import (
 	"testing"
 
 	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/storesuite"
 	"github.com/chimejobs/chime/redisstore/internal/script"
 )
 
 // Whatever is called while queues are purged, and also where who has begun a purge vanishes: what waited when a purge began is never taken,
 // and its body goes when the purge ends; what came later, and what did not wait, stays; an ID is in one place, and none is left void.
 func TestRandomPurgesEndWhatWaited(t *testing.T) {
-	seeds, steps := walkSize(3, 300)
+	seeds, steps := storesuite.WalkSize(3, 300)
 	for seed := range seeds {
 		onServersWith(t, randomCalls, func(b *bench) {
 			w := &cancelWalk{
@@ -22,14 +23,14 @@ func TestRandomPurgesEndWhatWaited(t *testing.T) {
 			for step := range steps {
 				w.step()
 				w.check()
-				w.verifiedNowAndThen(step)
+				w.VerifiedNowAndThen(step)
 			}
 			if _, err := w.sweep(); err != nil { // who has begun the last purge has vanished
 				w.fatal("sweep: %v", err)
 			}
 			w.purgeEnds()
 			w.drain()
-			w.verified()
+			w.Verified()
 			if n := w.client.Exists(w.Context(), w.keys().purged, w.keys().spared).Val(); n != 0 || w.stateField("purge") != "" {
 				w.fatal("%d of purged and spared are left, and the field purge %q", n, w.stateField("purge"))
 			}

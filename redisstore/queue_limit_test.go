@@ -2,20 +2,13 @@ package redisstore
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/storesuite"
 )
-
-func (b *bench) limit(limit protocol.QueueLimit) {
-	b.Helper()
-	if err := b.store.LimitQueue(b.Context(), "default", limit); err != nil {
-		b.Fatal(err)
-	}
-}
 
 func (b *bench) pauseWith(paused bool, note protocol.Note) {
 	b.Helper()
@@ -34,22 +27,20 @@ func (b *bench) gateClosed() bool {
 	return b.client.ZScore(b.Context(), b.keys().idle, "#closed").Err() == nil
 }
 
-var oneAtOnce, oneAnHour = protocol.QueueLimit{Running: 1}, protocol.QueueLimit{Starts: 1, Per: time.Hour}
-
 // An older version would not obey a limit: it meets a layout that it does not know. Without a limit the layout is what it knows.
 func TestALimitRaisesTheLayout(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
-		b.enqueue(job("a"))
-		b.take("s", 1)
-		b.limit(protocol.QueueLimit{})
-		b.want("layout without a limit", b.state("layout"), "2")
-		b.limit(oneAtOnce)
-		b.want("layout with one", b.state("layout"), "3")
-		b.enqueue(job("b"))
-		b.take("s", 1)
-		b.limit(protocol.QueueLimit{})
-		b.want("layout after it was taken away", b.state("layout"), "3")
-		b.want("limit", b.state("limit"), "")
+		b.Enqueue(storesuite.Job("a"))
+		b.Take("s", 1)
+		b.Limit(protocol.QueueLimit{})
+		b.Want("layout without a limit", b.state("layout"), "2")
+		b.Limit(storesuite.OneAtOnce)
+		b.Want("layout with one", b.state("layout"), "3")
+		b.Enqueue(storesuite.Job("b"))
+		b.Take("s", 1)
+		b.Limit(protocol.QueueLimit{})
+		b.Want("layout after it was taken away", b.state("layout"), "3")
+		b.Want("limit", b.state("limit"), "")
 	})
 }
 
@@ -60,21 +51,21 @@ func TestTheGateIsClosedWhileAQueueIsPausedOrLimited(t *testing.T) {
 			do     func()
 			closed bool
 		}{
-			{"limit", func() { b.limit(protocol.QueueLimit{Running: 3}) }, true},
+			{"limit", func() { b.Limit(protocol.QueueLimit{Running: 3}) }, true},
 			{"pause", func() { b.pauseWith(true, protocol.Note{}) }, true},
 			{"resume", func() { b.pauseWith(false, protocol.Note{}) }, true},
-			{"wake", func() { b.sleeping("s"); b.enqueue(job("a")) }, true},
+			{"wake", func() { b.Sleeping("s"); b.Enqueue(storesuite.Job("a")) }, true},
 			{"poll that finds it", func() {
 				b.client.ZAdd(b.Context(), b.keys().idle, redisZ(float64(b.clock().UnixMilli()), "w-late"))
-				if !b.poll("late", time.Time{}, time.Time{}).More {
+				if !b.Poll("late", time.Time{}, time.Time{}).More {
 					b.Error("a poll does not find the job")
 				}
 			}, true},
 			{"pause again", func() { b.pauseWith(true, protocol.Note{}) }, true},
-			{"no limit", func() { b.limit(protocol.QueueLimit{}) }, true},
+			{"no limit", func() { b.Limit(protocol.QueueLimit{}) }, true},
 			{"resume without a limit", func() { b.pauseWith(false, protocol.Note{}) }, false},
-			{"limit again", func() { b.limit(oneAnHour) }, true},
-			{"no limit again", func() { b.limit(protocol.QueueLimit{}) }, false},
+			{"limit again", func() { b.Limit(storesuite.OneAnHour) }, true},
+			{"no limit again", func() { b.Limit(protocol.QueueLimit{}) }, false},
 		} {
 			c.do()
 			if b.gateClosed() != c.closed {
@@ -88,20 +79,20 @@ func TestTheGateIsClosedWhileAQueueIsPausedOrLimited(t *testing.T) {
 func TestAWorkerIsWokenWhenTheLimitLetsAJobStart(t *testing.T) {
 	opens := map[string]func(b *bench, fence int64){
 		"a job is done": func(b *bench, fence int64) {
-			b.settle("busy", protocol.Settlement{ID: "a", Fence: fence, Kind: protocol.SettleDone})
+			b.Settle("busy", protocol.Settlement{ID: "a", Fence: fence, Kind: protocol.SettleDone})
 		},
 		"a sleeping worker's job is done": func(b *bench, fence int64) {
-			b.work("busy", protocol.WorkCall{SleepOn: true, Settle: []protocol.Settlement{{ID: "a", Fence: fence, Kind: protocol.SettleDone}}})
+			b.Work("busy", protocol.WorkCall{SleepOn: true, Settle: []protocol.Settlement{{ID: "a", Fence: fence, Kind: protocol.SettleDone}}})
 		},
 		"a job failed": func(b *bench, fence int64) {
-			b.settle("busy", protocol.Settlement{ID: "a", Fence: fence, Kind: protocol.SettleLater, Delay: time.Hour, Failed: true})
+			b.Settle("busy", protocol.Settlement{ID: "a", Fence: fence, Kind: protocol.SettleLater, Delay: time.Hour, Failed: true})
 		},
 		"a job is parked": func(b *bench, fence int64) {
-			b.settle("busy", protocol.Settlement{ID: "a", Fence: fence, Kind: protocol.SettlePark, Name: "mail"})
+			b.Settle("busy", protocol.Settlement{ID: "a", Fence: fence, Kind: protocol.SettlePark, Name: "mail"})
 		},
-		"its worker vanished": func(b *bench, _ int64) { b.reap(b.untilLapsed(), 1) },
-		"more may run":        func(b *bench, _ int64) { b.limit(protocol.QueueLimit{Running: 2}) },
-		"any number may run":  func(b *bench, _ int64) { b.limit(protocol.QueueLimit{}) },
+		"its worker vanished": func(b *bench, _ int64) { b.Reap(b.UntilLapsed(), 1) },
+		"more may run":        func(b *bench, _ int64) { b.Limit(protocol.QueueLimit{Running: 2}) },
+		"any number may run":  func(b *bench, _ int64) { b.Limit(protocol.QueueLimit{}) },
 		"it is counted anew": func(b *bench, _ int64) {
 			b.client.Del(b.Context(), b.keys().inflight("busy")) // a hand, or an eviction
 			if _, err := b.sweep(); err != nil {
@@ -112,19 +103,19 @@ func TestAWorkerIsWokenWhenTheLimitLetsAJobStart(t *testing.T) {
 	for name, open := range opens {
 		t.Run(name, func(t *testing.T) {
 			onEveryServer(t, func(b *bench) {
-				b.limit(oneAtOnce)
-				b.enqueue(job("a"))
-				fence := b.work("busy", protocol.WorkCall{Take: 1, TTL: time.Millisecond}).Taken[0].Fence
-				b.sleeping("s")
-				b.enqueue(job("b"))
+				b.Limit(storesuite.OneAtOnce)
+				b.Enqueue(storesuite.Job("a"))
+				fence := b.Work("busy", protocol.WorkCall{Take: 1, TTL: time.Millisecond}).Taken[0].Fence
+				b.Sleeping("s")
+				b.Enqueue(storesuite.Job("b"))
 				for act, answer := range map[string]protocol.WaitHint{
-					"take": b.work("s", protocol.WorkCall{Take: 5, Sleep: true}).WaitHint, "poll": b.poll("s", time.Time{}, time.Time{}).WaitHint,
+					"take": b.Work("s", protocol.WorkCall{Take: 5, Sleep: true}).WaitHint, "poll": b.Poll("s", time.Time{}, time.Time{}).WaitHint,
 				} {
 					if answer.More || answer.Next != 0 || answer.Limit != protocol.LimitFull {
 						b.Errorf("a %s of a queue of which as many run as may: %+v", act, answer)
 					}
 				}
-				if err := b.store.Leave(b.Context(), []protocol.LeaveCall{{Partition: defaultPartition, Worker: "w-other", Pass: true}}); err != nil {
+				if err := b.store.Leave(b.Context(), []protocol.LeaveCall{{Partition: storesuite.DefaultPartition, Worker: "w-other", Pass: true}}); err != nil {
 					b.Fatal(err)
 				}
 				if b.asleepSince("s").IsZero() {
@@ -142,14 +133,14 @@ func TestAWorkerIsWokenWhenTheLimitLetsAJobStart(t *testing.T) {
 // Where tokens are awaited the first two sleeping workers have the alarm for the next one.
 func TestTheAlarmIsForTheNextToken(t *testing.T) {
 	onServersWith(t, listening, func(b *bench) {
-		b.limit(protocol.QueueLimit{Starts: 1, Per: 5 * time.Second})
-		b.enqueue(job("a"), job("b"))
+		b.Limit(protocol.QueueLimit{Starts: 1, Per: 5 * time.Second})
+		b.Enqueue(storesuite.Job("a"), storesuite.Job("b"))
 		listener := b.store.Listen("w-s")
 		defer listener.Close()
 		receive(b, listener, func(s protocol.Signal) bool { return s.Connected })
-		b.work("s", protocol.WorkCall{Sleep: true, Take: 0})
+		b.Work("s", protocol.WorkCall{Sleep: true, Take: 0})
 		b.client.ZAdd(b.Context(), b.keys().idle, redisZ(float64(b.clock().UnixMilli()), "w-s"))
-		taken := b.work("busy", protocol.WorkCall{Take: 5})
+		taken := b.Work("busy", protocol.WorkCall{Take: 5})
 		if len(taken.Taken) != 1 || taken.More || taken.Limit != protocol.LimitSpent {
 			b.Fatalf("took %+v, want one job and no more", taken)
 		}
@@ -160,7 +151,7 @@ func TestTheAlarmIsForTheNextToken(t *testing.T) {
 		if b.asleepSince("s").IsZero() {
 			b.Error("it was woken instead")
 		}
-		if poll := b.poll("s", time.Time{}, time.Time{}); poll.More || poll.Next <= 0 || poll.Next > 5*time.Second+time.Millisecond || poll.Limit != protocol.LimitSpent {
+		if poll := b.Poll("s", time.Time{}, time.Time{}); poll.More || poll.Next <= 0 || poll.Next > 5*time.Second+time.Millisecond || poll.Limit != protocol.LimitSpent {
 			b.Errorf("a poll answers %+v, want when the next token comes", poll.WaitHint)
 		}
 	})
@@ -176,28 +167,10 @@ func (b *bench) clock() time.Time {
 	return now
 }
 
-func TestTheSameLimitAgainBringsNoNewTokens(t *testing.T) {
-	onEveryServer(t, func(b *bench) {
-		b.limit(protocol.QueueLimit{Starts: 3, Per: time.Hour})
-		for i := range 9 {
-			b.enqueue(job(fmt.Sprint("j", i)))
-		}
-		b.want("taken of a full bucket", fmt.Sprint(len(b.take("s", 9))), "3")
-		b.limit(protocol.QueueLimit{Starts: 3, Per: time.Hour})
-		b.want("after the same limit", fmt.Sprint(len(b.take("s", 9))), "0")
-		b.limit(protocol.QueueLimit{Running: 100, Starts: 5, Per: 24 * time.Hour})
-		b.want("after another rate", fmt.Sprint(len(b.take("s", 9))), "0")
-		b.limit(protocol.QueueLimit{Running: 100})
-		b.want("without a rate", fmt.Sprint(len(b.take("s", 4))), "4")
-		b.limit(protocol.QueueLimit{Running: 8, Starts: 5, Per: time.Hour})
-		b.want("of a new bucket", fmt.Sprint(len(b.take("s", 9))), "1")
-	})
-}
-
 func TestAQueueWithPartitionsHasNoLimit(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		b.store.options.Partitions = map[string]int{"wide": 3}
-		err := b.store.LimitQueue(b.Context(), "wide", oneAtOnce)
+		err := b.store.LimitQueue(b.Context(), "wide", storesuite.OneAtOnce)
 		if !errors.Is(err, &protocol.InvalidError{Field: "queue", Value: "wide"}) || !strings.Contains(err.Error(), "3 partitions") {
 			b.Errorf("a queue with three partitions: %v, want an error that says so", err)
 		}
@@ -207,7 +180,7 @@ func TestAQueueWithPartitionsHasNoLimit(t *testing.T) {
 		if err := b.store.LimitQueue(b.Context(), "unknown", protocol.QueueLimit{}); err != nil || b.client.HExists(b.Context(), b.store.keys.queues(), "unknown").Val() {
 			b.Errorf("no limit for a queue that was never named: %v; and it is not to be registered", err)
 		}
-		if err := b.store.LimitQueue(b.Context(), "new", oneAtOnce); err != nil || b.client.HGet(b.Context(), b.store.keys.queues(), "new").Val() != "1" {
+		if err := b.store.LimitQueue(b.Context(), "new", storesuite.OneAtOnce); err != nil || b.client.HGet(b.Context(), b.store.keys.queues(), "new").Val() != "1" {
 			b.Errorf("a limit for a queue that was never named: %v; and it is to be registered", err)
 		}
 	})
@@ -217,12 +190,12 @@ func TestAQueueWithPartitionsHasNoLimit(t *testing.T) {
 func TestALimitThatNobodyCanReadCountsAsNone(t *testing.T) {
 	for _, text := range []string{"x", "1", "-1 0 0 0 0 0", "1 0 0 0 0", "99999999999999999999 0 0 0 0 0", "0 5 0 0 0 0", strings.Repeat("9 ", 40)} {
 		onEveryServer(t, func(b *bench) {
-			b.enqueue(job("a"), job("b"))
+			b.Enqueue(storesuite.Job("a"), storesuite.Job("b"))
 			b.client.HSet(b.Context(), b.keys().state, "limit", text)
-			if s := b.stats(); s.Limit != (protocol.QueueLimit{}) {
+			if s := b.Stats(); s.Limit != (protocol.QueueLimit{}) {
 				b.Errorf("%q is shown as %+v", text, s.Limit)
 			}
-			answer := b.work("s", protocol.WorkCall{Take: 5})
+			answer := b.Work("s", protocol.WorkCall{Take: 5})
 			if len(answer.Taken) != 2 || answer.Unreadable != "limit" {
 				b.Errorf("%q: %d taken, unreadable %q; want both, and the field named", text, len(answer.Taken), answer.Unreadable)
 			}
@@ -237,10 +210,10 @@ func TestALimitThatNobodyCanReadCountsAsNone(t *testing.T) {
 func TestASweepCountsWhatRunsAnew(t *testing.T) {
 	for _, count := range []string{"0", "77"} {
 		onEveryServer(t, func(b *bench) {
-			b.limit(protocol.QueueLimit{Running: 4})
-			b.enqueue(job("a"), job("b"), job("c"))
-			b.take("one", 2)
-			b.take("two", 1)
+			b.Limit(protocol.QueueLimit{Running: 4})
+			b.Enqueue(storesuite.Job("a"), storesuite.Job("b"), storesuite.Job("c"))
+			b.Take("one", 2)
+			b.Take("two", 1)
 			b.client.HSet(b.Context(), b.keys().state, "limit", "4 0 0 "+count+" 0 0")
 			if _, err := b.sweep(); err != nil {
 				b.Fatal(err)
@@ -256,7 +229,7 @@ func TestTheNoteOfAPauseStaysUntilAnotherOneComes(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		shown := func(text, by string) time.Time {
 			b.Helper()
-			s := b.stats()
+			s := b.Stats()
 			if !s.Paused || s.Note.Text != text || s.Note.By != by || s.Note.At.IsZero() || s.Note.At.Sub(s.Now).Abs() > time.Minute {
 				b.Errorf("paused %v, note %+v; want %q by %q, and when", s.Paused, s.Note, text, by)
 			}
@@ -274,51 +247,12 @@ func TestTheNoteOfAPauseStaysUntilAnotherOneComes(t *testing.T) {
 		b.pauseWith(true, protocol.Note{By: "otto"})
 		shown("", "otto")
 		b.pauseWith(false, protocol.Note{})
-		if s := b.stats(); s.Paused || s.Note != (protocol.Note{}) {
+		if s := b.Stats(); s.Paused || s.Note != (protocol.Note{}) {
 			b.Errorf("resumed: paused %v, note %+v", s.Paused, s.Note)
 		}
 		b.client.HSet(b.Context(), b.keys().state, "paused", "1") // as an older version writes it
-		if s := b.stats(); !s.Paused || s.Note != (protocol.Note{}) {
+		if s := b.Stats(); !s.Paused || s.Note != (protocol.Note{}) {
 			b.Errorf("paused by an older version: %v, note %+v; want no note", s.Paused, s.Note)
 		}
 	})
-}
-
-// The clock of a server steps back an hour while all tokens are used: the next one comes a token's time later, not an hour.
-func TestAClockThatStepsBackHoldsUpNoToken(t *testing.T) {
-	onServersWith(t, settableClock, func(b *bench) {
-		now := time.Date(2026, 3, 8, 9, 0, 0, 0, time.UTC)
-		b.setClock(now)
-		b.limit(protocol.QueueLimit{Starts: 1, Per: time.Second})
-		b.enqueue(job("a"), job("b"))
-		b.want("taken", ids(b.take("s", 5)), "a")
-		now = now.Add(-time.Hour)
-		b.setClock(now)
-		answer := b.work("s", protocol.WorkCall{Take: 5, Sleep: true})
-		if len(answer.Taken) > 0 || answer.Next != time.Second {
-			b.Fatalf("took %q at once, and the next start is in %v; want none, and a second", ids(answer.Taken), answer.Next)
-		}
-		b.setClock(now.Add(answer.Next))
-		b.want("taken a second later", ids(b.take("s", 5)), "b")
-	})
-}
-
-// Where nothing waits plain commands answer a poll, and say of the limit what the script says.
-func TestAPollOfAnEmptyQueueSaysHowItsLimitStands(t *testing.T) {
-	for limit, want := range map[protocol.QueueLimit]protocol.LimitState{
-		{}: protocol.Unlimited, oneAtOnce: protocol.LimitFull, oneAnHour: protocol.LimitSpent, {Running: 2}: protocol.LimitOpen,
-		{Starts: 1000, Per: time.Second}: protocol.LimitOpen,
-	} {
-		onEveryServer(t, func(b *bench) {
-			b.limit(limit)
-			b.enqueue(job("a"))
-			b.take("busy", 1)
-			since := b.sleeping("s")
-			for name, now := range map[string]time.Time{"commands": since.Add(time.Millisecond), "script": {}} {
-				if poll := b.poll("s", since, now); poll.Limit != want || poll.More {
-					b.Errorf("%+v, asked by %s: %+v, want limit state %d", limit, name, poll.WaitHint, want)
-				}
-			}
-		})
-	}
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/storesuite"
 )
 
 // A limitWalk makes random calls to a queue whose limit changes, and says of each what it may take: plain counting of who holds what, and a
@@ -33,20 +34,20 @@ type limitWalk struct {
 // Whatever is called in whatever order, answered or repeated, and wherever the clock steps: what is counted is what is held, never more is
 // taken than the limit lets, what the limit lets is taken, and each job ends once.
 func TestRandomCallsUnderALimitCountWhatIsHeld(t *testing.T) {
-	seeds, steps := walkSize(2, 250)
+	seeds, steps := storesuite.WalkSize(2, 250)
 	for seed := range seeds {
 		onServersWith(t, randomCalls, func(b *bench) {
 			w := &limitWalk{bench: b, random: rand.New(rand.NewPCG(seed, 7)), held: map[string]map[string]int64{}, ended: map[string]int{}, sessions: []string{"s0", "s1", "s2"}, ahead: map[string]bool{}}
-			if b.setClock != nil {
+			if b.SetClock != nil {
 				w.pass(0)
 			}
 			for step := range steps {
 				w.step()
 				w.check("step")
-				w.verifiedNowAndThen(step)
+				w.VerifiedNowAndThen(step)
 			}
 			w.drain()
-			w.verified()
+			w.Verified()
 		})
 	}
 }
@@ -76,27 +77,27 @@ func (w *limitWalk) step() {
 
 // pass lets time pass, or steps the clock back; nothing on a server that has its own clock.
 func (w *limitWalk) pass(d time.Duration) {
-	if w.setClock == nil {
+	if w.SetClock == nil {
 		return
 	}
 	if w.now.IsZero() {
 		w.now = time.Date(2026, 3, 8, 9, 0, 0, 0, time.UTC)
 	}
 	w.now = w.now.Add(d)
-	w.setClock(w.now)
+	w.SetClock(w.now)
 }
 
 func (w *limitWalk) add() {
 	var items []protocol.EnqueueItem
 	for range 1 + w.random.IntN(5) {
 		w.made++
-		item := job(fmt.Sprintf("job%05d", w.made))
+		item := storesuite.Job(fmt.Sprintf("job%05d", w.made))
 		if w.random.IntN(4) == 0 {
 			item.In = time.Duration(1+w.random.IntN(20)) * time.Millisecond
 		}
 		items = append(items, item)
 	}
-	w.enqueue(items...)
+	w.Enqueue(items...)
 }
 
 // setLimit sets a random limit, and sets it again, as after a lost reply.
@@ -116,7 +117,7 @@ func (w *limitWalk) setLimit() {
 	}
 	w.limit = limit
 	w.reread()
-	if full && w.setClock != nil && w.parts != w.capacity() {
+	if full && w.SetClock != nil && w.parts != w.capacity() {
 		w.Fatalf("a new bucket of %+v has %d parts, want it full: %d", limit, w.parts, w.capacity())
 	}
 }
@@ -152,7 +153,7 @@ func (w *limitWalk) flights() (n int) {
 // check holds that what is counted is what is held.
 func (w *limitWalk) check(when string) {
 	w.Helper()
-	s, flights := w.stats(), w.flights()
+	s, flights := w.Stats(), w.flights()
 	numbers, limited := w.stored()
 	switch {
 	case s.Limit != w.limit || limited != (w.limit != protocol.QueueLimit{}):
@@ -181,7 +182,7 @@ func (w *limitWalk) call(session string, draining bool) {
 		call.Ahead = w.random.IntN(call.Take + 1)
 	}
 	if draining || w.random.IntN(2) == 0 {
-		call.Serve = walkParks
+		call.Serve = storesuite.WalkParks
 	}
 	ending, back := 0, 0
 	for id, fence := range held {
@@ -198,11 +199,11 @@ func (w *limitWalk) call(session string, draining bool) {
 	if len(call.Settle) > 0 && w.random.IntN(4) == 0 { // a job that it does not hold
 		call.Settle = append(call.Settle, protocol.Settlement{ID: "job99999", Fence: 7, Kind: protocol.SettleBack, Unbegun: true})
 	}
-	answer := w.work(session, call)
-	for w.numbers[session] > 0 && w.random.IntN(3) == 0 {
-		again := w.repeat(session, call)
-		if !reflect.DeepEqual(again.Taken, unparked(answer.Taken)) || again.Err != nil {
-			w.Fatalf("call %d of %s repeated: %v, took %+v, want %+v", w.numbers[session], session, again.Err, again.Taken, answer.Taken)
+	answer := w.Work(session, call)
+	for w.Numbers[session] > 0 && w.random.IntN(3) == 0 {
+		again := w.Repeat(session, call)
+		if !reflect.DeepEqual(again.Taken, storesuite.Unparked(answer.Taken)) || again.Err != nil {
+			w.Fatalf("call %d of %s repeated: %v, took %+v, want %+v", w.Numbers[session], session, again.Err, again.Taken, answer.Taken)
 		}
 	}
 	for i, s := range call.Settle {
@@ -228,7 +229,7 @@ func (w *limitWalk) settlement(id string, fence int64, draining bool) protocol.S
 	case 1, 2:
 		s.Kind, s.Unbegun = protocol.SettleBack, w.random.IntN(2) == 0
 	case 3:
-		s.Kind, s.Name = protocol.SettlePark, walkParks[w.random.IntN(2)]
+		s.Kind, s.Name = protocol.SettlePark, storesuite.WalkParks[w.random.IntN(2)]
 	case 4:
 		s.Kind, s.Unbegun = protocol.SettleDead, w.random.IntN(2) == 0
 	}
@@ -275,7 +276,7 @@ func (w *limitWalk) taken(held map[string]int64, call *protocol.WorkCall, answer
 		held[job.ID], w.ahead[job.ID] = job.Fence, !job.Begun
 	}
 	suspects := slices.ContainsFunc(answer.Taken, func(j protocol.TakenJob) bool { return j.Suspect() })
-	if n < most && !answer.More && !suspects && w.setClock != nil { // elsewhere time has passed since
+	if n < most && !answer.More && !suspects && w.SetClock != nil { // elsewhere time has passed since
 		if left := w.waiting(); left > 0 {
 			w.Fatalf("%d taken, %d allowed, no more, and %d wait", n, most, left)
 		}
@@ -297,7 +298,7 @@ func (w *limitWalk) waiting() int64 {
 // reapSession reaps a session that has lapsed; the same call again reaps nothing more.
 func (w *limitWalk) reapSession(session string) {
 	w.pass(2 * time.Millisecond)
-	lapsed, err := w.store.Lapsed(w.Context(), defaultPartition)
+	lapsed, err := w.store.Lapsed(w.Context(), storesuite.DefaultPartition)
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -305,9 +306,9 @@ func (w *limitWalk) reapSession(session string) {
 		if l.Session != session {
 			continue
 		}
-		call := protocol.ReapCall{Partition: defaultPartition, Session: session, Seen: l.Lapse, Seed: w.random.Int64N(1000)}
+		call := protocol.ReapCall{Partition: storesuite.DefaultPartition, Session: session, Seen: l.Lapse, Seed: w.random.Int64N(1000)}
 		for range 2 {
-			if done, err := w.reapStep(call); err != nil || !done {
+			if done, err := w.ReapStep(call); err != nil || !done {
 				w.Fatalf("reap: %v, %v", done, err)
 			}
 		}
@@ -335,18 +336,18 @@ func (w *limitWalk) drain() {
 			w.check("drain")
 		}
 		w.pass(20 * time.Second)
-		s := w.stats()
-		if ahead := s.FirstDue.Sub(s.Now); w.setClock != nil && !s.FirstDue.IsZero() && ahead > 0 {
+		s := w.Stats()
+		if ahead := s.FirstDue.Sub(s.Now); w.SetClock != nil && !s.FirstDue.IsZero() && ahead > 0 {
 			w.pass(ahead) // by hours, where the clock has stepped back since
 		}
-		if s.Waiting+s.Delayed+s.Running+s.Parked == 0 || w.setClock == nil && s.Delayed > 0 && s.Waiting+s.Running+s.Parked == 0 {
+		if s.Waiting+s.Delayed+s.Running+s.Parked == 0 || w.SetClock == nil && s.Delayed > 0 && s.Waiting+s.Running+s.Parked == 0 {
 			break
 		}
-		if w.setClock == nil && time.Now().After(deadline) || w.setClock != nil && round > 10*w.made+100 {
+		if w.SetClock == nil && time.Now().After(deadline) || w.SetClock != nil && round > 10*w.made+100 {
 			w.Fatalf("not drained after %d rounds: %+v", round, s)
 		}
 	}
-	for i := 1; i <= w.made && w.setClock != nil; i++ {
+	for i := 1; i <= w.made && w.SetClock != nil; i++ {
 		if n := w.ended[fmt.Sprintf("job%05d", i)]; n != 1 {
 			w.Fatalf("job%05d ended %d times, want once", i, n)
 		}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/storesuite"
 )
 
 // A server that was restarted empty gets the number that a process has learned, not that of the process's own options.
@@ -25,7 +26,7 @@ func TestAfterAnEmptyRestartTheNumberOfPartitionsThatWasLearnedIsWritten(t *test
 		if err := second.Announce(b.Context(), "w", []protocol.Handled{{Queue: "hot", Name: "j"}}); err != nil {
 			b.Fatal(err)
 		}
-		b.want("written", b.client.HGet(b.Context(), b.store.keys.queues(), "hot").Val(), "4")
+		b.Want("written", b.client.HGet(b.Context(), b.store.keys.queues(), "hot").Val(), "4")
 		again := newStore(b.client, Options{Namespace: string(b.store.keys), Partitions: map[string]int{"hot": 4}})
 		if n, err := again.Partitions(b.Context(), "hot"); n != 4 || err != nil {
 			b.Errorf("a process that starts then reads %d partitions, %v; want 4", n, err)
@@ -63,7 +64,7 @@ func TestEntriesOfTheRegistryThatCannotBeReadAreSkippedAndSaidOnce(t *testing.T)
 		b.client.HSet(b.Context(), b.store.keys.queues(), unreadable)
 		b.client.HSet(b.Context(), b.store.keys.queues(), "wide", 1024)
 		for range 3 {
-			b.want("queues", fmt.Sprint(b.queues()), "map[default:1 wide:1024]")
+			b.Want("queues", fmt.Sprint(b.queues()), "map[default:1 wide:1024]")
 		}
 		if n := strings.Count(log.String(), "event=store.unreadable"); n != len(unreadable) {
 			b.Errorf("%d lines are logged in three readings, want one for each of %d entries:\n%s", n, len(unreadable), log.String())
@@ -111,7 +112,7 @@ func TestServedReturnsTheQueuesOfLiveWorkersAndThoseAskedFor(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		keys := b.store.keys
 		b.client.HSet(b.Context(), keys.queues(), "mail", 2, "idle", 1, "old", 1, "own", 3, "word", "abc")
-		now, long := float64(time.Now().UnixMilli()), float64(ago(4*time.Hour).UnixMilli())
+		now, long := float64(time.Now().UnixMilli()), float64(storesuite.Ago(4*time.Hour).UnixMilli())
 		b.client.ZAdd(b.Context(), keys.served(), redisZ(now, "mail"), redisZ(long, "old"), redisZ(now, "word"), redisZ(now, "gone"), redisZ(now, "a}:b"))
 		if err := b.store.Announce(b.Context(), "w", []protocol.Handled{{Queue: "new", Name: "j"}, {Queue: "new", Name: "k"}}); err != nil {
 			b.Fatal(err)
@@ -120,7 +121,7 @@ func TestServedReturnsTheQueuesOfLiveWorkersAndThoseAskedFor(t *testing.T) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		b.want("served", fmt.Sprint(served), "[{mail 2} {new 1} {own 3}]")
+		b.Want("served", fmt.Sprint(served), "[{mail 2} {new 1} {own 3}]")
 
 		// A server that was restarted empty learns it at the next announcement.
 		b.client.Del(b.Context(), keys.queues())
@@ -132,6 +133,6 @@ func TestServedReturnsTheQueuesOfLiveWorkersAndThoseAskedFor(t *testing.T) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		b.want("served after an empty restart", fmt.Sprint(served), "[{new 1}]")
+		b.Want("served after an empty restart", fmt.Sprint(served), "[{new 1}]")
 	})
 }

@@ -1,29 +1,27 @@
 package redisstore
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/storesuite"
 )
 
 // Each thing that may be on a queue keeps it from being deleted, and stays as it is; without it the queue is gone.
 func TestAQueueIsDeletedOnlyWhereNothingIsOnIt(t *testing.T) {
-	later := job("later")
+	later := storesuite.Job("later")
 	later.In = time.Hour
 	settled := func(b *bench, s protocol.Settlement) {
-		b.enqueue(job(s.ID))
-		s.Fence = b.take("s", 1)[0].Fence
-		if !b.settle("s", s) {
+		b.Enqueue(storesuite.Job(s.ID))
+		s.Fence = b.Take("s", 1)[0].Fence
+		if !b.Settle("s", s) {
 			b.Fatal("refused")
 		}
-		if err := b.store.CloseSession(b.Context(), defaultPartition, "s", nil); err != nil {
+		if err := b.store.CloseSession(b.Context(), storesuite.DefaultPartition, "s", nil); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -32,45 +30,45 @@ func TestAQueueIsDeletedOnlyWhereNothingIsOnIt(t *testing.T) {
 		want string
 		free func(b *bench) // takes it away
 	}{
-		"waiting": {func(b *bench) { b.enqueue(job("a"), job("b")) }, "2 waiting jobs", func(b *bench) { b.cancel("a"); b.cancel("b") }},
+		"waiting": {func(b *bench) { b.Enqueue(storesuite.Job("a"), storesuite.Job("b")) }, "2 waiting jobs", func(b *bench) { b.Cancel("a"); b.Cancel("b") }},
 		"purged": {func(b *bench) {
-			b.enqueue(job("a"), job("void"))
-			b.cancel("void")
-			if _, err := b.store.BeginPurge(b.Context(), defaultPartition); err != nil {
+			b.Enqueue(storesuite.Job("a"), storesuite.Job("void"))
+			b.Cancel("void")
+			if _, err := b.store.BeginPurge(b.Context(), storesuite.DefaultPartition); err != nil {
 				b.Fatal(err)
 			}
 		}, "1 waiting job", func(b *bench) {
-			if _, err := b.store.PurgeStep(b.Context(), defaultPartition); err != nil {
+			if _, err := b.store.PurgeStep(b.Context(), storesuite.DefaultPartition); err != nil {
 				b.Fatal(err)
 			}
 		}},
-		"delayed": {func(b *bench) { b.enqueue(later) }, "1 delayed or retrying job", func(b *bench) { b.cancel("later") }},
-		"held": {func(b *bench) { b.enqueue(job("a")); b.take("s", 1) }, "1 worker that holds jobs", func(b *bench) {
-			fence := b.repeat("s", protocol.WorkCall{Take: 1}).Taken[0].Fence
-			b.settle("s", protocol.Settlement{ID: "a", Fence: fence, Kind: protocol.SettleDone})
-			if err := b.store.CloseSession(b.Context(), defaultPartition, "s", nil); err != nil {
+		"delayed": {func(b *bench) { b.Enqueue(later) }, "1 delayed or retrying job", func(b *bench) { b.Cancel("later") }},
+		"held": {func(b *bench) { b.Enqueue(storesuite.Job("a")); b.Take("s", 1) }, "1 worker that holds jobs", func(b *bench) {
+			fence := b.Repeat("s", protocol.WorkCall{Take: 1}).Taken[0].Fence
+			b.Settle("s", protocol.Settlement{ID: "a", Fence: fence, Kind: protocol.SettleDone})
+			if err := b.store.CloseSession(b.Context(), storesuite.DefaultPartition, "s", nil); err != nil {
 				b.Fatal(err)
 			}
 		}},
-		"parked": {func(b *bench) { settled(b, protocol.Settlement{ID: "a", Kind: protocol.SettlePark, Name: "mail"}) }, "1 job name with parked jobs", func(b *bench) { b.cancel("a") }},
+		"parked": {func(b *bench) { settled(b, protocol.Settlement{ID: "a", Kind: protocol.SettlePark, Name: "mail"}) }, "1 job name with parked jobs", func(b *bench) { b.Cancel("a") }},
 		"dead": {func(b *bench) { settled(b, protocol.Settlement{ID: "a", Kind: protocol.SettleDead}) }, "1 dead job", func(b *bench) {
 			b.bulk(b.store.DeleteJobs(b.Context(), "default", []string{"a"}))
 		}},
 		"result": {func(b *bench) {
 			settled(b, protocol.Settlement{ID: "a", Kind: protocol.SettleDone, Result: &protocol.Result{Keep: time.Hour, Body: []byte("r")}})
 		}, "1 kept result", func(b *bench) { b.client.ZAdd(b.Context(), b.keys().kept, redisZ(1, "a")) }}, // its time is over
-		"schedule": {func(b *bench) { b.declare("s", "skip", dailyBody) }, "1 schedule", func(b *bench) {
+		"schedule": {func(b *bench) { b.Declare("s", "skip", dailyBody) }, "1 schedule", func(b *bench) {
 			if _, err := b.store.Remove(b.Context(), protocol.Removal{Name: "s"}); err != nil {
 				b.Fatal(err)
 			}
 		}},
 		"a schedule that moves away": {func(b *bench) {
-			from := b.scheduled("s", "skip", ago(-time.Hour))
+			from := b.Scheduled("s", "skip", storesuite.Ago(-time.Hour))
 			if from.Err != nil {
 				b.Fatal(from.Err)
 			}
 			b.interruptMove("s", "default", "mail", 2)
-		}, "1 schedule", func(b *bench) { b.declareOn("mail", "s", "skip", dailyBody) }},
+		}, "1 schedule", func(b *bench) { b.DeclareOn("mail", "s", "skip", dailyBody) }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			onEveryServer(t, func(b *bench) {
@@ -80,7 +78,7 @@ func TestAQueueIsDeletedOnlyWhereNothingIsOnIt(t *testing.T) {
 				if err != nil || remains.String() != c.want {
 					b.Fatalf("deleting: %q, %v; want %q", remains, err, c.want)
 				}
-				b.want("after a refused deletion", b.kept("s", "mail"), before)
+				b.Want("after a refused deletion", b.kept("s", "mail"), before)
 				c.free(b)
 				if remains, err := b.store.DeleteQueue(b.Context(), "default"); err != nil || remains != (protocol.QueueRemains{}) {
 					b.Fatalf("deleting: %q, %v; want that it is done", remains, err)
@@ -126,9 +124,9 @@ func TestADeletedQueueBeginsAnewWithItsPartitions(t *testing.T) {
 		if n, err := first.Partitions(b.Context(), "hot"); n != 4 || err != nil {
 			b.Fatal(n, err)
 		}
-		b.limit(protocol.QueueLimit{Running: 3})
-		b.enqueue(job("before"))
-		b.cancel("before")
+		b.Limit(protocol.QueueLimit{Running: 3})
+		b.Enqueue(storesuite.Job("before"))
+		b.Cancel("before")
 		for _, queue := range []string{"hot", "default"} {
 			if err := b.store.PauseQueue(b.Context(), queue, true, protocol.Note{Text: "why"}); err != nil {
 				b.Fatal(err)
@@ -146,7 +144,7 @@ func TestADeletedQueueBeginsAnewWithItsPartitions(t *testing.T) {
 		if served, err := b.store.Served(b.Context(), nil); err != nil || len(served) > 0 {
 			b.Errorf("served are %v, %v", served, err)
 		}
-		b.want("queues", fmt.Sprint(b.queues()), "map[]")
+		b.Want("queues", fmt.Sprint(b.queues()), "map[]")
 		if b.gateClosed() {
 			b.Error("single jobs do not go the short way any more")
 		}
@@ -156,120 +154,12 @@ func TestADeletedQueueBeginsAnewWithItsPartitions(t *testing.T) {
 				b.Errorf("%d partitions, %v; want 4", n, err)
 			}
 		}
-		b.enqueue(job("a"))
-		s := b.stats()
+		b.Enqueue(storesuite.Job("a"))
+		s := b.Stats()
 		if s.Partitions != 1 || s.Paused || s.Limit != (protocol.QueueLimit{}) || s.Enqueued != 1 || s.Waiting != 1 {
 			b.Errorf("begun anew: %+v", s)
 		}
-		b.want("taken", ids(b.take("s", 2)), "a")
-	})
-}
-
-// Whatever uses the queue between two steps of its deletion: the queue is listed in the end, what came is on it, and if the deletion was
-// refused a pause stands on every partition.
-func TestWhatComesWhileAQueueIsDeletedIsOnAListedQueue(t *testing.T) {
-	caller := int64(0)
-	enqueue := func(b *bench, s *store, index int, items ...protocol.EnqueueItem) {
-		caller++
-		call := protocol.EnqueueCall{Partition: protocol.Partition{Queue: "hot", Index: index}, Caller: fmt.Sprint("c", caller), Number: 1, Items: items}
-		if err := s.Enqueue(b.Context(), []protocol.EnqueueCall{call})[0].Err; err != nil {
-			b.Fatal(err)
-		}
-	}
-	uses := map[string]func(b *bench, s *store){
-		"a job": func(b *bench, s *store) { enqueue(b, s, 2, job("a")) },
-		"a delayed job": func(b *bench, s *store) {
-			enqueue(b, s, 1, protocol.EnqueueItem{ID: "a", In: time.Hour, Body: []byte("\x01a")})
-		},
-		"a replacement": func(b *bench, s *store) {
-			if _, err := s.Replace(b.Context(), protocol.ReplaceCall{Partition: protocol.Partition{Queue: "hot", Index: 1}, Token: "t", Item: own("a")}); err != nil {
-				b.Fatal(err)
-			}
-		},
-		"a schedule": func(b *bench, s *store) {
-			d := protocol.Declaration{Name: "s", Queue: "hot", Overlap: "skip", Body: []byte(dailyBody)}
-			if err := s.Declare(b.Context(), []protocol.Declaration{d})[0].Err; err != nil {
-				b.Fatal(err)
-			}
-		},
-	}
-	for name, use := range uses {
-		t.Run(name, func(t *testing.T) {
-			onServersWith(t, namespaces, func(b *bench) {
-				deleted, refused := 0, 0
-				for at := 0; ; at++ {
-					b := b.again()
-					user := newStore(b.client, Options{Namespace: string(b.store.keys), Partitions: map[string]int{"hot": 3}})
-					if _, err := user.Partitions(b.Context(), "hot"); err != nil {
-						b.Fatal(err)
-					}
-					if err := b.store.PauseQueue(b.Context(), "hot", true, protocol.Note{Text: "why"}); err != nil {
-						b.Fatal(err)
-					}
-					n := 0
-					remains, err := b.hooked(func(cmd redis.Cmder) error {
-						if n++; n == at+1 {
-							use(b, user)
-						}
-						return nil
-					}).DeleteQueue(b.Context(), "hot")
-					if err != nil {
-						b.Fatal(err)
-					}
-					if n <= at {
-						break
-					}
-					stats, err := b.store.QueueStats(b.Context(), []string{"hot"})
-					if err != nil || stats[0].Partitions != 3 || stats[0].Waiting+stats[0].Delayed+stats[0].Schedules != 1 {
-						b.Fatalf("used before command %d of the deletion: %+v, %v; want it listed, with what came", at, stats, err)
-					}
-					paused := 0
-					for i := range 3 {
-						if b.client.HExists(b.Context(), b.store.keys.partition(protocol.Partition{Queue: "hot", Index: i}).state, "paused").Val() {
-							paused++
-						}
-					}
-					if remains != (protocol.QueueRemains{}) {
-						refused++
-						if paused != 3 {
-							b.Errorf("refused before command %d: %d partitions are paused, want all", at, paused)
-						}
-					} else if deleted++; paused != 0 {
-						b.Errorf("deleted, used before command %d: %d partitions are paused, want none", at, paused)
-					}
-				}
-				if deleted == 0 || refused == 0 {
-					b.Errorf("deleted %d times, refused %d times; want both", deleted, refused)
-				}
-			})
-		})
-	}
-}
-
-// A queue that is deleted while a schedule is declared on it is listed in the end, unless the deletion came first.
-func TestAScheduleThatIsDeclaredOnADeletedQueueListsIt(t *testing.T) {
-	onServersWith(t, namespaces, func(b *bench) {
-		for at := 0; ; at++ {
-			b, n := b.again(), 0
-			d := protocol.Declaration{Name: "s", Queue: "default", Overlap: "skip", Body: []byte(dailyBody)}
-			answer := b.hooked(func(redis.Cmder) error {
-				if n++; n == at+1 {
-					if _, err := b.store.DeleteQueue(b.Context(), "default"); err != nil {
-						b.Fatal(err)
-					}
-				}
-				return nil
-			}).Declare(b.Context(), []protocol.Declaration{d})[0]
-			if answer.Err != nil {
-				b.Fatal(answer.Err)
-			}
-			if s := b.stats(); s.Partitions != 1 || s.Schedules != 1 {
-				b.Errorf("deleted before command %d of the declaration: %+v, want the queue listed with the schedule", at, s)
-			}
-			if n <= at {
-				return
-			}
-		}
+		b.Want("taken", storesuite.IDs(b.Take("s", 2)), "a")
 	})
 }
 
@@ -277,12 +167,12 @@ func TestAScheduleThatIsDeclaredOnADeletedQueueListsIt(t *testing.T) {
 // next call, its heartbeat and a late copy of its first call are refused, nothing of it is left to reap, and a new session takes what comes.
 func TestASessionWithoutAJobKeepsNoQueue(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
-		b.enqueue(job("a"))
-		taken := b.take("s", 1)
+		b.Enqueue(storesuite.Job("a"))
+		taken := b.Take("s", 1)
 		if remains, err := b.store.DeleteQueue(b.Context(), "default"); err != nil || remains.Sessions != 1 {
 			b.Fatal(remains, err)
 		}
-		b.settle("s", protocol.Settlement{ID: "a", Fence: taken[0].Fence, Kind: protocol.SettleDone})
+		b.Settle("s", protocol.Settlement{ID: "a", Fence: taken[0].Fence, Kind: protocol.SettleDone})
 		if remains, err := b.store.DeleteQueue(b.Context(), "default"); err != nil || remains != (protocol.QueueRemains{}) {
 			b.Fatalf("deleting: %q, %v; want that it is done", remains, err)
 		}
@@ -290,132 +180,34 @@ func TestASessionWithoutAJobKeepsNoQueue(t *testing.T) {
 		if left := b.left("default", 1); left != "" || b.client.Exists(b.Context(), k.inflight("s")).Val() != 0 {
 			b.Errorf("left are %s, or its hash", left)
 		}
-		b.enqueue(job("b"))
-		if answer := b.try("s", protocol.WorkCall{Take: 1}); !errors.Is(answer.Err, protocol.ErrSessionLost) {
+		b.Enqueue(storesuite.Job("b"))
+		if answer := b.Try("s", protocol.WorkCall{Take: 1}); !errors.Is(answer.Err, protocol.ErrSessionLost) {
 			b.Errorf("its next call: %+v, want ErrSessionLost", answer)
 		}
-		b.numbers["s"] = 1
-		if answer := b.repeat("s", protocol.WorkCall{Take: 1}); !errors.Is(answer.Err, protocol.ErrSessionLost) {
+		b.Numbers["s"] = 1
+		if answer := b.Repeat("s", protocol.WorkCall{Take: 1}); !errors.Is(answer.Err, protocol.ErrSessionLost) {
 			b.Errorf("a copy of its first call: %+v, want ErrSessionLost", answer)
 		}
-		if err := b.store.CloseSession(b.Context(), defaultPartition, "s", nil); err != nil {
+		if err := b.store.CloseSession(b.Context(), storesuite.DefaultPartition, "s", nil); err != nil {
 			b.Error(err)
 		}
 		if n := b.client.ZCard(b.Context(), k.sessions).Val(); n != 0 {
 			b.Errorf("%d sessions, want none", n)
 		}
-		b.want("taken by another", ids(b.take("s2", 1)), "b")
-	})
-}
-
-// A call that comes a second time, late, takes nothing away that was set since.
-func TestACopyOfADeletionTakesNothingAway(t *testing.T) {
-	onEveryServer(t, func(b *bench) {
-		call := func() reply {
-			values, err := b.store.runOne(b.Context(), "delete queue", "default", newCall(&deleteQueueScript, b.keys().deleting(), []any{"token", 60}))
-			if err != nil {
-				b.Fatal(err)
-			}
-			return values[1:]
-		}
-		first := fmt.Sprint(call())
-		b.pause(true)
-		b.want("the copy's answer", fmt.Sprint(call()), first)
-		if b.stateField("paused") == "" {
-			b.Error("a copy has deleted a pause that came later")
-		}
-	})
-}
-
-// An enqueuer whose single jobs go the short way is told as well that the queue is gone, and a reply that is lost then changes nothing.
-func TestTheNextJobOfABusyEnqueuerListsADeletedQueue(t *testing.T) {
-	for lost := range 4 {
-		onEveryServer(t, func(b *bench) {
-			client := newClient(b.client)
-			b.Cleanup(func() { client.Close() })
-			left := -1
-			client.AddHook(lossy{&left})
-			busy := newStore(client, Options{Namespace: string(b.store.keys)})
-			call := protocol.EnqueueCall{Partition: defaultPartition, Caller: "busy"}
-			send := func() (err error) {
-				for range 5 {
-					answer := busy.Enqueue(b.Context(), []protocol.EnqueueCall{call})[0]
-					if err = answer.Err; err == nil {
-						call.Ticket = answer.Ticket
-						return nil
-					}
-				}
-				return err
-			}
-			for i := range 3 {
-				call.Number, call.Items = int64(i+1), []protocol.EnqueueItem{job(fmt.Sprint("a", i))}
-				if err := send(); err != nil {
-					b.Fatal(err)
-				}
-				b.cancel(fmt.Sprint("a", i))
-			}
-			if remains, err := b.store.DeleteQueue(b.Context(), "default"); err != nil || remains != (protocol.QueueRemains{}) {
-				b.Fatal(remains, err)
-			}
-			left = lost
-			call.Number, call.Items = 4, []protocol.EnqueueItem{job("b")}
-			if err := send(); err != nil {
-				b.Fatal(err)
-			}
-			if s := b.stats(); s.Partitions != 1 || s.Waiting != 1 {
-				b.Errorf("reply %d lost: %+v, want the queue listed with one job", lost, s)
-			}
-		})
-	}
-}
-
-// A deletion of which any reply is lost is asked for again, and then the queue is gone, whether that one finds it or not.
-func TestADeletionOfAQueueMayBeRepeated(t *testing.T) {
-	onServersWith(t, namespaces, func(b *bench) {
-		lost, replies := 0, 0
-		for ; ; lost++ {
-			b := b.again()
-			wide := newStore(b.client, Options{Namespace: string(b.store.keys), Partitions: map[string]int{"hot": 3}})
-			if _, err := wide.Partitions(b.Context(), "hot"); err != nil {
-				b.Fatal(err)
-			}
-			if err := b.store.PauseQueue(b.Context(), "hot", true, protocol.Note{}); err != nil {
-				b.Fatal(err)
-			}
-			client := newClient(b.client)
-			left := lost
-			client.AddHook(lossy{&left})
-			_, err := newStore(client, Options{Namespace: string(b.store.keys)}).DeleteQueue(context.WithoutCancel(b.Context()), "hot")
-			client.Close()
-			if left >= 0 {
-				break
-			}
-			if err != nil {
-				replies++
-				if remains, err := b.store.DeleteQueue(b.Context(), "hot"); err != nil && !errors.Is(err, protocol.ErrNotFound) || remains != (protocol.QueueRemains{}) {
-					b.Errorf("reply %d lost, repeated: %v, %v", lost, remains, err)
-				}
-			}
-			if left := b.left("hot", 3); left != "" || b.queues()["hot"] != 0 {
-				b.Errorf("reply %d lost: left are %s, the registry has %v", lost, left, b.queues())
-			}
-		}
-		if replies < 5 {
-			b.Errorf("%d replies were lost, want each", replies)
-		}
+		b.Want("taken by another", storesuite.IDs(b.Take("s2", 1)), "b")
 	})
 }
 
 // What outlives a deleted queue for a while lasts for good once the queue is used again.
 func TestASweepKeepsWhatADeletedQueueHasLeft(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
-		b.enqueue(job("a"))
-		b.cancel("a")
-		b.declare("s", "skip", dailyBody)
+		b.Enqueue(storesuite.Job("a"))
+		b.Cancel("a")
+		b.Declare("s", "skip", dailyBody)
 		if _, err := b.store.Remove(b.Context(), protocol.Removal{Name: "s"}); err != nil {
 			b.Fatal(err)
 		}
-		b.sleeping("w")
+		b.Sleeping("w")
 		if remains, err := b.store.DeleteQueue(b.Context(), "default"); err != nil || remains != (protocol.QueueRemains{}) {
 			b.Fatal(remains, err)
 		}
@@ -425,7 +217,7 @@ func TestASweepKeepsWhatADeletedQueueHasLeft(t *testing.T) {
 				b.Errorf("%s lasts for %v, want that it goes by itself", key, ttl)
 			}
 		}
-		b.enqueue(protocol.EnqueueItem{ID: "b", In: time.Hour, Body: []byte("\x01b")}) // wakes nobody
+		b.Enqueue(protocol.EnqueueItem{ID: "b", In: time.Hour, Body: []byte("\x01b")}) // wakes nobody
 		if _, err := b.sweep(); err != nil {
 			b.Fatal(err)
 		}

@@ -9,12 +9,13 @@ import (
 	"testing"
 
 	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/storesuite"
 )
 
 // Whatever is called while the queue is deleted: it is deleted exactly while no job is on it and no worker holds one, and then it begins
 // anew; else nothing has changed. Jobs that come later run as on any queue, and a call that was made before, sent again, adds nothing.
 func TestRandomDeletionsOfAQueueLoseNoJob(t *testing.T) {
-	seeds, steps := walkSize(3, 300)
+	seeds, steps := storesuite.WalkSize(3, 300)
 	for seed := range seeds {
 		onServersWith(t, randomCalls, func(b *bench) {
 			w := &deletionWalk{cancelWalk: &cancelWalk{
@@ -32,7 +33,7 @@ func TestRandomDeletionsOfAQueueLoseNoJob(t *testing.T) {
 					w.step()
 				}
 				w.check()
-				w.verifiedNowAndThen(step)
+				w.VerifiedNowAndThen(step)
 			}
 			w.drain()
 			if w.deleted == 0 || w.refused == 0 || w.ended == 0 {
@@ -58,7 +59,7 @@ func (w *deletionWalk) clear(settles bool) {
 		for _, id := range slices.Sorted(maps.Keys(w.held[session])) {
 			job := w.held[session][id]
 			w.note("%s has done %s", session, id)
-			w.settle(session, protocol.Settlement{ID: id, Fence: job.Fence, Kind: protocol.SettleBack})
+			w.Settle(session, protocol.Settlement{ID: id, Fence: job.Fence, Kind: protocol.SettleBack})
 			delete(w.held[session], id)
 			w.released(id)
 		}
@@ -109,11 +110,11 @@ func (w *deletionWalk) deleteQueue() {
 	w.deleted++
 	for _, worker := range []string{"w0", "w1", "w2"} {
 		session := w.session(worker)
-		if w.numbers[session] == 0 {
+		if w.Numbers[session] == 0 {
 			continue // it does not exist
 		}
 		w.ended++
-		if answer := w.try(session, protocol.WorkCall{Take: 1}); !errors.Is(answer.Err, protocol.ErrSessionLost) {
+		if answer := w.Try(session, protocol.WorkCall{Take: 1}); !errors.Is(answer.Err, protocol.ErrSessionLost) {
 			w.fatal("%s was open when the queue was deleted, and goes on: %+v", session, answer)
 		}
 		w.sessions[worker]++
@@ -126,9 +127,9 @@ func (w *deletionWalk) deleteQueue() {
 		w.fatal("the registry has %v", queues)
 	}
 	w.barred, w.done, w.cancelled = map[string]bool{}, 0, 0
-	if w.callers > 0 && w.random.IntN(2) == 0 { // the last call of an enqueuer comes once more
-		w.callers--
-		w.enqueue(own("late"))
+	if w.Callers > 0 && w.random.IntN(2) == 0 { // the last call of an enqueuer comes once more
+		w.Callers--
+		w.Enqueue(storesuite.Own("late"))
 	} else if _, err := w.store.Partitions(w.Context(), "default"); err != nil {
 		w.fatal("%v", err)
 	}

@@ -8,20 +8,21 @@ import (
 	"time"
 
 	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/storesuite"
 )
 
 // Reading changes nothing on the server, also of what is not registered or is being moved.
 func TestReadingWritesNothing(t *testing.T) {
 	b := onRedis(t)
-	b.scheduled("runs", "skip", ago(time.Minute))
-	b.work("s", protocol.WorkCall{Take: 1})
+	b.Scheduled("runs", "skip", storesuite.Ago(time.Minute))
+	b.Work("s", protocol.WorkCall{Take: 1})
 	for i, name := range []string{"begun", "arrived", "registered", "moved"} {
-		b.declare(name, "skip", `{"job":"j"}`)
+		b.Declare(name, "skip", `{"job":"j"}`)
 		b.interruptMove(name, "default", "mail", i+1)
 	}
-	b.declareOn("lost", "elsewhere", "skip", `{"job":"j"}`)
-	b.declareOn("left", "settled", "skip", `{"job":"j"}`)
-	b.declareOn("mail", "settled", "skip", `{"job":"j","to":"mail"}`)
+	b.DeclareOn("lost", "elsewhere", "skip", `{"job":"j"}`)
+	b.DeclareOn("left", "settled", "skip", `{"job":"j"}`)
+	b.DeclareOn("mail", "settled", "skip", `{"job":"j","to":"mail"}`)
 	b.client.HDel(b.Context(), b.store.keys.queues(), "lost", "left", "mail")
 	fresh := newStore(b.client, Options{Namespace: string(b.store.keys)}) // knows no queue yet
 	changes := func() string {

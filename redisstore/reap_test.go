@@ -8,20 +8,21 @@ import (
 	"time"
 
 	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/storesuite"
 )
 
 // Only an attempt that was cut off is recorded with its worker: where nothing had begun, reaping does not look for the name.
 func TestReapingWhatHadNotBegunDoesNotReadItsWorker(t *testing.T) {
 	b := onRedis(t)
 	reads := func(ahead int) bool {
-		b.enqueue(job("a"))
-		b.work("s", protocol.WorkCall{Take: 1, Ahead: ahead, TTL: 50 * time.Millisecond})
-		lapsed := b.untilLapsed()
+		b.Enqueue(storesuite.Job("a"))
+		b.Work("s", protocol.WorkCall{Take: 1, Ahead: ahead, TTL: 50 * time.Millisecond})
+		lapsed := b.UntilLapsed()
 		b.client.ConfigResetStat(b.Context())
-		b.reap(lapsed, 1)
+		b.Reap(lapsed, 1)
 		read := strings.Contains(b.client.Info(b.Context(), "commandstats").Val(), "cmdstat_hget:")
 		b.client.FlushAll(b.Context())
-		b.numbers = map[string]int64{}
+		b.Numbers = map[string]int64{}
 		return read
 	}
 	if reads(1) {

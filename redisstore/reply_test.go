@@ -54,7 +54,7 @@ func (s *shortener) shorten(cmd redis.Cmder) {
 
 func TestAReplyWithoutAllValuesIsAnError(t *testing.T) {
 	onServersWith(t, hookedCalls, func(b *bench) {
-		b.scheduled("s", "skip", time.Now().Add(time.Hour))
+		b.Scheduled("s", "skip", time.Now().Add(time.Hour))
 		handled := []protocol.Handled{{Queue: "default", Name: "j"}}
 		cut := &shortener{}
 		b.client.AddHook(cut)

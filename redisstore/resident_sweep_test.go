@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/chimejobs/chime/internal/protocol"
 	"github.com/redis/go-redis/v9"
+
+	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/storesuite"
 )
 
 // However many schedules a partition has, a call looks at some of them, and the next one goes on: whoever sweeps keeps a lease meanwhile.
@@ -30,7 +32,7 @@ func TestSweepingLooksForLostEntriesInBoundedCalls(t *testing.T) {
 	hooked := b.hooked(func(redis.Cmder) error { commands++; return nil })
 	for more := true; more; calls++ {
 		commands = 0
-		a := hooked.Sweep(b.Context(), []protocol.Partition{defaultPartition}, 0)[0]
+		a := hooked.Sweep(b.Context(), []protocol.Partition{storesuite.DefaultPartition}, 0)[0]
 		if a.Err != nil {
 			b.Fatal(a.Err)
 		}

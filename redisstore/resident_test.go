@@ -9,6 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/storesuite"
 )
 
 // everything is all that the queue default and the registry hold of schedules.
@@ -42,32 +43,32 @@ func TestALostRegistryIsWrittenAgain(t *testing.T) {
 		var asked []protocol.Address
 		for i := range 250 { // more than a page
 			name := fmt.Sprintf("s%d", i)
-			answer := b.declare(name, "skip", `{"job":"j"}`)
+			answer := b.Declare(name, "skip", `{"job":"j"}`)
 			asked = append(asked, protocol.Address{Partition: answer.Partition, Name: name})
 			if i%2 == 0 {
-				b.place(*answer.Owed, answer.Revision, 0, ago(-time.Hour))
+				b.Place(*answer.Owed, answer.Revision, 0, storesuite.Ago(-time.Hour))
 			}
 		}
-		if _, err := pauseSchedule(b.Context(), b.store, "s1", true); err != nil {
+		if _, err := storesuite.PauseSchedule(b.Context(), b.store, "s1", true); err != nil {
 			b.Fatal(err)
 		}
-		b.declareOn("mail", "moved", "skip", `{"job":"j"}`)
+		b.DeclareOn("mail", "moved", "skip", `{"job":"j"}`)
 		earlier := b.client.ZRangeByLex(b.Context(), b.store.keys.registry(), &redis.ZRangeBy{Min: "[moved\t", Max: "(moved\n"}).Val()[0]
-		moved := b.declare("moved", "skip", `{"job":"j"}`)
-		b.place(*moved.Owed, moved.Revision, 0, ago(-time.Hour))
+		moved := b.Declare("moved", "skip", `{"job":"j"}`)
+		b.Place(*moved.Owed, moved.Revision, 0, storesuite.Ago(-time.Hour))
 		asked = append(asked, protocol.Address{Partition: moved.Partition, Name: "moved"})
 		before := b.everything()
 
 		if err := look(b, asked...); err != nil {
 			b.Fatal(err)
 		}
-		b.want("with a registry that lacks nothing", b.everything(), before)
+		b.Want("with a registry that lacks nothing", b.everything(), before)
 		b.client.Del(b.Context(), b.store.keys.registry())
 		b.client.ZAdd(b.Context(), b.store.keys.registry(), redis.Z{Member: earlier})
 		if err := look(b, asked...); err != nil {
 			b.Fatal(err)
 		}
-		b.want("afterwards", b.everything(), before)
+		b.Want("afterwards", b.everything(), before)
 		found, err := b.store.Find(b.Context(), []string{"s0", "moved"})
 		if err != nil || found[0].Name == "" || found[1].Name == "" {
 			b.Errorf("found %+v, %v", found, err)
@@ -81,9 +82,9 @@ func TestAMovedScheduleIsFoundWithoutTheRegistry(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		var asked []protocol.Address
 		for _, name := range []string{"moved", "deleted", "lost"} {
-			asked = append(asked, protocol.Address{Partition: b.declare(name, "skip", `{"job":"j"}`).Partition, Name: name})
-			b.declareOn("mail", name, "skip", `{"job":"j"}`)
-			b.declareOn("other", name, "skip", `{"job":"j"}`)
+			asked = append(asked, protocol.Address{Partition: b.Declare(name, "skip", `{"job":"j"}`).Partition, Name: name})
+			b.DeclareOn("mail", name, "skip", `{"job":"j"}`)
+			b.DeclareOn("other", name, "skip", `{"job":"j"}`)
 		}
 		before := b.client.ZRange(b.Context(), b.store.keys.registry(), 0, -1).Val()[2]
 		if _, err := b.store.Remove(b.Context(), protocol.Removal{Name: "deleted"}); err != nil {
@@ -99,7 +100,7 @@ func TestAMovedScheduleIsFoundWithoutTheRegistry(t *testing.T) {
 		if !got[0].Moved || got[1].Moved || got[1].Deleted.IsZero() || got[2] != (protocol.Standing{}) {
 			b.Errorf("moved: %+v, deleted: %+v, lost: %+v", got[0], got[1], got[2])
 		}
-		b.want("registered", strings.Join(b.client.ZRange(b.Context(), b.store.keys.registry(), 0, -1).Val(), " "), before)
+		b.Want("registered", strings.Join(b.client.ZRange(b.Context(), b.store.keys.registry(), 0, -1).Val(), " "), before)
 	})
 }
 
@@ -109,7 +110,7 @@ func TestWhatWasDeletedOrCannotBeReadIsNotRegisteredAgain(t *testing.T) {
 	onEveryLooker(t, func(b *bench, look func(b *bench, asked ...protocol.Address) error) {
 		var asked []protocol.Address
 		for _, name := range []string{"deleted", "garbage", "lost"} {
-			asked = append(asked, protocol.Address{Partition: b.declare(name, "skip", `{"job":"j"}`).Partition, Name: name})
+			asked = append(asked, protocol.Address{Partition: b.Declare(name, "skip", `{"job":"j"}`).Partition, Name: name})
 		}
 		text := b.client.HGet(b.Context(), b.keys().schedules, "deleted").Val()
 		for made := b.serverTime(); b.serverTime().Sub(made) < time.Millisecond; { // a deletion is noted to the millisecond
@@ -129,7 +130,7 @@ func TestWhatWasDeletedOrCannotBeReadIsNotRegisteredAgain(t *testing.T) {
 			name, rest, _ := strings.Cut(member, "\t")
 			names = append(names, name+" "+rest[:2])
 		}
-		b.want("registered", fmt.Sprint(names), "[garbage by lost de]")
+		b.Want("registered", fmt.Sprint(names), "[garbage by lost de]")
 	})
 }
 
@@ -152,7 +153,7 @@ func TestWhatIsDeletedOrMovedMeanwhileIsNotRegisteredAgain(t *testing.T) {
 			onEveryServer(t, func(b *bench) {
 				for at := range 12 { // before which command of the look the other one acts, or of the other one the look comes
 					for _, lookIsHooked := range []bool{true, false} {
-						asked := []protocol.Address{{Partition: b.declare("s", "skip", `{"job":"j"}`).Partition, Name: "s"}}
+						asked := []protocol.Address{{Partition: b.Declare("s", "skip", `{"job":"j"}`).Partition, Name: "s"}}
 						commands := 0
 						other := func() { act(b, b.store) }
 						if !lookIsHooked {

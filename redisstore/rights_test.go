@@ -13,6 +13,7 @@ import (
 
 	"github.com/chimejobs/chime/internal/protocol"
 	"github.com/chimejobs/chime/internal/redistest"
+	"github.com/chimejobs/chime/internal/storesuite"
 )
 
 // What a user may not do is refused, as a command and from inside a script.
@@ -25,7 +26,7 @@ func TestNoUserMayDoMore(t *testing.T) {
 	if _, err := admin.Partitions(t.Context(), "default"); err != nil {
 		t.Fatal(err)
 	}
-	enqueued := admin.Enqueue(t.Context(), []protocol.EnqueueCall{{Partition: defaultPartition, Caller: "c", Number: 1, Items: []protocol.EnqueueItem{job("a")}}})
+	enqueued := admin.Enqueue(t.Context(), []protocol.EnqueueCall{{Partition: storesuite.DefaultPartition, Caller: "c", Number: 1, Items: []protocol.EnqueueItem{storesuite.Job("a")}}})
 	if enqueued[0].Err != nil {
 		t.Fatal(enqueued[0].Err)
 	}
@@ -65,7 +66,7 @@ func TestNoUserMayDoMore(t *testing.T) {
 	as := func(use protocol.Use) *store {
 		return newStore(server.Client(&redis.Options{Username: "chime-" + string(use), Password: "SECRET", DisableIdentity: true}), Options{})
 	}
-	work := protocol.WorkCall{Partition: defaultPartition, Worker: "w", Session: "s", Number: 1, TTL: 1e9, Take: 1}
+	work := protocol.WorkCall{Partition: storesuite.DefaultPartition, Worker: "w", Session: "s", Number: 1, TTL: 1e9, Take: 1}
 	for _, use := range []protocol.Use{protocol.UseEnqueue, useView} {
 		if err := as(use).Work(t.Context(), []protocol.WorkCall{work})[0].Err; !denied(err) {
 			t.Errorf("a %s took a job: %v", use, err)
@@ -78,14 +79,14 @@ func TestNoUserMayDoMore(t *testing.T) {
 	if _, err := as(useView).Leader(t.Context()); err != nil {
 		t.Errorf("a viewer asked who leads: %v", err)
 	}
-	enqueued = as(useView).Enqueue(t.Context(), []protocol.EnqueueCall{{Partition: defaultPartition, Caller: "v", Number: 1, Items: []protocol.EnqueueItem{job("b")}}})
+	enqueued = as(useView).Enqueue(t.Context(), []protocol.EnqueueCall{{Partition: storesuite.DefaultPartition, Caller: "v", Number: 1, Items: []protocol.EnqueueItem{storesuite.Job("b")}}})
 	if _, err := as(useView).Partitions(t.Context(), "new"); !denied(err) || !denied(enqueued[0].Err) {
 		t.Errorf("a viewer registered a queue: %v, and enqueued: %v", err, enqueued[0].Err)
 	}
 	if _, err := as(protocol.UseEnqueue).Find(t.Context(), []string{"s"}); !denied(err) {
 		t.Errorf("a producer read a schedule: %v", err)
 	}
-	if _, err := as(protocol.UseEnqueue).Replace(t.Context(), protocol.ReplaceCall{Partition: defaultPartition, Token: "t", Item: job("a")}); !denied(err) || !errors.Is(err, protocol.ErrUnfit) {
+	if _, err := as(protocol.UseEnqueue).Replace(t.Context(), protocol.ReplaceCall{Partition: storesuite.DefaultPartition, Token: "t", Item: storesuite.Job("a")}); !denied(err) || !errors.Is(err, protocol.ErrUnfit) {
 		t.Errorf("a producer replaced a job: %v; want an error that is not waited out", err)
 	}
 	if after := snapshot(t, server.Client(nil)); after != before {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/chimejobs/chime/internal/protocol"
 	"github.com/chimejobs/chime/internal/redistest"
+	"github.com/chimejobs/chime/internal/storesuite"
 )
 
 // BenchmarkSample takes a sample of a partition that did something in the minute, with so many job names and a day of samples before it. It
@@ -39,8 +40,8 @@ func newSampleBench(b *testing.B, names int) *sampleBench {
 	client := redistest.Start(b, redistest.Options{}).Client(&redis.Options{})
 	b.Cleanup(func() { client.Close() })
 	s := &sampleBench{B: b, client: client, store: newStore(client, Options{Namespace: "bench"})}
-	s.keys = s.store.keys.partition(defaultPartition)
-	if _, err := s.store.Partitions(b.Context(), defaultPartition.Queue); err != nil {
+	s.keys = s.store.keys.partition(storesuite.DefaultPartition)
+	if _, err := s.store.Partitions(b.Context(), storesuite.DefaultPartition.Queue); err != nil {
 		b.Fatal(err)
 	}
 	m := &s.measured
@@ -60,7 +61,7 @@ func newSampleBench(b *testing.B, names int) *sampleBench {
 // happen has the partition do something: a job is added, and what was measured comes.
 func (s *sampleBench) happen() {
 	s.number++
-	answer := s.store.Enqueue(s.Context(), []protocol.EnqueueCall{{Partition: defaultPartition, Caller: "c", Number: int64(s.number), Items: []protocol.EnqueueItem{job(strconv.Itoa(s.number))}}})[0]
+	answer := s.store.Enqueue(s.Context(), []protocol.EnqueueCall{{Partition: storesuite.DefaultPartition, Caller: "c", Number: int64(s.number), Items: []protocol.EnqueueItem{storesuite.Job(strconv.Itoa(s.number))}}})[0]
 	if answer.Err != nil {
 		s.Fatal(answer.Err)
 	}
@@ -73,7 +74,7 @@ func (s *sampleBench) happen() {
 	}
 	s.measured.Number = 1
 	if len(s.measured.Names) > 0 {
-		if err := s.store.run(s.Context(), s.client, s.store.measureCall(defaultPartition, session, &s.measured))[0].Err(); err != nil {
+		if err := s.store.run(s.Context(), s.client, s.store.measureCall(storesuite.DefaultPartition, session, &s.measured))[0].Err(); err != nil {
 			s.Fatal(err)
 		}
 	}
@@ -105,7 +106,7 @@ func (s *sampleBench) run(hour bool) {
 }
 
 func (s *sampleBench) sample() {
-	if answer := s.store.Sample(s.Context(), []protocol.Partition{defaultPartition}, 1)[0]; answer.Err != nil || !answer.Taken {
+	if answer := s.store.Sample(s.Context(), []protocol.Partition{storesuite.DefaultPartition}, 1)[0]; answer.Err != nil || !answer.Taken {
 		s.Fatal(answer.Taken, answer.Err)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/storesuite"
 )
 
 // A sampleWalk makes random calls and takes samples, and adds up by itself what the entries have to tell.
@@ -36,16 +37,16 @@ type sampleWalk struct {
 // Whatever is missed, repeated or lost, and wherever the clock steps: the changes in the entries are the changes of the totals, and what was
 // measured is in them once.
 func TestRandomSamplesTellOfEveryChangeOnce(t *testing.T) {
-	seeds, steps := walkSize(3, 300)
+	seeds, steps := storesuite.WalkSize(3, 300)
 	for seed := range seeds {
 		onServersWith(t, randomCalls, func(b *bench) {
 			w := &sampleWalk{
 				bench: b, random: rand.New(rand.NewPCG(seed, 11)), measured: map[string]int64{}, minutes: map[string]map[string]int64{}, hours: map[string]map[string]int64{},
 				sent: map[string]*protocol.Measured{}, held: map[string][]protocol.TakenJob{}, names: map[string]bool{},
 			}
-			if b.setClock != nil {
+			if b.SetClock != nil {
 				w.now = time.Date(2026, 3, 8, 9, 0, 0, 0, time.UTC)
-				w.setClock(w.now)
+				w.SetClock(w.now)
 			}
 			for range steps {
 				w.step()
@@ -61,10 +62,10 @@ func (w *sampleWalk) step() {
 	case n < 3:
 		for range 1 + w.random.IntN(5) {
 			w.made++
-			w.enqueue(job(fmt.Sprintf("job%05d", w.made)))
+			w.Enqueue(storesuite.Job(fmt.Sprintf("job%05d", w.made)))
 		}
 	case n < 6:
-		w.held[session] = append(w.held[session], w.take(session, 1+w.random.IntN(3))...)
+		w.held[session] = append(w.held[session], w.Take(session, 1+w.random.IntN(3))...)
 	case n < 9:
 		w.settleOne(session)
 	case n < 12:
@@ -78,7 +79,7 @@ func (w *sampleWalk) step() {
 		w.pass(time.Duration(w.random.IntN(90)) * time.Second)
 	case n == 16:
 		w.pass(time.Duration([]int{5, 60, 200, 26 * 60}[w.random.IntN(4)]) * time.Minute)
-	case n == 17 && w.setClock != nil:
+	case n == 17 && w.SetClock != nil:
 		w.pass(-time.Duration(w.random.IntN(300)) * time.Second)
 	default:
 		w.sample(1 + w.random.IntN(2))
@@ -91,7 +92,7 @@ func (w *sampleWalk) settleOne(session string) {
 	}
 	taken := w.held[session][0]
 	w.held[session] = w.held[session][1:]
-	w.settle(session, []protocol.Settlement{
+	w.Settle(session, []protocol.Settlement{
 		{ID: taken.ID, Fence: taken.Fence, Kind: protocol.SettleDone},
 		{ID: taken.ID, Fence: taken.Fence, Kind: protocol.SettleLater, Failed: true, Body: []byte("\x01b"), Delay: time.Second},
 		{ID: taken.ID, Fence: taken.Fence, Kind: protocol.SettleDead, Failed: true, Body: []byte("\x01b")},
@@ -101,7 +102,7 @@ func (w *sampleWalk) settleOne(session string) {
 
 // measure sends what a session has measured, with a call of its own: something new, what it has sent last, or both.
 func (w *sampleWalk) measure(session string) {
-	if w.numbers[session] == 0 {
+	if w.Numbers[session] == 0 {
 		return // it has not begun
 	}
 	last, alive := w.sent[session], w.client.ZScore(w.Context(), w.keys().sessions, session).Err() == nil
@@ -113,7 +114,7 @@ func (w *sampleWalk) measure(session string) {
 		}
 	}
 	for range 1 + w.random.IntN(2) {
-		w.work(session, protocol.WorkCall{Measured: last})
+		w.Work(session, protocol.WorkCall{Measured: last})
 	}
 }
 
@@ -152,7 +153,7 @@ func (w *sampleWalk) count(m *protocol.Measured) {
 
 // close ends a session with what it has measured last. A copy of that which comes later counts nothing, nor does one of what it had sent before.
 func (w *sampleWalk) close(session string) {
-	if w.numbers[session] == 0 || len(w.held[session]) > 0 {
+	if w.Numbers[session] == 0 || len(w.held[session]) > 0 {
 		return
 	}
 	m := w.newMeasured(w.sent[session])
@@ -160,16 +161,16 @@ func (w *sampleWalk) close(session string) {
 		w.count(m)
 	}
 	for range 2 {
-		if err := w.store.CloseSession(w.Context(), defaultPartition, session, m); err != nil {
+		if err := w.store.CloseSession(w.Context(), storesuite.DefaultPartition, session, m); err != nil {
 			w.Fatal(err)
 		}
 	}
 	if before := w.sent[session]; before != nil {
-		if err := w.store.run(w.Context(), w.client, w.store.measureCall(defaultPartition, session, before))[0].Err(); err != nil {
+		if err := w.store.run(w.Context(), w.client, w.store.measureCall(storesuite.DefaultPartition, session, before))[0].Err(); err != nil {
 			w.Fatal(err)
 		}
 	}
-	delete(w.numbers, session)
+	delete(w.Numbers, session)
 	delete(w.sent, session)
 	// sessions are used once; this one's name is, so that its number begins anew
 	w.client.ZRem(w.Context(), w.keys().callers, session)
@@ -177,9 +178,9 @@ func (w *sampleWalk) close(session string) {
 
 // pass lets time pass, or steps the clock back. On a server with its own clock what was sampled is set back by whole hours.
 func (w *sampleWalk) pass(d time.Duration) {
-	if w.setClock != nil {
+	if w.SetClock != nil {
 		w.now = w.now.Add(d)
-		w.setClock(w.now)
+		w.SetClock(w.now)
 		return
 	}
 	back := d.Truncate(time.Hour).Milliseconds()
@@ -209,12 +210,12 @@ func (w *sampleWalk) pass(d time.Duration) {
 // sample takes a sample, and again at once, which does nothing.
 func (w *sampleWalk) sample(missing int) {
 	totals := w.totals()
-	answer := w.store.Sample(w.Context(), []protocol.Partition{defaultPartition}, missing)[0]
+	answer := w.store.Sample(w.Context(), []protocol.Partition{storesuite.DefaultPartition}, missing)[0]
 	if answer.Err != nil {
 		w.Fatal(answer.Err)
 	}
 	minute := answer.Now.Truncate(time.Minute).Add(-time.Minute)
-	if w.setClock != nil {
+	if w.SetClock != nil {
 		minute = w.now.Truncate(time.Minute).Add(-time.Minute)
 	}
 	due := w.looked.IsZero() || minute.Sub(w.looked) >= time.Duration(missing)*time.Minute
@@ -227,14 +228,14 @@ func (w *sampleWalk) sample(missing int) {
 	if w.looked = minute; w.first == nil {
 		w.first = totals
 	}
-	if again := w.store.Sample(w.Context(), []protocol.Partition{defaultPartition}, 1)[0]; again.Err != nil || again.Taken && w.setClock != nil {
+	if again := w.store.Sample(w.Context(), []protocol.Partition{storesuite.DefaultPartition}, 1)[0]; again.Err != nil || again.Taken && w.SetClock != nil {
 		w.Fatalf("the same minute again is taken: %v, %v", again.Taken, again.Err)
 	}
 	w.wantSums("the entries by the minute", w.sums(w.keys().minutes, w.minutes), totals)
 }
 
 func (w *sampleWalk) totals() map[string]int64 {
-	s := w.stats()
+	s := w.Stats()
 	counters := reply(w.client.HMGet(w.Context(), w.keys().counters, "/skipped", "/missed").Val())
 	return map[string]int64{"e": s.Enqueued, "d": s.Done, "f": s.Failed, "r": s.Retried, "x": s.Died, "k": s.Cancelled, "s": counters.number(0), "m": counters.number(1)}
 }

@@ -16,7 +16,7 @@ func (w *scheduleWalk) cancelOne() {
 	if w.now.held[o.id] != "" {
 		want = "asked"
 	}
-	got := w.cancel(o.id)
+	got := w.Cancel(o.id)
 	if w.note("cancel %s in %q: %s", o.id, w.now.where[o.id], got); got != want {
 		w.fatal("cancelling %s, in %q: %s, want %s", o.id, w.now.where[o.id], got, want)
 	}

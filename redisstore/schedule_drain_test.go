@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/storesuite"
 )
 
 // settlement ends the flight of a job in a random way.
@@ -21,7 +22,7 @@ func (w *scheduleWalk) settlement(job protocol.TakenJob, draining bool) protocol
 		case 3:
 			s.Kind, outcome = protocol.SettleBack, ""
 		case 4:
-			s.Kind, s.Name, outcome = protocol.SettlePark, walkParks[w.random.IntN(2)], ""
+			s.Kind, s.Name, outcome = protocol.SettlePark, storesuite.WalkParks[w.random.IntN(2)], ""
 		case 5:
 			s.Kind, s.Failed, s.Body, outcome = protocol.SettleDead, true, body, "dead"
 		case 6:
@@ -69,7 +70,7 @@ func (w *scheduleWalk) drain() {
 			s.counts[1] += int64(p.Missed)
 			if p.Missed > 0 { // they are behind its cursor, so that they count once
 				s.cursor, s.withdrawn = "", time.Time{}
-				if c := w.look().found[name].Cursor; !c.At.Equal(ago(0)) && !c.At.Equal(ago(time.Second)) {
+				if c := w.look().found[name].Cursor; !c.At.Equal(storesuite.Ago(0)) && !c.At.Equal(storesuite.Ago(time.Second)) {
 					w.fatal("%s has completed, and its cursor is %+v, want it now", name, c)
 				}
 			}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/storesuite"
 )
 
 // checkHistory checks what is kept of a schedule's attempts: each occurrence of this creation that has ended is in the history once, as long as
@@ -50,7 +51,7 @@ func (w *scheduleWalk) checkHistory(p *picture, s *modelSchedule) {
 	final, failures, told, failed, cut := map[string]string{}, 0, "", int64(0), map[string]int{}
 	for i := len(runs) - 1; i >= 0; i-- {
 		r := runs[i]
-		id := occurrenceID(s.name, r.Planned)
+		id := storesuite.OccurrenceID(s.name, r.Planned)
 		if r.Outcome == "failed" || r.Outcome == "dead" {
 			failures++
 			failed++

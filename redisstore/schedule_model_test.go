@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/storesuite"
 )
 
 // The model of schedules, for TestRandomCallsEndEachOccurrenceOnce: what the rules say of each occurrence, in plain Go. It does not
@@ -152,7 +153,7 @@ func (w *scheduleWalk) checkPlacing(p *picture, s *modelSchedule) {
 	if found.Cursor.Used != s.used {
 		w.fatal("%s has used %d runs, want %d", s.name, found.Cursor.Used, s.used)
 	}
-	if at := occurrenceID(s.name, found.Cursor.At); s.cursor != "" && at != s.cursor || s.cursor == "" && found.Cursor.Placed {
+	if at := storesuite.OccurrenceID(s.name, found.Cursor.At); s.cursor != "" && at != s.cursor || s.cursor == "" && found.Cursor.Placed {
 		w.fatal("%s has the cursor %+v, want %q", s.name, found.Cursor, s.cursor)
 	}
 	if s.cursor == "" && !s.withdrawn.IsZero() && !found.Cursor.At.Before(s.withdrawn) {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/storesuite"
 )
 
 // An openEntry is what the store keeps of a schedule's flight.
@@ -74,7 +75,7 @@ func (w *scheduleWalk) look() *picture {
 	for _, id := range dead.Val() {
 		put(id, "dead")
 	}
-	for _, name := range walkParks {
+	for _, name := range storesuite.WalkParks {
 		for _, id := range w.client.ZRange(ctx, keys.parked(name), 0, -1).Val() {
 			put(id, "parked "+name)
 		}

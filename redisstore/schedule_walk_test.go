@@ -4,15 +4,14 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/chimejobs/chime/internal/long"
 	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/storesuite"
 )
 
 // A scheduleWalk makes random calls of three workers about schedules of each overlap policy, some ordinary jobs among them, and
@@ -37,7 +36,7 @@ type scheduleWalk struct {
 // flight; the oldest goes first; each dropped one is counted and gives its run back; a live schedule is in owed or has an untaken
 // occurrence at its cursor; and at the end no key keeps anything.
 func TestRandomCallsEndEachOccurrenceOnce(t *testing.T) {
-	seeds, steps := walkSize(4, 250)
+	seeds, steps := storesuite.WalkSize(4, 250)
 	for seed := range seeds {
 		onServersWith(t, randomCalls, func(b *bench) {
 			w := &scheduleWalk{
@@ -48,27 +47,16 @@ func TestRandomCallsEndEachOccurrenceOnce(t *testing.T) {
 			w.begin()
 			for step := range steps {
 				w.step()
-				if step%verifyEvery == 0 {
-					if found := w.verify(false); len(found) > 0 {
+				if step%storesuite.VerifyEvery == 0 {
+					if found := w.Verify(false); len(found) > 0 {
 						w.fatal("found %+v", found)
 					}
 				}
 			}
 			w.drain()
-			w.verified()
+			w.Verified()
 		})
 	}
-}
-
-// walkSize is how many seeds a walk has, of which a plain run takes the first, and how many steps each. CHIME_WALK="<seeds> <steps>" asks for others.
-func walkSize(seeds, steps int) (uint64, int) {
-	seeds = long.Seeds(1, seeds)
-	if text := os.Getenv("CHIME_WALK"); text != "" {
-		if _, err := fmt.Sscan(text, &seeds, &steps); err != nil {
-			panic("CHIME_WALK: " + err.Error())
-		}
-	}
-	return uint64(seeds), steps
 }
 
 func (w *scheduleWalk) note(format string, arguments ...any) {
@@ -110,7 +98,7 @@ func (w *scheduleWalk) ids() []string {
 func (w *scheduleWalk) begin() {
 	kinds := []string{"allow", "skip", "wait", "cancel", "skip", "wait", "skip", "cancel", "wait"}
 	for i, policy := range kinds {
-		s := &modelSchedule{name: fmt.Sprintf("%s%d", policy, i), policy: policy, rule: 1, last: ago(5 * time.Hour), mixed: i >= 6, keep: []int{1000, 3, 1000, 20, 0}[i%5]}
+		s := &modelSchedule{name: fmt.Sprintf("%s%d", policy, i), policy: policy, rule: 1, last: storesuite.Ago(5 * time.Hour), mixed: i >= 6, keep: []int{1000, 3, 1000, 20, 0}[i%5]}
 		if i == 4 || i == 5 {
 			s.count = 5 + w.random.IntN(20)
 		}
@@ -136,7 +124,7 @@ func (w *scheduleWalk) step() {
 		w.made++
 		id := fmt.Sprintf("job%05d", w.made)
 		w.jobs[id] = true
-		w.enqueue(job(id))
+		w.Enqueue(storesuite.Job(id))
 		w.now = w.look()
 	case 7:
 		w.steer()
@@ -169,7 +157,7 @@ func (w *scheduleWalk) placeSome() {
 
 func (w *scheduleWalk) placement(s *modelSchedule, at ...time.Time) protocol.Placement {
 	return protocol.Placement{
-		Partition: defaultPartition, Name: s.name, Revision: s.revision, Cursor: w.now.found[s.name].Cursor, Instants: at, Count: s.count,
+		Partition: storesuite.DefaultPartition, Name: s.name, Revision: s.revision, Cursor: w.now.found[s.name].Cursor, Instants: at, Count: s.count,
 	}
 }
 
@@ -197,7 +185,7 @@ func (w *scheduleWalk) placeNext(s *modelSchedule) {
 	if !o.future && w.random.IntN(6) == 0 {
 		o.future, spread = true, 24*time.Hour // planned in the past, and due in the future
 	}
-	o.id = occurrenceID(s.name, o.at)
+	o.id = storesuite.OccurrenceID(s.name, o.at)
 	p := w.placement(s, o.at)
 	p.Offset = spread
 	left := s.count == 0 || s.used < s.count
@@ -248,7 +236,7 @@ func (w *scheduleWalk) hurry() {
 	w.note("hurry")
 	for _, id := range slices.Sorted(maps.Keys(w.now.due)) {
 		if o := w.occurrences[id]; o == nil || !o.future || !o.fresh() {
-			w.client.ZAdd(w.Context(), w.keys().due, redisZ(float64(ago(time.Minute).UnixMilli()+int64(w.random.IntN(5))), id))
+			w.client.ZAdd(w.Context(), w.keys().due, redisZ(float64(storesuite.Ago(time.Minute).UnixMilli()+int64(w.random.IntN(5))), id))
 		}
 	}
 	w.now = w.look()
@@ -267,13 +255,13 @@ func (w *scheduleWalk) session(worker string) string {
 func (w *scheduleWalk) crash(worker string) {
 	session := w.session(worker)
 	w.call(worker, false, time.Millisecond)
-	if w.numbers[session] == 0 {
+	if w.Numbers[session] == 0 {
 		return // it has never held a job
 	}
-	lapsed := w.untilLapsed()
-	w.want("lapsed", lapsed.Session, session)
+	lapsed := w.UntilLapsed()
+	w.Want("lapsed", lapsed.Session, session)
 	w.note("reap %s", session)
-	w.reap(lapsed, w.random.Int64N(1000))
+	w.Reap(lapsed, w.random.Int64N(1000))
 	w.lives[worker]++
 	e := event{reaped: session}
 	w.seen(e)
@@ -287,7 +275,7 @@ func (w *scheduleWalk) call(worker string, draining bool, ttl time.Duration) {
 	call := protocol.WorkCall{Take: w.random.IntN(8), Sleep: w.random.IntN(2) == 0, TTL: ttl}
 	call.Ahead = w.random.IntN(call.Take + 1)
 	if draining || w.random.IntN(2) == 0 {
-		call.Serve = walkParks
+		call.Serve = storesuite.WalkParks
 	}
 	e := event{session: session, settled: map[string]protocol.Settlement{}, taken: map[string]protocol.TakenJob{}}
 	text := ""
@@ -303,7 +291,7 @@ func (w *scheduleWalk) call(worker string, draining bool, ttl time.Duration) {
 		}
 	}
 	w.note("%s: take %d, %d ahead, serve %v, settle%s", session, call.Take, call.Ahead, call.Serve, text)
-	answer := w.work(session, call)
+	answer := w.Work(session, call)
 	if len(answer.Refused) > 0 {
 		w.fatal("refused %v of %+v", answer.Refused, call.Settle)
 	}
@@ -324,12 +312,12 @@ func (w *scheduleWalk) call(worker string, draining bool, ttl time.Duration) {
 	for _, job := range answer.Taken {
 		held[job.ID], e.taken[job.ID] = job, job
 	}
-	w.note("   %s took %s, superseded %v", session, ids(answer.Taken), answer.Superseded)
+	w.note("   %s took %s, superseded %v", session, storesuite.IDs(answer.Taken), answer.Superseded)
 	e.superseded, e.skipped = answer.Superseded, answer.Skipped
 	before := w.now
 	w.seen(e)
 	w.checkOwed(before, answer.Owed)
-	if w.numbers[session] > 0 && w.random.IntN(3) == 0 {
+	if w.Numbers[session] > 0 && w.random.IntN(3) == 0 {
 		w.again(session, call, answer)
 	}
 }
@@ -354,8 +342,8 @@ func (w *scheduleWalk) checkOwed(before *picture, answered []protocol.Owed) {
 
 // again makes the last call of a session a second time.
 func (w *scheduleWalk) again(session string, call protocol.WorkCall, first protocol.WorkAnswer) {
-	answer := w.repeat(session, call)
-	if answer.Err != nil || fmt.Sprint(answer.Taken) != fmt.Sprint(unparked(first.Taken)) {
+	answer := w.Repeat(session, call)
+	if answer.Err != nil || fmt.Sprint(answer.Taken) != fmt.Sprint(storesuite.Unparked(first.Taken)) {
 		w.fatal("repeated %+v: %v, took %+v, want %+v", call, answer.Err, answer.Taken, first.Taken)
 	}
 	if after := w.look(); after.rest != w.now.rest {

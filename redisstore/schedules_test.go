@@ -7,42 +7,8 @@ import (
 	"time"
 
 	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/storesuite"
 )
-
-// declare declares one schedule and returns the answer.
-func (b *bench) declare(name string, overlap string, body string) protocol.DeclareAnswer {
-	b.Helper()
-	return b.declareOn("default", name, overlap, body)
-}
-
-func (b *bench) declareOn(queue, name string, overlap string, body string) protocol.DeclareAnswer {
-	b.Helper()
-	answer := b.store.Declare(b.Context(), []protocol.Declaration{{Name: name, Queue: queue, Overlap: overlap, Body: []byte(body)}})[0]
-	if answer.Err != nil {
-		b.Fatal(answer.Err)
-	}
-	return answer
-}
-
-// scheduled declares a schedule and places an occurrence at each instant, the last one at the cursor.
-func (b *bench) scheduled(name string, overlap string, at ...time.Time) protocol.DeclareAnswer {
-	b.Helper()
-	answer := b.declare(name, overlap, `{"job":"j"}`)
-	// as if it had been created long ago
-	h, _ := parseHead(string(answer.Stored))
-	h.created = time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
-	b.client.HSet(b.Context(), b.keys().schedules, name, h.withState("live"))
-	if placed := b.place(*answer.Owed, answer.Revision, 0, at...); placed.Placed != len(at) {
-		b.Fatalf("placed %+v, want %d", placed, len(at))
-	}
-	return answer
-}
-
-func occurrenceID(name string, at time.Time) string {
-	return name + "@" + at.UTC().Format(time.RFC3339)
-}
-
-func ago(d time.Duration) time.Time { return time.Now().Add(-d).Truncate(time.Second) }
 
 func (b *bench) owedNames() string {
 	return fmt.Sprint(b.client.ZRange(b.Context(), b.keys().owed, 0, -1).Val())
@@ -73,16 +39,16 @@ func TestFiftyEqualDeclarationsAtOnceCreateOneSchedule(t *testing.T) {
 		if created != 1 {
 			b.Errorf("created %d times, want once", created)
 		}
-		b.want("owed", b.owedNames(), "[report]")
+		b.Want("owed", b.owedNames(), "[report]")
 	})
 }
 
 func TestAChangeGetsANewRevisionAndWithdrawsFutureOccurrences(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
-		first := b.declare("report", "skip", `{"job":"report","n":1}`)
+		first := b.Declare("report", "skip", `{"job":"report","n":1}`)
 		tomorrow := time.Now().Add(24 * time.Hour).Truncate(time.Second)
-		b.place(*first.Owed, first.Revision, 0, tomorrow)
-		second := b.declare("report", "skip", `{"job":"report","n":2}`)
+		b.Place(*first.Owed, first.Revision, 0, tomorrow)
+		second := b.Declare("report", "skip", `{"job":"report","n":2}`)
 		if !second.Changed || second.Revision <= first.Revision || !second.Created.Equal(first.Created) || second.Owed == nil {
 			b.Fatalf("changed: %+v, want a later revision, the same creation %v, owed", second, first.Created)
 		}
@@ -95,10 +61,10 @@ func TestAChangeGetsANewRevisionAndWithdrawsFutureOccurrences(t *testing.T) {
 		if c := second.Owed.Cursor; c.Placed || c.Used != 0 || time.Since(c.At) > 5*time.Second {
 			b.Errorf("cursor %+v, want the instant of the change, the run given back", c)
 		}
-		if lost := b.place(*first.Owed, first.Revision, 0, tomorrow); !lost.Lost {
+		if lost := b.Place(*first.Owed, first.Revision, 0, tomorrow); !lost.Lost {
 			b.Errorf("placing with the old revision: %+v, want lost", lost)
 		}
-		same := b.declare("report", "skip", `{"job":"report","n":2}`)
+		same := b.Declare("report", "skip", `{"job":"report","n":2}`)
 		if same.Changed || same.New || same.Owed != nil || same.Revision != second.Revision {
 			b.Errorf("the same again: %+v, want nothing", same)
 		}
@@ -107,12 +73,12 @@ func TestAChangeGetsANewRevisionAndWithdrawsFutureOccurrences(t *testing.T) {
 
 func TestRemoveDropsPlacedOccurrences(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
-		b.scheduled("s", "skip", ago(time.Minute), ago(-time.Hour))
+		b.Scheduled("s", "skip", storesuite.Ago(time.Minute), storesuite.Ago(-time.Hour))
 		found, err := b.store.Remove(b.Context(), protocol.Removal{Name: "s"})
 		if err != nil || !found {
 			b.Fatalf("removed %v, %v", found, err)
 		}
-		b.want("taken", ids(b.take("w", 5)), "")
+		b.Want("taken", storesuite.IDs(b.Take("w", 5)), "")
 		for _, key := range []string{b.keys().due, b.keys().schedules, b.keys().cursors, b.keys().owed, b.store.keys.registry()} {
 			if b.client.Exists(b.Context(), key).Val() != 0 {
 				b.Errorf("%s is left", key)
@@ -126,24 +92,24 @@ func TestRemoveDropsPlacedOccurrences(t *testing.T) {
 
 func TestPauseWithdrawsTheNextOccurrenceAndResumeMakesItOwed(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
-		declared := b.declare("s", "skip", `{"job":"j"}`)
-		b.place(*declared.Owed, declared.Revision, 0, ago(-time.Hour))
-		if _, err := pauseSchedule(b.Context(), b.store, "s", true); err != nil {
+		declared := b.Declare("s", "skip", `{"job":"j"}`)
+		b.Place(*declared.Owed, declared.Revision, 0, storesuite.Ago(-time.Hour))
+		if _, err := storesuite.PauseSchedule(b.Context(), b.store, "s", true); err != nil {
 			b.Fatal(err)
 		}
-		b.want("owed", b.owedNames(), "[]")
+		b.Want("owed", b.owedNames(), "[]")
 		if n := b.client.ZCard(b.Context(), b.keys().due).Val(); n != 0 {
 			b.Errorf("%d placed while paused", n)
 		}
-		owed, err := pauseSchedule(b.Context(), b.store, "s", false)
+		owed, err := storesuite.PauseSchedule(b.Context(), b.store, "s", false)
 		if err != nil || owed.Name != "s" || owed.Cursor.Placed || owed.Cursor.Used != 0 {
 			b.Fatalf("resumed %+v, %v; want it owed since the pause", owed, err)
 		}
-		if lost := b.place(owed, declared.Revision, 0, ago(-time.Hour)); !lost.Lost {
+		if lost := b.Place(owed, declared.Revision, 0, storesuite.Ago(-time.Hour)); !lost.Lost {
 			b.Errorf("placed with the revision before the pause: %+v, want lost", lost)
 		}
 		h, _ := parseHead(string(owed.Definition))
-		if placed := b.place(owed, h.revision, 0, ago(-time.Hour)); placed.Placed != 1 {
+		if placed := b.Place(owed, h.revision, 0, storesuite.Ago(-time.Hour)); placed.Placed != 1 {
 			b.Errorf("placed %+v, want 1", placed)
 		}
 	})
@@ -164,8 +130,8 @@ func TestADeclarationWritesALostRegistryAgain(t *testing.T) {
 					b.Fatal(answer.Err)
 				}
 			}
-			b.want("queue", b.client.HGet(b.Context(), b.store.keys.queues(), "default").Val(), "1")
-			b.want("schedules", fmt.Sprint(b.client.ZCard(b.Context(), b.store.keys.registry()).Val()), fmt.Sprint(few))
+			b.Want("queue", b.client.HGet(b.Context(), b.store.keys.queues(), "default").Val(), "1")
+			b.Want("schedules", fmt.Sprint(b.client.ZCard(b.Context(), b.store.keys.registry()).Val()), fmt.Sprint(few))
 		}
 	})
 }
@@ -173,7 +139,7 @@ func TestADeclarationWritesALostRegistryAgain(t *testing.T) {
 // A schedule that is removed while it is paused leaves no note: one that is made anew of its name, and paused, has none of its own.
 func TestARemovedScheduleLeavesNoNote(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
-		b.declare("s", "skip", `{"job":"j"}`)
+		b.Declare("s", "skip", `{"job":"j"}`)
 		if _, err := b.store.PauseSchedule(b.Context(), protocol.Pausing{Name: "s", Paused: true, Note: &protocol.Note{Text: "why"}}); err != nil {
 			b.Fatal(err)
 		}

@@ -17,6 +17,7 @@ import (
 	"github.com/chimejobs/chime/internal/memconn"
 	"github.com/chimejobs/chime/internal/protocol"
 	"github.com/chimejobs/chime/internal/redistest"
+	"github.com/chimejobs/chime/internal/storesuite"
 )
 
 // serverEnv is the variable that selects the server of a run. All tests of the process run on it:
@@ -30,23 +31,25 @@ import (
 // A server that is no simulated one is started once and emptied before each test.
 const serverEnv = "CHIME_TEST_SERVER"
 
-// A need is what a test needs of the server that not every server has. See onServersWith.
-type need int
-
+// What tests need of a server; see onServersWith.
 const (
-	settableClock need = 1 << iota // its clock can be set
-	listening                      // the store may subscribe to its channels
-	hookedCalls                    // hooks that a test adds to the client see the store's calls, which all go by that client
-	namespaces                     // other namespaces than that of the bench may be used
-	repairing                      // the store may repair what Verify finds
-	manualRuns                     // the store may enqueue runs of a schedule
-	randomCalls                    // it is tested with random calls: whether a user may make a call needs none
+	settableClock = storesuite.SettableClock
+	listening     = storesuite.Listening
+	manualRuns    = storesuite.ManualRuns
+	repairing     = storesuite.Repairing
+	randomCalls   = storesuite.RandomCalls
+)
+
+// What tests of this package alone need.
+const (
+	hookedCalls storesuite.Need = 1 << (iota + 16) // hooks that a test adds to the client see the store's calls, which all go by that client
+	namespaces                                     // other namespaces than that of the bench may be used
 )
 
 // A testServer is the server of a run.
 type testServer struct {
 	name  string
-	lacks need
+	lacks storesuite.Need
 	open  func(t *testing.T) (redis.UniversalClient, func(time.Time)) // a client of an empty server, and what sets its clock; nil: nothing does
 }
 
@@ -75,6 +78,16 @@ var selectedServer = sync.OnceValue(func() testServer {
 	}
 })
 
+// TestStore runs the suite of all stores on the server of this run.
+func TestStore(t *testing.T) {
+	server := selectedServer()
+	storesuite.Run(t, storesuite.Suite{Lacks: server.lacks, Open: func(t *testing.T) storesuite.Server {
+		client, setClock := server.open(t)
+		b := newBench(t, client, setClock)
+		return storesuite.Server{Store: b.store, SetClock: setClock, Backdate: b.backdate}
+	}})
+}
+
 // onEveryServer runs a test on the server of this run. What holds on every server, every run tests.
 func onEveryServer(t *testing.T, test func(b *bench)) {
 	t.Helper()
@@ -82,7 +95,7 @@ func onEveryServer(t *testing.T, test func(b *bench)) {
 }
 
 // onServersWith runs a test on the server of this run if the server has what the test needs.
-func onServersWith(t *testing.T, needs need, test func(b *bench)) {
+func onServersWith(t *testing.T, needs storesuite.Need, test func(b *bench)) {
 	t.Helper()
 	server := selectedServer()
 	if server.lacks&needs != 0 {
@@ -90,9 +103,7 @@ func onServersWith(t *testing.T, needs need, test func(b *bench)) {
 	}
 	t.Run(server.name, func(t *testing.T) {
 		client, setClock := server.open(t)
-		b := newBench(t, client)
-		b.setClock = setClock
-		test(b)
+		test(newBench(t, client, setClock))
 	})
 }
 
@@ -127,8 +138,8 @@ func openRedis(t *testing.T) (redis.UniversalClient, func(time.Time)) {
 // onRedis returns a bench on a redis-server, whatever server the run has.
 func onRedis(t *testing.T) *bench {
 	t.Helper()
-	client, _ := openRedis(t)
-	return newBench(t, client)
+	client, setClock := openRedis(t)
+	return newBench(t, client, setClock)
 }
 
 var (

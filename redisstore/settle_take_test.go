@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/storesuite"
 )
 
 // A call carries out its settlements before it decides what becomes of the next occurrence: a call that settles one occurrence and
@@ -27,29 +28,29 @@ func TestACallSettlesBeforeItTakes(t *testing.T) {
 		for name, settlement := range settlements {
 			t.Run(fmt.Sprintf("%s, %s", policy, name), func(t *testing.T) {
 				onEveryServer(t, func(b *bench) {
-					first, second := ago(2*time.Minute), ago(time.Minute)
+					first, second := storesuite.Ago(2*time.Minute), storesuite.Ago(time.Minute)
 					var left []string
 					for _, schedule := range []string{"once", "twice"} {
-						owed := b.scheduled(schedule, policy, first)
-						held := b.take(schedule, 1)
-						b.want("taken", ids(held), occurrenceID(schedule, first))
+						owed := b.Scheduled(schedule, policy, first)
+						held := b.Take(schedule, 1)
+						b.Want("taken", storesuite.IDs(held), storesuite.OccurrenceID(schedule, first))
 						found, err := b.store.Find(b.Context(), []string{schedule})
 						if err != nil {
 							b.Fatal(err)
 						}
-						b.place(protocol.Owed{Partition: defaultPartition, Name: schedule, Cursor: found[0].Cursor}, owed.Revision, 0, second)
+						b.Place(protocol.Owed{Partition: storesuite.DefaultPartition, Name: schedule, Cursor: found[0].Cursor}, owed.Revision, 0, second)
 						s := settlement
 						s.ID, s.Fence = held[0].ID, held[0].Fence
 						s.Run = &protocol.RunRecord{Started: first, Ended: second, Outcome: name}
 						call := protocol.WorkCall{Take: 1, Settle: []protocol.Settlement{s}}
 						if schedule == "twice" {
-							b.work(schedule, protocol.WorkCall{Settle: call.Settle})
+							b.Work(schedule, protocol.WorkCall{Settle: call.Settle})
 							call.Settle = nil
 						}
-						b.want("taken next", ids(b.work(schedule, call).Taken), occurrenceID(schedule, second))
+						b.Want("taken next", storesuite.IDs(b.Work(schedule, call).Taken), storesuite.OccurrenceID(schedule, second))
 						left = append(left, b.leftOf(schedule))
 					}
-					b.want("left by one call", left[0], left[1])
+					b.Want("left by one call", left[0], left[1])
 					if superseded := strings.Contains(left[0], "/superseded=1"); superseded != (policy == "cancel" && settlement.Kind == protocol.SettleLater) {
 						b.Errorf("the retries were ended: %v\n%s", superseded, left[0])
 					}

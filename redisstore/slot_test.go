@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/chimejobs/chime/internal/storesuite"
 )
 
 // A keyGuard checks every script call of a client: its keys are those of the title page, in that order and of one slot, and it has
@@ -129,7 +131,7 @@ func TestSlotAgreesWithClusterKeyslot(t *testing.T) {
 func TestTheKeyGuardReportsWrongCalls(t *testing.T) {
 	g := keyGuard{t, titles()}
 	owed := owedScript.SHA
-	k := keyspace("chime").partition(defaultPartition)
+	k := keyspace("chime").partition(storesuite.DefaultPartition)
 	for _, c := range []struct {
 		what string
 		args []any

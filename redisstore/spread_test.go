@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/storesuite"
 )
 
 const spreadBody = `{"version":2,"spread":"24h0m0s","offsetMs":3600500,"job":"j","recurrence":{"frequency":"hour"},"misfire":"skip","args":1}`
@@ -15,7 +16,7 @@ const spreadBody = `{"version":2,"spread":"24h0m0s","offsetMs":3600500,"job":"j"
 // places one.
 func (b *bench) spreadAt(created, at time.Time) protocol.DeclareAnswer {
 	b.Helper()
-	declared := b.declare("s", "skip", spreadBody)
+	declared := b.Declare("s", "skip", spreadBody)
 	h, _ := parseHead(string(declared.Stored))
 	h.created = created
 	b.client.HSet(b.Context(), b.keys().schedules, "s", h.withState("live"))
@@ -33,7 +34,7 @@ func (b *bench) spreadAt(created, at time.Time) protocol.DeclareAnswer {
 func TestWhatIsWithdrawnBeforeItIsDueIsPlacedAgain(t *testing.T) {
 	acts := map[string]func(b *bench, declared protocol.DeclareAnswer){
 		"change": func(b *bench, _ protocol.DeclareAnswer) {
-			b.declare("s", "skip", strings.Replace(spreadBody, `"args":1`, `"args":2`, 1))
+			b.Declare("s", "skip", strings.Replace(spreadBody, `"args":1`, `"args":2`, 1))
 		},
 		"change of the rule": func(b *bench, _ protocol.DeclareAnswer) {
 			d := protocol.Declaration{Name: "s", Queue: "default", Overlap: "skip", Body: []byte(strings.Replace(spreadBody, "hour", "day", 1))}
@@ -48,7 +49,7 @@ func TestWhatIsWithdrawnBeforeItIsDueIsPlacedAgain(t *testing.T) {
 				b.Fatal(err)
 			}
 		},
-		"move": func(b *bench, _ protocol.DeclareAnswer) { b.declareOn("mail", "s", "skip", spreadBody) },
+		"move": func(b *bench, _ protocol.DeclareAnswer) { b.DeclareOn("mail", "s", "skip", spreadBody) },
 		"loss": func(b *bench, _ protocol.DeclareAnswer) {
 			b.client.Del(b.Context(), b.keys().due)
 			b.mend()
@@ -62,12 +63,12 @@ func TestWhatIsWithdrawnBeforeItIsDueIsPlacedAgain(t *testing.T) {
 		}{{"planned, not due", 30 * time.Minute, false}, {"the run at creation", 30 * time.Minute, true}, {"due", 2 * time.Hour, false}, {"in the future", -time.Hour, false}} {
 			t.Run(what+", "+c.name, func(t *testing.T) {
 				onEveryServer(t, func(b *bench) {
-					at, created := ago(c.planned), time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
+					at, created := storesuite.Ago(c.planned), time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
 					if c.first {
 						created = at.Add(300 * time.Millisecond)
 					}
 					declared := b.spreadAt(created, at)
-					if score := b.client.ZScore(b.Context(), b.keys().due, occurrenceID("s", at)).Val(); int64(score) != at.Add(time.Hour+500*time.Millisecond).UnixMilli() {
+					if score := b.client.ZScore(b.Context(), b.keys().due, storesuite.OccurrenceID("s", at)).Val(); int64(score) != at.Add(time.Hour+500*time.Millisecond).UnixMilli() {
 						b.Fatalf("planned for %v, it is due at %.0f", at, score)
 					}
 					act(b, declared)

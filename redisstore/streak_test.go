@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/storesuite"
 )
 
 // A streakSchedule is a schedule with PauseAfter as the calls so far have left it.
@@ -41,7 +42,7 @@ type streakWalk struct {
 // schedule in the call that settles the last of them, with a note, and give back what was placed and is not due; one that is done begins the count
 // anew; and a call that is repeated changes nothing.
 func TestRandomDeathsPauseASchedule(t *testing.T) {
-	seeds, steps := walkSize(3, 400)
+	seeds, steps := storesuite.WalkSize(3, 400)
 	for seed := range seeds {
 		onServersWith(t, randomCalls, func(b *bench) {
 			w := &streakWalk{bench: b, seed: seed, random: rand.New(rand.NewPCG(seed, 4))}
@@ -53,9 +54,9 @@ func TestRandomDeathsPauseASchedule(t *testing.T) {
 			for step := range steps {
 				w.step()
 				w.check()
-				w.verifiedNowAndThen(step)
+				w.VerifiedNowAndThen(step)
 			}
-			w.verified()
+			w.Verified()
 			if len(w.notes) < steps/2 {
 				w.fatal("only %d calls", len(w.notes))
 			}
@@ -160,10 +161,10 @@ func (w *streakWalk) place(s *streakSchedule) {
 	if isAhead {
 		due = time.Now().Add(time.Hour)
 	}
-	id := occurrenceID(s.name, s.at)
+	id := storesuite.OccurrenceID(s.name, s.at)
 	w.note("place %s, ahead %v", id, isAhead)
 	placed := w.store.Place(w.Context(), []protocol.Placement{{
-		Partition: defaultPartition, Name: s.name, Revision: h.revision, Cursor: found.Cursor, Instants: []time.Time{s.at}, Offset: due.Sub(s.at).Truncate(time.Millisecond),
+		Partition: storesuite.DefaultPartition, Name: s.name, Revision: h.revision, Cursor: found.Cursor, Instants: []time.Time{s.at}, Offset: due.Sub(s.at).Truncate(time.Millisecond),
 	}})[0]
 	if placed.Placed != 1 {
 		w.fatal("placed %s: %+v", id, placed)
@@ -189,7 +190,7 @@ func (w *streakWalk) settleSome() {
 			kept = append(kept, job)
 			continue
 		case n == 2:
-			settled = done(job)
+			settled = storesuite.Done(job)
 		case n == 3:
 			settled = protocol.Settlement{ID: job.ID, Fence: job.Fence, Kind: protocol.SettleCancelled, Run: &protocol.RunRecord{Outcome: "cancelled"}}
 		}
@@ -200,7 +201,7 @@ func (w *streakWalk) settleSome() {
 		}
 	}
 	w.note("settle%s, take %d", text, call.Take)
-	answer := w.work("w", call)
+	answer := w.Work("w", call)
 	var names []string
 	for _, p := range answer.PausedSchedules {
 		names = append(names, p.Name)
@@ -209,9 +210,9 @@ func (w *streakWalk) settleSome() {
 		w.fatal("refused %v, paused %+v, want %v", answer.Refused, answer.PausedSchedules, paused)
 	}
 	w.held = append(kept, answer.Taken...)
-	if w.numbers["w"] > 0 && w.random.IntN(3) == 0 {
+	if w.Numbers["w"] > 0 && w.random.IntN(3) == 0 {
 		before := w.picture()
-		if again := w.repeat("w", call); again.Err != nil || len(again.Taken) != len(answer.Taken) {
+		if again := w.Repeat("w", call); again.Err != nil || len(again.Taken) != len(answer.Taken) {
 			w.fatal("repeated: %+v, before %+v", again, answer)
 		}
 		if after := w.picture(); after != before {
@@ -262,7 +263,7 @@ func (w *streakWalk) check() {
 		found := w.find(s)
 		h, _ := parseHead(string(found.Definition))
 		owed := !found.Since.IsZero()
-		due := w.client.ZScore(w.Context(), w.keys().due, occurrenceID(s.name, s.at)).Err() == nil
+		due := w.client.ZScore(w.Context(), w.keys().due, storesuite.OccurrenceID(s.name, s.at)).Err() == nil
 		waits := found.Waiting
 		last := w.client.HGet(w.Context(), w.keys().last, s.name).Val()
 		switch {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/storesuite"
 )
 
 // crashed makes jobs look as if their holders had vanished so often.
@@ -23,21 +24,21 @@ func TestAWorkerIsGivenOneSuspectAtATime(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		past := time.Now().Add(-time.Hour)
 		for i, id := range []string{"s1", "s2", "s3"} {
-			item := job(id)
+			item := storesuite.Job(id)
 			item.At = past.Add(time.Duration(i) * time.Second)
-			b.enqueue(item)
+			b.Enqueue(item)
 		}
-		b.enqueue(job("a"), job("b"))
+		b.Enqueue(storesuite.Job("a"), storesuite.Job("b"))
 		b.crashed(2, "s1", "s2", "s3")
 		b.crashed(1, "a")
-		first := b.work("one", protocol.WorkCall{Take: 5, Sleep: true})
-		b.want("given first", ids(first.Taken), "s1")
+		first := b.Work("one", protocol.WorkCall{Take: 5, Sleep: true})
+		b.Want("given first", storesuite.IDs(first.Taken), "s1")
 		if !first.Taken[0].Suspect() || !first.More {
 			b.Errorf("took %+v, more %v; want a suspect, and more", first.Taken, first.More)
 		}
-		b.noSuspects = true
-		b.want("beside it", ids(b.take("one", 5)), "a b")
-		b.noSuspects = false
+		b.NoSuspects = true
+		b.Want("beside it", storesuite.IDs(b.Take("one", 5)), "a b")
+		b.NoSuspects = false
 		for _, id := range []string{"s2", "s3"} {
 			score := b.client.ZScore(b.Context(), b.keys().due, id).Val()
 			if wait := time.UnixMilli(int64(score)).Sub(first.Now); wait < time.Second || wait > 3*time.Second {
@@ -45,7 +46,7 @@ func TestAWorkerIsGivenOneSuspectAtATime(t *testing.T) {
 			}
 			b.client.ZAdd(b.Context(), b.keys().due, redisZ(0, id))
 		}
-		b.want("given to another worker", ids(b.take("two", 5)), "s2")
+		b.Want("given to another worker", storesuite.IDs(b.Take("two", 5)), "s2")
 	})
 }
 
@@ -55,13 +56,13 @@ func TestASuspectInReadyHoldsNothingUp(t *testing.T) {
 		onEveryServer(t, func(b *bench) {
 			var items []protocol.EnqueueItem
 			for id := range strings.FieldsSeq(order) {
-				items = append(items, job(id))
+				items = append(items, storesuite.Job(id))
 			}
-			b.enqueue(items...)
+			b.Enqueue(items...)
 			b.crashed(3, "s", "t")
-			b.noSuspects = true
-			got := ids(b.take("holds one", 5))
-			b.noSuspects = false
+			b.NoSuspects = true
+			got := storesuite.IDs(b.Take("holds one", 5))
+			b.NoSuspects = false
 			seen := map[string]bool{}
 			for id := range strings.FieldsSeq(got) {
 				if id == "s" || id == "t" {
@@ -78,10 +79,10 @@ func TestASuspectInReadyHoldsNothingUp(t *testing.T) {
 				if session > 5 {
 					b.Fatalf("order %s: only %v were taken", order, seen)
 				}
-				taken := b.take(fmt.Sprint("w", session), 5)
+				taken := b.Take(fmt.Sprint("w", session), 5)
 				for _, job := range taken {
 					if seen[job.ID] || job.Suspect() && len(taken) > 1 {
-						b.Errorf("order %s: took %s after %v", order, ids(taken), seen)
+						b.Errorf("order %s: took %s after %v", order, storesuite.IDs(taken), seen)
 					}
 					seen[job.ID] = true
 				}

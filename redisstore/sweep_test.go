@@ -3,6 +3,7 @@ package redisstore
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/chimejobs/chime/internal/protocol"
 	"github.com/chimejobs/chime/internal/schedule"
+	"github.com/chimejobs/chime/internal/storesuite"
 	"github.com/chimejobs/chime/internal/wire"
 )
 
@@ -60,8 +62,8 @@ func TestACallSweepsAtMost500Items(t *testing.T) {
 						b.Errorf("call %d swept %d, more %v, error %v; want %d", i+1, swept, more, err, want)
 					}
 				}
-				b.want("names with parked jobs", fmt.Sprint(b.client.ZRange(b.Context(), keys.unhandled, 0, -1).Val()), "[]")
-				b.want("mark", b.client.HGet(b.Context(), keys.state, "parked").Val(), "")
+				b.Want("names with parked jobs", fmt.Sprint(b.client.ZRange(b.Context(), keys.unhandled, 0, -1).Val()), "[]")
+				b.Want("mark", b.client.HGet(b.Context(), keys.state, "parked").Val(), "")
 				if n := b.client.ZCount(b.Context(), keys.dead, "(1000", "+inf").Val(); n != int64(3*c.parked) {
 					b.Errorf("%d dead that were parked, want %d", n, 3*c.parked)
 				}
@@ -91,18 +93,18 @@ func TestMarksOfMovesThatAreNotDoneAreNoMoreToSweep(t *testing.T) {
 func TestSweepKeepsTheNewestDeadJobsAndBuriesOldParkedOnes(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		b.store.options.MaxDead = 2
-		b.enqueue(job("a"), job("b"), job("c"), job("d"))
-		taken := b.take("s", 4)
+		b.Enqueue(storesuite.Job("a"), storesuite.Job("b"), storesuite.Job("c"), storesuite.Job("d"))
+		taken := b.Take("s", 4)
 		var settled []protocol.Settlement
 		for _, j := range taken {
 			settled = append(settled, protocol.Settlement{ID: j.ID, Fence: j.Fence, Kind: protocol.SettleDead, Body: j.Body})
 		}
 		settled[3].Kind, settled[3].Name = protocol.SettlePark, "mail"
-		b.work("s", protocol.WorkCall{Settle: settled})
+		b.Work("s", protocol.WorkCall{Settle: settled})
 		if _, err := b.sweep(); err != nil {
 			b.Fatal(err)
 		}
-		if s := b.stats(); s.Dead != 2 || s.Parked != 1 {
+		if s := b.Stats(); s.Dead != 2 || s.Parked != 1 {
 			b.Errorf("stats %+v, want the 2 newest dead and 1 parked", s)
 		}
 		b.client.ZAdd(b.Context(), b.keys().parked("mail"), redisZ(1000, "d"))
@@ -110,8 +112,8 @@ func TestSweepKeepsTheNewestDeadJobsAndBuriesOldParkedOnes(t *testing.T) {
 		if _, err := b.sweep(); err != nil {
 			b.Fatal(err)
 		}
-		if dead := b.client.ZRange(b.Context(), b.keys().dead, 0, -1).Val(); fmt.Sprint(dead) != "[c d]" || b.stats().Parked != 0 {
-			b.Errorf("dead %v, stats %+v; want the parked one dead, and an older one gone for it", dead, b.stats())
+		if dead := b.client.ZRange(b.Context(), b.keys().dead, 0, -1).Val(); fmt.Sprint(dead) != "[c d]" || b.Stats().Parked != 0 {
+			b.Errorf("dead %v, stats %+v; want the parked one dead, and an older one gone for it", dead, b.Stats())
 		}
 	})
 }
@@ -149,8 +151,116 @@ func TestASweepSaysWhyAParkedJobDied(t *testing.T) {
 			}
 		}
 		for i, body := range spoilt {
-			b.want("a spoilt envelope", b.client.HGet(b.Context(), b.keys().jobs, fmt.Sprint("spoilt", i)).Val(), body)
+			b.Want("a spoilt envelope", b.client.HGet(b.Context(), b.keys().jobs, fmt.Sprint("spoilt", i)).Val(), body)
 		}
-		b.want("dead, died, large", fmt.Sprintf("%d %d %s", b.stats().Dead, b.stats().Died, b.client.HGet(b.Context(), b.keys().state, "large").Val()), "16 16 1")
+		b.Want("dead, died, large", fmt.Sprintf("%d %d %s", b.Stats().Dead, b.Stats().Died, b.client.HGet(b.Context(), b.keys().state, "large").Val()), "16 16 1")
+	})
+}
+
+// What follows a death a script finds in every envelope and every definition that has it, also where the name or the arguments look like it.
+func TestTheSweepFindsWhoeverMayHaveAnOnDeath(t *testing.T) {
+	details := &wire.Details{OnDeath: []byte(alert), Header: map[string]string{"a": "b"}, Keep: time.Hour}
+	declared, err := (&schedule.Spec{JobName: "mail", Details: details}).Declare("s", "default")
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain, err := (&schedule.Spec{JobName: "mail"}).Declare("s", "default")
+	if err != nil {
+		t.Fatal(err)
+	}
+	envelope := func(d *wire.Details) string {
+		return string((&wire.Envelope{Name: "mail", Payload: []byte("p"), Details: d}).Encode())
+	}
+	onEveryServer(t, func(b *bench) {
+		names, n := map[string]string{}, 0
+		var wants []string
+		for name, c := range map[string]struct {
+			body, definition string
+			retentions       float64
+			want             string
+		}{
+			"an OnDeath":                      {envelope(details), "", 1.5, "asks"},
+			"an OnDeath, and too old":         {envelope(details), "", 2.1, "asks last"},
+			"none":                            {envelope(&wire.Details{Keep: time.Hour}), "", 1.5, "dead"},
+			"none, and details":               {envelope(nil), "", 1.5, "dead"},
+			"a newer version":                 {newer, "", 1.5, "parked"},
+			"a newer version, too old":        {newer, "", 2.1, "dead"},
+			"nothing":                         {"", "", 1.5, "dead"},
+			"a schedule's":                    {"", string(declared.Body), 1.5, "asks"},
+			"a schedule's, and too old":       {"", string(declared.Body), 2.1, "asks last"},
+			"a newer form, too old":           {"", `{"version":9,"job":"mail"}`, 2.1, "dead"},
+			"a schedule without one":          {"", string(plain.Body), 1.5, "dead"},
+			"a newer form of a definition":    {"", `{"version":9,"job":"mail"}`, 1.5, "parked"},
+			"an envelope of a schedule's job": {envelope(nil), string(declared.Body), 1.5, "dead"},
+		} {
+			n++
+			id := fmt.Sprint("j", n)
+			if c.definition != "" {
+				schedule := fmt.Sprint("s", n)
+				b.created(schedule, c.definition)
+				id = storesuite.OccurrenceID(schedule, storesuite.Ago(time.Hour))
+			}
+			b.expired(id, c.body, "mail", c.retentions)
+			names[id], wants = name, append(wants, name+": "+c.want)
+		}
+		// an earlier schedule of that name had the occurrence: what it would have followed its death with is gone
+		b.Declare("later", "allow", string(declared.Body))
+		id := storesuite.OccurrenceID("later", storesuite.Ago(time.Hour))
+		b.expired(id, "", "mail", 1.5)
+		names[id], wants = "a later schedule's", append(wants, "a later schedule's: dead")
+		_, answer := b.swept()
+		var got []string
+		for _, job := range answer.Expired {
+			text := names[job.ID] + ": asks"
+			if job.Last {
+				text += " last"
+			}
+			got = append(got, text)
+			b.client.ZRem(b.Context(), b.keys().parked("mail"), job.ID)
+		}
+		for _, id := range b.members(b.keys().dead) {
+			got = append(got, names[id]+": dead")
+		}
+		for _, id := range b.members(b.keys().parked("mail")) {
+			got = append(got, names[id]+": parked")
+		}
+		slices.Sort(got)
+		slices.Sort(wants)
+		if !slices.Equal(got, wants) || answer.More {
+			b.Errorf("the sweep found, with more to do %v,\n%s\nwant\n%s", answer.More, strings.Join(got, "\n"), strings.Join(wants, "\n"))
+		}
+	})
+}
+
+// One call returns 50 jobs at most, of about 256 KiB, and says that there are others. They are buried in one call, of whatever lists.
+func TestASweepReturnsFiftyJobsAtMost(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		for i := range 120 {
+			b.expired(fmt.Sprint("j", i), withDeath, fmt.Sprint("name", i%3), 1.5)
+		}
+		b.client.ZAdd(b.Context(), b.keys().unhandled, redisZ(1000, sharedParked))
+		b.client.HSet(b.Context(), b.keys().jobs, "shared", withDeath)
+		b.client.ZAdd(b.Context(), b.keys().parked(sharedParked), redisZ(float64(storesuite.Ago(10*24*time.Hour).UnixMilli()), "some name\tshared"))
+		for _, want := range []int{50, 50, 21, 0} {
+			burials, answer := b.swept()
+			if len(burials) != want || answer.MoreExpired != (want == 50) || answer.More {
+				b.Errorf("%d jobs, others not looked at %v, more to do %v; want %d jobs", len(burials), answer.MoreExpired, answer.More, want)
+			}
+			if n := b.bury(burials); n != want {
+				b.Errorf("%d buried, want %d", n, want)
+			}
+		}
+		if dead, ready := b.members(b.keys().dead), b.members(b.keys().ready); len(dead) != 121 || len(ready) != 121 || !slices.Contains(dead, "shared") {
+			b.Errorf("%d dead, %d wait; want 121 each", len(dead), len(ready))
+		}
+		b.Want("names with parked jobs", fmt.Sprint(b.members(b.keys().unhandled), b.client.HExists(b.Context(), b.keys().state, "parked").Val()), "[] false")
+		large := withDeath + string(make([]byte, 100<<10))
+		b.client.HSet(b.Context(), b.keys().state, "large", "1")
+		for i := range 8 {
+			b.expired(fmt.Sprint("large", i), large, "mail", 1.5)
+		}
+		if burials, answer := b.swept(); len(burials) != 2 || !answer.MoreExpired {
+			b.Errorf("%d jobs of 100 KiB each, others not looked at %v; want 2", len(burials), answer.MoreExpired)
+		}
 	})
 }

@@ -7,7 +7,9 @@ import (
 	"regexp"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -15,6 +17,7 @@ import (
 
 	"github.com/chimejobs/chime/internal/protocol"
 	"github.com/chimejobs/chime/internal/redistest"
+	"github.com/chimejobs/chime/internal/storesuite"
 )
 
 // callsOf are the calls of the protocol that a use makes.
@@ -54,7 +57,8 @@ var (
 		}
 		return names
 	}()
-	calledAt sync.Map // program counter → the call of the protocol that it is in; empty: in none
+	callsOfUser atomic.Int64 // commands that users have sent
+	calledAt    sync.Map     // program counter → the call of the protocol that it is in; empty: in none
 )
 
 // own reports whether a command belongs to a call of the use: the outermost method on the stack that is a call of the protocol says so. So
@@ -71,7 +75,11 @@ func (u asUser) own(cmd redis.Cmder) bool {
 			outermost = call
 		}
 	}
-	return slices.Contains(callsOf[u.use], outermost)
+	own := slices.Contains(callsOf[u.use], outermost)
+	if own {
+		callsOfUser.Add(1)
+	}
+	return own
 }
 
 // protocolCall returns the call of the protocol that a program counter is in. All methods of a listener are of Listen.
@@ -157,4 +165,26 @@ func userServer(use protocol.Use) testServer {
 		})
 		return client, nil
 	}}
+}
+
+// If the calls of a use were not recognised on the stack, the other client would make all of them, and a user without rights would pass every
+// test.
+func TestTheUserOfARunMakesTheCallsOfItsUse(t *testing.T) {
+	for use, calls := range callsOf {
+		for _, call := range calls {
+			if !protocolMethods[call] {
+				t.Errorf("callsOf has %s for a %s, which is no call of the protocol", call, use)
+			}
+		}
+	}
+	onEveryServer(t, func(b *bench) {
+		before := callsOfUser.Load()
+		if _, err := b.store.QueueStats(b.Context(), []string{"default"}); err != nil {
+			b.Fatal(err)
+		}
+		b.Enqueue(storesuite.Job("a"))
+		if _, is := strings.CutPrefix(selectedServer().name, "user:"); is && callsOfUser.Load() == before {
+			b.Error("the user has made neither of two calls, one of which is of its use")
+		}
+	})
 }

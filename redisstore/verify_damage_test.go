@@ -1,7 +1,6 @@
 package redisstore
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,6 +8,7 @@ import (
 	"time"
 
 	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/storesuite"
 )
 
 // A damage is done to a namespace by a hand, an eviction or a failover: want is what is found then, "<kind> <ID or schedule>"; runs says that what
@@ -24,13 +24,13 @@ type damage struct {
 func takes(want string) func(b *bench) {
 	return func(b *bench) {
 		b.Helper()
-		taken := b.work("after", protocol.WorkCall{Take: 10, Serve: []string{"mail"}}).Taken
-		b.want("taken after the repair", ids(taken), want)
+		taken := b.Work("after", protocol.WorkCall{Take: 10, Serve: []string{"mail"}}).Taken
+		b.Want("taken after the repair", storesuite.IDs(taken), want)
 		var settle []protocol.Settlement
 		for _, job := range taken {
-			settle = append(settle, done(job))
+			settle = append(settle, storesuite.Done(job))
 		}
-		if answer := b.work("after", protocol.WorkCall{Settle: settle}); len(answer.Refused) > 0 {
+		if answer := b.Work("after", protocol.WorkCall{Settle: settle}); len(answer.Refused) > 0 {
 			b.Errorf("refused: %v", answer.Refused)
 		}
 	}
@@ -38,22 +38,22 @@ func takes(want string) func(b *bench) {
 
 // owed returns a check that these schedules are owed their next occurrences.
 func owed(want string) func(b *bench) {
-	return func(b *bench) { b.Helper(); b.want("owed after the repair", b.owedNames(), want) }
+	return func(b *bench) { b.Helper(); b.Want("owed after the repair", b.owedNames(), want) }
 }
 
 // later and earlier are instants of occurrences.
-var later, earlier = ago(-time.Hour), ago(time.Minute)
+var later, earlier = storesuite.Ago(-time.Hour), storesuite.Ago(time.Minute)
 
 // placed declares the schedule s, whose next occurrence is placed.
-func (b *bench) placed() protocol.DeclareAnswer { b.Helper(); return b.scheduled("s", "skip", later) }
+func (b *bench) placed() protocol.DeclareAnswer { b.Helper(); return b.Scheduled("s", "skip", later) }
 
 var damages = []damage{
 	{"an occurrence is lost", func(b *bench) {
 		b.placed()
-		b.client.ZRem(b.Context(), b.keys().due, occurrenceID("s", later))
+		b.client.ZRem(b.Context(), b.keys().due, storesuite.OccurrenceID("s", later))
 	}, "unplaced s", owed("[s]")},
 	{"owed is lost", func(b *bench) {
-		b.declare("s", "skip", `{"job":"j"}`)
+		b.Declare("s", "skip", `{"job":"j"}`)
 		b.client.Del(b.Context(), b.keys().owed)
 	}, "cursor s", owed("[s]")},
 	{"a placed schedule is owed", func(b *bench) {
@@ -65,7 +65,7 @@ var damages = []damage{
 		b.client.HDel(b.Context(), b.keys().cursors, "s")
 	}, "cursor s", owed("[s]")},
 	{"a schedule waits for no run", func(b *bench) {
-		b.declare("s", "skip", `{"job":"j"}`)
+		b.Declare("s", "skip", `{"job":"j"}`)
 		b.client.ZAdd(b.Context(), b.keys().owed, redisZ(passedOver+1, "s"))
 	}, "held s", func(b *bench) {
 		if score := b.client.ZScore(b.Context(), b.keys().owed, "s").Val(); score >= passedOver {
@@ -84,7 +84,7 @@ var damages = []damage{
 		b.placed()
 		b.client.HDel(b.Context(), b.keys().schedules, "s")
 	}, "undefined s", func(b *bench) {
-		if answer := b.declare("s", "skip", `{"job":"j"}`); answer.Owed == nil {
+		if answer := b.Declare("s", "skip", `{"job":"j"}`); answer.Owed == nil {
 			b.Errorf("declared again: %+v, want that it is owed its next occurrence", answer)
 		}
 	}},
@@ -92,120 +92,120 @@ var damages = []damage{
 		b.client.ZAdd(b.Context(), b.store.keys.registry(), redisZ(0, "garbage"))
 	}, "undefined", takes("")},
 	{"a flight is lost with its session", func(b *bench) {
-		b.scheduled("s", "skip", earlier, later)
-		b.take("s1", 1)
+		b.Scheduled("s", "skip", earlier, later)
+		b.Take("s1", 1)
 		b.client.Del(b.Context(), b.keys().inflight("s1"))
 		b.client.ZRem(b.Context(), b.keys().sessions, "s1")
-	}, "open s", func(b *bench) { b.want("open", fmt.Sprint(b.client.HLen(b.Context(), b.keys().open).Val()), "0") }},
+	}, "open s", func(b *bench) { b.Want("open", fmt.Sprint(b.client.HLen(b.Context(), b.keys().open).Val()), "0") }},
 	{"an entry of open cannot be read, of a schedule and of none", func(b *bench) {
-		b.scheduled("s", "wait", earlier, later)
-		b.client.ZRem(b.Context(), b.keys().due, occurrenceID("s", earlier))
-		b.client.ZAdd(b.Context(), b.keys().behind, redisZ(0, "s\t"+strings.TrimPrefix(occurrenceID("s", earlier), "s@")))
+		b.Scheduled("s", "wait", earlier, later)
+		b.client.ZRem(b.Context(), b.keys().due, storesuite.OccurrenceID("s", earlier))
+		b.client.ZAdd(b.Context(), b.keys().behind, redisZ(0, "s\t"+strings.TrimPrefix(storesuite.OccurrenceID("s", earlier), "s@")))
 		b.client.HSet(b.Context(), b.keys().open, "s", "garbage", "none", "")
-	}, "behind s, open none, open s", takes(occurrenceID("s", earlier))},
+	}, "behind s, open none, open s", takes(storesuite.OccurrenceID("s", earlier))},
 	{"open is deleted while runs wait", func(b *bench) {
-		b.scheduled("s", "wait", earlier, later)
-		b.client.ZRem(b.Context(), b.keys().due, occurrenceID("s", earlier))
-		b.client.ZAdd(b.Context(), b.keys().behind, redisZ(0, "s\t"+strings.TrimPrefix(occurrenceID("s", earlier), "s@")))
-	}, "behind s", takes(occurrenceID("s", earlier))},
+		b.Scheduled("s", "wait", earlier, later)
+		b.client.ZRem(b.Context(), b.keys().due, storesuite.OccurrenceID("s", earlier))
+		b.client.ZAdd(b.Context(), b.keys().behind, redisZ(0, "s\t"+strings.TrimPrefix(storesuite.OccurrenceID("s", earlier), "s@")))
+	}, "behind s", takes(storesuite.OccurrenceID("s", earlier))},
 	{"the sessions are deleted", func(b *bench) {
-		b.enqueue(job("a"), job("b"))
-		b.take("s1", 1)
+		b.Enqueue(storesuite.Job("a"), storesuite.Job("b"))
+		b.Take("s1", 1)
 		b.client.Del(b.Context(), b.keys().sessions)
 	}, "session s1", func(b *bench) {
-		b.reap(b.untilLapsed(), 1)
+		b.Reap(b.UntilLapsed(), 1)
 		takes("a b")(b)
 	}},
 	{"ready is deleted", func(b *bench) {
-		b.enqueue(job("a"))
+		b.Enqueue(storesuite.Job("a"))
 		b.client.Del(b.Context(), b.keys().ready)
 	}, "lost a", takes("a")},
 	{"due is deleted", func(b *bench) {
-		b.enqueue(protocol.EnqueueItem{ID: "a", Body: []byte("\x01a"), In: time.Hour})
+		b.Enqueue(protocol.EnqueueItem{ID: "a", Body: []byte("\x01a"), In: time.Hour})
 		b.client.Del(b.Context(), b.keys().due)
 	}, "lost a", takes("a")},
 	{"the dead are deleted", func(b *bench) {
-		b.enqueue(job("a"))
-		b.settle("s1", protocol.Settlement{ID: "a", Fence: b.take("s1", 1)[0].Fence, Kind: protocol.SettleDead})
+		b.Enqueue(storesuite.Job("a"))
+		b.Settle("s1", protocol.Settlement{ID: "a", Fence: b.Take("s1", 1)[0].Fence, Kind: protocol.SettleDead})
 		b.client.Del(b.Context(), b.keys().dead)
 	}, "lost a", takes("a")},
 	{"a flight is deleted", func(b *bench) {
-		b.enqueue(job("a"))
-		b.take("s1", 1)
+		b.Enqueue(storesuite.Job("a"))
+		b.Take("s1", 1)
 		b.client.Del(b.Context(), b.keys().inflight("s1"))
 	}, "lost a", takes("a")},
 	{"the body of a waiting job is lost", func(b *bench) {
-		b.enqueue(job("a"), job("b"))
+		b.Enqueue(storesuite.Job("a"), storesuite.Job("b"))
 		b.client.HDel(b.Context(), b.keys().jobs, "a")
 	}, "empty a", takes("b")},
 	{"the body of a delayed job is lost", func(b *bench) {
-		b.enqueue(protocol.EnqueueItem{ID: "a", Body: []byte("\x01a"), In: time.Hour})
+		b.Enqueue(protocol.EnqueueItem{ID: "a", Body: []byte("\x01a"), In: time.Hour})
 		b.client.Del(b.Context(), b.keys().jobs)
 	}, "empty a", func(b *bench) {
-		b.enqueue(own("a")) // it may be enqueued again
+		b.Enqueue(storesuite.Own("a")) // it may be enqueued again
 		takes("a")(b)
 	}},
 	{"the body of a dead job is lost", func(b *bench) {
-		b.enqueue(job("a"))
-		b.settle("s1", protocol.Settlement{ID: "a", Fence: b.take("s1", 1)[0].Fence, Kind: protocol.SettleDead})
+		b.Enqueue(storesuite.Job("a"))
+		b.Settle("s1", protocol.Settlement{ID: "a", Fence: b.Take("s1", 1)[0].Fence, Kind: protocol.SettleDead})
 		b.client.Del(b.Context(), b.keys().jobs)
-	}, "empty a", func(b *bench) { b.want("dead", fmt.Sprint(b.stats().Dead), "0") }},
+	}, "empty a", func(b *bench) { b.Want("dead", fmt.Sprint(b.Stats().Dead), "0") }},
 	{"the body of a parked job is lost", func(b *bench) {
 		b.park("s1", "mail")
 		b.client.Del(b.Context(), b.keys().jobs)
-	}, "empty j-mail", func(b *bench) { b.want("parked", fmt.Sprint(b.stats().Parked, b.stateField("parked")), "0") }},
+	}, "empty j-mail", func(b *bench) { b.Want("parked", fmt.Sprint(b.Stats().Parked, b.stateField("parked")), "0") }},
 	{"a job waits and is due", func(b *bench) {
-		b.enqueue(job("a"))
+		b.Enqueue(storesuite.Job("a"))
 		b.client.ZAdd(b.Context(), b.keys().due, redisZ(1, "a"))
 	}, "duplicate a", takes("a")},
 	{"a job waits twice", func(b *bench) {
-		b.enqueue(job("a"))
+		b.Enqueue(storesuite.Job("a"))
 		b.client.RPush(b.Context(), b.keys().ready, "a")
 	}, "duplicate a", takes("a")},
 	{"a job waits four times and is due", func(b *bench) {
-		b.enqueue(protocol.EnqueueItem{ID: "a", Body: []byte("\x01a"), In: time.Hour})
+		b.Enqueue(protocol.EnqueueItem{ID: "a", Body: []byte("\x01a"), In: time.Hour})
 		b.client.RPush(b.Context(), b.keys().ready, "a", "a", "a", "a")
 	}, "duplicate a", takes("a")},
 	{"a job waits and is in flight", func(b *bench) {
-		b.enqueue(job("a"))
-		b.take("s1", 1)
+		b.Enqueue(storesuite.Job("a"))
+		b.Take("s1", 1)
 		b.client.RPush(b.Context(), b.keys().ready, "a")
 	}, "duplicate a", takes("")},
 	{"a job is dead and delayed", func(b *bench) {
-		b.enqueue(protocol.EnqueueItem{ID: "a", Body: []byte("\x01a"), In: time.Hour})
+		b.Enqueue(protocol.EnqueueItem{ID: "a", Body: []byte("\x01a"), In: time.Hour})
 		b.client.ZAdd(b.Context(), b.keys().dead, redisZ(1, "a"))
-	}, "duplicate a", func(b *bench) { s := b.stats(); b.want("dead, delayed", fmt.Sprint(s.Dead, s.Delayed), "0 1") }},
+	}, "duplicate a", func(b *bench) { s := b.Stats(); b.Want("dead, delayed", fmt.Sprint(s.Dead, s.Delayed), "0 1") }},
 	{"ready is deleted, and what was cancelled in it is not", func(b *bench) {
-		b.enqueue(own("a"))
-		b.cancel("a")
+		b.Enqueue(storesuite.Own("a"))
+		b.Cancel("a")
 		b.client.Del(b.Context(), b.keys().ready)
 	}, "void a", func(b *bench) {
-		b.enqueue(own("a"))
+		b.Enqueue(storesuite.Own("a"))
 		takes("a")(b)
 	}},
 	{"an occurrence that was cancelled ahead is lost", func(b *bench) {
-		b.client.HSet(b.Context(), b.keys().jobs, occurrenceID("s", later), "\x00")
-	}, "mark " + occurrenceID("s", later), func(b *bench) {
-		b.want("bodies", fmt.Sprint(b.client.HLen(b.Context(), b.keys().jobs).Val()), "0")
+		b.client.HSet(b.Context(), b.keys().jobs, storesuite.OccurrenceID("s", later), "\x00")
+	}, "mark " + storesuite.OccurrenceID("s", later), func(b *bench) {
+		b.Want("bodies", fmt.Sprint(b.client.HLen(b.Context(), b.keys().jobs).Val()), "0")
 	}},
 	{"what follows a flight is left over", func(b *bench) {
 		b.client.HSet(b.Context(), b.keys().after, "a", "1000 \x01new")
 	}, "after a", takes("a")},
 	{"a flight has lost the sign of what follows it", func(b *bench) {
-		b.enqueue(job("a"))
-		b.take("s1", 1)
+		b.Enqueue(storesuite.Job("a"))
+		b.Take("s1", 1)
 		b.client.HSet(b.Context(), b.keys().after, "a", "1000 \x01new")
 	}, "after a", func(b *bench) {
 		fence := strings.TrimPrefix(b.client.HGet(b.Context(), b.keys().inflight("s1"), "a").Val(), "+")
 		var n int64
 		fmt.Sscan(fence, &n)
-		b.settle("s1", protocol.Settlement{ID: "a", Fence: n, Kind: protocol.SettleDone})
+		b.Settle("s1", protocol.Settlement{ID: "a", Fence: n, Kind: protocol.SettleDone})
 		takes("a")(b)
 	}},
 	{"progress of no flight", func(b *bench) {
 		b.client.HSet(b.Context(), b.keys().progress, "a", "half")
 	}, "progress a", func(b *bench) {
-		b.want("progress", fmt.Sprint(b.client.HLen(b.Context(), b.keys().progress).Val()), "0")
+		b.Want("progress", fmt.Sprint(b.client.HLen(b.Context(), b.keys().progress).Val()), "0")
 	}},
 	{"a result is kept for ever", func(b *bench) {
 		b.client.HSet(b.Context(), b.keys().results, "a", "dr|1")
@@ -215,7 +215,7 @@ var damages = []damage{
 		}
 	}},
 	{"a result is lost", func(b *bench) { b.client.ZAdd(b.Context(), b.keys().kept, redisZ(9e12, "a")) }, "result a", func(b *bench) {
-		b.want("kept", fmt.Sprint(b.client.ZCard(b.Context(), b.keys().kept).Val()), "0")
+		b.Want("kept", fmt.Sprint(b.client.ZCard(b.Context(), b.keys().kept).Val()), "0")
 	}},
 	{"a list of parked jobs is not named", func(b *bench) {
 		b.park("s1", "mail")
@@ -223,15 +223,15 @@ var damages = []damage{
 	}, "parked mail", takes("j-mail")},
 	{"state is deleted", func(b *bench) {
 		b.park("s1", "mail")
-		b.enqueue(own("a"))
-		b.cancel("a")
+		b.Enqueue(storesuite.Own("a"))
+		b.Cancel("a")
 		b.client.HSet(b.Context(), b.keys().crashes, "c", "1")
 		b.client.RPush(b.Context(), b.keys().purged, "p")
 		b.client.Del(b.Context(), b.keys().state)
 		b.client.HDel(b.Context(), b.keys().crashes, "c")
 	}, "flag parked, flag purge, flag stale", takes("j-mail")},
 	{"crashes are not told of", func(b *bench) { b.client.HSet(b.Context(), b.keys().crashes, "c", "1") }, "flag crashed", func(b *bench) {
-		b.want("crashed", b.stateField("crashed"), "1")
+		b.Want("crashed", b.stateField("crashed"), "1")
 	}},
 	{"idle is deleted", func(b *bench) {
 		b.pause(true)
@@ -247,9 +247,9 @@ var damages = []damage{
 		}
 	}},
 	{"a limit counts wrongly", func(b *bench) {
-		b.limit(protocol.QueueLimit{Running: 2})
-		b.enqueue(job("a"), job("b"))
-		b.take("s1", 1)
+		b.Limit(protocol.QueueLimit{Running: 2})
+		b.Enqueue(storesuite.Job("a"), storesuite.Job("b"))
+		b.Take("s1", 1)
 		fields := strings.Fields(b.stateField("limit"))
 		fields[3] = "2"
 		b.client.HSet(b.Context(), b.keys().state, "limit", strings.Join(fields, " "))
@@ -316,7 +316,7 @@ func TestVerifyFindsEachKindOfDamageAndWritesNothing(t *testing.T) {
 			onEveryServer(t, func(b *bench) {
 				d.do(b)
 				before := b.namespaceContents()
-				b.want("found", found(b.verify(false)), d.want)
+				b.Want("found", found(b.Verify(false)), d.want)
 				if after := b.namespaceContents(); after != before {
 					b.Errorf("the keys are\n%s\nwant them as they were:\n%s", after, before)
 				}
@@ -330,20 +330,20 @@ func TestVerifyRepairsEachKindOfDamage(t *testing.T) {
 		t.Run(d.what, func(t *testing.T) {
 			onServersWith(t, repairing, func(b *bench) {
 				d.do(b)
-				findings := b.verify(true)
-				b.want("found", found(findings), d.want)
+				findings := b.Verify(true)
+				b.Want("found", found(findings), d.want)
 				for _, f := range findings {
 					if f.Detail == "" || f.Repaired != (f.Remedy != "") || f.Repaired != (d.runs != nil) {
 						b.Errorf("found %+v; want that it is repaired: %v", f, d.runs != nil)
 					}
 				}
 				if d.runs == nil {
-					b.want("found again", found(b.verify(true)), d.want)
+					b.Want("found again", found(b.Verify(true)), d.want)
 					return
 				}
-				b.verified()
+				b.Verified()
 				d.runs(b)
-				b.verified()
+				b.Verified()
 			})
 		})
 	}
@@ -360,91 +360,4 @@ func TestEveryKindOfFindingHasItsDamage(t *testing.T) {
 			t.Errorf("no damage of kind %s", kind)
 		}
 	}
-}
-
-// What is wrong in one of several partitions, and what is not registered, is found; ctx ends the reading.
-func TestVerifyLooksAtEveryPartition(t *testing.T) {
-	onEveryServer(t, func(b *bench) {
-		b.store.options.Partitions = map[string]int{"wide": 3}
-		if _, err := b.store.Partitions(b.Context(), "wide"); err != nil {
-			b.Fatal(err)
-		}
-		for index := range 3 {
-			k := b.store.keys.partition(protocol.Partition{Queue: "wide", Index: index})
-			b.client.RPush(b.Context(), k.ready, fmt.Sprint("gone", index))
-		}
-		b.client.RPush(b.Context(), b.store.keys.partition(protocol.Partition{Queue: "unknown"}).ready, "a")
-		findings := b.verify(false)
-		b.want("found", found(findings), "empty gone0, empty gone1, empty gone2, unregistered")
-		ctx, cancel := context.WithCancel(b.Context())
-		cancel()
-		if _, err := b.store.Verify(ctx, false, func(protocol.Finding) {}); err == nil {
-			b.Error("its ctx had ended, and it has read all")
-		}
-	})
-}
-
-// A list that is longer than a page, and bodies that are compared with it, are looked at to the end; few are wrong in it.
-func TestVerifyRepairsWhatIsWrongAmongThousands(t *testing.T) {
-	onServersWith(t, repairing, func(b *bench) {
-		const n = 3200
-		for from := range n / 400 {
-			items := make([]protocol.EnqueueItem, 400)
-			for i := range items {
-				items[i] = job(fmt.Sprintf("job%05d", from*400+i))
-			}
-			b.enqueue(items...)
-		}
-		b.verified()
-		b.client.HDel(b.Context(), b.keys().jobs, "job00007", "job01700")
-		b.client.RPush(b.Context(), b.keys().ready, "job00009")
-		b.client.HSet(b.Context(), b.keys().jobs, "lost", "\x01lost")
-		b.want("found", found(b.verify(true)), "duplicate job00009, empty job00007, empty job01700, lost lost")
-		b.verified()
-		ran := map[string]int{}
-		for range n {
-			taken := b.take("s", 400)
-			if len(taken) == 0 {
-				break
-			}
-			var settle []protocol.Settlement
-			for _, job := range taken {
-				ran[job.ID]++
-				settle = append(settle, done(job))
-			}
-			b.work("s", protocol.WorkCall{Settle: settle})
-		}
-		if len(ran) != n-1 || ran["job00009"] != 1 || ran["lost"] != 1 {
-			b.Errorf("%d jobs ran, want %d, each once", len(ran), n-1)
-		}
-		b.verified()
-	})
-}
-
-// A partition that a newer version has written is named in the error; the others are looked at. Scripts that the server has forgotten are
-// sent again.
-func TestVerifyRepairsBesideWhatItMayNotRead(t *testing.T) {
-	onServersWith(t, repairing, func(b *bench) {
-		newer := b.store.keys.partition(protocol.Partition{Queue: "newer"})
-		if _, err := b.store.Partitions(b.Context(), "newer"); err != nil {
-			b.Fatal(err)
-		}
-		b.client.HSet(b.Context(), newer.state, "layout", "99")
-		b.client.RPush(b.Context(), newer.ready, "x")
-		b.client.HSet(b.Context(), newer.inflight("s"), "x", "1")
-		b.client.RPush(b.Context(), b.keys().ready, "gone")
-		b.client.ScriptFlush(b.Context())
-		var findings []protocol.Finding
-		looked, err := b.store.Verify(b.Context(), true, func(f protocol.Finding) { findings = append(findings, f) })
-		if err == nil || !strings.Contains(err.Error(), `"newer"`) || !strings.Contains(err.Error(), "CHIMELAYOUT") {
-			b.Errorf("%v, want an error that names the queue", err)
-		}
-		b.want("found", found(findings), "empty gone")
-		if looked.Queues != 2 || looked.Partitions != 2 {
-			b.Errorf("looked at %+v", looked)
-		}
-		if n := b.client.LLen(b.Context(), newer.ready).Val(); n != 1 {
-			b.Errorf("%d jobs wait in what a newer version has written", n)
-		}
-	})
 }

@@ -1,47 +1,22 @@
 package redisstore
 
 import (
+	"context"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
 	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/storesuite"
 )
-
-// verify reads the namespace and returns what is wrong in it.
-func (b *bench) verify(repair bool) []protocol.Finding {
-	b.Helper()
-	var found []protocol.Finding
-	if _, err := b.store.Verify(b.Context(), repair, func(f protocol.Finding) { found = append(found, f) }); err != nil {
-		b.Fatal(err)
-	}
-	return found
-}
-
-// verified fails the test if anything is wrong.
-func (b *bench) verified() {
-	b.Helper()
-	if found := b.verify(false); len(found) > 0 {
-		b.Fatalf("found %+v, want nothing", found)
-	}
-}
-
-const verifyEvery = 20 // steps of a walk
-
-// verifiedNowAndThen is verified in some steps of a walk.
-func (b *bench) verifiedNowAndThen(step int) {
-	b.Helper()
-	if step%verifyEvery == 0 {
-		b.verified()
-	}
-}
 
 // What is no longer wrong when its turn comes is not mended: here a job that was lost, and that a new session holds by then.
 func TestWhatIsRightWhenItIsToBeMendedStaysAsItIs(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
-		b.enqueue(job("a"))
+		b.Enqueue(storesuite.Job("a"))
 		b.client.Del(b.Context(), b.keys().ready)
 		var taken []string
 		store := b.hooked(func(cmd redis.Cmder) error {
@@ -53,28 +28,115 @@ func TestWhatIsRightWhenItIsToBeMendedStaysAsItIs(t *testing.T) {
 			case mends && len(taken) == 0: // before it is mended
 				meanwhile(func() {
 					b.client.RPush(b.Context(), b.keys().ready, "a")
-					taken = append(taken, ids(b.take("new", 1)))
+					taken = append(taken, storesuite.IDs(b.Take("new", 1)))
 				})
 			case len(taken) == 1: // and after it
-				meanwhile(func() { taken = append(taken, ids(b.take("other", 1))) })
+				meanwhile(func() { taken = append(taken, storesuite.IDs(b.Take("other", 1))) })
 			}
 			return nil
 		})
 		if _, err := store.Verify(b.Context(), true, func(protocol.Finding) {}); err != nil {
 			b.Fatal(err)
 		}
-		b.want("taken meanwhile", fmt.Sprintf("%q", taken), `["a" ""]`)
-		b.verified()
+		b.Want("taken meanwhile", fmt.Sprintf("%q", taken), `["a" ""]`)
+		b.Verified()
 	})
 }
 
 // The newest occurrence of a schedule that owes the next may wait for its second attempt: that is no schedule in two places.
 func TestVerifyTakesARetryForNoSecondPlacement(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
-		b.scheduled("s", "allow", ago(time.Minute))
-		held := b.take("s1", 1)[0]
-		b.settle("s1", protocol.Settlement{ID: held.ID, Fence: held.Fence, Kind: protocol.SettleLater, Failed: true, Delay: time.Hour, Body: []byte("\x01b")})
-		b.want("owed", b.owedNames(), "[s]")
-		b.verified()
+		b.Scheduled("s", "allow", storesuite.Ago(time.Minute))
+		held := b.Take("s1", 1)[0]
+		b.Settle("s1", protocol.Settlement{ID: held.ID, Fence: held.Fence, Kind: protocol.SettleLater, Failed: true, Delay: time.Hour, Body: []byte("\x01b")})
+		b.Want("owed", b.owedNames(), "[s]")
+		b.Verified()
+	})
+}
+
+// What is wrong in one of several partitions, and what is not registered, is found; ctx ends the reading.
+func TestVerifyLooksAtEveryPartition(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		b.store.options.Partitions = map[string]int{"wide": 3}
+		if _, err := b.store.Partitions(b.Context(), "wide"); err != nil {
+			b.Fatal(err)
+		}
+		for index := range 3 {
+			k := b.store.keys.partition(protocol.Partition{Queue: "wide", Index: index})
+			b.client.RPush(b.Context(), k.ready, fmt.Sprint("gone", index))
+		}
+		b.client.RPush(b.Context(), b.store.keys.partition(protocol.Partition{Queue: "unknown"}).ready, "a")
+		findings := b.Verify(false)
+		b.Want("found", found(findings), "empty gone0, empty gone1, empty gone2, unregistered")
+		ctx, cancel := context.WithCancel(b.Context())
+		cancel()
+		if _, err := b.store.Verify(ctx, false, func(protocol.Finding) {}); err == nil {
+			b.Error("its ctx had ended, and it has read all")
+		}
+	})
+}
+
+// A list that is longer than a page, and bodies that are compared with it, are looked at to the end; few are wrong in it.
+func TestVerifyRepairsWhatIsWrongAmongThousands(t *testing.T) {
+	onServersWith(t, repairing, func(b *bench) {
+		const n = 3200
+		for from := range n / 400 {
+			items := make([]protocol.EnqueueItem, 400)
+			for i := range items {
+				items[i] = storesuite.Job(fmt.Sprintf("job%05d", from*400+i))
+			}
+			b.Enqueue(items...)
+		}
+		b.Verified()
+		b.client.HDel(b.Context(), b.keys().jobs, "job00007", "job01700")
+		b.client.RPush(b.Context(), b.keys().ready, "job00009")
+		b.client.HSet(b.Context(), b.keys().jobs, "lost", "\x01lost")
+		b.Want("found", found(b.Verify(true)), "duplicate job00009, empty job00007, empty job01700, lost lost")
+		b.Verified()
+		ran := map[string]int{}
+		for range n {
+			taken := b.Take("s", 400)
+			if len(taken) == 0 {
+				break
+			}
+			var settle []protocol.Settlement
+			for _, job := range taken {
+				ran[job.ID]++
+				settle = append(settle, storesuite.Done(job))
+			}
+			b.Work("s", protocol.WorkCall{Settle: settle})
+		}
+		if len(ran) != n-1 || ran["job00009"] != 1 || ran["lost"] != 1 {
+			b.Errorf("%d jobs ran, want %d, each once", len(ran), n-1)
+		}
+		b.Verified()
+	})
+}
+
+// A partition that a newer version has written is named in the error; the others are looked at. Scripts that the server has forgotten are
+// sent again.
+func TestVerifyRepairsBesideWhatItMayNotRead(t *testing.T) {
+	onServersWith(t, repairing, func(b *bench) {
+		newer := b.store.keys.partition(protocol.Partition{Queue: "newer"})
+		if _, err := b.store.Partitions(b.Context(), "newer"); err != nil {
+			b.Fatal(err)
+		}
+		b.client.HSet(b.Context(), newer.state, "layout", "99")
+		b.client.RPush(b.Context(), newer.ready, "x")
+		b.client.HSet(b.Context(), newer.inflight("s"), "x", "1")
+		b.client.RPush(b.Context(), b.keys().ready, "gone")
+		b.client.ScriptFlush(b.Context())
+		var findings []protocol.Finding
+		looked, err := b.store.Verify(b.Context(), true, func(f protocol.Finding) { findings = append(findings, f) })
+		if err == nil || !strings.Contains(err.Error(), `"newer"`) || !strings.Contains(err.Error(), "CHIMELAYOUT") {
+			b.Errorf("%v, want an error that names the queue", err)
+		}
+		b.Want("found", found(findings), "empty gone")
+		if looked.Queues != 2 || looked.Partitions != 2 {
+			b.Errorf("looked at %+v", looked)
+		}
+		if n := b.client.LLen(b.Context(), newer.ready).Val(); n != 1 {
+			b.Errorf("%d jobs wait in what a newer version has written", n)
+		}
 	})
 }

@@ -8,39 +8,8 @@ import (
 	"time"
 
 	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/storesuite"
 )
-
-func TestAWorkerIsShownFromItsAnnouncementToItsEnd(t *testing.T) {
-	onEveryServer(t, func(b *bench) {
-		before := b.serverTime()
-		entry := protocol.WorkerEntry{Name: "W", Host: "h", PID: 7, Version: "v1.2.3", Queues: map[string]int{"mail": 3}, Slots: 20, Age: time.Hour}
-		if err := b.store.AnnounceWorker(b.Context(), entry); err != nil {
-			b.Fatal(err)
-		}
-		entry.Age = 2 * time.Hour // the first announcement says since when it runs
-		if err := b.store.AnnounceWorker(b.Context(), entry); err != nil {
-			b.Fatal(err)
-		}
-		workers, err := b.store.Workers(b.Context())
-		if err != nil || len(workers) != 1 {
-			b.Fatalf("workers %+v, %v; want one", workers, err)
-		}
-		got := workers[0]
-		if since := got.Since.Sub(before.Add(-time.Hour)); since < -time.Millisecond || since > time.Minute || got.Seen.Before(before.Truncate(time.Millisecond)) {
-			b.Errorf("since %v and seen %v, at %v", got.Since, got.Seen, before)
-		}
-		got.Since, got.Seen, entry.Age = time.Time{}, time.Time{}, 0
-		if !reflect.DeepEqual(got, entry) {
-			b.Errorf("got %+v, want %+v", got, entry)
-		}
-		if err := b.store.RetireWorker(b.Context(), "W"); err != nil {
-			b.Fatal(err)
-		}
-		if workers, err := b.store.Workers(b.Context()); err != nil || len(workers) != 0 {
-			b.Errorf("workers %+v, %v; want none", workers, err)
-		}
-	})
-}
 
 // What was killed is shown no more after three announcements, and goes with those of others.
 func TestWorkersThatAreSilentForThreeAnnouncementsGo(t *testing.T) {
@@ -68,10 +37,10 @@ func TestWorkersThatAreSilentForThreeAnnouncementsGo(t *testing.T) {
 // What is taken ahead counts, and what was returned does not.
 func TestWhatAWorkerHoldsIsCountedOnAllQueues(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
-		b.enqueue(job("a"), job("b"), job("c"), job("d"))
-		b.work("s1", protocol.WorkCall{Take: 2, Ahead: 1, TTL: time.Minute})
-		b.work("s2", protocol.WorkCall{Take: 1, TTL: time.Minute})
-		call := protocol.WorkCall{Partition: defaultPartition, Worker: "w-s1", Session: "s3", Number: 1, Take: 1, TTL: time.Minute}
+		b.Enqueue(storesuite.Job("a"), storesuite.Job("b"), storesuite.Job("c"), storesuite.Job("d"))
+		b.Work("s1", protocol.WorkCall{Take: 2, Ahead: 1, TTL: time.Minute})
+		b.Work("s2", protocol.WorkCall{Take: 1, TTL: time.Minute})
+		call := protocol.WorkCall{Partition: storesuite.DefaultPartition, Worker: "w-s1", Session: "s3", Number: 1, Take: 1, TTL: time.Minute}
 		if err := b.store.Work(b.Context(), []protocol.WorkCall{call})[0].Err; err != nil {
 			b.Fatal(err)
 		}

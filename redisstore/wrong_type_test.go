@@ -11,12 +11,13 @@ import (
 	"time"
 
 	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/storesuite"
 )
 
 // Before its first write a script has read every key that it will write: a key of a wrong type stops it while nothing has happened,
 // and once the key is right again the same call does what it is for.
 func TestAWrongTypeStopsACallBeforeItWrites(t *testing.T) {
-	run := &protocol.RunRecord{Started: ago(time.Minute), Ended: ago(time.Second), Outcome: "done"}
+	run := &protocol.RunRecord{Started: storesuite.Ago(time.Minute), Ended: storesuite.Ago(time.Second), Outcome: "done"}
 	settle := func(kind protocol.SettleKind, ids ...string) func(b *bench, held map[string]int64) error {
 		return func(b *bench, held map[string]int64) error {
 			call := protocol.WorkCall{Take: 0}
@@ -32,16 +33,16 @@ func TestAWrongTypeStopsACallBeforeItWrites(t *testing.T) {
 					call.Settle = append(call.Settle, s)
 				}
 			}
-			return b.try("s", call).Err
+			return b.Try("s", call).Err
 		}
 	}
 	acts := map[string]func(b *bench, held map[string]int64) error{
 		"take": func(b *bench, _ map[string]int64) error {
-			return b.try("other", protocol.WorkCall{Take: 5, Sleep: true, Lapses: true}).Err
+			return b.Try("other", protocol.WorkCall{Take: 5, Sleep: true, Lapses: true}).Err
 		},
-		"take some": func(b *bench, _ map[string]int64) error { return b.try("s", protocol.WorkCall{Take: 1}).Err },
+		"take some": func(b *bench, _ map[string]int64) error { return b.Try("s", protocol.WorkCall{Take: 1}).Err },
 		"serve": func(b *bench, _ map[string]int64) error {
-			return b.try("s", protocol.WorkCall{Take: 1, Serve: []string{"mail"}}).Err
+			return b.Try("s", protocol.WorkCall{Take: 1, Serve: []string{"mail"}}).Err
 		},
 		"done":        settle(protocol.SettleDone, "a", "b"),
 		"failed":      settle(protocol.SettleLater, "a", "b"),
@@ -53,7 +54,7 @@ func TestAWrongTypeStopsACallBeforeItWrites(t *testing.T) {
 		"missed":      settle(protocol.SettleMissed, "report"),
 		"reap": func(b *bench, _ map[string]int64) error {
 			b.client.ZAddXX(b.Context(), b.keys().sessions, redisZ(1000, "s"))
-			_, err := b.reapStep(protocol.ReapCall{Partition: defaultPartition, Session: "s", Seen: time.UnixMilli(1000)})
+			_, err := b.ReapStep(protocol.ReapCall{Partition: storesuite.DefaultPartition, Session: "s", Seen: time.UnixMilli(1000)})
 			return err
 		},
 		"sweep": func(b *bench, _ map[string]int64) error {
@@ -66,11 +67,11 @@ func TestAWrongTypeStopsACallBeforeItWrites(t *testing.T) {
 		"bury": func(b *bench, _ map[string]int64) error {
 			job := protocol.ExpiredJob{ID: "p", Entry: "p", List: "mail", Body: []byte("\x01p")}
 			b.client.ZAddXX(b.Context(), b.keys().parked("mail"), redisZ(1000, "p"))
-			_, err := b.store.Bury(b.Context(), defaultPartition, []protocol.Burial{{ExpiredJob: job, OnDeath: []byte(alert)}})
+			_, err := b.store.Bury(b.Context(), storesuite.DefaultPartition, []protocol.Burial{{ExpiredJob: job, OnDeath: []byte(alert)}})
 			return err
 		},
 		"leave": func(b *bench, _ map[string]int64) error {
-			return b.store.Leave(b.Context(), []protocol.LeaveCall{{Partition: defaultPartition, Worker: "w-sleeper", Pass: true}})
+			return b.store.Leave(b.Context(), []protocol.LeaveCall{{Partition: storesuite.DefaultPartition, Worker: "w-sleeper", Pass: true}})
 		},
 	}
 	// What an act prepares by itself; a sweep is two scripts, the second of which reads keys that the first does not.
@@ -90,7 +91,7 @@ func TestAWrongTypeStopsACallBeforeItWrites(t *testing.T) {
 			c.client.Rename(b.Context(), wrong, aside)
 			c.client.Set(b.Context(), wrong, "not chime's", 0)
 			before := c.contents()
-			numbers := maps.Clone(c.numbers)
+			numbers := maps.Clone(c.Numbers)
 			err := act(c, held)
 			after := c.contents()
 			for _, changed := range prepared[name] {
@@ -107,7 +108,7 @@ func TestAWrongTypeStopsACallBeforeItWrites(t *testing.T) {
 				continue
 			}
 			c.client.Rename(b.Context(), aside, wrong)
-			c.numbers = numbers
+			c.Numbers = numbers
 			if err := act(c, held); err != nil {
 				b.Errorf("%s, once %s was right again: %v", name, key, err)
 			}
@@ -119,12 +120,12 @@ func TestPlacingMeetsAWrongTypeBeforeItHasPlacedAnything(t *testing.T) {
 	server := onRedis(t)
 	for _, key := range []string{"owed", "schedules", "cursors", "due", "idle", "counters", "state", "open"} {
 		b := server.again()
-		declared := b.declare("s", "skip", `{"job":"j"}`)
+		declared := b.Declare("s", "skip", `{"job":"j"}`)
 		wrong, aside := b.keys().prefix+key, b.keys().prefix+"aside"
 		b.client.Rename(b.Context(), wrong, aside)
 		b.client.Set(b.Context(), wrong, "not chime's", 0)
 		before := b.contents()
-		placement := protocol.Placement{Partition: defaultPartition, Name: "s", Revision: declared.Revision, Cursor: declared.Owed.Cursor, Instants: []time.Time{ago(-time.Second)}}
+		placement := protocol.Placement{Partition: storesuite.DefaultPartition, Name: "s", Revision: declared.Revision, Cursor: declared.Owed.Cursor, Instants: []time.Time{storesuite.Ago(-time.Second)}}
 		if a := b.store.Place(b.Context(), []protocol.Placement{placement})[0]; !errors.Is(a.Err, protocol.ErrUnfit) {
 			b.Errorf("%s of a wrong type: %+v, want ErrUnfit", key, a)
 		}
@@ -146,20 +147,20 @@ func TestGarbageInStateStopsNothing(t *testing.T) {
 		for _, field := range []string{"fence", "done", "layout", "parked", "large", "crashed", "turn", "swept"} {
 			for _, value := range []string{"garbage", "", "-1", "1e400", "99999999999999999999", "inf", "nan"} {
 				b := server.again()
-				b.enqueue(job("a"), job("b"))
+				b.Enqueue(storesuite.Job("a"), storesuite.Job("b"))
 				b.client.HSet(b.Context(), b.keys().state, field, value)
-				answer := b.work("s", protocol.WorkCall{Take: 1})
+				answer := b.Work("s", protocol.WorkCall{Take: 1})
 				first := answer.Taken
-				b.want("taken", ids(first), "a")
+				b.Want("taken", storesuite.IDs(first), "a")
 				if counts := field == "fence" || field == "done"; counts && value == "garbage" && answer.Unreadable != field {
 					b.Errorf("%s=%q: the answer says %q cannot be read", field, value, answer.Unreadable)
 				}
-				second := b.work("s", protocol.WorkCall{Take: 1, Sleep: true, Lapses: true, Settle: []protocol.Settlement{{ID: "a", Fence: first[0].Fence, Kind: protocol.SettleDone}}})
-				b.want("taken next", ids(second.Taken), "b")
+				second := b.Work("s", protocol.WorkCall{Take: 1, Sleep: true, Lapses: true, Settle: []protocol.Settlement{{ID: "a", Fence: first[0].Fence, Kind: protocol.SettleDone}}})
+				b.Want("taken next", storesuite.IDs(second.Taken), "b")
 				if len(second.Refused) > 0 || second.Taken[0].Fence <= first[0].Fence {
 					b.Errorf("%s=%q: refused %v, fences %d and %d", field, value, second.Refused, first[0].Fence, second.Taken[0].Fence)
 				}
-				if poll := b.store.Poll(b.Context(), []protocol.PollCall{{Partition: defaultPartition, Worker: "w"}})[0]; poll.Err != nil {
+				if poll := b.store.Poll(b.Context(), []protocol.PollCall{{Partition: storesuite.DefaultPartition, Worker: "w"}})[0]; poll.Err != nil {
 					b.Error(poll.Err)
 				}
 				if _, err := b.sweep(); err != nil {

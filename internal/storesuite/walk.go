@@ -1,19 +1,21 @@
-package redisstore
+package storesuite
 
 import (
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"reflect"
 	"slices"
 	"testing"
 	"time"
 
+	"github.com/chimejobs/chime/internal/long"
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
 // A walk makes random calls of three sessions and records which session holds which job.
 type walk struct {
-	*bench
+	*Bench
 	random *rand.Rand
 	made   int
 	held   map[string]map[string]int64 // session → job ID → fence
@@ -21,21 +23,22 @@ type walk struct {
 	fence  int64                       // the highest seen
 }
 
-var walkParks = []string{"mail", "report"}
+// WalkParks are the names under which walks park jobs.
+var WalkParks = []string{"mail", "report"}
 
 // Whatever is called in whatever order, answered or repeated: a job is held by one session at a time, under a fence that was never
 // used before, comes with its own body, and ends once.
-func TestRandomCallsLoseNoJobAndRunNoneTwice(t *testing.T) {
-	seeds, steps := walkSize(4, 150)
+func (s *Suite) TestRandomCallsLoseNoJobAndRunNoneTwice(t *testing.T) {
+	seeds, steps := WalkSize(4, 150)
 	for seed := range seeds {
-		onServersWith(t, randomCalls, func(b *bench) {
-			w := &walk{bench: b, random: rand.New(rand.NewPCG(seed, 1)), held: map[string]map[string]int64{}, ended: map[string]int{}}
+		s.onServersWith(t, RandomCalls, func(b *Bench) {
+			w := &walk{Bench: b, random: rand.New(rand.NewPCG(seed, 1)), held: map[string]map[string]int64{}, ended: map[string]int{}}
 			for step := range steps {
 				w.step()
-				w.verifiedNowAndThen(step)
+				w.VerifiedNowAndThen(step)
 			}
 			w.drain()
-			w.verified()
+			w.Verified()
 		})
 	}
 }
@@ -57,14 +60,14 @@ func (w *walk) add() {
 		if w.random.IntN(8) == 0 {
 			id += "-longer"
 		}
-		item := job(id)
+		item := Job(id)
 		item.Own = w.random.IntN(4) == 0
 		if w.random.IntN(4) == 0 {
 			item.In = time.Duration(1+w.random.IntN(3000)) * time.Microsecond
 		}
 		items = append(items, item)
 	}
-	w.enqueue(items...)
+	w.Enqueue(items...)
 }
 
 // call settles some of what a session holds and takes more, and makes the same call again now and then.
@@ -77,7 +80,7 @@ func (w *walk) call(session string, draining bool) (taken int) {
 	call := protocol.WorkCall{Take: w.random.IntN(8), Sleep: w.random.IntN(2) == 0, Lapses: w.random.IntN(2) == 0}
 	call.Ahead = w.random.IntN(call.Take + 1)
 	if draining || w.random.IntN(2) == 0 {
-		call.Serve = walkParks[:1+w.random.IntN(2)]
+		call.Serve = WalkParks[:1+w.random.IntN(2)]
 	}
 	for id, fence := range held {
 		if draining || w.random.IntN(2) == 0 {
@@ -87,11 +90,11 @@ func (w *walk) call(session string, draining bool) (taken int) {
 	if len(call.Settle) > 0 && w.random.IntN(4) == 0 { // a job that it does not hold
 		call.Settle = append(call.Settle, protocol.Settlement{ID: "job99999", Fence: 7, Kind: protocol.SettleDone})
 	}
-	answer := w.work(session, call)
-	if w.numbers[session] > 0 && w.random.IntN(3) == 0 {
-		again := w.repeat(session, call)
-		if !reflect.DeepEqual(again.Taken, unparked(answer.Taken)) || again.Err != nil {
-			w.Fatalf("call %d of %s repeated: %v, took %+v, want %+v", w.numbers[session], session, again.Err, again.Taken, answer.Taken)
+	answer := w.Work(session, call)
+	if w.Numbers[session] > 0 && w.random.IntN(3) == 0 {
+		again := w.Repeat(session, call)
+		if !reflect.DeepEqual(again.Taken, Unparked(answer.Taken)) || again.Err != nil {
+			w.Fatalf("call %d of %s repeated: %v, took %+v, want %+v", w.Numbers[session], session, again.Err, again.Taken, answer.Taken)
 		}
 	}
 	w.settled(held, call, answer)
@@ -99,8 +102,8 @@ func (w *walk) call(session string, draining bool) (taken int) {
 	return len(answer.Taken)
 }
 
-// unparked are jobs as a repeated answer has them: it does not say since when those that were parked were.
-func unparked(taken []protocol.TakenJob) []protocol.TakenJob {
+// Unparked are jobs as a repeated answer has them: it does not say since when those that were parked were.
+func Unparked(taken []protocol.TakenJob) []protocol.TakenJob {
 	taken = slices.Clone(taken)
 	for i := range taken {
 		taken[i].ParkedAt = time.Time{}
@@ -119,7 +122,7 @@ func (w *walk) settlement(id string, fence int64, draining bool) protocol.Settle
 	case 1:
 		s.Kind = protocol.SettleBack
 	case 2:
-		s.Kind, s.Name = protocol.SettlePark, walkParks[w.random.IntN(2)]
+		s.Kind, s.Name = protocol.SettlePark, WalkParks[w.random.IntN(2)]
 	case 3:
 		s.Kind = protocol.SettleDead
 	}
@@ -169,7 +172,7 @@ func (w *walk) drain() {
 		for _, session := range []string{"s0", "s1", "s2"} {
 			w.call(session, true)
 		}
-		s := w.stats()
+		s := w.Stats()
 		if s.Waiting+s.Delayed+s.Running+s.Parked == 0 {
 			break
 		}
@@ -183,7 +186,19 @@ func (w *walk) drain() {
 			w.Fatalf("%s ended %d times, want once", id, n)
 		}
 	}
-	if s := w.stats(); s.Done+s.Died != int64(w.made) || s.Enqueued != int64(w.made) {
+	if s := w.Stats(); s.Done+s.Died != int64(w.made) || s.Enqueued != int64(w.made) {
 		w.Fatalf("%d jobs made, stats %+v", w.made, s)
 	}
+}
+
+// WalkSize is how many seeds a walk has, of which a plain run takes the first, and how many steps each. CHIME_WALK="<seeds> <steps>" asks for
+// others.
+func WalkSize(seeds, steps int) (uint64, int) {
+	seeds = long.Seeds(1, seeds)
+	if text := os.Getenv("CHIME_WALK"); text != "" {
+		if _, err := fmt.Sscan(text, &seeds, &steps); err != nil {
+			panic("CHIME_WALK: " + err.Error())
+		}
+	}
+	return uint64(seeds), steps
 }

@@ -1,0 +1,131 @@
+package storesuite
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chimejobs/chime/internal/protocol"
+)
+
+// What is void in ready holds nothing up: a take passes over as many as it wants and 500 more, and says that there is more.
+func (s *Suite) TestATakePassesOverWhatIsVoid(t *testing.T) {
+	s.onEveryServer(t, func(b *Bench) {
+		var all []string
+		for from := range 3 {
+			var items []protocol.EnqueueItem
+			for i := range 400 {
+				all = append(all, fmt.Sprintf("j%04d", 400*from+i))
+				items = append(items, Job(all[len(all)-1]))
+			}
+			b.Enqueue(items...)
+		}
+		b.Enqueue(Job("last"))
+		for from := 0; from < len(all); from += 400 {
+			if _, err := b.Store.DeleteJobs(b.Context(), "default", all[from:from+400]); err != nil {
+				b.Fatal(err)
+			}
+		}
+		for calls := 1; ; calls++ {
+			answer := b.Work("s", protocol.WorkCall{Take: 1})
+			if len(answer.Taken) == 0 && answer.More && calls < 4 {
+				continue
+			}
+			b.Want("taken", IDs(answer.Taken), "last")
+			if calls != 3 {
+				b.Errorf("behind 1200 that are void it came in call %d, want 3", calls)
+			}
+			break
+		}
+	})
+}
+
+// A call that took a job is sent again after the job was cancelled: the answer is the same, so that its worker settles it.
+func (s *Suite) TestARepeatedTakeStillHasWhatWasCancelledSince(t *testing.T) {
+	s.onEveryServer(t, func(b *Bench) {
+		b.Enqueue(Job("a"), Job("b"), Job("c"))
+		first := b.Work("s", protocol.WorkCall{Take: 3, Ahead: 1})
+		b.Want("cancelled", b.Cancel("b"), "asked")
+		again := b.Repeat("s", protocol.WorkCall{Take: 3, Ahead: 1})
+		b.Want("taken again", fmt.Sprint(again.Taken), fmt.Sprint(first.Taken))
+	})
+}
+
+// The holder hears of it at once, and in the answer to each heartbeat until it has settled the job.
+func (s *Suite) TestTheHolderOfACancelledJobIsToldAlsoByHeartbeats(t *testing.T) {
+	s.onServersWith(t, Listening, func(b *Bench) {
+		listener := b.Store.Listen("w-s")
+		defer listener.Close()
+		b.awaitSignal(listener, func(s protocol.Signal) bool { return s.Connected })
+		b.Enqueue(Job("a"), Job("b"))
+		taken := b.Take("s", 2)
+		beat := func() string {
+			answer := listener.Extend(b.Context(), []protocol.ExtendCall{{Partition: DefaultPartition, Session: "s", TTL: time.Minute}})[0]
+			if answer.Err != nil {
+				b.Fatal(answer.Err)
+			}
+			return fmt.Sprint(answer.Cancelled)
+		}
+		b.Want("told before", beat(), "[]")
+		b.Want("cancelled", b.Cancel("b"), "asked")
+		want := protocol.HeldJob{ID: "b", Fence: taken[1].Fence}
+		b.awaitSignal(listener, func(s protocol.Signal) bool { return s.Cancelled == want })
+		b.Want("told by heartbeats", beat()+beat(), strings.Repeat(fmt.Sprint([]protocol.HeldJob{want}), 2))
+		b.Settle("s", protocol.Settlement{ID: "b", Fence: want.Fence, Kind: protocol.SettleDone})
+		b.Want("told once it is settled", beat(), "[]")
+	})
+}
+
+// Cancelling the occurrence that holds its schedule lets the one behind it go on.
+func (s *Suite) TestACancelledOccurrenceLetsTheOneBehindItGoOn(t *testing.T) {
+	s.onEveryServer(t, func(b *Bench) {
+		first, second := Ago(2*time.Minute), Ago(time.Minute)
+		b.Scheduled("s", "wait", first, second)
+		taken := b.Take("w", 5)
+		b.Want("taken", IDs(taken), OccurrenceID("s", first))
+		b.Want("cancelled", b.Cancel(taken[0].ID), "asked")
+		b.Want("taken while it runs", IDs(b.Take("w", 5)), "")
+		b.Settle("w", protocol.Settlement{ID: taken[0].ID, Fence: taken[0].Fence, Kind: protocol.SettleBack})
+		b.Want("taken next", IDs(b.Take("w", 5)), OccurrenceID("s", second))
+	})
+}
+
+// awaitSignal receives until a signal is the wanted one.
+func (b *Bench) awaitSignal(listener protocol.Listener, wanted func(protocol.Signal) bool) {
+	b.Helper()
+	timeout := time.After(20 * time.Second)
+	for {
+		select {
+		case s := <-listener.Signals():
+			if wanted(s) {
+				return
+			}
+		case <-timeout:
+			b.Fatal("the signal did not come")
+		}
+	}
+}
+
+// Who waits for a cancelled job hears of its end also when reaping ends it.
+func (s *Suite) TestTheEndOfACancelledJobIsToldWhenItsSessionIsReaped(t *testing.T) {
+	s.onServersWith(t, Listening, func(b *Bench) {
+		b.Enqueue(Job("a"))
+		b.Work("gone", protocol.WorkCall{Take: 1, TTL: time.Millisecond})
+		b.Want("cancelled", b.Cancel("a"), "asked")
+		changed, stop := b.Store.Await(b.Context(), "default", "a")
+		defer stop()
+		b.hears(changed, "the connection")
+		b.Reap(b.UntilLapsed(), 1)
+		b.hears(changed, "the end")
+	})
+}
+
+func (b *Bench) hears(changed <-chan struct{}, of string) {
+	b.Helper()
+	select {
+	case <-changed:
+	case <-time.After(10 * time.Second):
+		b.Fatalf("nothing was heard of %s", of)
+	}
+}

@@ -1,0 +1,220 @@
+package redisstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/storesuite"
+)
+
+// Whatever uses the queue between two steps of its deletion: the queue is listed in the end, what came is on it, and if the deletion was
+// refused a pause stands on every partition.
+func TestWhatComesWhileAQueueIsDeletedIsOnAListedQueue(t *testing.T) {
+	caller := int64(0)
+	enqueue := func(b *bench, s *store, index int, items ...protocol.EnqueueItem) {
+		caller++
+		call := protocol.EnqueueCall{Partition: protocol.Partition{Queue: "hot", Index: index}, Caller: fmt.Sprint("c", caller), Number: 1, Items: items}
+		if err := s.Enqueue(b.Context(), []protocol.EnqueueCall{call})[0].Err; err != nil {
+			b.Fatal(err)
+		}
+	}
+	uses := map[string]func(b *bench, s *store){
+		"a job": func(b *bench, s *store) { enqueue(b, s, 2, storesuite.Job("a")) },
+		"a delayed job": func(b *bench, s *store) {
+			enqueue(b, s, 1, protocol.EnqueueItem{ID: "a", In: time.Hour, Body: []byte("\x01a")})
+		},
+		"a replacement": func(b *bench, s *store) {
+			if _, err := s.Replace(b.Context(), protocol.ReplaceCall{Partition: protocol.Partition{Queue: "hot", Index: 1}, Token: "t", Item: storesuite.Own("a")}); err != nil {
+				b.Fatal(err)
+			}
+		},
+		"a schedule": func(b *bench, s *store) {
+			d := protocol.Declaration{Name: "s", Queue: "hot", Overlap: "skip", Body: []byte(dailyBody)}
+			if err := s.Declare(b.Context(), []protocol.Declaration{d})[0].Err; err != nil {
+				b.Fatal(err)
+			}
+		},
+	}
+	for name, use := range uses {
+		t.Run(name, func(t *testing.T) {
+			onServersWith(t, namespaces, func(b *bench) {
+				deleted, refused := 0, 0
+				for at := 0; ; at++ {
+					b := b.again()
+					user := newStore(b.client, Options{Namespace: string(b.store.keys), Partitions: map[string]int{"hot": 3}})
+					if _, err := user.Partitions(b.Context(), "hot"); err != nil {
+						b.Fatal(err)
+					}
+					if err := b.store.PauseQueue(b.Context(), "hot", true, protocol.Note{Text: "why"}); err != nil {
+						b.Fatal(err)
+					}
+					n := 0
+					remains, err := b.hooked(func(cmd redis.Cmder) error {
+						if n++; n == at+1 {
+							use(b, user)
+						}
+						return nil
+					}).DeleteQueue(b.Context(), "hot")
+					if err != nil {
+						b.Fatal(err)
+					}
+					if n <= at {
+						break
+					}
+					stats, err := b.store.QueueStats(b.Context(), []string{"hot"})
+					if err != nil || stats[0].Partitions != 3 || stats[0].Waiting+stats[0].Delayed+stats[0].Schedules != 1 {
+						b.Fatalf("used before command %d of the deletion: %+v, %v; want it listed, with what came", at, stats, err)
+					}
+					paused := 0
+					for i := range 3 {
+						if b.client.HExists(b.Context(), b.store.keys.partition(protocol.Partition{Queue: "hot", Index: i}).state, "paused").Val() {
+							paused++
+						}
+					}
+					if remains != (protocol.QueueRemains{}) {
+						refused++
+						if paused != 3 {
+							b.Errorf("refused before command %d: %d partitions are paused, want all", at, paused)
+						}
+					} else if deleted++; paused != 0 {
+						b.Errorf("deleted, used before command %d: %d partitions are paused, want none", at, paused)
+					}
+				}
+				if deleted == 0 || refused == 0 {
+					b.Errorf("deleted %d times, refused %d times; want both", deleted, refused)
+				}
+			})
+		})
+	}
+}
+
+// A queue that is deleted while a schedule is declared on it is listed in the end, unless the deletion came first.
+func TestAScheduleThatIsDeclaredOnADeletedQueueListsIt(t *testing.T) {
+	onServersWith(t, namespaces, func(b *bench) {
+		for at := 0; ; at++ {
+			b, n := b.again(), 0
+			d := protocol.Declaration{Name: "s", Queue: "default", Overlap: "skip", Body: []byte(dailyBody)}
+			answer := b.hooked(func(redis.Cmder) error {
+				if n++; n == at+1 {
+					if _, err := b.store.DeleteQueue(b.Context(), "default"); err != nil {
+						b.Fatal(err)
+					}
+				}
+				return nil
+			}).Declare(b.Context(), []protocol.Declaration{d})[0]
+			if answer.Err != nil {
+				b.Fatal(answer.Err)
+			}
+			if s := b.Stats(); s.Partitions != 1 || s.Schedules != 1 {
+				b.Errorf("deleted before command %d of the declaration: %+v, want the queue listed with the schedule", at, s)
+			}
+			if n <= at {
+				return
+			}
+		}
+	})
+}
+
+// A call that comes a second time, late, takes nothing away that was set since.
+func TestACopyOfADeletionTakesNothingAway(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		call := func() reply {
+			values, err := b.store.runOne(b.Context(), "delete queue", "default", newCall(&deleteQueueScript, b.keys().deleting(), []any{"token", 60}))
+			if err != nil {
+				b.Fatal(err)
+			}
+			return values[1:]
+		}
+		first := fmt.Sprint(call())
+		b.pause(true)
+		b.Want("the copy's answer", fmt.Sprint(call()), first)
+		if b.stateField("paused") == "" {
+			b.Error("a copy has deleted a pause that came later")
+		}
+	})
+}
+
+// An enqueuer whose single jobs go the short way is told as well that the queue is gone, and a reply that is lost then changes nothing.
+func TestTheNextJobOfABusyEnqueuerListsADeletedQueue(t *testing.T) {
+	for lost := range 4 {
+		onEveryServer(t, func(b *bench) {
+			client := newClient(b.client)
+			b.Cleanup(func() { client.Close() })
+			left := -1
+			client.AddHook(lossy{&left})
+			busy := newStore(client, Options{Namespace: string(b.store.keys)})
+			call := protocol.EnqueueCall{Partition: storesuite.DefaultPartition, Caller: "busy"}
+			send := func() (err error) {
+				for range 5 {
+					answer := busy.Enqueue(b.Context(), []protocol.EnqueueCall{call})[0]
+					if err = answer.Err; err == nil {
+						call.Ticket = answer.Ticket
+						return nil
+					}
+				}
+				return err
+			}
+			for i := range 3 {
+				call.Number, call.Items = int64(i+1), []protocol.EnqueueItem{storesuite.Job(fmt.Sprint("a", i))}
+				if err := send(); err != nil {
+					b.Fatal(err)
+				}
+				b.Cancel(fmt.Sprint("a", i))
+			}
+			if remains, err := b.store.DeleteQueue(b.Context(), "default"); err != nil || remains != (protocol.QueueRemains{}) {
+				b.Fatal(remains, err)
+			}
+			left = lost
+			call.Number, call.Items = 4, []protocol.EnqueueItem{storesuite.Job("b")}
+			if err := send(); err != nil {
+				b.Fatal(err)
+			}
+			if s := b.Stats(); s.Partitions != 1 || s.Waiting != 1 {
+				b.Errorf("reply %d lost: %+v, want the queue listed with one job", lost, s)
+			}
+		})
+	}
+}
+
+// A deletion of which any reply is lost is asked for again, and then the queue is gone, whether that one finds it or not.
+func TestADeletionOfAQueueMayBeRepeated(t *testing.T) {
+	onServersWith(t, namespaces, func(b *bench) {
+		lost, replies := 0, 0
+		for ; ; lost++ {
+			b := b.again()
+			wide := newStore(b.client, Options{Namespace: string(b.store.keys), Partitions: map[string]int{"hot": 3}})
+			if _, err := wide.Partitions(b.Context(), "hot"); err != nil {
+				b.Fatal(err)
+			}
+			if err := b.store.PauseQueue(b.Context(), "hot", true, protocol.Note{}); err != nil {
+				b.Fatal(err)
+			}
+			client := newClient(b.client)
+			left := lost
+			client.AddHook(lossy{&left})
+			_, err := newStore(client, Options{Namespace: string(b.store.keys)}).DeleteQueue(context.WithoutCancel(b.Context()), "hot")
+			client.Close()
+			if left >= 0 {
+				break
+			}
+			if err != nil {
+				replies++
+				if remains, err := b.store.DeleteQueue(b.Context(), "hot"); err != nil && !errors.Is(err, protocol.ErrNotFound) || remains != (protocol.QueueRemains{}) {
+					b.Errorf("reply %d lost, repeated: %v, %v", lost, remains, err)
+				}
+			}
+			if left := b.left("hot", 3); left != "" || b.queues()["hot"] != 0 {
+				b.Errorf("reply %d lost: left are %s, the registry has %v", lost, left, b.queues())
+			}
+		}
+		if replies < 5 {
+			b.Errorf("%d replies were lost, want each", replies)
+		}
+	})
+}
