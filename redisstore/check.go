@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync"
 	"time"
 
@@ -18,24 +19,28 @@ func (s *store) Check(ctx context.Context) error {
 	if s.bad != nil {
 		return s.bad
 	}
-	return s.checkServers(ctx)
+	return s.check.run(ctx, s.brief)
 }
 
-// olderThan compares the first number of a version.
-func olderThan(version string, major int) bool {
-	var got int
-	_, err := fmt.Sscanf(version, "%d.", &got)
-	return err == nil && got < major
+// A serverCheck finds out whether servers can be trusted with jobs. It logs each of its warnings once.
+type serverCheck struct {
+	client     redis.UniversalClient
+	log        *slog.Logger
+	infoDenied sync.Once
+	replicas   sync.Once
 }
 
-// checkServers checks the server, or every master of a cluster at the same time. Some masters may be silent, because the queues of
+// briefly has plain commands sent by a client whose calls do not wait for long, see patience.
+type briefly func(ctx context.Context, send func(ctx context.Context, client redis.UniversalClient) error) error
+
+// run checks the server, or every master of a cluster at the same time. Some masters may be silent, because the queues of
 // the others can be served without them: that is logged, and they are checked when Check is repeated.
-func (s *store) checkServers(ctx context.Context) error {
-	cluster, ok := s.client.(*redis.ClusterClient)
+func (c *serverCheck) run(ctx context.Context, brief briefly) error {
+	cluster, ok := c.client.(*redis.ClusterClient)
 	if !ok {
 		var problem error
-		_ = s.brief(ctx, func(ctx context.Context, client redis.UniversalClient) error {
-			problem = s.checkServer(ctx, client, "")
+		_ = brief(ctx, func(ctx context.Context, client redis.UniversalClient) error {
+			problem = c.server(ctx, client, "")
 			return errors.Unwrap(problem)
 		})
 		return problem
@@ -44,7 +49,7 @@ func (s *store) checkServers(ctx context.Context) error {
 	var unfit, silent []error
 	fit := false
 	err := cluster.ForEachMaster(ctx, func(ctx context.Context, master *redis.Client) error {
-		err := s.checkServer(ctx, master, " of "+master.Options().Addr)
+		err := c.server(ctx, master, " of "+master.Options().Addr)
 		mu.Lock()
 		defer mu.Unlock()
 		switch {
@@ -54,7 +59,7 @@ func (s *store) checkServers(ctx context.Context) error {
 			unfit = append(unfit, err)
 		default:
 			silent = append(silent, err)
-			s.options.Logger.WarnContext(ctx, "redisstore: a master of the cluster does not answer, so its settings are not checked yet",
+			c.log.WarnContext(ctx, "redisstore: a master of the cluster does not answer, so its settings are not checked yet",
 				"event", "store.trouble", "action", "check", "host", master.Options().Addr, "error", err)
 		}
 		return nil
@@ -70,13 +75,13 @@ func (s *store) checkServers(ctx context.Context) error {
 	return nil
 }
 
-// checkServer checks the version, the eviction policy and the clock of one server. which tells it from others.
-func (s *store) checkServer(ctx context.Context, client redis.UniversalClient, which string) error {
+// server checks the version, the eviction policy and the clock of one server. which tells it from others.
+func (c *serverCheck) server(ctx context.Context, client redis.UniversalClient, which string) error {
 	info := client.InfoMap(ctx)
 	sections, err := info.Result()
 	if denied(err) {
-		s.infoDenied.Do(func() {
-			s.options.Logger.WarnContext(ctx, "redisstore: INFO is denied, so version and eviction policy are not checked: use Redis 7.0 or later with maxmemory-policy noeviction",
+		c.infoDenied.Do(func() {
+			c.log.WarnContext(ctx, "redisstore: INFO is denied, so version and eviction policy are not checked: use Redis 7.0 or later with maxmemory-policy noeviction",
 				"event", "store.trouble", "action", "check", "error", err)
 		})
 		sections, err = nil, client.Ping(ctx).Err()
@@ -94,7 +99,7 @@ func (s *store) checkServer(ctx context.Context, client redis.UniversalClient, w
 	if policy, ok := sections["Memory"]["maxmemory_policy"]; ok && policy != "noeviction" {
 		bad = append(bad, fmt.Errorf("redisstore: %w: maxmemory-policy %s%s may evict jobs: set it to noeviction", protocol.ErrUnfit, policy, which))
 	}
-	s.warnOfReplicas(ctx, sections["Replication"])
+	c.warnOfReplicas(ctx, sections["Replication"])
 	return errors.Join(append(bad, checkClock(ctx, client))...)
 }
 
@@ -123,13 +128,20 @@ func checkClock(ctx context.Context, client redis.Cmdable) error {
 
 // warnOfReplicas logs, once, that the server has replicas, one of which may be promoted, and takes writes without any. A master that is
 // cut off then goes on beside the promoted one: both run the same jobs, and what the one accepts is lost when it is healed.
-func (s *store) warnOfReplicas(ctx context.Context, replication map[string]string) {
+func (c *serverCheck) warnOfReplicas(ctx context.Context, replication map[string]string) {
 	_, guarded := replication["min_slaves_good_slaves"] // INFO has it where min-replicas-to-write is set
 	if n := replication["connected_slaves"]; replication["role"] != "master" || n == "" || n == "0" || guarded {
 		return
 	}
-	s.replicas.Do(func() {
-		s.options.Logger.WarnContext(ctx, "redisstore: the server has replicas and takes writes without them: after a split brain what the losing side accepted is lost; set min-replicas-to-write to 1",
+	c.replicas.Do(func() {
+		c.log.WarnContext(ctx, "redisstore: the server has replicas and takes writes without them: after a split brain what the losing side accepted is lost; set min-replicas-to-write to 1",
 			"event", "store.trouble", "action", "check", "count", replication["connected_slaves"])
 	})
+}
+
+// olderThan compares the first number of a version.
+func olderThan(version string, major int) bool {
+	var got int
+	_, err := fmt.Sscanf(version, "%d.", &got)
+	return err == nil && got < major
 }
