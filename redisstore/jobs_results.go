@@ -15,7 +15,7 @@ import (
 const maxResults = 50
 
 // findResults looks up what is kept of jobs that are nowhere any more. What is too much for a call is cut.
-func (s *store) findResults(ctx context.Context, k partitionKeys, ids []string, found map[string]protocol.FoundJob, cut map[string]bool) error {
+func (j *jobReader) findResults(ctx context.Context, ids []string, found map[string]protocol.FoundJob, cut map[string]bool) error {
 	if len(ids) == 0 {
 		return nil
 	}
@@ -23,8 +23,8 @@ func (s *store) findResults(ctx context.Context, k partitionKeys, ids []string, 
 	for _, id := range ids[len(some):] {
 		cut[id] = true
 	}
-	pipe := s.client.Pipeline()
-	until, results, now := pipe.ZMScore(ctx, k.kept, some...), pipe.HMGet(ctx, k.results, some...), pipe.Time(ctx)
+	pipe := j.client.Pipeline()
+	until, results, now := pipe.ZMScore(ctx, j.keys.kept, some...), pipe.HMGet(ctx, j.keys.results, some...), pipe.Time(ctx)
 	cmds, err := pipe.Exec(ctx)
 	if err := cmp.Or(err, complete(cmds[0], cmds[1])); err != nil {
 		return err
@@ -39,14 +39,14 @@ func (s *store) findResults(ctx context.Context, k partitionKeys, ids []string, 
 }
 
 // readKept reads the results of entries of the sorted set kept; read is how many it has looked at.
-func (s *store) readKept(ctx context.Context, k partitionKeys, entries []jobEntry) (jobs []protocol.FoundJob, read int, err error) {
+func (j *jobReader) readKept(ctx context.Context, entries []jobEntry) (jobs []protocol.FoundJob, read int, err error) {
 	entries = entries[:min(len(entries), maxResults)]
 	ids := make([]string, len(entries))
 	for i, e := range entries {
 		ids[i] = e.id
 	}
 	found := map[string]protocol.FoundJob{}
-	if err := s.findResults(ctx, k, ids, found, nil); err != nil {
+	if err := j.findResults(ctx, ids, found, nil); err != nil {
 		return nil, 0, err
 	}
 	for _, e := range entries {
