@@ -6,6 +6,7 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"slices"
 	"strings"
@@ -44,10 +45,21 @@ func (s *store) CheckUse(ctx context.Context, use protocol.Use, queues []string)
 			partitions = append(partitions, s.keys.partition(protocol.Partition{Queue: queue, Index: index}))
 		}
 	}
-	if err := s.checkRights(ctx, use, partitions); err != nil {
+	c := &useCheck{client: s.client, keys: s.keys, log: s.options.Logger, use: use, partitions: partitions, missing: map[string]string{}}
+	if err := c.rights(ctx); err != nil {
 		return err
 	}
-	return s.checkTypes(ctx, use, partitions)
+	return c.types(ctx)
+}
+
+// A useCheck finds out whether a user may use partitions, and whether another program uses their keys.
+type useCheck struct {
+	client     redis.UniversalClient
+	keys       keyspace
+	log        *slog.Logger
+	use        protocol.Use
+	partitions []partitionKeys
+	missing    map[string]string // rule that grants it → what the user may not do
 }
 
 // keysOf returns the keys of a partition that a use needs; for the others than enqueuing these are all, and * in place of a name.
@@ -58,15 +70,15 @@ func keysOf(use protocol.Use, p partitionKeys) []string {
 	return p.every()
 }
 
-// checkTypes refuses a namespace in which a key has another type than chime's.
-func (s *store) checkTypes(ctx context.Context, use protocol.Use, partitions []partitionKeys) error {
-	want := map[string]string{s.keys.queues(): "hash"}
-	if use != protocol.UseEnqueue {
-		want = s.keys.shared()
+// types refuses a namespace in which a key has another type than chime's.
+func (c *useCheck) types(ctx context.Context) error {
+	want := map[string]string{c.keys.queues(): "hash"}
+	if c.use != protocol.UseEnqueue {
+		want = c.keys.shared()
 	}
-	for _, k := range partitions {
+	for _, k := range c.partitions {
 		types := k.types()
-		for _, key := range keysOf(use, k) {
+		for _, key := range keysOf(c.use, k) {
 			if kind, ok := types[key]; ok {
 				want[key] = kind
 			}
@@ -74,13 +86,13 @@ func (s *store) checkTypes(ctx context.Context, use protocol.Use, partitions []p
 	}
 	var bad []error
 	for keys := range slices.Chunk(slices.Sorted(maps.Keys(want)), maxKeysChecked) {
-		pipe := s.client.Pipeline()
+		pipe := c.client.Pipeline()
 		types := make([]*redis.StatusCmd, len(keys))
 		for i, key := range keys {
 			types[i] = pipe.Type(ctx, key)
 		}
 		if _, err := pipe.Exec(ctx); err != nil && !denied(err) {
-			return failure("check the keys of", string(s.keys), err)
+			return failure("check the keys of", string(c.keys), err)
 		}
 		for i, key := range keys {
 			if is := types[i].Val(); is != "" && is != "none" && is != want[key] {
@@ -108,92 +120,84 @@ var arguments = map[string]string{
 	"zremrangebyscore": "1 0", "zrevrange": "0 0", "zrevrangebyscore": "0 0", "zscan": "0", "zscore": "m",
 }
 
-// checkRights returns an error that names the rights that the user lacks, and the command that grants them.
-func (s *store) checkRights(ctx context.Context, use protocol.Use, partitions []partitionKeys) error {
-	r := &rightsCheck{store: s, grant: grants[use], missing: map[string]string{}}
-	if err := r.run(ctx, use, partitions); err != nil {
+// rights returns an error that names the rights that the user lacks, and the command that grants them.
+func (c *useCheck) rights(ctx context.Context) error {
+	if err := c.try(ctx); err != nil {
 		switch {
-		case denied(err) && len(r.missing) > 0:
-			r.lacks("+", "eval_ro", "run EVAL_RO") // with it the next start says what else is missing
+		case denied(err) && len(c.missing) > 0:
+			c.lacks("+", "eval_ro", "run EVAL_RO") // with it the next start says what else is missing
 		case denied(err), redis.HasErrorPrefix(err, "ERR"):
-			s.options.Logger.WarnContext(ctx, "redisstore: the rights of the user are not checked", "event", "store.trouble", "action", "check", "error", err)
+			c.log.WarnContext(ctx, "redisstore: the rights of the user are not checked", "event", "store.trouble", "action", "check", "error", err)
 			return nil
 		default:
-			return failure("check the rights of", r.user(), err)
+			return failure("check the rights of", c.user(), err)
 		}
 	}
-	if len(r.missing) == 0 {
+	if len(c.missing) == 0 {
 		return nil
 	}
-	rules := slices.Sorted(maps.Keys(r.missing))
+	rules := slices.Sorted(maps.Keys(c.missing))
 	what := make([]string, len(rules))
 	for i, rule := range rules {
-		what[i] = r.missing[rule]
+		what[i] = c.missing[rule]
 	}
 	return fmt.Errorf("redisstore: %w: the server's user %q may not %s, which a %s needs: run ACL SETUSER %s %s",
-		protocol.ErrUnfit, r.user(), strings.Join(what, ", "), use, r.user(), strings.Join(rules, " "))
-}
-
-// A rightsCheck tries what a use needs and gathers what is missing.
-type rightsCheck struct {
-	store   *store
-	grant   grant
-	missing map[string]string // rule that grants it → what the user may not do
+		protocol.ErrUnfit, c.user(), strings.Join(what, ", "), c.use, c.user(), strings.Join(rules, " "))
 }
 
 // user is the name under which the client logs in.
-func (r *rightsCheck) user() string {
+func (c *useCheck) user() string {
 	name := ""
-	switch c := r.store.client.(type) {
+	switch client := c.client.(type) {
 	case *redis.Client:
-		name = c.Options().Username
+		name = client.Options().Username
 	case *redis.ClusterClient:
-		name = c.Options().Username
+		name = client.Options().Username
 	}
 	return cmp.Or(name, "default")
 }
 
 // lacks notes what the user may not do, and the rule that grants it. Of many keys of one pattern the first is named.
-func (r *rightsCheck) lacks(kind, pattern, what string) {
-	if granted := rule(kind, pattern); r.missing[granted] == "" {
-		r.missing[granted] = what
+func (c *useCheck) lacks(kind, pattern, what string) {
+	if granted := rule(kind, pattern); c.missing[granted] == "" {
+		c.missing[granted] = what
 	}
 }
 
-// run tries every command once, and every key: each of the namespace by itself, those of a partition together, because the keys of a
+// try tries every command once, and every key: each of the namespace by itself, those of a partition together, because the keys of a
 // call are in one slot. It returns an error if that could not be tried.
-func (r *rightsCheck) run(ctx context.Context, use protocol.Use, partitions []partitionKeys) error {
-	k := r.store.keys
+func (c *useCheck) try(ctx context.Context) error {
+	k := c.keys
 	shared, small := []string{k.queues()}, k.queues()
-	if use != protocol.UseEnqueue {
+	if c.use != protocol.UseEnqueue {
 		shared, small = slices.Sorted(maps.Keys(k.shared())), k.leader() // some commands read all that a key holds
 	}
-	if err := r.tryCommands(ctx, small); err != nil {
+	if err := c.tryCommands(ctx, small); err != nil {
 		return err
 	}
 	var groups []keyGroup
 	for _, key := range shared {
-		groups = append(groups, keyGroup{{key, patternOf(use, key, k)}})
+		groups = append(groups, keyGroup{{key, patternOf(c.use, key, k)}})
 	}
-	patterns := keysOf(use, k.everyPartition())
-	for _, p := range partitions {
+	patterns := keysOf(c.use, k.everyPartition())
+	for _, p := range c.partitions {
 		group := make(keyGroup, len(patterns))
-		for i, key := range keysOf(use, p) {
-			group[i] = triedKey{key, patternOf(use, patterns[i], k)}
+		for i, key := range keysOf(c.use, p) {
+			group[i] = triedKey{key, patternOf(c.use, patterns[i], k)}
 		}
 		groups = append(groups, group)
 	}
 	for some := range slices.Chunk(groups, maxKeysChecked/len(patterns)) {
-		doubtful, err := r.without(ctx, some)
+		doubtful, err := c.without(ctx, some)
 		if err == nil && len(doubtful) > 0 {
-			err = r.tryKeys(ctx, doubtful)
+			err = c.tryKeys(ctx, doubtful)
 		}
 		if err != nil {
 			return err
 		}
 	}
-	if r.grant.listens {
-		return r.trySubscribe(ctx)
+	if grants[c.use].listens {
+		return c.trySubscribe(ctx)
 	}
 	return nil
 }
@@ -207,9 +211,10 @@ func patternOf(use protocol.Use, single string, k keyspace) string {
 }
 
 // tryCommands tries the commands on a key: those that a script may use in a script.
-func (r *rightsCheck) tryCommands(ctx context.Context, key string) error {
+func (c *useCheck) tryCommands(ctx context.Context, key string) error {
+	g := grants[c.use]
 	var tries, tried []string
-	for _, command := range r.grant.commands() {
+	for _, command := range g.commands() {
 		if args, ok := arguments[command]; ok {
 			position := "1 "
 			if args == "none" {
@@ -218,17 +223,17 @@ func (r *rightsCheck) tryCommands(ctx context.Context, key string) error {
 			tries, tried = append(tries, position+command+" "+args), append(tried, command)
 		}
 	}
-	channel := r.store.keys.channel("check")
-	if r.grant.wakes {
+	channel := c.keys.channel("check")
+	if g.wakes {
 		tries, tried = append(tries, "0 publish "+channel+" -"), append(tried, "publish")
 	}
-	pipe := r.store.client.Pipeline()
-	answer := r.try(ctx, pipe, []string{key}, tries)
+	pipe := c.client.Pipeline()
+	answer := c.addTry(ctx, pipe, []string{key}, tries)
 	plain := map[string]*redis.Cmd{"eval": pipe.Do(ctx, "eval", "return 1", 0), "evalsha": pipe.Do(ctx, "evalsha", strings.Repeat("0", 40), 0)}
 	_, _ = pipe.Exec(ctx) // each command has its own error
 	for command, cmd := range plain {
 		if err := cmd.Err(); denied(err) {
-			r.lacks("+", command, "run "+strings.ToUpper(command))
+			c.lacks("+", command, "run "+strings.ToUpper(command))
 		} else if err != nil && !redis.HasErrorPrefix(err, "NOSCRIPT") {
 			return err
 		}
@@ -243,9 +248,9 @@ func (r *rightsCheck) tryCommands(ctx context.Context, key string) error {
 	for i, what := range found[:min(len(found), len(tried))] {
 		switch what {
 		case "command":
-			r.lacks("+", tried[i], "run "+strings.ToUpper(tried[i]))
+			c.lacks("+", tried[i], "run "+strings.ToUpper(tried[i]))
 		case "channel":
-			r.lacks("&", r.store.keys.everyChannel(), "publish to channel "+channel)
+			c.lacks("&", c.keys.everyChannel(), "publish to channel "+channel)
 		}
 	}
 	return nil
@@ -259,8 +264,8 @@ type (
 
 // without returns the groups but those of which the user may read and write every key: for a server checks for that before it runs a script
 // that names them, whatever it does with them. With hundreds of queues this is what makes a start short.
-func (r *rightsCheck) without(ctx context.Context, groups []keyGroup) (doubtful []keyGroup, err error) {
-	pipe := r.store.client.Pipeline()
+func (c *useCheck) without(ctx context.Context, groups []keyGroup) (doubtful []keyGroup, err error) {
+	pipe := c.client.Pipeline()
 	answers := make([]*redis.Cmd, len(groups))
 	for g, group := range groups {
 		keys := make([]string, len(group))
@@ -283,8 +288,8 @@ func (r *rightsCheck) without(ctx context.Context, groups []keyGroup) (doubtful 
 
 // tryKeys tries to read and to write the keys of groups, each group in a call. A call with a key that the user may not use is refused
 // as a whole: then its keys are tried singly.
-func (r *rightsCheck) tryKeys(ctx context.Context, groups []keyGroup) error {
-	pipe := r.store.client.Pipeline()
+func (c *useCheck) tryKeys(ctx context.Context, groups []keyGroup) error {
+	pipe := c.client.Pipeline()
 	answers := make([]*redis.Cmd, len(groups))
 	for g, group := range groups {
 		keys, tries := make([]string, len(group)), make([]string, 0, 2*len(group))
@@ -292,7 +297,7 @@ func (r *rightsCheck) tryKeys(ctx context.Context, groups []keyGroup) error {
 			keys[i] = group[i].key
 			tries = append(tries, fmt.Sprint(i+1, " hget f"), fmt.Sprint(i+1, " zrem -"))
 		}
-		answers[g] = r.try(ctx, pipe, keys, tries)
+		answers[g] = c.addTry(ctx, pipe, keys, tries)
 	}
 	_, _ = pipe.Exec(ctx) // each command has its own error
 	var singly []keyGroup
@@ -303,25 +308,25 @@ func (r *rightsCheck) tryKeys(ctx context.Context, groups []keyGroup) error {
 				singly = append(singly, keyGroup{key})
 			}
 		case keyDenied(answer.Err()):
-			r.lacks("~", groups[g][0].pattern, "use key "+groups[g][0].key)
+			c.lacks("~", groups[g][0].pattern, "use key "+groups[g][0].key)
 		case answer.Err() != nil:
 			return answer.Err()
 		}
 		found, _ := answer.StringSlice()
 		for i, what := range found[:min(len(found), 2*len(groups[g]))] {
 			if what == "key" {
-				r.lacks("~", groups[g][i/2].pattern, "use key "+groups[g][i/2].key)
+				c.lacks("~", groups[g][i/2].pattern, "use key "+groups[g][i/2].key)
 			}
 		}
 	}
 	if len(singly) == 0 {
 		return nil
 	}
-	return r.tryKeys(ctx, singly)
+	return c.tryKeys(ctx, singly)
 }
 
-// try adds a call of rights.lua to a pipeline.
-func (r *rightsCheck) try(ctx context.Context, pipe redis.Pipeliner, keys, tries []string) *redis.Cmd {
+// addTry adds a call of rights.lua to a pipeline.
+func (c *useCheck) addTry(ctx context.Context, pipe redis.Pipeliner, keys, tries []string) *redis.Cmd {
 	return runText(ctx, pipe, "eval_ro", rightsText, keys, tries)
 }
 
@@ -338,16 +343,16 @@ func runText(ctx context.Context, pipe redis.Pipeliner, command, text string, ke
 }
 
 // trySubscribe tries to listen for wake-ups.
-func (r *rightsCheck) trySubscribe(ctx context.Context) error {
-	channel := r.store.keys.channel("check")
-	subscription := r.store.client.Subscribe(ctx, channel)
+func (c *useCheck) trySubscribe(ctx context.Context) error {
+	channel := c.keys.channel("check")
+	subscription := c.client.Subscribe(ctx, channel)
 	defer subscription.Close()
 	_, err := subscription.ReceiveTimeout(ctx, subscribeTimeout)
 	switch {
 	case denied(err) && strings.Contains(err.Error(), "channel"):
-		r.lacks("&", r.store.keys.everyChannel(), "subscribe to channel "+channel)
+		c.lacks("&", c.keys.everyChannel(), "subscribe to channel "+channel)
 	case denied(err):
-		r.lacks("+", "subscribe", "run SUBSCRIBE")
+		c.lacks("+", "subscribe", "run SUBSCRIBE")
 	default:
 		return err
 	}

@@ -6,8 +6,40 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/chimejobs/chime/internal/protocol"
 )
+
+// failure adds to err what was tried, on what, which of the protocol's errors it is, and what it means if it is one that waiting does
+// not cure. An empty subject is left out.
+func failure(act, subject string, err error) error {
+	text := err.Error()
+	kind := error(nil)
+	switch {
+	case strings.HasPrefix(text, "CHIMELOST"):
+		kind = protocol.ErrSessionLost
+	case strings.HasPrefix(text, "CHIMELAYOUT"), strings.HasPrefix(text, "CHIMECLOCK"), strings.HasPrefix(text, "WRONGTYPE"):
+		kind = protocol.ErrUnfit
+	case strings.HasPrefix(text, "OOM"):
+		kind = protocol.ErrStoreFull
+	}
+	if subject != "" {
+		act = fmt.Sprintf("%s %q", act, subject)
+	}
+	if kind != nil {
+		return fmt.Errorf("redisstore: %s: %w: %w", act, kind, err)
+	}
+	if reason := incurable(err); reason != "" {
+		return fmt.Errorf("redisstore: %s: %s: %w", act, reason, err)
+	}
+	return fmt.Errorf("redisstore: %s: %w", act, err)
+}
+
+// denied reports whether the user lacks a right, for the command itself or, as Redis 7.0 says it, for one of a script.
+func denied(err error) bool {
+	return err != nil && (redis.HasErrorPrefix(err, "NOPERM") || strings.Contains(err.Error(), "The user executing the script can't "))
+}
 
 // atStart adds ErrUnfit to an error that waiting does not cure. It is for what a role does before it works: while it works the same
 // errors are waited out, because a password may be rotated.

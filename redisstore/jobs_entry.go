@@ -62,18 +62,24 @@ func heldState(value string) string {
 
 const maxPageBytes = 4 * protocol.MaxBytes // of the bodies and definitions of a page, unless a single one is larger
 
-// readEntries reads the bodies of entries of one partition, or the definitions of their schedules, and returns the jobs that are still
-// where they were found; read is how many of the entries it has looked at: fewer than all if they are long. It writes nothing.
+// A jobReader reads jobs of one partition, and writes nothing.
+type jobReader struct {
+	client redis.UniversalClient
+	keys   partitionKeys
+}
+
+// readEntries reads the bodies of entries, or the definitions of their schedules, and returns the jobs that are still
+// where they were found; read is how many of the entries it has looked at: fewer than all if they are long.
 //
 // What was listed may have moved on before its body was read. So the lists are looked at again after the bodies: what stands there
 // unchanged had this body there.
 //
 // Of a job that is not wanted no more than its body is read, and it comes as passed over; nil: all are wanted.
-func (s *store) readEntries(ctx context.Context, k partitionKeys, entries []jobEntry, wanted wantedJobs) (jobs []protocol.FoundJob, read int, err error) {
+func (j *jobReader) readEntries(ctx context.Context, entries []jobEntry, wanted wantedJobs) (jobs []protocol.FoundJob, read int, err error) {
 	if len(entries) == 0 {
 		return nil, 0, nil
 	}
-	r := entryReader{client: s.client, keys: k, entries: entries, wanted: wanted}
+	r := entryReader{jobReader: j, entries: entries, wanted: wanted}
 	if err := r.measure(ctx); err != nil {
 		return nil, 0, err
 	}
@@ -100,8 +106,7 @@ type wantedJobs func(body string, crashes int) bool
 
 // An entryReader reads the jobs of some entries.
 type entryReader struct {
-	client  redis.UniversalClient
-	keys    partitionKeys
+	*jobReader
 	entries []jobEntry // those that are read: as many of the first as are not too long
 	wanted  wantedJobs
 

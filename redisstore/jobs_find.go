@@ -30,14 +30,14 @@ func (s *store) FindJobs(ctx context.Context, queue string, ids []string) ([]pro
 	}
 	found, cut := map[string]protocol.FoundJob{}, map[string]bool{}
 	for index, group := range groups {
-		f := jobFinder{store: s, keys: s.keys.partition(protocol.Partition{Queue: queue, Index: index}), found: found, cut: cut}
+		f := jobFinder{jobReader: s.jobs(queue, index), found: found, cut: cut}
 		if err := f.find(ctx, group); err != nil {
 			return nil, failure("look for jobs of", queue, err)
 		}
 	}
 	for index, group := range groups {
 		gone := slices.DeleteFunc(group, func(id string) bool { return cut[id] || found[id].ID != "" })
-		if err := s.findResults(ctx, s.keys.partition(protocol.Partition{Queue: queue, Index: index}), gone, found, cut); err != nil {
+		if err := s.jobs(queue, index).findResults(ctx, gone, found, cut); err != nil {
 			return nil, failure("look for results of", queue, err)
 		}
 	}
@@ -51,6 +51,11 @@ func (s *store) FindJobs(ctx context.Context, queue string, ids []string) ([]pro
 	return jobs, nil
 }
 
+// jobs reads the jobs of a partition.
+func (s *store) jobs(queue string, index int) *jobReader {
+	return &jobReader{client: s.client, keys: s.keys.partition(protocol.Partition{Queue: queue, Index: index})}
+}
+
 // A jobFinder finds jobs of one partition by their IDs.
 //
 // A job is in one of due, dead, a list of parked jobs and what a session holds, or else, if it has a body, in ready or behind: nothing can
@@ -58,8 +63,7 @@ func (s *store) FindJobs(ctx context.Context, queue string, ids []string) ([]pro
 // that moves is seen at one of the two places, or at both, unless a worker takes it out of due or a list of parked jobs. That
 // draws a fence: if the last fence has changed, those that were nowhere are looked for again.
 type jobFinder struct {
-	store *store
-	keys  partitionKeys
+	*jobReader
 	found map[string]protocol.FoundJob // by ID
 	cut   map[string]bool              // IDs that were not read, for the others are long
 }
@@ -77,7 +81,7 @@ func (f *jobFinder) find(ctx context.Context, ids []string) error {
 				entries = append(entries, e)
 			}
 		}
-		jobs, read, err := f.store.readEntries(ctx, f.keys, entries, nil)
+		jobs, read, err := f.readEntries(ctx, entries, nil)
 		if err != nil {
 			return err
 		}
@@ -113,7 +117,7 @@ type location struct {
 // locate looks for jobs in two round trips, more where there are many sessions or lists of parked jobs.
 func (f *jobFinder) locate(ctx context.Context, ids []string) (location, error) {
 	k := f.keys
-	pipe := f.store.client.Pipeline()
+	pipe := f.client.Pipeline()
 	fence := pipe.HMGet(ctx, k.state, "fence")
 	sessions, parked := pipe.ZRange(ctx, k.sessions, 0, -1), pipe.ZRange(ctx, k.unhandled, 0, -1)
 	cmds, err := pipe.Exec(ctx)
@@ -147,14 +151,14 @@ func (f *jobFinder) locate(ctx context.Context, ids []string) (location, error) 
 			l.entries[id] = jobEntry{id: id, state: protocol.JobWaiting} // if there is such a job at all
 		}
 	}
-	fence = f.store.client.HMGet(ctx, k.state, "fence")
+	fence = f.client.HMGet(ctx, k.state, "fence")
 	l.fence = reply(fence.Val()).text(0)
 	return l, cmp.Or(fence.Err(), complete(fence))
 }
 
 // scores reads the scores of members of a sorted set; 0: it has no such member.
 func (f *jobFinder) scores(ctx context.Context, key string, members []string) ([]float64, error) {
-	scores := f.store.client.ZMScore(ctx, key, members...)
+	scores := f.client.ZMScore(ctx, key, members...)
 	return scores.Val(), cmp.Or(scores.Err(), complete(scores))
 }
 
@@ -165,7 +169,7 @@ func together(ids int) int { return max(maxTogether/protocol.MaxStoredID*2/ids, 
 func (f *jobFinder) lookInSessions(ctx context.Context, sessions, ids []string, l *location) error {
 	fields := append([]string{self}, ids...)
 	for some := range slices.Chunk(sessions, together(len(fields))) {
-		pipe := f.store.client.Pipeline()
+		pipe := f.client.Pipeline()
 		held := make([]*redis.SliceCmd, len(some))
 		for i, session := range some {
 			held[i] = pipe.HMGet(ctx, f.keys.inflight(session), fields...)
@@ -189,7 +193,7 @@ func (f *jobFinder) lookInSessions(ctx context.Context, sessions, ids []string, 
 // lookInParked looks into the lists of parked jobs, which may be a thousand, and in the shared one for the names that the jobs have.
 func (f *jobFinder) lookInParked(ctx context.Context, lists, ids []string, l *location) error {
 	for some := range slices.Chunk(lists, together(2*len(ids))) {
-		pipe := f.store.client.Pipeline()
+		pipe := f.client.Pipeline()
 		members, scores := make([][]string, len(some)), make([]*redis.FloatSliceCmd, len(some))
 		for i, list := range some {
 			members[i] = ids
@@ -225,7 +229,7 @@ var definedJob = regexp.MustCompile(`"job":"([A-Za-z0-9_.:-]{1,100})"`)
 func (f *jobFinder) sharedMembers(ctx context.Context, ids []string) ([]string, error) {
 	var members []string
 	for _, id := range ids {
-		pipe := f.store.client.Pipeline()
+		pipe := f.client.Pipeline()
 		body, definition := pipe.HMGet(ctx, f.keys.jobs, id), pipe.HMGet(ctx, f.keys.schedules, scheduleOf(id))
 		if _, err := pipe.Exec(ctx); err != nil {
 			return nil, err
@@ -278,13 +282,57 @@ func (f *jobFinder) waits(ctx context.Context, job *protocol.FoundJob) (bool, er
 		return false, nil
 	}
 	member := "[" + schedule + "\t" + instant
-	behind, err := f.store.client.ZRangeByLex(ctx, f.keys.behind, &redis.ZRangeBy{Min: member, Max: member, Count: 1}).Result()
+	behind, err := f.client.ZRangeByLex(ctx, f.keys.behind, &redis.ZRangeBy{Min: member, Max: member, Count: 1}).Result()
 	if err != nil || len(behind) > 0 {
 		return len(behind) > 0, err
 	}
-	_, err = f.store.client.LPos(ctx, f.keys.ready, job.ID, redis.LPosArgs{MaxLen: readyPeek}).Result()
+	_, err = f.client.LPos(ctx, f.keys.ready, job.ID, redis.LPosArgs{MaxLen: readyPeek}).Result()
 	if errors.Is(err, redis.Nil) {
 		return false, nil
 	}
 	return err == nil, err
+}
+
+const queuesTogether = 50 // that are asked in a round trip
+
+// QueuesOf returns those of the queues on which a job of this ID may be. A job has a body, or its schedule lives or has lived on the queue, or it is
+// one of those that stay for long: a dead one, or a result. It writes nothing.
+func (s *store) QueuesOf(ctx context.Context, id string, queues []string) ([]string, error) {
+	found, err := s.lookUpQueues(ctx, queues...)
+	if err := cmp.Or(err, firstError(found)); err != nil {
+		return nil, err
+	}
+	schedule, _, occurrence := protocol.CutOccurrence(id)
+	var having []string
+	for some := range slices.Chunk(queues, queuesTogether) {
+		pipe := s.client.Pipeline()
+		exist, scores := make([][]*redis.BoolCmd, len(some)), make([][]*redis.FloatSliceCmd, len(some))
+		for i, queue := range some {
+			n := found[i].partitions
+			if n == 0 {
+				continue // it was deleted meanwhile
+			}
+			k := s.keys.partition(protocol.Partition{Queue: queue, Index: protocol.PartitionOf(id, n)})
+			exist[i] = append(exist[i], pipe.HExists(ctx, k.jobs, id))
+			scores[i] = append(scores[i], pipe.ZMScore(ctx, k.dead, id), pipe.ZMScore(ctx, k.kept, id))
+			if occurrence {
+				exist[i] = append(exist[i], pipe.HExists(ctx, k.schedules, schedule))
+				scores[i] = append(scores[i], pipe.ZMScore(ctx, k.gone, schedule))
+			}
+		}
+		found = found[len(some):]
+		if pipe.Len() == 0 {
+			continue
+		}
+		if _, err := pipe.Exec(ctx); err != nil {
+			return nil, failure("look for the queue of job", id, err)
+		}
+		for i, queue := range some {
+			if slices.ContainsFunc(exist[i], func(c *redis.BoolCmd) bool { return c.Val() }) ||
+				slices.ContainsFunc(scores[i], func(c *redis.FloatSliceCmd) bool { return len(c.Val()) > 0 && c.Val()[0] != 0 }) {
+				having = append(having, queue)
+			}
+		}
+	}
+	return having, nil
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/redis/go-redis/v9"
 
@@ -64,4 +65,92 @@ func (s *store) addHeld(ctx context.Context, partitions []partitionKeys, held ma
 		}
 	}
 	return nil
+}
+
+// A holder is a session with what it holds.
+type holder struct {
+	session string
+	worker  string            // empty: not known
+	held    map[string]string // job ID → fence, see keys.go
+}
+
+const heldPerCommand = 1000 // about so many jobs of a session are read by a command
+
+// readHolders reads sessions, in order. What a session holds during the whole call is in the answer.
+func (j *jobReader) readHolders(ctx context.Context, sessions []string) ([]holder, error) {
+	holders, scans := make([]holder, len(sessions)), make([]*redis.ScanCmd, len(sessions))
+	pipe := j.client.Pipeline()
+	for i, session := range sessions {
+		holders[i] = holder{session: session, held: map[string]string{}}
+		scans[i] = pipe.HScan(ctx, j.keys.inflight(session), 0, "", heldPerCommand)
+	}
+	if _, err := pipe.Exec(ctx); err != nil {
+		return nil, err
+	}
+	for i := range holders {
+		pairs, cursor, err := scans[i].Result()
+		for {
+			if err != nil {
+				return nil, err
+			}
+			for at := 0; at+1 < len(pairs); at += 2 {
+				holders[i].held[pairs[at]] = pairs[at+1]
+			}
+			if cursor == 0 {
+				break
+			}
+			pairs, cursor, err = j.client.HScan(ctx, j.keys.inflight(sessions[i]), cursor, "", heldPerCommand).Result()
+		}
+		holders[i].worker = workerOf(holders[i].held[self])
+		delete(holders[i].held, self)
+	}
+	return holders, nil
+}
+
+// whereabouts are the sessions and lists of parked jobs of a partition, in which a call looks for jobs.
+type whereabouts struct {
+	sessions, lists []string
+	shared          map[string]string // ID → its member in the shared list of parked jobs
+	mark            string            // of what is parked, before the shared list was searched; empty: there is no such list
+}
+
+// look reads them. The shared list is searched for the jobs with these IDs, for its members have names too.
+func (w *whereabouts) look(ctx context.Context, s *store, partition protocol.Partition, ids []string) error {
+	k := s.keys.partition(partition)
+	pipe := s.client.Pipeline()
+	sessions, lists, mark := pipe.ZRange(ctx, k.sessions, 0, -1), pipe.ZRange(ctx, k.unhandled, 0, -1), pipe.HMGet(ctx, k.state, "parked")
+	if _, err := pipe.Exec(ctx); err != nil {
+		return err
+	}
+	*w = whereabouts{sessions: sessions.Val(), lists: lists.Val()}
+	if !slices.Contains(w.lists, sharedParked) {
+		return nil
+	}
+	w.shared, w.mark = make(map[string]string), reply(mark.Val()).text(0)
+	wanted := make(map[string]bool, len(ids))
+	for _, id := range ids {
+		wanted[id] = true
+	}
+	for cursor, first := uint64(0), true; first || cursor != 0; first = false {
+		members, next, err := s.client.ZScan(ctx, k.parked(sharedParked), cursor, "", 1000).Result()
+		if err != nil {
+			return err
+		}
+		cursor = next
+		for i := 0; i < len(members); i += 2 {
+			if _, id, ok := strings.Cut(members[i], "\t"); ok && wanted[id] {
+				w.shared[id] = members[i]
+			}
+		}
+	}
+	return nil
+}
+
+// idsAt returns the IDs at these positions.
+func idsAt(ids []string, positions []int) []string {
+	some := make([]string, len(positions))
+	for i, at := range positions {
+		some[i] = ids[at]
+	}
+	return some
 }

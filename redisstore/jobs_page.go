@@ -47,7 +47,7 @@ func (s *store) PageJobs(ctx context.Context, c protocol.JobPageCall) (protocol.
 	if err != nil {
 		return protocol.JobPage{}, err
 	}
-	p := &jobPager{store: s, call: &c, cursor: cursor, limit: min(max(c.Limit, 1), protocol.MaxItems), before: math.Inf(1), since: math.Inf(-1)}
+	p := &jobPager{jobReader: jobReader{client: s.client}, space: s.keys, call: &c, cursor: cursor, limit: min(max(c.Limit, 1), protocol.MaxItems), before: math.Inf(1), since: math.Inf(-1)}
 	if !c.Before.IsZero() {
 		p.before = float64(c.Before.UnixNano()) / 1e6
 	}
@@ -94,20 +94,20 @@ func (s *store) Newest(ctx context.Context, queue string, n int) (after string, 
 
 // A jobPager gathers one page.
 type jobPager struct {
-	store  *store
-	call   *protocol.JobPageCall
-	keys   partitionKeys // of the cursor's partition
-	cursor jobCursor     // how far it has got
-	limit  int           // jobs that it may still take
-	before float64       // Unix ms: where it ends in a sorted set
-	since  float64       // Unix ms: where it begins there
-	page   protocol.JobPage
+	jobReader // of the cursor's partition
+	space     keyspace
+	call      *protocol.JobPageCall
+	cursor    jobCursor // how far it has got
+	limit     int       // jobs that it may still take
+	before    float64   // Unix ms: where it ends in a sorted set
+	since     float64   // Unix ms: where it begins there
+	page      protocol.JobPage
 }
 
 // run reads partitions from the cursor's on until the page is full. The page's Next is empty if that was all.
 func (p *jobPager) run(ctx context.Context, partitions int) error {
 	for {
-		p.keys = p.store.keys.partition(protocol.Partition{Queue: p.call.Queue, Index: p.cursor.partition})
+		p.keys = p.space.partition(protocol.Partition{Queue: p.call.Queue, Index: p.cursor.partition})
 		exhausted, err := p.readPartition(ctx)
 		if err != nil {
 			return err
@@ -132,10 +132,10 @@ func (p *jobPager) nextPartition(ctx context.Context, partitions int) (filled bo
 	from := p.cursor.partition + 1
 	to := min(from+maxPagePartitions, partitions)
 	for ; from < to; from += partitionsTogether {
-		pipe := p.store.client.Pipeline()
+		pipe := p.client.Pipeline()
 		var sizes [partitionsTogether][]*redis.IntCmd
 		for i := range min(partitionsTogether, to-from) {
-			sizes[i] = p.size(ctx, pipe, p.store.keys.partition(protocol.Partition{Queue: p.call.Queue, Index: from + i}))
+			sizes[i] = p.size(ctx, pipe, p.space.partition(protocol.Partition{Queue: p.call.Queue, Index: from + i}))
 		}
 		if _, err := pipe.Exec(ctx); err != nil {
 			return false, err
@@ -196,9 +196,9 @@ func (p *jobPager) take(ctx context.Context, entries []jobEntry, more bool) (exh
 	var jobs []protocol.FoundJob
 	var read int
 	if p.call.State == protocol.JobDone {
-		jobs, read, err = p.store.readKept(ctx, p.keys, entries)
+		jobs, read, err = p.readKept(ctx, entries)
 	} else {
-		jobs, read, err = p.store.readEntries(ctx, p.keys, entries, p.wanted())
+		jobs, read, err = p.readEntries(ctx, entries, p.wanted())
 	}
 	if err != nil {
 		return false, err
@@ -229,7 +229,7 @@ func (p *jobPager) wanted() wantedJobs {
 
 // readSet reads a sorted set from the cursor on.
 func (p *jobPager) readSet(ctx context.Context, key, list string, idOf func(member string) string) (exhausted bool, err error) {
-	set, rank := ranked{client: p.store.client, key: key}, 0
+	set, rank := ranked{client: p.client, key: key}, 0
 	var page []redis.Z
 	var more bool
 	switch {
@@ -259,7 +259,7 @@ func (p *jobPager) readSet(ctx context.Context, key, list string, idOf func(memb
 
 // readParked reads the lists of parked jobs from the cursor on.
 func (p *jobPager) readParked(ctx context.Context) (exhausted bool, err error) {
-	names, err := p.store.client.ZRange(ctx, p.keys.unhandled, 0, -1).Result()
+	names, err := p.client.ZRange(ctx, p.keys.unhandled, 0, -1).Result()
 	if err != nil {
 		return false, err
 	}
@@ -295,7 +295,7 @@ func parkedID(list, member string) string {
 
 // readSessions reads what the sessions hold, from the cursor on.
 func (p *jobPager) readSessions(ctx context.Context) (exhausted bool, err error) {
-	names, err := p.store.client.ZRange(ctx, p.keys.sessions, 0, -1).Result()
+	names, err := p.client.ZRange(ctx, p.keys.sessions, 0, -1).Result()
 	if err != nil {
 		return false, err
 	}
@@ -309,7 +309,7 @@ func (p *jobPager) readSessions(ctx context.Context) (exhausted bool, err error)
 			return false, nil
 		}
 		left -= len(some)
-		holders, err := p.store.readHolders(ctx, p.keys, some)
+		holders, err := p.readHolders(ctx, some)
 		if err != nil {
 			return false, err
 		}

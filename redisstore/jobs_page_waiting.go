@@ -30,7 +30,7 @@ func (p *jobPager) readWaiting(ctx context.Context) (exhausted bool, err error) 
 		}
 		p.cursor = jobCursor{state: p.call.State, partition: p.cursor.partition, list: behindList}
 		if p.limit == 0 {
-			n, err := p.store.client.ZCard(ctx, p.keys.behind).Result()
+			n, err := p.client.ZCard(ctx, p.keys.behind).Result()
 			return n == 0, err
 		}
 	}
@@ -43,7 +43,7 @@ func (p *jobPager) readBehind(ctx context.Context) (exhausted bool, err error) {
 	if p.cursor.member != "" {
 		from = "(" + p.cursor.member
 	}
-	members, err := p.store.client.ZRangeByLex(ctx, p.keys.behind, &redis.ZRangeBy{Min: from, Max: "+", Count: int64(p.limit + 1)}).Result()
+	members, err := p.client.ZRangeByLex(ctx, p.keys.behind, &redis.ZRangeBy{Min: from, Max: "+", Count: int64(p.limit + 1)}).Result()
 	if err != nil {
 		return false, err
 	}
@@ -101,7 +101,7 @@ type readyWindow struct {
 }
 
 func (p *jobPager) readyWindow(ctx context.Context, from, to int) (readyWindow, error) {
-	ids, err := p.store.client.LRange(ctx, p.keys.ready, int64(from), int64(to)).Result()
+	ids, err := p.client.LRange(ctx, p.keys.ready, int64(from), int64(to)).Result()
 	return readyWindow{ids: ids, from: from, atEnd: len(ids) < to-from+1}, err
 }
 
@@ -120,7 +120,7 @@ func (p *jobPager) readyBehindMark(ctx context.Context, n int) (w readyWindow, e
 			w.first = i + 1
 			return w, nil
 		}
-		found, err := p.store.client.LPos(ctx, p.keys.ready, p.cursor.member, redis.LPosArgs{MaxLen: protocol.MaxPageDepth}).Result()
+		found, err := p.client.LPos(ctx, p.keys.ready, p.cursor.member, redis.LPosArgs{MaxLen: protocol.MaxPageDepth}).Result()
 		if errors.Is(err, redis.Nil) {
 			break
 		}

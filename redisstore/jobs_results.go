@@ -3,7 +3,10 @@ package redisstore
 import (
 	"cmp"
 	"context"
+	"sync"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 
 	"github.com/chimejobs/chime/internal/protocol"
 )
@@ -12,7 +15,7 @@ import (
 const maxResults = 50
 
 // findResults looks up what is kept of jobs that are nowhere any more. What is too much for a call is cut.
-func (s *store) findResults(ctx context.Context, k partitionKeys, ids []string, found map[string]protocol.FoundJob, cut map[string]bool) error {
+func (j *jobReader) findResults(ctx context.Context, ids []string, found map[string]protocol.FoundJob, cut map[string]bool) error {
 	if len(ids) == 0 {
 		return nil
 	}
@@ -20,8 +23,8 @@ func (s *store) findResults(ctx context.Context, k partitionKeys, ids []string, 
 	for _, id := range ids[len(some):] {
 		cut[id] = true
 	}
-	pipe := s.client.Pipeline()
-	until, results, now := pipe.ZMScore(ctx, k.kept, some...), pipe.HMGet(ctx, k.results, some...), pipe.Time(ctx)
+	pipe := j.client.Pipeline()
+	until, results, now := pipe.ZMScore(ctx, j.keys.kept, some...), pipe.HMGet(ctx, j.keys.results, some...), pipe.Time(ctx)
 	cmds, err := pipe.Exec(ctx)
 	if err := cmp.Or(err, complete(cmds[0], cmds[1])); err != nil {
 		return err
@@ -36,14 +39,14 @@ func (s *store) findResults(ctx context.Context, k partitionKeys, ids []string, 
 }
 
 // readKept reads the results of entries of the sorted set kept; read is how many it has looked at.
-func (s *store) readKept(ctx context.Context, k partitionKeys, entries []jobEntry) (jobs []protocol.FoundJob, read int, err error) {
+func (j *jobReader) readKept(ctx context.Context, entries []jobEntry) (jobs []protocol.FoundJob, read int, err error) {
 	entries = entries[:min(len(entries), maxResults)]
 	ids := make([]string, len(entries))
 	for i, e := range entries {
 		ids[i] = e.id
 	}
 	found := map[string]protocol.FoundJob{}
-	if err := s.findResults(ctx, k, ids, found, nil); err != nil {
+	if err := j.findResults(ctx, ids, found, nil); err != nil {
 		return nil, 0, err
 	}
 	for _, e := range entries {
@@ -53,4 +56,92 @@ func (s *store) readKept(ctx context.Context, k partitionKeys, entries []jobEntr
 		}
 	}
 	return jobs, len(entries), nil
+}
+
+// endings tells those who wait for the end of jobs when it may have come. All of them share one connection, which is open as long as
+// somebody waits. A message may be lost with its connection: whoever waits looks after each Await and after each change.
+type endings struct {
+	mu      sync.Mutex
+	waiting map[string]map[chan struct{}]bool // by channel
+	pubsub  *redis.PubSub                     // nil: nobody waits
+	done    chan struct{}                     // closed when its messages have ended
+}
+
+// ended is the prefix of the channel of a job, behind that of the wake-up channels: scripts/lib/annex.lua.
+const ended = "ended:"
+
+// endedPrefix is what the channels of a queue's jobs begin with; the ID follows.
+func (s *store) endedPrefix(queue string) string { return s.keys.channel(ended + queue + "\t") }
+
+// Await tells when a job of a queue may have ended: the channel gets a value when it is listened for, at once and after each lost
+// connection, and when a script says that it has ended. stop ends the wait.
+func (s *store) Await(ctx context.Context, queue, id string) (changed <-chan struct{}, stop func()) {
+	e, mine := &s.endings, make(chan struct{}, 1)
+	if s.bad != nil {
+		return mine, func() {}
+	}
+	channel := s.endedPrefix(queue) + id
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.pubsub == nil {
+		e.waiting = make(map[string]map[chan struct{}]bool)
+		e.pubsub, e.done = s.client.Subscribe(context.WithoutCancel(ctx)), make(chan struct{})
+		go e.receive(e.pubsub.ChannelWithSubscriptions(), e.done)
+	}
+	if e.waiting[channel] == nil {
+		e.waiting[channel] = make(map[chan struct{}]bool)
+		_ = e.pubsub.Subscribe(context.WithoutCancel(ctx), channel) // if it fails the client tries again, and says when it has succeeded
+	} else {
+		notify(mine)
+	}
+	e.waiting[channel][mine] = true
+	return mine, sync.OnceFunc(func() { e.leave(channel, mine) })
+}
+
+// leave ends a wait; the last one closes the connection.
+func (e *endings) leave(channel string, mine chan struct{}) {
+	e.mu.Lock()
+	delete(e.waiting[channel], mine)
+	if len(e.waiting[channel]) > 0 {
+		e.mu.Unlock()
+		return
+	}
+	delete(e.waiting, channel)
+	if len(e.waiting) > 0 {
+		_ = e.pubsub.Unsubscribe(context.Background(), channel)
+		e.mu.Unlock()
+		return
+	}
+	pubsub, done := e.pubsub, e.done
+	e.pubsub = nil
+	e.mu.Unlock()
+	_ = pubsub.Close()
+	<-done
+}
+
+// receive passes on what arrives.
+func (e *endings) receive(messages <-chan any, done chan struct{}) {
+	defer close(done)
+	for message := range messages {
+		channel := ""
+		switch m := message.(type) {
+		case *redis.Message:
+			channel = m.Channel
+		case *redis.Subscription:
+			channel = m.Channel
+		}
+		e.mu.Lock()
+		for waiting := range e.waiting[channel] {
+			notify(waiting)
+		}
+		e.mu.Unlock()
+	}
+}
+
+// notify notes a change; a second one before it was noticed is the same.
+func notify(changed chan struct{}) {
+	select {
+	case changed <- struct{}{}:
+	default:
+	}
 }

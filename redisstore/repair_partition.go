@@ -222,3 +222,6 @@ func (v *verifier) keptOrNot(ctx context.Context, p protocol.Partition, what str
 	}
 	return nil
 }
+
+// maxLookedUp is about how many members a call looks up in the hashes of sessions and in lists of parked jobs: it takes 5 ms.
+const maxLookedUp = 10_000

@@ -87,9 +87,8 @@ type store struct {
 	bad      error  // what is wrong with the options: every call returns it
 	host     string // this process's host and pid, separated by a space
 
+	check  serverCheck
 	holder atomic.Pointer[holderText] // of the worker that called last
-
-	infoDenied sync.Once // that INFO is denied was logged
 
 	mu         sync.Mutex
 	partitions map[string]int                // queue → number of its partitions, as this process has learned it
@@ -101,8 +100,6 @@ type store struct {
 	listeners map[*listener]bool // open
 
 	hot sync.Map // protocol.Partition → *hotKeys
-
-	replicas sync.Once // of the warning of warnOfReplicas
 
 	endings endings
 }
@@ -149,7 +146,7 @@ func newStore(client redis.UniversalClient, options Options) *store {
 		limits = newPatience(client)
 	}
 	return &store{
-		patience: limits, listeners: map[*listener]bool{},
+		patience: limits, check: serverCheck{client: client, log: options.Logger}, listeners: map[*listener]bool{},
 		client: client, keys: keyspace(options.Namespace), options: options, bad: bad,
 		host: host + " " + strconv.Itoa(os.Getpid()), partitions: map[string]int{}, servedAt: map[string]time.Time{},
 	}

@@ -158,7 +158,7 @@ func (s *store) workCall(c *protocol.WorkCall) call {
 		put(&other.ID, &other.Fence)
 	}
 	for _, other := range others {
-		args = append(args, settleKind(other), s.amount(other, parks), other.Body, record(other.Run))
+		args = append(args, settleKind(other), amount(other, parks, s.options.MaxDead), other.Body, record(other.Run))
 	}
 	for i, other := range others {
 		if len(other.OnDeath) > 0 {
@@ -180,33 +180,6 @@ func (s *store) workCall(c *protocol.WorkCall) call {
 	return call
 }
 
-// annexesOf is how many annexes a settlement has.
-func annexesOf(settled *protocol.Settlement) (n int) {
-	if len(settled.OnDeath) > 0 {
-		n++
-	}
-	if settled.Result != nil {
-		n++
-	}
-	if settled.Reported {
-		n++
-	}
-	return n
-}
-
-func resultAnnex(queue string, result *protocol.Result) []byte {
-	annex := strconv.AppendInt(make([]byte, 0, 24+len(queue)+len(result.Body)), result.Keep.Milliseconds(), 10)
-	return append(append(append(append(annex, ' '), queue...), ' '), result.Body...)
-}
-
-// settleKind is the letter of a kind; f is a later that counts a failed attempt.
-func settleKind(settled *protocol.Settlement) string {
-	if settled.Kind == protocol.SettleLater && settled.Failed {
-		return "f"
-	}
-	return string(rune(settled.Kind))
-}
-
 // servedNames splits what is to be served of the parked jobs into names with a list of their own and members of the shared list.
 func servedNames(serve []string) (names, shared []string) {
 	if !slices.ContainsFunc(serve, isShared) {
@@ -223,56 +196,6 @@ func servedNames(serve []string) (names, shared []string) {
 }
 
 func isShared(entry string) bool { return strings.Contains(entry, "\t") }
-
-// amount is the delay in ms, rounded up; the position of the name to park on, and since when the job is parked; or how many dead jobs
-// are kept. A u follows the last, or stands alone, if the handler had not begun.
-func (s *store) amount(settled *protocol.Settlement, parks []string) string {
-	switch settled.Kind {
-	case protocol.SettlePark:
-		position := strconv.Itoa(indexOf(parks, settled.Name) + 1)
-		if settled.ParkedAt.IsZero() {
-			return position
-		}
-		return position + " " + strconv.FormatInt(settled.ParkedAt.UnixMilli(), 10)
-	case protocol.SettleDead:
-		return strconv.Itoa(s.options.MaxDead) + unbegun(settled)
-	case protocol.SettleBack:
-		return unbegun(settled)
-	case protocol.SettleLater:
-	default:
-		return ""
-	}
-	ms := settled.Delay.Milliseconds()
-	if settled.Delay.Nanoseconds()%1_000_000 > 0 {
-		ms++
-	}
-	return strconv.FormatInt(ms, 10)
-}
-
-// unbegun is what an amount ends with if the handler had not begun.
-func unbegun(settled *protocol.Settlement) string {
-	if settled.Unbegun {
-		return "u"
-	}
-	return ""
-}
-
-// record formats an entry of the record of runs, without what the ID says.
-func record(run *protocol.RunRecord) string {
-	if run == nil {
-		return ""
-	}
-	text := run.Outcome + "|" + strconv.FormatInt(run.Started.UnixMilli(), 10) + "|" + strconv.FormatInt(run.Ended.UnixMilli(), 10)
-	if run.Attempt == 0 && run.Worker == "" && run.Error == "" && run.Note == "" {
-		return text
-	}
-	attempt := strconv.Itoa(run.Attempt)
-	if run.Backfilled {
-		attempt += "b"
-	}
-	return text + "|" + attempt + "|" + strconv.FormatInt(run.Fence, 10) + "|" + run.Worker + "|" +
-		strings.ReplaceAll(run.Error, "\t", " ") + "\t" + run.Note
-}
 
 func indexOf(names []string, name string) int {
 	for i := range names {
@@ -379,16 +302,6 @@ const (
 	sectionOthers
 	sections
 )
-
-func sectionOf(settled *protocol.Settlement) int {
-	switch {
-	case !settled.Finished():
-		return sectionOthers
-	case settled.Result != nil:
-		return sectionKept
-	}
-	return sectionFinished
-}
 
 // refusedOf turns the script's positions, finished jobs first, into indexes of the call's settlements.
 func refusedOf(c *protocol.WorkCall, positions reply) []int {

@@ -4,8 +4,13 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 
 	"github.com/chimejobs/chime/internal/protocol"
 )
@@ -88,4 +93,184 @@ func (s *store) Workers(ctx context.Context) ([]protocol.WorkerEntry, error) {
 	}
 	slices.SortFunc(workers, func(a, b protocol.WorkerEntry) int { return cmp.Compare(a.Name, b.Name) })
 	return slices.CompactFunc(workers, func(a, b protocol.WorkerEntry) bool { return a.Name == b.Name }), nil // a scan may return an entry twice
+}
+
+var announceScript = scripts.Load("workers/announce")
+
+const (
+	maxAnnounce           = 500             // job names in a call
+	announcementRetention = 9 * time.Minute // a worker announces every four minutes what it handles
+)
+
+// Announce records that a live worker handles jobs of these names, in every partition of their queues, and that it serves the queues.
+func (s *store) Announce(ctx context.Context, worker string, handled []protocol.Handled) error {
+	if s.bad != nil {
+		return s.bad
+	}
+	var queues []string
+	names := make(map[string][]string)
+	for _, h := range handled {
+		if names[h.Queue] == nil {
+			queues = append(queues, h.Queue)
+		}
+		names[h.Queue] = append(names[h.Queue], h.Name)
+	}
+	failed := []error{s.serve(ctx, handled)}
+	found, err := s.lookUpQueues(ctx, queues...)
+	if err != nil {
+		return errors.Join(append(failed, err)...)
+	}
+	var sent []call
+	for i, queue := range queues {
+		for index := range found[i].partitions {
+			k := s.keys.partition(protocol.Partition{Queue: queue, Index: index})
+			for chunk := range slices.Chunk(names[queue], maxAnnounce) {
+				args := []any{worker}
+				for _, name := range chunk {
+					args = append(args, name)
+				}
+				sent = append(sent, newCall(&announceScript, []string{k.handlers}, args))
+			}
+		}
+	}
+	for chunk := range slices.Chunk(sent, maxAnnounce) {
+		for _, cmd := range s.run(ctx, s.client, chunk...) {
+			if err := cmd.Err(); err != nil {
+				failed = append(failed, failure("announce handlers", "", err))
+			}
+		}
+	}
+	return errors.Join(failed...)
+}
+
+// Unhandled returns those that no worker has announced within the last nine minutes.
+func (s *store) Unhandled(ctx context.Context, asked []protocol.Handled) ([]protocol.Handled, error) {
+	if s.bad != nil {
+		return nil, s.bad
+	}
+	var missing []protocol.Handled
+	for chunk := range slices.Chunk(asked, maxAnnounce) {
+		pipe := s.client.Pipeline()
+		now := pipe.Time(ctx)
+		entries := make([]*redis.SliceCmd, len(chunk))
+		for i, h := range chunk {
+			k := s.keys.partition(protocol.Partition{Queue: h.Queue})
+			entries[i] = pipe.HMGet(ctx, k.handlers, h.Name)
+		}
+		cmds, err := pipe.Exec(ctx)
+		if err := cmp.Or(err, complete(cmds...)); err != nil {
+			return nil, failure("look up handlers", "", err)
+		}
+		since := now.Val().Add(-announcementRetention).Unix()
+		for i, entry := range entries {
+			if announcedAt(reply(entry.Val()).text(0)) < since {
+				missing = append(missing, chunk[i])
+			}
+		}
+	}
+	return missing, nil
+}
+
+// announcedAt returns when a worker has announced a name last, Unix s; 0: none has. The entry begins with that one.
+func announcedAt(entry string) int64 {
+	_, rest, _ := strings.Cut(entry, " ")
+	at, _, _ := strings.Cut(rest, " ")
+	s, _ := strconv.ParseInt(at, 10, 64)
+	return s
+}
+
+// The queues that live workers serve are a sorted set of the namespace: schedulers look after these at each look, and after the other
+// registered queues, of which there may be any number, in turn.
+
+var serveScript = scripts.Load("workers/serve")
+
+const (
+	maxServed       = 10_000    // queues that Served finds: those announced last
+	serveEvery      = time.Hour // and at once where the registry has lost the queue
+	servedRetention = 3 * serveEvery
+)
+
+// serve records, once an hour, that a live worker serves the queues of what it handles. It registers them too, because a server that was restarted
+// empty has lost the registry. A queue that cannot be registered is named in the error and holds up no other.
+func (s *store) serve(ctx context.Context, handled []protocol.Handled) error {
+	var queues []string
+	for _, h := range handled {
+		queues = append(queues, h.Queue)
+	}
+	slices.Sort(queues)
+	queues = slices.Compact(queues)
+	found, err := s.lookUpQueues(ctx, queues...)
+	if err != nil {
+		return err
+	}
+	var failed []error
+	for i, queue := range queues {
+		switch n := s.learned(queue); {
+		case found[i].err != nil:
+			failed = append(failed, found[i].err)
+		case found[i].partitions == 0 || n > 0 && n != found[i].partitions:
+			if _, err := s.registerQueue(ctx, queue); err != nil {
+				failed = append(failed, err)
+			}
+			s.mu.Lock()
+			delete(s.servedAt, queue)
+			s.mu.Unlock()
+		}
+	}
+	for some := range slices.Chunk(s.unserved(queues), protocol.MaxItems) {
+		args := make([]any, len(some))
+		for i, queue := range some {
+			args[i] = queue
+		}
+		if err := s.run(ctx, s.client, newCall(&serveScript, []string{s.keys.served()}, args))[0].Err(); err != nil {
+			failed = append(failed, failure("announce queues in", s.keys.served(), err))
+			continue
+		}
+		s.mu.Lock()
+		for _, queue := range some {
+			s.servedAt[queue] = time.Now()
+		}
+		s.mu.Unlock()
+	}
+	return errors.Join(failed...)
+}
+
+// unserved returns those of queues that this process has not announced within serveEvery.
+func (s *store) unserved(queues []string) []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(queues), func(queue string) bool { return time.Since(s.servedAt[queue]) < serveEvery })
+}
+
+// Served returns the queues that live workers have announced within the last three hours, and those of also, as far as they are
+// registered: each once, in the order of the names.
+func (s *store) Served(ctx context.Context, also []string) ([]protocol.QueueSize, error) {
+	if s.bad != nil {
+		return nil, s.bad
+	}
+	now, err := s.client.Time(ctx).Result()
+	if err != nil {
+		return nil, failure("look up served queues in", s.keys.served(), err)
+	}
+	since := strconv.FormatInt(now.Add(-servedRetention).UnixMilli(), 10)
+	live, err := s.client.ZRevRangeByScore(ctx, s.keys.served(), &redis.ZRangeBy{Min: since, Max: "+inf", Count: maxServed}).Result()
+	if err != nil {
+		return nil, failure("look up served queues in", s.keys.served(), err)
+	}
+	queues := slices.Concat(also, live)
+	slices.Sort(queues)
+	queues = slices.Compact(queues)
+	found, err := s.lookUpQueues(ctx, queues...)
+	if err != nil {
+		return nil, err
+	}
+	var served []protocol.QueueSize
+	for i, queue := range queues {
+		if found[i].err != nil {
+			s.unreadable(ctx, queue, found[i].err)
+		} else if found[i].partitions > 0 {
+			served = append(served, protocol.QueueSize{Queue: queue, Partitions: found[i].partitions})
+		}
+	}
+	return served, nil
 }
