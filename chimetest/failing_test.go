@@ -12,9 +12,12 @@ import (
 	"time"
 
 	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/recurrence"
 )
 
 var args = chime.Define[struct{ Width int }]("failing.args")
+
+var everySecond = recurrence.Recurrence{Frequency: recurrence.Second, Interval: 1}
 
 // failing are tests that are to fail, and what they are to say.
 var failing = map[string]struct {

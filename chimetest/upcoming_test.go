@@ -10,8 +10,6 @@ import (
 	"github.com/chimejobs/chime/recurrence"
 )
 
-var everySecond = recurrence.Recurrence{Frequency: recurrence.Second, Interval: 1}
-
 // What is said to come is what then comes: pauses, counts, ends and what is placed already are considered.
 func TestUpcomingIsWhatThenRuns(t *testing.T) {
 	Run(t, func(t *testing.T, c *Chime) {

@@ -14,6 +14,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/dashboard/internal/visit"
 	"github.com/chimejobs/chime/internal/redistest"
 	"github.com/chimejobs/chime/redisstore"
 )
@@ -40,7 +41,7 @@ func TestAViewerLeavesNoTrace(t *testing.T) {
 	var lines strings.Builder
 	log := slog.New(slog.NewTextHandler(&lines, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	d := newDashboard(t, redisstore.New(server.Client(options), redisstore.Options{Logger: log}), Options{Write: true, Authorize: crowd(View), Logger: log})
-	before := dump(t, admin)
+	before := visit.Dump(t, admin)
 	seen := map[string]string{}
 	for path := range d.pages {
 		for placeholder, name := range named {
@@ -58,7 +59,7 @@ func TestAViewerLeavesNoTrace(t *testing.T) {
 		next("event: beat")
 		next("event: beat")
 	}
-	if changes := differences(before, dump(t, admin)); len(changes) > 0 || len(before) < 5 {
+	if changes := visit.Differences(before, visit.Dump(t, admin)); len(changes) > 0 || len(before) < 5 {
 		t.Errorf("of %d keys a viewer has changed %q", len(before), changes)
 	}
 	server.Stop()

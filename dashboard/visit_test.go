@@ -14,8 +14,6 @@ var (
 	post         = visit.Post
 	wants        = visit.Wants
 	hostileNames = visit.HostileNames
-	dump         = visit.Dump
-	differences  = visit.Differences
 	quiet        = slog.New(slog.DiscardHandler)
 )
 

@@ -1,5 +1,5 @@
 // Package tick is what a Scheduler runs: it elects a leader, writes the program's declarations, and places the occurrences that no
-// worker has placed.
+// worker has placed. Watch is what a worker runs for the case that no scheduler leads.
 package tick
 
 import (

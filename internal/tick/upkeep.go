@@ -21,7 +21,7 @@ const (
 type upkeep struct {
 	store    protocol.Store
 	log      *slog.Logger
-	id       string // who polls
+	id       string // its name in polls
 	outage   retry.Outage
 	placer   placer
 	reaper   *reap.Reaper
@@ -125,7 +125,7 @@ func (u *upkeep) poll(ctx context.Context, partitions []protocol.Partition) (ans
 }
 
 // sweep removes what is old, from some partitions at a time, so that the other duties have their turns: with very many partitions a
-// round takes long, and a lease is to be kept meanwhile. Who does not lead sweeps now and then what nobody has swept.
+// round takes long, and a lease is to be kept meanwhile. A role that does not lead sweeps now and then what nobody has swept.
 func (u *upkeep) sweep(ctx context.Context, leads bool) (time.Duration, error) {
 	partitions := u.partitions
 	if !u.round.whole && !u.sweeper.Begun() {

@@ -146,7 +146,7 @@ func (r *Records) Finish(ctx context.Context, collection *Record) error {
 }
 
 // Unswept returns collections whose last sweep is longer ago than an age, by the store's clock, the longest ago first: fifty at most. What a sweep
-// is, the program says: it mends what crashes have left, names without schedules say. Who sweeps one calls [Records.Swept] first.
+// is, the program says: it mends what crashes have left, names without schedules say. A program calls [Records.Swept] before it sweeps one.
 func (r *Records) Unswept(ctx context.Context, age time.Duration) ([]*Record, error) {
 	err := r.usable(ctx)
 	if err == nil && (age < 0 || age > protocol.MaxDelay) {
@@ -167,7 +167,7 @@ func (r *Records) Unswept(ctx context.Context, age time.Duration) ([]*Record, er
 }
 
 // Swept moves the instant of the collection's last sweep to now, if it still is the one that the caller has seen, and reports whether it did: who
-// moves it sweeps. Of many callers one moves it, but one time in a thousand another is told so too. ErrNotFound: there is no such collection.
+// moves it sweeps. Of many callers one moves it, but one time in a thousand another gets the same answer. ErrNotFound: there is no such collection.
 func (r *Records) Swept(ctx context.Context, collection *Record) (moved bool, err error) {
 	collection = cmp.Or(collection, &Record{})
 	if err := r.check(ctx, collection.Name); err != nil {

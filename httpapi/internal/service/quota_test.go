@@ -11,6 +11,7 @@ import (
 	"github.com/chimejobs/chime/httpapi/internal/collection"
 	"github.com/chimejobs/chime/httpapi/internal/problem"
 	"github.com/chimejobs/chime/httpapi/internal/resource"
+	"github.com/chimejobs/chime/internal/long"
 )
 
 func TestFiftyWritersFillAQuotaOfFiftyExactly(t *testing.T) {
@@ -21,7 +22,7 @@ func TestFiftyWritersFillAQuotaOfFiftyExactly(t *testing.T) {
 		accepted := 0
 		for w := range 50 {
 			writers.Go(func() {
-				for i := range 100 {
+				for i := range long.Seeds(20, 100) {
 					_, created, err := f.tryPut(jobIn("demo", 100*w+i), job(hourly))
 					mu.Lock()
 					if created {
