@@ -165,7 +165,7 @@ func build(t *testing.T, root, where, program, file, text string) string {
 	if err := os.WriteFile(overlay, replace, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	command := exec.CommandContext(t.Context(), "go", "test", "-c", "-vet=off", "-overlay", overlay, "-o", program, "./"+where)
+	command := exec.CommandContext(t.Context(), "go", "test", "-c", "-tags", "real", "-vet=off", "-overlay", overlay, "-o", program, "./"+where)
 	command.Dir = root
 	if output, err := command.CombinedOutput(); err != nil {
 		t.Fatalf("%s: %v\n%s", command, err, output)
