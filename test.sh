@@ -37,30 +37,47 @@ if [ "$missing" ] && command -v apt-get >/dev/null && { [ "${CI:-}" ] || [ "$(id
 fi
 [ ! "$missing" ] || { echo "test.sh: install these first (their names on Debian):$missing; redis-server 7.0 or Valkey 7.2 and later" >&2 && exit 2; }
 
-failed=$(mktemp)
-trap 'rm -f "$failed"' EXIT
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
 # step FOLDER COMMAND …: runs a command in a module. What fails is named again at the end; the other steps run all the same.
 step() {
 	folder=$1 && shift
 	echo "== $folder: $*" | cut -c 1-150
-	(cd "$folder" && { [ "$folder" != . ] || export GOWORK=off; } && "$@" 2>&1) || echo "$folder: $*" | cut -c 1-150 >>"$failed"
+	(cd "$folder" && { [ "$folder" != . ] || export GOWORK=off; } && "$@" 2>&1) || echo "$folder: $*" | cut -c 1-150 >>"$tmp/failed"
 }
-# packages PATTERN: the packages of this module whose folder fits; with -v those whose folder does not.
+# packages PATTERN: the packages of the library whose folder fits; with -v those whose folder does not.
 packages() { GOWORK=off go list ./... | grep -E "$@"; }
 
 # These compute and share nothing, or are made of what other folders test with the race detector: it would only make them slow.
-plain='/recurrence$|/docs$|/examples/|/tests/(days|repo)$|/internal/(long|plain|rules|svg|times)$|/dashboard/crawl$'
-# These wait for servers and processes, and use all processors. The others, of fake time, run on one processor each: on two the race detector of Go
-# 1.25 and 1.26 crashes where timers of a bubble come late (maybeRunChan in runtime/time.go).
+plain='/recurrence$|/docs$|/examples/|/tests/repo$|/dashboard/crawl$'
+# These wait for servers and processes, and use all processors. The others, of fake time, have one processor each: on two the race detector of Go 1.25
+# and 1.26 crashes where timers of a bubble come late (maybeRunChan in runtime/time.go).
 real='/tests/real'
-lone='/tests/(ablation|chaos)$' # ablation is for all; chaos runs with flags of its own
+alone='/tests/(ablation|chaos)$'
 race="go test -vet=off -race -gcflags=github.com/yuin/gopher-lua/...=-race=false -tags real -timeout 15m"
-export CHIME_TEST_SERVER=redis # on which redisstore's tests run
 
-step . $race -p 4 $(packages "$real") &
-step . $race -cpu 1 -p 2 $(packages -v "$plain|$real|$lone")
-for module in chimeotel chimeprom cmd/chime httpapi; do step $module $race -cpu 1 -p 2 ./...; done
-wait
-if [ "$all" ]; then . ./.ci/all; else step . go test -vet=off $(packages "$plain"); fi
-[ ! -s "$failed" ] || { echo "test.sh: FAILED:" >&2 && cat "$failed" >&2 && exit 1; }
+# shellcheck disable=SC2046,SC2086 # a word is an argument
+{
+	CHIME_TEST_SERVER=redis step . $race -cpu 1 -p 2 $(packages -v "$plain|$real|$alone") # redisstore's tests run on that server
+	step . $race -p 4 $(packages "$real")
+	for module in chimeotel chimeprom cmd/chime httpapi; do step $module $race -cpu 1 -p 2 ./...; done
+	if [ ! "$all" ]; then
+		step . go test -vet=off -p 2 $(packages "$plain")
+	else
+		step . go test -vet=off -tags long -p 2 $(packages -v "$real|$alone")
+		step . go test -vet=off -tags real -c -o "$tmp/redisstore.test" ./redisstore
+		for server in cluster user:producer user:worker user:scheduler user:viewer user:operator; do
+			step redisstore env CHIME_TEST_SERVER=$server "$tmp/redisstore.test" -test.timeout 10m
+		done
+		for module in httpapi/contract bench internal/browser examples/http examples/holidays examples/outbox examples/webapp; do
+			step $module go test -vet=off -tags real ./...
+		done
+		step httpapi go test -vet=off -tags long ./...
+		step . go test -vet=off -tags real -timeout 15m ./tests/ablation
+		step . go test -vet=off -tags real -count=1 -v -run '^TestChaos$' ./tests/chaos -for 60s &
+		step . ./check.sh
+		wait
+	fi
+}
+[ ! -s "$tmp/failed" ] || { echo "test.sh: FAILED:" >&2 && cat "$tmp/failed" >&2 && exit 1; }
 echo "test.sh: all tests passed"
