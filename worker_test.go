@@ -2,10 +2,8 @@ package chime
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"testing"
-	"testing/synctest"
 	"time"
 )
 
@@ -23,15 +21,3 @@ func TestRunReturnsBadWorkerOptions(t *testing.T) {
 }
 
 func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
-
-// pass lets time pass, and waits until everything that is due by then has happened.
-func pass(d time.Duration) {
-	fakeSchedules.Lock()
-	//lint:ignore SA2001 it orders the test's reads before the writes that follow
-	fakeSchedules.Unlock()
-	time.Sleep(d) // fake time
-	synctest.Wait()
-}
-
-// errFake is the error of a fake store's fault.
-var errFake = errors.New("fake: connection reset")
