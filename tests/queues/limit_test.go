@@ -1,11 +1,10 @@
-package chime_test
+package queues_test
 
 import (
 	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"math/rand/v2"
 	"net"
 	"sync"
@@ -15,8 +14,12 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/internal/long"
+	"github.com/chimejobs/chime/internal/protocol"
 	"github.com/chimejobs/chime/recurrence"
 	"github.com/chimejobs/chime/redisstore"
+	"github.com/chimejobs/chime/tests/internal/fixture"
+	"github.com/chimejobs/chime/tests/internal/hookstore"
 )
 
 // A link is how one worker reaches the server. It counts what is sent, and can be cut.
@@ -30,7 +33,7 @@ type link struct {
 
 var errCut = errors.New("cut")
 
-func (f *fixture) link() *link {
+func newLink(f *fixture.Fixture) *link {
 	l := &link{}
 	l.client = redis.NewClient(&redis.Options{Addr: "127.0.0.1:0", Protocol: 2, DisableIdentity: true, Dialer: func(context.Context, string, string) (net.Conn, error) {
 		l.mu.Lock()
@@ -38,11 +41,11 @@ func (f *fixture) link() *link {
 		if l.isCut {
 			return nil, errCut
 		}
-		conn, err := f.server.Dial()
+		conn, err := f.Server.Dial()
 		l.conns = append(l.conns, conn)
 		return countedConn{conn, l}, err
 	}})
-	f.t.Cleanup(func() { l.client.Close() })
+	f.T.Cleanup(func() { l.client.Close() })
 	return l
 }
 
@@ -79,14 +82,14 @@ func (c countedConn) Write(request []byte) (int, error) {
 }
 
 func (l *link) worker(options chime.WorkerOptions) *chime.Worker {
-	options.Logger = slog.New(slog.DiscardHandler)
+	options.Logger = fixture.Quiet()
 	return chime.NewWorker(redisstore.New(l.client, redisstore.Options{Logger: options.Logger}), options)
 }
 
-func (f *fixture) limit(limit chime.Limit) {
-	f.t.Helper()
-	if err := chime.NewQueues(f.server.Store()).Limit(f.t.Context(), "default", limit); err != nil {
-		f.t.Fatal(err)
+func setLimit(f *fixture.Fixture, limit chime.Limit) {
+	f.T.Helper()
+	if err := chime.NewQueues(f.Server.Store()).Limit(f.T.Context(), "default", limit); err != nil {
+		f.T.Fatal(err)
 	}
 }
 
@@ -144,33 +147,33 @@ func (a *atOnce) hold(ctx context.Context, d time.Duration) error {
 // Three workers with many slots, one of which vanishes with what it holds and comes back later.
 func TestNoMoreJobsRunThanTheLimitLetsAndNoneWaitsForEver(t *testing.T) {
 	for _, most := range []int{1, 5} {
-		onEmbedded(t, func(t *testing.T, f *fixture) {
+		fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 			var a atOnce
 			random := rand.New(rand.NewPCG(uint64(most), 3))
-			f.add("work", 0, names("before", 100)...)
-			f.limit(chime.Limit{Running: most})
+			f.Add("work", 0, fixture.Names("before", 100)...)
+			setLimit(f, chime.Limit{Running: most})
 			var links []*link
 			var stops []func() error
 			for range 3 {
-				l := f.link()
+				l := newLink(f)
 				w := l.worker(chime.WorkerOptions{Concurrency: 20})
 				w.Handle("work", func(ctx context.Context, job *chime.Job) error {
 					return a.hold(ctx, time.Duration(job.Fence%7)*10*time.Millisecond)
 				}, chime.MaxAttempts(100))
-				links, stops = append(links, l), append(stops, f.run(w))
+				links, stops = append(links, l), append(stops, fixture.Start(w))
 			}
 			for i := range 60 {
-				f.add("work", time.Duration(random.IntN(3000))*time.Millisecond, names(fmt.Sprint("later", i), 5)...)
+				f.Add("work", time.Duration(random.IntN(3000))*time.Millisecond, fixture.Names(fmt.Sprint("later", i), 5)...)
 				switch {
 				case i == 20:
 					links[0].cut(true)
 				case i == 45:
 					links[0].cut(false)
 				}
-				pass(time.Duration(random.IntN(4000)) * time.Millisecond)
+				fixture.Pass(time.Duration(random.IntN(4000)) * time.Millisecond)
 			}
-			pass(2 * time.Minute)
-			if s := f.stats(); s.Done != 400 || s.Waiting+s.Delayed+s.Running != 0 || s.Limit != (chime.Limit{Running: most}) {
+			fixture.Pass(2 * time.Minute)
+			if s := f.Stats(); s.Done != 400 || s.Waiting+s.Delayed+s.Running != 0 || s.Limit != (chime.Limit{Running: most}) {
 				t.Errorf("at most %d: %+v, want 400 done", most, s)
 			}
 			if n := a.highest(); n != most {
@@ -188,22 +191,22 @@ func TestNoMoreJobsRunThanTheLimitLetsAndNoneWaitsForEver(t *testing.T) {
 // A long time of a queue with more jobs than may start: over any time no more begin than the bucket lets, and over all of it none is lost.
 func TestJobsStartAsFastAsTheBucketLetsAndNoFaster(t *testing.T) {
 	for _, limit := range []chime.Limit{{Starts: 80, Per: time.Second}, {Starts: 1, Per: 7 * time.Second}, {Running: 2, Starts: 30, Per: time.Minute}} {
-		onEmbedded(t, func(t *testing.T, f *fixture) {
+		fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 			var a atOnce
-			f.limit(limit)
+			setLimit(f, limit)
 			var stops []func() error
 			for range 3 {
-				w := f.worker(chime.WorkerOptions{Concurrency: 10})
+				w := f.Worker(chime.WorkerOptions{Concurrency: 10})
 				w.Handle("work", func(ctx context.Context, _ *chime.Job) error { return a.hold(ctx, 20*time.Millisecond) })
-				stops = append(stops, f.run(w))
+				stops = append(stops, fixture.Start(w))
 			}
-			duration := min(time.Hour, 1500*limit.Per/time.Duration(limit.Starts)) // miniredis starts some thousand a second
+			duration := min(time.Hour, time.Duration(long.Seeds(500, 1500))*limit.Per/time.Duration(limit.Starts)) // miniredis starts some thousand a second
 			began := time.Now()
 			most := limit.Starts + int(duration*time.Duration(limit.Starts)/limit.Per)
 			for added := 0; added < most+100; added += 500 {
-				f.add("work", 0, names(fmt.Sprint("j", added), 500)...)
+				f.Add("work", 0, fixture.Names(fmt.Sprint("j", added), 500)...)
 			}
-			pass(duration)
+			fixture.Pass(duration)
 			for _, stop := range stops {
 				if err := stop(); err != nil {
 					t.Error(err)
@@ -237,55 +240,60 @@ func TestJobsStartAsFastAsTheBucketLetsAndNoFaster(t *testing.T) {
 	}
 }
 
-// Where jobs wait for their start nobody asks for them in vain: calls are as many as starts and safety polls.
+// Where jobs wait for their start nobody asks for them in vain: calls that ask for jobs are as many as starts and safety polls.
 func TestNobodyAsksForJobsThatMayNotStart(t *testing.T) {
+	const hour = int(time.Hour / time.Second)
 	for name, c := range map[string]struct {
-		limit  chime.Limit
-		takes  time.Duration
-		starts int // in an hour
+		limit    chime.Limit
+		takes    time.Duration
+		starts   int // in an hour
+		perStart int // calls
+		polls    int
 	}{
-		"tokens":  {chime.Limit{Starts: 1, Per: 10 * time.Second}, 0, 361},
-		"running": {chime.Limit{Running: 2}, 10 * time.Minute, 14},
+		// A start is taken, the second that keeps the alarm looks after it, and it is settled. After every second one the third worker polls, and
+		// asks for what it has found.
+		"tokens": {chime.Limit{Starts: 1, Per: 10 * time.Second}, 0, 361, 4, 10},
+		// Nothing but polls, every 10 s at most.
+		"running": {chime.Limit{Running: 2}, 10 * time.Minute, 14, 3, 3 * hour / 10},
 	} {
-		onEmbedded(t, func(t *testing.T, f *fixture) {
+		fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 			var a atOnce
-			f.limit(c.limit)
-			f.add("work", 0, names("j", 1000)...)
-			var links []*link
+			setLimit(f, c.limit)
+			f.Add("work", 0, fixture.Names("j", 1000)...)
+			var stores []*hookstore.Store
 			var stops []func() error
 			for range 3 {
-				l := f.link()
-				w := l.worker(chime.WorkerOptions{Concurrency: 10})
+				store := f.Hooked()
+				w := chime.NewWorker(store, chime.WorkerOptions{Concurrency: 10, Logger: fixture.Quiet()})
 				w.Handle("work", func(ctx context.Context, _ *chime.Job) error { return a.hold(ctx, c.takes) })
-				links, stops = append(links, l), append(stops, f.run(w))
+				stores, stops = append(stores, store), append(stops, fixture.Start(w))
 			}
-			sent := func() (n int) {
-				for _, l := range links {
-					n += l.sent()
+			called := func(acts ...string) (n int) {
+				for _, store := range stores {
+					for _, act := range acts {
+						n += store.Count(act)
+					}
 				}
 				return n
 			}
-			pass(time.Minute)
-			begun, before := a.begun(), sent()
+			fixture.Pass(time.Minute)
+			begun, asked, extended := a.begun(), called("work", "poll", "leave"), called("extend")
 			for i := range 300 { // which wakes nobody
-				f.add("work", 0, fmt.Sprint("more", i))
-				f.add("work", time.Minute, fmt.Sprint("later", i))
-				pass(time.Second)
+				f.Add("work", 0, fmt.Sprint("more", i))
+				f.Add("work", time.Minute, fmt.Sprint("later", i))
+				fixture.Pass(time.Second)
 			}
-			pass(54 * time.Minute)
+			fixture.Pass(54 * time.Minute)
 			all := a.begun()
-			starts, calls := all-begun, sent()-before
+			starts, calls := all-begun, called("work", "poll", "leave")-asked
 			if all < c.starts-1 || all > c.starts {
 				t.Errorf("%s: %d starts in an hour, want %d", name, all, c.starts)
 			}
-			// a start is taken, the second that keeps the alarm looks after it, and it is settled; polls come every 11 s at least, and
-			// the heartbeats of two sessions every 4 s
-			polls := 3 * int(time.Hour/(11*time.Second))
-			if c.takes > 0 {
-				polls += 2 * int(time.Hour/(4*time.Second))
+			if most := c.perStart*starts + c.polls; calls > most {
+				t.Errorf("%s: %d calls that ask for jobs, for %d starts; want at most %d", name, calls, starts, most)
 			}
-			if most := 3*starts + polls; calls > most {
-				t.Errorf("%s: %d calls for %d starts, want at most %d", name, calls, starts, most)
+			if beats := called("extend") - extended; beats > 2*hour/4 {
+				t.Errorf("%s: %d heartbeats, want at most those of two sessions, one in 4 s", name, beats)
 			}
 			for _, stop := range stops {
 				_ = stop() // handlers may be cut off
@@ -296,31 +304,31 @@ func TestNobodyAsksForJobsThatMayNotStart(t *testing.T) {
 
 // A limit that is set while more run lets them end and starts none before fewer run; taken away, all that wait start at once.
 func TestALimitMayComeAndGoWhileJobsRun(t *testing.T) {
-	onEmbedded(t, func(t *testing.T, f *fixture) {
+	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 		var a atOnce
-		w := f.worker(chime.WorkerOptions{Concurrency: 50})
+		w := f.Worker(chime.WorkerOptions{Concurrency: 50})
 		w.Handle("work", func(ctx context.Context, _ *chime.Job) error { return a.hold(ctx, time.Minute) })
-		stop := f.run(w)
-		f.add("work", 0, names("j", 20)...)
-		pass(time.Second)
-		f.limit(chime.Limit{Running: 3})
-		f.add("work", 0, names("k", 30)...)
-		pass(58 * time.Second)
+		stop := fixture.Start(w)
+		f.Add("work", 0, fixture.Names("j", 20)...)
+		fixture.Pass(time.Second)
+		setLimit(f, chime.Limit{Running: 3})
+		f.Add("work", 0, fixture.Names("k", 30)...)
+		fixture.Pass(58 * time.Second)
 		if n := a.begun(); n != 20 {
 			t.Errorf("%d have begun, want the 20 from before the limit only", n)
 		}
-		pass(2 * time.Second)
+		fixture.Pass(2 * time.Second)
 		if n := a.running(); n != 3 {
 			t.Errorf("%d run once the first ones have ended, want 3", n)
 		}
 		for range 2 {
-			f.limit(chime.Limit{})
+			setLimit(f, chime.Limit{})
 		}
-		pass(100 * time.Millisecond)
+		fixture.Pass(100 * time.Millisecond)
 		if n := a.running(); n != 30 {
 			t.Errorf("%d run once the limit is taken away, want all 30", n)
 		}
-		pass(2 * time.Minute)
+		fixture.Pass(2 * time.Minute)
 		if err := stop(); err != nil {
 			t.Error(err)
 		}
@@ -329,14 +337,14 @@ func TestALimitMayComeAndGoWhileJobsRun(t *testing.T) {
 
 // The next job begins as soon as one has ended: nothing waits for a settlement to go along with others.
 func TestTheNextJobUnderALimitBeginsAtOnce(t *testing.T) {
-	onEmbedded(t, func(t *testing.T, f *fixture) {
+	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 		var a atOnce
-		f.limit(chime.Limit{Running: 2})
-		w := f.worker(chime.WorkerOptions{Concurrency: 10})
+		setLimit(f, chime.Limit{Running: 2})
+		w := f.Worker(chime.WorkerOptions{Concurrency: 10})
 		w.Handle("work", func(ctx context.Context, _ *chime.Job) error { return a.hold(ctx, 5*time.Millisecond) })
-		stop := f.run(w)
-		f.add("work", 0, names("j", 2000)...)
-		pass(6 * time.Second)
+		stop := fixture.Start(w)
+		f.Add("work", 0, fixture.Names("j", 2000)...)
+		fixture.Pass(6 * time.Second)
 		if n := a.ended(); n != 2000 {
 			t.Errorf("%d of 2000 jobs of 5 ms have ended after 6 s, two at a time", n)
 		}
@@ -346,40 +354,39 @@ func TestTheNextJobUnderALimitBeginsAtOnce(t *testing.T) {
 	})
 }
 
-// Beside a queue with a long backlog a limited one gets its share of the slots.
+// Beside a queue with a long backlog a limited one gets its share of the slots. Calls and jobs take some time, and no two jobs the same: so which
+// goroutine comes first at an instant decides nothing.
 func TestALimitedQueueGetsItsShareBesideABusyOne(t *testing.T) {
 	for _, running := range []int{2, 100} {
-		onEmbedded(t, func(t *testing.T, f *fixture) {
-			queues := chime.NewQueues(f.server.Store())
-			if err := queues.Limit(t.Context(), "limited", chime.Limit{Running: running}); err != nil {
+		fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
+			if err := chime.NewQueues(f.Server.Store()).Limit(t.Context(), "limited", chime.Limit{Running: running}); err != nil {
 				t.Fatal(err)
 			}
-			enqueuer := chime.NewEnqueuer(f.server.Store(), chime.EnqueuerOptions{})
 			for _, queue := range []string{"default", "limited"} {
-				items := make([]chime.Item, 6000)
-				for i := range items {
-					items[i] = chime.Item{Name: "work", Options: []chime.EnqueueOption{chime.Queue(queue)}}
-				}
-				if _, err := enqueuer.EnqueueMany(t.Context(), items); err != nil {
-					t.Fatal(err)
-				}
+				f.Put(queue, protocol.EnqueueItem{Body: fixture.Body("work", 3)}, fixture.Names(queue, 4000)...)
 			}
 			var mu sync.Mutex
 			ran := map[string]int{}
-			w := f.worker(chime.WorkerOptions{Queues: map[string]int{"default": 1, "limited": 1}, Concurrency: 4})
+			random := rand.New(rand.NewPCG(uint64(running), 5))
+			store := f.Hooked()
+			store.Latency, store.Lag = 20*time.Microsecond, 20*time.Microsecond
+			w := chime.NewWorker(store, chime.WorkerOptions{Queues: map[string]int{"default": 1, "limited": 1}, Concurrency: 4, Logger: fixture.Quiet()})
 			w.Handle("work", func(_ context.Context, job *chime.Job) error {
-				time.Sleep(time.Millisecond) // fake time
+				mu.Lock()
+				takes := 900*time.Microsecond + time.Duration(random.Int64N(int64(200*time.Microsecond)))
+				mu.Unlock()
+				time.Sleep(takes) // fake time
 				mu.Lock()
 				ran[job.Queue]++
 				mu.Unlock()
 				return nil
 			})
-			stop := f.run(w)
-			pass(time.Second)
+			stop := fixture.Start(w)
+			fixture.Pass(time.Second)
 			if err := stop(); err != nil {
 				t.Error(err)
 			}
-			if sum := ran["default"] + ran["limited"]; ran["limited"] < sum/4 || sum < 2000 {
+			if sum := ran["default"] + ran["limited"]; ran["limited"] < sum*2/5 || sum < 3800 {
 				t.Errorf("of two queues of the same weight, one with a limit of %d, %v ran: want a share each", running, ran)
 			}
 		})
@@ -389,10 +396,10 @@ func TestALimitedQueueGetsItsShareBesideABusyOne(t *testing.T) {
 // Occurrences are jobs: they obey the limit of their queue and each runs, though the others make it late; what is missed by its grace gives
 // its token back, so that it costs the others no start.
 func TestOccurrencesObeyTheLimitOfTheirQueue(t *testing.T) {
-	onEmbedded(t, func(t *testing.T, f *fixture) {
+	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 		var a atOnce
-		f.limit(chime.Limit{Running: 1, Starts: 6, Per: time.Minute})
-		scheduler := chime.NewScheduler(f.server.Store(), chime.SchedulerOptions{Logger: slog.New(slog.DiscardHandler)})
+		setLimit(f, chime.Limit{Running: 1, Starts: 6, Per: time.Minute})
+		scheduler := chime.NewScheduler(f.Server.Store(), chime.SchedulerOptions{Logger: fixture.Quiet()})
 		for i := range 5 {
 			options := []chime.ScheduleOption{chime.JobName("work"), chime.NoImmediateRun()}
 			if i == 4 {
@@ -402,17 +409,17 @@ func TestOccurrencesObeyTheLimitOfTheirQueue(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		w := f.worker(chime.WorkerOptions{Concurrency: 10})
+		w := f.Worker(chime.WorkerOptions{Concurrency: 10})
 		w.Handle("work", func(ctx context.Context, _ *chime.Job) error { return a.hold(ctx, 9*time.Second) })
 		ctx, stop := context.WithCancel(context.Background())
 		done := make(chan error, 1)
 		go func() { done <- chime.Run(ctx, scheduler, w) }()
-		pass(time.Hour + 50*time.Second)
+		fixture.Pass(time.Hour + 50*time.Second)
 		stop()
 		if err := <-done; err != nil {
 			t.Error(err)
 		}
-		schedules := chime.NewSchedules(f.server.Store())
+		schedules := chime.NewSchedules(f.Server.Store())
 		var started, missed int64
 		for i := range 5 {
 			s, err := schedules.Get(t.Context(), fmt.Sprint("s", i))
