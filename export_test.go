@@ -1,6 +1,8 @@
 package chime
 
 import (
+	"context"
+
 	"github.com/chimejobs/chime/internal/protocol"
 	"github.com/chimejobs/chime/internal/schedule"
 	"github.com/chimejobs/chime/internal/wire"
@@ -31,3 +33,10 @@ func asStore(store protocol.Store) Store { return direct{store} }
 
 // A noStore is a store of which every call panics.
 type noStore struct{ protocol.Store }
+
+// A fitStore is a store that is fit, and of which every other call panics.
+type fitStore struct{ noStore }
+
+func (fitStore) Check(context.Context) error { return nil }
+
+func (fitStore) CheckUse(context.Context, protocol.Use, []string) error { return nil }

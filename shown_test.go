@@ -65,6 +65,16 @@ func TestWhatIsShownHasAJSONForm(t *testing.T) {
 	}
 }
 
+func TestAScheduleSaysInWordsWhenItRuns(t *testing.T) {
+	s := Schedule{Name: "report", Recurrence: recurrence.Recurrence{Frequency: recurrence.Minute, Interval: 2}, Payload: []byte("hunter2")}
+	if got := fmt.Sprintf("%v %v", s, &s); got != "Every 2 minutes, and once when created Every 2 minutes, and once when created" {
+		t.Errorf("got %s", got)
+	}
+	if s.NoImmediateRun = true; s.String() != "Every 2 minutes" {
+		t.Errorf("without the run at creation: got %s", s)
+	}
+}
+
 func TestAnActionIsAWordEverywhere(t *testing.T) {
 	var out bytes.Buffer
 	slog.New(slog.NewJSONHandler(&out, nil)).Info("x", "action", Retried)
@@ -79,44 +89,6 @@ func TestAnActionIsAWordEverywhere(t *testing.T) {
 			t.Errorf("%v is written as %q and read as %v", action, text, again)
 		}
 	}
-}
-
-func TestMetaIsAPartOfTheDefinition(t *testing.T) {
-	withScheduleStore(t, func(t *testing.T, store *fakeScheduleStore) {
-		schedules := NewSchedules(asStore(store))
-		put := func(meta string) *Schedule {
-			s, err := schedules.Put(t.Context(), "a", everyMinute, Meta(json.RawMessage(meta)))
-			if err != nil {
-				t.Fatal(err)
-			}
-			return s
-		}
-		first, same, other := put(`{"by": "anna"}`), put(`{ "by":"anna" }`), put(`{"by":"bert"}`)
-		if string(first.Meta) != `{"by":"anna"}` || same.Revision != first.Revision || other.Revision <= first.Revision || string(other.Meta) != `{"by":"bert"}` {
-			t.Errorf("put %s at %d, again at %d, and then %s at %d; want the first two equal", first.Meta, first.Revision, same.Revision, other.Meta, other.Revision)
-		}
-	})
-}
-
-func TestAScheduleDecodesItsArguments(t *testing.T) {
-	withScheduleStore(t, func(t *testing.T, store *fakeScheduleStore) {
-		schedules := NewSchedules(asStore(store))
-		kind := Define[kindArgs]("kind.decoded")
-		if _, err := schedules.Put(t.Context(), "anna@example.com", everyMinute, kind.With(kindArgs{"anna"})); err != nil {
-			t.Fatal(err)
-		}
-		s, err := schedules.Get(t.Context(), "anna@example.com")
-		if err != nil {
-			t.Fatal(err)
-		}
-		var args kindArgs
-		if err := s.Decode(&args); err != nil || args.Customer != "anna" {
-			t.Errorf("decoded %+v, %v", args, err)
-		}
-		if err := s.Decode(new(int)); err == nil || !strings.Contains(err.Error(), "a map does not fit int") {
-			t.Errorf("into an int: %v", err)
-		}
-	})
 }
 
 func TestAJobInfoNeverPrintsItsPayload(t *testing.T) {

@@ -2,12 +2,10 @@ package chime
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/chimejobs/chime/internal/protocol"
@@ -28,18 +26,6 @@ func TestRunReturnsBadWorkerOptions(t *testing.T) {
 }
 
 func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
-
-// pass lets time pass, and waits until everything that is due by then has happened.
-func pass(d time.Duration) {
-	fakeSchedules.Lock()
-	//lint:ignore SA2001 it orders the test's reads before the writes that follow
-	fakeSchedules.Unlock()
-	time.Sleep(d) // fake time
-	synctest.Wait()
-}
-
-// errFake is the error of a fake store's fault.
-var errFake = errors.New("fake: connection reset")
 
 // A benchStore hands out the same body again and again and keeps nothing, so that only the worker is measured. What a worker does not call
 // meanwhile panics.

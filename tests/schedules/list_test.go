@@ -1,14 +1,109 @@
 package schedules_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/internal/protocol"
 	"github.com/chimejobs/chime/recurrence"
 	"github.com/chimejobs/chime/tests/internal/fixture"
+	"github.com/chimejobs/chime/tests/internal/hookstore"
 )
+
+// shortPages is a store that returns three names of schedules at a time.
+type shortPages struct{ protocol.Store }
+
+func (s shortPages) Protocol() protocol.Store { return s }
+
+func (s shortPages) Names(ctx context.Context, of protocol.NameRange) (names []string, last string, err error) {
+	of.Max = 3
+	return s.Store.Names(ctx, of)
+}
+
+func TestListReturnsAllSchedulesInOrder(t *testing.T) {
+	onIdleBench(t, func(t *testing.T, b *bench) {
+		b.store = hookstore.New(t, shortPages{b.raw})
+		schedules := chime.NewSchedules(b.store)
+		put := func(name string, options ...chime.PutOption) {
+			t.Helper()
+			if _, err := schedules.Put(t.Context(), name, quarterHours, options...); err != nil {
+				t.Fatal(err)
+			}
+		}
+		names := []string{}
+		for i := range 40 {
+			names = append(names, fmt.Sprintf("s%02d", i))
+		}
+		for _, name := range append(slices.Clone(names), "deleted1", "deleted2") {
+			put(name)
+		}
+		b.rewrite("s07", `"version":1`, `"version":9`)
+		b.store.SetFault(func(act string, _ protocol.Partition) (before, after error) {
+			if act == "find" { // two were deleted since their names were read
+				for _, name := range []string{"deleted1", "deleted2"} {
+					if _, err := b.raw.Remove(t.Context(), protocol.Removal{Name: name}); err != nil {
+						t.Error(err)
+					}
+				}
+			}
+			return nil, nil
+		})
+		list := func(filter chime.ScheduleFilter) (got []string) {
+			for schedule, err := range schedules.List(t.Context(), filter) {
+				got = append(got, schedule.Name)
+				if (err != nil) != (schedule.Name == "s07") {
+					t.Errorf("%s: %v", schedule.Name, err)
+				}
+			}
+			return got
+		}
+		if got := list(chime.ScheduleFilter{}); !slices.Equal(got, names) {
+			t.Errorf("got %v, want %v", got, names)
+		}
+		b.store.SetFault(nil)
+		for range schedules.List(t.Context(), chime.ScheduleFilter{}) {
+			break
+		}
+		if err := errors.Join(schedules.Pause(t.Context(), "s11", chime.Note{Text: "why"}), schedules.Pause(t.Context(), "s23")); err != nil {
+			t.Fatal(err)
+		}
+		put("s30", chime.Queue("mail"))
+		for _, c := range []struct {
+			filter chime.ScheduleFilter
+			want   string
+		}{
+			{chime.ScheduleFilter{Prefix: "s1"}, "s10 s11 s12 s13 s14 s15 s16 s17 s18 s19"},
+			{chime.ScheduleFilter{Prefix: "s1", After: "s17"}, "s18 s19"},
+			{chime.ScheduleFilter{After: "s38x"}, "s39"},
+			{chime.ScheduleFilter{After: "s39"}, ""},
+			{chime.ScheduleFilter{Queue: "mail"}, "s30"},
+			{chime.ScheduleFilter{State: chime.StatePaused}, "s07 s11 s23"}, // nobody knows the state of s07
+			{chime.ScheduleFilter{State: chime.StatePaused, Prefix: "s1"}, "s11"},
+			{chime.ScheduleFilter{State: chime.StateCompleted, Prefix: "s1"}, ""},
+			{chime.ScheduleFilter{Owner: "nobody"}, ""},
+			{chime.ScheduleFilter{Failing: true, After: "s07"}, ""},
+		} {
+			if got := strings.Join(list(c.filter), " "); got != c.want {
+				t.Errorf("%+v: got %v, want %s", c.filter, got, c.want)
+			}
+		}
+		b.store.SetFault(func(string, protocol.Partition) (before, after error) { return hookstore.ErrReset, nil })
+		errs := 0
+		for schedule, err := range schedules.List(t.Context(), chime.ScheduleFilter{}) {
+			if errs++; schedule != nil || !errors.Is(err, hookstore.ErrReset) {
+				t.Errorf("got %v, %v; want the error of the store alone", schedule, err)
+			}
+		}
+		if errs != 1 {
+			t.Errorf("%d errors, want one", errs)
+		}
+	})
+}
 
 func TestAListEndsAtItsLimit(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
