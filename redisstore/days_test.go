@@ -10,6 +10,7 @@ import (
 
 	lua "github.com/yuin/gopher-lua"
 
+	"github.com/chimejobs/chime/internal/long"
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
@@ -40,7 +41,7 @@ func countDays(t *testing.T, state *lua.LState, text, other string, counts strin
 func TestDaysAreCountedAsAPlainListDoes(t *testing.T) {
 	state := loadDays(t)
 	random := rand.New(rand.NewPCG(1, 35))
-	for range 40 {
+	for range long.Seeds(10, 40) {
 		texts, want, newest := [2]string{}, dayCounts{}, int64(20000)
 		for range 30 {
 			var counts []string

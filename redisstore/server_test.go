@@ -28,7 +28,7 @@ import (
 //	user:<use>  a redis-server on which the user of docs/access.md for this use makes the calls of the use: producer, worker, scheduler,
 //	            viewer or operator
 //
-// A server that is no simulated one is started once and emptied before each test.
+// Any but the simulated one is started once, and emptied before each test.
 const serverEnv = "CHIME_TEST_SERVER"
 
 // What tests need of a server; see onServersWith.
