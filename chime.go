@@ -156,7 +156,7 @@ func checkRoles(roles []Role) error {
 			continue
 		}
 		if r, ok := role.(runner); ok && r.runs() {
-			bad = append(bad, fmt.Errorf("chime: Run: role %d, a %T, runs already, or has run: make another one", i, role))
+			bad = append(bad, runsAlready(fmt.Sprintf("Run: role %d, a %T,", i, role)))
 		}
 		if v, ok := role.(validator); ok {
 			if err := v.validate(); err != nil {

@@ -91,3 +91,19 @@ type PanicError struct {
 
 // Error is "panic: " and the value.
 func (e *PanicError) Error() string { return fmt.Sprintf("panic: %v", e.Value) }
+
+// unusable is the error for a role without a store, or with options that validate has found to be bad; nil: neither.
+func unusable(role string, store protocol.Store, bad error) error {
+	if store == nil {
+		bad = errors.Join(errNilStore, bad)
+	}
+	if bad == nil {
+		return nil
+	}
+	return fmt.Errorf("chime: %s: %w", role, bad)
+}
+
+// runsAlready is the error for a role that is run a second time.
+func runsAlready(role string) error {
+	return fmt.Errorf("chime: %s runs already, or has run: make another one", role)
+}

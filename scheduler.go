@@ -50,23 +50,23 @@ type SchedulerOptions struct {
 func (o SchedulerOptions) validate() error {
 	var bad []error
 	if o.LeaderTTL < time.Second || o.LeaderTTL > 10*time.Minute {
-		bad = append(bad, fmt.Errorf("chime: scheduler: %w", protocol.Invalid("SchedulerOptions.LeaderTTL", o.LeaderTTL.String(), "1s to 10m")))
+		bad = append(bad, protocol.Invalid("SchedulerOptions.LeaderTTL", o.LeaderTTL.String(), "1s to 10m"))
 	}
 	if o.SafetyTick < time.Second || o.SafetyTick > 10*time.Minute {
-		bad = append(bad, fmt.Errorf("chime: scheduler: %w", protocol.Invalid("SchedulerOptions.SafetyTick", o.SafetyTick.String(), "1s to 10m")))
+		bad = append(bad, protocol.Invalid("SchedulerOptions.SafetyTick", o.SafetyTick.String(), "1s to 10m"))
 	}
 	if o.Owner != "" {
 		if err := protocol.CheckName("SchedulerOptions.Owner", o.Owner); err != nil {
-			bad = append(bad, fmt.Errorf("chime: scheduler: %w", err))
+			bad = append(bad, err)
 		}
 	} else if o.Prune || o.Version != 0 {
-		bad = append(bad, fmt.Errorf("chime: scheduler: %w", protocol.Invalid("SchedulerOptions.Owner", "", "a name: Prune and Version need an owner")))
+		bad = append(bad, protocol.Invalid("SchedulerOptions.Owner", "", "a name: Prune and Version need an owner"))
 	}
 	if o.Version < 0 {
-		bad = append(bad, fmt.Errorf("chime: scheduler: %w", protocol.Invalid("SchedulerOptions.Version", strconv.FormatInt(o.Version, 10), "0 or more")))
+		bad = append(bad, protocol.Invalid("SchedulerOptions.Version", strconv.FormatInt(o.Version, 10), "0 or more"))
 	}
 	if _, err := observing("SchedulerOptions.Observers", o.Observers); err != nil {
-		bad = append(bad, fmt.Errorf("chime: scheduler: %w", err))
+		bad = append(bad, err)
 	}
 	return errors.Join(bad...)
 }
@@ -182,15 +182,12 @@ func (s *Scheduler) validate() error {
 }
 
 func (s *Scheduler) problems() error {
-	bad := []error{s.options.validate()}
+	bad := s.options.validate()
 	if s.options.Prune && len(s.declared) == 0 {
-		bad = append(bad, fmt.Errorf("chime: scheduler: %w", protocol.Because(
-			protocol.Invalid("SchedulerOptions.Prune", "true", "false, or a schedule that is declared"), "would delete every schedule of its owner")))
+		bad = errors.Join(bad, protocol.Because(
+			protocol.Invalid("SchedulerOptions.Prune", "true", "false, or a schedule that is declared"), "would delete every schedule of its owner"))
 	}
-	if s.store == nil {
-		bad = append(bad, fmt.Errorf("chime: scheduler: %w", errNilStore))
-	}
-	return errors.Join(append(bad, s.refused...)...)
+	return errors.Join(append([]error{unusable("scheduler", s.store, bad)}, s.refused...)...)
 }
 
 // Run writes the declarations, and then places the occurrences that no worker has placed, until ctx ends; then it hands its lease
@@ -229,7 +226,7 @@ func (s *Scheduler) begin() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.running {
-		return errors.New("chime: this scheduler runs already, or has run: make another one")
+		return runsAlready("this scheduler")
 	}
 	if err := s.problems(); err != nil {
 		return err

@@ -201,14 +201,7 @@ func (w *Worker) Run(ctx context.Context) error {
 
 // validate returns everything that is wrong with the worker's options.
 func (w *Worker) validate() error {
-	err := w.options.validate()
-	if w.store == nil {
-		err = errors.Join(errNilStore, err)
-	}
-	if err != nil {
-		return fmt.Errorf("chime: worker: %w", err)
-	}
-	return nil
+	return unusable("worker", w.store, w.options.validate())
 }
 
 // runs reports whether Run was called.
@@ -223,7 +216,7 @@ func (w *Worker) begin() (*work.Config, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.ran {
-		return nil, errors.New("chime: worker: Run was called twice")
+		return nil, runsAlready("this worker")
 	}
 	w.ran = true
 	if err := w.validate(); err != nil {

@@ -31,7 +31,7 @@ func (s *store) CheckUse(ctx context.Context, use protocol.Use, queues []string)
 	if s.bad != nil {
 		return s.bad
 	}
-	sizes, err := s.lookUpQueues(ctx, queues...)
+	sizes, err := s.queues.lookUp(ctx, queues...)
 	if err != nil && !denied(err) {
 		return err
 	}

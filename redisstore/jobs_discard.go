@@ -58,7 +58,7 @@ func (s *store) discard(ctx context.Context, act, queue string, ids []string, re
 
 // byPartition returns the positions of IDs by the partition that they are in.
 func (s *store) byPartition(ctx context.Context, queue string, ids []string) (map[int][]int, error) {
-	found, err := s.lookUpQueues(ctx, queue)
+	found, err := s.queues.lookUp(ctx, queue)
 	if err != nil {
 		return nil, err
 	}

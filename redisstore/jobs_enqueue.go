@@ -78,7 +78,7 @@ func (s *store) Enqueue(ctx context.Context, calls []protocol.EnqueueCall) []pro
 		}
 	}
 	for _, i := range fresh {
-		answers[i].Err = s.relist(ctx, calls[i].Partition.Queue)
+		answers[i].Err = s.queues.relist(ctx, calls[i].Partition.Queue)
 	}
 	return answers
 }
@@ -255,7 +255,7 @@ func (s *store) Replace(ctx context.Context, call protocol.ReplaceCall) (protoco
 			}
 		default:
 			if values.number(2) == 1 {
-				err = s.relist(ctx, queue)
+				err = s.queues.relist(ctx, queue)
 			}
 			return protocol.Replaced(became), err
 		}

@@ -298,7 +298,7 @@ const queuesTogether = 50 // that are asked in a round trip
 // QueuesOf returns those of the queues on which a job of this ID may be. A job has a body, or its schedule lives or has lived on the queue, or it is
 // one of those that stay for long: a dead one, or a result. It writes nothing.
 func (s *store) QueuesOf(ctx context.Context, id string, queues []string) ([]string, error) {
-	found, err := s.lookUpQueues(ctx, queues...)
+	found, err := s.queues.lookUp(ctx, queues...)
 	if err := cmp.Or(err, firstError(found)); err != nil {
 		return nil, err
 	}

@@ -14,7 +14,7 @@ import (
 // Held returns how many jobs of queues each worker holds. It counts sessions, and reads nothing of what they hold. Sessions of a version
 // that did not say whose they are count for nobody.
 func (s *store) Held(ctx context.Context, queues []string) (map[string]int, error) {
-	found, err := s.lookUpQueues(ctx, queues...)
+	found, err := s.queues.lookUp(ctx, queues...)
 	if err := cmp.Or(err, firstError(found)); err != nil {
 		return nil, err
 	}

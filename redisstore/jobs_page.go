@@ -62,7 +62,7 @@ func (s *store) PageJobs(ctx context.Context, c protocol.JobPageCall) (protocol.
 
 // registeredPartitions returns the number of partitions of a queue, ErrNotFound if it is not registered.
 func (s *store) registeredPartitions(ctx context.Context, queue string) (int, error) {
-	found, err := s.lookUpQueues(ctx, queue)
+	found, err := s.queues.lookUp(ctx, queue)
 	if err := cmp.Or(err, firstError(found)); err != nil {
 		return 0, err
 	}

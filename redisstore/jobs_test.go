@@ -130,7 +130,7 @@ func TestOneCallWorksOnManyPartitions(t *testing.T) {
 			}
 		}
 		b.store.options.Partitions = map[string]int{"hot": 4}
-		b.store.partitions = map[string]int{}
+		b.store.queues.partitions = map[string]int{}
 		if _, err := b.store.Partitions(b.Context(), "hot"); !errors.Is(err, protocol.ErrUnfit) {
 			b.Errorf("another number of partitions: %v, want ErrUnfit", err)
 		}

@@ -64,9 +64,7 @@ func (s *store) Listen(name string) protocol.Listener {
 	if s.bad != nil {
 		return l
 	}
-	s.mu.Lock()
-	s.listeners[l] = true
-	s.mu.Unlock()
+	s.listeners.add(l)
 	l.done.Add(2)
 	go l.subscribeLoop(ctx)
 	go l.deliver(ctx)
@@ -79,14 +77,42 @@ func (l *listener) Signals() <-chan protocol.Signal { return l.signals }
 func (l *listener) Close() error {
 	l.cancel()
 	l.done.Wait()
-	l.store.mu.Lock()
-	delete(l.store.listeners, l)
-	l.store.mu.Unlock()
+	l.store.listeners.remove(l)
 	l.heartbeatsOnce.Do(func() {})
 	if l.ownsHeartbeats {
 		return l.heartbeats.Close()
 	}
 	return nil
+}
+
+// openListeners are those that are open. The zero value is ready.
+type openListeners struct {
+	mu   sync.Mutex
+	open map[*listener]bool
+}
+
+func (o *openListeners) add(l *listener) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.open == nil {
+		o.open = make(map[*listener]bool)
+	}
+	o.open[l] = true
+}
+
+func (o *openListeners) remove(l *listener) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	delete(o.open, l)
+}
+
+// doubt has the subscriptions of all checked.
+func (o *openListeners) doubt() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for l := range o.open {
+		l.doubt()
+	}
 }
 
 // subscribeLoop opens the subscription again whenever it is lost, until ctx ends.

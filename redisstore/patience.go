@@ -129,11 +129,7 @@ func (s *store) runBriefly(ctx context.Context, calls ...call) []*redis.Cmd {
 func (s *store) connectionFailed(err error, began time.Time) bool {
 	failed, doubt := s.patience.ended(err, time.Since(began))
 	if doubt {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		for l := range s.listeners {
-			l.doubt()
-		}
+		s.listeners.doubt()
 	}
 	return failed
 }

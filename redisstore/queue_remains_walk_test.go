@@ -133,7 +133,7 @@ func (w *deletionWalk) deleteQueue() {
 	} else if _, err := w.store.Partitions(w.Context(), "default"); err != nil {
 		w.fatal("%v", err)
 	}
-	if _, err := w.store.registerQueue(w.Context(), "default"); err != nil {
+	if _, err := w.store.queues.register(w.Context(), "default"); err != nil {
 		w.fatal("%v", err)
 	}
 	w.note("begun anew: %s", fmt.Sprint(w.queues()))

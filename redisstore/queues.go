@@ -19,7 +19,7 @@ const maxCounted = 350 // partitions that are counted in a round trip
 // PauseQueue stops taking from a queue, with a note, or resumes it, in all its partitions. Jobs are still added while it is paused. A partition
 // that fails holds up no other; the call may be repeated.
 func (s *store) PauseQueue(ctx context.Context, queue string, paused bool, note protocol.Note) error {
-	found, err := s.lookUpQueues(ctx, queue)
+	found, err := s.queues.lookUp(ctx, queue)
 	if err := cmp.Or(err, firstError(found)); err != nil {
 		return err
 	}
@@ -47,7 +47,7 @@ func (s *store) PauseQueue(ctx context.Context, queue string, paused bool, note 
 // QueueStats counts queues, all partitions of each together, about maxCounted partitions in a round trip. It registers nothing and
 // writes nothing.
 func (s *store) QueueStats(ctx context.Context, queues []string) ([]protocol.QueueStats, error) {
-	found, err := s.lookUpQueues(ctx, queues...)
+	found, err := s.queues.lookUp(ctx, queues...)
 	if err := cmp.Or(err, firstError(found)); err != nil {
 		return nil, err
 	}

@@ -19,13 +19,13 @@ var deleteQueueScript = scripts.Load("queues/delete_queue")
 // DeleteQueue deletes a queue on which nothing is, all partitions of it, in the order that scripts/queues/delete_queue.lua explains. It returns
 // what is there; if that is anything, the queue stays. ErrNotFound if it is not registered and nothing of a deletion is left to do.
 func (s *store) DeleteQueue(ctx context.Context, queue string) (remains protocol.QueueRemains, err error) {
-	found, err := s.lookUpQueues(ctx, queue)
+	found, err := s.queues.lookUp(ctx, queue)
 	if err := cmp.Or(err, firstError(found)); err != nil {
 		return remains, err
 	}
 	n := found[0].partitions
 	if n == 0 {
-		kept, err := s.keptPartitions(ctx, queue)
+		kept, err := s.queues.kept(ctx, queue)
 		if err != nil || kept == 0 {
 			return remains, cmp.Or(err, unknownQueue(queue))
 		}
@@ -38,14 +38,18 @@ func (s *store) DeleteQueue(ctx context.Context, queue string) (remains protocol
 	if remains, err = s.emptyQueue(ctx, queue, n, false); err != nil || remains != (protocol.QueueRemains{}) {
 		return remains, err
 	}
-	if err := s.unlistQueue(ctx, queue, n); err != nil {
+	if err := s.queues.unlist(ctx, queue, n); err != nil {
 		return remains, err
+	}
+	s.served.forget(queue)
+	if err := s.client.ZRem(ctx, s.keys.served(), queue).Err(); err != nil {
+		return remains, failure("delete queue", queue, err)
 	}
 	remains, err = s.emptyQueue(ctx, queue, n, true)
 	if err != nil || remains == (protocol.QueueRemains{}) {
 		return remains, err
 	}
-	if _, err := s.registerQueue(ctx, queue); err != nil { // somebody uses it
+	if _, err := s.queues.register(ctx, queue); err != nil { // somebody uses it
 		return remains, err
 	}
 	if stats[0].Paused { // partitions that were empty have lost it
@@ -74,7 +78,7 @@ func (s *store) deleteUnlisted(ctx context.Context, queue string, n int) (remain
 	if remains, err = s.emptyQueue(ctx, queue, n, true); err != nil || remains == (protocol.QueueRemains{}) {
 		return remains, err
 	}
-	_, err = s.registerQueue(ctx, queue)
+	_, err = s.queues.register(ctx, queue)
 	return remains, err
 }
 

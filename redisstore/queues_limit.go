@@ -22,7 +22,7 @@ var errSessionsChange = errors.New("redisstore: sessions begin faster than they 
 // LimitQueue sets the limit of a queue, or takes it away with the zero limit, and counts what runs anew. It registers a queue that is to
 // have a limit.
 func (s *store) LimitQueue(ctx context.Context, queue string, limit protocol.QueueLimit) error {
-	found, err := s.lookUpQueues(ctx, queue)
+	found, err := s.queues.lookUp(ctx, queue)
 	if err := cmp.Or(err, firstError(found)); err != nil {
 		return err
 	}
@@ -31,7 +31,7 @@ func (s *store) LimitQueue(ctx context.Context, queue string, limit protocol.Que
 	case none && partitions != 1:
 		return nil // a queue with several has none
 	case partitions == 0:
-		if partitions, err = s.registerQueue(ctx, queue); err != nil {
+		if partitions, err = s.queues.register(ctx, queue); err != nil {
 			return err
 		}
 	}

@@ -29,116 +29,10 @@ func (s *store) Partitions(ctx context.Context, queue string) (int, error) {
 	if s.bad != nil {
 		return 0, s.bad
 	}
-	if n := s.learned(queue); n > 0 {
+	if n := s.queues.learned(queue); n > 0 {
 		return n, nil
 	}
-	return s.registerQueue(ctx, queue)
-}
-
-// learned returns the number of partitions of a queue that this process has read; 0: none.
-func (s *store) learned(queue string) int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.partitions[queue]
-}
-
-// registerQueue registers a queue unless it is registered, and returns its number of partitions. Every declaration and every
-// announcement repeats it, so that a registry that the server has lost is written again. A number that this process has learned is what it
-// registers: the server has lost the registry since, and not what depends on it. So is the number of a queue that was deleted.
-func (s *store) registerQueue(ctx context.Context, queue string) (int, error) {
-	if err := protocol.CheckName("queue", queue); err != nil {
-		return 0, fmt.Errorf("redisstore: register queue: %w: %w", protocol.ErrUnfit, err)
-	}
-	stored := s.client.HMGet(ctx, s.keys.queues(), queue, keptPrefix+queue)
-	if err := cmp.Or(stored.Err(), complete(stored)); err != nil {
-		return 0, s.queuesFailure(ctx, "register queue", queue, err)
-	}
-	if text, ok := stored.Val()[0].(string); ok {
-		return s.learn(queue, text)
-	}
-	kept, _ := strconv.Atoi(reply(stored.Val()).text(1))
-	if kept > protocol.MaxPartitions {
-		kept = 0 // no chime has written that
-	}
-	pipe := s.client.Pipeline()
-	pipe.HSetNX(ctx, s.keys.queues(), queue, max(cmp.Or(s.learned(queue), kept, s.options.Partitions[queue]), 1))
-	registered := pipe.HGet(ctx, s.keys.queues(), queue)
-	if _, err := pipe.Exec(ctx); err != nil {
-		return 0, s.queuesFailure(ctx, "register queue", queue, err)
-	}
-	return s.learn(queue, registered.Val())
-}
-
-// relist registers a queue of which a call has used a partition that was new: it was deleted, maybe, after the caller had looked it up. What
-// the call did is done, so only an error after which it is sent again is returned; the others are logged once.
-func (s *store) relist(ctx context.Context, queue string) error {
-	_, err := s.registerQueue(ctx, queue)
-	answered := redis.Error(nil)
-	if err != nil && (errors.As(err, &answered) || errors.Is(err, protocol.ErrUnfit)) {
-		s.unreadable(ctx, queue, err)
-		return nil
-	}
-	return err
-}
-
-// unlistQueue has the registry forget a queue, but for its number of partitions.
-func (s *store) unlistQueue(ctx context.Context, queue string, partitions int) error {
-	if err := s.client.HSet(ctx, s.keys.queues(), keptPrefix+queue, partitions).Err(); err != nil {
-		return s.queuesFailure(ctx, "delete queue", queue, err)
-	}
-	if err := s.client.HDel(ctx, s.keys.queues(), queue).Err(); err != nil {
-		return s.queuesFailure(ctx, "delete queue", queue, err)
-	}
-	s.mu.Lock()
-	delete(s.servedAt, queue)
-	s.mu.Unlock()
-	if err := s.client.ZRem(ctx, s.keys.served(), queue).Err(); err != nil {
-		return failure("delete queue", queue, err)
-	}
-	return nil
-}
-
-// keptPartitions is the number of partitions of a queue that was deleted; 0: none was.
-func (s *store) keptPartitions(ctx context.Context, queue string) (int, error) {
-	kept, err := s.client.HGet(ctx, s.keys.queues(), keptPrefix+queue).Result()
-	switch {
-	case errors.Is(err, redis.Nil):
-		return 0, nil
-	case err != nil:
-		return 0, s.queuesFailure(ctx, "delete queue", queue, err)
-	}
-	return s.parsePartitions(queue, kept)
-}
-
-// learn reads the number of partitions that is stored for a queue and keeps it for Partitions. It refuses a number that differs from
-// the options' or from the one that this process has learned before.
-func (s *store) learn(queue, stored string) (int, error) {
-	n, err := s.parsePartitions(queue, stored)
-	if err != nil {
-		return 0, err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if known := s.partitions[queue]; known > 0 && n != known {
-		return 0, fmt.Errorf("redisstore: %w: queue %q has %d partitions in %s, and had %d when this process began to use it: write %d there, or restart the processes that use the queue", protocol.ErrUnfit, queue, n, s.keys.queues(), known, known)
-	}
-	if want := s.options.Partitions[queue]; want > 0 && n != want {
-		return 0, fmt.Errorf("redisstore: %w: Options.Partitions says %d for queue %q, which was first seen with %d: keep that number, or use another queue", protocol.ErrUnfit, want, queue, n)
-	}
-	s.partitions[queue] = n
-	return n, nil
-}
-
-// parsePartitions reads an entry of the registry.
-func (s *store) parsePartitions(queue, stored string) (int, error) {
-	if err := protocol.CheckName("queue", queue); err != nil {
-		return 0, fmt.Errorf("redisstore: %w: the entry %.40q of %s: %w", protocol.ErrUnfit, queue, s.keys.queues(), err)
-	}
-	n, err := strconv.Atoi(stored)
-	if err != nil || n < 1 || n > protocol.MaxPartitions {
-		return 0, fmt.Errorf("redisstore: %w: queue %q has %.40q partitions in %s: want 1 to %d", protocol.ErrUnfit, queue, stored, s.keys.queues(), protocol.MaxPartitions)
-	}
-	return n, nil
+	return s.queues.register(ctx, queue)
 }
 
 // Queues returns some registered queues, in no order, and the cursor of the next call: "" begins, and in the answer it ends. A call
@@ -147,20 +41,137 @@ func (s *store) Queues(ctx context.Context, cursor string) (queues []protocol.Qu
 	if s.bad != nil {
 		return nil, "", s.bad
 	}
+	return s.queues.page(ctx, cursor)
+}
+
+// A queueRegistry is what this process knows of the registry of queues, and how it reads and writes it.
+type queueRegistry struct {
+	client  redis.UniversalClient
+	key     string   // of the registry
+	options *Options // numbers of partitions, and the log
+	bad     error    // what is wrong with the options
+	logged  *logged  // entries
+
+	mu         sync.Mutex
+	partitions map[string]int // queue → number of its partitions, as this process has learned it
+}
+
+// learned returns the number of partitions of a queue that this process has read; 0: none.
+func (r *queueRegistry) learned(queue string) int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.partitions[queue]
+}
+
+// register registers a queue unless it is registered, and returns its number of partitions. Every declaration and every
+// announcement repeats it, so that a registry that the server has lost is written again. A number that this process has learned is what it
+// registers: the server has lost the registry since, and not what depends on it. So is the number of a queue that was deleted.
+func (r *queueRegistry) register(ctx context.Context, queue string) (int, error) {
+	if err := protocol.CheckName("queue", queue); err != nil {
+		return 0, fmt.Errorf("redisstore: register queue: %w: %w", protocol.ErrUnfit, err)
+	}
+	stored := r.client.HMGet(ctx, r.key, queue, keptPrefix+queue)
+	if err := cmp.Or(stored.Err(), complete(stored)); err != nil {
+		return 0, r.failure(ctx, "register queue", queue, err)
+	}
+	if text, ok := stored.Val()[0].(string); ok {
+		return r.learn(queue, text)
+	}
+	kept, _ := strconv.Atoi(reply(stored.Val()).text(1))
+	if kept > protocol.MaxPartitions {
+		kept = 0 // no chime has written that
+	}
+	pipe := r.client.Pipeline()
+	pipe.HSetNX(ctx, r.key, queue, max(cmp.Or(r.learned(queue), kept, r.options.Partitions[queue]), 1))
+	registered := pipe.HGet(ctx, r.key, queue)
+	if _, err := pipe.Exec(ctx); err != nil {
+		return 0, r.failure(ctx, "register queue", queue, err)
+	}
+	return r.learn(queue, registered.Val())
+}
+
+// relist registers a queue of which a call has used a partition that was new: it was deleted, maybe, after the caller had looked it up. What
+// the call did is done, so only an error after which it is sent again is returned; the others are logged once.
+func (r *queueRegistry) relist(ctx context.Context, queue string) error {
+	_, err := r.register(ctx, queue)
+	answered := redis.Error(nil)
+	if err != nil && (errors.As(err, &answered) || errors.Is(err, protocol.ErrUnfit)) {
+		r.unreadable(ctx, queue, err)
+		return nil
+	}
+	return err
+}
+
+// unlist has the registry forget a queue, but for its number of partitions.
+func (r *queueRegistry) unlist(ctx context.Context, queue string, partitions int) error {
+	if err := r.client.HSet(ctx, r.key, keptPrefix+queue, partitions).Err(); err != nil {
+		return r.failure(ctx, "delete queue", queue, err)
+	}
+	if err := r.client.HDel(ctx, r.key, queue).Err(); err != nil {
+		return r.failure(ctx, "delete queue", queue, err)
+	}
+	return nil
+}
+
+// kept is the number of partitions of a queue that was deleted; 0: none was.
+func (r *queueRegistry) kept(ctx context.Context, queue string) (int, error) {
+	kept, err := r.client.HGet(ctx, r.key, keptPrefix+queue).Result()
+	switch {
+	case errors.Is(err, redis.Nil):
+		return 0, nil
+	case err != nil:
+		return 0, r.failure(ctx, "delete queue", queue, err)
+	}
+	return r.parse(queue, kept)
+}
+
+// learn reads the number of partitions that is stored for a queue and keeps it for Partitions. It refuses a number that differs from
+// the options' or from the one that this process has learned before.
+func (r *queueRegistry) learn(queue, stored string) (int, error) {
+	n, err := r.parse(queue, stored)
+	if err != nil {
+		return 0, err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if known := r.partitions[queue]; known > 0 && n != known {
+		return 0, fmt.Errorf("redisstore: %w: queue %q has %d partitions in %s, and had %d when this process began to use it: write %d there, or restart the processes that use the queue", protocol.ErrUnfit, queue, n, r.key, known, known)
+	}
+	if want := r.options.Partitions[queue]; want > 0 && n != want {
+		return 0, fmt.Errorf("redisstore: %w: Options.Partitions says %d for queue %q, which was first seen with %d: keep that number, or use another queue", protocol.ErrUnfit, want, queue, n)
+	}
+	r.partitions[queue] = n
+	return n, nil
+}
+
+// parse reads an entry of the registry.
+func (r *queueRegistry) parse(queue, stored string) (int, error) {
+	if err := protocol.CheckName("queue", queue); err != nil {
+		return 0, fmt.Errorf("redisstore: %w: the entry %.40q of %s: %w", protocol.ErrUnfit, queue, r.key, err)
+	}
+	n, err := strconv.Atoi(stored)
+	if err != nil || n < 1 || n > protocol.MaxPartitions {
+		return 0, fmt.Errorf("redisstore: %w: queue %q has %.40q partitions in %s: want 1 to %d", protocol.ErrUnfit, queue, stored, r.key, protocol.MaxPartitions)
+	}
+	return n, nil
+}
+
+// page returns some registered queues and the cursor of the next page.
+func (r *queueRegistry) page(ctx context.Context, cursor string) (queues []protocol.QueueSize, next string, err error) {
 	at, err := strconv.ParseUint(cmp.Or(cursor, "0"), 10, 64)
 	if err != nil {
 		return nil, "", fmt.Errorf("redisstore: list queues: %.40q is not a cursor that Queues returned", cursor)
 	}
-	pairs, at, err := s.client.HScan(ctx, s.keys.queues(), at, "", queuesPerPage).Result()
+	pairs, at, err := r.client.HScan(ctx, r.key, at, "", queuesPerPage).Result()
 	if err != nil {
-		return nil, "", s.queuesFailure(ctx, "list queues in", s.keys.queues(), err)
+		return nil, "", r.failure(ctx, "list queues in", r.key, err)
 	}
 	for i := 0; i+1 < len(pairs); i += 2 {
 		if strings.HasPrefix(pairs[i], keptPrefix) {
 			continue
 		}
-		if n, err := s.parsePartitions(pairs[i], pairs[i+1]); err != nil {
-			s.unreadable(ctx, pairs[i], err)
+		if n, err := r.parse(pairs[i], pairs[i+1]); err != nil {
+			r.unreadable(ctx, pairs[i], err)
 		} else {
 			queues = append(queues, protocol.QueueSize{Queue: pairs[i], Partitions: n})
 		}
@@ -172,9 +183,9 @@ func (s *store) Queues(ctx context.Context, cursor string) (queues []protocol.Qu
 }
 
 // unreadable logs, once for each entry in the life of the process, that an entry of the registry is passed over.
-func (s *store) unreadable(ctx context.Context, entry string, err error) {
-	if s.logged.first("queue " + entry) {
-		s.options.Logger.WarnContext(ctx, "redisstore: an entry of the registry of queues cannot be read and is passed over", "event", "store.unreadable", "error", err)
+func (r *queueRegistry) unreadable(ctx context.Context, entry string, err error) {
+	if r.logged.first("queue " + entry) {
+		r.options.Logger.WarnContext(ctx, "redisstore: an entry of the registry of queues cannot be read and is passed over", "event", "store.unreadable", "error", err)
 	}
 }
 
@@ -184,32 +195,32 @@ type lookup struct {
 	err        error // the entry cannot be read
 }
 
-// lookUpQueues returns what the registry says of queues. It registers nothing.
-func (s *store) lookUpQueues(ctx context.Context, queues ...string) ([]lookup, error) {
-	if s.bad != nil {
-		return nil, s.bad
+// lookUp returns what the registry says of queues. It registers nothing.
+func (r *queueRegistry) lookUp(ctx context.Context, queues ...string) ([]lookup, error) {
+	if r.bad != nil {
+		return nil, r.bad
 	}
 	found := make([]lookup, len(queues))
 	for from := 0; from < len(queues); from += queuesPerPage {
 		some := queues[from:min(from+queuesPerPage, len(queues))]
-		stored := s.client.HMGet(ctx, s.keys.queues(), some...)
+		stored := r.client.HMGet(ctx, r.key, some...)
 		if err := cmp.Or(stored.Err(), complete(stored)); err != nil {
-			return nil, s.queuesFailure(ctx, "look up queues in", s.keys.queues(), err)
+			return nil, r.failure(ctx, "look up queues in", r.key, err)
 		}
 		for i, value := range stored.Val() {
 			if text, ok := value.(string); ok {
-				found[from+i].partitions, found[from+i].err = s.parsePartitions(some[i], text)
+				found[from+i].partitions, found[from+i].err = r.parse(some[i], text)
 			}
 		}
 	}
 	return found, nil
 }
 
-// queuesFailure is failure for the registry of queues: if its key is of another type, the error names the key and both types.
-func (s *store) queuesFailure(ctx context.Context, act, subject string, err error) error {
+// failure is failure for the registry of queues: if its key is of another type, the error names the key and both types.
+func (r *queueRegistry) failure(ctx context.Context, act, subject string, err error) error {
 	if redis.HasErrorPrefix(err, "WRONGTYPE") {
-		if is, err := s.client.Type(ctx, s.keys.queues()).Result(); err == nil && is != "hash" {
-			return foreign(s.keys.queues(), is, "hash")
+		if is, err := r.client.Type(ctx, r.key).Result(); err == nil && is != "hash" {
+			return foreign(r.key, is, "hash")
 		}
 	}
 	return failure(act, subject, err)

@@ -69,7 +69,7 @@ func (s *store) Sweep(ctx context.Context, partitions []protocol.Partition, unle
 		case state == sweptMore:
 			answers[i].More = true
 		case state == sweptAll:
-			if s.residentsAt(partitions[i]) == "" { // else this call goes on where one has freed them
+			if s.residents.of(partitions[i]) == "" { // else this call goes on where one has freed them
 				answers[i].Err = s.freeOpens(ctx, partitions[i])
 			}
 			finished, swept = append(finished, i), append(swept, partitions[i])

@@ -68,7 +68,7 @@ func (v *verifier) withoutDefinition(ctx context.Context, members []string) (wro
 			wrong = append(wrong, member)
 			continue
 		}
-		found, err := v.store.lookUpQueues(ctx, at.queue)
+		found, err := v.store.queues.lookUp(ctx, at.queue)
 		if err != nil {
 			return nil, err
 		}
@@ -246,7 +246,7 @@ func (v *verifier) arrives(ctx context.Context, r resident, from home) (bool, er
 	if from.queue == "" || from.queue == r.Partition.Queue {
 		return false, nil
 	}
-	found, err := v.store.lookUpQueues(ctx, from.queue)
+	found, err := v.store.queues.lookUp(ctx, from.queue)
 	if err != nil {
 		return false, err
 	}

@@ -86,7 +86,7 @@ func (s *store) registerQueues(ctx context.Context, declarations []protocol.Decl
 	for i := range declarations {
 		if queue := declarations[i].Queue; !seen[queue] {
 			seen[queue] = true
-			if _, err := s.registerQueue(ctx, queue); err != nil {
+			if _, err := s.queues.register(ctx, queue); err != nil {
 				return err
 			}
 		}

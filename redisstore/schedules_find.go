@@ -160,12 +160,12 @@ func (s *store) sizesOf(ctx context.Context, queues []string) (map[string]lookup
 		if _, seen := sizes[queue]; queue == "" || seen {
 			continue
 		}
-		sizes[queue] = lookup{partitions: s.learned(queue)}
+		sizes[queue] = lookup{partitions: s.queues.learned(queue)}
 		if sizes[queue].partitions == 0 {
 			unknown = append(unknown, queue)
 		}
 	}
-	found, err := s.lookUpQueues(ctx, unknown...)
+	found, err := s.queues.lookUp(ctx, unknown...)
 	if err != nil {
 		return nil, err
 	}

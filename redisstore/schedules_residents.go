@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"sync"
 
 	"github.com/redis/go-redis/v9"
 
@@ -113,7 +114,7 @@ func (s *store) registerResidents(ctx context.Context, partitions []protocol.Par
 	for range residentPages {
 		calls := make([]call, len(partitions))
 		for i, p := range partitions {
-			calls[i] = newCall(&residentsScript, []string{s.keys.partition(p).schedules}, []any{cmp.Or(s.residentsAt(p), "0")})
+			calls[i] = newCall(&residentsScript, []string{s.keys.partition(p).schedules}, []any{cmp.Or(s.residents.of(p), "0")})
 		}
 		var residents []resident
 		var left []protocol.Partition
@@ -127,7 +128,7 @@ func (s *store) registerResidents(ctx context.Context, partitions []protocol.Par
 			for j := 1; j+1 < len(values); j += 2 {
 				residents = append(residents, resident{protocol.Address{Partition: p, Name: values.text(j)}, values.number(j + 1)})
 			}
-			if more[p] = s.residentsSeen(p, values.text(0)); more[p] {
+			if more[p] = s.residents.seen(p, values.text(0)); more[p] {
 				left = append(left, p)
 			}
 		}
@@ -141,24 +142,30 @@ func (s *store) registerResidents(ctx context.Context, partitions []protocol.Par
 	return more, err
 }
 
-// residentsAt is how far a partition's schedules have been looked at; empty: from the beginning.
-func (s *store) residentsAt(p protocol.Partition) string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.residents[p]
+// residentMarks say how far the schedules of partitions have been looked at. The zero value is ready.
+type residentMarks struct {
+	mu sync.Mutex
+	at map[protocol.Partition]string // none: from the beginning
 }
 
-// residentsSeen notes how far that is now, and reports whether some are left.
-func (s *store) residentsSeen(p protocol.Partition, cursor string) (more bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+// of is how far a partition's schedules have been looked at; empty: from the beginning.
+func (m *residentMarks) of(p protocol.Partition) string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.at[p]
+}
+
+// seen notes how far that is now, and reports whether some are left.
+func (m *residentMarks) seen(p protocol.Partition, cursor string) (more bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	if cursor == "0" {
-		delete(s.residents, p)
+		delete(m.at, p)
 		return false
 	}
-	if s.residents == nil {
-		s.residents = make(map[protocol.Partition]string)
+	if m.at == nil {
+		m.at = make(map[protocol.Partition]string)
 	}
-	s.residents[p] = cursor
+	m.at[p] = cursor
 	return true
 }

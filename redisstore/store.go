@@ -90,18 +90,14 @@ type store struct {
 	check  serverCheck
 	holder atomic.Pointer[holderText] // of the worker that called last
 
-	mu         sync.Mutex
-	partitions map[string]int                // queue → number of its partitions, as this process has learned it
-	servedAt   map[string]time.Time          // queue → when this process announced last that a worker serves it
-	residents  map[protocol.Partition]string // how far Sweep has looked at its schedules; none: from the beginning
-
-	logged logged // of the registry's entries
-
-	listeners map[*listener]bool // open
-
 	hot sync.Map // protocol.Partition → *hotKeys
 
-	endings endings
+	queues    queueRegistry
+	served    servedQueues
+	residents residentMarks // of Sweep
+	listeners openListeners
+	endings   endings
+	logged    logged // entries of the registries
 }
 
 // hotKeys returns the keys of a partition, made once.
@@ -145,11 +141,12 @@ func newStore(client redis.UniversalClient, options Options) *store {
 	if bad == nil {
 		limits = newPatience(client)
 	}
-	return &store{
-		patience: limits, check: serverCheck{client: client, log: options.Logger}, listeners: map[*listener]bool{},
-		client: client, keys: keyspace(options.Namespace), options: options, bad: bad,
-		host: host + " " + strconv.Itoa(os.Getpid()), partitions: map[string]int{}, servedAt: map[string]time.Time{},
+	s := &store{
+		client: client, patience: limits, keys: keyspace(options.Namespace), options: options, bad: bad,
+		host: host + " " + strconv.Itoa(os.Getpid()), check: serverCheck{client: client, log: options.Logger},
 	}
+	s.queues = queueRegistry{client: client, key: s.keys.queues(), options: &s.options, bad: bad, logged: &s.logged, partitions: map[string]int{}}
+	return s
 }
 
 // nodeTimeout bounds how long Node waits for a cluster whose nodes are not known yet. Check learns them.

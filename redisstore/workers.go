@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -116,7 +117,7 @@ func (s *store) Announce(ctx context.Context, worker string, handled []protocol.
 		names[h.Queue] = append(names[h.Queue], h.Name)
 	}
 	failed := []error{s.serve(ctx, handled)}
-	found, err := s.lookUpQueues(ctx, queues...)
+	found, err := s.queues.lookUp(ctx, queues...)
 	if err != nil {
 		return errors.Join(append(failed, err)...)
 	}
@@ -199,25 +200,23 @@ func (s *store) serve(ctx context.Context, handled []protocol.Handled) error {
 	}
 	slices.Sort(queues)
 	queues = slices.Compact(queues)
-	found, err := s.lookUpQueues(ctx, queues...)
+	found, err := s.queues.lookUp(ctx, queues...)
 	if err != nil {
 		return err
 	}
 	var failed []error
 	for i, queue := range queues {
-		switch n := s.learned(queue); {
+		switch n := s.queues.learned(queue); {
 		case found[i].err != nil:
 			failed = append(failed, found[i].err)
 		case found[i].partitions == 0 || n > 0 && n != found[i].partitions:
-			if _, err := s.registerQueue(ctx, queue); err != nil {
+			if _, err := s.queues.register(ctx, queue); err != nil {
 				failed = append(failed, err)
 			}
-			s.mu.Lock()
-			delete(s.servedAt, queue)
-			s.mu.Unlock()
+			s.served.forget(queue)
 		}
 	}
-	for some := range slices.Chunk(s.unserved(queues), protocol.MaxItems) {
+	for some := range slices.Chunk(s.served.due(queues), protocol.MaxItems) {
 		args := make([]any, len(some))
 		for i, queue := range some {
 			args[i] = queue
@@ -226,20 +225,41 @@ func (s *store) serve(ctx context.Context, handled []protocol.Handled) error {
 			failed = append(failed, failure("announce queues in", s.keys.served(), err))
 			continue
 		}
-		s.mu.Lock()
-		for _, queue := range some {
-			s.servedAt[queue] = time.Now()
-		}
-		s.mu.Unlock()
+		s.served.note(some)
 	}
 	return errors.Join(failed...)
 }
 
-// unserved returns those of queues that this process has not announced within serveEvery.
-func (s *store) unserved(queues []string) []string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.DeleteFunc(slices.Clone(queues), func(queue string) bool { return time.Since(s.servedAt[queue]) < serveEvery })
+// servedQueues are the queues of which this process has announced that a worker serves them. The zero value is ready.
+type servedQueues struct {
+	mu sync.Mutex
+	at map[string]time.Time // when it did so last
+}
+
+// due returns those of queues that were not announced within serveEvery.
+func (q *servedQueues) due(queues []string) []string {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(queues), func(queue string) bool { return time.Since(q.at[queue]) < serveEvery })
+}
+
+// note notes that queues were announced now.
+func (q *servedQueues) note(queues []string) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.at == nil {
+		q.at = make(map[string]time.Time)
+	}
+	for _, queue := range queues {
+		q.at[queue] = time.Now()
+	}
+}
+
+// forget has a queue announced again the next time.
+func (q *servedQueues) forget(queue string) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	delete(q.at, queue)
 }
 
 // Served returns the queues that live workers have announced within the last three hours, and those of also, as far as they are
@@ -260,14 +280,14 @@ func (s *store) Served(ctx context.Context, also []string) ([]protocol.QueueSize
 	queues := slices.Concat(also, live)
 	slices.Sort(queues)
 	queues = slices.Compact(queues)
-	found, err := s.lookUpQueues(ctx, queues...)
+	found, err := s.queues.lookUp(ctx, queues...)
 	if err != nil {
 		return nil, err
 	}
 	var served []protocol.QueueSize
 	for i, queue := range queues {
 		if found[i].err != nil {
-			s.unreadable(ctx, queue, found[i].err)
+			s.queues.unreadable(ctx, queue, found[i].err)
 		} else if found[i].partitions > 0 {
 			served = append(served, protocol.QueueSize{Queue: queue, Partitions: found[i].partitions})
 		}
