@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -11,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/chimejobs/chime/internal/protocol"
 	"github.com/chimejobs/chime/internal/retry"
 )
 
@@ -160,3 +163,61 @@ func TestRunRefusesBadRolesBeforeAnyRoleStarts(t *testing.T) {
 		t.Errorf("roles started: %q", log.events)
 	}
 }
+
+// Every default in the README's table is the one in chime.go.
+func TestReadmeDefaults(t *testing.T) {
+	readme, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(readme), "## Defaults")
+	table, _, _ := strings.Cut(rest, "##")
+	got := map[string]string{}
+	for _, pair := range regexp.MustCompile("`([A-Za-z.]+)` \\| ([^|]+?) \\|").FindAllStringSubmatch(table, -1) {
+		got[pair[1]] = strings.Trim(pair[2], "`")
+	}
+	seconds := func(d time.Duration) string { return fmt.Sprintf("%.0fs", d.Seconds()) }
+	power := []rune("⁰¹²³⁴⁵⁶⁷⁸⁹")[defaultBackoffPower]
+	want := map[string]string{
+		"MaxAttempts":                 fmt.Sprintf("%d; of an occurrence %d", defaultMaxAttempts, defaultOccurrenceAttempts),
+		"Backoff":                     fmt.Sprintf("n%c s × %.2f to %.2f", power, defaultMinBackoffSpread, defaultMaxBackoffSpread),
+		"Timeout":                     fmt.Sprintf("%.0fm", defaultTimeout.Minutes()),
+		"Queue":                       defaultQueue,
+		"Grace":                       seconds(defaultGrace),
+		"MisfireCatchUp":              fmt.Sprintf("%.0fh, %d runs", defaultCatchUp.Hours(), defaultMaxCatchUp),
+		"WorkerOptions.Concurrency":   fmt.Sprintf("%d × GOMAXPROCS", defaultConcurrency),
+		"WorkerOptions.SessionTTL":    seconds(defaultSessionTTL),
+		"WorkerOptions.DrainTimeout":  seconds(defaultDrainTimeout),
+		"WorkerOptions.MaxCrashes":    fmt.Sprint(defaultMaxCrashes),
+		"EnqueuerOptions.Queue":       EnqueuerOptions{}.withDefaults().Queue,
+		"EnqueuerOptions.MaxPayload":  fmt.Sprintf("%d MiB", defaultMaxPayload>>20),
+		"EnqueuerOptions.SendTimeout": seconds(defaultSendTimeout),
+		"SchedulerOptions.LeaderTTL":  seconds(defaultLeaderTTL),
+		"SchedulerOptions.SafetyTick": seconds(defaultSafetyTick),
+	}
+	for option, value := range want {
+		if got[option] != value {
+			t.Errorf("README.md says %s is %q, the source says %q", option, got[option], value)
+		}
+	}
+	if len(got) != len(want) {
+		t.Errorf("README.md has %d defaults, want %d: %v", len(got), len(want), got)
+	}
+}
+
+// direct is a Store whose protocol a test carries out itself.
+type direct struct{ store protocol.Store }
+
+func (d direct) Protocol() protocol.Store { return d.store }
+
+func asStore(store protocol.Store) Store { return direct{store} }
+
+// A noStore is a store of which every call panics.
+type noStore struct{ protocol.Store }
+
+// A fitStore is a store that is fit, and of which every other call panics.
+type fitStore struct{ noStore }
+
+func (fitStore) Check(context.Context) error { return nil }
+
+func (fitStore) CheckUse(context.Context, protocol.Use, []string) error { return nil }
