@@ -16,33 +16,6 @@ import (
 
 // What somebody has written by hand, or another program by mistake, loses no job and ends no session.
 
-// contents returns all that the partition's keys hold, by key.
-func (b *bench) contents() map[string]string {
-	b.Helper()
-	all := map[string]string{}
-	keys, err := b.client.Keys(b.Context(), b.keys().prefix+"*").Result()
-	if err != nil {
-		b.Fatal(err)
-	}
-	for _, key := range keys {
-		var value any
-		switch kind := b.client.Type(b.Context(), key).Val(); kind {
-		case "hash":
-			value = b.client.HGetAll(b.Context(), key).Val()
-		case "zset":
-			value = b.client.ZRangeWithScores(b.Context(), key, 0, -1).Val()
-		case "list":
-			value = b.client.LRange(b.Context(), key, 0, -1).Val()
-		case "stream":
-			value = b.client.XRange(b.Context(), key, "-", "+").Val()
-		default:
-			value = kind
-		}
-		all[key] = fmt.Sprint(value)
-	}
-	return all
-}
-
 // again is a bench on the same server under a namespace of its own.
 func (b *bench) again() *bench {
 	return benchOn(b.T, b.client, b.SetClock, newStore(b.client, Options{Namespace: fmt.Sprintf("test%d", benches.Add(1))}))
@@ -68,23 +41,6 @@ func (b *bench) busy() (held map[string]int64) {
 	b.client.HSet(b.Context(), b.keys().state, "crashed", "1")
 	b.client.HSet(b.Context(), b.keys().crashes, "ready", "1")
 	return held
-}
-
-// difference lists what has changed.
-func difference(before, after map[string]string) string {
-	var lines []string
-	for key, value := range before {
-		if after[key] != value {
-			lines = append(lines, fmt.Sprintf("  %s: %.200s, before %.200s", key, after[key], value))
-		}
-	}
-	for key, value := range after {
-		if _, ok := before[key]; !ok {
-			lines = append(lines, fmt.Sprintf("  %s: %.200s, before nothing", key, value))
-		}
-	}
-	slices.Sort(lines)
-	return strings.Join(lines, "\n")
 }
 
 // The field of a session's hash that is no job may stand among the IDs, for any producer can write it there. It is dropped.

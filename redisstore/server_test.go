@@ -135,13 +135,6 @@ func openRedis(t *testing.T) (redis.UniversalClient, func(time.Time)) {
 	return redis.NewClient(&redis.Options{Addr: redisServer().Addr(), ContextTimeoutEnabled: true}), nil // hooks see every call
 }
 
-// onRedis returns a bench on a redis-server, whatever server the run has.
-func onRedis(t *testing.T) *bench {
-	t.Helper()
-	client, setClock := openRedis(t)
-	return newBench(t, client, setClock)
-}
-
 var (
 	clusterNodes = sync.OnceValue(func() []*redistest.Server { return redistest.StartCluster(shared, 3, redistest.Options{}).Nodes })
 	clusterAdmin = sync.OnceValue(func() []*redis.Client {

@@ -4,6 +4,7 @@ package redisstore
 
 import (
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -142,31 +143,73 @@ func TestPlacingMeetsAWrongTypeBeforeItHasPlacedAnything(t *testing.T) {
 
 // Fields of state that are no numbers are treated as none, and no call stops at them.
 func TestGarbageInStateStopsNothing(t *testing.T) {
-	server := onRedis(t)
-	{
-		for _, field := range []string{"fence", "done", "layout", "parked", "large", "crashed", "turn", "swept"} {
-			for _, value := range []string{"garbage", "", "-1", "1e400", "99999999999999999999", "inf", "nan"} {
-				b := server.again()
-				b.Enqueue(storesuite.Job("a"), storesuite.Job("b"))
-				b.client.HSet(b.Context(), b.keys().state, field, value)
-				answer := b.Work("s", protocol.WorkCall{Take: 1})
-				first := answer.Taken
-				b.Want("taken", storesuite.IDs(first), "a")
-				if counts := field == "fence" || field == "done"; counts && value == "garbage" && answer.Unreadable != field {
-					b.Errorf("%s=%q: the answer says %q cannot be read", field, value, answer.Unreadable)
-				}
-				second := b.Work("s", protocol.WorkCall{Take: 1, Sleep: true, Lapses: true, Settle: []protocol.Settlement{{ID: "a", Fence: first[0].Fence, Kind: protocol.SettleDone}}})
-				b.Want("taken next", storesuite.IDs(second.Taken), "b")
-				if len(second.Refused) > 0 || second.Taken[0].Fence <= first[0].Fence {
-					b.Errorf("%s=%q: refused %v, fences %d and %d", field, value, second.Refused, first[0].Fence, second.Taken[0].Fence)
-				}
-				if poll := b.store.Poll(b.Context(), []protocol.PollCall{{Partition: storesuite.DefaultPartition, Worker: "w"}})[0]; poll.Err != nil {
-					b.Error(poll.Err)
-				}
-				if _, err := b.sweep(); err != nil {
-					b.Error(err)
-				}
+	server := onRedis(t) // with namespaces of its own
+	for _, field := range []string{"fence", "done", "layout", "parked", "large", "crashed", "turn", "swept"} {
+		for _, value := range []string{"garbage", "", "-1", "1e400", "99999999999999999999", "inf", "nan"} {
+			b := server.again()
+			b.Enqueue(storesuite.Job("a"), storesuite.Job("b"))
+			b.client.HSet(b.Context(), b.keys().state, field, value)
+			answer := b.Work("s", protocol.WorkCall{Take: 1})
+			first := answer.Taken
+			b.Want("taken", storesuite.IDs(first), "a")
+			if counts := field == "fence" || field == "done"; counts && value == "garbage" && answer.Unreadable != field {
+				b.Errorf("%s=%q: the answer says %q cannot be read", field, value, answer.Unreadable)
+			}
+			second := b.Work("s", protocol.WorkCall{Take: 1, Sleep: true, Lapses: true, Settle: []protocol.Settlement{{ID: "a", Fence: first[0].Fence, Kind: protocol.SettleDone}}})
+			b.Want("taken next", storesuite.IDs(second.Taken), "b")
+			if len(second.Refused) > 0 || second.Taken[0].Fence <= first[0].Fence {
+				b.Errorf("%s=%q: refused %v, fences %d and %d", field, value, second.Refused, first[0].Fence, second.Taken[0].Fence)
+			}
+			if poll := b.store.Poll(b.Context(), []protocol.PollCall{{Partition: storesuite.DefaultPartition, Worker: "w"}})[0]; poll.Err != nil {
+				b.Error(poll.Err)
+			}
+			if _, err := b.sweep(); err != nil {
+				b.Error(err)
 			}
 		}
 	}
+}
+
+// contents returns all that the partition's keys hold, by key.
+func (b *bench) contents() map[string]string {
+	b.Helper()
+	all := map[string]string{}
+	keys, err := b.client.Keys(b.Context(), b.keys().prefix+"*").Result()
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, key := range keys {
+		var value any
+		switch kind := b.client.Type(b.Context(), key).Val(); kind {
+		case "hash":
+			value = b.client.HGetAll(b.Context(), key).Val()
+		case "zset":
+			value = b.client.ZRangeWithScores(b.Context(), key, 0, -1).Val()
+		case "list":
+			value = b.client.LRange(b.Context(), key, 0, -1).Val()
+		case "stream":
+			value = b.client.XRange(b.Context(), key, "-", "+").Val()
+		default:
+			value = kind
+		}
+		all[key] = fmt.Sprint(value)
+	}
+	return all
+}
+
+// difference lists what has changed.
+func difference(before, after map[string]string) string {
+	var lines []string
+	for key, value := range before {
+		if after[key] != value {
+			lines = append(lines, fmt.Sprintf("  %s: %.200s, before %.200s", key, after[key], value))
+		}
+	}
+	for key, value := range after {
+		if _, ok := before[key]; !ok {
+			lines = append(lines, fmt.Sprintf("  %s: %.200s, before nothing", key, value))
+		}
+	}
+	slices.Sort(lines)
+	return strings.Join(lines, "\n")
 }
