@@ -1,9 +1,13 @@
 // Package contract holds the API's document, openapi.yaml, against what the API does, with tools of others: linters, a validator of requests and answers, and
 // a client that is generated of it. It is a module of its own because those tools are many; no program needs it.
 //
-// The document is written by hand. openapi.json and package client are made of it:
+// The document is written by hand. openapi.json is made of it:
 //
 //	cd httpapi/contract && go generate
+//
+// A client is made of it too, by the test that uses it. That test builds a program:
+//
+//	cd httpapi/contract && go test -tags real ./...
 package contract
 
 import (

@@ -25,7 +25,7 @@
 //
 // # Looks
 //
-// Elements have classes, for which [CSS] has a rule each; the colours are tokens of the page, so a chart follows its theme. The picture itself
+// Elements have classes, for which [CSS] has a rule each, or for timelines [File]; the colours are tokens of the page, so a chart follows its theme. The picture itself
 // has the class chart and that of its kind: lines, spark, ticks, hours, weeks, bars, timeline. A tone is a class of its own: accent, ok, run, off, paused,
 // late, missed, fail; the rest takes its colour from it.
 //

@@ -1,4 +1,4 @@
-// Command generate makes openapi.json and the client of openapi.yaml. Its folder is that of package contract.
+// Command generate makes openapi.json of openapi.yaml. Its folder is that of package contract.
 package main
 
 import (
@@ -14,16 +14,11 @@ func main() {
 	if err != nil {
 		log.Fatalf("generate: %v", err)
 	}
-	for _, made := range []struct {
-		file string
-		of   func([]byte) ([]byte, error)
-	}{{"../openapi.json", contract.JSON}, {"client/client.go", contract.Client}} {
-		text, err := made.of(document)
-		if err == nil {
-			err = os.WriteFile(made.file, text, 0o644)
-		}
-		if err != nil {
-			log.Fatalf("generate: %s: %v", made.file, err)
-		}
+	text, err := contract.JSON(document)
+	if err == nil {
+		err = os.WriteFile("../openapi.json", text, 0o644)
+	}
+	if err != nil {
+		log.Fatalf("generate: openapi.json: %v", err)
 	}
 }
