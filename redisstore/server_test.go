@@ -112,7 +112,7 @@ func openSimulated(t *testing.T) (redis.UniversalClient, func(time.Time)) {
 	mini.ClockTTL(true)
 	t.Cleanup(mini.Close)
 	client := redis.NewClient(&redis.Options{
-		Addr: "127.0.0.1:0", Protocol: 2, DisableIdentity: true, ContextTimeoutEnabled: true,
+		Addr: "127.0.0.1:0", Protocol: 2, DisableIdentity: true, ContextTimeoutEnabled: true, ReadTimeout: longestRead,
 		Dialer: func(context.Context, string, string) (net.Conn, error) {
 			pipe, err := mini.Dial()
 			if err != nil {
@@ -132,7 +132,7 @@ var (
 func openRedis(t *testing.T) (redis.UniversalClient, func(time.Time)) {
 	t.Helper()
 	empty(t, redisAdmin())
-	return redis.NewClient(&redis.Options{Addr: redisServer().Addr(), ContextTimeoutEnabled: true}), nil // hooks see every call
+	return redis.NewClient(&redis.Options{Addr: redisServer().Addr(), ContextTimeoutEnabled: true, ReadTimeout: longestRead}), nil // hooks see every call
 }
 
 var (

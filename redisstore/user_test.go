@@ -153,7 +153,7 @@ func userServer(use protocol.Use) testServer {
 			t.Fatal(err)
 		}
 		client := redis.NewClient(&redis.Options{
-			Addr: server.Addr(), Username: "chime-" + string(use), Password: "SECRET", DisableIdentity: true,
+			Addr: server.Addr(), Username: "chime-" + string(use), Password: "SECRET", DisableIdentity: true, ReadTimeout: longestRead,
 			ContextTimeoutEnabled: true, // else the hook is not asked of calls that are repeated
 		})
 		client.AddHook(asUser{use, admin})
