@@ -3,12 +3,13 @@ package jobs_test
 import (
 	"context"
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/chimejobs/chime"
 	"github.com/chimejobs/chime/internal/protocol"
-	"github.com/chimejobs/chime/internal/wire"
 	"github.com/chimejobs/chime/tests/internal/fixture"
 )
 
@@ -86,12 +87,18 @@ func TestBodiesOfACallUnderWayAreNotOverwritten(t *testing.T) {
 				t.Error(err)
 			}
 		}()
+		synctest.Wait() // it waits behind the first call, and has written its bodies
 		close(goOn)
 		<-done
-		for i, item := range store.EnqueueCalls()[0].Items {
-			if env, err := wire.DecodeEnvelope(item.Body); err != nil || env.Name != "report" {
-				t.Fatalf("item %d arrived as %q, %v", i, env.Name, err)
+		arrived := map[string]int{} // name and payload -> jobs
+		for job, err := range chime.NewJobs(f.Server.Store()).List(t.Context(), chime.JobFilter{Queue: "default", State: chime.JobWaiting}) {
+			if err != nil {
+				t.Fatal(err)
 			}
+			arrived[fmt.Sprintf("%s %.1s", job.Name, job.Payload)]++
+		}
+		if want := map[string]int{"report x": 50, "other y": 1}; !maps.Equal(arrived, want) {
+			t.Errorf("%v arrived, want %v", arrived, want)
 		}
 	})
 }

@@ -317,7 +317,7 @@ func TestACallersErrorSaysWithWhatTheStoreHasBeenFailing(t *testing.T) {
 					t.Errorf("%s: got %v, want %v", name, err, want)
 				}
 			}
-			time.Sleep(time.Minute) // fake time: what the calls left behind is given up
+			time.Sleep(time.Minute) // fake time: what the calls left behind ends
 			synctest.Wait()
 		}
 		store.askFault = func(int) error { time.Sleep(2 * time.Second); return sending } // fake time: of the question
