@@ -30,14 +30,14 @@ func (s *store) FindJobs(ctx context.Context, queue string, ids []string) ([]pro
 	}
 	found, cut := map[string]protocol.FoundJob{}, map[string]bool{}
 	for index, group := range groups {
-		f := jobFinder{jobReader: s.jobs(queue, index), found: found, cut: cut}
+		f := jobFinder{jobReader: s.jobs(protocol.Partition{Queue: queue, Index: index}), found: found, cut: cut}
 		if err := f.find(ctx, group); err != nil {
 			return nil, failure("look for jobs of", queue, err)
 		}
 	}
 	for index, group := range groups {
 		gone := slices.DeleteFunc(group, func(id string) bool { return cut[id] || found[id].ID != "" })
-		if err := s.jobs(queue, index).findResults(ctx, gone, found, cut); err != nil {
+		if err := s.jobs(protocol.Partition{Queue: queue, Index: index}).findResults(ctx, gone, found, cut); err != nil {
 			return nil, failure("look for results of", queue, err)
 		}
 	}
@@ -52,8 +52,8 @@ func (s *store) FindJobs(ctx context.Context, queue string, ids []string) ([]pro
 }
 
 // jobs reads the jobs of a partition.
-func (s *store) jobs(queue string, index int) *jobReader {
-	return &jobReader{client: s.client, keys: s.keys.partition(protocol.Partition{Queue: queue, Index: index})}
+func (s *store) jobs(p protocol.Partition) *jobReader {
+	return &jobReader{client: s.client, keys: s.keys.partition(p)}
 }
 
 // A jobFinder finds jobs of one partition by their IDs.

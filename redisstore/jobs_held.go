@@ -115,9 +115,9 @@ type whereabouts struct {
 }
 
 // look reads them. The shared list is searched for the jobs with these IDs, for its members have names too.
-func (w *whereabouts) look(ctx context.Context, s *store, partition protocol.Partition, ids []string) error {
-	k := s.keys.partition(partition)
-	pipe := s.client.Pipeline()
+func (w *whereabouts) look(ctx context.Context, j *jobReader, ids []string) error {
+	k := &j.keys
+	pipe := j.client.Pipeline()
 	sessions, lists, mark := pipe.ZRange(ctx, k.sessions, 0, -1), pipe.ZRange(ctx, k.unhandled, 0, -1), pipe.HMGet(ctx, k.state, "parked")
 	if _, err := pipe.Exec(ctx); err != nil {
 		return err
@@ -132,7 +132,7 @@ func (w *whereabouts) look(ctx context.Context, s *store, partition protocol.Par
 		wanted[id] = true
 	}
 	for cursor, first := uint64(0), true; first || cursor != 0; first = false {
-		members, next, err := s.client.ZScan(ctx, k.parked(sharedParked), cursor, "", 1000).Result()
+		members, next, err := j.client.ZScan(ctx, k.parked(sharedParked), cursor, "", 1000).Result()
 		if err != nil {
 			return err
 		}
