@@ -38,7 +38,7 @@ type Store struct {
 	Unconfirmed bool          // that a subscription is confirmed is never delivered
 	// VisitWork, if set, gets each call of Work after the latency, before it is sent. It must not keep the call.
 	VisitWork func(*protocol.WorkCall)
-	// EnqueueFault, if set, is asked besides the Fault about each call of Enqueue.
+	// EnqueueFault, if set, is asked about each call of Enqueue, as well as the Fault.
 	EnqueueFault func(*protocol.EnqueueCall) (before, after error)
 	KeepWork     bool // for WorkCalls
 	KeepEnqueue  bool // for EnqueueCalls
