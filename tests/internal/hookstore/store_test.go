@@ -3,6 +3,7 @@ package hookstore
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -126,5 +127,53 @@ func TestANodeThatIsDownFailsItsPartsOnly(t *testing.T) {
 	s.MendNodes()
 	if err := s.Leave(t.Context(), []protocol.LeaveCall{{Partition: a, Worker: "w"}, {Partition: b, Worker: "w"}}); err != nil {
 		t.Error(err)
+	}
+}
+
+func TestASubscriptionThatIsNotConfirmedStillDelivers(t *testing.T) {
+	s := start(t, t)
+	s.Unconfirmed = true
+	l := s.Listen("w")
+	if answer := s.Poll(t.Context(), []protocol.PollCall{{Partition: a, Worker: "w", Sleep: true}})[0]; answer.Err != nil {
+		t.Fatal(answer.Err)
+	}
+	for number := range int64(300) { // each is due before the others, of which a sleeping worker is notified: until one comes after the subscription
+		call := enqueue(a, number+1, fmt.Sprint(number))
+		call.Items[0].In = 12*time.Second - time.Duration(number)*30*time.Millisecond
+		if answer := s.Enqueue(t.Context(), []protocol.EnqueueCall{call})[0]; answer.Err != nil {
+			t.Fatal(answer.Err)
+		}
+		select {
+		case signal := <-l.Signals():
+			if signal.Connected || signal.Alarm.IsZero() {
+				t.Errorf("signal %+v, want an alarm", signal)
+			}
+			if err := l.Close(); err != nil {
+				t.Error(err)
+			}
+			return
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+	t.Error("no signal")
+}
+
+func TestAFaultOfEnqueueSeesTheCall(t *testing.T) {
+	s := start(t, t)
+	s.KeepEnqueue = true
+	s.EnqueueFault = func(c *protocol.EnqueueCall) (before, after error) {
+		if c.Items[0].ID == "1" {
+			return nil, ErrReset
+		}
+		return nil, nil
+	}
+	calls := []protocol.EnqueueCall{enqueue(a, 1, "1"), enqueue(b, 1, "2")}
+	answers := s.Enqueue(t.Context(), calls)
+	if !errors.Is(answers[0].Err, ErrReset) || answers[1].Err != nil {
+		t.Errorf("answers %+v, want that the first alone is lost", answers)
+	}
+	found, err := s.FindJobs(t.Context(), "a", []string{"1"})
+	if err != nil || len(found) != 1 || found[0].ID != "1" || len(s.EnqueueCalls()) != 2 {
+		t.Errorf("found %+v, %v, after %d calls; want that it was carried out", found, err, len(s.EnqueueCalls()))
 	}
 }
