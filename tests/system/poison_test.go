@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/internal/long"
 )
 
 // A ward is workers that are started again when they die, and what becomes of jobs there. A poison job makes its worker vanish as soon
@@ -79,10 +80,10 @@ func TestNoInnocentJobIsBuriedBesidePoison(t *testing.T) {
 				for range 3 {
 					w.admit()
 				}
-				const poisons = 20
+				poisons := long.Seeds(10, 20)
 				began, placed := time.Now(), 0
 				innocents := 0
-				for time.Since(began) < 100*time.Second {
+				for time.Since(began) < time.Duration(poisons)*5*time.Second {
 					var items []chime.Item
 					for range 10 { // a hundred a second
 						innocents++
