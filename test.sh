@@ -1,13 +1,10 @@
 #!/bin/sh
 # test.sh: the tests of the library and of its modules, with the race detector and a real Redis server.
-#
 #   ./test.sh       before a change is pushed: about six minutes on two processors
-#   ./test.sh all   what CI runs, about a quarter of an hour: also long walks, cluster, ACL users, browser, promtool, tmux, the guards
-#                   switched off one by one, a minute of chaos, fuzzing and the checks of check.sh
-#
-# `go test ./...` needs nothing but Go, and takes three minutes at most. test.sh installs what it needs where it may: as root on Debian and
-# Ubuntu, or where CI is set. Elsewhere it says what is missing. Servers are started on free ports of the loopback interface.
-# Exit code: 0 all passed, 1 a test failed, 2 something is missing. The folder of a test says how it runs: see CONTRIBUTING.md.
+#   ./test.sh all   what CI runs, a quarter of an hour: also long walks, cluster, ACL users, browser, promtool, tmux, ablation, chaos, fuzzing, check.sh
+# `go test ./...` needs nothing but Go. test.sh installs what it needs where it may: as root on Debian and Ubuntu, or where CI is set; elsewhere
+# it says what is missing. Servers are started on free ports of the loopback interface. The folder of a test says how it runs: see CONTRIBUTING.md.
+# Exit code: 0 all passed, 1 a test failed, 2 something is missing.
 set -eu
 cd "$(dirname "$0")"
 all=${1:-}
@@ -16,11 +13,8 @@ command -v go >/dev/null || PATH=$PATH:/usr/local/go/bin
 unset GOWORK
 export CGO_ENABLED=1 GOGC="${GOGC:-400}" # tests keep little memory: collecting garbage less often saves a tenth of the time
 
-# need COMMAND PACKAGE …: installs packages of Debian where the command is missing.
-missing=
-need() {
-	command -v "$1" >/dev/null || missing="$missing $2"
-}
+missing= # packages of Debian
+need() { command -v "$1" >/dev/null || missing="$missing $2"; }
 need go golang
 need redis-server redis-server
 need gcc "gcc libc6-dev"
@@ -46,10 +40,11 @@ step() {
 	(cd "$folder" && { [ "$folder" != . ] || export GOWORK=off; } && "$@" 2>&1) || echo "$folder: $*" | cut -c 1-150 >>"$tmp/failed"
 }
 # packages PATTERN: the packages of the library whose folder fits; with -v those whose folder does not.
-packages() { GOWORK=off go list ./... | grep -E "$@"; }
+packages() { GOWORK=off go list -tags real,long ./... | grep -E "$@"; }
 
-# These compute and share nothing, or are made of what other folders test with the race detector: it would only make them slow.
-plain='/recurrence$|/docs$|/examples/|/tests/repo$|/dashboard/crawl$'
+# These start no goroutines, or are made of what other folders test with the race detector: it would only make them slow. A test holds the former.
+plain='/recurrence$|/docs$|/examples/|/tests/(repo|schedules|system|nozone)$|/dashboard/(crawl|internal/(builder|guard|render))$|/redisstore/internal/'
+plain="$plain|/internal/(definition|hindrance|history|jobfind|login|loopback|plain|protocol|rights|rules|schedule|svg|times|wire)$"
 # These wait for servers and processes, and use all processors. The others, of fake time, have one processor each: on two the race detector of Go 1.25
 # and 1.26 crashes where timers of a bubble come late (maybeRunChan in runtime/time.go).
 real='/tests/real'
@@ -58,14 +53,15 @@ race="go test -vet=off -race -gcflags=github.com/yuin/gopher-lua/...=-race=false
 
 # shellcheck disable=SC2046,SC2086 # a word is an argument
 {
+	step . $race -p 4 $(packages "$real") &
 	CHIME_TEST_SERVER=redis step . $race -cpu 1 -p 2 $(packages -v "$plain|$real|$alone") # redisstore's tests run on that server
-	step . $race -p 4 $(packages "$real")
 	for module in chimeotel chimeprom cmd/chime httpapi; do step $module $race -cpu 1 -p 2 ./...; done
+	wait
 	if [ ! "$all" ]; then
 		step . go test -vet=off -p 2 $(packages "$plain")
 	else
 		step . go test -vet=off -tags long -p 2 $(packages -v "$real|$alone")
-		step . go test -vet=off -tags real -c -o "$tmp/redisstore.test" ./redisstore
+		step . go test -vet=off -c -o "$tmp/redisstore.test" ./redisstore
 		for server in cluster user:producer user:worker user:scheduler user:viewer user:operator; do
 			step redisstore env CHIME_TEST_SERVER=$server "$tmp/redisstore.test" -test.timeout 10m
 		done
@@ -78,6 +74,6 @@ race="go test -vet=off -race -gcflags=github.com/yuin/gopher-lua/...=-race=false
 		step . ./check.sh
 		wait
 	fi
-}
+} | grep -v 'no test files'
 [ ! -s "$tmp/failed" ] || { echo "test.sh: FAILED:" >&2 && cat "$tmp/failed" >&2 && exit 1; }
 echo "test.sh: all tests passed"

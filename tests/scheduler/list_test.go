@@ -1,4 +1,4 @@
-package schedules_test
+package scheduler_test
 
 import (
 	"context"

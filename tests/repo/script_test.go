@@ -1,0 +1,46 @@
+package repo_test
+
+import (
+	"go/ast"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// A package that test.sh runs without the race detector has no goroutines that could race; or it is a folder of tests, examples or docs, which are made of
+// packages that have the detector in their own tests.
+func TestPackagesWithoutTheRaceDetectorStartNoGoroutines(t *testing.T) {
+	script, err := os.ReadFile("test.sh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	pattern := ""
+	for _, line := range regexp.MustCompile(`(?m)^plain=(?:'(.*)'|"\$plain(.*)")$`).FindAllStringSubmatch(string(script), -1) {
+		pattern += line[1] + line[2]
+	}
+	plain := regexp.MustCompile(pattern)
+	found := 0
+	for _, s := range sources(t) {
+		if pattern == "" || s.test || servesTests(s.folder) || s.under("examples") || !plain.MatchString(modulePath+"/"+s.folder) {
+			continue
+		}
+		found++
+		ast.Inspect(s.file, func(n ast.Node) bool {
+			starts := false
+			switch n := n.(type) {
+			case *ast.GoStmt:
+				starts = true
+			case *ast.SelectorExpr: // as of sync.WaitGroup
+				starts = n.Sel.Name == "Go"
+			}
+			if starts {
+				t.Errorf("%s starts a goroutine, and test.sh runs its tests without the race detector", s.set.Position(n.Pos()))
+			}
+			return true
+		})
+	}
+	if found < 50 || !strings.Contains(pattern, "/recurrence$") {
+		t.Errorf("%d files are of packages without the race detector: this test does not find them in test.sh", found)
+	}
+}
