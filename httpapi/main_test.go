@@ -1,0 +1,9 @@
+package httpapi
+
+import (
+	"testing"
+
+	"github.com/chimejobs/chime/internal/faketime"
+)
+
+func TestMain(m *testing.M) { faketime.Main(m) }
