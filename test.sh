@@ -74,6 +74,6 @@ race="go test -vet=off -race -gcflags=github.com/yuin/gopher-lua/...=-race=false
 		step . ./check.sh
 		wait
 	fi
-} | grep -v 'no test files'
+} | awk '!/no test files/ { print; fflush() }'
 [ ! -s "$tmp/failed" ] || { echo "test.sh: FAILED:" >&2 && cat "$tmp/failed" >&2 && exit 1; }
 echo "test.sh: all tests passed"
