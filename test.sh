@@ -45,35 +45,40 @@ packages() { GOWORK=off go list -tags real,long ./... | grep -E "$@"; }
 # These start no goroutines, or are made of what other folders test with the race detector: it would only make them slow. A test holds the former.
 plain='/recurrence$|/docs$|/examples/|/tests/(repo|schedules|system|nozone)$|/dashboard/(crawl|internal/(builder|guard|render))$|/redisstore/internal/'
 plain="$plain|/internal/(definition|hindrance|history|jobfind|login|loopback|plain|protocol|rights|rules|schedule|svg|times|wire)$"
+# These have it where all is run, because they take minutes with it: what they call has it in any case.
+slow='/chimetest$|/dashboard$|/dashboard/internal/pages$|/internal/overview$'
 # These wait for servers and processes, and use all processors. The others, of fake time, have one processor each: on two the race detector of Go 1.25
 # and 1.26 crashes where timers of a bubble come late (maybeRunChan in runtime/time.go).
 real='/tests/real'
 alone='/tests/(ablation|chaos)$'
-race="go test -vet=off -race -gcflags=github.com/yuin/gopher-lua/...=-race=false -tags real -timeout 15m"
+race="go test -vet=off -race -gcflags=github.com/yuin/gopher-lua/...=-race=false -timeout 20m"
+[ "$all" ] || plain="$plain|$slow"
 
 # shellcheck disable=SC2046,SC2086 # a word is an argument
 {
-	step . $race -p 4 $(packages "$real") &
-	CHIME_TEST_SERVER=redis step . $race -cpu 1 -p 2 $(packages -v "$plain|$real|$alone") # redisstore's tests run on that server
-	for module in chimeotel chimeprom cmd/chime httpapi; do step $module $race -cpu 1 -p 2 ./...; done
-	wait
+	{ # which mostly waits
+		step . $race -tags real -p 4 $(packages "$real")
+		for module in chimeotel chimeprom cmd/chime httpapi; do step $module $race ${all:+-tags real} -cpu 1 -p 2 ./...; done
+	} &
+	CHIME_TEST_SERVER=redis step . $race -tags real -cpu 1 -p 2 $(packages -v "$plain|$real|$alone") # redisstore's tests run on that server
 	if [ ! "$all" ]; then
 		step . go test -vet=off -p 2 $(packages "$plain")
 	else
-		step . go test -vet=off -tags long -p 2 $(packages -v "$real|$alone")
+		for module in httpapi/contract bench internal/browser examples/http examples/holidays examples/outbox examples/webapp; do
+			step $module go test -vet=off -tags real ./...
+		done &
+		step . go test -vet=off -tags long -timeout 20m -p 2 $(packages "$plain|$slow|/redisstore|/tests/" | grep -vE "$real|$alone")
+		step httpapi go test -vet=off -tags long ./...
 		step . go test -vet=off -c -o "$tmp/redisstore.test" ./redisstore
 		for server in cluster user:producer user:worker user:scheduler user:viewer user:operator; do
 			step redisstore env CHIME_TEST_SERVER=$server "$tmp/redisstore.test" -test.timeout 10m
 		done
-		for module in httpapi/contract bench internal/browser examples/http examples/holidays examples/outbox examples/webapp; do
-			step $module go test -vet=off -tags real ./...
-		done
-		step httpapi go test -vet=off -tags long ./...
-		step . go test -vet=off -tags real -timeout 15m ./tests/ablation
+		step . go test -vet=off -tags real -timeout 20m ./tests/ablation
+		wait
 		step . go test -vet=off -tags real -count=1 -v -run '^TestChaos$' ./tests/chaos -for 60s &
 		step . ./check.sh
-		wait
 	fi
+	wait
 } | awk '!/no test files/ { print; fflush() }'
 [ ! -s "$tmp/failed" ] || { echo "test.sh: FAILED:" >&2 && cat "$tmp/failed" >&2 && exit 1; }
 echo "test.sh: all tests passed"
