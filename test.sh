@@ -79,6 +79,6 @@ race="go test -vet=off -race -gcflags=github.com/yuin/gopher-lua/...=-race=false
 		step . ./check.sh
 	fi
 	wait
-} | awk '!/no test files/ { print; fflush() }'
+} | while IFS= read -r line; do case $line in *'[no test files]') ;; *) printf '%s\n' "$line" ;; esac done
 [ ! -s "$tmp/failed" ] || { echo "test.sh: FAILED:" >&2 && cat "$tmp/failed" >&2 && exit 1; }
 echo "test.sh: all tests passed"
