@@ -1,7 +1,6 @@
 package queues_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"net"
@@ -14,13 +13,12 @@ import (
 	"github.com/chimejobs/chime/tests/internal/fixture"
 )
 
-// A link is how one worker reaches the server. It counts what is sent, and can be cut.
+// A link is how one worker reaches the server. It can be cut.
 type link struct {
 	client *redis.Client
 	mu     sync.Mutex
 	conns  []net.Conn
 	isCut  bool
-	trips  int // round trips with a script in them
 }
 
 var errCut = errors.New("cut")
@@ -35,7 +33,7 @@ func newLink(f *fixture.Fixture) *link {
 		}
 		conn, err := f.Server.Dial()
 		l.conns = append(l.conns, conn)
-		return countedConn{conn, l}, err
+		return conn, err
 	}})
 	f.T.Cleanup(func() { l.client.Close() })
 	return l
@@ -50,27 +48,6 @@ func (l *link) cut(cut bool) {
 		}
 		l.conns = nil
 	}
-}
-
-func (l *link) sent() int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.trips
-}
-
-// A countedConn counts the requests in which a script is called.
-type countedConn struct {
-	net.Conn
-	of *link
-}
-
-func (c countedConn) Write(request []byte) (int, error) {
-	if bytes.Contains(request, []byte("evalsha")) {
-		c.of.mu.Lock()
-		c.of.trips++
-		c.of.mu.Unlock()
-	}
-	return c.Conn.Write(request)
 }
 
 func (l *link) worker(options chime.WorkerOptions) *chime.Worker {

@@ -9,11 +9,11 @@ import (
 )
 
 // A place in a script, as servers write it: Redis and Valkey "user_script:7" or "@user_script:7", the simulated server ":7:".
-var place = regexp.MustCompile(`(^|\s|@?user_script):(\d+)\b`)
+var place = regexp.MustCompile(`@?user_script:(\d+)\b|(^|\s):(\d+):`)
 
 // Locate returns an error with which a server answered a call of the script with the places that it names as the file and the line
 // that they are written in: "sessions/work.lua:7". The rest of its text stays, and so does what it wraps. An error that names no place, or is
-// not a server's, is returned as it is.
+// not a server's, is returned as it is; so is an answer of the scripts themselves, CHIME…, which may have names in it.
 //
 // The lines are counted when there is such an error, and only then.
 func (s *Script) Locate(err error) error {
@@ -21,18 +21,21 @@ func (s *Script) Locate(err error) error {
 		error
 		RedisError() // the method by which go-redis marks these
 	}
-	if !errors.As(err, &answered) || !place.MatchString(err.Error()) {
+	if !errors.As(err, &answered) || strings.HasPrefix(err.Error(), "CHIME") || !place.MatchString(err.Error()) {
 		return err
 	}
 	parts := s.library.Parts(s.Name)
 	text := place.ReplaceAllStringFunc(err.Error(), func(at string) string {
 		found := place.FindStringSubmatch(at)
-		line, _ := strconv.Atoi(found[2])
+		line, _ := strconv.Atoi(found[1] + found[3]) // of the two forms the other one is empty
 		origin := origin(parts, line)
-		if origin == "" {
+		switch {
+		case origin == "":
 			return at
+		case found[3] != "":
+			return found[2] + origin + ":"
 		}
-		return strings.TrimSuffix(strings.TrimSuffix(found[1], "user_script"), "@") + origin
+		return origin
 	})
 	return &located{err, text}
 }

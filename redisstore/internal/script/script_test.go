@@ -90,7 +90,7 @@ func TestEveryLineHasItsPlace(t *testing.T) {
 
 func TestOtherErrorsStayAsTheyAre(t *testing.T) {
 	take := library.Load("jobs/take")
-	for _, err := range []error{nil, redis.Nil, answer("CHIMELOST the session has lapsed"), errors.New("dial tcp :7: connect: connection refused")} {
+	for _, err := range []error{nil, redis.Nil, answer("CHIMELOST the session has lapsed"), answer("CHIMETWICE a :7: user_script:2"), errors.New("dial tcp :7: connect: connection refused")} {
 		if got := take.Locate(err); got != err {
 			t.Errorf("%v became %v", err, got)
 		}

@@ -101,19 +101,19 @@ func (s *Store) tripped(act string) {
 }
 
 // enter counts a call, or a part of one, and returns its faults, and how long a node that is down lets it wait.
-func (s *Store) enter(act string, p protocol.Partition) (before, after error, wait time.Duration) {
+func (s *Store) enter(act string, p protocol.Partition) (wait time.Duration, before, after error) {
 	s.mu.Lock()
 	s.counts[act]++
 	fault := s.fault
 	wait, down := s.nodes.wait(p)
 	s.mu.Unlock()
 	if down {
-		return ErrReset, nil, wait
+		return wait, ErrReset, nil
 	}
 	if fault != nil {
 		before, after = fault(act, p)
 	}
-	return before, after, 0
+	return 0, before, after
 }
 
 // one makes a call that has one answer; for no partition, one, or several.
@@ -125,7 +125,7 @@ func one[A any](s *Store, act string, send func() (A, error), partitions ...prot
 	var before, after error
 	var longest time.Duration
 	for _, p := range partitions {
-		b, a, wait := s.enter(act, p)
+		wait, b, a := s.enter(act, p)
 		before, after, longest = cmp.Or(before, b), cmp.Or(after, a), max(longest, wait)
 	}
 	delay(longest)
@@ -153,7 +153,7 @@ func batch[Part, A any](s *Store, act string, parts []Part, of func(*Part) proto
 	var at []int // where their answers belong
 	var longest time.Duration
 	for i := range parts {
-		before, after, wait := s.enter(act, of(&parts[i]))
+		wait, before, after := s.enter(act, of(&parts[i]))
 		longest = max(longest, wait)
 		if before != nil {
 			answers[i] = failed(before)
