@@ -38,11 +38,11 @@ type upkeep struct {
 }
 
 // newUpkeep returns the upkeep of a role, which always looks after its own queues.
-func newUpkeep(store protocol.Store, log *slog.Logger, role string, sessionTTL time.Duration, hears observe.Observer, own []string) upkeep {
+func newUpkeep(store protocol.Store, log *slog.Logger, role string, sessionTTL time.Duration, observer observe.Observer, own []string) upkeep {
 	return upkeep{
 		store: store, log: log, id: protocol.NewCandidate(),
-		outage:   retry.Outage{Log: log, Role: role, Trouble: hears.Trouble},
-		placer:   placer{store: store, log: log, hears: hears},
+		outage:   retry.Outage{Log: log, Role: role, Trouble: observer.Trouble},
+		placer:   placer{store: store, log: log, hears: observer},
 		reaper:   reap.New(store, sessionTTL, log),
 		sweeper:  reap.NewSweeper(store, burier{log: log}.bury),
 		mender:   mender{store: store, log: log},

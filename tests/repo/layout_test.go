@@ -142,7 +142,7 @@ func servesTests(folder string) bool {
 func TestTheTopLevelHasItsFiles(t *testing.T) {
 	for _, name := range []string{
 		"scheduler.go", "enqueuer.go", "worker.go", "recurrence/", "redisstore/", "examples/", "go.mod", "go.sum", "README.md",
-		"LICENSE", "CHANGELOG.md", "SECURITY.md", "Makefile", "test.sh", "check.sh", ".ci/run",
+		"LICENSE", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "Makefile", "test.sh", "check.sh", ".ci/run",
 		"docs/licences.md",
 	} {
 		info, err := os.Stat(name)
@@ -176,7 +176,7 @@ func TestEveryFileIsANoun(t *testing.T) {
 	for _, s := range sources(t) {
 		for _, part := range strings.Split(strings.TrimSuffix(strings.TrimSuffix(s.path, ".go"), "_test"), "/") {
 			if slices.Contains(vague, part) {
-				t.Errorf("%s is called %s, which which does not say what is in it", s.path, part)
+				t.Errorf("%s is called %s, which does not say what is in it", s.path, part)
 			}
 		}
 		if lines := bytes.Count(s.text, []byte("\n")); !s.test && lines > 450 && !ast.IsGenerated(s.file) {

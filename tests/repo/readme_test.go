@@ -28,7 +28,7 @@ func TestReadmeIsReadInTenMinutes(t *testing.T) {
 func TestFilesNamedInTheDocumentationExist(t *testing.T) {
 	path := regexp.MustCompile("`([a-z_/]+(?:/[a-z_]+|\\.go|\\.lua|\\.md|\\.sh))`")
 	found := 0
-	for _, document := range []string{"README.md", "SECURITY.md", "docs/how-it-works.md", "docs/licences.md", "docs/performance.md", "bench/README.md"} {
+	for _, document := range []string{"README.md", "CONTRIBUTING.md", "SECURITY.md", "docs/how-it-works.md", "docs/licences.md", "docs/performance.md", "bench/README.md"} {
 		text, err := os.ReadFile(document)
 		if err != nil {
 			t.Fatal(err)

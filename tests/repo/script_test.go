@@ -44,3 +44,26 @@ func TestPackagesWithoutTheRaceDetectorStartNoGoroutines(t *testing.T) {
 		t.Errorf("%d files are of packages without the race detector: this test does not find them in test.sh", found)
 	}
 }
+
+// A module that no step of test.sh names is tested by nobody.
+func TestEveryModuleIsTestedByTheScript(t *testing.T) {
+	script, err := os.ReadFile("test.sh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := map[string]bool{}
+	for _, list := range regexp.MustCompile(`for module in ([^;]+); do`).FindAllSubmatch(script, -1) {
+		for module := range strings.FieldsSeq(string(list[1])) {
+			named["./"+module] = true
+		}
+	}
+	for _, use := range readModuleFile(t, "work", "go.work").Use {
+		if use.DiskPath != "." && !named[use.DiskPath] {
+			t.Errorf("test.sh does not run the tests of the module %s", use.DiskPath)
+		}
+		delete(named, use.DiskPath)
+	}
+	for module := range named {
+		t.Errorf("test.sh names %s, which go.work does not use", module)
+	}
+}

@@ -13,8 +13,8 @@ import (
 )
 
 // The walk begins on a Monday night in Berlin, before the offices of New York close: its first 100 minutes have something of every rule, and
-// the end of those that end. The whole day is a long test.
-func TestEveryOccurrenceRunsOnceForDays(t *testing.T) {
+// the end of those that end. The whole day takes a minute of processor time, with the tag long.
+func TestEveryOccurrenceRunsOnceThroughADay(t *testing.T) {
 	begin := time.Date(2000, 1, 3, 22, 0, 0, 0, time.UTC)
 	rules := map[string]recurrence.Recurrence{
 		"minutes": everyMinute,
