@@ -101,7 +101,7 @@ func (j *Jobs) List(ctx context.Context, filter JobFilter) iter.Seq2[*JobInfo, e
 func (j *Jobs) Page(ctx context.Context, filter JobFilter) (JobPage, error) {
 	err := j.ready(ctx)
 	if err == nil {
-		err = filter.check()
+		err = filter.validate()
 	}
 	var found protocol.JobPage
 	if err == nil {

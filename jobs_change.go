@@ -102,7 +102,7 @@ type bulk struct {
 }
 
 func (b *bulk) run(ctx context.Context) (BulkResult, error) {
-	if err := errors.Join(b.jobs.ready(ctx), b.check()); err != nil {
+	if err := errors.Join(b.jobs.ready(ctx), b.validate()); err != nil {
 		return b.result, err
 	}
 	if err := b.begin(ctx); err != nil {
@@ -124,13 +124,13 @@ func (b *bulk) run(ctx context.Context) (BulkResult, error) {
 }
 
 // check refuses a filter that a bulk change does not know.
-func (b *bulk) check() error {
+func (b *bulk) validate() error {
 	common := b.filter // what is refused below is not refused here too
 	common.Limit = 0
 	if b.filter.State != "" && !slices.Contains(jobStates, b.filter.State) {
 		common.State, common.Before, common.Since = b.states[0], time.Time{}, time.Time{}
 	}
-	errs := []error{common.check()}
+	errs := []error{common.validate()}
 	may := b.filter.State == ""
 	words := ""
 	for i, state := range b.states {

@@ -38,8 +38,8 @@ type JobFilter struct {
 
 var jobStates = []JobState{JobWaiting, JobDelayed, JobRetrying, JobRunning, JobTaken, JobParked, JobDead, JobDone}
 
-// check returns what is wrong with the filter: *InvalidErrors, joined.
-func (f *JobFilter) check() error {
+// validate returns what is wrong with the filter: *InvalidErrors, joined.
+func (f *JobFilter) validate() error {
 	var errs []error
 	if err := protocol.CheckName("queue", f.Queue); err != nil {
 		errs = append(errs, err)

@@ -242,7 +242,7 @@ func Timeout(d time.Duration) AttemptOption {
 // Retry says how long the job waits after a failure: [Fixed] or [Exponential]. It is kept with the job, or in the schedule's definition,
 // and goes before what the handler says with Retry or [Backoff]. If nobody says either, see Backoff.
 func Retry(policy RetryPolicy) AttemptOption {
-	err := policy.check()
+	err := policy.validate()
 	return retryOption(func(s *attemptSettings) {
 		s.retry = policy.policy
 		if err != nil {
@@ -365,8 +365,8 @@ func (p RetryPolicy) MarshalJSON() ([]byte, error) {
 	}{p.policy.First.Milliseconds(), p.policy.Max.Milliseconds()})
 }
 
-// check returns what is wrong with the policy.
-func (p RetryPolicy) check() error {
+// validate returns what is wrong with the policy.
+func (p RetryPolicy) validate() error {
 	first, longest := p.policy.First, p.policy.Max
 	switch {
 	case first < time.Millisecond || first > schedule.MaxTimeout:

@@ -81,7 +81,7 @@ func (o changeOption) change(s *changeSettings) { o(s) }
 // PutOption and a ChangeOption.
 type IfRevision int64
 
-func (r IfRevision) check() error {
+func (r IfRevision) validate() error {
 	if r > 0 {
 		return nil
 	}
@@ -90,14 +90,14 @@ func (r IfRevision) check() error {
 
 func (r IfRevision) put(s *putSettings) {
 	s.revision = int64(r)
-	if err := r.check(); err != nil {
+	if err := r.validate(); err != nil {
 		s.refuse(err)
 	}
 }
 
 func (r IfRevision) change(s *changeSettings) {
 	s.revision = int64(r)
-	if err := r.check(); err != nil {
+	if err := r.validate(); err != nil {
 		s.refuse(err)
 	}
 }

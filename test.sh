@@ -68,6 +68,7 @@ else
 		step $module go test -vet=off -tags real ./...
 	done &
 	step . go test -vet=off -tags real,long -timeout 20m -p 2 $(packages "$plain|$slow|/tests/" | grep -vE "$real|$alone")
+	step . go test -vet=off -cpu 2 ./tests/jobs ./tests/queues ./tests/workers # which faketime.Main has on one processor
 	step httpapi go test -vet=off -tags long ./...
 	step . go test -vet=off -tags long -c -o "$tmp/redisstore.test" ./redisstore
 	for server in '' cluster user:producer user:worker user:scheduler user:viewer user:operator; do

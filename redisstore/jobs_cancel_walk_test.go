@@ -27,8 +27,8 @@ type cancelWalk struct {
 	done      int
 	fence     int64
 	notes     []string
-	purges    bool         // queues are purged meanwhile, see purge_walk_test.go
-	manual    *manualModel // many jobs are manual runs, see manual_walk_test.go; nil: none
+	purges    bool         // queues are purged meanwhile, see queues_purge_walk_test.go
+	manual    *manualModel // many jobs are manual runs, see schedules_manual_walk_test.go; nil: none
 }
 
 // A jobLife is a job from its enqueuing to its end.
