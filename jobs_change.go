@@ -123,7 +123,7 @@ func (b *bulk) run(ctx context.Context) (BulkResult, error) {
 	}
 }
 
-// check refuses a filter that a bulk change does not know.
+// validate refuses a filter that a bulk change does not know.
 func (b *bulk) validate() error {
 	common := b.filter // what is refused below is not refused here too
 	common.Limit = 0

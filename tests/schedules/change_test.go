@@ -16,24 +16,6 @@ import (
 	"github.com/chimejobs/chime/tests/internal/fixture"
 )
 
-// A logText is what programs log.
-type logText struct {
-	mu   sync.Mutex
-	text strings.Builder
-}
-
-func (l *logText) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(p)
-}
-
-func (l *logText) count(part string) int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return strings.Count(l.text.String(), part)
-}
-
 // Many editors read a schedule and change what they have seen, again and again. Each time one of them wins, and the others are told what
 // is stored now.
 func TestOfTwoEditorsOneWinsAndTheOtherIsTold(t *testing.T) {
@@ -214,7 +196,7 @@ func TestSkipGapCountsWhatAPauseHasMissed(t *testing.T) {
 // deployment has started, of its own program alone; and an older process, also one that starts again, changes nothing back.
 func TestADeploymentPrunesItsOwnLinesAndAnOlderOneChangesNothingBack(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
-		log := new(logText)
+		log := new(fixture.LogBuffer)
 		start := func(owner string, version int64, args any, names ...string) (stop func()) {
 			s := chime.NewScheduler(f.Server.Store(), chime.SchedulerOptions{Owner: owner, Version: version, Prune: true, Logger: slog.New(slog.NewTextHandler(log, nil))})
 			for _, name := range names {
@@ -259,12 +241,12 @@ func TestADeploymentPrunesItsOwnLinesAndAnOlderOneChangesNothingBack(t *testing.
 		stopOld()
 		stopOld = start("billing", 1, "old", "dunning", "invoices", "reports")
 		is("the old one starts again", now)
-		if n := log.count("event=schedule.outdated"); n != 2 {
+		if n := log.Count("event=schedule.outdated"); n != 2 {
 			t.Errorf("%d lines say that a higher version has declared, want one of each process of the old one", n)
 		}
 		fixture.Pass(6 * time.Hour)
 		is("hours later", now)
-		if n := log.count("event=schedule.pruned"); n != 2 {
+		if n := log.Count("event=schedule.pruned"); n != 2 {
 			t.Errorf("%d schedules are logged as pruned, want 2", n)
 		}
 		stopNew()

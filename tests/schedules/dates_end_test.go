@@ -14,7 +14,7 @@ import (
 // A program whose lists of dates end within a year is told so when it starts, and whoever lists its schedules sees until when they reach.
 func TestAListOfDatesThatEndsWithinAYearIsTold(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
-		log := new(logText)
+		log := new(fixture.LogBuffer)
 		s := chime.NewScheduler(f.Server.Store(), chime.SchedulerOptions{Logger: slog.New(slog.NewTextHandler(log, nil))})
 		begin := time.Now().UTC().Truncate(24 * time.Hour)
 		soon, later := begin.AddDate(0, 6, 0), begin.AddDate(3, 0, 0)
@@ -31,8 +31,8 @@ func TestAListOfDatesThatEndsWithinAYearIsTold(t *testing.T) {
 		done := make(chan error, 1)
 		go func() { done <- s.Run(ctx) }()
 		fixture.Pass(time.Minute)
-		if log.count("event=schedule.dates_end") != 1 || log.count("schedule=soon note=\"the last is "+soon.Format(time.DateOnly)) != 1 {
-			t.Errorf("the log has %d lines about dates that end, want one, about soon", log.count("event=schedule.dates_end"))
+		if log.Count("event=schedule.dates_end") != 1 || log.Count("schedule=soon note=\"the last is "+soon.Format(time.DateOnly)) != 1 {
+			t.Errorf("the log has %d lines about dates that end, want one, about soon", log.Count("event=schedule.dates_end"))
 		}
 		for name, want := range map[string]time.Time{"soon": soon, "later": later, "yearly": {}, "none": {}} {
 			if got, err := chime.NewSchedules(f.Server.Store()).Get(t.Context(), name); err != nil || !got.DatesUntil.Equal(want) {

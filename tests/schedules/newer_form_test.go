@@ -16,7 +16,7 @@ import (
 // A definition of a newer form can be paused and deleted; nothing else that this program does changes it, or has the schedule pruned.
 func TestADefinitionOfANewerFormIsLeftAlone(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
-		schedules, log := chime.NewSchedules(f.Server.Store()), new(logText)
+		schedules, log := chime.NewSchedules(f.Server.Store()), new(fixture.LogBuffer)
 		start := func(owner string, version int64, options ...chime.ScheduleOption) (stop func()) {
 			s := chime.NewScheduler(f.Server.Store(), chime.SchedulerOptions{Owner: owner, Version: version, Prune: version > 0, Logger: slog.New(slog.NewTextHandler(log, nil))})
 			for _, name := range []string{"s", "other"} {
@@ -48,11 +48,11 @@ func TestADefinitionOfANewerFormIsLeftAlone(t *testing.T) {
 			"one, on a queue":  func() func() { return start("billing", 3, chime.Queue("late")) },
 		}
 		for _, when := range []string{"no owner", "another owner", "another queue", "a higher version", "one, on a queue"} {
-			lines := log.count("event=schedule.newer")
+			lines := log.Count("event=schedule.newer")
 			stop := runs[when]()
 			fixture.Pass(time.Hour)
 			stays(when)
-			if n := log.count("event=schedule.newer") - lines; n != 1 {
+			if n := log.Count("event=schedule.newer") - lines; n != 1 {
 				t.Errorf("%s: %d lines say that it is left alone, want one", when, n)
 			}
 			stop()

@@ -16,7 +16,7 @@ import (
 type owners struct {
 	*fixture.Fixture
 	schedules *chime.Schedules
-	log       *logText
+	log       *fixture.LogBuffer
 }
 
 // start runs a scheduler of a version of a program.
@@ -52,7 +52,7 @@ func (o *owners) is(when, want string) {
 
 func onOwners(t *testing.T, scenario func(o *owners)) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
-		scenario(&owners{Fixture: f, schedules: chime.NewSchedules(f.Server.Store()), log: new(logText)})
+		scenario(&owners{Fixture: f, schedules: chime.NewSchedules(f.Server.Store()), log: new(fixture.LogBuffer)})
 	})
 }
 
@@ -97,7 +97,7 @@ func TestASucceededVersionTakesNothingOver(t *testing.T) {
 		stop := o.start("billing", 1, "old", names...)
 		fixture.Pass(time.Hour)
 		o.is("the old version runs again", want)
-		if n := o.log.count("event=schedule.outdated"); n != 1 {
+		if n := o.log.Count("event=schedule.outdated"); n != 1 {
 			o.T.Errorf("%d lines say that a higher version has declared, want one", n)
 		}
 		stopOther()
