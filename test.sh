@@ -2,16 +2,14 @@
 # test.sh: the tests of the library and of its modules, with the race detector and a real Redis server.
 #   ./test.sh       before a change is pushed
 #   ./test.sh all   what CI runs: also long walks, cluster, ACL users, browser, promtool, tmux, ablation, chaos, fuzzing, check.sh
-# `go test ./...` needs nothing but Go. test.sh installs what it needs where it may: as root on Debian and Ubuntu, or where CI is set; elsewhere
-# it says what is missing. Servers are started on free ports of the loopback interface. The folder of a test says how it runs: see CONTRIBUTING.md.
-# Exit code: 0 all passed, 1 a test failed, 2 something is missing.
+# It installs what it needs where it may: as root on Debian and Ubuntu, or where CI is set; elsewhere it says what is missing. Servers are started on free
+# ports of the loopback interface. Exit code: 0 all passed, 1 a test failed, 2 something is missing. See CONTRIBUTING.md.
 set -eu
 cd "$(dirname "$0")"
 all=${1:-}
 case $all in '' | all) ;; *) echo "test.sh: unknown argument $all: want none, or all" >&2 && exit 2 ;; esac
 command -v go >/dev/null || PATH=$PATH:/usr/local/go/bin
-unset GOWORK
-export CGO_ENABLED=1 GOGC="${GOGC:-400}" # tests keep little memory: collecting garbage less often saves a tenth of the time
+unset GOWORK && export CGO_ENABLED=1 GOGC="${GOGC:-400}" # tests keep little memory: collecting garbage less often saves a tenth of the time
 
 missing= # packages of Debian
 need() { for command in $1; do ! command -v "$command" >/dev/null || return 0; done && missing="$missing $2"; } # one of the commands
@@ -27,8 +25,7 @@ if [ "$missing" ] && command -v apt-get >/dev/null && { [ "${CI:-}" ] || [ "$(id
 fi
 [ ! "$missing" ] || { echo "test.sh: install these first (their names on Debian):$missing; redis-server 7.0 or Valkey 7.2 and later" >&2 && exit 2; }
 
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
+tmp=$(mktemp -d) && trap 'rm -rf "$tmp"' EXIT
 # step FOLDER COMMAND …: runs a command in a module and prints its lines as they come. What fails is named again at the end; the other steps run all the same.
 step() {
 	folder=$1 && shift
@@ -50,8 +47,7 @@ plain="$plain|/internal/(definition|hindrance|history|jobfind|login|loopback|pla
 slow='/chimetest$|/dashboard$|/dashboard/internal/pages$|/internal/overview$|/tests/schedules$'
 # These wait for servers and processes, and use all processors. The others, of fake time, have one processor each: on two the race detector of Go 1.25
 # and 1.26 crashes where timers of a bubble come late (maybeRunChan in runtime/time.go).
-real='/tests/real'
-alone='/tests/(ablation|chaos)$'
+real='/tests/real' alone='/tests/(ablation|chaos)$'
 race="go test -vet=off -race -gcflags=github.com/yuin/gopher-lua/...=-race=false -timeout 20m"
 [ "$all" ] || plain="$plain|$slow"
 
@@ -66,7 +62,7 @@ if [ ! "$all" ]; then
 else
 	for module in httpapi/contract bench internal/browser examples/http examples/holidays examples/outbox examples/webapp; do
 		step $module go test -vet=off -tags real ./...
-	done &
+	done & # which waits, too
 	step . go test -vet=off -tags real,long -timeout 20m -p 2 $(packages "$plain|$slow|/tests/" | grep -vE "$real|$alone")
 	step . go test -vet=off -cpu 2 ./tests/jobs ./tests/queues ./tests/workers # which faketime.Main has on one processor
 	step httpapi go test -vet=off -tags long ./...

@@ -45,6 +45,17 @@ func TestPackagesWithoutTheRaceDetectorStartNoGoroutines(t *testing.T) {
 	}
 }
 
+// Whoever wants to know how the tests run reads the script.
+func TestTheScriptIsShort(t *testing.T) {
+	script, err := os.ReadFile("test.sh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(string(script), "\n"); n > 80 {
+		t.Errorf("test.sh has %d lines, want at most 80", n)
+	}
+}
+
 // A module that no step of test.sh names is tested by nobody.
 func TestEveryModuleIsTestedByTheScript(t *testing.T) {
 	script, err := os.ReadFile("test.sh")
