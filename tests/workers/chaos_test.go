@@ -138,13 +138,14 @@ func chaos(t *testing.T, f *fixture.Fixture, seed uint64) {
 	for calmed := time.Now(); !over() && time.Since(calmed) < 3*time.Hour; {
 		fixture.Pass(time.Minute)
 	}
+	allEnded := time.Now()
 	fixture.Pass(5 * time.Minute) // in which none runs once more
 	for _, stop := range stops {
 		if err := stop(); err != nil {
 			t.Errorf("Run: %v", err)
 		}
 	}
-	f.CheckEmpty()
+	f.CheckEmptySince(allEnded)
 	t.Logf("calls %v, settled %v, %d refused", store.Counts(), store.Kinds(), store.Refused())
 	for _, x := range store.Settled() {
 		if x.Kind == protocol.SettleDone || x.Kind == protocol.SettleDead {
