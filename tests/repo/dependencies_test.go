@@ -33,6 +33,7 @@ func goList(t *testing.T, args ...string) []string {
 }
 
 func TestTheLicenceOfEveryDependencyIsListed(t *testing.T) {
+	t.Chdir(root)
 	file, err := os.ReadFile("docs/licences.md")
 	if err != nil {
 		t.Fatal(err)
@@ -88,6 +89,7 @@ var fileLicences = map[string]string{
 }
 
 func TestTheLicenceOfEveryFileOfOthersIsListed(t *testing.T) {
+	t.Chdir(root)
 	const folder = "dashboard/internal/render/"
 	document, err := os.ReadFile("docs/licences.md")
 	if err != nil {
@@ -128,6 +130,7 @@ func TestTheLicenceOfEveryFileOfOthersIsListed(t *testing.T) {
 }
 
 func TestTheToolsOfTheCheckArePinned(t *testing.T) {
+	t.Chdir(root)
 	script, err := os.ReadFile("check.sh")
 	if err != nil {
 		t.Fatal(err)
@@ -146,6 +149,7 @@ func TestTheToolsOfTheCheckArePinned(t *testing.T) {
 // SECURITY.md answers who may do what, which versions get fixes, on which server, and where to report: by GitHub's form, since an
 // address that nobody reads is worse than none.
 func TestTheSecurityPolicySaysWhatIsPromisedToWhom(t *testing.T) {
+	t.Chdir(root)
 	file, err := os.ReadFile("SECURITY.md")
 	if err != nil {
 		t.Fatal(err)

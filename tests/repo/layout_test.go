@@ -96,6 +96,7 @@ var mayImport = map[string][]string{
 }
 
 func TestImportsRunOneWay(t *testing.T) {
+	t.Chdir(root)
 	for _, s := range sources(t) {
 		if s.test {
 			continue
@@ -114,6 +115,7 @@ func TestImportsRunOneWay(t *testing.T) {
 
 // Some imports make every program larger or decide something for it, so only examples, commands, tests and what serves tests have them.
 func TestSomeImportsAreLeftToPrograms(t *testing.T) {
+	t.Chdir(root)
 	for _, s := range sources(t) {
 		if s.test || s.under("examples") || s.under("cmd") || s.under("httpapi/cmd") || s.under("bench") || s.under("internal/browser") {
 			continue
@@ -140,6 +142,7 @@ func servesTests(folder string) bool {
 }
 
 func TestTheTopLevelHasItsFiles(t *testing.T) {
+	t.Chdir(root)
 	for _, name := range []string{
 		"scheduler.go", "enqueuer.go", "worker.go", "recurrence/", "redisstore/", "examples/", "go.mod", "go.sum", "README.md",
 		"LICENSE", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "Makefile", "test.sh", "check.sh", ".ci/run",
@@ -161,6 +164,7 @@ func TestTheTopLevelHasItsFiles(t *testing.T) {
 
 // A visitor sees the files of the root before the README.
 func TestTheRootHasAtMostSixtyFiles(t *testing.T) {
+	t.Chdir(root)
 	entries, err := os.ReadDir(".")
 	if err != nil {
 		t.Fatal(err)
@@ -172,6 +176,7 @@ func TestTheRootHasAtMostSixtyFiles(t *testing.T) {
 }
 
 func TestEveryFileIsANoun(t *testing.T) {
+	t.Chdir(root)
 	vague := []string{"util", "utils", "common", "base", "types", "helpers", "misc"}
 	for _, s := range sources(t) {
 		for _, part := range strings.Split(strings.TrimSuffix(strings.TrimSuffix(s.path, ".go"), "_test"), "/") {
@@ -188,6 +193,7 @@ func TestEveryFileIsANoun(t *testing.T) {
 // A sleep makes a test slow or flaky, and a skip makes it green for the wrong reason. In a file that uses testing/synctest, or chimetest, a
 // sleep is how fake time passes; elsewhere a comment on the line, or above it, says why there is no other way.
 func TestNoTestSleepsOrSkips(t *testing.T) {
+	t.Chdir(root)
 	for _, s := range sources(t) {
 		if !s.test && !servesTests(s.folder) {
 			continue
@@ -205,6 +211,7 @@ func TestNoTestSleepsOrSkips(t *testing.T) {
 
 // Certificates are checked, always.
 func TestNobodySwitchesOffTLSChecks(t *testing.T) {
+	t.Chdir(root)
 	name := "Insecure" + "SkipVerify"
 	for _, s := range sources(t) {
 		if bytes.Contains(s.text, []byte(name)) && s.path != "tests/repo/layout_test.go" {
@@ -215,6 +222,7 @@ func TestNobodySwitchesOffTLSChecks(t *testing.T) {
 
 // go test -fuzz passes if the target does not exist, and a target that check.sh does not run finds nothing.
 func TestEveryFuzzTargetIsRun(t *testing.T) {
+	t.Chdir(root)
 	script, err := os.ReadFile("check.sh")
 	if err != nil {
 		t.Fatal(err)

@@ -32,6 +32,7 @@ var packagePrefix = regexp.MustCompile(`^(chime|redisstore|embedded|httpapi|chim
 
 // Every line that the library logs has a level, a text that begins with the package, an event, and keys of the list; and all events of the list are logged.
 func TestLogLinesHaveAnEventAndStableKeys(t *testing.T) {
+	t.Chdir(root)
 	lines := 0
 	written := map[string]bool{} // all texts of the source, for some events are worked out before they are logged
 	for _, s := range sources(t) {

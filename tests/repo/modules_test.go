@@ -39,6 +39,7 @@ func readModuleFile(t *testing.T, kind, name string) moduleFile {
 // The modules of this repository find each other in a clone because of go.work alone: go install of a command by its version refuses a module
 // whose go.mod has a replace.
 func TestTheModulesFindEachOtherInTheWorkspace(t *testing.T) {
+	t.Chdir(root)
 	modules := map[string]moduleFile{} // by folder, as go.work writes it
 	err := filepath.WalkDir(".", func(path string, entry fs.DirEntry, err error) error {
 		if entry != nil && entry.IsDir() && (entry.Name() == "testdata" || entry.Name() == ".git") {

@@ -7,6 +7,7 @@ import (
 
 // `go doc .` is the reference: each name, each method and each field has a comment.
 func TestThePublicAPIIsDocumented(t *testing.T) {
+	t.Chdir(root)
 	names := 0
 	for _, s := range sources(t) {
 		if s.folder != "." || s.test {

@@ -19,6 +19,7 @@ func readme(t *testing.T) string {
 
 // A front page is read in ten minutes, at 240 words a minute. Lines of any length would say nothing about that.
 func TestReadmeIsReadInTenMinutes(t *testing.T) {
+	t.Chdir(root)
 	if n := len(strings.Fields(readme(t))); n > 2400 {
 		t.Errorf("README.md has %d words, want at most 2400: move what is not for the first ten minutes to docs", n)
 	}
@@ -26,6 +27,7 @@ func TestReadmeIsReadInTenMinutes(t *testing.T) {
 
 // Every file and folder that the documentation names exists.
 func TestFilesNamedInTheDocumentationExist(t *testing.T) {
+	t.Chdir(root)
 	path := regexp.MustCompile("`([a-z_/]+(?:/[a-z_]+|\\.go|\\.lua|\\.md|\\.sh))`")
 	found := 0
 	for _, document := range []string{"README.md", "CONTRIBUTING.md", "SECURITY.md", "docs/how-it-works.md", "docs/licences.md", "docs/performance.md", "bench/README.md"} {

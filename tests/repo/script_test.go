@@ -11,6 +11,7 @@ import (
 // A package that test.sh runs without the race detector has no goroutines that could race; or it is a folder of tests, examples or docs, which are made of
 // packages that have the detector in their own tests.
 func TestPackagesWithoutTheRaceDetectorStartNoGoroutines(t *testing.T) {
+	t.Chdir(root)
 	script, err := os.ReadFile("test.sh")
 	if err != nil {
 		t.Fatal(err)
@@ -47,6 +48,7 @@ func TestPackagesWithoutTheRaceDetectorStartNoGoroutines(t *testing.T) {
 
 // Whoever wants to know how the tests run reads the script.
 func TestTheScriptIsShort(t *testing.T) {
+	t.Chdir(root)
 	script, err := os.ReadFile("test.sh")
 	if err != nil {
 		t.Fatal(err)
@@ -58,6 +60,7 @@ func TestTheScriptIsShort(t *testing.T) {
 
 // A module that no step of test.sh names is tested by nobody.
 func TestEveryModuleIsTestedByTheScript(t *testing.T) {
+	t.Chdir(root)
 	script, err := os.ReadFile("test.sh")
 	if err != nil {
 		t.Fatal(err)
