@@ -41,13 +41,13 @@ GOWORK=off go list -tags real,long ./... >"$tmp/packages" # fails where a file c
 packages() { grep -E "$@" "$tmp/packages"; }
 
 # These start no goroutines, or are made of what other folders test with the race detector: it would only make them slow. A test holds the former.
-plain='/recurrence$|/docs$|/examples/|/tests/(repo|system|nozone)$|/dashboard/(crawl|internal/(builder|guard|render))$|/redisstore/internal/'
-plain="$plain|/internal/(definition|hindrance|history|jobfind|login|loopback|plain|protocol|rights|rules|schedule|svg|times|wire)$"
-# These have it where all is run, because they take minutes with it: what they call has it in any case.
-slow='/chimetest$|/dashboard$|/dashboard/internal/pages$|/internal/overview$|/tests/schedules$'
+plain='/recurrence$|/docs$|/examples/|/tests/(repo|system|nozone|schedules)$|/chimetest$|/dashboard/(crawl|internal/(builder|guard|render))$'
+plain="$plain|/redisstore/internal/|/internal/(definition|hindrance|history|jobfind|login|loopback|plain|protocol|rights|rules|schedule|svg|times|wire)$"
+# These have it where all is run, because they take minutes with it.
+slow='/dashboard$|/dashboard/internal/pages$|/internal/overview$'
 # These wait for servers and processes, and use all processors. The others, of fake time, have one processor each: on two the race detector of Go 1.25
 # and 1.26 crashes where timers of a bubble come late (maybeRunChan in runtime/time.go).
-real='/tests/real' alone='/tests/(ablation|chaos)$'
+real='/tests/real' alone='/tests/(ablation|chaos)$' cores='/tests/(jobs|queues|workers)$'
 race="go test -vet=off -race -gcflags=github.com/yuin/gopher-lua/...=-race=false -timeout 20m"
 [ "$all" ] || plain="$plain|$slow"
 
@@ -63,8 +63,8 @@ else
 	for module in httpapi/contract bench internal/browser examples/http examples/holidays examples/outbox examples/webapp; do
 		step $module go test -vet=off -tags real ./...
 	done & # which waits, too
-	step . go test -vet=off -tags real,long -timeout 20m -p 2 $(packages "$plain|$slow|/tests/" | grep -vE "$real|$alone")
-	step . go test -vet=off -cpu 2 ./tests/jobs ./tests/queues ./tests/workers # which faketime.Main has on one processor
+	step . go test -vet=off -tags real,long -timeout 20m -p 2 $(packages "$plain|$slow|/tests/" | grep -vE "$real|$alone|$cores")
+	step . go test -vet=off -tags real,long -timeout 20m -cpu 2 $(packages "$cores") # on two processors, which the detector has on one
 	step httpapi go test -vet=off -tags long ./...
 	step . go test -vet=off -tags long -c -o "$tmp/redisstore.test" ./redisstore
 	for server in '' cluster user:producer user:worker user:scheduler user:viewer user:operator; do

@@ -36,7 +36,7 @@ func TestDeclaringToARunningSchedulerPointsToSchedules(t *testing.T) {
 
 func TestFiftySchedulersWithTheSameDeclarationsWriteEachOnce(t *testing.T) {
 	onBench(t, func(t *testing.T, b *bench) {
-		schedules, interval := long.Seeds(110, 250), long.Seeds(2, 15) // more than one call declares, and minutes
+		schedules, interval := long.Seeds(110, 250), long.Seeds(2, 4) // more than one call declares, and minutes
 		rec := recurrence.Recurrence{Frequency: recurrence.Minute, Interval: interval}
 		declare := func(s *chime.Scheduler) {
 			for i := range schedules {

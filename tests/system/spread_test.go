@@ -54,7 +54,7 @@ func (d *spreadDay) run() {
 		d.put(name)
 	}
 	worker := d.start(d.work)
-	for time.Since(began) < time.Duration(long.Seeds(2, 16))*time.Hour {
+	for time.Since(began) < time.Duration(long.Seeds(2, 8))*time.Hour {
 		d.pass(time.Duration(d.random.Int64N(int64(20 * time.Minute))))
 		switch d.random.IntN(12) {
 		case 0:

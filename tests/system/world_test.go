@@ -18,7 +18,6 @@ import (
 	"github.com/redis/go-redis/v9/maintnotifications"
 
 	"github.com/chimejobs/chime"
-	"github.com/chimejobs/chime/internal/long"
 	"github.com/chimejobs/chime/internal/protocol"
 	"github.com/chimejobs/chime/recurrence"
 	"github.com/chimejobs/chime/redisstore"
@@ -204,7 +203,7 @@ func TestQuarterHoursWithTwoSchedulersRunOnceEach(t *testing.T) {
 			}))
 		}
 		all = append(all, w.start(func(p *process) []chime.Role { return []chime.Role{p.worker("report", nil)} }))
-		day := time.Duration(long.Seeds(8, 24))*time.Hour - time.Minute
+		day := 8*time.Hour - time.Minute
 		w.pass(day)
 		for _, p := range all {
 			p.end()

@@ -181,20 +181,20 @@ func TestABusyWorkerFindsTheJobsOfAVanishedOne(t *testing.T) {
 func TestDueAndReadyJobsShareTheSlots(t *testing.T) {
 	for _, concurrency := range []int{1, 2, 3} {
 		fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
-			hourly, err := recurrence.Cron("0 * * * *")
+			rule, err := recurrence.Cron("*/5 * * * *")
 			if err != nil {
 				t.Fatal(err)
 			}
 			scheduler := chime.NewScheduler(f.Server.Store(), chime.SchedulerOptions{Logger: fixture.Quiet()})
 			for _, name := range fixture.Names("s", 200) {
-				if err := scheduler.Schedule(name, hourly, chime.JobName("work"), chime.NoImmediateRun()); err != nil {
+				if err := scheduler.Schedule(name, rule, chime.JobName("work"), chime.NoImmediateRun()); err != nil {
 					t.Fatal(err)
 				}
 			}
 			ctx, cancel := context.WithCancel(t.Context())
 			done := make(chan error, 1)
 			go func() { done <- scheduler.Run(ctx) }()
-			fixture.Pass(time.Hour + time.Second) // all are due
+			fixture.Pass(5*time.Minute + time.Second) // all are due
 			f.Add("work", 0, fixture.Names("j", 100)...)
 			var mu sync.Mutex
 			ran, ready := 0, 0
