@@ -31,9 +31,7 @@ func (s *session) jobsWait() *cobra.Command {
 			if limit <= 0 {
 				return usage("--for %s: want more than 0s", limit)
 			}
-			ctx, cancel := context.WithTimeout(c.Context(), limit)
-			defer cancel()
-			job, err := s.findJob(ctx, args[0])
+			job, err := s.findJob(c.Context(), args[0])
 			if err != nil {
 				return err
 			}
@@ -41,6 +39,8 @@ func (s *session) jobsWait() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			ctx, cancel := context.WithTimeout(c.Context(), limit) // not of the search above, which --timeout bounds
+			defer cancel()
 			var result []byte
 			err = chime.NewJobs(store).Wait(ctx, job.Queue, job.ID, &result)
 			value := waited{Queue: job.Queue, ID: job.ID, Outcome: chime.RunDone}
