@@ -207,7 +207,7 @@ func (s *Scheduler) Run(ctx context.Context) error {
 	for _, d := range s.dated {
 		if time.Until(d.until) < datesSoon {
 			s.options.Logger.Warn("chime: the calendar of a schedule names dates for less than a year: declare it with a longer list", "event", "schedule.dates_end",
-				"schedule", d.name, "note", "the last is "+d.until.Format(time.DateOnly))
+				"schedule", d.name, "last_date", d.until.Format(time.DateOnly))
 		}
 	}
 	observer, _ := observing("", s.options.Observers) // validate has checked them

@@ -3,7 +3,6 @@ package tick
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"slices"
 	"time"
@@ -154,7 +153,7 @@ func (r *reconciler) receive(which []int, answers []protocol.DeclareAnswer) (owe
 		if answer.Outdated && !r.outdated {
 			r.outdated = true
 			r.log.Warn("chime: a higher version of this program has declared schedules: this version changes nothing there", "event", "schedule.outdated",
-				"schedule", r.declared[i].Name, "queue", r.declared[i].Queue, "note", fmt.Sprintf("owner %s, version %d", r.declared[i].Owner.Name, r.declared[i].Owner.Version))
+				"schedule", r.declared[i].Name, "queue", r.declared[i].Queue, "owner", r.declared[i].Owner.Name, "version", r.declared[i].Owner.Version)
 		}
 		if answer.Newer && !r.newer {
 			r.newer = true
@@ -164,7 +163,7 @@ func (r *reconciler) receive(which []int, answers []protocol.DeclareAnswer) (owe
 		}
 		if answer.Changed {
 			r.log.Info("chime: schedule changed", "event", "schedule.changed", "schedule", r.declared[i].Name, "queue", r.declared[i].Queue,
-				"note", fmt.Sprintf("before: %s; now: %s", schedule.ForLog(answer.Old), schedule.ForLog(answer.Stored)))
+				"before", schedule.ForLog(answer.Old), "after", schedule.ForLog(answer.Stored))
 		}
 		if answer.Owed != nil {
 			owed = append(owed, *answer.Owed)

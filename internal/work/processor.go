@@ -1,7 +1,6 @@
 package work
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/chimejobs/chime/internal/observe"
@@ -388,7 +387,7 @@ func (p *processor) beginDrain(now time.Time) {
 	p.wakeup.handOver()
 	p.flights.giveBackWaiting(now)
 	p.config.Log.Info("chime: worker takes no more jobs and stops when its handlers have returned", "event", "drain.started", "worker", p.name,
-		"count", p.flights.running(), "note", fmt.Sprintf("waits for up to %v", p.config.DrainTimeout))
+		"count", p.flights.running(), "timeout_ms", p.config.DrainTimeout.Milliseconds())
 }
 
 // drainStep does what the drain's time demands and returns when it demands something again.

@@ -14,40 +14,32 @@ import (
 	"github.com/chimejobs/chime/internal/schedule"
 )
 
-// logStart logs which queues and jobs a worker serves, and on which server.
+// logStart logs which queues (name:weight) and jobs a worker serves, and on which server.
 func logStart(config *Config, worker, server string) {
 	var queues []string
 	for _, queue := range slices.Sorted(maps.Keys(config.Queues)) {
-		queues = append(queues, fmt.Sprintf("%s (weight %d)", queue, config.Queues[queue]))
+		queues = append(queues, fmt.Sprintf("%s:%d", queue, config.Queues[queue]))
 	}
-	handlers := strings.Join(slices.Sorted(maps.Keys(config.Handlers)), ", ")
+	handlers := strings.Join(slices.Sorted(maps.Keys(config.Handlers)), " ")
 	if handlers == "" {
-		handlers = "none"
 		config.Log.Warn("chime: worker has no handlers: every job that it takes is put aside for a worker that has its handler",
 			"event", "worker.unhandled", "worker", worker)
 	}
 	host, _ := os.Hostname() // empty: unknown
 	config.Log.Info("chime: worker starts", "event", "worker.started", "worker", worker, "host", host, "pid", os.Getpid(),
-		"note", fmt.Sprintf("queues: %s; handlers: %s; %d at once; on %s", strings.Join(queues, ", "), handlers, config.Concurrency, server))
+		"queues", strings.Join(queues, " "), "handlers", handlers, "concurrency", config.Concurrency, "store", server)
 }
 
-// logEnd logs how a worker has ended, and what it has done since its start.
+// logEnd logs how a worker has ended: how its attempts ended since its start, the jobs that it did not run, the outcomes that the store did not
+// accept, and the IDs of the jobs whose handlers had not returned.
 func logEnd(config *Config, worker string, d Drained, ended tally, took time.Duration) {
 	level, text := slog.LevelInfo, "chime: worker has stopped"
-	var losses []string
-	if n := len(d.CutOff); n > 0 {
-		losses = append(losses, fmt.Sprintf("cut off: %s", strings.Join(d.CutOff, " ")))
-	}
-	if d.Unsettled > 0 {
-		losses = append(losses, fmt.Sprintf("not taken by the store: %d outcomes", d.Unsettled))
-	}
-	if len(losses) > 0 {
+	if len(d.CutOff) > 0 || d.Unsettled > 0 {
 		level, text = slog.LevelWarn, "chime: worker has stopped before all of its jobs had ended"
 	}
-	did := fmt.Sprintf("attempts: %d done, %d failed and retried, %d dead, %d snoozed, %d cancelled; not run: %d parked, %d missed, %d given back",
-		ended.done, ended.failed, ended.dead, ended.snoozed, ended.cancelled, ended.parked, ended.missed, ended.back)
 	config.Log.Log(context.Background(), level, text, "event", "drain.ended", "worker", worker, "took_ms", took.Milliseconds(),
-		"note", strings.Join(append([]string{did}, losses...), "; "))
+		"done", ended.done, "retried", ended.failed, "dead", ended.dead, "snoozed", ended.snoozed, "cancelled", ended.cancelled,
+		"parked", ended.parked, "missed", ended.missed, "given_back", ended.back, "unsettled", d.Unsettled, "cut_off", strings.Join(d.CutOff, " "))
 }
 
 // logSuperseded logs the occurrences that newer ones have ended, under overlap policy cancel.

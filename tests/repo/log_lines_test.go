@@ -14,7 +14,8 @@ import (
 // The keys and events of log lines. Programs that collect them may rely on these.
 var (
 	logKeys = strings.Fields(`event queue partition job id schedule planned attempt max_attempts fence worker session host pid term leader
-		outcome reason error late_ms took_ms after_ms count viewer action note stack collection url roles version signal
+		outcome reason error late_ms took_ms after_ms count viewer action note stack queues handlers concurrency store timeout_ms owner before after last_date
+		done retried dead snoozed cancelled parked missed given_back unsettled cut_off collection url roles version signal
 		principal status request remote code method path op if_match etag`)
 	logEvents = strings.Fields(`leader.elected leader.lost leader.handover_failed
 		schedule.changed schedule.completed schedule.unplaced schedule.uncomputable schedule.unhandled schedule.lost schedule.mended schedule.outdated schedule.newer schedule.dates_end schedule.pruned schedule.unpruned schedule.paused

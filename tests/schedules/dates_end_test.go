@@ -31,7 +31,7 @@ func TestAListOfDatesThatEndsWithinAYearIsTold(t *testing.T) {
 		done := make(chan error, 1)
 		go func() { done <- s.Run(ctx) }()
 		fixture.Pass(time.Minute)
-		if log.Count("event=schedule.dates_end") != 1 || log.Count("schedule=soon note=\"the last is "+soon.Format(time.DateOnly)) != 1 {
+		if log.Count("event=schedule.dates_end") != 1 || log.Count("schedule=soon last_date="+soon.Format(time.DateOnly)) != 1 {
 			t.Errorf("the log has %d lines about dates that end, want one, about soon", log.Count("event=schedule.dates_end"))
 		}
 		for name, want := range map[string]time.Time{"soon": soon, "later": later, "yearly": {}, "none": {}} {

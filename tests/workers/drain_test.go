@@ -100,10 +100,10 @@ func TestAJobThatIsCutOffIsNamedOnce(t *testing.T) {
 		if err := stop(); !errors.As(err, &cut) || len(cut.IDs) != 1 || cut.IDs[0] != "a" {
 			t.Errorf("Run returned %v, want that a was cut off", err)
 		}
-		if n := log.Count("event=drain.started"); n != 1 || log.Count("count=1 note=\"waits for up to 1s\"") != 1 {
+		if n := log.Count("event=drain.started"); n != 1 || log.Count("count=1 timeout_ms=1000") != 1 {
 			t.Errorf("the begin of the drain is logged %d times as\n%s", n, log.String())
 		}
-		if n := log.Count("1 given back; cut off: a\""); n != 1 {
+		if n := log.Count("given_back=1 unsettled=0 cut_off=a\n"); n != 1 {
 			t.Errorf("the end is logged as\n%s", log.String())
 		}
 		fixture.Pass(time.Minute)

@@ -113,9 +113,9 @@ func TestAWorkerLogsWhatItServesAndWhatItDid(t *testing.T) {
 			t.Error(err)
 		}
 		for _, want := range []string{
-			`event=worker.started`, `note="queues: default (weight 3), mail (weight 1); handlers: alert, report; 20 at once; on redis 127.0.0.1:0/0, namespace chime"`,
+			`event=worker.started`, `queues="default:3 mail:1" handlers="alert report" concurrency=20 store="redis 127.0.0.1:0/0, namespace chime"`,
 			`event=drain.ended`,
-			`note="attempts: 7 done, 1 failed and retried, 2 dead, 1 snoozed, 0 cancelled; not run: 1 parked, 0 missed, 0 given back"`,
+			`done=7 retried=1 dead=2 snoozed=1 cancelled=0 parked=1 missed=0 given_back=0 unsettled=0 cut_off=""`,
 		} {
 			if log.Count(want) != 1 {
 				t.Errorf("%s is logged %d times, want once, in\n%s", want, log.Count(want), log.String())
