@@ -22,8 +22,7 @@ const (
 	rulesEnd   = "<!-- /rules -->\n"
 )
 
-// What docs/calendar.md shows of each rule is what the rule is: its Go is compiled, its JSON and its words are its own, and its runs are
-// those that it has.
+// docs/calendar.md shows each rule as it is: its Go code compiles, and its JSON, its description and its runs come from the rule itself.
 func TestTheThirtyRulesOfTheCalendar(t *testing.T) {
 	if len(calendarRules) != 30 {
 		t.Errorf("there are %d rules, the page promises 30", len(calendarRules))
@@ -37,7 +36,7 @@ func TestTheThirtyRulesOfTheCalendar(t *testing.T) {
 	for i, r := range calendarRules {
 		page.WriteString(section(t, i+1, &r, sources[i]))
 		if other, twice := texts[r.rule.String()]; twice {
-			t.Errorf("%q and %q have one text", r.wish, other)
+			t.Errorf("%q and %q have the same text", r.wish, other)
 		}
 		texts[r.rule.String()] = r.wish
 	}
@@ -52,14 +51,14 @@ func TestTheThirtyRulesOfTheCalendar(t *testing.T) {
 		return
 	}
 	if !*update {
-		t.Fatalf("%s shows other rules than there are: go generate ./docs writes them", name)
+		t.Fatalf("%s differs from the rules in the source: run go generate ./docs", name)
 	}
 	if err := os.WriteFile(name, []byte(before+rulesBegin+page.String()+rulesEnd+after), 0o644); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// section is one rule on the page.
+// section returns the part of the page about one rule.
 func section(t *testing.T, n int, r *calendarRule, source string) string {
 	t.Helper()
 	data, err := json.Marshal(r.rule)
@@ -80,7 +79,7 @@ func section(t *testing.T, n int, r *calendarRule, source string) string {
 	return b.String()
 }
 
-// nextRuns returns the first runs from the beginning of 2026 on.
+// nextRuns returns the first five runs since the beginning of 2026.
 func nextRuns(t *testing.T, r *calendarRule) (runs []string) {
 	t.Helper()
 	from := time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC)
@@ -121,7 +120,7 @@ func lines(t *testing.T, data []byte) string {
 	return "{\n" + strings.Join(members, ",\n") + "\n}"
 }
 
-// spaced puts a blank after each comma and colon that is not in a string.
+// spaced adds a blank after each comma and colon outside strings.
 func spaced(value []byte) string {
 	var b strings.Builder
 	quoted := false
@@ -137,7 +136,7 @@ func spaced(value []byte) string {
 	return b.String()
 }
 
-// ruleSources returns the Go of each rule as it stands in the source, without its indentation.
+// ruleSources returns the Go code of each rule, without its indentation.
 func ruleSources(t *testing.T) (sources []string) {
 	t.Helper()
 	const name = "calendar_rules_test.go"

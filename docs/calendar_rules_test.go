@@ -6,10 +6,10 @@ import (
 	"github.com/chimejobs/chime/recurrence"
 )
 
-// A calendarRule is a rule of docs/calendar.md. What the page shows of it is made from this file.
+// A calendarRule is a rule of docs/calendar.md. The page is generated from this file.
 type calendarRule struct {
 	wish string // what people ask for
-	note string // what to know of it; empty: nothing
+	note string // an explanation, or empty
 	rule recurrence.Recurrence
 }
 
@@ -29,7 +29,7 @@ func zone(name string) *time.Location {
 	return loc
 }
 
-// calendarRules are written as a program writes them: the page takes each rule from here as it stands.
+// calendarRules are written as in a program. The page copies the source of each rule.
 var calendarRules = []calendarRule{
 	{
 		wish: "Every working day at nine",
@@ -40,7 +40,7 @@ var calendarRules = []calendarRule{
 	},
 	{
 		wish: "The last working day of the month at six in the evening",
-		note: "A position counts the open days of its period, after the calendar has closed the others. -1 is the last.",
+		note: "A position counts the open days of its period: the calendar has already removed the closed ones. -1 is the last open day.",
 		rule: recurrence.Recurrence{
 			Frequency: recurrence.Month, Positions: []int{-1}, Hours: []int{18}, Minutes: []int{0}, TimeZone: "Europe/London",
 			Except: []recurrence.Filter{{WeekDays: weekend}, {Dates: holidays}},
@@ -62,7 +62,7 @@ var calendarRules = []calendarRule{
 	},
 	{
 		wish: "The 30th, or the next working day, but never in the next month",
-		note: "What finance calls modified following: where no open day is left in the month it is the last one before, as on 29 May 2026. A month without a 30th has no run.",
+		note: "Finance calls this modified following: if the month has no open day left, the rule runs on the last open day before, as on 29 May 2026. A month without a 30th has no run.",
 		rule: recurrence.Recurrence{
 			Frequency: recurrence.Month, MonthDays: []int{30}, Hours: []int{9}, Minutes: []int{0},
 			Except: []recurrence.Filter{{WeekDays: weekend}, {Dates: holidays}}, Shift: recurrence.ShiftNextInMonth,
@@ -77,7 +77,7 @@ var calendarRules = []calendarRule{
 	},
 	{
 		wish: "Every half hour from nine to half past five on weekdays",
-		note: "Below a day the calendar looks at what the clock shows: 17:30 is the last minute that is open.",
+		note: "For frequencies below a day the calendar checks the local time: 17:30 is the last open minute.",
 		rule: recurrence.Recurrence{
 			StartTime: time.Date(2026, time.January, 1, 0, 0, 0, 0, newYork), Frequency: recurrence.Minute, Interval: 30, TimeZone: "America/New_York",
 			Only: []recurrence.Filter{{WeekDays: workdays, Times: []string{"09:00/17:30"}}},
@@ -85,7 +85,7 @@ var calendarRules = []calendarRule{
 	},
 	{
 		wish: "Every hour while the shop is open: weekdays from nine, Saturdays from ten to noon",
-		note: "A time is open if one filter of Only fits it.",
+		note: "A time is open if at least one filter of Only matches it.",
 		rule: recurrence.Recurrence{
 			StartTime: time.Date(2026, time.January, 1, 0, 0, 0, 0, chicago), Frequency: recurrence.Hour, TimeZone: "America/Chicago",
 			Only: []recurrence.Filter{
@@ -127,7 +127,7 @@ var calendarRules = []calendarRule{
 	},
 	{
 		wish: "The Tuesday after the first Monday in November",
-		note: "It is the Tuesday among the 2nd to the 8th.",
+		note: "This is the Tuesday between the 2nd and the 8th.",
 		rule: recurrence.Recurrence{
 			Frequency: recurrence.Day, Hours: []int{20}, Minutes: []int{0}, TimeZone: "America/New_York",
 			Only: []recurrence.Filter{{WeekDays: []time.Weekday{time.Tuesday}, MonthDays: []int{2, 3, 4, 5, 6, 7, 8}, Months: []time.Month{time.November}}},
@@ -147,7 +147,7 @@ var calendarRules = []calendarRule{
 		},
 	},
 	{
-		wish: "Every five minutes, but not while the database is maintained on Sunday nights",
+		wish: "Every five minutes, but not during database maintenance on Sunday nights",
 		rule: recurrence.Recurrence{
 			StartTime: time.Date(2026, time.January, 1, 0, 0, 0, 0, berlin), Frequency: recurrence.Minute, Interval: 5, TimeZone: "Europe/Berlin",
 			Except: []recurrence.Filter{{WeekDays: []time.Weekday{time.Sunday}, Times: []string{"02:00/03:59"}}},
@@ -161,8 +161,8 @@ var calendarRules = []calendarRule{
 		},
 	},
 	{
-		wish: "Every working day, and one Saturday that is made up",
-		note: "In Only one filter that fits is enough, so the Saturday is a second one.",
+		wish: "Every working day, and one Saturday that is a working day",
+		note: "One matching filter of Only is enough, so the Saturday is a second filter.",
 		rule: recurrence.Recurrence{
 			Frequency: recurrence.Day, Hours: []int{9}, Minutes: []int{0}, TimeZone: "Asia/Shanghai",
 			Only: []recurrence.Filter{{WeekDays: workdays}, {Dates: []string{"2026-02-14"}}},
@@ -170,7 +170,7 @@ var calendarRules = []calendarRule{
 	},
 	{
 		wish: "When the market closes: at four, on half days at one",
-		note: "The half days' run at four is closed; instants of Also run whatever the calendar says.",
+		note: "The calendar closes the run at four on half days. Instants of Also always run, even where the calendar is closed.",
 		rule: recurrence.Recurrence{
 			StartTime: time.Date(2026, time.November, 23, 0, 0, 0, 0, newYork), Frequency: recurrence.Day, Hours: []int{16}, Minutes: []int{0}, TimeZone: "America/New_York",
 			Only:   []recurrence.Filter{{WeekDays: workdays}},
@@ -191,7 +191,7 @@ var calendarRules = []calendarRule{
 	},
 	{
 		wish: "A list of dates and nothing else",
-		note: "The first is the start, the others are Also.",
+		note: "The first date is StartTime, the others are in Also.",
 		rule: recurrence.Recurrence{
 			StartTime: time.Date(2026, time.March, 31, 15, 0, 0, 0, time.UTC),
 			Also: []recurrence.Recurrence{
@@ -201,7 +201,7 @@ var calendarRules = []calendarRule{
 		},
 	},
 	{
-		wish: "A cron line that heeds holidays",
+		wish: "A cron line that skips holidays",
 		rule: recurrence.Recurrence{
 			Cron: "*/30 8-17 * * 1-5", TimeZone: "Europe/London",
 			Except: []recurrence.Filter{{Dates: holidays}},
@@ -234,23 +234,23 @@ var calendarRules = []calendarRule{
 	},
 	{
 		wish: "Thanksgiving",
-		note: "A feast that has a formula needs no list.",
+		note: "A holiday with a formula needs no list of dates.",
 		rule: recurrence.Recurrence{
 			Frequency: recurrence.Month, Months: []time.Month{time.November}, MonthlyOccurrences: []recurrence.NthWeekday{{Day: time.Thursday, N: 4}},
 			Hours: []int{8}, Minutes: []int{0}, TimeZone: "America/New_York",
 		},
 	},
 	{
-		wish: "Every night at half past two, but not in the night in which the clocks skip it",
-		note: "Without ClockSkip it runs at 03:30 in that night.",
+		wish: "Every night at half past two, but not in the night when the clocks skip that time",
+		note: "Without ClockSkip it runs at 03:30 that night.",
 		rule: recurrence.Recurrence{
 			StartTime: time.Date(2026, time.March, 26, 0, 0, 0, 0, berlin), Frequency: recurrence.Day, Hours: []int{2}, Minutes: []int{30},
 			TimeZone: "Europe/Berlin", ClockChanges: recurrence.ClockSkip,
 		},
 	},
 	{
-		wish: "Whenever the clocks show one in the morning, also twice in a night",
-		note: "Without ClockShown it runs on the first of the two.",
+		wish: "Every time the clocks show one in the morning, even twice in one night",
+		note: "Without ClockShown it runs only the first time.",
 		rule: recurrence.Recurrence{
 			StartTime: time.Date(2026, time.October, 31, 0, 0, 0, 0, newYork), Frequency: recurrence.Day, Hours: []int{1}, Minutes: []int{0},
 			TimeZone: "America/New_York", ClockChanges: recurrence.ClockShown,

@@ -9,7 +9,7 @@ import (
 	"github.com/chimejobs/chime/recurrence"
 )
 
-// What the page says of clock changes is what the rules do.
+// The page's table of clock changes matches what the rules do.
 func TestTheTableOfClockChanges(t *testing.T) {
 	berlin, err := time.LoadLocation("Europe/Berlin")
 	if err != nil {

@@ -20,7 +20,7 @@ func TestThePageOnTheDashboardShowsCodeThatRuns(t *testing.T) {
 	shows(t, "dashboard.md", "dashboard_test.go", "dashboard_run_test.go")
 }
 
-// browse sends a request as a browser of this machine does, with a form if there is one.
+// browse sends a request as a browser on this machine does. A form is optional.
 func browse(handler http.Handler, method, path string, form url.Values, headers ...string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(method, path, strings.NewReader(form.Encode()))
 	r.RemoteAddr, r.Host = "127.0.0.1:50000", "localhost:7080"
@@ -81,7 +81,7 @@ func TestTheDashboardIsMountedAsItsPageSays(t *testing.T) {
 	})
 }
 
-func TestWhatTheDashboardTellsAndHides(t *testing.T) {
+func TestTheDashboardAuditsActionsAndHidesSecrets(t *testing.T) {
 	slog.SetDefault(slog.New(slog.DiscardHandler))
 	chimetest.Run(t, func(t *testing.T, c *chimetest.Chime) {
 		if _, err := chime.NewSchedules(c.Store()).Put(t.Context(), "report", recurrence.Recurrence{Cron: "@hourly"}); err != nil {
@@ -109,7 +109,7 @@ func TestWhatTheDashboardTellsAndHides(t *testing.T) {
 	}
 }
 
-// The table of rights has each right.
+// The table of rights contains every right.
 func TestThePageOnTheDashboardNamesEveryRight(t *testing.T) {
 	rows := regexp.MustCompile("(?m)^\\| `(View|Operate|Edit|Delete|Reveal)` \\| ").FindAllString(readText(t, "dashboard.md"), -1)
 	if all := dashboard.View | dashboard.Operate | dashboard.Edit | dashboard.Delete | dashboard.Reveal; len(rows) != len(strings.Split(all.String(), ", ")) {

@@ -10,7 +10,7 @@ import (
 	"github.com/chimejobs/chime/dashboard"
 )
 
-// The code of docs/dashboard.md is the code of this file; dashboard_run_test.go runs it.
+// docs/dashboard.md shows the code of this file; dashboard_run_test.go runs it.
 
 func mountForThisMachine(mux *http.ServeMux, store chime.Store) {
 	mux.Handle("/chime/", dashboard.New(store, dashboard.Options{Prefix: "/chime"}))

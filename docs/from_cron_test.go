@@ -14,7 +14,7 @@ import (
 	"github.com/chimejobs/chime/recurrence"
 )
 
-// The code of docs/from-cron.md is in this file, and every piece of it is run here.
+// docs/from-cron.md shows the code of this file, and all of it runs here.
 
 func program(store chime.Store) []chime.Role {
 	worker := chime.NewWorker(store, chime.WorkerOptions{})
@@ -33,7 +33,7 @@ func nightly(context.Context) error {
 	return nil
 }
 
-// The program is down at 02:30 on the second night, and three of it run on the third.
+// The program is down at 02:30 on the second night. On the third night three instances of it run.
 func TestTheNightlyJobOfAMovedProgram(t *testing.T) {
 	chimetest.Run(t, func(t *testing.T, c *chimetest.Chime) {
 		nights = 0
@@ -78,7 +78,7 @@ func TestACrontabIsDeclared(t *testing.T) {
 		schedules := chime.NewSchedules(c.Store())
 		for name, want := range map[string]string{"backup": "03:00 03:00", "poll": "00:10 01:40", "invoices": "05:00 05:00"} {
 			if got := next(t, schedules, name, 2); got != want {
-				t.Errorf("%s is next at %s, want %s", name, got, want)
+				t.Errorf("%s runs next at %s, want %s", name, got, want)
 			}
 		}
 	})
@@ -188,7 +188,7 @@ func TestWrappersBecomePolicies(t *testing.T) {
 	})
 }
 
-// What the page says of cron lines that chime takes and refuses.
+// What the page says about the cron lines that chime accepts and refuses.
 func TestCronLines(t *testing.T) {
 	for _, line := range []string{"0 9 * * 7", "0 9 ? * mon-FRI", "@hourly", "TZ=Asia/Tokyo 0 6 * * *", "5/15 * * * *"} {
 		if _, err := recurrence.Cron(line); err != nil {
@@ -202,7 +202,7 @@ func TestCronLines(t *testing.T) {
 			t.Errorf("%s: %v, want an error that names %q", line, err, hint)
 		}
 	}
-	got := preview(t, recurrence.Recurrence{Cron: "0 0 */2 * 1"}, 3) // either day field is enough: odd days, and Mondays
+	got := preview(t, recurrence.Recurrence{Cron: "0 0 */2 * 1"}, 3) // one matching day field is enough: odd days, and Mondays
 	if want := []string{"Jan 3 00:00", "Jan 5 00:00", "Jan 7 00:00"}; !slices.Equal(got, want) {
 		t.Errorf("every second day or Monday: %q, want %q", got, want)
 	}

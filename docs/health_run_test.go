@@ -19,7 +19,7 @@ func TestThePageOnHealthShowsCodeThatRuns(t *testing.T) {
 	shows(t, "health.md", "health_test.go", "health_run_test.go")
 }
 
-// An awayStore does not answer the question of /readyz while it is away.
+// An awayStore does not answer the requests of /readyz while it is away.
 type awayStore struct {
 	protocol.Store
 	away bool
@@ -35,8 +35,8 @@ func (s *awayStore) Lease(ctx context.Context) (string, error) {
 	return s.Store.Lease(ctx)
 }
 
-// The page's table has a row for each of these, and each row is what is answered then.
-func TestThePageOnHealthSaysWhatIsAnswered(t *testing.T) {
+// The page's table has a row for each of these states, and /livez and /readyz answer as the row says.
+func TestThePageOnHealthListsTheAnswers(t *testing.T) {
 	type row struct{ live, ready string }
 	rows := map[string]row{}
 	for _, cells := range regexp.MustCompile(`(?m)^\| (.+?) \| (\d.*?) \| (\d.*?) \|$`).FindAllStringSubmatch(readText(t, "health.md"), -1) {
@@ -48,11 +48,11 @@ func TestThePageOnHealthSaysWhatIsAnswered(t *testing.T) {
 	chimetest.Run(t, func(t *testing.T, c *chimetest.Chime) {
 		log := slog.New(slog.DiscardHandler)
 		store := &awayStore{Store: c.Store().Protocol()}
-		c.Start(chime.NewScheduler(c.Store(), chime.SchedulerOptions{Logger: log})) // which leads
-		hears := make(chan struct{})
+		c.Start(chime.NewScheduler(c.Store(), chime.SchedulerOptions{Logger: log})) // this one leads
+		release := make(chan struct{})
 		hangs := func(events []chime.JobEvent) {
 			if events[0].Name == "unheard" {
-				<-hears
+				<-release
 			}
 		}
 		worker := chime.NewWorker(store, chime.WorkerOptions{Logger: log, Concurrency: 1, Observers: []*chime.Observer{{Taken: hangs}}})
@@ -66,8 +66,8 @@ func TestThePageOnHealthSaysWhatIsAnswered(t *testing.T) {
 		ask := func(path string) string {
 			answer := httptest.NewRecorder()
 			pages.ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), "GET", path, nil))
-			_, why, told := strings.Cut(strings.TrimSpace(answer.Body.String()), ": ")
-			if !told {
+			_, why, found := strings.Cut(strings.TrimSpace(answer.Body.String()), ": ")
+			if !found {
 				return "200"
 			}
 			return "503 " + why
@@ -113,17 +113,17 @@ func TestThePageOnHealthSaysWhatIsAnswered(t *testing.T) {
 		enqueue("unheard")
 		time.Sleep(31*time.Second + 500*time.Millisecond)
 		check("has a loop that is stuck")
-		close(hears)
+		close(release)
 		c.Advance(time.Minute)
 		enqueue("slow")
 		stop()
 		synctest.Wait()
-		check("was told to end, handlers finish")
+		check("is shutting down, handlers finish")
 		if err := <-ended; err != nil {
 			t.Error(err)
 		}
 	})
 	for when := range rows {
-		t.Errorf("nothing shows what the page says of a process that %s", when)
+		t.Errorf("no test checks the page's row for a process that %s", when)
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/chimejobs/chime/health"
 )
 
-// The code of docs/health.md is the code of this file; health_run_test.go runs it.
+// docs/health.md shows the code of this file; health_run_test.go runs it.
 
 func healthPages(store chime.Store, worker *chime.Worker, scheduler *chime.Scheduler) (http.Handler, error) {
 	healthy, err := health.New(health.Options{Store: store, Roles: []health.Role{worker, scheduler}})

@@ -19,14 +19,14 @@ func TestThePageOnJobsShowsCodeThatRuns(t *testing.T) {
 	shows(t, "jobs.md", "jobs_test.go", "jobs_run_test.go")
 }
 
-// What the handlers of the page call.
+// The page's handlers call these.
 var (
 	errNoSuchAddress = errors.New("no such address")
 	errBusy          = errors.New("busy")
 	errNotYet        = errors.New("not before eight o'clock")
 )
 
-// A world is what the handlers of the page work on. Each test has its own.
+// A world contains everything that the page's handlers use. Each test has its own.
 type world struct {
 	mu     sync.Mutex
 	answer error // of the mail server
@@ -119,7 +119,7 @@ func TestJobsNowLaterAndMany(t *testing.T) {
 		if runs := c.Advance(time.Hour); outcomes(runs) != "done done done" {
 			t.Errorf("in the first hour: %v", runs)
 		}
-		stop() // what nothing runs in takes no time
+		stop() // simulated time is fast while no role runs
 		c.Advance(71 * time.Hour)
 		c.Start(mailWorker(c.Store()))
 		if runs := c.Advance(time.Minute); outcomes(runs) != "done" || len(w.sent()) != 4 {
@@ -142,7 +142,7 @@ func TestWhatAHandlersErrorMeans(t *testing.T) {
 			{errNoSuchAddress, time.Minute, "dead"},
 			{errBusy, 11 * time.Minute, "failed failed"},
 			{errNotYet, 61 * time.Minute, "snoozed snoozed"},
-			{errors.New("connection refused"), 30 * time.Second, "failed failed failed"}, // about 1 s, then 16 s
+			{errors.New("connection refused"), 30 * time.Second, "failed failed failed"}, // after about 1 s, then after 16 s
 		} {
 			w.answers(means.answer)
 			receipt, err := SendMail.Enqueue(t.Context(), enqueuer, Mail{To: "ada"})
@@ -156,7 +156,7 @@ func TestWhatAHandlersErrorMeans(t *testing.T) {
 	})
 }
 
-func TestWhoseNumberOfAttemptsCounts(t *testing.T) {
+func TestWhichNumberOfAttemptsApplies(t *testing.T) {
 	chimetest.Run(t, func(t *testing.T, c *chimetest.Chime) {
 		check(t, shop(t.Context(), chime.NewEnqueuer(c.Store(), chime.EnqueuerOptions{})))
 		c.Start(shopWorker(c.Store()))
@@ -190,7 +190,7 @@ func TestDeadJobsAreShownAndRunAgain(t *testing.T) {
 		var out bytes.Buffer
 		check(t, showDead(t.Context(), jobs, "mail", &out))
 		if strings.Count(out.String(), "died at") != 3 || strings.Count(out.String(), "connection refused") != 2*5 {
-			t.Errorf("dead are:\n%s", out.String())
+			t.Errorf("dead jobs:\n%s", out.String())
 		}
 		w.answers(nil)
 		if n, err := afterTheOutage(t.Context(), jobs); n != 2 || err != nil {
@@ -215,7 +215,7 @@ func TestThreeEnqueuesSendOneMail(t *testing.T) {
 	chimetest.Run(t, func(t *testing.T, c *chimetest.Chime) {
 		enqueuer := chime.NewEnqueuer(c.Store(), chime.EnqueuerOptions{})
 		c.Start(mailWorker(c.Store()))
-		for n := range 3 { // the first one is done by the time of the second
+		for n := range 3 { // the first one is done before the second starts
 			added, err := welcome(t.Context(), enqueuer, 7, "ada")
 			check(t, err)
 			if added != (n == 0) {
@@ -287,7 +287,7 @@ func TestAResultIsWaitedFor(t *testing.T) {
 	})
 }
 
-func TestAnExportTellsHowFarItIsAndIsCancelled(t *testing.T) {
+func TestAnExportReportsItsProgressAndIsCancelled(t *testing.T) {
 	chimetest.Run(t, func(t *testing.T, c *chimetest.Chime) {
 		enqueuer, jobs := chime.NewEnqueuer(c.Store(), chime.EnqueuerOptions{}), chime.NewJobs(c.Store())
 		worker := chime.NewWorker(c.Store(), chime.WorkerOptions{})
@@ -303,14 +303,14 @@ func TestAnExportTellsHowFarItIsAndIsCancelled(t *testing.T) {
 			t.Errorf("%s, %v", state, so)
 		}
 		answer, err := cancelExport(t.Context(), jobs, "e2")
-		if check(t, err); answer != "it runs, and was told to stop" {
+		if check(t, err); answer != "it is running and will stop" {
 			t.Error(answer)
 		}
 		runs := c.Advance(time.Minute)
 		if outcomes(runs) != "cancelled done" || runs[1].Note != "60 rows" {
 			t.Errorf("%v", runs)
 		}
-		if answer, err := cancelExport(t.Context(), jobs, "e1"); err != nil || answer != "it has ended before" {
+		if answer, err := cancelExport(t.Context(), jobs, "e1"); err != nil || answer != "it had already ended" {
 			t.Errorf("%s, %v", answer, err)
 		}
 		if answer, err := cancelExport(t.Context(), jobs, "e9"); err != nil || answer != "there is no such export" {
@@ -381,7 +381,7 @@ func TestADeathIsPosted(t *testing.T) {
 		_, err := Payout.Enqueue(t.Context(), enqueuer, Order{Number: 17})
 		check(t, err)
 		c.Advance(time.Minute)
-		if got := fmt.Sprint(w.posted()); got != "[#payments: payout of order 17 was given up after 1 attempts: account closed]" {
+		if got := fmt.Sprint(w.posted()); got != "[#payments: payout of order 17 died after 1 attempts: account closed]" {
 			t.Errorf("posted: %s", got)
 		}
 	})

@@ -11,7 +11,7 @@ import (
 	"github.com/chimejobs/chime"
 )
 
-// The code of docs/jobs.md is the code of this file, piece by piece; jobs_run_test.go runs all of it.
+// docs/jobs.md shows the code of this file piece by piece; jobs_run_test.go runs all of it.
 
 type Mail struct {
 	To       string
@@ -194,9 +194,9 @@ func cancelExport(ctx context.Context, jobs *chime.Jobs, id string) (answer stri
 	case result == chime.CancelDone:
 		return "it never starts", nil
 	case result == chime.CancelAsked:
-		return "it runs, and was told to stop", nil
+		return "it is running and will stop", nil
 	}
-	return "it has ended before", nil // chime.CancelTooLate
+	return "it had already ended", nil // chime.CancelTooLate
 }
 
 func exportRow(ctx context.Context, row int) error {
@@ -248,7 +248,7 @@ func alert(ctx context.Context, job *chime.Job, args AlertArgs) error {
 	if err := died.Decode(&order); err != nil {
 		return err
 	}
-	return post(ctx, args.Channel, fmt.Sprintf("%s of order %d was given up after %d attempts: %s",
+	return post(ctx, args.Channel, fmt.Sprintf("%s of order %d died after %d attempts: %s",
 		died.Name, order.Number, died.Attempt, died.LastError))
 }
 

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// A goMod is what go mod edit -json says of a go.mod.
+// A goMod is the part of the output of go mod edit -json that this test needs.
 type goMod struct {
 	Module  struct{ Path string }
 	Require []struct{ Path, Version string }
@@ -32,14 +32,14 @@ func readGoMod(t *testing.T, folder string) (m goMod) {
 	return m
 }
 
-// A page on a module of its own says how a program gets it while chime is in no index: after its go mod edit, all modules of this repository that
-// the program needs are required, and found in a clone beside it.
-func TestThePagesOnModulesSayHowAProgramGetsThem(t *testing.T) {
+// A page about a separate module shows how a program gets it while chime is in no index. After the page's go mod edit, the program requires all
+// modules of this repository that it needs and finds them in a clone beside it.
+func TestThePagesOnModulesShowHowAProgramGetsThem(t *testing.T) {
 	const library = "github.com/chimejobs/chime"
 	for page, module := range map[string]string{"monitoring.md": "chimeprom", "traces.md": "chimeotel"} {
 		shell := strings.Join(blocks(t, page, "sh"), "\n")
 		if strings.Contains(shell, "go get") {
-			t.Errorf("%s says go get, which finds nothing:\n%s", page, shell)
+			t.Errorf("%s uses go get, which finds nothing:\n%s", page, shell)
 			continue
 		}
 		beside := t.TempDir()
@@ -66,7 +66,7 @@ func TestThePagesOnModulesSayHowAProgramGetsThem(t *testing.T) {
 		got, found := readGoMod(t, program), map[string]bool{}
 		for _, r := range got.Replace {
 			if is := readGoMod(t, filepath.Join(program, r.New.Path)).Module.Path; is != r.Old.Path {
-				t.Errorf("%s replaces %s by the folder of %s", page, r.Old.Path, is)
+				t.Errorf("%s replaces %s with the folder of %s", page, r.Old.Path, is)
 			}
 			found[r.Old.Path] = true
 		}

@@ -11,7 +11,7 @@ func TestThePageOnOperatingShowsCodeThatRuns(t *testing.T) {
 	shows(t, "operating.md", "operating_test.go", "operating_run_test.go", "operating_server_test.go", "../examples/outbox/outbox.go", "../examples/outbox/main.go")
 }
 
-// Whatever kills a worker waits longer than a worker takes to end: 31 s with the default options and a scheduler.
+// TimeoutStopSec is longer than the shutdown of a worker: 31 s with the default options and a scheduler.
 func TestTheUnitOfThePageWaitsForTheShutdown(t *testing.T) {
 	units := blocks(t, "operating.md", "ini")
 	if len(units) != 1 {
@@ -28,7 +28,7 @@ func TestTheUnitOfThePageWaitsForTheShutdown(t *testing.T) {
 		case isValue && section != "" && regexp.MustCompile(`^[A-Z][A-Za-z]+$`).MatchString(name):
 			values[section+name] = value
 		default:
-			t.Errorf("%q is no line of a unit", line)
+			t.Errorf("%q is not a valid line of a unit", line)
 		}
 	}
 	if stop, err := time.ParseDuration(values["[Service]TimeoutStopSec"]); err != nil || stop < 36*time.Second {
@@ -36,7 +36,7 @@ func TestTheUnitOfThePageWaitsForTheShutdown(t *testing.T) {
 	}
 	for _, want := range []string{"[Unit]After", "[Service]ExecStart", "[Service]Restart", "[Install]WantedBy"} {
 		if values[want] == "" {
-			t.Errorf("the unit does not say %s", want)
+			t.Errorf("the unit does not contain %s", want)
 		}
 	}
 }

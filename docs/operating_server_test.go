@@ -16,11 +16,11 @@ import (
 	"github.com/chimejobs/chime/redisstore"
 )
 
-// A server with the page's settings takes jobs, a worker that is connected as the page says runs them, and the page's report shows that.
-func TestAWorkerRunsAsThePageSaysOnAServerAsThePageSays(t *testing.T) {
+// A server with the page's settings accepts jobs, a worker with the page's connection runs them, and the page's report shows both.
+func TestAWorkerWithThePagesOptionsRunsOnAServerWithThePagesSettings(t *testing.T) {
 	settings := blocks(t, "operating.md", "conf")
 	if len(settings) != 2 {
-		t.Fatalf("the page has %d pieces of redis.conf, want that of a server and that of one with replicas", len(settings))
+		t.Fatalf("the page has %d pieces of redis.conf, want two: for a server and for a server with replicas", len(settings))
 	}
 	var lines []string
 	for line := range strings.Lines(settings[0]) {
@@ -59,11 +59,11 @@ func TestAWorkerRunsAsThePageSaysOnAServerAsThePageSays(t *testing.T) {
 	check(t, <-ended)
 }
 
-// The settings for replicas are ones that a server knows.
+// A server knows the settings for replicas.
 func TestTheSettingsForReplicasAreKnownToAServer(t *testing.T) {
 	server := redistest.Start(t, redistest.Options{Config: strings.Split(strings.TrimSpace(blocks(t, "operating.md", "conf")[1]), "\n")})
 	got, err := server.Client(nil).ConfigGet(t.Context(), "min-replicas-*").Result()
 	if err != nil || fmt.Sprint(got) != "map[min-replicas-max-lag:10 min-replicas-to-write:1]" {
-		t.Errorf("the server has %v, %v", got, err)
+		t.Errorf("the server's settings are %v, %v", got, err)
 	}
 }

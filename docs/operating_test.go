@@ -16,7 +16,7 @@ import (
 	"github.com/chimejobs/chime/redisstore"
 )
 
-// The code of docs/operating.md is the code of this file, piece by piece; operating_run_test.go and operating_server_test.go run all of it.
+// docs/operating.md shows the code of this file piece by piece; operating_run_test.go and operating_server_test.go run all of it.
 
 func connect() redis.UniversalClient {
 	redis.SetLogger(redisstore.ClientLogger(slog.Default())) // go-redis's own lines: at level Debug

@@ -1,4 +1,4 @@
-// Package docs_test holds the pages of this folder: all code that they show is compiled and run here.
+// Package docs_test checks the pages of this folder: all code on them is compiled and run here.
 package docs_test
 
 import (
@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// blocks returns the pieces of code of one language that a page shows, in order.
+// blocks returns the code blocks of one language on a page, in order.
 func blocks(t *testing.T, page, language string) []string {
 	t.Helper()
 	text, err := os.ReadFile(page)
@@ -24,15 +24,15 @@ func blocks(t *testing.T, page, language string) []string {
 	for _, rest := range strings.Split(string(text), "\n```"+language+"\n")[1:] {
 		code, _, ended := strings.Cut(rest, "```")
 		if !ended {
-			t.Fatalf("%s: a piece of code does not end", page)
+			t.Fatalf("%s: a code block does not end", page)
 		}
 		found = append(found, code)
 	}
 	return found
 }
 
-// shows fails unless every piece of Go on a page is in a source file, or in one of those that run it, as it stands; each function of the source
-// that is no method is on the page; and each of them is used somewhere in these files.
+// shows fails unless three things hold: each Go block of the page is, unchanged, in the source file or in a file that runs it; each function of the
+// source that is not a method is on the page; and these files use each of them.
 func shows(t *testing.T, page, source string, runs ...string) {
 	t.Helper()
 	text, err := os.ReadFile(source)
@@ -50,11 +50,11 @@ func shows(t *testing.T, page, source string, runs ...string) {
 	shown := blocks(t, page, "go")
 	for _, code := range shown {
 		if !strings.Contains(all, "\n"+code) {
-			t.Errorf("%s shows what neither %s nor %s has:\n%s", page, source, runs, code)
+			t.Errorf("%s shows code that is in neither %s nor %s:\n%s", page, source, runs, code)
 		}
 	}
 	if len(shown) == 0 {
-		t.Fatalf("%s shows no Go: this test reads it wrongly", page)
+		t.Fatalf("%s shows no Go code: this test reads the page wrongly", page)
 	}
 	file, err := parser.ParseFile(token.NewFileSet(), source, text, parser.SkipObjectResolution)
 	if err != nil {
@@ -76,8 +76,8 @@ func shows(t *testing.T, page, source string, runs ...string) {
 	}
 }
 
-// The code that a page shows is in a test file, line by line, at whatever depth: what is shown is compiled, and as no function of a test
-// file is unused, it is run.
+// Each Go block of a page is, line by line, in a test file, at any indentation. So it is compiled, and because no function of a test file is
+// unused, it also runs.
 func TestThePagesShowCodeThatIsRun(t *testing.T) {
 	for page, pieces := range map[string]int{"schedules": 23, "from-cron": 6} {
 		source := sourceOf(t, strings.ReplaceAll(page, "-", "_"))
@@ -85,16 +85,16 @@ func TestThePagesShowCodeThatIsRun(t *testing.T) {
 		for _, block := range blocks {
 			code, _, ended := strings.Cut(block, "```")
 			if !ended || !showsPart(source, code) {
-				t.Errorf("docs/%s.md shows what its test file does not have:\n%s", page, code)
+				t.Errorf("docs/%s.md shows code that is not in its test file:\n%s", page, code)
 			}
 		}
 		if len(blocks) < pieces {
-			t.Errorf("docs/%s.md has %d pieces of code, want %d: this test searches in the wrong place", page, len(blocks), pieces)
+			t.Errorf("docs/%s.md has %d code blocks, want %d: this test searches in the wrong place", page, len(blocks), pieces)
 		}
 	}
 }
 
-// sourceOf is the text of the test files of a page.
+// sourceOf returns the text of the test files of a page.
 func sourceOf(t *testing.T, page string) string {
 	t.Helper()
 	files, err := filepath.Glob(page + "*_test.go")
@@ -108,7 +108,7 @@ func sourceOf(t *testing.T, page string) string {
 	return source.String()
 }
 
-// showsPart reports whether source has all lines of code, one after the other, each with the same further tabs in front.
+// showsPart reports whether source contains all lines of code in sequence, each indented by the same additional tabs.
 func showsPart(source, code string) bool {
 	for indent := range 5 {
 		tabs := strings.Repeat("\t", indent)
@@ -135,7 +135,7 @@ func readText(t *testing.T, file string) string {
 	return string(text)
 }
 
-// What a page of this folder links to is there, the heading too.
+// Every link on a page of this folder has a target, and so has every link to a heading.
 func TestLinksBetweenPagesLeadSomewhere(t *testing.T) {
 	code := regexp.MustCompile("(?s)\n```.*?\n```")
 	prose := func(file string) string {
@@ -168,9 +168,9 @@ func TestLinksBetweenPagesLeadSomewhere(t *testing.T) {
 			found++
 			file := cmp.Or(match[1], page)
 			if _, err := os.Stat(file); err != nil {
-				t.Errorf("%s links to %s, which is not there", page, file)
+				t.Errorf("%s links to %s, which does not exist", page, file)
 			} else if match[2] != "" && !has(file, match[2]) {
-				t.Errorf("%s links to %s#%s, and there is no such heading", page, file, match[2])
+				t.Errorf("%s links to %s#%s, a heading that does not exist", page, file, match[2])
 			}
 		}
 	}

@@ -18,10 +18,10 @@ import (
 
 //go:generate go test -tags long -run ThePicture . -update
 
-var update = flag.Bool("update", false, "write the pictures anew instead of comparing them")
+var update = flag.Bool("update", false, "write the pictures instead of comparing them")
 
-// The pictures of docs/schedules.md show what was observed here, under fake time: a schedule for every half hour, of which one run takes
-// 75 minutes and the others ten, and a gap of three hours.
+// The pictures of docs/schedules.md show runs that were observed here under fake time: a schedule runs every half hour, one run takes 75 minutes,
+// the others take ten, and there is a gap of three hours.
 const (
 	half    = 30 * time.Minute
 	short   = 10 * time.Minute
@@ -55,7 +55,7 @@ var misfires = []struct {
 	{chime.MisfireCatchUp, "catch-up", "MisfireCatchUp: after an outage every missed occurrence runs, the oldest first"},
 }
 
-// The default is played always, the other policies with the tag long.
+// The default policy is always simulated, the others only with the tag long.
 func TestThePicturesAreWhatTheSchedulerDoes(t *testing.T) {
 	for _, misfire := range misfires[:long.Seeds(1, len(misfires))] {
 		chart := picture(misfire.title, "the program is down")
@@ -77,7 +77,7 @@ func TestThePictureOfAPauseIsWhatTheSchedulerDoes(t *testing.T) {
 		{"MisfireRunOnce", "the default", chime.MisfireRunOnce, nil},
 		{"MisfireSkip", "", chime.MisfireSkip, nil},
 		{"MisfireCatchUp", "", chime.MisfireCatchUp, nil},
-		{"SkipGap()", "whatever the policy", chime.MisfireCatchUp, []chime.ChangeOption{chime.SkipGap()}},
+		{"SkipGap()", "with every policy", chime.MisfireCatchUp, []chime.ChangeOption{chime.SkipGap()}},
 	} {
 		seen := observe(t, pause, row.resume, chime.Misfire(row.misfire))
 		chart.Rows = append(chart.Rows, svg.Row{Name: row.name, Remark: row.remark, Occurrences: seen[4:]}) // the long run is over
@@ -90,12 +90,12 @@ func picture(title, gap string) svg.Timeline {
 	return svg.Timeline{Title: title, From: midnight.Add(15 * time.Minute), To: pageEnd, Spans: []svg.Span{{From: gapFrom, To: gapTo, Label: gap}}}
 }
 
-// paper has the tokens of svg.CSS for pictures that look alike on light and on dark pages.
+// paper has the tokens of svg.CSS for pictures that look the same on light and on dark pages.
 const paper = `.chart{--ink:#1f2328;--ink-2:#57606a;--panel:#fff;--line:#eaeef2;--edge:#afb8c1;--accent:#0969da;--ok:#2da44e;--late:#0969da;--fail:#cf222e;--paused:#bc4c00;--off:#8c959f;` +
 	`font-family:system-ui,-apple-system,"Segoe UI",Roboto,"DejaVu Sans",sans-serif}
 `
 
-// holdPicture compares a picture with the one that is committed, or with -update writes it.
+// holdPicture compares a picture with the committed one, or writes it with -update.
 func holdPicture(t *testing.T, file string, chart template.HTML) {
 	t.Helper()
 	drawn := svg.File(chart, paper)
@@ -113,11 +113,11 @@ func holdPicture(t *testing.T, file string, chart template.HTML) {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(committed, drawn) {
-		t.Errorf("docs/%s is not what the scheduler does now: if that is meant, go generate ./docs", file)
+		t.Errorf("docs/%s differs from what the scheduler does now: if the change is intended, run go generate ./docs", file)
 	}
 }
 
-// A gap is what keeps the schedule from running for three hours.
+// A gap is the reason why the schedule does not run for three hours.
 type gap int
 
 const (
@@ -125,10 +125,10 @@ const (
 	pause             // the schedule is paused
 )
 
-// observe plays the morning of a schedule with the given options, and returns what became of each occurrence.
+// observe simulates the morning of a schedule with the given options, and returns how each occurrence ended.
 func observe(t *testing.T, kind gap, resume []chime.ChangeOption, options ...chime.ScheduleOption) (seen []svg.Occurrence) {
 	t.Helper()
-	chimetest.Run(t, func(t *testing.T, c *chimetest.Chime) { // with few heartbeats, for hours pass in runs
+	chimetest.Run(t, func(t *testing.T, c *chimetest.Chime) { // with few heartbeats, because runs take hours
 		rule := recurrence.Recurrence{Cron: "*/30 * * * *"}
 		program := func() []chime.Role {
 			worker := chime.NewWorker(c.Store(), chime.WorkerOptions{Concurrency: 20, SessionTTL: 10 * time.Minute})
@@ -169,7 +169,7 @@ func observe(t *testing.T, kind gap, resume []chime.ChangeOption, options ...chi
 	return seen
 }
 
-// importing takes ten minutes, and at one o'clock 75, unless its ctx ends.
+// importing takes ten minutes, and 75 at one o'clock, unless its ctx ends earlier.
 func importing(ctx context.Context, job *chime.Job) error {
 	takes := short
 	if job.Planned.Equal(longAt) {
@@ -183,7 +183,7 @@ func importing(ctx context.Context, job *chime.Job) error {
 	}
 }
 
-// ends reads how the occurrences of a schedule ended.
+// ends returns how the occurrences of a schedule ended.
 func ends(t *testing.T, schedules *chime.Schedules, name string) map[time.Time]*chime.RunInfo {
 	t.Helper()
 	ended := map[time.Time]*chime.RunInfo{}
@@ -199,8 +199,7 @@ func ends(t *testing.T, schedules *chime.Schedules, name string) map[time.Time]*
 	return ended
 }
 
-// occurrence is an occurrence as it is drawn, to the minute. The instants that were missed behind the one that was taken late have no
-// record of their own.
+// occurrence converts an occurrence for drawing, to the minute. Missed instants behind one that ran late have no record of their own.
 func occurrence(t *testing.T, planned time.Time, run *chime.RunInfo) svg.Occurrence {
 	t.Helper()
 	o := svg.Occurrence{Planned: planned, Outcome: svg.NotRun}
@@ -222,7 +221,7 @@ func occurrence(t *testing.T, planned time.Time, run *chime.RunInfo) svg.Occurre
 		o.Outcome = svg.Dropped
 	case chime.RunMissed:
 	default:
-		t.Fatalf("%v: there is no sign for it", run)
+		t.Fatalf("%v: the chart has no sign for this outcome", run)
 	}
 	return o
 }

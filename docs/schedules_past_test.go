@@ -23,7 +23,7 @@ func syncCustomers(scheduler *chime.Scheduler, customers []string) error {
 	return nil
 }
 
-// Each customer's hour begins at another minute; the one whose runs die is paused, and says why.
+// Each customer's hour begins at a different minute. A schedule whose runs die is paused, and its note gives the reason.
 func TestCustomersAreSpreadAndPaused(t *testing.T) {
 	chimetest.Run(t, func(t *testing.T, c *chimetest.Chime) {
 		customers := []string{"anna", "bert", "carl"}

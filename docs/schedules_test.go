@@ -16,7 +16,7 @@ import (
 	"github.com/chimejobs/chime/recurrence"
 )
 
-// The code of docs/schedules.md is in this file, and every piece of it is run here.
+// docs/schedules.md shows the code of this file, and all of it runs here.
 
 type ReportArgs struct{ Customer string }
 
@@ -66,7 +66,7 @@ var rules = map[string]recurrence.Recurrence{
 	"once, at noon": {StartTime: time.Date(2000, 1, 1, 12, 0, 0, 0, time.UTC)},
 }
 
-func TestEachRuleRunsWhenItSays(t *testing.T) {
+func TestEachRuleRunsAtItsTimes(t *testing.T) {
 	wants := map[string]string{
 		"every 15 minutes":           "Jan 1 00:15, Jan 1 00:30",
 		"in office hours":            "Jan 3 09:00, Jan 3 09:15",
@@ -83,7 +83,7 @@ func TestEachRuleRunsWhenItSays(t *testing.T) {
 	}
 }
 
-// preview is when a rule that is created at midnight of 1 January 2000 runs, without the run at creation.
+// preview returns when a rule created at midnight of 1 January 2000 runs, without the run at creation.
 func preview(t *testing.T, rule recurrence.Recurrence, n int) (times []string) {
 	t.Helper()
 	series, err := rule.Series(midnight)
@@ -122,7 +122,7 @@ func TestTheRunAtCreation(t *testing.T) {
 	})
 }
 
-// next is when a schedule is to run next, in UTC.
+// next returns the next run of a schedule, in UTC.
 func next(t *testing.T, schedules *chime.Schedules, name string, n int) string {
 	t.Helper()
 	times, err := schedules.Upcoming(t.Context(), name, n)
@@ -161,7 +161,7 @@ func TestASubscriptionIsPut(t *testing.T) {
 			t.Errorf("a bad name: %v", err)
 		}
 		if err := subscribe(t.Context(), schedules, "bert", "Mars"); err == nil {
-			t.Error("a zone that does not exist was taken")
+			t.Error("a zone that does not exist was accepted")
 		}
 	})
 }
@@ -220,7 +220,7 @@ func TestStartCountAndEnd(t *testing.T) {
 			t.Fatal(err)
 		}
 		if len(times) != 2 || times[0].Day() != 3 || times[1].Day() != 17 {
-			t.Errorf("the course has %v, want 3 and 17 January", times)
+			t.Errorf("the course's times are %v, want 3 and 17 January", times)
 		}
 		for _, at := range times { // between them nothing happens
 			c.Advance(time.Until(at) - time.Hour)
@@ -300,7 +300,7 @@ func TestAMirrorIsReplacedByTheNext(t *testing.T) {
 	})
 }
 
-// The program comes up again some minutes after an occurrence was due.
+// The program starts again some minutes after an occurrence was due.
 func TestAStartDeadline(t *testing.T) {
 	for late, want := range map[time.Duration]chime.RunOutcome{5 * time.Minute: chime.RunDone, 15 * time.Minute: chime.RunMissed} {
 		chimetest.Run(t, func(t *testing.T, c *chimetest.Chime) {
@@ -337,7 +337,7 @@ func TestAStartDeadline(t *testing.T) {
 	}
 }
 
-// What the page says of the limits of catching up: the last 24 hours, and of these at most the newest 100.
+// What the page says about the limits of catching up: only the last 24 hours, and at most the newest 100 occurrences.
 func TestLimitsOfCatchingUp(t *testing.T) {
 	for every, want := range map[int]int64{60: 24, 10: 100} {
 		chimetest.Run(t, func(t *testing.T, c *chimetest.Chime) {
@@ -357,7 +357,7 @@ func TestLimitsOfCatchingUp(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			// The first one that is taken, a day and more late, is one of the hundred, and is missed.
+			// The first occurrence that is taken is more than a day late. It counts towards the hundred, and is missed.
 			if total := int64(30 * 60 / every); s.Counters.Done > want || s.Counters.Done < want-1 || s.Counters.Done+s.Counters.Missed != total {
 				t.Errorf("every %d minutes: %d ran and %d were missed, want %d of %d to run", every, s.Counters.Done, s.Counters.Missed, want, total)
 			}
@@ -374,7 +374,7 @@ func moveToSeven(ctx context.Context, schedules *chime.Schedules) error {
 	return nil
 }
 
-func TestAChangeWithdrawsWhatWasToCome(t *testing.T) {
+func TestAChangeWithdrawsTheNextOccurrence(t *testing.T) {
 	chimetest.Run(t, func(t *testing.T, c *chimetest.Chime) {
 		schedules := chime.NewSchedules(c.Store())
 		before, err := schedules.Put(t.Context(), "report.daily", recurrence.Recurrence{Cron: "0 9 * * *"}, Report.With(ReportArgs{Customer: "some"}))
@@ -395,9 +395,9 @@ func TestAChangeWithdrawsWhatWasToCome(t *testing.T) {
 	})
 }
 
-// What the page says of what is on its way when a schedule changes: what is due runs with the new arguments, what waits for a retry keeps
+// What the page says about occurrences that exist when a schedule changes: a due one runs with the new arguments, one that waits for a retry keeps
 // its own.
-func TestWhatIsOnItsWayWhenAScheduleChanges(t *testing.T) {
+func TestPendingOccurrencesWhenAScheduleChanges(t *testing.T) {
 	chimetest.Run(t, func(t *testing.T, c *chimetest.Chime) {
 		schedules := chime.NewSchedules(c.Store())
 		put := func(customer string) {
@@ -423,7 +423,7 @@ func TestWhatIsOnItsWayWhenAScheduleChanges(t *testing.T) {
 		stop := c.Start(program())
 		c.Advance(80 * time.Minute)
 		stop()
-		c.Advance(31 * time.Minute) // 02:00 is due, nobody has taken it, and 01:00 waits for a retry
+		c.Advance(31 * time.Minute) // 02:00 is due and not taken yet, and 01:00 waits for a retry
 		put("new")
 		stop = c.Start(program())
 		c.Advance(45 * time.Minute)
@@ -489,7 +489,7 @@ func save(ctx context.Context, schedules *chime.Schedules, seen *chime.Schedule,
 	return err
 }
 
-func TestOfTwoEditorsOneIsTold(t *testing.T) {
+func TestTheSecondOfTwoEditorsGetsAConflict(t *testing.T) {
 	chimetest.Run(t, func(t *testing.T, c *chimetest.Chime) {
 		schedules := chime.NewSchedules(c.Store())
 		seen, err := schedules.Put(t.Context(), "export", recurrence.Recurrence{Cron: "@daily"}, chime.JobName("copy"), chime.Args("all"), chime.Queue("late"),
@@ -519,13 +519,13 @@ func maintenance(ctx context.Context, schedules *chime.Schedules, work func() er
 		return err
 	}
 	if err := work(); err != nil {
-		return err // it stays paused, and its note says why
+		return err // it remains paused; its note has the reason
 	}
 	return schedules.Resume(ctx, "import", chime.SkipGap())
 }
 
-// What the page says of pauses: what is due runs, and so do retries.
-func TestWhatIsOnItsWayWhenAScheduleIsPaused(t *testing.T) {
+// What the page says about pauses: due occurrences run, and so do retries.
+func TestPendingOccurrencesWhenAScheduleIsPaused(t *testing.T) {
 	chimetest.Run(t, func(t *testing.T, c *chimetest.Chime) {
 		var ran []string
 		program := func() *chime.Worker {
@@ -670,7 +670,7 @@ func TestWhyItDidNotRun(t *testing.T) {
 			t.Errorf("failing: %q, %v", names, err)
 		}
 		if err := whyNot(t.Context(), schedules, "another"); !errors.Is(err, chime.ErrNotFound) {
-			t.Errorf("one that is not there: %v", err)
+			t.Errorf("a run that does not exist: %v", err)
 		}
 	})
 }

@@ -12,15 +12,15 @@ import (
 	"testing"
 )
 
-// A guard is a check of the store without which it would lose or double something. off is the replacement that switches it off, and
-// what follows finds that: a test, or the checker after a few seconds of chaos.
+// A guard is a check of the store that prevents a lost or doubled job. The field off is the replacement that switches it off. A test must then
+// fail, or the checker must find the damage after a few seconds of chaos.
 type guard struct {
 	name  string
 	file  string
 	on    string
 	off   string
 	in    string // the package of the test; empty: chaos
-	finds string // the test, or one of the suite of all stores, or what the checker says
+	finds string // the test, a test of the store suite, or a finding of the checker
 }
 
 var guards = []guard{
@@ -30,22 +30,22 @@ var guards = []guard{
 	{"number of a session's call", "redisstore/scripts/sessions/work.lua", "local again = last == number", "local again = false", "redisstore", "TestStore/ARepeatedWorkCallGetsTheSameAnswerAndWritesNothing"},
 	{"number of a caller's call", "redisstore/scripts/jobs/enqueue.lua", "local again = ahead == 0", "local again = false", "", "doubled"},
 	{"fence of a settlement", "redisstore/scripts/sessions/work/settlements.lua", "if holds ~= fence and holds ~= '-' .. fence then", "if not holds then", "redisstore", "TestStore/ASettlementNeedsTheFence"},
-	{"second look before reaping", "redisstore/scripts/sessions/reap.lua", " or tonumber(lapse) ~= tonumber(ARGV[2])", "", "redisstore", "TestStore/ReapingNeedsTheLapseThatWasSeen"},
+	{"second check before reaping", "redisstore/scripts/sessions/reap.lua", " or tonumber(lapse) ~= tonumber(ARGV[2])", "", "redisstore", "TestStore/ReapingNeedsTheLapseThatWasSeen"},
 	{"working at maxmemory", "redisstore/scripts/schedules/postpone.lua", "redis.call('ZREM', KEYS[1], '')", "", "redisstore", "TestAtMaxmemoryLapsedSessionsAreReportedAndTheLeaderKeepsItsLease"},
 	{"crash cap", "internal/work/admit.go", "case taken.Crashes >= a.config.MaxCrashes:", "case false:", "tests/workers", "TestAJobWhoseWorkersVanishedThreeTimesIsDead"},
 	{"clamp of lapses", "redisstore/scripts/lib/lapse.lua", "if lapse ~= ms then", "lapse = ms or lapse\n  if false then", "redisstore", "TestALapseTooFarAheadIsCorrected"},
-	{"body of a burial", "redisstore/scripts/jobs/bury.lua", " and text == job.read", "", "redisstore", "TestABurialNeedsTheJobAsItWasRead"},
-	{"retention of a burial", "redisstore/scripts/jobs/bury.lua", " and (tonumber(at) or 0) <= now_ms - tonumber(ARGV[1])", "", "redisstore", "TestAJobThatWasParkedAnewIsNotBuried"},
-	{"one death a job", "redisstore/scripts/jobs/bury.lua", "if before[i] then job.body, job.follows = '', '' end", "", "redisstore", "TestAJobThatIsParkedTwiceDiesOnce"},
+	{"body of a job to bury", "redisstore/scripts/jobs/bury.lua", " and text == job.read", "", "redisstore", "TestABurialNeedsTheJobAsItWasRead"},
+	{"retention of a job to bury", "redisstore/scripts/jobs/bury.lua", " and (tonumber(at) or 0) <= now_ms - tonumber(ARGV[1])", "", "redisstore", "TestAJobThatWasParkedAnewIsNotBuried"},
+	{"one death for each job", "redisstore/scripts/jobs/bury.lua", "if before[i] then job.body, job.follows = '', '' end", "", "redisstore", "TestAJobThatIsParkedTwiceDiesOnce"},
 	{"limit of bytes", "redisstore/scripts/lib/bytes.lua", "bytes > CALL_BYTES", "false", "redisstore", "TestStore/ATakeReturnsAboutAMebibyteAtMost"},
-	{"an ID stands in the list once", "redisstore/scripts/jobs/enqueue.lua", "local list = void[id] and revived or ready", "local list = ready", "redisstore", "TestACancelledIDThatIsEnqueuedAgainHasItsOldPlace"},
+	{"an ID is in the list once", "redisstore/scripts/jobs/enqueue.lua", "local list = void[id] and revived or ready", "local list = ready", "redisstore", "TestACancelledIDThatIsEnqueuedAgainHasItsOldPlace"},
 	{"name of a backfill's call", "redisstore/scripts/schedules/backfill.lua", "if before then return", "if false then return", "redisstore", "TestABackfillThatIsSentTwicePlacesOnce"},
 	{"revision of a backfill", "redisstore/scripts/schedules/backfill.lua", "h.revision ~= ARGV[4] or ", "", "redisstore", "TestABackfillOfAnotherRevisionIsAConflict"},
 	{"sessions of a backfill", "redisstore/scripts/schedules/backfill.lua", "if not known[session] then", "if known[session] == 0 then", "redisstore", "TestWhatANewSessionTakesIsNotBackfilled"},
 	{"sessions of a repair", "redisstore/scripts/repair/verify_job.lua", "if not known[session] then", "if known[session] == 0 then", "redisstore", "TestWhatIsRightWhenItIsToBeMendedStaysAsItIs"},
-	{"attempts of an occurrence that is owed", "redisstore/scripts/repair/verify_schedules.lua", " and redis.call('HEXISTS', JOBS, id) == 0", "", "redisstore", "TestVerifyTakesARetryForNoSecondPlacement"},
-	{"state of a schedule that stands nowhere", "redisstore/scripts/repair/mend.lua", "if policy(text) == 'live' then", "if text then", "redisstore", "TestNothingIsOwedThatIsToPlaceNothing"},
-	{"what is on a queue", "redisstore/scripts/queues/delete_queue.lua", "if found[i] > 0 then return found end", "", "redisstore", "TestAQueueIsDeletedOnlyWhereNothingIsOnIt"},
+	{"attempts of an owed occurrence", "redisstore/scripts/repair/verify_schedules.lua", " and redis.call('HEXISTS', JOBS, id) == 0", "", "redisstore", "TestVerifyTakesARetryForNoSecondPlacement"},
+	{"state of an orphaned schedule", "redisstore/scripts/repair/mend.lua", "if policy(text) == 'live' then", "if text then", "redisstore", "TestNothingIsOwedThatIsToPlaceNothing"},
+	{"jobs on a queue to delete", "redisstore/scripts/queues/delete_queue.lua", "if found[i] > 0 then return found end", "", "redisstore", "TestAQueueIsDeletedOnlyWhereNothingIsOnIt"},
 	{"name of a deletion's call", "redisstore/scripts/queues/delete_queue.lua", "if ARGV[1] ~= '' and answered(CALLERS, ARGV[1]) then", "if false then", "redisstore", "TestACopyOfADeletionTakesNothingAway"},
 	{"second of an enqueuer of a deleted queue", "redisstore/scripts/queues/delete_queue.lua", "(math.max(math.floor(score / ROUND), now_s) + 1)", "math.floor(score / ROUND)", "redisstore", "TestTheNextJobOfABusyEnqueuerListsADeletedQueue"},
 	{"minute of a sample", "redisstore/scripts/samples/sample.lua", "if last and not wrong and minute - last <", "if last and not wrong and 1e15 <", "redisstore", "TestASampleOfAMinuteIsTakenOnce"},
@@ -58,18 +58,19 @@ var guards = []guard{
 	{"creation of a release", "redisstore/scripts/collections/release.lua", "if c.creation ~= creation then", "if false then", "redisstore", "TestStore/ALateReleaseLeavesALaterCollection"},
 	{"names of a deletion", "redisstore/scripts/collections/delete_collection.lua", "if names > 0 then", "if false then", "redisstore", "TestACollectionIsRemovedLast"},
 	{"number of a transition", "redisstore/scripts/collections/finish_transition.lua", "if c.transition ~= transition or", "if", "redisstore", "TestStore/ATransitionIsFinishedByItsNumber"},
-	{"samples of a clock that was wrong", "redisstore/scripts/samples/sample.lua", "if wrong then was, last = {}, nil end", "", "redisstore", "TestStore/SamplesSurviveAClockThatWasWrong"},
+	{"samples of a wrong clock", "redisstore/scripts/samples/sample.lua", "if wrong then was, last = {}, nil end", "", "redisstore", "TestStore/SamplesSurviveAClockThatWasWrong"},
 }
 
-// TestASwitchedOffGuardIsFound switches each guard off and runs what is to find that. A guard whose absence nothing finds may be missing
-// already. A guard of a script is switched off when its text is read: one build of the tests does for all of these.
+// TestASwitchedOffGuardIsFound switches each guard off and runs the test or the chaos that must find it. If nothing finds a missing guard, the
+// guard may already be missing. The guards of scripts are switched off when the script's text is read, so one build of the tests is enough for all
+// of them.
 func TestASwitchedOffGuardIsFound(t *testing.T) {
 	root, err := filepath.Abs("../..")
 	if err != nil {
 		t.Fatal(err)
 	}
 	folder := t.TempDir()
-	binaries := map[string]string{} // folder of a package -> its tests, built so that a script can be switched off
+	binaries := map[string]string{} // folder of a package -> its test binary, in which parts of a script can be switched off
 	for _, g := range guards {
 		t.Run(g.name, func(t *testing.T) {
 			text := g.source(t, root)
@@ -97,25 +98,25 @@ func TestASwitchedOffGuardIsFound(t *testing.T) {
 			}
 		})
 	}
-	for where, binary := range binaries { // with nothing switched off none of them fails, or the failures above say nothing
+	for where, binary := range binaries { // with all guards on, no test fails; otherwise the failures above prove nothing
 		for _, g := range guards {
 			if g.in != where || filepath.Ext(g.file) != ".lua" {
-				continue // TestChaos is a test of its own
+				continue // TestChaos is a separate test
 			}
 			command := exec.CommandContext(t.Context(), binary, "-test.count=1", "-test.v", "-test.run="+exactly(g.finds))
 			command.Dir = filepath.Join(root, where)
 			output, err := command.CombinedOutput()
 			if err != nil || !strings.Contains(string(output), "--- PASS: "+g.finds) {
-				t.Errorf("with nothing switched off, %s: %v; it printed\n%s", g.finds, err, output)
+				t.Errorf("with all guards on, %s: %v; it printed\n%s", g.finds, err, output)
 			}
 		}
 	}
 }
 
-// exactly is a pattern of one test, or of one test of a suite.
+// exactly returns a pattern that matches only one test, or only one test of a suite.
 func exactly(test string) string { return "^" + strings.ReplaceAll(test, "/", "$/^") + "$" }
 
-// source returns the text of the file that has the guard.
+// source returns the text of the file that contains the guard.
 func (g guard) source(t *testing.T, root string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(g.file)))
@@ -123,7 +124,7 @@ func (g guard) source(t *testing.T, root string) string {
 		t.Fatal(err)
 	}
 	if strings.Count(string(text), g.on) == 0 {
-		t.Fatalf("%s has no %q: say in the table how the guard is switched off now", g.file, g.on)
+		t.Fatalf("%s has no %q: change the table so that the guard can be switched off", g.file, g.on)
 	}
 	return string(text)
 }
@@ -144,12 +145,12 @@ func withSwitch(t *testing.T, root string) string {
 		"\t\"io/fs\"\n", "\t\"io/fs\"\n\t\"os\"\n",
 	).Replace(string(text))
 	if strings.Count(switched, "os.Getenv") != 3 || !strings.Contains(switched, "\"os\"") {
-		t.Fatalf("%s does not read the scripts as this test thinks: say here how it does now", scriptReader)
+		t.Fatalf("%s no longer reads the scripts as this test expects: change the replacement here", scriptReader)
 	}
 	return switched
 }
 
-// build builds the tests of a package with another text for one file, and returns the program.
+// build builds the tests of a package with one file's text replaced, and returns the binary.
 func build(t *testing.T, root, where, program, file, text string) string {
 	t.Helper()
 	folder := t.TempDir()

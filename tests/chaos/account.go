@@ -9,7 +9,7 @@ import (
 	"github.com/chimejobs/chime"
 )
 
-// An account holds a completed schedule against what has become of its instants.
+// An account compares a completed schedule with what happened to its instants.
 type account struct {
 	*chime.Schedule
 	history  *History
@@ -29,11 +29,11 @@ func newAccount(s *chime.Schedule, h *History, snapshot *Snapshot, found *Findin
 	return a
 }
 
-// check looks at every rule that holds for a schedule.
+// check checks every rule that holds for a schedule.
 func (a *account) check() {
 	a.checkEnds()
 	if a.Recurrence.Count > 0 {
-		if len(a.begun) != a.Recurrence.Count { // what was missed or skipped uses nothing up
+		if len(a.begun) != a.Recurrence.Count { // missed and skipped instants do not use up the count
 			a.found.add(Unaccounted, "schedule %s began %d times, want its count of %d", a.Name, len(a.begun), a.Recurrence.Count)
 		}
 	} else {
@@ -42,22 +42,22 @@ func (a *account) check() {
 	if a.Misfire == chime.MisfireCatchUp && a.Counters.Missed > 0 {
 		a.found.add(Unaccounted, "schedule %s catches up, but has counted %d instants as missed", a.Name, a.Counters.Missed)
 	}
-	// after a move what is retried in the old queue may run beside the new one
+	// after a move, a retry in the old queue may run beside the new occurrence
 	if !isChanged(a.Name) && (a.Overlap == chime.OverlapSkip || a.Overlap == chime.OverlapWait) {
 		a.checkOverlap()
 	}
 }
 
-// checkEnds looks for occurrences that began and came to no end: no failed run vanishes, but under cancel.
+// checkEnds finds occurrences that began and did not end: no failed run vanishes, except under cancel.
 func (a *account) checkEnds() {
 	for _, j := range a.begun {
 		if !a.dead(j) && !j.done(0) && !a.superseded() && !a.doubtful(j) {
-			a.found.add(Vanished, "%s began and neither came to its end nor is dead; it %s", j.Key, ran(j))
+			a.found.add(Vanished, "%s began, but neither finished nor is dead; it %s", j.Key, ran(j))
 		}
 	}
 }
 
-// checkInstants adds up: every instant began, or was counted as missed or as skipped.
+// checkInstants checks the sum: every instant began, or was counted as missed or as skipped.
 func (a *account) checkInstants() {
 	series, err := a.Recurrence.Series(a.Created)
 	if err != nil {
@@ -71,7 +71,7 @@ func (a *account) checkInstants() {
 	sum, most, least := int(a.Counters.Missed+a.Counters.Skipped), len(planned), len(planned)
 	for _, j := range a.begun {
 		if !planned[j.Planned.Unix()] {
-			a.found.add(Unplanned, "%s is no instant of its schedule, created at %v", j.Key, a.Created)
+			a.found.add(Unplanned, "%s is not an instant of its schedule, created at %v", j.Key, a.Created)
 			continue
 		}
 		sum++
@@ -79,7 +79,7 @@ func (a *account) checkInstants() {
 			most++
 		}
 	}
-	if a.superseded() { // one that came back before it began may be superseded, which is a count of its own
+	if a.superseded() { // an occurrence returned to the queue before it began may be superseded, which has its own counter
 		least -= int(a.Counters.Superseded)
 	}
 	if sum < least || sum > most {
@@ -93,14 +93,13 @@ func (a *account) dead(j *Job) bool {
 	return dead
 }
 
-// superseded reports whether occurrences of the schedule may have been ended by newer ones.
+// superseded reports whether newer occurrences may have superseded occurrences of the schedule.
 func (a *account) superseded() bool {
 	return a.Overlap == chime.OverlapCancel && a.Counters.Superseded > 0
 }
 
-// doubtful reports whether the server may not know that an occurrence began, although its handler did: a job taken ahead begins before
-// that is announced, and its worker was killed or cut off just then. It comes back as new, and if it is late by then, MisfireSkip
-// counts it as missed.
+// doubtful reports whether the server may not know that an occurrence began, although its handler ran. A job taken ahead begins before that is
+// announced, and its worker was killed or cut off just then. The job returns as new, and if it is late, MisfireSkip counts it as missed.
 func (a *account) doubtful(j *Job) bool {
 	if a.Misfire != chime.MisfireSkip || a.dead(j) {
 		return false
@@ -114,7 +113,7 @@ func (a *account) doubtful(j *Job) bool {
 	return a.history.troubled(r, end.Add(slack))
 }
 
-// checkOverlap looks for runs of two occurrences at once. A run counts if its process certainly had its session all the time.
+// checkOverlap finds runs of two occurrences at the same time. A run counts if its process certainly had its session all the time.
 func (a *account) checkOverlap() {
 	type run struct {
 		key string

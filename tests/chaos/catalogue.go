@@ -29,7 +29,7 @@ const (
 	occurrenceName = "occurrence"
 )
 
-// maxCrashes is the workers' default: as many workers may vanish while they run a job before it is dead.
+// maxCrashes is the workers' default: a job is dead when that many workers have vanished while they ran it.
 const maxCrashes = 3
 
 // A declaration is a schedule of the catalogue.
@@ -39,13 +39,13 @@ type declaration struct {
 	options    []chime.ScheduleOption
 }
 
-// changedPrefix begins the names of the schedules that the changer changes, pauses and moves all the time.
+// changedPrefix begins the names of the schedules that the changer changes, pauses and moves.
 const changedPrefix = "changed."
 
 func isChanged(schedule string) bool { return strings.HasPrefix(schedule, changedPrefix) }
 
-// declared are the schedules of the schedulers: every overlap policy with every misfire policy, every second and every two until
-// end, and one with a count.
+// declared are the schedules of the schedulers: every overlap policy with every misfire policy, every second and every two seconds until end, and
+// one with a count.
 func declared(end time.Time) []declaration {
 	var all []declaration
 	for _, overlap := range []chime.OverlapPolicy{chime.OverlapSkip, chime.OverlapWait, chime.OverlapCancel, chime.OverlapAllow} {

@@ -11,7 +11,7 @@ import (
 	"github.com/chimejobs/chime"
 )
 
-// runChanger changes, moves, pauses and resumes its schedules until Stop, and then leaves all of them live.
+// runChanger changes, moves, pauses and resumes its schedules until Stop. Then it leaves all of them live.
 func runChanger(ctx context.Context, p *program) error {
 	random := rand.New(rand.NewPCG(p.Seed, uint64(time.Now().UnixNano())))
 	schedules := chime.NewSchedules(p.store)
@@ -26,7 +26,7 @@ func runChanger(ctx context.Context, p *program) error {
 	}
 	for time.Now().Before(p.Stop) && sleep(ctx, time.Now().Add(time.Duration(random.IntN(400))*time.Millisecond)) {
 		d := all[random.IntN(len(all))]
-		// an error means that nobody knows whether it was done; what happened must add up all the same
+		// after an error it is unknown whether the change was made; the checks must hold either way
 		switch random.IntN(4) {
 		case 0:
 			_ = schedules.Pause(ctx, d.name)

@@ -14,13 +14,13 @@ import (
 )
 
 var (
-	length  = flag.Duration("for", 10*time.Second, "how long TestChaos makes faults")
-	seed    = flag.Uint64("seed", 0, "of the plan; 0: a new one")
+	length  = flag.Duration("for", 10*time.Second, "how long TestChaos injects faults")
+	seed    = flag.Uint64("seed", 0, "seed of the plan; 0: a new seed")
 	rate    = flag.Float64("rate", 1000, "jobs a second")
-	loss    = flag.Int("loss", 40, "one reply to a script call in so many is lost")
-	pace    = flag.Int("pace", 1, "how many times as many faults as usual")
-	patient = flag.Duration("patience", 90*time.Second, "how long no job may begin until what is left counts as stuck")
-	verbose = flag.Bool("findings", false, "print every finding, not the first of each rule only")
+	loss    = flag.Int("loss", 40, "one of this many replies to script calls is lost")
+	pace    = flag.Int("pace", 1, "multiplies the number of faults")
+	patient = flag.Duration("patience", 90*time.Second, "remaining jobs count as stuck after no job has begun for this long")
+	verbose = flag.Bool("findings", false, "print every finding, not only the first of each rule")
 	record  = flag.Bool("record", false, "write the figures into testdata and docs/reliability.md")
 )
 

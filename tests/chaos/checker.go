@@ -8,16 +8,15 @@ import (
 	"slices"
 )
 
-// A Checker compares a history with what is left on the server.
+// A Checker compares a history with the remaining data on the server.
 type Checker struct {
 	history  *History
 	snapshot *Snapshot
 	found    Findings
-	reruns   map[string]int // runs that a job had more than one of, by cause
+	reruns   map[string]int // repeated runs of jobs, by cause
 }
 
-// Check returns everything that is wrong, and how many runs there were again, by their cause. Nothing may write to the history any
-// more.
+// Check returns all violations, and the number of repeated runs by cause. Nothing may write to the history any more.
 func Check(h *History, s *Snapshot) (Findings, map[string]int) {
 	c := &Checker{history: h, snapshot: s, reruns: map[string]int{}}
 	for _, problem := range h.Problems {
@@ -35,7 +34,7 @@ func Check(h *History, s *Snapshot) (Findings, map[string]int) {
 		c.found.add(Buried, "a dead job cannot be read: %s", job)
 	}
 	if !s.Idle() {
-		c.found.add(Stuck, "left to do:%s", s.left())
+		c.found.add(Stuck, "unfinished work:%s", s.left())
 	}
 	for _, key := range s.Orphans() {
 		c.found.add(Orphaned, "%s", key)
@@ -43,12 +42,12 @@ func Check(h *History, s *Snapshot) (Findings, map[string]int) {
 	return c.found, c.reruns
 }
 
-// checkBatches looks for accepted jobs that have come to no end. What was offered before the server was emptied may be gone.
+// checkBatches finds accepted jobs that have not ended. Jobs offered before the server was emptied may be gone.
 func (c *Checker) checkBatches() {
 	for _, key := range slices.Sorted(maps.Keys(c.history.Batches)) {
 		b := c.history.Batches[key]
 		if b.Offered.IsZero() {
-			c.found.add(Broken, "jobs of %s ran, which nobody offered", key)
+			c.found.add(Broken, "jobs of %s ran, but were never offered", key)
 		}
 		if b.Accepted.IsZero() || b.Offered.Before(c.history.Emptied.To) {
 			continue
@@ -74,7 +73,7 @@ func ran(j *Job) string {
 	return text
 }
 
-// checkJob looks at the runs of one job.
+// checkJob checks the runs of one job.
 func (c *Checker) checkJob(j *Job) {
 	runs := j.byFence()
 	for i := 1; i < len(runs); i++ {
@@ -99,7 +98,7 @@ func (c *Checker) checkJob(j *Job) {
 
 const clock = "15:04:05.000"
 
-// deserved reports whether a job may be dead: an attempt failed for good, all attempts failed, or three workers vanished.
+// deserved reports whether a job may be dead: an attempt failed permanently, all attempts failed, or three workers vanished.
 func deserved(runs []Run) bool {
 	failed, crashed := 0, 0
 	for _, r := range runs {
@@ -109,14 +108,14 @@ func deserved(runs []Run) bool {
 		case Failed:
 			failed++
 		case Snoozed:
-		default: // also one that came to its end, which the server may never have heard
+		default: // also a run that finished: the server may not have received its outcome
 			crashed++
 		}
 	}
 	return failed >= maxAttempts || crashed >= maxCrashes
 }
 
-// checkCompletions compares the completions that the server has counted with the jobs that came to their end since it was emptied.
+// checkCompletions compares the server's count of completions with the jobs that finished since it was emptied.
 func (c *Checker) checkCompletions() {
 	done, mayRepeat := 0, 0
 	since := c.history.since()
@@ -133,7 +132,7 @@ func (c *Checker) checkCompletions() {
 		superseded += int(s.Counters.Superseded)
 	}
 	if counted := int(c.snapshot.Done); counted > done+mayRepeat || counted < done-superseded {
-		c.found.add(Doubled, "the server has counted %d completions of %d jobs that came to their end (%d may have been enqueued again, %d were superseded)",
+		c.found.add(Doubled, "the server has counted %d completions of %d finished jobs (%d may have been enqueued again, %d were superseded)",
 			counted, done, mayRepeat, superseded)
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/chimejobs/chime/recurrence"
 )
 
-// A story is a history and what is left on the server, to be damaged.
+// A story is a history and the remaining data on the server. Tests damage it.
 type story struct {
 	*History
 	*Snapshot
@@ -21,12 +21,12 @@ type story struct {
 	next int64 // fence
 }
 
-// newStory is a good one: three jobs, and a schedule of four instants, the second of which was skipped. All ran once, in process a.
+// newStory returns a correct one: three jobs, and a schedule of four instants, the second of which was skipped. Each ran once, in process a.
 func newStory() *story {
 	s := &story{History: NewHistory(), t0: time.Date(2026, 3, 8, 9, 0, 0, 0, time.UTC)}
 	s.a, s.b = s.Add("a"), s.Add("b")
-	s.say(s.a, 0, Offered, "e", 3, "")
-	s.say(s.a, 1, Accepted, "e", 0, "")
+	s.line(s.a, 0, Offered, "e", 3, "")
+	s.line(s.a, 1, Accepted, "e", 0, "")
 	for i := range 3 {
 		s.run(s.a, jobKey("e", i), 10*i, Done)
 	}
@@ -47,17 +47,17 @@ func newStory() *story {
 
 func (s *story) at(ms int) time.Time { return s.t0.Add(time.Duration(ms) * time.Millisecond) }
 
-func (s *story) say(p *Process, ms int, verb Verb, key string, number int64, more string) {
-	s.Hear(p, Event{At: s.at(ms), Verb: verb, Key: key, Number: number, More: more}.String())
+func (s *story) line(p *Process, ms int, verb Verb, key string, number int64, more string) {
+	s.AddLine(p, Event{At: s.at(ms), Verb: verb, Key: key, Number: number, More: more}.String())
 }
 
-// run adds a run of 5 ms with a fence of its own, which it returns.
+// run adds a run of 5 ms with its own fence, and returns the fence.
 func (s *story) run(p *Process, key string, ms int, outcome Outcome) int64 {
 	s.next++
 	fence := s.t0.UnixMicro() + s.next
-	s.say(p, ms, Begun, key, fence, "1 0")
+	s.line(p, ms, Begun, key, fence, "1 0")
 	if outcome != Unended {
-		s.say(p, ms+5, Ended, key, fence, string(outcome))
+		s.line(p, ms+5, Ended, key, fence, string(outcome))
 	}
 	return fence
 }
@@ -67,7 +67,7 @@ func (s *story) schedule() *chime.Schedule { return s.Schedules[0] }
 func TestAGoodHistoryHasNoFindings(t *testing.T) {
 	s := newStory()
 	if found, reruns := Check(s.History, s.Snapshot); len(found) > 0 || len(reruns) > 0 {
-		t.Errorf("found %v and reruns %v in a good history, want none", found, reruns)
+		t.Errorf("found %v and reruns %v in a correct history, want none", found, reruns)
 	}
 }
 
@@ -78,13 +78,13 @@ func TestTheCheckerFindsEveryKindOfDamage(t *testing.T) {
 		want   Rule
 		do     func(s *story)
 	}{
-		{"an accepted job never began", Lost, func(s *story) { s.say(s.a, 2, Offered, "f", 1, ""); s.say(s.a, 3, Accepted, "f", 0, "") }},
+		{"an accepted job never began", Lost, func(s *story) { s.line(s.a, 2, Offered, "f", 1, ""); s.line(s.a, 3, Accepted, "f", 0, "") }},
 		{"an accepted job failed and never came back", Lost, func(s *story) {
-			s.say(s.a, 2, Offered, "f", 1, "")
-			s.say(s.a, 3, Accepted, "f", 0, "")
+			s.line(s.a, 2, Offered, "f", 1, "")
+			s.line(s.a, 3, Accepted, "f", 0, "")
 			s.run(s.a, jobKey("f", 0), 50, Failed)
 		}},
-		{"a job ran again although its worker was well", Doubled, func(s *story) { s.run(s.b, jobKey("e", 0), 2000, Done) }},
+		{"a job ran again although its worker had no fault", Doubled, func(s *story) { s.run(s.b, jobKey("e", 0), 2000, Done) }},
 		{"a job ran again before its worker was killed", Doubled, func(s *story) {
 			s.run(s.b, jobKey("e", 0), 2000, Done)
 			s.a.Killed = s.at(9000)
@@ -92,7 +92,7 @@ func TestTheCheckerFindsEveryKindOfDamage(t *testing.T) {
 		{"a completion was counted twice", Doubled, func(s *story) { s.Done++ }},
 		{"a completion was not counted", Doubled, func(s *story) { s.Done-- }},
 		{"a fence was drawn twice", Refenced, func(s *story) {
-			s.say(s.b, 2000, Begun, jobKey("e", 0), s.t0.UnixMicro()+1, "1 0")
+			s.line(s.b, 2000, Begun, jobKey("e", 0), s.t0.UnixMicro()+1, "1 0")
 		}},
 		{"a job is dead without a reason", Buried, func(s *story) {
 			s.Jobs[jobKey("e", 0)].Runs[0].Outcome = Discarded
@@ -119,7 +119,7 @@ func TestTheCheckerFindsEveryKindOfDamage(t *testing.T) {
 			s.schedule().Counters.Skipped = 0
 			s.Done++
 		}},
-		{"a job waits for ever", Stuck, func(s *story) { s.Queues[0].Delayed = 1 }},
+		{"a job waits forever", Stuck, func(s *story) { s.Queues[0].Delayed = 1 }},
 		{"a schedule did not complete", Stuck, func(s *story) { s.schedule().State = chime.StateLive }},
 		{"a session was left", Orphaned, func(s *story) { s.Keys = append(s.Keys, "chime:{default}:inflight:ABC") }},
 		{"a body was left", Orphaned, func(s *story) { s.Bodies = 1 }},
@@ -137,7 +137,7 @@ func TestTheCheckerFindsEveryKindOfDamage(t *testing.T) {
 	}
 }
 
-// Every fault of a plan is a cause for a job to run again, or for it to be gone.
+// Every fault of a plan is a reason for a job to run again or to be gone.
 func TestTheCheckerExcusesWhatTheFaultsExplain(t *testing.T) {
 	key := jobKey("e", 0)
 	window := func(s *story, from, to int) []Window { return []Window{{From: s.at(from), To: s.at(to)}} }
@@ -149,14 +149,14 @@ func TestTheCheckerExcusesWhatTheFaultsExplain(t *testing.T) {
 		{"its process was stopped", func(s *story) { s.a.Stops = window(s, 500, 3000); s.run(s.b, key, 2000, Done) }},
 		{"its process was cut off", func(s *story) { s.a.Cuts = window(s, 500, 3000); s.run(s.b, key, 2000, Done) }},
 		{"its process was cut off", func(s *story) { s.Down = window(s, 500, 1500); s.run(s.b, key, 2000, Done) }},
-		{"its session was lost", func(s *story) { s.run(s.b, key, 2000, Done); s.say(s.a, 2100, Logged, "session.lost", 0, "") }},
+		{"its session was lost", func(s *story) { s.run(s.b, key, 2000, Done); s.line(s.a, 2100, Logged, "session.lost", 0, "") }},
 		{"failed", func(s *story) { s.Jobs[key].Runs[0].Outcome = Failed; s.run(s.b, key, 2000, Done) }},
-		{"enqueued again, its outcome was unknown", func(s *story) { s.say(s.a, 30, Repeated, "e", 0, ""); s.run(s.b, key, 2000, Done) }},
+		{"enqueued again, its outcome was unknown", func(s *story) { s.line(s.a, 30, Repeated, "e", 0, ""); s.run(s.b, key, 2000, Done) }},
 		{"the server was emptied", func(s *story) {
 			s.Emptied = Window{From: s.at(-100), To: s.at(100)} // what was offered before may be gone
 			s.run(s.b, key, 2000, Done)
-			s.say(s.a, 50, Offered, "g", 1, "")
-			s.say(s.a, 60, Accepted, "g", 0, "")
+			s.line(s.a, 50, Offered, "g", 1, "")
+			s.line(s.a, 60, Accepted, "g", 0, "")
 		}},
 	} {
 		t.Run(c.cause, func(t *testing.T) {

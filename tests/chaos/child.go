@@ -16,14 +16,14 @@ import (
 	"github.com/chimejobs/chime/redisstore"
 )
 
-// A config is what a child process is started with.
+// A config is what a child process receives at its start.
 type config struct {
-	Addr    string // of its proxy
-	Name    string // of the process, unlike every other's
+	Addr    string // address of its proxy
+	Name    string // unique name of the process
 	Seed    uint64
-	Retries int       // of the Redis client; -1: none, so that chime does it
+	Retries int       // of the Redis client; -1: none, so that chime retries
 	Stop    time.Time // when the enqueuers and the changer end their work
-	End     time.Time // of the schedules
+	End     time.Time // end of the schedules
 	Rate    float64   // jobs a second of an enqueuer
 }
 
@@ -32,10 +32,10 @@ var Roles = map[string]childproc.Role{
 	"worker": child(runWorker), "scheduler": child(runScheduler), "enqueuer": child(runEnqueuer), "changer": child(runChanger),
 }
 
-// cutOffEvent is what a process says that ended with handlers cut off, or with outcomes that the server did not take.
+// cutOffEvent is logged by a process that ended with interrupted handlers, or with outcomes that the server did not accept.
 const cutOffEvent = "run.cut_off"
 
-// A program is a child process as its role sees it.
+// A program is a child process as its role uses it.
 type program struct {
 	config
 	child *childproc.Child
@@ -43,7 +43,7 @@ type program struct {
 	log   *slog.Logger
 }
 
-// child makes a role of a function that runs until ctx ends, which a signal does.
+// child makes a role of a function that runs until ctx ends. A signal ends ctx.
 func child(run func(ctx context.Context, p *program) error) childproc.Role {
 	return func(c *childproc.Child) error {
 		p := &program{child: c}
@@ -60,20 +60,20 @@ func child(run func(ctx context.Context, p *program) error) childproc.Role {
 			stop()
 		}()
 		err := run(ctx, p)
-		if ctx.Err() != nil && err != nil { // it was told to end: handlers cut off, outcomes that the server did not take
-			p.say(Logged, cutOffEvent, 0, "")
+		if ctx.Err() != nil && err != nil { // shutdown was requested: interrupted handlers, outcomes that the server did not accept
+			p.send(Logged, cutOffEvent, 0, "")
 			return nil
 		}
 		return err
 	}
 }
 
-// say sends an event. When it returns the event has left the process.
-func (p *program) say(verb Verb, key string, number int64, more string) {
+// send writes an event. When it returns, the event has left the process.
+func (p *program) send(verb Verb, key string, number int64, more string) {
 	p.child.Say("%s", Event{At: time.Now(), Verb: verb, Key: key, Number: number, More: more})
 }
 
-// runScheduler declares the catalogue.
+// runScheduler runs a scheduler that declares the catalogue.
 func runScheduler(ctx context.Context, p *program) error {
 	scheduler := chime.NewScheduler(p.store, chime.SchedulerOptions{LeaderTTL: leaderTTL, SafetyTick: 5 * time.Second, Logger: p.log})
 	for _, d := range declared(p.End) {
@@ -84,7 +84,7 @@ func runScheduler(ctx context.Context, p *program) error {
 	return chime.Run(ctx, scheduler)
 }
 
-// An eventHandler sends the event of each log line, and errors as they are to standard error.
+// An eventHandler writes the event of each log line, and errors unchanged to standard error.
 type eventHandler struct{ p *program }
 
 func (*eventHandler) Enabled(context.Context, slog.Level) bool { return true }
@@ -97,14 +97,14 @@ func (h *eventHandler) Handle(_ context.Context, r slog.Record) error {
 		}
 		return true
 	})
-	h.p.say(Logged, strings.ReplaceAll(event, " ", "_"), 0, "")
+	h.p.send(Logged, strings.ReplaceAll(event, " ", "_"), 0, "")
 	return nil
 }
 
 func (h *eventHandler) WithAttrs([]slog.Attr) slog.Handler { return h }
 func (h *eventHandler) WithGroup(string) slog.Handler      { return h }
 
-// sleep waits until an instant; false: ctx ended first.
+// sleep waits until an instant. It returns false if ctx ended first.
 func sleep(ctx context.Context, until time.Time) bool {
 	timer := time.NewTimer(time.Until(until))
 	defer timer.Stop()
@@ -116,4 +116,4 @@ func sleep(ctx context.Context, until time.Time) bool {
 	}
 }
 
-var errEarly = fmt.Errorf("chaos: a role ended although nobody told it to")
+var errEarly = fmt.Errorf("chaos: a role ended without a request")

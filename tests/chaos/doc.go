@@ -1,20 +1,20 @@
-// Package chaos runs chime under faults for minutes and then checks what happened against a history kept outside the faulted
-// server. Workers, schedulers and enqueuers are real child processes on a real redis-server; a plan made from a seed kills them,
-// stops them, cuts their connections, loses replies, makes the server forget its scripts, kills it, and once empties it.
+// Package chaos runs chime under faults for minutes and then checks what happened against a history. The history is kept outside the server that
+// has the faults. Workers, schedulers and enqueuers are real child processes on a real redis-server. A plan made from a seed kills and stops them,
+// cuts their connections, loses replies, makes the server forget its scripts, kills it, and empties it once.
 //
 //	make chaos                      ten minutes with a new seed, recorded in docs/reliability.md
 //	make chaos FOR=60s SEED=7       a minute of the plan of seed 7, not recorded
 //
-// The children write one line an event (Event): a batch of jobs is offered, is accepted, a run begins, a run ends. A line has left
-// the process before the next thing happens, so a kill loses none. The test process keeps them (History), and at the end compares
-// them with what is left on the server (Snapshot):
+// The children write one line for each event (Event): a batch of jobs is offered, is accepted, a run begins, a run ends. A line has left the
+// process before the next thing happens, so a kill loses no line. The test process keeps them (History), and at the end compares them with the data
+// on the server (Snapshot):
 //
-//   - every accepted job ran to its end or is dead with a reason;
+//   - every accepted job finished or is dead with a reason;
 //   - no job ran again without a cause: a failed attempt, or a fault that took it from its worker;
 //   - the server has counted each completion once;
 //   - every instant of every schedule was run, counted as missed or counted as skipped;
 //   - under OverlapSkip and OverlapWait no two occurrences of a schedule ran at once;
-//   - no key has anything left in it.
+//   - no key has work left in it.
 //
-// Times are measured and shown; none decides whether a run has passed, so a busy machine may run it.
+// Times are measured and shown, but no time decides whether a run passes. So a busy machine may run it.
 package chaos

@@ -11,14 +11,14 @@ import (
 	"github.com/chimejobs/chime"
 )
 
-// An offerer enqueues batches of jobs, and again what it does not know the outcome of, until the store has them.
+// An offerer enqueues batches of jobs until the store has accepted them. If an outcome is unknown, it enqueues the batch again.
 type offerer struct {
 	*program
 	enqueuer *chime.Enqueuer
 	random   *rand.Rand
 }
 
-// runEnqueuer offers jobs at a rate until Stop.
+// runEnqueuer offers jobs at a fixed rate until Stop.
 func runEnqueuer(ctx context.Context, p *program) error {
 	o := &offerer{
 		program: p, random: rand.New(rand.NewPCG(p.Seed, uint64(time.Now().UnixNano()))),
@@ -53,7 +53,7 @@ func (o *offerer) offer(ctx context.Context, batch string, size int) bool {
 		items[i] = chime.Item{Name: jobName, Args: jobKey(batch, i), Options: options}
 	}
 	p := o.program
-	p.say(Offered, batch, int64(size), "")
+	p.send(Offered, batch, int64(size), "")
 	receipts, err := o.enqueuer.EnqueueMany(ctx, items)
 	for err != nil {
 		if ctx.Err() != nil {
@@ -62,9 +62,9 @@ func (o *offerer) offer(ctx context.Context, batch string, size int) bool {
 		for i, r := range receipts {
 			items[i].Options = append(append([]chime.EnqueueOption{}, options...), chime.ID(r.ID))
 		}
-		p.say(Repeated, batch, 0, "")
+		p.send(Repeated, batch, 0, "")
 		receipts, err = o.enqueuer.EnqueueMany(ctx, items)
 	}
-	p.say(Accepted, batch, 0, "")
+	p.send(Accepted, batch, 0, "")
 	return true
 }

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// A Verb says what happened in a child process.
+// A Verb names what happened in a child process.
 type Verb string
 
 const (
@@ -23,19 +23,19 @@ const (
 
 // An Event is one line of a child's output.
 type Event struct {
-	At     time.Time // in microseconds, by the machine's clock, which all processes share
+	At     time.Time // in microseconds, by the machine's clock, shared by all processes
 	Verb   Verb
 	Key    string // without spaces
 	Number int64
 	More   string
 }
 
-// String is the line, without its end.
+// String returns the line, without its line break.
 func (e Event) String() string {
 	return strings.TrimSuffix(fmt.Sprintf("%d %s %s %d %s", e.At.UnixMicro(), e.Verb, e.Key, e.Number, e.More), " ")
 }
 
-// ParseEvent reads a line.
+// ParseEvent parses a line.
 func ParseEvent(line string) (Event, error) {
 	words := strings.SplitN(line, " ", 5)
 	if len(words) < 4 {

@@ -12,11 +12,11 @@ type Kind string
 
 const (
 	KillWorker   Kind = "kill worker"   // SIGKILL; another one starts in its place
-	StopWorker   Kind = "stop worker"   // SIGSTOP for longer than its session lives, then SIGCONT
+	StopWorker   Kind = "stop worker"   // SIGSTOP for longer than its session, then SIGCONT
 	EndWorker    Kind = "end worker"    // SIGTERM, as in a deploy; another one starts in its place
-	CutWorker    Kind = "cut worker"    // its network holds every byte back, and then delivers them
-	KillLeader   Kind = "kill leader"   // SIGKILL to the scheduler that leads
-	StopLeader   Kind = "stop leader"   // SIGSTOP to it for twice its lease, then SIGCONT
+	CutWorker    Kind = "cut worker"    // its network delays every byte
+	KillLeader   Kind = "kill leader"   // SIGKILL to the leading scheduler
+	StopLeader   Kind = "stop leader"   // SIGSTOP to the leading scheduler for twice its lease, then SIGCONT
 	KillEnqueuer Kind = "kill enqueuer" // SIGKILL in the middle of its calls
 	KillChanger  Kind = "kill changer"  // SIGKILL to the process that changes, pauses and moves schedules
 	KillRedis    Kind = "kill redis"    // SIGKILL; it starts again with its append-only file
@@ -29,11 +29,11 @@ const (
 type Fault struct {
 	At   time.Duration // since the run began
 	Kind Kind
-	Slot int           // of the processes of its kind, modulo their number
-	For  time.Duration // how long it lasts; 0: a moment
+	Slot int           // index of the process, modulo the number of processes of its role
+	For  time.Duration // duration; 0: instantaneous
 }
 
-// String is "12.3s kill worker 2".
+// String returns text such as "12.3s kill worker 2".
 func (f Fault) String() string {
 	text := fmt.Sprintf("%v %s %d", f.At.Round(100*time.Millisecond), f.Kind, f.Slot)
 	if f.For > 0 {

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Figures are what a run is published with: one line.
+// Figures are the published numbers of a run, in one line.
 type Figures struct {
 	Seed   uint64 `json:"seed"`
 	Date   string `json:"date"`
@@ -17,15 +17,15 @@ type Figures struct {
 
 	Jobs        int `json:"jobs"`        // accepted
 	Occurrences int `json:"occurrences"` // that began
-	Wiped       int `json:"wiped"`       // accepted jobs that the emptied server has forgotten
-	Reruns      int `json:"reruns"`      // runs again with a cause
+	Wiped       int `json:"wiped"`       // accepted jobs that the emptied server lost
+	Reruns      int `json:"reruns"`      // repeated runs with a cause
 	Dead        int `json:"dead"`        // jobs dead with a reason
 
 	Lost        int `json:"lost"`
 	Doubled     int `json:"doubled"`
 	Stuck       int `json:"stuck"`
 	Unaccounted int `json:"unaccounted"` // schedules with an instant that was neither run nor counted
-	Others      int `json:"others"`      // findings of other kinds
+	Others      int `json:"others"`      // findings of other rules
 
 	RepliesLost   int64 `json:"replies_lost"`
 	RedisKills    int   `json:"redis_kills"`
@@ -39,11 +39,11 @@ type Figures struct {
 	OtherKills    int   `json:"other_kills"`   // of enqueuers and of the changer
 	ReapedRefused int64 `json:"reaped_refused"`
 
-	Recovery float64 `json:"recovery_s"` // longest: from a worker's death until a job that it ran begins again
-	Service  float64 `json:"service_s"`  // longest: from the kill of the server until a job begins
+	Recovery float64 `json:"recovery_s"` // longest time from a worker's death until a job that it ran begins again
+	Service  float64 `json:"service_s"`  // longest time from the kill of the server until a job begins
 }
 
-// NewFigures computes the figures of a run that come from its history.
+// NewFigures computes the figures that come from the history of a run.
 func NewFigures(o Options, h *History, s *Snapshot, found Findings, reruns map[string]int) Figures {
 	f := Figures{Seed: o.Seed, Date: time.Now().UTC().Format(time.DateOnly), Length: o.Length.String(), Dead: len(s.Dead)}
 	for _, b := range h.Batches {
@@ -74,14 +74,14 @@ func NewFigures(o Options, h *History, s *Snapshot, found Findings, reruns map[s
 	return f
 }
 
-// count notes how many faults there were.
+// count adds the numbers of faults.
 func (f *Figures) count(did map[Kind]int) {
 	f.RedisKills, f.Emptied, f.Flushes, f.Outages = did[KillRedis], did[EmptyRedis], did[Flush], did[Outage]
 	f.WorkerKills, f.Zombies, f.Drains = did[KillWorker], did[StopWorker]+did[CutWorker], did[EndWorker]
 	f.LeaderFaults, f.OtherKills = did[KillLeader]+did[StopLeader], did[KillEnqueuer]+did[KillChanger]
 }
 
-// String is the line.
+// String returns the line.
 func (f Figures) String() string {
 	return fmt.Sprintf("chaos: seed %d, %s, %s: %s jobs and %s occurrences; lost %d, doubled %d, stuck %d, unaccounted %d, other findings %d; "+
 		"%s replies lost, %d kills of Redis, emptied %d (%s jobs gone), %d script flushes, %d outages, %d workers killed, %d zombies, "+
@@ -92,7 +92,7 @@ func (f Figures) String() string {
 		f.Drains, f.LeaderFaults, f.OtherKills, thousands(f.Reruns), thousands(int(f.ReapedRefused)), f.Dead, f.Recovery, f.Service)
 }
 
-// Table is the figures as rows of Markdown.
+// Table returns the figures as rows of a Markdown table.
 func (f Figures) Table() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "| seed %d, %s, %s | |\n| --- | ---: |\n", f.Seed, f.Date, f.Length)
@@ -121,8 +121,8 @@ func thousands(n int) string {
 	return text
 }
 
-// longestRecovery returns the longest time from the kill of a worker until a job that it ran began again, where neither the server nor the
-// next worker had a fault meanwhile and it was the job's first crash: the second is delayed on purpose.
+// longestRecovery returns the longest time from the kill of a worker until a job that it ran began again. It considers only first crashes of a job,
+// because the second is delayed on purpose, and only times without a fault of the server or of the next worker.
 func longestRecovery(h *History) time.Duration {
 	var longest time.Duration
 	for _, j := range h.Jobs {

@@ -4,19 +4,19 @@ package chaos
 
 import "fmt"
 
-// A Rule is one of the things that must hold after every run.
+// A Rule is a condition that must hold after every run.
 type Rule string
 
 const (
-	Lost        Rule = "lost"        // an accepted job neither ran to its end nor is dead
+	Lost        Rule = "lost"        // an accepted job neither finished nor is dead
 	Doubled     Rule = "doubled"     // a job ran again without a cause, or two completions of it were counted
-	Buried      Rule = "buried"      // a job is dead without a reason, or without one that the history knows
+	Buried      Rule = "buried"      // a job is dead without a reason, or with a reason that the history does not confirm
 	Unaccounted Rule = "unaccounted" // an instant of a schedule was not run, missed or skipped, or was counted twice
 	Unplanned   Rule = "unplanned"   // an occurrence ran at an instant that its schedule does not have
-	Vanished    Rule = "vanished"    // an occurrence began and neither ran to its end nor is dead
+	Vanished    Rule = "vanished"    // an occurrence began, but neither finished nor is dead
 	Overlapped  Rule = "overlapped"  // two occurrences of a schedule ran at once against its policy
 	Refenced    Rule = "refenced"    // a fence was drawn twice
-	Stuck       Rule = "stuck"       // work was left when nothing happened any more
+	Stuck       Rule = "stuck"       // work was left, and no job began any more
 	Orphaned    Rule = "orphaned"    // a key was left
 	Broken      Rule = "broken"      // a process ended by itself, or the history is not readable
 )
@@ -29,14 +29,14 @@ type Finding struct {
 
 func (f Finding) String() string { return string(f.Rule) + ": " + f.Text }
 
-// Findings are what a check has found.
+// Findings are the violations that a check has found.
 type Findings []Finding
 
 func (f *Findings) add(rule Rule, format string, args ...any) {
 	*f = append(*f, Finding{rule, fmt.Sprintf(format, args...)})
 }
 
-// count returns how many findings there are of a rule.
+// count returns the number of findings of a rule.
 func (f Findings) count(rule Rule) int {
 	n := 0
 	for _, finding := range f {

@@ -14,10 +14,10 @@ import (
 	"github.com/chimejobs/chime/internal/faultproxy"
 )
 
-// fleetSize is how many processes of each role there are.
+// fleetSize is the number of processes of each role.
 var fleetSize = map[string]int{"worker": 4, "scheduler": 2, "enqueuer": 2, "changer": 1}
 
-// A fleet is the processes of a run, each behind a proxy of its own.
+// A fleet is all processes of a run, each behind its own proxy.
 type fleet struct {
 	t       testing.TB
 	history *History
@@ -25,7 +25,7 @@ type fleet struct {
 	leaving []*childproc.Process
 }
 
-// newFleet starts all processes. Each proxy loses the reply to one script call in loss.
+// newFleet starts all processes. Each proxy loses one of loss replies to script calls.
 func newFleet(t testing.TB, h *History, server string, c config, loss int) *fleet {
 	f := &fleet{t: t, history: h, slots: map[string][]*slot{}}
 	for _, role := range []string{"scheduler", "worker", "enqueuer", "changer"} {
@@ -48,7 +48,7 @@ func newFleet(t testing.TB, h *History, server string, c config, loss int) *flee
 	return f
 }
 
-// chance matches one command in n.
+// chance matches one of n commands, at random.
 func chance(seed uint64, n int) faultproxy.Match {
 	var mu sync.Mutex
 	random := rand.New(rand.NewPCG(seed, 2))
@@ -62,7 +62,7 @@ func chance(seed uint64, n int) faultproxy.Match {
 // pick returns a slot of a role.
 func (f *fleet) pick(role string, n int) *slot { return f.slots[role][n%len(f.slots[role])] }
 
-// leader returns the slot of the scheduler that was elected last.
+// leader returns the slot of the most recently elected scheduler.
 func (f *fleet) leader() *slot {
 	slots := f.slots["scheduler"]
 	leads := slots[0]
@@ -76,7 +76,7 @@ func (f *fleet) leader() *slot {
 	return leads
 }
 
-// all visits every slot.
+// all calls a function for every slot.
 func (f *fleet) all(visit func(s *slot)) {
 	for _, role := range []string{"scheduler", "worker", "enqueuer", "changer"} {
 		for _, s := range f.slots[role] {
@@ -85,7 +85,7 @@ func (f *fleet) all(visit func(s *slot)) {
 	}
 }
 
-// counts adds up what the proxies have counted, and the calls of reaped sessions that the server has refused.
+// counts adds the counters of the proxies and the calls of reaped sessions that the server has refused.
 func (f *fleet) counts() (lost, refused int64) {
 	f.all(func(s *slot) {
 		counts := s.proxy.Counts()
@@ -94,7 +94,7 @@ func (f *fleet) counts() (lost, refused int64) {
 	return lost, refused
 }
 
-// end ends all processes, enqueuers first and schedulers last, and waits for them.
+// end stops all processes, enqueuers first and schedulers last, and waits for them.
 func (f *fleet) end() {
 	f.all(func(s *slot) { s.thaw(s.record); s.hold(false) })
 	for _, role := range []string{"changer", "enqueuer", "worker", "scheduler"} {
@@ -106,7 +106,7 @@ func (f *fleet) end() {
 	}
 	for _, p := range slices.Backward(f.leaving) {
 		if state := p.Wait(); !state.Success() {
-			f.history.Problem("process %d ended with %v when it was told to: %s", p.PID(), state, p.Stderr())
+			f.history.Problem("process %d ended with %v on request: %s", p.PID(), state, p.Stderr())
 		}
 	}
 }

@@ -9,21 +9,21 @@ import (
 	"time"
 )
 
-// A History is what the child processes and the faults have said, kept outside the server. Its methods may be called at any time
-// from any goroutine; the fields are read when the run is over.
+// A History records the events of the child processes and the faults, outside the server. Its methods are safe for concurrent use. The fields may
+// be read when the run is over.
 type History struct {
 	mu sync.Mutex
 
 	Jobs      map[string]*Job
 	Batches   map[string]*Batch
 	Processes []*Process
-	Down      []Window    // the server answered nobody
+	Down      []Window    // the server did not answer
 	Kills     []time.Time // when the server was killed
-	Emptied   Window      // from the kill until it was up again without its files; zero: it was not
-	Problems  []string    // lines that nobody could read, processes that ended by themselves
+	Emptied   Window      // from the kill until it was up again without its files; zero: it was not emptied
+	Problems  []string    // unreadable lines, and processes that ended by themselves
 
 	Logged  map[string]int // lines of the children's logs, by event
-	Served  time.Time      // when a run began last
+	Served  time.Time      // when the latest run began
 	lastEnd time.Time
 }
 
@@ -32,7 +32,7 @@ func NewHistory() *History {
 	return &History{Jobs: map[string]*Job{}, Batches: map[string]*Batch{}, Logged: map[string]int{}}
 }
 
-// Add begins the history of a process.
+// Add adds a process to the history.
 func (h *History) Add(name string) *Process {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -48,13 +48,13 @@ func (h *History) Note(change func()) {
 	change()
 }
 
-// Problem notes something that must not be.
+// Problem records something that must not happen.
 func (h *History) Problem(format string, args ...any) {
 	h.Note(func() { h.Problems = append(h.Problems, fmt.Sprintf(format, args...)) })
 }
 
-// Hear notes a line of a process.
-func (h *History) Hear(p *Process, line string) {
+// AddLine records a line of a process.
+func (h *History) AddLine(p *Process, line string) {
 	e, err := ParseEvent(line)
 	if err != nil {
 		h.Problem("%s: %v", p.Name, err)
@@ -89,7 +89,7 @@ func (h *History) Hear(p *Process, line string) {
 	}
 }
 
-// job returns a job, which it adds if it is new.
+// job returns a job, and adds it if it is new.
 func (h *History) job(key string) *Job {
 	j := h.Jobs[key]
 	if j == nil {
@@ -108,7 +108,7 @@ func (h *History) job(key string) *Job {
 	return j
 }
 
-// batch returns a batch, which it adds if it is new: what a worker says of its jobs may be read before what the enqueuer has said.
+// batch returns a batch, and adds it if it is new: a worker's lines about its jobs may be read before the enqueuer's line.
 func (h *History) batch(key string) *Batch {
 	b := h.Batches[key]
 	if b == nil {
@@ -118,7 +118,7 @@ func (h *History) batch(key string) *Batch {
 	return b
 }
 
-// end notes how a run ended.
+// end records how a run ended.
 func (h *History) end(p *Process, e Event) {
 	if j := h.Jobs[e.Key]; j != nil {
 		for i := range j.Runs {
@@ -132,7 +132,7 @@ func (h *History) end(p *Process, e Event) {
 	h.Problems = append(h.Problems, fmt.Sprintf("%s: the run of %s with fence %d ended, but did not begin", p.Name, e.Key, e.Number))
 }
 
-// jobKey is the key of the i-th job of a batch.
+// jobKey returns the key of the i-th job of a batch.
 func jobKey(batch string, i int) string { return fmt.Sprintf("%s/%d", batch, i) }
 
 func batchOf(key string) string {
@@ -140,7 +140,7 @@ func batchOf(key string) string {
 	return batch
 }
 
-// since returns the least fence of the history after the server was emptied: fences are drawn from the clock.
+// since returns the lowest fence after the server was emptied: fences are drawn from the clock.
 func (h *History) since() int64 {
 	if h.Emptied.To.IsZero() {
 		return 0
@@ -148,7 +148,7 @@ func (h *History) since() int64 {
 	return h.Emptied.From.UnixMicro()
 }
 
-// up notes that the server answers again since it went down at an instant.
+// up records that the server answers again after it went down at an instant.
 func (h *History) up(from time.Time) {
 	h.Note(func() {
 		for i := range h.Down {
@@ -159,12 +159,11 @@ func (h *History) up(from time.Time) {
 	})
 }
 
-// slack is how far apart two processes' stamps of what happened at once may lie: a process that is about to say something may
-// wait for a processor.
+// slack is the largest difference between the timestamps that two processes give to the same moment: a process may wait for a processor before it
+// writes its line.
 const slack = 500 * time.Millisecond
 
-// Cause returns why a job was given to another run although it had been given to this one; empty: there was no cause. next is the run
-// with the next fence.
+// Cause returns why a job was given to another run after this one, or an empty text if there was no cause. next is the run with the next fence.
 func (h *History) Cause(j *Job, r, next Run) string {
 	begin, end := r.Begun, next.Begun
 	if end.Before(begin) { // it was taken first and began later
@@ -190,7 +189,7 @@ func (h *History) Cause(j *Job, r, next Run) string {
 	return ""
 }
 
-// troubled reports whether something happened to the run's process, or to the server, that may have cost it the session until end.
+// troubled reports whether the run's process or the server had a fault before end that may have cost the process its session.
 func (h *History) troubled(r Run, end time.Time) bool {
 	p := r.Process
 	return !p.Killed.IsZero() && !p.Killed.After(end) || overlapping(p.Stops, r.Begun, end) || overlapping(p.Cuts, r.Begun, end) ||

@@ -9,21 +9,21 @@ import (
 	"time"
 )
 
-// A Job is what the history knows of an enqueued job or of an occurrence.
+// A Job is the history of an enqueued job or of an occurrence.
 type Job struct {
-	Key     string // of an enqueued job what it carries as its argument, of an occurrence its ID
-	Batch   *Batch // it was enqueued with; nil: an occurrence
+	Key     string // the argument of an enqueued job, or the ID of an occurrence
+	Batch   *Batch // with which it was enqueued; nil: an occurrence
 	Runs    []Run
 	Planned time.Time // of an occurrence
 }
 
-// A Batch is jobs that were enqueued together.
+// A Batch is a group of jobs that were enqueued together.
 type Batch struct {
 	Key      string
 	Jobs     int
 	Offered  time.Time
-	Accepted time.Time // zero: it may have been enqueued or not
-	Repeats  int       // how often it was enqueued again because the outcome was unknown
+	Accepted time.Time // zero: unknown
+	Repeats  int       // the number of repeated calls after an unknown outcome
 }
 
 // A Run is one run of a job's handler.
@@ -31,11 +31,11 @@ type Run struct {
 	Process *Process
 	Fence   int64
 	Begun   time.Time
-	Ended   time.Time // zero: nobody knows
+	Ended   time.Time // zero: unknown
 	Outcome Outcome
 }
 
-// Schedule returns the schedule of an occurrence; empty: an enqueued job.
+// Schedule returns the schedule of an occurrence, or an empty text for an enqueued job.
 func (j *Job) Schedule() string {
 	if j.Batch != nil {
 		return ""
@@ -44,7 +44,7 @@ func (j *Job) Schedule() string {
 	return name
 }
 
-// done reports whether a run with a fence of at least that one came to its end.
+// done reports whether a run with this fence or a higher one finished.
 func (j *Job) done(since int64) bool {
 	return slices.ContainsFunc(j.Runs, func(r Run) bool { return r.Outcome == Done && r.Fence >= since })
 }

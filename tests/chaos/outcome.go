@@ -15,7 +15,7 @@ import (
 type Outcome string
 
 const (
-	Unended   Outcome = ""        // nobody knows: its process was killed
+	Unended   Outcome = ""        // unknown: its process was killed
 	Done      Outcome = "done"    // the handler returned nil
 	Failed    Outcome = "failed"  // an error or a panic: another attempt follows, or the job is dead
 	Discarded Outcome = "discard" // an error of chime.Discard: the job is dead
@@ -27,14 +27,14 @@ const (
 type behaviour struct {
 	outcome Outcome
 	work    time.Duration
-	deaf    bool // it ignores that its ctx has ended, so that an outcome is reached although the session is lost
+	deaf    bool // it ignores the end of its ctx, so it has an outcome although the session is lost
 	panics  bool
 }
 
-// maxAttempts of every job, and of every occurrence.
+// maxAttempts applies to every job and every occurrence.
 const maxAttempts = 4
 
-// behave returns what the handler does. The fence is part of it so that no job is snoozed for ever.
+// behave returns what the handler does. It depends on the fence, so that no job is snoozed forever.
 func behave(seed uint64, key string, fence int64) behaviour {
 	h := fnv.New64a()
 	fmt.Fprint(h, seed, key, fence)
@@ -64,9 +64,9 @@ func behave(seed uint64, key string, fence int64) behaviour {
 	return b
 }
 
-var errPlanned = errors.New("the plan says that this attempt fails")
+var errPlanned = errors.New("this attempt fails by plan")
 
-// err is what the handler returns for the outcome; it panics if the plan says so.
+// err returns the handler's error for the outcome, or panics if the plan requires it.
 func (b behaviour) err() error {
 	switch b.outcome {
 	case Failed:

@@ -9,13 +9,13 @@ import (
 	"time"
 )
 
-// The test profile: short lives, so that a run of minutes has many crashes. Everything in a fault's length follows from these.
+// The test profile: short sessions, so that a run of minutes has many crashes. The durations of all faults derive from these.
 const (
-	sessionTTL = time.Second // of a worker; its jobs are taken back a third of it later
+	sessionTTL = time.Second // of a worker; its jobs return to the queue a third of it later
 	leaderTTL  = 1500 * time.Millisecond
 )
 
-// rates are the faults of a plan: one of a kind each period, at a random instant of it, and how long it lasts at random.
+// rates are the faults of a plan: in each period one fault of the kind, at a random instant and of random duration.
 var rates = []struct {
 	kind   Kind
 	period time.Duration
@@ -35,11 +35,11 @@ var rates = []struct {
 	{Flush, 5 * time.Second, 0, 0},
 }
 
-// emptyAt is the part of the run after which the server is emptied. It comes early, so that most of the run is one history.
+// emptyAt is the share of the run after which the server is emptied. It is early, so that most of the run has one history.
 const emptyAt = 0.1
 
-// Plan makes the faults of a run, in order: pace times as many as rates says. The same arguments make the same plan. Every kind occurs in
-// a run of any length.
+// Plan returns the faults of a run, in order. pace multiplies their number. The same arguments return the same plan. Every kind occurs in a run of
+// any length.
 func Plan(seed uint64, length time.Duration, pace int) []Fault {
 	random := rand.New(rand.NewPCG(seed, 1))
 	var plan []Fault

@@ -10,14 +10,14 @@ import (
 
 func TestASeedReplaysThePlan(t *testing.T) {
 	if !slices.Equal(Plan(7, time.Minute, 1), Plan(7, time.Minute, 1)) {
-		t.Error("two plans of one seed differ")
+		t.Error("two plans of the same seed differ")
 	}
 	if slices.Equal(Plan(7, time.Minute, 1), Plan(8, time.Minute, 1)) {
 		t.Error("two seeds make the same plan")
 	}
 }
 
-// The least numbers of faults in ten minutes.
+// The minimum number of each fault in ten minutes.
 func TestAPlanOfTenMinutesHasEnoughOfEveryFault(t *testing.T) {
 	want := map[Kind]int{
 		KillWorker: 50, StopWorker: 25, EndWorker: 10, CutWorker: 20, KillLeader: 10, StopLeader: 10, KillEnqueuer: 10, KillChanger: 10,

@@ -7,17 +7,17 @@ import (
 	"time"
 )
 
-// A Process is a child process as the history knows it.
+// A Process is the history of a child process.
 type Process struct {
 	Name    string
-	Killed  time.Time   // zero: it was not
+	Killed  time.Time   // zero: it was not killed
 	Stops   []Window    // SIGSTOP to SIGCONT
-	Cuts    []Window    // its network held everything back
-	Elected time.Time   // when it logged that it leads, as a scheduler
-	Lost    []time.Time // when it logged that a session was lost or could not be extended, or that it ended with outcomes unsettled
+	Cuts    []Window    // its network delivered nothing
+	Elected time.Time   // when it logged that it leads; schedulers only
+	Lost    []time.Time // when it logged a lost or unextended session, or that it ended with unsettled outcomes
 }
 
-// lostSince reports whether it lost a session at an instant or later. It may say so late.
+// lostSince reports whether it lost a session at or after an instant. It may log the loss late.
 func (p *Process) lostSince(at time.Time) bool {
 	return slices.ContainsFunc(p.Lost, func(lost time.Time) bool { return !lost.Before(at) })
 }

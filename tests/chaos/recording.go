@@ -9,13 +9,13 @@ import (
 	"os"
 )
 
-// The lines of a document between which the figures of the last run stand.
+// These lines of a document enclose the figures of the last run.
 const (
 	blockBegins = "<!-- chaos: written by make chaos, held by TestTheDocsShowTheLastRun -->\n"
 	blockEnds   = "<!-- /chaos -->\n"
 )
 
-// Record writes the figures into a file of JSON, and into the block of a document.
+// Record writes the figures into a JSON file, and into the block of a document.
 func Record(f Figures, file, document string) error {
 	text, err := json.Marshal(f)
 	if err != nil {
@@ -46,7 +46,7 @@ func Recorded(file string) (Figures, error) {
 	return f, json.Unmarshal(text, &f)
 }
 
-// block returns where the figures of a document begin and end.
+// block returns the positions where the figures of a document begin and end.
 func block(document []byte) (begin, end int, err error) {
 	begin, end = bytes.Index(document, []byte(blockBegins)), bytes.Index(document, []byte(blockEnds))
 	if begin < 0 || end < begin {

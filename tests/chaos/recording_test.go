@@ -28,7 +28,7 @@ func TestTheDocsShowTheLastRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := string(text[begin:end]); got != figures.Table() {
-		t.Errorf("%s shows\n%s\nand %s holds\n%s\nmake chaos writes both", document, got, recordedFile, figures.Table())
+		t.Errorf("%s shows\n%s\nand %s contains\n%s\nmake chaos writes both", document, got, recordedFile, figures.Table())
 	}
 }
 

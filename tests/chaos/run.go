@@ -19,29 +19,28 @@ import (
 // Options configure a run.
 type Options struct {
 	Seed   uint64
-	Length time.Duration // of the faults; what is left is worked off afterwards
+	Length time.Duration // of the faults; the remaining work is finished afterwards
 	Rate   float64       // jobs a second
-	Loss   int           // the reply to one script call in Loss is lost; 0: none
-	Pace   int           // how many times as many faults as usual
+	Loss   int           // one of Loss replies to script calls is lost; 0: none
+	Pace   int           // multiplies the number of faults
 
-	// Patience is how long no job may begin until what is left counts as stuck. A job whose worker vanished twice waits for up to a
-	// minute.
+	// After no job has begun for Patience, the remaining work counts as stuck. A job waits for up to a minute after its worker vanished twice.
 	Patience time.Duration
 }
 
-// What a run waits for.
+// Waiting times of a run.
 const (
 	schedulesGoOn = 4 * time.Second // after the last fault begins
-	atMost        = 4 * time.Minute // to work off what is left
+	atMost        = 4 * time.Minute // to finish the remaining work
 )
 
-// A step is the begin or the end of a fault.
+// A step is the beginning or the end of a fault.
 type step struct {
 	at time.Duration
 	do func()
 }
 
-// A runner carries out a plan.
+// A runner executes a plan.
 type runner struct {
 	t       testing.TB
 	options Options
@@ -53,11 +52,11 @@ type runner struct {
 	began   time.Time
 }
 
-// Go runs chaos and returns its figures and what it has found.
+// Go runs chaos, and returns its figures and its findings.
 func Go(t testing.TB, o Options) (Figures, Findings) {
-	// A kill must lose nothing that the server has acknowledged, or the checker could not tell that loss from a defect. With
-	// appendfsync no every write reaches the operating system before its reply is sent; with everysec Redis holds writes back
-	// for up to 2 s while an fsync takes long, and a kill loses those.
+	// A kill must lose nothing that the server has acknowledged; otherwise the checker cannot distinguish that loss from a defect. With appendfsync
+	// no, every write reaches the operating system before its reply is sent. With everysec, Redis delays writes for up to 2 s during a slow fsync,
+	// and a kill loses them.
 	server := redistest.Start(t, redistest.Options{AppendOnly: true, Config: []string{"appendfsync no"}})
 	r := &runner{
 		t: t, options: o, history: NewHistory(), server: server, direct: server.Client(&redis.Options{MaxRetries: 10}),
@@ -84,7 +83,7 @@ func Go(t testing.TB, o Options) (Figures, Findings) {
 		t.Fatal(err)
 	}
 	for _, f := range verified.Findings {
-		if f.Kind != chime.FoundUndefined { // who was killed between the registry and the definition leaves an entry
+		if f.Kind != chime.FoundUndefined { // a process killed between the registry and the definition leaves an entry
 			found.add(Orphaned, "verify: %s", f)
 		}
 	}
@@ -98,11 +97,11 @@ func Go(t testing.TB, o Options) (Figures, Findings) {
 func (r *runner) wait(until time.Time) {
 	for time.Now().Before(until) {
 		r.fleet.all((*slot).check)
-		time.Sleep(min(time.Until(until), 100*time.Millisecond)) // the plan says when
+		time.Sleep(min(time.Until(until), 100*time.Millisecond)) // the instant is in the plan
 	}
 }
 
-// settle waits until nothing is left to do, or nothing happens any more.
+// settle waits until no work is left, or no job begins any more.
 func (r *runner) settle() {
 	began, last, before := time.Now(), time.Now(), time.Time{}
 	for time.Since(began) < atMost && time.Since(last) < r.options.Patience {
@@ -118,7 +117,7 @@ func (r *runner) settle() {
 	}
 }
 
-// steps are the begins and ends of the faults, in order.
+// steps returns the beginnings and ends of the faults, in order.
 func (r *runner) steps(plan []Fault) []step {
 	var steps []step
 	for _, f := range plan {
@@ -135,7 +134,7 @@ func (r *runner) steps(plan []Fault) []step {
 	return steps
 }
 
-// begin begins a fault, and returns what ends it.
+// begin starts a fault, and returns the function that ends it.
 func (r *runner) begin(f Fault) (end func()) {
 	end = func() {}
 	switch f.Kind {
@@ -187,7 +186,7 @@ func stop(s *slot) (end func()) {
 	return func() { s.thaw(record) }
 }
 
-// down notes that the server is down while do has it restart.
+// down records that the server is down while do restarts it.
 func (r *runner) down(do func()) {
 	from := time.Now()
 	r.history.Note(func() {

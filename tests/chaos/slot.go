@@ -12,7 +12,7 @@ import (
 	"github.com/chimejobs/chime/internal/faultproxy"
 )
 
-// A slot is a place in the fleet: a proxy, and the process behind it, which another one replaces when it is killed.
+// A slot is a place in the fleet: a proxy and the process behind it. When the process is killed, another one replaces it.
 type slot struct {
 	t       testing.TB
 	history *History
@@ -21,7 +21,7 @@ type slot struct {
 	proxy   *faultproxy.Proxy
 	config  config
 
-	number  int // of the process, from 1
+	number  int // number of the process, from 1
 	process *childproc.Process
 	record  *Process
 	stopped bool
@@ -37,7 +37,7 @@ func (s *slot) start() {
 		record.Cuts = []Window{{From: time.Now()}}
 	}
 	s.record, s.stopped = record, false
-	s.process = childproc.Follow(s.t, s.role, s.config, func(line string) { s.history.Hear(record, line) })
+	s.process = childproc.Follow(s.t, s.role, s.config, func(line string) { s.history.AddLine(record, line) })
 }
 
 // kill kills the process and starts the next one.
@@ -47,7 +47,7 @@ func (s *slot) kill() {
 	s.start()
 }
 
-// end has the process drain, and starts the next one beside it. It returns the process that leaves.
+// end drains the process, and starts the next one at the same time. It returns the process that leaves.
 func (s *slot) end() *childproc.Process {
 	s.thaw(s.record)
 	leaving := s.process
@@ -66,7 +66,7 @@ func (s *slot) stop() {
 	s.stopped = true
 }
 
-// thaw continues the process if it is the one that was stopped.
+// thaw continues the process if it is still the one that was stopped.
 func (s *slot) thaw(record *Process) {
 	if s.record != record || !s.stopped {
 		return
@@ -76,7 +76,7 @@ func (s *slot) thaw(record *Process) {
 	s.history.Note(func() { record.Stops[len(record.Stops)-1].To = time.Now() })
 }
 
-// hold has the proxy hold back every byte, or ends that.
+// hold makes the proxy delay every byte, or ends the delay.
 func (s *slot) hold(cut bool) {
 	if s.cut == cut {
 		return
@@ -91,7 +91,7 @@ func (s *slot) hold(cut bool) {
 	s.history.Note(func() { s.record.Cuts[len(s.record.Cuts)-1].To = time.Now() })
 }
 
-// check notes it as a problem if the process has ended by itself, and replaces it.
+// check replaces a process that ended by itself, and records a problem.
 func (s *slot) check() {
 	select {
 	case <-s.process.Ended():

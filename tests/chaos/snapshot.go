@@ -15,12 +15,12 @@ import (
 	"github.com/chimejobs/chime/redisstore"
 )
 
-// namespace is the one of redisstore.Options{}.
+// namespace is the default of redisstore.Options{}.
 const namespace = "chime"
 
-// A Snapshot is what is on the server when a run is over.
+// A Snapshot is the data on the server after a run.
 type Snapshot struct {
-	Done       int64 // completions that it has counted
+	Done       int64 // counted completions
 	Schedules  []*chime.Schedule
 	Dead       map[string]string // key of a dead job → the reason
 	Unreadable []string          // dead jobs without a readable body
@@ -29,7 +29,7 @@ type Snapshot struct {
 	Bodies     int64    // of jobs
 }
 
-// TakeSnapshot reads it.
+// TakeSnapshot reads a snapshot.
 func TakeSnapshot(ctx context.Context, client redis.UniversalClient) (*Snapshot, error) {
 	store := redisstore.New(client, redisstore.Options{})
 	s := &Snapshot{Dead: map[string]string{}}
@@ -101,7 +101,7 @@ func (s *Snapshot) readDead(ctx context.Context, client redis.UniversalClient, p
 	return nil
 }
 
-// Idle reports whether nothing is left to do: no job waits, runs or is due, and every schedule has completed.
+// Idle reports whether no work is left: no job waits, runs or is due, and every schedule has completed.
 func (s *Snapshot) Idle() bool {
 	for _, q := range s.Queues {
 		if q.Waiting+q.Delayed+q.Running+q.Parked > 0 {
@@ -116,7 +116,7 @@ func (s *Snapshot) Idle() bool {
 	return true
 }
 
-// left describes what is left to do.
+// left describes the unfinished work.
 func (s *Snapshot) left() string {
 	var text strings.Builder
 	for _, q := range s.Queues {
@@ -132,39 +132,39 @@ func (s *Snapshot) left() string {
 	return strings.TrimSuffix(text.String(), ";")
 }
 
-// mayStay are the keys of a partition that a run may leave behind, by what follows the hash tag: what is kept for a reader, and
-// what a later call trims. Every other key holds work, and must be gone.
+// mayStay are the keys of a partition that a run may leave, by the part after the hash tag: data for readers, and data that a later call trims.
+// Every other key contains work, and must be gone.
 var mayStay = map[string]string{
 	"state":     "fence, layout",
 	"callers":   "trimmed after an hour",
-	"counters":  "what was counted",
-	"runs":      "what ran",
-	"dead":      "jobs given up, kept for 30 days",
-	"jobs":      "bodies of dead jobs, and no other: see Orphans",
+	"counters":  "counts",
+	"runs":      "past runs",
+	"dead":      "dead jobs, kept for 30 days",
+	"jobs":      "bodies of dead jobs only: see Orphans",
 	"schedules": "completed schedules",
-	"cursors":   "of completed schedules",
+	"cursors":   "cursors of completed schedules",
 	"idle":      "killed workers, dropped by the next one that sleeps",
 	"gone":      "marks of moves, kept for 7 days",
-	"results":   "what jobs returned, kept as long as they said",
-	"kept":      "until when",
-	"once":      "what is not enqueued again for a while",
-	"handlers":  "who handles what, for parking to wake",
-	"owners":    "who has declared what",
-	"last":      "how schedules went last",
+	"results":   "results of jobs, kept for their retention",
+	"kept":      "when each result expires",
+	"once":      "unique keys of jobs, until they expire",
+	"handlers":  "which worker handles which jobs, to unpark jobs",
+	"owners":    "owners of declared schedules",
+	"last":      "last results of schedules",
 	"history":   "attempts of schedules",
 	"minutes":   "samples",
 	"hours":     "samples",
-	"sampled":   "how it stood at the last sample",
-	"measured":  "what workers have measured since",
-	"origins":   "queues that a schedule has left, where some of its counts are",
+	"sampled":   "values at the last sample",
+	"measured":  "workers' measurements since then",
+	"origins":   "queues that a schedule has left, with some of its counts",
 }
 
-// Orphans returns the keys that have work in them although there is none.
+// Orphans returns the keys that contain work although no work is left.
 func (s *Snapshot) Orphans() []string {
 	var left []string
 	for _, key := range s.Keys {
 		if strings.HasPrefix(key, namespace+":{/collections}:") {
-			continue // no partition's: there is no work in it
+			continue // not a key of a partition: it contains no work
 		}
 		_, name, partition := strings.Cut(key, "}:")
 		if _, ok := mayStay[name]; partition && !ok {

@@ -30,9 +30,9 @@ func runWorker(ctx context.Context, p *program) error {
 	return errEarly
 }
 
-// handle runs one job as behave says. Its begin and its end have left the process before anything follows.
+// handle runs one job as behave decides. The lines about its begin and its end have left the process before the next step.
 func (p *program) handle(ctx context.Context, job *chime.Job, key string) (err error) {
-	p.say(Begun, key, job.Fence, fmt.Sprint(job.Attempt, " ", job.Crashes))
+	p.send(Begun, key, job.Fence, fmt.Sprint(job.Attempt, " ", job.Crashes))
 	b := behave(p.Seed, key, job.Fence)
 	if b.work > 0 {
 		timer := time.NewTimer(b.work)
@@ -44,10 +44,10 @@ func (p *program) handle(ctx context.Context, job *chime.Job, key string) (err e
 		select {
 		case <-timer.C:
 		case <-ended:
-			p.say(Ended, key, job.Fence, string(CutOff))
+			p.send(Ended, key, job.Fence, string(CutOff))
 			return context.Cause(ctx)
 		}
 	}
-	p.say(Ended, key, job.Fence, string(b.outcome))
+	p.send(Ended, key, job.Fence, string(b.outcome))
 	return b.err()
 }

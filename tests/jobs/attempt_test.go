@@ -14,7 +14,7 @@ import (
 	"github.com/chimejobs/chime/tests/internal/fixture"
 )
 
-// attempts runs a job of name "work" that fails three times, and returns how long it waited for each further attempt, to a tenth of a second.
+// attempts runs a job of name "work" that fails three times, and returns the delay before each further attempt, rounded to a tenth of a second.
 func attempts(f *fixture.Fixture, worker chime.WorkerOptions, handler []chime.HandlerOption, start func(*chime.Scheduler, *chime.Enqueuer)) (waits []time.Duration) {
 	f.T.Helper()
 	w := f.Worker(worker)
@@ -187,7 +187,7 @@ func TestBadOptionsOfAnAttemptNameFieldValueAndLimit(t *testing.T) {
 			}
 		}
 		if _, err := enqueuer.Enqueue(t.Context(), "work", nil, chime.OnDeath(alert.Item("x", chime.MaxAttempts(2)))); err != nil {
-			t.Errorf("what a kind says of queues, delays and deaths is left out of an OnDeath, but: %v", err)
+			t.Errorf("OnDeath must ignore the kind's queue, delay and OnDeath, got: %v", err)
 		}
 	})
 }
@@ -222,7 +222,7 @@ func TestMiddlewareForEnqueuingMayAddOptions(t *testing.T) {
 			t.Fatalf("receipts %+v, %v", many, err)
 		}
 		if len(items[0].Options) != 1 || own[:2][1] != nil || items[1].Options != nil {
-			t.Error("middleware changed the caller's items: it is to get a copy")
+			t.Error("middleware changed the caller's items, want it to get a copy")
 		}
 		if fmt.Sprint(order) != "[outer1 inner1 outer2 inner2]" {
 			t.Errorf("middleware ran as %v", order)

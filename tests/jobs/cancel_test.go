@@ -12,7 +12,7 @@ import (
 	"github.com/chimejobs/chime/tests/internal/fixture"
 )
 
-// Whatever a cancelled handler returns, its ctx ends at once with ErrCancelled and the job is not tried again.
+// The ctx of a cancelled handler ends at once with ErrCancelled. Its job is not tried again, no matter what the handler returns.
 func TestACancelledHandlersCtxEndsAndItsJobIsNotTriedAgain(t *testing.T) {
 	returned := map[string]error{
 		"nothing": nil, "its cause": chime.ErrCancelled, "a failure": errors.New("no"), "discard": chime.Discard(errors.New("no")),
@@ -36,7 +36,7 @@ func TestACancelledHandlersCtxEndsAndItsJobIsNotTriedAgain(t *testing.T) {
 				f.Add("work", 0, "a")
 				fixture.Pass(time.Second)
 				if result := f.Cancel("a"); result != chime.CancelAsked {
-					t.Errorf("cancelled: %s, want asked", result)
+					t.Errorf("Cancel returned %s, want asked", result)
 				}
 				fixture.Pass(time.Hour)
 				if r.N["a"] != 1 || !errors.Is(cause, chime.ErrCancelled) || took > 1100*time.Millisecond {
@@ -46,7 +46,7 @@ func TestACancelledHandlersCtxEndsAndItsJobIsNotTriedAgain(t *testing.T) {
 					t.Errorf("stats %+v, want one cancelled and nothing else", s)
 				}
 				if _, err := chime.NewJobs(f.Server.Store()).Cancel(t.Context(), "default", "a"); !errors.Is(err, chime.ErrNotFound) {
-					t.Errorf("cancelled when it had ended: %v, want ErrNotFound", err)
+					t.Errorf("Cancel after its end: %v, want ErrNotFound", err)
 				}
 				if err := stop(); err != nil {
 					t.Error(err)
@@ -56,7 +56,7 @@ func TestACancelledHandlersCtxEndsAndItsJobIsNotTriedAgain(t *testing.T) {
 	}
 }
 
-// A job that waits, is delayed, or waits for its retry never starts again once it was cancelled.
+// A cancelled job that waits, is delayed, or waits for a retry never starts again.
 func TestACancelledJobThatWaitsNeverStarts(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 		var r fixture.Runs
@@ -66,7 +66,7 @@ func TestACancelledJobThatWaitsNeverStarts(t *testing.T) {
 			if job.ID == "fails" {
 				return errors.New("no")
 			}
-			time.Sleep(10 * time.Minute) // fake time: it keeps the only slot
+			time.Sleep(10 * time.Minute) // fake time: it occupies the only slot
 			return nil
 		})
 		stop := f.Start(w)
@@ -76,7 +76,7 @@ func TestACancelledJobThatWaitsNeverStarts(t *testing.T) {
 		fixture.Pass(100 * time.Millisecond)
 		f.Add("work", 0, "waits", "follows")
 		f.Add("work", time.Hour, "delayed")
-		fixture.Pass(time.Second) // what was taken ahead is given back
+		fixture.Pass(time.Second) // the worker returns jobs taken ahead
 		for _, id := range []string{"waits", "delayed", "fails"} {
 			if result := f.Cancel(id); result != chime.CancelDone {
 				t.Errorf("%s cancelled: %s, want cancelled", id, result)
@@ -95,7 +95,7 @@ func TestACancelledJobThatWaitsNeverStarts(t *testing.T) {
 	})
 }
 
-// A job that was taken ahead of a slot and is cancelled before it gets one does not begin.
+// A job that was taken ahead and is cancelled before it gets a slot does not begin.
 func TestACancelledJobThatWasTakenAheadDoesNotBegin(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 		var r fixture.Runs
@@ -103,7 +103,7 @@ func TestACancelledJobThatWasTakenAheadDoesNotBegin(t *testing.T) {
 		w.Handle("work", func(ctx context.Context, job *chime.Job) error {
 			r.Add(job.ID)
 			if job.ID == "blocks" {
-				time.Sleep(10 * time.Millisecond) // fake time: what waits is given back after 20 ms
+				time.Sleep(10 * time.Millisecond) // fake time: waiting jobs are returned after 20 ms
 			}
 			return nil
 		})
@@ -113,11 +113,11 @@ func TestACancelledJobThatWasTakenAheadDoesNotBegin(t *testing.T) {
 		f.Add("work", 0, "blocks", "ahead", "follows")
 		synctest.Wait()
 		if result := f.Cancel("ahead"); result != chime.CancelAsked || r.Of("blocks") != 1 {
-			t.Fatalf("cancelled: %s; want asked, for it was taken ahead of the one that blocks", result)
+			t.Fatalf("Cancel returned %s; want asked, because the job was taken ahead", result)
 		}
 		fixture.Pass(time.Second)
 		if r.Of("ahead") != 0 || r.Of("follows") != 1 {
-			t.Errorf("the cancelled one ran %d times, the one behind it %d times; want 0 and 1", r.Of("ahead"), r.Of("follows"))
+			t.Errorf("the cancelled job ran %d times, the one behind it %d times; want 0 and 1", r.Of("ahead"), r.Of("follows"))
 		}
 		if s := f.Stats(); s.Cancelled != 1 || s.Done != 52 || s.Running+s.Waiting != 0 {
 			t.Errorf("stats %+v, want one cancelled, 52 done", s)
@@ -128,8 +128,8 @@ func TestACancelledJobThatWasTakenAheadDoesNotBegin(t *testing.T) {
 	})
 }
 
-// The schedule of an occurrence that was cancelled before its instant goes on with the next.
-func TestAScheduleGoesOnAfterACancelledOccurrence(t *testing.T) {
+// After an occurrence is cancelled before its instant, its schedule continues with the next one.
+func TestAScheduleContinuesAfterACancelledOccurrence(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 		f.Declare("tick", `{"cron":"0 * * * *"}`, "run_once", chime.OverlapSkip)
 		var r fixture.Runs
@@ -150,7 +150,7 @@ func TestAScheduleGoesOnAfterACancelledOccurrence(t *testing.T) {
 			t.Errorf("ran %v, want 1, 2, 4 and 5 o'clock", r.N)
 		}
 		if s := f.Stored("tick"); s.Cancelled != 1 || s.Started != 4 || s.Cursor.Used != 6 {
-			t.Errorf("the store says %+v, want one cancelled, four started, and six used up with the next", s)
+			t.Errorf("the store has %+v, want one cancelled, four started, and six used up with the next", s)
 		}
 		if err := stop(); err != nil {
 			t.Error(err)

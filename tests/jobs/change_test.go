@@ -14,12 +14,12 @@ import (
 	"github.com/chimejobs/chime/tests/internal/fixture"
 )
 
-// nothing is a store that knows no call.
+// nothing is a store without any call.
 type nothing struct{ protocol.Store }
 
 func (n nothing) Protocol() protocol.Store { return n }
 
-// locked makes a handler run one at a time.
+// locked runs a handler one at a time.
 func locked(handler chime.Handler) chime.Handler {
 	var mu sync.Mutex
 	return func(ctx context.Context, job *chime.Job) error {
@@ -29,8 +29,8 @@ func locked(handler chime.Handler) chime.Handler {
 	}
 }
 
-// Dead jobs that are requeued run at once, and their attempts begin anew. Steps have at most 500, and each is told.
-func TestRequeueLetsDeadJobsRunAnew(t *testing.T) {
+// Requeued dead jobs run at once and start again at attempt 1. A step has at most 500 jobs, and each step is reported.
+func TestRequeuedDeadJobsRunFromTheirFirstAttempt(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 		fails := true
 		attempts := map[string][]int{}
@@ -52,13 +52,13 @@ func TestRequeueLetsDeadJobsRunAnew(t *testing.T) {
 		}
 		fails = false
 		jobs := chime.NewJobs(f.Server.Store())
-		var told []chime.BulkResult
-		result, err := jobs.Requeue(t.Context(), chime.JobFilter{Queue: "default", State: chime.JobDead, Error: "no bread"}, func(r chime.BulkResult) { told = append(told, r) })
+		var steps []chime.BulkResult
+		result, err := jobs.Requeue(t.Context(), chime.JobFilter{Queue: "default", State: chime.JobDead, Error: "no bread"}, func(r chime.BulkResult) { steps = append(steps, r) })
 		if err != nil || result != (chime.BulkResult{Changed: 1200, Looked: 1203}) {
 			t.Errorf("requeued %+v, %v; want 1200 of 1203", result, err)
 		}
-		if len(told) != 3 || told[0].Looked != 500 || told[2] != result {
-			t.Errorf("told %+v, want three steps, the last with the result", told)
+		if len(steps) != 3 || steps[0].Looked != 500 || steps[2] != result {
+			t.Errorf("reported %+v, want three steps, the last with the result", steps)
 		}
 		fixture.Pass(time.Minute)
 		if s := f.Stats(); s.Dead != 3 || s.Done != 1200 {
@@ -88,11 +88,11 @@ func TestAnIDThatIsGivenTwiceCountsOnce(t *testing.T) {
 		}
 		page, err := jobs.Page(t.Context(), filter)
 		if err != nil || len(page.Jobs) != 2 || page.Looked != 2 || page.Next == "" {
-			t.Errorf("page %+v, %v; want two jobs after two looks, and a next one", page, err)
+			t.Errorf("page %+v, %v; want two jobs after reading two, and a next page", page, err)
 		}
 		filter.Limit, filter.After = 0, page.Next
 		if page, err = jobs.Page(t.Context(), filter); err != nil || len(page.Jobs) != 1 || page.Jobs[0].ID != "c" || page.Next != "" {
-			t.Errorf("page %+v, %v; want c, and no next one", page, err)
+			t.Errorf("page %+v, %v; want c, and no next page", page, err)
 		}
 		twice := func(ids ...string) chime.JobFilter {
 			return chime.JobFilter{Queue: "default", IDs: append(ids, ids...)}
@@ -117,7 +117,7 @@ func TestAnIDThatIsGivenTwiceCountsOnce(t *testing.T) {
 	})
 }
 
-// Requeue of what retries does not turn in circles: what fails again is left alone.
+// Requeue of retrying jobs ends: it does not requeue a job again that fails again.
 func TestRequeueOfRetryingJobsEnds(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 		ran := 0
@@ -145,8 +145,8 @@ func TestRequeueOfRetryingJobsEnds(t *testing.T) {
 	})
 }
 
-// Delete removes what waits, in whatever state, and nothing that runs, nothing that came later, and no schedule's next occurrence.
-func TestDeleteRemovesWhatTheFilterMeansOnly(t *testing.T) {
+// Delete removes the waiting jobs of its filter in every state. It does not remove running jobs, jobs added later, or a schedule's next occurrence.
+func TestDeleteRemovesOnlyTheFiltersJobs(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 		f.Declare("tick", `{"cron":"0 12 * * *"}`, "run_once", chime.OverlapSkip)
 		jobs := chime.NewJobs(f.Server.Store())
@@ -167,7 +167,7 @@ func TestDeleteRemovesWhatTheFilterMeansOnly(t *testing.T) {
 			t.Errorf("stats %+v, want 2 waiting, 4 delayed", s)
 		}
 		if result, err = jobs.Delete(t.Context(), chime.JobFilter{Queue: "default", State: chime.JobDelayed}, nil); err != nil || result != (chime.BulkResult{Changed: 3, Looked: 4}) {
-			t.Errorf("deleted %+v, %v; want 3 of 4, for one is the next occurrence", result, err)
+			t.Errorf("deleted %+v, %v; want 3 of 4, because one is the next occurrence", result, err)
 		}
 		var r fixture.Runs
 		w := f.Worker(chime.WorkerOptions{})
@@ -188,14 +188,14 @@ func TestDeleteRemovesWhatTheFilterMeansOnly(t *testing.T) {
 	})
 }
 
-// A bulk change stops where its ctx ends, and says what it has done.
+// A bulk change stops when its ctx ends, and reports what it has done.
 func TestABulkChangeStopsWithItsCtx(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 		f.Add("work", 0, fixture.Names("job", 1200)...)
 		ctx, stop := context.WithCancel(t.Context())
 		result, err := chime.NewJobs(f.Server.Store()).Delete(ctx, chime.JobFilter{Queue: "default", State: chime.JobWaiting}, func(chime.BulkResult) { stop() })
 		if !errors.Is(err, context.Canceled) || result != (chime.BulkResult{Changed: 500, Looked: 500}) {
-			t.Errorf("deleted %+v, %v; want 500 and that it was cancelled", result, err)
+			t.Errorf("deleted %+v, %v; want 500 and context.Canceled", result, err)
 		}
 		if s := f.Stats(); s.Waiting != 700 {
 			t.Errorf("%d wait, want 700", s.Waiting)
@@ -203,9 +203,9 @@ func TestABulkChangeStopsWithItsCtx(t *testing.T) {
 	})
 }
 
-// A filter that would mean the whole store, or what cannot be changed, is refused before anything is sent.
+// A filter that matches the whole store, or jobs that cannot be changed, is refused before any call is sent.
 func TestBulkChangesRefuseFiltersThatMakeNoSense(t *testing.T) {
-	jobs := chime.NewJobs(nothing{}) // a store without a call: any would panic
+	jobs := chime.NewJobs(nothing{}) // a store without calls: each would panic
 	for _, c := range []struct {
 		filter chime.JobFilter
 		field  string
@@ -223,13 +223,13 @@ func TestBulkChangesRefuseFiltersThatMakeNoSense(t *testing.T) {
 	} {
 		_, err := jobs.Requeue(t.Context(), c.filter, nil)
 		if !errors.Is(err, &chime.InvalidError{Field: c.field}) {
-			t.Errorf("requeue %+v: %v, want that %s is refused", c.filter, err, c.field)
+			t.Errorf("requeue %+v: %v, want %s refused", c.filter, err, c.field)
 		}
 		if !c.both {
 			continue
 		}
 		if _, err = jobs.Delete(t.Context(), c.filter, nil); !errors.Is(err, &chime.InvalidError{Field: c.field}) {
-			t.Errorf("delete %+v: %v, want that %s is refused", c.filter, err, c.field)
+			t.Errorf("delete %+v: %v, want %s refused", c.filter, err, c.field)
 		}
 	}
 	for _, bad := range [][2]string{{"", "a"}, {"q", ""}, {"q", "a\nb"}} {

@@ -14,32 +14,32 @@ import (
 	"github.com/chimejobs/chime/tests/internal/fixture"
 )
 
-// A death that a handler of "alert" was told of.
-type toldDeath struct {
+// A death is what the handler of "alert" received.
+type receivedDeath struct {
 	id, args string
 	of       *chime.JobInfo
 	schedule string
 }
 
-// deaths handles "alert", and returns what it was told.
-func deaths(w *chime.Worker) *[]toldDeath {
-	told := new([]toldDeath)
+// deaths handles "alert", and returns the deaths that it receives.
+func deaths(w *chime.Worker) *[]receivedDeath {
+	received := new([]receivedDeath)
 	w.Handle("alert", func(_ context.Context, job *chime.Job) error {
 		var args string
 		if err := job.Decode(&args); err != nil {
 			return err
 		}
-		*told = append(*told, toldDeath{job.ID, args, job.Death, job.Schedule})
+		*received = append(*received, receivedDeath{job.ID, args, job.Death, job.Schedule})
 		return nil
 	})
-	return told
+	return received
 }
 
 func TestADeathAddsItsJobOnce(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 		alert := chime.OnDeath(chime.Item{Name: "alert", Args: "#billing", Options: []chime.EnqueueOption{chime.MaxAttempts(2)}})
 		w := f.Worker(chime.WorkerOptions{})
-		told := deaths(w)
+		received := deaths(w)
 		w.Handle("work", func(_ context.Context, job *chime.Job) error {
 			if job.Death != nil {
 				t.Errorf("%v has a death: %v", job, job.Death)
@@ -70,11 +70,11 @@ func TestADeathAddsItsJobOnce(t *testing.T) {
 		if err := <-done; err != nil {
 			t.Error(err)
 		}
-		if len(*told) != 3 {
-			t.Fatalf("three jobs died, and %d alerts ran: %+v", len(*told), *told)
+		if len(*received) != 3 {
+			t.Fatalf("three jobs died, and %d alerts ran: %+v", len(*received), *received)
 		}
-		by := map[string]toldDeath{}
-		for _, d := range *told {
+		by := map[string]receivedDeath{}
+		for _, d := range *received {
 			if d.of == nil || d.args != "#billing" || !strings.HasPrefix(d.id, d.of.ID+"#dead-") || d.of.State != chime.JobDead || d.of.Queue != "default" || d.of.Ended.IsZero() {
 				t.Fatalf("an alert has ID %q, arguments %q, death %+v", d.id, d.args, d.of)
 			}
@@ -86,7 +86,7 @@ func TestADeathAddsItsJobOnce(t *testing.T) {
 			t.Errorf("the death has arguments %q (%v), attempt %d, error %q, failures %v, header %v", args, err, work.Attempt, work.LastError, work.Failures, work.Header)
 		}
 		if h := by["hopeless"].of; h.Payload != nil || h.LastError != "no such customer" {
-			t.Errorf("a death with arguments of 70,000 bytes has %d of them, error %q; want none", len(h.Payload), h.LastError)
+			t.Errorf("a death with arguments of 70,000 bytes has %d bytes of them, error %q; want none", len(h.Payload), h.LastError)
 		}
 		if n := by["hopelessnightly"]; n.schedule != "nightly" || n.of.ID != "nightly@"+once.StartTime.UTC().Format(time.RFC3339) || !n.of.Planned.Equal(once.StartTime) {
 			t.Errorf("the alert of an occurrence has schedule %q, death %+v", n.schedule, n.of)
@@ -187,19 +187,19 @@ func TestWaitReturnsWhatTheJobReturned(t *testing.T) {
 			ids = append(ids, job.ID)
 		}
 		if got := fmt.Sprint(ids); got != "[s e c later]" && got != "[s e later c]" {
-			t.Errorf("kept are %s, want s, e, and then c and later", got)
+			t.Errorf("kept jobs are %s, want s, e, and then c and later", got)
 		}
 		if err := jobs.Wait(t.Context(), "default", "nobody", nil); !errors.Is(err, chime.ErrNotFound) {
-			t.Errorf("an ID that nobody had: %v, want ErrNotFound", err)
+			t.Errorf("an unused ID: %v, want ErrNotFound", err)
 		}
 		if err := jobs.Wait(t.Context(), "default", "e", endedJob{}); err == nil || !strings.Contains(err.Error(), "a pointer") {
-			t.Errorf("a target that is no pointer: %v", err)
+			t.Errorf("a target that is not a pointer: %v", err)
 		}
 		fixture.Pass(time.Hour)
 		if err := jobs.Wait(t.Context(), "default", "e", nil); !errors.Is(err, chime.ErrNotFound) {
 			t.Errorf("an hour after its end: %v, want ErrNotFound", err)
 		}
-		fixture.Pass(time.Hour) // a sweep: where nobody leads, half an hour and some minutes after the last
+		fixture.Pass(time.Hour) // a sweep: without a leader it comes half an hour and some minutes after the last one
 		if err := stop(); err != nil {
 			t.Error(err)
 		}
@@ -247,7 +247,7 @@ func TestAnIDEnqueuedAgainIsNotAnsweredWithTheLastResult(t *testing.T) {
 	})
 }
 
-// A job that is deleted, purged or cancelled has no result, and an earlier job's of its ID is not taken for it.
+// A deleted, purged or cancelled job has no result, and Wait does not return the result of an earlier job with its ID.
 func TestAJobThatIsRemovedIsNotAnsweredWithAnEarlierResult(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 		jobs, queues := chime.NewJobs(f.Server.Store()), chime.NewQueues(f.Server.Store())
@@ -291,13 +291,13 @@ func TestAJobThatIsRemovedIsNotAnsweredWithAnEarlierResult(t *testing.T) {
 				t.Fatal(err)
 			}
 			if err := jobs.Wait(t.Context(), "default", "j", nil); !errors.Is(err, chime.ErrNotFound) {
-				t.Errorf("of the second, which was %s, Wait returns %v, want ErrNotFound", removal.how, err)
+				t.Errorf("Wait for the second, which was %s, returns %v, want ErrNotFound", removal.how, err)
 			}
 		}
 	})
 }
 
-func TestErrorsOfWaitAndCancelNameTheActOnce(t *testing.T) {
+func TestErrorsOfWaitAndCancelNameTheActionOnce(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 		e, jobs := chime.NewEnqueuer(f.Server.Store(), chime.EnqueuerOptions{}), chime.NewJobs(f.Server.Store())
 		w := f.Worker(chime.WorkerOptions{})
@@ -355,14 +355,14 @@ func TestProgressIsSeenWhileTheJobRunsAndGoesWithIt(t *testing.T) {
 			err = chime.Decode(info.Progress, &at)
 		}
 		if err != nil || at < 400 || at > 560 {
-			t.Errorf("after 5.5s of 10 the progress is %d, %v; want about the 500th of 1000, a second old at most", at, err)
+			t.Errorf("after 5.5s of 10 the progress is %d, %v; want about the 500th of 1000, at most a second old", at, err)
 		}
 		fixture.Pass(10 * time.Second)
 		if info, err := jobs.Get(t.Context(), "default", "a"); err != nil || info.Progress != nil || info.State != chime.JobRetrying {
 			t.Errorf("between two attempts: %v with progress %q, %v; want none", info, info.Progress, err)
 		}
 		if keys := f.KeysLike("progress"); len(keys) > 0 {
-			t.Errorf("left between two attempts: %v", keys)
+			t.Errorf("keys left between two attempts: %v", keys)
 		}
 		fixture.Pass(2 * time.Minute)
 		if err := stop(); err != nil {
@@ -374,7 +374,7 @@ func TestProgressIsSeenWhileTheJobRunsAndGoesWithIt(t *testing.T) {
 	})
 }
 
-func TestWhatAHandlerSaysHasLimits(t *testing.T) {
+func TestResultsAndProgressOfAHandlerHaveLimits(t *testing.T) {
 	job := &chime.Job{ID: "a"}
 	for want, err := range map[string]error{
 		"result 65539 bytes: want at most 65536 bytes": job.Return(make([]byte, 65539)),

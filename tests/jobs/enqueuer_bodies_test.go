@@ -13,7 +13,7 @@ import (
 	"github.com/chimejobs/chime/tests/internal/fixture"
 )
 
-// manyItems are n jobs of 100 bytes.
+// manyItems returns n jobs of 100 bytes.
 func manyItems(n int, options ...chime.EnqueueOption) []chime.Item {
 	items := make([]chime.Item, n)
 	for i := range items {
@@ -22,7 +22,7 @@ func manyItems(n int, options ...chime.EnqueueOption) []chime.Item {
 	return items
 }
 
-// A store may read a call that it has not answered at any later time.
+// A store may read an unanswered call at any later time.
 func TestBodiesOfACallThatFailedAreNotOverwritten(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 		store := newSendStore(f, 1)
@@ -54,8 +54,8 @@ func TestBodiesOfACallThatFailedAreNotOverwritten(t *testing.T) {
 	})
 }
 
-// A caller that does not wait for the outcome leaves its call under way. The memory of that call is not used again.
-func TestBodiesOfACallUnderWayAreNotOverwritten(t *testing.T) {
+// A caller that does not wait for the outcome leaves its call unfinished. The memory of that call is not used again.
+func TestBodiesOfAnUnfinishedCallAreNotOverwritten(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 		store := newSendStore(f, 1)
 		e := quietEnqueuer(store, chime.EnqueuerOptions{})
@@ -87,7 +87,7 @@ func TestBodiesOfACallUnderWayAreNotOverwritten(t *testing.T) {
 				t.Error(err)
 			}
 		}()
-		synctest.Wait() // it waits behind the first call, and has written its bodies
+		synctest.Wait() // it waits behind the first call and has already written its bodies
 		close(goOn)
 		<-done
 		arrived := map[string]int{} // name and payload -> jobs

@@ -38,7 +38,7 @@ func TestEveryCallerGetsErrUnfitAtOnceAndNothingIsSent(t *testing.T) {
 		if waited := time.Since(began); waited != time.Millisecond || store.Count("check") != 1 || store.Count("partitions")+store.RoundTrips("enqueue") > 0 {
 			t.Errorf("%d checks in %v, then %d calls; want one check and nothing else", store.Count("check"), waited, store.Count("partitions")+store.RoundTrips("enqueue"))
 		}
-		store.checkFault = nil // its settings were corrected
+		store.checkFault = nil // the server's settings were corrected
 		if _, err := e.Enqueue(t.Context(), "a", nil); err != nil {
 			t.Errorf("once it is fit: %v", err)
 		}
@@ -48,7 +48,7 @@ func TestEveryCallerGetsErrUnfitAtOnceAndNothingIsSent(t *testing.T) {
 func TestAFitStoreIsCheckedOnceForAllQueues(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 		store := newSendStore(f, 1)
-		store.checkFault = func(context.Context, int) error { time.Sleep(time.Millisecond); return nil } // fake time: the check takes this long
+		store.checkFault = func(context.Context, int) error { time.Sleep(time.Millisecond); return nil } // fake time: the duration of the check
 		e := quietEnqueuer(store, chime.EnqueuerOptions{})
 		var all sync.WaitGroup
 		for i := range 40 {

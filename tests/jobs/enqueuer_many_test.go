@@ -27,7 +27,7 @@ func TestEnqueueManySendsFewCallsInOrder(t *testing.T) {
 			t.Errorf("%d calls, want 4", len(store.EnqueueCalls()))
 		}
 		if receipts[7].Existing || !receipts[1700].Existing {
-			t.Errorf("of two with one ID: %+v and %+v, want the second Existing", receipts[7], receipts[1700])
+			t.Errorf("two items with the same ID: %+v and %+v, want the second Existing", receipts[7], receipts[1700])
 		}
 		want := make([]string, 0, len(items))
 		for i, receipt := range receipts {

@@ -17,7 +17,7 @@ import (
 	"github.com/chimejobs/chime/tests/internal/hookstore"
 )
 
-const sendTimeout = 10 * time.Second // EnqueuerOptions.SendTimeout, if nothing is set
+const sendTimeout = 10 * time.Second // the default of EnqueuerOptions.SendTimeout
 
 func TestAFailingPartitionDoesNotDelayOthers(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
@@ -35,7 +35,7 @@ func TestAFailingPartitionDoesNotDelayOthers(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 		if took := time.Since(start); took < sendTimeout || took > sendTimeout+time.Second {
-			t.Errorf("EnqueueMany gave up after %v, want %v", took, sendTimeout)
+			t.Errorf("EnqueueMany stopped trying after %v, want %v", took, sendTimeout)
 		}
 		if !store.has(receipts[0].ID) {
 			t.Error("the job on the good queue was not stored")
@@ -46,7 +46,7 @@ func TestAFailingPartitionDoesNotDelayOthers(t *testing.T) {
 		if _, err := e.Enqueue(t.Context(), "a", nil); err != nil || time.Since(start) > 0 {
 			t.Errorf("the other queue took %v, %v", time.Since(start), err)
 		}
-		time.Sleep(time.Minute) // fake time: retries go on in it
+		time.Sleep(time.Minute) // fake time: retries continue
 	})
 }
 
@@ -107,20 +107,20 @@ func TestAnUnknownOutcomeIsReportedAndSafeToRepeat(t *testing.T) {
 	})
 }
 
-func TestEnqueueGivesUpOnAStoreThatHangsAfterSendTimeout(t *testing.T) {
+func TestEnqueueStopsTryingAHangingStoreAfterSendTimeout(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 		store := newSendStore(f, 1)
 		hanging := &hangingStore{Store: store.Store.Store, t: t}
 		store.Store.Store = hanging
 		e := quietEnqueuer(store, chime.EnqueuerOptions{SendTimeout: 8 * time.Second})
-		for i := range 20 { // at all ages of the ctx that first attempts share
+		for i := range 20 { // first attempts share a ctx; try it at all ages
 			hanging.attempts = 0
 			start := time.Now()
 			if _, err := e.Enqueue(t.Context(), "a", nil); err == nil || !strings.Contains(err.Error(), "outcome unknown after 8s") || !errors.Is(err, context.DeadlineExceeded) {
 				t.Errorf("got %v", err)
 			}
 			if took := time.Since(start); took != 8*time.Second {
-				t.Errorf("Enqueue gave up after %v, want 8s", took)
+				t.Errorf("Enqueue stopped trying after %v, want 8s", took)
 			}
 			hanging.answers = true
 			time.Sleep(time.Duration(i) * 100 * time.Millisecond) // fake time: a new phase of the retries each time
@@ -133,7 +133,7 @@ func TestEnqueueGivesUpOnAStoreThatHangsAfterSendTimeout(t *testing.T) {
 	})
 }
 
-// A hangingStore answers only when the ctx has ended, unless answers is set.
+// A hangingStore answers only after the ctx has ended, unless answers is set.
 type hangingStore struct {
 	protocol.Store
 	t        testing.TB
@@ -147,7 +147,7 @@ func (s *hangingStore) Enqueue(ctx context.Context, calls []protocol.EnqueueCall
 		return s.Store.Enqueue(ctx, calls)
 	}
 	if end, ok := ctx.Deadline(); !ok || time.Until(end) > 8*time.Second || s.attempts == 1 && time.Until(end) < 7*time.Second {
-		s.t.Errorf("attempt %d has %v, %v; want 7 to 8 seconds for the first, and the rest of 8 for the others", s.attempts, time.Until(end), ok)
+		s.t.Errorf("attempt %d has %v, %v; want 7 to 8 seconds for the first, and the rest of the 8 for the others", s.attempts, time.Until(end), ok)
 	}
 	<-ctx.Done()
 	return []protocol.EnqueueAnswer{{Err: ctx.Err()}}
@@ -206,11 +206,11 @@ func TestCallersDoNotPileUpInAnOutage(t *testing.T) {
 					t.Errorf("caller %d waited %v: %v", i, time.Since(start), err)
 				}
 			})
-			time.Sleep(5 * time.Millisecond) // fake time: callers come one after the other
+			time.Sleep(5 * time.Millisecond) // fake time: the callers start one after the other
 		}
 		_, err := e.EnqueueMany(context.Background(), slices.Repeat([]chime.Item{{Name: "a"}}, 5000))
 		if err == nil {
-			t.Error("5000 items into a store that is down: no error")
+			t.Error("5000 items to a store that is down: no error")
 		}
 		all.Wait()
 		down = false
@@ -235,7 +235,7 @@ func TestEnqueueWaitsForTheNumberOfPartitions(t *testing.T) {
 		}
 		store.askFault = func(int) error { return hookstore.ErrReset }
 		if receipt, err := e.Enqueue(t.Context(), "a", nil, chime.Queue("other")); !errors.Is(err, hookstore.ErrReset) || !strings.Contains(err.Error(), "not sent") || errors.Is(err, context.DeadlineExceeded) || receipt.ID == "" {
-			t.Errorf("got %+v, %v; want the store's error alone, for no ctx of the caller's has ended", receipt, err)
+			t.Errorf("got %+v, %v; want only the store's error, because the caller's ctx has not ended", receipt, err)
 		}
 		for _, final := range []error{chime.ErrUnfit, chime.ErrStoreFull} {
 			store.askFault = func(int) error { return final }
@@ -283,14 +283,14 @@ func TestEveryJobArrivesOnceUnderFaults(t *testing.T) {
 	})
 }
 
-// A request with a deadline of its own learns why it came to nothing, and not of a failure that is over.
-func TestACallersErrorSaysWithWhatTheStoreHasBeenFailing(t *testing.T) {
+// A caller with its own deadline gets an error with the reason, and not with the reason of an earlier failure that is over.
+func TestACallersErrorContainsTheStoresCurrentError(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 		store := newSendStore(f, 1)
 		e := quietEnqueuer(store, chime.EnqueuerOptions{})
 		asking, sending, failing := errors.New("no password"), errors.New("connection refused"), true
 		store.checkFault = func(ctx context.Context, n int) error {
-			time.Sleep(2 * time.Second) // fake time: of the check
+			time.Sleep(2 * time.Second) // fake time: the duration of the check
 			if failing {
 				return sending
 			}
@@ -317,10 +317,10 @@ func TestACallersErrorSaysWithWhatTheStoreHasBeenFailing(t *testing.T) {
 					t.Errorf("%s: got %v, want %v", name, err, want)
 				}
 			}
-			time.Sleep(time.Minute) // fake time: what the calls left behind ends
+			time.Sleep(time.Minute) // fake time: the unfinished calls end
 			synctest.Wait()
 		}
-		store.askFault = func(int) error { time.Sleep(2 * time.Second); return sending } // fake time: of the question
+		store.askFault = func(int) error { time.Sleep(2 * time.Second); return sending } // fake time: the duration of the call
 		attempt("the store is not checked", sending, "not sent: ")
 		store.checkFault = func(context.Context, int) error { return nil }
 		store.askFault = func(int) error {
@@ -337,17 +337,17 @@ func TestACallersErrorSaysWithWhatTheStoreHasBeenFailing(t *testing.T) {
 		failing = false
 		attempt("the store answers again", nil, "")
 
-		store.Latency, store.Lag = 30*time.Second, 30*time.Second // it is slow, and has not failed
+		store.Latency, store.Lag = 30*time.Second, 30*time.Second // it is slow, but does not fail
 		ctx, stop := context.WithTimeout(t.Context(), 3*time.Second)
 		defer stop()
 		if _, err := e.Enqueue(ctx, "a", nil); !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, sending) || errors.Is(err, asking) {
-			t.Errorf("got %v, want the end of ctx alone", err)
+			t.Errorf("got %v, want only the end of ctx", err)
 		}
-		time.Sleep(time.Hour) // fake time: the call under way ends
+		time.Sleep(time.Hour) // fake time: the unfinished call ends
 	})
 }
 
-func TestObserversHearOfTroubleAndOfItsEnd(t *testing.T) {
+func TestObserversReceiveTroubleAndItsEnd(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 		store := newSendStore(f, 1)
 		store.fail(func(n int, _ *protocol.EnqueueCall) (before, after error) {
@@ -356,16 +356,16 @@ func TestObserversHearOfTroubleAndOfItsEnd(t *testing.T) {
 			}
 			return nil, nil
 		})
-		var heard []string
+		var received []string
 		observer := &chime.Observer{Trouble: func(op string, err error) {
-			heard = append(heard, fmt.Sprint(op, " ", errors.Is(err, hookstore.ErrReset)))
+			received = append(received, fmt.Sprint(op, " ", errors.Is(err, hookstore.ErrReset)))
 		}}
 		e := quietEnqueuer(store, chime.EnqueuerOptions{Observers: []*chime.Observer{observer, {}, {Trouble: observer.Trouble}}})
 		if _, err := e.Enqueue(t.Context(), "a", nil); err != nil {
 			t.Fatal(err)
 		}
-		if got, want := fmt.Sprint(heard), "[enqueue true enqueue true enqueue false enqueue false]"; got != want {
-			t.Errorf("two observers heard %s, want %s", got, want)
+		if got, want := fmt.Sprint(received), "[enqueue true enqueue true enqueue false enqueue false]"; got != want {
+			t.Errorf("two observers received %s, want %s", got, want)
 		}
 	})
 }

@@ -23,33 +23,33 @@ func quietEnqueuer(store chime.Store, options chime.EnqueuerOptions) *chime.Enqu
 	return chime.NewEnqueuer(store, options)
 }
 
-// A sendStore is the store of an enqueuer, with faults of each of the calls that an enqueuer makes. It fails the test if the enqueuer
-// breaks the protocol of EnqueueCall.
+// A sendStore is the store of an enqueuer, with faults for each call that an enqueuer makes. It fails the test if the enqueuer violates the
+// protocol of EnqueueCall.
 type sendStore struct {
 	*hookstore.Store
 	f *fixture.Fixture
 
-	// askFault, if set, returns the error of the n-th call of Partitions, checkFault that of Check. Where it is nil the call is carried out.
+	// askFault, if set, returns the error of the n-th call of Partitions; checkFault returns that of Check. A call without a fault is executed.
 	askFault   func(n int) error
 	checkFault func(ctx context.Context, n int) error
 }
 
-// newSendStore returns the store of a fixture whose queue "default" has that many partitions.
+// newSendStore returns the store of a fixture whose queue "default" has this number of partitions.
 func newSendStore(f *fixture.Fixture, partitions int) *sendStore {
 	f.Partition("default", partitions)
 	s := &sendStore{f: f}
 	s.Store = hookstore.New(f.T, checkedStore{f.Server.Store().Protocol(), s})
 	s.KeepEnqueue = true
-	s.SetFault(func(act string, _ protocol.Partition) (before, after error) {
-		if act == "partitions" && s.askFault != nil {
-			return s.askFault(s.Count(act)), nil
+	s.SetFault(func(action string, _ protocol.Partition) (before, after error) {
+		if action == "partitions" && s.askFault != nil {
+			return s.askFault(s.Count(action)), nil
 		}
 		return nil, nil
 	})
 	return s
 }
 
-// fail sets a function that returns for each call of Enqueue an error before or after it is carried out; n counts them from now on.
+// fail sets a function that returns an error before or after each call of Enqueue is executed. n counts the calls from now on.
 func (s *sendStore) fail(fault func(n int, call *protocol.EnqueueCall) (before, after error)) {
 	if fault == nil {
 		s.EnqueueFault = nil
@@ -59,7 +59,7 @@ func (s *sendStore) fail(fault func(n int, call *protocol.EnqueueCall) (before, 
 	s.EnqueueFault = func(call *protocol.EnqueueCall) (before, after error) { return fault(int(n.Add(1)), call) }
 }
 
-// order returns the jobs that wait on the queue "default", in the order in which they are taken.
+// order returns the waiting jobs of the queue "default", in the order in which they are taken.
 func (s *sendStore) order() (ids []string) {
 	s.f.T.Helper()
 	for job, err := range chime.NewJobs(s.f.Server.Store()).List(s.f.T.Context(), chime.JobFilter{Queue: "default", State: chime.JobWaiting}) {
@@ -71,13 +71,13 @@ func (s *sendStore) order() (ids []string) {
 	return ids
 }
 
-// waiting is how many jobs wait there.
+// waiting returns the number of these jobs.
 func (s *sendStore) waiting() int {
 	s.f.T.Helper()
 	return int(s.f.Stats().Waiting)
 }
 
-// has reports whether a job is there.
+// has reports whether a job exists.
 func (s *sendStore) has(id string) bool {
 	s.f.T.Helper()
 	found, err := s.f.Server.Store().Protocol().FindJobs(s.f.T.Context(), "default", []string{id})
@@ -102,7 +102,7 @@ func (s checkedStore) Check(ctx context.Context) error {
 	return s.of.checkFault(ctx, s.of.Count("check"))
 }
 
-func TestOptionsSetWhatIsEnqueued(t *testing.T) {
+func TestOptionsSetTheEnqueuedJob(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 		f.Partition("mail", 4)
 		store := newSendStore(f, 4)
@@ -141,7 +141,7 @@ func TestOptionsSetWhatIsEnqueued(t *testing.T) {
 				t.Errorf("%s: sent %+v with %+v to %v", name, item, env, call.Partition)
 			}
 			if item.ID != receipt.ID || call.Partition.Index != protocol.PartitionOf(item.ID, 4) {
-				t.Errorf("%s: receipt says %q, %q was sent to %v", name, receipt.ID, item.ID, call.Partition)
+				t.Errorf("%s: the receipt has ID %q, but %q was sent to %v", name, receipt.ID, item.ID, call.Partition)
 			}
 		}
 		if receipt, err := e.Enqueue(t.Context(), "report", nil, chime.ID("own"), chime.Queue("mail")); err != nil || !receipt.Existing {
@@ -169,7 +169,7 @@ func TestConcurrentCallsShareRoundTrips(t *testing.T) {
 			t.Errorf("%d jobs in %d round trips and %v; want 1000 in 4 and 4ms", store.waiting(), store.RoundTrips("enqueue"), time.Since(start))
 		}
 		if store.Count("partitions") != 1 {
-			t.Errorf("the store was asked %d times for the number of partitions, want once", store.Count("partitions"))
+			t.Errorf("the number of partitions was requested %d times, want once", store.Count("partitions"))
 		}
 	})
 }
@@ -192,7 +192,7 @@ func TestACancelledCallerEndsOnlyItsOwnWait(t *testing.T) {
 		}
 		all.Go(func() { call(0, 100*time.Millisecond) }) // is sent at once
 		synctest.Wait()
-		all.Go(func() { call(1, 100*time.Millisecond) }) // waits behind it
+		all.Go(func() { call(1, 100*time.Millisecond) }) // waits behind the first call
 		all.Go(func() { call(2, time.Minute) })
 		synctest.Wait()
 		time.Sleep(1500 * time.Millisecond) // fake time: the last caller comes later
@@ -207,7 +207,7 @@ func TestACancelledCallerEndsOnlyItsOwnWait(t *testing.T) {
 				t.Errorf("call %d: got %v, want %q", i, ended[i], want.text)
 			}
 			if there := store.has(receipts[i].ID); there != want.job || took[i] != want.took {
-				t.Errorf("call %d: took %v, job there %v; want %v, %v", i, took[i], there, want.took, want.job)
+				t.Errorf("call %d: took %v, job exists: %v; want %v, %v", i, took[i], there, want.took, want.job)
 			}
 		}
 		if _, err := e.Enqueue(cancelled(t), "a", nil); !errors.Is(err, context.Canceled) {
@@ -236,7 +236,7 @@ func TestALargeCallDoesNotDelayASmallOne(t *testing.T) {
 		synctest.Wait()
 		start := time.Now()
 		if _, err := e.Enqueue(t.Context(), "a", nil); err != nil || time.Since(start) > 3*time.Millisecond {
-			t.Errorf("took %v, %v; want 3ms at most", time.Since(start), err)
+			t.Errorf("took %v, %v; want at most 3ms", time.Since(start), err)
 		}
 		all.Wait()
 		if store.waiting() != 10_001 {

@@ -17,7 +17,7 @@ import (
 	"github.com/chimejobs/chime/tests/internal/fixture"
 )
 
-// listed returns the IDs of all jobs that a filter means, in order.
+// listed returns the IDs of all jobs that a filter matches, in order.
 func listed(t *testing.T, jobs *chime.Jobs, filter chime.JobFilter) string {
 	t.Helper()
 	var ids []string
@@ -39,7 +39,7 @@ func wantJob(t *testing.T, jobs *chime.Jobs, id string, state chime.JobState) *c
 	return job
 }
 
-// A job is followed from its enqueuing to its death, by way of what it can meet: what is shown is what has happened.
+// A job passes through every state from its enqueuing to its death, and is shown correctly in each.
 func TestAJobIsShownInEveryStateOfItsLife(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 		fixture.Pass(time.Second)
@@ -155,14 +155,14 @@ func TestFiltersOfJobs(t *testing.T) {
 		}
 		page, err := jobs.Page(t.Context(), chime.JobFilter{Queue: "default", State: chime.JobDead, Since: between})
 		if err != nil || page.Looked != 5 {
-			t.Errorf("since the fifth: looked at %d, %v; want 5", page.Looked, err)
+			t.Errorf("since the fifth: read %d jobs, %v; want 5", page.Looked, err)
 		}
 		page, err = jobs.Page(t.Context(), chime.JobFilter{Queue: "default", State: chime.JobDead, Error: "no d3", Limit: 1})
 		if err != nil || len(page.Jobs) != 1 || page.Looked != 4 || page.Next == "" {
-			t.Errorf("page %+v, %v; want d3, found after 4 looks, and a next one", page, err)
+			t.Errorf("page %+v, %v; want d3 after reading 4, and a next page", page, err)
 		}
 		if page, err = jobs.Page(t.Context(), chime.JobFilter{Queue: "default", State: chime.JobDead, Error: "no d3", After: page.Next}); err != nil || len(page.Jobs) != 0 || page.Looked != 6 || page.Next != "" {
-			t.Errorf("page %+v, %v; want none, after 6 looks, and no next one", page, err)
+			t.Errorf("page %+v, %v; want none after reading 6, and no next page", page, err)
 		}
 	})
 }
@@ -208,13 +208,13 @@ func TestAFilterThatMakesNoSenseIsRefused(t *testing.T) {
 		}
 		for _, of := range []*chime.Jobs{{}, chime.NewJobs(nil)} {
 			if _, err := of.Get(t.Context(), "default", "a"); err == nil {
-				t.Error("jobs without a store are got")
+				t.Error("the zero Jobs returned a job")
 			}
 		}
 	})
 }
 
-// What a newer version wrote, and what has lost its body, is in the list with an error of its own, and the list goes on.
+// A job of a newer version and a job without a body are listed with an error, and the list continues.
 func TestAJobThatCannotBeReadIsListedWithItsError(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 		jobs := chime.NewJobs(f.Server.Store())
@@ -245,7 +245,7 @@ func TestAJobThatCannotBeReadIsListedWithItsError(t *testing.T) {
 	})
 }
 
-func TestAnOccurrenceIsShownWithWhatItsScheduleSays(t *testing.T) {
+func TestAnOccurrenceIsShownWithTheOptionsOfItsSchedule(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 		fixture.Pass(time.Second)
 		schedules, jobs := chime.NewSchedules(f.Server.Store()), chime.NewJobs(f.Server.Store())
@@ -265,8 +265,8 @@ func TestAnOccurrenceIsShownWithWhatItsScheduleSays(t *testing.T) {
 	})
 }
 
-// A worker is in the list from its start to its end, with what it runs and what has crashed under it until that is returned.
-func TestAWorkerIsShownWithWhatItRuns(t *testing.T) {
+// A worker is listed from its start to its end. The list shows the jobs it runs, with their crashes.
+func TestAWorkerIsShownWithItsRunningJobs(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 		fixture.Pass(time.Second)
 		started := time.Now()
@@ -318,7 +318,7 @@ func TestAWorkerIsShownWithWhatItRuns(t *testing.T) {
 			}
 		}
 		if list, err := workers.List(t.Context()); err != nil || len(list) != 0 {
-			t.Errorf("%d workers, %v; want none: they have ended", len(list), err)
+			t.Errorf("%d workers, %v; want none after they have ended", len(list), err)
 		}
 	})
 }

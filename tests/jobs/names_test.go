@@ -14,8 +14,8 @@ import (
 	"github.com/chimejobs/chime/tests/internal/fixture"
 )
 
-// Names of schedules and IDs are data: whatever characters they have, a schedule runs at each of its instants, under every overlap
-// policy, also when an occurrence fails, waits behind the last one or is caught up; and a job of such an ID runs once.
+// Names of schedules and IDs are only data. A schedule with any characters in its name runs at each of its instants, under every overlap policy,
+// also when an occurrence fails, waits behind another one or is caught up. A job with such an ID runs once.
 func TestNamesOfAnyCharactersAreOnlyNames(t *testing.T) {
 	names := []string{
 		"plain", "anna@example.com", "a|b", "a|0||", "##", "a#b", "#enqueued", "x/started", "/failed", "{x}", "a:b/c d", "größe 名前", "*", "?", "0",
@@ -51,7 +51,7 @@ func TestNamesOfAnyCharactersAreOnlyNames(t *testing.T) {
 					mu.Lock()
 					defer mu.Unlock()
 					if jobs[job.ID]++; job.Schedule != "" {
-						t.Errorf("job %q is of the schedule %q", job.ID, job.Schedule)
+						t.Errorf("job %q has the schedule %q", job.ID, job.Schedule)
 					}
 					if job.Attempt == 1 {
 						return chime.RetryAfter(time.Minute, errors.New("the first attempt fails"))
@@ -82,7 +82,7 @@ func TestNamesOfAnyCharactersAreOnlyNames(t *testing.T) {
 					}
 					for _, id := range []string{name, name + "@2026-03-08T09:00:00Z/mail"} {
 						if jobs[id] != 2 {
-							t.Errorf("job %q made %d attempts, want 2", id, jobs[id])
+							t.Errorf("job %q had %d attempts, want 2", id, jobs[id])
 						}
 					}
 				}

@@ -16,8 +16,8 @@ import (
 	"github.com/chimejobs/chime/tests/internal/fixture"
 )
 
-// A handler can tell what made its job, in each attempt: after a backfill the planned instant says nothing of how late it is.
-func TestAJobSaysWhatMadeIt(t *testing.T) {
+// A handler can find out what created its job, in each attempt: after a backfill, the planned instant does not show how late the job is.
+func TestAJobHasItsOrigin(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 		begin := time.Now()
 		var seen []string
@@ -65,7 +65,7 @@ func TestAJobSaysWhatMadeIt(t *testing.T) {
 	})
 }
 
-// A handler can tell where its job runs: for traces and logs.
+// A handler can find out where its job runs, for traces and logs.
 func TestAJobNamesItsWorkerAndItsPartition(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 		store := redisstore.New(f.Server.Client(), redisstore.Options{Partitions: map[string]int{"default": 4}})
@@ -73,7 +73,7 @@ func TestAJobNamesItsWorkerAndItsPartition(t *testing.T) {
 		ran := map[int]int{}
 		worker.Handle("work", func(ctx context.Context, job *chime.Job) error {
 			if want := protocol.PartitionOf(job.ID, 4); job.Partition != want {
-				t.Errorf("job %s is of partition %d, want %d", job.ID, job.Partition, want)
+				t.Errorf("job %s has partition %d, want %d", job.ID, job.Partition, want)
 			}
 			ran[job.Partition]++
 			all, err := chime.NewWorkers(store).List(ctx)

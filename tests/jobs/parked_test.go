@@ -13,9 +13,9 @@ import (
 	"github.com/chimejobs/chime/tests/internal/fixture"
 )
 
-// Jobs that no worker could run for a week are given up, each once, whoever sweeps, and their OnDeath is added: of an ordinary job, an occurrence
-// and a manual run. The history of a schedule has both.
-func TestAParkedJobThatIsGivenUpHasItsDeath(t *testing.T) {
+// Jobs that no worker could run for a week die once, no matter which process sweeps. Their OnDeath job is added: for an ordinary job, an occurrence
+// and a manual run. The history of a schedule contains both runs.
+func TestAParkedJobThatDiesAddsItsOnDeathJob(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 		fixture.Pass(time.Second)
 		schedules, jobs, ctx := chime.NewSchedules(f.Server.Store()), chime.NewJobs(f.Server.Store()), t.Context()
@@ -24,7 +24,7 @@ func TestAParkedJobThatIsGivenUpHasItsDeath(t *testing.T) {
 		if _, err := schedules.Put(ctx, "report", once, chime.JobName("make"), alert); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := schedules.Trigger(ctx, "report", chime.ID("by-hand")); err != nil {
+		if _, err := schedules.Trigger(ctx, "report", chime.ID("manual")); err != nil {
 			t.Fatal(err)
 		}
 		e := chime.NewEnqueuer(f.Server.Store(), chime.EnqueuerOptions{})
@@ -57,23 +57,23 @@ func TestAParkedJobThatIsGivenUpHasItsDeath(t *testing.T) {
 		fixture.Pass(8 * 24 * time.Hour)
 		run(time.Minute, scheduler(), scheduler())
 		if s, err := schedules.Get(ctx, "report"); err != nil || s.Last.Unfinished != 2 || s.Last.Outcome != chime.RunDead {
-			t.Errorf("the schedule went last %+v, %v; want two deaths unfinished", s.Last, err)
+			t.Errorf("the schedule's last result is %+v, %v; want two unfinished deaths", s.Last, err)
 		}
 		w = f.Worker(chime.WorkerOptions{Concurrency: 1})
-		told := deaths(w)
+		alerts := deaths(w)
 		run(time.Minute, w)
 
 		var got []string
-		for _, d := range *told {
+		for _, d := range *alerts {
 			info, err := jobs.Get(ctx, "default", d.of.ID)
 			if err != nil || info.State != chime.JobDead || info.LastError != d.of.LastError || !strings.HasPrefix(d.id, d.of.ID+"#dead-") || d.args != "#billing" || d.of.Ended.Before(time.Now().Add(-time.Hour)) {
-				t.Errorf("alert %q with arguments %q tells of %+v, which is %+v, %v", d.id, d.args, d.of, info, err)
+				t.Errorf("alert %q with arguments %q has the death %+v; the job is %+v, %v", d.id, d.args, d.of, info, err)
 			}
 			got = append(got, fmt.Sprint(d.of.ID, " ", d.of.Name, " ", d.schedule, ": ", d.of.LastError))
 		}
 		const why = ": no worker came that can run it"
 		occurrence := "report@" + once.StartTime.UTC().Format(time.RFC3339)
-		if slices.Sort(got); !slices.Equal(got, []string{"report#by-hand make report" + why, occurrence + " make report" + why, "with payout " + why}) {
+		if slices.Sort(got); !slices.Equal(got, []string{"report#manual make report" + why, occurrence + " make report" + why, "with payout " + why}) {
 			t.Errorf("alerts\n%s", strings.Join(got, "\n"))
 		}
 		got = nil
@@ -85,17 +85,17 @@ func TestAParkedJobThatIsGivenUpHasItsDeath(t *testing.T) {
 			got = append(got, fmt.Sprint(id, " ", run.Name, " ", run.Outcome, " ", run.Attempt, " ", run.Manual, " ", run.Error))
 		}
 		want := []string{
-			"report#by-hand alert done 1 false ", "report#by-hand make dead 0 true no worker came that can run it",
+			"report#manual alert done 1 false ", "report#manual make dead 0 true no worker came that can run it",
 			occurrence + " alert done 1 false ", occurrence + " make dead 0 false no worker came that can run it",
 		}
 		if slices.Sort(got); !slices.Equal(got, want) {
 			t.Errorf("runs\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 		}
 		if s, err := schedules.Get(ctx, "report"); err != nil || s.Last.Unfinished != 0 {
-			t.Errorf("the schedule went last %+v, %v; want nothing unfinished", s.Last, err)
+			t.Errorf("the schedule's last result is %+v, %v; want nothing unfinished", s.Last, err)
 		}
 		if report, err := chime.Verify(ctx, f.Server.Store(), chime.VerifyOptions{}); err != nil || len(report.Findings) > 0 || f.Stats().Dead != 4 {
-			t.Errorf("%d dead, %+v, %v; want 4, and nothing found", f.Stats().Dead, report, err)
+			t.Errorf("%d dead, report %+v, %v; want 4 and an empty report", f.Stats().Dead, report, err)
 		}
 		if s, err := schedules.Get(ctx, "report"); err != nil || s.Counters.Dead != 1 || f.Stats().Died != 4 {
 			t.Errorf("counted %+v, %v, %d deaths of the queue; want 1 and 4", s.Counters, err, f.Stats().Died)
@@ -103,9 +103,9 @@ func TestAParkedJobThatIsGivenUpHasItsDeath(t *testing.T) {
 	})
 }
 
-// Those without an OnDeath are counted, say why they died, tell whoever waits for them, and can be requeued: also an occurrence, of which nothing is
-// stored but its schedule.
-func TestAParkedJobThatIsGivenUpIsADeathLikeOthers(t *testing.T) {
+// Parked jobs without an OnDeath are counted when they die, have a reason, end the calls that wait for them, and can be requeued. This includes an
+// occurrence, for which only its schedule is stored.
+func TestADeadParkedJobIsTreatedLikeOtherDeadJobs(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 		fixture.Pass(time.Second)
 		schedules, jobs, ctx := chime.NewSchedules(f.Server.Store()), chime.NewJobs(f.Server.Store()), t.Context()
@@ -148,8 +148,8 @@ func TestAParkedJobThatIsGivenUpIsADeathLikeOthers(t *testing.T) {
 				t.Errorf("%s is %+v, %v", id, info, err)
 			}
 			if at := info.Ended; id == "kept" {
-				if heard := <-waited; heard.Sub(at) > time.Second {
-					t.Errorf("who waits hears of the death at %v, %v late", at, heard.Sub(at))
+				if returned := <-waited; returned.Sub(at) > time.Second {
+					t.Errorf("Wait returned the death at %v, %v late", at, returned.Sub(at))
 				}
 			}
 		}
@@ -179,7 +179,7 @@ func TestAParkedJobThatIsGivenUpIsADeathLikeOthers(t *testing.T) {
 			t.Errorf("ran %q", ran)
 		}
 		if s, err := schedules.Get(ctx, "report"); err != nil || s.Counters.Done != 1 || s.Last.Outcome != chime.RunDone || s.Last.Unfinished != 0 {
-			t.Errorf("the schedule went %+v, %+v, %v", s.Counters, s.Last, err)
+			t.Errorf("the schedule has %+v, %+v, %v", s.Counters, s.Last, err)
 		}
 		if report, err := chime.Verify(ctx, f.Server.Store(), chime.VerifyOptions{}); err != nil || len(report.Findings) > 0 {
 			t.Errorf("%+v, %v", report, err)

@@ -12,7 +12,7 @@ import (
 	"github.com/chimejobs/chime/tests/internal/fixture"
 )
 
-// Three enqueues with an ID and Once send one mail, however they fall: while it waits, while it runs, and when it is done.
+// Three enqueues with an ID and Once send one mail, whether they come while the job waits, while it runs, or after it is done.
 func TestOnceSendsOneMail(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 		enqueuer := chime.NewEnqueuer(f.Server.Store(), chime.EnqueuerOptions{})
@@ -60,8 +60,8 @@ func TestOnceSendsOneMail(t *testing.T) {
 	})
 }
 
-// The receipts of many say where each of the jobs is that exist.
-func TestReceiptsSayInWhichStateAJobIs(t *testing.T) {
+// The receipts of EnqueueMany contain the state of each job that already exists.
+func TestReceiptsContainTheStateOfAnExistingJob(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 		enqueuer := chime.NewEnqueuer(f.Server.Store(), chime.EnqueuerOptions{})
 		end := make(chan struct{})
@@ -104,7 +104,7 @@ func TestReceiptsSayInWhichStateAJobIs(t *testing.T) {
 	})
 }
 
-// With ArgsID equal arguments are one job, in whatever order a map has them; with other arguments, of another kind or with an ID it is another one.
+// With ArgsID, equal arguments are one job, even if a map has another order. Other arguments, another kind or an explicit ID are another job.
 func TestArgsIDMakesEqualArgumentsOneJob(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 		enqueuer := chime.NewEnqueuer(f.Server.Store(), chime.EnqueuerOptions{})
@@ -130,7 +130,7 @@ func TestArgsIDMakesEqualArgumentsOneJob(t *testing.T) {
 			}
 		}
 		if receipts[3].ID != "mine" {
-			t.Errorf("the call's ID gives way to the kind's ArgsID: %+v", receipts[3])
+			t.Errorf("the kind's ArgsID replaced the call's ID: %+v", receipts[3])
 		}
 		job, err := chime.NewJobs(f.Server.Store()).Get(t.Context(), "slow", first.ID)
 		if err != nil {
@@ -138,12 +138,12 @@ func TestArgsIDMakesEqualArgumentsOneJob(t *testing.T) {
 		}
 		var got args
 		if err := job.Decode(&got); err != nil || got["customer"] != 7 || len(got) != 3 {
-			t.Errorf("its arguments are %v, %v", got, err)
+			t.Errorf("the arguments are %v, %v", got, err)
 		}
 	})
 }
 
-// A user who cancels a job, or deletes it, may want it after all.
+// A user may enqueue a cancelled or deleted job again.
 func TestCancellingLetsAnIDBeEnqueuedAgain(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 		enqueuer := chime.NewEnqueuer(f.Server.Store(), chime.EnqueuerOptions{})
@@ -155,22 +155,22 @@ func TestCancellingLetsAnIDBeEnqueuedAgain(t *testing.T) {
 			return receipt.Existing
 		}
 		if add() || !add() {
-			t.Error("the first is new, the second exists; got it otherwise")
+			t.Error("want the first job new and the second existing")
 		}
 		f.Cancel("a")
 		if add() {
-			t.Error("it was cancelled and cannot be enqueued again")
+			t.Error("a cancelled job cannot be enqueued again")
 		}
 		if _, err := chime.NewJobs(f.Server.Store()).Delete(t.Context(), chime.JobFilter{Queue: "default", IDs: []string{"a"}}, nil); err != nil {
 			t.Error(err)
 		}
 		if add() {
-			t.Error("it was deleted and cannot be enqueued again")
+			t.Error("a deleted job cannot be enqueued again")
 		}
 	})
 }
 
-// A debounce: each save moves the job on, with the newest arguments, and one of them runs.
+// A debounce: each save postpones the job and sets the newest arguments, and the job runs once.
 func TestReplaceWithInIsADebounce(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 		enqueuer := chime.NewEnqueuer(f.Server.Store(), chime.EnqueuerOptions{})
@@ -201,12 +201,12 @@ func TestReplaceWithInIsADebounce(t *testing.T) {
 			}
 			fixture.Pass(8 * time.Second)
 			if ran := soFar(); ran != "[]" {
-				t.Fatalf("%v ran %v after the first save, while there were more", ran, time.Since(began))
+				t.Fatalf("%v ran %v after the first save, although more saves followed", ran, time.Since(began))
 			}
 		}
 		fixture.Pass(3 * time.Second)
 		if ran := soFar(); ran != "[save 4]" {
-			t.Errorf("ran %v, want the newest alone, 10 s after the last save", ran)
+			t.Errorf("ran %v, want only the newest, 10 s after the last save", ran)
 		}
 		if err := stop(); err != nil {
 			t.Error(err)
@@ -214,8 +214,8 @@ func TestReplaceWithInIsADebounce(t *testing.T) {
 	})
 }
 
-// What replaces a job that runs follows it once, with the newest arguments, however it ends; also when its worker sleeps by then.
-func TestWhatReplacesARunningJobFollowsIt(t *testing.T) {
+// A replacement of a running job runs once after it, with the newest arguments, however the running job ends, even if its worker is then asleep.
+func TestAReplacementOfARunningJobFollowsIt(t *testing.T) {
 	for how, end := range map[string]error{"done": nil, "failed": errors.New("no"), "dead": chime.Discard(errors.New("no")), "snoozed": chime.Snooze(time.Hour)} {
 		for _, in := range []time.Duration{0, time.Hour} {
 			t.Run(fmt.Sprint(how, in), func(t *testing.T) {
@@ -248,7 +248,7 @@ func TestWhatReplacesARunningJobFollowsIt(t *testing.T) {
 						fixture.Pass(time.Second)
 					}
 					if fixture.Pass(3 * time.Hour); fmt.Sprint(ran) != "[first 1 third 1]" {
-						t.Fatalf("ran %v, want the first and then the newest alone, each as a first attempt", ran)
+						t.Fatalf("ran %v, want the first and then only the newest, each as a first attempt", ran)
 					}
 					if want := max(time.Minute, in); starts[1] < want || starts[1] > want+4*time.Second {
 						t.Errorf("the newest began after %v, want %v", starts[1], want)

@@ -1,4 +1,4 @@
-// Package nozone tests recurrence in a process that finds no time zones. The tests of recurrence itself cannot: they import time/tzdata.
+// Package nozone tests recurrence in a process without time zone data. The tests of recurrence cannot do this: they import time/tzdata.
 package nozone
 
 import (
@@ -14,12 +14,12 @@ import (
 	"github.com/chimejobs/chime/recurrence"
 )
 
-// emptyRoot names the environment variable by which a process of this test learns the folder that is to be its root.
+// emptyRoot is the environment variable that contains the new root folder of the child process.
 const emptyRoot = "CHIME_EMPTY_ROOT"
 
-// The test runs its own binary once more. That process makes an empty folder its root, so that it has neither /usr/share/zoneinfo nor a
-// GOROOT, like a program in an image made FROM scratch.
-func TestWithoutZoneDataTheErrorSaysWhatToInstall(t *testing.T) {
+// The test runs its own binary again. That process changes its root to an empty folder, so it has neither /usr/share/zoneinfo nor a GOROOT, like a
+// program in an image made FROM scratch.
+func TestWithoutZoneDataTheErrorNamesThePackageToInstall(t *testing.T) {
 	if root := os.Getenv(emptyRoot); root != "" {
 		printErrorsWithoutZones(t, root)
 		return
@@ -35,7 +35,7 @@ func TestWithoutZoneDataTheErrorSaysWhatToInstall(t *testing.T) {
 	}
 	out, err := run.CombinedOutput()
 	if errors.Is(err, fs.ErrPermission) || strings.Contains(string(out), syscall.EPERM.Error()) {
-		// some containers have neither privileges nor user namespaces, and installing something does not help
+		// some containers have neither privileges nor user namespaces; installing something does not help
 		t.Skipf("this system does not allow chroot: %v\n%s", err, out)
 	}
 	if err != nil {

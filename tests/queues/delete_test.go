@@ -11,7 +11,7 @@ import (
 	"github.com/chimejobs/chime/tests/internal/fixture"
 )
 
-// A queue with anything on it is kept, and the error says what that is; once it is purged it is deleted, and it begins anew for who uses it.
+// A queue with jobs is not deleted, and the error lists them. After a purge it is deleted, and its next use creates it again.
 func TestAQueueThatWasPurgedIsDeleted(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 		queues := chime.NewQueues(f.Server.Store())
@@ -19,7 +19,7 @@ func TestAQueueThatWasPurgedIsDeleted(t *testing.T) {
 		f.Add("work", time.Hour, "later")
 		err := queues.Delete(t.Context(), "default")
 		if !errors.Is(err, chime.ErrConflict) || !strings.Contains(err.Error(), `queue "default": `) || !strings.Contains(err.Error(), "it has 2 waiting jobs, 1 delayed or retrying job; purge it") || strings.Contains(err.Error(), chime.ErrConflict.Error()) {
-			t.Errorf("deleting a queue in use: %v, want an ErrConflict that says what is there", err)
+			t.Errorf("deleting a queue in use: %v, want an ErrConflict that lists the jobs", err)
 		}
 		if err := queues.Pause(t.Context(), "default"); err != nil {
 			t.Fatal(err)
@@ -31,7 +31,7 @@ func TestAQueueThatWasPurgedIsDeleted(t *testing.T) {
 			t.Fatal(err)
 		}
 		if all, err := queues.List(t.Context()); err != nil || len(all) != 0 {
-			t.Errorf("listed are %v, %v; want none", all, err)
+			t.Errorf("listed %v, %v; want none", all, err)
 		}
 		for what, err := range map[string]error{"deleted": queues.Delete(t.Context(), "default"), "paused": queues.Pause(t.Context(), "default")} {
 			if !errors.Is(err, chime.ErrNotFound) {
@@ -48,7 +48,7 @@ func TestAQueueThatWasPurgedIsDeleted(t *testing.T) {
 			t.Error(err)
 		}
 		if s := f.Stats(); r.N["c"] != 1 || s.Done != 1 || s.Paused || s.Enqueued != 1 {
-			t.Errorf("begun anew: ran %v, %+v", r.N, s)
+			t.Errorf("after its next use: ran %v, %+v", r.N, s)
 		}
 	})
 }

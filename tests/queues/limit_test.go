@@ -23,35 +23,35 @@ func setLimit(f *fixture.Fixture, limit chime.Limit) {
 	}
 }
 
-// atOnce counts how many handlers run that have not been told to end.
+// atOnce counts how many handlers run whose ctx has not ended.
 type atOnce struct {
 	mu              sync.Mutex
 	now, most, done int
 	starts          []time.Time
 }
 
-// running returns how many run.
+// running returns the number of running handlers.
 func (a *atOnce) running() int {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.now
 }
 
-// begun returns how many have begun.
+// begun returns the number of handlers that have begun.
 func (a *atOnce) begun() int {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return len(a.starts)
 }
 
-// ended returns how many have ended.
+// ended returns the number of handlers that have ended.
 func (a *atOnce) ended() int {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.done
 }
 
-// highest returns how many ran at once at most.
+// highest returns the largest number of handlers that ran at the same time.
 func (a *atOnce) highest() int {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -74,8 +74,8 @@ func (a *atOnce) hold(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// Three workers with many slots, one of which vanishes with what it holds and comes back later.
-func TestNoMoreJobsRunThanTheLimitLetsAndNoneWaitsForEver(t *testing.T) {
+// Three workers have many slots. One of them vanishes with its jobs and comes back later.
+func TestNoMoreJobsRunThanTheLimitAndNoneWaitsForever(t *testing.T) {
 	for _, most := range []int{1, 5} {
 		fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 			var a atOnce
@@ -104,10 +104,10 @@ func TestNoMoreJobsRunThanTheLimitLetsAndNoneWaitsForEver(t *testing.T) {
 			}
 			fixture.Pass(2 * time.Minute)
 			if s := f.Stats(); s.Done != 400 || s.Waiting+s.Delayed+s.Running != 0 || s.Limit != (chime.Limit{Running: most}) {
-				t.Errorf("at most %d: %+v, want 400 done", most, s)
+				t.Errorf("limit %d: %+v, want 400 done", most, s)
 			}
 			if n := a.highest(); n != most {
-				t.Errorf("%d ran at once, want %d at most, and as many at times", n, most)
+				t.Errorf("at most %d ran at once, want exactly %d", n, most)
 			}
 			for _, stop := range stops {
 				if err := stop(); err != nil {
@@ -118,8 +118,9 @@ func TestNoMoreJobsRunThanTheLimitLetsAndNoneWaitsForEver(t *testing.T) {
 	}
 }
 
-// A long time of a queue with more jobs than may start: over any time no more begin than the bucket lets, and over all of it none is lost.
-func TestJobsStartAsFastAsTheBucketLetsAndNoFaster(t *testing.T) {
+// A queue has more jobs than may start for a long time: in any time span no more jobs begin than the token bucket allows, and in total no start is
+// lost.
+func TestJobsStartAtTheRateOfTheBucketAndNoFaster(t *testing.T) {
 	for _, limit := range []chime.Limit{{Starts: 80, Per: time.Second}, {Starts: 1, Per: 7 * time.Second}, {Running: 2, Starts: 30, Per: time.Minute}} {
 		fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 			var a atOnce
@@ -130,7 +131,7 @@ func TestJobsStartAsFastAsTheBucketLetsAndNoFaster(t *testing.T) {
 				w.Handle("work", func(ctx context.Context, _ *chime.Job) error { return a.hold(ctx, 20*time.Millisecond) })
 				stops = append(stops, fixture.Start(w))
 			}
-			duration := min(time.Hour, time.Duration(long.Seeds(500, 1500))*limit.Per/time.Duration(limit.Starts)) // miniredis starts some thousand a second
+			duration := min(time.Hour, time.Duration(long.Seeds(500, 1500))*limit.Per/time.Duration(limit.Starts)) // miniredis starts some thousand jobs a second
 			began := time.Now()
 			most := limit.Starts + int(duration*time.Duration(limit.Starts)/limit.Per)
 			for added := 0; added < most+100; added += 500 {
@@ -142,11 +143,11 @@ func TestJobsStartAsFastAsTheBucketLetsAndNoFaster(t *testing.T) {
 					t.Error(err)
 				}
 			}
-			longest := limit.Starts + int(time.Since(began)*time.Duration(limit.Starts)/limit.Per) // while some stop, others go on
+			longest := limit.Starts + int(time.Since(began)*time.Duration(limit.Starts)/limit.Per) // some stop while others continue
 			for i := limit.Starts; i < len(a.starts); i++ {
-				// Starts + 1 of them within less than it takes to bring one token: that is too fast
+				// Starts + 1 of them within less time than one token takes: that is too fast
 				if took, want := a.starts[i].Sub(a.starts[i-limit.Starts]), limit.Per/time.Duration(limit.Starts); took < want-2*time.Millisecond {
-					t.Fatalf("%+v: start %d comes %v after the %dth before it, want %v at least", limit, i, took, limit.Starts, want)
+					t.Fatalf("%+v: start %d comes %v after the %dth before it, want at least %v", limit, i, took, limit.Starts, want)
 				}
 			}
 			for from := range a.starts { // over a second, and over a Per
@@ -170,8 +171,8 @@ func TestJobsStartAsFastAsTheBucketLetsAndNoFaster(t *testing.T) {
 	}
 }
 
-// Where jobs wait for their start nobody asks for them in vain: calls that ask for jobs are as many as starts and safety polls.
-func TestNobodyAsksForJobsThatMayNotStart(t *testing.T) {
+// While jobs wait for their start, workers do not request jobs in vain: the number of requests is the number of starts and safety polls.
+func TestWorkersDoNotRequestJobsThatMayNotStart(t *testing.T) {
 	const hour = int(time.Hour / time.Second)
 	for name, c := range map[string]struct {
 		limit    chime.Limit
@@ -180,10 +181,10 @@ func TestNobodyAsksForJobsThatMayNotStart(t *testing.T) {
 		perStart int // calls
 		polls    int
 	}{
-		// A start is taken, the second that keeps the alarm looks after it, and it is settled. After every second one the third worker polls, and
-		// asks for what it has found.
+		// A job starts, the session with the alarm polls after it, and it is settled. After every second job the third worker polls, and requests
+		// the jobs that it found.
 		"tokens": {chime.Limit{Starts: 1, Per: 10 * time.Second}, 0, 361, 4, 10},
-		// Nothing but polls, every 10 s at most.
+		// Only polls, at most every 10 s.
 		"running": {chime.Limit{Running: 2}, 10 * time.Minute, 14, 3, 3 * hour / 10},
 	} {
 		fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
@@ -198,17 +199,17 @@ func TestNobodyAsksForJobsThatMayNotStart(t *testing.T) {
 				w.Handle("work", func(ctx context.Context, _ *chime.Job) error { return a.hold(ctx, c.takes) })
 				stores, stops = append(stores, store), append(stops, fixture.Start(w))
 			}
-			called := func(acts ...string) (n int) {
+			called := func(actions ...string) (n int) {
 				for _, store := range stores {
-					for _, act := range acts {
-						n += store.Count(act)
+					for _, action := range actions {
+						n += store.Count(action)
 					}
 				}
 				return n
 			}
 			fixture.Pass(time.Minute)
 			begun, asked, extended := a.begun(), called("work", "poll", "leave"), called("extend")
-			for i := range 300 { // which wakes nobody
+			for i := range 300 { // which wakes no worker
 				f.Add("work", 0, fmt.Sprint("more", i))
 				f.Add("work", time.Minute, fmt.Sprint("later", i))
 				fixture.Pass(time.Second)
@@ -220,19 +221,19 @@ func TestNobodyAsksForJobsThatMayNotStart(t *testing.T) {
 				t.Errorf("%s: %d starts in an hour, want %d", name, all, c.starts)
 			}
 			if most := c.perStart*starts + c.polls; calls > most {
-				t.Errorf("%s: %d calls that ask for jobs, for %d starts; want at most %d", name, calls, starts, most)
+				t.Errorf("%s: %d requests for jobs, for %d starts; want at most %d", name, calls, starts, most)
 			}
 			if beats := called("extend") - extended; beats > 2*hour/4 {
-				t.Errorf("%s: %d heartbeats, want at most those of two sessions, one in 4 s", name, beats)
+				t.Errorf("%s: %d heartbeats, want at most one every 4 s for each of two sessions", name, beats)
 			}
 			for _, stop := range stops {
-				_ = stop() // handlers may be cut off
+				_ = stop() // handlers may be interrupted
 			}
 		})
 	}
 }
 
-// A limit that is set while more run lets them end and starts none before fewer run; taken away, all that wait start at once.
+// If a limit is set while more jobs run, they finish, and no job starts before fewer run. If the limit is removed, all waiting jobs start at once.
 func TestALimitMayComeAndGoWhileJobsRun(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 		var a atOnce
@@ -245,18 +246,18 @@ func TestALimitMayComeAndGoWhileJobsRun(t *testing.T) {
 		f.Add("work", 0, fixture.Names("k", 30)...)
 		fixture.Pass(58 * time.Second)
 		if n := a.begun(); n != 20 {
-			t.Errorf("%d have begun, want the 20 from before the limit only", n)
+			t.Errorf("%d have begun, want only the 20 from before the limit", n)
 		}
 		fixture.Pass(2 * time.Second)
 		if n := a.running(); n != 3 {
-			t.Errorf("%d run once the first ones have ended, want 3", n)
+			t.Errorf("%d run after the first ones have ended, want 3", n)
 		}
 		for range 2 {
 			setLimit(f, chime.Limit{})
 		}
 		fixture.Pass(100 * time.Millisecond)
 		if n := a.running(); n != 30 {
-			t.Errorf("%d run once the limit is taken away, want all 30", n)
+			t.Errorf("%d run after the limit is removed, want all 30", n)
 		}
 		fixture.Pass(2 * time.Minute)
 		if err := stop(); err != nil {
@@ -265,7 +266,7 @@ func TestALimitMayComeAndGoWhileJobsRun(t *testing.T) {
 	})
 }
 
-// The next job begins as soon as one has ended: nothing waits for a settlement to go along with others.
+// The next job begins as soon as one has ended: its settlement does not wait for others to be sent with it.
 func TestTheNextJobUnderALimitBeginsAtOnce(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 		var a atOnce
@@ -284,8 +285,8 @@ func TestTheNextJobUnderALimitBeginsAtOnce(t *testing.T) {
 	})
 }
 
-// Beside a queue with a long backlog a limited one gets its share of the slots. Calls and jobs take some time, and no two jobs the same: so which
-// goroutine comes first at an instant decides nothing.
+// A limited queue gets its share of the slots next to a queue with a long backlog. Calls and jobs take some time, and each job a different time, so
+// the order of goroutines at one instant does not matter.
 func TestALimitedQueueGetsItsShareBesideABusyOne(t *testing.T) {
 	for _, running := range []int{2, 100} {
 		fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
@@ -317,14 +318,14 @@ func TestALimitedQueueGetsItsShareBesideABusyOne(t *testing.T) {
 				t.Error(err)
 			}
 			if sum := ran["default"] + ran["limited"]; ran["limited"] < sum*2/5 || sum < 3800 {
-				t.Errorf("of two queues of the same weight, one with a limit of %d, %v ran: want a share each", running, ran)
+				t.Errorf("two queues with the same weight, one with a limit of %d, ran %v; want a share each", running, ran)
 			}
 		})
 	}
 }
 
-// Occurrences are jobs: they obey the limit of their queue and each runs, though the others make it late; what is missed by its grace gives
-// its token back, so that it costs the others no start.
+// Occurrences are jobs: they obey the limit of their queue, and each runs even if other jobs delay it. An occurrence that misses its grace returns
+// its token, so it costs other jobs no start.
 func TestOccurrencesObeyTheLimitOfTheirQueue(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 		var a atOnce
@@ -333,7 +334,7 @@ func TestOccurrencesObeyTheLimitOfTheirQueue(t *testing.T) {
 		for i := range 5 {
 			options := []chime.ScheduleOption{chime.JobName("work"), chime.NoImmediateRun()}
 			if i == 4 {
-				options = append(options, chime.Misfire(chime.MisfireSkip), chime.Grace(time.Second)) // which the others make it miss
+				options = append(options, chime.Misfire(chime.MisfireSkip), chime.Grace(time.Second)) // so that other jobs make it miss
 			}
 			if err := scheduler.Schedule(fmt.Sprint("s", i), recurrence.Recurrence{Cron: "* * * * *"}, options...); err != nil {
 				t.Fatal(err)
@@ -357,15 +358,15 @@ func TestOccurrencesObeyTheLimitOfTheirQueue(t *testing.T) {
 				t.Fatal(err)
 			}
 			if i < 4 && s.Counters.Started < 60 {
-				t.Errorf("of %s %+v in an hour, want one a minute", s.Name, s.Counters)
+				t.Errorf("%s has %+v in an hour, want one run a minute", s.Name, s.Counters)
 			}
 			started, missed = started+s.Counters.Started, missed+s.Counters.Missed
 		}
 		if most, begun := a.highest(), a.begun(); most != 1 || started != int64(begun) {
-			t.Errorf("%d ran at once, %d began and %d are counted; want one at once, and each counted", most, begun, started)
+			t.Errorf("%d ran at once, %d began and %d are counted; want one at a time, and each counted", most, begun, started)
 		}
 		if missed == 0 {
-			t.Error("none was missed: the test does not test what it says")
+			t.Error("no occurrence was missed, so this test proves nothing")
 		}
 	})
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/chimejobs/chime/tests/internal/fixture"
 )
 
-// A link is how one worker reaches the server. It can be cut.
+// A link is one worker's connection to the server. It can be cut.
 type link struct {
 	client *redis.Client
 	mu     sync.Mutex

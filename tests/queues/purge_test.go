@@ -11,8 +11,8 @@ import (
 	"github.com/chimejobs/chime/tests/internal/fixture"
 )
 
-// A queue with jobs in every state is purged: what workers hold, schedules, and what comes meanwhile stay and run; nothing else ever runs.
-func TestAPurgedQueueRunsNothingThatWasOnIt(t *testing.T) {
+// A queue with jobs in every state is purged. Jobs of workers, schedules, and jobs added during the purge remain and run; nothing else ever runs.
+func TestAPurgedQueueRunsNoneOfItsOldJobs(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 		fixture.Pass(1500 * time.Millisecond)
 		var r fixture.Runs
@@ -43,7 +43,7 @@ func TestAPurgedQueueRunsNothingThatWasOnIt(t *testing.T) {
 			t.Fatal(err)
 		}
 		queues := chime.NewQueues(f.Server.Store())
-		if err := queues.Pause(t.Context(), "default"); err != nil { // else the worker takes all ahead
+		if err := queues.Pause(t.Context(), "default"); err != nil { // otherwise the worker takes all jobs ahead
 			t.Fatal(err)
 		}
 		f.Add("work", 0, fixture.Names("waits", 1200)...)
@@ -55,7 +55,7 @@ func TestAPurgedQueueRunsNothingThatWasOnIt(t *testing.T) {
 				f.Add("work", 0, "later")
 			}
 			if steps++; so.Changed < last.Changed || so.Looked-last.Looked > 500 {
-				t.Errorf("after %+v came %+v", last, so)
+				t.Errorf("%+v was followed by %+v", last, so)
 			}
 			last = so
 		})
@@ -63,7 +63,7 @@ func TestAPurgedQueueRunsNothingThatWasOnIt(t *testing.T) {
 			t.Errorf("purged %+v, %v, in %d steps, the last %+v; want 1206 jobs in steps of 500", done, err, steps, last)
 		}
 		if s := f.Stats(); s.Waiting != 1 || s.Delayed != 1 || s.Running != 1 || s.Parked != 0 || s.Dead != 0 || s.Schedules != 1 {
-			t.Errorf("left are %+v; want the job that came later, the one that runs and the schedule's next occurrence", s)
+			t.Errorf("left %+v; want the job added later, the running job and the schedule's next occurrence", s)
 		}
 		if err := queues.Resume(t.Context(), "default"); err != nil {
 			t.Fatal(err)
@@ -86,7 +86,7 @@ func TestAPurgedQueueRunsNothingThatWasOnIt(t *testing.T) {
 	})
 }
 
-// Who purges vanishes after the first step: a sweep finishes what waited, and what came later runs.
+// The caller of a purge vanishes after the first step: a sweep finishes the purge of the waiting jobs, and jobs added later run.
 func TestAPurgeWhoseCallerVanishesIsFinished(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 		fixture.Pass(time.Second)
@@ -94,9 +94,9 @@ func TestAPurgeWhoseCallerVanishesIsFinished(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		done, err := chime.NewQueues(f.Server.Store()).Purge(ctx, "default", "default", func(chime.BulkResult) { cancel() })
 		if !errors.Is(err, context.Canceled) || done.Changed != 500 {
-			t.Fatalf("purged %+v, %v; want that it stopped after a step", done, err)
+			t.Fatalf("purged %+v, %v; want a stop after one step", done, err)
 		}
-		f.Add("work", 0, "waits-19999", "later") // the first exists until its turn comes
+		f.Add("work", 0, "waits-19999", "later") // the first exists until the purge reaches it
 		var r fixture.Runs
 		w := f.Worker(chime.WorkerOptions{})
 		w.Handle("work", func(_ context.Context, job *chime.Job) error { r.Add(job.ID); return nil })
@@ -105,7 +105,7 @@ func TestAPurgeWhoseCallerVanishesIsFinished(t *testing.T) {
 		s := f.Stats()
 		found, err := chime.NewJobs(f.Server.Store()).Get(t.Context(), "default", "waits-19998")
 		if !errors.Is(err, chime.ErrNotFound) {
-			t.Errorf("a purged job is %v, %v; want that it is gone", found, err)
+			t.Errorf("a purged job is %v, %v; want it gone", found, err)
 		}
 		f.Add("work", 0, "waits-19998")
 		fixture.Pass(time.Minute)
@@ -113,18 +113,18 @@ func TestAPurgeWhoseCallerVanishesIsFinished(t *testing.T) {
 			t.Error(err)
 		}
 		if r.N["later"] != 1 || r.N["waits-19998"] != 1 || s.Waiting != 0 {
-			t.Errorf("ran %v, %d wait; want what came later", r.N["later"], s.Waiting)
+			t.Errorf("ran %v, %d wait; want the job added later", r.N["later"], s.Waiting)
 		}
 	})
 }
 
-func TestAPurgeIsAskedForTwice(t *testing.T) {
-	for want, act := range map[string]func(q *chime.Queues) (chime.BulkResult, error){
+func TestAPurgeNeedsItsQueueNameTwice(t *testing.T) {
+	for want, action := range map[string]func(q *chime.Queues) (chime.BulkResult, error){
 		`again "mial"`: func(q *chime.Queues) (chime.BulkResult, error) { return q.Purge(t.Context(), "mail", "mial", nil) },
 		`again is`:     func(q *chime.Queues) (chime.BulkResult, error) { return q.Purge(t.Context(), "mail", "", nil) },
 		`queue "a b"`:  func(q *chime.Queues) (chime.BulkResult, error) { return q.Purge(t.Context(), "a b", "a b", nil) },
 	} {
-		done, err := act(chime.NewQueues(fixture.NoStore{}))
+		done, err := action(chime.NewQueues(fixture.NoStore{}))
 		invalid := (*chime.InvalidError)(nil)
 		if !errors.As(err, &invalid) || !strings.Contains(err.Error(), want) || done != (chime.BulkResult{}) {
 			t.Errorf("%+v, %v; want an InvalidError with %s", done, err, want)

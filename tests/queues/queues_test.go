@@ -13,7 +13,7 @@ import (
 	"github.com/chimejobs/chime/tests/internal/fixture"
 )
 
-func TestQueuesShowWhatTheyHold(t *testing.T) {
+func TestQueuesShowTheirJobs(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 		queues := chime.NewQueues(f.Server.Store())
 		if all, err := queues.List(t.Context()); err != nil || len(all) != 0 {
@@ -77,7 +77,7 @@ func TestAPausedQueueKeepsItsJobsUntilItIsResumed(t *testing.T) {
 		if info, err := queues.Get(t.Context(), "default"); err != nil || !info.Paused || info.Waiting != 1 || ran != 0 {
 			t.Errorf("paused: %+v, %v, %d ran", info, err, ran)
 		}
-		for range 2 { // the second time there is nothing to do
+		for range 2 { // the second call changes nothing
 			if err := queues.Resume(t.Context(), "default"); err != nil {
 				t.Fatal(err)
 			}
@@ -100,17 +100,17 @@ func TestAPausedQueueKeepsItsJobsUntilItIsResumed(t *testing.T) {
 func TestAnUnregisteredQueueIsNotFound(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 		queues := chime.NewQueues(f.Server.Store())
-		for act, do := range map[string]func() error{
+		for action, do := range map[string]func() error{
 			"get":    func() error { _, err := queues.Get(t.Context(), "mial"); return err },
 			"pause":  func() error { return queues.Pause(t.Context(), "mial") },
 			"resume": func() error { return queues.Resume(t.Context(), "mial") },
 		} {
 			if err := do(); !errors.Is(err, chime.ErrNotFound) {
-				t.Errorf("%s: %v, want ErrNotFound", act, err)
+				t.Errorf("%s: %v, want ErrNotFound", action, err)
 			}
 		}
 		if err := queues.Pause(t.Context(), "a b"); err == nil || errors.Is(err, chime.ErrNotFound) {
-			t.Errorf("a bad name: %v, want an error that says what is wrong with it", err)
+			t.Errorf("a bad name: %v, want an error with the reason", err)
 		}
 		if all, err := queues.List(t.Context()); err != nil || len(all) > 0 {
 			t.Errorf("afterwards %v are registered, %v; want none", all, err)
@@ -118,8 +118,8 @@ func TestAnUnregisteredQueueIsNotFound(t *testing.T) {
 	})
 }
 
-// A queue tells since when its oldest job waits: of those at the front, whatever size they are, and of those that are overdue.
-func TestAQueueTellsSinceWhenItsOldestJobWaits(t *testing.T) {
+// A queue reports since when its oldest job waits. It considers the first jobs of the list, of any size, and overdue jobs.
+func TestAQueueReportsSinceWhenItsOldestJobWaits(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 		queues := chime.NewQueues(f.Server.Store())
 		oldest := func(what string, want time.Time) {

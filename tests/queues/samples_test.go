@@ -34,7 +34,7 @@ func TestSamplesOfARangeThatMakesNoSenseAreRefused(t *testing.T) {
 		}
 	}
 	if _, err := queues.Samples(t.Context(), "mail", at, at, time.Minute); !errors.Is(err, chime.ErrNotFound) {
-		t.Errorf("a queue that was never named: %v", err)
+		t.Errorf("a queue that was never used: %v", err)
 	}
 	if _, err := new(chime.Queues).Samples(t.Context(), "mail", at, at, time.Minute); err == nil {
 		t.Error("the zero Queues has samples")

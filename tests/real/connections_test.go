@@ -18,8 +18,8 @@ import (
 	"github.com/chimejobs/chime/redisstore"
 )
 
-// A pool of one connection, a hundred callers at once, and handlers that outlast several heartbeats: everything is slow and nothing
-// is lost, because heartbeats have a connection of their own.
+// The pool has one connection, a hundred callers use it at once, and handlers take longer than several heartbeats. Everything is slow, but no
+// session is lost, because heartbeats have their own connection.
 func TestAnExhaustedPoolLosesNoSession(t *testing.T) {
 	server := redistest.Start(t, redistest.Options{})
 	store := redisstore.New(server.Client(&redis.Options{PoolSize: 1}), redisstore.Options{Logger: errorsOnly})
@@ -29,7 +29,7 @@ func TestAnExhaustedPoolLosesNoSession(t *testing.T) {
 		select {
 		case <-ctx.Done():
 			lost.Add(1)
-		case <-time.After(1500 * time.Millisecond): // real time: longer than the session lives without a heartbeat
+		case <-time.After(1500 * time.Millisecond): // real time: longer than a session without a heartbeat
 		}
 		if job.Crashes > 0 {
 			lost.Add(1)
@@ -61,8 +61,7 @@ func TestAnExhaustedPoolLosesNoSession(t *testing.T) {
 	}
 }
 
-// A server that accepts no more clients is tried again now and then, at most five times a second by a worker, and used again as soon
-// as it accepts one.
+// A worker retries a server that accepts no more clients at most five times a second, and uses it as soon as it accepts one.
 func TestAServerWithTooManyClientsIsTriedAtMostFiveTimesASecond(t *testing.T) {
 	server := redistest.Start(t, redistest.Options{})
 	direct := server.Client(&redis.Options{PoolSize: 1})
@@ -91,9 +90,9 @@ func TestAServerWithTooManyClientsIsTriedAtMostFiveTimesASecond(t *testing.T) {
 		return n
 	}
 	until(t, "a connection is refused", func() bool { return rejected() > 0 })
-	time.Sleep(2 * time.Second) // real time: the first tries come sooner
+	time.Sleep(2 * time.Second) // real time: the first retries are faster
 	before := rejected()
-	time.Sleep(5 * time.Second) // real time: it is counted over
+	time.Sleep(5 * time.Second) // real time: the connections of these seconds are counted
 	if n := rejected() - before; n == 0 || n > 25 {
 		t.Errorf("%d connections were tried in 5 s, want 1 to 25", n)
 	}

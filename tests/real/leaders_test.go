@@ -13,8 +13,8 @@ import (
 	"github.com/chimejobs/chime/internal/redistest"
 )
 
-// wantEachSecondOnce deletes the schedule "beat" of schedulerProcess, waits until nothing is left, and checks that every second from its
-// first run to its last was done exactly once and that none was missed.
+// wantEachSecondOnce deletes the schedule "beat" of schedulerProcess, waits until nothing is left, and checks that every second from its first run
+// to its last was done exactly once and none was missed.
 func wantEachSecondOnce(t *testing.T, p program, client *redis.Client) {
 	t.Helper()
 	missed := client.HGet(t.Context(), "chime:{default}:counters", "beat/missed").Val()
@@ -40,8 +40,8 @@ func leaderOf(t *testing.T, client *redis.Client) (id, term string) {
 	return id, term
 }
 
-// The leader is frozen until another one leads and has placed occurrences, and then continues as if it led. A worker is killed
-// again and again, so that there is always something for a leader to place.
+// The leader is frozen until another one leads and has placed occurrences. Then it continues as if it led. A worker is killed again and again, so
+// that a leader always has something to place.
 func TestALeaderThatWasFrozenDoublesNothing(t *testing.T) {
 	server := redistest.Start(t, redistest.Options{})
 	client := server.Client(nil)
@@ -51,7 +51,7 @@ func TestALeaderThatWasFrozenDoublesNothing(t *testing.T) {
 	second := childproc.Start(t, "scheduler", p)
 	second.Await("ready")
 	worker := childproc.Start(t, "worker", p)
-	for _, leader := range []*childproc.Process{first, second} { // the second one leads when the first has been frozen
+	for _, leader := range []*childproc.Process{first, second} { // the second one leads after the first was frozen
 		_, before := leaderOf(t, client)
 		done := len(settledRuns(t, client, "done"))
 		leader.Freeze()
@@ -65,7 +65,7 @@ func TestALeaderThatWasFrozenDoublesNothing(t *testing.T) {
 	wantEachSecondOnce(t, p, client)
 }
 
-// The leader's lease is deleted again and again, so that each scheduler believes for a while that it leads, in the same term.
+// The leader's lease is deleted again and again, so that each scheduler believes for some time that it leads, in the same term.
 func TestTwoLeadersOfOneTermDoubleNothing(t *testing.T) {
 	server := redistest.Start(t, redistest.Options{})
 	client := server.Client(nil)

@@ -14,8 +14,8 @@ import (
 	"github.com/chimejobs/chime/redisstore"
 )
 
-// A hundred thousand jobs are due at the same instant. All run, each once; the server serves others meanwhile, how fast is logged; and
-// it keeps no memory of them.
+// A hundred thousand jobs are due at the same instant. Each runs once. Meanwhile the server serves other clients, and their latency is logged.
+// Afterwards the server's memory for the jobs is free.
 func TestAHundredThousandJobsDueAtOnceAllRun(t *testing.T) {
 	const jobs = 100_000
 	server := redistest.Start(t, redistest.Options{})

@@ -20,7 +20,7 @@ import (
 	"github.com/chimejobs/chime/redisstore"
 )
 
-// A lossy is a real server behind a proxy that loses replies, and a store that uses it through the proxy.
+// A lossy is a real server behind a proxy that loses replies, with a store that uses the proxy.
 type lossy struct {
 	*testing.T
 	server *redistest.Server
@@ -29,7 +29,7 @@ type lossy struct {
 	store  *redisstore.Store
 }
 
-// behindProxy runs a test twice: with a client that retries, and with one that does not, so that chime retries.
+// behindProxy runs a test twice: with a client that retries, and with a client that does not, so that chime retries.
 func behindProxy(t *testing.T, test func(l *lossy)) {
 	for name, retries := range map[string]int{"client retries": 3, "chime retries": -1} {
 		t.Run(name, func(t *testing.T) {
@@ -37,7 +37,7 @@ func behindProxy(t *testing.T, test func(l *lossy)) {
 			proxy := faultproxy.Start(t, server.Addr())
 			client := server.Client(&redis.Options{Addr: proxy.Addr(), MaxRetries: retries})
 			l := &lossy{T: t, server: server, proxy: proxy, direct: server.Client(nil), store: redisstore.New(client, redisstore.Options{Logger: errorsOnly})}
-			// The server and the proxy know all scripts, so that the lost reply is never a NOSCRIPT.
+			// The server and the proxy know all scripts, so the lost reply is never a NOSCRIPT error.
 			for _, script := range redisstore.Scripts() {
 				proxy.Learn(script)
 				if err := l.direct.ScriptLoad(t.Context(), script).Err(); err != nil {
@@ -78,7 +78,7 @@ func (l *lossy) wantLost(lost <-chan struct{}, what string) {
 	select {
 	case <-lost:
 	default:
-		l.Errorf("the reply to %s was not lost: nothing was tested", what)
+		l.Errorf("the reply to %s was not lost, so this test proves nothing", what)
 	}
 }
 
@@ -146,10 +146,10 @@ func TestALostReplyToASchedulerRunsEachOccurrenceOnce(t *testing.T) {
 	for _, script := range []string{"declare", "place", "lead"} {
 		for _, nth := range []int{1, 2} {
 			if script == "declare" && nth == 2 {
-				continue // there is only one such call
+				continue // there is only one call of this script
 			}
 			t.Run(fmt.Sprintf("%s call %d", script, nth), func(t *testing.T) {
-				t.Parallel() // each has a server of its own, and mostly waits
+				t.Parallel() // each has its own server, and mostly waits
 				behindProxy(t, func(l *lossy) {
 					lost := l.proxy.LoseReply(faultproxy.Nth(nth, l.proxy.Script(script)))
 					worker := chime.NewWorker(l.store, chime.WorkerOptions{Logger: errorsOnly})
@@ -178,7 +178,7 @@ func TestALostReplyToASchedulerRunsEachOccurrenceOnce(t *testing.T) {
 	}
 }
 
-// SCRIPT FLUSH is called again and again. No caller gets an error and no job is lost.
+// SCRIPT FLUSH is called again and again. No caller gets an error, and no job is lost.
 func TestNoCallFailsWhenTheServerForgetsItsScripts(t *testing.T) {
 	server := redistest.Start(t, redistest.Options{})
 	client := server.Client(nil)
@@ -208,7 +208,7 @@ func TestNoCallFailsWhenTheServerForgetsItsScripts(t *testing.T) {
 	}
 }
 
-// At maxmemory the server refuses new jobs with ErrStoreFull. Jobs that it has are taken, settled and retried.
+// At maxmemory the server refuses new jobs with ErrStoreFull. Existing jobs are taken, settled and retried.
 func TestAFullServerRefusesNewJobsAndFinishesItsOwn(t *testing.T) {
 	server := redistest.Start(t, redistest.Options{})
 	client := server.Client(nil)

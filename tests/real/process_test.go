@@ -28,8 +28,8 @@ func TestMain(m *testing.M) {
 // program is the configuration of a child process.
 type program struct {
 	Addr    string
-	Work    time.Duration // how long every job takes
-	Dies    bool          // the worker kills itself when a handler has succeeded, before it is settled
+	Work    time.Duration // the duration of every job
+	Dies    bool          // the worker kills itself after a handler has succeeded and before it settles the job
 	Retries int           // of its Redis client; 0: the client's default
 }
 
@@ -54,7 +54,7 @@ func run(c *childproc.Child, roles ...chime.Role) error {
 	return chime.Run(ctx, roles...)
 }
 
-// workerProcess handles "beat". It sends an event when a run begins and when it has ended.
+// workerProcess handles "beat". It sends an event when a run begins and when it ends.
 func workerProcess(c *childproc.Child) error {
 	var p program
 	if err := c.Config(&p); err != nil {
@@ -137,7 +137,7 @@ func wantEachSecondOfRuns(t *testing.T, runs map[string]int) {
 	}
 }
 
-// until waits for a condition of the store, which it checks every 20 ms.
+// until waits for a condition of the store, and checks it every 20 ms.
 func until(t *testing.T, what string, holds func() bool) {
 	t.Helper()
 	deadline := time.After(60 * time.Second)
@@ -152,8 +152,8 @@ func until(t *testing.T, what string, holds func() bool) {
 	}
 }
 
-// A schedule runs every second on three workers and two schedulers, all real processes. Half-way the leader is killed, and a
-// worker in the middle of a run. Every occurrence must be done exactly once.
+// A schedule runs every second on three workers and two schedulers, all real processes. In the middle of the test, the leader is killed, and a
+// worker during a run. Every occurrence must be done exactly once.
 func TestEveryOccurrenceIsDoneOnceWhenProcessesAreKilled(t *testing.T) {
 	const seconds = 16
 	server := redistest.Start(t, redistest.Options{})
@@ -186,8 +186,8 @@ func TestEveryOccurrenceIsDoneOnceWhenProcessesAreKilled(t *testing.T) {
 	}
 }
 
-// A worker is killed in the middle of a run. The job runs again on another worker with a larger fence, no attempt is used up, and
-// the store counts one job done.
+// A worker is killed during a run. The job runs again on another worker with a larger fence, no attempt is used up, and the store counts one job
+// done.
 func TestAJobOfAKilledWorkerRunsAgainWithoutUsingAnAttempt(t *testing.T) {
 	server := redistest.Start(t, redistest.Options{})
 	client := server.Client(nil)
@@ -213,8 +213,8 @@ func TestAJobOfAKilledWorkerRunsAgainWithoutUsingAnAttempt(t *testing.T) {
 	}
 }
 
-// A worker is frozen for longer than its session TTL. The job runs on another worker, and what the frozen worker sends after Thaw
-// is refused.
+// A worker is frozen for longer than its session TTL. The job runs on another worker, and the settlement that the frozen worker sends after Thaw is
+// refused.
 func TestAFrozenWorkerSettlesNothing(t *testing.T) {
 	server := redistest.Start(t, redistest.Options{})
 	client := server.Client(nil)

@@ -14,7 +14,7 @@ import (
 	"github.com/chimejobs/chime/internal/redistest"
 )
 
-// The README's program is built as it stands and run on a real server, but for the server's address.
+// The README's program is built and run on a real server. Only the server's address is changed.
 func TestReadmeProgram(t *testing.T) {
 	_, rest, _ := strings.Cut(readme(t), "```go\n")
 	program, _, found := strings.Cut(rest, "```")
@@ -23,7 +23,7 @@ func TestReadmeProgram(t *testing.T) {
 	}
 	address := `"localhost:6379"`
 	if strings.Count(program, address) != 1 {
-		t.Fatalf("the program does not say %s once", address)
+		t.Fatalf("the program does not contain %s exactly once", address)
 	}
 	server := redistest.Start(t, redistest.Options{})
 	dir := t.TempDir()
@@ -53,7 +53,7 @@ func TestReadmeProgram(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := cmd.Wait(); err != nil {
-		t.Errorf("after Ctrl-C: %v, want it to drain and to end without an error", err)
+		t.Errorf("after Ctrl-C: %v, want a drain and an end without an error", err)
 	}
 }
 

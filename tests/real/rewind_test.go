@@ -19,8 +19,8 @@ import (
 	"github.com/chimejobs/chime/redisstore"
 )
 
-// A rewound is a service whose server goes back to an earlier state of its data: a scheduler with a schedule of every second, a worker
-// that records what it runs, and an enqueuer, in this process. It outlives the server.
+// A rewound is a service whose server returns to an earlier state of its data. It has a scheduler with a schedule of every second, a worker that
+// records its runs, and an enqueuer, all in this process, so they outlive the server.
 type rewound struct {
 	*testing.T
 	enqueuer *chime.Enqueuer
@@ -28,7 +28,7 @@ type rewound struct {
 	client   *redis.Client
 
 	mu      sync.Mutex
-	address string         // of the server that is the right one now
+	address string         // of the current server
 	runs    map[string]int // by job ID
 }
 
@@ -68,7 +68,7 @@ func startRewound(t *testing.T, address string) *rewound {
 	return r
 }
 
-// moveTo has the clients dial another server from now on.
+// moveTo makes the clients dial another server from now on.
 func (r *rewound) moveTo(address string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -102,9 +102,9 @@ func (r *rewound) awaitSecond(at time.Time) {
 
 func occurrenceOf(at time.Time) string { return "beat@" + at.UTC().Format(time.RFC3339) }
 
-// The server's data go back: the end of its append-only file is gone, as after a power loss; an older file is restored; a replica that
-// lags takes over. The cursor and the jobs go back together. So what is lost of a schedule is placed again, under the same IDs, no
-// instant is left out, nothing is stuck, and jobs from before run once. What was enqueued after the point of return may be lost.
+// The server's data return to an earlier state: the end of its append-only file is lost in a power failure, an older file is restored, or a lagging
+// replica takes over. The cursor and the jobs return together. So lost occurrences are placed again under the same IDs, no instant is left out,
+// nothing is stuck, and jobs from before run once. Jobs enqueued after that state may be lost.
 func TestNoInstantIsLeftOutWhenTheServersDataGoBack(t *testing.T) {
 	for name, damage := range map[string]struct {
 		options redistest.Options
@@ -125,7 +125,7 @@ func TestNoInstantIsLeftOutWhenTheServersDataGoBack(t *testing.T) {
 					}
 					return info.Size()
 				}
-				until(t, "the file has what was enqueued: a server whose disk is busy writes later", func() bool { return size() > 40_000 })
+				until(t, "the file contains the enqueued jobs: a server with a busy disk writes later", func() bool { return size() > 40_000 })
 				server.Kill()
 				if err := os.Truncate(files[0], size()-20_000); err != nil {
 					t.Fatal(err)
@@ -180,7 +180,7 @@ func TestNoInstantIsLeftOutWhenTheServersDataGoBack(t *testing.T) {
 			}
 			for i := range 50 {
 				if n := r.ran(fmt.Sprint("before", i)); n != 1 {
-					t.Errorf("before%d ran %d times, want once: it was done before the point of return", i, n)
+					t.Errorf("before%d ran %d times, want once: it was done before the restored state", i, n)
 				}
 			}
 			if err := chime.NewSchedules(r.store).Pause(t.Context(), "beat"); err != nil {
@@ -192,14 +192,14 @@ func TestNoInstantIsLeftOutWhenTheServersDataGoBack(t *testing.T) {
 			})
 			stored, err := chime.NewSchedules(r.store).Get(t.Context(), "beat")
 			if err != nil || !stored.Created.Equal(created.Created) {
-				t.Errorf("the schedule was created %v, %v; want it to be the old one, of %v", stored.Created, err, created.Created)
+				t.Errorf("the schedule was created %v, %v; want the old one, of %v", stored.Created, err, created.Created)
 			}
 		})
 	}
 }
 
-// A schedule was declared after the file was written that is restored. The program that declared it still runs, and declares it again.
-func TestWhatWasDeclaredSinceAnOlderFileIsDeclaredAgain(t *testing.T) {
+// A schedule was declared after the restored file was written. The program that declared it still runs, and declares it again.
+func TestAScheduleDeclaredAfterARestoredFileIsDeclaredAgain(t *testing.T) {
 	server := redistest.Start(t, redistest.Options{})
 	r := startRewound(t, server.Addr())
 	schedules := chime.NewSchedules(r.store)
@@ -248,7 +248,7 @@ func follow(t *testing.T, replica *redis.Client, master string) {
 	})
 }
 
-// detach cuts a replica off: it follows a port where nobody listens.
+// detach cuts a replica off: it follows a port on which no server listens.
 func detach(t *testing.T, replica *redis.Client) {
 	t.Helper()
 	if err := replica.Do(t.Context(), "REPLICAOF", "127.0.0.1", "1").Err(); err != nil {

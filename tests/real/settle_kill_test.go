@@ -15,7 +15,7 @@ import (
 	"github.com/chimejobs/chime/redisstore"
 )
 
-// A worker is killed when its handler has succeeded and before the store has heard of it. The job runs again under the same ID with a
+// A worker is killed after its handler has succeeded and before the store has received the settlement. The job runs again under the same ID with a
 // larger fence, and one completion counts.
 func TestAJobWhoseWorkerDiesBeforeSettlingRunsAgain(t *testing.T) {
 	server := redistest.Start(t, redistest.Options{})
@@ -41,7 +41,7 @@ func TestAJobWhoseWorkerDiesBeforeSettlingRunsAgain(t *testing.T) {
 	}
 }
 
-// A worker is killed when the store has executed its settlement and before the reply arrives. The job is not run again.
+// A worker is killed after the store has executed its settlement and before the reply arrives. The job does not run again.
 func TestAJobWhoseWorkerDiesAfterSettlingRunsOnce(t *testing.T) {
 	server := redistest.Start(t, redistest.Options{})
 	client := server.Client(nil)

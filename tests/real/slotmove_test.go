@@ -16,8 +16,8 @@ import (
 	"github.com/chimejobs/chime/redisstore"
 )
 
-// moveSlot moves a slot of a cluster of two nodes to the other one, key by key, as resharding does. Meanwhile the servers answer with
-// MOVED, ASK and TRYAGAIN.
+// moveSlot moves a slot of a two-node cluster to the other node, key by key, as resharding does. During the move the servers answer with MOVED, ASK
+// and TRYAGAIN.
 func moveSlot(t *testing.T, from, to *redistest.Server, slot int) {
 	t.Helper()
 	source, target := from.Client(nil), to.Client(nil)
@@ -44,7 +44,7 @@ func moveSlot(t *testing.T, from, to *redistest.Server, slot int) {
 	do(source, "CLUSTER", "SETSLOT", slot, "NODE", targetID)
 }
 
-// A queue's slot moves to another node and back, again and again, while jobs are enqueued and run. Each job runs once.
+// A queue's slot moves to another node and back again and again while jobs are enqueued and run. Each job runs once.
 func TestEachJobRunsOnceWhileItsSlotMoves(t *testing.T) {
 	cluster := redistest.StartCluster(t, 2, redistest.Options{})
 	store := redisstore.New(cluster.Client(), redisstore.Options{Logger: errorsOnly})
@@ -68,7 +68,7 @@ func TestEachJobRunsOnceWhileItsSlotMoves(t *testing.T) {
 	go func() { done <- chime.Run(ctx, worker) }()
 
 	enqueuer := chime.NewEnqueuer(store, chime.EnqueuerOptions{Logger: errorsOnly})
-	if _, err := enqueuer.Enqueue(t.Context(), "beat", nil, chime.ID("job0")); err != nil { // from then on the queue is known
+	if _, err := enqueuer.Enqueue(t.Context(), "beat", nil, chime.ID("job0")); err != nil { // this registers the queue
 		t.Fatal(err)
 	}
 	moving, moved := context.WithCancel(t.Context())

@@ -40,8 +40,8 @@ func (c *eventCounter) Handle(_ context.Context, r slog.Record) error {
 func (c *eventCounter) WithAttrs([]slog.Attr) slog.Handler { return c }
 func (c *eventCounter) WithGroup(string) slog.Handler      { return c }
 
-// The network answers after 200 ms, 100 more or less, one reply in a hundred is sent again, and a connection has 1 Mbit/s. Jobs that take
-// longer than two heartbeats keep their session, and each runs once.
+// The network answers after 200 ms (plus or minus 100), repeats one reply in a hundred, and has 1 Mbit/s for each connection. Jobs that take longer
+// than two heartbeats keep their session, and each runs once.
 func TestASlowNetworkLosesNoSession(t *testing.T) {
 	server := redistest.Start(t, redistest.Options{})
 	proxy := faultproxy.Start(t, server.Addr())
@@ -55,7 +55,7 @@ func TestASlowNetworkLosesNoSession(t *testing.T) {
 	runs := map[string]int{}
 	worker.Handle("beat", func(_ context.Context, job *chime.Job) error {
 		if job.Attempt == 1 && len(job.Payload) > 0 {
-			<-time.After(9 * time.Second) // two heartbeats of the default session, and a bit
+			<-time.After(9 * time.Second) // longer than two heartbeats of the default session
 		}
 		mu.Lock()
 		defer mu.Unlock()
@@ -89,7 +89,7 @@ func TestASlowNetworkLosesNoSession(t *testing.T) {
 	}
 	for _, event := range []string{"session.lost", "session.expired"} {
 		if counter.events[event] != 0 {
-			t.Errorf("%d times %s, want none", counter.events[event], event)
+			t.Errorf("event %[2]s was logged %[1]d times, want never", counter.events[event], event)
 		}
 	}
 }

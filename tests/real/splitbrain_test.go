@@ -17,7 +17,7 @@ import (
 	"github.com/chimejobs/chime/redisstore"
 )
 
-// A side is a master of a split brain with the clients that reach only that one.
+// A side is a master of a split brain, with the clients that reach only this master.
 type side struct {
 	*testing.T
 	client   *redis.Client
@@ -35,7 +35,7 @@ func newSide(t *testing.T, server *redistest.Server) *side {
 	return s
 }
 
-// enqueue enqueues jobs "<prefix>0" and so on, one by one, and returns the IDs of those that were accepted, and the last error.
+// enqueue enqueues jobs "<prefix>0" and so on, one by one. It returns the IDs of the accepted jobs and the last error.
 func (s *side) enqueue(prefix string, n int) (accepted []string, refused error) {
 	for i := range n {
 		receipt, err := s.enqueuer.Enqueue(s.Context(), "beat", nil, chime.ID(fmt.Sprint(prefix, i)))
@@ -48,7 +48,7 @@ func (s *side) enqueue(prefix string, n int) (accepted []string, refused error) 
 	return accepted, refused
 }
 
-// work starts a worker that notes what it runs, until the function that it returns is called.
+// work starts a worker that records its runs, until the returned function is called.
 func (s *side) work() (stop func()) {
 	worker := chime.NewWorker(s.store, chime.WorkerOptions{SessionTTL: quickTTL, DrainTimeout: -1, Logger: errorsOnly})
 	worker.Handle("beat", func(_ context.Context, job *chime.Job) error {
@@ -61,7 +61,7 @@ func (s *side) work() (stop func()) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		_ = chime.Run(ctx, worker) // a side that refuses writes does not take the outcomes
+		_ = chime.Run(ctx, worker) // a side that refuses writes does not accept the outcomes
 	}()
 	return func() { cancel(); <-done }
 }
@@ -81,8 +81,8 @@ func (s *side) ranAll(ids []string) bool {
 	return true
 }
 
-// split starts two servers with the same jobs "common…", both of them masters: the old one has been cut off, and its replica has been
-// promoted. Both have clients. The clock of the fences is ahead of the servers', as after a step of the clock.
+// split starts two servers with the same jobs "common…". Both are masters: the old one was cut off, and its replica was promoted. Both have
+// clients. The clock of the fences is ahead of the servers' clocks, as after a step of the clock.
 func split(t *testing.T, config ...string) (losing, winning *side, common []string) {
 	old := redistest.Start(t, redistest.Options{Config: append(config, "repl-diskless-sync-delay 0")})
 	next := redistest.Start(t, redistest.Options{})
@@ -102,13 +102,13 @@ func split(t *testing.T, config ...string) (losing, winning *side, common []stri
 	return losing, winning, common
 }
 
-// heal makes the losing side a replica of the winning one, as Sentinel does when it sees it again.
+// heal makes the losing side a replica of the winning one, as Sentinel does when it finds the losing side again.
 func heal(t *testing.T, losing, winning *side) {
 	follow(t, losing.client, winning.client.Options().Addr)
 }
 
-// This is what a split brain costs, as docs/reliability.md says: both sides run, a fence may be drawn twice, and what the losing side
-// accepted is gone.
+// This is the cost of a split brain, as in docs/reliability.md: both sides run jobs, a fence may be drawn twice, and jobs that the losing side
+// accepted are lost.
 func TestASplitBrainRunsJobsOnBothSidesAndLosesWhatTheLosingSideAccepted(t *testing.T) {
 	losing, winning, common := split(t)
 	accepted, err := losing.enqueue("lost", 20)
@@ -116,7 +116,7 @@ func TestASplitBrainRunsJobsOnBothSidesAndLosesWhatTheLosingSideAccepted(t *test
 		t.Fatal(err)
 	}
 	stopLosing, stopWinning := losing.work(), winning.work()
-	until(t, "both sides have run what they have", func() bool {
+	until(t, "both sides have run their jobs", func() bool {
 		return losing.ranAll(common) && winning.ranAll(common) && losing.ranAll(accepted)
 	})
 	twice := 0
@@ -126,7 +126,7 @@ func TestASplitBrainRunsJobsOnBothSidesAndLosesWhatTheLosingSideAccepted(t *test
 		}
 	}
 	if twice == 0 {
-		t.Error("no fence was drawn on both sides: the statement in docs/reliability.md is stronger than need be")
+		t.Error("no fence was drawn on both sides: the warning in docs/reliability.md is stronger than necessary")
 	}
 	stopLosing()
 	delayed, err := losing.enqueuer.Enqueue(t.Context(), "beat", nil, chime.In(time.Hour), chime.ID("delayed"))
@@ -136,14 +136,14 @@ func TestASplitBrainRunsJobsOnBothSidesAndLosesWhatTheLosingSideAccepted(t *test
 	heal(t, losing, winning)
 	for _, s := range []*side{losing, winning} {
 		if s.client.HExists(t.Context(), "chime:{default}:jobs", delayed.ID).Val() {
-			t.Errorf("a job that the losing side accepted is still there: the statement in docs/reliability.md is stronger than need be")
+			t.Errorf("a job that the losing side accepted still exists: the warning in docs/reliability.md is stronger than necessary")
 		}
 	}
 	stopWinning()
 }
 
-// With min-replicas-to-write 1 the side without a replica refuses writes. So it accepts nothing that could be lost and takes nothing that
-// the other side runs.
+// With min-replicas-to-write 1, the side without a replica refuses writes. So it accepts no job that could be lost, and takes no job that the other
+// side runs.
 func TestWithMinReplicasToWriteASplitBrainLosesNothing(t *testing.T) {
 	losing, winning, common := split(t, "min-replicas-to-write 1", "min-replicas-max-lag 1")
 	accepted, err := losing.enqueue("lost", 3)
@@ -156,7 +156,7 @@ func TestWithMinReplicasToWriteASplitBrainLosesNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	until(t, "and what came after the split", func() bool { return winning.ranAll(after) })
+	until(t, "the winning side has run the jobs from after the split", func() bool { return winning.ranAll(after) })
 	stopLosing()
 	for _, id := range common {
 		if losing.ran(id) != 0 {

@@ -17,11 +17,11 @@ import (
 	"github.com/chimejobs/chime/internal/redistest"
 )
 
-// starvedJobs is how many handlers compute at once on one processor. A handler looks at its ctx when it is its turn, so that it is told
-// some of Go's time slices, of 10 ms, late: for fewer than between a session's end and the second look at it.
+// starvedJobs is how many handlers compute on one processor at the same time. A handler checks its ctx only when it gets the processor, so it
+// notices the end of ctx some of Go's 10 ms time slices late. That is less than the time between the lapse of a session and its reaping.
 const starvedJobs = 6
 
-// starvedProcess is a worker on one processor, all of whose handlers compute for as long as p.Work and look at their ctx now and then.
+// starvedProcess is a worker on one processor. All its handlers compute for p.Work and check their ctx at intervals.
 func starvedProcess(c *childproc.Child) error {
 	var p program
 	if err := c.Config(&p); err != nil {
@@ -43,8 +43,8 @@ func starvedProcess(c *childproc.Child) error {
 	return run(c, worker)
 }
 
-// Handlers that leave the heartbeat hardly any time may cost a worker its session. It notices before anybody else has its jobs: a job
-// begins elsewhere only when its handler here has been told to stop.
+// Handlers that leave almost no processor time for the heartbeat may cost a worker its session. The worker notices this before any other worker
+// gets its jobs: a job begins elsewhere only after the ctx of its handler here has ended.
 func TestAStarvedWorkerStopsItsHandlersBeforeOthersHaveTheirJobs(t *testing.T) {
 	server := redistest.Start(t, redistest.Options{})
 	client := server.Client(nil)
@@ -57,7 +57,7 @@ func TestAStarvedWorkerStopsItsHandlersBeforeOthersHaveTheirJobs(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	until(t, "all jobs have begun, in whatever order", func() bool { return len(spansOf(t, first)) == starvedJobs })
+	until(t, "all jobs have begun, in any order", func() bool { return len(spansOf(t, first)) == starvedJobs })
 	second := childproc.Start(t, "starved", p)
 	second.Await("ready")
 	until(t, "the jobs are done", func() bool { return client.HLen(t.Context(), "chime:{default}:jobs").Val() == 0 })
@@ -79,7 +79,7 @@ func TestAStarvedWorkerStopsItsHandlersBeforeOthersHaveTheirJobs(t *testing.T) {
 	}
 }
 
-// A span is how long a handler had a job, Unix ns.
+// A span is the time in which a handler had a job, in Unix ns.
 type span struct{ began, ended int64 }
 
 // spansOf returns the spans of each job in a process.
@@ -96,7 +96,7 @@ func spansOf(t *testing.T, p *childproc.Process) map[string][]span {
 	return spans
 }
 
-// startedOrEnded reads what starvedProcess says; of another event it returns nothing.
+// startedOrEnded parses an event of starvedProcess. It returns nothing for other events.
 func startedOrEnded(t *testing.T, event string) (what, id string, at int64) {
 	words := strings.Fields(event)
 	if len(words) != 3 {

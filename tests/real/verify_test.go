@@ -20,8 +20,8 @@ import (
 	"github.com/chimejobs/chime/redisstore"
 )
 
-// Jobs of all kinds flow, schedules run, are moved, paused and deleted, jobs are cancelled and replaced: Verify, again and again meanwhile, finds
-// nothing.
+// Jobs of all kinds run; schedules run and are moved, paused and deleted; jobs are cancelled and replaced. Meanwhile Verify runs again and again
+// and finds nothing.
 func TestVerifyFindsNothingWhileThousandsOfJobsFlow(t *testing.T) {
 	server := redistest.Start(t, redistest.Options{})
 	client := server.Client(&redis.Options{ContextTimeoutEnabled: true})
@@ -89,10 +89,10 @@ func TestVerifyFindsNothingWhileThousandsOfJobsFlow(t *testing.T) {
 	if err != nil || report.Total > 0 || report.Queues != 3 || report.Partitions != 5 {
 		t.Errorf("at the end found %+v, %v", report, err)
 	}
-	t.Logf("%d attempts ran; %d reports looked at %d jobs", ran.Load(), reports, jobs)
+	t.Logf("%d attempts ran; %d reports checked %d jobs", ran.Load(), reports, jobs)
 }
 
-// flow enqueues some thousands of jobs, and changes jobs and schedules meanwhile.
+// flow enqueues thousands of jobs, and changes jobs and schedules at the same time.
 func flow(ctx context.Context, store *redisstore.Store) error {
 	enqueuer, jobs, schedules := chime.NewEnqueuer(store, chime.EnqueuerOptions{}), chime.NewJobs(store), chime.NewSchedules(store)
 	every := recurrence.Recurrence{Frequency: recurrence.Second}

@@ -15,7 +15,7 @@ import (
 	"github.com/chimejobs/chime/tests/internal/hookstore"
 )
 
-// A bench is a server in memory with a store for schedulers that a test makes fail. What a worker does on the server goes past that store.
+// A bench is an in-memory server and a store for schedulers that a test can make fail. Workers do not use that store.
 type bench struct {
 	*fixture.Fixture
 	raw     protocol.Store // without hooks
@@ -30,7 +30,7 @@ func onBench(t *testing.T, test func(t *testing.T, b *bench)) {
 	onBenchWith(t, false, test)
 }
 
-// onForgetfulBench is onBench with a worker that vanishes each time before it places what follows the occurrence that it has taken.
+// onForgetfulBench is onBench with a worker that vanishes after each occurrence that it has taken, before it places the next one.
 func onForgetfulBench(t *testing.T, test func(t *testing.T, b *bench)) {
 	t.Helper()
 	onBenchWith(t, true, test)
@@ -58,7 +58,7 @@ func onIdleBench(t *testing.T, test func(t *testing.T, b *bench)) {
 	})
 }
 
-// work runs a worker that handles the job "work", and notes each run. One that vanishes never places what follows.
+// work runs a worker that handles the job "work" and records each run. A worker that vanishes never places the next occurrence.
 func (b *bench) work(vanishes bool) (stop func() error) {
 	var store chime.Store = b.Server.Store()
 	if vanishes {
@@ -72,13 +72,13 @@ func (b *bench) work(vanishes bool) (stop func() error) {
 	return fixture.Start(w)
 }
 
-// start runs a scheduler with the declarations that a test makes; stop ends it, and fails the test if it ends with an error.
+// start runs a scheduler with a test's declarations; stop ends it, and fails the test if it ends with an error.
 func (b *bench) start(declare func(s *chime.Scheduler)) (stop func()) {
 	b.T.Helper()
 	return b.startOn(b.store, chime.SchedulerOptions{}, declare)
 }
 
-// startOn is start on another store, or with options. The scheduler logs nothing unless they have a logger.
+// startOn is start on another store or with options. The scheduler logs nothing without a logger in its options.
 func (b *bench) startOn(store chime.Store, options chime.SchedulerOptions, declare func(s *chime.Scheduler)) (stop func()) {
 	b.T.Helper()
 	if options.Logger == nil {
@@ -105,7 +105,7 @@ func (b *bench) declaring(name string, rec recurrence.Recurrence, options ...chi
 	}
 }
 
-// stored reads a schedule without the hooks; it is zero if there is none.
+// stored reads a schedule without the hooks, or the zero value if it does not exist.
 func (b *bench) stored(name string) protocol.Stored {
 	b.T.Helper()
 	found, err := b.raw.Find(b.T.Context(), []string{name})
@@ -115,7 +115,7 @@ func (b *bench) stored(name string) protocol.Stored {
 	return found[0]
 }
 
-// state is how a stored schedule stands: live, paused or completed.
+// state returns the state of a stored schedule: live, paused or completed.
 func (b *bench) state(name string) chime.ScheduleState {
 	b.T.Helper()
 	s, err := chime.NewSchedules(b.Server.Store()).Get(b.T.Context(), name)
@@ -125,7 +125,7 @@ func (b *bench) state(name string) chime.ScheduleState {
 	return s.State
 }
 
-// leader reads who leads; empty: nobody.
+// leader returns the ID of the leader, or an empty text without a leader.
 func (b *bench) leader() (id string, term int64) {
 	b.T.Helper()
 	l, err := b.raw.Leader(b.T.Context())
@@ -135,7 +135,7 @@ func (b *bench) leader() (id string, term int64) {
 	return l.Leader, l.Term
 }
 
-// lose has the server forget everything, as if it was restarted empty.
+// lose makes the server lose all data, like a restart without its files.
 func (b *bench) lose() {
 	b.T.Helper()
 	if err := b.Server.Client().FlushAll(b.T.Context()).Err(); err != nil {
@@ -143,20 +143,20 @@ func (b *bench) lose() {
 	}
 }
 
-// rewrite changes the stored definition of a schedule of the queue "default" by hand.
+// rewrite edits the stored definition of a schedule of the queue "default".
 func (b *bench) rewrite(name, old, text string) {
 	b.T.Helper()
 	const key = "chime:{default}:schedules"
 	stored, err := b.Server.Client().HGet(b.T.Context(), key, name).Result()
 	if err != nil || !strings.Contains(stored, old) {
-		b.T.Fatalf("%s is stored as %s, %v: want %s in it", name, stored, err, old)
+		b.T.Fatalf("%s is stored as %s, %v; want %s in it", name, stored, err, old)
 	}
 	if err := b.Server.Client().HSet(b.T.Context(), key, name, strings.Replace(stored, old, text, 1)).Err(); err != nil {
 		b.T.Fatal(err)
 	}
 }
 
-// wantRuns checks that every instant of a rule from its creation until now ran once, and nothing else.
+// wantRuns checks that every instant of a rule since its creation ran once, and nothing else.
 func (b *bench) wantRuns(name string, rec recurrence.Recurrence, created time.Time) {
 	b.T.Helper()
 	series, err := rec.Series(created)
@@ -203,7 +203,7 @@ func (r *runs) of(schedule string) map[string]int {
 	return maps.Clone(r.n[schedule])
 }
 
-// total is how often occurrences of all schedules have run.
+// total returns how often occurrences of all schedules have run.
 func (r *runs) total() (n int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -215,7 +215,7 @@ func (r *runs) total() (n int) {
 	return n
 }
 
-// writings is a store that notes which schedules were created or changed.
+// writings is a store that records which schedules were created or changed.
 type writings struct {
 	protocol.Store
 	mu    sync.Mutex
@@ -236,15 +236,15 @@ func (w *writings) Declare(ctx context.Context, declarations []protocol.Declarat
 	return answers
 }
 
-// all returns them in their order, each as often as it was written.
+// all returns them in order, each as often as it was written.
 func (w *writings) all() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return append([]string(nil), w.names...)
 }
 
-// A forgetful store does not let a worker know what it is to place, and what is owed: so each occurrence that the worker has taken is as if it had
-// vanished then.
+// A forgetful store hides from a worker which occurrence it must place and which schedules are owed. So each occurrence that the worker takes
+// behaves as if the worker had vanished then.
 type forgetful struct{ protocol.Store }
 
 func (s forgetful) Protocol() protocol.Store { return s }

@@ -13,18 +13,18 @@ import (
 )
 
 const (
-	leaderTTL  = 10 * time.Second // SchedulerOptions.LeaderTTL, if nothing is set
-	sessionTTL = 12 * time.Second // WorkerOptions.SessionTTL, likewise
+	leaderTTL  = 10 * time.Second // the default of SchedulerOptions.LeaderTTL
+	sessionTTL = 12 * time.Second // the default of WorkerOptions.SessionTTL
 )
 
-func TestALeaderThatStopsHandsOverAtOnce(t *testing.T) {
+func TestALeaderThatStopsIsReplacedAtOnce(t *testing.T) {
 	onBench(t, func(t *testing.T, b *bench) {
 		first := b.start(nil)
 		was, term := b.leader()
 		second := b.start(nil)
 		fixture.Pass(time.Minute)
 		if id, now := b.leader(); id != was || now != term {
-			t.Errorf("a minute on %s leads with term %d, want %s with %d still", id, now, was, term)
+			t.Errorf("a minute on %s leads with term %d, want %s with %d as before", id, now, was, term)
 		}
 		first()
 		fixture.Pass(time.Millisecond)
@@ -58,11 +58,11 @@ func TestALeaderThatVanishesIsReplacedWithinItsLease(t *testing.T) {
 	})
 }
 
-// If the answer was lost, a scheduler may hold the lease and not know it.
-func TestALeaseGrantedInALostAnswerIsHandedBack(t *testing.T) {
+// If the answer is lost, a scheduler may hold the lease without knowing it.
+func TestALeaseGrantedInALostAnswerIsReturned(t *testing.T) {
 	onBench(t, func(t *testing.T, b *bench) {
-		b.store.SetFault(func(act string, _ protocol.Partition) (before, after error) {
-			if act == "lead" {
+		b.store.SetFault(func(action string, _ protocol.Partition) (before, after error) {
+			if action == "lead" {
 				return nil, hookstore.ErrReset
 			}
 			return nil, nil
@@ -70,7 +70,7 @@ func TestALeaseGrantedInALostAnswerIsHandedBack(t *testing.T) {
 		stop := b.start(nil)
 		fixture.Pass(time.Second)
 		if id, _ := b.leader(); id == "" {
-			t.Fatal("the store has no leader, so this test shows nothing")
+			t.Fatal("the store has no leader, so this test proves nothing")
 		}
 		stop()
 		if id, _ := b.leader(); id != "" {
@@ -112,11 +112,11 @@ func TestASchedulerThatDoesNotLeadSearchesEveryHalfMinute(t *testing.T) {
 			t.Errorf("searched %d times in an hour, want about 120", n)
 		}
 		if b.store.Count("sweep") == swept {
-			t.Error("a scheduler that does not lead swept nothing in an hour, want it to, now and then: there may be no leader")
+			t.Error("a scheduler that does not lead swept nothing in an hour, want some sweeps, because there may be no leader")
 		}
 		stop()
 		if b.store.Count("resign") > 0 {
-			t.Error("it handed back a lease that it never had")
+			t.Error("it resigned from a lease that it never had")
 		}
 		if err := end(); err != nil {
 			t.Error(err)
@@ -124,7 +124,7 @@ func TestASchedulerThatDoesNotLeadSearchesEveryHalfMinute(t *testing.T) {
 	})
 }
 
-// A restless store is one in which more always remains to be swept.
+// A restless store always has more to sweep.
 type restless struct{ protocol.Store }
 
 func (s restless) Protocol() protocol.Store { return s }
@@ -137,7 +137,7 @@ func (s restless) Sweep(ctx context.Context, partitions []protocol.Partition, un
 	return answers
 }
 
-func TestALeaderReapsAtTheSecondLookAndSweepsInSmallSteps(t *testing.T) {
+func TestALeaderReapsAtTheSecondPollAndSweepsInSmallSteps(t *testing.T) {
 	onIdleBench(t, func(t *testing.T, b *bench) {
 		b.store = hookstore.New(t, restless{b.raw})
 		stop := b.start(b.declaring("minutely", everyMinute))
@@ -156,7 +156,7 @@ func TestALeaderReapsAtTheSecondLookAndSweepsInSmallSteps(t *testing.T) {
 		}
 		fixture.Pass(2 * time.Second)
 		if b.store.Count("reap") == 0 {
-			t.Error("a lapsed session was not reaped at the second look")
+			t.Error("a lapsed session was not reaped at the second poll")
 		}
 		swept := b.store.Count("sweep")
 		fixture.Pass(10 * time.Minute)

@@ -15,7 +15,7 @@ import (
 	"github.com/chimejobs/chime/tests/internal/hookstore"
 )
 
-// shortPages is a store that returns three names of schedules at a time.
+// shortPages is a store that returns three schedule names at a time.
 type shortPages struct{ protocol.Store }
 
 func (s shortPages) Protocol() protocol.Store { return s }
@@ -43,8 +43,8 @@ func TestListReturnsAllSchedulesInOrder(t *testing.T) {
 			put(name)
 		}
 		b.rewrite("s07", `"version":1`, `"version":9`)
-		b.store.SetFault(func(act string, _ protocol.Partition) (before, after error) {
-			if act == "find" { // two were deleted since their names were read
+		b.store.SetFault(func(action string, _ protocol.Partition) (before, after error) {
+			if action == "find" { // two are deleted after their names were read
 				for _, name := range []string{"deleted1", "deleted2"} {
 					if _, err := b.raw.Remove(t.Context(), protocol.Removal{Name: name}); err != nil {
 						t.Error(err)
@@ -82,7 +82,7 @@ func TestListReturnsAllSchedulesInOrder(t *testing.T) {
 			{chime.ScheduleFilter{After: "s38x"}, "s39"},
 			{chime.ScheduleFilter{After: "s39"}, ""},
 			{chime.ScheduleFilter{Queue: "mail"}, "s30"},
-			{chime.ScheduleFilter{State: chime.StatePaused}, "s07 s11 s23"}, // nobody knows the state of s07
+			{chime.ScheduleFilter{State: chime.StatePaused}, "s07 s11 s23"}, // the state of s07 is unknown
 			{chime.ScheduleFilter{State: chime.StatePaused, Prefix: "s1"}, "s11"},
 			{chime.ScheduleFilter{State: chime.StateCompleted, Prefix: "s1"}, ""},
 			{chime.ScheduleFilter{Owner: "nobody"}, ""},
@@ -96,7 +96,7 @@ func TestListReturnsAllSchedulesInOrder(t *testing.T) {
 		errs := 0
 		for schedule, err := range schedules.List(t.Context(), chime.ScheduleFilter{}) {
 			if errs++; schedule != nil || !errors.Is(err, hookstore.ErrReset) {
-				t.Errorf("got %v, %v; want the error of the store alone", schedule, err)
+				t.Errorf("got %v, %v; want only the error of the store", schedule, err)
 			}
 		}
 		if errs != 1 {

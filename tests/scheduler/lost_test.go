@@ -11,8 +11,8 @@ import (
 	"github.com/chimejobs/chime/tests/internal/fixture"
 )
 
-// A store that forgot everything has another epoch. Deleting a schedule on purpose does not change the epoch, even if it was the
-// only one. A deletion that the program has found by then holds, though the store has forgotten it too.
+// A store that lost everything has another epoch. Deleting a schedule on purpose does not change the epoch, even if it was the only one. If the
+// program has found the deletion before the loss, the schedule is not declared again, although the store has lost the deletion too.
 func TestSchedulesAreDeclaredAgainOnlyWhenTheStoreHasLostThem(t *testing.T) {
 	onBench(t, func(t *testing.T, b *bench) {
 		stop := b.start(func(s *chime.Scheduler) {
@@ -29,14 +29,14 @@ func TestSchedulesAreDeclaredAgainOnlyWhenTheStoreHasLostThem(t *testing.T) {
 			t.Errorf("a deleted schedule came back: %v are stored, %v were written", names, b.written.all())
 		}
 		b.lose()
-		b.Add("other", 0, "job") // an enqueuer has written to it first
+		b.Add("other", 0, "job") // an enqueuer writes to the store first
 		fixture.Pass(15 * time.Second)
 		if names, s := b.names(), b.stored("minutely"); len(b.written.all()) != 3 || len(names) != 1 || !s.Waiting {
-			t.Errorf("15 s after the store was lost it has %v, want the one that was not deleted, placed", names)
+			t.Errorf("15 s after the store was lost it has %v, want only the schedule that was not deleted, placed", names)
 		}
 		fixture.Pass(time.Hour)
 		if written := b.written.all(); len(written) != 3 {
-			t.Errorf("declared: %v; want each once, and again what was lost", written)
+			t.Errorf("declared: %v; want each once, and the lost ones again", written)
 		}
 		if _, err := schedules.Put(t.Context(), "deleted", quarterHours, chime.JobName("work")); err != nil {
 			t.Fatal(err)
@@ -45,13 +45,13 @@ func TestSchedulesAreDeclaredAgainOnlyWhenTheStoreHasLostThem(t *testing.T) {
 		b.lose()
 		fixture.Pass(15 * time.Second)
 		if written := b.written.all(); len(b.names()) != 2 || len(written) != 6 {
-			t.Errorf("declared: %v; want both again: the one that was deleted was made again since", written)
+			t.Errorf("declared: %v; want both again, because the deleted one was created again", written)
 		}
 		stop()
 	})
 }
 
-// names are the schedules that are stored.
+// names returns the stored schedules.
 func (b *bench) names() []string {
 	b.T.Helper()
 	names, last, err := b.raw.Names(b.T.Context(), protocol.NameRange{})
@@ -61,9 +61,9 @@ func (b *bench) names() []string {
 	return names
 }
 
-// The store goes back to an earlier state, as after a failover or a restart from an older file, and its epoch stays the same. What a
-// program declared and the store lost is declared again; what somebody has changed or deleted since stays as it is.
-func TestWhatTheStoreForgotIsDeclaredAgain(t *testing.T) {
+// The store returns to an earlier state, as after a failover or a restart from an older file, and its epoch does not change. Declared schedules
+// that the store lost are declared again. Schedules that were changed or deleted since then are left alone.
+func TestSchedulesThatTheStoreForgotAreDeclaredAgain(t *testing.T) {
 	onBench(t, func(t *testing.T, b *bench) {
 		stop := b.start(func(s *chime.Scheduler) {
 			for _, name := range []string{"absent", "older", "changed", "deleted", "moved"} {
@@ -91,17 +91,17 @@ func TestWhatTheStoreForgotIsDeclaredAgain(t *testing.T) {
 			t.Errorf("declared again: %v, want those that the store lost or has in an older form", got)
 		}
 		if !b.stored("absent").Waiting {
-			t.Error("nothing of the lost schedule is placed")
+			t.Error("no occurrence of the lost schedule is placed")
 		}
 		fixture.Pass(time.Hour)
 		if written := b.written.all(); len(written) != began+2 {
-			t.Errorf("declared again and again: %v", written[began:])
+			t.Errorf("declared more than once: %v", written[began:])
 		}
 		stop()
 	})
 }
 
-// forget takes everything that the server has of a schedule of the queue "default", as if that was written after the state it went back to.
+// forget deletes the server's data of a schedule of the queue "default", as if they were written after the restored state.
 func (b *bench) forget(name string) {
 	b.T.Helper()
 	client, ctx, partition := b.Server.Client(), b.T.Context(), "chime:{default}:"

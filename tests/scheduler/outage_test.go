@@ -15,10 +15,10 @@ import (
 	"github.com/chimejobs/chime/tests/internal/hookstore"
 )
 
-// failing returns a fault of one act, before it is carried out.
-func failing(act string, err error) hookstore.Fault {
-	return func(asked string, _ protocol.Partition) (before, after error) {
-		if asked == act {
+// failing returns a fault of one action, before it is executed.
+func failing(action string, err error) hookstore.Fault {
+	return func(called string, _ protocol.Partition) (before, after error) {
+		if called == action {
 			return err, nil
 		}
 		return nil, nil
@@ -78,7 +78,7 @@ func (s refusing) Declare(ctx context.Context, declarations []protocol.Declarati
 func TestAScheduleThatTheStoreRefusesDelaysNoOther(t *testing.T) {
 	onForgetfulBench(t, func(t *testing.T, b *bench) {
 		stop := b.startOn(refusing{b.store, "refused"}, chime.SchedulerOptions{}, func(s *chime.Scheduler) {
-			for i := range 120 { // more than one call takes
+			for i := range 120 { // more than fit into one call
 				b.declaring(fmt.Sprint("refused", i), everyMinute)(s)
 			}
 			for i := range 350 {
@@ -100,7 +100,7 @@ func TestAScheduleThatTheStoreRefusesDelaysNoOther(t *testing.T) {
 	})
 }
 
-// Everything fails for ten minutes. The scheduler logs that and makes few calls. Afterwards it goes on within seconds.
+// Every call fails for ten minutes. The scheduler logs that and makes few calls. Afterwards it continues within seconds.
 func TestAnOutageSlowsASchedulerDown(t *testing.T) {
 	onForgetfulBench(t, func(t *testing.T, b *bench) {
 		var log fixture.LogBuffer
@@ -121,7 +121,7 @@ func TestAnOutageSlowsASchedulerDown(t *testing.T) {
 			b.store.SetFault(fault)
 			fixture.Pass(10 * time.Minute)
 			if n := calls() - before; n > 1500 {
-				t.Errorf("%d calls in an outage of ten minutes, want a few a second at most", n)
+				t.Errorf("%d calls in an outage of ten minutes, want at most a few a second", n)
 			}
 			if n := log.Count("a call to the store failed") - logged; n < 9 || n > 12 {
 				t.Errorf("the outage was logged %d times in ten minutes, want once a minute", n)
@@ -140,7 +140,7 @@ func TestAnOutageSlowsASchedulerDown(t *testing.T) {
 		if n := log.Count("store answers again"); n != 2 {
 			t.Errorf("the end of an outage was logged %d times, want twice", n)
 		}
-		// While every call failed nothing was placed, so one late run stands for that gap. Lost answers lost nothing.
+		// While every call failed nothing was placed, so one late run covers that gap. Lost answers lost nothing.
 		if s := b.stored("minutely"); int(s.Started+s.Missed) != int(time.Since(created)/time.Minute)+1 {
 			t.Errorf("%d ran and %d were missed of %v", s.Started, s.Missed, time.Since(created))
 		}

@@ -37,14 +37,14 @@ func TestPauseWithdrawsTheNextRunAndResumeAppliesTheMisfirePolicy(t *testing.T) 
 				if err := errors.Join(schedules.Resume(t.Context(), "minutely"), schedules.Resume(t.Context(), "minutely")); err != nil {
 					t.Fatal(err)
 				}
-				fixture.Pass(2 * time.Second) // occurrences that are caught up run one after the other
+				fixture.Pass(2 * time.Second) // caught-up occurrences run one after the other
 				missed := int(b.stored("minutely").Missed)
 				if got := b.runs.total() - 11; got != want.ran || missed != want.missed {
 					t.Errorf("resumed after %d hours: %d ran, %d missed; want %+v", hours, got, missed, want)
 				}
 				fixture.Pass(10 * time.Minute)
 				if got := b.runs.total() - 11; got != want.ran+10 {
-					t.Errorf("%d ran in the ten minutes after, want 10", got-want.ran)
+					t.Errorf("%d ran in the following ten minutes, want 10", got-want.ran)
 				}
 			})
 		})

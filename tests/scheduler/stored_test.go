@@ -39,13 +39,13 @@ func TestPutReturnsTheScheduleAsItIsStored(t *testing.T) {
 			State: protocol.StateLive, Overlap: chime.OverlapWait, Misfire: chime.MisfireSkip, Grace: 5 * time.Second, NoImmediateRun: true, MaxAttempts: 3, Timeout: time.Minute, KeepRuns: 20,
 			Next: created.Add(15 * time.Minute), Used: 1, Counters: chime.ScheduleCounters{Placed: 1},
 		}
-		type fields chime.Schedule // without the method that prints it briefly
+		type fields chime.Schedule // without the String method, which prints only a part
 		if g, w := fmt.Sprintf("%+v", fields(*got)), fmt.Sprintf("%+v", fields(want)); g != w {
 			t.Errorf("got  %s\nwant %s", g, w)
 		}
 		stored := f.Server.Client().HGetAll(t.Context(), "chime:{low}:schedules").String()
 		if again := put(quarterHours, options...); again.Revision != got.Revision || f.Server.Client().HGetAll(t.Context(), "chime:{low}:schedules").String() != stored {
-			t.Errorf("the same again: revision %d after %d; want nothing changed", again.Revision, got.Revision)
+			t.Errorf("the same definition again: revision %d after %d; want no change", again.Revision, got.Revision)
 		}
 		if changed := put(everyMinute); changed.Revision != got.Revision+1 || !changed.Created.Equal(created) || changed.Next.IsZero() {
 			t.Errorf("changed: revision %d after %d, created %v, next %v; want the next revision, the same creation, a next run", changed.Revision, got.Revision, changed.Created, changed.Next)
@@ -72,7 +72,7 @@ func TestPutRefusesAScheduleThatWouldNeverRun(t *testing.T) {
 		if _, err := schedules.Put(t.Context(), "yearly", everyMinute); err != nil {
 			t.Fatal(err)
 		}
-		fixture.Pass(24 * time.Hour * 57) // 30 March; the creation, 2 February, is what counts
+		fixture.Pass(24 * time.Hour * 57) // 30 March; the rule counts from its creation on 2 February
 		if _, err := schedules.Put(t.Context(), "yearly", february); err != nil {
 			t.Errorf("2 February: %v", err)
 		}
@@ -82,17 +82,17 @@ func TestPutRefusesAScheduleThatWouldNeverRun(t *testing.T) {
 func TestAnUnknownScheduleIsNotFound(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 		schedules := chime.NewSchedules(f.Server.Store())
-		for act, do := range map[string]func(name string) error{
+		for action, do := range map[string]func(name string) error{
 			"get":    func(name string) error { _, err := schedules.Get(t.Context(), name); return err },
 			"delete": func(name string) error { return schedules.Delete(t.Context(), name) },
 			"pause":  func(name string) error { return schedules.Pause(t.Context(), name) },
 			"resume": func(name string) error { return schedules.Resume(t.Context(), name) },
 		} {
-			if err := do("nobody"); !errors.Is(err, chime.ErrNotFound) || !strings.Contains(err.Error(), act) || !strings.Contains(err.Error(), "nobody") {
-				t.Errorf("%s: got %v, want ErrNotFound, the act and the name", act, err)
+			if err := do("nobody"); !errors.Is(err, chime.ErrNotFound) || !strings.Contains(err.Error(), action) || !strings.Contains(err.Error(), "nobody") {
+				t.Errorf("%s: got %v, want ErrNotFound, the action and the name", action, err)
 			}
 			if err := do("a\nb"); !errors.Is(err, &chime.InvalidError{Field: "name", Value: "a\nb"}) {
-				t.Errorf("%s of a bad name: got %v, want it refused", act, err)
+				t.Errorf("%s of a bad name: got %v, want it refused", action, err)
 			}
 		}
 	})

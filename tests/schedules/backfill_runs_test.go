@@ -12,8 +12,8 @@ import (
 	"github.com/chimejobs/chime/tests/internal/fixture"
 )
 
-// Each attempt of an occurrence that Backfill has placed says so; the schedule's own occurrences do not, nor does a run by hand.
-func TestARunSaysThatItsOccurrenceWasBackfilled(t *testing.T) {
+// Each attempt of a backfilled occurrence is marked as such. The schedule's own occurrences and manual runs are not.
+func TestTheRunOfABackfilledOccurrenceIsMarked(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 		schedules := chime.NewSchedules(f.Server.Store())
 		if _, err := schedules.Put(t.Context(), "report", everyHour, chime.Overlap(chime.OverlapAllow), chime.MaxAttempts(2), chime.Retry(chime.Fixed(time.Minute))); err != nil {
@@ -37,7 +37,7 @@ func TestARunSaysThatItsOccurrenceWasBackfilled(t *testing.T) {
 		if _, err := schedules.Trigger(t.Context(), "report"); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(time.Hour + 10*time.Minute) // fake time: an occurrence of its own comes
+		time.Sleep(time.Hour + 10*time.Minute) // fake time: an own occurrence of the schedule runs
 		stop()
 		if err := <-stopped; err != nil {
 			t.Fatal(err)

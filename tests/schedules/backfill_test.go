@@ -18,13 +18,13 @@ import (
 
 var everyHour = recurrence.Recurrence{Cron: "0 * * * *"}
 
-// A ledger is what handlers of a schedule's occurrences write.
+// A ledger records the occurrences that the handlers run.
 type ledger struct {
 	mu       sync.Mutex
 	began    map[time.Time]int
 	order    []time.Time     // as their first attempts began
-	lateness []time.Duration // of those that were planned while it runs
-	from     time.Time       // since when
+	lateness []time.Duration // of the occurrences planned since from
+	from     time.Time       // the beginning of lateness
 	running  int
 	most     int
 }
@@ -52,7 +52,7 @@ func (l *ledger) end() {
 	l.running--
 }
 
-// runsBefore are the instants before from that began, in order.
+// runsBefore returns the occurrences planned before from, in order.
 func (l *ledger) runsBefore(from time.Time) []time.Time {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -74,14 +74,14 @@ func fill(t *testing.T, schedules *chime.Schedules, name string, from, to time.T
 	return all, calls
 }
 
-// Half a year before a schedule was created, or a month of it, which takes two calls, runs while the schedule goes on: each hour once, and under
-// every policy but allow in order and one at a time; and the schedule's own occurrences come at most one run late.
+// Half a year before a schedule's creation, or a month of it in two calls, is backfilled while the schedule continues. Each hour runs once, and
+// under every policy except allow the hours run in order and one at a time. The schedule's own occurrences are at most one run late.
 func TestHalfAYearOfHoursIsBackfilledWhileTheScheduleRuns(t *testing.T) {
 	for policy, hours := range map[chime.OverlapPolicy]int{chime.OverlapAllow: 4380, chime.OverlapSkip: 740, chime.OverlapWait: 740, chime.OverlapCancel: 740} {
 		t.Run(string(policy), func(t *testing.T) {
 			t.Parallel()
 			fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
-				const takes = time.Minute // of the first hour of a day; the others take no time
+				const takes = time.Minute // duration of the first hour of a day; the others take no time
 				schedules := chime.NewSchedules(f.Server.Store())
 				if _, err := schedules.Put(t.Context(), "report", everyHour, chime.Overlap(policy), chime.Misfire(chime.MisfireSkip), chime.Args("all"), chime.KeepRuns(200),
 					chime.Retry(chime.Fixed(10*time.Minute))); err != nil {
@@ -122,7 +122,7 @@ func TestHalfAYearOfHoursIsBackfilledWhileTheScheduleRuns(t *testing.T) {
 					}
 					all.Placed += filled.Placed
 					at = filled.Next
-					fixture.Pass(20 * time.Minute) // nearly all of them run meanwhile
+					fixture.Pass(20 * time.Minute) // nearly all of them run in this time
 				}
 				if all.Placed != hours || calls != (hours+499)/500 {
 					t.Errorf("backfilled %+v in %d calls, want %d in %d", all, calls, hours, (hours+499)/500)
@@ -145,14 +145,14 @@ func TestHalfAYearOfHoursIsBackfilledWhileTheScheduleRuns(t *testing.T) {
 					}
 				}
 				if failed := hours / 730; retried < failed && policy != chime.OverlapCancel || retried == 0 {
-					t.Errorf("%d of the %d that failed ran again", retried, failed)
+					t.Errorf("%d of the %d failed ones ran again", retried, failed)
 				}
 				if policy != chime.OverlapAllow && (!slices.IsSortedFunc(before, time.Time.Compare) || book.most != 1) {
 					t.Errorf("in order: %v, at most %d at a time, want one", slices.IsSortedFunc(before, time.Time.Compare), book.most)
 				}
 				late := takes + time.Second
 				if len(book.lateness) != live || slices.Max(book.lateness) > late {
-					t.Errorf("%d occurrences of its own ran, at most %v late; want %d, at most %v", len(book.lateness), slices.Max(book.lateness), live, late)
+					t.Errorf("%d own occurrences ran, at most %v late; want %d, at most %v", len(book.lateness), slices.Max(book.lateness), live, late)
 				}
 				now, err := schedules.Get(t.Context(), "report")
 				if err != nil || now.Last.Unfinished != 0 || now.Last.Outcome != chime.RunDone || now.Counters.Skipped+now.Counters.Missed+now.Counters.Dead != 0 {
@@ -161,9 +161,9 @@ func TestHalfAYearOfHoursIsBackfilledWhileTheScheduleRuns(t *testing.T) {
 				if ended := now.Counters.Done + now.Counters.Superseded; ended != int64(hours+1+live) || now.Counters.Started != int64(live+1) || policy != chime.OverlapCancel && now.Counters.Superseded > 0 {
 					t.Errorf("%+v, want %d done", now.Counters, hours+1+live)
 				}
-				told := runsOfJob(t, schedules, "report")
-				if len(told) < 200 || !slices.ContainsFunc(told, func(r chime.RunInfo) bool { return r.Planned.Before(to) }) {
-					t.Errorf("%d runs are told of, want 200, and backfilled ones", len(told))
+				listed := runsOfJob(t, schedules, "report")
+				if len(listed) < 200 || !slices.ContainsFunc(listed, func(r chime.RunInfo) bool { return r.Planned.Before(to) }) {
+					t.Errorf("%d runs are listed, want 200, with backfilled ones", len(listed))
 				}
 				if stats := f.Stats(); stats.Waiting+stats.Running > 0 {
 					t.Errorf("%+v, want nothing left", stats)
@@ -173,7 +173,7 @@ func TestHalfAYearOfHoursIsBackfilledWhileTheScheduleRuns(t *testing.T) {
 	}
 }
 
-// runsOfJob returns the runs that a schedule tells of.
+// runsOfJob returns the runs that the schedule lists.
 func runsOfJob(t *testing.T, schedules *chime.Schedules, name string) (runs []chime.RunInfo) {
 	t.Helper()
 	for run, err := range schedules.Runs(t.Context(), name) {
@@ -185,8 +185,8 @@ func runsOfJob(t *testing.T, schedules *chime.Schedules, name string) (runs []ch
 	return runs
 }
 
-// What cannot be backfilled is refused before anything is placed, and what is not the range's is left alone.
-func TestBackfillRefusesWhatMakesNoSense(t *testing.T) {
+// An invalid backfill is refused before anything is placed, and nothing outside its range changes.
+func TestInvalidBackfillsAreRefused(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 		schedules := chime.NewSchedules(f.Server.Store())
 		if _, err := schedules.Put(t.Context(), "s", everyHour, chime.JobName("j")); err != nil {
@@ -211,18 +211,18 @@ func TestBackfillRefusesWhatMakesNoSense(t *testing.T) {
 		if filled, err := schedules.Backfill(t.Context(), "nobody", now, now.Add(time.Hour)); !errors.Is(err, chime.ErrNotFound) || !filled.Next.Equal(now) || !strings.Contains(err.Error(), "nobody") {
 			t.Errorf("%+v, %v; want not found", filled, err)
 		}
-		for _, c := range []struct{ from, to time.Time }{{now, now}, {now.Add(time.Hour), now.Add(24 * time.Hour)}} { // nothing; the future
+		for _, c := range []struct{ from, to time.Time }{{now, now}, {now.Add(time.Hour), now.Add(24 * time.Hour)}} { // an empty range; the future
 			if filled, err := schedules.Backfill(t.Context(), "s", c.from, c.to); err != nil || filled.Placed != 0 || !filled.Next.IsZero() {
 				t.Errorf("from %v to %v: %+v, %v; want nothing", c.from, c.to, filled, err)
 			}
 		}
 		if s := f.Stats(); s.Waiting != 0 || s.Delayed != 1 {
-			t.Errorf("%+v, want the next occurrence alone", s)
+			t.Errorf("%+v, want only the next occurrence", s)
 		}
 	})
 }
 
-// A backfill comes to the schedule's cursor and not further: what a pause holds up is the schedule's, and so is its next occurrence.
+// A backfill ends at the schedule's cursor: instants that a pause delays belong to the schedule, and so does its next occurrence.
 func TestABackfillEndsAtTheCursor(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 		schedules := chime.NewSchedules(f.Server.Store())
@@ -246,7 +246,7 @@ func TestABackfillEndsAtTheCursor(t *testing.T) {
 		fixture.Pass(5 * time.Hour)
 		all, _ := fill(t, schedules, "s", begin.Add(-2*time.Hour), begin.Add(30*time.Hour))
 		fixture.Pass(time.Minute)
-		if all.Placed != 8 || all.Existing != 0 { // the 2 before, the 6 that ran
+		if all.Placed != 8 || all.Existing != 0 { // 2 before the creation, and the 6 that ran
 			t.Errorf("while it is paused: %+v, want 8", all)
 		}
 		if got := len(book.began); got != 8 {
@@ -273,7 +273,7 @@ func TestABackfillEndsAtTheCursor(t *testing.T) {
 	})
 }
 
-// Two callers at once place each hour once.
+// Two concurrent callers place each hour once.
 func TestTwoBackfillsAtOncePlaceEachHourOnce(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 		schedules := chime.NewSchedules(f.Server.Store())
@@ -298,8 +298,8 @@ func TestTwoBackfillsAtOncePlaceEachHourOnce(t *testing.T) {
 	})
 }
 
-// What the schedule catches up is not held up by a backfill, nor dropped for one.
-func TestWhatIsCaughtUpGoesBeforeWhatIsBackfilled(t *testing.T) {
+// A backfill neither delays nor drops the occurrences that the schedule catches up.
+func TestCaughtUpOccurrencesRunBeforeBackfilledOnes(t *testing.T) {
 	for _, policy := range []chime.OverlapPolicy{chime.OverlapSkip, chime.OverlapWait, chime.OverlapCancel} {
 		t.Run(string(policy), func(t *testing.T) {
 			fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
@@ -309,7 +309,7 @@ func TestWhatIsCaughtUpGoesBeforeWhatIsBackfilled(t *testing.T) {
 					t.Fatal(err)
 				}
 				begin := put.Created.Truncate(time.Hour)
-				fixture.Pass(10*time.Hour + 30*time.Minute) // nobody works
+				fixture.Pass(10*time.Hour + 30*time.Minute) // without a worker
 				fill(t, schedules, "s", begin.Add(-100*time.Hour), begin)
 				book := newLedger(begin)
 				w := f.Worker(chime.WorkerOptions{Concurrency: 3})
@@ -344,7 +344,7 @@ func TestWhatIsCaughtUpGoesBeforeWhatIsBackfilled(t *testing.T) {
 	}
 }
 
-// A worker vanishes in a backfill: what it ran runs again, first, and all others once.
+// A worker vanishes during a backfill: its jobs run again first, and all others run once.
 func TestABackfillOutlivesAWorker(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 		schedules := chime.NewSchedules(f.Server.Store())

@@ -10,8 +10,8 @@ import (
 	"github.com/chimejobs/chime/tests/internal/fixture"
 )
 
-// What a dry run lists is what a backfill places, before the creation as well, in pages of any size.
-func TestBackfillTimesAreThoseOfABackfill(t *testing.T) {
+// A dry run lists exactly the occurrences that a backfill places, even before the creation, in pages of any size.
+func TestBackfillTimesListTheInstantsOfABackfill(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 		schedules := chime.NewSchedules(f.Server.Store())
 		for name, rule := range map[string]recurrence.Recurrence{
@@ -42,7 +42,7 @@ func TestBackfillTimesAreThoseOfABackfill(t *testing.T) {
 			for _, at := range listed {
 				id := name + "@" + at.UTC().Format(time.RFC3339)
 				if _, err := chime.NewJobs(f.Server.Store()).Get(t.Context(), name, id); err != nil {
-					t.Errorf("%s: %v was listed and is not there: %v", name, at, err)
+					t.Errorf("%s: %v was listed, but does not exist: %v", name, at, err)
 				}
 			}
 		}
@@ -63,7 +63,7 @@ func TestBackfillTimesAreThoseOfABackfill(t *testing.T) {
 			}
 		}
 		if _, _, err := schedules.BackfillTimes(t.Context(), "nobody", now, now, 1); !errors.Is(err, chime.ErrNotFound) {
-			t.Errorf("nobody: got %v", err)
+			t.Errorf("unknown schedule: got %v", err)
 		}
 	})
 }

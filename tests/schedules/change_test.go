@@ -16,16 +16,16 @@ import (
 	"github.com/chimejobs/chime/tests/internal/fixture"
 )
 
-// Many editors read a schedule and change what they have seen, again and again. Each time one of them wins, and the others are told what
-// is stored now.
-func TestOfTwoEditorsOneWinsAndTheOtherIsTold(t *testing.T) {
+// Many editors read a schedule and change what they have read, again and again. Each time one of them wins, and the others get a conflict with the
+// stored schedule.
+func TestOneOfTwoEditorsWinsAndTheOtherGetsAConflict(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 		schedules := chime.NewSchedules(f.Server.Store())
 		seen, err := schedules.Put(t.Context(), "s", fixture.Minutely, chime.JobName("j"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		acts := map[string]func(ctx context.Context, editor int, r chime.IfRevision) error{
+		actions := map[string]func(ctx context.Context, editor int, r chime.IfRevision) error{
 			"put": func(ctx context.Context, editor int, r chime.IfRevision) error {
 				_, err := schedules.Put(ctx, "s", fixture.Minutely, chime.JobName("j"), chime.Args(fmt.Sprint(editor, r)), r)
 				return err
@@ -38,16 +38,16 @@ func TestOfTwoEditorsOneWinsAndTheOtherIsTold(t *testing.T) {
 				return schedules.Pause(ctx, "s", r, chime.Note{Text: fmt.Sprint(editor, r)})
 			},
 		}
-		for _, act := range []string{"put", "move", "pause", "move", "put", "pause"} {
+		for _, action := range []string{"put", "move", "pause", "move", "put", "pause"} {
 			var all sync.WaitGroup
 			errs := make([]error, 5)
 			for editor := range errs {
-				all.Go(func() { errs[editor] = acts[act](t.Context(), editor, chime.IfRevision(seen.Revision)) })
+				all.Go(func() { errs[editor] = actions[action](t.Context(), editor, chime.IfRevision(seen.Revision)) })
 			}
 			all.Wait()
 			now, err := schedules.Get(t.Context(), "s")
 			if err != nil || now.Revision <= seen.Revision {
-				t.Fatalf("%s: %+v, %v; want a later revision than %d", act, now, err, seen.Revision)
+				t.Fatalf("%s: %+v, %v; want a later revision than %d", action, now, err, seen.Revision)
 			}
 			won := 0
 			for _, err := range errs {
@@ -55,13 +55,13 @@ func TestOfTwoEditorsOneWinsAndTheOtherIsTold(t *testing.T) {
 				switch {
 				case err == nil:
 					won++
-				case act == "move" && strings.Contains(err.Error(), "keep moving it"): // they hinder each other, until one has made his change
+				case action == "move" && strings.Contains(err.Error(), "keep moving it"): // they block each other until one has made its change
 				case !errors.As(err, &conflict) || !errors.Is(err, chime.ErrConflict) || conflict.Schedule.Name != "s":
-					t.Errorf("%s: %v, want a conflict with what is stored", act, err)
+					t.Errorf("%s: %v, want a conflict with the stored one", action, err)
 				}
 			}
 			if won != 1 {
-				t.Errorf("%s: %d of 5 editors won, want one: %v", act, won, errs)
+				t.Errorf("%s: %d of 5 editors won, want one: %v", action, won, errs)
 			}
 			seen = now
 		}
@@ -71,26 +71,26 @@ func TestOfTwoEditorsOneWinsAndTheOtherIsTold(t *testing.T) {
 		if err := schedules.Delete(t.Context(), "s", chime.IfRevision(seen.Revision)); err != nil {
 			t.Error(err)
 		}
-		for act, err := range map[string]error{
-			"put": acts["put"](t.Context(), 1, chime.IfRevision(seen.Revision)), "pause": acts["pause"](t.Context(), 1, chime.IfRevision(seen.Revision)),
+		for action, err := range map[string]error{
+			"put": actions["put"](t.Context(), 1, chime.IfRevision(seen.Revision)), "pause": actions["pause"](t.Context(), 1, chime.IfRevision(seen.Revision)),
 			"delete": schedules.Delete(t.Context(), "s", chime.IfRevision(seen.Revision)),
 		} {
 			if !errors.Is(err, chime.ErrNotFound) {
-				t.Errorf("%s of what was deleted: %v, want ErrNotFound", act, err)
+				t.Errorf("%s of a deleted schedule: %v, want ErrNotFound", action, err)
 			}
 		}
 	})
 }
 
-// What is made paused runs nothing before it is resumed, and whoever wants to make it again is told of it.
-func TestAScheduleMadePausedRunsNothingBeforeItIsResumed(t *testing.T) {
+// A schedule that is created paused runs nothing before it is resumed. Creating it again with another definition is a conflict.
+func TestAScheduleCreatedPausedRunsNothingBeforeItIsResumed(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 		schedules := chime.NewSchedules(f.Server.Store())
 		note := chime.Note{Text: "not confirmed", By: "deploy"}
 		rule := recurrence.Recurrence{Frequency: recurrence.Minute, Count: 3} // runs at once
 		made, err := schedules.Put(t.Context(), "s", rule, chime.JobName("j"), chime.IfAbsent(), chime.Paused(note))
 		if err != nil || made.State != chime.StatePaused || made.Note.Text != note.Text || made.Note.By != note.By || !made.Note.At.Equal(time.Now()) {
-			t.Fatalf("made %+v, %v; want it paused with its note", made, err)
+			t.Fatalf("created %+v, %v; want it paused with its note", made, err)
 		}
 		var r fixture.Runs
 		w := f.Worker(chime.WorkerOptions{})
@@ -102,12 +102,12 @@ func TestAScheduleMadePausedRunsNothingBeforeItIsResumed(t *testing.T) {
 		}
 		again, err := schedules.Put(t.Context(), "s", rule, chime.JobName("j"), chime.IfAbsent(), chime.Paused(chime.Note{Text: "another"}))
 		if err != nil || again.Revision != made.Revision || again.Note != made.Note {
-			t.Errorf("the same again: %+v, %v; want it as it is", again, err)
+			t.Errorf("created again: %+v, %v; want it unchanged", again, err)
 		}
 		_, err = schedules.Put(t.Context(), "s", fixture.Minutely, chime.JobName("j"), chime.IfAbsent())
 		var conflict *chime.ConflictError
 		if !errors.As(err, &conflict) || conflict.Schedule.Note.By != "deploy" {
-			t.Errorf("made otherwise: %v, want a conflict with what is stored", err)
+			t.Errorf("created with another rule: %v, want a conflict with the stored one", err)
 		}
 		if err := schedules.Resume(t.Context(), "s", chime.IfRevision(again.Revision), chime.SkipGap()); err != nil {
 			t.Error(err)
@@ -129,14 +129,14 @@ func TestAScheduleMadePausedRunsNothingBeforeItIsResumed(t *testing.T) {
 	})
 }
 
-// A pause of an hour, under each misfire policy, with and without its gap: what ran and what was counted add up to what was planned.
-func TestSkipGapCountsWhatAPauseHasMissed(t *testing.T) {
+// A pause of an hour, under each misfire policy, with and without its gap: the runs and the counters add up to the planned instants.
+func TestSkipGapCountsTheInstantsThatAPauseMissed(t *testing.T) {
 	for _, c := range []struct {
 		misfire    chime.MisfirePolicy
 		skips      bool
 		ran, count int
 	}{
-		// of 71 instants 6 come before the pause, and 5 after it
+		// of 71 instants, 6 come before the pause and 5 after it
 		{chime.MisfireRunOnce, true, 11, 60}, {chime.MisfireSkip, true, 11, 60}, {chime.MisfireCatchUp, true, 11, 60},
 		{chime.MisfireRunOnce, false, 12, 59}, {chime.MisfireSkip, false, 11, 60}, {chime.MisfireCatchUp, false, 71, 0},
 	} {
@@ -157,7 +157,7 @@ func TestSkipGapCountsWhatAPauseHasMissed(t *testing.T) {
 			fixture.Pass(time.Hour)
 			paused, err := schedules.Get(t.Context(), "s")
 			if err != nil || paused.Note.Text != note.Text || !paused.Note.At.Equal(time.Now().Add(-time.Hour)) {
-				t.Errorf("paused %+v, %v; want its note of an hour ago", paused.Note, err)
+				t.Errorf("paused %+v, %v; want the note from an hour ago", paused.Note, err)
 			}
 			var options []chime.ChangeOption
 			if c.skips {
@@ -171,19 +171,19 @@ func TestSkipGapCountsWhatAPauseHasMissed(t *testing.T) {
 			if err != nil || len(r.N) != c.ran || s.Counters.Missed != int64(c.count) || s.Note != (chime.Note{}) {
 				t.Errorf("%s, skips %v: %d ran and %d were missed, note %v, %v; want %d and %d", c.misfire, c.skips, len(r.N), s.Counters.Missed, s.Note, err, c.ran, c.count)
 			}
-			var told []*chime.RunInfo // of the gap that was skipped
+			var gaps []*chime.RunInfo // of the gap that was skipped
 			for run, err := range schedules.Runs(t.Context(), "s") {
 				if err != nil {
 					t.Fatal(err)
 				}
 				if strings.Contains(run.Error, "60 instants until") {
-					told = append(told, run)
+					gaps = append(gaps, run)
 				}
 			}
-			if first := paused.Note.At.Truncate(time.Minute).Add(time.Minute); c.skips != (len(told) == 1) {
-				t.Errorf("%s, skips %v: the history tells of the gap %d times", c.misfire, c.skips, len(told))
-			} else if c.skips && (told[0].Outcome != chime.RunMissed || told[0].Note != "moving house (anna)" || !told[0].Planned.Equal(first) || told[0].Attempt != 0) {
-				t.Errorf("%s: the history tells of the gap as %+v; want it missed from %v on, with the pause's note", c.misfire, told[0], first)
+			if first := paused.Note.At.Truncate(time.Minute).Add(time.Minute); c.skips != (len(gaps) == 1) {
+				t.Errorf("%s, skips %v: the history contains the gap %d times", c.misfire, c.skips, len(gaps))
+			} else if c.skips && (gaps[0].Outcome != chime.RunMissed || gaps[0].Note != "moving house (anna)" || !gaps[0].Planned.Equal(first) || gaps[0].Attempt != 0) {
+				t.Errorf("%s: the history contains the gap as %+v; want it missed since %v, with the pause's note", c.misfire, gaps[0], first)
 			}
 			if err := stop(); err != nil {
 				t.Error(err)
@@ -192,8 +192,8 @@ func TestSkipGapCountsWhatAPauseHasMissed(t *testing.T) {
 	}
 }
 
-// Deployments of two programs on one store. Each declares a set of schedules; lines that are gone from a set are gone from the store once the
-// deployment has started, of its own program alone; and an older process, also one that starts again, changes nothing back.
+// Two programs with several deployments use one store. Each deployment declares a set of schedules. After its start, schedules that are gone from
+// the set are deleted, but only those of its own program. An older process undoes nothing, even if it starts again.
 func TestADeploymentPrunesItsOwnLinesAndAnOlderOneChangesNothingBack(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 		log := new(fixture.LogBuffer)
@@ -242,7 +242,7 @@ func TestADeploymentPrunesItsOwnLinesAndAnOlderOneChangesNothingBack(t *testing.
 		stopOld = start("billing", 1, "old", "dunning", "invoices", "reports")
 		is("the old one starts again", now)
 		if n := log.Count("event=schedule.outdated"); n != 2 {
-			t.Errorf("%d lines say that a higher version has declared, want one of each process of the old one", n)
+			t.Errorf("%d log lines that a higher version has declared, want one of each process of the old one", n)
 		}
 		fixture.Pass(6 * time.Hour)
 		is("hours later", now)
@@ -258,8 +258,8 @@ func TestADeploymentPrunesItsOwnLinesAndAnOlderOneChangesNothingBack(t *testing.
 	})
 }
 
-// What is foreseen comes true, whatever the rule, the count and the policy.
-func TestUpcomingIsWhatRuns(t *testing.T) {
+// Upcoming lists what then runs, for every rule, count and policy.
+func TestUpcomingListsTheRunsThatFollow(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 		schedules := chime.NewSchedules(f.Server.Store())
 		var r fixture.Runs
@@ -270,8 +270,8 @@ func TestUpcomingIsWhatRuns(t *testing.T) {
 			"cron": fixture.Minutely, "counted": {Frequency: recurrence.Minute, Interval: 7, Count: 5}, "once": {StartTime: now.Add(42 * time.Minute)},
 			"ends": {Frequency: recurrence.Minute, Interval: 5, EndTime: now.Add(31 * time.Minute)}, "daily": {Cron: "30 0 * * *"},
 		}
-		foreseen := map[string][]time.Time{}
-		foresee := func(until time.Time) {
+		upcoming := map[string][]time.Time{}
+		readUpcoming := func(until time.Time) {
 			for name := range rules {
 				for _, misfire := range []chime.MisfirePolicy{chime.MisfireRunOnce, chime.MisfireSkip, chime.MisfireCatchUp} {
 					id := name + string(misfire)
@@ -281,7 +281,7 @@ func TestUpcomingIsWhatRuns(t *testing.T) {
 					}
 					for _, at := range times {
 						if !at.After(until) {
-							foreseen[id] = append(foreseen[id], at)
+							upcoming[id] = append(upcoming[id], at)
 						}
 					}
 				}
@@ -294,9 +294,9 @@ func TestUpcomingIsWhatRuns(t *testing.T) {
 				}
 			}
 		}
-		fixture.Pass(20 * time.Minute) // nobody works
+		fixture.Pass(20 * time.Minute) // without a worker
 		until := time.Now().Add(time.Hour)
-		foresee(until)
+		readUpcoming(until)
 		soonest, err := schedules.Soonest(t.Context(), 500)
 		if err != nil || len(soonest) != 15 || !slices.IsSortedFunc(soonest, func(a, b *chime.Schedule) int { return a.Next.Compare(b.Next) }) {
 			t.Errorf("%d soonest, %v; want 15 in order", len(soonest), err)
@@ -313,8 +313,8 @@ func TestUpcomingIsWhatRuns(t *testing.T) {
 			for _, misfire := range []chime.MisfirePolicy{chime.MisfireRunOnce, chime.MisfireSkip, chime.MisfireCatchUp} {
 				id := name + string(misfire)
 				slices.SortFunc(ran[id], time.Time.Compare)
-				if !slices.EqualFunc(ran[id], foreseen[id], time.Time.Equal) {
-					t.Errorf("%s: ran %v\nforeseen %v", id, ran[id], foreseen[id])
+				if !slices.EqualFunc(ran[id], upcoming[id], time.Time.Equal) {
+					t.Errorf("%s: ran %v\nupcoming %v", id, ran[id], upcoming[id])
 				}
 			}
 		}
@@ -322,7 +322,7 @@ func TestUpcomingIsWhatRuns(t *testing.T) {
 			t.Fatal(err)
 		}
 		if times, err := schedules.Upcoming(t.Context(), "cronskip", 3); err != nil || len(times) > 0 {
-			t.Errorf("of a paused one %v, %v; want nothing", times, err)
+			t.Errorf("a paused schedule has %v, %v; want nothing", times, err)
 		}
 		if err := stop(); err != nil {
 			t.Error(err)

@@ -10,8 +10,8 @@ import (
 	"github.com/chimejobs/chime/tests/internal/fixture"
 )
 
-// What a schedule has missed until its end counts once, however often it is changed, paused, resumed or moved afterwards.
-func TestWhatAScheduleHasMissedUntilItsEndCountsOnce(t *testing.T) {
+// Instants that a schedule missed until its end count once, however often it is changed, paused, resumed or moved afterwards.
+func TestInstantsMissedUntilTheEndOfAScheduleCountOnce(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 		schedules := chime.NewSchedules(f.Server.Store())
 		rule := recurrence.Recurrence{Cron: "* * * * *", EndTime: time.Now().Truncate(time.Minute).Add(5 * time.Minute)}
@@ -21,7 +21,7 @@ func TestWhatAScheduleHasMissedUntilItsEndCountsOnce(t *testing.T) {
 			}
 		}
 		put(0, "default")
-		fixture.Pass(time.Hour) // nobody runs
+		fixture.Pass(time.Hour) // without a worker
 		w := f.Worker(chime.WorkerOptions{Queues: map[string]int{"default": 1, "mail": 1}})
 		w.Handle("j", func(context.Context, *chime.Job) error { return nil })
 		stop := f.Start(w)

@@ -11,8 +11,8 @@ import (
 	"github.com/chimejobs/chime/tests/internal/fixture"
 )
 
-// A program whose lists of dates end within a year is told so when it starts, and whoever lists its schedules sees until when they reach.
-func TestAListOfDatesThatEndsWithinAYearIsTold(t *testing.T) {
+// If a list of dates ends within a year, the program logs it at its start, and the list of schedules shows the last date.
+func TestAListOfDatesThatEndsWithinAYearIsLogged(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 		log := new(fixture.LogBuffer)
 		s := chime.NewScheduler(f.Server.Store(), chime.SchedulerOptions{Logger: slog.New(slog.NewTextHandler(log, nil))})

@@ -14,10 +14,9 @@ import (
 	"github.com/chimejobs/chime/tests/internal/fixture"
 )
 
-// Three days take some ten seconds of processor time.
+// Three days take about ten seconds of processor time.
 
-// Each occurrence counts on the day that it was planned for, once, also while its schedule moves to another queue and back, until the schedule
-// is deleted.
+// Each occurrence counts once, on its planned day, also while its schedule moves to another queue and back, until the schedule is deleted.
 func TestDaysCountOccurrencesOnTheDayTheyWerePlannedFor(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 		schedules := chime.NewSchedules(f.Server.Store())
@@ -31,10 +30,10 @@ func TestDaysCountOccurrencesOnTheDayTheyWerePlannedFor(t *testing.T) {
 		put("s", "default", 2)
 		put("none", "default", 0)
 		begin := func() func() error {
-			w := f.Worker(chime.WorkerOptions{Queues: map[string]int{"default": 1, "other": 1}, SessionTTL: 5 * time.Minute}) // days of heartbeats take long
+			w := f.Worker(chime.WorkerOptions{Queues: map[string]int{"default": 1, "other": 1}, SessionTTL: 5 * time.Minute}) // heartbeats of many days are slow
 			w.Handle("j", func(_ context.Context, job *chime.Job) error {
 				if job.Planned.Hour() == 0 && job.Attempt == 1 {
-					time.Sleep(25 * time.Hour) // until the day after, fake time: the others are skipped
+					time.Sleep(25 * time.Hour) // fake time: until the next day; the other occurrences are skipped
 					return errors.New("no")
 				}
 				return nil

@@ -10,7 +10,7 @@ import (
 	"github.com/chimejobs/chime/tests/internal/fixture"
 )
 
-// daysOf returns the days of a schedule, each as its date and its numbers.
+// daysOf returns the days of a schedule as their dates and numbers.
 func daysOf(t *testing.T, schedules *chime.Schedules, name string) (days []string) {
 	t.Helper()
 	all, err := schedules.Days(t.Context(), name)
@@ -23,8 +23,8 @@ func daysOf(t *testing.T, schedules *chime.Schedules, name string) (days []strin
 	return days
 }
 
-// What ends in a queue that its schedule has left counts on its day as well, once, also when the schedule is back.
-func TestDaysCountWhatEndsWhereItsScheduleWas(t *testing.T) {
+// An occurrence that ends in a queue that its schedule has left also counts on its day, once, even after the schedule is back.
+func TestDaysCountAnOccurrenceThatEndsInAFormerQueue(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 		schedules := chime.NewSchedules(f.Server.Store())
 		put := func(queue string) {

@@ -9,7 +9,7 @@ import (
 	"github.com/chimejobs/chime/tests/internal/fixture"
 )
 
-// A schedule counts where it lives, and what it is foreseen to run is told in its zone, what is placed already too.
+// A moved schedule counts in its new queue, and its upcoming runs are in its time zone, including a placed one.
 func TestAScheduleThatHasMovedCountsWhereItLives(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 		schedules, queues := chime.NewSchedules(f.Server.Store()), chime.NewQueues(f.Server.Store())
@@ -36,7 +36,7 @@ func TestAScheduleThatHasMovedCountsWhereItLives(t *testing.T) {
 		}
 		for _, at := range times {
 			if at.Hour() != 9 || at.Location().String() != "Europe/Berlin" {
-				t.Errorf("foreseen is %v, want it in Berlin's time, all of %v", at, times)
+				t.Errorf("upcoming run %v, want it in Berlin's time, all of %v", at, times)
 			}
 		}
 	})

@@ -13,7 +13,7 @@ import (
 	"github.com/chimejobs/chime/tests/internal/fixture"
 )
 
-// A definition of a newer form can be paused and deleted; nothing else that this program does changes it, or has the schedule pruned.
+// A definition in a newer form can be paused and deleted. This program makes no other change to it, and does not prune the schedule.
 func TestADefinitionOfANewerFormIsLeftAlone(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 		schedules, log := chime.NewSchedules(f.Server.Store()), new(fixture.LogBuffer)
@@ -34,10 +34,10 @@ func TestADefinitionOfANewerFormIsLeftAlone(t *testing.T) {
 		if err := f.Server.Client().HSet(t.Context(), "chime:{default}:schedules", "s", newer).Err(); err != nil {
 			t.Error(err)
 		}
-		stays := func(when string) {
+		remains := func(when string) {
 			t.Helper()
 			if got := f.Stored("s"); string(got.Definition) != newer || got.Partition.Queue != "default" {
-				t.Errorf("%s: it is %s on %s, want it as the newer program has written it", when, got.Definition, got.Partition.Queue)
+				t.Errorf("%s: it is %s on %s, want it unchanged", when, got.Definition, got.Partition.Queue)
 			}
 		}
 		runs := map[string]func() func(){
@@ -51,9 +51,9 @@ func TestADefinitionOfANewerFormIsLeftAlone(t *testing.T) {
 			lines := log.Count("event=schedule.newer")
 			stop := runs[when]()
 			fixture.Pass(time.Hour)
-			stays(when)
+			remains(when)
 			if n := log.Count("event=schedule.newer") - lines; n != 1 {
-				t.Errorf("%s: %d lines say that it is left alone, want one", when, n)
+				t.Errorf("%s: %d log lines that it is left alone, want one", when, n)
 			}
 			stop()
 		}
@@ -63,13 +63,13 @@ func TestADefinitionOfANewerFormIsLeftAlone(t *testing.T) {
 		for _, options := range [][]chime.PutOption{nil, {chime.Queue("mail")}, {chime.IfAbsent()}, {chime.IfRevision(before.Cursor.At.Unix() + 1)}} {
 			_, err := schedules.Put(t.Context(), "s", recurrence.Recurrence{Cron: "0 10 * * *"}, append(options, chime.JobName("j"))...)
 			if err == nil || !strings.Contains(err.Error(), `chime: put schedule "s": `) || !strings.Contains(err.Error(), "a newer version of chime wrote it (form 99") {
-				t.Errorf("Put with %d options: %v, want that a newer version wrote it", len(options), err)
+				t.Errorf("Put with %d options: %v, want an error that a newer version wrote it", len(options), err)
 			}
-			stays("put")
+			remains("put")
 		}
 		var conflict *chime.ConflictError
 		if err := schedules.Pause(t.Context(), "s", chime.IfRevision(1)); !errors.As(err, &conflict) || conflict.Schedule.Revision < 2 {
-			t.Errorf("Pause of another revision: %v, want a conflict with the revision that is stored", err)
+			t.Errorf("Pause of another revision: %v, want a conflict with the stored revision", err)
 		}
 		var seen []string
 		for s, err := range schedules.List(t.Context(), chime.ScheduleFilter{}) {

@@ -15,7 +15,8 @@ import (
 	"github.com/chimejobs/chime/tests/internal/fixture"
 )
 
-// Whatever options a schedule was put with, its Options make the same definition again: it has no new revision, and no other rule loses one.
+// The Options of a schedule always produce the same definition again: the revision does not change, and a change of the
+// rule keeps the options.
 func TestTheOptionsOfAStoredScheduleMakeItAgain(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 		schedules, dice := chime.NewSchedules(f.Server.Store()), rand.New(rand.NewPCG(7, 7))
@@ -83,8 +84,8 @@ func shown(s *chime.Schedule) string {
 	return fmt.Sprint(string(text), err)
 }
 
-// All that Put takes is in what Get returns: a program that knows the fields alone puts the same again.
-func TestAScheduleShowsAllItWasPutWith(t *testing.T) {
+// Get returns everything that Put takes: a program that uses only the exported fields puts the same definition again.
+func TestAScheduleShowsAllOptionsOfItsPut(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 		schedules := chime.NewSchedules(f.Server.Store())
 		rule := recurrence.Recurrence{Frequency: recurrence.Week, Interval: 2, StartTime: time.Date(2100, 3, 8, 9, 0, 0, 0, time.UTC), Count: 7}
@@ -141,7 +142,7 @@ func TestAScheduleShowsAllItWasPutWith(t *testing.T) {
 	})
 }
 
-// What is added at a death may have been written by a newer version of chime. It cannot be read here, and is not lost.
+// A newer version of chime may have written the OnDeath job. This version cannot read it, but must not lose it.
 func TestAnOnDeathOfANewerVersionIsCarriedOver(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 		schedules := chime.NewSchedules(f.Server.Store())
@@ -170,13 +171,13 @@ func TestAnOnDeathOfANewerVersionIsCarriedOver(t *testing.T) {
 			t.Errorf("the job of a newer version: %+v, %v; want its name and an error", job, err)
 		}
 		if _, err := schedules.Put(t.Context(), "s", seen.Recurrence, seen.Options()...); err != nil || string(f.Stored("s").Definition) != newer {
-			t.Errorf("%s, %v; want it as it was\n%s", f.Stored("s").Definition, err, newer)
+			t.Errorf("%s, %v; want it unchanged\n%s", f.Stored("s").Definition, err, newer)
 		}
 	})
 }
 
-// A schedule and its jobs show all that is said of a job.
-func TestWhatIsSaidOfAJobIsShown(t *testing.T) {
+// A schedule and its jobs show all options of the job.
+func TestAllOptionsOfAJobAreShown(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 		schedules := chime.NewSchedules(f.Server.Store())
 		s, err := schedules.Put(t.Context(), "s", recurrence.Recurrence{Cron: "0 9 * * *"}, chime.Header("tenant", "c1"), chime.Keep(time.Hour),

@@ -13,8 +13,9 @@ import (
 	"github.com/chimejobs/chime/tests/internal/fixture"
 )
 
-// While a schedule waits for its next occurrence to be placed it says since when; the leader says where it runs, and its term counts leaders.
-func TestAScheduleSaysSinceWhenItIsOwedAndTheLeaderWhereItRuns(t *testing.T) {
+// While a schedule waits for the placement of its next occurrence, it reports since when. The leader reports where it runs, and its term counts
+// leaders.
+func TestAScheduleReportsSinceWhenItIsOwedAndTheLeaderWhereItRuns(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 		schedules := chime.NewSchedules(f.Server.Store())
 		if leader, err := schedules.Leader(t.Context()); leader != (chime.Leader{}) || err != nil {
@@ -53,7 +54,7 @@ func TestAScheduleSaysSinceWhenItIsOwedAndTheLeaderWhereItRuns(t *testing.T) {
 			t.Error(err)
 		}
 		if leader, err := schedules.Leader(t.Context()); leader != (chime.Leader{Term: 1}) || err != nil {
-			t.Errorf("after the scheduler has stopped: leader %+v, %v; want nobody, after term 1", leader, err)
+			t.Errorf("after the scheduler has stopped: leader %+v, %v; want none, after term 1", leader, err)
 		}
 	})
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/chimejobs/chime/tests/internal/fixture"
 )
 
-// Owners are two programs, and versions of them, on one store.
+// Owners are two programs, in several versions, on one store.
 type owners struct {
 	*fixture.Fixture
 	schedules *chime.Schedules
@@ -56,9 +56,9 @@ func onOwners(t *testing.T, scenario func(o *owners)) {
 	})
 }
 
-// A schedule is handed over from one program to another; then an old process of the first starts once more and takes it back. When the next
-// version of the first prunes it, the second, which has run all the time, still wants it.
-func TestAPruningTakesNothingFromAnotherOwnerThatRuns(t *testing.T) {
+// A schedule moves from one program to another. Then an old process of the first starts again and takes it back. When the next version of the first
+// prunes it, the second program, which has run all the time, declares it again.
+func TestAPruningDeletesNothingOfAnotherRunningOwner(t *testing.T) {
 	for _, args := range []string{"same", "other"} {
 		onOwners(t, func(o *owners) {
 			stopOld := o.start("billing", 1, args, "invoices", "x")
@@ -68,12 +68,12 @@ func TestAPruningTakesNothingFromAnotherOwnerThatRuns(t *testing.T) {
 			o.is("taken back", "invoices:billing1:"+args+" x:billing1:"+args)
 			stopNew := o.start("billing", 2, args, "x")
 			fixture.Pass(time.Hour)
-			o.is("an hour after the pruning", "invoices:invoicing1:same x:billing2:"+args) // and not by the old one, which runs, too
+			o.is("an hour after the pruning", "invoices:invoicing1:same x:billing2:"+args) // and not by the old process, which also runs
 			if err := o.schedules.Delete(o.T.Context(), "invoices"); err != nil {
 				o.T.Error(err)
 			}
 			fixture.Pass(time.Duration(long.Seeds(2, 6)) * time.Hour)
-			o.is("deleted by hand", "x:billing2:"+args)
+			o.is("deleted manually", "x:billing2:"+args)
 			stopOld()
 			stopNew()
 			stopOther()
@@ -81,36 +81,36 @@ func TestAPruningTakesNothingFromAnotherOwnerThatRuns(t *testing.T) {
 	}
 }
 
-// An old version that starts again takes nothing over: neither what another program has taken over meanwhile, nor what it has pruned, nor
-// what was put by hand. That is logged once.
+// An old version that starts again takes over nothing: no schedule that another program has taken over in the meantime, none that was pruned, and
+// none that was put manually. This is logged once.
 func TestASucceededVersionTakesNothingOver(t *testing.T) {
 	onOwners(t, func(o *owners) {
 		names := []string{"dropped", "invoices", "put", "x"}
 		o.start("billing", 1, "old", names...)()
 		stopOther := o.start("invoicing", 1, "other", "dropped", "invoices")
 		o.start("billing", 2, "new", "x")()
-		if _, err := o.schedules.Put(o.T.Context(), "put", fixture.Minutely, chime.JobName("j"), chime.Args("by hand")); err != nil {
+		if _, err := o.schedules.Put(o.T.Context(), "put", fixture.Minutely, chime.JobName("j"), chime.Args("manual")); err != nil {
 			o.T.Fatal(err)
 		}
-		want := "dropped:invoicing1:other invoices:invoicing1:other put:0:by hand x:billing2:new"
+		want := "dropped:invoicing1:other invoices:invoicing1:other put:0:manual x:billing2:new"
 		o.is("before", want)
 		stop := o.start("billing", 1, "old", names...)
 		fixture.Pass(time.Hour)
 		o.is("the old version runs again", want)
 		if n := o.log.Count("event=schedule.outdated"); n != 1 {
-			o.T.Errorf("%d lines say that a higher version has declared, want one", n)
+			o.T.Errorf("%d log lines that a higher version has declared, want one", n)
 		}
 		stopOther()
 		stopOther = o.start("invoicing", 2, "other", "invoices")
 		fixture.Pass(time.Hour)
-		o.is("pruned by the other", "invoices:invoicing2:other put:0:by hand x:billing2:new")
+		o.is("pruned by the other", "invoices:invoicing2:other put:0:manual x:billing2:new")
 		stop()
 		stop = o.start("billing", 1, "old", names...)
 		fixture.Pass(time.Hour)
-		o.is("the old version runs once more", "invoices:invoicing2:other put:0:by hand x:billing2:new")
+		o.is("the old version runs once more", "invoices:invoicing2:other put:0:manual x:billing2:new")
 		stop()
-		back := o.start("billing", 3, "back", "dropped", "invoices", "x") // the old build, deployed again: it takes over as any owner does
-		o.is("deployed again", "dropped:billing3:back invoices:billing3:back put:0:by hand x:billing3:back")
+		back := o.start("billing", 3, "back", "dropped", "invoices", "x") // the old build, deployed again: it takes over like any owner
+		o.is("deployed again", "dropped:billing3:back invoices:billing3:back put:0:manual x:billing3:back")
 		back()
 		stopOther()
 	})

@@ -12,14 +12,14 @@ import (
 	"github.com/chimejobs/chime/tests/internal/fixture"
 )
 
-// A dyingBench has a schedule "s" that runs every minute; its jobs do what the test says of their planned minute.
+// A dyingBench has a schedule "s" that runs every minute. The test decides how the job of each planned minute ends.
 type dyingBench struct {
 	*fixture.Fixture
 	schedules *chime.Schedules
 	runs      fixture.Runs
 }
 
-// onDyingBench gives the schedule more options than PauseAfter(3); the jobs that are planned for a minute which dies names fail.
+// onDyingBench adds more options to the schedule's PauseAfter(3). The jobs planned for a minute in dies fail.
 func onDyingBench(t *testing.T, options []chime.PutOption, dies func(minute int) bool, scenario func(t *testing.T, b *dyingBench)) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 		b := &dyingBench{Fixture: f, schedules: chime.NewSchedules(f.Server.Store())}
@@ -32,7 +32,7 @@ func onDyingBench(t *testing.T, options []chime.PutOption, dies func(minute int)
 			return nil
 		})
 		stop := f.Start(w)
-		fixture.Pass(30 * time.Second) // so the first is that of minute 1
+		fixture.Pass(30 * time.Second) // so the first occurrence is planned for minute 1
 		options = append([]chime.PutOption{chime.JobName("j"), chime.PauseAfter(3), chime.MaxAttempts(1), chime.NoImmediateRun()}, options...)
 		if _, err := b.schedules.Put(t.Context(), "s", fixture.Minutely, options...); err != nil {
 			t.Fatal(err)
@@ -53,7 +53,7 @@ func (b *dyingBench) get() *chime.Schedule {
 	return s
 }
 
-// minutes are the planned minutes that have run.
+// minutes returns the planned minutes that have run.
 func (b *dyingBench) minutes() (all []int) {
 	for _, id := range b.runs.IDs() {
 		var at time.Time
@@ -66,13 +66,13 @@ func (b *dyingBench) minutes() (all []int) {
 	return all
 }
 
-// Three in a row pause the schedule, with a note by chime, in the step that gives up the third; the next one is withdrawn. It goes on when it
-// is resumed, and the count begins anew.
+// Three consecutive deaths pause the schedule with a note by chime, in the same step as the third death. The next occurrence is withdrawn. When the
+// schedule is resumed, it continues, and the count starts at zero.
 func TestDeathsInARowPauseASchedule(t *testing.T) {
 	onDyingBench(t, nil, func(minute int) bool { return minute != 3 }, func(t *testing.T, b *dyingBench) {
-		fixture.Pass(5 * time.Minute) // that of minute 3 was done
+		fixture.Pass(5 * time.Minute) // the occurrence of minute 3 was done
 		if s := b.get(); s.State != chime.StateLive || s.PauseAfter != 3 || s.Note != (chime.Note{}) {
-			t.Errorf("after two deaths since one was done: %s, %+v; want it live", s.State, s.Note)
+			t.Errorf("after a success and two deaths: %s, %+v; want it live", s.State, s.Note)
 		}
 		fixture.Pass(time.Hour)
 		s := b.get()
@@ -84,9 +84,9 @@ func TestDeathsInARowPauseASchedule(t *testing.T) {
 			t.Errorf("ran in minutes %s, want until 6", got)
 		}
 		if int64(s.Used) != s.Counters.Placed || s.Counters.Dead < 5 || s.Counters.Missed != 0 {
-			t.Errorf("used %d, %+v: want that what was withdrawn is given back", s.Used, s.Counters)
+			t.Errorf("used %d, %+v; want the withdrawn occurrence not used up", s.Used, s.Counters)
 		}
-		for range 2 { // with the first that it missed, which was planned before it was resumed and does not count
+		for range 2 { // with the first missed one, which was planned before the resumption and does not count
 			n := len(b.minutes())
 			if err := b.schedules.Resume(t.Context(), "s"); err != nil {
 				t.Fatal(err)
@@ -96,13 +96,13 @@ func TestDeathsInARowPauseASchedule(t *testing.T) {
 			}
 			fixture.Pass(time.Hour)
 			if s := b.get(); s.State != chime.StatePaused || len(b.minutes()) != n+4 {
-				t.Errorf("resumed, it is %s after %v; want it paused after three and the one that was missed", s.State, b.minutes())
+				t.Errorf("resumed, it is %s after %v; want it paused after three and the missed one", s.State, b.minutes())
 			}
 		}
 	})
 }
 
-// What counts is an occurrence that ended dead: not its attempts, not a manual run, not what follows a death, not one that dies twice.
+// Only a dead occurrence counts: not its attempts, not a manual run, not an OnDeath job, and no occurrence twice.
 func TestOnlyOccurrencesCountForPauseAfter(t *testing.T) {
 	retries := []chime.PutOption{chime.MaxAttempts(2), chime.Retry(chime.Fixed(time.Second)), chime.OnDeath(chime.Item{Name: "j"})}
 	onDyingBench(t, retries, func(minute int) bool { return minute < 3 }, func(t *testing.T, b *dyingBench) {
@@ -135,13 +135,13 @@ func TestOnlyOccurrencesCountForPauseAfter(t *testing.T) {
 			fixture.Pass(5 * time.Second)
 		}
 		if s := b.get(); s.State != chime.StateLive {
-			t.Errorf("two occurrences are dead, and it is %s: %+v", s.State, s.Note)
+			t.Errorf("two occurrences are dead, and the schedule is %s: %+v", s.State, s.Note)
 		}
 	})
 }
 
-// A change begins the count anew, with the number that it has then; without the option nothing pauses it.
-func TestAChangeBeginsTheCountOfDeathsAnew(t *testing.T) {
+// A change restarts the count, with the new limit. Without the option the schedule is never paused.
+func TestAChangeRestartsTheCountOfDeaths(t *testing.T) {
 	onDyingBench(t, nil, func(int) bool { return true }, func(t *testing.T, b *dyingBench) {
 		fixture.Pass(2 * time.Minute)
 		put := func(options ...chime.PutOption) {
@@ -170,12 +170,12 @@ func TestAChangeBeginsTheCountOfDeathsAnew(t *testing.T) {
 	})
 }
 
-// With a spread, what a pause withdraws is planned for an instant that has passed: it runs once the schedule is resumed.
-func TestAPauseAfterDeathsWithdrawsWhatIsNotDueYet(t *testing.T) {
+// With a spread, a pause withdraws an occurrence whose planned instant has passed: it runs after the schedule is resumed.
+func TestAPauseAfterDeathsWithdrawsAnOccurrenceThatIsNotDueYet(t *testing.T) {
 	onSpreadBench(t, func(t *testing.T, b *spreadBench) {
 		b.slow = 2*time.Hour - 3*time.Minute
 		b.put("g", hourlyCron, chime.Spread(time.Hour), chime.PauseAfter(1), chime.MaxAttempts(1), chime.Timeout(24*time.Hour), chime.Overlap(chime.OverlapAllow))
-		fixture.Pass(2*time.Hour + 4*time.Minute) // the first has ended a minute ago; what is planned for 02:00 is due in two
+		fixture.Pass(2*time.Hour + 4*time.Minute) // the first has ended a minute ago; the one planned for 02:00 is due in two
 		if s, err := b.schedules.Get(t.Context(), "g"); err != nil || s.State != chime.StatePaused || s.Used != 2 {
 			t.Fatalf("%+v, %v; want it paused, with two runs used", s, err)
 		}

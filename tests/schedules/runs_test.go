@@ -14,7 +14,7 @@ import (
 	"github.com/chimejobs/chime/tests/internal/fixture"
 )
 
-// runsOf returns the runs of a schedule, the newest first, each as its outcome, attempt, error and note.
+// runsOf returns the runs of a schedule, newest first, each as its outcome, attempt, error and note.
 func runsOf(t *testing.T, schedules *chime.Schedules, name string) (runs []string) {
 	t.Helper()
 	for run, err := range schedules.Runs(t.Context(), name) {
@@ -29,9 +29,9 @@ func runsOf(t *testing.T, schedules *chime.Schedules, name string) (runs []strin
 	return runs
 }
 
-// A schedule's runs say what became of each occurrence, as many as are kept, the newest first; they go with the schedule to another queue, and
-// when it is deleted.
-func TestRunsTellWhatBecameOfEachOccurrence(t *testing.T) {
+// A schedule's runs show how each occurrence ended, newest first, up to the kept number. They move with the schedule to another queue, and are
+// deleted with it.
+func TestRunsListTheEndOfEachOccurrence(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 		schedules := chime.NewSchedules(f.Server.Store())
 		hourly := recurrence.Recurrence{Cron: "30 * * * *"}
@@ -80,7 +80,7 @@ func TestRunsTellWhatBecameOfEachOccurrence(t *testing.T) {
 		}
 		s, err := schedules.Get(t.Context(), "none")
 		if err != nil || s.Last.Outcome != chime.RunDone || s.Last.Failures != 0 || s.Last.Unfinished != 0 || s.Counters.Done != 2 || s.Counters.Dead != 1 || s.Counters.Failed != 1 {
-			t.Errorf("none: %+v, %+v, %v; want it to have gone well last, 2 done, 1 dead, 1 failed", s.Last, s.Counters, err)
+			t.Errorf("none: %+v, %+v, %v; want the last one done, and 2 done, 1 dead, 1 failed", s.Last, s.Counters, err)
 		}
 		if _, err := schedules.Put(t.Context(), "all", hourly, chime.JobName("j"), chime.Queue("other")); err != nil {
 			t.Fatal(err)

@@ -12,8 +12,8 @@ import (
 	"github.com/chimejobs/chime/tests/internal/fixture"
 )
 
-// The server forgets everything, and with it that one of two schedules was deleted, while the first scheduler ever leads, and an
-// enqueuer writes to it before the scheduler does.
+// The server loses everything, including the deletion of one of two schedules, while the first scheduler still leads. An enqueuer writes to the
+// server before the scheduler does.
 func TestAnEmptiedStoreGetsLostSchedulesButNotDeletedOnes(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 		stop := f.Schedule(recurrence.Recurrence{Frequency: recurrence.Minute}, "minutely", "deleted")
@@ -38,8 +38,8 @@ func TestAnEmptiedStoreGetsLostSchedulesButNotDeletedOnes(t *testing.T) {
 	})
 }
 
-// The store forgets a deletion after a week; a program that runs does not.
-func TestADeletedScheduleStaysDeletedWhenTheStoreForgetsTheDeletion(t *testing.T) {
+// The store forgets a deletion after a week; a running program does not.
+func TestADeletedScheduleRemainsDeletedWhenTheStoreForgetsTheDeletion(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 		stop := f.Schedule(recurrence.Recurrence{Frequency: recurrence.Day}, "deleted")
 		fixture.Pass(time.Minute)
@@ -58,7 +58,7 @@ func TestADeletedScheduleStaysDeletedWhenTheStoreForgetsTheDeletion(t *testing.T
 	})
 }
 
-// A worker without the data of a time zone parks an occurrence in it for a worker that has the data.
+// A worker without the data of a time zone parks an occurrence in that zone for a worker that has the data.
 func TestAnOccurrenceInAnUnknownTimeZoneIsParked(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 		f.Declare("minutely", `{"cron":"* * * * *"}`, "run_once", chime.OverlapSkip)
@@ -79,7 +79,7 @@ func TestAnOccurrenceInAnUnknownTimeZoneIsParked(t *testing.T) {
 		}
 		fixture.Pass(3 * time.Minute)
 		if s := f.Stored("minutely"); s.Started == 0 {
-			t.Errorf("%+v: want it run once the zone is known", s)
+			t.Errorf("%+v; want it run after the zone is known", s)
 		}
 		if err := stop(); err != nil {
 			t.Error(err)

@@ -14,7 +14,7 @@ import (
 	"github.com/chimejobs/chime/tests/internal/fixture"
 )
 
-// A spreadBench runs jobs "sync" and keeps what they are.
+// A spreadBench runs jobs "sync" and records them.
 type spreadBench struct {
 	*fixture.Fixture
 	schedules *chime.Schedules
@@ -22,8 +22,8 @@ type spreadBench struct {
 	mu       sync.Mutex
 	attempts []chime.Job
 	late     map[string]time.Duration
-	fail     bool          // the first attempt of each job
-	slow     time.Duration // how long the first job takes, to fail then; 0: it is as the others
+	fail     bool          // the first attempt of each job fails
+	slow     time.Duration // the first job takes this long and then fails; 0: it is like the others
 	due      map[string]time.Time
 }
 
@@ -70,7 +70,7 @@ func (b *spreadBench) put(name string, rec recurrence.Recurrence, options ...chi
 	return s
 }
 
-// ran are the planned instants of the attempts so far, and when they began.
+// ran returns the planned instants of the attempts so far, and when each began.
 func (b *spreadBench) ran() (all []string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -95,7 +95,8 @@ const (
 	gAt       = ":06:25"
 )
 
-// An occurrence begins at its planned instant and an offset, is planned as ever, and is not late for it; nor is its retry later than it is.
+// A spread occurrence begins at its planned instant plus an offset. Its planned instant does not change, and neither it nor its retry counts as
+// late because of the offset.
 func TestASpreadOccurrenceIsDueAtItsOffset(t *testing.T) {
 	onSpreadBench(t, func(t *testing.T, b *spreadBench) {
 		b.fail = true
@@ -110,7 +111,7 @@ func TestASpreadOccurrenceIsDueAtItsOffset(t *testing.T) {
 		}
 		soonest, err := b.schedules.Soonest(t.Context(), 2)
 		if err != nil || len(soonest) != 2 || soonest[0].Name != "g" {
-			t.Errorf("soonest: %v, %v; want what is due first", soonest, err)
+			t.Errorf("soonest: %v, %v; want the one that is due first", soonest, err)
 		}
 		fixture.Pass(10 * time.Minute)
 		for key, want := range map[string]time.Duration{
@@ -125,7 +126,7 @@ func TestASpreadOccurrenceIsDueAtItsOffset(t *testing.T) {
 		}
 		b.mu.Lock()
 		if due := b.due["g@2000-01-01T00:00:00Z"]; !due.Equal(time.Date(2000, 1, 1, 0, 6, 25, 574e6, time.UTC)) {
-			t.Errorf("observers hear that it was due at %v", due)
+			t.Errorf("the observer's event is due at %v", due)
 		}
 		b.mu.Unlock()
 		if _, err := b.schedules.Trigger(t.Context(), "g"); err != nil {
@@ -140,10 +141,10 @@ func TestASpreadOccurrenceIsDueAtItsOffset(t *testing.T) {
 	})
 }
 
-// What is planned for an instant that has passed and is not due yet runs once, whatever is done to its schedule meanwhile.
-func TestWhatIsNotDueYetIsNeitherLostNorDoubled(t *testing.T) {
+// An occurrence whose planned instant has passed but which is not due yet runs once, even if its schedule is changed before it is due.
+func TestAnOccurrenceThatIsNotDueYetIsNeitherLostNorDoubled(t *testing.T) {
 	note := chime.Note{Text: "why"}
-	for what, act := range map[string]func(b *spreadBench){
+	for what, action := range map[string]func(b *spreadBench){
 		"a change": func(b *spreadBench) { b.put("g", hourlyCron, chime.Spread(time.Hour), chime.Args(1)) },
 		"another rule": func(b *spreadBench) {
 			b.put("g", recurrence.Recurrence{Cron: "0 */2 * * *"}, chime.Spread(time.Hour))
@@ -172,8 +173,8 @@ func TestWhatIsNotDueYetIsNeitherLostNorDoubled(t *testing.T) {
 				})
 				stop := b.Start(other)
 				b.put("g", hourlyCron, chime.Spread(time.Hour))
-				fixture.Pass(2*time.Hour + 3*time.Minute) // that of 02:00 is placed, and due two minutes later
-				act(b)
+				fixture.Pass(2*time.Hour + 3*time.Minute) // the occurrence of 02:00 is placed, and due two minutes later
+				action(b)
 				fixture.Pass(57 * time.Minute)
 				b.want(what, "00:00:00 at 00"+gAt, "01:00:00 at 01"+gAt, "02:00:00 at 02"+gAt)
 				if err := stop(); err != nil {
@@ -198,10 +199,10 @@ func (b *spreadBench) resume(options ...chime.ChangeOption) {
 	}
 }
 
-// The run at creation is one that the rule need not have: a change or a pause before it is due does not lose it.
+// The rule may not contain the instant of the run at creation. A change or a pause before this run is due does not lose it.
 func TestTheRunAtCreationIsSpreadToo(t *testing.T) {
 	daily := recurrence.Recurrence{Frequency: recurrence.Day, Hours: []int{9}}
-	for what, act := range map[string]func(b *spreadBench){
+	for what, action := range map[string]func(b *spreadBench){
 		"nothing":  func(*spreadBench) {},
 		"a change": func(b *spreadBench) { b.put("g", daily, chime.Spread(time.Hour), chime.Args(1)) },
 		"a pause":  func(b *spreadBench) { b.pause(); b.resume() },
@@ -215,19 +216,19 @@ func TestTheRunAtCreationIsSpreadToo(t *testing.T) {
 				fixture.Pass(30 * time.Minute)
 				b.put("g", daily, chime.Spread(time.Hour))
 				fixture.Pass(time.Minute)
-				act(b)
+				action(b)
 				fixture.Pass(10 * time.Hour)
 				b.want(what, "00:30:00 at 00:36:25", "09:30:00 at 09:36:25")
 				if s, err := b.schedules.Get(b.T.Context(), "g"); err != nil || s.Counters.Missed != 0 || s.Counters.Placed != 3 {
-					b.T.Errorf("%+v, %v; want nothing missed, three placed", s, err)
+					b.T.Errorf("%+v, %v; want none missed, three placed", s, err)
 				}
 			})
 		})
 	}
 }
 
-// A pause over instants that become due meanwhile misses these, and no other.
-func TestAPauseMissesWhatBecomesDueInIt(t *testing.T) {
+// A pause misses only the instants that become due during it.
+func TestAPauseMissesOnlyInstantsThatBecomeDueDuringIt(t *testing.T) {
 	for _, c := range []struct {
 		what    string
 		resume  []chime.ChangeOption
@@ -243,7 +244,7 @@ func TestAPauseMissesWhatBecomesDueInIt(t *testing.T) {
 		t.Run(c.what, func(t *testing.T) {
 			onSpreadBench(t, func(t *testing.T, b *spreadBench) {
 				b.put("g", hourlyCron, chime.Spread(time.Hour), chime.Misfire(c.misfire))
-				fixture.Pass(time.Hour + 2*time.Minute) // that of 01:00 is planned, and not due
+				fixture.Pass(time.Hour + 2*time.Minute) // the occurrence of 01:00 is planned, and not due
 				b.pause()
 				fixture.Pass(3 * time.Hour)
 				b.resume(c.resume...)
@@ -257,7 +258,7 @@ func TestAPauseMissesWhatBecomesDueInIt(t *testing.T) {
 	}
 }
 
-// The run count of a rule is used up by what runs, whatever is withdrawn and placed again.
+// Only runs use up the run count of a rule, even if occurrences are withdrawn and placed again.
 func TestASpreadScheduleKeepsItsCount(t *testing.T) {
 	onSpreadBench(t, func(t *testing.T, b *spreadBench) {
 		rec := recurrence.Recurrence{Cron: "@hourly", Count: 3, EndTime: time.Date(2000, 1, 1, 5, 0, 0, 0, time.UTC)}

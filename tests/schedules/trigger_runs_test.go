@@ -13,9 +13,9 @@ import (
 	"github.com/chimejobs/chime/tests/internal/fixture"
 )
 
-// Runs tells of each attempt of a manual run, and of what followed its death; until they end they are unfinished. A manual run says how its
-// schedule went last, a death does not, and neither is in its counters.
-func TestRunsTellOfManualRunsAndDeaths(t *testing.T) {
+// Runs lists each attempt of a manual run and of its OnDeath job. Both are unfinished until they end. A manual run sets the schedule's last result,
+// an OnDeath job does not, and neither is in the schedule's counters.
+func TestRunsListManualRunsAndDeaths(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 		fixture.Pass(1500 * time.Millisecond)
 		schedules, jobs := chime.NewSchedules(f.Server.Store()), chime.NewJobs(f.Server.Store())
@@ -55,7 +55,7 @@ func TestRunsTellOfManualRunsAndDeaths(t *testing.T) {
 			return nil
 		})
 		w.Handle("alert", func(_ context.Context, job *chime.Job) error {
-			job.Note("told of " + job.Death.ID)
+			job.Note("alert for " + job.Death.ID)
 			return nil
 		})
 		stop := f.Start(w)
@@ -87,7 +87,7 @@ func TestRunsTellOfManualRunsAndDeaths(t *testing.T) {
 			got = append(got, fmt.Sprint(id, " ", run.Name, " ", run.Outcome, " ", run.Attempt, " ", run.Manual, " ", run.Error, run.Note))
 		}
 		want := []string{
-			"report#… make done 1 true for again", "report#late make cancelled 0 true ", "report#dies alert done 1 false told of report#dies",
+			"report#… make done 1 true for again", "report#late make cancelled 0 true ", "report#dies alert done 1 false alert for report#dies",
 			"report#dies make dead 2 true no diskfor dies", "report#well make done 1 true for well", "report#dies make failed 1 true no diskfor dies",
 		}
 		if slices.Sort(got); !slices.Equal(got, slices.Sorted(slices.Values(want))) {
@@ -95,13 +95,13 @@ func TestRunsTellOfManualRunsAndDeaths(t *testing.T) {
 		}
 		after, err := schedules.Get(t.Context(), "report")
 		if err != nil || after.Last.Outcome != chime.RunDone || after.Last.Failures != 0 || after.Last.Unfinished != 0 || after.Counters != before.Counters {
-			t.Errorf("the schedule went last %+v, counters %+v (%v); want it done, and counters as before", after.Last, after.Counters, err)
+			t.Errorf("the schedule's last result is %+v, counters %+v (%v); want done, and counters as before", after.Last, after.Counters, err)
 		}
 	})
 }
 
-// What follows the death of an occurrence is unfinished until it ends, and does not say how its schedule went last. A dead manual run that is
-// put back is unfinished again.
+// The OnDeath job of an occurrence is unfinished until it ends, and does not set the schedule's last result. A dead manual run that is requeued is
+// unfinished again.
 func TestADeathIsUnfinishedAndNotHowItsScheduleWentLast(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 		fixture.Pass(time.Second)
@@ -126,7 +126,7 @@ func TestADeathIsUnfinishedAndNotHowItsScheduleWentLast(t *testing.T) {
 		}
 		s, err := schedules.Get(t.Context(), "report")
 		if err != nil || dead == 0 || s.Last.Unfinished != dead || s.Last.Outcome != chime.RunDead || s.Last.Failures != dead || s.Counters.Dead != int64(dead) || s.Counters.Failed != int64(dead) {
-			t.Errorf("%d have died: the schedule went last %+v, counters %+v, %v; want as many unfinished", dead, s.Last, s.Counters, err)
+			t.Errorf("%d have died: the schedule's last result is %+v, counters %+v, %v; want as many unfinished", dead, s.Last, s.Counters, err)
 		}
 		if _, err := schedules.Trigger(t.Context(), "report", chime.ID("x")); err != nil {
 			t.Fatal(err)
@@ -139,7 +139,7 @@ func TestADeathIsUnfinishedAndNotHowItsScheduleWentLast(t *testing.T) {
 			t.Errorf("requeued %+v, %v", n, err)
 		}
 		if s, err = schedules.Get(t.Context(), "report"); err != nil || s.Last.Unfinished != dead+2 {
-			t.Errorf("%d are unfinished (%v), want the deaths of %d occurrences, of the manual run, and this itself", s.Last.Unfinished, err, dead)
+			t.Errorf("%d are unfinished (%v), want the OnDeath jobs of %d occurrences and of the manual run, and the manual run", s.Last.Unfinished, err, dead)
 		}
 	})
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/chimejobs/chime/tests/internal/fixture"
 )
 
-// A paused schedule is triggered: it runs once, as its definition says where the call says nothing, beside nothing else, and the schedule
-// stays as it was.
+// Trigger runs a paused schedule once. Options that the call does not set come from the definition. Nothing else runs, and the schedule does not
+// change.
 func TestAPausedScheduleThatIsTriggeredRunsOnce(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 		fixture.Pass(1500 * time.Millisecond)
@@ -58,7 +58,7 @@ func TestAPausedScheduleThatIsTriggeredRunsOnce(t *testing.T) {
 		}
 		for _, id := range []string{"again", second.ID} {
 			if r, err := schedules.Trigger(t.Context(), "report", chime.ID(id)); err != nil || r.ID != second.ID || !r.Existing || r.State != chime.JobDelayed {
-				t.Errorf("triggered again: %+v, %v; want the one that exists, delayed", r, err)
+				t.Errorf("triggered again: %+v, %v; want the existing one, delayed", r, err)
 			}
 		}
 		info, err := jobs.Get(t.Context(), "reports", second.ID)
@@ -90,7 +90,7 @@ func TestAPausedScheduleThatIsTriggeredRunsOnce(t *testing.T) {
 		}
 		after, err := schedules.Get(t.Context(), "report")
 		if err != nil || after.Counters != before.Counters || after.Used != before.Used || after.Revision != before.Revision || after.State != chime.StatePaused || !after.Next.IsZero() {
-			t.Errorf("the schedule is %+v, %v; want it as before, %+v", after, err, before)
+			t.Errorf("the schedule is %+v, %v; want it unchanged, %+v", after, err, before)
 		}
 	})
 }
@@ -107,8 +107,8 @@ func listedOf(t *testing.T, jobs *chime.Jobs, filter chime.JobFilter) string {
 	return strings.Join(all, ", ")
 }
 
-// A manual run has no part in what a live schedule does: occurrences run in time beside it, one that has completed runs again, and nobody
-// who says how many attempts it has gives it five.
+// A manual run does not affect a live schedule: occurrences run in time beside it, a completed schedule runs again, and a definition without a
+// number of attempts gives it five.
 func TestAManualRunChangesNothingOfItsSchedule(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 		fixture.Pass(1500 * time.Millisecond)
@@ -144,7 +144,7 @@ func TestAManualRunChangesNothingOfItsSchedule(t *testing.T) {
 			t.Errorf("the schedule is %s, used %d, counters %+v, started %d, %v; want it completed after 3 runs, and others skipped for them", s.State, s.Used, s.Counters, len(r.N), err)
 		}
 		if _, err := schedules.Trigger(t.Context(), "three"); err != nil {
-			t.Errorf("triggered when it had completed: %v", err)
+			t.Errorf("triggered after it had completed: %v", err)
 		}
 		fixture.Pass(time.Hour)
 		if manual != 5 {
@@ -156,8 +156,8 @@ func TestAManualRunChangesNothingOfItsSchedule(t *testing.T) {
 	})
 }
 
-// A schedule that is deleted with DeleteWaiting takes along its manual runs that wait, and what followed their deaths; a job of another
-// schedule, or of none, stays whatever its ID.
+// DeleteWaiting deletes a schedule with its waiting manual runs and their OnDeath jobs. Jobs of another schedule or without a schedule
+// remain, even if their IDs look alike.
 func TestDeleteWaitingTakesManualRunsAndDeaths(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 		fixture.Pass(time.Second)
@@ -209,7 +209,7 @@ func TestDeleteWaitingTakesManualRunsAndDeaths(t *testing.T) {
 		}
 		delayed := listedOf(t, jobs, chime.JobFilter{Queue: "default", State: chime.JobDelayed})
 		if strings.Contains(delayed, " of s,") || strings.HasSuffix(delayed, " of s") || strings.Count(delayed, " of s") != 4 || strings.Count(delayed, "#dead-") != 2 || !strings.Contains(delayed, "s#due2") {
-			t.Errorf("delayed: %s; want what is another schedule's, or of none", delayed)
+			t.Errorf("delayed: %s; want only jobs of another schedule or of none", delayed)
 		}
 		stop = f.Start(worker())
 		fixture.Pass(24 * time.Hour)
@@ -218,7 +218,7 @@ func TestDeleteWaitingTakesManualRunsAndDeaths(t *testing.T) {
 		}
 		for id, want := range map[string]bool{"s#ready": false, "s#due": false, "s#x#ready": true, "s2#ready": true, "s#ready2": true, "s2#due": true} {
 			if (r.N[id] > 0) != want {
-				t.Errorf("%s ran %d times, want that it ran %v", id, r.N[id], want)
+				t.Errorf("%s ran %d times, want it to run: %v", id, r.N[id], want)
 			}
 		}
 		if got := listedOf(t, jobs, chime.JobFilter{Queue: "default", State: chime.JobDead}); strings.Contains(got, "s#ready of") || strings.Contains(got, "s#due of") {
@@ -230,7 +230,7 @@ func TestDeleteWaitingTakesManualRunsAndDeaths(t *testing.T) {
 	})
 }
 
-// A manual run that was deleted with its schedule is accepted again under the same ID, by the schedule that is made anew.
+// A manual run that was deleted with its schedule is accepted again under the same ID after the schedule is created again.
 func TestAfterDeleteWaitingAnIDIsTriggeredAgain(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 		fixture.Pass(time.Second)
@@ -250,9 +250,9 @@ func TestAfterDeleteWaitingAnIDIsTriggeredAgain(t *testing.T) {
 	})
 }
 
-// What makes no sense is refused before anything is sent.
+// An invalid call is refused before anything is sent.
 func TestATriggerThatMakesNoSenseIsRefused(t *testing.T) {
-	for want, act := range map[string]func(s *chime.Schedules) (chime.Receipt, error){
+	for want, action := range map[string]func(s *chime.Schedules) (chime.Receipt, error){
 		"option of Trigger \"Queue\"": func(s *chime.Schedules) (chime.Receipt, error) { return s.Trigger(t.Context(), "a", chime.Queue("q")) },
 		"an option is nil":            func(s *chime.Schedules) (chime.Receipt, error) { return s.Trigger(t.Context(), "a", nil) },
 		"name is missing":             func(s *chime.Schedules) (chime.Receipt, error) { return s.Trigger(t.Context(), "") },
@@ -269,7 +269,7 @@ func TestATriggerThatMakesNoSenseIsRefused(t *testing.T) {
 		"option of Trigger \"ArgsID\": want Args, or an option of one job": func(s *chime.Schedules) (chime.Receipt, error) {
 			receipt, err := s.Trigger(t.Context(), "a", chime.ArgsID())
 			if err != nil && strings.Contains(err.Error(), "ID is missing") {
-				t.Errorf("%v: want nothing of an ID that nobody gave", err)
+				t.Errorf("%v: want no error about an ID, because none was given", err)
 			}
 			return receipt, err
 		},
@@ -277,7 +277,7 @@ func TestATriggerThatMakesNoSenseIsRefused(t *testing.T) {
 			return s.Trigger(t.Context(), "a", chime.Args(func() {}))
 		},
 	} {
-		receipt, err := act(chime.NewSchedules(fixture.NoStore{}))
+		receipt, err := action(chime.NewSchedules(fixture.NoStore{}))
 		invalid := (*chime.InvalidError)(nil)
 		if !errors.As(err, &invalid) || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "chime: trigger schedule") || receipt != (chime.Receipt{}) {
 			t.Errorf("%+v, %v; want an InvalidError with %s", receipt, err, want)
@@ -292,12 +292,12 @@ func TestATriggerThatMakesNoSenseIsRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, err := schedules.Trigger(t.Context(), "s", chime.Header("l", strings.Repeat("v", 100))); !errors.Is(err, &chime.InvalidError{Field: "header"}) {
-			t.Errorf("%v, want that the header is too long with the schedule's", err)
+			t.Errorf("%v, want an error: together with the schedule's header it is too long", err)
 		}
 	})
 }
 
-// A deafStore enqueues, and loses every answer as long as it is deaf.
+// A deafStore enqueues, but loses every answer while it is deaf.
 type deafStore struct {
 	protocol.Store
 	deaf bool
@@ -315,13 +315,13 @@ func (s *deafStore) Enqueue(ctx context.Context, calls []protocol.EnqueueCall) [
 	return answers
 }
 
-// A caller who never hears that his run was accepted makes the call again with the ID of the receipt: it runs once.
+// A caller that never receives the answer repeats the call with the ID of the receipt: the job runs once.
 func TestATriggerWhoseAnswerIsLostMayBeRepeated(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 		fixture.Pass(time.Second)
 		store := &deafStore{Store: f.Server.Store().Protocol(), deaf: true}
 		schedules := chime.NewSchedules(store)
-		name := strings.Repeat("s", 200) // the receipt's ID is longer than one that an enqueuer takes
+		name := strings.Repeat("s", 200) // the receipt's ID is longer than an enqueuer accepts
 		if _, err := schedules.Put(t.Context(), name, fixture.Minutely, chime.JobName("work"), chime.Paused(chime.Note{})); err != nil {
 			t.Fatal(err)
 		}

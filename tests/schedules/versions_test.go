@@ -13,8 +13,8 @@ import (
 	"github.com/chimejobs/chime/tests/internal/fixture"
 )
 
-// Two versions of a program run side by side for an hour, as in a slow deployment: the old one declares a schedule in queue a, the new
-// one in queue b and with other arguments. Whoever has started last decides, and nobody moves or changes it back.
+// Two versions of a program run at the same time for an hour, as in a slow deployment: the old one declares a schedule in queue a, the new one in
+// queue b with other arguments. The version that started last decides, and no process moves or changes it back.
 func TestTwoVersionsOfAProgramDoNotMoveAScheduleBackAndForth(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 		start := func(queue string) (stop func()) {
@@ -40,7 +40,7 @@ func TestTwoVersionsOfAProgramDoNotMoveAScheduleBackAndForth(t *testing.T) {
 			}
 			return fmt.Sprintf("%q %s", entries, f.Stored("report").Definition)
 		}
-		stays := func(queue string) {
+		remains := func(queue string) {
 			t.Helper()
 			fixture.Pass(30 * time.Second)
 			before := home()
@@ -49,16 +49,16 @@ func TestTwoVersionsOfAProgramDoNotMoveAScheduleBackAndForth(t *testing.T) {
 			}
 			fixture.Pass(time.Hour)
 			if after := home(); after != before {
-				t.Errorf("it was moved or changed meanwhile:\nfrom %s\nto   %s", before, after)
+				t.Errorf("it was moved or changed in the meantime:\nfrom %s\nto   %s", before, after)
 			}
 		}
 		stopOld := start("a")
-		stays("a")
+		remains("a")
 		stopNew := start("b")
-		stays("b")
+		remains("b")
 		stopOld()
 		stopOld = start("a") // the old version is started once more
-		stays("a")
+		remains("a")
 		stopOld()
 		stopNew()
 	})

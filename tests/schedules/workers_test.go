@@ -37,7 +37,7 @@ func TestWorkersAloneKeepASchedulePlaced(t *testing.T) {
 			}
 		}
 		if s := f.Stored("tick"); len(r.N) != 96 || s.Placed != 97 || s.Started != 96 {
-			t.Errorf("a day of quarter hours ran %d occurrences, the store says %+v; want 96", len(r.N), s)
+			t.Errorf("a day of quarter hours ran %d occurrences, the store has %+v; want 96", len(r.N), s)
 		}
 		if d := time.Duration(late.Load()); d > 2*time.Millisecond {
 			t.Errorf("the latest was taken %v after its instant, want at most 2ms", d)
@@ -48,7 +48,7 @@ func TestWorkersAloneKeepASchedulePlaced(t *testing.T) {
 func TestTheMisfirePolicyDecidesAboutLateOccurrences(t *testing.T) {
 	tests := []struct {
 		misfire string
-		ran     int   // of those that were due before the worker started, with the first one after that
+		ran     int   // of the occurrences due before the worker started, and the next one
 		missed  int64 // by the counter
 		caught  int64
 	}{
@@ -66,7 +66,7 @@ func TestTheMisfirePolicyDecidesAboutLateOccurrences(t *testing.T) {
 			stop := f.Start(w)
 			fixture.Pass(time.Hour)
 			if s := f.Stored("tick"); len(r.N) != test.ran || s.Missed != test.missed || s.CaughtUp != test.caught {
-				t.Errorf("%s: %d ran, the store says missed %d, caught up %d; want %d, %d, %d", test.misfire, len(r.N), s.Missed, s.CaughtUp, test.ran, test.missed, test.caught)
+				t.Errorf("%s: %d ran, the store has missed %d, caught up %d; want %d, %d, %d", test.misfire, len(r.N), s.Missed, s.CaughtUp, test.ran, test.missed, test.caught)
 			}
 			if err := stop(); err != nil {
 				t.Error(err)
@@ -98,7 +98,7 @@ func TestAReplacedOccurrenceIsCancelledAndTheNextOneRuns(t *testing.T) {
 			}
 		}
 		if s := f.Stored("tick"); s.Superseded != 4 {
-			t.Errorf("the store says %+v, want four superseded", s)
+			t.Errorf("the store has %+v, want four superseded", s)
 		}
 		go stop()
 		fixture.Pass(time.Minute)

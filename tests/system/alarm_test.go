@@ -8,8 +8,8 @@ import (
 	"github.com/chimejobs/chime"
 )
 
-// The first two idle workers keep the alarm for the next due job. Here both get a long job, so that they are no longer idle, and
-// are then stopped. The third worker must keep the alarm from then on.
+// The first two idle workers keep the alarm for the next due job. Here both get a long job, so they are no longer idle, and then stop. From then on
+// the third worker must keep the alarm.
 func TestTheAlarmOfBusyWorkersThatStopGoesToAnIdleWorker(t *testing.T) {
 	inWorld(t, func(w *world) {
 		client := w.start(func(p *process) []chime.Role { return []chime.Role{p.scheduler(nil)} })

@@ -17,7 +17,7 @@ import (
 	"github.com/chimejobs/chime/internal/memconn"
 )
 
-// A clockedWorld is a world whose server's clock is wrong, as the processes see it; which of the two is wrong makes no difference.
+// In a clockedWorld the server's clock differs from the clock of the processes. It does not matter which of the two is wrong.
 type clockedWorld struct {
 	*world
 	setting sync.Mutex
@@ -35,7 +35,7 @@ func inClockedWorld(t *testing.T, test func(w *clockedWorld)) {
 		w := &clockedWorld{world: &world{T: t, dial: func() (net.Conn, error) { return dial(mini) }, log: slog.New(slog.NewTextHandler(io.Discard, nil)), runs: map[string]int{}}}
 		stop := make(chan struct{})
 		var clock sync.WaitGroup
-		clock.Go(func() { // the server has no clock of its own that could be wrong: its time is set all the time
+		clock.Go(func() { // the in-memory server has no own clock: its time is set continuously
 			for tick := time.NewTicker(clockTick); ; {
 				mini.SetTime(w.now())
 				select {
@@ -71,14 +71,14 @@ func (w *clockedWorld) now() time.Time {
 	return time.Now().Add(w.wrong)
 }
 
-// delayedRuns returns how many times the delayed job ran so far.
+// delayedRuns returns how often the delayed job has run so far.
 func (w *clockedWorld) delayedRuns() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.delayed
 }
 
-// step sets how wrong the server's clock is.
+// step sets the error of the server's clock.
 func (w *clockedWorld) step(wrong time.Duration) {
 	w.setting.Lock()
 	w.wrong = wrong
@@ -102,8 +102,8 @@ func (w *clockedWorld) service() (scheduler, worker *process) {
 	return scheduler, worker
 }
 
-// The clocks of the processes and the server's differ by an hour. Every occurrence and every delayed job runs when the server's clock
-// says so, none early, late or skipped.
+// The clocks of the processes and of the server differ by an hour. Every occurrence and every delayed job runs by the server's clock: none runs
+// early or late, and none is skipped.
 func TestAClientsClockIsNeverUsed(t *testing.T) {
 	for _, wrong := range []time.Duration{-time.Hour, time.Hour} {
 		t.Run(wrong.String(), func(t *testing.T) {
@@ -138,8 +138,8 @@ func TestAClientsClockIsNeverUsed(t *testing.T) {
 	}
 }
 
-// The server's clock steps an hour ahead and ten minutes later back. What ran in the wrong hour does not run again; the schedule goes on
-// when the clock comes to the instant that is placed; a job delayed in the wrong hour is late by the step.
+// The server's clock steps an hour ahead, and ten minutes later back. Jobs that ran in the wrong hour do not run again. The schedule continues when
+// the clock reaches the placed instant. A job delayed in the wrong hour is late by the step.
 func TestNothingRunsTwiceWhenTheServersClockStepsAheadAndBack(t *testing.T) {
 	inClockedWorld(t, func(w *clockedWorld) {
 		began := w.now()
@@ -155,7 +155,7 @@ func TestNothingRunsTwiceWhenTheServersClockStepsAheadAndBack(t *testing.T) {
 		w.step(0)
 		w.pass(59 * time.Minute)
 		if w.delayedRuns() != 0 {
-			w.Error("the delayed job ran within the hour: README says that it is late by the step")
+			w.Error("the delayed job ran within the hour, but the README promises that it is late by the step")
 		}
 		w.pass(20 * time.Minute)
 		worker.end()
@@ -176,7 +176,7 @@ func TestNothingRunsTwiceWhenTheServersClockStepsAheadAndBack(t *testing.T) {
 				after++
 			}
 		}
-		// until the step 11 instants and one late run for those that the step passed over; then each minute that the clock came to
+		// until the step, 11 instants and one late run for the instants that the step skipped; then each minute that the clock reached
 		if before < 11 || before > 12 || after < 28 {
 			w.Errorf("%d runs before the step and %d after it, want 11 or 12 and at least 28", before, after)
 		}

@@ -17,8 +17,8 @@ import (
 	"github.com/chimejobs/chime/redisstore"
 )
 
-// A network is what lies between a process and the server: it can refuse connections, or lose everything without a word, as when the
-// machine of a master goes down. Connections that were open then stay dead.
+// A network connects a process and the server. It can refuse connections, or silently lose everything, as when the machine of a master fails.
+// Connections that were open then remain dead.
 type network struct {
 	w  *world
 	mu sync.Mutex
@@ -27,7 +27,7 @@ type network struct {
 	conns           []*wire
 }
 
-// A wire is a connection of a network. Once it is dead, nothing arrives: a read ends by its deadline.
+// A wire is a connection of a network. After it dies, nothing arrives: a read ends at its deadline.
 type wire struct {
 	net.Conn
 	mu   sync.Mutex
@@ -44,7 +44,7 @@ func (c *wire) Write(p []byte) (int, error) {
 	return c.Conn.Write(p)
 }
 
-// Read reads what arrives while the connection lives.
+// Read reads the arriving data while the connection is alive.
 func (c *wire) Read(p []byte) (int, error) {
 	for {
 		n, err := c.Conn.Read(p)
@@ -79,7 +79,7 @@ func (n *network) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	return c, nil
 }
 
-// goDown begins an outage in which connections are refused, or in which nothing is answered; comeUp ends it.
+// goDown begins an outage in which connections are refused, or in which no call is answered; comeUp ends it.
 func (n *network) goDown(silent bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -102,8 +102,8 @@ func (n *network) comeUp() {
 	n.refuses, n.silent = false, false
 }
 
-// client has go-redis's own timeouts and retries. Its pool is never exhausted, because go-redis then shares timers between bubbles of
-// fake time.
+// client has go-redis's own timeouts and retries. Its pool is never exhausted, because then go-redis would share timers between bubbles of fake
+// time.
 func (n *network) client() *redis.Client {
 	return redis.NewClient(&redis.Options{
 		Addr: "127.0.0.1:0", Protocol: 2, DisableIdentity: true, Dialer: n.dial, PoolSize: 1000,
@@ -111,8 +111,8 @@ func (n *network) client() *redis.Client {
 	})
 }
 
-// However long the server is away and in whatever way, the queues answer within two seconds of its return: a job that was enqueued
-// meanwhile runs, one that ran meanwhile is settled, and one that is enqueued then runs.
+// The queues work again within two seconds of the server's return, after every kind and length of outage: a job enqueued during the outage
+// runs, one that ran during it is settled, and one enqueued afterwards runs.
 func TestQueuesAnswerWithinTwoSecondsOfAFailover(t *testing.T) {
 	for _, silent := range []bool{false, true} {
 		for _, away := range []time.Duration{time.Second, 3400 * time.Millisecond, 4500 * time.Millisecond, 8 * time.Second, 14 * time.Second, 30 * time.Second} {

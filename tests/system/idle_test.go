@@ -12,7 +12,7 @@ import (
 	"github.com/chimejobs/chime/recurrence"
 )
 
-// commandsDuring lets time pass and returns how many commands the server executed, commands inside scripts included.
+// commandsDuring lets time pass and returns how many commands the server executed, including commands inside scripts.
 func (w *world) commandsDuring(d time.Duration) float64 {
 	w.Helper()
 	before := w.commandsTotal()
@@ -36,10 +36,10 @@ func (w *world) commandsTotal() int {
 	return n
 }
 
-// A leader takes a sample of each partition once a minute, with some 16 commands; where nobody leads, a worker does every three minutes.
+// A leader takes a sample of each partition once a minute, with about 16 commands; without a leader, a worker does so every three minutes.
 const sampling, samplingUnled = 0.3, 0.15 // commands a second
 
-// workerOnQueues makes a worker on n queues. The first is the default queue.
+// workerOnQueues returns a worker on n queues. The first is the default queue.
 func (p *process) workerOnQueues(n int) *chime.Worker {
 	queues := map[string]int{"default": 1}
 	for i := 1; i < n; i++ {
@@ -53,7 +53,7 @@ func (p *process) workerOnQueues(n int) *chime.Worker {
 	return worker
 }
 
-// enqueuer starts a process with an enqueuer, which the caller ends, and returns a function that enqueues a job.
+// enqueuer starts a process with an enqueuer, which the caller stops, and returns a function that enqueues a job.
 func (w *world) enqueuer() (*process, func(in time.Duration)) {
 	p := w.start(func(p *process) []chime.Role { return []chime.Role{p.scheduler(nil)} })
 	enqueuer := chime.NewEnqueuer(p.store, chime.EnqueuerOptions{Logger: w.log})
@@ -65,12 +65,12 @@ func (w *world) enqueuer() (*process, func(in time.Duration)) {
 	}
 }
 
-// The test counts the commands of processes that have nothing to do. The clock is fake, so this measures counts and not time.
+// The test counts the commands of processes without work. The clock is fake, so the test measures counts, not time.
 func TestAnIdleProcessSendsFewCommands(t *testing.T) {
-	// A worker looks once a minute whether anybody leads; where nobody does, it looks for schedules that nobody has placed.
-	// And about every five minutes it checks the store's settings, and a leader whether the registry names the schedules and each still
-	// stands.
-	// A worker says every four minutes what it is.
+	// Once a minute, a worker checks whether there is a leader; if not, it searches for schedules that are not placed.
+	// About every five minutes it checks the store's settings. A leader checks that the registry contains the schedules and that each of them is
+	// still placed.
+	// A worker announces itself every four minutes.
 	const watching, alone, checking, naming, mending, announcing = 0.05, 0.2, 0.03, 0.02, 0.03, 0.02
 	yearly := declares("beat", recurrence.Recurrence{Cron: "0 0 1 7 *"})
 	for _, c := range []struct {
@@ -120,7 +120,7 @@ func TestFiftyIdleWorkersSendFewCommandsAndOneRunsEachJob(t *testing.T) {
 			w.pass(1003 * time.Millisecond)
 		}
 		job := float64(w.commandsTotal()-before) / period.Seconds()
-		// Of these, five check types before anything is written, and remember the session that has ended; two say what it has measured.
+		// Five of these check types before anything is written and record the ended session; two send its measurements.
 		if job > 67+1+1+sampling {
 			t.Errorf("%.1f commands a job at one job a second, want at most 67, 1 of the leader, its samples, and 1 for the settings that 50 workers check", job)
 		}
@@ -134,8 +134,8 @@ func TestFiftyIdleWorkersSendFewCommandsAndOneRunsEachJob(t *testing.T) {
 	})
 }
 
-// No worker is notified of a job that is due in an hour. The worker that has been idle longest when the job comes near keeps
-// its alarm, even if the workers before it have crashed.
+// No worker is notified of a job that is due in an hour. When the job is almost due, the worker that has been idle longest keeps its alarm, even if
+// the workers before it have crashed.
 func TestAJobDelayedByAnHourRunsOnTimeAfterCrashes(t *testing.T) {
 	for _, crashed := range []int{0, 2} {
 		t.Run(fmt.Sprint(crashed, " workers crash"), func(t *testing.T) {

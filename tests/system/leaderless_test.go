@@ -10,9 +10,9 @@ import (
 	"github.com/chimejobs/chime/recurrence"
 )
 
-// The leader does nothing but renew its lease, which for everybody else is as if nobody led. Two schedulers that may not lead place
-// what killed workers left.
-func TestSchedulesGoOnWithoutALeaderThatWorks(t *testing.T) {
+// The leader only renews its lease, so schedules are placed as if there were no leader. Two schedulers that cannot lead place the schedules that
+// killed workers left owed.
+func TestSchedulesContinueWithoutAWorkingLeader(t *testing.T) {
 	inWorld(t, func(w *world) {
 		began := time.Now()
 		minute := recurrence.Recurrence{Frequency: recurrence.Minute}
@@ -21,7 +21,7 @@ func TestSchedulesGoOnWithoutALeaderThatWorks(t *testing.T) {
 		ghost.Go(func() {
 			for renewing.Err() == nil {
 				if led, err := w.server.Store().Protocol().Lead(w.Context(), "ghost", 10*time.Second); err != nil || !led.Leading {
-					w.Errorf("the ghost does not lead: %+v, %v", led, err)
+					w.Errorf("the idle leader does not lead: %+v, %v", led, err)
 				}
 				w.pass(time.Second)
 			}
@@ -36,7 +36,7 @@ func TestSchedulesGoOnWithoutALeaderThatWorks(t *testing.T) {
 		worker := w.start(func(p *process) []chime.Role { return []chime.Role{p.worker("beat", work)} })
 		for range 10 {
 			w.pass(time.Minute + 100*time.Millisecond)
-			worker.crash() // often just after it has taken one
+			worker.crash() // often just after it has taken an occurrence
 			worker.awaitCrashed()
 			worker = w.start(func(p *process) []chime.Role { return []chime.Role{p.worker("beat", work)} })
 		}

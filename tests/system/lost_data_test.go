@@ -11,9 +11,9 @@ import (
 	"github.com/chimejobs/chime"
 )
 
-// A server that has lost everything has lost what the workers announced too. Nothing wrong is said about them, nor about the jobs of
-// the sessions that it has forgotten.
-func TestNothingWrongIsLoggedAfterTheServerHasLostEverything(t *testing.T) {
+// A server that lost everything has also lost the workers' announcements. The logs contain nothing false about the workers, or about the jobs of
+// the lost sessions.
+func TestNothingFalseIsLoggedAfterTheServerHasLostEverything(t *testing.T) {
 	inWorld(t, func(w *world) {
 		lines := &lockedText{}
 		w.log = slog.New(slog.NewTextHandler(lines, nil))
@@ -26,25 +26,25 @@ func TestNothingWrongIsLoggedAfterTheServerHasLostEverything(t *testing.T) {
 			if err := w.server.Client().FlushAll(context.Background()).Err(); err != nil {
 				w.Fatal(err)
 			}
-			w.pass(67 * time.Second) // the duties of the scheduler come in another order each time
+			w.pass(67 * time.Second) // the scheduler's tasks run in another order each time
 		}
 		w.pass(10 * time.Minute)
 		worker.end()
 		scheduler.end()
 		text := lines.String()
 		if strings.Contains(text, "event=schedule.unhandled") {
-			w.Error("a worker that was there all the time is said not to handle the schedule's job")
+			w.Error("the log claims that a running worker does not handle the schedule's job")
 		}
 		if strings.Contains(text, "run again elsewhere") || strings.Contains(text, "run elsewhere") {
-			w.Error("jobs that the server has lost are said to run elsewhere")
+			w.Error("the log claims that lost jobs run elsewhere")
 		}
 		if !strings.Contains(text, "event=store.emptied") || !strings.Contains(text, "event=session.lost") {
-			w.Error("that the server has lost everything, and the session with it, is not logged")
+			w.Error("the loss of the server's data and of the session is not logged")
 		}
 	})
 }
 
-// A lockedText keeps what is written to it. It is safe for concurrent use.
+// A lockedText collects the text written to it. It is safe for concurrent use.
 type lockedText struct {
 	mu   sync.Mutex
 	text strings.Builder

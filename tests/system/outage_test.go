@@ -12,18 +12,18 @@ import (
 	"github.com/chimejobs/chime/recurrence"
 )
 
-// The table of what becomes of occurrences that nobody ran in time: each overlap policy with each misfire policy over each kind of
-// outage. Whatever happened meanwhile, each instant of the rule was run, or it is counted as missed, skipped or superseded.
+// The table of occurrences that no worker ran in time: each overlap policy with each misfire policy in each kind of outage. Each instant of the
+// rule was run, or is counted as missed, skipped or superseded.
 
-// An outageWorld has a schedule that runs every minute, a scheduler, and a worker whose runs take a tenth of a second. The outage
-// begins after four and a half minutes and lasts for 40, so that 40 instants are in it.
+// An outageWorld has a schedule that runs every minute, a scheduler, and a worker whose runs take a tenth of a second. The outage begins after four
+// and a half minutes and lasts for 40, so it contains 40 instants.
 type outageWorld struct {
 	*world
 	options   []chime.ScheduleOption
 	schedules *chime.Schedules
 	scheduler *process
 	worker    *process
-	changed   time.Time // when the rule became another one
+	changed   time.Time // when the rule was changed
 	moved     bool      // to another queue, after the outage
 }
 
@@ -37,10 +37,10 @@ var (
 	everySecondMinute = recurrence.Recurrence{Frequency: recurrence.Minute, Interval: 2}
 )
 
-// A fate is what becomes of the instants of an outage.
+// A fate is how the instants of an outage ended.
 type fate struct{ run, missed, skipped, caughtUp int }
 
-// byMisfire is what the misfire policies make of 40 instants of which the first is placed and due when the workers return.
+// byMisfire contains the fates of 40 instants under each misfire policy, if the first one is placed and due when the workers return.
 var byMisfire = map[chime.MisfirePolicy]fate{
 	chime.MisfireRunOnce: {run: 1, missed: 39},
 	chime.MisfireSkip:    {missed: 40},
@@ -149,7 +149,7 @@ var outages = []struct {
 
 var overlaps = []chime.OverlapPolicy{chime.OverlapSkip, chime.OverlapWait, chime.OverlapCancel, chime.OverlapAllow}
 
-// In a plain run every outage has one pair of policies, and every policy some outages; with the tag long each has each.
+// In a short run every outage has one pair of policies, and every policy some outages; with the tag long each outage has each pair.
 func TestEveryInstantOfAnOutageIsRunOrCounted(t *testing.T) {
 	for i, outage := range outages {
 		for j, overlap := range overlaps {
@@ -169,18 +169,18 @@ func TestEveryInstantOfAnOutageIsRunOrCounted(t *testing.T) {
 	}
 }
 
-// Caught up are the newest hundred of the last 24 hours; the others are counted as missed. That holds under every overlap policy, and
-// also if the runs that are caught up last so long that others become due meanwhile.
+// Catching up runs the newest hundred occurrences of the last 24 hours, and counts the others as missed. This holds under every overlap policy, and
+// also if the caught-up runs take so long that others become due during them.
 func TestCatchUpRunsTheNewestHundredOfADay(t *testing.T) {
 	hourly := recurrence.Recurrence{Frequency: recurrence.Hour}
 	for i, c := range []struct {
 		name     string
 		rule     recurrence.Recurrence
-		down     time.Duration // from half a period after an instant on
-		run      time.Duration // how long one takes
+		down     time.Duration // starts half a period after an instant
+		run      time.Duration // the duration of one run
 		instants int
-		caught   int // of them
-		after    int // instants after that
+		caught   int // caught-up runs of them
+		after    int // instants after the outage
 	}{
 		{"5 hours of minutes", everyMinute, 300 * time.Minute, time.Millisecond, 300, 100, 5},
 		{"99 minutes", everyMinute, 99 * time.Minute, time.Millisecond, 99, 99, 5},
@@ -189,7 +189,7 @@ func TestCatchUpRunsTheNewestHundredOfADay(t *testing.T) {
 	} {
 		for j, overlap := range overlaps {
 			if !long.Enabled && i != j {
-				continue // a plain run has each case and each policy once
+				continue // a short run has each case and each policy once
 			}
 			t.Run(c.name+", "+string(overlap), func(t *testing.T) {
 				inWorld(t, func(w *world) {
@@ -219,7 +219,7 @@ func TestCatchUpRunsTheNewestHundredOfADay(t *testing.T) {
 						}
 					}
 					n := found.Counters
-					overlapped := int(n.Skipped + n.Superseded) // the last one that is caught up may still run when the next one is due
+					overlapped := int(n.Skipped + n.Superseded) // the last caught-up one may still run when the next one is due
 					if len(w.runs)+overlapped != all-missed || n.Missed != int64(missed) || overlapped > 1 || overlapped > 0 && c.run < time.Second {
 						w.Errorf("%d ran, counters %+v; want %d missed, the other %d run", len(w.runs), n, missed, all-missed)
 					}
@@ -232,7 +232,7 @@ func TestCatchUpRunsTheNewestHundredOfADay(t *testing.T) {
 	}
 }
 
-// run has an outage happen and compares what ran and what was counted with the rule's instants.
+// run simulates an outage and compares the runs and the counters with the rule's instants.
 func (o *outageWorld) run(happen func(o *outageWorld), want fate, exact bool) {
 	began := time.Now()
 	o.schedules = chime.NewSchedules(o.server.Store())
@@ -275,14 +275,14 @@ func (o *outageWorld) compare(found *chime.Schedule, began time.Time, want fate,
 		o.Errorf("%d were counted as started, %d ran to their end and %d were superseded", n.Started, len(o.runs), n.Superseded)
 	}
 	if o.moved && got.caughtUp == want.caughtUp+1 && got.caughtUp == got.run {
-		got.caughtUp-- // what was due has moved along before the worker could take it, and the new queue has caught it up
+		got.caughtUp-- // the due occurrence moved before the worker could take it, and the new queue caught it up
 	}
 	if exact && got != want {
 		o.Errorf("of 40 instants in the outage: %+v, want %+v", got, want)
 	}
 }
 
-// instants counts a rule's instants at or after from and before to, of a schedule created at began.
+// instants counts a rule's instants from from until before to, for a schedule created at began.
 func (o *outageWorld) instants(rec recurrence.Recurrence, began, from, to time.Time) int {
 	series, err := rec.Series(began)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/chimejobs/chime/redisstore"
 )
 
-// A service is a worker on the queue that both services share; it handles one job, which takes so long.
+// A service is a worker on the queue that both services share. It handles one job, which takes the given time.
 func (w *world) service(name string, slots int, takes time.Duration, began func(job *chime.Job)) *process {
 	return w.start(func(p *process) []chime.Role {
 		worker := chime.NewWorker(p.store, chime.WorkerOptions{Logger: w.log, Concurrency: slots})
@@ -23,8 +23,8 @@ func (w *world) service(name string, slots int, takes time.Duration, began func(
 	})
 }
 
-// Two services take from one queue. A job that the wrong one has taken is parked, and an idle worker of the right one runs it at once; a
-// busy one runs it within a second of a slot being free.
+// Two services take jobs from one queue. If the wrong service takes a job, the job is parked. An idle worker of the right service runs it at once;
+// a busy one runs it within a second after a slot is free.
 func TestAParkedJobIsTakenAtOnceByAnIdleWorkerAndSoonByABusyOne(t *testing.T) {
 	for name, c := range map[string]struct {
 		slots        int
@@ -79,7 +79,7 @@ func TestAParkedJobIsTakenAtOnceByAnIdleWorkerAndSoonByABusyOne(t *testing.T) {
 	}
 }
 
-// What a newer version has written waits for a worker of that version, grows old, and is given up after twice the retention, though workers of this version handle
+// A job written by a newer version waits for a worker of that version and dies after twice the retention, even if workers of this version handle
 // jobs of that name and run those that they can read.
 func TestParkedJobsOfANewerVersionGrowOld(t *testing.T) {
 	inWorld(t, func(w *world) {
@@ -102,14 +102,14 @@ func TestParkedJobsOfANewerVersionGrowOld(t *testing.T) {
 		}
 		w.pass(time.Second)
 		if n := client.ZCard(context.Background(), "chime:{default}:dead").Val(); n != 0 || ran != 1 {
-			w.Errorf("%d dead before twice the retention is over, %d ran; want none, and the one that can be read", n, ran)
+			w.Errorf("%d dead before twice the retention is over, %d ran; want none dead, and only the readable one run", n, ran)
 		}
 		w.pass(15 * time.Minute)
 		if n := client.ZCard(context.Background(), "chime:{default}:dead").Val(); n != 3 {
 			w.Errorf("%d dead after twice the retention, want all 3 of the newer version", n)
 		}
 		if mark := client.HGet(context.Background(), "chime:{default}:state", "parked").Val(); mark != "" {
-			w.Errorf("state says that something is parked: %q", mark)
+			w.Errorf("the state shows parked jobs: %q", mark)
 		}
 		worker.end()
 		scheduler.end()

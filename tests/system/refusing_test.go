@@ -19,12 +19,11 @@ import (
 	"github.com/chimejobs/chime/redisstore"
 )
 
-// A refusal answers every command with an error, as a server does that is loading, busy or demoted. While it is empty the commands
-// reach the server.
+// A refusal answers every command with an error, like a server that is loading, busy or demoted. While it is empty, the commands reach the server.
 type refusal struct {
 	mu    sync.Mutex
 	text  string
-	count int // commands answered so
+	count int // refused commands
 }
 
 func (r *refusal) set(text string) {
@@ -43,8 +42,8 @@ func (r *refusal) answered() int {
 type refusedConn struct {
 	net.Conn
 	refusal *refusal
-	partial []byte       // of a command that was not written whole
-	answers bytes.Buffer // not read yet
+	partial []byte       // the incomplete last command
+	answers bytes.Buffer // answers that are not read yet
 }
 
 func (c *refusedConn) Write(p []byte) (int, error) {
@@ -75,7 +74,7 @@ func (c *refusedConn) Read(p []byte) (int, error) {
 	return c.Conn.Read(p)
 }
 
-// commandLength is the length of the first command in RESP; 0: it is not whole.
+// commandLength returns the length of the first command in RESP; 0: it is incomplete.
 func commandLength(text []byte) int {
 	line := func(at int, kind byte) (n, next int) {
 		end := bytes.Index(text[at:], []byte("\r\n"))
@@ -102,8 +101,8 @@ func commandLength(text []byte) int {
 	return at
 }
 
-// A server that refuses every command for a while, for whatever reason, is waited out: nothing ends, nobody spins, and a second
-// later everything goes on.
+// If a server refuses every command for some time, the roles wait: no role ends, no role loops without a pause, and a second after the refusals
+// everything continues.
 func TestAServerThatRefusesIsWaitedOut(t *testing.T) {
 	for _, text := range []string{
 		"LOADING Redis is loading the dataset in memory",
@@ -161,7 +160,7 @@ func (w *world) refused(text string) {
 	}
 	w.pass(time.Minute)
 	enqueue("before")
-	w.pass(100 * time.Millisecond) // it runs when the refusals begin
+	w.pass(100 * time.Millisecond) // the job runs when the refusals begin
 
 	refusal.set(text)
 	var meanwhile sync.WaitGroup
@@ -174,11 +173,11 @@ func (w *world) refused(text string) {
 	over := time.Now()
 	meanwhile.Wait()
 	if late := time.Since(over); late > time.Second {
-		w.Errorf("the enqueuer went on after %v, want within 1 s", late)
+		w.Errorf("the enqueuer continued after %v, want within 1 s", late)
 	}
 	w.pass(time.Minute)
 	mu.Lock()
-	if late := ended["meanwhile"].Sub(over); len(ended) != 2 || late < 0 || late > 2*time.Second { // of these the job takes 0.5 s
+	if late := ended["meanwhile"].Sub(over); len(ended) != 2 || late < 0 || late > 2*time.Second { // the job itself takes 0.5 s
 		w.Errorf("%d jobs ended, the last %v after the refusals, want 2 within 2 s", len(ended), late)
 	}
 	mu.Unlock()

@@ -8,10 +8,9 @@ import (
 	"github.com/chimejobs/chime/recurrence"
 )
 
-// The registry of schedules is lost, by a hand or with the cluster node that had it, and what it named runs on. Within minutes every
-// schedule is found by its name again, also one that no program declares and one that somebody has changed, which stays changed. No
-// instant is left out and none runs twice.
-func TestSchedulesWhoseRegistryIsLostRunOnAndAreFoundAgain(t *testing.T) {
+// The registry of schedules is deleted manually or lost with its cluster node, and its schedules continue to run. Within minutes every schedule is
+// found by its name again, even if no program declares it. A changed schedule keeps its change. No instant is left out and none runs twice.
+func TestSchedulesContinueAfterTheirRegistryIsLostAndAreFoundAgain(t *testing.T) {
 	inWorld(t, func(w *world) {
 		ctx := w.Context()
 		began := time.Now()
@@ -47,7 +46,7 @@ func TestSchedulesWhoseRegistryIsLostRunOnAndAreFoundAgain(t *testing.T) {
 				w.Fatal(err)
 			}
 			if found++; stored.Revision != before[stored.Name].Revision {
-				w.Errorf("%s has revision %d, before it was %d", stored.Name, stored.Revision, before[stored.Name].Revision)
+				w.Errorf("%s has revision %d, want %d as before", stored.Name, stored.Revision, before[stored.Name].Revision)
 			}
 		}
 		if found != 3 {

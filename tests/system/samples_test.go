@@ -10,7 +10,7 @@ import (
 	"github.com/chimejobs/chime/recurrence"
 )
 
-// samples returns those of the default queue since an instant, and holds that they leave no minute out.
+// samples returns the samples of the default queue since an instant, and checks that they leave no minute out.
 func (w *world) samples(since time.Time) []chime.Sample {
 	w.Helper()
 	all, err := chime.NewQueues(w.server.Store()).Samples(w.Context(), "default", since, time.Now(), time.Minute)
@@ -20,16 +20,16 @@ func (w *world) samples(since time.Time) []chime.Sample {
 	for i := range all[:max(len(all)-1, 0)] {
 		before, s := all[i], all[i+1]
 		if next := before.At.Add(time.Minute); !s.At.Add(-time.Duration(s.Covers-1) * time.Minute).Equal(next) {
-			w.Errorf("the sample of %v covers %d minutes, want it to cover those from %v on", s.At, s.Covers, next)
+			w.Errorf("the sample of %v covers %d minutes, want all since %v", s.At, s.Covers, next)
 		}
 	}
 	return all
 }
 
-// Leaders come and go, and for a while there is none: each run is in one sample, and no minute is left out.
-func TestSamplesGoOnWhoeverLeads(t *testing.T) {
+// Leaders change, and for some time no process leads: each run is in one sample, and no minute is left out.
+func TestSamplesContinueWithAnyLeaderOrNone(t *testing.T) {
 	inWorld(t, func(w *world) {
-		w.pass(30 * time.Second) // who comes to lead samples at once: not at the instant of an occurrence, which may then be running
+		w.pass(30 * time.Second) // a new leader samples at once: this is not the instant of an occurrence, which could be running
 		began := time.Now()
 		minutely := declares("beat", recurrence.Recurrence{Frequency: recurrence.Minute})
 		worker := w.start(func(p *process) []chime.Role { return []chime.Role{p.worker("beat", nil)} })
@@ -43,7 +43,7 @@ func TestSamplesGoOnWhoeverLeads(t *testing.T) {
 		first.end()
 		w.pass(20 * time.Minute)
 		second.crash()
-		w.pass(20 * time.Minute) // the worker places what comes, and takes the samples
+		w.pass(20 * time.Minute) // the worker places the occurrences and takes the samples
 		third := scheduler()
 		w.pass(10 * time.Minute)
 
@@ -62,10 +62,10 @@ func TestSamplesGoOnWhoeverLeads(t *testing.T) {
 		}
 		info, err := chime.NewQueues(w.server.Store()).Get(w.Context(), "default")
 		if err != nil || done < info.Done-2 || done > info.Done || late < done-2 || late > done+1 {
-			t.Errorf("samples have %d runs, and how late %d were, of %d: %v", done, late, info.Done, err)
+			t.Errorf("samples have %d runs and the lateness of %d, of %d runs: %v", done, late, info.Done, err)
 		}
 		if ended := time.Since(began) / time.Minute; covers < int(ended)-2 || missed > 12 || missed < 4 {
-			t.Errorf("of %d minutes %d are covered, %d samples cover several; want all, one about every three minutes while nobody led", ended, covers, missed)
+			t.Errorf("%d minutes, %d covered, %d samples cover several; want all covered, and a sample about every three minutes without a leader", ended, covers, missed)
 		}
 		third.end()
 		worker.end()
@@ -73,16 +73,16 @@ func TestSamplesGoOnWhoeverLeads(t *testing.T) {
 	})
 }
 
-// What a worker has measured goes with its last call.
-func TestAWorkerThatDrainsSendsWhatItHasMeasured(t *testing.T) {
+// A worker sends its last measurements with its last call.
+func TestAWorkerThatDrainsSendsItsMeasurements(t *testing.T) {
 	inWorld(t, func(w *world) {
 		scheduler, enqueue := w.enqueuer()
-		enqueue(30 * 24 * time.Hour) // samples begin when there is a queue
+		enqueue(30 * 24 * time.Hour) // samples begin with the first queue
 		w.pass(2 * time.Minute)
 		worker := w.start(func(p *process) []chime.Role {
 			worker := chime.NewWorker(p.store, chime.WorkerOptions{Logger: w.log})
 			worker.Handle("beat", func(_ context.Context, job *chime.Job) error {
-				time.Sleep(20 * time.Millisecond) // what is measured; the clock is fake
+				time.Sleep(20 * time.Millisecond) // fake time: the measured duration
 				if job.Attempt == 1 {
 					return chime.RetryAfter(time.Second, errors.New("not yet"))
 				}
@@ -102,13 +102,13 @@ func TestAWorkerThatDrainsSendsWhatItHasMeasured(t *testing.T) {
 			sum.Wait, sum.Run, sum.Lateness, sum.Jobs = sum.Wait.Add(s.Wait), sum.Run.Add(s.Run), sum.Lateness.Add(s.Lateness), append(sum.Jobs, s.Jobs...)
 		}
 		if sum.Enqueued != 1 || sum.Done != 1 || sum.Failed != 1 || sum.Retried != 1 {
-			t.Errorf("%+v, want one job, done the second time", sum)
+			t.Errorf("%+v, want one job, done at the second attempt", sum)
 		}
 		if took := sum.Run.Quantile(0.5); sum.Run.Count() != 2 || took <= 10*time.Millisecond || took > 25*time.Millisecond {
 			t.Errorf("%d attempts took %v, want 2 of 20 ms", sum.Run.Count(), took)
 		}
 		if waited := sum.Wait.Quantile(1); sum.Wait.Count() != 2 || waited > 25*time.Millisecond || sum.Lateness.Count() != 0 {
-			t.Errorf("%d waits of up to %v, %d lateness; want the second to begin when the retry was due, and no lateness without a schedule", sum.Wait.Count(), waited, sum.Lateness.Count())
+			t.Errorf("%d waits of up to %v, %d lateness; want the second at the due time of the retry, and no lateness without a schedule", sum.Wait.Count(), waited, sum.Lateness.Count())
 		}
 		if len(sum.Jobs) != 1 || sum.Jobs[0].Name != "beat" || sum.Jobs[0].Done != 1 || sum.Jobs[0].Failed != 1 {
 			t.Errorf("by name: %+v", sum.Jobs)
@@ -117,7 +117,7 @@ func TestAWorkerThatDrainsSendsWhatItHasMeasured(t *testing.T) {
 	})
 }
 
-// A queue on which nothing happens has samples all the same, and keeps nothing for them.
+// An idle queue has samples too, and needs no memory for them.
 func TestSamplesOfAnIdleQueueTakeNoMemory(t *testing.T) {
 	inWorld(t, func(w *world) {
 		scheduler, enqueue := w.enqueuer()

@@ -13,8 +13,8 @@ import (
 	"github.com/chimejobs/chime/recurrence"
 )
 
-// A worker vanished between taking an occurrence and placing the next, and no scheduler runs: another worker places it.
-func TestSchedulesGoOnWhereWorkersRunAndNoScheduler(t *testing.T) {
+// A worker vanished after it took an occurrence and before it placed the next one, and no scheduler runs: another worker places it.
+func TestSchedulesContinueWithWorkersAndNoScheduler(t *testing.T) {
 	inWorld(t, func(w *world) {
 		scheduler := w.start(func(p *process) []chime.Role {
 			return []chime.Role{p.scheduler(declares("beat", recurrence.Recurrence{Frequency: recurrence.Minute}))}
@@ -36,14 +36,14 @@ func TestSchedulesGoOnWhereWorkersRunAndNoScheduler(t *testing.T) {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		if len(w.runs) < 7 {
-			t.Errorf("%d runs in ten minutes, want the schedule to go on within three", len(w.runs))
+			t.Errorf("%d runs in ten minutes, want the schedule to continue within three", len(w.runs))
 		}
 	})
 }
 
-// Somebody changes a definition by hand. That is logged and the schedule is postponed; the leader looks no more often than before, and
-// the schedule is shown with the error.
-func TestADefinitionChangedByHandIsLoggedAndPostponed(t *testing.T) {
+// A definition is edited manually. This is logged and the schedule is postponed. The leader does not poll more often than before, and the schedule
+// is shown with the error.
+func TestADefinitionEditedByHandIsLoggedAndPostponed(t *testing.T) {
 	inWorld(t, func(w *world) {
 		var lines lineCounter
 		w.log = slog.New(slog.NewTextHandler(&lines, nil))
@@ -71,7 +71,7 @@ func TestADefinitionChangedByHandIsLoggedAndPostponed(t *testing.T) {
 	})
 }
 
-// A lineCounter keeps log lines.
+// A lineCounter collects log lines.
 type lineCounter struct {
 	mu   sync.Mutex
 	text strings.Builder

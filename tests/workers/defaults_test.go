@@ -14,7 +14,7 @@ import (
 
 type kindArgs struct{ Customer string }
 
-// Of every level the next farther one is used only for what the nearer one leaves open, in whatever order options are written.
+// Each option comes from the nearest level that sets it: call, kind, handler, worker. The order of options does not matter.
 func TestTheNearestDefaultWins(t *testing.T) {
 	minutes := func(n int) chime.AttemptOption { return chime.Timeout(time.Duration(n) * time.Minute) }
 	named := chime.Define[kindArgs]("kind.nearest", chime.MaxAttempts(20), minutes(20), chime.Queue("kinds"), chime.In(time.Hour), chime.Backoff(afterMinutes(20)))
@@ -23,7 +23,7 @@ func TestTheNearestDefaultWins(t *testing.T) {
 	workers := []chime.HandlerOption{chime.MaxAttempts(40), minutes(40), chime.Backoff(afterMinutes(40))}
 	for _, c := range []struct {
 		name     string
-		kind     chime.Kind[kindArgs] // by which the job is enqueued
+		kind     chime.Kind[kindArgs] // the kind that enqueues the job
 		call     []chime.EnqueueOption
 		handles  chime.Kind[kindArgs]
 		handler  []chime.HandlerOption
@@ -31,7 +31,7 @@ func TestTheNearestDefaultWins(t *testing.T) {
 		queue    string
 		attempts int
 		timeout  int // minutes
-		backoff  int // minutes; 0: chime's
+		backoff  int // minutes; 0: chime's default
 	}{
 		{"the call", named, []chime.EnqueueOption{chime.Queue("calls"), minutes(10), chime.MaxAttempts(10), chime.In(0)}, named, handlers, workers, "calls", 10, 10, 20},
 		{"the kind", named, []chime.EnqueueOption{chime.In(0)}, named, handlers, workers, "kinds", 20, 20, 20},
@@ -85,8 +85,8 @@ func afterMinutes(minutes int) func(int) time.Duration {
 	return func(int) time.Duration { return time.Duration(minutes) * time.Minute }
 }
 
-// enqueued enqueues a job of a kind, by Enqueue or as an Item, by an Enqueuer whose queue is "mine". It returns the job as it was sent
-// and its queue.
+// enqueued enqueues a job of a kind with Enqueue or as an Item, through an Enqueuer with the queue "mine". It returns the job as it was sent, and
+// its queue.
 func enqueued(f *fixture.Fixture, kind chime.Kind[kindArgs], item bool, options []chime.EnqueueOption) (wire.Envelope, string) {
 	f.T.Helper()
 	store := f.Hooked()
@@ -103,7 +103,7 @@ func enqueued(f *fixture.Fixture, kind chime.Kind[kindArgs], item bool, options 
 	}
 	sent := store.EnqueueCalls()[0]
 	if sent.Items[0].In > 0 {
-		f.T.Errorf("the job is delayed by %v: In(0) of the call is nearer than that of the kind", sent.Items[0].In)
+		f.T.Errorf("the job is delayed by %v, want the call's In(0) to win over the kind's", sent.Items[0].In)
 	}
 	body, err := wire.DecodeEnvelope(sent.Items[0].Body)
 	if err != nil {

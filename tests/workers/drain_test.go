@@ -15,7 +15,7 @@ import (
 	"github.com/chimejobs/chime/tests/internal/hookstore"
 )
 
-func TestADrainWaitsForHandlersAndThenHandsTheirJobsBack(t *testing.T) {
+func TestADrainWaitsForHandlersAndThenReturnsTheirJobs(t *testing.T) {
 	tests := []struct {
 		name    string
 		handler chime.Handler
@@ -24,9 +24,9 @@ func TestADrainWaitsForHandlersAndThenHandsTheirJobsBack(t *testing.T) {
 		within  time.Duration
 	}{
 		{"a handler that ends in time is waited for", func(context.Context, *chime.Job) error { time.Sleep(20 * time.Second); return nil }, false, map[protocol.SettleKind]int{protocol.SettleDone: 1}, 20 * time.Second}, // fake time
-		{"one that fails when its ctx ends is handed back", func(ctx context.Context, _ *chime.Job) error { <-ctx.Done(); return context.Cause(ctx) }, true, map[protocol.SettleKind]int{protocol.SettleBack: 1}, 26 * time.Second},
+		{"one that fails when its ctx ends is returned to its queue", func(ctx context.Context, _ *chime.Job) error { <-ctx.Done(); return context.Cause(ctx) }, true, map[protocol.SettleKind]int{protocol.SettleBack: 1}, 26 * time.Second},
 		{"one that succeeds when its ctx ends is done", func(ctx context.Context, _ *chime.Job) error { <-ctx.Done(); return nil }, false, map[protocol.SettleKind]int{protocol.SettleDone: 1}, 26 * time.Second},
-		{"one that never ends is handed back", func(context.Context, *chime.Job) error { time.Sleep(time.Hour); return nil }, true, map[protocol.SettleKind]int{protocol.SettleBack: 1}, 28 * time.Second}, // fake time
+		{"one that never ends is returned to its queue", func(context.Context, *chime.Job) error { time.Sleep(time.Hour); return nil }, true, map[protocol.SettleKind]int{protocol.SettleBack: 1}, 28 * time.Second}, // fake time
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -49,7 +49,7 @@ func TestADrainWaitsForHandlersAndThenHandsTheirJobsBack(t *testing.T) {
 					t.Errorf("settled %v, want %v", got, test.want)
 				}
 				f.CheckEmpty()
-				fixture.Pass(time.Hour) // for the one that never ends
+				fixture.Pass(time.Hour) // for the handler that never ends
 			})
 		})
 	}
@@ -81,7 +81,7 @@ func TestADrainEndsAlthoughTheStoreIsUnavailable(t *testing.T) {
 	}
 }
 
-// A handler that returns while the job that was handed back in its place is on its way is not counted again.
+// A handler returns while its job is already being returned to the queue. It is not counted a second time.
 func TestAJobThatIsCutOffIsNamedOnce(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 		store := f.Hooked()
@@ -90,7 +90,7 @@ func TestAJobThatIsCutOffIsNamedOnce(t *testing.T) {
 		w := chime.NewWorker(store, chime.WorkerOptions{DrainTimeout: time.Second, Logger: log.Logger()})
 		w.Handle("work", func(ctx context.Context, _ *chime.Job) error {
 			<-ctx.Done()
-			time.Sleep(2050 * time.Millisecond) // the job is handed back 2 s after its ctx has ended
+			time.Sleep(2050 * time.Millisecond) // the job is returned to its queue 2 s after its ctx has ended
 			return ctx.Err()
 		})
 		f.Enqueue("default", job("work"), "a")
@@ -98,10 +98,10 @@ func TestAJobThatIsCutOffIsNamedOnce(t *testing.T) {
 		fixture.Pass(time.Second)
 		cut := (*chime.DrainTimeoutError)(nil)
 		if err := stop(); !errors.As(err, &cut) || len(cut.IDs) != 1 || cut.IDs[0] != "a" {
-			t.Errorf("Run returned %v, want that a was cut off", err)
+			t.Errorf("Run returned %v, want a reported as interrupted", err)
 		}
 		if n := log.Count("event=drain.started"); n != 1 || log.Count("count=1 timeout_ms=1000") != 1 {
-			t.Errorf("the begin of the drain is logged %d times as\n%s", n, log.String())
+			t.Errorf("the start of the drain is logged %d times as\n%s", n, log.String())
 		}
 		if n := log.Count("given_back=1 unsettled=0 cut_off=a\n"); n != 1 {
 			t.Errorf("the end is logged as\n%s", log.String())

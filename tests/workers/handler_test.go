@@ -16,7 +16,7 @@ import (
 	"github.com/chimejobs/chime/tests/internal/fixture"
 )
 
-// A handler may change its payload. The next attempt and the schedule's next occurrence get the original one.
+// A handler may change its payload. The next attempt and the schedule's next occurrence get the original payload.
 func TestAHandlersChangesToItsPayloadReachNoOtherAttempt(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 		quiet := fixture.Quiet()
@@ -65,7 +65,7 @@ func TestAHandlersChangesToItsPayloadReachNoOtherAttempt(t *testing.T) {
 	})
 }
 
-// A handler may change the death that it is told of too: the next attempt is told of the death as it was.
+// A handler may also change the death that it receives: the next attempt receives the original one.
 func TestAHandlersChangesToADeathReachNoOtherAttempt(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 		w := f.Worker(chime.WorkerOptions{})
@@ -113,7 +113,7 @@ func (wildError) Error() string { return "wild" }
 func (wildError) Is(error) bool { panic("Is") }
 func (wildError) As(any) bool   { panic("As") }
 
-// An error whose methods panic, or a Backoff that panics, fails the job and nothing else.
+// An error whose methods panic, or a Backoff that panics, makes the job fail and affects nothing else.
 func TestAnErrorWhoseMethodsPanicIsAFailure(t *testing.T) {
 	for name, failure := range map[string]error{
 		"a nil pointer": (*textError)(nil), "an error that panics in Is and As": wildError{}, "an ordinary error": errors.New("no"),
@@ -139,13 +139,13 @@ func TestAnErrorWhoseMethodsPanicIsAFailure(t *testing.T) {
 				t.Errorf("%s: %d attempts, %+v, want two failures and a success", name, attempts, s)
 			}
 			if !strings.Contains(log.String(), "no patience") {
-				t.Errorf("%s: the log does not say that Backoff panicked:\n%s", name, log.String())
+				t.Errorf("%s: the log does not contain the panic of Backoff:\n%s", name, log.String())
 			}
 		})
 	}
 }
 
-// A worker with a backlog never sleeps, and yet finds sessions that lapse.
+// A worker with a backlog never sleeps, but still finds lapsed sessions.
 func TestABusyWorkerFindsTheJobsOfAVanishedOne(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 		f.Add("work", 0, "held")
@@ -169,7 +169,7 @@ func TestABusyWorkerFindsTheJobsOfAVanishedOne(t *testing.T) {
 		stop := f.Start(w)
 		fixture.Pass(30 * time.Second)
 		if again < 12*time.Second || again > 18*time.Second {
-			t.Errorf("the vanished worker's job ran again after %v, want 12 s and a second look, which is 12 to 18 s", again)
+			t.Errorf("the vanished worker's job ran again after %v, want 12 s plus a second poll, which is 12 to 18 s", again)
 		}
 		if err := stop(); err != nil {
 			t.Error(err)
@@ -177,7 +177,7 @@ func TestABusyWorkerFindsTheJobsOfAVanishedOne(t *testing.T) {
 	})
 }
 
-// Jobs in due and in ready are taken half and half, even with a single slot.
+// Due jobs and ready jobs get half of the slots each, even with a single slot.
 func TestDueAndReadyJobsShareTheSlots(t *testing.T) {
 	for _, concurrency := range []int{1, 2, 3} {
 		fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {

@@ -43,7 +43,7 @@ func TestEveryJobRunsOnce(t *testing.T) {
 				}
 			}
 			if s := f.Stats(); len(r.N) != 803 || s.Done != 803 || s.Running+s.Waiting+s.Delayed != 0 {
-				t.Errorf("with handlers of %v %d of 803 ran, the store says %+v", work, len(r.N), s)
+				t.Errorf("with handlers of %v, %d of 803 ran, the store has %+v", work, len(r.N), s)
 			}
 			if keys, _ := f.Server.Client().Keys(t.Context(), "*inflight*").Result(); len(keys) != 0 {
 				t.Errorf("sessions are left: %v", keys)
@@ -88,7 +88,7 @@ func TestJobsThatKeepFailingEndDead(t *testing.T) {
 		f.Add("poison", 0, "b")
 		fixture.Pass(time.Hour)
 		if s := f.Stats(); r.N["a"] != 3 || r.N["b"] != 3 || s.Dead != 2 {
-			t.Errorf("after three attempts each %v ran and the store says %+v, want two dead", r.N, s)
+			t.Errorf("after three attempts each %v ran and the store has %+v, want two dead", r.N, s)
 		}
 		if err := stop(); err != nil {
 			t.Error(err)
@@ -104,7 +104,7 @@ func TestJobsOfUnknownNamesWaitForAWorkerThatHandlesThem(t *testing.T) {
 		f.Add("new", 0, fixture.Names("n", 20)...)
 		fixture.Pass(time.Minute)
 		if s := f.Stats(); s.Parked != 20 || s.Running != 0 {
-			t.Errorf("the store says %+v, want 20 parked", s)
+			t.Errorf("the store has %+v, want 20 parked", s)
 		}
 		var r fixture.Runs
 		second := f.Worker(chime.WorkerOptions{Concurrency: 2})
@@ -112,7 +112,7 @@ func TestJobsOfUnknownNamesWaitForAWorkerThatHandlesThem(t *testing.T) {
 		stopSecond := f.Start(second)
 		fixture.Pass(time.Minute)
 		if s := f.Stats(); len(r.N) != 20 || s.Parked != 0 || s.Done != 20 {
-			t.Errorf("%d of 20 ran, the store says %+v", len(r.N), s)
+			t.Errorf("%d of 20 ran, the store has %+v", len(r.N), s)
 		}
 		for _, stop := range []func() error{stopFirst, stopSecond} {
 			if err := stop(); err != nil {
@@ -122,7 +122,7 @@ func TestJobsOfUnknownNamesWaitForAWorkerThatHandlesThem(t *testing.T) {
 	})
 }
 
-// Fences grow at any instant of the server's clock, also at those of a bubble, whose microseconds have one digit less than today's.
+// Fences grow at any instant of the server's clock, also in a bubble, where microseconds have one digit less than today's.
 func TestFencesGrowInABubble(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 		var fences []int64
@@ -150,13 +150,13 @@ func TestFencesGrowInABubble(t *testing.T) {
 			}
 		}
 		if strings.Contains(log.String(), "store.unreadable") {
-			t.Errorf("nothing was unreadable, and logged is\n%s", log.String())
+			t.Errorf("want no log line, because everything was readable; got\n%s", log.String())
 		}
 	})
 }
 
-// Where no scheduler leads a worker says that nobody takes the jobs of a queue, also of one whose jobs were delayed; once.
-func TestAWorkerSaysThatNobodyServesAQueue(t *testing.T) {
+// Without a leader, a worker logs once that no worker takes the jobs of a queue, also for a queue whose jobs were delayed.
+func TestAWorkerLogsAnUnservedQueue(t *testing.T) {
 	for name, in := range map[string]time.Duration{"jobs that wait": 0, "a job that was delayed": time.Second} {
 		fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 			var log strings.Builder
@@ -174,7 +174,7 @@ func TestAWorkerSaysThatNobodyServesAQueue(t *testing.T) {
 				t.Error(err)
 			}
 			if n := strings.Count(log.String(), "event=queue.unserved"); n != 1 || !strings.Contains(log.String(), "queue=nobodys") {
-				t.Errorf("%s: %d lines say that nobody serves a queue, want one of nobodys:\n%s", name, n, log.String())
+				t.Errorf("%s: %d lines about an unserved queue, want one about nobodys:\n%s", name, n, log.String())
 			}
 		})
 	}

@@ -11,14 +11,14 @@ import (
 	"github.com/chimejobs/chime/tests/internal/fixture"
 )
 
-func TestAWorkerLogsOnceWhatAnOperatorMustKnow(t *testing.T) {
+func TestAWorkerLogsItsStateChangesOnce(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 		store := f.Hooked()
 		var log fixture.LogBuffer
 		stop := fixture.Start(chime.NewWorker(store, chime.WorkerOptions{Logger: log.Logger()}))
 		fixture.Pass(time.Hour)
 		if n := log.Count("level=WARN msg=\"chime: worker has no handlers"); n != 1 {
-			t.Errorf("that a worker has no handlers is logged %d times, want once", n)
+			t.Errorf("a worker without handlers is logged %d times, want once", n)
 		}
 		if n := log.Count("event=drain.started"); n != 0 {
 			t.Errorf("a drain is logged %d times before it begins", n)
@@ -27,7 +27,7 @@ func TestAWorkerLogsOnceWhatAnOperatorMustKnow(t *testing.T) {
 			t.Error(err)
 		}
 		if log.Count("level=INFO") < 3 || log.Count("event=drain.started") != 1 || log.Count("event=drain.ended") != 1 {
-			t.Error("want the start and the end of the drain logged once each, also of a worker that holds nothing")
+			t.Error("want the start and the end of the drain logged once each, even for a worker without jobs")
 		}
 	})
 }
@@ -64,7 +64,7 @@ func TestAStuckHandlerIsLoggedOnce(t *testing.T) {
 		w := chime.NewWorker(store, chime.WorkerOptions{Logger: log.Logger()})
 		w.Handle("work", func(_ context.Context, job *chime.Job) error {
 			if job.Attempt == 1 {
-				time.Sleep(10 * time.Minute) // it does not heed its ctx
+				time.Sleep(10 * time.Minute) // it ignores its ctx
 			}
 			return nil
 		}, chime.Timeout(time.Minute))
@@ -72,15 +72,15 @@ func TestAStuckHandlerIsLoggedOnce(t *testing.T) {
 		stop := fixture.Start(w)
 		fixture.Pass(69 * time.Second)
 		if n := log.Count("event=handler.stuck"); n != 0 {
-			t.Errorf("a handler is stuck %d times before ten seconds after its timeout", n)
+			t.Errorf("a stuck handler is logged %d times earlier than ten seconds after its timeout", n)
 		}
 		fixture.Pass(2 * time.Second)
 		if log.Count("event=handler.stuck job=work id=a queue=default attempt=1 worker=") != 1 || log.Count("after_ms=70") != 1 {
-			t.Error("want it logged that a handler is stuck, with how long it has run")
+			t.Error("want a log line about the stuck handler, with its running time")
 		}
 		fixture.Pass(time.Hour)
 		if n := log.Count("event=handler.stuck"); n != 1 {
-			t.Errorf("that a handler is stuck is logged %d times, want once", n)
+			t.Errorf("the stuck handler is logged %d times, want once", n)
 		}
 		if err := stop(); err != nil {
 			t.Error(err)
@@ -88,7 +88,7 @@ func TestAStuckHandlerIsLoggedOnce(t *testing.T) {
 	})
 }
 
-func TestAWorkerLogsWhatItServesAndWhatItDid(t *testing.T) {
+func TestAWorkerLogsItsQueuesAndItsOutcomes(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 		store := f.Hooked()
 		var log fixture.LogBuffer

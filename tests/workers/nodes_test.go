@@ -14,7 +14,7 @@ import (
 	"github.com/chimejobs/chime/tests/internal/hookstore"
 )
 
-// nodes puts every queue on a node of its own.
+// nodes gives every queue its own node.
 func nodes(f *fixture.Fixture) *hookstore.Store {
 	store := f.Hooked()
 	store.QueuesAreNodes()
@@ -29,7 +29,7 @@ func jobIDs(queue string, n int) []string {
 	return ids
 }
 
-// The queues of the other nodes are served as if nothing had happened, whether the node refuses at once or does not answer at all.
+// If a node refuses calls or does not answer, the queues of the other nodes are served without delay.
 func TestANodeThatFailsCostsTheOtherNodesQueuesNoTime(t *testing.T) {
 	for name, after := range map[string]time.Duration{"refuses": 0, "hangs": 5 * time.Second} {
 		t.Run(name, func(t *testing.T) {
@@ -61,7 +61,7 @@ func TestANodeThatFailsCostsTheOtherNodesQueuesNoTime(t *testing.T) {
 				if ran != 300 || longest > 20*time.Millisecond {
 					t.Errorf("while the node of b fails, %d of 300 jobs of a ran, the last %v after it was added; want all within 20 ms", ran, longest)
 				}
-				store.MendNodes()
+				store.RepairNodes()
 				fixture.Pass(15 * time.Second)
 				if err := stop(); err != nil {
 					t.Error(err)
@@ -72,7 +72,7 @@ func TestANodeThatFailsCostsTheOtherNodesQueuesNoTime(t *testing.T) {
 	}
 }
 
-// A queue whose node fails gives its share of the slots back: what its calls have asked for, and what its handlers have left.
+// A queue with a failing node releases its share of the slots: the slots that its calls requested, and the slots that its handlers leave.
 func TestANodeThatFailsCostsTheOtherNodesQueuesNoSlots(t *testing.T) {
 	for _, test := range []struct {
 		name        string
@@ -121,10 +121,10 @@ func TestANodeThatFailsCostsTheOtherNodesQueuesNoSlots(t *testing.T) {
 				if want := test.concurrency * 58; int(a.Load()) < want { // of 60 rounds of 10 s
 					t.Errorf("while the node of b fails, %d jobs of a ran in ten minutes, want at least %d", a.Load(), want)
 				}
-				store.MendNodes()
+				store.RepairNodes()
 				fixture.Pass(30 * time.Second)
 				if got := store.Kinds()[protocol.SettleDone]; test.busy && got == int(a.Load()) {
-					t.Error("no outcome of b that was reached meanwhile has counted")
+					t.Error("no outcome of b from this time has counted")
 				}
 				if err := stop(); err != nil {
 					t.Error(err)
@@ -135,7 +135,7 @@ func TestANodeThatFailsCostsTheOtherNodesQueuesNoSlots(t *testing.T) {
 	}
 }
 
-// The sessions of a node are extended although another node does not answer.
+// The sessions of a node are extended even if another node does not answer.
 func TestANodeThatHangsCostsTheOtherNodesNoSession(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 		store := nodes(f)
@@ -153,12 +153,12 @@ func TestANodeThatHangsCostsTheOtherNodesNoSession(t *testing.T) {
 		f.Enqueue("b", job("long"), "b")
 		stop := fixture.Start(w)
 		fixture.Pass(time.Second)
-		store.FailNode("b", 14*time.Second) // a read that ends after go-redis's tries
+		store.FailNode("b", 14*time.Second) // a read that ends after go-redis's retries
 		fixture.Pass(time.Minute)
 		if len(ended) != 1 || ended["b"] == nil {
 			t.Errorf("the ctx of these handlers ended: %v; want only that of b", ended)
 		}
-		store.MendNodes()
+		store.RepairNodes()
 		fixture.Pass(5 * time.Minute)
 		if err := stop(); err != nil {
 			t.Error(err)

@@ -15,11 +15,11 @@ import (
 	"github.com/chimejobs/chime/tests/internal/fixture"
 )
 
-// A notebook is an observer that writes down what it hears.
+// A notebook is an observer that records its events.
 type notebook struct {
-	mu    sync.Mutex
-	heard []string
-	ended map[string]chime.JobEvent // by job ID, the last
+	mu       sync.Mutex
+	received []string
+	ended    map[string]chime.JobEvent // the last event, by job ID
 }
 
 func (n *notebook) observer() *chime.Observer {
@@ -36,34 +36,34 @@ func (n *notebook) observer() *chime.Observer {
 					}
 					n.ended[e.ID] = e
 				}
-				n.heard = append(n.heard, line)
+				n.received = append(n.received, line)
 			}
 		}
 	}
-	say := func(line string) {
+	record := func(line string) {
 		n.mu.Lock()
 		defer n.mu.Unlock()
-		n.heard = append(n.heard, line)
+		n.received = append(n.received, line)
 	}
 	n.ended = map[string]chime.JobEvent{}
 	return &chime.Observer{
 		Enqueued: jobs("enqueued"), Taken: jobs("taken"), Begun: jobs("begun"), Ended: jobs("ended"),
 		Placed: func(events []chime.PlaceEvent) {
 			for _, e := range events {
-				say("placed " + e.Schedule + "@" + e.Planned.UTC().Format(time.RFC3339) + " " + e.Queue)
+				record("placed " + e.Schedule + "@" + e.Planned.UTC().Format(time.RFC3339) + " " + e.Queue)
 			}
 		},
-		Elected: func(leading bool, term int64) { say(fmt.Sprintf("elected %v %d", leading, term)) },
-		Trouble: func(op string, err error) { say(fmt.Sprintf("trouble %s %v", op, err != nil)) },
+		Elected: func(leading bool, term int64) { record(fmt.Sprintf("elected %v %d", leading, term)) },
+		Trouble: func(op string, err error) { record(fmt.Sprintf("trouble %s %v", op, err != nil)) },
 	}
 }
 
-// about returns what was heard of an ID, or of what contains it, in order.
+// about returns the recorded lines about an ID, or about IDs that contain it, in order.
 func (n *notebook) about(id string) string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	var lines []string
-	for _, line := range n.heard {
+	for _, line := range n.received {
 		if strings.Contains(line, id) {
 			lines = append(lines, strings.ReplaceAll(line, " "+id, ""))
 		}
@@ -71,10 +71,10 @@ func (n *notebook) about(id string) string {
 	return strings.Join(lines, "; ")
 }
 
-func TestObserversHearWhatHappensToEachJob(t *testing.T) {
+func TestObserversReceiveTheEventsOfEachJob(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 		var notes notebook
-		both := []*chime.Observer{{}, notes.observer()} // one that wants to hear nothing
+		both := []*chime.Observer{{}, notes.observer()} // one without callbacks
 		w := f.Worker(chime.WorkerOptions{Observers: both, Concurrency: 3})
 		w.Handle("work", func(_ context.Context, job *chime.Job) error {
 			time.Sleep(2 * time.Second) // fake time
@@ -125,7 +125,7 @@ func TestObserversHearWhatHappensToEachJob(t *testing.T) {
 			"trouble":                "",
 		} {
 			if got := notes.about(id); got != want {
-				t.Errorf("of %s an observer heard\n %s\nwant\n %s", id, got, want)
+				t.Errorf("events of %s:\n %s\nwant\n %s", id, got, want)
 			}
 		}
 		if o := notes.ended["s@2000-01-01T00:00:30Z"]; o.Schedule != "s" || o.Ended.Sub(o.Started) != 2*time.Second || o.Started.Sub(o.Due) > time.Second {
@@ -134,13 +134,13 @@ func TestObserversHearWhatHappensToEachJob(t *testing.T) {
 	})
 }
 
-// What was given up without a word of its handler has a reason too.
-func TestObserversHearWhyAJobWasGivenUp(t *testing.T) {
+// A job that dies without an error of its handler has a reason too.
+func TestObserversReceiveTheReasonOfADeath(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 		var notes notebook
 		w := f.Worker(chime.WorkerOptions{Observers: []*chime.Observer{notes.observer()}})
 		w.Handle("stuck", func(context.Context, *chime.Job) error {
-			time.Sleep(time.Minute) // fake time: it ignores its timeout, and returns while that is settled
+			time.Sleep(time.Minute) // fake time: it ignores its timeout, and returns while the timeout is being settled
 			return errors.New("late")
 		}, chime.Timeout(time.Second), chime.MaxAttempts(1))
 		f.Add("stuck", 0, "stuck", "unreadable")
@@ -158,7 +158,7 @@ func TestObserversHearWhyAJobWasGivenUp(t *testing.T) {
 		for id, want := range map[string]string{"stuck": "job timed out", "unreadable": "its body cannot be read"} {
 			e := notes.ended[id]
 			if e.Outcome != chime.RunDead || e.Err == nil || !strings.Contains(e.Err.Error(), want) || id == "stuck" && !errors.Is(e.Err, chime.ErrTimeout) {
-				t.Errorf("of %s an observer heard %s, %v; want dead, %q", id, e.Outcome, e.Err, want)
+				t.Errorf("event of %s: %s, %v; want dead, %q", id, e.Outcome, e.Err, want)
 			}
 		}
 	})

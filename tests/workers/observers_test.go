@@ -15,7 +15,7 @@ import (
 	"github.com/chimejobs/chime/tests/internal/fixture"
 )
 
-// An earwitness is an observer for what a notebook does not write down.
+// An earwitness is an observer for the events that a notebook does not record.
 type earwitness struct {
 	mu                sync.Mutex
 	lines             []string
@@ -64,7 +64,7 @@ func (l *earwitness) observer() *chime.Observer {
 				l.failed[op]++
 			}
 			if took < 0 {
-				l.lines = append(l.lines, "a call took less than no time")
+				l.lines = append(l.lines, "a call has a negative duration")
 			}
 		},
 	}
@@ -81,11 +81,11 @@ func (l *earwitness) saw(t *testing.T, want ...string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if !slices.Equal(l.lines, want) {
-		t.Errorf("an observer heard %q, want %q", l.lines, want)
+		t.Errorf("an observer received %q, want %q", l.lines, want)
 	}
 }
 
-func TestObserversHearOfSlotsAndCallsAndOfJobsThatDoNotRun(t *testing.T) {
+func TestObserversReceiveSlotsAndCallsAndJobsThatDoNotRun(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 		var notes earwitness
 		both := []*chime.Observer{{}, notes.observer()}
@@ -107,7 +107,7 @@ func TestObserversHearOfSlotsAndCallsAndOfJobsThatDoNotRun(t *testing.T) {
 			t.Errorf("slots: %+v, want 2 of which 1 is busy", &notes)
 		}
 		if err := stop(); err == nil {
-			t.Error("a worker that cuts off a handler returns nil")
+			t.Error("a worker that interrupts a handler returns nil")
 		}
 		notes.saw(t, "parked unknown", "returned slow")
 		if notes.size != 0 || notes.busy != 0 || notes.stuck != 0 {
@@ -115,7 +115,7 @@ func TestObserversHearOfSlotsAndCallsAndOfJobsThatDoNotRun(t *testing.T) {
 		}
 		for _, op := range []string{"check", "partitions", "work", "announce", "extend"} {
 			if notes.calls[op] == 0 {
-				t.Errorf("no call %s was told: %v", op, notes.calls)
+				t.Errorf("no call %s was reported: %v", op, notes.calls)
 			}
 		}
 		if len(notes.failed) > 0 {
@@ -123,13 +123,13 @@ func TestObserversHearOfSlotsAndCallsAndOfJobsThatDoNotRun(t *testing.T) {
 		}
 		q := notes.begun["q"]
 		if !q.First || q.Origin != "" || q.Started.Sub(q.Waited) > time.Second || q.Waited.IsZero() {
-			t.Errorf("of q was told %+v", q)
+			t.Errorf("reported for q: %+v", q)
 		}
 	})
 }
 
-// Of many that begin one soon after the other the worker's loop is not woken for each.
-func TestObserversHearOfEachOfManyHandlersWhileItRuns(t *testing.T) {
+// If many handlers begin in quick succession, the worker's loop is not woken for each of them.
+func TestObserversReceiveEachOfManyHandlersWhileItRuns(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 		const n = 200
 		var notes earwitness
@@ -148,7 +148,7 @@ func TestObserversHearOfEachOfManyHandlersWhileItRuns(t *testing.T) {
 		fixture.Pass(20 * time.Millisecond)
 		notes.mu.Lock()
 		if len(notes.begun) != n || notes.busy != n {
-			t.Errorf("an observer heard of %d that have begun, and of %d busy slots; want %d", len(notes.begun), notes.busy, n)
+			t.Errorf("an observer received %d begun events and %d busy slots; want %d", len(notes.begun), notes.busy, n)
 		}
 		notes.mu.Unlock()
 		close(release)
@@ -161,7 +161,7 @@ func TestObserversHearOfEachOfManyHandlersWhileItRuns(t *testing.T) {
 	})
 }
 
-func TestObserversHearOfLostSessionsAndOfResultsThatComeTooLate(t *testing.T) {
+func TestObserversReceiveLostSessionsAndLateResults(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 		var notes earwitness
 		w := f.Worker(chime.WorkerOptions{Observers: []*chime.Observer{notes.observer()}})
@@ -199,12 +199,12 @@ func TestObserversHearOfLostSessionsAndOfResultsThatComeTooLate(t *testing.T) {
 			t.Error(err)
 		}
 		if len(notes.failed) > 0 {
-			t.Errorf("a lost session is no failed call: %v", notes.failed)
+			t.Errorf("a lost session is not a failed call: %v", notes.failed)
 		}
 	})
 }
 
-func TestObserversHearWhatMadeAJobAndWhatWasSkipped(t *testing.T) {
+func TestObserversReceiveTheOriginOfAJobAndSkippedOccurrences(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 		var notes earwitness
 		observers := []*chime.Observer{notes.observer()}

@@ -12,8 +12,8 @@ import (
 	"github.com/chimejobs/chime/tests/internal/hookstore"
 )
 
-// A worker with jobs under way and one that sleeps repeat what failed a few times a second at most, however long it lasts, whether
-// the call or its reply was lost.
+// A worker with running jobs and a sleeping worker repeat failed calls at most a few times a second during the whole outage, whether the calls or
+// their replies are lost.
 func TestAWorkerCallsAStoreThatDoesNotAnswerTwiceASecondAtMost(t *testing.T) {
 	for name, fault := range map[string]func(string, protocol.Partition) (before, after error){
 		"calls are lost":   func(string, protocol.Partition) (before, after error) { return hookstore.ErrReset, nil },
@@ -34,9 +34,9 @@ func TestAWorkerCallsAStoreThatDoesNotAnswerTwiceASecondAtMost(t *testing.T) {
 				before := store.Counts()
 				const outage = 10 * time.Minute
 				fixture.Pass(outage)
-				for act, n := range store.Counts() {
-					if n -= before[act]; float64(n) > 2*outage.Seconds() {
-						t.Errorf("%s, %d jobs: %s was called %d times in %v", name, jobs, act, n, outage)
+				for action, n := range store.Counts() {
+					if n -= before[action]; float64(n) > 2*outage.Seconds() {
+						t.Errorf("%s, %d jobs: %s was called %d times in %v", name, jobs, action, n, outage)
 					}
 				}
 				store.SetFault(nil)
@@ -51,10 +51,10 @@ func TestAWorkerCallsAStoreThatDoesNotAnswerTwiceASecondAtMost(t *testing.T) {
 }
 
 // loseEvery returns a fault that loses every reply-th reply and every call-th call; 0: none.
-func loseEvery(act string, reply, call int) func(string, protocol.Partition) (error, error) {
+func loseEvery(action string, reply, call int) func(string, protocol.Partition) (error, error) {
 	n := 0
 	return func(a string, _ protocol.Partition) (before, after error) {
-		if a != act {
+		if a != action {
 			return nil, nil
 		}
 		n++

@@ -42,7 +42,7 @@ func TestTheNextCallIsSentBeforeTheLastAnswersJobsAreAdmitted(t *testing.T) {
 			jobs := fixture.Names("job", 20_000)
 			f.Enqueue("default", job("work"), jobs...)
 			for i := 99; i < len(jobs); i += 100 {
-				f.Forget("default", jobs[i]) // admission finds it dead and logs that
+				f.Forget("default", jobs[i]) // admission finds it unreadable and logs its death
 			}
 			var ran atomic.Int64
 			var log slowLog
@@ -62,11 +62,11 @@ func TestTheNextCallIsSentBeforeTheLastAnswersJobsAreAdmitted(t *testing.T) {
 			stop := fixture.Start(w)
 			fixture.Pass(time.Minute)
 			if ran.Load() != 19800 || log.dead.Load() != 200 || len(calls) < 40 {
-				t.Fatalf("%d ran and %d were dead with %d calls, want 19800 and 200 with 40 calls at least", ran.Load(), log.dead.Load(), len(calls))
+				t.Fatalf("%d ran and %d were dead with %d calls, want 19800 and 200 with at least 40 calls", ran.Load(), log.dead.Load(), len(calls))
 			}
 			for i := 15; i < 35; i++ {
 				if last := calls[i] - calls[i-1]; notRun[i] < last*9/10 || notAdmitted[i] < last/100 {
-					t.Errorf("concurrency %d: the last answer brought %d jobs; when the next call was sent %d had not run and %d of the dead were not admitted, want nearly all of them", concurrency, last, notRun[i], notAdmitted[i])
+					t.Errorf("concurrency %d: the last answer contained %d jobs; when the next call was sent, %d had not run and %d of the dead ones were not admitted; want almost all of them", concurrency, last, notRun[i], notAdmitted[i])
 				}
 			}
 			if err := stop(); err != nil {
@@ -94,7 +94,7 @@ func TestAWorkerThatTookAheadSleepsAlthoughCallsFail(t *testing.T) {
 		worked, left := store.Count("work"), store.Count("leave")
 		fixture.Pass(time.Hour)
 		if worked, left = store.Count("work")-worked, store.Count("leave")-left; worked > 0 || left > 0 {
-			t.Errorf("an idle worker made %d calls and left the sleeping workers %d times in an hour, want neither", worked, left)
+			t.Errorf("an idle worker made %d calls and left the sleeping workers %d times in an hour, want no such calls", worked, left)
 		}
 		if err := stop(); err != nil {
 			t.Error(err)
@@ -110,7 +110,7 @@ func TestASessionLostBetweenTwoCallsLosesNoJob(t *testing.T) {
 			calls := 0
 			store.VisitWork = func(*protocol.WorkCall) {
 				if calls++; calls == lost {
-					f.LoseSessions() // the call gets ErrSessionLost while the jobs of an answer are admitted
+					f.LoseSessions() // the call gets ErrSessionLost while the jobs of an answer are being admitted
 				}
 			}
 			w := chime.NewWorker(store, chime.WorkerOptions{Concurrency: 10, Logger: fixture.Quiet()})
@@ -165,10 +165,10 @@ func TestAHandlerMayKeepItsJobAndContext(t *testing.T) {
 			fences[job.Fence] = true
 		}
 		if len(fences) != 5000 {
-			t.Errorf("the 5000 jobs that were kept have %d fences, want 5000", len(fences))
+			t.Errorf("the 5000 kept jobs have %d fences, want 5000", len(fences))
 		}
 		if i := slices.IndexFunc(contexts, func(c context.Context) bool { return c.Err() != context.Canceled }); i >= 0 {
-			t.Errorf("a context that was kept has Err = %v, want Canceled", contexts[i].Err())
+			t.Errorf("a kept context has Err = %v, want Canceled", contexts[i].Err())
 		}
 	})
 }
@@ -186,7 +186,7 @@ func TestAnOutcomeWaitsAtMostTwentyMilliseconds(t *testing.T) {
 				mu.Lock()
 				defer mu.Unlock()
 				for _, settlement := range call.Settle {
-					if at, ok := ended[settlement.ID]; ok { // others were given back
+					if at, ok := ended[settlement.ID]; ok { // other jobs were returned
 						longest = max(longest, time.Since(at))
 					}
 				}

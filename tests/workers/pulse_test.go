@@ -11,7 +11,7 @@ import (
 	"github.com/chimejobs/chime/tests/internal/fixture"
 )
 
-// A hungStore answers no call while hangs is set: each waits until its ctx ends, or, where stuck is set, for ever.
+// A hungStore answers no call while hangs is set: each call waits until its ctx ends, or forever if stuck is set.
 type hungStore struct {
 	protocol.Store
 	hangs, stuck atomic.Bool
@@ -75,13 +75,14 @@ func runBoth(t *testing.T, roles ...chime.Role) (stop func() error) {
 	return func() error { cancel(); return <-ended }
 }
 
-// For an hour, with work, without, and with a store that does not answer, each loop turns within seconds; before Run and after it there is none.
-func TestLoopsTurnWithinSecondsWhateverHappens(t *testing.T) {
+// Each loop turns within a few seconds for an hour: with work, without work, and with a store that does not answer. Before and after Run there are
+// no loops.
+func TestLoopsAlwaysTurnWithinSeconds(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 		store := &hungStore{Store: f.Server.Store().Protocol()}
 		worker := chime.NewWorker(store, chime.WorkerOptions{Logger: fixture.Quiet()})
 		worker.Handle("work", func(context.Context, *chime.Job) error {
-			time.Sleep(20 * time.Minute) // a handler that does not heed its ctx
+			time.Sleep(20 * time.Minute) // a handler that ignores its ctx
 			return nil
 		})
 		scheduler := chime.NewScheduler(store, chime.SchedulerOptions{Logger: fixture.Quiet(), SafetyTick: 10 * time.Minute})
@@ -105,7 +106,7 @@ func TestLoopsTurnWithinSecondsWhateverHappens(t *testing.T) {
 			}
 			for _, loop := range []string{"processor", "heartbeat", "watch", "ticker"} {
 				if silent := time.Since(all[loop]); silent > 5*time.Second || silent < 0 {
-					t.Fatalf("after %d s %s has not turned for %v, want 5 s at most", second, loop, silent)
+					t.Fatalf("after %d s %s has not turned for %v, want at most 5 s", second, loop, silent)
 				}
 			}
 			if len(all) != 4 {
@@ -113,7 +114,7 @@ func TestLoopsTurnWithinSecondsWhateverHappens(t *testing.T) {
 			}
 		}
 		if err := stop(); err != nil {
-			t.Log(err) // jobs are cut off
+			t.Log(err) // jobs are interrupted
 		}
 		if n := len(worker.Pulses()) + len(scheduler.Pulses()); n != 0 {
 			t.Errorf("%d loops turn after Run", n)
@@ -121,39 +122,39 @@ func TestLoopsTurnWithinSecondsWhateverHappens(t *testing.T) {
 	})
 }
 
-// A loop that is stuck in a call that does not end is seen by its pulse, and the others go on.
+// A loop that is stuck in an endless call is detected by its pulse, and the other loops continue.
 func TestAStuckLoopIsSeenByItsPulse(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 		store := &hungStore{Store: f.Server.Store().Protocol(), freed: make(chan struct{})}
-		hears := make(chan struct{})
-		worker := chime.NewWorker(f.Server.Store(), chime.WorkerOptions{Logger: fixture.Quiet(), Observers: []*chime.Observer{{Taken: func([]chime.JobEvent) { <-hears }}}})
+		release := make(chan struct{})
+		worker := chime.NewWorker(f.Server.Store(), chime.WorkerOptions{Logger: fixture.Quiet(), Observers: []*chime.Observer{{Taken: func([]chime.JobEvent) { <-release }}}})
 		worker.Handle("work", func(context.Context, *chime.Job) error { return nil })
 		scheduler := chime.NewScheduler(store, chime.SchedulerOptions{Logger: fixture.Quiet()})
 		stop := runBoth(t, worker, scheduler)
 		fixture.Pass(10 * time.Second)
 		store.stuck.Store(true)
-		f.Add("work", 0, "a") // of which an observer hears that does not return
+		f.Add("work", 0, "a") // its event blocks an observer
 		fixture.Pass(5 * time.Minute)
 		silent := func(pulses map[string]time.Time, loop string) time.Duration {
 			return time.Since(pulses[loop]).Round(time.Second)
 		}
 		if got := silent(worker.Pulses(), "processor"); got < 4*time.Minute || got > 5*time.Minute {
-			t.Errorf("the processor has not turned for %v, want since the job came", got)
+			t.Errorf("the processor has not turned for %v, want since the job's arrival", got)
 		}
 		if got := silent(scheduler.Pulses(), "ticker"); got < 4*time.Minute || got > 5*time.Minute {
 			t.Errorf("the ticker has not turned for %v, want since 30 s after its call", got)
 		}
 		for _, loop := range []string{"heartbeat", "watch"} {
 			if got := silent(worker.Pulses(), loop); got > 5*time.Second {
-				t.Errorf("%s has not turned for %v, want that it goes on", loop, got)
+				t.Errorf("%s has not turned for %v, want it to continue", loop, got)
 			}
 		}
 		store.stuck.Store(false)
 		close(store.freed)
-		close(hears)
+		close(release)
 		fixture.Pass(6 * time.Second)
 		if got := max(silent(worker.Pulses(), "processor"), silent(scheduler.Pulses(), "ticker")); got > 5*time.Second {
-			t.Errorf("what was stuck goes on, and has not turned for %v", got)
+			t.Errorf("a loop that was stuck continues, but has not turned for %v", got)
 		}
 		if err := stop(); err != nil {
 			t.Error(err)

@@ -18,7 +18,7 @@ import (
 
 const canary = "canary-4711"
 
-// leaks reports whether a text has the canary, in any form in which fmt or JSON write bytes.
+// leaks reports whether a text contains the canary, in any form in which fmt or JSON write bytes.
 func leaks(text string) bool {
 	for _, form := range []string{canary, "99 97 110", "0x63, 0x61", "63616e617279", "63616E617279", "Y2FuYXJ5"} {
 		if strings.Contains(text, form) {
@@ -28,7 +28,7 @@ func leaks(text string) bool {
 	return false
 }
 
-// What a handler gets wrong with its job is logged and stored without the payload, whether it panics with the job or cannot decode it.
+// A handler's failure is logged and stored without the payload, whether the handler panics with the job or cannot decode it.
 func TestAHandlersFailureIsLoggedWithoutThePayload(t *testing.T) {
 	for name, handler := range map[string]chime.Handler{
 		"panics with the job":   func(_ context.Context, job *chime.Job) error { panic(*job) },
@@ -60,7 +60,7 @@ func TestAHandlersFailureIsLoggedWithoutThePayload(t *testing.T) {
 	}
 }
 
-// A server's answer may be in a handler's error, as long and as strange as the server likes.
+// A handler's error may contain a server's answer, with any length and any characters.
 func TestALoggedErrorIsShortAndPrintable(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 		var log bytes.Buffer

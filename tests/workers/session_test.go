@@ -17,7 +17,7 @@ import (
 
 var defaultPartition = protocol.Partition{Queue: "default"}
 
-// vanish takes a job in a session that nobody extends, as a worker does that vanishes then. It returns the session and when it lapses.
+// vanish takes a job in a session that is never extended, like a worker that vanishes. It returns the session and the instant of its lapse.
 func vanish(f *fixture.Fixture, ttl time.Duration) (session string, lapse time.Time) {
 	f.T.Helper()
 	call := protocol.WorkCall{Partition: defaultPartition, Worker: "gone", Session: protocol.NewSession(ttl), Number: 1, TTL: ttl, Take: 1, Suspect: true}
@@ -28,7 +28,7 @@ func vanish(f *fixture.Fixture, ttl time.Duration) (session string, lapse time.T
 	return call.Session, answer.Now.Add(ttl)
 }
 
-func TestTheJobsOfAVanishedWorkerRunAfterTheSecondLook(t *testing.T) {
+func TestTheJobsOfAVanishedWorkerRunAfterTheSecondPoll(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 		store := f.Hooked()
 		f.Enqueue("default", job("work"), "a")
@@ -77,7 +77,7 @@ func TestASessionThatIsExtendedIsNotReaped(t *testing.T) {
 	})
 }
 
-// A session has heartbeats as long as it holds a job, also if it held none for a while before.
+// A session has heartbeats while it has a job, even if it had none for some time before.
 func TestASessionIsKeptAliveWhileItHoldsAJob(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 		store := f.Hooked()
@@ -94,13 +94,13 @@ func TestASessionIsKeptAliveWhileItHoldsAJob(t *testing.T) {
 		})
 		stop := fixture.Start(w)
 		f.Enqueue("default", job("short"), "before")
-		fixture.Pass(500 * time.Millisecond) // the session holds no job
+		fixture.Pass(500 * time.Millisecond) // the session has no job
 		f.Enqueue("default", job("long"), "long")
 		synctest.Wait()
 		f.Enqueue("default", job("short"), "meanwhile")
 		fixture.Pass(30 * time.Second)
 		if n := store.Count("extend"); n < 6 || n > 8 {
-			t.Errorf("%d heartbeats in half a minute for a session that holds a job, want one in four seconds", n)
+			t.Errorf("%d heartbeats in half a minute for a session with a job, want one every four seconds", n)
 		}
 		fixture.Pass(time.Minute)
 		if lost != nil {

@@ -41,7 +41,7 @@ func TestAJobOfAnUnknownNameIsParkedForAWorkerThatHandlesIt(t *testing.T) {
 	})
 }
 
-func TestABodyOfANewerVersionIsParkedAndSeldomTakenAgain(t *testing.T) {
+func TestABodyOfANewerVersionIsParkedAndTakenAgainAtMostOnceAMinute(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 		store := f.Hooked()
 		w := chime.NewWorker(store, chime.WorkerOptions{Concurrency: 2, Logger: fixture.Quiet()})
@@ -61,7 +61,7 @@ func TestABodyOfANewerVersionIsParkedAndSeldomTakenAgain(t *testing.T) {
 	})
 }
 
-func TestAJobThatNobodyCanReadIsDeadWithTheReason(t *testing.T) {
+func TestAnUnreadableJobIsDeadWithTheReason(t *testing.T) {
 	for _, body := range [][]byte{nil, {}, {1}, {1, 0xdd, 0xff, 0xff, 0xff, 0xff}, []byte("nonsense")} {
 		fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 			store := f.Hooked()
@@ -95,7 +95,7 @@ func TestAJobWhoseWorkersVanishedThreeTimesIsDead(t *testing.T) {
 			session, lapse := vanish(f, time.Second)
 			fixture.Pass(time.Second)
 			f.Reap(defaultPartition, session, lapse)
-			fixture.Pass(time.Minute) // after the second time it is due within that
+			fixture.Pass(time.Minute) // after the second time it is due within a minute
 		}
 		stop := fixture.Start(w)
 		if got := store.Kinds(); got[protocol.SettleDead] != 1 {

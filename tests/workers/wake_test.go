@@ -36,7 +36,7 @@ func TestAnIdleWorkerMakesSafetyPollsOnly(t *testing.T) {
 			t.Errorf("a job due at %v ran at %v", due, ran)
 		}
 		if n := store.Count("extend"); n > 0 {
-			t.Errorf("%d heartbeats for sessions that held no job, want none", n)
+			t.Errorf("%d heartbeats for sessions without jobs, want none", n)
 		}
 		if err := stop(); err != nil {
 			t.Error(err)
@@ -80,7 +80,7 @@ func TestAWakeUpThatArrivesBeforeTheAnswerIsKept(t *testing.T) {
 		w := chime.NewWorker(store, chime.WorkerOptions{Concurrency: 2, Logger: fixture.Quiet()})
 		var ran atomic.Int64
 		w.Handle("work", func(context.Context, *chime.Job) error { ran.Add(1); return nil })
-		stop := fixture.Start(w) // the store has it as asleep, the answer is under way
+		stop := fixture.Start(w) // the worker is asleep in the store, and the answer is on its way
 		f.Enqueue("default", job("work"), "a")
 		fixture.Pass(time.Second)
 		if ran.Load() != 1 {
@@ -119,8 +119,8 @@ func TestAWakeUpForAnotherQueueIsPassedOn(t *testing.T) {
 	})
 }
 
-// While every slot runs a long handler an empty queue is not asked, however short the handlers before were; and it is as soon as a slot is free.
-func TestAWorkerWithoutAFreeSlotDoesNotAskAnEmptyQueue(t *testing.T) {
+// While every slot runs a long handler, an empty queue is not polled, even if earlier handlers were short. It is polled as soon as a slot is free.
+func TestAWorkerWithoutAFreeSlotDoesNotPollAnEmptyQueue(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 		store := f.Hooked()
 		w := chime.NewWorker(store, chime.WorkerOptions{Concurrency: 2, Queues: map[string]int{"default": 1, "other": 1}, Logger: fixture.Quiet()})
@@ -137,9 +137,9 @@ func TestAWorkerWithoutAFreeSlotDoesNotAskAnEmptyQueue(t *testing.T) {
 		before := store.Count("work") + store.Count("leave")
 		fixture.Pass(4 * time.Second)
 		if calls := store.Count("work") + store.Count("leave") - before; begun != 2 || calls > 4 {
-			t.Errorf("%d handlers run, and in 4 s there were %d calls; want 2, and 4 at most", begun, calls)
+			t.Errorf("%d handlers run, and in 4 s there were %d calls; want 2, and at most 4", begun, calls)
 		}
-		f.Enqueue("other", job("long"), "long 3") // nobody sleeps who could be woken
+		f.Enqueue("other", job("long"), "long 3") // no sleeping worker can be woken
 		fixture.Pass(time.Second)
 		release <- struct{}{}
 		synctest.Wait()
@@ -154,8 +154,8 @@ func TestAWorkerWithoutAFreeSlotDoesNotAskAnEmptyQueue(t *testing.T) {
 	})
 }
 
-// A job that comes alone to a sleeping worker costs two calls. The first takes it and finds nothing more, so the second, which settles
-// it, need not ask for jobs. A third call closes the session.
+// A single job costs a sleeping worker two calls. The first takes it and finds no more jobs, so the second, which settles it, does not request
+// jobs. A third call closes the session.
 func TestALoneJobCostsTwoCalls(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 		store := f.Hooked()
@@ -175,14 +175,14 @@ func TestALoneJobCostsTwoCalls(t *testing.T) {
 				t.Fatalf("a job enqueued at %v ran at %v", added, last)
 			}
 			if calls := store.WorkCalls(); len(calls) != 2 || !calls[0].Sleep || calls[0].Take == 0 || !calls[1].SleepOn || calls[1].Take > 0 || len(calls[1].Settle) != 1 {
-				t.Fatalf("calls %+v, want one that takes, and one that settles and sleeps on", calls)
+				t.Fatalf("calls %+v, want one that takes, and one that settles and continues to sleep", calls)
 			}
 			if n := store.Count("close") - closed; n != 1 {
 				t.Fatalf("%d sessions were closed within two seconds, want 1", n)
 			}
 		}
 		if n := store.Count("extend"); n > 0 {
-			t.Errorf("%d heartbeats for sessions that held nothing, want none", n)
+			t.Errorf("%d heartbeats for sessions without jobs, want none", n)
 		}
 		if err := stop(); err != nil {
 			t.Error(err)

@@ -64,11 +64,11 @@ func TestAFailedJobIsRetriedUntilItsAttemptsAreUsedUp(t *testing.T) {
 	}{
 		{"a plain error is retried until the attempts are used up", func(context.Context, *chime.Job) error { return errors.New("no") }, nil, map[protocol.SettleKind]int{protocol.SettleLater: 3, protocol.SettleDead: 1}, 3 * time.Minute},
 		{"discard is dead at once", func(context.Context, *chime.Job) error { return chime.Discard(errors.New("no")) }, nil, map[protocol.SettleKind]int{protocol.SettleDead: 1}, time.Second},
-		{"a wrapped discard too", func(context.Context, *chime.Job) error { return fmt.Errorf("x: %w", chime.Discard(errors.New("no"))) }, nil, map[protocol.SettleKind]int{protocol.SettleDead: 1}, time.Second},
+		{"a wrapped discard is dead at once too", func(context.Context, *chime.Job) error { return fmt.Errorf("x: %w", chime.Discard(errors.New("no"))) }, nil, map[protocol.SettleKind]int{protocol.SettleDead: 1}, time.Second},
 		{"a panic is a failure", func(context.Context, *chime.Job) error { panic("oh") }, nil, map[protocol.SettleKind]int{protocol.SettleLater: 3, protocol.SettleDead: 1}, 3 * time.Minute},
 		{"panic(nil) is a failure", func(context.Context, *chime.Job) error { panic(nil) }, nil, map[protocol.SettleKind]int{protocol.SettleLater: 3, protocol.SettleDead: 1}, 3 * time.Minute},
 		{"Goexit is a failure", func(context.Context, *chime.Job) error { runtime.Goexit(); return nil }, nil, map[protocol.SettleKind]int{protocol.SettleLater: 3, protocol.SettleDead: 1}, 3 * time.Minute},
-		{"RetryAfter waits so long", func(_ context.Context, job *chime.Job) error {
+		{"RetryAfter waits as long as given", func(_ context.Context, job *chime.Job) error {
 			if job.Attempt == 2 {
 				return nil
 			}
@@ -161,7 +161,7 @@ func TestATimeoutEndsTheContextAndTheJobButKeepsTheSlot(t *testing.T) {
 		close(release)
 		fixture.Pass(time.Second)
 		if got := store.Kinds(); !ran || got[protocol.SettleDead] != 1 || got[protocol.SettleDone] != 1 {
-			t.Errorf("when the handler has returned settled %v, next ran: %v; want its result dropped and the slot free", got, ran)
+			t.Errorf("after the handler has returned settled %v, next ran: %v; want its result dropped and the slot free", got, ran)
 		}
 		if err := stop(); err != nil {
 			t.Error(err)

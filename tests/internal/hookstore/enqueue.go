@@ -10,7 +10,7 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-// An enqueueLog is what the calls of Enqueue were.
+// An enqueueLog records the calls of Enqueue.
 type enqueueLog struct {
 	senders map[sender]*sent
 	calls   []protocol.EnqueueCall
@@ -22,11 +22,11 @@ type sender struct {
 	caller    string
 }
 
-// sent is what a sender has sent last.
+// sent is the last call of a sender.
 type sent struct {
 	underWay   bool
 	number     int64
-	unanswered []protocol.EnqueueItem // of the call of that number; nil: it was answered
+	unanswered []protocol.EnqueueItem // the items of the last call; nil: it was answered
 }
 
 // Enqueue checks the calls against the protocol of EnqueueCall.
@@ -88,10 +88,10 @@ func (s *Store) checkEnqueue(c *protocol.EnqueueCall) {
 		s.t.Errorf("%s: a call of %d items and %d bytes", c.Caller, len(c.Items), size)
 	}
 	if of.underWay {
-		s.t.Errorf("%s: two calls under way to %v", c.Caller, c.Partition)
+		s.t.Errorf("%s: two concurrent calls to %v", c.Caller, c.Partition)
 	}
 	switch {
-	case c.Number == of.number+1: // also after one whose outcome stays unknown
+	case c.Number == of.number+1: // also after a call with an unknown outcome
 	case c.Number != of.number || of.unanswered == nil:
 		s.t.Errorf("%s: call %d follows %d (unanswered: %v)", c.Caller, c.Number, of.number, of.unanswered != nil)
 	case !reflect.DeepEqual(of.unanswered, c.Items):
@@ -100,7 +100,7 @@ func (s *Store) checkEnqueue(c *protocol.EnqueueCall) {
 	of.underWay, of.number = true, c.Number
 }
 
-// copyEnqueue copies a call: its memory is the caller's again once it is answered.
+// copyEnqueue copies a call, because its memory belongs to the caller again after the answer.
 func copyEnqueue(c *protocol.EnqueueCall) protocol.EnqueueCall {
 	copied := *c
 	copied.Items = slices.Clone(c.Items)
@@ -110,7 +110,7 @@ func copyEnqueue(c *protocol.EnqueueCall) protocol.EnqueueCall {
 	return copied
 }
 
-// EnqueueCalls returns the calls of Enqueue so far, if KeepEnqueue is set: those that were sent again too.
+// EnqueueCalls returns the calls of Enqueue so far, including repeated ones, if KeepEnqueue is set.
 func (s *Store) EnqueueCalls() []protocol.EnqueueCall {
 	s.mu.Lock()
 	defer s.mu.Unlock()

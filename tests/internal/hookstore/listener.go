@@ -7,7 +7,7 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-// Listen opens a listener whose Extend has faults.
+// Listen opens a listener whose Extend can fail.
 func (s *Store) Listen(name string) protocol.Listener {
 	inner := s.Store.Listen(name)
 	l := &listener{Listener: inner, store: s, signals: inner.Signals()}
@@ -27,7 +27,7 @@ type listener struct {
 	once      sync.Once
 }
 
-// filter keeps it from the role that the subscription was confirmed.
+// filter hides from the role that the subscription was confirmed.
 func (l *listener) filter() {
 	others := make(chan protocol.Signal)
 	l.signals, l.ended = others, make(chan struct{})

@@ -6,12 +6,12 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-// Partitions asks Fault about "partitions".
+// Partitions calls Fault with "partitions".
 func (s *Store) Partitions(ctx context.Context, queue string) (int, error) {
 	return one(s, "partitions", func() (int, error) { return s.Store.Partitions(ctx, queue) }, protocol.Partition{Queue: queue})
 }
 
-// Queues asks Fault about "queues".
+// Queues calls Fault with "queues".
 func (s *Store) Queues(ctx context.Context, cursor string) (queues []protocol.QueueSize, next string, err error) {
 	queues, err = one(s, "queues", func() (queues []protocol.QueueSize, err error) {
 		queues, next, err = s.Store.Queues(ctx, cursor)
@@ -23,32 +23,32 @@ func (s *Store) Queues(ctx context.Context, cursor string) (queues []protocol.Qu
 	return queues, next, err
 }
 
-// Served asks Fault about "served".
+// Served calls Fault with "served".
 func (s *Store) Served(ctx context.Context, also []string) ([]protocol.QueueSize, error) {
 	return one(s, "served", func() ([]protocol.QueueSize, error) { return s.Store.Served(ctx, also) })
 }
 
-// QueueStats asks Fault about "queue stats".
+// QueueStats calls Fault with "queue stats".
 func (s *Store) QueueStats(ctx context.Context, queues []string) ([]protocol.QueueStats, error) {
 	return one(s, "queue stats", func() ([]protocol.QueueStats, error) { return s.Store.QueueStats(ctx, queues) })
 }
 
-// PauseQueue asks Fault about "pause queue".
+// PauseQueue calls Fault with "pause queue".
 func (s *Store) PauseQueue(ctx context.Context, queue string, paused bool, note protocol.Note) error {
 	return only(s, "pause queue", func() error { return s.Store.PauseQueue(ctx, queue, paused, note) }, protocol.Partition{Queue: queue})
 }
 
-// DeleteQueue asks Fault about "delete queue".
+// DeleteQueue calls Fault with "delete queue".
 func (s *Store) DeleteQueue(ctx context.Context, queue string) (protocol.QueueRemains, error) {
 	return one(s, "delete queue", func() (protocol.QueueRemains, error) { return s.Store.DeleteQueue(ctx, queue) }, protocol.Partition{Queue: queue})
 }
 
-// LimitQueue asks Fault about "limit queue".
+// LimitQueue calls Fault with "limit queue".
 func (s *Store) LimitQueue(ctx context.Context, queue string, limit protocol.QueueLimit) error {
 	return only(s, "limit queue", func() error { return s.Store.LimitQueue(ctx, queue, limit) }, protocol.Partition{Queue: queue})
 }
 
-// Sample asks Fault about "sample".
+// Sample calls Fault with "sample".
 func (s *Store) Sample(ctx context.Context, partitions []protocol.Partition, missing int) []protocol.SampleAnswer {
 	return batch(s, "sample", partitions, itself,
 		func(err error) protocol.SampleAnswer { return protocol.SampleAnswer{Err: err} },

@@ -7,7 +7,7 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-// Declare asks Fault about "declare", with the queue of each declaration. It fails the test if they are too many for a call.
+// Declare calls Fault with "declare" and the queue of each declaration. It fails the test if a call has too many declarations.
 func (s *Store) Declare(ctx context.Context, declarations []protocol.Declaration) []protocol.DeclareAnswer {
 	if len(declarations) > protocol.MaxDeclared {
 		s.t.Errorf("%d declarations in one call, want at most %d", len(declarations), protocol.MaxDeclared)
@@ -18,7 +18,7 @@ func (s *Store) Declare(ctx context.Context, declarations []protocol.Declaration
 		func(sent []protocol.Declaration) []protocol.DeclareAnswer { return s.Store.Declare(ctx, sent) })
 }
 
-// Place asks Fault about "place".
+// Place calls Fault with "place".
 func (s *Store) Place(ctx context.Context, placements []protocol.Placement) []protocol.PlaceAnswer {
 	return batch(s, "place", placements,
 		func(p *protocol.Placement) protocol.Partition { return p.Partition },
@@ -26,17 +26,17 @@ func (s *Store) Place(ctx context.Context, placements []protocol.Placement) []pr
 		func(sent []protocol.Placement) []protocol.PlaceAnswer { return s.Store.Place(ctx, sent) })
 }
 
-// Owed asks Fault about "owed", with each partition.
+// Owed calls Fault with "owed", with each partition.
 func (s *Store) Owed(ctx context.Context, partitions []protocol.Partition) ([]protocol.Owed, error) {
 	return one(s, "owed", func() ([]protocol.Owed, error) { return s.Store.Owed(ctx, partitions) }, partitions...)
 }
 
-// Postpone asks Fault about "postpone".
+// Postpone calls Fault with "postpone".
 func (s *Store) Postpone(ctx context.Context, owed protocol.Owed) error {
 	return only(s, "postpone", func() error { return s.Store.Postpone(ctx, owed) }, owed.Partition)
 }
 
-// Mend asks Fault about "mend".
+// Mend calls Fault with "mend".
 func (s *Store) Mend(ctx context.Context, cursor string) (next string, mended []protocol.Mended, err error) {
 	mended, err = one(s, "mend", func() (mended []protocol.Mended, err error) {
 		next, mended, err = s.Store.Mend(ctx, cursor)
@@ -45,12 +45,12 @@ func (s *Store) Mend(ctx context.Context, cursor string) (next string, mended []
 	return next, mended, err
 }
 
-// Find asks Fault about "find".
+// Find calls Fault with "find".
 func (s *Store) Find(ctx context.Context, names []string) ([]protocol.Stored, error) {
 	return one(s, "find", func() ([]protocol.Stored, error) { return s.Store.Find(ctx, names) })
 }
 
-// Standings asks Fault about "standings", with the partition of each address.
+// Standings calls Fault with "standings", with the partition of each address.
 func (s *Store) Standings(ctx context.Context, asked []protocol.Address) ([]protocol.Standing, error) {
 	partitions := make([]protocol.Partition, len(asked))
 	for i := range asked {
@@ -59,7 +59,7 @@ func (s *Store) Standings(ctx context.Context, asked []protocol.Address) ([]prot
 	return one(s, "standings", func() ([]protocol.Standing, error) { return s.Store.Standings(ctx, asked) }, partitions...)
 }
 
-// Names asks Fault about "names".
+// Names calls Fault with "names".
 func (s *Store) Names(ctx context.Context, of protocol.NameRange) (names []string, last string, err error) {
 	names, err = one(s, "names", func() (names []string, err error) {
 		names, last, err = s.Store.Names(ctx, of)
@@ -68,32 +68,32 @@ func (s *Store) Names(ctx context.Context, of protocol.NameRange) (names []strin
 	return names, last, err
 }
 
-// Runs asks Fault about "runs".
+// Runs calls Fault with "runs".
 func (s *Store) Runs(ctx context.Context, names []string) ([]protocol.ScheduleRuns, error) {
 	return one(s, "runs", func() ([]protocol.ScheduleRuns, error) { return s.Store.Runs(ctx, names) })
 }
 
-// Soonest asks Fault about "soonest".
+// Soonest calls Fault with "soonest".
 func (s *Store) Soonest(ctx context.Context, n int) ([]protocol.Coming, error) {
 	return one(s, "soonest", func() ([]protocol.Coming, error) { return s.Store.Soonest(ctx, n) })
 }
 
-// Remove asks Fault about "remove".
+// Remove calls Fault with "remove".
 func (s *Store) Remove(ctx context.Context, removal protocol.Removal) (bool, error) {
 	return one(s, "remove", func() (bool, error) { return s.Store.Remove(ctx, removal) })
 }
 
-// PauseSchedule asks Fault about "pause".
+// PauseSchedule calls Fault with "pause".
 func (s *Store) PauseSchedule(ctx context.Context, pausing protocol.Pausing) (protocol.PauseAnswer, error) {
 	return one(s, "pause", func() (protocol.PauseAnswer, error) { return s.Store.PauseSchedule(ctx, pausing) })
 }
 
-// Backfill asks Fault about "backfill".
+// Backfill calls Fault with "backfill".
 func (s *Store) Backfill(ctx context.Context, backfilling protocol.Backfilling) (protocol.BackfillAnswer, error) {
 	return one(s, "backfill", func() (protocol.BackfillAnswer, error) { return s.Store.Backfill(ctx, backfilling) })
 }
 
-// Prune asks Fault about "prune".
+// Prune calls Fault with "prune".
 func (s *Store) Prune(ctx context.Context, owner protocol.Owner, cursor string) (next string, pruned []string, err error) {
 	pruned, err = one(s, "prune", func() (pruned []string, err error) {
 		next, pruned, err = s.Store.Prune(ctx, owner, cursor)
@@ -102,17 +102,17 @@ func (s *Store) Prune(ctx context.Context, owner protocol.Owner, cursor string) 
 	return next, pruned, err
 }
 
-// Lead asks Fault about "lead".
+// Lead calls Fault with "lead".
 func (s *Store) Lead(ctx context.Context, candidate string, ttl time.Duration) (protocol.Leadership, error) {
 	return one(s, "lead", func() (protocol.Leadership, error) { return s.Store.Lead(ctx, candidate, ttl) })
 }
 
-// Lease asks Fault about "lease".
+// Lease calls Fault with "lease".
 func (s *Store) Lease(ctx context.Context) (string, error) {
 	return one(s, "lease", func() (string, error) { return s.Store.Lease(ctx) })
 }
 
-// Resign asks Fault about "resign".
+// Resign calls Fault with "resign".
 func (s *Store) Resign(ctx context.Context, candidate string) error {
 	return only(s, "resign", func() error { return s.Store.Resign(ctx, candidate) })
 }

@@ -1,7 +1,7 @@
-// Package hookstore puts hooks around a store for tests: faults, delays, counts, and nodes that fail. It also checks that the roles keep to
-// the protocol of the calls that they may send again, and fails the test where one does not.
+// Package hookstore puts hooks around a store for tests: faults, delays, counters, and nodes that fail. It also checks that the roles follow the
+// protocol for calls that may be repeated, and fails the test if they do not.
 //
-// What it wraps is a store on the embedded server, so that a test with faults runs the scripts that a real server runs.
+// It wraps a store on the embedded server, so a test with faults runs the scripts that a real server runs.
 package hookstore
 
 import (
@@ -17,28 +17,28 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-// ErrReset is an error for faults: that of a connection which ended.
+// ErrReset is an error for faults: the connection ended.
 var ErrReset = errors.New("hookstore: connection reset")
 
-// A Fault is asked about each call before it is sent; of a call for several partitions about the part of each. With before the part is
-// not sent, and the error is its answer. With after it is carried out, and the error takes the place of its answer. It may sleep: the round trip
-// waits.
+// A Fault is called for each call before it is sent. For a call to several partitions it is called for each part. With a before error the part is
+// not sent, and the error is its answer. With an after error the part is executed, and the error replaces its answer. The Fault may sleep, and then
+// the round trip waits.
 //
-// act is what the call does: a method's name in lower case, with spaces between its words, and "close" for CloseSession. The partition of a
-// call that is not about one is zero; of a declaration only its queue is known.
-type Fault func(act string, p protocol.Partition) (before, after error)
+// action names the call: the method's name in lower case, with spaces between its words, and "close" for CloseSession. The partition is zero for a
+// call without one. For a declaration only its queue is set.
+type Fault func(action string, p protocol.Partition) (before, after error)
 
 // A Store is a store with hooks. The fields are set before a role uses it; the methods are safe for concurrent use.
 type Store struct {
-	protocol.Store // that carries the calls out
+	protocol.Store // which executes the calls
 	t              testing.TB
 
-	Latency     time.Duration // of a round trip of Work or Enqueue, before its calls are carried out
-	Lag         time.Duration // and after
-	Unconfirmed bool          // that a subscription is confirmed is never delivered
+	Latency     time.Duration // of a round trip of Work or Enqueue, before its calls are executed
+	Lag         time.Duration // and afterwards
+	Unconfirmed bool          // the confirmation of a subscription is never delivered
 	// VisitWork, if set, gets each call of Work after the latency, before it is sent. It must not keep the call.
 	VisitWork func(*protocol.WorkCall)
-	// EnqueueFault, if set, is asked about each call of Enqueue, as well as the Fault.
+	// EnqueueFault, if set, is called for each call of Enqueue, in addition to the Fault.
 	EnqueueFault func(*protocol.EnqueueCall) (before, after error)
 	KeepWork     bool // for WorkCalls
 	KeepEnqueue  bool // for EnqueueCalls
@@ -52,7 +52,7 @@ type Store struct {
 	enqueue    enqueueLog
 }
 
-// New puts hooks around a store. What breaks the protocol fails the test t.
+// New puts hooks around a store. A violation of the protocol fails the test t.
 func New(t testing.TB, store chime.Store) *Store {
 	return &Store{
 		Store: store.Protocol(), t: t,
@@ -65,45 +65,45 @@ func New(t testing.TB, store chime.Store) *Store {
 // Protocol makes it a chime.Store.
 func (s *Store) Protocol() protocol.Store { return s }
 
-// SetFault sets what is asked about each call from now on; nil: nothing is.
+// SetFault sets the Fault for all following calls; nil: none.
 func (s *Store) SetFault(fault Fault) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.fault = fault
 }
 
-// Count is how often an act was called: the parts of a call for several partitions count one by one.
-func (s *Store) Count(act string) int {
+// Count returns how often an action was called. Each part of a call to several partitions counts.
+func (s *Store) Count(action string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.counts[act]
+	return s.counts[action]
 }
 
-// Counts returns Count of every act that was called.
+// Counts returns the Count of every action that was called.
 func (s *Store) Counts() map[string]int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return maps.Clone(s.counts)
 }
 
-// RoundTrips is how many round trips an act has taken.
-func (s *Store) RoundTrips(act string) int {
+// RoundTrips returns how many round trips an action took.
+func (s *Store) RoundTrips(action string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.roundTrips[act]
+	return s.roundTrips[action]
 }
 
 // tripped counts a round trip.
-func (s *Store) tripped(act string) {
+func (s *Store) tripped(action string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.roundTrips[act]++
+	s.roundTrips[action]++
 }
 
-// enter counts a call, or a part of one, and returns its faults, and how long a node that is down lets it wait.
-func (s *Store) enter(act string, p protocol.Partition) (wait time.Duration, before, after error) {
+// enter counts a call or a part of one, and returns its faults and the delay of a node that is down.
+func (s *Store) enter(action string, p protocol.Partition) (wait time.Duration, before, after error) {
 	s.mu.Lock()
-	s.counts[act]++
+	s.counts[action]++
 	fault := s.fault
 	wait, down := s.nodes.wait(p)
 	s.mu.Unlock()
@@ -111,21 +111,21 @@ func (s *Store) enter(act string, p protocol.Partition) (wait time.Duration, bef
 		return wait, ErrReset, nil
 	}
 	if fault != nil {
-		before, after = fault(act, p)
+		before, after = fault(action, p)
 	}
 	return 0, before, after
 }
 
-// one makes a call that has one answer; for no partition, one, or several.
-func one[A any](s *Store, act string, send func() (A, error), partitions ...protocol.Partition) (answer A, err error) {
-	s.tripped(act)
+// one makes a call with one answer for any number of partitions.
+func one[A any](s *Store, action string, send func() (A, error), partitions ...protocol.Partition) (answer A, err error) {
+	s.tripped(action)
 	if len(partitions) == 0 {
 		partitions = make([]protocol.Partition, 1)
 	}
 	var before, after error
 	var longest time.Duration
 	for _, p := range partitions {
-		wait, b, a := s.enter(act, p)
+		wait, b, a := s.enter(action, p)
 		before, after, longest = cmp.Or(before, b), cmp.Or(after, a), max(longest, wait)
 	}
 	delay(longest)
@@ -138,22 +138,22 @@ func one[A any](s *Store, act string, send func() (A, error), partitions ...prot
 	return answer, after
 }
 
-// only is one for a call that answers with an error only.
-func only(s *Store, act string, send func() error, partitions ...protocol.Partition) error {
-	_, err := one(s, act, func() (struct{}, error) { return struct{}{}, send() }, partitions...)
+// only is like one, for a call that returns only an error.
+func only(s *Store, action string, send func() error, partitions ...protocol.Partition) error {
+	_, err := one(s, action, func() (struct{}, error) { return struct{}{}, send() }, partitions...)
 	return err
 }
 
-// batch makes a call that has an answer for each of its parts.
-func batch[Part, A any](s *Store, act string, parts []Part, of func(*Part) protocol.Partition, failed func(error) A, send func([]Part) []A) []A {
-	s.tripped(act)
+// batch makes a call with one answer for each of its parts.
+func batch[Part, A any](s *Store, action string, parts []Part, of func(*Part) protocol.Partition, failed func(error) A, send func([]Part) []A) []A {
+	s.tripped(action)
 	answers := make([]A, len(parts))
 	afters := make([]error, len(parts))
 	var sent []Part
-	var at []int // where their answers belong
+	var at []int // the indices of their answers
 	var longest time.Duration
 	for i := range parts {
-		wait, before, after := s.enter(act, of(&parts[i]))
+		wait, before, after := s.enter(action, of(&parts[i]))
 		longest = max(longest, wait)
 		if before != nil {
 			answers[i] = failed(before)
@@ -179,15 +179,15 @@ func delay(d time.Duration) {
 	}
 }
 
-// itself is the partition that a part is.
+// itself returns the partition of a part that is a partition.
 func itself(p *protocol.Partition) protocol.Partition { return *p }
 
-// Check asks Fault about "check".
+// Check calls Fault with "check".
 func (s *Store) Check(ctx context.Context) error {
 	return only(s, "check", func() error { return s.Store.Check(ctx) })
 }
 
-// CheckUse asks Fault about "check use".
+// CheckUse calls Fault with "check use".
 func (s *Store) CheckUse(ctx context.Context, use protocol.Use, queues []string) error {
 	return only(s, "check use", func() error { return s.Store.CheckUse(ctx, use, queues) })
 }

@@ -36,7 +36,7 @@ func work(p protocol.Partition, number int64, take int) protocol.WorkCall {
 	return protocol.WorkCall{Partition: p, Worker: "worker", Session: "session of " + p.Queue, Number: number, TTL: 12 * time.Second, Take: take}
 }
 
-// A part that fails before it is sent changes nothing, one that fails after is carried out, and the others of the round trip are answered.
+// A part that fails before it is sent changes nothing. A part that fails afterwards is executed. The other parts of the round trip are answered.
 func TestAFaultFailsThePartsThatItIsFor(t *testing.T) {
 	s := start(t, t)
 	for _, answer := range s.Enqueue(t.Context(), []protocol.EnqueueCall{enqueue(a, 1, "1", "2"), enqueue(b, 1, "3")}) {
@@ -45,8 +45,8 @@ func TestAFaultFailsThePartsThatItIsFor(t *testing.T) {
 		}
 	}
 	calls := []protocol.WorkCall{work(a, 1, 1), work(b, 1, 1)}
-	s.SetFault(func(act string, p protocol.Partition) (before, after error) {
-		if act == "work" && p == a {
+	s.SetFault(func(action string, p protocol.Partition) (before, after error) {
+		if action == "work" && p == a {
 			return ErrReset, nil
 		}
 		return nil, nil
@@ -57,7 +57,7 @@ func TestAFaultFailsThePartsThatItIsFor(t *testing.T) {
 	}
 	s.SetFault(func(string, protocol.Partition) (before, after error) { return nil, ErrReset })
 	if answers := s.Work(t.Context(), calls[:1]); !errors.Is(answers[0].Err, ErrReset) || s.Taken() != 2 {
-		t.Fatalf("answers %+v, %d taken; want it carried out and the answer lost", answers, s.Taken())
+		t.Fatalf("answers %+v, %d taken; want it executed and the answer lost", answers, s.Taken())
 	}
 	s.SetFault(nil)
 	again := s.Work(t.Context(), calls[:1])
@@ -81,12 +81,12 @@ type recorder struct {
 
 func (r *recorder) Errorf(string, ...any) { r.errors++ }
 
-func TestWhatBreaksTheProtocolFailsTheTest(t *testing.T) {
+func TestAViolationOfTheProtocolFailsTheTest(t *testing.T) {
 	lost := func(string, protocol.Partition) (before, after error) { return nil, ErrReset }
 	for name, run := range map[string]func(ctx context.Context, s *Store){
 		"a number is left out": func(ctx context.Context, s *Store) { s.Work(ctx, []protocol.WorkCall{work(a, 2, 1)}) },
 		"too many are taken":   func(ctx context.Context, s *Store) { s.Work(ctx, []protocol.WorkCall{work(a, 1, 501)}) },
-		"a call that sleeps on and settles nothing": func(ctx context.Context, s *Store) {
+		"a call that continues to sleep and settles nothing": func(ctx context.Context, s *Store) {
 			s.Work(ctx, []protocol.WorkCall{{Partition: a, Worker: "w", Session: "s", Number: 1, TTL: time.Second, SleepOn: true}})
 		},
 		"a lost call is changed": func(ctx context.Context, s *Store) {
@@ -122,9 +122,9 @@ func TestANodeThatIsDownFailsItsPartsOnly(t *testing.T) {
 	s.FailNode("b", 0)
 	polled := s.Poll(t.Context(), []protocol.PollCall{{Partition: a, Worker: "w", Sleep: true}, {Partition: b, Worker: "w", Sleep: true}})
 	if polled[0].Err != nil || !errors.Is(polled[1].Err, ErrReset) || s.Node(a) == s.Node(b) {
-		t.Errorf("polled %+v on %s and %s, want that b alone fails", polled, s.Node(a), s.Node(b))
+		t.Errorf("polled %+v on %s and %s, want only b to fail", polled, s.Node(a), s.Node(b))
 	}
-	s.MendNodes()
+	s.RepairNodes()
 	if err := s.Leave(t.Context(), []protocol.LeaveCall{{Partition: a, Worker: "w"}, {Partition: b, Worker: "w"}}); err != nil {
 		t.Error(err)
 	}
@@ -137,7 +137,7 @@ func TestASubscriptionThatIsNotConfirmedStillDelivers(t *testing.T) {
 	if answer := s.Poll(t.Context(), []protocol.PollCall{{Partition: a, Worker: "w", Sleep: true}})[0]; answer.Err != nil {
 		t.Fatal(answer.Err)
 	}
-	for number := range int64(300) { // each is due before the others, of which a sleeping worker is notified: until one comes after the subscription
+	for number := range int64(300) { // each is due before the others, so a sleeping worker is notified; repeat until one comes after the subscription
 		call := enqueue(a, number+1, fmt.Sprint(number))
 		call.Items[0].In = 12*time.Second - time.Duration(number)*30*time.Millisecond
 		if answer := s.Enqueue(t.Context(), []protocol.EnqueueCall{call})[0]; answer.Err != nil {
@@ -170,10 +170,10 @@ func TestAFaultOfEnqueueSeesTheCall(t *testing.T) {
 	calls := []protocol.EnqueueCall{enqueue(a, 1, "1"), enqueue(b, 1, "2")}
 	answers := s.Enqueue(t.Context(), calls)
 	if !errors.Is(answers[0].Err, ErrReset) || answers[1].Err != nil {
-		t.Errorf("answers %+v, want that the first alone is lost", answers)
+		t.Errorf("answers %+v, want only the first one lost", answers)
 	}
 	found, err := s.FindJobs(t.Context(), "a", []string{"1"})
 	if err != nil || len(found) != 1 || found[0].ID != "1" || len(s.EnqueueCalls()) != 2 {
-		t.Errorf("found %+v, %v, after %d calls; want that it was carried out", found, err, len(s.EnqueueCalls()))
+		t.Errorf("found %+v, %v, after %d calls; want the job enqueued", found, err, len(s.EnqueueCalls()))
 	}
 }

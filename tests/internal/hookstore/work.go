@@ -11,22 +11,22 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-// A workLog is what the calls of Work were, and what they did.
+// A workLog records the calls of Work and their effects.
 type workLog struct {
 	sessions map[string]*session
-	settled  []protocol.Settlement // those that were accepted, in this order
+	settled  []protocol.Settlement // the accepted ones, in order
 	refused  int
 	taken    int64
 	calls    []protocol.WorkCall
 }
 
-// A session is what a worker may do next in a session, and what is counted of it.
+// A session is the state of a worker's session: its allowed next call, and its counters.
 type session struct {
 	underWay   bool
 	unanswered *protocol.WorkCall
 	next       int64 // the number of the next call
-	settled    int64 // the number of the last call whose settlements are counted
-	taken      int64 // and of the last whose jobs are
+	settled    int64 // the number of the last call with counted settlements
+	taken      int64 // the number of the last call with counted jobs
 	lost       bool
 }
 
@@ -68,7 +68,7 @@ func (s *Store) checkWork(c *protocol.WorkCall) {
 		s.work.sessions[c.Session] = of
 	}
 	if of.underWay {
-		s.t.Errorf("session %s: two numbered calls under way", c.Session)
+		s.t.Errorf("session %s: two concurrent numbered calls", c.Session)
 	}
 	if of.lost {
 		s.t.Errorf("session %s: used again after it was lost", c.Session)
@@ -88,7 +88,7 @@ func (s *Store) checkWork(c *protocol.WorkCall) {
 	}
 	unfinished := func(settled protocol.Settlement) bool { return !settled.Finished() }
 	if c.SleepOn && (c.Take > 0 || c.Sleep || len(c.Settle) == 0 || len(c.Place) > 0 || slices.ContainsFunc(c.Settle, unfinished)) {
-		s.t.Errorf("session %s: a call that sleeps on is %+v", c.Session, *c)
+		s.t.Errorf("session %s: invalid call that continues to sleep: %+v", c.Session, *c)
 	}
 	if c.TTL < time.Second || c.Session == "" || c.Worker == "" {
 		s.t.Errorf("session %s: incomplete call %+v", c.Session, *c)
@@ -96,7 +96,7 @@ func (s *Store) checkWork(c *protocol.WorkCall) {
 	of.underWay = true
 }
 
-// record counts what calls have done, of a call that was repeated once.
+// record counts the effects of calls; a repeated call counts once.
 func (s *Store) record(calls []protocol.WorkCall, answers []protocol.WorkAnswer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -144,7 +144,7 @@ func (s *Store) answered(c *protocol.WorkCall, a *protocol.WorkAnswer) {
 	}
 }
 
-// copyWork copies a call with the memory that belongs to the worker again once it is answered.
+// copyWork copies a call, because its memory belongs to the worker again after the answer.
 func copyWork(c *protocol.WorkCall) protocol.WorkCall {
 	copied := *c
 	copied.Settle, copied.Begun, copied.Place = slices.Clone(c.Settle), slices.Clone(c.Begun), slices.Clone(c.Place)
@@ -165,11 +165,11 @@ func (s *Store) closing(name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if of := s.work.sessions[name]; of != nil && of.underWay {
-		s.t.Errorf("session %s: closed while a call is under way", name)
+		s.t.Errorf("session %s: closed during a call", name)
 	}
 }
 
-// WorkCalls returns the calls of Work since it was asked last, if KeepWork is set: those that were sent again too.
+// WorkCalls returns the calls of Work since the previous WorkCalls, including repeated ones, if KeepWork is set.
 func (s *Store) WorkCalls() []protocol.WorkCall {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -178,15 +178,14 @@ func (s *Store) WorkCalls() []protocol.WorkCall {
 	return calls
 }
 
-// Settled returns the settlements that were accepted so far, in the order in which they were, as the workers sent them: of a job that was
-// cancelled meanwhile too.
+// Settled returns the settlements accepted so far, in order, as the workers sent them. It includes jobs that were cancelled in the meantime.
 func (s *Store) Settled() []protocol.Settlement {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.work.settled)
 }
 
-// Kinds counts these by their kind.
+// Kinds counts the accepted settlements by kind.
 func (s *Store) Kinds() map[protocol.SettleKind]int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -197,14 +196,14 @@ func (s *Store) Kinds() map[protocol.SettleKind]int {
 	return kinds
 }
 
-// Refused is how many settlements were refused so far.
+// Refused returns how many settlements were refused so far.
 func (s *Store) Refused() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.work.refused
 }
 
-// Taken is how many jobs workers were given so far, whether or not the answer arrived.
+// Taken returns how many jobs were given to workers so far, even if the answer was lost.
 func (s *Store) Taken() int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// logLines is what a program logs. It is safe for concurrent use.
+// logLines collects the log of a program. It is safe for concurrent use.
 type logLines struct {
 	mu    sync.Mutex
 	text  strings.Builder
@@ -39,7 +39,7 @@ func (l *logLines) logger() *slog.Logger {
 	return slog.New(slog.NewTextHandler(l, &slog.HandlerOptions{Level: slog.LevelDebug}))
 }
 
-// count is how many lines contain all of the texts.
+// count returns how many lines contain all of the texts.
 func (l *logLines) count(texts ...string) (n int) {
 	for line := range strings.Lines(l.String()) {
 		all := true

@@ -16,7 +16,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// A password is in no log, no error and no formatted value, whatever goes wrong with it.
+// A password is in no log line, no error and no formatted value, even when a connection fails.
 func TestNoPasswordLeaks(t *testing.T) {
 	const canary = "pa55-canary-word"
 	server := redistest.Start(t, redistest.Options{Users: []string{"good on >" + canary + " ~* &* +@all", "poor on >" + canary + " ~* +@read +ping"}})
@@ -54,7 +54,7 @@ func TestNoPasswordLeaks(t *testing.T) {
 	}
 	for _, want := range []string{"event=store.trouble", "WRONGPASS", "connection refused", "ACL SETUSER poor"} {
 		if !strings.Contains(text, want) {
-			t.Errorf("%q is nowhere in it, so this test shows little:\n%s", want, text)
+			t.Errorf("%q is missing from it, so this test proves little:\n%s", want, text)
 		}
 	}
 }

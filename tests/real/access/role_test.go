@@ -18,7 +18,7 @@ import (
 	"github.com/chimejobs/chime/redisstore"
 )
 
-// runOnce enqueues a job by one store, declares a schedule by another, and returns when a worker on a third has run both.
+// runOnce enqueues a job through one store, declares a schedule through another, and returns when a worker on a third has run both.
 func runOnce(t *testing.T, producer, scheduler, worker *redisstore.Store) {
 	t.Helper()
 	quiet := slog.New(slog.DiscardHandler)
@@ -57,7 +57,7 @@ func runOnce(t *testing.T, producer, scheduler, worker *redisstore.Store) {
 	}
 }
 
-// Every role works as the user of docs/access.md that is made for it, from its start on, on one server and on a cluster.
+// Every role works from its start as its user of docs/access.md, on one server and on a cluster.
 func TestEveryRoleWorksAsItsUser(t *testing.T) {
 	lines := redistest.DocumentedUsers(t)
 	var users, cluster []string
@@ -93,7 +93,7 @@ func TestEveryRoleWorksAsItsUser(t *testing.T) {
 			}
 			queues, err := chime.NewQueues(viewer).List(t.Context())
 			if err != nil || len(queues) != 1 || queues[0].Done < 1 {
-				t.Errorf("a viewer lists %+v, %v; want the queue with what was done", queues, err)
+				t.Errorf("a viewer lists %+v, %v; want the queue with its done jobs", queues, err)
 			}
 			if err := chime.NewQueues(viewer).Pause(t.Context(), "default"); err == nil || !strings.Contains(err.Error(), "lacks a permission") {
 				t.Errorf("a viewer paused a queue: %v", err)
@@ -112,25 +112,25 @@ func TestARoleWithoutARightDoesNotStart(t *testing.T) {
 	defer stop()
 	err := chime.Run(ctx, worker)
 	if !errors.Is(err, chime.ErrUnfit) || !strings.Contains(err.Error(), "run ACL SETUSER chime-worker +lpush") {
-		t.Errorf("Run returned %v, want ErrUnfit that says how to grant LPUSH", err)
+		t.Errorf("Run returned %v, want ErrUnfit that explains how to grant LPUSH", err)
 	}
 }
 
-// What a user may not do says so, in whatever words the server does, and where the rules are.
-func TestADeniedCallSaysWhereTheRulesAre(t *testing.T) {
+// The error of a denied call names the missing permission and the page with the rules, for every error text of the server.
+func TestTheErrorOfADeniedCallNamesThePageWithTheRules(t *testing.T) {
 	server := redistest.Start(t, redistest.Options{Users: []string{redistest.DocumentedUsers(t)["producer"]}})
 	store := redisstore.New(server.Client(&redis.Options{Username: "chime-producer", Password: "SECRET"}), redisstore.Options{})
 	if _, err := chime.NewEnqueuer(store, chime.EnqueuerOptions{}).Enqueue(t.Context(), "j", nil); err != nil {
 		t.Fatal(err)
 	}
-	for act, err := range map[string]error{
+	for action, err := range map[string]error{
 		"pause a queue":   chime.NewQueues(store).Pause(t.Context(), "default"),
 		"pause":           chime.NewSchedules(store).Pause(t.Context(), "report"),
 		"delete":          chime.NewSchedules(store).Delete(t.Context(), "report"),
 		"look at a queue": func() error { _, err := chime.NewQueues(store).Get(t.Context(), "default"); return err }(),
 	} {
 		if err == nil || !strings.Contains(err.Error(), "lacks a permission, docs/access.md") {
-			t.Errorf("%s: %v, want an error that names docs/access.md", act, err)
+			t.Errorf("%s: %v, want an error that names docs/access.md", action, err)
 		}
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// A password that is rotated while a worker runs is waited out: the worker logs what the server says, and goes on with the new one.
+// If a password is rotated while a worker runs, the worker logs the server's error, waits, and continues with the new password.
 func TestAPasswordThatIsRotatedIsWaitedOut(t *testing.T) {
 	server := redistest.Start(t, redistest.Options{})
 	direct := server.Client(nil)
@@ -47,7 +47,7 @@ func TestAPasswordThatIsRotatedIsWaitedOut(t *testing.T) {
 			}
 		case err := <-ended:
 			t.Fatalf("Run ended: %v", err)
-		case <-time.After(20 * time.Second): // real time: a worker that never goes on fails the test
+		case <-time.After(20 * time.Second): // real time: a worker that never continues fails the test
 			t.Fatalf("job %s did not run; logged:\n%s", id, log)
 		}
 	}

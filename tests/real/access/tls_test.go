@@ -15,7 +15,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Both ends show a certificate of an authority of one's own. Whoever has another one, or none, or speaks no TLS, gets nowhere.
+// Server and client show a certificate of a private authority. A client without one, with one of another authority, or without TLS is refused.
 func TestTLSIsChecked(t *testing.T) {
 	server := redistest.Start(t, redistest.Options{TLS: true, TLSClients: true, Config: []string{`tls-protocols "TLSv1.2 TLSv1.3"`}})
 	other := redistest.Start(t, redistest.Options{TLS: true, TLSClients: true})
@@ -39,7 +39,7 @@ func TestTLSIsChecked(t *testing.T) {
 		c.change(config)
 		err := redisstore.New(server.Client(&redis.Options{TLSConfig: config, MaxRetries: -1, DialerRetries: 1}), redisstore.Options{}).Protocol().Check(t.Context())
 		if err == nil || c.as != nil && !errors.As(err, c.as) || !strings.Contains(err.Error(), c.text) {
-			t.Errorf("%s: %v, want that it is refused", what, err)
+			t.Errorf("%s: %v, want it refused", what, err)
 		}
 	}
 	plain := redis.NewClient(&redis.Options{Addr: server.Addr(), MaxRetries: -1, DialerRetries: 1, DialTimeout: time.Second, ReadTimeout: time.Second})

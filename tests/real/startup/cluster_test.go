@@ -16,7 +16,7 @@ import (
 	"github.com/chimejobs/chime/redisstore"
 )
 
-// Every master of a cluster has settings of its own, and each of them may lose jobs.
+// Every master of a cluster has its own settings, and each of them may lose jobs.
 func TestEveryMasterOfAClusterIsChecked(t *testing.T) {
 	cluster := redistest.StartCluster(t, 3, redistest.Options{Config: []string{"cluster-require-full-coverage no"}})
 	var log bytes.Buffer
@@ -38,7 +38,7 @@ func TestEveryMasterOfAClusterIsChecked(t *testing.T) {
 	}
 }
 
-// A worker makes a call to each node, so it has to know which partitions live together.
+// A worker makes a call to each node, so it must know which partitions are on the same node.
 func TestAPartitionsNodeIsItsMaster(t *testing.T) {
 	cluster := redistest.StartCluster(t, 3, redistest.Options{})
 	client := cluster.Client()
@@ -55,15 +55,15 @@ func TestAPartitionsNodeIsItsMaster(t *testing.T) {
 		}
 		got := store.Node(partition)
 		if want := master.Options().Addr; got != want {
-			t.Errorf("%v lives on %q, want %q", partition, got, want)
+			t.Errorf("%v is on %q, want %q", partition, got, want)
 		}
 		nodes[got]++
 	}
 	if len(nodes) != 3 {
-		t.Errorf("60 queues live on %v, want all three masters", nodes)
+		t.Errorf("60 queues are on %v, want all three masters", nodes)
 	}
 	single := redisstore.New(redistest.Start(t, redistest.Options{}).Client(nil), redisstore.Options{}).Protocol()
 	if a, b := single.Node(protocol.Partition{Queue: "a"}), single.Node(protocol.Partition{Queue: "b"}); a != b {
-		t.Errorf("on one server two queues live on %q and %q, want the same", a, b)
+		t.Errorf("on one server two queues are on %q and %q, want the same node", a, b)
 	}
 }

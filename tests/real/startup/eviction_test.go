@@ -15,7 +15,7 @@ import (
 	"github.com/chimejobs/chime/redisstore"
 )
 
-// A program that only enqueues refuses a server that evicts, and accepts it once its policy is noeviction.
+// A program that only enqueues refuses a server with an eviction policy, and accepts it once its policy is noeviction.
 func TestAnEnqueuerRefusesAServerThatEvicts(t *testing.T) {
 	client := redistest.Start(t, redistest.Options{Config: []string{"maxmemory-policy allkeys-lru"}}).Client(nil)
 	enqueuer := chime.NewEnqueuer(redisstore.New(client, redisstore.Options{}), chime.EnqueuerOptions{})
@@ -36,7 +36,7 @@ func TestAnEnqueuerRefusesAServerThatEvicts(t *testing.T) {
 	}
 }
 
-// A program that only puts schedules does too.
+// A program that only puts schedules does the same.
 func TestSchedulesArePutOnNoServerThatEvicts(t *testing.T) {
 	client := redistest.Start(t, redistest.Options{Config: []string{"maxmemory-policy allkeys-lru"}}).Client(nil)
 	schedules := chime.NewSchedules(redisstore.New(client, redisstore.Options{}))
@@ -49,7 +49,7 @@ func TestSchedulesArePutOnNoServerThatEvicts(t *testing.T) {
 	}
 	client.ConfigSet(t.Context(), "maxmemory-policy", "noeviction")
 	if _, err := schedules.Put(t.Context(), "report", rule); err != nil {
-		t.Errorf("once it keeps everything: %v", err)
+		t.Errorf("with noeviction: %v", err)
 	}
 }
 

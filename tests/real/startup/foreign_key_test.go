@@ -15,7 +15,7 @@ import (
 	"github.com/chimejobs/chime/redisstore"
 )
 
-// A role that finds a key of another program under one of chime's names fails at once and names the key, every role in the same words.
+// A role that finds another program's key under one of chime's names fails at once with the key's name. Every role has the same error text.
 func TestForeignKeysAreRefusedByName(t *testing.T) {
 	client := redistest.Start(t, redistest.Options{}).Client(nil)
 	for key, names := range map[string]string{

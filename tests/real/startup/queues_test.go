@@ -38,7 +38,7 @@ func (s *sent) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Process
 	}
 }
 
-// Whoever may enqueue may make queues. They cost a worker and a scheduler of other queues next to nothing: the first job comes after
+// Every client that may enqueue may create queues. They cost the workers and schedulers of other queues almost nothing: the first job runs after
 // few commands, and little memory is used.
 func TestTheFirstJobComesAtOnceBesideAHundredThousandQueues(t *testing.T) {
 	server := redistest.Start(t, redistest.Options{})
@@ -86,7 +86,7 @@ func TestTheFirstJobComesAtOnceBesideAHundredThousandQueues(t *testing.T) {
 		t.Error(err)
 	}
 	runtime.ReadMemStats(&after)
-	// a page of the registry, a look at 2,000 partitions for owed schedules and one for lapsed sessions; sweeping them may have begun
+	// a page of the registry, a poll of 2,000 partitions for owed schedules and one for lapsed sessions; their sweep may have begun
 	if commands > 10_000 {
 		t.Errorf("%d commands were sent before both jobs had run, want at most 10,000", commands)
 	}

@@ -14,9 +14,9 @@ import (
 	"github.com/chimejobs/chime/redisstore"
 )
 
-// A master with a replica may be replaced while it is cut off. A role that starts there logs a warning, once a store, unless the master
+// A master with a replica may be replaced while it is cut off. A role that starts on it logs a warning, once for each store, unless the master
 // refuses writes without replicas.
-func TestAMasterThatWritesWithoutItsReplicasIsWarnedOf(t *testing.T) {
+func TestAWarningIsLoggedForAMasterThatWritesWithoutItsReplicas(t *testing.T) {
 	for _, c := range []struct {
 		what     string
 		replicas bool
@@ -25,7 +25,7 @@ func TestAMasterThatWritesWithoutItsReplicasIsWarnedOf(t *testing.T) {
 	}{
 		{"no replica", false, "0", 0},
 		{"a replica", true, "0", 1},
-		{"a replica that must be there", true, "1", 0},
+		{"a required replica", true, "1", 0},
 	} {
 		t.Run(c.what, func(t *testing.T) {
 			master := redistest.Start(t, redistest.Options{Config: []string{"repl-diskless-sync-delay 0", "min-replicas-to-write " + c.min}})

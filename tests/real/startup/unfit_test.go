@@ -21,8 +21,8 @@ import (
 	"github.com/chimejobs/chime/redisstore"
 )
 
-// What waiting does not cure ends Run of every role, with the reason; an Enqueue says the same at once.
-func TestWhatWaitingDoesNotCureEndsRunAtStart(t *testing.T) {
+// An error that waiting does not fix ends Run of every role with the reason. Enqueue returns the same error at once.
+func TestAPermanentErrorEndsRunAtItsStart(t *testing.T) {
 	locked := redistest.Start(t, redistest.Options{Config: []string{"requirepass secret"}})
 	open := redistest.Start(t, redistest.Options{Users: []string{"blind on >secret ~* &* +@all -time"}})
 	web := httptest.NewServer(http.NotFoundHandler())

@@ -17,8 +17,9 @@ import (
 	"github.com/chimejobs/chime/recurrence"
 )
 
-// Somebody removes or spoils by hand what says for whose end a schedule waits that catches up: it goes on within minutes.
-func TestAScheduleThatCatchesUpGoesOnWhateverBecomesOfItsFlight(t *testing.T) {
+// A catching-up schedule waits for the end of its occurrence in flight. If that entry is removed or damaged manually, the schedule continues within
+// minutes.
+func TestACatchingUpScheduleContinuesAfterItsFlightIsDamaged(t *testing.T) {
 	for name, damage := range map[string]func(ctx context.Context, c *redis.Client){
 		"entry in open lost":    func(ctx context.Context, c *redis.Client) { c.Del(ctx, "chime:{default}:open") },
 		"entry in open garbage": func(ctx context.Context, c *redis.Client) { c.HSet(ctx, "chime:{default}:open", "beat", "garbage") },
@@ -32,7 +33,7 @@ func TestAScheduleThatCatchesUpGoesOnWhateverBecomesOfItsFlight(t *testing.T) {
 				worker := w.start(func(p *process) []chime.Role {
 					return []chime.Role{p.worker("beat", func(*chime.Job) time.Duration { return 10 * time.Second })}
 				})
-				w.pass(25 * time.Second) // it catches up
+				w.pass(25 * time.Second) // it is catching up
 				client := w.server.Client()
 				defer client.Close()
 				damage(w.Context(), client)
@@ -42,16 +43,16 @@ func TestAScheduleThatCatchesUpGoesOnWhateverBecomesOfItsFlight(t *testing.T) {
 				w.mu.Lock()
 				defer w.mu.Unlock()
 				if len(w.runs) < 70 {
-					t.Errorf("%d runs, want the 71 of the time", len(w.runs))
+					t.Errorf("%d runs, want 71", len(w.runs))
 				}
 			})
 		})
 	}
 }
 
-// Somebody removes or spoils by hand what says where a schedule stands: it goes on within minutes, nothing runs twice, and that is logged
-// once. So it is where workers run and no scheduler.
-func TestAScheduleGoesOnWhateverAHandTook(t *testing.T) {
+// If the placement of a schedule is removed or damaged manually, the schedule continues within minutes, nothing runs twice, and the repair is
+// logged once. This also holds with workers and no scheduler.
+func TestAScheduleContinuesAfterItsPlacementIsDamaged(t *testing.T) {
 	const cursors, due = "chime:{default}:cursors", "chime:{default}:due"
 	damages := map[string]func(ctx context.Context, c *redis.Client){
 		"due lost":        func(ctx context.Context, c *redis.Client) { c.Del(ctx, due) },
@@ -67,7 +68,7 @@ func TestAScheduleGoesOnWhateverAHandTook(t *testing.T) {
 		damage := damages[name]
 		for _, leads := range []bool{true, false} {
 			if !long.Enabled && leads != (i%2 == 0) {
-				continue // a plain run has each damage once
+				continue // a short run has each damage once
 			}
 			t.Run(fmt.Sprintf("%s, a leader %v", name, leads), func(t *testing.T) {
 				inWorld(t, func(w *world) {
@@ -92,7 +93,7 @@ func TestAScheduleGoesOnWhateverAHandTook(t *testing.T) {
 					w.mu.Lock()
 					defer w.mu.Unlock()
 					if len(w.runs) < 60 {
-						t.Errorf("%d runs, want all 71 but those of ten minutes", len(w.runs))
+						t.Errorf("%d runs, want all 71 except those of ten minutes", len(w.runs))
 					}
 					for id, n := range w.runs {
 						if n > 1 {
@@ -100,7 +101,7 @@ func TestAScheduleGoesOnWhateverAHandTook(t *testing.T) {
 						}
 					}
 					if n := strings.Count(lines.String(), "event=schedule.mended"); n != 1 {
-						t.Errorf("that it goes on is logged %d times, want once", n)
+						t.Errorf("the repair is logged %d times, want once", n)
 					}
 				})
 			})
