@@ -45,7 +45,7 @@ func TestTheThirtyRulesOfTheCalendar(t *testing.T) {
 	before, rest, begins := strings.Cut(text, rulesBegin)
 	shown, after, ends := strings.Cut(rest, rulesEnd)
 	if !begins || !ends {
-		t.Fatalf("%s has no place for the rules: %q and %q", name, rulesBegin, rulesEnd)
+		t.Fatalf("%s does not contain the lines %q and %q for the rules", name, rulesBegin, rulesEnd)
 	}
 	if shown == page.String() {
 		return
@@ -98,7 +98,7 @@ func nextRuns(t *testing.T, r *calendarRule) (runs []string) {
 	return runs
 }
 
-// lines puts each key of an object on a line of its own.
+// lines puts each key of an object on its own line.
 func lines(t *testing.T, data []byte) string {
 	t.Helper()
 	decoder := json.NewDecoder(bytes.NewReader(data))

@@ -8,7 +8,7 @@ import (
 
 // A calendarRule is a rule of docs/calendar.md. The page is generated from this file.
 type calendarRule struct {
-	wish string // what people ask for
+	wish string // the rule in words
 	note string // an explanation, or empty
 	rule recurrence.Recurrence
 }

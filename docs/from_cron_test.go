@@ -152,8 +152,8 @@ func TestAOneTimeJob(t *testing.T) {
 func wrappers(scheduler *chime.Scheduler, rule recurrence.Recurrence) error {
 	return errors.Join(
 		scheduler.Schedule("skip", rule),                                    // SkipIfStillRunning, LimitModeReschedule
-		scheduler.Schedule("delay", rule, chime.Overlap(chime.OverlapWait)), // DelayIfStillRunning, LimitModeWait: but one waits at most
-		scheduler.Schedule("both", rule, chime.Overlap(chime.OverlapAllow)), // neither of them
+		scheduler.Schedule("delay", rule, chime.Overlap(chime.OverlapWait)), // DelayIfStillRunning, LimitModeWait: but at most one waits
+		scheduler.Schedule("both", rule, chime.Overlap(chime.OverlapAllow)), // no wrapper
 	)
 }
 

@@ -73,10 +73,10 @@ func shopWorker(store chime.Store) *chime.Worker {
 func shop(ctx context.Context, enqueuer *chime.Enqueuer) error {
 	order := Order{Number: 17}
 	_, err := enqueuer.EnqueueMany(ctx, []chime.Item{
-		Charge.Item(order, chime.MaxAttempts(2)), // 2 attempts: the call says it
-		Charge.Item(order),                       // 10: the kind
-		{Name: "ship", Args: order},              // 6: the handler
-		{Name: "invoice", Args: order},           // 3: the worker
+		Charge.Item(order, chime.MaxAttempts(2)), // 2 attempts, from the call
+		Charge.Item(order),                       // 10, from the kind
+		{Name: "ship", Args: order},              // 6, from the handler
+		{Name: "invoice", Args: order},           // 3, from the worker
 	})
 	return err
 }
@@ -212,7 +212,7 @@ func setLimits(ctx context.Context, store chime.Store) error {
 	queues := chime.NewQueues(store)
 	return errors.Join(
 		queues.Limit(ctx, "payments", chime.Limit{Starts: 80, Per: time.Second}), // what the provider allows us
-		queues.Limit(ctx, "pdf", chime.Limit{Running: 4}),                        // what our renderer can stand
+		queues.Limit(ctx, "pdf", chime.Limit{Running: 4}),                        // as many as our renderer can handle
 	)
 }
 

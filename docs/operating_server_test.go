@@ -52,7 +52,7 @@ func TestAWorkerWithThePagesOptionsRunsOnAServerWithThePagesSettings(t *testing.
 	}
 	var report bytes.Buffer // the schedule's next occurrence is a delayed job, once it is placed
 	check(t, watch(ctx, store, &report))
-	if !regexp.MustCompile(`queue mail: 0 wait, 0 run, [01] are delayed, 0 parked, 0 dead; ever 1 done, 0 failed, 0 died`).Match(report.Bytes()) {
+	if !regexp.MustCompile(`queue mail: 0 wait, 0 run, [01] are delayed, 0 parked, 0 dead; in total 1 done, 0 failed, 0 died`).Match(report.Bytes()) {
 		t.Errorf("the report:\n%s", report.String())
 	}
 	stop()

@@ -19,10 +19,10 @@ import (
 // docs/operating.md shows the code of this file piece by piece; operating_run_test.go and operating_server_test.go run all of it.
 
 func connect() redis.UniversalClient {
-	redis.SetLogger(redisstore.ClientLogger(slog.Default())) // go-redis's own lines: at level Debug
+	redis.SetLogger(redisstore.ClientLogger(slog.Default())) // go-redis's own lines at level Debug
 	return redis.NewUniversalClient(&redis.UniversalOptions{
-		Addrs:                 strings.Split(os.Getenv("REDIS_ADDRS"), ","), // one: a server; several: a cluster
-		MasterName:            os.Getenv("REDIS_MASTER"),                    // set: the addresses are Sentinels
+		Addrs:                 strings.Split(os.Getenv("REDIS_ADDRS"), ","), // one address: a server; several: a cluster
+		MasterName:            os.Getenv("REDIS_MASTER"),                    // if set, the addresses are Sentinels
 		Username:              os.Getenv("REDIS_USER"),
 		Password:              os.Getenv("REDIS_PASSWORD"),
 		ReadTimeout:           2 * time.Second,
@@ -48,7 +48,7 @@ func watch(ctx context.Context, store chime.Store, out io.Writer) error {
 		return err
 	}
 	for _, q := range queues {
-		fmt.Fprintf(out, "queue %s: %d wait, %d run, %d are delayed, %d parked, %d dead; ever %d done, %d failed, %d died\n",
+		fmt.Fprintf(out, "queue %s: %d wait, %d run, %d are delayed, %d parked, %d dead; in total %d done, %d failed, %d died\n",
 			q.Name, q.Waiting, q.Running, q.Delayed, q.Parked, q.Dead, q.Done, q.Failed, q.Died)
 	}
 	workers, err := chime.NewWorkers(store).List(ctx)

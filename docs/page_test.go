@@ -71,7 +71,7 @@ func shows(t *testing.T, page, source string, runs ...string) {
 			t.Errorf("%s has %s, which %s does not show", source, name, page)
 		}
 		if len(regexp.MustCompile(`\b`+name+`\b`).FindAllString(all, 2)) < 2 {
-			t.Errorf("%s shows %s, which nothing runs", page, name)
+			t.Errorf("%s shows %s, which no test runs", page, name)
 		}
 	}
 }

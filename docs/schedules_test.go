@@ -189,7 +189,7 @@ func TestCreatedOnceAndPaused(t *testing.T) {
 
 func TestABadNightInBerlin(t *testing.T) {
 	rule := recurrence.Recurrence{Cron: "30 2 * * *", TimeZone: "Europe/Berlin"}
-	series, err := rule.Series(time.Date(2026, 3, 28, 0, 0, 0, 0, time.UTC)) // as if created then
+	series, err := rule.Series(time.Date(2026, 3, 28, 0, 0, 0, 0, time.UTC)) // as if created at that time
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -484,7 +484,7 @@ func save(ctx context.Context, schedules *chime.Schedules, seen *chime.Schedule,
 	_, err := schedules.Put(ctx, seen.Name, rule, append(seen.Options(), chime.IfRevision(seen.Revision))...)
 	var conflict *chime.ConflictError
 	if errors.As(err, &conflict) {
-		return fmt.Errorf("somebody has changed it meanwhile: it is now %q", conflict.Schedule.Recurrence.Cron)
+		return fmt.Errorf("it was changed in the meantime: it is now %q", conflict.Schedule.Recurrence.Cron)
 	}
 	return err
 }
@@ -620,7 +620,7 @@ func TestAManualRun(t *testing.T) {
 func whyNot(ctx context.Context, schedules *chime.Schedules, name string) error {
 	s, err := schedules.Get(ctx, name)
 	if err != nil {
-		return err // chime.ErrNotFound: it was never made, or somebody deleted it
+		return err // chime.ErrNotFound: it was never created, or it was deleted
 	}
 	fmt.Println(s.State, s.Note.Text, "next:", s.Next) // paused? completed?
 	fmt.Println(s.Last.Outcome, s.Last.Failures, "failures in a row", s.Counters.Missed, "missed", s.Counters.Skipped, "skipped")
@@ -712,7 +712,7 @@ func TestWhatComesNext(t *testing.T) {
 func unsubscribe(ctx context.Context, schedules *chime.Schedules, customer string) error {
 	err := schedules.Delete(ctx, "report/"+customer, chime.DeleteWaiting())
 	if errors.Is(err, chime.ErrNotFound) {
-		return nil // nobody has subscribed, or the call was repeated
+		return nil // there is no subscription, or the call was repeated
 	}
 	return err
 }

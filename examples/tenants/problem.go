@@ -40,7 +40,7 @@ func problemsOf(r *http.Request, err error) (status int, problems []problem) {
 	switch {
 	case errors.As(err, &conflict) && r.Header.Get("If-Match") != "":
 		return http.StatusPreconditionFailed, []problem{{Field: "If-Match", Value: r.Header.Get("If-Match"),
-			Limit: fmt.Sprintf("%q", fmt.Sprint(conflict.Schedule.Revision)), Reason: "somebody has changed it meanwhile"}}
+			Limit: fmt.Sprintf("%q", fmt.Sprint(conflict.Schedule.Revision)), Reason: "it was changed in the meantime"}}
 	case errors.As(err, &conflict):
 		return http.StatusConflict, []problem{{Field: "name", Value: r.PathValue("name"), Reason: "there is another schedule of that name; to change it send its ETag as If-Match"}}
 	case errors.Is(err, errNoRun):

@@ -31,7 +31,7 @@ func Check(h *History, s *Snapshot) (Findings, map[string]int) {
 		newAccount(schedule, h, s, &c.found).check()
 	}
 	for _, job := range s.Unreadable {
-		c.found.add(Buried, "a dead job cannot be read: %s", job)
+		c.found.add(Undeserved, "a dead job cannot be read: %s", job)
 	}
 	if !s.Idle() {
 		c.found.add(Stuck, "unfinished work:%s", s.left())
@@ -92,7 +92,7 @@ func (c *Checker) checkJob(j *Job) {
 	}
 	reason, dead := c.snapshot.Dead[j.Key]
 	if dead && (reason == "" || !deserved(runs)) {
-		c.found.add(Buried, "%s is dead with the reason %q; it %s", j.Key, reason, ran(j))
+		c.found.add(Undeserved, "%s is dead with the reason %q; it %s", j.Key, reason, ran(j))
 	}
 }
 

@@ -94,11 +94,11 @@ func TestTheCheckerFindsEveryKindOfDamage(t *testing.T) {
 		{"a fence was drawn twice", Refenced, func(s *story) {
 			s.line(s.b, 2000, Begun, jobKey("e", 0), s.t0.UnixMicro()+1, "1 0")
 		}},
-		{"a job is dead without a reason", Buried, func(s *story) {
+		{"a job is dead without a reason", Undeserved, func(s *story) {
 			s.Jobs[jobKey("e", 0)].Runs[0].Outcome = Discarded
 			s.Dead[jobKey("e", 0)], s.Bodies, s.Done = "", 1, 5
 		}},
-		{"an innocent job is dead", Buried, func(s *story) {
+		{"an innocent job is dead", Undeserved, func(s *story) {
 			s.Dead[jobKey("e", 0)], s.Bodies, s.Done = "its worker vanished 3 times", 1, 5
 		}},
 		{"an instant was forgotten", Unaccounted, func(s *story) { s.schedule().Counters.Skipped = 0 }},
@@ -153,7 +153,7 @@ func TestTheCheckerExcusesWhatTheFaultsExplain(t *testing.T) {
 		{"failed", func(s *story) { s.Jobs[key].Runs[0].Outcome = Failed; s.run(s.b, key, 2000, Done) }},
 		{"enqueued again, its outcome was unknown", func(s *story) { s.line(s.a, 30, Repeated, "e", 0, ""); s.run(s.b, key, 2000, Done) }},
 		{"the server was emptied", func(s *story) {
-			s.Emptied = Window{From: s.at(-100), To: s.at(100)} // what was offered before may be gone
+			s.Emptied = Window{From: s.at(-100), To: s.at(100)} // batches offered before may be gone
 			s.run(s.b, key, 2000, Done)
 			s.line(s.a, 50, Offered, "g", 1, "")
 			s.line(s.a, 60, Accepted, "g", 0, "")

@@ -10,7 +10,7 @@ type Rule string
 const (
 	Lost        Rule = "lost"        // an accepted job neither finished nor is dead
 	Doubled     Rule = "doubled"     // a job ran again without a cause, or two completions of it were counted
-	Buried      Rule = "buried"      // a job is dead without a reason, or with a reason that the history does not confirm
+	Undeserved  Rule = "undeserved"  // a job is dead without a reason, or with a reason that the history does not confirm
 	Unaccounted Rule = "unaccounted" // an instant of a schedule was not run, missed or skipped, or was counted twice
 	Unplanned   Rule = "unplanned"   // an occurrence ran at an instant that its schedule does not have
 	Vanished    Rule = "vanished"    // an occurrence began, but neither finished nor is dead

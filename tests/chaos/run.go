@@ -30,8 +30,8 @@ type Options struct {
 
 // Waiting times of a run.
 const (
-	schedulesGoOn = 4 * time.Second // after the last fault begins
-	atMost        = 4 * time.Minute // to finish the remaining work
+	schedulesContinue = 4 * time.Second // after the last fault begins
+	atMost            = 4 * time.Minute // to finish the remaining work
 )
 
 // A step is the beginning or the end of a fault.
@@ -63,7 +63,7 @@ func Go(t testing.TB, o Options) (Figures, Findings) {
 		did: map[Kind]int{}, began: time.Now(),
 	}
 	stop := r.began.Add(o.Length)
-	c := config{Seed: o.Seed, Stop: stop, End: stop.Add(schedulesGoOn).Truncate(time.Second), Rate: o.Rate}
+	c := config{Seed: o.Seed, Stop: stop, End: stop.Add(schedulesContinue).Truncate(time.Second), Rate: o.Rate}
 	r.fleet = newFleet(t, r.history, server.Addr(), c, o.Loss)
 	for _, s := range r.steps(Plan(o.Seed, o.Length, o.Pace)) {
 		r.wait(r.began.Add(s.at))

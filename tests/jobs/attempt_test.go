@@ -59,7 +59,7 @@ func TestTheNearestRetryPolicyWins(t *testing.T) {
 		{"the last one of the call", []chime.EnqueueOption{fixed(1), fixed(2)}, nil, nil, "[2m0s 2m0s 2m0s]"},
 		{"the handler's", nil, []chime.HandlerOption{fixed(3)}, []chime.HandlerOption{backoff}, "[3m0s 3m0s 3m0s]"},
 		{"the handler's last", nil, []chime.HandlerOption{fixed(3), backoff}, []chime.HandlerOption{fixed(4)}, "[50m0s 50m0s 50m0s]"},
-		{"the handler's last, the other way", nil, []chime.HandlerOption{backoff, fixed(3)}, nil, "[3m0s 3m0s 3m0s]"},
+		{"the handler's last, in the other order", nil, []chime.HandlerOption{backoff, fixed(3)}, nil, "[3m0s 3m0s 3m0s]"},
 		{"the worker's", nil, nil, []chime.HandlerOption{fixed(4)}, "[4m0s 4m0s 4m0s]"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -214,7 +214,7 @@ func TestMiddlewareForEnqueuingMayAddOptions(t *testing.T) {
 		if err != nil || one.Queue != "default" || one.ID == "" {
 			t.Fatalf("receipt %+v, %v", one, err)
 		}
-		own := make([]chime.EnqueueOption, 1, 8) // with room that an append could write to
+		own := make([]chime.EnqueueOption, 1, 8) // with spare capacity that an append could write to
 		own[0] = chime.Queue("mail")
 		items := []chime.Item{{Name: "work", Options: own}, {Name: "work"}}
 		many, err := enqueuer.EnqueueMany(ctx, items)

@@ -163,7 +163,7 @@ func TestWaitReturnsWhatTheJobReturned(t *testing.T) {
 		})
 		waits.Go(func() {
 			if err := jobs.Wait(t.Context(), "default", "gone", nil); !errors.Is(err, chime.ErrNotFound) {
-				t.Errorf("a job without Keep that is gone: %v, want ErrNotFound", err)
+				t.Errorf("a finished job without Keep: %v, want ErrNotFound", err)
 			}
 		})
 		fixture.Pass(5 * time.Second)

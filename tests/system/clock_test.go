@@ -22,7 +22,7 @@ type clockedWorld struct {
 	*world
 	setting sync.Mutex
 	wrong   time.Duration
-	delayed int // runs of the job called once
+	delayed int // runs of the job "once"
 }
 
 const clockTick = 4 * time.Millisecond
@@ -86,7 +86,7 @@ func (w *clockedWorld) step(wrong time.Duration) {
 	w.pass(2 * clockTick)
 }
 
-// service starts a scheduler with a schedule of every minute, and a worker for it and for jobs called once, in two processes.
+// service starts a scheduler with a schedule of every minute, and a worker for it and for jobs "once", in two processes.
 func (w *clockedWorld) service() (scheduler, worker *process) {
 	scheduler = w.start(func(p *process) []chime.Role { return []chime.Role{p.scheduler(declares("beat", everyMinute))} })
 	worker = w.start(func(p *process) []chime.Role {

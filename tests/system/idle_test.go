@@ -71,7 +71,7 @@ func TestAnIdleProcessSendsFewCommands(t *testing.T) {
 	// About every five minutes it checks the store's settings. A leader checks that the registry contains the schedules and that each of them is
 	// still placed.
 	// A worker announces itself every four minutes.
-	const watching, alone, checking, naming, mending, announcing = 0.05, 0.2, 0.03, 0.02, 0.03, 0.02
+	const watching, alone, checking, naming, repairing, announcing = 0.05, 0.2, 0.03, 0.02, 0.03, 0.02
 	yearly := declares("beat", recurrence.Recurrence{Cron: "0 0 1 7 *"})
 	for _, c := range []struct {
 		what    string
@@ -82,7 +82,7 @@ func TestAnIdleProcessSendsFewCommands(t *testing.T) {
 		{"a worker on four queues", func(p *process) []chime.Role { return []chime.Role{p.workerOnQueues(4)} }, 0.6 + 3*0.5 + alone + checking + announcing + 4*samplingUnled},
 		{"a leader without schedules", func(p *process) []chime.Role { return []chime.Role{p.scheduler(nil)} }, 1},
 		{"a leader without schedules and a worker", func(p *process) []chime.Role { return []chime.Role{p.scheduler(nil), p.workerOnQueues(1)} }, 1.6 + watching + checking + announcing + sampling},
-		{"a leader with a schedule and a worker", func(p *process) []chime.Role { return []chime.Role{p.scheduler(yearly), p.workerOnQueues(1)} }, 1.6 + watching + checking + naming + mending + sampling},
+		{"a leader with a schedule and a worker", func(p *process) []chime.Role { return []chime.Role{p.scheduler(yearly), p.workerOnQueues(1)} }, 1.6 + watching + checking + naming + repairing + sampling},
 	} {
 		t.Run(c.what, func(t *testing.T) {
 			inWorld(t, func(w *world) {

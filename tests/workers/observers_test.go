@@ -15,8 +15,8 @@ import (
 	"github.com/chimejobs/chime/tests/internal/fixture"
 )
 
-// An earwitness is an observer for the events that a notebook does not record.
-type earwitness struct {
+// A roleNotebook is an observer for the events that a notebook does not record.
+type roleNotebook struct {
 	mu                sync.Mutex
 	lines             []string
 	size, busy, stuck int
@@ -26,7 +26,7 @@ type earwitness struct {
 	begun             map[string]chime.JobEvent
 }
 
-func (l *earwitness) observer() *chime.Observer {
+func (l *roleNotebook) observer() *chime.Observer {
 	l.calls, l.failed, l.begun = map[string]int{}, map[string]int{}, map[string]chime.JobEvent{}
 	jobs := func(what string) func([]chime.JobEvent) {
 		return func(events []chime.JobEvent) {
@@ -70,13 +70,13 @@ func (l *earwitness) observer() *chime.Observer {
 	}
 }
 
-func (l *earwitness) note(format string, args ...any) {
+func (l *roleNotebook) note(format string, args ...any) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.lines = append(l.lines, fmt.Sprintf(format, args...))
 }
 
-func (l *earwitness) saw(t *testing.T, want ...string) {
+func (l *roleNotebook) saw(t *testing.T, want ...string) {
 	t.Helper()
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -87,7 +87,7 @@ func (l *earwitness) saw(t *testing.T, want ...string) {
 
 func TestObserversReceiveSlotsAndCallsAndJobsThatDoNotRun(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
-		var notes earwitness
+		var notes roleNotebook
 		both := []*chime.Observer{{}, notes.observer()}
 		w := f.Worker(chime.WorkerOptions{Observers: both, Concurrency: 2, DrainTimeout: -1})
 		w.Handle("quick", func(context.Context, *chime.Job) error { return nil })
@@ -132,7 +132,7 @@ func TestObserversReceiveSlotsAndCallsAndJobsThatDoNotRun(t *testing.T) {
 func TestObserversReceiveEachOfManyHandlersWhileItRuns(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 		const n = 200
-		var notes earwitness
+		var notes roleNotebook
 		w := f.Worker(chime.WorkerOptions{Observers: []*chime.Observer{notes.observer()}, Concurrency: n})
 		release := make(chan bool)
 		w.Handle("waits", func(context.Context, *chime.Job) error {
@@ -163,7 +163,7 @@ func TestObserversReceiveEachOfManyHandlersWhileItRuns(t *testing.T) {
 
 func TestObserversReceiveLostSessionsAndLateResults(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
-		var notes earwitness
+		var notes roleNotebook
 		w := f.Worker(chime.WorkerOptions{Observers: []*chime.Observer{notes.observer()}})
 		release := make(chan bool)
 		w.Handle("waits", func(context.Context, *chime.Job) error {
@@ -206,7 +206,7 @@ func TestObserversReceiveLostSessionsAndLateResults(t *testing.T) {
 
 func TestObserversReceiveTheOriginOfAJobAndSkippedOccurrences(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
-		var notes earwitness
+		var notes roleNotebook
 		observers := []*chime.Observer{notes.observer()}
 		w := f.Worker(chime.WorkerOptions{Observers: observers})
 		w.Handle("long", func(ctx context.Context, _ *chime.Job) error {
