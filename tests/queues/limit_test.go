@@ -181,7 +181,7 @@ func TestWorkersDoNotRequestJobsThatMayNotStart(t *testing.T) {
 		perStart int // calls
 		polls    int
 	}{
-		// A job starts, the session with the alarm polls after it, and it is settled. After every second job the third worker polls, and requests
+		// A job starts, the second worker with the alarm polls after it, and it is settled. After every second job the third worker polls, and requests
 		// the jobs that it found.
 		"tokens": {chime.Limit{Starts: 1, Per: 10 * time.Second}, 0, 361, 4, 10},
 		// Only polls, at most every 10 s.
