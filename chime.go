@@ -1,8 +1,8 @@
-// Package chime is a background job scheduler for Go applications on a Redis they already run: recurring schedules, one-off
-// and delayed jobs, and the workers that run them, in one process or in many.
+// Package chime is a background job scheduler for Go applications. It runs on a Redis that they already have. It provides recurring
+// schedules, one-off and delayed jobs, and the workers that run them, in one process or in many.
 //
-// Most programs need four calls: [Worker.Handle] for what a job does, [Scheduler.Schedule] for when it recurs,
-// [Enqueuer.Enqueue] for one job now or later, and [Run].
+// Most programs need four calls: [Worker.Handle] registers the function that runs a job, [Scheduler.Schedule] declares when a job recurs,
+// [Enqueuer.Enqueue] adds one job for now or later, and [Run] runs them.
 //
 // # What do I type
 //
@@ -27,45 +27,45 @@
 //	enqueuer := chime.NewEnqueuer(store, chime.EnqueuerOptions{})
 //	receipt, err := enqueuer.Enqueue(ctx, "report", ReportArgs{Customer: "c1"}, chime.In(time.Hour))
 //
-// [Define] binds a job's name to the type of its arguments, for those who enqueue and those who handle, and to defaults for its jobs:
+// [Define] binds a job's name to the type of its arguments, for enqueuers and handlers, and sets defaults for its jobs:
 //
 //	var Report = chime.Define[ReportArgs]("report", chime.Queue("slow"), chime.MaxAttempts(10), chime.Timeout(time.Hour))
 //
-// What a call leaves open the kind says, then the handler, then the worker ([WorkerOptions].Defaults), and last chime itself.
+// Each setting is taken from the first of these that has it: the call, the kind, the handler, the worker ([WorkerOptions].Defaults), chime itself.
 //
 // # What does it promise
 //
-//   - An occurrence of a schedule is placed exactly once, whatever crashes and however many schedulers run. Its ID is
+//   - An occurrence of a schedule is placed exactly once, even after crashes and with any number of schedulers. Its ID is
 //     "<schedule>@<planned instant>".
-//   - A job runs at least once, and ends in exactly one of three ways: it is done, it waits for its next attempt, or it is dead.
-//     If a process vanishes its jobs run again in another one within seconds; this uses up no attempt.
+//   - A job runs at least once. Each run ends in exactly one of three ways: the job is done, it waits for its next attempt, or it is dead.
+//     If a process vanishes, its jobs run again in another one within seconds; this uses up no attempt.
 //   - At most one completion of a job counts. The store refuses the result of a handler whose job went to another worker.
 //   - No job runs early. Only the store's clock decides what is due or late; the clocks of the machines may be wrong.
-//   - The next occurrence does not wait for the last one to end. A policy of the schedule says what happens if they overlap, and
-//     what becomes of occurrences that were missed while nothing ran: [OverlapPolicy], [MisfirePolicy].
+//   - The next occurrence does not wait for the last one to end. Policies of the schedule decide what happens if they overlap, and
+//     what happens to occurrences that were missed while nothing ran: [OverlapPolicy], [MisfirePolicy].
 //   - If Redis is unavailable, work slows down and the roles log it; nothing stops and no result is lost.
 //
 // # What will bite me
 //
-//   - At least once means that a job sometimes runs twice: make its effects idempotent by [Job].ID, or refuse older ones by
+//   - At least once means that a job sometimes runs twice: make its effects idempotent with [Job].ID, or refuse older runs with
 //     [Job].Fence.
-//   - A schedule without a start time runs at once when it is first declared; [NoImmediateRun] leaves that run out.
+//   - A schedule without a start time runs immediately when it is first declared; [NoImmediateRun] prevents that.
 //   - A job has 25 attempts, which last about 20 days; an occurrence of a schedule has 5. [MaxAttempts] sets another number.
 //   - Deleting the line that declares a schedule does not delete the schedule: [Scheduler.Remove] and [Schedules.Delete] do.
 //   - A handler that ignores its ctx keeps its slot until it returns, although its job was settled as failed long before.
-//   - Redis replicates asynchronously: a failover can lose what was written last, also jobs that were acknowledged.
-//   - A Redis that may evict keys loses jobs: every role refuses any maxmemory-policy but noeviction.
+//   - Redis replicates asynchronously: a failover can lose the last writes, including jobs that were acknowledged.
+//   - A Redis that may evict keys loses jobs: every role refuses any maxmemory-policy except noeviction.
 //
 // # Where is everything
 //
 // [Worker] runs handlers. [Scheduler] declares schedules at start, [Schedules] changes and shows them at run time. [Enqueuer] adds jobs.
-// [Jobs] finds, cancels, requeues and deletes them, and waits for their results. [Queues] shows, pauses, limits and purges queues; [Workers]
-// shows who is at work. [Verify] finds what is wrong in a store, and mends it. [Run] starts and stops roles. What is wrong with input is an
+// [Jobs] finds, cancels, requeues and deletes them, and waits for their results. [Queues] shows, pauses, limits and purges queues. [Workers]
+// shows the live workers. [Verify] finds damage in a store, and repairs it. [Run] starts and stops roles. Invalid input returns an
 // [InvalidError].
 //
-// Package recurrence has the calendar and is of use alone. Package redisstore has the [Store]; redisstore/embedded has one inside the process,
-// for a first try; chimetest tests programs under fake time. The pages docs/jobs.md, docs/schedules.md, docs/testing.md and
-// docs/operating.md are guides.
+// Package recurrence is the calendar, and can be used alone. Package redisstore has the [Store]. Package redisstore/embedded has a store
+// inside the process, for a first try. Package chimetest tests programs under fake time. The pages docs/jobs.md, docs/schedules.md,
+// docs/testing.md and docs/operating.md are guides.
 package chime
 
 import (
@@ -81,28 +81,28 @@ import (
 	"github.com/chimejobs/chime/internal/work"
 )
 
-// A Role is what Run runs: a *Worker, a *Scheduler, or a service of your own that starts and stops with them.
+// A Role is something that Run runs: a *Worker, a *Scheduler, or a service of your own that starts and stops with them.
 type Role interface {
 	// Run works until ctx ends, and returns when the work is finished: nil after a clean end.
 	Run(ctx context.Context) error
 }
 
-// What chime's own roles have beyond that.
+// Additional methods of chime's own roles.
 type (
-	// validator returns all that is wrong with a role's options and declarations.
+	// validator returns every problem of a role's options and declarations.
 	validator interface{ validate() error }
-	// runner reports whether a role runs already, or has run.
+	// runner reports whether a role is running or has run.
 	runner interface{ runs() bool }
-	// laster is a role that goes on until all others have ended.
+	// laster is a role that runs until all others have ended.
 	laster interface{ stopsLast() bool }
 )
 
-// Run runs roles until ctx ends, then stops them in order: first workers, and roles of your own, finish the jobs that they hold,
-// then schedulers hand over. It returns when all have returned.
+// Run runs roles until ctx ends, then stops them in order: first workers and your own roles finish the jobs that they hold, then schedulers
+// hand over their lead. It returns when all roles have returned.
 //
-// If options or declarations of any role are wrong, Run returns all that is wrong, joined, before anything starts. If the store is
-// down, the roles wait for it and log that. If a role fails, Run stops the others in the same order and returns its error. After
-// ctx has ended Run returns nil, or a *[DrainTimeoutError] if handlers had to be cut off; never ctx.Err().
+// If options or declarations of any role are invalid, Run returns all problems, joined, before anything starts. If the store is down, the
+// roles wait for it and log that. If a role fails, Run stops the others in the same order and returns its error. After ctx has ended,
+// Run returns nil, or a *[DrainTimeoutError] if handlers were cut off; never ctx.Err().
 func Run(ctx context.Context, roles ...Role) error {
 	if ctx == nil {
 		return fmt.Errorf("chime: Run: %w", errNilContext)
@@ -113,7 +113,7 @@ func Run(ctx context.Context, roles ...Role) error {
 	if ctx.Err() != nil {
 		return nil
 	}
-	// Roles see the end of ctx only through stop, so that it has an order.
+	// Roles see the end of ctx only through stop, so that they end in order.
 	base, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 	first, last := newStage(base), newStage(base)
@@ -179,7 +179,7 @@ func sameRole(roles []Role, role Role) int {
 	return -1
 }
 
-// stage is roles that are ended together.
+// stage is a group of roles that end together.
 type stage struct {
 	ctx    context.Context
 	cancel context.CancelCauseFunc
@@ -207,21 +207,21 @@ func (s *stage) start(role Role, failed chan<- struct{}) {
 	})
 }
 
-// stop ends the stage's roles, waits for them, and returns how they failed.
+// stop ends the stage's roles, waits for them, and returns their errors.
 func (s *stage) stop() []error {
 	s.cancel(ErrShutdown)
 	s.roles.Wait()
 	return s.errs
 }
 
-// A Store keeps jobs and schedules. Applications get one from redisstore.New, or from redisstore/embedded for a first try, and
-// hand it to the roles; they call nothing on it.
+// A Store keeps jobs and schedules. Applications get one from redisstore.New, or from redisstore/embedded for a first try. They pass it to
+// the roles and call nothing on it.
 type Store interface {
-	// Protocol is how the roles talk to the store.
+	// Protocol is the interface that the roles use to access the store.
 	Protocol() protocol.Store
 }
 
-// protocolOf returns how to talk to a store; nil for none.
+// protocolOf returns the protocol of a store; nil if the store is nil.
 func protocolOf(store Store) protocol.Store {
 	if store == nil {
 		return nil
@@ -229,16 +229,16 @@ func protocolOf(store Store) protocol.Store {
 	return store.Protocol()
 }
 
-// defaultQueue is the queue of jobs and schedules that name none, and the one that a worker takes from if it names none.
+// defaultQueue is the queue of jobs and schedules for which no queue is given, and of a worker for which no queues are given.
 const defaultQueue = "default"
 
-// The other defaults, in one place: what holds if the call, the kind, the handler and the worker say nothing. A test holds them against
+// The other defaults, in one place: they apply if the call, the kind, the handler and the worker set nothing. A test compares them with
 // the README.
 const (
 	defaultMaxAttempts        = 25
-	defaultOccurrenceAttempts = 5 // of a schedule's job: the next one comes anyway
+	defaultOccurrenceAttempts = 5 // of a schedule's job: the next one follows soon
 
-	// After n failures the backoff is n to this power, in seconds, times these at random.
+	// After n failures the backoff is n to this power, in seconds, times a random factor between these two.
 	defaultBackoffPower     = work.BackoffPower
 	defaultMinBackoffSpread = work.MinSpread
 	defaultMaxBackoffSpread = work.MaxSpread
@@ -254,7 +254,7 @@ const (
 	defaultSendTimeout  = 10 * time.Second // of an Enqueuer
 	defaultLeaderTTL    = 10 * time.Second
 	defaultSafetyTick   = 30 * time.Second
-	workerSafetyTick    = time.Minute // about how often a worker looks whether a scheduler leads
+	workerSafetyTick    = time.Minute // about how often a worker checks whether a scheduler leads
 
 	// Concurrency is defaultConcurrency for each processor that Go uses (GOMAXPROCS).
 	defaultConcurrency = 10

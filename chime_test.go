@@ -17,12 +17,12 @@ import (
 	"github.com/chimejobs/chime/internal/retry"
 )
 
-// A fakeRole writes to an event log what happens to it.
+// A fakeRole records its events in an event log.
 type fakeRole struct {
 	name   string
 	events *eventLog
 	last   bool          // what stopsLast returns
-	drain  time.Duration // how long Run goes on after its ctx has ended
+	drain  time.Duration // how long Run continues after its ctx has ended
 	fail   time.Duration // > 0: it fails by itself after this
 	err    error         // what Run returns
 	bad    error         // what validate returns
@@ -164,7 +164,7 @@ func TestRunRefusesBadRolesBeforeAnyRoleStarts(t *testing.T) {
 	}
 }
 
-// Every default in the README's table is the one in chime.go.
+// Every default in the README's table equals the one in chime.go.
 func TestReadmeDefaults(t *testing.T) {
 	readme, err := os.ReadFile("README.md")
 	if err != nil {
@@ -197,7 +197,7 @@ func TestReadmeDefaults(t *testing.T) {
 	}
 	for option, value := range want {
 		if got[option] != value {
-			t.Errorf("README.md says %s is %q, the source says %q", option, got[option], value)
+			t.Errorf("README.md has %s = %q, the source has %q", option, got[option], value)
 		}
 	}
 	if len(got) != len(want) {
@@ -205,17 +205,17 @@ func TestReadmeDefaults(t *testing.T) {
 	}
 }
 
-// direct is a Store whose protocol a test carries out itself.
+// direct is a Store whose protocol a test implements itself.
 type direct struct{ store protocol.Store }
 
 func (d direct) Protocol() protocol.Store { return d.store }
 
 func asStore(store protocol.Store) Store { return direct{store} }
 
-// A noStore is a store of which every call panics.
+// A noStore is a store on which every call panics.
 type noStore struct{ protocol.Store }
 
-// A fitStore is a store that is fit, and of which every other call panics.
+// A fitStore is a store that is fit, and on which every other call panics.
 type fitStore struct{ noStore }
 
 func (fitStore) Check(context.Context) error { return nil }

@@ -9,13 +9,14 @@ import (
 	"github.com/chimejobs/chime/internal/wire"
 )
 
-// OnDeath adds a job when this one is given up: after its last attempt, by [Discard], because its workers kept vanishing, or because it was parked for
-// longer than redisstore.Options.ParkedRetention and no worker came that can run it. It is added in the same step, exactly once, to the front of the
-// same queue, with the item's own arguments (at most 64 KiB when encoded) and with what died in [Job.Death]. Its ID is the dead job's, "#dead-" and a
-// fence: that under which the job died, or, of one that was parked, one of its own.
+// OnDeath adds a job when this one becomes dead: after its last attempt, by [Discard], because its workers kept vanishing, or because it
+// was parked for longer than redisstore.Options.ParkedRetention and no worker came that can run it. The new job is added in the same step,
+// exactly once, to the front of the same queue. It has the item's own arguments (at most 64 KiB when encoded), and the dead job in
+// [Job.Death]. Its ID is the dead job's ID, "#dead-" and a fence: the fence under which the job died, or a fresh one if it died parked.
 //
-// The item is one of [Kind.Item], or an [Item] of a job's name. Its options may be those of an attempt, Header and Keep; Queue, In, At, ID, ArgsID, Once, Replace and OnDeath are
-// refused. What its kind says about these is left out: a death has no OnDeath of its own.
+// Create the item with [Kind.Item], or use an [Item] with a job name. Its options may be those of an attempt, Header and Keep. Queue, In,
+// At, ID, ArgsID, Once, Replace and OnDeath are refused; if the item's kind has them as defaults, they are ignored. So the new job has no
+// OnDeath of its own.
 func OnDeath(item Item) JobOption {
 	body, err := deathBody(item)
 	return jobOption(func(s *jobSettings) {
@@ -26,17 +27,18 @@ func OnDeath(item Item) JobOption {
 	})
 }
 
-// onDeathName is the name of the job that is added at a death; empty: none is.
+// onDeathName is the name of the job that is added at a death. It is empty if none is added.
 func onDeathName(of *wire.Details) string {
 	if of.OnDeath == nil {
 		return ""
 	}
-	job, _ := wire.DecodeEnvelope(of.OnDeath) // of one that cannot be read, too
+	job, _ := wire.DecodeEnvelope(of.OnDeath) // the name is returned even if the rest cannot be read
 	return job.Name
 }
 
-// OnDeathJob is the job that is added when one of the schedule's jobs is given up, as [OnDeath] was told it: Name, Queue, Payload, MaxAttempts, Timeout,
-// Header, Keep and Retry; nil: none is added. It comes with its name and an error, which is its Err, if a newer version of chime wrote it.
+// OnDeathJob is the job that is added when one of the schedule's jobs becomes dead, as set by [OnDeath]: Name, Queue, Payload, MaxAttempts,
+// Timeout, Header, Keep and Retry. It is nil if no job is added. If a newer version of chime wrote it, it has only its name, and the error
+// is also its Err.
 func (s *Schedule) OnDeathJob() (*JobInfo, error) {
 	if s.onDeath == nil {
 		return nil, nil
@@ -55,9 +57,9 @@ func (s *Schedule) OnDeathJob() (*JobInfo, error) {
 
 const maxDeathArgs = 64 << 10 // bytes: it is stored with every job
 
-// deathBody returns the body of the job that an item asks for.
+// deathBody returns the body of the job that an item describes.
 func deathBody(item Item) ([]byte, error) {
-	var of, own enqueueSettings // what the kind says, and what the item says itself
+	var of, own enqueueSettings // of the kind, and of the item itself
 	for _, option := range item.Options {
 		switch option := option.(type) {
 		case nil:
@@ -84,7 +86,7 @@ func deathBody(item Item) ([]byte, error) {
 	}
 	of.onDeath = nil
 	job := own.jobSettings.or(of.jobSettings)
-	if err := checkHeaderSize(job.header); err != nil && checkHeaderSize(own.header) == nil { // else the option has said so
+	if err := checkHeaderSize(job.header); err != nil && checkHeaderSize(own.header) == nil { // else the option has reported it
 		own.refuse(err)
 	}
 	if err := errors.Join(append(own.problems, err)...); err != nil {

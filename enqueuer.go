@@ -17,19 +17,19 @@ import (
 	"github.com/chimejobs/chime/internal/wire"
 )
 
-// EnqueuerOptions are the options of an Enqueuer. The zero value is good.
+// EnqueuerOptions are the options of an Enqueuer. The zero value has the defaults.
 type EnqueuerOptions struct {
-	// Observers hear which jobs were enqueued, and of trouble with the store.
+	// Observers are called with the jobs that were enqueued, and when the store fails.
 	Observers []*Observer
 	// Logger logs when the store does not answer and when it answers again. Nil means slog.Default().
 	Logger *slog.Logger
-	// Queue is the queue of jobs that name none. Empty means "default".
+	// Queue is the queue of jobs for which no queue is given. Empty means "default".
 	Queue string
-	// MaxPayload is the length of the longest payload in bytes, at most 64 MiB. Zero means 1 MiB. While Redis moves a job it serves
-	// nobody else: keep large data elsewhere, and in the payload where they are.
+	// MaxPayload is the maximum length of a payload in bytes, at most 64 MiB. Zero means 1 MiB. Redis serves no other client while it
+	// moves a job: store large data elsewhere, and its location in the payload.
 	MaxPayload int
-	// SendTimeout is how long a call to the store is sent again after errors, until Enqueue returns that the outcome is unknown.
-	// Zero means 10 s. A caller whose ctx never ends waits twice as long at most.
+	// SendTimeout limits how long a failed call to the store is repeated. After that Enqueue returns that the outcome is unknown.
+	// Zero means 10 s. If the caller's ctx never ends, Enqueue waits at most twice as long.
 	SendTimeout time.Duration
 }
 
@@ -59,7 +59,7 @@ func (o EnqueuerOptions) validate() error {
 }
 
 // An Enqueuer puts jobs on queues. Any number of goroutines may use one, and should share one: their jobs are sent together.
-// NewEnqueuer makes one; the zero value is of no use.
+// Create one with NewEnqueuer; the zero value is not usable.
 type Enqueuer struct {
 	options EnqueuerOptions
 	store   protocol.Store
@@ -67,29 +67,28 @@ type Enqueuer struct {
 
 	mu         sync.Mutex
 	middleware []func(EnqueueFunc) EnqueueFunc
-	around     EnqueueFunc // all of it; nil: there is none
+	around     EnqueueFunc // with all middleware; nil: there is no middleware
 	called     atomic.Bool
 }
 
-// An EnqueueFunc puts jobs on their queues: what middleware is put around, see [Enqueuer.Use].
+// An EnqueueFunc puts jobs on their queues. Middleware wraps one, see [Enqueuer.Use].
 type EnqueueFunc func(ctx context.Context, items []Item) ([]Receipt, error)
 
-// A Receipt says what became of an item.
+// A Receipt is the result for one item.
 type Receipt struct {
-	// ID of the job. It is set even with an error, unless an ID of your own was refused. With the option ID(receipt.ID) the same job
-	// is enqueued again, and as long as the first one exists nothing is added.
+	// ID of the job. It is set even with an error, unless your own ID was refused. With the option ID(receipt.ID) the same job can be
+	// enqueued again; nothing is added as long as the first one exists.
 	ID string `json:"id"`
 	// Queue is the queue of the job.
 	Queue string `json:"queue"`
-	// Existing is true if a job of this ID existed already, or with Once did a short while ago, and was left as it is: nothing was added.
-	// Only with the options ID and ArgsID.
+	// Existing is true if a job with this ID existed already, or, with Once, was accepted recently. That job was not changed and nothing
+	// was added. It needs one of the options ID and ArgsID.
 	Existing bool `json:"existing"`
-	// Replaced is true if the job takes the place of another one of its ID, or follows one that is in a worker's hands. Only with the option
-	// Replace.
+	// Replaced is true if the job replaced another one with its ID, or follows one that a worker holds. It needs the option Replace.
 	Replaced bool `json:"replaced,omitempty"`
-	// State is, with Existing, where the job that exists was a moment later: it may have moved on since. It is empty if it has ended and no
-	// result is kept, and if that cannot be told: it is read after the answer, so an error of that read is no error of the enqueuing, and a
-	// user of Redis who may only enqueue (docs/access.md) may not read it.
+	// State is set with Existing: the state of the existing job a moment later, so it may have changed since. It is empty if that job has
+	// ended and its result is not kept, and if the state could not be read. It is read after the job was enqueued, so a failed read is no
+	// error of Enqueue. A Redis user who may only enqueue (docs/access.md) may not read it.
 	State JobState `json:"state,omitempty"`
 }
 
@@ -107,9 +106,9 @@ func NewEnqueuer(store Store, options EnqueuerOptions) *Enqueuer {
 	})}
 }
 
-// Use puts middleware around Enqueue and EnqueueMany: functions that get an [EnqueueFunc] and return the one to call in its place. The first
-// one is the outermost. Each is called once for each Enqueue, with one item, and for each EnqueueMany. The items are a copy: middleware may append to their Options.
-// Use panics on a nil middleware, and after the first call.
+// Use wraps Enqueue and EnqueueMany in middleware: functions that get an [EnqueueFunc] and return the one to call instead. The first
+// one is the outermost. Each is called once for each Enqueue, with one item, and once for each EnqueueMany. The items are a copy, so
+// middleware may append to their Options. Use panics on a nil middleware, and after the first call.
 func (e *Enqueuer) Use(middleware ...func(EnqueueFunc) EnqueueFunc) {
 	if slices.ContainsFunc(middleware, func(m func(EnqueueFunc) EnqueueFunc) bool { return m == nil }) {
 		panic("chime: Use: nil middleware")
@@ -127,7 +126,7 @@ func (e *Enqueuer) Use(middleware ...func(EnqueueFunc) EnqueueFunc) {
 	e.around = around
 }
 
-// begin notes that the enqueuer is in use.
+// begin records that the enqueuer is in use.
 func (e *Enqueuer) begin() {
 	if !e.called.Load() {
 		e.mu.Lock()
@@ -136,7 +135,7 @@ func (e *Enqueuer) begin() {
 	}
 }
 
-// send is what middleware is put around.
+// send is the function that middleware wraps.
 func (e *Enqueuer) send(ctx context.Context, items []Item) ([]Receipt, error) {
 	if len(items) == 1 {
 		receipt, err := e.one(ctx, items[0].Name, items[0].Args, items[0].Options)
@@ -145,14 +144,14 @@ func (e *Enqueuer) send(ctx context.Context, items []Item) ([]Receipt, error) {
 	return e.many(ctx, items)
 }
 
-// Enqueue puts one job on its queue, to run now or when the options [In] or [At] say. The name says which handler runs it, and args
-// are encoded by [Encode]. When Enqueue returns nil the store has the job.
+// Enqueue puts one job on its queue, to run now or at the time that the options [In] or [At] set. The name selects the handler that runs
+// it. The arguments are encoded by [Encode]. When Enqueue returns nil the store has the job.
 //
-// If anything is wrong with the job, nothing is sent. After any other error the store may have the job or not: repeat the call with
-// the option ID(receipt.ID), which is safe. When ctx ends Enqueue returns at once; a job that was not sent by then is not sent. The
-// error then says with what error the store has been failing, if it has.
+// If anything is wrong with the job, nothing is sent. After any other error the store may have the job or not: repeat the call with the
+// option ID(receipt.ID), which adds the job at most once. When ctx ends, Enqueue returns at once; a job that was not sent before is not
+// sent later. If the store was failing, the error contains its last error.
 //
-// The first call checks the store. A store that cannot be trusted with jobs gets none: the error wraps ErrUnfit.
+// The first call checks the store. If the store cannot be trusted with jobs, nothing is sent, and the error wraps ErrUnfit.
 func (e *Enqueuer) Enqueue(ctx context.Context, name string, args any, options ...EnqueueOption) (Receipt, error) {
 	if e.begin(); e.around == nil {
 		return e.one(ctx, name, args, options)
@@ -168,7 +167,7 @@ func (e *Enqueuer) one(ctx context.Context, name string, args any, options []Enq
 	var job enqueue.Job
 	var settings *enqueueSettings
 	if len(options) > 0 {
-		settings = new(enqueueSettings) // options may keep it, as far as the compiler knows
+		settings = new(enqueueSettings) // options may keep it: the compiler cannot exclude that
 	}
 	e.job(&job, name, args, options, settings)
 	sent, err := e.engine.One(ctx, &job)
@@ -185,7 +184,7 @@ func (e *Enqueuer) one(ctx context.Context, name string, args any, options []Enq
 	return receipt, fmt.Errorf("chime: enqueue %q (ID %q): %w", name, receipt.ID, err)
 }
 
-// An Item is one job for EnqueueMany. However it is printed, logged or encoded as JSON, its arguments are left out.
+// An Item is one job for EnqueueMany. Its arguments are left out wherever it is printed, logged or encoded as JSON.
 type Item struct {
 	Name    string          `json:"name"` // the job name
 	Args    any             `json:"-"`    // see Encode
@@ -198,17 +197,17 @@ func (i Item) LogValue() slog.Value { return slog.StringValue(i.String()) }
 // String names the item, without its arguments.
 func (i Item) String() string { return fmt.Sprintf("item %q (args of type %T)", i.Name, i.Args) }
 
-// Format prints what String returns, whatever the verb.
+// Format prints what String returns, for every verb.
 func (i Item) Format(f fmt.State, verb rune) {
 	_, _ = fmt.Fprintf(f, fmt.FormatString(f, verb), i.String())
 }
 
-// EnqueueMany puts many jobs on their queues, in as few calls to the store as possible, and returns one receipt an item, in order.
+// EnqueueMany puts many jobs on their queues, in as few calls to the store as possible. It returns one receipt for each item, in order.
 //
-// If anything is wrong with any item, none is sent, and the error says what is wrong with each. Jobs are sent in calls of up to 500
-// and about 1 MiB, each of which the store carries out completely or not at all. After an error the store may have some of the jobs,
-// see Enqueue. Items with [Replace] are sent after all the others, so of several items of one ID those without it come first, wherever they
-// stand: their receipts say what they met. Items of one queue that run now are taken in the order of items if the queue has one partition.
+// If anything is wrong with any item, nothing is sent, and the error describes every problem. Jobs are sent in calls of up to 500 jobs and
+// about 1 MiB. The store carries out each call completely or not at all. After an error the store may have some of the jobs, see Enqueue.
+// Items with [Replace] are sent after all others, in any position. So if several items have the same ID, those without Replace come first,
+// and the receipts of the others show that. Items of one queue that run now are taken in the order of the items if the queue has one partition.
 func (e *Enqueuer) EnqueueMany(ctx context.Context, items []Item) ([]Receipt, error) {
 	if e.begin(); e.around == nil {
 		return e.many(ctx, items)
@@ -246,7 +245,7 @@ func (e *Enqueuer) many(ctx context.Context, items []Item) ([]Receipt, error) {
 // maxStateWait is how long an enqueuer waits for the states of jobs that exist.
 const maxStateWait = time.Second
 
-// fillStates fills in where the jobs of these receipts are, as far as that can be read.
+// fillStates fills in the states of the jobs of these receipts, as far as they can be read.
 func fillStates(ctx context.Context, store protocol.Store, receipts []*Receipt) {
 	ctx, cancel := context.WithTimeout(ctx, maxStateWait)
 	defer cancel()
@@ -274,7 +273,7 @@ func fillStates(ctx context.Context, store protocol.Store, receipts []*Receipt) 
 	}
 }
 
-// job fills in a job; its options are applied to s. A nil option is passed over.
+// job fills in a job; its options are applied to s. A nil option is ignored.
 func (e *Enqueuer) job(job *enqueue.Job, name string, args any, options []EnqueueOption, s *enqueueSettings) {
 	job.Name, job.Args, job.Queue = name, args, e.options.Queue
 	if len(options) == 0 {
@@ -287,10 +286,10 @@ func (e *Enqueuer) job(job *enqueue.Job, name string, args any, options []Enqueu
 		}
 	}
 	if s.once > 0 && !s.own {
-		s.refuse(protocol.Because(protocol.Invalid("once", s.once.String(), "ID or ArgsID besides"), "is of no ID"))
+		s.refuse(protocol.Because(protocol.Invalid("once", s.once.String(), "together with ID or ArgsID"), "has no ID"))
 	}
 	if s.replace && !s.own {
-		s.refuse(protocol.Invalid("replace", "of no ID", "ID or ArgsID besides"))
+		s.refuse(protocol.Invalid("replace", "without an ID", "together with ID or ArgsID"))
 	}
 	job.Replace = s.replace
 	job.Queue, job.ID, job.Own, job.ArgsID, job.Once, job.In, job.At = s.queue, s.id, s.own, s.argsID, s.once, s.in, s.at

@@ -18,14 +18,14 @@ import (
 	"github.com/chimejobs/chime/internal/wire"
 )
 
-// These tests are about the client alone: what it refuses, and what it costs. What needs a store is in tests/jobs.
+// These tests need only the client: what it refuses, and what it costs. Tests that need a store are in tests/jobs.
 
 func quietEnqueuer(store protocol.Store, options EnqueuerOptions) *Enqueuer {
 	options.Logger = slog.New(slog.DiscardHandler)
 	return NewEnqueuer(asStore(store), options)
 }
 
-// An instantStore answers at once and keeps nothing, so that only the enqueuer is measured.
+// An instantStore replies immediately and keeps nothing, so that only the enqueuer is measured.
 type instantStore struct {
 	protocol.Store
 	partitions int // of a queue; 0: one
@@ -78,7 +78,7 @@ func TestARefusedJobIsNotSentAndTheErrorSaysWhy(t *testing.T) {
 		}
 		for _, want := range test.want {
 			if !strings.Contains(err.Error(), want) || !strings.Contains(manyErr.Error(), want) {
-				t.Errorf("%s: %q and %q do not say %q", name, err, manyErr, want)
+				t.Errorf("%s: %q and %q do not contain %q", name, err, manyErr, want)
 			}
 		}
 		if !strings.Contains(manyErr.Error(), "item 1") || len(manyErr.Error()) > 400 {
@@ -157,7 +157,7 @@ func TestAnIdleEnqueuerRunsNoGoroutine(t *testing.T) {
 	}
 }
 
-// manyItems are n jobs of 100 bytes.
+// manyItems returns n jobs of 100 bytes.
 func manyItems(n int, options ...EnqueueOption) []Item {
 	items := make([]Item, n)
 	for i := range items {
@@ -166,7 +166,7 @@ func manyItems(n int, options ...EnqueueOption) []Item {
 	return items
 }
 
-// leastMemory returns the least that one of many runs of do has allocated: a garbage collection makes a run allocate more.
+// leastMemory returns the smallest allocation of many runs of do: a garbage collection makes a run allocate more.
 func leastMemory(do func()) (bytes, objects uint64) {
 	bytes, objects = ^uint64(0), ^uint64(0)
 	for range 50 {
@@ -188,7 +188,7 @@ func TestManyJobsCostLittleMemory(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
-	// A job allocates its receipt (56 bytes), its ID, and a share of what the call needs.
+	// A job allocates its receipt (56 bytes), its ID, and its part of the call's memory.
 	if bytes > 76*n || objects > 60 {
 		t.Errorf("%d jobs cost %d bytes in %d objects, want %d in 60 at most", n, bytes, objects, 76*n)
 	}
@@ -202,7 +202,7 @@ func TestOneJobCostsLittleMemory(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
-	// The caller keeps the ID; the rest is this store's answer, and some room for other versions of the compiler.
+	// The caller keeps the ID. The rest is this store's reply, and some reserve for other versions of the compiler.
 	if bytes > 256 || objects > 6 {
 		t.Errorf("one job cost %d bytes in %d objects, want 256 in 6 at most", bytes, objects)
 	}
@@ -224,7 +224,7 @@ func BenchmarkEnqueueMany(b *testing.B) {
 	}
 }
 
-// BenchmarkEnqueueOne measures what the enqueuer itself needs for one job of one caller.
+// BenchmarkEnqueueOne measures the enqueuer's own work for one job of one caller.
 func BenchmarkEnqueueOne(b *testing.B) {
 	e := quietEnqueuer(instantStore{}, EnqueuerOptions{})
 	args := []byte(strings.Repeat("x", 100))
@@ -259,7 +259,7 @@ func (s *farStore) Enqueue(ctx context.Context, calls []protocol.EnqueueCall) []
 	return s.instantStore.Enqueue(ctx, calls)
 }
 
-// carryOut is what a call costs the server.
+// carryOut spends the server's time for a call.
 func (s *farStore) carryOut(call *protocol.EnqueueCall) {
 	s.server.Lock()
 	defer s.server.Unlock()
@@ -274,8 +274,8 @@ func spin(d time.Duration) {
 	}
 }
 
-// BenchmarkEnqueue measures how many jobs a second a number of goroutines enqueue on a server 50 µs away that needs 20 µs for a call
-// and 1.8 µs for a job. With many goroutines the unbatched calls leave out the 50 µs, because the server is what limits them.
+// BenchmarkEnqueue measures how many jobs a second some goroutines enqueue on a server 50 µs away that needs 20 µs for a call and 1.8 µs for
+// a job. With many goroutines the 50 µs do not matter for the unbatched calls, because the server is what limits them.
 func BenchmarkEnqueue(b *testing.B) {
 	body := (&wire.Envelope{Name: "a", Payload: make([]byte, 100)}).Encode()
 	for _, goroutines := range []int{1, 16, 100, 1000} {
@@ -299,7 +299,7 @@ func BenchmarkEnqueue(b *testing.B) {
 	}
 }
 
-// onGoroutines calls do b.N times in total, from a number of goroutines.
+// onGoroutines calls do b.N times in total, from several goroutines.
 func onGoroutines(b *testing.B, goroutines int, do func()) {
 	b.ReportAllocs()
 	var left atomic.Int64

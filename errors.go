@@ -12,40 +12,40 @@ import (
 
 // The errors that a caller may branch on with errors.Is.
 var (
-	// ErrNotFound: there is no schedule, or no queue, of that name.
+	// ErrNotFound: no schedule or queue has that name, or no job has that ID.
 	ErrNotFound = protocol.ErrNotFound
 	// ErrPayloadTooLarge: the encoded arguments are longer than EnqueuerOptions.MaxPayload. Nothing was sent.
 	ErrPayloadTooLarge = wire.ErrPayloadTooLarge
-	// ErrConflict: what is stored is not what the caller has seen; nothing was changed. Of a schedule the error is a *ConflictError.
+	// ErrConflict: the stored state is not the one that the caller has read; nothing was changed. For a schedule it is a *ConflictError.
 	ErrConflict = protocol.ErrConflict
 	// ErrStoreFull: Redis is out of memory; nothing was written.
 	ErrStoreFull = protocol.ErrStoreFull
 	// ErrUnfit: the store cannot be trusted with jobs, because of its version, its settings, its options or keys of another
 	// program. Waiting does not help.
 	ErrUnfit = protocol.ErrUnfit
-	// ErrDrainTimeout: Run ended with handlers cut off. The error is a *DrainTimeoutError, which names their jobs.
+	// ErrDrainTimeout: Run ended and cut off handlers. The error is a *DrainTimeoutError, which lists their jobs.
 	ErrDrainTimeout = errors.New("drain timed out")
 )
 
-// InvalidError says what is wrong with something that the program gave: a name, an ID, an option, arguments, a nil ctx. It has the strings
-// Field (what it is: "queue", "job name", "timeout", "WorkerOptions.Concurrency", …), Value (what was given, cut to 64 bytes; of
-// arguments their type or size) and Limit (what is wanted), and its text says all three. Nothing was sent.
+// InvalidError describes a value from the program that is not valid: a name, an ID, an option, arguments, a nil ctx. It has three strings:
+// Field is the thing ("queue", "job name", "timeout", "WorkerOptions.Concurrency", …), Value is the given value, cut to 64 bytes (for
+// arguments their type or size), and Limit is what is allowed. Its text contains all three. Nothing was sent.
 //
-// errors.As finds the first one, if several are joined. errors.Is finds the one of a field, a value or a limit:
-// errors.Is(err, &chime.InvalidError{Field: "queue"}). What is wrong with a rule is a [recurrence.Error].
+// If several are joined, errors.As finds the first one. errors.Is finds the one with a given field, value or limit:
+// errors.Is(err, &chime.InvalidError{Field: "queue"}). An invalid rule is a [recurrence.Error] instead.
 type InvalidError = protocol.InvalidError
 
-// Why a handler's ctx ended, as context.Cause says.
+// The reasons for which a handler's ctx ends, returned by context.Cause.
 var (
 	// ErrTimeout: the attempt took longer than its Timeout.
 	ErrTimeout = work.ErrTimeout
-	// ErrShutdown: the worker stops, and the handler had WorkerOptions.DrainTimeout to return.
+	// ErrShutdown: the worker stops, and the handler did not return within WorkerOptions.DrainTimeout.
 	ErrShutdown = work.ErrShutdown
 	// ErrSessionLost: the worker could not reach the store for SessionTTL, so another worker may run the job.
 	ErrSessionLost = protocol.ErrSessionLost
 	// ErrReplaced: the next occurrence of the schedule is due and its overlap policy is OverlapCancel.
 	ErrReplaced = work.ErrReplaced
-	// ErrCancelled: [Jobs.Cancel] was called. The job ends, whatever the handler returns.
+	// ErrCancelled: [Jobs.Cancel] was called. The job ends, with any result of the handler.
 	ErrCancelled = work.ErrCancelled
 )
 
@@ -55,7 +55,7 @@ var (
 	errNilOption  = protocol.Because(protocol.Invalid("an option", "", "one of this package"), "is nil")
 )
 
-// ConflictError says that a schedule was not changed, because it is not what the caller has seen: see IfRevision and IfAbsent.
+// ConflictError means that a schedule was not changed, because it is not as the caller has read it: see IfRevision and IfAbsent.
 type ConflictError struct {
 	Schedule *Schedule // as it is stored now, or was a moment ago
 }
@@ -68,8 +68,8 @@ func (e *ConflictError) Error() string {
 // Unwrap returns ErrConflict.
 func (e *ConflictError) Unwrap() error { return ErrConflict }
 
-// DrainTimeoutError names the jobs whose handlers had not returned in time when the worker stopped. Their ctx was ended and the
-// jobs were handed back: they run again, and no attempt was used up.
+// DrainTimeoutError lists the jobs whose handlers had not returned in time when the worker stopped. Their ctx was ended and the
+// jobs were returned to their queues: they run again, and no attempt was used up.
 type DrainTimeoutError struct {
 	IDs []string // of the jobs; at least one
 }
@@ -92,7 +92,7 @@ type PanicError struct {
 // Error is "panic: " and the value.
 func (e *PanicError) Error() string { return fmt.Sprintf("panic: %v", e.Value) }
 
-// unusable is the error for a role without a store, or with options that validate has found to be bad; nil: neither.
+// unusable is the error for a role without a store or with invalid options; nil if neither is the case.
 func unusable(role string, store protocol.Store, bad error) error {
 	if store == nil {
 		bad = errors.Join(errNilStore, bad)
@@ -103,7 +103,7 @@ func unusable(role string, store protocol.Store, bad error) error {
 	return fmt.Errorf("chime: %s: %w", role, bad)
 }
 
-// runsAlready is the error for a role that is run a second time.
+// runsAlready is the error for a role that is started a second time.
 func runsAlready(role string) error {
 	return fmt.Errorf("chime: %s runs already, or has run: make another one", role)
 }

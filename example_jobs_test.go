@@ -11,7 +11,7 @@ import (
 	"github.com/chimejobs/chime/redisstore/embedded"
 )
 
-// Where is the job? It may have ended since: a job that ended well is not found.
+// Find a job and its state. It may have ended since: a job that is done is not found.
 func ExampleJobs_Get() {
 	server := embedded.StartInMemory()
 	defer server.Close()
@@ -55,11 +55,11 @@ func ExampleJobs_List() {
 	n := 0
 	for job, err := range chime.NewJobs(server.Store()).List(ctx, chime.JobFilter{Queue: "default", State: chime.JobDelayed, Name: "export"}) {
 		if job == nil {
-			fmt.Println(err) // of the store: the list ends here
+			fmt.Println(err) // an error of the store: the list ends here
 			return
 		}
 		if err != nil {
-			fmt.Println(job.ID, err) // this program cannot read the job; the list goes on
+			fmt.Println(job.ID, err) // this program cannot read the job; the list continues
 		}
 		n++
 	}
@@ -67,7 +67,7 @@ func ExampleJobs_List() {
 	// Output: 2 exports are delayed
 }
 
-// A page at a time, for a web page with a link to the next one.
+// Read one page at a time, for a web page with a link to the next one.
 func ExampleJobs_Page() {
 	server := embedded.StartInMemory()
 	defer server.Close()
@@ -101,7 +101,7 @@ func ExampleJobs_Page() {
 	// mail4
 }
 
-// Who works on what. Here nobody does; in a program for production the store is one of redisstore.New.
+// List the live workers and their jobs. Here no worker runs; in production the store is one of redisstore.New.
 func ExampleWorkers_List() {
 	server := embedded.StartInMemory()
 	defer server.Close()
@@ -121,7 +121,7 @@ func ExampleWorkers_List() {
 	// Output: 0 workers live
 }
 
-// A user changes his mind: what waits never starts.
+// A user cancels a job: a waiting job never starts.
 func ExampleJobs_Cancel() {
 	server := embedded.StartInMemory()
 	defer server.Close()
@@ -139,14 +139,14 @@ func ExampleJobs_Cancel() {
 	case chime.CancelDone:
 		fmt.Println("it never starts")
 	case chime.CancelAsked:
-		fmt.Println("it runs, and was told to end")
+		fmt.Println("it runs, and was asked to end")
 	case chime.CancelTooLate:
 		fmt.Println("it has ended")
 	}
 	// Output: it never starts
 }
 
-// Everything that was to run later runs now.
+// Run all delayed jobs now.
 func ExampleJobs_Requeue() {
 	server := embedded.StartInMemory()
 	defer server.Close()
@@ -160,13 +160,13 @@ func ExampleJobs_Requeue() {
 
 	all, err := chime.NewJobs(server.Store()).Requeue(ctx, chime.JobFilter{Queue: "default", State: chime.JobDelayed, Name: "mail"},
 		func(so chime.BulkResult) { fmt.Println(so.Changed, "of", so.Looked) })
-	fmt.Println(all.Changed, "requeued,", all.Gone, "had gone", err)
+	fmt.Println(all.Changed, "requeued,", all.Gone, "gone", err)
 	// Output:
 	// 3 of 3
-	// 3 requeued, 0 had gone <nil>
+	// 3 requeued, 0 gone <nil>
 }
 
-// What waits for a customer who has left is deleted. It is not told to anybody, and nothing is kept of it.
+// Delete the waiting jobs of a customer who has left. Nobody is notified, and nothing is kept of them.
 func ExampleJobs_Delete() {
 	server := embedded.StartInMemory()
 	defer server.Close()
@@ -183,7 +183,7 @@ func ExampleJobs_Delete() {
 	// Output: 2 deleted <nil>
 }
 
-// Somebody waits for what a job returns. With Keep it does not matter whether the job ends before he asks.
+// Wait for the result of a job. With Keep, the job may end before or after the call of Wait.
 func ExampleJobs_Wait() {
 	server := embedded.StartInMemory()
 	defer server.Close()
@@ -214,7 +214,7 @@ func ExampleJobs_Wait() {
 	// Output: 1330 cents
 }
 
-// A handler says how far it is, and whoever looks at the job sees that while it runs.
+// A handler reports its progress, and everybody who reads the job can see it while the job runs.
 func ExampleJob_Progress() {
 	server := embedded.StartInMemory()
 	defer server.Close()
@@ -235,7 +235,7 @@ func ExampleJob_Progress() {
 	}
 
 	jobs, percent := chime.NewJobs(server.Store()), 0
-	for percent == 0 { // a page that shows it would ask once a second
+	for percent == 0 { // a page that shows it would poll once a second
 		job, err := jobs.Get(ctx, "default", "export:7")
 		if err == nil {
 			err = chime.Decode(job.Progress, &percent) // empty before the first: percent stays 0
@@ -252,7 +252,7 @@ func ExampleJob_Progress() {
 	// Output: 40 percent
 }
 
-// A payment that is given up alerts somebody: the job for that is added in the same step, and is told what died.
+// When a payment is dead, send an alert: its job is added in the same step, and gets the dead job.
 func ExampleOnDeath() {
 	server := embedded.StartInMemory()
 	defer server.Close()
@@ -282,7 +282,7 @@ func ExampleOnDeath() {
 	// Output: to #billing: invoice:7 is dead: the card is blocked
 }
 
-// A form that is sent twice sends one mail, also when the first one has been sent by then.
+// A form that is sent twice sends one mail, even if the first mail was already sent.
 func ExampleOnce() {
 	server := embedded.StartInMemory()
 	defer server.Close()
@@ -299,7 +299,7 @@ func ExampleOnce() {
 	// welcome:7: existing true, state "waiting"
 }
 
-// Equal arguments are one job: nobody has to think of an ID.
+// Equal arguments are one job, without an ID of your own.
 func ExampleArgsID() {
 	server := embedded.StartInMemory()
 	defer server.Close()
@@ -317,7 +317,7 @@ func ExampleArgsID() {
 	// 8 false
 }
 
-// A document that is saved again and again is indexed once, ten seconds after the last time.
+// A document that is saved repeatedly is indexed once, ten seconds after the last time.
 func ExampleReplace() {
 	server := embedded.StartInMemory()
 	defer server.Close()

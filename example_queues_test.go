@@ -10,7 +10,7 @@ import (
 	"github.com/chimejobs/chime/redisstore/embedded"
 )
 
-// The mail provider has an incident: what is enqueued waits until the queue is resumed.
+// The mail provider has an incident: jobs wait until the queue is resumed.
 func ExampleQueues_Pause() {
 	server := embedded.StartInMemory()
 	defer server.Close()
@@ -38,7 +38,7 @@ func ExampleQueues_Pause() {
 	// Output: 2 waiting, paused by anna: they have an incident
 }
 
-// How much waits on each queue.
+// Count the waiting jobs of each queue.
 func ExampleQueues_List() {
 	server := embedded.StartInMemory()
 	defer server.Close()
@@ -62,7 +62,7 @@ func ExampleQueues_List() {
 	// mail 2
 }
 
-// A mistake has filled a queue: all that is on it goes.
+// A mistake has filled a queue: delete all its jobs.
 func ExampleQueues_Purge() {
 	server := embedded.StartInMemory()
 	defer server.Close()
@@ -85,7 +85,7 @@ func ExampleQueues_Purge() {
 	// 4 deleted <nil>
 }
 
-// How much a queue did in the last hour, and how late the slowest hundredth of its occurrences began.
+// Count the jobs of the last hour of a queue, and find how late the slowest hundredth of its occurrences began.
 func ExampleQueues_Samples() {
 	server := embedded.StartInMemory()
 	defer server.Close()
@@ -109,7 +109,7 @@ func ExampleQueues_Samples() {
 	// Output: 0 done, late p99 0s
 }
 
-// A program that an operator runs, or a timer every night: it prints what is wrong, and ends with an error if anything is.
+// A check for an operator or a nightly timer: it prints the damage of a store, and ends with an error if there is any.
 func ExampleVerify() {
 	server := embedded.StartInMemory()
 	defer server.Close()
@@ -119,17 +119,17 @@ func ExampleVerify() {
 		fmt.Println(err)
 	}
 
-	report, err := chime.Verify(ctx, server.Store(), chime.VerifyOptions{}) // Repair: true mends
+	report, err := chime.Verify(ctx, server.Store(), chime.VerifyOptions{}) // Repair: true repairs
 	if err != nil {
 		fmt.Println(err)
 	}
 	for _, finding := range report.Findings {
 		fmt.Println(finding)
 	}
-	fmt.Println(report.Jobs, "job looked at,", report.Total, "found")
+	fmt.Println(report.Jobs, "job read,", report.Total, "findings")
 	if report.Total > report.Repaired {
 		return // os.Exit(1)
 	}
 	// Output:
-	// 1 job looked at, 0 found
+	// 1 job read, 0 findings
 }

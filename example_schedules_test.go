@@ -12,7 +12,7 @@ import (
 	"github.com/chimejobs/chime/redisstore/embedded"
 )
 
-// A schedule is deleted, and what waits of it: retries, manual runs and dead jobs.
+// Delete a schedule and its waiting jobs: retries, manual runs and dead jobs.
 func ExampleSchedules_Delete() {
 	server := embedded.StartInMemory()
 	defer server.Close()
@@ -29,7 +29,7 @@ func ExampleSchedules_Delete() {
 	// Output: gone: true
 }
 
-// A schedule that was put as paused begins.
+// Resume a schedule that was created paused.
 func ExampleSchedules_Resume() {
 	server := embedded.StartInMemory()
 	defer server.Close()
@@ -51,7 +51,7 @@ func ExampleSchedules_Resume() {
 	// Output: live and next at 2096-01-01 09:00:00 +0000 UTC
 }
 
-// What runs next, of all schedules.
+// Find the next runs of all schedules.
 func ExampleSchedules_Soonest() {
 	server := embedded.StartInMemory()
 	defer server.Close()
@@ -75,7 +75,7 @@ func ExampleSchedules_Soonest() {
 	// backup on 2096-01-02
 }
 
-// A schedule gets another rule, and keeps all that was said of its jobs.
+// Change the rule of a schedule, and keep the settings of its jobs.
 func ExampleSchedule_Options() {
 	server := embedded.StartInMemory()
 	defer server.Close()
@@ -95,7 +95,7 @@ func ExampleSchedule_Options() {
 	// Output: 0 7 * * * late map[tenant:c1]
 }
 
-// A report that is new is made for the days of last June too.
+// Run a new report also for the days of last June.
 func ExampleSchedules_Backfill() {
 	server := embedded.StartInMemory()
 	defer server.Close()
@@ -136,7 +136,7 @@ func ExampleSchedules_Backfill() {
 	// from 2024-06-01 03:00:00 +0000 UTC to 2024-06-30 03:00:00 +0000 UTC
 }
 
-// A calendar of the last five weeks, as far as they are known: a square a day, the darker the more attempts failed.
+// Show a calendar of the last five weeks, as far as they are known: a square for each day, the darker the more attempts failed.
 func ExampleSchedules_Days() {
 	server := embedded.StartInMemory()
 	defer server.Close()
@@ -152,12 +152,12 @@ func ExampleSchedules_Days() {
 	for _, day := range days {
 		fmt.Printf("%s: %d done, %d failed, %d skipped, %d missed\n", day.Day.Format("2 Jan"), day.Done, day.Failed, day.Skipped, day.Missed)
 	}
-	fmt.Println(len(days), "days are known of one that has not run yet")
-	// Output: 0 days are known of one that has not run yet
+	fmt.Println(len(days), "days are known of a schedule that has not run yet")
+	// Output: 0 days are known of a schedule that has not run yet
 }
 
-// An export whose target is gone does not fail every night until somebody sees it: after the first occurrence that ends dead the schedule is
-// paused, and its note says why. Whoever has put the target right resumes it.
+// If the target of an export is gone, the export must not fail every night until somebody notices it. After the first dead occurrence the
+// schedule is paused, and its note has the reason. Resume it after you have repaired the target.
 func ExamplePauseAfter() {
 	server := embedded.StartInMemory()
 	defer server.Close()
@@ -190,8 +190,8 @@ func ExamplePauseAfter() {
 	// Output: paused by chime: 1 occurrence ended dead
 }
 
-// Why did the invoices not go out since yesterday? Their runs say what became of each occurrence: it failed, was missed while no worker ran,
-// or was skipped because the one before still ran. If there is none, the schedule was paused, see Schedule.Note, or had none to come.
+// Why were no invoices sent since yesterday? The runs show the result of each occurrence: it failed, was missed while no worker ran, or was
+// skipped because the one before still ran. If there are no runs, the schedule was paused, see Schedule.Note, or no occurrence was due.
 func ExampleSchedules_Runs() {
 	server := embedded.StartInMemory()
 	defer server.Close()
@@ -226,7 +226,7 @@ func ExampleSchedules_Runs() {
 	// Output: attempt 1: dead: mail server: no such user
 }
 
-// The nightly report is wanted now, for one customer; whoever asked for it waits.
+// Run the nightly report now, for one customer, and wait for it.
 func ExampleSchedules_Trigger() {
 	server := embedded.StartInMemory()
 	defer server.Close()

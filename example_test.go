@@ -11,8 +11,8 @@ import (
 	"github.com/chimejobs/chime/redisstore/embedded"
 )
 
-// One process that enqueues a job and runs it. A program for production has redisstore.New in place of the embedded server,
-// and a ctx of signal.NotifyContext.
+// One process enqueues a job and runs it. In production use redisstore.New instead of the embedded server, and a ctx of
+// signal.NotifyContext.
 func Example() {
 	server := embedded.StartInMemory()
 	defer server.Close()
@@ -26,7 +26,7 @@ func Example() {
 			return err
 		}
 		fmt.Println("Hello,", name)
-		stop() // a real program goes on
+		stop() // a real program continues
 		return nil
 	})
 
@@ -40,7 +40,7 @@ func Example() {
 	// Output: Hello, Ada
 }
 
-// A scheduler and a worker: the rule has no start, so it runs at once, and then each quarter of an hour.
+// A scheduler and a worker: the rule has no start, so it runs immediately, and then each quarter of an hour.
 func ExampleRun() {
 	server := embedded.StartInMemory()
 	defer server.Close()
@@ -68,7 +68,7 @@ type Mail struct {
 	Subject string `json:"subject"`
 }
 
-// Usually in a package that those who enqueue and those who handle both import.
+// Usually in a package that enqueuers and handlers both import.
 var SendMail = chime.Define[Mail]("example.mail")
 
 func ExampleDefine() {
@@ -93,7 +93,7 @@ func ExampleDefine() {
 	// Output: Welcome to ada@example.com
 }
 
-// EnqueueMany sends many jobs in one call. Each item has its receipt, in order. With IDs of its own a program may repeat the call.
+// EnqueueMany sends many jobs in one call. Each item has its receipt, in order. With its own IDs a program may repeat the call.
 func ExampleEnqueuer_EnqueueMany() {
 	server := embedded.StartInMemory()
 	defer server.Close()
@@ -121,7 +121,7 @@ func ExampleEnqueuer_EnqueueMany() {
 	// order-17-mail true
 }
 
-// A schedule that a user has made: its name comes from data, many share one handler.
+// A schedule that a user has created: its name comes from data, and many schedules share one handler.
 func ExampleSchedules_Put() {
 	server := embedded.StartInMemory()
 	defer server.Close()
@@ -133,16 +133,17 @@ func ExampleSchedules_Put() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println(schedule.Name, "makes", schedule.JobName, "and is", schedule.State)
+	fmt.Println(schedule.Name, "creates", schedule.JobName, "and is", schedule.State)
 
 	again, err := schedules.Put(context.Background(), "digest:customer-7", rule, chime.JobName("digest"), chime.Args(7))
 	fmt.Println("the same again changes nothing:", err == nil && again.Revision == schedule.Revision)
 	// Output:
-	// digest:customer-7 makes digest and is live
+	// digest:customer-7 creates digest and is live
 	// the same again changes nothing: true
 }
 
-// Three of a thousand schedules of one rule: each begins at its own part of the hour, always the same, and all have the same planned instants.
+// Three of a thousand schedules with the same rule: each begins at its own part of the hour, which never changes. All have the same planned
+// instants.
 func ExampleSpread() {
 	server := embedded.StartInMemory()
 	defer server.Close()
@@ -163,8 +164,8 @@ func ExampleSpread() {
 	// sync:initech begins 16m25s past each hour
 }
 
-// A queue for a third party, with its limits: at most 20 jobs at once over all workers, and 80 that begin in a second. Every process may say so
-// when it starts: the same limit again changes nothing.
+// A queue for a third party, with its limits: at most 20 jobs at once over all workers, and 80 that begin in a second. Every process may set
+// them when it starts: the same limit again changes nothing.
 func ExampleQueues_Limit() {
 	server := embedded.StartInMemory()
 	defer server.Close()
@@ -189,7 +190,7 @@ func ExampleQueues_Limit() {
 	// paused by anna: they have an incident
 }
 
-// Two people edit a schedule: each names the revision that he has seen.
+// Two people edit a schedule: each gives the revision that he has read.
 func ExampleIfRevision() {
 	server := embedded.StartInMemory()
 	defer server.Close()
@@ -210,7 +211,7 @@ func ExampleIfRevision() {
 	// somebody was faster: 0 8 * * *
 }
 
-// A page of the schedules of one customer, and where to go on.
+// Read a page of the schedules of one customer, and the name after which the next page begins.
 func ExampleSchedules_List() {
 	server := embedded.StartInMemory()
 	defer server.Close()

@@ -11,8 +11,8 @@ import (
 	"github.com/chimejobs/chime/recurrence"
 )
 
-// Whatever a program gives that is wrong comes back as an error with field, value and limit, and nothing is sent: the store is checked before a rule
-// is refused that never fires, and any other call would panic.
+// Invalid input is always an error with field, value and limit, and nothing is sent: only the check of the store may come before, for a rule that
+// never fires; any other call would panic.
 func TestBadInputIsAnInvalidError(t *testing.T) {
 	jobs, kept := noStore{}, fitStore{}
 	enqueuer, schedules, queues := quietEnqueuer(jobs, EnqueuerOptions{}), NewSchedules(asStore(kept)), NewQueues(asStore(kept))
@@ -99,8 +99,8 @@ func TestBadInputIsAnInvalidError(t *testing.T) {
 		{enqueue(errors.New("x")), "args", "*errors.errorString", "a value that can be stored"},
 		{enqueue(struct{ a int }{1}), "args", "struct { a int }", "a struct with exported fields"},
 		{enqueue(nil, ID("r@2026-03-08T09:00:00Z")), "ID", "r@2026-03-08T09:00:00Z", "no ending like an occurrence's ID"},
-		{enqueue(nil, Replace()), "replace", "of no ID", "ID or ArgsID besides"},
-		{enqueue(nil, Once(time.Hour)), "once", "1h0m0s", "ID or ArgsID besides"},
+		{enqueue(nil, Replace()), "replace", "without an ID", "together with ID or ArgsID"},
+		{enqueue(nil, Once(time.Hour)), "once", "1h0m0s", "together with ID or ArgsID"},
 		{enqueue(nil, ID("a"), Once(time.Millisecond)), "once", "1ms", "1s to 8760h0m0s"},
 		{enqueue(nil, ArgsID(), Once(8761*time.Hour)), "once", "8761h0m0s", "1s to 8760h0m0s"},
 		{enqueue(nil, ID("a"), Once(-1)), "once", "-1ns", "1s to 8760h0m0s"},
@@ -169,7 +169,7 @@ func TestBadInputIsAnInvalidError(t *testing.T) {
 			continue
 		}
 		if !errors.Is(c.err, &InvalidError{Field: c.field, Value: c.value}) || !strings.HasPrefix(c.err.Error(), "chime: ") {
-			t.Errorf("%v: want that it begins with the package and errors.Is finds its field", c.err)
+			t.Errorf("%v: want an error that begins with the package and whose field errors.Is finds", c.err)
 		}
 	}
 }
@@ -179,7 +179,7 @@ func TestANilContextIsAnErrorEverywhere(t *testing.T) {
 	jobs, kept := noStore{}, noStore{} // any call would panic
 	enqueuer, schedules, queues := quietEnqueuer(jobs, EnqueuerOptions{}), NewSchedules(asStore(kept)), NewQueues(asStore(kept))
 	kind := Define[kindArgs]("kind.ctx")
-	for act, do := range map[string]func() error{
+	for action, do := range map[string]func() error{
 		"Run":           func() error { return Run(none, NewWorker(asStore(kept), WorkerOptions{})) },
 		"Worker.Run":    func() error { return NewWorker(asStore(kept), WorkerOptions{}).Run(none) },
 		"Scheduler.Run": func() error { return NewScheduler(asStore(kept), SchedulerOptions{}).Run(none) },
@@ -217,7 +217,7 @@ func TestANilContextIsAnErrorEverywhere(t *testing.T) {
 		"Queues.Resume":      func() error { return queues.Resume(none, "a") },
 	} {
 		if err := do(); !errors.Is(err, &InvalidError{Field: "ctx"}) || !strings.Contains(err.Error(), "ctx is nil") {
-			t.Errorf("%s: got %v, want that ctx is nil", act, err)
+			t.Errorf("%s: got %v, want an error for the nil ctx", action, err)
 		}
 	}
 }

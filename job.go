@@ -15,49 +15,49 @@ import (
 	"github.com/chimejobs/chime/internal/work"
 )
 
-// A Job is one unit of work as its handler sees it. The handler may keep it; changing it has no effect.
+// A Job is one unit of work, as its handler gets it. The handler may keep it. Changing it has no effect.
 //
-// However a Job is printed, logged or encoded as JSON, its payload is left out: only its size is shown.
+// Its payload is left out wherever a Job is printed, logged or encoded as JSON: only the size is shown.
 type Job struct {
 	ID       string    `json:"id"`                 // the same in all attempts: the idempotency key. An occurrence's is "<schedule>@<planned instant>"
-	Name     string    `json:"name"`               // the job name: which handler runs it
+	Name     string    `json:"name"`               // the job name: it selects the handler
 	Queue    string    `json:"queue"`              // the queue it was taken from
-	Schedule string    `json:"schedule,omitempty"` // the schedule that made it, or of which it is a manual run; empty: it was enqueued
-	Origin   string    `json:"origin,omitempty"`   // what made a schedule's job, as in a [JobEvent]: occurrence, manual, backfill or death; empty: it was enqueued
+	Schedule string    `json:"schedule,omitempty"` // the schedule that created it, also for a manual run; empty: it was enqueued
+	Origin   string    `json:"origin,omitempty"`   // how a schedule's job was created, as in a [JobEvent]: occurrence, manual, backfill or death; empty: it was enqueued
 	Planned  time.Time `json:"planned,omitzero"`   // when it was to run: the occurrence's instant, the instant of In or At, or about when it was enqueued
 	Started  time.Time `json:"started,omitzero"`   // when this attempt began, by the store's clock
 
 	Attempt     int           `json:"attempt"`      // 1, 2, …: failures so far plus one
-	MaxAttempts int           `json:"max_attempts"` // after so many failed attempts it is dead
-	Crashes     int           `json:"crashes"`      // how many workers have vanished while they ran it; no attempt is used up by that
-	Fence       int64         `json:"fence"`        // grows each time the job is taken: of two holders the one with the larger fence is the current one
-	Timeout     time.Duration `json:"-"`            // of this attempt; then ctx ends. In JSON: timeout_ms
+	MaxAttempts int           `json:"max_attempts"` // when this many attempts have failed, it is dead
+	Crashes     int           `json:"crashes"`      // how many workers have vanished while they ran it; this uses up no attempt
+	Fence       int64         `json:"fence"`        // grows each time the job is taken: if two workers hold it, the larger fence is the current one
+	Timeout     time.Duration `json:"-"`            // of this attempt; its ctx ends after it. In JSON: timeout_ms
 
-	Worker    string `json:"worker,omitempty"`    // that runs it, a [WorkerInfo]'s name
-	Partition int    `json:"partition,omitempty"` // of its queue, 0, 1, …
+	Worker    string `json:"worker,omitempty"`    // the worker that runs it, a [WorkerInfo]'s name
+	Partition int    `json:"partition,omitempty"` // the partition of its queue: 0, 1, …
 
 	LastError string            `json:"last_error,omitempty"` // how the last attempt failed, at most 1 KiB; empty in the first attempt
-	Header    map[string]string `json:"header,omitempty"`     // what travels with it, see [Header]; nil: nothing
+	Header    map[string]string `json:"header,omitempty"`     // data that travels with it, see [Header]; nil: none
 
-	// Death is what died, in a job that [OnDeath] has added: the job as it was given up, with its attempts and its last error; its
-	// payload is left out if it was longer than 64 KiB. Nil in every other job.
+	// Death is set in a job that [OnDeath] has added: the dead job, with its attempts and its last error. Its payload is left out if it is
+	// longer than 64 KiB. Death is nil in every other job.
 	Death *JobInfo `json:"death,omitempty"`
 
 	Payload []byte `json:"-"` // the encoded arguments; see Decode. In JSON: payload_bytes
 
 	offset time.Duration // how long after Planned it was due, see [Spread]
-	output *work.Output  // what its handler says; nil: nobody listens
+	output *work.Output  // result, progress and note of the handler; nil: nothing reads them
 }
 
-// Decode reads the arguments into v, a pointer. An empty payload leaves v as it is. Fields that v does not have are ignored. Of a
+// Decode reads the arguments into v, a pointer. An empty payload leaves v unchanged. Fields that v does not have are ignored. For a
 // time.Time only the instant is restored.
 //
 // Raw JSON, which was stored from []byte or json.RawMessage, is decoded as JSON: no msgpack of more than one byte begins as JSON
 // does. (A payload of one digit is msgpack.) A *[]byte or *json.RawMessage gets the payload as it is stored.
 //
-// If the arguments cannot be decoded the error is one of [Discard]: a handler that returns it ends the job in the dead set, for
-// another attempt would fail too. It names the field that does not fit, and never has its value. That is so for a payload that is cut short, is nested deeper than 64, has more than 1,048,576
-// values, or has a msgpack extension other than the timestamp.
+// If the arguments cannot be decoded, the error is one of [Discard]: a handler that returns it makes the job dead, because another attempt
+// would fail too. The error contains the name of the field that does not match, and never its value. This includes payloads that are cut short, are
+// nested deeper than 64, have more than 1,048,576 values, or have a msgpack extension other than the timestamp.
 func (j *Job) Decode(v any) error {
 	err := wire.Decode(j.Payload, v)
 	if final := (*wire.DecodeError)(nil); errors.As(err, &final) {
@@ -66,8 +66,8 @@ func (j *Job) Decode(v any) error {
 	return err
 }
 
-// Lateness is how long after the job was due the attempt began, by the store's clock. It was due at its planned instant; an occurrence of a
-// schedule with a [Spread] so much later as that says. It is never negative.
+// Lateness is the time from when the job was due to when the attempt began, by the store's clock. A job is due at its planned instant, or,
+// with a [Spread] of its schedule, at the offset after it. It is never negative.
 func (j *Job) Lateness() time.Duration {
 	if j.Planned.IsZero() {
 		return 0
@@ -75,7 +75,7 @@ func (j *Job) Lateness() time.Duration {
 	return max(j.Started.Sub(j.Planned.Add(j.offset)), 0)
 }
 
-// LogValue is what a slog.Logger prints of the job: all that identifies it, and the size of its payload.
+// LogValue is what a slog.Logger prints of the job: everything that identifies it, and the size of its payload.
 func (j Job) LogValue() slog.Value {
 	attrs := []slog.Attr{
 		slog.String("id", j.ID), slog.String("name", j.Name), slog.String("queue", j.Queue), slog.Int("attempt", j.Attempt),
@@ -92,12 +92,12 @@ func (j Job) String() string {
 	return fmt.Sprintf("job %q (ID %q, queue %s, attempt %d)", j.Name, j.ID, j.Queue, j.Attempt)
 }
 
-// Format prints what String returns, whatever the verb.
+// Format prints what String returns, for every verb.
 func (j Job) Format(f fmt.State, verb rune) {
 	_, _ = fmt.Fprintf(f, fmt.FormatString(f, verb), j.String())
 }
 
-// MarshalJSON encodes the job for whoever looks at it: durations in milliseconds, the size of its payload in place of the payload.
+// MarshalJSON encodes the job for display: durations in milliseconds, the size of its payload instead of the payload.
 func (j Job) MarshalJSON() ([]byte, error) {
 	type fields Job // without methods
 	j.Planned, j.Started = j.Planned.UTC(), j.Started.UTC()
@@ -108,19 +108,19 @@ func (j Job) MarshalJSON() ([]byte, error) {
 	}{fields(j), j.Timeout.Milliseconds(), len(j.Payload)})
 }
 
-// Decode reads what [Encode] has made, the other half of it: results, progress, arguments that were read elsewhere. It does what
-// [Job.Decode] does, but for the meaning of its error.
+// Decode reads data that [Encode] has written: results, progress, arguments from another source. It works like [Job.Decode], but its error is
+// not one of Discard.
 func Decode(data []byte, v any) error { return wire.Decode(data, v) }
 
 // Encode turns arguments into a payload, as Enqueue and Args do. Tests of handlers use it.
 //
 //   - nil is an empty payload.
 //   - []byte and json.RawMessage are stored as they are.
-//   - Everything else is stored as msgpack. A field has the name in its `msgpack` tag, or else in its `json` tag. Of a time.Time
-//     only the instant is stored.
+//   - Everything else is stored as msgpack. A field has the name in its `msgpack` tag, or else in its `json` tag. Only the instant of
+//     a time.Time is stored.
 //
-// It refuses what Decode would refuse: more than 64 levels of nesting, more than 1,048,576 values, more than 64 MiB; and what would be
-// stored without what it holds: an error, of which only the text could be stored, and a struct with fields of which none is exported.
+// It refuses values that Decode would refuse: more than 64 levels of nesting, more than 1,048,576 values, more than 64 MiB. It also refuses
+// values that would lose their content: an error, which could be stored only as text, and a struct that has fields but no exported one.
 // If a value's own marshaller panics, Encode returns an error.
 func Encode(v any) ([]byte, error) {
 	payload, err := wire.Encode(v)
@@ -132,9 +132,9 @@ func Encode(v any) ([]byte, error) {
 
 const maxProgress = 4 << 10 // bytes
 
-// Return sets what the job returns: with the option [Keep] it is kept after the job has ended, and [Jobs.Wait] gives it to those who wait.
-// v is encoded as [Encode] does, to 64 KiB at most. The last Return counts, if the handler then returns nil; so a handler may end with
-// "return job.Return(v)". It makes no call to the store. The error is one of encoding or size.
+// Return sets the result of the job. With the option [Keep] the result is kept after the job has ended, and [Jobs.Wait] returns it. v is
+// encoded by [Encode], to at most 64 KiB. If the handler returns nil, the last Return counts; so a handler may end with
+// "return job.Return(v)". It makes no call to the store. Its errors are about encoding and size.
 func (j *Job) Return(v any) error {
 	value, err := j.encode("result", v, wire.MaxResult)
 	if err == nil && j.output != nil {
@@ -143,8 +143,9 @@ func (j *Job) Return(v any) error {
 	return err
 }
 
-// Progress says how far the job is: [Jobs.Get] shows the newest in JobInfo.Progress while it runs. v is encoded as [Encode] does, to 4 KiB
-// at most. It makes no call to the store itself: the newest progress of all jobs is sent at most once a second, and is gone when the attempt ends. The error is one of encoding or size.
+// Progress reports how far the job is: while it runs, [Jobs.Get] returns the newest report in JobInfo.Progress. v is encoded by [Encode], to
+// at most 4 KiB. It makes no call to the store itself: the newest progress of all jobs is sent at most once a second. It is deleted when the
+// attempt ends. Its errors are about encoding and size.
 func (j *Job) Progress(v any) error {
 	progress, err := j.encode("progress", v, maxProgress)
 	if err == nil && j.output != nil {
@@ -153,8 +154,8 @@ func (j *Job) Progress(v any) error {
 	return err
 }
 
-// Note adds a remark to what is recorded of the attempt, for people: "1000 rows". It is cut to 2 KiB, and what is not printable is
-// escaped. The last Note counts.
+// Note adds a remark for people to the record of the attempt, such as "1000 rows". It is cut to 2 KiB, and characters that are not
+// printable are escaped. The last Note counts.
 func (j *Job) Note(text string) {
 	if j.output != nil {
 		j.output.Note(wire.Printable(text, wire.MaxNote))
@@ -172,7 +173,7 @@ func (j *Job) encode(what string, v any, limit int) ([]byte, error) {
 	return data, nil
 }
 
-// What package chimetest needs of a job and no application does.
+// Functions that package chimetest needs and applications do not.
 func init() {
 	testjob.Begin = func(ctx context.Context, job any) context.Context {
 		j := job.(*Job)

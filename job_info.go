@@ -13,7 +13,7 @@ import (
 	"github.com/chimejobs/chime/internal/wire"
 )
 
-// A JobState says where a job is. A job that has ended well, or was cancelled, is in no state, unless its result is kept.
+// A JobState is the state of a job. A job that is done or was cancelled has no state any more, unless its result is kept.
 type JobState string
 
 const (
@@ -23,62 +23,62 @@ const (
 	JobRunning  JobState = "running"  // a worker runs it
 	JobTaken    JobState = "taken"    // a worker has taken it ahead and has not begun it: for at most about 20 ms
 	JobParked   JobState = "parked"   // it waits for a worker that has a handler for it, or can read it
-	JobDead     JobState = "dead"     // it was given up, and is kept
+	JobDead     JobState = "dead"     // it has failed for good, and is kept
 	JobDone     JobState = "done"     // it has ended, and its result is kept
 )
 
-// A JobInfo is a job as it is stored, wherever it is.
+// A JobInfo is a job as it is stored, in any state.
 //
-// However a JobInfo is printed, logged or encoded as JSON, its payload and progress are left out: only their sizes are shown.
+// Its payload and progress are left out wherever a JobInfo is printed, logged or encoded as JSON: only their sizes are shown.
 type JobInfo struct {
-	ID       string   `json:"id"`                 // unique within its queue. An occurrence's is "<schedule>@<planned instant>"
+	ID       string   `json:"id"`                 // unique within its queue; for an occurrence it is "<schedule>@<planned instant>"
 	Name     string   `json:"name"`               // the job name; "?": it cannot be read
 	Queue    string   `json:"queue"`              // the queue it is on
-	State    JobState `json:"state"`              // where it is
-	Schedule string   `json:"schedule,omitempty"` // the schedule that made it, or of which it is a manual run; empty: it was enqueued
+	State    JobState `json:"state"`              // its state
+	Schedule string   `json:"schedule,omitempty"` // the schedule that created it, also for a manual run; empty: it was enqueued
 
-	Enqueued time.Time `json:"enqueued,omitzero"` // about when it was enqueued, by the enqueuer's clock; zero: a schedule made it
-	Planned  time.Time `json:"planned,omitzero"`  // when it was to run first; see [Job]
+	Enqueued time.Time `json:"enqueued,omitzero"` // about when it was enqueued, by the enqueuer's clock; zero: a schedule created it
+	Planned  time.Time `json:"planned,omitzero"`  // when it was planned to run first; see [Job]
 	Due      time.Time `json:"due,omitzero"`      // delayed and retrying: when it may be taken
 	Started  time.Time `json:"started,omitzero"`  // running and taken: about when it was taken; done: when its last attempt began
-	Ended    time.Time `json:"ended,omitzero"`    // dead: when it was given up; done: when it ended
+	Ended    time.Time `json:"ended,omitzero"`    // dead: when it became dead; done: when it ended
 
-	Attempt     int           `json:"attempt"`                // the one that runs, or is to run next; of a dead job its last one
-	MaxAttempts int           `json:"max_attempts,omitempty"` // 0: the handler's or the worker's
+	Attempt     int           `json:"attempt"`                // the one that runs, or runs next; for a dead job its last one
+	MaxAttempts int           `json:"max_attempts,omitempty"` // 0: that of the handler or the worker
 	Crashes     int           `json:"crashes"`                // how many workers have vanished while they ran it
 	Fence       int64         `json:"fence,omitempty"`        // running and taken; see [Job]
-	Timeout     time.Duration `json:"-"`                      // of an attempt; 0: the handler's or the worker's. In JSON: timeout_ms
+	Timeout     time.Duration `json:"-"`                      // of an attempt; 0: that of the handler or the worker. In JSON: timeout_ms
 
-	Header  map[string]string `json:"header,omitempty"`   // what travels with it, see [Header]; nil: nothing
+	Header  map[string]string `json:"header,omitempty"`   // data that travels with it, see [Header]; nil: none
 	Keep    time.Duration     `json:"-"`                  // how long its result is kept, see [Keep]; 0: not at all. In JSON: keep_ms
-	Retry   RetryPolicy       `json:"retry,omitzero"`     // zero: the handler's or the worker's
-	OnDeath string            `json:"on_death,omitempty"` // the name of the job that is added when it is given up; empty: none
+	Retry   RetryPolicy       `json:"retry,omitzero"`     // zero: that of the handler or the worker
+	OnDeath string            `json:"on_death,omitempty"` // the name of the job that is added when it becomes dead; empty: none
 
 	Failures  []Failure `json:"failures,omitempty"`   // the last five attempts that failed, oldest first
-	LastError string    `json:"last_error,omitempty"` // how the last one failed, at most 1 KiB
-	Worker    string    `json:"worker,omitempty"`     // running and taken: who holds it, a [WorkerInfo]'s name; empty: not known
-	Cancelled bool      `json:"cancelled,omitempty"`  // its worker was told to end it
+	LastError string    `json:"last_error,omitempty"` // the error of the last one, at most 1 KiB
+	Worker    string    `json:"worker,omitempty"`     // running and taken: the worker that holds it, a [WorkerInfo]'s name; empty: unknown
+	Cancelled bool      `json:"cancelled,omitempty"`  // its worker was asked to end it
 
 	Outcome   RunOutcome `json:"outcome,omitempty"`   // done: how it ended, as done, cancelled or superseded
-	Note      string     `json:"note,omitempty"`      // done: the handler's, see [Job.Note]
-	KeptUntil time.Time  `json:"kept_until,omitzero"` // done: how long its result is kept
+	Note      string     `json:"note,omitempty"`      // done: the handler's note, see [Job.Note]
+	KeptUntil time.Time  `json:"kept_until,omitzero"` // done: until when its result is kept
 
-	// Err is why this program cannot read the job; then ID, Queue and State are known, and what its ID and the store say. In JSON: error.
+	// Err is the reason why this program cannot read the job. Then only ID, Queue, State and the store's own data are set. In JSON: error.
 	Err error `json:"-"`
 
-	Progress []byte `json:"-"` // running: what the handler reported last; see [Decode]. In JSON: progress_bytes
-	Result   []byte `json:"-"` // done: what the handler returned; see [Decode]. In JSON: result_bytes
+	Progress []byte `json:"-"` // running: the handler's last report; see [Decode]. In JSON: progress_bytes
+	Result   []byte `json:"-"` // done: the handler's result; see [Decode]. In JSON: result_bytes
 	Payload  []byte `json:"-"` // the encoded arguments; see Decode. In JSON: payload_bytes
 }
 
-// A Failure is how an attempt failed.
+// A Failure describes a failed attempt.
 type Failure struct {
 	At     time.Time `json:"at"`     // by the store's clock
-	Worker string    `json:"worker"` // that ran it, a [WorkerInfo]'s name
+	Worker string    `json:"worker"` // the worker that ran it, a [WorkerInfo]'s name
 	Error  string    `json:"error"`  // cut to 500 bytes
 }
 
-// newJobInfo reads a job from the form in which it is kept.
+// newJobInfo decodes a stored job.
 func newJobInfo(queue string, found *protocol.FoundJob) *JobInfo {
 	name, planned, _ := schedule.SplitOccurrence(found.ID)
 	info := &JobInfo{
@@ -110,7 +110,7 @@ func newJobInfo(queue string, found *protocol.FoundJob) *JobInfo {
 	return info
 }
 
-// messageOf reads what a job is from its body, or from the definition of the schedule of which it is an occurrence.
+// messageOf decodes a job from its body, or from the definition of the schedule of which it is an occurrence.
 func messageOf(found *protocol.FoundJob, name string, planned time.Time) (wire.Envelope, error) {
 	switch {
 	case len(found.Body) > 0:
@@ -123,7 +123,7 @@ func messageOf(found *protocol.FoundJob, name string, planned time.Time) (wire.E
 		plan := schedule.Plan{Definition: *d}
 		message := plan.Job(name, planned)
 		if JobState(found.State) == JobDead {
-			message.LastError = schedule.NoWorker // it has not run: a failure leaves a body
+			message.LastError = schedule.NoWorker // it has not run: a failed attempt leaves a body
 		}
 		return message, nil
 	case name != "":
@@ -132,7 +132,7 @@ func messageOf(found *protocol.FoundJob, name string, planned time.Time) (wire.E
 	return wire.Envelope{}, errors.New("its body is gone from the store")
 }
 
-// fill sets what an envelope says.
+// fill sets the fields that an envelope has.
 func (j *JobInfo) fill(message *wire.Envelope) {
 	j.Name, j.Planned, j.Payload = message.Name, message.Planned, message.Payload
 	j.MaxAttempts, j.Timeout, j.LastError = message.MaxAttempts, message.Timeout, message.LastError
@@ -159,7 +159,7 @@ func (j *JobInfo) fill(message *wire.Envelope) {
 	}
 }
 
-// fillResult sets what is kept of a job that has ended.
+// fillResult sets the fields that are kept of a job that has ended.
 func (j *JobInfo) fillResult(found *protocol.FoundJob) {
 	switch found.Ended {
 	case protocol.ResultDone:
@@ -186,7 +186,7 @@ func (j *JobInfo) fillResult(found *protocol.FoundJob) {
 // Decode reads the arguments into v, a pointer, as [Job.Decode] does in a handler.
 func (j *JobInfo) Decode(v any) error { return wire.Decode(j.Payload, v) }
 
-// LogValue is what a slog.Logger prints of the job: what identifies it, where it is, and the size of its payload.
+// LogValue is what a slog.Logger prints of the job: its identity, its state, and the size of its payload.
 func (j JobInfo) LogValue() slog.Value {
 	attrs := []slog.Attr{
 		slog.String("id", j.ID), slog.String("name", j.Name), slog.String("queue", j.Queue), slog.String("state", string(j.State)),
@@ -203,12 +203,12 @@ func (j JobInfo) String() string {
 	return fmt.Sprintf("job %q (ID %q, queue %s, %s, attempt %d)", j.Name, j.ID, j.Queue, j.State, j.Attempt)
 }
 
-// Format prints what String returns, whatever the verb.
+// Format prints what String returns, for every verb.
 func (j JobInfo) Format(f fmt.State, verb rune) {
 	_, _ = fmt.Fprintf(f, fmt.FormatString(f, verb), j.String())
 }
 
-// MarshalJSON encodes the job for whoever looks at it: durations in milliseconds, sizes in place of payload and progress.
+// MarshalJSON encodes the job for display: durations in milliseconds, sizes instead of payload and progress.
 func (j JobInfo) MarshalJSON() ([]byte, error) {
 	type fields JobInfo // without methods
 	for _, at := range []*time.Time{&j.Enqueued, &j.Planned, &j.Due, &j.Started, &j.Ended, &j.KeptUntil} {

@@ -47,7 +47,7 @@ func TestOnlyPayloadsThatNeverDecodeDiscardTheJob(t *testing.T) {
 	} {
 		err := (&Job{Payload: c.payload}).Decode(c.target)
 		if err == nil || OutcomeOf(err).Action != c.want {
-			t.Errorf("decode %q into %T: %v, want an error that has the job %v", c.payload, c.target, err, c.want)
+			t.Errorf("decode %q into %T: %v, want an error that makes the job %v", c.payload, c.target, err, c.want)
 		}
 	}
 }
@@ -69,7 +69,7 @@ func TestEncodeIsTheOtherHalfOfDecode(t *testing.T) {
 	}
 }
 
-// A handler that runs for long keeps a few KiB, and not what ran beside it, however many jobs that were.
+// A handler that runs for long keeps a few KiB, and not the memory of the jobs that ran beside it.
 func TestALongJobKeepsNothingOfTheOthers(t *testing.T) {
 	const others = 5_000
 	store := newBenchStore(others + 1)
@@ -122,7 +122,7 @@ func leaks(text string) bool {
 	return false
 }
 
-// However a job, a schedule or an item is printed, by value or by pointer, alone or in something else, nobody reads its arguments.
+// The arguments of a job, a schedule or an item are never printed, by value or by pointer, alone or inside something else.
 func TestNothingPrintedHasThePayload(t *testing.T) {
 	job := Job{ID: "1", Name: "report", Queue: "default", Schedule: "nightly", Payload: []byte(canary)}
 	schedule := Schedule{Name: "nightly", JobName: "report", Recurrence: recurrence.Recurrence{Cron: "@daily"}, Payload: []byte(canary)}
@@ -151,7 +151,7 @@ func TestNothingPrintedHasThePayload(t *testing.T) {
 			t.Errorf("%s: %s", name, out.String())
 		}
 		if !strings.Contains(out.String(), "report") {
-			t.Errorf("%s: nothing says which it is: %s", name, out.String())
+			t.Errorf("%s: the text does not identify it: %s", name, out.String())
 		}
 	}
 }

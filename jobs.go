@@ -14,7 +14,7 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-// Jobs shows the jobs of a store, and cancels, requeues and deletes them. NewJobs makes one; the zero value has no store. Showing jobs
+// Jobs shows the jobs of a store, and cancels, requeues and deletes them. Create one with NewJobs; the zero value has no store. Showing jobs
 // changes nothing.
 type Jobs struct {
 	store protocol.Store
@@ -23,19 +23,19 @@ type Jobs struct {
 // NewJobs returns the jobs of a store. It does no I/O.
 func NewJobs(store Store) *Jobs { return &Jobs{store: protocolOf(store)} }
 
-// A JobPage is some jobs of a list.
+// A JobPage is a part of a list of jobs.
 type JobPage struct {
-	Jobs      []*JobInfo `json:"jobs"`                // in order; there may be none although Next is set
+	Jobs      []*JobInfo `json:"jobs"`                // in order; it may be empty although Next is set
 	Next      string     `json:"next,omitempty"`      // JobFilter.After of the next page; empty: this is the last one
-	Looked    int        `json:"looked"`              // how many jobs were looked at to find these: at most 500
-	Restarted bool       `json:"restarted,omitempty"` // waiting jobs: the one that it was to go on after has gone, so it has begun again at the front
+	Looked    int        `json:"looked"`              // how many jobs were read to find these: at most 500
+	Restarted bool       `json:"restarted,omitempty"` // waiting jobs: the job after which it was to continue is gone, so it started again at the front
 }
 
-// Get returns a job wherever it is; ErrNotFound if there is none of that ID on the queue, or no such queue. What a job has left when
-// it ended well is not found either.
+// Get returns a job in any state. It returns ErrNotFound if the queue has no job with that ID, if the job is done and its result is not
+// kept, or if there is no such queue.
 //
-// A job that this program cannot read, because a newer version wrote it or because the store has lost a part of it, comes with its ID
-// and state and with an error, which is its Err.
+// A job may be unreadable for this program, because a newer version wrote it or because the store has lost a part of it. It is returned with
+// its ID and state and with an error, which is also its Err.
 func (j *Jobs) Get(ctx context.Context, queue, id string) (*JobInfo, error) {
 	info, err := j.get(ctx, queue, id)
 	if info == nil {
@@ -63,11 +63,11 @@ func (j *Jobs) get(ctx context.Context, queue, id string) (*JobInfo, error) {
 	return info, info.Err
 }
 
-// List goes through the jobs that the filter means, a page at a time, in the order that [Jobs.Page] describes. A job that does not
-// move meanwhile is in the list once; one that moves may be in it once more, or not at all.
+// List iterates over the jobs that match the filter, page by page, in the order that [Jobs.Page] describes. A job that does not change its
+// place meanwhile is listed once; another one may be listed twice or not at all.
 //
-// The list ends after an error of the store or of the filter, which comes with a nil job. A job that this program cannot read comes with
-// its ID and state and an error of its own, and the list goes on.
+// After an error of the store or of the filter, which comes with a nil job, the list ends. A job that this program cannot read is listed with
+// its ID and state and an error of its own; then the list continues.
 func (j *Jobs) List(ctx context.Context, filter JobFilter) iter.Seq2[*JobInfo, error] {
 	return func(yield func(*JobInfo, error) bool) {
 		for {
@@ -88,16 +88,16 @@ func (j *Jobs) List(ctx context.Context, filter JobFilter) iter.Seq2[*JobInfo, e
 	}
 }
 
-// Page returns some of the jobs that the filter means, by one call that costs the store a few milliseconds at most, however many jobs
-// there are. After: page.Next in the filter goes on; it is empty at the end. ErrNotFound means that there is no such queue.
+// Page returns some of the jobs that match the filter. It is one call, which takes the store at most a few milliseconds for any number of
+// jobs. For the next page set the filter's After to page.Next, which is empty at the end. ErrNotFound means that there is no such queue.
 //
-// Delayed, retrying, parked and dead jobs come in the order of their instants, those of one instant in the order of their IDs, parked
-// ones of one list after the other: each job name has a list. Waiting jobs come in the order in which they are taken, at most 300,000
-// of a partition, then occurrences that wait for an earlier one to end. Running jobs and those taken ahead come one session of a worker after the other, in
-// the order in which they were taken; with IDs, in the order of the IDs. If a queue has several partitions they come one after the other.
+// Delayed, retrying, parked and dead jobs are ordered by their instants, then by their IDs. Parked jobs have a list for each job name, one
+// after the other. Waiting jobs come in the order in which they are taken, at most 300,000 of a partition, then occurrences that wait for an
+// earlier one to end. Running jobs and those taken ahead are grouped by session of a worker, in the order in which they were taken. With IDs,
+// the order is that of the IDs. The partitions of a queue come one after the other.
 //
-// State retrying or delayed, Name and Error are found by reading jobs, at most 500 a call, so a page may have few jobs, or none, and
-// still have a Next. A page of long jobs, more than 4 MiB together, is shorter too.
+// For the states retrying and delayed, and for Name and Error, jobs are read and compared, at most 500 a call. So a page may have few jobs,
+// or none, and still have a Next. A page of long jobs, more than 4 MiB together, is also shorter.
 func (j *Jobs) Page(ctx context.Context, filter JobFilter) (JobPage, error) {
 	err := j.ready(ctx)
 	if err == nil {
@@ -129,7 +129,7 @@ func (j *Jobs) Page(ctx context.Context, filter JobFilter) (JobPage, error) {
 	return page, nil
 }
 
-// read reads the jobs that are looked at for a page.
+// read reads the candidates for a page.
 func (j *Jobs) read(ctx context.Context, filter *JobFilter) (protocol.JobPage, error) {
 	if len(filter.IDs) > 0 {
 		return j.readIDs(ctx, filter)
@@ -144,16 +144,16 @@ func (j *Jobs) read(ctx context.Context, filter *JobFilter) (protocol.JobPage, e
 	switch {
 	case filter.Name != "" || filter.Error != "":
 		call.Limit = maxPage
-	case call.State == protocol.JobDelayed: // the other ones among them are left out
+	case call.State == protocol.JobDelayed: // the jobs of the other state among them are left out
 		call.Limit = min(lookPerJob*call.Limit, maxPage)
 	}
 	return j.store.PageJobs(ctx, call)
 }
 
-// lookPerJob is how many delayed jobs and retries are looked at for each that a page may have.
+// lookPerJob is how many delayed and retrying jobs are read for each job that a page may have.
 const lookPerJob = 4
 
-// idsCursor begins the Next of a page of a filter with IDs; the number of those that were looked at follows.
+// idsCursor begins the Next of a page of a filter with IDs; the number of those that were read follows.
 const idsCursor = "ids."
 
 func (j *Jobs) readIDs(ctx context.Context, filter *JobFilter) (protocol.JobPage, error) {
@@ -194,21 +194,20 @@ func (j *Jobs) ready(ctx context.Context) error {
 	return nil
 }
 
-// waitPoll is how often a job that somebody waits for is looked for although no message has come: one without Keep sends none.
+// waitPoll is how often Wait reads the job although no message has come: a job without Keep sends none.
 const waitPoll = 10 * time.Second
 
-// waitRetry is how long after an error of the store a job is looked for again.
+// waitRetry is how long after an error of the store Wait reads the job again.
 const waitRetry = time.Second
 
-// Wait waits until a job has ended, and decodes what it returned into v, a pointer, or nil if that is not wanted. A job that returned
-// nothing leaves v as it is. The job has to have the option [Keep]: of one that is gone without a result the error is ErrNotFound, not
-// success.
+// Wait waits until a job has ended, and decodes its result into v: a pointer, or nil if you do not need the result. A job without a result
+// leaves v unchanged. The job needs the option [Keep]: if a job is gone without a result, the error is ErrNotFound, not success.
 //
-// If the job ended otherwise than done the error is a *[JobError]: it was given up, or cancelled, or superseded. If several jobs had the ID
-// one after the other, the one that exists now is waited for. What was kept of an earlier one goes when the job is cancelled, deleted or
-// purged; but if a job without Keep is done, or dead and no longer kept, the earlier one's result is the answer until its time is over.
-// When ctx ends Wait returns its error, with the error of the store if that has been failing. While it waits it costs the store a
-// subscription, of which many share one connection, and a look every 10 s: a message may be lost, and without Keep there is none.
+// If the job ended in another way than done, the error is a *[JobError]: it is dead, or was cancelled or superseded. If several jobs had the
+// ID one after the other, Wait waits for the one that exists now. The kept result of an earlier one is deleted when the job is cancelled,
+// deleted or purged. But if a job without Keep is done, or is dead and no longer kept, Wait returns the earlier result until that expires.
+// When ctx ends, Wait returns its error, together with the store's last error if the store was failing. While it waits, it costs the store a
+// subscription, of which many share one connection, and a read every 10 s: a message may be lost, and a job without Keep sends none.
 func (j *Jobs) Wait(ctx context.Context, queue, id string, v any) error {
 	fail := func(err error) error {
 		return fmt.Errorf("chime: wait for job %.40q of queue %.40q: %w", id, queue, err)
@@ -223,7 +222,7 @@ func (j *Jobs) Wait(ctx context.Context, queue, id string, v any) error {
 	if target := reflect.ValueOf(v); v != nil && (target.Kind() != reflect.Pointer || target.IsNil()) {
 		return fail(protocol.Invalid("v", fmt.Sprintf("%T", v), "a pointer that is not nil, or nil"))
 	}
-	info, err := j.get(ctx, queue, id) // most often it runs still, or has ended: that costs no subscription
+	info, err := j.get(ctx, queue, id) // most often it still runs, or has ended: then no subscription is needed
 	if over, err := over(info, err); over {
 		return err
 	}
@@ -254,7 +253,7 @@ func (j *Jobs) Wait(ctx context.Context, queue, id string, v any) error {
 	}
 }
 
-// ended reports whether waiting for a job is over, and with which error. What Get returned for it is info and err.
+// ended reports whether waiting for a job is over, and with which error. info and err are the results of Get.
 func ended(info *JobInfo, err error, v any) (over bool, _ error) {
 	switch {
 	case info == nil:
@@ -266,7 +265,7 @@ func ended(info *JobInfo, err error, v any) (over bool, _ error) {
 		return false, nil
 	case info.Outcome != RunDone:
 		return true, &JobError{Queue: info.Queue, ID: info.ID, Outcome: info.Outcome, Message: info.LastError}
-	case err != nil: // it is done, and what it returned cannot be read
+	case err != nil: // it is done, and its result cannot be read
 		return true, err
 	case v == nil:
 		return true, nil
@@ -277,15 +276,15 @@ func ended(info *JobInfo, err error, v any) (over bool, _ error) {
 	return true, nil
 }
 
-// A JobError says that a job has ended, and not well. errors.Is finds ErrCancelled and ErrReplaced in it.
+// A JobError means that a job has ended, but is not done. errors.Is finds ErrCancelled and ErrReplaced in it.
 type JobError struct {
 	Queue   string     `json:"queue"`             // of the job
 	ID      string     `json:"id"`                // of the job
 	Outcome RunOutcome `json:"outcome"`           // dead, cancelled or superseded
-	Message string     `json:"message,omitempty"` // how its last attempt failed; empty: it did not
+	Message string     `json:"message,omitempty"` // the error of its last attempt; empty: it did not fail
 }
 
-// Error names the job, how it ended, and how its last attempt failed.
+// Error contains the job, how it ended, and the error of its last attempt.
 func (e *JobError) Error() string {
 	text := fmt.Sprintf("chime: job %q of queue %q is %s", e.ID, e.Queue, e.Outcome)
 	if e.Message != "" {
@@ -294,7 +293,7 @@ func (e *JobError) Error() string {
 	return text
 }
 
-// Is reports whether target is ErrCancelled, of a job that was cancelled, or ErrReplaced, of one that was superseded.
+// Is reports whether target is ErrCancelled and the job was cancelled, or ErrReplaced and it was superseded.
 func (e *JobError) Is(target error) bool {
 	return target == ErrCancelled && e.Outcome == RunCancelled || target == ErrReplaced && e.Outcome == RunSuperseded
 }

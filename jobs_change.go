@@ -13,27 +13,27 @@ import (
 	"github.com/chimejobs/chime/internal/wire"
 )
 
-// A BulkResult says how far a change of many jobs has come.
+// A BulkResult counts how far a change of many jobs has come.
 type BulkResult struct {
 	Changed int `json:"changed"` // jobs that were changed
-	Gone    int `json:"gone"`    // jobs that were meant, and were gone or had changed when their turn came: they are left alone
-	Looked  int `json:"looked"`  // jobs that were looked at, whether the filter means them or not
+	Gone    int `json:"gone"`    // matching jobs that were gone or had changed when their turn came: they were not changed
+	Looked  int `json:"looked"`  // jobs that were read, matching or not
 }
 
 func (r BulkResult) plus(other BulkResult) BulkResult {
 	return BulkResult{Changed: r.Changed + other.Changed, Gone: r.Gone + other.Gone, Looked: r.Looked + other.Looked}
 }
 
-// Requeue puts the jobs that the filter means to the front of their queue: delayed and retrying ones now instead of later, parked ones, and
-// dead ones, whose attempts begin anew. What its last attempts failed with stays with a job. An occurrence that nobody has taken yet stays
-// where it is.
+// Requeue puts the matching jobs to the front of their queue. Delayed and retrying jobs run now instead of later. Parked jobs are tried again.
+// Dead jobs start again with their first attempt. A job keeps the errors of its last attempts. An occurrence that nobody has taken yet
+// remains where it is.
 //
-// The filter needs a queue, and the state delayed, retrying, parked or dead, or IDs; of what has another state nothing is changed. After and
-// Limit are refused: Requeue goes on to the end, in steps of at most 500 jobs. After each step progress, unless it is nil, hears
-// of all that was done so far. Jobs that come into the state after Requeue began, among them those that it requeued and that failed
-// again, are left alone; of delayed ones it looks at as many as there were when it began.
+// The filter needs a queue, and the state delayed, retrying, parked or dead, or IDs; jobs in other states are not changed. After and Limit
+// are refused: Requeue works to the end, in steps of at most 500 jobs. After each step it calls progress, unless that is nil, with the sum
+// of all steps. Jobs that come into the state after Requeue began are not changed, and neither are requeued jobs that failed again. Of delayed
+// jobs it reads only as many as there were when it began.
 //
-// If ctx ends, or the store fails, it stops and returns what it has done, with the error. Then it may be called again.
+// If ctx ends, or the store fails, it stops and returns what it has done, with the error. Then you can call it again.
 func (j *Jobs) Requeue(ctx context.Context, filter JobFilter, progress func(BulkResult)) (BulkResult, error) {
 	b := bulk{jobs: j, filter: filter, progress: progress, states: []JobState{JobDelayed, JobRetrying, JobParked, JobDead}, change: j.requeue, seen: map[string]bool{}}
 	result, err := b.run(ctx)
@@ -43,9 +43,9 @@ func (j *Jobs) Requeue(ctx context.Context, filter JobFilter, progress func(Bulk
 	return result, err
 }
 
-// Delete removes the jobs that the filter means, and keeps nothing of them: waiting, delayed, retrying, parked and dead ones. What a worker
-// holds is left alone, and so is an occurrence that nobody has taken yet: [Jobs.Cancel] is for these. In all else it is as Requeue is.
-// Deleted jobs are in no counter. Of waiting ones it reaches the first 300,000 of each partition.
+// Delete removes the matching jobs and keeps nothing of them: waiting, delayed, retrying, parked and dead ones. It does not change jobs
+// that a worker holds, nor an occurrence that nobody has taken yet: use [Jobs.Cancel] for these. In all else it works like Requeue.
+// Deleted jobs are in no counter. Of waiting jobs it reaches the first 300,000 of each partition.
 func (j *Jobs) Delete(ctx context.Context, filter JobFilter, progress func(BulkResult)) (BulkResult, error) {
 	b := bulk{jobs: j, filter: filter, progress: progress, states: []JobState{JobWaiting, JobDelayed, JobRetrying, JobParked, JobDead}, change: j.delete}
 	result, err := b.run(ctx)
@@ -66,7 +66,7 @@ func (j *Jobs) requeue(ctx context.Context, queue string, found []*protocol.Foun
 		name, planned, _ := schedule.SplitOccurrence(f.ID)
 		message, err := messageOf(f, name, planned) // an occurrence that died parked may have no body: it gets one
 		if err != nil {
-			continue // then it stays dead: who cannot read it cannot begin its attempts anew
+			continue // then it remains dead: an unreadable job cannot start again
 		}
 		message.Failures = 0
 		if name == "" {
@@ -92,11 +92,11 @@ type bulk struct {
 	filter   JobFilter
 	progress func(BulkResult)
 	states   []JobState // in which jobs may be changed
-	before   BulkResult // what was done before, for progress
+	before   BulkResult // the sum of earlier changes, for progress
 	change   func(ctx context.Context, queue string, found []*protocol.FoundJob) ([]protocol.Changed, error)
-	seen     map[string]bool // IDs that were changed and may come back; nil: they do not
+	seen     map[string]bool // IDs that were changed and may return; nil: they cannot
 
-	bounded bool // no instant tells which jobs have come since the start: so many are looked at as there were then
+	bounded bool // no instant shows which jobs came after the start: only as many are read as there were then
 	present int  // how many there were
 	result  BulkResult
 }
@@ -123,7 +123,7 @@ func (b *bulk) run(ctx context.Context) (BulkResult, error) {
 	}
 }
 
-// validate refuses a filter that a bulk change does not know.
+// validate refuses a filter that a bulk change does not support.
 func (b *bulk) validate() error {
 	common := b.filter // what is refused below is not refused here too
 	common.Limit = 0
@@ -149,7 +149,7 @@ func (b *bulk) validate() error {
 	return errors.Join(errs...)
 }
 
-// begin notes what there is, so that what comes later is left alone.
+// begin records what exists, so that later jobs are not changed.
 func (b *bulk) begin(ctx context.Context) error {
 	b.filter.Limit = maxPage
 	stats, err := b.jobs.store.QueueStats(ctx, []string{b.filter.Queue})
@@ -175,14 +175,14 @@ func (b *bulk) begin(ctx context.Context) error {
 	return nil
 }
 
-// step changes the jobs of one page, and returns where the next one begins; empty: this was the last one.
+// step changes the jobs of one page, and returns where the next one begins; empty after the last one.
 func (b *bulk) step(ctx context.Context) (next string, err error) {
 	page, err := b.jobs.read(ctx, &b.filter)
 	if err != nil {
 		return "", err
 	}
 	var meant []*protocol.FoundJob
-	late := false // there are jobs that have come since the start
+	late := false // there are jobs that came after the start
 	for i := range page.Jobs {
 		f := &page.Jobs[i]
 		b.result.Looked++
@@ -190,7 +190,7 @@ func (b *bulk) step(ctx context.Context) (next string, err error) {
 			b.result.Gone++
 			continue
 		}
-		// Occurrences behind others come after all other waiting jobs, and are not counted with them.
+		// Occurrences that wait for others come after all other waiting jobs, and are not counted with them.
 		if _, _, occurrence := protocol.CutOccurrence(f.ID); b.bounded && b.result.Looked > b.present && !occurrence {
 			late = true
 			continue
@@ -235,28 +235,28 @@ func (b *bulk) may(state JobState) bool {
 	return false
 }
 
-// A CancelResult says what [Jobs.Cancel] has done.
+// A CancelResult is the result of [Jobs.Cancel].
 type CancelResult string
 
 const (
-	CancelDone    CancelResult = "cancelled" // the job never starts, or, if it waited for a retry, never again
-	CancelAsked   CancelResult = "asked"     // a worker holds it and was told: its handler's ctx ends, and then the job
-	CancelTooLate CancelResult = "ended"     // it was given up before, or is done and its result is kept
+	CancelDone    CancelResult = "cancelled" // the job will not start; if it waited for a retry, it will not start again
+	CancelAsked   CancelResult = "asked"     // a worker holds it and was asked to end it: its handler's ctx ends, and then the job
+	CancelTooLate CancelResult = "ended"     // it was dead before, or is done and its result is kept
 )
 
-// Cancel ends a job wherever it is. ErrNotFound: there is no job of that ID on the queue, or no such queue; what has ended and is not kept
-// is not found either.
+// Cancel ends a job in any state. It returns ErrNotFound if the queue has no job with that ID, if the job has ended and is not kept, or if
+// there is no such queue.
 //
-// One that waits never starts: it waits for a worker, for its time, for a retry, for a worker that can run it, or behind another occurrence.
-// One that a worker holds is told to end: its handler's ctx ends with ErrCancelled, at once as a rule and with the worker's next heartbeat
-// (4 s) at the latest, and whatever the handler returns, the job is not tried again. If it has not begun it does not begin. A handler that
-// does not look at its ctx runs to its end; so the result is CancelAsked, not CancelDone.
+// A job that waits will not start, whether it waits for a worker, for its time, for a retry, for a worker that can run it, or for another
+// occurrence. For a job that a worker holds, the worker ends the handler's ctx with ErrCancelled: usually immediately, and at the latest with
+// its next heartbeat (4 s). The job is not tried again, with any result of the handler. A held job that has not begun does not begin. A handler
+// that ignores its ctx runs to its end; so the result is CancelAsked, not CancelDone.
 //
-// What was to follow a held job, enqueued with [Replace], goes with it: enqueue it again once the job has ended.
+// A job that was enqueued with [Replace] to follow a held job is cancelled with it: enqueue it again once the held job has ended.
 //
-// The next occurrence of a schedule may be cancelled too: the one after it comes as if this one had run, and it counts as one of the
-// rule's Count. Cancelling twice changes nothing. Programs of a version before this one stop taking from a queue once something has
-// been cancelled there, and say so.
+// The next occurrence of a schedule can be cancelled too: the one after it comes as if this one had run, and it counts as one of the
+// rule's Count. Cancelling twice changes nothing. Programs of an earlier version stop taking jobs from a queue on which something was
+// cancelled, and log that.
 func (j *Jobs) Cancel(ctx context.Context, queue, id string) (CancelResult, error) {
 	err := j.ready(ctx)
 	if err == nil {
@@ -278,7 +278,7 @@ func (j *Jobs) Cancel(ctx context.Context, queue, id string) (CancelResult, erro
 	return CancelDone, nil
 }
 
-// cancel reads the job first: whether its result is to be kept only its body says.
+// cancel reads the job first: only its body contains whether its result is to be kept.
 func (j *Jobs) cancel(ctx context.Context, queue, id string) (protocol.CancelResult, error) {
 	found, err := j.store.FindJobs(ctx, queue, []string{id})
 	if err != nil {
@@ -292,7 +292,7 @@ func (j *Jobs) cancel(ctx context.Context, queue, id string) (protocol.CancelRes
 	return result, err
 }
 
-// cancelledResult is what is kept of a job that is cancelled; nil: nothing.
+// cancelledResult is the result that is kept of a cancelled job; nil: nothing is kept.
 func cancelledResult(job *protocol.FoundJob) *protocol.Result {
 	if job.State == protocol.JobDone || job.ID == "" {
 		return nil
@@ -307,7 +307,7 @@ func cancelledResult(job *protocol.FoundJob) *protocol.Result {
 		Attempt: message.Failures, Error: message.LastError,
 	}
 	if job.State == protocol.JobRunning {
-		r.Attempt++ // the one that it ends
+		r.Attempt++ // the attempt that it ends
 	}
 	return &protocol.Result{Keep: message.Details.Keep, Body: r.Encode()}
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/chimejobs/chime/internal/wire"
 )
 
-// What a bulk change refuses it refuses once.
+// A bulk change reports each problem of its filter once.
 func TestABulkChangeSaysOnceWhatIsWrong(t *testing.T) {
 	for _, filter := range []JobFilter{{Queue: "q", State: JobDead, Limit: -1}, {Queue: "q", State: "ready"}, {Queue: "q", State: JobRunning}} {
 		b := bulk{filter: filter, states: []JobState{JobDelayed, JobDead}}
@@ -19,7 +19,7 @@ func TestABulkChangeSaysOnceWhatIsWrong(t *testing.T) {
 	}
 }
 
-// What is kept of a cancelled job counts the attempt that is cancelled, if one runs.
+// The kept result of a cancelled job counts the attempt that is cancelled, if one runs.
 func TestTheResultOfACancelledJobCountsTheAttemptThatRuns(t *testing.T) {
 	job := wire.Envelope{Name: "j", Failures: 2, Details: &wire.Details{Keep: time.Hour}}
 	for state, want := range map[string]int{protocol.JobRunning: 3, protocol.JobTaken: 2, protocol.JobDelayed: 2} {

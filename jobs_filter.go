@@ -15,21 +15,21 @@ const (
 	maxPage     = protocol.MaxItems
 )
 
-// A JobFilter says which jobs are meant. All that is set must hold. Queue is always needed, and State or IDs: a filter that somebody
-// forgot to fill in means no job.
+// A JobFilter selects jobs: a job must match every field that is set. Queue is always required, and State or IDs: a filter that somebody
+// forgot to fill in matches no job.
 type JobFilter struct {
 	Queue string   // the queue they are on
-	State JobState // the state they are in; empty: any, of those with one of IDs
-	IDs   []string // they have one of these IDs, at most 500; one that is in it twice counts once
+	State JobState // the state they are in; empty: any state, with IDs
+	IDs   []string // they have one of these IDs, at most 500; a repeated ID counts once
 
 	Name  string // they have this job name
 	Error string // their LastError contains this text
 
-	// Before leaves out what comes at this instant or after it: a delayed or retrying job by its Due, a parked one by when it was
-	// parked, a dead one by its Ended. Zero: all. In no other state jobs are in the order of an instant.
+	// Before leaves out jobs at this instant or after it: for a delayed or retrying job that is its Due, for a parked one when it was
+	// parked, for a dead one its Ended. Zero: all. Jobs in other states are not ordered by an instant.
 	Before time.Time
 
-	// Since leaves out what comes before this instant, as Before what comes after. A page begins there, and looks at nothing before it.
+	// Since leaves out jobs before this instant, by the same instants as Before. A page begins there and reads nothing before it.
 	Since time.Time
 
 	After string // JobPage.Next of the page before, for the same queue, state and IDs; empty: from the beginning
@@ -38,7 +38,7 @@ type JobFilter struct {
 
 var jobStates = []JobState{JobWaiting, JobDelayed, JobRetrying, JobRunning, JobTaken, JobParked, JobDead, JobDone}
 
-// validate returns what is wrong with the filter: *InvalidErrors, joined.
+// validate returns the filter's problems: *InvalidErrors, joined.
 func (f *JobFilter) validate() error {
 	var errs []error
 	if err := protocol.CheckName("queue", f.Queue); err != nil {
@@ -84,13 +84,13 @@ func (f *JobFilter) validate() error {
 	return errors.Join(errs...)
 }
 
-// means reports whether the filter means a job of its queue; at is the instant that orders the job's state.
+// means reports whether a job of the queue matches the filter; at is the instant by which the job's state is ordered.
 func (f *JobFilter) means(job *JobInfo, at time.Time) bool {
 	return (f.State == "" || f.State == job.State) && (f.Name == "" || f.Name == job.Name) &&
 		(f.Error == "" || strings.Contains(job.LastError, f.Error)) && (f.Before.IsZero() || at.Before(f.Before)) && !at.Before(f.Since)
 }
 
-// distinctIDs returns the IDs in their order, each once.
+// distinctIDs returns the IDs in order, without repetitions.
 func (f *JobFilter) distinctIDs() []string {
 	ids, seen := make([]string, 0, len(f.IDs)), make(map[string]bool, len(f.IDs))
 	for _, id := range f.IDs {
@@ -101,12 +101,12 @@ func (f *JobFilter) distinctIDs() []string {
 	return ids
 }
 
-// timed reports whether the jobs of the state are in the order of an instant.
+// timed reports whether the jobs of the state are ordered by an instant.
 func (s JobState) timed() bool {
 	return s == JobDelayed || s == JobRetrying || s == JobParked || s == JobDead
 }
 
-// checkJobID refuses what is no job's ID: an ID of the caller's, an occurrence's, or one of these with an ending.
+// checkJobID refuses a text that cannot be a job's ID: an ID of the caller's, an occurrence's, or one of these with an ending.
 func checkJobID(field, id string) error {
 	if id == "" || len(id) > protocol.MaxStoredID || strings.ContainsFunc(id, func(r rune) bool { return r < ' ' }) {
 		return protocol.Invalid(field, id, "1 to "+strconv.Itoa(protocol.MaxStoredID)+" bytes without control characters")

@@ -12,14 +12,14 @@ import (
 	"github.com/chimejobs/chime/recurrence"
 )
 
-// A Kind is a job name and the type of its arguments, bound once for those who enqueue and those who handle. Define makes one; the
+// A Kind is a job name and the type of its arguments, bound once for enqueuers and handlers. Create one with Define; the
 // zero value has no name.
 type Kind[T any] struct {
 	name     string
 	defaults *kindDefaults // nil: none
 }
 
-// A KindOption is a default of a kind, see Define: every EnqueueOption and every HandlerOption, but for ID and At.
+// A KindOption is a default of a kind, see Define: every EnqueueOption and every HandlerOption, except ID and At.
 type KindOption interface{ kind(*kindDefaults) }
 
 // kindDefaults are the options of a kind, by what they apply to: an option may be in all three lists.
@@ -30,7 +30,7 @@ type kindDefaults struct {
 	problems  []error
 }
 
-// enqueue applies what the kind says: as one EnqueueOption, so that it can be told from what a call says.
+// enqueue applies the kind's options as one EnqueueOption, so that they can be distinguished from a call's options.
 func (d *kindDefaults) enqueue(s *enqueueSettings) {
 	for _, option := range d.enqueues {
 		option.enqueue(s)
@@ -45,14 +45,13 @@ func (d *kindDefaults) kind(of *kindDefaults) {
 
 var kinds sync.Map // job name -> reflect.Type of its arguments
 
-// Define binds a job name to the type of its arguments. The usual place is a package-level variable, in a package that those who
-// enqueue and those who handle both import. It panics if the name is not 1 to 100 of A-Z a-z 0-9 _ . : -, if it is bound to another
-// type already, and if an option is nil, out of range, ID or At.
+// Define binds a job name to the type of its arguments. The usual place is a package-level variable, in a package that enqueuers and
+// handlers both import. It panics if the name is not 1 to 100 of A-Z a-z 0-9 _ . : -, if it is already bound to another type, and if an
+// option is nil, out of range, ID or At.
 //
-// The defaults are options that hold wherever the kind is used: all for Enqueue and Item; Queue, MaxAttempts and Timeout for Schedule
-// and With; MaxAttempts, Timeout and Backoff for Handle. They do not hold for a job that is enqueued by its name. The nearest wins,
-// in whatever order options are written: first what the call says, then the kind, then the handler, then the worker, then chime's own
-// default.
+// The defaults are options that apply wherever the kind is used: all of them for Enqueue and Item; Queue, MaxAttempts and Timeout for Schedule
+// and With; MaxAttempts, Timeout and Backoff for Handle. They do not apply to a job that is enqueued by its name. The order of the options
+// does not matter. Each setting is taken from the first of these that has it: the call, the kind, the handler, the worker, chime's own default.
 func Define[T any](name string, defaults ...KindOption) Kind[T] {
 	if err := protocol.CheckName("job name", name); err != nil {
 		panic("chime: Define: " + err.Error())
@@ -68,7 +67,7 @@ func Define[T any](name string, defaults ...KindOption) Kind[T] {
 	return Kind[T]{name: name, defaults: d}
 }
 
-// newKindDefaults checks and sorts the defaults of a kind; nil: there are none.
+// newKindDefaults checks and sorts the defaults of a kind. It returns nil if there are none.
 func newKindDefaults(options []KindOption) (*kindDefaults, error) {
 	if len(options) == 0 {
 		return nil, nil
@@ -84,7 +83,7 @@ func newKindDefaults(options []KindOption) (*kindDefaults, error) {
 	var handler handlerSettings
 	d.enqueue(&job)
 	for _, option := range d.handlers {
-		if _, asked := option.(EnqueueOption); !asked { // what is wrong with the others is known by now
+		if _, asked := option.(EnqueueOption); !asked { // problems of the others are already recorded
 			option.handler(&handler)
 		}
 	}
@@ -94,8 +93,8 @@ func newKindDefaults(options []KindOption) (*kindDefaults, error) {
 // Name returns the job name.
 func (k Kind[T]) Name() string { return k.name }
 
-// Handle registers the handler of the kind's jobs on a worker. A job whose arguments cannot be decoded ends in the dead set. Like
-// [Worker.Handle] it panics on a nil handler, on a bad option and on a second handler. What the kind says goes before the options.
+// Handle registers the handler of the kind's jobs on a worker. A job whose arguments cannot be decoded becomes dead. Like [Worker.Handle],
+// it panics on a nil handler, an invalid option and a second handler. The kind's defaults override the options.
 func (k Kind[T]) Handle(worker *Worker, handler func(ctx context.Context, job *Job, args T) error, options ...HandlerOption) {
 	if handler == nil {
 		panic(fmt.Sprintf("chime: Handle %q: nil handler", k.name))
@@ -106,8 +105,8 @@ func (k Kind[T]) Handle(worker *Worker, handler func(ctx context.Context, job *J
 	worker.Handle(k.name, k.Handler(handler), options...)
 }
 
-// Handler is a function of typed arguments as a Handler, for middleware and for tests. A job whose arguments cannot be decoded it refuses
-// with an error of [Discard].
+// Handler turns a function of typed arguments into a Handler, for middleware and for tests. If the arguments cannot be decoded, it returns
+// an error of [Discard].
 func (k Kind[T]) Handler(handler func(ctx context.Context, job *Job, args T) error) Handler {
 	return func(ctx context.Context, job *Job) error {
 		var args T
@@ -118,17 +117,17 @@ func (k Kind[T]) Handler(handler func(ctx context.Context, job *Job, args T) err
 	}
 }
 
-// Enqueue puts one job of this kind on its queue, as [Enqueuer.Enqueue] does. The options go before what the kind says.
+// Enqueue puts one job of this kind on its queue, as [Enqueuer.Enqueue] does. The options override the kind's defaults.
 func (k Kind[T]) Enqueue(ctx context.Context, e *Enqueuer, args T, options ...EnqueueOption) (Receipt, error) {
 	return e.Enqueue(ctx, k.name, args, k.options(options)...)
 }
 
-// Item is one job of this kind for [Enqueuer.EnqueueMany]. The options go before what the kind says.
+// Item is one job of this kind for [Enqueuer.EnqueueMany]. The options override the kind's defaults.
 func (k Kind[T]) Item(args T, options ...EnqueueOption) Item {
 	return Item{Name: k.name, Args: args, Options: k.options(options)}
 }
 
-// options puts what the kind says in front of a call's options: the last one counts.
+// options puts the kind's defaults before a call's options: the last one counts.
 func (k Kind[T]) options(options []EnqueueOption) []EnqueueOption {
 	if k.defaults == nil {
 		return options
@@ -136,13 +135,13 @@ func (k Kind[T]) options(options []EnqueueOption) []EnqueueOption {
 	return append(append(make([]EnqueueOption, 0, len(options)+1), k.defaults), options...)
 }
 
-// Schedule declares a schedule that makes jobs of this kind, as [Scheduler.Schedule] does. The options go before what the kind says.
+// Schedule declares a schedule that creates jobs of this kind, as [Scheduler.Schedule] does. The options override the kind's defaults.
 func (k Kind[T]) Schedule(scheduler *Scheduler, name string, rec recurrence.Recurrence, args T, options ...ScheduleOption) error {
 	return scheduler.Schedule(name, rec, append([]ScheduleOption{k.With(args)}, options...)...)
 }
 
-// With sets the job name and the arguments of a schedule's jobs, for [Schedules.Put]. Other options of the call go before what the kind
-// says, whether they stand before or behind With.
+// With sets the job name and the arguments of a schedule's jobs, for [Schedules.Put]. Other options of the call override the kind's
+// defaults, before and after With.
 func (k Kind[T]) With(args T) ScheduleOption {
 	return scheduleOption(func(s *scheduleSettings) {
 		s.args, s.jobName, s.kind = args, k.name, jobSettings{}

@@ -34,7 +34,7 @@ func TestDefineAndHandlePanicOnMistakes(t *testing.T) {
 		func() {
 			defer func() {
 				if r := recover(); r == nil || !strings.HasPrefix(fmt.Sprint(r), "chime: ") {
-					t.Errorf("%s: panic %v, want one that says what is wrong", name, r)
+					t.Errorf("%s: panic %v, want one that describes the mistake", name, r)
 				}
 			}()
 			act()

@@ -11,27 +11,27 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-// A Limit is how many jobs of a queue may run at once, and how many may begin per time, over all workers. [Queues.Limit] sets it. The intended
-// use is a queue for each third party, with its limit: queues cost a worker next to nothing.
+// A Limit sets how many jobs of a queue may run at once, and how many may start in a period, over all workers. [Queues.Limit] sets it. The
+// intended use is one queue for each third party, with its limit: a queue costs a worker almost nothing.
 //
-// Running holds at every instant for all that workers hold of the queue. A worker that vanishes gives back what it held when its session is
-// reaped, some 17 s later. A handler that has not returned ten seconds after its timeout counts no longer, for its job is settled and may
-// run again elsewhere: a handler should heed its ctx.
+// Running limits, at every instant, all jobs of the queue that workers hold. If a worker vanishes, its jobs count until its session is
+// reaped, about 17 s later. If a handler has not returned ten seconds after its timeout, its job is settled and no longer counts, and it may
+// run again elsewhere: a handler should return when its ctx ends.
 //
-// Starts is a token bucket on the store's clock that holds Starts tokens and begins full: at once at most Starts jobs begin, and over any
-// time t at most Starts + Starts × t / Per. A job that was taken and not begun, because its worker stops or has no handler for it, gives
-// its token back. Every attempt is a start.
+// Starts is a token bucket on the store's clock. It holds Starts tokens and begins full: at most Starts jobs start at once, and in any
+// period t at most Starts + Starts × t / Per. A job returns its token if it was taken and not started, because its worker stops or has no
+// handler for it. Every attempt is a start.
 //
-// Near its limit, or where starts are counted, workers take nothing ahead from a queue: a job waits for its start where it is, in the order
-// of the queue, and nobody asks in vain meanwhile, for a worker is woken for the next start. While at most half of Running are held, a worker
-// with short handlers may take jobs ahead. These count as held, and begin within about 20 ms or are given back.
+// Near the limit Running, and always with Starts, workers take nothing ahead from the queue: a job waits in the queue for its start, in
+// order. Workers do not poll meanwhile, because one is woken for the next start. While workers hold at most half of Running, a worker with
+// short handlers may take jobs ahead. These count as held, and start within about 20 ms or are returned.
 type Limit struct {
 	Running int           `json:"running,omitempty"` // jobs at once: 1 to 1,000,000; 0: any number
-	Starts  int           `json:"starts,omitempty"`  // jobs that begin within Per: 1 to 1,000,000; 0: any number
+	Starts  int           `json:"starts,omitempty"`  // jobs that start within Per: 1 to 1,000,000; 0: any number
 	Per     time.Duration `json:"-"`                 // with Starts: 1 ms to 30 days; rounded up to a millisecond. In JSON: per_ms
 }
 
-// MarshalJSON has Per in milliseconds, as per_ms.
+// MarshalJSON encodes Per in milliseconds, as per_ms.
 func (l Limit) MarshalJSON() ([]byte, error) {
 	type plain Limit
 	return json.Marshal(struct {
@@ -57,7 +57,7 @@ func (l *Limit) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// validate returns all that is wrong with a limit.
+// validate returns every problem of a limit.
 func (l Limit) validate() error {
 	var bad []error
 	for _, n := range []struct {
@@ -80,12 +80,12 @@ func (l Limit) validate() error {
 	return errors.Join(bad...)
 }
 
-// Limit sets the limit of a queue, in place of the one that it has; the zero Limit takes it away. It holds from the next job that a worker
-// takes; what runs goes on, and counts. The same limit again changes nothing, so every process may set it at its start. Of a changed number
-// of starts the bucket keeps what is in it. A queue that was never named is registered. It fails with an [InvalidError] for a limit out of
-// range, and for a queue with several partitions.
+// Limit replaces the limit of a queue; the zero Limit removes it. It applies from the next job that a worker takes. Running jobs continue, and
+// count. Setting the same limit again changes nothing, so every process may set it when it starts. If the number of starts changes, the bucket
+// keeps its tokens. A queue that was never used is registered. Limit fails with an [InvalidError] for a limit out of range, and for a queue
+// with several partitions.
 //
-// A process of an earlier version takes nothing more from a queue that had a limit once, and logs why.
+// A process of an earlier version stops taking jobs from a queue that has ever had a limit, and logs the reason.
 func (q *Queues) Limit(ctx context.Context, queue string, limit Limit) error {
 	err := q.check(ctx, queue)
 	if err == nil {

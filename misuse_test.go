@@ -11,7 +11,7 @@ import (
 	"github.com/chimejobs/chime/recurrence"
 )
 
-// Misuse gives an error or a panic that names the call, and never a nil dereference.
+// Misuse gives an error or a panic that contains the name of the call, and never a nil dereference.
 func TestMisuseIsReportedByName(t *testing.T) {
 	handler := func(act func(*chime.Worker)) func() error {
 		return func() (err error) {
@@ -61,7 +61,7 @@ func TestMisuseIsReportedByName(t *testing.T) {
 	}
 }
 
-// A noStore is a Store of which every call panics.
+// A noStore is a Store on which every call panics.
 type noStore struct{}
 
 func (noStore) Protocol() protocol.Store { return struct{ protocol.Store }{} }

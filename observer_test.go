@@ -12,14 +12,14 @@ import (
 	"github.com/chimejobs/chime/internal/observe"
 )
 
-// The two types lie on each other in memory.
+// The two types have the same layout in memory.
 func TestAJobEventHasTheLayoutOfWhatTheEnginesTell(t *testing.T) {
-	event, told := reflect.TypeFor[JobEvent](), reflect.TypeFor[observe.Job]()
-	if event.Size() != told.Size() || event.NumField() != told.NumField() {
-		t.Fatalf("a JobEvent has %d bytes and %d fields, an observe.Job %d and %d", event.Size(), event.NumField(), told.Size(), told.NumField())
+	event, engine := reflect.TypeFor[JobEvent](), reflect.TypeFor[observe.Job]()
+	if event.Size() != engine.Size() || event.NumField() != engine.NumField() {
+		t.Fatalf("a JobEvent has %d bytes and %d fields, an observe.Job %d and %d", event.Size(), event.NumField(), engine.Size(), engine.NumField())
 	}
 	for i := range event.NumField() {
-		a, b := event.Field(i), told.Field(i)
+		a, b := event.Field(i), engine.Field(i)
 		if a.Name != b.Name || a.Offset != b.Offset || a.Type.Kind() != b.Type.Kind() || a.Type.Size() != b.Type.Size() || !a.Type.ConvertibleTo(b.Type) {
 			t.Errorf("field %d is %s %v at %d in a JobEvent, and %s %v at %d in an observe.Job", i, a.Name, a.Type, a.Offset, b.Name, b.Type, b.Offset)
 		}
@@ -32,12 +32,12 @@ func TestWhatOneObserverChangesAnotherDoesNotHear(t *testing.T) {
 		Queue: "q", Name: "n", ID: "i", Schedule: "s", Attempt: 3, Due: now, Started: now.Add(1), Ended: now.Add(2), Outcome: RunDead, Err: failure,
 		Origin: observe.Manual, First: true, Waited: now.Add(3), TimedOut: true,
 	}
-	heard := 0
+	counted := 0
 	changes := &Observer{Ended: func(events []JobEvent) {
 		if len(events) != 2 || events[1] != want {
-			t.Errorf("an observer heard %+v, want %+v", events, want)
+			t.Errorf("the observer got %+v, want %+v", events, want)
 		}
-		heard++
+		counted++
 		clear(events)
 	}}
 	all, err := observing("Observers", []*Observer{changes, changes, {}, changes})
@@ -51,24 +51,24 @@ func TestWhatOneObserverChangesAnotherDoesNotHear(t *testing.T) {
 		}
 		all.Ended([]observe.Job{{}, one})
 	}
-	if heard != 6 {
-		t.Errorf("observers heard %d times, want 6", heard)
+	if counted != 6 {
+		t.Errorf("observers were called %d times, want 6", counted)
 	}
 }
 
-// hearsAll is an observer of everything that is heard of ordinary jobs.
-func hearsAll(jobs *atomic.Int64) *Observer {
+// countsAll is an observer that counts the events of ordinary jobs.
+func countsAll(jobs *atomic.Int64) *Observer {
 	count := func(events []JobEvent) { jobs.Add(int64(len(events))) }
 	return &Observer{
 		Enqueued: count, Taken: count, Begun: count, Ended: count, Slots: func(int, int, int) {}, Called: func(string, time.Duration, error) {},
 	}
 }
 
-// What is told of a job has more than 200 bytes and is told three times: without memory that is used again it takes 2 KB. The race detector
-// has pools lose some of theirs, which takes up to 1 KB.
-func TestAWorkerTakesNoMemoryForWhatObserversHear(t *testing.T) {
+// The events of a job have more than 200 bytes, three times: without reused memory they would take 2 KB. The race detector makes pools lose
+// some of their memory, which takes up to 1 KB.
+func TestAWorkerTakesNoMemoryForObservers(t *testing.T) {
 	const n = 20_000
-	var heard atomic.Int64
+	var counted atomic.Int64
 	least := func(observers ...*Observer) (bytes uint64) {
 		bytes = ^uint64(0)
 		for range 3 {
@@ -92,18 +92,18 @@ func TestAWorkerTakesNoMemoryForWhatObserversHear(t *testing.T) {
 		}
 		return bytes
 	}
-	without, with := least(), least(hearsAll(&heard))
-	if heard.Load() < 3*3*n { // more, if the worker gave some back and took them again
-		t.Fatalf("the observer heard of %d jobs, want each of %d three times in each of three runs", heard.Load(), n)
+	without, with := least(), least(countsAll(&counted))
+	if counted.Load() < 3*3*n { // more, if the worker returned some jobs and took them again
+		t.Fatalf("the observer got %d events, want each of %d jobs three times in each of three runs", counted.Load(), n)
 	}
 	if with > without+1200 {
 		t.Errorf("a job takes %d bytes with an observer, %d without", with, without)
 	}
 }
 
-func TestAnEnqueuerTakesNoMemoryForWhatObserversHear(t *testing.T) {
+func TestAnEnqueuerTakesNoMemoryForObservers(t *testing.T) {
 	const n = 1000
-	var heard atomic.Int64
+	var counted atomic.Int64
 	items := manyItems(n)
 	least := func(enqueue func(e *Enqueuer) error, observers ...*Observer) (bytes uint64) {
 		e := quietEnqueuer(instantStore{}, EnqueuerOptions{Observers: observers})
@@ -122,12 +122,12 @@ func TestAnEnqueuerTakesNoMemoryForWhatObserversHear(t *testing.T) {
 		},
 	} {
 		without := least(enqueue)
-		with := least(enqueue, &Observer{Enqueued: func(events []JobEvent) { heard.Add(int64(len(events))) }})
+		with := least(enqueue, &Observer{Enqueued: func(events []JobEvent) { counted.Add(int64(len(events))) }})
 		if with > without+100 {
 			t.Errorf("%s: %d bytes with an observer, %d without", name, with, without)
 		}
 	}
-	if heard.Load() != 50*(n+1) {
-		t.Errorf("the observer heard of %d jobs, want %d", heard.Load(), 50*(n+1))
+	if counted.Load() != 50*(n+1) {
+		t.Errorf("the observer got %d jobs, want %d", counted.Load(), 50*(n+1))
 	}
 }

@@ -31,7 +31,7 @@ type ScheduleOption interface {
 	schedule(*scheduleSettings)
 }
 
-// A HandlerOption changes one handler, or as a default of a worker all of them: Backoff, and every AttemptOption.
+// A HandlerOption changes one handler, or all handlers of a worker as a default: Backoff, and every AttemptOption.
 type HandlerOption interface {
 	KindOption
 	handler(*handlerSettings)
@@ -43,15 +43,15 @@ type JobOption interface {
 	ScheduleOption
 }
 
-// An AttemptOption is a JobOption and a HandlerOption: MaxAttempts, Timeout, Retry. What a call says goes first, then what the kind says, then
-// the handler, then the worker (WorkerOptions.Defaults), and last chime's own default.
+// An AttemptOption is a JobOption and a HandlerOption: MaxAttempts, Timeout, Retry. Each setting is taken from the first of these that has
+// it: the call, the kind, the handler, the worker (WorkerOptions.Defaults), chime's own default.
 type AttemptOption interface {
 	JobOption
 	HandlerOption
 }
 
-// attemptSettings are what jobs, schedules, handlers and workers have in common. A zero field is not set: the next farther one of these
-// says it. Problems are returned when they are checked.
+// attemptSettings are the settings that jobs, schedules, handlers and workers have in common. A zero field is not set: the next source
+// in the order above provides it. Problems are returned when the settings are checked.
 type attemptSettings struct {
 	maxAttempts int
 	timeout     time.Duration
@@ -63,7 +63,7 @@ func (s *attemptSettings) refuse(err error) { s.problems = append(s.problems, er
 
 func (s *attemptSettings) err() error { return errors.Join(s.problems...) }
 
-// jobSettings are what EnqueueOptions and ScheduleOptions have in common.
+// jobSettings are the settings that EnqueueOptions and ScheduleOptions have in common.
 type jobSettings struct {
 	attemptSettings
 	queue   string
@@ -72,8 +72,8 @@ type jobSettings struct {
 	onDeath []byte // the body of the job to add
 }
 
-// or returns the settings, and for what they leave open those that are farther away. A header has the keys of both,
-// so that it is to be checked again: see checkHeaderSize.
+// or returns the settings, with farther's values for those that are not set. The header gets the keys of both, so its size must be checked
+// again: see checkHeaderSize.
 func (s jobSettings) or(farther jobSettings) jobSettings {
 	s.maxAttempts = cmp.Or(s.maxAttempts, farther.maxAttempts)
 	s.timeout = cmp.Or(s.timeout, farther.timeout)
@@ -91,7 +91,7 @@ func (s jobSettings) or(farther jobSettings) jobSettings {
 	return s
 }
 
-// details are what few jobs have; nil: none.
+// details returns the settings that few jobs have; nil if none of them is set.
 func (s *jobSettings) details() *wire.Details {
 	if s.retry == (wire.Retry{}) && s.header == nil && s.keep == 0 && s.onDeath == nil {
 		return nil
@@ -105,15 +105,15 @@ type enqueueSettings struct {
 	at      time.Time
 	timed   bool // in or at was given
 	id      string
-	own     bool // id was given, or is to be made
-	argsID  bool // it is made of the arguments
+	own     bool // id was given, or will be created
+	argsID  bool // the ID is created from the arguments
 	once    time.Duration
 	replace bool
 }
 
 type scheduleSettings struct {
 	jobSettings
-	kind           jobSettings // what the kind says about what the call leaves open
+	kind           jobSettings // the kind's defaults, for settings that the call does not set
 	args           any
 	jobName        string
 	noImmediateRun bool
@@ -131,7 +131,7 @@ type handlerSettings struct {
 	backoff func(failures int) time.Duration
 }
 
-// newHandlerSettings applies options; of several that say the same the last one counts. All that is wrong comes back, joined.
+// newHandlerSettings applies options; if an option is repeated, the last one counts. It returns all problems, joined.
 func newHandlerSettings(options []HandlerOption) (s handlerSettings, err error) {
 	for _, option := range options {
 		if option == nil {
@@ -143,7 +143,7 @@ func newHandlerSettings(options []HandlerOption) (s handlerSettings, err error) 
 	return s, s.err()
 }
 
-// or returns the settings, and for what they leave open those that are farther away.
+// or returns the settings, with farther's values for those that are not set.
 func (s handlerSettings) or(farther handlerSettings) handlerSettings {
 	s.maxAttempts = cmp.Or(s.maxAttempts, farther.maxAttempts)
 	s.timeout = cmp.Or(s.timeout, farther.timeout)
@@ -185,7 +185,7 @@ func (o enqueueOption) enqueue(s *enqueueSettings) { o(s) }
 func (o enqueueOption) trigger(s *triggerSettings) { o(&s.enqueueSettings) }
 func (o enqueueOption) kind(d *kindDefaults)       { d.enqueues = append(d.enqueues, o) }
 
-// ownOption is an EnqueueOption that says what one job has for itself: as a default of a kind it is refused.
+// ownOption is an EnqueueOption that belongs to a single job: as a default of a kind it is refused.
 type ownOption struct {
 	enqueueOption
 	name string
@@ -206,8 +206,8 @@ type handlerOption func(*handlerSettings)
 func (o handlerOption) handler(s *handlerSettings) { o(s) }
 func (o handlerOption) kind(d *kindDefaults)       { d.handlers = append(d.handlers, o) }
 
-// Queue is the queue that the job goes to, 1 to 100 of A-Z a-z 0-9 _ . : -. Without it, and without one of the job's kind:
-// EnqueuerOptions.Queue, and for schedules "default".
+// Queue sets the queue of the job, 1 to 100 of A-Z a-z 0-9 _ . : -. If neither the call nor the kind sets it, it is EnqueuerOptions.Queue,
+// and for schedules "default".
 func Queue(name string) JobOption {
 	return queueOption{func(s *jobSettings) {
 		s.queue = name
@@ -217,8 +217,8 @@ func Queue(name string) JobOption {
 	}}
 }
 
-// MaxAttempts is after how many failed attempts the job is dead, 1 to 1000. If nobody says it: 25, and 5 for an occurrence of a
-// schedule, for the next one comes anyway, and for a manual run of one.
+// MaxAttempts sets how many attempts may fail before the job is dead, 1 to 1000. The default is 25. It is 5 for an occurrence of a schedule,
+// because the next one follows soon, and for a manual run.
 func MaxAttempts(n int) AttemptOption {
 	return attemptOption(func(s *attemptSettings) {
 		s.maxAttempts = n
@@ -228,8 +228,8 @@ func MaxAttempts(n int) AttemptOption {
 	})
 }
 
-// Timeout ends the handler's ctx after d, 1 ms to 365 days. Ten seconds later the attempt counts as failed, whether the handler has
-// returned or not. If nobody says it: 30 minutes.
+// Timeout ends the handler's ctx after d, 1 ms to 365 days. Ten seconds later the attempt counts as failed, even if the handler has not
+// returned. The default is 30 minutes.
 func Timeout(d time.Duration) AttemptOption {
 	return attemptOption(func(s *attemptSettings) {
 		s.timeout = d
@@ -239,8 +239,8 @@ func Timeout(d time.Duration) AttemptOption {
 	})
 }
 
-// Retry says how long the job waits after a failure: [Fixed] or [Exponential]. It is kept with the job, or in the schedule's definition,
-// and goes before what the handler says with Retry or [Backoff]. If nobody says either, see Backoff.
+// Retry sets how long the job waits after a failure: [Fixed] or [Exponential]. It is stored with the job, or in the schedule's definition,
+// and overrides Retry and [Backoff] of the handler. The default is described at Backoff.
 func Retry(policy RetryPolicy) AttemptOption {
 	err := policy.validate()
 	return retryOption(func(s *attemptSettings) {
@@ -251,7 +251,7 @@ func Retry(policy RetryPolicy) AttemptOption {
 	})
 }
 
-// retryOption is attemptOption for Retry: of Retry and Backoff of a handler the last one counts.
+// retryOption is attemptOption for Retry: if a handler has both Retry and Backoff, the last one counts.
 type retryOption attemptOption
 
 func (o retryOption) enqueue(s *enqueueSettings)   { o(&s.attemptSettings) }
@@ -263,8 +263,9 @@ func (o retryOption) kind(d *kindDefaults) {
 	d.enqueues, d.schedules, d.handlers = append(d.enqueues, o), append(d.schedules, o), append(d.handlers, o)
 }
 
-// Keep keeps how the job ended, and what [Job.Return] gave, for d after its end, 1 s to 365 days: [Jobs.Wait] and [Jobs.Get] find it. Without
-// Keep nothing is left of a job that is done, and what was kept of an earlier job of its ID is found as before: give all jobs of an ID Keep, or none. The result costs memory of Redis until then, up to 64 KiB and the ID.
+// Keep keeps how the job ended, and the value of [Job.Return], for d after its end, 1 s to 365 days. [Jobs.Wait] and [Jobs.Get] return them.
+// Without Keep nothing remains of a job that is done, and the kept result of an earlier job with its ID is still found: use Keep for all
+// jobs of an ID or for none. A kept result takes memory of Redis until then, up to 64 KiB and the ID.
 func Keep(d time.Duration) JobOption {
 	return jobOption(func(s *jobSettings) {
 		s.keep = d
@@ -274,9 +275,9 @@ func Keep(d time.Duration) JobOption {
 	})
 }
 
-// Header adds an entry to what travels with the job through all its attempts, and from a schedule to its occurrences: a trace context, a
-// tenant, who asked. The handler finds it in [Job.Header]. A key is 1 to 100 bytes of UTF-8 without control characters; the keys and values of a job have
-// at most 4 KiB together. Of several entries with one key the last one counts.
+// Header adds an entry to the data that travels with the job through all its attempts, and from a schedule to its occurrences: a trace context,
+// a tenant, the user who started it. The handler reads it from [Job.Header]. A key is 1 to 100 bytes of UTF-8 without control characters. The
+// keys and values of a job have at most 4 KiB together. If a key is repeated, the last entry counts.
 func Header(key, value string) JobOption {
 	err := checkHeader(key, value)
 	return jobOption(func(s *jobSettings) {
@@ -285,7 +286,7 @@ func Header(key, value string) JobOption {
 			return
 		}
 		header := map[string]string{}
-		maps.Copy(header, s.header) // which is never changed: another job may have it too
+		maps.Copy(header, s.header) // s.header itself never changes: another job may share it
 		header[key] = value
 		s.header = header
 		if err := checkHeaderSize(header); err != nil {
@@ -309,7 +310,7 @@ func checkHeader(key, value string) error {
 	return nil
 }
 
-// checkHeaderSize checks a header as a whole: also one that is put together from what a call, a kind and a schedule say.
+// checkHeaderSize checks the whole header, also one that is merged from a call, a kind and a schedule.
 func checkHeaderSize(header map[string]string) error {
 	size := 0
 	for key, value := range header {
@@ -321,9 +322,9 @@ func checkHeaderSize(header map[string]string) error {
 	return nil
 }
 
-// Backoff sets the delay before the next attempt, by the number of failures so far: 1, 2, …. A negative delay counts as 0, one of
-// more than 100 years as 100 years. If nobody says it the delay is about n⁴ seconds after n failures (1 s, 16 s, 81 s, …), times 0.75
-// to 1.25 at random: 25 attempts last about 20 days.
+// Backoff sets the delay before the next attempt, by the number of failures so far: 1, 2, …. A negative delay counts as 0, and a delay of
+// more than 100 years as 100 years. By default the delay is about n⁴ seconds after n failures (1 s, 16 s, 81 s, …), times a random factor
+// from 0.75 to 1.25: 25 attempts last about 20 days.
 func Backoff(delay func(failures int) time.Duration) HandlerOption {
 	return handlerOption(func(s *handlerSettings) {
 		s.backoff, s.retry = delay, wire.Retry{}
@@ -333,20 +334,20 @@ func Backoff(delay func(failures int) time.Duration) HandlerOption {
 	})
 }
 
-// A RetryPolicy is how long a job waits after a failure. [Fixed] and [Exponential] make one; see [Retry]. What a handler says with
-// [RetryAfter] goes first.
+// A RetryPolicy sets how long a job waits after a failure. Create one with [Fixed] or [Exponential]; see [Retry]. [RetryAfter] in a handler
+// overrides it.
 type RetryPolicy struct{ policy wire.Retry }
 
 // Fixed waits d after each failure, 1 ms to 365 days.
 func Fixed(d time.Duration) RetryPolicy { return RetryPolicy{wire.Retry{First: d, Max: d}} }
 
 // Exponential waits first after the first failure, twice as long after each further one, and never longer than max; both 1 ms to 365
-// days. Up to a quarter of each wait is left out at random, so that jobs that failed together do not come back together.
+// days. Each wait is shortened at random by up to a quarter, so that jobs that failed together are not retried together.
 func Exponential(first, max time.Duration) RetryPolicy {
 	return RetryPolicy{wire.Retry{First: first, Max: max}}
 }
 
-// String is "1m0s" of a fixed policy and "1s, then twice as long each time, to 1h0m0s" of another one; of the zero value it is empty.
+// String returns "1m0s" for a fixed policy, "1s, then twice as long each time, to 1h0m0s" for an exponential one, and "" for the zero value.
 func (p RetryPolicy) String() string {
 	switch {
 	case p.policy == wire.Retry{}:
@@ -365,7 +366,7 @@ func (p RetryPolicy) MarshalJSON() ([]byte, error) {
 	}{p.policy.First.Milliseconds(), p.policy.Max.Milliseconds()})
 }
 
-// validate returns what is wrong with the policy.
+// validate returns the policy's problem.
 func (p RetryPolicy) validate() error {
 	first, longest := p.policy.First, p.policy.Max
 	switch {

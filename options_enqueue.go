@@ -7,12 +7,12 @@ import (
 	"github.com/chimejobs/chime/internal/schedule"
 )
 
-// ID gives the job an ID of the caller's own. It is data, an e-mail address as well as a word: 1 to 200 bytes of UTF-8 without control
-// or format characters and without space at either end, which does not end like the ID of an occurrence, "@2026-03-08T09:00:00Z".
-// What belongs to a job is best named after it, with the job's ID in front: job.ID+"/mail".
+// ID gives the job your own ID. It is any text, such as an e-mail address: 1 to 200 bytes of UTF-8 without control or format characters and
+// without space at either end. It must not end like the ID of an occurrence, "@2026-03-08T09:00:00Z". For a job that belongs to another job,
+// begin with that job's ID: job.ID+"/mail".
 //
-// As long as a job with that ID exists in its queue (waiting, delayed, running, or in the dead set) another one is not added: the
-// [Receipt] says Existing, and where the job is. [Once] bars another one for a while besides. Of several ID and ArgsID the last one counts.
+// As long as a job with that ID exists in its queue (waiting, delayed, running, or dead), another one is not added: the [Receipt] has
+// Existing, and that job's State. [Once] also prevents another one for some time. If ID and ArgsID are repeated, the last one counts.
 func ID(id string) EnqueueOption {
 	return idOption{id: id, ownOption: ownOption{name: "ID", enqueueOption: func(s *enqueueSettings) {
 		s.id, s.own, s.argsID = id, true, false
@@ -22,21 +22,21 @@ func ID(id string) EnqueueOption {
 	}}}
 }
 
-// ArgsID makes the ID of the job's name and its arguments, as ID has it: while a job with the same name and equal arguments exists in its
-// queue, another one is not added. As a default of a kind it holds for each of its jobs that has no ID.
+// ArgsID creates the ID from the job's name and its arguments: while a job with the same name and equal arguments exists in its queue, another
+// one is not added, as with ID. As a default of a kind it applies to each job of the kind that has no ID.
 //
 // The ID is 27 characters of A-Z a-z 0-9 - _, a part of the SHA-256 of the name and of the encoded arguments with the keys of all maps
-// sorted. It is the same in every process and every version of chime. Arguments that are encoded in another way, because a field was added or
-// renamed or fields were put in another order, have another ID. Arguments of type []byte and json.RawMessage count as they are.
+// sorted. It is the same in every process and every version of chime. If the encoding of the arguments changes, because a field was added or
+// renamed or fields were reordered, the ID changes too. Arguments of type []byte and json.RawMessage are used unchanged.
 func ArgsID() EnqueueOption {
 	return enqueueOption(func(s *enqueueSettings) { s.id, s.own, s.argsID = "", true, true })
 }
 
-// Once adds the job only if none of its ID was accepted within the last d, 1 s to 365 days, whatever has become of that one; and as with
-// ID alone, if none exists. Else the [Receipt] says Existing. It needs ID or ArgsID.
+// Once adds the job only if no job with its ID was accepted within the last d, 1 s to 365 days, even if that job has ended; and, as with
+// ID alone, only if no such job exists. Otherwise the [Receipt] has Existing. It needs ID or ArgsID.
 //
-// Only jobs with Once count, each for the d that it was enqueued with, by the store's clock. [Jobs.Cancel] of a job that has not ended, and
-// [Jobs.Delete], let its ID be enqueued again at once. Each such ID costs about 100 bytes of Redis until d is over.
+// Only jobs with Once count, each for its own d, by the store's clock. After [Jobs.Cancel] of a job that has not ended, and after
+// [Jobs.Delete], its ID can be enqueued again immediately. Each such ID takes about 100 bytes of Redis until d is over.
 func Once(d time.Duration) EnqueueOption {
 	return enqueueOption(func(s *enqueueSettings) {
 		s.once = d
@@ -46,25 +46,28 @@ func Once(d time.Duration) EnqueueOption {
 	})
 }
 
-// Replace puts the job in the place of the one that has its ID, so that the newest arguments and options count. It needs ID or ArgsID.
-// Where that one is decides:
-//   - delayed or retrying: it goes, and this one is due when its own In or At says. So with In(d) each call moves the job on: a debounce.
-//   - waiting: this one has its place in the queue, whatever In and At say.
-//   - parked or dead: it goes, and this one begins anew.
-//   - running, or taken ahead: it goes on. When it ends, in whatever way, this one follows it, not before its In or At; of several the newest
-//     alone. A failed one is not tried again then, and one that is given up is not kept and has no OnDeath.
-//   - running and cancelled: it stays, and this one is not added: the [Receipt] says Existing. [Jobs.Cancel] drops what was to follow, too.
+// Replace replaces an existing job with the same ID, so that the newest arguments and options count. It needs ID or ArgsID.
+// The effect depends on the existing job:
+//   - delayed or retrying: it is removed, and the new job is due at its own In or At. So with In(d) each call postpones the job: a debounce.
+//   - waiting: the new job gets its place in the queue; In and At are ignored.
+//   - parked or dead: it is removed, and the new job starts with its first attempt.
+//   - running, or taken ahead: it continues. When it ends, with any result, the new job follows, not before its In or At. If several would
+//     follow, only the newest does. If the running job fails then, it is not retried, and if it becomes dead, it is not kept and its OnDeath
+//     is ignored.
+//   - running and cancelled: it continues, and the new job is not added: the [Receipt] has Existing. [Jobs.Cancel] also drops a job that
+//     was to follow.
 //
-// If there is none it is added. With [Once] besides, as long as Once bars the ID, only what is delayed, retrying, waiting or parked is replaced.
+// If no job with the ID exists, the new job is added. If [Once] is given too, and still bars the ID, only a delayed, retrying, waiting or parked
+// job is replaced.
 //
-// Each such job is sent to the store by itself, in two round trips; in EnqueueMany after all the others. The user of Redis needs the rights of a
+// Each such job is sent to the store separately, in two round trips; in EnqueueMany after all others. The Redis user needs the rights of a
 // worker or of a scheduler (docs/access.md).
 func Replace() EnqueueOption {
 	return enqueueOption(func(s *enqueueSettings) { s.replace = true })
 }
 
 // In delays the job by d, at most 100 years; 0 or less means now. The store's clock measures it, so the caller's clock may be wrong.
-// Of several In and At the last one counts.
+// If In and At are repeated, the last one counts.
 func In(d time.Duration) EnqueueOption {
 	return enqueueOption(func(s *enqueueSettings) {
 		s.in, s.at, s.timed = max(d, 0), time.Time{}, true
@@ -74,8 +77,8 @@ func In(d time.Duration) EnqueueOption {
 	})
 }
 
-// At delays the job until an instant, at most 100 years from now, rounded up to milliseconds. An instant in the past means now; one more
-// than 100 years ago, such as the zero time, is refused as a mistake.
+// At delays the job until an instant, at most 100 years from now, rounded up to milliseconds. An instant in the past means now. An instant
+// more than 100 years ago, such as the zero time, is refused as a mistake.
 func At(t time.Time) EnqueueOption {
 	return ownOption{name: "At", enqueueOption: func(s *enqueueSettings) {
 		s.at, s.in, s.timed = t, 0, true
@@ -94,21 +97,21 @@ type ArgsOption interface {
 	TriggerOption
 }
 
-// triggerSettings are what an application says about one manual run.
+// triggerSettings are the options of one manual run.
 type triggerSettings struct {
 	enqueueSettings
 	args  any
 	other bool // args were given
 }
 
-// queueOption is jobOption for Queue: a manual run has its schedule's.
+// queueOption is jobOption for Queue: a manual run uses its schedule's queue.
 type queueOption struct{ jobOption }
 
 func (o queueOption) trigger(s *triggerSettings) {
 	s.refuse(protocol.Invalid("option of Trigger", "Queue", "Args, or an option of one job: a manual run goes to its schedule's queue"))
 }
 
-// idOption is ownOption for ID: that of a manual run is checked when its schedule is known.
+// idOption is ownOption for ID: the ID of a manual run is checked when its schedule is known.
 type idOption struct {
 	ownOption
 	id string

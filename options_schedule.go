@@ -30,26 +30,26 @@ func putOptions(options []ScheduleOption) []PutOption {
 	return all
 }
 
-// putSettings are what an application says when it puts a schedule.
+// putSettings are the options of Put.
 type putSettings struct {
 	scheduleSettings
-	revision int64 // 0: whatever is stored
+	revision int64 // 0: any stored schedule
 	absent   bool
 	paused   *protocol.Note // created paused; nil: live
 }
 
-// changeSettings are what an application says when it pauses, resumes or deletes a schedule.
+// changeSettings are the options of Pause, Resume and Delete.
 type changeSettings struct {
 	attemptSettings
-	revision      int64 // 0: whatever is stored
+	revision      int64 // 0: any stored schedule
 	note          *protocol.Note
 	skipGap       bool
 	deleteWaiting bool
-	has           map[string]bool // names of the options but IfRevision
+	has           map[string]bool // names of the options, without IfRevision
 }
 
-// newChangeSettings applies the options of an act that knows one of them besides IfRevision.
-func newChangeSettings(act, knows string, options []ChangeOption) (changeSettings, error) {
+// newChangeSettings applies the options of an action that supports one option and IfRevision.
+func newChangeSettings(action, supports string, options []ChangeOption) (changeSettings, error) {
 	s := changeSettings{has: map[string]bool{}}
 	for _, option := range options {
 		if option == nil {
@@ -59,8 +59,8 @@ func newChangeSettings(act, knows string, options []ChangeOption) (changeSetting
 		option.change(&s)
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.has)) {
-		if name != knows {
-			s.refuse(protocol.Invalid("option of "+act, name, "IfRevision or "+knows))
+		if name != supports {
+			s.refuse(protocol.Invalid("option of "+action, name, "IfRevision or "+supports))
 		}
 	}
 	return s, s.err()
@@ -76,9 +76,9 @@ type changeOption func(*changeSettings)
 
 func (o changeOption) change(s *changeSettings) { o(s) }
 
-// IfRevision has an act done only to the schedule as the caller has seen it: its [Schedule.Revision], 1 or more. Otherwise the act changes
-// nothing and returns a *[ConflictError]. What an act finds as it would make it is no conflict, so an act may be repeated. It is a
-// PutOption and a ChangeOption.
+// IfRevision makes an action depend on the revision of the schedule that the caller has read: its [Schedule.Revision], 1 or more. If the
+// schedule has another revision, nothing changes and the error is a *[ConflictError]. If the schedule is already as the action would make
+// it, that is no conflict, so an action may be repeated. IfRevision is a PutOption and a ChangeOption.
 type IfRevision int64
 
 func (r IfRevision) validate() error {
@@ -102,11 +102,11 @@ func (r IfRevision) change(s *changeSettings) {
 	}
 }
 
-// IfAbsent has Put create a schedule and change none: if there is one of that name with another definition, Put returns a *[ConflictError]
-// with that one.
+// IfAbsent makes Put create a schedule but change none: if one with that name and another definition exists, Put returns a *[ConflictError]
+// that contains it.
 func IfAbsent() PutOption { return putOption(func(s *putSettings) { s.absent = true }) }
 
-// Paused has Put create a schedule that is paused, with a note: nothing runs before it is resumed. One that exists already stays as it is,
+// Paused makes Put create a schedule that is paused, with a note: nothing runs before it is resumed. An existing schedule remains
 // live or paused, also when Put changes its definition.
 func Paused(note Note) PutOption {
 	return putOption(func(s *putSettings) {
@@ -117,26 +117,27 @@ func Paused(note Note) PutOption {
 	})
 }
 
-// SkipGap has Resume go on with the first instant after now: what the schedule has missed while it was paused counts as missed, and none of
-// it runs. An occurrence that was due before the pause, and that nobody has taken yet, still runs.
+// SkipGap makes Resume continue with the first instant after now: all occurrences that the schedule missed while it was paused count as
+// missed and do not run. An occurrence that was due before the pause, and that nobody has taken yet, still runs.
 func SkipGap() ChangeOption {
 	return changeOption(func(s *changeSettings) { s.skipGap, s.has["SkipGap"] = true, true })
 }
 
-// DeleteWaiting has Delete remove the schedule's jobs as well, as far as they do not run: those that wait for a retry, for their turn or for
-// a worker that handles them, and the dead ones; occurrences, manual runs, and what follows the death of either (see OnDeath). A job that runs may finish; if it fails and is to be retried after that, it is.
+// DeleteWaiting makes Delete also remove the schedule's jobs that do not run: those that wait for a retry, for their turn or for a worker
+// that handles them, and the dead ones. These are occurrences, manual runs, and the jobs that OnDeath added for either. A running job
+// may finish; if it fails and has another attempt, it is retried.
 func DeleteWaiting() ChangeOption {
 	return changeOption(func(s *changeSettings) { s.deleteWaiting, s.has["DeleteWaiting"] = true, true })
 }
 
-// Args are the arguments of every job of the schedule, or of one manual run; see Encode. At most 1 MiB when encoded. Without it the payload
-// of a schedule's jobs is empty, and a manual run has the schedule's.
+// Args sets the arguments of every job of the schedule, or of one manual run; see Encode. At most 1 MiB when encoded. By default the payload
+// of a schedule's jobs is empty, and a manual run has the schedule's payload.
 func Args(v any) ArgsOption {
 	return argsOption{scheduleOption: func(s *scheduleSettings) { s.args = v }, args: v}
 }
 
-// JobName is the name of the schedule's jobs, which says who handles them: 1 to 100 of A-Z a-z 0-9 _ . : -. Without it: the
-// schedule's name, which then has to be such a name too.
+// JobName sets the name of the schedule's jobs, which selects their handler: 1 to 100 of A-Z a-z 0-9 _ . : -. The default is the
+// schedule's name, which then must have that form too.
 func JobName(name string) ScheduleOption {
 	return scheduleOption(func(s *scheduleSettings) {
 		s.jobName = name
@@ -146,12 +147,12 @@ func JobName(name string) ScheduleOption {
 	})
 }
 
-// NoImmediateRun leaves out the run that a rule without a start time makes when the schedule is created.
+// NoImmediateRun prevents the run that a rule without a start time makes when the schedule is created.
 func NoImmediateRun() ScheduleOption {
 	return scheduleOption(func(s *scheduleSettings) { s.noImmediateRun = true })
 }
 
-// Overlap says what happens if an occurrence is due while the last one still runs. Without it: OverlapSkip.
+// Overlap sets what happens if an occurrence is due while the last one still runs. The default is OverlapSkip.
 func Overlap(policy OverlapPolicy) ScheduleOption {
 	return scheduleOption(func(s *scheduleSettings) {
 		s.overlap = policy
@@ -163,7 +164,7 @@ func Overlap(policy OverlapPolicy) ScheduleOption {
 	})
 }
 
-// Misfire says what becomes of occurrences that were not run in time. Without it: MisfireRunOnce.
+// Misfire sets what happens to occurrences that were not run in time. The default is MisfireRunOnce.
 func Misfire(policy MisfirePolicy) ScheduleOption {
 	return scheduleOption(func(s *scheduleSettings) {
 		s.misfire = policy
@@ -175,8 +176,8 @@ func Misfire(policy MisfirePolicy) ScheduleOption {
 	})
 }
 
-// Grace is how late an occurrence may be taken before its misfire policy applies: 1 s to 365 days, and never more than the time to
-// the next occurrence. Without it: 60 s. With MisfireSkip it is the deadline for the start.
+// Grace sets how late an occurrence may be taken before its misfire policy applies: 1 s to 365 days, and never more than the time to
+// the next occurrence. The default is 60 s. With MisfireSkip it is the deadline for the start.
 func Grace(d time.Duration) ScheduleOption {
 	return scheduleOption(func(s *scheduleSettings) {
 		s.grace = d
@@ -186,9 +187,9 @@ func Grace(d time.Duration) ScheduleOption {
 	})
 }
 
-// KeepRuns is of how many attempts that have ended [Schedules.Runs] tells, 0 to 1000: occurrences that ended without one are among them.
-// Without it: 20. An attempt takes about 60 bytes in Redis, and what its error and its [Job.Note] take; and each that ends writes the
-// schedule's history anew, so hundreds are for schedules that run every few minutes, not every second.
+// KeepRuns sets how many ended attempts [Schedules.Runs] returns, 0 to 1000, including occurrences that ended without an attempt. The default
+// is 20. An attempt takes about 60 bytes in Redis, plus its error and its [Job.Note]. Each attempt that ends rewrites the schedule's history,
+// so use hundreds for schedules that run every few minutes, not every second.
 func KeepRuns(n int) ScheduleOption {
 	return scheduleOption(func(s *scheduleSettings) {
 		s.keepRuns = &n
@@ -198,8 +199,8 @@ func KeepRuns(n int) ScheduleOption {
 	})
 }
 
-// Meta keeps what the application wants to know of the schedule with its definition, such as who asked for it: JSON of at most 4 KiB. It
-// is shown as [Schedule.Meta], goes to no job, and is a part of the definition: a schedule with another one has changed.
+// Meta stores data of the application with the schedule's definition, such as the user who created it: JSON of at most 4 KiB. It
+// is shown as [Schedule.Meta] and is not passed to jobs. It is a part of the definition: a schedule with other Meta has changed.
 func Meta(value json.RawMessage) ScheduleOption {
 	return scheduleOption(func(s *scheduleSettings) {
 		s.meta = value
@@ -214,25 +215,26 @@ func Meta(value json.RawMessage) ScheduleOption {
 
 const maxMeta = 4096 // bytes
 
-// Spread makes each occurrence due at its planned instant plus a part of d, which the schedule's name decides and [Schedule.Offset] shows:
-// so schedules of one rule, "every hour" for each of a thousand tenants, do not begin at the same moment. The part is whole milliseconds, less
-// than d, and the same for ever; the run at creation has it too. Planned, and with it the occurrence's ID, stays the instant of the rule;
-// lateness and grace, and what is missed or caught up, count from the instant at which it is due.
+// Spread makes each occurrence due at its planned instant plus a part of d. The schedule's name determines the part, and [Schedule.Offset]
+// shows it. So schedules with the same rule, such as "every hour" for each of a thousand tenants, do not start at the same moment. The part is
+// whole milliseconds, less than d, and never changes; the run at creation has it too. Planned, and with it the occurrence's ID, remains the
+// rule's instant. Lateness and grace, missed and caught-up occurrences are measured from the instant at which the occurrence is due.
 //
-// d is 1 ms to the rule's period: the shortest time between two occurrences, of its first hundred and by UTC, where no clock is set
-// forward; and a year at most. 0, as without the option: each is due when it is planned. What [Schedules.Trigger] runs is not spread.
+// d is at least 1 ms, and at most the rule's period and a year. The period is the shortest time between two of its first hundred occurrences,
+// in UTC, where the clock is never set forward. 0, the default, means that each is due when it is planned. [Schedules.Trigger] ignores Spread.
 func Spread(d time.Duration) ScheduleOption {
 	return scheduleOption(func(s *scheduleSettings) { s.spread = d }) // checked with the rule
 }
 
-// PauseAfter pauses the schedule once n occurrences in a row have ended dead, 1 to 100: the step that gives up the last of them withdraws the
-// next one, as [Schedules.Pause] does, and leaves a [Note] by "chime" in [Schedule.Note] that says so. [Schedules.Resume] lets it go on. 0, as
-// without the option: never.
+// PauseAfter pauses the schedule when n consecutive occurrences have become dead, 1 to 100. The step that makes the last of them dead withdraws
+// the next one, as [Schedules.Pause] does. It leaves a [Note] by "chime" in [Schedule.Note] with the reason. [Schedules.Resume] continues the
+// schedule. 0, the default, means never.
 //
-// Those count that were planned after the last change, pause or resume, in the order in which they end; the run at creation counts too. One that
-// is done begins the count anew; one that was missed, skipped, cancelled or superseded changes nothing. An occurrence is dead when its last
-// attempt has failed, its handler has discarded it, or its worker has vanished too often; one that no worker could run for a week counts
-// for nothing, for none has tried it. Manual runs and what [OnDeath] adds do not count, nor does what ends in a queue that the schedule has left.
+// Only occurrences that were planned after the last change, pause or resume count, in the order in which they end, including the run at
+// creation. An occurrence that is done resets the count; a missed, skipped, cancelled or superseded one does not change it. An occurrence is
+// dead when its last attempt has failed, its handler has discarded it, or its worker has vanished too often. One that no worker could run for a
+// week does not count, because it was never tried. Manual runs, jobs that [OnDeath] adds, and jobs in a queue that the schedule has left do
+// not count either.
 func PauseAfter(n int) ScheduleOption {
 	return scheduleOption(func(s *scheduleSettings) {
 		s.pauseAfter = n

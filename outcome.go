@@ -10,13 +10,13 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-// An Action is what becomes of a job when its handler has returned.
+// An Action is what happens to a job when its handler has returned.
 type Action int
 
 const (
-	Succeeded Action = iota // it is done, and removed
+	Succeeded Action = iota // it is done and removed
 	Retried                 // the attempt failed: it runs again after the backoff, or after Outcome.Delay, until its attempts are used up
-	Discarded               // it failed for good: it goes to the dead set
+	Discarded               // it failed for good: it becomes dead
 	Snoozed                 // it runs again after Outcome.Delay; no attempt is used up
 )
 
@@ -30,10 +30,10 @@ func (a Action) String() string {
 	return actionNames[a]
 }
 
-// MarshalText is String, so that an Action is a word in JSON and in logs too.
+// MarshalText returns String, so an Action is a word in JSON and in logs too.
 func (a Action) MarshalText() ([]byte, error) { return []byte(a.String()), nil }
 
-// UnmarshalText reads what MarshalText has written; another word is an *[InvalidError].
+// UnmarshalText reads the output of MarshalText; another word is an *[InvalidError].
 func (a *Action) UnmarshalText(text []byte) error {
 	i := slices.Index(actionNames[:], string(text))
 	if i < 0 {
@@ -43,12 +43,12 @@ func (a *Action) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// An Outcome is what a handler's error means. The zero Outcome is that of nil: the job is done.
+// An Outcome is the meaning of a handler's error. The zero Outcome means nil: the job is done.
 type Outcome struct {
-	Action  Action        // what becomes of the job
+	Action  Action        // what happens to the job
 	Delay   time.Duration // of Snoozed, and of Retried when Delayed is set
-	Delayed bool          // Delay takes the place of the backoff
-	Err     error         // what the handler returned
+	Delayed bool          // Delay replaces the backoff
+	Err     error         // the handler's error
 }
 
 // steering is an error that carries an outcome.
@@ -66,9 +66,9 @@ func (s *steering) Error() string {
 
 func (s *steering) Unwrap() error { return s.err }
 
-// RetryAfter returns an error that fails the attempt as err does, and has the next attempt made after d instead of the backoff. A
-// negative d counts as 0, more than 100 years as 100 years. If err is nil so is the result: the error of a call can be passed
-// through. To run again without a failure use [Snooze].
+// RetryAfter returns an error that fails the attempt like err, and makes the next attempt start after d instead of the backoff. A negative d
+// counts as 0, and more than 100 years as 100 years. If err is nil the result is nil, so you can pass the error of a call through. To run
+// again without a failure use [Snooze].
 func RetryAfter(d time.Duration, err error) error {
 	if err == nil {
 		return nil
@@ -76,8 +76,8 @@ func RetryAfter(d time.Duration, err error) error {
 	return &steering{outcome: Outcome{Action: Retried, Delay: clampDelay(d), Delayed: true}, err: err}
 }
 
-// Discard returns an error that fails the job for good: it goes to the dead set with err as the reason, however many attempts are
-// left. If err is nil so is the result.
+// Discard returns an error that fails the job for good: it becomes dead with err as the reason, even if it has attempts left. If err is nil
+// the result is nil.
 func Discard(err error) error {
 	if err == nil {
 		return nil
@@ -85,15 +85,15 @@ func Discard(err error) error {
 	return &steering{outcome: Outcome{Action: Discarded}, err: err}
 }
 
-// Snooze returns an error that has the job run again after d. It is no failure and uses up no attempt. A negative d counts as 0,
-// more than 100 years as 100 years.
+// Snooze returns an error that makes the job run again after d. It is no failure and uses up no attempt. A negative d counts as 0,
+// and more than 100 years as 100 years.
 func Snooze(d time.Duration) error {
 	return &steering{outcome: Outcome{Action: Snoozed, Delay: clampDelay(d)}}
 }
 
 func clampDelay(d time.Duration) time.Duration { return min(max(d, 0), protocol.MaxDelay) }
 
-// OutcomeOf returns what becomes of a job whose handler returned err. It finds RetryAfter, Discard and Snooze through %w and
+// OutcomeOf returns the outcome of a job whose handler returned err. It finds RetryAfter, Discard and Snooze through %w and
 // errors.Join; the outermost (first) one counts. The worker calls it too, so a test of a handler may rely on it.
 func OutcomeOf(err error) Outcome {
 	if err == nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/chimejobs/chime/internal/wire"
 )
 
-// Queues shows what is on the queues of a store, pauses and limits them. NewQueues makes one; the zero value has no store.
+// Queues shows the queues of a store, pauses and limits them. Create one with NewQueues; the zero value has no store.
 type Queues struct {
 	store protocol.Store
 }
@@ -19,41 +19,40 @@ type Queues struct {
 // NewQueues returns the queues of a store. It does no I/O.
 func NewQueues(store Store) *Queues { return &Queues{store: protocolOf(store)} }
 
-// QueueInfo is a queue as it stands: what it holds at Now, and what has happened on it since it was first seen. All its
-// partitions are counted together.
+// QueueInfo describes a queue: its jobs at Now, and counters since it was created. It is the sum over all partitions.
 type QueueInfo struct {
 	Name       string `json:"name"`       // of the queue
 	Partitions int    `json:"partitions"` // 1, unless redisstore.Options.Partitions gave it more
-	Paused     bool   `json:"paused"`     // nothing is taken from it; enqueuing and placing go on
+	Paused     bool   `json:"paused"`     // nothing is taken from it; enqueuing and placing continue
 
-	Note  Note  `json:"note,omitzero"`  // of the pause; At alone: it has no note
+	Note  Note  `json:"note,omitzero"`  // of the pause; if only At is set, there is no note
 	Limit Limit `json:"limit,omitzero"` // see [Queues.Limit]
 
 	Waiting   int64 `json:"waiting"`   // jobs to run now that nobody has taken yet, without occurrences that wait for an earlier one of their schedule to end
 	Delayed   int64 `json:"delayed"`   // jobs due later: delayed ones, retries, placed occurrences
 	Running   int64 `json:"running"`   // jobs that workers hold: those that run, and those taken ahead of a free slot, which wait for at most 20 ms
 	Parked    int64 `json:"parked"`    // jobs that wait for a worker that has a handler for them
-	Dead      int64 `json:"dead"`      // jobs that were given up and are kept
-	Schedules int64 `json:"schedules"` // schedules that live on it
+	Dead      int64 `json:"dead"`      // jobs that have failed for good and are kept
+	Schedules int64 `json:"schedules"` // schedules that place their jobs on it
 
-	Sessions int64 `json:"sessions,omitempty"` // of workers, one a partition, that hold jobs or have held one within the last second
+	Sessions int64 `json:"sessions,omitempty"` // of workers, one for each partition, that hold jobs or held one within the last second
 
-	// Oldest is since when that job waits which has waited longest of those to run next: when it was enqueued, or due. Zero: none waits, or
-	// it is one of more than 64 KiB.
+	// Oldest is the instant since which the longest-waiting of the next jobs waits: when it was enqueued, or due. Zero: no job waits, or
+	// that job has more than 64 KiB.
 	Oldest time.Time `json:"oldest,omitzero"`
 
 	Enqueued int64 `json:"enqueued"` // jobs enqueued, without occurrences of schedules
 	Done     int64 `json:"done"`     // jobs that ended well
 	Failed   int64 `json:"failed"`   // attempts that failed
-	Retried  int64 `json:"retried"`  // failed attempts that another one follows
-	Died     int64 `json:"died"`     // jobs that were given up
+	Retried  int64 `json:"retried"`  // failed attempts after which another one follows
+	Died     int64 `json:"died"`     // jobs that became dead
 
 	Cancelled int64 `json:"cancelled"` // jobs that Jobs.Cancel has ended
 
 	Now time.Time `json:"now"` // the store's clock
 }
 
-// Get returns a queue; ErrNotFound if no job, schedule or worker has ever named it.
+// Get returns a queue; ErrNotFound if no job, schedule or worker has ever used it.
 func (q *Queues) Get(ctx context.Context, queue string) (*QueueInfo, error) {
 	if err := q.check(ctx, queue); err != nil {
 		return nil, fmt.Errorf("chime: get queue %.40q: %w", queue, err)
@@ -68,8 +67,8 @@ func (q *Queues) Get(ctx context.Context, queue string) (*QueueInfo, error) {
 	return infos[0], nil
 }
 
-// List returns every queue that a job, a schedule or a worker has named, in the order of the names. An entry of the store's registry
-// that is no queue's is passed over.
+// List returns every queue that a job, a schedule or a worker has used, in the order of the names. Invalid entries of the store's registry
+// are skipped.
 func (q *Queues) List(ctx context.Context) ([]*QueueInfo, error) {
 	if err := q.ready(ctx); err != nil {
 		return nil, fmt.Errorf("chime: list queues: %w", err)
@@ -84,7 +83,7 @@ func (q *Queues) List(ctx context.Context) ([]*QueueInfo, error) {
 	return nil, fmt.Errorf("chime: list queues: %w", err)
 }
 
-// names are all names, in order, each once.
+// names returns all names, in order, without repetitions.
 func (q *Queues) names(ctx context.Context) ([]string, error) {
 	var all []string
 	for cursor := ""; ; {
@@ -102,9 +101,9 @@ func (q *Queues) names(ctx context.Context) ([]string, error) {
 	}
 }
 
-// Pause stops taking jobs from a queue until Resume; ErrNotFound if it was never named. Jobs that run go on, and so do
-// enqueuing and the placing of occurrences. It outlives restarts. With a note, of which the last counts, QueueInfo says why. A queue that is
-// paused already stays so, with its note unless another one is given.
+// Pause stops taking jobs from a queue until Resume; ErrNotFound if the queue was never used. Running jobs continue, and so do enqueuing and
+// the placing of occurrences. A pause survives restarts. A note is shown in QueueInfo; if several are given, the last one counts. A queue that
+// is already paused remains paused, and keeps its note unless a new one is given.
 func (q *Queues) Pause(ctx context.Context, queue string, note ...Note) error {
 	var kept Note
 	for _, n := range note {
@@ -116,29 +115,29 @@ func (q *Queues) Pause(ctx context.Context, queue string, note ...Note) error {
 	return q.pause(ctx, "pause", queue, true, kept)
 }
 
-// Resume lets a paused queue go on; ErrNotFound if it was never named. A queue that is not paused stays so.
+// Resume ends the pause of a queue; ErrNotFound if the queue was never used. A queue that is not paused does not change.
 func (q *Queues) Resume(ctx context.Context, queue string) error {
 	return q.pause(ctx, "resume", queue, false, Note{})
 }
 
-func (q *Queues) pause(ctx context.Context, act, queue string, paused bool, note Note) error {
+func (q *Queues) pause(ctx context.Context, action, queue string, paused bool, note Note) error {
 	if err := q.check(ctx, queue); err != nil {
-		return fmt.Errorf("chime: %s queue %.40q: %w", act, queue, err)
+		return fmt.Errorf("chime: %s queue %.40q: %w", action, queue, err)
 	}
 	if err := q.store.PauseQueue(ctx, queue, paused, protocol.Note(note)); err != nil {
-		return fmt.Errorf("chime: %s queue %q: %w", act, queue, err)
+		return fmt.Errorf("chime: %s queue %q: %w", action, queue, err)
 	}
 	return nil
 }
 
-// Delete removes a queue on which nothing is: no job in any state, no result that is kept, no schedule. Else the queue stays, with an
-// ErrConflict that says how many there are of what: [Queues.Purge] and [Schedules.Delete] take them away, results last as long as Keep says.
-// With it go its pause, its limit, its counts, and for how long an ID is not to be enqueued again, as Once says.
+// Delete removes an empty queue: without jobs in any state, kept results and schedules. If it is not empty, it remains, and the error is an
+// ErrConflict with the numbers of what it has. [Queues.Purge] and [Schedules.Delete] remove jobs and schedules; results expire as Keep sets.
+// Delete also removes the queue's pause, its limit, its counters, and the times for which Once bars IDs.
 //
-// Who uses its name later makes the queue anew, with as many partitions as it had: so does an enqueuer, a schedule, or a worker that serves
-// it, within four minutes. A job that is enqueued meanwhile is never lost: either Delete finds it, or the queue is a new one.
+// Using its name later creates the queue again, with the same number of partitions. An enqueuer or a schedule does that; so does a worker that
+// serves it, within four minutes. A job that is enqueued meanwhile is never lost: either Delete finds it, or the queue is created again.
 //
-// If it fails for another reason it may be called again. ErrNotFound: no job, schedule or worker has ever named the queue, or it is deleted.
+// If Delete fails for another reason it may be called again. ErrNotFound: no job, schedule or worker has ever used the queue, or it is deleted.
 func (q *Queues) Delete(ctx context.Context, queue string) error {
 	if err := q.check(ctx, queue); err != nil {
 		return fmt.Errorf("chime: delete queue %.40q: %w", queue, err)
@@ -153,16 +152,16 @@ func (q *Queues) Delete(ctx context.Context, queue string) error {
 	return nil
 }
 
-// A queueInUse is the ErrConflict of a queue that is not deleted.
+// A queueInUse is the ErrConflict for a queue that is not deleted.
 type queueInUse struct{ remains protocol.QueueRemains }
 
 func (e *queueInUse) Error() string {
-	return fmt.Sprintf("it is in use and stays: it has %v; purge it, delete its schedules, wait for what runs, and try again", e.remains)
+	return fmt.Sprintf("it is in use and not deleted: it has %v; purge it, delete its schedules, wait for its running jobs, and try again", e.remains)
 }
 
 func (e *queueInUse) Unwrap() error { return ErrConflict }
 
-// check refuses what no call to the store is needed for.
+// check refuses invalid input before a call to the store.
 func (q *Queues) check(ctx context.Context, queue string) error {
 	if err := q.ready(ctx); err != nil {
 		return err
@@ -180,7 +179,7 @@ func (q *Queues) ready(ctx context.Context) error {
 	return nil
 }
 
-// infos returns those of the queues that there are.
+// infos returns those of the queues that exist.
 func (q *Queues) infos(ctx context.Context, queues []string) ([]*QueueInfo, error) {
 	stats, err := q.store.QueueStats(ctx, queues)
 	if err != nil {
@@ -200,7 +199,7 @@ func (q *Queues) infos(ctx context.Context, queues []string) ([]*QueueInfo, erro
 	return infos, nil
 }
 
-// oldest is since when the job waits that has waited longest of those at the front of each partition and of those that are due.
+// oldest returns since when the longest-waiting job waits, of those at the front of each partition and of those that are due.
 func oldest(s *protocol.QueueStats) (since time.Time) {
 	if s.FirstDue.Before(s.Now) {
 		since = s.FirstDue
@@ -213,7 +212,7 @@ func oldest(s *protocol.QueueStats) (since time.Time) {
 				at = message.Planned
 			}
 		} else if _, instant, ok := protocol.CutOccurrence(head.ID); ok {
-			at, _ = time.Parse(time.RFC3339, instant) // zero where it is none
+			at, _ = time.Parse(time.RFC3339, instant) // zero if it is not an instant
 		}
 		if !at.IsZero() && (since.IsZero() || at.Before(since)) {
 			since = at
@@ -222,16 +221,18 @@ func oldest(s *protocol.QueueStats) (since time.Time) {
 	return since.UTC()
 }
 
-// Purge deletes the jobs of a queue, and keeps nothing of them: waiting, delayed, retrying, parked and dead ones, also those of schedules. What
-// stays: jobs that workers hold; the next occurrence of each schedule, which nobody has taken yet; results that are kept; the schedules
-// themselves and the queue. again is the queue's name once more, so that nobody purges a queue by a slip.
+// Purge deletes the jobs of a queue, and keeps nothing of them: waiting, delayed, retrying, parked and dead ones, also those of schedules. It
+// does not delete jobs that workers hold, the next occurrence of each schedule, which nobody has taken yet, kept results, the schedules
+// and the queue. again is the queue's name once more, as a protection against mistakes.
 //
-// It goes in steps of at most 500 jobs, and after each progress, unless it is nil, hears of all that was done so far. What comes after
-// Purge began stays: all that is enqueued to run now; what is parked or given up since. Of delayed and retrying jobs it looks at as many as there are when their
-// turn comes, which is last, those first that are due first. Until its turn comes, a job that is to be purged counts as existing for who enqueues another one with its ID.
+// It works in steps of at most 500 jobs. After each step it calls progress, unless that is nil, with the sum of all steps. Jobs that come after
+// Purge began remain: all that are enqueued to run now, and all that are parked or become dead since. Delayed and retrying jobs are deleted
+// last, those that are due first before the others; of these Purge reads as many as there are when their turn comes. Until a job is
+// purged it exists, so enqueuing another one with its ID adds nothing.
 //
-// If ctx ends, or the store fails, it stops and returns what it has done, with the error. The jobs that waited go nevertheless, within minutes, if a
-// worker or a scheduler runs: only the others need another call. ErrNotFound: no job, schedule or worker has ever named the queue.
+// If ctx ends, or the store fails, Purge stops and returns what it has done, with the error. If a worker or a scheduler runs, the jobs that
+// were waiting are still deleted, within minutes; only the others need another call. ErrNotFound: no job, schedule or worker has ever used
+// the queue.
 func (q *Queues) Purge(ctx context.Context, queue, again string, progress func(BulkResult)) (BulkResult, error) {
 	p := purge{queues: q, queue: queue, progress: progress}
 	err := q.check(ctx, queue)
@@ -253,7 +254,7 @@ type purge struct {
 	queue    string
 	progress func(BulkResult)
 	result   BulkResult
-	told     BulkResult // what progress has heard last
+	reported BulkResult // the last value that progress got
 }
 
 func (p *purge) run(ctx context.Context) error {
@@ -265,7 +266,7 @@ func (p *purge) run(ctx context.Context) error {
 		return ErrNotFound
 	}
 	began := stats[0].Now.Add(time.Millisecond)
-	for index := range stats[0].Partitions { // in all of them, so that what comes from now on stays
+	for index := range stats[0].Partitions { // in all of them, so that later jobs remain
 		done, err := p.queues.store.BeginPurge(ctx, protocol.Partition{Queue: p.queue, Index: index})
 		if p.add(done); err != nil {
 			return err
@@ -302,7 +303,7 @@ func (p *purge) others(ctx context.Context, state JobState, began time.Time) err
 	jobs := &Jobs{store: p.queues.store}
 	b := bulk{
 		jobs: jobs, filter: JobFilter{Queue: p.queue, State: state}, states: []JobState{state}, change: jobs.delete,
-		progress: p.tell, before: p.result,
+		progress: p.report, before: p.result,
 	}
 	if state == JobParked || state == JobDead {
 		b.filter.Before = began
@@ -312,16 +313,16 @@ func (p *purge) others(ctx context.Context, state JobState, began time.Time) err
 	return err
 }
 
-// add notes what a step has done.
+// add adds the result of a step.
 func (p *purge) add(done protocol.PurgeAnswer) {
 	p.result = p.result.plus(BulkResult{Changed: done.Changed, Gone: done.Looked - done.Changed, Looked: done.Looked})
-	p.tell(p.result)
+	p.report(p.result)
 }
 
-// tell tells progress how far the purge is, if anything was done since.
-func (p *purge) tell(so BulkResult) {
-	if p.progress != nil && so != p.told {
-		p.told = so
+// report passes the result so far to progress, if it has changed.
+func (p *purge) report(so BulkResult) {
+	if p.progress != nil && so != p.reported {
+		p.reported = so
 		p.progress(so)
 	}
 }

@@ -10,17 +10,17 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-// A Sample is what a queue did in a minute or in an hour, and how it stood at the end, all its partitions together. [Queues.Samples] returns
-// them, for charts.
+// A Sample shows the activity of a queue in a minute or in an hour, and its state at the end, as the sum over all partitions. [Queues.Samples]
+// returns them, for charts.
 type Sample struct {
 	At     time.Time `json:"at"`     // when the minute or the hour began, by the store's clock
-	Covers int       `json:"covers"` // 1; more where samples were missed: so many minutes or hours, the last of which began at At, are counted in it
+	Covers int       `json:"covers"` // 1; more if samples were missed: it counts this many minutes or hours, and the last of them began at At
 
 	Enqueued  int64 `json:"enqueued,omitempty"`  // jobs enqueued, without occurrences of schedules
 	Done      int64 `json:"done,omitempty"`      // jobs that ended well
 	Failed    int64 `json:"failed,omitempty"`    // attempts that failed
-	Retried   int64 `json:"retried,omitempty"`   // failed attempts that another one follows
-	Died      int64 `json:"died,omitempty"`      // jobs that were given up
+	Retried   int64 `json:"retried,omitempty"`   // failed attempts after which another one follows
+	Died      int64 `json:"died,omitempty"`      // jobs that became dead
 	Cancelled int64 `json:"cancelled,omitempty"` // jobs that Jobs.Cancel has ended
 	Skipped   int64 `json:"skipped,omitempty"`   // occurrences that were dropped because the one before was running
 	Missed    int64 `json:"missed,omitempty"`    // occurrences that did not run because they were too late
@@ -29,17 +29,17 @@ type Sample struct {
 	Delayed int64         `json:"delayed,omitempty"` // jobs due later: delayed ones, retries, placed occurrences
 	Running int64         `json:"running,omitempty"` // jobs that workers held
 	Parked  int64         `json:"parked,omitempty"`  // jobs that waited for a worker that has a handler for them
-	Dead    int64         `json:"dead,omitempty"`    // jobs that were given up and kept
-	Oldest  time.Duration `json:"-"`                 // how long the first of those to run had waited, about; 0: there was none. In JSON: oldest_ms
+	Dead    int64         `json:"dead,omitempty"`    // jobs that had failed for good and were kept
+	Oldest  time.Duration `json:"-"`                 // about how long the next job to run had waited; 0: there was none. In JSON: oldest_ms
 
 	Lateness Histogram `json:"lateness,omitzero"` // from when an occurrence was due to its first start
-	Wait     Histogram `json:"wait,omitzero"`     // from when a job was enqueued, or due, to its start; each attempt, but for those after a crash
-	Run      Histogram `json:"run,omitzero"`      // of each attempt
+	Wait     Histogram `json:"wait,omitzero"`     // from when a job was enqueued, or due, to its start; for each attempt, except after a crash
+	Run      Histogram `json:"run,omitzero"`      // duration of each attempt
 
-	Jobs []JobSample `json:"jobs,omitempty"` // the same by the name of the job, in the order of the names
+	Jobs []JobSample `json:"jobs,omitempty"` // the same for each job name, in the order of the names
 }
 
-// A JobSample is what jobs of one name did. A hundred names are counted, those that come first in an hour; all others are one, named "?".
+// A JobSample shows the activity of jobs of one name. The first hundred names of an hour are counted; all others are counted as one, named "?".
 type JobSample struct {
 	Name   string    `json:"name"`             // of the job
 	Done   int64     `json:"done,omitempty"`   // attempts that ended well
@@ -47,7 +47,7 @@ type JobSample struct {
 	Run    Histogram `json:"run,omitzero"`     // how long the attempts took
 }
 
-// MarshalJSON has Oldest in milliseconds, as oldest_ms.
+// MarshalJSON encodes Oldest in milliseconds, as oldest_ms.
 func (s Sample) MarshalJSON() ([]byte, error) {
 	type plain Sample
 	return json.Marshal(struct {
@@ -56,24 +56,25 @@ func (s Sample) MarshalJSON() ([]byte, error) {
 	}{plain(s), s.Oldest.Milliseconds()})
 }
 
-// Samples returns the samples of a queue that begin in [from, to), the oldest first. step is time.Minute, of which the last 25 hours are
-// kept, or time.Hour, of which the last 92 days are; from and to may lie that far apart. ErrNotFound if the queue was never named; an
-// [InvalidError] for another step, and a range that runs backwards or is too long.
+// Samples returns the samples of a queue that begin in [from, to), the oldest first. step is time.Minute or time.Hour. Samples of minutes are
+// kept for 25 hours and samples of hours for 92 days; from and to may be that far apart. ErrNotFound: the queue was never used. An
+// [InvalidError]: another step, or a range that is too long or ends before it begins.
 //
-// The scheduler that leads takes a sample of each queue once a minute, at an instant of the queue's own in the three quarters of a minute that
-// follow. So the minute under way is not among the samples, nor the hour, and what happened in a minute may be told with the next.
-// Where no scheduler runs, a worker takes a sample about every three minutes. Where nobody did, a minute has no sample, and the next one says
-// how many it Covers; every job that the queue counts from its first sample on is in one sample of a minute, and in one of an hour.
+// The scheduler that leads takes a sample of each queue once a minute. Each queue has its own instant, in the 45 s after the full minute.
+// So there is no sample yet of the current minute and hour, and events of a minute may be counted in the next sample. If no scheduler runs, a
+// worker takes a sample about every three minutes. If nobody did, a minute has no sample, and the next one has a larger Covers. Every job that
+// the queue counts from its first sample on is in exactly one sample of a minute, and in exactly one of an hour.
 //
-// Counting begins with the queue's first sample, which says only how the queue stood: what was enqueued or done before is in no sample. It is
-// taken within two minutes of when the queue was first named, by an enqueuer, a worker or a schedule; within about three of the start of a
-// worker where no scheduler leads; later if no worker serves the queue and there are thousands, for then they are looked after in turn.
+// Counting begins with the queue's first sample, which shows only the queue's state: jobs that were enqueued or done before are in no sample.
+// It is taken within two minutes after an enqueuer, a worker or a schedule first used the queue. If no scheduler leads, it is taken within
+// about three minutes after the start of a worker. It is later if no worker serves the queue and there are thousands of queues, because these
+// are sampled in turn.
 //
-// The histograms, and Jobs, come from the workers, which send them every few seconds with a call that they make anyway: what a worker
-// had not sent when it vanished is missing, and nothing else is.
+// The histograms, and Jobs, come from the workers. A worker sends them every few seconds with a call that it makes anyway. If it vanishes, only
+// the part that it had not sent is missing.
 //
-// A call reads what it returns: 25 hours of a busy queue, 1500 entries of some 200 bytes a partition, in steps of 500, which cost the
-// server a millisecond each.
+// The cost of a call is the size of its result: 25 hours of a busy queue are 1500 entries of about 200 bytes for each partition, read in steps of
+// 500, and each step costs the server a millisecond.
 func (q *Queues) Samples(ctx context.Context, queue string, from, to time.Time, step time.Duration) ([]Sample, error) {
 	err := q.check(ctx, queue)
 	if err == nil {
@@ -93,7 +94,7 @@ func (q *Queues) Samples(ctx context.Context, queue string, from, to time.Time, 
 	return samples, nil
 }
 
-// checkSampleRange refuses a range of samples that makes no sense.
+// checkSampleRange refuses an invalid range of samples.
 func checkSampleRange(from, to time.Time, step time.Duration) error {
 	longest := protocol.KeptMinutes
 	switch step {
@@ -126,14 +127,14 @@ func newSample(s *protocol.Sample) Sample {
 }
 
 // A Histogram counts durations in 16 buckets: of at most 1, 2.5, 5, 10, 25, 50, 100, 250 and 500 ms, 1, 2.5, 5, 15, 60 and 300 s, and above. A
-// duration is in the first bucket that it fits.
+// duration is counted in the first bucket whose bound it does not exceed.
 type Histogram [16]int64
 
-// Bound is the longest duration that the i-th bucket counts, i from 0 to 15. That of the last is the one before it, 300 s, for what it counts is
-// longer.
+// Bound returns the longest duration that the i-th bucket counts, i from 0 to 15. The last bucket counts longer durations than all others; its
+// Bound is also 300 s.
 func (h Histogram) Bound(i int) time.Duration { return protocol.Durations{}.Bound(i) }
 
-// Count is how many durations it counts.
+// Count returns the number of durations.
 func (h Histogram) Count() (n int64) {
 	for _, in := range h {
 		n += in
@@ -141,7 +142,7 @@ func (h Histogram) Count() (n int64) {
 	return n
 }
 
-// Add returns what both count: of some samples together, or of some queues.
+// Add returns the sum of both, to combine samples or queues.
 func (h Histogram) Add(other Histogram) Histogram {
 	for i, n := range other {
 		h[i] += n
@@ -149,15 +150,15 @@ func (h Histogram) Add(other Histogram) Histogram {
 	return h
 }
 
-// Quantile returns about the duration that a part p of all does not exceed: 0.5 for the median, 0.99 for all but one in a hundred. It is exact
-// to a bucket: within one, durations are taken to lie evenly. What is longer than 300 s counts as 300 s. Without any duration it is 0, and p is
-// taken to be at least 0 and at most 1.
+// Quantile returns about the duration that a part p of all durations does not exceed: 0.5 for the median, 0.99 for all but one in a hundred. Its
+// precision is one bucket: durations are assumed to be spread evenly in it. A duration longer than 300 s counts as 300 s. Without
+// durations the result is 0. A p below 0 counts as 0, and above 1 as 1.
 func (h Histogram) Quantile(p float64) time.Duration {
 	all := h.Count()
 	if all <= 0 || math.IsNaN(p) {
 		return 0
 	}
-	rank := max(math.Ceil(min(max(p, 0), 1)*float64(all)), 1) // of the one that is looked for, from 1 on
+	rank := max(math.Ceil(min(max(p, 0), 1)*float64(all)), 1) // position of the wanted duration, from 1
 	low := time.Duration(0)
 	for i, n := range h {
 		if high := h.Bound(i); n > 0 && rank <= float64(n) {

@@ -10,7 +10,7 @@ import (
 	"github.com/chimejobs/chime"
 )
 
-// histogramOf counts durations as the doc comment says.
+// histogramOf counts durations as the doc comment describes.
 func histogramOf(all []time.Duration) (h chime.Histogram) {
 	for _, d := range all {
 		i := 0
@@ -35,7 +35,7 @@ func TestTheBoundsOfAHistogramAreThoseOfItsComment(t *testing.T) {
 	}
 }
 
-// The quantile lies in the bucket in which that of the sorted durations lies.
+// The quantile is in the bucket of the same quantile of the sorted durations.
 func TestQuantilesAreThoseOfTheSortedDurationsToABucket(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 500 {
@@ -55,7 +55,7 @@ func TestQuantilesAreThoseOfTheSortedDurationsToABucket(t *testing.T) {
 				low, high = h.Bound(i), h.Bound(i+1)
 			}
 			if got := h.Quantile(p); got < low || got > high {
-				t.Fatalf("quantile %.3f of %d durations is %v, want %v to %v, for it is %v", p, len(all), got, low, high, exact)
+				t.Fatalf("quantile %.3f of %d durations is %v, want %v to %v, because the exact one is %v", p, len(all), got, low, high, exact)
 			}
 		}
 	}
@@ -72,7 +72,7 @@ func TestQuantilesAtTheEdges(t *testing.T) {
 		want time.Duration
 	}{
 		{"of nothing", none, 0.5, 0},
-		{"that is no number", one, math.NaN(), 0},
+		{"that is not a number", one, math.NaN(), 0},
 		{"of one", one, 0, 10 * time.Millisecond},
 		{"below 0", one, -1, 10 * time.Millisecond},
 		{"above 1", one, 7, 10 * time.Millisecond},

@@ -13,22 +13,22 @@ import (
 	"github.com/chimejobs/chime/recurrence"
 )
 
-// A Schedule is a named recurrence with the job that it makes, as it is stored.
+// A Schedule is a named recurrence and the job that it creates, as it is stored.
 //
-// However a Schedule is printed, logged or encoded as JSON, its jobs' payload is left out: only its size is shown.
+// Its jobs' payload is left out wherever a Schedule is printed, logged or encoded as JSON: only the size is shown.
 type Schedule struct {
 	Name       string                `json:"name"`       // 1 to 200 bytes; see [Scheduler.Schedule]
 	JobName    string                `json:"job_name"`   // the name of its jobs
-	Queue      string                `json:"queue"`      // that its jobs go to
-	Recurrence recurrence.Recurrence `json:"recurrence"` // when it makes them
+	Queue      string                `json:"queue"`      // the queue of its jobs
+	Recurrence recurrence.Recurrence `json:"recurrence"` // when it creates them
 	Payload    []byte                `json:"-"`          // the encoded arguments of its jobs; see Decode. In JSON: payload_bytes
 
-	Created  time.Time     `json:"created"`  // when the name first appeared, by the store's clock, in milliseconds
+	Created  time.Time     `json:"created"`  // when the name was first used, by the store's clock, in milliseconds
 	Revision int64         `json:"revision"` // grows with every change
 	State    ScheduleState `json:"state"`    // live, paused or completed
 
 	Meta    json.RawMessage `json:"meta,omitempty"`    // see the option Meta
-	Note    Note            `json:"note,omitzero"`     // why it is paused, and who paused it; zero: nobody said so, or it is not paused
+	Note    Note            `json:"note,omitzero"`     // why it is paused, and who paused it; zero: no note was given, or it is not paused
 	Owner   string          `json:"owner,omitempty"`   // SchedulerOptions.Owner of the scheduler that declared it; empty: none
 	Version int64           `json:"version,omitempty"` // SchedulerOptions.Version of that scheduler
 
@@ -36,39 +36,40 @@ type Schedule struct {
 	Misfire        MisfirePolicy `json:"misfire"`                // see the option Misfire
 	Grace          time.Duration `json:"-"`                      // see the option Grace. In JSON: grace_ms
 	Spread         time.Duration `json:"-"`                      // see the option Spread. In JSON: spread_ms
-	Offset         time.Duration `json:"-"`                      // the part of Spread by which each occurrence is due after its planned instant. In JSON: offset_ms
+	Offset         time.Duration `json:"-"`                      // the part of Spread: each occurrence is due this long after its planned instant. In JSON: offset_ms
 	NoImmediateRun bool          `json:"no_immediate_run"`       // see the option NoImmediateRun
-	MaxAttempts    int           `json:"max_attempts,omitempty"` // 0: the handler's, the worker's, or 5
-	Timeout        time.Duration `json:"-"`                      // 0: the handler's, the worker's, or 30 minutes. In JSON: timeout_ms
+	MaxAttempts    int           `json:"max_attempts,omitempty"` // 0: that of the handler or the worker, or 5
+	Timeout        time.Duration `json:"-"`                      // 0: that of the handler or the worker, or 30 minutes. In JSON: timeout_ms
 
 	Header  map[string]string `json:"header,omitempty"`   // of each of its jobs, see the option [Header]; nil: none
 	Keep    time.Duration     `json:"-"`                  // see the option Keep; 0: nothing is kept. In JSON: keep_ms
-	Retry   RetryPolicy       `json:"retry,omitzero"`     // zero: the handler's or the worker's
-	OnDeath string            `json:"on_death,omitempty"` // the name of the job that is added when one of its jobs is given up, see OnDeathJob; empty: none
+	Retry   RetryPolicy       `json:"retry,omitzero"`     // zero: that of the handler or the worker
+	OnDeath string            `json:"on_death,omitempty"` // the name of the job that is added when one of its jobs becomes dead, see OnDeathJob; empty: none
 
-	// DatesUntil is the last day, at 00:00 UTC, that the recurrence's calendar names with a year: see [recurrence.Recurrence.DatesEnd]. Less than
-	// a year ahead, it is time to store a longer list. Zero: it names none.
+	// DatesUntil is the last day, at 00:00 UTC, that the recurrence's calendar lists with a year: see [recurrence.Recurrence.DatesEnd]. If it is
+	// less than a year ahead, store a longer list. Zero: the calendar lists no such day.
 	DatesUntil time.Time `json:"dates_until,omitzero"`
 
 	KeepRuns   int `json:"keep_runs"`             // see the option KeepRuns
 	PauseAfter int `json:"pause_after,omitempty"` // see the option PauseAfter
 
-	// Next is the planned instant of the occurrence that is placed and was not taken yet; if several are to be caught up, of the
-	// last one. If that was cancelled, it is the one after it. It is due Offset later. It is zero for a moment after one was taken, and as long as the schedule is paused or completed.
+	// Next is the planned instant of the occurrence that is placed and not yet taken; if several are caught up, of the last one. If that
+	// occurrence was cancelled, Next is the one after it. It is due Offset later. It is zero for a moment after an occurrence was taken, and
+	// while the schedule is paused or completed.
 	Next     time.Time        `json:"next,omitzero"`
-	Owed     time.Time        `json:"owed,omitzero"` // since when its next occurrence is to be placed; zero: nothing is
-	Last     LastRun          `json:"last,omitzero"` // how it went last
-	Used     int              `json:"used"`          // runs used up of the recurrence's Count
+	Owed     time.Time        `json:"owed,omitzero"` // since when its next occurrence waits to be placed; zero: it does not
+	Last     LastRun          `json:"last,omitzero"` // the results of its last runs
+	Used     int              `json:"used"`          // runs of the recurrence's Count that are used up
 	Counters ScheduleCounters `json:"counters"`      // since it was created
 
-	onDeath []byte // the body of that job
+	onDeath []byte // the body of the job for OnDeath
 }
 
-// ScheduleCounters count a schedule's occurrences since it was created. What [Schedules.Backfill] runs is in Superseded, Cancelled, Done, Failed
-// and Dead alone.
+// ScheduleCounters count a schedule's occurrences since it was created. Occurrences from [Schedules.Backfill] are counted only in Superseded,
+// Cancelled, Done, Failed and Dead.
 type ScheduleCounters struct {
-	Placed     int64 `json:"placed"`     // placed, without those given back
-	Started    int64 `json:"started"`    // begun for the first time
+	Placed     int64 `json:"placed"`     // placed, without those that were withdrawn
+	Started    int64 `json:"started"`    // started for the first time
 	Skipped    int64 `json:"skipped"`    // dropped because another one was running
 	Missed     int64 `json:"missed"`     // passed over by the misfire policy
 	CaughtUp   int64 `json:"caught_up"`  // run late by MisfireCatchUp
@@ -76,15 +77,15 @@ type ScheduleCounters struct {
 	Cancelled  int64 `json:"cancelled"`  // ended by Jobs.Cancel
 	Done       int64 `json:"done"`       // ended well
 	Failed     int64 `json:"failed"`     // attempts that failed
-	Dead       int64 `json:"dead"`       // given up
+	Dead       int64 `json:"dead"`       // jobs that became dead
 }
 
 // Decode reads the arguments of the schedule's jobs into v, a pointer, as [Job.Decode] does in a handler.
 func (s *Schedule) Decode(v any) error { return wire.Decode(s.Payload, v) }
 
-// Options are the options that make the schedule again as it was read, in a slice of its own: with them and its Recurrence Put changes
-// nothing, and with another rule it changes the rule alone. Options that are appended go before: with [IfRevision] and the schedule's
-// Revision, Put changes only what the caller has seen. A Header that is appended is added to those of the schedule.
+// Options returns the options that create the schedule as it was read, in a new slice. With them and its Recurrence, Put changes nothing; with
+// another rule, it changes only the rule. Options that you append override them. With [IfRevision] and the schedule's Revision, Put
+// changes the schedule only if it is as you have read it. A Header that you append is added to those of the schedule.
 func (s *Schedule) Options() []PutOption {
 	options := []PutOption{JobName(s.JobName), Queue(s.Queue), Overlap(s.Overlap), Misfire(s.Misfire), Grace(s.Grace), KeepRuns(s.KeepRuns)}
 	add := func(said bool, option PutOption) {
@@ -109,7 +110,7 @@ func (s *Schedule) Options() []PutOption {
 	return options
 }
 
-// LogValue is what a slog.Logger prints of the schedule: what identifies it, when it runs, and the size of its payload.
+// LogValue is what a slog.Logger prints of the schedule: its identity, when it runs, and the size of its payload.
 func (s Schedule) LogValue() slog.Value {
 	return slog.GroupValue(
 		slog.String("schedule", s.Name), slog.String("job", s.JobName), slog.String("queue", s.Queue), slog.String("state", string(s.State)),
@@ -117,19 +118,19 @@ func (s Schedule) LogValue() slog.Value {
 	)
 }
 
-// String describes when the schedule makes its jobs, in English: the text of its recurrence, and ", and once when created" where it
-// has a run at creation, or " (and once when created, unless closed)" where a calendar may close that.
+// String describes in English when the schedule creates its jobs: the text of its recurrence, and ", and once when created" if it has a run at
+// creation, or " (and once when created, unless closed)" if a calendar may prevent that run.
 func (s Schedule) String() string {
 	spec := schedule.Spec{Recurrence: s.Recurrence, NoImmediateRun: s.NoImmediateRun}
 	return spec.Text()
 }
 
-// Format prints what String returns, whatever the verb.
+// Format prints what String returns, for every verb.
 func (s Schedule) Format(f fmt.State, verb rune) {
 	_, _ = fmt.Fprintf(f, fmt.FormatString(f, verb), s.String())
 }
 
-// MarshalJSON encodes the schedule for whoever looks at it: durations in milliseconds, the size of its payload in place of the payload.
+// MarshalJSON encodes the schedule for display: durations in milliseconds, the size of its payload instead of the payload.
 func (s Schedule) MarshalJSON() ([]byte, error) {
 	type fields Schedule // without methods
 	s.Created, s.Next, s.Owed = s.Created.UTC(), s.Next.UTC(), s.Owed.UTC()
@@ -145,8 +146,8 @@ func (s Schedule) MarshalJSON() ([]byte, error) {
 	}{fields(s), s.Grace.Milliseconds(), s.Spread.Milliseconds(), s.Offset.Milliseconds(), s.Timeout.Milliseconds(), s.Keep.Milliseconds(), len(s.Payload)})
 }
 
-// A Note says why something is paused, and who did it. It is an option of [Schedules.Pause] and of [Paused], and what is shown for as
-// long as the pause lasts.
+// A Note records why something is paused, and who paused it. It is an option of [Schedules.Pause] and of [Paused]. It is shown until the pause
+// ends.
 type Note struct {
 	Text string    `json:"text,omitempty"` // at most 500 bytes of UTF-8
 	By   string    `json:"by,omitempty"`   // at most 100 bytes of UTF-8
@@ -158,7 +159,7 @@ const (
 	maxNoteBy   = 100
 )
 
-// validate returns what is wrong with a note that is to be stored.
+// validate returns the problem of a note that is to be stored.
 func (n Note) validate() error {
 	for _, part := range []struct {
 		field, text string
@@ -184,32 +185,32 @@ func (n Note) change(s *changeSettings) {
 	}
 }
 
-// An OverlapPolicy says what happens if an occurrence is taken while the last one of its schedule still runs. The store decides, in
-// the step that takes the new one. One that waits for a retry does not run.
+// An OverlapPolicy sets what happens if an occurrence is taken while the last one of its schedule still runs. The store decides that in
+// the step that takes the new one. An occurrence that waits for a retry is not running.
 type OverlapPolicy string
 
 const (
-	OverlapSkip   OverlapPolicy = "skip"   // default: the new one is dropped and counted; one that waits for a retry stops nothing
+	OverlapSkip   OverlapPolicy = "skip"   // default: the new one is dropped and counted; one that waits for a retry prevents nothing
 	OverlapWait   OverlapPolicy = "wait"   // the new one runs when the last one has ended; at most one waits, others are dropped
 	OverlapCancel OverlapPolicy = "cancel" // as wait, and the ctx of the running one ends with ErrReplaced; its retries end too
 	OverlapAllow  OverlapPolicy = "allow"  // both run
 )
 
-// A MisfirePolicy says what becomes of an occurrence that is taken later than the grace after its instant, and of the instants
+// A MisfirePolicy sets what happens to an occurrence that is taken later than the grace after its instant, and to the instants that were
 // missed since.
 type MisfirePolicy string
 
 const (
-	MisfireRunOnce MisfirePolicy = "run_once" // default: it runs; those missed since are counted
-	MisfireSkip    MisfirePolicy = "skip"     // it is counted, as are those missed since; none of them runs
-	MisfireCatchUp MisfirePolicy = "catch_up" // those of the last 24 hours run, at most the newest 100, oldest first and one after the other; the others are counted
+	MisfireRunOnce MisfirePolicy = "run_once" // default: it runs; the missed instants are counted
+	MisfireSkip    MisfirePolicy = "skip"     // it does not run; it and the missed instants are counted
+	MisfireCatchUp MisfirePolicy = "catch_up" // those of the last 24 hours run, at most the newest 100, oldest first, one after the other; the others are counted
 )
 
-// A ScheduleState says whether a schedule makes jobs.
+// A ScheduleState shows whether a schedule creates jobs.
 type ScheduleState string
 
 const (
-	StateLive      ScheduleState = "live"      // its next occurrence is placed, or about to be
+	StateLive      ScheduleState = "live"      // its next occurrence is placed, or will be in a moment
 	StatePaused    ScheduleState = "paused"    // nothing is placed until it is resumed
 	StateCompleted ScheduleState = "completed" // its count is used up or its end has passed
 )

@@ -20,28 +20,28 @@ import (
 	"github.com/chimejobs/chime/recurrence"
 )
 
-// SchedulerOptions are the options of a Scheduler. The zero value is good.
+// SchedulerOptions are the options of a Scheduler. The zero value has the defaults.
 type SchedulerOptions struct {
-	// LeaderTTL is how long the lease of a leader that has vanished lasts, 1 s to 10 min. Zero means 10 s.
+	// LeaderTTL is how long a leader's lease lasts after the leader has vanished, 1 s to 10 min. Zero means 10 s.
 	LeaderTTL time.Duration
-	// SafetyTick is about how often a scheduler that does not lead searches for schedules that nobody has placed, 1 s to 10 min.
+	// SafetyTick is about how often a scheduler that does not lead searches for occurrences that nobody has placed, 1 s to 10 min.
 	// Zero means 30 s.
 	SafetyTick time.Duration
-	// Owner is the program that declares, 1 to 100 of A-Z a-z 0-9 _ . : -. It is kept with each schedule, together with the version. What
-	// another owner has declared, or nobody, the last one to declare takes over. Schedules.Put makes schedules without an owner, and leaves
-	// those that it changes to theirs.
+	// Owner names the program that declares schedules, 1 to 100 of A-Z a-z 0-9 _ . : -. It is stored with each schedule, together with the
+	// Version. A schedule with another owner, or without one, is taken over by the last program that declares it. Schedules.Put creates
+	// schedules without an owner. If it changes a schedule, the owner remains.
 	Owner string
-	// Version grows with each deployment of the owner, best it is the deployment's instant: going back to an old build is a new deployment.
-	// What a higher version has declared a lower one leaves as it is, and logs that once; it goes on leading and placing. Once a higher version
-	// has pruned, a lower one takes over nothing from another owner or from nobody, either, for 7 days. With version 0
-	// nothing is compared, and neither it nor the owner is kept.
+	// Version must grow with each deployment of the owner. Best use the time of the deployment: going back to an old build is a new deployment.
+	// A lower version does not change schedules that a higher version has declared, and logs that once; it continues to lead and to place. After
+	// a higher version has pruned, a lower one does not take over schedules from another owner or without owner for 7 days either. With version
+	// 0 nothing is compared, and neither the version nor the owner is stored.
 	Version int64
-	// Prune has Run delete, once it has declared everything, the schedules that a lower version of the owner has declared and this one does
-	// not, and no others. Once any process has done so no other process of the version looks again. For 7 days a lower version that
-	// starts again does not bring them back. Another program that runs and has declared one of them, with another owner or none, declares it
-	// again within minutes. With version 0 nothing is pruned, which Run logs as a warning when it begins.
+	// Prune makes Run delete schedules after it has declared its own: those that a lower version of the owner has declared and this one does
+	// not, and no others. After one process has done this, no other process of the version repeats it. For 7 days a lower version that starts
+	// again does not create them again. If another program runs and has declared one of them, with another owner or without, it declares that
+	// one again within minutes. With version 0 nothing is pruned, and Run logs a warning when it begins.
 	Prune bool
-	// Observers hear what the scheduler does: whether it leads, what it places, and trouble with the store.
+	// Observers are called when the scheduler leads or places something, and when the store fails.
 	Observers []*Observer
 	// Logger logs elections, changed schedules, and a store that does not answer. Nil means slog.Default().
 	Logger *slog.Logger
@@ -72,7 +72,7 @@ func (o SchedulerOptions) validate() error {
 }
 
 // A Scheduler declares schedules, and places the occurrences that no worker has placed. Any number of processes may run the same
-// scheduler; one of them leads, which only speeds things up. NewScheduler makes one; the zero value is of no use.
+// scheduler. One of them leads; that only makes placing faster. Create one with NewScheduler; the zero value is not usable.
 type Scheduler struct {
 	store   protocol.Store
 	options SchedulerOptions
@@ -86,19 +86,19 @@ type Scheduler struct {
 	declared []protocol.Declaration
 	removed  []string
 	refused  []error
-	dated    []datedRule // those declared with dates that end
+	dated    []datedRule // declared schedules with dates that end
 }
 
 // A datedRule is a declared schedule whose calendar has dates of years.
 type datedRule struct {
 	name  string
-	until time.Time // the last of them
+	until time.Time // the last date
 }
 
-// datesSoon is how long before its last date a schedule's list of dates is to be made longer.
+// datesSoon is how long before the last date Run warns that a schedule's list of dates must be extended.
 const datesSoon = 365 * 24 * time.Hour
 
-// NewScheduler returns a scheduler. It does no I/O; bad options come back from Run.
+// NewScheduler returns a scheduler. It does no I/O; Run returns an error for invalid options.
 func NewScheduler(store Store, options SchedulerOptions) *Scheduler {
 	options.LeaderTTL = cmp.Or(options.LeaderTTL, defaultLeaderTTL)
 	options.SafetyTick = cmp.Or(options.SafetyTick, defaultSafetyTick)
@@ -106,16 +106,16 @@ func NewScheduler(store Store, options SchedulerOptions) *Scheduler {
 	return &Scheduler{store: protocolOf(store), options: options, ticker: observe.NewPulse(), names: map[string]bool{}}
 }
 
-// Schedule declares a schedule, before Run. The name is data: 1 to 200 bytes of UTF-8 without control or format characters and without
-// space at either end, which does not end like the ID of an occurrence. Unless the option [JobName] gives another, it is its jobs' name
-// too, and then has to be 1 to 100 of A-Z a-z 0-9 _ . : -. A rule without a frequency, a cron line and a start time is refused: it is
-// a forgotten field. Schedule checks everything at once and does no I/O. Run writes the declaration; it also returns the errors of
-// refused declarations, so a program may check in one place.
+// Schedule declares a schedule, before Run. The name is 1 to 200 bytes of UTF-8 without control or format characters and without space at
+// either end, and must not end like the ID of an occurrence. It is also the name of its jobs, and then must be 1 to 100 of
+// A-Z a-z 0-9 _ . : -, unless the option [JobName] sets another one. A rule without a frequency, a cron line and a start time is refused,
+// because these fields were probably forgotten. Schedule checks everything at once and does no I/O. Run writes the declaration. Run also
+// returns the errors of refused declarations, so a program may check them in one place.
 //
-// A schedule that is stored already with the same definition stays as it is. A changed definition takes effect when Run begins; it
-// keeps the schedule's creation and the runs used up, and makes no immediate run. A schedule that has ended stays ended. Deleting
-// the line from the program does not delete the schedule: Remove and [Schedules.Delete] do. Where a calendar names dates with a year, Run warns
-// if less than a year of them is left.
+// A stored schedule with the same definition is not changed. A changed definition takes effect when Run begins; it keeps the schedule's
+// creation and the used-up runs, and makes no immediate run. A completed schedule remains completed. Deleting the line from the program does
+// not delete the schedule: Remove and [Schedules.Delete] do. If a calendar lists dates with a year, Run warns when less than a year of them is
+// left.
 func (s *Scheduler) Schedule(name string, rec recurrence.Recurrence, options ...ScheduleOption) error {
 	declared, err := declaration(name, rec, putOptions(options))
 	s.mu.Lock()
@@ -140,7 +140,7 @@ func (s *Scheduler) Schedule(name string, rec recurrence.Recurrence, options ...
 	return nil
 }
 
-// Declared returns the names of the schedules that were declared so far, in order, also before Run.
+// Declared returns the names of the schedules that were declared so far, in order. It can be called before Run.
 func (s *Scheduler) Declared() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -152,7 +152,7 @@ func (s *Scheduler) Declared() []string {
 	return names
 }
 
-// Remove has Run delete a schedule that an earlier version of the program declared. It is no error if there is none of that name.
+// Remove makes Run delete a schedule that an earlier version of the program declared. It is no error if the schedule does not exist.
 func (s *Scheduler) Remove(name string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -174,7 +174,7 @@ func (s *Scheduler) Remove(name string) error {
 	return nil
 }
 
-// validate returns what keeps the scheduler from running.
+// validate returns the problems that prevent the scheduler from running.
 func (s *Scheduler) validate() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -190,9 +190,9 @@ func (s *Scheduler) problems() error {
 	return errors.Join(append([]error{unusable("scheduler", s.store, bad)}, s.refused...)...)
 }
 
-// Run writes the declarations, and then places the occurrences that no worker has placed, until ctx ends; then it hands its lease
-// back and returns nil. It waits for a store that does not answer. Before it has written anything it returns an error for refused
-// declarations, bad options and an unfit store. A scheduler runs once.
+// Run writes the declarations, and then places the occurrences that no worker has placed, until ctx ends. Then it returns its lease and
+// returns nil. If the store does not answer, Run waits for it. For refused declarations, invalid options and an unfit store it returns an
+// error before it writes anything. A scheduler runs once.
 func (s *Scheduler) Run(ctx context.Context) error {
 	if ctx == nil {
 		return fmt.Errorf("chime: scheduler: %w", errNilContext)
@@ -202,11 +202,11 @@ func (s *Scheduler) Run(ctx context.Context) error {
 	}
 	defer drains(ctx, &s.draining)()
 	if s.options.Prune && s.options.Version == 0 {
-		s.options.Logger.Warn("chime: nothing is pruned, for the scheduler has no version", "event", "schedule.unpruned")
+		s.options.Logger.Warn("chime: nothing is pruned because the scheduler has no version", "event", "schedule.unpruned")
 	}
 	for _, d := range s.dated {
 		if time.Until(d.until) < datesSoon {
-			s.options.Logger.Warn("chime: the calendar of a schedule names dates for less than a year: declare it with a longer list", "event", "schedule.dates_end",
+			s.options.Logger.Warn("chime: the calendar of a schedule has dates for less than a year: declare it with a longer list", "event", "schedule.dates_end",
 				"schedule", d.name, "last_date", d.until.Format(time.DateOnly))
 		}
 	}
@@ -241,10 +241,10 @@ func (s *Scheduler) runs() bool {
 	return s.running
 }
 
-// stopsLast: the schedules are handed over when the workers have drained.
+// stopsLast returns true: the scheduler hands over when the workers have drained.
 func (s *Scheduler) stopsLast() bool { return true }
 
-// declaration checks a schedule and puts it into the form in which it is declared. All that is wrong comes back, joined.
+// declaration checks a schedule and converts it into its declared form. It returns all problems, joined.
 func declaration(name string, rec recurrence.Recurrence, options []PutOption) (protocol.Declaration, error) {
 	settings := putSettings{scheduleSettings: scheduleSettings{overlap: OverlapSkip, misfire: MisfireRunOnce, grace: defaultGrace}}
 	if err := protocol.CheckID("name", name); err != nil {
@@ -258,13 +258,13 @@ func declaration(name string, rec recurrence.Recurrence, options []PutOption) (p
 		option.put(&settings)
 	}
 	if settings.absent && settings.revision != 0 {
-		settings.refuse(protocol.Because(protocol.Invalid("option", "IfAbsent", "IfAbsent or IfRevision"), "is given beside IfRevision"))
+		settings.refuse(protocol.Because(protocol.Invalid("option", "IfAbsent", "IfAbsent or IfRevision"), "is given together with IfRevision"))
 	}
 	if settings.jobName == "" {
 		settings.jobName = name
 		bad := (*InvalidError)(nil)
 		if protocol.CheckID("name", name) == nil && errors.As(protocol.CheckName("job name", name), &bad) {
-			settings.refuse(protocol.Because(bad, "is the schedule's name, as the option JobName gives no other"))
+			settings.refuse(protocol.Because(bad, "is the schedule's name, because the option JobName is not given"))
 		}
 	}
 	payload, err := wire.EncodeStable(settings.args)
@@ -286,7 +286,7 @@ func declaration(name string, rec recurrence.Recurrence, options []PutOption) (p
 	if err != nil {
 		settings.refuse(err)
 	}
-	if err := checkHeaderSize(job.header); err != nil && checkHeaderSize(settings.header) == nil { // else the option has said so
+	if err := checkHeaderSize(job.header); err != nil && checkHeaderSize(settings.header) == nil { // else the option has reported it
 		settings.refuse(err)
 	}
 	if err := settings.err(); err != nil {
@@ -297,16 +297,16 @@ func declaration(name string, rec recurrence.Recurrence, options []PutOption) (p
 	return declared, err
 }
 
-// A Leader is the scheduler that leads: of all that run on a store, the one that looks after what nobody else does in time.
+// A Leader is the scheduler that leads. Of all schedulers of a store, it does the work that nobody else has done in time.
 type Leader struct {
-	Name string `json:"name"`           // random: each start of a scheduler has its own; empty: nobody leads now
+	Name string `json:"name"`           // random: each start of a scheduler has its own; empty: no scheduler leads now
 	Host string `json:"host,omitempty"` // of its process; empty: unknown
 	PID  int    `json:"pid,omitempty"`  // of its process; 0: unknown
-	Term int64  `json:"term"`           // how often the store has had a new leader; 0: none has led yet
+	Term int64  `json:"term"`           // how many leaders the store has had; 0: no scheduler has led yet
 }
 
-// Leader returns the scheduler that leads, by the store's clock. Where nobody does, workers that live still place what is due, only later.
-// After a crash of the leader it names that one until another takes its place, which is within seconds.
+// Leader returns the scheduler that leads, by the store's clock. If no scheduler leads, live workers still place due occurrences, only later.
+// After a crash of the leader it returns the old one until another takes its place, which is within seconds.
 func (s *Schedules) Leader(ctx context.Context) (Leader, error) {
 	err := s.usable(ctx)
 	var leads protocol.Leadership

@@ -59,7 +59,7 @@ func TestARefusedDeclarationNamesFieldValueAndLimit(t *testing.T) {
 		{" a", hour, nil, `name " a" begins or ends with space`},
 		{"a@2026-03-08T09:00:00Z", hour, nil, "ends like the ID of an occurrence"},
 		{strings.Repeat("x", 201), hour, nil, "has 201 bytes: want 1 to 200 bytes"},
-		{"anna@example.com", hour, nil, `job name "anna@example.com" is the schedule's name, as the option JobName gives no other: want 1 to 100`},
+		{"anna@example.com", hour, nil, `job name "anna@example.com" is the schedule's name, because the option JobName is not given: want 1 to 100`},
 		{"s", recurrence.Recurrence{Frequency: recurrence.Hour, Minutes: []int{60}}, nil, "60"},
 		{"s", recurrence.Recurrence{Cron: "61 * * * *"}, nil, "cron"},
 		{"s", recurrence.Recurrence{Cron: "0 0 30 2 *"}, nil, "cron"},
@@ -85,11 +85,11 @@ func TestARefusedDeclarationNamesFieldValueAndLimit(t *testing.T) {
 	_, err := declaration("a b", recurrence.Recurrence{Cron: "x"}, []PutOption{Grace(0), Args(make([]byte, 2<<20))})
 	var refused *recurrence.Error
 	if !errors.As(err, &refused) || !errors.Is(err, ErrPayloadTooLarge) {
-		t.Errorf("got %v: want all that is wrong, joined, the rule's error and ErrPayloadTooLarge among it", err)
+		t.Errorf("got %v: want all problems, joined, with the rule's error and ErrPayloadTooLarge", err)
 	}
 }
 
-// The text of a schedule that says nothing: the defaults are written, so that a later version's change no schedule.
+// The stored text of a schedule without options has the defaults, so that a later version's defaults change no schedule.
 func TestADeclarationHasTheDefaults(t *testing.T) {
 	d, err := declaration("report", recurrence.Recurrence{Cron: "0 9 * * *"}, nil)
 	want := `{"version":1,"job":"report","recurrence":{"cron":"0 9 * * *"},"misfire":"run_once","grace":"1m0s"}`
@@ -98,7 +98,7 @@ func TestADeclarationHasTheDefaults(t *testing.T) {
 	}
 }
 
-// The words and numbers that applications see are those that the engines use and that are stored.
+// The words and numbers in the application's types are those that the engines use and store.
 func TestPublicConstantsEqualThoseOfTheEngines(t *testing.T) {
 	words := [][2]string{
 		{string(OverlapSkip), schedule.OverlapSkip}, {string(OverlapWait), schedule.OverlapWait},
@@ -108,7 +108,7 @@ func TestPublicConstantsEqualThoseOfTheEngines(t *testing.T) {
 	}
 	for _, pair := range words {
 		if pair[0] != pair[1] {
-			t.Errorf("the application sees %q, the engine uses %q", pair[0], pair[1])
+			t.Errorf("the application's word is %q, the engine's %q", pair[0], pair[1])
 		}
 	}
 	public := []int{int(Succeeded), int(Retried), int(Discarded), int(Snoozed)}

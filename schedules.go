@@ -17,8 +17,8 @@ import (
 	"github.com/chimejobs/chime/recurrence"
 )
 
-// Schedules creates, reads and deletes schedules while programs run, for schedules that come from users' data. Schedules that
-// belong to the program are declared with [Scheduler.Schedule]. NewSchedules makes one; the zero value has no store.
+// Schedules creates, reads and deletes schedules while programs run, for schedules that come from users' data. Declare schedules that
+// belong to the program with [Scheduler.Schedule]. Create one with NewSchedules; the zero value has no store.
 type Schedules struct {
 	store    protocol.Store
 	fit      *retry.FitCheck
@@ -35,17 +35,17 @@ func NewSchedules(store Store) *Schedules {
 	return s
 }
 
-// Put creates a schedule, or changes the one of that name, places its next occurrence, and returns the schedule as it is stored
-// then. The same definition again changes nothing. Name, recurrence and ScheduleOptions are those of [Scheduler.Schedule].
+// Put creates a schedule, or changes the one with that name. It places the next occurrence and returns the schedule as it is then stored. Putting
+// the same definition again changes nothing. Name, recurrence and ScheduleOptions are those of [Scheduler.Schedule].
 //
-// With IfRevision only the schedule that the caller has seen is changed, and with IfAbsent none: else the error is a *[ConflictError] with
-// what is stored, or with IfRevision ErrNotFound if nothing is. Without these the last one to put wins.
+// With IfRevision, Put changes only the revision that the caller has read, and with IfAbsent it changes no schedule. Otherwise the error is a
+// *[ConflictError] with the stored schedule, or, with IfRevision and no stored schedule, ErrNotFound. Without these options the last Put wins.
 //
-// What a newer version of chime has written, in a form that this one cannot read, stays as it is: the error says so.
+// A schedule that a newer version of chime has written, in a form that this version cannot read, is not changed; the error says so.
 //
-// After an error of the store the schedule may be stored all the same: Put it again. A rule that never fires is refused before
-// anything is written; for some rules that depends on when the name was created. The first call checks the store: a store that
-// cannot be trusted with jobs is refused with an error that wraps ErrUnfit.
+// After an error of the store the schedule may nevertheless be stored: Put it again. A rule that never fires is refused before anything is
+// written; for some rules that depends on the time when the name was created. The first call checks the store. If the store cannot be trusted
+// with jobs, the error wraps ErrUnfit.
 func (s *Schedules) Put(ctx context.Context, name string, rec recurrence.Recurrence, options ...PutOption) (*Schedule, error) {
 	declared, err := declaration(name, rec, options)
 	if err != nil {
@@ -61,7 +61,7 @@ func (s *Schedules) Put(ctx context.Context, name string, rec recurrence.Recurre
 	for range maxConflicts {
 		answer = tick.Declare(ctx, s.store, []protocol.Declaration{declared})[0]
 		if answer.Err = s.conflict(ctx, name, answer.Err); !errors.Is(answer.Err, ErrNotFound) || !declared.Absent {
-			break // else what was in the way was deleted meanwhile
+			break // else the conflicting schedule was deleted meanwhile
 		}
 	}
 	if answer.Err != nil {
@@ -72,18 +72,18 @@ func (s *Schedules) Put(ctx context.Context, name string, rec recurrence.Recurre
 		return nil, fmt.Errorf("chime: put schedule %q: it stays as it is: %w", name, err)
 	}
 	if answer.Owed != nil {
-		// If this fails the leader does it within seconds: the schedule is stored, and owed its occurrence.
+		// If this fails, the leader does it within seconds: the schedule is stored and waits for its occurrence.
 		placed, err := s.place(ctx, *answer.Owed)
 		if err == nil && placed.Placed > 0 && answer.New {
-			return stored(created(answer, placed)) // it is read only if not all of it is known
+			return stored(created(answer, placed)) // then everything is known and nothing needs to be read
 		}
 	}
 	return s.Get(ctx, name)
 }
 
-const maxConflicts = 4 // in a row with a schedule that is gone when it is read
+const maxConflicts = 4 // in a row, with a schedule that is gone when it is read
 
-// conflict adds to a conflict what is stored. If that is gone, the error is ErrNotFound.
+// conflict adds the stored schedule to a conflict. If it is gone, the error is ErrNotFound.
 func (s *Schedules) conflict(ctx context.Context, name string, err error) error {
 	if !errors.Is(err, ErrConflict) {
 		return err
@@ -102,7 +102,7 @@ func (s *Schedules) conflict(ctx context.Context, name string, err error) error 
 	return &ConflictError{Schedule: there}
 }
 
-// ready returns an error if nothing may be written into the store.
+// ready returns an error if the store must not be written to.
 func (s *Schedules) ready(ctx context.Context) error {
 	if err := s.usable(ctx); err != nil {
 		return err
@@ -111,7 +111,7 @@ func (s *Schedules) ready(ctx context.Context) error {
 	return err
 }
 
-// A placed is a placement that the store has answered.
+// A placed is a placement and the store's reply.
 type placed struct {
 	protocol.Placement
 	protocol.PlaceAnswer
@@ -129,8 +129,8 @@ func created(answer protocol.DeclareAnswer, placed placed) protocol.Stored {
 	}
 }
 
-// checkStart refuses a rule that never fires after the creation that is its start. A new schedule's creation is about now: if this
-// machine's clock is wrong a rule may be accepted or refused wrongly at the turn of a day; nothing else depends on it.
+// checkStart refuses a rule that never fires after its start, if that is the creation. A new schedule's creation is about now: if this
+// machine's clock is wrong, a rule may be wrongly accepted or refused at the turn of a day; nothing else depends on it.
 func (s *Schedules) checkStart(ctx context.Context, name string, rec recurrence.Recurrence) error {
 	if !rec.StartTime.IsZero() || rec.Frequency == 0 {
 		return nil
@@ -161,7 +161,7 @@ func (s *Schedules) place(ctx context.Context, owed protocol.Owed) (placed, erro
 	return placed{next[0], answer}, answer.Err
 }
 
-// check refuses what no call to the store is needed for.
+// check refuses invalid input before a call to the store.
 func (s *Schedules) check(ctx context.Context, name string) error {
 	if err := s.usable(ctx); err != nil {
 		return err
@@ -179,7 +179,7 @@ func (s *Schedules) usable(ctx context.Context) error {
 	return nil
 }
 
-// Get returns a schedule; ErrNotFound if there is none of that name.
+// Get returns a schedule; ErrNotFound if no schedule has that name.
 func (s *Schedules) Get(ctx context.Context, name string) (*Schedule, error) {
 	if err := s.check(ctx, name); err != nil {
 		return nil, fmt.Errorf("chime: get schedule: %w", err)
@@ -194,12 +194,12 @@ func (s *Schedules) Get(ctx context.Context, name string) (*Schedule, error) {
 	return stored(found[0])
 }
 
-// Delete deletes a schedule and its placed occurrence; ErrNotFound if there is none of that name. A job of it that runs may finish; a
-// job of it that waits for a retry still runs, unless the option is DeleteWaiting. With IfRevision another schedule than the caller has
-// seen stays, and the error is a *[ConflictError].
+// Delete deletes a schedule and its placed occurrence; ErrNotFound if no schedule has that name. A running job of it may finish. A job of it
+// that waits for a retry still runs, unless the option is DeleteWaiting. With IfRevision, a schedule with another revision is not deleted, and
+// the error is a *[ConflictError].
 //
-// A program that runs and has declared it does not declare it again; its next start does. Only if Redis loses its data before the program
-// has looked, which it does every few minutes, the schedule looks lost, and comes back.
+// A running program that has declared the schedule does not declare it again; its next start does. There is one exception: programs read their
+// schedules every few minutes. If Redis loses its data before that, the schedule looks lost, and the program declares it again.
 func (s *Schedules) Delete(ctx context.Context, name string, options ...ChangeOption) error {
 	settings, err := newChangeSettings("Delete", "DeleteWaiting", options)
 	if err = errors.Join(s.check(ctx, name), err); err != nil {
@@ -215,10 +215,10 @@ func (s *Schedules) Delete(ctx context.Context, name string, options ...ChangeOp
 	return nil
 }
 
-// Pause stops a schedule until Resume; ErrNotFound if there is none of that name. An occurrence that is placed in the future is
-// withdrawn; one that is due already still runs. A schedule that is paused already, or has completed, stays as it is; but the Note of
-// this call takes the place of the one that it has. With IfRevision only the schedule that the caller has seen is paused; else the error is
-// a *[ConflictError]. Pausing gives a schedule another revision.
+// Pause stops a schedule until Resume; ErrNotFound if no schedule has that name. An occurrence that is placed in the future is
+// withdrawn; one that is already due still runs. A schedule that is already paused, or has completed, does not change; but the Note of
+// this call replaces its note. With IfRevision, only a schedule with that revision is paused; otherwise the error is a *[ConflictError].
+// Pausing gives a schedule another revision.
 func (s *Schedules) Pause(ctx context.Context, name string, options ...ChangeOption) error {
 	settings, err := newChangeSettings("Pause", "Note", options)
 	if err = errors.Join(s.check(ctx, name), err); err != nil {
@@ -231,9 +231,9 @@ func (s *Schedules) Pause(ctx context.Context, name string, options ...ChangeOpt
 	return nil
 }
 
-// Resume lets a paused schedule go on; ErrNotFound if there is none of that name. Its misfire policy says what becomes of the
-// occurrences that it missed; with SkipGap they count as missed. A schedule that is not paused stays as it is. With IfRevision only the
-// schedule that the caller has seen is resumed; else the error is a *[ConflictError]. Resuming gives a schedule another revision.
+// Resume ends the pause of a schedule; ErrNotFound if no schedule has that name. Its misfire policy decides what happens to the
+// occurrences that it missed; with SkipGap they count as missed. A schedule that is not paused does not change. With IfRevision, only a
+// schedule with that revision is resumed; otherwise the error is a *[ConflictError]. Resuming gives a schedule another revision.
 func (s *Schedules) Resume(ctx context.Context, name string, options ...ChangeOption) error {
 	settings, err := newChangeSettings("Resume", "SkipGap", options)
 	if err = errors.Join(s.check(ctx, name), err); err != nil {
@@ -244,17 +244,17 @@ func (s *Schedules) Resume(ctx context.Context, name string, options ...ChangeOp
 		return fmt.Errorf("chime: resume schedule %q: %w", name, err)
 	}
 	if answer.Owed != nil {
-		_, _ = s.place(ctx, *answer.Owed) // else the leader does
+		_, _ = s.place(ctx, *answer.Owed) // else the leader places it
 	}
 	return nil
 }
 
-// unread is what is known of a schedule that this program cannot read.
+// unread returns the known fields of a schedule that this program cannot read.
 func unread(found protocol.Stored) *Schedule {
 	return &Schedule{Name: found.Name, Queue: found.Partition.Queue, Owner: found.Owner.Name, Revision: schedule.RevisionOf(found.Definition)}
 }
 
-// stored reads a schedule from the form in which it is kept.
+// stored decodes a stored schedule.
 func stored(found protocol.Stored) (*Schedule, error) {
 	if found.Err != nil {
 		return nil, fmt.Errorf("chime: schedule %q: %w", found.Name, found.Err)
@@ -298,18 +298,18 @@ func stored(found protocol.Stored) (*Schedule, error) {
 	return s, nil
 }
 
-// A ScheduleFilter says which schedules to list: those that fit all of its fields. The zero value: all.
+// A ScheduleFilter selects the schedules to list: a schedule must match every field that is set. The zero value selects all.
 type ScheduleFilter struct {
-	Prefix  string        // their names begin so; at most 200 bytes of UTF-8 without control or format characters
-	Queue   string        // their jobs go there
+	Prefix  string        // their names begin with it; at most 200 bytes of UTF-8 without control or format characters
+	Queue   string        // their jobs go to this queue
 	Owner   string        // they were declared by a scheduler with this SchedulerOptions.Owner
 	State   ScheduleState // live, paused or completed
 	Failing bool          // their last attempt failed, or was the job's last
-	After   string        // their names come behind this one, which need not be there: the Name of the last schedule of a page goes on
-	Limit   int           // at most so many: 1 to 500, which are read in one page unless other fields leave some out; 0: all
+	After   string        // their names follow this one in order, which need not exist: to continue, set the Name of the last schedule of a page
+	Limit   int           // how many at most: 1 to 500, read in one page unless other fields leave some out; 0: all
 }
 
-// validate returns what is wrong with the filter.
+// validate returns the filter's problems.
 func (f ScheduleFilter) validate() error {
 	var bad []error
 	if f.Prefix != "" {
@@ -335,7 +335,7 @@ func (f ScheduleFilter) validate() error {
 	return errors.Join(bad...)
 }
 
-// fits reports whether a schedule is one of those to list. Of one that cannot be read nobody knows how it stands: it is one of them.
+// fits reports whether to list a schedule. The state of an unreadable one is unknown: it is listed.
 func (f ScheduleFilter) fits(s *Schedule, unreadable error) bool {
 	if f.Owner != "" && s.Owner != f.Owner {
 		return false
@@ -348,7 +348,7 @@ const (
 	maxSchedulesPerPage = 500
 )
 
-// page is how many names to read next for a caller who had so many schedules.
+// page returns how many names to read next for a caller who has got had schedules.
 func (f ScheduleFilter) page(had int) int {
 	if f.Limit == 0 || f.Owner != "" || f.State != "" || f.Failing {
 		return schedulesPerPage
@@ -356,20 +356,20 @@ func (f ScheduleFilter) page(had int) int {
 	return f.Limit - had
 }
 
-// A schedulePage is some schedules in the order of their names, or why they could not be read.
+// A schedulePage is some schedules in the order of their names, or the reason why they could not be read.
 type schedulePage struct {
 	found []protocol.Stored
-	last  string // behind this name the next page goes on; empty: there is none
+	last  string // the next page follows this name; empty: this is the last page
 	err   error
 }
 
-// List goes through the schedules that fit a filter, in the order of their names. Without a Limit it reads a page of a hundred ahead of the caller.
-// A schedule that is created, deleted or changed meanwhile may be in the list or not; every other one is in it once. Prefix, Queue and
-// After cost nothing for what they leave out of a long list, or little; the other fields read what they leave out.
+// List iterates over the schedules that match a filter, in the order of their names. Without a Limit it reads a page of a hundred ahead of the
+// caller. A schedule that is created, deleted or changed meanwhile may be listed or not; every other one is listed once. Prefix, Queue and
+// After skip schedules of a long list at little or no cost; the other fields read the schedules that they leave out.
 //
-// The list ends after an error of the store, or of the filter, which comes with a nil schedule. A schedule that this program cannot read,
-// because a newer version wrote it or because it was changed by hand, comes with its name, queue, owner and revision and an error of its own, and
-// the list goes on.
+// After an error of the store or of the filter, which comes with a nil schedule, the list ends. A schedule may be unreadable for this program,
+// because a newer version wrote it or because it was edited by hand. It comes with its name, queue, owner and revision and an error of its own,
+// and the list continues.
 func (s *Schedules) List(ctx context.Context, filter ScheduleFilter) iter.Seq2[*Schedule, error] {
 	return func(yield func(*Schedule, error) bool) {
 		err := s.usable(ctx)
@@ -381,9 +381,9 @@ func (s *Schedules) List(ctx context.Context, filter ScheduleFilter) iter.Seq2[*
 			return
 		}
 		ctx, stop := context.WithCancel(ctx)
-		had := 0 // by the caller
+		had := 0 // how many the caller has got
 		next := s.readAhead(ctx, filter, filter.After, filter.page(had))
-		defer func() { // the page that is under way is not wanted any more
+		defer func() { // the page that is being read is not needed any more
 			stop()
 			if next != nil {
 				<-next
@@ -420,7 +420,7 @@ func (s *Schedules) List(ctx context.Context, filter ScheduleFilter) iter.Seq2[*
 	}
 }
 
-// readAhead begins to read a page. It arrives in every case.
+// readAhead begins to read a page. The page always arrives, with or without an error.
 func (s *Schedules) readAhead(ctx context.Context, filter ScheduleFilter, after string, most int) <-chan schedulePage {
 	pages := make(chan schedulePage, 1)
 	go func() {

@@ -12,16 +12,16 @@ import (
 	"github.com/chimejobs/chime/internal/schedule"
 )
 
-// Runs goes through the attempts of a schedule that ended last, as many as the option KeepRuns says, the newest first. Occurrences that
-// ended without an attempt are among them: missed, skipped, superseded or cancelled; so they tell why a schedule did not run. Their Attempt
-// is 0, and so is that of a dead one for which no worker came. Manual runs ([Schedules.Trigger]) are among them too, Planned when they were
-// accepted, to the second; and what [OnDeath] added for jobs of the schedule, by its own ID and name. A schedule that was moved to another queue keeps its history, one that was
-// deleted leaves none.
+// Runs iterates over the last ended attempts of a schedule, as many as the option KeepRuns sets, the newest first. They include occurrences that
+// ended without an attempt: missed, skipped, superseded or cancelled; so they show why a schedule did not run. The Attempt of these is 0, and
+// also of a dead one for which no worker came. Manual runs ([Schedules.Trigger]) are included too; their Planned is when they were accepted, to
+// the second. Jobs that [OnDeath] added for jobs of the schedule are included with their own ID and name. A schedule that was moved to another
+// queue keeps its history; a deleted one loses it.
 //
-// They are read in one call, as one text of a few kilobytes: about 60 bytes an attempt, with the longest errors and notes at most 350 kB for the
-// 1000 that may be kept. So a loop that stops early saves nothing.
+// All are read in one call, as one text of a few kilobytes: about 60 bytes for each attempt, with the longest errors and notes at most 350 kB for
+// 1000 attempts. So a loop that stops early saves nothing.
 //
-// The list ends after an error, which comes with a nil RunInfo: ErrNotFound if there is no schedule of that name.
+// After an error, which comes with a nil RunInfo, the list ends. ErrNotFound: no schedule has that name.
 func (s *Schedules) Runs(ctx context.Context, name string) iter.Seq2[*RunInfo, error] {
 	return func(yield func(*RunInfo, error) bool) {
 		found, runs, err := s.runs(ctx, name)
@@ -46,8 +46,8 @@ func (s *Schedules) Runs(ctx context.Context, name string) iter.Seq2[*RunInfo, e
 	}
 }
 
-// runs reads all that is kept: at most 1000 attempts, and 64 KiB of notes. They are one field, of which a server reads no part: pages would each
-// read it all. It takes 0.1 ms with 20 attempts, 1.2 ms with 1000 of 330 bytes.
+// runs reads the whole history: at most 1000 attempts, and 64 KiB of notes. It is one field, which the server cannot read in parts: each page
+// would read it all. That takes 0.1 ms with 20 attempts, and 1.2 ms with 1000 of 330 bytes.
 func (s *Schedules) runs(ctx context.Context, name string) (protocol.Stored, []protocol.RunRecord, error) {
 	if err := s.check(ctx, name); err != nil {
 		return protocol.Stored{}, nil, err
@@ -62,22 +62,22 @@ func (s *Schedules) runs(ctx context.Context, name string) (protocol.Stored, []p
 	return found[0].Stored, found[0].Runs, nil
 }
 
-// lastRun is how a schedule went last, as it is shown.
+// lastRun returns the results of a schedule's last runs for display.
 func lastRun(last protocol.LastRun) LastRun {
 	return LastRun{
 		Outcome: RunOutcome(last.Outcome), Planned: last.Planned, Ended: last.Ended, Failures: last.Failures, Unfinished: last.Unfinished,
 	}
 }
 
-// A RunOutcome is how an attempt of a job ended, in one word.
+// A RunOutcome is the result of an attempt of a job, in one word.
 type RunOutcome string
 
-// How an attempt ended.
+// The results of attempts.
 const (
 	RunDone       RunOutcome = "done"       // the handler returned nil
 	RunFailed     RunOutcome = "failed"     // the handler failed, and another attempt follows
 	RunSnoozed    RunOutcome = "snoozed"    // the handler asked to run later
-	RunDead       RunOutcome = "dead"       // the job was given up
+	RunDead       RunOutcome = "dead"       // the job became dead
 	RunCrashed    RunOutcome = "crashed"    // its worker vanished, and another attempt follows
 	RunCancelled  RunOutcome = "cancelled"  // somebody cancelled the job
 	RunSuperseded RunOutcome = "superseded" // the next occurrence came, under OverlapCancel
@@ -85,13 +85,13 @@ const (
 	RunSkipped    RunOutcome = "skipped"    // the occurrence was dropped, because another one was running
 )
 
-// LastRun says how a schedule's runs went lately, manual runs among them. What [OnDeath] added for its jobs counts as unfinished, and else says
-// nothing here. The zero value: nothing is known of any.
+// LastRun describes the last runs of a schedule, including manual runs. Jobs that [OnDeath] added for its jobs count only as unfinished. The
+// zero value: no run is known.
 type LastRun struct {
 	Outcome    RunOutcome `json:"outcome,omitempty"`    // of the attempt that ended last
-	Planned    time.Time  `json:"planned,omitzero"`     // its occurrence; of a manual run the second in which it was accepted
+	Planned    time.Time  `json:"planned,omitzero"`     // its occurrence; for a manual run the second in which it was accepted
 	Ended      time.Time  `json:"ended,omitzero"`       // when it ended, by the store's clock
-	Failures   int        `json:"failures,omitempty"`   // attempts that failed in a row until then, while PauseAfter counts occurrences; 0: it did not fail
+	Failures   int        `json:"failures,omitempty"`   // consecutive failed attempts until then, while PauseAfter counts occurrences; 0: it did not fail
 	Unfinished int        `json:"unfinished,omitempty"` // jobs of the schedule that were accepted and have not ended
 }
 
@@ -102,24 +102,24 @@ func (r LastRun) failing() bool { return r.Outcome == RunFailed || r.Outcome == 
 type RunInfo struct {
 	ID       string     `json:"id"`                 // of the job; an occurrence's is "<schedule>@<planned instant>"
 	Name     string     `json:"name"`               // the job name
-	Queue    string     `json:"queue"`              // the queue of its schedule: before a move it was on another one
-	Schedule string     `json:"schedule,omitempty"` // the schedule that made the job; empty: it was enqueued
-	Planned  time.Time  `json:"planned,omitzero"`   // when the job was to run first; see [Job]
+	Queue    string     `json:"queue"`              // the queue of its schedule: before a move it was another one
+	Schedule string     `json:"schedule,omitempty"` // the schedule that created the job; empty: it was enqueued
+	Planned  time.Time  `json:"planned,omitzero"`   // when the job was planned to run first; see [Job]
 	Started  time.Time  `json:"started,omitzero"`   // when the attempt began, by the store's clock
 	Ended    time.Time  `json:"ended,omitzero"`     // when it ended, by the store's clock
 	Outcome  RunOutcome `json:"outcome"`            // how it ended
 	Attempt  int        `json:"attempt,omitempty"`  // 1, 2, …: failures of the job until then plus one
-	Fence    int64      `json:"fence,omitempty"`    // under which it ran; see [Job]
-	Error    string     `json:"error,omitempty"`    // how it failed; empty: it did not
-	Note     string     `json:"note,omitempty"`     // what its handler remarked
-	Worker   string     `json:"worker,omitempty"`   // that ran it, a [WorkerInfo]'s name
-	Manual   bool       `json:"manual,omitempty"`   // somebody triggered the schedule; it is no occurrence
+	Fence    int64      `json:"fence,omitempty"`    // its fence; see [Job]
+	Error    string     `json:"error,omitempty"`    // the error; empty: it did not fail
+	Note     string     `json:"note,omitempty"`     // its handler's note
+	Worker   string     `json:"worker,omitempty"`   // the worker that ran it, a [WorkerInfo]'s name
+	Manual   bool       `json:"manual,omitempty"`   // somebody triggered the schedule; it is not an occurrence
 
 	// Backfilled: its occurrence was placed by Schedules.Backfill.
 	Backfilled bool `json:"backfilled,omitempty"`
 }
 
-// String says which attempt of which job it was, and how it ended.
+// String describes which attempt of which job it was, and how it ended.
 func (r RunInfo) String() string {
 	text := fmt.Sprintf("job %q (ID %q, queue %s, attempt %d) %s at %s", r.Name, r.ID, r.Queue, r.Attempt, r.Outcome, r.Ended.UTC().Format(time.RFC3339Nano))
 	if r.Error != "" {
@@ -135,11 +135,11 @@ func (r RunInfo) MarshalJSON() ([]byte, error) {
 	return json.Marshal(fields(r))
 }
 
-// A RunDay counts what became of the occurrences of a schedule that were planned for one day, whenever that was. Manual runs are not among them.
+// A RunDay counts the results of a schedule's occurrences that were planned for one day, whenever they ended. Manual runs are not counted.
 type RunDay struct {
 	Day     time.Time `json:"day"`               // its beginning, 00:00 UTC
 	Done    int       `json:"done,omitempty"`    // occurrences that ended well
-	Failed  int       `json:"failed,omitempty"`  // attempts that failed, the last one too
+	Failed  int       `json:"failed,omitempty"`  // attempts that failed, including last attempts
 	Skipped int       `json:"skipped,omitempty"` // occurrences dropped because another one was running
 	Missed  int       `json:"missed,omitempty"`  // occurrences passed over by the misfire policy when they were taken
 }
@@ -151,10 +151,11 @@ func (d RunDay) MarshalJSON() ([]byte, error) {
 	return json.Marshal(fields(d))
 }
 
-// Days returns how the last days of a schedule went, at most 35, the oldest first. From the first day of which something is known to the last one for
-// which an occurrence ended none is left out; of days before and after them nothing is known. They are kept with the schedule's history: with
-// KeepRuns(0) there are none, and neither the rule's own text nor the runs that [Schedules.Runs] still tells of limit them. What was missed
-// while no worker ran, and was passed over without an occurrence of its own, is in [ScheduleCounters] alone. ErrNotFound if there is no schedule of that name.
+// Days returns counts for the last days of a schedule, at most 35, the oldest first. It returns every day from the first known one to the last one
+// for which an occurrence ended; nothing is known of earlier and later days. The days are stored with the schedule's history: with KeepRuns(0)
+// there are no days. They are limited neither by the rule's length nor by the number of runs that [Schedules.Runs] returns. Occurrences that
+// were missed while no worker ran, and were passed over without an occurrence of their own, are counted only in [ScheduleCounters].
+// ErrNotFound: no schedule has that name.
 func (s *Schedules) Days(ctx context.Context, name string) ([]RunDay, error) {
 	if err := s.check(ctx, name); err != nil {
 		return nil, fmt.Errorf("chime: list the days of schedule %.200q: %w", name, err)

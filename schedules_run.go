@@ -16,20 +16,20 @@ import (
 	"github.com/chimejobs/chime/internal/wire"
 )
 
-// Trigger runs a schedule's job once, now or when [In] or [At] say, also if the schedule is paused or completed; ErrNotFound if there is none
-// of that name. It is a job of its own: it uses up no run of the schedule, moves nothing that is planned, and runs beside an occurrence
-// whatever the overlap policy says. It goes to the schedule's queue, names the schedule in [Job.Schedule], and was planned when it was
+// Trigger runs a schedule's job once, now or at the time of [In] or [At], also if the schedule is paused or completed. ErrNotFound: no schedule
+// has that name. The run is a separate job: it uses up no run of the schedule, changes no planned occurrence, and may run beside an occurrence
+// with any overlap policy. It goes to the schedule's queue, has the schedule's name in [Job.Schedule], and its planned instant is when it was
 // accepted.
 //
-// What the call does not say the schedule says: the job's name, Args, MaxAttempts, Timeout, Retry, Keep and OnDeath; a Header has the
-// entries of both. If nobody says how many attempts it has, these are 5, as an occurrence has. It is the schedule as it is now: a later change does not reach a
-// run that waits. With Keep, [Jobs.Wait] waits for its end.
+// Settings that the call does not have are taken from the schedule: the job's name, Args, MaxAttempts, Timeout, Retry, Keep and OnDeath; a Header
+// has the entries of both. If neither sets MaxAttempts, it is 5, as for an occurrence. The schedule's settings are those of now: a later change
+// does not reach a waiting run. With Keep, [Jobs.Wait] can wait for its end.
 //
-// The run's ID is the schedule's name, "#", and 14 characters, or what the option ID says: 1 to 200 bytes, and no other run is added while one of that ID
-// exists, nor within 24 hours of its acceptance, or what the option Once says. The receipt has the ID also after an error of the store, when it may run or not: ID(receipt.ID) makes the call again,
-// which is safe, for an ID that begins with the schedule's name and "#" is taken as it is. IDs are known on the schedule's queue: once it has
-// moved to another one, the same ID runs again. And where the name of one schedule is that of another, "#" and more, they share the IDs that begin
-// with the longer one.
+// The run's ID is the schedule's name, "#", and 14 characters, or the text of the option ID: 1 to 200 bytes. With the option ID, no other run is
+// added while a run with that ID exists, nor within 24 hours after that was accepted, or the time of the option Once. The receipt has the ID also
+// after an error of the store, when the run may exist or not. Then repeat the call with ID(receipt.ID), which is safe: an ID that begins with the
+// schedule's name and "#" is used unchanged. IDs are known on the schedule's queue: after a move to another queue, the same ID runs again. If the
+// name of one schedule is the name of another one, "#" and more text, they share the IDs that begin with the longer name.
 func (s *Schedules) Trigger(ctx context.Context, name string, options ...TriggerOption) (Receipt, error) {
 	job, err := newManualRun(name, options)
 	if err = errors.Join(s.check(ctx, name), err); err != nil {
@@ -69,10 +69,10 @@ func (s *Schedules) trigger(ctx context.Context, run *manualRun) (Receipt, error
 	return receipt, err
 }
 
-// manualOnce is how long the ID of a manual run bars another one, if the caller has chosen it and says nothing else.
+// manualOnce is how long the ID of a manual run bars another one, if the caller has set an ID and no Once.
 const manualOnce = 24 * time.Hour
 
-// A manualRun is what a call says about one.
+// A manualRun is a call of Trigger.
 type manualRun struct {
 	triggerSettings
 	schedule string
@@ -80,7 +80,7 @@ type manualRun struct {
 	payload  []byte // if args were given
 }
 
-// newManualRun checks what a call says. All that is wrong comes back, joined.
+// newManualRun checks the options of a call. It returns all problems, joined.
 func newManualRun(name string, options []TriggerOption) (*manualRun, error) {
 	run := &manualRun{schedule: name}
 	for _, option := range options {
@@ -119,7 +119,7 @@ func newManualRun(name string, options []TriggerOption) (*manualRun, error) {
 	return run, run.err()
 }
 
-// job is the job to enqueue, with what the schedule's definition says about what the call leaves open.
+// job returns the job to enqueue. Settings that the call does not have come from the schedule's definition.
 func (r *manualRun) job(queue string, d *schedule.Definition) (*enqueue.Job, error) {
 	stored := jobSettings{attemptSettings: attemptSettings{maxAttempts: d.MaxAttempts, timeout: d.Timeout}}
 	if of := d.Details; of != nil {
@@ -139,16 +139,16 @@ func (r *manualRun) job(queue string, d *schedule.Definition) (*enqueue.Job, err
 	}, nil
 }
 
-// Backfilled says what a [Schedules.Backfill] has done.
+// Backfilled is the result of [Schedules.Backfill].
 type Backfilled struct {
 	Placed   int       `json:"placed"`        // occurrences that run now
-	Existing int       `json:"existing"`      // occurrences that wait, run, are to be retried or are parked already
-	Next     time.Time `json:"next,omitzero"` // the range from here on is left: call again; zero: none is
+	Existing int       `json:"existing"`      // occurrences that already wait, run, are to be retried or are parked
+	Next     time.Time `json:"next,omitzero"` // the range from here on remains: call again; zero: the range is finished
 }
 
-// Backfill runs a schedule's occurrences at or after from and before to now, each with its own planned instant and ID, whether they ran
-// before or not: a schedule that is new runs for last year, one whose results were wrong runs again. A call places at most 500, the oldest first,
-// and fewer where arguments are long: about 1 MiB of jobs. Next says where to go on:
+// Backfill runs a schedule's occurrences at or after from and before to, each with its own planned instant and ID, even if they ran before: a new
+// schedule can run for last year, and a schedule with wrong results can run again. A call places at most 500 occurrences, the oldest first, and
+// fewer if arguments are long: about 1 MiB of jobs. Next is where the next call must begin:
 //
 //	for from := begin; !from.IsZero(); {
 //		filled, err := schedules.Backfill(ctx, name, from, end)
@@ -156,34 +156,33 @@ type Backfilled struct {
 //		from = filled.Next
 //	}
 //
-// The instants are those of the schedule's recurrence as it is stored, in its time zone, from its StartTime to its EndTime. Without a StartTime
-// they go back before the creation as well, in step with those after it; the run at creation is none of them. They do not go beyond the
-// occurrence that the schedule itself has placed last, or what a change or a pause has put in its place: what follows is the schedule's, and for it
-// a later to is the same as that one. So of a paused schedule what was missed before the pause can be run, and of one that is resumed or
-// has completed all until then. They use up nothing of the Count, the misfire policy does not pass them over, and they move nothing that is
-// planned.
+// The instants are those of the schedule's stored recurrence, in its time zone, from its StartTime to its EndTime. Without a StartTime they also
+// include instants before the creation, in step with the later ones, but not the run at creation. They end with the last occurrence that the
+// schedule itself has placed, or with the instant that a change or a pause has set instead: later ones belong to the schedule, so a later to is
+// cut to that. So you can run what a paused schedule missed before the pause, and for a resumed or completed schedule everything up to that end.
+// Backfilled occurrences use up nothing of the Count, the misfire policy ignores them, and they change no planned occurrence.
 //
-// One that waits for a worker, runs, is to be retried or is parked is not placed again, but counted in Existing. One that is dead begins
-// anew; one that ended long ago runs again. Callers at the same time place each once, as long as it has not ended; whoever calls again for a
-// range that has ended runs it again.
+// An occurrence that already waits for a worker, runs, is to be retried or is parked is not placed again, but counted in Existing. A dead one
+// starts again with its first attempt; one that ended long ago runs again. Concurrent calls place each occurrence once, as long as it has not
+// ended; calling again for a range that has ended runs it again.
 //
-// Under OverlapAllow all that is placed waits for workers like other jobs. Under every other policy they run one after the other, the
-// oldest first, and none beside an occurrence of the schedule. The schedule's own next occurrence goes before all that wait; at its
-// first attempt a backfilled one is not cancelled for it, nor does it make it skip, so it comes at most one run late. One that failed
-// is retried beside the rest, as always, and under OverlapCancel then ends as superseded if it finds a later one running.
-// They are attempts as any other: in [Schedules.Runs], Schedule.Last, Unfinished (from now on), and the counters Done, Failed, Dead,
-// Superseded and Cancelled, but not in Placed and Started. Those that wait for their turn are listed as waiting jobs and not counted in
-// [QueueInfo].Waiting. They run with the schedule's arguments of now, whatever is changed, paused or
-// deleted later; [Jobs.Cancel] and Delete with DeleteWaiting end what waits. After a move to another queue those that were placed before run
-// in the old one, and a call does not find them there.
+// With OverlapAllow all placed occurrences wait for workers like other jobs. With every other policy they run one after the other, the oldest
+// first, and never beside an occurrence of the schedule. The schedule's own next occurrence has priority over all that wait. In its first
+// attempt, a backfilled occurrence is not cancelled for it and does not make it skip, so it starts at most one run late. A backfilled
+// one that failed is retried beside the others, as always; with OverlapCancel it ends as superseded if it then finds a later one running.
+// Backfilled attempts are recorded like all others: in [Schedules.Runs], Schedule.Last, Unfinished (from now on), and the counters Done, Failed,
+// Dead, Superseded and Cancelled, but not in Placed and Started. Occurrences that wait for their turn are listed as waiting jobs but are not
+// counted in [QueueInfo].Waiting. They run with the schedule's current arguments, even if the schedule is later changed, paused or deleted;
+// [Jobs.Cancel] and Delete with DeleteWaiting end the waiting ones. After the schedule moves to another queue, occurrences that were placed
+// before run in the old queue, and a call does not find them there.
 //
-// Cost: an occurrence that waits is kept with the arguments, as a job is, so a year of hours takes some MB. A call makes few requests of at
+// Cost: a waiting occurrence is stored with its arguments, like a job, so a year of hours takes some MB. A call makes few requests of at
 // most 500 occurrences, or 2,000 divided by the number of worker sessions of the queue.
 //
-// A from that is zero, before 1970 or after 2199, and a to before from, is an *InvalidError. ErrNotFound: there is no schedule of that name. A
-// definition that this program cannot read is an error, and left alone. Where somebody changes or moves the schedule meanwhile, the call
-// reads it again and goes on, and is a *[ConflictError] if that happens time and again. With any error the counts say what was done, as
-// far as it is known, and Next where to go on; of a reply that was lost some may have been placed that are not counted.
+// If from is zero, before 1970 or after 2199, or to is before from, the error is an *InvalidError. ErrNotFound: no schedule has that name. If this
+// program cannot read the definition, that is an error and nothing changes. If somebody changes or moves the schedule meanwhile, the call
+// reads it again and continues; if that happens repeatedly, the error is a *[ConflictError]. With any error the counts contain what is known to
+// be done, and Next where to continue. If a reply was lost, some occurrences may be placed that are not counted.
 func (s *Schedules) Backfill(ctx context.Context, name string, from, to time.Time) (Backfilled, error) {
 	filled := Backfilled{Next: from}
 	if err := errors.Join(s.check(ctx, name), checkRange(from, to)); err != nil {
@@ -203,7 +202,7 @@ func (s *Schedules) Backfill(ctx context.Context, name string, from, to time.Tim
 	return filled, nil
 }
 
-// checkRange refuses a range that has no meaning, or whose instants could not be stored.
+// checkRange refuses a range that is empty by mistake, or whose instants cannot be stored.
 func checkRange(from, to time.Time) error {
 	if year := from.UTC().Year(); year < 1970 || year > 2199 {
 		return protocol.Invalid("from", from.UTC().Format(time.RFC3339), "the years 1970 to 2199")
@@ -214,7 +213,7 @@ func checkRange(from, to time.Time) error {
 	return nil
 }
 
-// backfill places the next occurrences from filled.Next on, and adds them.
+// backfill places the next occurrences from filled.Next on, and adds them to filled.
 func (s *Schedules) backfill(ctx context.Context, name string, to time.Time, filled *Backfilled) error {
 	found, plan, err := s.planOf(ctx, name)
 	if err != nil {
@@ -243,7 +242,7 @@ func (s *Schedules) backfill(ctx context.Context, name string, to time.Time, fil
 	return err
 }
 
-// backfillEnd is what a range that is to be run again ends before: what follows the schedule's cursor is the schedule's.
+// backfillEnd returns the end of a range that may run again: later occurrences than the schedule's cursor belong to the schedule.
 func backfillEnd(found *protocol.Stored, plan *schedule.Plan, to time.Time) time.Time {
 	end := found.Cursor.At.Add(time.Second)
 	if found.Cursor.At.IsZero() {
@@ -255,9 +254,9 @@ func backfillEnd(found *protocol.Stored, plan *schedule.Plan, to time.Time) time
 	return to
 }
 
-// BackfillTimes returns the planned instants of the occurrences that [Schedules.Backfill] would look at in a range, the oldest first: at most n,
-// 1 to 1000. next is where to go on; zero: there are no more. It changes nothing, and does not look which of them wait or run already. Its errors
-// are those of Backfill.
+// BackfillTimes returns the planned instants of the occurrences that [Schedules.Backfill] would read in a range, the oldest first: at most n,
+// 1 to 1000. next is where to continue; zero: there are no more. It changes nothing, and does not check which of them already wait or run. Its
+// errors are those of Backfill.
 func (s *Schedules) BackfillTimes(ctx context.Context, name string, from, to time.Time, n int) (times []time.Time, next time.Time, err error) {
 	err = errors.Join(s.check(ctx, name), checkRange(from, to))
 	if n < 1 || n > maxUpcoming {
@@ -289,7 +288,7 @@ func (s *Schedules) readPlan(ctx context.Context, name string) (protocol.Stored,
 	return found[0], plan, err
 }
 
-// planOf is readPlan for a schedule that is placed. One that was created a moment ago, and not placed yet, is placed first.
+// planOf is readPlan for a schedule that is placed. If it was created a moment ago and is not placed yet, planOf places it first.
 func (s *Schedules) planOf(ctx context.Context, name string) (protocol.Stored, *schedule.Plan, error) {
 	for placed := false; ; placed = true {
 		found, plan, err := s.readPlan(ctx, name)
@@ -302,12 +301,12 @@ func (s *Schedules) planOf(ctx context.Context, name string) (protocol.Stored, *
 	}
 }
 
-// backfilledBody is the job of an occurrence that does not come from the schedule's own cursor: with a body of its own.
+// backfilledBody returns the job of an occurrence that does not come from the schedule's own cursor: it has its own body.
 func backfilledBody(plan *schedule.Plan, name string, at time.Time) []byte {
 	job := plan.Job(name, at)
 	var details wire.Details
 	if job.Details != nil {
-		details = *job.Details // the plan's are shared
+		details = *job.Details // a copy: the plan's details are shared
 	}
 	details.Enqueued = time.Now()
 	job.Details = &details
@@ -319,10 +318,11 @@ const (
 	maxSoonest  = 500
 )
 
-// Upcoming returns the planned instants of a schedule's next n runs, n from 1 to 1000, as it stands: fewer if its count or its end comes
-// before that, none if it is paused or has completed; ErrNotFound if there is none of that name. An occurrence that is placed and that
-// nobody has taken yet is the first of them, also where its instant has passed; so are those that are caught up. One that was cancelled is none of them. With a [Spread] each is due
-// [Schedule.Offset] later. Nothing is placed for it, and whether a run will be skipped because the last one is not over nobody knows.
+// Upcoming returns the planned instants of a schedule's next n runs, n from 1 to 1000. It returns fewer if its count or its end comes before
+// that, and nothing if it is paused or has completed. ErrNotFound: no schedule has that name. An occurrence that is placed and not yet taken is
+// the first of them, even if its instant has passed; occurrences that are caught up come first too. A cancelled one is not included. With a
+// [Spread] each is due [Schedule.Offset] later. Upcoming places nothing, and cannot predict whether a run will be skipped because the last one
+// still runs.
 func (s *Schedules) Upcoming(ctx context.Context, name string, n int) ([]time.Time, error) {
 	err := s.check(ctx, name)
 	if err == nil && (n < 1 || n > maxUpcoming) {
@@ -338,12 +338,12 @@ func (s *Schedules) Upcoming(ctx context.Context, name string, n int) ([]time.Ti
 	return plan.UpcomingOf(&found, n), nil
 }
 
-// Soonest returns the n live schedules, 1 to 500, whose next occurrences are due first, over all queues, in that order; fewer if there are
-// not so many. One that is owed its next occurrence, because the last one was taken a moment ago, stands where that will be, and has it as
-// Next. A schedule that this program cannot read is left out; List tells of it.
+// Soonest returns the n live schedules, 1 to 500, whose next occurrences are due first, over all queues, in that order; fewer if fewer exist. If
+// a schedule waits for its next occurrence to be placed, because the last one was taken a moment ago, it is sorted by that next occurrence, and
+// its Next is set to it. A schedule that this program cannot read is left out; List returns it with an error.
 //
-// It looks at no more than 10,000 delayed jobs of each partition of a queue, and at 500 schedules that are owed: where more jobs than that
-// wait for a retry, or where a backlog was declared a moment ago, schedules may be missing.
+// It reads at most 10,000 delayed jobs of each partition of a queue, and 500 schedules that wait to be placed: if more jobs than that
+// wait for a retry, or if many schedules were declared a moment ago, schedules may be missing.
 func (s *Schedules) Soonest(ctx context.Context, n int) ([]*Schedule, error) {
 	err := s.usable(ctx)
 	if err == nil && (n < 1 || n > maxSoonest) {
@@ -359,7 +359,7 @@ func (s *Schedules) Soonest(ctx context.Context, n int) ([]*Schedule, error) {
 	return all, nil
 }
 
-// soonest reads the schedules that the store names. An occurrence may be taken meanwhile: then its schedule is owed the next one.
+// soonest reads the schedules that the store returns. An occurrence may be taken meanwhile: then its schedule's next one is computed.
 func (s *Schedules) soonest(ctx context.Context, n int) ([]*Schedule, error) {
 	coming, err := s.store.Soonest(ctx, n)
 	if err != nil {

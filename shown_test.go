@@ -13,7 +13,7 @@ import (
 	"github.com/chimejobs/chime/recurrence"
 )
 
-// What is read is encoded as a person reads it: names in small letters, instants in UTC, durations in milliseconds, no payload.
+// Values are encoded for people: names in small letters, instants in UTC, durations in milliseconds, no payload.
 func TestWhatIsShownHasAJSONForm(t *testing.T) {
 	at := time.Date(2026, 3, 8, 10, 0, 0, 0, time.FixedZone("", 3600))
 	payload := []byte("12345")
@@ -117,7 +117,7 @@ func TestALimitIsReadAsItIsWritten(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := Limit{Per: time.Hour} // of before: it goes
+		got := Limit{Per: time.Hour} // of an earlier value: it is overwritten
 		if err := json.Unmarshal(text, &got); err != nil || got != want {
 			t.Errorf("%s is read as %+v, %v; want %+v", text, got, err, want)
 		}
@@ -125,6 +125,6 @@ func TestALimitIsReadAsItIsWritten(t *testing.T) {
 	var l Limit
 	var invalid *InvalidError
 	if err := json.Unmarshal([]byte(`{"starts":1,"per_ms":9223372036854775807}`), &l); !errors.As(err, &invalid) || invalid.Field != "Limit.Per" {
-		t.Errorf("%+v, %v; want an error that names Limit.Per", l, err)
+		t.Errorf("%+v, %v; want an error about Limit.Per", l, err)
 	}
 }

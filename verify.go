@@ -8,47 +8,47 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-// VerifyOptions say what [Verify] does. The zero value reads only.
+// VerifyOptions are the options of [Verify]. The zero value only reads.
 type VerifyOptions struct {
-	// Repair mends what can be mended, one thing after the other, each by a script that looks first whether it still is wrong.
-	// What each repair does is [Finding.Remedy]. The store's user needs an operator's rights then, see docs/access.md; without it
-	// a viewer's are enough.
+	// Repair repairs everything that can be repaired, one finding after the other. Each repair is a script that first checks whether the
+	// finding still exists. [Finding.Remedy] describes it. The Redis user then needs an operator's rights, see docs/access.md; without
+	// Repair a viewer's rights are enough.
 	Repair bool
 
-	// Found hears of each finding at once, unless it is nil, one after the other: also of those for which VerifyReport.Findings has no room.
+	// Found, unless it is nil, is called immediately for each finding, also for those that exceed the limit of VerifyReport.Findings.
 	Found func(Finding)
 }
 
-// maxFindings is how many findings a report has.
+// maxFindings is the limit of findings in a report.
 const maxFindings = 10_000
 
-// VerifyReport is what [Verify] has looked at and found. In JSON it is what a program prints of it; one that checks ends with an error if Total is
-// not 0.
+// VerifyReport contains what [Verify] has read and found. Programs print it as JSON; a program that checks a store ends with an error if Total
+// is not 0.
 type VerifyReport struct {
-	Queues     int64 `json:"queues"`     // that were looked at
-	Partitions int64 `json:"partitions"` // of these
+	Queues     int64 `json:"queues"`     // queues that were read
+	Partitions int64 `json:"partitions"` // their partitions
 	Schedules  int64 `json:"schedules"`  // definitions of schedules
 	Jobs       int64 `json:"jobs"`       // jobs with a body; next occurrences of schedules have none
-	Sessions   int64 `json:"sessions"`   // in which workers hold jobs
+	Sessions   int64 `json:"sessions"`   // sessions in which workers hold jobs
 
-	Total    int                 `json:"total"`           // of the findings
-	Repaired int                 `json:"repaired"`        // of these
-	Kinds    map[FindingKind]int `json:"kinds,omitempty"` // how many of each kind
-	Findings []Finding           `json:"findings"`        // the first 10,000, as they were found
+	Total    int                 `json:"total"`           // number of findings
+	Repaired int                 `json:"repaired"`        // number of repaired findings
+	Kinds    map[FindingKind]int `json:"kinds,omitempty"` // number of findings of each kind
+	Findings []Finding           `json:"findings"`        // the first 10,000, in the order in which they were found
 }
 
-// A Finding is one thing in a store that is wrong.
+// A Finding is one problem in a store.
 type Finding struct {
 	Kind     FindingKind `json:"kind"`               // what is wrong
-	Queue    string      `json:"queue,omitempty"`    // empty: it is about the namespace
-	ID       string      `json:"id,omitempty"`       // of the job; or the session, the name of parked jobs, the flag that Detail is about
-	Schedule string      `json:"schedule,omitempty"` // also of a job that is an occurrence
-	Detail   string      `json:"detail"`             // what is wrong, and what comes of it
-	Remedy   string      `json:"remedy,omitempty"`   // what Repair does about it; empty: nothing
-	Repaired bool        `json:"repaired"`           // Repair did that
+	Queue    string      `json:"queue,omitempty"`    // empty: it concerns the whole namespace
+	ID       string      `json:"id,omitempty"`       // of the job; or the session, the name of parked jobs, or the flag that Detail describes
+	Schedule string      `json:"schedule,omitempty"` // also for a job that is an occurrence
+	Detail   string      `json:"detail"`             // the problem, and its consequence
+	Remedy   string      `json:"remedy,omitempty"`   // how Repair repairs it; empty: it cannot
+	Repaired bool        `json:"repaired"`           // Repair has repaired it
 }
 
-// String says what was found, in one line.
+// String returns the finding in one line.
 func (f Finding) String() string {
 	text := string(f.Kind)
 	if f.ID != "" {
@@ -66,30 +66,30 @@ func (f Finding) String() string {
 	return text
 }
 
-// A FindingKind says what is wrong. In these lines: what stands in the store, and what a repair does.
+// A FindingKind is the kind of a problem. Each line has the problem in the store, and then its repair.
 //
-//	unplaced      a live schedule whose next occurrence is nowhere and is not to be placed     it is placed
-//	doubled       one whose next occurrence stands, and is to be placed besides                no further one is placed before it
-//	cursor        one of which it is not known how far it has come                             it goes on from now
-//	held          one that waits for the end of a run that nobody runs                         it goes on
+//	unplaced      a live schedule whose next occurrence is neither placed nor owed             it is placed
+//	doubled       a schedule with a next occurrence and with another one to be placed          no other one is placed before it
+//	cursor        a schedule with an unknown cursor                                            it continues from now
+//	held          a schedule that waits for the end of a run that nobody runs                  it continues
 //	unreadable    a definition that cannot be read                                             nothing: put it again, or delete it
-//	unregistered  a schedule, or a queue, that the registry does not have                      a schedule is registered again
-//	undefined     an entry of the registry whose definition is gone, or that cannot be read    the entry goes
-//	open          a schedule held by an occurrence that is not in flight                       it is let go of
-//	behind        occurrences that wait for the end of one that there is not                   the oldest goes to the front
+//	unregistered  a schedule or a queue that is not in the registry                            a schedule is registered again
+//	undefined     an entry of the registry with a missing definition or an invalid name        the entry is removed
+//	open          a schedule held by an occurrence that is not in flight                       it is released
+//	behind        occurrences that wait for the end of one that does not exist                 the oldest goes to the front
 //	session       jobs in flight in a session that is not listed                               it is listed as lapsed: they are returned
-//	lost          a job with a body whose ID is nowhere                                        it goes to the end of its queue
-//	empty         an ID of an ordinary job without a body                                      it goes: it cannot be restored
-//	duplicate     a job in two places                                                          it stays in one: the one where it runs, or soonest would
-//	void          an ID that is said to wait, cancelled, and does not                          that is not said any more
-//	mark          the mark of an occurrence cancelled before its instant, and left behind      it goes
-//	after         what was to follow a job in flight, and nothing in flight knows of it        it is enqueued, or follows
-//	progress      progress of a job that is not in flight                                      it goes
-//	result        a result that would be kept for ever, or a note of one that is gone          it is kept for a day; the note goes
-//	parked        a list of parked jobs that the queue does not name                           it is named
-//	flag          the queue does not say that it has parked or cancelled jobs, …               it says so
-//	count         a queue's limit counts more or fewer jobs than run                           they are counted anew
-//	foreign       a key of another type than chime's                                           nothing: the rest of that partition was not looked at
+//	lost          a job with a body whose ID is in no list                                     it goes to the end of its queue
+//	empty         an ID of an ordinary job without a body                                      it is removed: it cannot be restored
+//	duplicate     a job in two places                                                          it remains where it runs, or would run first
+//	void          an ID that is marked as waiting and cancelled, and does not wait             the mark is removed
+//	mark          a leftover mark of an occurrence that was cancelled before its instant       it is removed
+//	after         the follow-up of a job in flight, unknown to every job in flight             it is enqueued, or follows
+//	progress      progress of a job that is not in flight                                      it is removed
+//	result        a result that never expires, or a note of a result that is gone              it is kept for a day; the note is removed
+//	parked        a list of parked jobs that is not registered in the queue                    it is registered
+//	flag          a missing flag of the queue: it has parked or cancelled jobs, …              it is set
+//	count         a queue's limit counts more or fewer jobs than run                           they are counted again
+//	foreign       a key whose type is not chime's                                              nothing: the rest of that partition was not read
 type FindingKind string
 
 // The kinds of findings, see [FindingKind].
@@ -118,16 +118,17 @@ const (
 	FoundForeign      FindingKind = protocol.FoundForeign
 )
 
-// Verify reads a store, while it is in use, and reports what a hand, an eviction or a failover has damaged: what scripts never leave behind. It finds
-// nothing in a store that is well, however many jobs flow meanwhile. What a worker, scheduler or sweep would mend sooner or later anyway is reported
-// as well. Without Repair it writes nothing.
+// Verify reads a store that is in use, and reports the damage of manual edits, evictions and failovers: states that scripts never leave behind. In
+// an undamaged store it finds nothing, with any number of jobs in motion. It also reports problems that a worker, scheduler or sweep would repair
+// later anyway. Without Repair it writes nothing.
 //
-// It costs about what the store holds: each job and schedule is read once, each waiting ID once more for every 100,000 jobs that
-// wait or are parked, in calls of at most some 500 items and 5 ms of the server; 300,000 waiting jobs took 5 s on two busy cores, 1.7 s of them the server. It also goes through all keys of the database with SCAN.
-// In memory it holds some 100,000 IDs of each kind: of more schedules than that which the registry does not have it finds the others when it is
-// called again; of more jobs in flight in a partition it does not see that one of the others waits as well.
+// Its cost is about the size of the store: each job and schedule is read once, each waiting ID once more for every 100,000 jobs that wait or are
+// parked, in calls of at most about 500 items and 5 ms of the server. 300,000 waiting jobs took 5 s on two busy cores, 1.7 s of them in the
+// server. It also goes through all keys of the database with SCAN. It holds about 100,000 IDs of each kind in memory. If more schedules than that
+// are not in the registry, it finds the others when it is called again. If more jobs than that are in flight in a partition, it does not notice
+// that one of the others waits as well.
 //
-// A job may run once more after a repair, as after a crash. An error tells what was not looked at; the report has what was found all the same.
+// A job may run once more after a repair, as after a crash. An error describes what was not read; the report still has everything that was found.
 func Verify(ctx context.Context, store Store, options VerifyOptions) (*VerifyReport, error) {
 	report := &VerifyReport{Findings: []Finding{}}
 	seam := protocolOf(store)
@@ -155,7 +156,7 @@ func Verify(ctx context.Context, store Store, options VerifyOptions) (*VerifyRep
 	return report, err
 }
 
-// printable is a name as a hand may have written it, without what no name has.
+// printable replaces bytes that are not UTF-8: a name may have been edited by hand.
 func printable(name string) string { return strings.ToValidUTF8(name, "?") }
 
 func (r *VerifyReport) add(f Finding) {

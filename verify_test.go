@@ -10,7 +10,7 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-// A damagedStore finds so many lost jobs, of which every second one is repaired, and then fails.
+// A damagedStore finds this many lost jobs and repairs every second one, and then fails.
 type damagedStore struct {
 	protocol.Store
 	lost   int
@@ -22,19 +22,19 @@ func (s *damagedStore) Protocol() protocol.Store { return s }
 func (s *damagedStore) Verify(_ context.Context, repair bool, found func(protocol.Finding)) (protocol.Verified, error) {
 	s.repair = repair
 	for i := range s.lost {
-		found(protocol.Finding{Kind: protocol.FoundLost, Queue: "mail", ID: "a\xff", Detail: "it waits nowhere", Remedy: "it waits", Repaired: repair && i%2 == 0})
+		found(protocol.Finding{Kind: protocol.FoundLost, Queue: "mail", ID: "a\xff", Detail: "it is in no list", Remedy: "it waits", Repaired: repair && i%2 == 0})
 	}
 	return protocol.Verified{Queues: 1, Partitions: 2, Schedules: 3, Jobs: 4, Sessions: 5}, errors.New("the rest was not read")
 }
 
 func TestAReportIsBoundedAndCountsAll(t *testing.T) {
-	store, heard := &damagedStore{lost: maxFindings + 3}, 0
-	report, err := Verify(t.Context(), store, VerifyOptions{Repair: true, Found: func(Finding) { heard++ }})
+	store, reported := &damagedStore{lost: maxFindings + 3}, 0
+	report, err := Verify(t.Context(), store, VerifyOptions{Repair: true, Found: func(Finding) { reported++ }})
 	if err == nil || !strings.Contains(err.Error(), "chime: verify: the rest was not read") {
 		t.Errorf("%v, want the store's error", err)
 	}
-	if !store.repair || report.Total != maxFindings+3 || heard != report.Total || report.Kinds[FoundLost] != report.Total || len(report.Findings) != maxFindings || report.Repaired != maxFindings/2+2 {
-		t.Errorf("total %d, heard %d, kinds %v, %d findings, %d repaired", report.Total, heard, report.Kinds, len(report.Findings), report.Repaired)
+	if !store.repair || report.Total != maxFindings+3 || reported != report.Total || report.Kinds[FoundLost] != report.Total || len(report.Findings) != maxFindings || report.Repaired != maxFindings/2+2 {
+		t.Errorf("total %d, reported %d, kinds %v, %d findings, %d repaired", report.Total, reported, report.Kinds, len(report.Findings), report.Repaired)
 	}
 }
 
@@ -42,10 +42,10 @@ func TestAReportHasAJSONForm(t *testing.T) {
 	report, _ := Verify(t.Context(), &damagedStore{lost: 1}, VerifyOptions{})
 	text, err := json.Marshal(report)
 	if want := `{"queues":1,"partitions":2,"schedules":3,"jobs":4,"sessions":5,"total":1,"repaired":0,"kinds":{"lost":1},` +
-		`"findings":[{"kind":"lost","queue":"mail","id":"a?","detail":"it waits nowhere","remedy":"it waits","repaired":false}]}`; err != nil || string(text) != want {
+		`"findings":[{"kind":"lost","queue":"mail","id":"a?","detail":"it is in no list","remedy":"it waits","repaired":false}]}`; err != nil || string(text) != want {
 		t.Errorf("%s, %v, want\n%s", text, err, want)
 	}
-	if got, want := report.Findings[0].String(), `lost "a?" on queue mail: it waits nowhere`; got != want {
+	if got, want := report.Findings[0].String(), `lost "a?" on queue mail: it is in no list`; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 	report, _ = Verify(t.Context(), &damagedStore{}, VerifyOptions{})

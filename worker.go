@@ -22,7 +22,7 @@ import (
 	"github.com/chimejobs/chime/internal/work"
 )
 
-// WorkerOptions are the options of a Worker. The zero value is good.
+// WorkerOptions are the options of a Worker. The zero value has the defaults.
 type WorkerOptions struct {
 	// Queues are the queues to take jobs from, each with a weight of 1 to 32767: of the free slots a queue with weight 3 gets three
 	// times what a queue with weight 1 gets, and all of them while the other one is empty. Empty means {"default": 1}.
@@ -30,18 +30,18 @@ type WorkerOptions struct {
 	// Concurrency is how many handlers run at the same time, at most. Zero means 10 × GOMAXPROCS.
 	Concurrency int
 	// SessionTTL is how long a worker that cannot reach the store keeps its jobs, 1 s or more. About a third of it later they run
-	// elsewhere. It is renewed every SessionTTL/3. Zero means 12 s.
+	// elsewhere. The worker renews its session every SessionTTL/3. Zero means 12 s.
 	SessionTTL time.Duration
-	// DrainTimeout is how long Run waits for running handlers once its ctx has ended. Then their ctx ends with the cause
-	// ErrShutdown; they have 2 s to return, and the store another 2 s to take the last outcomes. So Run returns at most 5 s after
-	// DrainTimeout, and 6 s if a Scheduler runs too: a process manager must wait for longer than that before it kills. Zero means
+	// DrainTimeout is how long Run waits for running handlers after its ctx has ended. Then their ctx ends with the cause
+	// ErrShutdown. They have 2 s to return, and the store another 2 s to receive the last outcomes. So Run returns at most 5 s after
+	// DrainTimeout, and 6 s if a Scheduler runs too: a process manager must wait longer than that before it kills. Zero means
 	// 25 s, negative means no wait.
 	DrainTimeout time.Duration
 	// MaxCrashes is how many workers may vanish while they run a job before the job is dead, 1 or more. Zero means 3.
 	MaxCrashes int
-	// Defaults are what the worker says about jobs whose call, kind and handler leave it open: MaxAttempts, Timeout, Backoff.
+	// Defaults are settings for jobs whose call, kind and handler do not have them: MaxAttempts, Timeout, Retry, Backoff.
 	Defaults []HandlerOption
-	// Observers hear what the worker does: its jobs, what it places, and trouble with the store.
+	// Observers are called with the worker's jobs and the occurrences that it places, and when the store fails.
 	Observers []*Observer
 	// Logger logs what the worker serves, how jobs fail, and a store that does not answer. Nil means slog.Default().
 	Logger *slog.Logger
@@ -89,7 +89,7 @@ func (o WorkerOptions) validate() error {
 	return errors.Join(errs...)
 }
 
-// A Worker takes jobs from queues and runs their handlers. NewWorker makes one; the zero value is of no use.
+// A Worker takes jobs from queues and runs their handlers. Create one with NewWorker; the zero value is not usable.
 //
 // A job runs at least once. It runs again if its handler fails, and if the process that ran it vanishes or cannot reach the store
 // for longer than SessionTTL. So handlers should be safe to repeat; Job.ID is the same in all attempts.
@@ -120,8 +120,8 @@ func NewWorker(store Store, options WorkerOptions) *Worker {
 	}
 }
 
-// Handle registers the handler for jobs of a name, 1 to 100 of A-Z a-z 0-9 _ . : -. Like net/http it panics on a nil handler, and on
-// a bad option, and on a bad or repeated name; it also panics if the worker runs already. Jobs of a name without a handler wait for a worker that has one.
+// Handle registers the handler for jobs of a name, 1 to 100 of A-Z a-z 0-9 _ . : -. Like net/http it panics on a nil handler, an invalid option,
+// and an invalid or repeated name, and also if the worker already runs. Jobs of a name without a handler wait for a worker that has one.
 func (w *Worker) Handle(name string, handler Handler, options ...HandlerOption) {
 	if err := protocol.CheckName("job name", name); err != nil {
 		panic("chime: Handle: " + err.Error())
@@ -151,9 +151,9 @@ func (w *Worker) Handled() []string {
 	return slices.Sorted(maps.Keys(w.handlers))
 }
 
-// Use puts middleware around every handler, also around those registered before: functions that get a handler and return the one to
-// call in its place. The first one is the outermost. Each is called once for every handler, when the worker starts. Use panics on a
-// nil middleware, and if the worker runs already.
+// Use wraps every handler in middleware, also handlers registered before: functions that get a handler and return the one to
+// call instead. The first one is the outermost. Each is called once for every handler, when the worker starts. Use panics on a
+// nil middleware, and if the worker already runs.
 func (w *Worker) Use(middleware ...func(Handler) Handler) {
 	if slices.ContainsFunc(middleware, func(m func(Handler) Handler) bool { return m == nil }) {
 		panic("chime: Use: nil middleware")
@@ -166,9 +166,9 @@ func (w *Worker) Use(middleware ...func(Handler) Handler) {
 	w.middleware = append(w.middleware, middleware...)
 }
 
-// Run takes and runs jobs until ctx ends and the running handlers have returned, but for those that ignored their timeout. It waits for a store that does not answer, and
-// logs that. It returns nil after a clean drain, an error that wraps ErrDrainTimeout when handlers were cut off, and never
-// ctx.Err(). A worker runs once.
+// Run takes and runs jobs until ctx ends and the running handlers have returned, except handlers that ignored their timeout. If the store does
+// not answer, Run waits for it and logs that. It returns nil after a clean drain, an error that wraps ErrDrainTimeout if handlers were cut off,
+// and never ctx.Err(). A worker runs once.
 func (w *Worker) Run(ctx context.Context) error {
 	if ctx == nil {
 		return fmt.Errorf("chime: worker: %w", errNilContext)
@@ -199,7 +199,7 @@ func (w *Worker) Run(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// validate returns everything that is wrong with the worker's options.
+// validate returns every problem of the worker's options.
 func (w *Worker) validate() error {
 	return unusable("worker", w.store, w.options.validate())
 }
@@ -211,7 +211,7 @@ func (w *Worker) runs() bool {
 	return w.ran
 }
 
-// begin marks the worker as running and returns what it works on.
+// begin marks the worker as running and returns its configuration.
 func (w *Worker) begin() (*work.Config, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -253,7 +253,7 @@ func outcomeOf(err error) work.Outcome {
 
 func newPanicError(value any, stack []byte) error { return &PanicError{Value: value, Stack: stack} }
 
-// stackOf returns the stack in a PanicError; nil: there is none in err.
+// stackOf returns the stack in a PanicError; nil if err has none.
 func stackOf(err error) []byte {
 	if panicked := (*PanicError)(nil); errors.As(err, &panicked) {
 		return panicked.Stack
@@ -261,11 +261,11 @@ func stackOf(err error) []byte {
 	return nil
 }
 
-// A Handler runs jobs of one name. If it returns nil the job is done; if it returns an error the job is retried, unless the error
+// A Handler runs jobs of one name. If it returns nil the job is done. If it returns an error the job is retried, unless the error
 // is one of [RetryAfter], [Discard] or [Snooze]. It should return soon after ctx ends; context.Cause says why it ended.
 type Handler func(ctx context.Context, job *Job) error
 
-// JobFrom returns the job of the handler that got this ctx, or one derived from it; nil elsewhere. A slog.Handler adds with it the job
+// JobFrom returns the job of the handler that got this ctx, or a ctx derived from it; nil elsewhere. With it, a slog.Handler can add the job
 // to every line that a handler logs with its ctx.
 func JobFrom(ctx context.Context) *Job {
 	if ctx == nil {
@@ -275,8 +275,8 @@ func JobFrom(ctx context.Context) *Job {
 	return job
 }
 
-// handedJobs has memory for what handlers are given: a job, and beside it the rest of its attempt. A handler may keep it, so it is never used
-// again. handedTogether are allocated at once: what keeps one keeps all of them, a few KiB. It belongs to one goroutine.
+// handedJobs allocates what handlers get: a job, and beside it the rest of its attempt. A handler may keep a job, so its memory is never
+// reused. handedTogether jobs are allocated at once: keeping one keeps all of them, a few KiB. It belongs to one goroutine.
 type handedJobs struct{ spare []handed }
 
 type handed struct {
@@ -284,7 +284,7 @@ type handed struct {
 	job     Job
 }
 
-const handedTogether = 10 // what 4 KiB have room for, a size in which the allocator has nothing to spare
+const handedTogether = 10 // this many fit into 4 KiB, a size for which the allocator wastes nothing
 
 // next is work.Config's Attempt.
 func (h *handedJobs) next(near int) *work.Attempt {
@@ -315,7 +315,7 @@ func handedJob(taken *work.Job) *Job {
 	}
 	if died := taken.Death; died != nil {
 		job.Death = newJobInfo(died.Queue, &protocol.FoundJob{
-			ID: died.ID, State: protocol.JobDead, Body: bytes.Clone(died.Body), At: died.Ended, Crashes: died.Crashes, // what the handler changes stays here
+			ID: died.ID, State: protocol.JobDead, Body: bytes.Clone(died.Body), At: died.Ended, Crashes: died.Crashes, // cloned: the handler may change it
 		})
 	}
 	return job

@@ -27,8 +27,8 @@ func TestRunReturnsBadWorkerOptions(t *testing.T) {
 
 func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
-// A benchStore hands out the same body again and again and keeps nothing, so that only the worker is measured. What a worker does not call
-// meanwhile panics.
+// A benchStore returns the same body repeatedly and keeps nothing, so that only the worker is measured. Methods that a worker does not call
+// meanwhile panic.
 type benchStore struct {
 	protocol.Store
 	mu    sync.Mutex
@@ -77,7 +77,7 @@ func (s *benchStore) more() bool {
 	return s.left > 0
 }
 
-// Lease: there is always a leader, so that a worker does nothing in its place.
+// Lease: there is always a leader, so that a worker does not replace one.
 func (s *benchStore) Lease(context.Context) (string, error) { return time.Now().String(), nil }
 
 func (s *benchStore) Check(context.Context) error                                { return nil }

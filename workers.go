@@ -12,7 +12,7 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-// Workers shows the workers that live, with what they run. NewWorkers makes one; the zero value has no store. Showing changes nothing.
+// Workers shows the live workers and the jobs that they run. Create one with NewWorkers; the zero value has no store. Showing changes nothing.
 type Workers struct {
 	store protocol.Store
 	jobs  *Jobs
@@ -24,23 +24,23 @@ func NewWorkers(store Store) *Workers {
 }
 
 // A WorkerInfo is a worker that has announced itself within the last 12 minutes and has not ended. A worker announces itself when it
-// starts, beside its first job, and every four minutes. So one that has just started may not be shown yet, and one whose process was
-// killed is shown for some minutes, with what it held until that is returned.
+// starts, with its first job, and every four minutes. So a worker that has just started may not be shown yet. A worker whose process was
+// killed is shown for some minutes, with the jobs that it held until they are returned.
 type WorkerInfo struct {
 	Name    string         `json:"name"`              // random: each start of a worker has its own
 	Host    string         `json:"host,omitempty"`    // of its process; empty: unknown
 	PID     int            `json:"pid"`               // of its process
-	Version string         `json:"version,omitempty"` // of its program, from the build info: a version, or else the revision of the source; empty: unknown
-	Queues  map[string]int `json:"queues"`            // that it takes from, with their weights
-	Slots   int            `json:"slots"`             // how many handlers run at the same time, at most
+	Version string         `json:"version,omitempty"` // of its program, from the build info: a version, or the revision of the source; empty: unknown
+	Queues  map[string]int `json:"queues"`            // from which it takes jobs, with their weights
+	Slots   int            `json:"slots"`             // how many handlers may run at the same time
 	Busy    int            `json:"busy"`              // how many run
 	Since   time.Time      `json:"since,omitzero"`    // when it started, by the store's clock
-	Seen    time.Time      `json:"seen,omitzero"`     // when it announced itself last, by the store's clock
-	Running []*JobInfo     `json:"running"`           // the jobs that it runs, those of a queue together
+	Seen    time.Time      `json:"seen,omitzero"`     // when it last announced itself, by the store's clock
+	Running []*JobInfo     `json:"running"`           // the jobs that it runs, grouped by queue
 }
 
-// List returns the workers that live, in the order of their names. A worker whose announcement the store has lost is in the list if it
-// runs a job, with its name and what it runs.
+// List returns the live workers, in the order of their names. A worker whose announcement the store has lost is listed if it runs a job,
+// with its name and its jobs.
 func (w *Workers) List(ctx context.Context) ([]*WorkerInfo, error) {
 	if w.store == nil || w.jobs == nil {
 		return nil, fmt.Errorf("chime: list workers: %w", errNilStore)
@@ -68,7 +68,7 @@ func (w *Workers) List(ctx context.Context) ([]*WorkerInfo, error) {
 	return infos, nil
 }
 
-// addRunning adds what the workers run, on the queues that they serve.
+// addRunning adds the jobs that the workers run, on the queues that they serve.
 func (w *Workers) addRunning(ctx context.Context, byName map[string]*WorkerInfo) error {
 	queues, err := w.busyQueues(ctx, byName)
 	if err != nil {
@@ -83,7 +83,7 @@ func (w *Workers) addRunning(ctx context.Context, byName map[string]*WorkerInfo)
 				return err
 			}
 			if job.Worker == "" {
-				continue // a version that did not say so has taken it
+				continue // it was taken by a version that did not store its worker's name
 			}
 			info := byName[job.Worker]
 			if info == nil {
@@ -126,7 +126,7 @@ func (w *Workers) busyQueues(ctx context.Context, byName map[string]*WorkerInfo)
 	return busy, nil
 }
 
-// MarshalJSON encodes the worker with its instants in UTC, and lists where there is nothing in them.
+// MarshalJSON encodes the worker with its instants in UTC. Empty lists are encoded as empty, not as null.
 func (i WorkerInfo) MarshalJSON() ([]byte, error) {
 	type fields WorkerInfo // without methods
 	i.Since, i.Seen = i.Since.UTC(), i.Seen.UTC()
