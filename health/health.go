@@ -1,4 +1,4 @@
-// Package health answers the two questions that a process manager asks: is the process alive, and should work come here?
+// Package health answers the two requests of a process manager: is the process alive, and is it ready for work?
 //
 //	healthy, err := health.New(health.Options{Store: store, Roles: []health.Role{worker, scheduler}})
 //	if err != nil {
@@ -7,8 +7,8 @@
 //	http.HandleFunc("GET /livez", healthy.Livez)
 //	http.HandleFunc("GET /readyz", healthy.Readyz)
 //
-// /livez says whether a restart would help: it is 503 only if a loop of a role is stuck. It does no I/O, so a Redis that is down has no
-// process restarted. /readyz is 503 besides while Redis does not answer, before the roles run, and once they drain.
+// /livez shows whether a restart would help: it returns 503 only if a loop of a role is stuck. It does no I/O, so a Redis that is down never
+// causes a restart. /readyz also returns 503 while Redis does not answer, before the roles run, and while they drain.
 //
 // A queue that is paused, a worker whose slots are all busy and a scheduler that does not lead are healthy.
 package health
@@ -35,19 +35,19 @@ const (
 
 // A Role is a *[chime.Worker] or a *[chime.Scheduler].
 type Role interface {
-	// Pulses says when each loop of the role turned last; empty: it does not run.
+	// Pulses returns when each loop of the role last turned; it is empty if the role does not run.
 	Pulses() map[string]time.Time
-	// Draining reports whether the role was told to end.
+	// Draining reports whether the role is ending.
 	Draining() bool
 }
 
 // Options are the options of New.
 type Options struct {
-	// Store is the one that the roles work on.
+	// Store is the roles' store.
 	Store chime.Store
-	// Roles are those of this process; none: /livez is always 200, and /readyz goes by the store.
+	// Roles are the roles of this process. Without roles /livez always returns 200, and /readyz depends on the store.
 	Roles []Role
-	// MaxSilence is after how long a loop that has not turned is stuck, 10 s or more. Zero means 30 s. Loops turn at least every 5 s.
+	// MaxSilence is how long a loop may not turn before it is stuck, 10 s or more. Zero means 30 s. Loops turn at least every 5 s.
 	MaxSilence time.Duration
 }
 
@@ -65,28 +65,28 @@ func (o Options) validate() error {
 	return errors.Join(bad...)
 }
 
-// A Health knows how a process is. New makes one; it is safe for concurrent use.
+// A Health reports the state of a process. Create one with New; it is safe for concurrent use.
 type Health struct {
 	roles      []Role
 	maxSilence time.Duration
-	store      *question
+	store      *storeCheck
 	draining   atomic.Bool
 }
 
-// New returns the health of a process. It does no I/O. The error is one of bad options.
+// New returns the health of a process. It does no I/O. It returns an error for invalid options.
 func New(options Options) (*Health, error) {
 	options.MaxSilence = cmp.Or(options.MaxSilence, defaultMaxSilence)
 	if err := options.validate(); err != nil {
 		return nil, err
 	}
-	return &Health{roles: slices.Clone(options.Roles), maxSilence: options.MaxSilence, store: newQuestion(options.Store)}, nil
+	return &Health{roles: slices.Clone(options.Roles), maxSilence: options.MaxSilence, store: newStoreCheck(options.Store)}, nil
 }
 
-// Drain has Readyz answer 503 from now on. Roles say by themselves that they drain; a process calls it that stops taking requests
-// before its roles are told to end, or that has none.
+// Drain makes Readyz return 503 from now on. Roles report on their own that they drain. Call it if the process stops taking requests
+// before its roles end, or if it has no roles.
 func (h *Health) Drain() { h.draining.Store(true) }
 
-// Alive returns nil, or an error that names the loops that are stuck. It does no I/O.
+// Alive returns nil, or an error that lists the loops that are stuck. It does no I/O.
 func (h *Health) Alive() error {
 	var stuck []string
 	for _, role := range h.roles {
@@ -103,8 +103,8 @@ func (h *Health) Alive() error {
 	return nil
 }
 
-// Ready returns nil, or an error that says why no work should come here. It asks the store, at most once a second whoever calls, and waits
-// for its answer 1 s at most.
+// Ready returns nil, or an error with the reason why the process must get no work. It calls the store at most once a second, for all callers, and
+// waits for the answer at most 1 s.
 func (h *Health) Ready(ctx context.Context) error {
 	if h.draining.Load() || slices.ContainsFunc(h.roles, Role.Draining) {
 		return errors.New("draining")
@@ -123,10 +123,10 @@ func (h *Health) Ready(ctx context.Context) error {
 	return nil
 }
 
-// Livez answers 200 "alive", or 503 with what is stuck.
+// Livez returns 200 "alive", or 503 with the loops that are stuck.
 func (h *Health) Livez(w http.ResponseWriter, _ *http.Request) { say(w, "alive", h.Alive()) }
 
-// Readyz answers 200 "ready", or 503 with what it waits for. It names neither the store's address nor its error, for anybody may call it.
+// Readyz returns 200 "ready", or 503 with the reason. The reason contains neither the store's address nor its error, because anybody may call it.
 func (h *Health) Readyz(w http.ResponseWriter, r *http.Request) {
 	say(w, "ready", h.Ready(r.Context()))
 }
@@ -137,7 +137,7 @@ func say(w http.ResponseWriter, fine string, err error) {
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	if err != nil {
 		w.WriteHeader(http.StatusServiceUnavailable)
-		_, _ = fmt.Fprintf(w, "not %s: %v\n", fine, err) // if the client has gone, nobody reads it
+		_, _ = fmt.Fprintf(w, "not %s: %v\n", fine, err) // if the client is gone, nobody reads it
 		return
 	}
 	_, _ = fmt.Fprintln(w, fine)

@@ -19,11 +19,11 @@ import (
 	"github.com/chimejobs/chime/recurrence"
 )
 
-// A faultyStore counts the questions of /readyz, and fails or hangs as it is told.
+// A faultyStore counts the calls of /readyz, and fails or hangs as the test sets it.
 type faultyStore struct {
 	protocol.Store
-	asked atomic.Int64
-	fault atomic.Pointer[func(context.Context) error] // of every call that roles make for ever; nil: none
+	calls atomic.Int64
+	fault atomic.Pointer[func(context.Context) error] // of every call that roles repeat until they end; nil: none
 }
 
 func (s *faultyStore) Protocol() protocol.Store { return s }
@@ -38,7 +38,7 @@ func (s *faultyStore) failing(ctx context.Context) error {
 func (s *faultyStore) fail(fault func(context.Context) error) { s.fault.Store(&fault) }
 
 func (s *faultyStore) Lease(ctx context.Context) (string, error) {
-	s.asked.Add(1)
+	s.calls.Add(1)
 	if err := s.failing(ctx); err != nil {
 		return "", err
 	}
@@ -77,7 +77,7 @@ var (
 	quiet   = slog.New(slog.DiscardHandler)
 )
 
-// A probe asks a process for its health as a process manager does.
+// A probe requests the health of a process like a process manager.
 type probe struct {
 	t *testing.T
 	*health.Health
@@ -92,14 +92,14 @@ func newProbe(t *testing.T, options health.Options) probe {
 	return probe{t, h}
 }
 
-// check asks both and compares: an empty want is 200, anything else a part of what comes with 503.
+// check requests both and compares them: an empty want is 200, anything else is a part of the text with 503.
 func (p probe) check(when, live, ready string) {
 	p.t.Helper()
-	p.ask(when, "/livez", p.Livez, "alive\n", live)
-	p.ask(when, "/readyz", p.Readyz, "ready\n", ready)
+	p.request(when, "/livez", p.Livez, "alive\n", live)
+	p.request(when, "/readyz", p.Readyz, "ready\n", ready)
 }
 
-func (p probe) ask(when, path string, handler http.HandlerFunc, fine, want string) {
+func (p probe) request(when, path string, handler http.HandlerFunc, fine, want string) {
 	p.t.Helper()
 	answer := httptest.NewRecorder()
 	handler(answer, httptest.NewRequestWithContext(p.t.Context(), "GET", path, nil))
@@ -171,7 +171,7 @@ func TestAStoreThatIsDownHasNoProcessRestarted(t *testing.T) {
 	}
 }
 
-// A client without ContextTimeoutEnabled waits for as long as its own timeouts say.
+// A client without ContextTimeoutEnabled waits until its own timeouts end the call.
 func TestTheStoreHasASecondEvenIfItsClientHeedsNoCtx(t *testing.T) {
 	chimetest.Run(t, func(t *testing.T, c *chimetest.Chime) {
 		store := &faultyStore{Store: c.Store().Protocol()}
@@ -186,8 +186,8 @@ func TestTheStoreHasASecondEvenIfItsClientHeedsNoCtx(t *testing.T) {
 		}
 		time.Sleep(2500 * time.Millisecond)
 		p.check("when that call has succeeded", "", "the store does not answer")
-		if n := store.asked.Load(); n != 1 {
-			t.Errorf("the store was asked %d times before it had answered, want once", n)
+		if n := store.calls.Load(); n != 1 {
+			t.Errorf("the store was called %d times before it had answered, want once", n)
 		}
 		time.Sleep(time.Minute)
 		store.fault.Store(nil)
@@ -203,20 +203,20 @@ func TestHowOftenTheStoreIsAsked(t *testing.T) {
 			p.check("ten times a second", "", "")
 			time.Sleep(100 * time.Millisecond)
 		}
-		if n := store.asked.Load(); n != 10 {
-			t.Errorf("the store was asked %d times in ten seconds, want 10", n)
+		if n := store.calls.Load(); n != 10 {
+			t.Errorf("the store was called %d times in ten seconds, want 10", n)
 		}
 		for range 1000 {
-			p.ask("in any number", "/livez", p.Livez, "alive\n", "")
+			p.request("in any number", "/livez", p.Livez, "alive\n", "")
 		}
-		if n := store.asked.Load(); n != 10 {
-			t.Errorf("/livez asked the store %d times, want never", n-10)
+		if n := store.calls.Load(); n != 10 {
+			t.Errorf("/livez called the store %d times, want never", n-10)
 		}
 	})
 }
 
 // A producer's user may not read the lease (docs/access.md).
-func TestAServerThatRefusesTheQuestionHasAnswered(t *testing.T) {
+func TestAServerThatRefusesTheCallHasAnswered(t *testing.T) {
 	chimetest.Run(t, func(t *testing.T, c *chimetest.Chime) {
 		store := &faultyStore{Store: c.Store().Protocol()}
 		store.fail(func(context.Context) error {
@@ -269,7 +269,7 @@ func TestALoopThatIsStuckIsToldByBoth(t *testing.T) {
 		p.check("after 31 s", "the loop processor of a *chime.Worker has not turned for 3", "the loop processor of a *chime.Worker has not turned for 3")
 		close(hears)
 		time.Sleep(time.Second)
-		p.check("when it goes on", "", "")
+		p.check("when it continues", "", "")
 	})
 }
 
