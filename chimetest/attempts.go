@@ -15,22 +15,22 @@ import (
 	"github.com/chimejobs/chime/internal/wire"
 )
 
-// attempts is a store that notes what its workers take and how they settle it.
+// attempts is a store that records which jobs its workers take and how they settle them.
 //
-//	taken ──► begun ──► returned ──► settled: it ended, and is told
+//	taken ──► begun ──► returned ──► settled: it ended, and is recorded
 //	  │                                 ▲
 //	  ├─────────────────────────────────┤  missed, or dead because nobody can run it
-//	  └──► forgotten                       given back, parked, or refused: it was no attempt
+//	  └──► forgotten                       returned, parked, or refused: it was no attempt
 //
-// What is told comes from the settlement, which says how the attempt ended. When it began and ended, to the microsecond, and what its
-// handler remarked, comes from around the handler; of a worker that is hidden in a role of the test's own, from the settlement too.
+// The result of an attempt comes from its settlement. The instants at which it began and ended, to the microsecond, and the handler's note come
+// from a wrapper around the handler. If a worker is hidden in a role of the test's own, all of them come from the settlement.
 type attempts struct {
 	protocol.Store
 	moved func() // called whenever an attempt begins or ends
 
 	mu    sync.Mutex
 	open  map[attempt]*openAttempt
-	later map[job]*chime.RunInfo // the last attempt of each occurrence that is to have another one
+	later map[job]*chime.RunInfo // the last attempt of each occurrence that has another attempt
 	ended []*chime.RunInfo
 	plans schedule.Plans
 	taken int
@@ -50,17 +50,17 @@ type openAttempt struct {
 	info     chime.RunInfo
 	begun    bool
 	returned time.Time // zero: its handler has not returned
-	order    int       // in which they were taken
+	order    int       // the order in which they were taken
 }
 
 func newAttempts(store protocol.Store, moved func()) *attempts {
 	return &attempts{Store: store, moved: moved, open: make(map[attempt]*openAttempt), later: make(map[job]*chime.RunInfo)}
 }
 
-// Protocol makes it a chime.Store.
+// Protocol makes attempts a chime.Store.
 func (a *attempts) Protocol() protocol.Store { return a }
 
-// Work notes what the answers take and what the calls settle.
+// Work records which jobs the answers take and the calls settle.
 func (a *attempts) Work(ctx context.Context, calls []protocol.WorkCall) []protocol.WorkAnswer {
 	answers := a.Store.Work(ctx, calls)
 	for i := range answers {
@@ -100,7 +100,7 @@ func (a *attempts) note(call *protocol.WorkCall, answer *protocol.WorkAnswer) {
 	}
 }
 
-// describe reads what a job is.
+// describe reads the job's data.
 func (a *attempts) describe(taken *protocol.TakenJob) chime.RunInfo {
 	info := chime.RunInfo{ID: taken.ID, Fence: taken.Fence, Name: wire.NoName, Attempt: 1}
 	name, planned, err := schedule.SplitOccurrence(taken.ID)
@@ -129,7 +129,7 @@ func (a *attempts) describe(taken *protocol.TakenJob) chime.RunInfo {
 	return info
 }
 
-// settle tells how an attempt has ended.
+// settle records how an attempt has ended.
 func (a *attempts) settle(which attempt, s *protocol.Settlement, now time.Time) {
 	info := chime.RunInfo{ID: s.ID, Queue: which.queue, Name: wire.NoName, Fence: s.Fence, Started: now}
 	open := a.open[which]
@@ -149,7 +149,7 @@ func (a *attempts) settle(which attempt, s *protocol.Settlement, now time.Time) 
 		if info.Outcome = chime.RunSnoozed; s.Failed {
 			info.Outcome = chime.RunFailed
 		}
-	default: // given back or parked: no attempt has ended
+	default: // returned or parked: no attempt has ended
 		return
 	}
 	if s.Failed {
@@ -175,10 +175,10 @@ func (a *attempts) settle(which attempt, s *protocol.Settlement, now time.Time) 
 	if delete(a.later, which.job); s.Kind == protocol.SettleLater && info.Schedule != "" {
 		a.later[which.job] = &info
 	}
-	a.tell(info)
+	a.record(info)
 }
 
-// supersede tells that an occurrence that was to have another attempt has ended because a newer one takes its place.
+// supersede records that an occurrence with another attempt to come has ended because a newer occurrence replaces it.
 func (a *attempts) supersede(which job, now time.Time) {
 	info := chime.RunInfo{ID: which.id, Name: wire.NoName, Queue: which.queue}
 	info.Schedule, info.Planned, _ = schedule.SplitOccurrence(which.id)
@@ -187,11 +187,11 @@ func (a *attempts) supersede(which job, now time.Time) {
 	}
 	delete(a.later, which)
 	info.Outcome, info.Ended = chime.RunSuperseded, now
-	a.tell(info)
+	a.record(info)
 }
 
-// tell keeps an attempt for Advance. The store's clock counts in microseconds, and so do all instants.
-func (a *attempts) tell(info chime.RunInfo) {
+// record keeps an attempt for Advance. The store's clock counts in microseconds, and so do all instants.
+func (a *attempts) record(info chime.RunInfo) {
 	for _, at := range []*time.Time{&info.Planned, &info.Started, &info.Ended} {
 		*at = at.UTC().Truncate(time.Microsecond)
 	}
@@ -208,8 +208,7 @@ func (a *attempts) take() []*chime.RunInfo {
 	return ended
 }
 
-// unsettled reports whether the outcome of an attempt that ended by an instant is still to be stored, or one was taken that has not
-// begun.
+// unsettled reports whether the outcome of an attempt that ended by an instant is not yet stored, or a job was taken that has not begun.
 func (a *attempts) unsettled(by time.Time) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -240,8 +239,8 @@ func (a *attempts) running() []*chime.RunInfo {
 	return runs
 }
 
-// listenTo has a worker's handlers say when they begin and return, and count in handling. A role of another kind, or one that runs already,
-// stays as it is.
+// listenTo wraps a worker's handlers, to record when they begin and return and to count them in handling. It does not change a role of another
+// kind, or one that already runs.
 func (a *attempts) listenTo(role chime.Role, handling *atomic.Int64) {
 	worker, ok := role.(interface {
 		Use(...func(chime.Handler) chime.Handler)
@@ -249,7 +248,7 @@ func (a *attempts) listenTo(role chime.Role, handling *atomic.Int64) {
 	if !ok {
 		return
 	}
-	defer func() { _ = recover() }() // it runs already, or is nil: chime.Run says so
+	defer func() { _ = recover() }() // it already runs, or is nil: chime.Run reports that
 	worker.Use(func(next chime.Handler) chime.Handler { return a.around(next, handling) })
 }
 

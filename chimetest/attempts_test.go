@@ -32,7 +32,7 @@ func newEnqueuer(c *Chime) *chime.Enqueuer {
 	return chime.NewEnqueuer(c.Store(), chime.EnqueuerOptions{Logger: silent})
 }
 
-// A step is what a handler of the walk does in one attempt.
+// A step is one attempt of a handler in the walk.
 type step struct {
 	Takes   time.Duration // fake time
 	Outcome string        // done, fail, later, snooze, discard, panic
@@ -47,20 +47,20 @@ func (s step) do() error {
 	case "snooze":
 		return chime.Snooze(s.Delay)
 	case "discard":
-		return chime.Discard(errors.New("it is of no use"))
+		return chime.Discard(errors.New("it is useless"))
 	case "panic":
 		panic("it broke")
 	}
 	return nil
 }
 
-// told is what an attempt looks like to whoever compares two of them.
-func told(run *chime.RunInfo) string {
+// recorded formats an attempt for a comparison.
+func recorded(run *chime.RunInfo) string {
 	return fmt.Sprintf("%s %s %s attempt %d %s to %s: %s %q", run.Name, run.Queue, run.ID, run.Attempt,
 		run.Started.Format(time.RFC3339Nano), run.Ended.Format(time.RFC3339Nano), run.Outcome, run.Error)
 }
 
-// The handlers keep a list of their own of what they did; Advance returns the same, whatever they do and however time is cut.
+// The handlers keep their own list of their attempts. Advance returns the same list for all outcomes and all lengths of steps.
 func TestAdvanceReturnsEveryAttemptOnceInTheOrderOfTheirEnds(t *testing.T) {
 	for seed := range uint64(3) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -76,7 +76,7 @@ func walkAttempts(t *testing.T, c *Chime, random *rand.Rand) {
 		text  string
 	}
 	var did []line
-	var mu sync.Mutex // of what handlers write, which run at once
+	var mu sync.Mutex // of the handlers' list: handlers run concurrently
 	taken := map[string]int{}
 	handler := func(_ context.Context, job *chime.Job) error {
 		var steps []step
@@ -88,7 +88,7 @@ func walkAttempts(t *testing.T, c *Chime, random *rand.Rand) {
 			t.Errorf("job.Started is %v, the handler was called at %v", job.Started, run.Started)
 		}
 		mu.Lock()
-		s := steps[min(taken[job.ID], len(steps)-1)] // a snoozed attempt has the same number again
+		s := steps[min(taken[job.ID], len(steps)-1)] // a snoozed attempt is repeated with the same number
 		taken[job.ID]++
 		mu.Unlock()
 		defer func() {
@@ -101,7 +101,7 @@ func walkAttempts(t *testing.T, c *Chime, random *rand.Rand) {
 			case "snooze":
 				run.Outcome = chime.RunSnoozed
 			case "discard":
-				run.Outcome, run.Error = chime.RunDead, "it is of no use"
+				run.Outcome, run.Error = chime.RunDead, "it is useless"
 			case "fail":
 				run.Outcome, run.Error = chime.RunFailed, "it failed"
 			case "panic":
@@ -113,7 +113,7 @@ func walkAttempts(t *testing.T, c *Chime, random *rand.Rand) {
 			run.Started = run.Started.UTC().Truncate(time.Microsecond)
 			mu.Lock()
 			defer mu.Unlock()
-			did = append(did, line{run.Ended, told(run)})
+			did = append(did, line{run.Ended, recorded(run)})
 		}()
 		return s.do()
 	}
@@ -137,7 +137,7 @@ func walkAttempts(t *testing.T, c *Chime, random *rand.Rand) {
 					steps[i].Takes = 0
 				}
 			}
-			steps[len(steps)-1].Outcome = []string{"done", "discard"}[random.IntN(2)] // else it might be snoozed for ever
+			steps[len(steps)-1].Outcome = []string{"done", "discard"}[random.IntN(2)] // else it might be snoozed without end
 			queue := []string{"a", "b"}[random.IntN(2)]
 			options := []chime.EnqueueOption{chime.Queue(queue)}
 			if random.IntN(2) == 0 {
@@ -163,7 +163,7 @@ func walkAttempts(t *testing.T, c *Chime, random *rand.Rand) {
 	runs = append(runs, c.Advance(6*time.Hour)...)
 	var got, want []string
 	for _, run := range runs {
-		got = append(got, told(run))
+		got = append(got, recorded(run))
 	}
 	slices.SortStableFunc(did, func(a, b line) int { return a.ended.Compare(b.ended) })
 	for _, l := range did {
@@ -175,7 +175,7 @@ func walkAttempts(t *testing.T, c *Chime, random *rand.Rand) {
 	}
 }
 
-// compareRuns compares attempts; of those that ended at the same instant the order does not matter.
+// compareRuns compares attempts. The order of attempts that ended at the same instant does not matter.
 func compareRuns(t *testing.T, got, want []string) {
 	t.Helper()
 	slices.Sort(got)
@@ -188,7 +188,7 @@ func compareRuns(t *testing.T, got, want []string) {
 	}
 }
 
-// However time is cut into pieces, it is as much as the test has asked for.
+// The time that passes is the time that the test has requested, in steps of any length.
 func TestTimeDoesNotDrift(t *testing.T) {
 	Run(t, func(t *testing.T, c *Chime) {
 		worker := newWorker(c, chime.WorkerOptions{})
@@ -200,18 +200,18 @@ func TestTimeDoesNotDrift(t *testing.T) {
 		begin := time.Now()
 		c.Start(worker, scheduler)
 		random := rand.New(rand.NewPCG(1, 1))
-		var asked time.Duration
+		var requested time.Duration
 		ran := 0
 		for range 200 {
 			d := time.Duration(random.Int64N(int64(5 * time.Second)))
-			asked += d
+			requested += d
 			ran += len(c.Advance(d))
-			if ahead := time.Since(begin) - asked; ahead < 0 || ahead > settledWithin {
-				t.Fatalf("after %v the clock is %v ahead, want 0 to %v", asked, ahead, settledWithin)
+			if ahead := time.Since(begin) - requested; ahead < 0 || ahead > settledWithin {
+				t.Fatalf("after %v the clock is %v ahead, want 0 to %v", requested, ahead, settledWithin)
 			}
 		}
-		if want := int(asked / time.Second); ran < want || ran > want+1 {
-			t.Errorf("%d runs in %v, want one a second", ran, asked)
+		if want := int(requested / time.Second); ran < want || ran > want+1 {
+			t.Errorf("%d runs in %v, want one a second", ran, requested)
 		}
 	})
 }
@@ -242,12 +242,12 @@ func TestAdvanceRunsWhatIsDueAtItsEnd(t *testing.T) {
 	})
 }
 
-// An attempt that goes on is not returned before it has ended; then with when it really began and ended.
-func TestAnAttemptThatGoesOnIsReturnedWhenItHasEnded(t *testing.T) {
+// An attempt is not returned before it has ended. Then its beginning and end are exact.
+func TestALongAttemptIsReturnedWhenItHasEnded(t *testing.T) {
 	Run(t, func(t *testing.T, c *Chime) {
 		worker := newWorker(c, chime.WorkerOptions{})
 		worker.Handle("long", func(context.Context, *chime.Job) error {
-			time.Sleep(90 * time.Minute) // fake time: the handler goes on past an Advance
+			time.Sleep(90 * time.Minute) // fake time: the handler runs longer than an Advance
 			return nil
 		}, chime.Timeout(2*time.Hour))
 		c.Start(worker)
@@ -283,7 +283,7 @@ func TestAStuckAttemptIsReturnedAsFailed(t *testing.T) {
 	})
 }
 
-// What a misfire policy skips, and what a newer occurrence ends, is told with its outcome.
+// An occurrence that a misfire policy skips, or that a newer one ends, is returned with its outcome.
 func TestMissedAndSupersededOccurrencesAreReturned(t *testing.T) {
 	Run(t, func(t *testing.T, c *Chime) {
 		roles := func() []chime.Role {
@@ -329,7 +329,7 @@ func TestMissedAndSupersededOccurrencesAreReturned(t *testing.T) {
 }
 
 // A role of the test's own may have a worker in it.
-func TestAWorkerInARoleOfTheTestsOwnIsHeardToo(t *testing.T) {
+func TestAWorkerInARoleOfTheTestsOwnIsRecordedToo(t *testing.T) {
 	Run(t, func(t *testing.T, c *Chime) {
 		worker := newWorker(c, chime.WorkerOptions{})
 		worker.Handle("fails", func(context.Context, *chime.Job) error { return errors.New("no") }, chime.MaxAttempts(1))

@@ -1,4 +1,4 @@
-// Package chimetest tests programs that use chime: without a server, without sleeping, a simulated week in a second or less.
+// Package chimetest tests programs that use chime: without a server and without sleeping, and a simulated week in a second or less.
 //
 //	func TestTheReportRunsAgainWhenItFails(t *testing.T) {
 //		chimetest.Run(t, func(t *testing.T, c *chimetest.Chime) {
@@ -10,9 +10,9 @@
 //		})
 //	}
 //
-// [Run] runs a test under fake time with a store inside the process, on which the program's own roles work as they do on Redis: the
-// scripts are the same. [NewJob] and [Work] test a handler alone and need no Run. What goes wrong in any of these ends the test with a
-// message that names the job.
+// [Run] runs a test under fake time with a store inside the process. The program's own roles work on it as they do on Redis, with the same
+// scripts. [NewJob] and [Work] test a handler alone and do not need Run. If anything in them goes wrong, the test ends with a
+// message that contains the job.
 //
 // The page docs/testing.md has examples.
 package chimetest
@@ -32,22 +32,21 @@ import (
 	"github.com/chimejobs/chime/redisstore/embedded"
 )
 
-// A Chime is a store under fake time and the roles that a test has started on it. [Run] makes one; it belongs to the goroutine of the
-// test.
+// A Chime is a store under fake time and the roles that a test has started on it. [Run] creates one; it belongs to the test's goroutine.
 type Chime struct {
 	t        *testing.T
 	server   *embedded.Server
 	attempts *attempts
 	watchdog *watchdog
 	started  []*group
-	ahead    time.Duration // how much later the clock is than the test has asked for
+	ahead    time.Duration // how far the clock is ahead of the time that the test has requested
 }
 
-// Run runs a test under fake time. It begins at midnight UTC on Saturday, 1 January 2000, and passes only while every goroutine of the
-// test waits: what waits for an hour waits for no time at all. (The test runs in a bubble of testing/synctest, so it may call neither
+// Run runs a test under fake time. It begins at midnight UTC on Saturday, 1 January 2000. The time advances only while every goroutine of the
+// test waits: waiting for an hour takes no real time. (The test runs in a bubble of testing/synctest, so it may call neither
 // t.Run nor t.Parallel. Before Run a test may call t.Parallel.)
 //
-// When the test has ended, also if it has failed, the roles that it has started are stopped, and the store is gone.
+// When the test has ended, also if it has failed, the roles that it has started are stopped, and the store is deleted.
 func Run(t *testing.T, test func(t *testing.T, c *Chime)) {
 	t.Helper()
 	if test == nil {
@@ -58,7 +57,7 @@ func Run(t *testing.T, test func(t *testing.T, c *Chime)) {
 	})
 }
 
-// run runs a test on the store that wrap makes of a server's.
+// run runs the test on the store that wrap returns for the server's store.
 func run(t *testing.T, test func(t *testing.T, c *Chime), wrap func(*embedded.Server) protocol.Store) {
 	t.Helper()
 	watchdog := watch()
@@ -73,15 +72,15 @@ func run(t *testing.T, test func(t *testing.T, c *Chime), wrap func(*embedded.Se
 	})
 }
 
-// Store returns the store, for the program's roles, and for whatever else of package chime works on one.
+// Store returns the store, for the program's roles and for everything else of package chime that uses one.
 func (c *Chime) Store() chime.Store { return c.attempts }
 
-// A group is roles that were started together.
+// A group is some roles that were started together.
 type group struct {
-	cancel context.CancelFunc
-	done   chan struct{} // closed when the roles have returned
-	err    error         // how; set before done is closed
-	told   bool          // the test has heard of err
+	cancel   context.CancelFunc
+	done     chan struct{} // closed when the roles have returned
+	err      error         // their error; set before done is closed
+	reported bool          // the test has got err
 
 	handling atomic.Int64 // handlers that have not returned
 }
@@ -96,12 +95,12 @@ func (g *group) ended() bool {
 	}
 }
 
-// Start runs roles, as chime.Run does, and returns when they rest: what they were to do at once is done, and they wait for something to
-// come. They run until stop is called, which returns when they have returned, or until the end of the test. A role that returns an error
-// ends the test, but for a worker that was stopped and had to cut off handlers after its DrainTimeout: that is what a deployment does, and
-// their jobs run again. It ends the test if a handler goes on for all that.
+// Start runs roles, as chime.Run does, and returns when they are idle: their immediate work is done, and they wait. They run until the test
+// calls stop, which returns when they have returned, or until the end of the test. If a role returns an error, the test ends. There is one
+// exception: a worker may be stopped and cut off handlers after its DrainTimeout, as in a deployment; their jobs run again. But if a cut-off
+// handler does not return, the test ends.
 //
-// A role runs once. What a program does when it is deployed again is to stop and to start new roles:
+// A role runs once. To simulate a new deployment of a program, stop its roles and start new ones:
 //
 //	stop()
 //	c.Advance(time.Hour) // nothing runs
@@ -128,17 +127,17 @@ func (c *Chime) Start(roles ...chime.Role) (stop func()) {
 	}
 }
 
-// Advance lets d pass, and then whatever is due by that instant come to its end; 0: what is due now. It returns the attempts that have
-// ended since the last Advance, or since the beginning, in the order in which they ended: of whatever job, also of ordinary ones, and
-// occurrences that were missed or superseded. There are none while nothing runs. An attempt that has begun and goes on is returned by a
-// later Advance.
+// Advance lets d pass, and then waits until everything that is due by that instant has finished; 0 means everything that is due now. It returns
+// the attempts that have ended since the last Advance, or since the beginning, in the order in which they ended: attempts of all jobs, also
+// of ordinary ones, and occurrences that were missed or superseded. While no role runs it returns nothing. An attempt that has begun and not ended
+// is returned by a later Advance.
 //
-// The clock then shows some milliseconds more than the test has asked for, in which the workers have stored how jobs ended. The next
-// Advance makes up for that.
+// The clock is then some milliseconds ahead of the requested time, in which the workers have stored the outcomes of jobs. The next
+// Advance is shorter by these.
 func (c *Chime) Advance(d time.Duration) []*chime.RunInfo {
 	c.t.Helper()
 	if d < 0 {
-		c.t.Fatalf("chimetest: Advance(%v): time does not go back: want 0 or more", d)
+		c.t.Fatalf("chimetest: Advance(%v): time cannot go back: want 0 or more", d)
 	}
 	c.check()
 	until := time.Now().Add(d - c.ahead)
@@ -153,21 +152,21 @@ func (c *Chime) Advance(d time.Duration) []*chime.RunInfo {
 }
 
 const (
-	// dueWithin is how much later than due a job may be taken: workers count in microseconds, and jobs are due at a millisecond.
+	// dueWithin is how late a due job may be taken: workers count in microseconds, and jobs are due at a millisecond.
 	dueWithin = time.Millisecond
 	// settledWithin is how long Advance waits for outcomes to be stored. A worker keeps one for at most 20 ms, to send it with others.
 	settledWithin = 200 * time.Millisecond
 	settleStep    = 5 * time.Millisecond
 )
 
-// settle lets what is due by an instant be taken, and the outcomes of what ends at once be stored.
+// settle waits until the jobs that are due by an instant are taken, and the outcomes of those that end immediately are stored.
 func (c *Chime) settle(until time.Time) {
 	c.t.Helper()
 	horizon := until.Add(dueWithin)
 	if left := time.Until(horizon); left > 0 {
 		c.sleep(left)
 	}
-	if now := time.Now(); now.After(horizon) { // the last Advance was as much ahead
+	if now := time.Now(); now.After(horizon) { // the last Advance was ahead by this much
 		horizon = now
 	}
 	for c.attempts.unsettled(horizon) && time.Since(until) < settledWithin && c.fine() {
@@ -175,11 +174,11 @@ func (c *Chime) settle(until time.Time) {
 	}
 }
 
-// watchStep is how much of the test's time passes before the watchdog hears that something moves: on a busy machine an hour with much to
-// do may take longer than the watchdog waits.
+// watchStep is how much of the test's time passes before the watchdog is notified that time moves: on a busy machine an hour with much work
+// may take longer than the watchdog waits.
 const watchStep = time.Minute
 
-// sleep lets d pass, and everything that happens by then come to rest.
+// sleep lets d pass, and waits until every goroutine is idle.
 func (c *Chime) sleep(d time.Duration) {
 	c.watchdog.enter()
 	for ; d > watchStep; d -= watchStep {
@@ -191,7 +190,7 @@ func (c *Chime) sleep(d time.Duration) {
 	c.watchdog.leave()
 }
 
-// rest returns when every other goroutine waits for something to come.
+// rest returns when every other goroutine waits.
 func (c *Chime) rest() {
 	c.watchdog.enter()
 	synctest.Wait()
@@ -204,11 +203,11 @@ func (c *Chime) stop(g *group) {
 	c.watchdog.enter()
 	<-g.done
 	synctest.Wait()
-	g.told = g.told || cutOff(g.err) && g.handling.Load() == 0
+	g.reported = g.reported || cutOff(g.err) && g.handling.Load() == 0
 	c.watchdog.leave()
 }
 
-// cutOff reports whether all that an error says is that handlers were cut off.
+// cutOff reports whether an error means only that handlers were cut off.
 func cutOff(err error) bool {
 	switch e := err.(type) {
 	case *chime.DrainTimeoutError:
@@ -225,7 +224,7 @@ func cutOff(err error) bool {
 // fine reports whether no role has returned an error.
 func (c *Chime) fine() bool {
 	for _, g := range c.started {
-		if g.ended() && g.err != nil && !g.told {
+		if g.ended() && g.err != nil && !g.reported {
 			return false
 		}
 	}
@@ -240,19 +239,19 @@ func (c *Chime) check() {
 	}
 }
 
-// failed returns the errors of roles of which the test has not heard yet.
+// failed returns the errors of roles that the test has not got yet.
 func (c *Chime) failed() error {
 	var failed []error
 	for _, g := range c.started {
-		if g.ended() && !g.told {
-			g.told = true
+		if g.ended() && !g.reported {
+			g.reported = true
 			failed = append(failed, g.err)
 		}
 	}
 	return errors.Join(failed...)
 }
 
-// end is the end of the test: it stops what runs.
+// end stops the running roles at the end of the test.
 func (c *Chime) end() {
 	for _, g := range c.started {
 		g.cancel()
@@ -271,7 +270,7 @@ func (c *Chime) end() {
 	}
 }
 
-// names lists attempts for a message.
+// names formats attempts for a message.
 func names(runs []*chime.RunInfo) (text string) {
 	for i, run := range runs {
 		if i > 0 {
@@ -282,5 +281,5 @@ func names(runs []*chime.RunInfo) (text string) {
 	return text
 }
 
-// protocol is the store as this package reads it.
+// protocol returns the store as this package reads it.
 func (c *Chime) protocol() protocol.Store { return c.attempts.Store }

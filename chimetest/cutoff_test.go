@@ -34,12 +34,12 @@ func TestAJobThatADeploymentCutsOffRunsAgain(t *testing.T) {
 		start()
 		runs := c.Advance(2 * time.Hour)
 		if begun != 2 || len(runs) == 0 || runs[len(runs)-1].Outcome != chime.RunDone {
-			t.Errorf("it began %d times and ended as %v, want twice, and done at last", begun, runs)
+			t.Errorf("it began %d times and ended as %v, want twice, and done the second time", begun, runs)
 		}
 	})
 }
 
-// Nothing of a test goes on after it: its roles are stopped, and the bubble ends.
+// Nothing of a test continues after it: its roles are stopped, and the bubble ends.
 func TestTheEndOfATestStopsItsRoles(t *testing.T) {
 	stopped := false
 	Run(t, func(t *testing.T, c *Chime) {

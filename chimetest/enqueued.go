@@ -13,9 +13,9 @@ type Job[T any] struct {
 	Args T
 }
 
-// Enqueued returns the jobs of a name that wait to run, on whatever queue: first those that are waiting, in the order in which they will
+// Enqueued returns the waiting jobs of a name, on all queues: first those that are waiting, in the order in which they will
 // be taken, queue by queue; then those that are delayed, and those that are retrying, each in the order in which they are due. The next
-// occurrence of a schedule is a delayed job. Jobs that run, have ended or are dead are not among them: chime.NewJobs has those.
+// occurrence of a schedule is a delayed job. Jobs that run, have ended or are dead are not returned: use chime.NewJobs for these.
 func (c *Chime) Enqueued(name string) []*chime.JobInfo {
 	c.t.Helper()
 	if err := protocol.CheckName("job name", name); err != nil {
@@ -44,7 +44,7 @@ func (c *Chime) Enqueued(name string) []*chime.JobInfo {
 	return all
 }
 
-// Enqueued returns the jobs of a kind that wait to run, with their arguments; see [Chime.Enqueued].
+// Enqueued returns the waiting jobs of a kind, with their arguments; see [Chime.Enqueued].
 func Enqueued[T any](c *Chime, kind chime.Kind[T]) []Job[T] {
 	c.t.Helper()
 	found := c.Enqueued(kind.Name())

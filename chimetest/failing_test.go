@@ -19,12 +19,12 @@ var args = chime.Define[struct{ Width int }]("failing.args")
 
 var everySecond = recurrence.Recurrence{Frequency: recurrence.Second, Interval: 1}
 
-// failing are tests that are to fail, and what they are to say.
+// failing are tests that must fail, and the texts of their messages.
 var failing = map[string]struct {
 	test func(t *testing.T)
 	want []string
 }{
-	"time goes back": {running(func(t *testing.T, c *Chime) { c.Advance(-time.Second) }), []string{"Advance(-1s): time does not go back"}},
+	"time goes back": {running(func(t *testing.T, c *Chime) { c.Advance(-time.Second) }), []string{"Advance(-1s): time cannot go back"}},
 	"no roles":       {running(func(t *testing.T, c *Chime) { c.Start() }), []string{"Run without roles"}},
 	"a nil role":     {running(func(t *testing.T, c *Chime) { c.Start((*chime.Worker)(nil)) }), []string{"role 0 is nil"}},
 	"a role twice": {running(func(t *testing.T, c *Chime) {
@@ -80,7 +80,7 @@ var failing = map[string]struct {
 			}
 			c.Advance(time.Second)
 		})
-	}, []string{"nothing has moved for 1s", `job "waits" (ID "j1", queue default, attempt 1)`, "made before Run"}},
+	}, []string{"nothing has moved for 1s", `job "waits" (ID "j1", queue default, attempt 1)`, "created before Run"}},
 	"a parallel test within": {running(func(t *testing.T, c *Chime) { t.Parallel() }), []string{"t.Parallel called inside synctest bubble"}},
 	"nil test":               {func(t *testing.T) { Run(t, nil) }, []string{"the test is nil"}},
 	"a range backwards": {running(func(t *testing.T, c *Chime) { c.Upcoming(time.Now(), time.Now().Add(-1)) }),
@@ -91,7 +91,7 @@ var failing = map[string]struct {
 		}
 		c.Upcoming(time.Now(), time.Now().AddDate(1, 0, 0))
 	}), []string{`schedule "often": it has more than 1000000 runs`}},
-	"a name that is none": {running(func(t *testing.T, c *Chime) { c.Enqueued("") }), []string{"Enqueued", "job name"}},
+	"an invalid name": {running(func(t *testing.T, c *Chime) { c.Enqueued("") }), []string{"Enqueued", "job name"}},
 	"arguments of another kind": {running(func(t *testing.T, c *Chime) {
 		if _, err := newEnqueuer(c).Enqueue(t.Context(), args.Name(), "no struct", chime.ID("j1")); err != nil {
 			t.Fatal(err)
@@ -102,20 +102,20 @@ var failing = map[string]struct {
 	"a nil job":               {func(t *testing.T) { Work(t, func(context.Context, *chime.Job) error { return nil }, nil) }, []string{"the job is nil"}},
 	"a nil handler":           {func(t *testing.T) { Work(t, nil, NewJob(t, chime.Item{Name: "a"})) }, []string{`job "a"`, "the handler is nil"}},
 	"a handler that ends the test": {func(t *testing.T) {
-		Work(t, func(context.Context, *chime.Job) error { t.Fatal("the handler says so"); return nil }, NewJob(t, chime.Item{Name: "a"}))
+		Work(t, func(context.Context, *chime.Job) error { t.Fatal("the handler ends it"); return nil }, NewJob(t, chime.Item{Name: "a"}))
 		t.Log("this line is not reached")
-	}, []string{"the handler says so"}},
+	}, []string{"the handler ends it"}},
 }
 
 func running(test func(t *testing.T, c *Chime)) func(t *testing.T) {
 	return func(t *testing.T) { Run(t, test) }
 }
 
-// chosen names, in the environment, the failing test that a process is to run.
+// chosen is the environment variable with the name of the failing test that a process must run.
 const chosen = "CHIMETEST_FAILS"
 
-// Each failing test is run in a process of its own, which is to fail and to say why, once.
-func TestWhatGoesWrongEndsTheTestAndIsSaid(t *testing.T) {
+// Each failing test runs in its own process, which must fail and report the reason once.
+func TestAMistakeEndsTheTestAndIsReported(t *testing.T) {
 	if name := os.Getenv(chosen); name != "" {
 		failing[name].test(t)
 		return
@@ -134,11 +134,11 @@ func TestWhatGoesWrongEndsTheTestAndIsSaid(t *testing.T) {
 			}
 			for _, want := range fails.want {
 				if !strings.Contains(text, want) {
-					t.Errorf("it does not say %q:\n%s", want, text)
+					t.Errorf("it does not contain %q:\n%s", want, text)
 				}
 			}
 			if strings.Contains(text, "not reached") {
-				t.Errorf("the test went on:\n%s", text)
+				t.Errorf("the test continued:\n%s", text)
 			}
 		})
 	}

@@ -16,11 +16,11 @@ import (
 	"github.com/chimejobs/chime/internal/wire"
 )
 
-// NewJob returns a job as a handler would be given it in its first attempt, if the item was enqueued now. What the item leaves open has
-// chime's own defaults, for there is no handler and no worker yet that could say it. The test may change the job: its Attempt, its
-// Schedule and Planned, its LastError. No store is needed, and Run neither.
+// NewJob returns a job as its handler would get it in the first attempt, if the item was enqueued now. Settings that the item does not have are
+// chime's own defaults, because there is no handler and no worker yet. The test may change the job: its Attempt, its
+// Schedule and Planned, its LastError. Neither a store nor Run is needed.
 //
-// An item that Enqueue would refuse ends the test.
+// If Enqueue would refuse the item, the test ends.
 func NewJob(t testing.TB, item chime.Item) *chime.Job {
 	t.Helper()
 	sent := new(sentJob)
@@ -50,15 +50,15 @@ func NewJob(t testing.TB, item chime.Item) *chime.Job {
 	return job
 }
 
-// Those of package chime; a test holds them against what its worker gives a handler.
+// These are package chime's defaults; a test compares them with what its worker passes to a handler.
 const (
 	defaultMaxAttempts = 25
 	defaultTimeout     = 30 * time.Minute
 )
 
-// A sentJob is a store that keeps the body of the job that an enqueuer sends to it.
+// A sentJob is a store that keeps the body of the job that an enqueuer sends.
 type sentJob struct {
-	protocol.Store // none: the enqueuer calls nothing else
+	protocol.Store // nil: the enqueuer calls nothing else
 	body           []byte
 }
 
@@ -72,30 +72,30 @@ func (s *sentJob) Enqueue(_ context.Context, calls []protocol.EnqueueCall) []pro
 	answers := make([]protocol.EnqueueAnswer, len(calls))
 	for i := range calls {
 		for j := range calls[i].Items {
-			s.body = append([]byte(nil), calls[i].Items[j].Body...) // it belongs to the enqueuer
+			s.body = append([]byte(nil), calls[i].Items[j].Body...) // copied: the original belongs to the enqueuer
 		}
 		answers[i].Now = time.Now()
 	}
 	return answers
 }
 
-// Worked is what came of a handler.
+// Worked is the result of a handler.
 type Worked struct {
-	chime.Outcome        // what its error means: Action, Delay, Delayed, Err
-	Value         []byte // what it returned by job.Return, encoded; see chime.Decode. Nil: nothing
-	Progress      []byte // what it reported last by job.Progress, encoded. Nil: nothing
-	Note          string // what it remarked by job.Note
+	chime.Outcome        // the meaning of its error: Action, Delay, Delayed, Err
+	Value         []byte // its value for job.Return, encoded; see chime.Decode. Nil: none
+	Progress      []byte // its last report to job.Progress, encoded. Nil: none
+	Note          string // its text for job.Note
 }
 
-// Work calls a handler with a job, as a worker does: its ctx ends with the test or after the job's Timeout, chime.JobFrom(ctx) is the job,
-// and a panic is a failure with a *chime.PanicError. It returns when the handler does. Inside Run time is fake for the handler too.
+// Work calls a handler with a job, as a worker does: its ctx ends with the test or after the job's Timeout, chime.JobFrom(ctx) returns the job,
+// and a panic is a failure with a *chime.PanicError. It returns when the handler does. Inside Run the handler's time is fake too.
 //
-// Work retries nothing: a job that has failed in its last attempt is Retried by its outcome all the same.
+// Work retries nothing: the outcome of a failed job is Retried even in its last attempt.
 func Work(t testing.TB, handler chime.Handler, job *chime.Job) Worked {
 	t.Helper()
 	switch {
 	case job == nil:
-		t.Fatal("chimetest: Work: the job is nil: NewJob makes one")
+		t.Fatal("chimetest: Work: the job is nil: create one with NewJob")
 	case handler == nil:
 		t.Fatalf("chimetest: Work(%v): the handler is nil", job)
 	}
@@ -110,7 +110,7 @@ func Work(t testing.TB, handler chime.Handler, job *chime.Job) Worked {
 	return Worked{Outcome: chime.OutcomeOf(err), Value: said.Value, Progress: said.Progress, Note: said.Note}
 }
 
-// maxStack is how much of a stack a worker keeps, in bytes.
+// maxStack is how many bytes of a stack a worker keeps.
 const maxStack = 4 << 10
 
 func call(ctx context.Context, handler chime.Handler, job *chime.Job) (err error) {

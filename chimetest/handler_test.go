@@ -10,7 +10,7 @@ import (
 	"github.com/chimejobs/chime"
 )
 
-// A job of NewJob is as a worker gives it to a handler, down to the defaults of package chime.
+// A job of NewJob equals the job that a worker passes to a handler, including the defaults of package chime.
 func TestANewJobIsAsAWorkerGivesIt(t *testing.T) {
 	type arguments struct{ Width int }
 	kind := chime.Define[arguments]("handler.like", chime.Queue("media"), chime.MaxAttempts(7))
@@ -40,9 +40,9 @@ func TestANewJobIsAsAWorkerGivesIt(t *testing.T) {
 			for _, at := range []*time.Time{&want.Planned, &want.Started, &made.Planned, &made.Started} {
 				*at = at.UTC().Truncate(time.Millisecond)
 			}
-			want.Fence, want.Worker = made.Fence, made.Worker // none holds the one that was made
+			want.Fence, want.Worker = made.Fence, made.Worker // no worker holds the job of NewJob
 			if want.ID == "mine" != (made.ID == "mine") || made.ID == "" {
-				t.Errorf("%s: ID %q, a worker gives %q", name, made.ID, want.ID)
+				t.Errorf("%s: ID %q, a worker's is %q", name, made.ID, want.ID)
 			}
 			want.ID = made.ID
 			testFields(t, name, made, &want)
@@ -59,14 +59,14 @@ func testFields(t *testing.T, name string, got, want *chime.Job) {
 			continue
 		}
 		if a, b := g.Field(i).Interface(), w.Field(i).Interface(); !reflect.DeepEqual(a, b) && !(field.Name == "Payload" && len(got.Payload)+len(want.Payload) == 0) {
-			t.Errorf("%s: %s is %v, a worker gives %v", name, field.Name, a, b)
+			t.Errorf("%s: %s is %v, a worker's is %v", name, field.Name, a, b)
 		}
 	}
 }
 
-func TestWorkReturnsAllThatAHandlerSays(t *testing.T) {
+func TestWorkReturnsAllThatAHandlerReports(t *testing.T) {
 	job := NewJob(t, chime.Item{Name: "says"})
-	for range 2 { // nothing is left of the first time
+	for range 2 { // nothing remains of the first time
 		worked := Work(t, func(ctx context.Context, j *chime.Job) error {
 			if chime.JobFrom(ctx) != j || j != job {
 				t.Error("chime.JobFrom is not the job")
@@ -84,11 +84,11 @@ func TestWorkReturnsAllThatAHandlerSays(t *testing.T) {
 		}
 	}
 	if worked := Work(t, func(context.Context, *chime.Job) error { return nil }, job); worked.Value != nil || worked.Progress != nil || worked.Note != "" {
-		t.Errorf("of a handler that says nothing: %+v", worked)
+		t.Errorf("of a handler that reports nothing: %+v", worked)
 	}
 }
 
-func TestWorkSaysWhatTheHandlersErrorMeans(t *testing.T) {
+func TestWorkReturnsWhatTheHandlersErrorMeans(t *testing.T) {
 	failed := errors.New("failed")
 	for want, err := range map[chime.Action]error{chime.Succeeded: nil, chime.Retried: failed, chime.Discarded: chime.Discard(failed), chime.Snoozed: chime.Snooze(time.Hour)} {
 		worked := Work(t, func(context.Context, *chime.Job) error { return err }, NewJob(t, chime.Item{Name: "fails"}))

@@ -8,14 +8,14 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-// A lease is the leader's. It lasts for longestRest longer than the leader has asked for, because that is how late it may come to renew it.
-// It never lapses while the leader is there, and a scheduler that stops hands it back.
+// A lease is the leader's lease. It lasts for longestRest longer than the leader has requested, because the leader may renew it that late.
+// It never lapses while the leader runs, and a scheduler that stops returns it.
 type lease struct {
 	protocol.Leadership
 	until time.Time
 }
 
-// Lead is answered from memory as long as the leader renews its lease in time: nothing but these four calls reads it.
+// Lead is answered from memory as long as the leader renews its lease in time: only these four calls read it.
 func (q *quiet) Lead(ctx context.Context, candidate string, ttl time.Duration) (protocol.Leadership, error) {
 	q.mu.Lock()
 	if q.leads.left() > 0 {
@@ -51,7 +51,7 @@ func (q *quiet) Leader(ctx context.Context) (protocol.Leadership, error) {
 	return q.Store.Leader(ctx)
 }
 
-// left is how long the lease lasts; nobody's has lapsed.
+// left returns how long the lease lasts; 0 for a nil lease.
 func (l *lease) left() time.Duration {
 	if l == nil {
 		return 0
@@ -59,7 +59,7 @@ func (l *lease) left() time.Duration {
 	return time.Until(l.until)
 }
 
-// Resign ends what is remembered of who leads.
+// Resign forgets who leads.
 func (q *quiet) Resign(ctx context.Context, candidate string) error {
 	q.mu.Lock()
 	q.leads = nil
@@ -68,7 +68,7 @@ func (q *quiet) Resign(ctx context.Context, candidate string) error {
 	return q.Store.Resign(ctx, candidate)
 }
 
-// Lease says whether the lease was renewed since it was asked for last.
+// Lease returns a text that changes when the lease is renewed.
 func (q *quiet) Lease(ctx context.Context) (text string, err error) {
 	q.mu.Lock()
 	led, renewals := q.leads.left() > 0, q.renewals
@@ -79,7 +79,7 @@ func (q *quiet) Lease(ctx context.Context) (text string, err error) {
 	if _, ok := q.recall("lease", func(any) bool { return true }); ok {
 		return "", nil
 	}
-	q.ask(ctx, "lease", nil, func(ctx context.Context) (any, bool) {
+	q.fetch(ctx, "lease", nil, func(ctx context.Context) (any, bool) {
 		text, err = q.Store.Lease(ctx)
 		return nil, err == nil && text == ""
 	})

@@ -12,59 +12,59 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-// quiet is a store that answers from memory what roles ask again and again while nothing happens. Roles do so because on a network
-// messages are lost and processes vanish; here neither happens, and a simulated week would be half a million calls for nothing.
+// quiet is a store that answers from memory the calls that roles repeat while nothing happens. Roles repeat them because on a network
+// messages are lost and processes vanish. Here neither happens, and a simulated week would need half a million useless calls.
 //
-// What holds:
+// These rules hold:
 //
 //   - The store is quiet as long as no command is sent to it that may change it. Every command of every role and of the test goes through
-//     one client, whose hook sees it. Those of the calls below are not counted: they change nothing but the signs of life of who makes them.
-//   - A question is answered from memory only while the store is quiet, and only if its real answer, given while the store was quiet, was
-//     that there is nothing: what could happen by itself, a job that becomes due or a session that lapses, is asked for in time.
-//   - A sign of life that was answered from memory is given to the store before anything that depends on it: that a worker sleeps, before
-//     the command that ends the quiet; what it handles, before a question that reads it. So no worker is passed over that is there.
+//     one client, and a hook sees it. The commands of the calls below are not counted: they change only the signs of life of their callers.
+//   - A call is answered from memory only while the store is quiet, and only if its real answer during that time was empty. Events that need
+//     no command, such as a job that becomes due or a session that lapses, are read from the store in time.
+//   - A sign of life that was answered from memory is sent to the store before anything that depends on it: that a worker sleeps, before
+//     the command that ends the quiet; which jobs it handles, before a call that reads this. So a live worker is never overlooked.
 type quiet struct {
 	protocol.Store
 
 	mu        sync.Mutex
 	changes   int64         // grows when a command that may change the store begins, and when it ends
-	changed   time.Time     // when it grew last
-	postponed time.Time     // when a schedule was postponed last
-	stirred   chan struct{} // closed when it grows
+	changed   time.Time     // when it last grew
+	postponed time.Time     // when a schedule was last postponed
+	woken     chan struct{} // closed when changes grows
 	memory    map[string]*memory
 	signs     map[string]*sign
 	fit       bool   // the store was found fit
-	leads     *lease // nil: nobody leads, as far as is known
+	leads     *lease // nil: no known scheduler leads
 	renewals  int64  // of leases
 	heads     map[string]time.Time
 	headsAt   int64 // changes, when heads were read
 
-	giving sync.Mutex // one gives signs of life at a time
+	sending sync.Mutex // one goroutine sends signs of life at a time
 }
 
-// A memory is what a question was answered with.
+// A memory is the answer to a call.
 type memory struct {
 	changes int64
 	at      time.Time
-	asked   any
+	args    any
 	answer  any
 }
 
 const (
-	// maxMemory is how long an answer is given again. It bounds what is done late that only time brings about, such as sweeping.
+	// maxMemory is how long an answer is repeated. It limits the delay of work that depends only on time, such as sweeping.
 	maxMemory = time.Hour
-	// owedAfter is how long a schedule is owed its next occurrence before a store names it, and a bit.
+	// owedAfter is a little longer than the time after which a store lists a schedule as owed its next occurrence.
 	owedAfter = 2 * time.Second
-	// headMargin is how long before a job is due sleeping workers are told of it: a bit more than the time between two of their polls.
+	// headMargin is how long before a job is due sleeping workers must read it: a little longer than the time between two of their polls.
 	headMargin = protocol.IdleRetention + time.Second
-	// longestRest is how long an answer that there is nothing may take: less than a scheduler gives it.
+	// longestRest is how long an empty answer may take: less than a scheduler's timeout.
 	longestRest = 25 * time.Second
-	// postponedFor is how long a schedule waits that cannot be computed, and a bit.
+	// postponedFor is a little longer than the time for which a schedule that cannot be computed is postponed.
 	postponedFor = 2 * time.Minute
 )
 
 func newQuiet(store protocol.Store, client *redis.Client) *quiet {
-	q := &quiet{Store: store, stirred: make(chan struct{}), memory: make(map[string]*memory), signs: make(map[string]*sign), heads: make(map[string]time.Time)}
+	q := &quiet{Store: store, woken: make(chan struct{}), memory: make(map[string]*memory), signs: make(map[string]*sign), heads: make(map[string]time.Time)}
 	client.AddHook(hook{q})
 	return q
 }
@@ -99,7 +99,7 @@ func (h hook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessP
 	}
 }
 
-// reading are commands of Redis that change nothing. Any other may: scripts in particular.
+// reading lists the commands of Redis that change nothing. All others may change something, scripts in particular.
 var reading = map[string]bool{
 	"hello": true, "ping": true, "time": true, "info": true, "config": true, "acl": true, "script": true, "client": true, "select": true,
 	"exists": true, "type": true, "hget": true, "hmget": true, "hgetall": true, "hlen": true, "hscan": true, "hexists": true, "llen": true, "lrange": true,
@@ -111,9 +111,9 @@ func (q *quiet) disturbs(ctx context.Context, cmds ...redis.Cmder) bool {
 	return ctx.Value(upkeepKey{}) == nil && slices.ContainsFunc(cmds, func(cmd redis.Cmder) bool { return !reading[strings.ToLower(cmd.Name())] })
 }
 
-// disturb ends the quiet: first the store gets to know who sleeps.
+// disturb ends the quiet. Before that it sends the store which workers sleep.
 func (q *quiet) disturb(ctx context.Context) {
-	q.giveSigns(ctx, pollSign)
+	q.sendSigns(ctx, pollSign)
 	q.change()
 }
 
@@ -121,37 +121,37 @@ func (q *quiet) change() {
 	q.mu.Lock()
 	q.changes++
 	q.changed = time.Now()
-	close(q.stirred)
-	q.stirred = make(chan struct{})
+	close(q.woken)
+	q.woken = make(chan struct{})
 	q.mu.Unlock()
 }
 
-// recall returns what a question was answered with, if that is still the answer.
-func (q *quiet) recall(question string, same func(asked any) bool) (answer any, ok bool) {
+// recall returns the answer to a call, if it is still valid.
+func (q *quiet) recall(key string, same func(args any) bool) (answer any, ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	m := q.memory[question]
-	if m == nil || m.changes != q.changes || time.Since(m.at) >= maxMemory || !same(m.asked) {
+	m := q.memory[key]
+	if m == nil || m.changes != q.changes || time.Since(m.at) >= maxMemory || !same(m.args) {
 		return nil, false
 	}
 	return m.answer, true
 }
 
-// ask has a question answered by the store. keep reports whether the answer is one to remember.
-func (q *quiet) ask(ctx context.Context, question string, asked any, do func(ctx context.Context) (answer any, keep bool)) {
+// fetch gets an answer from the store. do reports whether to keep it.
+func (q *quiet) fetch(ctx context.Context, key string, args any, do func(ctx context.Context) (answer any, keep bool)) {
 	q.mu.Lock()
-	m := &memory{changes: q.changes, at: time.Now(), asked: asked}
+	m := &memory{changes: q.changes, at: time.Now(), args: args}
 	q.mu.Unlock()
 	answer, keep := do(upkeep(ctx))
 	m.answer = answer
 	q.mu.Lock()
-	if delete(q.memory, question); keep {
-		q.memory[question] = m
+	if delete(q.memory, key); keep {
+		q.memory[key] = m
 	}
 	q.mu.Unlock()
 }
 
-// Check is done once: no server takes this one's place.
+// Check is called once: this server is never replaced by another one.
 func (q *quiet) Check(ctx context.Context) error {
 	q.mu.Lock()
 	fit := q.fit
@@ -166,10 +166,10 @@ func (q *quiet) Check(ctx context.Context) error {
 	return err
 }
 
-// Owed is answered with nothing while the store is quiet, if it was quiet for long enough when it said so. The answer takes as long as the
-// quiet lasts, or longestRest, for a scheduler has a turn a second, and nothing to do in it.
+// Owed returns nothing while the store is quiet, if it had been quiet for long enough at the last empty answer. The answer takes as long as
+// the quiet lasts, or longestRest, because a scheduler polls every second and would have nothing to do.
 func (q *quiet) Owed(ctx context.Context, partitions []protocol.Partition) (owed []protocol.Owed, err error) {
-	same := func(asked any) bool { return slices.Equal(asked.([]protocol.Partition), partitions) }
+	same := func(args any) bool { return slices.Equal(args.([]protocol.Partition), partitions) }
 	if _, ok := q.recall("owed", same); ok {
 		q.rest(ctx)
 		return nil, nil
@@ -177,7 +177,7 @@ func (q *quiet) Owed(ctx context.Context, partitions []protocol.Partition) (owed
 	q.mu.Lock()
 	settled := time.Since(q.changed) >= owedAfter && time.Since(q.postponed) >= postponedFor
 	q.mu.Unlock()
-	q.ask(ctx, "owed", slices.Clone(partitions), func(ctx context.Context) (any, bool) {
+	q.fetch(ctx, "owed", slices.Clone(partitions), func(ctx context.Context) (any, bool) {
 		owed, err = q.Store.Owed(ctx, partitions)
 		return nil, settled && err == nil && len(owed) == 0
 	})
@@ -187,18 +187,18 @@ func (q *quiet) Owed(ctx context.Context, partitions []protocol.Partition) (owed
 // rest waits while the store is quiet, but not for long.
 func (q *quiet) rest(ctx context.Context) {
 	q.mu.Lock()
-	stirred := q.stirred
+	woken := q.woken
 	q.mu.Unlock()
 	timer := time.NewTimer(longestRest)
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():
-	case <-stirred:
+	case <-woken:
 	case <-timer.C:
 	}
 }
 
-// Postpone makes a schedule wait: for as long, nothing is said from memory of what is owed.
+// Postpone makes a schedule wait. During that time Owed is not answered from memory.
 func (q *quiet) Postpone(ctx context.Context, owed protocol.Owed) error {
 	err := q.Store.Postpone(ctx, owed)
 	q.mu.Lock()
@@ -207,7 +207,7 @@ func (q *quiet) Postpone(ctx context.Context, owed protocol.Owed) error {
 	return err
 }
 
-// head is when the first delayed job of a queue is due: a hundred years hence if there is none, long ago if a job waits already.
+// head returns when the first delayed job of a queue is due: in a hundred years if there is none, long ago if a job already waits.
 func (q *quiet) head(ctx context.Context, queue string) time.Time {
 	q.mu.Lock()
 	changes := q.changes
@@ -225,7 +225,7 @@ func (q *quiet) head(ctx context.Context, queue string) time.Time {
 		return time.Time{}
 	}
 	switch at = stats[0].FirstDue; {
-	case stats[0].Waiting > 0 && !stats[0].Paused: // for a limit, which time lifts
+	case stats[0].Waiting > 0 && !stats[0].Paused: // for a limit, which ends with time
 		at = time.Time{}
 	case at.IsZero():
 		at = time.Now().Add(protocol.MaxDelay)
@@ -240,7 +240,7 @@ func (q *quiet) head(ctx context.Context, queue string) time.Time {
 
 // QueueStats is answered from memory while the store is quiet.
 func (q *quiet) QueueStats(ctx context.Context, queues []string) (stats []protocol.QueueStats, err error) {
-	same := func(asked any) bool { return slices.Equal(asked.([]string), queues) }
+	same := func(args any) bool { return slices.Equal(args.([]string), queues) }
 	if known, ok := q.recall("stats", same); ok {
 		stats = slices.Clone(known.([]protocol.QueueStats))
 		for i := range stats {
@@ -248,7 +248,7 @@ func (q *quiet) QueueStats(ctx context.Context, queues []string) (stats []protoc
 		}
 		return stats, nil
 	}
-	q.ask(ctx, "stats", slices.Clone(queues), func(ctx context.Context) (any, bool) {
+	q.fetch(ctx, "stats", slices.Clone(queues), func(ctx context.Context) (any, bool) {
 		stats, err = q.Store.QueueStats(ctx, queues)
 		return slices.Clone(stats), err == nil
 	})
@@ -265,7 +265,7 @@ func (q *quiet) Queues(ctx context.Context, cursor string) (queues []protocol.Qu
 		p := known.(page)
 		return slices.Clone(p.queues), p.next, nil
 	}
-	q.ask(ctx, "queues "+cursor, nil, func(ctx context.Context) (any, bool) {
+	q.fetch(ctx, "queues "+cursor, nil, func(ctx context.Context) (any, bool) {
 		queues, next, err = q.Store.Queues(ctx, cursor)
 		return page{slices.Clone(queues), next}, err == nil
 	})
@@ -273,32 +273,32 @@ func (q *quiet) Queues(ctx context.Context, cursor string) (queues []protocol.Qu
 }
 
 // Standings is answered from memory while the store is quiet.
-func (q *quiet) Standings(ctx context.Context, asked []protocol.Address) (standings []protocol.Standing, err error) {
-	same := func(before any) bool { return slices.Equal(before.([]protocol.Address), asked) }
+func (q *quiet) Standings(ctx context.Context, args []protocol.Address) (standings []protocol.Standing, err error) {
+	same := func(earlier any) bool { return slices.Equal(earlier.([]protocol.Address), args) }
 	if known, ok := q.recall("standings", same); ok {
 		return slices.Clone(known.([]protocol.Standing)), nil
 	}
-	q.ask(ctx, "standings", slices.Clone(asked), func(ctx context.Context) (any, bool) {
-		standings, err = q.Store.Standings(ctx, asked)
+	q.fetch(ctx, "standings", slices.Clone(args), func(ctx context.Context) (any, bool) {
+		standings, err = q.Store.Standings(ctx, args)
 		return slices.Clone(standings), err == nil
 	})
 	return standings, err
 }
 
-// Sweep and Mend are done once while the store is quiet, and then every maxMemory.
+// Sweep and Mend run once while the store is quiet, and then every maxMemory.
 func (q *quiet) Sweep(ctx context.Context, partitions []protocol.Partition, unless time.Duration) (answers []protocol.SweepAnswer) {
-	same := func(asked any) bool { return slices.Equal(asked.([]protocol.Partition), partitions) }
+	same := func(args any) bool { return slices.Equal(args.([]protocol.Partition), partitions) }
 	if _, ok := q.recall("sweep", same); ok {
 		return make([]protocol.SweepAnswer, len(partitions))
 	}
-	q.ask(ctx, "sweep", slices.Clone(partitions), func(ctx context.Context) (any, bool) {
+	q.fetch(ctx, "sweep", slices.Clone(partitions), func(ctx context.Context) (any, bool) {
 		answers = q.Store.Sweep(ctx, partitions, unless)
 		return nil, !slices.ContainsFunc(answers, func(a protocol.SweepAnswer) bool { return a.Err != nil || a.More || len(a.Expired) > 0 })
 	})
 	return answers
 }
 
-// Sample takes samples while something happens. Of a quiet minute there is nothing to say, and the next sample covers it.
+// Sample takes samples while something happens. A quiet minute needs none: the next sample covers it.
 func (q *quiet) Sample(ctx context.Context, partitions []protocol.Partition, missing int) (answers []protocol.SampleAnswer) {
 	if _, ok := q.recall("sample", func(any) bool { return true }); ok {
 		answers = make([]protocol.SampleAnswer, len(partitions))
@@ -307,7 +307,7 @@ func (q *quiet) Sample(ctx context.Context, partitions []protocol.Partition, mis
 		}
 		return answers
 	}
-	q.ask(ctx, "sample", nil, func(ctx context.Context) (any, bool) {
+	q.fetch(ctx, "sample", nil, func(ctx context.Context) (any, bool) {
 		answers = q.Store.Sample(ctx, partitions, missing)
 		return nil, !slices.ContainsFunc(answers, func(a protocol.SampleAnswer) bool { return a.Err != nil })
 	})
@@ -318,7 +318,7 @@ func (q *quiet) Mend(ctx context.Context, cursor string) (next string, mended []
 	if _, ok := q.recall("mend", func(any) bool { return cursor == "" }); ok {
 		return "", nil, nil
 	}
-	q.ask(ctx, "mend", nil, func(ctx context.Context) (any, bool) {
+	q.fetch(ctx, "mend", nil, func(ctx context.Context) (any, bool) {
 		next, mended, err = q.Store.Mend(ctx, cursor)
 		return nil, err == nil && cursor == "" && next == "" && len(mended) == 0
 	})

@@ -17,7 +17,7 @@ import (
 	"github.com/chimejobs/chime/redisstore/embedded"
 )
 
-// What is answered from memory changes nothing: the same test does the same with the store itself.
+// Answers from memory change nothing: the same test has the same results with the store itself.
 func TestAQuietStoreDoesWhatTheStoreDoes(t *testing.T) {
 	for seed := range uint64(long.Seeds(1, 2)) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -40,7 +40,7 @@ func TestAQuietStoreDoesWhatTheStoreDoes(t *testing.T) {
 	}
 }
 
-// walkQuiet does what programs and operators do, with long times in between, and returns what came of it.
+// walkQuiet works like programs and operators, with long times in between, and returns the results.
 func walkQuiet(t *testing.T, c *Chime, random *rand.Rand) (lines []string) {
 	say := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
 	must := func(err error) {
@@ -57,7 +57,7 @@ func walkQuiet(t *testing.T, c *Chime, random *rand.Rand) (lines []string) {
 		worker := newWorker(c, chime.WorkerOptions{Concurrency: 5, Queues: map[string]int{"default": 1, "other": 1}})
 		worker.Handle("runs", func(context.Context, *chime.Job) error { return nil })
 		worker.Handle("takes", func(context.Context, *chime.Job) error {
-			time.Sleep(3 * time.Minute) // fake time: so long that some run while the roles stop
+			time.Sleep(3 * time.Minute) // fake time: long enough that some run while the roles stop
 			return nil
 		})
 		worker.Handle("fails", func(context.Context, *chime.Job) error { return chime.RetryAfter(7*time.Minute, errors.New("no")) }, chime.MaxAttempts(3))
@@ -119,7 +119,7 @@ func walkQuiet(t *testing.T, c *Chime, random *rand.Rand) (lines []string) {
 	return lines
 }
 
-// describe lists attempts; of those that ended in the same minute the order does not matter.
+// describe lists attempts. The order of attempts that ended in the same minute does not matter.
 func describe(runs []*chime.RunInfo) (lines []string) {
 	for _, run := range runs {
 		lines = append(lines, fmt.Sprintf("%s %s to %s: %s attempt %d %s", run.Ended.Round(time.Minute).Format(time.DateTime), run.ID,

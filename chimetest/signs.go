@@ -11,13 +11,13 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-// A sign is a sign of life that the store has not got.
+// A sign is a sign of life that was not yet sent to the store.
 type sign struct {
-	give  func(ctx context.Context)
-	until time.Time // as long as it would count
+	send  func(ctx context.Context)
+	until time.Time // how long it would count
 }
 
-// The kinds of signs of life: that a worker sleeps, which jobs it handles, and what it is.
+// The kinds of signs of life: that a worker sleeps, which jobs it handles, and the worker's own data.
 const (
 	pollSign     = "poll "
 	announceSign = "announce "
@@ -27,10 +27,10 @@ const (
 // announcedFor is how long a worker that has announced itself counts as alive.
 const announcedFor = 5 * time.Minute
 
-// giveSigns gives the store the signs of life of a kind that it has not got and that still count.
-func (q *quiet) giveSigns(ctx context.Context, kind string) {
-	q.giving.Lock()
-	defer q.giving.Unlock()
+// sendSigns sends the signs of life of a kind to the store, if they were not sent yet and still count.
+func (q *quiet) sendSigns(ctx context.Context, kind string) {
+	q.sending.Lock()
+	defer q.sending.Unlock()
 	signs := make(map[string]*sign)
 	q.mu.Lock()
 	for who, s := range q.signs {
@@ -42,14 +42,14 @@ func (q *quiet) giveSigns(ctx context.Context, kind string) {
 	q.mu.Unlock()
 	for _, who := range slices.Sorted(maps.Keys(signs)) {
 		if time.Now().Before(signs[who].until) {
-			signs[who].give(upkeep(context.WithoutCancel(ctx)))
+			signs[who].send(upkeep(context.WithoutCancel(ctx)))
 		}
 	}
 }
 
-// sign keeps a sign of life until the store is to get it. The caller holds mu.
-func (q *quiet) sign(who string, lasts time.Duration, give func(ctx context.Context)) {
-	q.signs[who] = &sign{give: give, until: time.Now().Add(lasts)}
+// sign keeps a sign of life until it is sent to the store. The caller holds mu.
+func (q *quiet) sign(who string, lasts time.Duration, send func(ctx context.Context)) {
+	q.signs[who] = &sign{send: send, until: time.Now().Add(lasts)}
 }
 
 // Poll is answered from memory if all of its calls can be.
@@ -98,7 +98,7 @@ func (q *quiet) poll(ctx context.Context, calls []protocol.PollCall) (answers []
 	return answers
 }
 
-// pollKey names the question of a poll: a worker asks for itself, and who asks for lapsed sessions only asks what everybody asks.
+// pollKey is the key of a poll. Each worker that sleeps has its own; polls that only read lapsed sessions share one.
 func pollKey(call *protocol.PollCall) string {
 	key := pollSign + strconv.Itoa(call.Partition.Index) + " " + call.Partition.Queue + " "
 	if call.Sleep {
@@ -107,7 +107,7 @@ func pollKey(call *protocol.PollCall) string {
 	return key
 }
 
-// Announce is a sign of life: the store gets it the first time, and then when somebody looks.
+// Announce is a sign of life: it is sent to the store the first time, and then when somebody reads it.
 func (q *quiet) Announce(ctx context.Context, worker string, handled []protocol.Handled) (err error) {
 	again := func(ctx context.Context) { err = q.Store.Announce(ctx, worker, handled) }
 	q.announce(ctx, announceSign+worker, again)
@@ -125,19 +125,19 @@ func (q *quiet) AnnounceWorker(ctx context.Context, worker protocol.WorkerEntry)
 	return err
 }
 
-func (q *quiet) announce(ctx context.Context, who string, give func(ctx context.Context)) {
+func (q *quiet) announce(ctx context.Context, who string, send func(ctx context.Context)) {
 	q.mu.Lock()
 	first := q.memory[who] == nil
 	if q.memory[who] = new(memory); !first {
-		q.sign(who, announcedFor, give)
+		q.sign(who, announcedFor, send)
 	}
 	q.mu.Unlock()
 	if first {
-		give(upkeep(ctx))
+		send(upkeep(ctx))
 	}
 }
 
-// RetireWorker ends what is known of a worker.
+// RetireWorker forgets a worker.
 func (q *quiet) RetireWorker(ctx context.Context, name string) error {
 	q.mu.Lock()
 	for _, who := range []string{announceSign + name, workerSign + name} {
@@ -150,13 +150,13 @@ func (q *quiet) RetireWorker(ctx context.Context, name string) error {
 
 // Workers reads signs of life.
 func (q *quiet) Workers(ctx context.Context) ([]protocol.WorkerEntry, error) {
-	q.giveSigns(ctx, workerSign)
+	q.sendSigns(ctx, workerSign)
 	return q.Store.Workers(ctx)
 }
 
 // Served reads signs of life.
 func (q *quiet) Served(ctx context.Context, also []string) ([]protocol.QueueSize, error) {
-	q.giveSigns(ctx, announceSign)
+	q.sendSigns(ctx, announceSign)
 	return q.Store.Served(upkeep(ctx), also)
 }
 
@@ -164,7 +164,7 @@ func (q *quiet) Served(ctx context.Context, also []string) ([]protocol.QueueSize
 func (q *quiet) Work(ctx context.Context, calls []protocol.WorkCall) []protocol.WorkAnswer {
 	for i := range calls {
 		if slices.ContainsFunc(calls[i].Settle, func(s protocol.Settlement) bool { return s.Kind == protocol.SettlePark }) {
-			q.giveSigns(ctx, announceSign)
+			q.sendSigns(ctx, announceSign)
 			break
 		}
 	}
@@ -172,14 +172,14 @@ func (q *quiet) Work(ctx context.Context, calls []protocol.WorkCall) []protocol.
 }
 
 // Unhandled reads signs of life.
-func (q *quiet) Unhandled(ctx context.Context, asked []protocol.Handled) (missing []protocol.Handled, err error) {
-	same := func(before any) bool { return slices.Equal(before.([]protocol.Handled), asked) }
+func (q *quiet) Unhandled(ctx context.Context, args []protocol.Handled) (missing []protocol.Handled, err error) {
+	same := func(earlier any) bool { return slices.Equal(earlier.([]protocol.Handled), args) }
 	if _, ok := q.recall("unhandled", same); ok {
 		return nil, nil
 	}
-	q.giveSigns(ctx, announceSign)
-	q.ask(ctx, "unhandled", slices.Clone(asked), func(ctx context.Context) (any, bool) {
-		missing, err = q.Store.Unhandled(ctx, asked)
+	q.sendSigns(ctx, announceSign)
+	q.fetch(ctx, "unhandled", slices.Clone(args), func(ctx context.Context) (any, bool) {
+		missing, err = q.Store.Unhandled(ctx, args)
 		return nil, err == nil && len(missing) == 0
 	})
 	return missing, err

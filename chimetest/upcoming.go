@@ -13,7 +13,7 @@ import (
 // An Occurrence is a run that a schedule plans.
 type Occurrence struct {
 	Schedule string    // its name
-	Planned  time.Time // when it is to run, UTC
+	Planned  time.Time // when it is planned to run, UTC
 }
 
 // String is the ID that the occurrence has as a job, "<schedule>@<planned instant>".
@@ -24,11 +24,12 @@ func (o Occurrence) String() string {
 // maxUpcoming is how many runs of one schedule Upcoming computes.
 const maxUpcoming = 1_000_000
 
-// Upcoming returns what the stored schedules would run from an instant on and before another one, in order, as they stand: a paused one
-// runs nothing, one with a count what is left of it, and one that ends nothing after that. One with a [chime.Spread] runs later than it was
-// planned for. What is placed already is among them. Nothing runs for it, and no time passes. That runs may overlap, fail or wait for a paused queue is left out of account.
+// Upcoming returns the runs of the stored schedules from an instant on and before another one, in order, as they are stored now: a paused schedule
+// has no runs, one with a count has only the remaining runs, and one with an end has none after that. With a [chime.Spread] a run is later than
+// planned. Occurrences that are already placed are included. Nothing runs for this, and no time passes. Runs that would overlap, fail or wait
+// for a paused queue are returned unchanged.
 //
-// A schedule that a role declares is stored once the role was started.
+// A schedule that a role declares is stored when the role is started.
 func (c *Chime) Upcoming(from, to time.Time) []Occurrence {
 	c.t.Helper()
 	if from.After(to) {
@@ -91,7 +92,7 @@ func upcoming(stored *protocol.Stored, from, to time.Time) (times []time.Time, o
 			break
 		}
 		if n == maxUpcoming {
-			return nil, 0, fmt.Errorf("it has more than %d runs before %v: ask for a shorter time", maxUpcoming, to)
+			return nil, 0, fmt.Errorf("it has more than %d runs before %v: use a shorter time", maxUpcoming, to)
 		}
 	}
 	return slices.DeleteFunc(times, func(at time.Time) bool {

@@ -10,7 +10,7 @@ import (
 	"github.com/chimejobs/chime/recurrence"
 )
 
-// What is said to come is what then comes: pauses, counts, ends and what is placed already are considered.
+// Upcoming returns the runs that follow: it considers pauses, counts, ends and placed occurrences.
 func TestUpcomingIsWhatThenRuns(t *testing.T) {
 	Run(t, func(t *testing.T, c *Chime) {
 		schedules := chime.NewSchedules(c.Store())
@@ -53,7 +53,7 @@ func TestUpcomingIsWhatThenRuns(t *testing.T) {
 	})
 }
 
-// An occurrence that is placed is upcoming also where it is the last one, and where its instant has passed while nothing ran.
+// A placed occurrence is upcoming also if it is the last one, and if its instant has passed while nothing ran.
 func TestWhatIsPlacedIsUpcoming(t *testing.T) {
 	Run(t, func(t *testing.T, c *Chime) {
 		begin := time.Now()
@@ -70,12 +70,12 @@ func TestWhatIsPlacedIsUpcoming(t *testing.T) {
 			c.Advance(3 * time.Hour)
 		}
 		if got := c.Upcoming(begin.Add(time.Hour+1), begin.AddDate(1, 0, 0)); len(got) != 0 {
-			t.Errorf("later than that: %v, want none", got)
+			t.Errorf("later than that: %v, want nothing", got)
 		}
 	})
 }
 
-// The next occurrence is cancelled: whoever asks what comes next is told of the one after it, which is what runs.
+// If the next occurrence is cancelled, the next one is the one after it, which then runs.
 func TestACancelledOccurrenceIsNotUpcoming(t *testing.T) {
 	Run(t, func(t *testing.T, c *Chime) {
 		schedules := chime.NewSchedules(c.Store())
@@ -104,7 +104,7 @@ func TestACancelledOccurrenceIsNotUpcoming(t *testing.T) {
 			}
 		}
 		if got := c.Upcoming(begin, begin.Add(100*time.Minute)); len(got) != 2 || got[0].Schedule != "hourly" || !got[1].Planned.Equal(next) {
-			t.Errorf("chimetest says %v, want hourly and half at %v", got, next)
+			t.Errorf("chimetest returns %v, want hourly and half at %v", got, next)
 		}
 	})
 }

@@ -12,40 +12,40 @@ import (
 	"github.com/chimejobs/chime"
 )
 
-// stuckAfter is how long, in real time, nothing may move in a test that waits for its roles to rest.
+// stuckAfter is the maximum real time without activity in a test that waits until its roles are idle.
 var stuckAfter = 30 * time.Second
 
-// A watchdog stands outside a test's bubble and ends the program if nothing moves in it. What waits there for something outside, a
-// channel for example, neither rests nor goes on: without the watchdog the test would hang without a word.
+// A watchdog runs outside a test's bubble and ends the program if there is no activity in it. A goroutine in the bubble that waits for something
+// outside, for example a channel, is neither idle nor active: without the watchdog the test would hang without a message.
 type watchdog struct {
-	waits atomic.Int64 // odd: the test waits
+	waits atomic.Int64 // odd: the test is waiting
 	stop  chan struct{}
 	done  sync.WaitGroup
 
 	mu   sync.Mutex
-	runs func() []*chime.RunInfo // the attempts under way
+	runs func() []*chime.RunInfo // the unfinished attempts
 }
 
-// watch begins to watch. It is called outside the bubble, where time is real.
+// watch starts a watchdog. It is called outside the bubble, where time is real.
 func watch() *watchdog {
 	w := &watchdog{stop: make(chan struct{})}
 	w.done.Go(w.run)
 	return w
 }
 
-// end ends the watch.
+// end stops the watchdog.
 func (w *watchdog) end() {
 	close(w.stop)
 	w.done.Wait()
 }
 
-// enter and leave are called where the test begins to wait, and when it goes on; moves where it waits on, but time has passed in it or an
+// enter is called when the test begins to wait, and leave when it continues. moves is called while it waits, when time has passed in it or an
 // attempt has begun or ended.
 func (w *watchdog) enter() { w.waits.Add(1) }
 func (w *watchdog) leave() { w.waits.Add(1) }
 func (w *watchdog) moves() { w.waits.Add(2) }
 
-// A store that is called moves, too: on a busy machine seconds may pass between two attempts.
+// A call of the store counts as activity: on a busy machine seconds may pass between two attempts.
 func (w *watchdog) DialHook(next redis.DialHook) redis.DialHook { return next }
 
 func (w *watchdog) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
@@ -62,7 +62,7 @@ func (w *watchdog) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Pro
 	}
 }
 
-// running sets what says which handlers run.
+// running sets the function that returns the running attempts.
 func (w *watchdog) running(runs func() []*chime.RunInfo) {
 	w.mu.Lock()
 	w.runs = runs
@@ -91,7 +91,7 @@ func (w *watchdog) message() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	text := fmt.Sprintf("chimetest: nothing has moved for %v: a goroutine of the test waits for something outside of it, such as a channel that was "+
-		"made before Run, a lock, or a connection (roles must be on c.Store())", stuckAfter)
+		"created before Run, a lock, or a connection (roles must be on c.Store())", stuckAfter)
 	if w.runs != nil {
 		if running := w.runs(); len(running) > 0 {
 			text += "; handlers that have not returned: " + names(running)

@@ -9,7 +9,7 @@ import (
 	"github.com/chimejobs/chime/recurrence"
 )
 
-// A week of an hourly schedule runs each hour once, at its instant. It is also the test whose time says how fast a simulated week is.
+// A week of an hourly schedule runs each hour once, at its instant. The duration of this test shows how fast a simulated week is.
 func TestAWeekOfHours(t *testing.T) {
 	Run(t, func(t *testing.T, c *Chime) {
 		worker := newWorker(c, chime.WorkerOptions{})
@@ -32,7 +32,7 @@ func TestAWeekOfHours(t *testing.T) {
 	})
 }
 
-// Limits are lifted by time alone, and a quiet store must not forget them.
+// Limits end with time alone, and a quiet store must not forget them.
 func TestALimitIsLiftedInTime(t *testing.T) {
 	Run(t, func(t *testing.T, c *Chime) {
 		if err := chime.NewQueues(c.Store()).Limit(t.Context(), "default", chime.Limit{Starts: 1, Per: 30 * time.Minute}); err != nil {
