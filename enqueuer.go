@@ -92,7 +92,7 @@ type Receipt struct {
 	State JobState `json:"state,omitempty"`
 }
 
-// NewEnqueuer returns an enqueuer. It does no I/O; its first call returns an error for bad options.
+// NewEnqueuer returns an enqueuer. It does no I/O; its first call returns an error for invalid options.
 func NewEnqueuer(store Store, options EnqueuerOptions) *Enqueuer {
 	options = options.withDefaults()
 	bad := options.validate()
@@ -194,7 +194,7 @@ type Item struct {
 // LogValue is what a slog.Logger prints of the item.
 func (i Item) LogValue() slog.Value { return slog.StringValue(i.String()) }
 
-// String names the item, without its arguments.
+// String identifies the item, without its arguments.
 func (i Item) String() string { return fmt.Sprintf("item %q (args of type %T)", i.Name, i.Args) }
 
 // Format prints what String returns, for every verb.
@@ -207,7 +207,8 @@ func (i Item) Format(f fmt.State, verb rune) {
 // If anything is wrong with any item, nothing is sent, and the error describes every problem. Jobs are sent in calls of up to 500 jobs and
 // about 1 MiB. The store carries out each call completely or not at all. After an error the store may have some of the jobs, see Enqueue.
 // Items with [Replace] are sent after all others, in any position. So if several items have the same ID, those without Replace come first,
-// and the receipts of the others show that. Items of one queue that run now are taken in the order of the items if the queue has one partition.
+// and the receipts of the others show whether they replaced a job. Items of one queue that run now are taken in the order
+// of the items if the queue has one partition.
 func (e *Enqueuer) EnqueueMany(ctx context.Context, items []Item) ([]Receipt, error) {
 	if e.begin(); e.around == nil {
 		return e.many(ctx, items)

@@ -45,7 +45,7 @@ var (
 	ErrSessionLost = protocol.ErrSessionLost
 	// ErrReplaced: the next occurrence of the schedule is due and its overlap policy is OverlapCancel.
 	ErrReplaced = work.ErrReplaced
-	// ErrCancelled: [Jobs.Cancel] was called. The job ends, with any result of the handler.
+	// ErrCancelled: [Jobs.Cancel] was called. The job ends, even if the handler returns an error.
 	ErrCancelled = work.ErrCancelled
 )
 
@@ -60,7 +60,7 @@ type ConflictError struct {
 	Schedule *Schedule // as it is stored now, or was a moment ago
 }
 
-// Error names the schedule and the revision that is stored.
+// Error contains the schedule's name and the stored revision.
 func (e *ConflictError) Error() string {
 	return fmt.Sprintf("%v: schedule %q is at revision %d", ErrConflict, e.Schedule.Name, e.Schedule.Revision)
 }

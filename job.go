@@ -23,14 +23,14 @@ type Job struct {
 	Name     string    `json:"name"`               // the job name: it selects the handler
 	Queue    string    `json:"queue"`              // the queue it was taken from
 	Schedule string    `json:"schedule,omitempty"` // the schedule that created it, also for a manual run; empty: it was enqueued
-	Origin   string    `json:"origin,omitempty"`   // how a schedule's job was created, as in a [JobEvent]: occurrence, manual, backfill or death; empty: it was enqueued
+	Origin   string    `json:"origin,omitempty"`   // how a schedule created it: occurrence, manual, backfill or death, see [JobEvent]; empty: it was enqueued
 	Planned  time.Time `json:"planned,omitzero"`   // when it was to run: the occurrence's instant, the instant of In or At, or about when it was enqueued
 	Started  time.Time `json:"started,omitzero"`   // when this attempt began, by the store's clock
 
 	Attempt     int           `json:"attempt"`      // 1, 2, …: failures so far plus one
 	MaxAttempts int           `json:"max_attempts"` // when this many attempts have failed, it is dead
 	Crashes     int           `json:"crashes"`      // how many workers have vanished while they ran it; this uses up no attempt
-	Fence       int64         `json:"fence"`        // grows each time the job is taken: if two workers hold it, the larger fence is the current one
+	Fence       int64         `json:"fence"`        // grows each time the job is taken: if two workers hold it, the one with the larger fence is current
 	Timeout     time.Duration `json:"-"`            // of this attempt; its ctx ends after it. In JSON: timeout_ms
 
 	Worker    string `json:"worker,omitempty"`    // the worker that runs it, a [WorkerInfo]'s name
@@ -87,7 +87,7 @@ func (j Job) LogValue() slog.Value {
 	return slog.GroupValue(attrs...)
 }
 
-// String names the job, without its payload.
+// String identifies the job, without its payload.
 func (j Job) String() string {
 	return fmt.Sprintf("job %q (ID %q, queue %s, attempt %d)", j.Name, j.ID, j.Queue, j.Attempt)
 }

@@ -198,7 +198,7 @@ func (j JobInfo) LogValue() slog.Value {
 	return slog.GroupValue(attrs...)
 }
 
-// String names the job, without its payload.
+// String identifies the job, without its payload.
 func (j JobInfo) String() string {
 	return fmt.Sprintf("job %q (ID %q, queue %s, %s, attempt %d)", j.Name, j.ID, j.Queue, j.State, j.Attempt)
 }

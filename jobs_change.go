@@ -141,10 +141,10 @@ func (b *bulk) validate() error {
 		errs = append(errs, protocol.Invalid("JobFilter.State", string(b.filter.State), words[2:]+", or IDs"))
 	}
 	if b.filter.After != "" {
-		errs = append(errs, protocol.Invalid("JobFilter.After", b.filter.After, "none: a change goes on to the end"))
+		errs = append(errs, protocol.Invalid("JobFilter.After", b.filter.After, "nothing: a change works to the end"))
 	}
 	if b.filter.Limit != 0 {
-		errs = append(errs, protocol.Invalid("JobFilter.Limit", fmt.Sprint(b.filter.Limit), "none: a change goes on to the end"))
+		errs = append(errs, protocol.Invalid("JobFilter.Limit", fmt.Sprint(b.filter.Limit), "nothing: a change works to the end"))
 	}
 	return errors.Join(errs...)
 }
@@ -249,7 +249,7 @@ const (
 //
 // A job that waits will not start, whether it waits for a worker, for its time, for a retry, for a worker that can run it, or for another
 // occurrence. For a job that a worker holds, the worker ends the handler's ctx with ErrCancelled: usually immediately, and at the latest with
-// its next heartbeat (4 s). The job is not tried again, with any result of the handler. A held job that has not begun does not begin. A handler
+// its next heartbeat (4 s). The job is not tried again, even if the handler returns an error. A held job that has not begun does not begin. A handler
 // that ignores its ctx runs to its end; so the result is CancelAsked, not CancelDone.
 //
 // A job that was enqueued with [Replace] to follow a held job is cancelled with it: enqueue it again once the held job has ended.

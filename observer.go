@@ -13,7 +13,7 @@ import (
 // functions get batches instead of single jobs. The role's own goroutines call them and wait for them: they must be fast, safe for concurrent
 // use, and must not keep a slice. A role without observers has no cost for them.
 type Observer struct {
-	Enqueued func([]JobEvent) // jobs that an Enqueuer has put on their queues, without those that existed
+	Enqueued func([]JobEvent) // jobs that an Enqueuer has put on their queues, without jobs that existed already
 	Taken    func([]JobEvent) // jobs that a Worker has taken
 	Begun    func([]JobEvent) // jobs whose handlers have begun
 	Ended    func([]JobEvent) // ended attempts, and jobs that became dead or were passed over without one; skipped and superseded ones have no Name
@@ -49,7 +49,7 @@ type JobEvent struct {
 	Outcome  RunOutcome `json:"outcome,omitempty"`  // Ended: how it ended
 	Err      error      `json:"-"`                  // Ended: the handler's error, or the reason why the job is dead
 
-	Origin   string    `json:"origin,omitempty"`    // how a schedule's job was created: occurrence, manual (Trigger), backfill or death (OnDeath); empty: it was enqueued, or unknown
+	Origin   string    `json:"origin,omitempty"`    // how a schedule created it: occurrence, manual (Trigger), backfill or death (OnDeath); empty: enqueued or unknown
 	First    bool      `json:"first,omitempty"`     // no attempt has begun before, as far as the job shows
 	Waited   time.Time `json:"waited,omitzero"`     // since when it waited for this attempt: when it was due, or enqueued; zero: unknown, as after a crash
 	TimedOut bool      `json:"timed_out,omitempty"` // Ended: the handler ran past its timeout

@@ -19,7 +19,7 @@ type PutOption interface{ put(*putSettings) }
 // DeleteWaiting for Delete.
 type ChangeOption interface{ change(*changeSettings) }
 
-// putOptions are ScheduleOptions as options of Put; nil stays nil.
+// putOptions are ScheduleOptions as options of Put; nil remains nil.
 func putOptions(options []ScheduleOption) []PutOption {
 	all := make([]PutOption, len(options))
 	for i, option := range options {

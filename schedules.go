@@ -38,10 +38,11 @@ func NewSchedules(store Store) *Schedules {
 // Put creates a schedule, or changes the one with that name. It places the next occurrence and returns the schedule as it is then stored. Putting
 // the same definition again changes nothing. Name, recurrence and ScheduleOptions are those of [Scheduler.Schedule].
 //
-// With IfRevision, Put changes only the revision that the caller has read, and with IfAbsent it changes no schedule. Otherwise the error is a
-// *[ConflictError] with the stored schedule, or, with IfRevision and no stored schedule, ErrNotFound. Without these options the last Put wins.
+// With IfRevision, Put changes only the revision that the caller has read, and with IfAbsent it only creates. If it would have to do anything
+// else, the error is a *[ConflictError] with the stored schedule, or, with IfRevision and no stored schedule, ErrNotFound. Without these
+// options the last Put wins.
 //
-// A schedule that a newer version of chime has written, in a form that this version cannot read, is not changed; the error says so.
+// A schedule that a newer version of chime has written, in a form that this version cannot read, is not changed, and Put returns an error.
 //
 // After an error of the store the schedule may nevertheless be stored: Put it again. A rule that never fires is refused before anything is
 // written; for some rules that depends on the time when the name was created. The first call checks the store. If the store cannot be trusted
@@ -69,7 +70,7 @@ func (s *Schedules) Put(ctx context.Context, name string, rec recurrence.Recurre
 	}
 	if answer.Newer {
 		_, err := schedule.Read(answer.Stored)
-		return nil, fmt.Errorf("chime: put schedule %q: it stays as it is: %w", name, err)
+		return nil, fmt.Errorf("chime: put schedule %q: it is not changed: %w", name, err)
 	}
 	if answer.Owed != nil {
 		// If this fails, the leader does it within seconds: the schedule is stored and waits for its occurrence.
@@ -198,8 +199,8 @@ func (s *Schedules) Get(ctx context.Context, name string) (*Schedule, error) {
 // that waits for a retry still runs, unless the option is DeleteWaiting. With IfRevision, a schedule with another revision is not deleted, and
 // the error is a *[ConflictError].
 //
-// A running program that has declared the schedule does not declare it again; its next start does. There is one exception: programs read their
-// schedules every few minutes. If Redis loses its data before that, the schedule looks lost, and the program declares it again.
+// A running program that has declared the schedule does not declare it again; its next start does. There is one exception. The program reads
+// its schedules every few minutes; if Redis loses its data before that, the schedule looks lost, and the program declares it again.
 func (s *Schedules) Delete(ctx context.Context, name string, options ...ChangeOption) error {
 	settings, err := newChangeSettings("Delete", "DeleteWaiting", options)
 	if err = errors.Join(s.check(ctx, name), err); err != nil {
@@ -305,7 +306,7 @@ type ScheduleFilter struct {
 	Owner   string        // they were declared by a scheduler with this SchedulerOptions.Owner
 	State   ScheduleState // live, paused or completed
 	Failing bool          // their last attempt failed, or was the job's last
-	After   string        // their names follow this one in order, which need not exist: to continue, set the Name of the last schedule of a page
+	After   string        // their names come after this name, which need not exist: to continue, set the Name of the last schedule of a page
 	Limit   int           // how many at most: 1 to 500, read in one page unless other fields leave some out; 0: all
 }
 

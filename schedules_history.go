@@ -76,11 +76,11 @@ type RunOutcome string
 const (
 	RunDone       RunOutcome = "done"       // the handler returned nil
 	RunFailed     RunOutcome = "failed"     // the handler failed, and another attempt follows
-	RunSnoozed    RunOutcome = "snoozed"    // the handler asked to run later
+	RunSnoozed    RunOutcome = "snoozed"    // the handler returned Snooze
 	RunDead       RunOutcome = "dead"       // the job became dead
 	RunCrashed    RunOutcome = "crashed"    // its worker vanished, and another attempt follows
 	RunCancelled  RunOutcome = "cancelled"  // somebody cancelled the job
-	RunSuperseded RunOutcome = "superseded" // the next occurrence came, under OverlapCancel
+	RunSuperseded RunOutcome = "superseded" // the next occurrence came, with OverlapCancel
 	RunMissed     RunOutcome = "missed"     // the occurrence was passed over by the misfire policy
 	RunSkipped    RunOutcome = "skipped"    // the occurrence was dropped, because another one was running
 )
@@ -153,7 +153,7 @@ func (d RunDay) MarshalJSON() ([]byte, error) {
 
 // Days returns counts for the last days of a schedule, at most 35, the oldest first. It returns every day from the first known one to the last one
 // for which an occurrence ended; nothing is known of earlier and later days. The days are stored with the schedule's history: with KeepRuns(0)
-// there are no days. They are limited neither by the rule's length nor by the number of runs that [Schedules.Runs] returns. Occurrences that
+// there are no days. Neither a change of the rule nor the number of runs that [Schedules.Runs] returns limits them. Occurrences that
 // were missed while no worker ran, and were passed over without an occurrence of their own, are counted only in [ScheduleCounters].
 // ErrNotFound: no schedule has that name.
 func (s *Schedules) Days(ctx context.Context, name string) ([]RunDay, error) {

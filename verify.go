@@ -39,7 +39,7 @@ type VerifyReport struct {
 
 // A Finding is one problem in a store.
 type Finding struct {
-	Kind     FindingKind `json:"kind"`               // what is wrong
+	Kind     FindingKind `json:"kind"`               // the kind of the problem
 	Queue    string      `json:"queue,omitempty"`    // empty: it concerns the whole namespace
 	ID       string      `json:"id,omitempty"`       // of the job; or the session, the name of parked jobs, or the flag that Detail describes
 	Schedule string      `json:"schedule,omitempty"` // also for a job that is an occurrence

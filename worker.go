@@ -24,10 +24,10 @@ import (
 
 // WorkerOptions are the options of a Worker. The zero value has the defaults.
 type WorkerOptions struct {
-	// Queues are the queues to take jobs from, each with a weight of 1 to 32767: of the free slots a queue with weight 3 gets three
-	// times what a queue with weight 1 gets, and all of them while the other one is empty. Empty means {"default": 1}.
+	// Queues are the queues to take jobs from, each with a weight of 1 to 32767: a queue with weight 3 gets three times as many
+	// of the free slots as a queue with weight 1, and all of them while the other one is empty. Empty means {"default": 1}.
 	Queues map[string]int
-	// Concurrency is how many handlers run at the same time, at most. Zero means 10 × GOMAXPROCS.
+	// Concurrency is how many handlers may run at the same time. Zero means 10 × GOMAXPROCS.
 	Concurrency int
 	// SessionTTL is how long a worker that cannot reach the store keeps its jobs, 1 s or more. About a third of it later they run
 	// elsewhere. The worker renews its session every SessionTTL/3. Zero means 12 s.
@@ -112,7 +112,7 @@ type registration struct {
 	settings handlerSettings
 }
 
-// NewWorker returns a worker that does nothing until Run. It does no I/O; Run returns an error for bad options.
+// NewWorker returns a worker that does nothing until Run. It does no I/O; Run returns an error for invalid options.
 func NewWorker(store Store, options WorkerOptions) *Worker {
 	return &Worker{
 		store: protocolOf(store), options: options.withDefaults(), handlers: make(map[string]*registration),
@@ -262,7 +262,7 @@ func stackOf(err error) []byte {
 }
 
 // A Handler runs jobs of one name. If it returns nil the job is done. If it returns an error the job is retried, unless the error
-// is one of [RetryAfter], [Discard] or [Snooze]. It should return soon after ctx ends; context.Cause says why it ended.
+// is one of [RetryAfter], [Discard] or [Snooze]. It should return soon after ctx ends; context.Cause returns the reason.
 type Handler func(ctx context.Context, job *Job) error
 
 // JobFrom returns the job of the handler that got this ctx, or a ctx derived from it; nil elsewhere. With it, a slog.Handler can add the job

@@ -82,7 +82,7 @@ func (s *benchStore) Lease(context.Context) (string, error) { return time.Now().
 
 func (s *benchStore) Check(context.Context) error                                { return nil }
 func (s *benchStore) CheckUse(context.Context, protocol.Use, []string) error     { return nil }
-func (s *benchStore) Server() string                                             { return "nowhere" }
+func (s *benchStore) Server() string                                             { return "none" }
 func (s *benchStore) Node(protocol.Partition) string                             { return "" }
 func (s *benchStore) Partitions(context.Context, string) (int, error)            { return 1, nil }
 func (s *benchStore) Leave(context.Context, []protocol.LeaveCall) error          { return nil }

@@ -255,8 +255,8 @@ func TestPausedFullAndNotLeadingAreHealthy(t *testing.T) {
 
 func TestALoopThatIsStuckIsToldByBoth(t *testing.T) {
 	chimetest.Run(t, func(t *testing.T, c *chimetest.Chime) {
-		hears := make(chan struct{})
-		worker := chime.NewWorker(c.Store(), chime.WorkerOptions{Logger: quiet, Observers: []*chime.Observer{{Taken: func([]chime.JobEvent) { <-hears }}}})
+		release := make(chan struct{})
+		worker := chime.NewWorker(c.Store(), chime.WorkerOptions{Logger: quiet, Observers: []*chime.Observer{{Taken: func([]chime.JobEvent) { <-release }}}})
 		worker.Handle("work", func(context.Context, *chime.Job) error { return nil })
 		p := newProbe(t, health.Options{Store: c.Store(), Roles: []health.Role{worker}})
 		c.Start(worker)
@@ -267,7 +267,7 @@ func TestALoopThatIsStuckIsToldByBoth(t *testing.T) {
 		p.check("29 s after an observer did not return", "", "")
 		time.Sleep(2 * time.Second)
 		p.check("after 31 s", "the loop processor of a *chime.Worker has not turned for 3", "the loop processor of a *chime.Worker has not turned for 3")
-		close(hears)
+		close(release)
 		time.Sleep(time.Second)
 		p.check("when it continues", "", "")
 	})
