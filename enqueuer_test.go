@@ -47,7 +47,7 @@ func (instantStore) Enqueue(_ context.Context, calls []protocol.EnqueueCall) []p
 	return answers
 }
 
-func TestARefusedJobIsNotSentAndTheErrorSaysWhy(t *testing.T) {
+func TestARefusedJobIsNotSentAndTheErrorHasTheReason(t *testing.T) {
 	far := 200 * 365 * 24 * time.Hour
 	for name, test := range map[string]struct {
 		item Item

@@ -9,7 +9,7 @@ import (
 )
 
 // A bulk change reports each problem of its filter once.
-func TestABulkChangeSaysOnceWhatIsWrong(t *testing.T) {
+func TestABulkChangeReportsEachProblemOnce(t *testing.T) {
 	for _, filter := range []JobFilter{{Queue: "q", State: JobDead, Limit: -1}, {Queue: "q", State: "ready"}, {Queue: "q", State: JobRunning}} {
 		b := bulk{filter: filter, states: []JobState{JobDelayed, JobDead}}
 		problems, ok := b.validate().(interface{ Unwrap() []error })

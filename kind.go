@@ -83,7 +83,7 @@ func newKindDefaults(options []KindOption) (*kindDefaults, error) {
 	var handler handlerSettings
 	d.enqueue(&job)
 	for _, option := range d.handlers {
-		if _, asked := option.(EnqueueOption); !asked { // problems of the others are already recorded
+		if _, is := option.(EnqueueOption); !is { // problems of the others are already recorded
 			option.handler(&handler)
 		}
 	}

@@ -13,7 +13,7 @@ import (
 )
 
 // The two types have the same layout in memory.
-func TestAJobEventHasTheLayoutOfWhatTheEnginesTell(t *testing.T) {
+func TestAJobEventHasTheLayoutOfTheEnginesJob(t *testing.T) {
 	event, engine := reflect.TypeFor[JobEvent](), reflect.TypeFor[observe.Job]()
 	if event.Size() != engine.Size() || event.NumField() != engine.NumField() {
 		t.Fatalf("a JobEvent has %d bytes and %d fields, an observe.Job %d and %d", event.Size(), event.NumField(), engine.Size(), engine.NumField())
@@ -26,7 +26,7 @@ func TestAJobEventHasTheLayoutOfWhatTheEnginesTell(t *testing.T) {
 	}
 }
 
-func TestWhatOneObserverChangesAnotherDoesNotHear(t *testing.T) {
+func TestOneObserverCannotChangeTheEventsOfAnother(t *testing.T) {
 	now, failure := time.Now(), errors.New("no")
 	want := JobEvent{
 		Queue: "q", Name: "n", ID: "i", Schedule: "s", Attempt: 3, Due: now, Started: now.Add(1), Ended: now.Add(2), Outcome: RunDead, Err: failure,

@@ -85,7 +85,7 @@ func (r IfRevision) validate() error {
 	if r > 0 {
 		return nil
 	}
-	return protocol.Invalid("revision", strconv.FormatInt(int64(r), 10), "1 or more, as Schedule.Revision says")
+	return protocol.Invalid("revision", strconv.FormatInt(int64(r), 10), "1 or more, the value of Schedule.Revision")
 }
 
 func (r IfRevision) put(s *putSettings) {

@@ -104,10 +104,10 @@ func checkSampleRange(from, to time.Time, step time.Duration) error {
 	default:
 		return protocol.Invalid("step", step.String(), "1m0s or 1h0m0s")
 	}
-	switch asked := to.Sub(from); {
-	case asked < 0:
+	switch length := to.Sub(from); {
+	case length < 0:
 		return protocol.Because(protocol.Invalid("to", to.Format(time.RFC3339), "an instant after from"), "is before from")
-	case asked > longest:
+	case length > longest:
 		return protocol.Because(protocol.Invalid("from", from.Format(time.RFC3339), fmt.Sprintf("at most %v before to, with a step of %v", longest, step)), "is too early")
 	}
 	return nil

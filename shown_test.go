@@ -65,7 +65,7 @@ func TestWhatIsShownHasAJSONForm(t *testing.T) {
 	}
 }
 
-func TestAScheduleSaysInWordsWhenItRuns(t *testing.T) {
+func TestTheTextOfAScheduleDescribesWhenItRuns(t *testing.T) {
 	s := Schedule{Name: "report", Recurrence: recurrence.Recurrence{Frequency: recurrence.Minute, Interval: 2}, Payload: []byte("hunter2")}
 	if got := fmt.Sprintf("%v %v", s, &s); got != "Every 2 minutes, and once when created Every 2 minutes, and once when created" {
 		t.Errorf("got %s", got)

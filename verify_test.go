@@ -54,7 +54,7 @@ func TestAReportHasAJSONForm(t *testing.T) {
 	}
 }
 
-func TestVerifyRefusesWhatItCannotRead(t *testing.T) {
+func TestVerifyRefusesStoresThatItCannotRead(t *testing.T) {
 	if _, err := Verify(t.Context(), nil, VerifyOptions{}); !errors.Is(err, errNilStore) {
 		t.Errorf("%v, want %v", err, errNilStore)
 	}

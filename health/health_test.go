@@ -140,7 +140,7 @@ func TestAProcessIsReadyFromItsStartToItsDrain(t *testing.T) {
 	})
 }
 
-func TestAStoreThatIsDownHasNoProcessRestarted(t *testing.T) {
+func TestAStoreThatIsDownCausesNoRestart(t *testing.T) {
 	for name, fault := range map[string]func(context.Context) error{"refused": errDown, "hanging": hangs} {
 		t.Run(name, func(t *testing.T) {
 			chimetest.Run(t, func(t *testing.T, c *chimetest.Chime) {
@@ -195,7 +195,7 @@ func TestTheStoreHasASecondEvenIfItsClientHeedsNoCtx(t *testing.T) {
 	})
 }
 
-func TestHowOftenTheStoreIsAsked(t *testing.T) {
+func TestHowOftenTheStoreIsCalled(t *testing.T) {
 	chimetest.Run(t, func(t *testing.T, c *chimetest.Chime) {
 		store := &faultyStore{Store: c.Store().Protocol()}
 		p := newProbe(t, health.Options{Store: store})
@@ -253,7 +253,7 @@ func TestPausedFullAndNotLeadingAreHealthy(t *testing.T) {
 	})
 }
 
-func TestALoopThatIsStuckIsToldByBoth(t *testing.T) {
+func TestALoopThatIsStuckIsReportedByBoth(t *testing.T) {
 	chimetest.Run(t, func(t *testing.T, c *chimetest.Chime) {
 		release := make(chan struct{})
 		worker := chime.NewWorker(c.Store(), chime.WorkerOptions{Logger: quiet, Observers: []*chime.Observer{{Taken: func([]chime.JobEvent) { <-release }}}})
@@ -273,7 +273,7 @@ func TestALoopThatIsStuckIsToldByBoth(t *testing.T) {
 	})
 }
 
-func TestAProcessThatStopsTakingRequestsSaysSo(t *testing.T) {
+func TestAProcessThatStopsTakingRequestsIsNotReady(t *testing.T) {
 	chimetest.Run(t, func(t *testing.T, c *chimetest.Chime) {
 		p := newProbe(t, health.Options{Store: c.Store()})
 		p.check("before", "", "")
