@@ -238,7 +238,7 @@ func ExampleJob_Progress() {
 	for percent == 0 { // a page that shows it would poll once a second
 		job, err := jobs.Get(ctx, "default", "export:7")
 		if err == nil {
-			err = chime.Decode(job.Progress, &percent) // empty before the first: percent stays 0
+			err = chime.Decode(job.Progress, &percent) // empty before the first report: percent remains 0
 		}
 		if err != nil {
 			fmt.Println(err)

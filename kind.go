@@ -67,7 +67,7 @@ func Define[T any](name string, defaults ...KindOption) Kind[T] {
 	return Kind[T]{name: name, defaults: d}
 }
 
-// newKindDefaults checks and sorts the defaults of a kind. It returns nil if there are none.
+// newKindDefaults checks and sorts the defaults of a kind. It returns nil without options.
 func newKindDefaults(options []KindOption) (*kindDefaults, error) {
 	if len(options) == 0 {
 		return nil, nil

@@ -207,7 +207,7 @@ func (q *quiet) Postpone(ctx context.Context, owed protocol.Owed) error {
 	return err
 }
 
-// head returns when the first delayed job of a queue is due: in a hundred years if there is none, long ago if a job already waits.
+// head returns when the first delayed job of a queue is due: in a hundred years without such a job, long ago if a job already waits.
 func (q *quiet) head(ctx context.Context, queue string) time.Time {
 	q.mu.Lock()
 	changes := q.changes
