@@ -1,11 +1,11 @@
--- delete_collection.lua: remove a collection that is deleted and has no names any more: the last step of its deletion. Of a collection that is
--- gone, or was created again since, nothing is left to remove: so the same call again answers as the first.
+-- delete_collection.lua: remove a collection that is deleted and has no names left: the last step of its deletion. If the collection is
+-- gone, or was created again since, there is nothing to remove: so a repeated call has the same answer as the first.
 -- KEYS[1] …:records             hash  collection -> record (see lib/collection.lua)
 -- KEYS[2] …:index               zset  collection -> 0
 -- KEYS[3] …:unfinished          zset  collection -> number of its transition
 -- KEYS[4] …:swept               zset  collection -> instant of its last sweep, Unix µs
 -- KEYS[5] …:names:<collection>  zset  name -> 0
--- ARGV[1] collection; ARGV[2] its creation; ARGV[3] the revision that the caller has seen
+-- ARGV[1] collection; ARGV[2] its creation; ARGV[3] the revision that the caller has read
 -- Returns a number: 1 it is gone; 0 it is at another revision; -1 it is not deleted; -2 it has names. And the record.
 local RECORDS, INDEX, UNFINISHED, SWEPT, NAMES = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local name, creation, seen = ARGV[1], ARGV[2], ARGV[3]

@@ -1,5 +1,5 @@
--- finish_transition.lua: note that what a change of a collection's state has begun is carried out, unless another change has begun more since.
--- A deletion is finished by delete_collection.lua alone: until then its collection is among the unfinished ones. The same call again changes
+-- finish_transition.lua: record that a change of a collection's state is complete, unless another change has begun since.
+-- Only delete_collection.lua finishes a deletion: until then its collection is among the unfinished ones. A repeated call changes
 -- nothing.
 -- KEYS[1] …:records     hash  collection -> record (see lib/collection.lua)
 -- KEYS[2] …:unfinished  zset  collection -> number of its transition

@@ -1,13 +1,13 @@
--- put_collection.lua: create a collection, or change the one that the caller has seen. States and what holds: lib/collection.lua.
--- A put that the record has last, by its token, is the same call again: it changes nothing. So does one of what is stored already.
+-- put_collection.lua: create a collection, or change the revision that the caller has read. lib/collection.lua lists the states and what holds.
+-- A repeated call has the token of the record's last put: it changes nothing. A put of what is stored already changes nothing either.
 -- KEYS[1] …:records     hash  collection -> record; #drawn: the number drawn last
 -- KEYS[2] …:index       zset  collection -> 0
 -- KEYS[3] …:unfinished  zset  collection -> number of its transition
 -- KEYS[4] …:swept       zset  collection -> instant of its last sweep, Unix µs; of a new one when it was created
--- ARGV[1] collection; ARGV[2] the revision that the caller has seen, 0: none is there; ARGV[3] state: enabled, disabled or deleted
+-- ARGV[1] collection; ARGV[2] the revision that the caller has read, 0: there is no collection; ARGV[3] state: enabled, disabled or deleted
 -- ARGV[4] how many names it may have; ARGV[5] data, JSON; ARGV[6] the name of this call: letters and digits
 -- Returns the server's time, Unix µs; a number; record and last sweep, as they are stored now. The number: 1 the collection is as it was put;
--- 0 it is at another revision; -1 there is none; -2 it is being deleted; -3 there are as many collections as there may be.
+-- 0 it is at another revision; -1 there is none; -2 it is being deleted; -3 the maximum number of collections is reached.
 local RECORDS, INDEX, UNFINISHED, SWEPT = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local name, seen, state, max_names, data, token = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6]
 -- uses: clock collection

@@ -1,4 +1,4 @@
--- release.lua: remove names of a collection, if it is the one of that creation. The same call again removes nothing.
+-- release.lua: remove names of a collection, if it has that creation. A repeated call removes nothing.
 -- KEYS[1] …:records             hash  collection -> record (see lib/collection.lua)
 -- KEYS[2] …:names:<collection>  zset  name -> 0
 -- ARGV[1] collection; ARGV[2] its creation; ARGV[3...] names, 500 at most

@@ -1,5 +1,5 @@
 -- reserve.lua: add a name to a collection that is not deleted and has room, or find it there. The count and the addition are one step, so that
--- a collection never gets more names than it may have. The same call again finds the name: it answers that it was known.
+-- a collection never gets more names than it may have. A repeated call finds the name and returns 2.
 -- KEYS[1] …:records             hash  collection -> record (see lib/collection.lua)
 -- KEYS[2] …:names:<collection>  zset  name -> 0
 -- KEYS[3] …:swept               zset  collection -> instant of its last sweep, Unix µs

@@ -1,24 +1,24 @@
--- bury.lua: give up parked jobs whose retention has passed, at most 50, and put the jobs that follow their deaths to the front of ready. See
--- lib/expired.lua for what holds. A job that is not as the caller has read it is left alone.
+-- bury.lua: move parked jobs whose retention has passed to the dead jobs, at most 50, and put the jobs that follow their deaths at the front of
+-- ready. lib/expired.lua lists what holds. A job that has changed since the caller read it is skipped.
 -- KEYS[1]  …:state      hash  fence, layout, paused, limit, parked, large
 -- KEYS[2]  …:jobs       hash  job ID -> envelope
--- KEYS[3]  …:dead       zset  job ID -> instant it was given up, Unix ms
+-- KEYS[3]  …:dead       zset  job ID -> instant of its death, Unix ms
 -- KEYS[4]  …:ready      list  IDs of jobs to run now
 -- KEYS[5]  …:crashes    hash  job ID -> times its holder vanished
 -- KEYS[6]  …:schedules  hash  schedule -> definition
 -- KEYS[7]  …:due        zset  job ID -> instant it is due, Unix ms
 -- KEYS[8]  …:idle       zset  sleeping worker -> instant it went to sleep, Unix ms
 -- KEYS[9]  …:unhandled  zset  job name -> since when it has parked jobs, Unix ms
--- KEYS[10] …:last       hash  schedule -> how it went last, see lib/history.lua; its manual runs, see lib/manual.lua
+-- KEYS[10] …:last       hash  schedule -> its last outcome, see lib/history.lua; its manual runs, see lib/manual.lua
 -- KEYS[11] …:history    hash  schedule -> its last attempts
 -- KEYS[12] …:counters   hash
 -- KEYS[13...] …:parked:<name>  zset  job ID -> instant parked, Unix ms: the lists of the jobs
--- ARGV[1] how long parked jobs stay, ms; ARGV[2] how many dead jobs are kept; ARGV[3] prefix of the wake-up channels
--- ARGV[4] prefix of the channels for whoever waits for a job of this queue; ARGV[5] how many lists
--- ARGV[6...] their names; five values for each job: its entry in the list; which list that is; its envelope as the caller has read it, or, of
--- an occurrence without one, the definition of its schedule; the envelope that it gets (empty: it stays as it is); the envelope of the job
--- that follows its death (empty: none does)
--- Returns time (us); how many jobs were given up.
+-- ARGV[1] retention of parked jobs, ms; ARGV[2] how many dead jobs are kept; ARGV[3] prefix of the wake-up channels
+-- ARGV[4] prefix of the channels for callers that wait for a job of this queue; ARGV[5] how many lists
+-- ARGV[6...] their names; five values for each job: its entry in the list; which list that is; its envelope as the caller has read it, or, for
+-- an occurrence without one, the definition of its schedule; its new envelope (empty: unchanged); the envelope of the job
+-- that follows its death (empty: there is none)
+-- Returns time (us); how many jobs are dead now.
 local STATE, JOBS, DEAD, READY, CRASHES, SCHEDULES = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local DUE, IDLE, UNHANDLED, LAST, HISTORY, COUNTERS = KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11], KEYS[12]
 local PARKED = 12 -- the lists come after KEYS[12]
@@ -56,17 +56,17 @@ redis.call('ZCARD', IDLE)
 redis.call('ZCARD', UNHANDLED)
 redis.call('ZCARD', DUE)
 redis.call('LLEN', READY)
-local excess, oldest = redis.call('ZCARD', DEAD) + #dying - tonumber(ARGV[2]), {} -- of the dead those that go for these
+local excess, oldest = redis.call('ZCARD', DEAD) + #dying - tonumber(ARGV[2]), {} -- the dead jobs that these replace
 for _, id in ipairs(excess > 0 and redis.call('ZRANGE', DEAD, 0, math.min(excess, MAX_ITEMS) - 1) or {}) do
   if not seen[id] then oldest[#oldest + 1] = id end
 end
 
--- each death draws a fence, as a taking does
+-- each death draws a fence, as a take does
 local fence = state[1] and #state[1] <= 16 and tonumber(state[1]) or 0
 fence = math.max(now_us, fence < 9e15 and fence + 1 or 0)
 local front, envelopes, large = {}, {}, false
 
-redis.call('ZREM', DEAD, '', unpack(oldest)) -- the first write takes no memory
+redis.call('ZREM', DEAD, '', unpack(oldest)) -- the first write needs no memory
 if #oldest > 0 then redis.call('HDEL', JOBS, unpack(oldest)) end
 for _, job in ipairs(dying) do
   if job.body ~= '' then envelopes[#envelopes + 1], envelopes[#envelopes + 2] = job.id, job.body end

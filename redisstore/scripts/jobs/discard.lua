@@ -1,10 +1,10 @@
--- discard.lua: end jobs that nobody is to run any more, at most 500: they are cancelled, or deleted.
+-- discard.lua: cancel or delete jobs, at most 500.
 -- KEYS[1]  …:state      hash    layout, stale, asked, parked, purge
 -- KEYS[2]  …:sessions   zset    session -> instant it lapses, Unix ms
 -- KEYS[3]  …:jobs       hash    job ID -> envelope
 -- KEYS[4]  …:due        zset    job ID -> instant it is due, Unix ms
 -- KEYS[5]  …:ready      list    IDs of jobs to run now
--- KEYS[6]  …:dead       zset    job ID -> instant it was given up, Unix ms
+-- KEYS[6]  …:dead       zset    job ID -> instant of its death, Unix ms
 -- KEYS[7]  …:crashes    hash    job ID -> times its holder vanished
 -- KEYS[8]  …:open       hash    schedule -> see lib/open.lua
 -- KEYS[9]  …:behind     zset    "<schedule>\t<planned instant>" -> 0: occurrences behind the one in open
@@ -12,32 +12,32 @@
 -- KEYS[11] …:cursors    hash    schedule -> cursor
 -- KEYS[12] …:owed       zset    schedule -> instant since when its next occurrence is to be placed, see lib/owed.lua
 -- KEYS[13] …:counters   hash
--- KEYS[14] …:runs       stream  what ran
--- KEYS[15] …:callers    zset    calls that were carried out, see lib/closed.lua
+-- KEYS[14] …:runs       stream  past runs
+-- KEYS[15] …:callers    zset    completed calls, see lib/closed.lua
 -- KEYS[16] …:idle       zset    sleeping worker -> instant it went to sleep, Unix ms
 -- KEYS[17] …:unhandled  zset    job name -> since when it has parked jobs, Unix ms
 -- KEYS[18] …:stale      zset    IDs in ready that are void -> since when, Unix ms; see lib/stale.lua
 -- KEYS[19] …:results    hash    job ID -> its result
 -- KEYS[20] …:kept       zset    job ID -> until when its result is kept, Unix ms
--- KEYS[21] …:last       hash    schedule -> how it went last, see lib/history.lua; its manual runs, see lib/manual.lua
+-- KEYS[21] …:last       hash    schedule -> its last outcome, see lib/history.lua; its manual runs, see lib/manual.lua
 -- KEYS[22] …:history    hash    schedule -> its last attempts
--- KEYS[23] …:once       zset    job ID -> until when it is not added once more, Unix ms
+-- KEYS[23] …:once       zset    job ID -> until when it is not added again, Unix ms
 -- KEYS[24] …:after      hash    job ID -> what follows its flight, see lib/after.lua
 -- KEYS[25...] …:inflight:<session>  hash  job ID -> fence: of every session
 -- KEYS[26...] …:parked:<name>       zset  job ID -> instant parked, Unix ms: every list, the shared one last
--- ARGV[1] cancel or delete; ARGV[2] a name that only this call has; ARGV[3] prefix of the wake-up channels
+-- ARGV[1] cancel or delete; ARGV[2] a unique name of this call; ARGV[3] prefix of the wake-up channels
 -- ARGV[4] how many sessions; ARGV[5] how many lists of parked jobs; ARGV[6] how many jobs
 -- ARGV[7] the field parked of state before the shared list was searched for these jobs; empty: there is no such list
--- ARGV[8...] the sessions; the names of the lists; two values for each job: its ID, its member in the shared list (empty: none is known); then, if one
---          job is cancelled whose result is to be kept: how long in ms, its queue, the result
--- Returns time (us); 1 (0: a session or a list is there that is not in KEYS, or more was parked: nothing was done; 2: nor was it,
+-- ARGV[8...] the sessions; the names of the lists; two values for each job: its ID, its member in the shared list (empty: unknown); then, if one
+--          job is cancelled with a result to keep: how long in ms, its queue, the result
+-- Returns time (us); 1 (0: nothing was done, because a session or a list is not in KEYS, or more was parked; 2: nothing was done,
 -- because a purge has not ended, see purge_begin.lua); how many jobs ended; a letter for each job,
--- none if the same call was carried out before:
---   e it has ended   a it is in flight and its holder was told: cancel   r it is in flight: delete   d it is dead: cancel
---   u it is an occurrence that nobody has taken yet: delete   l it was too much for one call, and is to be asked for again   n there is none, or the same ID was given before it
+-- none if the same call was completed before:
+--   e it has ended   a it is in flight and its holder was notified: cancel   r it is in flight: delete   d it is dead: cancel
+--   u it is an occurrence that was not taken yet: delete   l it did not fit into the call, and must be sent again   n it does not exist, or its ID came before in the call
 
--- Where is a job? In flight, dead, behind another occurrence, due, parked: there it is looked for. If it is nowhere there and has an
--- envelope, its ID is in ready, the only place that cannot be searched. An occurrence that was given back without an envelope is there
+-- Where is a job? It is searched for in flight, among the dead, behind another occurrence, in due, among the parked. If it is in none of these
+-- and has an envelope, its ID is in ready, the only place without a fast lookup. An occurrence that was given back without an envelope is there
 -- if its schedule is held for it, or else near the front.
 local STATE, SESSIONS, JOBS, DUE, READY, DEAD, CRASHES = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7]
 local OPEN, BEHIND, SCHEDULES, CURSORS, OWED, COUNTERS = KEYS[8], KEYS[9], KEYS[10], KEYS[11], KEYS[12], KEYS[13]
@@ -47,8 +47,8 @@ local LAST, HISTORY = KEYS[21], KEYS[22]
 local ONCE, AFTER = KEYS[23], KEYS[24]
 local INFLIGHT = 24 -- the hashes of the sessions come after KEYS[24]
 local DEPTH = 10000 -- how deep ready is searched for an occurrence without an envelope
-local SEARCHES = 20 -- how often, in a call
-local TOGETHER = 4 -- occurrences of one schedule that a call ends: so many of those behind are known
+local SEARCHES = 20 -- searches in a call
+local TOGETHER = 4 -- occurrences of one schedule that a call ends: the number of known ones in behind
 local cancels, wake, n_sessions, n_lists, n = ARGV[1] == 'cancel', ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6])
 local PARKED = INFLIGHT + n_sessions -- the lists come after the hashes
 local at_list = 7 + n_sessions
@@ -84,7 +84,7 @@ for i = 1, n do
     if not needed[name] then names[#names + 1], needed[name] = name, true end
   end
 end
-local held, holder = {}, {} -- of a job in flight: what its session has of it; which session that is
+local held, holder = {}, {} -- of a job in flight: its value in its session; which session that is
 for s = 1, n_sessions do
   for i, fence in ipairs(redis.call('HMGET', KEYS[INFLIGHT + s], unpack(ids))) do
     if fence then held[i], holder[i] = fence, s end
@@ -130,26 +130,26 @@ for i, id in ipairs(ids) do
   if given[id] then answer[i] = 'n' end
   given[id] = true
 end
-local out = { due = {}, dead = {}, ready = {}, parked = {} } -- where those that end leave
-local ended = {} -- positions of those that end
+local out = { due = {}, dead = {}, ready = {}, parked = {} } -- the places that ended jobs leave
+local ended = {} -- positions of ended jobs
 local searches = 0
-local was_taken = {} -- of those that end: whether it was taken, or is dead and has ended before
+local was_taken = {} -- of ended jobs: whether it was taken, or is dead and has ended before
 
--- finish notes that the i-th job ends.
+-- finish records that the i-th job ends.
 local function finish(i)
   answer[i] = 'e'
   ended[#ended + 1] = i
   removed[#removed + 1] = ids[i]
 end
 
--- stands says of the i-th job, an occurrence that nobody has taken and that is in due, whether it has to stay there until its instant: the
--- take that drops it then owes the next one. It is at the cursor, or beyond one that was lost.
+-- stands reports whether the i-th job, an occurrence in due that was not taken, must remain there until its instant: the
+-- take that drops it then owes the next one. It is at the cursor, or after a lost one.
 local function stands(i)
   local at, _, kind = cursor(flights.cursors[name_of[i]])
   return flights.definitions[name_of[i]] and at and (is_placed(kind) and at == planned_of[i] or kind == 's' and planned_of[i] > at)
 end
 
--- in_ready says whether the i-th job, which is nowhere else, is in ready; nil: this call has searched often enough.
+-- in_ready reports whether the i-th job, which is in no other place, is in ready; nil: this call has searched often enough.
 local function in_ready(i)
   local name, id, fence = name_of[i], nil, nil
   if void[i] then return false end
@@ -162,7 +162,7 @@ local function in_ready(i)
   return redis.call('LPOS', READY, ids[i], 'MAXLEN', DEPTH) and true or false
 end
 
--- Those behind another one first: what is let go below goes on with the oldest of those that stay behind.
+-- Jobs behind another one come first: what is released below continues with the oldest of those that remain behind.
 for i = 1, n do
   local name = name_of[i]
   if name and not answer[i] then
@@ -197,7 +197,7 @@ for i = 1, n do
     if fence then
       told[#told + 1] = { at = holder[i], id = id, fence = fence, first = sign ~= '!' }
     else
-      told[#told + 1] = { at = holder[i], id = id, fence = '0', first = true } -- a hand wrote it: then no settlement counts, and reaping ends it
+      told[#told + 1] = { at = holder[i], id = id, fence = '0', first = true } -- edited by hand: no settlement counts, and reaping ends it
     end
   elseif dead[i] then
     answer[i] = 'd'
@@ -241,7 +241,7 @@ end
 
 ---------------------------------------------------------------------------------------------------------------- write
 
-redis.call('ZREM', STALE, '') -- lets the rest go on when the server is out of memory
+redis.call('ZREM', STALE, '') -- makes the other writes possible when the server is out of memory
 if #removed > 0 then
   redis.call('HDEL', JOBS, unpack(removed))
   redis.call('HDEL', CRASHES, unpack(removed))
@@ -273,7 +273,7 @@ if (#out.ready > 0 or #marks > 0 or asked > 0) and state[1] ~= RAISED then redis
 
 save_flights(flights, OPEN, BEHIND)
 for i, name in ipairs(names) do
-  -- a schedule that catches up: a ticker places the next run, now that this flight has ended
+  -- a schedule that catches up: a ticker places the next run, because this flight has ended
   if flights.freed[name] and owes[i] then redis.call('ZADD', OWED, whole(owed_since(owes[i])), name) end
 end
 push_front(READY, front)
@@ -300,7 +300,7 @@ save_manual(past, LAST)
 save_past(past, LAST, HISTORY)
 forget_ids(forgotten, ONCE, RESULTS, KEPT)
 local keep_ms, queue, result = ARGV[at_job + 2 * n + 1], ARGV[at_job + 2 * n + 2], ARGV[at_job + 2 * n + 3]
-if result and (answer[1] == 'e' or answer[1] == 'a') then -- of one in flight its worker writes it anew; if that vanishes, this one stays
+if result and (answer[1] == 'e' or answer[1] == 'a') then -- its worker replaces the result of one in flight; if the worker vanishes, this result remains
   redis.call('HSET', RESULTS, ids[1], 'c' .. result)
   redis.call('ZADD', KEPT, whole(now_ms + tonumber(keep_ms)), ids[1])
 end

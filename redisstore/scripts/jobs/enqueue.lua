@@ -2,23 +2,23 @@
 -- KEYS[1] …:ready     list  IDs of jobs to run now
 -- KEYS[2] …:due       zset  job ID -> instant it is due, Unix ms
 -- KEYS[3] …:jobs      hash  job ID -> envelope
--- KEYS[4] …:callers   zset  enqueuer -> instant and number of its last call, see lib/callers.lua; #enqueued: jobs that came this way, ever
+-- KEYS[4] …:callers   zset  enqueuer -> instant and number of its last call, see lib/callers.lua; #enqueued: all jobs that this script has added
 -- KEYS[5] …:state     hash  paused, layout, large, limit, stale
 -- KEYS[6] …:idle      zset  sleeping worker -> instant it went to sleep, Unix ms; see lib/gate.lua
 -- KEYS[7] …:stale     zset  IDs in ready that are void -> since when, Unix ms; see lib/stale.lua
--- KEYS[8] …:once      zset  job ID -> until when it is not added once more, Unix ms
--- KEYS[9...] …:last   hash  schedule -> how it went last, see lib/history.lua; its manual runs, see lib/manual.lua: only if there are any
+-- KEYS[8] …:once      zset  job ID -> until when it is not added again, Unix ms
+-- KEYS[9...] …:last   hash  schedule -> its last outcome, see lib/history.lua; its manual runs, see lib/manual.lua: only if there are any
 -- ARGV[1] the caller, a name used by one enqueuer only
 -- ARGV[2] number of the call, one more than the caller's last
 -- ARGV[3] prefix of the wake-up channels
--- ARGV[4] 1 if an envelope is longer than 2 KiB: takes must then ask for lengths first
--- ARGV[5] how many of the jobs are ordinary: they run now, under an ID that the enqueuer made. They come first, two values each: ID,
--- envelope. Then the others, three values each: ID, when, envelope. when: empty now, +n in n us, @n at Unix ms n; with o in front: the
--- ID is the caller's own; with u<ms> in front, then a blank: besides, it is not added within so long of the acceptance of the last such job; a tab
--- and a schedule behind it: it is a manual run of that
--- Returns time (us), the caller's score in callers (0 if its next call is to come this way too: the queue is paused or has a limit, or this call was
--- carried out before), then the positions, among the others, of the jobs that exist already, or did a short while ago; these stay as they are.
--- A 0 besides: the partition is new, or was then if the call was carried out before: the caller is to register the queue, see delete_queue.lua.
+-- ARGV[4] 1 if an envelope is longer than 2 KiB: takes must then read lengths first
+-- ARGV[5] how many of the jobs are ordinary: they run now, with an ID that the enqueuer generated. They come first, two values each: ID,
+-- envelope. Then the others, three values each: ID, when, envelope. when: empty now, +n in n us, @n at Unix ms n. A leading o: the
+-- ID is the caller's own. A leading u<ms> and a blank: also, it is not added within that time after the acceptance of the last such job. A tab
+-- and a schedule at the end: it is a manual run of that schedule
+-- Returns time (us), the caller's score in callers (0 if its next call must use this script too: the queue is paused or has a limit, or this call
+-- was completed before), then the positions, among the others, of the jobs that exist already, or did recently; these do not change.
+-- An additional 0: the partition is new, or was when the call was completed before: the caller must register the queue, see delete_queue.lua.
 local READY, DUE, JOBS, CALLERS, STATE, IDLE, STALE, ONCE = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8]
 local ARGV = ARGV -- a local is found faster than a global
 -- uses: limits callers clock layout
@@ -34,7 +34,7 @@ if ahead >= ROUND / 2 then
   return redis.error_reply('CHIMENUMBER call ' .. ARGV[2] .. ' comes after a later one of the same caller')
 end
 local again = ahead == 0
-local since_s = last and math.max(now_s, math.floor(tonumber(last) / ROUND)) or now_s -- never back, or a late copy might pass enqueue_one.lua
+local since_s = last and math.max(now_s, math.floor(tonumber(last) / ROUND)) or now_s -- never earlier, or a late copy might pass enqueue_one.lua
 
 local ordinary = ARGV[5] == '1' and 1 or tonumber(ARGV[5])
 local others = 5 + 2 * ordinary -- ARGV[others + 1] is the first of them
@@ -42,11 +42,11 @@ local answer = { now_us, 0 }
 local bodies, ready, due, earliest, first = {}, {}, {}, nil, nil
 local sealed = {} -- instants and IDs for …:once
 local manual = {} -- IDs of manual runs, each with its schedule
-local revived = {} -- IDs that are in ready, void: their old places are their places
+local revived = {} -- IDs that are in ready, void: they keep their old places
 for i = 1, ordinary do ready[i] = ARGV[4 + 2 * i] end
 
 if #ARGV > others then
-  local owned, onces, stored, void, barred = {}, {}, {}, {}, {} -- onces: of the owned those that are not to be added again soon
+  local owned, onces, stored, void, barred = {}, {}, {}, {}, {} -- onces: the owned ones that must not be added again soon
   for i = others + 1, #ARGV, 3 do
     local first_letter = string.sub(ARGV[i + 1], 1, 1)
     if first_letter == 'o' or first_letter == 'u' then owned[#owned + 1] = ARGV[i] end
@@ -95,11 +95,11 @@ if #ARGV > others then
 end
 if again or state[2] ~= LAYOUT and state[2] ~= RAISED then answer[#answer + 1] = 0 end
 if again then return answer end
--- a caller that is new has some go that are too old, so that they do not grow where no worker sweeps
+-- a new caller removes some old ones, so that they do not accumulate where no worker sweeps
 local forgotten = last and {} or redis.call('ZRANGEBYSCORE', CALLERS, OLDEST_CALLER, whole((now_s - CALLER_S) * ROUND), 'LIMIT', '0', '100')
 redis.call('HGET', JOBS, ARGV[6]) -- read, so that a key of a wrong type stops the call here
 redis.call('ZRANGE', IDLE, '0', '0')
-local save_accepted -- writes of manual runs what counts them
+local save_accepted -- writes the counts of manual runs
 if #manual > 0 then
   -- uses: instant seconds strings definition history manual
   local runs, schedules = {}, {}
@@ -133,7 +133,7 @@ if not state[1] then
     local limit = read_limit(state[3])
     if limit and (wakes or alarm_ms) then
       local next_ms = next_start(limit, alarm_ms or -1, wakes)
-      -- where others wait already, the alarm for the next start is kept
+      -- where others wait already, the alarm for the next start remains
       alarm_ms = next_ms > now_ms and not (wakes and n_ready and n_ready > #ready) and next_ms
       wakes = next_ms == now_ms
     end

@@ -1,12 +1,12 @@
--- enqueue_one.lua: add one job that runs now, under an ID that the enqueuer made: the short way of enqueue.lua, for a caller whose last
--- call was answered a moment ago. What it does not add is left to enqueue.lua, under the same number; then nothing has been written.
+-- enqueue_one.lua: add one job that runs now, with an ID that the enqueuer generated: the fast form of enqueue.lua, for a caller whose last
+-- call was answered a moment ago. It leaves other jobs to enqueue.lua, under the same number, and writes nothing then.
 -- KEYS[1] …:ready    list  IDs of jobs to run now
 -- KEYS[2] …:jobs     hash  job ID -> envelope
 -- KEYS[3] …:callers  zset  enqueuer -> instant and number of its last call, see lib/callers.lua
 -- KEYS[4] …:idle     zset  sleeping worker -> instant it went to sleep, Unix ms; see lib/gate.lua
--- KEYS[5] …:state    hash  enqueued: jobs that came this way, ever
+-- KEYS[5] …:state    hash  enqueued: all jobs that this script has added
 -- ARGV[1] the caller
--- ARGV[2] its score in callers after this call: the instant that is there, the number of this call
+-- ARGV[2] its score in callers after this call: the stored instant, the number of this call
 -- ARGV[3] prefix of the wake-up channels
 -- ARGV[4] the ID; ARGV[5] the envelope, no longer than 2 KiB
 -- Returns 1 if the job was added, else 0.
@@ -14,25 +14,25 @@ local READY, JOBS, CALLERS, IDLE, STATE = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KE
 local ARGV = ARGV -- a local is found faster than a global
 -- uses: gate
 
--- The guard is read and moved by one command, which is the first write: it does nothing if the caller is not known (its last call is
--- long ago, or the server has lost its data), or if this call, or a later one of the caller, was carried out before. It is also what is
--- refused when the server is out of memory.
+-- One command reads and moves the guard. It is the first write, and does nothing if the caller is not known (its last call is
+-- long ago, or the server has lost its data), or if this call, or a later one of the caller, was completed before. When the server is out
+-- of memory, this command is refused too.
 --
--- Nothing is read before, for a read costs a tenth of the script. The four commands after the guard fail where a key has a wrong type,
--- and then what was written is undone: enqueue.lua finds everything as it was, and says what is wrong. The caller's number then is the one
--- before this call: so this call may be made again, and none before it.
+-- Nothing is read before it, because a read costs a tenth of the script. The four commands after the guard fail if a key has a wrong type.
+-- Then the writes are undone: enqueue.lua finds everything unchanged and reports the error. The caller's number is then the one
+-- before this call: so this call may be repeated, and no call before it.
 if redis.call('ZADD', CALLERS, 'XX', 'GT', 'CH', ARGV[2], ARGV[1]) == 0 then return 0 end
 local stored, counted, pushed
--- undone below: all that is written up to there
+-- undone below: all writes up to there
 local longest = redis.pcall('ZPOPMIN', IDLE)
 local worker = longest[1]
 if not longest.err and worker ~= CLOSED then
-  -- undone below: all that is written up to there
+  -- undone below: all writes up to there
   stored = redis.pcall('HSETNX', JOBS, ARGV[4], ARGV[5])
   if stored == 1 then
-    -- undone below: all that is written up to there
+    -- undone below: all writes up to there
     counted = redis.pcall('HINCRBY', STATE, 'enqueued', '1')
-    -- undone below: all that is written up to there
+    -- undone below: all writes up to there
     pushed = type(counted) == 'number' and redis.pcall('RPUSH', READY, ARGV[4])
   end
 end

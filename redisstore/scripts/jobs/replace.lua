@@ -1,34 +1,33 @@
--- replace.lua: enqueue a job in place of the one that has its ID, wherever that is; if there is none, add it.
+-- replace.lua: enqueue a job in place of the one that has its ID, in whichever place that is; if there is none, add it.
 -- KEYS[1]  …:ready      list  IDs of jobs to run now
 -- KEYS[2]  …:due        zset  job ID -> instant it is due, Unix ms
 -- KEYS[3]  …:jobs       hash  job ID -> envelope
--- KEYS[4]  …:callers    zset  calls that were carried out, see lib/closed.lua; #enqueued: jobs enqueued, ever
+-- KEYS[4]  …:callers    zset  completed calls, see lib/closed.lua; #enqueued: all enqueued jobs
 -- KEYS[5]  …:state      hash  paused, layout, large, limit, parked, purge
 -- KEYS[6]  …:idle       zset  sleeping worker -> instant it went to sleep, Unix ms
 -- KEYS[7]  …:stale      zset  IDs in ready that are void -> since when, Unix ms; see lib/stale.lua
--- KEYS[8]  …:once       zset  job ID -> until when it is not added once more, Unix ms
--- KEYS[9]  …:dead       zset  job ID -> instant it was given up, Unix ms
+-- KEYS[8]  …:once       zset  job ID -> until when it is not added again, Unix ms
+-- KEYS[9]  …:dead       zset  job ID -> instant of its death, Unix ms
 -- KEYS[10] …:crashes    hash  job ID -> times its holder vanished
 -- KEYS[11] …:after      hash  job ID -> what follows its flight, see lib/after.lua
 -- KEYS[12] …:sessions   zset  session -> instant it lapses, Unix ms
 -- KEYS[13] …:unhandled  zset  job name -> since when it has parked jobs, Unix ms
--- KEYS[14] …:last       hash  schedule -> how it went last, see lib/history.lua; its manual runs, see lib/manual.lua: a manual run whose ID is used for another job has ended
+-- KEYS[14] …:last       hash  schedule -> its last outcome, see lib/history.lua; its manual runs, see lib/manual.lua: a manual run whose ID is used for another job has ended
 -- KEYS[15...] …:inflight:<session>  hash  job ID -> fence: of every session
 -- KEYS[16...] …:parked:<name>       zset  job ID -> instant parked, Unix ms: every list, the shared one last
--- ARGV[1] a name that only this call has; ARGV[2] prefix of the wake-up channels; ARGV[3] how many sessions; ARGV[4] how many lists of parked jobs
+-- ARGV[1] a unique name of this call; ARGV[2] prefix of the wake-up channels; ARGV[3] how many sessions; ARGV[4] how many lists of parked jobs
 -- ARGV[5] the field parked of state before the shared list was searched for the job; empty: there is no such list
--- ARGV[6] its ID; ARGV[7] its member in the shared list (empty: none is known); ARGV[8] the envelope; ARGV[9] when: empty now, +n in n us,
--- @n at Unix ms n; ARGV[10] for how long no other one is accepted once it is gone, ms; empty: it may be at once
--- ARGV[11...] the sessions; the names of the lists
--- Returns time (us); what became of it: 1 it was added, 2 it takes the place of another one, 3 nothing, for another one stays, 0 a session or a
--- list is there that is not in KEYS, or more was parked: nothing was done; 4 nothing was done because a purge has not ended, see purge_begin.lua.
--- A 1 besides: the partition is new, or was then if the call was carried out before: the caller is to register the queue, see delete_queue.lua.
+-- ARGV[6] its ID; ARGV[7] its member in the shared list (empty: unknown); ARGV[8] the envelope; ARGV[9] when: empty now, +n in n us,
+-- @n at Unix ms n; ARGV[10] for how long no other job of the ID is accepted once it has ended, ms; empty: it is accepted at once
+-- Returns time (us); the outcome: 1 it was added, 2 it replaces another one, 3 nothing, because another one remains, 0 nothing was done, because a
+-- session or a list is not in KEYS, or more was parked; 4 nothing was done because a purge has not ended, see purge_begin.lua.
+-- An additional 1: the partition is new, or was when the call was completed before: the caller must register the queue, see delete_queue.lua.
 
--- Where the job of this ID is, discard.lua tells how. What becomes of it there:
---   due (delayed, or it has failed): the new envelope and the new instant    parked: the same, as if it were new, for its name may be another
---   in ready: the new envelope, the place stays, whatever the instant        dead: it begins anew
---   held: it goes on, and what is new waits in …:after until the flight ends   held and cancelled: nothing
--- While …:once bars the ID only what waits is replaced: the others have had, or have, their attempt.
+-- discard.lua explains where the job of this ID is. The effect depends on the place:
+--   due (delayed, or it has failed): the new envelope and the new instant    parked: the same, like a new job, because it may have another name
+--   in ready: the new envelope; it keeps its place, with any instant         dead: it starts again
+--   held: it continues, and the new job waits in …:after until the flight ends   held and cancelled: nothing
+-- While …:once bars the ID, only a waiting job is replaced: the others have had, or have, their attempt.
 local READY, DUE, JOBS, CALLERS, STATE, IDLE, STALE, ONCE = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8]
 local DEAD, CRASHES, AFTER, SESSIONS, UNHANDLED, LAST = KEYS[9], KEYS[10], KEYS[11], KEYS[12], KEYS[13], KEYS[14]
 local INFLIGHT = 14 -- the hashes of the sessions come after KEYS[14]
@@ -56,7 +55,7 @@ end
 for _, list in ipairs(redis.call('ZRANGE', UNHANDLED, 0, -1)) do
   if not known[list] then return { now_us, 0 } end
 end
-local held, holder -- what its session has of it; which session that is
+local held, holder -- its value in its session; which session that is
 for s = 1, n_sessions do
   local fence = redis.call('HGET', KEYS[INFLIGHT + s], id)
   if fence then held, holder = fence, s end
@@ -89,7 +88,7 @@ if when ~= '' then
   if string.sub(when, 1, 1) == '+' then due_ms = math.ceil((now_us + due_ms) / 1000) end
 end
 local sign, fence = string.match(held or '', '^([%-!%+]?)(%d+)$')
-local became, begins = REPLACED, true -- begins: it goes to ready or due, as a new job does
+local became, begins = REPLACED, true -- begins: it goes to ready or due, like a new job
 if held then
   begins = false
   if not fence or sign == '!' or barred then became = KEPT end
@@ -105,7 +104,7 @@ else
   became = ADDED
 end
 
-redis.call('ZREM', STALE, '') -- lets the rest go on when the server is out of memory
+redis.call('ZREM', STALE, '') -- makes the other writes possible when the server is out of memory
 if became == KEPT then
   remember_closed(CALLERS, ARGV[1], became)
   return { now_us, became }
@@ -125,7 +124,7 @@ if begins then
   if dead then redis.call('ZREM', DEAD, id) end
   if list then
     redis.call('ZREM', KEYS[PARKED + list], member_there)
-    -- read after write: what is left is known only now
+    -- read after write: the rest of the list is known only now
     if redis.call('ZCARD', KEYS[PARKED + list]) == 0 then unlist(UNHANDLED, STATE, ARGV[10 + n_sessions + list]) end
   end
   if due_ms > now_ms then
@@ -134,7 +133,7 @@ if begins then
   else
     if due then redis.call('ZREM', DUE, id) end
     if void then
-      redis.call('ZREM', STALE, id) -- its old place is its place
+      redis.call('ZREM', STALE, id) -- it keeps its old place
     else
       was_empty = redis.call('RPUSH', READY, id) == 1
     end
@@ -151,7 +150,7 @@ if not state[1] and (wakes or alarm_ms) then
   local limit = read_limit(state[3])
   if limit then
     local next_ms = next_start(limit, alarm_ms or -1, wakes)
-    -- where others wait already, the alarm for the next start is kept
+    -- where others wait already, the alarm for the next start remains
     alarm_ms = next_ms > now_ms and not (wakes and not was_empty) and next_ms
     wakes = next_ms == now_ms
   end

@@ -1,9 +1,9 @@
--- report.lua: keep how far the handlers of jobs in flight are. The newest report of a job counts.
+-- report.lua: store the progress of jobs in flight. The newest report of a job counts.
 -- KEYS[1] …:inflight:<session>  hash  job ID -> fence
 -- KEYS[2] …:progress            hash  job ID -> progress
 -- KEYS[3] …:state               hash  layout
 -- ARGV three values a job: ID, fence, progress
--- Returns how many were kept: those of the jobs that the session holds with that fence.
+-- Returns how many were stored: reports of jobs that the session holds with that fence.
 local INFLIGHT, PROGRESS, STATE = KEYS[1], KEYS[2], KEYS[3]
 -- uses: layout
 local refusal = newer(redis.call('HGET', STATE, 'layout'))

@@ -1,24 +1,24 @@
--- requeue.lua: put delayed, retrying, parked and dead jobs to the front of ready, at most 500, the first one foremost. An occurrence that
--- nobody has taken yet stays where it is, and so does what is not as the caller has read it.
+-- requeue.lua: move delayed, retrying, parked and dead jobs to the front of ready, at most 500, the first one foremost. An occurrence that
+-- was not taken yet does not move, and neither does a job that has changed since the caller read it.
 -- KEYS[1]  …:state      hash  layout, paused, parked, large
 -- KEYS[2]  …:jobs       hash  job ID -> envelope
 -- KEYS[3]  …:due        zset  job ID -> instant it is due, Unix ms
 -- KEYS[4]  …:ready      list  IDs of jobs to run now
--- KEYS[5]  …:dead       zset  job ID -> instant it was given up, Unix ms
+-- KEYS[5]  …:dead       zset  job ID -> instant of its death, Unix ms
 -- KEYS[6]  …:crashes    hash  job ID -> times its holder vanished
--- KEYS[7]  …:callers    zset  calls that were carried out, see lib/closed.lua
+-- KEYS[7]  …:callers    zset  completed calls, see lib/closed.lua
 -- KEYS[8]  …:idle       zset  sleeping worker -> instant it went to sleep, Unix ms
 -- KEYS[9]  …:unhandled  zset  job name -> since when it has parked jobs, Unix ms
 -- KEYS[10] …:stale      zset  IDs in ready that are void -> since when, Unix ms; see lib/stale.lua
--- KEYS[11] …:last       hash  schedule -> how it went last, see lib/history.lua; its manual runs, see lib/manual.lua
+-- KEYS[11] …:last       hash  schedule -> its last outcome, see lib/history.lua; its manual runs, see lib/manual.lua
 -- KEYS[12] …:history    hash  schedule -> its last attempts
 -- KEYS[13...] …:parked:<name>  zset  job ID -> instant parked, Unix ms: every list, the shared one last
--- ARGV[1] a name that only this call has; ARGV[2] prefix of the wake-up channels; ARGV[3] how many lists of parked jobs
--- ARGV[4...] the names of the lists; five values for each job: its ID, its member in the shared list (empty: none is known), and of one
--- that is dead its envelope as the caller has read it, the one that it gets, and of a manual run or what follows a death its field in …:last (empty:
--- it is neither); of another empty
--- Returns time (us); how many jobs went to ready; a letter for each job, none if the same call was carried out before: e it went to ready,
--- u it is an occurrence that nobody has taken yet, n it is not there, or not as it was read, or the same ID was given before it.
+-- ARGV[1] a unique name of this call; ARGV[2] prefix of the wake-up channels; ARGV[3] how many lists of parked jobs
+-- ARGV[4...] the names of the lists; five values for each job: its ID; its member in the shared list (empty: unknown); and for a
+-- dead one its envelope as the caller has read it, its new envelope, and, for a manual run or a job that follows a death, its field in …:last
+-- (empty: it is neither); for another job these three are empty
+-- Returns time (us); how many jobs moved to ready; a letter for each job, none if the same call was completed before: e it moved to ready,
+-- u it is an occurrence that was not taken yet, n it is not there, or has changed, or its ID came before in the call.
 local STATE, JOBS, DUE, READY, DEAD, CRASHES = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local CALLERS, IDLE, UNHANDLED, STALE = KEYS[7], KEYS[8], KEYS[9], KEYS[10]
 local PARKED = 12 -- the lists of parked jobs come after KEYS[12]
@@ -48,7 +48,7 @@ for l = 1, n_lists do
     if since and (not shared or members[i] ~= '') then list_of[i], member_of[i] = l, members[i] end
   end
 end
-local schedules, manual = {}, {} -- of what is dead: the schedules; the positions of manual runs and of what follows deaths
+local schedules, manual = {}, {} -- of dead jobs: the schedules; the positions of manual runs and of jobs that follow deaths
 for i = 1, n do
   local name = dead[i] and occurrence(ids[i])
   if dead[i] and ARGV[at_job + 5 * i] ~= '' then
@@ -65,8 +65,8 @@ redis.call('LLEN', READY)
 redis.call('ZCARD', IDLE)
 redis.call('ZCARD', UNHANDLED)
 
-local out = { due = {}, dead = {}, parked = {} } -- where those that go to ready leave
-local given = {} -- IDs: one that comes again counts once, or it would be in ready twice
+local out = { due = {}, dead = {}, parked = {} } -- the places that the moved jobs leave
+local given = {} -- IDs: a repeated one counts once, or it would be in ready twice
 for i = 1, n do
   local id, read, new = ids[i], ARGV[at_job + 5 * i - 2], ARGV[at_job + 5 * i - 1]
   local goes = false
@@ -83,11 +83,11 @@ for i = 1, n do
       if manual[i] then begin_manual(past, id, manual[i].name, manual[i].planned, manual[i].kind) end
     end
   elseif new ~= '' then
-    goes = false -- it was dead, and is not any more
+    goes = false -- it was dead, and is no longer
   elseif due[i] and occurrence(id) and not bodies[i] and not crashes[i] then
     answer[i] = 'u'
   elseif due[i] then
-    goes = not bodies[i] or byte(bodies[i], 1) ~= 0 -- 0: it was cancelled, and stands there for its schedule
+    goes = not bodies[i] or byte(bodies[i], 1) ~= 0 -- 0: it was cancelled, and remains there for its schedule
     if goes then out.due[#out.due + 1] = id end
   elseif list_of[i] then
     goes = true
@@ -105,7 +105,7 @@ end
 
 local changed = #front + #revived
 if changed == 0 then return { whole(now_us), 0, table.concat(answer) } end
-redis.call('ZREM', STALE, '', unpack(revived)) -- the first write takes no memory
+redis.call('ZREM', STALE, '', unpack(revived)) -- the first write needs no memory
 push_front(READY, front)
 if #envelopes > 0 then redis.call('HSET', JOBS, unpack(envelopes)) end
 if large then redis.call('HSETNX', STATE, 'large', '1') end

@@ -1,4 +1,4 @@
--- resign.lua: hand the leader's lease back and notify the other candidates.
+-- resign.lua: release the leader's lease and notify the other candidates.
 -- KEYS[1] …:leader  hash  id, term, until (Unix ms)
 -- ARGV[1] candidate; ARGV[2] channel to which all candidates subscribe
 -- Returns 1 if the candidate led.

@@ -1,7 +1,7 @@
--- annex: what few settlements have besides their four values, see the title page of work.lua.
+-- annex: the additional values of some settlements, see the header of work.lua.
 -- needs: strings limits clock call
 
--- annexes_of returns the annexes of settlements by their positions: for each letter its data; r has three values. They begin behind
+-- annexes_of returns the annexes of settlements by their positions: for each letter its data; r has three values. They begin after
 -- args[at]; there are n of them.
 local function annexes_of(args, at, n)
   local annexes = {}
@@ -18,9 +18,9 @@ local function annexes_of(args, at, n)
   return annexes
 end
 
--- save_annexes writes what the settlements with annexes have left in call.results, four values each: ID, queue, how long its result is kept in
--- ms (0: not here, for the job is among the dead), the result; and removes the progress of those that reported any, call.reported. Whoever waits
--- for one of these is told on the channel of the prefix wake. results, kept, progress: the keys.
+-- save_annexes writes the results of settlements with annexes in call.results, four values each: ID, queue, how long its result is kept in
+-- ms (0: not here, because the job is among the dead), the result. It removes the progress of the jobs in call.reported. It notifies callers that
+-- wait for one of these jobs on its channel, with the prefix wake. results, kept, progress: the keys.
 local function save_annexes(call, results, kept, progress, wake)
   if #call.reported > 0 then redis.call('HDEL', progress, unpack(call.reported)) end
   local records, untils, channel = {}, {}, wake .. 'ended:'
@@ -38,7 +38,7 @@ local function save_annexes(call, results, kept, progress, wake)
   for i = 1, #call.results, 4 do redis.call('PUBLISH', channel .. call.results[i + 1] .. '\t' .. call.results[i], 'e') end
 end
 
--- add_kept adds to annexes, under their negative positions among the finished jobs, the results of those that were cancelled or replaced
+-- add_kept adds to annexes, under their negative positions among the finished jobs, the results of jobs that were cancelled or replaced
 -- meanwhile; cancelled: three values for each, the last is that position; keeps: see the piece kept.
 local function add_kept(annexes, args, keeps, finished, cancelled)
   for i = 3, #cancelled, 3 do

@@ -1,8 +1,8 @@
 -- bytes: how many candidates one call takes by their length.
 -- needs: limits
 
--- cut_bytes removes the candidates from the one on whose envelopes, or definitions, would make the answer longer than about
--- CALL_BYTES; the first one always stays. Returns whether it removed any. from[i] says where the i-th of ids comes from.
+-- cut_bytes cuts the list of candidates before the one whose envelope, or definition, would make the answer longer than about
+-- CALL_BYTES; the first one always remains. Returns whether it removed any. from[i] is the place of the i-th of ids.
 local function cut_bytes(ids, from, jobs, schedules)
   local bytes = 0
   for i, id in ipairs(ids) do

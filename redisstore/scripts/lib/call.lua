@@ -1,8 +1,8 @@
--- call: what a call of work.lua knows and gathers on its long way, in a table that the functions of the long way get. settle and meet
--- change this table alone; save_settlements and save_changes write what it has gathered, with one command for each key.
+-- call: the data that a call of work.lua reads and collects in its long form, in a table that its functions receive. settle and meet
+-- change only this table; save_settlements and save_changes write the collected changes, with one command for each key.
 -- needs: strings clock counters definition rule owed open flight asked history
 
--- new_call returns the table. ids, from, bodies, crashes: the candidates, where each comes from, its envelope, how often its holder
+-- new_call returns the table. ids, from, bodies, crashes: the candidates, the place of each, its envelope, how often its holder
 -- vanished (nil: no job of the partition crashed). schedule, planned: schedule and planned instant of each that is an occurrence.
 -- flights: see the piece flight. owes[name]: the score of the schedule in owed. vanished[name]: the occurrence that holds the schedule,
 -- if the session that held it is gone. now: the time as text, Unix ms. past: see the piece history.
@@ -14,21 +14,21 @@ local function new_call(ids, from, bodies, crashes, schedule, planned, flights, 
     waiting = {}, -- occurrence that came back and waits in due -> when it is due, Unix ms; false: it is not in due
 
     -- what the settlements change
-    done = 0, -- how many ended well
+    done = 0, -- how many succeeded
     removed = {}, -- IDs to remove from inflight
     envelopes = {}, -- ID and new envelope
     large = false, -- one of these is longer than LARGE_BYTES
     due = {}, -- instant and ID of what goes to due
-    dead = {}, -- instant and ID of what was given up
-    uncrashed = {}, -- IDs of these: their crashes count no more
+    dead = {}, -- instant and ID of dead jobs
+    uncrashed = {}, -- IDs of these: their crashes no longer count
     parked = {}, -- position of a name to park on -> instant and ID of what is parked on it
-    results = {}, reported = {}, -- what comes of annexes: see the piece annex
+    results = {}, reported = {}, -- the results of annexes: see the piece annex
 
     -- what the takes change
     kinds = {}, -- a letter each, for the answer
-    data = nil, -- of the same call again: what it answered
+    data = nil, -- of a repeated call: its first answer
     undue = {}, -- IDs of occurrences whose retries end, to remove from due
-    replaced = {}, -- worker and occurrence: the worker is to end it, a newer one waits behind it
+    replaced = {}, -- worker and occurrence: the worker must end it, because a newer one waits behind it
 
     -- what both change
     soonest = nil, -- earliest instant that this call adds to due, Unix ms
@@ -41,11 +41,11 @@ local function new_call(ids, from, bodies, crashes, schedule, planned, flights, 
     runs = {}, -- for the record, three values each: schedule, planned instant, "<outcome>|<started>|<ended>…"
     owing = {}, -- instant and name of schedules that go to owed
     owed = {}, -- for the answer: schedules whose next occurrence is to be placed
-    cursors_changed = {}, definitions_changed = {}, -- names whose cursor or definition in flights is to be written; a cursor '' goes
+    cursors_changed = {}, definitions_changed = {}, -- names whose cursor or definition in flights is to be written; a cursor '' is removed
 
     -- see the piece streak
     ahead = {}, -- schedule -> the occurrence that a pause withdraws
-    paused = {}, -- schedules that this call pauses, two values each: name, how many deaths in a row
+    paused = {}, -- schedules that this call pauses, two values each: name, number of consecutive deaths
     draw = 0, -- the least revision that a pause may draw
     drawn = nil, -- the greatest one that was drawn
   }
@@ -68,7 +68,7 @@ local function count(call, field, n)
   call.counts[field] = (call.counts[field] or 0) + n
 end
 
--- record notes one line of the record of runs.
+-- record adds one line to the record of runs.
 local function record(call, name, planned, run)
   local runs = call.runs
   local n = #runs
@@ -76,14 +76,14 @@ local function record(call, name, planned, run)
   add_run(call.past, name, planned, run)
 end
 
--- at_cursor says whether this occurrence of the schedule name is the one at its cursor.
+-- at_cursor reports whether this occurrence of the schedule name is the one at its cursor.
 local function at_cursor(call, name, planned)
   local text = call.flights.cursors[name]
   return text and is_placed(sub(text, -1)) and find(text, planned, 1, true) == 1 and byte(text, #planned + 1) == 32 -- "<planned> … p"
 end
 
--- overtakes says whether a new occurrence of the schedule name is later than a cursor that is no occurrence's, and then moves the cursor to
--- it. So it is where the cursor was lost: mend.lua has set it without knowing what is in due, and that is not to be placed once more.
+-- overtakes reports whether a new occurrence of the schedule name is later than a cursor that belongs to no occurrence, and then moves the
+-- cursor to it. This happens after the cursor was lost: mend.lua has set it without reading due, and the occurrence must not be placed again.
 local function overtakes(call, name, planned)
   local flights = call.flights
   local at, used, kind = cursor(flights.cursors[name])
@@ -93,7 +93,7 @@ local function overtakes(call, name, planned)
   return true
 end
 
--- owed_list returns what the answer says of the schedules whose next occurrence is owed, three values each: name, definition, cursor.
+-- owed_list returns the schedules whose next occurrence is owed, for the answer, three values each: name, definition, cursor.
 local function owed_list(call)
   local list, flights = {}, call.flights
   for i, name in ipairs(call.owed) do
@@ -102,7 +102,7 @@ local function owed_list(call)
   return list
 end
 
--- owe notes that the next occurrence of a schedule is to be placed; nothing if that is known.
+-- owe records that the next occurrence of a schedule is to be placed; nothing if that is recorded already.
 local function owe(call, name)
   if call.owes[name] then return end
   call.owes[name] = true
@@ -110,8 +110,8 @@ local function owe(call, name)
   call.owed[#call.owed + 1] = name
 end
 
--- keeps_runs says whether the schedule has a count and has moved to another queue. Then what it has left here is not dropped: no script
--- could give its run back.
+-- keeps_runs reports whether the schedule has a count and has moved to another queue. Then its occurrences here are not dropped: no script
+-- could give their runs back.
 local function keeps_runs(call, name)
   local text = call.flights.definitions[name]
   local state = policy(text)
@@ -135,8 +135,8 @@ local function give_run_back(call, name)
   end
 end
 
--- describe returns the data that the answer has of the i-th candidate, an envelope or a definition, and notes its kind as the
--- n-th of the answer; new says of an occurrence that it is taken for the first time.
+-- describe returns the data of the i-th candidate for the answer, an envelope or a definition, and stores its kind as the
+-- n-th of the answer; new: the occurrence is taken for the first time.
 local function describe(call, i, n, new)
   local text, name = call.bodies[i], call.schedule[i]
   local stored = name and call.flights.definitions[name]
@@ -148,7 +148,7 @@ local function describe(call, i, n, new)
   return text or ''
 end
 
--- supersede ends an occurrence that came back, for a newer one takes its place. run: the record of its attempt, or empty.
+-- supersede ends an occurrence that came back, because a newer one replaces it. run: the record of its attempt, or empty.
 local function supersede(call, name, planned, id, run)
   call.superseded[id] = true
   local own = add_unfinished(call.past, name, planned, -1)
@@ -158,7 +158,7 @@ local function supersede(call, name, planned, id, run)
   record(call, name, planned, 'superseded|' .. (match(run, '|(.*)$') or call.now .. '|' .. call.now))
 end
 
--- cancel ends a job that was cancelled: it is counted and, of an occurrence, recorded. run: the record of its attempt, or empty.
+-- cancel ends a job that was cancelled: it counts it and records an occurrence. run: the record of its attempt, or empty.
 local function cancel(call, name, planned, id, run)
   call.forgotten[#call.forgotten + 1] = id
   count(call, CANCELLED, 1)
@@ -169,7 +169,7 @@ local function cancel(call, name, planned, id, run)
   record(call, name, planned, 'cancelled|' .. (match(run, '|(.*)$') or call.now .. '|' .. call.now))
 end
 
--- read_waiting reads which of the occurrences that came back under policy cancel, each the last one of a candidate's schedule, wait in due.
+-- read_waiting reads which returned occurrences under policy cancel, each the last one of a candidate's schedule, wait in due.
 local function read_waiting(call, due)
   local waiting, ids = call.waiting, {}
   for i, name in pairs(call.schedule) do
@@ -183,8 +183,8 @@ local function read_waiting(call, due)
   for i, due_ms in ipairs(redis.call('ZMSCORE', due, unpack(ids))) do waiting[ids[i]] = due_ms end
 end
 
--- answer_again prepares the answer to the same call again, whose candidates are the jobs that it took; kinds are their letters in the
--- first answer. It names the schedules whose occurrence it took and whose next one has not been placed since.
+-- answer_again prepares the answer to a repeated call, whose candidates are the jobs that it took; kinds are their letters in the
+-- first answer. It returns the schedules whose occurrence it took and whose next one has not been placed since.
 local function answer_again(call, kinds)
   call.data = {}
   for i = 1, #call.ids do
@@ -194,8 +194,8 @@ local function answer_again(call, kinds)
   end
 end
 
--- save_settlements writes what the settlements alone change; crashed says whether …:crashes holds anything. Its first write takes no
--- memory, which lets the rest go on when the server is out of memory.
+-- save_settlements writes the changes that only settlements make; crashed: whether …:crashes holds anything. Its first write needs no
+-- memory, which makes the other writes possible when the server is out of memory.
 local function save_settlements(call, inflight, jobs, due, dead, crashes, crashed)
   if #call.removed > 0 then redis.call('HDEL', inflight, unpack(call.removed)) end
   if #call.envelopes > 0 then redis.call('HSET', jobs, unpack(call.envelopes)) end
@@ -204,7 +204,7 @@ local function save_settlements(call, inflight, jobs, due, dead, crashes, crashe
   if crashed and #call.uncrashed > 0 then redis.call('HDEL', crashes, unpack(call.uncrashed)) end
 end
 
--- save_changes writes what settlements and takes have changed of schedules, with the counters and the record of runs. The takes come
+-- save_changes writes the changes of schedules by settlements and takes, with the counters and the record of runs. The takes come
 -- after the settlements: an occurrence that a settlement put into due may be taken out of it here.
 local function save_changes(call, due, crashes, schedules, cursors, owed, open, behind, counters, runs, last, history)
   local flights, list = call.flights, {}
@@ -230,7 +230,7 @@ local function save_changes(call, due, crashes, schedules, cursors, owed, open, 
   local fields = {}
   for field in pairs(call.counts) do fields[#fields + 1] = field end
   if #fields > 4 then -- two commands instead of one a field
-    -- read after write: what is counted is known only now
+    -- read after write: the counts are known only now
     local sums = redis.call('HMGET', counters, unpack(fields))
     list = {}
     for i, field in ipairs(fields) do add_pair(list, field, whole((sums[i] or 0) + call.counts[field])) end

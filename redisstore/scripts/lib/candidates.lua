@@ -1,9 +1,9 @@
 -- candidates: which candidates a call keeps when too many of them are occurrences.
 -- needs: strings
 
--- bounded returns the positions of the candidates to keep, so that at most max are occurrences; nil: all of them. from[i] says where
--- the i-th of ids comes from. What is due ('d') and the others come in turn, so that neither keep the others waiting; due_first says
--- which begin.
+-- bounded returns the positions of the candidates to keep, so that at most max are occurrences; nil: all of them. from[i] is the place
+-- of the i-th of ids. Due candidates ('d') and the others alternate, so that neither wait for the other; due_first: which
+-- begin.
 local function bounded(ids, from, max, due_first)
   local n_ids = #ids
   if n_ids <= max then return nil end

@@ -1,8 +1,8 @@
--- collection: the record of a collection, as …:records keeps it: JSON with its fields in one order, so that a pattern finds them. States:
+-- collection: the record of a collection, as …:records stores it: JSON with its fields in one order, so that a pattern finds them. States:
 --   none --put--> enabled, disabled     enabled <--put--> disabled     either --put--> deleted     deleted --delete, no names left--> none
--- A put that changes the state begins a transition, whose number is the revision that the put has drawn; who has carried it out finishes it,
--- and of a deleted collection the deletion does.
--- Held by every script: …:index, …:swept and …:records have the same collections; …:unfinished has those whose transition is not 0, with that
+-- A put that changes the state begins a transition, whose number is the revision that the put has drawn. The process that completes the
+-- transition finishes it; the deletion of the record finishes the transition of a deleted collection.
+-- After every script: …:index, …:swept and …:records have the same collections; …:unfinished has those whose transition is not 0, with that
 -- number; …:names has names only of a collection with a record, and gets none while that is deleted; no number is drawn twice.
 -- needs: clock
 local MAX_COLLECTIONS = 10000
@@ -10,7 +10,7 @@ local DRAWN = '#drawn' -- the field of …:records with the number drawn last; n
 local RECORD = '^{"version":1,"creation":(%d+),"revision":(%d+),"state":"(%l+)","transition":(%d+),"max_names":(%d+),'
   .. '"created_ms":(%d+),"changed_ms":(%d+),"token":"(%w*)","data":()'
 
--- read_collection takes a record apart; nil if it is not as these scripts write it.
+-- read_collection parses a record; nil if it does not have the format of these scripts.
 local function read_collection(text)
   local creation, revision, state, transition, max_names, created_ms, changed_ms, token, data = string.match(text, RECORD)
   if not creation or string.sub(text, -1) ~= '}' then return nil end
@@ -20,7 +20,7 @@ local function read_collection(text)
   }
 end
 
--- strange returns the error to answer where a record is not as these scripts write it: a newer program's, or one that a hand has changed.
+-- strange returns the error for a record that does not have the format of these scripts: a newer program wrote it, or it was edited by hand.
 local function strange(name)
   return redis.error_reply('CHIMELAYOUT the record of collection ' .. name .. ' is of a newer program, or was changed by hand: it stays as it is')
 end
@@ -30,7 +30,7 @@ local function instant_text(score)
   return score and whole(tonumber(score)) or ''
 end
 
--- collection_text returns the record to keep; its numbers are texts.
+-- collection_text returns the record to store; its numbers are texts.
 local function collection_text(c)
   return '{"version":1,"creation":' .. c.creation .. ',"revision":' .. c.revision .. ',"state":"' .. c.state .. '","transition":' .. c.transition
     .. ',"max_names":' .. c.max_names .. ',"created_ms":' .. c.created_ms .. ',"changed_ms":' .. c.changed_ms .. ',"token":"' .. c.token

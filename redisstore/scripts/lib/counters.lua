@@ -1,4 +1,4 @@
--- counters: the fields of …:counters; a test holds them against the Go code.
+-- counters: the fields of …:counters; a test compares them with the Go code.
 
 -- Those of the partition; all but RETRIED are a schedule's as well, and SKIPPED and MISSED, below, the partition's:
 local FAILED, RETRIED, DIED, CANCELLED = '/failed', '/retried', '/died', '/cancelled'

@@ -1,7 +1,7 @@
--- definition: how a stored definition begins, the rest of the text belongs to the application; and a stored cursor.
+-- definition: the beginning of a stored definition (the rest belongs to the application), and a stored cursor.
 
--- head takes a definition apart: a table with revision, generation, state, created, overlap and rest, all texts. It is nil if the text
--- does not begin as it should: somebody has changed it by hand.
+-- head parses a definition: a table with revision, generation, state, created, overlap and rest, all texts. It is nil if the text
+-- does not begin correctly, because it was edited by hand.
 local function head(text)
   local revision, generation, state, created, overlap, rest = string.match(text or '',
     '^{"revision":(%d+),"generation":(%d+),"state":"([^"]+)","created":"([^"]+)","overlap":"(%a+)",(.+)$')
@@ -9,13 +9,13 @@ local function head(text)
     { revision = revision, generation = generation, state = state, created = created, overlap = overlap, rest = rest }
 end
 
--- definition puts together what head takes apart.
+-- definition is the inverse of head.
 local function definition(h)
   return '{"revision":' .. h.revision .. ',"generation":' .. h.generation .. ',"state":"' .. h.state .. '","created":"' .. h.created ..
     '","overlap":"' .. h.overlap .. '",' .. h.rest
 end
 
--- policy returns state, creation and overlap policy of a definition, and so spares making its rest, which is long, a string of its own.
+-- policy returns state, creation and overlap policy of a definition, without allocating its rest, which is long.
 local function policy(text)
   return string.match(text or '', '^{"revision":%d+,"generation":%d+,"state":"([^"]+)","created":"([^"]+)","overlap":"(%a+)",')
 end
@@ -27,24 +27,24 @@ local function offset_of(text)
   return tonumber(offset or 0)
 end
 
--- is_mark says of a definition's state whether this is the mark of a schedule that moves, or has moved, to another queue.
+-- is_mark reports whether a definition's state is the mark of a schedule that moves, or has moved, to another queue.
 local function is_mark(state)
   return string.sub(state, 1, 5) == 'moved'
 end
 
--- cursor returns instant, runs used and kind of a stored cursor; of none: nil, 0, nil. The kind is p for an occurrence, c for one that is
--- caught up, s for a change or a pause, or where mend.lua has set it.
+-- cursor returns instant, runs used and kind of a stored cursor; if there is none: nil, 0, nil. The kind is p for an occurrence, c for one that
+-- is caught up, s for a change or a pause, or if mend.lua has set it.
 local function cursor(text)
   local at, used, kind = string.match(text or '', '^(%S+) (%d+) (%a)$')
   return at, tonumber(used or 0), kind
 end
 
--- is_placed says of a cursor's kind whether the cursor is an occurrence's.
+-- is_placed reports whether a cursor of this kind belongs to an occurrence.
 local function is_placed(kind)
   return kind == 'p' or kind == 'c'
 end
 
--- created_later says whether a creation is in a later second than a planned instant: then the occurrence belongs to an earlier
+-- created_later reports whether a creation is in a later second than a planned instant: then the occurrence belongs to an earlier
 -- schedule of the same name.
 local function created_later(created, planned)
   return string.sub(created, 1, 19) > string.sub(planned, 1, 19)

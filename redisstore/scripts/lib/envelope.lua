@@ -1,8 +1,8 @@
--- envelope: what a script reads of a job's envelope, which is a byte for its version and a msgpack array (see the Go package wire).
+-- envelope: how scripts read a job's envelope, which is a byte for its version and a msgpack array (see the Go package wire).
 -- needs: strings
 
 -- after returns the position behind the number, the text or the nil that begins at a position of an envelope, and where its text begins;
--- nil: something else begins there.
+-- nil: another type begins there.
 local function after(body, at)
   local kind = byte(body, at)
   if not kind then return nil end
@@ -16,7 +16,7 @@ local function after(body, at)
   return at + 1 + width + length, at + 1 + width
 end
 
--- schedule_in returns the schedule that an envelope names; nil: none, or nobody can read it.
+-- schedule_in returns the schedule that an envelope names; nil: none, or it cannot be read.
 local function schedule_in(body)
   if not body or byte(body, 1) ~= 1 then return nil end
   local fields, at = (byte(body, 2) or 0) - 0x90, 3
@@ -29,7 +29,7 @@ local function schedule_in(body)
   return from and behind <= #body + 1 and sub(body, from, behind - 1) or nil
 end
 
--- planned_in returns when a job was enqueued to run, or due, as its envelope says, Unix ms; nil: it does not, or nobody can read it.
+-- planned_in returns when a job was enqueued to run, or due, according to its envelope, Unix ms; nil: not in it, or it cannot be read.
 local function planned_in(body)
   if not body or byte(body, 1) ~= 1 then return nil end
   local at = after(body, 3)
@@ -40,7 +40,7 @@ local function planned_in(body)
   return ms
 end
 
--- failures_in returns how many attempts of a job have failed, as its envelope says; 0: it does not, or nobody can read it.
+-- failures_in returns how many attempts of a job have failed, according to its envelope; 0: not in it, or it cannot be read.
 local function failures_in(body)
   if not body or byte(body, 1) ~= 1 then return 0 end
   local fields, at = (byte(body, 2) or 0) - 0x90, 3

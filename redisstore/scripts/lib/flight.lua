@@ -1,23 +1,23 @@
--- flight: what a call knows of the schedules whose occurrences it touches, and what it makes of their entries in …:open and of the
+-- flight: the data of a call about the schedules whose occurrences it touches, with the changes of their entries in …:open and of the
 -- occurrences that wait in …:behind.
 -- needs: strings definition open
 
 -- A schedule whose overlap policy is not allow is held by at most one occurrence, the one in …:open. Others that have been taken and
--- may not be dropped wait in …:behind. Whatever ends the flight of the one that holds the schedule lets the oldest of those behind go
--- to the front of ready and holds the schedule for it. So whatever was begun ends, and nothing waits for ever.
+-- may not be dropped wait in …:behind. Whenever the flight of the holding occurrence ends, the oldest of those behind moves
+-- to the front of ready, and the schedule is held for it. So every run that has begun ends, and no run waits without end.
 --
--- What is backfilled waits there with "~" before its planned instant, and so behind whatever else waits, the oldest first. So a
--- backfill of any length holds up the schedule's own next occurrence by one run at most.
+-- A backfilled occurrence waits there with "~" before its planned instant, so after all other waiting ones; the oldest is first. So a
+-- backfill of any length delays the schedule's own next occurrence by one run at most.
 
--- occurrence splits the ID of an occurrence into schedule and planned instant; of another ID it returns nothing.
+-- occurrence splits the ID of an occurrence into schedule and planned instant; for another ID it returns nothing.
 local function occurrence(id)
   if byte(id, -1) ~= 90 or byte(id, -21) ~= 64 then return nil end -- Z, @: most other IDs end here
   return match(id, '^(.+)@(%d%d%d%d%-%d%d%-%d%dT%d%d:%d%d:%d%dZ)$')
 end
 
--- read_flights reads the schedules names: of each its entry in the hash open and the first that wait behind it; where needed[name],
--- its definition and cursor. open, behind, schedules, cursors: the keys. Returns the table that the other functions get:
--- opens[name], definitions[name], cursors[name] are what is stored, false if nothing is; behind[name] lists planned instants, oldest
+-- read_flights reads the schedules names: for each its entry in the hash open and the first ones that wait behind it; if needed[name],
+-- also its definition and cursor. open, behind, schedules, cursors: the keys. Returns the table for the other functions:
+-- opens[name], definitions[name], cursors[name] are the stored values, false if there is none; behind[name] lists planned instants, oldest
 -- first; changed[name]: save_flights writes opens[name]; freed[name]: the schedule is not held any more.
 local function read_flights(open, behind, schedules, cursors, names, needed)
   local flights = { opens = {}, behind = {}, joined = {}, left = {}, definitions = {}, cursors = {}, changed = {}, freed = {} }
@@ -40,8 +40,8 @@ local function read_flights(open, behind, schedules, cursors, names, needed)
   return flights
 end
 
--- read_vanished notes in vanished the occurrences that hold the schedules of candidates, other than these themselves, although the
--- session that held them is gone. ids, schedule: the candidates and their schedules; sessions: the key.
+-- read_vanished adds to vanished the occurrences that hold the schedules of candidates although the session that held them is gone. It skips
+-- the candidates themselves. ids, schedule: the candidates and their schedules; sessions: the key.
 local function read_vanished(vanished, flights, ids, schedule, sessions)
   local names, holders = {}, {}
   for i, name in pairs(schedule) do
@@ -61,7 +61,7 @@ local function set_open(flights, name, entry)
   flights.opens[name], flights.changed[name] = entry, true
 end
 
--- wait_behind lets the occurrence of this planned instant wait behind the one that holds the schedule.
+-- wait_behind puts the occurrence of this planned instant behind the one that holds the schedule.
 local function wait_behind(flights, name, planned)
   local list = flights.behind[name] or {}
   flights.behind[name] = list
@@ -70,9 +70,9 @@ local function wait_behind(flights, name, planned)
   flights.joined[#flights.joined + 1] = name .. '\t' .. planned
 end
 
--- hold_next holds the schedule for the first occurrence that waits behind, if there is one, and lets it join the list front, the IDs
--- that go to the front of ready. letter, fresh: as in the entry. Returns whether there was one. While a backfilled one has its turn, what
--- is caught up may be placed.
+-- hold_next holds the schedule for the first occurrence that waits behind, if there is one, and appends it to the list front, the IDs
+-- that go to the front of ready. letter, fresh: as in the entry. Returns whether there was one. While a backfilled one has its turn, caught-up
+-- runs may be placed.
 local function hold_next(flights, front, name, letter, fresh)
   local list = flights.behind[name]
   if not list or #list == 0 then return false end
@@ -88,8 +88,8 @@ local function hold_next(flights, front, name, letter, fresh)
 end
 
 -- end_flight ends the flight of the occurrence id of the schedule name, if it holds the schedule. how: 'final' it has ended; 'later' it
--- will come back, and waits elsewhere; 'front' it goes back to ready. Returns what becomes of it: 'superseded' it ends, because under
--- policy cancel a newer one waits behind it; 'behind' it waits behind an older one; nil: as how says.
+-- will come back, and waits elsewhere; 'front' it goes back to ready. Returns the outcome: 'superseded' it ends, because under
+-- policy cancel a newer one waits behind it; 'behind' it waits behind an older one; nil: as given by how.
 local function end_flight(flights, front, name, id, how)
   local open_id, fence, _, _, letter, fresh = opened(flights.opens[name])
   if open_id ~= id then return nil end
@@ -99,7 +99,7 @@ local function end_flight(flights, front, name, id, how)
   end
   local _, planned = occurrence(id)
   local oldest = flights.behind[name] and flights.behind[name][1]
-  if fresh == planned then fresh = '' end -- it was itself the new one
+  if fresh == planned then fresh = '' end -- it was the new one itself
   if how ~= 'final' and letter == 'c' and oldest and oldest > planned and byte(oldest, 1) ~= 126 then
     hold_next(flights, front, name, letter, fresh)
     return 'superseded'
@@ -118,7 +118,7 @@ local function end_flight(flights, front, name, id, how)
   return nil
 end
 
--- save_flights writes what has changed to the hash open and the sorted set behind.
+-- save_flights writes the changes to the hash open and the sorted set behind.
 local function save_flights(flights, open, behind)
   local set, none = {}, {}
   for name in pairs(flights.changed) do

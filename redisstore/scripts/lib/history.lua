@@ -1,23 +1,23 @@
--- history: what …:last and …:history keep of a schedule: how it went last, and the attempts that ended last.
+-- history: the entries of a schedule in …:last and …:history: its last outcome, and its last attempts.
 -- needs: strings clock seconds definition
 
--- An entry of …:last is "<creation> <keep> <unfinished> <failures> <outcome> <planned> <ended>": when the schedule was created, and, if planned
--- instants before that were backfilled, a comma and the earliest of them; of how many attempts …:history tells; how many occurrences were
--- taken, or backfilled, and have not ended, with manual runs and deaths (see the piece manual); how many attempts failed in a row; how the last
--- attempt ended, the first two letters of the word (-: none has), the planned instant of its occurrence and when it ended, both in Unix ms; of
--- a schedule with the option PauseAfter, what the piece streak has.
+-- An entry of …:last is "<creation> <keep> <unfinished> <failures> <outcome> <planned> <ended>": when the schedule was created (if instants
+-- before that were backfilled, also a comma and the earliest of them); how many attempts …:history keeps; how many occurrences, manual runs
+-- and deaths were taken, or backfilled, and have not ended (see the piece manual); the number of consecutive failed attempts; the outcome of
+-- the last attempt, its first two letters (-: there is none), the planned instant of its occurrence and when it ended, both in Unix ms; for a
+-- schedule with the option PauseAfter, the text of the piece streak.
 --
 -- An entry of …:history is "<how many attempts> <bytes of their notes> " and then each attempt, the oldest first:
--- "<its bytes>,<bytes of its note>:" and nine texts separated by tabs: how it ended, two letters, and behind them, of a manual run, the rest of
--- its ID, and of a death "!", its job name and the rest of its ID; planned instant, Unix s; from there to when it
--- started, ms; from there to when it ended, ms; number of the attempt, 0: there was none, and "b" behind it if its occurrence was backfilled; its fence less the µs of its start; worker; error; note.
--- Before the attempts stand the days of their occurrences, if any were counted: "d<days> ", see the function entries; and where the schedule has left this
--- queue, the days as they were then, which went with it: "x<days> ".
+-- "<its bytes>,<bytes of its note>:" and nine texts separated by tabs: outcome, two letters, followed by the rest of its ID for a manual run,
+-- and by "!", its job name and the rest of its ID for a death; planned instant, Unix s; ms from there to its start; ms
+-- from there to its end; number of the attempt, 0: no attempt, followed by "b" if its occurrence was backfilled; its fence less the µs of its start; worker; error; note.
+-- Before the attempts are the days of their occurrences, if any were counted: "d<days> ", see the function entries; and if the schedule has
+-- left this queue, the days at that time, which moved with it: "x<days> ".
 --
--- Where a schedule has no entry in …:last nothing is kept of it, nor of an occurrence of an earlier schedule of its name: what was removed
+-- If a schedule has no entry in …:last, nothing is kept for it, nor for an occurrence of an earlier schedule of its name: a removed schedule
 -- leaves nothing.
 
--- read_past reads the entries of schedules in the hash last. Returns the table that the other functions get.
+-- read_past reads the entries of schedules in the hash last. Returns the table for the other functions.
 local function read_past(last, names)
   local past = { texts = {}, known = {}, changed = {}, added = {} }
   if #names == 0 then return past end
@@ -25,8 +25,8 @@ local function read_past(last, names)
   return past
 end
 
--- add_unfinished notes that an occurrence was taken for the first time, 1, or has ended, -1; 0: neither. Returns what is known of its schedule;
--- false: nothing is to be kept of it.
+-- add_unfinished counts an occurrence that was taken for the first time, 1, or has ended, -1; 0: neither. Returns the entry of its schedule;
+-- false: nothing is kept for it.
 local function add_unfinished(past, name, planned, n)
   local known = past.known[name]
   if known == nil then
@@ -40,9 +40,9 @@ local function add_unfinished(past, name, planned, n)
   return known
 end
 
--- add_run notes how an attempt ended: run is "<outcome>|<started>|<ended>", Unix ms, and of an attempt that was one
--- "|<number>|<fence>|<worker>|<error>\t<note>" behind it, of a backfilled one "|<number>b|…". which: what an entry of …:history has behind the outcome; nil: nothing. How a schedule
--- went last a manual run says too, a death does not.
+-- add_run adds the outcome of an attempt: run is "<outcome>|<started>|<ended>", Unix ms, followed, if there was an attempt, by
+-- "|<number>|<fence>|<worker>|<error>\t<note>", or "|<number>b|…" if it was backfilled. which: the text after the outcome in an entry of
+-- …:history; nil: none. A manual run also changes the last outcome of a schedule, a death does not.
 local function add_run(past, name, planned, run, which)
   local known = add_unfinished(past, name, planned, 0)
   if not known then return end
@@ -71,13 +71,13 @@ end
 -- entries returns three functions for entries of …:history and the days in them, which few calls need.
 --
 -- The days are those of planned instants of occurrences, in UTC: "<the newest day>.<day>.<day>…", the newest first, at most 35, all of them from the
--- first that is known. The newest day is a number of days since 1970. A day is how many were done, and then a letter and how many for each other
--- kind that there is: F failed attempts, S skipped, M missed. "~" and a number behind it: so many days in a row, but never the newest. Numbers
+-- first that is known. The newest day is a number of days since 1970. A day is the number of successes, then a letter and a number for each other
+-- kind that occurred: F failed attempts, S skipped, M missed. "~" and a number after it: that many days in a row, but never the newest. Numbers
 -- have the base 36.
 local function entries()
   local KEPT_DAYS, DIGITS = 35, '0123456789abcdefghijklmnopqrstuvwxyz'
 
-  -- takes an entry apart: how many attempts, bytes of their notes, the days (empty: none), the days as they were when the schedule left this
+  -- parses an entry: how many attempts, bytes of their notes, the days (empty: none), the days at the time when the schedule left this
   -- queue (nil: it has not), and the attempts
   local history_of = function(text)
     local count, notes, at = match(text or '', '^(%d+) (%d+) ()')
@@ -87,12 +87,12 @@ local function entries()
     return tonumber(count), tonumber(notes), days or '', left, sub(text, runs_at or behind or at)
   end
 
-  -- puts together what history_of takes apart
+  -- the inverse of history_of
   local history_text = function(count, notes, days, left, runs)
     return whole(count) .. ' ' .. whole(notes) .. ' ' .. (days ~= '' and 'd' .. days .. ' ' or '') .. (left and 'x' .. left .. ' ' or '') .. runs
   end
 
-  -- adds to of, day -> letter (D: done) -> how many, and notes in range the newest and the oldest day
+  -- adds to of, day -> letter (D: done) -> number, and extends range to the newest and the oldest day
   local add_day = function(of, range, day, letter, n)
     range.newest, range.oldest = math.max(range.newest or day, day), math.min(range.oldest or day, day)
     of[day] = of[day] or {}
@@ -122,7 +122,7 @@ local function entries()
     return digits
   end
 
-  -- the text of a day, letter -> how many
+  -- the text of a day, letter -> number
   local day_text = function(numbers)
     local token = ''
     for _, letter in ipairs({ 'D', 'F', 'S', 'M' }) do
@@ -132,13 +132,13 @@ local function entries()
     return token
   end
 
-  -- returns the text of the days of two texts, with counts, each a day, a letter and how many
+  -- returns the text of the days of two texts, with counts, each a day, a letter and a number
   local count_days = function(text, other, counts)
     local of, range = {}, {}
     local first, token, rest = match(text, '^(%w+)%.([^.~]*)(.*)$')
     local newest, alone = tonumber(first or '', 36), other == ''
     for _, count in ipairs(counts) do alone = alone and count[1] == newest end
-    if alone and newest then -- as nearly always: the others stay as they are
+    if alone and newest then -- as nearly always: the others do not change
       for letter, digits in string.gmatch(token, '(%u?)([%l%d]+)') do add_day(of, range, newest, letter == '' and 'D' or letter, tonumber(digits, 36)) end
       for _, count in ipairs(counts) do add_day(of, range, newest, count[2], count[3]) end
       return first .. '.' .. day_text(of[newest] or {}) .. rest
@@ -163,7 +163,7 @@ local function entries()
   return history_of, history_text, count_days
 end
 
--- save_last writes to the hash last what has changed of it, but for manual runs.
+-- save_last writes the changes to the hash last, except those of manual runs.
 local function save_last(past, last)
   local lasts = {}
   for name in pairs(past.changed) do
@@ -174,15 +174,15 @@ local function save_last(past, last)
   if #lasts > 0 then redis.call('HSET', last, unpack(lasts)) end
 end
 
--- save_past writes what has changed. last, history: the keys.
+-- save_past writes the changes. last, history: the keys.
 local function save_past(past, last, history)
-  local MAX_NOTES = 65536 -- bytes of a schedule's notes; where they are more, the oldest go until a quarter is free
+  local MAX_NOTES = 65536 -- bytes of a schedule's notes; if they are more, the oldest are removed until a quarter is free
   local names, histories = {}, {}
   save_last(past, last)
   for name in pairs(past.added) do names[#names + 1] = name end
   if #names == 0 then return end
   local history_of, history_text, count_days = entries()
-  -- read after write: whose attempts have ended is known only now
+  -- read after write: the ended attempts are known only now
   for i, text in ipairs(redis.call('HMGET', history, unpack(names))) do
     local added, keep = past.added[names[i]], past.known[names[i]].keep
     local count, notes, days, left, kept = history_of(text)
@@ -191,7 +191,7 @@ local function save_past(past, last, history)
       count, notes = count + 1, notes + run.note
       parts[#parts + 1] = #run.text .. ',' .. run.note .. ':' .. run.text
     end
-    -- the oldest go, then notes of the oldest that stay; what a hand has changed begins anew
+    -- the oldest are removed, then notes of the oldest that remain; an entry edited by hand starts empty
     local runs, first, short = table.concat(parts), 1, {}
     local most = notes > MAX_NOTES and MAX_NOTES * 3 / 4 or MAX_NOTES
     while count > keep or notes > most do

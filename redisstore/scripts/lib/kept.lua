@@ -1,15 +1,15 @@
--- kept: the results of finished jobs, which have nothing else to settle. keeps says of which: n, how many; first, behind which of the arguments
--- their IDs begin, and at, behind which two values for each: how long its result is kept, ms, and the result; queue; without, the positions of
--- those whose settlement does not count.
+-- kept: the results of finished jobs, which have nothing else to settle. keeps lists them: n, how many; first, the argument after which
+-- their IDs begin; at, the argument after which two values for each begin: how long its result is kept, ms, and the result; queue; without, the
+-- positions of those whose settlement does not count.
 -- needs: clock
 
--- keep_finished writes the results. Whoever waits for one of these jobs is told on the channel of the prefix wake. results, kept: the keys.
+-- keep_finished writes the results. It notifies callers that wait for one of these jobs on its channel, with the prefix wake. results, kept: the keys.
 local function keep_finished(args, keeps, results, kept, wake)
   local records, untils, keep, until_ms = {}, {}, nil, nil
   for i = 1, keeps.n do
     if not keeps.without[i] then
       local id, at, n = args[keeps.first + i], keeps.at + 2 * i, #records
-      if args[at - 1] ~= keep then -- mostly it is that of the job before
+      if args[at - 1] ~= keep then -- usually the same as for the job before
         keep = args[at - 1]
         until_ms = whole(now_ms + tonumber(keep))
       end

@@ -1,10 +1,10 @@
 -- lapse: which sessions have lapsed.
 -- needs: clock
-local MAX_SEEN_LAPSED = 16 -- sessions that one answer names
-local SESSION_MS = 12000 -- how long a session lives at most whose name does not end with its time to live, "~<ms>"
+local MAX_SEEN_LAPSED = 16 -- sessions that one answer contains
+local SESSION_MS = 12000 -- how long a session lives at most if its name does not end with its time to live, "~<ms>"
 
 -- true_lapse returns the lapse of an entry, Unix ms. If that is not its score, it adds the entry, score and name, to the list strange:
--- the score is no instant, or it is further ahead than the session lives, because the clock stepped back.
+-- the score is not an instant, or it is further ahead than the session lives, because the clock stepped back.
 local function true_lapse(session, score, strange)
   local ms = tonumber(score)
   local ttl_ms = string.match(session, '~(%d+)$') or SESSION_MS
@@ -18,13 +18,13 @@ local function true_lapse(session, score, strange)
   return lapse
 end
 
--- lapses returns the earliest lapse in the sorted set sessions, that of own aside, Unix ms (-1: there is no other session); at most
--- MAX_SEEN_LAPSED other sessions past theirs, two values each: name, lapse; and the entries to be mended, see true_lapse.
+-- lapses returns the earliest lapse in the sorted set sessions, except that of own, Unix ms (-1: there is no other session); at most
+-- MAX_SEEN_LAPSED other sessions past theirs, two values each: name, lapse; and the entries to be repaired, see true_lapse.
 local function lapses(sessions, own)
   local first = redis.call('ZRANGE', sessions, '0', '1', 'WITHSCORES')
   if not first[1] then return -1, {}, {} end
   local earliest, lapsed, strange = -1, {}, {}
-  -- Ordinarily nothing is past its lapse and nothing far ahead: then these two commands are all.
+  -- Usually nothing is past its lapse and nothing far ahead: then only these two commands run.
   local seen = redis.call('ZRANGEBYSCORE', sessions, whole(now_ms + SESSION_MS + 1), '+inf', 'WITHSCORES', 'LIMIT', '0', '100')
   for i = 1, #first do seen[#seen + 1] = first[i] end
   for i = 1, #seen, 2 do
@@ -42,7 +42,7 @@ local function lapses(sessions, own)
   return earliest, lapsed, strange
 end
 
--- mend_lapses writes what lapses has found strange. Its first write takes no memory.
+-- mend_lapses repairs the entries that lapses has found. Its first write needs no memory.
 local function mend_lapses(sessions, strange)
   if #strange == 0 then return end
   redis.call('ZREM', sessions, '')

@@ -1,16 +1,16 @@
--- layout: the version of the keys' layout that these scripts know; a partition written by a newer one is left alone. A script that raises
--- the layout closes the gate (lib/gate.lua) as well if what enqueue_one.lua does would be wrong there: it does not read the layout.
+-- layout: the version of the keys' layout that these scripts know; they do not change a partition that was written by a newer one. A script that
+-- raises the layout must also close the gate (lib/gate.lua) if enqueue_one.lua would be wrong there: it does not read the layout.
 local LAYOUT = '2'
 
--- RAISED is the layout of a partition in which something has stood that a program of LAYOUT would misread: the ID of a cancelled job in
--- …:stale, a fence with "!" or "+" before it, a mark in place of an occurrence's envelope; or not obey: the
--- limit of a queue. The script that writes the first of them raises the
--- layout in the same step, and it stays; every other partition keeps LAYOUT, and what is read there in addition is nothing. For
--- cancellations the gate stays open: enqueue_one.lua adds jobs of new IDs only, which nobody has cancelled.
+-- RAISED is the layout of a partition that had something which a program of LAYOUT would misread or ignore: the ID of a cancelled job in
+-- …:stale, a fence with "!" or "+" before it, a mark in place of an occurrence's envelope, or the limit of a queue.
+-- The script that writes the first of them raises the layout in the same step, and the layout remains; every other partition keeps LAYOUT
+-- and has nothing that LAYOUT does not know. Cancellations do not close the gate: enqueue_one.lua only adds jobs of new IDs, which
+-- cannot have been cancelled.
 local RAISED = '3'
 
--- newer returns the error to answer if the layout of a partition, the field layout of …:state, is newer; else nothing. What is no
--- version counts as none.
+-- newer returns the error to answer if the layout of a partition, the field layout of …:state, is newer; else nothing. An invalid
+-- version is ignored.
 local function newer(layout)
   if not layout or layout == LAYOUT then return end
   local version = tonumber(layout)

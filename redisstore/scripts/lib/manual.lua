@@ -1,17 +1,17 @@
--- manual: the manual runs of schedules, and the jobs that follow deaths of their jobs, for as long as they have not ended.
+-- manual: the manual runs of schedules, and the jobs that follow deaths of their jobs, until they have ended.
 -- needs: strings clock definition history
 
 -- Each has a field of its own in the hash …:last, a tab and its ID -> "<planned> <kind> <schedule>": the second in which a manual run was
--- accepted, of a death the instant that the job which died was planned for; m for a manual run, d and its job name for a death. The field
--- is there as long as the job counts as unfinished in its schedule's own entry: who writes it adds one, who removes it takes one off, in the
--- same step, unless that entry is of a later creation, or gone. So each is counted once, however it ends, and however often a call is sent.
+-- accepted, or for a death the planned instant of the job that died; m for a manual run, d and its job name for a death. The field
+-- exists as long as the job counts as unfinished in its schedule's own entry: the script that writes it adds one, the script that removes it
+-- subtracts one, in the same step, unless that entry is of a later creation, or gone. So each is counted once, however it ends and however often a call is sent.
 
--- may_be_manual says of an ID whether such a job may have it: most IDs end here.
+-- may_be_manual reports whether such a job may have this ID: most IDs end here.
 local function may_be_manual(id)
   return find(id, '#', 2, true)
 end
 
--- read_manual reads the fields of jobs, of ids those that may be such ones, into the table past of the piece history, with the entries of
+-- read_manual reads the fields of jobs that may be manual, from ids, into the table past of the piece history, with the entries of
 -- their schedules. last: the key.
 local function read_manual(past, last, ids)
   local fields, asked, names = {}, {}, {}
@@ -29,21 +29,21 @@ local function read_manual(past, last, ids)
   for i, text in ipairs(#names > 0 and redis.call('HMGET', last, unpack(names)) or {}) do past.texts[names[i]] = text end
 end
 
--- begin_manual notes that such a job of the schedule name was accepted. kind: as in its field.
+-- begin_manual records that such a job of the schedule name was accepted. kind: as in its field.
 local function begin_manual(past, id, name, planned, kind)
   if past.manual[id] or not add_unfinished(past, name, planned, 1) then return end
   past.manual[id] = { name = name, planned = planned, kind = kind }
   past.begun[#past.begun + 1], past.begun[#past.begun + 2] = '\t' .. id, planned .. ' ' .. kind .. ' ' .. name
 end
 
--- run_manual notes how an attempt of such a job ended, see add_run of the piece history.
+-- run_manual records the outcome of an attempt of such a job, see add_run of the piece history.
 local function run_manual(past, id, run)
   local job = past.manual[id]
   if not job or run == '' or sub(id, 1, #job.name) ~= job.name then return end
   add_run(past, job.name, job.planned, run, (job.kind == 'm' and '' or '!' .. sub(job.kind, 2)) .. sub(id, #job.name + 1))
 end
 
--- end_manual notes that such a job has ended.
+-- end_manual records that such a job has ended.
 local function end_manual(past, id)
   local job = past.manual[id]
   if not job then return end
@@ -51,7 +51,7 @@ local function end_manual(past, id)
   add_unfinished(past, job.name, job.planned, -1)
 end
 
--- save_manual writes what has changed; the rest is save_past's. last: the key.
+-- save_manual writes the changes of these fields; save_past writes the others. last: the key.
 local function save_manual(past, last)
   if #past.gone > 0 then redis.call('HDEL', last, unpack(past.gone)) end
   if #past.begun > 0 then redis.call('HSET', last, unpack(past.begun)) end

@@ -1,10 +1,10 @@
--- measured: the hash …:measured, what workers have measured since the last sample. L, W, R: durations of lateness, wait and run; n<job name>:
--- of jobs of that name; names: "\t<name>\t<name>…", those that are counted by name until the hour ends. All but that are texts of the piece
--- sums.
+-- measured: the hash …:measured, the measurements of workers since the last sample. L, W, R: durations of lateness, wait and run; n<job name>:
+-- the same for jobs of that name; names: "\t<name>\t<name>…", the names that are counted separately until the hour ends. All but names are
+-- texts of the piece sums.
 -- needs: sums
 
 -- add_measured returns the fields that change in the hash measured, with their values. args has from the position at on: lateness, wait, run,
--- then two values a job name: name, text.
+-- then two values for each job name: name, text.
 local function add_measured(measured, args, at)
   local fields, texts = { 'names', 'L', 'W', 'R' }, { '', args[at], args[at + 1], args[at + 2] }
   for i = at + 3, #args - 1, 2 do

@@ -1,14 +1,14 @@
--- overlap: what becomes of an occurrence that work.lua meets among its candidates.
+-- overlap: decides about an occurrence that is among the candidates of work.lua.
 -- needs: strings clock counters definition open flight history call
 
--- decide says what becomes of the i-th candidate, an occurrence of the schedule name:
+-- decide returns what happens to the i-th candidate, an occurrence of the schedule name:
 --   take       it is taken
 --   drop       it is forgotten, and nothing is counted: its schedule was removed
 --   skip       it is new and another one holds the schedule: it is counted and forgotten, unless it is caught up or its run cannot be given back
 --   behind     another one holds the schedule: it waits behind that one
 --   supersede  it came back, and under policy cancel a later one was taken: it is counted and forgotten
---   void       it was cancelled before its instant, and has stood in due until then so that the next one is owed now
--- Then: whether it is new, whether the next one is owed, its overlap policy, the ID of the occurrence whose retries it ends.
+--   void       it was cancelled before its instant, and remained in due until then so that the next one is owed now
+-- It also returns whether it is new, whether the next one is owed, its overlap policy, the ID of the occurrence whose retries it ends.
 local function decide(call, i, name, planned)
   local id, body, flights = call.ids[i], call.bodies[i], call.flights
   local state, created, overlap = policy(flights.definitions[name])
@@ -17,13 +17,13 @@ local function decide(call, i, name, planned)
   end
   if not body and (not flights.definitions[name] or created and created_later(created, planned)) then return 'drop' end
   if call.vanished[name] then
-    end_flight(flights, call.front, name, call.vanished[name], 'final') -- its session is gone, and nobody will end its flight
+    end_flight(flights, call.front, name, call.vanished[name], 'final') -- its session is gone, and nothing else will end its flight
     call.vanished[name] = nil
   end
   local open_id, fence, _, _, letter, fresh = opened(flights.opens[name])
   local begun = body or call.crashes and call.crashes[i]
   local new = not begun and (call.from[i] == 'd' or open_id == id and fresh == planned)
-  -- a definition that cannot be read is owed too: a ticker says so, and once it is mended the schedule goes on
+  -- a definition that cannot be read is owed too: a ticker reports it, and once it is repaired the schedule continues
   local owing = (state == 'live' or not state and flights.definitions[name]) and
     (at_cursor(call, name, planned) or new and overtakes(call, name, planned))
   if not open_id or not overlap or overlap == 'allow' or open_id == id then return 'take', new, owing, overlap end
@@ -41,8 +41,8 @@ local function decide(call, i, name, planned)
   return 'behind', false, owing, overlap
 end
 
--- meet carries out what becomes of the i-th candidate. Returns its data for the answer, as the n-th, if it is taken, under fence by
--- worker in session.
+-- meet executes the decision for the i-th candidate. If it is taken, under fence by worker in session, meet returns its data for the answer, as
+-- the n-th.
 local function meet(call, i, n, fence, worker, session)
   local id, name, planned = call.ids[i], call.schedule[i], call.planned[i]
   if not name then

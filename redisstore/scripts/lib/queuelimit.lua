@@ -1,8 +1,8 @@
 -- queuelimit: the limit of a queue, the field limit of …:state: "<running> <starts> <per ms> <flights> <tokens> <refilled, Unix ms>".
 -- needs: clock
 
--- The first three are what was set (0: no limit of that kind), the others what is counted. A token is per ms whole units, so that all numbers
--- are whole: a millisecond brings as many units as there are starts.
+-- The first three are the configured values (0: no limit of that kind), the others the counts. A token is per ms whole units, so that all numbers
+-- are whole: a millisecond adds as many units as there are starts.
 --
 --               takes: flights + n, tokens - n                     a job waits in ready, or is due
 --   open ────────────────────────────────────────► spent: no whole token            waking: now, one worker
@@ -10,22 +10,22 @@
 --     │   tokens come with time, or are given back │
 --     ├◄───────────────────────────────────────────┘
 --     │                                          ► full: flights >= running
---     └◄─────────────────────────────────────────   opens when a flight ends        waking: nobody; who ends the flight does
---            settled, reaped, counted anew
+--     └◄─────────────────────────────────────────   opens when a flight ends        waking: none; the script that ends the flight does
+--            settled, reaped, counted again
 --
--- What holds after every script:
---   - flights is the number of jobs in the hashes …:inflight of the sessions in …:sessions. What takes, settles and reaps counts by how
---     much the hash of its session has grown or shrunk, in the same step; so the same call sent again counts nothing.
---   - A take takes no more than running - flights jobs and no more than there are whole tokens. So flights is above running only where the
---     limit was set below what ran.
---   - A take takes a job ahead only where no starts are counted, and only as long as flights, with it, is half of running at most. So
---     what waits for a slot of one worker never keeps more than half of the places, and none for long.
---   - 0 <= tokens <= starts tokens. The refill instant is never later than TIME: where the clock stepped back, it is TIME.
---   - A job that was taken and not begun (given back, parked, missed, dead at its admission) gives its token back.
---   - Where a job waits and a start is possible, a worker was woken for it, or a call says More to its worker, as without a limit. Where it
---     becomes possible at an instant, the keepers of the alarm have that instant. Where the end of a flight is awaited, nobody is told
---     anything: who ends the flight does the one or the other.
---   - The gate (lib/gate.lua) is closed: every job is enqueued by enqueue.lua, which reads this field. And the layout is one that
+-- After every script:
+--   - flights is the number of jobs in the hashes …:inflight of the sessions in …:sessions. A script that takes, settles or reaps counts
+--     the growth or shrinking of the hash of its session, in the same step; so a repeated call counts nothing.
+--   - A take takes no more than running - flights jobs and no more than there are whole tokens. So flights is above running only if the
+--     limit was set below the number of running jobs.
+--   - A take takes a job ahead only if no starts are counted, and only while flights, with that job, is at most half of running. So
+--     jobs that wait for a slot of one worker never occupy more than half of the places, and none for long.
+--   - 0 <= tokens <= starts tokens. The refill instant is never later than TIME: if the clock stepped back, it is TIME.
+--   - A job that was taken and has not begun (given back, parked, missed, dead at its admission) gives its token back.
+--   - If a job waits and a start is possible, a worker was woken for it, or a call returns More to its worker, as without a limit. If it
+--     becomes possible at an instant, the keepers of the alarm have that instant. If it depends on the end of a flight, no worker is
+--     notified: the script that ends the flight does one or the other.
+--   - The gate (lib/gate.lua) is closed: every job is enqueued by enqueue.lua, which reads this field. The layout is one that
 --     older versions refuse.
 
 local MAX_LIMIT = 1000000 -- jobs that run, or starts
@@ -33,14 +33,14 @@ local MAX_PER_MS = 2592000000 -- 30 days
 
 local LIMIT_OPEN, LIMIT_SPENT, LIMIT_FULL = 1, 2, 3
 
--- state_of says whether a job may start (LIMIT_OPEN), no token is left (LIMIT_SPENT), or as many jobs run as may (LIMIT_FULL).
+-- state_of returns whether a job may start (LIMIT_OPEN), no token is left (LIMIT_SPENT), or the maximum number of jobs run (LIMIT_FULL).
 local function state_of(limit)
   if limit.running > 0 and limit.flights >= limit.running then return LIMIT_FULL end
   if limit.starts > 0 and limit.tokens < limit.per then return LIMIT_SPENT end
   return LIMIT_OPEN
 end
 
--- read_limit reads the field, as of TIME; nil: it is not there, or nobody can read it. stepped: the clock
+-- read_limit reads the field, as of TIME; nil: it is not there, or it cannot be read. stepped: the clock
 -- stepped back since it was written.
 local function read_limit(text)
   local running, starts, per, flights, tokens, refilled = string.match(text or '', '^(%d+) (%d+) (%d+) (%d+) (%d+) (%d+)$')
@@ -60,12 +60,12 @@ local function read_limit(text)
   return limit
 end
 
--- unbegun says of a settlement of work.lua, its kind and amount, whether the handler had not begun.
+-- unbegun reports from the kind and amount of a settlement of work.lua whether the handler had not begun.
 local function unbegun(kind, amount)
   return kind == 'p' or kind == 'm' or string.sub(amount, -1) == 'u'
 end
 
--- allowance returns how many jobs may be taken if so many flights end and so many tokens come back in the same step.
+-- allowance returns how many jobs may be taken if this number of flights end and of tokens come back in the same step.
 local function allowance(limit, ending, back)
   local most = math.huge
   if limit.running > 0 then most = limit.running - math.max(limit.flights - ending, 0) end
@@ -73,20 +73,20 @@ local function allowance(limit, ending, back)
   return math.max(most, 0)
 end
 
--- room_ahead returns how many jobs may be taken ahead if so many flights, fewer those that begin, end in the same step.
+-- room_ahead returns how many jobs may be taken ahead if this number of flights, fewer those that begin, end in the same step.
 local function room_ahead(limit, ending)
   return limit.starts == 0 and math.max(math.floor(limit.running / 2) - (limit.flights - ending), 0) or 0
 end
 
--- count_flights notes that flights have become so many more, or fewer, and that so many tokens were taken, or given back.
+-- count_flights records by how much the number of flights has changed, and how many tokens were taken or given back.
 local function count_flights(limit, more, taken)
   limit.flights = math.max(limit.flights + more, 0)
   limit.tokens = math.max(math.min(limit.tokens - taken * limit.per, limit.starts * limit.per), 0)
   limit.state = state_of(limit)
 end
 
--- next_start returns the instant of the next start, Unix ms: now_ms if a job may start now; -1 if none waits, or the end of a flight is
--- awaited. next_ms: the head of due, -1 none; waiting: jobs are in ready.
+-- next_start returns the instant of the next start, Unix ms: now_ms if a job may start now; -1 if no job waits, or the start depends on the
+-- end of a flight. next_ms: the head of due, -1 none; waiting: jobs are in ready.
 local function next_start(limit, next_ms, waiting)
   if limit.state == LIMIT_FULL or not waiting and next_ms < 0 then return -1 end
   local at_ms = now_ms
@@ -94,7 +94,7 @@ local function next_start(limit, next_ms, waiting)
   return waiting and at_ms or math.max(at_ms, next_ms)
 end
 
--- limit_text returns the field as it is to be written.
+-- limit_text returns the field in its stored form.
 local function limit_text(limit)
   return whole(limit.running) .. ' ' .. whole(limit.starts) .. ' ' .. whole(limit.per) .. ' ' .. whole(limit.flights) .. ' ' ..
     whole(limit.tokens) .. ' ' .. whole(limit.refilled)

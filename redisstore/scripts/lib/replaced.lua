@@ -2,7 +2,7 @@
 -- needs: limits clock counters call settle after
 
 -- settle_replaced settles the jobs that were replaced while they were held. replaced has three values for each: ID, kind of the settlement,
--- which of annexes it has; texts are their entries in after. What was held has had its attempt; its job begins anew.
+-- the index in annexes; texts are their entries in after. The held job has had its attempt; the new job starts from the beginning.
 local function settle_replaced(call, replaced, texts, annexes)
   for i = 1, #replaced, 3 do
     local id, kind, annex = replaced[i], replaced[i + 1], annexes[replaced[i + 2]]
@@ -29,7 +29,7 @@ local function settle_replaced(call, replaced, texts, annexes)
   end
 end
 
--- save_replaced writes what settle_replaced has left, but for what save_settlements does.
+-- save_replaced writes the changes of settle_replaced, except those that save_settlements writes.
 local function save_replaced(replaced, after, ready)
   local ids = {}
   for i = 1, #replaced, 3 do ids[#ids + 1] = replaced[i] end

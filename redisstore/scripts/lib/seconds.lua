@@ -1,6 +1,6 @@
--- seconds: the instants that the piece instant writes, read.
+-- seconds: reads the instants that the piece instant writes.
 
--- seconds returns the Unix second of an instant's text; of another text nothing.
+-- seconds returns the Unix second of an instant's text, and nothing for another text.
 local function seconds(text)
   local year, month, day, hour, minute, second = string.match(text or '', '^(%d%d%d%d)-(%d%d)-(%d%d)T(%d%d):(%d%d):(%d%d)')
   if not year then return nil end

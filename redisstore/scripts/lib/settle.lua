@@ -1,16 +1,16 @@
--- settle: the settlements of work.lua, but for finished jobs.
+-- settle: the settlements of work.lua, except those of finished jobs.
 -- needs: strings limits clock counters definition flight asked history call
 
--- keep_result notes the result of a job that ends; kind: how, s for superseded. Its first letter is that of the kind, whatever the worker
--- thought that it would be: a job may have been cancelled since.
+-- keep_result stores the result of a job that ends; kind: the outcome, s for superseded. The result's first letter becomes the outcome's, even
+-- if the worker sent another one: a job may have been cancelled since.
 local function keep_result(call, id, kind, annex)
   if not find('dxcs', kind, 1, true) then return end
   local results, n = call.results, #call.results
   results[n + 1], results[n + 2], results[n + 3], results[n + 4] = id, annex.queue, kind == 'x' and 0 or annex.keep_ms, kind .. annex.record
 end
 
--- settle notes in the table call what a settlement changes. id: the job; name, planned: its schedule and planned instant if it is an
--- occurrence; kind, amount, body, run: the four values of the settlement as the title page of work.lua has them; annex: its annexes, see the
+-- settle adds the changes of a settlement to the table call. id: the job; name, planned: its schedule and planned instant if it is an
+-- occurrence; kind, amount, body, run: the four values of the settlement, see the header of work.lua; annex: its annexes, see the
 -- piece annex; nil: it has none.
 local function settle(call, id, name, planned, kind, amount, body, run, annex)
   call.removed[#call.removed + 1] = id
@@ -45,7 +45,7 @@ local function settle(call, id, name, planned, kind, amount, body, run, annex)
   elseif kind == 'm' then
     call.forgotten[#call.forgotten + 1] = id
     local _, created = policy(call.flights.definitions[name])
-    if created and not created_later(created, planned) then -- else its schedule was removed; another one of that name gets nothing of it
+    if created and not created_later(created, planned) then -- else its schedule was removed; another schedule of that name is not changed
       count(call, name .. MISSED, 1)
       count(call, MISSED, 1)
       count(call, name .. STARTED, -1) -- it has not begun
@@ -74,7 +74,7 @@ local function settle(call, id, name, planned, kind, amount, body, run, annex)
       local position, since = match(amount, '^(%d+) ?(%d*)$')
       position = tonumber(position)
       call.parked[position] = call.parked[position] or {}
-      add_pair(call.parked[position], since ~= '' and since or call.now, id) -- it grows old from when it was parked first
+      add_pair(call.parked[position], since ~= '' and since or call.now, id) -- its age counts from when it was first parked
     elseif fate == 'behind' then
       if body == '' then call.came_back[#call.came_back + 1] = id end
     else
@@ -84,8 +84,8 @@ local function settle(call, id, name, planned, kind, amount, body, run, annex)
   if name and run ~= '' then record(call, name, planned, run) end
 end
 
--- settle_cancelled settles the jobs that were cancelled while they were held: cancels has three values for each, ID, record, and which of
--- annexes it has.
+-- settle_cancelled settles the jobs that were cancelled while they were held: cancels has three values for each, ID, record, and the index in
+-- annexes.
 local function settle_cancelled(call, cancels, annexes, state, asked)
   for i = 1, #cancels, 3 do
     local name, planned = occurrence(cancels[i])

@@ -1,13 +1,13 @@
--- stale: IDs in ready that are void. A job that is cancelled or deleted while its ID is in ready has no envelope any more; its ID stays
--- there until it is popped, for what stands in the middle of a list cannot be removed at a cost that is bounded.
+-- stale: IDs in ready that are void. A job that is cancelled or deleted while its ID is in ready has no envelope any more; its ID remains
+-- there until it is popped, because an entry in the middle of a list cannot be removed at a bounded cost.
 -- needs: limits clock
 
--- The sorted set stale has these IDs -> since when, Unix ms. …:state has the field stale while it has any; only then do takes read it.
--- Whoever puts an ID into ready that is in stale takes it out of stale instead: then its old place is its place. So an ID is in ready once
--- at most. One in stale is in due at most besides (it was enqueued again, for later), and never in flight: a take that finds it in due
--- takes it out of stale and of due, and so it goes on at its old place in ready, which comes next but for what is before it.
+-- The sorted set stale has these IDs -> since when, Unix ms. …:state has the field stale while the set is not empty; only then do takes read it.
+-- A script that would add an ID to ready that is in stale removes it from stale instead: then it keeps its old place. So an ID is in ready at
+-- most once. An ID in stale may also be in due (it was enqueued again, for later), but it is never in flight: a take that finds it in due
+-- removes it from stale and from due. So the job continues at its old place in ready, and is taken when that place is reached.
 
--- sift_list notes in sifted the next entries of ready, those of list, and adds to kept those that are not void, at most one more than left.
+-- sift_list adds the next entries of ready, those of list, to sifted, and the valid ones to kept, at most one more than left.
 local function sift_list(sifted, kept, revived, stale, list, left)
   for i, since in ipairs(#list > 0 and redis.call('ZMSCORE', stale, unpack(list)) or {}) do
     local n = #sifted.head + 1
@@ -19,9 +19,9 @@ local function sift_list(sifted, kept, revived, stale, list, left)
   end
 end
 
--- sift separates what is void from the heads of ready and due, of which at most left are wanted: it reads on in ready behind what is
--- void, up to MAX_ITEMS more. Returns the head of ready without it, at most one more than left; due without what goes on in ready; and what
--- strike_stale needs.
+-- sift separates the void IDs from the heads of ready and due, of which at most left are wanted: it reads more of ready after
+-- void ones, up to MAX_ITEMS more. Returns the valid head of ready, at most one more than left; due without the jobs that continue in ready; and
+-- the data for strike_stale.
 local function sift(ready, stale, head, due, left)
   local sifted = { head = {}, void = {}, at = {}, revived = {} }
   local revived, rest, kept = {}, {}, {}
@@ -40,8 +40,8 @@ local function sift(ready, stale, head, due, left)
   return kept, rest, sifted
 end
 
--- strike_stale removes from stale what is void among the entries that leave ready, and from stale and due what goes on in ready. taken:
--- how many of the entries that are not void leave it, its first ones. Returns how many of all do: with them what is void behind them.
+-- strike_stale removes from stale the void entries that leave ready, and from stale and due the jobs that continue in ready. taken:
+-- how many of the valid entries leave it, its first ones. Returns how many of all leave it, including the void ones after them.
 local function strike_stale(sifted, taken, stale, state, due)
   local last, out = taken > 0 and sifted.at[taken] or 0, {}
   while sifted.void[last + 1] do last = last + 1 end

@@ -1,16 +1,16 @@
--- streak: the occurrences of a schedule in a row that ended dead, and the pause that follows them where it has the option PauseAfter.
+-- streak: the consecutive occurrences of a schedule that ended dead, and the pause that follows them under the option PauseAfter.
 -- needs: strings clock instant seconds definition history call withdraw note
 
--- The entry of such a schedule in …:last ends with " <n>:<revision>:<planned>,<planned>,…": after how many it is paused; for which revision of its
--- definition they were counted; the planned instants of those that have died, Unix s. A change, a pause and a resume draw a revision, which is
--- about their instant in µs. So the count for another revision than the stored one is over, and what was planned before that was drawn does
--- not count; the run at creation does. An occurrence that is done begins the count anew, whenever it was planned. One that dies again, after
--- somebody has requeued it, counts once. Nothing counts unless the schedule is live here.
+-- The entry of such a schedule in …:last ends with " <n>:<revision>:<planned>,<planned>,…": the number of deaths at which it is paused; the
+-- revision of its definition for which they were counted; the planned instants of the dead ones, Unix s. A change, a pause and a resume draw a
+-- revision, which is about their instant in µs. A count for another revision than the stored one is over. Occurrences that were planned before
+-- that revision was drawn do not count; the run at creation does. A success resets the count, whenever it was planned. An occurrence that dies
+-- again, after it was requeued, counts once. Nothing counts unless the schedule is live here.
 --
 --   counting ──the n-th dies──► paused, with a note ──a resume draws a revision──► counting, from none
 
--- read_streaks reads what a pause of the schedules names would withdraw: call.ahead[name] is the ID of the occurrence at the cursor, if nobody
--- has taken it and it is due in the future. due, jobs, crashes: the keys.
+-- read_streaks reads what a pause of the schedules names would withdraw: call.ahead[name] is the ID of the occurrence at the cursor, if it
+-- was not taken and is due in the future. due, jobs, crashes: the keys.
 local function read_streaks(call, names, due, jobs, crashes)
   for _, name in ipairs(names) do
     local at, _, kind = cursor(call.flights.cursors[name])
@@ -32,8 +32,8 @@ local function pause(call, name, h)
   end
 end
 
--- add_death counts that the occurrence of the schedule name planned for this instant has ended dead; known: what is known of the schedule, see
--- the piece history.
+-- add_death counts the death of the occurrence of the schedule name planned for this instant; known: the schedule's entry in the
+-- piece history.
 local function add_death(call, known, name, planned)
   local n, revision, dead = match(known.streak, '^ (%d+):(%d*):([%d,]*)$')
   local h = n and head(call.flights.definitions[name] or '')
@@ -51,7 +51,7 @@ local function add_death(call, known, name, planned)
   end
 end
 
--- save_streaks writes what pauses besides what other functions write. owed, notes: the keys.
+-- save_streaks writes the changes of pauses that other functions do not write. owed, notes: the keys.
 local function save_streaks(call, owed, notes)
   for i = 1, #call.paused, 2 do
     local runs = call.paused[i + 1] == '1' and '1 occurrence' or call.paused[i + 1] .. ' occurrences in a row'

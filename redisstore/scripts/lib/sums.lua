@@ -1,10 +1,10 @@
--- sums: what workers have measured, as texts: "<key>:<number> <key>:<number>…" without zeros. The keys 0 to 15 are buckets of durations, by
--- length; of a job name besides d, how many jobs are done, and f, how many attempts have failed.
+-- sums: measurements of workers, as texts: "<key>:<number> <key>:<number>…" without zeros. The keys 0 to 15 are buckets of durations, by
+-- length; a job name also has d, how many jobs succeeded, and f, how many attempts have failed.
 -- needs: clock
 local MAX_NAMES = 100 -- job names that are counted by name
-local OTHER_NAMES = '?' -- under which the others are
+local OTHER_NAMES = '?' -- the name for the others
 
--- add_sums returns the sums of two texts; what cannot be read counts as none.
+-- add_sums returns the sums of two texts; a part that cannot be read is ignored.
 local function add_sums(one, other)
   if not one or one == '' then return other or '' end
   local keys, sums = {}, {}

@@ -1,11 +1,11 @@
--- suspects: jobs whose holders vanished twice or more often. A worker is given one at a time, and nothing in the same call, so that what
--- makes the next holder vanish is known.
+-- suspects: jobs whose holders vanished twice or more often. A worker gets one at a time, and nothing else in the same call, so that the
+-- job that makes the next holder vanish is known.
 local SUSPECT_CRASHES = 2
-local LATER_MS = 1000 -- a suspect that has to wait for another one is due again so much later, up to twice that
+local LATER_MS = 1000 -- the delay of a suspect that must wait for another one, up to twice that
 
--- set_apart says which candidates a call keeps if a suspect is among them: their positions, and those of the suspects that are to be
--- due a little later, so that they hold nothing up; nil: none is a suspect. from[i] says where the i-th of ids comes from; crashes[i]
--- how often its holders vanished; one: the worker may be given a suspect. What is kept or put off of ready is its head.
+-- set_apart decides which candidates a call keeps if a suspect is among them. It returns their positions, and those of the suspects that become
+-- due a little later, so that they delay nothing; nil: there is no suspect. from[i] is the place of the i-th of ids; crashes[i]
+-- is how often its holders vanished; one: the worker may get a suspect. The jobs of ready that it keeps or delays are its head.
 local function set_apart(ids, from, crashes, one)
   local suspect, found, n_ready, chosen, barrier = {}, false, 0, nil, nil
   for i = 1, #ids do

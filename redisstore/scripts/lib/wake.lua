@@ -3,10 +3,10 @@
 
 -- wake_popped publishes to the channel of the worker that was popped off the sorted set idle, where it had been since the instant
 -- since, Unix ms; wake is the prefix of the channels. If its registration is stale, nothing is published: the worker is dead, or returns
--- at its next poll. Then the first worker whose registration is fresh is woken in its place.
+-- at its next poll. Then the first worker with a fresh registration is woken instead.
 local function wake_popped(idle, wake, worker, since)
   if now_ms - tonumber(since) > STALE_MS then
-    -- read after write: who sleeps depends on what was done, and waking comes last
+    -- read after write: which workers sleep depends on earlier writes, and waking comes last
     worker = redis.call('ZRANGEBYSCORE', idle, whole(now_ms - STALE_MS), '+inf', 'LIMIT', '0', '1')[1]
     -- unread: the line above has read it
     if worker then redis.call('ZREM', idle, worker) end
@@ -14,7 +14,7 @@ local function wake_popped(idle, wake, worker, since)
   if worker then redis.call('PUBLISH', wake .. worker, 'w') end
 end
 
--- wake_one wakes the worker that has slept longest, as wake_popped does. The gate, which stands in front of all, stays.
+-- wake_one wakes the worker that has slept longest, as wake_popped does. The gate, which is before all workers, remains.
 local function wake_one(idle, wake)
   local longest = redis.call('ZPOPMIN', idle)
   -- unread: the line above would have failed

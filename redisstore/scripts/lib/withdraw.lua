@@ -1,11 +1,11 @@
--- withdraw: what becomes of the occurrence at the cursor of a schedule that changes, pauses or moves.
+-- withdraw: the withdrawal of the occurrence at the cursor of a schedule that changes, pauses or moves.
 -- needs: clock instant seconds definition
 
--- A schedule with a spread has occurrences that are planned for an instant that has passed and are due later. What is withdrawn is still to
--- come, so the cursor goes to an instant before the planned one: else it would be lost. Without a spread that is the time now.
+-- A schedule with a spread has occurrences whose planned instant has passed although they are due later. A withdrawn occurrence is still to
+-- come, so the cursor moves to an instant before its planned one: else it would be lost. Without a spread that instant is now.
 
--- untaken returns the ID of the occurrence at the cursor of the schedule name if it is in due and nobody has taken it yet; and whether it is
--- due in the future, so that it is to be withdrawn. at, kind: planned instant and kind of the cursor; due, jobs, crashes: the keys.
+-- untaken returns the ID of the occurrence at the cursor of the schedule name if it is in due and was not taken yet; and whether it is
+-- due in the future, so that it must be withdrawn. at, kind: planned instant and kind of the cursor; due, jobs, crashes: the keys.
 local function untaken(due, jobs, crashes, name, at, kind)
   if not is_placed(kind) then return nil, false end
   local id = name .. '@' .. at
@@ -15,19 +15,19 @@ local function untaken(due, jobs, crashes, name, at, kind)
   return id, tonumber(due_ms) > now_ms
 end
 
--- before returns the text of the instant from which a schedule goes on that has an occurrence withdrawn which was planned for at: now, or the
--- second before it if that is earlier.
+-- before returns the text of the instant from which a schedule continues after the withdrawal of an occurrence that was planned for at: now, or
+-- the second before at if that is earlier.
 local function before(at)
   return instant(math.min(now_s, (seconds(at) or now_s + 1) - 1))
 end
 
--- is_first says whether an occurrence planned for at is the run at creation of a schedule that was created then. The rule need not have that
--- instant, so where it is withdrawn there is no cursor again.
+-- is_first reports whether an occurrence planned for at is the run at creation of a schedule that was created then. The rule need not have that
+-- instant, so after its withdrawal there is no cursor again.
 local function is_first(at, created)
   return string.sub(at, 1, 19) == string.sub(created, 1, 19)
 end
 
--- withdrawn returns the cursor of a schedule after the occurrence at it, which was planned for at, was withdrawn; used: the runs that are
+-- withdrawn returns the cursor of a schedule after the withdrawal of the occurrence at it, which was planned for at; used: the runs that are
 -- used up without it; empty: none.
 local function withdrawn(at, used, created)
   return is_first(at, created) and '' or before(at) .. ' ' .. whole(used) .. ' s'

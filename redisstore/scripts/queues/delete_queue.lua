@@ -1,4 +1,4 @@
--- delete_queue.lua: delete the keys of a partition on which nothing is, or say what is there.
+-- delete_queue.lua: delete the keys of an empty partition, or return what is on it.
 -- KEYS[1]  …:state      hash  layout
 -- KEYS[2]  …:ready      list  IDs of jobs to run now
 -- KEYS[3]  …:stale      zset  IDs in ready that are void -> since when, Unix ms
@@ -8,53 +8,53 @@
 -- KEYS[7]  …:behind     zset  occurrences that wait for the one in flight -> 0
 -- KEYS[8]  …:sessions   zset  session -> instant it lapses, Unix ms
 -- KEYS[9]  …:unhandled  zset  job name with parked jobs -> since when, Unix ms
--- KEYS[10] …:dead       zset  job ID -> instant it was given up, Unix ms
+-- KEYS[10] …:dead       zset  job ID -> instant of its death, Unix ms
 -- KEYS[11] …:kept       zset  job ID -> until when its result is kept, Unix ms
 -- KEYS[12] …:schedules  hash  schedule -> definition
 -- KEYS[13] …:owed       zset  schedule -> instant since when its next occurrence is to be placed
 -- KEYS[14] …:gone       zset  schedule that lived here -> when it left or was deleted, Unix us
--- KEYS[15] …:owners     hash  schedule -> who declared it
+-- KEYS[15] …:owners     hash  schedule -> its owner
 -- KEYS[16] …:callers    zset  enqueuer -> instant and number of its last call, see lib/callers.lua
 -- KEYS[17] …:idle       zset  sleeping worker -> instant it went to sleep, Unix ms; see lib/gate.lua
 -- KEYS[18] …:jobs       hash  job ID -> envelope
 -- KEYS[19] …:crashes    hash  job ID -> times its holder vanished
--- KEYS[20] …:once       zset  job ID -> until when it is not added once more, Unix ms
+-- KEYS[20] …:once       zset  job ID -> until when it is not added again, Unix ms
 -- KEYS[21] …:results    hash  job ID -> its result
 -- KEYS[22] …:after      hash  job ID -> what follows its flight
--- KEYS[23] …:progress   hash  job ID -> how far its handler is
+-- KEYS[23] …:progress   hash  job ID -> its progress
 -- KEYS[24] …:cursors    hash  schedule -> cursor
 -- KEYS[25] …:open       hash  schedule -> the occurrence that holds it
 -- KEYS[26] …:origins    hash  schedule -> queues that it has left
 -- KEYS[27] …:notes      hash  schedule -> note of its pause
--- KEYS[28] …:last       hash  schedule -> how it went last
+-- KEYS[28] …:last       hash  schedule -> its last outcome
 -- KEYS[29] …:history    hash  schedule -> its last attempts
--- KEYS[30] …:runs       stream what ran
--- KEYS[31] …:counters   hash  what was counted
+-- KEYS[30] …:runs       stream past runs
+-- KEYS[31] …:counters   hash  the counts
 -- KEYS[32] …:handlers   hash  job name -> workers that handle it
--- KEYS[33] …:sampled    hash  what was sampled last, see sample.lua
--- KEYS[34] …:measured   hash  what workers have measured since then
+-- KEYS[33] …:sampled    hash  the last sample, see sample.lua
+-- KEYS[34] …:measured   hash  measurements of workers since then
 -- KEYS[35] …:minutes    stream  samples by the minute
 -- KEYS[36] …:hours      stream  samples by the hour
 -- KEYS[37...] …:inflight:<session>  hash  job ID -> fence: of the sessions that the caller has read, at most 500
--- ARGV[1] a name that only this call has; empty: only look; ARGV[2] for how long it is remembered that a schedule has left, s
+-- ARGV[1] a unique name of this call; empty: only count; ARGV[2] for how long it is remembered that a schedule has left, s
 -- ARGV[3...] these sessions
--- Returns time (us), then how much is there: waiting jobs, those behind others with them; delayed ones; sessions that hold jobs; names with parked jobs;
--- dead jobs; kept results; schedules. All 0: nothing is, and the keys are gone.
+-- Returns time (us), then the counts: waiting jobs, including those behind others; delayed ones; sessions that hold jobs; names with parked jobs;
+-- dead jobs; kept results; schedules. All 0: the partition is empty, and its keys are gone.
 
--- A queue is in one of these states. listed: the registry of the namespace has it. used: anything of the above is on one of its partitions.
+-- A queue is in one of these states. listed: the registry of the namespace has it. used: something counted above is on one of its partitions.
 --   listed, used or not: a deletion that finds it used changes nothing
---   unlisted, used: somebody has used it after the deletion looked, and before its keys were gone: the deletion lists it again
+--   unlisted, used: it was used after the deletion had counted, and before its keys were gone: the deletion lists it again
 --   unlisted, its keys gone: deleted
--- First the registry forgets the queue, then the keys go, each partition in one step, which finds it used or not. Who uses a partition of
--- which the keys are gone finds no layout there (enqueue.lua says so), or has looked itself, and lists the queue: that comes after the
--- deletion has made the registry forget it. So what is used is listed in the end, and no job is ever deleted.
+-- First the queue leaves the registry. Then its keys are deleted, each partition in one step, which finds it used or not. A process that uses a
+-- partition without keys finds no layout there (enqueue.lua returns that), or has checked itself, and lists the queue: that comes after the
+-- deletion has removed it from the registry. So a used queue is listed in the end, and no job is ever deleted.
 --
--- What guards against calls that come twice outlives the queue for as long as they may come, and then goes by itself: callers, gone and
--- owners; and the workers that are asleep, which serve the queue if it is used again. sweep.lua makes these keys last again. Fences begin
+-- The guards against calls that come twice outlive the queue for as long as such calls may come, and then expire: callers, gone and
+-- owners; and also the sleeping workers, which serve the queue if it is used again. sweep.lua makes these keys persistent again. Fences begin
 -- again at TIME.
 --
--- A session without a job holds nothing: it ends with the queue, and is remembered in callers as one that close_session.lua has ended. The
--- next call of its worker, a copy of its first one, and its heartbeat find that it is gone, and the worker begins another. One that is not
+-- A session without a job holds nothing: it ends with the queue, and callers remembers it like a session that close_session.lua has ended. The
+-- next call of its worker, a copy of its first one, and its heartbeat find that it is gone, and the worker begins another. A session that is not
 -- in KEYS has begun since, by taking a job, and counts as one that holds some.
 local STATE, READY, STALE, PURGED, SPARED, DUE = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local BEHIND, SESSIONS, UNHANDLED, DEAD, KEPT, SCHEDULES = KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11], KEYS[12]
@@ -80,7 +80,7 @@ for _, session in ipairs(redis.call('ZRANGE', SESSIONS, 0, -1)) do
     found[4] = found[4] + 1
   end
 end
--- the marks of schedules that have moved away are none; where there are very many, they stand in the way until a sweep drops them
+-- the marks of schedules that have moved away do not count; if there are very many, they block the deletion until a sweep removes them
 if found[8] > 0 then
   local left = redis.call('ZRANGE', GONE, '0', whole(MAX_ITEMS - 1))
   for _, text in ipairs(#left > 0 and redis.call('HMGET', SCHEDULES, unpack(left)) or {}) do
@@ -88,7 +88,7 @@ if found[8] > 0 then
     if state and is_mark(state) then found[8] = found[8] - 1 end
   end
 end
-found[8] = math.max(found[8], redis.call('ZCARD', OWED)) -- a mark that is owed is of a move that is not done
+found[8] = math.max(found[8], redis.call('ZCARD', OWED)) -- an owed mark belongs to a move that is not complete
 local recent = redis.call('ZRANGEBYSCORE', CALLERS, whole((now_s - CLOSED_S) * ROUND), '+inf', 'WITHSCORES', 'LIMIT', '0', whole(MAX_ITEMS))
 redis.call('HLEN', OWNERS)
 redis.call('ZCARD', IDLE)
@@ -101,7 +101,7 @@ if ARGV[1] == '' then return nothing end
 redis.call('UNLINK', STATE, READY, STALE, PURGED, SPARED, DUE, BEHIND, SESSIONS, UNHANDLED, DEAD, KEPT, SCHEDULES, OWED)
 redis.call('UNLINK', KEYS[18], KEYS[19], KEYS[20], KEYS[21], KEYS[22], KEYS[23], KEYS[24], KEYS[25], KEYS[26], KEYS[27], KEYS[28], KEYS[29],
   KEYS[30], KEYS[31], KEYS[32], KEYS[33], KEYS[34], KEYS[35], KEYS[36])
--- the next call of an enqueuer is to come by enqueue.lua, which finds that there is no layout: enqueue_one.lua knows an earlier second
+-- the next call of an enqueuer must use enqueue.lua, which finds that there is no layout: enqueue_one.lua knows an earlier second
 for i = 1, #recent, 2 do
   local score = tonumber(recent[i + 1])
   redis.call('ZADD', CALLERS, whole((math.max(math.floor(score / ROUND), now_s) + 1) * ROUND + score % ROUND), recent[i])

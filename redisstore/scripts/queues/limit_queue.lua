@@ -1,5 +1,5 @@
--- limit_queue.lua: set the limit of a queue, or take it away; or only count its flights anew. In each case they are counted in the hashes of
--- all sessions. Sent again it changes nothing. The same limit set again brings no new tokens.
+-- limit_queue.lua: set the limit of a queue, or remove it; or only recount its flights. In each case they are counted in the hashes of
+-- all sessions. A repeated call changes nothing. If the same limit is set again, no tokens are added.
 -- KEYS[1] …:state     hash  paused, layout, limit (see lib/queuelimit.lua)
 -- KEYS[2] …:idle      zset  sleeping worker -> instant it went to sleep, Unix ms; see lib/gate.lua
 -- KEYS[3] …:due       zset  job ID -> instant it is due, Unix ms
@@ -7,8 +7,8 @@
 -- KEYS[5] …:sessions  zset  session -> instant it lapses, Unix ms
 -- KEYS[6...] …:inflight:<session>  hash  job ID -> fence; and the field of the piece session
 -- ARGV[1] prefix of the wake-up channels; ARGV[2] how many jobs may run, ARGV[3] how many may start per ARGV[4] ms (0: no such limit; both 0:
--- none at all); ARGV[2] empty: only count anew; ARGV[5...] the sessions of KEYS[6...]
--- Returns 1; 0 if there is a session that the caller does not name: then nothing is changed, and it is to read …:sessions again.
+-- no limit); ARGV[2] empty: only recount; ARGV[5...] the sessions of KEYS[6...]
+-- Returns 1; 0 if there is a session that the caller does not name: then nothing is changed, and the caller must read …:sessions again.
 local STATE, IDLE, DUE, READY, SESSIONS = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local wake, counts_only = ARGV[1], ARGV[2] == ''
 local INFLIGHT, NAMES = 5, 4 -- the hashes come behind KEYS[5], the names of their sessions behind ARGV[4]
@@ -26,7 +26,7 @@ if counts_only then
   limit = before
 else
   limit = { running = tonumber(ARGV[2]), starts = tonumber(ARGV[3]), per = tonumber(ARGV[4]), flights = 0, tokens = 0, refilled = now_ms }
-  -- the bucket begins full; one that is changed keeps what is in it, as far as it fits
+  -- a new bucket is full; a changed one keeps its tokens, up to its new size
   limit.tokens = limit.starts * limit.per
   if before and before.starts == limit.starts and before.per == limit.per then
     limit.tokens = before.tokens

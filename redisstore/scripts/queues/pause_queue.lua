@@ -1,5 +1,5 @@
--- pause_queue.lua: pause a queue, or resume it. Resuming wakes a worker as enqueuing does. While it is paused, enqueuing wakes nobody.
--- A queue that is paused already stays so; where another note comes, that is kept, with its time.
+-- pause_queue.lua: pause a queue, or resume it. Resuming wakes a worker as enqueuing does. While the queue is paused, enqueuing wakes no worker.
+-- A queue that is paused already remains paused; a different note replaces the old one, with its time.
 -- KEYS[1] …:state  hash  paused: "<since when, Unix ms> <note>", limit
 -- KEYS[2] …:idle   zset  sleeping worker -> instant it went to sleep, Unix ms; see lib/gate.lua
 -- KEYS[3] …:due    zset  job ID -> instant it is due, Unix ms

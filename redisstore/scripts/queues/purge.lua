@@ -10,19 +10,19 @@
 -- KEYS[9]  …:schedules  hash  schedule -> definition
 -- KEYS[10] …:cursors    hash  schedule -> cursor
 -- KEYS[11] …:owed       zset  schedule -> instant since when its next occurrence is to be placed, see lib/owed.lua
--- KEYS[12] …:callers    zset  calls that were carried out, see lib/closed.lua
+-- KEYS[12] …:callers    zset  completed calls, see lib/closed.lua
 -- KEYS[13] …:idle       zset  sleeping worker -> instant it went to sleep, Unix ms
--- KEYS[14] …:once       zset  job ID -> until when it is not added once more, Unix ms
--- KEYS[15] …:last       hash  schedule -> how it went last, see lib/history.lua; its manual runs, see lib/manual.lua
--- KEYS[16] …:results    hash  job ID -> the result of an earlier job of that ID, which would be taken for the deleted one's
+-- KEYS[14] …:once       zset  job ID -> until when it is not added again, Unix ms
+-- KEYS[15] …:last       hash  schedule -> its last outcome, see lib/history.lua; its manual runs, see lib/manual.lua
+-- KEYS[16] …:results    hash  job ID -> the result of an earlier job of that ID, which would be mistaken for the deleted one's
 -- KEYS[17] …:kept       zset  job ID -> until when its result is kept, Unix ms
--- ARGV[1] a name that only this call has; ARGV[2] prefix of the wake-up channels
+-- ARGV[1] a unique name of this call; ARGV[2] prefix of the wake-up channels
 -- Returns time (us); how many IDs left the list; how many jobs were deleted; 1 if more are left, else 0.
 local STATE, PURGED, SPARED, READY, JOBS, CRASHES = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local OPEN, BEHIND, SCHEDULES, CURSORS, OWED, CALLERS, IDLE = KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11], KEYS[12], KEYS[13]
 local ONCE, LAST, RESULTS, KEPT = KEYS[14], KEYS[15], KEYS[16], KEYS[17]
-local TOGETHER = 4 -- occurrences of one schedule that a call ends: so many of those behind are known
-local BOTH = 1024 -- both counts, which are lower, are remembered in one number
+local TOGETHER = 4 -- occurrences of one schedule that a call ends: the number of known ones in behind
+local BOTH = 1024 -- both counts, which are lower, are stored as one number
 -- uses: limits callers clock layout seconds strings definition owed open flight closed gate wake history manual forget
 local state = redis.call('HMGET', STATE, 'layout')
 local refusal = newer(state[1])
@@ -64,7 +64,7 @@ for _, id in ipairs(ended) do
 end
 for _, id in ipairs(ids) do end_manual(past, id) end
 
-redis.call('ZREM', SPARED, '') -- lets the rest go on when the server is out of memory
+redis.call('ZREM', SPARED, '') -- makes the other writes possible when the server is out of memory
 local deleted = #ended
 if looked > 0 then
   redis.call('LTRIM', PURGED, whole(looked), '-1')
@@ -90,7 +90,7 @@ save_manual(past, LAST)
 save_last(past, LAST)
 save_flights(flights, OPEN, BEHIND)
 for i, name in ipairs(names) do
-  -- a schedule that catches up: a ticker places the next run, now that this flight has ended
+  -- a schedule that catches up: a ticker places the next run, because this flight has ended
   if flights.freed[name] and owes[i] then redis.call('ZADD', OWED, whole(owed_since(owes[i])), name) end
 end
 push_front(READY, front)

@@ -1,18 +1,18 @@
--- purge_begin.lua: begin to purge what waits: ready becomes another list, which purge.lua empties step by step, and a new one begins.
+-- purge_begin.lua: begin to purge the waiting jobs: ready becomes another list, which purge.lua empties step by step, and a new one begins.
 -- KEYS[1] …:state    hash  layout, stale, purge: when a purge began that has not ended, Unix ms
 -- KEYS[2] …:ready    list  IDs of jobs to run now
 -- KEYS[3] …:stale    zset  IDs in ready that are void -> since when, Unix ms; see lib/stale.lua
--- KEYS[4] …:purged   list  what ready was
--- KEYS[5] …:spared   zset  what stale was
--- KEYS[6] …:callers  zset  calls that were carried out, see lib/closed.lua
--- ARGV[1] a name that only this call has
+-- KEYS[4] …:purged   list  the former ready
+-- KEYS[5] …:spared   zset  the former stale
+-- KEYS[6] …:callers  zset  completed calls, see lib/closed.lua
+-- ARGV[1] a unique name of this call
 -- Returns time (us); 1, or 0: another purge has not ended, and nothing was done.
 
--- What holds while state has the field purge:
---   - An ID in purged that is not in spared is a job's that waited when the purge began. It is in no other list and in no flight, and its
---     envelope, if it has one, is as it was: for only takes and discard.lua would change that, takes do not see it, and discard.lua waits until
+-- While state has the field purge:
+--   - An ID in purged that is not in spared belongs to a job that waited when the purge began. It is in no other list and in no flight, and its
+--     envelope, if it has one, is unchanged: only takes and discard.lua would change it, takes do not read purged, and discard.lua waits until
 --     the purge has ended.
---   - An ID in spared was void when the purge began: whatever its job is now, it came later or stands in due, and stays.
+--   - An ID in spared was void when the purge began: if it has a job now, that job came later or is in due, and remains.
 --   - stale has IDs of the new ready only.
 local STATE, READY, STALE, PURGED, SPARED, CALLERS = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 -- uses: limits callers clock layout closed

@@ -1,10 +1,10 @@
--- sweep.lua: trim what only grows, at most 500 items a call in total: dead jobs, parked jobs, results, records of …:once and marks of schedules that have moved.
--- Registrations of workers and enqueuers that are gone go with one command each, however many; announcements a few at a time.
--- KEYS[1]  …:dead       zset  job ID -> instant it was given up, Unix ms
+-- sweep.lua: remove old data, at most 500 items a call in total: dead jobs, parked jobs, results, records of …:once and marks of moved schedules.
+-- Registrations of workers and enqueuers that are gone are removed with one command each; announcements a few at a time.
+-- KEYS[1]  …:dead       zset  job ID -> instant of its death, Unix ms
 -- KEYS[2]  …:jobs       hash  job ID -> envelope
 -- KEYS[3]  …:callers    zset  enqueuer -> instant and number of its last call, see lib/callers.lua; #enqueued
 -- KEYS[4]  …:idle       zset  sleeping worker -> instant it went to sleep, Unix ms
--- KEYS[5]  …:state      hash  parked, large, swept: when that was done last, Unix s
+-- KEYS[5]  …:state      hash  parked, large, swept: the last sweep, Unix s
 -- KEYS[6]  …:crashes    hash  job ID -> times its holder vanished
 -- KEYS[7]  …:schedules  hash  schedule -> definition
 -- KEYS[8]  …:cursors    hash  schedule -> cursor
@@ -14,17 +14,17 @@
 -- KEYS[12] …:handlers   hash  job name -> workers that handle it, see lib/handlers.lua
 -- KEYS[13] …:results    hash  job ID -> its result
 -- KEYS[14] …:kept       zset  job ID -> until when its result is kept, Unix ms
--- KEYS[15] …:owners     hash  schedule -> who declared it
--- KEYS[16] …:last       hash  schedule -> how it went last, see lib/history.lua; its manual runs, see lib/manual.lua
+-- KEYS[15] …:owners     hash  schedule -> its owner
+-- KEYS[16] …:last       hash  schedule -> its last outcome, see lib/history.lua; its manual runs, see lib/manual.lua
 -- KEYS[17] …:history    hash  schedule -> its last attempts
--- KEYS[18] …:once       zset  job ID -> until when it is not added once more, Unix ms
+-- KEYS[18] …:once       zset  job ID -> until when it is not added again, Unix ms
 -- KEYS[19] …:counters   hash
 -- KEYS[20...] …:parked:<name>  zset  job ID -> instant parked, Unix ms
--- ARGV[1] how long dead jobs are kept, ms; ARGV[2] how many at most; ARGV[3] how long parked jobs and marks of moved schedules stay, ms
+-- ARGV[1] how long dead jobs are kept, ms; ARGV[2] how many at most; ARGV[3] retention of parked jobs and marks of moved schedules, ms
 -- ARGV[4] if the partition was swept so recently, ms, nothing is done; ARGV[5] a random number; ARGV[6] 1: other lists have old jobs too, else 0
--- ARGV[7] prefix of the channels for whoever waits for a job of this queue; ARGV[8...] the names of the parked lists
--- Returns time (us); 1 if more remain, 0 if not, 2 if the partition was swept so recently; then, but for 2: 1 if parked jobs past their
--- retention were not looked at, else 0; of those that are not given up because a job may follow their death (see lib/expired.lua), at most 50,
+-- ARGV[7] prefix of the channels for callers that wait for a job of this queue; ARGV[8...] the names of the parked lists
+-- Returns time (us); 1 if more remain, 0 if not, 2 if the partition was swept so recently; then, except for 2: 1 if parked jobs past their
+-- retention were not read, else 0; and of the jobs that remain parked because a job may follow their death (see lib/expired.lua), at most 50,
 -- six values each: entry in the list, name of the list, e or d, envelope or definition, crashes, 1 if twice the retention has passed, else 0.
 local DEAD, JOBS, CALLERS, IDLE, STATE, CRASHES = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local SCHEDULES, CURSORS, OWED, GONE = KEYS[7], KEYS[8], KEYS[9], KEYS[10]
@@ -45,9 +45,9 @@ local function oldest(key, score, max)
   return members, more
 end
 
-local left = MAX_ITEMS -- how many items this call may still touch
+local left = MAX_ITEMS -- items that this call may still touch
 
--- dead jobs: those that are too old, and the oldest of those that are too many
+-- dead jobs: those that are too old, and the oldest ones above the maximum number
 local too_old = redis.call('ZCOUNT', DEAD, '-inf', whole(now_ms - tonumber(ARGV[1])))
 local n_dead, max_dead = redis.call('ZCARD', DEAD), tonumber(ARGV[2])
 local excess = math.max(too_old, n_dead - max_dead, 0)
@@ -55,8 +55,8 @@ local n_buried = math.min(excess, left)
 local more = excess > left
 left = left - n_buried
 
--- parked jobs for which no worker came are dead; each for which there is no room among the dead has an older one go. Those that are not
--- given up stay where they are, so a call does not look at the oldest ones, but at some, wherever they begin.
+-- expired parked jobs are dead; if there is no room among the dead jobs, an older one is removed. Some expired jobs remain
+-- parked, so a call does not read the oldest ones, but a random range.
 local room = math.max(max_dead - (n_dead - n_buried), 0)
 local may = left
 if may > room then may = room + math.floor((left - room) / 2) end
@@ -85,7 +85,7 @@ end
 for k, text in ipairs(#names > 0 and redis.call('HMGET', SCHEDULES, unpack(names)) or {}) do
   local _, planned = occurrence(ids[of[k]])
   local _, created = policy(text)
-  if created and not created_later(created, planned) then definitions[of[k]] = text end -- else it is of a later schedule of that name
+  if created and not created_later(created, planned) then definitions[of[k]] = text end -- else it belongs to a later schedule of that name
 end
 local given_up, n_given, asked, asked_bytes, needed = {}, 0, {}, 0, {} -- needed: schedules whose definition is returned
 for i, id in ipairs(ids) do
@@ -104,16 +104,16 @@ for i, id in ipairs(ids) do
   end
   if follows and not bodies[i] then needed[occurrence(id)] = true end
 end
-more = more or unseen and n_given + excess > 0 -- else those that stay would have this called again and again
+more = more or unseen and n_given + excess > 0 -- else the jobs that remain would cause call after call
 n_buried = math.min(n_buried + math.max(n_given - room, 0), n_dead)
 left = left - n_given - math.max(n_given - room, 0)
 local buried = n_buried > 0 and redis.call('ZRANGE', DEAD, 0, n_buried - 1) or {}
 
--- results that were kept long enough
+-- expired results
 local outdated, more_outdated = oldest(KEPT, whole(now_ms), left)
 more, left = more or more_outdated, left - #outdated
 
--- records of what may be enqueued once more
+-- expired records of jobs that may be enqueued again
 local free, more_free = oldest(ONCE, whole(now_ms), left)
 more, left = more or more_free, left - #free
 
@@ -125,11 +125,11 @@ for i = 1, #announced, 2 do
   if not fresh then gone[#gone + 1] = announced[i] end
 end
 
--- marks of schedules that moved, and what is remembered of deleted ones; those whose schedule is still owed stay, for the move is not done
+-- marks of moved schedules, and records of deleted ones; marks of schedules that are still owed remain, because the move is not complete
 local marks, more_marks = oldest(GONE, whole((now_ms - tonumber(ARGV[3])) * 1000), left)
 local texts = #marks > 0 and redis.call('HMGET', SCHEDULES, unpack(marks)) or {}
 local since = #marks > 0 and redis.call('ZMSCORE', OWED, unpack(marks)) or {}
-local done, marked, forgotten = {}, {}, {} -- names of the marks that go; those whose definition is still the mark; those without a definition
+local done, marked, forgotten = {}, {}, {} -- names of the marks to remove; those whose definition is still the mark; those without a definition
 for i, name in ipairs(marks) do
   if not since[i] and not needed[name] then
     done[#done + 1] = name
@@ -138,7 +138,7 @@ for i, name in ipairs(marks) do
     if not texts[i] or h and is_mark(h.state) then forgotten[#forgotten + 1] = name end
   end
 end
-more = more or more_marks and (left == 0 or #done > 0) -- else marks that stay would have this called again and again
+more = more or more_marks and (left == 0 or #done > 0) -- else the marks that remain would cause call after call
 
 -- read, so that a key of a wrong type stops the call here
 redis.call('HLEN', JOBS)
@@ -147,7 +147,7 @@ redis.call('HLEN', CURSORS)
 redis.call('HLEN', RESULTS)
 redis.call('HLEN', OWNERS)
 local dying = {}
-local reasons, large = {}, false -- IDs and envelopes that say why their jobs died
+local reasons, large = {}, false -- IDs and envelopes with the reason of the deaths
 for k, i in ipairs(given_up) do
   dying[k] = ids[i]
   local body = bodies[i] and with_reason(bodies[i])
@@ -161,7 +161,7 @@ redis.call('ZCARD', CALLERS)
 redis.call('ZCARD', IDLE)
 local listed = redis.call('ZCARD', UNHANDLED)
 
-redis.call('ZREM', DEAD, '') -- lets the rest go on when the server is out of memory
+redis.call('ZREM', DEAD, '') -- makes the other writes possible when the server is out of memory
 if #buried > 0 then
   redis.call('ZREM', DEAD, unpack(buried))
   redis.call('HDEL', JOBS, unpack(buried))
@@ -174,7 +174,7 @@ save_expired(past, KEYS[16], KEYS[17], KEYS[19], ARGV[7])
 if listed == 0 then
   redis.call('HDEL', STATE, 'parked')
 elseif not state[2] then
-  redis.call('HSET', STATE, 'parked', parked_mark()) -- it was lost, and nobody looks for a list without it
+  redis.call('HSET', STATE, 'parked', parked_mark()) -- it was lost, and without it no worker searches for a list
 end
 if #outdated > 0 then
   redis.call('ZREM', KEPT, unpack(outdated))

@@ -1,6 +1,6 @@
--- free_opens.lua: let go of schedules that are held by an occurrence which is not in flight and not in ready: a hand, an eviction or a
--- failover took it. An entry that cannot be read holds nothing, and is removed: a newer version that wrote it would have raised the layout.
--- An entry that has changed since the caller read it is left alone.
+-- free_opens.lua: release schedules that are held by an occurrence which is not in flight and not in ready: it was edited by hand, evicted, or
+-- lost in a failover. An entry that cannot be read holds nothing, and is removed: a newer version that wrote it would have raised the layout.
+-- An entry that has changed since the caller read it is skipped.
 -- KEYS[1] …:open       hash  schedule -> see lib/open.lua
 -- KEYS[2] …:behind     zset  "<schedule>\t<planned instant>" -> 0: occurrences behind the one in open
 -- KEYS[3] …:ready      list  IDs of jobs to run now
@@ -9,10 +9,10 @@
 -- KEYS[6] …:cursors    hash  schedule -> cursor
 -- KEYS[7...] …:inflight:<session>  hash  job ID -> fence
 -- ARGV three values for each schedule: name, its entry in open, the position of its session among KEYS[7...] (0: it has none)
--- Returns how many were let go, or removed.
+-- Returns how many were released, or removed.
 local OPEN, BEHIND, READY, OWED, SCHEDULES, CURSORS = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local INFLIGHT = 6 -- the hashes of the sessions come after KEYS[6]
-local DEPTH = 10000 -- how deep ready is searched: what a schedule is held for went to its front
+local DEPTH = 10000 -- how deep ready is searched: an occurrence for which a schedule is held was put at its front
 -- uses: strings clock definition owed open flight
 local names = {}
 for i = 1, #ARGV, 3 do names[#names + 1] = ARGV[i] end

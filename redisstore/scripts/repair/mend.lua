@@ -1,5 +1,5 @@
--- mend.lua: let schedules go on that stand nowhere, because a hand, an eviction or a failover took what holds their place. A live
--- schedule is in owed, or the occurrence at its cursor is in due; one that stands so is left alone.
+-- mend.lua: repair schedules that cannot continue, because their data were edited by hand, evicted, or lost in a failover. A live
+-- schedule is in owed, or the occurrence at its cursor is in due; such a schedule is not changed.
 -- KEYS[1] …:owed       zset  schedule -> instant since when its next occurrence is to be placed, see lib/owed.lua
 -- KEYS[2] …:open       hash  schedule -> see lib/open.lua
 -- KEYS[3] …:schedules  hash  schedule -> definition
@@ -8,12 +8,12 @@
 -- KEYS[6] …:counters   hash
 -- KEYS[7] …:state      hash  layout
 -- ARGV the names of the schedules
--- Returns a list of those that this call has not looked at, because the definitions of the others are long; then two values for each
--- schedule that goes on: name, and what was wrong with it:
---   held    it waited for the end of a flight that is none
+-- Returns a list of those that this call has not checked, because the definitions of the others are long; then two values for each
+-- repaired schedule: name, and what was wrong with it:
+--   held    it waited for the end of a flight that does not exist
 --   due     the occurrence at its cursor, which is in the future, was not in due: it is placed again
 --   owed    it was not in owed, and the occurrence at its cursor was taken, or is lost: the one after it is placed
---   cursor  its cursor was gone or cannot be read: it goes on from now, and has used as many runs as have started
+--   cursor  its cursor was gone or cannot be read: it continues from now, and has used as many runs as have started
 local OWED, OPEN, SCHEDULES, CURSORS, DUE, COUNTERS, STATE = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7]
 -- uses: limits clock layout instant seconds counters definition owed open bars withdraw standing
 local refusal = newer(redis.call('HGET', STATE, 'layout'))
@@ -22,7 +22,7 @@ local names = ARGV
 local owed = redis.call('ZMSCORE', OWED, unpack(names))
 local cursors = redis.call('HMGET', CURSORS, unpack(names))
 
--- suspects: positions of the names that stand nowhere, unless they are paused, completed or moved; ids: of the occurrences at their cursors
+-- suspects: positions of the names that may be orphaned, unless they are paused, completed or moved; ids: of the occurrences at their cursors
 local held, suspects, placed, ids = {}, {}, {}, {}
 for i, name in ipairs(names) do
   local at, _, kind = readable(cursors[i])
@@ -42,7 +42,7 @@ for k, i in ipairs(placed) do
 end
 
 local left, bytes = {}, 0
-local answer, owes, moved, lost = { left }, {}, {}, {} -- lost: whose cursors go
+local answer, owes, moved, lost = { left }, {}, {}, {} -- lost: whose cursors are removed
 local function go_on(name, since, what)
   owes[#owes + 1], owes[#owes + 2] = whole(since), name
   answer[#answer + 1], answer[#answer + 2] = name, what
@@ -68,7 +68,7 @@ for k, i in ipairs(suspects) do
       what, at, used = 'cursor', now, math.max(started, 0)
       moved[#moved + 1], moved[#moved + 2] = name, at .. ' ' .. whole(used) .. ' s'
     elseif is_placed(kind) and (seconds(at) or 0) * 1000 + offset_of(text) > now_ms then
-      what = 'due' -- as where a change withdraws it: nobody takes what is not due
+      what = 'due' -- like the withdrawal by a change: a worker does not take what is not due
       local _, created = policy(text)
       local back = withdrawn(at, math.max(used - 1, 0), created)
       if back == '' then lost[#lost + 1] = name else moved[#moved + 1], moved[#moved + 2] = name, back end

@@ -1,5 +1,5 @@
--- verify_behind.lua: say which schedules have occurrences that wait behind another one although none holds the schedule, so that nothing lets them
--- go on; and let them, if that is asked.
+-- verify_behind.lua: list the schedules that have occurrences waiting behind another one although none holds the schedule, so that they would
+-- never continue; and repair them if requested.
 -- KEYS[1] …:open       hash  schedule -> see lib/open.lua
 -- KEYS[2] …:behind     zset  "<schedule>\t<planned instant>" -> 0: occurrences behind the one in open
 -- KEYS[3] …:schedules  hash  schedule -> definition
@@ -7,9 +7,9 @@
 -- KEYS[5] …:ready      list  IDs of jobs to run now
 -- KEYS[6] …:idle       zset  sleeping worker -> instant it went to sleep, Unix ms
 -- KEYS[7] …:state      hash  layout
--- ARGV[1] look: ARGV[2] is the last member that was looked at (empty: begin); mend: ARGV[2] is the prefix of the wake-up channels, ARGV[3...]
+-- ARGV[1] look: ARGV[2] is the last member that was read (empty: begin); mend: ARGV[2] is the prefix of the wake-up channels, ARGV[3...]
 -- are the schedules
--- Returns the last member that this call has looked at (empty: there are no more); how many it has looked at; the schedules.
+-- Returns the last member that this call has read (empty: there are no more); how many it has read; the schedules.
 local OPEN, BEHIND, SCHEDULES, CURSORS, READY, IDLE, STATE = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7]
 -- uses: limits clock layout strings definition open flight gate wake
 local refusal = newer(redis.call('HGET', STATE, 'layout'))

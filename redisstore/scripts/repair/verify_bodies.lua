@@ -1,10 +1,10 @@
 -- verify_bodies.lua: list the jobs whose IDs are in none of the sorted sets, or in more than one, a page of …:jobs at a time. It writes nothing.
 -- KEYS[1] …:jobs    hash  job ID -> envelope
 -- KEYS[2] …:due     zset  job ID -> instant it is due, Unix ms
--- KEYS[3] …:dead    zset  job ID -> instant it was given up, Unix ms
+-- KEYS[3] …:dead    zset  job ID -> instant of its death, Unix ms
 -- KEYS[4] …:behind  zset  "<schedule>\t<planned instant>" -> 0: occurrences behind the one in open; "~" before the instant: backfilled
--- ARGV[1] how far the list has come, as the last call answered; 0 begins; ARGV[2] how many to look at, about
--- Returns how far it has come, 0 at the end; how many jobs it has looked at; the bytes of their envelopes; the IDs of those that are in none
+-- ARGV[1] the position in the list, as the last call answered; 0 begins; ARGV[2] about how many to read
+-- Returns the new position, 0 at the end; how many jobs it has read; the bytes of their envelopes; the IDs of those that are in none
 -- of the sets; the IDs of those that are in several.
 local JOBS, DUE, DEAD, BEHIND = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 -- uses: limits strings definition open flight later

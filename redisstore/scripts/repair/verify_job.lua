@@ -1,10 +1,10 @@
--- verify_job.lua: say what is wrong with jobs, wherever they are, and mend it if that is asked and it still is so.
+-- verify_job.lua: find the faults of jobs in all places, and repair them if requested and if they still exist.
 -- KEYS[1]  …:state      hash  layout, parked, stale
 -- KEYS[2]  …:sessions   zset  session -> instant it lapses, Unix ms
 -- KEYS[3]  …:jobs       hash  job ID -> envelope
 -- KEYS[4]  …:due        zset  job ID -> instant it is due, Unix ms
 -- KEYS[5]  …:ready      list  IDs of jobs to run now
--- KEYS[6]  …:dead       zset  job ID -> instant it was given up, Unix ms
+-- KEYS[6]  …:dead       zset  job ID -> instant of its death, Unix ms
 -- KEYS[7]  …:crashes    hash  job ID -> times its holder vanished
 -- KEYS[8]  …:behind     zset  "<schedule>\t<planned instant>" -> 0: occurrences behind the one in open; "~" before the instant: backfilled
 -- KEYS[9]  …:unhandled  zset  job name -> since when it has parked jobs, Unix ms
@@ -13,32 +13,32 @@
 -- KEYS[12] …:spared     zset  those among them that were void
 -- KEYS[13] …:idle       zset  sleeping worker -> instant it went to sleep, Unix ms
 -- KEYS[14] …:after      hash  job ID -> what follows its flight, see lib/after.lua
--- KEYS[15] …:progress   hash  job ID -> how far its handler is
+-- KEYS[15] …:progress   hash  job ID -> its progress
 -- KEYS[16...] …:inflight:<session>  hash  job ID -> fence: of every session, and of those that are not listed but hold jobs
 -- KEYS[17...] …:parked:<name>       zset  job ID -> instant parked, Unix ms: every list
--- ARGV[1] 1: mend, 0: look; ARGV[2] 1: search ready and purged, 0: what is nowhere else may be there; ARGV[3] prefix of the wake-up channels
--- ARGV[4] how many hashes; ARGV[5] how many lists; ARGV[6] the field parked of state before the shared list was searched for these jobs; empty: there
--- is no such list
--- ARGV[7...] the sessions; the names of the lists; three values for each job: its ID, its member in the shared list (empty: none is known), and
--- what is to be mended, as this script has answered it
--- Returns 0 if a session or a list is there that is not in KEYS, or more was parked: then nothing is done; else 1; then what is wrong with each job,
--- or was: a word, and a letter for each place where it is, see below:
---   lost      it has an envelope and is nowhere: it goes to the end of ready
---   mark      it was cancelled before its instant, and does not wait for it: the mark goes
---   empty     it is somewhere and has no envelope, which cannot be restored: it goes
---   twice     it is in two places: it stays in the first of them
---   void      it is in stale and not in ready, so that it would not be put there again: it goes from stale
---   after     what is to follow its flight waits, and no flight has the sign for it: it takes its place
---   progress  it has progress and is not in flight: that goes
+-- ARGV[1] 1: repair, 0: look; ARGV[2] 1: search ready and purged, 0: a job that is in no other place may be there; ARGV[3] prefix of the wake-up
+-- channels; ARGV[4] how many hashes; ARGV[5] how many lists; ARGV[6] the field parked of state before the shared list was searched for these jobs;
+-- empty: there is no such list
+-- ARGV[7...] the sessions; the names of the lists; three values for each job: its ID, its member in the shared list (empty: unknown), and
+-- the fault to repair, as this script has returned it
+-- Returns 0 if a session or a list is not in KEYS, or more was parked: then nothing is done; else 1; then the present or repaired fault of each
+-- job: a word, and a letter for each place where it is, see below:
+--   lost      it has an envelope and is in no list: it is added at the end of ready
+--   mark      it was cancelled before its instant, and does not wait for it: the mark is removed
+--   empty     it is in a list and has no envelope, which cannot be restored: it is removed
+--   twice     it is in two places: it remains in the first of them
+--   void      it is in stale and not in ready, so it could not be added there again: it is removed from stale
+--   after     a job waits for the end of its flight, but no flight has the sign for it: the waiting job takes its place
+--   progress  it has progress and is not in flight: the progress is removed
 --   unsure    it was not searched for in ready
 
--- The places, in the order in which one is kept of two: f in flight, F the same with the sign of what follows, r ready, h behind another
--- occurrence, p parked, d due, x dead, u to be purged. An occurrence that is dead may be placed again, for a backfill say.
+-- The places, in the order in which one of two is kept: f in flight, F the same with the sign of a job that follows, r ready, h behind another
+-- occurrence, p parked, d due, x dead, u to be purged. An occurrence that is dead may be placed again, for example for a backfill.
 local STATE, SESSIONS, JOBS, DUE, READY, DEAD, CRASHES = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7]
 local BEHIND, UNHANDLED, STALE, PURGED, SPARED, IDLE, AFTER, PROGRESS = KEYS[8], KEYS[9], KEYS[10], KEYS[11], KEYS[12], KEYS[13], KEYS[14], KEYS[15]
 local INFLIGHT = 15 -- the hashes of the sessions come after KEYS[15]
-local MAX_SEARCHED = 1000000 -- entries of a list: of a longer one both ends are searched, where alone anything comes in
-local MAX_REMOVED = 100000 -- from a list that is longer nothing is removed
+local MAX_SEARCHED = 1000000 -- entries of a list: in a longer one only both ends are searched, where entries are added
+local MAX_REMOVED = 100000 -- nothing is removed from a longer list
 local mends, searches, wake = ARGV[1] == '1', ARGV[2] == '1', ARGV[3]
 local n_sessions, n_lists = tonumber(ARGV[4]), tonumber(ARGV[5])
 local PARKED = INFLIGHT + n_sessions -- the lists come after the hashes
@@ -77,7 +77,7 @@ for s = 1, n_sessions do
   end
 end
 
--- entries returns how often an ID stands in a list that is so long, up to a hundred times.
+-- entries returns how often an ID is in a list of this length, up to a hundred times.
 local function entries(list, length, id)
   local found = redis.call('LPOS', list, id, 'COUNT', '100', 'MAXLEN', whole(length > MAX_SEARCHED and MAX_SEARCHED / 2 or 0))
   if #found == 0 and length > MAX_SEARCHED then
@@ -87,12 +87,12 @@ local function entries(list, length, id)
 end
 local length, purging = redis.call('LLEN', READY), redis.call('LLEN', PURGED)
 local void = redis.call('ZMSCORE', STALE, unpack(ids))
-local in_ready = {} -- how often the i-th stands in ready; nil: it was not searched for
+local in_ready = {} -- how often the i-th is in ready; nil: it was not searched for
 for i = 1, searches and n or 0 do
   in_ready[i] = entries(READY, length, ids[i])
   if not void[i] then stands(i, string.rep('r', math.min(in_ready[i], 2))) end
 end
-local behind_as = {} -- what the set behind has of the i-th after its schedule's name
+local behind_as = {} -- the text in the set behind for the i-th, after its schedule's name
 for i = 1, n do
   behind_as[i] = name_of[i] and waits_behind(BEHIND, name_of[i], planned_of[i])
   if behind_as[i] then stands(i, 'h') end
@@ -127,7 +127,7 @@ redis.call('ZCARD', IDLE)
 
 -------------------------------------------------------------------------------------------------------------- decide
 
--- fault returns the word for what is wrong with the i-th job; nil: nothing.
+-- fault returns the word for the fault of the i-th job; nil: it has none.
 local function fault(i)
   local all = places[i]
   local flies = find(all, '[fF]')
@@ -150,9 +150,9 @@ if not mends then return answer end
 ---------------------------------------------------------------------------------------------------------------- mend
 
 local pushed, voided = 0, false
-redis.call('ZREM', STALE, '') -- the first write takes no memory
+redis.call('ZREM', STALE, '') -- the first write needs no memory
 
--- enter puts a job into ready, or makes its old place there valid again.
+-- enter adds a job to ready, or makes its old place there valid again.
 local function enter(i)
   if void[i] then
     redis.call('ZREM', STALE, ids[i])
@@ -163,7 +163,7 @@ local function enter(i)
   pushed = pushed + 1
 end
 
--- leave takes a job from its places in sorted sets.
+-- leave removes a job from its places in sorted sets.
 local function leave(i, keep)
   local id = ids[i]
   if keep ~= 'd' and due[i] then redis.call('ZREM', DUE, id) end
@@ -172,13 +172,13 @@ local function leave(i, keep)
   for k, parked in ipairs(list_of[i] or {}) do
     if keep ~= 'p' or k > 1 then
       redis.call('ZREM', KEYS[PARKED + parked.at], parked.member)
-      -- read after write: what is left is known only now
+      -- read after write: the rest of the list is known only now
       if redis.call('ZCARD', KEYS[PARKED + parked.at]) == 0 then unlist(UNHANDLED, STATE, ARGV[at_list + parked.at]) end
     end
   end
 end
 
--- follow gives what is to follow a flight that there is not, or that does not know of it, its place.
+-- follow puts the job that waits for the end of a flight in place, if that flight does not exist or does not have the sign for it.
 local function follow(i)
   local id, flight, all = ids[i], flight_of[i], places[i]
   local due_ms, body = after_of(follows[i])
@@ -233,7 +233,7 @@ for i, id in ipairs(ids) do
   end
 end
 if voided then redis.call('HSET', STATE, 'stale', '1', 'layout', RAISED) end
--- read after write: what is left of it is known only now
+-- read after write: the rest of it is known only now
 if redis.call('ZCARD', STALE) == 0 then redis.call('HDEL', STATE, 'stale') end
 if pushed > 0 then wake_one(IDLE, wake) end
 return answer

@@ -1,5 +1,5 @@
--- verify_opens.lua: say which schedules are held by an occurrence that is not in flight and waits nowhere, or have an entry that cannot be
--- read. It writes nothing; free_opens.lua lets them go.
+-- verify_opens.lua: list the schedules that are held by an occurrence that is neither in flight nor waiting, or have an entry that cannot be
+-- read. It writes nothing; free_opens.lua releases them.
 -- KEYS[1] …:open      hash  schedule -> see lib/open.lua
 -- KEYS[2] …:ready     list  IDs of jobs to run now
 -- KEYS[3] …:state     hash  layout, purge
@@ -7,13 +7,13 @@
 -- KEYS[5...] …:inflight:<session>  hash  job ID -> fence
 -- ARGV[1] how many hashes; ARGV[2...] their sessions; then three values for each schedule: name, its entry in open, the position of its session
 -- among KEYS[5...] (0: it has none)
--- Returns the names of those that are held so, and whose entries are as the caller has read them.
+-- Returns the names of those that are held so, and whose entries have not changed since the caller read them.
 
--- An occurrence that waits in ready may be taken when its definition is gone. Then nobody writes into open that it is in flight: it is
--- looked for in all sessions, and where one is not in KEYS, nothing is said.
+-- An occurrence that waits in ready may be taken after its definition was removed. Then open does not record that it is in flight: it is
+-- searched for in all sessions, and if one of these is not in KEYS, nothing is returned.
 local OPEN, READY, STATE, SESSIONS = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local INFLIGHT = 4 -- the hashes of the sessions come after KEYS[4]
-local DEPTH = 10000 -- how deep ready is searched: what a schedule is held for went to its front
+local DEPTH = 10000 -- how deep ready is searched: an occurrence for which a schedule is held was put at its front
 local n_sessions = tonumber(ARGV[1])
 -- uses: layout open
 local state = redis.call('HMGET', STATE, 'layout', 'purge')
@@ -25,7 +25,7 @@ for _, session in ipairs(redis.call('ZRANGE', SESSIONS, 0, -1)) do
   if not known[session] then unknown = true end
 end
 
--- waits says whether an occurrence is in ready, or about to be purged, whose end the purge tells, or in flight.
+-- waits reports whether an occurrence is in ready, or in flight, or about to be purged (the purge records its end).
 local function waits(id)
   if unknown or state[2] or redis.call('LPOS', READY, id, 'MAXLEN', DEPTH) then return true end
   for s = 1, n_sessions do

@@ -1,5 +1,5 @@
--- verify_place.lua: list the IDs that stand in one place, a page at a time, and those among them that may be wrong there: ordinary jobs without an
--- envelope, and what stands in due or dead as well. It writes nothing.
+-- verify_place.lua: list the IDs in one place, a page at a time, and those among them that may be wrong there: ordinary jobs without an
+-- envelope, and IDs that are also in due or dead. It writes nothing.
 -- KEYS[1] …:jobs    hash  job ID -> envelope
 -- KEYS[2] …:due     zset  job ID -> instant it is due, Unix ms
 -- KEYS[3] …:dead    zset  job ID -> instant it was given up, Unix ms
@@ -8,15 +8,15 @@
 -- KEYS[6] …:purged  list  IDs of the jobs that are to be purged
 -- KEYS[7] …:inflight:<session>  hash  job ID -> fence; and the field of the piece session
 -- KEYS[8] …:parked:<name>       zset  job ID -> instant parked, Unix ms
--- ARGV[1] the place: ready, purged, due, dead, flight, parked; ARGV[2] how far the list has come, as the last call answered; 0 begins
--- ARGV[3] 1: say what may be wrong; 0: only list
--- Returns how far it has come, 0 at the end; the IDs; those that may be wrong; of ready those that are void, which are not among the IDs.
+-- ARGV[1] the place: ready, purged, due, dead, flight, parked; ARGV[2] the position in the list, as the last call answered; 0 begins
+-- ARGV[3] 1: return what may be wrong; 0: only list
+-- Returns the new position, 0 at the end; the IDs; those that may be wrong; for ready the void ones, which are not among the IDs.
 local JOBS, DUE, DEAD, STALE, READY, PURGED, INFLIGHT, PARKED = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8]
 local place, at, judges = ARGV[1], ARGV[2], ARGV[3] == '1'
 -- uses: limits strings definition open flight session
 local page, next_at, step = nil, '0', 2
 if place == 'ready' or place == 'purged' then
-  -- from the end of the list: what leaves and comes at its front meanwhile moves nothing, what comes at its end shows some once more
+  -- from the end of the list: changes at its front meanwhile move nothing, and after an addition at its end some entries are read again
   local seen = tonumber(at)
   if place == 'ready' then
     page = redis.call('LRANGE', READY, string.format('%d', -seen - MAX_ITEMS), string.format('%d', -seen - 1))

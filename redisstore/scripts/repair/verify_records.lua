@@ -1,15 +1,15 @@
--- verify_records.lua: list what is kept of jobs beside them, a page at a time; of results also what is wrong, which is mended if that is asked.
+-- verify_records.lua: list the records that are kept for jobs, a page at a time; for results also the faults, which it repairs if requested.
 -- KEYS[1] …:results   hash  job ID -> its result
 -- KEYS[2] …:kept      zset  job ID -> until when its result is kept, Unix ms
 -- KEYS[3] …:after     hash  job ID -> what follows its flight, see lib/after.lua
--- KEYS[4] …:progress  hash  job ID -> how far its handler is
+-- KEYS[4] …:progress  hash  job ID -> its progress
 -- KEYS[5] …:stale     zset  IDs in ready that are void -> since when, Unix ms
--- ARGV[1] results: those that would be kept for ever; kept: instants without a result; after, progress, stale: IDs; ARGV[2] how far the list has come,
--- as the last call answered; 0 begins; empty: no list, but ARGV[3...], IDs to mend: a result is kept for a day, an instant without one goes
--- Returns how far it has come, 0 at the end; how many it has looked at; the IDs.
+-- ARGV[1] results: those that would never be removed; kept: instants without a result; after, progress, stale: IDs; ARGV[2] the position in the
+-- list, as the last call answered; 0 begins; empty: no list, but ARGV[3...], IDs to repair: a result is kept for a day, an instant without one is removed
+-- Returns the new position, 0 at the end; how many it has read; the IDs.
 local RESULTS, KEPT, AFTER, PROGRESS, STALE = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local DAY_MS = 86400000
-local COUNT = 50 -- of what may be long
+local COUNT = 50 -- of entries that may be long
 local what, at = ARGV[1], ARGV[2]
 -- uses: limits clock
 local page, step = { '0', {} }, 2

@@ -1,5 +1,5 @@
--- verify_schedules.lua: list the schedules that live in a partition, some at a time, with what is wrong with each; and take the names of some out of
--- owed, whose next occurrence is placed. What else is wrong mend.lua mends.
+-- verify_schedules.lua: list the schedules that live in a partition, some at a time, with the fault of each; and remove the names of some from
+-- owed, whose next occurrence is placed. mend.lua repairs the other faults.
 -- KEYS[1] …:owed       zset  schedule -> instant since when its next occurrence is to be placed, see lib/owed.lua
 -- KEYS[2] …:open       hash  schedule -> see lib/open.lua
 -- KEYS[3] …:schedules  hash  schedule -> definition
@@ -8,14 +8,14 @@
 -- KEYS[6] …:jobs       hash  job ID -> envelope
 -- KEYS[7] …:crashes    hash  job ID -> times its holder vanished
 -- KEYS[8] …:state      hash  layout
--- ARGV[1] how far the list has come, as the last call answered; 0 begins; empty: no list, but ARGV[2...], names whose schedules are to stand in
--- due alone if they stand in owed as well
--- Returns how far it has come, 0 at the end; then three values for each schedule: name, generation, and what is wrong with it:
---   due, owed, cursor, held  as mend.lua has it
+-- ARGV[1] the position in the list, as the last call answered; 0 begins; empty: no list, but ARGV[2...], names of schedules that must be in
+-- due only if they are in owed as well
+-- Returns the new position, 0 at the end; then three values for each schedule: name, generation, and its fault:
+--   due, owed, cursor, held  see mend.lua
 --   both                     it is in owed, and the occurrence at its cursor is in due and was not taken
---   unreadable               its definition does not begin as it should: nobody places, changes or runs it. Its generation is empty
+--   unreadable               its definition does not begin correctly: it is not placed, changed or run. Its generation is empty
 local OWED, OPEN, SCHEDULES, CURSORS, DUE, JOBS, CRASHES, STATE = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8]
-local COUNT = 100 -- definitions that a call reads, or about
+local COUNT = 100 -- about how many definitions a call reads
 -- uses: clock layout instant seconds definition owed open bars standing
 local refusal = newer(redis.call('HGET', STATE, 'layout'))
 if refusal then return refusal end
@@ -33,7 +33,7 @@ else
   end
 end
 
--- fault says what is wrong with the live schedule name; nil: nothing.
+-- fault returns the fault of the live schedule name; nil: it has none.
 local function fault(name, definition_text)
   local since, text = tonumber(redis.call('ZSCORE', OWED, name) or ''), redis.call('HGET', CURSORS, name)
   local at, _, kind = readable(text)

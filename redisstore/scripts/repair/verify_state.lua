@@ -1,17 +1,17 @@
--- verify_state.lua: compare the fields of …:state with what they speak of, and mend them if that is asked.
+-- verify_state.lua: compare the fields of …:state with what they describe, and repair them if requested.
 -- KEYS[1] …:state      hash  layout, paused, limit, parked, stale, crashed, purge
 -- KEYS[2] …:idle       zset  sleeping worker -> instant it went to sleep, Unix ms; see lib/gate.lua
 -- KEYS[3] …:stale      zset  IDs in ready that are void -> since when, Unix ms
 -- KEYS[4] …:unhandled  zset  job name -> since when it has parked jobs, Unix ms
 -- KEYS[5] …:crashes    hash  job ID -> times its holder vanished
--- KEYS[6] …:purged     list  what ready was when a purge began that has not ended
+-- KEYS[6] …:purged     list  the former ready of a purge that has not ended
 -- KEYS[7] …:sessions   zset  session -> instant it lapses, Unix ms
 -- KEYS[8...] …:inflight:<session>  hash  job ID -> fence; and the field of the piece session
--- ARGV[1] 1: mend, 0: look; ARGV[2...] the sessions of KEYS[8...]
--- Returns 0 if there is a session that the caller does not name, and then nothing is done; else 1; then what is wrong, or was:
---   parked, stale, crashed, purge  the field is not there, and that of which it tells is; stale: or the layout is too low for it
+-- ARGV[1] 1: repair, 0: look; ARGV[2...] the sessions of KEYS[8...]
+-- Returns 0 if there is a session that the caller does not name, and then nothing is done; else 1; then the present or repaired faults:
+--   parked, stale, crashed, purge  the field is missing, but what it describes exists; stale: or the layout is too low for it
 --   gate   the gate is open although the queue is paused or has a limit, or closed although it is not and has none
---   limit  "limit <counted> <held>": as many flights are counted, and as many there are; limit_queue.lua counts them anew
+-- limit  "limit <counted> <held>": the counted flights, and the actual ones; limit_queue.lua recounts them
 local STATE, IDLE, STALE, UNHANDLED, CRASHES, PURGED, SESSIONS = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7]
 local INFLIGHT = 7 -- the hashes come behind KEYS[7]
 local mends = ARGV[1] == '1'

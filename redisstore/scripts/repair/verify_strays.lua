@@ -1,12 +1,12 @@
--- verify_strays.lua: tell which hashes of jobs in flight have no session, and which lists of parked jobs no name; if that is asked, give
--- them one. A session that is listed again has lapsed: reaping returns its jobs, unless its worker lives and extends it.
+-- verify_strays.lua: find the hashes of jobs in flight without a session, and the lists of parked jobs without a name; if requested, add
+-- the session or the name. A session that is listed again has lapsed: reaping returns its jobs, unless its worker lives and extends it.
 -- KEYS[1] …:sessions   zset  session -> instant it lapses, Unix ms
 -- KEYS[2] …:unhandled  zset  job name -> since when it has parked jobs, Unix ms
 -- KEYS[3] …:state      hash  layout, parked
 -- KEYS[4...] …:inflight:<session>  hash  job ID -> fence; and the field of the piece session
 -- KEYS[5...] …:parked:<name>       zset  job ID -> instant parked, Unix ms
--- ARGV[1] 1: mend, 0: look; ARGV[2] how many hashes; ARGV[3...] their sessions, then the names of the lists
--- Returns a number for each: how many jobs stray there, 0 if none does.
+-- ARGV[1] 1: repair, 0: look; ARGV[2] how many hashes; ARGV[3...] their sessions, then the names of the lists
+-- Returns a number for each: how many orphaned jobs are there.
 local SESSIONS, UNHANDLED, STATE = KEYS[1], KEYS[2], KEYS[3]
 local INFLIGHT, NAMES = 3, 2 -- the hashes come behind KEYS[3], the names behind ARGV[2]
 local mends, n_sessions = ARGV[1] == '1', tonumber(ARGV[2])

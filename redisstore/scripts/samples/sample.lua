@@ -1,20 +1,20 @@
--- sample.lua: take a sample of a partition: what has changed since the last one, and how it stands. Once a minute, by whoever comes first.
+-- sample.lua: take a sample of a partition: the changes since the last one, and the depths. The first caller of a minute takes it.
 --
--- A sample is an entry of …:minutes. Its ID is the minute that has ended last; where samples were missed before it, it covers the minutes
--- since the last one that was looked at. Where nothing has changed nothing is added, only the minute noted: so a gap before an entry that
--- covers one minute, and the time from the last entry to the minute noted, are as the entry before left it.
+-- A sample is an entry of …:minutes. Its ID is the minute that has ended last; if samples were missed before it, it covers the minutes
+-- since the last sampled one. If nothing has changed, no entry is added and only the minute is recorded: so in a gap before an entry that
+-- covers one minute, and from the last entry to the recorded minute, the values of the entry before still hold.
 --
--- What holds, whatever samples are missed, repeated, or taken by many at once, in whatever order they come:
---   - the changes of all entries together are the change of each total since the first sample, as long as the totals grow. One that fell,
---     for somebody wrote it, is counted from where it is;
---   - what …:measured had is in the entries, once, or still there;
---   - the changes of the entries of …:hours, with those by the minute of the hour under way, are those of all entries of …:minutes. The caller
---     adds up the hour that has ended: what it has read of it counts only while no other sample has been taken since;
---   - of what is too old the newest entry of each stream stays, so that it is known how the partition stood before the next. The others go
---     once an hour.
--- While the clock is behind the minute that was looked at last nothing is added; where that lies a day and an hour ahead the samples are
--- dropped, for they are of a clock that was wrong, and everything begins anew.
--- KEYS[1]  …:sampled   hash    minute: the one looked at last; since: the first; =<field>: the totals; #<field>: the depths, as they were then;
+-- These hold for missed, repeated and simultaneous samples in any order:
+--   - the sum of the changes of all entries is the change of each total since the first sample, as long as the totals grow. A total that fell,
+--     because it was edited, is counted from its new value;
+--   - each measurement in …:measured is in the entries, once, or still there;
+--   - the changes of the entries of …:hours, with those by the minute of the current hour, are those of all entries of …:minutes. The caller
+--     adds up the hour that has ended: its sum counts only if no other sample has been taken since it read the entries;
+--   - when old entries are removed, the newest entry of each stream remains, so that the depths before the next one are known. Removal takes
+--     place once an hour.
+-- While the clock is behind the minute that was sampled last, nothing is added. If that minute is a day and an hour ahead, the samples are
+-- deleted, because they are of a wrong clock, and sampling starts again.
+-- KEYS[1]  …:sampled   hash    minute: the last sampled one; since: the first; =<field>: the totals; #<field>: the depths, as they were then;
 --          hour: the one of the newest entry, if it is not in …:hours yet
 -- KEYS[2]  …:minutes   stream  minute, Unix ms -> an entry, as below
 -- KEYS[3]  …:hours     stream  hour, Unix ms -> likewise
@@ -25,14 +25,14 @@
 -- KEYS[8]  …:ready     list    IDs of jobs to run now
 -- KEYS[9]  …:stale     zset    those in it that are void
 -- KEYS[10] …:due       zset    job ID -> instant it is due, Unix ms
--- KEYS[11] …:dead      zset    jobs given up
+-- KEYS[11] …:dead      zset    dead jobs
 -- KEYS[12] …:jobs      hash    job ID -> envelope
--- ARGV[1] so many minutes must have ended since the last sample, else nothing is done; ARGV[2] jobs that run; ARGV[3] jobs that are parked;
--- ARGV[4] if the hour has ended, the minute that was looked at last when its entries were read; ARGV[5...] the entry of the hour
--- An entry has, but for what is zero: c, how many minutes or hours it covers if not one; the changes of jobs enqueued e, done d, attempts
+-- ARGV[1] this many minutes must have ended since the last sample, else nothing is done; ARGV[2] running jobs; ARGV[3] parked jobs;
+-- ARGV[4] if the hour has ended, the last sampled minute when its entries were read; ARGV[5...] the entry of the hour
+-- An entry has these fields, without zeros: c, how many minutes or hours it covers if not one; the changes of jobs enqueued e, done d, attempts
 -- failed f, retried r, died x, cancelled k, occurrences skipped s, missed m; how many are waiting w, delayed l, running b, parked p, dead g;
--- how long the first has waited o, ms, if its envelope is no longer than LONG; M, what …:measured had but names: "<field>\t<text>\t<field>…".
--- BenchmarkSample measures what a call takes of the server: about 75 µs, with 100 job names 115; where an hour has ended 90 or 210, and 30 or
+-- how long the first has waited o, ms, if its envelope is no longer than LONG; M, the fields of …:measured except names: "<field>\t<text>\t<field>…".
+-- BenchmarkSample measures the server time of a call: about 75 µs, 115 with 100 job names; if an hour has ended 90 or 210, and 30 or
 -- 60 for reading its entries before.
 -- Returns time (us), 1 if a sample was taken, else 0.
 local SAMPLED, MINUTES, HOURS, MEASURED = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
@@ -42,7 +42,7 @@ local MINUTE, HOUR = 60000, 3600000
 local KEPT_MINUTES, KEPT_HOURS = 25 * HOUR, 92 * 24 * HOUR
 local minute = now_ms - now_ms % MINUTE - MINUTE
 
--- count returns what a text says of a number of jobs or an instant; 0: nothing.
+-- count returns the number of jobs or the instant in a text; 0: it is not a number.
 local function count(text)
   local n = tonumber(text or 0) or 0
   return n >= 0 and n < 1e15 and math.floor(n) or 0
@@ -88,7 +88,7 @@ end
 
 --------------------------------------------------------------------------------------------------------------- decide
 
-local NOTHING = { 'w', '0' } -- of an entry that has nothing to tell but that
+local NOTHING = { 'w', '0' } -- of an entry without other changes
 local entry, noted = {}, { 'minute', whole(minute) } -- fields and values of the entry, and those to set in …:sampled
 for i, field in ipairs(TOTALS) do
   local before = count(was['=' .. field])
@@ -98,7 +98,7 @@ for i, field in ipairs(TOTALS) do
   end
 end
 if #measured > 0 then entry[#entry + 1], entry[#entry + 2] = 'M', table.concat(measured, '\t') end
-local changed = #entry > 0 -- there is something to tell
+local changed = #entry > 0 -- there is a change
 for i, field in ipairs(DEPTHS) do
   if depths[i] ~= count(was['#' .. field]) then
     noted[#noted + 1], noted[#noted + 2] = '#' .. field, whole(depths[i])
@@ -114,18 +114,18 @@ if changed then noted[#noted + 1], noted[#noted + 2] = 'hour', whole(hour) end
 
 -------------------------------------------------------------------------------------- read: what there is in the streams
 
--- is_later says whether an instant, Unix ms, is after all entries of a stream.
+-- is_later reports whether an instant, Unix ms, is after all entries of a stream.
 local function is_later(key, ms)
   return #redis.call('XREVRANGE', key, '+', whole(ms), 'COUNT', 1) == 0
 end
--- newest_before returns the ID of the newest entry before an instant, and whether there is one before that.
+-- newest_before returns the ID of the newest entry before an instant, and whether there is another one before that.
 local function newest_before(key, ms)
   local two = redis.call('XREVRANGE', key, whole(ms - 1), '-', 'COUNT', 2)
   return two[1] and two[1][1], two[2] ~= nil
 end
 local old_minute, older_minutes, old_hour, older_hours, adds_hour
 if not wrong and (changed or is_new_hour) then
-  if not is_later(MINUTES, minute) then return { now_us, 0 } end -- what was noted is lost, a moment ago
+  if not is_later(MINUTES, minute) then return { now_us, 0 } end -- the record was lost a moment ago
   if is_new_hour then
     old_minute, older_minutes = newest_before(MINUTES, minute - KEPT_MINUTES)
     old_hour, older_hours = newest_before(HOURS, minute - KEPT_HOURS)
@@ -137,7 +137,7 @@ end
 
 if wrong then
   redis.call('DEL', SAMPLED)
-  -- unread: none of a wrong clock's samples is kept
+  -- unread: no sample of a wrong clock is kept
   redis.call('DEL', MINUTES)
   -- unread: as above
   redis.call('DEL', HOURS)

@@ -1,52 +1,52 @@
--- backfill.lua: place occurrences of a schedule that it has not placed, or that ran before, at most 500: planned instants up to its cursor.
+-- backfill.lua: place past occurrences of a schedule, at most 500, that it has not placed or that ran before: planned instants up to its cursor.
 -- KEYS[1]  …:state      hash  layout, paused, limit, large
 -- KEYS[2]  …:sessions   zset  session -> instant it lapses, Unix ms
 -- KEYS[3]  …:jobs       hash  job ID -> envelope
 -- KEYS[4]  …:due        zset  job ID -> instant it is due, Unix ms
 -- KEYS[5]  …:ready      list  IDs of jobs to run now
--- KEYS[6]  …:dead       zset  job ID -> instant it was given up, Unix ms
+-- KEYS[6]  …:dead       zset  job ID -> instant of its death, Unix ms
 -- KEYS[7]  …:crashes    hash  job ID -> times its holder vanished
 -- KEYS[8]  …:open       hash  schedule -> see lib/open.lua
 -- KEYS[9]  …:behind     zset  "<schedule>\t<planned instant>" -> 0: occurrences behind the one in open; "~" before the instant: backfilled
 -- KEYS[10] …:schedules  hash  schedule -> definition
 -- KEYS[11] …:cursors    hash  schedule -> cursor
--- KEYS[12] …:callers    zset  calls that were carried out, see lib/closed.lua
+-- KEYS[12] …:callers    zset  completed calls, see lib/closed.lua
 -- KEYS[13] …:idle       zset  sleeping worker -> instant it went to sleep, Unix ms
 -- KEYS[14] …:unhandled  zset  job name -> since when it has parked jobs, Unix ms
 -- KEYS[15] …:stale      zset  IDs in ready that are void -> since when, Unix ms; see lib/stale.lua
--- KEYS[16] …:last       hash  schedule -> how it went last, see lib/history.lua
+-- KEYS[16] …:last       hash  schedule -> its last outcome, see lib/history.lua
 -- KEYS[17] …:history    hash  schedule -> its last attempts
 -- KEYS[18] …:owed       zset  schedule -> instant since when its next occurrence is to be placed, see lib/owed.lua
 -- KEYS[19...] …:inflight:<session>  hash  job ID -> fence: of every session
 -- KEYS[20...] …:parked:<name>       zset  job ID -> instant parked, Unix ms: every list, the shared one last
--- ARGV[1] a name that only this call has; ARGV[2] prefix of the wake-up channels; ARGV[3] the schedule; ARGV[4] its revision
+-- ARGV[1] a unique name of this call; ARGV[2] prefix of the wake-up channels; ARGV[3] the schedule; ARGV[4] its revision
 -- ARGV[5] how many sessions; ARGV[6] how many lists of parked jobs; ARGV[7] how many instants
 -- ARGV[8] the field parked of state before the shared list was searched for these jobs; empty: there is no such list
 -- ARGV[9...] the sessions; the names of the lists; three values for each instant, the oldest first: its text, the member of its job in the
---          shared list (empty: none is known), the envelope
--- Returns time (us); 1 (0: a session or a list is there that is not in KEYS, or more was parked; -1: the schedule is not there; -2: it is at
--- another revision, or moves; -3: nobody can read its definition: nothing was done); how many were placed; how many are there already;
--- the definition, unless it is 1.
+--          shared list (empty: unknown), the envelope
+-- Returns time (us); 1 (0: nothing was done, because a session or a list is not in KEYS, or more was parked; -1: nothing was done, because the
+-- schedule does not exist; -2: because it is at another revision, or moves; -3: because its definition cannot be read); how many were placed; how
+-- many existed already; the definition, unless it is 1.
 
--- What an instant becomes:
+-- The effect on an instant:
 --
---   its job is in flight, due, parked, in ready or behind ──► it stays as it is, and counts as existing
---   after the cursor, or in the future, and nowhere       ──► nothing: it is the schedule's own to place
---   dead, or nowhere                                      ──► placed, with an envelope, by which takes do not count it as a new one:
+--   its job is in flight, due, parked, in ready or behind ──► it does not change, and counts as existing
+--   after the cursor, or in the future, and in no list    ──► nothing: the schedule itself places it
+--   dead, or in no list                                   ──► placed, with an envelope, so that takes do not count it as a new one:
 --        policy allow                                           at the end of ready
 --        else, the schedule is held, or another is older        behind, with LATER: after all others that wait for the schedule
 --        else                                                   the front of ready; the schedule is held for it, and it yields (lib/open.lua)
 --
--- What holds then: an ID is in one of these places; of a schedule that was free and has another policy than allow exactly one is in ready
--- and open is held for it; so whoever ends its flight lets the next one go, until none is left. The cursor, owed and the runs used up stay as
--- they are. A job counts as unfinished from here on. Under policy cancel a schedule that is free may have an occurrence that waits for its
--- retry in open: it leaves open here, and then a later one ends its retries only if it is in flight when that comes.
+-- Then an ID is in one of these places. If the schedule was free and has another policy than allow, exactly one of its IDs is in ready
+-- and open is held for it; so the script that ends its flight releases the next one, until all have run. The cursor, owed and the used runs do not
+-- change. A job counts as unfinished from here on. Under policy cancel, open of a free schedule may have an occurrence that waits for its
+-- retry: it leaves open here, and then a later one ends its retries only if it is in flight when that one comes.
 local STATE, SESSIONS, JOBS, DUE, READY, DEAD, CRASHES = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7]
 local OPEN, BEHIND, SCHEDULES, CURSORS, CALLERS, IDLE = KEYS[8], KEYS[9], KEYS[10], KEYS[11], KEYS[12], KEYS[13]
 local UNHANDLED, STALE, LAST, HISTORY, OWED = KEYS[14], KEYS[15], KEYS[16], KEYS[17], KEYS[18]
 local INFLIGHT = 18 -- the hashes of the sessions come after KEYS[18]
 local DEPTH = 1000 -- how deep ready is searched for occurrences without an envelope: they were put back to its front
-local BOTH = 1000 -- the answer is remembered as one number
+local BOTH = 1000 -- the answer is stored as one number
 local wake, name, n_sessions, n_lists, n = ARGV[2], ARGV[3], tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7])
 local PARKED = INFLIGHT + n_sessions -- the lists come after the hashes
 local at_list = 8 + n_sessions
@@ -116,8 +116,8 @@ redis.call('ZCARD', IDLE)
 
 -------------------------------------------------------------------------------------------------------------- decide
 
--- backfilled notes that an occurrence counts as unfinished. It may have been planned for an instant before its schedule was created: from
--- then on what is planned for such instants is this schedule's too.
+-- backfilled counts an occurrence as unfinished. It may have been planned for an instant before its schedule was created: from
+-- then on, occurrences planned for such instants belong to this schedule too.
 local function backfilled(past, name, planned)
   if add_unfinished(past, name, planned, 1) or not past.known[name] then return end
   local known = past.known[name]
@@ -147,7 +147,7 @@ for _, i in ipairs(placed) do
   if dead[i] then revives[#revives + 1] = ids[i] end
   if crashes[i] then uncrashed[#uncrashed + 1] = ids[i] end
   if void[i] then
-    revived[#revived + 1] = ids[i] -- it stands in ready: where that is, is its place
+    revived[#revived + 1] = ids[i] -- it is in ready and keeps its place
   elseif h.overlap == 'allow' then
     ready[#ready + 1] = ids[i]
   else
@@ -164,7 +164,7 @@ end
 
 --------------------------------------------------------------------------------------------------------------- write
 
-redis.call('HSET', JOBS, unpack(envelopes)) -- first, because it takes memory: where there is none nothing is placed
+redis.call('HSET', JOBS, unpack(envelopes)) -- first, because it takes memory: if there is none, nothing is placed
 if #revives > 0 then redis.call('ZREM', DEAD, unpack(revives)) end
 if #uncrashed > 0 then redis.call('HDEL', CRASHES, unpack(uncrashed)) end
 if #revived > 0 then redis.call('ZREM', STALE, unpack(revived)) end
@@ -173,7 +173,7 @@ save_flights(flights, OPEN, BEHIND)
 push_front(READY, front)
 save_past(past, LAST, HISTORY)
 if waiting and owes and tonumber(owes) >= HELD and not bars(flights.opens[name]) then
-  redis.call('ZADD', OWED, whole(owed_since(owes)), name) -- what is caught up waits for no backfilled one
+  redis.call('ZADD', OWED, whole(owed_since(owes)), name) -- a caught-up run does not wait for a backfilled one
 end
 if large and not state[5] then redis.call('HSET', STATE, 'large', '1') end
 if waiting then

@@ -9,40 +9,39 @@
 -- KEYS[8] …:gone       zset  schedule that lived here -> when it left or was deleted, Unix us
 -- KEYS[9] …:counters   hash
 -- KEYS[10] …:notes     hash  schedule -> note of its pause, see lib/note.lua
--- KEYS[11] …:owners    hash  schedule -> who declared it, see lib/owner.lua
--- KEYS[12] …:last     hash  schedule -> how it went last, see lib/history.lua
+-- KEYS[11] …:owners    hash  schedule -> its owner, see lib/owner.lua
+-- KEYS[12] …:last     hash  schedule -> its last outcome, see lib/history.lua
 -- KEYS[13] …:history  hash  schedule -> its last attempts
 --
--- Who owns a schedule, by its definition and its record in owners:
---   a definition, a record     that version of that owner has declared it last
+-- The owner of a schedule, by its definition and its record in owners:
+--   a definition, a record     that version of that owner was the last to declare it
 --   a definition, no record    it was put, or declared without an owner
---   no definition, a record    that version of that owner has pruned it, or it was deleted when that owner had declared it
---   no definition, no record   it was never there, or that is forgotten
--- Of two versions of an owner the higher one decides, and of two owners who has declared last. An owner's version is succeeded once a higher
--- one has pruned (…:pruned, which has another hash tag: the caller has read it). What is succeeded takes over nothing that is another
--- owner's or nobody's, there or gone: else a process of it that starts late would take it, for the next pruning to delete it.
--- ARGV eighteen values for each schedule: name; its generation in the registry; when a schedule of that name was deleted, Unix ms (0: not
--- known); overlap policy; the rest of its definition (a JSON object); the revision that the caller has seen, which a change changes; and
--- for a change of its recurrence, else three times empty: the cursor that the caller has seen, the instant until which the old recurrence
--- counts, how many of its instants were missed; then the revision to change, else nothing is created and no other one changed (empty:
--- whatever is stored); 1: create only (else empty); the note of the pause in which it is created (empty: it is live); the owner that
--- declares it (empty: none) and its version; how many attempts its history keeps; after how many deaths in a row it is paused (0: never); 1: the
--- owner's version is succeeded (else empty); the newest form of a definition that the caller can read (0: any)
--- Returns time (us), then six values for each schedule: status; definition before; definition now; cursor now; since when it is owed
--- if this call owes it its next occurrence, Unix ms, else -1; a generation. The status is
---   0 the same, 1 new, 2 changed
+--   no definition, a record    that version of that owner has pruned it, or it was deleted after that owner had declared it
+--   no definition, no record   it never existed, or its record was removed
+-- The higher one of two versions of an owner decides; between two owners the last declaration decides. An owner's version is succeeded once a
+-- higher one has pruned (…:pruned, which has another hash tag: the caller has read it). A succeeded version does not adopt a schedule of another
+-- owner or without an owner, existing or deleted: else a process of it that starts late would adopt it, and the next pruning would delete it.
+-- ARGV eighteen values for each schedule: name; its generation in the registry; when a schedule of that name was deleted, Unix ms (0:
+-- unknown); overlap policy; the rest of its definition (a JSON object); the revision that the caller has read, which a change changes; and
+-- for a change of its recurrence, else three times empty: the cursor that the caller has read, the instant until which the old recurrence
+-- counts, how many of its instants were missed; then the revision to change: nothing is created and no other revision is changed (empty:
+-- any revision); 1: create only (else empty); the note of the pause in which it is created (empty: it is live); the owner that
+-- declares it (empty: none) and its version; how many attempts its history keeps; the number of consecutive deaths at which it is paused (0: never);
+-- 1: the owner's version is succeeded (else empty); the newest form of a definition that the caller can read (0: any)
+-- Returns time (us), then six values for each schedule: status; definition before; definition now; cursor now; since when its next occurrence
+-- is owed, Unix ms, if this call makes it owed, else -1; a generation. The status is
+--   0 unchanged, 1 new, 2 changed
 --   3 it is moving, or has moved, to another queue
---   4 it was deleted here or moved away after that generation was drawn: the answer has the last one that is gone
 --   5 the registry is behind: the answer has the generation that is stored here
---   6 its recurrence changes: the caller is to count what the old one has missed, and to declare again
---   7 it changes: the caller is to declare again with the revision that is stored
---   8 it would change, and is not what the caller has seen
---   9 a higher version of its owner has declared it, or has pruned it, or the owner's version is succeeded and the schedule not its own. If
---   it is not there, that generation is gone
---   10 there is none, and the caller has seen one
---   11 its definition has a newer form than the caller can read: it stays, and if a lower version of its owner has declared it, it is this
---   version's now, which else would prune it
--- A definition that is stored already changes nothing, whatever the caller has seen; but a higher version of its owner takes it over.
+--   6 its recurrence changes: the caller must count the missed instants of the old one, and declare again
+--   7 it changes: the caller must declare again with the stored revision
+--   8 it would change, and the caller has read another revision
+--   9 a higher version of its owner has declared it, or has pruned it, or the owner's version is succeeded and the schedule is not its own. If
+--   it does not exist, that generation is gone
+--   10 it does not exist, and the caller has read one
+--   11 its definition has a newer form than the caller can read: it does not change, and if a lower version of its owner has declared it, this
+--   version becomes its owner, which would prune it otherwise
+-- A definition that is stored already changes nothing, whatever revision the caller has read; but a higher version of its owner adopts it.
 local SCHEDULES, CURSORS, OWED, DUE, STATE = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local JOBS, CRASHES, GONE, COUNTERS = KEYS[6], KEYS[7], KEYS[8], KEYS[9]
 local NOTES, OWNERS, LAST, HISTORY = KEYS[10], KEYS[11], KEYS[12], KEYS[13]
@@ -59,13 +58,13 @@ local cursors = redis.call('HMGET', CURSORS, unpack(names))
 local since = redis.call('ZMSCORE', OWED, unpack(names))
 local gone = redis.call('ZMSCORE', GONE, unpack(names))
 local owners = redis.call('HMGET', OWNERS, unpack(names))
-redis.call('HLEN', COUNTERS) -- its type is checked before anything is written, and so is the next one's
+redis.call('HLEN', COUNTERS) -- its type is checked before the first write, and so is that of the next one
 redis.call('HLEN', NOTES)
 local lasts = redis.call('HMGET', LAST, unpack(names))
 redis.call('HLEN', HISTORY)
 local draw = math.max(tonumber(state[1] or 0) + 1, now_us)
 
--- create plans a new schedule. Its creation is never in a second in which one of that name was deleted: IDs of occurrences would repeat.
+-- create plans a new schedule. It is never created in a second in which one of that name was deleted: IDs of occurrences would repeat.
 local function create(plan, declared, before, deleted_ms)
   local ended_s, created_ms = math.floor(deleted_ms / 1000), now_ms
   if ended_s >= now_s or before then created_ms = (now_s + 1) * 1000 end
@@ -75,8 +74,8 @@ local function create(plan, declared, before, deleted_ms)
   draw = draw + 1
 end
 
--- change plans a new definition of a schedule, whose head is h. What is placed in the future is withdrawn; what is due already stays
--- and runs with the new definition. A new recurrence ends the catching up of the old one: what is due of that runs as anything that is due.
+-- change plans a new definition of a schedule, whose head is h. An occurrence in the future is withdrawn; one that is due already remains
+-- and runs with the new definition. A new recurrence ends the catching up of the old one: its due occurrences run like any others.
 local function change(plan, declared, h, i)
   local name, same_rule = declared.name, rule(h.rest) == rule(declared.rest)
   if not same_rule and (declared.seen_revision ~= h.revision or declared.seen_cursor ~= plan.cursor) then
@@ -105,9 +104,9 @@ local function change(plan, declared, h, i)
   elseif ahead then
     plan.cursor = withdrawn(at, used, h.created)
   elseif waiting then
-    plan.owed = nil -- its taking will owe the next one
+    plan.owed = nil -- its take will owe the next one
   else
-    plan.owed = math.min(owed_since(since[i]) or now_ms, now_ms) -- what was missed before is still missed; postponed: later than now
+    plan.owed = math.min(owed_since(since[i]) or now_ms, now_ms) -- instants missed before are still missed; postponed: later than now
   end
   plan.text = definition({ revision = whole(next_revision), generation = declared.generation, state = plan.state, created = h.created,
     overlap = declared.overlap, rest = declared.rest })
@@ -128,7 +127,7 @@ for i, name in ipairs(names) do
   local outdated = known_version and is_lower(declared.version, known_version)
   if succeeded and not known_version then outdated = stored[i] or owners[i] end
   if done[name] then return redis.error_reply('CHIMETWICE schedule ' .. name .. ' is declared twice in one call') end
-  if h and is_mark(h.state) and tonumber(h.generation) < generation then h = nil end -- of an earlier schedule of that name
+  if h and is_mark(h.state) and tonumber(h.generation) < generation then h = nil end -- it belongs to an earlier schedule of that name
   if h and tonumber(h.generation) > generation then
     plan.status, plan.generation = is_mark(h.state) and 3 or 5, h.generation
   elseif h and is_mark(h.state) then
@@ -149,7 +148,7 @@ for i, name in ipairs(names) do
   elseif declared.overlap ~= h.overlap or declared.rest ~= h.rest then
     change(plan, declared, h, i)
   elseif tonumber(h.generation) < generation then
-    h.generation = declared.generation -- the server went back, and the registry did not
+    h.generation = declared.generation -- the server went back to an earlier state, and the registry did not
     plan.text = definition(h)
   end
   if plan.status <= 2 or plan.status == 11 and known_version then
@@ -157,7 +156,7 @@ for i, name in ipairs(names) do
     if record and record ~= owners[i] then
       plan.owned = record
     elseif not record and plan.status == 1 and owners[i] then
-      plan.disowned = true -- of an earlier schedule of that name
+      plan.disowned = true -- it belongs to an earlier schedule of that name
     end
   end
   if plan.status <= 2 then
@@ -185,7 +184,7 @@ for i, plan in ipairs(plans) do
   elseif plan.status == 1 then
     redis.call('HDEL', NOTES, name)
   end
-  -- a creation with this generation that comes late finds that it is gone
+  -- a late creation with this generation finds that it is gone
   if plan.pruned then redis.call('ZADD', GONE, whole(math.max(tonumber(gone[i] or 0), now_us, tonumber(plan.generation))), name) end
   if plan.status == 1 or plan.status == 2 then
     drawn = true
@@ -215,6 +214,6 @@ for i, plan in ipairs(plans) do
   end
 end
 if drawn then redis.call('HSET', STATE, 'fence', whole(draw - 1)) end
-if large then redis.call('HSETNX', STATE, 'large', '1') end -- takes must ask for lengths first
+if large then redis.call('HSETNX', STATE, 'large', '1') end -- takes must read lengths first
 if state[2] ~= LAYOUT and state[2] ~= RAISED then redis.call('HSET', STATE, 'layout', LAYOUT) end
 return answer

@@ -1,6 +1,6 @@
--- delete_waiting.lua: delete jobs of a schedule that was deleted and that do not run, a step of about 500 items: occurrences, manual runs,
--- and what follows the death of either. In ready they stay without
--- their bodies: the take drops an occurrence that has none and no definition, and what waits for its end goes on; the others are void.
+-- delete_waiting.lua: delete jobs of a deleted schedule that do not run, a step of about 500 items: occurrences, manual runs,
+-- and jobs that follow the death of either. Their IDs in ready remain without
+-- bodies: the take drops an occurrence with neither body nor definition, and releases what waits for its end; the others are void.
 -- KEYS[1]  …:due             zset  job ID -> instant it is due, Unix ms
 -- KEYS[2]  …:dead            zset  job ID -> instant it was given up, Unix ms
 -- KEYS[3]  …:ready           list  IDs of jobs to run now
@@ -13,12 +13,12 @@
 -- KEYS[10] …:parked:<name>   zset  job ID -> instant parked, Unix ms
 -- KEYS[11] …:stale           zset  IDs in ready that are void -> since when, Unix ms; see lib/stale.lua
 -- KEYS[12] …:last            hash  its manual runs, see lib/manual.lua; nothing counts them any more
--- KEYS[13] …:once            zset  job ID -> until when it is not added once more, Unix ms
--- KEYS[14] …:results         hash  job ID -> its result: what an earlier job of that ID has left
+-- KEYS[13] …:once            zset  job ID -> until when it is not added again, Unix ms
+-- KEYS[14] …:results         hash  job ID -> its result: left by an earlier job of that ID
 -- KEYS[15] …:kept            zset  job ID -> until when its result is kept, Unix ms
--- ARGV[1] schedule; ARGV[2] where to look: behind, due, dead, parked or ready; ARGV[3] how far that has come, as the last step answered; 0 begins;
+-- ARGV[1] schedule; ARGV[2] the place: behind, due, dead, parked or ready; ARGV[3] the position in it, as the last step answered; 0 begins;
 -- ARGV[4] the name of the parked list
--- Returns how far it has come, 0 at the end; how many it has deleted.
+-- Returns the new position, 0 at the end; how many it has deleted.
 local DUE, DEAD, READY, JOBS, CRASHES, BEHIND, SCHEDULES = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7]
 local STATE, UNHANDLED, PARKED, STALE = KEYS[8], KEYS[9], KEYS[10], KEYS[11]
 local name, place, at = ARGV[1], ARGV[2], ARGV[3]
@@ -26,7 +26,7 @@ local name, place, at = ARGV[1], ARGV[2], ARGV[3]
 local layout = redis.call('HGET', STATE, 'layout')
 local refusal = newer(layout)
 if refusal then return refusal end
-local _, created = policy(redis.call('HGET', SCHEDULES, name)) -- of one that was made again meanwhile, whose jobs stay
+local _, created = policy(redis.call('HGET', SCHEDULES, name)) -- of a schedule that was created again meanwhile, whose jobs remain
 redis.call('HLEN', JOBS)
 redis.call('HLEN', CRASHES)
 redis.call('ZCARD', UNHANDLED)
@@ -36,8 +36,8 @@ redis.call('ZCARD', KEYS[13])
 redis.call('HLEN', KEYS[14])
 redis.call('ZCARD', KEYS[15])
 
--- is_its says whether a job is one of the schedule that was deleted. What is no occurrence says so in its envelope; of a schedule that was
--- made again it is not known whose it is, and it stays.
+-- is_its reports whether a job belongs to the deleted schedule. The envelope of a job that is not an occurrence names its schedule. If the
+-- schedule was created again, it is unknown to which of the two the job belongs, and it remains.
 local function is_its(id)
   local schedule, planned = occurrence(id)
   if schedule then return schedule == name and (not created or created_later(created, planned)) end
@@ -45,9 +45,9 @@ local function is_its(id)
   return schedule_in(redis.call('HGET', JOBS, id)) == name
 end
 
-local ids, members, void, next_at = {}, {}, {}, '0' -- void: those that are in ready and no occurrences
+local ids, members, void, next_at = {}, {}, {}, '0' -- void: those that are in ready and are not occurrences
 
--- look gathers what is the schedule's among members of a sorted set and their scores.
+-- look collects the schedule's jobs from members of a sorted set and their scores.
 local function look(page)
   next_at = page[1]
   for i = 1, #page[2], 2 do
@@ -75,12 +75,12 @@ elseif place == 'dead' then
   look(redis.call('ZSCAN', DEAD, at, 'COUNT', MAX_ITEMS))
 elseif place == 'parked' then
   look(redis.call('ZSCAN', PARKED, at, 'COUNT', MAX_ITEMS))
-else -- from the end of the list, where what is taken and put back at the front meanwhile moves nothing
+else -- from the end of the list, so that takes and additions at the front meanwhile move nothing
   local seen = tonumber(at)
   local page = redis.call('LRANGE', READY, whole(-seen - MAX_ITEMS), whole(-seen - 1))
   local was_void = #page > 0 and redis.call('ZMSCORE', STALE, unpack(page)) or {}
   for i, id in ipairs(page) do
-    if not was_void[i] and is_its(id) then -- what is void here and has an envelope is due later
+    if not was_void[i] and is_its(id) then -- a void ID here that has an envelope is due later
       ids[#ids + 1] = id
       if not occurrence(id) then void[#void + 1], void[#void + 2] = whole(now_ms), id end
     end
@@ -104,6 +104,6 @@ for i, id in ipairs(ids) do
   redis.call('HDEL', KEYS[12], '\t' .. id)
 end
 forget_ids(ids, KEYS[13], KEYS[14], KEYS[15])
--- read after write: what is left is known only now
+-- read after write: the rest of the list is known only now
 if place == 'parked' and #ids > 0 and redis.call('ZCARD', PARKED) == 0 then unlist(UNHANDLED, STATE, ARGV[4]) end
 return { next_at, #ids }

@@ -1,4 +1,4 @@
--- move_arrive.lua: take over a schedule that moves to this queue, with its revision, creation, cursor, runs used and counters. If that
+-- move_arrive.lua: create a schedule that moves to this queue, with its revision, creation, cursor, runs used and counters. If that
 -- was done before, or the schedule has lived here since and left or was deleted, it writes nothing.
 -- KEYS[1] …:schedules  hash  schedule -> definition
 -- KEYS[2] …:cursors    hash  schedule -> cursor
@@ -8,14 +8,14 @@
 -- KEYS[6] …:state      hash  layout, large
 -- KEYS[7] …:origins    hash  schedule -> queues that it has left
 -- KEYS[8] …:notes      hash  schedule -> note of its pause
--- KEYS[9] …:owners     hash  schedule -> who declared it
--- KEYS[10] …:last      hash  schedule -> how it went last, see lib/history.lua
--- KEYS[11] …:history   hash  schedule -> its last attempts, see lib/history.lua: the days of what ended here meanwhile are added
+-- KEYS[9] …:owners     hash  schedule -> its owner
+-- KEYS[10] …:last      hash  schedule -> its last outcome, see lib/history.lua
+-- KEYS[11] …:history   hash  schedule -> its last attempts, see lib/history.lua: the days of runs that ended here meanwhile are added
 -- ARGV[1] schedule; ARGV[2] the mark in the old queue; ARGV[3] cursor (empty: none); ARGV[4] the queues that it has left, separated by
--- spaces; ARGV[5] this queue; ARGV[6] its note; ARGV[7] its owner (empty: none); ARGV[8] how it went last (empty: nothing
+-- spaces; ARGV[5] this queue; ARGV[6] its note; ARGV[7] its owner (empty: none); ARGV[8] its last outcome (empty: nothing
 -- is known), ARGV[9] its last attempts: what is unfinished there is counted there
--- Returns the definition here if it has the mark's generation (empty: the generation of the mark is gone); 1 if this call took it
--- over; the last generation that is gone here.
+-- Returns the definition here if it has the mark's generation (empty: the generation of the mark is gone); 1 if this call created
+-- it; the last generation that is gone here.
 local SCHEDULES, CURSORS, OWED, GONE, COUNTERS, STATE, ORIGINS = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7]
 local NOTES, OWNERS = KEYS[8], KEYS[9]
 local name = ARGV[1]
@@ -27,7 +27,7 @@ local h = head(ARGV[2])
 local text = redis.call('HGET', SCHEDULES, name)
 local here = head(text)
 local gone = redis.call('ZSCORE', GONE, name)
-redis.call('HGET', CURSORS, name) -- the types are checked before anything is written
+redis.call('HGET', CURSORS, name) -- the types are checked before the first write
 redis.call('ZSCORE', OWED, name)
 redis.call('HLEN', ORIGINS)
 redis.call('HLEN', NOTES)
@@ -62,7 +62,7 @@ if ARGV[7] == '' then redis.call('HDEL', OWNERS, name) else redis.call('HSET', O
 if ARGV[8] == '' then
   redis.call('HDEL', KEYS[10], name)
 else
-  -- what was taken here before the schedule left has not ended
+  -- runs that were taken here before the schedule left have not ended
   local created, keep, rest = string.match(ARGV[8], '^(%S+) (%d+) %d+ (.+)$')
   local unfinished = been_here[ARGV[5]] and string.match(last or '', '^%S+ %d+ (%d+) ') or '0'
   redis.call('HSET', KEYS[10], name, created .. ' ' .. keep .. ' ' .. unfinished .. ' ' .. rest)
@@ -80,6 +80,6 @@ if totals[1] then redis.call('HSET', COUNTERS, unpack(totals)) end
 redis.call('HSET', ORIGINS, name, table.concat(origins, ' '))
 if before == 'live' then redis.call('ZADD', OWED, since, name) else redis.call('ZREM', OWED, name) end
 redis.call('ZREM', GONE, name)
-if #text > LARGE_BYTES then redis.call('HSETNX', STATE, 'large', '1') end -- takes must ask for lengths first
+if #text > LARGE_BYTES then redis.call('HSETNX', STATE, 'large', '1') end -- takes must read lengths first
 if state[1] ~= LAYOUT and state[1] ~= RAISED then redis.call('HSET', STATE, 'layout', LAYOUT) end
 return { text, 1, '0' }

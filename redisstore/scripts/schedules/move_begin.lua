@@ -1,10 +1,11 @@
--- move_begin.lua: begin to move a schedule to another queue. An occurrence that nobody has taken is withdrawn, and the definition becomes
--- a mark: it places nothing more, but what is still in flight, parked or to be retried here runs with it. The name stays in owed until
--- the move is done. A schedule that moves already keeps its mark.
+-- move_begin.lua: begin to move a schedule to another queue. An occurrence that was not taken is withdrawn, and the definition becomes
+-- a mark: it places nothing more, but jobs that are still in flight, parked or retried here run with it. The name remains in owed until
+-- the move is complete. A schedule that moves already keeps its mark.
 --
--- What is due and not taken is withdrawn too, unlike at a change: the cursor goes back to the second before it (of the
--- run at creation: to none), so that the new queue places it again. If it were dropped here (too late, or another one runs), its run could not be given back to the count there: no
--- script reaches both queues. For the same reason nothing that was taken here is dropped any more if the schedule has a count.
+-- An occurrence that is due and not taken is withdrawn too, unlike at a change: the cursor goes back to the second before it (for the
+-- run at creation: there is no cursor then), so that the new queue places it again. If it were dropped here (too late, or another one runs), its
+-- run could not be given back to the count there: no script reaches both queues. For the same reason an occurrence that was taken here is not
+-- dropped any more if the schedule has a count.
 -- KEYS[1] …:schedules  hash  schedule -> definition
 -- KEYS[2] …:cursors    hash  schedule -> cursor
 -- KEYS[3] …:owed       zset  schedule -> instant since when its next occurrence is to be placed, see lib/owed.lua
@@ -14,21 +15,21 @@
 -- KEYS[7] …:state      hash  fence
 -- KEYS[8] …:gone       zset  schedule that lived here -> when it left or was deleted, Unix us: the sweep removes the mark after 7 days
 -- KEYS[9] …:counters   hash
--- KEYS[10] …:origins   hash  schedule -> queues that it has left, separated by spaces: counts of what still ran there are there
+-- KEYS[10] …:origins   hash  schedule -> queues that it has left, separated by spaces: the counts of runs that had not ended are there
 -- KEYS[11] …:notes     hash  schedule -> note of its pause
--- KEYS[12] …:owners    hash  schedule -> who declared it, see lib/owner.lua
--- KEYS[13] …:last      hash  schedule -> how it went last, see lib/history.lua
--- KEYS[14] …:history   hash  schedule -> its last attempts, see lib/history.lua: both stay, for what was taken here ends here; the days that it has go with the schedule, and count from 0
--- ARGV[1] schedule; ARGV[2] the queue it goes to; ARGV[3] its generation in the registry; ARGV[4] the generation that it gets is higher
--- than this one; ARGV[5] this queue; ARGV[6] the revision to move (empty: whatever is stored); ARGV[7] 1: nothing that is stored is to be
--- moved; ARGV[8], ARGV[9] the owner that declares it (empty: none) and its version: what a higher version has declared stays; ARGV[10]
--- 1: that version is succeeded, and what is not its owner's stays (else empty); ARGV[11] the newest form of a definition that the caller can
--- read (0: any), a newer one stays: for both see declare.lua
--- Returns the mark (empty: there is nothing of that generation to move); its cursor; the queues that it has left, this
--- one too; the generation of its definition if that is later than the registry's, else empty; its note; its owner; why it is not to be moved:
--- "conflict", "outdated" or "newer", else empty; then its definition; how it went last; its last attempts.
+-- KEYS[12] …:owners    hash  schedule -> its owner, see lib/owner.lua
+-- KEYS[13] …:last      hash  schedule -> its last outcome, see lib/history.lua
+-- KEYS[14] …:history   hash  schedule -> its last attempts, see lib/history.lua: both remain, because runs that were taken here end here; the days move with the schedule, and start from 0 here
+-- ARGV[1] schedule; ARGV[2] the new queue; ARGV[3] its generation in the registry; ARGV[4] its new generation is higher
+-- than this one; ARGV[5] this queue; ARGV[6] the revision to move (empty: any); ARGV[7] 1: move nothing
+-- that is stored; ARGV[8], ARGV[9] the owner that declares it (empty: none) and its version: a schedule of a higher version is not moved; ARGV[10]
+-- 1: that version is succeeded, and a schedule that is not its owner's is not moved (else empty); ARGV[11] the newest form of a definition that the
+-- caller can read (0: any), a newer one is not moved: for both see declare.lua
+-- Returns the mark (empty: there is nothing of that generation to move); its cursor; the queues that it has left, including this
+-- one; the generation of its definition if that is later than the registry's, else empty; its note; its owner; why it is not moved:
+-- "conflict", "outdated" or "newer", else empty; then its definition; its last outcome; its last attempts.
 -- A mark's state is "moved to <queue> <state before> <since when the next occurrence is owed, Unix ms> <counters, separated by slashes>";
--- its generation is the one that the schedule gets in the registry and in the new queue. From here on the counters count from 0.
+-- its generation is the schedule's next one in the registry and in the new queue. From here on the counters count from 0.
 local SCHEDULES, CURSORS, OWED, DUE, JOBS = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local CRASHES, STATE, GONE, COUNTERS, ORIGINS = KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10]
 local NOTES, OWNERS = KEYS[11], KEYS[12]
@@ -53,12 +54,12 @@ if h and is_mark(h.state) and tonumber(h.generation) > generation then
     h.generation = whole(fence)
     redis.call('HSET', SCHEDULES, name, definition(h))
   end
-  -- what was counted here since stays here
+  -- runs counted here since then remain here
   return { definition(h), stored_cursor, origins, '', note, owner, '', '', last, history == '' and '' or history_text(n_runs, notes, left or '', nil, runs) }
 elseif h and tonumber(h.generation) > generation then
   return { '', '', '', h.generation, '', '', '', '' }
 elseif not h or is_mark(h.state) then
-  -- a creation that comes late, or is sent again, finds that this generation is gone
+  -- a late or repeated creation finds that this generation is gone
   if tonumber(gone or 0) < generation then redis.call('ZADD', GONE, whole(math.max(now_us, generation)), name) end
   return { '', '', '', '', '', '', '', '' }
 end
@@ -71,14 +72,14 @@ local refused = (known_version and is_lower(ARGV[9], known_version) or not known
 if refused == 'newer' and known_version then redis.call('HSET', OWNERS, name, ARGV[8] .. ' ' .. ARGV[9]) end
 if refused then return { '', '', '', '', '', '', refused, text } end
 
-since = math.min(since or now_ms, now_ms) -- what was postponed has an instant later than now
+since = math.min(since or now_ms, now_ms) -- a postponed one has an instant later than now
 if waiting then
   redis.call('ZREM', DUE, waiting)
   stored_cursor = withdrawn(at, math.max(used - 1, 0), h.created)
   if stored_cursor == '' then redis.call('HDEL', CURSORS, name) else redis.call('HSET', CURSORS, name, stored_cursor) end
-  if kind == 'c' then counts[CAUGHT_UP_AT] = whole(math.max((tonumber(counts[CAUGHT_UP_AT]) or 0) - 1, 0)) end -- it counts when it is placed again
+  if kind == 'c' then counts[CAUGHT_UP_AT] = whole(math.max((tonumber(counts[CAUGHT_UP_AT]) or 0) - 1, 0)) end -- it is counted when it is placed again
 end
-while #counts > 5 and counts[#counts] == '0' do counts[#counts] = nil end -- a program that does not know them all may take them over
+while #counts > 5 and counts[#counts] == '0' do counts[#counts] = nil end -- a program that does not know all of them may complete the move
 h.state = 'moved to ' .. ARGV[2] .. ' ' .. h.state .. ' ' .. whole(since) .. ' ' .. table.concat(counts, '/')
 h.generation = whole(fence)
 redis.call('HSET', SCHEDULES, name, definition(h))

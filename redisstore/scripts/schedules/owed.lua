@@ -1,4 +1,4 @@
--- owed.lua: list the schedules whose next occurrence has waited for a while to be placed. A name without a definition is removed.
+-- owed.lua: list the schedules whose next occurrence has been owed for some time. A name without a definition is removed.
 -- KEYS[1] …:owed       zset  schedule -> instant since when its next occurrence is to be placed, see lib/owed.lua
 -- KEYS[2] …:schedules  hash  schedule -> definition
 -- KEYS[3] …:cursors    hash  schedule -> cursor

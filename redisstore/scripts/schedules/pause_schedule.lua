@@ -8,17 +8,17 @@
 -- KEYS[7] …:state      hash  fence
 -- KEYS[8] …:notes      hash  schedule -> note of its pause, see lib/note.lua
 -- KEYS[9] …:counters   hash
--- KEYS[10] …:last      hash  schedule -> how it went last, see lib/history.lua
+-- KEYS[10] …:last      hash  schedule -> its last outcome, see lib/history.lua
 -- KEYS[11] …:history   hash  schedule -> its last attempts
--- ARGV[1] schedule; ARGV[2] paused or live; ARGV[3] its generation in the registry: one that has a later generation here is left alone
+-- ARGV[1] schedule; ARGV[2] paused or live; ARGV[3] its generation in the registry: a schedule with a later generation here is not changed
 -- ARGV[4] the revision to change; empty: whatever is stored
--- ARGV[5] the note of the pause; empty: none, and of what is paused already the one that it has
--- ARGV[6] 1: what resumes goes on from now, and what it has missed is counted; then ARGV[7] to ARGV[13] are the revision and the cursor that the
--- caller has seen, the instant from which it goes on, how many instants it has missed until then, the first of them (empty: none), and what
--- the history says of them, an error and a note; empty: they are not known yet
+-- ARGV[5] the note of the pause; empty: none; a schedule that is paused already keeps its note
+-- ARGV[6] 1: a resumed schedule continues from now, and its missed instants are counted; then ARGV[7] to ARGV[13] are the revision and the cursor
+-- that the caller has read, the instant from which it continues, how many instants it has missed until then, the first of them (empty: none), and
+-- an error and a note for the history; empty: they are not known yet
 -- Returns time (us); a status; definition; cursor; 1 if it is owed its next occurrence now; the note of its pause if the status is -4. The status is 1 changed, 0 nothing to change, -1
--- there is no such schedule, -2 its definition cannot be read, -3 it is not at the revision to change, -4 the caller is to count what it has
--- missed. What is as the caller wants it is not changed, whatever its revision. A change draws a revision.
+-- there is no such schedule, -2 its definition cannot be read, -3 it is not at the revision to change, -4 the caller must count its missed
+-- instants. A schedule that is already in the wanted state is not changed, whatever its revision. A change draws a revision.
 local SCHEDULES, CURSORS, OWED, DUE, JOBS, CRASHES = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local STATE, NOTES, COUNTERS = KEYS[7], KEYS[8], KEYS[9]
 local name, wanted, note, skips = ARGV[1], ARGV[2], ARGV[5], ARGV[6] == '1'
@@ -69,15 +69,15 @@ elseif skips then
     redis.call('HINCRBY', COUNTERS, name .. MISSED, ARGV[10])
     redis.call('HINCRBY', COUNTERS, MISSED, ARGV[10])
   end
-  if ARGV[11] ~= '' then -- one entry tells of all
+  if ARGV[11] ~= '' then -- one entry stands for all of them
     add_run(past, name, ARGV[11], 'missed|' .. whole(now_ms) .. '|' .. whole(now_ms) .. '|0|0||' .. ARGV[12] .. '\t' .. ARGV[13])
     save_past(past, KEYS[10], KEYS[11])
   end
   redis.call('ZADD', OWED, whole(now_ms), name)
   owes = 1
-elseif not waiting then -- else its taking will owe the next one
+elseif not waiting then -- else its take will owe the next one
   if is_placed(kind) then
-    stored_cursor = at .. ' ' .. whole(used) .. ' s' -- it was taken: what follows it was missed
+    stored_cursor = at .. ' ' .. whole(used) .. ' s' -- it was taken: the instants after it were missed
     redis.call('HSET', CURSORS, name, stored_cursor)
   end
   redis.call('ZADD', OWED, whole(now_ms), name)

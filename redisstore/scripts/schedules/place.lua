@@ -1,4 +1,4 @@
--- place.lua: place the next occurrences of schedules and move their cursors. Of several callers that place the same one succeeds.
+-- place.lua: place the next occurrences of schedules and move their cursors. If several callers place the same one, one of them succeeds.
 -- KEYS[1] …:owed       zset  schedule -> instant since when its next occurrence is to be placed, see lib/owed.lua
 -- KEYS[2] …:schedules  hash  schedule -> definition
 -- KEYS[3] …:cursors    hash  schedule -> "<planned instant> <runs used> <kind>"
@@ -9,9 +9,9 @@
 -- KEYS[8] …:open       hash  schedule -> see lib/open.lua
 -- ARGV[1] prefix of the wake-up channels; then for each schedule: name, revision, cursor as the caller read it ("<planned instant>
 -- <kind>" or empty), count (0 endless), how many instants were missed, how many of the occurrences are caught up, number of occurrences
--- (0: the schedule has completed; if instants were missed its cursor is TIME then), and for each of these its planned instant as text and in Unix ms, oldest first
--- Returns time (us), then a number for each schedule: how many were placed, -1 completed, -2 somebody else placed or changed it, -3 what
--- is caught up waits for the end of the flight that holds the schedule, -4 its definition cannot be read.
+-- (0: the schedule has completed; if instants were missed, its cursor becomes TIME), and for each of these its planned instant as text and in Unix ms, oldest first
+-- Returns time (us), then a number for each schedule: how many were placed, -1 completed, -2 another process placed or changed it, -3 the
+-- caught-up run waits for the end of the flight that holds the schedule, -4 its definition cannot be read.
 local OWED, SCHEDULES, CURSORS, DUE, IDLE, COUNTERS, STATE, OPEN = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8]
 -- uses: limits clock layout alarm counters instant definition owed open due bars
 local state = redis.call('HMGET', STATE, 'layout', 'limit')
@@ -31,7 +31,7 @@ local cursors = redis.call('HMGET', CURSORS, unpack(names))
 local since = redis.call('ZMSCORE', OWED, unpack(names))
 local opens = redis.call('HMGET', OPEN, unpack(names))
 local head_due = due_head(DUE)
-redis.call('HLEN', COUNTERS) -- its type is checked before anything is written, and so is the next one's
+redis.call('HLEN', COUNTERS) -- its type is checked before the first write, and so is that of the next one
 redis.call('ZCARD', IDLE)
 
 -- decide: what is placed, and what is written for it
@@ -62,7 +62,7 @@ for i, plan in ipairs(plans) do
       h.state = 'completed'
       completed[#completed + 1] = definition(h)
       answer[#answer + 1] = -1
-      if plan.missed > 0 then -- what is counted now is not counted again, should a change make the schedule live
+      if plan.missed > 0 then -- instants counted now are not counted again if a change makes the schedule live
         cursors_now[#cursors_now + 1] = plan.name
         cursors_now[#cursors_now + 1] = instant(now_s) .. ' ' .. whole(used) .. ' s'
       end
@@ -83,7 +83,7 @@ for i, plan in ipairs(plans) do
 end
 
 if #unowed > 0 then redis.call('ZREM', OWED, unpack(unowed)) end
-redis.call('ZREM', OWED, '', unpack(placed)) -- takes no memory: lets the rest go on when the server is out of memory
+redis.call('ZREM', OWED, '', unpack(placed)) -- needs no memory: makes the other writes possible when the server is out of memory
 if #held > 0 then redis.call('ZADD', OWED, unpack(held)) end
 if #completed > 0 then redis.call('HSET', SCHEDULES, unpack(completed)) end
 if #cursors_now > 0 then redis.call('HSET', CURSORS, unpack(cursors_now)) end

@@ -1,10 +1,10 @@
--- postpone.lua: let a schedule whose next occurrence cannot be computed wait another minute, if it is owed since the same instant still.
+-- postpone.lua: delay a schedule whose next occurrence cannot be computed by a minute, if it is still owed since the same instant.
 -- KEYS[1] …:owed  zset  schedule -> instant since when its next occurrence is to be placed, see lib/owed.lua
--- ARGV[1] schedule; ARGV[2] since when it is owed as far as the caller knows, Unix ms
+-- ARGV[1] schedule; ARGV[2] the instant since which it is owed, as read by the caller, Unix ms
 -- Returns 1 if it was moved.
 local since = redis.call('ZSCORE', KEYS[1], ARGV[1])
 -- uses: clock
 if not since or tonumber(since) ~= tonumber(ARGV[2]) then return 0 end
-redis.call('ZREM', KEYS[1], '') -- lets the next write pass when the server is out of memory
+redis.call('ZREM', KEYS[1], '') -- makes the next write possible when the server is out of memory
 redis.call('ZADD', KEYS[1], 'XX', whole(now_ms + 60000), ARGV[1])
 return 1

@@ -1,8 +1,8 @@
--- register_schedules.lua: write in which queue schedules live, unless that is known, and return where they live.
+-- register_schedules.lua: record in which queue schedules live, unless that is recorded, and return where they live.
 -- KEYS[1] …:schedules  zset  "<schedule>\t<queue>\t<generation>" -> 0, one member a schedule
--- ARGV three values for each schedule: name; queue; the generation of its definition there: an entry with a lower one is behind of it,
--- and exchanged. Empty: there is no definition yet, and a generation is drawn.
--- Returns the queue and the generation of each; empty and 0 of one with a definition whose entry cannot be read.
+-- ARGV three values for each schedule: name; queue; the generation of its definition there: an entry with a lower one is outdated and
+-- replaced. Empty: there is no definition yet, and a generation is drawn.
+-- Returns the queue and the generation of each; empty and 0 for one with a definition whose entry cannot be read.
 local REGISTRY = KEYS[1]
 -- uses: clock
 local answer, old, new, members = {}, {}, {}, {}

@@ -1,5 +1,5 @@
--- remove.lua: delete a schedule, its placed occurrence, and the one behind that never began. What is in flight, or was begun before, may
--- finish; nothing follows it.
+-- remove.lua: delete a schedule, its placed occurrence, and the waiting one that never began. Runs in flight, or begun before, may
+-- finish; nothing follows them.
 -- KEYS[1] …:schedules  hash  schedule -> definition
 -- KEYS[2] …:cursors    hash  schedule -> cursor
 -- KEYS[3] …:owed       zset  schedule -> instant since when its next occurrence is to be placed, see lib/owed.lua
@@ -13,17 +13,17 @@
 -- KEYS[11] …:ready     list  IDs of jobs to run now
 -- KEYS[12] …:origins   hash  schedule -> queues that it has left
 -- KEYS[13] …:notes     hash  schedule -> note of its pause
--- KEYS[14] …:owners    hash  schedule -> who declared it, see lib/owner.lua
--- KEYS[15] …:last      hash  schedule -> how it went last, see lib/history.lua
+-- KEYS[14] …:owners    hash  schedule -> its owner, see lib/owner.lua
+-- KEYS[15] …:last      hash  schedule -> its last outcome, see lib/history.lua
 -- KEYS[16] …:history   hash  schedule -> its last attempts
--- ARGV[1] schedule; ARGV[2] the generation to delete; ARGV[3] when it was deleted, as an earlier call has answered: the queues that it
--- has left are forgotten, unless another one of that name was deleted here since; empty: they are not
--- ARGV[4] the revision to delete (empty: whatever is stored); ARGV[5], ARGV[6] an owner that prunes it, and its version (empty: none); ARGV[7]
+-- ARGV[1] schedule; ARGV[2] the generation to delete; ARGV[3] when it was deleted, as an earlier call has answered: the list of the queues that
+-- it has left is removed, unless another schedule of that name was deleted here since; empty: the list remains
+-- ARGV[4] the revision to delete (empty: any); ARGV[5], ARGV[6] an owner that prunes it, and its version (empty: none); ARGV[7]
 -- 1: only if that owner has declared it here, in a lower version
--- Who declared it is known until the sweep forgets it, in the version that has pruned it, so that no lower one makes it again.
--- Returns time (us); 1 if it is gone, 0 if its definition here has a later generation, -1 if it is not the one to delete; that definition; the queues that it has left,
--- whose marks are to be removed too: until they are forgotten, the same call returns them again; when it was deleted here; who had declared it, or has
--- pruned it (empty: nobody).
+-- The owner's record remains until the sweep removes it, with the version that has pruned it, so that no lower version creates it again.
+-- Returns time (us); 1 if it is gone, 0 if its definition here has a later generation, -1 if it is not the one to delete; that definition; the queues
+-- that it has left, whose marks must be removed too: a repeated call returns them again until their list is removed; when it was deleted here; the
+-- owner that had declared it, or has pruned it (empty: none).
 local SCHEDULES, CURSORS, OWED, DUE, OPEN = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local JOBS, CRASHES, COUNTERS, GONE, BEHIND, READY, ORIGINS = KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11], KEYS[12]
 local NOTES, OWNERS = KEYS[13], KEYS[14]
@@ -36,12 +36,12 @@ local owner, version, declared_by = ARGV[5], ARGV[6], redis.call('HGET', OWNERS,
 if h and ARGV[4] ~= '' and h.revision ~= ARGV[4] then return { whole(now_us), -1, text, '', '' } end
 if ARGV[7] == '1' then
   local known = version_of(declared_by, owner)
-  local again = not text and known == version -- the same call again, or one that finishes what another has begun
+  local again = not text and known == version -- a repeated call, or one that finishes what another has begun
   if not known or not is_lower(known, version) and not again then return { whole(now_us), -1, text or '', '', '' } end
 end
 local at, _, kind = cursor(redis.call('HGET', CURSORS, name))
 local waiting = untaken(DUE, JOBS, CRASHES, name, at, kind)
--- one that was cancelled before its instant goes too: another schedule of that name may have an occurrence at it
+-- one that was cancelled before its instant is removed too: another schedule of that name may have an occurrence at that instant
 local void = at and redis.call('HGET', JOBS, name .. '@' .. at) == '\0' and name .. '@' .. at
 redis.call('ZSCORE', OWED, name)
 redis.call('LLEN', READY)
@@ -58,7 +58,7 @@ if fence == '-' then
 elseif open_id and fresh ~= '' then
   set_open(flights, name, opening(open_id, fence, worker, session, letter, ''))
   if open_id == name .. '@' .. fresh then
-    end_flight(flights, front, name, open_id, 'final') -- the schedule was held for the new one, which stays in ready until it is dropped
+    end_flight(flights, front, name, open_id, 'final') -- the schedule was held for the new one, which remains in ready until it is dropped
   else
     flights.left[1] = name .. '\t' .. fresh
   end
@@ -80,7 +80,7 @@ end
 save_flights(flights, OPEN, BEHIND)
 push_front(READY, front)
 redis.call('HDEL', COUNTERS, counters_of(name))
--- what is sent again of an earlier step finds that this generation is gone
+-- a repetition of an earlier step finds that this generation is gone
 if text or gone < generation then
   gone = math.max(now_us, generation)
   redis.call('ZADD', GONE, whole(gone), name)

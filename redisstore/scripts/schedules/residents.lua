@@ -1,8 +1,8 @@
--- residents.lua: list the schedules that live in a partition, some at a time. The marks of those that have moved are none of them.
+-- residents.lua: list the schedules that live in a partition, some at a time. It skips the marks of moved schedules.
 -- KEYS[1] …:schedules  hash  schedule -> definition
--- ARGV[1] how far the list has come, as the last call answered; 0 begins
--- Returns how far it has come, 0 at the end; then two values for each schedule: name, generation.
-local COUNT = 100 -- definitions that a call reads, or about
+-- ARGV[1] the position in the list, as the last call answered; 0 begins
+-- Returns the new position, 0 at the end; then two values for each schedule: name, generation.
+local COUNT = 100 -- about how many definitions a call reads
 -- uses: definition
 local page = redis.call('HSCAN', KEYS[1], ARGV[1], 'COUNT', COUNT)
 local answer = { page[1] }

@@ -2,7 +2,7 @@
 -- KEYS[1] …:schedules  hash  schedule -> definition
 -- ARGV names
 -- Returns three values for each: its revision (0 if it is not here, -1 if it is moving, or has moved, to another queue, -2 if it cannot be
--- read); its generation, else empty; of one that is moving or has moved that queue, else empty.
+-- read); its generation, else empty; that queue if it is moving or has moved, else empty.
 -- uses: definition
 local answer = {}
 for _, text in ipairs(redis.call('HMGET', KEYS[1], unpack(ARGV))) do

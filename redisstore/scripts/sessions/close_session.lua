@@ -1,10 +1,10 @@
--- close_session.lua: end a session that holds no job. A session that holds jobs or is being reaped stays as it is. What it has measured
--- since it sent it last is counted: once, for the same call again finds no session.
+-- close_session.lua: end a session that holds no job. A session that holds jobs or is being reaped does not change. Its measurements since
+-- its last call are counted: once, because a repeated call finds no session.
 -- KEYS[1] …:inflight:<session>  hash  job ID -> fence; and the field of the piece session
 -- KEYS[2] …:sessions            zset  session -> instant it lapses, Unix ms
 -- KEYS[3] …:callers             zset  sessions that have ended, see lib/closed.lua; "measured <session>", see measure.lua
 -- KEYS[4] …:measured            hash  see lib/measured.lua
--- ARGV[1] session; ARGV[2] 1 if it has sent before what it measured; ARGV[3...] what it has measured since, see lib/measured.lua; may be missing
+-- ARGV[1] session; ARGV[2] 1 if it has sent measurements before; ARGV[3...] its measurements since then, see lib/measured.lua; may be missing
 -- Returns 1 if this call ended it.
 local INFLIGHT, SESSIONS, CALLERS, MEASURED = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 -- uses: callers clock closed session sums measured
@@ -16,6 +16,6 @@ if ARGV[2] == '1' then redis.call('ZREM', CALLERS, 'measured ' .. ARGV[1]) end
 -- unread: a failure here leaves a session without a job, which lapses
 redis.call('ZREM', SESSIONS, ARGV[1])
 redis.call('DEL', INFLIGHT)
--- unread: where there is something to write it was read
+-- unread: where something is written, it was read before
 if #changed > 0 then redis.call('HSET', MEASURED, unpack(changed)) end
 return 1

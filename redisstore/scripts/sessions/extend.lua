@@ -7,7 +7,7 @@
 -- Returns time (us), 1 extended or 0 gone, the jobs in flight that were cancelled (ID and fence of each; 0: none), then the occurrences in
 -- flight behind which a new one waits.
 local INFLIGHT, SESSIONS, OPEN, STATE = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
-local MAX_READ = 4000 -- of very many jobs in flight so many are looked at in a heartbeat, at random
+local MAX_READ = 4000 -- if very many jobs are in flight, a heartbeat reads this many, at random
 -- uses: clock open session
 local alive = string.match(redis.call('HGET', INFLIGHT, SELF) or '', '^%d+ ')
 local answer = { whole(now_us), alive and 1 or 0, 0 }
@@ -29,6 +29,6 @@ for i = 3, #ARGV do
   local id, fence, _, _, letter, fresh = opened(redis.call('HGET', OPEN, ARGV[i]))
   if id and letter == 'c' and fence ~= '0' and fresh ~= '' then answer[#answer + 1] = id end
 end
-redis.call('ZREM', SESSIONS, '') -- lets the next write pass when the server is out of memory
+redis.call('ZREM', SESSIONS, '') -- makes the next write possible when the server is out of memory
 redis.call('ZADD', SESSIONS, whole(now_ms + tonumber(ARGV[2])), ARGV[1])
 return answer

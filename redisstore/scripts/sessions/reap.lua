@@ -13,17 +13,17 @@
 -- KEYS[12] …:owed                zset  schedule -> instant since when its next occurrence is to be placed, see lib/owed.lua
 -- KEYS[13] …:jobs                hash  job ID -> envelope
 -- KEYS[14] …:counters            hash
--- KEYS[15] …:runs                stream  what ran
+-- KEYS[15] …:runs                stream  past runs
 -- KEYS[16] …:callers             zset  sessions that have ended, see lib/closed.lua; "measured <session>", see measure.lua
--- KEYS[17] …:progress            hash  job ID -> how far its handler is
--- KEYS[18] …:last                hash  schedule -> how it went last, see lib/history.lua; its manual runs, see lib/manual.lua
+-- KEYS[17] …:progress            hash  job ID -> its progress
+-- KEYS[18] …:last                hash  schedule -> its last outcome, see lib/history.lua; its manual runs, see lib/manual.lua
 -- KEYS[19] …:history             hash  schedule -> its last attempts
 -- KEYS[20] …:after               hash  job ID -> what follows its flight, see lib/after.lua
--- ARGV[1] session; ARGV[2] its lapse as the caller saw it, Unix ms: if it was extended since, nothing is done
+-- ARGV[1] session; ARGV[2] its lapse as the caller read it, Unix ms: if it was extended since, nothing is done
 -- ARGV[3] a random number; a job whose holder vanished a second time is due again 5 to 60 s later, at random
--- ARGV[4] prefix of the wake-up channels; ARGV[5] the queue: whoever waits for the end of a job that was cancelled is told of it
+-- ARGV[4] prefix of the wake-up channels; ARGV[5] the queue: callers that wait for the end of a cancelled job are notified
 -- Returns whether nothing is left to do (1; 0: jobs remain, call again); how many jobs this call has returned, or ended; how many entries it has
--- dropped that were neither flights nor jobs.
+-- removed that were neither flights nor jobs.
 local INFLIGHT, SESSIONS, READY, DUE, CRASHES = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local OPEN, SCHEDULES, CURSORS, IDLE, STATE = KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10]
 local BEHIND, OWED, JOBS, COUNTERS, RUNS, CALLERS, PROGRESS, AFTER = KEYS[11], KEYS[12], KEYS[13], KEYS[14], KEYS[15], KEYS[16], KEYS[17], KEYS[20]
@@ -34,8 +34,8 @@ local front = {}
 local lapse = redis.call('ZSCORE', SESSIONS, ARGV[1])
 if not lapse or tonumber(lapse) ~= tonumber(ARGV[2]) or tonumber(lapse) > now_ms then return { 1, 0, 0 } end
 
--- The jobs, to be sorted by fence: in the order in which they were taken. No two have the same fence; what has no fence, or that of
--- another, was not written by a worker.
+-- The jobs, sorted by fence: in the order in which they were taken. No two jobs have the same fence; a worker did not write an entry without a
+-- fence, or with another job's fence.
 local held, left = redis.call('HLEN', INFLIGHT) - redis.call('HEXISTS', INFLIGHT, SELF), MAX_ITEMS
 local all
 if held <= 8 * MAX_ITEMS then
@@ -90,12 +90,12 @@ end
 for _, fence in ipairs(fences) do ids[#ids + 1] = id_of[fence] end
 local flights = read_flights(OPEN, BEHIND, SCHEDULES, CURSORS, names, {})
 local past = read_past(KEYS[18], names)
-local touched = { unpack(replaced) } -- IDs of jobs that end, or begin anew, or whose attempt was cut off
+local touched = { unpack(replaced) } -- IDs of jobs that end, or start again, or whose attempt was cut off
 for id in pairs(cancelled) do touched[#touched + 1] = id end
 for _, id in ipairs(begun) do touched[#touched + 1] = id end
 read_manual(past, KEYS[18], touched)
-local attempts = {} -- job ID -> number and fence of the attempt that its worker took with it; only of jobs that schedules tell of
-local worker = '' -- who held them; empty: there is no such attempt, or the name is not known
+local attempts = {} -- job ID -> number and fence of the attempt that its worker took with it; only of jobs in the history of schedules
+local worker = '' -- the holder; empty: there is no such attempt, or the name is not known
 if #begun > 0 then
   local told, fence_of = {}, {}
   for fence, id in pairs(id_of) do fence_of[id] = fence end
@@ -109,7 +109,7 @@ if #begun > 0 then
 end
 local owes = #names > 0 and redis.call('ZMSCORE', OWED, unpack(names)) or {}
 local head_due = due_head(DUE)
--- the types are checked before anything is written
+-- the types are checked before the first write
 redis.call('LLEN', READY)
 redis.call('HLEN', JOBS)
 redis.call('HLEN', COUNTERS)
@@ -123,10 +123,10 @@ local reports = redis.call('HLEN', PROGRESS) > 0
 local state = redis.call('HMGET', STATE, 'paused', 'limit', 'asked')
 local paused, limit, asked = state[1], read_limit(state[2]), state[3]
 
--- decide: a job that had begun has crashed once more; the second time it waits a while, else it goes to the front of ready
+-- decide: a job that had begun has crashed once more; after its second crash it waits, after another it goes to the front of ready
 local soonest
-local back = {} -- what follows those that were replaced, and is due
-local crashed, suspects, ended = {}, {}, {} -- ended: what has come to its end, cancelled or superseded
+local back = {} -- jobs that follow replaced ones, and are due
+local crashed, suspects, ended = {}, {}, {} -- ended: cancelled or superseded
 for i, id in ipairs(ids) do
   local times = crashes[id]
   local name, planned = occurrence(id)
@@ -134,7 +134,7 @@ for i, id in ipairs(ids) do
   if cancelled[id] then fate = 'cancelled' end
   if times or fate == 'behind' then
     crashed[#crashed + 1] = id
-    crashed[#crashed + 1] = whole(times or 0) -- 0: it has begun, for what waits behind without a mark is new
+    crashed[#crashed + 1] = whole(times or 0) -- 0: it has begun, because a job without a mark that waits behind is new
   end
   if fate == 'superseded' or fate == 'cancelled' then
     local _, created = policy(name and redis.call('HGET', SCHEDULES, name))
@@ -148,7 +148,7 @@ for i, id in ipairs(ids) do
   elseif follows[id] then
     back[#back + 1] = id
   elseif times == 2 then
-    -- at another time than the others that its worker held: one of them may be what makes workers crash
+    -- not at the same time as the other jobs of its worker: one of them may make workers crash
     local at = now_ms + 5000 + (seed + i * 7919) % 55000
     suspects[#suspects + 1] = whole(at)
     suspects[#suspects + 1] = id
@@ -158,7 +158,7 @@ for i, id in ipairs(ids) do
   end
 end
 
-redis.call('ZREM', SESSIONS, '') -- lets the rest go on when the server is out of memory
+redis.call('ZREM', SESSIONS, '') -- makes the other writes possible when the server is out of memory
 redis.call('HSET', INFLIGHT, SELF, 'reaped') -- from here on its own calls are refused, even if jobs remain
 if #crashed > 0 then
   redis.call('HSET', STATE, 'crashed', '1') -- takes read …:crashes only then
@@ -173,7 +173,7 @@ if #replaced > 0 then redis.call('HDEL', AFTER, unpack(replaced)) end
 if #suspects > 0 then redis.call('ZADD', DUE, unpack(suspects)) end
 save_flights(flights, OPEN, BEHIND)
 for i, name in ipairs(names) do
-  -- a schedule that catches up: a ticker places the next run, now that this flight has ended
+  -- a schedule that catches up: a ticker places the next run, because this flight has ended
   if flights.freed[name] and owes[i] then redis.call('ZADD', OWED, whole(owed_since(owes[i])), name) end
 end
 for _, id in ipairs(ids) do

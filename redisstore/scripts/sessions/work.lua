@@ -1,7 +1,7 @@
--- work.lua: settle jobs that ended, then take what is due. The one call of a busy worker to a partition.
+-- work.lua: settle ended jobs, then take due ones. A busy worker makes only this call to a partition.
 -- KEYS[1]  …:inflight:<session>  hash    job ID -> fence, "-" before it while not begun, "!" if it was cancelled, "+" replaced; and the field of the piece session
 -- KEYS[2]  …:sessions            zset    session -> instant it lapses, Unix ms
--- KEYS[3]  …:state               hash    fence, paused, parked, layout, large, done, crashed, turn, limit; where jobs were cancelled: stale, asked
+-- KEYS[3]  …:state               hash    fence, paused, parked, layout, large, done, crashed, turn, limit; if jobs were cancelled: stale, asked
 -- KEYS[4]  …:jobs                hash    job ID -> envelope
 -- KEYS[5]  …:due                 zset    job ID -> instant it is due, Unix ms
 -- KEYS[6]  …:ready               list    IDs of jobs to run now
@@ -12,8 +12,8 @@
 -- KEYS[11] …:cursors             hash    schedule -> "<planned instant> <runs used> <kind>"
 -- KEYS[12] …:owed                zset    schedule -> instant since when its next occurrence is to be placed, Unix ms
 -- KEYS[13] …:open                hash    schedule -> see lib/open.lua
--- KEYS[14] …:dead                zset    job ID -> instant it was given up, Unix ms
--- KEYS[15] …:runs                stream  what ran
+-- KEYS[14] …:dead                zset    job ID -> instant of its death, Unix ms
+-- KEYS[15] …:runs                stream  past runs
 -- KEYS[16] …:behind              zset    "<schedule>\t<planned instant>" -> 0: occurrences behind the one in open
 -- KEYS[17] …:callers             zset    sessions that have ended, see lib/closed.lua
 -- KEYS[18] …:unhandled           zset    job name -> since when it has parked jobs, Unix ms
@@ -21,8 +21,8 @@
 -- KEYS[20] …:stale               zset    IDs in ready that are void, see lib/stale.lua -> since when, Unix ms
 -- KEYS[21] …:results             hash    job ID -> its result
 -- KEYS[22] …:kept                zset    job ID -> until when its result is kept, Unix ms
--- KEYS[23] …:progress            hash    job ID -> how far its handler is
--- KEYS[24] …:last                hash    schedule -> how it went last, see lib/history.lua; its manual runs, see lib/manual.lua
+-- KEYS[23] …:progress            hash    job ID -> its progress
+-- KEYS[24] …:last                hash    schedule -> its last outcome, see lib/history.lua; its manual runs, see lib/manual.lua
 -- KEYS[25] …:history             hash    schedule -> its last attempts
 -- KEYS[26] …:after               hash    job ID -> what follows its flight, see lib/after.lua
 -- KEYS[27] …:notes               hash    schedule -> note of its pause
@@ -33,31 +33,31 @@
 -- ARGV[3]  time to live of the session, ms
 -- ARGV[4]  how many to take at most
 -- ARGV[5]  how many of these, the last ones, are taken ahead: not begun
--- ARGV[6]  0: stay awake; 1: sleep if nothing is left to take and fewer jobs came than were asked for; 2: as 1, and answer which
---          sessions have lapsed; 3: sleep on, registered in idle as before: only for calls that take nothing and settle nothing but
+-- ARGV[6]  0: stay awake; 1: sleep if nothing is left to take and fewer jobs came than were requested; 2: as 1, and return which
+--          sessions have lapsed; 3: continue to sleep, registered in idle as before: only for calls that take nothing and settle only
 --          finished jobs
 -- ARGV[7]  worker
 -- ARGV[8]  prefix of the wake-up channels
--- ARGV[9]  host, pid, worker and padding, kept beside the number
+-- ARGV[9]  host, pid, worker and padding, stored after the number
 -- ARGV[10] how many parked names to serve
 -- ARGV[11] how many names to park on
--- ARGV[12] how many finished jobs: done, without an envelope or a record; if the result of any is kept, a blank, how many of these there are, the last
---          ones, a blank and the queue
+-- ARGV[12] how many finished jobs: done, without an envelope or a record; if the results of some are kept, a blank, how many these are (the last
+--          ones), a blank and the queue
 -- ARGV[13] how many jobs that were taken ahead and have begun; none of them is settled in the same call
 -- ARGV[14] how many other settlements; if any has annexes, a blank and how many of these
 -- ARGV[15] 1: the worker may be given a suspect (see lib/suspects.lua)
 -- ARGV[16] how many members of the shared list of parked jobs to serve
 -- ARGV[17...] in this order: the names to serve; the members of the shared list; the names to park on; the IDs of the finished jobs, of the begun ones and of the
 --          other settlements; the fences of all of these; then four values for each other settlement: kind (d done, f failed and
---          due again, l due later, x dead, b back, p parked, m missed, c cancelled), delay in ms (p: position of the name to park on and, if it was parked before, since when; x: how many dead jobs are kept; b, x: u behind it if the handler had not begun), envelope
---          (empty: unchanged), record ("<outcome>|<started>|<ended>", Unix ms, and what lib/history.lua has of an attempt; empty: none); then three values for each annex: which
+--          due again, l due later, x dead, b back, p parked, m missed, c cancelled), delay in ms (p: position of the name to park on and, if it was parked before, since when; x: how many dead jobs are kept; b, x: followed by u if the handler had not begun), envelope
+--          (empty: unchanged), record ("<outcome>|<started>|<ended>", Unix ms, and the fields of an attempt in lib/history.lua; empty: none); then three values for each annex: which
 --          other settlement it belongs to, a letter, data. o: the envelope of the job to add if this one dies; r: "<how long its result
---          is kept, ms> <queue> <result>"; g: it has reported progress, which goes; then two values for each finished job whose result is kept: how long,
+--          is kept, ms> <queue> <result>"; g: it has reported progress, which is removed; then two values for each finished job whose result is kept: how long,
 --          ms, and the result with its letter
 -- Returns (an empty list is 0):
 --   time (us)
 --   positions of the settlements refused, the finished jobs first
---   of the jobs taken: fence of the first (that of each other is one more than the one before); how many are begun (the first of
+--   of the jobs taken: fence of the first (that of each other is one more than the one before); how many have begun (the first of
 --     them); the IDs (a list; if they have equal lengths: joined); the data of each (an envelope, or a definition; empty: gone); if
 --     there are occurrences, a letter for each (j an ordinary job, e an occurrence with an envelope, d with a definition, n with a
 --     definition and new); if jobs of the partition have crashed, the crashes of each
@@ -65,12 +65,12 @@
 --   more to take (1, 0); paused (1, 0); instant of the head of due (Unix ms, -1 nothing to wait for); place among the keepers of the
 --     alarm (1, 2, 0); the field parked of state (0: no job is parked)
 --   earliest lapse of the other sessions (Unix ms, -1); lapsed ones, two values each: name, lapse
---   of the names served, the positions of those with more; of the jobs taken that were parked, two values each: position, since when
+-- of the names served, the positions of those with more; for the taken jobs that were parked, two values each: position, since when
 --   occurrences that newer ones have ended, under policy cancel
---   what was unreadable in state and counts as none, fields joined by blanks (0: nothing)
---   of a queue with a limit, else missing or 0: a job may start (1), no token is left (2), as many jobs run as may (3), jobs may start
+-- the unreadable fields of state, which are ignored, joined by blanks (0: none)
+-- for a queue with a limit, else missing or 0: a job may start (1), no token is left (2), the maximum number of jobs run (3), jobs may start
 --     and be taken ahead (4)
---   schedules that this call has paused, two values each: name, how many occurrences in a row ended dead; missing or 0: none
+--   schedules that this call has paused, two values each: name, how many consecutive occurrences ended dead; missing or 0: none
 --   occurrences that were dropped, because another one runs or waits; missing: none
 local INFLIGHT, SESSIONS, STATE, JOBS, DUE, READY, CRASHES, IDLE = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8]
 local COUNTERS, SCHEDULES, CURSORS, OWED, OPEN, DEAD = KEYS[9], KEYS[10], KEYS[11], KEYS[12], KEYS[13], KEYS[14]
@@ -83,7 +83,7 @@ local ahead, serves, parks, begun, others, shared = 0, 0, 0, 0, 0, 0
 if ARGV[5] ~= '0' then ahead = tonumber(ARGV[5]) end
 if ARGV[10] ~= '0' then serves = tonumber(ARGV[10]) end
 if ARGV[11] ~= '0' then parks = tonumber(ARGV[11]) end
-local finished, keeps = tonumber(ARGV[12]), nil -- keeps: of which the result is kept, see lib/kept.lua; nil: of none
+local finished, keeps = tonumber(ARGV[12]), nil -- keeps: the results to keep, see lib/kept.lua; nil: none
 if not finished then
   local n, queue
   finished, n, queue = string.match(ARGV[12], '^(%d+) (%d+) (%S+)$')
@@ -106,18 +106,18 @@ local at_id = at_park + parks
 local at_fence = at_id + settled
 local at_other = at_fence + settled
 if keeps then keeps.first, keeps.at = at_id + finished - keeps.n, at_other + 4 * others + 3 * annexes end
-local OCCURRENCES = 150 -- what one call settles and takes of occurrences: one costs as much as five ordinary jobs, skipped ten
+local OCCURRENCES = 150 -- settled and taken occurrences of one call: one costs as much as five ordinary jobs, a skipped one as ten
 -- uses: limits clock layout due session
 local now_us_text = time[1] .. string.sub('00000' .. time[2], -6)
 local now_text = string.sub(now_us_text, 1, -4) -- now_ms
 
--- There are two ways through this script. Calls that finish, begin and take ordinary jobs go the ordinary way. Calls with other
--- settlements or with occurrences, and a call that is sent again, go the long way: what they need in addition is done by functions on
+-- There are two paths through this script. Calls that finish, begin and take ordinary jobs use the short path. Calls with other
+-- settlements or with occurrences, and repeated calls, use the long path: its additional steps are functions on
 -- the table call (lib/call.lua, lib/settle.lua, lib/overlap.lua).
 --
--- What this costs: a call of Redis 0.4 us, a closure 0.1 us, a number made of a text 0.1 us, a text made of a number 0.1 us by whole
+-- The costs: a call of Redis 0.4 us, a closure 0.1 us, a number from a text 0.1 us, a text from a number 0.1 us by whole
 -- and 0.4 us as an argument, a table that grows 0.1 us, a string 1.3 ns a byte (Redis hashes each whole), the length of a long list a
--- search. So the ordinary way makes nothing that it does not need, and the functions of the long way are created on the long way only.
+-- search. So the short path creates nothing that it does not need, and the functions of the long path are created only there.
 
 --------------------------------------------------------------------------------------------- read and check: the session
 
@@ -131,7 +131,7 @@ local header = held[1]
 local last, first_drawn, renewed
 if header then last, first_drawn, renewed = string.match(header, '^(%d+) (%d+) (%d+)') end
 last = last and tonumber(last)
--- A session that has ended or is being reaped does not begin again, not even if its first call comes late: nobody would run its jobs.
+-- A session that has ended or is being reaped does not begin again, even if its first call comes late: no worker would run its jobs.
 if not last and (header or number ~= 1 or settled > 0 or redis.call('ZSCORE', KEYS[17], session)) then
   return redis.error_reply('CHIMELOST session ' .. session .. ' is gone')
 end

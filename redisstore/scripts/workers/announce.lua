@@ -1,8 +1,8 @@
--- announce.lua: note which job names a worker handles. A live worker calls this every four minutes.
+-- announce.lua: record which job names a worker handles. A live worker calls this every four minutes.
 -- KEYS[1] …:handlers  hash  job name -> workers that handle it, see lib/handlers.lua
 -- ARGV[1] worker; ARGV[2...] job names
 -- Returns 1.
-local MAX_NAMES = 1000 -- with announcements; of more names a worker learns at its next poll that jobs are parked
+local MAX_NAMES = 1000 -- with announcements; for other names a worker learns at its next poll that jobs are parked
 -- uses: limits clock handlers
 local worker, names, entries = ARGV[1], {}, {}
 for i = 2, #ARGV do names[#names + 1] = ARGV[i] end

@@ -1,10 +1,10 @@
--- announce_worker.lua: note what a worker is, and that it lives. A live worker calls this every four minutes.
--- KEYS[1] …:workers  hash  worker -> {"seen_ms":…,"since_ms":…,…}: when it called this last and when it started, Unix ms, and ARGV[2]
--- ARGV[1] worker; ARGV[2] what it is: a JSON object without its first brace; ARGV[3] how long it has run, ms
--- ARGV[4] how long a worker stays that does not call this any more, ms
+-- announce_worker.lua: record the description of a worker, and that it lives. A live worker calls this every four minutes.
+-- KEYS[1] …:workers  hash  worker -> {"seen_ms":…,"since_ms":…,…}: its last call of this script and its start, Unix ms, and ARGV[2]
+-- ARGV[1] worker; ARGV[2] its description: a JSON object without its first brace; ARGV[3] how long it has run, ms
+-- ARGV[4] how long a worker is kept that does not call this any more, ms
 -- Returns 1.
 local WORKERS = KEYS[1]
-local SOME = 100 -- entries that a call looks at: every live worker calls this, so all are looked at in time
+local SOME = 100 -- entries that a call reads: every live worker calls this, so all are read in time
 -- uses: clock
 local stored = redis.call('HGET', WORKERS, ARGV[1])
 local since = tonumber(stored and string.match(stored, '"since_ms":(%d+)') or now_ms - tonumber(ARGV[3]))

@@ -1,4 +1,4 @@
--- leave.lua: take a worker off the sleeping ones. A wake-up that it cannot use goes to the next sleeping worker.
+-- leave.lua: remove a worker from the sleeping ones. A wake-up that it cannot use goes to the next sleeping worker.
 -- KEYS[1] …:idle   zset  sleeping worker -> instant it went to sleep, Unix ms
 -- KEYS[2] …:due    zset  job ID -> instant it is due, Unix ms
 -- KEYS[3] …:ready  list  IDs of jobs to run now

@@ -1,15 +1,15 @@
--- poll.lua: poll a partition: is there something to take? Takes nothing, and renews the caller's place among the sleeping workers.
+-- poll.lua: return whether a partition has something to take. It takes nothing, and renews the caller's place among the sleeping workers.
 -- KEYS[1] …:state     hash  paused, parked, layout, limit
 -- KEYS[2] …:due       zset  job ID -> instant it is due, Unix ms
 -- KEYS[3] …:ready     list  IDs of jobs to run now
 -- KEYS[4] …:idle      zset  sleeping worker -> instant it went to sleep, Unix ms
 -- KEYS[5] …:sessions  zset  session -> instant it lapses, Unix ms
--- ARGV[1] worker; ARGV[2] 1: it sleeps on unless there is something to take
+-- ARGV[1] worker; ARGV[2] 1: it continues to sleep unless there is something to take
 -- ARGV[3] prefix of the wake-up channels
 -- ARGV[4] instant at which it last registered in idle, Unix ms; empty: its present registration counts
 -- Returns time (us); more (1, 0); paused (1, 0); instant of the head of due (Unix ms, -1 nothing to wait for); place among the keepers of
 -- the alarm (1, 2, 0); the field parked of state (0: no job is parked); earliest lapse (Unix ms, -1); lapsed sessions, two values
--- each: name, lapse; of a queue with a limit, else missing: a job may start (1), no token is left (2), as many jobs run as may (3).
+-- each: name, lapse; of a queue with a limit, else missing: a job may start (1), no token is left (2), the maximum number of jobs run (3).
 local STATE, DUE, READY, IDLE, SESSIONS = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local worker, sleep, wake = ARGV[1], ARGV[2] == '1', ARGV[3]
 -- uses: limits clock layout alarm lapse due
@@ -31,7 +31,7 @@ if state[4] then
 end
 local asleep_before = {}
 if more and sleep then
-  -- A worker that has slept for longer should have taken it. These are removed: those that live register again at their next poll.
+  -- A worker that has slept for longer should have taken it. These are removed: live ones register again at their next poll.
   local since = ARGV[4]
   if since == '' then since = redis.call('ZSCORE', IDLE, worker) end
   if since then asleep_before = redis.call('ZRANGEBYSCORE', IDLE, '0', '(' .. since, 'LIMIT', 0, MAX_ITEMS) end
@@ -41,7 +41,7 @@ local lapse, lapsed, strange = lapses(SESSIONS, '')
 local place = 0
 if #asleep_before > 0 then redis.call('ZREM', IDLE, unpack(asleep_before)) end
 if sleep then
-  redis.call('ZREM', IDLE, worker) -- comes first: it lets the rest go on when the server is out of memory
+  redis.call('ZREM', IDLE, worker) -- comes first: it makes the other writes possible when the server is out of memory
   if not more then redis.call('ZADD', IDLE, whole(now_ms), worker) end
   if not more and not paused and next_ms >= 0 then place = keep_alarm(IDLE, wake, next_ms, worker) end
 end

@@ -1,4 +1,4 @@
--- serve.lua: note which queues live workers serve. A live worker calls this once an hour.
+-- serve.lua: record which queues live workers serve. A live worker calls this once an hour.
 -- KEYS[1] …:served  zset  queue -> instant of the last such call, Unix ms; removed after a day
 -- ARGV queues
 -- Returns 1.

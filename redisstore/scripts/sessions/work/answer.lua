@@ -1,4 +1,4 @@
--- answer: what is left, who is woken for it, and the answer. A section of work.lua.
+-- answer: the jobs that are left, the workers woken for them, and the answer. A section of work.lua.
 
 ------------------------------------------------------------------------------------------------------ what is left, and when
 
@@ -10,14 +10,14 @@ local more, place = false, 0
 if not paused and (not sleeps_on or cancels) then
   more = next_ms >= 0 and next_ms <= now_ms or (ready_left or redis.call('LLEN', READY)) > 0
 end
-local opened = false -- of a limit that was reached, or is now
+local opened = false -- the limit was reached, or is now
 if limit and not paused then
   if sleeps_on then next_ms = due_head(DUE) end
   -- read after write: a call of a sleeping worker has read neither list
   next_ms = horizon(limit, next_ms, redis.call('LLEN', READY) > 0)
   more, opened = next_ms == now_ms, limit.was ~= limit.state or limit.stepped
 end
-local asleep = sleep and not more and n_taken < slots -- a worker that got all that it asked for has no free slot
+local asleep = sleep and not more and n_taken < slots -- a worker that got as many jobs as it requested has no free slot
 if asleep then redis.call('ZADD', IDLE, now_text, worker) end
 if more then
   -- uses: gate wake
@@ -58,7 +58,7 @@ if since then
 end
 local skipped = call and call.skipped
 local stopped = call and call.paused[1] and call.paused or skipped and 0 or nil
-local function some(list) return #list > 0 and list or 0 end -- even an empty list costs a microsecond
+local function some(list) return #list > 0 and list or 0 end -- even an empty list takes a microsecond
 return { now_us, some(refused), first_fence, math.min(begun_before or begins, n_taken),
   length and (taken == ids and joined or table.concat(taken)) or some(taken), some(data), occurrences and table.concat(call.kinds) or 0,
   some(taken_crashes), long and some(way.owed_list(call)) or 0, more and 1 or 0, paused and 1 or 0, next_ms, place, mark or 0, lapse,

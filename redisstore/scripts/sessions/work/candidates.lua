@@ -1,18 +1,18 @@
--- candidates: which jobs could be taken, and from where. A section of work.lua.
+-- candidates: which jobs could be taken, and from which place. A section of work.lua.
 
 ------------------------------------------------------------------------------------------------- read: what could be taken
 
--- ids are the candidates in order, from[i] says where each comes from: nil ready, 'd' due, n the n-th list of parked ones.
+-- ids are the candidates in order, from[i] is the place of each: nil ready, 'd' due, n the n-th list of parked ones.
 local ids, from = {}, {}
 local next_ms = -1 -- instant of the head of due
 if not sleeps_on then next_ms = due_head(DUE) end
 local since = nil -- parked candidate -> since when; nil: there is none
 local member_of = nil -- candidate from the shared list -> its member there
 local ready_read = false -- …:ready was read
-local turn -- which list has the odd place next time, if that changes: 1 due, 0 ready
-local ready_left -- how many this call leaves in ready, as far as it has read; nil: not known
-local begun_before -- of the same call again: how many of the jobs it took are begun
-local sifted, strike -- where IDs in ready are void: what the piece stale has found, and its function that writes it
+local turn -- which list gets the odd place next time, if that changes: 1 due, 0 ready
+local ready_left -- how many this call leaves in ready, as far as it has read; nil: unknown
+local begun_before -- of a repeated call: how many of the jobs it took have begun
+local sifted, strike -- if IDs in ready are void: the result of the piece stale, and its function that writes it
 if again then
   -- uses: again
   ids, begun_before = taken_since(INFLIGHT, tonumber(first_drawn))
@@ -55,7 +55,7 @@ elseif want > 0 and not paused then
       ready, due, sifted = sift(READY, KEYS[20], ready, due, left)
       strike = strike_stale
     end
-    -- half of each, the odd place in turn; what one leaves the other gets
+    -- half of each, the odd place in turn; unused places of one list go to the other
     ready_read = true
     local odd = state[8] and 1 or 0
     local half = math.floor((left + odd) / 2)
@@ -86,7 +86,7 @@ if large and not again then
 end
 
 local bodies, crashes, crashed = {}, nil, state[7] and redis.call('HLEN', CRASHES) > 0
-local later, later_ms -- suspects that are put off, and for how long at least
+local later, later_ms -- suspects that are delayed, and the minimum delay
 local joined, occurrences, hostile -- the IDs, one after the other (nil: some have been left out since); whether an occurrence is among them; whether one may be SELF
 if #ids > 0 then
   bodies = redis.call('HMGET', JOBS, unpack(ids))

@@ -1,9 +1,9 @@
--- schedules: the long way: what the call needs of schedules, and the functions that work on it. A section of work.lua.
+-- schedules: the long path: the data that the call needs of schedules, and the functions for it. A section of work.lua.
 
 ----------------------------------------------------------------------------------------- read: the schedules (the long way)
 
 local long = again or others > 0 or occurrences or cancels
-local call -- what the long way knows and gathers, see lib/call.lua
+local call -- the data of the long path, see lib/call.lua
 local schedule_of, planned_of -- schedule and planned instant of each other settlement, if it is of an occurrence
 local touched = 0 -- how many schedules
 local way -- its functions, which only the next block creates
@@ -23,7 +23,7 @@ if long then
       -- uses: after replaced
       all.settle_replaced, all.save_replaced = settle_replaced, save_replaced
     end
-    all.streaks = function() -- of few calls
+    all.streaks = function() -- only some calls need it
       -- uses: instant withdraw note streak
       return read_streaks, add_death, save_streaks
     end
@@ -56,7 +56,7 @@ if long then
   for _, i in ipairs(others_held) do
     local id = ARGV[at_id + finished + begun + i]
     if string.find(id, '#', 2, true) or annexed[i] and annexed[i].o then
-      way.manual = way.manual or {} -- IDs of manual runs and deaths, and of what may die
+      way.manual = way.manual or {} -- IDs of manual runs and deaths, and of jobs that may die
       way.manual[#way.manual + 1] = id
     end
   end
@@ -71,7 +71,7 @@ if long then
     way.read_manual, way.settle_manual, way.save_manual = way.manuals()
   end
 
-  -- names: the schedules that this call touches, each known once; needed: those whose definition and cursor it needs; met: those whose
+  -- names: the schedules that this call touches, each once; needed: those whose definition and cursor it needs; met: those whose
   -- occurrences are candidates
   local names, known, needed, met = {}, {}, {}, {}
   schedule_of, planned_of = {}, {}
@@ -110,7 +110,7 @@ if long then
     owes[names[i]] = score
     if score and tonumber(score) >= way.HELD then needed[names[i]] = true end
   end
-  local past, failing = way.read_past(KEYS[24], again and {} or names), {} -- failing: schedules with a streak, of which one dies now
+  local past, failing = way.read_past(KEYS[24], again and {} or names), {} -- failing: schedules with the option PauseAfter, of which an occurrence dies now
   for _, i in ipairs(others_held) do
     local name = schedule_of[i]
     if name and ARGV[at_other + 4 * i - 3] == 'x' and string.find(past.texts[name] or '', ' %d+:%d*:[%d,]*$') then

@@ -1,8 +1,8 @@
--- settle: the settlements are carried out. A section of work.lua.
+-- settle: executes the settlements. A section of work.lua.
 
 -------------------------------------------------------------------------- read: what is written below and was not read above
 
--- A key of a wrong type stops the call here, while nothing has happened.
+-- A key of a wrong type stops the call here, before the first write.
 local done = math.max(ended_to - ended_from + 1, 0)
 if keeps or annexes > 0 then
   redis.call('HLEN', KEYS[21])
@@ -21,8 +21,8 @@ if #ids == 0 and (done > 0 and not sleeps_on or others > 0 or cancels) then redi
 local adopts = state[3] and not string.find(state[3], '^%d+$') -- names of an older layout
 if serves + parks + shared > 0 or adopts then redis.call('ZCARD', UNHANDLED) end
 local asked = cancels and redis.call('HGET', STATE, 'asked') -- see lib/asked.lua
-local max_dead, dead_out -- the oldest dead jobs that go for those that die now
-local lists, n_lists, handlers -- of the names to park on: since when they have a list; how many have one; who handles them
+local max_dead, dead_out -- the oldest dead jobs, which the new ones replace
+local lists, n_lists, handlers -- of the names to park on: since when they have a list; how many have one; which workers handle them
 if long and not again then
   local counts, runs, fronts, dies = occurrences or cancels, touched > 0, false, 0
   for _, i in ipairs(others_held) do
@@ -51,7 +51,7 @@ end
 
 -------------------------------------------------------------------------------------------------- carry out the settlements
 
--- The first write takes no memory, whichever it is: that lets the rest go on when the server is out of memory.
+-- The first write needs no memory, whichever it is: this makes the other writes possible when the server is out of memory.
 local was_asleep = not sleeps_on and redis.call('ZREM', IDLE, worker) == 1
 if done > 0 then
   redis.call('HDEL', JOBS, unpack(ended, ended_from, ended_to))
@@ -66,7 +66,7 @@ elseif sleeps_on then
 end
 if strange and #strange > 0 then mend(SESSIONS, strange) end
 local mark = state[3] -- the field parked
-local wakes = {} -- names of which a job was parked, as positions
+local wakes = {} -- names of newly parked jobs, as positions
 if #others_held > 0 or cancels then
   if cancels and cancels[1] then way.settle_cancelled(call, cancels, annexed, STATE, asked) end
   if cancels and cancels.texts then way.settle_replaced(call, cancels.replaced, cancels.texts, annexed) end
@@ -101,7 +101,7 @@ if #others_held > 0 or cancels then
     end
   end
 end
-local forget_name, shared_name -- of the piece parked, where jobs are parked or served
+local forget_name, shared_name -- of the piece parked, if jobs are parked or served
 if (adopts or serves + shared + parks > 0) and not again then
   -- uses: parked
   forget_name, shared_name = unlist, SHARED

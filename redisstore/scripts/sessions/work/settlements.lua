@@ -1,15 +1,15 @@
--- settlements: which settlements of the call count, and what the limit of the queue allows. A section of work.lua.
+-- settlements: which settlements of the call count, and how many jobs the limit of the queue allows. A section of work.lua.
 
 ------------------------------------------------------------------------------------------- read and check: the settlements
 
--- A settlement counts if the session holds the job with the fence that was named. The finished jobs for which it does are
--- ended[ended_from] to ended[ended_to]. If the job was cancelled meanwhile, "!" is before the fence, and whatever the settlement says
--- the job ends: cancels has three values for each such job: its ID, the record of its
--- attempt, and which of the other settlements it was (0: none of them; below 0: which of the finished jobs, whose result is kept). If it was replaced meanwhile, "+" is before the fence: cancels.replaced
--- has three values for each: its ID, the kind of its settlement, and which of the others it was.
+-- A settlement counts if the session holds the job with the given fence. The finished jobs for which this is true are
+-- ended[ended_from] to ended[ended_to]. If the job was cancelled meanwhile, "!" is before the fence, and
+-- the job ends with any settlement: cancels has three values for each such job: its ID, the record of its
+-- attempt, and the index of its settlement among the others (0: none of them; below 0: the index among the finished jobs, whose result is kept).
+-- If it was replaced meanwhile, "+" is before the fence: cancels.replaced has three values for each: its ID, the kind of its settlement, and its index.
 local ended, ended_from, ended_to = ARGV, at_id + 1, at_id + finished
-local cancels -- nil: there is none
-local flying, others_held, refused = {}, {}, {} -- flying: jobs in flight with their fences, as they are to be written
+local cancels -- nil: there are none
+local flying, others_held, refused = {}, {}, {} -- flying: jobs in flight with their fences, as they will be written
 if again then
   ended_to = at_id
 else
@@ -67,8 +67,8 @@ end
 
 -------------------------------------------------------------------------------------------- read: the limit of the queue
 
-local limit, horizon, limit_line -- nil: the queue has none; else see lib/queuelimit.lua
-local slots, flights_before = want, 0 -- how many slots the caller has free for what is taken
+local limit, horizon, limit_line -- nil: the queue has no limit; else see lib/queuelimit.lua
+local slots, flights_before = want, 0 -- how many slots the caller has free
 if state[9] then
   -- uses: queuelimit
   limit, horizon, limit_line = read_limit(state[9]), next_start, limit_text

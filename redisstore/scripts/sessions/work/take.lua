@@ -1,8 +1,8 @@
--- take: the candidates that are taken leave their lists and are in flight. A section of work.lua.
+-- take: the taken candidates leave their lists and are in flight. A section of work.lua.
 
 -------------------------------------------------------------------------------------------------------- decide what is taken
 
--- taken and data, the IDs and data of the answer, are the candidates and their envelopes as long as each is taken as it is.
+-- taken and data, the IDs and data of the answer, are the candidates and their envelopes as long as each is taken unchanged.
 local n_ids, n_taken, taken, data = #ids, 0, ids, bodies
 local taken_crashes = {}
 local odd = {} -- fields of state that cannot be read
@@ -29,14 +29,14 @@ if again then
   n_taken, data = n_ids, call.data
   for i = 1, crashes and n_ids or 0 do taken_crashes[i] = crashes[i] or '0' end
 elseif n_ids > 0 then
-  -- Each job that is taken draws a fence, one more than the last. Nine times out of ten only the last digit of its text changes.
+  -- Each taken job draws a fence, one more than the last. Nine times out of ten only the last digit of its text changes.
   local DIGITS = { [0] = '0', '1', '2', '3', '4', '5', '6', '7', '8', '9' }
   local stem, digit = string.sub(first_text, 1, -2), first_fence % 10
   local at = #flying
   for i = 1, n_ids do
     local id, text = ids[i], bodies[i] or ''
     local fence = stem .. DIGITS[digit]
-    if hostile and id == SELF then text = nil end -- no job has this ID: somebody wrote it there, and it goes
+    if hostile and id == SELF then text = nil end -- no job has this ID: it was edited by hand, and is removed
     if text and long then text = way.meet(call, i, n_taken + 1, fence, worker, session) end
     if text ~= bodies[i] and taken == ids then -- from here on they differ
       taken, data = {}, {}
@@ -56,7 +56,7 @@ end
 
 -------------------------------------------------------------------------------------------------------------------- write
 
--- The candidates leave the lists in which they stood.
+-- The candidates leave their lists.
 local pops, due_out, parked_out = again and 0 or n_ids, {}, {}
 for i, source in pairs(from) do
   pops = pops - 1
@@ -90,7 +90,7 @@ local more_parked = {} -- positions of the names served that have more
 if serves + shared > 0 and not paused then
   for i = 1, serves + (shared > 0 and 1 or 0) do
     local at = i <= serves and i or serves + parks + 1
-    -- read after write: what is left is known only now
+    -- read after write: the rest of the list is known only now
     if redis.call('ZCARD', KEYS[PARKED + at]) > 0 then
       if i <= serves then more_parked[#more_parked + 1] = i end
     elseif not again then
@@ -102,7 +102,7 @@ end
 if last or n_taken > 0 then
   if renews then redis.call('ZADD', SESSIONS, whole(now_ms + ttl_ms), session) end
   if not again then
-    local holder = occurrences and ARGV[9] .. ' ' .. table.concat(call.kinds) or ARGV[9] -- the same call again needs the kinds
+    local holder = occurrences and ARGV[9] .. ' ' .. table.concat(call.kinds) or ARGV[9] -- a repeated call needs the kinds
     redis.call('HSET', INFLIGHT, SELF, ARGV[2] .. ' ' .. first_text .. ' ' .. time[1] .. ' ' .. holder, unpack(flying))
   end
 end
@@ -115,7 +115,7 @@ elseif done > 0 then
 end
 if state[4] ~= LAYOUT and state[4] ~= RAISED then redis.call('HSET', STATE, 'layout', LAYOUT) end
 if limit and not again then
-  -- read after write: how many flights there are is known only now
+  -- read after write: the number of flights is known only now
   local grown = redis.call('HLEN', INFLIGHT) - flights_before - (not header and n_taken > 0 and 1 or 0)
   if grown ~= 0 or n_taken > 0 or limit.back > 0 or limit.stepped then
     limit.count(limit, grown, n_taken - limit.back)
