@@ -9,20 +9,20 @@ import (
 	"github.com/chimejobs/chime/redisstore/internal/script"
 )
 
-// What each use of a namespace needs on a server with access control lists (ACL). docs/access.md has a user for each, with exactly
-// these rights; tests hold that, and run the store's suite as these users.
+// What each use of a namespace needs on a server with access control lists (ACL). docs/access.md shows a user with exactly these rights for
+// each use. Tests check that document, and run the store's suite as these users.
 
 // A grant is what one use needs.
 type grant struct {
 	scripts []*script.Script
 	plain   []string                  // commands outside scripts
 	keys    func(k keyspace) []string // as patterns; %R~ before a pattern: to read only, ~: to read and write
-	wakes   bool                      // it publishes wake-ups
-	listens bool                      // it subscribes to them
+	wakes   bool                      // whether it publishes wake-ups
+	listens bool                      // whether it subscribes to them
 }
 
-// useView is what a dashboard does: it reads. useOperate is what a person does who looks after a namespace: all that a scheduler and a
-// viewer do, and to repair what Verify finds.
+// useView is the use of a dashboard, which only reads. useOperate is the use of an operator: everything that a scheduler and a viewer do, and
+// the repair of what Verify finds.
 const (
 	useView    protocol.Use = "viewer"
 	useOperate protocol.Use = "operator"
@@ -63,10 +63,10 @@ var grants = map[protocol.Use]grant{
 	},
 }
 
-// viewCommands are those with which one reads, by themselves and in scripts that write nothing.
+// viewCommands are the commands that only read, sent alone or from scripts that write nothing.
 var viewCommands = strings.Fields("eval_ro evalsha_ro hello hexists hget hlen hmget hscan hstrlen llen lpos lrange ping scan subscribe time type unsubscribe xrange xrevrange zcard zcount zmscore zrange zrangebylex zrangebyscore zrevrangebyscore zscan zscore")
 
-// What a scheduler does.
+// Commands of a scheduler.
 var (
 	scheduleScripts = []*script.Script{
 		&declareScript, &pauseScheduleScript, &deleteWaitingScript, &discardScript, &requeueScript, &backfillScript, &replaceScript, &purgeBeginScript, &deleteQueueScript, &pauseQueueScript, &pollScript, &leadScript, &resignScript,
@@ -76,7 +76,7 @@ var (
 	scheduleCommands = strings.Fields("eval evalsha eval_ro exists hdel hello hexists hget hgetall hlen hmget hscan hset hsetnx hstrlen info llen lrange ping subscribe time type zadd zcard zmscore zrange zrangebylex zrangebyscore zremrangebyscore zrevrangebyscore zscan")
 )
 
-// tickScripts are those of whoever places, reaps and sweeps what others have left.
+// tickScripts are the scripts of a scheduler that places, reaps and sweeps what other processes have left.
 var tickScripts = []*script.Script{
 	&placeScript, &owedScript, &postponeScript, &reapScript, &sweepScript, &buryScript, &freeOpensScript, &mendScript, &moveBeginScript, &moveArriveScript, &moveEndScript, &changeRegistryScript,
 	&limitQueueScript, &purgeScript, &removeScript, &residentsScript, &standingsScript, &registerSchedulesScript, &sampleScript,
@@ -92,12 +92,12 @@ func readAndWrite(patterns ...string) []string {
 	return rules
 }
 
-// rule is a rule of an ACL: ~ and a pattern of keys, & and one of channels, + and a command.
+// rule is one rule of an ACL: ~ and a key pattern, & and a channel pattern, or + and a command.
 func rule(kind, what string) string { return kind + what }
 
 var commandPattern = regexp.MustCompile(`redis\.p?call\('([A-Z]+)'`)
 
-// commands returns the commands of a grant in order, in small letters.
+// commands returns the commands of a grant, sorted and in lower case.
 func (g *grant) commands() []string {
 	all := slices.Clone(g.plain)
 	for _, s := range g.scripts {
@@ -109,7 +109,7 @@ func (g *grant) commands() []string {
 	return slices.Compact(all)
 }
 
-// rules returns the grant in a namespace as an ACL has it.
+// rules returns the grant in a namespace as rules of an ACL.
 func (g *grant) rules(k keyspace) string {
 	rules := []string{"resetchannels"}
 	if g.wakes || g.listens {

@@ -22,11 +22,11 @@ var rightsText string
 
 const (
 	maxKeysChecked   = 2000            // in a round trip
-	subscribeTimeout = 5 * time.Second // of the try to subscribe
+	subscribeTimeout = 5 * time.Second // limit of the trial subscription
 )
 
 // CheckUse returns an error that wraps ErrUnfit if the user of the connection lacks a right that this use of the queues needs, or if a
-// key that it uses has another type than chime's, so that another program must have written it. It writes nothing.
+// key has a type that chime does not give it: then another program has written the key. It writes nothing.
 func (s *store) CheckUse(ctx context.Context, use protocol.Use, queues []string) error {
 	if s.bad != nil {
 		return s.bad
@@ -62,7 +62,7 @@ type useCheck struct {
 	missing    map[string]string // rule that grants it → what the user may not do
 }
 
-// keysOf returns the keys of a partition that a use needs; for the others than enqueuing these are all, and * in place of a name.
+// keysOf returns the keys of a partition that a use needs. Every use but enqueuing needs all of them, with * in place of a name.
 func keysOf(use protocol.Use, p partitionKeys) []string {
 	if use == protocol.UseEnqueue {
 		return p.enqueueing()
@@ -70,7 +70,7 @@ func keysOf(use protocol.Use, p partitionKeys) []string {
 	return p.every()
 }
 
-// types refuses a namespace in which a key has another type than chime's.
+// types returns an error if a key of the namespace has a type that chime does not give it.
 func (c *useCheck) types(ctx context.Context) error {
 	want := map[string]string{c.keys.queues(): "hash"}
 	if c.use != protocol.UseEnqueue {
@@ -103,13 +103,13 @@ func (c *useCheck) types(ctx context.Context) error {
 	return errors.Join(bad...)
 }
 
-// foreign is the error for a key of another type.
+// foreign returns the error about a key with a wrong type.
 func foreign(key, is, want string) error {
 	return fmt.Errorf("redisstore: %w: key %s is a %s, want a %s: it is not chime's", protocol.ErrUnfit, key, is, want)
 }
 
-// arguments has the arguments with which a command may be tried, behind the key; none: it has no key. EVAL, EVALSHA, SUBSCRIBE and
-// HELLO cannot be tried by a script, and INFO need not.
+// arguments has the arguments, after the key, with which a command can be tried. No entry: the command has no key. A script cannot try EVAL,
+// EVALSHA, SUBSCRIBE and HELLO, and INFO need not be tried.
 var arguments = map[string]string{
 	"del": "", "exists": "", "expire": "1", "hdel": "f", "hexists": "f", "hget": "f", "hgetall": "", "hincrby": "f 1", "hlen": "", "hmget": "f", "hrandfield": "1",
 	"hscan": "0", "hset": "f v", "hsetnx": "f v", "hstrlen": "f", "linsert": "before a b", "llen": "", "lpop": "", "lpos": "v", "lpush": "v", "lrange": "0 0",
@@ -125,7 +125,7 @@ func (c *useCheck) rights(ctx context.Context) error {
 	if err := c.try(ctx); err != nil {
 		switch {
 		case denied(err) && len(c.missing) > 0:
-			c.lacks("+", "eval_ro", "run EVAL_RO") // with it the next start says what else is missing
+			c.lacks("+", "eval_ro", "run EVAL_RO") // if it is granted, the next start reports what else is missing
 		case denied(err), redis.HasErrorPrefix(err, "ERR"):
 			c.log.WarnContext(ctx, "redisstore: the rights of the user are not checked", "event", "store.trouble", "action", "check", "error", err)
 			return nil
@@ -145,7 +145,7 @@ func (c *useCheck) rights(ctx context.Context) error {
 		protocol.ErrUnfit, c.user(), strings.Join(what, ", "), c.use, c.user(), strings.Join(rules, " "))
 }
 
-// user is the name under which the client logs in.
+// user returns the name under which the client logs in.
 func (c *useCheck) user() string {
 	name := ""
 	switch client := c.client.(type) {
@@ -157,20 +157,20 @@ func (c *useCheck) user() string {
 	return cmp.Or(name, "default")
 }
 
-// lacks notes what the user may not do, and the rule that grants it. Of many keys of one pattern the first is named.
+// lacks records what the user may not do, and the rule that grants it. If many keys share a pattern, the first one is named.
 func (c *useCheck) lacks(kind, pattern, what string) {
 	if granted := rule(kind, pattern); c.missing[granted] == "" {
 		c.missing[granted] = what
 	}
 }
 
-// try tries every command once, and every key: each of the namespace by itself, those of a partition together, because the keys of a
-// call are in one slot. It returns an error if that could not be tried.
+// try tries every command and every key once: each key of the namespace alone, and the keys of a partition together, because all keys of a
+// call must be in one slot. It returns an error if the trial itself failed.
 func (c *useCheck) try(ctx context.Context) error {
 	k := c.keys
 	shared, small := []string{k.queues()}, k.queues()
 	if c.use != protocol.UseEnqueue {
-		shared, small = slices.Sorted(maps.Keys(k.shared())), k.leader() // some commands read all that a key holds
+		shared, small = slices.Sorted(maps.Keys(k.shared())), k.leader() // some commands read everything that a key holds
 	}
 	if err := c.tryCommands(ctx, small); err != nil {
 		return err
@@ -202,7 +202,7 @@ func (c *useCheck) try(ctx context.Context) error {
 	return nil
 }
 
-// patternOf is the pattern by which a grant has a key: an enqueuer's keys are singly in it, the others have all of the namespace.
+// patternOf returns the pattern that a grant uses for a key: an enqueuer's keys are listed one by one, the other grants have the whole namespace.
 func patternOf(use protocol.Use, single string, k keyspace) string {
 	if use == protocol.UseEnqueue {
 		return single
@@ -210,7 +210,7 @@ func patternOf(use protocol.Use, single string, k keyspace) string {
 	return k.all()
 }
 
-// tryCommands tries the commands on a key: those that a script may use in a script.
+// tryCommands tries the commands on a key. Commands that a script may use are tried from a script.
 func (c *useCheck) tryCommands(ctx context.Context, key string) error {
 	g := grants[c.use]
 	var tries, tried []string
@@ -239,7 +239,7 @@ func (c *useCheck) tryCommands(ctx context.Context, key string) error {
 		}
 	}
 	if keyDenied(answer.Err()) {
-		return nil // tryKeys finds it
+		return nil // tryKeys reports it
 	}
 	if answer.Err() != nil {
 		return answer.Err()
@@ -256,14 +256,14 @@ func (c *useCheck) tryCommands(ctx context.Context, key string) error {
 	return nil
 }
 
-// A keyGroup are keys of one slot, each with the pattern that a rule has for it.
+// A keyGroup is a group of keys of one slot, each with the pattern that a rule uses for it.
 type (
 	keyGroup []triedKey
 	triedKey struct{ key, pattern string }
 )
 
-// without returns the groups but those of which the user may read and write every key: for a server checks for that before it runs a script
-// that names them, whatever it does with them. With hundreds of queues this is what makes a start short.
+// without removes the groups in which the user may read and write every key: a server checks that before it runs a script that names them,
+// whatever the script does with them. With hundreds of queues this keeps a start short.
 func (c *useCheck) without(ctx context.Context, groups []keyGroup) (doubtful []keyGroup, err error) {
 	pipe := c.client.Pipeline()
 	answers := make([]*redis.Cmd, len(groups))
@@ -286,8 +286,8 @@ func (c *useCheck) without(ctx context.Context, groups []keyGroup) (doubtful []k
 	return doubtful, nil
 }
 
-// tryKeys tries to read and to write the keys of groups, each group in a call. A call with a key that the user may not use is refused
-// as a whole: then its keys are tried singly.
+// tryKeys tries to read and to write the keys of groups, one call for each group. A call with a key that the user may not use is refused
+// as a whole. Then its keys are tried one by one.
 func (c *useCheck) tryKeys(ctx context.Context, groups []keyGroup) error {
 	pipe := c.client.Pipeline()
 	answers := make([]*redis.Cmd, len(groups))
@@ -330,7 +330,7 @@ func (c *useCheck) addTry(ctx context.Context, pipe redis.Pipeliner, keys, tries
 	return runText(ctx, pipe, "eval_ro", rightsText, keys, tries)
 }
 
-// runText adds to a pipeline the command eval or eval_ro, with a text that is no script of the protocol.
+// runText adds the command eval or eval_ro to a pipeline, with a text that is not a script of the protocol.
 func runText(ctx context.Context, pipe redis.Pipeliner, command, text string, keys, values []string) *redis.Cmd {
 	args := []any{command, text, len(keys)}
 	for _, arg := range slices.Concat(keys, values) {

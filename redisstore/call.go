@@ -14,11 +14,11 @@ import (
 	"github.com/chimejobs/chime/redisstore/internal/script"
 )
 
-// A call is one script with its keys, all of one partition, and its data, as it is sent.
+// A call is one script as it is sent, with its data and its keys, which are all of one partition.
 type call struct {
 	script *script.Script
 	args   []any       // EVALSHA, the script's SHA-1, the number of keys, the keys, the data
-	buffer *callBuffer // of args; nil: newCall made them
+	buffer *callBuffer // of args; nil: newCall allocated them
 }
 
 func newCall(s *script.Script, keys []string, data []any) call {
@@ -30,14 +30,14 @@ func newCall(s *script.Script, keys []string, data []any) call {
 	return call{script: s, args: append(args, data...)}
 }
 
-// readOnly has the server refuse what the script would write, so that a user who may not write may make the call.
+// readOnly makes the server refuse all writes of the script, so that a user who may only read can make the call.
 func (c call) readOnly() call {
 	c.args[0] = "evalsha_ro"
 	return c
 }
 
-// A callBuffer is the memory of a call, used again when the call was answered. The calls that carry jobs are long and many: memory
-// of their own would keep the garbage collector busy.
+// A callBuffer is the memory of a call. It is reused after the call was answered: the calls that carry jobs are long and frequent, and
+// allocating for each would keep the garbage collector busy.
 type callBuffer struct {
 	args  []any
 	texts []string // bodies: storing a slice in an any allocates, storing a pointer to a string does not
@@ -52,7 +52,7 @@ func beginCall(s *script.Script, keys int, first ...any) call {
 	return call{script: s, args: append(args, first...), buffer: buffer}
 }
 
-// release returns the buffer of a call that was answered to the pool.
+// release returns the buffer of an answered call to the pool.
 func (c *call) release() {
 	if c.buffer != nil {
 		clear(c.args)
@@ -68,8 +68,8 @@ func (c *call) command(ctx context.Context) *redis.Cmd {
 	return cmd
 }
 
-// run sends calls in one round trip; each has its own answer or error, and an error names the file and the line of the script. If the
-// server does not know a script (it was restarted, or SCRIPT FLUSH), that call alone is sent again with the script's text.
+// run sends calls in one round trip. Each call has its own answer or error, and an error names the file and the line of the script. If the
+// server does not know a script (it was restarted, or SCRIPT FLUSH), only that call is sent again, with the script's text.
 func (s *store) run(ctx context.Context, client redis.UniversalClient, calls ...call) []*redis.Cmd {
 	cmds := make([]*redis.Cmd, len(calls))
 	if len(calls) == 1 {
@@ -106,8 +106,8 @@ func (s *store) runOne(ctx context.Context, act, subject string, c call) (reply,
 	return list(act, subject, s.run(ctx, s.client, c)[0])
 }
 
-// A reply is what a script returned: numbers, strings and lists of them. A value of another type than asked for, or none, reads as
-// zero: the scripts are known, and what they return from keys is checked where it is decoded.
+// A reply is the answer of a script: numbers, strings and lists of them. A missing value, or one of another type than the one requested,
+// reads as zero: the scripts are known, and what they return from keys is checked where it is decoded.
 type reply []any
 
 // list returns the answer of a command as a reply.
@@ -122,8 +122,8 @@ func list(act, subject string, cmd *redis.Cmd) (reply, error) {
 	return values, nil
 }
 
-// complete returns an error if an HMGET or a ZMSCORE among the commands has not a value for each field that it asked for. A server
-// never answers so, but what stands between may, and a missing value must not be read as one that is not stored.
+// complete returns an error if an HMGET or a ZMSCORE among the commands did not return a value for each field that was requested. A server
+// never answers so, but a proxy may, and a missing value must not be read as one that is not stored.
 func complete(cmds ...redis.Cmder) error {
 	for _, cmd := range cmds {
 		var values int
@@ -197,7 +197,7 @@ func (r reply) texts(i int) []string {
 	return texts
 }
 
-// rest returns the values from i on, as texts.
+// rest returns the values from i on as strings.
 func (r reply) rest(i int) []string {
 	var texts []string
 	for ; i < len(r); i++ {
@@ -206,7 +206,7 @@ func (r reply) rest(i int) []string {
 	return texts
 }
 
-// waitHint reads, from i on: more, paused, next, which keeper of the alarm the caller is, the mark of what is parked, lapse, lapsed sessions.
+// waitHint reads, from i on: more, paused, next, the caller's number among the keepers of the alarm, the mark of parked jobs, lapse, lapsed sessions.
 func (r reply) waitHint(i int) protocol.WaitHint {
 	h := protocol.WaitHint{
 		More: r.number(i) == 1, Paused: r.number(i+1) == 1, Second: r.number(i+3) == 2,

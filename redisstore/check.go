@@ -13,8 +13,8 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-// Check returns nil if the servers can be trusted with jobs: each answers, is Redis 7.0 or later, evicts nothing, and has a clock that
-// may be right.
+// Check returns nil if the servers can be trusted with jobs: each one answers, is Redis 7.0 or later, evicts nothing, and has a plausible
+// clock.
 func (s *store) Check(ctx context.Context) error {
 	if s.bad != nil {
 		return s.bad
@@ -30,7 +30,7 @@ type serverCheck struct {
 	replicas   sync.Once
 }
 
-// briefly has plain commands sent by a client whose calls do not wait for long, see patience.
+// briefly sends plain commands through a client whose calls do not wait for long, see patience.
 type briefly func(ctx context.Context, send func(ctx context.Context, client redis.UniversalClient) error) error
 
 // run checks the server, or every master of a cluster at the same time. Some masters may be silent, because the queues of
@@ -75,7 +75,7 @@ func (c *serverCheck) run(ctx context.Context, brief briefly) error {
 	return nil
 }
 
-// server checks the version, the eviction policy and the clock of one server. which tells it from others.
+// server checks the version, the eviction policy and the clock of one server. which distinguishes it from other servers in errors.
 func (c *serverCheck) server(ctx context.Context, client redis.UniversalClient, which string) error {
 	info := client.InfoMap(ctx)
 	sections, err := info.Result()
@@ -103,18 +103,18 @@ func (c *serverCheck) server(ctx context.Context, client redis.UniversalClient, 
 	return errors.Join(append(bad, checkClock(ctx, client))...)
 }
 
-// The server's clock decides what is due. Outside of these instants it is wrong, and scripts refuse to work by it (lib/clock.lua):
-// what was placed in 2300 would be late for as long when the clock is set.
+// The server's clock decides what is due. A clock outside of these instants is wrong, and scripts refuse to use it (lib/clock.lua): what was
+// placed in 2300 would be centuries late after the clock is set.
 var (
 	minClock = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 	maxClock = time.Date(2200, 1, 1, 0, 0, 0, 0, time.UTC) // exclusive
 )
 
-// checkClock returns an error if a server's clock is wrong for certain. What may not be read is not checked.
+// checkClock returns an error if a server's clock is certainly wrong. A clock that may not be read is not checked.
 func checkClock(ctx context.Context, client redis.Cmdable) error {
 	now, err := client.Time(ctx).Result()
 	if denied(err) {
-		return nil // CheckUse says so, with the rule that grants it
+		return nil // CheckUse reports it, with the rule that grants it
 	}
 	if err != nil {
 		return atStart(failure("read the clock of the server", "", err))
@@ -126,10 +126,10 @@ func checkClock(ctx context.Context, client redis.Cmdable) error {
 	return nil
 }
 
-// warnOfReplicas logs, once, that the server has replicas, one of which may be promoted, and takes writes without any. A master that is
-// cut off then goes on beside the promoted one: both run the same jobs, and what the one accepts is lost when it is healed.
+// warnOfReplicas logs once that the server has replicas, one of which may be promoted, and accepts writes without any of them. A master that
+// is cut off then continues while the promoted one runs too: both run the same jobs, and what the losing side accepts is lost after the repair.
 func (c *serverCheck) warnOfReplicas(ctx context.Context, replication map[string]string) {
-	_, guarded := replication["min_slaves_good_slaves"] // INFO has it where min-replicas-to-write is set
+	_, guarded := replication["min_slaves_good_slaves"] // INFO reports it if min-replicas-to-write is set
 	if n := replication["connected_slaves"]; replication["role"] != "master" || n == "" || n == "0" || guarded {
 		return
 	}

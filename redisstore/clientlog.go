@@ -6,15 +6,15 @@ import (
 	"log/slog"
 )
 
-// A ClientLog is what redis.SetLogger takes; see [ClientLogger].
+// A ClientLog is a logger for redis.SetLogger; see [ClientLogger].
 type ClientLog struct{ log *slog.Logger }
 
-// ClientLogger returns a logger for go-redis's own lines, to be set once in main:
+// ClientLogger returns a logger for the lines of go-redis. Set it once in main:
 //
 //	redis.SetLogger(redisstore.ClientLogger(slog.Default()))
 //
-// It passes the lines on at level Debug. Without it go-redis writes to stderr, several lines for each call while a server is away,
-// which say what chime's roles log once a minute. The logger of go-redis belongs to the whole process, so chime never sets it.
+// It logs these lines at level Debug. Without it go-redis writes several lines to stderr for each call while a server is unavailable;
+// chime's roles log the same fact once a minute. The logger of go-redis belongs to the whole process, so chime never sets it.
 func ClientLogger(log *slog.Logger) ClientLog { return ClientLog{log: log} }
 
 // Printf logs one line of go-redis.

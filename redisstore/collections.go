@@ -16,8 +16,8 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-// Collections live in one slot: records, their order, the sets of names. Every change is one script, and the states with what holds of them
-// stand in scripts/lib/collection.lua.
+// Collections live in one slot: records, their order, the sets of names. Every change is one script. scripts/lib/collection.lua lists the
+// states and what holds in each.
 
 var (
 	putCollectionScript    = scripts.Load("collections/put_collection")
@@ -28,7 +28,7 @@ var (
 	moveSweptScript        = scripts.Load("collections/move_swept")
 )
 
-// What the scripts answer besides 1: it is done.
+// The answers of the scripts other than 1, which means success.
 const (
 	collectionConflict = 0
 	collectionNone     = -1
@@ -41,7 +41,7 @@ const (
 	collectionNames = -2 // it has names
 )
 
-// PutCollection creates a collection, or changes the one that the caller has seen.
+// PutCollection creates a collection, or changes the revision that the caller has read.
 func (s *store) PutCollection(ctx context.Context, put protocol.CollectionPut) (protocol.Collection, error) {
 	k := s.keys.collections()
 	args := []any{put.Name, put.Revision, put.State, put.MaxNames, put.Data, rand.Text()}
@@ -110,7 +110,7 @@ func (s *store) FindCollection(ctx context.Context, name string) (protocol.Colle
 	return found[0], found[0].Err
 }
 
-// findCollections returns those of collections that there are.
+// findCollections returns the collections with these names that exist.
 func (s *store) findCollections(ctx context.Context, names []string) ([]protocol.Collection, error) {
 	if len(names) == 0 {
 		return nil, nil
@@ -154,7 +154,7 @@ func (s *store) PageCollections(ctx context.Context, page protocol.CollectionPag
 	return collections, next, nil
 }
 
-// pageOfCollections returns the names of those collections, and the number of the last one's transition.
+// pageOfCollections returns the names of the collections of a page, and the number of the last one's transition.
 func (s *store) pageOfCollections(ctx context.Context, page protocol.CollectionPage) (names []string, last int64, err error) {
 	k := s.keys.collections()
 	switch page.Order {
@@ -187,7 +187,7 @@ func (s *store) pageOfCollections(ctx context.Context, page protocol.CollectionP
 	return names, 0, err
 }
 
-// ReserveName adds a name to a collection, or finds it there.
+// ReserveName adds a name to a collection unless the collection has it already.
 func (s *store) ReserveName(ctx context.Context, collection, name string) (protocol.ReserveAnswer, error) {
 	k := s.keys.collections()
 	keys := []string{k.records, k.names(collection), k.swept}
@@ -241,7 +241,7 @@ func (s *store) CollectionNames(ctx context.Context, call protocol.CollectionNam
 	return found.Val(), int(count.Val()), nil
 }
 
-// FinishTransition notes that a transition is carried out.
+// FinishTransition records that a transition is complete.
 func (s *store) FinishTransition(ctx context.Context, collection string, transition int64) error {
 	if s.bad != nil {
 		return s.bad
@@ -284,7 +284,7 @@ const collectionVersion = 1
 
 var errNewerCollection = errors.New("a newer program wrote it")
 
-// parseCollection reads a record. What cannot be read has its name and an error.
+// parseCollection reads a record. A record that cannot be read is returned with its name and an error.
 func parseCollection(name, text string, swept int64) protocol.Collection {
 	var form collectionForm
 	err := json.Unmarshal([]byte(text), &form)

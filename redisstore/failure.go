@@ -11,8 +11,8 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-// failure adds to err what was tried, on what, which of the protocol's errors it is, and what it means if it is one that waiting does
-// not cure. An empty subject is left out.
+// failure adds to err the action, its subject, the matching error of the protocol, and, if waiting does not cure the error, what it means.
+// An empty subject is left out.
 func failure(act, subject string, err error) error {
 	text := err.Error()
 	kind := error(nil)
@@ -36,13 +36,13 @@ func failure(act, subject string, err error) error {
 	return fmt.Errorf("redisstore: %s: %w", act, err)
 }
 
-// denied reports whether the user lacks a right, for the command itself or, as Redis 7.0 says it, for one of a script.
+// denied reports whether the user lacks a right for the command itself or, in the words of Redis 7.0, for a command of a script.
 func denied(err error) bool {
 	return err != nil && (redis.HasErrorPrefix(err, "NOPERM") || strings.Contains(err.Error(), "The user executing the script can't "))
 }
 
-// atStart adds ErrUnfit to an error that waiting does not cure. It is for what a role does before it works: while it works the same
-// errors are waited out, because a password may be rotated.
+// atStart adds ErrUnfit to an error that waiting does not cure. A role uses it before it starts to work. While it works it waits
+// for the same errors to end, because a password may be rotated.
 func atStart(err error) error {
 	if incurable(err) != "" && !errors.Is(err, protocol.ErrUnfit) {
 		return fmt.Errorf("%w: %w", protocol.ErrUnfit, err)
@@ -50,10 +50,10 @@ func atStart(err error) error {
 	return err
 }
 
-// missingRight is what is wrong where a command is denied.
+// missingRight explains a denied command.
 const missingRight = "the client's user lacks a permission, docs/access.md has the rules for each role"
 
-// What a server answers to a client that was set up wrongly, by the beginning of its error, and what that means.
+// The errors of a server to a client with a wrong configuration: the beginning of the error, and what it means.
 var refusals = []struct{ prefix, kind string }{
 	{"NOAUTH", "the server wants a password, and the client has none"},
 	{"ERR Protocol error: unauthenticated", "the server wants a password, and the client has none"}, // the call was too long to read
@@ -69,7 +69,7 @@ var refusals = []struct{ prefix, kind string }{
 	{"redis: invalid reply", "the server is not Redis"},
 }
 
-// incurable says what is wrong if waiting does not cure an error; empty: it may.
+// incurable returns what is wrong if waiting does not cure an error, and "" if it may.
 func incurable(err error) string {
 	var plain tls.RecordHeaderError
 	var certificate *tls.CertificateVerificationError
@@ -81,7 +81,7 @@ func incurable(err error) string {
 	case denied(err):
 		return missingRight
 	}
-	for ; err != nil; err = errors.Unwrap(err) { // the server's own words are innermost
+	for ; err != nil; err = errors.Unwrap(err) { // the server's own error is the innermost
 		for _, r := range refusals {
 			if strings.HasPrefix(err.Error(), r.prefix) {
 				return r.kind

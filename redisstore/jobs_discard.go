@@ -13,12 +13,12 @@ import (
 var discardScript = scripts.Load("jobs/discard")
 
 const (
-	// discardTries is how often a call is made whose caller did not know of every session: new ones begin all the time.
+	// discardTries is how often a call is sent if its caller did not know all sessions: new sessions begin all the time.
 	discardTries = 100
 
 	purgeUnderWay = 2 // the script's answer
 
-	askAgain = protocol.Changed('l') // of a job that was too much for its call
+	askAgain = protocol.Changed('l') // of a job that did not fit into its call
 )
 
 var errUnsettled = errors.New("sessions begin faster than they can be looked up: try again")
@@ -40,7 +40,7 @@ func (s *store) DeleteJobs(ctx context.Context, queue string, ids []string) ([]p
 	return s.discard(ctx, "delete", queue, ids, nil)
 }
 
-// discard ends jobs of a queue. Its answers are in the order of the IDs; with an error those of jobs that it did not come to are 0.
+// discard ends jobs of a queue. Its answers are in the order of the IDs; after an error the answers for jobs that it did not reach are 0.
 func (s *store) discard(ctx context.Context, act, queue string, ids []string, result *protocol.Result) ([]protocol.Changed, error) {
 	became := make([]protocol.Changed, len(ids))
 	of, err := s.byPartition(ctx, queue, ids)
@@ -56,7 +56,7 @@ func (s *store) discard(ctx context.Context, act, queue string, ids []string, re
 	return became, nil
 }
 
-// byPartition returns the positions of IDs by the partition that they are in.
+// byPartition groups the positions of IDs by partition.
 func (s *store) byPartition(ctx context.Context, queue string, ids []string) (map[int][]int, error) {
 	found, err := s.queues.lookUp(ctx, queue)
 	if err != nil {
@@ -87,7 +87,7 @@ type discarding struct {
 	whereabouts
 }
 
-// run ends the jobs at these positions, in as many calls as it takes.
+// run ends the jobs at these positions, in as many calls as needed.
 func (d *discarding) run(ctx context.Context, positions []int) error {
 	tries := 0
 	for len(positions) > 0 {
@@ -116,7 +116,7 @@ func (d *discarding) run(ctx context.Context, positions []int) error {
 	return nil
 }
 
-// call sends one call; complete is false if it did nothing, because a session or a list has begun.
+// call sends one call; complete is false if the script did nothing, because a session or a list has begun.
 func (d *discarding) call(ctx context.Context, positions []int) (letters string, complete bool, err error) {
 	k := d.store.keys.partition(d.partition)
 	keys := []string{
@@ -150,8 +150,8 @@ func (d *discarding) call(ctx context.Context, positions []int) (letters string,
 	return repeated(int(values.number(2)), len(positions)), true, nil
 }
 
-// repeated is the answer to a call with n jobs that the client has sent twice: so many were changed at the first time, which ones is not
-// known any more.
+// repeated is the answer to a call with n jobs that the client has sent twice: it is known how many the first one changed, but not
+// which.
 func repeated(changed, n int) string {
 	changed = min(changed, n)
 	return strings.Repeat(string(rune(protocol.ChangeDone)), changed) + strings.Repeat(string(rune(protocol.ChangeGone)), n-changed)

@@ -18,21 +18,21 @@ var (
 	enqueueOneScript = scripts.Load("jobs/enqueue_one")
 )
 
-// largeBody is the length in bytes of a body above which a take reads the lengths of bodies before it reads them, in order to stay
-// within MaxBytes. Shorter ones cannot exceed it.
+// largeBody is a length in bytes. If a partition has longer bodies, a take reads their lengths before it reads them, so that it remains
+// within MaxBytes. Shorter bodies cannot exceed it.
 const largeBody = 2 << 10
 
-// oneFor is how long after a caller's last call by enqueue.lua its single jobs go by enqueue_one.lua, which costs the server half as much
-// but neither tells the time, nor reads the state of the partition, nor renews the instant in …:callers. So all of these are at most so
-// old, next to nothing beside the hour for which a caller is remembered; but a pause, and a newer layout, stop it at once (see
-// scripts/lib/gate.lua).
+// For oneFor after a caller's last call of enqueue.lua its single jobs use enqueue_one.lua. That script costs the server half as much
+// but does not return the time, read the state of the partition or renew the instant in …:callers. So all of these are at most
+// oneFor old, which is short compared with the hour for which a caller is remembered. A pause or a newer layout stops it at once
+// (see scripts/lib/gate.lua).
 const oneFor = 10 * time.Second
 
 // callerRound is the ROUND of scripts/lib/callers.lua.
 const callerRound = 1 << 20
 
-// Enqueue adds jobs, one call a partition, in one round trip. Sent again with the same number a call adds nothing. What a short call does
-// not add goes by enqueue.lua in a second round trip.
+// Enqueue adds jobs in one round trip, with one call for each partition. A call that is sent again with the same number adds nothing. What a
+// short call does not add is added by enqueue.lua in a second round trip.
 func (s *store) Enqueue(ctx context.Context, calls []protocol.EnqueueCall) []protocol.EnqueueAnswer {
 	answers := make([]protocol.EnqueueAnswer, len(calls))
 	if s.bad != nil {
@@ -49,8 +49,8 @@ func (s *store) Enqueue(ctx context.Context, calls []protocol.EnqueueCall) []pro
 			sent[i] = s.enqueueCall(&calls[i])
 		}
 	}
-	var left []int  // of the short calls, those that added nothing
-	var fresh []int // those that found a partition new
+	var left []int  // calls of enqueue_one.lua that added nothing
+	var fresh []int // calls that found a new partition
 	answered := func(i int, cmd *redis.Cmd) {
 		isNew := false
 		if answers[i], isNew = enqueueAnswer(&calls[i], cmd); isNew {
@@ -83,13 +83,13 @@ func (s *store) Enqueue(ctx context.Context, calls []protocol.EnqueueCall) []pro
 	return answers
 }
 
-// goesAlone reports whether a call may go by enqueue_one.lua. It does not if the numbers in …:callers have begun anew since the ticket.
+// goesAlone reports whether a call may use enqueue_one.lua. It may not if the numbers in …:callers have restarted since the ticket.
 func goesAlone(c *protocol.EnqueueCall) bool {
 	return c.Ticket.Score > 0 && len(c.Items) == 1 && ordinaryItems(c) == 1 && len(c.Items[0].Body) <= largeBody &&
 		c.Number%callerRound > c.Ticket.Score%callerRound && time.Now().Before(c.Ticket.Until)
 }
 
-// scoreAfter is the score that the caller of such a call has in …:callers after it.
+// scoreAfter returns the score that the caller has in …:callers after such a call.
 func scoreAfter(c *protocol.EnqueueCall) int64 {
 	return c.Ticket.Score - c.Ticket.Score%callerRound + c.Number%callerRound
 }
@@ -103,7 +103,7 @@ func (s *store) enqueueOneCall(c *protocol.EnqueueCall) call {
 	return call
 }
 
-// textOf returns a body as a string that shares its memory: nobody changes a body before the call is answered.
+// textOf returns a body as a string that shares its memory: nothing changes a body before the call is answered.
 func textOf(body []byte) string { return unsafe.String(unsafe.SliceData(body), len(body)) }
 
 func (s *store) enqueueCall(c *protocol.EnqueueCall) call {
@@ -139,7 +139,7 @@ func (s *store) enqueueCall(c *protocol.EnqueueCall) call {
 	return call
 }
 
-// ordinaryItems counts the items at the beginning that run now, under an ID that the enqueuer made.
+// ordinaryItems counts the items at the beginning that run now, with an ID that the enqueuer generated.
 func ordinaryItems(c *protocol.EnqueueCall) int {
 	for i := range c.Items {
 		if c.Items[i].Own || c.Items[i].In > 0 || !c.Items[i].At.IsZero() || c.Items[i].Schedule != "" {
@@ -154,8 +154,9 @@ func hasManual(items []protocol.EnqueueItem) bool {
 	return slices.ContainsFunc(items, func(item protocol.EnqueueItem) bool { return item.Schedule != "" })
 }
 
-// when formats when a job is due: empty now, +n in n µs, @n at n Unix ms, rounded up so that no job is early. An o in front: the ID
-// is the caller's own; u<ms> and a blank: besides it is not added again for so long. A tab and a schedule behind it: it is a manual run of that.
+// when formats when a job is due: empty now, +n in n µs, @n at n Unix ms, rounded up so that no job is early. A leading o means that the ID
+// is the caller's own. A leading u<ms> and a blank also stop the ID from being added again for that time. A tab and a schedule after it
+// mark a manual run of that schedule.
 func when(item *protocol.EnqueueItem) string {
 	if item.Schedule != "" {
 		plain := *item
@@ -187,7 +188,7 @@ func milli(t time.Time) string {
 	return strconv.FormatInt(ms, 10)
 }
 
-// enqueueAnswer reads the answer of enqueue.lua, and whether the queue is to be registered.
+// enqueueAnswer reads the answer of enqueue.lua, and whether the queue must be registered.
 func enqueueAnswer(c *protocol.EnqueueCall, cmd *redis.Cmd) (answer protocol.EnqueueAnswer, isNew bool) {
 	values, err := list("enqueue on", c.Partition.Queue, cmd)
 	if err != nil {
@@ -209,11 +210,11 @@ func enqueueAnswer(c *protocol.EnqueueCall, cmd *redis.Cmd) (answer protocol.Enq
 
 var replaceScript = scripts.Load("jobs/replace")
 
-// replacePurging is what the script answers while a purge is under way: what it is to delete is not to be replaced.
+// replacePurging is the answer of the script while a purge runs: a job that the purge will delete must not be replaced.
 const replacePurging = 4
 
-// Replace enqueues a job in place of the one that has its ID. It looks where that is, and tells the script every session and every list of parked
-// jobs; if one has begun since, it looks again.
+// Replace enqueues a job in place of the one that has its ID. It reads where that job is, and passes every session and every list of parked
+// jobs to the script. If one has begun since, it reads again.
 func (s *store) Replace(ctx context.Context, call protocol.ReplaceCall) (protocol.Replaced, error) {
 	if s.bad != nil {
 		return 0, s.bad
@@ -263,8 +264,8 @@ func (s *store) Replace(ctx context.Context, call protocol.ReplaceCall) (protoco
 	return 0, failure("replace on", queue, errUnsettled)
 }
 
-// unfitIfDenied adds ErrUnfit to an error that says that the user lacks a right: who only enqueues need not have those of Replace, and asking
-// again gives him none. The script reads all its keys before it writes, so nothing was done.
+// unfitIfDenied adds ErrUnfit to an error about a missing right: a process that only enqueues need not have the rights of Replace, and
+// a retry cannot grant them. The script reads all its keys before it writes, so nothing was changed.
 func unfitIfDenied(err error) error {
 	if denied(err) {
 		return fmt.Errorf("%w: %w", protocol.ErrUnfit, err)

@@ -14,24 +14,24 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-// A jobEntry is a job as one list of its partition has it: due, ready, behind, dead, a list of parked jobs, or what a session holds.
+// A jobEntry is a job as one list of its partition holds it: due, ready, behind, dead, a list of parked jobs, or the jobs of a session.
 type jobEntry struct {
 	id    string
 	state string
-	next  jobCursor // goes on after it
+	next  jobCursor // continues after it
 
-	list   string // the key; of a sorted set and of what a session holds it is known later whether the job is still there
+	list   string // the key; for a sorted set and a session it is known later whether the job is still there
 	member string // of the list
 	score  float64
-	held   string // value in the hash of a session; empty: the list is none
-	worker string // whose session it is
+	held   string // value in the hash of a session; empty: the list is not a session
+	worker string // that owns the session
 }
 
-// self is the field of …:inflight:<session> that is no job: scripts/lib/session.lua.
+// self is the field of …:inflight:<session> that is not a job: scripts/lib/session.lua.
 const self = "\x01"
 
-// workerOf reads the worker from that field: "<number> <fence> <renewed> <host> <pid> <worker> <padding> …". Empty: an older version wrote
-// it, or the session is being reaped.
+// workerOf reads the worker from that field: "<number> <fence> <renewed> <host> <pid> <worker> <padding> …". It is empty if an older version
+// wrote the field, or if the session is being reaped.
 func workerOf(header string) string {
 	parts := strings.Split(header, " ")
 	if len(parts) < 7 || strings.HasPrefix(parts[5], ".") {
@@ -42,8 +42,8 @@ func workerOf(header string) string {
 
 var heldPattern = regexp.MustCompile(`^([!+]?)(-?)(\d{1,16})$`)
 
-// parseHeld reads what a session's hash says of a job: its fence, whether it has begun, and whether its holder was told to end it. A
-// value that a hand has written reads as begun, with fence 0.
+// parseHeld reads a job's value in the hash of a session: its fence, whether it has begun, and whether its holder was asked to end it. A
+// value that was edited by hand reads as begun, with fence 0.
 func parseHeld(value string) (fence int64, begun, cancelled bool) {
 	m := heldPattern.FindStringSubmatch(value)
 	if m == nil {
@@ -69,12 +69,12 @@ type jobReader struct {
 }
 
 // readEntries reads the bodies of entries, or the definitions of their schedules, and returns the jobs that are still
-// where they were found; read is how many of the entries it has looked at: fewer than all if they are long.
+// where they were found. read is the number of entries that it has read: fewer than all if they are long.
 //
-// What was listed may have moved on before its body was read. So the lists are looked at again after the bodies: what stands there
-// unchanged had this body there.
+// A job may have moved between the reading of its list and of its body. So the lists are read again after the bodies: a job that is
+// there unchanged had this body there.
 //
-// Of a job that is not wanted no more than its body is read, and it comes as passed over; nil: all are wanted.
+// Only the body of an unwanted job is read, and the job is returned as passed over. wanted nil: all jobs are wanted.
 func (j *jobReader) readEntries(ctx context.Context, entries []jobEntry, wanted wantedJobs) (jobs []protocol.FoundJob, read int, err error) {
 	if len(entries) == 0 {
 		return nil, 0, nil
@@ -100,31 +100,31 @@ func (j *jobReader) readEntries(ctx context.Context, entries []jobEntry, wanted 
 	return jobs, len(r.entries), nil
 }
 
-// wantedJobs says of a job whether it is wanted, by its body, which may be empty, and how often its holder has vanished. Of one that it cannot tell
-// it says yes.
+// wantedJobs reports whether a job is wanted, by its body, which may be empty, and by how often its holder has vanished. It returns true
+// if these cannot decide.
 type wantedJobs func(body string, crashes int) bool
 
 // An entryReader reads the jobs of some entries.
 type entryReader struct {
 	*jobReader
-	entries []jobEntry // those that are read: as many of the first as are not too long
+	entries []jobEntry // the entries to read: as many from the beginning as are not too long
 	wanted  wantedJobs
 
-	lengths     []int64 // of the bodies; nil: none is long
+	lengths     []int64 // of the bodies; nil: no body is long
 	crashed     bool    // there may be crashes
 	bodies      []string
 	crashes     []int
-	gone        []bool            // it is not there any more
+	gone        []bool            // no longer there
 	passed      []bool            // it is not wanted
 	progress    []string          // what handlers have reported; nil: none of the jobs runs
 	definitions map[string]string // by schedule
 }
 
-// maxTogether is how many bytes the commands of one round trip have, about. A server inside the process has no socket between: it answers
-// the first command before it has read the last, and one that has read half would wait for its client, and its client for it.
+// maxTogether is about how many bytes the commands of one round trip have. A server inside the process has no socket buffer: it answers
+// the first command before it has read the last. With half of a long pipeline read, it would wait for its client, and its client for it.
 const maxTogether = 3 << 10
 
-// measure cuts the entries to what a page may have in bytes. Only a partition whose state says so has long bodies or definitions.
+// measure cuts the entries to the bytes that a page may have. Only a partition whose state has the mark has long bodies or definitions.
 func (r *entryReader) measure(ctx context.Context) error {
 	state, err := r.texts(ctx, r.keys.state, []string{"large", "crashed"})
 	if err != nil {
@@ -167,7 +167,7 @@ func (r *entryReader) measure(ctx context.Context) error {
 	return nil
 }
 
-// readBodies reads bodies and crashes, and then looks again at where the jobs that are wanted were found.
+// readBodies reads bodies and crashes. Then it reads again where the wanted jobs were found.
 func (r *entryReader) readBodies(ctx context.Context) error {
 	ids := make([]string, len(r.entries))
 	for i, e := range r.entries {
@@ -206,7 +206,7 @@ func (r *entryReader) readBodies(ctx context.Context) error {
 		stale = scores.Val()
 	}
 	r.gone, r.passed = make([]bool, len(r.entries)), make([]bool, len(r.entries))
-	lists := map[string][]int{} // the lists that are looked at again, and the positions of their entries
+	lists := map[string][]int{} // the lists that are read again, and the positions of their entries
 	for i, e := range r.entries {
 		r.see(i, stale[i] != 0)
 		r.passed[i] = !r.gone[i] && r.wanted != nil && !r.wanted(r.bodies[i], r.crashes[i])
@@ -222,7 +222,7 @@ func (r *entryReader) readBodies(ctx context.Context) error {
 	return nil
 }
 
-// readCrashes reads how often the holders of the jobs have vanished, where any has.
+// readCrashes reads how often the holders of the jobs have vanished, if the partition has such a number.
 func (r *entryReader) readCrashes(ctx context.Context, ids []string) error {
 	r.crashes = make([]int, len(ids))
 	if !r.crashed {
@@ -236,12 +236,12 @@ func (r *entryReader) readCrashes(ctx context.Context, ids []string) error {
 	return err
 }
 
-// has reports whether one of the entries is in a state: what only that state needs is read only then.
+// has reports whether one of the entries is in a state, so that the data of only that state is read only then.
 func (r *entryReader) has(state string) bool {
 	return slices.ContainsFunc(r.entries, func(e jobEntry) bool { return e.state == state })
 }
 
-// texts reads fields of a hash; empty: there is none.
+// texts reads fields of a hash; empty: there is no such field.
 func (r *entryReader) texts(ctx context.Context, key string, fields []string) ([]string, error) {
 	values := r.client.HMGet(ctx, key, fields...)
 	if err := cmp.Or(values.Err(), complete(values)); err != nil {
@@ -254,7 +254,7 @@ func (r *entryReader) texts(ctx context.Context, key string, fields []string) ([
 	return texts, nil
 }
 
-// lookAgain notes which of the entries at these positions, all of one list, do not stand there any more as they did.
+// lookAgain marks the entries at these positions, all of one list, that have changed or left it.
 func (r *entryReader) lookAgain(ctx context.Context, list string, at []int) error {
 	members := make([]string, len(at))
 	for j, i := range at {
@@ -277,7 +277,7 @@ func (r *entryReader) lookAgain(ctx context.Context, list string, at []int) erro
 	return nil
 }
 
-// see decides about a job that was cancelled: its ID stands in ready, void, until it is popped (see scripts/lib/stale.lua), or in due until
+// see decides about a job that was cancelled. Its ID remains in ready, void, until it is popped (see scripts/lib/stale.lua), or in due until
 // its instant, with a mark, the byte 0, in place of a body.
 func (r *entryReader) see(i int, stale bool) {
 	r.gone[i] = r.gone[i] || r.bodies[i] == "\x00" || stale && r.entries[i].state == protocol.JobWaiting
@@ -305,7 +305,7 @@ func (r *entryReader) readDefinitions(ctx context.Context) error {
 	return nil
 }
 
-// job is the i-th entry as it was read.
+// job returns the i-th entry as it was read.
 func (r *entryReader) job(i int) protocol.FoundJob {
 	e := &r.entries[i]
 	job := protocol.FoundJob{ID: e.id, State: e.state, Crashes: r.crashes[i], Worker: e.worker, Next: e.next.String()}
@@ -327,7 +327,7 @@ func (r *entryReader) job(i int) protocol.FoundJob {
 		return job
 	}
 	if name, instant, ok := protocol.CutOccurrence(e.id); ok {
-		// A schedule that was created in a later second than the instant is another one of the same name: it has not made this occurrence.
+		// A schedule that was created in a later second than the instant is another one of the same name: it did not create this occurrence.
 		text := r.definitions[name]
 		planned, err := time.Parse(time.RFC3339, instant)
 		if h, ok := parseHead(text); text != "" && !(ok && err == nil && h.created.Truncate(time.Second).After(planned)) {

@@ -13,7 +13,7 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-// findTries is how often jobs are looked for that were in none of the lists when workers took others meanwhile.
+// findTries is how often FindJobs searches for jobs that were in no list while workers took others.
 const findTries = 5
 
 // FindJobs looks up jobs by their IDs. It registers nothing and writes nothing.
@@ -58,14 +58,14 @@ func (s *store) jobs(p protocol.Partition) *jobReader {
 
 // A jobFinder finds jobs of one partition by their IDs.
 //
-// A job is in one of due, dead, a list of parked jobs and what a session holds, or else, if it has a body, in ready or behind: nothing can
-// tell quickly whether a long list has it. These are read one after the other while jobs move. In the order in which they are read a job
-// that moves is seen at one of the two places, or at both, unless a worker takes it out of due or a list of parked jobs. That
-// draws a fence: if the last fence has changed, those that were nowhere are looked for again.
+// A job is in due, in dead, in a list of parked jobs or in a session; otherwise, if it has a body, it is in ready or behind: no command
+// finds quickly whether a long list contains it. The lists are read one after the other while jobs move. In this order a job
+// that moves is found at one of its two places, or at both, unless a worker takes it out of due or a list of parked jobs. That take
+// draws a fence: if the last fence has changed, the jobs that were not found are searched for again.
 type jobFinder struct {
 	*jobReader
 	found map[string]protocol.FoundJob // by ID
-	cut   map[string]bool              // IDs that were not read, for the others are long
+	cut   map[string]bool              // IDs that were not read, because the others are long
 }
 
 func (f *jobFinder) find(ctx context.Context, ids []string) error {
@@ -110,11 +110,11 @@ func (f *jobFinder) find(ctx context.Context, ids []string) error {
 
 // A location is where jobs were.
 type location struct {
-	entries            map[string]jobEntry // by ID; list is empty: it is in ready or behind, or nowhere
-	fenceBefore, fence string              // the last one drawn, when the look began and when it ended
+	entries            map[string]jobEntry // by ID; list is empty: it is in ready or behind, or in no list
+	fenceBefore, fence string              // the last one drawn, before and after the search
 }
 
-// locate looks for jobs in two round trips, more where there are many sessions or lists of parked jobs.
+// locate searches for jobs in two round trips, more if there are many sessions or lists of parked jobs.
 func (f *jobFinder) locate(ctx context.Context, ids []string) (location, error) {
 	k := f.keys
 	pipe := f.client.Pipeline()
@@ -162,10 +162,10 @@ func (f *jobFinder) scores(ctx context.Context, key string, members []string) ([
 	return scores.Val(), cmp.Or(scores.Err(), complete(scores))
 }
 
-// together is how many commands with so many IDs go in one round trip; see maxTogether.
+// together returns how many commands with this many IDs go in one round trip; see maxTogether.
 func together(ids int) int { return max(maxTogether/protocol.MaxStoredID*2/ids, 1) }
 
-// lookInSessions looks into what the sessions hold.
+// lookInSessions searches the sessions.
 func (f *jobFinder) lookInSessions(ctx context.Context, sessions, ids []string, l *location) error {
 	fields := append([]string{self}, ids...)
 	for some := range slices.Chunk(sessions, together(len(fields))) {
@@ -190,7 +190,7 @@ func (f *jobFinder) lookInSessions(ctx context.Context, sessions, ids []string, 
 	return nil
 }
 
-// lookInParked looks into the lists of parked jobs, which may be a thousand, and in the shared one for the names that the jobs have.
+// lookInParked searches the lists of parked jobs, which may be a thousand, and the shared list for the names of the jobs.
 func (f *jobFinder) lookInParked(ctx context.Context, lists, ids []string, l *location) error {
 	for some := range slices.Chunk(lists, together(2*len(ids))) {
 		pipe := f.client.Pipeline()
@@ -224,8 +224,8 @@ func (f *jobFinder) lookInParked(ctx context.Context, lists, ids []string, l *lo
 
 var definedJob = regexp.MustCompile(`"job":"([A-Za-z0-9_.:-]{1,100})"`)
 
-// sharedMembers returns the members that jobs may have in the shared list: with the name of each, and with the name of the list of those
-// that cannot be read.
+// sharedMembers returns the members that jobs may have in the shared list: one with the job's name, and one with the name of the list of
+// jobs that cannot be read.
 func (f *jobFinder) sharedMembers(ctx context.Context, ids []string) ([]string, error) {
 	var members []string
 	for _, id := range ids {
@@ -249,8 +249,8 @@ func scheduleOf(id string) string {
 	return name
 }
 
-// nameOf returns the name of a body's job, which every version has at the same place: behind the version's byte the first text of an
-// array in msgpack. Empty: there is none.
+// nameOf returns the job name of a body. Every version writes it at the same place: after the version's byte, the first text of an
+// array in msgpack. Empty: there is no name.
 func nameOf(body string) string {
 	if len(body) < 3 || body[1]&0xf0 != 0x90 {
 		return ""
@@ -268,11 +268,11 @@ func nameOf(body string) string {
 	return strings.Clone(body[from : from+n])
 }
 
-// readyPeek is how deep ready is searched for an occurrence without a body: one goes there to the front only.
+// readyPeek is how deep ready is searched for an occurrence without a body: such an occurrence is only added at the front.
 const readyPeek = 10_000
 
-// waits reports whether a job that is in no other list waits in ready or behind another one. One with a body does; of those without only
-// an occurrence can, and then it is in one of the two.
+// waits reports whether a job that is in no other list waits in ready or behind another one. A job with a body does. Without a body only
+// an occurrence can wait, and then it is in one of the two.
 func (f *jobFinder) waits(ctx context.Context, job *protocol.FoundJob) (bool, error) {
 	if len(job.Body) > 0 {
 		return true, nil
@@ -293,10 +293,10 @@ func (f *jobFinder) waits(ctx context.Context, job *protocol.FoundJob) (bool, er
 	return err == nil, err
 }
 
-const queuesTogether = 50 // that are asked in a round trip
+const queuesTogether = 50 // read in a round trip
 
-// QueuesOf returns those of the queues on which a job of this ID may be. A job has a body, or its schedule lives or has lived on the queue, or it is
-// one of those that stay for long: a dead one, or a result. It writes nothing.
+// QueuesOf returns the queues that may have a job of this ID: the job has a body there, its schedule lives or has lived on the queue, or
+// the job is kept there as a dead job or a result. It writes nothing.
 func (s *store) QueuesOf(ctx context.Context, id string, queues []string) ([]string, error) {
 	found, err := s.queues.lookUp(ctx, queues...)
 	if err := cmp.Or(err, firstError(found)); err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-// Held returns how many jobs of queues each worker holds. It counts sessions, and reads nothing of what they hold. Sessions of a version
-// that did not say whose they are count for nobody.
+// Held returns how many jobs of queues each worker holds. It counts sessions, and does not read the jobs in them. A session of an older
+// version, which did not record its worker, is not counted.
 func (s *store) Held(ctx context.Context, queues []string) (map[string]int, error) {
 	found, err := s.queues.lookUp(ctx, queues...)
 	if err := cmp.Or(err, firstError(found)); err != nil {
@@ -33,7 +33,7 @@ func (s *store) Held(ctx context.Context, queues []string) (map[string]int, erro
 	return held, nil
 }
 
-// addHeld adds what the sessions of partitions hold to that of their workers.
+// addHeld adds the jobs that the sessions of partitions hold to the counts of their workers.
 func (s *store) addHeld(ctx context.Context, partitions []partitionKeys, held map[string]int) error {
 	pipe := s.client.Pipeline()
 	sessions := make([]*redis.StringSliceCmd, len(partitions))
@@ -74,9 +74,9 @@ type holder struct {
 	held    map[string]string // job ID → fence, see keys.go
 }
 
-const heldPerCommand = 1000 // about so many jobs of a session are read by a command
+const heldPerCommand = 1000 // about how many jobs of a session a command reads
 
-// readHolders reads sessions, in order. What a session holds during the whole call is in the answer.
+// readHolders reads sessions, in order. A job that a session holds during the whole call is in the answer.
 func (j *jobReader) readHolders(ctx context.Context, sessions []string) ([]holder, error) {
 	holders, scans := make([]holder, len(sessions)), make([]*redis.ScanCmd, len(sessions))
 	pipe := j.client.Pipeline()
@@ -107,14 +107,14 @@ func (j *jobReader) readHolders(ctx context.Context, sessions []string) ([]holde
 	return holders, nil
 }
 
-// whereabouts are the sessions and lists of parked jobs of a partition, in which a call looks for jobs.
+// whereabouts are the sessions and lists of parked jobs of a partition that a call searches for jobs.
 type whereabouts struct {
 	sessions, lists []string
 	shared          map[string]string // ID → its member in the shared list of parked jobs
 	mark            string            // of what is parked, before the shared list was searched; empty: there is no such list
 }
 
-// look reads them. The shared list is searched for the jobs with these IDs, for its members have names too.
+// look reads them. It searches the shared list for jobs with these IDs, because its members contain names too.
 func (w *whereabouts) look(ctx context.Context, j *jobReader, ids []string) error {
 	k := &j.keys
 	pipe := j.client.Pipeline()

@@ -14,27 +14,27 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-// How the jobs of a queue are paged. All pages go on behind a job, not behind a number of jobs, so what stays where it is is shown exactly
-// once, whatever comes and goes before it. Partitions come one after the other: merged by instant, each page would have to look at all.
+// How the jobs of a queue are paged. Each page continues after a job, not after a number of jobs. So a job that does not move is shown
+// exactly once, whatever changes before it. Partitions come one after the other: to merge them by instant, each page would have to read all.
 //
 //	delayed, dead, done  the sorted sets due, dead and kept, see jobs_page_ranked.go
 //	parked           the lists of the job names in the order of the names, each a sorted set
 //	waiting          ready from the front, see jobs_page_waiting.go; then behind, in the order of its members
 //	running, taken   the sessions in the order of their names; what a session holds in the order of the fences
 //
-// A page is a few small commands in a few round trips. None costs the server more than about 4 ms: the one that does searches 300,000
-// waiting jobs for the last one shown, where that has moved on by more than a page.
+// A page is a few small commands in a few round trips. None costs the server more than about 4 ms. The most expensive one searches 300,000
+// waiting jobs for the last one shown, if that job has moved by more than a page.
 
 const (
-	maxPageLists      = 100 // lists of parked jobs that a call reads
-	maxPageSessions   = 500 // sessions that a call reads
-	maxPagePartitions = 200 // partitions that are counted, to pass over the empty ones
+	maxPageLists      = 100 // lists of parked jobs read in a call
+	maxPageSessions   = 500 // sessions read in a call
+	maxPagePartitions = 200 // partitions that are counted in order to skip the empty ones
 	sessionsTogether  = 25  // in a round trip
 	// partitionsTogether is how many are counted in a round trip.
 	partitionsTogether = 16
 )
 
-// behindList is the list of a cursor among the occurrences that wait behind another one.
+// behindList is the list name of a cursor in the occurrences that wait behind another one.
 const behindList = "behind"
 
 // PageJobs returns the next jobs of a queue in one state. It registers nothing and writes nothing.
@@ -72,7 +72,7 @@ func (s *store) registeredPartitions(ctx context.Context, queue string) (int, er
 	return found[0].partitions, nil
 }
 
-// Newest returns the cursor behind which the n jobs stand that were given up last.
+// Newest returns the cursor after which the n newest dead jobs are.
 func (s *store) Newest(ctx context.Context, queue string, n int) (after string, before time.Time, err error) {
 	partitions, err := s.registeredPartitions(ctx, queue)
 	if err != nil || partitions > 1 {
@@ -97,14 +97,14 @@ type jobPager struct {
 	jobReader // of the cursor's partition
 	space     keyspace
 	call      *protocol.JobPageCall
-	cursor    jobCursor // how far it has got
+	cursor    jobCursor // the position so far
 	limit     int       // jobs that it may still take
 	before    float64   // Unix ms: where it ends in a sorted set
 	since     float64   // Unix ms: where it begins there
 	page      protocol.JobPage
 }
 
-// run reads partitions from the cursor's on until the page is full. The page's Next is empty if that was all.
+// run reads partitions, beginning with the cursor's, until the page is full. The page's Next is empty if nothing is left.
 func (p *jobPager) run(ctx context.Context, partitions int) error {
 	for {
 		p.keys = p.space.partition(protocol.Partition{Queue: p.call.Queue, Index: p.cursor.partition})
@@ -126,8 +126,8 @@ func (p *jobPager) run(ctx context.Context, partitions int) error {
 	}
 }
 
-// nextPartition moves the cursor to the next partition that is not empty, or that is not known to be: filled says which. Behind the
-// last one the cursor is at the number of the partitions.
+// nextPartition moves the cursor to the next partition that is not empty or not counted: filled has the counts. After the
+// last partition the cursor is at the number of partitions.
 func (p *jobPager) nextPartition(ctx context.Context, partitions int) (filled bool, err error) {
 	from := p.cursor.partition + 1
 	to := min(from+maxPagePartitions, partitions)
@@ -151,7 +151,7 @@ func (p *jobPager) nextPartition(ctx context.Context, partitions int) (filled bo
 	return false, nil
 }
 
-// size asks how long the lists of the page's state are in a partition.
+// size reads the lengths of the lists of the page's state in a partition.
 func (p *jobPager) size(ctx context.Context, pipe redis.Pipeliner, k partitionKeys) []*redis.IntCmd {
 	switch p.call.State {
 	case protocol.JobDelayed:
@@ -168,7 +168,7 @@ func (p *jobPager) size(ctx context.Context, pipe redis.Pipeliner, k partitionKe
 	return []*redis.IntCmd{pipe.ZCard(ctx, k.sessions)}
 }
 
-// readPartition reads the cursor's partition from the cursor on. Exhausted: there is nothing more in it.
+// readPartition reads the cursor's partition from the cursor on. exhausted: nothing more is in it.
 func (p *jobPager) readPartition(ctx context.Context) (exhausted bool, err error) {
 	switch p.call.State {
 	case protocol.JobDelayed:
@@ -187,7 +187,7 @@ func (p *jobPager) readPartition(ctx context.Context) (exhausted bool, err error
 	return true, nil
 }
 
-// take adds the jobs of entries to the page and moves the cursor behind them. more says whether their list has others. Exhausted: the page
+// take adds the jobs of entries to the page and moves the cursor after them. more reports whether their list has others. exhausted: the page
 // has all of the list.
 func (p *jobPager) take(ctx context.Context, entries []jobEntry, more bool) (exhausted bool, err error) {
 	if len(entries) == 0 {
@@ -209,10 +209,10 @@ func (p *jobPager) take(ctx context.Context, entries []jobEntry, more bool) (exh
 	return read == len(entries) && !more, nil
 }
 
-// wanted is which of the jobs the page is to have, as far as their bodies tell.
+// wanted returns which jobs belong on the page, as far as their bodies show.
 func (p *jobPager) wanted() wantedJobs {
 	name, text, tried := p.call.Name, p.call.Error, p.call.Tried && p.call.State == protocol.JobDelayed
-	if strings.ContainsAny(text, "\\\uFFFD") { // a body may have another text than the one that is shown
+	if strings.ContainsAny(text, "\\\uFFFD") { // the text in a body may differ from the text that is shown
 		text = ""
 	}
 	if name == "" && text == "" && !tried {
@@ -282,10 +282,10 @@ func (p *jobPager) readParked(ctx context.Context) (exhausted bool, err error) {
 	return true, nil
 }
 
-// unreadableParked begins the names of lists of jobs that a worker has a handler for and cannot read.
+// unreadableParked begins the names of lists of jobs that a worker has a handler for but cannot read.
 const unreadableParked = "~"
 
-// parkedID is the job of a member of a list of parked jobs.
+// parkedID returns the job ID in a member of a list of parked jobs.
 func parkedID(list, member string) string {
 	if _, id, ok := strings.Cut(member, "\t"); ok && list == sharedParked {
 		return id
@@ -293,7 +293,7 @@ func parkedID(list, member string) string {
 	return member
 }
 
-// readSessions reads what the sessions hold, from the cursor on.
+// readSessions reads the jobs of the sessions, from the cursor on.
 func (p *jobPager) readSessions(ctx context.Context) (exhausted bool, err error) {
 	names, err := p.client.ZRange(ctx, p.keys.sessions, 0, -1).Result()
 	if err != nil {
@@ -327,7 +327,7 @@ func (p *jobPager) readSessions(ctx context.Context) (exhausted bool, err error)
 	return true, nil
 }
 
-// heldEntries are the entries of a session that are behind the cursor, in the order in which the jobs were taken.
+// heldEntries returns the entries of a session after the cursor, in the order in which the jobs were taken.
 func (p *jobPager) heldEntries(h holder) []jobEntry {
 	var entries []jobEntry
 	for id, value := range h.held {

@@ -9,22 +9,22 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-// A jobCursor is how far the pages of a queue's jobs in one state have got: the job that was shown last. The zero value, but for the
-// state, is the beginning.
+// A jobCursor is the position of the pages of a queue's jobs in one state: the job that was shown last. The zero value, with the state set,
+// is the beginning.
 type jobCursor struct {
 	state     string
 	partition int
 	list      string  // of a partition with several: the session, or the job name of parked ones; behindList: occurrences that wait
-	member    string  // of the list: what was shown last; empty: nothing of it
-	follower  string  // waiting: what stood behind it
+	member    string  // of the list: shown last; empty: nothing was shown
+	follower  string  // waiting: the job that came after it
 	score     float64 // of the member: in a sorted set; of a session: its fence, math.Inf(1) if all of it was shown
 	at        int     // about where the member stood in its list
-	shown     int     // waiting: how many of the partition's were shown
+	shown     int     // waiting: how many jobs of the partition were shown
 }
 
 const cursorVersion = "1"
 
-// String is the cursor as callers get it: of letters, digits, - and _. Nobody should read it but parseJobCursor.
+// String returns the cursor as callers get it: letters, digits, - and _. Only parseJobCursor should read it.
 func (c jobCursor) String() string {
 	var b []byte
 	for _, field := range []string{
@@ -35,8 +35,8 @@ func (c jobCursor) String() string {
 	return base64.RawURLEncoding.EncodeToString(b)
 }
 
-// parseJobCursor reads what String returned, for the same state and a queue with so many partitions; "" is the beginning. It believes
-// nothing: whatever else it gets is an *InvalidError, and what it reads is only compared with what is stored, never used to name a key.
+// parseJobCursor reads what String returned, for the same state and a queue with the same number of partitions; "" is the beginning. It
+// trusts no input: any other text is an *InvalidError, and a cursor is only compared with what is stored, never used to name a key.
 func parseJobCursor(text, state string, partitions int) (jobCursor, error) {
 	if text == "" {
 		return jobCursor{state: state}, nil

@@ -8,25 +8,25 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// A ranked reads a sorted set page by page, in the order of the server: by score, members of one score by their bytes. A page goes on
-// behind a mark, the member that was read last with the score that it had, whether it is still there or not. Each page costs the
-// logarithm of what the set holds, also where thousands of members have one score.
+// A ranked reads a sorted set page by page, in the order of the server: by score, and within a score by the members' bytes. A page begins
+// after a mark, which is the member that was read last and its score at that time. The mark need not be there any more. Each page costs the
+// logarithm of the size of the set, even if thousands of members have one score.
 //
-// A page is one command, which reads a window: it is right, whatever changes meanwhile, if the window begins at or before the mark and
-// ends behind it. The rank at which the mark stood is where the window is tried first; if it stands elsewhere now it is searched.
+// A page is one command, which reads a window. The page is right, whatever changes meanwhile, if the window begins at or before the mark and
+// ends after it. The window is first tried at the last known rank of the mark. If the mark is not there, its rank is searched.
 type ranked struct {
 	client redis.UniversalClient
 	key    string
 }
 
-// A mark is a member as it was read.
+// A mark is a member at the time it was read.
 type mark struct {
 	score  float64
 	member string
-	rank   int // about where it stood
+	rank   int // about its rank then
 }
 
-// lastMember comes after all members of one score, for these are UTF-8.
+// lastMember comes after all members of one score, because members are UTF-8.
 const lastMember = "\xff"
 
 // passes reports whether a member comes after the mark.
@@ -36,7 +36,7 @@ func (m mark) passes(z redis.Z) bool {
 }
 
 const (
-	rankSlack  = 50 // members before and behind the window that is wanted
+	rankSlack  = 50 // members before and after the wanted window
 	rankProbes = 16 // of a search, in one round trip
 	rankTries  = 8  // windows, each with twice the slack of the last
 )
@@ -84,7 +84,7 @@ func (r ranked) after(ctx context.Context, m mark, n int) (page []redis.Z, rank 
 	return nil, 0, false, errRestless
 }
 
-// search returns about how many members come up to the mark.
+// search returns about how many members are not after the mark.
 func (r ranked) search(ctx context.Context, m mark) (int, error) {
 	score := strconv.FormatFloat(m.score, 'f', -1, 64) // +Inf and -Inf, which the server knows too
 	pipe := r.client.Pipeline()
@@ -92,7 +92,7 @@ func (r ranked) search(ctx context.Context, m mark) (int, error) {
 	if _, err := pipe.Exec(ctx); err != nil {
 		return 0, err
 	}
-	low, high := less.Val(), less.Val()+same.Val() // the first member behind the mark has a rank from low to high
+	low, high := less.Val(), less.Val()+same.Val() // the first member after the mark has a rank from low to high
 	for high-low > rankSlack {
 		pipe := r.client.Pipeline()
 		step, next := max((high-low)/rankProbes, 1), low

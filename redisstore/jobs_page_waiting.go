@@ -11,13 +11,13 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-// The list ready is paged from the front by its members: a page goes on behind the job that was shown last, the mark. Jobs leave the list
-// at the front and come in at both ends, and none is put in between, so what stood behind the mark stands there still, as long as it has
-// not left the list. If it has left, so has everything that stood before it: then the page begins again at the front, and says so. The
-// same holds if it has left and come back; another job stands behind it then than before, or the same one, and all is well.
+// The list ready is paged from the front by its members: a page begins after the mark, which is the job that was shown last. Jobs leave the
+// list at the front and are added at both ends, never in between. So what came after the mark still comes after it, until the mark leaves
+// the list. If the mark has left, everything before it has left too: then the page begins again at the front, and reports that. The
+// same holds if the mark has left and returned: then another job follows it than before, or the same job does and the page is right.
 //
-// Reading deep in the list costs next to nothing (150 us at 300,000 of 1,000,000), searching it for a member does (4.4 ms): so the mark is looked for
-// about where it was, and searched only where it has moved on by more than readySlack.
+// A read deep in the list is fast (150 us at 300,000 of 1,000,000), a search for a member is not (4.4 ms). So the mark is read near its last
+// position, and searched only if it has moved by more than readySlack.
 
 const readySlack = 100
 
@@ -58,7 +58,7 @@ func (p *jobPager) readBehind(ctx context.Context) (exhausted bool, err error) {
 	return p.take(ctx, entries, more)
 }
 
-// behindID is the ID of the occurrence that a member of behind is: "<schedule>\t<planned instant>", with "~" before the instant if it was
+// behindID returns the ID of the occurrence in a member of behind: "<schedule>\t<planned instant>", with "~" before the instant if it was
 // backfilled.
 func behindID(member string) string {
 	schedule, instant, _ := strings.Cut(member, "\t")
@@ -95,9 +95,9 @@ func (p *jobPager) readReady(ctx context.Context) (exhausted bool, err error) {
 // A readyWindow is a part of ready.
 type readyWindow struct {
 	ids   []string
-	from  int  // where the first of ids stands
-	first int  // index of the first one that is to be shown
-	atEnd bool // nothing stands behind the window
+	from  int  // position of the first of ids
+	first int  // index of the first one to show
+	atEnd bool // nothing comes after the window
 }
 
 func (p *jobPager) readyWindow(ctx context.Context, from, to int) (readyWindow, error) {
@@ -105,7 +105,7 @@ func (p *jobPager) readyWindow(ctx context.Context, from, to int) (readyWindow, 
 	return readyWindow{ids: ids, from: from, atEnd: len(ids) < to-from+1}, err
 }
 
-// readyBehindMark reads the window with the n jobs behind the mark.
+// readyBehindMark reads the window with the n jobs after the mark.
 func (p *jobPager) readyBehindMark(ctx context.Context, n int) (w readyWindow, err error) {
 	if p.cursor.member == "" {
 		return p.readyWindow(ctx, 0, n)
@@ -133,8 +133,8 @@ func (p *jobPager) readyBehindMark(ctx context.Context, n int) (w readyWindow, e
 	return p.readyWindow(ctx, 0, n)
 }
 
-// dropTaken removes from the page, from the position shown on, the jobs without a body that are not in the window of ready any more: they
-// were taken, and have ended, since it was read. Those that are have lost their body.
+// dropTaken removes from the page, from the position shown on, the jobs without a body that are no longer in the window of ready: they
+// were taken and have ended since it was read. The jobs without a body that are still there have lost their body.
 func (p *jobPager) dropTaken(ctx context.Context, shown int, w readyWindow) error {
 	lost := func(job protocol.FoundJob) bool { return !job.Passed && len(job.Body)+len(job.Definition) == 0 }
 	if !slices.ContainsFunc(p.page.Jobs[shown:], lost) {

@@ -10,26 +10,26 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-// sharedParked stands among the names with parked jobs for the list of all names beyond the first thousand. Its members are
+// sharedParked is the entry, among the names with parked jobs, of the list of all names beyond the first thousand. The list's members are
 // "<name>\t<job ID>".
 const sharedParked = "*"
 
 const (
 	maxParkedLook   = 500 // names in one command
-	sharedPeek      = 200 // members of the shared list that are looked at: so many of the newest, and as many anywhere
+	sharedPeek      = 200 // members read of the shared list: this many of the newest, and as many at random
 	maxServedShared = 100
 )
 
-// A parkedLook is what is read of one partition to find the names with parked jobs among those that a worker handles. It costs the same
-// however many names have parked jobs.
+// A parkedLook reads one partition to find which of the names that a worker handles have parked jobs. Its cost does not depend on
+// the number of names with parked jobs.
 type parkedLook struct {
 	handled       []string
 	lists         []*redis.FloatSliceCmd // of the names, maxParkedLook each, then sharedParked
 	newest, other *redis.StringSliceCmd  // of the shared list
 }
 
-// lookUpParked adds to hints what is parked in partitions that their answers did not say: where the mark is not the one that the
-// caller has seen. A hint whose look-up failed is left as it is; the next answer has that mark again.
+// lookUpParked adds to hints what is parked in partitions whose answers did not contain it: where the mark differs from the one that the
+// caller has. A hint whose look-up failed is unchanged; the next answer has that mark again.
 func (s *store) lookUpParked(ctx context.Context, partitions []protocol.Partition, looks []protocol.ParkedLook, hints []*protocol.WaitHint) {
 	var pipe redis.Pipeliner
 	under := make(map[int]*parkedLook)
@@ -65,7 +65,7 @@ func newParkedLook(ctx context.Context, pipe redis.Pipeliner, k partitionKeys, h
 	return look
 }
 
-// into writes to a hint what was found. A name without a list has no score there: 0 is no instant at which a job was parked.
+// into writes the result to a hint. A name without a list has no score there: 0 is not an instant at which a job was parked.
 func (l *parkedLook) into(h *protocol.WaitHint) {
 	var names []string
 	n := 0
@@ -83,11 +83,11 @@ func (l *parkedLook) into(h *protocol.WaitHint) {
 	shared := l.shared()
 	h.Parked, h.Looked = append(names, shared...), true
 	if len(l.newest.Val()) > 0 {
-		h.ParkedMark = 0 // only some of the shared list was looked at: the next look goes on
+		h.ParkedMark = 0 // only a part of the shared list was read: the next look continues
 	}
 }
 
-// shared returns members of the shared list whose names are handled.
+// shared returns members of the shared list with a handled name.
 func (l *parkedLook) shared() []string {
 	var found []string
 	for _, member := range append(l.newest.Val(), l.other.Val()...) {
@@ -101,7 +101,7 @@ func (l *parkedLook) shared() []string {
 
 var buryScript = scripts.Load("jobs/bury")
 
-// Bury gives up parked jobs as Sweep has returned them.
+// Bury moves parked jobs that Sweep has returned to the dead jobs.
 func (s *store) Bury(ctx context.Context, p protocol.Partition, burials []protocol.Burial) (int, error) {
 	if len(burials) == 0 {
 		return 0, s.bad

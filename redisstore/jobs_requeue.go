@@ -11,7 +11,7 @@ import (
 
 var requeueScript = scripts.Load("jobs/requeue")
 
-// RequeueJobs puts jobs to the front of their queue, in the order in which they are given.
+// RequeueJobs moves jobs to the front of their queue, in the given order.
 func (s *store) RequeueJobs(ctx context.Context, queue string, jobs []protocol.RequeuedJob) ([]protocol.Changed, error) {
 	became, ids := make([]protocol.Changed, len(jobs)), make([]string, len(jobs))
 	for i := range jobs {
@@ -28,7 +28,7 @@ func (s *store) RequeueJobs(ctx context.Context, queue string, jobs []protocol.R
 			return became, failure("requeue jobs of", queue, err)
 		}
 		for len(positions) > 0 {
-			// from behind, because each call puts its jobs to the front
+			// from the end, because each call puts its jobs at the front
 			from := len(positions) - requeueable(jobs, positions, max(1, maxLookedUp/(1+len(w.lists))))
 			some := positions[from:]
 			letters, err := s.requeue(ctx, partition, &w, jobs, some)
@@ -44,7 +44,7 @@ func (s *store) RequeueJobs(ctx context.Context, queue string, jobs []protocol.R
 	return became, nil
 }
 
-// requeueable is how many of the jobs, from behind, go into one call: at most so many.
+// requeueable returns how many jobs, from the end, go into one call: at most this many.
 func requeueable(jobs []protocol.RequeuedJob, positions []int, most int) (n int) {
 	bytes := 0
 	for _, at := range slices.Backward(positions) {
@@ -57,7 +57,7 @@ func requeueable(jobs []protocol.RequeuedJob, positions []int, most int) (n int)
 	return n
 }
 
-// manualField is what …:last has of a manual run, or of what follows a death: see scripts/lib/manual.lua.
+// manualField formats the value in …:last of a manual run, or of a job that follows a death: see scripts/lib/manual.lua.
 func manualField(job *protocol.RequeuedJob) string {
 	switch {
 	case job.Schedule == "":

@@ -14,7 +14,7 @@ import (
 // maxResults is how many results are read in a call: each may have 64 KiB.
 const maxResults = 50
 
-// findResults looks up what is kept of jobs that are nowhere any more. What is too much for a call is cut.
+// findResults looks up the results of jobs that are in no list any more. Results that do not fit into a call are cut.
 func (j *jobReader) findResults(ctx context.Context, ids []string, found map[string]protocol.FoundJob, cut map[string]bool) error {
 	if len(ids) == 0 {
 		return nil
@@ -38,7 +38,7 @@ func (j *jobReader) findResults(ctx context.Context, ids []string, found map[str
 	return nil
 }
 
-// readKept reads the results of entries of the sorted set kept; read is how many it has looked at.
+// readKept reads the results of entries of the sorted set kept; read is the number of entries that it has read.
 func (j *jobReader) readKept(ctx context.Context, entries []jobEntry) (jobs []protocol.FoundJob, read int, err error) {
 	entries = entries[:min(len(entries), maxResults)]
 	ids := make([]string, len(entries))
@@ -58,8 +58,8 @@ func (j *jobReader) readKept(ctx context.Context, entries []jobEntry) (jobs []pr
 	return jobs, len(entries), nil
 }
 
-// endings tells those who wait for the end of jobs when it may have come. All of them share one connection, which is open as long as
-// somebody waits. A message may be lost with its connection: whoever waits looks after each Await and after each change.
+// endings notifies callers that wait for the end of jobs when it may have come. All of them share one connection, which is open while
+// somebody waits. A message may be lost with its connection: so a waiting caller reads the job after each Await and after each change.
 type endings struct {
 	mu      sync.Mutex
 	waiting map[string]map[chan struct{}]bool // by channel
@@ -73,8 +73,8 @@ const ended = "ended:"
 // endedPrefix is what the channels of a queue's jobs begin with; the ID follows.
 func (s *store) endedPrefix(queue string) string { return s.keys.channel(ended + queue + "\t") }
 
-// Await tells when a job of a queue may have ended: the channel gets a value when it is listened for, at once and after each lost
-// connection, and when a script says that it has ended. stop ends the wait.
+// Await notifies the caller when a job of a queue may have ended: the channel receives a value as soon as it is subscribed, at once after
+// each lost connection, and when a script reports the end. stop ends the wait.
 func (s *store) Await(ctx context.Context, queue, id string) (changed <-chan struct{}, stop func()) {
 	e, mine := &s.endings, make(chan struct{}, 1)
 	if s.bad != nil {
@@ -90,7 +90,7 @@ func (s *store) Await(ctx context.Context, queue, id string) (changed <-chan str
 	}
 	if e.waiting[channel] == nil {
 		e.waiting[channel] = make(map[chan struct{}]bool)
-		_ = e.pubsub.Subscribe(context.WithoutCancel(ctx), channel) // if it fails the client tries again, and says when it has succeeded
+		_ = e.pubsub.Subscribe(context.WithoutCancel(ctx), channel) // if it fails, the client tries again and reports when it has succeeded
 	} else {
 		notify(mine)
 	}
@@ -138,7 +138,7 @@ func (e *endings) receive(messages <-chan any, done chan struct{}) {
 	}
 }
 
-// notify notes a change; a second one before it was noticed is the same.
+// notify records a change; a second one before the first was read is merged with it.
 func notify(changed chan struct{}) {
 	select {
 	case changed <- struct{}{}:

@@ -9,14 +9,14 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-// keys.go is the only place where the name of a key or a channel is built. All keys of a partition share one hash tag, so that they
-// live in one slot of a cluster, and so do those of the collections. The namespace's other keys have no tag, and a call has either one of
-// these or keys of one slot.
+// keys.go is the only place that builds the name of a key or a channel. All keys of a partition share one hash tag, so that they
+// are in one slot of a cluster; the keys of the collections share another one. The namespace's other keys have no tag. A call has one of
+// these, or keys of one slot.
 
 // keyspace builds the names under one namespace.
 type keyspace string
 
-// shared returns the namespace's own keys, with the types that TYPE answers for them.
+// shared returns the namespace's own keys, with the type that TYPE returns for each.
 func (k keyspace) shared() map[string]string {
 	c := k.collections()
 	return map[string]string{
@@ -30,10 +30,10 @@ func (k keyspace) shared() map[string]string {
 // leader is a hash: id of the leader, its term, until (Unix ms, when the lease lapses), epoch (the first leader's id and when).
 func (k keyspace) leader() string { return string(k) + ":leader" }
 
-// queues is a hash: queue → number of its partitions, fixed when the queue is first seen; of one that was deleted, with a / in front of the name.
+// queues is a hash: queue → number of its partitions, fixed when the queue is first used; a deleted queue's number is under / and its name.
 func (k keyspace) queues() string { return string(k) + ":queues" }
 
-// registry is a sorted set: "<schedule>\t<queue>\t<generation>" → 0, one member a schedule; the authority for where it lives.
+// registry is a sorted set: "<schedule>\t<queue>\t<generation>" → 0, one member a schedule; it decides where a schedule lives.
 func (k keyspace) registry() string { return string(k) + ":schedules" }
 
 // deleted is a sorted set: schedule → when it was deleted, Unix ms; kept for 7 days.
@@ -45,7 +45,7 @@ func (k keyspace) served() string { return string(k) + ":served" }
 // pruned is a hash: owner → "<version> <Unix ms>": the highest version whose pruning is done, and when.
 func (k keyspace) pruned() string { return string(k) + ":pruned" }
 
-// workers is a hash: worker → what it is, when it started and when it was heard of last, JSON (see scripts/workers/announce_worker.lua).
+// workers is a hash: worker → its description, its start and its last announcement, JSON (see scripts/workers/announce_worker.lua).
 func (k keyspace) workers() string { return string(k) + ":workers" }
 
 // collections builds the keys of the collections, which share the hash tag /collections: no queue has a / in its name.
@@ -54,13 +54,13 @@ func (k keyspace) collections() collectionKeys {
 	return collectionKeys{prefix: tag, records: tag + "records", index: tag + "index", unfinished: tag + "unfinished", swept: tag + "swept"}
 }
 
-// collectionKeys are the keys of the collections. None is called like one of those that a producer may use of any partition.
+// collectionKeys are the keys of the collections. None has the name of a key that a producer may use in a partition.
 type collectionKeys struct {
 	prefix string
 
 	records    string // hash: collection → what it is, JSON (see scripts/lib/collection.lua); #drawn: the last number drawn
 	index      string // sorted set: collection → 0
-	unfinished string // sorted set: collection with a change of its state that is not carried out → number of that
+	unfinished string // sorted set: collection with a change of its state that is not complete → number of that
 	swept      string // sorted set: collection → when it was swept last, Unix µs
 }
 
@@ -70,16 +70,16 @@ func (c collectionKeys) names(collection string) string { return c.prefix + "nam
 // wake is the prefix of all channels; the name of a listener follows. Scripts get the prefix and find the workers in idle.
 func (k keyspace) wake() string { return string(k) + ":wake:" }
 
-// channel is the channel on which a listener gets its signals.
+// channel returns the channel on which a listener receives its signals.
 func (k keyspace) channel(listener string) string { return k.wake() + listener }
 
-// everyChannel is the pattern of all channels, and all that of all keys; everyPartition has the patterns of the keys of all partitions.
-// An ACL has them so.
+// everyChannel is the pattern of all channels, and all the pattern of all keys; everyPartition has the patterns of the keys of all
+// partitions. They are in the form of an ACL.
 func (k keyspace) everyChannel() string          { return k.wake() + "*" }
 func (k keyspace) all() string                   { return string(k) + ":*" }
 func (k keyspace) everyPartition() partitionKeys { return k.partition(protocol.Partition{Queue: "*"}) }
 
-// elections is the name of the channel that every listener is subscribed to besides its own: the leader has resigned.
+// elections is the name of the channel that every listener is subscribed to in addition to its own: the leader has resigned.
 const elections = "leader"
 
 // partition builds the keys of one partition: `<namespace>:{<queue>}:…`, further partitions `<namespace>:{<queue>/1}:…`.
@@ -107,47 +107,47 @@ type partitionKeys struct {
 	due   string // sorted set: job ID → instant it is due, Unix ms: delayed jobs, retries, the next occurrence of every schedule
 	ready string // list: IDs of jobs to run now, each at most once
 	jobs  string // hash: job ID → envelope; an occurrence has one only from its first retry on
-	dead  string // sorted set: ID of a job given up → instant, Unix ms; its envelope stays in jobs
+	dead  string // sorted set: ID of a dead job → instant of its death, Unix ms; its envelope remains in jobs
 
 	sessions string // sorted set: session → instant it lapses, Unix ms
-	callers  string // sorted set: enqueuer → number of its last call, with the time (see scripts/lib/callers.lua); "measured <session>" → what it has measured last; sessions that have ended; #enqueued: jobs since the start, but for those of state
+	callers  string // sorted set: enqueuer → number of its last call, with the time (see scripts/lib/callers.lua); "measured <session>" → its last measurements; sessions that have ended; #enqueued: jobs since the start, without those counted in state
 	crashes  string // hash: job ID → times its holder vanished; 0: returned without an envelope
 	idle     string // sorted set: sleeping worker → instant it went to sleep, Unix ms; #closed while the queue is paused or has a limit (see scripts/lib/gate.lua)
 	stale    string // sorted set: ID in ready that is void, because its job was cancelled or deleted → since when, Unix ms (see scripts/lib/stale.lua)
-	purged   string // list: what ready was when a purge began that has not ended (see scripts/queues/purge_begin.lua)
-	spared   string // sorted set: what stale was then: IDs in purged that are void → since when, Unix ms
-	state    string // hash: fence (the last drawn), done (jobs since the start), enqueued (jobs since the start, one at a time), paused (since when, with a note), limit (see scripts/lib/queuelimit.lua), parked (changes when a list of parked jobs begins; none: no job is parked), layout, large, crashed (there may be …:crashes), turn, swept, stale (there is …:stale), purge (when one began that has not ended, Unix ms), asked (jobs in flight that were cancelled)
+	purged   string // list: the former ready of a purge that has not ended (see scripts/queues/purge_begin.lua)
+	spared   string // sorted set: the stale of that time: IDs in purged that are void → since when, Unix ms
+	state    string // hash: fence (the last drawn), done (jobs since the start), enqueued (jobs since the start, one at a time), paused (since when, with a note), limit (see scripts/lib/queuelimit.lua), parked (changes when a list of parked jobs begins; absent: no job is parked), layout, large, crashed (there may be …:crashes), turn, swept, stale (there is …:stale), purge (start of one that has not ended, Unix ms), asked (jobs in flight that were cancelled)
 
 	schedules string // hash: schedule → definition, JSON
-	cursors   string // hash: schedule → "<planned instant> <runs used> p", the occurrence placed last; c in place of p: it is caught up; s: a change or pause, or it was lost
-	owed      string // sorted set: schedule → instant since when its next occurrence is to be placed, Unix ms (see scripts/lib/owed.lua)
+	cursors   string // hash: schedule → "<planned instant> <runs used> p", the occurrence placed last; c in place of p: nothing is missed before it; s: a change or pause, or the cursor was lost
+	owed      string // sorted set: schedule → instant since which its next occurrence is to be placed, Unix ms (see scripts/lib/owed.lua)
 	open      string // hash: schedule → the occurrence that holds it, its fence, worker, session, … (see scripts/lib/open.lua)
 	behind    string // sorted set: "<schedule>\t<planned instant>" → 0: occurrences that wait for the one in open; "~" before the instant: backfilled ones, which come last
 
-	gone    string // sorted set: schedule that lived here → when it moved away or was deleted, Unix µs; its mark goes after 7 days
-	origins string // hash: schedule → queues that it has left, where what still ran is counted
+	gone    string // sorted set: schedule that lived here → when it moved away or was deleted, Unix µs; its mark is removed after 7 days
+	origins string // hash: schedule → queues that it has left, where its runs that have not ended are counted
 	notes   string // hash: schedule → "<Unix ms> <JSON>", the note of its pause
-	owners  string // hash: schedule → "<owner> <version>" that declared it; of one that was deleted, for as long as gone has it
+	owners  string // hash: schedule → "<owner> <version>" that declared it; for a deleted schedule as long as gone has it
 
-	last    string // hash: schedule → how it went last, and how many attempts its history keeps (see scripts/lib/history.lua); tab and ID of a manual run, or of what follows a death, that has not ended → its schedule (see scripts/lib/manual.lua)
-	history string // hash: schedule → its last attempts that have ended, and what became of its occurrences on its last days
+	last    string // hash: schedule → its last outcome, and how many attempts its history keeps (see scripts/lib/history.lua); tab and ID of a manual run, or of a job that follows a death, that has not ended → its schedule (see scripts/lib/manual.lua)
+	history string // hash: schedule → its last attempts that have ended, and the outcomes of its occurrences on its last days
 
-	runs     string // stream: what ran: schedule, planned, started, ended (Unix ms), outcome; the newest 10,000
+	runs     string // stream: past runs: schedule, planned, started, ended (Unix ms), outcome; the newest 10,000
 	counters string // hash: /failed, … of the partition, and <schedule>/started, … of each schedule
 
-	sampled  string // hash: the minute that was looked at last, the totals and depths then, the hour under way (see scripts/samples/sample.lua)
-	measured string // hash: what workers have measured since then (see scripts/samples/measure.lua)
-	minutes  string // stream: minute → a sample of it, where something changed; 25 hours
-	hours    string // stream: hour → the same of it; 92 days
+	sampled  string // hash: the minute that was sampled last, the totals and depths then, the current hour (see scripts/samples/sample.lua)
+	measured string // hash: measurements of workers since then (see scripts/samples/measure.lua)
+	minutes  string // stream: minute → its sample, if something changed; 25 hours
+	hours    string // stream: hour → its sample, likewise; 92 days
 
-	results  string // hash: job ID → what is kept of a job that has ended: how, and what it returned
-	kept     string // sorted set: job ID → until when its result is kept, Unix ms
-	once     string // sorted set: job ID → until when a job of that ID is not added once more, Unix ms
+	results  string // hash: job ID → result of a job that has ended: its outcome and what it returned
+	kept     string // sorted set: job ID → instant until which its result is kept, Unix ms
+	once     string // sorted set: job ID → instant until which a job of that ID is not added again, Unix ms
 	after    string // hash: job ID → "<Unix ms> <envelope>": what replaced it while it was held, and when that is due (see scripts/lib/after.lua)
-	progress string // hash: job ID → how far the handler of a job in flight is
+	progress string // hash: job ID → progress of the handler of a job in flight
 
-	unhandled string // sorted set: job name with parked jobs → since when at most its oldest one is; * for the names beyond the first thousand
-	handlers  string // hash: job name → "<worker> <Unix s> " for each of the last 32 workers that have announced that they handle it
+	unhandled string // sorted set: job name with parked jobs → instant since which its oldest one is parked, or later; * for the names beyond the first thousand
+	handlers  string // hash: job name → "<worker> <Unix s> " for each of the last 32 workers that have announced a handler for it
 }
 
 // inflight is a hash: job ID → fence ("-" before it: taken ahead, not begun; "!": cancelled; "+": replaced); \x01 → "<number of the last call> <first fence it drew> <when it was renewed, Unix s> <host> <pid> <worker>…".
@@ -156,8 +156,8 @@ func (p partitionKeys) inflight(session string) string { return p.prefix + "infl
 // parked is a sorted set: ID of a job whose worker had no handler for it → instant parked, Unix ms.
 func (p partitionKeys) parked(name string) string { return p.prefix + "parked:" + name }
 
-// parse takes the name of a key of a partition apart: what it holds, and of a hash of jobs in flight its session, of a list of parked jobs the
-// name. ok is false for every other key.
+// parse splits the name of a key of a partition: what it holds, and the session of a hash of jobs in flight or the name of a list of parked
+// jobs. ok is false for every other key.
 func (k keyspace) parse(key string) (p protocol.Partition, kind, name string, ok bool) {
 	rest, ok := strings.CutPrefix(key, string(k)+":{")
 	tag, kind, found := strings.Cut(rest, "}:")
@@ -177,13 +177,13 @@ func (k keyspace) parse(key string) (p protocol.Partition, kind, name string, ok
 	return p, kind, name, protocol.CheckName("queue", queue) == nil
 }
 
-// enqueueing are the keys that enqueue.lua uses, in the order of its title page. enqueue_one.lua uses some of them.
+// enqueueing are the keys that enqueue.lua uses, in the order of its header. enqueue_one.lua uses some of them.
 func (p partitionKeys) enqueueing() []string {
 	return []string{p.ready, p.due, p.jobs, p.callers, p.state, p.idle, p.stale, p.once}
 }
 
-// deleting are the keys that delete_queue.lua uses, in the order of its title page: all but those of a session and of a job name, which are
-// there only while there are jobs.
+// deleting are the keys that delete_queue.lua uses, in the order of its header: all but those of a session and of a job name, which exist
+// only while there are jobs.
 func (p partitionKeys) deleting() []string {
 	return []string{
 		p.state, p.ready, p.stale, p.purged, p.spared, p.due, p.behind, p.sessions, p.unhandled, p.dead, p.kept, p.schedules,
@@ -198,7 +198,7 @@ func (p partitionKeys) every() []string {
 	return append(slices.Sorted(maps.Keys(p.types())), p.inflight("*"), p.parked("*"))
 }
 
-// types returns the keys of a partition, but for those of a session and of a job name, with the types that TYPE answers for them.
+// types returns the keys of a partition, except those of a session and of a job name, with the type that TYPE returns for each.
 func (p partitionKeys) types() map[string]string {
 	types := map[string]string{p.ready: "list", p.purged: "list", p.runs: "stream", p.minutes: "stream", p.hours: "stream"}
 	for _, key := range []string{p.due, p.dead, p.sessions, p.callers, p.idle, p.owed, p.behind, p.gone, p.kept, p.unhandled, p.stale, p.once, p.spared} {
@@ -210,7 +210,7 @@ func (p partitionKeys) types() map[string]string {
 	return types
 }
 
-// hotKeys are the keys of the calls that carry jobs, as they are sent. They are made once for each partition.
+// hotKeys are the keys of the calls that carry jobs, as they are sent. They are built once for each partition.
 type hotKeys struct {
 	partitionKeys
 	enqueue    []any

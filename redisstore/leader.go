@@ -15,11 +15,11 @@ var (
 	resignScript = scripts.Load("leader/resign")
 )
 
-// maxLease is longer than any lease: one that seems to last so long was written by hand, or before the clock stepped back.
+// maxLease is longer than any lease: a lease that seems to last longer was edited by hand, or was written before the clock stepped back.
 const maxLease = time.Hour
 
-// Lead takes the leader's lease of the namespace or keeps it. Of many candidates one leads at a time. It works when Redis is out of
-// memory too: the script is then called again and says so.
+// Lead acquires or renews the leader's lease of the namespace. Only one candidate leads at a time. It also works when Redis is out of
+// memory: then the script is called again with a flag for this.
 func (s *store) Lead(ctx context.Context, candidate string, ttl time.Duration) (protocol.Leadership, error) {
 	lead := func(outOfMemory bool) (reply, error) {
 		return list("lead as", candidate, s.runBriefly(ctx, newCall(&leadScript, []string{s.keys.leader()}, []any{candidate, ttl.Milliseconds(), flag(outOfMemory)}))[0])
@@ -40,7 +40,7 @@ func (s *store) Lead(ctx context.Context, candidate string, ttl time.Duration) (
 	}, nil
 }
 
-// Resign hands the lease back, so that another candidate can lead at once, and notifies all listeners. A candidate that does not
+// Resign releases the lease, so that another candidate can lead at once, and notifies all listeners. A candidate that does not
 // lead changes nothing.
 func (s *store) Resign(ctx context.Context, candidate string) error {
 	if s.bad != nil {
@@ -53,7 +53,7 @@ func (s *store) Resign(ctx context.Context, candidate string) error {
 	return nil
 }
 
-// Leader returns who leads by the server's clock, and its term; nobody and 0 where what is stored is no number. It writes nothing.
+// Leader returns the current leader by the server's clock, and its term; "" and 0 if the stored value is not a number. It writes nothing.
 func (s *store) Leader(ctx context.Context) (protocol.Leadership, error) {
 	if s.bad != nil {
 		return protocol.Leadership{}, s.bad
@@ -71,7 +71,7 @@ func (s *store) Leader(ctx context.Context) (protocol.Leadership, error) {
 	return leads, nil
 }
 
-// Lease returns when the leader's lease lapses, as a text that changes whenever it is renewed; empty: nobody leads. It writes nothing.
+// Lease returns when the leader's lease lapses, as a text that changes whenever it is renewed; empty: there is no leader. It writes nothing.
 func (s *store) Lease(ctx context.Context) (string, error) {
 	if s.bad != nil {
 		return "", s.bad

@@ -19,22 +19,22 @@ import (
 var extendScript = scripts.Load("sessions/extend")
 
 const (
-	// pingAfter is how long a subscription may be silent before it is pinged. If it stays silent for as long again, it is closed
+	// pingAfter is how long a subscription may be silent before it is pinged. If it remains silent for as long again, it is closed
 	// and opened again.
 	pingAfter = 30 * time.Second
 
 	// A lost subscription is opened again after about minReconnect, then twice as long each time, at most about maxReconnect.
 	minReconnect, maxReconnect = 200 * time.Millisecond, time.Second
 
-	// answerWithin is how soon a subscription that is doubted answers a ping, or is opened again.
+	// answerWithin is how soon a doubted subscription must answer a ping; otherwise it is opened again.
 	answerWithin = 500 * time.Millisecond
 
-	// beatWithin bounds one try of a heartbeat: what is lost on a dead connection is tried again on another one in time.
+	// beatWithin limits one try of a heartbeat: after a failure on a dead connection there is time for another try on another one.
 	beatWithin = 2 * time.Second
 )
 
-// A listener keeps one role subscribed to its channel until it is closed, and sends the role's heartbeats on a connection of
-// their own.
+// A listener keeps one role subscribed to its channel until it is closed, and sends the role's heartbeats on a separate
+// connection.
 type listener struct {
 	store    *store
 	channels []string
@@ -85,7 +85,7 @@ func (l *listener) Close() error {
 	return nil
 }
 
-// openListeners are those that are open. The zero value is ready.
+// openListeners are the open listeners. The zero value is ready.
 type openListeners struct {
 	mu   sync.Mutex
 	open map[*listener]bool
@@ -106,7 +106,7 @@ func (o *openListeners) remove(l *listener) {
 	delete(o.open, l)
 }
 
-// doubt has the subscriptions of all checked.
+// doubt requests a check of all subscriptions.
 func (o *openListeners) doubt() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -134,7 +134,7 @@ func (l *listener) subscribeLoop(ctx context.Context) {
 	}
 }
 
-// doubt has the subscription checked: another connection to the server has failed. The role is woken, because a message may be lost.
+// doubt requests a check of the subscription: another connection to the server has failed. It wakes the role, because a message may be lost.
 func (l *listener) doubt() {
 	l.push(protocol.Signal{Wake: true})
 	select {
@@ -143,7 +143,7 @@ func (l *listener) doubt() {
 	}
 }
 
-// check pings a subscription that is doubted, and closes it if nothing is received within answerWithin. It returns when closed is.
+// check pings a doubted subscription, and closes it if nothing is received within answerWithin. It returns when closed is closed.
 func (l *listener) check(ctx context.Context, subscription *redis.PubSub, received *atomic.Int64, closed <-chan struct{}) {
 	for {
 		select {
@@ -166,7 +166,7 @@ func (l *listener) check(ctx context.Context, subscription *redis.PubSub, receiv
 	}
 }
 
-// subscribe receives until the connection fails or ctx ends. confirmed says whether the server ever confirmed the subscription.
+// subscribe receives until the connection fails or ctx ends. confirmed reports whether the server ever confirmed the subscription.
 func (l *listener) subscribe(ctx context.Context) (confirmed bool) {
 	subscription := l.store.client.Subscribe(ctx)
 	opening, cancel := context.WithTimeout(ctx, shortestRead)
@@ -220,8 +220,8 @@ func (l *listener) subscribe(ctx context.Context) (confirmed bool) {
 	}
 }
 
-// maySilence is how long a subscription may be silent; 0: for ever. A server in the same process has no network on which a connection
-// could die without a word: its client's address has port 0, which no other server has.
+// maySilence returns how long a subscription may be silent; 0: without limit. A server in the same process has no network on which a
+// connection could die silently: its client's address has port 0, which no other server has.
 func (s *store) maySilence() time.Duration {
 	if single, ok := s.client.(*redis.Client); ok && strings.HasSuffix(single.Options().Addr, ":0") {
 		return 0
@@ -229,8 +229,8 @@ func (s *store) maySilence() time.Duration {
 	return pingAfter
 }
 
-// signal reads a message that a script published: w wake up, a<ms> when the head of due is due, r<ID> replaced, c<fence>\t<ID>
-// cancelled, e elect a leader. Any other message is the zero Signal.
+// signal reads a message that a script published: w wake up, a<ms> the instant at which the head of due is due, r<ID> replaced,
+// c<fence>\t<ID> cancelled, e elect a leader. Any other message is the zero Signal.
 func signal(payload string) protocol.Signal {
 	if payload == "" {
 		return protocol.Signal{}
@@ -256,7 +256,7 @@ func signal(payload string) protocol.Signal {
 	return protocol.Signal{}
 }
 
-// push adds a signal to those not yet delivered. Equal signals are delivered once. Of several alarms the earliest is kept: an
+// push adds a signal to the undelivered ones. Equal signals are delivered once. If there are several alarms, the earliest is kept: an
 // alarm does not name its partition, and a worker that wakes for it polls all of its partitions.
 func (l *listener) push(s protocol.Signal) {
 	if s == (protocol.Signal{}) {
@@ -307,7 +307,7 @@ func (l *listener) deliver(ctx context.Context) {
 	}
 }
 
-// Extend keeps sessions alive. It sends on the heartbeat connection, all calls in one round trip.
+// Extend keeps sessions alive. It sends all calls on the heartbeat connection in one round trip.
 func (l *listener) Extend(ctx context.Context, calls []protocol.ExtendCall) []protocol.ExtendAnswer {
 	answers := make([]protocol.ExtendAnswer, len(calls))
 	l.heartbeatsOnce.Do(func() { l.heartbeats, l.ownsHeartbeats = dedicated(l.store.client) })
@@ -339,8 +339,9 @@ func (l *listener) Extend(ctx context.Context, calls []protocol.ExtendCall) []pr
 	return answers
 }
 
-// dedicated returns a client with the same options and one connection of its own, so that a heartbeat waits behind no other
-// call, and waits on no dead connection for longer than a heartbeat can wait. own is false if the client is of a type that cannot be copied: then it is returned itself.
+// dedicated returns a client with the same options and one connection of its own, so that a heartbeat does not wait behind another
+// call, nor on a dead connection for longer than a heartbeat can wait. If the client's type cannot be copied, it returns the client itself
+// and own is false.
 func dedicated(client redis.UniversalClient) (heartbeats redis.UniversalClient, own bool) {
 	switch c := client.(type) {
 	case *redis.Client:
@@ -359,7 +360,7 @@ func dedicated(client redis.UniversalClient) (heartbeats redis.UniversalClient, 
 	return client, false
 }
 
-// within is a timeout of the application's client, at most beatWithin; -1 is none.
+// within returns a timeout of the application's client, at most beatWithin; -1 means no timeout.
 func within(timeout time.Duration) time.Duration {
 	if timeout <= 0 {
 		return beatWithin

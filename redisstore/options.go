@@ -14,24 +14,24 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-// Options configure a Store. The zero value is good: every field shows its default. Bad options are an error, chime.ErrUnfit, of
-// the first call that a role makes.
+// Options configure a Store. The zero value is good: every field shows its default. If options are bad, the first call of a role
+// returns an error, chime.ErrUnfit.
 type Options struct {
 	// Namespace begins the name of every key and channel, so that several applications can share a Redis: 1 to 100 characters
 	// out of A-Z a-z 0-9 _ . and -. Empty means "chime". Processes that work together have the same namespace.
 	Namespace string
 
-	// Partitions is the number of partitions of a queue, by its name, 1 to 1024: a cluster keeps the partitions of a busy queue
-	// on different nodes. A queue that is not named has 1. The number is fixed when the queue is first seen; another number is
+	// Partitions is the number of partitions of each queue, 1 to 1024, by queue name: a cluster keeps the partitions of a busy queue
+	// on different nodes. A queue that is not in the map has 1. The number is fixed when the queue is first used; another number is
 	// refused with chime.ErrUnfit.
 	Partitions map[string]int
 
-	// DeadRetention is how long a job that was given up is kept, in the dead set. Zero means 30 days; negative is refused.
+	// DeadRetention is how long a dead job is kept, in the dead set. Zero means 30 days; negative is refused.
 	DeadRetention time.Duration
 	// MaxDead is how many dead jobs a partition keeps; the oldest are removed first. Zero means 10,000; negative is refused.
 	MaxDead int
-	// ParkedRetention is how long a job waits for a worker that has a handler for it, before it is dead. What a newer version of chime
-	// wrote waits up to twice as long, for a scheduler or a worker that knows what follows its death. Zero means 7 days; negative is refused.
+	// ParkedRetention is how long a job waits for a worker that has a handler for it before it is dead. A job of a newer version of chime
+	// waits up to twice as long, for a scheduler or a worker that knows what follows its death. Zero means 7 days; negative is refused.
 	ParkedRetention time.Duration
 
 	// Logger gets the store's few warnings: that INFO or EVAL_RO is denied, so that something is not checked; that the move of a

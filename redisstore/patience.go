@@ -11,33 +11,33 @@ import (
 )
 
 const (
-	// shortestRead is how long a call that will be repeated waits for its answer, as long as the server answers sooner.
+	// shortestRead is how long a call that can be repeated waits for its answer while the server answers faster than that.
 	shortestRead = time.Second
-	// slowAfter is how many calls in a row say that the server is slow.
+	// slowAfter is how many calls in a row must miss the limit before the server counts as slow.
 	slowAfter = 2
-	// longestRead is how long such a call waits where the client has no limit of its own.
+	// longestRead is how long such a call waits if the client has no limit of its own.
 	longestRead = 30 * time.Second
-	// connecting is how much longer such a call may take because it waits for a connection, or repeats itself on another one. A
-	// server that refuses connections is not given up sooner than go-redis gives it up, because only go-redis knows the reason.
+	// connecting is the additional time for waiting for a connection, or for a retry on another one. chime waits for a
+	// server that refuses connections as long as go-redis does, because only go-redis knows the reason.
 	connecting = 800 * time.Millisecond
 )
 
-// A patience is how long calls wait that their callers repeat until they are answered. When a server vanishes without a word, the
-// calls under way wait on dead connections; go-redis's own limits would have them wait for 20 s, long after another server has taken
-// over. So they wait for shortestRead only. A server that is slow is waited for: after slowAfter calls in a row that were not answered
-// in time the limit doubles, up to the client's own ReadTimeout, and it goes back when the answers come sooner. Every one of these calls is safe to send
-// twice, so a limit that was too short costs a round trip and nothing else.
+// A patience limits how long calls wait that their callers repeat until they are answered. When a server vanishes without closing its
+// connections, the calls in progress wait on dead connections; with go-redis's own limits they would wait for 20 s, long after another
+// server has taken over. So they wait for shortestRead only. If a server is slow, the limit grows: after slowAfter calls in a row without
+// an answer in time it doubles, up to the client's own ReadTimeout. It shrinks again when the answers come sooner. Every one of these
+// calls is safe to send twice, so a limit that was too short costs one round trip and nothing else.
 //
-// A Cluster's client cannot be given another limit: its calls end by its ReadTimeout. Where the client has ContextTimeoutEnabled the ctx
-// ends a call in time. Where it has not, these calls go through a copy of the client with another ReadTimeout, which shares its
+// The limit of a Cluster's client cannot be changed: its calls end by its ReadTimeout. If the client has ContextTimeoutEnabled, the ctx
+// ends a call in time. If not, these calls use a copy of the client with another ReadTimeout, which shares its
 // connections; go-redis does not copy the hooks that were added to it.
 type patience struct {
 	clients []redis.UniversalClient // by level; one level: the application's client, as it is
 	limits  []time.Duration         // of reading an answer
 	level   atomic.Int32
-	unread  atomic.Int32  // calls in a row whose answer did not come in time, although the server accepts connections
-	broken  atomic.Uint32 // connections that the pool has given up, at the last of these
-	silent  atomic.Bool   // the last call got no connection in time: the server is gone, and not slow
+	unread  atomic.Int32  // consecutive calls without an answer in time, although the server accepts connections
+	broken  atomic.Uint32 // connections that the pool had removed at the last of these
+	silent  atomic.Bool   // the last call got no connection in time: the server is gone, not slow
 }
 
 func newPatience(client redis.UniversalClient) *patience {
@@ -61,7 +61,7 @@ func newPatience(client redis.UniversalClient) *patience {
 	return p
 }
 
-// begin returns the client for a call, and a ctx that ends when the call is given up.
+// begin returns the client for a call, and a ctx that ends at the limit of the call.
 func (p *patience) begin(ctx context.Context) (limited context.Context, cancel context.CancelFunc, client redis.UniversalClient) {
 	level := p.level.Load()
 	limit := p.limits[level] + connecting
@@ -72,7 +72,7 @@ func (p *patience) begin(ctx context.Context) (limited context.Context, cancel c
 	return limited, cancel, p.clients[level]
 }
 
-// ended notes how a call has ended. It reports whether its connection has failed, and whether there is a doubt about the others: this
+// ended records the end of a call. It reports whether the call's connection has failed, and whether the other connections are in doubt: this
 // one has failed, or go-redis seems to have repeated the call on another one.
 func (p *patience) ended(err error, took time.Duration) (failed, doubt bool) {
 	level := p.level.Load()
@@ -99,8 +99,8 @@ func (p *patience) ended(err error, took time.Duration) (failed, doubt bool) {
 	return true, true
 }
 
-// connected reports whether the pool has given up a connection since the last call that was not answered: then the server accepts
-// connections and is slow. Otherwise there was none, or the one that there was may have been dead for long.
+// connected reports whether the pool has removed a connection since the last call that was not answered: then the server accepts
+// connections and is slow. Otherwise there was no connection, or the existing one may have been dead for a long time.
 func (p *patience) connected() bool {
 	single, ok := p.clients[0].(*redis.Client)
 	if !ok {
@@ -124,8 +124,8 @@ func (s *store) runBriefly(ctx context.Context, calls ...call) []*redis.Cmd {
 	return cmds
 }
 
-// connectionFailed notes how a call of a patience's client has ended, and reports whether its connection has failed. Then the
-// subscriptions of the store are checked too, because they may be as dead.
+// connectionFailed records the end of a call of a patience's client, and reports whether its connection has failed. Then the
+// subscriptions of the store are checked too, because they may also be dead.
 func (s *store) connectionFailed(err error, began time.Time) bool {
 	failed, doubt := s.patience.ended(err, time.Since(began))
 	if doubt {
@@ -134,7 +134,7 @@ func (s *store) connectionFailed(err error, began time.Time) bool {
 	return failed
 }
 
-// brief has plain commands sent by a patience's client, for a caller that repeats them.
+// brief sends plain commands through a patience's client, for a caller that repeats them.
 func (s *store) brief(ctx context.Context, send func(ctx context.Context, client redis.UniversalClient) error) error {
 	ctx, cancel, client := s.patience.begin(ctx)
 	defer cancel()

@@ -13,18 +13,18 @@ import (
 
 var pollScript = scripts.Load("workers/poll")
 
-// layoutKnown is the version of the keys' layout that the scripts write, layoutRaised that of a partition in which jobs were cancelled or whose
-// queue had a limit.
+// layoutKnown is the version of the keys' layout that the scripts write. layoutRaised is the version of a partition in which jobs were
+// cancelled or whose queue had a limit.
 const layoutKnown, layoutRaised = "2", "3"
 
-// maxClockError is how far a caller's Now may be from the server's time for a cheap poll.
+// maxClockError is how far a caller's Now may differ from the server's time in a cheap poll.
 const maxClockError = time.Second
 
-// maxLapse is how far ahead the earliest lapse of a partition is at most believed to be; the script mends what is further.
+// maxLapse is the furthest plausible time to the earliest lapse of a partition; the script repairs one that is further away.
 const maxLapse = time.Minute
 
-// Poll answers what there is to do, and renews the caller's registration as a sleeping worker. It takes nothing. Where plain
-// commands show that there is nothing to do, they are all that is sent; otherwise the script decides.
+// Poll returns what there is to do, and renews the caller's registration as a sleeping worker. It takes nothing. If plain
+// commands show that there is nothing to do, only they are sent; otherwise the script decides.
 func (s *store) Poll(ctx context.Context, calls []protocol.PollCall) []protocol.PollAnswer {
 	answers := make([]protocol.PollAnswer, len(calls))
 	if s.bad != nil {
@@ -45,7 +45,7 @@ func (s *store) Poll(ctx context.Context, calls []protocol.PollCall) []protocol.
 	return answers
 }
 
-// pollEach sets the answers, but for what is parked under which name.
+// pollEach sets the answers, except for which names have parked jobs.
 func (s *store) pollEach(ctx context.Context, calls []protocol.PollCall, answers []protocol.PollAnswer) {
 	answered := s.pollCheaply(ctx, calls, answers)
 	s.skipWithoutSessions(ctx, calls, answered)
@@ -82,7 +82,7 @@ func (s *store) pollEach(ctx context.Context, calls []protocol.PollCall, answers
 	}
 }
 
-// A cheapPoll is what plain commands ask about one partition: five of them, and one for the time, in place of a script's ten.
+// A cheapPoll has the plain commands for one partition: five of them, and one for the time, instead of a script's ten.
 type cheapPoll struct {
 	renewed       *redis.IntCmd
 	state         *redis.SliceCmd
@@ -90,12 +90,12 @@ type cheapPoll struct {
 	ready         *redis.IntCmd
 }
 
-// pollCheaply answers the sleeping workers for whom there is nothing to do, and renews their registrations. answered says which
-// these are; the script answers the others: those whose registration is gone or whose Now is wrong, and those who have something
-// due, something due soon enough to keep its alarm, a lapsed session, or an error.
+// pollCheaply answers the sleeping workers for which there is nothing to do, and renews their registrations. answered marks
+// these. The script answers the others: those whose registration is gone or whose Now is wrong, and those with a job that is
+// due, one that is due soon enough to keep its alarm, a lapsed session, or an error.
 //
-// The commands are not one step and need not be: a registration that is renewed was there all the time, so whatever arrives
-// between two commands finds the worker registered. The nodes of a cluster have a clock each, so there the script answers all.
+// The commands are not one atomic step and need not be: a registration that is renewed was there all the time, so a job that arrives
+// between two commands finds the worker registered. Each node of a cluster has its own clock, so there the script answers all.
 func (s *store) pollCheaply(ctx context.Context, calls []protocol.PollCall, answers []protocol.PollAnswer) (answered []bool) {
 	answered = make([]bool, len(calls))
 	if _, single := s.client.(*redis.Client); !single {
@@ -143,7 +143,7 @@ func (s *store) pollCheaply(ctx context.Context, calls []protocol.PollCall, answ
 	return answered
 }
 
-// waitHint is the caller's answer if there is nothing to do; idle is false if the script has to answer.
+// waitHint returns the caller's answer if there is nothing to do; idle is false if the script must answer.
 func (p *cheapPoll) waitHint(now time.Time) (h protocol.WaitHint, idle bool) {
 	state := reply(p.state.Val())
 	for _, err := range []error{p.renewed.Err(), p.state.Err(), p.due.Err(), p.ready.Err(), p.sessions.Err(), complete(p.state)} {
@@ -167,7 +167,7 @@ func (p *cheapPoll) waitHint(now time.Time) (h protocol.WaitHint, idle bool) {
 	}
 	if sessions := p.sessions.Val(); len(sessions) > 0 {
 		lapse := sessions[0].Score
-		if !(lapse > float64(now.UnixMilli()) && lapse < float64(now.Add(maxLapse).UnixMilli())) { // lapsed, or no instant
+		if !(lapse > float64(now.UnixMilli()) && lapse < float64(now.Add(maxLapse).UnixMilli())) { // lapsed, or not an instant
 			return h, false
 		}
 		h.Lapse = time.UnixMilli(int64(lapse)).UTC()
@@ -175,7 +175,7 @@ func (p *cheapPoll) waitHint(now time.Time) (h protocol.WaitHint, idle bool) {
 	return h, true
 }
 
-// skipWithoutSessions marks as answered the calls that only ask for lapsed sessions, where no worker holds a session.
+// skipWithoutSessions marks the calls as answered that only request lapsed sessions, on partitions where no worker holds a session.
 func (s *store) skipWithoutSessions(ctx context.Context, calls []protocol.PollCall, answered []bool) {
 	var partitions []protocol.Partition
 	var asked []int
@@ -190,11 +190,11 @@ func (s *store) skipWithoutSessions(ctx context.Context, calls []protocol.PollCa
 	}
 }
 
-// maxExist is how many keys one EXISTS asks for.
+// maxExist is how many keys one EXISTS counts.
 const maxExist = 100
 
-// exist returns which of the partitions have a key, a sorted set. Nearly always few have it: where one server has all partitions, one
-// command answers for many of them first, and only those among which one has it are asked for singly.
+// exist returns which partitions have a key, a sorted set. Usually few have it. So, if one server has all partitions, one
+// command counts it in many of them first. Partitions are read one by one only if that command found a key.
 func (s *store) exist(ctx context.Context, partitions []protocol.Partition, key func(*partitionKeys) string) (exist []bool, errs []error) {
 	exist, errs = make([]bool, len(partitions)), make([]error, len(partitions))
 	if len(partitions) == 0 {
@@ -205,7 +205,7 @@ func (s *store) exist(ctx context.Context, partitions []protocol.Partition, key 
 		k := s.keys.partition(p)
 		keys[i] = key(&k)
 	}
-	ask := make([]bool, len(keys)) // singly
+	ask := make([]bool, len(keys)) // one by one
 	if _, single := s.client.(*redis.Client); single && len(keys) > 1 {
 		pipe := s.client.Pipeline()
 		var some []*redis.IntCmd

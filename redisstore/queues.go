@@ -16,8 +16,8 @@ var pauseQueueScript = scripts.Load("queues/pause_queue")
 
 const maxCounted = 350 // partitions that are counted in a round trip
 
-// PauseQueue stops taking from a queue, with a note, or resumes it, in all its partitions. Jobs are still added while it is paused. A partition
-// that fails holds up no other; the call may be repeated.
+// PauseQueue stops taking from a queue, with a note, or resumes it, in all its partitions. Jobs are still added while it is paused. A
+// failing partition does not stop the others; the call may be repeated.
 func (s *store) PauseQueue(ctx context.Context, queue string, paused bool, note protocol.Note) error {
 	found, err := s.queues.lookUp(ctx, queue)
 	if err := cmp.Or(err, firstError(found)); err != nil {
@@ -101,7 +101,7 @@ func (s *store) count(ctx context.Context, counts []*partitionCount) error {
 	return nil
 }
 
-// look reads what only partitions have on which something is.
+// look reads the rest of partitions that are not empty.
 func (s *store) look(ctx context.Context, counts []*partitionCount) error {
 	pipe := s.client.Pipeline()
 	for _, c := range counts {
@@ -146,11 +146,11 @@ func (s *store) countHeldAndParked(ctx context.Context, counts []*partitionCount
 	return exec(0)
 }
 
-// longHead is the most bytes that are read of a job to say since when it waits.
+// longHead is the most bytes that are read of a job to find since when it waits.
 const longHead = 64 << 10
 
-// readFronts reads the envelopes of the jobs at the front, and what schedules that have moved have left. Where one of the partition's envelopes
-// may be long, it looks first.
+// readFronts reads the envelopes of the jobs at the front, and the remains of schedules that have moved. If one of the partition's envelopes
+// may be long, it reads its length first.
 func (s *store) readFronts(ctx context.Context, counts []*partitionCount) error {
 	pipe := s.client.Pipeline()
 	for _, c := range counts {
@@ -186,9 +186,9 @@ func (s *store) readFronts(ctx context.Context, counts []*partitionCount) error 
 	return nil
 }
 
-// A partitionCount is what QueueStats reads of one partition: first the counts and the names of the sessions; then, of what there is, the heads
-// of ready and due, the names of the parked jobs and the schedules that have left. How many jobs each session holds comes after that, how many
-// are parked under each name, the job at the front, and what the schedules have left.
+// A partitionCount has what QueueStats reads of one partition: first the counts and the names of the sessions. Then it reads, if they
+// exist, the heads of ready and due, the names of the parked jobs and the schedules that have left. Then it reads how many jobs each session
+// holds, how many are parked under each name, the job at the front, and the remains of the schedules that have left.
 type partitionCount struct {
 	keys partitionKeys
 	to   *protocol.QueueStats
@@ -198,27 +198,27 @@ type partitionCount struct {
 	state, counters             *redis.SliceCmd
 	enqueued                    *redis.FloatSliceCmd
 
-	// Where nothing was asked these are nil.
+	// These are nil if nothing was read.
 	front, unhandled *redis.StringSliceCmd
 	head             *redis.ZSliceCmd
 	stale            *redis.IntCmd // jobs in ready that are void, counted together with readyNow
 	readyNow         *redis.IntCmd
-	gone             *redis.StringSliceCmd // schedules that have left, or were deleted
-	left             *redis.SliceCmd       // what they have left
-	size             *redis.IntCmd         // bytes of the envelope of the job at the front, where that may be long
+	gone             *redis.StringSliceCmd // schedules that have moved away or were deleted
+	left             *redis.SliceCmd       // their remains
+	size             *redis.IntCmd         // bytes of the envelope of the job at the front, if that may be long
 	body             *redis.StringCmd
 	held, parked     []*redis.IntCmd
 }
 
-// Fields of the state of a partition, in the order in which they are counted by.
+// Fields of the state of a partition, in the order of the constants below.
 const (
 	statePaused = iota
 	stateDone
 	stateEnqueued
 	stateLimit
-	stateLarge  // there while an envelope may be long
-	stateParked // there while a job is parked: scripts/lib/parked.lua
-	stateStale  // there while an ID in ready is void: scripts/lib/stale.lua
+	stateLarge  // exists while an envelope may be long
+	stateParked // exists while a job is parked: scripts/lib/parked.lua
+	stateStale  // exists while an ID in ready is void: scripts/lib/stale.lua
 )
 
 func (c *partitionCount) ask(ctx context.Context, pipe redis.Pipeliner) {
@@ -230,7 +230,7 @@ func (c *partitionCount) ask(ctx context.Context, pipe redis.Pipeliner) {
 	c.counters = pipe.HMGet(ctx, k.counters, "/failed", "/retried", "/died", "/cancelled")
 }
 
-// askMore asks for what the first answers say that there is: most partitions have little of it.
+// askMore requests what exists according to the first answers: most partitions have little of it.
 func (c *partitionCount) askMore(ctx context.Context, pipe redis.Pipeliner) {
 	k, state := c.keys, reply(c.state.Val())
 	if c.ready.Val() > 0 {
@@ -250,7 +250,7 @@ func (c *partitionCount) askMore(ctx context.Context, pipe redis.Pipeliner) {
 	}
 }
 
-// first is the ID at the front of ready; empty: nothing is there.
+// first returns the ID at the front of ready; empty: ready is empty.
 func (c *partitionCount) first() string {
 	if c.front == nil || len(c.front.Val()) == 0 {
 		return ""
@@ -269,7 +269,7 @@ func (c *partitionCount) add() {
 	if c.stale == nil {
 		to.Waiting += c.ready.Val()
 	} else {
-		to.Waiting += max(c.readyNow.Val()-c.stale.Val(), 0) // what is void there is no job
+		to.Waiting += max(c.readyNow.Val()-c.stale.Val(), 0) // void IDs in it are not jobs
 	}
 	to.Delayed += c.due.Val()
 	if c.head != nil {
@@ -296,7 +296,7 @@ func (c *partitionCount) add() {
 	to.Retried += counters.number(1)
 	to.Died += counters.number(2)
 	to.Cancelled += counters.number(3)
-	if enqueued := c.enqueued.Val(); len(enqueued) > 0 && enqueued[0] > 0 && enqueued[0] < 1<<53 { // else it was written by hand
+	if enqueued := c.enqueued.Val(); len(enqueued) > 0 && enqueued[0] > 0 && enqueued[0] < 1<<53 { // otherwise it was edited by hand
 		to.Enqueued += int64(enqueued[0])
 	}
 	if id := c.first(); id != "" {

@@ -16,8 +16,9 @@ import (
 
 var deleteQueueScript = scripts.Load("queues/delete_queue")
 
-// DeleteQueue deletes a queue on which nothing is, all partitions of it, in the order that scripts/queues/delete_queue.lua explains. It returns
-// what is there; if that is anything, the queue stays. ErrNotFound if it is not registered and nothing of a deletion is left to do.
+// DeleteQueue deletes an empty queue, with all its partitions, in the order that scripts/queues/delete_queue.lua explains. It returns
+// what is on the queue; if that is anything, the queue remains. It returns ErrNotFound if the queue is not registered and no deletion of
+// it is unfinished.
 func (s *store) DeleteQueue(ctx context.Context, queue string) (remains protocol.QueueRemains, err error) {
 	found, err := s.queues.lookUp(ctx, queue)
 	if err := cmp.Or(err, firstError(found)); err != nil {
@@ -49,10 +50,10 @@ func (s *store) DeleteQueue(ctx context.Context, queue string) (remains protocol
 	if err != nil || remains == (protocol.QueueRemains{}) {
 		return remains, err
 	}
-	if _, err := s.queues.register(ctx, queue); err != nil { // somebody uses it
+	if _, err := s.queues.register(ctx, queue); err != nil { // another process uses it
 		return remains, err
 	}
-	if stats[0].Paused { // partitions that were empty have lost it
+	if stats[0].Paused { // empty partitions have lost the pause
 		err = s.PauseQueue(ctx, queue, true, stats[0].Note)
 	}
 	return remains, err
@@ -62,7 +63,7 @@ func unknownQueue(queue string) error {
 	return fmt.Errorf("redisstore: queue %q: %w", queue, protocol.ErrNotFound)
 }
 
-// deleteUnlisted ends the deletion of a queue of which nobody knows whether it has ended. If it had, there is no such queue.
+// deleteUnlisted completes the deletion of a queue if nobody knows whether it has ended. If it had, there is no such queue.
 func (s *store) deleteUnlisted(ctx context.Context, queue string, n int) (remains protocol.QueueRemains, err error) {
 	exists := make([]*redis.IntCmd, n)
 	pipe := s.client.Pipeline()
@@ -82,7 +83,7 @@ func (s *store) deleteUnlisted(ctx context.Context, queue string, n int) (remain
 	return remains, err
 }
 
-// emptyQueue says what is on the partitions of a queue, and deletes the keys of those on which nothing is if that is wanted.
+// emptyQueue counts what is on the partitions of a queue, and deletes the keys of the empty ones if requested.
 func (s *store) emptyQueue(ctx context.Context, queue string, n int, deletes bool) (remains protocol.QueueRemains, err error) {
 	token := ""
 	if deletes {

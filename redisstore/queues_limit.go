@@ -19,8 +19,8 @@ const maxLimitTries = 50
 
 var errSessionsChange = errors.New("redisstore: sessions begin faster than they can be counted: try again")
 
-// LimitQueue sets the limit of a queue, or takes it away with the zero limit, and counts what runs anew. It registers a queue that is to
-// have a limit.
+// LimitQueue sets the limit of a queue, or removes it with the zero limit, and recounts the running jobs. It registers the queue if it
+// sets a limit.
 func (s *store) LimitQueue(ctx context.Context, queue string, limit protocol.QueueLimit) error {
 	found, err := s.queues.lookUp(ctx, queue)
 	if err := cmp.Or(err, firstError(found)); err != nil {
@@ -29,7 +29,7 @@ func (s *store) LimitQueue(ctx context.Context, queue string, limit protocol.Que
 	partitions := found[0].partitions
 	switch none := limit == (protocol.QueueLimit{}); {
 	case none && partitions != 1:
-		return nil // a queue with several has none
+		return nil // a queue with several has no limit
 	case partitions == 0:
 		if partitions, err = s.queues.register(ctx, queue); err != nil {
 			return err
@@ -42,7 +42,7 @@ func (s *store) LimitQueue(ctx context.Context, queue string, limit protocol.Que
 	return s.limit(ctx, protocol.Partition{Queue: queue}, &limit)
 }
 
-// limit sets the limit of a partition and counts its flights anew; nil: it only counts them.
+// limit sets the limit of a partition and recounts its flights; nil: it only counts them.
 func (s *store) limit(ctx context.Context, p protocol.Partition, limit *protocol.QueueLimit) error {
 	k := s.keys.partition(p)
 	for range maxLimitTries {
@@ -69,7 +69,7 @@ func (s *store) limit(ctx context.Context, p protocol.Partition, limit *protocol
 	return errSessionsChange
 }
 
-// perMilli is a time in whole milliseconds, rounded up.
+// perMilli returns a duration in whole milliseconds, rounded up.
 func perMilli(per time.Duration) int64 {
 	return int64((per + time.Millisecond - 1) / time.Millisecond)
 }
@@ -77,10 +77,10 @@ func perMilli(per time.Duration) int64 {
 // A storedLimit is the field limit of …:state, see scripts/lib/queuelimit.lua.
 type storedLimit struct {
 	protocol.QueueLimit
-	flights, tokens, refilled int64 // refilled: Unix ms; a token is as many as Per has ms
+	flights, tokens, refilled int64 // refilled: Unix ms; a token is Per units, in ms
 }
 
-// parseLimit reads the field limit. What cannot be read is no limit.
+// parseLimit reads the field limit. A field that cannot be read is no limit.
 func parseLimit(text string) (limit storedLimit) {
 	fields := strings.Fields(text)
 	if len(fields) != 6 {
@@ -103,7 +103,7 @@ func parseLimit(text string) (limit storedLimit) {
 	}
 }
 
-// state says how the limit stands, as the scripts do.
+// state returns the current state of the limit, computed as the scripts do.
 func (l *storedLimit) state(now time.Time) protocol.LimitState {
 	switch {
 	case l.QueueLimit == protocol.QueueLimit{}:

@@ -9,13 +9,13 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-// storedNote formats a note without its instant, which the script adds. A pause without a word has a note too, so that it is another's.
+// storedNote formats a note without its instant, which the script adds. A pause without a text has a note too, so that it differs from that of another pause.
 func storedNote(n protocol.Note) (string, error) {
 	text, err := json.Marshal(n)
 	return string(text), err
 }
 
-// parseNote reads a note as it is stored. One that was changed by hand is shown as it is.
+// parseNote reads a stored note. A note that was edited by hand is shown unchanged.
 func parseNote(text string) (n protocol.Note) {
 	at, body, _ := strings.Cut(text, " ")
 	ms, err := strconv.ParseInt(at, 10, 64)
@@ -26,7 +26,7 @@ func parseNote(text string) (n protocol.Note) {
 	return n
 }
 
-// queueNote formats the note of a queue's pause without its instant; empty: it says nothing.
+// queueNote formats the note of a queue's pause without its instant; empty: there is no text and no name.
 func queueNote(n protocol.Note) (string, error) {
 	if n.Text == "" && n.By == "" {
 		return "", nil
@@ -34,8 +34,8 @@ func queueNote(n protocol.Note) (string, error) {
 	return storedNote(n)
 }
 
-// parsePause reads the field paused of …:state: since when the queue is paused, a blank, and the note. An older version wrote 1 there; what
-// cannot be read is no note.
+// parsePause reads the field paused of …:state: since when the queue is paused, a blank, and the note. An older version wrote 1 there. A
+// field that cannot be read has no note.
 func parsePause(paused string) (n protocol.Note) {
 	if since, text, ok := strings.Cut(paused, " "); ok {
 		ms, err := strconv.ParseInt(since, 10, 64)

@@ -15,10 +15,10 @@ var (
 	purgeScript      = scripts.Load("queues/purge")
 )
 
-// maxSweptPurge is how many steps of a purge that nobody has finished one sweep of a partition takes.
+// maxSweptPurge is how many steps of an unfinished purge one sweep of a partition takes.
 const maxSweptPurge = 20
 
-// BeginPurge deletes what waits behind other occurrences, and then begins to purge what is in ready. An earlier purge is finished first.
+// BeginPurge deletes the occurrences that wait behind others. Then it begins to purge ready. An earlier purge is finished first.
 func (s *store) BeginPurge(ctx context.Context, p protocol.Partition) (done protocol.PurgeAnswer, err error) {
 	if err := cmp.Or(s.bad, s.purgeBehind(ctx, p, &done)); err != nil {
 		return done, err
@@ -39,7 +39,7 @@ func (s *store) BeginPurge(ctx context.Context, p protocol.Partition) (done prot
 	}
 }
 
-// purgeBehind deletes the occurrences that wait behind others, in the order of the schedules: what comes behind an earlier one stays.
+// purgeBehind deletes the occurrences that wait behind others, in the order of the schedules. One that is added at a position already passed remains.
 func (s *store) purgeBehind(ctx context.Context, p protocol.Partition, done *protocol.PurgeAnswer) error {
 	for after := "-"; ; {
 		members, err := s.client.ZRangeByLex(ctx, s.keys.partition(p).behind, &redis.ZRangeBy{Min: after, Max: "+", Count: protocol.MaxItems}).Result()
@@ -93,7 +93,7 @@ func (s *store) finishPurge(ctx context.Context, p protocol.Partition) (done pro
 	return done, nil
 }
 
-// sweepPurge goes on with a purge whose caller has vanished, and returns whether more is left.
+// sweepPurge continues a purge whose caller has vanished, and reports whether more is left.
 func (s *store) sweepPurge(ctx context.Context, p protocol.Partition) (more bool, err error) {
 	for range maxSweptPurge {
 		step, err := s.PurgeStep(ctx, p)

@@ -14,17 +14,18 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-// The registry of queues is one hash of the namespace: queue → number of its partitions. The number is fixed when the queue is
-// registered, for ever: before the entry of a queue is deleted, the number is written under keptPrefix and the name, and stays there. Whoever may enqueue may write to it, so that what it says is checked before it is believed: an entry whose name is no
-// queue's, or whose number is none from 1 to 1024, is passed over and logged once.
+// The registry of queues is one hash of the namespace: queue → number of its partitions. The number is fixed permanently when the queue is
+// registered: before a queue's entry is deleted, the number is written under keptPrefix and the name, where it remains. Every enqueuer
+// may write to the registry, so its entries are checked: an entry with an invalid queue name, or a number that is not from 1 to 1024,
+// is skipped and logged once.
 
 const (
-	queuesPerPage = 1000 // about so many queues a call
-	keptPrefix    = "/"  // no queue's name begins so
+	queuesPerPage = 1000 // about how many queues a call returns
+	keptPrefix    = "/"  // no queue's name begins with it
 )
 
 // Partitions returns the number of partitions of a queue. It registers a queue that is not registered. The number is read once and
-// then known to this process.
+// then cached by this process.
 func (s *store) Partitions(ctx context.Context, queue string) (int, error) {
 	if s.bad != nil {
 		return 0, s.bad
@@ -35,8 +36,8 @@ func (s *store) Partitions(ctx context.Context, queue string) (int, error) {
 	return s.queues.register(ctx, queue)
 }
 
-// Queues returns some registered queues, in no order, and the cursor of the next call: "" begins, and in the answer it ends. A call
-// costs what it returns, however many there are.
+// Queues returns some registered queues, unsorted, and the cursor of the next call: "" begins, and "" in the answer ends. The cost of a call
+// depends on what it returns, not on the number of queues.
 func (s *store) Queues(ctx context.Context, cursor string) (queues []protocol.QueueSize, next string, err error) {
 	if s.bad != nil {
 		return nil, "", s.bad
@@ -44,19 +45,19 @@ func (s *store) Queues(ctx context.Context, cursor string) (queues []protocol.Qu
 	return s.queues.page(ctx, cursor)
 }
 
-// A queueRegistry is what this process knows of the registry of queues, and how it reads and writes it.
+// A queueRegistry is this process's cache of the registry of queues; it also reads and writes the registry.
 type queueRegistry struct {
 	client  redis.UniversalClient
 	key     string   // of the registry
 	options *Options // numbers of partitions, and the log
 	bad     error    // what is wrong with the options
-	logged  *logged  // entries
+	logged  *logged  // entries that were logged
 
 	mu         sync.Mutex
 	partitions map[string]int // queue → number of its partitions, as this process has learned it
 }
 
-// learned returns the number of partitions of a queue that this process has read; 0: none.
+// learned returns the number of partitions of a queue that this process has read; 0: it has not read it.
 func (r *queueRegistry) learned(queue string) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -64,8 +65,8 @@ func (r *queueRegistry) learned(queue string) int {
 }
 
 // register registers a queue unless it is registered, and returns its number of partitions. Every declaration and every
-// announcement repeats it, so that a registry that the server has lost is written again. A number that this process has learned is what it
-// registers: the server has lost the registry since, and not what depends on it. So is the number of a queue that was deleted.
+// announcement repeats it, so that a lost registry is written again. It registers the number that this process has cached: the server has
+// lost the registry since, but not what depends on it. The number of a deleted queue is used again likewise.
 func (r *queueRegistry) register(ctx context.Context, queue string) (int, error) {
 	if err := protocol.CheckName("queue", queue); err != nil {
 		return 0, fmt.Errorf("redisstore: register queue: %w: %w", protocol.ErrUnfit, err)
@@ -79,7 +80,7 @@ func (r *queueRegistry) register(ctx context.Context, queue string) (int, error)
 	}
 	kept, _ := strconv.Atoi(reply(stored.Val()).text(1))
 	if kept > protocol.MaxPartitions {
-		kept = 0 // no chime has written that
+		kept = 0 // chime never writes such a value
 	}
 	pipe := r.client.Pipeline()
 	pipe.HSetNX(ctx, r.key, queue, max(cmp.Or(r.learned(queue), kept, r.options.Partitions[queue]), 1))
@@ -90,8 +91,8 @@ func (r *queueRegistry) register(ctx context.Context, queue string) (int, error)
 	return r.learn(queue, registered.Val())
 }
 
-// relist registers a queue of which a call has used a partition that was new: it was deleted, maybe, after the caller had looked it up. What
-// the call did is done, so only an error after which it is sent again is returned; the others are logged once.
+// relist registers a queue after a call found one of its partitions new: it may have been deleted after the caller had looked it up.
+// The call itself has succeeded, so only an error after which it is sent again is returned; the others are logged once.
 func (r *queueRegistry) relist(ctx context.Context, queue string) error {
 	_, err := r.register(ctx, queue)
 	answered := redis.Error(nil)
@@ -102,7 +103,7 @@ func (r *queueRegistry) relist(ctx context.Context, queue string) error {
 	return err
 }
 
-// unlist has the registry forget a queue, but for its number of partitions.
+// unlist removes a queue from the registry, but keeps its number of partitions.
 func (r *queueRegistry) unlist(ctx context.Context, queue string, partitions int) error {
 	if err := r.client.HSet(ctx, r.key, keptPrefix+queue, partitions).Err(); err != nil {
 		return r.failure(ctx, "delete queue", queue, err)
@@ -113,7 +114,7 @@ func (r *queueRegistry) unlist(ctx context.Context, queue string, partitions int
 	return nil
 }
 
-// kept is the number of partitions of a queue that was deleted; 0: none was.
+// kept returns the number of partitions of a deleted queue; 0: no such queue was deleted.
 func (r *queueRegistry) kept(ctx context.Context, queue string) (int, error) {
 	kept, err := r.client.HGet(ctx, r.key, keptPrefix+queue).Result()
 	switch {
@@ -125,8 +126,8 @@ func (r *queueRegistry) kept(ctx context.Context, queue string) (int, error) {
 	return r.parse(queue, kept)
 }
 
-// learn reads the number of partitions that is stored for a queue and keeps it for Partitions. It refuses a number that differs from
-// the options' or from the one that this process has learned before.
+// learn reads the number of partitions that is stored for a queue and caches it for Partitions. It refuses a number that differs from
+// the number in the options or from the one that this process has cached.
 func (r *queueRegistry) learn(queue, stored string) (int, error) {
 	n, err := r.parse(queue, stored)
 	if err != nil {
@@ -182,20 +183,20 @@ func (r *queueRegistry) page(ctx context.Context, cursor string) (queues []proto
 	return queues, next, nil
 }
 
-// unreadable logs, once for each entry in the life of the process, that an entry of the registry is passed over.
+// unreadable logs, once for each entry in the life of the process, that an entry of the registry is skipped.
 func (r *queueRegistry) unreadable(ctx context.Context, entry string, err error) {
 	if r.logged.first("queue " + entry) {
-		r.options.Logger.WarnContext(ctx, "redisstore: an entry of the registry of queues cannot be read and is passed over", "event", "store.unreadable", "error", err)
+		r.options.Logger.WarnContext(ctx, "redisstore: an entry of the registry of queues cannot be read and is skipped", "event", "store.unreadable", "error", err)
 	}
 }
 
-// A lookup is what the registry says of one queue. The zero value: the queue is not registered.
+// A lookup is the registry's entry for one queue. The zero value: the queue is not registered.
 type lookup struct {
 	partitions int
 	err        error // the entry cannot be read
 }
 
-// lookUp returns what the registry says of queues. It registers nothing.
+// lookUp reads the entries of queues in the registry. It registers nothing.
 func (r *queueRegistry) lookUp(ctx context.Context, queues ...string) ([]lookup, error) {
 	if r.bad != nil {
 		return nil, r.bad
@@ -216,7 +217,7 @@ func (r *queueRegistry) lookUp(ctx context.Context, queues ...string) ([]lookup,
 	return found, nil
 }
 
-// failure is failure for the registry of queues: if its key is of another type, the error names the key and both types.
+// failure is failure for the registry of queues: if its key has a wrong type, the error names the key and both types.
 func (r *queueRegistry) failure(ctx context.Context, act, subject string, err error) error {
 	if redis.HasErrorPrefix(err, "WRONGTYPE") {
 		if is, err := r.client.Type(ctx, r.key).Result(); err == nil && is != "hash" {
@@ -226,7 +227,7 @@ func (r *queueRegistry) failure(ctx context.Context, act, subject string, err er
 	return failure(act, subject, err)
 }
 
-// logged remembers what was logged, so that each thing is logged once in the life of the process, however often it is met. It
+// logged remembers what was logged, so that each thing is logged once in the life of the process. It
 // remembers at most maxLogged things, so that names from the server cannot fill the memory; further ones are not logged. The zero
 // value is ready; it is safe for concurrent use.
 type logged struct {

@@ -15,17 +15,17 @@ import (
 
 var sweepScript = scripts.Load("queues/sweep")
 
-// What the script answers; there is another answer where the partition was swept a short while ago.
+// The answers of the script. There is another answer if the partition was swept a short time ago.
 const (
 	sweptAll  = 0
 	sweptMore = 1
 )
 
-// maxSweptNames is of how many names a call gives up parked jobs.
+// maxSweptNames is for how many names a call moves parked jobs to the dead jobs.
 const maxSweptNames = 20
 
-// Sweep removes what is old in partitions, at most 500 items of each. Where it has finished, it frees schedules that nothing holds,
-// counts anew what runs of a queue with a limit, goes on with a purge, and registers those again that the registry has lost, some thousand a call.
+// Sweep removes old items from partitions, at most 500 items of each. When it has finished a partition, it frees schedules that no run holds,
+// recounts the running jobs of a queue with a limit, continues a purge, and registers lost schedules again, some thousand in a call.
 func (s *store) Sweep(ctx context.Context, partitions []protocol.Partition, unless time.Duration) []protocol.SweepAnswer {
 	answers := make([]protocol.SweepAnswer, len(partitions))
 	if s.bad != nil || len(partitions) == 0 {
@@ -36,7 +36,7 @@ func (s *store) Sweep(ctx context.Context, partitions []protocol.Partition, unle
 	}
 	listed, states := make([]*redis.StringSliceCmd, len(partitions)), make([]*redis.SliceCmd, len(partitions))
 	pipe := s.client.Pipeline()
-	longAgo := strconv.FormatInt(time.Now().Add(-s.options.ParkedRetention).UnixMilli(), 10) // by this machine's clock: the script decides
+	longAgo := strconv.FormatInt(time.Now().Add(-s.options.ParkedRetention).UnixMilli(), 10) // by this machine's clock: the script checks it
 	for i, p := range partitions {
 		k := s.keys.partition(p)
 		listed[i] = pipe.ZRangeByScore(ctx, k.unhandled, &redis.ZRangeBy{Min: "-inf", Max: longAgo}) // about a thousand at most
@@ -56,7 +56,7 @@ func (s *store) Sweep(ctx context.Context, partitions []protocol.Partition, unle
 		return answers
 	}
 	var finished []int
-	purging := map[protocol.Partition]bool{} // a purge is left
+	purging := map[protocol.Partition]bool{} // unfinished purges
 	var swept []protocol.Partition
 	for n, cmd := range s.run(ctx, s.client, sent...) {
 		i := asked[n]
@@ -69,7 +69,7 @@ func (s *store) Sweep(ctx context.Context, partitions []protocol.Partition, unle
 		case state == sweptMore:
 			answers[i].More = true
 		case state == sweptAll:
-			if s.residents.of(partitions[i]) == "" { // else this call goes on where one has freed them
+			if s.residents.of(partitions[i]) == "" { // else this call continues a pass that has freed them
 				answers[i].Err = s.freeOpens(ctx, partitions[i])
 			}
 			finished, swept = append(finished, i), append(swept, partitions[i])
@@ -94,8 +94,8 @@ func (s *store) Sweep(ctx context.Context, partitions []protocol.Partition, unle
 	return answers
 }
 
-// sweepCall returns the call that sweeps a partition in which these names have old parked jobs. It looks at some of them, for those of the
-// first ones may stay.
+// sweepCall returns the call that sweeps a partition in which these names have old parked jobs. It picks some of the names, because the jobs
+// of the first ones may have to remain parked.
 func (s *store) sweepCall(p protocol.Partition, parked []string, unless time.Duration) call {
 	k := s.keys.partition(p)
 	keys := []string{
@@ -115,7 +115,7 @@ func (s *store) sweepCall(p protocol.Partition, parked []string, unless time.Dur
 	return newCall(&sweepScript, keys, args)
 }
 
-// expiredJobs reads the jobs that are not given up, six values each.
+// expiredJobs reads the expired parked jobs that the script has left, six values each.
 func expiredJobs(values reply) (jobs []protocol.ExpiredJob) {
 	for i := 0; i+5 < len(values); i += 6 {
 		job := protocol.ExpiredJob{Entry: values.text(i), List: values.text(i + 1), Crashes: int(values.number(i + 4)), Last: values.number(i+5) == 1}

@@ -16,19 +16,19 @@ var (
 )
 
 const (
-	verifyBodies = 250       // envelopes that a call looks at, if they are short
+	verifyBodies = 250       // envelopes that a call reads, if they are short
 	maxSearched  = 1_000_000 // entries of lists that a call searches: 5 ms
 )
 
-// jobFaults say what is wrong with a job, by the word that the script answers.
+// jobFaults describe the faults of a job, by the word that the script returns.
 var jobFaults = map[string]protocol.Finding{
-	"lost":     {Kind: protocol.FoundLost, Detail: "it is stored, and waits nowhere: it would never run", Remedy: "it waits at the end of its queue"},
-	"mark":     {Kind: protocol.FoundMark, Detail: "it was cancelled before its instant, and what says so was left behind", Remedy: "that is removed"},
-	"empty":    {Kind: protocol.FoundEmpty, Remedy: "it is removed, for what it was cannot be restored"},
-	"twice":    {Kind: protocol.FoundDuplicate, Remedy: "it stays in the first of these places"},
-	"void":     {Kind: protocol.FoundVoid, Detail: "it is said to wait, cancelled, and does not: enqueued again, it would not run", Remedy: "that is not said any more"},
-	"after":    {Kind: protocol.FoundAfter, Detail: "another job of its ID was to follow it, and nothing that runs knows: that would never run", Remedy: "that takes its place"},
-	"progress": {Kind: protocol.FoundProgress, Detail: "it has progress and does not run", Remedy: "the progress is removed"},
+	"lost":     {Kind: protocol.FoundLost, Detail: "it is stored, but it is in no list: it would never run", Remedy: "it is added at the end of its queue"},
+	"mark":     {Kind: protocol.FoundMark, Detail: "it was cancelled before its instant, and the mark of that was left behind", Remedy: "the mark is removed"},
+	"empty":    {Kind: protocol.FoundEmpty, Remedy: "it is removed, because its content cannot be restored"},
+	"twice":    {Kind: protocol.FoundDuplicate, Remedy: "it remains in the first of these places"},
+	"void":     {Kind: protocol.FoundVoid, Detail: "it is marked as cancelled in the queue, but it is not there: if it is enqueued again, it would not run", Remedy: "the mark is removed"},
+	"after":    {Kind: protocol.FoundAfter, Detail: "a job with the same ID waits for its end, but no worker holds it: the waiting job would never run", Remedy: "the waiting job takes its place"},
+	"progress": {Kind: protocol.FoundProgress, Detail: "it has progress, but it does not run", Remedy: "the progress is removed"},
 }
 
 // placeNames are the places of a job, by the letters of the script.
@@ -36,8 +36,8 @@ var placeNames = map[rune]string{
 	'f': "in flight", 'F': "in flight", 'r': "waiting", 'h': "behind the occurrence that runs", 'p': "parked", 'd': "due later", 'x': "dead", 'u': "to be purged",
 }
 
-// jobs looks at the jobs of a partition: at each place of their IDs, and at each body, of which the IDs must be somewhere. Only so many
-// bodies at a time are compared with the lists that cannot be asked for a member.
+// jobs verifies the jobs of a partition: each place of their IDs, and each body, whose ID must be in some place. Only a limited number of
+// bodies at a time is compared with the lists that have no fast lookup.
 func (v *verifier) jobs(ctx context.Context, p protocol.Partition) error {
 	j := &jobVerifier{verifier: v, partition: p, keys: v.store.keys.partition(p), flying: map[string]bool{}, void: map[string]bool{}}
 	v.told = map[string]bool{}
@@ -72,16 +72,16 @@ func (v *verifier) jobs(ctx context.Context, p protocol.Partition) error {
 	return nil
 }
 
-// A jobVerifier looks at the jobs of one partition.
+// A jobVerifier verifies the jobs of one partition.
 type jobVerifier struct {
 	*verifier
 	partition protocol.Partition
 	keys      partitionKeys
-	flying    map[string]bool // IDs of jobs in flight, as far as they are held in memory
+	flying    map[string]bool // IDs of jobs in flight, up to the number that is held in memory
 	void      map[string]bool // IDs in stale, likewise
 }
 
-// readSets looks at all places but ready and purged.
+// readSets verifies all places but ready and purged.
 func (j *jobVerifier) readSets(ctx context.Context) error {
 	fly := func(ids, _ []string) {
 		for _, id := range ids {
@@ -114,7 +114,7 @@ func (j *jobVerifier) readSets(ctx context.Context) error {
 	return nil
 }
 
-// eachHeld goes through what sessions hold and what is parked.
+// eachHeld goes through the sessions and the lists of parked jobs.
 func (j *jobVerifier) eachHeld(ctx context.Context, judges bool, do func(ids, void []string)) error {
 	var w whereabouts
 	if err := w.look(ctx, j.store.jobs(j.partition), nil); err != nil {
@@ -138,7 +138,7 @@ func (j *jobVerifier) eachHeld(ctx context.Context, judges bool, do func(ids, vo
 	return nil
 }
 
-// read goes through one place, judges what may be wrong there, and gives the IDs to do, unless it is nil.
+// read goes through one place, judges what may be wrong there, and passes the IDs to do, unless do is nil.
 func (j *jobVerifier) read(ctx context.Context, place, name string, judges bool, do func(ids, void []string)) error {
 	k := j.keys
 	keys := []string{k.jobs, k.due, k.dead, k.stale, k.ready, k.purged, k.inflight("-"), k.parked("-")}
@@ -166,12 +166,12 @@ func (j *jobVerifier) read(ctx context.Context, place, name string, judges bool,
 	return nil
 }
 
-// compare looks for jobs whose IDs are in no sorted set: in ready and purged, then in flight and among the parked. What is in none of these is
-// judged. The first time it also judges what stands in these lists.
+// compare searches for jobs whose IDs are in no sorted set: in ready and purged, then in flight and among the parked. A job that is in none
+// of these is judged. The first time, compare also judges the entries of these lists.
 func (j *jobVerifier) compare(ctx context.Context, homeless map[string]bool, first bool) error {
 	suspects := map[string]bool{}
-	for _, place := range []string{"ready", "purged"} { // in this order, for a purge makes the one the other
-		before, page := map[string]bool{}, map[string]bool{} // the last page, of which some may be shown once more
+	for _, place := range []string{"ready", "purged"} { // in this order, because a purge turns ready into purged
+		before, page := map[string]bool{}, map[string]bool{} // the last page, some of which may be shown again
 		seen := map[string]bool{}
 		if err := j.read(ctx, place, "", first && place == "ready", func(ids, void []string) {
 			before, page = page, map[string]bool{}
@@ -210,8 +210,8 @@ func (j *jobVerifier) compare(ctx context.Context, homeless map[string]bool, fir
 	return j.judgeMany(ctx, j.partition, slices.Collect(maps.Keys(homeless)))
 }
 
-// judge says of jobs what is wrong with them, as one script sees each, and has it mended if that is asked. One may have several faults.
-// Each ID is asked for once, however often it was met: a script that mends one twice mends it the second time as it was before the first.
+// judge finds the faults of jobs, each with one script call, and repairs them if requested. A job may have several faults.
+// Each ID is sent once: a script that repairs one ID twice would use the state before the first repair.
 func (v *verifier) judge(ctx context.Context, p protocol.Partition, ids []string) error {
 	slices.Sort(ids)
 	for ids = slices.Compact(ids); len(ids) > 0; {
@@ -227,7 +227,7 @@ func (v *verifier) judge(ctx context.Context, p protocol.Partition, ids []string
 	return nil
 }
 
-// judgeMany is judge for jobs of which most have moved on since: those are not searched for in ready.
+// judgeMany is judge for jobs of which most have moved since: those are not searched for in ready.
 func (v *verifier) judgeMany(ctx context.Context, p protocol.Partition, ids []string) error {
 	for len(ids) > 0 {
 		some, faults, err := v.ask(ctx, p, ids, nil, false)
@@ -248,10 +248,10 @@ func (v *verifier) judgeMany(ctx context.Context, p protocol.Partition, ids []st
 	return nil
 }
 
-// maxFaults is how many faults of one job are mended, one after the other.
+// maxFaults is how many faults of one job are repaired, one after the other.
 const maxFaults = 4
 
-// convict tells of faults, and has them mended if that is asked.
+// convict reports faults, and repairs them if requested.
 func (v *verifier) convict(ctx context.Context, p protocol.Partition, ids, faults []string) error {
 	for range maxFaults {
 		if !slices.ContainsFunc(faults, func(fault string) bool { return fault != "" }) {
@@ -275,7 +275,7 @@ func (v *verifier) convict(ctx context.Context, p protocol.Partition, ids, fault
 			mended := v.repair && i < len(left) && left[i] != fault
 			if told := fault + " " + ids[i]; !v.told[told] {
 				if v.found(jobFinding(p, ids[i], fault, mended)); len(v.told) < maxVerifying && !mended {
-					v.told[told] = true // it may be met at each of its places
+					v.told[told] = true // it may be found at each of its places
 				}
 			}
 			if mended {
@@ -287,7 +287,7 @@ func (v *verifier) convict(ctx context.Context, p protocol.Partition, ids, fault
 	return nil
 }
 
-// jobFinding puts a fault, as the script says it, in words.
+// jobFinding describes a fault that the script has returned.
 func jobFinding(p protocol.Partition, id, fault string, mended bool) protocol.Finding {
 	word, places, _ := strings.Cut(fault, " ")
 	f := jobFaults[word]
@@ -309,7 +309,7 @@ func jobFinding(p protocol.Partition, id, fault string, mended bool) protocol.Fi
 	return f
 }
 
-// ask asks what is wrong with some of the jobs, the first ones, and has what faults says of them mended, unless that is nil.
+// ask finds the faults of the first of these jobs. If faults is not nil, it repairs the faults of each job that faults lists.
 func (v *verifier) ask(ctx context.Context, p protocol.Partition, ids, faults []string, searches bool) (some, wrong []string, err error) {
 	k := v.store.keys.partition(p)
 	for range maxLimitTries {
@@ -355,7 +355,7 @@ func (v *verifier) ask(ctx context.Context, p protocol.Partition, ids, faults []
 	return nil, nil, errSessionsChange
 }
 
-// addStrays adds the sessions and lists that nothing names to those of a partition.
+// addStrays adds the sessions and lists that no index names to those of a partition.
 func (v *verifier) addStrays(w *whereabouts, p protocol.Partition) {
 	those := strayed(v.strays, p)
 	for _, session := range those.sessions {

@@ -13,10 +13,10 @@ import (
 
 var mendScript = scripts.Load("repair/mend")
 
-const maxMend = 500 // schedules that one call of Mend looks at
+const maxMend = 500 // schedules that one call of Mend checks
 
-// Mend looks at the schedules of some entries of the registry, those after the entry cursor, where they live, and lets those go on that
-// stand nowhere. It returns the last entry; at the end that is empty. A partition that fails is named in the error and hides no other.
+// Mend checks the schedules of some registry entries after the entry cursor, where they live, and repairs those that
+// cannot continue. It returns the last entry; "" means the end. A failing partition is named in the error and does not hide the others.
 func (s *store) Mend(ctx context.Context, cursor string) (next string, mended []protocol.Mended, err error) {
 	if s.bad != nil {
 		return "", nil, s.bad
@@ -76,11 +76,11 @@ func (s *store) Mend(ctx context.Context, cursor string) (next string, mended []
 	return next, mended, errors.Join(failed...)
 }
 
-// reasons are what the script answers, in words.
+// reasons describe the answers of the script.
 var reasons = map[string]string{
-	"held":   "it waited for the end of a run that nobody runs",
+	"held":   "it waited for the end of a run that does not exist",
 	"due":    "its next occurrence was lost",
-	"owed":   "nobody was to place its next occurrence",
+	"owed":   "its next occurrence was not listed to be placed",
 	"cursor": "its cursor was lost, or could not be read",
 }
 
@@ -88,7 +88,7 @@ var freeOpensScript = scripts.Load("repair/free_opens")
 
 const maxFreed = 200 // schedules in a call
 
-// freeOpens lets go of the schedules of a partition that are held by an occurrence which is nowhere.
+// freeOpens releases the schedules of a partition that are held by an occurrence which exists nowhere else.
 func (s *store) freeOpens(ctx context.Context, partition protocol.Partition) error {
 	k := s.keys.partition(partition)
 	for cursor, first := uint64(0), true; first || cursor != 0; first = false {
@@ -106,7 +106,7 @@ func (s *store) freeOpens(ctx context.Context, partition protocol.Partition) err
 	return nil
 }
 
-// freeSome lets go of those of some schedules, which are given by their names and entries in open.
+// freeSome is freeOpens for some schedules, which are given by their names and entries in open.
 func (s *store) freeSome(ctx context.Context, partition protocol.Partition, pairs []string) error {
 	k := s.keys.partition(partition)
 	sessions, args := openArguments(pairs)
@@ -120,7 +120,7 @@ func (s *store) freeSome(ctx context.Context, partition protocol.Partition, pair
 	return nil
 }
 
-// openArguments returns the sessions in entries of open, and three arguments for each entry: name, entry, and which session it has, 0: none.
+// openArguments returns the sessions in entries of open, and three arguments for each entry: name, entry, and the number of its session, 0: none.
 func openArguments(pairs []string) (sessions []string, args []any) {
 	positions := map[string]int{}
 	for i := 0; i+1 < len(pairs); i += 2 {
@@ -137,7 +137,7 @@ func openArguments(pairs []string) (sessions []string, args []any) {
 	return sessions, args
 }
 
-// sessionOf returns the session in an entry of open; empty: it has none.
+// sessionOf returns the session in an entry of open; empty: it has no session.
 func sessionOf(entry string) string {
 	if parts := openText.FindStringSubmatch(entry); parts != nil {
 		return parts[1]
@@ -145,5 +145,5 @@ func sessionOf(entry string) string {
 	return ""
 }
 
-// openText is an entry of open as scripts/lib/open.lua reads it.
+// openText matches an entry of open, in the format that scripts/lib/open.lua reads.
 var openText = regexp.MustCompile(`^[^\t]+\t[^\t]+\t[^\t]*\t([^\t]*)\t[A-Za-z]\t[^\t]*$`)

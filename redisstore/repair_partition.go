@@ -15,10 +15,10 @@ var (
 	verifyRecordsScript = scripts.Load("repair/verify_records")
 )
 
-// strays are hashes of jobs in flight and lists of parked jobs of a partition that nothing names, as far as is known.
+// strays are hashes of jobs in flight and lists of parked jobs of a partition that, as far as is known, no index names.
 type strays struct{ sessions, lists []string }
 
-// findStrays goes through all keys, for nothing names what it looks for, and tells of queues that are not registered.
+// findStrays goes through all keys, because no index names what it searches for. It also reports queues that are not registered.
 func (v *verifier) findStrays(ctx context.Context, sizes []protocol.QueueSize) error {
 	registered := map[string]int{}
 	for _, size := range sizes {
@@ -36,7 +36,7 @@ func (v *verifier) findStrays(ctx context.Context, sizes []protocol.QueueSize) e
 					unregistered[p.Queue] = true
 					v.found(protocol.Finding{
 						Kind: protocol.FoundUnregistered, Queue: p.Queue,
-						Detail: fmt.Sprintf("there are keys of its partition %d, and %s has %d partitions of it: nobody looks there until a worker or an enqueuer registers the queue again; what is in it was not looked at", p.Index, v.store.keys.queues(), registered[p.Queue]),
+						Detail: fmt.Sprintf("there are keys of its partition %d, and %s has %d partitions of it: no worker polls it until a worker or an enqueuer registers the queue again; its content was not verified", p.Index, v.store.keys.queues(), registered[p.Queue]),
 					})
 				}
 			case kind == "inflight":
@@ -63,7 +63,7 @@ func strayed(all map[protocol.Partition]*strays, p protocol.Partition) *strays {
 	return all[p]
 }
 
-// judgeStrays tells which of these sessions and lists nothing names.
+// judgeStrays reports which of these sessions and lists no index names.
 func (v *verifier) judgeStrays(ctx context.Context, p protocol.Partition, those *strays) error {
 	v.looked.Sessions += int64(len(those.sessions))
 	k := v.store.keys.partition(p)
@@ -90,7 +90,7 @@ func (v *verifier) judgeStrays(ctx context.Context, p protocol.Partition, those 
 			strayed(v.strays, p).sessions = append(strayed(v.strays, p).sessions, session)
 			v.found(protocol.Finding{
 				Kind: protocol.FoundSession, Queue: p.Queue, ID: session,
-				Detail: fmt.Sprintf("%d jobs are in flight in a session that is not listed: if its worker has vanished, nobody returns them", values.number(i)),
+				Detail: fmt.Sprintf("%d jobs are in flight in a session that is not listed: if its worker has vanished, they are never returned", values.number(i)),
 				Remedy: "the session is listed as lapsed: its jobs are returned within seconds, unless its worker lives", Repaired: v.repair && repaired.number(i) > 0,
 			})
 		}
@@ -100,24 +100,24 @@ func (v *verifier) judgeStrays(ctx context.Context, p protocol.Partition, those 
 			strayed(v.strays, p).lists = append(strayed(v.strays, p).lists, list)
 			v.found(protocol.Finding{
 				Kind: protocol.FoundParked, Queue: p.Queue, ID: list,
-				Detail: fmt.Sprintf("%d jobs are parked for the name, and the queue does not say so: no worker looks for them", n),
-				Remedy: "the queue says so again", Repaired: v.repair && repaired.number(len(those.sessions)+i) > 0,
+				Detail: fmt.Sprintf("%d jobs are parked for the name, but the queue does not list it: no worker reads them", n),
+				Remedy: "the name is listed again", Repaired: v.repair && repaired.number(len(those.sessions)+i) > 0,
 			})
 		}
 	}
 	return nil
 }
 
-// flags say what is wrong with a field of state, by what the script answers.
+// flags describe the faults of a field of state, by the answer of the script.
 var flags = map[string]string{
-	"parked":  "jobs are parked, and the queue does not say so: no worker looks for them",
-	"stale":   "jobs in the queue were cancelled, and the queue does not say so: they would run",
-	"crashed": "workers vanished with jobs, and the queue does not say so: what makes workers crash would never be given up",
-	"purge":   "a purge has not ended, and the queue does not say so: nobody goes on with it",
-	"gate":    "enqueuers of single jobs do not know whether the queue is paused or has a limit: they wake workers in vain, or cost more than they need",
+	"parked":  "jobs are parked, but the queue has no flag for them: no worker reads them",
+	"stale":   "jobs in the queue were cancelled, but the queue has no flag for them: they would run",
+	"crashed": "workers vanished with jobs, but the queue has no flag for this: jobs that make workers crash would never be moved to the dead jobs",
+	"purge":   "a purge has not ended, but the queue has no flag for it: it is never finished",
+	"gate":    "enqueuers of single jobs do not know whether the queue is paused or has a limit: they wake workers for nothing, or cost more than necessary",
 }
 
-// state compares the fields of state with what they speak of.
+// state compares the fields of state with what they describe.
 func (v *verifier) state(ctx context.Context, p protocol.Partition) error {
 	values, err := v.readState(ctx, p, false)
 	if err != nil || len(values) < 2 {
@@ -138,10 +138,10 @@ func (v *verifier) state(ctx context.Context, p protocol.Partition) error {
 		repaired = len(left) < 2
 	}
 	for _, what := range values.rest(1) {
-		f := protocol.Finding{Kind: protocol.FoundFlag, Queue: p.Queue, ID: what, Detail: flags[what], Remedy: "the queue says so again", Repaired: repaired}
+		f := protocol.Finding{Kind: protocol.FoundFlag, Queue: p.Queue, ID: what, Detail: flags[what], Remedy: "the flag is set again", Repaired: repaired}
 		if parts := strings.Fields(what); len(parts) == 3 {
-			f.Kind, f.ID, f.Remedy = protocol.FoundCount, parts[0], "they are counted anew"
-			f.Detail = fmt.Sprintf("its limit counts %s jobs that run, and %s do: it takes too many, or too few", parts[1], parts[2])
+			f.Kind, f.ID, f.Remedy = protocol.FoundCount, parts[0], "they are counted again"
+			f.Detail = fmt.Sprintf("its limit counts %s running jobs, but %s run: it takes too many, or too few", parts[1], parts[2])
 		}
 		v.found(f)
 	}
@@ -167,13 +167,13 @@ func (v *verifier) readState(ctx context.Context, p protocol.Partition, mends bo
 	return nil, errSessionsChange
 }
 
-// recordFaults say what is wrong with results.
+// recordFaults describe the faults of results.
 var recordFaults = map[string]protocol.Finding{
-	"results": {Detail: "its result has no instant until which it is kept: it would stay for ever", Remedy: "it is kept for a day"},
-	"kept":    {Detail: "it is said to have a result, which is gone", Remedy: "that is not said any more"},
+	"results": {Detail: "its result has no instant of expiry: it would never be removed", Remedy: "it is kept for a day"},
+	"kept":    {Detail: "it is listed with a result, but the result is gone", Remedy: "the entry is removed"},
 }
 
-// records looks at what is kept of jobs beside them.
+// records verifies the records that are kept of jobs.
 func (v *verifier) records(ctx context.Context, p protocol.Partition) error {
 	k := v.store.keys.partition(p)
 	keys := []string{k.results, k.kept, k.after, k.progress, k.stale}
@@ -199,7 +199,7 @@ func (v *verifier) records(ctx context.Context, p protocol.Partition) error {
 	return nil
 }
 
-// keptOrNot tells of results without an instant, or instants without a result.
+// keptOrNot reports results without an instant, and instants without a result.
 func (v *verifier) keptOrNot(ctx context.Context, p protocol.Partition, what string, keys, ids []string) error {
 	mended := map[string]bool{}
 	if v.repair {

@@ -11,8 +11,8 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-// registry compares the registry with the definitions. What is being created, moved or deleted stands in between for a moment, so that what
-// seems wrong is looked at once more.
+// registry compares the registry with the definitions. A schedule that is being created, moved or deleted is inconsistent for a moment, so
+// an apparent fault is checked a second time.
 func (v *verifier) registry(ctx context.Context) error {
 	suspects, err := v.undefined(ctx)
 	if err != nil {
@@ -37,7 +37,7 @@ func (v *verifier) registry(ctx context.Context) error {
 	return nil
 }
 
-// undefined returns the entries of the registry that cannot be read or have no definition where they say.
+// undefined returns the entries of the registry that cannot be read or have no definition in their queue.
 func (v *verifier) undefined(ctx context.Context) (suspects []string, err error) {
 	for last, begun := "-", false; last != "" || !begun; begun = true {
 		members, err := v.store.client.ZRangeByLex(ctx, v.store.keys.registry(), &redis.ZRangeBy{Min: last, Max: "+", Count: maxRegister}).Result()
@@ -58,7 +58,7 @@ func (v *verifier) undefined(ctx context.Context) (suspects []string, err error)
 	return suspects, nil
 }
 
-// withoutDefinition returns those of some entries that cannot be read or have no definition where they say.
+// withoutDefinition returns those of some entries that cannot be read or have no definition in their queue.
 func (v *verifier) withoutDefinition(ctx context.Context, members []string) (wrong []string, err error) {
 	var asked []protocol.Address
 	var entries []string
@@ -92,7 +92,7 @@ func (v *verifier) withoutDefinition(ctx context.Context, members []string) (wro
 	return wrong, nil
 }
 
-// judgeEntries tells of those entries that are still there, and still have no definition.
+// judgeEntries reports the entries that are still there, and still have no definition.
 func (v *verifier) judgeEntries(ctx context.Context, members []string) error {
 	wrong, err := v.withoutDefinition(ctx, members)
 	if err != nil || len(wrong) == 0 {
@@ -118,12 +118,12 @@ func (v *verifier) judgeEntries(ctx context.Context, members []string) error {
 		name, at, err := parseMember(member)
 		f := protocol.Finding{
 			Kind: protocol.FoundUndefined, Queue: at.queue, Schedule: name,
-			Detail: "the registry has it, and its definition is gone, or was never written, by a process that vanished: it does not run", Remedy: "its entry is removed; a program that declares it does so again within minutes",
+			Detail: "the registry has it, but its definition is gone, or a process vanished before it wrote it: it does not run", Remedy: "its entry is removed; a program that declares it does so again within minutes",
 		}
 		if err != nil {
-			f.Schedule, f.Detail, f.Remedy = strings.ToValidUTF8(name, "?"), "its entry in the registry cannot be read", "the entry is removed; the schedule, if it is stored, gets another one"
+			f.Schedule, f.Detail, f.Remedy = strings.ToValidUTF8(name, "?"), "its entry in the registry cannot be read", "the entry is removed; if the schedule is stored, it gets another one"
 		}
-		if v.repair && deleted[i]*1000 > at.generation && at.queue != "" { // who deleted it has vanished, and did not come so far
+		if v.repair && deleted[i]*1000 > at.generation && at.queue != "" { // its deletion was interrupted before this step
 			if err := v.store.finishRemoval(ctx, name, at); err != nil {
 				return err
 			}
@@ -140,7 +140,7 @@ func (v *verifier) judgeEntries(ctx context.Context, members []string) error {
 	return nil
 }
 
-// registered says which of these entries the registry has.
+// registered reports which of these entries the registry has.
 func (v *verifier) registered(ctx context.Context, members []string) ([]bool, error) {
 	if len(members) == 0 {
 		return nil, nil
@@ -161,7 +161,7 @@ func (v *verifier) registered(ctx context.Context, members []string) ([]bool, er
 	return has, nil
 }
 
-// unregistered returns those of some schedules whose own entries the registry does not have.
+// unregistered returns the schedules whose own entries the registry does not have.
 func (v *verifier) unregistered(ctx context.Context, residents []resident) ([]resident, error) {
 	members := make([]string, len(residents))
 	for i, r := range residents {
@@ -177,7 +177,7 @@ func (v *verifier) unregistered(ctx context.Context, residents []resident) ([]re
 	return without, err
 }
 
-// lookUp notes the schedules whose own entries the registry does not have.
+// lookUp records the schedules whose own entries the registry does not have.
 func (v *verifier) lookUp(ctx context.Context, residents []resident) error {
 	without, err := v.unregistered(ctx, residents)
 	v.unnamed = append(v.unnamed, without...)
@@ -185,7 +185,7 @@ func (v *verifier) lookUp(ctx context.Context, residents []resident) error {
 	return err
 }
 
-// judgeUnnamed tells of those schedules whose own entries the registry still does not have, although they still stand where they were, and are
+// judgeUnnamed reports the schedules whose own entries the registry still does not have, if they are still in the same place, and are
 // neither deleted nor about to be moved.
 func (v *verifier) judgeUnnamed(ctx context.Context, residents []resident) error {
 	residents, err := v.unregistered(ctx, residents)
@@ -221,10 +221,10 @@ func (v *verifier) judgeUnnamed(ctx context.Context, residents []resident) error
 		}
 		f := protocol.Finding{
 			Kind: protocol.FoundUnregistered, Queue: r.Partition.Queue, Schedule: r.Name,
-			Detail: "it is stored and runs, and the registry does not have it: nobody finds it by its name", Remedy: "it is registered again",
+			Detail: "it is stored and runs, but the registry does not have it: it cannot be found by its name", Remedy: "it is registered again",
 		}
 		if at := homes[i]; at.err != nil || at.generation > r.generation {
-			f.Detail, f.Remedy = "it is stored and runs, and the registry has it elsewhere: it may run twice; delete it, and put it again", ""
+			f.Detail, f.Remedy = "it is stored and runs, but the registry has it in another queue: it may run twice; delete it, and declare it again", ""
 		} else if v.repair {
 			if err := v.store.registerAgain(ctx, []resident{r}); err != nil {
 				return err
@@ -240,8 +240,8 @@ func (v *verifier) judgeUnnamed(ctx context.Context, residents []resident) error
 	return nil
 }
 
-// arrives reports whether a schedule comes from where the registry has it: then its mark is there, and who moves it changes the entry next, or
-// whoever finds the mark.
+// arrives reports whether a schedule is moving here from where the registry has it: then its mark is there, and the process that moves it
+// changes the entry next, or another process that finds the mark does.
 func (v *verifier) arrives(ctx context.Context, r resident, from home) (bool, error) {
 	if from.queue == "" || from.queue == r.Partition.Queue {
 		return false, nil

@@ -13,17 +13,17 @@ var (
 	verifyBehindScript    = scripts.Load("repair/verify_behind")
 )
 
-// scheduleFaults say what is wrong with a schedule, by the word that the script answers.
+// scheduleFaults describe the faults of a schedule, by the word that the script returns.
 var scheduleFaults = map[string]protocol.Finding{
 	"due":        {Kind: protocol.FoundUnplaced, Detail: "its next occurrence is lost: it would never run again", Remedy: "it is placed again"},
-	"owed":       {Kind: protocol.FoundUnplaced, Detail: "nobody is to place its next occurrence: it would never run again", Remedy: "that is placed"},
-	"both":       {Kind: protocol.FoundDoubled, Detail: "its next occurrence is placed, and one more is to be placed: it may run twice as often for a while", Remedy: "no further one is placed before it"},
-	"cursor":     {Kind: protocol.FoundCursor, Detail: "how far it has come is lost, or cannot be read: it would never run again", Remedy: "it goes on from now, and has used as many runs as have started"},
-	"held":       {Kind: protocol.FoundHeld, Detail: "it waits for the end of a run that nobody runs", Remedy: "it goes on"},
-	"unreadable": {Kind: protocol.FoundUnreadable, Detail: "its definition cannot be read: it does not run; put it again, or delete it"},
+	"owed":       {Kind: protocol.FoundUnplaced, Detail: "its next occurrence is not listed to be placed: it would never run again", Remedy: "it is listed and placed"},
+	"both":       {Kind: protocol.FoundDoubled, Detail: "its next occurrence is placed, and another one is listed to be placed: it may run twice as often for a while", Remedy: "the other one is not placed before it"},
+	"cursor":     {Kind: protocol.FoundCursor, Detail: "its cursor is lost, or cannot be read: it would never run again", Remedy: "it continues from now, and has used as many runs as have started"},
+	"held":       {Kind: protocol.FoundHeld, Detail: "it waits for the end of a run that does not exist", Remedy: "it continues"},
+	"unreadable": {Kind: protocol.FoundUnreadable, Detail: "its definition cannot be read: it does not run; declare it again, or delete it"},
 }
 
-// schedules looks at the schedules of a partition.
+// schedules verifies the schedules of a partition.
 func (v *verifier) schedules(ctx context.Context, p protocol.Partition) error {
 	k := v.store.keys.partition(p)
 	keys := []string{k.owed, k.open, k.schedules, k.cursors, k.due, k.jobs, k.crashes, k.state}
@@ -64,7 +64,7 @@ func (v *verifier) schedules(ctx context.Context, p protocol.Partition) error {
 	return nil
 }
 
-// mendSchedules mends these faults of schedules, as far as each still is one, and returns the names of those for which it did.
+// mendSchedules repairs these faults of schedules if they still exist, and returns the names of the repaired ones.
 func (v *verifier) mendSchedules(ctx context.Context, p protocol.Partition, keys []string, faults map[string]string) (map[string]bool, error) {
 	mended, names, both := map[string]bool{}, []any{}, []any{""}
 	for name, fault := range faults {
@@ -100,7 +100,7 @@ func (v *verifier) mendSchedules(ctx context.Context, p protocol.Partition, keys
 	return mended, nil
 }
 
-// opens looks for schedules that are held by an occurrence which is nowhere.
+// opens searches for schedules that are held by an occurrence which exists nowhere else.
 func (v *verifier) opens(ctx context.Context, p protocol.Partition) error {
 	k := v.store.keys.partition(p)
 	for cursor, begun := uint64(0), false; cursor != 0 || !begun; begun = true {
@@ -135,10 +135,10 @@ func (v *verifier) opens(ctx context.Context, p protocol.Partition) error {
 			for _, name := range names {
 				f := protocol.Finding{
 					Kind: protocol.FoundOpen, Queue: p.Queue, Schedule: name,
-					Detail: "it is held by a run that is not in flight: further ones are skipped, or wait for ever", Remedy: "it is let go of", Repaired: v.repair && !slices.Contains(left, name),
+					Detail: "it is held by a run that is not in flight: further ones are skipped, or wait without end", Remedy: "it is released", Repaired: v.repair && !slices.Contains(left, name),
 				}
 				if !openText.MatchString(entries[name]) {
-					f.Detail, f.Remedy = "which run holds it cannot be read: none does, and one in flight would not keep others from running", "the entry is removed"
+					f.Detail, f.Remedy = "its holding run cannot be read: no run holds it, and a run in flight would not stop others from running", "the entry is removed"
 				}
 				v.found(f)
 			}
@@ -147,7 +147,7 @@ func (v *verifier) opens(ctx context.Context, p protocol.Partition) error {
 	return nil
 }
 
-// openCall returns keys and arguments of a call that looks at entries of open, in which all sessions are named.
+// openCall returns keys and arguments of a call that checks entries of open. It names all sessions.
 func (v *verifier) openCall(ctx context.Context, k partitionKeys, pairs []string) (keys []string, args []any, err error) {
 	sessions, entries := openArguments(pairs)
 	listed, err := v.store.client.ZRange(ctx, k.sessions, 0, -1).Result()
@@ -163,7 +163,7 @@ func (v *verifier) openCall(ctx context.Context, k partitionKeys, pairs []string
 	return keys, append(args, entries...), err
 }
 
-// behind looks for occurrences that wait behind another one which is none.
+// behind searches for occurrences that wait behind an occurrence which does not exist.
 func (v *verifier) behind(ctx context.Context, p protocol.Partition) error {
 	k := v.store.keys.partition(p)
 	keys := []string{k.open, k.behind, k.schedules, k.cursors, k.ready, k.idle, k.state}
@@ -189,12 +189,12 @@ func (v *verifier) behind(ctx context.Context, p protocol.Partition) error {
 		}
 		for _, name := range names {
 			if name == told {
-				continue // more of it are on this page than on the last one
+				continue // this page has more of it than the last one
 			}
 			told = name
 			v.found(protocol.Finding{
 				Kind: protocol.FoundBehind, Queue: p.Queue, Schedule: name,
-				Detail: "runs of it wait for the end of one that there is not: they would wait for ever", Remedy: "the oldest one goes on", Repaired: slices.Contains(mended, name),
+				Detail: "its runs wait for the end of a run that does not exist: they would wait without end", Remedy: "the oldest one continues", Repaired: slices.Contains(mended, name),
 			})
 		}
 	}

@@ -17,18 +17,18 @@ import (
 )
 
 const (
-	verifyScan   = 500         // keys that a step of SCAN looks at
-	verifyAgain  = time.Second // what takes several calls of others is looked at once more after it
+	verifyScan   = 500         // keys in a step of SCAN
+	verifyAgain  = time.Second // time before the second check of something that other processes do in several calls
 	maxVerifying = 100_000     // names that are held in memory for comparing
 )
 
-// timeIsAWrite is what miniredis answers to TIME in a script that may not write. It has no users who may not.
+// timeIsAWrite is the answer of miniredis to TIME in a read-only script. It has no read-only users.
 const timeIsAWrite = "not allowed in read-only scripts"
 
-// Verify reads the namespace, partition by partition. What is decided by one partition is decided by one script, so that nothing which others
-// do meanwhile looks like damage; the registry, which has a slot of its own, is compared twice.
+// Verify reads the namespace, partition by partition. One script decides about the keys of one partition, so that the simultaneous work of
+// other processes does not look like damage. The registry, which has a slot of its own, is compared twice.
 //
-//	SCAN         sessions and lists of parked jobs that nothing names: the jobs in them are somewhere
+//	SCAN         sessions and lists of parked jobs that no index names: the jobs in them are not lost
 //	partitions   types; fields of state; schedules, open, behind; IDs place by place; jobs, compared with ready; records
 //	registry     entries without definitions, and then definitions without entries
 func (s *store) Verify(ctx context.Context, repair bool, found func(protocol.Finding)) (protocol.Verified, error) {
@@ -49,7 +49,7 @@ type verifier struct {
 
 	failed []error // partitions that could not be read
 
-	plain   bool // the server takes what only reads for a write
+	plain   bool // the server rejects this read-only script as a write
 	strays  map[protocol.Partition]*strays
 	told    map[string]bool // faults of jobs of this partition
 	unnamed []resident      // schedules whose own entry the registry does not have
@@ -85,7 +85,7 @@ func (v *verifier) run(ctx context.Context) error {
 	return errors.Join(v.failed...)
 }
 
-// queues are all queues, in the order of their names.
+// queues returns all queues, in the order of their names.
 func (v *verifier) queues(ctx context.Context) ([]protocol.QueueSize, error) {
 	partitions := map[string]int{}
 	for cursor, begun := "", false; cursor != "" || !begun; begun = true {
@@ -106,7 +106,7 @@ func (v *verifier) queues(ctx context.Context) ([]protocol.QueueSize, error) {
 	return sizes, nil
 }
 
-// partition looks at one partition.
+// partition verifies one partition.
 func (v *verifier) partition(ctx context.Context, p protocol.Partition) error {
 	wrong, err := v.types(ctx, p, v.store.keys.partition(p).types())
 	if err != nil || wrong {
@@ -120,7 +120,7 @@ func (v *verifier) partition(ctx context.Context, p protocol.Partition) error {
 	return nil
 }
 
-// types looks for keys of other types than chime's. The zero partition: these are the namespace's own.
+// types searches for keys with a wrong type. The zero partition means the namespace's own keys.
 func (v *verifier) types(ctx context.Context, p protocol.Partition, want map[string]string) (wrong bool, err error) {
 	pipe := v.store.client.Pipeline()
 	types := map[string]*redis.StatusCmd{}
@@ -142,7 +142,7 @@ func (v *verifier) types(ctx context.Context, p protocol.Partition, want map[str
 	return wrong, nil
 }
 
-// script calls a script of one partition. Those that only read may be called by a user who may not write.
+// script calls a script of one partition. A user who may not write can call those that only read.
 func (v *verifier) script(ctx context.Context, p protocol.Partition, s *script.Script, writes bool, keys []string, args ...any) (reply, error) {
 	if !writes && !v.plain {
 		values, err := v.store.runOne(ctx, "verify", p.Queue, newCall(s, keys, args).readOnly())
@@ -154,7 +154,7 @@ func (v *verifier) script(ctx context.Context, p protocol.Partition, s *script.S
 	return v.store.runOne(ctx, "verify", p.Queue, newCall(s, keys, args))
 }
 
-// eachKey calls do with some keys of the namespace after the other, all that there are.
+// eachKey calls do with all keys of the namespace, some at a time.
 func (v *verifier) eachKey(ctx context.Context, do func(keys []string) error) error {
 	pattern := v.store.keys.everyPartition().prefix + "*"
 	scan := func(ctx context.Context, node redis.Cmdable) error {
@@ -184,7 +184,7 @@ func (v *verifier) eachKey(ctx context.Context, do func(keys []string) error) er
 	return cluster.ForEachMaster(ctx, func(ctx context.Context, node *redis.Client) error { return scan(ctx, node) })
 }
 
-// pause waits until what others have begun has ended, if they live.
+// pause waits until other processes, if they live, have completed what they began.
 func (v *verifier) pause(ctx context.Context) error {
 	timer := time.NewTimer(verifyAgain)
 	defer timer.Stop()

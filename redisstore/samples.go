@@ -20,16 +20,16 @@ var (
 
 const sampleSeriesTogether = 50 // partitions whose samples are read in a round trip
 
-// hoursTogether is of how many partitions the hour that has ended is read in a round trip.
+// hoursTogether is for how many partitions the past hour is read in a round trip.
 const hoursTogether = 50
 
-// maxSampledSessions is how many sessions of a partition are asked how many jobs they hold. Where there are more, the sample counts as many
-// jobs as these hold for each of them.
+// maxSampledSessions is in how many sessions of a partition the jobs are counted. If there are more sessions, the sample assumes that each of
+// the others holds the average number of jobs.
 const maxSampledSessions = 450
 
-// Sample takes samples of partitions of which as many minutes have ended without one. Most partitions have no session and nothing
-// parked: a few plain commands for all of them in one round trip, and a script for each in another. What these commands cannot say, the
-// sample has as none; an error of the script is the answer. Once an hour the entries of the hour that has ended are read before.
+// Sample takes the missing samples of partitions, one for each past minute. Most partitions have no session and no parked
+// jobs: they need a few plain commands in one round trip for all, and a script for each in another. A number that these commands cannot
+// read is 0 in the sample; an error of the script is returned. Once an hour the entries of the past hour are read first.
 func (s *store) Sample(ctx context.Context, partitions []protocol.Partition, missing int) []protocol.SampleAnswer {
 	answers := make([]protocol.SampleAnswer, len(partitions))
 	if s.bad != nil || len(partitions) == 0 {
@@ -44,7 +44,7 @@ func (s *store) Sample(ctx context.Context, partitions []protocol.Partition, mis
 	for i, p := range partitions {
 		gauges[i] = &gauge{keys: s.keys.partition(p)}
 		gauges[i].askLast(ctx, pipe)
-		if missing == 1 { // it nearly always is
+		if missing == 1 { // nearly always
 			gauges[i].ask(ctx, pipe)
 		}
 	}
@@ -101,16 +101,16 @@ func (s *store) Sample(ctx context.Context, partitions []protocol.Partition, mis
 	return answers
 }
 
-// A gauge is what the script is told of a partition, read a moment before: what is not in keys of known names, how many jobs the sessions and
-// the lists of parked jobs hold; and what the entries come to of an hour that has ended.
+// A gauge has the data for the script about a partition, read a moment before: how many jobs the sessions and the lists of parked jobs hold,
+// because their keys have no known names, and the sums of the entries of a past hour.
 type gauge struct {
 	keys partitionKeys
 
 	last                *redis.SliceCmd // minute and hour
 	sessions, unhandled *redis.StringSliceCmd
 	held, lists         []*redis.IntCmd
-	entries             *redis.XMessageSliceCmd // of the hour that has ended; nil: none has
-	hour                []any                   // the minute that was looked at last, and the entry of the hour
+	entries             *redis.XMessageSliceCmd // of the past hour; nil: no hour has ended
+	hour                []any                   // the minute that was sampled last, and the entry of the hour
 }
 
 func (g *gauge) askLast(ctx context.Context, pipe redis.Pipeliner) {
@@ -122,7 +122,7 @@ func (g *gauge) ask(ctx context.Context, pipe redis.Pipeliner) {
 	g.unhandled = pipe.ZRange(ctx, g.keys.unhandled, 0, -1)
 }
 
-// isMissing reports whether the script is to be asked. It decides by the partition's own clock: in a cluster each node has one.
+// isMissing reports whether the script must be called. It decides by the partition's own clock: in a cluster each node has its own.
 func (g *gauge) isMissing(now time.Time, missing int) bool {
 	last, err := strconv.ParseInt(reply(g.last.Val()).text(0), 10, 64)
 	if err != nil {
@@ -132,7 +132,7 @@ func (g *gauge) isMissing(now time.Time, missing int) bool {
 	return now.Truncate(time.Minute).Sub(time.UnixMilli(last)) > time.Duration(missing)*time.Minute || ahead > protocol.KeptMinutes
 }
 
-// askMore asks for what the first answers have named.
+// askMore requests what the first answers have named.
 func (g *gauge) askMore(ctx context.Context, pipe redis.Pipeliner) {
 	sessions := g.sessions.Val()
 	for _, session := range sessions[:min(len(sessions), maxSampledSessions)] {
@@ -143,13 +143,13 @@ func (g *gauge) askMore(ctx context.Context, pipe redis.Pipeliner) {
 	}
 }
 
-// clockMargin is how much sooner an hour is read than it has ended by the clock that was asked: the partition's may be ahead of it.
+// clockMargin is how long before its end, by the clock that was read, an hour is read: the partition's clock may be ahead of that clock.
 const clockMargin = 5 * time.Second
 
-// askHour asks for the entries of the hour under way at the last sample, if it has ended.
+// askHour requests the entries of the hour of the last sample, if that hour has ended.
 func (g *gauge) askHour(ctx context.Context, pipe redis.Pipeliner, now time.Time) {
 	text := reply(g.last.Val()).text(1)
-	ms, _ := strconv.ParseInt(text, 10, 64) // what cannot be read is an hour without entries
+	ms, _ := strconv.ParseInt(text, 10, 64) // if it cannot be read, it is an hour without entries
 	hour, minute := time.UnixMilli(ms), now.Add(-time.Minute)
 	if text == "" || hour.Equal(minute.Truncate(time.Hour)) && hour.Equal(minute.Add(clockMargin).Truncate(time.Hour)) {
 		return

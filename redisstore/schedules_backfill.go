@@ -13,7 +13,7 @@ var backfillScript = scripts.Load("schedules/backfill")
 // maxBackfilled is how many occurrences times sessions one call of the script looks up.
 const maxBackfilled = 2000
 
-// What the script answers, other than that it has placed what it was to place.
+// The answers of the script other than success.
 const (
 	backfillIncomplete = 0
 	backfillMissing    = -1
@@ -64,7 +64,7 @@ type backfilling struct {
 	whereabouts
 }
 
-// run returns the definition that is stored if it is not the one that the call is for.
+// run returns the stored definition if it differs from the one that the call is for.
 func (b *backfilling) run(ctx context.Context) (changed string, err error) {
 	ids := make([]string, len(b.Jobs))
 	for i := range b.Jobs {
@@ -103,7 +103,7 @@ func (b *backfilling) run(ctx context.Context) (changed string, err error) {
 	return "", nil
 }
 
-// call sends one step: the occurrences from those that are done to the one before to.
+// call sends one step: the occurrences from the first that is not done to the one before to.
 func (b *backfilling) call(ctx context.Context, to int) (reply, error) {
 	k := b.store.keys.partition(b.partition)
 	keys := []string{

@@ -14,11 +14,11 @@ import (
 var declareScript = scripts.Load("schedules/declare")
 
 const (
-	maxDeclareBytes  = protocol.MaxBytes / 2 // of definitions in a call: the answer carries them back
-	maxMovesFollowed = 8                     // how often a call follows a schedule that others move meanwhile
+	maxDeclareBytes  = protocol.MaxBytes / 2 // of definitions in a call: the answer contains them too
+	maxMovesFollowed = 8                     // how often a call follows a schedule that other processes move meanwhile
 )
 
-// What the script answers for one schedule.
+// The answers of the script for one schedule.
 const (
 	declaredSame = iota
 	declaredNew
@@ -27,19 +27,19 @@ const (
 	declaredGone      // it was deleted or moved away after the registry's generation was drawn
 	declaredAhead     // the registry is behind: it went back to an earlier state
 	declaredRecount   // its recurrence changes
-	declaredChanges   // it changes, if the revision that is answered is stored still
-	declaredConflict  // it would change, and is not what the caller has seen
+	declaredChanges   // it changes, if the returned revision is still stored
+	declaredConflict  // it would change, and the caller has read another revision
 	declaredOutdated  // a higher version of its owner has declared or pruned it
-	declaredMissing   // there is none, and the caller has seen one
-	declaredNewer     // its definition has a newer form than the caller can read
+	declaredMissing   // it does not exist, and the caller has read one
+	declaredNewer     // its definition has a newer format than the caller can read
 )
 
-const declareAnswers = 6 // values that the script answers for one schedule
+const declareAnswers = 6 // values that the script returns for one schedule
 
 var errKeepMoving = errors.New("other processes keep moving it to another queue")
 
-// Declare creates schedules, changes them, and moves those that are declared for another queue now. The same declaration again,
-// by anybody, changes nothing. Each declaration has its own answer: one that fails holds up no other.
+// Declare creates schedules, changes them, and moves those that are now declared for another queue. A repeated declaration,
+// by any process, changes nothing. Each declaration has its own answer: a failing one does not stop the others.
 func (s *store) Declare(ctx context.Context, declarations []protocol.Declaration) []protocol.DeclareAnswer {
 	answers := make([]protocol.DeclareAnswer, len(declarations))
 	remaining := make([]int, len(declarations))
@@ -77,7 +77,7 @@ func declareFailed(answers []protocol.DeclareAnswer, which []int, err error) []p
 	return answers
 }
 
-// registerQueues writes the queues of declarations into the registry, also those that this process knows: the server may have lost them.
+// registerQueues writes the queues of declarations into the registry, even those that this process has cached: the server may have lost them.
 func (s *store) registerQueues(ctx context.Context, declarations []protocol.Declaration) error {
 	if s.bad != nil {
 		return s.bad
@@ -94,19 +94,19 @@ func (s *store) registerQueues(ctx context.Context, declarations []protocol.Decl
 	return nil
 }
 
-// A declaring declares schedules where the registry says that they live. A change names the revision that it changes, so that a call that
-// is sent again after others have changed the schedule does not bring its definition back.
+// A declaring declares schedules where they live according to the registry. A change names the revision that it changes, so that a call that
+// is sent again after others have changed the schedule does not restore its old definition.
 type declaring struct {
 	store        *store
 	declarations []protocol.Declaration
 	answers      []protocol.DeclareAnswer
-	homes        []home  // of each, as the registry has it
+	homes        []home  // of each, from the registry
 	deleted      []int64 // when one of that name was deleted, Unix ms; 0: not known
 	seen         []int64 // the revision that is to change; 0: not known
 }
 
 // step registers the schedules, moves those that live in another queue, and declares them. It returns those to try again, because others
-// have moved or deleted them meanwhile; after an error, those that were not declared.
+// have moved or deleted them meanwhile. After an error it returns those that were not declared.
 func (d *declaring) step(ctx context.Context, which []int) (again []int, err error) {
 	which, err = d.register(ctx, which)
 	if err != nil {
@@ -155,7 +155,7 @@ func (d *declaring) step(ctx context.Context, which []int) (again []int, err err
 	return again, nil
 }
 
-// register registers the schedules, and returns those to go on with. One that the caller has seen is only looked up: it is not created.
+// register registers the schedules, and returns those to continue with. One that the caller has read before is only looked up, not created.
 func (d *declaring) register(ctx context.Context, which []int) (registered []int, err error) {
 	var seen, others []int
 	for _, i := range which {
@@ -202,7 +202,7 @@ func notFound(name string) error {
 	return fmt.Errorf("redisstore: schedule %q: %w", name, protocol.ErrNotFound)
 }
 
-// expected is the revision that a declaration may change, for a script; empty: any.
+// expected formats the revision that a declaration may change, for a script; empty: any.
 func expected(d *protocol.Declaration) string {
 	if d.Revision == 0 {
 		return ""
@@ -210,7 +210,7 @@ func expected(d *protocol.Declaration) string {
 	return strconv.FormatInt(d.Revision, 10)
 }
 
-// stays answers for a schedule that is not moved.
+// stays returns the answer for a schedule that is not moved.
 func (d *declaring) stays(ctx context.Context, i int, refused refusal) error {
 	if refused.why == refusedConflict {
 		return failure("declare schedule", d.declarations[i].Name, protocol.ErrConflict)
@@ -231,7 +231,7 @@ func (d *declaring) stays(ctx context.Context, i int, refused refusal) error {
 	return nil
 }
 
-// calls makes the calls of the script, one or more a partition.
+// calls returns the script calls, one or more for each partition.
 func (d *declaring) calls(ctx context.Context, which []int) (calls []call, batches [][]int, err error) {
 	groups := map[protocol.Partition][]int{}
 	succeeded := map[protocol.Owner]bool{}
@@ -293,7 +293,7 @@ func declareBatches(declarations []protocol.Declaration, members []int) [][]int 
 	return append(batches, members[start:])
 }
 
-// read reads what the script answers for one schedule, from values[at] on. again is true if it is to be declared again.
+// read reads the script's answer for one schedule, from values[at] on. again is true if it must be declared again.
 func (d *declaring) read(ctx context.Context, values reply, at, i int) (again bool, err error) {
 	declared, answer := &d.declarations[i], &d.answers[i]
 	status, old, text, cursor, since := values.number(at), values.text(at+1), values.text(at+2), values.text(at+3), values.number(at+4)
@@ -316,7 +316,7 @@ func (d *declaring) read(ctx context.Context, values reply, at, i int) (again bo
 	case declaredMissing:
 		return false, notFound(declared.Name)
 	case declaredOutdated:
-		if text == "" { // it was pruned: the entry that this call has made in the registry goes again
+		if text == "" { // it was pruned: the registry entry that this call has created is removed again
 			if _, err := d.store.changeHome(ctx, declared.Name, d.homes[i], home{}); err != nil {
 				return false, err
 			}

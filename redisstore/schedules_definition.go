@@ -9,14 +9,14 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-// A head is the beginning of a stored definition: what the scripts know of it.
+// A head is the beginning of a stored definition, which the scripts read.
 type head struct {
 	revision   int64
-	generation int64 // of the schedule in the registry; of a mark: the one that it gets in the new queue
+	generation int64 // of the schedule in the registry; for a mark: the next one, in the new queue
 	state      string
 	created    time.Time
 	overlap    string
-	rest       string    // what the application defined, for the roles
+	rest       string    // the application's part, for the roles
 	movedTo    string    // queue; empty: the definition is not the mark of a move
 	before     string    // state before it was moved
 	since      time.Time // when the next occurrence was owed before it was moved
@@ -24,7 +24,7 @@ type head struct {
 
 var headPattern = regexp.MustCompile(`^\{"revision":(\d+),"generation":(\d+),"state":"([^"]+)","created":"([^"]+)","overlap":"([A-Za-z]+)",(?s:(.+))$`)
 
-// parseHead reads the head of a stored definition; ok is false if the text does not begin with one: somebody has changed it by hand.
+// parseHead reads the head of a stored definition; ok is false if the text does not begin with one, because it was edited by hand.
 func parseHead(text string) (h head, ok bool) {
 	m := headPattern.FindStringSubmatch(text)
 	if m == nil {
@@ -57,11 +57,11 @@ func (h head) withState(state string) string {
 		`,"state":"` + state + `","created":"` + h.created.UTC().Format("2006-01-02T15:04:05.000Z") + `","overlap":"` + h.overlap + `",` + h.rest
 }
 
-// readableCursor reports whether parseCursor can read a stored cursor; none at all is readable.
+// readableCursor reports whether parseCursor can read a stored cursor; an empty one is readable.
 func readableCursor(text string) bool { return text == "" || parseCursor(text) != protocol.Cursor{} }
 
-// parseCursor reads "<planned instant> <runs used> <kind>", kind p for an occurrence, c for one that is caught up, s for a change or a pause. Any other text is
-// the zero Cursor: nothing was placed yet.
+// parseCursor reads "<planned instant> <runs used> <kind>". The kind is p for an occurrence, c if nothing before it is missed, s for a change
+// or a pause. Any other text is the zero Cursor: nothing was placed yet.
 func parseCursor(text string) protocol.Cursor {
 	fields := strings.Fields(text)
 	if len(fields) != 3 {

@@ -16,10 +16,10 @@ import (
 const (
 	maxFind        = 200  // schedules read in one round trip
 	maxDefinitions = 20   // definitions read by one command: they may be long
-	namesPerCall   = 2000 // about so many names a call
+	namesPerCall   = 2000 // about how many names a call reads
 )
 
-// Find returns stored schedules by name, in the order of the names; one that is not stored is zero, and one that cannot be read has an
+// Find returns stored schedules by name, in the order of the names. A schedule that is not stored is zero, and one that cannot be read has an
 // Err. It writes nothing.
 func (s *store) Find(ctx context.Context, names []string) ([]protocol.Stored, error) {
 	if s.bad != nil {
@@ -43,8 +43,8 @@ func (s *store) Find(ctx context.Context, names []string) ([]protocol.Stored, er
 	return found, nil
 }
 
-// Names returns some names of schedules, in order, and the last one that it looked at, behind which the next call goes on; at the end that
-// is "". A call costs what it looks at, however many schedules there are.
+// Names returns some names of schedules, in order, and the last one that it read, after which the next call continues; at the end that
+// is "". The cost of a call depends on what it reads, not on the number of schedules.
 func (s *store) Names(ctx context.Context, of protocol.NameRange) (names []string, last string, err error) {
 	if s.bad != nil {
 		return nil, "", s.bad
@@ -56,7 +56,7 @@ func (s *store) Names(ctx context.Context, of protocol.NameRange) (names []strin
 		to = "(" + of.Prefix + "\xff" // which is in no UTF-8
 	}
 	if of.After != "" && of.After >= of.Prefix {
-		from = "(" + of.After + "\n" // behind the entry of that name, which goes on with a tab
+		from = "(" + of.After + "\n" // after the entry of that name, in which a tab follows the name
 	}
 	if of.Max > 0 && of.Queue == "" {
 		count = int64(of.Max)
@@ -100,16 +100,16 @@ type reading struct {
 	origins     *redis.SliceCmd // queues that they have left
 	notes       *redis.SliceCmd
 	owners      *redis.SliceCmd
-	lasts       *redis.SliceCmd // how they went last
+	lasts       *redis.SliceCmd // their last outcomes
 	owed        *redis.FloatSliceCmd
 	placed      []int // positions of those whose cursor is an occurrence's
 	scores      *redis.FloatSliceCmd
-	bodies      *redis.SliceCmd // mostly none: an occurrence has one once it has failed, or was cancelled before its instant
+	bodies      *redis.SliceCmd // mostly empty: an occurrence has one once it has failed, or was cancelled before its instant
 }
 
 var counterNames = [...]string{"/started", "/skipped", "/missed", "/caught_up", "/superseded", "/cancelled", "/done", "/failed", "/died"}
 
-// readSchedules reads schedules from where they live; one that lives nowhere is zero.
+// readSchedules reads schedules where they live; a schedule that lives nowhere is zero.
 func (s *store) readSchedules(ctx context.Context, names []string, homes []foundHome) ([]protocol.Stored, error) {
 	queues := make([]string, len(homes))
 	for i := range homes {
@@ -151,8 +151,8 @@ func (s *store) readSchedules(ctx context.Context, names []string, homes []found
 	return stored, nil
 }
 
-// sizesOf returns how many partitions the queues of schedules have. Of one that this process does not know it asks the registry; one
-// that is not registered has as many as this process would register. It registers nothing.
+// sizesOf returns how many partitions the queues of schedules have. It reads an unknown queue from the registry. A queue that
+// is not registered has the number that this process would register. It registers nothing.
 func (s *store) sizesOf(ctx context.Context, queues []string) (map[string]lookup, error) {
 	sizes := map[string]lookup{}
 	var unknown []string
@@ -233,10 +233,10 @@ func (s *store) readHashes(ctx context.Context, stored []protocol.Stored, readin
 	return nil
 }
 
-// held is added to the score of what is owed and waits for the end of a flight.
+// held is added to the score of an owed schedule that waits for the end of a flight.
 const held = 1 << 50
 
-// owedSince is the instant that a score of what is owed says; zero: nothing is owed.
+// owedSince returns the instant in a score of owed; zero: nothing is owed.
 func owedSince(score float64) time.Time {
 	if score == 0 {
 		return time.Time{}
@@ -247,7 +247,7 @@ func owedSince(score float64) time.Time {
 	return time.UnixMilli(int64(score)).UTC()
 }
 
-// addCounters adds the counters of a schedule, as they are stored in the order of counterNames.
+// addCounters adds the counters of a schedule, in the stored order of counterNames.
 func addCounters(counters *protocol.Counters, values []any) {
 	for c, to := range []*int64{&counters.Started, &counters.Skipped, &counters.Missed, &counters.CaughtUp, &counters.Superseded, &counters.Cancelled,
 		&counters.Done, &counters.Failed, &counters.Dead} {
@@ -257,7 +257,7 @@ func addCounters(counters *protocol.Counters, values []any) {
 	}
 }
 
-// readOrigins adds what was counted in the queues that schedules have left, after they had left them.
+// readOrigins adds what was counted, after the schedules had left, in their former queues.
 func (s *store) readOrigins(ctx context.Context, stored []protocol.Stored, readings map[protocol.Partition]*reading) error {
 	left := map[int][]string{} // the queues that each has left
 	var queues []string
@@ -343,8 +343,8 @@ func (s *store) readWaiting(ctx context.Context, stored []protocol.Stored, readi
 // voidBody is the body of an occurrence that was cancelled before its instant, see scripts/lib/overlap.lua.
 const voidBody = "\x00"
 
-// followMarks reads the schedules that were found as marks from where they live. One whose move is not done is shown as it was before
-// the move began, in the queue that it goes to: there it places its next occurrence.
+// followMarks reads schedules that were found as marks from where they live. If a move is not complete, the schedule is shown as before
+// the move, in its new queue: there it places its next occurrence.
 func (s *store) followMarks(ctx context.Context, stored []protocol.Stored) error {
 	for i := range stored {
 		h, ok := parseHead(string(stored[i].Definition))

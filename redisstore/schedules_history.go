@@ -14,12 +14,12 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-// runEndings are how an attempt ended, as …:last and …:history say it.
+// runEndings are the outcomes of an attempt, as …:last and …:history store them.
 var runEndings = map[string]string{
 	"do": "done", "fa": "failed", "sn": "snoozed", "de": "dead", "ca": "cancelled", "su": "superseded", "mi": "missed", "sk": "skipped", "cr": "crashed",
 }
 
-// parseLast reads an entry of …:last: see scripts/lib/history.lua. What it cannot read counts as nothing.
+// parseLast reads an entry of …:last: see scripts/lib/history.lua. A part that it cannot read counts as 0.
 func parseLast(text string) (last protocol.LastRun) {
 	fields := strings.Split(text, " ")
 	if len(fields) < 7 {
@@ -33,7 +33,7 @@ func parseLast(text string) (last protocol.LastRun) {
 	return last
 }
 
-// keptRuns is how many attempts an entry of …:last keeps.
+// keptRuns returns how many attempts an entry of …:last keeps.
 func keptRuns(text string) int {
 	fields := strings.Split(text, " ")
 	if len(fields) < 7 {
@@ -48,7 +48,7 @@ func milliText(text string) time.Time {
 	return time.UnixMilli(ms).UTC()
 }
 
-// withLeft is how a schedule went last, here and in a queue that it has left: what was taken there ends there.
+// withLeft merges the last outcomes here with those in a queue that the schedule has left: what was taken there ends there.
 func withLeft(last, there protocol.LastRun) protocol.LastRun {
 	unfinished := last.Unfinished + there.Unfinished
 	if there.Ended.After(last.Ended) {
@@ -64,13 +64,13 @@ type historyRead struct {
 	history historyEntry
 }
 
-// A historyPlace is what is read of one partition: its schedules, by name, and of each an entry of …:last and one of …:history.
+// A historyPlace is what is read of one partition: its schedules, by name, and for each an entry of …:last and one of …:history.
 type historyPlace struct {
 	names            []string
 	lasts, histories *redis.SliceCmd
 }
 
-// readHistories reads what is kept of schedules where each lives, first, and in the queues that it has left.
+// readHistories reads the history of schedules, first where each one lives, then in the queues that it has left.
 func (s *store) readHistories(ctx context.Context, names []string) ([]protocol.Stored, [][]historyRead, error) {
 	stored, err := s.Find(ctx, names)
 	if err != nil {
@@ -118,8 +118,8 @@ func (s *store) readHistories(ctx context.Context, names []string) ([]protocol.S
 	return stored, read, nil
 }
 
-// Runs returns the attempts of schedules that are kept, the newest first of each. What ended in queues that it has left is among them, for as long
-// as these remember it.
+// Runs returns the kept attempts of schedules, the newest first of each. It includes what ended in queues that a schedule has left, for as
+// long as these remember it.
 func (s *store) Runs(ctx context.Context, names []string) ([]protocol.ScheduleRuns, error) {
 	stored, read, err := s.readHistories(ctx, names)
 	if err != nil {
@@ -132,7 +132,7 @@ func (s *store) Runs(ctx context.Context, names []string) ([]protocol.ScheduleRu
 	return all, nil
 }
 
-// runsOf puts together the attempts that partitions have of a schedule.
+// runsOf merges the attempts that partitions have of a schedule.
 func runsOf(name string, read []historyRead) []protocol.RunRecord {
 	keep, known := 0, false
 	var runs []protocol.RunRecord
@@ -142,7 +142,7 @@ func runsOf(name string, read []historyRead) []protocol.RunRecord {
 		}
 		runs = append(runs, parseRuns(name, r.history.runs)...)
 	}
-	// The newest first. What moved with the schedule may be in the queue that it has left too: the same attempt ended once.
+	// The newest first. A record that moved with the schedule may also be in the queue that it has left: the same attempt ended once.
 	slices.SortStableFunc(runs, func(a, b protocol.RunRecord) int { return b.Ended.Compare(a.Ended) })
 	seen := map[protocol.RunRecord]bool{}
 	runs = slices.DeleteFunc(runs, func(r protocol.RunRecord) bool {
@@ -153,8 +153,8 @@ func runsOf(name string, read []historyRead) []protocol.RunRecord {
 	return runs[:min(len(runs), keep)]
 }
 
-// Days returns what is known of the last days of a schedule, the oldest first. What ended in queues that it has left counts for as long as
-// these remember it.
+// Days returns the known last days of a schedule, the oldest first. Runs that ended in queues that it has left are counted for as long as
+// these remember them.
 func (s *store) Days(ctx context.Context, name string) (protocol.Stored, []protocol.DayRecord, error) {
 	stored, read, err := s.readHistories(ctx, []string{name})
 	if err != nil {
@@ -170,7 +170,7 @@ func (s *store) Days(ctx context.Context, name string) (protocol.Stored, []proto
 	return stored[0], days.records(), nil
 }
 
-// A historyEntry is one of …:history, taken apart: see scripts/lib/history.lua.
+// A historyEntry is a parsed entry of …:history: see scripts/lib/history.lua.
 type historyEntry struct{ days, left, runs string }
 
 func parseEntry(text string) (e historyEntry) {
@@ -186,7 +186,7 @@ func parseEntry(text string) (e historyEntry) {
 	return e
 }
 
-// parseRuns reads the attempts of an entry of …:history, and returns them with the newest first. From what it cannot read on it reads nothing.
+// parseRuns reads the attempts of an entry of …:history, and returns them with the newest first. It stops at the first part that it cannot read.
 func parseRuns(name, text string) (runs []protocol.RunRecord) {
 	for text != "" {
 		head, rest, _ := strings.Cut(text, ":")
@@ -237,10 +237,10 @@ func parseRun(name, text string) (run protocol.RunRecord, ok bool) {
 	return run, true
 }
 
-// dayCounts are the days of a schedule, by their number since 1970.
+// dayCounts are the days of a schedule, by the number of days since 1970.
 type dayCounts map[int64]*protocol.DayRecord
 
-// add adds the days of a text, see scripts/lib/history.lua. From what it cannot read on it reads nothing.
+// add adds the days of a text, see scripts/lib/history.lua. It stops at the first part that it cannot read.
 func (d dayCounts) add(text string) {
 	parts := strings.Split(text, ".")
 	day, err := strconv.ParseInt(parts[0], 36, 32)
@@ -265,7 +265,7 @@ func (d dayCounts) add(text string) {
 	}
 }
 
-// addDay adds a day of a text: how many were done, then a letter and how many for each other kind.
+// addDay adds a day of a text: the number that succeeded, then a letter and a number for each other kind.
 func addDay(record *protocol.DayRecord, text string) {
 	count := &record.Done
 	for text != "" {
@@ -284,7 +284,7 @@ func addDay(record *protocol.DayRecord, text string) {
 	}
 }
 
-// records returns the newest MaxDays days, the oldest first, with those of which nothing was counted.
+// records returns the newest MaxDays days, the oldest first, including days without a count.
 func (d dayCounts) records() []protocol.DayRecord {
 	days := slices.Sorted(maps.Keys(d))
 	if len(days) == 0 {

@@ -12,22 +12,22 @@ var (
 	moveEndScript    = scripts.Load("schedules/move_end")
 )
 
-// A schedule moves from one queue to another in four steps. Each compares generations before it writes, so anybody may repeat all of
-// them at any time, and a step that comes late matches nothing.
+// A schedule moves from one queue to another in four steps. Each compares generations before it writes, so any process may repeat all of
+// them at any time, and a late step matches nothing.
 //
 //	begin     old queue: what is placed and not taken is withdrawn; the definition becomes a mark with the new queue and a new
 //	          generation. From here on the schedule places nothing
 //	arrive    new queue: definition, cursor, runs used and counters; the next occurrence is owed. From here on it places again
 //	registry  the schedule lives in the new queue, under the new generation: one compare with the old entry
-//	end       old queue: nothing is owed any more. The mark stays for 7 days, for what had been taken here when the move began
+//	end       old queue: nothing is owed any more. The mark remains for 7 days, because runs taken here before the move may still end
 //
-// Who finds a mark whose schedule is owed finishes the move (settleMark). It does so only while the registry names one of the mark's two
-// places; a schedule that was deleted meanwhile takes its marks with it.
+// A process that finds a mark whose schedule is owed finishes the move (settleMark), but only while the registry names one of the mark's two
+// places. The deletion of a schedule deletes its marks too.
 
-// move moves a schedule from where the registry has it, and returns where it lives then: if that is not the queue to, others have
-// moved or deleted it meanwhile. If this call took it over there, owed is its next occurrence.
+// move moves a schedule from where the registry has it, and returns where it lives then: if that is not the queue to, other processes have
+// moved or deleted it meanwhile. If this call completed the move there, owed is its next occurrence.
 //
-// A declaration moves only what it may change: refused says why nothing was moved, and has the definition that stays.
+// A declaration moves a schedule only if it may change it: refused has the reason why nothing was moved, and the definition that remains.
 func (s *store) move(ctx context.Context, name string, from home, to string, by *protocol.Declaration) (now home, owed *protocol.Owed, refused refusal, err error) {
 	begun, err := s.beginMove(ctx, name, from, to, 0, by)
 	if err != nil || begun.refused.why != "" {
@@ -42,17 +42,17 @@ func (s *store) moveBegun(ctx context.Context, name string, from home, to string
 	case begun.later > 0: // the registry went back to an earlier state
 		_, err = s.changeHome(ctx, name, from, home{from.queue, begun.later})
 		return home{}, nil, err
-	case begun.mark == "": // there is no definition to move: nobody has written it yet, it was deleted, or it is lost
+	case begun.mark == "": // there is no definition to move: it is not written yet, it was deleted, or it is lost
 		if err := s.finishRemoval(ctx, name, from); err != nil {
 			return home{}, nil, err
 		}
 		_, err := s.changeHome(ctx, name, from, home{to, from.generation + 1})
-		return home{}, nil, err // whoever creates it there asks first when it was deleted
+		return home{}, nil, err // a process that creates it there reads first when it was deleted
 	}
 	return s.arrive(ctx, name, from, begun)
 }
 
-// A begunMove is what the old queue has of a schedule that moves.
+// A begunMove is the state of the old queue for a schedule that moves.
 type begunMove struct {
 	mark, cursor, origins string
 	note, owner           string // as they are stored
@@ -61,7 +61,7 @@ type begunMove struct {
 	refused               refusal
 }
 
-// A refusal says why a schedule is not moved, conflict, outdated or newer, and has its definition.
+// A refusal is the reason why a schedule is not moved (conflict, outdated or newer), with its definition.
 type refusal struct{ why, definition string }
 
 const (
@@ -70,8 +70,8 @@ const (
 	refusedNewer    = "newer"
 )
 
-// beginMove makes the mark, or returns the one that is there. Its generation is higher than floor. by is the declaration that moves it; nil:
-// it is moved whatever it is.
+// beginMove creates the mark, or returns the existing one. Its generation is higher than floor. by is the declaration that moves the
+// schedule; nil: it is moved unconditionally.
 func (s *store) beginMove(ctx context.Context, name string, from home, to string, floor int64, by *protocol.Declaration) (begunMove, error) {
 	partition, err := s.partitionOf(ctx, from.queue, name)
 	if err != nil {
@@ -140,7 +140,7 @@ func (s *store) arrive(ctx context.Context, name string, from home, begun begunM
 	return home{}, nil, failure("move schedule", name, errKeepMoving)
 }
 
-// endMove takes the name out of owed in the queue that the schedule has left.
+// endMove removes the name from owed in the queue that the schedule has left.
 func (s *store) endMove(ctx context.Context, name, queue string, generation int64) error {
 	partition, err := s.partitionOf(ctx, queue, name)
 	if err != nil {
@@ -153,14 +153,14 @@ func (s *store) endMove(ctx context.Context, name, queue string, generation int6
 	return nil
 }
 
-// settleMark deals with a mark that was found in a queue, as the registry says: it finishes the move, ends it where it is done, or drops
-// the mark of a schedule that was deleted. A text that is no mark is left alone.
+// settleMark handles a mark that was found in a queue, as the registry requires: it finishes the move, ends it if it is complete, or deletes
+// the mark of a deleted schedule. It does not change a text that is not a mark.
 func (s *store) settleMark(ctx context.Context, name, queue, text string) error {
 	_, err := s.finishMove(ctx, name, queue, text)
 	return err
 }
 
-// finishMove is settleMark, and returns what is owed if this call took the schedule over in its new queue.
+// finishMove is settleMark, and returns what is owed if this call completed the move into the new queue.
 func (s *store) finishMove(ctx context.Context, name, queue, text string) (*protocol.Owed, error) {
 	h, ok := parseHead(text)
 	if !ok || h.movedTo == "" {

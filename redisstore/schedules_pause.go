@@ -10,7 +10,7 @@ import (
 
 var pauseScheduleScript = scripts.Load("schedules/pause_schedule")
 
-// What the script answers, other than that it changed the schedule or had nothing to change.
+// The answers of the script other than success.
 const (
 	pauseMissing    = -1
 	pauseUnreadable = -2
@@ -18,8 +18,8 @@ const (
 	pauseRecount    = -4
 )
 
-// PauseSchedule stops a schedule, or resumes it and returns what it is owed then. ErrNotFound if there is none of that name, ErrConflict if
-// it is not at the revision that the call is for and would be changed.
+// PauseSchedule stops a schedule, or resumes it and returns what is owed then. It returns ErrNotFound if the schedule does not exist, and
+// ErrConflict if it would change another revision than the one that the call names.
 func (s *store) PauseSchedule(ctx context.Context, p protocol.Pausing) (protocol.PauseAnswer, error) {
 	data, err := pauseData(p)
 	if err != nil {
@@ -79,7 +79,7 @@ func (s *store) PauseSchedule(ctx context.Context, p protocol.Pausing) (protocol
 	return protocol.PauseAnswer{}, failure("pause or resume schedule", p.Name, errKeepMoving)
 }
 
-// pauseData is what the script is told; the third value, the generation in the registry, is filled in by each try.
+// pauseData has the arguments of the script; each try fills in the third value, the generation in the registry.
 func pauseData(p protocol.Pausing) ([]any, error) {
 	wanted, revision, note := protocol.StateLive, "", ""
 	if p.Paused {

@@ -18,11 +18,11 @@ var (
 )
 
 const (
-	minOwed = time.Second // what has been owed for less is left to the worker that took the last occurrence
+	minOwed = time.Second // a schedule that has been owed for less time is left to the worker that took the last occurrence
 	maxOwed = 100         // schedules listed for a partition
 )
 
-// Place places the next occurrences of schedules and moves their cursors. Of many processes that place the same occurrence one
+// Place places the next occurrences of schedules and moves their cursors. If many processes place the same occurrence, one
 // succeeds; the others get Lost and have nothing to undo.
 func (s *store) Place(ctx context.Context, placements []protocol.Placement) []protocol.PlaceAnswer {
 	answers := make([]protocol.PlaceAnswer, len(placements))
@@ -63,7 +63,7 @@ func (s *store) Place(ctx context.Context, placements []protocol.Placement) []pr
 	return answers
 }
 
-// pick returns those of placements that which names.
+// pick returns the placements that which names.
 func pick(placements []protocol.Placement, which []int) []protocol.Placement {
 	picked := make([]protocol.Placement, len(which))
 	for j, i := range which {
@@ -104,7 +104,7 @@ func placeAnswers(placements []protocol.Placement, cmd *redis.Cmd) []protocol.Pl
 }
 
 // Owed lists schedules whose next occurrence has been owed for a second or more, and completes interrupted moves. A partition that
-// cannot be read is named in the error and hides no other.
+// cannot be read is named in the error and does not hide the others.
 func (s *store) Owed(ctx context.Context, partitions []protocol.Partition) ([]protocol.Owed, error) {
 	if s.bad != nil {
 		return nil, s.bad
@@ -163,7 +163,7 @@ func (s *store) Owed(ctx context.Context, partitions []protocol.Partition) ([]pr
 	return owed, errors.Join(failed...)
 }
 
-// Postpone moves an owed schedule a minute on, unless it is owed since another instant by now.
+// Postpone delays an owed schedule by a minute, unless it is owed since another instant now.
 func (s *store) Postpone(ctx context.Context, owed protocol.Owed) error {
 	if s.bad != nil {
 		return s.bad

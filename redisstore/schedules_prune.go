@@ -14,13 +14,13 @@ import (
 )
 
 const (
-	prunedRetention = 7 * 24 * time.Hour // how long it is known which version of an owner has pruned
-	ownersPerCall   = 500                // records of who declared what that a command reads, or about
+	prunedRetention = 7 * 24 * time.Hour // how long it is recorded which version of an owner has pruned
+	ownersPerCall   = 500                // about how many owner records a command reads
 )
 
-// Prune deletes the schedules of an owner whose version is lower: those of some queues, and then of the next. next is where to go on. What
-// is to go is decided by the script that deletes it. When all queues have been looked at it is recorded that this version has pruned, so
-// that no other process of it, or of a lower one, looks again.
+// Prune deletes the schedules in some queues that a lower version of the owner has declared. The next call continues with the queues after
+// them, at next. The script that deletes a schedule decides whether it must go. After the last queue it is recorded that this version has
+// pruned, so that no other process of it, or of a lower one, prunes again.
 func (s *store) Prune(ctx context.Context, owner protocol.Owner, cursor string) (next string, pruned []string, err error) {
 	if s.bad != nil {
 		return "", nil, s.bad
@@ -39,7 +39,7 @@ func (s *store) Prune(ctx context.Context, owner protocol.Owner, cursor string) 
 	if err != nil {
 		return "", nil, err
 	}
-	var failed []error // of schedules and partitions that hold up no other
+	var failed []error // of schedules and partitions; they do not stop the others
 	for _, p := range owned {
 		names, err := s.lowerOf(ctx, p, owner)
 		failed = append(failed, err)
@@ -60,7 +60,7 @@ func (s *store) Prune(ctx context.Context, owner protocol.Owner, cursor string) 
 	return "", pruned, s.notePruned(ctx, owner)
 }
 
-// withOwners returns the partitions of queues where anybody has declared a schedule as an owner.
+// withOwners returns the partitions of queues in which a schedule was declared with an owner.
 func (s *store) withOwners(ctx context.Context, queues []protocol.QueueSize) (owned []protocol.Partition, err error) {
 	pipe := s.client.Pipeline()
 	var all []protocol.Partition
@@ -85,13 +85,13 @@ func (s *store) withOwners(ctx context.Context, queues []protocol.QueueSize) (ow
 	return owned, nil
 }
 
-// hasPruned reports whether the pruning of this version of an owner, or of a higher one, is done.
+// hasPruned reports whether the pruning of this version of an owner, or of a higher one, is complete.
 func (s *store) hasPruned(ctx context.Context, owner protocol.Owner) (bool, error) {
 	version, err := s.prunedVersion(ctx, owner.Name)
 	return version >= owner.Version, err
 }
 
-// isSucceeded reports whether a higher version of an owner has pruned: see scripts/schedules/declare.lua. No owner is not.
+// isSucceeded reports whether a higher version of an owner has pruned: see scripts/schedules/declare.lua. It is false without an owner.
 func (s *store) isSucceeded(ctx context.Context, owner protocol.Owner) (bool, error) {
 	if owner.Name == "" {
 		return false, nil
@@ -100,7 +100,7 @@ func (s *store) isSucceeded(ctx context.Context, owner protocol.Owner) (bool, er
 	return version > owner.Version, err
 }
 
-// prunedVersion returns the highest version of an owner whose pruning is done; 0: none.
+// prunedVersion returns the highest version of an owner whose pruning is complete; 0: there is none.
 func (s *store) prunedVersion(ctx context.Context, owner string) (int64, error) {
 	text, err := s.client.HMGet(ctx, s.keys.pruned(), owner).Result()
 	if err != nil {
@@ -118,8 +118,8 @@ func parsePruned(record string) (version int64, at time.Time) {
 	return version, time.UnixMilli(unix)
 }
 
-// lowerOf lists the schedules of a partition that a lower version of an owner has declared, also those that were deleted, and those that
-// this version has pruned: whoever did so may have been stopped before their entries in the registry were gone.
+// lowerOf lists the schedules of a partition that a lower version of an owner has declared, including deleted ones, and those that
+// this version has pruned: that pruning may have been interrupted before their registry entries were removed.
 func (s *store) lowerOf(ctx context.Context, p protocol.Partition, owner protocol.Owner) (names []string, err error) {
 	k := s.keys.partition(p)
 	for cursor := uint64(0); ; {
@@ -147,7 +147,7 @@ func (s *store) lowerOf(ctx context.Context, p protocol.Partition, owner protoco
 	}
 }
 
-// withoutDefinition returns those of schedules that are not stored here.
+// withoutDefinition returns the schedules that are not stored here.
 func (s *store) withoutDefinition(ctx context.Context, k partitionKeys, names []string) (gone []string, err error) {
 	if len(names) == 0 {
 		return nil, nil
@@ -168,8 +168,8 @@ func (s *store) withoutDefinition(ctx context.Context, k partitionKeys, names []
 	return gone, nil
 }
 
-// notePruned records that the pruning of a version is done, and forgets what was done long ago. Of two processes that record something
-// the last one wins: at worst a pruning that is done is done again.
+// notePruned records that the pruning of a version is complete, and removes old records. If two processes record something,
+// the last one wins: at worst a pruning is done twice.
 func (s *store) notePruned(ctx context.Context, owner protocol.Owner) error {
 	all, err := s.client.HGetAll(ctx, s.keys.pruned()).Result()
 	if err != nil {

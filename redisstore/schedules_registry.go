@@ -13,10 +13,10 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-// The registry of schedules is one sorted set of the namespace, with one member a schedule: name, queue and generation. It is the
-// authority for where a schedule lives. A generation is drawn when a schedule is created and at each move, and is higher than all
-// before it of that name. Every step about a schedule carries the generation that it is for, so that one that comes late, or is sent
-// again, matches nothing.
+// The registry of schedules is one sorted set of the namespace, with one member a schedule: name, queue and generation. It decides
+// where a schedule lives. A generation is drawn when a schedule is created and at each move, and is higher than all
+// earlier ones of that name. Every step about a schedule contains the generation that it is for, so that a late or repeated step
+// matches nothing.
 //
 //	absent       → (queue, generation)    created: written first
 //	(old, g)     → (new, g')              moved: written when the new queue has taken over, one compare with the whole entry
@@ -29,13 +29,13 @@ var (
 
 const maxRegister = 500 // schedules in a call of the script
 
-// A home is where a schedule lives, as the registry has it.
+// A home is where a schedule lives, according to the registry.
 type home struct {
-	queue      string // empty: the registry has no such schedule
+	queue      string // empty: the schedule is not in the registry
 	generation int64
 }
 
-// A foundHome is what the registry says of a schedule.
+// A foundHome is the registry's entry for a schedule.
 type foundHome struct {
 	home
 	err error // why the entry cannot be read; then the home is zero
@@ -46,7 +46,7 @@ func (h home) member(name string) string {
 	return name + "\t" + h.queue + "\t" + strconv.FormatInt(h.generation, 10)
 }
 
-// parseMember reads an entry of the registry. Of one that cannot be read it returns the name, if that much can be told.
+// parseMember reads an entry of the registry. If the entry cannot be read, it still returns the name if it finds one.
 func parseMember(member string) (name string, h home, err error) {
 	parts := strings.Split(member, "\t")
 	if len(parts) == 3 {
@@ -72,7 +72,7 @@ func (s *store) homes(ctx context.Context, names ...string) ([]home, error) {
 	return homes, err
 }
 
-// lookUpHomes reads what the registry says of schedules.
+// lookUpHomes reads the registry entries of schedules.
 func (s *store) lookUpHomes(ctx context.Context, names ...string) ([]foundHome, error) {
 	homes := make([]foundHome, len(names))
 	read, err := s.lookUpTogether(ctx, names, homes)
@@ -95,11 +95,11 @@ func (s *store) lookUpHomes(ctx context.Context, names ...string) ([]foundHome, 
 	return homes, nil
 }
 
-// fewNames are looked up one by one: they seldom follow each other.
+// fewNames or fewer are looked up one by one: so few names are usually far apart.
 const fewNames = 16
 
-// lookUpTogether reads the homes of the first names by one command, and returns of how many. The names of a list stand in the registry one after the
-// other: so they are those from the first to the last, if there are not many others in between. Names in another order, or few, it leaves.
+// lookUpTogether reads the homes of the first names with one command, and returns their number. The registry is sorted by name, so it reads
+// the range from the first name to the last, if not many others are in between. It skips lists that are unsorted or short.
 func (s *store) lookUpTogether(ctx context.Context, names []string, homes []foundHome) (read int, err error) {
 	if len(names) < fewNames || !slices.IsSorted(names) {
 		return 0, nil
@@ -109,7 +109,7 @@ func (s *store) lookUpTogether(ctx context.Context, names []string, homes []foun
 	if err != nil {
 		return 0, failure("look up schedules in", s.keys.registry(), err)
 	}
-	if read = len(names); len(members) == count { // there may be more: what is behind the last name is not known
+	if read = len(names); len(members) == count { // there may be more: what comes after the last name is not known
 		last, _, _ := strings.Cut(members[count-1], "\t")
 		read, _ = slices.BinarySearch(names, last)
 	}
@@ -119,7 +119,7 @@ func (s *store) lookUpTogether(ctx context.Context, names []string, homes []foun
 		for i < read && names[i] < name {
 			i++
 		}
-		for ; i < read && names[i] == name; i++ { // of several entries of a name the first counts
+		for ; i < read && names[i] == name; i++ { // if a name has several entries, the first one counts
 			homes[i] = foundHome{home, err}
 		}
 	}
@@ -133,8 +133,8 @@ func (s *store) unreadableSchedule(ctx context.Context, entry string, err error)
 	}
 }
 
-// registerSchedules registers the schedules of some declarations, those that which names, unless they are registered, and returns
-// where each lives. deleted is when a schedule of that name was deleted, Unix ms; 0: that is not known.
+// registerSchedules registers the schedules of the declarations that which names, unless they are registered, and returns
+// where each lives. deleted is when a schedule of that name was deleted, Unix ms; 0: unknown.
 func (s *store) registerSchedules(ctx context.Context, declarations []protocol.Declaration, which []int) (homes []home, deleted []int64, err error) {
 	homes = make([]home, 0, len(which))
 	names := make([]string, len(which))
@@ -154,13 +154,13 @@ func (s *store) registerSchedules(ctx context.Context, declarations []protocol.D
 			homes = append(homes, home{queue: values.text(2 * j), generation: values.number(2*j + 1)})
 		}
 	}
-	// What was deleted is read when the registry has been written: a deletion leaves the registry last. So it is a round trip of its own:
-	// the commands of one pipeline come to the nodes of a cluster in any order.
+	// Deletions are read after the registry was written, because a deletion changes the registry last. So this is a round trip of its own:
+	// the commands of one pipeline reach the nodes of a cluster in any order.
 	deleted, err = s.lookUpDeleted(ctx, names)
 	return homes, deleted, err
 }
 
-// lookUpDeleted reads when schedules of these names were deleted, Unix ms; 0: that is not known.
+// lookUpDeleted reads when schedules of these names were deleted, Unix ms; 0: unknown.
 func (s *store) lookUpDeleted(ctx context.Context, names []string) ([]int64, error) {
 	pipe := s.client.Pipeline()
 	var ended []*redis.FloatSliceCmd
@@ -180,7 +180,7 @@ func (s *store) lookUpDeleted(ctx context.Context, names []string) ([]int64, err
 	return deleted, nil
 }
 
-// changeHome exchanges the entry of a schedule for another one; a zero home removes it. changed is false if the registry has another
+// changeHome replaces the entry of a schedule; a zero home removes it. changed is false if the registry has another
 // entry than known.
 func (s *store) changeHome(ctx context.Context, name string, known, now home) (changed bool, err error) {
 	member := ""

@@ -14,19 +14,19 @@ import (
 
 var removeScript = scripts.Load("schedules/remove")
 
-const deletedRetention = 7 * 24 * time.Hour // how long it is known that a schedule was deleted
+const deletedRetention = 7 * 24 * time.Hour // how long a deletion is remembered
 
-// Remove deletes a schedule and its placed occurrence; found is false if there was none when the call began. What is in flight may
-// finish. The order of the steps is that of the guarantees: first it is noted that the schedule was deleted, so that no process that
-// runs declares it again; then it goes; then its marks in the queues that it has left; then, if that is wanted, what waits in all of them,
-// where a definition now is one that was made again; its entry in the registry goes last. Whoever finds
-// that entry without a definition takes the steps after the second again (finishRemoval), so that one created anew finds nothing of it.
+// Remove deletes a schedule and its placed occurrence; found is false if it did not exist when the call began. Runs in flight may
+// finish. The guarantees need this order: 1. The deletion is recorded, so that no running process declares the schedule again. 2. The
+// schedule is deleted. 3. Its marks in the queues that it has left are deleted. 4. If requested, its waiting jobs in all of these queues
+// are deleted; a new schedule of that name keeps its jobs. 5. Its entry in the registry is deleted. A process that finds
+// that entry without a definition repeats the steps from 3 on (finishRemoval), so that a schedule that is created again inherits nothing.
 //
-// What its owner prunes is not noted: another program that declares it, and runs, declares it again. That this owner's lower versions do
-// not is what the record of who declared it is for (scripts/schedules/declare.lua).
+// A deletion by an owner's prune is not recorded: another running program that declares the schedule declares it again. The record of the
+// declaring owner stops lower versions of this owner from doing so (scripts/schedules/declare.lua).
 //
-// Whether it is what the caller has seen is asked before anything is noted, and decided by the script that deletes. One that changes
-// between the two stays, and is noted as deleted: that says nothing as long as it stands.
+// The revision is compared before the deletion is recorded, and again by the script that deletes. A schedule that changes between the two
+// remains, and is recorded as deleted: that has no effect while the schedule exists.
 func (s *store) Remove(ctx context.Context, r protocol.Removal) (found bool, err error) {
 	if s.bad != nil {
 		return false, s.bad
@@ -86,7 +86,7 @@ func (s *store) Remove(ctx context.Context, r protocol.Removal) (found bool, err
 	return false, failure("remove schedule", name, errKeepMoving)
 }
 
-// compareRevision returns an error if a schedule that is stored has not the revision to delete.
+// compareRevision returns an error if a stored schedule does not have the revision to delete.
 func (s *store) compareRevision(ctx context.Context, r protocol.Removal) error {
 	if r.Revision == 0 {
 		return nil
@@ -101,7 +101,7 @@ func (s *store) compareRevision(ctx context.Context, r protocol.Removal) error {
 	return nil
 }
 
-// noteDeleted notes when a schedule was deleted, and forgets what was deleted long ago.
+// noteDeleted records when a schedule was deleted, and removes old records.
 func (s *store) noteDeleted(ctx context.Context, name string, at time.Time) error {
 	pipe := s.client.Pipeline()
 	pipe.ZAddGT(ctx, s.keys.deleted(), redis.Z{Score: float64(at.UnixMilli()), Member: name})
@@ -112,9 +112,9 @@ func (s *store) noteDeleted(ctx context.Context, name string, at time.Time) erro
 	return nil
 }
 
-// finishRemoval takes the last steps of a deletion but for the registry's: there is no definition where the registry has the schedule.
-// It changes nothing if there is one by now. When it was deleted is noted before anybody creates one of that name; but not of one that
-// had an owner and was not noted as deleted since it was made: that was pruned.
+// finishRemoval takes the last steps of a deletion except the registry's: there is no definition where the registry has the schedule.
+// If there is one now, it changes nothing. It first records the time of the deletion, before any process creates a schedule of that name. It
+// does not record it for a schedule that had an owner and was not recorded as deleted since it was created: that one was pruned.
 func (s *store) finishRemoval(ctx context.Context, name string, at home) error {
 	removed, err := s.removeAt(ctx, name, at, "")
 	if err != nil || removed.later != "" {
@@ -135,7 +135,7 @@ func (s *store) finishRemoval(ctx context.Context, name string, at home) error {
 	return s.forgetOrigins(ctx, name, at, removed)
 }
 
-// removeMarks deletes the marks of a schedule that was deleted, in the queues that it has left: what is due there still does not run
+// removeMarks deletes the marks of a deleted schedule in the queues that it has left: jobs that are due there do not run
 // either.
 func (s *store) removeMarks(ctx context.Context, at home, removed removal, r protocol.Removal) error {
 	for origin := range strings.FieldsSeq(removed.origins) {
@@ -146,7 +146,7 @@ func (s *store) removeMarks(ctx context.Context, at home, removed removal, r pro
 	return nil
 }
 
-// forgetOrigins forgets the queues that a schedule has left which was deleted, for good: until then a deletion that is begun again knows them.
+// forgetOrigins finally removes the list of queues that a deleted schedule has left: until then, a repeated deletion needs it.
 func (s *store) forgetOrigins(ctx context.Context, name string, at home, removed removal) error {
 	if removed.origins == "" {
 		return nil
@@ -160,17 +160,17 @@ type removal struct {
 	later   string // its definition, if that has a later generation: nothing was deleted
 	kept    bool   // it is not the one to delete: nothing was deleted
 	now     time.Time
-	gone    string // when it was deleted, as the queue remembers it
+	gone    string // when it was deleted, according to the queue
 	origins string // queues that it has left before
 	owned   bool   // an owner had declared it, or has pruned it
 }
 
-// removeAt deletes a schedule in a queue. forget is empty, or when it was deleted: then the queues that it has left are forgotten.
+// removeAt deletes a schedule in a queue. If forget is the time of its deletion, the list of queues that it has left is removed.
 func (s *store) removeAt(ctx context.Context, name string, at home, forget string) (removal, error) {
 	return s.deleteAt(ctx, name, at, forget, protocol.Removal{}, false)
 }
 
-// deleteAt is removeAt of a schedule that an owner may prune. compare: only if it is the one that the removal is for.
+// deleteAt is removeAt for a schedule that an owner may prune. compare: delete it only if it is the one that the removal is for.
 func (s *store) deleteAt(ctx context.Context, name string, at home, forget string, r protocol.Removal, compare bool) (removal, error) {
 	partition, err := s.partitionOf(ctx, at.queue, name)
 	if err != nil {
@@ -196,7 +196,7 @@ func (s *store) deleteAt(ctx context.Context, name string, at home, forget strin
 	return answer, nil
 }
 
-// catchUpWith brings the registry up to date with a definition that it is behind of: it finishes a move, or takes over the generation.
+// catchUpWith updates the registry to a newer definition: it finishes a move, or adopts the generation.
 func (s *store) catchUpWith(ctx context.Context, name string, known home, text string) error {
 	h, ok := parseHead(text)
 	if !ok {
@@ -211,8 +211,8 @@ func (s *store) catchUpWith(ctx context.Context, name string, known home, text s
 
 var deleteWaitingScript = scripts.Load("schedules/delete_waiting")
 
-// deleteWaiting deletes the jobs of a schedule that was deleted in these queues, but for those that run, in steps of about 500 jobs that a
-// partition holds. What comes back from a run meanwhile may stay.
+// deleteWaiting deletes the waiting jobs of a deleted schedule in these queues, but not its running ones. It works in steps of about 500
+// jobs. A job that returns from a run meanwhile may remain.
 func (s *store) deleteWaiting(ctx context.Context, name string, queues []string) error {
 	for _, queue := range queues {
 		partition, err := s.partitionOf(ctx, queue, name)
@@ -238,8 +238,8 @@ func (s *store) deleteWaiting(ctx context.Context, name string, queues []string)
 	return nil
 }
 
-// deleteWaitingIn looks through one place, again if it has found any there: where what is deleted moves the others, as in the store in
-// memory, a step may have passed over some.
+// deleteWaitingIn reads through one place, and again if it has deleted any there: in the store in memory a deletion moves the other jobs, so
+// a step may have skipped some.
 func (s *store) deleteWaitingIn(ctx context.Context, k partitionKeys, name, place, parked string) error {
 	keys := []string{k.due, k.dead, k.ready, k.jobs, k.crashes, k.behind, k.schedules, k.state, k.unhandled, k.parked(parked), k.stale, k.last, k.once, k.results, k.kept}
 	deleted := int64(0)
@@ -252,7 +252,7 @@ func (s *store) deleteWaitingIn(ctx context.Context, k partitionKeys, name, plac
 		if at = values.text(0); at != "0" {
 			continue
 		}
-		if deleted == 0 || place == "ready" { // what is in ready stays there
+		if deleted == 0 || place == "ready" { // what is in ready does not move
 			return nil
 		}
 		deleted = 0

@@ -13,16 +13,16 @@ import (
 
 var residentsScript = scripts.Load("schedules/residents")
 
-// A resident is a schedule whose definition was found where it lives; it is no mark. The registry names it there, unless it has lost the
-// entry: somebody deleted the key, or in a cluster its node went back to an earlier state and the queue's node did not. Such a schedule
-// runs, and nobody finds it by its name.
+// A resident is a schedule whose definition was found where it lives and is not a mark. The registry has its entry, unless the entry was
+// lost: the key was deleted, or in a cluster the registry's node went back to an earlier state and the queue's node did not. Such a schedule
+// runs, but cannot be found by its name.
 type resident struct {
 	protocol.Address
 	generation int64
 }
 
-// registerAgain writes the entries of schedules that the registry has lost, or has with a lower generation, as after a move that it has
-// forgotten. Definitions and what is placed stay as they are. It leaves alone the schedule of an entry that cannot be read, and one that
+// registerAgain restores the entries of schedules that the registry has lost, or has with a lower generation, for example after a lost
+// move. It does not change definitions or placed occurrences. It skips a schedule whose entry cannot be read, and one that
 // was deleted after its generation was drawn: its queue went back to before the deletion.
 func (s *store) registerAgain(ctx context.Context, residents []resident) error {
 	for some := range slices.Chunk(residents, maxRegister) {
@@ -76,8 +76,8 @@ func (s *store) registerSome(ctx context.Context, residents []resident) error {
 	return nil
 }
 
-// keepLost returns those of schedules, whose own entry the registry did not have a moment ago, that were neither moved nor deleted: who
-// does that takes away the definition first and changes the registry last. So the entry of a definition that is still there is lost, or
+// keepLost returns the schedules that were neither moved nor deleted, from schedules whose own entry was missing a moment ago. A move
+// or a deletion removes the definition first and changes the registry last. So if a definition is still there, its entry is lost, or
 // the registry has another one that is behind or ahead of it.
 func (s *store) keepLost(ctx context.Context, residents []resident) (lost []resident, err error) {
 	if len(residents) == 0 {
@@ -103,12 +103,12 @@ func (s *store) keepLost(ctx context.Context, residents []resident) (lost []resi
 	return lost, nil
 }
 
-// residentPages is how many pages of a partition's schedules one call of Sweep looks at, about a hundred schedules each: the caller keeps a
+// residentPages is how many pages of a partition's schedules one call of Sweep reads, about a hundred schedules each: the caller keeps a
 // lease meanwhile.
 const residentPages = 20
 
-// registerResidents writes the entries that the registry has lost of the schedules that live in partitions. It looks at some of them, and
-// goes on behind these the next time. more has the partitions of which some are left.
+// registerResidents writes the lost registry entries of the schedules that live in partitions. Each call reads some schedules, and
+// the next call continues after them. more has the partitions with schedules left to read.
 func (s *store) registerResidents(ctx context.Context, partitions []protocol.Partition) (more map[protocol.Partition]bool, err error) {
 	more = make(map[protocol.Partition]bool, len(partitions))
 	for range residentPages {
@@ -142,20 +142,20 @@ func (s *store) registerResidents(ctx context.Context, partitions []protocol.Par
 	return more, err
 }
 
-// residentMarks say how far the schedules of partitions have been looked at. The zero value is ready.
+// residentMarks are the positions up to which the schedules of partitions were read. The zero value is ready.
 type residentMarks struct {
 	mu sync.Mutex
-	at map[protocol.Partition]string // none: from the beginning
+	at map[protocol.Partition]string // absent: from the beginning
 }
 
-// of is how far a partition's schedules have been looked at; empty: from the beginning.
+// of returns the position in a partition's schedules; empty: from the beginning.
 func (m *residentMarks) of(p protocol.Partition) string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.at[p]
 }
 
-// seen notes how far that is now, and reports whether some are left.
+// seen stores the new position, and reports whether some schedules are left.
 func (m *residentMarks) seen(p protocol.Partition, cursor string) (more bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -12,30 +12,30 @@ import (
 )
 
 const (
-	soonestPage = 500    // delayed jobs of a partition that a command reads at most, and names of schedules that are owed
-	maxLooked   = 10_000 // delayed jobs of a partition that are looked at
+	soonestPage = 500    // most delayed jobs of a partition, and names of owed schedules, that a command reads
+	maxLooked   = 10_000 // delayed jobs of a partition that are read
 )
 
-// A comingPartition is how far a partition has been searched.
+// A comingPartition is the state of the search in a partition.
 type comingPartition struct {
 	keys   partitionKeys
-	page   int // delayed jobs that are read next
+	page   int // delayed jobs to read next
 	looked int
 	found  []protocol.Coming
-	void   []protocol.Coming // whose next occurrences were cancelled: without an instant, as those that are owed one
+	void   []protocol.Coming // whose next occurrences were cancelled: without an instant, like owed ones
 	ended  bool
 }
 
 // A dueOccurrence is an occurrence among the delayed jobs.
 type dueOccurrence struct {
 	protocol.Coming
-	instant string // planned, as its ID has it
+	instant string // planned, from its ID
 }
 
-// Soonest returns schedules by the instant at which their next occurrence is due, the first n or fewer, and besides those that are owed one, or will be
-// when their next occurrence, which was cancelled, is due.
-// It reads the delayed jobs of each partition that has schedules from the front until it has n schedules or has looked at maxLooked jobs; a job that is
-// not the occurrence at its schedule's cursor is a retry or nobody's.
+// Soonest returns the n schedules, or fewer, whose next occurrences are due first. It also returns the schedules whose next occurrence is
+// owed, or will be owed when their next occurrence, which was cancelled, is due.
+// It reads the delayed jobs of each partition with schedules from the front until it has n schedules or has read maxLooked jobs. A job that
+// is not the occurrence at its schedule's cursor is a retry or belongs to no schedule.
 func (s *store) Soonest(ctx context.Context, n int) ([]protocol.Coming, error) {
 	if s.bad != nil {
 		return nil, s.bad
@@ -66,7 +66,7 @@ func (s *store) Soonest(ctx context.Context, n int) ([]protocol.Coming, error) {
 	}
 }
 
-const maxSoonestPartitions = 50 // that are searched in a round trip
+const maxSoonestPartitions = 50 // searched in a round trip
 
 // earliest sorts schedules by their instants and returns the first n.
 func earliest(all []protocol.Coming, n int) []protocol.Coming {
@@ -105,8 +105,8 @@ func (s *store) soonestOf(ctx context.Context, partitions []*comingPartition, n 
 	return waiting, owed, nil
 }
 
-// withSchedules returns those of the partitions that have schedules, or the marks of schedules that have moved: a queue of jobs alone may have any
-// number of delayed ones, and owes nothing.
+// withSchedules returns the partitions that have schedules, or the marks of moved schedules: a queue with only jobs may have many
+// delayed ones, and owes nothing.
 func (s *store) withSchedules(ctx context.Context, partitions []*comingPartition) ([]*comingPartition, error) {
 	pipe := s.client.Pipeline()
 	schedules := make([]*redis.IntCmd, len(partitions))
@@ -125,7 +125,7 @@ func (s *store) withSchedules(ctx context.Context, partitions []*comingPartition
 	return some, nil
 }
 
-// searchDue looks at the next delayed jobs of partitions.
+// searchDue reads the next delayed jobs of partitions.
 func (s *store) searchDue(ctx context.Context, partitions []*comingPartition, n int) error {
 	pipe := s.client.Pipeline()
 	pages := make([]*redis.ZSliceCmd, len(partitions))
@@ -176,7 +176,7 @@ func (s *store) searchDue(ctx context.Context, partitions []*comingPartition, n 
 	return nil
 }
 
-// addComing adds schedules, by the occurrences at their cursors, to what was found of each partition.
+// addComing adds schedules, by the occurrences at their cursors, to the result of each partition.
 func (s *store) addComing(ctx context.Context, partitions []*comingPartition, next [][]dueOccurrence) error {
 	pipe := s.client.Pipeline()
 	bodies := make([]*redis.SliceCmd, len(partitions))

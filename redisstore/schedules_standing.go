@@ -13,7 +13,7 @@ var standingsScript = scripts.Load("schedules/standings")
 
 const maxStandings = 100 // schedules in a call of the script, which reads their definitions
 
-// Standings returns how schedules stand that were declared before. It writes nothing but entries that the registry has lost.
+// Standings returns the state of schedules that were declared before. It writes nothing but lost registry entries.
 func (s *store) Standings(ctx context.Context, asked []protocol.Address) ([]protocol.Standing, error) {
 	if len(asked) == 0 || s.bad != nil {
 		return nil, s.bad
@@ -30,7 +30,7 @@ func (s *store) Standings(ctx context.Context, asked []protocol.Address) ([]prot
 		case -2:
 			standings[i].Unreadable = true
 		case -1, 0:
-			standings[i].Moved = r.revision == -1 // until the registry says that it lives nowhere
+			standings[i].Moved = r.revision == -1 // until the registry shows that it lives nowhere
 			elsewhere = append(elsewhere, i)
 		default:
 			standings[i].Revision = r.revision
@@ -41,7 +41,7 @@ func (s *store) Standings(ctx context.Context, asked []protocol.Address) ([]prot
 		return nil, err
 	}
 	for i, r := range read {
-		if r.revision == -1 && !standings[i].Moved { // the registry does not name it: it was deleted meanwhile, or the entry is lost
+		if r.revision == -1 && !standings[i].Moved { // not in the registry: it was deleted meanwhile, or the entry is lost
 			found, ok, err := s.followMark(ctx, asked[i], r)
 			if err != nil {
 				return nil, err
@@ -57,8 +57,8 @@ func (s *store) Standings(ctx context.Context, asked []protocol.Address) ([]prot
 	return standings, s.registerAgain(ctx, living)
 }
 
-// A revisionRead is what the script answers for a schedule: its revision, or 0, -1 or -2, see there; its generation; of a mark, the queue
-// that the schedule goes to.
+// A revisionRead is the script's answer for a schedule: its revision, or 0, -1 or -2, see the script; its generation; for a mark, the queue
+// to which the schedule moves.
 type revisionRead struct {
 	revision, generation int64
 	movedTo              string
@@ -104,7 +104,7 @@ func (s *store) callStandings(ctx context.Context, asked []protocol.Address, rea
 	return read, nil
 }
 
-// followMark finds a schedule where its marks lead to, without the registry.
+// followMark follows the marks of a schedule to where it lives, without the registry.
 func (s *store) followMark(ctx context.Context, at protocol.Address, mark revisionRead) (found resident, ok bool, err error) {
 	for range maxMovesFollowed {
 		sizes, err := s.sizesOf(ctx, []string{mark.movedTo})
@@ -123,7 +123,7 @@ func (s *store) followMark(ctx context.Context, at protocol.Address, mark revisi
 	return resident{}, false, failure("find schedule", at.Name, errKeepMoving)
 }
 
-// readElsewhere asks the registry about the schedules that are not where they were.
+// readElsewhere looks up schedules in the registry that are not where they were.
 func (s *store) readElsewhere(ctx context.Context, asked []protocol.Address, standings []protocol.Standing, which []int) error {
 	if len(which) == 0 {
 		return nil
@@ -143,8 +143,8 @@ func (s *store) readElsewhere(ctx context.Context, asked []protocol.Address, sta
 	return nil
 }
 
-// readDeleted reads when schedules were deleted. A deletion that was noted after the generation of a schedule was drawn, which stands all
-// the same, is one that has not ended: nothing is said of it.
+// readDeleted reads when schedules were deleted. If a schedule still exists although a deletion was recorded after its generation was
+// drawn, that deletion has not ended: it is not reported.
 func (s *store) readDeleted(ctx context.Context, asked []protocol.Address, standings []protocol.Standing, read []revisionRead) error {
 	names := make([]string, len(asked))
 	for i := range asked {

@@ -9,8 +9,8 @@ import (
 //go:embed scripts
 var files embed.FS
 
-// scripts are those of the folder of that name.
+// scripts has the scripts of the folder with that name.
 var scripts = script.New(files, "scripts")
 
-// Scripts returns the text of every script, to load them ahead or to find them by their SHA-1 in a log of the server.
+// Scripts returns the text of every script, to load them in advance or to find one by its SHA-1 in a log of the server.
 func Scripts() []string { return scripts.Texts() }

@@ -20,7 +20,7 @@ var (
 	reapScript         = scripts.Load("sessions/reap")
 )
 
-// Leave removes a worker from the sleeping workers of partitions; with Pass the next one is woken in its place.
+// Leave removes a worker from the sleeping workers of partitions; with Pass the next one is woken instead.
 func (s *store) Leave(ctx context.Context, calls []protocol.LeaveCall) error {
 	if s.bad != nil {
 		return s.bad
@@ -40,13 +40,13 @@ func (s *store) Leave(ctx context.Context, calls []protocol.LeaveCall) error {
 	return errors.Join(failed...)
 }
 
-// CloseSession ends a session that holds no job. One that holds jobs, or does not exist, is left as it is.
+// CloseSession ends a session that holds no job. It does not change one that holds jobs or does not exist.
 func (s *store) CloseSession(ctx context.Context, partition protocol.Partition, session string, measured *protocol.Measured) error {
 	if s.bad != nil {
 		return s.bad
 	}
 	k := s.keys.partition(partition)
-	args := []any{session, "1"} // without anything measured it may have been
+	args := []any{session, "1"} // without its last measurements
 	if measured != nil {
 		args = sample.AppendMeasured([]any{session, flag(measured.Number > 1)}, measured)
 	}
@@ -80,7 +80,7 @@ func (s *store) Lapsed(ctx context.Context, partition protocol.Partition) ([]pro
 	return lapsed, nil
 }
 
-// Reap returns the jobs of lapsed sessions to their queues, unless a session was extended since it was seen.
+// Reap returns the jobs of lapsed sessions to their queues. It skips a session that was extended since it was read.
 func (s *store) Reap(ctx context.Context, calls []protocol.ReapCall) []protocol.ReapAnswer {
 	answers := make([]protocol.ReapAnswer, len(calls))
 	sent := make([]call, len(calls))
@@ -107,7 +107,7 @@ var reportScript = scripts.Load("jobs/report")
 // maxReports is how many reports go into one call.
 const maxReports = 100
 
-// Report keeps how far handlers are. What is reported of one session goes together.
+// Report stores the progress of handlers. The reports of one session are sent together.
 func (s *store) Report(ctx context.Context, reports []protocol.ProgressReport) error {
 	if s.bad != nil {
 		return s.bad

@@ -22,19 +22,19 @@
 //   - A server that may evict keys loses jobs: the roles refuse any maxmemory-policy but noeviction with chime.ErrUnfit.
 //   - What Redis loses, the store loses: in a crash the writes since the last fsync of the append-only file, in a failover the
 //     writes that the replica had not received yet.
-//   - Processes work together only with the same server, database and namespace: under another namespace are other jobs.
-//   - The number of partitions of a queue is fixed when the queue is first seen.
+//   - Processes work together only if they use the same server, database and namespace: another namespace has other jobs.
+//   - The number of partitions of a queue is fixed when the queue is first used.
 //   - The client is the application's: close it after chime.Run has returned.
-//   - While a server is away go-redis writes several lines for each call to stderr. Its logger belongs to the whole process, so the
-//     application sets it: redis.SetLogger(redisstore.ClientLogger(slog.Default())).
-//   - The calls of a Cluster's client wait for a node that has vanished without a word for its ReadTimeout, 5 s unless set, several
-//     times over: one or two seconds are enough. Those of other clients do so by themselves.
+//   - While a server is unavailable, go-redis writes several lines for each call to stderr. Its logger belongs to the whole process, so
+//     the application sets it: redis.SetLogger(redisstore.ClientLogger(slog.Default())).
+//   - The calls of a Cluster's client wait several times for its ReadTimeout, 5 s unless set, if a node has vanished without closing its
+//     connections: set it to one or two seconds. The calls of other clients wait less without a setting.
 //
 // # Where is everything
 //
 // The README, under "What is in Redis", has every key with its type; keys.go is the only file that builds their names. Each script,
 // scripts/<noun>/<verb>.lua, begins with a page on its keys, arguments and answer; [Scripts] returns their texts. Package redisstore/embedded
-// is a Redis inside the process, for tests and a first try.
+// runs a Redis inside the process, for tests and a first try.
 package redisstore
 
 import (
@@ -56,13 +56,13 @@ import (
 )
 
 // A Store is one namespace on one Redis. It is safe for concurrent use by any number of roles. It does nothing by itself and has
-// nothing to close: the roles of package chime, which take it as a chime.Store, call it. New makes one; the zero value is not usable.
+// nothing to close: the roles of package chime call it as a chime.Store. Create it with New; the zero value is not usable.
 type Store struct{ store *store }
 
-// New returns a store on a client of go-redis. It does no I/O and does not fail: a nil client and bad options are errors,
-// chime.ErrUnfit, of the first call that a role makes. Hooks that were added to the client, for traces say, see every call if the
-// client has ContextTimeoutEnabled, which is good to set anyway; without it they do not see those that a role repeats until it has an
-// answer, because these have a shorter time limit than the client's.
+// New returns a store on a client of go-redis. It does no I/O and does not fail: if the client is nil or an option is bad, the first call
+// of a role returns an error, chime.ErrUnfit. Hooks that were added to the client, for example for traces, see every call if the
+// client has ContextTimeoutEnabled, which is recommended. Without it they do not see the calls that a role repeats until they are
+// answered, because these calls have a shorter time limit than the client's.
 func New(client redis.UniversalClient, options Options) *Store {
 	return &Store{newStore(client, options)}
 }
@@ -75,7 +75,7 @@ func (s *Store) Protocol() protocol.Store {
 	return s.store
 }
 
-// Namespace returns what the names of all keys of the store begin with: that of the options, or "chime".
+// Namespace returns the prefix of all key names of the store: the namespace of the options, or "chime".
 func (s *Store) Namespace() string { return string(s.store.keys) }
 
 // A store carries out the protocol with scripts.
@@ -84,7 +84,7 @@ type store struct {
 	patience *patience // of calls that are repeated
 	keys     keyspace
 	options  Options
-	bad      error  // what is wrong with the options: every call returns it
+	bad      error  // the error of bad options: every call returns it
 	host     string // this process's host and pid, separated by a space
 
 	check  serverCheck
@@ -100,7 +100,7 @@ type store struct {
 	logged    logged // entries of the registries
 }
 
-// hotKeys returns the keys of a partition, made once.
+// hotKeys returns the keys of a partition, built once.
 func (s *store) hotKeys(p protocol.Partition) *hotKeys {
 	known, ok := s.hot.Load(p)
 	if !ok {
@@ -109,10 +109,10 @@ func (s *store) hotKeys(p protocol.Partition) *hotKeys {
 	return known.(*hotKeys)
 }
 
-// A holderText is what is kept beside the number of a session's last call: host, pid, worker and padding.
+// A holderText is stored after the number of a session's last call: host, pid, worker and padding.
 type holderText struct {
 	worker string
-	text   any // a string, which is not to be allocated with each call
+	text   any // a string; allocated once, not with each call
 }
 
 // holderOf returns that text for a worker. The padding makes it longer than 64 bytes, so that the hash of the jobs in flight is a hash
@@ -149,10 +149,10 @@ func newStore(client redis.UniversalClient, options Options) *store {
 	return s
 }
 
-// nodeTimeout bounds how long Node waits for a cluster whose nodes are not known yet. Check learns them.
+// nodeTimeout limits how long Node waits for a cluster whose nodes are not known yet. Check learns them.
 const nodeTimeout = 100 * time.Millisecond
 
-// Node names the master that a partition lives on now, as the client knows it. One server has all partitions: its name is empty.
+// Node returns the master on which a partition lives now, as the client knows it. A single server has all partitions: its name is empty.
 func (s *store) Node(p protocol.Partition) string {
 	cluster, ok := s.client.(*redis.ClusterClient)
 	if !ok || s.bad != nil {
@@ -167,7 +167,7 @@ func (s *store) Node(p protocol.Partition) string {
 	return master.Options().Addr
 }
 
-// Server says, for a log, what the store is on: addresses and namespace, never a password.
+// Server returns a description of the servers for a log: addresses and namespace, never a password.
 func (s *store) Server() string {
 	var addresses []string
 	switch c := s.client.(type) {

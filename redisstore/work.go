@@ -14,9 +14,9 @@ import (
 
 var workScript = scripts.Load("sessions/work")
 
-// Work settles what has ended and takes what is due, one call a partition, in one round trip. What a call places, and what its session has
-// measured, goes before it in the same pipeline. The same number again returns the same jobs and writes nothing. Where an answer shows that something was parked
-// since its caller looked, a second round trip looks up the caller's names.
+// Work settles ended jobs and takes due ones, with one call for each partition, in one round trip. The placements of a call and the
+// measurements of its session come before it in the same pipeline. The same number again returns the same jobs and writes nothing. If an
+// answer shows that something was parked since its caller looked, a second round trip looks up the caller's names.
 func (s *store) Work(ctx context.Context, calls []protocol.WorkCall) []protocol.WorkAnswer {
 	answers := make([]protocol.WorkAnswer, len(calls))
 	if s.bad != nil {
@@ -44,7 +44,7 @@ func (s *store) Work(ctx context.Context, calls []protocol.WorkCall) []protocol.
 			cmds = cmds[1:]
 		}
 		if calls[i].Measured != nil {
-			cmds = cmds[1:] // without it the charts say less, and nothing else is wrong
+			cmds = cmds[1:] // if it fails, the charts have less data, and nothing else is wrong
 		}
 		answers[i] = workAnswer(&calls[i], cmds[0])
 		answers[i].Placed = placed
@@ -68,7 +68,7 @@ func (s *store) lookAfterWork(ctx context.Context, calls []protocol.WorkCall, an
 	s.lookUpParked(ctx, partitions, looks, hints)
 }
 
-// workCall is the script call of c. KEYS and ARGV are described on the title page of the script.
+// workCall is the script call of c. The header of the script describes KEYS and ARGV.
 func (s *store) workCall(c *protocol.WorkCall) call {
 	// A job that is Finished needs only its ID and fence; any other settlement needs kind, body and record too.
 	finished, kept := 0, 0
@@ -180,7 +180,7 @@ func (s *store) workCall(c *protocol.WorkCall) call {
 	return call
 }
 
-// servedNames splits what is to be served of the parked jobs into names with a list of their own and members of the shared list.
+// servedNames splits the parked names to serve into names with a list of their own and members of the shared list.
 func servedNames(serve []string) (names, shared []string) {
 	if !slices.ContainsFunc(serve, isShared) {
 		return serve, nil
@@ -206,8 +206,8 @@ func indexOf(names []string, name string) int {
 	return -1
 }
 
-// sleeps formats how the call leaves the worker: 0 awake, 1 asleep if nothing is left, 2 the same and lapsed sessions are reported,
-// 3 asleep as before.
+// sleeps formats the state in which the call leaves the worker: 0 awake, 1 asleep if nothing is left, 2 the same and lapsed sessions are
+// reported, 3 asleep as before.
 func sleeps(c *protocol.WorkCall) string {
 	switch {
 	case c.SleepOn:
@@ -262,8 +262,8 @@ func workAnswer(c *protocol.WorkCall, cmd *redis.Cmd) protocol.WorkAnswer {
 	return answer
 }
 
-// takenOf reads the jobs taken: first fence, how many have begun, IDs, bodies or definitions, kinds, crashes. IDs of one length come
-// as one text, others as a list.
+// takenOf reads the jobs taken: first fence, how many have begun, IDs, bodies or definitions, kinds, crashes. IDs of one length are
+// one text, others a list.
 func takenOf(values reply) []protocol.TakenJob {
 	fence, begun, joined, data := values.number(0), values.number(1), values.text(2), values.list(3)
 	ids, kinds, crashes := values.list(2), values.text(4), values.list(5)
@@ -279,7 +279,7 @@ func takenOf(values reply) []protocol.TakenJob {
 		}
 		job.Fence, job.Begun = fence+int64(i), int64(i) < begun
 		if text := data.text(i); text != "" {
-			// The text was made for this answer and nothing else refers to it, so its memory may be a slice's.
+			// The text was created for this answer and has no other reference, so its memory may become a slice's.
 			job.Body = unsafe.Slice(unsafe.StringData(text), len(text))
 		}
 		if i < len(crashes) {
@@ -298,12 +298,12 @@ func takenOf(values reply) []protocol.TakenJob {
 // The script gets the settlements of a call in three sections, one after the other.
 const (
 	sectionFinished = iota
-	sectionKept     // finished too; their results are kept
+	sectionKept     // also finished; their results are kept
 	sectionOthers
 	sections
 )
 
-// refusedOf turns the script's positions, finished jobs first, into indexes of the call's settlements.
+// refusedOf converts the script's positions, finished jobs first, to indexes of the call's settlements.
 func refusedOf(c *protocol.WorkCall, positions reply) []int {
 	if len(positions) == 0 {
 		return nil

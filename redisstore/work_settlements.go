@@ -7,7 +7,7 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-// What a settlement is in the arguments of work.lua.
+// The parts of a settlement in the arguments of work.lua.
 
 // annexesOf is how many annexes a settlement has.
 func annexesOf(settled *protocol.Settlement) (n int) {
@@ -28,7 +28,7 @@ func resultAnnex(queue string, result *protocol.Result) []byte {
 	return append(append(append(append(annex, ' '), queue...), ' '), result.Body...)
 }
 
-// settleKind is the letter of a kind; f is a later that counts a failed attempt.
+// settleKind returns the letter of a kind; f is a later that counts a failed attempt.
 func settleKind(settled *protocol.Settlement) string {
 	if settled.Kind == protocol.SettleLater && settled.Failed {
 		return "f"
@@ -36,8 +36,8 @@ func settleKind(settled *protocol.Settlement) string {
 	return string(rune(settled.Kind))
 }
 
-// amount is the delay in ms, rounded up; the position of the name to park on, and since when the job is parked; or how many dead jobs
-// are kept, maxDead. A u follows the last, or stands alone, if the handler had not begun.
+// amount returns the delay in ms, rounded up; or the position of the name to park on, and since when the job is parked; or how many dead
+// jobs are kept, maxDead. A u follows the last of these, or is the only text, if the handler had not begun.
 func amount(settled *protocol.Settlement, parks []string, maxDead int) string {
 	switch settled.Kind {
 	case protocol.SettlePark:
@@ -61,7 +61,7 @@ func amount(settled *protocol.Settlement, parks []string, maxDead int) string {
 	return strconv.FormatInt(ms, 10)
 }
 
-// unbegun is what an amount ends with if the handler had not begun.
+// unbegun is the end of an amount if the handler had not begun.
 func unbegun(settled *protocol.Settlement) string {
 	if settled.Unbegun {
 		return "u"
@@ -69,7 +69,7 @@ func unbegun(settled *protocol.Settlement) string {
 	return ""
 }
 
-// record formats an entry of the record of runs, without what the ID says.
+// record formats an entry of the record of runs, without the fields that the ID contains.
 func record(run *protocol.RunRecord) string {
 	if run == nil {
 		return ""
@@ -86,7 +86,7 @@ func record(run *protocol.RunRecord) string {
 		strings.ReplaceAll(run.Error, "\t", " ") + "\t" + run.Note
 }
 
-// sectionOf is in which part of the call a settlement is.
+// sectionOf returns the section of the call for a settlement.
 func sectionOf(settled *protocol.Settlement) int {
 	switch {
 	case !settled.Finished():

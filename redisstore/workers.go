@@ -18,7 +18,7 @@ import (
 
 var announceWorkerScript = scripts.Load("workers/announce_worker")
 
-const workersPerCall = 500 // about so many workers are read by a command
+const workersPerCall = 500 // about how many workers a command reads
 
 // A workerForm is a worker as it is stored. The script adds the first two fields.
 type workerForm struct {
@@ -27,7 +27,7 @@ type workerForm struct {
 	workerSelf
 }
 
-// workerSelf is what the worker says.
+// workerSelf is the worker's own part.
 type workerSelf struct {
 	Host    string         `json:"host"`
 	PID     int            `json:"pid"`
@@ -36,7 +36,7 @@ type workerSelf struct {
 	Slots   int            `json:"slots"`
 }
 
-// AnnounceWorker notes what a worker is, and that it lives.
+// AnnounceWorker records the description of a worker, and that it lives.
 func (s *store) AnnounceWorker(ctx context.Context, w protocol.WorkerEntry) error {
 	if s.bad != nil {
 		return s.bad
@@ -63,8 +63,8 @@ func (s *store) RetireWorker(ctx context.Context, name string) error {
 	return nil
 }
 
-// Workers returns the workers that have announced themselves within WorkerRetention, in the order of the names. It writes nothing. An
-// entry that a hand has written is passed over.
+// Workers returns the workers that have announced themselves within WorkerRetention, in the order of the names. It writes nothing. It
+// skips an entry that was edited by hand.
 func (s *store) Workers(ctx context.Context) ([]protocol.WorkerEntry, error) {
 	if s.bad != nil {
 		return nil, s.bad
@@ -144,7 +144,7 @@ func (s *store) Announce(ctx context.Context, worker string, handled []protocol.
 	return errors.Join(failed...)
 }
 
-// Unhandled returns those that no worker has announced within the last nine minutes.
+// Unhandled returns the names that no worker has announced within the last nine minutes.
 func (s *store) Unhandled(ctx context.Context, asked []protocol.Handled) ([]protocol.Handled, error) {
 	if s.bad != nil {
 		return nil, s.bad
@@ -172,7 +172,7 @@ func (s *store) Unhandled(ctx context.Context, asked []protocol.Handled) ([]prot
 	return missing, nil
 }
 
-// announcedAt returns when a worker has announced a name last, Unix s; 0: none has. The entry begins with that one.
+// announcedAt returns when a worker last announced a name, Unix s; 0: never. The entry begins with that announcement.
 func announcedAt(entry string) int64 {
 	_, rest, _ := strings.Cut(entry, " ")
 	at, _, _ := strings.Cut(rest, " ")
@@ -180,19 +180,19 @@ func announcedAt(entry string) int64 {
 	return s
 }
 
-// The queues that live workers serve are a sorted set of the namespace: schedulers look after these at each look, and after the other
+// The queues that live workers serve are a sorted set of the namespace. At each poll, schedulers read these queues, and some of the other
 // registered queues, of which there may be any number, in turn.
 
 var serveScript = scripts.Load("workers/serve")
 
 const (
-	maxServed       = 10_000    // queues that Served finds: those announced last
-	serveEvery      = time.Hour // and at once where the registry has lost the queue
+	maxServed       = 10_000    // queues that Served finds: the most recently announced
+	serveEvery      = time.Hour // and at once if the registry has lost the queue
 	servedRetention = 3 * serveEvery
 )
 
-// serve records, once an hour, that a live worker serves the queues of what it handles. It registers them too, because a server that was restarted
-// empty has lost the registry. A queue that cannot be registered is named in the error and holds up no other.
+// serve records, once an hour, that a live worker serves the queues of the names that it handles. It also registers them, because a server
+// that restarted empty has lost the registry. A queue that cannot be registered is named in the error and does not stop the others.
 func (s *store) serve(ctx context.Context, handled []protocol.Handled) error {
 	var queues []string
 	for _, h := range handled {
@@ -230,20 +230,20 @@ func (s *store) serve(ctx context.Context, handled []protocol.Handled) error {
 	return errors.Join(failed...)
 }
 
-// servedQueues are the queues of which this process has announced that a worker serves them. The zero value is ready.
+// servedQueues are the queues for which this process has announced a worker. The zero value is ready.
 type servedQueues struct {
 	mu sync.Mutex
-	at map[string]time.Time // when it did so last
+	at map[string]time.Time // when it last did so
 }
 
-// due returns those of queues that were not announced within serveEvery.
+// due returns the queues that were not announced within serveEvery.
 func (q *servedQueues) due(queues []string) []string {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return slices.DeleteFunc(slices.Clone(queues), func(queue string) bool { return time.Since(q.at[queue]) < serveEvery })
 }
 
-// note notes that queues were announced now.
+// note records that queues were announced now.
 func (q *servedQueues) note(queues []string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -255,14 +255,14 @@ func (q *servedQueues) note(queues []string) {
 	}
 }
 
-// forget has a queue announced again the next time.
+// forget makes the next call announce a queue again.
 func (q *servedQueues) forget(queue string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	delete(q.at, queue)
 }
 
-// Served returns the queues that live workers have announced within the last three hours, and those of also, as far as they are
+// Served returns the queues that live workers have announced within the last three hours, and those of also, if they are
 // registered: each once, in the order of the names.
 func (s *store) Served(ctx context.Context, also []string) ([]protocol.QueueSize, error) {
 	if s.bad != nil {

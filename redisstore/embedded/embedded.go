@@ -7,11 +7,11 @@
 //	defer server.Close()
 //	worker := chime.NewWorker(server.Store(), chime.WorkerOptions{})
 //
-// It is miniredis behind the same scripts as a real server. StartInMemory is for tests: inside a testing/synctest bubble days of
-// schedules then take seconds.
+// It is miniredis with the same scripts as a real server. StartInMemory is for tests: inside a testing/synctest bubble, days of
+// schedules take seconds.
 //
-// It forgets all jobs and schedules when the process ends, so it is no place for jobs that matter: Start logs a warning that says
-// so. No other process can share the store of StartInMemory. The package makes up a third of a small binary.
+// It forgets all jobs and schedules when the process ends, so do not use it for jobs that matter: Start logs a warning about
+// this. No other process can share the store of StartInMemory. The package makes up a third of a small binary.
 package embedded
 
 import (
@@ -29,7 +29,7 @@ import (
 	"github.com/chimejobs/chime/redisstore"
 )
 
-// A Server is an in-memory Redis with a client and a store on it. Start or StartInMemory makes one; the zero value is not usable.
+// A Server is an in-memory Redis with a client and a store on it. Create it with Start or StartInMemory; the zero value is not usable.
 // It is safe for concurrent use. The caller closes it.
 type Server struct {
 	mini   *miniredis.Miniredis
@@ -39,8 +39,8 @@ type Server struct {
 	err    error
 }
 
-// Start starts a server on a free port of the loopback interface, so that redis-cli can connect to it, and logs a warning with
-// slog.Default that it forgets everything. The error is that of listening.
+// Start starts a server on a free port of the loopback interface, so that redis-cli can connect to it. It logs a warning with
+// slog.Default that the server forgets everything. It returns an error if it cannot listen.
 func Start() (*Server, error) {
 	mini := miniredis.NewMiniRedis()
 	mini.ClockTTL(true)
@@ -54,8 +54,8 @@ func Start() (*Server, error) {
 // inMemory is the address of a server without a network. It is an IP address, because clients resolve names.
 const inMemory = "127.0.0.1:0"
 
-// StartInMemory starts a server with in-memory connections in place of a network, so that inside a testing/synctest bubble all of
-// chime runs under fake time. It needs no port, cannot fail and logs nothing.
+// StartInMemory starts a server with in-memory connections in place of a network, so that all of chime runs under fake time inside a
+// testing/synctest bubble. It needs no port, cannot fail and logs nothing.
 func StartInMemory() *Server {
 	mini := miniredis.NewMiniRedis()
 	mini.ClockTTL(true)
@@ -74,13 +74,13 @@ func newServer(mini *miniredis.Miniredis, options *redis.Options) *Server {
 	return &Server{mini: mini, client: client, store: redisstore.New(client, redisstore.Options{})}
 }
 
-// Store returns the server's store, which has the zero redisstore.Options: its namespace is "chime".
+// Store returns the server's store, which has zero redisstore.Options: its namespace is "chime".
 func (s *Server) Store() *redisstore.Store { return s.store }
 
-// Client returns the server's client, to read keys in a test or to make a store with other options. Close closes it.
+// Client returns the server's client. Use it to read keys in a test or to create a store with other options. Close closes it.
 func (s *Server) Client() *redis.Client { return s.client }
 
-// Dial opens a connection to the server, for the Dialer of a client whose connections a test closes. It fails once the server is
+// Dial opens a connection to the server. Use it as the Dialer of a client whose connections a test closes. It fails once the server is
 // closed.
 func (s *Server) Dial() (net.Conn, error) { return dial(s.mini) }
 
@@ -100,8 +100,8 @@ func (s *Server) Addr() string {
 	return s.mini.Addr()
 }
 
-// Close closes the client and the server, which forgets everything. Roles on it must have returned before. Closing it again does
-// nothing and returns the same error.
+// Close closes the client and the server, which forgets everything. Roles on it must have returned before. Closing it again
+// returns the same error and does nothing else.
 func (s *Server) Close() error {
 	s.once.Do(func() {
 		s.err = s.client.Close()

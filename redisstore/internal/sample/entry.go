@@ -1,5 +1,5 @@
-// Package sample reads and writes the samples of a partition as Redis keeps them: the entries of its streams of minutes and hours, and
-// the sums of what workers have measured. It knows no key: its callers name them.
+// Package sample reads and writes the samples of a partition in the format of Redis: the entries of its streams of minutes and hours, and
+// the sums of what workers have measured. Its callers pass the names of the keys.
 package sample
 
 import (
@@ -13,7 +13,7 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-// fieldNames are the fields of an entry that are numbers of jobs: see scripts/samples/sample.lua. The first are changes.
+// fieldNames are the fields of an entry that count jobs: see scripts/samples/sample.lua. The first ones are changes.
 const (
 	fieldNames = "edfrxksmwlbpg"
 	changes    = 8
@@ -26,7 +26,7 @@ func numbersOf(s *protocol.Sample) [len(fieldNames)]*int64 {
 	}
 }
 
-// Parse reads an entry. What cannot be read in it counts as none; ok is false if its ID is no instant.
+// Parse reads an entry. A field that cannot be read counts as 0; ok is false if the entry's ID is not an instant.
 func Parse(message redis.XMessage) (s protocol.Sample, ok bool) {
 	ms, _, _ := strings.Cut(message.ID, "-")
 	at, err := strconv.ParseInt(ms, 10, 64)
@@ -57,7 +57,7 @@ func Parse(message redis.XMessage) (s protocol.Sample, ok bool) {
 	return s, true
 }
 
-// parseMeasured reads what workers have measured, the fields and texts of …:measured: see scripts/lib/measured.lua.
+// parseMeasured reads the measurements of workers from the fields and texts of …:measured: see scripts/lib/measured.lua.
 func parseMeasured(text string, s *protocol.Sample) {
 	parts := strings.Split(text, "\t")
 	for i := 0; i+1 < len(parts); i += 2 {
@@ -95,8 +95,8 @@ func formatMeasured(s *protocol.Sample) string {
 	return strings.Join(parts, "\t")
 }
 
-// Hour returns the fields and values of the entry of an hour: the changes of its entries by the minute, which come newest first, and how
-// the partition stands in the newest. None: there are no entries.
+// Hour returns the fields and values of the entry of an hour: the sum of the changes in its entries by the minute, which come newest first,
+// and the depths of the newest one. It returns nothing if there are no entries.
 func Hour(newestFirst []redis.XMessage) []any {
 	var hour protocol.Sample
 	var from time.Time

@@ -12,21 +12,21 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-const entriesTogether = 500 // that are read in a round trip
+const entriesTogether = 500 // read in a round trip
 
-// A Series is one partition's samples, as they are read: first which minutes were looked at and the newest entry before those
-// that are asked for, then these, some hundred at a time. Ask, let the pipeline run, and Read, until nothing is asked; then MergeInto.
+// A Series reads the samples of one partition: first the range of sampled minutes and the newest entry before the requested range, then
+// some hundred requested entries at a time. Call Ask, run the pipeline and call Read until Ask adds no command. Then call MergeInto.
 type Series struct {
-	sampled  string // key of the hash that says what was looked at
+	sampled  string // key of the hash with the range of sampled minutes
 	entered  string // key of the stream of entries
 	step     int64  // ms
-	from, to int64  // Unix ms; the first, and behind the last
+	from, to int64  // Unix ms; the first, and the end (exclusive)
 
 	looked       *redis.SliceCmd
 	before, page *redis.XMessageSliceCmd
 	done         bool
 
-	since, until int64 // the first step that was looked at, and behind the last
+	since, until int64 // the first sampled step, and the end (exclusive)
 	entries      []protocol.Sample
 	anchor       *protocol.Sample // the newest entry before
 }
@@ -39,10 +39,10 @@ func NewSeries(sampled, entered string, from, to time.Time, step time.Duration) 
 	return s
 }
 
-// ceilTo returns the first multiple of step, from 0 on, that is not below ms.
+// ceilTo returns the first non-negative multiple of step that is not below ms.
 func ceilTo(ms, step int64) int64 { return (max(ms, 0) + step - 1) / step * step }
 
-// Ask adds to a pipeline the commands for what is read next; none if everything was read.
+// Ask adds the next read commands to a pipeline; none if everything was read.
 func (s *Series) Ask(ctx context.Context, pipe redis.Pipeliner) {
 	if s.done || s.from >= s.to {
 		s.done = true
@@ -58,7 +58,7 @@ func (s *Series) Ask(ctx context.Context, pipe redis.Pipeliner) {
 	s.page = pipe.XRangeN(ctx, s.entered, strconv.FormatInt(next, 10), strconv.FormatInt(s.to-1, 10), entriesTogether)
 }
 
-// Read takes what the pipeline answered.
+// Read reads the answers of the pipeline.
 func (s *Series) Read() {
 	if s.done {
 		return
@@ -67,13 +67,13 @@ func (s *Series) Read() {
 		first, last := numberAt(s.looked.Val(), 0), numberAt(s.looked.Val(), 1)
 		s.since = ceilTo(first, s.step)
 		if textAt(s.looked.Val(), 0) == "" {
-			s.since = s.to // nobody has looked
+			s.since = s.to // nothing was sampled
 		}
 		s.until = last
 		if s.step == time.Minute.Milliseconds() {
 			s.until += s.step
 		}
-		s.until -= s.until % s.step // the hour under way is not written yet
+		s.until -= s.until % s.step // the current hour is not written yet
 		for _, message := range s.before.Val() {
 			if entry, ok := Parse(message); ok {
 				s.anchor = &entry
@@ -88,7 +88,7 @@ func (s *Series) Read() {
 	s.done = len(s.page.Val()) < entriesTogether || len(s.entries) == 0
 }
 
-// MergeInto adds the samples to those of other partitions. Between two entries, but for what the later one covers, nothing has changed.
+// MergeInto adds the samples to those of other partitions. Between two entries nothing has changed, except what the later one covers.
 func (s *Series) MergeInto(all map[int64]*protocol.Sample) {
 	stands, at := protocol.Sample{}, max(s.since, s.from) // how the partition stood before at
 	if s.anchor != nil {
@@ -114,7 +114,7 @@ func (s *Series) MergeInto(all map[int64]*protocol.Sample) {
 	idle(s.until)
 }
 
-// textAt is the i-th value of an HMGET; empty: there is none.
+// textAt returns the i-th value of an HMGET; empty: there is no value.
 func textAt(values []any, i int) string {
 	if i < len(values) {
 		if text, ok := values[i].(string); ok {
@@ -124,13 +124,13 @@ func textAt(values []any, i int) string {
 	return ""
 }
 
-// numberAt is the number of that text; 0: it is none.
+// numberAt returns the number in that text, or 0 if it is not a number.
 func numberAt(values []any, i int) int64 {
 	n, _ := strconv.ParseInt(textAt(values, i), 10, 64)
 	return n
 }
 
-// since is how much older something gets that is there.
+// since returns how much older an existing thing becomes.
 func since(oldest time.Duration, ms int64) time.Duration {
 	if oldest == 0 {
 		return 0
@@ -155,7 +155,7 @@ func merge(all map[int64]*protocol.Sample, at int64, one *protocol.Sample) {
 	mergeNames(to, one.Names)
 }
 
-// mergeNames keeps the names in order, and at most MaxMeasured besides OtherNames.
+// mergeNames keeps the names in order, at most MaxMeasured in addition to OtherNames.
 func mergeNames(to *protocol.Sample, names []protocol.MeasuredName) {
 	for _, name := range names {
 		find := func(wanted string) (int, bool) {

@@ -7,7 +7,7 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-// AppendMeasured appends what was measured to the arguments of a script, as scripts/lib/measured.lua reads it.
+// AppendMeasured appends measurements to the arguments of a script, in the format of scripts/lib/measured.lua.
 func AppendMeasured(args []any, m *protocol.Measured) []any {
 	args = append(args, durationsText(&m.Lateness), durationsText(&m.Wait), durationsText(&m.Run))
 	for i := range m.Names {
@@ -16,7 +16,7 @@ func AppendMeasured(args []any, m *protocol.Measured) []any {
 	return args
 }
 
-// The keys of the sums of a job name, besides the numbers of the buckets: see scripts/lib/sums.lua.
+// The keys of the sums of a job name, in addition to the numbers of the buckets: see scripts/lib/sums.lua.
 const (
 	keyDone   = "d"
 	keyFailed = "f"
@@ -47,7 +47,7 @@ func appendSum(text []byte, key string, n int64) []byte {
 	return strconv.AppendInt(append(append(text, key...), ':'), n, 10)
 }
 
-// addSums adds what a text of sums says. What cannot be read counts as none.
+// addSums adds a text of sums. A part that cannot be read counts as 0.
 func addSums(text string, to *protocol.MeasuredName) {
 	for sum := range strings.SplitSeq(text, " ") {
 		key, number, _ := strings.Cut(sum, ":")

@@ -11,11 +11,11 @@ import (
 // A place in a script, as servers write it: Redis and Valkey "user_script:7" or "@user_script:7", the simulated server ":7:".
 var place = regexp.MustCompile(`@?user_script:(\d+)\b|(^|\s):(\d+):`)
 
-// Locate returns an error with which a server answered a call of the script with the places that it names as the file and the line
-// that they are written in: "sessions/work.lua:7". The rest of its text stays, and so does what it wraps. An error that names no place, or is
-// not a server's, is returned as it is; so is an answer of the scripts themselves, CHIME…, which may have names in it.
+// Locate replaces the places in a server's error about the script by the file and the line where they were written: "sessions/work.lua:7".
+// It keeps the rest of the text, and what the error wraps. It returns an error unchanged if it names no place, if it is
+// not a server's, or if it is an answer of the scripts themselves (CHIME…), which may contain names.
 //
-// The lines are counted when there is such an error, and only then.
+// It counts the lines only when there is such an error.
 func (s *Script) Locate(err error) error {
 	var answered interface {
 		error
@@ -40,7 +40,7 @@ func (s *Script) Locate(err error) error {
 	return &located{err, text}
 }
 
-// origin returns the file and the line of a line, from 1, of the text that parts make; of a line behind its end nothing.
+// origin returns the file and the line of a line, from 1, of the text that parts form; nothing if the line is behind the end.
 func origin(parts []Part, line int) string {
 	before := 0 // lines that have ended
 	for _, part := range parts {
@@ -53,7 +53,7 @@ func origin(parts []Part, line int) string {
 	return ""
 }
 
-// A located error has another text than the one that it wraps.
+// A located error replaces the text of the error that it wraps.
 type located struct {
 	err  error
 	text string

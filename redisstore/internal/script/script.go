@@ -1,5 +1,5 @@
-// Package script puts the scripts of a server together from the files that they are written in, and finds the file and the line that an
-// error of the server speaks of.
+// Package script assembles the scripts of a server from their source files, and finds the file and the line to which an error of the
+// server refers.
 //
 // A library is a tree of files: <noun>/<script>.lua, with the pieces that scripts share in lib/<piece>.lua. A script's line
 // `-- uses: piece …` is replaced by the text of these pieces. A long script continues in sections, which share its locals: its line
@@ -13,10 +13,10 @@ import (
 	"strings"
 )
 
-// A Library has scripts. New makes one.
+// A Library has scripts. New creates one.
 type Library struct{ files fs.FS }
 
-// New returns the library whose files are in a folder of a tree. A file that it lacks later is an error of the program: the calls panic.
+// New returns the library of the files in a folder of a tree. A file that is missing later is an error of the program: the calls panic.
 func New(tree fs.FS, folder string) Library {
 	files, err := fs.Sub(tree, folder)
 	if err != nil {
@@ -25,17 +25,17 @@ func New(tree fs.FS, folder string) Library {
 	return Library{files}
 }
 
-// A Script is a constant text that the server runs: data is passed in ARGV only, names of keys in KEYS only.
+// A Script is a constant text that the server runs: data is passed in ARGV only, key names in KEYS only.
 type Script struct {
 	Name string // <noun>/<verb>
 	Text string // as it is sent
-	SHA  string // SHA-1 of Text, by which the server knows it
+	SHA  string // SHA-1 of Text; the server identifies the script by it
 
 	library Library
 }
 
-// Load returns a script by its name. Every process does this for all scripts when it starts: a regular expression would double the
-// time of that.
+// Load returns a script by its name. Every process loads all scripts when it starts; a regular expression would double the time for
+// that.
 func (l Library) Load(name string) Script {
 	text := l.text(name)
 	sum := sha1.Sum([]byte(text))
@@ -74,20 +74,20 @@ func (l Library) text(name string) string {
 	return text.String()
 }
 
-// A Part is a run of lines in the text of a script: where it comes from, and what it is.
+// A Part is a run of lines in the text of a script, with its origin.
 type Part struct {
 	File string // in the library
 	Line int    // of File, the first one, from 1
 	Text string
 }
 
-// What a line begins with, behind any spaces, that names pieces or a section.
+// The beginning, after spaces, of a line that names pieces or a section.
 const (
 	usesMark = "-- uses: "
 	thenMark = "-- then: "
 )
 
-// Parts returns what the text of a script is put together from, in order.
+// Parts returns the parts that form the text of a script, in order.
 func (l Library) Parts(name string) []Part {
 	return l.append(nil, name+".lua", name)
 }
@@ -95,7 +95,7 @@ func (l Library) Parts(name string) []Part {
 // append appends the parts of a file of a script.
 func (l Library) append(parts []Part, file, script string) []Part {
 	text := l.read(file)
-	line, first := 1, 1 // the line at hand; the first one of what is not appended yet
+	line, first := 1, 1 // the current line; the first line that is not appended yet
 	begin, at := 0, 0
 	for whole := range strings.Lines(text) {
 		trimmed := strings.TrimLeft(strings.TrimSuffix(whole, "\n"), " ")
@@ -103,7 +103,7 @@ func (l Library) append(parts []Part, file, script string) []Part {
 		section, then := strings.CutPrefix(trimmed, thenMark)
 		if uses || then {
 			parts = append(parts, Part{file, first, text[begin:at]})
-			begin, first = at+len(strings.TrimSuffix(whole, "\n")), line // the end of the line stays
+			begin, first = at+len(strings.TrimSuffix(whole, "\n")), line // keeps the end of the line
 		}
 		switch {
 		case uses:
