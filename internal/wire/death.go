@@ -1,8 +1,8 @@
 package wire
 
-// Follow returns the body of the job that follows a death: the OnDeath of the job that died, with what died. dead is the envelope of that job as
-// it was given up; d is all else that is told of it, without its Body; schedule is the one that it belonged to, empty if none. Without an
-// OnDeath there is nothing to follow, and Follow returns nil. Its errors are those of DecodeEnvelope.
+// Follow returns the body of the job that follows a death: the OnDeath of the dead job, with the data of that job. dead is the dead job's
+// envelope; d has the other data about it, without its Body; schedule is its schedule, empty if it has none. Without an
+// OnDeath Follow returns nil. Its errors are those of DecodeEnvelope.
 func Follow(dead *Envelope, d Death, schedule string) ([]byte, error) {
 	if dead.Details == nil || len(dead.Details.OnDeath) == 0 {
 		return nil, nil

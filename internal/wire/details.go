@@ -7,31 +7,31 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-// Details are the parts of an envelope that few jobs have. They are stored as one binary element, a msgpack map with keys of a letter,
+// Details are the parts of an envelope that few jobs have. They are stored as one binary element, a msgpack map with one-letter keys,
 // so that a job without them costs nothing. Keys that this version does not know are ignored.
 type Details struct {
 	Failures []Failure         // the last MaxFailures, oldest first
 	Header   map[string]string // the application's: trace context, tenant, …
 	Retry    Retry             // zero: the handler's
 	Keep     time.Duration     // how long the result is kept after the end; milliseconds; 0: not at all
-	OnDeath  []byte            // the body of the job to add when this one is given up; empty: none
-	Death    *Death            // what died, in a job that was added by OnDeath
+	OnDeath  []byte            // the body of the job to add when this one dies; empty: none
+	Death    *Death            // the dead job, in a job that was added by OnDeath
 	Enqueued time.Time         // milliseconds; zero: about the instant that the job was planned for
 	Offset   time.Duration     // milliseconds: how long after that instant an occurrence was due
-	Due      time.Time         // milliseconds; of a job that failed or was snoozed: when it is due again; zero: it was neither
+	Due      time.Time         // milliseconds; for a job that failed or was snoozed: when it is due again; zero: it was neither
 }
 
-// A Failure is how one attempt ended.
+// A Failure is a failed attempt.
 type Failure struct {
 	At     time.Time // milliseconds
 	Worker string
 	Error  string // cut to 500 bytes, control characters escaped
 }
 
-// A Retry is how long a job waits after its n-th failure: First × 2^(n-1), at most Max. If they are equal, always as long.
+// A Retry is how long a job waits after its n-th failure: First × 2^(n-1), at most Max. If they are equal, the delay is constant.
 type Retry struct{ First, Max time.Duration } // milliseconds
 
-// A Death is a job that was given up.
+// A Death is a dead job.
 type Death struct {
 	Queue, ID string
 	Crashes   int
@@ -40,19 +40,19 @@ type Death struct {
 }
 
 const (
-	MaxFailures     = 5        // an envelope has the last so many
+	MaxFailures     = 5        // the number of last failures in an envelope
 	MaxDeathPayload = 64 << 10 // bytes
 	maxFailureText  = 500      // bytes
 	maxWorkerName   = 200      // bytes
 )
 
-// AddFailure appends how an attempt failed, and drops the oldest failure beyond MaxFailures. The details keep no memory of others.
+// AddFailure appends a failed attempt, and drops the oldest failure beyond MaxFailures. The details do not share memory with others.
 func (d *Details) AddFailure(f Failure) {
 	kept := d.Failures[max(0, len(d.Failures)+1-MaxFailures):]
 	d.Failures = append(append(make([]Failure, 0, len(kept)+1), kept...), f)
 }
 
-// detailsForm is how Details are stored.
+// detailsForm is the stored form of Details.
 type detailsForm struct {
 	Failures []failureForm     `json:"f,omitempty"`
 	Header   map[string]string `json:"h,omitempty"`
@@ -79,11 +79,11 @@ type deathForm struct {
 	Body    []byte `json:"b"`
 }
 
-// onlyEnqueued begins the element of details that have nothing but Enqueued, as every delayed job has: it is written and read without
+// onlyEnqueued begins the element of details that have only Enqueued, as every delayed job has: it is written and read without
 // an encoder.
 const onlyEnqueued = "\x81\xa1e"
 
-// encode returns the element that is stored.
+// encode returns the stored element.
 func (d *Details) encode() []byte {
 	if d.Failures == nil && d.Header == nil && d.Retry == (Retry{}) && d.Keep == 0 && d.OnDeath == nil && d.Death == nil && d.Offset == 0 &&
 		d.Due.IsZero() && !d.Enqueued.IsZero() {
@@ -125,7 +125,7 @@ func decodeDetails(element []byte) (*Details, error) {
 	}
 	var form detailsForm
 	if err := decodeMsgpack(element, &form); err != nil {
-		return nil, errDetails // the decoder's error may have the value
+		return nil, errDetails // the decoder's error may contain the value
 	}
 	d := &Details{OnDeath: some(form.OnDeath), Keep: time.Duration(form.Keep) * time.Millisecond, Offset: time.Duration(form.Offset) * time.Millisecond}
 	if len(form.Header) > 0 {
@@ -174,5 +174,5 @@ func ceilMillis(d time.Duration) int64 { return int64((d + time.Millisecond - 1)
 
 func validDelay(ms int64) bool { return ms >= 0 && ms <= int64(protocol.MaxDelay/time.Millisecond) }
 
-// validInstant holds for about 2,200 years around 1970.
+// validInstant is true for about 2,200 years around 1970.
 func validInstant(ms int64) bool { return ms > -1<<46 && ms < 1<<46 }

@@ -11,7 +11,7 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-// Version is the first byte of every body. A later version may change the layout behind it, except for one thing: a msgpack array
+// Version is the first byte of every body. A later version may change the layout after it, with one exception: a msgpack array
 // follows, and its first element is the job's name. A store uses the byte 0 for marks of its own.
 const Version = 1
 
@@ -26,9 +26,9 @@ const (
 // ErrNewerVersion means that a newer chime wrote the body. The envelope then has the job's name, or NoName, and nothing else.
 var ErrNewerVersion = errors.New("written by a newer version")
 
-// An Envelope is a job as the store keeps it, without ID, crashes and fence, which the store keeps beside it. It is stored as the
-// array [name, payload, planned (Unix ms or nil), max attempts, timeout in ms, failures, schedule, last error, stack, details], which ends
-// after the last element that is not zero, and has at least three.
+// An Envelope is a job as the store keeps it, without ID, crashes and fence, which the store keeps separately. It is stored as the
+// array [name, payload, planned (Unix ms or nil), max attempts, timeout in ms, failures, schedule, last error, stack, details]. The array
+// ends after the last element that is not zero, and has at least three elements.
 type Envelope struct {
 	Name        string
 	Payload     []byte
@@ -42,7 +42,7 @@ type Envelope struct {
 	Details     *Details      // nil: none
 }
 
-// Due is when the job was due first.
+// Due returns when the job was first due.
 func (e *Envelope) Due() time.Time {
 	if e.Details == nil {
 		return e.Planned
@@ -50,7 +50,7 @@ func (e *Envelope) Due() time.Time {
 	return e.Planned.Add(e.Details.Offset)
 }
 
-// Encode returns the body, in memory of its own.
+// Encode returns the body, in newly allocated memory.
 func (e *Envelope) Encode() []byte {
 	clean := *e
 	clean.LastError = printable(e.LastError, maxErrorText, false)
@@ -59,7 +59,7 @@ func (e *Envelope) Encode() []byte {
 	return clean.appendTo(make([]byte, 0, clean.room()+len(details)), details)
 }
 
-// fields is the number of elements of the array.
+// fields returns the number of elements of the array.
 func (e *Envelope) fields() int {
 	switch {
 	case e.Details != nil:
@@ -88,7 +88,7 @@ func (e *Envelope) details() []byte {
 	return e.Details.encode()
 }
 
-// room is an upper bound of the body's length without its details.
+// room returns an upper bound of the body's length without its details.
 func (e *Envelope) room() int {
 	if e.fields() == 3 {
 		return 22 + len(e.Name) + len(e.Payload)
@@ -130,13 +130,13 @@ func (e *Envelope) appendTo(b, details []byte) []byte {
 	return b
 }
 
-// Bodies holds the bodies of many envelopes in one piece of memory, which is used again once the store has them.
+// Bodies holds the bodies of many envelopes in one piece of memory, which is reused once the store has them.
 type Bodies struct{ b []byte }
 
 // Add returns the body of an envelope, whose texts must be printable. Appending to it changes no other body.
 func (m *Bodies) Add(e *Envelope) []byte {
 	details := e.details()
-	if need := e.room() + len(details); need > cap(m.b)-len(m.b) { // earlier bodies stay in the old memory
+	if need := e.room() + len(details); need > cap(m.b)-len(m.b) { // earlier bodies remain in the old memory
 		m.b = make([]byte, 0, max(need, min(2*cap(m.b), protocol.MaxBytes)))
 	}
 	from := len(m.b)
@@ -144,14 +144,14 @@ func (m *Bodies) Add(e *Envelope) []byte {
 	return m.b[from:len(m.b):len(m.b)]
 }
 
-// Reset forgets the bodies. It keeps their memory for others if that is at most limit bytes.
+// Reset forgets the bodies. It keeps their memory for reuse if that is at most limit bytes.
 func (m *Bodies) Reset(limit int) {
 	if m.b = m.b[:0]; cap(m.b) > limit {
 		m.b = nil
 	}
 }
 
-// Forget gives up the memory, because a call may still read it.
+// Forget releases the memory without reuse, because a call may still read it.
 func (m *Bodies) Forget() { m.b = nil }
 
 // DecodeEnvelope reads a body, which may be any bytes. The payload shares its memory. An invalid name becomes NoName, and elements
@@ -162,7 +162,7 @@ func DecodeEnvelope(body []byte) (Envelope, error) {
 	return e, err
 }
 
-// Decode reads a body as DecodeEnvelope does. It takes the name's string from names if it is there, which saves an allocation.
+// Decode reads a body as DecodeEnvelope does. It takes the name's string from names if it is there, which avoids an allocation.
 func (e *Envelope) Decode(body []byte, names map[string]string) error {
 	if len(body) == 0 {
 		*e = Envelope{Name: NoName}
@@ -270,11 +270,11 @@ func newerName(b []byte) string {
 	return string(text)
 }
 
-// Printable cuts a text for one line of a log to at most limit bytes and escapes what is not printable.
+// Printable cuts a text for one line of a log to at most limit bytes and escapes characters that are not printable.
 func Printable(s string, limit int) string { return printable(s, limit, false) }
 
-// printable cuts s to at most limit bytes and escapes invalid UTF-8 and every character that is not printable. With lines, line
-// ends and tabs stay.
+// printable cuts s to at most limit bytes and escapes invalid UTF-8 and every character that is not printable. With lines, it keeps
+// line ends and tabs.
 func printable(s string, limit int, lines bool) string {
 	const more = "…"
 	plain := func(r rune) bool { return lines && (r == '\n' || r == '\t') || unicode.IsPrint(r) }

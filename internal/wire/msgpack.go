@@ -73,7 +73,7 @@ func walk(b []byte, exts *[]span) error {
 	return nil
 }
 
-// head reads the value that begins at b[at]. It returns where the value's own bytes end and how many values follow inside it. Each
+// head reads the value that begins at b[at]. It returns the end of the value's own bytes and the number of values inside it. Each
 // of those takes at least a byte, so head refuses a count that is larger than the rest of b.
 func head(b []byte, at int) (end, inside int, err error) {
 	if at >= len(b) {
@@ -81,7 +81,7 @@ func head(b []byte, at int) (end, inside int, err error) {
 	}
 	code, rest := b[at], b[at+1:]
 	var (
-		width  int    // of the length or count behind the code, in bytes
+		width  int    // of the length or count after the code, in bytes
 		length uint64 // of the value's data, in bytes
 		values uint64 // inside the value
 	)
@@ -205,7 +205,7 @@ func appendNumber(b []byte, n int64) []byte {
 	return binary.BigEndian.AppendUint64(append(b, 0xcf), uint64(n))
 }
 
-// bytesAt returns the bytes of the string or binary in b[at:end]; false: it is neither.
+// bytesAt returns the bytes of the string or binary in b[at:end]; false: it is another type.
 func bytesAt(b []byte, at, end int) ([]byte, bool) {
 	switch code := b[at]; {
 	case code >= 0xa0 && code <= 0xbf:
@@ -220,7 +220,7 @@ func bytesAt(b []byte, at, end int) ([]byte, bool) {
 	return nil, false
 }
 
-// numberAt returns the integer in b[at:end]; false: it is no integer, or none that fits into an int64.
+// numberAt returns the integer in b[at:end]; false: it is not an integer, or does not fit into an int64.
 func numberAt(b []byte, at, end int) (int64, bool) {
 	code := b[at]
 	switch {

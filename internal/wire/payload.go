@@ -23,7 +23,7 @@ const MaxEncoded = 64 << 20
 // ErrPayloadTooLarge means that the encoded arguments are longer than the limit.
 var ErrPayloadTooLarge = errors.New("payload too large")
 
-// Encode returns the payload of v, in memory of its own.
+// Encode returns the payload of v, in newly allocated memory.
 func Encode(v any) ([]byte, error) {
 	payload, buf, err := EncodeTo(v, MaxEncoded)
 	if buf != nil {
@@ -44,7 +44,7 @@ func EncodeStable(v any) ([]byte, error) {
 	return sorted, nil
 }
 
-// Stable returns a payload of EncodeTo as EncodeStable has it: one that was encoded here, in memory of its own; any other one as it is.
+// Stable returns a payload of EncodeTo in the form of EncodeStable: one that was encoded here, in newly allocated memory; any other one unchanged.
 func Stable(payload []byte, encoded bool) []byte {
 	if !encoded {
 		return payload
@@ -90,7 +90,7 @@ func refused(v any, err error) error {
 	return protocol.Wrapping(protocol.Invalid("args", fmt.Sprintf("%T", v), "what can be encoded"), err)
 }
 
-// losesAll reports whether a type is a struct, or a pointer to one, of whose fields none is stored.
+// losesAll reports whether a type is a struct, or a pointer to one, without any field that is stored.
 func losesAll(t reflect.Type) bool {
 	for t.Kind() == reflect.Pointer && !encodesItself(t) {
 		t = t.Elem()
@@ -99,13 +99,13 @@ func losesAll(t reflect.Type) bool {
 		return false
 	}
 	_, stored := fieldOf(t, func(f reflect.StructField) bool {
-		inlined := f.Anonymous && f.Type.Kind() == reflect.Struct // what it has is looked at by itself
+		inlined := f.Anonymous && f.Type.Kind() == reflect.Struct // its fields are checked separately
 		return !inlined && f.Tag.Get("msgpack") != "-" && f.Tag.Get("json") != "-"
 	})
 	return !stored
 }
 
-// encodesItself reports whether a type has a method of its own that encodes it.
+// encodesItself reports whether a type has a method that encodes it.
 func encodesItself(t reflect.Type) bool {
 	for _, own := range []reflect.Type{
 		reflect.TypeFor[msgpack.CustomEncoder](), reflect.TypeFor[msgpack.Marshaler](),
@@ -125,13 +125,13 @@ func tooLarge(size string, limit int) error {
 	return protocol.Wrapping(protocol.Invalid("args", size, fmt.Sprintf("at most %d bytes", limit)), ErrPayloadTooLarge)
 }
 
-// An encodeBuffer is what an encoder writes to. It stops the encoder at the limit, and soon after the value has become too deep: a
+// An encodeBuffer receives the output of an encoder. It stops the encoder at the limit, and soon after the value has become too deep: a
 // value that contains itself would overflow the stack, which ends the process.
 type encodeBuffer struct {
 	encoder   *msgpack.Encoder
 	b         []byte
 	limit     int
-	nextCheck int // length at which the depth is checked next
+	nextCheck int // length at which the depth is next checked
 }
 
 const firstCheck = 4 << 10
@@ -186,24 +186,23 @@ func recovered(err *error) {
 	}
 }
 
-// panicked is the error of a panic.
+// panicked is the error for a panic.
 type panicked struct{ value any }
 
 func (p panicked) Error() string { return fmt.Sprintf("panic: %v", p.value) }
 
-// A DecodeError says why a payload cannot be decoded: what is wrong, and where, but never the value, for it may be secret and the text
+// A DecodeError explains why a payload cannot be decoded: the fault and its place, but never the value, because it may be secret and the text
 // is logged and stored. It is permanent: decoding the same payload again fails too.
 type DecodeError struct {
 	text string
-	err  error // of the decoder, for errors.Is; it may have the value
+	err  error // of the decoder, for errors.Is; it may contain the value
 }
 
 func (e *DecodeError) Error() string { return e.text }
 
 func (e *DecodeError) Unwrap() error { return e.err }
 
-// Decode reads a payload into v, which must be a pointer that is not nil. A *DecodeError is permanent; any other error says what is
-// wrong with v.
+// Decode reads a payload into v, which must be a pointer that is not nil. A *DecodeError is permanent; any other error is about v.
 func Decode(payload []byte, v any) error {
 	if target := reflect.ValueOf(v); target.Kind() != reflect.Pointer || target.IsNil() {
 		return fmt.Errorf("chime: %w", protocol.Invalid("target of Decode", fmt.Sprintf("%T", v), "a pointer that is not nil"))
@@ -232,7 +231,7 @@ func Decode(payload []byte, v any) error {
 	if damage := walk(payload, nil); damage != nil && !isJSON(payload) {
 		reason = damage.Error()
 	} else {
-		reason = misfit(payload, reflect.TypeOf(v).Elem())
+		reason = mismatch(payload, reflect.TypeOf(v).Elem())
 	}
 	if errors.As(err, new(panicked)) {
 		reason += ": its decoder panicked"
@@ -261,7 +260,7 @@ func decodeMsgpack(payload []byte, v any) error {
 	return err
 }
 
-// A payloadReader is what a decoder reads from. A decoder that expects a map misreads an extension as one and continues inside the
+// A payloadReader is the input of a decoder. A decoder that expects a map misreads an extension as one and continues inside the
 // timestamp's data, which walk has not checked. The reader stops it there.
 type payloadReader struct {
 	decoder *msgpack.Decoder
@@ -323,7 +322,7 @@ func (r *payloadReader) UnreadByte() error {
 	return nil
 }
 
-// appendSorted appends the value that begins at b[at], which walk has checked, and returns where it ends. The entries of its maps
+// appendSorted appends the value that begins at b[at], which walk has checked, and returns its end. The entries of its maps
 // are in the order of their keys' bytes.
 func appendSorted(to, b []byte, at int) ([]byte, int) {
 	end, inside, _ := head(b, at)

@@ -7,23 +7,23 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-// MaxResult is the length of the longest value that a handler returns, in bytes.
+// MaxResult is the maximum length of a value that a handler returns, in bytes.
 const MaxResult = 64 << 10
 
-// A Result is what is kept of a job that has ended, without how it ended, which the store says. It is stored as a version byte and a msgpack
-// map with keys of a letter. Keys that this version does not know are ignored.
+// A Result is kept for a job that has ended. The store adds the outcome. A Result is stored as a version byte and a msgpack
+// map with one-letter keys. Keys that this version does not know are ignored.
 type Result struct {
 	Name     string
 	Schedule string        // empty: the job was enqueued
 	Planned  time.Time     // milliseconds
 	Started  time.Time     // milliseconds; zero: it had not begun
-	Ended    time.Time     // milliseconds; zero: so long before its result goes as it is kept
+	Ended    time.Time     // milliseconds; zero: the expiry of the result minus Keep
 	Keep     time.Duration // milliseconds
 	Attempt  int
-	Error    string // of an attempt that failed and was the last one, because the job was cancelled; cut to 500 bytes
+	Error    string // of a failed last attempt, if the job was cancelled; cut to 500 bytes
 	Worker   string
 	Note     string
-	Value    []byte // what the handler returned, encoded; nil: nothing
+	Value    []byte // the handler's return value, encoded; nil: there is none
 }
 
 type resultForm struct {
@@ -62,7 +62,7 @@ func DecodeResult(body []byte) (*Result, error) {
 	}
 	var form resultForm
 	if err := decodeMsgpack(body[1:], &form); err != nil || body[0] != Version {
-		return nil, errors.New("the result cannot be read") // the decoder's error may have the value
+		return nil, errors.New("the result cannot be read") // the decoder's error may contain the value
 	}
 	r := &Result{Name: form.Name, Schedule: form.Schedule, Planned: instant(form.Planned), Started: instant(form.Started), Ended: instant(form.Ended),
 		Attempt: form.Attempt, Error: Printable(form.Error, maxFailureText), Worker: Printable(form.Worker, maxWorkerName),
@@ -76,10 +76,10 @@ func DecodeResult(body []byte) (*Result, error) {
 	return r, nil
 }
 
-// MaxNote is the length of the longest note of a handler, in bytes.
+// MaxNote is the maximum length of a handler's note, in bytes.
 const MaxNote = 2 << 10
 
-// millis is an instant in Unix ms; 0 is no instant.
+// millis returns an instant in Unix ms; 0 for no instant.
 func millis(t time.Time) int64 {
 	if t.IsZero() {
 		return 0
@@ -87,7 +87,7 @@ func millis(t time.Time) int64 {
 	return t.UnixMilli()
 }
 
-// instant is the instant of Unix ms; none where it is 0 or out of range.
+// instant returns the instant of Unix ms; the zero time if it is 0 or out of range.
 func instant(ms int64) time.Time {
 	if ms == 0 || !validInstant(ms) {
 		return time.Time{}

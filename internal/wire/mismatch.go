@@ -11,15 +11,15 @@ import (
 	"github.com/vmihailenco/msgpack/v5"
 )
 
-// maxPlace is how many names and indexes the place of an error has at most.
+// maxPlace is the maximum number of names and indexes in the place of an error.
 const maxPlace = 16
 
-// misfit says why a payload that is whole does not fit a type: the place, what stands there and what should. It never has the value,
-// nor a key of a map, for they may be secret and the text is logged and stored.
+// mismatch explains why a valid payload does not match a type: the place, the kind of the value there and the wanted type. It never contains the
+// value or a key of a map, because they may be secret and the text is logged and stored.
 //
-// It finds the place by decoding parts alone: in each part the first of its own parts that does not fit. That is slow, and done for the
-// error only.
-func misfit(payload []byte, target reflect.Type) string {
+// It finds the place by decoding parts alone: in each part it looks for the first inner part that does not match. That is slow, and is only
+// done for the error.
+func mismatch(payload []byte, target reflect.Type) string {
 	format := format(msgpackFormat{})
 	if isJSON(payload) {
 		format = jsonFormat{}
@@ -39,7 +39,7 @@ func misfit(payload []byte, target reflect.Type) string {
 	return text
 }
 
-// badPart returns the first part of a map or an array that does not fit by itself, its name and its type; nil: there is none.
+// badPart returns the first part of a map or an array that does not match by itself, its name and its type; nil: there is none.
 func badPart(f format, payload []byte, t reflect.Type) (part []byte, name string, of reflect.Type) {
 	for t.Kind() == reflect.Pointer && !decodesItself(t) {
 		t = t.Elem()
@@ -70,7 +70,7 @@ func badPart(f format, payload []byte, t reflect.Type) (part []byte, name string
 	return nil, "", nil
 }
 
-// decodesItself reports whether a type has a method of its own that decodes it.
+// decodesItself reports whether a type has a method that decodes it.
 func decodesItself(t reflect.Type) bool {
 	if t.Kind() != reflect.Pointer {
 		t = reflect.PointerTo(t)
@@ -86,9 +86,9 @@ func decodesItself(t reflect.Type) bool {
 	return false
 }
 
-// A format is one of the two that payloads have.
+// A format is one of the two formats of payloads.
 type format interface {
-	kind(value []byte) string                       // what a value is, in words
+	kind(value []byte) string                       // the kind of a value, in words
 	parts(value []byte) (keys []string, _ [][]byte) // the values of a map and their keys, or of an array and nil
 	decode(value []byte, v any) error
 	field(t reflect.Type, key string) (reflect.StructField, bool)
@@ -157,7 +157,7 @@ func (msgpackFormat) kind(value []byte) string {
 	return "a number"
 }
 
-// parts of a value that walk has checked. A map has a key that is no string only if its type in Go has: such keys are not named.
+// parts returns the parts of a value that walk has checked. A map has a key that is not a string only if its type in Go has: such keys are not named.
 func (f msgpackFormat) parts(value []byte) (keys []string, parts [][]byte) {
 	at, inside, _ := head(value, 0)
 	isMap := f.kind(value) == "a map"
@@ -188,7 +188,7 @@ func (msgpackFormat) field(t reflect.Type, key string) (reflect.StructField, boo
 	})
 }
 
-// endOf returns where the value that begins at b[at] ends, with all that is inside it.
+// endOf returns the end of the value that begins at b[at], including its inner values.
 func endOf(b []byte, at int) int {
 	for left := 1; left > 0; left-- {
 		end, inside, err := head(b, at)
