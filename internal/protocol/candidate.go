@@ -8,13 +8,13 @@ import (
 	"strings"
 )
 
-// NewCandidate returns the name of one that may lead: "<host>:<pid>:<random>", so that each start has its own and people see where it runs.
+// NewCandidate returns a candidate's name: "<host>:<pid>:<random>", so that each start has its own and people see where it runs.
 func NewCandidate() string {
 	host, _ := os.Hostname() // empty: unknown
 	return fmt.Sprintf("%s:%d:%s", host, os.Getpid(), rand.Text())
 }
 
-// SplitCandidate returns where a candidate runs; nothing if its name does not say so, as those of earlier versions do not.
+// SplitCandidate returns where a candidate runs; nothing if its name does not contain that, as in earlier versions.
 func SplitCandidate(name string) (host string, pid int) {
 	random := strings.LastIndexByte(name, ':')
 	if random < 0 {

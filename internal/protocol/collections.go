@@ -17,7 +17,7 @@ const (
 
 // The errors of collections that a caller branches on.
 var (
-	// ErrQuota: there are as many names in the collection, or as many collections, as there may be. Nothing was added.
+	// ErrQuota: the collection has its maximum number of names, or the store its maximum number of collections. Nothing was added.
 	ErrQuota = errors.New("the quota is used up")
 	// ErrDeleting: the collection is being deleted. Nothing is added to it or changed any more.
 	ErrDeleting = errors.New("the collection is being deleted")
@@ -30,47 +30,47 @@ const (
 	CollectionDeleted  = "deleted"
 )
 
-// A CollectionStore keeps collections: a record and a set of names for each. It gives neither a meaning: whoever uses a name has reserved it
-// before, and releases it afterwards. Every number that is drawn, a creation or a revision, is higher than all before it.
+// A CollectionStore keeps collections: a record and a set of names for each. It gives them no meaning: a caller reserves a name before
+// it uses it, and releases it afterwards. Every number that is drawn, a creation or a revision, is higher than all earlier ones.
 type CollectionStore interface {
-	// PutCollection creates a collection, for the revision 0, or changes the one of that revision; the same again changes nothing. A changed
+	// PutCollection creates a collection, for the revision 0, or changes the given revision; a repeated call changes nothing. A changed
 	// state begins a transition. ErrConflict, ErrNotFound, ErrDeleting, ErrQuota: nothing was changed.
 	PutCollection(ctx context.Context, put CollectionPut) (Collection, error)
 
-	// DeleteCollection removes a collection that is deleted and has no names. One that is gone, or was created again since, is no error.
+	// DeleteCollection removes a collection that is deleted and has no names. If it is gone, or was created again since, that is not an error.
 	// ErrConflict: it is at another revision, is not deleted, or has names.
 	DeleteCollection(ctx context.Context, name string, creation, revision int64) error
 
 	// FindCollection returns a collection, or ErrNotFound.
 	FindCollection(ctx context.Context, name string) (Collection, error)
 
-	// PageCollections returns the next collections of an order, at most MaxCollectionPage, and the page behind them; nil: there is none. A page may
-	// be short, or empty, where some were removed meanwhile.
+	// PageCollections returns the next collections of an order, at most MaxCollectionPage, and the page after them; nil: it was the last. A page may
+	// be short, or empty, if some were removed meanwhile.
 	PageCollections(ctx context.Context, page CollectionPage) (collections []Collection, next *CollectionPage, err error)
 
-	// ReserveName adds a name to a collection, or finds it there. ErrNotFound, ErrDeleting and ErrQuota come with the answer, as far as there
+	// ReserveName adds a name to a collection unless it is there. ErrNotFound, ErrDeleting and ErrQuota come with the answer, if there
 	// is one.
 	ReserveName(ctx context.Context, collection, name string) (ReserveAnswer, error)
 
-	// ReleaseNames removes names of the collection of that creation.
+	// ReleaseNames removes names of the collection with that creation.
 	ReleaseNames(ctx context.Context, collection string, creation int64, names []string) error
 
 	// CollectionNames returns names of a collection in their order, and how many it has. ErrNotFound: there is no such collection.
 	CollectionNames(ctx context.Context, call CollectionNamesCall) (names []string, total int, err error)
 
-	// FinishTransition notes that a transition is carried out. Where another one has begun since, and of a deleted collection, it does nothing.
+	// FinishTransition records that a transition is complete. It does nothing if another one has begun since, or if the collection is deleted.
 	FinishTransition(ctx context.Context, collection string, transition int64) error
 
-	// MoveSwept moves the instant of the last sweep from the one seen to now, and reports whether this call did. ErrNotFound: there is no such
+	// MoveSwept moves the instant of the last sweep from the given one to now, and reports whether this call did. ErrNotFound: there is no such
 	// collection.
 	MoveSwept(ctx context.Context, collection string, seen time.Time) (moved bool, err error)
 }
 
-// A CollectionPut is a collection as it is to be.
+// A CollectionPut is the wanted state of a collection.
 type CollectionPut struct {
 	Name     string
-	Revision int64  // that the caller has seen; 0: there is none
-	State    string // of one that is to be created not deleted
+	Revision int64  // that the caller has read; 0: there is none
+	State    string // not deleted for a collection that is to be created
 	MaxNames int
 	Data     []byte // JSON without superfluous space
 }
@@ -80,7 +80,7 @@ type Collection struct {
 	Name               string
 	Creation, Revision int64
 	State              string
-	Transition         int64 // that is not finished; 0: none
+	Transition         int64 // not finished; 0: none
 	MaxNames           int
 	Data               []byte
 	Created, Changed   time.Time
@@ -88,22 +88,22 @@ type Collection struct {
 	Err                error // why the record cannot be read; only Name and Swept are known then
 }
 
-// A CollectionPage says which collections to read.
+// A CollectionPage selects the collections to read.
 type CollectionPage struct {
 	Order      CollectionOrder
-	After      string        // ByName: names behind this one
-	Transition int64         // ByTransition: those behind this one
+	After      string        // ByName: names after this one
+	Transition int64         // ByTransition: those after this one
 	Age        time.Duration // BySweep: those whose last sweep is longer ago
 }
 
-// A CollectionOrder says which collections are read, and in which order.
+// A CollectionOrder selects which collections are read, and in which order.
 type CollectionOrder int
 
 // The orders.
 const (
 	ByName       CollectionOrder = iota // all, by name
 	ByTransition                        // those with a transition that is not finished; the oldest first
-	BySweep                             // those that were not swept for a while; the longest ago first. It has one page.
+	BySweep                             // those that were not swept for some time; the longest ago first. It has one page.
 )
 
 // A ReserveAnswer is the answer of ReserveName.
@@ -113,10 +113,10 @@ type ReserveAnswer struct {
 	Now        time.Time
 }
 
-// A CollectionNamesCall asks for names of a collection.
+// A CollectionNamesCall requests names of a collection.
 type CollectionNamesCall struct {
 	Collection string
-	After      string // names behind this one, which need not be there; empty: from the first
-	Offset     int    // so many of them are left out
+	After      string // names after this one, which need not be there; empty: from the first
+	Offset     int    // how many of them to skip
 	Count      int    // at most MaxNamesPage
 }

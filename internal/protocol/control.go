@@ -5,48 +5,48 @@ import (
 	"time"
 )
 
-// JobControl changes what becomes of jobs, for those who operate a queue. A queue that is not registered is ErrNotFound.
+// JobControl changes jobs on behalf of operators. A queue that is not registered is ErrNotFound.
 type JobControl interface {
-	// CancelJob cancels a job. ErrNotFound: there is none of that ID. The call is safe to repeat.
+	// CancelJob cancels a job. ErrNotFound: there is no job of that ID. The call is safe to repeat.
 	CancelJob(ctx context.Context, queue, id string, result *Result) (CancelResult, error)
 
-	// DeleteJobs removes jobs that no worker holds, at most MaxItems, of whatever state. An occurrence that nobody has taken yet stays.
-	// An ID that comes again counts once. With an error it says what became of some of them.
+	// DeleteJobs removes jobs that no worker holds, at most MaxItems, in any state. An occurrence that was not taken yet remains.
+	// A repeated ID counts once. With an error it returns the outcomes of some of them.
 	DeleteJobs(ctx context.Context, queue string, ids []string) ([]Changed, error)
 
-	// RequeueJobs puts delayed, retrying, parked and dead jobs to the front of their queue, at most MaxItems. An occurrence that nobody has
-	// taken yet stays. An ID that comes again counts once. With an error it says what became of some of them.
+	// RequeueJobs moves delayed, retrying, parked and dead jobs to the front of their queue, at most MaxItems. An occurrence that was not
+	// taken yet does not move. A repeated ID counts once. With an error it returns the outcomes of some of them.
 	RequeueJobs(ctx context.Context, queue string, jobs []RequeuedJob) ([]Changed, error)
 }
 
-// A RequeuedJob is a job that is to run now. If it is dead it has its body as it was read and the one that it gets; it stays if it has
-// another body meanwhile. Of any other job both are empty; it stays if it is dead meanwhile.
+// A RequeuedJob is a job that is to run now. For a dead job, Read is its body as it was read and Body the new one; it does not move if
+// its body has changed since. For any other job both are empty; it does not move if it is dead now.
 type RequeuedJob struct {
 	ID         string
 	Read, Body []byte // see package wire
 
-	// Of a dead manual run, and of what follows a death of a schedule's job: its schedule and planned instant. Empty: it is neither.
+	// For a dead manual run, and for a job that follows the death of a schedule's job: its schedule and planned instant. Empty: it is neither.
 	Schedule string
 	Planned  time.Time
 	Death    bool   // it follows a death
 	Name     string // its job name
 }
 
-// A CancelResult says what a cancellation has done.
+// A CancelResult is the effect of a cancellation.
 type CancelResult byte
 
 const (
 	CancelDone    CancelResult = 'e' // the job never starts, or never again
-	CancelAsked   CancelResult = 'a' // a worker holds it, and was told
-	CancelTooLate CancelResult = 'd' // it was given up
+	CancelAsked   CancelResult = 'a' // a worker holds it, and was notified
+	CancelTooLate CancelResult = 'd' // it is dead
 )
 
-// Changed says what became of one of the jobs of a call.
+// Changed is the effect of a call on one of its jobs.
 type Changed byte
 
 const (
 	ChangeDone   Changed = 'e' // it was changed
-	ChangeGone   Changed = 'n' // it was not there, or not as the caller has read it
-	ChangeHeld   Changed = 'r' // a worker holds it: it is left alone. Of DeleteJobs
-	ChangeNotDue Changed = 'u' // it is an occurrence that nobody has taken yet: it is left alone
+	ChangeGone   Changed = 'n' // it was not there, or has changed since the caller read it
+	ChangeHeld   Changed = 'r' // DeleteJobs only: a worker holds it, so it was not changed
+	ChangeNotDue Changed = 'u' // it is an occurrence that was not taken yet, so it was not changed
 )

@@ -6,16 +6,16 @@ import (
 	"unicode/utf8"
 )
 
-// An InvalidError refuses something that an application gave: a name, an option, arguments. Nothing was sent. Its text says all three.
+// An InvalidError refuses a value from an application: a name, an option, arguments. Nothing was sent. Its text has the field, the value and the limit.
 //
-// errors.As finds the first of those that are joined. errors.Is finds the one of a field: errors.Is(err, &InvalidError{Field: "queue"}).
+// errors.As finds the first one in a joined error. errors.Is finds the one of a field: errors.Is(err, &InvalidError{Field: "queue"}).
 type InvalidError struct {
 	Field string `json:"field"` // what it is: "queue", "job name", "timeout", "WorkerOptions.Concurrency", …
-	Value string `json:"value"` // what was given, cut to 64 bytes; of arguments their type or size; empty: nothing was given
-	Limit string `json:"limit"` // what is wanted
+	Value string `json:"value"` // the given value, cut to 64 bytes; for arguments their type or size; empty: no value was given
+	Limit string `json:"limit"` // the allowed values
 
-	flaw  string // what is wrong with the value, if Limit does not say it
-	cause error  // what errors.Is finds; nil: nothing else
+	flaw  string // what is wrong with the value, if Limit does not show it
+	cause error  // found by errors.Is; nil: there is none
 }
 
 const maxShownValue = 64
@@ -35,19 +35,19 @@ func Invalid(field, value, limit string) *InvalidError {
 	return &InvalidError{Field: field, Value: value, Limit: limit}
 }
 
-// Because adds to an error what is wrong with the value, as a verb and the rest: "has 3 bytes".
+// Because adds to an error what is wrong with the value, as a verb and its object: "has 3 bytes".
 func Because(e *InvalidError, flaw string) *InvalidError {
 	e.flaw = flaw
 	return e
 }
 
-// Wrapping has errors.Is find a cause, whose text becomes a part of the error's.
+// Wrapping adds a cause, which errors.Is finds. Its text becomes a part of the error's.
 func Wrapping(e *InvalidError, cause error) *InvalidError {
 	e.flaw, e.cause = "("+cause.Error()+")", cause
 	return e
 }
 
-// Error is the field, the value and what is wanted.
+// Error returns the field, the value and the limit.
 func (e *InvalidError) Error() string {
 	var text strings.Builder
 	text.WriteString(e.Field)
@@ -63,13 +63,13 @@ func (e *InvalidError) Error() string {
 	return text.String() + ": want " + e.Limit
 }
 
-// Is reports whether target is an *InvalidError whose fields, as far as they are set, are those of e.
+// Is reports whether target is an *InvalidError whose fields equal those of e; empty fields of target match any value.
 func (e *InvalidError) Is(target error) bool {
 	t, ok := target.(*InvalidError)
 	return ok && (t.Field == "" || t.Field == e.Field) && (t.Value == "" || t.Value == e.Value) && (t.Limit == "" || t.Limit == e.Limit)
 }
 
-// Unwrap returns why arguments were refused, ErrPayloadTooLarge for those that are too long; nil: there is no other error.
+// Unwrap returns why arguments were refused: ErrPayloadTooLarge for those that are too long; nil: there is no other error.
 func (e *InvalidError) Unwrap() error { return e.cause }
 
 // shown quotes a value unless it is a number, a duration, an instant or a size.

@@ -7,51 +7,51 @@ import (
 	"time"
 )
 
-// JobStore moves jobs: in, to workers, and to their end.
+// JobStore adds jobs, gives them to workers, and ends them.
 type JobStore interface {
-	// Enqueue adds jobs, one call a partition, in one round trip. Answers are in the order of the calls.
+	// Enqueue adds jobs in one round trip, with one call for each partition. Answers are in the order of the calls.
 	Enqueue(ctx context.Context, calls []EnqueueCall) []EnqueueAnswer
 
 	// Replace enqueues one job in place of the one that has its ID.
 	Replace(ctx context.Context, call ReplaceCall) (Replaced, error)
 
-	// Work settles jobs that have ended and takes jobs that are due, one call a partition, in one round trip. See WorkCall.
+	// Work settles ended jobs and takes due jobs in one round trip, with one call for each partition. See WorkCall.
 	Work(ctx context.Context, calls []WorkCall) []WorkAnswer
 
-	// Poll asks whether there is something to do, takes nothing, and registers the caller again as a sleeping worker.
+	// Poll returns whether there is something to do, takes nothing, and registers the caller again as a sleeping worker.
 	Poll(ctx context.Context, calls []PollCall) []PollAnswer
 
-	// Leave removes a worker from the sleeping workers; with Pass it hands a wake-up that it cannot use to the next one.
+	// Leave removes a worker from the sleeping workers; with Pass it passes a wake-up that it cannot use to the next one.
 	Leave(ctx context.Context, calls []LeaveCall) error
 
-	// Report keeps how far handlers are, in one round trip. Reports of jobs that their session does not hold any more have no effect.
+	// Report stores the progress of handlers, in one round trip. Reports of jobs that their session does not hold any more have no effect.
 	Report(ctx context.Context, reports []ProgressReport) error
 
-	// CloseSession ends a session that holds no job. One that holds jobs, or does not exist, is left as it is. What it has measured is
-	// counted before; nil: nothing.
+	// CloseSession ends a session that holds no job. It does not change one that holds jobs or does not exist. It first counts the session's
+	// measurements; nil: there are none.
 	CloseSession(ctx context.Context, partition Partition, session string, measured *Measured) error
 
-	// Lapsed returns the sessions of a partition that are past their lapse, at most MaxLapsed, those of the earliest lapse. An answer
-	// to a call names only the first MaxSeenLapsed.
+	// Lapsed returns the sessions of a partition that are past their lapse, at most MaxLapsed, those of the earliest lapse. The answer
+	// to another call contains only the first MaxSeenLapsed.
 	Lapsed(ctx context.Context, partition Partition) ([]LapsedSession, error)
 
 	// Reap returns the jobs of lapsed sessions to their queues, in one round trip, unless a session was extended since it was Seen.
 	// Answers are in the order of the calls.
 	Reap(ctx context.Context, calls []ReapCall) []ReapAnswer
 
-	// Sweep removes what is old from partitions that were not swept within the time unless, in one round trip: dead jobs, parked jobs
+	// Sweep removes old data from partitions that were not swept within the time unless, in one round trip: dead jobs, parked jobs
 	// past their retention, callers that have been silent for long, marks of moved schedules. A call touches at most 500 items of a
-	// partition. Parked jobs that may have an OnDeath are not given up but returned. Answers are in the order of the partitions.
+	// partition. Parked jobs that may have an OnDeath are returned instead. Answers are in the order of the partitions.
 	Sweep(ctx context.Context, partitions []Partition, unless time.Duration) []SweepAnswer
 
-	// Bury gives up expired jobs of a partition that Sweep has returned, and adds what follows their deaths. It returns how many it has given
-	// up: a job that was run, requeued, changed or removed since is left alone.
+	// Bury moves expired jobs of a partition that Sweep has returned to the dead jobs, and adds the jobs that follow their deaths. It returns how
+	// many it has moved: it skips a job that was run, requeued, changed or removed since.
 	Bury(ctx context.Context, partition Partition, burials []Burial) (int, error)
 
-	// Announce notes that a live worker handles these. Workers repeat it.
+	// Announce records that a live worker handles these. Workers repeat it.
 	Announce(ctx context.Context, worker string, handled []Handled) error
 
-	// Unhandled returns those that no worker has announced within the last minutes.
+	// Unhandled returns the names that no worker has announced within the last minutes.
 	Unhandled(ctx context.Context, asked []Handled) ([]Handled, error)
 }
 
@@ -62,9 +62,9 @@ type Handled struct {
 
 // EnqueueCall adds at most MaxItems jobs and about MaxBytes of bodies to one partition.
 //
-// (Caller, Number) makes it safe to send again: Number grows by one with each call of a caller to a partition, and the same
-// number again changes nothing and reports every job with an ID of the caller's own as existing. Once it is answered without an
-// error, its memory, bodies included, belongs to the caller again.
+// (Caller, Number) makes it safe to send again: Number grows by one with each call of a caller to a partition. The same
+// number again changes nothing and reports every job with an ID of the caller's own as existing. Once the call is answered without an
+// error, its memory, including the bodies, belongs to the caller again.
 type EnqueueCall struct {
 	Partition Partition
 	Caller    string
@@ -73,8 +73,8 @@ type EnqueueCall struct {
 	Ticket    EnqueueTicket // of the answer to the caller's last call to the partition, if it was answered
 }
 
-// An EnqueueTicket comes with an answer and goes with the next call. It has what the store may rely on for a moment, in order to make that
-// call a short one; without it, as the zero value, the call does the same at a higher cost.
+// An EnqueueTicket comes with an answer and is sent with the next call. For a moment the store may rely on its content, so that this
+// call can be a fast one. Without it, as the zero value, the call has the same effect at a higher cost.
 type EnqueueTicket struct {
 	Score int64     // the store's own
 	Until time.Time // on this process's clock
@@ -83,16 +83,16 @@ type EnqueueTicket struct {
 // EnqueueItem is one job to add.
 type EnqueueItem struct {
 	ID   string
-	Own  bool          // the application chose the ID: a job of that ID is left as it is
+	Own  bool          // > 0, for an Own item: the ID is not added again within this time after a job with Once was accepted; milliseconds
 	Once time.Duration // > 0, of an Own item: nor is one added within so long of the acceptance of one with Once; milliseconds
 	In   time.Duration // > 0: due so much later, on the store's clock
 	At   time.Time     // not zero: due at this instant. Without In and At the job runs now
 	Body []byte        // see package wire
-	// Schedule is that of a manual run, which is accepted when the call is carried out; empty: it is none.
+	// Schedule is the schedule of a manual run, which is accepted when the store executes the call; empty: it is not a manual run.
 	Schedule string
 }
 
-// ReplaceCall enqueues one job, of an ID of the caller's own. Sent again with its Token, within 100 s, it changes nothing and has the same
+// ReplaceCall enqueues one job, with an ID of the caller's own. A call repeated with its Token, within 100 s, changes nothing and has the same
 // answer.
 type ReplaceCall struct {
 	Partition Partition
@@ -100,52 +100,52 @@ type ReplaceCall struct {
 	Item      EnqueueItem
 }
 
-// Replaced is what became of a ReplaceCall.
+// Replaced is the effect of a ReplaceCall.
 type Replaced int
 
 const (
 	ReplaceAdded  Replaced = 1 // there was no job of that ID
-	ReplaceDone   Replaced = 2 // it takes the place of another one, or follows the one that is held
-	ReplaceStayed Replaced = 3 // another one stays: it is held and was cancelled, or Once bars a new one
+	ReplaceDone   Replaced = 2 // it replaces another one, or follows the one that is held
+	ReplaceStayed Replaced = 3 // another one remains: it is held and was cancelled, or Once bars a new one
 )
 
 // EnqueueAnswer is the answer to one EnqueueCall.
 type EnqueueAnswer struct {
 	Err      error
 	Now      time.Time // zero after a short call, see EnqueueTicket
-	Existing []bool    // one an item, in order, of those that were not added; nil: all are new
+	Existing []bool    // for each item, in order: it was not added; nil: all are new
 	Ticket   EnqueueTicket
 }
 
 // WorkCall is the one call that a busy worker makes to a partition: it settles jobs that have ended and takes jobs that are due.
 //
-// Number grows by one with each call of a session; one call is under way at a time. The same Number again returns the same jobs
+// Number grows by one with each call of a session; a session has one call at a time. The same Number again returns the same jobs
 // with the same fences and writes nothing. So after a transport error the same call is sent again, unchanged, until it is
 // answered; then its memory belongs to the worker again.
 //
 // Number 1 creates the session, which exists only once it has taken a job: if the answer to Number 1 has no jobs, the next call
-// is Number 1 again. A session that was reaped is answered with ErrSessionLost.
+// has Number 1 again. The answer for a reaped session is ErrSessionLost.
 type WorkCall struct {
 	Partition Partition
 	Worker    string        // the name it listens under
 	Session   string        // random, used once
 	Number    int64         // 1, 2, …
-	TTL       time.Duration // how long the session outlives its last sign of life
+	TTL       time.Duration // how long the session lives after its last heartbeat or call
 	Settle    []Settlement  // at most MaxSettlements
 	Begun     []BegunJob    // taken ahead before, begun since
 	Take      int           // how many jobs to take, at most MaxTake; 0: only settle. Large jobs come in several calls (More)
 	Ahead     int           // how many of Take, the last ones, are taken ahead: they count as not begun until Begun names them
-	Serve     []string      // of Parked in earlier answers what this worker handles: served first
-	Suspect   bool          // the worker may be given a suspect: it holds none
+	Serve     []string      // the entries of Parked in earlier answers that this worker handles: served first
+	Suspect   bool          // the worker may get a suspect: it holds none
 	Sleep     bool          // register the worker as asleep if nothing is left to take
 	Lapses    bool          // report lapsed sessions; only for calls that may sleep
-	SleepOn   bool          // the call only settles jobs that are Finished: a sleeping worker stays registered, the answer has no WaitHint
+	SleepOn   bool          // the call only settles jobs that are Finished: a sleeping worker remains registered, the answer has no WaitHint
 	Place     []Placement   // placed first, in the same round trip; needs no session
 	Measured  *Measured     // counted first, in the same round trip; nil: nothing
 	ParkedLook
 }
 
-// A ParkedLook asks for names with parked jobs among those that a worker handles. There may be very many such names, so only those
+// A ParkedLook requests names with parked jobs among those that a worker handles. There may be very many such names, so only those
 // are looked up, and only if something was parked since Seen.
 type ParkedLook struct {
 	Handled []string // empty: nothing is looked up
@@ -158,17 +158,17 @@ type BegunJob struct {
 	Fence int64
 }
 
-// SettleKind says how a job's flight ended.
+// SettleKind is the outcome of a job's flight.
 type SettleKind byte
 
 const (
 	SettleDone   SettleKind = 'd' // finished: the job is removed
-	SettleLater  SettleKind = 'l' // failed or snoozed: due again after Delay, with Body in place of the old one
+	SettleLater  SettleKind = 'l' // dead: kept in the dead set with Body
 	SettleDead   SettleKind = 'x' // given up: kept in the dead set with Body
 	SettleBack   SettleKind = 'b' // given back, not begun or at shutdown: to the front of the queue, nothing is counted
-	SettlePark   SettleKind = 'p' // this worker cannot run Name: put aside until a worker that can asks for it
+	SettlePark   SettleKind = 'p' // this worker cannot run Name: put aside until a worker that can run it requests it
 	SettleMissed SettleKind = 'm' // an occurrence that misfire policy skip drops: its run is given back to the count
-	// SettleCancelled: it was cancelled, and is removed. The store settles every job that was cancelled so, whatever the Kind.
+	// SettleCancelled: it was cancelled, and is removed. The store settles every cancelled job in this way, with any Kind.
 	SettleCancelled SettleKind = 'c'
 )
 
@@ -178,49 +178,49 @@ type HeldJob struct {
 	Fence int64
 }
 
-// A Settlement ends one flight of a job. It does nothing if the session does not hold the job with that fence any more.
+// A Settlement ends one flight of a job. It has no effect if the session does not hold the job with that fence any more.
 type Settlement struct {
 	ID    string
 	Fence int64
 	Kind  SettleKind
 	Delay time.Duration // SettleLater
-	Body  []byte        // SettleLater, SettleDead; empty: the stored body stays
+	Body  []byte        // SettleLater, SettleDead; empty: the stored body remains
 	Name  string        // SettlePark: the job's name
-	// ParkedAt is TakenJob.ParkedAt, for SettlePark of a job that was parked before: it goes on growing old.
+	// ParkedAt is TakenJob.ParkedAt, for SettlePark of a job that was parked before: its age still counts from then.
 	ParkedAt time.Time
-	// Run is added to the history of the schedule, of an occurrence to the record of runs too. Nil: nothing is; it is set for occurrences of
-	// schedules, manual runs and what follows deaths of these.
+	// Run is added to the history of the schedule, and for an occurrence to the record of runs too. Nil: nothing is added. It is set for occurrences
+	// of schedules, manual runs and jobs that follow deaths of these.
 	Run *RunRecord
-	// Unbegun says of a job given back, or dead, that its handler had not begun: under a limit of starts it has not used one. What is
-	// parked or missed has never begun.
+	// Unbegun: the handler of a job that is given back, or dead, had not begun, so it has used no start of a limit. A
+	// parked or missed job has never begun.
 	Unbegun bool
 	// Failed counts a failed attempt. Done, retried and dead are counted by kind.
 	Failed bool
-	// OnDeath, of SettleDead, is the body of a job that is added to the front of the queue in the same step. Its ID is DeathID.
+	// OnDeath, for SettleDead, is the body of a job that is added to the front of the queue in the same step. Its ID is DeathID.
 	OnDeath []byte
-	// Result is kept if the job ends, whatever the kind; those who wait for its end are told. Nil: none.
+	// Result is kept if the job ends, with any kind; callers that wait for its end are notified. Nil: there is none.
 	Result *Result
-	// Reported: the job has reported progress, which goes with its flight.
+	// Reported: the job has reported progress, which is removed with its flight.
 	Reported bool
 }
 
 // DeathID is the ID of the job that is added when another one dies.
 func DeathID(id string, fence int64) string { return id + "#dead-" + strconv.FormatInt(fence, 10) }
 
-// Result is what is kept of a job that has ended.
+// Result is kept after a job has ended.
 type Result struct {
 	Keep time.Duration // milliseconds
-	Body []byte        // see package wire; it does not say how the job ended, which the store does
+	Body []byte        // see package wire; it does not contain the outcome, which the store adds
 }
 
-// The store's letters for how a job with a result ended.
+// The store's letters for the outcome of a job with a result.
 const (
 	ResultDone       = 'd'
 	ResultCancelled  = 'c'
 	ResultSuperseded = 's'
 )
 
-// ProgressReport is how far the handler of a job is. It counts if the session holds the job with that fence.
+// ProgressReport is the progress of a job's handler. It counts if the session holds the job with that fence.
 type ProgressReport struct {
 	Partition Partition
 	Session   string
@@ -236,8 +236,8 @@ func (s *Settlement) Finished() bool {
 
 // RunRecord is one entry of the record of runs. Times are the store's.
 type RunRecord struct {
-	ID             string // of a manual run, and of what follows a death; empty: it is an occurrence. Only what is read has it
-	Name           string // the job name of what follows a death; empty: its schedule's
+	ID             string // of a manual run, and of a job that follows a death; empty: it is an occurrence. Set only when it is read
+	Name           string // the job name of a job that follows a death; empty: its schedule's
 	Manual         bool   // it is a manual run
 	Backfilled     bool   // its occurrence was backfilled
 	Schedule       string
@@ -245,7 +245,7 @@ type RunRecord struct {
 	Started, Ended time.Time
 	Outcome        string // done, failed, dead, snoozed, missed, …
 
-	// What the history of the schedule has of an attempt besides.
+	// Additional fields of an attempt in the history of the schedule.
 	Attempt int    // 0: it did not begin
 	Fence   int64  // under which it ran
 	Worker  string // that ran it
@@ -259,7 +259,7 @@ type DayRecord struct {
 	Done, Failed, Skipped, Missed int       // Failed: attempts
 }
 
-// MaxDays is of how many days the history of a schedule tells.
+// MaxDays is the number of days in the history of a schedule.
 const MaxDays = 35
 
 // MaxRunError is how many bytes of an attempt's error the history of a schedule keeps.
@@ -271,22 +271,22 @@ type WorkAnswer struct {
 	Now     time.Time
 	Refused []int // indexes of settlements whose job the session did not hold any more with that fence
 	Taken   []TakenJob
-	// Owed are the schedules whose occurrence this call took, dropped or parked: their next occurrences are to be placed in the
-	// worker's next call, which is made at once.
+	// Owed are the schedules whose occurrence this call took, dropped or parked: their next occurrences must be placed in the
+	// worker's next call, which is sent at once.
 	Owed   []Owed
 	Placed []PlaceAnswer // for WorkCall.Place, in order
-	// Superseded are the IDs of occurrences that this call ended because, under overlap policy cancel, a newer one takes their place.
+	// Superseded are the IDs of occurrences that this call ended because, under overlap policy cancel, a newer one replaces them.
 	Superseded []string
 	// Skipped are the IDs of occurrences that this call has dropped, because another one of their schedule runs or waits.
 	Skipped []string
-	// PausedSchedules are the schedules that this call has paused, because so many of their occurrences in a row ended dead.
+	// PausedSchedules are the schedules that this call has paused, because the set number of consecutive occurrences ended dead.
 	PausedSchedules []PausedSchedule
-	// Unreadable names what the store held that cannot be read and counts as none; the call has replaced it. Empty: nothing.
+	// Unreadable names the values in the store that cannot be read and were ignored; the call has replaced them. Empty: there were none.
 	Unreadable string
 	WaitHint
 }
 
-// WaitHint is what a worker needs to know in order to wait.
+// WaitHint contains what a worker needs to know in order to wait.
 type WaitHint struct {
 	More   bool          // something is left to take
 	Paused bool          // the queue is paused
@@ -296,22 +296,22 @@ type WaitHint struct {
 	Lapse  time.Time     // earliest lapse among the partition's sessions; zero: there is no session
 	Lapsed []LapsedSession
 
-	// Parked are job names with parked jobs, or single ones of them, to be named in Serve: with Looked those of Handled, without it
+	// Parked are job names with parked jobs, or single ones of them, for Serve: with Looked those of Handled, without it
 	// those of Serve.
 	Parked     []string
 	Looked     bool  // they were looked up
 	ParkedMark int64 // changes when there is something new to find; 0: no job is parked
 }
 
-// A LimitState is how a partition stands with its queue's limit. Where the limit is near, nothing is taken ahead.
+// A LimitState is the state of a partition under its queue's limit. Near the limit, nothing is taken ahead.
 type LimitState byte
 
 const (
 	Unlimited  LimitState = iota
 	LimitOpen             // a job may start
-	LimitSpent            // none may start for a while: Next says how long, unless other workers keep the alarm
+	LimitSpent            // none may start for some time, which is in Next, unless other workers keep the alarm
 	LimitFull             // none may start until one has ended
-	LimitFar              // jobs may start, and be taken ahead: no more than half of those that may run do, and starts are not counted
+	LimitFar              // jobs may start, and be taken ahead: at most half of the allowed number run, and starts are not counted
 )
 
 // Reached reports whether no job may start now.
@@ -335,25 +335,25 @@ type TakenJob struct {
 	ID         string
 	Fence      int64
 	Crashes    int       // times its holder vanished
-	New        bool      // an occurrence taken for the first time: only for these lateness is judged
+	New        bool      // an occurrence taken for the first time: only these can be late
 	Begun      bool      // false: taken ahead
 	Body       []byte    // see package wire
 	Definition []byte    // of an occurrence: its schedule's definition as it is now
 	ParkedAt   time.Time // when it was parked first; zero: it was not parked, or the answer is repeated
 }
 
-// Suspect reports whether a job is one that a worker is given only one of at a time: its holders have vanished so often that it may be
-// what makes them vanish.
+// Suspect reports whether a worker may get only one job of this kind at a time: its holders have vanished so often that it may
+// be the cause.
 func (j *TakenJob) Suspect() bool { return j.Crashes >= SuspectCrashes }
 
-// PollCall asks about one partition. A sleeping worker that knows Since and Now may get a cheaper answer if nothing has happened.
+// PollCall polls one partition. A sleeping worker that knows Since and Now may get a faster answer if nothing has happened.
 type PollCall struct {
 	Partition Partition
 	Worker    string    // registered as asleep if Sleep is set
 	Sleep     bool      // the caller is a sleeping worker
-	Lapses    bool      // without Sleep: only lapsed sessions are asked for
-	Since     time.Time // when the worker was registered as asleep last, by the store's clock; zero: not known
-	Now       time.Time // about what the store's clock shows; zero: not known
+	Lapses    bool      // without Sleep: only lapsed sessions are requested
+	Since     time.Time // when the worker was last registered as asleep, by the store's clock; zero: unknown
+	Now       time.Time // about the time of the store's clock; zero: unknown
 	ParkedLook
 }
 
@@ -369,14 +369,14 @@ type PollAnswer struct {
 type LeaveCall struct {
 	Partition Partition
 	Worker    string
-	Pass      bool // wake another worker in its place
+	Pass      bool // wake another worker instead
 }
 
 // ReapCall returns the jobs of one lapsed session.
 type ReapCall struct {
 	Partition Partition
 	Session   string
-	Seen      time.Time // its lapse when it was seen first
+	Seen      time.Time // its lapse when it was first read
 	Seed      int64     // spreads the jobs that crashed before at random over 5 to 60 s
 }
 
@@ -394,25 +394,25 @@ type SweepAnswer struct {
 	More    bool         // others remain: call again
 	Now     time.Time    // by the store's clock
 	Expired []ExpiredJob // parked jobs past their retention that may have an OnDeath, at most 50
-	// MoreExpired: there are others that were not looked at. Which ones are is left to chance, so that those that nobody can bury hide no
-	// others for long. Call again only if some of Expired were buried.
+	// MoreExpired: there are others that were not read. The choice is random, so that jobs that cannot be moved do not hide others
+	// for long. Call again only if some of Expired were moved by Bury.
 	MoreExpired bool
 }
 
-// An ExpiredJob is a parked job whose retention has passed, as the store has it.
+// An ExpiredJob is a parked job whose retention has passed, as it is stored.
 type ExpiredJob struct {
 	ID         string
-	Body       []byte // empty: it is an occurrence that has none
+	Body       []byte // empty: it is an occurrence without one
 	Definition []byte // of an occurrence without a body: its schedule's
 	Crashes    int
-	Last       bool   // twice the retention has passed: it does not wait any longer for a program that can read it
+	Last       bool   // twice the retention has passed: it no longer waits for a program that can read it
 	List       string // where it is parked, for the store
 	Entry      string // its entry there
 }
 
-// A Burial gives up an expired job.
+// A Burial moves an expired job to the dead jobs.
 type Burial struct {
 	ExpiredJob
-	Dead    []byte // its body from now on; empty: it stays as it is
+	Dead    []byte // its new body; empty: unchanged
 	OnDeath []byte // the body of the job that is added to the front of the queue, as Settlement.OnDeath; empty: none
 }

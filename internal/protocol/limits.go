@@ -2,7 +2,7 @@ package protocol
 
 import "time"
 
-// The most that one call carries. While a store carries a call out, it serves no other.
+// The maximum sizes of one call. While a store executes a call, it serves no other.
 const (
 	MaxItems       = 500       // jobs that a call enqueues
 	MaxBytes       = 1 << 20   // of bodies or definitions in a call, unless a single one is larger
@@ -16,11 +16,11 @@ const (
 	MaxReaped      = 16        // sessions that a call reaps
 	MaxSwept       = 100       // partitions that a call sweeps
 	MaxLimit       = 1_000_000 // jobs of a queue that may run at once, or start per time
-	SuspectCrashes = 2         // a job whose holders have vanished so often is a suspect
+	SuspectCrashes = 2         // a job whose holders have vanished this often is a suspect
 )
 
 const (
-	// MinPer and MaxPer are within what time a number of jobs may start.
+	// MinPer and MaxPer bound the time in which a number of jobs may start.
 	MinPer = time.Millisecond
 	MaxPer = 30 * 24 * time.Hour
 
@@ -29,6 +29,6 @@ const (
 
 	// IdleRetention is how long a worker is registered as asleep. Each poll registers it again.
 	IdleRetention = 13 * time.Second
-	// SecondAlarm is how much later than the first the second worker that keeps the alarm for a delayed job takes it.
+	// SecondAlarm is the additional delay of the second worker that keeps the alarm for a delayed job.
 	SecondAlarm = 20 * time.Millisecond
 )

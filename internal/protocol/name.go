@@ -11,7 +11,7 @@ import (
 const (
 	MaxName = 100 // characters of a queue's or a job's name
 	MaxID   = 200 // bytes of a schedule's name and of a caller's ID
-	// MaxStoredID is an upper bound of an ID's bytes in the store, where a schedule's name and an ending may be in it besides.
+	// MaxStoredID is an upper bound of an ID's bytes in the store, which may also contain a schedule's name and an ending.
 	MaxStoredID = 512
 )
 
@@ -20,7 +20,7 @@ const (
 	idLimit   = "1 to 200 bytes of UTF-8, no control or format character, no space at either end, no ending like an occurrence's ID"
 )
 
-// CheckName returns an *InvalidError if the name of a queue or a job does not match [A-Za-z0-9_.:-]{1,100}; field says what it names.
+// CheckName returns an *InvalidError if the name of a queue or a job does not match [A-Za-z0-9_.:-]{1,100}; field is the field of the error.
 func CheckName(field, name string) error {
 	if name == "" {
 		return Invalid(field, name, nameLimit)
@@ -38,10 +38,10 @@ func CheckName(field, name string) error {
 	return nil
 }
 
-// CheckID returns an *InvalidError for what cannot be the name of a schedule or the ID that a caller gives a job. Both are data, an
-// e-mail address or a path as well as a word: 1 to 200 bytes of UTF-8 without control or format characters (Unicode Cc and Cf), which
-// would forge what is printed and which the store separates values with, and without space at either end. What ends like the ID of an
-// occurrence would be taken for one.
+// CheckID returns an *InvalidError for a text that cannot be the name of a schedule or the ID that a caller gives a job. Both are data, such as
+// a word, an e-mail address or a path: 1 to 200 bytes of UTF-8 without control or format characters (Unicode Cc and Cf), which
+// could forge output and which the store uses as separators, and without space at either end. An ending like that of an
+// occurrence's ID is refused too.
 func CheckID(field, id string) error {
 	flaw := ""
 	switch {
@@ -66,7 +66,7 @@ func CheckID(field, id string) error {
 	return Because(Invalid(field, id, idLimit), flaw)
 }
 
-// CheckPrefix returns an *InvalidError for what no name that CheckID accepts begins with.
+// CheckPrefix returns an *InvalidError for a prefix that no valid name of CheckID can have.
 func CheckPrefix(field, prefix string) error {
 	bad := Invalid(field, prefix, "at most 200 bytes of UTF-8, no control or format character")
 	switch {
@@ -83,7 +83,7 @@ func CheckPrefix(field, prefix string) error {
 	return nil
 }
 
-// occurrenceEnding is the form of what follows the schedule's name in the ID of an occurrence: 0 stands for any digit.
+// occurrenceEnding is the form of the text after the schedule's name in the ID of an occurrence: 0 matches any digit.
 const occurrenceEnding = "@0000-00-00T00:00:00Z"
 
 func endsLikeOccurrence(id string) bool {
@@ -100,7 +100,7 @@ func endsLikeOccurrence(id string) bool {
 	return true
 }
 
-// CutOccurrence cuts the ID of an occurrence, "<schedule>@<planned instant>", which its ending tells, not the @ alone. ok is false for
+// CutOccurrence cuts the ID of an occurrence, "<schedule>@<planned instant>". It recognizes the whole ending, not only the @. ok is false for
 // every other ID.
 func CutOccurrence(id string) (schedule, instant string, ok bool) {
 	if at := len(id) - len(occurrenceEnding); at > 0 && endsLikeOccurrence(id) {

@@ -9,7 +9,7 @@ type Partition struct {
 }
 
 // PartitionOf returns the partition of a job or schedule among the partitions of its queue: the FNV-1a hash of its ID or name. Two
-// cuts have what belongs together live together: before the first # after the first byte, and then before the planned instant of an
+// cuts keep related jobs together: before the first # after the first byte, and then before the planned instant of an
 // occurrence. So a schedule "r", its occurrence "r@2026-03-08T09:00:00Z" and a job "r#1" share one.
 func PartitionOf(id string, partitions int) int {
 	if partitions <= 1 {

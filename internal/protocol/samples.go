@@ -7,8 +7,8 @@ import (
 
 // SampleStore keeps samples of queues, from which charts are drawn.
 type SampleStore interface {
-	// Sample takes a sample of each partition of which this many whole minutes have ended without one, 1 or more, at most MaxSwept
-	// partitions. Where fewer have, nothing is written: so it may be called at any time, by anybody, as often as one likes. Answers are in
+	// Sample takes a sample of each partition that lacks the samples of at least this many whole minutes, 1 or more, at most MaxSwept
+	// partitions. Other partitions are not changed: so any process may call it at any time, as often as it likes. Answers are in
 	// the order of the partitions.
 	Sample(ctx context.Context, partitions []Partition, missing int) []SampleAnswer
 
@@ -27,14 +27,14 @@ type SampleAnswer struct {
 const (
 	KeptMinutes = 25 * time.Hour      // how far back samples by the minute go
 	KeptHours   = 92 * 24 * time.Hour // and those by the hour
-	MaxMeasured = 100                 // job names that are counted by name; what others do is counted under OtherNames
+	MaxMeasured = 100                 // job names that are counted separately; the others are counted under OtherNames
 	OtherNames  = "?"
 )
 
-// A Sample is what a queue did in a minute or an hour, and how it stood at its end.
+// A Sample has the changes of a queue in a minute or an hour, and its depths at the end.
 type Sample struct {
 	At     time.Time // the step begins
-	Covers int       // of how many steps, this one the last, the changes are in it; 1 nearly always
+	Covers int       // the number of steps that the changes cover, this one is the last; nearly always 1
 
 	Enqueued, Done, Failed, Retried, Died, Cancelled, Skipped, Missed int64 // changes
 	Waiting, Delayed, Running, Parked, Dead                           int64
@@ -54,7 +54,7 @@ var bounds = [...]time.Duration{
 // Durations count durations by their length: the first those of at most a millisecond, the last those above five minutes.
 type Durations [len(bounds) + 1]int64
 
-// Bound is the longest duration that the i-th of the Durations counts; of the last, the longest of the one before.
+// Bound returns the longest duration that the i-th of the Durations counts; for the last, the longest of the one before.
 func (Durations) Bound(i int) time.Duration { return bounds[min(i, len(bounds)-1)] }
 
 // Add counts a duration.
@@ -68,22 +68,22 @@ func (d *Durations) Add(length time.Duration) {
 	d[len(bounds)]++
 }
 
-// Merge adds what other has counted.
+// Merge adds the counts of other.
 func (d *Durations) Merge(other *Durations) {
 	for i, n := range other {
 		d[i] += n
 	}
 }
 
-// Measured is what the attempts of a session have taken that have ended since the last one that it sent. Number grows by one with each: the
-// same again is not counted again. It counts only while the store knows the session.
+// Measured has the durations of a session's attempts that have ended since its last call with measurements. Number grows by one with each:
+// the same number again is not counted again. It counts only while the store knows the session.
 type Measured struct {
 	Number              int64 // 1, 2, …
 	Lateness, Wait, Run Durations
 	Names               []MeasuredName // each once; at most MaxMeasured, and OtherNames
 }
 
-// A MeasuredName is what attempts of jobs of one name have come to.
+// A MeasuredName has the sums of the attempts of jobs of one name.
 type MeasuredName struct {
 	Name         string
 	Done, Failed int64 // Failed: attempts

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// NewSession returns a name for a session: random, used once, and with the session's time to live at its end, "~<ms>". So whoever
+// NewSession returns a name for a session: random, used once, and with the session's time to live at its end, "~<ms>". So a process that
 // finds it lapsed knows how often its worker sends a heartbeat, and how far ahead its lapse can be.
 func NewSession(ttl time.Duration) string {
 	return rand.Text() + "~" + strconv.FormatInt(ttl.Milliseconds(), 10)

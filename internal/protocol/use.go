@@ -1,10 +1,10 @@
 package protocol
 
-// A Use is what a process does with a store. It says which rights the process needs there.
+// A Use is what a process does with a store. It determines the rights that the process needs there.
 type Use string
 
 const (
-	UseEnqueue  Use = "producer"  // puts jobs on queues
+	UseEnqueue  Use = "producer"  // adds jobs to queues
 	UseWork     Use = "worker"    // takes and runs jobs
-	UseSchedule Use = "scheduler" // declares schedules and places what no worker has placed
+	UseSchedule Use = "scheduler" // declares schedules and places the occurrences that no worker has placed
 )

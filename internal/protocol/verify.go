@@ -2,18 +2,18 @@ package protocol
 
 import "context"
 
-// Verifier looks for what breaks an invariant.
+// Verifier finds violations of invariants.
 type Verifier interface {
-	// Verify reads the whole namespace, while it is in use, and calls found for each thing that is wrong, one after the other. With repair it
-	// mends what it can, and Finding.Repaired says so. A partition that fails is named in the error and hides no other.
+	// Verify reads the whole namespace, while it is in use, and calls found for each fault, one after the other. With repair it
+	// repairs what it can, and sets Finding.Repaired. A failing partition is named in the error and does not hide the others.
 	Verify(ctx context.Context, repair bool, found func(Finding)) (Verified, error)
 }
 
-// A Finding is one thing that is wrong. Queue, ID and Schedule are empty where it is not about one.
+// A Finding is one fault. Queue, ID and Schedule are empty if it is not about one.
 type Finding struct {
 	Kind                string // one of the Found constants
 	Queue, ID, Schedule string
-	Detail              string // what is wrong, and what comes of it
+	Detail              string // the fault and its consequence
 	Remedy              string // what a repair does; empty: nothing can be done
 	Repaired            bool
 }
@@ -44,7 +44,7 @@ const (
 	FoundForeign      = "foreign"
 )
 
-// Verified is how much Verify has looked at.
+// Verified is how much Verify has read.
 type Verified struct {
 	Queues, Partitions, Schedules, Jobs, Sessions int64
 }

@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// WorkerStore keeps what live workers say about themselves, for whoever looks at them. Nothing else depends on it.
+// WorkerStore keeps the descriptions of live workers, for display. Nothing else depends on it.
 type WorkerStore interface {
-	// AnnounceWorker notes what a worker is, and that it lives. Workers repeat it.
+	// AnnounceWorker records the description of a worker, and that it lives. Workers repeat it.
 	AnnounceWorker(ctx context.Context, worker WorkerEntry) error
 
 	// RetireWorker removes a worker that has ended.
@@ -16,12 +16,12 @@ type WorkerStore interface {
 	// Workers returns the workers that have announced themselves within WorkerRetention, in the order of the names. It writes nothing.
 	Workers(ctx context.Context) ([]WorkerEntry, error)
 
-	// Held returns how many jobs of queues each worker holds, by the name it listens under: those that it runs, and those that it has taken
+	// Held returns how many jobs of queues each worker holds, by the name it listens under: its running jobs, and those that it has taken
 	// ahead because no slot is free. It reads no job and writes nothing.
 	Held(ctx context.Context, queues []string) (map[string]int, error)
 }
 
-// WorkerRetention is how long a worker that is not heard of is shown: three announcements.
+// WorkerRetention is how long a silent worker is shown: three announcements.
 const WorkerRetention = 12 * time.Minute
 
 // A WorkerEntry is a worker as it describes itself.
@@ -31,8 +31,8 @@ type WorkerEntry struct {
 	PID     int            //
 	Version string         // of the program; empty: unknown
 	Queues  map[string]int // with their weights
-	Slots   int            // handlers that run at the same time, at most
+	Slots   int            // maximum number of handlers that run at the same time
 	Age     time.Duration  // announced: how long it has run
 	Since   time.Time      // read: when it started, by the store's clock
-	Seen    time.Time      // read: when it announced itself last, by the store's clock
+	Seen    time.Time      // read: its last announcement, by the store's clock
 }

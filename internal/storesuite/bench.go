@@ -10,14 +10,14 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-// A Bench is a store that is tested, and short methods that call it. If such a method fails, it ends the test.
+// A Bench is a store under test, with short methods that call it. If such a method fails, it ends the test.
 type Bench struct {
 	*testing.T
 	Store      protocol.Store
-	SetClock   func(time.Time)  // of the server; nil: it cannot be set
+	SetClock   func(time.Time)  // sets the clock of the server; nil: it cannot be set
 	Numbers    map[string]int64 // of the last call of each session
 	Callers    int64            // calls of Enqueue
-	NoSuspects bool             // no session may be given one
+	NoSuspects bool             // no session may get one
 
 	backdate func(schedule string)
 }
@@ -30,7 +30,7 @@ func NewBench(t *testing.T, server Server) *Bench {
 	return b
 }
 
-// Now is the store's clock.
+// Now returns the time of the store's clock.
 func (b *Bench) Now() time.Time {
 	b.Helper()
 	return b.Stats().Now
@@ -39,17 +39,17 @@ func (b *Bench) Now() time.Time {
 // DefaultPartition is the partition that the short methods of a Bench use.
 var DefaultPartition = protocol.Partition{Queue: "default"}
 
-// Job is a job with an ID and the body that says the same.
+// Job returns a job with an ID and a body that contains it.
 func Job(id string) protocol.EnqueueItem {
 	return protocol.EnqueueItem{ID: id, Body: []byte("\x01" + id)}
 }
 
-// Own is a job whose ID its caller has chosen.
+// Own returns a job whose ID its caller has chosen.
 func Own(id string) protocol.EnqueueItem {
 	return protocol.EnqueueItem{ID: id, Own: true, Body: []byte("\x01" + id)}
 }
 
-// Enqueue adds jobs and says of each whether it existed.
+// Enqueue adds jobs and returns for each whether it existed.
 func (b *Bench) Enqueue(items ...protocol.EnqueueItem) []bool {
 	b.Helper()
 	b.Callers++
@@ -98,18 +98,18 @@ func (b *Bench) Take(session string, n int) []protocol.TakenJob {
 	return b.Work(session, protocol.WorkCall{Take: n}).Taken
 }
 
-// Settle ends one job and says whether the store took it.
+// Settle ends one job and reports whether the store accepted it.
 func (b *Bench) Settle(session string, settled protocol.Settlement) bool {
 	b.Helper()
 	return len(b.Work(session, protocol.WorkCall{Settle: []protocol.Settlement{settled}}).Refused) == 0
 }
 
-// Done ends a job well.
+// Done settles a job as succeeded.
 func Done(job protocol.TakenJob) protocol.Settlement {
 	return protocol.Settlement{ID: job.ID, Fence: job.Fence, Kind: protocol.SettleDone, Run: &protocol.RunRecord{Outcome: "done"}}
 }
 
-// Cancel cancels a job and returns what that has done; "none": there is no such job.
+// Cancel cancels a job and returns the effect; "none": there is no such job.
 func (b *Bench) Cancel(id string) string {
 	b.Helper()
 	result, err := b.Store.CancelJob(b.Context(), "default", id, nil)
@@ -191,7 +191,7 @@ func (b *Bench) Stats() protocol.QueueStats {
 	return stats[0]
 }
 
-// Result describes what is kept of a job: how it ended and its result; empty: nothing.
+// Result describes the result of a job: its outcome and its value; empty: there is none.
 func (b *Bench) Result(id string) string {
 	b.Helper()
 	found, err := b.Store.FindJobs(b.Context(), "default", []string{id})
@@ -222,7 +222,7 @@ func (b *Bench) Listed(call protocol.JobPageCall) (string, protocol.JobPage) {
 	return strings.Join(ids, " "), page
 }
 
-// Verify reads the namespace and returns what is wrong in it.
+// Verify reads the namespace and returns its faults.
 func (b *Bench) Verify(repair bool) []protocol.Finding {
 	b.Helper()
 	var found []protocol.Finding
@@ -232,7 +232,7 @@ func (b *Bench) Verify(repair bool) []protocol.Finding {
 	return found
 }
 
-// Verified fails the test if anything is wrong.
+// Verified fails the test if Verify finds a fault.
 func (b *Bench) Verified() {
 	b.Helper()
 	if found := b.Verify(false); len(found) > 0 {
@@ -240,10 +240,10 @@ func (b *Bench) Verified() {
 	}
 }
 
-// VerifyEvery is after how many steps a walk is verified.
+// VerifyEvery is the number of steps of a walk after which it is verified.
 const VerifyEvery = 20
 
-// VerifiedNowAndThen is verified in some steps of a walk.
+// VerifiedNowAndThen verifies the namespace in some steps of a walk.
 func (b *Bench) VerifiedNowAndThen(step int) {
 	b.Helper()
 	if step%VerifyEvery == 0 {
@@ -251,7 +251,7 @@ func (b *Bench) VerifiedNowAndThen(step int) {
 	}
 }
 
-// Want ends the test if what was got is not what is wanted.
+// Want ends the test if got differs from want.
 func (b *Bench) Want(what, got, want string) {
 	b.Helper()
 	if got != want {
@@ -259,7 +259,7 @@ func (b *Bench) Want(what, got, want string) {
 	}
 }
 
-// IDs are the IDs of jobs taken, in order, separated by spaces.
+// IDs returns the IDs of jobs taken, in order, separated by spaces.
 func IDs(taken []protocol.TakenJob) string {
 	text := ""
 	for _, t := range taken {

@@ -35,7 +35,7 @@ func (b *Bench) Scheduled(name string, overlap string, at ...time.Time) protocol
 	return answer
 }
 
-// PauseSchedule pauses or resumes a schedule and returns what it is owed then.
+// PauseSchedule pauses or resumes a schedule and returns what is owed then.
 func PauseSchedule(ctx context.Context, s protocol.Store, name string, paused bool) (protocol.Owed, error) {
 	answer, err := s.PauseSchedule(ctx, protocol.Pausing{Name: name, Paused: paused})
 	if answer.Owed == nil {
@@ -82,7 +82,7 @@ func (b *Bench) Place(owed protocol.Owed, revision int64, count int, at ...time.
 	return answer
 }
 
-// CatchUp places an occurrence that is caught up.
+// CatchUp places a caught-up occurrence.
 func (b *Bench) CatchUp(owed protocol.Owed, revision int64, at time.Time) protocol.PlaceAnswer {
 	b.Helper()
 	answer := b.Store.Place(b.Context(), []protocol.Placement{{
@@ -94,10 +94,10 @@ func (b *Bench) CatchUp(owed protocol.Owed, revision int64, at time.Time) protoc
 	return answer
 }
 
-// OccurrenceID is the ID of a schedule's occurrence.
+// OccurrenceID returns the ID of a schedule's occurrence.
 func OccurrenceID(name string, at time.Time) string {
 	return name + "@" + at.UTC().Format(time.RFC3339)
 }
 
-// Ago is the second that was so long ago.
+// Ago returns the second of that time ago.
 func Ago(d time.Duration) time.Time { return time.Now().Add(-d).Truncate(time.Second) }

@@ -9,7 +9,7 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-// What is void in ready holds nothing up: a take passes over as many as it wants and 500 more, and says that there is more.
+// Void IDs in ready delay no job: a take skips as many as it wants and 500 more, and reports that there is more.
 func (s *Suite) TestATakePassesOverWhatIsVoid(t *testing.T) {
 	s.onEveryServer(t, func(b *Bench) {
 		var all []string
@@ -41,7 +41,7 @@ func (s *Suite) TestATakePassesOverWhatIsVoid(t *testing.T) {
 	})
 }
 
-// A call that took a job is sent again after the job was cancelled: the answer is the same, so that its worker settles it.
+// A call that took a job is repeated after the job was cancelled: the answer is the same, so that its worker settles it.
 func (s *Suite) TestARepeatedTakeStillHasWhatWasCancelledSince(t *testing.T) {
 	s.onEveryServer(t, func(b *Bench) {
 		b.Enqueue(Job("a"), Job("b"), Job("c"))
@@ -52,7 +52,7 @@ func (s *Suite) TestARepeatedTakeStillHasWhatWasCancelledSince(t *testing.T) {
 	})
 }
 
-// The holder hears of it at once, and in the answer to each heartbeat until it has settled the job.
+// The holder is notified at once, and in the answer to each heartbeat until it has settled the job.
 func (s *Suite) TestTheHolderOfACancelledJobIsToldAlsoByHeartbeats(t *testing.T) {
 	s.onServersWith(t, Listening, func(b *Bench) {
 		listener := b.Store.Listen("w-s")
@@ -67,17 +67,17 @@ func (s *Suite) TestTheHolderOfACancelledJobIsToldAlsoByHeartbeats(t *testing.T)
 			}
 			return fmt.Sprint(answer.Cancelled)
 		}
-		b.Want("told before", beat(), "[]")
+		b.Want("notified before", beat(), "[]")
 		b.Want("cancelled", b.Cancel("b"), "asked")
 		want := protocol.HeldJob{ID: "b", Fence: taken[1].Fence}
 		b.awaitSignal(listener, func(s protocol.Signal) bool { return s.Cancelled == want })
-		b.Want("told by heartbeats", beat()+beat(), strings.Repeat(fmt.Sprint([]protocol.HeldJob{want}), 2))
+		b.Want("notified by heartbeats", beat()+beat(), strings.Repeat(fmt.Sprint([]protocol.HeldJob{want}), 2))
 		b.Settle("s", protocol.Settlement{ID: "b", Fence: want.Fence, Kind: protocol.SettleDone})
-		b.Want("told once it is settled", beat(), "[]")
+		b.Want("notified once it is settled", beat(), "[]")
 	})
 }
 
-// Cancelling the occurrence that holds its schedule lets the one behind it go on.
+// If the occurrence that holds its schedule is cancelled, the one behind it continues.
 func (s *Suite) TestACancelledOccurrenceLetsTheOneBehindItGoOn(t *testing.T) {
 	s.onEveryServer(t, func(b *Bench) {
 		first, second := Ago(2*time.Minute), Ago(time.Minute)
@@ -107,7 +107,7 @@ func (b *Bench) awaitSignal(listener protocol.Listener, wanted func(protocol.Sig
 	}
 }
 
-// Who waits for a cancelled job hears of its end also when reaping ends it.
+// A caller that waits for a cancelled job is notified of its end even if reaping ends it.
 func (s *Suite) TestTheEndOfACancelledJobIsToldWhenItsSessionIsReaped(t *testing.T) {
 	s.onServersWith(t, Listening, func(b *Bench) {
 		b.Enqueue(Job("a"))
@@ -126,6 +126,6 @@ func (b *Bench) hears(changed <-chan struct{}, of string) {
 	select {
 	case <-changed:
 	case <-time.After(10 * time.Second):
-		b.Fatalf("nothing was heard of %s", of)
+		b.Fatalf("no end of %s was reported", of)
 	}
 }

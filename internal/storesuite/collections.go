@@ -29,7 +29,7 @@ func (b *Bench) NewCollection(name string, maxNames int) protocol.Collection {
 	return b.PutCollection(protocol.CollectionPut{Name: name, State: protocol.CollectionEnabled, MaxNames: maxNames, Data: []byte(`{"a":1}`)})
 }
 
-// With is a put of a collection as it was read, in a state.
+// With returns a put of a collection as it was read, in a state.
 func With(c protocol.Collection, state string) protocol.CollectionPut {
 	data := c.Data
 	if data == nil {
@@ -63,12 +63,12 @@ func (s *Suite) TestAReservationNeedsRoomInACollectionThatIsNotDeleted(t *testin
 		if c.Data != nil {
 			b.Errorf("data null is read as %q, want none", c.Data)
 		}
-		reserve("b", nil, true) // a lowered quota binds new names only
+		reserve("b", nil, true) // a lowered quota only limits new names
 		reserve("c", protocol.ErrQuota, false)
 		if err := b.Store.ReleaseNames(b.Context(), "c", c.Creation+1, []string{"a", "b"}); err != nil {
 			b.Error(err)
 		}
-		reserve("c", protocol.ErrQuota, false) // those of another creation stay
+		reserve("c", protocol.ErrQuota, false) // those of another creation remain
 		for range 2 {
 			if err := b.Store.ReleaseNames(b.Context(), "c", c.Creation, []string{"a", "b", "never"}); err != nil {
 				b.Error(err)
@@ -81,7 +81,7 @@ func (s *Suite) TestAReservationNeedsRoomInACollectionThatIsNotDeleted(t *testin
 	})
 }
 
-// What is released late, by one who knows an earlier collection of the name, stays.
+// A late release by a caller that knows an earlier collection of the name removes nothing.
 func (s *Suite) TestALateReleaseLeavesALaterCollection(t *testing.T) {
 	s.onEveryServer(t, func(b *Bench) {
 		first := b.PutCollection(With(b.NewCollection("c", 2), protocol.CollectionDeleted))
@@ -101,7 +101,7 @@ func (s *Suite) TestALateReleaseLeavesALaterCollection(t *testing.T) {
 	})
 }
 
-// No number is drawn twice, wherever the clock is set to.
+// No number is drawn twice, at any setting of the clock.
 func (s *Suite) TestNumbersOfCollectionsGrowWhenTheClockStepsBack(t *testing.T) {
 	s.onServersWith(t, SettableClock, func(b *Bench) {
 		b.SetClock(time.Date(2026, 3, 8, 9, 0, 0, 0, time.UTC))
@@ -120,7 +120,7 @@ func (s *Suite) TestNumbersOfCollectionsGrowWhenTheClockStepsBack(t *testing.T) 
 	})
 }
 
-// A change of state that comes while another is carried out is not taken for that.
+// A change of state during a transition begins another transition.
 func (s *Suite) TestATransitionIsFinishedByItsNumber(t *testing.T) {
 	s.onEveryServer(t, func(b *Bench) {
 		unfinished := func() string {
@@ -164,7 +164,7 @@ func (s *Suite) TestATransitionIsFinishedByItsNumber(t *testing.T) {
 	})
 }
 
-// Fifty writers reserve a hundred names each, where fifty are free.
+// Fifty writers reserve a hundred names each; fifty are free.
 func (s *Suite) TestAQuotaIsExactUnderManyWriters(t *testing.T) {
 	s.onEveryServer(t, func(b *Bench) {
 		const writers, quota = 50, 50
@@ -193,7 +193,7 @@ func (s *Suite) TestAQuotaIsExactUnderManyWriters(t *testing.T) {
 		slices.Sort(got)
 		names, total, err := b.Store.CollectionNames(b.Context(), protocol.CollectionNamesCall{Collection: "c", Count: 100})
 		if err != nil || total != quota || len(got) != quota || !slices.Equal(names, got) {
-			b.Errorf("%d were told that they have one, %d are there, %v: %v, want %d: %v", len(got), total, err, names, quota, got)
+			b.Errorf("%d calls reported a reservation, %d are there, %v: %v, want %d: %v", len(got), total, err, names, quota, got)
 		}
 		if now, err := b.Store.FindCollection(b.Context(), "c"); err != nil || now.Revision != c.Revision {
 			b.Errorf("revision %d, %v; want %d: a name is no change", now.Revision, err, c.Revision)
@@ -201,7 +201,7 @@ func (s *Suite) TestAQuotaIsExactUnderManyWriters(t *testing.T) {
 	})
 }
 
-// Pages by name and by rank go on where the last ended, while names come and go: what stays is listed once.
+// Pages by name and by rank continue where the last one ended, while names come and go: a name that remains is listed once.
 func (s *Suite) TestNamesAreListedWhileOthersComeAndGo(t *testing.T) {
 	s.onEveryServer(t, func(b *Bench) {
 		c := b.NewCollection("c", 1000)
@@ -234,10 +234,10 @@ func (s *Suite) TestNamesAreListedWhileOthersComeAndGo(t *testing.T) {
 					b.Fatal(err)
 				}
 			}
-			reserve("a" + after) // before all that follow
+			reserve("a" + after) // before all later ones
 		}
 		if left := slices.DeleteFunc(listed, func(name string) bool { return !slices.Contains(stay, name) }); !slices.Equal(left, stay) {
-			b.Errorf("listed %v, want each name that stayed, once", left)
+			b.Errorf("listed %v, want each name that remained, once", left)
 		}
 		all, total, err := b.Store.CollectionNames(b.Context(), protocol.CollectionNamesCall{Collection: "c", Count: 1000})
 		if err != nil || len(all) != total {
@@ -256,7 +256,7 @@ func (s *Suite) TestNamesAreListedWhileOthersComeAndGo(t *testing.T) {
 			}
 		}
 		if _, _, err := b.Store.CollectionNames(b.Context(), protocol.CollectionNamesCall{Collection: "none", Count: 1}); !errors.Is(err, protocol.ErrNotFound) {
-			b.Errorf("none: %v, want ErrNotFound", err)
+			b.Errorf("a missing one: %v, want ErrNotFound", err)
 		}
 	})
 }

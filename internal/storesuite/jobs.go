@@ -220,7 +220,7 @@ func (s *Suite) TestWhateverEndsAJobKeepsItsResult(t *testing.T) {
 	}
 }
 
-// The job that follows a death stands before what waits.
+// The job that follows a death comes before the waiting ones.
 func (s *Suite) TestADeathsJobIsTakenNext(t *testing.T) {
 	s.onEveryServer(t, func(b *Bench) {
 		b.Enqueue(Job("a"), Job("b"))

@@ -26,7 +26,7 @@ func (s *Suite) TestTheSameLimitAgainBringsNoNewTokens(t *testing.T) {
 	})
 }
 
-// The clock of a server steps back an hour while all tokens are used: the next one comes a token's time later, not an hour.
+// The clock of a server steps back an hour while all tokens are used: the next token comes after its own time, not after an hour.
 func (s *Suite) TestAClockThatStepsBackHoldsUpNoToken(t *testing.T) {
 	s.onServersWith(t, SettableClock, func(b *Bench) {
 		now := time.Date(2026, 3, 8, 9, 0, 0, 0, time.UTC)
@@ -45,7 +45,7 @@ func (s *Suite) TestAClockThatStepsBackHoldsUpNoToken(t *testing.T) {
 	})
 }
 
-// Where nothing waits plain commands answer a poll, and say of the limit what the script says.
+// If nothing waits, plain commands answer a poll, with the same limit state as the script.
 func (s *Suite) TestAPollOfAnEmptyQueueSaysHowItsLimitStands(t *testing.T) {
 	for limit, want := range map[protocol.QueueLimit]protocol.LimitState{
 		{}: protocol.Unlimited, OneAtOnce: protocol.LimitFull, OneAnHour: protocol.LimitSpent, {Running: 2}: protocol.LimitOpen,
@@ -58,7 +58,7 @@ func (s *Suite) TestAPollOfAnEmptyQueueSaysHowItsLimitStands(t *testing.T) {
 			since := b.Sleeping("s")
 			for name, now := range map[string]time.Time{"commands": since.Add(time.Millisecond), "script": {}} {
 				if poll := b.Poll("s", since, now); poll.Limit != want || poll.More {
-					b.Errorf("%+v, asked by %s: %+v, want limit state %d", limit, name, poll.WaitHint, want)
+					b.Errorf("%+v, polled by %s: %+v, want limit state %d", limit, name, poll.WaitHint, want)
 				}
 			}
 		})

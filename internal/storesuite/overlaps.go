@@ -27,7 +27,7 @@ func (s *Suite) TestTheOverlapPolicyDecidesWhatRunsTogether(t *testing.T) {
 				answer := b.Work("w", protocol.WorkCall{Take: 10})
 				b.Want("taken", IDs(answer.Taken), want.taken)
 				if len(answer.Owed) != 1 {
-					b.Errorf("owed %+v, want the schedule, whatever became of the occurrence at the cursor", answer.Owed)
+					b.Errorf("owed %+v, want the schedule, with any outcome of the occurrence at the cursor", answer.Owed)
 				}
 				found, err := b.Store.Find(b.Context(), []string{"s"})
 				if err != nil {
@@ -52,7 +52,7 @@ func (s *Suite) TestTheOverlapPolicyDecidesWhatRunsTogether(t *testing.T) {
 	}
 }
 
-// Caught up means run: an occurrence that is caught up waits if one that comes back was taken before it.
+// Caught up means run: a caught-up occurrence waits if one that comes back was taken before it.
 func (s *Suite) TestWhatIsCaughtUpIsNotSkippedForARunThatComesBack(t *testing.T) {
 	for name, settled := range map[string]protocol.Settlement{
 		"given back": {Kind: protocol.SettleBack}, "parked": {Kind: protocol.SettlePark, Name: "mail"},
@@ -70,7 +70,7 @@ func (s *Suite) TestWhatIsCaughtUpIsNotSkippedForARunThatComesBack(t *testing.T)
 				if placed := b.Store.Place(b.Context(), []protocol.Placement{{
 					Partition: DefaultPartition, Name: "s", Revision: declared.Revision, Cursor: found[0].Cursor, Instants: []time.Time{second}, CaughtUp: 1,
 				}})[0]; placed.Held {
-					return // it is placed when the run that came back has ended
+					return // it is placed after the returned run has ended
 				}
 				taken := b.Work("w", protocol.WorkCall{Take: 1, Serve: []string{"mail"}}).Taken
 				b.Want("taken", IDs(taken), OccurrenceID("s", first))
@@ -85,7 +85,7 @@ func (s *Suite) TestWhatIsCaughtUpIsNotSkippedForARunThatComesBack(t *testing.T)
 	}
 }
 
-// Who places next computes from what the answer says: a run that the same call gave back is not used.
+// The process that places next computes from the answer: a run that the same call gave back is not used.
 func (s *Suite) TestTheAnswerKnowsThatASkippedRunWasGivenBack(t *testing.T) {
 	s.onEveryServer(t, func(b *Bench) {
 		first, second := Ago(2*time.Minute), Ago(time.Minute)
@@ -103,8 +103,8 @@ func (s *Suite) TestTheAnswerKnowsThatASkippedRunWasGivenBack(t *testing.T) {
 	})
 }
 
-// What nobody has taken when a schedule moves goes along, whether it is due or not: in the old queue it could be dropped, and its run
-// could not be given back to the count.
+// An occurrence that was not taken when its schedule moves, moves too, whether it is due or not: in the old queue it could be dropped, and its
+// run could not be given back to the count.
 func (s *Suite) TestWhatNobodyHasTakenMovesAlong(t *testing.T) {
 	s.onEveryServer(t, func(b *Bench) {
 		at := Ago(time.Minute)
@@ -117,7 +117,7 @@ func (s *Suite) TestWhatNobodyHasTakenMovesAlong(t *testing.T) {
 	})
 }
 
-// What was caught up and moves along counts as caught up where it is placed again.
+// A caught-up occurrence that moves counts as caught up where it is placed again.
 func (s *Suite) TestWhatIsCaughtUpCountsOnceThoughItMoves(t *testing.T) {
 	s.onEveryServer(t, func(b *Bench) {
 		declared := b.Declare("s", "skip", `{"job":"j"}`)

@@ -6,7 +6,7 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-// Once a version has pruned, no process of it or of a lower one looks again; versions have up to 19 digits.
+// Once a version has pruned, no process of it or of a lower one prunes again; versions have up to 19 digits.
 func (s *Suite) TestAVersionPrunesOnce(t *testing.T) {
 	s.onEveryServer(t, func(b *Bench) {
 		const nine = 9007199254740993 // more than a number of Lua holds
@@ -41,7 +41,7 @@ func (s *Suite) TestAScheduleThatWasPutIsNeverPruned(t *testing.T) {
 	})
 }
 
-// An owner's version that a higher one has succeeded takes over nothing, whether the schedule is to be changed, moved or only to be owned.
+// An owner's version that a higher one has succeeded adopts no schedule, whether it would change the schedule, move it or only own it.
 func (s *Suite) TestASucceededVersionTakesOverNothing(t *testing.T) {
 	s.onEveryServer(t, func(b *Bench) {
 		b.Owns("default", "b's", protocol.Owner{Name: "b", Version: 1})
@@ -56,11 +56,11 @@ func (s *Suite) TestASucceededVersionTakesOverNothing(t *testing.T) {
 			}
 			found, _ := b.Store.Find(b.Context(), []string{name})
 			if found[0].Owner.Name == "a" || found[0].Partition.Queue != "default" {
-				b.Errorf("%s is %+v, want it as it was", name, found[0])
+				b.Errorf("%s is %+v, want it unchanged", name, found[0])
 			}
 		}
 		if answer := b.Owns("mail", "b's", protocol.Owner{Name: "a", Version: 2}); answer.Outdated {
-			b.Errorf("declared by the version that has pruned: %+v, want it taken over", answer)
+			b.Errorf("declared by the version that has pruned: %+v, want it adopted", answer)
 		}
 	})
 }

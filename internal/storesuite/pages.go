@@ -17,14 +17,14 @@ func (s *Suite) TestAMarkThatHasComeBackElsewhereBeginsAgainAtTheFront(t *testin
 		}
 		b.Enqueue(Own("b"), Own("e"))
 		got, page = b.Listed(protocol.JobPageCall{State: protocol.JobWaiting, After: page.Next})
-		b.Want("the page after b, which stands behind d now", got, "c d b e")
+		b.Want("the page after b, which is behind d now", got, "c d b e")
 		if !page.Restarted {
-			b.Error("the page does not say that it has begun again")
+			b.Error("the page is not marked as restarted")
 		}
 	})
 }
 
-// A job that was cancelled while it was in ready is not shown there; enqueued again for later it is shown as that.
+// A job that was cancelled while it was in ready is not shown there; if it is enqueued again for later, it is shown as delayed.
 func (s *Suite) TestACancelledJobIsNotShown(t *testing.T) {
 	s.onEveryServer(t, func(b *Bench) {
 		b.Enqueue(Own("a"), Own("b"))

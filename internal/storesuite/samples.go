@@ -22,7 +22,7 @@ func (b *Bench) Sample(partitions ...protocol.Partition) {
 	}
 }
 
-// Samples describes the samples of the default queue: minute or hour since 09:00, what it covers, what was enqueued and waits, how old the first is.
+// Samples describes the samples of the default queue: minute or hour since 09:00, the steps covered, jobs enqueued and waiting, age of the first.
 func (b *Bench) Samples(from, to time.Time, step time.Duration) string {
 	b.Helper()
 	all, err := b.Store.Samples(b.Context(), "default", from, to, step)
@@ -51,8 +51,8 @@ func (b *Bench) RegisterDefault() {
 	}
 }
 
-// What is between two entries is shown as the first has left it, what a sample was missed for is not shown, and an entry before the range says
-// how it begins.
+// Between two entries the values of the first are shown. Minutes with a missed sample are not shown. An entry before the range has the values
+// at its beginning.
 func (s *Suite) TestSamplesShowIdleMinutesAndLeaveOutMissedOnes(t *testing.T) {
 	s.onMinutes(t, func(b *Bench, at func(int) time.Time) {
 		b.RegisterDefault()
@@ -76,7 +76,7 @@ func (s *Suite) TestSamplesShowIdleMinutesAndLeaveOutMissedOnes(t *testing.T) {
 		}, "\n"))
 		b.Want("those from the third minute on", b.Samples(began.Add(time.Minute), began.Add(4*time.Minute), time.Minute), "2m0s +0 =2\n3m0s +0 =2\n4m0s +0 =2")
 		b.Want("an empty range", b.Samples(now, now, time.Minute), "")
-		b.Want("what is to come", b.Samples(now, now.Add(time.Hour), time.Minute), "")
+		b.Want("the future", b.Samples(now, now.Add(time.Hour), time.Minute), "")
 		at(61)
 		b.Sample()
 		at(62)
@@ -91,7 +91,7 @@ func (s *Suite) TestSamplesShowIdleMinutesAndLeaveOutMissedOnes(t *testing.T) {
 	})
 }
 
-// A clock that stepped back adds nothing until it is where it was; one that was far ahead leaves nothing behind.
+// A clock that stepped back adds nothing until it has caught up; one that was far ahead leaves no samples.
 func (s *Suite) TestSamplesSurviveAClockThatWasWrong(t *testing.T) {
 	s.onMinutes(t, func(b *Bench, at func(int) time.Time) {
 		b.RegisterDefault()
@@ -108,7 +108,7 @@ func (s *Suite) TestSamplesSurviveAClockThatWasWrong(t *testing.T) {
 		b.Want("while it is behind", b.Samples(began.Add(time.Minute), began.Add(time.Hour), time.Minute), "9m0s +1 =1 covers 10")
 		at(11)
 		b.Sample()
-		b.Want("when it is where it was", b.Samples(began.Add(time.Minute), began.Add(time.Hour), time.Minute), "9m0s +1 =1 covers 10\n10m0s +1 =2")
+		b.Want("when it has caught up", b.Samples(began.Add(time.Minute), began.Add(time.Hour), time.Minute), "9m0s +1 =1 covers 10\n10m0s +1 =2")
 		at(100_000)
 		b.Sample()
 		at(12)
@@ -120,7 +120,7 @@ func (s *Suite) TestSamplesSurviveAClockThatWasWrong(t *testing.T) {
 	})
 }
 
-// The first of the waiting jobs grows older where nothing changes.
+// The first of the waiting jobs grows older while nothing changes.
 func (s *Suite) TestASampleSaysHowLongTheFirstJobHasWaited(t *testing.T) {
 	s.onMinutes(t, func(b *Bench, at func(int) time.Time) {
 		b.RegisterDefault()
@@ -140,7 +140,7 @@ func (s *Suite) TestASampleSaysHowLongTheFirstJobHasWaited(t *testing.T) {
 	})
 }
 
-// Of a hundred names each is counted, in an hour always the same; all others are one.
+// A hundred names are counted separately, the same ones within an hour; all others together.
 func (s *Suite) TestAHundredNamesAreCounted(t *testing.T) {
 	s.onMinutes(t, func(b *Bench, at func(int) time.Time) {
 		b.RegisterDefault()
@@ -195,13 +195,13 @@ func (s *Suite) TestAHundredNamesAreCounted(t *testing.T) {
 	})
 }
 
-// onMinutes runs a test on a server whose clock can be set: at returns the store's clock after so many minutes and sets it there.
+// onMinutes runs a test on a server whose clock can be set: at sets it to this many minutes after 09:00 and returns it.
 func (s *Suite) onMinutes(t *testing.T, test func(b *Bench, at func(minutes int) time.Time)) {
 	t.Helper()
 	s.onServersWith(t, SettableClock, func(b *Bench) { test(b, b.Minutes()) })
 }
 
-// Minutes returns a function that sets the store's clock to so many minutes after 09:00, and returns it.
+// Minutes returns a function that sets the store's clock to a number of minutes after 09:00, and returns it.
 func (b *Bench) Minutes() func(minutes int) time.Time {
 	began := time.Date(2026, 3, 8, 9, 0, 0, 0, time.UTC)
 	return func(minutes int) time.Time {

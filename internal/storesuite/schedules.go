@@ -35,7 +35,7 @@ func (s *Suite) TestNamesListsEveryScheduleOnceAndInOrder(t *testing.T) {
 				break
 			}
 			b.Declare("a new one before "+fmt.Sprint(len(listed)), "skip", `{"job":"j"}`)
-			if _, err := b.Store.Remove(b.Context(), protocol.Removal{Name: after}); err != nil { // the next page begins behind a name that is gone
+			if _, err := b.Store.Remove(b.Context(), protocol.Removal{Name: after}); err != nil { // the next page begins after a name that is gone
 				b.Fatal(err)
 			}
 		}
@@ -62,7 +62,7 @@ func (s *Suite) TestFindReadsSchedulesOfSeveralQueuesAndTheirCounters(t *testing
 			b.Errorf("waits: %+v", f)
 		}
 		if found[1].Name != "" {
-			b.Errorf("nobody: %+v, want nothing", found[1])
+			b.Errorf("a missing schedule: %+v, want nothing", found[1])
 		}
 		if f := found[2]; f.Waiting || f.Started != 1 || f.Placed != 1 || !f.Cursor.At.Equal(at) {
 			b.Errorf("ran: %+v, want one placed and started, none waiting", f)
@@ -73,7 +73,7 @@ func (s *Suite) TestFindReadsSchedulesOfSeveralQueuesAndTheirCounters(t *testing
 	})
 }
 
-// What a page of filters leaves out costs nothing or is bounded, and no name is passed over.
+// Names that a page's filters skip cost nothing or a bounded amount, and no name is left out.
 func (s *Suite) TestNamesOfAPrefixAndOfAQueue(t *testing.T) {
 	s.onEveryServer(t, func(b *Bench) {
 		for i := range 300 {
@@ -117,7 +117,7 @@ func (s *Suite) TestNamesOfAPrefixAndOfAQueue(t *testing.T) {
 	})
 }
 
-// Two changes within a second leave the same cursor and differ in the revision only.
+// Two changes within a second leave the same cursor and differ only in the revision.
 func (s *Suite) TestPlacingForAnEarlierRevisionIsLost(t *testing.T) {
 	s.onEveryServer(t, func(b *Bench) {
 		b.Declare("s", "skip", `{"job":"0"}`)
@@ -148,7 +148,7 @@ func (s *Suite) TestNothingIsPlacedForAPausedSchedule(t *testing.T) {
 	})
 }
 
-// An occurrence that is taken again without a body is not new: lateness and overlap are not judged a second time.
+// An occurrence that is taken again without a body is not new: its lateness and overlap are not checked a second time.
 func (s *Suite) TestAnOccurrencePostponedWithoutABodyIsNotNew(t *testing.T) {
 	s.onEveryServer(t, func(b *Bench) {
 		b.Scheduled("s", "skip", Ago(time.Minute))
@@ -216,8 +216,8 @@ func (s *Suite) TestAMissedRunIsGivenBackAndRevivesACompletedSchedule(t *testing
 	})
 }
 
-// To postpone sets the instant since when a schedule is owed a minute ahead. No change and no move takes that for the truth: instants
-// that are still to come would count as missed.
+// Postponing moves the instant since which a schedule is owed a minute ahead. Changes and moves must not use that instant: future instants
+// would count as missed.
 func (s *Suite) TestAPostponedScheduleThatChangesIsOwedSinceNow(t *testing.T) {
 	s.onEveryServer(t, func(b *Bench) {
 		for _, name := range []string{"changes", "moves"} {

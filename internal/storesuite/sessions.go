@@ -14,7 +14,7 @@ func (s *Suite) TestALapsedSessionIsReapedUnlessItWasExtended(t *testing.T) {
 		b.Enqueue(Job("a"), Job("b"), Job("c"))
 		b.Work("s", protocol.WorkCall{Take: 3, Ahead: 1, TTL: 50 * time.Millisecond})
 		lapsed := b.UntilLapsed()
-		// extended since it was seen: left alone
+		// extended since it was read: not reaped
 		b.Work("s", protocol.WorkCall{TTL: 50 * time.Millisecond})
 		b.Reap(lapsed, 1)
 		if s := b.Stats(); s.Running != 3 {
@@ -36,7 +36,7 @@ func (s *Suite) TestALapsedSessionIsReapedUnlessItWasExtended(t *testing.T) {
 	})
 }
 
-// A session that was extended after it was seen and has lapsed again is not reaped for the lapse that was seen.
+// A session that was extended after it was read and has lapsed again is not reaped for the old lapse.
 func (s *Suite) TestReapingNeedsTheLapseThatWasSeen(t *testing.T) {
 	s.onEveryServer(t, func(b *Bench) {
 		b.Enqueue(Job("a"))
@@ -49,12 +49,12 @@ func (s *Suite) TestReapingNeedsTheLapseThatWasSeen(t *testing.T) {
 		}
 		b.Reap(seen, 1)
 		if s := b.Stats(); s.Running != 1 {
-			b.Errorf("in flight %d, want 1: it was extended since it was seen", s.Running)
+			b.Errorf("in flight %d, want 1: it was extended since it was read", s.Running)
 		}
 	})
 }
 
-// A session with more jobs than one call reaps is refused from the first call on.
+// A session with more jobs than one call reaps gets errors from the first call on.
 func (s *Suite) TestAHalfReapedSessionIsRefused(t *testing.T) {
 	s.onServersWith(t, Listening, func(b *Bench) {
 		const jobs = 700
@@ -175,7 +175,7 @@ func (s *Suite) TestNoJobIDEndsASession(t *testing.T) {
 	}
 }
 
-// The first call of a session that has ended, arriving late, takes nothing: nobody would run what it took.
+// The first call of an ended session, arriving late, takes nothing: no worker would run its jobs.
 func (s *Suite) TestALateCopyOfTheFirstCallTakesNothing(t *testing.T) {
 	s.onEveryServer(t, func(b *Bench) {
 		for _, ended := range []string{"closed", "reaped"} {

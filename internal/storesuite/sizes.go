@@ -39,12 +39,12 @@ func (s *Suite) TestLargeReadyJobsDoNotHoldUpDueJobs(t *testing.T) {
 		due.At = time.Now().Add(-time.Second)
 		b.Enqueue(due)
 		if taken := IDs(b.Take("s", 10)) + " " + IDs(b.Take("s", 10)); !strings.Contains(taken, "d") {
-			b.Errorf("taken in two calls: %s; want the one that is due among them", taken)
+			b.Errorf("taken in two calls: %s; want the due one among them", taken)
 		}
 	})
 }
 
-// A body that grew when its job failed (it keeps the error and a stack) counts like one that was enqueued with that length.
+// A body that grew when its job failed (it keeps the error and a stack) counts like one enqueued with that length.
 func (s *Suite) TestATakeCountsTheBytesOfBodiesThatGrew(t *testing.T) {
 	s.onEveryServer(t, func(b *Bench) {
 		const n, length = 400, 6 << 10
@@ -138,7 +138,7 @@ func (s *Suite) TestACallTakesAtMost150Occurrences(t *testing.T) {
 		for more := true; more; {
 			answer := b.Work("w", protocol.WorkCall{Take: protocol.MaxTake})
 			if len(answer.Taken) == 0 {
-				b.Fatalf("%d taken, the answer said more, and the next call took none", len(all))
+				b.Fatalf("%d taken, the answer reported more, and the next call took none", len(all))
 			}
 			all, more = append(all, answer.Taken...), answer.More
 		}

@@ -19,14 +19,14 @@ type walk struct {
 	random *rand.Rand
 	made   int
 	held   map[string]map[string]int64 // session → job ID → fence
-	ended  map[string]int              // job ID → times it was done or died
-	fence  int64                       // the highest seen
+	ended  map[string]int              // job ID → times it succeeded or died
+	fence  int64                       // the highest so far
 }
 
 // WalkParks are the names under which walks park jobs.
 var WalkParks = []string{"mail", "report"}
 
-// Whatever is called in whatever order, answered or repeated: a job is held by one session at a time, under a fence that was never
+// For all calls in any order, answered or repeated: a job is held by one session at a time, under a fence that was never
 // used before, comes with its own body, and ends once.
 func (s *Suite) TestRandomCallsLoseNoJobAndRunNoneTwice(t *testing.T) {
 	seeds, steps := WalkSize(4, 150)
@@ -70,7 +70,7 @@ func (w *walk) add() {
 	w.Enqueue(items...)
 }
 
-// call settles some of what a session holds and takes more, and makes the same call again now and then.
+// call settles some of the jobs of a session and takes more, and sometimes repeats the same call.
 func (w *walk) call(session string, draining bool) (taken int) {
 	held := w.held[session]
 	if held == nil {
@@ -102,7 +102,7 @@ func (w *walk) call(session string, draining bool) (taken int) {
 	return len(answer.Taken)
 }
 
-// Unparked are jobs as a repeated answer has them: it does not say since when those that were parked were.
+// Unparked returns jobs as a repeated answer has them: without the instant since which they are parked.
 func Unparked(taken []protocol.TakenJob) []protocol.TakenJob {
 	taken = slices.Clone(taken)
 	for i := range taken {
@@ -187,11 +187,11 @@ func (w *walk) drain() {
 		}
 	}
 	if s := w.Stats(); s.Done+s.Died != int64(w.made) || s.Enqueued != int64(w.made) {
-		w.Fatalf("%d jobs made, stats %+v", w.made, s)
+		w.Fatalf("%d jobs added, stats %+v", w.made, s)
 	}
 }
 
-// WalkSize is how many seeds a walk has, of which a plain run takes the first, and how many steps each. CHIME_WALK="<seeds> <steps>" asks for
+// WalkSize returns how many seeds a walk has, of which a plain run takes the first, and how many steps each. CHIME_WALK="<seeds> <steps>" sets
 // others.
 func WalkSize(seeds, steps int) (uint64, int) {
 	seeds = long.Seeds(1, seeds)

@@ -15,7 +15,7 @@ func (s *Suite) TestAWorkerIsShownFromItsAnnouncementToItsEnd(t *testing.T) {
 		if err := b.Store.AnnounceWorker(b.Context(), entry); err != nil {
 			b.Fatal(err)
 		}
-		entry.Age = 2 * time.Hour // the first announcement says since when it runs
+		entry.Age = 2 * time.Hour // the first announcement determines since when it runs
 		if err := b.Store.AnnounceWorker(b.Context(), entry); err != nil {
 			b.Fatal(err)
 		}
