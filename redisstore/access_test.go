@@ -23,7 +23,7 @@ func TestTheUsersOfTheDocsHaveExactlyTheRightsThatAreNeeded(t *testing.T) {
 	}
 }
 
-// A script that is in no grant would be refused to every user, and a command without arguments would not be tried at start.
+// A script that is in no grant would be refused to every user, and a command without arguments would not be tried at the start.
 func TestEveryScriptAndCommandIsGrantedAndTried(t *testing.T) {
 	granted := map[string]bool{}
 	for use, g := range grants {
@@ -50,7 +50,7 @@ func TestEveryScriptAndCommandIsGrantedAndTried(t *testing.T) {
 	}
 }
 
-// A key without a type would not be checked for another program's, and no rule would be tried for it.
+// A key without a type would not be checked for a foreign type, and no rule would be tried for it.
 func TestEveryKeyOfAPartitionHasItsType(t *testing.T) {
 	p := keyspace("chime").partition(storesuite.DefaultPartition)
 	types := p.types()

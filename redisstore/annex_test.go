@@ -9,7 +9,7 @@ import (
 	"github.com/chimejobs/chime/internal/storesuite"
 )
 
-// Settlements of every kind in one call, in no order: each result belongs to its job, for as long as it says, and what is refused leaves none.
+// Settlements of every kind in one call, unsorted: each result belongs to its job, for the given time, and a refused settlement leaves none.
 func TestEachResultOfACallIsThatOfItsJob(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		names := []string{"plain", "kept", "dies", "cancelled", "refused", "replaced", "kept too", "fails"}

@@ -12,7 +12,7 @@ import (
 	"github.com/chimejobs/chime/internal/storesuite"
 )
 
-// A bench is one server with a store on it, and what looks into the server.
+// A bench is one server with a store on it, and access to the server.
 type bench struct {
 	*storesuite.Bench
 	store  *store // that of the Bench
@@ -26,7 +26,7 @@ func newBench(t *testing.T, client redis.UniversalClient, setClock func(time.Tim
 	guardKeys(t, client)
 	namespace := fmt.Sprintf("test%d", benches.Add(1))
 	if selectedServer().lacks&namespaces != 0 {
-		namespace = "chime" // the one of docs/access.md
+		namespace = "chime" // the namespace of docs/access.md
 	}
 	return benchOn(t, client, setClock, newStore(client, Options{Namespace: namespace}))
 }
@@ -38,10 +38,10 @@ func benchOn(t *testing.T, client redis.UniversalClient, setClock func(time.Time
 	return b
 }
 
-// use has the bench call another store on its server.
+// use makes the bench call another store on its server.
 func (b *bench) use(s *store) { b.store, b.Store = s, s }
 
-// backdate has a schedule of the default queue look as if it had been created in 2020.
+// backdate makes a schedule of the default queue look as if it had been created in 2020.
 func (b *bench) backdate(schedule string) {
 	b.Helper()
 	key := b.keys().schedules

@@ -12,14 +12,14 @@ import (
 	"github.com/chimejobs/chime/internal/storesuite"
 )
 
-// What the store reads of envelopes: withDeath may have an OnDeath, newer is one of a newer version, alert is what follows a death.
+// Parts of envelopes that the store reads: withDeath may have an OnDeath, newer is of a newer version, alert follows a death.
 const (
 	withDeath = "\x01\x93\xa4mail\xc4\x00\xc0 \xa1o"
 	newer     = "\x02\x93\xa4mail\xc4\x00\xc0"
 	alert     = "\x01\x93\xa5alert\xc4\x00\xc0"
 )
 
-// expired parks a job under a name, for so many retentions.
+// expired parks a job under a name, for a number of retentions.
 func (b *bench) expired(id, body, name string, retentions float64) {
 	b.Helper()
 	k := b.keys()
@@ -32,7 +32,7 @@ func (b *bench) expired(id, body, name string, retentions float64) {
 	b.client.HSet(b.Context(), k.state, "parked", "1000")
 }
 
-// swept sweeps the partition once, and returns the expired jobs with what is to follow their deaths.
+// swept sweeps the partition once, and returns the expired jobs with the jobs that follow their deaths.
 func (b *bench) swept() (burials []protocol.Burial, answer protocol.SweepAnswer) {
 	b.Helper()
 	answer = b.store.Sweep(b.Context(), []protocol.Partition{storesuite.DefaultPartition}, 0)[0]
@@ -54,7 +54,7 @@ func (b *bench) bury(burials []protocol.Burial) int {
 	return n
 }
 
-// members are the IDs in a sorted set or a list, in order.
+// members returns the IDs in a sorted set or a list, in order.
 func (b *bench) members(key string) []string {
 	b.Helper()
 	if kind := b.client.Type(b.Context(), key).Val(); kind == "list" {
@@ -65,8 +65,8 @@ func (b *bench) members(key string) []string {
 	return all
 }
 
-// However many sweep at once, and however often one sends its call, a parked job whose retention has passed dies once, and what follows its
-// death is added once, in front of what waits.
+// With any number of simultaneous sweeps and repeated calls, a parked job whose retention has passed dies once, and the job that follows its
+// death is added once, before the waiting ones.
 func TestAParkedJobIsBuriedOnceWithWhatFollowsItsDeath(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		b.Enqueue(storesuite.Job("first"))
@@ -100,16 +100,16 @@ func TestAParkedJobIsBuriedOnceWithWhatFollowsItsDeath(t *testing.T) {
 		b.Want("the dead job", b.client.HGet(b.Context(), b.keys().jobs, "asks").Val(), "\x01dead")
 		taken := b.Take("s", 5)
 		if len(taken) != 2 || taken[1].ID != "waits" || string(taken[0].Body) != alert {
-			b.Fatalf("taken %+v, want what follows the death, and then what waits", taken)
+			b.Fatalf("taken %+v, want the job that follows the death, and then the waiting ones", taken)
 		}
 		var fence int64
 		if n, err := fmt.Sscanf(taken[0].ID, "asks#dead-%d", &fence); n != 1 || err != nil || fence <= held.Fence || taken[0].Fence <= fence {
-			b.Errorf("what follows the death has the ID %s; want a fence after %d and before %d, which takes it", taken[0].ID, held.Fence, taken[0].Fence)
+			b.Errorf("the job that follows the death has the ID %s; want a fence after %d and before %d, which takes it", taken[0].ID, held.Fence, taken[0].Fence)
 		}
 	})
 }
 
-// A job that somebody has requeued, changed or deleted since it was read is left alone, and so is an occurrence whose definition was changed.
+// A job that was requeued, changed or deleted since it was read is skipped, and so is an occurrence whose definition was changed.
 func TestABurialNeedsTheJobAsItWasRead(t *testing.T) {
 	for name, act := range map[string]func(b *bench, id string){
 		"requeued": func(b *bench, id string) {
@@ -134,14 +134,14 @@ func TestABurialNeedsTheJobAsItWasRead(t *testing.T) {
 	}
 }
 
-// A job that was run and parked anew since it was read grows old anew.
-func TestAJobThatWasParkedAnewIsNotBuried(t *testing.T) {
+// The age of a job that was run and parked again since it was read starts again.
+func TestAJobThatWasParkedAgainIsNotBuried(t *testing.T) {
 	nothingIsBuriedAfter(t, func(b *bench, id string) {
 		b.client.ZAdd(b.Context(), b.keys().parked("mail"), redisZ(float64(time.Now().UnixMilli()), id))
 	})
 }
 
-// nothingIsBuriedAfter does something to a job and to an occurrence between their sweep and their burial, after which they are to stay as they are.
+// nothingIsBuriedAfter changes a job and an occurrence between their sweep and their burial; the burial must not change them.
 func nothingIsBuriedAfter(t *testing.T, act func(b *bench, id string)) {
 	onEveryServer(t, func(b *bench) {
 		b.created("s", `{"version":1,"job":"mail","onDeath":{"job":"alert"}}`)
@@ -175,7 +175,7 @@ func (b *bench) created(name, body string) {
 	b.client.HSet(b.Context(), b.keys().schedules, name, h.withState("live"))
 }
 
-// After damage a job may be parked in two lists, or be dead as well. It dies once all the same.
+// After damage a job may be parked in two lists, or also be dead. It still dies once.
 func TestAJobThatIsParkedTwiceDiesOnce(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		for range 2 {
@@ -188,13 +188,13 @@ func TestAJobThatIsParkedTwiceDiesOnce(t *testing.T) {
 			b.bury(burials)
 		}
 		if ready := b.members(b.keys().ready); len(ready) != 1 {
-			b.Errorf("%v wait, want what follows one death", ready)
+			b.Errorf("%v wait, want the job that follows one death", ready)
 		}
 		b.Want("dead", fmt.Sprint(b.members(b.keys().dead)), "[twice]")
 	})
 }
 
-// Those that stay parked because nobody here can read them hide no others, however many they are, and the rest of the sweep comes to its end.
+// Any number of jobs that remain parked because they cannot be read here hide no others, and the rest of the sweep finishes.
 func TestJobsThatWaitForANewerVersionHideNoOthers(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		pipe := b.client.Pipeline()
@@ -224,7 +224,7 @@ func TestJobsThatWaitForANewerVersionHideNoOthers(t *testing.T) {
 				swept++
 			}
 			if !answer.MoreExpired || swept > 200 {
-				b.Fatalf("after %d sweeps %v are found, %v are dead, and others that were not looked at: %v", swept, found, b.members(b.keys().dead), answer.MoreExpired)
+				b.Fatalf("after %d sweeps %v are found, %v are dead, and others that were not read: %v", swept, found, b.members(b.keys().dead), answer.MoreExpired)
 			}
 		}
 		if at := b.client.HGet(b.Context(), b.keys().state, "swept").Val(); at == "" || swept == 0 {
@@ -233,7 +233,7 @@ func TestJobsThatWaitForANewerVersionHideNoOthers(t *testing.T) {
 	})
 }
 
-// The dead set keeps its bound, and a sleeping worker is woken for what follows a death if it may start.
+// The dead set keeps its limit, and a sleeping worker is woken for the job that follows a death if it may start.
 func TestABurialKeepsTheBoundsOfTheQueue(t *testing.T) {
 	for name, c := range map[string]struct {
 		prepare func(b *bench)
@@ -273,8 +273,8 @@ func TestABurialKeepsTheBoundsOfTheQueue(t *testing.T) {
 	}
 }
 
-// The mark of a schedule that has moved stays as long as what it says is needed for a burial.
-func TestAMarkStaysForABurial(t *testing.T) {
+// The mark of a schedule that has moved remains as long as a burial needs it.
+func TestAMarkRemainsForABurial(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		k := b.keys()
 		for _, name := range []string{"moved", "gone"} {

@@ -9,7 +9,7 @@ import (
 	"github.com/chimejobs/chime/internal/storesuite"
 )
 
-// Enqueuers that come and go are forgotten after an hour by those that come later: where nobody works, nobody sweeps.
+// Later enqueuers remove old ones after an hour: without workers there is no sweep.
 func TestNewEnqueuersForgetThoseOfLongAgo(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		const old, fresh = 1000, 50
@@ -24,7 +24,7 @@ func TestNewEnqueuersForgetThoseOfLongAgo(t *testing.T) {
 				b.Fatal(a.Err)
 			}
 		}
-		// The counter of jobs stands there too.
+		// The counter of jobs is there too.
 		if n := b.client.ZCard(b.Context(), b.keys().callers).Val(); n != fresh+2 {
 			b.Errorf("%d callers are remembered, want %d", n, fresh+2)
 		}

@@ -15,13 +15,13 @@ import (
 	"github.com/chimejobs/chime/redisstore"
 )
 
-// What go-redis says while a server is away arrives in the application's log, at a level that is not shown unless it is asked for.
+// Lines of go-redis while a server is unavailable arrive in the application's log, at a level that is hidden by default.
 func TestGoRedisLogsToTheLoggerThatItIsGiven(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	listener.Close() // nobody answers there
+	listener.Close() // no server answers there
 	log := new(lockedText)
 	redis.SetLogger(redisstore.ClientLogger(slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))))
 	defer logging.Enable()

@@ -11,7 +11,7 @@ import (
 	"github.com/chimejobs/chime/internal/storesuite"
 )
 
-// A server whose clock cannot be right is refused at start and by every script, which then writes nothing.
+// A server whose clock cannot be right is refused at the start and by every script, which then writes nothing.
 func TestAServerWhoseClockIsWrongForCertainIsRefused(t *testing.T) {
 	client, setClock := openSimulated(t)
 	b := newBench(t, client, setClock)

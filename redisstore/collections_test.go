@@ -16,17 +16,17 @@ import (
 	"github.com/chimejobs/chime/internal/storesuite"
 )
 
-// repeating is the bench's store with a client that carries out each script twice: as if the reply to the first time had been lost.
+// repeating is the bench's store with a client that executes each script twice: as if the first reply had been lost.
 func (b *bench) repeating() *store {
 	return b.hooked(func(cmd redis.Cmder) error {
 		if cmd != nil && strings.HasPrefix(cmd.Name(), "eval") {
-			_ = b.client.Do(b.Context(), cmd.Args()...).Err() // one that is not loaded yet is sent again with its text
+			_ = b.client.Do(b.Context(), cmd.Args()...).Err() // a script that is not loaded yet is sent again with its text
 		}
 		return nil
 	})
 }
 
-// collectionKeysNow are the keys of the collections that there are.
+// collectionKeysNow returns the existing keys of the collections.
 func (b *bench) collectionKeysNow() string {
 	k := b.store.keys.collections()
 	var there []string
@@ -38,7 +38,7 @@ func (b *bench) collectionKeysNow() string {
 	return fmt.Sprint(there)
 }
 
-// Each row is a put of a collection that stands at some state, and what it answers.
+// Each row is a put of a collection in some state, and its answer.
 func TestAPutNeedsTheRevisionThatIsStored(t *testing.T) {
 	const enabled, disabled, deleted = protocol.CollectionEnabled, protocol.CollectionDisabled, protocol.CollectionDeleted
 	for _, c := range []struct {
@@ -47,7 +47,7 @@ func TestAPutNeedsTheRevisionThatIsStored(t *testing.T) {
 		state  string
 		data   string
 		want   error
-		is     string // what it does
+		is     string // the effect
 	}{
 		{"", "none", enabled, `{}`, nil, "created"},
 		{"", "old", enabled, `{}`, protocol.ErrNotFound, ""},
@@ -113,10 +113,10 @@ func TestAPutNeedsTheRevisionThatIsStored(t *testing.T) {
 	}
 }
 
-// A call whose reply was lost, and that the client has sent again, leaves and answers what it would have in one: only whether a name is new it
-// cannot tell any more.
+// A call that the client has repeated after a lost reply has the same effect and answer as a single one, except that it does not know
+// whether a name was new.
 func TestACallOfCollectionsMayBeSentTwice(t *testing.T) {
-	changing := regexp.MustCompile(`\d{10,}|\d{4}-\d\d-\d\d[ T][0-9:.]+|[A-Z2-7]{26}`) // instants, numbers that are drawn, names of calls
+	changing := regexp.MustCompile(`\d{10,}|\d{4}-\d\d-\d\d[ T][0-9:.]+|[A-Z2-7]{26}`) // instants, drawn numbers, names of calls
 	for name, does := range map[string]func(s *store, c, deleted protocol.Collection) (any, error){
 		"create": func(s *store, _, _ protocol.Collection) (any, error) {
 			return s.PutCollection(t.Context(), protocol.CollectionPut{Name: "new", State: protocol.CollectionEnabled, MaxNames: 2, Data: []byte("null")})
@@ -163,7 +163,7 @@ func TestACallOfCollectionsMayBeSentTwice(t *testing.T) {
 					all += fmt.Sprint(members)
 				}
 				if all = changing.ReplaceAllString(all, "#"); twice && all != once || err != nil {
-					b.Errorf("%s, sent twice: %v\n%s\nwant what it leaves when it is sent once:\n%s", name, err, all, once)
+					b.Errorf("%s, sent twice: %v\n%s\nwant the same as after one call:\n%s", name, err, all, once)
 				}
 				once = all
 			}
@@ -171,7 +171,7 @@ func TestACallOfCollectionsMayBeSentTwice(t *testing.T) {
 	}
 }
 
-// The last step of a deletion needs the ones before it, and may be repeated: what was created since stays.
+// The last step of a deletion needs the earlier ones, and may be repeated: a collection created since remains.
 func TestACollectionIsRemovedLast(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		remove := func(c protocol.Collection, want error, text string) {
@@ -198,7 +198,7 @@ func TestACollectionIsRemovedLast(t *testing.T) {
 			b.Error(err)
 		}
 		remove(deleted, nil, "")
-		remove(deleted, nil, "") // the same call again
+		remove(deleted, nil, "") // a repeated call
 		b.Want("keys", b.collectionKeysNow(), "[records]")
 		if _, err := b.store.FindCollection(b.Context(), "c"); !errors.Is(err, protocol.ErrNotFound) {
 			b.Errorf("found: %v, want ErrNotFound", err)
@@ -209,7 +209,7 @@ func TestACollectionIsRemovedLast(t *testing.T) {
 		}
 		remove(deleted, nil, "")
 		if found, err := b.store.FindCollection(b.Context(), "c"); err != nil || found.Creation != again.Creation {
-			b.Errorf("the copy of a deletion took away what was created since: %+v, %v", found, err)
+			b.Errorf("the copy of a deletion removed a collection created since: %+v, %v", found, err)
 		}
 		if err := b.store.ReleaseNames(b.Context(), "c", first.Creation, []string{"a"}); err != nil {
 			b.Error(err)
@@ -217,7 +217,7 @@ func TestACollectionIsRemovedLast(t *testing.T) {
 	})
 }
 
-// Of many who see that a collection is to be swept one does it, and learns it though a reply was lost.
+// If many callers find that a collection must be swept, one of them sweeps, and it knows this even after a lost reply.
 func TestOneOfManySweeps(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		c := b.NewCollection("c", 2)
@@ -248,7 +248,7 @@ func TestOneOfManySweeps(t *testing.T) {
 			b.Errorf("%+v, %v; want it swept now, at revision %d", found, err, d.Revision)
 		}
 		if _, err := b.store.MoveSwept(b.Context(), "none", longAgo); !errors.Is(err, protocol.ErrNotFound) {
-			b.Errorf("none: %v, want ErrNotFound", err)
+			b.Errorf("a missing one: %v, want ErrNotFound", err)
 		}
 		b.client.ZAdd(b.Context(), b.store.keys.collections().swept, redisZ(float64(longAgo.UnixMicro()), "c"))
 		found, next, err := b.store.PageCollections(b.Context(), protocol.CollectionPage{Order: protocol.BySweep, Age: 24 * time.Hour})
@@ -258,7 +258,7 @@ func TestOneOfManySweeps(t *testing.T) {
 	})
 }
 
-// There are at most ten thousand collections, whoever creates them.
+// There are at most ten thousand collections, created by any number of callers.
 func TestThereIsABoundOfCollections(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		c := b.NewCollection("c", 1)
@@ -278,7 +278,7 @@ func TestThereIsABoundOfCollections(t *testing.T) {
 	})
 }
 
-// Collections are listed by name, and those with an unfinished change by that, a page at a time, while some are removed.
+// Collections are listed by name, and those with an unfinished change by transition, a page at a time, while some are removed.
 func TestCollectionsAreListedByPages(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		var want []string
@@ -315,8 +315,8 @@ func TestCollectionsAreListedByPages(t *testing.T) {
 	})
 }
 
-// Another program's key in place of one of the collections' is refused before anything is written, and is damage to Verify; the keys of
-// collections are none.
+// Another program's key under the name of a collections' key is refused before the first write, and Verify reports it; Verify does not report
+// the keys of collections.
 func TestAnotherProgramsKeyInPlaceOfACollectionsIsRefused(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		c := b.NewCollection("c", 2)
@@ -337,8 +337,8 @@ func TestAnotherProgramsKeyInPlaceOfACollectionsIsRefused(t *testing.T) {
 	})
 }
 
-// What a newer program has written, or a hand, no call changes, and a list goes on behind it.
-func TestACollectionThatCannotBeReadStaysAsItIs(t *testing.T) {
+// No call changes a record that a newer program wrote or that was edited by hand, and a list continues after it.
+func TestACollectionThatCannotBeReadIsNotChanged(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		c := b.NewCollection("c", 2)
 		b.NewCollection("d", 2)

@@ -15,28 +15,28 @@ import (
 	"github.com/chimejobs/chime/internal/storesuite"
 )
 
-// A collectionWalk makes random calls and says of each what it must answer: plain maps. Some are sent twice, as after a lost reply.
+// A collectionWalk makes random calls and computes each answer with plain maps. Some calls are sent twice, as after a lost reply.
 type collectionWalk struct {
 	*bench
 	seed    uint64
 	random  *rand.Rand
 	calls   int
 	acts    []string
-	drawn   int64 // the highest number seen
+	drawn   int64 // the highest number so far
 	old     []protocol.Collection
 	there   map[string]*walkedCollection
-	twice   bool   // the next script is
+	twice   bool   // whether the next script is
 	sending *store // with that hook
 }
 
-// A walkedCollection is one as it must be stored.
+// A walkedCollection is the expected state of a collection.
 type walkedCollection struct {
 	protocol.Collection
 	names map[string]bool
 }
 
-// Whatever is called in whatever order, answered or sent again: collections and names are as the calls that were accepted say, and no other is
-// accepted than the states allow.
+// For all calls in any order, answered or repeated: collections and names match the accepted calls, and only calls are accepted that
+// the states allow.
 func TestRandomCallsKeepCollections(t *testing.T) {
 	seeds, steps := storesuite.WalkSize(2, 1500)
 	for seed := range seeds {
@@ -63,7 +63,7 @@ func (w *collectionWalk) fatal(format string, arguments ...any) {
 	w.Fatalf("seed %d, call %d: %s\nbefore: %q", w.seed, w.calls, fmt.Sprintf(format, arguments...), w.acts[max(0, len(w.acts)-12):])
 }
 
-// begin notes a call.
+// begin records a call.
 func (w *collectionWalk) begin(format string, arguments ...any) {
 	w.calls++
 	w.twice = w.random.IntN(4) == 0
@@ -72,7 +72,7 @@ func (w *collectionWalk) begin(format string, arguments ...any) {
 }
 
 func (w *collectionWalk) step() {
-	if w.SetClock != nil && w.random.IntN(50) == 0 { // the clock is set, an hour back at most
+	if w.SetClock != nil && w.random.IntN(50) == 0 { // sets the clock, at most an hour back
 		w.SetClock(time.Date(2026, 3, 8, 9, w.random.IntN(60), 0, 0, time.UTC))
 	}
 	name := fmt.Sprint("c", w.random.IntN(4))
@@ -94,7 +94,7 @@ func (w *collectionWalk) step() {
 	}
 }
 
-// seen is a collection as some caller may have seen it: as it is, as it was, or none.
+// seen returns a collection as some caller may have read it: its present state, an old one, or none.
 func (w *collectionWalk) seen(name string) protocol.Collection {
 	now := w.there[name]
 	switch n := w.random.IntN(8); {
@@ -108,7 +108,7 @@ func (w *collectionWalk) seen(name string) protocol.Collection {
 	return now.Collection
 }
 
-// remember keeps what was stored, for those who see it late.
+// remember keeps the stored state, for callers that read it late.
 func (w *collectionWalk) remember(c protocol.Collection) {
 	w.old = append(w.old, c)
 	w.old = w.old[max(0, len(w.old)-20):]
@@ -127,7 +127,7 @@ func (w *collectionWalk) put(name string) {
 	put := protocol.CollectionPut{Name: name, Revision: w.seen(name).Revision, State: states[w.random.IntN(3)], MaxNames: w.random.IntN(6), Data: []byte(fmt.Sprintf(`{"}\"n":%d}`, w.random.IntN(2)))}
 	now := w.there[name]
 	if now == nil && put.State == protocol.CollectionDeleted {
-		put.State = protocol.CollectionEnabled // who creates one does not delete it
+		put.State = protocol.CollectionEnabled // a caller that creates one does not delete it
 	}
 	w.begin("put %+v", put)
 	got, err := w.sending.PutCollection(w.Context(), put)
@@ -147,7 +147,7 @@ func (w *collectionWalk) put(name string) {
 	}
 	if same {
 		if fmt.Sprint(got) != fmt.Sprint(now.Collection) {
-			w.fatal("the same again is %+v, want %+v", got, now.Collection)
+			w.fatal("repeated, it is %+v, want %+v", got, now.Collection)
 		}
 		return
 	}
@@ -270,7 +270,7 @@ func (w *collectionWalk) names(name string) {
 	}
 }
 
-// check holds that all is stored as it must be, in every order.
+// check verifies the stored state, in every order.
 func (w *collectionWalk) check() {
 	if w.calls%7 != 0 {
 		return

@@ -14,9 +14,9 @@ import (
 	"github.com/chimejobs/chime/internal/storesuite"
 )
 
-// What somebody has written by hand, or another program by mistake, loses no job and ends no session.
+// Data that were edited by hand, or written by another program by mistake, lose no job and end no session.
 
-// again is a bench on the same server under a namespace of its own.
+// again is a bench on the same server under another namespace.
 func (b *bench) again() *bench {
 	return benchOn(b.T, b.client, b.SetClock, newStore(b.client, Options{Namespace: fmt.Sprintf("test%d", benches.Add(1))}))
 }
@@ -43,7 +43,7 @@ func (b *bench) busy() (held map[string]int64) {
 	return held
 }
 
-// The field of a session's hash that is no job may stand among the IDs, for any producer can write it there. It is dropped.
+// The field of a session's hash that is not a job may be among the IDs, because any producer can write it there. It is removed.
 func TestAnEntryNamedLikeTheSessionsOwnFieldIsDropped(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		for _, put := range []func() error{
@@ -72,7 +72,7 @@ func TestAnEntryNamedLikeTheSessionsOwnFieldIsDropped(t *testing.T) {
 	})
 }
 
-// However many jobs die, and however seldom somebody sweeps, the dead set keeps the newest MaxDead.
+// With any number of deaths and rare sweeps, the dead set keeps the newest MaxDead.
 func TestTheDeadSetIsBoundedByWhoAddsToIt(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		b.store.options.MaxDead = 30
@@ -124,8 +124,8 @@ func TestATooLargeDeadSetIsTrimmedInSteps(t *testing.T) {
 	})
 }
 
-// What is no fence in a session's hash is no flight. A job that stands there is returned, for it would be lost else; what is no job is
-// dropped.
+// An entry in a session's hash without a fence is not a flight. A job there is returned, because it would be lost otherwise; other entries
+// are removed.
 func TestGarbageInASessionIsReaped(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		b.Enqueue(storesuite.Job("a"), storesuite.Job("b"), storesuite.Job("c"))
@@ -143,7 +143,7 @@ func TestGarbageInASessionIsReaped(t *testing.T) {
 	})
 }
 
-// A session whose own field somebody has broken is lost to its worker; its jobs return.
+// A session whose own field was damaged is lost to its worker; its jobs return.
 func TestASessionWithABrokenFieldIsReaped(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		for _, own := range []string{"garbage", "", "x 1 2"} {
@@ -166,8 +166,8 @@ func TestASessionWithABrokenFieldIsReaped(t *testing.T) {
 	})
 }
 
-// A lapse that is no instant is one in the past, or at most a session's time to live ahead: the session is found, and reaped.
-func TestAStrangeLapseIsMended(t *testing.T) {
+// A lapse that is not an instant counts as past, or as at most a session's time to live ahead: the session is found, and reaped.
+func TestAStrangeLapseIsRepaired(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		for _, score := range []string{"-inf", "-5", "1.5", "+inf", "1e300"} {
 			b.client.Del(b.Context(), b.keys().sessions)

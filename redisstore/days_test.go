@@ -14,7 +14,7 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-// loadDays loads the function that counts days, of scripts/lib/history.lua, as a global of a state.
+// loadDays loads the function of scripts/lib/history.lua that counts days, as a global of a state.
 func loadDays(t *testing.T) *lua.LState {
 	t.Helper()
 	state := lua.NewState()
@@ -37,7 +37,7 @@ func countDays(t *testing.T, state *lua.LState, text, other string, counts strin
 	return state.ToString(-1)
 }
 
-// The days of a schedule are those that a plain list counts, however they come, and in however many texts; of more than 35 the oldest go.
+// The days of a schedule are those that a plain list counts, in any order and in any number of texts; of more than 35 the oldest are removed.
 func TestDaysAreCountedAsAPlainListDoes(t *testing.T) {
 	state := loadDays(t)
 	random := rand.New(rand.NewPCG(1, 35))
@@ -110,7 +110,7 @@ func TestDaysAreSmall(t *testing.T) {
 	}
 }
 
-// A text of days that a hand has changed ends nothing.
+// A text of days that was edited by hand causes no error.
 func FuzzDays(f *testing.F) {
 	f.Add("ffk.14.13F1.~5.2S1M1")
 	f.Fuzz(func(t *testing.T, text string) {

@@ -10,7 +10,7 @@ import (
 	"github.com/chimejobs/chime/internal/storesuite"
 )
 
-// Thousands of a schedule's jobs and of others: the schedule's go in steps, wherever they wait, and the others stay.
+// Among thousands of jobs, those of the schedule are deleted in steps, wherever they wait, and the others remain.
 func TestDeleteWaitingGoesInStepsAndLeavesOthers(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		b.Scheduled("s", "allow", storesuite.Ago(time.Minute))

@@ -65,7 +65,7 @@ func TestUnderCancelTheOccurrenceBehindReplacesTheOneThatCrashed(t *testing.T) {
 		b.Want("taken after the crash", storesuite.IDs(b.Take("w2", 5)), storesuite.OccurrenceID("s", second))
 		b.Want("superseded", b.client.HGet(b.Context(), b.keys().counters, "s/superseded").Val(), "1")
 		if n := b.client.Exists(b.Context(), b.keys().ready, b.keys().due).Val(); n != 0 {
-			b.Error("something of the replaced one is left in ready or due")
+			b.Error("data of the replaced one are left in ready or due")
 		}
 	})
 }
@@ -87,7 +87,7 @@ func TestSweepRemovesTheMarkOfAMove(t *testing.T) {
 	})
 }
 
-// An instant before 1970 is one in the past, as At documents. A score that no client writes holds nothing up either.
+// An instant before 1970 is in the past, as At documents. A score that no client writes delays nothing either.
 func TestAnInstantBefore1970AndStrangeScoresStopNoQueue(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		poll := func() protocol.PollAnswer {
@@ -121,7 +121,7 @@ func TestAnInstantBefore1970AndStrangeScoresStopNoQueue(t *testing.T) {
 	})
 }
 
-// A lapse too far ahead is one further than the session's own time to live, whatever those of others are.
+// A lapse is too far ahead if it is further than the session's own time to live, with any times to live of other sessions.
 func TestTheTTLOfOneSessionDoesNotRaiseTheClampOfAnother(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		long, short := protocol.NewSession(time.Hour), protocol.NewSession(12*time.Second)

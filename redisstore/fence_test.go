@@ -7,7 +7,7 @@ import (
 	"github.com/chimejobs/chime/internal/storesuite"
 )
 
-// A failover, or a hand, may set the counter of fences back or remove it. The next fence is larger all the same, for the clock has gone on.
+// A failover, or a manual edit, may set the counter of fences back or remove it. The next fence is still larger, because the clock has advanced.
 func TestAFenceGrowsThoughItsCounterWentBack(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		b.Enqueue(storesuite.Job("a"), storesuite.Job("b"), storesuite.Job("c"))

@@ -9,7 +9,7 @@ import (
 	"github.com/chimejobs/chime/internal/storesuite"
 )
 
-// A schedule's counters begin at its creation: what is left of one of that name which was removed counts nothing there.
+// A schedule's counters begin at its creation: the rest of a removed schedule of that name counts nothing there.
 func TestASupersededRunOfARemovedScheduleIsNotCountedByItsSuccessor(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		first := storesuite.Ago(2 * time.Minute)

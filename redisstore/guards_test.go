@@ -11,7 +11,7 @@ import (
 	"github.com/chimejobs/chime/internal/storesuite"
 )
 
-// Each of these tests holds one check of a script. If the check were removed, the other tests would still pass.
+// Each of these tests checks one guard of a script. If the guard were removed, the other tests would still pass.
 
 // The clock stepped back an hour: a lapse that far ahead is set to the longest TTL of a session.
 func TestALapseTooFarAheadIsCorrected(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 	"github.com/chimejobs/chime/internal/wire"
 )
 
-// A historyBench has a schedule "s" of which many occurrences are in flight, and ends them one after the other.
+// A historyBench has a schedule "s" with many occurrences in flight, and ends them one after the other.
 type historyBench struct {
 	*bench
 	began time.Time
@@ -35,7 +35,7 @@ func onHistoryBench(t *testing.T, occurrences int, test func(b *historyBench)) {
 	})
 }
 
-// keep changes of how many attempts the history tells.
+// keep changes how many attempts the history keeps.
 func (h *historyBench) keep(n int) {
 	h.Helper()
 	answer := h.store.Declare(h.Context(), []protocol.Declaration{{
@@ -46,7 +46,7 @@ func (h *historyBench) keep(n int) {
 	}
 }
 
-// end ends so many attempts, each with a note that begins with its number.
+// end ends a number of attempts, each with a note that begins with its number.
 func (h *historyBench) end(n, noteBytes int) {
 	h.Helper()
 	for range n {
@@ -62,7 +62,7 @@ func (h *historyBench) end(n, noteBytes int) {
 	}
 }
 
-// stored returns the numbers of the attempts that the hash has, the oldest first; - for one whose note is gone; and the bytes of their notes.
+// stored returns the numbers of the attempts in the hash, the oldest first; - for one whose note is gone; and the bytes of their notes.
 func (h *historyBench) stored() (numbers string, noteBytes int) {
 	h.Helper()
 	var all []string
@@ -98,7 +98,7 @@ func (h *historyBench) wantHistory(what, stored string, shown int) {
 	}
 }
 
-// Of fewer attempts than are stored the newest are shown at once, and the others go with the next end; of none everything goes at once.
+// If fewer attempts are kept than are stored, the newest are shown at once, and the others are removed at the next end. With 0, all are removed at once.
 func TestAShorterHistoryKeepsTheNewestAttempts(t *testing.T) {
 	onHistoryBench(t, 9, func(h *historyBench) {
 		h.keep(20)
@@ -121,7 +121,7 @@ func TestAShorterHistoryKeepsTheNewestAttempts(t *testing.T) {
 	})
 }
 
-// The notes of a history have 64 KiB together: where they would have more, the oldest go until a quarter is free. Their attempts stay.
+// The notes of a history have 64 KiB together: beyond that, the oldest are removed until a quarter is free. Their attempts remain.
 func TestTheOldestNotesOfALongHistoryGo(t *testing.T) {
 	const each, room = 2048, 64 << 10
 	onHistoryBench(t, 42, func(h *historyBench) {
@@ -149,8 +149,8 @@ func TestTheOldestNotesOfALongHistoryGo(t *testing.T) {
 	})
 }
 
-// What a crash cuts off was an attempt too: of an occurrence, of a manual run and of what follows a death it is in the history, with its number,
-// its fence and its worker. What had not begun leaves nothing, and no failure is counted.
+// An attempt cut off by a crash is in the history of an occurrence, a manual run and a job that follows a death, with its number,
+// its fence and its worker. A job that had not begun leaves nothing, and no failure is counted.
 func TestAnAttemptThatACrashHasCutOffIsInTheHistory(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		first, second, third := storesuite.Ago(3*time.Second), storesuite.Ago(2*time.Second), storesuite.Ago(time.Second)

@@ -12,7 +12,7 @@ import (
 	"github.com/chimejobs/chime/internal/storesuite"
 )
 
-// What is caught up runs: it is placed when the flight before it has ended, by whoever ended that, and until then nobody finds it.
+// A caught-up run is placed after the flight before it has ended, by the worker that ended that flight. Until then it is not listed.
 func TestWhatIsCaughtUpWaitsForTheEndOfTheFlight(t *testing.T) {
 	for _, overlap := range []string{"skip", "wait", "cancel"} {
 		t.Run(overlap, func(t *testing.T) {
@@ -43,7 +43,7 @@ func TestWhatIsCaughtUpWaitsForTheEndOfTheFlight(t *testing.T) {
 	}
 }
 
-func TestACrashLetsWhatIsCaughtUpGoOn(t *testing.T) {
+func TestACrashReleasesACaughtUpRun(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		declared := b.Scheduled("s", "wait", storesuite.Ago(time.Hour))
 		answer := b.Work("w", protocol.WorkCall{Take: 1, TTL: time.Millisecond})
@@ -58,8 +58,8 @@ func TestACrashLetsWhatIsCaughtUpGoOn(t *testing.T) {
 	})
 }
 
-// What waits for the end of a flight goes on where nothing flies: a hand has removed the entry in open, or has written what cannot be
-// read. What waits for one that is there goes on waiting.
+// A schedule that waits for the end of a flight continues if there is no flight: the entry in open was removed manually, or edited so that it
+// cannot be read. A schedule that waits for an existing flight continues to wait.
 func TestNothingIsHeldForAFlightThatIsNone(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		since := map[string]float64{}
@@ -89,19 +89,19 @@ func TestNothingIsHeldForAFlightThatIsNone(t *testing.T) {
 	})
 }
 
-// No occurrence holds a schedule whose session is gone, whatever became of its flight.
+// No occurrence holds a schedule whose session is gone, with any outcome of its flight.
 func TestAFlightOfAVanishedSessionHoldsNoSchedule(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		first, second := storesuite.Ago(2*time.Minute), storesuite.Ago(time.Minute)
 		declared := b.Scheduled("s", "skip", first)
 		answer := b.Work("w", protocol.WorkCall{Take: 1})
-		b.client.Del(b.Context(), b.keys().inflight("w"), b.keys().sessions) // by hand, or by an eviction
+		b.client.Del(b.Context(), b.keys().inflight("w"), b.keys().sessions) // manually, or by an eviction
 		b.Place(answer.Owed[0], declared.Revision, 0, second)
 		b.Want("taken", storesuite.IDs(b.Take("other", 5)), storesuite.OccurrenceID("s", second))
 	})
 }
 
-// The sweep lets go of a schedule whose occurrence is in flight nowhere, or is held for one that is not in ready. One that is stays held.
+// The sweep releases a schedule whose occurrence is not in flight, or that is held for one that is not in ready. Other schedules remain held.
 func TestTheSweepFreesSchedulesThatNothingHolds(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		at := storesuite.Ago(2 * time.Minute)
@@ -127,7 +127,7 @@ func TestTheSweepFreesSchedulesThatNothingHolds(t *testing.T) {
 	})
 }
 
-// Whatever was begun and comes back while another one is in flight waits behind it, oldest first, and runs.
+// A run that has begun and comes back while another one is in flight waits behind it, oldest first, and runs.
 func TestWhatComesBackWaitsBehindTheOneInFlight(t *testing.T) {
 	for _, overlap := range []string{"skip", "wait"} {
 		t.Run(overlap, func(t *testing.T) {
@@ -191,7 +191,7 @@ func TestRemovingAScheduleLetsGoWhatNeverBegan(t *testing.T) {
 	})
 }
 
-// A schedule that is owed nothing, or whose state or cursor a hand has changed, is not tried again and again.
+// A schedule that is owed nothing, or whose state or cursor was edited by hand, is not tried again and again.
 func TestNothingThatCannotBePlacedIsTriedAgainAndAgain(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		for name, damage := range map[string]func(h head){
@@ -220,7 +220,7 @@ func TestNothingThatCannotBePlacedIsTriedAgainAndAgain(t *testing.T) {
 	})
 }
 
-// A definition that was changed by hand is found as such, and holds nothing up.
+// A definition that was edited by hand is reported as such, and delays nothing.
 func TestADefinitionChangedByHandIsUnreadable(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		declared := b.Declare("s", "skip", `{"job":"j"}`)

@@ -62,7 +62,7 @@ func TestDeleteRemovesJobsWhereverTheyAreButInFlight(t *testing.T) {
 			b.Errorf("stats %+v, want one running and nothing else", s)
 		}
 		if !b.Settle("s", protocol.Settlement{ID: "running", Fence: running.Fence, Kind: protocol.SettleDone}) {
-			b.Error("what runs cannot be settled any more")
+			b.Error("the running job cannot be settled any more")
 		}
 	})
 }
@@ -83,7 +83,7 @@ func TestRequeuePutsJobsToTheFrontInTheirOrder(t *testing.T) {
 	})
 }
 
-// An ID that is given twice in one call counts once, wherever its job is: it is in ready once, and its schedule counts it off once.
+// An ID that is repeated in one call counts once, wherever its job is: it is in ready once, and its schedule counts it once.
 func TestAnIDThatIsGivenTwiceInACallCountsOnce(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		b.everywhere()
@@ -116,7 +116,7 @@ func TestAnIDThatIsGivenTwiceInACallCountsOnce(t *testing.T) {
 	})
 }
 
-// A job that is not as the caller has read it stays as it is.
+// A job that has changed since the caller read it does not change.
 func TestRequeueLeavesADeadJobThatHasChanged(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		b.everywhere()
@@ -129,7 +129,7 @@ func TestRequeueLeavesADeadJobThatHasChanged(t *testing.T) {
 	})
 }
 
-// A job whose ID stands in ready, void, has that place when it is requeued: its ID is in ready once.
+// A job whose ID is in ready, void, gets that place when it is requeued: its ID is in ready once.
 func TestRequeueOfAnIDThatIsVoidInReadyUsesItsPlace(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		b.Enqueue(storesuite.Job("first"), storesuite.Own("x"), storesuite.Job("last"))
@@ -143,7 +143,7 @@ func TestRequeueOfAnIDThatIsVoidInReadyUsesItsPlace(t *testing.T) {
 	})
 }
 
-// The next occurrence of a schedule stays where it is: deleting what is delayed stops no schedule, and requeuing runs nothing early.
+// The next occurrence of a schedule does not move: deleting delayed jobs stops no schedule, and requeuing runs nothing early.
 func TestBulkChangesLeaveAnOccurrenceThatNobodyHasTaken(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		at := time.Now().Add(time.Hour).Truncate(time.Second)
@@ -158,7 +158,7 @@ func TestBulkChangesLeaveAnOccurrenceThatNobodyHasTaken(t *testing.T) {
 	})
 }
 
-// The answer to a bulk change is lost and the client sends it again: what it has changed is counted as changed, and only once.
+// The answer to a bulk change is lost and the client sends it again: its changes are counted, and only once.
 func TestABulkChangeThatIsSentTwiceHasTheSameCount(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		b.everywhere()

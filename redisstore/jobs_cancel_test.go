@@ -37,7 +37,7 @@ func TestACancelledWaitingJobIsNeverTaken(t *testing.T) {
 	})
 }
 
-// A job that is cancelled in ready and enqueued again has its old place: its ID is in ready once.
+// A job that is cancelled in ready and enqueued again gets its old place: its ID is in ready once.
 func TestACancelledIDThatIsEnqueuedAgainHasItsOldPlace(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		b.Enqueue(storesuite.Own("again"), storesuite.Own("later"), storesuite.Job("last"))
@@ -55,7 +55,7 @@ func TestACancelledIDThatIsEnqueuedAgainHasItsOldPlace(t *testing.T) {
 	})
 }
 
-// An ID that is void in ready and due as well goes on at its place in ready: a give-back would else have it there twice.
+// An ID that is void in ready and also due continues at its place in ready: otherwise it would be there twice after it is given back.
 func TestAnIDThatIsVoidInReadyAndDueIsTakenOnce(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		b.Enqueue(storesuite.Job("y"), storesuite.Job("z"), storesuite.Own("x"))
@@ -74,8 +74,8 @@ func TestAnIDThatIsVoidInReadyAndDueIsTakenOnce(t *testing.T) {
 	})
 }
 
-// A job that is cancelled in flight ends with its settlement, whatever that says, and with its session.
-func TestAJobCancelledInFlightEndsWhateverItsSettlementSays(t *testing.T) {
+// A job that is cancelled in flight ends with its settlement, of any kind, or with its session.
+func TestAJobCancelledInFlightEndsWithAnySettlement(t *testing.T) {
 	kinds := []protocol.SettleKind{
 		protocol.SettleDone, protocol.SettleLater, protocol.SettleDead, protocol.SettleBack, protocol.SettlePark, protocol.SettleCancelled,
 	}
@@ -132,11 +132,11 @@ func TestCancelFindsAJobWhereverItWaits(t *testing.T) {
 		if n := b.client.Exists(b.Context(), b.keys().due, b.keys().parked("mail"), b.keys().unhandled).Val(); n != 0 {
 			b.Errorf("%d of due, parked, unhandled are left, want none", n)
 		}
-		b.Want("layout, for none of this is misread", b.stateField("layout"), "2")
+		b.Want("layout, because none of this is misread", b.stateField("layout"), "2")
 	})
 }
 
-// A queue in which something was cancelled is refused by programs that do not know what that leaves there; other queues are not.
+// A queue in which a job was cancelled is refused by programs that would misread the marks there; other queues are not.
 func TestCancellingRaisesTheLayoutOfItsPartitionOnly(t *testing.T) {
 	for _, take := range []int{0, 1} { // it waits, or is in flight
 		onEveryServer(t, func(b *bench) {
@@ -147,12 +147,12 @@ func TestCancellingRaisesTheLayoutOfItsPartitionOnly(t *testing.T) {
 			b.Want("layout after", b.stateField("layout"), "3")
 			b.Enqueue(storesuite.Job("b"))
 			b.Take("s", 1)
-			b.Want("layout for ever", b.stateField("layout"), "3")
+			b.Want("layout from then on", b.stateField("layout"), "3")
 		})
 	}
 }
 
-// An occurrence that is cancelled before its instant stays there until then: its taking owes the schedule its next one.
+// An occurrence that is cancelled before its instant remains there until then: its take makes the schedule's next one owed.
 func TestAnOccurrenceCancelledBeforeItsInstantOwesTheNext(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		declared := b.Declare("s", "skip", `{"job":"j"}`)
@@ -189,7 +189,7 @@ func TestACancellationThatIsSentTwiceHasTheSameAnswer(t *testing.T) {
 		twice := &sentTwice{}
 		b.client.AddHook(twice)
 		b.Want("cancelled", b.Cancel("later")+b.Cancel("a"), "donedone")
-		if twice.sent != 2 && selectedServer().lacks&hookedCalls == 0 { // a user who may not cancel has another client do it
+		if twice.sent != 2 && selectedServer().lacks&hookedCalls == 0 { // a user who may not cancel uses another client for this
 			b.Fatalf("%d scripts were sent twice, want 2", twice.sent)
 		}
 		b.Want("counted", b.cancelled(), "2")
@@ -227,12 +227,12 @@ func TestCancelFindsAJobInTheSharedListOfParkedOnes(t *testing.T) {
 		b.Want("again", b.Cancel("shared"), "none")
 		b.Want("stale", b.stateField("stale"), "")
 		if n := b.client.Exists(b.Context(), b.keys().parked(sharedParked)).Val(); n != 0 {
-			b.Error("it is in the list still")
+			b.Error("it is still in the list")
 		}
 	})
 }
 
-// An occurrence that was given back without an envelope is found in ready, also one whose schedule nobody holds.
+// An occurrence that was given back without an envelope is found in ready, even if its schedule is not held.
 func TestCancelFindsAnOccurrenceThatWasGivenBack(t *testing.T) {
 	for _, overlap := range []string{"allow", "skip", "wait", "cancel"} {
 		t.Run(overlap, func(t *testing.T) {

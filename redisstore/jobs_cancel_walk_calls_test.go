@@ -18,7 +18,7 @@ func (w *cancelWalk) session(worker string) string {
 	return session
 }
 
-// crash lets a worker's session lapse and has it reaped.
+// crash lets a worker's session lapse and reaps it.
 func (w *cancelWalk) crash(worker string) {
 	session := w.session(worker)
 	w.call(worker, false, time.Millisecond)
@@ -39,7 +39,7 @@ func (w *cancelWalk) crash(worker string) {
 	delete(w.held, session)
 }
 
-// released notes that no session holds a job any more: if it was cancelled it has ended.
+// released records that no session holds a job any more: if it was cancelled it has ended.
 func (w *cancelWalk) released(id string) (ended bool) {
 	life := w.lives[id]
 	life.session = ""
@@ -58,7 +58,7 @@ func (w *cancelWalk) released(id string) (ended bool) {
 	return false
 }
 
-// call settles some of what a worker holds, in any way, says of some that they have begun, and takes more; now and then it is made again.
+// call settles some of a worker's jobs, in any way, marks some as begun, and takes more; sometimes it is repeated.
 func (w *cancelWalk) call(worker string, draining bool, ttl time.Duration) {
 	session := w.session(worker)
 	held := w.held[session]
@@ -99,7 +99,7 @@ func (w *cancelWalk) call(worker string, draining bool, ttl time.Duration) {
 		if w.released(s.ID) {
 			continue
 		}
-		if w.lives[s.ID].goes != "" { // it was replaced, whatever the settlement says
+		if w.lives[s.ID].goes != "" { // it was replaced, so the kind of settlement does not matter
 			if s.Kind == protocol.SettleDone {
 				w.done++
 			}
@@ -171,7 +171,7 @@ func (w *cancelWalk) drain() {
 		}
 	}
 	p := w.look()
-	for len(p.void) > 0 || w.stateField("stale") != "" { // what is void goes with the next takes
+	for len(p.void) > 0 || w.stateField("stale") != "" { // void IDs disappear with the next takes
 		before := len(p.void)
 		w.call("w0", true, 0)
 		if p = w.look(); len(p.void) > before {

@@ -18,7 +18,7 @@ type jobPlaces struct {
 	held  map[string]string
 }
 
-// look reads where everything is. An ID that is in two places, or twice in ready, ends the test.
+// look reads all places. An ID that is in two places, or twice in ready, ends the test.
 func (w *cancelWalk) look() jobPlaces {
 	w.Helper()
 	ctx, k := w.Context(), w.keys()
@@ -45,8 +45,8 @@ func (w *cancelWalk) look() jobPlaces {
 			w.fatal("%s is in stale and not in ready", id)
 		}
 	}
-	if w.stateField("stale") == "" && len(stale) > 0 { // it may say so where there is none any more: the next take sees that
-		w.fatal("stale has %v, and state does not say so", stale)
+	if w.stateField("stale") == "" && len(stale) > 0 { // the flag may be left over: the next take removes it
+		w.fatal("stale has %v, but state has no flag for it", stale)
 	}
 	for _, id := range w.client.ZRange(ctx, k.due, 0, -1).Val() {
 		put(id, "due")
@@ -79,7 +79,7 @@ func (w *cancelWalk) look() jobPlaces {
 		}
 	}
 	if text := w.stateField("asked"); text != map[bool]string{true: fmt.Sprint(asked)}[asked > 0] {
-		w.fatal("%d in flight were cancelled, and state says %q", asked, text)
+		w.fatal("%d in flight were cancelled, and state has %q", asked, text)
 	}
 	return p
 }
@@ -92,7 +92,7 @@ func (w *cancelWalk) check() {
 	for id, life := range w.lives {
 		switch where := p.where[id]; {
 		case where == "":
-			w.fatal("%s is nowhere", id)
+			w.fatal("%s is in no place", id)
 		case life.session != "" && where != life.session, life.session == "" && p.held[id] != "":
 			w.fatal("%s is held by %q and in %s", id, life.session, where)
 		case life.session != "" && life.cancelled != strings.HasPrefix(p.held[id], "!"):

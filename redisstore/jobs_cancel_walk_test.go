@@ -12,13 +12,13 @@ import (
 	"github.com/chimejobs/chime/internal/storesuite"
 )
 
-// A cancelWalk makes random calls about jobs of a few IDs, which are used again and again, and cancels, deletes and requeues them meanwhile.
+// A cancelWalk makes random calls about jobs of a few IDs, which are reused, and cancels, deletes and requeues them meanwhile.
 // Its model is one life for each time that an ID was enqueued; the life's number is in the body.
 type cancelWalk struct {
 	*bench
 	seed      uint64
 	random    *rand.Rand
-	lives     map[string]*jobLife // of the jobs that there are
+	lives     map[string]*jobLife // of the existing jobs
 	barred    map[string]bool     // IDs that Once keeps from being added again
 	held      map[string]map[string]protocol.TakenJob
 	sessions  map[string]int // of each worker: its sessions so far
@@ -38,17 +38,17 @@ type jobLife struct {
 	session   string        // that holds it; empty: none
 	cancelled bool          // while it was held
 	follows   string        // the body that has replaced it while it was held
-	in        time.Duration // of what follows
-	goes      string        // where it has to be after the call
+	in        time.Duration // of the job that follows
+	goes      string        // its place after the call
 	purged    bool          // it waited when a purge began that has not ended
 	manual    bool          // it is a manual run, or follows the death of one
 }
 
-// Whatever is called in whatever order: a job that was cancelled while it waited, or deleted, is never taken; one that was cancelled while
-// it was held ends there, by its settlement or with its session, whatever the settlement says; an ID is in ready once at most; and every
-// job is in one place, with its own body, until it ends. What was added with Once is not added so again before its time, whatever
-// becomes of it, unless it is cancelled or deleted.
-// What replaces a job takes its place, or follows it once its flight has ended, in whatever way: then the newest does, and alone.
+// For all calls in any order: a job that was cancelled while it waited, or deleted, is never taken; one that was cancelled while
+// it was held ends with its settlement, of any kind, or with its session; an ID is in ready at most once; and every
+// job is in one place, with its own body, until it ends. An ID that was added with Once is not added so again before its time, with any outcome
+// of the job, unless it is cancelled or deleted.
+// A job that replaces another takes its place, or follows it after its flight has ended, in any way: then only the newest one does.
 func TestRandomCancellationsEndEachJobOnce(t *testing.T) {
 	seeds, steps := storesuite.WalkSize(3, 300)
 	for seed := range seeds {
@@ -77,7 +77,7 @@ func (w *cancelWalk) fatal(format string, arguments ...any) {
 	w.Fatalf("seed %d, %d calls: %s\nthe last of them:\n%s", w.seed, len(w.notes), fmt.Sprintf(format, arguments...), strings.Join(w.notes[max(0, len(w.notes)-30):], "\n"))
 }
 
-// anyID is one of few, so that most are used again.
+// anyID returns one of few IDs, so that most are reused.
 func (w *cancelWalk) anyID() string {
 	if w.manual != nil {
 		return w.manual.anyID(w)
@@ -113,7 +113,7 @@ func (w *cancelWalk) step() {
 	}
 }
 
-// add enqueues some jobs, now or later; those whose ID there is stay as they are.
+// add enqueues some jobs, now or later; a job whose ID exists does not change.
 func (w *cancelWalk) add() {
 	var items []protocol.EnqueueItem
 	var want []bool
@@ -143,7 +143,7 @@ func (w *cancelWalk) add() {
 	if got := w.Enqueue(items...); len(got) > 0 && storesuite.BoolsText(got) != storesuite.BoolsText(want) {
 		w.fatal("existing %v, want %v", got, want)
 	}
-	if w.random.IntN(4) == 0 { // the same call again
+	if w.random.IntN(4) == 0 { // a repeated call
 		w.Callers--
 		w.Enqueue(items...)
 	}
@@ -184,7 +184,7 @@ func (w *cancelWalk) someIDs() (ids []string) {
 	return ids
 }
 
-// givenIDs are someIDs, and now and then one of them again.
+// givenIDs returns someIDs, sometimes with a repeated one.
 func (w *cancelWalk) givenIDs() []string {
 	ids := w.someIDs()
 	if w.random.IntN(3) == 0 {
@@ -221,7 +221,7 @@ func (w *cancelWalk) requeueSome() {
 		job := protocol.RequeuedJob{ID: id}
 		life, where := w.lives[id], p.where[id]
 		if first := slices.Index(ids[:i], id); first >= 0 {
-			job, where = jobs[first], "" // an ID that is given twice counts once
+			job, where = jobs[first], "" // a repeated ID counts once
 		}
 		switch where {
 		case "dead":
@@ -249,7 +249,7 @@ func (w *cancelWalk) requeueSome() {
 	}
 }
 
-// replaceSome enqueues a job in place of one, every other time of one that is held.
+// replaceSome enqueues a job in place of another, every other time of one that is held.
 func (w *cancelWalk) replaceSome() {
 	id := w.anyID()
 	for held, life := range w.lives {
@@ -291,7 +291,7 @@ func (w *cancelWalk) replaceOne(id string) {
 		w.barred[id] = true
 	}
 	call := protocol.ReplaceCall{Partition: storesuite.DefaultPartition, Token: fmt.Sprint("replace", w.made), Item: item}
-	for range 1 + w.random.IntN(2) { // the same call again changes nothing
+	for range 1 + w.random.IntN(2) { // a repeated call changes nothing
 		got, err := w.store.Replace(w.Context(), call)
 		if w.note("replace %s, in %q, by life %d, in %v, once %v: %d", id, p.where[id], w.made, item.In, item.Once, got); err != nil || got != want {
 			w.fatal("replacing %s, in %q: %d (%v), want %d", id, p.where[id], got, err, want)
@@ -299,7 +299,7 @@ func (w *cancelWalk) replaceOne(id string) {
 	}
 }
 
-// hurry makes due what is delayed.
+// hurry makes delayed jobs due.
 func (w *cancelWalk) hurry() {
 	w.note("hurry")
 	for _, id := range w.client.ZRange(w.Context(), w.keys().due, 0, -1).Val() {
@@ -307,7 +307,7 @@ func (w *cancelWalk) hurry() {
 	}
 }
 
-// unbar lets the time of some records of Once run out, and sweeps them away now and then.
+// unbar lets some records of Once expire, and sometimes sweeps them.
 func (w *cancelWalk) unbar() {
 	for _, id := range w.someIDs() {
 		if w.barred[id] {

@@ -11,7 +11,7 @@ import (
 	"github.com/chimejobs/chime/internal/storesuite"
 )
 
-// body is the body of a definition whose recurrence is every that many hours.
+// body returns the body of a definition with a recurrence of a number of hours.
 func body(hours int, more string) string {
 	return fmt.Sprintf(`{"version":1,"job":"j","recurrence":{"frequency":"hour","interval":%d},"misfire":"catch_up"%s}`, hours, more)
 }
@@ -34,14 +34,14 @@ func (b *bench) cursorOf(name string) protocol.Cursor {
 	return parseCursor(b.client.HGet(b.Context(), b.keys().cursors, name).Val())
 }
 
-// A change of anything but the recurrence, and a pause, forget nothing: where nothing is placed in the future the cursor stays.
+// A change of anything but the recurrence, and a pause, lose nothing: if nothing is placed in the future the cursor does not move.
 func TestAChangeKeepsWhatWasMissed(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		at := storesuite.Ago(10 * time.Hour)
 		b.scheduledBody(body(1, ""), at)
 		waiting := b.Declare("s", "skip", body(1, `,"args":1`)) // its occurrence is due and was not taken yet
 		if !waiting.Changed || waiting.Owed != nil || b.cursorOf("s") != (protocol.Cursor{At: at.UTC(), Used: 1, Placed: true}) {
-			b.Fatalf("changed %+v, cursor %+v; want the cursor at %v and nothing owed: its taking will owe the next", waiting, b.cursorOf("s"), at)
+			b.Fatalf("changed %+v, cursor %+v; want the cursor at %v and nothing owed: its take will owe the next", waiting, b.cursorOf("s"), at)
 		}
 		b.Want("owed", b.owedNames(), "[]")
 		answer := b.Work("w", protocol.WorkCall{Take: 1})
@@ -74,12 +74,12 @@ func TestAPauseKeepsWhatWasMissed(t *testing.T) {
 		pause(true)
 		b.Want("owed while paused", b.owedNames(), "[]")
 		if owed := pause(false); owed.Name != "s" || owed.Cursor.Placed || !owed.Cursor.At.Equal(at) {
-			b.Errorf("resumed %+v, want it owed what follows %v", owed, at)
+			b.Errorf("resumed %+v, want owed the occurrence after %v", owed, at)
 		}
 	})
 }
 
-// A change of the recurrence goes on from now. What the old one has missed is counted by who changes it, and only if that is still so.
+// After a change of the recurrence the schedule continues from now. The caller counts the missed instants of the old one, and they must still be valid.
 func TestAChangeOfTheRecurrenceCountsWhatTheOldOneMissed(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		at := storesuite.Ago(10 * time.Hour)
@@ -104,20 +104,20 @@ func TestAChangeOfTheRecurrenceCountsWhatTheOldOneMissed(t *testing.T) {
 		}
 		answer := declare(change)
 		if !answer.Changed || answer.Owed == nil || answer.Owed.Cursor != (protocol.Cursor{At: change.Until.UTC(), Used: 1}) {
-			b.Fatalf("changed %+v, want it to go on from %v", answer, change.Until)
+			b.Fatalf("changed %+v, want it to continue from %v", answer, change.Until)
 		}
 		if again := declare(change); again.Changed {
-			b.Errorf("the same again: %+v, want no change", again)
+			b.Errorf("repeated: %+v, want no change", again)
 		}
 		found, err := b.store.Find(b.Context(), []string{"s"})
 		if err != nil || found[0].Missed != 10 {
 			b.Errorf("found %+v, %v; want 10 missed", found, err)
 		}
-		b.Want("what was due runs all the same", storesuite.IDs(b.Take("w", 5)), storesuite.OccurrenceID("s", at))
+		b.Want("the due occurrence still runs", storesuite.IDs(b.Take("w", 5)), storesuite.OccurrenceID("s", at))
 	})
 }
 
-// A schedule that is created in the second in which one of its name was deleted begins with the next second, in any queue.
+// A schedule that is created in the second in which one of its name was deleted begins in the next second, in any queue.
 func TestDeletingAndCreatingWithinASecondRepeatsNoID(t *testing.T) {
 	for _, queue := range []string{"default", "mail"} {
 		t.Run(queue, func(t *testing.T) {
@@ -174,12 +174,12 @@ func TestStandingsSayWhatTheServerLost(t *testing.T) {
 	})
 }
 
-// Who asks beside a deletion, after any of its commands, never learns of it while the schedule stands, and does as soon as it is gone. So
-// a deletion is never taken for an earlier one, after which the schedule was made again.
-func TestStandingsTellADeletionFromAnEarlierOne(t *testing.T) {
+// A caller that reads during a deletion, after any of its commands, sees it only after the schedule is gone, and then at once. So
+// a deletion is never mistaken for an earlier one, after which the schedule was created again.
+func TestStandingsDistinguishADeletionFromAnEarlierOne(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		var earlier time.Time
-		for range 3 { // deleted and made again each time
+		for range 3 { // deleted and created again each time
 			answer := b.Declare("s", "skip", `{"job":"j"}`)
 			stand := func() protocol.Standing {
 				b.Helper()
@@ -190,9 +190,9 @@ func TestStandingsTellADeletionFromAnEarlierOne(t *testing.T) {
 				return got[0]
 			}
 			if now := stand(); now.Revision != answer.Revision || !now.Deleted.Equal(earlier) {
-				b.Errorf("made again: %+v; want revision %d, and that an earlier one was deleted at %v", now, answer.Revision, earlier)
+				b.Errorf("created again: %+v; want revision %d, and that an earlier one was deleted at %v", now, answer.Revision, earlier)
 			}
-			for made := b.serverTime(); b.serverTime().Sub(made) < time.Millisecond; { // a deletion is noted to the millisecond
+			for made := b.serverTime(); b.serverTime().Sub(made) < time.Millisecond; { // a deletion is recorded to the millisecond
 				continue
 			}
 			deleting := b.hooked(func(redis.Cmder) error {

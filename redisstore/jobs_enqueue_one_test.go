@@ -11,7 +11,7 @@ import (
 	"github.com/chimejobs/chime/internal/storesuite"
 )
 
-// A producer enqueues as an enqueuer does: one call after the other, each with the ticket of the answer before.
+// A producer enqueues like an enqueuer: one call after the other, each with the ticket of the previous answer.
 type producer struct {
 	*bench
 	number int64
@@ -36,19 +36,19 @@ func (p *producer) add(id string) protocol.EnqueueAnswer {
 	return answer
 }
 
-// again makes the last call as it was.
+// again repeats the last call.
 func (p *producer) again(id string) protocol.EnqueueAnswer {
 	call := protocol.EnqueueCall{Partition: storesuite.DefaultPartition, Caller: "producer", Number: p.number, Ticket: p.ticket, Items: []protocol.EnqueueItem{storesuite.Job(id)}}
 	return p.store.Enqueue(p.Context(), []protocol.EnqueueCall{call})[0]
 }
 
-// one runs enqueue_one.lua alone, as a copy of a call that arrives late does, and returns its answer.
+// one runs enqueue_one.lua alone, like a late copy of a call, and returns its answer.
 func (p *producer) one(number int64, id string) any {
 	call := protocol.EnqueueCall{Partition: storesuite.DefaultPartition, Caller: "producer", Number: number, Ticket: p.ticket, Items: []protocol.EnqueueItem{storesuite.Job(id)}}
 	return p.store.run(p.Context(), p.client, p.store.enqueueOneCall(&call))[0].Val()
 }
 
-// ways enqueues a job and reports which scripts it took: an answer that tells the time comes from enqueue.lua.
+// ways enqueues a job and reports which scripts it used: an answer with the time comes from enqueue.lua.
 func (p *producer) ways(id string) (short, whole bool) {
 	p.Helper()
 	next := protocol.EnqueueCall{Number: p.number + 1, Ticket: p.ticket, Items: []protocol.EnqueueItem{storesuite.Job(id)}}
@@ -60,7 +60,7 @@ func TestASingleJobGoesByTheShortWay(t *testing.T) {
 		p := newProducer(b)
 		for i := range 3 {
 			if short, whole := p.ways(fmt.Sprint("j", i)); !short || whole {
-				b.Errorf("job %d: short way %v, whole way %v; want the short one alone", i, short, whole)
+				b.Errorf("job %d: short path %v, whole path %v; want only the short one", i, short, whole)
 			}
 		}
 		b.Want("waiting", strings.Join(b.ready(), " "), "first j0 j1 j2")
@@ -75,8 +75,8 @@ func (b *bench) ready() []string {
 	return b.client.LRange(b.Context(), b.keys().ready, 0, -1).Val()
 }
 
-// A reply that is lost has the same call made again: by go-redis the short one, by the enqueuer either.
-func TestAShortCallMadeAgainAddsNothing(t *testing.T) {
+// After a lost reply the same call is repeated: go-redis repeats the short one, and so does the enqueuer.
+func TestARepeatedShortCallAddsNothing(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		p := newProducer(b)
 		for _, done := range []bool{false, true} {
@@ -100,7 +100,7 @@ func TestAShortCallMadeAgainAddsNothing(t *testing.T) {
 	})
 }
 
-// A copy of a call that arrives after a later call adds nothing, whichever way either went.
+// A copy of a call that arrives after a later call adds nothing, on either path.
 func TestAShortCallThatComesLateAddsNothing(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		p := newProducer(b)
@@ -109,7 +109,7 @@ func TestAShortCallThatComesLateAddsNothing(t *testing.T) {
 		p.add("b")
 		after := *p
 		p.ticket = protocol.EnqueueTicket{}
-		p.add("c") // by the whole way
+		p.add("c") // by the whole path
 		before := snapshotOf(b)
 		for number := int64(1); number <= 4; number++ {
 			for _, ticket := range []protocol.EnqueueTicket{short, after.ticket, p.ticket} {
@@ -125,7 +125,7 @@ func TestAShortCallThatComesLateAddsNothing(t *testing.T) {
 	})
 }
 
-// The server's clock may step back: what was enqueued before it did is not enqueued again.
+// The server's clock may step back: jobs enqueued before that are not enqueued again.
 func TestAShortCallOfBeforeAClockStepAddsNothing(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		p := newProducer(b)
@@ -145,27 +145,27 @@ func TestAShortCallOfBeforeAClockStepAddsNothing(t *testing.T) {
 	})
 }
 
-// A caller of which the server knows nothing, as after a restart without its data, goes the whole way, which writes what a partition needs.
+// A caller that the server does not know, as after a restart without its data, uses the whole path, which writes the keys of a partition.
 func TestACallerThatTheServerForgotGoesTheWholeWay(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		p := newProducer(b)
 		b.client.Del(b.Context(), b.keys().callers, b.keys().state, b.keys().ready, b.keys().jobs)
 		if short, whole := p.ways("a"); !short || !whole {
-			b.Errorf("short way %v, whole way %v; want both", short, whole)
+			b.Errorf("short path %v, whole path %v; want both", short, whole)
 		}
 		b.Want("waiting", strings.Join(b.ready(), " "), "a")
 		b.Want("layout", b.client.HGet(b.Context(), b.keys().state, "layout").Val(), "2")
 	})
 }
 
-// The score that enqueue_one.lua gets is put together as enqueue.lua does it.
+// The score for enqueue_one.lua is computed in the same way as in enqueue.lua.
 func TestTheScoreOfACallerIsTheSameByBothWays(t *testing.T) {
 	if round := luaValues(t, "callers", "ROUND")[0]; round != fmt.Sprint(callerRound) {
 		t.Errorf("ROUND is %s in lib/callers.lua, and %d in Go", round, callerRound)
 	}
 }
 
-// What is not one small job that runs now goes the whole way, and so does every call whose ticket is old.
+// A call of anything but one small job that runs now uses the whole path, and so does every call with an old ticket.
 func TestWhatTheShortWayCannotDoGoesTheWholeWay(t *testing.T) {
 	p := protocol.EnqueueTicket{Score: 1000*callerRound + 5, Until: time.Now().Add(time.Hour)}
 	later, large := storesuite.Job("later"), storesuite.Job("large")
@@ -190,7 +190,7 @@ func TestWhatTheShortWayCannotDoGoesTheWholeWay(t *testing.T) {
 	}
 }
 
-// A paused queue wakes nobody, and a resumed one does again.
+// A paused queue wakes no worker, and a resumed one does again.
 func TestAPausedQueueWakesNobody(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		p := newProducer(b)
@@ -202,7 +202,7 @@ func TestAPausedQueueWakesNobody(t *testing.T) {
 		}
 		for i := range 3 {
 			if short, whole := p.ways(fmt.Sprint("paused ", i)); short != (i == 0) || !whole {
-				b.Errorf("job %d while the queue is paused: short way %v, whole way %v; want the whole one, for the first job after the short one", i, short, whole)
+				b.Errorf("job %d while the queue is paused: short path %v, whole path %v; want the whole one, for the first job after the short one", i, short, whole)
 			}
 		}
 		if b.asleepSince("a").IsZero() {
@@ -210,14 +210,14 @@ func TestAPausedQueueWakesNobody(t *testing.T) {
 		}
 		b.pause(false)
 		if !b.asleepSince("a").IsZero() {
-			b.Error("nobody was woken when the queue was resumed")
+			b.Error("no worker was woken when the queue was resumed")
 		}
 		b.Work("a", protocol.WorkCall{Take: 10, Sleep: true})
 		b.Sleeping("b")
 		p.add("resumed")
 		p.add("by the short way")
 		if !b.asleepSince("b").IsZero() {
-			b.Error("a job for the resumed queue woke nobody")
+			b.Error("a job for the resumed queue woke no worker")
 		}
 		if n := len(b.ready()); n != 2 {
 			b.Errorf("%d wait, want the two last", n)
@@ -232,7 +232,7 @@ func (b *bench) pause(paused bool) {
 	}
 }
 
-// A newer version raises the layout while this one has a ticket: this one stops at its next call and says why.
+// A newer version raises the layout while this one has a ticket: this one stops at its next call and reports the reason.
 func TestAShortCallStopsAtANewerLayout(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		p := newProducer(b)
@@ -247,7 +247,7 @@ func TestAShortCallStopsAtANewerLayout(t *testing.T) {
 	})
 }
 
-// A key of a wrong type: the job is not added, and the answer says so; when the key is gone, the same call adds the job.
+// A key of a wrong type: the job is not added, and the answer is an error; when the key is gone, the same call adds the job.
 func TestEnqueuingMeetsAWrongTypeBeforeItHasAddedAnything(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		k := b.keys()
@@ -266,22 +266,22 @@ func TestEnqueuingMeetsAWrongTypeBeforeItHasAddedAnything(t *testing.T) {
 				before := snapshotOf(b)
 				p.number++
 				if answer := p.again("a"); answer.Err == nil || !strings.Contains(answer.Err.Error(), "WRONGTYPE") {
-					b.Errorf("%s way, %s: %v, want WRONGTYPE", way, key, answer.Err)
+					b.Errorf("%s path, %s: %v, want WRONGTYPE", way, key, answer.Err)
 				}
-				b.Want(way+" way, "+key, snapshotOf(b), before)
+				b.Want(way+" path, "+key, snapshotOf(b), before)
 				b.client.Del(b.Context(), key)
 				if kept != "" && key == k.callers {
 					b.client.ZAdd(b.Context(), key, redisZ(float64(p.ticket.Score), "producer"))
 				}
 				if answer := p.again("a"); answer.Err != nil || !slices.Contains(b.ready(), "a") || !b.client.HExists(b.Context(), k.jobs, "a").Val() {
-					b.Errorf("%s way, %s: the same call afterwards: %v, ready %v", way, key, answer.Err, b.ready())
+					b.Errorf("%s path, %s: the same call afterwards: %v, ready %v", way, key, answer.Err, b.ready())
 				}
 			}
 		}
 	})
 }
 
-// snapshotOf is what the keys that enqueuing uses hold.
+// snapshotOf returns the content of the keys that enqueuing uses.
 func snapshotOf(b *bench) string {
 	b.Helper()
 	k := b.keys()

@@ -36,7 +36,7 @@ func TestOnceBarsWhatHasEndedUntilItsTime(t *testing.T) {
 	})
 }
 
-// A repeated call neither adds the job nor moves the end of its time on, even when both are over by then.
+// A repeated call neither adds the job nor extends its time, even if the job has ended and its time is over.
 func TestOnceSentTwiceChangesNothing(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		b.Enqueue(once("a"), storesuite.Job("j"))

@@ -12,8 +12,8 @@ import (
 	"github.com/chimejobs/chime/internal/wire"
 )
 
-// Who looks for retries among occurrences that wait for their time, or for jobs with an error, has no definition read, and only what is found looked
-// at again. What was passed over still counts as looked at.
+// A search for retries among delayed occurrences, or for jobs with an error, reads no definition, and reads only the results
+// again. Skipped jobs still count as read.
 func TestAPageReadsOfJobsThatItIsNotToHaveTheirBodiesOnly(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		at := float64(storesuite.Ago(-1e9).UnixMilli())
@@ -62,7 +62,7 @@ func TestAPageReadsOfJobsThatItIsNotToHaveTheirBodiesOnly(t *testing.T) {
 			what := fmt.Sprintf("%+v", c.call)
 			b.Want(what, strings.Join(ids, " "), c.want)
 			if len(page.Jobs) != 102 || definitions != c.definitions || again != len(ids) {
-				b.Errorf("%s: looked at %d jobs, read %d definitions and looked again at %d; want 102, %d and %d", what, len(page.Jobs), definitions, again, c.definitions, len(ids))
+				b.Errorf("%s: read %d jobs, %d definitions, and again %d jobs; want 102, %d and %d", what, len(page.Jobs), definitions, again, c.definitions, len(ids))
 			}
 		}
 	})

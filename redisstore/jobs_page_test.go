@@ -37,7 +37,7 @@ func TestThousandsOfOneInstantComeInOrderAndOnce(t *testing.T) {
 			if after = page.Next; after == "" {
 				break
 			}
-			// The last one of the page goes, and so do 200 of those before it: nothing is where it was.
+			// The last one of the page leaves, and so do 200 of those before it: nothing is where it was.
 			for _, id := range shown[len(shown)-200:] {
 				gone[id] = true
 				b.client.ZRem(b.Context(), b.keys().due, id)
@@ -87,7 +87,7 @@ func TestAnOccurrenceWithoutABodyIsAJobOfItsScheduleWhereverItIs(t *testing.T) {
 	})
 }
 
-// A schedule that was created later than an occurrence's instant has not made it: it is not shown with that definition.
+// A schedule that was created after an occurrence's instant did not create it: the occurrence is not shown with that definition.
 func TestAnOccurrenceOfARemovedScheduleHasNoDefinition(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		b.Scheduled("report", "skip", b.serverSecond().Add(time.Hour))
@@ -102,7 +102,7 @@ func TestAnOccurrenceOfARemovedScheduleHasNoDefinition(t *testing.T) {
 	})
 }
 
-// What ends, or goes elsewhere, between the commands of a page is not shown where it is not, nor with another body than it had there.
+// A job that ends or moves between the commands of a page is not shown in a wrong place, nor with a body that it did not have there.
 func TestWhatMovesWhileAPageIsReadIsNotShownWhereItWas(t *testing.T) {
 	for _, state := range []string{protocol.JobWaiting, protocol.JobRunning, protocol.JobDelayed} {
 		onEveryServer(t, func(b *bench) {
@@ -146,7 +146,7 @@ func TestWhatMovesWhileAPageIsReadIsNotShownWhereItWas(t *testing.T) {
 	}
 }
 
-// meanwhile does something that is no part of the call under way.
+// meanwhile calls the store outside of the current call.
 func meanwhile(do func()) {
 	done := make(chan struct{})
 	go func() {
@@ -156,7 +156,7 @@ func meanwhile(do func()) {
 	<-done
 }
 
-// A job that is taken out of due between the two looks at sessions and due is found all the same, and where it is.
+// A job that is taken out of due between the reads of sessions and due is still found, in its place.
 func TestAJobThatIsTakenWhileItIsLookedForIsFound(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		later := storesuite.Job("a")
@@ -177,8 +177,8 @@ func TestAJobThatIsTakenWhileItIsLookedForIsFound(t *testing.T) {
 	})
 }
 
-// kept is all that the default queue, a session of it and a list of parked jobs hold, and the registry of queues. It asks for each key,
-// since KEYS asks one node of a cluster only.
+// kept returns everything in the default queue, a session of it and a list of parked jobs, and the registry of queues. It reads each key,
+// because KEYS reads only one node of a cluster.
 func (b *bench) kept(session, parked string) string {
 	b.Helper()
 	types := b.keys().types()
@@ -313,7 +313,7 @@ func TestTheHolderOfASessionIsItsWorkerAndOldOnesSayNone(t *testing.T) {
 	}
 }
 
-// A page begins at its instant, with all jobs of that instant, wherever it stands in the set.
+// A page begins at its instant, with all jobs of that instant, wherever it is in the set.
 func TestAPageBeginsAtAnInstant(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		b.Enqueue(storesuite.Job("a"))
@@ -339,7 +339,7 @@ func TestAPageBeginsAtAnInstant(t *testing.T) {
 	})
 }
 
-// The newest are found whatever has died before them, and none is left out of a list that has no more.
+// The newest are found with any other dead jobs before them, and a list without more is complete.
 func TestAPageMayBeginWithTheNewestDeadJobs(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		b.RegisterDefault()
@@ -357,7 +357,7 @@ func TestAPageMayBeginWithTheNewestDeadJobs(t *testing.T) {
 		}
 		for _, n := range []int{300, 1000} {
 			if after, before, err := b.store.Newest(b.Context(), "default", n); err != nil || after != "" || !before.IsZero() {
-				b.Errorf("the newest %d of 300 begin behind %q, %v, %v; want at the beginning", n, after, before, err)
+				b.Errorf("the newest %d of 300 begin after %q, %v, %v; want at the beginning", n, after, before, err)
 			}
 		}
 	})

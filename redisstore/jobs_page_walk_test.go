@@ -14,7 +14,7 @@ import (
 	"github.com/chimejobs/chime/internal/storesuite"
 )
 
-// A pageWalk moves jobs of a queue of several partitions at random while it reads the pages of one state, and knows where each job is.
+// A pageWalk moves jobs of a queue of several partitions at random while it reads the pages of one state, and records where each job is.
 type pageWalk struct {
 	*bench
 	random     *rand.Rand
@@ -29,8 +29,8 @@ type pageWalk struct {
 
 type walkJob struct {
 	state   string    // empty: it has ended
-	moves   int       // how often it was put somewhere else, or where it was again
-	due     time.Time // of a delayed one whose instant is known
+	moves   int       // how often it was moved, or put at its place again
+	due     time.Time // of a delayed job with a known instant
 	session string
 	fence   int64
 }
@@ -78,7 +78,7 @@ func (w *pageWalk) partitionOf(id string) protocol.Partition {
 	return protocol.Partition{Queue: wideQueue, Index: protocol.PartitionOf(id, w.partitions)}
 }
 
-// step does something at random, up to size times.
+// step makes a random change, up to size times.
 func (w *pageWalk) step(size int) {
 	n := 1 + w.random.IntN(size)
 	switch w.random.IntN(8) {
@@ -103,7 +103,7 @@ func (w *pageWalk) add(n int) {
 	}
 }
 
-// again enqueues some of the jobs once more that have ended.
+// again enqueues some ended jobs again.
 func (w *pageWalk) again(n int) {
 	ended := w.in("")
 	for range min(n, len(ended)) {
@@ -138,7 +138,7 @@ func (w *pageWalk) take(n int) {
 	w.workOn(fmt.Sprintf("s%d-%d", index, w.random.IntN(3)), index, call)
 }
 
-// settle settles some of what a session holds, in every way.
+// settle settles some jobs of a session, in every way.
 func (w *pageWalk) settle(n int) {
 	bySession := map[string][]string{}
 	for _, state := range []string{protocol.JobRunning, protocol.JobTaken} {
@@ -209,7 +209,7 @@ func (w *pageWalk) workOn(name string, index int, call protocol.WorkCall) {
 	}
 }
 
-// vanish removes neighbours out of the sorted sets, as a sweep or a hand does.
+// vanish removes neighbours from the sorted sets, as a sweep or a manual edit does.
 func (w *pageWalk) vanish(n int) {
 	index := w.random.IntN(w.partitions)
 	k := w.store.keys.partition(protocol.Partition{Queue: wideQueue, Index: index})
@@ -226,7 +226,7 @@ func (w *pageWalk) vanish(n int) {
 	}
 }
 
-// page reads a page and holds it against what is known at this moment.
+// page reads a page and compares it with the present state.
 func (w *pageWalk) page(call protocol.JobPageCall) protocol.JobPage {
 	w.Helper()
 	page, err := w.store.PageJobs(w.Context(), call)
@@ -252,7 +252,7 @@ func (w *pageWalk) page(call protocol.JobPageCall) protocol.JobPage {
 	return page
 }
 
-// read reads all pages of a state, with steps in between, and fails if what has not moved is not shown exactly once.
+// read reads all pages of a state, with steps in between, and fails if a job that has not moved is not shown exactly once.
 func (w *pageWalk) read(state string, limit, size int) {
 	w.Helper()
 	moves := map[string]int{}
@@ -298,7 +298,7 @@ func (w *pageWalk) read(state string, limit, size int) {
 			return cmp.Or(cmp.Compare(w.partitionOf(a.ID).Index, w.partitionOf(b.ID).Index), a.At.Compare(b.At), cmp.Compare(a.ID, b.ID))
 		}
 		if !slices.IsSortedFunc(order, in) {
-			w.Fatalf("the %s jobs do not come in order", state)
+			w.Fatalf("the %s jobs are not in order", state)
 		}
 	}
 }
@@ -323,7 +323,7 @@ func TestWhatDoesNotMoveIsShownExactlyOnce(t *testing.T) {
 	}
 }
 
-// findAll holds what FindJobs says of every job against what is known.
+// findAll compares the result of FindJobs for every job with the present state.
 func (w *pageWalk) findAll() {
 	for ids := range slices.Chunk(slices.Sorted(maps.Keys(w.jobs)), 100) {
 		found, err := w.store.FindJobs(w.Context(), wideQueue, ids)

@@ -38,7 +38,7 @@ func numbered(prefix string, from, to int) (names []string) {
 	return names
 }
 
-// At most a thousand names have a list; jobs of the others are in one, and are found there by a worker that handles their names.
+// At most a thousand names have a list; jobs of other names are in one, and a worker that handles their names finds them there.
 func TestJobsAreParkedUnderAtMostAThousandNames(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		names := numbered("name", 0, 1300)
@@ -56,14 +56,14 @@ func TestJobsAreParkedUnderAtMostAThousandNames(t *testing.T) {
 			}
 			session := fmt.Sprint("worker of ", handled)
 			var found []string
-			for range 60 { // a look at the shared list sees some of it
+			for range 60 { // each read of the shared list covers a part of it
 				answer := b.Work(session, protocol.WorkCall{Take: 1, ParkedLook: protocol.ParkedLook{Handled: handled}})
 				for len(answer.Parked) > 0 && answer.Err == nil {
 					answer = b.Work(session, protocol.WorkCall{Take: 10, Serve: answer.Parked})
 					for _, taken := range answer.Taken {
 						found = append(found, taken.ID[2:])
 						if taken.ParkedAt.IsZero() {
-							b.Errorf("%s does not say since when it is parked", taken.ID)
+							b.Errorf("%s has no instant since which it is parked", taken.ID)
 						}
 					}
 				}
@@ -80,17 +80,17 @@ func TestJobsAreParkedUnderAtMostAThousandNames(t *testing.T) {
 	})
 }
 
-// A worker looks for its names when something was parked since it looked last, and only then.
+// A worker looks up its names when something was parked since its last look-up, and only then.
 func TestTheMarkChangesWhenAListBegins(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		mark := func() int64 { return b.Work("look", protocol.WorkCall{Take: 1}).ParkedMark }
 		if m := mark(); m != 0 {
-			b.Errorf("mark %d, and nothing is parked", m)
+			b.Errorf("mark %d, but nothing is parked", m)
 		}
 		b.park("s", "mail")
 		first := mark()
 		if first == 0 {
-			b.Fatal("no mark, and a job is parked")
+			b.Fatal("no mark, but a job is parked")
 		}
 		b.Enqueue(storesuite.Job("more"))
 		taken := b.Take("s", 1)
@@ -107,7 +107,7 @@ func TestTheMarkChangesWhenAListBegins(t *testing.T) {
 			b.Work("s", protocol.WorkCall{Take: 5, Serve: []string{"mail", "sms"}})
 		}
 		if m := mark(); m != 0 {
-			b.Errorf("mark %d, and nothing is parked any more", m)
+			b.Errorf("mark %d, but nothing is parked any more", m)
 		}
 		if n := b.client.Exists(b.Context(), b.keys().unhandled, b.keys().parked("mail")).Val(); n != 0 {
 			b.Errorf("%d keys are left", n)
@@ -135,7 +135,7 @@ func TestParkingWakesASleepingWorkerThatHandlesTheName(t *testing.T) {
 	})
 }
 
-// A job that is parked again, because who asked for it cannot read it, is as old as before.
+// A job that is parked again, because the worker that requested it cannot read it, keeps its age.
 func TestAJobParkedAgainGrowsOldFromTheFirstTime(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		b.park("s", "mail")
@@ -150,12 +150,12 @@ func TestAJobParkedAgainGrowsOldFromTheFirstTime(t *testing.T) {
 			b.Errorf("parked again at %v, want %v", int64(score), long.UnixMilli())
 		}
 		if score := b.client.ZScore(b.Context(), b.keys().unhandled, "~mail").Val(); int64(score) != long.UnixMilli() {
-			b.Errorf("the name has parked jobs since %v, want %v: a sweep looks for it by that", int64(score), long.UnixMilli())
+			b.Errorf("the name has parked jobs since %v, want %v: a sweep finds it by that", int64(score), long.UnixMilli())
 		}
 	})
 }
 
-// The names with parked jobs that an older version kept in state have their lists found.
+// The lists of parked names that an older version kept in state are found.
 func TestNamesParkedByAnOlderVersionAreAdopted(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		b.client.HSet(b.Context(), b.keys().jobs, "old", "\x01old")
@@ -167,7 +167,7 @@ func TestNamesParkedByAnOlderVersionAreAdopted(t *testing.T) {
 	})
 }
 
-// The field of state that says that jobs are parked may be lost with state. The sweep writes it again, and they are found.
+// The field of state for parked jobs may be lost with state. The sweep writes it again, and the jobs are found.
 func TestParkedJobsAreFoundAgainAfterTheStateWasLost(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		b.park("s", "mail", "sms")
@@ -186,8 +186,8 @@ func TestParkedJobsAreFoundAgainAfterTheStateWasLost(t *testing.T) {
 	})
 }
 
-// Whatever takes the last job off a list of parked ones takes its name off the names with parked jobs, and with the last name the mark that
-// there are any goes.
+// When the last job leaves a list of parked jobs, its name leaves the names with parked jobs, and with the last name the mark is
+// removed.
 func TestTheLastParkedJobTakesItsListAlong(t *testing.T) {
 	for name, act := range map[string]func(b *bench){
 		"cancelled": func(b *bench) { b.Cancel("a") },

@@ -105,7 +105,7 @@ func TestASessionThatHoldsJobsIsNotClosed(t *testing.T) {
 	})
 }
 
-// One round trip works on several queues and partitions, each with a session and an answer of its own.
+// One round trip uses several queues and partitions, each with its own session and answer.
 func TestOneCallWorksOnManyPartitions(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		b.store.options.Partitions = map[string]int{"hot": 3}

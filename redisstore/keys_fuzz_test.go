@@ -12,16 +12,16 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-// separators are in no name that becomes part of a key: what a key, a hash tag, a member or a field is cut at.
+// separators are in no name that becomes part of a key: keys, hash tags, members and fields are cut at them.
 const separators = "{}/|#@ \t\r\n\x00"
 
-// A keyOwner is what a key belongs to.
+// A keyOwner is the owner of a key.
 type keyOwner struct {
 	namespace string
 	partition protocol.Partition // the zero value: the namespace itself
 	holds     string             // such as "due", or "parked" and a job name
 
-	collections bool // it belongs to the collections, in place of a partition
+	collections bool // it belongs to the collections, not to a partition
 }
 
 // namespaceKeys are the keys of a namespace itself, by the method that builds each.
@@ -32,7 +32,7 @@ func namespaceKeys(k keyspace) map[string]string {
 // collectionTag is the hash tag of the keys of the collections.
 const collectionTag = "/collections"
 
-// collectionKeysOf are the keys of the collections by what they hold, with the names of one.
+// collectionKeysOf returns the keys of the collections by their content, with the names of one.
 func collectionKeysOf(k keyspace, collection string) map[string]string {
 	keys := k.collections()
 	all := map[string]string{"names " + collection: keys.names(collection)}
@@ -44,7 +44,7 @@ func collectionKeysOf(k keyspace, collection string) map[string]string {
 	return all
 }
 
-// partitionKeysOf are the keys of a partition by what they hold, with those of one session and of one job name.
+// partitionKeysOf returns the keys of a partition by their content, with those of one session and of one job name.
 func partitionKeysOf(k keyspace, p protocol.Partition, session, name string) map[string]string {
 	keys := k.partition(p)
 	all := map[string]string{"inflight " + session: keys.inflight(session), "parked " + name: keys.parked(name)}
@@ -56,7 +56,7 @@ func partitionKeysOf(k keyspace, p protocol.Partition, session, name string) map
 	return all
 }
 
-// readKey finds namespace and partition in the name of a key, by its form alone.
+// readKey finds namespace and partition in the name of a key, only by its form.
 func readKey(key string) (owner keyOwner, ok bool) {
 	rest := ""
 	owner.namespace, rest, ok = strings.Cut(key, ":")
@@ -78,10 +78,10 @@ func readKey(key string) (owner keyOwner, ok bool) {
 	return owner, ok
 }
 
-// A keyOwners says whose each key is.
+// A keyOwners maps each key to its owner.
 type keyOwners map[string]keyOwner
 
-// add fails if the key is another's, or does not lead back to its namespace and partition.
+// add fails if the key has another owner, or does not lead back to its namespace and partition.
 func (owners keyOwners) add(t *testing.T, key string, owner keyOwner) {
 	t.Helper()
 	if read, ok := readKey(key); !ok || read.namespace != owner.namespace || read.partition != owner.partition || read.collections != owner.collections {
@@ -93,7 +93,7 @@ func (owners keyOwners) add(t *testing.T, key string, owner keyOwner) {
 	owners[key] = owner
 }
 
-// accepted turns any text into one that the checks of names accept, with as many of its own characters as they allow.
+// accepted turns any text into one that the checks of names accept, and keeps as many of its characters as they allow.
 func accepted(text string) string {
 	const allowed = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-"
 	fit := []byte(text[:min(len(text), protocol.MaxName)])
@@ -108,9 +108,9 @@ func accepted(text string) string {
 	return string(fit)
 }
 
-// FuzzKeys goes from names to keys and back. What the checks of names let through gives keys that lead back to those names. So no key
-// is that of another namespace, queue, partition, session or job name, and all keys of a partition live in one slot of a cluster.
-// A schedule's name may have any character but control characters: it is in members and fields, which lead back to it as well.
+// FuzzKeys goes from names to keys and back. Names that pass the checks give keys that lead back to those names. So no key
+// belongs to another namespace, queue, partition, session or job name, and all keys of a partition are in one slot of a cluster.
+// A schedule's name may have any character but control characters: it is in members and fields, which also lead back to it.
 func FuzzKeys(f *testing.F) {
 	for _, name := range []string{"default", "a{b}", "{}", "a}:due", "a/1", "a#b", "report@2026-03-08T09:00:00Z", "a|b", "due", "parked:x", "leader", "a b", "é", ""} {
 		f.Add("chime", "default", uint8(0), "report", name, "mail", uint8(1), "report")
@@ -120,12 +120,12 @@ func FuzzKeys(f *testing.F) {
 	f.Fuzz(func(t *testing.T, namespace, queue string, index uint8, name, namespace2, queue2 string, index2 uint8, name2 string) {
 		for _, text := range []string{queue, name, queue2, name2} {
 			if protocol.CheckName("name", text) == nil && strings.ContainsAny(text, separators) {
-				t.Fatalf("the check of names lets %q through", text)
+				t.Fatalf("the check of names accepts %q", text)
 			}
 		}
 		for _, text := range []string{namespace, namespace2} {
 			if namespacePattern.MatchString(text) && strings.ContainsAny(text, separators+":") {
-				t.Fatalf("the check of namespaces lets %q through", text)
+				t.Fatalf("the check of namespaces accepts %q", text)
 			}
 		}
 		checkMember(t, withoutControls(name), withoutControls(name2), accepted(queue))
@@ -150,7 +150,7 @@ func addKeys(t *testing.T, owners keyOwners, namespace string, p protocol.Partit
 	for holds, key := range collectionKeysOf(k, name) {
 		owners.add(t, key, keyOwner{namespace: namespace, holds: holds, collections: true})
 		if _, _, _, ok := k.parse(key); ok {
-			t.Errorf("%q is taken for a key of a partition", key)
+			t.Errorf("%q is mistaken for a key of a partition", key)
 		}
 	}
 	member := name + "\t" + name // of the shared list of parked jobs
@@ -159,7 +159,7 @@ func addKeys(t *testing.T, owners keyOwners, namespace string, p protocol.Partit
 	}
 }
 
-// withoutControls drops the characters that no name of a schedule may have.
+// withoutControls removes the characters that no name of a schedule may have.
 func withoutControls(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {
@@ -169,7 +169,7 @@ func withoutControls(text string) string {
 	}, text)
 }
 
-// checkMember fails if the entry of a schedule in the registry does not lead back to it, or is found under the name of another.
+// checkMember fails if a schedule's registry entry does not lead back to it, or is found under another name.
 func checkMember(t *testing.T, name, other, queue string) {
 	want := home{queue: queue, generation: 1<<53 - 1}
 	member := want.member(name)
@@ -199,6 +199,6 @@ func TestFuzzKeysTriesEveryKey(t *testing.T) {
 	}
 	all := partitionKeysOf("chime", protocol.Partition{Queue: "default"}, "x", "x")
 	if fields := reflect.TypeFor[partitionKeys]().NumField(); len(all) != fields+1 {
-		t.Errorf("FuzzKeys tries %d keys of a partition, which has %d besides those of sessions and job names", len(all), fields-1)
+		t.Errorf("FuzzKeys tries %d keys of a partition, which has %d without those of sessions and job names", len(all), fields-1)
 	}
 }

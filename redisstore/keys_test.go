@@ -9,8 +9,8 @@ import (
 	"github.com/chimejobs/chime/internal/storesuite"
 )
 
-// Outside of keys.go the name of a key or a channel is used as it is: nothing is appended to it or put in front of it.
-// Another test holds that no text outside of keys.go looks like a part of a key.
+// Outside of keys.go the name of a key or a channel is used unchanged: nothing is added before or after it.
+// Another test checks that no text outside of keys.go looks like a part of a key.
 func TestNoNameOfAKeyIsExtendedOutsideKeysGo(t *testing.T) {
 	for file, tree := range goFiles(t) {
 		if file == "keys.go" {
@@ -25,7 +25,7 @@ func TestNoNameOfAKeyIsExtendedOutsideKeysGo(t *testing.T) {
 	}
 }
 
-// namesKey reports whether an expression is a name that a keyspace or partitionKeys gives: s.keys.leader(), k.parked(name), k.due.
+// namesKey reports whether an expression is a name that a keyspace or partitionKeys returns: s.keys.leader(), k.parked(name), k.due.
 func namesKey(expr ast.Expr) bool {
 	if call, ok := expr.(*ast.CallExpr); ok {
 		expr = call.Fun

@@ -15,8 +15,8 @@ import (
 	"github.com/chimejobs/chime/redisstore/internal/script"
 )
 
-// A hook calls before ahead of every command; if that returns an error, the command is not sent. The commands of a pipeline go one by
-// one, the last first but for those of one key: on a cluster they come in any order.
+// A hook calls before ahead of every command; if that returns an error, the command is not sent. The commands of a pipeline are sent one by
+// one, the last first, except those of one key: on a cluster they arrive in any order.
 type hook struct {
 	before func(cmd redis.Cmder) error
 }
@@ -59,7 +59,7 @@ func (b *bench) hooked(before func(cmd redis.Cmder) error) *store {
 	return newStore(client, Options{Namespace: string(b.store.keys)})
 }
 
-// serverTime is what the server's clock shows.
+// serverTime returns the time of the server's clock.
 func (b *bench) serverTime() time.Time {
 	b.Helper()
 	now, err := b.client.Time(b.Context()).Result()
@@ -69,11 +69,11 @@ func (b *bench) serverTime() time.Time {
 	return now
 }
 
-// serverSecond is the second that the server's clock shows.
+// serverSecond returns the second of the server's clock.
 func (b *bench) serverSecond() time.Time { b.Helper(); return b.serverTime().Truncate(time.Second) }
 
-// A deletion whose process was stopped after any command is finished by the next declaration, in whatever queue: of the deleted schedule
-// no mark, no count and no occurrence is left, and the new one begins in a later second.
+// A deletion whose process was stopped after any command is finished by the next declaration, in any queue: the deleted schedule leaves
+// no mark, no count and no occurrence, and the new one begins in a later second.
 func TestADeletionInterruptedAfterAnyCommandIsFinishedByADeclaration(t *testing.T) {
 	for _, queue := range []string{"default", "mail", "other"} {
 		onEveryServer(t, func(b *bench) {
@@ -82,7 +82,7 @@ func TestADeletionInterruptedAfterAnyCommandIsFinishedByADeclaration(t *testing.
 				name := fmt.Sprintf("s%d", commands)
 				b.Scheduled(name, "allow", storesuite.Ago(time.Minute))
 				b.client.HSet(b.Context(), b.keys().counters, name+"/skipped", 7)
-				b.DeclareOn("mail", name, "allow", `{"job":"j"}`) // what is due stays in the old queue
+				b.DeclareOn("mail", name, "allow", `{"job":"j"}`) // due occurrences remain in the old queue
 				b.client.HSet(b.Context(), b.keys().counters, name+"/skipped", 5)
 				second, left := b.serverSecond(), commands
 				stopped := b.hooked(func(redis.Cmder) error {
@@ -119,8 +119,8 @@ func TestADeletionInterruptedAfterAnyCommandIsFinishedByADeclaration(t *testing.
 	}
 }
 
-// A second may begin between the note that a schedule is to be deleted and its deletion. If the process is stopped after that, whoever
-// finishes the deletion notes it again.
+// A second may begin between the record of a deletion and the deletion. If the process is stopped after that, the process that
+// finishes the deletion records it again.
 func TestADeletionThatWasNotedInAnEarlierSecondIsNotedAgain(t *testing.T) {
 	onServersWith(t, settableClock, func(b *bench) {
 		b.Declare("s", "allow", `{"job":"j"}`)
@@ -146,7 +146,7 @@ func TestADeletionThatWasNotedInAnEarlierSecondIsNotedAgain(t *testing.T) {
 	})
 }
 
-// When a schedule was deleted is read after the new one is in the registry. On a cluster two commands of one pipeline come in any order.
+// The instant of a deletion is read after the new schedule is in the registry. On a cluster two commands of one pipeline arrive in any order.
 func TestADeletionBesideADeclarationIsKnownToIt(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		b.Declare("s", "skip", `{"job":"j"}`)
@@ -167,7 +167,7 @@ func TestADeletionBesideADeclarationIsKnownToIt(t *testing.T) {
 	})
 }
 
-// sentBy returns the calls of a script that a process sends in what it does.
+// sentBy returns the calls of a script that a process sends during do.
 func (b *bench) sentBy(s *script.Script, does func(other *store)) (sent []*redis.Cmd) {
 	does(b.hooked(func(cmd redis.Cmder) error {
 		if isCallOf(cmd, s) {
@@ -180,7 +180,7 @@ func (b *bench) sentBy(s *script.Script, does func(other *store)) (sent []*redis
 	return sent
 }
 
-// A change that is sent again after others have changed the schedule does not bring its definition back.
+// A change that is repeated after others have changed the schedule does not restore its old definition.
 func TestAChangeSentAgainLateChangesNothing(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		b.Declare("s", "skip", `{"job":"j"}`)
@@ -200,7 +200,7 @@ func TestAChangeSentAgainLateChangesNothing(t *testing.T) {
 	})
 }
 
-// A pause that is sent again after the schedule was deleted and created anew does not pause the new one.
+// A pause that is repeated after the schedule was deleted and created again does not pause the new one.
 func TestAPauseSentAgainLateLeavesALaterScheduleAlone(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		b.Declare("s", "skip", `{"job":"j"}`)

@@ -53,7 +53,7 @@ func TestOneLeaderAtATime(t *testing.T) {
 	})
 }
 
-// What somebody wrote by hand into the leader's hash is treated as if nothing were there: somebody leads, and the term grows.
+// Manual edits of the leader's hash are treated like an empty hash: a candidate leads, and the term grows.
 func TestGarbageInTheLeadersHashStopsNoElection(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		leader := b.store.keys.leader()

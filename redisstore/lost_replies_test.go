@@ -18,7 +18,7 @@ import (
 
 var errLost = errors.New("the reply was lost")
 
-// A lossy is a hook of a client that loses the reply of one command or pipeline, the n-th from 0: it was carried out.
+// A lossy is a hook of a client that loses the reply of one command or pipeline, the n-th from 0, after it was executed.
 type lossy struct{ left *int }
 
 func (l lossy) DialHook(next redis.DialHook) redis.DialHook {
@@ -51,8 +51,8 @@ func (l lossy) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Process
 	}
 }
 
-// An act of which any reply is lost is made again, and then all is as if none had been: nobody is in conflict with himself, and nothing is
-// done, counted or noted twice.
+// An action with any lost reply is repeated, and the result is the same as without the loss: there is no conflict with itself, and nothing is
+// done, counted or recorded twice.
 func TestAnActWhoseReplyIsLostMayBeRepeated(t *testing.T) {
 	type act struct {
 		name string
@@ -161,9 +161,9 @@ func TestAnActWhoseReplyIsLostMayBeRepeated(t *testing.T) {
 					err = a.does(fresh, stored.Revision)
 				}
 				if err != nil {
-					b.Errorf("%s, reply %d lost, made again: %v", a.name, lost, err)
+					b.Errorf("%s, reply %d lost, repeated: %v", a.name, lost, err)
 				}
-				for _, queue := range []string{"default", "mail"} { // a ticker finds a move that is not done
+				for _, queue := range []string{"default", "mail"} { // a ticker finds a move that is not complete
 					p := protocol.Partition{Queue: queue}
 					owed := b.store.keys.partition(p).owed
 					for _, name := range b.client.ZRange(b.Context(), owed, 0, -1).Val() {

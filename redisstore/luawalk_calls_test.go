@@ -20,7 +20,7 @@ func (w *luaWalk) call(e *ast.FuncCallExpr, scope *luaScope) {
 	callee := w.value(e.Func, scope)
 	arguments := w.values(e.Args, scope)
 	for _, v := range arguments {
-		if v.fn != nil { // called by what it is handed to
+		if v.fn != nil { // called by the function that receives it
 			w.enter(v, nil)
 		}
 	}
@@ -29,7 +29,7 @@ func (w *luaWalk) call(e *ast.FuncCallExpr, scope *luaScope) {
 	}
 }
 
-// enter goes through a function's body as of this call.
+// enter walks through a function's body for this call.
 func (w *luaWalk) enter(v luaValue, arguments []luaValue) {
 	if slices.Contains(w.calls, v.fn) {
 		return
@@ -65,7 +65,7 @@ func (w *luaWalk) redis(e *ast.FuncCallExpr, library *ast.AttrGetExpr, scope *lu
 	case function != nil && function.Value == "error_reply":
 		return
 	case function != nil && function.Value == "pcall" && w.allowed(e, "undone below"):
-		// An error is no end here: it makes the script undo what it wrote, as if it had read every key before its first write.
+		// An error does not end the script here: the script undoes its writes, as if it had read every key before its first write.
 	case function == nil || function.Value != "call":
 		w.tell(e, "of redis only call and error_reply are used (pcall where `-- undone below: …` says what it leads to)")
 		return
@@ -97,7 +97,7 @@ func (w *luaWalk) redis(e *ast.FuncCallExpr, library *ast.AttrGetExpr, scope *lu
 	w.order(e, command.Value, kind, key)
 }
 
-// order holds that reads come before the first write: nothing is rolled back when one of them fails.
+// order checks that reads come before the first write: nothing is rolled back when one of them fails.
 func (w *luaWalk) order(e *ast.FuncCallExpr, command string, kind commandKind, key int) {
 	switch {
 	case kind.writes:
@@ -105,7 +105,7 @@ func (w *luaWalk) order(e *ast.FuncCallExpr, command string, kind commandKind, k
 			if !w.allowed(e, "grows first") {
 				w.firstWrites[command] = true
 			}
-			w.now.checked[key] = true // refused, it would be the first to fail and nothing is half done
+			w.now.checked[key] = true // if it is refused, it is the first to fail and nothing is half done
 		}
 		if w.now.written && !w.now.checked[key] && kind.of != "" && !w.allowed(e, "unread") && !w.allowed(e, "undone below") {
 			w.tell(e, "%s writes KEYS[%d], %s (say why in `-- unread: …`)", command, key, unreadFinding)

@@ -10,15 +10,15 @@ import (
 	"github.com/yuin/gopher-lua/parse"
 )
 
-// A luaWalk goes through a script in the order in which it runs, functions at their calls, both arms of each if, every loop
-// twice, and notes what is wrong with its use of Redis. It follows which variables hold which key; it computes nothing.
+// A luaWalk walks through a script in the order in which it runs: functions at their calls, both arms of each if, every loop
+// twice. It records misuses of Redis. It tracks which variables hold which key; it computes nothing.
 type luaWalk struct {
 	title titlePage
 	lines []string
 
 	now    luaState
-	exits  []luaState // of the function under way
-	breaks []luaState // of the loop under way
+	exits  []luaState // of the current function
+	breaks []luaState // of the current loop
 	calls  []*ast.FunctionExpr
 
 	used        map[int]bool // positions in KEYS
@@ -26,13 +26,13 @@ type luaWalk struct {
 	findings    []string
 }
 
-// luaState is what a script has done up to a point, on every way to it taken together.
+// luaState is what a script has done up to a point, on all paths to it together.
 type luaState struct {
 	written bool
-	checked map[int]bool // keys read before anything was written: of their types nothing bad can come any more
+	checked map[int]bool // keys read before the first write: their types cannot cause errors any more
 }
 
-// luaValue is what is known of a value: the key it holds (0: none), or the function.
+// luaValue is the known part of a value: the key it holds (0: none), or the function.
 type luaValue struct {
 	key   int
 	fn    *ast.FunctionExpr
@@ -55,13 +55,13 @@ func (s *luaScope) find(name string) (luaValue, *luaScope) {
 
 func inside(outer *luaScope) *luaScope { return &luaScope{outer, map[string]luaValue{}} }
 
-// commandKind says what a command does with the key that is its first argument, and to which type that belongs.
+// commandKind describes the effect of a command on the key that is its first argument, and the type that the key must have.
 type commandKind struct {
 	writes, grows bool   // grows: refused when the server is out of memory
 	of            string // hash, zset, list, stream; empty: any, or no key at all
 }
 
-// commands are those that a script may use: Redis 7.0 and miniredis have them all and agree on them.
+// commands are those that a script may use: Redis 7.0 and miniredis have all of them, with the same behaviour.
 var commands = map[string]commandKind{
 	"TIME": {}, "PUBLISH": {}, // no key
 	"EXISTS": {}, "DEL": {writes: true}, "UNLINK": {writes: true}, "EXPIRE": {writes: true}, "PERSIST": {writes: true}, "TYPE": {},
@@ -76,8 +76,8 @@ var commands = map[string]commandKind{
 
 var keyless = []string{"TIME", "PUBLISH"}
 
-// luaGlobals are what both Lua engines have and a script may rely on. tostring is not among them: it loses digits of big
-// numbers on a real server only.
+// luaGlobals are in both Lua engines, so a script may use them. tostring is not among them: it loses digits of big
+// numbers, but only on a real server.
 var luaGlobals = []string{"redis", "KEYS", "ARGV", "tonumber", "unpack", "ipairs", "pairs", "string", "table", "math", "type"}
 
 func walkLua(name, text string, title titlePage) (*luaWalk, error) {
@@ -101,7 +101,7 @@ func (w *luaWalk) tell(at ast.PositionHolder, format string, arguments ...any) {
 	}
 }
 
-// allowed tells whether a comment on the line, or on the one before, gives a reason for what it would else be told for.
+// allowed reports whether a comment on the line, or on the one before, gives a reason for a finding on that line.
 func (w *luaWalk) allowed(at ast.PositionHolder, what string) bool {
 	for _, line := range w.lines[max(at.Line()-2, 0):at.Line()] {
 		if _, reason, ok := strings.Cut(line, "-- "+what+": "); ok && reason != "" {
@@ -111,11 +111,11 @@ func (w *luaWalk) allowed(at ast.PositionHolder, what string) bool {
 	return false
 }
 
-// run goes through statements; true: nothing after them is reached.
+// run walks through statements; true: the code after them is unreachable.
 func (w *luaWalk) run(statements []ast.Stmt, scope *luaScope) bool {
 	for _, statement := range statements {
 		if local, ok := statement.(*ast.LocalAssignStmt); ok {
-			scope = w.declare(local, scope) // what was defined before does not see these names
+			scope = w.declare(local, scope) // earlier definitions do not know these names
 		} else if w.step(statement, scope) {
 			return true
 		}
@@ -170,7 +170,7 @@ func (w *luaWalk) step(statement ast.Stmt, scope *luaScope) bool {
 	return false
 }
 
-// declare returns the scope in which the new names are known.
+// declare returns the scope that has the new names.
 func (w *luaWalk) declare(s *ast.LocalAssignStmt, outer *luaScope) *luaScope {
 	scope := inside(outer)
 	if len(s.Exprs) == 1 && len(s.Names) == 1 {
@@ -204,13 +204,13 @@ func (w *luaWalk) assign(s *ast.AssignStmt, scope *luaScope) {
 			w.tell(s, "%s is assigned and not local", name.Value)
 		case known.key != 0:
 			w.tell(s, "%s holds a key and is assigned again", name.Value)
-		case i < len(values) && values[i].fn != nil: // declared before what calls it, defined later
+		case i < len(values) && values[i].fn != nil: // declared before its callers, defined later
 			where.names[name.Value] = values[i]
 		}
 	}
 }
 
-// branch goes through two ways of which one is taken.
+// branch walks through two alternative paths.
 func (w *luaWalk) branch(one, other func() bool) bool {
 	before := w.now.copy()
 	endedOne := one()
@@ -226,7 +226,7 @@ func (w *luaWalk) branch(one, other func() bool) bool {
 	return endedOne && endedOther
 }
 
-// loop goes through a body that runs never, once or again after itself.
+// loop walks through a body that runs never, once or again after itself.
 func (w *luaWalk) loop(condition func(), body []ast.Stmt, scope *luaScope) {
 	outer := w.breaks
 	w.breaks = nil
@@ -300,7 +300,7 @@ func (w *luaWalk) value(expr ast.Expr, scope *luaScope) luaValue {
 	return luaValue{}
 }
 
-// attribute knows KEYS[1], and KEYS[15 + i] where the title page has KEYS[n...]. Where it has several of these, KEYS[PARKED + i] is the one
+// attribute knows KEYS[1], and KEYS[15 + i] if the header has KEYS[n...]. If the header has several of these, KEYS[PARKED + i] is the one
 // whose name begins with parked.
 func (w *luaWalk) attribute(e *ast.AttrGetExpr, scope *luaScope) luaValue {
 	w.value(e.Key, scope)
@@ -329,7 +329,7 @@ func (w *luaWalk) attribute(e *ast.AttrGetExpr, scope *luaScope) luaValue {
 	return luaValue{key: at}
 }
 
-// leftmost is the first operand of a sum.
+// leftmost returns the first operand of a sum.
 func leftmost(e ast.Expr) ast.Expr {
 	for {
 		sum, ok := e.(*ast.ArithmeticOpExpr)
@@ -348,7 +348,7 @@ func (s luaState) copy() luaState {
 	return c
 }
 
-// merge adds what another way to the same point has done: written by either, checked by either.
+// merge adds the effects of another path to the same point: written by either, checked by either.
 func (s *luaState) merge(other luaState) {
 	s.written = s.written || other.written
 	for key := range other.checked {

@@ -10,7 +10,7 @@ import (
 	"github.com/chimejobs/chime/redisstore"
 )
 
-// A nil pointer in an interface is not nil, and yet no client and no store.
+// A nil pointer in an interface is not nil, but it is not a client or a store either.
 func TestANilClientOrStoreIsAnError(t *testing.T) {
 	var client *redis.Client
 	if _, err := chime.NewEnqueuer(redisstore.New(client, redisstore.Options{}), chime.EnqueuerOptions{}).Enqueue(t.Context(), "report", nil); err == nil || !strings.Contains(err.Error(), "client is nil") {

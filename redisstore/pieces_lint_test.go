@@ -21,7 +21,7 @@ import (
 	"github.com/chimejobs/chime/internal/wire"
 )
 
-// What holds of the pieces of scripts/lib, which stand in the texts of the scripts that use them.
+// Rules for the pieces of scripts/lib, which are part of the texts of the scripts that use them.
 
 // pieceFiles returns the texts of all pieces by name.
 func pieceFiles(t *testing.T) map[string]string {
@@ -58,9 +58,9 @@ func needs(text string) []string {
 	return nil
 }
 
-// lintPiece returns what is wrong with a piece: it begins with its name and what it is; each of its functions has a comment; it does
-// nothing by itself but refuse; and it knows no name but those that it declares, those of the pieces that it needs, and Lua's libraries. What else
-// it works on, keys and data, are parameters.
+// lintPiece returns the violations in a piece. It must begin with its name and description; each of its functions needs a comment; it must do
+// nothing itself except refuse; and it may only use names that it declares, names of the pieces that it needs, and Lua's libraries. Other
+// keys and data must be parameters.
 func lintPiece(name string, pieces map[string]string) (findings []string) {
 	text := pieces[name]
 	if !strings.HasPrefix(text, "-- "+name+": ") {
@@ -109,7 +109,7 @@ func lintPiece(name string, pieces map[string]string) (findings []string) {
 	return findings
 }
 
-// refuses reports whether a statement does nothing but end the script with an error under some condition.
+// refuses reports whether a statement only ends the script with an error under some condition.
 func refuses(statement luaast.Stmt) bool {
 	condition, ok := statement.(*luaast.IfStmt)
 	if !ok || len(condition.Then) != 1 || len(condition.Else) > 0 {
@@ -131,7 +131,7 @@ func refuses(statement luaast.Stmt) bool {
 	return ok && name.Value == "error_reply"
 }
 
-// luaFreeNames returns the names that a text reads or writes and does not declare.
+// luaFreeNames returns the names that a text reads or writes but does not declare.
 func luaFreeNames(name, text string) ([]string, error) {
 	chunk, err := parse.Parse(strings.NewReader(text), name)
 	if err != nil {
@@ -159,7 +159,7 @@ func luaFreeNames(name, text string) ([]string, error) {
 	return slices.Compact(names), nil
 }
 
-// The lint of pieces has teeth: each of these breaks one rule.
+// The lint of pieces works: each of these breaks one rule.
 func TestThePieceLintFindsWhatIsWrong(t *testing.T) {
 	const good = "-- x: a piece.\n-- needs: y\n\n-- f adds.\nlocal function f(key)\n  return redis.call('HGET', key, Y)\nend\n"
 	for _, c := range []struct{ rule, text, want string }{
@@ -184,7 +184,7 @@ func TestThePieceLintFindsWhatIsWrong(t *testing.T) {
 	}
 }
 
-// Every piece is used, and stands behind those that it needs.
+// Every piece is used, and comes after those that it needs.
 func TestScriptsUseWhatTheirPiecesNeed(t *testing.T) {
 	pieces, used := pieceFiles(t), map[string]bool{}
 	for _, name := range scripts.Names() {
@@ -213,7 +213,7 @@ func TestScriptsUseWhatTheirPiecesNeed(t *testing.T) {
 	}
 }
 
-// A section says what it is and of which script, is in that script once, and no file is long.
+// A section begins with its description and its script, is in that script once, and no file is long.
 func TestEverySectionIsInItsScript(t *testing.T) {
 	sections, err := fs.Glob(files, "scripts/*/*/*.lua")
 	if err != nil || len(sections) == 0 {
@@ -223,7 +223,7 @@ func TestEverySectionIsInItsScript(t *testing.T) {
 		script, name := path.Dir(file), strings.TrimSuffix(path.Base(file), ".lua")
 		verb := path.Base(script)
 		if title, _, _ := strings.Cut(read(file), "\n"); !strings.HasPrefix(title, "-- "+name+": ") || !strings.HasSuffix(title, " A section of "+verb+".lua.") {
-			t.Errorf("%s begins with %q, want -- %s: what it does. A section of %s.lua.", file, title, name, verb)
+			t.Errorf("%s begins with %q, want -- %s: <description>. A section of %s.lua.", file, title, name, verb)
 		}
 		if n := strings.Count(read(script+".lua"), "\n-- then: "+name+"\n"); n != 1 {
 			t.Errorf("%s is in %s.lua %d times, want once", file, script, n)
@@ -243,7 +243,7 @@ func TestEverySectionIsInItsScript(t *testing.T) {
 	}
 }
 
-// maxLines is how long a file of the scripts may be.
+// maxLines is the maximum length of a file of the scripts.
 const maxLines = 450
 
 // luaValues returns the values of names that a piece declares.
@@ -261,7 +261,7 @@ func luaValues(t *testing.T, piece string, names ...string) []string {
 	return values
 }
 
-// newestForm is the newest form of a definition that is known, as the error for one that is not tells it.
+// newestForm returns the newest known form of a definition, from the error for an unknown one.
 func newestForm(t *testing.T) string {
 	_, err := schedule.Read([]byte(`{"version":1000}`))
 	form := regexp.MustCompile(`known is (\d+)`).FindStringSubmatch(fmt.Sprint(err))
@@ -271,7 +271,7 @@ func newestForm(t *testing.T) string {
 	return form[1]
 }
 
-// What scripts and Go code both know is written once on each side, and is the same.
+// A value that both scripts and Go code know is written once on each side, with the same value.
 func TestLuaAndGoKnowTheSameLimits(t *testing.T) {
 	for _, c := range []struct{ piece, name, want string }{
 		{"limits", "MAX_ITEMS", strconv.Itoa(protocol.MaxInstants)},
@@ -333,7 +333,7 @@ func TestLuaAndGoKnowTheSameCounters(t *testing.T) {
 	}
 }
 
-// onlyIn holds that a number or a field is written in one piece and in no other text.
+// onlyIn checks that a number or a field is written in one piece and in no other text.
 func onlyIn(t *testing.T, piece, literal string) {
 	t.Helper()
 	texts := map[string]string{}
@@ -354,7 +354,7 @@ func onlyIn(t *testing.T, piece, literal string) {
 		for _, line := range strings.Split(text, "\n") {
 			code, _, _ := strings.Cut(line, "--")
 			if written.MatchString(code) {
-				t.Errorf("scripts/%s.lua has %s, which stands in lib/%s.lua: %s", name, literal, piece, strings.TrimSpace(line))
+				t.Errorf("scripts/%s.lua has %s, which is in lib/%s.lua: %s", name, literal, piece, strings.TrimSpace(line))
 			}
 		}
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/chimejobs/chime/internal/storesuite"
 )
 
-// asleepSince is the instant since when the worker of a session is registered as asleep; zero: it is not.
+// asleepSince returns the instant since which the worker of a session is registered as asleep; zero: it is not.
 func (b *bench) asleepSince(session string) time.Time {
 	b.Helper()
 	score, err := b.client.ZScore(b.Context(), b.keys().idle, "w-"+session).Result()
@@ -23,7 +23,7 @@ func (b *bench) asleepSince(session string) time.Time {
 	return time.UnixMilli(int64(score))
 }
 
-// A worker's Now is only a guess: what is due is judged by the server's time. Where the two differ much, the worker is registered with
+// A worker's Now is only a guess: the server's time decides what is due. If the two differ much, the worker is registered with
 // the server's time too.
 func TestAPollGoesByTheServersTime(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
@@ -43,7 +43,7 @@ func TestAPollGoesByTheServersTime(t *testing.T) {
 	})
 }
 
-// A poll reports a job soon due, a waiting job and a session, whether the caller knows the time or not.
+// A poll reports a job that is due soon, a waiting job and a session, whether or not the caller knows the time.
 func TestAPollReportsWhatThereIsToDo(t *testing.T) {
 	for _, knows := range []bool{true, false} {
 		onEveryServer(t, func(b *bench) {
@@ -76,8 +76,8 @@ func TestAPollReportsWhatThereIsToDo(t *testing.T) {
 	}
 }
 
-// A worker that only settles finished jobs stays registered as asleep, before those that were registered later.
-func TestASleepingWorkerThatSettlesStaysRegistered(t *testing.T) {
+// A worker that only settles finished jobs remains registered as asleep, before those that were registered later.
+func TestASleepingWorkerThatSettlesRemainsRegistered(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		b.Enqueue(storesuite.Job("a"), storesuite.Job("b"))
 		held := b.Work("first", protocol.WorkCall{Take: 3, Sleep: true}).Taken
@@ -109,8 +109,8 @@ func TestASleepingWorkerThatSettlesStaysRegistered(t *testing.T) {
 	})
 }
 
-// A settlement that is refused writes nothing, not even out of memory, and leaves the worker registered.
-func TestASleepingWorkerWhoseSettlementIsRefusedStaysRegistered(t *testing.T) {
+// A settlement that is refused writes nothing, even when the server is out of memory, and leaves the worker registered.
+func TestASleepingWorkerWhoseSettlementIsRefusedRemainsRegistered(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		b.Enqueue(storesuite.Job("a"))
 		b.Work("s", protocol.WorkCall{Take: 3, Sleep: true})

@@ -7,7 +7,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// What a page of a screen asks for every two seconds costs few commands a queue: those of what is there, and none of what is not.
+// A page of a screen, which is refreshed every two seconds, costs few commands for each queue: none for data that do not exist.
 func TestCountingQueuesAndWhatComesNextCostsFewCommandsAQueue(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		const queues = 20
@@ -24,7 +24,7 @@ func TestCountingQueuesAndWhatComesNextCostsFewCommandsAQueue(t *testing.T) {
 		if _, err := counting.QueueStats(b.Context(), names); err != nil {
 			b.Fatal(err)
 		}
-		if most := 8*queues + 10; sent > most { // the registry, the time, what a connection begins with
+		if most := 8*queues + 10; sent > most { // the registry, the time, the beginning of a connection
 			b.Errorf("%d empty queues cost %d commands to count, want at most %d", queues, sent, most)
 		}
 		sent = 0

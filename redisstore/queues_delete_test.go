@@ -13,8 +13,8 @@ import (
 	"github.com/chimejobs/chime/internal/storesuite"
 )
 
-// Whatever uses the queue between two steps of its deletion: the queue is listed in the end, what came is on it, and if the deletion was
-// refused a pause stands on every partition.
+// With any use of the queue between two steps of its deletion, the queue is listed in the end, with the new data on it. If the deletion was
+// refused, every partition is paused.
 func TestWhatComesWhileAQueueIsDeletedIsOnAListedQueue(t *testing.T) {
 	caller := int64(0)
 	enqueue := func(b *bench, s *store, index int, items ...protocol.EnqueueItem) {
@@ -69,7 +69,7 @@ func TestWhatComesWhileAQueueIsDeletedIsOnAListedQueue(t *testing.T) {
 					}
 					stats, err := b.store.QueueStats(b.Context(), []string{"hot"})
 					if err != nil || stats[0].Partitions != 3 || stats[0].Waiting+stats[0].Delayed+stats[0].Schedules != 1 {
-						b.Fatalf("used before command %d of the deletion: %+v, %v; want it listed, with what came", at, stats, err)
+						b.Fatalf("used before command %d of the deletion: %+v, %v; want it listed, with the new data", at, stats, err)
 					}
 					paused := 0
 					for i := range 3 {
@@ -121,7 +121,7 @@ func TestAScheduleThatIsDeclaredOnADeletedQueueListsIt(t *testing.T) {
 	})
 }
 
-// A call that comes a second time, late, takes nothing away that was set since.
+// A late second copy of a call removes nothing that was set since.
 func TestACopyOfADeletionTakesNothingAway(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		call := func() reply {
@@ -140,7 +140,7 @@ func TestACopyOfADeletionTakesNothingAway(t *testing.T) {
 	})
 }
 
-// An enqueuer whose single jobs go the short way is told as well that the queue is gone, and a reply that is lost then changes nothing.
+// An enqueuer whose single jobs use the short path also learns that the queue is gone, and a lost reply changes nothing.
 func TestTheNextJobOfABusyEnqueuerListsADeletedQueue(t *testing.T) {
 	for lost := range 4 {
 		onEveryServer(t, func(b *bench) {
@@ -182,7 +182,7 @@ func TestTheNextJobOfABusyEnqueuerListsADeletedQueue(t *testing.T) {
 	}
 }
 
-// A deletion of which any reply is lost is asked for again, and then the queue is gone, whether that one finds it or not.
+// A deletion with any lost reply is repeated, and then the queue is gone, whether the second call finds it or not.
 func TestADeletionOfAQueueMayBeRepeated(t *testing.T) {
 	onServersWith(t, namespaces, func(b *bench) {
 		lost, replies := 0, 0

@@ -27,7 +27,7 @@ func (b *bench) gateClosed() bool {
 	return b.client.ZScore(b.Context(), b.keys().idle, "#closed").Err() == nil
 }
 
-// An older version would not obey a limit: it meets a layout that it does not know. Without a limit the layout is what it knows.
+// An older version would not obey a limit: it finds a layout that it does not know. Without a limit it finds a layout that it knows.
 func TestALimitRaisesTheLayout(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		b.Enqueue(storesuite.Job("a"))
@@ -39,7 +39,7 @@ func TestALimitRaisesTheLayout(t *testing.T) {
 		b.Enqueue(storesuite.Job("b"))
 		b.Take("s", 1)
 		b.Limit(protocol.QueueLimit{})
-		b.Want("layout after it was taken away", b.state("layout"), "3")
+		b.Want("layout after it was removed", b.state("layout"), "3")
 		b.Want("limit", b.state("limit"), "")
 	})
 }
@@ -75,7 +75,7 @@ func TestTheGateIsClosedWhileAQueueIsPausedOrLimited(t *testing.T) {
 	})
 }
 
-// A sleeping worker is woken when a job may start, by whoever makes it so, and not before.
+// A sleeping worker is woken when a job may start, by the call that makes this possible, and not before.
 func TestAWorkerIsWokenWhenTheLimitLetsAJobStart(t *testing.T) {
 	opens := map[string]func(b *bench, fence int64){
 		"a job is done": func(b *bench, fence int64) {
@@ -94,7 +94,7 @@ func TestAWorkerIsWokenWhenTheLimitLetsAJobStart(t *testing.T) {
 		"more may run":        func(b *bench, _ int64) { b.Limit(protocol.QueueLimit{Running: 2}) },
 		"any number may run":  func(b *bench, _ int64) { b.Limit(protocol.QueueLimit{}) },
 		"it is counted anew": func(b *bench, _ int64) {
-			b.client.Del(b.Context(), b.keys().inflight("busy")) // a hand, or an eviction
+			b.client.Del(b.Context(), b.keys().inflight("busy")) // a manual edit, or an eviction
 			if _, err := b.sweep(); err != nil {
 				b.Fatal(err)
 			}
@@ -112,7 +112,7 @@ func TestAWorkerIsWokenWhenTheLimitLetsAJobStart(t *testing.T) {
 					"take": b.Work("s", protocol.WorkCall{Take: 5, Sleep: true}).WaitHint, "poll": b.Poll("s", time.Time{}, time.Time{}).WaitHint,
 				} {
 					if answer.More || answer.Next != 0 || answer.Limit != protocol.LimitFull {
-						b.Errorf("a %s of a queue of which as many run as may: %+v", act, answer)
+						b.Errorf("a %s of a full queue: %+v", act, answer)
 					}
 				}
 				if err := b.store.Leave(b.Context(), []protocol.LeaveCall{{Partition: storesuite.DefaultPartition, Worker: "w-other", Pass: true}}); err != nil {
@@ -130,7 +130,7 @@ func TestAWorkerIsWokenWhenTheLimitLetsAJobStart(t *testing.T) {
 	}
 }
 
-// Where tokens are awaited the first two sleeping workers have the alarm for the next one.
+// While workers wait for tokens, the first two sleeping ones have the alarm for the next token.
 func TestTheAlarmIsForTheNextToken(t *testing.T) {
 	onServersWith(t, listening, func(b *bench) {
 		b.Limit(protocol.QueueLimit{Starts: 1, Per: 5 * time.Second})
@@ -146,18 +146,18 @@ func TestTheAlarmIsForTheNextToken(t *testing.T) {
 		}
 		at := receive(b, listener, func(s protocol.Signal) bool { return !s.Alarm.IsZero() }).Alarm
 		if in := at.Sub(taken.Now); in < 4*time.Second || in > 5*time.Second+time.Millisecond {
-			b.Errorf("the alarm is in %v, want when the next token comes", in)
+			b.Errorf("the alarm is in %v, want the instant of the next token", in)
 		}
 		if b.asleepSince("s").IsZero() {
 			b.Error("it was woken instead")
 		}
 		if poll := b.Poll("s", time.Time{}, time.Time{}); poll.More || poll.Next <= 0 || poll.Next > 5*time.Second+time.Millisecond || poll.Limit != protocol.LimitSpent {
-			b.Errorf("a poll answers %+v, want when the next token comes", poll.WaitHint)
+			b.Errorf("a poll answers %+v, want the instant of the next token", poll.WaitHint)
 		}
 	})
 }
 
-// clock is the server's time.
+// clock returns the server's time.
 func (b *bench) clock() time.Time {
 	b.Helper()
 	now, err := b.client.Time(b.Context()).Result()
@@ -172,21 +172,21 @@ func TestAQueueWithPartitionsHasNoLimit(t *testing.T) {
 		b.store.options.Partitions = map[string]int{"wide": 3}
 		err := b.store.LimitQueue(b.Context(), "wide", storesuite.OneAtOnce)
 		if !errors.Is(err, &protocol.InvalidError{Field: "queue", Value: "wide"}) || !strings.Contains(err.Error(), "3 partitions") {
-			b.Errorf("a queue with three partitions: %v, want an error that says so", err)
+			b.Errorf("a queue with three partitions: %v, want an error with that number", err)
 		}
 		if err := b.store.LimitQueue(b.Context(), "wide", protocol.QueueLimit{}); err != nil {
-			b.Errorf("no limit for it: %v", err)
+			b.Errorf("removing its limit: %v", err)
 		}
 		if err := b.store.LimitQueue(b.Context(), "unknown", protocol.QueueLimit{}); err != nil || b.client.HExists(b.Context(), b.store.keys.queues(), "unknown").Val() {
-			b.Errorf("no limit for a queue that was never named: %v; and it is not to be registered", err)
+			b.Errorf("removing the limit of an unknown queue: %v; and it must not be registered", err)
 		}
 		if err := b.store.LimitQueue(b.Context(), "new", storesuite.OneAtOnce); err != nil || b.client.HGet(b.Context(), b.store.keys.queues(), "new").Val() != "1" {
-			b.Errorf("a limit for a queue that was never named: %v; and it is to be registered", err)
+			b.Errorf("a limit for an unknown queue: %v; and it must be registered", err)
 		}
 	})
 }
 
-// What somebody has written there by hand holds up nothing.
+// A manual edit of the limit delays nothing.
 func TestALimitThatNobodyCanReadCountsAsNone(t *testing.T) {
 	for _, text := range []string{"x", "1", "-1 0 0 0 0 0", "1 0 0 0 0", "99999999999999999999 0 0 0 0 0", "0 5 0 0 0 0", strings.Repeat("9 ", 40)} {
 		onEveryServer(t, func(b *bench) {
@@ -206,8 +206,8 @@ func TestALimitThatNobodyCanReadCountsAsNone(t *testing.T) {
 	}
 }
 
-// A count that a hand has changed is right again after the next sweep, and where it is too low nothing goes below none.
-func TestASweepCountsWhatRunsAnew(t *testing.T) {
+// A count that was edited by hand is correct again after the next sweep; if it is too low, it does not fall below 0.
+func TestASweepRecountsRunningJobs(t *testing.T) {
 	for _, count := range []string{"0", "77"} {
 		onEveryServer(t, func(b *bench) {
 			b.Limit(protocol.QueueLimit{Running: 4})
@@ -225,7 +225,7 @@ func TestASweepCountsWhatRunsAnew(t *testing.T) {
 	}
 }
 
-func TestTheNoteOfAPauseStaysUntilAnotherOneComes(t *testing.T) {
+func TestTheNoteOfAPauseRemainsUntilAnotherOneComes(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		shown := func(text, by string) time.Time {
 			b.Helper()
@@ -242,7 +242,7 @@ func TestTheNoteOfAPauseStaysUntilAnotherOneComes(t *testing.T) {
 		b.pauseWith(true, protocol.Note{})
 		b.pauseWith(true, protocol.Note{Text: "moving\nhouse é <&>", By: "anna"}) // as after a lost reply
 		if again := shown("moving\nhouse é <&>", "anna"); !again.Equal(at) {
-			b.Errorf("paused at %v, and the same again says %v", at, again)
+			b.Errorf("paused at %v, and the repeated call returns %v", at, again)
 		}
 		b.pauseWith(true, protocol.Note{By: "otto"})
 		shown("", "otto")

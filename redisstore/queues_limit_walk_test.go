@@ -13,8 +13,8 @@ import (
 	"github.com/chimejobs/chime/internal/storesuite"
 )
 
-// A limitWalk makes random calls to a queue whose limit changes, and says of each what it may take: plain counting of who holds what, and a
-// bucket of tokens. One token is per ms parts.
+// A limitWalk makes random calls to a queue whose limit changes, and computes what each may take: it counts the held jobs of each session, and
+// the tokens of a bucket. One token is per ms parts.
 type limitWalk struct {
 	*bench
 	random *rand.Rand
@@ -24,15 +24,15 @@ type limitWalk struct {
 	now    time.Time // of miniredis; zero: another server, which has its own clock
 
 	sessions []string
-	ahead    map[string]bool // jobs that were taken ahead, where no starts were counted: they have no token
+	ahead    map[string]bool // jobs that were taken ahead while no starts were counted: they have no token
 
 	limit    protocol.QueueLimit
 	parts    int64 // in the bucket
 	refilled int64 // Unix ms
 }
 
-// Whatever is called in whatever order, answered or repeated, and wherever the clock steps: what is counted is what is held, never more is
-// taken than the limit lets, what the limit lets is taken, and each job ends once.
+// For all calls in any order, answered or repeated, and with any steps of the clock: the counted jobs are the held ones, no more is
+// taken than the limit allows, what the limit allows is taken, and each job ends once.
 func TestRandomCallsUnderALimitCountWhatIsHeld(t *testing.T) {
 	seeds, steps := storesuite.WalkSize(2, 250)
 	for seed := range seeds {
@@ -75,7 +75,7 @@ func (w *limitWalk) step() {
 	}
 }
 
-// pass lets time pass, or steps the clock back; nothing on a server that has its own clock.
+// pass lets time pass, or steps the clock back; it does nothing on a server with its own clock.
 func (w *limitWalk) pass(d time.Duration) {
 	if w.SetClock == nil {
 		return
@@ -124,7 +124,7 @@ func (w *limitWalk) setLimit() {
 
 func (w *limitWalk) capacity() int64 { return int64(w.limit.Starts) * w.limit.Per.Milliseconds() }
 
-// stored is the field limit, as numbers.
+// stored returns the field limit, as numbers.
 func (w *limitWalk) stored() (numbers [6]int64, ok bool) {
 	text, err := w.client.HGet(w.Context(), w.keys().state, "limit").Result()
 	if err != nil {
@@ -136,7 +136,7 @@ func (w *limitWalk) stored() (numbers [6]int64, ok bool) {
 	return numbers, true
 }
 
-// reread takes over how full the bucket is, after a step that does not say when it was made.
+// reread reads how full the bucket is, after a step whose instant is not known.
 func (w *limitWalk) reread() {
 	if numbers, ok := w.stored(); ok {
 		w.parts, w.refilled = numbers[4], numbers[5]
@@ -150,7 +150,7 @@ func (w *limitWalk) flights() (n int) {
 	return n
 }
 
-// check holds that what is counted is what is held.
+// check verifies that the counted jobs are the held ones.
 func (w *limitWalk) check(when string) {
 	w.Helper()
 	s, flights := w.Stats(), w.flights()
@@ -170,7 +170,7 @@ func (w *limitWalk) check(when string) {
 	}
 }
 
-// call settles some of what a session holds and takes more; now and then the same call again.
+// call settles some jobs of a session and takes more; sometimes it repeats the same call.
 func (w *limitWalk) call(session string, draining bool) {
 	held := w.held[session]
 	if held == nil {
@@ -236,7 +236,7 @@ func (w *limitWalk) settlement(id string, fence int64, draining bool) protocol.S
 	return s
 }
 
-// taken holds that a call took what the limit lets, and as much of it as there is.
+// taken verifies that a call took only what the limit allows, and as much of that as exists.
 func (w *limitWalk) taken(held map[string]int64, call *protocol.WorkCall, answer *protocol.WorkAnswer, ending, back int) {
 	w.Helper()
 	n, limited := len(answer.Taken), w.limit != (protocol.QueueLimit{})
@@ -258,7 +258,7 @@ func (w *limitWalk) taken(held map[string]int64, call *protocol.WorkCall, answer
 	} else {
 		w.reread()
 	}
-	begin, room := most, 0 // jobs that begin, and those that are taken ahead of others: no more than half of those that may run are in flight then
+	begin, room := most, 0 // jobs that begin, and those that are taken ahead of others: only while at most half of the allowed jobs are in flight
 	switch {
 	case !limited:
 		begin, most = call.Take-call.Ahead, call.Take
@@ -289,13 +289,13 @@ func (w *limitWalk) taken(held map[string]int64, call *protocol.WorkCall, answer
 	}
 }
 
-// waiting is how many jobs are ready, or due.
+// waiting returns how many jobs are ready, or due.
 func (w *limitWalk) waiting() int64 {
 	due := w.client.ZCount(w.Context(), w.keys().due, "-inf", fmt.Sprint(w.now.UnixMilli())).Val()
 	return due + w.client.LLen(w.Context(), w.keys().ready).Val()
 }
 
-// reapSession reaps a session that has lapsed; the same call again reaps nothing more.
+// reapSession reaps a session that has lapsed; a repeated call reaps nothing more.
 func (w *limitWalk) reapSession(session string) {
 	w.pass(2 * time.Millisecond)
 	lapsed, err := w.store.Lapsed(w.Context(), storesuite.DefaultPartition)
@@ -323,7 +323,7 @@ func (w *limitWalk) reapSession(session string) {
 	w.reread()
 }
 
-// drain takes and ends all jobs, under a limit that lets one run at a time.
+// drain takes and ends all jobs, under a limit that allows one at a time.
 func (w *limitWalk) drain() {
 	w.limit = protocol.QueueLimit{Running: 1}
 	if err := w.store.LimitQueue(w.Context(), "default", w.limit); err != nil {
@@ -338,7 +338,7 @@ func (w *limitWalk) drain() {
 		w.pass(20 * time.Second)
 		s := w.Stats()
 		if ahead := s.FirstDue.Sub(s.Now); w.SetClock != nil && !s.FirstDue.IsZero() && ahead > 0 {
-			w.pass(ahead) // by hours, where the clock has stepped back since
+			w.pass(ahead) // by hours, if the clock has stepped back since
 		}
 		if s.Waiting+s.Delayed+s.Running+s.Parked == 0 || w.SetClock == nil && s.Delayed > 0 && s.Waiting+s.Running+s.Parked == 0 {
 			break

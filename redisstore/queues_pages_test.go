@@ -24,11 +24,11 @@ func TestTheRegistryOfQueuesIsReadInPages(t *testing.T) {
 		t.Errorf("all pages have %d queues, want %d", n, queues+1)
 	}
 	if _, _, err := b.store.Queues(b.Context(), "what"); err == nil {
-		t.Error("a cursor that Queues did not return is taken")
+		t.Error("a cursor that Queues did not return is accepted")
 	}
 }
 
-// register registers n queues besides the one that is used, as producers may.
+// register registers n queues in addition to the used one, as producers may.
 func (b *bench) register(n int) {
 	b.Helper()
 	names := make([]any, 0, 2*n)
@@ -42,7 +42,7 @@ func (b *bench) register(n int) {
 	}
 }
 
-// Statistics of many queues are asked for in pipelines of bounded size.
+// Statistics of many queues are read in pipelines of bounded size.
 func TestCountingManyQueuesTakesBoundedPipelines(t *testing.T) {
 	b := onRedis(t)
 	const queues, most = 3000, 5000
@@ -64,7 +64,7 @@ func TestCountingManyQueuesTakesBoundedPipelines(t *testing.T) {
 	}
 }
 
-// pipelines is a hook that sees the commands of each pipeline.
+// pipelines is a hook that records the commands of each pipeline.
 type pipelines struct{ see func([]redis.Cmder) }
 
 func (p pipelines) DialHook(next redis.DialHook) redis.DialHook          { return next }

@@ -9,8 +9,8 @@ import (
 	"github.com/chimejobs/chime/internal/storesuite"
 )
 
-// Occurrences that wait in ready and behind others are purged: nothing holds their schedules any more, the next occurrence stays owed or
-// placed, and a call ends few of one schedule.
+// Occurrences that wait in ready and behind others are purged: their schedules are released, the next occurrence remains owed or
+// placed, and a call ends few occurrences of one schedule.
 func TestPurgedOccurrencesLetTheirSchedulesGo(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		b.Scheduled("wait", "wait", storesuite.Ago(3*time.Minute), storesuite.Ago(2*time.Minute))
@@ -58,8 +58,8 @@ func TestPurgedOccurrencesLetTheirSchedulesGo(t *testing.T) {
 	})
 }
 
-// What is cancelled while a purge is under way finishes it first: the cancellation then finds what there is, and an ID that is used again has
-// a job of its own.
+// A cancellation during a purge finishes the purge first: it then finds the remaining jobs, and an ID that is used again has a job of its
+// own.
 func TestACancellationFinishesAPurge(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		var items []protocol.EnqueueItem
@@ -72,10 +72,10 @@ func TestACancellationFinishesAPurge(t *testing.T) {
 			b.Fatal(err)
 		}
 		b.Enqueue(protocol.EnqueueItem{ID: "later", Own: true, Body: []byte("\x01body")})
-		b.Want("cancelling what is purged", b.Cancel("last"), "none")
-		b.Want("cancelling what came later", b.Cancel("later"), "done")
+		b.Want("cancelling a purged job", b.Cancel("last"), "none")
+		b.Want("cancelling a later job", b.Cancel("later"), "done")
 		b.Enqueue(protocol.EnqueueItem{ID: "last", Own: true, Body: []byte("\x01again")}, protocol.EnqueueItem{ID: "later", Own: true, Body: []byte("\x01again")})
-		b.Want("what is taken", storesuite.IDs(b.Take("w", 10)), "later last")
+		b.Want("taken afterwards", storesuite.IDs(b.Take("w", 10)), "later last")
 		if n := b.client.Exists(b.Context(), b.keys().purged, b.keys().spared, b.keys().stale).Val(); n != 0 || b.stateField("purge") != "" {
 			b.Errorf("%d of purged, spared and stale are left, and the field purge %q", n, b.stateField("purge"))
 		}

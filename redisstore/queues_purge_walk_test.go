@@ -10,8 +10,8 @@ import (
 	"github.com/chimejobs/chime/redisstore/internal/script"
 )
 
-// Whatever is called while queues are purged, and also where who has begun a purge vanishes: what waited when a purge began is never taken,
-// and its body goes when the purge ends; what came later, and what did not wait, stays; an ID is in one place, and none is left void.
+// For all calls while queues are purged, even if the caller that began a purge vanishes: a job that waited when a purge began is never taken,
+// and its body is removed when the purge ends; a later job, or one that did not wait, remains; an ID is in one place, and none is left void.
 func TestRandomPurgesEndWhatWaited(t *testing.T) {
 	seeds, steps := storesuite.WalkSize(3, 300)
 	for seed := range seeds {
@@ -25,7 +25,7 @@ func TestRandomPurgesEndWhatWaited(t *testing.T) {
 				w.check()
 				w.VerifiedNowAndThen(step)
 			}
-			if _, err := w.sweep(); err != nil { // who has begun the last purge has vanished
+			if _, err := w.sweep(); err != nil { // the caller that began the last purge has vanished
 				w.fatal("sweep: %v", err)
 			}
 			w.purgeEnds()
@@ -38,7 +38,7 @@ func TestRandomPurgesEndWhatWaited(t *testing.T) {
 	}
 }
 
-// purge begins a purge, or goes on with one, or has the sweep do that.
+// purge begins a purge, or continues one, or lets the sweep do that.
 func (w *cancelWalk) purge() {
 	switch w.random.IntN(4) {
 	case 0:
@@ -79,7 +79,7 @@ func (w *cancelWalk) purge() {
 	}
 }
 
-// twice makes a call, and now and then, after something else, makes it again, as if its answer had been lost.
+// twice makes a call, and sometimes repeats it after another one, as if its answer had been lost.
 func (w *cancelWalk) twice(s *script.Script, keys []string, between func(), args ...any) reply {
 	first, err := w.store.runOne(w.Context(), "purge queue", "default", newCall(s, keys, args))
 	if err != nil {
@@ -95,7 +95,7 @@ func (w *cancelWalk) twice(s *script.Script, keys []string, between func(), args
 	return first
 }
 
-// purgeEnds notes that a purge, if one is under way, has ended, or that the next call ends it.
+// purgeEnds records that a purge, if one is running, has ended, or that the next call ends it.
 func (w *cancelWalk) purgeEnds() {
 	for id, life := range w.lives {
 		if life.purged {

@@ -12,7 +12,7 @@ import (
 	"github.com/chimejobs/chime/internal/storesuite"
 )
 
-// A server that was restarted empty gets the number that a process has learned, not that of the process's own options.
+// A server that was restarted empty gets the number that a process has cached, not the number in the process's own options.
 func TestAfterAnEmptyRestartTheNumberOfPartitionsThatWasLearnedIsWritten(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		first := newStore(b.client, Options{Namespace: string(b.store.keys), Partitions: map[string]int{"hot": 4}})
@@ -34,7 +34,7 @@ func TestAfterAnEmptyRestartTheNumberOfPartitionsThatWasLearnedIsWritten(t *test
 	})
 }
 
-// If a process that knew nothing was first to write after an empty restart, jobs would be split between two numbers of partitions.
+// If a process without a cached number were the first to write after an empty restart, jobs would be split between two numbers of partitions.
 func TestAProcessSaysThatTheNumberOfPartitionsIsNotTheOneItLearned(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		learned := newStore(b.client, Options{Namespace: string(b.store.keys), Partitions: map[string]int{"hot": 4}})
@@ -52,7 +52,7 @@ func TestAProcessSaysThatTheNumberOfPartitionsIsNotTheOneItLearned(t *testing.T)
 	})
 }
 
-// unreadable are entries of the registry of queues that no chime writes.
+// unreadable are entries of the registry of queues that chime never writes.
 var unreadable = map[string]any{
 	"huge": 3_000_000, "beyond": "9000000000000000000", "word": "abc", "none": 0, "below": -1, "empty": "", "part": "1.5", "1025": 1025,
 	"a}:b": 1, "no name": 1, strings.Repeat("x", 1<<16): 1,
@@ -123,7 +123,7 @@ func TestServedReturnsTheQueuesOfLiveWorkersAndThoseAskedFor(t *testing.T) {
 		}
 		b.Want("served", fmt.Sprint(served), "[{mail 2} {new 1} {own 3}]")
 
-		// A server that was restarted empty learns it at the next announcement.
+		// A server that was restarted empty knows it after the next announcement.
 		b.client.Del(b.Context(), keys.queues())
 		b.client.Del(b.Context(), keys.served())
 		if err := b.store.Announce(b.Context(), "w", []protocol.Handled{{Queue: "new", Name: "j"}}); err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/chimejobs/chime/internal/storesuite"
 )
 
-// Each thing that may be on a queue keeps it from being deleted, and stays as it is; without it the queue is gone.
+// Each kind of data that may be on a queue stops its deletion, and does not change; without it the queue is deleted.
 func TestAQueueIsDeletedOnlyWhereNothingIsOnIt(t *testing.T) {
 	later := storesuite.Job("later")
 	later.In = time.Hour
@@ -28,7 +28,7 @@ func TestAQueueIsDeletedOnlyWhereNothingIsOnIt(t *testing.T) {
 	for name, c := range map[string]struct {
 		put  func(b *bench)
 		want string
-		free func(b *bench) // takes it away
+		free func(b *bench) // removes it
 	}{
 		"waiting": {func(b *bench) { b.Enqueue(storesuite.Job("a"), storesuite.Job("b")) }, "2 waiting jobs", func(b *bench) { b.Cancel("a"); b.Cancel("b") }},
 		"purged": {func(b *bench) {
@@ -96,7 +96,7 @@ func TestAQueueIsDeletedOnlyWhereNothingIsOnIt(t *testing.T) {
 
 const dailyBody = `{"job":"j","recurrence":{"cron":"@daily"}}`
 
-// left names the keys of a queue that are there, but for those that last for a while on purpose, and go by themselves.
+// left names the existing keys of a queue, except those that remain for some time on purpose and then expire.
 func (b *bench) left(queue string, partitions int) string {
 	b.Helper()
 	var left []string
@@ -117,8 +117,8 @@ func (b *bench) left(queue string, partitions int) string {
 	return strings.Join(left, " ")
 }
 
-// All that was set on a queue, and what it counted, goes with it; its number of partitions stays.
-func TestADeletedQueueBeginsAnewWithItsPartitions(t *testing.T) {
+// Everything that was set on a queue, and its counts, are deleted with it; its number of partitions remains.
+func TestADeletedQueueRestartsWithItsPartitions(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		first := newStore(b.client, Options{Namespace: string(b.store.keys), Partitions: map[string]int{"hot": 4}})
 		if n, err := first.Partitions(b.Context(), "hot"); n != 4 || err != nil {
@@ -146,9 +146,9 @@ func TestADeletedQueueBeginsAnewWithItsPartitions(t *testing.T) {
 		}
 		b.Want("queues", fmt.Sprint(b.queues()), "map[]")
 		if b.gateClosed() {
-			b.Error("single jobs do not go the short way any more")
+			b.Error("single jobs do not use the short path any more")
 		}
-		second := newStore(b.client, Options{Namespace: string(b.store.keys)}) // nobody has told it of four
+		second := newStore(b.client, Options{Namespace: string(b.store.keys)}) // this process does not know the four
 		for _, s := range []*store{second, first} {
 			if n, err := s.Partitions(b.Context(), "hot"); n != 4 || err != nil {
 				b.Errorf("%d partitions, %v; want 4", n, err)
@@ -157,14 +157,14 @@ func TestADeletedQueueBeginsAnewWithItsPartitions(t *testing.T) {
 		b.Enqueue(storesuite.Job("a"))
 		s := b.Stats()
 		if s.Partitions != 1 || s.Paused || s.Limit != (protocol.QueueLimit{}) || s.Enqueued != 1 || s.Waiting != 1 {
-			b.Errorf("begun anew: %+v", s)
+			b.Errorf("begun again: %+v", s)
 		}
 		b.Want("taken", storesuite.IDs(b.Take("s", 2)), "a")
 	})
 }
 
-// A worker that holds no job of a queue keeps nobody from deleting it, also while its session is open. The session ends with the queue: its
-// next call, its heartbeat and a late copy of its first call are refused, nothing of it is left to reap, and a new session takes what comes.
+// A worker that holds no job of a queue does not stop its deletion, even while its session is open. The session ends with the queue: its
+// next call, its heartbeat and a late copy of its first call are refused, it leaves nothing to reap, and a new session takes later jobs.
 func TestASessionWithoutAJobKeepsNoQueue(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		b.Enqueue(storesuite.Job("a"))
@@ -198,7 +198,7 @@ func TestASessionWithoutAJobKeepsNoQueue(t *testing.T) {
 	})
 }
 
-// What outlives a deleted queue for a while lasts for good once the queue is used again.
+// Keys that outlive a deleted queue for some time become persistent once the queue is used again.
 func TestASweepKeepsWhatADeletedQueueHasLeft(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		b.Enqueue(storesuite.Job("a"))
@@ -214,16 +214,16 @@ func TestASweepKeepsWhatADeletedQueueHasLeft(t *testing.T) {
 		k := b.keys()
 		for _, key := range []string{k.callers, k.idle, k.gone} {
 			if ttl := b.client.TTL(b.Context(), key).Val(); ttl <= 0 {
-				b.Errorf("%s lasts for %v, want that it goes by itself", key, ttl)
+				b.Errorf("%s lasts for %v, want that it expires", key, ttl)
 			}
 		}
-		b.Enqueue(protocol.EnqueueItem{ID: "b", In: time.Hour, Body: []byte("\x01b")}) // wakes nobody
+		b.Enqueue(protocol.EnqueueItem{ID: "b", In: time.Hour, Body: []byte("\x01b")}) // wakes no worker
 		if _, err := b.sweep(); err != nil {
 			b.Fatal(err)
 		}
 		for _, key := range []string{k.callers, k.idle, k.gone} {
 			if ttl := b.client.TTL(b.Context(), key).Val(); ttl != -1 {
-				b.Errorf("%s lasts for %v, want for good", key, ttl)
+				b.Errorf("%s lasts for %v, want it persistent", key, ttl)
 			}
 		}
 	})

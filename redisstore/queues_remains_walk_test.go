@@ -12,8 +12,8 @@ import (
 	"github.com/chimejobs/chime/internal/storesuite"
 )
 
-// Whatever is called while the queue is deleted: it is deleted exactly while no job is on it and no worker holds one, and then it begins
-// anew; else nothing has changed. Jobs that come later run as on any queue, and a call that was made before, sent again, adds nothing.
+// For all calls while the queue is deleted: it is deleted exactly if no job is on it and no worker holds one, and then it starts
+// again; else nothing has changed. Later jobs run as on any queue, and an old call, repeated, adds nothing.
 func TestRandomDeletionsOfAQueueLoseNoJob(t *testing.T) {
 	seeds, steps := storesuite.WalkSize(3, 300)
 	for seed := range seeds {
@@ -48,7 +48,7 @@ type deletionWalk struct {
 	deleted, refused, ended int // ended: sessions that a deletion has ended
 }
 
-// clear takes away all that is not held, and ends sessions, or settles what they hold.
+// clear removes all jobs that are not held, and ends sessions, or settles their jobs.
 func (w *deletionWalk) clear(settles bool) {
 	for _, worker := range []string{"w0", "w1", "w2"} {
 		if !settles {
@@ -115,7 +115,7 @@ func (w *deletionWalk) deleteQueue() {
 		}
 		w.ended++
 		if answer := w.Try(session, protocol.WorkCall{Take: 1}); !errors.Is(answer.Err, protocol.ErrSessionLost) {
-			w.fatal("%s was open when the queue was deleted, and goes on: %+v", session, answer)
+			w.fatal("%s was open when the queue was deleted, and continues: %+v", session, answer)
 		}
 		w.sessions[worker]++
 		delete(w.held, session)
@@ -127,7 +127,7 @@ func (w *deletionWalk) deleteQueue() {
 		w.fatal("the registry has %v", queues)
 	}
 	w.barred, w.done, w.cancelled = map[string]bool{}, 0, 0
-	if w.Callers > 0 && w.random.IntN(2) == 0 { // the last call of an enqueuer comes once more
+	if w.Callers > 0 && w.random.IntN(2) == 0 { // the last call of an enqueuer comes again
 		w.Callers--
 		w.Enqueue(storesuite.Own("late"))
 	} else if _, err := w.store.Partitions(w.Context(), "default"); err != nil {

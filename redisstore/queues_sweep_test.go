@@ -16,7 +16,7 @@ import (
 	"github.com/chimejobs/chime/internal/wire"
 )
 
-// However much there is to sweep and wherever, one call touches 500 items at most and says whether more remain.
+// With any amount of old data in any place, one call touches at most 500 items and reports whether more remain.
 func TestACallSweepsAtMost500Items(t *testing.T) {
 	for _, c := range []struct {
 		name                string
@@ -72,7 +72,7 @@ func TestACallSweepsAtMost500Items(t *testing.T) {
 	}
 }
 
-// Marks of moves that are not done stay, and do not have the sweep called again and again.
+// Marks of incomplete moves remain, and do not cause sweep after sweep.
 func TestMarksOfMovesThatAreNotDoneAreNoMoreToSweep(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		keys := b.keys()
@@ -113,12 +113,12 @@ func TestSweepKeepsTheNewestDeadJobsAndBuriesOldParkedOnes(t *testing.T) {
 			b.Fatal(err)
 		}
 		if dead := b.client.ZRange(b.Context(), b.keys().dead, 0, -1).Val(); fmt.Sprint(dead) != "[c d]" || b.Stats().Parked != 0 {
-			b.Errorf("dead %v, stats %+v; want the parked one dead, and an older one gone for it", dead, b.Stats())
+			b.Errorf("dead %v, stats %+v; want the parked one dead, and an older one removed", dead, b.Stats())
 		}
 	})
 }
 
-// Whatever of an envelope is there, the sweep changes the last error in it and nothing else but the stack. What it cannot read stays as it is.
+// In any envelope the sweep changes only the last error and the stack. It does not change an envelope that it cannot read.
 func TestASweepSaysWhyAParkedJobDied(t *testing.T) {
 	whole := wire.Envelope{
 		Name: "mail", Payload: make([]byte, 3000), Planned: time.UnixMilli(1_800_000_000_000).UTC(), MaxAttempts: 300, Timeout: time.Hour, Failures: 2, Schedule: "s",
@@ -157,8 +157,8 @@ func TestASweepSaysWhyAParkedJobDied(t *testing.T) {
 	})
 }
 
-// What follows a death a script finds in every envelope and every definition that has it, also where the name or the arguments look like it.
-func TestTheSweepFindsWhoeverMayHaveAnOnDeath(t *testing.T) {
+// A script finds the job that follows a death in every envelope and definition that has it, even if the name or the arguments look like it.
+func TestTheSweepFindsEveryJobThatMayHaveAnOnDeath(t *testing.T) {
 	details := &wire.Details{OnDeath: []byte(alert), Header: map[string]string{"a": "b"}, Keep: time.Hour}
 	declared, err := (&schedule.Spec{JobName: "mail", Details: details}).Declare("s", "default")
 	if err != nil {
@@ -203,7 +203,7 @@ func TestTheSweepFindsWhoeverMayHaveAnOnDeath(t *testing.T) {
 			b.expired(id, c.body, "mail", c.retentions)
 			names[id], wants = name, append(wants, name+": "+c.want)
 		}
-		// an earlier schedule of that name had the occurrence: what it would have followed its death with is gone
+		// an earlier schedule of that name had the occurrence: the job that would have followed its death is gone
 		b.Declare("later", "allow", string(declared.Body))
 		id := storesuite.OccurrenceID("later", storesuite.Ago(time.Hour))
 		b.expired(id, "", "mail", 1.5)
@@ -232,7 +232,7 @@ func TestTheSweepFindsWhoeverMayHaveAnOnDeath(t *testing.T) {
 	})
 }
 
-// One call returns 50 jobs at most, of about 256 KiB, and says that there are others. They are buried in one call, of whatever lists.
+// One call returns at most 50 jobs, of about 256 KiB, and reports that there are others. They are buried in one call, from any lists.
 func TestASweepReturnsFiftyJobsAtMost(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		for i := range 120 {
@@ -244,7 +244,7 @@ func TestASweepReturnsFiftyJobsAtMost(t *testing.T) {
 		for _, want := range []int{50, 50, 21, 0} {
 			burials, answer := b.swept()
 			if len(burials) != want || answer.MoreExpired != (want == 50) || answer.More {
-				b.Errorf("%d jobs, others not looked at %v, more to do %v; want %d jobs", len(burials), answer.MoreExpired, answer.More, want)
+				b.Errorf("%d jobs, others not read %v, more to do %v; want %d jobs", len(burials), answer.MoreExpired, answer.More, want)
 			}
 			if n := b.bury(burials); n != want {
 				b.Errorf("%d buried, want %d", n, want)
@@ -260,7 +260,7 @@ func TestASweepReturnsFiftyJobsAtMost(t *testing.T) {
 			b.expired(fmt.Sprint("large", i), large, "mail", 1.5)
 		}
 		if burials, answer := b.swept(); len(burials) != 2 || !answer.MoreExpired {
-			b.Errorf("%d jobs of 100 KiB each, others not looked at %v; want 2", len(burials), answer.MoreExpired)
+			b.Errorf("%d jobs of 100 KiB each, others not read %v; want 2", len(burials), answer.MoreExpired)
 		}
 	})
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/chimejobs/chime/internal/storesuite"
 )
 
-// Reading changes nothing on the server, also of what is not registered or is being moved.
+// Reading changes nothing on the server, even for a queue that is not registered and a schedule that is moving.
 func TestReadingWritesNothing(t *testing.T) {
 	b := onRedis(t)
 	b.Scheduled("runs", "skip", storesuite.Ago(time.Minute))
@@ -30,7 +30,7 @@ func TestReadingWritesNothing(t *testing.T) {
 	}
 	before := changes()
 	if before == "" {
-		t.Fatal("the server does not say how often it was changed")
+		t.Fatal("the server does not report how often it was changed")
 	}
 	for name, read := range map[string]func() error{
 		"Find": func() error {

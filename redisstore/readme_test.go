@@ -32,7 +32,7 @@ func keyTable(t *testing.T, document string) map[string]string {
 	return got
 }
 
-// The tables of keys, of the README and of the HTTP API's guide, together have every key of keys.go and no other, with the type that keys.go gives it.
+// The tables of keys, of the README and of the HTTP API's guide, together have every key of keys.go and no other, with the type in keys.go.
 func TestReadmeKeyTable(t *testing.T) {
 	source, err := os.ReadFile("keys.go")
 	if err != nil {
@@ -54,7 +54,7 @@ func TestReadmeKeyTable(t *testing.T) {
 		"…:parked:<job name>":  types["parked"],
 	}
 	if !strings.HasSuffix(p.inflight("S"), ":inflight:S") || !strings.HasSuffix(p.parked("N"), ":parked:N") {
-		t.Errorf("keys %s and %s are not what the table says", p.inflight("S"), p.parked("N"))
+		t.Errorf("keys %s and %s differ from the table", p.inflight("S"), p.parked("N"))
 	}
 	fields := reflect.ValueOf(p)
 	for i := range fields.NumField() {

@@ -4,7 +4,7 @@ package redisstore
 
 import "testing"
 
-// onRedis returns a bench on a redis-server, whatever server the run has.
+// onRedis returns a bench on a redis-server, on any server of the run.
 func onRedis(t *testing.T) *bench {
 	t.Helper()
 	client, setClock := openRedis(t)

@@ -11,8 +11,8 @@ import (
 	"github.com/chimejobs/chime/internal/storesuite"
 )
 
-// A damage is done to a namespace by a hand, an eviction or a failover: want is what is found then, "<kind> <ID or schedule>"; runs says that what
-// the repair promises holds.
+// A damage is done to a namespace by a manual edit, an eviction or a failover: want lists the findings, "<kind> <ID or schedule>"; runs checks
+// the promise of the repair.
 type damage struct {
 	what string
 	do   func(b *bench)
@@ -69,7 +69,7 @@ var damages = []damage{
 		b.client.ZAdd(b.Context(), b.keys().owed, redisZ(passedOver+1, "s"))
 	}, "held s", func(b *bench) {
 		if score := b.client.ZScore(b.Context(), b.keys().owed, "s").Val(); score >= passedOver {
-			b.Errorf("it is still passed over: %v", score)
+			b.Errorf("it is still skipped: %v", score)
 		}
 	}},
 	{"the registry of schedules is deleted", func(b *bench) {
@@ -243,7 +243,7 @@ var damages = []damage{
 	}},
 	{"the gate is left closed", func(b *bench) { b.client.ZAdd(b.Context(), b.keys().idle, redisZ(-1, "#closed")) }, "flag gate", func(b *bench) {
 		if b.gateClosed() {
-			b.Error("the gate is closed, and the queue is neither paused nor limited")
+			b.Error("the gate is closed, but the queue is neither paused nor limited")
 		}
 	}},
 	{"a limit counts wrongly", func(b *bench) {
@@ -261,7 +261,7 @@ var damages = []damage{
 	{"a key is another program's", func(b *bench) { b.client.Set(b.Context(), b.keys().once, "theirs", 0) }, "foreign", nil},
 }
 
-// found returns findings as a damage has them, in order.
+// found formats findings like the want of a damage, in order.
 func found(findings []protocol.Finding) string {
 	var all []string
 	for _, f := range findings {
@@ -278,7 +278,7 @@ func found(findings []protocol.Finding) string {
 	return strings.Join(all, ", ")
 }
 
-// namespaceContents is all that the namespace holds.
+// namespaceContents returns everything in the namespace.
 func (b *bench) namespaceContents() string {
 	b.Helper()
 	var all []string
@@ -318,7 +318,7 @@ func TestVerifyFindsEachKindOfDamageAndWritesNothing(t *testing.T) {
 				before := b.namespaceContents()
 				b.Want("found", found(b.Verify(false)), d.want)
 				if after := b.namespaceContents(); after != before {
-					b.Errorf("the keys are\n%s\nwant them as they were:\n%s", after, before)
+					b.Errorf("the keys are\n%s\nwant them unchanged:\n%s", after, before)
 				}
 			})
 		})

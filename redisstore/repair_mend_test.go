@@ -11,7 +11,7 @@ import (
 	"github.com/chimejobs/chime/internal/storesuite"
 )
 
-// mend has Mend look at every schedule, and returns what went on, in order: "<name>: <reason>".
+// mend lets Mend check every schedule, and returns the repaired ones, in order: "<name>: <reason>".
 func (b *bench) mend() []string {
 	b.Helper()
 	var went []string
@@ -19,7 +19,7 @@ func (b *bench) mend() []string {
 		var mended []protocol.Mended
 		var err error
 		if next, mended, err = b.store.Mend(b.Context(), next); err != nil || len(mended) > maxMend {
-			b.Fatalf("a call mended %d, %v", len(mended), err)
+			b.Fatalf("a call repaired %d, %v", len(mended), err)
 		}
 		for _, m := range mended {
 			went = append(went, m.Name+": "+m.Reason)
@@ -29,16 +29,16 @@ func (b *bench) mend() []string {
 	return went
 }
 
-// A live schedule is in owed, or the occurrence at its cursor is in due. Where a hand or an eviction has taken the one or the other, or
-// the cursor, it goes on, and no occurrence is placed that may have been taken.
-func TestAScheduleThatStandsNowhereGoesOn(t *testing.T) {
+// A live schedule is in owed, or the occurrence at its cursor is in due. If a manual edit or an eviction has removed one or the other, or
+// the cursor, it is repaired, and no occurrence is placed that may have been taken.
+func TestAnOrphanedScheduleIsRepaired(t *testing.T) {
 	past, future := storesuite.Ago(time.Minute), storesuite.Ago(-time.Hour)
 	for _, c := range []struct {
 		what   string
 		at     time.Time // of its first occurrence, which is taken if it is due
 		next   bool      // the one after it is placed, an hour ahead
 		damage func(b *bench)
-		reason string          // none: it stands
+		reason string          // empty: it needs no repair
 		want   protocol.Cursor // At zero: now
 	}{
 		{"in due", future, false, func(*bench) {}, "", protocol.Cursor{At: future, Used: 1, Placed: true}},
@@ -73,7 +73,7 @@ func TestAScheduleThatStandsNowhereGoesOn(t *testing.T) {
 				}
 				b.Want("mended", fmt.Sprint(b.mend()), want)
 				if owed := b.client.ZRangeWithScores(b.Context(), b.keys().owed, 0, -1).Val(); c.reason == "" && !slices.Equal(owed, owedBefore) {
-					b.Errorf("it stands, and is owed as %v, before as %v", owed, owedBefore)
+					b.Errorf("it needs no repair, and is owed as %v, before as %v", owed, owedBefore)
 				}
 				found, err := b.store.Find(b.Context(), []string{"s"})
 				if err != nil {
@@ -89,25 +89,25 @@ func TestAScheduleThatStandsNowhereGoesOn(t *testing.T) {
 				if c.reason != "" {
 					b.Want("owed", b.owedNames(), "[s]")
 				}
-				b.Want("mended again", fmt.Sprint(b.mend()), "[]")
+				b.Want("repaired again", fmt.Sprint(b.mend()), "[]")
 			})
 		})
 	}
 }
 
-// The cursor is lost while an occurrence is in due, and mended. Whether that occurrence is taken before or after the next is placed, it is
-// not placed again.
-func TestWhatIsInDueWhenTheCursorIsMendedRunsOnce(t *testing.T) {
+// The cursor is lost while an occurrence is in due, and repaired. The occurrence is not placed again, whether it is taken before or after the
+// next one is placed.
+func TestADueOccurrenceRunsOnceAfterTheCursorIsRepaired(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		declared, at := b.Scheduled("s", "skip", storesuite.Ago(-time.Hour)), storesuite.Ago(-2*time.Second)
 		b.client.Del(b.Context(), b.keys().due, b.keys().cursors)
 		b.client.ZAdd(b.Context(), b.keys().due, redisZ(1000, storesuite.OccurrenceID("s", at))) // it is due now, so that the test need not wait
-		b.Want("mended", fmt.Sprint(b.mend()), "[s: "+reasons["cursor"]+"]")
+		b.Want("repaired", fmt.Sprint(b.mend()), "[s: "+reasons["cursor"]+"]")
 		found, _ := b.store.Find(b.Context(), []string{"s"})
 		owed := protocol.Owed{Partition: storesuite.DefaultPartition, Name: "s", Cursor: found[0].Cursor}
 		b.Want("taken", storesuite.IDs(b.Take("w", 5)), storesuite.OccurrenceID("s", at))
 		if placed := b.Place(owed, declared.Revision, 0, at); !placed.Lost {
-			b.Errorf("placed %+v once more, want lost", placed)
+			b.Errorf("placed %+v again, want lost", placed)
 		}
 		found, _ = b.store.Find(b.Context(), []string{"s"})
 		if c := found[0].Cursor; !c.At.Equal(at) || c.Used != 1 || !c.Placed {
@@ -117,7 +117,7 @@ func TestWhatIsInDueWhenTheCursorIsMendedRunsOnce(t *testing.T) {
 	})
 }
 
-// A schedule that is to place nothing is left alone: paused, completed, moved, deleted, or unreadable.
+// A schedule that must place nothing is not changed: paused, completed, moved, deleted, or unreadable.
 func TestNothingIsOwedThatIsToPlaceNothing(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		for _, name := range []string{"paused", "completed", "moved", "deleted", "unreadable"} {
@@ -135,13 +135,13 @@ func TestNothingIsOwedThatIsToPlaceNothing(t *testing.T) {
 			}
 		}
 		b.client.Del(b.Context(), b.keys().due, b.keys().owed)
-		b.Want("mended", fmt.Sprint(b.mend()), "[]")
+		b.Want("repaired", fmt.Sprint(b.mend()), "[]")
 		b.Want("owed", b.owedNames(), "[]")
 	})
 }
 
-// Long definitions are read about a mebibyte a call, and each has its turn.
-func TestMendingReadsLongDefinitionsInSteps(t *testing.T) {
+// Each call reads long definitions up to about a mebibyte, and each schedule has its turn.
+func TestMendReadsLongDefinitionsInSteps(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		const n, length = 15, 100 << 10
 		for i := range n {
@@ -149,13 +149,13 @@ func TestMendingReadsLongDefinitionsInSteps(t *testing.T) {
 		}
 		b.client.Del(b.Context(), b.keys().owed)
 		if went := b.mend(); len(went) != n {
-			b.Errorf("%d mended, want %d", len(went), n)
+			b.Errorf("%d repaired, want %d", len(went), n)
 		}
 	})
 }
 
-// Every schedule has its turn, however many there are, and whatever else the registry holds.
-func TestMendingLooksAtEverySchedule(t *testing.T) {
+// Every schedule has its turn, with any number of schedules and any other entries in the registry.
+func TestMendChecksEverySchedule(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		const n = 2*maxMend + 7
 		for i := range n {
@@ -167,7 +167,7 @@ func TestMendingLooksAtEverySchedule(t *testing.T) {
 			b.client.ZAdd(b.Context(), b.store.keys.registry(), redisZ(0, fmt.Sprintf("garbage%03d", i)))
 		}
 		if went := b.mend(); len(went) != n {
-			b.Errorf("%d mended, want %d", len(went), n)
+			b.Errorf("%d repaired, want %d", len(went), n)
 		}
 	})
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/chimejobs/chime/internal/storesuite"
 )
 
-// What is no longer wrong when its turn comes is not mended: here a job that was lost, and that a new session holds by then.
-func TestWhatIsRightWhenItIsToBeMendedStaysAsItIs(t *testing.T) {
+// A fault that has disappeared before its turn is not repaired: here a lost job that a new session holds at that time.
+func TestAFaultThatHasDisappearedIsNotRepaired(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		b.Enqueue(storesuite.Job("a"))
 		b.client.Del(b.Context(), b.keys().ready)
@@ -25,7 +25,7 @@ func TestWhatIsRightWhenItIsToBeMendedStaysAsItIs(t *testing.T) {
 				return nil
 			}
 			switch mends := args[3+args[2].(int)] == "1"; {
-			case mends && len(taken) == 0: // before it is mended
+			case mends && len(taken) == 0: // before it is repaired
 				meanwhile(func() {
 					b.client.RPush(b.Context(), b.keys().ready, "a")
 					taken = append(taken, storesuite.IDs(b.Take("new", 1)))
@@ -43,7 +43,7 @@ func TestWhatIsRightWhenItIsToBeMendedStaysAsItIs(t *testing.T) {
 	})
 }
 
-// The newest occurrence of a schedule that owes the next may wait for its second attempt: that is no schedule in two places.
+// The newest occurrence of a schedule that owes the next may wait for its second attempt: this is not a schedule in two places.
 func TestVerifyTakesARetryForNoSecondPlacement(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		b.Scheduled("s", "allow", storesuite.Ago(time.Minute))
@@ -54,7 +54,7 @@ func TestVerifyTakesARetryForNoSecondPlacement(t *testing.T) {
 	})
 }
 
-// What is wrong in one of several partitions, and what is not registered, is found; ctx ends the reading.
+// A fault in one of several partitions, and an unregistered queue, are found; ctx ends the reading.
 func TestVerifyLooksAtEveryPartition(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		b.store.options.Partitions = map[string]int{"wide": 3}
@@ -76,7 +76,7 @@ func TestVerifyLooksAtEveryPartition(t *testing.T) {
 	})
 }
 
-// A list that is longer than a page, and bodies that are compared with it, are looked at to the end; few are wrong in it.
+// A list that is longer than a page, and the bodies compared with it, are read to the end; few of them have faults.
 func TestVerifyRepairsWhatIsWrongAmongThousands(t *testing.T) {
 	onServersWith(t, repairing, func(b *bench) {
 		const n = 3200
@@ -113,7 +113,7 @@ func TestVerifyRepairsWhatIsWrongAmongThousands(t *testing.T) {
 	})
 }
 
-// A partition that a newer version has written is named in the error; the others are looked at. Scripts that the server has forgotten are
+// A partition that a newer version has written is named in the error; the others are verified. Scripts that the server has forgotten are
 // sent again.
 func TestVerifyRepairsBesideWhatItMayNotRead(t *testing.T) {
 	onServersWith(t, repairing, func(b *bench) {
@@ -133,10 +133,10 @@ func TestVerifyRepairsBesideWhatItMayNotRead(t *testing.T) {
 		}
 		b.Want("found", found(findings), "empty gone")
 		if looked.Queues != 2 || looked.Partitions != 2 {
-			b.Errorf("looked at %+v", looked)
+			b.Errorf("verified %+v", looked)
 		}
 		if n := b.client.LLen(b.Context(), newer.ready).Val(); n != 1 {
-			b.Errorf("%d jobs wait in what a newer version has written", n)
+			b.Errorf("%d jobs wait in a partition of a newer version", n)
 		}
 	})
 }

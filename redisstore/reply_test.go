@@ -79,7 +79,7 @@ func TestAReplyWithoutAllValuesIsAnError(t *testing.T) {
 			for nth := range cut.seen {
 				cut.nth, cut.seen = nth+1, 0
 				if err := call(); err == nil || !strings.Contains(err.Error(), "answered 0 values, want") {
-					b.Errorf("%s: %v when reply %d is cut, want an error that says so", name, err, nth+1)
+					b.Errorf("%s: %v when reply %d is cut, want an error with that text", name, err, nth+1)
 				}
 			}
 		}

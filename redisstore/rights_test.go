@@ -16,7 +16,7 @@ import (
 	"github.com/chimejobs/chime/internal/storesuite"
 )
 
-// What a user may not do is refused, as a command and from inside a script.
+// A call that a user may not make is refused, as a command and inside a script.
 func TestNoUserMayDoMore(t *testing.T) {
 	lines := redistest.DocumentedUsers(t)
 	server := redistest.Start(t, redistest.Options{Users: []string{
@@ -43,7 +43,7 @@ func TestNoUserMayDoMore(t *testing.T) {
 			if err := client.Do(t.Context(), command...).Err(); !denied(err) {
 				t.Errorf("%s: %v is answered with %v, want that it is refused", use, command, err)
 			}
-			if command[0] == "subscribe" || use == useView { // not from scripts; a viewer may run none that may write
+			if command[0] == "subscribe" || use == useView { // not from scripts; a viewer may run no script that may write
 				continue
 			}
 			inside := "return redis.call('" + strings.Trim(strings.ReplaceAll(fmt.Sprintf("%q", texts(command)), `" "`, `','`), `["]`) + "')"
@@ -77,7 +77,7 @@ func TestNoUserMayDoMore(t *testing.T) {
 		}
 	}
 	if _, err := as(useView).Leader(t.Context()); err != nil {
-		t.Errorf("a viewer asked who leads: %v", err)
+		t.Errorf("a viewer read the leader: %v", err)
 	}
 	enqueued = as(useView).Enqueue(t.Context(), []protocol.EnqueueCall{{Partition: storesuite.DefaultPartition, Caller: "v", Number: 1, Items: []protocol.EnqueueItem{storesuite.Job("b")}}})
 	if _, err := as(useView).Partitions(t.Context(), "new"); !denied(err) || !denied(enqueued[0].Err) {
@@ -87,10 +87,10 @@ func TestNoUserMayDoMore(t *testing.T) {
 		t.Errorf("a producer read a schedule: %v", err)
 	}
 	if _, err := as(protocol.UseEnqueue).Replace(t.Context(), protocol.ReplaceCall{Partition: storesuite.DefaultPartition, Token: "t", Item: storesuite.Job("a")}); !denied(err) || !errors.Is(err, protocol.ErrUnfit) {
-		t.Errorf("a producer replaced a job: %v; want an error that is not waited out", err)
+		t.Errorf("a producer replaced a job: %v; want an error that waiting does not cure", err)
 	}
 	if after := snapshot(t, server.Client(nil)); after != before {
-		t.Errorf("the keys are\n%s\nwant them as they were:\n%s", after, before)
+		t.Errorf("the keys are\n%s\nwant them unchanged:\n%s", after, before)
 	}
 }
 
@@ -102,7 +102,7 @@ func texts(values []any) []string {
 	return all
 }
 
-// snapshot is all that a server holds.
+// snapshot returns everything on a server.
 func snapshot(t *testing.T, client *redis.Client) string {
 	t.Helper()
 	var all []string
@@ -117,7 +117,7 @@ func snapshot(t *testing.T, client *redis.Client) string {
 	return strings.Join(all, "\n")
 }
 
-// Each right, taken away, is found when a process starts: the error names it and has the rule that grants it.
+// If any right is missing, the start of a process finds this: the error names the right and has the rule that grants it.
 func TestAMissingRightIsNamedAtStart(t *testing.T) {
 	server := redistest.Start(t, redistest.Options{})
 	admin := server.Client(nil)
@@ -145,7 +145,7 @@ func TestAMissingRightIsNamedAtStart(t *testing.T) {
 		for _, rule := range rules {
 			switch rule {
 			case "resetchannels", "-@all", "+hello", "+info", "+eval_ro", "+type", "+ping":
-				continue // not rights, or ones without which it works
+				continue // not rights, or unnecessary ones
 			}
 			err := check(rule)
 			if !errors.Is(err, protocol.ErrUnfit) || !strings.Contains(err.Error(), "ACL SETUSER u"+string(use)) || !strings.HasSuffix(err.Error(), " "+rule) {

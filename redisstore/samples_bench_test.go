@@ -16,8 +16,8 @@ import (
 	"github.com/chimejobs/chime/internal/storesuite"
 )
 
-// BenchmarkSample takes a sample of a partition that did something in the minute, with so many job names and a day of samples before it. It
-// reports how long the server spends on the script, by INFO commandstats: µs/call. Where an hour has ended µs/read is spent besides on reading
+// BenchmarkSample takes a sample of a partition with changes in the minute, with a number of job names and a day of samples before it. It
+// reports the server time of the script, by INFO commandstats: µs/call. If an hour has ended, µs/read is the additional time for reading
 // its entries.
 func BenchmarkSample(b *testing.B) {
 	for _, names := range []int{0, 3, protocol.MaxMeasured} {
@@ -26,7 +26,7 @@ func BenchmarkSample(b *testing.B) {
 	}
 }
 
-// A sampleBench is a partition on a server, and what its workers measure in a minute.
+// A sampleBench is a partition on a server, with the measurements of its workers in a minute.
 type sampleBench struct {
 	*testing.B
 	store    *store
@@ -58,7 +58,7 @@ func newSampleBench(b *testing.B, names int) *sampleBench {
 	return s
 }
 
-// happen has the partition do something: a job is added, and what was measured comes.
+// happen changes the partition: it adds a job and sends measurements.
 func (s *sampleBench) happen() {
 	s.number++
 	answer := s.store.Enqueue(s.Context(), []protocol.EnqueueCall{{Partition: storesuite.DefaultPartition, Caller: "c", Number: int64(s.number), Items: []protocol.EnqueueItem{storesuite.Job(strconv.Itoa(s.number))}}})[0]
@@ -83,7 +83,7 @@ func (s *sampleBench) happen() {
 
 // run takes the same sample again and again. With hour each ends an hour.
 func (s *sampleBench) run(hour bool) {
-	s.sample() // the first tells of nothing
+	s.sample() // the first one has no changes
 	s.happen()
 	s.reset(hour)
 	s.sample()
@@ -111,7 +111,7 @@ func (s *sampleBench) sample() {
 	}
 }
 
-// reset makes the last sample undone.
+// reset removes the last sample.
 func (s *sampleBench) reset(hour bool) {
 	last, _ := s.client.HGet(s.Context(), s.keys.sampled, "minute").Int64()
 	minute := time.Minute.Milliseconds()

@@ -14,14 +14,14 @@ import (
 	"github.com/chimejobs/chime/redisstore/internal/sample"
 )
 
-// onMinutes runs a test on a server whose clock can be set: at returns the store's clock after so many minutes and sets it there.
+// onMinutes runs a test on a server whose clock can be set: at sets it to this many minutes after the start and returns it.
 func onMinutes(t *testing.T, test func(b *bench, at func(minutes int) time.Time)) {
 	t.Helper()
 	onServersWith(t, settableClock, func(b *bench) { test(b, b.Minutes()) })
 }
 
-// What workers measure between the end of an hour and the first sample after it counts to the next one, under the names of the one before. So more
-// than a hundred names may come together in an hour: the first hundred are counted, the others are one.
+// Measurements between the end of an hour and the first sample after it count for the next one, under the names of the one before. So more
+// than a hundred names may come together in an hour: the first hundred are counted separately, the others together.
 func TestAnHourHasAHundredNames(t *testing.T) {
 	onMinutes(t, func(b *bench, at func(int) time.Time) {
 		b.RegisterDefault()
@@ -60,7 +60,7 @@ func TestAnHourHasAHundredNames(t *testing.T) {
 	})
 }
 
-// Samples of partitions are added up; where one of them is idle, it counts as it stands.
+// Samples of partitions are added up; an idle partition counts with its present values.
 func TestSamplesOfPartitionsAreAddedUp(t *testing.T) {
 	onMinutes(t, func(b *bench, at func(int) time.Time) {
 		b.use(New(b.client, Options{Namespace: string(b.store.keys) + "-two", Partitions: map[string]int{"default": 2}}).store)
@@ -86,7 +86,7 @@ func TestSamplesOfPartitionsAreAddedUp(t *testing.T) {
 	})
 }
 
-// A day and an hour by the minute and 92 days by the hour are kept, and the entry before, which says how the first began.
+// A day and an hour by the minute and 92 days by the hour are kept, and the entry before them, which has the values at their beginning.
 func TestOldSamplesGo(t *testing.T) {
 	onMinutes(t, func(b *bench, at func(int) time.Time) {
 		b.RegisterDefault()
@@ -102,7 +102,7 @@ func TestOldSamplesGo(t *testing.T) {
 			b.Errorf("%d entries by the minute, want the 101 of 25 hours every quarter of an hour, one, and the three since the last whole hour", n)
 		}
 		if n := entries(b.keys().hours); n != 49 {
-			b.Errorf("%d entries by the hour, want 49, for the last is under way", n)
+			b.Errorf("%d entries by the hour, want 49, because the last has not ended", n)
 		}
 		at(100 * 24 * 60)
 		b.Sample()
@@ -115,7 +115,7 @@ func TestOldSamplesGo(t *testing.T) {
 	})
 }
 
-// sampleNow takes a sample whatever is noted of the last one: it may have been taken after that was read.
+// sampleNow takes a sample whatever the record of the last one is: it may have been taken after that was read.
 func (b *bench) sampleNow(missing int, hour ...any) (taken bool) {
 	b.Helper()
 	k := b.keys()
@@ -127,7 +127,7 @@ func (b *bench) sampleNow(missing int, hour ...any) (taken bool) {
 	return values.number(1) == 1
 }
 
-// Two who find that a sample is missing take one. Nor is one taken of a minute before the last one's, or while fewer minutes are missing.
+// If two callers find that a sample is missing, one is taken. None is taken of a minute before the last one's, or while fewer minutes are missing.
 func TestASampleOfAMinuteIsTakenOnce(t *testing.T) {
 	onMinutes(t, func(b *bench, at func(int) time.Time) {
 		b.RegisterDefault()
@@ -151,7 +151,7 @@ func TestASampleOfAMinuteIsTakenOnce(t *testing.T) {
 	})
 }
 
-// Who has read the entries of an hour that has ended, and then another sample of it is taken, does not leave that out of the hour.
+// If another sample is taken after a caller has read the entries of an ended hour, that sample is not left out of the hour.
 func TestAnHourThatWasReadTooSoonIsNotWritten(t *testing.T) {
 	onMinutes(t, func(b *bench, at func(int) time.Time) {
 		b.RegisterDefault()
@@ -172,8 +172,8 @@ func TestAnHourThatWasReadTooSoonIsNotWritten(t *testing.T) {
 	})
 }
 
-// Where the sums of an hour cannot be read, for what was noted was written by hand, samples go on.
-func TestSamplesGoOnWithWhatNobodyCanHaveNoted(t *testing.T) {
+// If the sums of an hour cannot be read, because the record was edited by hand, sampling continues.
+func TestSamplingContinuesAfterManualEdits(t *testing.T) {
 	onMinutes(t, func(b *bench, at func(int) time.Time) {
 		b.RegisterDefault()
 		at(0)
@@ -197,7 +197,7 @@ func TestSamplesGoOnWithWhatNobodyCanHaveNoted(t *testing.T) {
 	})
 }
 
-// A key of a wrong type stops the sample of its partition alone, before anything is written.
+// A key of a wrong type stops only the sample of its partition, before the first write.
 func TestASampleOfAnotherProgramsKeyIsRefused(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		b.RegisterDefault()
@@ -219,8 +219,8 @@ func TestASampleOfAnotherProgramsKeyIsRefused(t *testing.T) {
 	})
 }
 
-// A call whose reply was lost may come again when the clock has stepped ahead and what was silent for an hour is forgotten. What it has
-// measured is counted once; the mark for that ends with the session.
+// A call whose reply was lost may come again after the clock has stepped ahead and callers silent for an hour are removed. Its measurements
+// are counted once; the mark for that ends with the session.
 func TestWhatWasMeasuredCountsOnceHoweverLateItComesAgain(t *testing.T) {
 	onMinutes(t, func(b *bench, at func(int) time.Time) {
 		b.RegisterDefault()
@@ -238,7 +238,7 @@ func TestWhatWasMeasuredCountsOnceHoweverLateItComesAgain(t *testing.T) {
 		at(26*60 + 5)
 		b.Reap(b.UntilLapsed(), 1)
 		if err := b.client.ZScore(b.Context(), b.keys().callers, "measured s").Err(); !errors.Is(err, redis.Nil) {
-			b.Errorf("what the session sent last is remembered after its end: %v", err)
+			b.Errorf("the last call of the session is remembered after its end: %v", err)
 		}
 	})
 }

@@ -16,27 +16,27 @@ import (
 	"github.com/chimejobs/chime/internal/storesuite"
 )
 
-// A sampleWalk makes random calls and takes samples, and adds up by itself what the entries have to tell.
+// A sampleWalk makes random calls and takes samples, and computes the expected sums itself.
 type sampleWalk struct {
 	*bench
 	random  *rand.Rand
 	made    int
 	now     time.Time     // of miniredis; zero: another server, which has its own clock
-	shifted time.Duration // there what was sampled is set back instead
+	shifted time.Duration // there the records of samples are set back instead
 
-	looked   time.Time        // the last minute that was looked at; zero: none
+	looked   time.Time        // the last sampled minute; zero: none
 	first    map[string]int64 // the totals at the first sample
-	measured map[string]int64 // what the store has taken of what was measured, by field and key
+	measured map[string]int64 // the measurements that the store has accepted, by field and key
 	minutes  map[string]map[string]int64
 	hours    map[string]map[string]int64
-	sent     map[string]*protocol.Measured // the last of each session that was sent
+	sent     map[string]*protocol.Measured // the last sent one of each session
 	held     map[string][]protocol.TakenJob
 	names    map[string]bool
 }
 
-// Whatever is missed, repeated or lost, and wherever the clock steps: the changes in the entries are the changes of the totals, and what was
-// measured is in them once.
-func TestRandomSamplesTellOfEveryChangeOnce(t *testing.T) {
+// With any missed, repeated or lost calls and any steps of the clock: the changes in the entries are the changes of the totals, and the
+// measurements are in them once.
+func TestRandomSamplesContainEveryChangeOnce(t *testing.T) {
 	seeds, steps := storesuite.WalkSize(3, 300)
 	for seed := range seeds {
 		onServersWith(t, randomCalls, func(b *bench) {
@@ -72,7 +72,7 @@ func (w *sampleWalk) step() {
 		w.measure(session)
 	case n == 12:
 		w.close(session)
-	case n == 13: // as place.lua and the others count
+	case n == 13: // like the counts of place.lua and the others
 		w.client.HIncrBy(w.Context(), w.keys().counters, "/skipped", int64(w.random.IntN(3)))
 		w.client.HIncrBy(w.Context(), w.keys().counters, "/missed", int64(w.random.IntN(3)))
 	case n < 16:
@@ -100,7 +100,7 @@ func (w *sampleWalk) settleOne(session string) {
 	}[w.random.IntN(4)])
 }
 
-// measure sends what a session has measured, with a call of its own: something new, what it has sent last, or both.
+// measure sends the measurements of a session, in a separate call: new ones, the last sent ones again, or both.
 func (w *sampleWalk) measure(session string) {
 	if w.Numbers[session] == 0 {
 		return // it has not begun
@@ -134,7 +134,7 @@ func (w *sampleWalk) newMeasured(last *protocol.Measured) *protocol.Measured {
 	return m
 }
 
-// count notes what the store is to have.
+// count records the expected counts of the store.
 func (w *sampleWalk) count(m *protocol.Measured) {
 	add := func(field string, d *protocol.Durations) {
 		for i, n := range d {
@@ -151,7 +151,7 @@ func (w *sampleWalk) count(m *protocol.Measured) {
 	}
 }
 
-// close ends a session with what it has measured last. A copy of that which comes later counts nothing, nor does one of what it had sent before.
+// close ends a session with its last measurements. A later copy of them counts nothing, nor does a copy of an earlier call.
 func (w *sampleWalk) close(session string) {
 	if w.Numbers[session] == 0 || len(w.held[session]) > 0 {
 		return
@@ -172,11 +172,11 @@ func (w *sampleWalk) close(session string) {
 	}
 	delete(w.Numbers, session)
 	delete(w.sent, session)
-	// sessions are used once; this one's name is, so that its number begins anew
+	// sessions are used once; this one's name is reused, so that its number restarts
 	w.client.ZRem(w.Context(), w.keys().callers, session)
 }
 
-// pass lets time pass, or steps the clock back. On a server with its own clock what was sampled is set back by whole hours.
+// pass lets time pass, or steps the clock back. On a server with its own clock the records of samples are set back by whole hours.
 func (w *sampleWalk) pass(d time.Duration) {
 	if w.SetClock != nil {
 		w.now = w.now.Add(d)
@@ -207,7 +207,7 @@ func (w *sampleWalk) pass(d time.Duration) {
 	w.looked = w.looked.Add(-time.Duration(back) * time.Millisecond)
 }
 
-// sample takes a sample, and again at once, which does nothing.
+// sample takes a sample, and repeats it at once, which does nothing.
 func (w *sampleWalk) sample(missing int) {
 	totals := w.totals()
 	answer := w.store.Sample(w.Context(), []protocol.Partition{storesuite.DefaultPartition}, missing)[0]
@@ -240,7 +240,7 @@ func (w *sampleWalk) totals() map[string]int64 {
 	return map[string]int64{"e": s.Enqueued, "d": s.Done, "f": s.Failed, "r": s.Retried, "x": s.Died, "k": s.Cancelled, "s": counters.number(0), "m": counters.number(1)}
 }
 
-// sums adds up the changes in all entries that a stream ever had, which seen keeps by their minute, as it would be without shifting.
+// sums adds up the changes in all entries that a stream ever had, which seen keeps by their minute, as they would be without shifting.
 func (w *sampleWalk) sums(key string, seen map[string]map[string]int64) map[string]int64 {
 	var last int64
 	for _, entry := range w.client.XRange(w.Context(), key, "-", "+").Val() {
@@ -268,7 +268,7 @@ func (w *sampleWalk) sums(key string, seen map[string]map[string]int64) map[stri
 	return all
 }
 
-// addEntry adds what a field of an entry says.
+// addEntry adds a field of an entry.
 func addEntry(to map[string]int64, field, text string) {
 	if field != "M" {
 		addField(to, field, text)
@@ -279,7 +279,7 @@ func addEntry(to map[string]int64, field, text string) {
 	}
 }
 
-// addField adds what a field of an entry, or of what was measured, says: numbers by field, sums by field and key, those of all names together.
+// addField adds a field of an entry or of the measurements: numbers by field, sums by field and key, those of all names together.
 func addField(to map[string]int64, field, text string) {
 	if field[0] == 'n' {
 		field = "n"
@@ -297,7 +297,7 @@ func addField(to map[string]int64, field, text string) {
 	}
 }
 
-// wantSums holds that changes are those of the totals since the first sample.
+// wantSums checks that changes are those of the totals since the first sample.
 func (w *sampleWalk) wantSums(what string, got, totals map[string]int64) {
 	for _, field := range slices.Sorted(maps.Keys(totals)) {
 		if want := totals[field] - w.first[field]; got[field] != want {
@@ -306,7 +306,7 @@ func (w *sampleWalk) wantSums(what string, got, totals map[string]int64) {
 	}
 }
 
-// check holds what is always so.
+// check verifies what always holds.
 func (w *sampleWalk) check() {
 	k := w.keys()
 	minutes, hours := w.sums(k.minutes, w.minutes), w.sums(k.hours, w.hours)
@@ -327,12 +327,12 @@ func (w *sampleWalk) check() {
 	}
 	for field, n := range minutes {
 		if hours[field] != n {
-			w.Fatalf("the entries by the hour, and the hour under way, have %d of %q, those by the minute %d", hours[field], field, n)
+			w.Fatalf("the entries by the hour, and the current hour, have %d of %q, those by the minute %d", hours[field], field, n)
 		}
 	}
 	for field, n := range w.measured {
 		if pending[field] != n {
-			w.Fatalf("the entries, and what waits for the next, have %d of %q, want %d", pending[field], field, n)
+			w.Fatalf("the entries, and the pending changes, have %d of %q, want %d", pending[field], field, n)
 		}
 	}
 	for _, entry := range w.client.XRange(w.Context(), k.hours, "-", "+").Val() {

@@ -16,7 +16,7 @@ import (
 	"github.com/chimejobs/chime/internal/storesuite"
 )
 
-// longKnown declares a schedule that was created long ago, also as its history has it.
+// longKnown declares a schedule that was created long ago, according to its history too.
 func (b *bench) longKnown(name, overlap string, at ...time.Time) protocol.DeclareAnswer {
 	b.Helper()
 	declared := b.Scheduled(name, overlap, at...)
@@ -24,14 +24,14 @@ func (b *bench) longKnown(name, overlap string, at ...time.Time) protocol.Declar
 	return declared
 }
 
-// ran is the record of an attempt that an occurrence's settlement has.
+// ran returns the record of an attempt for an occurrence's settlement.
 func ran(id, outcome string) *protocol.RunRecord {
 	name, text, _ := protocol.CutOccurrence(id)
 	at, _ := time.Parse(time.RFC3339, text)
 	return &protocol.RunRecord{Schedule: name, Planned: at, Started: storesuite.Ago(0), Ended: storesuite.Ago(0), Outcome: outcome, Attempt: 1, Fence: 1, Worker: "w"}
 }
 
-// backfilled are jobs of a schedule for these instants.
+// backfilled returns jobs of a schedule for these instants.
 func backfilled(name string, at ...time.Time) []protocol.BackfilledJob {
 	jobs := make([]protocol.BackfilledJob, len(at))
 	for i := range at {
@@ -40,7 +40,7 @@ func backfilled(name string, at ...time.Time) []protocol.BackfilledJob {
 	return jobs
 }
 
-// backfill returns what a call has done, as "<placed> placed, <existing> existing".
+// backfill returns the effect of a call, as "<placed> placed, <existing> existing".
 func (b *bench) backfill(declared protocol.DeclareAnswer, name string, at ...time.Time) string {
 	b.Helper()
 	a, err := b.store.Backfill(b.Context(), protocol.Backfilling{Name: name, Revision: declared.Revision, Jobs: backfilled(name, at...)})
@@ -54,7 +54,7 @@ func (b *bench) unfinished(name string) string {
 	return fmt.Sprint(parseLast(b.client.HGet(b.Context(), b.keys().last, name).Val()).Unfinished)
 }
 
-// Wherever an occurrence is, it is placed once; what is dead begins anew; what the schedule has before it stays its own.
+// An occurrence in any place is placed once; a dead one starts again; the schedule still places its own occurrences.
 func TestWhatExistsIsNotBackfilled(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		now := storesuite.Ago(0)
@@ -98,7 +98,7 @@ func TestWhatExistsIsNotBackfilled(t *testing.T) {
 	})
 }
 
-// One that was cancelled while it stood in ready has its old place when it is backfilled; its ID is in ready once.
+// An occurrence that was cancelled in ready gets its old place when it is backfilled; its ID is in ready once.
 func TestACancelledOccurrenceIsBackfilledAtItsOldPlace(t *testing.T) {
 	for _, policy := range []string{"allow", "skip"} {
 		onEveryServer(t, func(b *bench) {
@@ -128,7 +128,7 @@ func TestACancelledOccurrenceIsBackfilledAtItsOldPlace(t *testing.T) {
 	}
 }
 
-// What waits for its turn can be cancelled, and is deleted with its schedule; the others go on.
+// A waiting occurrence can be cancelled, and is deleted with its schedule; the others continue.
 func TestWhatIsBackfilledAndWaitsCanBeEnded(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		now := storesuite.Ago(0)
@@ -141,7 +141,7 @@ func TestWhatIsBackfilledAndWaitsCanBeEnded(t *testing.T) {
 			}
 		}
 		b.Want("unfinished", b.unfinished("s"), "3")
-		taken := b.Take("a", 10) // the one at the cursor was due as well, and waits behind
+		taken := b.Take("a", 10) // the one at the cursor was also due, and waits behind
 		if len(taken) != 1 || taken[0].ID != storesuite.OccurrenceID("s", at(4)) {
 			b.Fatalf("taken %+v, want the oldest that is left", taken)
 		}
@@ -166,8 +166,8 @@ func TestWhatIsBackfilledAndWaitsCanBeEnded(t *testing.T) {
 	})
 }
 
-// A schedule that has changed since it was read is a conflict, one that is gone is not found, one that nobody can read is left alone; and a
-// call finds the schedule that has moved.
+// A schedule that has changed since it was read is a conflict, one that is gone is not found, an unreadable one is not changed; and a
+// call finds a schedule that has moved.
 func TestABackfillOfAnotherRevisionIsAConflict(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		s := b.Scheduled("s", "skip", storesuite.Ago(time.Hour))
@@ -177,7 +177,7 @@ func TestABackfillOfAnotherRevisionIsAConflict(t *testing.T) {
 		}
 		call.Name = "nobody"
 		if a, err := b.store.Backfill(b.Context(), call); !errors.Is(err, protocol.ErrNotFound) || a != (protocol.BackfillAnswer{}) {
-			b.Errorf("of nobody: %+v, %v", a, err)
+			b.Errorf("of a missing one: %+v, %v", a, err)
 		}
 		d := protocol.Declaration{Name: "s", Queue: "mail", Overlap: "skip", Body: []byte(`{"job":"j"}`)}
 		moved := b.store.Declare(b.Context(), []protocol.Declaration{d})[0]
@@ -186,7 +186,7 @@ func TestABackfillOfAnotherRevisionIsAConflict(t *testing.T) {
 		}
 		call.Name = "s"
 		if a, err := b.store.Backfill(b.Context(), call); !errors.Is(err, protocol.ErrConflict) || a.Placed != 0 {
-			b.Errorf("of what has moved: %+v, %v", a, err)
+			b.Errorf("of a moved one: %+v, %v", a, err)
 		}
 		b.Want("where it lives", b.backfill(moved, "s", storesuite.Ago(2*time.Hour)), "1 placed, 0 existing")
 		if n := b.client.LLen(b.Context(), b.store.keys.partition(protocol.Partition{Queue: "mail"}).ready).Val(); n != 1 {
@@ -195,7 +195,7 @@ func TestABackfillOfAnotherRevisionIsAConflict(t *testing.T) {
 	})
 }
 
-// However many occurrences were backfilled, a take returns those that are in flight then, each by its own ID.
+// With any number of backfilled occurrences, a take returns those that are then in flight, each by its own ID.
 func TestATakeOfManyBackfilledOccurrencesNamesEach(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		own := storesuite.Ago(time.Hour)
@@ -224,7 +224,7 @@ func TestATakeOfManyBackfilledOccurrencesNamesEach(t *testing.T) {
 	})
 }
 
-// A repeat is a hook of a client that sends each script twice, as a client does that has lost the first reply.
+// A repeat is a hook of a client that sends each script twice, like a client that has lost the first reply.
 type repeat struct{ sent *int }
 
 func (r repeat) DialHook(next redis.DialHook) redis.DialHook {
@@ -277,7 +277,7 @@ func TestWhatANewSessionTakesIsNotBackfilled(t *testing.T) {
 	})
 }
 
-// A step that is sent twice places once and answers the same, also if what it has placed has ended meanwhile.
+// A step that is sent twice places once and has the same answer, even if the placed occurrences have ended meanwhile.
 func TestABackfillThatIsSentTwicePlacesOnce(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		own := storesuite.Ago(time.Hour)

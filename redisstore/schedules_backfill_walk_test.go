@@ -13,8 +13,8 @@ import (
 	"github.com/chimejobs/chime/internal/storesuite"
 )
 
-// Random calls of three workers about schedules of each policy that are backfilled meanwhile: what was placed and has not ended is in one
-// place; no two of a schedule are in flight unless its policy is allow; those that were backfilled begin in order; what waits always has one
+// Random calls of three workers about schedules of each policy that are backfilled meanwhile: a placed occurrence that has not ended is in one
+// place; no two of a schedule are in flight unless its policy is allow; backfilled ones begin in order; a waiting one always has one
 // in front of it; unfinished is right; and at the end nothing is left.
 func TestRandomBackfillsRunEachOccurrenceAsOftenAsItWasPlaced(t *testing.T) {
 	seeds, steps := storesuite.WalkSize(3, long.Seeds(50, 150))
@@ -90,7 +90,7 @@ func (w *backfillWalk) takeSome() {
 	}
 	for _, job := range answer.Taken {
 		if _, there := w.placed[job.ID]; !there || w.held[job.ID].ID != "" {
-			w.Fatalf("%s: %s was taken, want what was placed and is not held", w.name, job.ID)
+			w.Fatalf("%s: %s was taken, want one that was placed and is not held", w.name, job.ID)
 		}
 		w.placed[job.ID] = true
 		w.held[job.ID] = job
@@ -128,11 +128,11 @@ func (w *backfillWalk) settleSome() {
 			}
 			return
 		}
-		w.Fatalf("%s: %s is in flight nowhere", w.name, id)
+		w.Fatalf("%s: %s is not in flight", w.name, id)
 	}
 }
 
-// check compares what is stored with what was placed. Under policy cancel what came back may have been superseded: then it is gone.
+// check compares the stored occurrences with the placed ones. Under policy cancel a returned one may have been superseded: then it is gone.
 func (w *backfillWalk) check() {
 	w.Helper()
 	k := w.keys()
@@ -160,7 +160,7 @@ func (w *backfillWalk) check() {
 		}
 	}
 	if len(waiting) > 0 {
-		w.Fatalf("%s: %v are there, and were not placed", w.name, waiting)
+		w.Fatalf("%s: %v are there, but were not placed", w.name, waiting)
 	}
 	if got := w.unfinished(w.name); got != fmt.Sprint(unfinished) {
 		w.Fatalf("%s: %s are unfinished, want %d", w.name, got, unfinished)
@@ -171,7 +171,7 @@ func (w *backfillWalk) check() {
 	}
 }
 
-// drain runs all that is left. Those that are backfilled and begin for the first time go in order, but for the one that is ahead already: a
+// drain runs all that is left. Backfilled ones that begin for the first time are in order, except one that is already ahead: a
 // later call may have placed older ones behind it.
 func (w *backfillWalk) drain() {
 	last, ahead := time.Time{}, w.client.HGet(w.Context(), w.keys().open, w.name).Val()
@@ -179,7 +179,7 @@ func (w *backfillWalk) drain() {
 		if len(w.placed) == 0 {
 			break
 		}
-		for _, id := range w.client.ZRange(w.Context(), w.keys().due, 0, -1).Val() { // their time comes
+		for _, id := range w.client.ZRange(w.Context(), w.keys().due, 0, -1).Val() { // makes them due
 			w.client.ZAdd(w.Context(), w.keys().due, redisZ(float64(storesuite.Ago(2*time.Hour).UnixMilli()), id))
 		}
 		fresh := strings.Contains(w.client.HGet(w.Context(), w.keys().open, w.name).Val(), "\t0\t\t\t"+strings.ToUpper(w.policy[:1])+"\t")

@@ -1,6 +1,6 @@
 package redisstore
 
-// cancelOne cancels an occurrence, wherever it is.
+// cancelOne cancels an occurrence in any place.
 func (w *scheduleWalk) cancelOne() {
 	var ids []string
 	for _, id := range w.ids() {
@@ -23,7 +23,7 @@ func (w *scheduleWalk) cancelOne() {
 	w.seen(event{cancelled: o})
 }
 
-// cancelledFrom checks what a cancellation did to the occurrence.
+// cancelledFrom checks the effect of a cancellation on the occurrence.
 func (w *scheduleWalk) cancelledFrom(o *modelOccurrence, from, to string) {
 	switch s := o.schedule; {
 	case w.now.held[o.id] != "":
@@ -39,7 +39,7 @@ func (w *scheduleWalk) cancelledFrom(o *modelOccurrence, from, to string) {
 	}
 }
 
-// hasEnded notes that an occurrence has ended because it was cancelled.
+// hasEnded records that an occurrence has ended because it was cancelled.
 func (w *scheduleWalk) hasEnded(o *modelOccurrence, to string) {
 	if to != "" {
 		w.fatal("%s was cancelled and is in %q", o.id, to)

@@ -9,8 +9,8 @@ import (
 	"github.com/chimejobs/chime/internal/storesuite"
 )
 
-// Of a schedule that has moved, and is deleted with what waits, nothing waits any more in the queues that it has left, however it waited
-// there. What runs there ends as it would have, and nothing of another schedule goes.
+// After a schedule has moved and is deleted with its waiting jobs, none of them waits in the queues that it has left, in any
+// place. Running ones end as usual, and no job of another schedule is deleted.
 func TestDeleteWaitingReachesTheQueuesThatAScheduleHasLeft(t *testing.T) {
 	onServersWith(t, manualRuns, func(b *bench) {
 		b.Scheduled("s", "allow", storesuite.Ago(9*time.Minute), storesuite.Ago(8*time.Minute), storesuite.Ago(7*time.Minute), storesuite.Ago(6*time.Minute), storesuite.Ago(5*time.Minute))
@@ -54,7 +54,7 @@ func TestDeleteWaitingReachesTheQueuesThatAScheduleHasLeft(t *testing.T) {
 		}
 		b.Want("taken then", storesuite.IDs(b.Take("w2", 10)), "")
 		if !b.Settle("w", protocol.Settlement{ID: taken[4].ID, Fence: taken[4].Fence, Kind: protocol.SettleDone}) {
-			b.Error("what ran is refused")
+			b.Error("the settlement of a running one is refused")
 		}
 	})
 }

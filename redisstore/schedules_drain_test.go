@@ -43,7 +43,7 @@ func (w *scheduleWalk) settlement(job protocol.TakenJob, draining bool) protocol
 	return s
 }
 
-// drain lets everything end and checks that nothing is left: first the schedules that have an occurrence in the future are paused.
+// drain ends everything and checks that nothing is left: first it pauses the schedules that have an occurrence in the future.
 func (w *scheduleWalk) drain() {
 	for _, name := range w.names() {
 		if s := w.schedules[name]; s.exists && s.state == protocol.StateLive && s.cursor != "" && w.occurrences[s.cursor].future {
@@ -59,7 +59,7 @@ func (w *scheduleWalk) drain() {
 			w.call(worker, true, 0)
 		}
 	}
-	for _, name := range w.names() { // what has completed is owed nothing
+	for _, name := range w.names() { // a completed schedule is owed nothing
 		if s := w.schedules[name]; s.exists && s.state == protocol.StateLive {
 			p := w.placement(s)
 			p.Missed = w.random.IntN(3) // of a rule that has ended
@@ -68,7 +68,7 @@ func (w *scheduleWalk) drain() {
 			}
 			s.state = protocol.StateCompleted
 			s.counts[1] += int64(p.Missed)
-			if p.Missed > 0 { // they are behind its cursor, so that they count once
+			if p.Missed > 0 { // they are before its cursor, so that they count once
 				s.cursor, s.withdrawn = "", time.Time{}
 				if c := w.look().found[name].Cursor; !c.At.Equal(storesuite.Ago(0)) && !c.At.Equal(storesuite.Ago(time.Second)) {
 					w.fatal("%s has completed, and its cursor is %+v, want it now", name, c)
@@ -91,7 +91,7 @@ func (w *scheduleWalk) drain() {
 	w.compareRuns()
 }
 
-// unfinished says what has not ended.
+// unfinished lists what has not ended.
 func (w *scheduleWalk) unfinished() string {
 	for id := range w.jobs {
 		if w.now.where[id] != "dead" {
@@ -106,7 +106,7 @@ func (w *scheduleWalk) unfinished() string {
 	return ""
 }
 
-// compareRuns compares the record of runs with how each occurrence ended.
+// compareRuns compares the record of runs with the end of each occurrence.
 func (w *scheduleWalk) compareRuns() {
 	recorded := map[string][]string{}
 	for _, entry := range w.client.XRange(w.Context(), w.keys().runs, "-", "+").Val() {
@@ -123,7 +123,7 @@ func (w *scheduleWalk) compareRuns() {
 			want = ""
 		case "dead":
 			if o.crashes >= 3 {
-				continue // the crash that ended it has a record or not
+				continue // the crash that ended it may have no record
 			}
 		}
 		if got := strings.Join(recorded[id], " "); got != want {

@@ -8,7 +8,7 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-// What somebody wrote into the registry by hand hides no other schedule, and is logged once.
+// A manual entry in the registry hides no other schedule, and is logged once.
 func TestScheduleEntriesThatCannotBeReadHideNoOther(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		log := logTo(b.store)
@@ -58,7 +58,7 @@ func TestScheduleEntriesThatCannotBeReadHideNoOther(t *testing.T) {
 }
 
 // A whole page of such entries is not the end of the list.
-func TestNamesGoOnBehindAPageThatCannotBeRead(t *testing.T) {
+func TestNamesContinueAfterAPageThatCannotBeRead(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		logTo(b.store)
 		for i := range namesPerCall + 1 {

@@ -11,9 +11,9 @@ import (
 	"github.com/chimejobs/chime/internal/storesuite"
 )
 
-// checkHistory checks what is kept of a schedule's attempts: each occurrence of this creation that has ended is in the history once, as long as
-// that has room; what was taken and has not ended is counted; and how it went last is what the newest attempts say. Of what was removed
-// nothing is kept.
+// checkHistory checks the stored attempts of a schedule: each ended occurrence of this creation is in the history once, as long as
+// the history has room; unfinished ones are counted; and the last outcome is that of the newest attempts. Nothing is kept of a removed
+// schedule.
 func (w *scheduleWalk) checkHistory(p *picture, s *modelSchedule) {
 	runs, last := p.runs[s.name], p.found[s.name].Last
 	if !s.exists {
@@ -46,7 +46,7 @@ func (w *scheduleWalk) checkHistory(p *picture, s *modelSchedule) {
 		w.fatal("%s: %d unfinished, %d done, %d dead; want %d, %d, %d", s.name, last.Unfinished, found.Done, found.Dead, unfinished, done, dead)
 	}
 	if len(runs) > s.keep || len(runs) < min(s.keep, len(ended)) {
-		w.fatal("%s: a history of %d attempts, want %d or as many as have ended, %d of them for good", s.name, len(runs), s.keep, len(ended))
+		w.fatal("%s: a history of %d attempts, want %d or as many as have ended, %d of them final", s.name, len(runs), s.keep, len(ended))
 	}
 	final, failures, told, failed, cut := map[string]string{}, 0, "", int64(0), map[string]int{}
 	for i := len(runs) - 1; i >= 0; i-- {
@@ -70,7 +70,7 @@ func (w *scheduleWalk) checkHistory(p *picture, s *modelSchedule) {
 		}
 		if r.Attempt > 0 {
 			if r.Worker != "w" || r.Note != "1\t\n2,3:" || r.Fence == 0 || (r.Error == "no") != (strings.Contains("failed dead", r.Outcome)) && r.Outcome != "cancelled" && r.Outcome != "superseded" {
-				w.fatal("%s: the history has %+v, want what the attempt said", s.name, r)
+				w.fatal("%s: the history has %+v, want the text of the attempt", s.name, r)
 			}
 		}
 		if r.Outcome == "failed" || r.Outcome == "snoozed" {
@@ -101,7 +101,7 @@ func (w *scheduleWalk) checkHistory(p *picture, s *modelSchedule) {
 			want[day].Missed++
 		default:
 			if *want[day] == (protocol.DayRecord{Day: want[day].Day}) {
-				delete(want, day) // a day is known from the first of these
+				delete(want, day) // a day is known from the first of these on
 			}
 		}
 	}
@@ -115,6 +115,6 @@ func (w *scheduleWalk) checkHistory(p *picture, s *modelSchedule) {
 		w.fatal("%s: the history has %v, want %v", s.name, final, ended)
 	}
 	if got := fmt.Sprint(last.Outcome, last.Planned, last.Ended); told != "" && got != told || last.Failures != failures || found.Failed != failed {
-		w.fatal("%s went last %+v, %d failed; the history says %s, %d failures in a row, %d failed", s.name, last, found.Failed, told, failures, failed)
+		w.fatal("%s went last %+v, %d failed; the history has %s, %d failures in a row, %d failed", s.name, last, found.Failed, told, failures, failed)
 	}
 }

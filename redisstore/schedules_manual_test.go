@@ -10,7 +10,7 @@ import (
 	"github.com/chimejobs/chime/internal/storesuite"
 )
 
-// manualBodies are envelopes of a schedule's manual run, with elements of every length that an envelope may have.
+// manualBodies are envelopes of a schedule's manual run, with elements of every possible length.
 func manualBodies(schedule string) []string {
 	of := fmt.Sprintf("\xa0\xd9%c%s", len(schedule), schedule)[1:]
 	long := strings.Repeat("x", 70000)
@@ -22,8 +22,8 @@ func manualBodies(schedule string) []string {
 	}
 }
 
-// Of a schedule that was deleted with what waits, its manual runs and what follows deaths go wherever they wait, and what only has a name
-// like theirs, or cannot be read, stays.
+// If a schedule is deleted with its waiting jobs, its manual runs and the jobs that follow deaths are deleted in all places; jobs with only a
+// similar name, and unreadable ones, remain.
 func TestDeleteWaitingTakesWhatSaysThatItIsTheSchedules(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		b.Scheduled("s", "skip", storesuite.Ago(0).Add(time.Hour))
@@ -58,7 +58,7 @@ func TestDeleteWaitingTakesWhatSaysThatItIsTheSchedules(t *testing.T) {
 				}
 			}
 		}
-		for range 2 { // again: as if the answer was lost
+		for range 2 { // repeated: as if the answer was lost
 			if _, err := b.store.Remove(b.Context(), protocol.Removal{Name: "s", Waiting: true}); err != nil {
 				b.Fatal(err)
 			}

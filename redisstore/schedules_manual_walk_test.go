@@ -13,16 +13,16 @@ import (
 	"github.com/chimejobs/chime/internal/storesuite"
 )
 
-// manualSchedule is the schedule whose manual runs walks make.
+// manualSchedule is the schedule of the manual runs in walks.
 const manualSchedule = "sch"
 
-// A manualModel knows what a walk's manual runs, and what follows their deaths, leave in the history of their schedule.
+// A manualModel computes what a walk's manual runs, and the jobs that follow their deaths, leave in the history of their schedule.
 type manualModel struct {
 	ran map[string]int // "<outcome> <ID>" -> how often
 }
 
-// Whatever is called in whatever order, and however often: of a schedule's manual runs and deaths those count as unfinished that were accepted and
-// have not ended, each once; and its history has each of their attempts, and each that was cancelled, once.
+// For all calls in any order, with any repetitions: the accepted manual runs and deaths of a schedule that have not ended count as unfinished,
+// each once; and its history has each of their attempts, and each cancelled one, once.
 func TestRandomEndsOfManualRunsAreCountedOnce(t *testing.T) {
 	seeds, steps := storesuite.WalkSize(3, 300)
 	for seed := range seeds {
@@ -42,14 +42,14 @@ func TestRandomEndsOfManualRunsAreCountedOnce(t *testing.T) {
 			w.purgeEnds()
 			w.drain()
 			if len(w.manual.ran) < 10 {
-				w.fatal("the history has %v: too few to say anything", w.manual.ran)
+				w.fatal("the history has %v: too few for a check", w.manual.ran)
 			}
 			w.Verified()
 		})
 	}
 }
 
-// anyID is one of few, or that of a death.
+// anyID returns one of few IDs, or that of a death.
 func (m *manualModel) anyID(w *cancelWalk) string {
 	if deaths := slices.DeleteFunc(slices.Sorted(maps.Keys(w.lives)), func(id string) bool { return !strings.Contains(id, "#dead-") }); len(deaths) > 0 && w.random.IntN(3) == 0 {
 		return deaths[w.random.IntN(len(deaths))]
@@ -61,7 +61,7 @@ var manualOutcomes = map[protocol.SettleKind]string{
 	protocol.SettleDone: "done", protocol.SettleLater: "snoozed", protocol.SettleDead: "dead", protocol.SettleCancelled: "cancelled",
 }
 
-// say adds to a settlement what a worker says of a manual run.
+// say adds to a settlement what a worker sends for a manual run.
 func (m *manualModel) say(w *cancelWalk, s *protocol.Settlement) {
 	life := w.lives[s.ID]
 	if m == nil || !life.manual {
@@ -76,7 +76,7 @@ func (m *manualModel) say(w *cancelWalk, s *protocol.Settlement) {
 	}
 }
 
-// settled notes what became of a job whose settlement counts.
+// settled records the effect of a settlement that counts.
 func (m *manualModel) settled(w *cancelWalk, s *protocol.Settlement) {
 	if life := w.lives[s.ID]; m != nil && s.Run != nil && life.manual {
 		m.ended(s.ID, life, s.Run.Outcome)
@@ -86,7 +86,7 @@ func (m *manualModel) settled(w *cancelWalk, s *protocol.Settlement) {
 	}
 }
 
-// ended notes how an attempt of a job ended, or the job without one.
+// ended records the outcome of a job's attempt, or of the job without one.
 func (m *manualModel) ended(id string, life *jobLife, outcome string) {
 	if m != nil && life.manual {
 		m.ran[outcome+" "+id]++

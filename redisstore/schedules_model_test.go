@@ -9,11 +9,11 @@ import (
 	"github.com/chimejobs/chime/internal/storesuite"
 )
 
-// The model of schedules, for TestRandomCallsEndEachOccurrenceOnce: what the rules say of each occurrence, in plain Go. It does not
-// foresee which job a call takes. It looks at the store before and after each call and says whether each step from the one to the
-// other is one that the rules allow.
+// The model of schedules, for TestRandomCallsEndEachOccurrenceOnce: the rules for each occurrence, in plain Go. It does not
+// predict which job a call takes. It reads the store before and after each call and decides whether the rules allow each
+// step from one to the other.
 
-// A modelSchedule is a schedule as the calls so far have left it.
+// A modelSchedule is the state of a schedule after the calls so far.
 type modelSchedule struct {
 	name, policy string
 	exists       bool
@@ -25,13 +25,13 @@ type modelSchedule struct {
 	count        int // of the rule; 0: endless
 	keep         int // attempts of its history
 	used         int
-	cursor       string    // the occurrence at the cursor; empty: the cursor is none's
+	cursor       string    // the occurrence at the cursor; empty: the cursor belongs to none
 	last         time.Time // the latest instant in the past that was placed
-	withdrawn    time.Time // the planned instant of what was withdrawn since then; zero: nothing was
+	withdrawn    time.Time // the planned instant of the occurrence withdrawn since then; zero: none was
 	counts       [4]int64  // skipped, missed, superseded, caught up: since it was created
 	cancels      int64     // cancelled since then
 	note         protocol.Note
-	owner        protocol.Owner // who has declared it, also after it was removed
+	owner        protocol.Owner // that has declared it, even after it was removed
 	mixed        bool           // its policy is changed, or it is removed and created again
 	ids          []string       // of all its occurrences, of each creation
 }
@@ -43,21 +43,21 @@ type modelOccurrence struct {
 	at       time.Time
 	created  int    // its schedule's
 	future   bool   // it was placed in the future and never becomes due in this test
-	caughtUp bool   // misfire policy catch up placed it
+	caughtUp bool   // placed by misfire policy catch up
 	taken    bool   // a call returned it
 	begun    bool   // its handler began, once or more
 	running  bool   // it is held and has begun
 	crashes  int    // with its handler begun
-	body     string // what it was settled with
+	body     string // its last settlement's body
 	retries  bool   // it was settled to be due later, and has not been taken since
 	loose    bool   // it was taken while its schedule did not exist or let runs overlap
 	end      string // done, dead, missed, skipped, superseded, withdrawn, dropped, cancelled
 
 	cancelled bool // it was cancelled while it was held
-	marked    bool // it was cancelled before its instant, and stands in due still
+	marked    bool // it was cancelled before its instant, and is still in due
 }
 
-// fresh reports whether nobody has taken it.
+// fresh reports whether it was not taken.
 func (o *modelOccurrence) fresh() bool { return !o.taken && o.end == "" }
 
 // current reports whether its schedule is the one that placed it, not one created again under the same name.
@@ -108,7 +108,7 @@ func (w *scheduleWalk) checkFlights(p *picture, s *modelSchedule) {
 	case inFlight == "" && entry.fence == "0" && where != "ready" && p.held[entry.id] == "":
 		w.fatal("open is held for %s, which is in %q: %+v", entry.id, where, entry)
 	case inFlight == "" && entry.fence == "-" && p.held[entry.id] == "" && (where != "due" && where != "ready" && !strings.HasPrefix(where, "parked") || entry.policy != "c"):
-		w.fatal("open says that %s waits for a retry, it is in %q: %+v", entry.id, where, entry)
+		w.fatal("open has %s waiting for a retry, it is in %q: %+v", entry.id, where, entry)
 	case inFlight == "" && !entry.free() && entry.fence != "0" && p.held[entry.id] == "":
 		w.fatal("nothing of %s is in flight, and open is %+v", s.name, entry)
 	case len(p.behind[s.name]) > 0 && entry.free():
@@ -126,7 +126,7 @@ func (w *scheduleWalk) checkFlights(p *picture, s *modelSchedule) {
 	}
 }
 
-// checkPlacing checks that a live schedule is either in owed or has an untaken occurrence at its cursor, and that nobody waits for
+// checkPlacing checks that a live schedule is either in owed or has an untaken occurrence at its cursor, and that none waits for
 // a flight that has ended.
 func (w *scheduleWalk) checkPlacing(p *picture, s *modelSchedule) {
 	found := p.found[s.name]

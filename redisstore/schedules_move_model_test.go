@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// The model of where a schedule lives, for TestRandomStepsOfManyProcessesLeaveEachScheduleInOnePlace. To a user each operation happens
-// at one instant between its beginning and its end (a move and the change that comes with it at two). So for each name the model keeps
-// every state that is possible: for each order of the operations under way, with the answers that they would get. An answer that comes
-// rules out the others. An operation of a process that was stopped happens at any time, or never.
+// The model of where a schedule lives, for TestRandomStepsOfManyProcessesLeaveEachScheduleInOnePlace. For a user each operation happens
+// at one instant between its beginning and its end (a move and its change: at two instants). So for each name the model keeps
+// every possible state: for each order of the running operations, with the resulting answers. An answer excludes the
+// others. An operation of a process that was stopped happens at any time, or never.
 
 // A moveState is a schedule as a user sees it.
 type moveState struct {
@@ -18,9 +18,9 @@ type moveState struct {
 	queue   string
 	version int
 	paused  bool
-	noted   int // operation that has paused it last; 0: before the last quiet, or none
+	noted   int // the last operation that paused it; 0: before the last quiet, or none
 	created int // operation that created it; 0: before the last quiet
-	changed int // operation that has changed it last; 0: before the last quiet
+	changed int // the last operation that changed it; 0: before the last quiet
 }
 
 type moveKind int
@@ -30,7 +30,7 @@ const (
 	removes
 	pauses
 	resumes
-	places // moves nothing, like everything else that only a ticker or a worker does
+	places // moves nothing, like all other actions of a ticker or a worker
 )
 
 // A moveOp is one operation on a name.
@@ -40,10 +40,10 @@ type moveOp struct {
 	name    string
 	queue   string
 	version int
-	failed  bool // its process was stopped, or it gave up
+	failed  bool // its process was stopped, or it stopped trying
 
 	answer   moveAnswer
-	revision int64  // that a declaration answers
+	revision int64  // the revision in the answer of a declaration
 	creation string // likewise
 }
 
@@ -51,17 +51,17 @@ func (o *moveOp) String() string {
 	return [...]string{"declare", "remove", "pause", "resume", "place"}[o.kind] + fmt.Sprintf(" %s in %q, version %d", o.name, o.queue, o.version)
 }
 
-// noteText is the note of a pause.
+// noteText returns the note of a pause.
 func (o *moveOp) noteText() string { return fmt.Sprintf("pause %d of %d", o.number, o.version) }
 
-// A moveAnswer is what an operation answers.
+// A moveAnswer is the answer of an operation.
 type moveAnswer struct {
 	found   bool // of a deletion, a pause and a resumption
 	created bool
 	changed bool
 }
 
-// A possibility is a state and which operations have happened in it, with the answers that they get.
+// A possibility is a state, with the operations that have happened in it and their answers.
 type possibility struct {
 	state moveState
 	done  uint64    // bit of each operation
@@ -83,7 +83,7 @@ func (p possibility) happened(op *moveOp, state moveState, a moveAnswer) possibi
 type moveModel struct {
 	name     string
 	ops      []*moveOp // since the last quiet
-	under    []*moveOp // of these, those under way or stopped
+	under    []*moveOp // the running or stopped ones of these
 	possible map[possibility]bool
 	revision int64  // at the last quiet
 	created  string // likewise
@@ -100,7 +100,7 @@ func (m *moveModel) begin(op *moveOp) {
 	m.ops, m.under = append(m.ops, op), append(m.under, op)
 }
 
-// end takes the answer of an operation. It is false if no order explains the answer.
+// end processes the answer of an operation. It is false if no order explains the answer.
 func (m *moveModel) end(op *moveOp) bool {
 	if op.failed {
 		return true
@@ -115,7 +115,7 @@ func (m *moveModel) end(op *moveOp) bool {
 	return len(m.possible) > 0
 }
 
-// expand adds what may have happened meanwhile.
+// expand adds the possible effects of running operations.
 func (m *moveModel) expand() {
 	for fresh := slices.Collect(maps.Keys(m.possible)); len(fresh) > 0; {
 		p := fresh[0]
@@ -134,7 +134,7 @@ func (m *moveModel) expand() {
 	}
 }
 
-// after returns what an operation may make of a state.
+// after returns the possible results of an operation on a state.
 func (p possibility) after(op *moveOp) []possibility {
 	s := p.state
 	switch op.kind {
@@ -155,7 +155,7 @@ func (p possibility) after(op *moveOp) []possibility {
 		if s.exists {
 			return []possibility{p.happened(op, moveState{}, moveAnswer{found: true})}
 		}
-		// the registry may name one whose creation or deletion is not done
+		// the registry may name a schedule whose creation or deletion is not complete
 		return []possibility{p.happened(op, s, moveAnswer{}), p.happened(op, s, moveAnswer{found: true})}
 	case pauses, resumes:
 		switch {
@@ -169,7 +169,7 @@ func (p possibility) after(op *moveOp) []possibility {
 	return nil
 }
 
-// quiet says that nothing is under way any more, and what the store has. It returns what no order explains.
+// quiet records that no operation is running, and the state of the store. It returns what no order explains.
 func (m *moveModel) quiet(seen moveState, revision int64, created, note string) string {
 	m.expand()
 	explained := ""
@@ -187,7 +187,7 @@ func (m *moveModel) quiet(seen moveState, revision int64, created, note string) 
 			wantCreated = m.ops[s.created-1].creation
 		}
 		s.changed, s.created, s.noted = 0, 0, 0
-		switch { // of a process that was stopped nobody knows what it would have answered
+		switch { // the answer to a stopped process is unknown
 		case s != seen:
 		case s.exists && wantRevision > 0 && wantRevision != revision:
 			explained = fmt.Sprintf("revision %d, want %d", revision, wantRevision)

@@ -9,7 +9,7 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-// What the processes of a moveWalk do.
+// The actions of the processes of a moveWalk.
 
 // declare declares a schedule, as the reconciler of a scheduler does, and places its next occurrence.
 func (p *process) declare(op *moveOp) {
@@ -58,10 +58,10 @@ func (p *process) pause(op *moveOp, paused bool) {
 	}
 }
 
-// tick places what is owed, as a ticker does.
+// tick places owed occurrences, as a ticker does.
 func (p *process) tick(*moveOp) { p.placeOwed() }
 
-// placeOwed places what has been owed for a while, and returns how many schedules that were.
+// placeOwed places occurrences that have been owed for some time, and returns the number of their schedules.
 func (p *process) placeOwed() int {
 	owed, err := p.store.Owed(p.walk.Context(), p.walk.partitions())
 	if p.gaveUp(err) {
@@ -73,7 +73,7 @@ func (p *process) placeOwed() int {
 	return len(owed)
 }
 
-// place places the occurrence that follows: the instant of creation, then each second, and now and then one far ahead. Whoever computes
+// place places the next occurrence: the instant of creation, then each second, and sometimes one far ahead. Every process that computes
 // it gets the same.
 func (p *process) place(o protocol.Owed) {
 	h, ok := parseHead(string(o.Definition))
@@ -93,7 +93,7 @@ func (p *process) place(o protocol.Owed) {
 	p.gaveUp(answer.Err)
 }
 
-// take takes what is due in a partition, ends it and places what follows, as a worker does.
+// take takes due occurrences in a partition, ends them and places the next ones, as a worker does.
 func (p *process) take(op *moveOp) {
 	all := p.walk.partitions()
 	partition := all[int(p.walk.random.IntN(len(all)))]
@@ -117,7 +117,7 @@ func (p *process) take(op *moveOp) {
 	}
 }
 
-// noteTaken notes an occurrence that was taken: once, in one queue.
+// noteTaken records that an occurrence was taken: once, in one queue.
 func (w *moveWalk) noteTaken(partition protocol.Partition, job protocol.TakenJob) {
 	name, _, _ := strings.Cut(job.ID, "@")
 	h, _ := parseHead(string(job.Definition))

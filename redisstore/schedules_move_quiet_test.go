@@ -12,7 +12,7 @@ import (
 	"github.com/chimejobs/chime/internal/storesuite"
 )
 
-// quiet lets every process end what it does, and tickers place what is owed. Then it compares the store with the model.
+// quiet lets every process end its operation, and tickers place owed occurrences. Then it compares the store with the model.
 func (w *moveWalk) quiet() {
 	w.Helper()
 	w.ops = 0
@@ -37,13 +37,13 @@ func (w *moveWalk) finish(p *process) {
 	}
 }
 
-// settle lets a ticker place what is owed, until nothing is.
+// settle lets a ticker place owed occurrences until none is left.
 func (w *moveWalk) settle() {
 	w.Helper()
 	p := w.processes[0]
 	for round := 0; w.owedLongAgo() > 0; round++ {
 		if round == 10 {
-			w.fatal("no ticker settles what is owed:\n%s", strings.Join(w.everything(), "\n"))
+			w.fatal("owed occurrences that no ticker places:\n%s", strings.Join(w.everything(), "\n"))
 		}
 		p.start(&moveOp{kind: places}, func() { p.placeOwed() })
 		w.ended(p)
@@ -51,7 +51,7 @@ func (w *moveWalk) settle() {
 	}
 }
 
-// owedLongAgo makes what is owed old enough for a ticker, and returns how many schedules that are.
+// owedLongAgo makes owed occurrences old enough for a ticker, and returns the number of their schedules.
 func (w *moveWalk) owedLongAgo() (n int) {
 	w.Helper()
 	ctx := w.Context()
@@ -76,7 +76,7 @@ func (w *moveWalk) serverTime() time.Time {
 	return now
 }
 
-// compare compares what is stored about a name with the model.
+// compare compares the stored data of a name with the model.
 func (w *moveWalk) compare(name string) {
 	w.Helper()
 	at := w.registered(name)
@@ -147,7 +147,7 @@ func (w *moveWalk) compareDeleted(name string, registered bool) {
 	if marks := w.marks(name); len(marks) > 0 && !w.halfGone[name] {
 		w.fatal("%s was deleted, and its marks are in %v", name, marks)
 	}
-	for _, id := range w.waiting(name) { // what is due already stays until it is taken, and is dropped then
+	for _, id := range w.waiting(name) { // due occurrences remain until they are taken, and are dropped then
 		_, planned, _ := strings.Cut(id, "@")
 		if at, err := time.Parse(time.RFC3339, planned); (err != nil || at.After(w.serverTime())) && !w.halfGone[name] {
 			w.fatal("%s was deleted, and in due there is %s", name, id)
@@ -155,7 +155,7 @@ func (w *moveWalk) compareDeleted(name string, registered bool) {
 	}
 }
 
-// marks are the partitions that have a mark of a schedule, or something else that is kept under its name.
+// marks returns the partitions that have a mark of a schedule, or other data under its name.
 func (w *moveWalk) marks(name string) (found []string) {
 	for _, key := range []func(*partitionKeys) string{
 		func(k *partitionKeys) string { return k.schedules }, func(k *partitionKeys) string { return k.cursors },
@@ -171,7 +171,7 @@ func (w *moveWalk) marks(name string) (found []string) {
 	return found
 }
 
-// waiting are the occurrences of a schedule that are in due, in every queue.
+// waiting returns the occurrences of a schedule that are in due, in every queue.
 func (w *moveWalk) waiting(name string) (ids []string) {
 	for _, p := range w.partitions() {
 		for _, id := range w.client.ZRange(w.Context(), w.store.keys.partition(p).due, 0, -1).Val() {
@@ -183,8 +183,8 @@ func (w *moveWalk) waiting(name string) (ids []string) {
 	return ids
 }
 
-// end declares each name in each queue, at once and by a process that knows nothing, deletes it with what waits in all of them, and checks that after 7 days nothing is
-// left.
+// end declares each name in each queue, in one call and by a process without a cache. Then it deletes it with its waiting jobs in all of them,
+// and checks that after 7 days nothing is left.
 func (w *moveWalk) end() {
 	w.Helper()
 	fresh := newStore(w.client, Options{Namespace: string(w.store.keys), Partitions: moveQueues})
@@ -204,7 +204,7 @@ func (w *moveWalk) end() {
 			}
 		}
 		if found, err := fresh.Remove(w.Context(), protocol.Removal{Name: name, Waiting: true}); !found || err != nil || slices.Contains(w.waiting(name), retry) {
-			w.fatal("%s cannot be deleted with what waits: %v, %v, left are %v", name, found, err, w.waiting(name))
+			w.fatal("%s cannot be deleted with its waiting jobs: %v, %v, left are %v", name, found, err, w.waiting(name))
 		}
 		if marks := w.marks(name); len(marks) > 0 || w.registered(name) != (home{}) {
 			w.fatal("%s was deleted, and there is %v, in the registry %+v", name, marks, w.registered(name))

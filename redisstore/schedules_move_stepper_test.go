@@ -13,18 +13,18 @@ import (
 	"github.com/chimejobs/chime/redisstore/internal/script"
 )
 
-// The processes of a moveWalk take turns: each waits before each of its commands until the walk lets it go on. So one goroutine runs
-// at a time, and the walk decides who is how far.
+// The processes of a moveWalk take turns: each waits before each of its commands until the walk continues it. So one goroutine runs
+// at a time, and the walk decides about the progress of each.
 
 var errStopped = errors.New("this process was stopped")
 
-// A verdict is what the walk says to a process that waits before a command.
+// A verdict is the walk's decision for a process that waits before a command.
 type verdict int
 
 const (
 	goOn       verdict = iota
 	stopBefore         // the process is gone; its command is not sent
-	stopAfter          // the process is gone; its command was carried out, and nobody has read the answer
+	stopAfter          // the process is gone; its command was executed, and the answer was not read
 )
 
 // A process is one program with a store of its own.
@@ -35,9 +35,9 @@ type process struct {
 	store   *store
 	at      chan redis.Cmder // to the walk: the command that it waits before; nil: its operation has ended
 	turn    chan verdict
-	waits   redis.Cmder // what came from at last
+	waits   redis.Cmder // the last command from at
 	stopped bool
-	op      *moveOp // that it carries out
+	op      *moveOp // that it executes
 }
 
 func (p *process) DialHook(next redis.DialHook) redis.DialHook {
@@ -50,8 +50,8 @@ func (p *process) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	}
 }
 
-// ProcessPipelineHook makes each command of a pipeline a step of its own. On a cluster those for different nodes come in any order:
-// they do so here, but for those of one key.
+// ProcessPipelineHook makes each command of a pipeline a separate step. On a cluster those for different nodes come in any order:
+// here too, except those of one key.
 func (p *process) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
 	return func(ctx context.Context, cmds []redis.Cmder) (first error) {
 		for _, cmd := range reordered(cmds, p.walk.random.IntN) {
@@ -63,7 +63,7 @@ func (p *process) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proc
 	}
 }
 
-// reordered returns commands in an order that pick chooses, which gets how many are left; those of one key stay in their order.
+// reordered returns commands in an order that pick chooses, which receives the number of remaining ones; those of one key keep their order.
 func reordered(cmds []redis.Cmder, pick func(n int) int) (order []redis.Cmder) {
 	for left := slices.Clone(cmds); len(left) > 0; {
 		key := keyOf(left[pick(len(left))])
@@ -74,7 +74,7 @@ func reordered(cmds []redis.Cmder, pick func(n int) int) (order []redis.Cmder) {
 	return order
 }
 
-// keyOf is the first key of a command.
+// keyOf returns the first key of a command.
 func keyOf(cmd redis.Cmder) string {
 	args := cmd.Args()
 	switch name := cmd.Name(); {
@@ -86,7 +86,7 @@ func keyOf(cmd redis.Cmder) string {
 	return ""
 }
 
-// step carries out a command when the walk says so.
+// step executes a command when the walk allows it.
 func (p *process) step(cmd redis.Cmder, run func() error) error {
 	switch cmd.Name() {
 	case "hello", "client", "cluster", "command", "readonly", "ping": // of the connection
@@ -141,7 +141,7 @@ func isCallOf(cmd redis.Cmder, s *script.Script) bool {
 	return text == s.SHA || text == s.Text
 }
 
-// moveScripts are those that a moveWalk sends, by their SHA-1 and by their text.
+// moveScripts are the scripts that a moveWalk sends, by their SHA-1 and by their text.
 var moveScripts = map[string]*script.Script{}
 
 func init() {
@@ -151,7 +151,7 @@ func init() {
 	}
 }
 
-// describe is a command in short, for the notes.
+// describe returns a short form of a command, for the notes.
 func describe(cmd redis.Cmder) string {
 	var text strings.Builder
 	args := cmd.Args()
@@ -168,7 +168,7 @@ func describe(cmd redis.Cmder) string {
 	return text.String()
 }
 
-// newClient makes a client of the same server.
+// newClient creates a client of the same server.
 func newClient(client redis.UniversalClient) redis.UniversalClient {
 	if c, ok := client.(*redis.ClusterClient); ok {
 		return redis.NewClusterClient(&redis.ClusterOptions{Addrs: c.Options().Addrs})

@@ -52,7 +52,7 @@ func TestAMoveInterruptedAfterAnyStepIsCompletedByADeclaration(t *testing.T) {
 	}
 }
 
-// registered is where the registry has a schedule.
+// registered returns where the registry has a schedule.
 func (b *bench) registered(name string) home {
 	b.Helper()
 	homes, err := b.store.homes(b.Context(), name)
@@ -62,7 +62,7 @@ func (b *bench) registered(name string) home {
 	return homes[0]
 }
 
-// interruptMove does the first steps of a move only.
+// interruptMove does only the first steps of a move.
 func (b *bench) interruptMove(name, from, to string, steps int) {
 	b.Helper()
 	if steps == 0 {
@@ -93,7 +93,7 @@ func (b *bench) interruptMove(name, from, to string, steps int) {
 	}
 }
 
-// arrive takes the second step of a move, and returns what it answers.
+// arrive takes the second step of a move, and returns the answer.
 func (b *bench) arrive(name, to, mark, cursor, origins string) reply {
 	b.Helper()
 	k := b.store.keys.partition(protocol.Partition{Queue: to})
@@ -118,7 +118,7 @@ func TestOwedCompletesAnInterruptedMove(t *testing.T) {
 	})
 }
 
-// Whoever did the first steps of a move, stood still, and goes on after the schedule was deleted, brings nothing back.
+// A process that did the first steps of a move, paused, and continues after the schedule was deleted, restores nothing.
 func TestADeletedScheduleIsNotBroughtBackByALateStepOfItsMove(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		b.Declare("s", "skip", `{"job":"j"}`)
@@ -127,12 +127,12 @@ func TestADeletedScheduleIsNotBroughtBackByALateStepOfItsMove(t *testing.T) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		b.DeclareOn("mail", "s", "skip", `{"job":"j"}`) // somebody else finishes the move
+		b.DeclareOn("mail", "s", "skip", `{"job":"j"}`) // another process finishes the move
 		b.client.ZAdd(b.Context(), b.keys().owed, redisZ(1000, "s"))
 		if found, err := b.store.Remove(b.Context(), protocol.Removal{Name: "s"}); !found || err != nil {
 			b.Fatalf("removed %v, %v", found, err)
 		}
-		b.Want("what arrives late", b.arrive("s", "mail", begun.mark, begun.cursor, begun.origins).text(0), "")
+		b.Want("late arrival", b.arrive("s", "mail", begun.mark, begun.cursor, begun.origins).text(0), "")
 		if _, err := b.store.Owed(b.Context(), []protocol.Partition{storesuite.DefaultPartition, {Queue: "mail"}}); err != nil {
 			b.Fatal(err)
 		}
@@ -183,8 +183,8 @@ func TestAMoveTakesCountersAndTheFlagOfLargeDefinitionsAlong(t *testing.T) {
 	})
 }
 
-// What was taken before a schedule with a count moved runs in the old queue, though it is too late or another one runs: nothing could give back its
-// run to the count.
+// An occurrence taken before a schedule with a count moved runs in the old queue, even if it is too late or another one runs: its run could
+// not be given back to the count.
 func TestWhatWasTakenBeforeAMoveIsNotDropped(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		first, second := storesuite.Ago(2*time.Minute), storesuite.Ago(time.Minute)

@@ -19,7 +19,7 @@ import (
 )
 
 // A moveWalk lets several processes declare, change, move, delete, pause, resume, place and take a few schedules over three queues,
-// one command of one process at a time, stops some of them for good and sends some calls again much later.
+// one command of one process at a time. It stops some of them permanently and repeats some calls much later.
 type moveWalk struct {
 	*bench
 	seed      uint64
@@ -28,12 +28,12 @@ type moveWalk struct {
 	started   int // processes so far
 	ops       int
 	models    map[string]*moveModel
-	sent      []redis.Cmder     // calls of the scripts that may come again
+	sent      []redis.Cmder     // calls of the scripts that may be repeated
 	placed    map[string]string // occurrence → creation of its schedule
 	taken     map[string]bool   // occurrence
 	counted   map[string]int    // name and creation → occurrences taken
-	halfGone  map[string]bool   // of whom a deletion was stopped: marks of it may be left until they are swept
-	unwritten map[string]bool   // whose creation or deletion was stopped or came again: the registry may name it without a definition
+	halfGone  map[string]bool   // with a stopped deletion: its marks may be left until they are swept
+	unwritten map[string]bool   // with a stopped or repeated creation or deletion: the registry may name it without a definition
 	notes     []string
 	failed    string // in a process's own goroutine
 }
@@ -48,10 +48,10 @@ var (
 	moveNames  = []string{"s0", "s1", "s2"}
 )
 
-// Whatever several processes do to schedules over three queues, step by step beside each other, however many of them are stopped half
-// way, and whatever is sent again late: once all is quiet, a schedule that exists lives in one queue, as one order of the operations
-// explains, with one entry in the registry, the revision and creation that were answered, and the runs and counts that were made; one
-// that was deleted lives nowhere. No two creations of a name place the same occurrence, and none is taken twice. No name is stuck, and
+// For several processes that change schedules over three queues step by step, with any of them stopped half way and any calls repeated
+// late: once all is quiet, an existing schedule lives in one queue, as one order of the operations explains, with one entry in the
+// registry, the revision and creation of the answers, and the right runs and counts; a deleted one lives nowhere. No two creations of a
+// name place the same occurrence, and none is taken twice. No name is stuck, and
 // nothing is left after 7 days.
 func TestRandomStepsOfManyProcessesLeaveEachScheduleInOnePlace(t *testing.T) {
 	seeds, steps := storesuite.WalkSize(6, 300)
@@ -104,7 +104,7 @@ func (w *moveWalk) note(format string, arguments ...any) {
 	w.notes = append(w.notes, fmt.Sprintf(format, arguments...))
 }
 
-// fatal ends the test with what was done, as far as it is about the name in the message.
+// fatal ends the test with the steps that concern the name in the message.
 func (w *moveWalk) fatal(format string, arguments ...any) {
 	w.Helper()
 	message := fmt.Sprintf(format, arguments...)
@@ -118,7 +118,7 @@ func (w *moveWalk) fatal(format string, arguments ...any) {
 	w.Fatalf("seed %d: %s\nthe last steps:\n%s", w.seed, message, strings.Join(notes[max(0, len(notes)-90):], "\n"))
 }
 
-// step lets one process go on, or sends again what was sent before.
+// step lets one process continue, or repeats an old call.
 func (w *moveWalk) step() {
 	if w.SetClock != nil {
 		w.pass(time.Duration(w.random.IntN(120)) * time.Millisecond)
@@ -133,7 +133,7 @@ func (w *moveWalk) step() {
 		return
 	}
 	v := goOn
-	if !p.runs(&workScript) { // what it has taken would be lost: that is another test's
+	if !p.runs(&workScript) { // its taken occurrences would be lost: another test covers this
 		switch w.random.IntN(50) {
 		case 0:
 			v = stopBefore
@@ -144,7 +144,7 @@ func (w *moveWalk) step() {
 	w.grant(p, v)
 }
 
-// pass lets time pass, where the server's clock can be set.
+// pass lets time pass, if the server's clock can be set.
 func (w *moveWalk) pass(d time.Duration) {
 	now, err := w.client.Time(w.Context()).Result()
 	if err != nil {
@@ -193,7 +193,7 @@ func (w *moveWalk) begin(p *process) {
 	w.ended(p)
 }
 
-// ended notes the end of an operation, and starts another process in the place of one that was stopped.
+// ended records the end of an operation, and starts another process in place of a stopped one.
 func (w *moveWalk) ended(p *process) {
 	w.Helper()
 	if w.failed != "" {
@@ -267,7 +267,7 @@ func (w *moveWalk) hashes(key func(*partitionKeys) string) map[protocol.Partitio
 	return values
 }
 
-// carriedOut notes a command that a process has carried out.
+// carriedOut records a command that a process has executed.
 func (w *moveWalk) carriedOut(cmd redis.Cmder) {
 	for _, s := range []*script.Script{&registerSchedulesScript, &changeRegistryScript, &declareScript, &removeScript, &pauseScheduleScript, &placeScript,
 		&moveBeginScript, &moveArriveScript, &moveEndScript} {
@@ -280,7 +280,7 @@ func (w *moveWalk) carriedOut(cmd redis.Cmder) {
 	}
 }
 
-// notePlaced notes what a call has placed. Whoever sent it may be gone.
+// notePlaced records the occurrences that a call has placed. Its process may be gone.
 func (w *moveWalk) notePlaced(cmd *redis.Cmd) {
 	values, _ := list("place", "", cmd)
 	keys, _ := strconv.Atoi(fmt.Sprint(cmd.Args()[2]))
@@ -299,14 +299,14 @@ func (w *moveWalk) notePlaced(cmd *redis.Cmd) {
 	}
 }
 
-// again sends an old call once more. It must match nothing.
+// again repeats an old call. It must match nothing.
 func (w *moveWalk) again() {
 	w.Helper()
 	cmd := w.sent[w.random.IntN(len(w.sent))]
 	if isCallOf(cmd, &pauseScheduleScript) {
 		data := cmd.Args()[3+cmd.Args()[2].(int):]
 		if w.registered(fmt.Sprint(data[0])).generation == data[2].(int64) {
-			return // it may match: a schedule that was paused and resumed is what it was before
+			return // it may match: after a pause and a resume a schedule is in its old state
 		}
 	}
 	before := w.everything()
@@ -317,7 +317,7 @@ func (w *moveWalk) again() {
 	switch {
 	case again.Err() != nil:
 		w.fatal("again %s: %v", describe(cmd), again.Err())
-	case isCallOf(cmd, &placeScript): // the occurrence that it places may have been withdrawn meanwhile, and be the next one all the same
+	case isCallOf(cmd, &placeScript): // the occurrence that it places may have been withdrawn meanwhile, and still be the next one
 		w.notePlaced(again)
 		return
 	case isCallOf(cmd, &registerSchedulesScript): // knows no generation: it draws one
@@ -335,7 +335,7 @@ func (w *moveWalk) again() {
 	}
 }
 
-// everything is what is stored about schedules, a line a key.
+// everything returns the stored data of schedules, one line for each key.
 func (w *moveWalk) everything() []string {
 	w.Helper()
 	ctx, pipe := w.Context(), w.client.Pipeline()
@@ -372,7 +372,7 @@ func (w *moveWalk) everything() []string {
 	return lines
 }
 
-// gaveUp reports whether an operation ended because its process was stopped, or because others moved the schedule all the while.
+// gaveUp reports whether an operation ended because its process was stopped, or because others moved the schedule all the time.
 func (p *process) gaveUp(err error) bool {
 	if err != nil && !p.stopped && !errors.Is(err, errKeepMoving) {
 		p.walk.failed = fmt.Sprintf("%v: %v", p.op, err)

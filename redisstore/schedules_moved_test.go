@@ -8,22 +8,22 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-// An event is a call to the store, as far as it may move occurrences.
+// An event is a call to the store, with the data that concern occurrences.
 type event struct {
 	settled    map[string]protocol.Settlement
 	taken      map[string]protocol.TakenJob
-	session    string // that took
+	session    string // that took jobs
 	superseded []string
 	skipped    []string
 	reaped     string         // session
 	withdrawn  *modelSchedule // it was changed, paused or removed
 	removed    *modelSchedule
 	cancelled  *modelOccurrence
-	pruned     map[string]bool // names of schedules that were removed as well
+	pruned     map[string]bool // names of schedules that were also removed
 	waiting    *modelSchedule  // it was removed with its jobs that did not run
 }
 
-// moved checks what a call did to every occurrence, and notes it.
+// moved checks the effect of a call on every occurrence, and records it.
 func (w *scheduleWalk) moved(before, after *picture, e event) {
 	w.Helper()
 	for _, id := range e.superseded {
@@ -67,7 +67,7 @@ func (w *scheduleWalk) moved(before, after *picture, e event) {
 			w.vanished(o, from, before, after, e)
 		case to == e.session && e.session != "":
 			w.takenTo(o, from, before, e)
-		case to == "ready" && strings.HasPrefix(from, "parked "): // served, and then one crash too many to be taken with others
+		case to == "ready" && strings.HasPrefix(from, "parked "): // served, but with too many crashes to be taken with others
 		case to == "behind" && (from == "due" || from == "ready" || strings.HasPrefix(from, "parked ")):
 			w.wentBehind(o, from, before, after, e)
 		case from == "behind" && to == "ready":
@@ -79,7 +79,7 @@ func (w *scheduleWalk) moved(before, after *picture, e event) {
 }
 
 // rival reports whether, when this call took, another occurrence of the same schedule was in flight, or the schedule was held for it:
-// it had come from behind or was given back. later says whether only a later one counts; then one that waits for a retry does too.
+// it had come from behind or was given back. later: only a later one counts, and one that waits for a retry does too.
 func (w *scheduleWalk) rival(o *modelOccurrence, before, after *picture, e event, later bool) bool {
 	name := o.schedule.name
 	flightEnded := false
@@ -88,7 +88,7 @@ func (w *scheduleWalk) rival(o *modelOccurrence, before, after *picture, e event
 		flightEnded = flightEnded || settled || e.reaped != "" && before.where[id] == e.reaped
 	}
 	entry, then := before.open[name], after.open[name]
-	flightEnded = flightEnded || entry.fence == "0" // and dropped at its taking
+	flightEnded = flightEnded || entry.fence == "0" // and dropped when it was taken
 	for _, id := range o.schedule.ids {
 		other := w.occurrences[id]
 		if id == o.id || later && !other.at.After(o.at) {
@@ -135,7 +135,7 @@ func (w *scheduleWalk) settledTo(o *modelOccurrence, s protocol.Settlement, to s
 	}
 	switch {
 	case to == want:
-	case to == "ready" && s.Kind == protocol.SettlePark: // this call serves what it parks
+	case to == "ready" && s.Kind == protocol.SettlePark: // this call also serves the name on which it parks
 	case o.end != "":
 		w.fatal("%s was settled as %s and is in %q, want %q", o.id, o.end, to, want)
 	case to == "":
@@ -242,7 +242,7 @@ func (w *scheduleWalk) flewWith(o *modelOccurrence, before *picture, session str
 	return slices.ContainsFunc(o.schedule.ids, func(id string) bool { return before.where[id] == session })
 }
 
-// vanished checks an occurrence that is nowhere any more and was not settled so.
+// vanished checks an occurrence that is in no place any more although its settlement did not end it.
 func (w *scheduleWalk) vanished(o *modelOccurrence, from string, before, after *picture, e event) {
 	s := o.schedule
 	superseded := slices.Contains(e.superseded, o.id)
@@ -281,7 +281,7 @@ func (w *scheduleWalk) skipped(o *modelOccurrence, from string, before, after *p
 		slices.ContainsFunc(after.behind[s.name], func(id string) bool { return w.occurrences[id].fresh() })
 	switch {
 	case !slices.Contains(e.skipped, o.id):
-		w.fatal("%s was skipped, and the answer says that of %q", o.id, e.skipped)
+		w.fatal("%s was skipped, and the answer has %q as skipped", o.id, e.skipped)
 	case from != "due":
 		w.fatal("%s was dropped from %s", o.id, from)
 	case o.future:

@@ -8,7 +8,7 @@ import (
 	"github.com/chimejobs/chime/internal/storesuite"
 )
 
-// No failed run vanishes by default: only under policy cancel the newest wins.
+// No failed run vanishes by default: only under policy cancel the newest one replaces it.
 func TestOnlyUnderCancelANewRunEndsAWaitingRetry(t *testing.T) {
 	first, second := storesuite.Ago(30*time.Second), storesuite.Ago(20*time.Second)
 	for overlap, kept := range map[string]bool{"skip": true, "cancel": false, "wait": true, "allow": true} {

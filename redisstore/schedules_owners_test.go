@@ -11,7 +11,7 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-// Who prunes lists first and deletes then: between the two another process may declare a schedule anew.
+// A pruning lists first and deletes then: between the two another process may declare a schedule again.
 func TestAScheduleDeclaredAgainMeanwhileIsNotPruned(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		b.Owns("default", "s", protocol.Owner{Name: "a", Version: 1})
@@ -31,8 +31,8 @@ func TestAScheduleDeclaredAgainMeanwhileIsNotPruned(t *testing.T) {
 	})
 }
 
-// A lower version that starts again does not bring back what was pruned, in no queue in which the schedule has lived; and leaves no entry
-// in the registry. After the retention that is forgotten.
+// A lower version that starts again does not restore a pruned schedule, in any queue in which the schedule has lived, and leaves no entry
+// in the registry. After the retention the pruning is forgotten.
 func TestWhatWasPrunedIsNotBroughtBackByALowerVersion(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		b.Owns("default", "s", protocol.Owner{Name: "a", Version: 1})
@@ -68,7 +68,7 @@ func TestWhatWasPrunedIsNotBroughtBackByALowerVersion(t *testing.T) {
 		}
 		for _, p := range partitions {
 			if owners := b.client.HGetAll(b.Context(), b.store.keys.partition(p).owners).Val(); owners["s"] != "" || p.Queue == "mail" && owners["other"] != "a 2" {
-				b.Errorf("%s remembers %v after the retention, want other alone", p.Queue, owners)
+				b.Errorf("%s remembers %v after the retention, want only other", p.Queue, owners)
 			}
 		}
 		if answer := b.Owns("mail", "s", protocol.Owner{Name: "a", Version: 2}); !answer.New {
@@ -77,14 +77,14 @@ func TestWhatWasPrunedIsNotBroughtBackByALowerVersion(t *testing.T) {
 	})
 }
 
-// A declaration for a revision creates nothing, also in the registry.
+// A declaration for a revision creates nothing, not even in the registry.
 func TestWhatIsNotThereIsNotCreatedForARevision(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		for range 2 {
 			declared := protocol.Declaration{Name: "s", Queue: "default", Overlap: "skip", Body: []byte(`{"job":"j"}`), Revision: 7}
 			err := b.store.Declare(b.Context(), []protocol.Declaration{declared})[0].Err
 			b.Want("error", fmt.Sprint(err), `redisstore: schedule "s": not found`)
-			b.client.ZAdd(b.Context(), b.store.keys.registry(), redisZ(0, home{"default", 5}.member("s"))) // as after a creation that was interrupted
+			b.client.ZAdd(b.Context(), b.store.keys.registry(), redisZ(0, home{"default", 5}.member("s"))) // as after an interrupted creation
 			if n := b.client.HLen(b.Context(), b.keys().schedules).Val(); n != 0 {
 				b.Errorf("%d definitions, want none", n)
 			}
@@ -92,8 +92,8 @@ func TestWhatIsNotThereIsNotCreatedForARevision(t *testing.T) {
 	})
 }
 
-// A pruning that was interrupted before the registry's entry was gone, and that another process finishes, is no deletion by somebody: another
-// owner that has declared the schedule takes it for lost. One that was deleted is told from it, whoever finishes that.
+// A pruning that was interrupted before the registry's entry was removed, and that another process finishes, does not count as a deletion:
+// another owner that has declared the schedule treats it as lost. A deletion still counts as one, whichever process finishes it.
 func TestAPruningThatAnotherProcessFinishesIsNoDeletion(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		for name, removal := range map[string]protocol.Removal{
@@ -110,7 +110,7 @@ func TestAPruningThatAnotherProcessFinishesIsNoDeletion(t *testing.T) {
 				return nil
 			})
 			if _, err := beside.Remove(b.Context(), removal); err == nil {
-				b.Fatal("it was removed to the end")
+				b.Fatal("it was removed completely")
 			}
 			at := b.registered(name)
 			if err := b.store.finishRemoval(b.Context(), name, at); err != nil {

@@ -9,17 +9,17 @@ import (
 	"github.com/chimejobs/chime/internal/storesuite"
 )
 
-// An openEntry is what the store keeps of a schedule's flight.
+// An openEntry is the stored entry of a schedule's flight.
 type openEntry struct {
 	id, fence, worker, session, policy, behind string
 }
 
-// free reports whether the entry lets the schedule's next occurrence run: there is none, or what it names waits for a retry.
+// free reports whether the entry lets the schedule's next occurrence run: there is none, or its occurrence waits for a retry.
 func (e openEntry) free() bool { return e.id == "" || e.fence == "-" }
 
-// A picture is where everything is in the store between two calls.
+// A picture has the places of everything in the store between two calls.
 type picture struct {
-	where  map[string]string // job or occurrence → due, ready, behind, dead, a session, "parked <name>"; not in it: nowhere
+	where  map[string]string // job or occurrence → due, ready, behind, dead, a session, "parked <name>"; absent: in no place
 	due    map[string]float64
 	held   map[string]string // fence, "-" before it: taken ahead
 	open   map[string]openEntry
@@ -29,10 +29,10 @@ type picture struct {
 	bodies map[string]string
 	runs   map[string][]protocol.RunRecord // schedule → its history, the newest first
 	days   map[string]dayCounts            // schedule → its days
-	rest   string                          // other keys that a repeated call must leave as they are
+	rest   string                          // other keys that a repeated call must not change
 }
 
-// passedOver is added to the score of a name in owed that waits for the end of the flight before it is placed: a catch-up.
+// passedOver is added to the score of a name in owed that waits for the end of a flight before its catch-up is placed.
 const passedOver = 1 << 50
 
 // look reads the store. An ID in two places ends the test.

@@ -50,7 +50,7 @@ func TestTakingAnOccurrenceMakesTheNextOwed(t *testing.T) {
 			b.Errorf("placed %+v, want 1", next.Placed)
 		}
 		b.Want("owed then", b.owedNames(), "[]")
-		// its retry owes nothing
+		// its retry does not make the next one owed
 		b.Settle("s", protocol.Settlement{ID: taken.ID, Fence: taken.Fence, Kind: protocol.SettleLater, Body: []byte("\x01b")})
 		var retry protocol.WorkAnswer
 		for started := time.Now(); len(retry.Taken) == 0 && time.Since(started) < 10*time.Second; {
@@ -94,7 +94,7 @@ func TestOwedIsListedAfterASecondAndCanBePostponed(t *testing.T) {
 	})
 }
 
-// A partition that cannot be read hides no other one.
+// A partition that cannot be read does not hide the others.
 func TestOwedSchedulesOfOnePartitionAreListedThoughAnotherFails(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		b.Declare("s", "skip", `{"job":"j"}`)

@@ -11,8 +11,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// What the registry says of many names is what it says of each: whether they follow each other in it, have others or none between them, are names of
-// no schedule, begin with each other, or have an entry that cannot be read.
+// A look-up of many names has the same result as a look-up of each: if they are adjacent in it, have others or none between them, are names of
+// no schedule, are prefixes of each other, or have an entry that cannot be read.
 func TestManyNamesAreLookedUpAsOneIs(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		random := rand.New(rand.NewPCG(14, 1))
@@ -24,7 +24,7 @@ func TestManyNamesAreLookedUpAsOneIs(t *testing.T) {
 			}
 			names = append(names, name)
 			if i%7 == 0 {
-				continue // no schedule has this one
+				continue // no schedule has this name
 			}
 			member := home{queue: fmt.Sprint("q", i%3), generation: int64(i + 1)}.member(name)
 			if i%41 == 0 {

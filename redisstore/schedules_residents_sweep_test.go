@@ -12,7 +12,7 @@ import (
 	"github.com/chimejobs/chime/internal/storesuite"
 )
 
-// However many schedules a partition has, a call looks at some of them, and the next one goes on: whoever sweeps keeps a lease meanwhile.
+// With any number of schedules in a partition, a call reads some of them, and the next one continues: the caller keeps a lease meanwhile.
 func TestSweepingLooksForLostEntriesInBoundedCalls(t *testing.T) {
 	b := onRedis(t)
 	const schedules, mostCommands = 5000, 8 * residentPages

@@ -12,7 +12,7 @@ import (
 	"github.com/chimejobs/chime/internal/storesuite"
 )
 
-// everything is all that the queue default and the registry hold of schedules.
+// everything returns all data of schedules in the queue default and the registry.
 func (b *bench) everything() string {
 	b.Helper()
 	k := b.keys()
@@ -21,7 +21,7 @@ func (b *bench) everything() string {
 		b.client.ZRange(b.Context(), b.store.keys.registry(), 0, -1).Val(), b.client.ZRangeWithScores(b.Context(), b.store.keys.deleted(), 0, -1).Val())
 }
 
-// lookers are those that find out what the registry has lost: a program that declared schedules, and the sweep.
+// lookers find what the registry has lost: a program that declared schedules, and the sweep.
 var lookers = map[string]func(b *bench, asked ...protocol.Address) error{
 	"standings": func(b *bench, asked ...protocol.Address) error {
 		_, err := b.store.Standings(b.Context(), asked)
@@ -36,7 +36,7 @@ func onEveryLooker(t *testing.T, test func(b *bench, look func(b *bench, asked .
 	}
 }
 
-// The registry is deleted, or goes back to before a move, while what it names runs on. It is written again as it was, and nothing else
+// The registry is deleted, or goes back to before a move, while its schedules still run. It is restored unchanged, and nothing else
 // changes: nothing is placed again, no revision is drawn.
 func TestALostRegistryIsWrittenAgain(t *testing.T) {
 	onEveryLooker(t, func(b *bench, look func(b *bench, asked ...protocol.Address) error) {
@@ -76,7 +76,7 @@ func TestALostRegistryIsWrittenAgain(t *testing.T) {
 	})
 }
 
-// A program finds only the marks of its schedules, which somebody has moved since, and no registry: it is told that they have moved, so
+// A program finds only the marks of its schedules, which have moved since, and no registry. The answer is that they have moved, so
 // that it does not declare them a second time, and they are registered where they live now.
 func TestAMovedScheduleIsFoundWithoutTheRegistry(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
@@ -104,8 +104,8 @@ func TestAMovedScheduleIsFoundWithoutTheRegistry(t *testing.T) {
 	})
 }
 
-// A deletion that the definition's node has forgotten holds: what it brought back gets no name again. An entry that cannot be read stays,
-// and keeps no other from its place.
+// A deletion that the definition's node has forgotten still holds: the restored schedule is not registered again. An unreadable entry does
+// not change, and does not keep another from its place.
 func TestWhatWasDeletedOrCannotBeReadIsNotRegisteredAgain(t *testing.T) {
 	onEveryLooker(t, func(b *bench, look func(b *bench, asked ...protocol.Address) error) {
 		var asked []protocol.Address
@@ -113,7 +113,7 @@ func TestWhatWasDeletedOrCannotBeReadIsNotRegisteredAgain(t *testing.T) {
 			asked = append(asked, protocol.Address{Partition: b.Declare(name, "skip", `{"job":"j"}`).Partition, Name: name})
 		}
 		text := b.client.HGet(b.Context(), b.keys().schedules, "deleted").Val()
-		for made := b.serverTime(); b.serverTime().Sub(made) < time.Millisecond; { // a deletion is noted to the millisecond
+		for made := b.serverTime(); b.serverTime().Sub(made) < time.Millisecond; { // a deletion is recorded to the millisecond
 			continue
 		}
 		if _, err := b.store.Remove(b.Context(), protocol.Removal{Name: "deleted"}); err != nil {
@@ -134,8 +134,8 @@ func TestWhatWasDeletedOrCannotBeReadIsNotRegisteredAgain(t *testing.T) {
 	})
 }
 
-// A schedule is deleted or moved, or another one of that name is made, while somebody looks for what the registry has lost. Whatever the
-// order of their commands, the registry names what there is afterwards, and nothing else.
+// A schedule is deleted or moved, or another one of that name is created, while another process searches for lost entries. With any
+// order of their commands, the registry has the existing schedules afterwards, and nothing else.
 func TestWhatIsDeletedOrMovedMeanwhileIsNotRegisteredAgain(t *testing.T) {
 	for what, act := range map[string]func(b *bench, s *store){
 		"deleted": func(b *bench, s *store) {
@@ -151,7 +151,7 @@ func TestWhatIsDeletedOrMovedMeanwhileIsNotRegisteredAgain(t *testing.T) {
 	} {
 		t.Run(what, func(t *testing.T) {
 			onEveryServer(t, func(b *bench) {
-				for at := range 12 { // before which command of the look the other one acts, or of the other one the look comes
+				for at := range 12 { // before which command of the search the other process acts, or the other way round
 					for _, lookIsHooked := range []bool{true, false} {
 						asked := []protocol.Address{{Partition: b.Declare("s", "skip", `{"job":"j"}`).Partition, Name: "s"}}
 						commands := 0

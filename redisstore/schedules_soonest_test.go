@@ -12,7 +12,7 @@ import (
 	"github.com/chimejobs/chime/internal/storesuite"
 )
 
-// Soonest passes over other delayed jobs, among them retries of occurrences, and over what lies behind the first ones of each queue.
+// Soonest skips other delayed jobs, among them retries of occurrences, and everything after the first ones of each queue.
 func TestSoonestFindsTheFirstOccurrencesOfAllQueues(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		at := storesuite.Ago(-time.Hour)
@@ -43,7 +43,7 @@ func TestSoonestFindsTheFirstOccurrencesOfAllQueues(t *testing.T) {
 	})
 }
 
-// A queue without schedules may have any number of delayed jobs: none of them is read. Where there are schedules no more is read than is likely to be
+// A queue without schedules may have any number of delayed jobs: none of them is read. With schedules only as many are read as are probably
 // enough.
 func TestSoonestReadsDelayedJobsOnlyWhereThereAreSchedules(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
@@ -55,7 +55,7 @@ func TestSoonestReadsDelayedJobsOnlyWhereThereAreSchedules(t *testing.T) {
 		for i := range 3000 {
 			b.client.ZAdd(b.Context(), b.keys().due, redisZ(float64(at.UnixMilli()), fmt.Sprint("job", i)))
 		}
-		read := map[string]int{} // key → delayed jobs that were asked for
+		read := map[string]int{} // key → delayed jobs that were requested
 		counting := b.hooked(func(cmd redis.Cmder) error {
 			if args := cmd.Args(); cmd.Name() == "zrange" && strings.HasSuffix(args[1].(string), ":due") {
 				read[args[1].(string)] += int(args[3].(int64)-args[2].(int64)) + 1
@@ -68,7 +68,7 @@ func TestSoonestReadsDelayedJobsOnlyWhereThereAreSchedules(t *testing.T) {
 		}
 		due := b.store.keys.partition(protocol.Partition{Queue: "mail"}).due
 		if len(read) != 1 || read[due] > 10 {
-			b.Errorf("for 5 schedules so many delayed jobs were read: %v; want 10 of mail at most", read)
+			b.Errorf("for 5 schedules these delayed jobs were read: %v; want 10 of mail at most", read)
 		}
 	})
 }

@@ -12,8 +12,8 @@ import (
 
 const spreadBody = `{"version":2,"spread":"24h0m0s","offsetMs":3600500,"job":"j","recurrence":{"frequency":"hour"},"misfire":"skip","args":1}`
 
-// spreadAt declares a schedule whose occurrences are due an hour and half a second after they are planned, as if it had been created then, and
-// places one.
+// spreadAt declares a schedule whose occurrences are due an hour and half a second after their planned instants, as if it had been created then,
+// and places one.
 func (b *bench) spreadAt(created, at time.Time) protocol.DeclareAnswer {
 	b.Helper()
 	declared := b.Declare("s", "skip", spreadBody)
@@ -29,8 +29,8 @@ func (b *bench) spreadAt(created, at time.Time) protocol.DeclareAnswer {
 	return declared
 }
 
-// What is withdrawn before it is due stands behind the cursor again, whatever withdraws it: the second before its planned instant, or of
-// the run at creation no cursor, as before it was placed. What is due already is placed again by a move alone.
+// After any withdrawal of an occurrence before it is due, the cursor is before it again: at the second before its planned instant, or, for
+// the run at creation, empty as before it was placed. Only a move places an occurrence again that is due already.
 func TestWhatIsWithdrawnBeforeItIsDueIsPlacedAgain(t *testing.T) {
 	acts := map[string]func(b *bench, declared protocol.DeclareAnswer){
 		"change": func(b *bench, _ protocol.DeclareAnswer) {

@@ -37,7 +37,7 @@ func (w *scheduleWalk) create(s *modelSchedule) {
 	w.client.HSet(w.Context(), w.keys().last, s.name, s.last.UTC().Format("2006-01-02T15:04:05.000Z")+" "+last)
 }
 
-// body is the definition without what the store adds.
+// body returns the definition without the fields that the store adds.
 func (s *modelSchedule) body() string {
 	return fmt.Sprintf(`{"version":1,"job":"j","recurrence":{"frequency":"second","interval":%d},"misfire":"catch_up","grace":"1m0s","args":%d}`, s.rule, s.version)
 }
@@ -73,7 +73,7 @@ func (w *scheduleWalk) steer() {
 	}
 }
 
-// withdraws reports whether a change or a pause withdraws the occurrence at the cursor, and says so to the model.
+// withdraws reports whether a change or a pause withdraws the occurrence at the cursor, and records it in the model.
 func (s *modelSchedule) withdraws(w *scheduleWalk) (waits bool) {
 	if s.cursor == "" || !w.occurrences[s.cursor].fresh() || w.now.where[s.cursor] != "due" {
 		return false
@@ -85,7 +85,7 @@ func (s *modelSchedule) withdraws(w *scheduleWalk) (waits bool) {
 	return true
 }
 
-// pause pauses or resumes a schedule, or puts another note on a pause. A revision that is named is the stored one.
+// pause pauses or resumes a schedule, or sets another note on a pause. A given revision is the stored one.
 func (w *scheduleWalk) pause(s *modelSchedule, paused bool) {
 	p := protocol.Pausing{Name: s.name, Paused: paused, SkipGap: !paused && w.random.IntN(2) == 0}
 	if w.random.IntN(2) == 0 {
@@ -98,7 +98,7 @@ func (w *scheduleWalk) pause(s *modelSchedule, paused bool) {
 	if p.SkipGap {
 		first, err := w.store.PauseSchedule(w.Context(), p)
 		if err != nil || !first.Recount || first.Owed != nil {
-			w.fatal("resumed without a count of what was missed: %+v, %v; want to be asked for it", first, err)
+			w.fatal("resumed without a count of missed instants: %+v, %v; want a request for it", first, err)
 		}
 		w.seen(event{})
 		p.Change = &protocol.Change{Revision: first.Revision, Cursor: first.Cursor, Until: first.Now, Missed: w.random.IntN(4)}
@@ -123,13 +123,13 @@ func (w *scheduleWalk) pause(s *modelSchedule, paused bool) {
 	s.revision = answer.Revision
 	w.seen(event{withdrawn: s})
 	w.unchanged(fmt.Sprintf("%s paused %v again", s.name, paused), func() error {
-		p.Revision = s.revision - 1 // it is as the caller wants it: no conflict
+		p.Revision = s.revision - 1 // it is in the wanted state: no conflict
 		_, err := w.store.PauseSchedule(w.Context(), p)
 		return err
 	})
 }
 
-// unchanged carries out what must change nothing.
+// unchanged runs a call that must change nothing.
 func (w *scheduleWalk) unchanged(what string, does func() error) {
 	w.Helper()
 	w.note("unchanged: %s", what)
@@ -143,14 +143,14 @@ func (w *scheduleWalk) unchanged(what string, does func() error) {
 	}
 }
 
-// kept is what is kept beside definitions, and the registry.
+// kept returns the data that are kept in addition to definitions, and the registry.
 func (w *scheduleWalk) kept() string {
 	k := w.keys()
 	notes, owners := w.client.HGetAll(w.Context(), k.notes).Val(), w.client.HGetAll(w.Context(), k.owners).Val()
 	return fmt.Sprint(notes, owners, w.client.ZRange(w.Context(), w.store.keys.registry(), 0, -1).Val())
 }
 
-// conflict makes acts for another revision than the stored one, or for a schedule that is not there.
+// conflict makes calls for another revision than the stored one, or for a schedule that does not exist.
 func (w *scheduleWalk) conflict(s *modelSchedule) {
 	stale := s.revision - 1 - w.random.Int64N(1000)
 	declared := protocol.Declaration{Name: s.name, Queue: []string{"default", "mail"}[w.random.IntN(2)], Overlap: s.policy, Revision: stale,
@@ -168,7 +168,7 @@ func (w *scheduleWalk) conflict(s *modelSchedule) {
 				continue // it cannot be paused nor resumed
 			}
 			if !errors.Is(err, protocol.ErrConflict) {
-				return fmt.Errorf("act %d for revision %d: %v, want a conflict", i, stale, err)
+				return fmt.Errorf("action %d for revision %d: %v, want a conflict", i, stale, err)
 			}
 		}
 		return nil
@@ -183,7 +183,7 @@ func (w *scheduleWalk) conflict(s *modelSchedule) {
 
 func second[T any](_ T, err error) error { return err }
 
-// declareOutdated declares a schedule in a lower version than its owner has declared it in, or pruned it.
+// declareOutdated declares a schedule in a lower version than its owner has declared or pruned it.
 func (w *scheduleWalk) declareOutdated(s *modelSchedule) {
 	if s.owner.Version < 2 {
 		return
@@ -194,7 +194,7 @@ func (w *scheduleWalk) declareOutdated(s *modelSchedule) {
 		declared.Body = []byte(strings.Replace(s.body(), `"args":`, `"args":1`, 1))
 	}
 	if !s.exists {
-		declared.Queue = "default" // where it is known who has declared it
+		declared.Queue = "default" // where its owner is known
 	}
 	w.unchanged("declare "+s.name+" in a lower version", func() error {
 		answer := w.store.Declare(w.Context(), []protocol.Declaration{declared})[0]
@@ -205,8 +205,8 @@ func (w *scheduleWalk) declareOutdated(s *modelSchedule) {
 	})
 }
 
-// own declares a schedule as it is, in the same version of its owner, a higher one, or as another owner's. Another owner's version that was
-// succeeded by one that has pruned changes nothing.
+// own declares a schedule unchanged, in the same version of its owner, a higher one, or as another owner. A version of another owner that
+// was succeeded by a pruning one changes nothing.
 func (w *scheduleWalk) own(s *modelSchedule) {
 	owner := protocol.Owner{Name: []string{"a", "b"}[w.random.IntN(2)], Version: 1 + w.random.Int64N(4)}
 	if owner.Name == s.owner.Name {
@@ -231,7 +231,7 @@ func (w *scheduleWalk) own(s *modelSchedule) {
 	w.seen(event{})
 }
 
-// prune deletes what a lower version of an owner has declared.
+// prune deletes the schedules that a lower version of an owner has declared.
 func (w *scheduleWalk) prune() {
 	owner := protocol.Owner{Name: []string{"a", "b"}[w.random.IntN(2)], Version: 1 + w.random.Int64N(4)}
 	w.note("prune %+v", owner)
@@ -257,7 +257,7 @@ func (w *scheduleWalk) prune() {
 	w.seen(e)
 }
 
-// change declares a schedule with other arguments and, of those whose policy may change, another policy.
+// change declares a schedule with other arguments and, if its policy may change, another policy.
 func (w *scheduleWalk) change(s *modelSchedule) {
 	s.version++
 	if s.mixed {
@@ -288,13 +288,13 @@ func (w *scheduleWalk) changeRule(s *modelSchedule) {
 	declared := protocol.Declaration{Name: s.name, Queue: "default", Overlap: s.policy, Body: []byte(s.body()), KeepRuns: s.keep}
 	first := w.store.Declare(w.Context(), []protocol.Declaration{declared})[0]
 	if first.Err != nil || !first.Recount || first.Changed {
-		w.fatal("declared with another rule: %v, recount %v, changed %v; want only what to count", first.Err, first.Recount, first.Changed)
+		w.fatal("declared with another rule: %v, recount %v, changed %v; want only a request to count", first.Err, first.Recount, first.Changed)
 	}
 	w.seen(event{})
 	declared.Change = &protocol.Change{Revision: s.revision, Cursor: first.Cursor, Until: first.Now, Missed: w.random.IntN(4)}
-	s.withdrawn = time.Time{} // what was withdrawn before this is for the caller to count, who says here that it goes on from now
+	s.withdrawn = time.Time{} // the caller counts what was withdrawn before, and here it declares that the schedule continues from now
 	s.withdraws(w)
-	for _, id := range s.ids { // what the old recurrence had to catch up ends with it; what is due of that runs as anything that is due
+	for _, id := range s.ids { // the catching up of the old recurrence ends; its due occurrences run like any others
 		if w.now.where[id] == "due" {
 			w.occurrences[id].caughtUp = false
 		}
@@ -307,7 +307,7 @@ func (w *scheduleWalk) changeRule(s *modelSchedule) {
 	w.changed(s, w.store.Declare(w.Context(), []protocol.Declaration{declared})[0], false)
 }
 
-// remove deletes a schedule, every other time with its jobs that do not run: those vanish, but for what is in ready, which the take drops.
+// remove deletes a schedule, every other time with its waiting jobs: those vanish, except those in ready, which the take drops.
 func (w *scheduleWalk) remove(s *modelSchedule) {
 	r, e := protocol.Removal{Name: s.name, Waiting: w.random.IntN(2) == 0}, event{removed: s}
 	if w.random.IntN(2) == 0 {
@@ -334,7 +334,7 @@ func (w *scheduleWalk) remove(s *modelSchedule) {
 			w.fatal("%s was removed, and %s is in %s", s.name, id, where)
 		}
 		if r.Waiting && w.now.held[id] == "" && (where != "" && where != "ready" || w.now.bodies[id] != "") {
-			w.fatal("%s was removed with what waited, and %s is in %q with the body %q", s.name, id, where, w.now.bodies[id])
+			w.fatal("%s was removed with its waiting jobs, and %s is in %q with the body %q", s.name, id, where, w.now.bodies[id])
 		}
 	}
 }

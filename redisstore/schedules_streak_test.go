@@ -13,18 +13,18 @@ import (
 	"github.com/chimejobs/chime/internal/storesuite"
 )
 
-// A streakSchedule is a schedule with PauseAfter as the calls so far have left it.
+// A streakSchedule is the state of a schedule with PauseAfter after the calls so far.
 type streakSchedule struct {
 	name    string
 	n       int // of PauseAfter; 0: none
 	version int // of its arguments
 	paused  bool
 	noted   string   // by its own pause
-	dead    []string // the occurrences that count
+	dead    []string // the dead occurrences that count
 	used    int
 	ahead   string          // placed, and due in the future
-	at      time.Time       // for which it is planned
-	old     map[string]bool // occurrence that is due → it was planned before the last change, pause or resume
+	at      time.Time       // its planned instant
+	old     map[string]bool // due occurrence → it was planned before the last change, pause or resume
 }
 
 // A streakWalk makes random calls about schedules whose occurrences die, and compares the store with the model after each.
@@ -35,12 +35,12 @@ type streakWalk struct {
 	schedules []*streakSchedule
 	held      []protocol.TakenJob
 	notes     []string
-	clock     int // so many occurrences were planned
+	clock     int // number of planned occurrences
 }
 
-// Whatever is called in whatever order: n occurrences in a row that ended dead, planned after the last change, pause or resume, pause their
-// schedule in the call that settles the last of them, with a note, and give back what was placed and is not due; one that is done begins the count
-// anew; and a call that is repeated changes nothing.
+// For all calls in any order: n consecutive occurrences that ended dead, planned after the last change, pause or resume, pause their
+// schedule in the call that settles the last of them, with a note, and the placed occurrence that is not due is given back; a success resets
+// the count; and a repeated call changes nothing.
 func TestRandomDeathsPauseASchedule(t *testing.T) {
 	seeds, steps := storesuite.WalkSize(3, 400)
 	for seed := range seeds {
@@ -126,7 +126,7 @@ func (w *streakWalk) pause(s *streakSchedule) {
 	s.paused, s.noted = !s.paused, ""
 }
 
-// begin begins the count anew, because the schedule is changed, paused or resumed; what is placed in the future is withdrawn.
+// begin resets the count, because the schedule is changed, paused or resumed; an occurrence in the future is withdrawn.
 func (s *streakSchedule) begin() {
 	if s.ahead != "" {
 		s.ahead, s.used = "", s.used-1
@@ -143,8 +143,8 @@ func (w *streakWalk) find(s *streakSchedule) protocol.Stored {
 	return found[0]
 }
 
-// place places the next occurrence of a live schedule that is owed one. No server's clock can be set, so what is planned after the last change is
-// planned for tomorrow, what is planned before it for last month; it is due a minute ago or in an hour.
+// place places the next occurrence of a live schedule that is owed one. The clocks of some servers cannot be set, so an occurrence after the last
+// change is planned for tomorrow, one before it for last month; it is due a minute ago or in an hour.
 func (w *streakWalk) place(s *streakSchedule) {
 	if s.paused || s.ahead != "" || w.client.ZScore(w.Context(), w.keys().owed, s.name).Err() != nil {
 		return
@@ -177,7 +177,7 @@ func (w *streakWalk) place(s *streakSchedule) {
 	}
 }
 
-// settleSome settles some of what is held in random ways, and takes more.
+// settleSome settles some held occurrences in random ways, and takes more.
 func (w *streakWalk) settleSome() {
 	call, kept := protocol.WorkCall{Take: 1 + w.random.IntN(4)}, []protocol.TakenJob(nil)
 	text := ""
@@ -221,7 +221,7 @@ func (w *streakWalk) settleSome() {
 	}
 }
 
-// settled tells the model how an occurrence has ended, and returns its schedule if that pauses it.
+// settled records the end of an occurrence in the model, and returns its schedule if that pauses it.
 func (w *streakWalk) settled(id string, kind protocol.SettleKind) *streakSchedule {
 	name, _, _ := strings.Cut(id, "@")
 	s := w.schedules[slices.IndexFunc(w.schedules, func(s *streakSchedule) bool { return s.name == name })]

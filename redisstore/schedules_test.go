@@ -66,7 +66,7 @@ func TestAChangeGetsANewRevisionAndWithdrawsFutureOccurrences(t *testing.T) {
 		}
 		same := b.Declare("report", "skip", `{"job":"report","n":2}`)
 		if same.Changed || same.New || same.Owed != nil || same.Revision != second.Revision {
-			b.Errorf("the same again: %+v, want nothing", same)
+			b.Errorf("repeated: %+v, want nothing", same)
 		}
 	})
 }
@@ -115,7 +115,7 @@ func TestPauseWithdrawsTheNextOccurrenceAndResumeMakesItOwed(t *testing.T) {
 	})
 }
 
-// A process that has known a queue for long registers it again with its next declaration, if the server has lost the registry.
+// A process that has known a queue for a long time registers it again with its next declaration, if the server has lost the registry.
 func TestADeclarationWritesALostRegistryAgain(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		for _, few := range []int{1, 9} {
@@ -136,7 +136,7 @@ func TestADeclarationWritesALostRegistryAgain(t *testing.T) {
 	})
 }
 
-// A schedule that is removed while it is paused leaves no note: one that is made anew of its name, and paused, has none of its own.
+// A schedule that is removed while it is paused leaves no note: if one of its name is created again and paused, it has no note of its own.
 func TestARemovedScheduleLeavesNoNote(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		b.Declare("s", "skip", `{"job":"j"}`)

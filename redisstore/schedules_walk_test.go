@@ -14,7 +14,7 @@ import (
 	"github.com/chimejobs/chime/internal/storesuite"
 )
 
-// A scheduleWalk makes random calls of three workers about schedules of each overlap policy, some ordinary jobs among them, and
+// A scheduleWalk makes random calls of three workers about schedules of each overlap policy, with some ordinary jobs among them, and
 // compares the store with the model after each.
 type scheduleWalk struct {
 	*bench
@@ -26,15 +26,15 @@ type scheduleWalk struct {
 	lives       map[string]int                          // of each worker: its sessions so far
 	jobs        map[string]bool                         // ordinary ones that have not ended
 	made        int                                     // ordinary jobs
-	pruned      protocol.Owner                          // who has pruned last; nobody else is known to have
-	notes       []string                                // what was called
+	pruned      protocol.Owner                          // the last owner that has pruned; the model knows no other
+	notes       []string                                // the calls
 	now         *picture
 }
 
-// Whatever is called in whatever order, repeated or interrupted: under skip, wait and cancel at most one occurrence of a schedule is
-// in flight; what was begun ends in one way, and vanishes under policy cancel only, or where it was cancelled; at most one new occurrence waits behind the one in
-// flight; the oldest goes first; each dropped one is counted and gives its run back; a live schedule is in owed or has an untaken
-// occurrence at its cursor; and at the end no key keeps anything.
+// For all calls in any order, repeated or interrupted: under skip, wait and cancel at most one occurrence of a schedule is
+// in flight; a run that has begun ends in one way, and vanishes only under policy cancel, or if it was cancelled; at most one new occurrence
+// waits behind the one in flight; the oldest is first; each dropped one is counted and gives its run back; a live schedule is in owed or has an
+// untaken occurrence at its cursor; and at the end every key is empty.
 func TestRandomCallsEndEachOccurrenceOnce(t *testing.T) {
 	seeds, steps := storesuite.WalkSize(4, 250)
 	for seed := range seeds {
@@ -63,7 +63,7 @@ func (w *scheduleWalk) note(format string, arguments ...any) {
 	w.notes = append(w.notes, fmt.Sprintf(format, arguments...))
 }
 
-// fatal ends the test with the calls that led there, those of the schedule that the message names.
+// fatal ends the test with the calls that led there, for the schedule in the message.
 func (w *scheduleWalk) fatal(format string, arguments ...any) {
 	w.Helper()
 	message, notes := fmt.Sprintf(format, arguments...), w.notes
@@ -76,7 +76,7 @@ func (w *scheduleWalk) fatal(format string, arguments ...any) {
 	w.Fatalf("seed %d, %d calls: %s\nthe last of them:\n%s", w.seed, len(w.notes), message, strings.Join(notes[max(0, len(notes)-40):], "\n"))
 }
 
-// names are those of the schedules, in order.
+// names returns the names of the schedules, in order.
 func (w *scheduleWalk) names() []string {
 	names := make([]string, 0, len(w.schedules))
 	for name := range w.schedules {
@@ -86,7 +86,7 @@ func (w *scheduleWalk) names() []string {
 	return names
 }
 
-// ids are those of the occurrences, in order.
+// ids returns the IDs of the occurrences, in order.
 func (w *scheduleWalk) ids() []string {
 	var ids []string
 	for _, name := range w.names() {
@@ -142,8 +142,8 @@ func (w *scheduleWalk) seen(e event) {
 	w.now = after
 }
 
-// placeSome places the next occurrence of some schedules that are owed one, as a ticker or a worker does; now and then for a
-// revision or a cursor of the past.
+// placeSome places the next occurrence of some schedules that are owed one, as a ticker or a worker does; sometimes for an
+// old revision or cursor.
 func (w *scheduleWalk) placeSome() {
 	for _, name := range w.names() {
 		s := w.schedules[name]
@@ -171,7 +171,7 @@ func (w *scheduleWalk) placeLate(s *modelSchedule) {
 	}
 	w.note("place late %s %+v", s.name, p)
 	if answer := w.store.Place(w.Context(), []protocol.Placement{p})[0]; answer.Err != nil || !answer.Lost || answer.Held {
-		w.fatal("placed for a revision or a cursor of the past: %+v, want lost", answer)
+		w.fatal("placed for an old revision or cursor: %+v, want lost", answer)
 	}
 	w.seen(event{})
 }
@@ -202,7 +202,7 @@ func (w *scheduleWalk) placeNext(s *modelSchedule) {
 	switch {
 	case answer.Err != nil || answer.Lost:
 		w.fatal("%s is owed and placed %+v", s.name, answer)
-	case !left && answer.Held && o.caughtUp: // it is told later that none is left: one may be given back until then
+	case !left && answer.Held && o.caughtUp: // it is reported later that none is left: one may be given back until then
 	case !left && !answer.Completed:
 		w.fatal("%s has no run left and placed %+v", s.name, answer)
 	case left && answer.Held != held && s.policy != "allow":
@@ -231,7 +231,7 @@ func (w *scheduleWalk) placeNext(s *modelSchedule) {
 	w.seen(event{})
 }
 
-// hurry makes due what is delayed, retries among it, but for occurrences placed in the future.
+// hurry makes delayed jobs due, including retries, except occurrences placed in the future.
 func (w *scheduleWalk) hurry() {
 	w.note("hurry")
 	for _, id := range slices.Sorted(maps.Keys(w.now.due)) {
@@ -242,7 +242,7 @@ func (w *scheduleWalk) hurry() {
 	w.now = w.look()
 }
 
-// session is the one that a worker has now.
+// session returns the present session of a worker.
 func (w *scheduleWalk) session(worker string) string {
 	session := worker + "-" + strconv.Itoa(w.lives[worker])
 	if w.held[session] == nil {
@@ -251,7 +251,7 @@ func (w *scheduleWalk) session(worker string) string {
 	return session
 }
 
-// crash lets a worker's session lapse and has it reaped.
+// crash lets a worker's session lapse and reaps it.
 func (w *scheduleWalk) crash(worker string) {
 	session := w.session(worker)
 	w.call(worker, false, time.Millisecond)
@@ -268,7 +268,7 @@ func (w *scheduleWalk) crash(worker string) {
 	delete(w.held, session)
 }
 
-// call settles some of what a worker holds, says of some that they have begun, and takes more; now and then it is made again.
+// call settles some of a worker's jobs, marks some as begun, and takes more; sometimes it is repeated.
 func (w *scheduleWalk) call(worker string, draining bool, ttl time.Duration) {
 	session := w.session(worker)
 	held := w.held[session]
@@ -335,12 +335,12 @@ func (w *scheduleWalk) checkOwed(before *picture, answered []protocol.Owed) {
 	}
 	for name, score := range w.now.owed {
 		if was, ok := before.owed[name]; score < passedOver && (!ok || was >= passedOver) && !named[name] {
-			w.fatal("%s became owed in this call, and the answer does not say so", name)
+			w.fatal("%s became owed in this call, but the answer does not have it", name)
 		}
 	}
 }
 
-// again makes the last call of a session a second time.
+// again repeats the last call of a session.
 func (w *scheduleWalk) again(session string, call protocol.WorkCall, first protocol.WorkAnswer) {
 	answer := w.Repeat(session, call)
 	if answer.Err != nil || fmt.Sprint(answer.Taken) != fmt.Sprint(storesuite.Unparked(first.Taken)) {

@@ -8,7 +8,7 @@ import (
 	"github.com/chimejobs/chime/redisstore/internal/script"
 )
 
-// The first error is Lua's, the second that of a command: servers say in different words where either is.
+// The first error is Lua's, the second a command's: servers use different words for the place of each.
 func TestScriptErrorsNameTheFileAndTheLine(t *testing.T) {
 	broken := script.New(fstest.MapFS{
 		"scripts/jobs/index.lua":   {Data: []byte("-- index.lua: index nothing.\n-- uses: nothing\nreturn first(KEYS[1])\n")},

@@ -18,15 +18,15 @@ import (
 	"github.com/chimejobs/chime/redisstore/internal/script"
 )
 
-// What holds of every script and of the Go code around them. Neither server checks most of it: a real one alone refuses a
+// Rules for every script and the Go code around it. No server checks most of them: only a real one refuses a
 // key of another slot, and only in a cluster; miniredis refuses none.
 
-// worksAtMaxMemory are the scripts that go on when the server is out of memory: once a script has written anything it may
-// write everything, so it begins with a write that takes no memory.
+// worksAtMaxMemory are the scripts that must work when the server is out of memory: once a script has written anything it may
+// write everything, so it begins with a write that needs no memory.
 var worksAtMaxMemory = []string{"sessions/work", "sessions/extend", "sessions/reap", "workers/poll", "leader/lead"}
 
 // writesUnread are the scripts that write keys which they have not read before: a key of a wrong type stops enqueue after the job was
-// added, and the short way of an ordinary job has no command to spare.
+// added, and the short path of an ordinary job has no command to spare.
 var writesUnread = []string{"jobs/enqueue"}
 
 const unreadFinding = "which nothing has read before the first write"
@@ -34,7 +34,7 @@ const unreadFinding = "which nothing has read before the first write"
 func TestEveryScriptKeepsTheRules(t *testing.T) {
 	for _, name := range worksAtMaxMemory {
 		if !slices.Contains(scripts.Names(), name) {
-			t.Errorf("worksAtMaxMemory has %s, which is no script", name)
+			t.Errorf("worksAtMaxMemory has %s, which is not a script", name)
 		}
 	}
 	shared := map[string]string{} // the title pages, the logs and the proxy of the tests have a script by its verb
@@ -51,7 +51,7 @@ func TestEveryScriptKeepsTheRules(t *testing.T) {
 	}
 }
 
-// lint returns what is wrong with a script.
+// lint returns the violations in a script.
 func lint(name, text string) []string {
 	title, findings := readTitle(name, text)
 	w, err := walkLua(name, text, title)
@@ -68,7 +68,7 @@ func lint(name, text string) []string {
 		return append(findings, err.Error())
 	}
 	for _, free := range names {
-		if !slices.Contains(luaGlobals, free) { // the walk sees what is called, this sees all
+		if !slices.Contains(luaGlobals, free) { // the walk finds the called names, this finds all
 			findings = append(findings, fmt.Sprintf("%s is nowhere declared", free))
 		}
 	}
@@ -87,10 +87,10 @@ func lint(name, text string) []string {
 	return findings
 }
 
-// A titlePage is the comment that a script begins with.
+// A titlePage is the comment at the beginning of a script.
 type titlePage struct {
 	keys map[int]titleKey
-	rest int // the n of the first KEYS[n...]; 0: the number of keys is fixed. Those that follow, KEYS[n+1...], may stand there too
+	rest int // the n of the first KEYS[n...]; 0: the number of keys is fixed. Keys of the following ones, KEYS[n+1...], may also be there
 }
 
 // fitsAny reports whether a key may be the i-th of a call.
@@ -160,7 +160,7 @@ func loadAll(t *testing.T) map[string]script.Script {
 	return all
 }
 
-// The lint has teeth: each of these scripts breaks one rule.
+// The lint works: each of these scripts breaks one rule.
 func TestTheLintFindsWhatIsWrong(t *testing.T) {
 	const title = "-- x.lua: a script.\n-- KEYS[1] …:due  zset  what is due\n-- KEYS[2] …:jobs  hash  jobs\n-- ARGV[1] a name\n-- Returns 1.\n"
 	const good = "local DUE, JOBS = KEYS[1], KEYS[2]\nredis.call('HGET', JOBS, 'a')\nredis.call('ZADD', DUE, 1, ARGV[1])\n"
@@ -256,7 +256,7 @@ func TestScriptTextIsConstant(t *testing.T) {
 	}
 }
 
-// A key's name is built in keys.go and nowhere else.
+// A key's name is built only in keys.go.
 func TestKeysAreBuiltInKeysGoOnly(t *testing.T) {
 	var names []string
 	for _, title := range titles() {
@@ -279,7 +279,7 @@ func TestKeysAreBuiltInKeysGoOnly(t *testing.T) {
 	}
 }
 
-// titles returns the title pages by the SHA1 of their scripts. Every test's client has a guard that asks it, so they are read once.
+// titles has the title pages by the SHA1 of their scripts. The guard of every test's client uses them, so they are read once.
 var titles = sync.OnceValue(func() map[string]titlePage {
 	all := map[string]titlePage{}
 	for _, name := range scripts.Names() {

@@ -28,10 +28,10 @@ import (
 //	user:<use>  a redis-server on which the user of docs/access.md for this use makes the calls of the use: producer, worker, scheduler,
 //	            viewer or operator
 //
-// Any but the simulated one is started once, and emptied before each test.
+// Servers other than the simulated one are started once, and emptied before each test.
 const serverEnv = "CHIME_TEST_SERVER"
 
-// What tests need of a server; see onServersWith.
+// Features of a server that tests need; see onServersWith.
 const (
 	settableClock = storesuite.SettableClock
 	listening     = storesuite.Listening
@@ -40,17 +40,17 @@ const (
 	randomCalls   = storesuite.RandomCalls
 )
 
-// What tests of this package alone need.
+// Features that only tests of this package need.
 const (
-	hookedCalls storesuite.Need = 1 << (iota + 16) // hooks that a test adds to the client see the store's calls, which all go by that client
-	namespaces                                     // other namespaces than that of the bench may be used
+	hookedCalls storesuite.Need = 1 << (iota + 16) // hooks that a test adds to the client see the store's calls, which all use that client
+	namespaces                                     // other namespaces than the bench's may be used
 )
 
 // A testServer is the server of a run.
 type testServer struct {
 	name  string
 	lacks storesuite.Need
-	open  func(t *testing.T) (redis.UniversalClient, func(time.Time)) // a client of an empty server, and what sets its clock; nil: nothing does
+	open  func(t *testing.T) (redis.UniversalClient, func(time.Time)) // a client of an empty server, and a function that sets its clock; nil: it cannot be set
 }
 
 // shared owns the servers that the tests of this process share.
@@ -88,7 +88,7 @@ func TestStore(t *testing.T) {
 	}})
 }
 
-// onEveryServer runs a test on the server of this run. What holds on every server, every run tests.
+// onEveryServer runs a test on the server of this run. A rule for every server is tested in every run.
 func onEveryServer(t *testing.T, test func(b *bench)) {
 	t.Helper()
 	onServersWith(t, 0, test)

@@ -11,7 +11,7 @@ import (
 	"github.com/chimejobs/chime/internal/storesuite"
 )
 
-// Only an attempt that was cut off is recorded with its worker: where nothing had begun, reaping does not look for the name.
+// Only an attempt that was cut off is recorded with its worker: if no job had begun, reaping does not read the name.
 func TestReapingWhatHadNotBegunDoesNotReadItsWorker(t *testing.T) {
 	b := onRedis(t)
 	reads := func(ahead int) bool {
@@ -26,9 +26,9 @@ func TestReapingWhatHadNotBegunDoesNotReadItsWorker(t *testing.T) {
 		return read
 	}
 	if reads(1) {
-		t.Error("reaping a job that was taken ahead reads a field, want no look at its worker's name")
+		t.Error("reaping a job that was taken ahead reads a field, want no read of its worker's name")
 	}
 	if reads(0) {
-		t.Error("reaping a job of no schedule that had begun reads a field, want no look at its worker's name: no attempt is recorded")
+		t.Error("reaping a job of no schedule that had begun reads a field, want no read of its worker's name: no attempt is recorded")
 	}
 }

@@ -48,7 +48,7 @@ func (g keyGuard) check(args []any) {
 	}
 }
 
-// findings returns what is wrong with a command: EVALSHA sha numkeys key … argument …; EVAL has the text in place of the hash.
+// findings returns the faults of a command: EVALSHA sha numkeys key … argument …; EVAL has the text in place of the hash.
 func (g keyGuard) findings(args []any) []string {
 	name := strings.ToLower(fmt.Sprint(args[0]))
 	if name != "evalsha" && name != "evalsha_ro" && name != "eval" {
@@ -83,7 +83,7 @@ func (g keyGuard) findings(args []any) []string {
 	return found
 }
 
-// fits reports whether a key has the name that the title page gives: the last part of the key, due or inflight:<session>.
+// fits reports whether a key has the name in the title page: the last part of the key, due or inflight:<session>.
 func fits(key, name string) bool {
 	name, _, prefix := strings.Cut(name, "<")
 	_, last, found := strings.Cut(key, "}:")
@@ -117,7 +117,7 @@ func slot(key string) uint16 {
 	return crc % 16384
 }
 
-// The values wanted are answers of CLUSTER KEYSLOT.
+// The wanted values are answers of CLUSTER KEYSLOT.
 func TestSlotAgreesWithClusterKeyslot(t *testing.T) {
 	for key, want := range map[string]uint16{
 		"123456789": 12739, "foo": 12182, "{foo}bar": 12182, "x{foo}{bar}": 12182, "{}foo": 9500, "foo{": 7673, "": 0,

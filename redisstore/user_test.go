@@ -41,8 +41,8 @@ var callsOf = map[protocol.Use][]string{
 	},
 }
 
-// An asUser is a hook of a client that logs in as the user of a use: whatever is not a call of that use is sent by another client, which
-// may do everything. So a test of the suite prepares and looks at what it likes, and what it tests is done with the least rights.
+// An asUser is a hook of a client that logs in as the user of a use. All other calls are sent by another client, which
+// may do everything. So a test of the suite can prepare and read anything, and what it tests is done with the least rights.
 type asUser struct {
 	use   protocol.Use
 	other *redis.Client
@@ -61,8 +61,8 @@ var (
 	calledAt    sync.Map     // program counter → the call of the protocol that it is in; empty: in none
 )
 
-// own reports whether a command belongs to a call of the use: the outermost method on the stack that is a call of the protocol says so. So
-// do the commands with which a connection logs in.
+// own reports whether a command belongs to a call of the use. The outermost protocol method on the stack decides. The
+// commands with which a connection logs in belong to the use too.
 func (u asUser) own(cmd redis.Cmder) bool {
 	if name := cmd.Name(); name == "hello" || name == "auth" || name == "client" {
 		return true
@@ -129,8 +129,8 @@ func (u asUser) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proces
 	}
 }
 
-// userServer is a redis-server on which the calls of a use are made by its user. A test fails if anything was refused to the user by its end.
-// The server has the scripts that earlier tests have sent; the first test that runs one has to send it.
+// userServer is a redis-server on which the calls of a use are made by its user. A test fails if any command of the user was refused.
+// The server has the scripts that earlier tests have sent; the first test that runs one must send it.
 func userServer(use protocol.Use) testServer {
 	if callsOf[use] == nil {
 		panic(fmt.Sprintf("%s=user:%s: there is no such use", serverEnv, use))
@@ -154,7 +154,7 @@ func userServer(use protocol.Use) testServer {
 		}
 		client := redis.NewClient(&redis.Options{
 			Addr: server.Addr(), Username: "chime-" + string(use), Password: "SECRET", DisableIdentity: true, ReadTimeout: longestRead,
-			ContextTimeoutEnabled: true, // else the hook is not asked of calls that are repeated
+			ContextTimeoutEnabled: true, // else the hook does not see calls that are repeated
 		})
 		client.AddHook(asUser{use, admin})
 		t.Cleanup(func() {
@@ -167,7 +167,7 @@ func userServer(use protocol.Use) testServer {
 	}}
 }
 
-// If the calls of a use were not recognised on the stack, the other client would make all of them, and a user without rights would pass every
+// If the calls of a use were not recognized on the stack, the other client would make all of them, and a user without rights would pass every
 // test.
 func TestTheUserOfARunMakesTheCallsOfItsUse(t *testing.T) {
 	for use, calls := range callsOf {

@@ -10,7 +10,7 @@ import (
 	"github.com/chimejobs/chime/internal/storesuite"
 )
 
-// A worker that is not registered as asleep any more was woken: a script does both in one step.
+// A worker that is no longer registered as asleep was woken: a script does both in one step.
 
 func TestATakeThatLeavesJobsWakesOneMoreWorker(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
@@ -82,8 +82,8 @@ func TestNoWorkerIsWokenForAPausedQueue(t *testing.T) {
 	})
 }
 
-// A worker that finds work by its own poll, which a worker ahead of it should have taken, removes those ahead of it: they are dead, or
-// register again at their next poll.
+// A worker finds work by its own poll that a worker registered before it should have taken. It removes the workers registered before it: they
+// are dead, or register again at their next poll.
 func TestASleepingWorkerThatFindsWorkRemovesThoseAheadOfIt(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		b.Sleeping("dead")
@@ -118,7 +118,7 @@ func TestReapedJobsReturnInOrderAndWakeAWorker(t *testing.T) {
 	})
 }
 
-// receive returns the first signal of a listener that is wanted.
+// receive returns the first wanted signal of a listener.
 func receive(b *bench, listener protocol.Listener, want func(protocol.Signal) bool) protocol.Signal {
 	b.Helper()
 	timeout := time.After(10 * time.Second)
@@ -198,7 +198,7 @@ func (b *bench) dueAfter(id string, now time.Time, delay time.Duration) {
 	}
 }
 
-// A job taken ahead has begun only if the call that says so names its fence.
+// A job taken ahead has begun only if the call that marks it names its fence.
 func TestAJobTakenAheadBeginsOnlyUnderItsFence(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		b.Enqueue(storesuite.Job("a"), storesuite.Job("b"))

@@ -11,8 +11,8 @@ import (
 	"github.com/chimejobs/chime/internal/storesuite"
 )
 
-// A call carries out its settlements before it decides what becomes of the next occurrence: a call that settles one occurrence and
-// takes the next leaves behind what two calls leave behind that do the one and then the other.
+// A call executes its settlements before it decides about the next occurrence: a call that settles one occurrence and
+// takes the next leaves the same data as two calls that do this one after the other.
 func TestACallSettlesBeforeItTakes(t *testing.T) {
 	settlements := map[string]protocol.Settlement{
 		"done":          {Kind: protocol.SettleDone},
@@ -60,7 +60,7 @@ func TestACallSettlesBeforeItTakes(t *testing.T) {
 	}
 }
 
-// leftOf returns what the store holds of a schedule, without its name and without fences.
+// leftOf returns the stored data of a schedule, without its name and without fences.
 func (b *bench) leftOf(schedule string) string {
 	b.Helper()
 	keys := b.keys()

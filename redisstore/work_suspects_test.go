@@ -10,7 +10,7 @@ import (
 	"github.com/chimejobs/chime/internal/storesuite"
 )
 
-// crashed makes jobs look as if their holders had vanished so often.
+// crashed makes jobs look as if their holders had vanished this often.
 func (b *bench) crashed(times int, ids ...string) {
 	b.Helper()
 	b.client.HSet(b.Context(), b.keys().state, "crashed", "1")
@@ -19,7 +19,7 @@ func (b *bench) crashed(times int, ids ...string) {
 	}
 }
 
-// A job whose holders have vanished twice is given to a worker that has no other such job, and alone. Nobody waits for it.
+// A job whose holders have vanished twice is given to a worker without another such job, and alone. No other job waits for it.
 func TestAWorkerIsGivenOneSuspectAtATime(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		past := time.Now().Add(-time.Hour)
@@ -42,7 +42,7 @@ func TestAWorkerIsGivenOneSuspectAtATime(t *testing.T) {
 		for _, id := range []string{"s2", "s3"} {
 			score := b.client.ZScore(b.Context(), b.keys().due, id).Val()
 			if wait := time.UnixMilli(int64(score)).Sub(first.Now.Truncate(time.Millisecond)); wait < time.Second || wait > 3*time.Second {
-				b.Errorf("%s is due in %v, want in one to two seconds: it must not stay at the head", id, wait)
+				b.Errorf("%s is due in %v, want in one to two seconds: it must not remain at the head", id, wait)
 			}
 			b.client.ZAdd(b.Context(), b.keys().due, redisZ(0, id))
 		}
@@ -50,7 +50,7 @@ func TestAWorkerIsGivenOneSuspectAtATime(t *testing.T) {
 	})
 }
 
-// A suspect that comes back to ready holds nothing up there.
+// A suspect that comes back to ready delays nothing there.
 func TestASuspectInReadyHoldsNothingUp(t *testing.T) {
 	for _, order := range []string{"s a b", "a s b", "a b s", "s t a", "a s t"} {
 		onEveryServer(t, func(b *bench) {

@@ -11,7 +11,7 @@ import (
 	"github.com/chimejobs/chime/internal/storesuite"
 )
 
-// What was killed is shown no more after three announcements, and goes with those of others.
+// A killed worker is not shown any more after three announcements, and is removed with those of others.
 func TestWorkersThatAreSilentForThreeAnnouncementsGo(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		key := b.store.keys.workers()
@@ -29,12 +29,12 @@ func TestWorkersThatAreSilentForThreeAnnouncementsGo(t *testing.T) {
 			}
 		}
 		if left := b.client.HLen(b.Context(), key).Val(); left != 4 {
-			b.Errorf("%d entries are left, want the 4 of those that live", left)
+			b.Errorf("%d entries are left, want the 4 of the live workers", left)
 		}
 	})
 }
 
-// What is taken ahead counts, and what was returned does not.
+// Jobs taken ahead count, and returned ones do not.
 func TestWhatAWorkerHoldsIsCountedOnAllQueues(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		b.Enqueue(storesuite.Job("a"), storesuite.Job("b"), storesuite.Job("c"), storesuite.Job("d"))

@@ -15,8 +15,8 @@ import (
 	"github.com/chimejobs/chime/internal/storesuite"
 )
 
-// Before its first write a script has read every key that it will write: a key of a wrong type stops it while nothing has happened,
-// and once the key is right again the same call does what it is for.
+// Before its first write a script has read every key that it will write: a key of a wrong type stops it before any change,
+// and once the key is right again the same call succeeds.
 func TestAWrongTypeStopsACallBeforeItWrites(t *testing.T) {
 	run := &protocol.RunRecord{Started: storesuite.Ago(time.Minute), Ended: storesuite.Ago(time.Second), Outcome: "done"}
 	settle := func(kind protocol.SettleKind, ids ...string) func(b *bench, held map[string]int64) error {
@@ -75,9 +75,9 @@ func TestAWrongTypeStopsACallBeforeItWrites(t *testing.T) {
 			return b.store.Leave(b.Context(), []protocol.LeaveCall{{Partition: storesuite.DefaultPartition, Worker: "w-sleeper", Pass: true}})
 		},
 	}
-	// What an act prepares by itself; a sweep is two scripts, the second of which reads keys that the first does not.
+	// The preparation of an action; a sweep is two scripts, the second of which reads keys that the first does not.
 	prepared := map[string][]string{"reap": {"sessions"}, "sweep": {"dead", "parked:mail", "jobs", "state"}, "bury": {"parked:mail"}}
-	b := onRedis(t) // a real server says WRONGTYPE in all scripts
+	b := onRedis(t) // a real server returns WRONGTYPE in all scripts
 	for _, name := range slices.Sorted(maps.Keys(acts)) {
 		act := acts[name]
 		sample := b.again()
@@ -141,7 +141,7 @@ func TestPlacingMeetsAWrongTypeBeforeItHasPlacedAnything(t *testing.T) {
 	}
 }
 
-// Fields of state that are no numbers are treated as none, and no call stops at them.
+// Fields of state that are not numbers are ignored, and no call stops at them.
 func TestGarbageInStateStopsNothing(t *testing.T) {
 	server := onRedis(t) // with namespaces of its own
 	for _, field := range []string{"fence", "done", "layout", "parked", "large", "crashed", "turn", "swept"} {
@@ -170,7 +170,7 @@ func TestGarbageInStateStopsNothing(t *testing.T) {
 	}
 }
 
-// contents returns all that the partition's keys hold, by key.
+// contents returns everything in the partition's keys, by key.
 func (b *bench) contents() map[string]string {
 	b.Helper()
 	all := map[string]string{}
@@ -197,7 +197,7 @@ func (b *bench) contents() map[string]string {
 	return all
 }
 
-// difference lists what has changed.
+// difference lists the changes.
 func difference(before, after map[string]string) string {
 	var lines []string
 	for key, value := range before {

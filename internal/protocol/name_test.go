@@ -23,19 +23,19 @@ func TestWhatBelongsTogetherIsInOnePartition(t *testing.T) {
 	if len(seen) != 7 || PartitionOf("a", 1) != 0 || PartitionOf("a", 0) != 0 || PartitionOf("", 7) < 0 {
 		t.Errorf("%d of 7 partitions are used", len(seen))
 	}
-	// A # in front and an @ that is no occurrence's belong to the name.
+	// A # in front belongs to the name, and so does an @ that does not begin an occurrence's ending.
 	for _, id := range []string{"#a", "anna@example.com", "a@2026-03-08"} {
 		if PartitionOf(id, 1<<31-1) != hashOf(id) {
 			t.Errorf("%s is cut", id)
 		}
 	}
-	// FNV-1a of "a" is 0xe40c292c: what is stored relies on it.
+	// FNV-1a of "a" is 0xe40c292c: the stored data depend on it.
 	if got, want := PartitionOf("a", 1<<31-1), int(uint32(0xe40c292c)%(1<<31-1)); got != want {
 		t.Errorf("PartitionOf(\"a\") = %#x, want %#x", got, want)
 	}
 }
 
-// hashOf is the FNV-1a hash as its authors write it.
+// hashOf is the FNV-1a hash as its authors define it.
 func hashOf(text string) int {
 	h := fnv.New32a()
 	h.Write([]byte(text))
@@ -61,7 +61,7 @@ func TestSchedulesAndIDsAreNamedByData(t *testing.T) {
 	}
 }
 
-func TestOnlyTheEndingTellsAnOccurrence(t *testing.T) {
+func TestOnlyTheEndingIdentifiesAnOccurrence(t *testing.T) {
 	for id, want := range map[string]string{
 		"r@2026-03-08T09:00:00Z": "r", "a@b@2026-03-08T09:00:00Z": "a@b", "r@2026-03-08T09:00:00Z@2026-03-08T09:00:00Z": "r@2026-03-08T09:00:00Z",
 		"anna@example.com": "", "r@2026-03-08T09:00:00Z/mail": "", "@2026-03-08T09:00:00Z": "", "": "", "Z": "",

@@ -53,7 +53,7 @@ func (s *Suite) TestARepeatedTakeStillHasWhatWasCancelledSince(t *testing.T) {
 }
 
 // The holder is notified at once, and in the answer to each heartbeat until it has settled the job.
-func (s *Suite) TestTheHolderOfACancelledJobIsToldAlsoByHeartbeats(t *testing.T) {
+func (s *Suite) TestTheHolderOfACancelledJobIsNotifiedByHeartbeatsToo(t *testing.T) {
 	s.onServersWith(t, Listening, func(b *Bench) {
 		listener := b.Store.Listen("w-s")
 		defer listener.Close()
@@ -78,7 +78,7 @@ func (s *Suite) TestTheHolderOfACancelledJobIsToldAlsoByHeartbeats(t *testing.T)
 }
 
 // If the occurrence that holds its schedule is cancelled, the one behind it continues.
-func (s *Suite) TestACancelledOccurrenceLetsTheOneBehindItGoOn(t *testing.T) {
+func (s *Suite) TestACancelledOccurrenceReleasesTheOneBehindIt(t *testing.T) {
 	s.onEveryServer(t, func(b *Bench) {
 		first, second := Ago(2*time.Minute), Ago(time.Minute)
 		b.Scheduled("s", "wait", first, second)
@@ -108,7 +108,7 @@ func (b *Bench) awaitSignal(listener protocol.Listener, wanted func(protocol.Sig
 }
 
 // A caller that waits for a cancelled job is notified of its end even if reaping ends it.
-func (s *Suite) TestTheEndOfACancelledJobIsToldWhenItsSessionIsReaped(t *testing.T) {
+func (s *Suite) TestTheEndOfACancelledJobIsReportedWhenItsSessionIsReaped(t *testing.T) {
 	s.onServersWith(t, Listening, func(b *Bench) {
 		b.Enqueue(Job("a"))
 		b.Work("gone", protocol.WorkCall{Take: 1, TTL: time.Millisecond})

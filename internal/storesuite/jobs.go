@@ -188,7 +188,7 @@ func (s *Suite) TestNothingIsTakenFromAPausedQueue(t *testing.T) {
 	})
 }
 
-func (s *Suite) TestWhateverEndsAJobKeepsItsResult(t *testing.T) {
+func (s *Suite) TestEveryEndOfAJobKeepsItsResult(t *testing.T) {
 	result := &protocol.Result{Keep: time.Hour, Body: []byte("r|1")}
 	for name, c := range map[string]struct {
 		kind   protocol.SettleKind

@@ -46,7 +46,7 @@ func (s *Suite) TestAClockThatStepsBackHoldsUpNoToken(t *testing.T) {
 }
 
 // If nothing waits, plain commands answer a poll, with the same limit state as the script.
-func (s *Suite) TestAPollOfAnEmptyQueueSaysHowItsLimitStands(t *testing.T) {
+func (s *Suite) TestAPollOfAnEmptyQueueReportsTheStateOfItsLimit(t *testing.T) {
 	for limit, want := range map[protocol.QueueLimit]protocol.LimitState{
 		{}: protocol.Unlimited, OneAtOnce: protocol.LimitFull, OneAnHour: protocol.LimitSpent, {Running: 2}: protocol.LimitOpen,
 		{Starts: 1000, Per: time.Second}: protocol.LimitOpen,

@@ -69,7 +69,7 @@ func TestDetailsOutOfRangeAreRefused(t *testing.T) {
 	}
 }
 
-// Delayed jobs have no other detail: they go a way of their own, on which the same is written and read.
+// Delayed jobs have no other detail: they use separate code, which writes and reads the same.
 func TestADelayedJobsDetailsAreReadOnBothWays(t *testing.T) {
 	for _, ms := range []int64{1, -1, 127, 128, 1780000000000, -1780000000000} {
 		short := (&Details{Enqueued: time.UnixMilli(ms)}).encode()

@@ -42,7 +42,7 @@ func TestAnEnvelopeIsDecodedAsItWasEncoded(t *testing.T) {
 	}
 }
 
-func TestANewBodyHas14BytesBesidesNameAndPayload(t *testing.T) {
+func TestANewBodyHas14BytesPlusNameAndPayload(t *testing.T) {
 	e := Envelope{Name: "email:welcome", Payload: make([]byte, 100), Planned: time.UnixMilli(1780000000000)}
 	if got, want := len(e.Encode()), 14+len(e.Name)+len(e.Payload); got != want {
 		t.Errorf("body has %d bytes, want %d", got, want)

@@ -13,7 +13,7 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-// A level decodes itself, and its error has the value, as those of many types do.
+// A level decodes itself, and its error contains the value, like the errors of many types.
 type level int
 
 func (l *level) UnmarshalText(text []byte) error {
@@ -62,7 +62,7 @@ func TestAnErrorOfDecodingNamesThePlaceAndNotTheValue(t *testing.T) {
 				t.Errorf("%s %s:\n got %v\nwant %s", format, c.json, err, want)
 			}
 			if text := fmt.Sprintf("%v %+v %q", err, err, err); strings.Contains(text, canary) || strings.Contains(text, "4711") {
-				t.Errorf("%s: the error has the value: %s", format, text)
+				t.Errorf("%s: the error contains the value: %s", format, text)
 			}
 		}
 	}

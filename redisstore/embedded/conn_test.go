@@ -87,7 +87,7 @@ func TestManySchedulesOnManyQueuesAreDeclaredInMemory(t *testing.T) {
 		ran := make(chan error, 1)
 		ctx, stop := context.WithCancel(t.Context())
 		go func() { ran <- chime.Run(ctx, scheduler) }()
-		time.Sleep(10 * time.Second) // fake time: none of the work takes any
+		time.Sleep(10 * time.Second) // fake time: the work itself takes none
 		stop()
 		if err := <-ran; err != nil {
 			t.Fatal(err)

@@ -9,7 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// library is a small one: a script with a section and pieces, which pieces and section name in the middle of a function too.
+// library is a small library: a script with a section and pieces, which are also named inside a function.
 var library = New(fstest.MapFS{
 	"scripts/jobs/take.lua":         {Data: []byte("-- take.lua: take a job.\n-- uses: clock strings\nlocal a = 1\nif a then\n  -- then: answer\nend\nreturn a\n")},
 	"scripts/jobs/take/answer.lua":  {Data: []byte("-- answer: a section.\n-- uses: wake\nlocal b = 2\n")},
@@ -34,7 +34,7 @@ func TestAScriptIsPutTogether(t *testing.T) {
 	}
 }
 
-// An answer is an error of a server, as go-redis marks it.
+// An answer is an error of a server, in go-redis's type.
 type answer string
 
 func (a answer) Error() string { return string(a) }
@@ -72,7 +72,7 @@ func TestAnErrorNamesTheFileAndTheLine(t *testing.T) {
 	}
 }
 
-// Each line of a script is a line of a file, the same one, unless it stands in place of a line that names others.
+// Each line of a script is the same line of a file, unless it replaces a line that names others.
 func TestEveryLineHasItsPlace(t *testing.T) {
 	parts := library.Parts("jobs/take")
 	for _, part := range parts {
