@@ -75,7 +75,7 @@ func TestNothingIsHeldForAFlightThatIsNone(t *testing.T) {
 		b.client.HDel(b.Context(), b.keys().open, "lost")
 		for _, want := range []int{2, 0} {
 			if _, mended, err := b.store.Mend(b.Context(), ""); err != nil || len(mended) != want {
-				b.Fatalf("mended %+v, %v; want %d", mended, err, want)
+				b.Fatalf("repaired %+v, %v; want %d", mended, err, want)
 			}
 		}
 		for name, want := range since {

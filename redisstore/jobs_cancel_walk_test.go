@@ -225,11 +225,11 @@ func (w *cancelWalk) requeueSome() {
 		}
 		switch where {
 		case "dead":
-			job.Read, job.Body = []byte(life.body), []byte(life.body+" anew")
+			job.Read, job.Body = []byte(life.body), []byte(life.body+" again")
 			if life.manual {
 				job.Schedule, job.Planned, job.Death, job.Name = manualSchedule, w.serverTime(), strings.Contains(id, "#dead-"), "alert"
 			}
-			life.body += " anew"
+			life.body += " again"
 			want += "e"
 		case "due", "parked":
 			want += "e"

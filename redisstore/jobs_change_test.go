@@ -145,7 +145,7 @@ func TestStandingsSayWhatTheServerLost(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		var asked []protocol.Address
 		revisions := map[string]int64{}
-		for _, name := range []string{"stands", "lost", "deleted", "moved"} {
+		for _, name := range []string{"exists", "lost", "deleted", "moved"} {
 			answer := b.Declare(name, "skip", `{"job":"j"}`)
 			revisions[name] = answer.Revision
 			asked = append(asked, protocol.Address{Partition: answer.Partition, Name: name})
@@ -159,8 +159,8 @@ func TestStandingsSayWhatTheServerLost(t *testing.T) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		if got[0] != (protocol.Standing{Revision: revisions["stands"]}) {
-			b.Errorf("stands: %+v", got[0])
+		if got[0] != (protocol.Standing{Revision: revisions["exists"]}) {
+			b.Errorf("exists: %+v", got[0])
 		}
 		if got[1] != (protocol.Standing{}) {
 			b.Errorf("lost: %+v", got[1])

@@ -215,7 +215,7 @@ func TestAPausedQueueWakesNobody(t *testing.T) {
 		b.Work("a", protocol.WorkCall{Take: 10, Sleep: true})
 		b.Sleeping("b")
 		p.add("resumed")
-		p.add("by the short way")
+		p.add("by the short path")
 		if !b.asleepSince("b").IsZero() {
 			b.Error("a job for the resumed queue woke no worker")
 		}

@@ -119,7 +119,7 @@ type partitionKeys struct {
 	state    string // hash: fence (the last drawn), done (jobs since the start), enqueued (jobs since the start, one at a time), paused (since when, with a note), limit (see scripts/lib/queuelimit.lua), parked (changes when a list of parked jobs begins; absent: no job is parked), layout, large, crashed (there may be …:crashes), turn, swept, stale (there is …:stale), purge (start of one that has not ended, Unix ms), asked (jobs in flight that were cancelled)
 
 	schedules string // hash: schedule → definition, JSON
-	cursors   string // hash: schedule → "<planned instant> <runs used> p", the occurrence placed last; c in place of p: nothing is missed before it; s: a change or pause, or the cursor was lost
+	cursors   string // hash: schedule → "<planned instant> <runs used> p", the occurrence placed last; c in place of p: it is a caught-up one; s: a change or pause, or the cursor was lost
 	owed      string // sorted set: schedule → instant since which its next occurrence is to be placed, Unix ms (see scripts/lib/owed.lua)
 	open      string // hash: schedule → the occurrence that holds it, its fence, worker, session, … (see scripts/lib/open.lua)
 	behind    string // sorted set: "<schedule>\t<planned instant>" → 0: occurrences that wait for the one in open; "~" before the instant: backfilled ones, which come last
@@ -177,12 +177,12 @@ func (k keyspace) parse(key string) (p protocol.Partition, kind, name string, ok
 	return p, kind, name, protocol.CheckName("queue", queue) == nil
 }
 
-// enqueueing are the keys that enqueue.lua uses, in the order of its header. enqueue_one.lua uses some of them.
+// enqueueing are the keys that enqueue.lua uses, in the order of its title page. enqueue_one.lua uses some of them.
 func (p partitionKeys) enqueueing() []string {
 	return []string{p.ready, p.due, p.jobs, p.callers, p.state, p.idle, p.stale, p.once}
 }
 
-// deleting are the keys that delete_queue.lua uses, in the order of its header: all but those of a session and of a job name, which exist
+// deleting are the keys that delete_queue.lua uses, in the order of its title page: all but those of a session and of a job name, which exist
 // only while there are jobs.
 func (p partitionKeys) deleting() []string {
 	return []string{

@@ -212,13 +212,13 @@ func TestAPauseSentAgainLateLeavesALaterScheduleAlone(t *testing.T) {
 		if _, err := b.store.Remove(b.Context(), protocol.Removal{Name: "s"}); err != nil {
 			b.Fatal(err)
 		}
-		anew := b.Declare("s", "skip", `{"job":"j"}`)
+		again := b.Declare("s", "skip", `{"job":"j"}`)
 		for _, cmd := range sent {
 			if err := b.client.Process(b.Context(), cmd); err != nil {
 				b.Fatal(err)
 			}
 		}
-		b.Want("the definition", b.client.HGet(b.Context(), b.keys().schedules, "s").Val(), string(anew.Stored))
+		b.Want("the definition", b.client.HGet(b.Context(), b.keys().schedules, "s").Val(), string(again.Stored))
 		if _, err := storesuite.PauseSchedule(b.Context(), b.store, "s", true); err != nil {
 			b.Fatal(err)
 		}

@@ -329,8 +329,8 @@ func (l *listener) Extend(ctx context.Context, calls []protocol.ExtendCall) []pr
 		if values.number(1) == 0 {
 			answers[i].Err = failure("extend session", calls[i].Session, protocol.ErrSessionLost)
 		}
-		for told, j := values.list(2), 0; j+1 < len(told); j += 2 {
-			answers[i].Cancelled = append(answers[i].Cancelled, protocol.HeldJob{ID: told.text(j), Fence: told.number(j + 1)})
+		for cancelled, j := values.list(2), 0; j+1 < len(cancelled); j += 2 {
+			answers[i].Cancelled = append(answers[i].Cancelled, protocol.HeldJob{ID: cancelled.text(j), Fence: cancelled.number(j + 1)})
 		}
 		for j := 3; j < len(values); j++ {
 			answers[i].Replaced = append(answers[i].Replaced, values.text(j))

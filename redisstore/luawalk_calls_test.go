@@ -8,7 +8,7 @@ import (
 
 func (w *luaWalk) call(e *ast.FuncCallExpr, scope *luaScope) {
 	if e.Func == nil {
-		w.tell(e, "a method call")
+		w.report(e, "a method call")
 		return
 	}
 	if library, ok := e.Func.(*ast.AttrGetExpr); ok {
@@ -67,7 +67,7 @@ func (w *luaWalk) redis(e *ast.FuncCallExpr, library *ast.AttrGetExpr, scope *lu
 	case function != nil && function.Value == "pcall" && w.allowed(e, "undone below"):
 		// An error does not end the script here: the script undoes its writes, as if it had read every key before its first write.
 	case function == nil || function.Value != "call":
-		w.tell(e, "of redis only call and error_reply are used (pcall where `-- undone below: …` says what it leads to)")
+		w.report(e, "of redis only call and error_reply are used (pcall where `-- undone below: …` says what it leads to)")
 		return
 	}
 	var command *ast.StringExpr
@@ -75,24 +75,24 @@ func (w *luaWalk) redis(e *ast.FuncCallExpr, library *ast.AttrGetExpr, scope *lu
 		command, _ = e.Args[0].(*ast.StringExpr)
 	}
 	if command == nil {
-		w.tell(e, "the command is not a constant")
+		w.report(e, "the command is not a constant")
 		return
 	}
 	kind, ok := commands[command.Value]
 	if !ok {
-		w.tell(e, "%s is not among the commands that both servers have and a script may use", command.Value)
+		w.report(e, "%s is not among the commands that both servers have and a script may use", command.Value)
 		return
 	}
 	if slices.Contains(keyless, command.Value) {
 		return
 	}
 	if len(values) < 2 || values[1].key == 0 {
-		w.tell(e, "the key of %s is not from KEYS", command.Value)
+		w.report(e, "the key of %s is not from KEYS", command.Value)
 		return
 	}
 	key := values[1].key
 	if is := w.title.keys[key].kind; kind.of != "" && is != "" && is != kind.of {
-		w.tell(e, "%s on KEYS[%d], a %s on the title page", command.Value, key, is)
+		w.report(e, "%s on KEYS[%d], a %s on the title page", command.Value, key, is)
 	}
 	w.order(e, command.Value, kind, key)
 }
@@ -108,12 +108,12 @@ func (w *luaWalk) order(e *ast.FuncCallExpr, command string, kind commandKind, k
 			w.now.checked[key] = true // if it is refused, it is the first to fail and nothing is half done
 		}
 		if w.now.written && !w.now.checked[key] && kind.of != "" && !w.allowed(e, "unread") && !w.allowed(e, "undone below") {
-			w.tell(e, "%s writes KEYS[%d], %s (say why in `-- unread: …`)", command, key, unreadFinding)
+			w.report(e, "%s writes KEYS[%d], %s (say why in `-- unread: …`)", command, key, unreadFinding)
 		}
 		w.now.written = true
 	case !w.now.written:
 		w.now.checked[key] = true
 	case !w.now.checked[key] && kind.of != "" && !w.allowed(e, "read after write"):
-		w.tell(e, "%s reads KEYS[%d] for the first time after something was written (say why in `-- read after write: …`)", command, key)
+		w.report(e, "%s reads KEYS[%d] for the first time after something was written (say why in `-- read after write: …`)", command, key)
 	}
 }

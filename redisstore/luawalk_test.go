@@ -93,7 +93,7 @@ func walkLua(name, text string, title titlePage) (*luaWalk, error) {
 	return w, nil
 }
 
-func (w *luaWalk) tell(at ast.PositionHolder, format string, arguments ...any) {
+func (w *luaWalk) report(at ast.PositionHolder, format string, arguments ...any) {
 	line := strings.TrimSpace(w.lines[max(at.Line()-1, 0)])
 	finding := fmt.Sprintf(format, arguments...) + ": " + line
 	if !slices.Contains(w.findings, finding) {
@@ -156,7 +156,7 @@ func (w *luaWalk) step(statement ast.Stmt, scope *luaScope) bool {
 		}
 		w.loop(func() {}, s.Stmts, body)
 	case *ast.FuncDefStmt:
-		w.tell(s, "a function that is not local")
+		w.report(s, "a function that is not local")
 	case *ast.ReturnStmt:
 		w.values(s.Exprs, scope)
 		w.exits = append(w.exits, w.now.copy())
@@ -165,7 +165,7 @@ func (w *luaWalk) step(statement ast.Stmt, scope *luaScope) bool {
 		w.breaks = append(w.breaks, w.now.copy())
 		return true
 	default:
-		w.tell(s, "a statement of a kind that this lint does not know")
+		w.report(s, "a statement of a kind that this lint does not know")
 	}
 	return false
 }
@@ -201,9 +201,9 @@ func (w *luaWalk) assign(s *ast.AssignStmt, scope *luaScope) {
 		known, where := scope.find(name.Value)
 		switch {
 		case where == nil:
-			w.tell(s, "%s is assigned and not local", name.Value)
+			w.report(s, "%s is assigned and not local", name.Value)
 		case known.key != 0:
-			w.tell(s, "%s holds a key and is assigned again", name.Value)
+			w.report(s, "%s holds a key and is assigned again", name.Value)
 		case i < len(values) && values[i].fn != nil: // declared before its callers, defined later
 			where.names[name.Value] = values[i]
 		}
@@ -259,7 +259,7 @@ func (w *luaWalk) value(expr ast.Expr, scope *luaScope) luaValue {
 	case *ast.IdentExpr:
 		v, where := scope.find(e.Value)
 		if where == nil && !slices.Contains(luaGlobals, e.Value) {
-			w.tell(e, "%s is not declared before, nor one of %v", e.Value, luaGlobals)
+			w.report(e, "%s is not declared before, nor one of %v", e.Value, luaGlobals)
 		}
 		return v
 	case *ast.AttrGetExpr:
@@ -283,7 +283,7 @@ func (w *luaWalk) value(expr ast.Expr, scope *luaScope) luaValue {
 	case *ast.StringConcatOpExpr:
 		for _, v := range w.values([]ast.Expr{e.Lhs, e.Rhs}, scope) {
 			if v.key != 0 {
-				w.tell(e, "a key is part of a text")
+				w.report(e, "a key is part of a text")
 			}
 		}
 	case *ast.ArithmeticOpExpr:
@@ -295,12 +295,12 @@ func (w *luaWalk) value(expr ast.Expr, scope *luaScope) luaValue {
 	case *ast.UnaryLenOpExpr:
 		w.value(e.Expr, scope)
 	default:
-		w.tell(e, "an expression of a kind that this lint does not know")
+		w.report(e, "an expression of a kind that this lint does not know")
 	}
 	return luaValue{}
 }
 
-// attribute knows KEYS[1], and KEYS[15 + i] if the header has KEYS[n...]. If the header has several of these, KEYS[PARKED + i] is the one
+// attribute knows KEYS[1], and KEYS[15 + i] if the title page has KEYS[n...]. If the title page has several of these, KEYS[PARKED + i] is the one
 // whose name begins with parked.
 func (w *luaWalk) attribute(e *ast.AttrGetExpr, scope *luaScope) luaValue {
 	w.value(e.Key, scope)
@@ -320,10 +320,10 @@ func (w *luaWalk) attribute(e *ast.AttrGetExpr, scope *luaScope) luaValue {
 		}
 	}
 	if _, ok := e.Key.(*ast.NumberExpr); !ok && at == 0 {
-		w.tell(e, "a position in KEYS that is computed, without KEYS[n...] on the title page")
+		w.report(e, "a position in KEYS that is computed, without KEYS[n...] on the title page")
 	}
 	if w.title.keys[at] == (titleKey{}) {
-		w.tell(e, "KEYS[%d] is not on the title page", at)
+		w.report(e, "KEYS[%d] is not on the title page", at)
 	}
 	w.used[at] = true
 	return luaValue{key: at}

@@ -77,7 +77,7 @@ func perMilli(per time.Duration) int64 {
 // A storedLimit is the field limit of …:state, see scripts/lib/queuelimit.lua.
 type storedLimit struct {
 	protocol.QueueLimit
-	flights, tokens, refilled int64 // refilled: Unix ms; a token is Per units, in ms
+	flights, tokens, refilled int64 // refilled: Unix ms; a token is as many units as Per has ms
 }
 
 // parseLimit reads the field limit. A field that cannot be read is no limit.

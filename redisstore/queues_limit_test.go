@@ -93,7 +93,7 @@ func TestAWorkerIsWokenWhenTheLimitLetsAJobStart(t *testing.T) {
 		"its worker vanished": func(b *bench, _ int64) { b.Reap(b.UntilLapsed(), 1) },
 		"more may run":        func(b *bench, _ int64) { b.Limit(protocol.QueueLimit{Running: 2}) },
 		"any number may run":  func(b *bench, _ int64) { b.Limit(protocol.QueueLimit{}) },
-		"it is counted anew": func(b *bench, _ int64) {
+		"it is counted again": func(b *bench, _ int64) {
 			b.client.Del(b.Context(), b.keys().inflight("busy")) // a manual edit, or an eviction
 			if _, err := b.sweep(); err != nil {
 				b.Fatal(err)

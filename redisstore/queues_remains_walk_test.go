@@ -136,5 +136,5 @@ func (w *deletionWalk) deleteQueue() {
 	if _, err := w.store.queues.register(w.Context(), "default"); err != nil {
 		w.fatal("%v", err)
 	}
-	w.note("begun anew: %s", fmt.Sprint(w.queues()))
+	w.note("begun again: %s", fmt.Sprint(w.queues()))
 }

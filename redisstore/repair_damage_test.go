@@ -207,7 +207,7 @@ var damages = []damage{
 	}, "progress a", func(b *bench) {
 		b.Want("progress", fmt.Sprint(b.client.HLen(b.Context(), b.keys().progress).Val()), "0")
 	}},
-	{"a result is kept for ever", func(b *bench) {
+	{"a result never expires", func(b *bench) {
 		b.client.HSet(b.Context(), b.keys().results, "a", "dr|1")
 	}, "result a", func(b *bench) {
 		if until := b.client.ZScore(b.Context(), b.keys().kept, "a").Val(); until < float64(time.Now().UnixMilli()) {
@@ -230,7 +230,7 @@ var damages = []damage{
 		b.client.Del(b.Context(), b.keys().state)
 		b.client.HDel(b.Context(), b.keys().crashes, "c")
 	}, "flag parked, flag purge, flag stale", takes("j-mail")},
-	{"crashes are not told of", func(b *bench) { b.client.HSet(b.Context(), b.keys().crashes, "c", "1") }, "flag crashed", func(b *bench) {
+	{"crashes without their flag", func(b *bench) { b.client.HSet(b.Context(), b.keys().crashes, "c", "1") }, "flag crashed", func(b *bench) {
 		b.Want("crashed", b.stateField("crashed"), "1")
 	}},
 	{"idle is deleted", func(b *bench) {

@@ -40,7 +40,7 @@ var placeNames = map[rune]string{
 // bodies at a time is compared with the lists that have no fast lookup.
 func (v *verifier) jobs(ctx context.Context, p protocol.Partition) error {
 	j := &jobVerifier{verifier: v, partition: p, keys: v.store.keys.partition(p), flying: map[string]bool{}, void: map[string]bool{}}
-	v.told = map[string]bool{}
+	v.reported = map[string]bool{}
 	if err := j.readSets(ctx); err != nil {
 		return err
 	}
@@ -273,9 +273,9 @@ func (v *verifier) convict(ctx context.Context, p protocol.Partition, ids, fault
 				continue
 			}
 			mended := v.repair && i < len(left) && left[i] != fault
-			if told := fault + " " + ids[i]; !v.told[told] {
-				if v.found(jobFinding(p, ids[i], fault, mended)); len(v.told) < maxVerifying && !mended {
-					v.told[told] = true // it may be found at each of its places
+			if key := fault + " " + ids[i]; !v.reported[key] {
+				if v.found(jobFinding(p, ids[i], fault, mended)); len(v.reported) < maxVerifying && !mended {
+					v.reported[key] = true // it may be found at each of its places
 				}
 			}
 			if mended {

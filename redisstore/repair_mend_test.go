@@ -71,7 +71,7 @@ func TestAnOrphanedScheduleIsRepaired(t *testing.T) {
 				if c.reason != "" {
 					want = "[s: " + reasons[c.reason] + "]"
 				}
-				b.Want("mended", fmt.Sprint(b.mend()), want)
+				b.Want("repaired", fmt.Sprint(b.mend()), want)
 				if owed := b.client.ZRangeWithScores(b.Context(), b.keys().owed, 0, -1).Val(); c.reason == "" && !slices.Equal(owed, owedBefore) {
 					b.Errorf("it needs no repair, and is owed as %v, before as %v", owed, owedBefore)
 				}

@@ -167,7 +167,7 @@ func (v *verifier) openCall(ctx context.Context, k partitionKeys, pairs []string
 func (v *verifier) behind(ctx context.Context, p protocol.Partition) error {
 	k := v.store.keys.partition(p)
 	keys := []string{k.open, k.behind, k.schedules, k.cursors, k.ready, k.idle, k.state}
-	told := ""
+	reported := ""
 	for last, begun := "", false; last != "" || !begun; begun = true {
 		values, err := v.script(ctx, p, &verifyBehindScript, false, keys, "look", last)
 		if err != nil {
@@ -188,10 +188,10 @@ func (v *verifier) behind(ctx context.Context, p protocol.Partition) error {
 			mended = values.rest(2)
 		}
 		for _, name := range names {
-			if name == told {
+			if name == reported {
 				continue // this page has more of it than the last one
 			}
-			told = name
+			reported = name
 			v.found(protocol.Finding{
 				Kind: protocol.FoundBehind, Queue: p.Queue, Schedule: name,
 				Detail: "its runs wait for the end of a run that does not exist: they would wait without end", Remedy: "the oldest one continues", Repaired: slices.Contains(mended, name),

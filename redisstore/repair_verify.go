@@ -49,10 +49,10 @@ type verifier struct {
 
 	failed []error // partitions that could not be read
 
-	plain   bool // the server rejects this read-only script as a write
-	strays  map[protocol.Partition]*strays
-	told    map[string]bool // faults of jobs of this partition
-	unnamed []resident      // schedules whose own entry the registry does not have
+	plain    bool // the server rejects this read-only script as a write
+	strays   map[protocol.Partition]*strays
+	reported map[string]bool // faults of jobs of this partition
+	unnamed  []resident      // schedules whose own entry the registry does not have
 }
 
 func (v *verifier) run(ctx context.Context) error {

@@ -117,7 +117,7 @@ func (d *declaring) step(ctx context.Context, which []int) (again []int, err err
 		if to := d.declarations[i].Queue; d.homes[i].queue != to {
 			moved, owed, refused, err := d.store.move(ctx, d.declarations[i].Name, d.homes[i], to, &d.declarations[i])
 			if err == nil && refused.why != "" {
-				err = d.stays(ctx, i, refused)
+				err = d.unmoved(ctx, i, refused)
 			}
 			if err != nil || refused.why != "" {
 				d.answers[i].Err = err
@@ -210,8 +210,8 @@ func expected(d *protocol.Declaration) string {
 	return strconv.FormatInt(d.Revision, 10)
 }
 
-// stays returns the answer for a schedule that is not moved.
-func (d *declaring) stays(ctx context.Context, i int, refused refusal) error {
+// unmoved returns the answer for a schedule that is not moved.
+func (d *declaring) unmoved(ctx context.Context, i int, refused refusal) error {
 	if refused.why == refusedConflict {
 		return failure("declare schedule", d.declarations[i].Name, protocol.ErrConflict)
 	}

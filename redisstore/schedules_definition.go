@@ -60,7 +60,7 @@ func (h head) withState(state string) string {
 // readableCursor reports whether parseCursor can read a stored cursor; an empty one is readable.
 func readableCursor(text string) bool { return text == "" || parseCursor(text) != protocol.Cursor{} }
 
-// parseCursor reads "<planned instant> <runs used> <kind>". The kind is p for an occurrence, c if nothing before it is missed, s for a change
+// parseCursor reads "<planned instant> <runs used> <kind>". The kind is p for an occurrence, c for a caught-up one, s for a change
 // or a pause. Any other text is the zero Cursor: nothing was placed yet.
 func parseCursor(text string) protocol.Cursor {
 	fields := strings.Fields(text)

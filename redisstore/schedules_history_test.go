@@ -48,7 +48,7 @@ func (w *scheduleWalk) checkHistory(p *picture, s *modelSchedule) {
 	if len(runs) > s.keep || len(runs) < min(s.keep, len(ended)) {
 		w.fatal("%s: a history of %d attempts, want %d or as many as have ended, %d of them final", s.name, len(runs), s.keep, len(ended))
 	}
-	final, failures, told, failed, cut := map[string]string{}, 0, "", int64(0), map[string]int{}
+	final, failures, newest, failed, cut := map[string]string{}, 0, "", int64(0), map[string]int{}
 	for i := len(runs) - 1; i >= 0; i-- {
 		r := runs[i]
 		id := storesuite.OccurrenceID(s.name, r.Planned)
@@ -60,7 +60,7 @@ func (w *scheduleWalk) checkHistory(p *picture, s *modelSchedule) {
 			failures = 0
 		}
 		if r.Attempt > 0 {
-			told = fmt.Sprint(r.Outcome, r.Planned, r.Ended)
+			newest = fmt.Sprint(r.Outcome, r.Planned, r.Ended)
 		}
 		if r.Outcome == "crashed" {
 			if cut[id]++; r.Attempt < 1 || r.Fence == 0 || !strings.HasPrefix(r.Worker, "w-") || r.Error == "" || r.Ended.Before(r.Started) || cut[id] > crashed[id] {
@@ -109,12 +109,12 @@ func (w *scheduleWalk) checkHistory(p *picture, s *modelSchedule) {
 		w.fatal("%s: days %v, want those of its history, %v", s.name, got, want.records())
 	}
 	if !maps.Equal(cut, crashed) {
-		w.fatal("%s: the history has so many attempts that were cut off: %v, want %v", s.name, cut, crashed)
+		w.fatal("%s: the history has %v attempts that were cut off, want %v", s.name, cut, crashed)
 	}
 	if len(final) != len(ended) {
 		w.fatal("%s: the history has %v, want %v", s.name, final, ended)
 	}
-	if got := fmt.Sprint(last.Outcome, last.Planned, last.Ended); told != "" && got != told || last.Failures != failures || found.Failed != failed {
-		w.fatal("%s went last %+v, %d failed; the history has %s, %d failures in a row, %d failed", s.name, last, found.Failed, told, failures, failed)
+	if got := fmt.Sprint(last.Outcome, last.Planned, last.Ended); newest != "" && got != newest || last.Failures != failures || found.Failed != failed {
+		w.fatal("%s: last %+v, %d failed; the history has %s, %d consecutive failures, %d failed", s.name, last, found.Failed, newest, failures, failed)
 	}
 }

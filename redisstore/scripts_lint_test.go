@@ -69,7 +69,7 @@ func lint(name, text string) []string {
 	}
 	for _, free := range names {
 		if !slices.Contains(luaGlobals, free) { // the walk finds the called names, this finds all
-			findings = append(findings, fmt.Sprintf("%s is nowhere declared", free))
+			findings = append(findings, fmt.Sprintf("%s is not declared", free))
 		}
 	}
 	for at := range title.keys {
@@ -178,7 +178,7 @@ func TestTheLintFindsWhatIsWrong(t *testing.T) {
 		{"no key from data", title + good + "redis.call('ZREM', ARGV[1], '')", "the key of ZREM is not from KEYS"},
 		{"no key from text", title + good + "redis.call('ZREM', 'chime:' .. ARGV[1], '')", "the key of ZREM is not from KEYS"},
 		{"no key becomes text", title + good + "redis.call('ZREM', KEYS[1] .. ':x', '')", "a key is part of a text"},
-		{"a key variable stays", title + good + "DUE = ARGV[1]", "holds a key and is assigned again"},
+		{"a key variable is assigned once", title + good + "DUE = ARGV[1]", "holds a key and is assigned again"},
 		{"functions get keys only", title + good + "local function f(k) redis.call('ZREM', k, '') end\nf(JOBS)\nf(ARGV[1])", "the key of ZREM is not from KEYS"},
 		{"the type fits", title + good + "redis.call('HDEL', DUE, 'a')", "a zset on the title page"},
 		{"commands are on the list", title + good + "redis.call('SPUBLISH', 'a', 'b')", "SPUBLISH is not among"},

@@ -68,7 +68,7 @@ func (s *store) lookAfterWork(ctx context.Context, calls []protocol.WorkCall, an
 	s.lookUpParked(ctx, partitions, looks, hints)
 }
 
-// workCall is the script call of c. The header of the script describes KEYS and ARGV.
+// workCall is the script call of c. The title page of the script describes KEYS and ARGV.
 func (s *store) workCall(c *protocol.WorkCall) call {
 	// A job that is Finished needs only its ID and fence; any other settlement needs kind, body and record too.
 	finished, kept := 0, 0

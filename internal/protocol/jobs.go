@@ -83,8 +83,8 @@ type EnqueueTicket struct {
 // EnqueueItem is one job to add.
 type EnqueueItem struct {
 	ID   string
-	Own  bool          // > 0, for an Own item: the ID is not added again within this time after a job with Once was accepted; milliseconds
-	Once time.Duration // > 0, of an Own item: nor is one added within so long of the acceptance of one with Once; milliseconds
+	Own  bool          // the application chose the ID: an existing job of that ID is not changed
+	Once time.Duration // > 0, for an Own item: the ID is not added again within this time after a job with Once was accepted; milliseconds
 	In   time.Duration // > 0: due so much later, on the store's clock
 	At   time.Time     // not zero: due at this instant. Without In and At the job runs now
 	Body []byte        // see package wire
@@ -163,8 +163,8 @@ type SettleKind byte
 
 const (
 	SettleDone   SettleKind = 'd' // finished: the job is removed
-	SettleLater  SettleKind = 'l' // dead: kept in the dead set with Body
-	SettleDead   SettleKind = 'x' // given up: kept in the dead set with Body
+	SettleLater  SettleKind = 'l' // failed or snoozed: due again after Delay, with Body in place of the old one
+	SettleDead   SettleKind = 'x' // dead: kept in the dead set with Body
 	SettleBack   SettleKind = 'b' // given back, not begun or at shutdown: to the front of the queue, nothing is counted
 	SettlePark   SettleKind = 'p' // this worker cannot run Name: put aside until a worker that can run it requests it
 	SettleMissed SettleKind = 'm' // an occurrence that misfire policy skip drops: its run is given back to the count

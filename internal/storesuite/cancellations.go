@@ -115,13 +115,13 @@ func (s *Suite) TestTheEndOfACancelledJobIsReportedWhenItsSessionIsReaped(t *tes
 		b.Want("cancelled", b.Cancel("a"), "asked")
 		changed, stop := b.Store.Await(b.Context(), "default", "a")
 		defer stop()
-		b.hears(changed, "the connection")
+		b.awaitChange(changed, "the connection")
 		b.Reap(b.UntilLapsed(), 1)
-		b.hears(changed, "the end")
+		b.awaitChange(changed, "the end")
 	})
 }
 
-func (b *Bench) hears(changed <-chan struct{}, of string) {
+func (b *Bench) awaitChange(changed <-chan struct{}, of string) {
 	b.Helper()
 	select {
 	case <-changed:

@@ -15,7 +15,7 @@ func (s *Suite) TestNamesListsEveryScheduleOnceAndInOrder(t *testing.T) {
 		var declarations []protocol.Declaration
 		for i := range stay {
 			declarations = append(declarations, protocol.Declaration{
-				Name: fmt.Sprintf("stays%04d", i), Queue: []string{"default", "mail"}[i%2], Overlap: "skip", Body: []byte(`{"job":"j"}`)})
+				Name: fmt.Sprintf("kept%04d", i), Queue: []string{"default", "mail"}[i%2], Overlap: "skip", Body: []byte(`{"job":"j"}`)})
 		}
 		for some := range slices.Chunk(declarations, 100) {
 			for _, answer := range b.Store.Declare(b.Context(), some) {

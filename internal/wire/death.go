@@ -11,13 +11,13 @@ func Follow(dead *Envelope, d Death, schedule string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	told, details := *dead, *dead.Details
+	dying, details := *dead, *dead.Details
 	details.OnDeath, details.Death = nil, nil
-	told.Details = &details
-	if len(told.Payload) > MaxDeathPayload {
-		told.Payload = nil
+	dying.Details = &details
+	if len(dying.Payload) > MaxDeathPayload {
+		dying.Payload = nil
 	}
-	d.Body = told.Encode()
+	d.Body = dying.Encode()
 	var own Details
 	if follow.Details != nil {
 		own = *follow.Details

@@ -22,12 +22,12 @@ func TestAnEnvelopeKeepsItsLastFiveFailures(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var told []string
+	var stored []string
 	for _, f := range got.Details.Failures {
-		told = append(told, f.Error)
+		stored = append(stored, f.Error)
 	}
-	if fmt.Sprint(told) != "[2 3 4 5 6]" {
-		t.Errorf("after seven failures the envelope has %v, want the last five", told)
+	if fmt.Sprint(stored) != "[2 3 4 5 6]" {
+		t.Errorf("after seven failures the envelope has %v, want the last five", stored)
 	}
 }
 

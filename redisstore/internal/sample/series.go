@@ -90,17 +90,17 @@ func (s *Series) Read() {
 
 // MergeInto adds the samples to those of other partitions. Between two entries nothing has changed, except what the later one covers.
 func (s *Series) MergeInto(all map[int64]*protocol.Sample) {
-	stands, at := protocol.Sample{}, max(s.since, s.from) // how the partition stood before at
+	depths, at := protocol.Sample{}, max(s.since, s.from) // of the partition before at
 	if s.anchor != nil {
-		stands = *s.anchor
+		depths = *s.anchor
 		at = s.from
-		stands.Oldest += since(stands.Oldest, s.from-s.anchor.At.UnixMilli()-s.step)
+		depths.Oldest += since(depths.Oldest, s.from-s.anchor.At.UnixMilli()-s.step)
 	}
 	idle := func(until int64) {
 		for ; at < min(until, s.to); at += s.step {
-			stands.Oldest += since(stands.Oldest, s.step)
+			depths.Oldest += since(depths.Oldest, s.step)
 			merge(all, at, &protocol.Sample{
-				Covers: 1, Waiting: stands.Waiting, Delayed: stands.Delayed, Running: stands.Running, Parked: stands.Parked, Dead: stands.Dead, Oldest: stands.Oldest,
+				Covers: 1, Waiting: depths.Waiting, Delayed: depths.Delayed, Running: depths.Running, Parked: depths.Parked, Dead: depths.Dead, Oldest: depths.Oldest,
 			})
 		}
 	}
@@ -109,7 +109,7 @@ func (s *Series) MergeInto(all map[int64]*protocol.Sample) {
 		ms := entry.At.UnixMilli()
 		idle(ms - int64(entry.Covers-1)*s.step)
 		merge(all, ms, entry)
-		stands, at = *entry, ms+s.step
+		depths, at = *entry, ms+s.step
 	}
 	idle(s.until)
 }
@@ -130,7 +130,7 @@ func numberAt(values []any, i int) int64 {
 	return n
 }
 
-// since returns how much older an existing thing becomes.
+// since returns by how much the age of the oldest job grows: ms, or 0 if there is no such job.
 func since(oldest time.Duration, ms int64) time.Duration {
 	if oldest == 0 {
 		return 0

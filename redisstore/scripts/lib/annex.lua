@@ -1,4 +1,4 @@
--- annex: the additional values of some settlements, see the header of work.lua.
+-- annex: the additional values of some settlements, see the title page of work.lua.
 -- needs: strings limits clock call
 
 -- annexes_of returns the annexes of settlements by their positions: for each letter its data; r has three values. They begin after

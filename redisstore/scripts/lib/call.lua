@@ -1,4 +1,4 @@
--- call: the data that a call of work.lua reads and collects in its long form, in a table that its functions receive. settle and meet
+-- call: the data that a call of work.lua reads and collects on its long path, in a table that its functions receive. settle and meet
 -- change only this table; save_settlements and save_changes write the collected changes, with one command for each key.
 -- needs: strings clock counters definition rule owed open flight asked history
 

@@ -10,7 +10,7 @@ local function keep_result(call, id, kind, annex)
 end
 
 -- settle adds the changes of a settlement to the table call. id: the job; name, planned: its schedule and planned instant if it is an
--- occurrence; kind, amount, body, run: the four values of the settlement, see the header of work.lua; annex: its annexes, see the
+-- occurrence; kind, amount, body, run: the four values of the settlement, see the title page of work.lua; annex: its annexes, see the
 -- piece annex; nil: it has none.
 local function settle(call, id, name, planned, kind, amount, body, run, annex)
   call.removed[#call.removed + 1] = id

@@ -2,7 +2,7 @@
 -- envelope, and IDs that are also in due or dead. It writes nothing.
 -- KEYS[1] …:jobs    hash  job ID -> envelope
 -- KEYS[2] …:due     zset  job ID -> instant it is due, Unix ms
--- KEYS[3] …:dead    zset  job ID -> instant it was given up, Unix ms
+-- KEYS[3] …:dead    zset  job ID -> instant of its death, Unix ms
 -- KEYS[4] …:stale   zset  IDs in ready that are void -> since when, Unix ms
 -- KEYS[5] …:ready   list  IDs of jobs to run now
 -- KEYS[6] …:purged  list  IDs of the jobs that are to be purged

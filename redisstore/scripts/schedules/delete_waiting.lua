@@ -2,7 +2,7 @@
 -- and jobs that follow the death of either. Their IDs in ready remain without
 -- bodies: the take drops an occurrence with neither body nor definition, and releases what waits for its end; the others are void.
 -- KEYS[1]  …:due             zset  job ID -> instant it is due, Unix ms
--- KEYS[2]  …:dead            zset  job ID -> instant it was given up, Unix ms
+-- KEYS[2]  …:dead            zset  job ID -> instant of its death, Unix ms
 -- KEYS[3]  …:ready           list  IDs of jobs to run now
 -- KEYS[4]  …:jobs            hash  job ID -> envelope
 -- KEYS[5]  …:crashes         hash  job ID -> times its holder vanished

@@ -1,6 +1,6 @@
 -- schedules: the long path: the data that the call needs of schedules, and the functions for it. A section of work.lua.
 
------------------------------------------------------------------------------------------ read: the schedules (the long way)
+----------------------------------------------------------------------------------------- read: the schedules (the long path)
 
 local long = again or others > 0 or occurrences or cancels
 local call -- the data of the long path, see lib/call.lua
