@@ -32,13 +32,13 @@ func (s *store) FindJobs(ctx context.Context, queue string, ids []string) ([]pro
 	for index, group := range groups {
 		f := jobFinder{jobReader: s.jobs(protocol.Partition{Queue: queue, Index: index}), found: found, cut: cut}
 		if err := f.find(ctx, group); err != nil {
-			return nil, failure("look for jobs of", queue, err)
+			return nil, failure("find jobs of", queue, err)
 		}
 	}
 	for index, group := range groups {
 		gone := slices.DeleteFunc(group, func(id string) bool { return cut[id] || found[id].ID != "" })
 		if err := s.jobs(protocol.Partition{Queue: queue, Index: index}).findResults(ctx, gone, found, cut); err != nil {
-			return nil, failure("look for results of", queue, err)
+			return nil, failure("find results of", queue, err)
 		}
 	}
 	var jobs []protocol.FoundJob
@@ -325,7 +325,7 @@ func (s *store) QueuesOf(ctx context.Context, id string, queues []string) ([]str
 			continue
 		}
 		if _, err := pipe.Exec(ctx); err != nil {
-			return nil, failure("look for the queue of job", id, err)
+			return nil, failure("find the queue of job", id, err)
 		}
 		for i, queue := range some {
 			if slices.ContainsFunc(exist[i], func(c *redis.BoolCmd) bool { return c.Val() }) ||

@@ -27,7 +27,7 @@ func (s *store) Held(ctx context.Context, queues []string) (map[string]int, erro
 	held := map[string]int{}
 	for some := range slices.Chunk(partitions, maxCounted) {
 		if err := s.addHeld(ctx, some, held); err != nil {
-			return nil, failure("count what workers hold", "", err)
+			return nil, failure("count the jobs of workers", "", err)
 		}
 	}
 	return held, nil

@@ -82,7 +82,7 @@ func (s *store) Newest(ctx context.Context, queue string, n int) (after string, 
 	pipe := s.client.Pipeline()
 	found, dead := pipe.ZRangeWithScores(ctx, k.dead, -int64(n)-1, -int64(n)-1), pipe.ZCard(ctx, k.dead)
 	if _, err := pipe.Exec(ctx); err != nil {
-		return "", time.Time{}, failure("look for the newest dead jobs of", queue, err)
+		return "", time.Time{}, failure("find the newest dead jobs of", queue, err)
 	}
 	for _, z := range found.Val() {
 		member, _ := z.Member.(string)

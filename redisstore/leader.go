@@ -61,7 +61,7 @@ func (s *store) Leader(ctx context.Context) (protocol.Leadership, error) {
 	pipe := s.client.Pipeline()
 	now, stored := pipe.Time(ctx), pipe.HMGet(ctx, s.keys.leader(), "id", "term", "until")
 	if _, err := pipe.Exec(ctx); err != nil {
-		return protocol.Leadership{}, failure("read who leads in", s.keys.leader(), err)
+		return protocol.Leadership{}, failure("read the leader in", s.keys.leader(), err)
 	}
 	values := reply(stored.Val())
 	leads := protocol.Leadership{Term: max(values.number(1), 0)}
@@ -78,7 +78,7 @@ func (s *store) Lease(ctx context.Context) (string, error) {
 	}
 	until, err := s.client.HGet(ctx, s.keys.leader(), "until").Result()
 	if err != nil && !errors.Is(err, redis.Nil) {
-		return "", failure("read who leads in", s.keys.leader(), err)
+		return "", failure("read the leader in", s.keys.leader(), err)
 	}
 	return until, nil
 }

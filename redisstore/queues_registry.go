@@ -139,7 +139,7 @@ func (r *queueRegistry) learn(queue, stored string) (int, error) {
 		return 0, fmt.Errorf("redisstore: %w: queue %q has %d partitions in %s, and had %d when this process began to use it: write %d there, or restart the processes that use the queue", protocol.ErrUnfit, queue, n, r.key, known, known)
 	}
 	if want := r.options.Partitions[queue]; want > 0 && n != want {
-		return 0, fmt.Errorf("redisstore: %w: Options.Partitions says %d for queue %q, which was first seen with %d: keep that number, or use another queue", protocol.ErrUnfit, want, queue, n)
+		return 0, fmt.Errorf("redisstore: %w: Options.Partitions has %d for queue %q, which was first used with %d: keep that number, or use another queue", protocol.ErrUnfit, want, queue, n)
 	}
 	r.partitions[queue] = n
 	return n, nil

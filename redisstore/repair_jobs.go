@@ -272,13 +272,13 @@ func (v *verifier) convict(ctx context.Context, p protocol.Partition, ids, fault
 			if fault == "" {
 				continue
 			}
-			mended := v.repair && i < len(left) && left[i] != fault
+			repaired := v.repair && i < len(left) && left[i] != fault
 			if key := fault + " " + ids[i]; !v.reported[key] {
-				if v.found(jobFinding(p, ids[i], fault, mended)); len(v.reported) < maxVerifying && !mended {
+				if v.found(jobFinding(p, ids[i], fault, repaired)); len(v.reported) < maxVerifying && !repaired {
 					v.reported[key] = true // it may be found at each of its places
 				}
 			}
-			if mended {
+			if repaired {
 				again[i] = left[i]
 			}
 		}
@@ -288,10 +288,10 @@ func (v *verifier) convict(ctx context.Context, p protocol.Partition, ids, fault
 }
 
 // jobFinding describes a fault that the script has returned.
-func jobFinding(p protocol.Partition, id, fault string, mended bool) protocol.Finding {
+func jobFinding(p protocol.Partition, id, fault string, repaired bool) protocol.Finding {
 	word, places, _ := strings.Cut(fault, " ")
 	f := jobFaults[word]
-	f.Queue, f.ID, f.Repaired = p.Queue, id, mended
+	f.Queue, f.ID, f.Repaired = p.Queue, id, repaired
 	f.Schedule, _, _ = protocol.CutOccurrence(id)
 	var names []string
 	for _, letter := range places {

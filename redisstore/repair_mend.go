@@ -61,7 +61,7 @@ func (s *store) Mend(ctx context.Context, cursor string) (next string, mended []
 		}
 		byPartition = map[protocol.Partition][]any{}
 		for i, cmd := range s.run(ctx, s.client, calls...) {
-			values, err := list("mend schedules of", partitions[i].Queue, cmd)
+			values, err := list("repair schedules of", partitions[i].Queue, cmd)
 			if err != nil {
 				failed = append(failed, err)
 			}
@@ -94,7 +94,7 @@ func (s *store) freeOpens(ctx context.Context, partition protocol.Partition) err
 	for cursor, first := uint64(0), true; first || cursor != 0; first = false {
 		pairs, next, err := s.client.HScan(ctx, k.open, cursor, "", maxFreed).Result()
 		if err != nil {
-			return failure("look for schedules that nothing holds in", partition.Queue, err)
+			return failure("find schedules that no run holds in", partition.Queue, err)
 		}
 		cursor = next
 		for some := range slices.Chunk(pairs, 2*maxFreed) {
@@ -115,7 +115,7 @@ func (s *store) freeSome(ctx context.Context, partition protocol.Partition, pair
 		keys = append(keys, k.inflight(session))
 	}
 	if err := s.run(ctx, s.client, newCall(&freeOpensScript, keys, args))[0].Err(); err != nil {
-		return failure("let go of schedules that nothing holds in", partition.Queue, err)
+		return failure("release schedules that no run holds in", partition.Queue, err)
 	}
 	return nil
 }

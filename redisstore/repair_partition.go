@@ -148,18 +148,18 @@ func (v *verifier) state(ctx context.Context, p protocol.Partition) error {
 	return nil
 }
 
-func (v *verifier) readState(ctx context.Context, p protocol.Partition, mends bool) (reply, error) {
+func (v *verifier) readState(ctx context.Context, p protocol.Partition, repairs bool) (reply, error) {
 	k := v.store.keys.partition(p)
 	for range maxLimitTries {
 		sessions, err := v.store.client.ZRange(ctx, k.sessions, 0, -1).Result()
 		if err != nil {
 			return nil, failure("verify", p.Queue, err)
 		}
-		keys, args := []string{k.state, k.idle, k.stale, k.unhandled, k.crashes, k.purged, k.sessions}, []any{flag(mends)}
+		keys, args := []string{k.state, k.idle, k.stale, k.unhandled, k.crashes, k.purged, k.sessions}, []any{flag(repairs)}
 		for _, session := range sessions {
 			keys, args = append(keys, k.inflight(session)), append(args, session)
 		}
-		values, err := v.script(ctx, p, &verifyStateScript, mends, keys, args...)
+		values, err := v.script(ctx, p, &verifyStateScript, repairs, keys, args...)
 		if err != nil || values.number(0) == 1 {
 			return values, err
 		}
@@ -201,7 +201,7 @@ func (v *verifier) records(ctx context.Context, p protocol.Partition) error {
 
 // keptOrNot reports results without an instant, and instants without a result.
 func (v *verifier) keptOrNot(ctx context.Context, p protocol.Partition, what string, keys, ids []string) error {
-	mended := map[string]bool{}
+	repaired := map[string]bool{}
 	if v.repair {
 		args := []any{what, ""}
 		for _, id := range ids {
@@ -212,12 +212,12 @@ func (v *verifier) keptOrNot(ctx context.Context, p protocol.Partition, what str
 			return err
 		}
 		for _, id := range values.texts(2) {
-			mended[id] = true
+			repaired[id] = true
 		}
 	}
 	for _, id := range ids {
 		f := recordFaults[what]
-		f.Kind, f.Queue, f.ID, f.Repaired = protocol.FoundResult, p.Queue, id, mended[id]
+		f.Kind, f.Queue, f.ID, f.Repaired = protocol.FoundResult, p.Queue, id, repaired[id]
 		v.found(f)
 	}
 	return nil

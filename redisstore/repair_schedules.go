@@ -44,15 +44,15 @@ func (v *verifier) schedules(ctx context.Context, p protocol.Partition) error {
 				faults[values.text(i)] = values.text(i + 2)
 			}
 		}
-		mended := map[string]bool{}
+		repaired := map[string]bool{}
 		if v.repair {
-			if mended, err = v.mendSchedules(ctx, p, keys, faults); err != nil {
+			if repaired, err = v.repairSchedules(ctx, p, keys, faults); err != nil {
 				return err
 			}
 		}
 		for name, fault := range faults {
 			f := scheduleFaults[fault]
-			f.Queue, f.Schedule, f.Repaired = p.Queue, name, mended[name]
+			f.Queue, f.Schedule, f.Repaired = p.Queue, name, repaired[name]
 			v.found(f)
 		}
 		for some := range slices.Chunk(residents, maxRegister) {
@@ -64,9 +64,9 @@ func (v *verifier) schedules(ctx context.Context, p protocol.Partition) error {
 	return nil
 }
 
-// mendSchedules repairs these faults of schedules if they still exist, and returns the names of the repaired ones.
-func (v *verifier) mendSchedules(ctx context.Context, p protocol.Partition, keys []string, faults map[string]string) (map[string]bool, error) {
-	mended, names, both := map[string]bool{}, []any{}, []any{""}
+// repairSchedules repairs these faults of schedules if they still exist, and returns the names of the repaired ones.
+func (v *verifier) repairSchedules(ctx context.Context, p protocol.Partition, keys []string, faults map[string]string) (map[string]bool, error) {
+	repaired, names, both := map[string]bool{}, []any{}, []any{""}
 	for name, fault := range faults {
 		switch fault {
 		case "both":
@@ -82,7 +82,7 @@ func (v *verifier) mendSchedules(ctx context.Context, p protocol.Partition, keys
 			return nil, err
 		}
 		for i := 1; i+2 < len(values); i += 3 {
-			mended[values.text(i)] = values.text(i+2) == "both"
+			repaired[values.text(i)] = values.text(i+2) == "both"
 		}
 	}
 	k := v.store.keys.partition(p)
@@ -93,11 +93,11 @@ func (v *verifier) mendSchedules(ctx context.Context, p protocol.Partition, keys
 			return nil, err
 		}
 		for i := 1; i+1 < len(values); i += 2 {
-			mended[values.text(i)] = true
+			repaired[values.text(i)] = true
 		}
 		names = append(names[len(some):], values.list(0)...) // the others have long definitions
 	}
-	return mended, nil
+	return repaired, nil
 }
 
 // opens searches for schedules that are held by an occurrence which exists nowhere else.
@@ -175,7 +175,7 @@ func (v *verifier) behind(ctx context.Context, p protocol.Partition) error {
 		}
 		last = values.text(0)
 		names := values.rest(2)
-		var mended []string
+		var repaired []string
 		if v.repair && len(names) > 0 {
 			args := []any{"mend", v.store.keys.wake()}
 			for _, name := range names {
@@ -185,7 +185,7 @@ func (v *verifier) behind(ctx context.Context, p protocol.Partition) error {
 			if err != nil {
 				return err
 			}
-			mended = values.rest(2)
+			repaired = values.rest(2)
 		}
 		for _, name := range names {
 			if name == reported {
@@ -194,7 +194,7 @@ func (v *verifier) behind(ctx context.Context, p protocol.Partition) error {
 			reported = name
 			v.found(protocol.Finding{
 				Kind: protocol.FoundBehind, Queue: p.Queue, Schedule: name,
-				Detail: "its runs wait for the end of a run that does not exist: they would wait without end", Remedy: "the oldest one continues", Repaired: slices.Contains(mended, name),
+				Detail: "its runs wait for the end of a run that does not exist: they would wait without end", Remedy: "the oldest one continues", Repaired: slices.Contains(repaired, name),
 			})
 		}
 	}

@@ -161,7 +161,7 @@ func (v *verifier) eachKey(ctx context.Context, do func(keys []string) error) er
 		for cursor, begun := uint64(0), false; cursor != 0 || !begun; begun = true {
 			keys, next, err := node.Scan(ctx, cursor, pattern, verifyScan).Result()
 			if err != nil {
-				return failure("look for keys like", pattern, err)
+				return failure("find keys like", pattern, err)
 			}
 			if err := do(keys); err != nil {
 				return err

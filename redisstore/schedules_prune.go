@@ -75,7 +75,7 @@ func (s *store) withOwners(ctx context.Context, queues []protocol.QueueSize) (ow
 		return nil, nil
 	}
 	if _, err := pipe.Exec(ctx); err != nil {
-		return nil, failure("look for owners of schedules", "", err)
+		return nil, failure("find owners of schedules", "", err)
 	}
 	for i, p := range all {
 		if lengths[i].Val() > 0 {
@@ -104,7 +104,7 @@ func (s *store) isSucceeded(ctx context.Context, owner protocol.Owner) (bool, er
 func (s *store) prunedVersion(ctx context.Context, owner string) (int64, error) {
 	text, err := s.client.HMGet(ctx, s.keys.pruned(), owner).Result()
 	if err != nil {
-		return 0, failure("look up who has pruned in", s.keys.pruned(), err)
+		return 0, failure("look up the last pruning in", s.keys.pruned(), err)
 	}
 	record, _ := text[0].(string)
 	version, _ := parsePruned(record)
@@ -158,7 +158,7 @@ func (s *store) withoutDefinition(ctx context.Context, k partitionKeys, names []
 		stored[i] = pipe.HExists(ctx, k.schedules, name)
 	}
 	if _, err := pipe.Exec(ctx); err != nil {
-		return nil, failure("look for schedules in", k.schedules, err)
+		return nil, failure("find schedules in", k.schedules, err)
 	}
 	for i, name := range names {
 		if !stored[i].Val() {
@@ -173,11 +173,11 @@ func (s *store) withoutDefinition(ctx context.Context, k partitionKeys, names []
 func (s *store) notePruned(ctx context.Context, owner protocol.Owner) error {
 	all, err := s.client.HGetAll(ctx, s.keys.pruned()).Result()
 	if err != nil {
-		return failure("look up who has pruned in", s.keys.pruned(), err)
+		return failure("look up the last pruning in", s.keys.pruned(), err)
 	}
 	now, err := s.client.Time(ctx).Result()
 	if err != nil {
-		return failure("read the time to record who has pruned in", s.keys.pruned(), err)
+		return failure("read the time to record the pruning in", s.keys.pruned(), err)
 	}
 	pipe := s.client.Pipeline()
 	for name, record := range all {
@@ -187,7 +187,7 @@ func (s *store) notePruned(ctx context.Context, owner protocol.Owner) error {
 	}
 	pipe.HSet(ctx, s.keys.pruned(), owner.Name, fmt.Sprintf("%d %d", owner.Version, now.UnixMilli()))
 	if _, err := pipe.Exec(ctx); err != nil {
-		return failure("record who has pruned in", s.keys.pruned(), err)
+		return failure("record the pruning in", s.keys.pruned(), err)
 	}
 	return nil
 }

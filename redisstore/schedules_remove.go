@@ -107,7 +107,7 @@ func (s *store) noteDeleted(ctx context.Context, name string, at time.Time) erro
 	pipe.ZAddGT(ctx, s.keys.deleted(), redis.Z{Score: float64(at.UnixMilli()), Member: name})
 	pipe.ZRemRangeByScore(ctx, s.keys.deleted(), "-inf", fmt.Sprint(at.Add(-deletedRetention).UnixMilli()))
 	if _, err := pipe.Exec(ctx); err != nil {
-		return failure("note that it was deleted: schedule", name, err)
+		return failure("record the deletion of schedule", name, err)
 	}
 	return nil
 }

@@ -64,14 +64,14 @@ func (s *store) Lapsed(ctx context.Context, partition protocol.Partition) ([]pro
 	}
 	now, err := s.client.Time(ctx).Result()
 	if err != nil {
-		return nil, failure("look for lapsed sessions of", partition.Queue, err)
+		return nil, failure("find lapsed sessions of", partition.Queue, err)
 	}
 	k := s.keys.partition(partition)
 	found, err := s.client.ZRangeByScoreWithScores(ctx, k.sessions, &redis.ZRangeBy{
 		Min: "0", Max: strconv.FormatInt(now.UnixMilli(), 10), Count: protocol.MaxLapsed,
 	}).Result()
 	if err != nil {
-		return nil, failure("look for lapsed sessions of", partition.Queue, err)
+		return nil, failure("find lapsed sessions of", partition.Queue, err)
 	}
 	lapsed := make([]protocol.LapsedSession, len(found))
 	for i, z := range found {
