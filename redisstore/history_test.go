@@ -112,11 +112,11 @@ func TestAShorterHistoryKeepsTheNewestAttempts(t *testing.T) {
 		h.end(2, 3)
 		h.wantHistory("of 3", "5 6 7", 3)
 		h.keep(0)
-		h.wantHistory("of none", "", 0)
+		h.wantHistory("without history", "", 0)
 		h.end(1, 3)
-		h.wantHistory("of none, after an end", "", 0)
+		h.wantHistory("without history, after an end", "", 0)
 		if n := h.client.HLen(h.Context(), h.keys().history).Val(); n != 0 {
-			h.Errorf("the history of none has %d entries", n)
+			h.Errorf("without history there are %d entries", n)
 		}
 	})
 }

@@ -79,7 +79,7 @@ func TestRequeuePutsJobsToTheFrontInTheirOrder(t *testing.T) {
 		b.Want("again", b.requeue(jobs...), "nnnnnnn")
 		taken := b.Take("other", 10)
 		b.Want("taken", storesuite.IDs(taken), "delayed parked shared dead waiting")
-		b.Want("body of what was dead", string(taken[3].Body), "\x01anew")
+		b.Want("body of the dead one", string(taken[3].Body), "\x01anew")
 	})
 }
 

@@ -72,7 +72,7 @@ func TestAnActWhoseReplyIsLostMayBeRepeated(t *testing.T) {
 		{name: "a change of a revision that moves", does: declare(func(d *protocol.Declaration) {
 			d.Queue, d.Body = "mail", []byte(`{"job":"k","recurrence":{"cron":"@daily"}}`)
 		})},
-		{name: "a creation of what is absent, paused", does: declare(func(d *protocol.Declaration) {
+		{name: "a creation of a missing schedule, paused", does: declare(func(d *protocol.Declaration) {
 			d.Name, d.Revision, d.Absent, d.Paused = "new", 0, true, &protocol.Note{Text: "wait"}
 		})},
 		{name: "a declaration of an owner", does: declare(func(d *protocol.Declaration) { d.Revision, d.Owner = 0, protocol.Owner{Name: "a", Version: 2} })},
@@ -93,7 +93,7 @@ func TestAnActWhoseReplyIsLostMayBeRepeated(t *testing.T) {
 			_, err = s.PauseSchedule(t.Context(), p)
 			return err
 		}},
-		{name: "a deletion with what waits", does: func(s *store, r int64) error {
+		{name: "a deletion with the waiting jobs", does: func(s *store, r int64) error {
 			_, err := s.Remove(t.Context(), protocol.Removal{Name: "s", Revision: r, Waiting: true})
 			return err
 		}},
@@ -120,12 +120,12 @@ func TestAnActWhoseReplyIsLostMayBeRepeated(t *testing.T) {
 		{name: "a sample, the first of an hour", does: func(s *store, _ int64) error {
 			return s.Sample(t.Context(), []protocol.Partition{storesuite.DefaultPartition}, 1)[0].Err
 		}},
-		{name: "a call with what was measured", does: func(s *store, _ int64) error {
+		{name: "a call with measurements", does: func(s *store, _ int64) error {
 			return s.Work(t.Context(), []protocol.WorkCall{{
 				Partition: storesuite.DefaultPartition, Worker: "w-busy", Session: "busy", Number: 2, TTL: time.Minute, Take: 1, Measured: measuredOnce,
 			}})[0].Err
 		}},
-		{name: "an end of a session with what was measured", does: func(s *store, _ int64) error {
+		{name: "an end of a session with measurements", does: func(s *store, _ int64) error {
 			return s.CloseSession(t.Context(), storesuite.DefaultPartition, "idle", measuredOnce)
 		}},
 	}

@@ -67,7 +67,7 @@ func (w *luaWalk) redis(e *ast.FuncCallExpr, library *ast.AttrGetExpr, scope *lu
 	case function != nil && function.Value == "pcall" && w.allowed(e, "undone below"):
 		// An error does not end the script here: the script undoes its writes, as if it had read every key before its first write.
 	case function == nil || function.Value != "call":
-		w.report(e, "of redis only call and error_reply are used (pcall where `-- undone below: …` says what it leads to)")
+		w.report(e, "only call and error_reply of redis are allowed (pcall with `-- undone below: …`, which gives the reason)")
 		return
 	}
 	var command *ast.StringExpr

@@ -64,7 +64,7 @@ func needs(text string) []string {
 func lintPiece(name string, pieces map[string]string) (findings []string) {
 	text := pieces[name]
 	if !strings.HasPrefix(text, "-- "+name+": ") {
-		findings = append(findings, fmt.Sprintf("begins with %.40q, want -- %s: what it is", text, name))
+		findings = append(findings, fmt.Sprintf("begins with %.40q, want -- %s: <description>", text, name))
 	}
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {
@@ -92,7 +92,7 @@ func lintPiece(name string, pieces map[string]string) (findings []string) {
 	before := ""
 	for _, needed := range needs(text) {
 		if _, ok := pieces[needed]; !ok {
-			findings = append(findings, fmt.Sprintf("needs %s, which is no piece", needed))
+			findings = append(findings, fmt.Sprintf("needs %s, which is not a piece", needed))
 		}
 		before += pieces[needed]
 	}
@@ -170,8 +170,8 @@ func TestThePieceLintFindsWhatIsWrong(t *testing.T) {
 		{"a piece does nothing", good + "redis.call('PUBLISH', 'a', 'b')\n", "line 8 is no declaration"},
 		{"a piece may refuse", good + "if Y > 1 then return redis.error_reply('NO') end\n", ""},
 		{"a piece that refuses does nothing else", good + "if Y > 1 then\n  redis.call('PUBLISH', 'a', 'b')\n  return redis.error_reply('NO')\nend\n", "line 8 is no declaration"},
-		{"what it needs exists", strings.Replace(good, "needs: y", "needs: y z", 1), "needs z, which is no piece"},
-		{"what it needs is said", strings.Replace(good, "-- needs: y\n", "", 1), "Y is neither declared"},
+		{"a needed piece exists", strings.Replace(good, "needs: y", "needs: y z", 1), "needs z, which is not a piece"},
+		{"a needed piece is listed", strings.Replace(good, "-- needs: y\n", "", 1), "Y is neither declared"},
 		{"no variable of the script", strings.Replace(good, "call('HGET', key", "call('HGET', JOBS", 1), "JOBS is neither declared"},
 		{"no key but a parameter", strings.Replace(good, "call('HGET', key", "call('HGET', KEYS[1]", 1), "KEYS is neither declared"},
 		{"no data but a parameter", strings.Replace(good, "Y)", "ARGV[1])", 1), "ARGV is neither declared"},

@@ -32,7 +32,7 @@ func TestCountingQueuesAndWhatComesNextCostsFewCommandsAQueue(t *testing.T) {
 			b.Fatal(err)
 		}
 		if most := queues + 10; sent > most {
-			b.Errorf("%d queues without schedules cost %d commands to look for what comes next, want at most %d", queues, sent, most)
+			b.Errorf("%d queues without schedules cost %d commands to find the next occurrences, want at most %d", queues, sent, most)
 		}
 	})
 }

@@ -48,7 +48,7 @@ func TestPurgedOccurrencesLetTheirSchedulesGo(t *testing.T) {
 				b.Errorf("%s is left", key)
 			}
 		}
-		b.Want("what is owed", b.owedNames(), owed)
+		b.Want("owed", b.owedNames(), owed)
 		if n := b.client.ZCard(b.Context(), k.due).Val(); n != 1 {
 			b.Errorf("%d are due later, want the occurrence at its schedule's cursor", n)
 		}

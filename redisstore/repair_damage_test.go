@@ -97,7 +97,7 @@ var damages = []damage{
 		b.client.Del(b.Context(), b.keys().inflight("s1"))
 		b.client.ZRem(b.Context(), b.keys().sessions, "s1")
 	}, "open s", func(b *bench) { b.Want("open", fmt.Sprint(b.client.HLen(b.Context(), b.keys().open).Val()), "0") }},
-	{"an entry of open cannot be read, of a schedule and of none", func(b *bench) {
+	{"an entry of open cannot be read, with and without a schedule", func(b *bench) {
 		b.Scheduled("s", "wait", earlier, later)
 		b.client.ZRem(b.Context(), b.keys().due, storesuite.OccurrenceID("s", earlier))
 		b.client.ZAdd(b.Context(), b.keys().behind, redisZ(0, "s\t"+strings.TrimPrefix(storesuite.OccurrenceID("s", earlier), "s@")))
@@ -175,7 +175,7 @@ var damages = []damage{
 		b.Enqueue(protocol.EnqueueItem{ID: "a", Body: []byte("\x01a"), In: time.Hour})
 		b.client.ZAdd(b.Context(), b.keys().dead, redisZ(1, "a"))
 	}, "duplicate a", func(b *bench) { s := b.Stats(); b.Want("dead, delayed", fmt.Sprint(s.Dead, s.Delayed), "0 1") }},
-	{"ready is deleted, and what was cancelled in it is not", func(b *bench) {
+	{"ready is deleted, but not its cancelled IDs", func(b *bench) {
 		b.Enqueue(storesuite.Own("a"))
 		b.Cancel("a")
 		b.client.Del(b.Context(), b.keys().ready)
@@ -188,10 +188,10 @@ var damages = []damage{
 	}, "mark " + storesuite.OccurrenceID("s", later), func(b *bench) {
 		b.Want("bodies", fmt.Sprint(b.client.HLen(b.Context(), b.keys().jobs).Val()), "0")
 	}},
-	{"what follows a flight is left over", func(b *bench) {
+	{"a job that follows a flight is left over", func(b *bench) {
 		b.client.HSet(b.Context(), b.keys().after, "a", "1000 \x01new")
 	}, "after a", takes("a")},
-	{"a flight has lost the sign of what follows it", func(b *bench) {
+	{"a flight has lost the sign of the job that follows it", func(b *bench) {
 		b.Enqueue(storesuite.Job("a"))
 		b.Take("s1", 1)
 		b.client.HSet(b.Context(), b.keys().after, "a", "1000 \x01new")

@@ -273,7 +273,7 @@ func TestWhatANewSessionTakesIsNotBackfilled(t *testing.T) {
 			b.Errorf("%+v, %v; want one that exists", answer, err)
 		}
 		b.Want("taken meanwhile", taken, storesuite.OccurrenceID("s", at))
-		b.Want("taken once more", storesuite.IDs(b.Take("other", 1)), "")
+		b.Want("taken again", storesuite.IDs(b.Take("other", 1)), "")
 	})
 }
 

@@ -29,7 +29,7 @@ var worksAtMaxMemory = []string{"sessions/work", "sessions/extend", "sessions/re
 // added, and the short path of an ordinary job has no command to spare.
 var writesUnread = []string{"jobs/enqueue"}
 
-const unreadFinding = "which nothing has read before the first write"
+const unreadFinding = "which was not read before the first write"
 
 func TestEveryScriptKeepsTheRules(t *testing.T) {
 	for _, name := range worksAtMaxMemory {
@@ -116,7 +116,7 @@ func readTitle(name, text string) (titlePage, []string) {
 	var findings []string
 	lines := strings.Split(text, "\n")
 	if !strings.HasPrefix(lines[0], "-- "+path.Base(name)+".lua: ") {
-		findings = append(findings, fmt.Sprintf("the first line is %q, want -- %s.lua: what it does", lines[0], path.Base(name)))
+		findings = append(findings, fmt.Sprintf("the first line is %q, want -- %s.lua: <description>", lines[0], path.Base(name)))
 	}
 	returns := false
 	for _, line := range lines {
@@ -142,7 +142,7 @@ func readTitle(name, text string) (titlePage, []string) {
 		}
 	}
 	if !returns {
-		findings = append(findings, "the title page does not say what it Returns")
+		findings = append(findings, "the title page has no line Returns")
 	}
 	return title, findings
 }
@@ -169,7 +169,7 @@ func TestTheLintFindsWhatIsWrong(t *testing.T) {
 	}
 	for _, c := range []struct{ rule, text, want string }{
 		{"the title names the script", "-- y.lua: another.\n" + title + good, "the first line is"},
-		{"the title says what comes back", strings.Replace(title, "-- Returns 1.\n", "", 1) + good, "does not say what it Returns"},
+		{"the title page has the return values", strings.Replace(title, "-- Returns 1.\n", "", 1) + good, "has no line Returns"},
 		{"keys are numbered", strings.Replace(title, "KEYS[2]", "KEYS[3]", 1) + good, "comes after 1 keys"},
 		{"a key has a type", strings.Replace(title, "hash", "map", 1) + good, "want -- KEYS[n]"},
 		{"every key is on the title page", title + good + "redis.call('ZREM', KEYS[3], '')", "KEYS[3] is not on the title page"},
@@ -184,21 +184,21 @@ func TestTheLintFindsWhatIsWrong(t *testing.T) {
 		{"commands are on the list", title + good + "redis.call('SPUBLISH', 'a', 'b')", "SPUBLISH is not among"},
 		{"commands are constant", title + good + "redis.call(ARGV[1], DUE)", "not a constant"},
 		{"errors are not swallowed", title + good + "redis.pcall('ZREM', DUE, '')", "only call and error_reply"},
-		{"errors undo what was written", title + good + "-- undone below: the ZADD\nredis.pcall('HSET', JOBS, 'a', 'b')", ""},
-		{"what undoes is checked like the rest", title + good + "-- undone below: the ZADD\nredis.pcall('HSET', ARGV[1], 'a', 'b')", "the key of HSET is not from KEYS"},
+		{"errors undo the writes", title + good + "-- undone below: the ZADD\nredis.pcall('HSET', JOBS, 'a', 'b')", ""},
+		{"an undoing command is checked like the rest", title + good + "-- undone below: the ZADD\nredis.pcall('HSET', ARGV[1], 'a', 'b')", "the key of HSET is not from KEYS"},
 		{"errors have a code", title + good + "error('no')", "error is not declared"},
 		{"no library that one server lacks", title + good + "cmsgpack.pack(1)", "cmsgpack is not declared"},
 		{"no digits lost", title + good + "local s = tostring(12)", "tostring is not declared"},
 		{"no global is written", title + good + "count = 1", "assigned and not local"},
 		{"no local is used before it is there", title + "local function f() return later end\nlocal later = 1\n" + good + "f()", "later is not declared before"},
 		{"reads come first", title + "redis.call('ZREM', KEYS[1], '')\nredis.call('HGET', KEYS[2], 'a')", "after something was written"},
-		{"what is written was read", title + "redis.call('ZREM', KEYS[1], '')\nredis.call('HSET', KEYS[2], 'a', 'b')", "which nothing has read before the first write"},
+		{"a written key was read", title + "redis.call('ZREM', KEYS[1], '')\nredis.call('HSET', KEYS[2], 'a', 'b')", "which was not read before the first write"},
 		{"a reason lets it be unread", title + "redis.call('ZREM', KEYS[1], '')\n-- unread: a failure here leaves nothing behind\nredis.call('HSET', KEYS[2], 'a', 'b')", ""},
 		{"reads come first, in functions", title + "local function f() return redis.call('HGET', KEYS[2], 'a') end\nredis.call('ZREM', KEYS[1], '')\nf()", "after something was written"},
 		{"reads come first, in loops", title + "for i = 1, 3 do\nredis.call('HGET', KEYS[2], i)\nredis.call('ZCARD', KEYS[1])\nredis.call('ZREM', KEYS[1], i)\nend\nredis.call('ZREM', KEYS[1], '')", ""},
 		{"a write that ends the script is no write before", title + "if ARGV[1] then\nredis.call('ZREM', KEYS[1], '')\nreturn 0\nend\nredis.call('HGET', KEYS[2], 'a')", ""},
 		{"a reason lets it pass", title + "redis.call('ZREM', KEYS[1], '')\n-- read after write: it may be gone now\nredis.call('HGET', KEYS[2], 'a')", ""},
-		{"what was read before may be read again", title + "redis.call('HGET', KEYS[2], 'a')\nredis.call('ZREM', KEYS[1], '')\nredis.call('HGET', KEYS[2], 'b')", ""},
+		{"a key may be read again", title + "redis.call('HGET', KEYS[2], 'a')\nredis.call('ZREM', KEYS[1], '')\nredis.call('HGET', KEYS[2], 'b')", ""},
 	} {
 		findings := strings.Join(lint("x", c.text), "\n")
 		if (c.want == "") != (findings == "") || !strings.Contains(findings, c.want) {

@@ -184,7 +184,7 @@ func TestTheUserOfARunMakesTheCallsOfItsUse(t *testing.T) {
 		}
 		b.Enqueue(storesuite.Job("a"))
 		if _, is := strings.CutPrefix(selectedServer().name, "user:"); is && callsOfUser.Load() == before {
-			b.Error("the user has made neither of two calls, one of which is of its use")
+			b.Error("the user has made neither of two calls, although one belongs to its use")
 		}
 	})
 }

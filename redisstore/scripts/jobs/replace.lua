@@ -150,7 +150,7 @@ if not state[1] and (wakes or alarm_ms) then
   local limit = read_limit(state[3])
   if limit then
     local next_ms = next_start(limit, alarm_ms or -1, wakes)
-    -- where others wait already, the alarm for the next start remains
+    -- if others wait already, the alarm for the next start remains
     alarm_ms = next_ms > now_ms and not (wakes and not was_empty) and next_ms
     wakes = next_ms == now_ms
   end

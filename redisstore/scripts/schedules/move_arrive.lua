@@ -13,7 +13,7 @@
 -- KEYS[11] …:history   hash  schedule -> its last attempts, see lib/history.lua: the days of runs that ended here meanwhile are added
 -- ARGV[1] schedule; ARGV[2] the mark in the old queue; ARGV[3] cursor (empty: none); ARGV[4] the queues that it has left, separated by
 -- spaces; ARGV[5] this queue; ARGV[6] its note; ARGV[7] its owner (empty: none); ARGV[8] its last outcome (empty: nothing
--- is known), ARGV[9] its last attempts: what is unfinished there is counted there
+-- is known), ARGV[9] its last attempts: unfinished runs are counted in the old queue
 -- Returns the definition here if it has the mark's generation (empty: the generation of the mark is gone); 1 if this call created
 -- it; the last generation that is gone here.
 local SCHEDULES, CURSORS, OWED, GONE, COUNTERS, STATE, ORIGINS = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7]
