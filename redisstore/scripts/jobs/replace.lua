@@ -19,6 +19,7 @@
 -- ARGV[5] the field parked of state before the shared list was searched for the job; empty: there is no such list
 -- ARGV[6] its ID; ARGV[7] its member in the shared list (empty: unknown); ARGV[8] the envelope; ARGV[9] when: empty now, +n in n us,
 -- @n at Unix ms n; ARGV[10] for how long no other job of the ID is accepted once it has ended, ms; empty: it is accepted at once
+-- ARGV[11...] the sessions; the names of the lists
 -- Returns time (us); the outcome: 1 it was added, 2 it replaces another one, 3 nothing, because another one remains, 0 nothing was done, because a
 -- session or a list is not in KEYS, or more was parked; 4 nothing was done because a purge has not ended, see purge_begin.lua.
 -- An additional 1: the partition is new, or was when the call was completed before: the caller must register the queue, see delete_queue.lua.

@@ -32,6 +32,7 @@
 -- is owed, Unix ms, if this call makes it owed, else -1; a generation. The status is
 --   0 unchanged, 1 new, 2 changed
 --   3 it is moving, or has moved, to another queue
+--   4 it was deleted here or moved away after that generation was drawn: the answer has the last generation that is gone
 --   5 the registry is behind: the answer has the generation that is stored here
 --   6 its recurrence changes: the caller must count the missed instants of the old one, and declare again
 --   7 it changes: the caller must declare again with the stored revision
