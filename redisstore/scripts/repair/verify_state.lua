@@ -11,7 +11,7 @@
 -- Returns 0 if there is a session that the caller does not name, and then nothing is done; else 1; then the present or repaired faults:
 --   parked, stale, crashed, purge  the field is missing, but what it describes exists; stale: or the layout is too low for it
 --   gate   the gate is open although the queue is paused or has a limit, or closed although it is not and has none
--- limit  "limit <counted> <held>": the counted flights, and the actual ones; limit_queue.lua recounts them
+--   limit  "limit <counted> <held>": the counted flights, and the actual ones; limit_queue.lua recounts them
 local STATE, IDLE, STALE, UNHANDLED, CRASHES, PURGED, SESSIONS = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7]
 local INFLIGHT = 7 -- the hashes come behind KEYS[7]
 local mends = ARGV[1] == '1'

@@ -65,10 +65,10 @@
 --   more to take (1, 0); paused (1, 0); instant of the head of due (Unix ms, -1 nothing to wait for); place among the keepers of the
 --     alarm (1, 2, 0); the field parked of state (0: no job is parked)
 --   earliest lapse of the other sessions (Unix ms, -1); lapsed ones, two values each: name, lapse
--- of the names served, the positions of those with more; for the taken jobs that were parked, two values each: position, since when
+--   of the names served, the positions of those with more; for the taken jobs that were parked, two values each: position, since when
 --   occurrences that newer ones have ended, under policy cancel
--- the unreadable fields of state, which are ignored, joined by blanks (0: none)
--- for a queue with a limit, else missing or 0: a job may start (1), no token is left (2), the maximum number of jobs run (3), jobs may start
+--   the unreadable fields of state, which are ignored, joined by blanks (0: none)
+--   for a queue with a limit, else missing or 0: a job may start (1), no token is left (2), the maximum number of jobs run (3), jobs may start
 --     and be taken ahead (4)
 --   schedules that this call has paused, two values each: name, how many consecutive occurrences ended dead; missing or 0: none
 --   occurrences that were dropped, because another one runs or waits; missing: none
