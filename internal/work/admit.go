@@ -12,23 +12,23 @@ import (
 	"github.com/chimejobs/chime/internal/wire"
 )
 
-// An admission decides about each job that was taken. Most run. A job that cannot run here is parked, a job that nobody can run is
-// dead, and an occurrence that was taken too late is missed. It belongs to the processor's goroutine.
+// An admission decides about each job that was taken. Most jobs run. A job that cannot run here is parked. A job that no worker can run is dead.
+// An occurrence that was taken too late is missed. It belongs to the processor's goroutine.
 type admission struct {
 	config     *Config
 	names      map[string]string // of the handlers
 	plans      schedule.Plans
 	logged     retry.LogLimiter
-	handled    []string             // under which parked jobs are looked for
-	unreadable map[string]time.Time // list of parked jobs that this program could not read -> when it asks for it again
+	handled    []string             // parked jobs are looked up under these names
+	unreadable map[string]time.Time // list of parked jobs that this program could not read -> when it requests the list again
 }
 
-// unreadablePrefix begins the names under which jobs are parked that a program has a handler for and cannot read: a newer version
-// wrote them, or it knows no such time zone. So they do not stand before those that it can run. Another program may be able to.
+// unreadablePrefix begins the name under which a job is parked if the program has its handler but cannot read it: a newer version wrote the job,
+// or this program does not know the time zone. Such jobs do not block those that the program can run. Another program may be able to read them.
 const unreadablePrefix = "~"
 
-// unreadableAgain is when a program asks again for a list on which it found jobs that it cannot read. It will hardly have learnt to
-// read them; others on the list may have come from an older program.
+// unreadableAgain is when a program requests a list again on which it found jobs that it cannot read. It will hardly be able to read them then;
+// others on the list may have come from an older program.
 const unreadableAgain = 10 * time.Minute
 
 func newAdmission(config *Config) *admission {
@@ -64,7 +64,7 @@ func (a *admission) admit(c *claim, taken *protocol.TakenJob, now time.Time) (s 
 	return protocol.Settlement{}, false
 }
 
-// times says how often something has happened.
+// times returns n as a number of times: "once", "twice" and so on.
 func times(n int) string {
 	if n == 1 {
 		return "once"
@@ -75,23 +75,22 @@ func times(n int) string {
 // park puts a job aside under a name, for a worker that can run it.
 func (a *admission) park(c *claim, under, reason string, now time.Time) protocol.Settlement {
 	if a.logged.Allow("park "+c.message.Name, now) {
-		a.config.Log.Warn("chime: jobs are parked until a worker that can run them asks for them", "event", "job.parked",
+		a.config.Log.Warn("chime: jobs are parked until a worker that can run them requests them", "event", "job.parked",
 			"job", c.message.Name, "id", c.id, "queue", c.queue, "reason", reason)
 	}
 	return c.park(under)
 }
 
-// lists are the names under which parked jobs are looked for.
+// lists returns the names under which parked jobs are looked up.
 func (a *admission) lists() []string { return a.handled }
 
-// serves reports whether this worker asks for an entry of what is parked.
+// serves reports whether this worker requests an entry of the parked jobs.
 func (a *admission) serves(entry string, now time.Time) bool {
 	list := protocol.ParkedName(entry)
 	return a.config.Handlers[strings.TrimPrefix(list, unreadablePrefix)] != nil && !now.Before(a.unreadable[list])
 }
 
-// next computes the placements that follow the occurrences that a call has taken. A scheduler computes those that this worker
-// cannot.
+// next computes the placements that follow the occurrences that a call has taken. If this worker cannot compute one, a scheduler does.
 func (a *admission) next(owed []protocol.Owed, now time.Time) []protocol.Placement {
 	if len(owed) == 0 {
 		return nil

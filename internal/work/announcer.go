@@ -15,12 +15,12 @@ import (
 const (
 	// announceEvery is how often a worker announces itself and which jobs it handles.
 	announceEvery = protocol.WorkerRetention / 3
-	// retireTimeout is how long the end of a worker may take to say that it ends.
+	// retireTimeout is how long a worker that ends may take to announce its end.
 	retireTimeout = 500 * time.Millisecond
 )
 
-// An announcer is the loop that announces which jobs a worker handles, and what the worker is. So whoever parks a job wakes a sleeping
-// worker that handles it, a scheduler can warn of schedules whose jobs no worker handles, and people see who lives.
+// An announcer is the loop that announces which jobs a worker handles, and what the worker is. With this information a program that parks a job
+// wakes a sleeping worker that handles it, a scheduler warns of schedules whose jobs no worker handles, and people see which workers live.
 type announcer struct {
 	store interface {
 		protocol.JobStore
@@ -48,7 +48,8 @@ func newAnnouncer(store protocol.Store, config *Config) *announcer {
 // maxVersion is how many bytes of a program's version are announced.
 const maxVersion = 100
 
-// buildVersion is the version of this program as its build noted it: its module's, or else the revision of its source. Empty: unknown.
+// buildVersion is the version of this program from its build information: the version of its module, or else the revision of its source. Empty:
+// unknown.
 func buildVersion() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -67,7 +68,7 @@ func buildVersion() string {
 	return version[:min(len(version), maxVersion)]
 }
 
-// run announces until ctx ends, and then says that the worker has ended: else it would be shown for some minutes more.
+// run announces until ctx ends, and then announces the end: otherwise the worker would be shown for some minutes more.
 func (a *announcer) run(ctx context.Context) {
 	ticker := time.NewTicker(announceEvery)
 	defer ticker.Stop()
@@ -90,9 +91,9 @@ func (a *announcer) announce(ctx context.Context) {
 	if err == nil || ctx.Err() != nil {
 		return
 	}
-	level := slog.LevelDebug // an outage, which the worker's calls meet and log too
+	level := slog.LevelDebug // an outage: the worker's calls fail too and log it
 	if errors.Is(err, protocol.ErrUnfit) {
-		level = slog.LevelWarn // such as another number of partitions than this worker serves, which no other call tells
+		level = slog.LevelWarn // such as a number of partitions that differs from the one this worker serves; no other call reports that
 	}
 	a.log.Log(call, level, "chime: cannot announce what this worker handles", "event", "store.trouble", "action", "announce", "error", err)
 }
@@ -101,6 +102,6 @@ func (a *announcer) retire(ctx context.Context) {
 	call, cancel := context.WithTimeout(ctx, retireTimeout)
 	defer cancel()
 	if err := a.store.RetireWorker(call, a.self.Name); err != nil {
-		a.log.Log(call, slog.LevelDebug, "chime: cannot say that this worker has ended", "event", "store.trouble", "action", "retire", "error", err)
+		a.log.Log(call, slog.LevelDebug, "chime: cannot announce that this worker has ended", "event", "store.trouble", "action", "retire", "error", err)
 	}
 }

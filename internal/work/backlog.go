@@ -17,7 +17,7 @@ func (b *backlog) push(f *flight) {
 	b.flights = append(b.flights, f)
 }
 
-// head is the first flight, which stays.
+// head returns the first flight and does not remove it.
 func (b *backlog) head() *flight { return b.flights[b.first] }
 
 // pop removes the first flight.

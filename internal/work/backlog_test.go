@@ -12,17 +12,17 @@ func TestABacklogIsAQueue(t *testing.T) {
 	var b backlog
 	var want []*flight
 	for step := range 20_000 {
-		grows := step/2000%2 == 0 // it grows for a while and then shrinks, down to nothing
+		grows := step/2000%2 == 0 // it grows for a while and then shrinks to nothing
 		if random.IntN(5) < 3 == grows {
 			f := new(flight)
 			b.push(f)
 			want = append(want, f)
 		} else if len(want) > 0 {
 			if b.head() != want[0] {
-				t.Fatalf("step %d: head is not the flight that waits longest", step)
+				t.Fatalf("step %d: head is not the flight that has waited longest", step)
 			}
 			if b.pop() != want[0] {
-				t.Fatalf("step %d: pop did not return the flight that waits longest", step)
+				t.Fatalf("step %d: pop did not return the flight that has waited longest", step)
 			}
 			want = want[1:]
 		}

@@ -8,9 +8,9 @@ import (
 )
 
 const (
-	// callTimeout bounds a call if the store does not. A call that it ends is sent again.
+	// callTimeout bounds a call if the store does not bound it. A call that it ends is sent again.
 	callTimeout = 30 * time.Second
-	// A call is late when it has been under way for minLate and for lateTimes as long as its node's calls usually are.
+	// A call is late after minLate, or after lateTimes the usual duration of its node's calls if that is longer.
 	minLate   = 500 * time.Millisecond
 	lateTimes = 4
 )
@@ -24,7 +24,7 @@ type request struct {
 	closed []closing
 }
 
-// A closing is a session that is to be closed, with what it has measured.
+// A closing is a session to close, with what it has measured.
 type closing struct {
 	session  *session
 	measured *protocol.Measured // nil: nothing
@@ -58,7 +58,7 @@ func (r *reply) pollAnswer(i int) *protocol.PollAnswer {
 	return &protocol.PollAnswer{Err: errNoAnswer}
 }
 
-// failed reports whether a work or poll call has no answer: how long that took says nothing about the node.
+// failed reports whether a work or poll call has no answer: then the duration of the request says nothing about the node.
 func (r *reply) failed() bool {
 	for i := range r.lanes {
 		if r.work != nil && r.workAnswer(i).Err != nil || r.poll != nil && r.pollAnswer(i).Err != nil {
@@ -76,25 +76,25 @@ func (r *reply) failed() bool {
 //	                 └──────────────────────────────────────────────────────────────┘
 //
 // What holds in every state:
-//   - at most one request is under way, and the lanes of this node are asked for nothing else meanwhile;
-//   - while the caller is calling, the jobs that its calls ask for the first time have their slots reserved. When it is late they have
-//     not, so that a node that hangs keeps no slot from the queues of the others. Jobs that arrive after all wait for a slot and are
-//     given back if they have waited too long;
-//   - the calls that failed are sent again, unchanged, after a while. They ask for the same jobs, and no slot is reserved for these;
-//   - outcomes stay in the call that failed and in the outboxes of the lanes. They are never more than the jobs that the node's
-//     sessions held when it began to fail, because a lane whose call has failed is not asked for more.
+//   - at most one request is under way, and no other request for the lanes of this node is sent meanwhile;
+//   - while the caller is calling, slots are reserved for the jobs that its calls request for the first time. When it is late they are not
+//     reserved any more, so that a node that hangs takes no slot from the queues of other nodes. If the jobs arrive after all, they wait for a
+//     slot and are given back if they have waited too long;
+//   - the calls that failed are sent again, unchanged, after a while. They request the same jobs, and no slot is reserved for these;
+//   - outcomes remain in the call that failed and in the outboxes of the lanes. They are never more than the jobs that the node's sessions held
+//     when it began to fail, because a lane whose call has failed requests no more.
 type caller struct {
 	node     string
 	store    protocol.Store
 	requests chan request
 
-	// The processor's.
+	// Used by the processor.
 	draft   request // the next request, while it is put together
 	polls   bool    // a lane of this node is to poll
 	calling bool
 	sentAt  time.Time
 	again   bool          // a wake-up has come since
-	usual   time.Duration // the average of the last calls that were answered; 0: not known
+	usual   time.Duration // the average of the last answered calls; 0: not known
 }
 
 func newCaller(node string, store protocol.Store) *caller {
@@ -104,13 +104,13 @@ func newCaller(node string, store protocol.Store) *caller {
 // busy reports whether a request is under way.
 func (c *caller) busy() bool { return c.calling }
 
-// lateAt is when the request under way is late.
+// lateAt returns when the request under way becomes late.
 func (c *caller) lateAt() time.Time { return c.sentAt.Add(max(minLate, lateTimes*c.usual)) }
 
-// reserves reports whether slots are reserved for what the request under way asks for.
+// reserves reports whether slots are reserved for the jobs of the request under way.
 func (c *caller) reserves(now time.Time) bool { return c.calling && now.Before(c.lateAt()) }
 
-// addWork, addPoll, addLeave and addClosed put a lane's call into the next request. lanes is about how many will be in it.
+// addWork, addPoll, addLeave and addClosed put a lane's call into the next request. lanes is about how many lanes will be in it.
 func (c *caller) addWork(l *lane, call *protocol.WorkCall, lanes int) {
 	if c.draft.work == nil {
 		c.draft = request{lanes: make([]*lane, 0, lanes), work: make([]protocol.WorkCall, 0, lanes)}
@@ -128,11 +128,11 @@ func (c *caller) addLeave(l *lane, call protocol.LeaveCall) {
 
 func (c *caller) addClosed(s closing) { c.draft.closed = append(c.draft.closed, s) }
 
-// wantPoll notes that a lane of this node is to poll; wantsPoll reports whether one is, until the next request is sent.
+// wantPoll notes that a lane of this node is to poll; wantsPoll reports whether one has been noted since the last request.
 func (c *caller) wantPoll()       { c.polls = true }
 func (c *caller) wantsPoll() bool { return c.polls }
 
-// send has the next request made, if there is one, and reports whether there was. The caller must not be busy.
+// send passes the next request to run, if there is one, and reports whether there was one. The caller must not be busy.
 func (c *caller) send(now time.Time) bool {
 	if c.draft.empty() {
 		return false
@@ -146,7 +146,7 @@ func (c *caller) send(now time.Time) bool {
 // askAgain notes that a wake-up has come, so that the answers under way may be older.
 func (c *caller) askAgain() { c.again = c.calling }
 
-// received notes that a reply has come; failed says that the node has not answered.
+// received notes that a reply has come; failed means that the node has not answered.
 func (c *caller) received(r *reply, failed bool, now time.Time) {
 	c.calling = false
 	r.again = c.again
@@ -160,7 +160,7 @@ func (c *caller) received(r *reply, failed bool, now time.Time) {
 	c.usual += (r.took - c.usual) / 8
 }
 
-// stop ends run. What is under way is ended by run's ctx.
+// stop ends run. run's ctx ends the request under way.
 func (c *caller) stop() { close(c.requests) }
 
 // run makes the requests, one after the other, until stop is called.
@@ -186,7 +186,7 @@ func (c *caller) roundTrip(ctx context.Context, r request) reply {
 		done.err = c.store.Leave(ctx, r.leave)
 	case r.closed != nil:
 		for _, closing := range r.closed {
-			// An unknown outcome needs no second try: the session is empty, and if it still exists it lapses and is reaped.
+			// If the outcome is unknown no retry is needed: the session is empty, and if it still exists it lapses and is reaped.
 			_ = c.store.CloseSession(ctx, closing.session.partition(), closing.session.name(), closing.measured)
 		}
 	}

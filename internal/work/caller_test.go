@@ -7,7 +7,7 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-// calling is a caller with a lane's call under way, which asks for four jobs, two of them ahead.
+// calling returns a caller with a lane's call under way. The call requests four jobs, two of them ahead.
 func calling(now time.Time) (*caller, *lane) {
 	c := newCaller("a", nil)
 	l := newLane(protocol.Partition{Queue: "default"}, &share{weight: 1})
@@ -41,11 +41,11 @@ func TestTheSlotsOfACallAreReservedUntilItIsLate(t *testing.T) {
 		t.Fatal("the call is not sent again")
 	}
 	if jobs, _ := l.reserved(now); jobs != 0 {
-		t.Errorf("for a call that is sent again %d slots are reserved, want none", jobs)
+		t.Errorf("%d slots are reserved for a call that is sent again, want none", jobs)
 	}
 }
 
-// A node that is far away always takes long: its calls keep their slots as long as they usually take.
+// A distant node always takes long: its calls keep their slots as long as they usually take.
 func TestACallIsLateOnlyIfTheNodesCallsUsuallyTakeLess(t *testing.T) {
 	now := time.Now()
 	c, _ := calling(now)
@@ -57,7 +57,7 @@ func TestACallIsLateOnlyIfTheNodesCallsUsuallyTakeLess(t *testing.T) {
 		<-c.requests
 	}
 	if late := c.lateAt().Sub(now); late < 3900*time.Millisecond || late > 4*time.Second {
-		t.Errorf("where a call usually takes 1 s, one is late after %v, want about 4 s", late)
+		t.Errorf("a call that usually takes 1 s is late after %v, want about 4 s", late)
 	}
 }
 
@@ -67,10 +67,10 @@ func TestAWakeUpDuringACallHasTheNodesLanesAskedAgain(t *testing.T) {
 	c.askAgain()
 	var r reply
 	if c.received(&r, false, now); !r.again {
-		t.Error("the answer may be older than the wake-up, and the lanes are not asked again")
+		t.Error("the answer may be older than the wake-up, but no new call is made for the lanes")
 	}
 	if c.askAgain(); c.again {
-		t.Error("a wake-up between two calls has the lanes asked twice")
+		t.Error("a wake-up between two calls causes two calls for the lanes")
 	}
 }
 

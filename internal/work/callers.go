@@ -8,8 +8,8 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-// callers are a caller for each node that has a partition of this worker's queues. They belong to the processor's goroutine; run of
-// each caller is a goroutine of its own, which stop ends.
+// callers has a caller for each node that has a partition of this worker's queues. It belongs to the processor's goroutine. The run of each
+// caller is a goroutine of its own; stop ends it.
 type callers struct {
 	store   protocol.Store
 	ctx     context.Context // of the calls
@@ -34,7 +34,7 @@ func (cs *callers) of(p protocol.Partition) *caller {
 	return c
 }
 
-// keep stops the callers of nodes on which no lane lives any more.
+// keep stops the callers of nodes that no lane uses any more.
 func (cs *callers) keep(needed map[*caller]bool) {
 	for node, c := range cs.nodes {
 		if !needed[c] && !c.busy() {
@@ -44,7 +44,7 @@ func (cs *callers) keep(needed map[*caller]bool) {
 	}
 }
 
-// allBusy reports whether no request can be sent now, idle whether none is under way.
+// allBusy reports whether no request can be sent now; idle reports whether no request is under way.
 func (cs *callers) allBusy() bool {
 	for _, c := range cs.nodes {
 		if !c.busy() {
@@ -63,8 +63,8 @@ func (cs *callers) idle() bool {
 	return true
 }
 
-// lateAt is when the first of the requests under way is late; zero: it makes no difference, because there is one node, or all are
-// late already.
+// lateAt returns when the first of the requests under way becomes late. Zero: it makes no difference, because there is one node, or all requests
+// are late already.
 func (cs *callers) lateAt(now time.Time) (until time.Time) {
 	if len(cs.nodes) < 2 {
 		return time.Time{}
@@ -77,14 +77,14 @@ func (cs *callers) lateAt(now time.Time) (until time.Time) {
 	return until
 }
 
-// askAgain notes that a wake-up has come: whatever is under way may be answered as before it.
+// askAgain notes that a wake-up has come: the answers of the requests under way may be older.
 func (cs *callers) askAgain() {
 	for _, c := range cs.nodes {
 		c.askAgain()
 	}
 }
 
-// send has the requests made that were put together, and reports whether there were any.
+// send sends the requests that were put together, and reports whether there were any.
 func (cs *callers) send(now time.Time) (sent bool) {
 	for _, c := range cs.nodes {
 		if !c.busy() {

@@ -16,22 +16,22 @@ import (
 	"github.com/chimejobs/chime/internal/wire"
 )
 
-// A claim is a job as the store has given it to this worker. It knows every settlement that the job can end in. Once the job was
-// admitted the claim does not change, so a slot and the processor may both read it.
+// A claim is a job as the store has given it to this worker. It can build every settlement in which the job may end. Once the job was admitted
+// the claim does not change, so a slot and the processor may both read it.
 type claim struct {
 	config  *Config
 	id      string
 	fence   int64
 	ahead   bool      // the job was taken ahead
-	queue   string    // where it was taken from
-	parked  time.Time // when it was parked first; zero: it was not
-	suspect bool      // its holders have vanished so often that this worker has no other such job
+	queue   string    // the queue or list from which it was taken
+	parked  time.Time // when it was first parked; zero: never
+	suspect bool      // so many workers have vanished with it that this worker takes no other such job meanwhile
 	clock   *storeClock
 	new     bool // an occurrence that is taken for the first time
 	bodied  bool // it came with an envelope of its own
 	message wire.Envelope
 
-	schedule string // the schedule of which it is an occurrence; empty: an ordinary job
+	schedule string // the job is an occurrence of this schedule; empty: an ordinary job
 	cancels  bool   // the schedule's overlap policy is cancel
 
 	partition int // of the queue
@@ -42,11 +42,11 @@ type claim struct {
 	output  *Output // nil: it has not begun
 }
 
-// maxUnreadable is how many bytes of an unreadable body the dead job keeps.
+// maxUnreadable is the maximum number of bytes of an unreadable body that the dead job keeps.
 const maxUnreadable = 64 << 10
 
-// follows reports whether the job is an occurrence that did not begin when it was placed: it was behind another one, it was backfilled, or
-// it is tried again. Then more of them may wait for its end.
+// follows reports whether the job is an occurrence that did not begin when it was placed: it waited for another one, it was backfilled, or it is
+// retried. Then more occurrences may wait for its end.
 func (c *claim) follows() bool { return c.schedule != "" && !c.new }
 
 // open reads the job's envelope, or the definition of an occurrence's schedule, and then returns its plan. After an error that wraps
@@ -79,13 +79,13 @@ func (c *claim) open(taken *protocol.TakenJob, names map[string]string, plans *s
 	return nil, errors.New("its body is gone from the store")
 }
 
-// handleBy sets who handles the job, and so how long an attempt may take.
+// handleBy sets the handler of the job, and so how long an attempt may take.
 func (c *claim) handleBy(handler *Handler) {
 	c.handler = handler
 	c.timeout = cmp.Or(c.message.Timeout, handler.Timeout, c.config.Timeout)
 }
 
-// fill sets the job as its handler sees it, with a copy of the payload: what the handler changes in it does not reach a retry.
+// fill sets the job as its handler receives it, with a copy of the payload: if the handler changes the copy, a retry still has the original.
 func (c *claim) fill(job *Job) {
 	*job = Job{
 		ID: c.id, Name: c.message.Name, Queue: c.queue, Schedule: cmp.Or(c.schedule, c.message.Schedule), Origin: c.origin(), Planned: c.message.Planned,
@@ -99,7 +99,7 @@ func (c *claim) fill(job *Job) {
 	}
 }
 
-// retry is the job's own policy; zero: it has none.
+// retry returns the job's own policy; zero: it has none.
 func (c *claim) retry() wire.Retry {
 	if c.message.Details == nil {
 		return wire.Retry{}
@@ -107,7 +107,7 @@ func (c *claim) retry() wire.Retry {
 	return c.message.Details.Retry
 }
 
-// maxAttempts is what the job says, its handler, or the worker.
+// maxAttempts returns the number of the job; else of its handler; else of the worker.
 func (c *claim) maxAttempts() int {
 	last := c.config.MaxAttempts
 	if c.schedule != "" || c.manual() {
@@ -116,7 +116,7 @@ func (c *claim) maxAttempts() int {
 	return cmp.Or(c.message.MaxAttempts, c.handler.MaxAttempts, last)
 }
 
-// manual reports whether the job is a manual run of a schedule. The job that follows a death names the schedule too, and is none.
+// manual reports whether the job is a manual run of a schedule. A job that follows a death also names the schedule, and is not a manual run.
 func (c *claim) manual() bool {
 	return c.schedule == "" && c.message.Schedule != "" && (c.message.Details == nil || c.message.Details.Death == nil)
 }
@@ -138,7 +138,7 @@ func (c *claim) missed(now time.Time) protocol.Settlement {
 	return protocol.Settlement{ID: c.id, Fence: c.fence, Kind: protocol.SettleMissed, Run: c.run(runMissed, now, now)}
 }
 
-// cancel ends a job that was cancelled, whatever its handler has returned, and logs it.
+// cancel ends a cancelled job and logs it. The handler's result does not matter.
 func (c *claim) cancel(began, now time.Time) protocol.Settlement {
 	text, begun := "chime: a cancelled job has ended", began
 	if began.IsZero() {
@@ -156,7 +156,7 @@ func (c *claim) cancel(began, now time.Time) protocol.Settlement {
 	return s
 }
 
-// kill ends a job that nobody can run or that has crashed too often, and logs it.
+// kill ends a job that no worker can run or that has crashed too often, and logs it.
 func (c *claim) kill(reason string, now time.Time) protocol.Settlement {
 	c.config.Log.Error("chime: job is dead", "event", "job.dead", "job", c.message.Name, "id", c.id, "queue", c.queue, "reason", reason)
 	message := c.message
@@ -207,8 +207,8 @@ func (c *claim) settle(outcome Outcome, began, now time.Time) protocol.Settlemen
 	return s
 }
 
-// attach adds to a settlement what few have: the job that follows a death, the result to keep, and that progress was reported. message is
-// the envelope as the settlement leaves it; began is zero if the job did not begin here.
+// attach adds to a settlement what few of them have: the job that follows a death, the result to keep, and the note that progress was reported.
+// message is the envelope after the settlement; began is zero if the job did not begin here.
 func (c *claim) attach(s *protocol.Settlement, message *wire.Envelope, began, now time.Time) {
 	s.Reported = c.output.reported()
 	details := c.message.Details
@@ -223,7 +223,8 @@ func (c *claim) attach(s *protocol.Settlement, message *wire.Envelope, began, no
 	}
 }
 
-// death is the body of the job that follows the death of this one, which then is message. Nil: it cannot be read, which is logged.
+// death returns the body of the job that follows the death of this one; message is the dead job's envelope. Nil: the body cannot be read, which
+// is logged.
 func (c *claim) death(message *wire.Envelope, now time.Time) []byte {
 	of := wire.Death{Queue: c.queue, ID: c.id, Crashes: c.crashes, Ended: c.clock.at(now)}
 	body, err := wire.Follow(message, of, cmp.Or(c.schedule, message.Schedule))
@@ -234,7 +235,7 @@ func (c *claim) death(message *wire.Envelope, now time.Time) []byte {
 	return body
 }
 
-// result is what is kept of the job.
+// result returns the result of the job that is kept.
 func (c *claim) result(message *wire.Envelope, began, now time.Time) []byte {
 	r := wire.Result{
 		Name: message.Name, Schedule: cmp.Or(c.schedule, message.Schedule), Planned: message.Planned, Ended: c.clock.at(now),
@@ -250,15 +251,16 @@ func (c *claim) result(message *wire.Envelope, began, now time.Time) []byte {
 	return r.Encode()
 }
 
-// special reports whether the job's success is more than its removal.
+// special reports whether the job's success needs more than its removal.
 func (c *claim) special() bool {
 	return c.recorded() || c.output.reported() || c.message.Details != nil && c.message.Details.Keep > 0
 }
 
-// recorded reports whether the history of a schedule has the attempts of the job: an occurrence, a manual run, or what follows the death of one.
+// recorded reports whether a schedule's history contains the attempts of the job: an occurrence, a manual run, or the job that follows the death
+// of one.
 func (c *claim) recorded() bool { return c.schedule != "" || c.message.Schedule != "" }
 
-// run is the entry of an attempt in the history of its schedule.
+// run returns the entry of an attempt in the history of its schedule.
 func (c *claim) run(outcome string, began, ended time.Time) *protocol.RunRecord {
 	return &protocol.RunRecord{
 		Schedule: cmp.Or(c.schedule, c.message.Schedule),
@@ -271,7 +273,7 @@ func (c *claim) run(outcome string, began, ended time.Time) *protocol.RunRecord 
 	}
 }
 
-// tell adds to the entry of an attempt what the schedule's history has of it.
+// tell adds details to the entry of an attempt in its schedule's history.
 func (c *claim) tell(run *protocol.RunRecord, err error) {
 	run.Attempt = c.message.Failures + 1
 	run.Backfilled = c.origin() == observe.Backfill
@@ -281,8 +283,8 @@ func (c *claim) tell(run *protocol.RunRecord, err error) {
 	}
 }
 
-// noteFailure notes in an envelope how an attempt failed, when and in which worker, and where if it was a panic. The last few failures
-// stay, so that a dead job tells how it came to that.
+// noteFailure adds to an envelope how, when and in which worker an attempt failed, and where if it was a panic. The last few failures are kept,
+// so that a dead job shows what led to its death.
 func (c *claim) noteFailure(message *wire.Envelope, err error, now time.Time) {
 	message.LastError = fmt.Sprint(err) // fmt recovers if the Error method panics
 	message.Stack = string(c.config.StackOf(err))
@@ -295,7 +297,7 @@ func (c *claim) noteFailure(message *wire.Envelope, err error, now time.Time) {
 	message.Details = &details
 }
 
-// dueAgain notes in an envelope when the job is due again.
+// dueAgain sets in an envelope when the job is due again.
 func (c *claim) dueAgain(message *wire.Envelope, delay time.Duration, now time.Time) {
 	var details wire.Details
 	if message.Details != nil {
@@ -305,7 +307,7 @@ func (c *claim) dueAgain(message *wire.Envelope, delay time.Duration, now time.T
 	message.Details = &details
 }
 
-// waitsSince is since when the job was due, or enqueued, as it was taken; zero: not known, as after a crash or where it was parked.
+// waitsSince returns when the job was due or enqueued. Zero: not known, as after a crash or for a parked job.
 func (c *claim) waitsSince() time.Time {
 	details := c.message.Details
 	switch {
@@ -325,7 +327,7 @@ func (c *claim) waitsSince() time.Time {
 	return c.message.Planned
 }
 
-// first reports whether no attempt has begun before, as far as the job tells.
+// first reports whether no attempt has begun before, as far as the job's data show.
 func (c *claim) first() bool {
 	if c.schedule != "" && !c.bodied {
 		return c.new
@@ -334,8 +336,8 @@ func (c *claim) first() bool {
 	return c.crashes == 0 && c.message.Failures == 0 && (details == nil || details.Due.IsZero() && len(details.Failures) == 0)
 }
 
-// origin is what made the job, if it is a schedule's. Of the occurrences only those that were backfilled have been enqueued, and their bodies
-// say when: a schedule's own ones are placed.
+// origin returns what created the job, if it is a schedule's. Of the occurrences only backfilled ones have been enqueued, and their bodies
+// contain the instant: a schedule's own occurrences are placed.
 func (c *claim) origin() string {
 	switch {
 	case c.schedule != "" && c.message.Details != nil && !c.message.Details.Enqueued.IsZero():
@@ -350,7 +352,8 @@ func (c *claim) origin() string {
 	return observe.Death
 }
 
-// maxLogged is how many bytes of a handler's error are logged. A server's answer may be in it, as long and as strange as the server likes.
+// maxLogged is the maximum number of bytes of a handler's error in a log line. The error may contain a server's answer, which can be arbitrarily
+// long.
 const maxLogged = 2 << 10
 
 // logFailure logs a failed attempt, without the job's payload.

@@ -2,11 +2,11 @@ package work
 
 import "time"
 
-// clockTrust is how long after an answer its estimate of the store's clock is good to a few milliseconds.
+// clockTrust is how long after an answer its estimate of the store's clock is accurate to a few milliseconds.
 const clockTrust = 2 * time.Minute
 
-// A storeClock estimates a store's clock from its last answer. The estimate is never ahead of the store's clock, so a job that is
-// late by the estimate is late.
+// A storeClock estimates a store's clock from its last answer. The estimate is never ahead of the store's clock: a job that is late by the
+// estimate is late by the store's clock.
 type storeClock struct {
 	store, local time.Time // at the last answer
 }
@@ -17,11 +17,11 @@ func (c *storeClock) set(store, local time.Time) {
 	}
 }
 
-// answered is what the store's clock showed at the last answer; zero: there was no answer yet.
+// answered returns the store's time at the last answer; zero: there was no answer yet.
 func (c *storeClock) answered() time.Time { return c.store }
 
-// trusted reports whether the estimate is good to a few milliseconds: the last answer was not long ago, and the two local clocks
-// agree on how long, which they do not if the machine has slept meanwhile.
+// trusted reports whether the estimate is accurate to a few milliseconds: the last answer was recent, and the wall clock and the monotonic clock
+// agree on how recent. They disagree if the machine has slept meanwhile.
 func (c *storeClock) trusted(now time.Time) bool {
 	passed, shown := now.Sub(c.local), now.Round(0).Sub(c.local.Round(0))
 	return !c.store.IsZero() && passed < clockTrust && (passed-shown).Abs() < time.Second

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// The causes with which a handler's ctx ends, as context.Cause returns them; protocol.ErrSessionLost is another one.
+// The causes with which a handler's ctx ends, as context.Cause returns them. protocol.ErrSessionLost is another one.
 var (
 	ErrTimeout   = errors.New("job timed out")
 	ErrShutdown  = errors.New("worker shuts down")
@@ -26,9 +26,9 @@ func newHandlerContext(ctx context.Context) *handlerContext {
 // A jobContext is a handler's context. It ends when the job's time is up, or for another reason that context.Cause returns. The
 // slots keep the deadlines of all handlers; no handler has a timer of its own.
 //
-// Most handlers never call Done. So the cancellable context of the standard library behind it, which its parent has to keep in a
-// map, is created on the first use: by Done, or by Value, with which context.Cause and every derived context search for it. If the
-// jobContext has ended by then, the new context is ended at once.
+// Most handlers never call Done. The cancellable context of the standard library is expensive, because its parent keeps it in a map. So it is
+// created on the first use: by Done, or by Value, which context.Cause and every derived context call to find it. If the jobContext has already
+// ended, the new context is ended at once.
 type jobContext struct {
 	base     *handlerContext
 	output   Output // of the handler
@@ -37,7 +37,7 @@ type jobContext struct {
 	mu    sync.Mutex
 	ended bool
 	cause error        // nil: the handler has returned, if the context has ended
-	live  *liveContext // nil: it was not used yet
+	live  *liveContext // nil: not used yet
 }
 
 // A liveContext is the standard library's.
@@ -46,16 +46,16 @@ type liveContext struct {
 	cancel context.CancelCauseFunc
 }
 
-// begin makes the context ready for a handler, whose Output it returns.
+// begin prepares the context for a handler, and returns the handler's Output.
 func (c *jobContext) begin(base *handlerContext) *Output {
 	c.base = base
 	return &c.output
 }
 
-// see notes the handler's job.
+// see stores the handler's job.
 func (c *jobContext) see(job any) { c.output.See(job) }
 
-// setDeadline is called before the handler is.
+// setDeadline must be called before the handler.
 func (c *jobContext) setDeadline(at time.Time) { c.deadline = at }
 
 // end ends the context; only the first call has an effect. Done is closed before Err returns an error.
@@ -71,7 +71,7 @@ func (c *jobContext) end(cause error) {
 	}
 }
 
-// reason is the cause with which the context has ended; nil: it has not ended, or its handler has returned.
+// reason returns the cause with which the context has ended. Nil: it has not ended, or its handler has returned.
 func (c *jobContext) reason() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -109,7 +109,7 @@ func (c *jobContext) Err() error {
 	return context.Canceled
 }
 
-// JobFrom returns the job of the handler whose context ctx is, or is derived from, as the handler was given it; nil elsewhere.
+// JobFrom returns the job of the handler, as the handler received it. ctx is the handler's context or derived from it; otherwise the job is nil.
 func JobFrom(ctx context.Context) any {
 	if output, ok := ctx.Value(outputKey{}).(*Output); ok && output != nil {
 		return output.Seen()
@@ -120,8 +120,8 @@ func JobFrom(ctx context.Context) any {
 // outputKey is the key of a handler's Output.
 type outputKey struct{}
 
-// Value returns the base's values, and the handler's Output. For the key with which the standard library searches for a cancellable context, it returns the
-// one behind this context.
+// Value returns the base's values, and the handler's Output. For the key with which the standard library searches for a cancellable context, it
+// returns the one behind this context.
 func (c *jobContext) Value(key any) any {
 	if key == cancellableKey || cancellableKey == nil {
 		return c.cancellable().Value(key)
@@ -134,8 +134,8 @@ func (c *jobContext) Value(key any) any {
 
 func (c *jobContext) String() string { return fmt.Sprintf("chime job context until %v", c.deadline) }
 
-// cancellableKey is the key with which context.Cause calls Value. It is not exported, so it is learnt from a call. If a later Go
-// version calls Value with no key, cancellableKey is nil and every Value counts as such a search.
+// cancellableKey is the key with which context.Cause calls Value. It is not exported, so a probe call finds it. If a later Go version calls Value
+// with no key, cancellableKey is nil and every Value counts as such a search.
 var cancellableKey = func() any {
 	probe := &keyProbe{Context: context.Background()}
 	_ = context.Cause(probe)
@@ -155,7 +155,7 @@ func (p *keyProbe) Value(key any) any {
 	return nil
 }
 
-// WithOutput returns a ctx in which JobFrom finds what an Output has seen, for a handler that no worker calls.
+// WithOutput returns a ctx in which JobFrom finds the job of an Output, for a handler that runs without a worker.
 func WithOutput(ctx context.Context, output *Output) context.Context {
 	return context.WithValue(ctx, outputKey{}, output)
 }

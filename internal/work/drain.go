@@ -4,19 +4,20 @@ import "time"
 
 const (
 	handBackWait = 2 * time.Second // for handlers to return once their ctx has ended
-	settleAtEnd  = 2 * time.Second // for a store that does not answer to take the last outcomes
+	settleAtEnd  = 2 * time.Second // for a store that does not answer to accept the last outcomes
 )
 
-// A drain is the end of a worker: it takes nothing more, gives back what has not begun, waits for its handlers, ends their ctx, and
-// hands back what is left; no attempt is used up. It ends in bounded time even if handlers or the store hang.
+// A drain is the end of a worker. The worker takes no more jobs, gives back those that have not begun, waits for its handlers, ends their ctx,
+// and hands back the jobs whose handlers have not returned; no attempt is used up. A drain ends in bounded time even if handlers or the store
+// hang.
 type drain struct {
 	started   bool
 	startedAt time.Time
-	deadline  time.Time // the handlers' ctx end
-	handBack  time.Time // what has not returned is handed back
-	giveUp    time.Time // outcomes that the store has not taken are given up
+	deadline  time.Time // when the handlers' ctx end
+	handBack  time.Time // when the jobs of handlers that have not returned are handed back
+	giveUp    time.Time // when the worker stops trying to send outcomes to the store
 	ended     bool      // the handlers' ctx were ended
-	abandoned bool      // what had not returned was handed back
+	abandoned bool      // the jobs of handlers that had not returned were handed back
 }
 
 // begin begins the drain. The handlers' ctx end after the timeout.
@@ -30,7 +31,7 @@ func (d *drain) begin(timeout time.Duration, now time.Time) {
 // begun reports whether the worker drains.
 func (d *drain) begun() bool { return d.started }
 
-// step returns what the drain is to do now, each thing once, and when there is something to do again.
+// step returns what the drain has to do now, each action once, and when it has something to do again.
 func (d *drain) step(now time.Time) (shutDown, abandon bool, until time.Time) {
 	if now.Before(d.deadline) {
 		return false, false, d.deadline

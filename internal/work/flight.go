@@ -40,11 +40,11 @@ type flight struct {
 	endedAt  time.Time
 	slot     int // index among the busy slots, while it is in one
 
-	// The processor's.
+	// Used by the processor.
 	settled bool // its outcome is kept or was dropped
 	ended   bool // its handler has returned
 	late    bool // its time is up, and it is counted as stuck
-	listed  bool // in its lane's outbox, as begun
+	listed  bool // in its lane's outbox, as a job that has begun
 
 	// Written in the slot, read by the processor once it has collected the flight.
 	cutOff     bool                 // handed back because of the drain
@@ -54,7 +54,7 @@ type flight struct {
 
 const maxSpareFlights = maxAhead
 
-// A flightPool is where flights come from and go to. It belongs to the processor's goroutine.
+// A flightPool keeps the memory of flights for later ones. It belongs to the processor's goroutine.
 type flightPool struct{ flights []*flight }
 
 // get returns a flight.
@@ -67,7 +67,7 @@ func (p *flightPool) get() *flight {
 	return new(flight)
 }
 
-// put takes back a flight that has ended and is settled, or dropped.
+// put takes back a flight that has ended and is settled or was dropped.
 func (p *flightPool) put(f *flight) {
 	if !f.listed && len(p.flights) < maxSpareFlights {
 		*f = flight{}
@@ -75,7 +75,7 @@ func (p *flightPool) put(f *flight) {
 	}
 }
 
-// start sets the job of the flight, the session that has taken it, and what its handler may keep.
+// start sets the flight's job, the session that has taken it, and the Attempt that its handler may keep.
 func (f *flight) start(config *Config, a *arrival, taken *protocol.TakenJob, attempt *Attempt) {
 	f.Attempt = attempt
 	f.lane, f.session = a.lane, a.session
@@ -97,11 +97,11 @@ func (f *flight) admit(base *handlerContext, r *reporter) {
 // of reports whether the flight belongs to a session.
 func (f *flight) of(s *session) bool { return f.session == s }
 
-// claimed is the job; holder is the session that holds it.
+// claimed returns the job; holder returns the session that holds it.
 func (f *flight) claimed() *claim  { return &f.claim }
 func (f *flight) holder() *session { return f.session }
 
-// describe fills in what observers hear of the job as it begins, or was taken. e is zero: of an ordinary job much stays so.
+// describe sets what observers receive when the job begins or was taken. e is zero: for an ordinary job most fields remain zero.
 func (f *flight) describe(e *observe.Job) {
 	e.Queue, e.Name, e.ID, e.Attempt = f.queue, f.message.Name, f.id, f.message.Failures+1
 	e.Due, e.Waited, e.First, e.Started = f.message.Due(), f.waitsSince(), f.first(), f.started
@@ -110,14 +110,15 @@ func (f *flight) describe(e *observe.Job) {
 	}
 }
 
-// describeEnd fills in what they hear of its end.
+// describeEnd sets what observers receive when the job ends.
 func (f *flight) describeEnd(e *observe.Job, outcome string, s *protocol.Settlement, now time.Time) {
 	f.describe(e)
 	e.Ended, e.Outcome, e.Err = f.clock.at(now), outcome, f.reasonOf(s)
 	e.TimedOut = !f.deadline.IsZero() && !now.Before(f.deadline)
 }
 
-// reasonOf is why an attempt ended, for observers. What the handler returned is read only once it has: a stuck one may return meanwhile.
+// reasonOf returns why an attempt ended, for observers. It reads the handler's error only after the handler has returned: a stuck one may return
+// meanwhile.
 func (f *flight) reasonOf(s *protocol.Settlement) error {
 	switch {
 	case f.ended:
@@ -127,11 +128,12 @@ func (f *flight) reasonOf(s *protocol.Settlement) error {
 	case !f.began.IsZero():
 		return errStuck(f.timeout)
 	}
-	dead, _ := wire.DecodeEnvelope(s.Body) // it did not begin: what it was given up for is in its envelope
+	dead, _ := wire.DecodeEnvelope(s.Body) // it did not begin: the envelope contains why it is dead
 	return errors.New(dead.LastError)
 }
 
-// measure counts in the lane how long the attempt has waited and run that a settlement ends, if it ends one that had begun.
+// measure adds to the lane's measures how long the attempt that a settlement ends has waited and run. If the attempt had not begun, it adds
+// nothing.
 func (f *flight) measure(s *protocol.Settlement, now time.Time) {
 	if f.began.IsZero() || outcomeOf(s) == "" {
 		return
@@ -159,7 +161,7 @@ func (f *flight) stuck(now time.Time) protocol.Settlement {
 // wasCancelled reports whether the ctx ended because the job was cancelled.
 func (f *flight) wasCancelled() bool { return errors.Is(f.Attempt.reason(), ErrCancelled) }
 
-// is reports whether the flight is the one of a job under a fence.
+// is reports whether the flight has this job with this fence.
 func (f *flight) is(h protocol.HeldJob) bool { return f.fence == h.Fence && f.id == h.ID }
 
 // back returns the job to the front of its queue. Nothing is counted.
@@ -170,7 +172,7 @@ func (f *flight) back() protocol.Settlement {
 // wasCutOff reports whether the job was handed back because the shutdown ended its handler's ctx.
 func (f *flight) wasCutOff() bool { return f.cutOff }
 
-// waitFrom notes when the flight began to wait, waitsUntil says how long it may.
+// waitFrom notes when the flight began to wait; waitsUntil returns how long it may wait.
 func (f *flight) waitFrom(now time.Time)  { f.queued = now }
 func (f *flight) waitsUntil() time.Time   { return f.queued.Add(aheadWait) }
 func (f *flight) inSlot() int             { return f.slot }
@@ -185,7 +187,7 @@ func (f *flight) duration() time.Duration { return f.endedAt.Sub(f.began) }
 func (f *flight) finishedAt() time.Time   { return f.endedAt }
 func (f *flight) endContext(cause error)  { f.Attempt.end(cause) }
 
-// watchedUntil is until when a suspect is watched, alone: for a moment after it begins; ok is false if it has ended, or is no suspect.
+// watchedUntil returns until when a suspect is watched, alone: for a moment after it begins. ok is false if it has ended or is no suspect.
 func (f *flight) watchedUntil(now time.Time) (until time.Time, ok bool) {
 	switch {
 	case !f.suspect || f.ended:
@@ -196,14 +198,14 @@ func (f *flight) watchedUntil(now time.Time) (until time.Time, ok bool) {
 	return f.began.Add(suspectAlone), true
 }
 
-// nowLate marks that its time is up, and reports whether that is new.
+// nowLate notes that the flight's time is up, and reports whether that is new.
 func (f *flight) nowLate() (news bool) {
 	news = !f.late
 	f.late = true
 	return news
 }
 
-// begunAt is when it got its slot.
+// begunAt returns when the flight got its slot.
 func (f *flight) begunAt() time.Time { return f.began }
 
 // begin marks the flight as running in a slot.
@@ -219,7 +221,7 @@ func (f *flight) begin(slot int, now time.Time) {
 // end marks the flight as having left its slot.
 func (f *flight) end(now time.Time) { f.endedAt = now }
 
-// run calls the handler, with job's memory, and works out the settlement. A panic and runtime.Goexit are failures.
+// run calls the handler, with job's memory, and computes the settlement. A panic and runtime.Goexit are failures.
 func (f *flight) run(job *Job) {
 	returned := false
 	defer func() {
@@ -248,10 +250,10 @@ func (f *flight) logPanic(err error, where []byte) {
 		"attempt", f.message.Failures+1, "error", wire.Printable(fmt.Sprint(err), maxLogged), "stack", string(where))
 }
 
-// finish works out the settlement from what the handler returned.
+// finish computes the settlement from the handler's error.
 func (f *flight) finish(err error) {
 	defer func() {
-		if v := recover(); v != nil { // of the error's own methods
+		if v := recover(); v != nil { // in the error's own methods
 			f.conclude(Outcome{Action: Retried, Err: f.config.Panic(v, stack())})
 		}
 	}()
@@ -268,7 +270,7 @@ func (f *flight) finish(err error) {
 	}
 	outcome := f.config.Outcome(err)
 	if outcome.Action == Retried {
-		// If the worker ended the ctx, the failure is not the job's: the job is handed back and nothing is counted.
+		// If the worker ended the ctx, the job has not failed: it is handed back and nothing is counted.
 		if cause := f.Attempt.reason(); errors.Is(cause, ErrShutdown) || errors.Is(cause, protocol.ErrSessionLost) {
 			f.cutOff = errors.Is(cause, ErrShutdown)
 			back := f.back()
@@ -285,8 +287,8 @@ func (f *flight) conclude(outcome Outcome) {
 	f.settlement = &s
 }
 
-// returned marks that the handler has returned, and keeps its outcome, unless the flight is settled already or its session is lost.
-// kept reports whether it did.
+// returned notes that the handler has returned, and keeps its outcome, unless the flight is settled already or its session is lost. kept reports
+// whether the outcome was kept.
 func (f *flight) returned() (s protocol.Settlement, kept bool) {
 	f.ended = true
 	f.Attempt.end(nil)
@@ -307,7 +309,7 @@ func (f *flight) returned() (s protocol.Settlement, kept bool) {
 	return s, true
 }
 
-// keep settles a flight that has not ended, or never began.
+// keep settles a flight that has not ended or has never begun.
 func (f *flight) keep(s protocol.Settlement, now time.Time) (kept bool) {
 	f.settled = true
 	if f.session.isLost() {

@@ -9,15 +9,14 @@ import (
 	"github.com/chimejobs/chime/internal/schedule"
 )
 
-const admitTogether = 64 // flights that are handed to the slots at once, so that the first ones do not wait for all of an answer
+const admitTogether = 64 // flights are handed to the slots in groups of this size, so that the first ones do not wait for the whole answer
 
-// flights are all jobs in this worker's hands, from the answer that brought them to the outcome in an outbox. They belong to the
-// processor's goroutine.
+// flights are all jobs that this worker holds, from the answer that brought them to the outcome in an outbox. They belong to the processor's
+// goroutine.
 //
-// The jobs of an answer arrive in two steps. arrive counts them; admit decides about them and hands them to the slots. The processor
-// may send its next call between the two, so the store and the handlers work at the same time. In between, these jobs count where
-// room is computed, and the processor admits them or gives them back before it waits for anything. The jobs of a session that was
-// lost meanwhile are dropped.
+// The jobs of an answer arrive in two steps. arrive counts them; admit decides about them and hands them to the slots. The processor may send its
+// next call between the two, so the store and the handlers work at the same time. In between, these jobs count where room is computed, and the
+// processor admits them or gives them back before it waits for anything. If their session is lost meanwhile, they are dropped.
 type flights struct {
 	config    *Config
 	base      *handlerContext
@@ -29,18 +28,18 @@ type flights struct {
 
 	arrivals []arrival
 	arriving int       // jobs in arrivals
-	admitted []*flight // memory that is used again
-	seen     collected // memory that is used again
+	admitted []*flight // memory that is reused
+	seen     collected // memory that is reused
 
-	suspected bool // a suspect has arrived, and may still be here
+	suspected bool // a suspect has arrived, and may still be in this worker
 
 	cancelled cancellations
 
 	cut   []string // IDs of jobs whose handlers were cut off
 	ended tally
-	told  load // what those know who hear of the slots
+	told  load // the load that observers know
 
-	taken, begun, ends, backs, parks observe.Batch // for those who hear of them
+	taken, begun, ends, backs, parks observe.Batch // collected for observers
 }
 
 // An arrival is the jobs of one answer.
@@ -51,7 +50,7 @@ type arrival struct {
 	jobs    []protocol.TakenJob
 }
 
-// A tally counts how attempts have ended here, and jobs that were not run.
+// A tally counts how attempts have ended in this worker, and jobs that were not run.
 type tally struct{ done, failed, dead, snoozed, parked, missed, cancelled, back int }
 
 // count counts a settlement.
@@ -94,11 +93,11 @@ func (h *flights) arrive(l *lane, s *session, jobs []protocol.TakenJob) {
 	}
 }
 
-// suspectAlone is how long a worker takes no other job once a suspect has begun. A suspect that makes its worker vanish mostly does so
-// at once, and a job that begins beside it would make it doubtful which of them did.
+// suspectAlone is how long a worker takes no other job once a suspect has begun. A suspect that makes its worker vanish mostly does so at once.
+// If another job began at the same time, it would be unclear which of them caused it.
 const suspectAlone = time.Second
 
-// suspect reports whether the worker has a suspect, and until when it takes no other job because of it.
+// suspect reports whether the worker has a suspect, and until when the worker takes no other job because of it.
 func (h *flights) suspect(now time.Time) (held bool, alone time.Time) {
 	if !h.suspected {
 		return false, time.Time{}
@@ -119,11 +118,11 @@ func (h *flights) suspect(now time.Time) (held bool, alone time.Time) {
 	return held, alone
 }
 
-// coming is how many jobs have arrived and are not admitted yet.
+// coming returns how many jobs have arrived and are not admitted yet.
 func (h *flights) coming() int { return h.arriving }
 
-// admit admits the jobs that have arrived, except those of a session that was lost since: another worker has them. While the worker
-// drains, admit gives them back.
+// admit admits the jobs that have arrived, except those of a session that was lost since: another worker has them. While the worker drains, admit
+// gives jobs back instead.
 func (h *flights) admit(draining bool, now time.Time) {
 	for i := range h.arrivals {
 		a := &h.arrivals[i]
@@ -151,8 +150,8 @@ func (h *flights) admitJobs(a *arrival, draining bool, now time.Time) {
 	}
 }
 
-// admitJob returns the flight of a job that runs here; nil: the job does not, and its settlement is kept. others is how many jobs
-// follow in the answer.
+// admitJob returns the flight of a job that runs here. Nil: the job does not run here, and its settlement is kept. others is how many jobs follow
+// in the answer.
 func (h *flights) admitJob(a *arrival, taken *protocol.TakenJob, others int, draining bool, now time.Time) *flight {
 	f := h.pool.get()
 	f.start(h.config, a, taken, h.config.Attempt(neighbours(len(taken.Body), others)))
@@ -181,7 +180,7 @@ func (h *flights) admitJob(a *arrival, taken *protocol.TakenJob, others int, dra
 	return f
 }
 
-// collect handles what has happened in the slots, and returns when to call it again, at the latest; zero: not before it is notified.
+// collect handles what has happened in the slots. It returns when to call it again at the latest; zero: only after a notification.
 func (h *flights) collect(now time.Time) time.Time {
 	again := h.slots.collect(&h.seen, now)
 	h.tellBegun()
@@ -214,7 +213,7 @@ func (h *flights) collect(now time.Time) time.Time {
 	return again
 }
 
-// tellBegun tells observers of the flights that have begun. Those that have ended since are told of after that.
+// reportBegun reports to observers the flights that have begun. Flights that have ended since are reported after it.
 func (h *flights) tellBegun() {
 	if heard := h.config.Observe.Begun; heard != nil {
 		for _, f := range h.seen.started {
@@ -227,7 +226,7 @@ func (h *flights) tellBegun() {
 	clear(h.seen.started)
 }
 
-// hearEnd notes the end of an attempt, or that a job was given back or set aside, for those who hear of it.
+// noteEnd notes for observers that an attempt has ended, or that a job was given back or parked.
 func (h *flights) hearEnd(f *flight, s *protocol.Settlement, now time.Time) {
 	switch o := &h.config.Observe; {
 	case s.Kind == protocol.SettleBack:
@@ -245,14 +244,14 @@ func (h *flights) hearEnd(f *flight, s *protocol.Settlement, now time.Time) {
 	}
 }
 
-// tellEnds tells observers what has been noted for them.
+// reportEnds reports to observers the ends that were noted for them.
 func (h *flights) tellEnds() {
 	h.ends.Tell(h.config.Observe.Ended)
 	h.backs.Tell(h.config.Observe.Returned)
 	h.parks.Tell(h.config.Observe.Parked)
 }
 
-// tellSlots tells observers by how much has changed what the slots do.
+// reportSlots reports to observers how the load of the slots has changed.
 func (h *flights) tellSlots(now load) {
 	if tell := h.config.Observe.Slots; tell != nil && now != h.told {
 		now.since(h.told).tell(tell)
@@ -260,7 +259,7 @@ func (h *flights) tellSlots(now load) {
 	}
 }
 
-// passedOver tells observers of occurrences that a call has ended, or dropped, without an attempt. What their jobs are called is not known.
+// passedOver reports to observers the occurrences that a call has ended or dropped without an attempt. The names of their jobs are not known.
 func (h *flights) passedOver(queue string, ids []string, outcome string) {
 	if h.config.Observe.Ended == nil {
 		return
@@ -272,7 +271,7 @@ func (h *flights) passedOver(queue string, ids []string, outcome string) {
 	h.tellEnds()
 }
 
-// keep settles a flight that has not ended, or never began.
+// keep settles a flight that has not ended or has never begun.
 func (h *flights) keep(f *flight, s protocol.Settlement, now time.Time) {
 	if f.keep(s, now) {
 		h.ended.count(&s)
@@ -281,8 +280,8 @@ func (h *flights) keep(f *flight, s protocol.Settlement, now time.Time) {
 	}
 }
 
-// due gives back the flights that were taken ahead and wait too long, ends the ctx of handlers whose time is up, and settles those
-// that have not returned long after that. It returns when to call it again.
+// due gives back the flights that were taken ahead and have waited too long. It ends the ctx of handlers whose time is up, and settles those that
+// have not returned long after that. It returns when to call it again.
 func (h *flights) due(now time.Time) time.Time {
 	stale, until := h.slots.stale(now)
 	for _, f := range stale {
@@ -300,7 +299,7 @@ func (h *flights) due(now time.Time) time.Time {
 	return earlier(until, expiry)
 }
 
-// endSession ends the ctx of a session's handlers. If the session is lost, the flights that wait for a slot are dropped.
+// endSession ends the ctx of a session's handlers. If the session is lost, it drops the flights that wait for a slot.
 func (h *flights) endSession(s *session, lost bool) {
 	if lost {
 		h.slots.drop(func(f *flight) bool { return !f.of(s) })
@@ -321,7 +320,7 @@ func (h *flights) replace(id string) {
 	})
 }
 
-// cancel ends the ctx of a job that was cancelled. If it waits for a slot, it does not begin; if it has not arrived yet, it will not begin.
+// cancel ends the ctx of a job that was cancelled. A job that waits for a slot or has not arrived yet will not begin.
 func (h *flights) cancel(job protocol.HeldJob, now time.Time) {
 	found := false
 	h.slots.each(func(f *flight) {
@@ -351,7 +350,7 @@ func (h *flights) shutDown() {
 	h.slots.each(func(f *flight) { f.endContext(ErrShutdown) })
 }
 
-// end tells observers the last, and that the worker has no slots any more.
+// end sends the last reports to observers, including that the worker has no slots any more.
 func (h *flights) end() {
 	h.tellEnds()
 	h.tellSlots(load{})
@@ -369,7 +368,7 @@ func (h *flights) abandon(now time.Time) {
 	}
 }
 
-// running is how many flights are not settled.
+// running returns how many flights are not settled.
 func (h *flights) running() (n int) {
 	h.slots.each(func(f *flight) {
 		if !f.isSettled() {
@@ -382,8 +381,8 @@ func (h *flights) running() (n int) {
 // open reports whether an outcome is still expected.
 func (h *flights) open() bool { return h.running() > 0 || h.slots.unread() }
 
-// cutOff are the IDs of jobs whose handlers were cut off.
+// cutOff returns the IDs of jobs whose handlers were cut off.
 func (h *flights) cutOff() []string { return h.cut }
 
-// result counts how the jobs of this worker have ended.
+// result returns how the jobs of this worker have ended.
 func (h *flights) result() tally { return h.ended }

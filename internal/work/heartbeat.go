@@ -25,7 +25,7 @@ type heartbeat struct {
 	kept map[*session]*keptSession
 }
 
-// A beat is when a node is called next, and whether a call to it is under way.
+// A beat is when a node is called next, and whether a call to it is under way now.
 type beat struct {
 	due      time.Time
 	underWay bool
@@ -70,8 +70,7 @@ func (h *heartbeat) open(s *session) {
 	h.mu.Unlock()
 }
 
-// rest sets whether a session needs no heartbeat because it holds no job. Such a session is closed before it lapses, or a call
-// extends it.
+// rest sets whether a session needs no heartbeat because it holds no job. Such a session is closed before it lapses, or a call extends it.
 func (h *heartbeat) rest(s *session, resting bool) {
 	h.mu.Lock()
 	if k := h.kept[s]; k != nil {
@@ -87,8 +86,8 @@ func (h *heartbeat) close(s *session) {
 	h.mu.Unlock()
 }
 
-// watch notes that the session holds n more occurrences of a schedule, fewer if n is negative. While it holds one, each heartbeat
-// asks whether one of them is to end.
+// watch notes that the session holds n more occurrences of a schedule; if n is negative, fewer. While it holds one, each heartbeat checks whether
+// one of them is to end.
 func (h *heartbeat) watch(s *session, schedule string, n int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -122,7 +121,7 @@ func (h *heartbeat) run(ctx context.Context) {
 		case e := <-ended:
 			wait := every
 			if e.failed {
-				wait = every / 4 // another try or two before the TTL is over
+				wait = every / 4 // one or two more attempts before the TTL is over
 			}
 			*beats[e.node] = beat{due: later(e.began.Add(wait), time.Now().Add(every/8))}
 		case <-timer.C:
@@ -149,7 +148,7 @@ func (h *heartbeat) run(ctx context.Context) {
 	}
 }
 
-// nextBeat is when the first node is to be called, at most a period from now.
+// nextBeat returns when the first node is to be called, at most a period from now.
 func nextBeat(beats map[string]*beat, every time.Duration) time.Time {
 	next := time.Now().Add(every)
 	for _, b := range beats {
@@ -166,7 +165,7 @@ type sessionBeat struct {
 	call    protocol.ExtendCall
 }
 
-// byNode returns a call for each session that needs one, those of a node together.
+// byNode returns a call for each session that needs one, grouped by node.
 func (h *heartbeat) byNode() map[string][]sessionBeat {
 	h.mu.Lock()
 	defer h.mu.Unlock()

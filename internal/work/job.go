@@ -10,14 +10,14 @@
 //	outbox      what the next call of a lane carries: outcomes, begun jobs, placements
 //	session     the right to hold jobs of one partition
 //	heartbeat   the goroutine that keeps sessions alive
-//	wakeup      what was published for this worker: wake-ups and alarms
+//	wakeup      the messages for this worker: wake-ups and alarms
 //	flights     all jobs that this worker holds, from the answer that brought them to the outcome in an outbox
 //	admission   which of them run, and how the others are settled
 //	claim       a job as the store has given it, and the settlements it can end in
 //	flight      a claim on its way through a slot
-//	attempt     what its handler may keep of it
-//	output      what its handler says besides its error
-//	reporter    the goroutine that sends how far handlers are
+//	attempt     the part of a job that its handler may keep
+//	output      what its handler reports in addition to its error
+//	reporter    the goroutine that sends the progress of handlers
 //	slots       the goroutines that run handlers
 //	pace        how fast handlers are, and so how many jobs are taken ahead
 //	drain       the end of a worker in bounded time
@@ -35,13 +35,13 @@ import (
 	"github.com/chimejobs/chime/internal/wire"
 )
 
-// Job is a job as its handler sees it. It has the fields of chime.Job, where they are documented.
+// Job is a job as its handler receives it. It has the fields of chime.Job, where they are documented.
 type Job struct {
 	ID       string
 	Name     string
 	Queue    string
 	Schedule string
-	Origin   string // what made it, in a word of package observe; empty: it is no schedule's
+	Origin   string // what created it, in a word of package observe; empty: it is not a schedule's
 	Planned  time.Time
 	Offset   time.Duration // how long after Planned it was due
 	Started  time.Time
@@ -61,20 +61,20 @@ type Job struct {
 
 	Payload []byte
 
-	Output *Output // where its handler says more than its error
+	Output *Output // what its handler reports in addition to its error
 }
 
 // A Handler runs jobs of one name.
 type Handler struct {
 	Name        string
-	Run         func(ctx context.Context, job *Job) error // job's memory is used again
+	Run         func(ctx context.Context, job *Job) error // job's memory is reused
 	MaxAttempts int                                       // of a job that has no number of its own; 0: Config's
 	Timeout     time.Duration                             // of an attempt; 0: Config.Timeout
 	Backoff     func(failures int) time.Duration          // nil: Retry
 	Retry       wire.Retry                                // zero: the default
 }
 
-// delay is how long a job of this handler waits for its next attempt after so many failures; own is the job's own policy, or zero.
+// delay is how long a job of this handler waits for its next attempt after this many failures. own is the job's own policy, or zero.
 func (h *Handler) delay(own wire.Retry, failures int, log *slog.Logger) (d time.Duration) {
 	switch {
 	case own != wire.Retry{}:
@@ -94,7 +94,7 @@ func (h *Handler) delay(own wire.Retry, failures int, log *slog.Logger) (d time.
 	return min(max(h.Backoff(failures), 0), protocol.MaxDelay)
 }
 
-// Config is what a worker works on.
+// Config is the configuration of a worker.
 type Config struct {
 	Queues       map[string]int // name -> weight
 	Handlers     map[string]*Handler
@@ -105,24 +105,24 @@ type Config struct {
 	Timeout      time.Duration // of a job if neither it nor its handler has one
 	Log          *slog.Logger
 
-	// MaxAttempts is the number of a job if neither it nor its handler has one, OccurrenceAttempts that of an occurrence.
+	// MaxAttempts is the number of attempts of a job if neither it nor its handler has one; OccurrenceAttempts is that number for an occurrence.
 	MaxAttempts, OccurrenceAttempts int
 
-	// Attempt has new memory for an attempt, beside the job that its handler is given, which it has seen. near is how many more are asked for
-	// soon; below 0: this one is to be alone. It is called by one goroutine.
+	// Attempt returns new memory for an attempt, with the job for its handler, which See has stored. near is how many more will be requested
+	// soon; below 0: this one is to be alone. Only one goroutine calls it.
 	Attempt func(near int) *Attempt
 
 	Observe observe.Observer
 
 	Processor, Heartbeat *observe.Pulse
 
-	// Outcome says what a handler's error means.
+	// Outcome returns the meaning of a handler's error.
 	Outcome func(error) Outcome
 	// Panic turns a panic into an error; StackOf returns the stack of such an error, nil of any other.
 	Panic   func(value any, stack []byte) error
 	StackOf func(error) []byte
 
-	worker string // the name under which it works; Run sets it
+	worker string // the worker's name; Run sets it
 }
 
 // Drained is how a worker ended.

@@ -35,7 +35,7 @@ func TestTheDefaultBackoffIsTheFourthPowerOfTheFailures(t *testing.T) {
 			seen[d] = true
 		}
 		if len(seen) < 900 {
-			t.Errorf("after %d failures there are %d delays in 1000: jobs that failed together come back together", failures, len(seen))
+			t.Errorf("after %d failures there are only %d different delays in 1000: jobs that failed together come back together", failures, len(seen))
 		}
 	}
 	if d := (&Handler{}).delay(wire.Retry{}, 999, quiet); d != protocol.MaxDelay {

@@ -20,61 +20,61 @@ type lane struct {
 
 	caller   *caller            // of the node on which the partition lives
 	session  *session           // nil: none
-	sent     *protocol.WorkCall // not answered yet: sent again, unchanged, until it is
-	sentAt   time.Time          // first
-	triedAt  time.Time          // last: a call or a poll
+	sent     *protocol.WorkCall // not answered yet: it is sent again, unchanged, until it is answered
+	sentAt   time.Time          // when it was sent first
+	triedAt  time.Time          // when the last call or poll was sent
 	underWay bool               // sent is in the request that the caller makes now
-	repeated bool               // and was sent before
+	repeated bool               // and it was sent before
 
-	failures int       // of calls, in a row
-	retryAt  time.Time // not before
+	failures int       // consecutive failed calls
+	retryAt  time.Time // no call before this instant
 }
 
 func newLane(p protocol.Partition, s *share) *lane { return &lane{at: p, stake: &stake{share: s}} }
 
 func (l *lane) partition() protocol.Partition { return l.at }
 
-// at a caller: the lane lives on its node. A lane whose call is under way stays where the call went.
+// liveOn places the lane at a caller: the lane is on its node. If a call of the lane is under way, it remains at the node that received the call.
 func (l *lane) liveOn(c *caller) {
 	if !l.underWay {
 		l.caller = c
 	}
 }
 
-// via is the caller of the lane's node.
+// via returns the caller of the lane's node.
 func (l *lane) via() *caller { return l.caller }
 
-// open reports whether the lane can be called: its node's caller makes no other request, and no failure is to be waited out.
+// open reports whether the lane can be called: its node's caller is making no request, and no wait after failures is left.
 func (l *lane) open(now time.Time) bool { return !l.caller.busy() && l.mayCall(now) }
 
-// part is the lane's part in its queue's share.
+// part returns the lane's part in its queue's share.
 func (l *lane) part() *stake { return l.stake }
 
-// holder is the session that holds the lane's jobs; nil: there is none.
+// holder returns the session that holds the lane's jobs; nil: there is none.
 func (l *lane) holder() *session { return l.session }
 
-// calledAt is when the last call was sent first: the store may have extended the session then.
+// calledAt returns when the last call was first sent: the store may have extended the session then.
 func (l *lane) calledAt() time.Time { return l.sentAt }
 
 // until returns the local instant at which the store's clock shows the given one.
 func (l *lane) until(store time.Time) time.Time { return l.clock.until(store) }
 
-// clockNow is the estimate of the store's clock as of the last answer.
+// clockNow returns the estimate of the store's clock after the last answer.
 func (l *lane) clockNow() *storeClock {
 	clock := l.clock
 	return &clock
 }
 
-// note notes what an answer says about waiting. served is what its call asked for of the parked jobs.
+// note notes what an answer contains about waiting. served are the parked jobs that its call requested.
 func (l *lane) note(h *protocol.WaitHint, served []string, lapses bool, ttl time.Duration, serves func(entry string) bool, now time.Time) {
 	l.waitState.hint(h, lapses, &l.clock, ttl, now)
 	l.waitState.findParked(h, served, serves, now)
 }
 
-// mayCall reports whether a call may be made, after failures or without.
+// mayCall reports whether no wait after failures is left.
 func (l *lane) mayCall(now time.Time) bool { return !now.Before(l.retryAt) }
 
-// reserved is how many slots are kept free for the answer under way, and how many of its jobs are taken ahead.
+// reserved returns how many slots are kept free for the answer under way, and how many of its jobs are taken ahead.
 func (l *lane) reserved(now time.Time) (jobs, ahead int) {
 	if !l.underWay || l.repeated || !l.caller.reserves(now) {
 		return 0, 0
@@ -85,23 +85,22 @@ func (l *lane) reserved(now time.Time) (jobs, ahead int) {
 // retry ends the wait after failures: there is a sign that the store answers again.
 func (l *lane) retry() { l.retryAt = time.Time{} }
 
-// unanswered is the call that is to be sent again; nil: there is none.
+// unanswered returns the call that is to be sent again; nil: there is none.
 func (l *lane) unanswered() *protocol.WorkCall { return l.sent }
 
-// hungry reports whether a call may bring jobs. Where as many run as the queue's limit lets, that is when one has ended: the same call
-// settles it and takes the next.
+// hungry reports whether a call may bring jobs. If a queue's limit is reached, that is so after one of its jobs has ended: the same call settles
+// it and takes the next.
 func (l *lane) hungry(now time.Time) bool {
 	return l.sent == nil && l.mayCall(now) && (l.waitState.hungry(now) || l.isFull() && l.outcomes() > 0)
 }
 
-// sleepsOn reports whether the next call need not ask for jobs: the worker is asleep here, and the call only settles ordinary jobs
-// that are done.
+// sleepsOn reports whether the next call need not request jobs: the worker is asleep here, and the call only settles ordinary jobs that are done.
 func (l *lane) sleepsOn(now time.Time) bool {
 	return l.isAsleep() && l.isListed() && l.onlyFinished(now)
 }
 
-// call builds the next numbered call with as much of the outbox as fits. It asks for take jobs; ahead of them, the last ones, are
-// taken ahead. suspect says that one of them may be a suspect; handled are the names under which parked jobs are looked for.
+// call builds the next numbered call with as much of the outbox as fits. It requests take jobs; the last ahead of them are taken ahead. suspect
+// allows that one of them is a suspect; handled are the names under which parked jobs are looked up.
 func (l *lane) call(worker string, ttl time.Duration, take, ahead int, suspect bool, handled []string, now time.Time) *protocol.WorkCall {
 	if l.session == nil {
 		l.session = newSession(l.at, ttl)
@@ -137,8 +136,8 @@ func (l *lane) again(now time.Time) *protocol.WorkCall {
 	return l.sent
 }
 
-// answered notes an answer to the call that is under way. An error means that the call is sent again after a while; lost, that
-// the session was reaped.
+// answered notes an answer to the call that is under way. err means that the call is sent again after a while; lost means that the session was
+// reaped.
 func (l *lane) answered(a *protocol.WorkAnswer, now time.Time) (call *protocol.WorkCall, lost bool, err error) {
 	l.underWay = false
 	lost = errors.Is(a.Err, protocol.ErrSessionLost) || l.session.isLost()
@@ -152,13 +151,13 @@ func (l *lane) answered(a *protocol.WorkAnswer, now time.Time) (call *protocol.W
 	return call, lost, nil
 }
 
-// failed notes that the lane's node has not answered: it is asked again after a while.
+// failed notes that the lane's node has not answered: it is called again after a while.
 func (l *lane) failed(now time.Time) {
 	l.failures++
 	l.retryAt = retry.After(l.triedAt, l.failures, now)
 }
 
-// poll begins a poll: of a sleeping lane for whatever there is, of another one for lapsed sessions.
+// poll begins a poll. A sleeping lane polls for everything, an awake one for lapsed sessions.
 func (l *lane) poll(worker string, handled []string, now time.Time) protocol.PollCall {
 	l.triedAt = now
 	if !l.isAsleep() {
@@ -175,7 +174,7 @@ func (l *lane) poll(worker string, handled []string, now time.Time) protocol.Pol
 // watched notes the answer to a poll of a lane that is awake: when the next session lapses.
 func (l *lane) watched(h *protocol.WaitHint, now time.Time) { l.waitState.watched(h, &l.clock, now) }
 
-// watchAt is when a lane that is awake polls for lapsed sessions; zero: it sleeps, or its call is under way.
+// watchAt returns when a lane that is awake polls for lapsed sessions. Zero: the lane sleeps, or its call is under way.
 func (l *lane) watchAt() time.Time {
 	if l.sent != nil {
 		return time.Time{}
@@ -183,7 +182,7 @@ func (l *lane) watchAt() time.Time {
 	return l.waitState.watchAt()
 }
 
-// pollDue and pollSoon report whether the lane is to poll, or may as well poll with another one.
+// pollDue reports whether the lane has to poll; pollSoon reports whether it may poll together with another lane.
 func (l *lane) pollDue(now time.Time) bool  { return l.sent == nil && l.waitState.pollDue(now) }
 func (l *lane) pollSoon(now time.Time) bool { return l.sent == nil && l.waitState.pollSoon(now) }
 
@@ -202,8 +201,8 @@ func (l *lane) polled(a *protocol.PollAnswer, now time.Time) error {
 	return nil
 }
 
-// loseSession forgets the session, which was reaped, with its outcomes. While its last call is under way it does nothing yet: the
-// answer may still say what was placed.
+// loseSession removes the session, which was reaped, and its outcomes. While the session's last call is under way it does nothing yet: the answer
+// may still contain what was placed.
 func (l *lane) loseSession(s *session) {
 	if l.session != s || l.underWay {
 		return
@@ -218,8 +217,8 @@ func (l *lane) loseSession(s *session) {
 	l.retryAt, l.failures = time.Time{}, 0
 }
 
-// closeSession returns the session if it is to be closed, and forgets it; nil: it is not to be closed. With atOnce a session that
-// holds no job is closed without the usual wait.
+// closeSession removes and returns the session if it is to be closed; nil: it is not to be closed. With atOnce a session that holds no job is
+// closed without the usual wait.
 func (l *lane) closeSession(ttl time.Duration, atOnce bool, now time.Time) *session {
 	at := l.closeAt(ttl)
 	if at.IsZero() || now.Before(at) && !atOnce {
@@ -237,8 +236,8 @@ func (l *lane) closeAt(ttl time.Duration) time.Time {
 	return l.session.closeAt(ttl)
 }
 
-// nextAt is when the lane needs a call, a poll or the closing of its session; zero: not before something happens. room says that
-// there is a free slot. After a failure the lane is looked at again when it may be called.
+// nextAt returns when the lane needs a call, a poll or the closing of its session. Zero: not before an event. room means that there is a free
+// slot. After a failure the lane is checked again when it may be called.
 func (l *lane) nextAt(room bool, ttl time.Duration, now time.Time) time.Time {
 	at := l.retryAt
 	if l.sent == nil {
@@ -257,10 +256,10 @@ func (l *lane) nextAt(room bool, ttl time.Duration, now time.Time) time.Time {
 	return earlier(at, l.closeAt(ttl))
 }
 
-// settled reports whether no outcome and no placement is to be sent or answered.
+// settled reports whether no outcome and no placement waits to be sent or answered.
 func (l *lane) settled() bool { return l.sent == nil && l.nothingToSend() }
 
-// unsettled is the number of outcomes that the store has not confirmed.
+// unsettled returns the number of outcomes that the store has not confirmed.
 func (l *lane) unsettled() int {
 	n := l.outcomes()
 	if l.sent != nil {

@@ -11,7 +11,7 @@ type lanes struct {
 	all       []*lane
 	locatedAt time.Time
 
-	// Memory that is used again each time the lanes are called.
+	// Memory that is reused each time the lanes are called.
 	hungry, due, again []*lane
 	stakes             []*stake
 	takes              []int
@@ -25,10 +25,10 @@ func (ls *lanes) add(queue string, partitions, weight int) {
 	}
 }
 
-// locateEvery is how often the lanes ask on which node they live. A failover moves them.
+// locateEvery is how often the lanes check on which node they are. A failover moves them.
 const locateEvery = time.Second
 
-// locate finds for each lane the caller of the node on which it lives now.
+// locate finds for each lane the caller of the node on which it is now.
 func (ls *lanes) locate(callers *callers, now time.Time) {
 	if !ls.locatedAt.IsZero() && now.Sub(ls.locatedAt) < locateEvery {
 		return
@@ -52,7 +52,7 @@ func (ls *lanes) markHungry() {
 	}
 }
 
-// comeBack notes that a slot is free: queues that were empty while there was none are asked again.
+// comeBack notes that a slot is free: queues that were empty while no slot was free are polled again.
 func (ls *lanes) comeBack() {
 	for _, l := range ls.all {
 		l.comeBack()
@@ -83,7 +83,7 @@ func (ls *lanes) alarmDue(now time.Time) (woken bool) {
 	return woken
 }
 
-// listed reports whether the store may have the worker among its sleeping workers, where that can be changed now.
+// listed reports whether the store may list the worker as sleeping, in lanes where that can be changed now.
 func (ls *lanes) listed(now time.Time) bool {
 	for _, l := range ls.all {
 		if l.isListed() && l.open(now) {
@@ -93,7 +93,7 @@ func (ls *lanes) listed(now time.Time) bool {
 	return false
 }
 
-// reserved is how many slots are kept free for the answers under way, and how many of their jobs are taken ahead.
+// reserved returns how many slots are kept free for the answers under way, and how many of their jobs are taken ahead.
 func (ls *lanes) reserved(now time.Time) (jobs, ahead int) {
 	for _, l := range ls.all {
 		j, a := l.reserved(now)
@@ -113,8 +113,8 @@ func (ls *lanes) nearLimit(now time.Time) bool {
 	return false
 }
 
-// choose returns the lanes that may have jobs; those that do not and have something urgent to send; and those whose last call is sent
-// again.
+// choose returns three groups of lanes: those that may have jobs; those that have none and have something urgent to send; those whose last call
+// is sent again.
 func (ls *lanes) choose(draining bool, now time.Time) (hungry, due, again []*lane) {
 	hungry, due, again = ls.hungry[:0], ls.due[:0], ls.again[:0]
 	for _, l := range ls.all {
@@ -133,8 +133,8 @@ func (ls *lanes) choose(draining bool, now time.Time) (hungry, due, again []*lan
 	return hungry, due, again
 }
 
-// divide divides room among lanes by the weights of their queues, a grain to each at least; only: only among those that are called
-// anyway. It returns the lanes that are called, and how many jobs each is asked for.
+// divide divides room among lanes by the weights of their queues, with at least a grain for each lane. With only it divides among the lanes that
+// are called anyway. It returns the lanes that are called, and how many jobs each requests.
 func (ls *lanes) divide(room, grain int, only bool, among []*lane) (called []*lane, takes []int) {
 	ls.takes = append(ls.takes[:0], make([]int, len(among))...)
 	if room > 0 {
@@ -153,7 +153,7 @@ func (ls *lanes) divide(room, grain int, only bool, among []*lane) (called []*la
 	return called, takes
 }
 
-// pollDue reports whether a sleeping lane is to poll, and notes with its caller that one is.
+// pollDue reports whether a sleeping lane has to poll, and notes that at its caller.
 func (ls *lanes) pollDue(now time.Time) (due bool) {
 	for _, l := range ls.all {
 		if !l.via().busy() && l.pollDue(now) {
@@ -182,7 +182,7 @@ func (ls *lanes) of(s *session) *lane {
 	return nil
 }
 
-// nextAt is when the first of the lanes that can be called needs something; zero: none does.
+// nextAt returns when the first of the lanes that can be called needs something; zero: no lane does.
 func (ls *lanes) nextAt(room bool, ttl time.Duration, now time.Time) (until time.Time) {
 	for _, l := range ls.all {
 		if !l.via().busy() {
@@ -192,7 +192,7 @@ func (ls *lanes) nextAt(room bool, ttl time.Duration, now time.Time) (until time
 	return until
 }
 
-// watchAt is when the first lane that is awake polls for lapsed sessions; zero: none does.
+// watchAt returns when the first lane that is awake polls for lapsed sessions; zero: no lane does.
 func (ls *lanes) watchAt() (until time.Time) {
 	for _, l := range ls.all {
 		if !l.via().busy() {
@@ -212,7 +212,7 @@ func (ls *lanes) settled() bool {
 	return true
 }
 
-// unsettled is the number of outcomes that the store has not confirmed.
+// unsettled returns the number of outcomes that the store has not confirmed.
 func (ls *lanes) unsettled() (n int) {
 	for _, l := range ls.all {
 		n += l.unsettled()

@@ -6,23 +6,23 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-// measuresWait is how long what was measured waits at most for more, before a call carries it that is made anyway. What a worker
-// measures is in the charts so much later, and lost with a worker that vanishes.
+// measuresWait is how long measurements wait for more before a call carries them that is made anyway. So charts show them that much later, and
+// they are lost if the worker vanishes.
 const measuresWait = 5 * time.Second
 
-// measures are what the attempts of a lane have taken that have ended since the last call that carried it. They cost an attempt some ten
-// nanoseconds and no memory. They belong to the processor's goroutine.
+// measures are the durations of attempts of a lane that have ended since the last call with measures. They cost an attempt about ten nanoseconds
+// and no memory. They belong to the processor's goroutine.
 type measures struct {
 	since               time.Time // when the first attempt ended; zero: none has
 	lateness, wait, run protocol.Durations
 	names               map[string]*protocol.MeasuredName
-	last                *protocol.MeasuredName // of the last attempt: mostly the next one's too
+	last                *protocol.MeasuredName // of the last attempt: mostly also of the next one
 }
 
-// An ending is what is measured of an attempt.
+// An ending is what is measured of one attempt.
 type ending struct {
 	name         string
-	wait, run    time.Duration // wait is below zero if it is not known since when the job had waited
+	wait, run    time.Duration // wait is below zero if the start of the wait is not known
 	late         bool          // wait is the lateness of an occurrence
 	done, failed bool
 }
@@ -53,7 +53,7 @@ func (m *measures) attempted(e *ending, now time.Time) {
 	}
 }
 
-// of returns the counts of a job name, or of the names for which there is no room.
+// of returns the counts of a job name. If there is no room for the name, it returns the counts of all other names.
 func (m *measures) of(name string) *protocol.MeasuredName {
 	if named := m.names[name]; named != nil {
 		return named
@@ -69,12 +69,12 @@ func (m *measures) of(name string) *protocol.MeasuredName {
 	return named
 }
 
-// due reports whether the next call is to carry what was measured.
+// due reports whether the next call has to carry the measures.
 func (m *measures) due(now time.Time) bool {
 	return !m.since.IsZero() && !now.Before(m.since.Add(measuresWait))
 }
 
-// take returns what was measured, as the number-th of its session, and begins anew; nil: nothing was.
+// take returns and resets the measures, with the next number of their session; nil: there are no measures.
 func (m *measures) take(number func() int64) *protocol.Measured {
 	if m.since.IsZero() {
 		return nil

@@ -8,13 +8,13 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-// What was measured is taken once, five seconds after the first attempt at the earliest, and counting costs no memory.
+// Measures are taken once, five seconds after the first attempt at the earliest. Counting costs no memory.
 func TestWhatWasMeasuredIsTakenOnce(t *testing.T) {
 	var m measures
 	now, number := time.Now(), int64(0)
 	next := func() int64 { number++; return number }
 	if m.due(now) || m.take(next) != nil {
-		t.Error("nothing was measured, and something is to be sent")
+		t.Error("nothing was measured, but measures are due")
 	}
 	mail := &ending{name: "mail", wait: 3 * time.Millisecond, run: 20 * time.Millisecond, late: true, done: true}
 	failed := &ending{name: "mail", wait: -1, run: time.Hour, failed: true}
@@ -24,17 +24,17 @@ func TestWhatWasMeasuredIsTakenOnce(t *testing.T) {
 	}
 	m.attempted(failed, now)
 	if m.due(now.Add(measuresWait-1)) || !m.due(now.Add(measuresWait)) {
-		t.Errorf("it is to be sent after another time than %v", measuresWait)
+		t.Errorf("the measures are not due after %v", measuresWait)
 	}
 	got := m.take(next)
 	if got == nil || got.Number != 1 || len(got.Names) != 1 || got.Names[0].Done != 102 || got.Names[0].Failed != 1 {
 		t.Fatalf("took %+v", got)
 	}
 	if got.Lateness[2] != 102 || got.Wait[2] != 102 || got.Run[4] != 102 || got.Run[15] != 1 {
-		t.Errorf("took %+v, want 102 of 3 ms and 20 ms, one above five minutes that has waited nobody knows how long", got)
+		t.Errorf("took %+v, want 102 of 3 ms and 20 ms, one above five minutes whose wait is not known", got)
 	}
 	if m.due(now.Add(time.Hour)) || m.take(next) != nil {
-		t.Error("it is taken twice")
+		t.Error("the measures are taken twice")
 	}
 }
 

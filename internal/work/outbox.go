@@ -9,19 +9,19 @@ import (
 	"github.com/chimejobs/chime/internal/retry"
 )
 
-// maxSpareOutcomes is for how many outcomes memory is kept: about what gathers while a full call is under way.
+// maxSpareOutcomes is for how many outcomes memory is kept: about the number that is collected while a full call is under way.
 const maxSpareOutcomes = 2 * protocol.MaxSettlements
 
-// An outbox is what the next call of a lane carries: outcomes, jobs that have begun, and placements. What a call carries leaves
-// the outbox; the lane keeps the call until it was answered.
+// An outbox contains what the next call of a lane carries: outcomes, jobs that have begun, and placements. What a call carries leaves the outbox;
+// the lane keeps the call until it was answered.
 type outbox struct {
 	pending []protocol.Settlement
-	begun   []*flight // taken ahead, begun since
-	since   time.Time // when the oldest of both came
+	begun   []*flight // taken ahead, and begun since
+	since   time.Time // when the oldest outcome or begun job came
 	spare   []protocol.Settlement
 
 	places        []protocol.Placement
-	placesAt      time.Time // not before
+	placesAt      time.Time // no placement before this instant
 	placeFailures int
 }
 
@@ -31,7 +31,7 @@ func (o *outbox) keep(s protocol.Settlement, now time.Time) {
 	o.pending = append(o.pending, s)
 }
 
-// hurry says that what is held is not to wait for the next take.
+// hurry sets that the content does not wait for the next take.
 func (o *outbox) hurry(now time.Time) { o.since = now.Add(-settleWait) }
 
 // begin notes for the next call that a job taken ahead has begun.
@@ -41,7 +41,7 @@ func (o *outbox) begin(f *flight, now time.Time) {
 	f.list(true)
 }
 
-// placing is the key of this outbox's placements in an outage.
+// placing returns the key of this outbox's placements in an outage.
 func (o *outbox) placing() any { return &o.placeFailures }
 
 // place holds placements for the next call.
@@ -54,13 +54,13 @@ func (o *outbox) startWait(now time.Time) {
 	}
 }
 
-// outcomes is how many outcomes are held.
+// outcomes returns how many outcomes are held.
 func (o *outbox) outcomes() int { return len(o.pending) }
 
 // nothingToSend reports whether no outcome and no placement is held.
 func (o *outbox) nothingToSend() bool { return len(o.pending) == 0 && len(o.places) == 0 }
 
-// urgent reports whether something is not to wait for the next take.
+// urgent reports whether something must not wait for the next take.
 func (o *outbox) urgent(now time.Time, draining bool) bool {
 	if o.placesDue(now) {
 		return true
@@ -71,7 +71,7 @@ func (o *outbox) urgent(now time.Time, draining bool) bool {
 	return draining || len(o.pending) >= settleBatch || !now.Before(o.since.Add(settleWait))
 }
 
-// urgentAt is when something becomes urgent by waiting; zero: nothing does.
+// urgentAt returns when something becomes urgent because it has waited; zero: nothing does.
 func (o *outbox) urgentAt() (until time.Time) {
 	if len(o.pending)+len(o.begun) > 0 {
 		until = o.since.Add(settleWait)
@@ -84,7 +84,7 @@ func (o *outbox) urgentAt() (until time.Time) {
 
 func (o *outbox) placesDue(now time.Time) bool { return len(o.places) > 0 && !now.Before(o.placesAt) }
 
-// onlyFinished reports whether all there is to send is that ordinary jobs have finished.
+// onlyFinished reports whether the outbox contains nothing but ordinary jobs that have finished.
 func (o *outbox) onlyFinished(now time.Time) bool {
 	return len(o.pending) > 0 && !o.placesDue(now) && !slices.ContainsFunc(o.pending, func(s protocol.Settlement) bool { return !s.Finished() })
 }
@@ -100,7 +100,7 @@ func (o *outbox) load(call *protocol.WorkCall, now time.Time) {
 	waiting := o.begun[:0]
 	for _, f := range o.begun {
 		switch {
-		case f.hasEnded(): // its settlement says that it has begun
+		case f.hasEnded(): // its settlement implies that it has begun
 		case len(call.Settle)+len(call.Begun) < protocol.MaxSettlements:
 			call.Begun = append(call.Begun, f.begunJob())
 		default:
@@ -116,11 +116,11 @@ func (o *outbox) load(call *protocol.WorkCall, now time.Time) {
 		call.Place, o.places = o.places[:n:n], o.places[n:]
 	}
 	if len(o.pending)+len(o.begun) > 0 {
-		o.hurry(now) // the rest goes with the next call, at once
+		o.hurry(now) // the rest is sent with the next call, at once
 	}
 }
 
-// reuse keeps the memory of outcomes that are settled for those to come, but for what has grown in an outage.
+// reuse keeps the memory of settled outcomes for later ones. It frees memory that has grown in an outage.
 func (o *outbox) reuse(settled []protocol.Settlement) {
 	if cap(settled) > cap(o.spare) && cap(settled) <= maxSpareOutcomes {
 		clear(settled)
@@ -128,18 +128,18 @@ func (o *outbox) reuse(settled []protocol.Settlement) {
 	}
 }
 
-// drop forgets outcomes and begun jobs: their session is lost.
+// drop removes outcomes and begun jobs: their session is lost.
 func (o *outbox) drop() { o.pending, o.begun = nil, nil }
 
-// placed notes what became of the placements of a call. What failed is tried again, unless the worker is draining: then it is
-// left to a scheduler. What another process has placed is done. It returns why some of them failed.
+// placed notes the results of a call's placements. A placement that failed is tried again, unless the worker drains: then it is left to a
+// scheduler. A placement that another process has made is done. It returns why some of them failed.
 func (o *outbox) placed(sent []protocol.Placement, answers []protocol.PlaceAnswer, draining bool, now time.Time) (failed error) {
 	var again []protocol.Placement
 	for i := range sent {
 		if i >= len(answers) {
 			again = append(again, sent[i])
 			failed = errNoAnswer
-		} else if answers[i].Err != nil && !errors.Is(answers[i].Err, protocol.ErrUnreadable) { // that is left to a scheduler
+		} else if answers[i].Err != nil && !errors.Is(answers[i].Err, protocol.ErrUnreadable) { // a placement with an unreadable schedule is left to a scheduler
 			again = append(again, sent[i])
 			failed = answers[i].Err
 		}
@@ -158,7 +158,7 @@ func (o *outbox) placed(sent []protocol.Placement, answers []protocol.PlaceAnswe
 	return failed
 }
 
-// settleable is how many of the outcomes go into one call: the store does nothing else meanwhile.
+// settleable returns how many of the outcomes are sent in one call: the store does nothing else meanwhile.
 func settleable(outcomes []protocol.Settlement) (n int) {
 	weight, bytes := 0, 0
 	for n < len(outcomes) {
@@ -178,7 +178,7 @@ func settleable(outcomes []protocol.Settlement) (n int) {
 	return n
 }
 
-// placeable is how many of the placements go into one call.
+// placeable returns how many of the placements are sent in one call.
 func placeable(places []protocol.Placement) (n int) {
 	size := 0
 	for n < len(places) {

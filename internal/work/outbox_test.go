@@ -8,7 +8,7 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-// What a call carries is bounded, and what does not fit goes with the next one.
+// The content of a call is bounded, and what does not fit is sent with the next one.
 func TestEveryJobThatBeganIsAnnouncedOnce(t *testing.T) {
 	l := newLane(protocol.Partition{Queue: "default"}, &share{weight: 1})
 	now := time.Now()
@@ -66,10 +66,10 @@ func TestALostSessionLosesNoPlacement(t *testing.T) {
 		t.Fatalf("the call carries %d placements, want 1", len(call.Place))
 	}
 	if l.loseSession(l.holder()); l.holder() == nil {
-		t.Fatal("the session is forgotten while a call is under way, whose answer may say what was placed")
+		t.Fatal("the session is forgotten while a call is under way whose answer may contain what was placed")
 	}
 	if _, _, err := l.answered(&protocol.WorkAnswer{Err: errNoAnswer}, now); err == nil {
-		t.Fatal("a call without an answer is answered")
+		t.Fatal("a call without an answer counts as answered")
 	}
 	l.loseSession(l.holder())
 	if again := l.call("w", time.Second, 1, 0, true, nil, now); len(again.Place) != 1 || again.Session == call.Session || again.Number != 1 {
@@ -77,7 +77,7 @@ func TestALostSessionLosesNoPlacement(t *testing.T) {
 	}
 }
 
-// Occurrences that run one after the other do not each wait for a call that would take others.
+// Occurrences that run one after the other do not each wait for a call that takes other jobs.
 func TestTheOutcomeOfAnOccurrenceThatFollowsIsUrgent(t *testing.T) {
 	now := time.Now()
 	for _, c := range []struct {

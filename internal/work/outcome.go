@@ -12,7 +12,7 @@ import (
 	"github.com/chimejobs/chime/internal/wire"
 )
 
-// An Action is what becomes of a job when its handler has returned.
+// An Action is what happens to a job when its handler has returned.
 type Action int
 
 const (
@@ -26,7 +26,7 @@ const (
 type Outcome struct {
 	Action  Action
 	Delay   time.Duration // of Snoozed, and of Retried if Delayed is set
-	Delayed bool          // Delay takes the place of the backoff
+	Delayed bool          // Delay replaces the backoff
 	Err     error         // what the handler returned
 }
 
@@ -42,7 +42,7 @@ const (
 	runSuperseded, runSkipped = "superseded", "skipped" // without an attempt of this worker
 )
 
-// outcomeOf is how a settlement ends an attempt; empty: it ends none.
+// outcomeOf returns how a settlement ends an attempt; empty: it ends no attempt.
 func outcomeOf(s *protocol.Settlement) string {
 	switch s.Kind {
 	case protocol.SettleDone:
@@ -62,22 +62,22 @@ func outcomeOf(s *protocol.Settlement) string {
 	return ""
 }
 
-// The default backoff: after n failures n to the power of BackoffPower, in seconds, times MinSpread to MaxSpread at random.
+// The default backoff: after n failures it is n to the power of BackoffPower, in seconds, times a random factor of MinSpread to MaxSpread.
 const (
 	BackoffPower = 4
 	MinSpread    = 0.75
 	MaxSpread    = 1.25
 )
 
-// backoff is the default, at most protocol.MaxDelay: 25 attempts last about 20 days. Chance keeps jobs that failed together from coming
-// back together.
+// backoff returns the default, at most protocol.MaxDelay: 25 attempts last about 20 days. The random factor prevents that jobs that failed
+// together come back together.
 func backoff(failures int) time.Duration {
 	seconds := math.Pow(float64(max(failures, 1)), BackoffPower) * (MinSpread + (MaxSpread-MinSpread)*rand.Float64())
 	return time.Duration(min(seconds*float64(time.Second), float64(protocol.MaxDelay)))
 }
 
-// retryDelay is how long a job with a policy of its own, or of its handler, waits after so many failures. Where the policy is not always
-// as long, up to a quarter is left out at random.
+// retryDelay is how long a job waits after this many failures, by its own policy or its handler's. If the policy's delay is not always the same,
+// up to a quarter is subtracted at random.
 func retryDelay(policy wire.Retry, failures int) time.Duration {
 	if policy.First >= policy.Max {
 		return policy.First
@@ -89,7 +89,7 @@ func retryDelay(policy wire.Retry, failures int) time.Duration {
 	return time.Duration(float64(min(d, policy.Max)) * (MinSpread + (1-MinSpread)*rand.Float64()))
 }
 
-// timeoutGrace is how long after its timeout a job is settled as failed although its handler has not returned.
+// timeoutGrace is the time after a job's timeout until the job is settled as failed although its handler has not returned.
 const timeoutGrace = 10 * time.Second
 
 // errStuck is the failure of a job whose handler ignores its ctx.
@@ -101,7 +101,7 @@ var errGoexit = errors.New("the handler called runtime.Goexit")
 
 const maxStack = 4 << 10
 
-// stack is where a handler panicked, cut to what is worth keeping.
+// stack returns where a handler panicked, cut to what is worth keeping.
 func stack() []byte {
 	s := debug.Stack()
 	return s[:min(len(s), maxStack)]

@@ -6,47 +6,47 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-// An Output is what a handler says besides its error: the last of each counts. Its methods are safe for concurrent use; the zero value is
-// empty, and reports to nobody.
+// An Output contains what a handler reports in addition to its error; a later value replaces an earlier one. Its methods are safe for concurrent
+// use; the zero value is empty, and reports to nobody.
 //
-// Every attempt has one and few handlers say anything, so what they say has memory of its own.
+// Every attempt has one and few handlers report anything, so what they report has memory of its own.
 type Output struct {
-	// of the job, set before its handler is called
+	// Of the job; set before its handler is called.
 	reporter *reporter
 	session  *session
 	id       string
 	fence    int64
-	seen     any // the job as the handler was given it
+	seen     any // the job as the handler received it
 
 	mu     sync.Mutex
 	said   *said // nil: nothing
 	closed bool  // the flight has ended
 }
 
-// said is what a handler has said.
+// said is what a handler has reported.
 type said struct {
 	value, progress []byte
 	note            string
 	reports         bool // there is progress
 }
 
-// begin makes the output ready for the handler of a job.
+// begin prepares the output for the handler of a job.
 func (o *Output) begin(r *reporter, s *session, id string, fence int64) {
 	o.reporter, o.session, o.id, o.fence = r, s, id, fence
 }
 
-// See notes the job as the handler is given it, before it is called; Seen returns it.
+// See stores the job as the handler will receive it; Seen returns it.
 func (o *Output) See(job any) { o.seen = job }
 func (o *Output) Seen() any   { return o.seen }
 
-// Return keeps what the handler returns, encoded.
+// Return keeps the handler's result, encoded.
 func (o *Output) Return(value []byte) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.saying().value = value
 }
 
-// Report keeps how far the handler is, encoded, and has it sent.
+// Report keeps the handler's progress, encoded, and sends it.
 func (o *Output) Report(progress []byte) {
 	o.mu.Lock()
 	if o.closed {
@@ -68,7 +68,7 @@ func (o *Output) Note(text string) {
 	o.saying().note = text
 }
 
-// saying is where something is kept that the handler says. The caller holds mu.
+// saying returns the memory for what the handler reports. The caller holds mu.
 func (o *Output) saying() *said {
 	if o.said == nil {
 		o.said = new(said)
@@ -76,7 +76,7 @@ func (o *Output) saying() *said {
 	return o.said
 }
 
-// Said returns all that was said.
+// Said returns everything that was reported.
 func (o *Output) Said() (value, progress []byte, note string) {
 	if o == nil { // the job did not begin
 		return nil, nil, ""
@@ -89,7 +89,7 @@ func (o *Output) Said() (value, progress []byte, note string) {
 	return o.said.value, o.said.progress, o.said.note
 }
 
-// reported reports whether there is progress; from then on none is sent any more, for the job is being settled.
+// reported reports whether there is progress. After the call no more progress is sent, because the job is being settled.
 func (o *Output) reported() bool {
 	if o == nil {
 		return false
@@ -106,7 +106,7 @@ func (o *Output) isClosed() bool {
 	return o.closed
 }
 
-// report is the progress that was reported last.
+// report returns the progress that was reported last.
 func (o *Output) report() protocol.ProgressReport {
 	_, progress, _ := o.Said()
 	return protocol.ProgressReport{Partition: o.session.partition(), Session: o.session.name(), ID: o.id, Fence: o.fence, Progress: progress}

@@ -8,14 +8,14 @@ import (
 
 const (
 	aheadWorth = 4 * time.Millisecond  // this much work is taken ahead, by the handlers' average duration
-	aheadCalls = 4                     // or what the slots run during so many calls, if that is more
-	aheadWait  = 20 * time.Millisecond // a job taken ahead that has not begun by then is given back
-	aheadStall = 32                    // once one was, this many handlers end before another job is taken ahead
-	grainWorth = aheadWorth / 40       // a queue is asked for this much work at least, where there is so much room: a call of its own costs some of it
+	aheadCalls = 4                     // or as much work as the slots do during this many calls, if that is more
+	aheadWait  = 20 * time.Millisecond // a job taken ahead that has not begun after this time is given back
+	aheadStall = 32                    // after a job was given back, this many handlers end before another job is taken ahead
+	grainWorth = aheadWorth / 40       // a queue is asked for at least this much work if there is enough room: each call costs part of that
 	maxGrain   = protocol.MaxTake / 2
 	maxAhead   = 2 * protocol.MaxTake // the jobs of one call run while those of the next are fetched
 	paceJobs   = 256                  // the pace is measured over this many ends
-	paceGap    = time.Millisecond     // a gap between two ends counts as at most this: a longer one is a stall, not the pace
+	paceGap    = time.Millisecond     // a gap between two ends counts as at most this: a longer one is a stall and does not show the pace
 )
 
 // A pace measures how fast handlers are and how long a call to the store takes. From both it computes how many jobs are worth taking
@@ -23,17 +23,17 @@ const (
 type pace struct {
 	average time.Duration // of a handler
 	known   bool          // average was measured
-	each    time.Duration // between two ends while flights wait: what a job costs this worker, with its handler; 0: not known
+	each    time.Duration // average time between two ends while flights wait: the cost of a job for this worker, with its handler; 0: not known
 	lastEnd time.Time     // zero: nothing waited behind it
 	call    time.Duration // average of the last round trips; 0: not known
 	stall   int           // nothing is taken ahead until this many handlers have ended
 
-	flow   time.Duration // sum of the gaps since each was measured
-	flowed int           // and their number
+	flow   time.Duration // sum of the gaps since the last computation of each
+	flowed int           // and the number of these gaps
 }
 
-// ended notes how long a handler ran, and how fast handlers end while others wait. The second includes everything that a job costs:
-// a thousand handlers of a microsecond are more than a millisecond's work.
+// ended notes how long a handler ran, and how fast handlers end while others wait. The second value includes everything that a job costs: a
+// thousand handlers of a microsecond take more than a millisecond.
 func (p *pace) ended(d time.Duration, now time.Time) {
 	d = min(d, time.Second)
 	p.stall = max(0, p.stall-1)
@@ -55,7 +55,7 @@ func (p *pace) ended(d time.Duration, now time.Time) {
 	p.lastEnd = now
 }
 
-// paused notes that nothing waits behind the last end.
+// paused notes that no flight waits behind the last end.
 func (p *pace) paused() { p.lastEnd = time.Time{} }
 
 // stalled notes that a job taken ahead has waited too long.
@@ -69,7 +69,7 @@ func (p *pace) roundTrip(d time.Duration) {
 	p.call += (d - p.call) / 8
 }
 
-// target is how many jobs are worth taking ahead for this number of slots: what keeps them busy while the next jobs are fetched.
+// target returns how many jobs are worth taking ahead for this number of slots: enough to keep the slots busy while the next jobs are fetched.
 func (p *pace) target(slots int) int {
 	if !p.known || p.stall > 0 {
 		return 0
@@ -82,18 +82,18 @@ func (p *pace) target(slots int) int {
 	return int(min(worth, maxAhead))
 }
 
-// lead is how long what is taken ahead is to last.
+// lead is how long the jobs taken ahead should last.
 func (p *pace) lead() time.Duration { return min(max(aheadWorth, aheadCalls*p.call), aheadWait/2) }
 
-// endingSince is since when a handler has run that ends within the lead, if it takes as long as handlers do on average.
+// endingSince returns since when a handler has run that ends within the lead, if it takes the average time.
 func (p *pace) endingSince(now time.Time) time.Time { return now.Add(p.lead() - p.average) }
 
-// long reports whether handlers take so long that a job taken ahead may have to be given back: when all end at the same time, none
-// ends for longer than it may wait.
+// long reports whether handlers take so long that a job taken ahead may have to be given back: if all end at the same time, no slot becomes free
+// within the time that the job may wait.
 func (p *pace) long() bool { return p.average > aheadWait/2 }
 
-// grain is how many jobs a queue is asked for at least, where there is so much room: as many as the worker runs in grainWorth, and no
-// more than maxGrain, so that each of many queues has its turn soon.
+// grain returns how many jobs a queue is asked for at least, if there is enough room: as many as the worker runs in grainWorth, and at most
+// maxGrain, so that each of many queues has its turn soon.
 func (p *pace) grain() int {
 	if p.each == 0 {
 		return 1
@@ -101,8 +101,8 @@ func (p *pace) grain() int {
 	return max(1, min(int(grainWorth/p.each), maxGrain))
 }
 
-// lowMark is the number of waiting jobs at which the next ones are asked for: half of the target, or fewer if they last for two
-// calls, so that a call carries many. If the target is more than one call brings, the mark is higher.
+// lowMark returns the number of waiting jobs at which the next ones are requested: half of the target, or fewer if they last for two calls, so
+// that a call carries many. If the target is more than one call brings, the mark is higher.
 func (p *pace) lowMark(target int) int {
 	if p.each == 0 || p.call == 0 {
 		return target / 2

@@ -35,7 +35,7 @@ func TestTheTargetIsFourMillisecondsOfWork(t *testing.T) {
 		{50 * time.Millisecond, 1, 100, 8}, // two slots become free each millisecond
 		{time.Second, 1, 100, 0},           // one in ten
 		{time.Hour, 1, 100, 0},
-		// After paceJobs ends it is known what a job costs the whole worker: ten slots of which one is used give no ten times the work.
+		// After paceJobs ends the cost of a job for the whole worker is known: ten slots of which one is used do not do ten times the work.
 		{100 * time.Microsecond, paceJobs + 1, 10, 40},
 	} {
 		p := measured(test.handler, test.handlers)
@@ -45,14 +45,14 @@ func TestTheTargetIsFourMillisecondsOfWork(t *testing.T) {
 	}
 }
 
-// What is taken ahead lasts until the next jobs are here, however slow the store is; but it must begin before it is given back.
+// Jobs taken ahead last until the next jobs arrive, however slow the store is; but each must begin before it is given back.
 func TestTheTargetLastsForFourCalls(t *testing.T) {
 	for _, test := range []struct {
 		call, handler time.Duration
 		slots         int
 		want          int
 	}{
-		{time.Millisecond, 10 * time.Millisecond, 100, 40},      // four milliseconds are as much as four calls
+		{time.Millisecond, 10 * time.Millisecond, 100, 40},      // four milliseconds are longer than four calls
 		{2 * time.Millisecond, 10 * time.Millisecond, 100, 80},  // four calls
 		{20 * time.Millisecond, 50 * time.Millisecond, 100, 20}, // half of what a job may wait
 		{time.Minute, 50 * time.Millisecond, 100, 20},
@@ -103,7 +103,7 @@ func TestAfterAStallNothingIsTakenAheadUntilHandlersHaveEnded(t *testing.T) {
 	p.stalled()
 	for n := range aheadStall {
 		if p.target(10) != 0 {
-			t.Fatalf("%d handlers after a stall jobs are taken ahead, want none before %d", n, aheadStall)
+			t.Fatalf("jobs are taken ahead %d handlers after a stall, want none before %d", n, aheadStall)
 		}
 		p.ended(10*time.Microsecond, time.Now())
 	}
@@ -118,10 +118,10 @@ func TestGapsWithoutWaitingFlightsAreNoPace(t *testing.T) {
 	for range 10 * paceJobs {
 		now = now.Add(500 * time.Microsecond)
 		p.ended(10*time.Microsecond, now)
-		p.paused() // nothing waited, so the gap says nothing about the cost of a job
+		p.paused() // nothing waited, so the gap does not show the cost of a job
 	}
 	if p.each != 0 {
-		t.Errorf("a job costs %v by gaps in which nothing waited, want it unknown", p.each)
+		t.Errorf("a job costs %v by gaps in which nothing waited, want an unknown cost", p.each)
 	}
 	p = measured(time.Hour, paceJobs+1)
 	if p.each != paceGap {
@@ -138,7 +138,7 @@ func TestTheLowMarkLeavesTimeForTwoCalls(t *testing.T) {
 		{0, time.Millisecond, 400, 200},                     // the pace is not known
 		{10 * time.Microsecond, 0, 400, 200},                // how long a call takes is not known
 		{10 * time.Microsecond, time.Millisecond, 400, 200}, // two calls take 200 jobs
-		{10 * time.Microsecond, time.Millisecond, 300, 150}, // and no more than half
+		{10 * time.Microsecond, time.Millisecond, 300, 150}, // and at most half
 		{10 * time.Microsecond, 100 * time.Microsecond, 400, 20},
 		{10 * time.Microsecond, time.Microsecond, 400, 1},                        // never 0: the store works while the last one runs
 		{time.Microsecond, 10 * time.Microsecond, 1000, 1000 - protocol.MaxTake}, // one call brings no more

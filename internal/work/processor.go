@@ -11,10 +11,9 @@ import (
 
 // A processor is a worker's one loop: it connects the parts, and decides what every call carries.
 //
-// Each turn of the loop collects the flights that have ended, gives back those that wait too long, ends those whose time is up, and
-// then makes at most one round trip to each node that answers no other: a call to each lane that needs one. While they are under way
-// the loop goes on. The jobs of an answer are admitted after the next call was sent, if there is one; the comment on flights says
-// what holds in between.
+// Each turn of the loop collects the flights that have ended, gives back those that wait too long, and ends those whose time is up. Then it makes
+// at most one round trip to each node that is not busy: a call to each lane that needs one. The loop continues while they are under way. The jobs
+// of an answer are admitted after the next call was sent, if there is one; the comment on flights describes the time in between.
 type processor struct {
 	config *Config
 	name   string // among the listeners and the sleeping workers
@@ -29,7 +28,7 @@ type processor struct {
 	reaper    *reap.Reaper
 	wakeup    wakeup
 	drain     drain
-	turns     int // of the lanes that may be given a suspect
+	turns     int // position in the lanes, which may be given a suspect in turns
 	logged    retry.LogLimiter
 	outage    *retry.Outage
 }
@@ -82,7 +81,7 @@ func (p *processor) loop(stop <-chan struct{}) Drained {
 	}
 }
 
-// act makes one round trip to each node that answers no other, the most urgent one, and reports whether there was one to make.
+// act makes one round trip, the most urgent one, to each node that is not busy, and reports whether it made any.
 func (p *processor) act(now time.Time) (made bool) {
 	p.lanes.locate(p.callers, now)
 	p.useWakeups(now)
@@ -93,7 +92,7 @@ func (p *processor) act(now time.Time) (made bool) {
 	return made
 }
 
-// closeSessions closes the sessions that have held no job for a while, or, once everything is settled in a drain, all of them.
+// closeSessions closes the sessions that have held no job for a while. Once everything is settled in a drain, it closes all of them.
 func (p *processor) closeSessions(now time.Time) {
 	atOnce := p.drain.begun() && p.settled()
 	for _, l := range p.lanes.every() {
@@ -121,9 +120,9 @@ func (p *processor) useWakeups(now time.Time) {
 	p.wakeup.use(free, worth, p.lanes.listed(now), p.drain.begun(), now)
 }
 
-// room returns how many slots are free, and how many jobs may be taken now, for the free slots and ahead of them; worth reports
-// whether that is worth a call. While a queue near its limit may have jobs nothing is taken ahead: not from it, for that is the rule, and not
-// from others, or they would always fill the slots before one is free for it.
+// room returns how many slots are free, and how many jobs may be taken now, for the free slots and ahead of them. worth reports whether that is
+// worth a call. While a queue near its limit may have jobs, nothing is taken ahead. It must not be taken from that queue, by the rule for limits;
+// and jobs taken ahead from other queues would always fill the slots before one is free for that queue.
 func (p *processor) room(now time.Time) (free, take int, worth bool) {
 	if p.drain.begun() || !p.wakeup.ready(now) {
 		return 0, 0, false
@@ -176,8 +175,8 @@ func (p *processor) work(now time.Time) {
 	}
 }
 
-// suspectLane returns the one lane that may be given a suspect: jobs whose holders have vanished twice are given to a worker one at a
-// time, whatever partitions they are of. The lanes take turns. Nil: the worker has a suspect, or may get one by an unanswered call.
+// suspectLane returns the one lane that may be given a suspect. A job whose holders have vanished twice is a suspect; a worker gets suspects one
+// at a time, whatever their partitions. The lanes take turns. Nil: the worker has a suspect, or may get one by an unanswered call.
 func (p *processor) suspectLane(asked []*lane, now time.Time) *lane {
 	if held, _ := p.flights.suspect(now); held || len(asked) == 0 {
 		return nil
@@ -243,13 +242,12 @@ func (p *processor) worked(l *lane, a *protocol.WorkAnswer, now time.Time) {
 		l.worked(call, a, now)
 	}
 	if a.Unreadable != "" && p.logged.Allow("unreadable "+a.Unreadable, now) {
-		p.config.Log.Warn("chime: the store held what cannot be read; it was replaced", "event", "store.unreadable",
+		p.config.Log.Warn("chime: the store contained something unreadable; it was replaced", "event", "store.unreadable",
 			"queue", l.partition().Queue, "partition", l.partition().Index, "reason", a.Unreadable)
 	}
 }
 
-// placed handles the answers to placements. If they fail, that is an outage of its own, because the store carries them out
-// separately from the call.
+// placed handles the answers to placements. If they fail, that is a separate outage, because the store makes placements separately from the call.
 func (p *processor) placed(l *lane, sent []protocol.Placement, answers []protocol.PlaceAnswer, now time.Time) {
 	if len(sent) == 0 {
 		return
@@ -295,8 +293,8 @@ func (p *processor) noteLapsed(l *lane, h *protocol.WaitHint, now time.Time) {
 	}
 }
 
-// leave removes a worker without a free slot, or one that drains, from the sleeping workers, and passes on a wake-up that it cannot
-// use. While it drains it does so once for each lane, also where a failure is to be waited out.
+// leave removes a worker that has no free slot or drains from the sleeping workers, and passes on a wake-up that it cannot use. While the worker
+// drains this happens once for each lane, even if a wait after a failure is left.
 func (p *processor) leave(now time.Time) {
 	leave, pass := p.wakeup.leaves(p.drain.begun(), now)
 	free, _, _ := p.room(now)
@@ -309,7 +307,7 @@ func (p *processor) leave(now time.Time) {
 			continue
 		}
 		l.via().addLeave(l, protocol.LeaveCall{Partition: l.partition(), Worker: p.name, Pass: l.passesOn() || p.drain.begun()})
-		// The worker is no longer registered, or soon will not be: whatever the answer is, the lane is not asleep.
+		// The worker is no longer registered, or soon will not be: after any answer the lane is not asleep.
 		if free == 0 {
 			l.stayAway()
 		} else {
@@ -318,7 +316,7 @@ func (p *processor) leave(now time.Time) {
 	}
 }
 
-// left handles the answer to leaving. What failed is repeated, unless the worker drains.
+// left handles the answer to leaving. If it failed it is repeated, unless the worker drains.
 func (p *processor) left(l *lane, err error, now time.Time) {
 	if err != nil {
 		l.failed(now)
@@ -332,7 +330,7 @@ func (p *processor) left(l *lane, err error, now time.Time) {
 	l.left()
 }
 
-// poll polls the lanes whose poll is due, and in the same round trip those of the node whose poll is due soon.
+// poll polls the lanes whose poll is due. The same round trip also polls the node's lanes whose poll is due soon.
 func (p *processor) poll(now time.Time) {
 	if p.drain.begun() || !p.lanes.pollDue(now) {
 		return
@@ -344,7 +342,7 @@ func (p *processor) poll(now time.Time) {
 	}
 }
 
-// nextAt is when the loop has something to do although no event arrives; zero: it has nothing to do.
+// nextAt returns when the loop has something to do although no event arrives; zero: it has nothing to do.
 func (p *processor) nextAt(now time.Time) time.Time {
 	late := p.callers.lateAt(now)
 	if p.callers.allBusy() {
@@ -361,13 +359,13 @@ func (p *processor) nextAt(now time.Time) time.Time {
 	return earlier(until, p.lanes.watchAt())
 }
 
-// signal handles what was published for this worker.
+// signal handles a message for this worker.
 func (p *processor) signal(s protocol.Signal, now time.Time) {
 	if p.wakeup.signal(s) {
 		p.lanes.markHungry()
 		p.callers.askAgain()
 	}
-	if s.Connected { // the store answers, so what has failed need not wait longer
+	if s.Connected { // the store answers, so failed calls need not wait longer
 		p.lanes.retry()
 	}
 	if !s.Alarm.IsZero() {
@@ -390,7 +388,7 @@ func (p *processor) beginDrain(now time.Time) {
 		"count", p.flights.running(), "timeout_ms", p.config.DrainTimeout.Milliseconds())
 }
 
-// drainStep does what the drain's time demands and returns when it demands something again.
+// drainStep does what the drain requires now and returns when it requires something again.
 func (p *processor) drainStep(now time.Time) time.Time {
 	shutDown, abandon, until := p.drain.step(now)
 	if shutDown {

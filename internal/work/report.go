@@ -22,7 +22,7 @@ func logStart(config *Config, worker, server string) {
 	}
 	handlers := strings.Join(slices.Sorted(maps.Keys(config.Handlers)), " ")
 	if handlers == "" {
-		config.Log.Warn("chime: worker has no handlers: every job that it takes is put aside for a worker that has its handler",
+		config.Log.Warn("chime: worker has no handlers: every job that it takes is parked for a worker that has its handler",
 			"event", "worker.unhandled", "worker", worker)
 	}
 	host, _ := os.Hostname() // empty: unknown
@@ -46,7 +46,7 @@ func logEnd(config *Config, worker string, d Drained, ended tally, took time.Dur
 func logSuperseded(config *Config, queue string, ids []string) {
 	for _, id := range ids {
 		name, _, _ := schedule.SplitOccurrence(id)
-		config.Log.Info("chime: a newer run takes the place of one that was to be retried, as overlap policy cancel says", "event", "job.superseded",
+		config.Log.Info("chime: a newer run replaces one that was to be retried: the overlap policy is cancel", "event", "job.superseded",
 			"id", id, "schedule", name, "queue", queue)
 	}
 }
@@ -54,7 +54,7 @@ func logSuperseded(config *Config, queue string, ids []string) {
 // logPaused logs the schedules that were paused because their occurrences ended dead.
 func logPaused(config *Config, queue string, paused []protocol.PausedSchedule) {
 	for _, schedule := range paused {
-		config.Log.Error("chime: a schedule is paused until somebody resumes it: its occurrences ended dead, so many in a row as its option PauseAfter says",
+		config.Log.Error("chime: a schedule is paused until somebody resumes it: its consecutive dead occurrences have reached its option PauseAfter",
 			"event", "schedule.paused", "schedule", schedule.Name, "queue", queue, "count", schedule.Deaths)
 	}
 }

@@ -8,11 +8,11 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-// reportEvery is how often the progress of jobs is sent, at most: the newest of each wins.
+// reportEvery is how often the progress of jobs is sent, at most; only the newest progress of each job is sent.
 const reportEvery = time.Second
 
-// A reporter sends how far handlers are. What is reported of a job that this worker does not hold any more has no effect, for the store
-// compares the fence.
+// A reporter sends the progress of handlers. Progress of a job that this worker does not hold any more has no effect, because the store compares
+// the fence.
 type reporter struct {
 	store protocol.Store
 
@@ -36,7 +36,7 @@ func (r *reporter) add(o *Output) {
 	}
 }
 
-// run sends what is added, until ctx ends. What the store did not take is sent with what comes next, or a second later.
+// run sends what is added, until ctx ends. What the store did not accept is sent with later progress, or a second later.
 func (r *reporter) run(ctx context.Context) {
 	for {
 		select {

@@ -6,13 +6,13 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-// A session is this worker's right to hold jobs of one partition, for as long as the store hears of it.
+// A session is this worker's right to hold jobs of one partition. It lasts as long as the store receives its calls or heartbeats.
 //
 //	        call 1 takes a job             call n+1 is sent
 //	(new) ─────────────────────► ready ─────────────────────► calling
 //	  ▲                           │ ▲                           │
 //	  │ call 1 takes nothing:     │ └───────────────────────────┘
-//	  │ the store knows no        │   answered; unanswered, it is sent again, unchanged
+//	  │ the store has no          │   answered; unanswered, it is sent again, unchanged
 //	  │ session of this name      │
 //	  └──                         ├─► closed   it has held nothing for a second, or the worker has drained
 //	                              └─► lost     the store has reaped it (from calling too)
@@ -31,8 +31,8 @@ type session struct {
 	at protocol.Partition
 
 	number     int64     // of the last call answered; 0: the session does not exist in the store
-	measured   int64     // how often it has sent what it has measured
-	held       int       // jobs taken and not known to be settled
+	measured   int64     // how often it has sent measures
+	held       int       // jobs taken and not confirmed as settled
 	aliveAt    time.Time // when the last call that extended it was sent
 	emptySince time.Time // since when it holds no job; zero: it holds some
 	silent     bool
@@ -54,17 +54,17 @@ func (s *session) isSilent() bool { return s.silent }
 
 func (s *session) isLost() bool { return s.lost }
 
-// nextNumber is the number of the session's next call.
+// nextNumber returns the number of the session's next call.
 func (s *session) nextNumber() int64 { return s.number + 1 }
 
-// nextMeasured is the number of what it sends next of what it has measured.
+// nextMeasured returns the number of the session's next measures.
 func (s *session) nextMeasured() int64 {
 	s.measured++
 	return s.measured
 }
 
-// answered notes the answer to the call with this number, which was sent at that instant, took so many jobs and settled so many. It
-// reports whether the session holds no job now.
+// answered notes the answer to the call with this number, which was sent at that instant, took taken jobs and settled settled ones. It reports
+// whether the session holds no job now.
 func (s *session) answered(number int64, sent time.Time, taken, settled int, now time.Time) (empty bool) {
 	s.number = number
 	s.aliveAt = sent
@@ -105,11 +105,11 @@ func (s *session) lose() (held int, first bool) {
 	return s.held, first
 }
 
-// idleRest is how long a session that holds no job stays open. It is short, because a sleeping worker polls when a session lapses,
-// and an empty one would make it poll for nothing.
+// idleRest is how long a session that holds no job remains open. It is short, because a sleeping worker polls when a session lapses, and an empty
+// session would cause a useless poll.
 const idleRest = time.Second
 
-// closeAt is when a session that holds no job is to be closed; zero: it is not to be closed.
+// closeAt returns when a session that holds no job is to be closed; zero: it is not to be closed.
 func (s *session) closeAt(ttl time.Duration) time.Time {
 	if !s.exists() || s.emptySince.IsZero() {
 		return time.Time{}

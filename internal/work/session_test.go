@@ -9,7 +9,7 @@ import (
 
 const testTTL = 12 * time.Second
 
-// holding is a session that has taken jobs by its first call, at the returned instant.
+// holding returns a session that has taken jobs by its first call, at the returned instant.
 func holding(jobs int) (s *session, now time.Time) {
 	s, now = newSession(protocol.Partition{Queue: "default"}, 12*time.Second), time.Now()
 	s.answered(1, now, jobs, 0, now)
@@ -63,7 +63,7 @@ func TestASessionIsSilentOnceItWasNotExtendedForItsTTL(t *testing.T) {
 	if became, until := s.checkSilence(now.Add(testTTL-1), testTTL); became || s.isSilent() || !until.Equal(now.Add(testTTL)) {
 		t.Errorf("before the TTL is over: silent %v, next check at %v; want no, at its end", s.isSilent(), until)
 	}
-	// What counts is when a heartbeat was sent: the store may have carried it out as early as that.
+	// The instant at which a heartbeat was sent counts: the store may have handled it as early as that.
 	s.extended(now.Add(4*time.Second), now.Add(9*time.Second), testTTL)
 	if _, until := s.checkSilence(now.Add(testTTL), testTTL); !until.Equal(now.Add(4*time.Second + testTTL)) {
 		t.Errorf("after a heartbeat the next check is at %v, want a TTL after it was sent", until)

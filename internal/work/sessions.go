@@ -8,8 +8,8 @@ import (
 	"github.com/chimejobs/chime/internal/retry"
 )
 
-// sessions decides about the sessions of all lanes: what an answer or a heartbeat means for one, and when one is silent, lost or
-// closed. It belongs to the processor's goroutine.
+// sessions decides about the sessions of all lanes: what an answer or a heartbeat means for a session, and when it is silent, lost or closed. It
+// belongs to the processor's goroutine.
 type sessions struct {
 	config    *Config
 	worker    string
@@ -25,7 +25,7 @@ func newSessions(config *Config, worker string, heartbeat *heartbeat, flights *f
 // mayTake notes that a lane's session may get jobs by the call that is sent now.
 func (ss *sessions) mayTake(l *lane) { ss.heartbeat.rest(l.holder(), false) }
 
-// moveOn moves a lane's session on to its next call.
+// moveOn prepares a lane's session for its next call.
 func (ss *sessions) moveOn(l *lane, call *protocol.WorkCall, a *protocol.WorkAnswer, now time.Time) {
 	s := l.holder()
 	if !s.exists() {
@@ -39,7 +39,7 @@ func (ss *sessions) moveOn(l *lane, call *protocol.WorkCall, a *protocol.WorkAns
 	}
 	for _, i := range a.Refused {
 		if i >= 0 && i < len(call.Settle) {
-			ss.config.Log.Warn("chime: an outcome came too late, the job was not ours any more", "event", "job.late_result",
+			ss.config.Log.Warn("chime: an outcome came too late, the worker did not hold the job any more", "event", "job.late_result",
 				"queue", call.Partition.Queue, "id", call.Settle[i].ID, "fence", call.Settle[i].Fence, "worker", ss.worker)
 		}
 	}
@@ -48,8 +48,8 @@ func (ss *sessions) moveOn(l *lane, call *protocol.WorkCall, a *protocol.WorkAns
 // answers delivers the answers to heartbeats; the processor passes each to extended.
 func (ss *sessions) answers() <-chan []extension { return ss.heartbeat.answers() }
 
-// drainHeartbeats handles the answers to heartbeats that have already arrived. It comes before checkSilences, so that no session
-// counts as silent whose extension is only unread.
+// drainHeartbeats handles the answers to heartbeats that have already arrived. It comes before checkSilences, so that a session does not count as
+// silent while its extension is unread.
 func (ss *sessions) drainHeartbeats(lanes *lanes) {
 	for {
 		select {
@@ -111,7 +111,7 @@ func (ss *sessions) checkSilences(lanes *lanes, now time.Time) (until time.Time)
 		became, at := s.checkSilence(now, ss.config.SessionTTL)
 		until = earlier(until, at)
 		if became {
-			ss.config.Log.Warn("chime: a session could not be extended, its handlers are told to end", "event", "session.expired",
+			ss.config.Log.Warn("chime: a session could not be extended, the ctx of its handlers is cancelled", "event", "session.expired",
 				"queue", l.partition().Queue, "partition", l.partition().Index, "session", s.name(), "worker", ss.worker)
 			ss.flights.endSession(s, false)
 		}
@@ -119,8 +119,7 @@ func (ss *sessions) checkSilences(lanes *lanes, now time.Time) (until time.Time)
 	return until
 }
 
-// close returns a lane's session if it has held no job for a while, or with atOnce if it holds none, and forgets it; nil: it is not
-// to be closed.
+// close removes and returns a lane's session if it has held no job for a while, or with atOnce if it holds none; nil: it is not to be closed.
 func (ss *sessions) close(l *lane, atOnce bool, now time.Time) *session {
 	s := l.closeSession(ss.config.SessionTTL, atOnce, now)
 	if s != nil {
@@ -129,7 +128,7 @@ func (ss *sessions) close(l *lane, atOnce bool, now time.Time) *session {
 	return s
 }
 
-// forget ends the heartbeats of a session, and an outage of these.
+// forget ends the heartbeats of a session, and the outage of these heartbeats.
 func (ss *sessions) forget(s *session, now time.Time) {
 	ss.heartbeat.close(s)
 	ss.outage.End(s, now)

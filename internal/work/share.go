@@ -2,13 +2,13 @@ package work
 
 import "github.com/chimejobs/chime/internal/protocol"
 
-// A share is what a queue gets of the free slots: its weight, divided among those of its lanes that may have jobs.
+// A share is the part of the free slots that a queue gets: its weight, divided among its lanes that may have jobs.
 type share struct {
 	weight int
 	hungry int // of its lanes, in this round
 }
 
-// A stake is one lane's part in its queue's share. Its credit is what it should have got and did not get.
+// A stake is one lane's part in its queue's share. Its credit is the number of slots that it should have got and did not get.
 type stake struct {
 	share  *share
 	credit float64
@@ -18,11 +18,11 @@ type stake struct {
 // maxCredit bounds the credit of a lane that could not use the slots that it was given, in grains.
 const maxCredit = 4
 
-// divide sets in takes how many of room slots each stake gets, in proportion to the weights of their queues. The credit carries over
-// what one round cannot divide evenly, so over many rounds of a single slot each lane gets its share.
+// divide sets in takes how many of room slots each stake gets, in proportion to the weights of their queues. The credit keeps what one round
+// cannot divide evenly, so over many rounds of a single slot each lane gets its share.
 //
-// A call to a lane costs the store as much as some jobs. So a stake gets a grain at once, or nothing, and one whose lane is called
-// anyway is a grain ahead of the others. Where only these may get something, they get what they are not more than a grain ahead with.
+// A call to a lane costs the store as much as some jobs. So a stake gets at least a grain, or nothing, and a lane that is called anyway has a
+// grain more credit than the others. With only, just the lanes that are called anyway get slots, until they are a grain ahead of their share.
 func divide(room, grain int, only bool, stakes []*stake, takes []int) {
 	total := 0
 	for i, s := range stakes {

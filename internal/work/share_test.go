@@ -8,11 +8,11 @@ import (
 
 func TestSlotsAreDividedByWeight(t *testing.T) {
 	tests := []struct {
-		weights []int // one a queue
-		lanes   []int // partitions of each that may have work
+		weights []int // one per queue
+		lanes   []int // number of partitions of each queue that may have work
 		room    int
 		rounds  int
-		want    []int // slots a queue over all rounds
+		want    []int // slots of each queue over all rounds
 	}{
 		{[]int{1}, []int{1}, 7, 1, []int{7}},
 		{[]int{3, 1}, []int{1, 1}, 8, 1, []int{6, 2}},
@@ -55,7 +55,7 @@ func TestSlotsAreDividedByWeight(t *testing.T) {
 	}
 }
 
-// In a round only as many lanes are called as have room for a grain each; over the rounds each queue gets its share all the same.
+// A round calls only as many lanes as have room for a grain each; over many rounds each queue still gets its share.
 func TestLanesGetWholeGrainsAndTheirSharesInTurns(t *testing.T) {
 	const lanes, grain, room, rounds = 20, 10, 35, 3000
 	var stakes []*stake
@@ -84,7 +84,7 @@ func TestLanesGetWholeGrainsAndTheirSharesInTurns(t *testing.T) {
 	}
 }
 
-// Lanes that are called anyway, in whatever rounds, get no more than their share.
+// Lanes that are called anyway get no more than their share, whatever the rounds are.
 func TestLanesThatAreCalledAnywayGetNoMoreThanTheirShare(t *testing.T) {
 	const lanes, grain, room, rounds = 6, 8, 12, 4000
 	for _, only := range []bool{false, true} {
@@ -117,7 +117,7 @@ func TestWhereOnlySomeMayTakeTheOthersGetNothing(t *testing.T) {
 	stakes := []*stake{{share: s}, {share: s, called: true}, {share: s}}
 	takes := make([]int, 3)
 	if divide(9, 4, true, stakes, takes); takes[0] != 0 || takes[1] == 0 || takes[2] != 0 {
-		t.Errorf("%v: only the second one is called", takes)
+		t.Errorf("%v: want that only the second one is called", takes)
 	}
 	for range 10 {
 		divide(9, 4, true, stakes, takes)

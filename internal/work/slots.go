@@ -5,39 +5,38 @@ import (
 	"time"
 )
 
-// slots run handlers, never more than size at once. A slot is free exactly when its handler has returned, however its job was
-// settled meanwhile. The processor hands flights over; runners, goroutines that are never more than size, run one after the
-// other, so that very short handlers do not wait for the processor.
+// slots run handlers, never more than size at once. A slot is free exactly when its handler has returned, however its job was settled meanwhile.
+// The processor hands over flights. At most size goroutines, the runners, run one flight after the other, so that very short handlers do not wait
+// for the processor.
 //
-// A runner that begins a flight while others wait starts one more runner, unless one was started that has not begun yet. So handlers
-// that block get all slots at once, because each runner starts the next one. Handlers that return before the new runner has begun
-// are run by few runners.
+// A runner that begins a flight while others wait starts one more runner, unless a started runner has not begun yet. So handlers that block get
+// all slots at once, because each runner starts the next one. Few runners are enough for handlers that return before the new runner has begun.
 type slots struct {
 	size   int
-	hears  bool          // somebody hears of what begins, or of how many run
-	counts bool          // somebody hears of how many run
+	hears  bool          // observers want to know which flights begin, or how many run
+	counts bool          // observers want to know how many run
 	notify chan struct{} // room for one: the processor has something to collect
 
 	mu        sync.Mutex
 	busy      []*flight // one for each slot that is not free
-	stuck     int       // of these, those that run past their timeout
+	stuck     int       // number of busy slots whose handlers run past their timeout
 	waiting   backlog   // handed over and not begun
 	runners   int
-	launching bool      // a runner was started that has not begun
-	low       bool      // the processor was notified that little waits
-	began     []*flight // of those taken ahead, begun since the last collect
-	started   []*flight // begun since the last collect, if somebody hears
-	ended     []*flight // returned since the last collect, in the order of their ends
-	quiet     bool      // the processor waits for an answer and will collect by itself
-	startedAt time.Time // of the last collect that had some of these
-	again     bool      // the processor collects by itself within hearEvery of it
-	expiry    time.Time // no running flight's time is up before; zero: none has a deadline
+	launching bool      // a started runner has not begun yet
+	low       bool      // the processor was notified that few flights wait
+	began     []*flight // flights taken ahead that have begun since the last collect
+	started   []*flight // flights that have begun since the last collect, if observers want to know
+	ended     []*flight // flights that have returned since the last collect, in the order of their ends
+	quiet     bool      // the processor waits for an answer and will collect without a notification
+	startedAt time.Time // instant of the last collect that had started flights
+	again     bool      // the processor collects without a notification within reportWithin of it
+	expiry    time.Time // no running flight's time is up before this instant; zero: no flight has a deadline
 	pace      pace
 	endings   int       // see ending
 	endingAt  time.Time // and when it was counted
 }
 
-// hearEvery is how long after others of which somebody hears it is told that a handler has begun, at the latest.
+// reportWithin is the maximum delay until an observer learns that a handler has begun soon after others.
 const hearEvery = 5 * time.Millisecond
 
 func newSlots(size int, hears, counts bool) *slots {
@@ -47,7 +46,7 @@ func newSlots(size int, hears, counts bool) *slots {
 // notified delivers a value when there is something to collect.
 func (s *slots) notified() <-chan struct{} { return s.notify }
 
-// run runs flights, each as soon as a slot is free, behind those that wait already.
+// run runs flights, each as soon as a slot is free, after those that wait already.
 func (s *slots) run(flights []*flight, now time.Time) {
 	s.mu.Lock()
 	s.low = false
@@ -72,10 +71,10 @@ func (s *slots) launch() bool {
 	return true
 }
 
-// work is a runner: it ends a flight, if there is one, and goes on with what waits.
+// work is a runner: it ends a flight, if there is one, and continues with the waiting ones.
 func (s *slots) work(f *flight) {
 	done := false
-	job := new(Job) // of each handler that it calls
+	job := new(Job) // reused for each handler that it calls
 	defer func() {
 		// A handler that calls Goexit ends this goroutine, but not its slot.
 		if !done {
@@ -91,8 +90,8 @@ func (s *slots) work(f *flight) {
 	}
 }
 
-// next frees the slot of a flight whose handler has returned, if there is one, and gives it to the first flight that waits. It
-// returns nil if none waits: then the runner ends.
+// next frees the slot of a flight whose handler has returned, if there is one, and gives it to the first waiting flight. It returns nil if no
+// flight waits: then the runner ends.
 func (s *slots) next(ended *flight) *flight {
 	now := time.Now()
 	s.mu.Lock()
@@ -107,7 +106,7 @@ func (s *slots) next(ended *flight) *flight {
 		switch {
 		case ended == nil:
 		case len(s.ended) >= settleBatch:
-			s.notifyNow() // to collect them while the store is busy
+			s.notifyNow() // the processor collects them while the store is busy
 		default:
 			s.notifyUnlessQuiet()
 		}
@@ -163,9 +162,9 @@ func (s *slots) end(f *flight, now time.Time) {
 	s.endings = max(0, s.endings-1)
 }
 
-// noteworthy reports whether the processor has something to do although other flights follow in the slots: there are many outcomes
-// to send, or there is room to take more jobs. Otherwise the processor collects without a notification, when the first waiting flight
-// has waited too long; no outcome has waited too long by then. The caller holds mu.
+// noteworthy reports whether the processor has something to do although other flights follow in the slots: there are many outcomes to send, or
+// there is room to take more jobs. Otherwise the processor collects without a notification when the first waiting flight has waited too long;
+// that is early enough for the outcomes. The caller holds mu.
 func (s *slots) noteworthy() bool {
 	switch {
 	case len(s.ended) >= settleBatch:
@@ -191,10 +190,9 @@ func (s *slots) notifyNow() {
 	}
 }
 
-// room returns how many slots are free, and how many jobs may be taken for them and ahead of them; worth reports whether that is
-// worth a call. coming counts the jobs that have arrived and are not handed over, and those that unanswered calls ask for; ahead of
-// them are taken ahead and occupy no slot. The jobs that run, wait or come are never more than the slots and the target of jobs
-// ahead together.
+// room returns how many slots are free, and how many jobs may be taken for them and ahead of them; worth reports whether that is worth a call.
+// coming counts the jobs that have arrived and are not handed over, and those that unanswered calls request; ahead of them are taken ahead and
+// occupy no slot. The number of jobs that run, wait or come is at most the number of slots plus the target of jobs ahead.
 func (s *slots) room(coming, ahead int, now time.Time) (free, take int, worth bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -208,8 +206,8 @@ func (s *slots) room(coming, ahead int, now time.Time) (free, take int, worth bo
 	return free, take, take > 0 && (free > 0 || load <= s.size+s.pace.lowMark(target))
 }
 
-// ending is how many handlers end within the lead, if each takes as long as they do on average. It is counted once a millisecond; those
-// that begin meanwhile do not end so soon. The caller holds mu.
+// ending returns how many handlers end within the lead, if each takes the average time. The count is made once a millisecond; handlers that begin
+// meanwhile do not end so soon. The caller holds mu.
 func (s *slots) ending(now time.Time) int {
 	if d := now.Sub(s.endingAt); d < 0 || d >= time.Millisecond {
 		s.endingAt, s.endings = now, 0
@@ -223,7 +221,7 @@ func (s *slots) ending(now time.Time) int {
 	return s.endings
 }
 
-// grain is how many jobs a queue is asked for at least, where there is so much room.
+// grain returns how many jobs a queue is asked for at least, if there is enough room.
 func (s *slots) grain() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -240,8 +238,8 @@ func (s *slots) roundTrip(d time.Duration) {
 // collected is what has happened in the slots since the processor collected last.
 type collected struct{ ended, began, started []*flight }
 
-// collect moves what has happened into c, whose slices are used again. It returns when to call it again, at the latest, for those who
-// hear of what begins; zero: the next flight that begins notifies the processor.
+// collect moves what has happened into c, whose slices are reused. again is when to call collect again, at the latest, so that observers learn in
+// time which flights have begun; zero: the next flight that begins notifies the processor.
 func (s *slots) collect(c *collected, now time.Time) (again time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -251,8 +249,9 @@ func (s *slots) collect(c *collected, now time.Time) (again time.Time) {
 	return s.hearNext(len(c.started) > 0, now)
 }
 
-// hearNext is when the processor is to collect again for those who hear, at the latest; zero: as soon as a flight begins. A notification for
-// each one would cost more than a short handler: if flights begin one soon after the other, the processor comes by itself. The caller holds mu.
+// reportNext returns when the processor has to collect again for observers, at the latest; zero: as soon as a flight begins. A notification for
+// each flight would cost more than a short handler: if flights begin soon after each other, the processor collects without one. The caller holds
+// mu.
 func (s *slots) hearNext(started bool, now time.Time) time.Time {
 	if started {
 		s.again = now.Sub(s.startedAt) < 2*hearEvery
@@ -268,15 +267,15 @@ func (s *slots) hearNext(started bool, now time.Time) time.Time {
 // A load is how many slots there are, how many of them are busy, and how many of these past the timeout.
 type load struct{ size, busy, stuck int }
 
-// since is what has changed since an earlier load.
+// since returns the difference to an earlier load.
 func (l load) since(before load) load {
 	return load{l.size - before.size, l.busy - before.busy, l.stuck - before.stuck}
 }
 
-// tell tells of a load, or of a change of it.
+// report reports a load, or the change of a load.
 func (l load) tell(heard func(size, busy, stuck int)) { heard(l.size, l.busy, l.stuck) }
 
-// load returns how busy the slots are, for those who hear of it; zero: nobody does.
+// load returns how busy the slots are, for observers; zero: no observer wants to know.
 func (s *slots) load() load {
 	if !s.counts {
 		return load{}
@@ -303,8 +302,8 @@ func (s *slots) unread() bool {
 	return len(s.ended) > 0
 }
 
-// expire ends the ctx of handlers whose time is up and adds to overdue those whose time has been up for the grace. It returns when
-// to call it again; zero: not before another flight begins.
+// expire ends the ctx of handlers whose time is up and adds to overdue those whose time has been up for the grace. It returns when to call it
+// again; zero: not before another flight begins.
 func (s *slots) expire(now time.Time, overdue *[]*flight) time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -347,8 +346,7 @@ func (s *slots) drop(keep func(*flight) bool) (dropped []*flight) {
 	return dropped
 }
 
-// stale removes and returns the flights that have waited too long. until is how long the oldest of the others may wait; zero: no
-// other waits.
+// stale removes and returns the flights that have waited too long. until is how long the oldest of the others may wait; zero: no other waits.
 func (s *slots) stale(now time.Time) (stale []*flight, until time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

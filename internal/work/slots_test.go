@@ -31,31 +31,31 @@ func TestTheProcessorIsNotifiedOfTheFirstThatBeginsAndComesForTheOthersByItself(
 		return at.Sub(now)
 	}
 	if !begin() {
-		t.Error("the first that begins does not notify")
+		t.Error("the first flight that begins does not notify")
 	}
 	if again := collect(time.Millisecond, 1); again != 0 {
-		t.Errorf("after a single one the processor comes again in %v", again)
+		t.Errorf("after a single flight the processor collects again in %v", again)
 	}
 	if !begin() {
-		t.Error("one that begins while nobody comes does not notify")
+		t.Error("a flight that begins while no collect is planned does not notify")
 	}
 	if again := collect(time.Millisecond, 1); again != hearEvery {
-		t.Errorf("after two, one soon after the other, the processor comes again in %v, want %v", again, hearEvery)
+		t.Errorf("after two flights, one soon after the other, the processor collects again in %v, want %v", again, hearEvery)
 	}
 	if first, second := begin(), begin(); first || second {
-		t.Error("one that begins notifies although the processor comes by itself")
+		t.Error("a flight that begins notifies although the processor collects without that")
 	}
 	if again := collect(time.Millisecond, 2); again != hearEvery {
-		t.Errorf("the processor comes again in %v, want %v", again, hearEvery)
+		t.Errorf("the processor collects again in %v, want %v", again, hearEvery)
 	}
 	if again := collect(time.Millisecond, 0); again != hearEvery-time.Millisecond {
-		t.Errorf("a look in between moves the next one to %v from now", again)
+		t.Errorf("a collect in between moves the next one to %v from now", again)
 	}
 	if again := collect(hearEvery-time.Millisecond, 0); again != 0 {
-		t.Errorf("after a while without any the processor comes again in %v", again)
+		t.Errorf("after a while without flights the processor collects again in %v", again)
 	}
 	if !begin() {
-		t.Error("the first that begins after a while does not notify")
+		t.Error("the first flight that begins after a while does not notify")
 	}
 }
 

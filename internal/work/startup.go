@@ -14,9 +14,9 @@ import (
 	"github.com/chimejobs/chime/internal/retry"
 )
 
-// Run takes and runs jobs until ctx ends and the worker has drained. It waits for a store that does not answer. It returns an error
-// only if waiting does not help; then it has taken no job. All its goroutines have ended when it returns, except handlers that never
-// return and a call that the store does not end.
+// Run takes and runs jobs until ctx ends and the worker has drained. It waits for a store that does not answer. It returns an error only if
+// waiting cannot help; then it has taken no job. All its goroutines have ended when it returns, except handlers that never return and a call that
+// the store does not end.
 func Run(ctx context.Context, store protocol.Store, config *Config) (Drained, error) {
 	outage := &retry.Outage{Log: config.Log, Role: "worker", Trouble: config.Observe.Trouble}
 	lanes, err := prepare(ctx, store, config, outage)
@@ -29,8 +29,7 @@ func Run(ctx context.Context, store protocol.Store, config *Config) (Drained, er
 	return runParts(ctx, store, config, lanes, outage), nil
 }
 
-// prepare waits for the store and asks for the partitions of the queues. It checks the store first, so that nothing is written to an
-// unfit one.
+// prepare waits for the store and reads the partitions of the queues. It checks the store first, so that nothing is written to an unsuitable one.
 func prepare(ctx context.Context, store protocol.Store, config *Config, outage *retry.Outage) (*lanes, error) {
 	if err := retry.WaitFit(ctx, store, outage); err != nil {
 		return nil, err

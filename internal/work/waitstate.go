@@ -9,52 +9,52 @@ import (
 )
 
 const (
-	lapsesEvery  = time.Second     // a busy worker asks for lapsed sessions at most this often
+	lapsesEvery  = time.Second     // a busy worker requests lapsed sessions at most this often
 	watchEvery   = 8 * time.Second // and at least this often, even if it has no free slot
-	lookEvery    = time.Second     // a busy worker looks for parked jobs at most this often
-	pollTogether = 2 * time.Second // polls that are due within this time go together
-	maxServe     = 100             // lists of parked jobs that a call serves
-	maxEmpty     = 3               // empty answers in a row, after which a lane that claims to have jobs is asked less often
+	lookEvery    = time.Second     // a busy worker looks up parked jobs at most this often
+	pollTogether = 2 * time.Second // lanes whose polls are due within this time poll together
+	maxServe     = 100             // number of lists of parked jobs that a call serves
+	maxEmpty     = 3               // after this many consecutive empty answers, a lane that claims to have jobs is called less often
 )
 
-// A waitState is how long a partition need not be asked for anything.
+// A waitState is how long a partition needs no call.
 type waitState struct {
-	asleep   bool                // the last answer left nothing to take and no wake-up has come since
-	away     bool                // it was empty when this worker left its sleeping workers, because no slot was free, and none was since
-	listed   bool                // the store may have this worker among the sleeping workers; false: it certainly has not
-	since    time.Time           // when it was registered there, by the store's clock; zero: not known
-	askAt    time.Time           // a lane that is awake is not asked before, because the last answers were empty
-	empty    int                 // empty answers in a row
-	limit    protocol.LimitState // of the queue, as of the last answer
-	next     time.Time           // alarm: when the next delayed job is due; zero: there is none, or other workers keep the alarm
+	asleep   bool                // the last answer left nothing to take, and no wake-up has come since
+	away     bool                // the lane was empty when this worker left its sleeping workers because no slot was free; no slot was free since
+	listed   bool                // the store may have this worker among the sleeping workers; false: the store certainly does not
+	since    time.Time           // when the worker was registered there, by the store's clock; zero: not known
+	askAt    time.Time           // a lane that is awake is not called before this instant, because the last answers were empty
+	empty    int                 // consecutive empty answers
+	limit    protocol.LimitState // of the queue, from the last answer
+	next     time.Time           // alarm: when the next delayed job is due; zero: there is no delayed job, or other workers keep the alarm
 	lapse    time.Time           // when a session lapses: a poll is due then; zero: no session does
 	lapsesAt time.Time           // when lapses were reported last
 	pollAt   time.Time           // the safety poll
-	passes   bool                // a wake-up that this worker cannot use is to be passed on
+	passes   bool                // a wake-up that this worker cannot use has to be passed on
 
 	found    []string  // what is parked under names that this worker handles
-	parked   []string  // of these, what it asks for
-	seen     int64     // the mark of what was parked when that was looked up
-	lookedAt time.Time // zero: the next call is to look
+	parked   []string  // those of found that it requests
+	seen     int64     // the mark of the parked jobs at the last look-up
+	lookedAt time.Time // zero: the next call looks up parked jobs
 }
 
 func (w *waitState) isAsleep() bool { return w.asleep }
 
 func (w *waitState) isListed() bool { return w.listed }
 
-// hungry reports whether there may be jobs to take: the lane is awake and may be asked.
+// hungry reports whether there may be jobs to take: the lane is awake and may be called.
 func (w *waitState) hungry(now time.Time) bool { return !w.asleep && !w.away && !now.Before(w.askAt) }
 
-// isFull reports whether as many jobs run as the queue's limit lets.
+// isFull reports whether the queue's limit is reached.
 func (w *waitState) isFull() bool { return w.limit == protocol.LimitFull }
 
 // isLimited reports whether the queue has a limit.
 func (w *waitState) isLimited() bool { return w.limit != protocol.Unlimited }
 
-// nearLimit reports whether the queue has a limit that is not far from being reached: then nothing is taken ahead.
+// nearLimit reports whether the queue has a limit that is nearly reached: then nothing is taken ahead.
 func (w *waitState) nearLimit() bool { return w.isLimited() && w.limit != protocol.LimitFar }
 
-// noteLimit notes how the queue's limit stands.
+// noteLimit notes the state of the queue's limit.
 func (w *waitState) noteLimit(s protocol.LimitState) { w.limit = s }
 
 // markHungry notes that there may be jobs to take after all.
@@ -67,17 +67,17 @@ func (w *waitState) markHungry() {
 // stayAwake ends the sleep without a sign of a job.
 func (w *waitState) stayAwake() { w.asleep = false }
 
-// stayAway ends the sleep because no slot is free. Until one is nothing is taken ahead either: the worker would go to sleep and leave in turn, a
-// thousand times a second for as long as its handlers run.
+// stayAway ends the sleep because no slot is free. Until a slot is free nothing is taken ahead either. Otherwise the worker would alternate
+// between sleep and leaving, a thousand times a second while its handlers run.
 func (w *waitState) stayAway() { w.asleep, w.away = false, true }
 
-// isAway reports whether it has left so.
+// isAway reports whether stayAway has ended the sleep.
 func (w *waitState) isAway() bool { return w.away }
 
 // comeBack notes that a slot is free.
 func (w *waitState) comeBack() { w.away = false }
 
-// passOn notes that a wake-up is to be passed on by a LeaveCall; passesOn reports whether it is.
+// passOn notes that a LeaveCall has to pass on a wake-up; passesOn reports whether one has to.
 func (w *waitState) passOn()        { w.passes = true }
 func (w *waitState) passesOn() bool { return w.passes }
 
@@ -94,13 +94,13 @@ func (w *waitState) alarmDue(now time.Time) bool {
 	return true
 }
 
-// wantsLapses reports whether the next call is to report lapsed sessions.
+// wantsLapses reports whether the next call should request lapsed sessions.
 func (w *waitState) wantsLapses(now time.Time) bool {
 	return now.Sub(w.lapsesAt) >= lapsesEvery || !w.lapse.IsZero() && !now.Before(w.lapse)
 }
 
-// pollDue reports whether the lane is to poll: a sleeping one if the safety poll is due or a session lapses; another one, which makes
-// no call that reports lapsed sessions because no slot is free, if it is to watch.
+// pollDue reports whether the lane has to poll. A sleeping lane has to if the safety poll is due or a session lapses. An awake lane makes no call
+// that requests lapsed sessions while no slot is free, so it polls when its watch is due.
 func (w *waitState) pollDue(now time.Time) bool {
 	if !w.asleep {
 		return !now.Before(w.watchAt())
@@ -108,8 +108,8 @@ func (w *waitState) pollDue(now time.Time) bool {
 	return !now.Before(w.pollAt) || !w.lapse.IsZero() && !now.Before(w.lapse)
 }
 
-// watchAt is when a lane that is awake is to poll for lapsed sessions. So a worker whose slots are all taken sees that another one has
-// vanished as soon as a sleeping one does. Zero: it sleeps.
+// watchAt returns when a lane that is awake has to poll for lapsed sessions. So a worker whose slots are all taken finds a vanished worker as
+// soon as a sleeping worker does. Zero: it sleeps.
 func (w *waitState) watchAt() time.Time {
 	if w.asleep {
 		return time.Time{}
@@ -129,7 +129,7 @@ func (w *waitState) watched(h *protocol.WaitHint, clock *storeClock, now time.Ti
 	}
 }
 
-// pollSoon reports whether the lane polls along with a lane whose poll is due.
+// pollSoon reports whether the lane polls together with a lane whose poll is due.
 func (w *waitState) pollSoon(now time.Time) bool {
 	return w.pollDue(now) || w.asleep && !now.Before(w.pollAt.Add(-pollTogether))
 }
@@ -159,7 +159,7 @@ func (w *waitState) mayServe(h *protocol.WaitHint) bool {
 	return len(w.parked) > 0 && !h.Paused && !h.Limit.Reached()
 }
 
-// worked notes the answer to a call: whether the worker sleeps now, and when it asks again.
+// worked notes the answer to a call: whether the worker sleeps now, and when it calls again.
 func (w *waitState) worked(call *protocol.WorkCall, a *protocol.WorkAnswer, now time.Time) {
 	left := a.More || w.mayServe(&a.WaitHint)
 	asked := call.Take
@@ -175,14 +175,14 @@ func (w *waitState) worked(call *protocol.WorkCall, a *protocol.WorkAnswer, now 
 	case w.asleep || len(a.Taken) > 0 || len(a.Owed) > 0:
 		w.empty = 0
 	default:
-		// The answer says that more is there, yet none of it came.
+		// The answer announces more jobs, but contains none.
 		if w.empty++; w.empty > maxEmpty {
 			w.askAt = now.Add(retry.Delay(w.empty - maxEmpty))
 		}
 	}
 }
 
-// hint notes what an answer says about waiting. lapses says that the answer reports on sessions.
+// hint notes what an answer contains about waiting. lapses means that the answer reports lapsed sessions.
 func (w *waitState) hint(h *protocol.WaitHint, lapses bool, clock *storeClock, ttl time.Duration, now time.Time) {
 	w.next = time.Time{}
 	w.limit = h.Limit
@@ -203,7 +203,7 @@ func (w *waitState) hint(h *protocol.WaitHint, lapses bool, clock *storeClock, t
 	w.pollAt = now.Add(min(safetyPoll(), ttl))
 }
 
-// lookParked is the look-up of parked jobs that a call carries; at most one a second, but one for each time the lane wakes.
+// lookParked returns the look-up of parked jobs that a call carries. There is at most one a second, and one more each time the lane wakes.
 func (w *waitState) lookParked(handled []string, now time.Time) protocol.ParkedLook {
 	if !w.lookedAt.IsZero() && !now.IsZero() && now.Sub(w.lookedAt) < lookEvery {
 		return protocol.ParkedLook{}
@@ -211,8 +211,8 @@ func (w *waitState) lookParked(handled []string, now time.Time) protocol.ParkedL
 	return protocol.ParkedLook{Handled: handled, Seen: w.seen}
 }
 
-// findParked notes what is parked: all that was looked up, or what is left of what was served. serves reports whether this worker asks
-// for an entry.
+// findParked notes which jobs are parked: everything that was looked up, or what is left of the served lists. serves reports whether this worker
+// requests an entry.
 func (w *waitState) findParked(h *protocol.WaitHint, served []string, serves func(entry string) bool, now time.Time) {
 	switch {
 	case h.Looked:
@@ -236,10 +236,10 @@ func (w *waitState) findParked(h *protocol.WaitHint, served []string, serves fun
 	}
 }
 
-// serve is what the next call asks for of the parked jobs.
+// serve returns the parked jobs that the next call requests.
 func (w *waitState) serve() []string { return w.parked[:min(len(w.parked), maxServe)] }
 
-// nextAt is when the lane needs a call or a poll; zero: not before something happens. room says that there is a free slot.
+// nextAt returns when the lane needs a call or a poll; zero: not before an event. room means that there is a free slot.
 func (w *waitState) nextAt(room bool) time.Time {
 	switch {
 	case w.asleep:

@@ -7,7 +7,7 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-// connectedWakeup is that of a worker whose subscription is confirmed.
+// connectedWakeup returns the wakeup of a worker whose subscription is confirmed.
 func connectedWakeup() (*wakeup, time.Time) {
 	now := time.Now()
 	w := newWakeup(now)
@@ -82,7 +82,7 @@ func TestAWorkerWithoutAFreeSlotLeavesTheSleepingWorkers(t *testing.T) {
 		t.Errorf("the next thing to do is at %v, want after %v", at.Sub(now), leaveAfter)
 	}
 	now = now.Add(leaveAfter)
-	w.use(0, true, true, false, now) // does not begin the millisecond again
+	w.use(0, true, true, false, now) // does not restart the millisecond
 	if leave, pass := w.leaves(false, now); !leave || pass {
 		t.Errorf("after a millisecond: leaves %v and passes on %v, want yes and no", leave, pass)
 	}
@@ -104,7 +104,7 @@ func TestAWorkerWithoutAFreeSlotLeavesTheSleepingWorkers(t *testing.T) {
 func TestTheEarliestAlarmIsKeptAndIsDueOnce(t *testing.T) {
 	w, now := connectedWakeup()
 	if w.alarmDue(now.Add(time.Hour)) {
-		t.Error("an alarm is due and none was kept")
+		t.Error("an alarm is due although none was kept")
 	}
 	for _, in := range []time.Duration{time.Minute, time.Second, time.Hour} {
 		w.keepAlarm(now.Add(in), now)
