@@ -149,7 +149,7 @@ func (c *claim) cancel(began, now time.Time) protocol.Settlement {
 	if c.recorded() {
 		s.Run = c.run(runCancelled, began, now)
 		if !begun.IsZero() {
-			c.tell(s.Run, nil)
+			c.describeRun(s.Run, nil)
 		}
 	}
 	c.attach(&s, &c.message, begun, now)
@@ -164,7 +164,7 @@ func (c *claim) kill(reason string, now time.Time) protocol.Settlement {
 	s := protocol.Settlement{ID: c.id, Fence: c.fence, Kind: protocol.SettleDead, Body: message.Encode(), Failed: true, Unbegun: true}
 	if c.recorded() {
 		s.Run = c.run(runDead, now, now)
-		c.tell(s.Run, errors.New(reason))
+		c.describeRun(s.Run, errors.New(reason))
 	}
 	c.attach(&s, &message, time.Time{}, now)
 	return s
@@ -198,9 +198,9 @@ func (c *claim) settle(outcome Outcome, began, now time.Time) protocol.Settlemen
 	if c.recorded() {
 		s.Run = c.run(word, began, now)
 		if s.Failed {
-			c.tell(s.Run, outcome.Err)
+			c.describeRun(s.Run, outcome.Err)
 		} else {
-			c.tell(s.Run, nil)
+			c.describeRun(s.Run, nil)
 		}
 	}
 	c.attach(&s, &message, began, now)
@@ -273,8 +273,8 @@ func (c *claim) run(outcome string, began, ended time.Time) *protocol.RunRecord 
 	}
 }
 
-// tell adds details to the entry of an attempt in its schedule's history.
-func (c *claim) tell(run *protocol.RunRecord, err error) {
+// describeRun adds details to the entry of an attempt in its schedule's history.
+func (c *claim) describeRun(run *protocol.RunRecord, err error) {
 	run.Attempt = c.message.Failures + 1
 	run.Backfilled = c.origin() == observe.Backfill
 	_, _, run.Note = c.output.Said()

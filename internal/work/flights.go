@@ -37,7 +37,7 @@ type flights struct {
 
 	cut   []string // IDs of jobs whose handlers were cut off
 	ended tally
-	told  load // the load that observers know
+	known load // the load that observers know
 
 	taken, begun, ends, backs, parks observe.Batch // collected for observers
 }
@@ -133,7 +133,7 @@ func (h *flights) admit(draining bool, now time.Time) {
 		*a = arrival{}
 	}
 	h.arrivals, h.arriving = h.arrivals[:0], 0
-	h.tellEnds()
+	h.reportEnds()
 }
 
 func (h *flights) admitJobs(a *arrival, draining bool, now time.Time) {
@@ -183,25 +183,25 @@ func (h *flights) admitJob(a *arrival, taken *protocol.TakenJob, others int, dra
 // collect handles what has happened in the slots. It returns when to call it again at the latest; zero: only after a notification.
 func (h *flights) collect(now time.Time) time.Time {
 	again := h.slots.collect(&h.seen, now)
-	h.tellBegun()
+	h.reportBegun()
 	for _, f := range h.seen.ended {
 		if f.cancels {
 			h.heartbeat.watch(f.holder(), f.schedule, -1)
 		}
 		if s, kept := f.returned(); kept {
 			h.ended.count(&s)
-			h.hearEnd(f, &s, f.finishedAt())
+			h.noteEnd(f, &s, f.finishedAt())
 			f.measure(&s, now)
 			if f.wasCutOff() {
 				h.cut = append(h.cut, f.id)
 			}
 		}
 		if h.ends.Full() {
-			h.tellEnds()
+			h.reportEnds()
 		}
 	}
-	h.tellEnds()
-	h.tellSlots(h.slots.load())
+	h.reportEnds()
+	h.reportSlots(h.slots.load())
 	for i, f := range h.seen.began {
 		h.seen.began[i] = nil
 		f.announce(now)
@@ -214,7 +214,7 @@ func (h *flights) collect(now time.Time) time.Time {
 }
 
 // reportBegun reports to observers the flights that have begun. Flights that have ended since are reported after it.
-func (h *flights) tellBegun() {
+func (h *flights) reportBegun() {
 	if heard := h.config.Observe.Begun; heard != nil {
 		for _, f := range h.seen.started {
 			if f.describe(h.begun.Add()); h.begun.Full() {
@@ -227,7 +227,7 @@ func (h *flights) tellBegun() {
 }
 
 // noteEnd notes for observers that an attempt has ended, or that a job was given back or parked.
-func (h *flights) hearEnd(f *flight, s *protocol.Settlement, now time.Time) {
+func (h *flights) noteEnd(f *flight, s *protocol.Settlement, now time.Time) {
 	switch o := &h.config.Observe; {
 	case s.Kind == protocol.SettleBack:
 		if o.Returned != nil {
@@ -245,17 +245,17 @@ func (h *flights) hearEnd(f *flight, s *protocol.Settlement, now time.Time) {
 }
 
 // reportEnds reports to observers the ends that were noted for them.
-func (h *flights) tellEnds() {
+func (h *flights) reportEnds() {
 	h.ends.Tell(h.config.Observe.Ended)
 	h.backs.Tell(h.config.Observe.Returned)
 	h.parks.Tell(h.config.Observe.Parked)
 }
 
 // reportSlots reports to observers how the load of the slots has changed.
-func (h *flights) tellSlots(now load) {
-	if tell := h.config.Observe.Slots; tell != nil && now != h.told {
-		now.since(h.told).tell(tell)
-		h.told = now
+func (h *flights) reportSlots(now load) {
+	if report := h.config.Observe.Slots; report != nil && now != h.known {
+		now.since(h.known).report(report)
+		h.known = now
 	}
 }
 
@@ -268,14 +268,14 @@ func (h *flights) passedOver(queue string, ids []string, outcome string) {
 		name, planned, _ := schedule.SplitOccurrence(id)
 		*h.ends.Add() = observe.Job{Queue: queue, ID: id, Schedule: name, Due: planned, Outcome: outcome, Origin: observe.Occurrence}
 	}
-	h.tellEnds()
+	h.reportEnds()
 }
 
 // keep settles a flight that has not ended or has never begun.
 func (h *flights) keep(f *flight, s protocol.Settlement, now time.Time) {
 	if f.keep(s, now) {
 		h.ended.count(&s)
-		h.hearEnd(f, &s, now)
+		h.noteEnd(f, &s, now)
 		f.measure(&s, now)
 	}
 }
@@ -295,7 +295,7 @@ func (h *flights) due(now time.Time) time.Time {
 		}
 		h.keep(f, f.stuck(now), now)
 	}
-	h.tellEnds()
+	h.reportEnds()
 	return earlier(until, expiry)
 }
 
@@ -352,8 +352,8 @@ func (h *flights) shutDown() {
 
 // end sends the last reports to observers, including that the worker has no slots any more.
 func (h *flights) end() {
-	h.tellEnds()
-	h.tellSlots(load{})
+	h.reportEnds()
+	h.reportSlots(load{})
 }
 
 // abandon hands back the jobs whose handlers have not returned.

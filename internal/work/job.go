@@ -6,7 +6,7 @@
 //	processor   the loop: it decides what to do next, and passes answers to the parts
 //	callers     a caller for each node of the store
 //	caller      the goroutine that makes the calls to one node, one at a time
-//	lane        one partition as the worker sees it: its session, the call under way, when it is asked again
+//	lane        one partition as the worker sees it: its session, the call under way, when it is called again
 //	outbox      what the next call of a lane carries: outcomes, begun jobs, placements
 //	session     the right to hold jobs of one partition
 //	heartbeat   the goroutine that keeps sessions alive

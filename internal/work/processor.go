@@ -278,7 +278,7 @@ func (p *processor) polled(l *lane, call *protocol.PollCall, a *protocol.PollAns
 	l.wakeIfMore(a)
 }
 
-// hint handles what an answer says about waiting and about lapsed sessions.
+// hint handles what an answer contains about waiting and about lapsed sessions.
 func (p *processor) hint(l *lane, h *protocol.WaitHint, served []string, lapses bool, now time.Time) {
 	l.note(h, served, lapses, p.config.SessionTTL, func(entry string) bool { return p.admission.serves(entry, now) }, now)
 	p.noteLapsed(l, h, now)

@@ -92,8 +92,8 @@ func (ss *sessions) lose(l *lane, s *session, now time.Time) {
 	if held, first := s.lose(); first {
 		ss.config.Log.Warn("chime: the store does not know a session any more: other workers have its jobs, or the store has lost them", "event", "session.lost",
 			"queue", l.partition().Queue, "partition", l.partition().Index, "session", s.name(), "worker", ss.worker, "count", held)
-		if told := ss.config.Observe.SessionLost; told != nil {
-			told(l.partition().Queue, held)
+		if report := ss.config.Observe.SessionLost; report != nil {
+			report(l.partition().Queue, held)
 		}
 	}
 	ss.forget(s, now)

@@ -12,10 +12,10 @@ import (
 // A runner that begins a flight while others wait starts one more runner, unless a started runner has not begun yet. So handlers that block get
 // all slots at once, because each runner starts the next one. Few runners are enough for handlers that return before the new runner has begun.
 type slots struct {
-	size   int
-	hears  bool          // observers want to know which flights begin, or how many run
-	counts bool          // observers want to know how many run
-	notify chan struct{} // room for one: the processor has something to collect
+	size     int
+	observed bool          // observers want to know which flights begin, or how many run
+	counts   bool          // observers want to know how many run
+	notify   chan struct{} // room for one: the processor has something to collect
 
 	mu        sync.Mutex
 	busy      []*flight // one for each slot that is not free
@@ -37,10 +37,10 @@ type slots struct {
 }
 
 // reportWithin is the maximum delay until an observer learns that a handler has begun soon after others.
-const hearEvery = 5 * time.Millisecond
+const reportWithin = 5 * time.Millisecond
 
-func newSlots(size int, hears, counts bool) *slots {
-	return &slots{size: size, hears: hears, counts: counts, notify: make(chan struct{}, 1), busy: make([]*flight, 0, size)}
+func newSlots(size int, observed, counts bool) *slots {
+	return &slots{size: size, observed: observed, counts: counts, notify: make(chan struct{}, 1), busy: make([]*flight, 0, size)}
 }
 
 // notified delivers a value when there is something to collect.
@@ -133,7 +133,7 @@ func (s *slots) begin(f *flight, now time.Time) {
 	if f.wasTakenAhead() {
 		s.began = append(s.began, f)
 	}
-	if s.hears {
+	if s.observed {
 		s.started = append(s.started, f)
 		if !s.again {
 			s.notifyNow()
@@ -246,18 +246,18 @@ func (s *slots) collect(c *collected, now time.Time) (again time.Time) {
 	c.ended, s.ended = s.ended, c.ended[:0]
 	c.began, s.began = s.began, c.began[:0]
 	c.started, s.started = s.started, c.started[:0]
-	return s.hearNext(len(c.started) > 0, now)
+	return s.reportNext(len(c.started) > 0, now)
 }
 
 // reportNext returns when the processor has to collect again for observers, at the latest; zero: as soon as a flight begins. A notification for
 // each flight would cost more than a short handler: if flights begin soon after each other, the processor collects without one. The caller holds
 // mu.
-func (s *slots) hearNext(started bool, now time.Time) time.Time {
+func (s *slots) reportNext(started bool, now time.Time) time.Time {
 	if started {
-		s.again = now.Sub(s.startedAt) < 2*hearEvery
+		s.again = now.Sub(s.startedAt) < 2*reportWithin
 		s.startedAt = now
 	}
-	next := s.startedAt.Add(hearEvery)
+	next := s.startedAt.Add(reportWithin)
 	if s.again = s.again && now.Before(next); !s.again {
 		return time.Time{}
 	}
@@ -273,7 +273,7 @@ func (l load) since(before load) load {
 }
 
 // report reports a load, or the change of a load.
-func (l load) tell(heard func(size, busy, stuck int)) { heard(l.size, l.busy, l.stuck) }
+func (l load) report(observe func(size, busy, stuck int)) { observe(l.size, l.busy, l.stuck) }
 
 // load returns how busy the slots are, for observers; zero: no observer wants to know.
 func (s *slots) load() load {

@@ -39,19 +39,19 @@ func TestTheProcessorIsNotifiedOfTheFirstThatBeginsAndComesForTheOthersByItself(
 	if !begin() {
 		t.Error("a flight that begins while no collect is planned does not notify")
 	}
-	if again := collect(time.Millisecond, 1); again != hearEvery {
-		t.Errorf("after two flights, one soon after the other, the processor collects again in %v, want %v", again, hearEvery)
+	if again := collect(time.Millisecond, 1); again != reportWithin {
+		t.Errorf("after two flights, one soon after the other, the processor collects again in %v, want %v", again, reportWithin)
 	}
 	if first, second := begin(), begin(); first || second {
 		t.Error("a flight that begins notifies although the processor collects without that")
 	}
-	if again := collect(time.Millisecond, 2); again != hearEvery {
-		t.Errorf("the processor collects again in %v, want %v", again, hearEvery)
+	if again := collect(time.Millisecond, 2); again != reportWithin {
+		t.Errorf("the processor collects again in %v, want %v", again, reportWithin)
 	}
-	if again := collect(time.Millisecond, 0); again != hearEvery-time.Millisecond {
+	if again := collect(time.Millisecond, 0); again != reportWithin-time.Millisecond {
 		t.Errorf("a collect in between moves the next one to %v from now", again)
 	}
-	if again := collect(hearEvery-time.Millisecond, 0); again != 0 {
+	if again := collect(reportWithin-time.Millisecond, 0); again != 0 {
 		t.Errorf("after a while without flights the processor collects again in %v", again)
 	}
 	if !begin() {
