@@ -1,4 +1,5 @@
-// Package definition reads and writes what makes a schedule, as people see it: chime schedules export and put, and the dashboard's editor.
+// Package definition reads and writes the definition of a schedule in the form for people: for chime schedules export and put, and for the
+// dashboard's editor.
 package definition
 
 import (
@@ -16,7 +17,7 @@ import (
 	"github.com/chimejobs/chime/recurrence"
 )
 
-// A Definition is what makes a schedule. What it leaves open a change leaves as it is.
+// A Definition defines a schedule. A change keeps the values of all fields that the Definition does not set.
 type Definition struct {
 	Name           string            `json:"name,omitempty"`
 	JobName        string            `json:"job_name,omitempty"`
@@ -39,13 +40,13 @@ type Definition struct {
 	Payload        []byte            `json:"payload,omitempty"` // arguments as they are stored, in base64; instead of Args
 }
 
-// A Retry is how long the waits between attempts are.
+// A Retry sets how long the waits between attempts are.
 type Retry struct {
 	FirstMS int64 `json:"first_ms"`
 	MaxMS   int64 `json:"max_ms"`
 }
 
-// Of is what a schedule was made of, with its arguments if that is wanted.
+// Of returns the definition of a schedule, with its arguments if that is wanted.
 func Of(of *chime.Schedule, payload bool) (*Definition, error) {
 	rule, err := json.Marshal(of.Recurrence)
 	if err != nil {
@@ -72,7 +73,7 @@ func Of(of *chime.Schedule, payload bool) (*Definition, error) {
 	return d, nil
 }
 
-// Read reads a definition, or a rule alone. zone is that of a rule that names none.
+// Read reads a definition, or a rule alone. zone is for a rule that names no zone.
 func Read(text, zone string) (*Definition, recurrence.Recurrence, error) {
 	d := &Definition{}
 	if isWhole(text) {
@@ -82,7 +83,7 @@ func Read(text, zone string) (*Definition, recurrence.Recurrence, error) {
 			return nil, recurrence.Recurrence{}, fmt.Errorf("the definition: %w", err)
 		}
 		if _, err := in.Token(); !errors.Is(err, io.EOF) {
-			return nil, recurrence.Recurrence{}, errors.New("the definition: want one JSON object, and nothing behind it")
+			return nil, recurrence.Recurrence{}, errors.New("the definition: want one JSON object, and nothing after it")
 		}
 		if d.Args != nil && d.Payload != nil {
 			return nil, recurrence.Recurrence{}, errors.New("the definition: args and payload: want one of them")
@@ -101,10 +102,10 @@ func Read(text, zone string) (*Definition, recurrence.Recurrence, error) {
 	return d, rule, err
 }
 
-// isWhole reports whether a text is a JSON object with a rule in it.
+// isWhole reports whether a text is a JSON object that contains a rule.
 func isWhole(text string) bool {
 	var fields map[string]json.RawMessage
-	// what follows the object is found later
+	// what follows the object is checked later
 	if err := json.NewDecoder(strings.NewReader(text)).Decode(&fields); err != nil {
 		return false
 	}
@@ -112,7 +113,7 @@ func isWhole(text string) bool {
 	return ok
 }
 
-// Options are the options of Put that the definition says something about.
+// Options returns the options of Put that the definition sets.
 func (d *Definition) Options() []chime.PutOption {
 	var options []chime.PutOption
 	add := func(said bool, option func() chime.PutOption) {
@@ -143,7 +144,7 @@ func (d *Definition) Options() []chime.PutOption {
 	return options
 }
 
-// With is the definition with what another one says.
+// With returns the definition, changed by the fields that another one sets.
 func (d *Definition) With(other *Definition) (*Definition, error) {
 	text, err := json.Marshal(d)
 	if err != nil {
@@ -154,14 +155,14 @@ func (d *Definition) With(other *Definition) (*Definition, error) {
 		return nil, err
 	}
 	both := &Definition{}
-	err = errors.Join(json.Unmarshal(text, both), json.Unmarshal(over, both)) // a header is added to
+	err = errors.Join(json.Unmarshal(text, both), json.Unmarshal(over, both)) // headers are merged
 	if other.Args != nil {
 		both.Payload = nil
 	}
 	return both, err
 }
 
-// A Difference is a field that two definitions have another value of; empty: they have none.
+// A Difference is a field that has different values in two definitions.
 type Difference struct {
 	Field  string `json:"field"`
 	Before string `json:"before,omitempty"`
@@ -174,7 +175,7 @@ var allFields = []string{
 	"retry", "keep_ms", "header", "meta", "args", "payload",
 }
 
-// Differences are what is different in the second of two definitions. Of arguments they show the size alone.
+// Differences returns what is different in the second of two definitions. For arguments they show only the size.
 func Differences(before, after *Definition) ([]Difference, error) {
 	old, err := before.fields()
 	if err != nil {
@@ -193,7 +194,7 @@ func Differences(before, after *Definition) ([]Difference, error) {
 	return all, nil
 }
 
-// fields are what the definition says, as JSON in its shortest form.
+// fields returns what the definition sets, as JSON in its shortest form.
 func (d *Definition) fields() (map[string]json.RawMessage, error) {
 	text, err := json.Marshal(d)
 	if err != nil {
@@ -203,7 +204,7 @@ func (d *Definition) fields() (map[string]json.RawMessage, error) {
 	return fields, json.Unmarshal(text, &fields)
 }
 
-// shownField is the value of a field for people.
+// shownField formats the value of a field for people.
 func shownField(field string, value json.RawMessage) string {
 	switch {
 	case len(value) == 0:

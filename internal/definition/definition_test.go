@@ -58,7 +58,7 @@ func TestDifferencesShowNoArguments(t *testing.T) {
 func TestWhatIsNoDefinitionIsRefused(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"rule": "@daily", "que": "a"}`:                   "que",
-		`{"rule": "@daily"} {}`:                            "nothing behind it",
+		`{"rule": "@daily"} {}`:                            "nothing after it",
 		`{"rule": "@daily", "args": 1, "payload": "gA=="}`: "one of them",
 		`{"rule": "61 * * * *"}`:                           "cron",
 	} {

@@ -7,7 +7,7 @@ import (
 	"github.com/chimejobs/chime/internal/wire"
 )
 
-// The IDs of arguments are what other processes, and later versions, find a job by: they never change. The wanted ones are those of
+// Other processes and later versions find a job by the ID of its arguments: it never changes. The wanted IDs are the output of
 // printf '<name>\0<payload>' | openssl dgst -sha256 -binary | base64 | tr +/ -_ | cut -c -27
 func TestTheIDOfArgumentsNeverChanges(t *testing.T) {
 	type export struct {
@@ -38,7 +38,7 @@ func TestTheIDOfArgumentsNeverChanges(t *testing.T) {
 	}
 }
 
-// What differs in name or arguments has another ID, even where the two together read the same.
+// Jobs that differ in name or arguments have different IDs, even if name and arguments together are the same text.
 func TestTheIDOfArgumentsTellsJobsApart(t *testing.T) {
 	seen := map[string]string{}
 	for _, job := range [][2]string{{"a", "bc"}, {"ab", "c"}, {"abc", ""}, {"a", "bd"}} {

@@ -15,20 +15,20 @@ import (
 // Jobs are many jobs to enqueue together.
 type Jobs struct {
 	Len int
-	// Job fills in job i. It is called once for each job, in order; the Job is used again for the next one.
+	// Job fills in job i. It is called once for each job, in order; the Job is reused for the next one.
 	Job func(i int, job *Job)
-	// Named is told the ID and the queue of job i.
+	// Named receives the ID and the queue of job i.
 	Named func(i int, id, queue string)
-	// Exists is told that job i was not added, for its ID was there.
+	// Exists is called if job i was not added, because its ID existed.
 	Exists func(i int)
-	// Replaced is told that job i takes the place of another one.
+	// Replaced is called if job i replaces another one.
 	Replaced func(i int)
-	// Refuse returns the error for job i, in the caller's words.
+	// Refuse returns the error for job i, with the caller's description of the job.
 	Refuse func(i int, err error) error
 }
 
-// Many enqueues jobs in as few calls as possible. If anything is wrong with any of them, none is sent, and the error says what is
-// wrong with each.
+// Many enqueues jobs in as few calls as possible. If anything is wrong with any of them, none is sent, and the error describes the problem of
+// each.
 func (e *Enqueuer) Many(ctx context.Context, jobs Jobs) error {
 	b := spareBatches.Get().(*batch)
 	if err := b.fill(e, jobs); err != nil {
@@ -45,21 +45,21 @@ func (e *Enqueuer) Many(ctx context.Context, jobs Jobs) error {
 		return fmt.Errorf("chime: enqueue %d items: %w", jobs.Len, err)
 	}
 	err = errors.Join(e.sendShares(ctx, b, shares, jobs.Exists), e.replaceAll(ctx, b, jobs))
-	if err == nil { // else a call may still be under way, or the store may still read it
+	if err == nil { // otherwise a call may still be under way, or the store may still read it
 		b.reuse()
 	}
 	return err
 }
 
-// A batch is the checked items of one call of Many. Its memory is used again once the store has them all.
+// A batch is the checked items of one call of Many. Its memory is reused once the store has received all items.
 type batch struct {
 	items   []protocol.EnqueueItem
-	queues  []string // of the items; empty: all go to queue
+	queues  []string // of the items; empty: all belong on queue
 	queue   string
-	replace []int // indexes of the items that replace: each is sent by itself, after the others
+	replace []int // indexes of the items that replace: each is sent in its own call, after the others
 	room    wire.Bodies
-	names   []string  // of the items, if somebody hears of them
-	now     time.Time // as they were made
+	names   []string  // of the items, if there is an observer
+	now     time.Time // when the items were made
 }
 
 const (
@@ -140,7 +140,7 @@ func (b *batch) queueOf(i int) string {
 // dueOf returns when item i is due.
 func (b *batch) dueOf(i int) time.Time { return dueAt(b.items[i].At, b.items[i].In, b.now) }
 
-// replaceAll sends the items that replace, one after the other, and stops at the first that fails.
+// replaceAll sends the items that replace, one after the other, and stops at the first failure.
 func (e *Enqueuer) replaceAll(ctx context.Context, b *batch, jobs Jobs) error {
 	for at, i := range b.replace {
 		switch became, err := e.replace(ctx, b.queueOf(i), &b.items[i]); {
@@ -150,16 +150,16 @@ func (e *Enqueuer) replaceAll(ctx context.Context, b *batch, jobs Jobs) error {
 			jobs.Exists(i)
 		case became == protocol.ReplaceDone:
 			jobs.Replaced(i)
-			e.tellOf(b, i)
+			e.reportItem(b, i)
 		default:
-			e.tellOf(b, i)
+			e.reportItem(b, i)
 		}
 	}
 	return nil
 }
 
-// A share is the part of a batch that goes to one partition. of has the index in the batch of each of its items; nil: the share has
-// the whole batch.
+// A share is the part of a batch that belongs to one partition. of has the index in the batch of each of its items; nil: the share is the whole
+// batch.
 type share struct {
 	partition protocol.Partition
 	pending   *pending
@@ -173,7 +173,7 @@ func (s *share) index(i int) int {
 	return s.of[i]
 }
 
-// split divides the items among partitions. Usually all of them go to one.
+// split divides the items among partitions. Usually there is only one.
 func (b *batch) split(ctx context.Context, counts *partitionCounts) ([]share, error) {
 	if len(b.items) == 0 {
 		return nil, nil
@@ -233,7 +233,7 @@ func (e *Enqueuer) sendShares(ctx context.Context, b *batch, shares []share, exi
 				}
 			}
 			if err == nil {
-				e.tellShare(b, s)
+				e.reportShare(b, s)
 				continue
 			}
 		}

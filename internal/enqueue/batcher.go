@@ -15,12 +15,11 @@ import (
 	"github.com/chimejobs/chime/internal/retry"
 )
 
-// A batcher sends jobs to the store, those of concurrent callers together. A partition has one call under way at a time; what
-// arrives meanwhile goes together in the next one. The first finds no call under way and leaves at once. No goroutine runs
-// while nothing waits.
+// A batcher sends jobs to the store, and combines those of concurrent callers. A partition has one call under way at a time; jobs that arrive
+// meanwhile are sent together in the next one. The first job finds no call under way and is sent at once. No goroutine runs while nothing waits.
 //
-// A call whose outcome is unknown is sent again, unchanged and with its number, until it is answered or the time is up. The
-// call has a time of its own: a caller that stops waiting takes back what has not been sent, and nothing of other callers.
+// A call whose outcome is unknown is sent again, unchanged and with its number, until it is answered or its time is up. The time belongs to the
+// call, not to a caller: a caller that stops waiting withdraws its jobs that have not been sent, and does not affect those of other callers.
 type batcher struct {
 	store   protocol.Store
 	caller  string
@@ -62,7 +61,7 @@ func (b *batcher) single() *pending {
 	return p
 }
 
-// reuse takes back a single pending that is in no call: it is done, or it was not posted.
+// reuse takes back a single pending that is in no call: it is done, or was not posted.
 func (b *batcher) reuse(p *pending) {
 	if p.err != nil { // the store may still read its body
 		p.room.Forget()
@@ -72,14 +71,14 @@ func (b *batcher) reuse(p *pending) {
 	b.spare.Put(p)
 }
 
-// maxSpareBody is how much memory for a body a spare pending keeps. There are as many spare ones as there were callers at once.
+// maxSpareBody is how much memory for a body a spare pending keeps. The number of spare ones is the largest number of concurrent callers.
 const maxSpareBody = 4 << 10
 
 // now estimates the store's clock.
 func (b *batcher) now() time.Time { return time.Now().Add(time.Duration(b.ahead.Load())) }
 
-// post hands pending items over, each to its partition. A caller that only waits, because its ctx never ends, makes the first call
-// itself: two switches between goroutines cost more than all other work for a single job.
+// post hands over pending items, each to its partition. A caller that only waits, because its ctx never ends, makes the first call itself: two
+// switches between goroutines cost more than all other work for a single job.
 func (b *batcher) post(partitions []protocol.Partition, items []*pending, waits bool) {
 	now := time.Now()
 	var idle []*partitionQueue
@@ -116,8 +115,8 @@ func (b *batcher) queue(partition protocol.Partition) *partitionQueue {
 	return q
 }
 
-// withdraw takes back what has not been sent of a pending. It returns how many items have been sent, or may be under way, and with
-// what error the store has been failing; nil: it has not.
+// withdraw takes back the items of a pending that have not been sent. It returns how many items have been sent, or may be under way, and the last
+// error of the store; nil: the store has not failed.
 func (b *batcher) withdraw(p *pending) (sent int, trouble error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -127,7 +126,7 @@ func (b *batcher) withdraw(p *pending) (sent int, trouble error) {
 	return p.sent, p.to.trouble
 }
 
-// sendAll sends what waits in queues, which only the caller sends for, until nothing does.
+// sendAll sends what waits in queues for which only the caller sends, until nothing is left.
 func (b *batcher) sendAll(queues []*partitionQueue) {
 	for {
 		now := time.Now()
@@ -137,14 +136,14 @@ func (b *batcher) sendAll(queues []*partitionQueue) {
 		}
 		queues = b.send(queues, now)
 		if b.halfEmpty(queues) {
-			// The callers that were just answered are about to enqueue their next jobs. Yielding to them once makes one full call
-			// of two that are half full.
+			// The callers that were just answered are about to enqueue their next jobs. Yielding to them once combines two half-full calls into
+			// one full call.
 			runtime.Gosched()
 		}
 	}
 }
 
-// halfEmpty reports whether less waits in each of these queues than makes a good call.
+// halfEmpty reports whether each of these queues has less waiting than makes a good call.
 func (b *batcher) halfEmpty(queues []*partitionQueue) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -156,7 +155,7 @@ func (b *batcher) halfEmpty(queues []*partitionQueue) bool {
 	return true
 }
 
-// sendOnce makes the next call of queues that only the caller sends for, and leaves what has arrived meanwhile to a goroutine.
+// sendOnce makes the next call of queues for which only the caller sends, and leaves later arrivals to a goroutine.
 func (b *batcher) sendOnce(queues []*partitionQueue, now time.Time) {
 	if queues = b.load(queues, now); len(queues) > 0 {
 		queues = b.send(queues, now)
@@ -174,7 +173,7 @@ func (b *batcher) sendOnce(queues []*partitionQueue, now time.Time) {
 	}
 }
 
-// load fills the next call of each queue and returns the queues that have one. The others are not the caller's any more.
+// load fills the next call of each queue and returns the queues that have one. The caller does not send for the others any more.
 func (b *batcher) load(queues []*partitionQueue, now time.Time) []*partitionQueue {
 	loaded := queues[:0]
 	var late []*pending
@@ -206,8 +205,8 @@ func notSent(waited time.Duration, last error) error {
 	return fmt.Errorf("not sent in %v: %w", waited.Round(time.Millisecond), last)
 }
 
-// send sends the calls of queues in one round trip, and those that failed again, until each has its outcome. It returns the
-// queues that the caller still sends for.
+// send sends the calls of queues in one round trip. It sends calls that failed again, until each has its outcome. It returns the queues for which
+// the caller still sends.
 func (b *batcher) send(queues []*partitionQueue, began time.Time) []*partitionQueue {
 	open := b.attempt(b.deadline(began), queues)
 	if len(open) == 0 {
@@ -216,7 +215,7 @@ func (b *batcher) send(queues []*partitionQueue, began time.Time) []*partitionQu
 	ctx, cancel := context.WithDeadline(context.Background(), began.Add(b.timeout))
 	defer cancel()
 	for failures := 1; ; failures++ {
-		if len(open) < len(queues) { // the others do not wait for these
+		if len(open) < len(queues) { // the other queues do not wait for these
 			go b.sendAll(without(queues, open))
 		}
 		if queues = open; !retry.Sleep(ctx, retry.Delay(failures)) {
@@ -237,7 +236,7 @@ func (b *batcher) deadline(now time.Time) context.Context {
 	shared := b.first.Load()
 	if shared == nil || now.Sub(shared.began) > b.timeout/8 {
 		ctx, cancel := context.WithDeadline(context.Background(), now.Add(b.timeout))
-		context.AfterFunc(ctx, cancel) // not before: attempts that began earlier may still use it
+		context.AfterFunc(ctx, cancel) // not earlier: attempts that began before may still use it
 		shared = &sharedDeadline{ctx: ctx, began: now}
 		b.first.Store(shared)
 	}
@@ -283,7 +282,7 @@ func without(queues, open []*partitionQueue) []*partitionQueue {
 	return rest
 }
 
-// beginOutage logs that a call has failed; endOutage logs that all queues can be sent to again.
+// beginOutage logs that a call has failed; endOutage logs that calls of all queues succeed again.
 func (b *batcher) beginOutage(q *partitionQueue) {
 	b.outageMu.Lock()
 	defer b.outageMu.Unlock()

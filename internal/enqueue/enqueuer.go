@@ -1,4 +1,4 @@
-// Package enqueue puts jobs on queues: it checks them, gives them IDs, and sends those of concurrent callers together.
+// Package enqueue puts jobs on queues: it checks them, gives them IDs, and combines those of concurrent callers into calls.
 package enqueue
 
 import (
@@ -19,29 +19,29 @@ type Options struct {
 	MaxPayload  int           // bytes
 	SendTimeout time.Duration // how long a call is sent again after errors
 	Observe     observe.Observer
-	Bad         error // what is wrong with the enqueuer: every job is refused with it
+	Bad         error // a problem of the enqueuer: it refuses every job with this error
 }
 
 // A Job is one job to enqueue.
 type Job struct {
 	Name        string
 	Queue       string
-	ID          string // empty: a new one
-	Own         bool   // ID is the application's, or to be made of the arguments
-	ArgsID      bool   // ID is to be made of Name and Args, see ArgsID
+	ID          string // empty: NewID makes one
+	Own         bool   // ID comes from the application, or is made of the arguments
+	ArgsID      bool   // ID is made of Name and Args, see ArgsID
 	Once        time.Duration
-	Replace     bool   // of an Own job: it takes the place of the one that has its ID
-	Schedule    string // of which it is a manual run: then ID is set, and checked; empty: an ordinary job
+	Replace     bool   // of an Own job: it replaces the job that has its ID
+	Schedule    string // the job is a manual run of this schedule: then ID is set and checked; empty: an ordinary job
 	In          time.Duration
 	At          time.Time
-	MaxAttempts int           // 0: the worker's
-	Timeout     time.Duration // 0: the handler's
+	MaxAttempts int           // 0: as the worker sets it
+	Timeout     time.Duration // 0: as the handler sets it
 	Details     *wire.Details // nil: none; the enqueuer may change it
 	Args        any
-	Problems    []error // what is wrong with it already
+	Problems    []error // problems that are already known
 }
 
-// A Receipt is what became of one Job.
+// A Receipt is the result for one Job.
 type Receipt struct {
 	ID       string
 	Queue    string
@@ -65,7 +65,7 @@ func New(store protocol.Store, options Options) *Enqueuer {
 	}
 }
 
-// One enqueues one job. The receipt has its ID even with an error, unless the ID is what is wrong.
+// One enqueues one job. The receipt has its ID even with an error, unless the ID itself is wrong.
 func (e *Enqueuer) One(ctx context.Context, job *Job) (receipt Receipt, err error) {
 	if !job.Own && job.Schedule == "" {
 		job.ID = NewID()
@@ -83,18 +83,18 @@ func (e *Enqueuer) One(ctx context.Context, job *Job) (receipt Receipt, err erro
 	}
 	if job.Replace {
 		became, err := e.replace(ctx, job.Queue, &p.one[0])
-		if err == nil { // else the store may still read its body
+		if err == nil { // otherwise the store may still read its body
 			e.batcher.reuse(p)
 		}
 		receipt.Existing, receipt.Replaced = became == protocol.ReplaceStayed, became == protocol.ReplaceDone
 		if err == nil && !receipt.Existing {
-			e.tellOne(job.Queue, job.Name, receipt.ID, dueAt(job.At, job.In, now))
+			e.reportOne(job.Queue, job.Name, receipt.ID, dueAt(job.At, job.In, now))
 		}
 		return receipt, err
 	}
 	receipt.Existing, err = e.send(ctx, job.Queue, p)
 	if err == nil && !receipt.Existing {
-		e.tellOne(job.Queue, job.Name, receipt.ID, dueAt(job.At, job.In, now))
+		e.reportOne(job.Queue, job.Name, receipt.ID, dueAt(job.At, job.In, now))
 	}
 	return receipt, err
 }
@@ -108,7 +108,7 @@ func (e *Enqueuer) send(ctx context.Context, queue string, p *pending) (existing
 	partition := [1]protocol.Partition{{Queue: queue, Index: protocol.PartitionOf(p.one[0].ID, n)}}
 	e.batcher.post(partition[:], []*pending{p}, ctx.Done() == nil)
 	if err := e.wait(ctx, p); err != nil {
-		return false, err // p may still be in a call: it is not used again
+		return false, err // p may still be in a call: it is not reused
 	}
 	existing, err = p.existing != nil, p.err
 	e.batcher.reuse(p)
@@ -129,7 +129,7 @@ func (e *Enqueuer) wait(ctx context.Context, p *pending) error {
 	return fmt.Errorf("outcome unknown: %w", because(ctx, trouble))
 }
 
-// because says why a caller stops waiting: its ctx has ended; and, if the store has been failing, with what.
+// because returns why a caller stops waiting: its ctx has ended. If the store has failed, the error also contains the store's last error.
 func because(ctx context.Context, trouble error) error {
 	if trouble == nil {
 		return ctx.Err()
@@ -137,7 +137,7 @@ func because(ctx context.Context, trouble error) error {
 	return fmt.Errorf("%w; the store's last error: %w", ctx.Err(), trouble)
 }
 
-// item checks a job and makes its body in room. The item has its ID even with an error, unless the ID is what is wrong.
+// item checks a job and makes its body in room. The item has its ID even with an error, unless the ID itself is wrong.
 func (e *Enqueuer) item(item *protocol.EnqueueItem, job *Job, now time.Time, room *wire.Bodies) error {
 	*item = protocol.EnqueueItem{ID: job.ID, Own: job.Own, Once: job.Once, In: job.In, At: job.At, Schedule: job.Schedule}
 	if job.Own && !job.ArgsID && job.Schedule == "" && protocol.CheckID("ID", job.ID) != nil {
@@ -161,9 +161,9 @@ func (e *Enqueuer) item(item *protocol.EnqueueItem, job *Job, now time.Time, roo
 	}
 	planned := dueAt(job.At, job.In, now)
 	if job.Schedule != "" {
-		planned = now // also of one that is due later
+		planned = now // also for a job that is due later
 	}
-	if job.In > 0 || !job.At.IsZero() || job.Schedule != "" { // of others it is Planned
+	if job.In > 0 || !job.At.IsZero() || job.Schedule != "" { // for other jobs it is Planned
 		if job.Details == nil {
 			job.Details = new(wire.Details)
 		}

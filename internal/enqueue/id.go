@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// idDigits are the 64 digits of an ID, in the order of their bytes. Names may have all of them.
+// idDigits are the 64 digits of an ID, in the order of their bytes. Names may contain all of them.
 const idDigits = "-0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz"
 
 const (
@@ -18,14 +18,14 @@ const (
 
 var jobIDs idSource
 
-// NewID returns an ID of 14 characters. No two calls in a process return the same one. IDs sort in the order of the calls, and
-// among processes by time, as far as their clocks agree. The first ID of a millisecond is random; each next one is a random step
-// of up to a million further, so nobody can count from one ID to the next. IDs are not secrets: they show when they were made.
+// NewID returns an ID of 14 characters. No two calls in a process return the same one. IDs of one process sort in the order of the calls; IDs of
+// several processes sort by time, as exactly as their clocks agree. The first ID of a millisecond is random; each next one is a random step of up
+// to a million further, so nobody can count from one ID to the next. IDs are not secrets: they show when they were made.
 func NewID() string { return jobIDs.next() }
 
-// An idSource makes IDs of 42 bits of Unix milliseconds (until the year 2109) and 42 bits that grow within a millisecond. If a
-// hundred processes together make ten thousand jobs a second, two of them draw the same ID about once in three years. With 36
-// bits it would be once in eighteen days.
+// An idSource makes IDs of 42 bits of Unix milliseconds (until the year 2109) and 42 bits that grow within a millisecond. If a hundred processes
+// together make ten thousand jobs a second, two of them make the same ID about once in three years. With 36 bits it would be once in eighteen
+// days.
 type idSource struct {
 	mu     sync.Mutex
 	ms     uint64
@@ -43,7 +43,7 @@ func (s *idSource) next() string {
 	return string(id[:])
 }
 
-// step moves on to the next ID. The caller holds mu.
+// step advances to the next ID. The caller holds mu.
 func (s *idSource) step(now uint64) (ms, low uint64) {
 	if r := s.draw(); now > s.ms {
 		s.ms, s.low = now, r&(1<<idLowBits-1)
@@ -64,13 +64,13 @@ func writeID(id []byte, ms, low uint64) {
 	}
 }
 
-// idBlockSize is the most IDs that are made at once. They share memory: a program that keeps one of them keeps the memory of all.
+// idBlockSize is the largest number of IDs that are made together. They share memory: a program that keeps one of them keeps the memory of all.
 const idBlockSize = 36
 
 // An idBlock gives one caller many IDs, which it makes in blocks. They sort in the order of the calls.
 type idBlock struct{ left string }
 
-// next returns an ID like NewID's. The caller needs at most that many more after it.
+// next returns an ID like NewID's. The caller needs at most more IDs after it.
 func (b *idBlock) next(more int) string {
 	if b.left == "" {
 		b.left = jobIDs.block(min(1+more, idBlockSize))

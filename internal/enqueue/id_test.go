@@ -14,7 +14,7 @@ func TestIDsAreShortSortedAndDifferent(t *testing.T) {
 	for range 200_000 {
 		id := NewID()
 		if len(id) != 14 || protocol.CheckName("ID", id) != nil {
-			t.Fatalf("ID %q: want 14 characters that a name may have", id)
+			t.Fatalf("ID %q: want 14 characters that are allowed in a name", id)
 		}
 		if id <= last {
 			t.Fatalf("ID %q follows %q", id, last)

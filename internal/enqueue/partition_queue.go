@@ -8,21 +8,21 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-// A partitionQueue is what waits to be sent to one partition, and the call that is under way to it.
+// A partitionQueue is the jobs that wait to be sent to one partition, and the call under way to it.
 type partitionQueue struct {
 	// Guarded by batcher.mu.
-	busy       bool // a goroutine sends for it
+	busy       bool // a goroutine sends for this queue
 	head, tail *pending
 	waiting    int   // of pending in the list
 	trouble    error // of the last attempt; nil: it succeeded
 
-	// The goroutine's that sends for it.
+	// Used by the goroutine that sends for this queue.
 	call    protocol.EnqueueCall
 	parts   []part
-	unknown bool  // the call under way may have been carried out
+	unknown bool  // the store may have carried out the call under way
 	err     error // of the last attempt
 	logged  bool  // its outage was logged
-	// Memory for a round trip with this queue alone.
+	// Memory for a round trip with only this queue.
 	alone [1]*partitionQueue
 	sent  [1]protocol.EnqueueCall
 }
@@ -33,8 +33,8 @@ type part struct {
 	from, to int
 }
 
-// load fills the next call with up to MaxItems items and about MaxBytes of bodies. A pending with items left goes to the end of
-// the list, so that a large one does not delay small ones.
+// load fills the next call with up to MaxItems items and about MaxBytes of bodies. A pending with items left moves to the end of the list, so
+// that a large one does not delay small ones.
 func (q *partitionQueue) load() {
 	items, parts, size := q.call.Items[:0], q.parts[:0], 0
 	for last := q.tail; q.head != nil && len(items) < protocol.MaxItems; {
@@ -68,7 +68,7 @@ func (q *partitionQueue) load() {
 	}
 }
 
-// refused reports whether the store has certainly not carried the call out, and will not if it is sent again.
+// refused reports whether the store has certainly not carried out the call, and will not carry it out if it is sent again.
 func (q *partitionQueue) refused(err error) bool {
 	return !q.unknown && (errors.Is(err, protocol.ErrStoreFull) || errors.Is(err, protocol.ErrUnfit))
 }
@@ -87,7 +87,7 @@ func (q *partitionQueue) deliver(b *batcher, existing []bool) {
 			continue
 		}
 		b.mu.Lock()
-		part.pending.since = time.Now() // it moves on: its wait begins anew
+		part.pending.since = time.Now() // it moves on: its wait begins again
 		b.mu.Unlock()
 	}
 	q.clear()

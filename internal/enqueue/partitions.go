@@ -13,8 +13,8 @@ import (
 	"github.com/chimejobs/chime/internal/retry"
 )
 
-// partitionCounts knows how many partitions each queue has. The number never changes, so the store is asked once for each queue, on
-// behalf of all callers. Before the first question the store is checked, and before each whether the queue may be used.
+// partitionCounts knows how many partitions each queue has. The number never changes, so it is read once for each queue, for all callers
+// together. Before the first request it checks the store; before each request it checks whether the queue may be used.
 type partitionCounts struct {
 	store   protocol.Store
 	timeout time.Duration
@@ -24,13 +24,13 @@ type partitionCounts struct {
 
 	mu      sync.RWMutex
 	known   map[string]int
-	trouble error // of the last question; nil: it was answered
+	trouble error // of the last request; nil: it was answered
 }
 
 func newPartitionCounts(store protocol.Store, timeout time.Duration, log *slog.Logger) *partitionCounts {
 	return &partitionCounts{
 		store: store, timeout: timeout, log: log, known: make(map[string]int),
-		fit: retry.NewFitCheck(store, timeout/4), // the rest of the time is left for the question
+		fit: retry.NewFitCheck(store, timeout/4), // the rest of the time is left for the request
 	}
 }
 
@@ -58,12 +58,12 @@ func (c *partitionCounts) of(ctx context.Context, queue string) (int, error) {
 	}
 }
 
-// ask asks the store until it answers or the time is up.
+// ask requests the number until the store answers or the time is up.
 func (c *partitionCounts) ask(queue string) (n int, err error) {
 	c.mu.RLock()
 	n = c.known[queue]
 	c.mu.RUnlock()
-	if n > 0 { // answered since the caller looked
+	if n > 0 { // answered since the caller's check
 		return n, nil
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), c.timeout)
@@ -94,7 +94,7 @@ func (c *partitionCounts) ask(queue string) (n int, err error) {
 	return n, err
 }
 
-// note remembers with what the store has been failing; nil: it has answered.
+// note stores the last error of the store; nil: the store has answered.
 func (c *partitionCounts) note(trouble error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -11,11 +11,11 @@ import (
 	"github.com/chimejobs/chime/internal/retry"
 )
 
-// maxReplaceTime is how long a call that replaces is sent again at most: the store knows it for 120 s.
+// maxReplaceTime is how long a call that replaces is sent again at most: the store recognises a repeated call for 120 s.
 const maxReplaceTime = 100 * time.Second
 
-// replace enqueues one job in place of the one that has its ID, by a call of its own, which is sent again, unchanged, until it is answered or
-// the time is up.
+// replace enqueues one job in place of the one that has its ID. It makes a call for this job alone, which is sent again, unchanged, until it is
+// answered or the time is up.
 func (e *Enqueuer) replace(ctx context.Context, queue string, item *protocol.EnqueueItem) (protocol.Replaced, error) {
 	n, err := e.counts.of(ctx, queue)
 	if err != nil {
@@ -26,7 +26,7 @@ func (e *Enqueuer) replace(ctx context.Context, queue string, item *protocol.Enq
 	timeout := min(e.options.SendTimeout, maxReplaceTime)
 	limited, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	logged := new(int) // what the outage is of: this call
+	logged := new(int) // identifies this call in the outage
 	for failures := 1; ; failures++ {
 		became, err := e.batcher.store.Replace(limited, call)
 		if err == nil {
@@ -50,7 +50,7 @@ func (e *Enqueuer) replace(ctx context.Context, queue string, item *protocol.Enq
 	}
 }
 
-// noteReplacing logs that a call that replaces has failed, or with a nil error that it does no more.
+// noteReplacing logs that a call that replaces has failed; with a nil error it logs that the failure is over.
 func (b *batcher) noteReplacing(what *int, err error) {
 	b.outageMu.Lock()
 	defer b.outageMu.Unlock()

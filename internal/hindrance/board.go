@@ -7,19 +7,19 @@ import (
 	"github.com/chimejobs/chime/internal/rights"
 )
 
-// A Board knows of all queues what keeps jobs on them from running: what it costs does not grow with the schedules that are asked about.
+// A Board knows for all queues what blocks the jobs on them. Its cost does not grow with the number of schedules.
 type Board struct {
 	queues map[string]*chime.QueueInfo
-	served map[string]bool            // nil: this user may not know
+	served map[string]bool            // nil: this user has no right to know
 	parked map[string]map[string]bool // queue → names of jobs that are parked there
 }
 
 const (
-	maxParkedQueues = 20  // whose parked jobs are looked at
-	maxParked       = 100 // of them on each
+	maxParkedQueues = 20  // queues whose parked jobs are read
+	maxParked       = 100 // parked jobs that are read of each queue
 )
 
-// Read reads the queues, the workers, and some of the jobs that are parked.
+// Read reads the queues, the workers, and some of the parked jobs.
 func Read(ctx context.Context, store chime.Store) (*Board, error) {
 	b := &Board{queues: map[string]*chime.QueueInfo{}, parked: map[string]map[string]bool{}}
 	queues, err := chime.NewQueues(store).List(ctx)
@@ -53,11 +53,11 @@ func Read(ctx context.Context, store chime.Store) (*Board, error) {
 	return b, err
 }
 
-// Of is what keeps the jobs of a live schedule from running, the first thing that has to be ended; 0: nothing that is known.
+// Of returns what blocks the jobs of a live schedule: the reason that has to be removed first. 0: no reason is known.
 func (b *Board) Of(s *chime.Schedule) Kind {
 	queue := b.queues[s.Queue]
 	switch {
-	case s.State != chime.StateLive || queue == nil: // its state says it; the queue is new
+	case s.State != chime.StateLive || queue == nil: // its state shows the reason; or the queue is new
 		return 0
 	case queue.Paused:
 		return Paused

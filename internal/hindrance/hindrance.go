@@ -11,17 +11,17 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-// A Kind says what it is that keeps jobs from running.
+// A Kind is a kind of reason that blocks jobs.
 type Kind int
 
 // The kinds.
 const (
 	Paused   Kind = iota + 1 // their queue is paused
-	Unserved                 // no worker that lives takes from their queue
+	Unserved                 // no live worker takes from their queue
 	Parked                   // no worker of their queue has a handler for them
 )
 
-// String is what it is in few words, for a table: "queue paused"; empty for none.
+// String returns the kind in few words, for a table, such as "queue paused". It is empty for 0.
 func (k Kind) String() string { return [...]string{"", "queue paused", "no worker", "parked"}[k] }
 
 // A Hindrance is one thing that keeps the jobs of a schedule from running.
@@ -30,10 +30,10 @@ type Hindrance struct {
 	Text string // a clause, without a full stop
 }
 
-// Of returns what keeps the jobs of a live schedule from running now. It reads the queue, the workers and one parked job.
+// Of returns the reasons that block the jobs of a live schedule now. It reads the queue, the workers and one parked job.
 func Of(ctx context.Context, store chime.Store, of *chime.Schedule) (all []Hindrance, err error) {
 	if of.State != chime.StateLive {
-		return nil, nil // its state says why
+		return nil, nil // its state shows the reason
 	}
 	queue, err := chime.NewQueues(store).Get(ctx, of.Queue)
 	if errors.Is(err, chime.ErrNotFound) {
@@ -50,10 +50,10 @@ func Of(ctx context.Context, store chime.Store, of *chime.Schedule) (all []Hindr
 	return On(ctx, store, of, queue, served)
 }
 
-// On is Of where it is known how the schedule's queue stands, and whether a worker that lives takes from it.
+// On is Of for a caller that knows the state of the schedule's queue, and whether a live worker takes from it.
 func On(ctx context.Context, store chime.Store, of *chime.Schedule, queue *chime.QueueInfo, served bool) (all []Hindrance, err error) {
 	if of.State != chime.StateLive {
-		return nil, nil // its state says why
+		return nil, nil // its state shows the reason
 	}
 	if queue.Paused {
 		all = append(all, Hindrance{Paused, fmt.Sprintf("queue %s is paused%s", of.Queue, noted(queue.Note))})
@@ -71,7 +71,7 @@ func On(ctx context.Context, store chime.Store, of *chime.Schedule, queue *chime
 	return all, nil
 }
 
-// noted is why, for the middle of a sentence.
+// noted returns the note's reason, for the middle of a sentence.
 func noted(n chime.Note) string {
 	if n.Text == "" {
 		return ""

@@ -1,4 +1,4 @@
-// Package history sums up what the runs that a schedule keeps say about it. The command and the dashboard show it.
+// Package history summarises the runs that a schedule keeps. The command and the dashboard show the summary.
 package history
 
 import (
@@ -10,16 +10,16 @@ import (
 	"github.com/chimejobs/chime"
 )
 
-// A History is what the runs that a schedule keeps say about it. The zero value knows nothing.
+// A History is the summary of the runs that a schedule keeps. The zero value means that nothing is known.
 type History struct {
 	Known   bool
 	Starts  int           // first attempts of occurrences
-	LateP99 time.Duration // of these
+	LateP99 time.Duration // of the starts
 	Failed  int           // attempts that failed within 24 hours
-	AtLeast bool          // there may have been more, of which the schedule does not tell any more
+	AtLeast bool          // there may have been more: the schedule does not keep older runs
 }
 
-// Of sums up runs, the newest first, at an instant of the store's clock.
+// Of summarises runs, the newest first, at an instant of the store's clock.
 func Of(schedule *chime.Schedule, runs []*chime.RunInfo, now time.Time) History {
 	h := History{Known: true, AtLeast: len(runs) > 0 && len(runs) >= schedule.KeepRuns}
 	var late []time.Duration
@@ -28,7 +28,7 @@ func Of(schedule *chime.Schedule, runs []*chime.RunInfo, now time.Time) History 
 			late = append(late, d)
 		}
 		if now.Sub(run.Ended) > 24*time.Hour {
-			h.AtLeast = false // all that came after it is known
+			h.AtLeast = false // everything after it is known
 			continue
 		}
 		if run.Outcome == chime.RunFailed || run.Outcome == chime.RunDead {
@@ -42,7 +42,8 @@ func Of(schedule *chime.Schedule, runs []*chime.RunInfo, now time.Time) History 
 	return h
 }
 
-// Lateness is how late the first attempt of an occurrence began. No other run has one: a backfilled occurrence was not planned to run then.
+// Lateness returns how late the first attempt of an occurrence began. No other run has a lateness: a backfilled occurrence was not planned to run
+// then.
 func Lateness(schedule *chime.Schedule, run *chime.RunInfo) (time.Duration, bool) {
 	if run.Started.IsZero() || run.Attempt != 1 || run.Manual || run.Backfilled || !strings.HasPrefix(run.ID, schedule.Name+"@") {
 		return 0, false

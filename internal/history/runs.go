@@ -8,8 +8,8 @@ import (
 	"github.com/chimejobs/chime/internal/schedule"
 )
 
-// Runs reads the runs that schedules keep, of some together, as [chime.Schedules.Runs] reads those of one: the newest first of each, and nil of a
-// schedule that there is not.
+// Runs reads the runs that schedules keep, of several schedules in one call. Each result is as [chime.Schedules.Runs] returns it, the newest
+// first; it is nil for a schedule that does not exist.
 func Runs(ctx context.Context, store chime.Store, names []string) ([][]*chime.RunInfo, error) {
 	found, err := store.Protocol().Runs(ctx, names)
 	if err != nil {

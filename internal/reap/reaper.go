@@ -14,24 +14,23 @@ import (
 	"github.com/chimejobs/chime/internal/retry"
 )
 
-// A Reaper reaps a lapsed session at the second look: it leaves the session alone for the time of one of its heartbeats and a tenth,
-// and returns its jobs only if the session was not extended since. So an outage of the store that is shorter than a session's TTL
-// reruns nothing.
+// A Reaper reaps a lapsed session at the second look. It waits for 1.1 times the heartbeat interval of the session, and returns the session's
+// jobs only if the session was not extended meanwhile. So an outage of the store that is shorter than a session's TTL causes no second run.
 //
-// However many sessions lapse at the same time, all are seen within a second and reaped at their second look. Any number of reapers
-// may find the same session; the store lets one of them reap it. It is safe for concurrent use.
+// If many sessions lapse at the same time, all are found within a second and reaped at their second look. Any number of reapers may find the same
+// session; the store allows only one of them to reap it. It is safe for concurrent use.
 type Reaper struct {
 	store  protocol.JobStore
-	ttl    time.Duration // of sessions whose name does not say it
+	ttl    time.Duration // of sessions whose name does not contain the TTL
 	log    *slog.Logger
 	logged retry.LogLimiter
-	notify chan struct{} // there is a new sighting; room for one
-	reaped chan struct{} // a session is reaped; room for one
+	notify chan struct{} // there is a new sighting; capacity 1
+	reaped chan struct{} // a session is reaped; capacity 1
 
 	mu     sync.Mutex
 	seen   map[sightingKey]sighting
-	listed map[protocol.Partition]time.Time // partitions with more lapsed sessions than an answer names -> not to be listed before
-	unread []protocol.Partition             // those of them that are to be listed
+	listed map[protocol.Partition]time.Time // partitions with more lapsed sessions than fit in an answer -> not to be listed before this instant
+	unread []protocol.Partition             // those of the partitions that are to be listed
 }
 
 type sightingKey struct {
@@ -39,22 +38,22 @@ type sightingKey struct {
 	session   string
 }
 
-// A sighting is a session that was seen lapsed.
+// A sighting is a session that was found lapsed.
 type sighting struct {
-	lapse    time.Time // when it lapses, as the store said
-	due      time.Time // the second look
+	lapse    time.Time // when it lapsed, as the store returned it
+	due      time.Time // when the second look is due
 	returned int       // jobs so far
 	failures int
 }
 
 const (
-	// maxSightings bounds what is remembered. The next poll finds a session again that was not remembered.
+	// maxSightings bounds the memory. The next poll finds a session again that was dropped.
 	maxSightings = 100_000
 	listEvery    = time.Second // the lapsed sessions of a partition are listed at most this often
 	callTimeout  = 30 * time.Second
 )
 
-// New returns a reaper; ttl is that of sessions whose name does not say it.
+// New returns a reaper; ttl is for sessions whose name does not contain their TTL.
 func New(store protocol.JobStore, ttl time.Duration, log *slog.Logger) *Reaper {
 	return &Reaper{
 		store:  store,
@@ -67,11 +66,11 @@ func New(store protocol.JobStore, ttl time.Duration, log *slog.Logger) *Reaper {
 	}
 }
 
-// Reaped delivers a value when a session that was seen here is reaped, by whomever. The worker that the store woke for its jobs may
-// have vanished with it, so each worker that watched looks for them.
+// Reaped delivers a value when a session that this reaper found is reaped, by any process. The worker that the store woke for its jobs may have
+// vanished too, so each worker that watched polls for them.
 func (r *Reaper) Reaped() <-chan struct{} { return r.reaped }
 
-// secondLook is how long a lapsed session is left alone: one of its heartbeats and a tenth of one.
+// secondLook returns how long a lapsed session is left alone: 1.1 times its heartbeat interval.
 func (r *Reaper) secondLook(session string) time.Duration {
 	ttl, ok := protocol.SessionTTL(session)
 	if !ok {
@@ -80,7 +79,7 @@ func (r *Reaper) secondLook(session string) time.Duration {
 	return ttl / 3 * 11 / 10
 }
 
-// Note remembers lapsed sessions that an answer names. If it names as many as it can, all of the partition are listed.
+// Note stores the lapsed sessions of an answer. If the answer is full, all of the partition are listed.
 func (r *Reaper) Note(partition protocol.Partition, lapsed []protocol.LapsedSession, now time.Time) {
 	if len(lapsed) == 0 {
 		return
@@ -131,7 +130,7 @@ func (r *Reaper) Run(ctx context.Context) {
 	}
 }
 
-// list notes all lapsed sessions of the partitions that have more than an answer names.
+// list notes all lapsed sessions of the partitions that have more of them than fit in an answer.
 func (r *Reaper) list(ctx context.Context) {
 	r.mu.Lock()
 	unread := r.unread
@@ -157,7 +156,7 @@ func (r *Reaper) list(ctx context.Context) {
 	}
 }
 
-// due returns the sightings whose second look is due, as many as one call reaps, and how long until the next one is.
+// due returns the sightings whose second look is due, up to the number that one call reaps, and how long to wait for the next one.
 func (r *Reaper) due(now time.Time) (keys []sightingKey, calls []protocol.ReapCall, wait time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -178,7 +177,7 @@ func (r *Reaper) due(now time.Time) (keys []sightingKey, calls []protocol.ReapCa
 	return keys, calls, wait
 }
 
-// reap takes the second look at sessions and returns the jobs of those that were not extended since the first, some of each.
+// reap takes the second look at sessions. It returns the jobs of those that were not extended since the first look, some jobs of each.
 func (r *Reaper) reap(ctx context.Context, keys []sightingKey, calls []protocol.ReapCall) {
 	limited, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
@@ -197,7 +196,7 @@ func (r *Reaper) reap(ctx context.Context, keys []sightingKey, calls []protocol.
 
 var errNoAnswer = errors.New("chime: the store gave no answer")
 
-// answered notes what became of a session.
+// answered notes the result for a session.
 func (r *Reaper) answered(key sightingKey, lapse time.Time, answer protocol.ReapAnswer) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -207,7 +206,7 @@ func (r *Reaper) answered(key sightingKey, lapse time.Time, answer protocol.Reap
 	}
 	s.returned += answer.Returned
 	if answer.Dropped > 0 {
-		r.log.Warn("chime: a session held entries that were no jobs; they are dropped", "event", "session.unreadable",
+		r.log.Warn("chime: a session held entries that are not jobs; they are dropped", "event", "session.unreadable",
 			"queue", key.partition.Queue, "partition", key.partition.Index, "session", key.session, "count", answer.Dropped)
 	}
 	switch {
@@ -225,7 +224,7 @@ func (r *Reaper) answered(key sightingKey, lapse time.Time, answer protocol.Reap
 		default:
 		}
 		if s.returned > 0 {
-			r.log.Info("chime: the jobs of a worker that is gone are returned to their queue", "event", "session.reaped",
+			r.log.Info("chime: the jobs of a vanished worker are returned to their queue", "event", "session.reaped",
 				"queue", key.partition.Queue, "partition", key.partition.Index, "session", key.session, "count", s.returned)
 		}
 		return

@@ -16,12 +16,12 @@ import (
 
 const ttl = 12 * time.Second
 
-// secondLookAfter is a heartbeat and a tenth: 4.4 s with a TTL of 12 s.
+// secondLookAfter is 1.1 heartbeat intervals: 4.4 s with a TTL of 12 s.
 const secondLookAfter = 4400 * time.Millisecond
 
 var partition = protocol.Partition{Queue: "default"}
 
-// A fakeStore is the part of a JobStore that a Reaper uses. It carries out no call; each is answered by answer.
+// A fakeStore is the part of a JobStore that a Reaper uses. It changes nothing; answer answers each call.
 type fakeStore struct {
 	protocol.JobStore
 	answer func(protocol.ReapCall) (done bool, err error)
@@ -54,7 +54,7 @@ func (s *fakeStore) Lapsed(_ context.Context, p protocol.Partition) ([]protocol.
 	return s.lapsed, nil
 }
 
-// withReaper runs a test beside a running reaper, in a bubble.
+// withReaper runs a test while a reaper runs, in a bubble.
 func withReaper(t *testing.T, answer func(protocol.ReapCall) (bool, error), test func(t *testing.T, r *Reaper, s *fakeStore, log *strings.Builder)) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &fakeStore{answer: answer, start: time.Now()}
@@ -74,7 +74,7 @@ func withReaper(t *testing.T, answer func(protocol.ReapCall) (bool, error), test
 
 func done(protocol.ReapCall) (bool, error) { return true, nil }
 
-// pass lets time pass, and waits until everything that is due by then has happened.
+// pass lets time pass, and waits until everything that is due has happened.
 func (s *fakeStore) pass(d time.Duration) {
 	s.mu.Lock()
 	//lint:ignore SA2001 it orders the test's reads before the writes that follow
@@ -110,7 +110,7 @@ func TestALapsedSessionIsReapedOnceAtTheSecondLook(t *testing.T) {
 	})
 }
 
-// A session that was extended has another lapse. The reaper names the lapse that it has seen last, and waits again.
+// A session that was extended has another lapse. The reaper sends the lapse that it has found last, and waits again.
 func TestASessionThatWasExtendedGetsAnotherSecondLook(t *testing.T) {
 	withReaper(t, done, func(t *testing.T, r *Reaper, s *fakeStore, _ *strings.Builder) {
 		for range 20 {
@@ -194,7 +194,7 @@ func TestSightingsAreBounded(t *testing.T) {
 	}
 }
 
-// An answer names 16 lapsed sessions at most. If it names as many, the others are listed, so that all are reaped at the second look.
+// An answer contains at most 16 lapsed sessions. If it is full, the others are listed, so that all are reaped at the second look.
 func TestAnyNumberOfSessionsIsReapedAtTheSecondLook(t *testing.T) {
 	withReaper(t, done, func(t *testing.T, r *Reaper, s *fakeStore, _ *strings.Builder) {
 		const n = 5000
@@ -216,7 +216,7 @@ func TestAnyNumberOfSessionsIsReapedAtTheSecondLook(t *testing.T) {
 	})
 }
 
-// The second look at a session comes after a heartbeat of its own worker, whatever the TTL of the reaper's.
+// The second look at a session comes after a heartbeat interval of that session, whatever the TTL of the reaper's worker.
 func TestTheSecondLookGoesByTheSessionsOwnTTL(t *testing.T) {
 	withReaper(t, done, func(t *testing.T, r *Reaper, s *fakeStore, _ *strings.Builder) {
 		for _, ttl := range []time.Duration{3 * time.Second, 30 * time.Second} {

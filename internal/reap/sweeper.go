@@ -10,22 +10,23 @@ import (
 )
 
 const (
-	sweepEvery    = 5 * time.Minute  // between two rounds of who leads
-	sweepSeldom   = 30 * time.Minute // and, at random up to twice as much, of everybody else
-	sweepAgain    = time.Minute      // after a round that left something
+	sweepEvery    = 5 * time.Minute  // between two rounds of the leader
+	sweepFollower = 30 * time.Minute // between two rounds of any other process, plus a random part of up to the same duration
+	sweepAgain    = time.Minute      // after a round that did not finish
 	maxSweepSteps = 20               // of a partition in a round
 )
 
-// A Sweeper removes what is old from partitions, in rounds of many steps, each of which is one call. Every bound is kept by who adds
-// something, so it does not matter when a round comes, or who makes it. It belongs to one goroutine.
+// A Sweeper removes old data from partitions, in rounds of many steps; each step is one call. Every call that adds something also keeps the
+// bounds, so it does not matter when a round comes, or which process makes it. It belongs to one goroutine.
 type Sweeper struct {
 	store protocol.JobStore
 	bury  BuryFunc
 	round []sweeping // of the round under way; empty: a new one begins
-	left  bool       // the round has left something
+	left  bool       // the round did not finish a partition
 }
 
-// A BuryFunc says how an expired job of a queue is given up at an instant. False: not now, for this program cannot read what follows its death.
+// A BuryFunc returns how an expired job of a queue is moved to the dead jobs at an instant. False: not now, because this program cannot read the
+// job that follows its death.
 type BuryFunc func(queue string, job *protocol.ExpiredJob, at time.Time) (protocol.Burial, bool)
 
 // A sweeping is a partition that a round has not finished.
@@ -39,11 +40,11 @@ func NewSweeper(store protocol.JobStore, bury BuryFunc) *Sweeper {
 	return &Sweeper{store: store, bury: bury}
 }
 
-// Begun reports whether a round is under way: until it has ended, Step goes on with the partitions that it began with.
+// Begun reports whether a round is under way: until it has ended, Step continues with the partitions with which it began.
 func (s *Sweeper) Begun() bool { return len(s.round) > 0 }
 
-// Step takes one step of a round over partitions, and returns how long to wait until the next one: not at all within a round. Who
-// does not lead passes over partitions that were swept within the last minutes.
+// Step takes one step of a round over partitions, and returns how long to wait for the next one; within a round that is zero. A process that does
+// not lead skips partitions that were swept within the last minutes.
 func (s *Sweeper) Step(ctx context.Context, partitions []protocol.Partition, leads bool) (time.Duration, error) {
 	if len(s.round) == 0 {
 		s.left = false
@@ -56,7 +57,7 @@ func (s *Sweeper) Step(ctx context.Context, partitions []protocol.Partition, lea
 	for i := range now {
 		batch[i] = now[i].partition
 	}
-	unless := sweepSeldom
+	unless := sweepFollower
 	if leads {
 		unless = 0
 	}
@@ -89,11 +90,11 @@ func (s *Sweeper) Step(ctx context.Context, partitions []protocol.Partition, lea
 	case leads:
 		return sweepEvery, errors.Join(failed...)
 	}
-	return sweepSeldom + rand.N(sweepSeldom), errors.Join(failed...)
+	return sweepFollower + rand.N(sweepFollower), errors.Join(failed...)
 }
 
-// buryAll gives up the expired jobs that a partition has returned, and returns how many it has. One whose OnDeath this program cannot read
-// stays: a later round finds it again.
+// buryAll moves the expired jobs that a partition has returned to the dead jobs, and returns how many it has moved. A job whose OnDeath this
+// program cannot read is left: a later round finds it again.
 func (s *Sweeper) buryAll(ctx context.Context, p protocol.Partition, answer protocol.SweepAnswer) (int, error) {
 	var burials []protocol.Burial
 	for i := range answer.Expired {

@@ -10,7 +10,7 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-// A graveyard is a store with expired jobs, of which a sweep returns two.
+// A graveyard is a store with expired jobs; a sweep returns two of them.
 type graveyard struct {
 	protocol.JobStore
 	expired []string
@@ -41,7 +41,8 @@ func (g *graveyard) Bury(_ context.Context, p protocol.Partition, burials []prot
 	return len(burials), nil
 }
 
-// A round goes on as long as expired jobs are buried. Those that this program cannot read stay, and do not keep it going.
+// A round continues as long as expired jobs are moved to the dead jobs. Jobs that this program cannot read are left, and do not prolong the
+// round.
 func TestARoundBuriesExpiredJobs(t *testing.T) {
 	lost := errors.New("connection refused")
 	for name, c := range map[string]struct {
@@ -50,11 +51,11 @@ func TestARoundBuriesExpiredJobs(t *testing.T) {
 		sweeps, stayed int
 		err            error
 	}{
-		"none":                        {graveyard{}, true, 1, 0, nil},
-		"some":                        {graveyard{expired: []string{"a", "b", "c", "d", "e"}}, true, 3, 0, nil},
-		"some that nobody reads":      {graveyard{expired: []string{"a", "b", "c"}}, false, 1, 3, nil},
-		"a burial that fails":         {graveyard{expired: []string{"a", "b", "c"}, fails: lost}, true, 1, 3, lost},
-		"nobody reads, and more else": {graveyard{expired: []string{"a"}, more: true}, false, maxSweepSteps, 1, nil},
+		"none":                          {graveyard{}, true, 1, 0, nil},
+		"some":                          {graveyard{expired: []string{"a", "b", "c", "d", "e"}}, true, 3, 0, nil},
+		"some that are unreadable":      {graveyard{expired: []string{"a", "b", "c"}}, false, 1, 3, nil},
+		"a burial that fails":           {graveyard{expired: []string{"a", "b", "c"}, fails: lost}, true, 1, 3, lost},
+		"unreadable, and more to sweep": {graveyard{expired: []string{"a"}, more: true}, false, maxSweepSteps, 1, nil},
 	} {
 		store := c.store
 		s := NewSweeper(&store, func(queue string, job *protocol.ExpiredJob, at time.Time) (protocol.Burial, bool) {
@@ -66,7 +67,7 @@ func TestARoundBuriesExpiredJobs(t *testing.T) {
 			err = errors.Join(err, failed)
 		}
 		if store.sweeps != c.sweeps || len(store.expired) != c.stayed || !errors.Is(err, c.err) {
-			t.Errorf("%s: %d sweeps, %d jobs stayed, %v; want %d, %d, %v", name, store.sweeps, len(store.expired), err, c.sweeps, c.stayed, c.err)
+			t.Errorf("%s: %d sweeps, %d jobs left, %v; want %d, %d, %v", name, store.sweeps, len(store.expired), err, c.sweeps, c.stayed, c.err)
 		}
 	}
 }

@@ -5,20 +5,20 @@ import (
 	"time"
 )
 
-// A Duty is something that a loop does again and again. Do returns how long until the next time. After a failure the next time is
-// soon, and after each further failure in a row it is later. It belongs to the loop's goroutine.
+// A Duty is a recurring task of a loop. Do returns how long to wait for the next time. After a failure the next time is soon, and after each
+// further consecutive failure it is later. It belongs to the loop's goroutine.
 type Duty struct {
 	Action string // a verb, for the log
 	Do     func(ctx context.Context) (again time.Duration, err error)
-	Next   time.Time // not before
+	Next   time.Time // not before this instant
 
-	failures int // in a row; after each the next time is later, up to maxDutyDelay
+	failures int // consecutive failures; each makes the next time later, up to maxDutyDelay
 }
 
 // DutyTimeout is how long one turn of a duty may take.
 const DutyTimeout = 30 * time.Second
 
-// Never is the wait of a duty that is done only after Now.
+// Never is the wait of a duty that only Now makes due.
 const Never = 100 * 365 * 24 * time.Hour
 
 // Now makes the duty due at the loop's next turn.
@@ -53,8 +53,8 @@ func (d *Duty) Turn(ctx context.Context, outage *Outage) {
 	}
 }
 
-// Reached reports whether an instant has come, by the monotonic clock or by the wall clock. One alone is not enough: the monotonic
-// clock stands still while a machine sleeps, and the wall clock may be set back.
+// Reached reports whether an instant has come, by the monotonic clock or by the wall clock. One clock alone is not enough: the monotonic clock
+// stops while a machine sleeps, and the wall clock may be set back.
 func Reached(at, now time.Time) bool {
 	return !now.Before(at) || !now.Round(0).Before(at.Round(0))
 }

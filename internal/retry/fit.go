@@ -14,8 +14,8 @@ import (
 // CheckTimeout is how long one check of the store may take, unless a caller has less time.
 const CheckTimeout = 10 * time.Second
 
-// Until repeats do until it succeeds, its error wraps protocol.ErrUnfit or one of final, for which waiting does not help, or ctx
-// ends. Then it returns the last error that says more than that ctx has ended. A nil outage logs nothing.
+// Until repeats do until one of three things happens: do succeeds; its error wraps protocol.ErrUnfit or one of final, for which waiting cannot
+// help; ctx ends. When ctx ends it returns the last error that contains more than the end of ctx. A nil outage logs nothing.
 func Until(ctx context.Context, outage *Outage, action string, do func(context.Context) error, final ...error) error {
 	var cause error
 	for failures := 1; ctx.Err() == nil; failures++ {
@@ -39,8 +39,8 @@ func Until(ctx context.Context, outage *Outage, action string, do func(context.C
 	return cmp.Or(cause, ctx.Err())
 }
 
-// WaitFit returns nil as soon as the store can be trusted with jobs, an error that wraps protocol.ErrUnfit if waiting does not
-// help, or an error once ctx has ended.
+// WaitFit returns nil as soon as the store can be trusted with jobs. It returns an error that wraps protocol.ErrUnfit if waiting cannot help, or
+// an error once ctx has ended.
 func WaitFit(ctx context.Context, store protocol.Store, outage *Outage) error {
 	return Until(ctx, outage, "check", func(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, CheckTimeout)
@@ -49,11 +49,11 @@ func WaitFit(ctx context.Context, store protocol.Store, outage *Outage) error {
 	})
 }
 
-// A FitCheck checks a store until the store is found fit, which is usually the first time. It is safe for concurrent use.
+// A FitCheck checks a store until the check succeeds, which is usually the first time. It is safe for concurrent use.
 type FitCheck struct {
 	store   protocol.Store
 	timeout time.Duration
-	checked chan bool // holds one value: whether the store was found fit; a caller takes it while it checks
+	checked chan bool // holds one value: whether the check has succeeded; a caller takes it while it checks
 }
 
 // NewFitCheck returns a check that takes at most the timeout each time.
@@ -63,8 +63,8 @@ func NewFitCheck(store protocol.Store, timeout time.Duration) *FitCheck {
 	return f
 }
 
-// Check returns an error if the store cannot be trusted with jobs, or if ctx has ended before that is known. If the check fails for
-// another reason, trouble, the call that follows meets the same reason.
+// Check returns err if the store cannot be trusted with jobs, or if ctx has ended before that is known. If the check fails for another reason it
+// returns that as trouble: the caller's next call fails for the same reason.
 func (f *FitCheck) Check(ctx context.Context) (trouble, err error) {
 	var fit bool
 	select {

@@ -65,16 +65,16 @@ func TestWaitFitEndsWithItsContext(t *testing.T) {
 	})
 }
 
-// A check that fails without a verdict holds nobody up; if ctx has ended meanwhile it says why there is none.
+// A check that fails without a result blocks no caller; if ctx has ended meanwhile, the error contains both reasons.
 func TestAFitCheckThatFailsIsNoVerdict(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		failing, took := errLost, time.Second
 		f := NewFitCheck(checkStore{check: func() error {
-			time.Sleep(took) // fake time: of the check
+			time.Sleep(took) // the duration of the check
 			return failing
 		}}, CheckTimeout)
 		if trouble, err := f.Check(t.Context()); !errors.Is(trouble, errLost) || err != nil {
-			t.Errorf("got %v, %v; want the trouble and no verdict", trouble, err)
+			t.Errorf("got %v, %v; want the trouble and no error", trouble, err)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), took/2)
 		defer cancel()

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// A LogLimiter allows each message once a minute. It remembers at most maxLimited messages and forgets those that are a minute old,
-// so that names from the store cannot fill the memory. The zero value is ready; it is safe for concurrent use.
+// A LogLimiter allows each message once a minute. It remembers at most maxLimited messages and forgets those that are a minute old, so that names
+// from the store cannot fill the memory. The zero value is ready for use; it is safe for concurrent use.
 type LogLimiter struct {
 	mu     sync.Mutex
 	logged map[string]time.Time

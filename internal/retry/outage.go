@@ -1,4 +1,4 @@
-// Package retry waits out a store that does not answer: how long to wait, what to log, and when to give up.
+// Package retry handles a store that does not answer: how long to wait, what to log, and when to stop trying.
 package retry
 
 import (
@@ -12,16 +12,16 @@ import (
 const (
 	firstDelay = 50 * time.Millisecond
 	maxDelay   = time.Second
-	// maxDutyDelay is longer: nobody waits for a duty, and what ends an outage makes it due.
+	// maxDutyDelay is longer than maxDelay: no caller waits for a duty, and the end of an outage makes duties due.
 	maxDutyDelay = 5 * time.Second
 
-	// LogEvery is how often something that lasts is logged.
+	// LogEvery is how often a condition that lasts is logged.
 	LogEvery = time.Minute
 )
 
-// Delay is how long to wait after this number of failures in a row. It doubles from 50 ms to 1 s, and half of it is random, so that
-// many processes do not come back at the same instant. It is not longer, because a failover takes a few seconds, and what was waiting
-// goes on within two seconds of its end.
+// Delay returns how long to wait after this number of consecutive failures. It doubles from 50 ms to 1 s, and half of it is random, so that many
+// processes do not come back at the same instant. It is not longer, because a failover takes a few seconds; waiting calls succeed within two
+// seconds of its end.
 func Delay(failures int) time.Duration { return delay(failures, maxDelay) }
 
 func delay(failures int, longest time.Duration) time.Duration {
@@ -29,8 +29,8 @@ func delay(failures int, longest time.Duration) time.Duration {
 	return d/2 + rand.N(d/2+1)
 }
 
-// After is when to try again after this number of failures in a row, the last of which began and has ended now: a call that took
-// long has waited already.
+// After returns when to try again after this number of consecutive failures. The last one began at began and has ended now: the duration of the
+// call counts as waiting.
 func After(began time.Time, failures int, now time.Time) time.Time {
 	at, soonest := began.Add(Delay(failures)), now.Add(Delay(1))
 	if at.Before(soonest) {
@@ -51,21 +51,21 @@ func Sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// An Outage logs that a store does not answer: once when it begins, once a minute while it lasts, and once when it is over. It
-// is over when everything that failed has succeeded since. A nil Outage logs nothing. It belongs to one goroutine.
+// An Outage logs that a store does not answer: once when it begins, once a minute while it lasts, and once when it is over. It is over when every
+// failed action has succeeded since. A nil Outage logs nothing. It belongs to one goroutine.
 type Outage struct {
 	Log  *slog.Logger
 	Role string // whose calls fail: worker, scheduler, enqueuer
-	// Trouble is told what is logged, with a nil error when it is over. It may be nil.
+	// Trouble receives what is logged, with a nil error when the outage is over. It may be nil.
 	Trouble func(action string, err error)
 
-	failed map[any]bool // what fails, for example a partition
-	action string       // that was logged last
+	failed map[any]bool // the keys of failing actions, for example a partition
+	action string       // the last logged action
 	since  time.Time
 	logged time.Time
 }
 
-// Begin notes that something failed. action says what was tried.
+// Begin notes that something failed. action names what was tried.
 func (o *Outage) Begin(what any, action string, err error, now time.Time) {
 	if o == nil {
 		return
@@ -89,8 +89,8 @@ func (o *Outage) Begin(what any, action string, err error, now time.Time) {
 		"action", action, "after_ms", now.Sub(o.since).Milliseconds(), "count", max(causes, len(o.failed)), "error", cause)
 }
 
-// firstCause returns the first of the causes that were joined, one a line, and how many they are: a call for many partitions fails
-// for each of them, mostly for the same reason.
+// firstCause returns the first of the joined causes, and their number: a call for many partitions fails for each of them, mostly for the same
+// reason.
 func firstCause(err error) (first string, causes int) {
 	first, rest, _ := strings.Cut(err.Error(), "\n")
 	if rest == "" {
@@ -99,7 +99,7 @@ func firstCause(err error) (first string, causes int) {
 	return first, 2 + strings.Count(rest, "\n")
 }
 
-// End notes that what failed before has succeeded. If it has not failed, End does nothing.
+// End notes that an action that failed before has succeeded. If it has not failed, End does nothing.
 func (o *Outage) End(what any, now time.Time) {
 	if o == nil || !o.failed[what] {
 		return

@@ -14,7 +14,7 @@ import (
 func TestDelayDoublesFrom50MillisecondsTo1Second(t *testing.T) {
 	for _, test := range []struct {
 		failures int
-		limit    time.Duration // and at least half of it
+		limit    time.Duration // the delay is at least half of it
 	}{
 		{0, 50 * time.Millisecond}, {1, 50 * time.Millisecond}, {2, 100 * time.Millisecond}, {3, 200 * time.Millisecond},
 		{5, 800 * time.Millisecond}, {6, time.Second}, {1000, time.Second}, {1 << 40, time.Second},
@@ -33,7 +33,7 @@ func TestDelayDoublesFrom50MillisecondsTo1Second(t *testing.T) {
 	}
 }
 
-// A call that took long has waited already: the next try comes soon.
+// The duration of a slow call counts as waiting: the next attempt comes soon.
 func TestTheTimeOfACallCountsAsWaiting(t *testing.T) {
 	began := time.Now()
 	for range 1000 {
@@ -168,7 +168,7 @@ func TestADutyIsDoneWhenItIsDue(t *testing.T) {
 		}
 		turns(25) // it is done after 0, 10 and 20 s
 		d.Now()
-		turns(5)  // after 25 s
+		turns(5)  // at 25 s
 		d.Retry() // it has not failed: nothing changes
 		turns(5)
 		if want := "[0s 10s 20s 25s]"; fmt.Sprint(at) != want {

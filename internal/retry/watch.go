@@ -13,16 +13,16 @@ import (
 // fitEvery is about how often a worker checks the store again.
 const fitEvery = 5 * time.Minute
 
-// A FitWatch checks now and then whether the store can still be trusted with jobs, because an operator may change its settings, and
-// logs each change once. It ends nothing: jobs that are in an unfit store are better run than left there.
+// A FitWatch checks at intervals whether the store can still be trusted with jobs, because an operator may change its settings. It logs each
+// change once. It stops nothing: it is better to run the jobs of an unfit store than to leave them there.
 type FitWatch struct {
 	store protocol.Store
 	log   *slog.Logger
 	role  string
-	unfit string // what was wrong at the last check; empty: nothing
+	unfit string // the problem at the last check; empty: no problem
 }
 
-// NewFitWatch returns the watch of a role that has found the store fit.
+// NewFitWatch returns the watch of a role whose first check has succeeded.
 func NewFitWatch(store protocol.Store, log *slog.Logger, role string) *FitWatch {
 	return &FitWatch{store: store, log: log, role: role}
 }
@@ -34,7 +34,7 @@ func (w *FitWatch) Run(ctx context.Context) {
 	}
 }
 
-// check checks once. An error that says nothing about the store's fitness is an outage, which the role's calls log.
+// check checks once. An error that is not about the store's fitness is an outage, which the role's calls log.
 func (w *FitWatch) check(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, CheckTimeout)
 	defer cancel()

@@ -1,14 +1,14 @@
-// Package rights tells errors of a store's user who lacks a right from all others.
+// Package rights distinguishes missing rights of a store's user from all other errors.
 package rights
 
 import "strings"
 
-// Missing reports whether a store answered that its user may not do what was asked, or has not said who they are.
+// Missing reports whether a store refused a call because its user lacks a right or has not authenticated.
 func Missing(err error) bool {
 	if err == nil {
 		return false
 	}
-	text := err.Error() // through all that has wrapped it; scripts put the answer into a sentence
+	text := err.Error() // through all wrapping errors; scripts put the answer into a sentence
 	for _, answer := range []string{"NOPERM ", "NOAUTH ", "WRONGPASS ", "The user executing the script can't "} {
 		if strings.Contains(text, answer) {
 			return true

@@ -21,6 +21,6 @@ func TestAnswersOfAServerAboutRights(t *testing.T) {
 		}
 	}
 	if Missing(nil) {
-		t.Error("no error is one about rights")
+		t.Error("nil counts as an error about rights")
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/chimejobs/chime/internal/schedule"
 )
 
-// A burier says what follows the deaths of parked jobs for which no worker came.
+// A burier decides how parked jobs that no worker has taken are moved to the dead jobs, and which jobs follow their deaths.
 type burier struct{ log *slog.Logger }
 
 // bury is a reap.BuryFunc.

@@ -10,10 +10,10 @@ import (
 	"github.com/chimejobs/chime/internal/schedule"
 )
 
-const maxRecounts = 4 // a schedule whose occurrence is placed or taken meanwhile is counted again
+const maxRecounts = 4 // if a schedule's occurrence is placed or taken meanwhile, it is counted again, this often at most
 
-// Declare creates and changes schedules. Where the recurrence itself changes, the store first answers with the old one: what that has
-// missed until then is counted here, because the store cannot compute it, and is written with the change, in one step.
+// Declare creates and changes schedules. If the recurrence itself changes, the store first answers with the old one. Its missed instants are
+// counted here, because the store cannot compute them. They are written together with the change, in one step.
 func Declare(ctx context.Context, store protocol.ScheduleStore, declarations []protocol.Declaration) []protocol.DeclareAnswer {
 	answers := store.Declare(ctx, declarations)
 	for range maxRecounts {
@@ -35,14 +35,14 @@ func Declare(ctx context.Context, store protocol.ScheduleStore, declarations []p
 	}
 	for i := range answers {
 		if answers[i].Err == nil && answers[i].Recount {
-			answers[i].Err = fmt.Errorf("declare schedule %q: its occurrences were placed or taken all the while", declarations[i].Name)
+			answers[i].Err = fmt.Errorf("declare schedule %q: its occurrences were placed or taken during every attempt", declarations[i].Name)
 		}
 	}
 	return answers
 }
 
-// Resume resumes a schedule. Where the gap is to be skipped, the store first answers with the definition: what that has missed is counted
-// here, and is written with the change, in one step.
+// Resume resumes a schedule. If the gap is to be skipped, the store first answers with the definition. The missed instants are counted here, and
+// are written together with the change, in one step.
 func Resume(ctx context.Context, store protocol.ScheduleStore, p protocol.Pausing) (protocol.PauseAnswer, error) {
 	for range maxRecounts + 1 {
 		answer, err := store.PauseSchedule(ctx, p)
@@ -56,10 +56,10 @@ func Resume(ctx context.Context, store protocol.ScheduleStore, p protocol.Pausin
 			p.Change.Note = strings.TrimSpace(p.Change.Note + " (" + by + ")")
 		}
 	}
-	return protocol.PauseAnswer{}, fmt.Errorf("resume schedule %q: it was changed all the while", p.Name)
+	return protocol.PauseAnswer{}, fmt.Errorf("resume schedule %q: it was changed during every attempt", p.Name)
 }
 
-// recount counts what the old recurrence has missed. One that cannot be computed here has missed nothing that anybody knows of.
+// recount counts the instants that the old recurrence has missed. A recurrence that cannot be computed here has missed none that are known.
 func recount(a *protocol.DeclareAnswer) *protocol.Change {
 	change := &protocol.Change{Revision: a.Revision, Cursor: a.Cursor, Until: a.Now.Truncate(time.Second)}
 	if old, err := schedule.Compile(a.Old); err == nil {

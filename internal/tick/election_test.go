@@ -8,8 +8,8 @@ import (
 	"github.com/chimejobs/chime/internal/retry"
 )
 
-// While a machine sleeps, the wall clock goes on and the monotonic clock stands still. A test cannot make that happen. It uses times
-// without a monotonic reading, which show that the wall clock alone ends a lease.
+// While a machine sleeps, the wall clock advances and the monotonic clock does not. A test cannot cause that. It uses times without a monotonic
+// reading, which show that the wall clock alone ends a lease.
 func TestALeaseEndsByTheWallClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		at := time.Now().Add(10 * time.Second)
@@ -19,7 +19,7 @@ func TestALeaseEndsByTheWallClock(t *testing.T) {
 			}
 		}
 		if e := (election{term: 1, until: time.Now().Round(0).Add(-time.Second)}); e.leading() {
-			t.Error("a lease that has ended by the wall clock is held")
+			t.Error("a lease that has ended by the wall clock is still held")
 		}
 	})
 }

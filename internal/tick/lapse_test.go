@@ -42,7 +42,7 @@ func TestALeaseThatLapsesInAnOutageIsLoggedAsLost(t *testing.T) {
 		run(1, 0, "an outage, within the lease")
 		time.Sleep(time.Second) // fake time
 		run(1, 1, "the lease has lapsed")
-		run(1, 1, "the outage goes on")
+		run(1, 1, "the outage continues")
 		store.down = false
 		run(2, 1, "after the outage")
 	})

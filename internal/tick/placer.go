@@ -12,7 +12,7 @@ import (
 	"github.com/chimejobs/chime/internal/schedule"
 )
 
-// logLateAfter is how long a schedule is owed its next occurrence until that is logged. Any ticker places it earlier.
+// logLateAfter is how long a schedule may be owed its next occurrence before that is logged. Any ticker places it earlier.
 const logLateAfter = time.Minute
 
 // A placer computes the next occurrences of schedules and places them.
@@ -24,8 +24,8 @@ type placer struct {
 	logged retry.LogLimiter
 }
 
-// place places what is owed and returns how many schedules are no longer owed. A schedule that cannot be computed here is logged
-// and postponed, so that it does not delay the others.
+// place places what is owed and returns how many schedules are no longer owed. It logs and postpones a schedule that cannot be computed here, so
+// that it does not delay the others.
 func (p *placer) place(ctx context.Context, owed []protocol.Owed) (settled int, failed error) {
 	placements := p.plans.Next(owed, func(o *protocol.Owed, err error) {
 		if p.logged.Allow("schedule "+o.Name, time.Now()) {
@@ -44,14 +44,14 @@ func (p *placer) place(ctx context.Context, owed []protocol.Owed) (settled int, 
 	answers := p.store.Place(ctx, placements)
 	p.hears.Places(placements, answers)
 	for i, answer := range answers {
-		if errors.Is(answer.Err, protocol.ErrUnreadable) { // it was changed by hand a moment ago: it is found unreadable next time
+		if errors.Is(answer.Err, protocol.ErrUnreadable) { // it was edited by hand a moment ago: the next search finds it unreadable
 			continue
 		}
 		if answer.Err != nil {
 			failed = answer.Err
 			continue
 		}
-		if !answer.Lost { // else it is found again at the next turn, if it is still owed
+		if !answer.Lost { // otherwise the next turn finds it again, if it is still owed
 			settled++
 		}
 		if answer.Completed {

@@ -7,15 +7,15 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-// A pruner deletes the schedules that a lower version of the program has declared and this one has not. It begins when all that this one
-// declares is written, so that nothing of it has a lower version any more. Each step goes on where the last one has ended; one that fails
-// is repeated. Any process of the version does so, until one of them has come to the end and has recorded that.
+// A pruner deletes the schedules that a lower version of the program has declared and this one has not. It begins when all declarations of this
+// version are written, so that none of them has a lower version any more. Each step continues where the last one ended; a step that fails is
+// repeated. Every process of the version does this, until one of them has finished and has recorded that.
 type pruner struct {
 	store protocol.ScheduleStore
 	log   *slog.Logger
-	owner protocol.Owner // version 0: nothing is to be pruned, or that is done
+	owner protocol.Owner // version 0: nothing is to be pruned, or pruning is finished
 
-	cursor string // how far it has come
+	cursor string // position of the last step
 }
 
 // pending reports whether there is something left to do.

@@ -14,27 +14,27 @@ import (
 const (
 	stepTime   = 200 * time.Millisecond // how long a step works; then other duties have their turn
 	maxRefused = 3                      // errors that a step returns
-	maxChecked = 500                    // schedules in a call that checks whether they still stand
+	maxChecked = 500                    // schedules in a call that checks whether they still exist as declared
 )
 
-// A reconciler keeps in the store what a program declared. At the start it writes every declaration and deletes what was removed. From
-// then on it checks now and then whether its schedules still stand as it has written them, and declares again what the store has lost:
+// A reconciler keeps in the store what a program declared. At the start it writes every declaration and deletes what was removed. Later it checks
+// from time to time whether its schedules are still as it has written them, and declares again what the store has lost:
 //
 //	not there             declared again, unless it was deleted after this program declared it
 //	at a lower revision   declared again: the store went back to an earlier state
-//	at a higher revision  somebody has changed it since: it stays
+//	at a higher revision  left as it is: somebody has changed it since
 //	in another queue      likewise
-//	changed by hand       likewise: it is logged, and a next start declares it
-//	of a newer form       it stays: this program cannot read it
-//	pruned                declared again: another owner does not want it any more, and who deleted it did not mean this program. What a higher
-//	                      version of this program's owner has pruned the store leaves deleted
-//	not in the registry   the store registers it again as it stands: declared again, it would undo what somebody has changed
+//	edited by hand        likewise: it is logged, and a next start declares it
+//	of a newer form       left as it is: this program cannot read it
+//	pruned                declared again: another owner does not want it any more, and its deletion did not mean this program. If a higher
+//	                      version of this program's owner has pruned it, the store leaves it deleted
+//	not in the registry   the store registers it again as it is: to declare it again would undo somebody's changes
 //
-// So two versions of a program never overwrite each other in turn, and a failover or a restart from an older file costs nothing that
-// the program knows.
+// So two versions of a program never overwrite each other in turn. A failover or a restart from an older file loses nothing that the program
+// knows.
 //
-// A deletion that a check has found is remembered as long as the program runs, whatever the store forgets: it is over when somebody has
-// made the schedule again. A deletion that the store loses before any check has found it cannot be told from a loss: the schedule is
+// The program remembers a deletion that a check has found as long as it runs, whatever the store forgets. The deletion ends when somebody has
+// created the schedule again. A deletion that the store loses before any check has found it cannot be distinguished from a loss: the schedule is
 // declared again.
 type reconciler struct {
 	store    protocol.ScheduleStore
@@ -44,22 +44,22 @@ type reconciler struct {
 	declare  []int     // indexes of those still to be written
 	remove   []string  // names still to be deleted
 	outdated bool      // it was logged that a higher version has declared
-	newer    bool      // it was logged that a definition has a newer form than this program can read
+	newer    bool      // it was logged that a definition has a newer format than this program can read
 	pruner
 }
 
-// written is what the store answered to a declaration, and what became of it; zero: it has not been written yet.
+// written is the store's answer to a declaration, and its later state; zero: the declaration has not been written yet.
 type written struct {
 	address  protocol.Address
 	revision int64
-	at       time.Time // by the store's clock: a deletion until then was of an earlier schedule of that name
-	deleted  bool      // it was found deleted, and not made again since
+	at       time.Time // by the store's clock: an earlier deletion was of an earlier schedule of that name
+	deleted  bool      // it was found deleted, and not created again since
 }
 
-// lost notes how the schedule stands now, and reports whether the store has lost it, so that it is to be declared again.
+// lost notes the state of the schedule, and reports whether the store has lost it, so that it is to be declared again.
 func (w *written) lost(s protocol.Standing) bool {
 	switch {
-	case s.Moved || s.Revision > w.revision: // somebody has changed it, or has made it again: what was deleted before is over
+	case s.Moved || s.Revision > w.revision: // somebody has changed it or created it again: the earlier deletion is over
 		w.deleted = false
 		if s.Deleted.After(w.at) {
 			w.at = s.Deleted
@@ -84,9 +84,9 @@ func newReconciler(store protocol.ScheduleStore, o Options) reconciler {
 	return r
 }
 
-// step deletes what was removed and writes declarations, for stepTime. The next batch is under way while place computes the first
-// occurrences of the last one, so that the store and this program work at the same time. What the store refuses is tried again in the
-// next step and holds up nothing else. more reports whether anything is left.
+// step deletes what was removed and writes declarations, for stepTime. The next batch is sent while place computes the first occurrences of the
+// last one, so that the store and this program work at the same time. What the store refuses is tried again in the next step and does not delay
+// the rest. more reports whether anything is left.
 func (r *reconciler) step(ctx context.Context, place func([]protocol.Owed)) (more bool, err error) {
 	began := time.Now()
 	timeLeft := func() bool { return ctx.Err() == nil && time.Since(began) < stepTime }
@@ -107,13 +107,13 @@ func (r *reconciler) step(ctx context.Context, place func([]protocol.Owed)) (mor
 		}
 	}
 	r.declare = append(r.declare, refused...)
-	if len(r.declare) == 0 { // what has not been declared yet would be pruned
+	if len(r.declare) == 0 { // before that, pruning would delete what is not declared yet
 		errs = append(errs, r.prune(ctx, timeLeft)...)
 	}
 	return len(r.remove)+len(r.declare) > 0 || r.pruner.pending(), errors.Join(errs[:min(len(errs), maxRefused)]...)
 }
 
-// removeSome deletes schedules while there is time. Those that fail stay to be deleted.
+// removeSome deletes schedules while there is time. Failed deletions are repeated later.
 func (r *reconciler) removeSome(ctx context.Context, timeLeft func() bool) (errs []error) {
 	var failed []string
 	for len(r.remove) > 0 && timeLeft() {
@@ -127,7 +127,7 @@ func (r *reconciler) removeSome(ctx context.Context, timeLeft func() bool) (errs
 	return errs
 }
 
-// send begins to declare the next batch. If the batch is not empty, its answers arrive in every case.
+// send begins to declare the next batch. If the batch is not empty, its answers always arrive.
 func (r *reconciler) send(ctx context.Context) ([]int, <-chan []protocol.DeclareAnswer) {
 	which := r.batch()
 	answers := make(chan []protocol.DeclareAnswer, 1)
@@ -152,13 +152,13 @@ func (r *reconciler) receive(which []int, answers []protocol.DeclareAnswer) (owe
 		r.wrote[i] = written{address: protocol.Address{Partition: answer.Partition, Name: r.declared[i].Name}, revision: answer.Revision, at: answer.Now}
 		if answer.Outdated && !r.outdated {
 			r.outdated = true
-			r.log.Warn("chime: a higher version of this program has declared schedules: this version changes nothing there", "event", "schedule.outdated",
+			r.log.Warn("chime: a higher version of this program has declared schedules: this version does not change them", "event", "schedule.outdated",
 				"schedule", r.declared[i].Name, "queue", r.declared[i].Queue, "owner", r.declared[i].Owner.Name, "version", r.declared[i].Owner.Version)
 		}
 		if answer.Newer && !r.newer {
 			r.newer = true
 			_, err := schedule.Read(answer.Stored)
-			r.log.Warn("chime: a newer version of chime has written schedules that this program declares: it leaves them alone", "event", "schedule.newer",
+			r.log.Warn("chime: a newer version of chime has written schedules that this program declares: it does not change them", "event", "schedule.newer",
 				"schedule", r.declared[i].Name, "queue", r.declared[i].Queue, "error", err)
 		}
 		if answer.Changed {
@@ -172,7 +172,7 @@ func (r *reconciler) receive(which []int, answers []protocol.DeclareAnswer) (owe
 	return owed, refused, errs
 }
 
-// batch returns the declarations of the next call, as many as it takes.
+// batch returns the declarations of the next call, as many as fit.
 func (r *reconciler) batch() []int {
 	bytes := 0
 	for n, i := range r.declare {
@@ -184,7 +184,7 @@ func (r *reconciler) batch() []int {
 	return r.declare
 }
 
-// check finds out which of the schedules that were written the store has lost, and has them written again. It returns how many.
+// check finds the written schedules that the store has lost, and marks them to be written again. It returns how many there are.
 func (r *reconciler) check(ctx context.Context) (lost int, err error) {
 	var which []int
 	for i := range r.wrote {

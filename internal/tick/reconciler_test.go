@@ -10,7 +10,7 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-// A standingStore answers every check with how the one schedule stands.
+// A standingStore answers every check with the state of the one schedule.
 type standingStore struct {
 	protocol.ScheduleStore
 	now protocol.Standing
@@ -20,7 +20,8 @@ func (s *standingStore) Standings(_ context.Context, asked []protocol.Address) (
 	return []protocol.Standing{s.now}, nil
 }
 
-// A program declared a schedule at 09:00 and got revision 50. Each check finds it as a row says; "again" is when it is declared again.
+// A program declared a schedule at 09:00 and got revision 50. Each check finds it as a row describes; "again" marks the check after which it is
+// declared again.
 func TestWhatIsDeclaredAgainAtTheNextCheck(t *testing.T) {
 	at := func(hour int) time.Time { return time.Date(2026, 3, 1, hour, 0, 0, 0, time.UTC) }
 	absent, stands, older := protocol.Standing{}, protocol.Standing{Revision: 50}, protocol.Standing{Revision: 40}
@@ -29,23 +30,23 @@ func TestWhatIsDeclaredAgainAtTheNextCheck(t *testing.T) {
 	for _, row := range []struct {
 		name   string
 		checks []protocol.Standing
-		again  string // "-" for each check that finds nothing lost, "again" for the one that does
+		again  string // "-" for each check that finds nothing lost, "again" for a check that finds a loss
 	}{
-		{"it stands", []protocol.Standing{stands, stands}, "- -"},
+		{"as declared", []protocol.Standing{stands, stands}, "- -"},
 		{"lost", []protocol.Standing{stands, absent}, "- again"},
 		{"gone back", []protocol.Standing{older}, "again"},
 		{"changed, and gone back to before the declaration", []protocol.Standing{{Revision: 60}, older}, "- again"},
-		{"changed by hand", []protocol.Standing{{Unreadable: true}}, "-"},
+		{"edited by hand", []protocol.Standing{{Unreadable: true}}, "-"},
 		{"moved by somebody", []protocol.Standing{{Moved: true}, absent}, "- again"},
 		{"deleted before the declaration, and lost", []protocol.Standing{{Deleted: at(8)}}, "again"},
 		{"deleted, and the store forgets it", []protocol.Standing{deleted, absent, absent}, "- - -"},
 		{"deleted, and the store goes back", []protocol.Standing{deleted, stands, absent}, "- - -"},
 		{"deleted, and the store goes further back", []protocol.Standing{deleted, older, absent}, "- - -"},
 		{"deleted, and lost before any check", []protocol.Standing{stands, absent}, "- again"},
-		{"deleted, made again, and lost", []protocol.Standing{deleted, madeAgain, absent}, "- - again"},
-		{"deleted, made again elsewhere, and lost", []protocol.Standing{deleted, elsewhere, absent}, "- - again"},
-		{"deleted and made again between two checks, and lost alone", []protocol.Standing{stands, madeAgain, deleted}, "- - again"},
-		{"deleted, made again, and deleted again", []protocol.Standing{deleted, madeAgain, {Deleted: at(11)}, absent}, "- - - -"},
+		{"deleted, created again, and lost", []protocol.Standing{deleted, madeAgain, absent}, "- - again"},
+		{"deleted, created again elsewhere, and lost", []protocol.Standing{deleted, elsewhere, absent}, "- - again"},
+		{"deleted and created again between two checks, and only the new one lost", []protocol.Standing{stands, madeAgain, deleted}, "- - again"},
+		{"deleted, created again, and deleted again", []protocol.Standing{deleted, madeAgain, {Deleted: at(11)}, absent}, "- - - -"},
 	} {
 		store := &standingStore{}
 		r := newReconciler(store, Options{Log: slog.New(slog.DiscardHandler), Declared: []protocol.Declaration{{Name: "s"}}})

@@ -6,29 +6,29 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-// maxWatched is about how many partitions a ticker looks after at a time, besides those of its own declarations and of queues that
-// live workers serve.
+// maxWatched is about how many partitions a ticker watches at a time, in addition to those of its own declarations and of queues that live
+// workers serve.
 const maxWatched = 2000
 
-// A round chooses the partitions that a ticker looks after. Anybody who may enqueue may make queues, any number of them, so a ticker
-// does not look at all of them each time. It looks after
+// A round chooses the partitions that a ticker watches. Every user who may enqueue may create any number of queues, so a ticker does not watch
+// all of them each time. It watches
 //
 //   - the queues of its own declarations and those that live workers serve, always;
-//   - the others in turn, about maxWatched partitions of them until next is called again. Where there are fewer, that is all of them.
+//   - the others in turn, about maxWatched partitions of them until next is called again. If there are fewer, that is all of them.
 //
-// So what a worker could run is never late because there are many queues. A schedule on a queue that nobody serves may be placed late,
-// as nobody would run its jobs.
+// So a job that a worker could run is never late because there are many queues. A schedule on a queue that no worker serves may be placed late:
+// no worker would run its jobs.
 type round struct {
 	store protocol.QueueStore
 	own   []string // queues of the ticker's declarations
 
-	rest   []protocol.QueueSize // of the page of the registry that was read last: those whose turn has not come
+	rest   []protocol.QueueSize // rest of the last page of the registry: these have not had their turn
 	cursor string               // of the page after that
 	more   bool                 // not every partition has had its turn in this round
-	whole  bool                 // next returned every partition there is
+	whole  bool                 // next returned every existing partition
 }
 
-// next returns the partitions to look after until next is called again.
+// next returns the partitions to watch until next is called again.
 func (r *round) next(ctx context.Context) ([]protocol.Partition, error) {
 	begins := !r.more
 	if len(r.rest) == 0 {
@@ -37,7 +37,7 @@ func (r *round) next(ctx context.Context) ([]protocol.Partition, error) {
 		}
 	}
 	var all expansion
-	if begins && r.cursor == "" && sizeOf(r.rest) <= maxWatched { // every queue there is
+	if begins && r.cursor == "" && sizeOf(r.rest) <= maxWatched { // every existing queue
 		all.add(r.rest...)
 		r.rest, r.more, r.whole = nil, false, true
 		return all.partitions, nil

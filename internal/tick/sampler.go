@@ -11,22 +11,22 @@ import (
 )
 
 const (
-	// samplePhases is over how much of a minute its samples are spread: what is left is for those that come late.
+	// samplePhases is the part of a minute over which its samples are spread; the rest of the minute is for late samples.
 	samplePhases = 45 * time.Second
-	// unledSamples is how many minutes have ended without a sample before somebody takes it who does not lead.
+	// unledSamples is how many minutes must have ended without a sample before a process that does not lead takes it.
 	unledSamples = 2
 )
 
-// A sampler takes a sample of each partition once a minute, each at an instant of its own, so that hundreds of partitions are no burst. What
-// is taken late, or by two, is taken once: the store knows which minute was sampled last.
+// A sampler takes a sample of each partition once a minute. Each partition has its own instant within the minute, so that hundreds of partitions
+// cause no burst. A late or second sample counts once: the store knows which minute was sampled last.
 type sampler struct {
 	store protocol.SampleStore
-	until time.Time     // samples that were due up to here are taken; zero: none
-	ahead time.Duration // the store's clock against this one
+	until time.Time     // samples that were due until this instant are taken; zero: none was taken
+	ahead time.Duration // how far the store's clock is ahead of this one
 }
 
-// step takes the samples that have become due since the last step, those of all partitions after a minute or more, and returns how long
-// until the next ones.
+// step takes the samples that have become due since the last step; after a minute or more, those of all partitions. It returns how long to wait
+// for the next ones.
 func (s *sampler) step(ctx context.Context, partitions []protocol.Partition, missing int) (time.Duration, error) {
 	now := time.Now().Add(s.ahead)
 	if now.Sub(s.until).Abs() > time.Minute { // the first step, or a clock was set
@@ -47,7 +47,7 @@ func (s *sampler) step(ctx context.Context, partitions []protocol.Partition, mis
 		}
 	}
 	if failed != nil {
-		return 0, failed // all that are due are tried again; those that were taken are not taken twice
+		return 0, failed // all due samples are tried again; those that were taken are not taken twice
 	}
 	s.until = now
 	wait := time.Minute
@@ -57,7 +57,7 @@ func (s *sampler) step(ctx context.Context, partitions []protocol.Partition, mis
 	return wait, nil
 }
 
-// lastPhase is the last instant, not after now, at which a sample of the partition was due.
+// lastPhase returns the last instant, not after now, at which a sample of the partition was due.
 func lastPhase(p protocol.Partition, now time.Time) time.Time {
 	hash := fnv.New32a()
 	_, _ = hash.Write([]byte(p.Queue)) // never fails

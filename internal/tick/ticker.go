@@ -1,5 +1,5 @@
-// Package tick is what a Scheduler runs: it elects a leader, writes the program's declarations, and places the occurrences that no
-// worker has placed. Watch is what a worker runs for the case that no scheduler leads.
+// Package tick is what a Scheduler runs: it elects a leader, writes the program's declarations, and places the occurrences that no worker has
+// placed. Watch is what a worker runs in case no scheduler leads.
 package tick
 
 import (
@@ -19,34 +19,34 @@ import (
 const (
 	leaderTick      = 4 * time.Second  // between the leader's searches for owed schedules
 	leaderPoll      = 10 * time.Second // between its polls of all partitions for lapsed sessions
-	lapsePoll       = time.Second      // between its polls of those in which a session lapses, at least
+	lapsePoll       = time.Second      // between its polls of partitions in which a session lapses, at least
 	warnAfter       = 10 * time.Second // from the start until schedules without a worker are logged
 	warnEvery       = 2 * time.Minute
-	announcedWithin = 5 * time.Minute  // every live worker has announced again what it handles
-	countEvery      = 10 * time.Minute // between two looks for queues with jobs that nobody takes
-	countAgain      = time.Minute      // after one that may have found some
-	checkEvery      = 3 * time.Minute  // between two looks whether the declared schedules still stand, half as much again at random
+	announcedWithin = 5 * time.Minute  // after this time every live worker has announced again what it handles
+	countEvery      = 10 * time.Minute // between two searches for queues with jobs that no worker takes
+	countAgain      = time.Minute      // after a search that may have found such a queue
+	checkEvery      = 3 * time.Minute  // between two checks of the declared schedules; up to half of it is added at random
 	resignTimeout   = time.Second      // how long the end of Run waits for the store
-	maxNap          = time.Second      // timers stand still while a machine sleeps
+	maxNap          = time.Second      // timers stop while a machine sleeps
 )
 
 // Options of a Ticker.
 type Options struct {
 	Log        *slog.Logger
 	LeaderTTL  time.Duration
-	SafetyTick time.Duration // about this often a ticker that does not lead searches for owed schedules
-	SessionTTL time.Duration // of sessions that are reaped
+	SafetyTick time.Duration // a ticker that does not lead searches for owed schedules about this often
+	SessionTTL time.Duration // of the sessions that are reaped
 	Declared   []protocol.Declaration
 	Removed    []string       // names of schedules to delete
-	Owner      protocol.Owner // of the declared ones; version 0: none
-	Prune      bool           // what a lower version of the owner has declared is deleted
+	Owner      protocol.Owner // of the declared schedules; version 0: no owner
+	Prune      bool           // delete what a lower version of the owner has declared
 	Observe    observe.Observer
 	Pulse      *observe.Pulse
 }
 
-// A Ticker is the loop of a scheduler. It writes the declarations, and then searches again and again for occurrences that no worker
-// has placed: every four seconds while it leads, about every SafetyTick while it does not. Whatever it does twice, or two tickers do
-// at the same time, takes effect once, because the store compares before it writes. So it need not be certain that it still leads.
+// A Ticker is the loop of a scheduler. It writes the declarations. Then it searches again and again for occurrences that no worker has placed:
+// every four seconds while it leads, about every SafetyTick while it does not. An action that it takes twice, or that two tickers take at the
+// same time, has an effect once, because the store compares before it writes. So it need not be certain that it still leads.
 type Ticker struct {
 	upkeep
 	options    Options
@@ -57,10 +57,10 @@ type Ticker struct {
 	pollAllAt time.Time
 	needed    []protocol.Handled
 	warned    map[protocol.Handled]bool
-	emptied   time.Time // when the store was found to have lost what it held
+	emptied   time.Time // when the ticker found that the store has lost its data
 
-	declaring, checking, leading, placing, polling, sampling, sweeping, mending, warning, counting retry.Duty
-	duties                                                                                         []*retry.Duty // in the order of their turns
+	declaring, checking, leading, placing, polling, sampling, sweeping, repairing, warning, counting retry.Duty
+	duties                                                                                           []*retry.Duty // in the order of their turns
 }
 
 // New returns a ticker. It does no I/O.
@@ -72,7 +72,7 @@ func New(store protocol.Store, options Options) *Ticker {
 		reconciler: newReconciler(store, options),
 		needed:     needed,
 	}
-	t.election = election{store: store, id: t.id, ttl: options.LeaderTTL, log: options.Log, told: options.Observe.Elected}
+	t.election = election{store: store, id: t.id, ttl: options.LeaderTTL, log: options.Log, report: options.Observe.Elected}
 	t.scheduled = len(options.Declared) > 0
 	t.declaring = retry.Duty{Action: "declare", Do: t.declare}
 	t.checking = retry.Duty{Action: "check the schedules", Do: t.check, Next: time.Now().Add(checkPause())}
@@ -81,14 +81,14 @@ func New(store protocol.Store, options Options) *Ticker {
 	t.polling = retry.Duty{Action: "poll", Do: t.pollDue}
 	t.sampling = retry.Duty{Action: "sample", Do: t.sample}
 	t.sweeping = retry.Duty{Action: "sweep", Do: func(ctx context.Context) (time.Duration, error) { return t.sweep(ctx, t.election.leading()) }}
-	t.mending = retry.Duty{Action: "mend", Do: t.mend}
-	t.warning = retry.Duty{Action: "look for handlers", Do: t.warn, Next: time.Now().Add(warnAfter)}
+	t.repairing = retry.Duty{Action: "repair schedules", Do: t.repair}
+	t.warning = retry.Duty{Action: "check for handlers", Do: t.warn, Next: time.Now().Add(warnAfter)}
 	t.counting = retry.Duty{Action: "count the waiting jobs", Do: t.count, Next: time.Now().Add(countEvery)}
-	t.duties = []*retry.Duty{&t.declaring, &t.checking, &t.leading, &t.placing, &t.polling, &t.sampling, &t.sweeping, &t.mending, &t.warning, &t.counting}
+	t.duties = []*retry.Duty{&t.declaring, &t.checking, &t.leading, &t.placing, &t.polling, &t.sampling, &t.sweeping, &t.repairing, &t.warning, &t.counting}
 	return t
 }
 
-// jobsOf lists the jobs that schedules make, each once.
+// jobsOf lists the jobs of schedules, each once.
 func jobsOf(declared []protocol.Declaration) []protocol.Handled {
 	seen := map[protocol.Handled]bool{}
 	var all []protocol.Handled
@@ -112,8 +112,8 @@ func queuesOf(jobs []protocol.Handled) []string {
 	return slices.Compact(queues)
 }
 
-// Run waits until the store can be trusted with jobs, works until ctx ends, and hands the lease back. It returns an error only if
-// waiting does not help.
+// Run waits until the store can be trusted with jobs, works until ctx ends, and returns the lease. It returns an error only if waiting cannot
+// help.
 func (t *Ticker) Run(ctx context.Context) error {
 	err := retry.WaitFit(ctx, t.store, &t.outage)
 	if err == nil {
@@ -167,17 +167,17 @@ func (t *Ticker) loop(ctx context.Context) {
 	}
 }
 
-// resign hands the lease back, so that another scheduler leads at once.
+// resign returns the lease, so that another scheduler leads at once.
 func (t *Ticker) resign() {
 	ctx, cancel := context.WithTimeout(context.Background(), resignTimeout)
 	defer cancel()
 	if err := t.election.resign(ctx); err != nil {
-		t.log.Warn("chime: could not hand the lease back; it lapses by itself", "event", "leader.handover_failed",
+		t.log.Warn("chime: could not return the lease; it will lapse", "event", "leader.handover_failed",
 			"after_ms", t.options.LeaderTTL.Milliseconds(), "error", err)
 	}
 }
 
-// pace is how long to wait between two searches: for the leader the given time, for others about a SafetyTick.
+// pace returns how long to wait between two searches: for the leader the given time, for others about a SafetyTick.
 func (t *Ticker) pace(leader time.Duration) time.Duration {
 	if t.election.leading() {
 		return leader
@@ -185,7 +185,7 @@ func (t *Ticker) pace(leader time.Duration) time.Duration {
 	return safetyPause(t.options.SafetyTick)
 }
 
-// declare writes some more of what the program declared and places the first occurrences.
+// declare writes the next declarations of the program and places their first occurrences.
 func (t *Ticker) declare(ctx context.Context) (time.Duration, error) {
 	var failed error
 	more, err := t.reconciler.step(ctx, func(owed []protocol.Owed) {
@@ -202,7 +202,7 @@ func (t *Ticker) declare(ctx context.Context) (time.Duration, error) {
 	return retry.Never, err
 }
 
-// check has declared again what the store has lost.
+// check marks what the store has lost, so that it is declared again.
 func (t *Ticker) check(ctx context.Context) (time.Duration, error) {
 	lost, err := t.reconciler.check(ctx)
 	if lost > 0 {
@@ -214,8 +214,8 @@ func (t *Ticker) check(ctx context.Context) (time.Duration, error) {
 
 func checkPause() time.Duration { return checkEvery + mathrand.N(checkEvery/2) }
 
-// lead takes the lease or keeps it. A ticker that begins to lead searches everything at once. A store with another epoch has lost
-// the schedules, so it looks at once which of them are to be declared again.
+// lead takes the lease or keeps it. A ticker that begins to lead searches everything at once. A store with another epoch has lost the schedules,
+// so the ticker checks at once which of them to declare again.
 func (t *Ticker) lead(ctx context.Context) (time.Duration, error) {
 	led, epoch := t.election.leading(), t.election.epoch
 	again, err := t.election.run(ctx)
@@ -225,19 +225,19 @@ func (t *Ticker) lead(ctx context.Context) (time.Duration, error) {
 		t.polling.Now()
 		t.sampling.Now()
 		t.sweeping.Now()
-		t.mending.Now()
+		t.repairing.Now()
 	}
 	if epoch != "" && epoch != t.election.epoch {
 		t.emptied = time.Now()
-		t.log.Warn("chime: the store has lost what it held", "event", "store.emptied")
+		t.log.Warn("chime: the store has lost its data", "event", "store.emptied")
 		t.partitions = nil
 		t.checking.Now()
-		t.warning.Next = time.Now().Add(warnEvery + warnAfter) // until then the workers have announced again what they handle
+		t.warning.Next = time.Now().Add(warnEvery + warnAfter) // by that time the workers have announced again what they handle
 	}
 	return again, err
 }
 
-// place places what has been owed for a second, until nothing is.
+// place places what has been owed for a second, until nothing is left.
 func (t *Ticker) place(ctx context.Context) (time.Duration, error) {
 	if !t.election.leading() || t.scheduled && t.partitions == nil {
 		if _, err := t.readQueues(ctx); err != nil {
@@ -254,7 +254,8 @@ func (t *Ticker) place(ctx context.Context) (time.Duration, error) {
 	return t.pace(leaderTick), err
 }
 
-// pollDue finds lapsed sessions and new queues: in all partitions every while, and in one in which a session lapses as soon as it does.
+// pollDue finds lapsed sessions and new queues. It polls all partitions at intervals, and a partition in which a session lapses as soon as it
+// does.
 func (t *Ticker) pollDue(ctx context.Context) (time.Duration, error) {
 	now := time.Now()
 	partitions := t.lapsing(now)
@@ -297,8 +298,8 @@ func (t *Ticker) lapsing(now time.Time) (partitions []protocol.Partition) {
 	return partitions
 }
 
-// warn logs, once each, declared schedules whose job no live worker handles. It begins ten seconds after the start, to give the
-// workers time to come up.
+// warn logs, once each, declared schedules whose job no live worker handles. It begins ten seconds after the start, to give the workers time to
+// start.
 func (t *Ticker) warn(ctx context.Context) (time.Duration, error) {
 	if len(t.needed) == 0 {
 		return retry.Never, nil
@@ -307,7 +308,7 @@ func (t *Ticker) warn(ctx context.Context) (time.Duration, error) {
 	if err != nil {
 		return 0, err
 	}
-	if len(missing) > 0 { // or the store has lost what the workers have announced: they do so again within announcedWithin
+	if len(missing) > 0 { // or the store has lost what the workers have announced: they announce it again within announcedWithin
 		epoch := t.election.epoch
 		if _, err := t.lead(ctx); err != nil {
 			return 0, err
@@ -331,24 +332,24 @@ func (t *Ticker) warn(ctx context.Context) (time.Duration, error) {
 func (t *Ticker) sample(ctx context.Context) (time.Duration, error) {
 	if !t.election.leading() {
 		t.sampler.until = time.Time{}
-		return retry.Never, nil // lead says when
+		return retry.Never, nil // lead sets the time
 	}
 	return t.sampler.step(ctx, t.partitions, 1)
 }
 
-// mend lets schedules go on that stand nowhere, if this ticker leads.
-func (t *Ticker) mend(ctx context.Context) (time.Duration, error) {
+// repair repairs orphaned schedules, if this ticker leads.
+func (t *Ticker) repair(ctx context.Context) (time.Duration, error) {
 	if !t.scheduled || !t.election.leading() {
-		return t.pace(mendEvery), nil
+		return t.pace(repairEvery), nil
 	}
-	more, err := t.mender.step(ctx)
+	more, err := t.repairer.step(ctx)
 	if more {
-		return mendPause, err
+		return repairPause, err
 	}
-	return max(time.Until(t.mender.began.Add(mendEvery)), mendPause), err
+	return max(time.Until(t.repairer.began.Add(repairEvery)), repairPause), err
 }
 
-// count logs queues with jobs that nobody takes, if this ticker leads.
+// count logs queues with jobs that no worker takes, if this ticker leads.
 func (t *Ticker) count(ctx context.Context) (time.Duration, error) {
 	if !t.election.leading() || len(t.partitions) == 0 {
 		return countEvery, nil

@@ -8,10 +8,10 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-// maxStats is how many queues one look counts.
+// maxStats is how many queues one check counts.
 const maxStats = 1000
 
-// An unserved finds queues with jobs that nobody takes: at two looks in a row jobs waited or were overdue, none ran, and none had ended in
+// An unserved finds queues with jobs that no worker takes: at two consecutive checks jobs waited or were overdue, none ran, and none had ended in
 // between. It logs each queue once until its jobs are taken.
 type unserved struct {
 	store  protocol.QueueStore
@@ -20,7 +20,7 @@ type unserved struct {
 	logged map[string]bool
 }
 
-// look counts queues, and logs those whose jobs were not taken since the last look. doubt says that another look, soon, may find more.
+// look counts queues, and logs those whose jobs were not taken since the last check. doubt means that another check, soon, may find more.
 func (u *unserved) look(ctx context.Context, queues []string) (doubt bool, err error) {
 	stats, err := u.store.QueueStats(ctx, queues[:min(len(queues), maxStats)])
 	if err != nil {
@@ -40,7 +40,7 @@ func (u *unserved) look(ctx context.Context, queues []string) (doubt bool, err e
 		}
 		logged[s.Queue] = true
 		if !u.logged[s.Queue] {
-			u.log.Warn("chime: jobs wait on a queue and nobody takes them: no live worker serves it, or all slots are busy", "event", "queue.unserved",
+			u.log.Warn("chime: jobs wait on a queue and no worker takes them: no live worker serves it, or all slots are busy", "event", "queue.unserved",
 				"queue", s.Queue, "count", max(s.Waiting, 1))
 		}
 	}

@@ -28,19 +28,19 @@ func TestAQueueThatNobodyServesIsLoggedOnce(t *testing.T) {
 		want  int // lines so far
 		why   string
 	}{
-		{protocol.QueueStats{Waiting: 1}, 0, "the first look: the job may just have come"},
+		{protocol.QueueStats{Waiting: 1}, 0, "the first check: the job may just have come"},
 		{protocol.QueueStats{Waiting: 2}, 1, "nothing was taken since"},
 		{protocol.QueueStats{Waiting: 3}, 1, "it was logged"},
 		{protocol.QueueStats{Waiting: 3, Running: 1}, 1, "a job runs"},
-		{protocol.QueueStats{Waiting: 2, Done: 1}, 1, "the first look since"},
+		{protocol.QueueStats{Waiting: 2, Done: 1}, 1, "the first check since"},
 		{protocol.QueueStats{Waiting: 2, Done: 2}, 1, "a job has ended"},
 		{protocol.QueueStats{Waiting: 2, Done: 2, Paused: true}, 1, "the queue is paused"},
-		{protocol.QueueStats{Waiting: 2, Done: 2}, 1, "the first look since"},
+		{protocol.QueueStats{Waiting: 2, Done: 2}, 1, "the first check since"},
 		{protocol.QueueStats{Waiting: 2, Done: 2}, 2, "nothing was taken since"},
 		{protocol.QueueStats{Done: 4}, 2, "nothing waits"},
 		{protocol.QueueStats{Done: 4, Delayed: 1, FirstDue: now.Add(time.Minute)}, 2, "a job is delayed"},
-		{protocol.QueueStats{Done: 4, Delayed: 1, FirstDue: now.Add(time.Minute)}, 2, "it still is"},
-		{protocol.QueueStats{Done: 4, Delayed: 1, FirstDue: now.Add(-time.Minute)}, 2, "the first look since it was due"},
+		{protocol.QueueStats{Done: 4, Delayed: 1, FirstDue: now.Add(time.Minute)}, 2, "it is still delayed"},
+		{protocol.QueueStats{Done: 4, Delayed: 1, FirstDue: now.Add(-time.Minute)}, 2, "the first check since it was due"},
 		{protocol.QueueStats{Done: 4, Delayed: 1, FirstDue: now.Add(-time.Minute)}, 3, "it is overdue"},
 	} {
 		step.stats.Queue, step.stats.Now = "mail", now
@@ -49,7 +49,7 @@ func TestAQueueThatNobodyServesIsLoggedOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := strings.Count(text.String(), "event=queue.unserved queue=mail"); got != step.want {
-			t.Errorf("look %d: %d lines, want %d: %s", i+1, got, step.want, step.why)
+			t.Errorf("check %d: %d lines, want %d: %s", i+1, got, step.want, step.why)
 		}
 	}
 }

@@ -12,12 +12,12 @@ import (
 )
 
 const (
-	queuesEvery   = 30 * time.Second // between two choices of the partitions that are looked after; where they are not all, each poll makes one
-	maxPlaceTurns = 20               // searches in a row before other duties have their turn
+	queuesEvery   = 30 * time.Second // between two choices of the watched partitions; if they are not all partitions, each poll makes a new choice
+	maxPlaceTurns = 20               // consecutive searches before other duties have their turn
 )
 
-// An upkeep is what a Ticker and a Watch do alike: it knows the partitions that are looked after, and what is to be done for them. When, they say.
-// Whatever it does beside others takes effect once, because the store compares before it writes.
+// An upkeep is the common part of a Ticker and a Watch: it knows the watched partitions, and the actions for them. A Ticker and a Watch decide
+// when. An action that other processes also take has an effect once, because the store compares before it writes.
 type upkeep struct {
 	store    protocol.Store
 	log      *slog.Logger
@@ -26,18 +26,18 @@ type upkeep struct {
 	placer   placer
 	reaper   *reap.Reaper
 	sweeper  *reap.Sweeper
-	mender   mender
+	repairer repairer
 	sampler  sampler
 	unserved unserved
 
 	round      round
-	sweepRound round                // of sweeping, which has turns of its own where the partitions are not all
-	partitions []protocol.Partition // that are looked after now
+	sweepRound round                // of sweeping, which has turns of its own if the watched partitions are not all
+	partitions []protocol.Partition // the watched partitions
 	listed     time.Time            // when these were chosen
-	scheduled  bool                 // there are schedules, or were; before that, nothing is owed
+	scheduled  bool                 // schedules exist or existed; before that, nothing is owed
 }
 
-// newUpkeep returns the upkeep of a role, which always looks after its own queues.
+// newUpkeep returns the upkeep of a role, which always watches its own queues.
 func newUpkeep(store protocol.Store, log *slog.Logger, role string, sessionTTL time.Duration, observer observe.Observer, own []string) upkeep {
 	return upkeep{
 		store: store, log: log, id: protocol.NewCandidate(),
@@ -45,14 +45,14 @@ func newUpkeep(store protocol.Store, log *slog.Logger, role string, sessionTTL t
 		placer:   placer{store: store, log: log, hears: observer},
 		reaper:   reap.New(store, sessionTTL, log),
 		sweeper:  reap.NewSweeper(store, burier{log: log}.bury),
-		mender:   mender{store: store, log: log},
+		repairer: repairer{store: store, log: log},
 		sampler:  sampler{store: store},
 		unserved: unserved{store: store, log: log},
 		round:    round{store: store, own: own}, sweepRound: round{store: store, own: own},
 	}
 }
 
-// turn does the duties that are due and returns how long to wait for the next one, a nap at most.
+// turn does the duties that are due and returns how long to wait for the next one, at most a nap.
 func (u *upkeep) turn(ctx context.Context, duties []*retry.Duty, pulse *observe.Pulse, nap time.Duration) time.Duration {
 	for _, d := range duties {
 		pulse.Wait(retry.DutyTimeout)
@@ -64,7 +64,7 @@ func (u *upkeep) turn(ctx context.Context, duties []*retry.Duty, pulse *observe.
 	return max(nap, 0)
 }
 
-// readQueues chooses the partitions that are looked after from now on. It reports whether it has found the first schedule.
+// readQueues chooses the partitions to watch from now on. It reports whether it has found the first schedule.
 func (u *upkeep) readQueues(ctx context.Context) (first bool, err error) {
 	partitions, err := u.round.next(ctx)
 	if err != nil {
@@ -82,7 +82,7 @@ func (u *upkeep) readQueues(ctx context.Context) (first bool, err error) {
 	return first, nil
 }
 
-// refreshQueues is readQueues, if the last choice is old, or was not of all partitions.
+// refreshQueues is readQueues if the last choice is old or was not of all partitions.
 func (u *upkeep) refreshQueues(ctx context.Context) (first bool, err error) {
 	if u.scheduled && u.partitions != nil && u.round.whole && !retry.Reached(u.listed.Add(queuesEvery), time.Now()) {
 		return false, nil
@@ -90,7 +90,7 @@ func (u *upkeep) refreshQueues(ctx context.Context) (first bool, err error) {
 	return u.readQueues(ctx)
 }
 
-// placeOwed places what has been owed for a second, and reports whether there may be more of it.
+// placeOwed places what has been owed for a second, and reports whether more may be left.
 func (u *upkeep) placeOwed(ctx context.Context) (more bool, err error) {
 	for range maxPlaceTurns {
 		owed, err := u.store.Owed(ctx, u.partitions)
@@ -124,8 +124,8 @@ func (u *upkeep) poll(ctx context.Context, partitions []protocol.Partition) (ans
 	return answers, failed
 }
 
-// sweep removes what is old, from some partitions at a time, so that the other duties have their turns: with very many partitions a
-// round takes long, and a lease is to be kept meanwhile. A role that does not lead sweeps now and then what nobody has swept.
+// sweep removes old data, from some partitions at a time, so that the other duties have their turns: with very many partitions a round takes
+// long, and the lease has to be renewed meanwhile. A role that does not lead sometimes sweeps partitions that nobody has swept.
 func (u *upkeep) sweep(ctx context.Context, leads bool) (time.Duration, error) {
 	partitions := u.partitions
 	if !u.round.whole && !u.sweeper.Begun() {

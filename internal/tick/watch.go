@@ -12,33 +12,38 @@ import (
 	"github.com/chimejobs/chime/internal/retry"
 )
 
-// watchSweep is between two rounds of sweeping of a Watch that finds no leader.
+// watchSweep is the time between two rounds of sweeping of a Watch that finds no leader.
 const watchSweep = 5 * time.Minute
 
-// WatchOptions are those of a Watch.
+// WatchOptions are the options of a Watch.
 type WatchOptions struct {
 	Log        *slog.Logger
-	SafetyTick time.Duration  // about this often it looks for a leader
-	SessionTTL time.Duration  // of sessions that are reaped
+	SafetyTick time.Duration  // it checks about this often whether there is a leader
+	SessionTTL time.Duration  // of the sessions that are reaped
 	Polled     map[string]int // queues whose sessions a worker of this process polls
 	Observe    observe.Observer
 	Pulse      *observe.Pulse
 }
 
-// A Watch is the slow safety tick of a worker. About every SafetyTick it looks whether the leader's lease was
-// renewed. Where it was not, it places what nobody has placed, because a worker vanished between taking an occurrence and placing the next; it returns what
-// vanished workers held; it takes the samples that nobody has taken; it sweeps; it lets schedules go on that stand nowhere; and it logs queues that nobody serves. So schedules go on
-// where workers run and no scheduler.
+// A Watch is the slow safety tick of a worker. About every SafetyTick it checks whether the leader's lease was renewed. If it was not, the Watch
 //
-// It has no connection of its own and never leads: whatever it does beside a leader takes effect once.
+//   - places occurrences that nobody has placed, because a worker vanished after it took an occurrence and before it placed the next one;
+//   - returns the jobs of vanished workers;
+//   - takes missing samples;
+//   - sweeps;
+//   - repairs orphaned schedules;
+//   - logs queues that no worker serves.
+//
+// So schedules continue where workers run and no scheduler does. It has no connection of its own and never leads: an action that the leader also
+// takes has an effect once.
 type Watch struct {
 	upkeep
 	options WatchOptions
-	lease   string    // that was seen last
+	lease   string    // the lease at the last check
 	swept   time.Time // when a round of sweeping began
 
 	placing *retry.Duty
-	often   []*retry.Duty // that each look has done if nobody leads
+	often   []*retry.Duty // what each check does if there is no leader
 	duties  []*retry.Duty // all of them, in the order of their turns
 }
 
@@ -46,15 +51,15 @@ type Watch struct {
 func NewWatch(store protocol.Store, options WatchOptions) *Watch {
 	w := &Watch{upkeep: newUpkeep(store, options.Log, "worker", options.SessionTTL, options.Observe, nil), options: options}
 	duty := func(action string, do func(context.Context) (time.Duration, error)) *retry.Duty {
-		return &retry.Duty{Action: action, Do: do, Next: time.Now().Add(retry.Never)} // look says when
+		return &retry.Duty{Action: action, Do: do, Next: time.Now().Add(retry.Never)} // look sets the time
 	}
-	looking := duty("look for a leader", w.look)
+	looking := duty("check for a leader", w.look)
 	looking.Next = time.Now().Add(safetyPause(options.SafetyTick))
 	w.placing = duty("place", w.place)
 	w.often = []*retry.Duty{w.placing, duty("poll", w.pollAll), duty("sample", w.sample)}
 	w.duties = append(append([]*retry.Duty{looking}, w.often...),
-		duty("sweep", func(ctx context.Context) (time.Duration, error) { return w.sweep(ctx, false) }), // it passes over what was swept a short while ago
-		duty("mend", w.mend),
+		duty("sweep", func(ctx context.Context) (time.Duration, error) { return w.sweep(ctx, false) }), // it skips what was swept a short while ago
+		duty("repair schedules", w.repair),
 		duty("count the waiting jobs", w.count))
 	return w
 }
@@ -80,10 +85,10 @@ func (w *Watch) Run(ctx context.Context) {
 	}
 }
 
-// look has everything searched if nobody leads.
+// look makes all duties due if there is no leader.
 func (w *Watch) look(ctx context.Context) (time.Duration, error) {
 	lease, err := w.store.Lease(ctx)
-	led := lease != "" && lease != w.lease // a leader renews it several times from one look to the next
+	led := lease != "" && lease != w.lease // a leader renews it several times between two checks
 	w.lease = lease
 	if err == nil && !led {
 		due := w.often
@@ -98,7 +103,7 @@ func (w *Watch) look(ctx context.Context) (time.Duration, error) {
 	return safetyPause(w.options.SafetyTick), err
 }
 
-// safetyPause is about a SafetyTick, half as much to one and a half times as much at random.
+// safetyPause returns about a SafetyTick: between half of it and one and a half times as much, at random.
 func safetyPause(tick time.Duration) time.Duration { return tick/2 + mathrand.N(tick) }
 
 func (w *Watch) place(ctx context.Context) (time.Duration, error) {
@@ -115,7 +120,7 @@ func (w *Watch) place(ctx context.Context) (time.Duration, error) {
 	return retry.Never, err
 }
 
-// pollAll finds lapsed sessions, but in the queues whose sessions the worker polls.
+// pollAll finds lapsed sessions, except in the queues whose sessions the worker polls.
 func (w *Watch) pollAll(ctx context.Context) (time.Duration, error) {
 	first, err := w.refreshQueues(ctx)
 	if err != nil {
@@ -141,19 +146,19 @@ func (w *Watch) sample(ctx context.Context) (time.Duration, error) {
 	return retry.Never, err
 }
 
-// mend takes the steps of one round.
-func (w *Watch) mend(ctx context.Context) (time.Duration, error) {
+// repair takes the steps of one round.
+func (w *Watch) repair(ctx context.Context) (time.Duration, error) {
 	if !w.scheduled {
 		return retry.Never, nil
 	}
-	more, err := w.mender.step(ctx)
+	more, err := w.repairer.step(ctx)
 	if more {
-		return mendSeldom, err
+		return watchRepairPause, err
 	}
 	return retry.Never, err
 }
 
-// count logs queues with jobs that nobody takes.
+// count logs queues with jobs that no worker takes.
 func (w *Watch) count(ctx context.Context) (time.Duration, error) {
 	if len(w.partitions) == 0 {
 		return countEvery, nil

@@ -126,7 +126,7 @@ func TestPutRefusesWhatIsWrong(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "definition.json")
 	for text, want := range map[string]string{
 		`{"rule": "61 * * * *"}`: "the rule's cron: minute 61", `{"rule": {"frequency": "dy"}}`: "the rule's frequency", `{"rule": "@daily", "ovrlap": "skip"}`: `unknown field "ovrlap"`,
-		`{"rule": "@daily"} x`: "nothing behind it", `{"rule": "@daily", "name": "other"}`: `of schedule "other"`, `{"rule": "@daily", "args": 1, "payload": "AA=="}`: "args and payload",
+		`{"rule": "@daily"} x`: "nothing after it", `{"rule": "@daily", "name": "other"}`: `of schedule "other"`, `{"rule": "@daily", "args": 1, "payload": "AA=="}`: "args and payload",
 		`{"rule": "@daily", "grace_ms": 1}`: "grace 1ms: want 1s to 8760h", `{"rule": "@daily", "overlap": "both"}`: "skip, wait, cancel or allow", `{"rule": 7}`: "the rule", `{`: "the rule",
 	} {
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {

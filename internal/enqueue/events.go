@@ -7,16 +7,16 @@ import (
 	"github.com/chimejobs/chime/internal/observe"
 )
 
-// spareEvents are batches of jobs of which observers were told.
+// spareEvents are batches of reported jobs, for reuse.
 var spareEvents = sync.Pool{New: func() any { return new(observe.Batch) }}
 
-// add adds what observers hear of a job that was enqueued.
+// add adds to a batch for observers a job that was enqueued.
 func add(events *observe.Batch, queue, name, id string, due time.Time) {
 	e := events.Add()
 	e.Queue, e.Name, e.ID, e.Due = queue, name, id, due
 }
 
-// dueAt is when a job is due that is enqueued now: at an instant, if there is one, or after a while.
+// dueAt returns when a job is due that is enqueued now: at an instant, if one is set, or otherwise after a duration.
 func dueAt(at time.Time, in time.Duration, now time.Time) time.Time {
 	if at.IsZero() {
 		return now.Add(in)
@@ -24,31 +24,31 @@ func dueAt(at time.Time, in time.Duration, now time.Time) time.Time {
 	return at
 }
 
-// tellOne tells observers of one job.
-func (e *Enqueuer) tellOne(queue, name, id string, due time.Time) {
-	heard := e.options.Observe.Enqueued
-	if heard == nil {
+// reportOne reports one job to observers.
+func (e *Enqueuer) reportOne(queue, name, id string, due time.Time) {
+	report := e.options.Observe.Enqueued
+	if report == nil {
 		return
 	}
 	events := spareEvents.Get().(*observe.Batch)
 	add(events, queue, name, id, due)
-	events.Tell(heard)
+	events.Tell(report)
 	spareEvents.Put(events)
 }
 
-// tellOf tells observers of an item of a batch.
-func (e *Enqueuer) tellOf(b *batch, i int) {
+// reportItem reports an item of a batch to observers.
+func (e *Enqueuer) reportItem(b *batch, i int) {
 	if len(b.names) > 0 {
-		e.tellOne(b.queueOf(i), b.names[i], b.items[i].ID, b.dueOf(i))
+		e.reportOne(b.queueOf(i), b.names[i], b.items[i].ID, b.dueOf(i))
 	}
 }
 
-// tellShare tells observers of the items of a share that did not exist before.
-func (e *Enqueuer) tellShare(b *batch, s *share) {
+// reportShare reports to observers the items of a share that did not exist before.
+func (e *Enqueuer) reportShare(b *batch, s *share) {
 	if len(b.names) == 0 {
 		return
 	}
-	heard := e.options.Observe.Enqueued
+	report := e.options.Observe.Enqueued
 	events := spareEvents.Get().(*observe.Batch)
 	for at := range s.pending.items {
 		if s.pending.existing != nil && s.pending.existing[at] {
@@ -56,9 +56,9 @@ func (e *Enqueuer) tellShare(b *batch, s *share) {
 		}
 		i := s.index(at)
 		if add(events, b.queueOf(i), b.names[i], b.items[i].ID, b.dueOf(i)); events.Full() {
-			events.Tell(heard)
+			events.Tell(report)
 		}
 	}
-	events.Tell(heard)
+	events.Tell(report)
 	spareEvents.Put(events)
 }
