@@ -8,7 +8,7 @@
 // and its tests start them:
 //
 //	worker := childproc.Start(t, "worker", config{Addr: server.Addr()})
-//	worker.Await("took report@") // the next line of its output that begins so
+//	worker.Await("took report@") // the next line of its output with this prefix
 //	worker.Kill()
 package childproc
 
@@ -29,13 +29,14 @@ import (
 // roleVariable is the environment variable that holds a child's role. A process without it is the test itself.
 const roleVariable = "CHIME_TEST_ROLE"
 
-// listening is a child's first line: from now on SIGTERM and SIGINT go to its role. The process that started it keeps this line to itself.
+// listening is a child's first line: after it SIGTERM and SIGINT reach the child's role. The process that started the child does not pass this
+// line on.
 const listening = "childproc: listening"
 
 // A Role is the main function of a child process. Its error is written to standard error, and the process exits with code 1.
 type Role func(*Child) error
 
-// Main is the body of TestMain. In a child it runs the role that the child was started with; otherwise it runs the tests.
+// Main is the body of TestMain. In a child it runs the child's role; otherwise it runs the tests.
 func Main(m *testing.M, roles map[string]Role) {
 	name, child := os.LookupEnv(roleVariable)
 	if !child {
@@ -71,7 +72,7 @@ func runRole(role Role) error {
 	return role(c)
 }
 
-// A Child is a child process as its role sees it.
+// A Child is a child process in the view of its role.
 type Child struct {
 	// Signals delivers SIGTERM and SIGINT. They do not end the process; the role does.
 	Signals chan os.Signal
@@ -83,13 +84,13 @@ type Child struct {
 // Config decodes the configuration given to Start into v.
 func (c *Child) Config(v any) error { return json.Unmarshal(c.config, v) }
 
-// Say sends one event to the test, as a line of text. When Say returns, the line has left the process, so a kill right after it
-// does not lose it.
+// Say sends one event to the test, as a line of text. When Say returns, the line has left the process, so that a kill after it does not lose the
+// line.
 func (c *Child) Say(format string, arguments ...any) {
 	line := strings.ReplaceAll(fmt.Sprintf(format, arguments...), "\n", " ")
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	_, _ = os.Stdout.WriteString(line + "\n") // if the test has ended, nobody reads it
+	_, _ = os.Stdout.WriteString(line + "\n") // if the test has ended, no process reads it
 }
 
 // events holds the lines that a child has sent so far, and lets readers wait for more.

@@ -77,7 +77,7 @@ func TestFollowHearsEveryLineInOrder(t *testing.T) {
 		}
 	}
 	if len(heard) != 1000 || len(p.Events()) != 0 {
-		t.Fatalf("%d lines heard and %d kept, want 1000 and none", len(heard), len(p.Events()))
+		t.Fatalf("%d lines received and %d kept, want 1000 and none", len(heard), len(p.Events()))
 	}
 }
 
@@ -118,7 +118,7 @@ func TestAFrozenChildContinuesAfterThaw(t *testing.T) {
 	p := Start(t, "ticker", nil)
 	p.Await("tick")
 	p.Freeze()
-	// Lines that it sent before the signal may still arrive. It is frozen when none arrives for 50 ms.
+	// Lines that it sent before the signal may still arrive. It is frozen when no line arrives for 50 ms.
 	quiet := time.NewTimer(50 * time.Millisecond)
 	for received := -1; received != len(p.Events()); quiet.Reset(50 * time.Millisecond) {
 		received = len(p.Events())

@@ -19,18 +19,18 @@ import (
 // timeout is how long a test waits for a child before it fails.
 const timeout = 30 * time.Second
 
-// A Process is a child process as the test sees it. It is killed when the test ends, and a data race in it fails the test.
-// Only Events may be called from any goroutine; the other methods are for the test's own goroutine.
+// A Process is a child process in the view of the test. It is killed when the test ends, and a data race in it fails the test. Only Events may be
+// called from any goroutine; the other methods are for the test's own goroutine.
 type Process struct {
 	t         testing.TB
 	role      string
 	cmd       *exec.Cmd
 	stdin     io.Closer // open as long as the test lives
 	events    *events
-	next      int               // index of the line at which Await goes on
-	heard     func(line string) // gets each line; nil: events keeps them
+	next      int               // index of the line at which Await continues
+	heard     func(line string) // receives each line; nil: events keeps them
 	stderr    lockedBuffer
-	listening chan struct{} // closed when signals go to the role
+	listening chan struct{} // closed when signals reach the role
 	ended     chan struct{} // closed when the process has ended and been waited for
 	state     *os.ProcessState
 }
@@ -41,8 +41,8 @@ func Start(t testing.TB, role string, config any) *Process {
 	return start(t, role, config, nil)
 }
 
-// Follow is Start for a child that sends many lines: heard is called with each of them, in order, by one goroutine, and no line is
-// kept, so Await finds none. When Wait has returned heard has had all lines.
+// Follow is Start for a child that sends many lines. One goroutine calls heard with each line, in order. No line is kept, so Await finds none.
+// When Wait has returned, heard has received all lines.
 func Follow(t testing.TB, role string, config any, heard func(line string)) *Process {
 	t.Helper()
 	return start(t, role, config, heard)
@@ -94,7 +94,7 @@ func (p *Process) follow(out io.Reader) {
 			p.events.add(line)
 		}
 	}
-	_ = p.cmd.Wait() // p.state says how it ended
+	_ = p.cmd.Wait() // p.state contains how it ended
 	p.state = p.cmd.ProcessState
 	p.events.end()
 	close(p.ended)
@@ -159,8 +159,8 @@ func (p *Process) Freeze() { p.t.Helper(); p.Signal(syscall.SIGSTOP) }
 // Thaw continues a frozen process with SIGCONT.
 func (p *Process) Thaw() { p.t.Helper(); p.Signal(syscall.SIGCONT) }
 
-// Signal sends a signal. SIGTERM and SIGINT, which would end a process that is only starting, are sent when they go to its role. The test
-// fails if the process has ended.
+// Signal sends a signal. SIGTERM and SIGINT would end a process that is still starting, so they are sent only after its role can receive them.
+// The test fails if the process has ended.
 func (p *Process) Signal(sig syscall.Signal) {
 	p.t.Helper()
 	if sig == syscall.SIGTERM || sig == syscall.SIGINT {
@@ -171,7 +171,7 @@ func (p *Process) Signal(sig syscall.Signal) {
 	}
 }
 
-// awaitListening waits until signals go to the role. The test fails after 30 seconds.
+// awaitListening waits until signals reach the role. The test fails after 30 seconds.
 func (p *Process) awaitListening() {
 	p.t.Helper()
 	timer := time.NewTimer(timeout)

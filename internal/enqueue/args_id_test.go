@@ -39,7 +39,7 @@ func TestTheIDOfArgumentsNeverChanges(t *testing.T) {
 }
 
 // Jobs that differ in name or arguments have different IDs, even if name and arguments together are the same text.
-func TestTheIDOfArgumentsTellsJobsApart(t *testing.T) {
+func TestDifferentJobsHaveDifferentArgumentIDs(t *testing.T) {
 	seen := map[string]string{}
 	for _, job := range [][2]string{{"a", "bc"}, {"ab", "c"}, {"abc", ""}, {"a", "bd"}} {
 		id := ArgsID(job[0], []byte(job[1]))

@@ -32,7 +32,7 @@ func (e *Enqueuer) reportOne(queue, name, id string, due time.Time) {
 	}
 	events := spareEvents.Get().(*observe.Batch)
 	add(events, queue, name, id, due)
-	events.Tell(report)
+	events.Report(report)
 	spareEvents.Put(events)
 }
 
@@ -56,9 +56,9 @@ func (e *Enqueuer) reportShare(b *batch, s *share) {
 		}
 		i := s.index(at)
 		if add(events, b.queueOf(i), b.names[i], b.items[i].ID, b.dueOf(i)); events.Full() {
-			events.Tell(report)
+			events.Report(report)
 		}
 	}
-	events.Tell(report)
+	events.Report(report)
 	spareEvents.Put(events)
 }

@@ -1,4 +1,4 @@
-// Package faketime runs the tests of a package that spend their time in bubbles of testing/synctest, on a simulated Redis.
+// Package faketime runs tests that use bubbles of testing/synctest on a simulated Redis.
 package faketime
 
 import (
@@ -8,8 +8,9 @@ import (
 	"testing"
 )
 
-// Main is for TestMain. It runs the tests on one processor, because in a bubble one goroutine after the other has something to do: on two they wake
-// each other, which costs half as much again. It collects garbage less often: the simulated server makes much of it and keeps little.
+// Main is for TestMain. It runs the tests on one processor: in a bubble one goroutine runs after the other, and on two processors they would have
+// to wake each other, which costs half as much again. It collects garbage less often, because the simulated server makes much garbage and keeps
+// little memory.
 func Main(m *testing.M) {
 	runtime.GOMAXPROCS(1)
 	debug.SetGCPercent(400)

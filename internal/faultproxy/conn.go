@@ -12,7 +12,7 @@ import (
 // bufferSize is the largest pipeline, in bytes, that the proxy reads as one batch.
 const bufferSize = 1 << 20
 
-// A conn is one client's connection together with the connection to the server that it is forwarded to.
+// A conn is one client's connection together with the connection to the server to which it is forwarded.
 type conn struct {
 	proxy  *Proxy
 	client net.Conn
@@ -25,7 +25,7 @@ type conn struct {
 	subscribed bool     // after a subscription the server sends messages that answer no command
 }
 
-// A batch is what a client sent at once: a pipeline, most often of one command.
+// A batch is what a client sent at once: a pipeline, mostly of one command.
 type batch struct {
 	size    int   // number of commands
 	matched int   // index of the command that the rule matched
@@ -154,7 +154,7 @@ func (c *conn) forwardReplies() {
 	}
 }
 
-// takeWaiting returns the batches that wait for replies, which wait no longer.
+// takeWaiting removes and returns the batches that wait for replies.
 func (c *conn) takeWaiting() []*batch {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -163,7 +163,7 @@ func (c *conn) takeWaiting() []*batch {
 	return waiting
 }
 
-// addReply adds a reply to the batch that waits for it. It returns nil for a push message, which answers no command.
+// addReply adds a reply to the batch that waits for it. It returns nil for a push message, which is not the answer to a command.
 func (c *conn) addReply(reply []byte) *batch {
 	c.mu.Lock()
 	defer c.mu.Unlock()

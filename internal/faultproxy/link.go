@@ -5,17 +5,17 @@ import (
 	"time"
 )
 
-// A Link is a slow network, as replies meet it: the proxy cannot lose a packet, but it can be as late as one that is sent again. The
-// zero value is no delay at all.
+// A Link is a slow network for replies: the proxy cannot lose a packet, but it can delay one as long as TCP needs to send it again. The zero
+// value has no delay.
 type Link struct {
 	Delay  time.Duration // of every reply
-	Jitter time.Duration // at random, up to so much more or less
-	Loss   float64       // of the replies so many are late by Resend too, 0 to 1
-	Resend time.Duration // how long TCP waits until it sends again
+	Jitter time.Duration // random, up to this much more or less
+	Loss   float64       // this part of the replies, 0 to 1, is also delayed by Resend
+	Resend time.Duration // how long TCP waits before it sends again
 	Rate   int           // bytes a second of each connection; 0: no limit
 }
 
-// delay returns how late a reply of so many bytes is.
+// delay returns the delay of a reply of this many bytes.
 func (l Link) delay(bytes int) time.Duration {
 	d := l.Delay
 	if l.Jitter > 0 {

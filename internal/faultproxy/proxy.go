@@ -1,6 +1,6 @@
-// Package faultproxy is a TCP proxy between a client and a Redis server that makes network faults for tests: it loses replies to
-// executed commands, loses requests, and cuts, stalls, delays and refuses connections. It reads the Redis protocol, so that a
-// test names the command that the fault is for and does not depend on timing.
+// Package faultproxy is a TCP proxy between a client and a Redis server that causes network faults for tests: it loses replies to executed
+// commands, loses requests, and cuts, stalls, delays and refuses connections. It reads the Redis protocol, so that a test can name the command
+// for a fault and does not depend on timing.
 //
 //	proxy := faultproxy.Start(t, server.Addr())
 //	lost := proxy.LoseReply(proxy.Script("work"))
@@ -23,10 +23,10 @@ type Proxy struct {
 	target   string
 	listener net.Listener
 	owned    sync.WaitGroup // all goroutines of the proxy
-	matching sync.Mutex     // held while matches run: they see one command at a time and may call the proxy
+	matching sync.Mutex     // held while matches run: they receive one command at a time and may call the proxy
 
 	mu      sync.Mutex
-	open    chan struct{} // closed unless stalled; each stall makes a new one
+	open    chan struct{} // closed unless stalled; each stall makes a new channel
 	stalled bool
 	refuse  bool
 	closed  bool
@@ -48,7 +48,7 @@ type Counts struct {
 	Lost        int64 // replies to executed commands that were dropped
 	Cut         int64 // connections ended by the proxy
 	Refused     int64 // connections refused
-	Watched     int64 // replies that begin as CountReplies says
+	Watched     int64 // replies with the prefix of CountReplies
 }
 
 // Start listens on a free port of the loopback interface and forwards connections to target (host:port) until the test ends.
@@ -80,7 +80,7 @@ func (p *Proxy) Counts() Counts {
 	}
 }
 
-// CountReplies has Counts.Watched count the replies of the server that begin with prefix, such as "-READONLY", from now on.
+// CountReplies sets that Counts.Watched counts, from now on, the replies of the server that begin with prefix, such as "-READONLY".
 func (p *Proxy) CountReplies(prefix string) {
 	text := []byte(prefix)
 	p.watched.Store(&text)
@@ -98,8 +98,7 @@ func (p *Proxy) Cut() {
 	}
 }
 
-// Refuse(true) makes the proxy end each new connection before a byte is forwarded; Refuse(false) ends that. Open connections
-// stay open.
+// Refuse(true) makes the proxy end each new connection before a byte is forwarded; Refuse(false) stops that. Open connections remain open.
 func (p *Proxy) Refuse(refuse bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -129,7 +128,7 @@ func (p *Proxy) Resume() {
 // Delay delays every reply by d. The replies to one pipeline are delayed once, together. Zero ends the delay.
 func (p *Proxy) Delay(d time.Duration) { p.Shape(Link{Delay: d}) }
 
-// Shape makes the way of the replies that of a link. The zero Link ends that.
+// Shape makes replies as slow as a link does. The zero Link ends that.
 func (p *Proxy) Shape(link Link) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -201,8 +200,8 @@ func (p *Proxy) unregister(c *conn) {
 	p.putBack(c)
 }
 
-// putBack puts back the rules that apply once and have not applied, because the connection has ended for another reason before the reply
-// came. p.mu is held.
+// putBack puts back the rules that apply once and have not applied, because the connection has ended for another reason before the reply came.
+// The caller holds p.mu.
 func (p *Proxy) putBack(c *conn) {
 	for _, b := range c.takeWaiting() {
 		if b.rule != nil && b.rule.once {
@@ -211,7 +210,7 @@ func (p *Proxy) putBack(c *conn) {
 	}
 }
 
-// waitOpen returns true when no stall holds bytes back, and false if the connection ends first.
+// waitOpen returns true when no stall blocks bytes, and false if the connection ends first.
 func (p *Proxy) waitOpen(c *conn) bool {
 	for {
 		p.mu.Lock()

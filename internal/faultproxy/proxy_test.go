@@ -158,7 +158,7 @@ func TestARuleStaysWhenAConnectionEndsForAnotherReason(t *testing.T) {
 	}
 	direct.RPush(t.Context(), "list", "a", "b")
 	if err := client.BLPop(t.Context(), 0, "list").Err(); err == nil {
-		t.Fatal("the rule was used up by a call that was never answered")
+		t.Fatal("a call that was never answered has used up the rule")
 	}
 	await(t, lost)
 }

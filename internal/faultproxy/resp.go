@@ -92,7 +92,7 @@ func readReply(in *bufio.Reader) ([]byte, error) {
 			switch line[0] {
 			case '%':
 				n *= 2
-			case '|': // attributes come before the value that they belong to
+			case '|': // attributes precede the value to which they belong
 				n = 2*n + 1
 			}
 			left += max(n, 0)

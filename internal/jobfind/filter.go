@@ -1,5 +1,5 @@
-// Package jobfind finds jobs by what people type: "state:dead job:report* error:\"connection refused\" older:1h". It reads such a filter, goes
-// through the jobs that it means in all queues, and groups those that failed by their error.
+// Package jobfind finds jobs by a filter that people type: "state:dead job:report* error:\"connection refused\" older:1h". It parses the filter,
+// searches all queues for the jobs that match, and groups failed jobs by their error.
 package jobfind
 
 import (
@@ -10,31 +10,31 @@ import (
 	"github.com/chimejobs/chime"
 )
 
-// A Filter says which jobs are meant: all that is set must hold. Parse makes one of a text. The zero Filter means all jobs.
+// A Filter selects jobs: all of its conditions must hold. Parse makes one of a text. The zero Filter selects all jobs.
 //
-//	report                the job's name begins so, or it is the job's ID; in quotes if it has a colon
+//	report                the job's name begins with this, or it is the job's ID; in quotes if it contains a colon
 //	state:dead            waiting, delayed, retrying, running, taken, parked, dead or done
 //	queue:mail            on this queue
-//	job:report            of this job name; job:report* of names that begin so; likewise schedule: and worker:
+//	job:report            with this job name; job:report* for names that begin with this; likewise schedule: and worker:
 //	error:"timed out"     its last error contains this
 //	older:1h newer:3d     in its state for longer, or for less: since it ended, was taken, failed, or was enqueued
 //	attempt:>3            the attempt that runs, or is to run next; of a dead job its last. Also >=, <, <= and the number alone
 //
-// Payloads are never looked at.
+// It never reads payloads.
 type Filter struct {
 	Words    []string
 	State    chime.JobState
 	Queue    string
 	Job      Pattern
 	Error    string
-	Schedule Pattern // that made it
+	Schedule Pattern // that created it
 	Worker   Pattern // that runs it, or on which an attempt failed
 	Older    time.Duration
 	Newer    time.Duration
 	Attempt  Range
 }
 
-// A Pattern is a name, or what names begin with. The zero Pattern means all names.
+// A Pattern is a name, or a prefix of names. The zero Pattern matches all names.
 type Pattern struct {
 	Text   string
 	Prefix bool
@@ -49,15 +49,15 @@ func (p Pattern) means(name string) bool {
 
 func (p Pattern) set() bool { return p.Prefix || p.Text != "" }
 
-// A Range is of attempts: Min to Max. Max 0: no upper bound.
+// A Range is a range of attempts: Min to Max. Max 0: no upper bound.
 type Range struct{ Min, Max int }
 
 func (r Range) means(n int) bool { return n >= r.Min && (r.Max == 0 || n <= r.Max) }
 
-// Empty reports whether the filter means all jobs.
+// Empty reports whether the filter selects all jobs.
 func (f *Filter) Empty() bool { return f.String() == "" }
 
-// String is the filter as it may be typed; Parse reads it back.
+// String returns the filter as it may be typed; Parse reads it back.
 func (f *Filter) String() string {
 	var terms []string
 	add := func(key, value string, set bool) {
@@ -94,7 +94,7 @@ func (f *Filter) String() string {
 	return strings.Join(terms, " ")
 }
 
-// quote puts a text in quotes if it would be read as something else without; word: it is no value of a key.
+// quote puts a text in quotes if Parse would otherwise read it as something else; word means that it is not the value of a key.
 func quote(text string, word bool) string {
 	if text == "" || strings.ContainsAny(text, " \t\n\r\v\f\"\\*\u0085\u00a0") || word && strings.Contains(text, ":") || strings.ContainsFunc(text, separates) {
 		return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(text) + `"`
@@ -102,12 +102,12 @@ func quote(text string, word bool) string {
 	return text
 }
 
-// beyond reports whether the filter has more than JobFilter says of it.
+// beyond reports whether the filter has conditions that JobFilter does not contain.
 func (f *Filter) beyond() bool {
 	return len(f.Words) > 0 || f.Job.Prefix || f.Schedule.set() || f.Worker.set() || f.Older > 0 || f.Newer > 0 || f.Attempt != Range{}
 }
 
-// JobFilter is the part of the filter that the store knows, for one queue and one state; now is the store's clock.
+// JobFilter returns the part of the filter that the store knows, for one queue and one state; now is the store's clock.
 func (f *Filter) JobFilter(queue string, state chime.JobState, now time.Time) chime.JobFilter {
 	filter := chime.JobFilter{Queue: queue, State: state, Error: f.Error}
 	if !f.Job.Prefix {
@@ -122,7 +122,7 @@ func (f *Filter) JobFilter(queue string, state chime.JobState, now time.Time) ch
 	return filter
 }
 
-// Means reports whether the filter means a job, whatever its error: what of that counts is the search's to say. now is the store's clock.
+// Means reports whether a job matches the filter, without its error: the search decides which part of the error counts. now is the store's clock.
 func (f *Filter) Means(job *chime.JobInfo, now time.Time) bool {
 	for _, word := range f.Words {
 		if word != job.ID && !strings.HasPrefix(job.Name, word) {
@@ -157,8 +157,8 @@ func (f *Filter) aged(job *chime.JobInfo, now time.Time) bool {
 	return (f.Older == 0 || age > f.Older) && (f.Newer == 0 || age <= f.Newer)
 }
 
-// Since is since when a job is where it is, as far as the store knows: when it ended, was taken, failed last, or was enqueued or planned. Zero:
-// not known.
+// Since returns since when a job is in its state, as far as the store knows: when it ended, was taken, failed last, or was enqueued or planned.
+// Zero: not known.
 func Since(job *chime.JobInfo) time.Time {
 	switch {
 	case !job.Ended.IsZero():

@@ -10,11 +10,11 @@ import (
 	"github.com/chimejobs/chime"
 )
 
-// A Group is jobs of one name that failed with the same error, but for what differs from job to job in it.
+// A Group is jobs of one name that failed with the same error, apart from the parts that differ from job to job.
 type Group struct {
 	Count  int       `json:"count"`
 	Job    string    `json:"job"`
-	Error  string    `json:"error"` // as Normalize has it
+	Error  string    `json:"error"` // as Normalize returns it
 	First  time.Time `json:"first,omitzero"`
 	Last   time.Time `json:"last,omitzero"`
 	Queues []string  `json:"queues"` // in order
@@ -44,7 +44,7 @@ func larger(a, b Group) int {
 	return cmp.Or(cmp.Compare(b.Count, a.Count), strings.Compare(a.Job, b.Job), strings.Compare(a.Error, b.Error))
 }
 
-// Merged are the groups of all jobs, of some of which there are groups already.
+// Merged returns the groups of all jobs, from the groups of two parts of them.
 func Merged(some, others []Group) []Group {
 	type key struct{ job, text string }
 	all, at := slices.Clone(some), map[key]int{}
@@ -94,7 +94,7 @@ var (
 	numbers = regexp.MustCompile(`\b0[xX][0-9a-fA-F]+\b|\b[0-9a-fA-F]*[0-9][0-9a-fA-F]*\b|[0-9]+`)
 )
 
-// Normalize puts # in place of what differs from job to job in an error: what is in quotes, numbers, and hexadecimal ones.
+// Normalize replaces by # the parts of an error that differ from job to job: text in quotes, numbers, and hexadecimal numbers.
 func Normalize(text string) string {
 	text = quoted.ReplaceAllString(text, "#")
 	text = single.ReplaceAllString(text, "$1#")

@@ -12,20 +12,20 @@ import (
 )
 
 const (
-	maxText    = 2048 // bytes of a filter
+	maxText    = 2048 // maximum bytes of a filter
 	maxAge     = 3660 * 24 * time.Hour
 	maxAttempt = 1_000_000
 )
 
-// States are the states in which jobs are looked for, in this order: what happens and what went wrong before what waits.
+// States are the states that are searched, in this order: first running and failed jobs, then waiting ones.
 var States = []chime.JobState{
 	chime.JobRunning, chime.JobTaken, chime.JobRetrying, chime.JobDead, chime.JobParked, chime.JobWaiting, chime.JobDelayed, chime.JobDone,
 }
 
-// Keys are what may stand before a colon.
+// Keys are the words that may precede a colon.
 var Keys = []string{"state", "queue", "job", "error", "schedule", "worker", "older", "newer", "attempt"}
 
-// Parse reads a filter. What is wrong with it comes as a *chime.InvalidError whose Field names the key.
+// Parse reads a filter. If it is invalid, the error is a *chime.InvalidError whose Field names the key.
 func Parse(text string) (Filter, error) {
 	var f Filter
 	if len(text) > maxText {
@@ -91,7 +91,7 @@ func (f *Filter) set(t term) (err error) {
 	return err
 }
 
-// invalid says what is wrong with a key of the filter; "": with the filter.
+// invalid returns the error about a key of the filter; with an empty key it is about the whole filter.
 func invalid(key, value, limit string) error {
 	return &chime.InvalidError{Field: strings.TrimSpace("filter " + key), Value: strings.ToValidUTF8(value, "?"), Limit: limit}
 }
@@ -100,7 +100,7 @@ func invalid(key, value, limit string) error {
 type term struct {
 	key  string
 	text string
-	star bool // a * that stood outside quotes ended it
+	star bool // it ended with a * outside quotes
 }
 
 // split cuts a text at its blanks, outside quotes.
@@ -121,7 +121,7 @@ func split(text string) ([]term, error) {
 				return nil, invalid(t.key, t.text, `quotes around all of it: "…"`)
 			}
 			t.text, t.star = strings.CutSuffix(t.text, "*")
-			if t.key == "" && t.star { // a word means names that begin so anyway
+			if t.key == "" && t.star { // a word matches names that begin with it anyway
 				t.star = false
 			}
 			terms = append(terms, t)
@@ -144,12 +144,13 @@ func split(text string) ([]term, error) {
 
 func separates(c rune) bool { return unicode.IsSpace(c) }
 
-// isKey reports whether a text before a colon is a key, known or not: small letters. An occurrence's ID has an @ before its first colon.
+// isKey reports whether a text before a colon has the form of a key, known or not: lower-case letters. An occurrence's ID has an @ before its
+// first colon.
 func isKey(text string) bool {
 	return text != "" && strings.IndexFunc(text, func(c rune) bool { return c < 'a' || c > 'z' }) < 0
 }
 
-// unquote reads a text in quotes, in which \ keeps the next character as it is.
+// unquote reads a text in quotes, in which \ escapes the next character.
 func unquote(text string) (value, rest string, ok bool) {
 	var b strings.Builder
 	for i := 1; i < len(text); i++ {

@@ -80,7 +80,7 @@ func TestAFilterThatIsWrongSaysWhatIsWrongWithWhichKey(t *testing.T) {
 	}
 }
 
-// What a filter is printed as means the same.
+// The printed form of a filter has the same meaning.
 func FuzzParse(f *testing.F) {
 	for _, text := range []string{"report state:dead", `error:"a \" b" job:x*`, "attempt:>3 older:1d2h", `"a:b"* worker:""*`, "a\u00a0b"} {
 		f.Add(text)

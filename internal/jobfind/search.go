@@ -14,44 +14,44 @@ import (
 )
 
 const (
-	// MaxLooked is how many jobs a search looks at, unless it is told otherwise.
+	// MaxLooked is how many jobs a search reads by default.
 	MaxLooked = 20_000
 	maxPage   = 500
 )
 
-// A Search is a look for the jobs that a filter means: in all queues, one state after the other.
+// A Search searches for the jobs that match a filter: in all queues, one state after the other.
 type Search struct {
 	Filter Filter
-	States []chime.JobState // nil: all; with a state in the filter only that one is looked at, if it is among these
+	States []chime.JobState // nil: all states; if the filter has a state, only that one is searched, if it is among these
 	Limit  int              // jobs to find; 0: 100
-	Looked int              // jobs to look at; 0: MaxLooked. A page more may be looked at
-	For    time.Duration    // how long to look; 0: as long as it takes. A page more may be read
-	Pages  int              // to read; 0: as many as it takes. Each is a call of a few commands
+	Looked int              // jobs to read; 0: MaxLooked. Up to a page more may be read
+	For    time.Duration    // how long to search; 0: no limit. Up to a page more may be read
+	Pages  int              // pages to read; 0: no limit. Each is a call of a few commands
 
-	// Shown is what is shown of a job's last error: a filter by error finds that and nothing that is hidden. nil: all of it is shown. The store knows
-	// the whole error only, so with Shown every job of a state is looked at for such a filter.
+	// Shown returns the part of a job's last error that is shown: a filter by error matches that part and nothing hidden. nil: the whole error is
+	// shown. The store knows only the whole error, so with Shown such a filter reads every job of a state.
 	Shown func(*chime.JobInfo) string
 
-	Queues []*chime.QueueInfo // all queues as they stood a moment ago; nil: they are read
-	After  string             // Found.Next of the search before, with the same filter and states
+	Queues []*chime.QueueInfo // all queues as they were a moment ago; nil: the search reads them
+	After  string             // Found.Next of the previous search, with the same filter and states
 }
 
-// Found is what a search has found.
+// Found is the result of a search.
 type Found struct {
 	Jobs   []*chime.JobInfo
-	Next   string    // Search.After to go on; empty: there are no more
-	Looked int       // jobs that were looked at
+	Next   string    // Search.After of the next search; empty: there are no more jobs
+	Looked int       // jobs that were read
 	Now    time.Time // the store's clock; zero: there is no queue
 
-	// Restarted: the job that the search before ended with waits no longer, so this one has begun again at the front of its queue.
+	// Restarted: the last job of the previous search does not wait any more, so this search has begun again at the front of its queue.
 	Restarted bool
 }
 
-// A place is how far a search has come. The zero place is its beginning.
+// A place is the position of a search. The zero place is its beginning.
 type place struct {
 	State    chime.JobState `json:"s"`
 	Queue    string         `json:"q"`
-	Unlikely bool           `json:"u,omitempty"` // the queue comes behind those that are likely to have such jobs
+	Unlikely bool           `json:"u,omitempty"` // the queue comes after those that are likely to have such jobs
 	After    string         `json:"a,omitempty"`
 }
 
@@ -63,13 +63,13 @@ func (p place) before(q place) bool {
 	return p.Queue < q.Queue
 }
 
-// unlikely reports whether hardly a job of a queue is in a state, though many may have to be looked at to tell: of one where no attempt was
-// followed by another only those are retried whose worker has vanished.
+// unlikely reports whether a queue has hardly any jobs in a state, though many may have to be read to find that out. In a queue in which no
+// attempt was followed by another one, only jobs whose worker has vanished are retried.
 func unlikely(q *chime.QueueInfo, state chime.JobState) bool {
 	return state == chime.JobRetrying && q.Retried == 0
 }
 
-// likelyFirst are the queues in the order in which a state is looked for.
+// likelyFirst returns the queues in the order in which a state is searched.
 func likelyFirst(queues []*chime.QueueInfo, state chime.JobState) []*chime.QueueInfo {
 	return slices.SortedStableFunc(slices.Values(queues), func(a, b *chime.QueueInfo) int {
 		return cmp.Compare(counted(unlikely(a, state)), counted(unlikely(b, state)))
@@ -88,8 +88,8 @@ func (p place) cursor() string {
 	return base64.RawURLEncoding.EncodeToString(text)
 }
 
-// Find looks for jobs in a store. Its first answer to a filter of one word begins with the jobs of that ID. It costs the store a few milliseconds for
-// each 500 jobs that it looks at, and a call for each queue. chime.ErrNotFound: there is no queue of the filter's name.
+// Find searches for jobs in a store. If the filter is one word, the first result begins with the jobs that have this word as their ID. It costs
+// the store a few milliseconds for each 500 jobs that it reads, and a call for each queue. chime.ErrNotFound: no queue has the filter's name.
 func (s Search) Find(ctx context.Context, store chime.Store) (Found, error) {
 	found := Found{Jobs: []*chime.JobInfo{}}
 	states := s.states()
@@ -129,7 +129,7 @@ func (s Search) Find(ctx context.Context, store chime.Store) (Found, error) {
 	return found, nil
 }
 
-// states are those that the search goes through.
+// states returns the states that are searched.
 func (s Search) states() []chime.JobState {
 	states := s.States
 	if states == nil {
@@ -157,7 +157,7 @@ func (s Search) from(states []chime.JobState) (start, error) {
 	}
 	at := slices.Index(states, p.State)
 	if err != nil || at < 0 || p.Queue == "" {
-		return start{}, &chime.InvalidError{Field: "after", Value: s.After, Limit: "what a search with the same filter has answered"}
+		return start{}, &chime.InvalidError{Field: "after", Value: s.After, Limit: "what a search with the same filter has returned"}
 	}
 	return start{p, at}, nil
 }
@@ -177,7 +177,8 @@ func (s Search) queues(ctx context.Context, store chime.Store) ([]*chime.QueueIn
 	return []*chime.QueueInfo{queue}, nil
 }
 
-// empty reports whether a queue is known to have no job in a state. Waiting does not count occurrences behind others, and done is not counted.
+// empty reports whether a queue certainly has no job in a state. Waiting does not count occurrences that wait for others, and done is not
+// counted.
 func empty(q *chime.QueueInfo, state chime.JobState) bool {
 	switch state {
 	case chime.JobRunning, chime.JobTaken:
@@ -196,7 +197,7 @@ func empty(q *chime.QueueInfo, state chime.JobState) bool {
 type walk struct {
 	Search
 	began  time.Time
-	pages  int // that were read
+	pages  int // pages that were read
 	jobs   *chime.Jobs
 	found  *Found
 	limit  int
@@ -215,7 +216,7 @@ func (w *walk) byID(ctx context.Context, store chime.Store, queues []*chime.Queu
 	return err
 }
 
-// ByID finds the jobs of an ID, on any of some queues. A text that is no ID finds none.
+// ByID finds the jobs with an ID on several queues. If the text is not an ID it finds none.
 func ByID(ctx context.Context, store chime.Store, queues []*chime.QueueInfo, id string) ([]*chime.JobInfo, error) {
 	if id == "" {
 		return nil, nil
@@ -235,7 +236,7 @@ func ByID(ctx context.Context, store chime.Store, queues []*chime.QueueInfo, id 
 		case job != nil:
 			found = append(found, job)
 		case errors.As(err, new(*chime.InvalidError)):
-			return nil, nil // it is no ID
+			return nil, nil // it is not an ID
 		case !errors.Is(err, chime.ErrNotFound):
 			return found, err
 		}
@@ -243,14 +244,14 @@ func ByID(ctx context.Context, store chime.Store, queues []*chime.QueueInfo, id 
 	return found, nil
 }
 
-// through goes through the jobs of one state and queue, and reports whether it came to their end. If not, Found.Next says where to go on.
+// through searches the jobs of one state and queue, and reports whether it reached their end. If not, Found.Next has the place to continue.
 func (w *walk) through(ctx context.Context, p place, now time.Time) (end bool, err error) {
 	filter := w.Filter.JobFilter(p.Queue, p.State, now)
 	filter.After = p.After
 	if w.Shown != nil {
 		filter.Error = ""
 	}
-	part := 0 // jobs of the page that was read last that there is room for; 0: all
+	part := 0 // number of jobs of the last page for which there is room; 0: all
 	for {
 		room := w.limit - len(w.found.Jobs)
 		if part == 0 && (room <= 0 || w.found.Looked >= w.looked || w.late()) {
@@ -275,7 +276,7 @@ func (w *walk) through(ctx context.Context, p place, now time.Time) (end bool, e
 			return false, err
 		}
 		meant := w.meant(page.Jobs, now)
-		if len(meant) > room { // where to go on is known of whole pages only, so one that ends there is read, however late it is
+		if len(meant) > room { // the place to continue is known only for whole pages, so a page with a cut is read even if the search is late
 			part = 1 + slices.Index(page.Jobs, meant[room-1])
 			continue
 		}
@@ -289,12 +290,12 @@ func (w *walk) through(ctx context.Context, p place, now time.Time) (end bool, e
 	}
 }
 
-// late reports whether the search has taken as long as it may. It reads one page at least, or it would never come to an end.
+// late reports whether the search has used its time. It always reads at least one page, otherwise it would never end.
 func (w *walk) late() bool {
 	return w.pages > 0 && (w.For > 0 && time.Since(w.began) >= w.For || w.Pages > 0 && w.pages >= w.Pages)
 }
 
-// meant are those that the filter means, without those that the first answer to it has because its word is their ID.
+// meant returns the jobs that match the filter, without those that its first result contains because the word is their ID.
 func (w *walk) meant(jobs []*chime.JobInfo, now time.Time) []*chime.JobInfo {
 	var meant []*chime.JobInfo
 	for _, job := range jobs {
@@ -306,7 +307,7 @@ func (w *walk) meant(jobs []*chime.JobInfo, now time.Time) []*chime.JobInfo {
 	return meant
 }
 
-// means reports whether the filter means a job, by what is shown of its error.
+// means reports whether a job matches the filter, by the part of its error that is shown.
 func (w *walk) means(job *chime.JobInfo, now time.Time) bool {
 	if !w.Filter.Means(job, now) {
 		return false
@@ -317,5 +318,5 @@ func (w *walk) means(job *chime.JobInfo, now time.Time) bool {
 	return strings.Contains(w.Shown(job), w.Filter.Error)
 }
 
-// beyond reports whether the search drops jobs that the store's filter lets through.
+// beyond reports whether the search drops jobs that match the store's filter.
 func (w *walk) beyond() bool { return w.Filter.beyond() || w.Shown != nil && w.Filter.Error != "" }

@@ -15,7 +15,7 @@ import (
 	"github.com/chimejobs/chime/redisstore/embedded"
 )
 
-// shop is a store with dead, waiting and delayed jobs on three queues.
+// shop returns a store with dead, waiting and delayed jobs on three queues.
 func shop(t *testing.T) chime.Store {
 	t.Helper()
 	server := embedded.StartInMemory()
@@ -78,7 +78,7 @@ func TestASearchFindsTheJobsThatTheFilterMeans(t *testing.T) {
 		{"report", "m00 m01 m02 wait1 late1"},
 		{"job:report", "m00 m01 m02 wait1"},
 		{"job:report* state:delayed", "late1"},
-		{"wait1", "wait1 other"}, // an ID, and the beginning of a name
+		{"wait1", "wait1 other"}, // an ID, and a prefix of a name
 		{"r03", "r03"},
 		{"report m01", "m01"},
 		{`error:"no such"`, "m00 m01 m02"},
@@ -123,11 +123,11 @@ func TestASearchStopsAfterSoManyJobs(t *testing.T) {
 	filter, _ := jobfind.Parse("state:dead job:none*")
 	found, err := jobfind.Search{Filter: filter, Looked: 3, Limit: 2}.Find(t.Context(), store)
 	if err != nil || len(found.Jobs) != 0 || found.Looked < 3 || found.Looked > 8 || found.Next == "" {
-		t.Errorf("got %d of %d jobs, next %q, %v; want none of about 3, and where to go on", len(found.Jobs), found.Looked, found.Next, err)
+		t.Errorf("got %d of %d jobs, next %q, %v; want no jobs of about 3, and a place to continue", len(found.Jobs), found.Looked, found.Next, err)
 	}
 }
 
-// A search that may read one page at a time comes to its end, and has found what one without a limit finds.
+// Searches that may read one page at a time reach the end, and find the same jobs as a search without a limit.
 func TestASearchReadsSoManyPages(t *testing.T) {
 	store := shop(t)
 	for name, search := range map[string]jobfind.Search{"one page": {Pages: 1}, "no time": {For: time.Nanosecond}} {
@@ -148,7 +148,7 @@ func TestASearchReadsSoManyPages(t *testing.T) {
 	}
 }
 
-// A page has more jobs than there is room for: the search ends behind the last that has room, even if it has no time left.
+// If a page has more jobs than there is room for, the search ends after the last job that fits, even if it has no time left.
 func TestASearchGoesOnFromTheMiddleOfAPage(t *testing.T) {
 	store := shop(t)
 	filter, _ := jobfind.Parse("job:res* state:dead")
@@ -176,7 +176,7 @@ func TestASearchGoesOnFromTheMiddleOfAPage(t *testing.T) {
 	}
 }
 
-// What is not shown of an error finds nothing, and so costs and tells nothing: not how many jobs have it, and not where they are.
+// A hidden part of an error matches nothing, so a search does not reveal how many jobs have it, or where they are.
 func TestASearchFindsErrorsAsTheyAreShown(t *testing.T) {
 	store := shop(t)
 	shown := func(job *chime.JobInfo) string {
@@ -213,7 +213,7 @@ func TestASearchFindsErrorsAsTheyAreShown(t *testing.T) {
 			}
 			search.Filter, search.After = none, ""
 			if other, err := search.Find(t.Context(), store); err != nil || c.want == 0 && search.Pages == 0 && (other.Looked != looked || other.Next != "") {
-				t.Errorf("%q by %d: looked at %d jobs, and at %d for what no error has: that tells which have it", c.filter, search.Limit, looked, other.Looked)
+				t.Errorf("%q by %d: looked at %d jobs, and at %d for a text that no error has: the difference reveals which jobs have it", c.filter, search.Limit, looked, other.Looked)
 			}
 		}
 	}
@@ -224,12 +224,12 @@ func TestASearchRefusesAnotherSearchsPlace(t *testing.T) {
 	for _, after := range []string{"x", "!", "eyJzIjoiZGVhZCJ9"} {
 		_, err := jobfind.Search{After: after}.Find(t.Context(), store)
 		if !errors.Is(err, &chime.InvalidError{Field: "after"}) {
-			t.Errorf("after %q: got %v, want an error of it", after, err)
+			t.Errorf("after %q: got %v, want an error about it", after, err)
 		}
 	}
 	filter, _ := jobfind.Parse("queue:nobody")
 	if _, err := (jobfind.Search{Filter: filter}).Find(t.Context(), store); !errors.Is(err, chime.ErrNotFound) {
-		t.Errorf("a queue that there is not: got %v, want ErrNotFound", err)
+		t.Errorf("a queue that does not exist: got %v, want ErrNotFound", err)
 	}
 }
 

@@ -1,5 +1,5 @@
-// Package login asks for a name and a token before a handler gets a request, in the way that every browser knows: HTTP Basic. It is for the
-// commands that serve the dashboard by themselves. An application has a login of its own, and mounts the dashboard behind that.
+// Package login requires a name and a token before a handler gets a request. It uses HTTP Basic, which every browser supports. It is for the
+// commands that serve the dashboard by themselves. An application has a login of its own, and mounts the dashboard behind it.
 package login
 
 import (
@@ -15,34 +15,34 @@ import (
 )
 
 const (
-	maxWrong     = 10 // wrong tries of one address that are answered and logged within wrongFor
+	maxWrong     = 10 // wrong attempts of one address that are answered and logged within wrongFor
 	maxAddresses = 10_000
 	wrongFor     = time.Minute
 )
 
-// A Check says who has a name and a token.
+// A Check returns the viewer with a name and a token.
 type Check func(name, token string) (viewer dashboard.Viewer, ok bool)
 
-// A Gate is what stands before a dashboard.
+// A Gate protects a dashboard.
 type Gate struct {
 	check Check
 	log   *slog.Logger
 
 	mu    sync.Mutex
-	wrong map[string]int // wrong tries, by address, since begun
+	wrong map[string]int // wrong attempts, by address, since begun
 	begun time.Time
 }
 
-// New returns a gate, which logs wrong tries.
+// New returns a gate, which logs wrong attempts.
 func New(check Check, log *slog.Logger) *Gate {
 	return &Gate{check: check, log: log, wrong: map[string]int{}}
 }
 
-// viewerKey is where the context of a request has its viewer.
+// viewerKey is the key of the viewer in the context of a request.
 type viewerKey struct{}
 
-// Wrap lets requests through to next that have the name and the token of somebody. Who tries wrong ones again and again is answered 429. Right
-// ones are let in all the same: all people behind one proxy have one address, and 32 random bytes are not found by trying.
+// Wrap passes requests with a valid name and token to next. After many wrong attempts an address gets 429. Valid requests of that address still
+// pass: all people behind one proxy have one address, and 32 random bytes cannot be guessed.
 func (g *Gate) Wrap(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		name, token, given := r.BasicAuth()
@@ -63,7 +63,7 @@ func (g *Gate) Wrap(next http.Handler) http.Handler {
 	})
 }
 
-// mayTryAgain counts a wrong try, and logs it unless there were too many.
+// mayTryAgain counts a wrong attempt, and logs it unless there were too many.
 func (g *Gate) mayTryAgain(r *http.Request, now time.Time) bool {
 	address, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {
@@ -75,7 +75,7 @@ func (g *Gate) mayTryAgain(r *http.Request, now time.Time) bool {
 		g.begun = now
 	}
 	if _, known := g.wrong[address]; !known && len(g.wrong) >= maxAddresses {
-		address = "" // those beyond are counted together
+		address = "" // addresses above the limit are counted together
 	}
 	g.wrong[address]++
 	few := g.wrong[address] <= maxWrong

@@ -13,7 +13,7 @@ import (
 	"github.com/chimejobs/chime/dashboard"
 )
 
-// try sends a request with a name and a token through a gate; without a name it has neither.
+// try sends a request with a name and a token through a gate. With an empty name it sends neither.
 func try(gate http.Handler, address, name, token string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest("GET", "/", nil)
 	r.RemoteAddr = address
@@ -25,7 +25,7 @@ func try(gate http.Handler, address, name, token string) *httptest.ResponseRecor
 	return w
 }
 
-// behind tells who has come through.
+// behind writes the viewer of a request that has passed.
 var behind = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 	viewer, err := Authorize(r)
 	fmt.Fprintln(w, viewer.Name, viewer.Rights, err)
@@ -76,7 +76,7 @@ func TestWhoHasATokenComesThrough(t *testing.T) {
 	}
 }
 
-// A SHA-256 that somebody has made of a password of their own lets nobody in: such a hash is found by trying.
+// The SHA-256 of a password that somebody has chosen gives nobody access: such a hash can be guessed.
 func TestAPasswordThatIsNoTokenIsNotTaken(t *testing.T) {
 	const ofSecret = "2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b" // of "secret"
 	users, err := ReadUsers("anna " + ofSecret + " view")
@@ -99,7 +99,7 @@ func TestWrongTriesAreSlowedDown(t *testing.T) {
 		gate := New(users.Check, slog.New(slog.NewTextHandler(&logged, nil))).Wrap(behind)
 		for i := range maxWrong {
 			if got := try(gate, fmt.Sprint("192.0.2.1:", i), "anna", "x"); got.Code != 401 {
-				t.Fatalf("wrong try %d: got %d, want 401", i+1, got.Code)
+				t.Fatalf("wrong attempt %d: got %d, want 401", i+1, got.Code)
 			}
 		}
 		got := try(gate, "192.0.2.1:99", "anna", "x")
@@ -131,8 +131,8 @@ func TestLinesThatMeanNothing(t *testing.T) {
 	token, line := newUser(t, "anna", "view")
 	hash := strings.Fields(line)[1]
 	for text, want := range map[string]string{
-		"":                              "nobody is in it",
-		"# none\n":                      "nobody is in it",
+		"":                              "it has no users",
+		"# none\n":                      "it has no users",
 		"anna " + hash:                  "line 1: 2 fields, want 3",
 		"\n-anna " + hash + " view":     `line 2: name "-anna": want`,
 		"anna " + token + " view":       "line 1: the second field is a token itself",

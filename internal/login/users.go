@@ -21,12 +21,12 @@ var (
 	userName  = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.@-]{0,63}$`)
 )
 
-// rights are the words for them in a line.
+// rights maps the words of a line to rights.
 var rights = map[string]dashboard.Rights{
 	"view": dashboard.View, "operate": dashboard.Operate, "edit": dashboard.Edit, "delete": dashboard.Delete, "reveal": dashboard.Reveal,
 }
 
-// Rights reads rights, with commas between them. Who may not view may do nothing, so view has to be one of them.
+// Rights reads rights, with commas between them. view has to be one of them: without it a user may do nothing.
 func Rights(text string) (dashboard.Rights, error) {
 	var all dashboard.Rights
 	for word := range strings.SplitSeq(text, ",") {
@@ -37,12 +37,12 @@ func Rights(text string) (dashboard.Rights, error) {
 		all |= right
 	}
 	if all&dashboard.View == 0 {
-		return 0, fmt.Errorf("rights %.80q: want view among them, without which nothing is shown", text)
+		return 0, fmt.Errorf("rights %.80q: want view among them: without it nothing is shown", text)
 	}
 	return all, nil
 }
 
-// Users are those who may log in, with what is known of their tokens, by name.
+// Users are the people who may log in, by name, with their rights and the hashes of their tokens.
 type Users map[string][]user
 
 // A user is one line.
@@ -56,8 +56,8 @@ type user struct {
 //	# what NewUser returns as its line
 //	anna 2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae view,operate
 //
-// A name may have several lines: so a token is replaced, the new one beside the old one first. Empty lines, and those that begin with #, are ignored.
-// The error says all that is wrong, by line, and has no part of a hash.
+// A name may have several lines: to replace a token, first add a line with the new token, and later remove the old line. Empty lines, and those
+// that begin with #, are ignored. The error lists everything that is wrong, by line, and contains no part of a hash.
 func ReadUsers(text string) (Users, error) {
 	users := Users{}
 	var bad []error
@@ -72,7 +72,7 @@ func ReadUsers(text string) (Users, error) {
 		}
 	}
 	if len(users) == 0 && len(bad) == 0 {
-		bad = append(bad, errors.New("nobody is in it; a line has name, SHA-256 of the token, rights"))
+		bad = append(bad, errors.New("it has no users; a line has name, SHA-256 of the token, rights"))
 	}
 	return users, errors.Join(bad...)
 }
@@ -86,7 +86,7 @@ func (u Users) add(fields []string) error {
 		return fmt.Errorf("name %.40q: want 1 to 64 of A-Z a-z 0-9 _ . @ -, a letter or a digit first", name)
 	}
 	if strings.HasPrefix(fields[1], tokenPrefix) {
-		return errors.New("the second field is a token itself: want its SHA-256 in hex, and another token, for this one has been written down")
+		return errors.New("the second field is a token itself: want its SHA-256 in hex; use another token, because this one has been written down")
 	}
 	digest, err := hex.DecodeString(fields[1])
 	if err != nil || len(digest) != sha256.Size {
@@ -100,7 +100,7 @@ func (u Users) add(fields []string) error {
 	return nil
 }
 
-// Check is a Check of these users. Only tokens of 32 random bytes are taken, so that a fast hash of them tells nobody what they are.
+// Check is a Check of these users. It accepts only tokens of 32 random bytes, which cannot be found from their fast hash.
 func (u Users) Check(name, token string) (dashboard.Viewer, bool) {
 	digest := sha256.Sum256([]byte(token))
 	viewer, ok := dashboard.Viewer{Name: name}, false
@@ -112,7 +112,7 @@ func (u Users) Check(name, token string) (dashboard.Viewer, bool) {
 	return viewer, ok && tokenForm.MatchString(token)
 }
 
-// NewUser makes a token for somebody, and the line that ReadUsers knows it by, which is no secret. may is as in a line.
+// NewUser makes a token for a user, and the line with which ReadUsers recognises it. The line is not secret. may is as in a line.
 func NewUser(name, may string) (token, line string, err error) {
 	secret := make([]byte, 32)
 	_, _ = rand.Read(secret) // never fails

@@ -1,4 +1,5 @@
-// Package loopback tells requests of programs on this machine from all others, for handlers that serve such requests without asking who sends them.
+// Package loopback distinguishes requests of programs on this machine from all others, for handlers that serve such requests without
+// authentication.
 package loopback
 
 import (
@@ -7,9 +8,10 @@ import (
 	"strings"
 )
 
-// Elsewhere says why a request may be one from elsewhere; empty: it is not. It has to come from a loopback address and to name one as its host, or
-// a page that a browser of this machine shows could send it, whose name was made to lead to 127.0.0.1. It must have no header that a proxy adds:
-// one on this machine would pass its clients for the machine's owner. Nor may it be one that a job of chime's own sends.
+// Elsewhere returns why a request may come from elsewhere; empty: it does not. The request has to come from a loopback address. Its host has to
+// name a loopback address too: otherwise a page in a browser of this machine could send it, under a name that resolves to 127.0.0.1. It must not
+// have a header that a proxy adds: a proxy on this machine would pass the requests of its clients as local ones. And a job of chime must not have
+// sent it.
 func Elsewhere(r *http.Request) string {
 	peer, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil || !peer.Addr().Unmap().IsLoopback() {

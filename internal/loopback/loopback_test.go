@@ -28,10 +28,10 @@ func TestElsewhereIsAllThatMayNotBeThisMachine(t *testing.T) {
 		{"from IPv6", "[2001:db8::7]:50000", "localhost:8080", "", false},
 		{"from IPv4 mapped", "[::ffff:192.0.2.7]:50000", "localhost:8080", "", false},
 		{"from a socket without an address", "@", "localhost:8080", "", false},
-		{"from nowhere", "", "localhost:8080", "", false},
+		{"without a peer address", "", "localhost:8080", "", false},
 
 		{"a name that was rebound", here, "evil.example:8080", "", false},
-		{"a name that looks so", here, "localhost.evil.example", "", false},
+		{"a name that begins with localhost", here, "localhost.evil.example", "", false},
 		{"a name below localhost", here, "app.localhost:8080", "", false},
 		{"a name with a dot", here, "localhost.:8080", "", false},
 		{"an address in a name", here, "127.0.0.1.evil.example", "", false},
@@ -41,7 +41,7 @@ func TestElsewhereIsAllThatMayNotBeThisMachine(t *testing.T) {
 		{"an address with zeros", here, "127.0.0.01:8080", "", false},
 		{"no host", here, "", "", false},
 		{"a user before the host", here, "localhost:8080@evil.example", "", false},
-		{"a port that is none", here, "localhost:http", "", false},
+		{"an invalid port", here, "localhost:http", "", false},
 		{"IPv6 without brackets", here, "::1", "", false},
 		{"IPv6 with a zone", here, "[::1%25lo]:8080", "", false},
 

@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// A conn is a client's in-memory connection whose Write does not wait for the server to read. A pipe has no buffer: a client that
-// sends many commands at once would wait for the server, and the server for the client to read its answers. A conn keeps what is
-// written in memory, and a goroutine that ends with the connection forwards it. A connection with more than maxUnread bytes not
-// forwarded yet is closed, as Redis closes one.
+// A conn is a client's in-memory connection whose Write does not wait for the server to read. A pipe has no buffer: a client that sends many
+// commands at once would wait for the server, and the server for the client to read its answers. A conn keeps written bytes in memory, and a
+// goroutine that ends with the connection forwards them. A connection with more than maxUnread bytes not forwarded yet is closed, as Redis closes
+// one.
 type conn struct {
 	net.Conn
 	written chan struct{} // capacity 1: unread is not empty

@@ -10,7 +10,7 @@ import (
 
 func TestAConnectionWithTooManyUnreadBytesIsClosed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		near, far := net.Pipe() // nobody reads from far
+		near, far := net.Pipe() // far has no reader
 		c := newConn(near)
 		defer c.Close()
 		c.limit = 1000

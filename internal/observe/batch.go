@@ -2,13 +2,13 @@ package observe
 
 import "slices"
 
-// together is how many jobs are told of at once where there are many: so few that they stay in the processor's nearest cache from when
-// they are noted until they were heard.
+// together is the maximum number of jobs in one report. It is small, so that the jobs remain in the processor's nearest cache from their creation
+// until they are reported.
 const together = 64
 
-// A Batch is jobs that are told of together. Its memory is used again. The zero value is an empty one, and has no memory.
+// A Batch is jobs that are reported together. Its memory is reused. The zero value is empty, and has no memory.
 type Batch struct {
-	jobs []Job // what lies behind them, in their memory, is zero
+	jobs []Job // the rest of the slice's memory is zero
 }
 
 // Add adds a job, and returns it to be filled in.
@@ -21,13 +21,13 @@ func (b *Batch) Add() *Job {
 	return &b.jobs[n]
 }
 
-// Full reports whether there are as many as are told of at once.
+// Full reports whether the batch has the maximum number of jobs for one report.
 func (b *Batch) Full() bool { return len(b.jobs) >= together }
 
-// Tell tells of the jobs, if there are any, and forgets them: no observer may keep them.
-func (b *Batch) Tell(heard func([]Job)) {
+// Report passes the jobs to the observer, if there are any, and removes them: no observer may keep them.
+func (b *Batch) Report(observe func([]Job)) {
 	if len(b.jobs) > 0 {
-		heard(b.jobs)
+		observe(b.jobs)
 		clear(b.jobs)
 		b.jobs = b.jobs[:0]
 	}

@@ -28,9 +28,9 @@ func TestABatchTellsOfEachJobOnceAndForgetsIt(t *testing.T) {
 			}
 			j.ID = fmt.Sprint(i)
 		}
-		b.Tell(heard)
+		b.Report(heard)
 	}
 	if got, want := fmt.Sprint(sizes), fmt.Sprint([]int{together, 3, 5 * together, together - 1}); got != want {
-		t.Errorf("told of %s jobs, want %s", got, want)
+		t.Errorf("%s jobs reported, want %s", got, want)
 	}
 }

@@ -1,4 +1,4 @@
-// Package observe is what the engines tell an application's observers. They hear of batches, in the goroutine that makes them.
+// Package observe is how the engines report to an application's observers. Observers receive batches, in the goroutine that makes them.
 package observe
 
 import (
@@ -7,7 +7,7 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-// An Observer is told what happens. Each function may be nil: then it is not asked, and nothing is prepared for it.
+// An Observer receives what happens. Each function may be nil: then it is not called, and nothing is prepared for it.
 type Observer struct {
 	Enqueued, Taken, Begun, Ended, Returned, Parked func([]Job)
 
@@ -21,7 +21,7 @@ type Observer struct {
 	Called  func(op string, took time.Duration, err error)
 }
 
-// What made a job of a schedule.
+// What created a job of a schedule.
 const (
 	Occurrence = "occurrence"
 	Manual     = "manual"
@@ -29,7 +29,7 @@ const (
 	Death      = "death"
 )
 
-// A Job is what is told of one. It has the fields of what an application hears, in the same order, so that it is heard where it was noted.
+// A Job is what is reported of one job. It has the fields of the application's type, in the same order, so that no copy is needed.
 type Job struct {
 	Queue, Name, ID, Schedule string
 	Attempt                   int
@@ -39,7 +39,7 @@ type Job struct {
 
 	Origin   string // of a job of a schedule
 	First    bool
-	Waited   time.Time // since when, for this attempt; zero: unknown
+	Waited   time.Time // instant since when this attempt has waited; zero: unknown
 	TimedOut bool
 }
 
@@ -53,7 +53,7 @@ type Place struct {
 	CaughtUp bool
 }
 
-// Places tells of the occurrences that were placed.
+// Places reports the occurrences that were placed.
 func (o *Observer) Places(sent []protocol.Placement, answers []protocol.PlaceAnswer) {
 	if o.Placed == nil {
 		return

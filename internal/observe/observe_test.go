@@ -33,7 +33,7 @@ func TestPlacesTellsOfWhatWasPlacedAndOfWhatWasPassedOverBeforeIt(t *testing.T) 
 	if !slices.Equal(got, want) {
 		t.Errorf("got\n %+v, want\n %+v", got, want)
 	}
-	new(Observer).Places(sent, answers) // nobody hears
+	new(Observer).Places(sent, answers) // there is no observer
 }
 
 // A stubStore answers every call with the same error.
@@ -60,7 +60,7 @@ func TestAStoreTellsOfItsCallsAndOfThoseThatFail(t *testing.T) {
 		o := Observer{Called: func(op string, took time.Duration, err error) {
 			ops = append(ops, op)
 			if err != c.want || took < 0 {
-				t.Errorf("%s with %v is told as %v, want %v; %v", op, c.err, err, c.want, took)
+				t.Errorf("%s with %v is reported as %v, want %v; %v", op, c.err, err, c.want, took)
 			}
 		}}
 		store := o.Store(stubStore{err: c.err})
@@ -69,7 +69,7 @@ func TestAStoreTellsOfItsCallsAndOfThoseThatFail(t *testing.T) {
 		}
 		store.Work(t.Context(), make([]protocol.WorkCall, 2))
 		if !slices.Equal(ops, []string{"check", "work"}) {
-			t.Errorf("told of %q", ops)
+			t.Errorf("%q were reported", ops)
 		}
 	}
 }
@@ -81,13 +81,13 @@ func TestWithoutAnObserverTheStoreIsTheSame(t *testing.T) {
 	}
 	o := Observer{Called: func(string, time.Duration, error) {}}
 	if o.Store(nil) != nil {
-		t.Error("no store became one")
+		t.Error("a nil store became a store")
 	}
 }
 
-// Whatever a role may call is told: what is left out is what only an application calls, or what makes no call.
-func TestEveryCallOfARoleIsTold(t *testing.T) {
-	untold := []string{
+// Every call that a role may make is reported. Only two kinds are left out: calls that only an application makes, and methods that make no call.
+func TestEveryCallOfARoleIsReported(t *testing.T) {
+	unreported := []string{
 		"Node", "Server", "Leader", "Find", "Runs", "Days", "Soonest", "PauseSchedule", "Backfill", "PauseQueue", "BeginPurge", "PurgeStep", "DeleteQueue", "LimitQueue", "Workers", "Held",
 		"Verify", "Samples", "CancelJob", "DeleteJobs", "RequeueJobs", "FindJobs", "QueuesOf", "PageJobs", "Newest", "Await",
 		"PutCollection", "DeleteCollection", "FindCollection", "PageCollections", "ReserveName", "ReleaseNames", "CollectionNames", "FinishTransition", "MoveSwept",
@@ -96,16 +96,16 @@ func TestEveryCallOfARoleIsTold(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	told := map[string]bool{}
+	reported := map[string]bool{}
 	for _, d := range file.Decls {
 		if f, ok := d.(*ast.FuncDecl); ok && f.Recv != nil {
-			told[f.Name.Name] = true
+			reported[f.Name.Name] = true
 		}
 	}
 	all := reflect.TypeFor[protocol.Store]()
 	for i := range all.NumMethod() {
-		if name := all.Method(i).Name; told[name] == slices.Contains(untold, name) {
-			t.Errorf("%s is told: %v", name, told[name])
+		if name := all.Method(i).Name; reported[name] == slices.Contains(unreported, name) {
+			t.Errorf("%s is reported: %v", name, reported[name])
 		}
 	}
 }

@@ -5,13 +5,13 @@ import (
 	"time"
 )
 
-// LongestNap is how long a loop with a Pulse sleeps, at most, though it has nothing to do: so one that has not turned for long is stuck.
+// LongestNap is the longest sleep of a loop with a Pulse that has nothing to do: a loop that has not turned for longer is stuck.
 const LongestNap = 5 * time.Second
 
-// A Pulse says when a loop turned last. NewPulse makes one; nil tells nobody. It is safe for concurrent use.
+// A Pulse records when a loop turned last. NewPulse makes one; a nil Pulse records nothing. It is safe for concurrent use.
 type Pulse struct {
 	made time.Time
-	at   atomic.Int64 // ns since made; 0: the loop does not run. An instant to come: until then it waits for something that ends by then
+	at   atomic.Int64 // ns since made; 0: the loop does not run. A future instant: until then it waits for an action that will have ended
 }
 
 // NewPulse returns the pulse of a loop that does not run yet.
@@ -24,7 +24,7 @@ func (p *Pulse) Turn(now time.Time) {
 	}
 }
 
-// Wait notes that the loop does something that ends by itself within d. Until then it counts as turning.
+// Wait notes that the loop takes an action that ends without help within d. Until then it counts as turning.
 func (p *Pulse) Wait(d time.Duration) { p.Turn(time.Now().Add(d)) }
 
 // End notes that the loop has ended.

@@ -8,7 +8,7 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-// Store returns a store that tells of each call that a role makes; the store itself, if nobody hears of it.
+// Store returns a store that reports each call of a role. Without an observer it returns the store itself.
 func (o *Observer) Store(store protocol.Store) protocol.Store {
 	if o.Called == nil || store == nil {
 		return store
@@ -16,15 +16,15 @@ func (o *Observer) Store(store protocol.Store) protocol.Store {
 	return &calledStore{Store: store, called: o.Called}
 }
 
-// A calledStore tells of the calls of the roles: of each how long it took, and why it failed. An answer such as that a session is lost is no
-// failure. What only the collections of an application call is not told.
+// A calledStore reports the calls of the roles: how long each took, and why it failed. Some answers are no failures, such as that a session is
+// lost. Calls that only the collections of an application make are not reported.
 type calledStore struct {
 	protocol.Store
 	called func(op string, took time.Duration, err error)
 }
 
-// tell tells of a call that has ended now.
-func tell(called func(string, time.Duration, error), op string, began time.Time, err error) {
+// report reports a call that has ended now.
+func report(called func(string, time.Duration, error), op string, began time.Time, err error) {
 	for _, answer := range []error{protocol.ErrSessionLost, protocol.ErrNotFound, protocol.ErrConflict, protocol.ErrUnreadable, context.Canceled} {
 		if err != nil && errors.Is(err, answer) {
 			err = nil
@@ -37,7 +37,7 @@ func tell(called func(string, time.Duration, error), op string, began time.Time,
 func call[A any](s *calledStore, op string, do func() (A, error)) (A, error) {
 	began := time.Now()
 	answer, err := do()
-	tell(s.called, op, began, err)
+	report(s.called, op, began, err)
 	return answer, err
 }
 
@@ -45,7 +45,7 @@ func call[A any](s *calledStore, op string, do func() (A, error)) (A, error) {
 func only(s *calledStore, op string, do func() error) error {
 	began := time.Now()
 	err := do()
-	tell(s.called, op, began, err)
+	report(s.called, op, began, err)
 	return err
 }
 
@@ -60,7 +60,7 @@ func many[A any](called func(string, time.Duration, error), op string, do func()
 			first = err
 		}
 	}
-	tell(called, op, began, first)
+	report(called, op, began, first)
 	return answers
 }
 
@@ -147,7 +147,7 @@ func (s *calledStore) Served(ctx context.Context, also []string) ([]protocol.Que
 func (s *calledStore) Queues(ctx context.Context, cursor string) ([]protocol.QueueSize, string, error) {
 	began := time.Now()
 	queues, next, err := s.Store.Queues(ctx, cursor)
-	tell(s.called, "queues", began, err)
+	report(s.called, "queues", began, err)
 	return queues, next, err
 }
 
@@ -170,7 +170,7 @@ func (s *calledStore) Postpone(ctx context.Context, owed protocol.Owed) error {
 func (s *calledStore) Mend(ctx context.Context, cursor string) (string, []protocol.Mended, error) {
 	began := time.Now()
 	next, mended, err := s.Store.Mend(ctx, cursor)
-	tell(s.called, "mend", began, err)
+	report(s.called, "mend", began, err)
 	return next, mended, err
 }
 
@@ -181,7 +181,7 @@ func (s *calledStore) Standings(ctx context.Context, asked []protocol.Address) (
 func (s *calledStore) Names(ctx context.Context, of protocol.NameRange) ([]string, string, error) {
 	began := time.Now()
 	names, last, err := s.Store.Names(ctx, of)
-	tell(s.called, "names", began, err)
+	report(s.called, "names", began, err)
 	return names, last, err
 }
 
@@ -192,7 +192,7 @@ func (s *calledStore) Remove(ctx context.Context, removal protocol.Removal) (boo
 func (s *calledStore) Prune(ctx context.Context, owner protocol.Owner, cursor string) (string, []string, error) {
 	began := time.Now()
 	next, pruned, err := s.Store.Prune(ctx, owner, cursor)
-	tell(s.called, "prune", began, err)
+	report(s.called, "prune", began, err)
 	return next, pruned, err
 }
 
@@ -212,7 +212,7 @@ func (s *calledStore) Sample(ctx context.Context, partitions []protocol.Partitio
 	return many(s.called, "sample", func() []protocol.SampleAnswer { return s.Store.Sample(ctx, partitions, missing) }, func(a *protocol.SampleAnswer) error { return a.Err })
 }
 
-// Listen tells of heartbeats too.
+// Listen also reports heartbeats.
 func (s *calledStore) Listen(name string) protocol.Listener {
 	return &calledListener{Listener: s.Store.Listen(name), called: s.called}
 }

@@ -65,7 +65,7 @@ func newAuthority(t testing.TB, dir string) *authority {
 	return a
 }
 
-// config returns the lines of redis.conf for the certificates; clients says whether those who connect need one too.
+// config returns the lines of redis.conf for the certificates; clients sets whether clients need a certificate too.
 func (a *authority) config(clients bool) string {
 	auth := "no"
 	if clients {

@@ -66,7 +66,7 @@ func (c *Cluster) await(ctx context.Context) {
 		client := node.Client(nil)
 		for {
 			info, err := client.ClusterInfo(ctx).Result()
-			// The state is ok before all slots are known, if the cluster does without full coverage.
+			// The state is ok before all slots are known, if the cluster does not require full coverage.
 			agreed := err == nil
 			for _, line := range []string{"cluster_state:ok", fmt.Sprint("cluster_known_nodes:", len(c.Nodes)), fmt.Sprint("cluster_slots_assigned:", slots)} {
 				agreed = agreed && strings.Contains(info, line+"\r")

@@ -3,8 +3,8 @@
 // Package redistest starts a real redis-server for a test: a child process on a free port of the loopback interface, in a
 // temporary directory. It ends with the test. The package connects to and signals only servers that it has started.
 //
-// If redis-server is not installed, the test fails and says what to install. It is not skipped, so that a passing suite means
-// that everything has run.
+// If redis-server is not installed, the test fails with the hint what to install. It is not skipped, so that a passing suite means that
+// everything has run.
 package redistest
 
 import (
@@ -63,7 +63,7 @@ func Start(t testing.TB, options Options) *Server {
 			s.process.end(syscall.SIGKILL)
 		}
 	})
-	// Another program may take the free port before the server does. Then try another port.
+	// Another program may take the free port before the server does. Then the next attempt uses another port.
 	var err error
 	for range 5 {
 		s.port = freePort(t)
@@ -104,8 +104,8 @@ func (s *Server) TLSConfig() *tls.Config {
 	return config
 }
 
-// Client returns a new client, which is closed when the test ends. Address and TLS are filled in if options do not set them. Nil
-// options mean the client's defaults.
+// Client returns a new client, which is closed when the test ends. Client sets address and TLS if options do not. Nil options mean the client's
+// defaults.
 func (s *Server) Client(options *redis.Options) *redis.Client {
 	o := redis.Options{}
 	if options != nil {
@@ -267,7 +267,7 @@ func findServer() (string, error) {
 			return path, nil
 		}
 	}
-	return "", errors.New("redistest: redis-server is not installed: run ./test.sh, which says what to install")
+	return "", errors.New("redistest: redis-server is not installed: run ./test.sh, which reports what to install")
 }
 
 func freePort(t testing.TB) int {

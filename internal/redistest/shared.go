@@ -18,7 +18,7 @@ import (
 //
 // A server that cannot be started panics. Only the methods below may be called.
 type Process struct {
-	testing.TB // nil: it lets Process be one
+	testing.TB // nil: with it Process implements testing.TB
 	ctx        context.Context
 	cancel     context.CancelFunc
 	cleanups   []func()
@@ -42,7 +42,7 @@ func (p *Process) Close() {
 // Helper does nothing.
 func (p *Process) Helper() {}
 
-// Cleanup has Close call f, the last one first.
+// Cleanup registers f for Close. Close calls the last one first.
 func (p *Process) Cleanup(f func()) { p.cleanups = append(p.cleanups, f) }
 
 // Context returns a context that Close cancels.

@@ -11,7 +11,7 @@ import (
 
 var userLine = regexp.MustCompile(`(?m)^user (chime-(\w+) on >SECRET .*)$`)
 
-// DocumentedUsers returns the users of docs/access.md by use, each as Options.Users wants it. Their password is SECRET.
+// DocumentedUsers returns the users of docs/access.md by use, each in the form of Options.Users. Their password is SECRET.
 func DocumentedUsers(t testing.TB) map[string]string {
 	t.Helper()
 	users := map[string]string{}

@@ -14,7 +14,7 @@ type ClockChange struct {
 	Before, After *time.Location // fixed
 }
 
-// by is how far the clocks are set forward; negative: back.
+// by returns how far the clocks are set forward; negative: back.
 func (c ClockChange) by() time.Duration {
 	return time.Duration(offset(c.At, c.After)-offset(c.At, c.Before)) * time.Second
 }
@@ -24,7 +24,7 @@ func offset(t time.Time, zone *time.Location) int {
 	return seconds
 }
 
-// Shown says what the clocks show: "Sun 28 Mar 2027 02:00 CET becomes 03:00 CEST".
+// Shown describes what the clocks show: "Sun 28 Mar 2027 02:00 CET becomes 03:00 CEST".
 func (c ClockChange) Shown() string {
 	before, after := c.At.In(c.Before), c.At.In(c.After)
 	form := "15:04 MST"
@@ -34,7 +34,7 @@ func (c ClockChange) Shown() string {
 	return before.Format("Mon _2 Jan 2006 15:04 MST") + " becomes " + after.Format(form)
 }
 
-// changeAt is what happens to the clocks of a zone at an instant.
+// changeAt returns the change of a zone's clocks at an instant.
 func changeAt(t time.Time, zone *time.Location) ClockChange {
 	fixed := func(t time.Time) *time.Location {
 		name, seconds := t.In(zone).Zone()
@@ -43,10 +43,10 @@ func changeAt(t time.Time, zone *time.Location) ClockChange {
 	return ClockChange{At: t, Before: fixed(t.Add(-1)), After: fixed(t)}
 }
 
-// maxChanges bounds the search for changes: zones have two a year at most, and some that only change their name.
+// maxChanges bounds the search for changes: zones have at most two a year, and some changes affect only the name.
 const maxChanges = 500
 
-// ClockChanges returns the next n changes of the rule's zone after an instant; fewer if there are not so many.
+// ClockChanges returns the next n changes of the rule's zone after an instant; fewer if there are fewer.
 func (j *Job) ClockChanges(after time.Time, n int) []ClockChange {
 	var changes []ClockChange
 	for range maxChanges {
@@ -64,7 +64,7 @@ func (j *Job) ClockChanges(after time.Time, n int) []ClockChange {
 	return changes
 }
 
-// Remark says what a clock change has to do with a run: "02:30 does not exist on this day". Empty: nothing.
+// Remark describes the effect of a clock change on a run: "02:30 does not exist on this day". Empty: no effect.
 func (j *Job) Remark(run time.Time) string {
 	start, end := run.In(j.zone).ZoneBounds()
 	if !start.IsZero() {
@@ -94,12 +94,12 @@ func (j *Job) moved(run time.Time) bool {
 	return !matches(j.skip, run)
 }
 
-// followsClock reports whether the rule's times are those that clocks show, and not elapsed time.
+// followsClock reports whether the rule uses clock times, and not elapsed time.
 func (j *Job) followsClock() bool {
 	return j.Rule.Frequency >= recurrence.Day || j.Rule.Cron != "" && !strings.Contains(strings.ToLower(j.Rule.Cron), "@every")
 }
 
-// skipped is what the clocks would have shown at an instant, had they not been set forward.
+// skipped returns what the clocks would have shown at an instant if they had not been set forward.
 func (c ClockChange) skipped(run time.Time) string {
 	before, after := run.In(c.Before), run.In(c.After)
 	if before.YearDay() != after.YearDay() {
@@ -108,7 +108,7 @@ func (c ClockChange) skipped(run time.Time) string {
 	return clock(before)
 }
 
-// clock is the time of day, without seconds if there are none.
+// clock formats the time of day, without seconds if they are zero.
 func clock(t time.Time) string {
 	if t.Second() == 0 {
 		return t.Format("15:04")
@@ -116,10 +116,10 @@ func clock(t time.Time) string {
 	return t.Format(time.TimeOnly)
 }
 
-// maxEffects is how many runs Effect names.
+// maxEffects is how many runs Effect lists.
 const maxEffects = 3
 
-// Effect says what a change of the clocks does to the job's runs.
+// Effect describes the effect of a change of the clocks on the job's runs.
 func (j *Job) Effect(c ClockChange) string {
 	from, until := c.At, c.At.Add(c.by())
 	if c.by() < 0 {
@@ -154,14 +154,14 @@ func (j *Job) Effect(c ClockChange) string {
 	}
 	switch {
 	case len(named) == 0:
-		return "no run is concerned"
+		return "no run is affected"
 	case more > 0:
 		return fmt.Sprintf("%s; and %d more", strings.Join(named, "; "), more)
 	}
 	return strings.Join(named, "; ")
 }
 
-// dropped is the series in which times that a rule drops at a change run later; nil if the rule drops none.
+// dropped returns the series in which times that a rule drops at a change run later; nil if the rule drops none.
 func (j *Job) dropped(c ClockChange) *recurrence.Series {
 	if c.by() < 0 || j.Rule.ClockChanges == recurrence.ClockOnce {
 		return nil

@@ -1,5 +1,5 @@
-// Package rules reads rules as people type them, lists their runs, and says what clock changes do to them. All instants are those of package
-// recurrence.
+// Package rules reads rules that people type, lists their runs, and describes the effects of clock changes. Package recurrence computes all
+// instants.
 package rules
 
 import (
@@ -10,8 +10,8 @@ import (
 	"github.com/chimejobs/chime/recurrence"
 )
 
-// Read reads a rule: JSON if it begins with a brace, else cron text. zone is the zone of a rule that names none; empty: UTC. All that is wrong comes
-// back joined, each with its field, its value and what is wanted.
+// Read reads a rule: JSON if it begins with a brace, otherwise cron text. zone is for a rule that names no zone; empty: UTC. The error joins
+// everything that is wrong, each with its field, its value and what is wanted.
 func Read(text, zone string) (recurrence.Recurrence, error) {
 	rule, err := read(strings.TrimSpace(text))
 	if err != nil {
@@ -34,7 +34,7 @@ func read(text string) (recurrence.Recurrence, error) {
 	return recurrence.Cron(text)
 }
 
-// wrong words what is wrong with a rule for whoever has typed it. What is no mistake in a rule stays as it is.
+// wrong rewrites the errors about a rule for the person who has typed it. It returns an error that is not about the rule unchanged.
 func wrong(err error) error {
 	found := recurrence.Errors(err)
 	if len(found) == 0 {

@@ -32,15 +32,16 @@ func job(t *testing.T, rule, created string) *rules.Job {
 	return j
 }
 
-// What a calendar expert expects of clock changes in Berlin, New York, Lord Howe (half an hour), Apia (30 December 2011 does not exist).
+// The wanted effects are what a calendar expert expects of clock changes in Berlin, New York, Lord Howe (half an hour) and Apia (30 December 2011
+// does not exist).
 func TestWhatClockChangesDo(t *testing.T) {
 	const spring, autumn = "2027-03-01T00:00:00Z", "2027-10-01T00:00:00Z"
 	for _, c := range []struct{ rule, from, change, effect string }{
 		{"TZ=Europe/Berlin 30 2 * * *", spring, "Sun 28 Mar 2027 02:00 CET becomes 03:00 CEST", "02:30 does not exist and runs at 03:30"},
 		{"TZ=Europe/Berlin 30 2 * * *", autumn, "Sun 31 Oct 2027 03:00 CEST becomes 02:00 CET", "02:30 comes twice and runs the first time"},
-		{"TZ=Europe/Berlin 30 3 * * *", spring, "Sun 28 Mar 2027 02:00 CET becomes 03:00 CEST", "no run is concerned"},
-		{"TZ=Europe/Berlin 30 2,3 * * *", spring, "Sun 28 Mar 2027 02:00 CET becomes 03:00 CEST", "no run is concerned"},
-		{"TZ=Europe/Berlin 30 * * * *", spring, "Sun 28 Mar 2027 02:00 CET becomes 03:00 CEST", "no run is concerned"},
+		{"TZ=Europe/Berlin 30 3 * * *", spring, "Sun 28 Mar 2027 02:00 CET becomes 03:00 CEST", "no run is affected"},
+		{"TZ=Europe/Berlin 30 2,3 * * *", spring, "Sun 28 Mar 2027 02:00 CET becomes 03:00 CEST", "no run is affected"},
+		{"TZ=Europe/Berlin 30 * * * *", spring, "Sun 28 Mar 2027 02:00 CET becomes 03:00 CEST", "no run is affected"},
 		{"TZ=Europe/Berlin 30 * * * *", autumn, "Sun 31 Oct 2027 03:00 CEST becomes 02:00 CET", "02:30 comes twice and runs both times"},
 		{
 			"TZ=Europe/Berlin */10 2 * * *", spring, "Sun 28 Mar 2027 02:00 CET becomes 03:00 CEST",
@@ -60,7 +61,7 @@ func TestWhatClockChangesDo(t *testing.T) {
 		},
 		{
 			`{"frequency": "hour", "interval": 2, "timeZone": "Europe/Berlin"}`, spring, "Sun 28 Mar 2027 02:00 CET becomes 03:00 CEST",
-			"no run is concerned",
+			"no run is affected",
 		},
 		{"TZ=Australia/Lord_Howe 15 2 * * *", autumn, "Sun  3 Oct 2027 02:00 +1030 becomes 02:30 +11", "02:15 does not exist and runs at 02:45"},
 		{"TZ=America/New_York 30 1 * * *", autumn, "Sun  7 Nov 2027 02:00 EDT becomes 01:00 EST", "01:30 comes twice and runs the first time"},
@@ -99,7 +100,7 @@ func TestRemarksOnRuns(t *testing.T) {
 	}
 }
 
-// A run at creation, in the hour after a gap, belongs to no time in the gap.
+// A run at creation in the hour after a gap does not belong to a time in the gap.
 func TestTheRunAtCreationWasNotMoved(t *testing.T) {
 	const created = "2027-03-28T01:30:00Z"
 	j := job(t, `{"frequency": "day", "timeZone": "Europe/Berlin", "schedule": {"hours": [9]}}`, created)

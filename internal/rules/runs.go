@@ -8,16 +8,16 @@ import (
 	"github.com/chimejobs/chime/recurrence"
 )
 
-// A Job is a rule with what its runs depend on besides: when it was created.
+// A Job is a rule with the instant of its creation, on which its runs depend.
 type Job struct {
 	Rule    recurrence.Recurrence
 	created time.Time
 	series  *recurrence.Series
-	skip    *recurrence.Series // the same without runs that a clock change has moved; nil: it has no run, or the rule knows no such thing
-	zone    *time.Location     // the rule's
+	skip    *recurrence.Series // the same without runs that a clock change has moved; nil: it has no run, or clock changes do not affect the rule
+	zone    *time.Location     // the rule's zone
 }
 
-// NewJob returns the job of a rule that was created at an instant. Its error says what is wrong with the rule.
+// NewJob returns the job of a rule that was created at an instant. Its error describes what is wrong with the rule.
 func NewJob(rule recurrence.Recurrence, created time.Time) (*Job, error) {
 	series, err := rule.Series(created)
 	if err != nil {
@@ -35,7 +35,7 @@ func NewJob(rule recurrence.Recurrence, created time.Time) (*Job, error) {
 	return j, nil
 }
 
-// variant is a rule under another way with clock changes; nil if the rule knows no such thing, or has no run then.
+// variant returns a rule with another setting for clock changes; nil if the rule has no such setting, or has no run then.
 func variant(rule recurrence.Recurrence, way recurrence.ClockChanges, created time.Time) *recurrence.Series {
 	rule.ClockChanges = way
 	series, err := rule.Series(created)
@@ -45,14 +45,14 @@ func variant(rule recurrence.Recurrence, way recurrence.ClockChanges, created ti
 	return series
 }
 
-// Zone is the zone of the rule.
+// Zone returns the zone of the rule.
 func (j *Job) Zone() *time.Location { return j.zone }
 
-// maxWalk is how many runs are passed over one by one: about two seconds.
+// maxWalk is the maximum number of runs that are skipped one by one: it takes about two seconds.
 const maxWalk = 10_000_000
 
-// Coming returns the first n runs of the job at or after from and before until; zero: for ever. The runs of a rule with a count are counted from its
-// creation; if more than ten million lie before from, that is an error.
+// Coming returns the first n runs of the job at or after from and before until; a zero until means no end. The runs of a rule with a count are
+// counted from its creation; if more than ten million lie before from, that is an error.
 func (j *Job) Coming(ctx context.Context, from, until time.Time, n int) ([]time.Time, error) {
 	var runs []time.Time
 	run, ok := j.series.First()
@@ -78,16 +78,16 @@ func (j *Job) Coming(ctx context.Context, from, until time.Time, n int) ([]time.
 	return runs, nil
 }
 
-// MaxYear is as far as InYear counts: more than each minute.
+// MaxYear is the highest result of InYear: more than one run each minute.
 const MaxYear = 600_000
 
-// InYear is how many runs the job has in the twelve months from an instant on, at most MaxYear.
+// InYear returns how many runs the job has in the twelve months from an instant, at most MaxYear.
 func (j *Job) InYear(ctx context.Context, from time.Time) (int, error) {
 	runs, err := j.Coming(ctx, from, from.In(j.zone).AddDate(1, 0, 0), MaxYear)
 	return len(runs), err
 }
 
-// matches reports whether a series has an instant.
+// matches reports whether a series contains an instant.
 func matches(series *recurrence.Series, t time.Time) bool {
 	for range series.Between(t, t.Add(time.Second)) {
 		return true

@@ -7,10 +7,10 @@ import (
 	"github.com/chimejobs/chime/recurrence"
 )
 
-// Between returns the rule's instants at or after from and before to, the oldest first, at most n, and the one that comes next; zero: there
-// is none. Neither count nor creation bounds them: a rule without a start has instants before its creation too, at which it would have
-// run if it had begun earlier, in step with those after it. A rule with a start has none before that. The run at creation is none, unless the
-// rule matches it.
+// Between returns the rule's instants at or after from and before to, the oldest first, at most n of them, and the instant that comes next; zero:
+// there is no next one. Neither the count nor the creation bounds them. A rule without a start also has instants before its creation: those at
+// which it would have run if it had begun earlier, in step with the later ones. A rule with a start has none before the start. The run at
+// creation does not count, unless the rule matches it.
 func (p *Plan) Between(from, to time.Time, n int) (times []time.Time, next time.Time) {
 	for at := range p.reaching(from).Between(from, to) {
 		if len(times) == n {
@@ -21,8 +21,8 @@ func (p *Plan) Between(from, to time.Time, n int) (times []time.Time, next time.
 	return times, time.Time{}
 }
 
-// reaching returns a series of the same instants that begins before from. Where there is none, because what the rule does not say it takes
-// from a creation that no earlier period has (the 29th of February of every 100th year), it is the rule's own.
+// reaching returns a series of the same instants that begins before from. Sometimes there is no such series: the rule takes missing fields from
+// its creation, and no earlier period has that date (the 29th of February of every 100th year). Then reaching returns the rule's own series.
 func (p *Plan) reaching(from time.Time) *recurrence.Series {
 	rule := p.Recurrence
 	if !rule.StartTime.IsZero() || !from.Before(p.Created) {
@@ -53,11 +53,11 @@ func (p *Plan) reaching(from time.Time) *recurrence.Series {
 	return series
 }
 
-// maxEarlier is how many periods are tried for one like that of the creation: 29 February comes again within 8 years at most.
+// maxEarlier is how many earlier periods are tried to find one like that of the creation: 29 February comes again within at most 8 years.
 const maxEarlier = 1000
 
-// earlier returns an instant a whole number of the rule's periods before its creation, and at least one before from, at which the local
-// clock shows what it showed at the creation: a rule that begins then has the same instants after the creation.
+// earlier returns an instant that lies a whole number of the rule's periods before its creation, and at least one period before from. The local
+// clock shows the same at both instants: a rule that begins then has the same instants after the creation.
 func (p *Plan) earlier(rule recurrence.Recurrence, from time.Time) (time.Time, bool) {
 	zone, err := time.LoadLocation(rule.TimeZone)
 	if err != nil {
@@ -79,13 +79,14 @@ func (p *Plan) earlier(rule recurrence.Recurrence, from time.Time) (time.Time, b
 	return time.Time{}, false
 }
 
-// shortest is how many seconds a period has at least.
+// shortest is the minimum length of a period in seconds.
 var shortest = map[recurrence.Frequency]int64{
 	recurrence.Second: 1, recurrence.Minute: 60, recurrence.Hour: 3600, recurrence.Day: 23 * 3600, recurrence.Week: (7*24 - 1) * 3600,
 	recurrence.Month: (28*24 - 1) * 3600, recurrence.Year: 365 * 24 * 3600,
 }
 
-// back returns the instant n periods before another one; fits: the local clock shows the same then, as far as the rule takes it from there.
+// back returns the instant n periods before another one. fits means that the local clock shows the same then, in all parts that the rule takes
+// from its creation.
 func back(from time.Time, frequency recurrence.Frequency, n int) (at time.Time, fits bool) {
 	_, offset := from.Zone()
 	switch frequency {

@@ -31,7 +31,7 @@ func TestBackfilledInstantsAreInStepWithThoseOfTheSchedule(t *testing.T) {
 		{`{"recurrence":{"frequency":"day","interval":3}}`, "2026-03-05T17:10:20Z", "2026-02-25T00:00:00Z", "2026-03-06T00:00:00Z",
 			[]string{"2026-02-27T17:10:20Z", "2026-03-02T17:10:20Z", "2026-03-05T17:10:20Z"}},
 		{`{"recurrence":{"frequency":"day","timeZone":"Europe/Berlin"}}`, "2026-04-02T02:30:00Z", "2026-03-28T00:00:00Z", "2026-03-31T00:00:00Z",
-			[]string{"2026-03-28T03:30:00Z", "2026-03-29T02:30:00Z", "2026-03-30T02:30:00Z"}}, // 04:30 there
+			[]string{"2026-03-28T03:30:00Z", "2026-03-29T02:30:00Z", "2026-03-30T02:30:00Z"}}, // 04:30 in the zone
 		{`{"recurrence":{"frequency":"month"}}`, "2026-05-31T08:00:00Z", "2025-12-01T00:00:00Z", "2026-06-01T00:00:00Z",
 			[]string{"2025-12-31T08:00:00Z", "2026-01-31T08:00:00Z", "2026-03-31T08:00:00Z", "2026-05-31T08:00:00Z"}},
 		{`{"recurrence":{"frequency":"year"}}`, "2024-02-29T08:00:00Z", "2010-01-01T00:00:00Z", "2024-01-01T00:00:00Z",
@@ -40,10 +40,10 @@ func TestBackfilledInstantsAreInStepWithThoseOfTheSchedule(t *testing.T) {
 			[]string{"2026-02-23T12:00:00Z", "2026-03-02T12:00:00Z"}},
 		{`{"recurrence":{"cron":"@every 6h"}}`, "2026-03-05T17:00:00Z", "2026-03-05T00:00:00Z", "2026-03-05T12:00:00Z",
 			[]string{"2026-03-05T05:00:00Z", "2026-03-05T11:00:00Z"}},
-		// a start is a start
+		// a start bounds the instants
 		{`{"startTime":"2026-03-01T09:00:00Z","recurrence":{"frequency":"day"}}`, "2026-03-05T17:00:00Z", "2026-02-01T00:00:00Z", "2026-03-03T00:00:00Z",
 			[]string{"2026-03-01T09:00:00Z", "2026-03-02T09:00:00Z"}},
-		// neither the count nor the run at creation is one of the rule's instants
+		// neither the count nor the run at creation affects the instants of the rule
 		{`{"recurrence":{"frequency":"day","schedule":{"hours":[9],"minutes":[0]},"count":1}}`, "2026-03-05T17:00:00Z", "2026-03-04T00:00:00Z", "2026-03-08T00:00:00Z",
 			[]string{"2026-03-04T09:00:00Z", "2026-03-05T09:00:00Z", "2026-03-06T09:00:00Z", "2026-03-07T09:00:00Z"}},
 		{`{"recurrence":{"frequency":"day","endTime":"2026-03-02T00:00:00Z"}}`, "2026-03-01T17:00:00Z", "2026-02-28T00:00:00Z", "2026-03-08T00:00:00Z",
@@ -61,7 +61,7 @@ func TestBackfilledInstantsAreInStepWithThoseOfTheSchedule(t *testing.T) {
 	}
 }
 
-// A series that reaches back before the creation has the same instants after it, whatever the rule; and it does reach back.
+// A series that reaches back before the creation has the same instants after it, for every rule; and it does reach back.
 func TestWhatReachesBackIsInStep(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 7))
 	rules := []string{

@@ -13,9 +13,9 @@ import (
 // NoWorker is the last error of a job that was parked for too long.
 const NoWorker = "no worker came that can run it"
 
-// Bury returns how an expired job of a queue is given up at an instant: saying why, and with the job that follows its death, if it has an
-// OnDeath. An error says why none follows although one may have to; if it wraps ErrNotHere another program may know what follows. The job
-// can be given up all the same.
+// Bury returns how an expired job of a queue becomes dead at an instant: with the reason, and with the job that follows its death, if it has an
+// OnDeath. An error means that no job follows although one may have to; if the error wraps ErrNotHere, another program may be able to read that
+// job. The expired job can become dead nevertheless.
 func Bury(queue string, job *protocol.ExpiredJob, at time.Time) (protocol.Burial, error) {
 	burial := protocol.Burial{ExpiredJob: *job}
 	name, dead, err := expired(job)
@@ -23,7 +23,7 @@ func Bury(queue string, job *protocol.ExpiredJob, at time.Time) (protocol.Burial
 	case errors.Is(err, ErrNotHere):
 		return burial, err
 	case err != nil:
-		return burial, nil // who cannot read the job does not know of any OnDeath
+		return burial, nil // a program that cannot read the job does not know of any OnDeath
 	}
 	if dead.Details == nil {
 		dead.Details = new(wire.Details)
@@ -43,7 +43,7 @@ func Bury(queue string, job *protocol.ExpiredJob, at time.Time) (protocol.Burial
 	return burial, err
 }
 
-// expired reads an expired job; schedule is the one whose occurrence it is, empty: it is none.
+// expired reads an expired job; schedule is set if the job is an occurrence of a schedule.
 func expired(job *protocol.ExpiredJob) (schedule string, e wire.Envelope, err error) {
 	schedule, planned, err := SplitOccurrence(job.ID)
 	if err != nil {

@@ -47,10 +47,10 @@ func TestABurialTellsWhatDiedAndWhy(t *testing.T) {
 		if death.Queue != "default" || death.ID != job.ID || death.Crashes != job.Crashes || !death.Ended.Equal(at) {
 			t.Errorf("%s: the death is %+v", name, death)
 		}
-		told, err := wire.DecodeEnvelope(death.Body)
-		if err != nil || told.LastError != NoWorker || told.Failures != c.attempts || len(told.Payload) != c.payload || len(told.Details.Failures) != 1 ||
-			told.Stack != "" || told.Details.OnDeath != nil || !told.Details.Due.IsZero() {
-			t.Errorf("%s: what died is %+v, %+v, %v", name, told, told.Details, err)
+		died, err := wire.DecodeEnvelope(death.Body)
+		if err != nil || died.LastError != NoWorker || died.Failures != c.attempts || len(died.Payload) != c.payload || len(died.Details.Failures) != 1 ||
+			died.Stack != "" || died.Details.OnDeath != nil || !died.Details.Due.IsZero() {
+			t.Errorf("%s: the job that died is %+v, %+v, %v", name, died, died.Details, err)
 		}
 		dead, err := wire.DecodeEnvelope(burial.Dead)
 		if err != nil || dead.LastError != NoWorker || dead.Details.OnDeath == nil || name == "a job that failed before" && len(dead.Payload) != 65<<10 {
@@ -67,21 +67,21 @@ func TestABurialSaysWhatAnotherProgramMayKnow(t *testing.T) {
 		job          protocol.ExpiredJob
 		waits, fails bool
 	}{
-		"a newer envelope":            {protocol.ExpiredJob{ID: "j", Body: []byte("\x02\x93\xa4mail\xc4\x00\xc0")}, true, true},
-		"a newer definition":          {protocol.ExpiredJob{ID: "s@2026-03-08T09:00:00Z", Definition: []byte(`{"version":9}`)}, true, true},
-		"a newer OnDeath":             {protocol.ExpiredJob{ID: "j", Body: of("\x02\x93")}, true, true},
-		"an OnDeath that is none":     {protocol.ExpiredJob{ID: "j", Body: of("\x01x")}, false, true},
-		"an envelope that is none":    {protocol.ExpiredJob{ID: "j", Body: []byte("\x01x")}, false, false},
-		"a definition that is none":   {protocol.ExpiredJob{ID: "s@2026-03-08T09:00:00Z", Definition: []byte(`x`)}, false, false},
-		"an envelope without OnDeath": {protocol.ExpiredJob{ID: "j", Body: of("")}, false, false},
-		"an occurrence at no instant": {protocol.ExpiredJob{ID: "s@2026-99-08T09:00:00Z", Definition: []byte(`x`)}, false, false},
+		"a newer envelope":                    {protocol.ExpiredJob{ID: "j", Body: []byte("\x02\x93\xa4mail\xc4\x00\xc0")}, true, true},
+		"a newer definition":                  {protocol.ExpiredJob{ID: "s@2026-03-08T09:00:00Z", Definition: []byte(`{"version":9}`)}, true, true},
+		"a newer OnDeath":                     {protocol.ExpiredJob{ID: "j", Body: of("\x02\x93")}, true, true},
+		"an invalid OnDeath":                  {protocol.ExpiredJob{ID: "j", Body: of("\x01x")}, false, true},
+		"an invalid envelope":                 {protocol.ExpiredJob{ID: "j", Body: []byte("\x01x")}, false, false},
+		"an invalid definition":               {protocol.ExpiredJob{ID: "s@2026-03-08T09:00:00Z", Definition: []byte(`x`)}, false, false},
+		"an envelope without OnDeath":         {protocol.ExpiredJob{ID: "j", Body: of("")}, false, false},
+		"an occurrence at an invalid instant": {protocol.ExpiredJob{ID: "s@2026-99-08T09:00:00Z", Definition: []byte(`x`)}, false, false},
 	} {
 		burial, err := Bury("default", &c.job, time.UnixMilli(1))
 		if errors.Is(err, ErrNotHere) != c.waits || (err != nil) != c.fails || burial.OnDeath != nil || burial.ID != c.job.ID {
-			t.Errorf("%s: %+v, error %v; want an error: %v, of what another program may know: %v", name, burial, err, c.fails, c.waits)
+			t.Errorf("%s: %+v, error %v; want an error: %v, one that another program may not have: %v", name, burial, err, c.fails, c.waits)
 		}
 		if dead, err := wire.DecodeEnvelope(burial.Dead); name == "an envelope without OnDeath" && (err != nil || dead.LastError != NoWorker) {
-			t.Errorf("%s: the dead job is %+v, %v; want it to say why it died", name, dead, err)
+			t.Errorf("%s: the dead job is %+v, %v; want it to contain why it died", name, dead, err)
 		}
 	}
 }

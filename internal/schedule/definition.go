@@ -1,5 +1,4 @@
-// Package schedule computes what follows: from a schedule's stored definition and its cursor to the next placement. It reads no
-// clock and does no I/O.
+// Package schedule computes the next placement of a schedule from its stored definition and its cursor. It reads no clock and does no I/O.
 package schedule
 
 import (
@@ -14,23 +13,23 @@ import (
 	"github.com/chimejobs/chime/recurrence"
 )
 
-// definitionVersion is the newest form of a stored definition that this program knows. A program that adds a field without
-// which the definition means something else raises it; a field that older programs may ignore does not.
+// definitionVersion is the newest format of a stored definition that this program knows. A new field raises it if the definition means something
+// else without the field; a field that older programs may ignore does not.
 const definitionVersion = 2
 
-// The form of a definition that is written: the lowest in which it can be read.
+// The format in which a definition is written: the lowest one that can represent it.
 const (
 	plainForm  = 1
-	spreadForm = 2 // it has a spread: who does not know it would place occurrences too early
+	spreadForm = 2 // it has a spread: a program that does not know spreads would place occurrences too early
 )
 
-// maxDefinition is the length in bytes of the longest stored definition that is read: arguments of the limit in base64, and the rest.
+// maxDefinition is the maximum length in bytes of a stored definition that is read: arguments of the limit in base64, and the rest.
 const maxDefinition = 2 * protocol.MaxBytes
 
 const (
 	minGrace    = time.Second
 	minTimeout  = time.Millisecond
-	MaxTimeout  = 365 * 24 * time.Hour // of a handler, and the longest grace
+	MaxTimeout  = 365 * 24 * time.Hour // the longest timeout of a handler, and the longest grace
 	MaxAttempts = 1000
 
 	DefaultKeepRuns = 20
@@ -39,12 +38,12 @@ const (
 	MaxPauseAfter = 100
 )
 
-// ErrNotHere means that this program cannot compute the definition, but another one may: a newer version wrote it, or there is no
-// data of its time zone here. What depends on it waits for such a program; nothing is lost.
+// ErrNotHere means that this program cannot compute the definition, but another one may: a newer version wrote it, or this machine has no data of
+// its time zone. Everything that depends on the definition waits for such a program; nothing is lost.
 var ErrNotHere = errors.New("the definition cannot be computed by this program")
 
-// A Spec is a schedule as an application declares it. MaxAttempts and Timeout are 0 if the application did not set them; then those
-// of the handler or the worker apply when the job runs.
+// A Spec is a schedule as an application declares it. MaxAttempts and Timeout are 0 if the application did not set them; then the values of the
+// handler or the worker apply when the job runs.
 type Spec struct {
 	JobName        string
 	Recurrence     recurrence.Recurrence
@@ -52,14 +51,14 @@ type Spec struct {
 	Overlap        string
 	Misfire        string
 	Grace          time.Duration
-	Spread         time.Duration // see spread.go; 0: none
+	Spread         time.Duration // see spread.go; 0: no spread
 	NoImmediateRun bool
 	MaxAttempts    int
 	Timeout        time.Duration
-	Meta           json.RawMessage // what the application keeps with it
-	KeepRuns       *int            // how many attempts its history has; nil: DefaultKeepRuns
-	PauseAfter     int             // after how many deaths in a row it is paused; 0: never
-	Details        *wire.Details   // of each of its jobs: Header, Retry, Keep, OnDeath; nil: none. It is shared, and never changed
+	Meta           json.RawMessage // data that the application keeps with it
+	KeepRuns       *int            // number of attempts in its history; nil: DefaultKeepRuns
+	PauseAfter     int             // it is paused after this many consecutive deaths; 0: never
+	Details        *wire.Details   // of each of its jobs: Header, Retry, Keep, OnDeath; nil: not set. It is shared, and must not be changed
 }
 
 // A Definition is a schedule as it is stored.
@@ -71,8 +70,8 @@ type Definition struct {
 	Spec
 }
 
-// stored is the text of a definition: JSON that a person can read with HGET. The store writes the first four fields, the
-// program the rest, in this order.
+// stored is the text of a definition: JSON that a person can read with HGET. The store writes the first four fields and the program writes the
+// rest, in this order.
 type stored struct {
 	Revision int64     `json:"revision"`
 	State    string    `json:"state"`
@@ -81,8 +80,8 @@ type stored struct {
 	storedSpec
 }
 
-// storedSpec is what the program writes. Misfire policy and grace are always written, so that a later version's defaults change
-// no schedule. Spread and offset come before whatever an application may choose freely: a script reads them.
+// storedSpec is the part that the program writes. Misfire policy and grace are always written, so that other defaults in a later version change
+// no schedule. Spread and offset come before all fields that an application chooses freely: a script reads them.
 type storedSpec struct {
 	Version        int                   `json:"version"`
 	Spread         string                `json:"spread,omitempty"`
@@ -110,14 +109,14 @@ type storedRetry struct {
 	Max   string `json:"max"`
 }
 
-// storedDeath is what is added when a job is given up: the name of its job for those who read the definition, and all of it.
+// storedDeath is the job that follows a death: the name of its job, for people who read the definition, and the whole envelope.
 type storedDeath struct {
 	Job  string `json:"job"`
 	Body []byte `json:"body"`
 }
 
-// Validate returns what is wrong with the rule: an error of package recurrence, or a *protocol.InvalidError for an empty rule, which is
-// a forgotten field and no schedule, or for a spread that does not fit it.
+// Validate returns what is wrong with the rule: an error of package recurrence, or a *protocol.InvalidError. The latter is for an empty rule,
+// which means a forgotten field and not a schedule, and for a spread that does not fit the rule.
 func (s *Spec) Validate() error {
 	if err := s.Recurrence.Validate(); err != nil {
 		return err
@@ -128,7 +127,7 @@ func (s *Spec) Validate() error {
 	return s.checkSpread()
 }
 
-// Declare puts a valid Spec into the form in which it is declared. Equal specs have equal text.
+// Declare converts a valid Spec into the form in which it is declared. Equal specs have equal text.
 func (s *Spec) Declare(name, queue string) (protocol.Declaration, error) {
 	body := storedSpec{
 		Version: plainForm, Job: s.JobName, Recurrence: s.Recurrence, Misfire: s.Misfire, Grace: s.Grace.String(),
@@ -159,7 +158,7 @@ func (s *Spec) Declare(name, queue string) (protocol.Declaration, error) {
 	}, nil
 }
 
-// Keeps is how many attempts the schedule's history has.
+// Keeps returns the number of attempts in the schedule's history.
 func (s *Spec) Keeps() int {
 	if s.KeepRuns == nil {
 		return DefaultKeepRuns
@@ -184,7 +183,7 @@ func (s *storedSpec) setDetails(d *wire.Details) {
 	}
 }
 
-// details reads and checks what setDetails has written; nil: there are none.
+// details reads and checks what setDetails has written; nil: nothing was written.
 func (s *storedSpec) details() (*wire.Details, error) {
 	if s.Header == nil && s.Keep == "" && s.Retry == nil && s.OnDeath == nil {
 		return nil, nil
@@ -217,7 +216,7 @@ func (s *storedSpec) details() (*wire.Details, error) {
 	return d, nil
 }
 
-// setPayload keeps arguments that are JSON as JSON, for those who read the definition.
+// setPayload keeps arguments that are JSON as JSON, for people who read the definition.
 func (s *storedSpec) setPayload(payload []byte) {
 	if compact := new(bytes.Buffer); len(payload) > 0 && json.Compact(compact, payload) == nil && bytes.Equal(compact.Bytes(), payload) {
 		if text, err := json.Marshal(json.RawMessage(payload)); err == nil && bytes.Equal(text, payload) {
@@ -228,7 +227,7 @@ func (s *storedSpec) setPayload(payload []byte) {
 	s.Payload = payload
 }
 
-// payload returns the arguments as they were given.
+// payload returns the arguments as the application gave them.
 func (s *storedSpec) payload() []byte {
 	if s.Args != nil {
 		return s.Args
@@ -236,8 +235,8 @@ func (s *storedSpec) payload() []byte {
 	return s.Payload
 }
 
-// Read reads a stored definition without compiling its rule. It ignores fields that it does not know: a field that must not be
-// ignored raises the version. After an error that wraps ErrNotHere another program may read it; every other error is permanent.
+// Read reads a stored definition without compiling its rule. It ignores fields that it does not know: a field that must not be ignored raises the
+// version. After an error that wraps ErrNotHere another program may be able to read it; every other error is permanent.
 func Read(text []byte) (*Definition, error) {
 	if len(text) > maxDefinition {
 		return nil, fmt.Errorf("the definition has %d bytes, at most %d are read", len(text), maxDefinition)
@@ -249,7 +248,7 @@ func Read(text []byte) (*Definition, error) {
 		return nil, fmt.Errorf("the definition is not JSON, or not of a schedule: %w", err)
 	}
 	if written.Version > definitionVersion {
-		return nil, fmt.Errorf("%w: a newer version of chime wrote it (form %d, known is %d)", ErrNotHere, written.Version, definitionVersion)
+		return nil, fmt.Errorf("%w: a newer version of chime wrote it (format %d, this program knows %d)", ErrNotHere, written.Version, definitionVersion)
 	}
 	s := new(stored)
 	if err := json.Unmarshal(text, s); err != nil {
@@ -258,7 +257,7 @@ func Read(text []byte) (*Definition, error) {
 	return s.definition()
 }
 
-// definition checks what was read.
+// definition checks the fields.
 func (s *stored) definition() (*Definition, error) {
 	if err := protocol.CheckName("the definition's job", s.Job); err != nil {
 		return nil, err
@@ -322,7 +321,7 @@ func (s *stored) spread() (spread, offset time.Duration, err error) {
 	return spread, time.Duration(*s.OffsetMS) * time.Millisecond, nil
 }
 
-// duration reads a duration of a definition as Declare writes it, and checks that it is at least lowest.
+// duration reads a duration of a definition in the form in which Declare writes it, and checks that it is at least lowest.
 func duration(field, text string, lowest time.Duration) (time.Duration, error) {
 	d, err := time.ParseDuration(text)
 	if err != nil || d < lowest || d > MaxTimeout {
@@ -331,7 +330,7 @@ func duration(field, text string, lowest time.Duration) (time.Duration, error) {
 	return d, nil
 }
 
-// notHere marks an error that is due to this machine's lack of time zone data.
+// notHere marks an error whose cause is missing time zone data on this machine.
 func notHere(err error) error {
 	for _, problem := range recurrence.Errors(err) {
 		if problem.Code == recurrence.CodeTimeZoneUnknown {
@@ -341,8 +340,8 @@ func notHere(err error) error {
 	return err
 }
 
-// ForLog returns a definition for a log: with the text of its rule first, and without its arguments, which may be secret, but with
-// their size.
+// ForLog returns a definition for a log. It begins with the text of the rule. It contains the size of the arguments, and not the arguments, which
+// may be secret.
 func ForLog(text []byte) string {
 	var s stored
 	if err := json.Unmarshal(text, &s); err != nil {

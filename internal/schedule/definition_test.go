@@ -49,13 +49,13 @@ func TestADefinitionIsReadableAndKeepsItsText(t *testing.T) {
 	}
 }
 
-// An empty rule is a forgotten field, so it is refused; what an earlier version has stored of one is read all the same.
+// An empty rule is a forgotten field, so it is refused; but an empty rule that an earlier version has stored can be read.
 func TestAnEmptyRuleIsRefusedButStillRead(t *testing.T) {
 	for _, rec := range []recurrence.Recurrence{{}, {TimeZone: "Europe/Berlin"}} {
 		_, err := declaration("report", rec, nil)
 		var invalid *protocol.InvalidError
 		if !errors.As(err, &invalid) || invalid.Field != "recurrence" || invalid.Limit != "a Frequency, a Cron or a StartTime" {
-			t.Errorf("%+v: got %v, want an InvalidError of the recurrence that says what is missing", rec, err)
+			t.Errorf("%+v: got %v, want an InvalidError of the recurrence that names what is missing", rec, err)
 		}
 	}
 	created := time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
@@ -68,7 +68,7 @@ func TestAnEmptyRuleIsRefusedButStillRead(t *testing.T) {
 	}
 }
 
-// Maps have no order, and a rule has several spellings. Equal definitions must have equal text all the same.
+// Maps have no order, and a rule has several spellings. Nevertheless equal definitions must have equal text.
 func TestEqualDeclarationsHaveEqualText(t *testing.T) {
 	args := func() any {
 		m := map[string]any{}
@@ -98,7 +98,7 @@ func TestArgumentsOfTheLargestSizeAreReadBack(t *testing.T) {
 	}
 }
 
-// A definition that only this program cannot compute gives ErrNotHere; one that nobody can compute gives another error.
+// A definition that only this program cannot compute gives ErrNotHere; one that no program can compute gives another error.
 func TestCompileRefusesBadDefinitions(t *testing.T) {
 	const good = `{"revision":1,"state":"live","created":"2026-01-01T00:00:00Z","overlap":"skip","version":1,"job":"x","recurrence":{"frequency":"hour"},"misfire":"skip","grace":"1m0s"}`
 	if _, err := Compile([]byte(good)); err != nil {
@@ -154,7 +154,7 @@ func TestALoggedDefinitionHasNoArguments(t *testing.T) {
 		got := ForLog(storedText(d, "live", 1, time.Unix(0, 0)))
 		if strings.Contains(got, "hunter2") || strings.Contains(got, "payload") || !strings.Contains(got, ` bytes"`) || !strings.Contains(got, "0 9 * * *") ||
 			!strings.HasPrefix(got, `{"text":"Every day at 09:00 UTC`) {
-			t.Errorf("got %s; want the text of the rule, the rule, and of the arguments their size", got)
+			t.Errorf("got %s; want the text of the rule, the rule, and only the size of the arguments", got)
 		}
 	}
 	if got := ForLog([]byte("password hunter2")); strings.Contains(got, "hunter2") {

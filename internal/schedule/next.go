@@ -8,18 +8,18 @@ import (
 
 const (
 	catchUpWindow = 24 * time.Hour // how far back missed occurrences are caught up
-	maxCatchUp    = 100            // how many of them, with the one that was late
-	maxMissed     = 1_000_000      // the most that one placement counts as missed
+	maxCatchUp    = 100            // how many missed occurrences are caught up, including the one that was late
+	maxMissed     = 1_000_000      // the maximum that one placement counts as missed
 )
 
-// due is when an occurrence is due.
+// due returns when an occurrence is due.
 func (p *Plan) due(planned time.Time) time.Time { return planned.Add(p.Offset) }
 
-// lastDue is an instant up to which planned instants are due now.
+// lastDue returns the instant up to which planned instants are due now.
 func (p *Plan) lastDue(now time.Time) time.Time { return now.Add(-p.Offset) }
 
-// late reports whether an occurrence taken at an instant missed its own: by more than the grace, which is at most the time to
-// the following occurrence.
+// late reports whether an occurrence that is taken at an instant is late by more than the grace, which is at most the time to the following
+// occurrence.
 func (p *Plan) late(planned, taken time.Time) bool {
 	grace := p.Grace
 	if next, ok := p.series.Next(planned); ok {
@@ -28,7 +28,7 @@ func (p *Plan) late(planned, taken time.Time) bool {
 	return taken.Sub(p.due(planned)) > grace
 }
 
-// Runs reports whether an occurrence that was taken for the first time runs; false: it counts as missed.
+// Runs reports whether an occurrence that was taken for the first time runs; otherwise it counts as missed.
 func (p *Plan) Runs(planned, taken time.Time) bool {
 	switch {
 	case p.Misfire == MisfireSkip:
@@ -39,12 +39,11 @@ func (p *Plan) Runs(planned, taken time.Time) bool {
 	return true
 }
 
-// Next computes what follows the cursor of an owed schedule. Every process computes the same at any time: the result depends on the
-// definition, the cursor and the instant since when the schedule is owed, and never on the time of the computation.
+// Next computes what follows the cursor of an owed schedule. Every process computes the same result at any time. The result depends on the
+// definition, the cursor and the instant since when the schedule is owed. It does not depend on the time of the computation.
 //
-// The store decides how many runs are left, so an occurrence is proposed even if none may be left. After the last run nothing counts
-// as missed or caught up, because nothing was to follow it. (If the last one is given back, its schedule is owed again, and then all
-// of it counts.)
+// The store decides how many runs are left, so an occurrence is proposed even if none may be left. After the last run nothing counts as missed or
+// caught up, because no run was due to follow it. (If the last occurrence is given back, its schedule is owed again, and then everything counts.)
 func (p *Plan) Next(o protocol.Owed) protocol.Placement {
 	placement := protocol.Placement{
 		Partition: o.Partition, Name: o.Name, Revision: p.Revision, Cursor: o.Cursor, Count: p.Recurrence.Count, Offset: p.Offset,
@@ -59,7 +58,7 @@ func (p *Plan) Next(o protocol.Owed) protocol.Placement {
 	case !o.Cursor.Placed, !p.late(at, o.Since):
 		placement.Instants = instants(p.series.Next(at))
 	case p.Misfire == MisfireCatchUp:
-		p.catchUp(&placement, at, since, maxCatchUp-1) // the one at the cursor runs too
+		p.catchUp(&placement, at, since, maxCatchUp-1) // the occurrence at the cursor runs too
 	default:
 		placement.Missed = p.count(at, since)
 		placement.Instants = instants(p.series.Next(since))
@@ -70,7 +69,7 @@ func (p *Plan) Next(o protocol.Owed) protocol.Placement {
 	return placement
 }
 
-// OwedBy is what a schedule is owed, or will be when its occurrence that waits is taken.
+// OwedBy returns what a schedule is owed, or will be owed when its waiting occurrence is taken.
 func OwedBy(found *protocol.Stored) protocol.Owed {
 	since := found.Since
 	if since.IsZero() || since.After(found.Now) { // postponed
@@ -79,7 +78,7 @@ func OwedBy(found *protocol.Stored) protocol.Owed {
 	return protocol.Owed{Partition: found.Partition, Name: found.Name, Definition: found.Definition, Cursor: found.Cursor, Since: since, Now: found.Now}
 }
 
-// UpcomingOf computes what Upcoming does for a schedule as it is stored. An occurrence at the cursor that was cancelled is none of them.
+// UpcomingOf computes the same as Upcoming for a schedule as it is stored. A cancelled occurrence at the cursor is not included.
 func (p *Plan) UpcomingOf(found *protocol.Stored, n int) []time.Time {
 	owed := OwedBy(found)
 	if found.Void {
@@ -88,15 +87,15 @@ func (p *Plan) UpcomingOf(found *protocol.Stored, n int) []time.Time {
 	return p.Upcoming(owed, found.Waiting, n)
 }
 
-// Upcoming computes the planned instants of the next n runs, as they will be placed if each is taken at its instant, or now if that has
-// passed: fewer if the rule ends before that, none unless the schedule is live. o is what the schedule is owed; waiting: it is owed nothing
-// yet, because the occurrence at its cursor is placed and was not taken: that one is the first.
+// Upcoming computes the planned instants of the next n runs, as they will be placed if each is taken at its instant, or now if that has passed.
+// There are fewer if the rule ends earlier, and none unless the schedule is live. o is what the schedule is owed. waiting means that it is owed
+// nothing yet, because the occurrence at its cursor is placed and was not taken: then that one is the first.
 func (p *Plan) Upcoming(o protocol.Owed, waiting bool, n int) []time.Time {
 	if p.State != protocol.StateLive {
 		return nil
 	}
 	var times []time.Time
-	zone := time.UTC // of the rule: what is placed is stored without one
+	zone := time.UTC // the zone of the rule; what is placed is stored without one
 	if at, ok := p.series.Next(p.Created); ok {
 		zone = at.Location()
 	}
@@ -105,7 +104,7 @@ func (p *Plan) Upcoming(o protocol.Owed, waiting bool, n int) []time.Time {
 		if p.Runs(o.Cursor.At, o.Since) {
 			times = append(times, o.Cursor.At.In(zone))
 		} else {
-			o.Cursor.Used-- // it will be missed, and gives its run back
+			o.Cursor.Used-- // it will be missed, and its run does not count
 		}
 	}
 	if waiting {
@@ -129,7 +128,7 @@ func latest(a, b time.Time) time.Time {
 	return b
 }
 
-// instants is one instant or none.
+// instants returns next as a slice, which is empty if ok is false.
 func instants(next time.Time, ok bool) []time.Time {
 	if !ok {
 		return nil
@@ -137,7 +136,7 @@ func instants(next time.Time, ok bool) []time.Time {
 	return []time.Time{next}
 }
 
-// first is a schedule's first run by the table of package recurrence, without the run at creation if NoImmediateRun is set.
+// first returns a schedule's first run by the table of package recurrence. If NoImmediateRun is set the run at creation does not count.
 func (p *Plan) first() (time.Time, bool) {
 	first, ok := p.series.First()
 	if !ok || !p.NoImmediateRun {
@@ -154,15 +153,15 @@ func (p *Plan) first() (time.Time, bool) {
 	return p.series.Next(p.Created)
 }
 
-// catchUp places the next of the occurrences that were missed after at and until since, both planned instants: the oldest of the newest max that lie within
-// the window. They are placed one at a time, each when the one before has ended, so the others of them are found again then.
+// catchUp places one of the occurrences that were missed after at and until since, both planned instants. Of the newest max within the window it
+// places the oldest. They are placed one at a time, each after the end of the one before, so the rest are found again then.
 func (p *Plan) catchUp(placement *protocol.Placement, at, since time.Time, max int) {
 	from := at.Add(time.Nanosecond)
 	if window := since.Add(-catchUpWindow); from.Before(window) {
 		from = window
 		placement.Missed = p.count(at, window.Add(-time.Nanosecond))
 	}
-	var newest [maxCatchUp]time.Time // a ring of the last max
+	var newest [maxCatchUp]time.Time // a ring of the last max instants
 	n := 0
 	for next := range p.series.Between(from, since.Add(time.Nanosecond)) {
 		newest[n%max] = next
@@ -182,10 +181,9 @@ func (p *Plan) catchUp(placement *protocol.Placement, at, since time.Time, max i
 	placement.CaughtUp = 1
 }
 
-// Gap says what a schedule passes over that goes on from now, with this rule or another one: how many instants of this rule after the
-// cursor were due, which are missed, and from is the planned instant from which it goes on. That is now, or the second before the first
-// instant that is not due yet if that is earlier: what is planned and still to come is not lost. Nothing is missed by a schedule that has
-// completed.
+// Gap computes what a schedule skips that continues from now, with this rule or another one. missed is how many instants of this rule after the
+// cursor were due. from is the planned instant from which the schedule continues. That is now; or, if that is earlier, the second before the
+// first instant that is not due yet: an instant that is planned and still to come is not lost. A schedule that has completed misses nothing.
 func (p *Plan) Gap(c protocol.Cursor, now time.Time) (missed int, from time.Time) {
 	now = now.Truncate(time.Second)
 	due := p.lastDue(now)
@@ -194,7 +192,7 @@ func (p *Plan) Gap(c protocol.Cursor, now time.Time) (missed int, from time.Time
 		from = next.Add(-time.Second)
 	}
 	if first, ok := p.first(); ok && c.At.IsZero() && !first.After(now) {
-		due = latest(due, first) // the run at creation is planned before from, due or not
+		due = latest(due, first) // the run at creation is planned before from, even if it is not due
 	}
 	return p.missedUntil(c, due), from
 }
@@ -209,7 +207,7 @@ func (p *Plan) After(c protocol.Cursor) (next time.Time) {
 	return next
 }
 
-// missedUntil counts what the rule would still have run after the cursor and until a planned instant.
+// missedUntil counts the remaining runs of the rule after the cursor and until a planned instant.
 func (p *Plan) missedUntil(c protocol.Cursor, until time.Time) int {
 	if p.State == protocol.StateCompleted || p.Recurrence.Count > 0 && c.Used >= p.Recurrence.Count {
 		return 0

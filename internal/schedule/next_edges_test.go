@@ -13,14 +13,14 @@ func TestNoImmediateRunLeavesOutTheRunAtCreation(t *testing.T) {
 	created := instant(t, "2026-03-01T12:00:00Z")
 	for _, c := range []struct {
 		rule string
-		want string // empty: none
+		want string // empty: no first run
 	}{
 		{`{"recurrence":{"frequency":"hour"}}`, "2026-03-01T13:00:00Z"},
 		{`{"recurrence":{"frequency":"day","schedule":{"hours":[12],"minutes":[0]}}}`, "2026-03-02T12:00:00Z"},
 		{`{"recurrence":{"cron":"@every 90m"}}`, "2026-03-01T13:30:00Z"},
 		{`{"recurrence":{"cron":"CRON_TZ=Europe/Berlin @every 1h"}}`, "2026-03-01T13:00:00Z"},
 		{`{"recurrence":{"cron":"@Every 90m"}}`, "2026-03-01T13:30:00Z"},
-		{`{"recurrence":{"cron":"0 12 * * *"}}`, "2026-03-01T12:00:00Z"}, // creation matches the cron line, so this is no immediate run
+		{`{"recurrence":{"cron":"0 12 * * *"}}`, "2026-03-01T12:00:00Z"}, // the creation matches the cron line, so this is no immediate run
 		{`{"startTime":"2026-03-01T12:00:00Z","recurrence":{"frequency":"hour"}}`, "2026-03-01T12:00:00Z"},
 		{`{"startTime":"2026-03-01T11:30:00Z","recurrence":{"frequency":"hour"}}`, "2026-03-01T12:30:00Z"},
 		{`{"startTime":"2026-03-01T12:00:01Z"}`, "2026-03-01T12:00:01Z"},
@@ -36,7 +36,7 @@ func TestNoImmediateRunLeavesOutTheRunAtCreation(t *testing.T) {
 	}
 }
 
-// After the last run of a count nothing is to run, so nothing counts as missed.
+// After the last run of a count no run is due, so nothing counts as missed.
 func TestNothingIsMissedAfterTheLastRunOfACount(t *testing.T) {
 	created := instant(t, "2026-03-01T00:00:00Z")
 	for _, policy := range []string{MisfireRunOnce, MisfireSkip, MisfireCatchUp} {

@@ -10,8 +10,8 @@ import (
 	"github.com/chimejobs/chime/recurrence"
 )
 
-// FuzzNextPlacement takes occurrences at random instants, in time and late, under each policy, with and without a count, and compares
-// every placement, and whether each occurrence runs, with a list of all instants. The list does not use Series.
+// FuzzNextPlacement takes occurrences at random instants, in time and late, under each policy, with and without a count. It compares every
+// placement, and whether each occurrence runs, with a list of all instants. The list does not use Series.
 func FuzzNextPlacement(f *testing.F) {
 	for seed := range uint64(60) {
 		f.Add(seed, uint16(1+seed*37), uint16(seed*13), uint8(seed), uint8(seed%4*9))
@@ -77,7 +77,7 @@ func (m *placingModel) after(from, to time.Time) []time.Time {
 
 func (m *placingModel) late(at time.Time) bool { return m.now.Sub(at) > min(m.grace, m.period) }
 
-// expect is what must follow the occurrence at the cursor by the policy, if it is taken now.
+// expect returns what must follow the occurrence at the cursor by the policy, if it is taken now.
 func (m *placingModel) expect() (instants []time.Time, missed int) {
 	at := m.cursor.At
 	if at.IsZero() {
@@ -101,7 +101,7 @@ func (m *placingModel) expect() (instants []time.Time, missed int) {
 	return kept[:1], len(gap) - len(kept) // one at a time
 }
 
-// step places what is owed, then takes all that is placed, each a random while after its instant.
+// step places what is owed. Then it takes everything that is placed, each a random duration after its instant.
 func (m *placingModel) step(random *rand.Rand) bool {
 	if len(m.all) < 2 || m.now.After(m.all[len(m.all)-1].Add(-20*24*time.Hour)) && m.period < time.Hour {
 		return false
@@ -147,14 +147,14 @@ func (m *placingModel) take(at time.Time) {
 	}
 }
 
-// delay is usually less than a second, sometimes minutes, hours or days.
+// delay returns usually less than a second, sometimes minutes, hours or days.
 func delay(random *rand.Rand) time.Duration {
 	longest := []time.Duration{time.Second, time.Second, time.Second, time.Minute, time.Hour, 60 * time.Hour}[random.IntN(6)]
 	return time.Duration(random.Int64N(int64(longest)))
 }
 
-// check checks what every policy promises: each instant up to the cursor was placed once or missed, and exactly as many ran as the
-// count allows.
+// check verifies what every policy promises: each instant up to the cursor was placed once or missed, and exactly as many ran as the count
+// allows.
 func (m *placingModel) check() {
 	for at, n := range m.placed {
 		if n != 1 {

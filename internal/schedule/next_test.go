@@ -13,7 +13,7 @@ import (
 	"github.com/chimejobs/chime/recurrence"
 )
 
-// planFor is a plan as the store gives it to a worker.
+// planFor returns a plan as the store gives it to a worker.
 func planFor(t testing.TB, created time.Time, rec recurrence.Recurrence, options ...option) *Plan {
 	t.Helper()
 	declared, err := declaration("s", rec, options)
@@ -47,8 +47,8 @@ func TestNextPlacesWhatFollowsTheCursor(t *testing.T) {
 		name    string
 		rec     recurrence.Recurrence
 		options []option
-		cursor  string // empty: nothing placed yet
-		changed bool   // the cursor is a change or a pause
+		cursor  string // empty: nothing is placed yet
+		changed bool   // a change or a pause has set the cursor
 		since   string
 		want    string // instants of the day, HH:MM:SS
 		missed  int
@@ -94,9 +94,9 @@ func TestCatchUpPlacesTheOldestOfTheNewestWithinTheWindow(t *testing.T) {
 	for _, c := range []struct {
 		what   string
 		rec    recurrence.Recurrence
-		placed bool // the cursor is an occurrence's, which was taken late and runs too
+		placed bool // the cursor is at an occurrence that was taken late and runs too
 		since  time.Duration
-		next   time.Duration // of what is placed, from the cursor on
+		next   time.Duration // from the cursor to the placed instant
 		missed int
 	}{
 		{"180 minutes, and the one at the cursor is the hundredth", recurrence.Recurrence{Frequency: recurrence.Minute}, true, 3*time.Hour + 30*time.Second, 82 * time.Minute, 81},
@@ -140,8 +140,8 @@ func TestAChangeCountsWhatTheOldRuleWouldHaveRun(t *testing.T) {
 	}
 }
 
-// A schedule is taken at random instants, in time and late, for thousands of occurrences. Whatever the policy, each instant of
-// the rule is placed once or counted as missed, in order, and nothing else is placed.
+// A schedule is taken at random instants, in time and late, for thousands of occurrences. Under every policy each instant of the rule is placed
+// once or counted as missed, in order, and nothing else is placed.
 func TestEveryInstantIsPlacedOnceOrCounted(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for _, misfire := range []string{MisfireRunOnce, MisfireSkip, MisfireCatchUp} {

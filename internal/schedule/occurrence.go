@@ -9,7 +9,7 @@ import (
 	"github.com/chimejobs/chime/internal/wire"
 )
 
-// SplitOccurrence splits an occurrence's ID, "<schedule>@<planned>". For another ID schedule is empty.
+// SplitOccurrence splits an occurrence's ID, "<schedule>@<planned>". For an ID of another form schedule is empty.
 func SplitOccurrence(id string) (schedule string, planned time.Time, err error) {
 	schedule, instant, ok := protocol.CutOccurrence(id)
 	if !ok {
@@ -21,12 +21,12 @@ func SplitOccurrence(id string) (schedule string, planned time.Time, err error) 
 	return schedule, planned, nil
 }
 
-// OccurrenceID is the ID of the occurrence of a schedule at a planned instant.
+// OccurrenceID returns the ID of the occurrence of a schedule at a planned instant.
 func OccurrenceID(schedule string, planned time.Time) string {
 	return schedule + "@" + planned.UTC().Format(time.RFC3339)
 }
 
-// Job is the job that a schedule makes of an occurrence that has no body of its own yet.
+// Job returns the job of an occurrence that has no body of its own yet.
 func (d *Definition) Job(schedule string, planned time.Time) wire.Envelope {
 	details := d.Details
 	if d.Offset > 0 {
@@ -47,7 +47,7 @@ func (d *Definition) Job(schedule string, planned time.Time) wire.Envelope {
 	}
 }
 
-// RevisionOf reads the revision of a definition, which every version of a definition has; 0: there is none.
+// RevisionOf reads the revision of a definition, which definitions of every version have; 0: there is none.
 func RevisionOf(definition []byte) int64 {
 	var d struct {
 		Revision int64 `json:"revision"`
@@ -58,7 +58,7 @@ func RevisionOf(definition []byte) int64 {
 	return d.Revision
 }
 
-// JobNameOf reads the name of a definition's job, which every version of a definition has. It is wire.NoName if there is none.
+// JobNameOf reads the name of a definition's job, which definitions of every version have. It returns wire.NoName if there is none.
 func JobNameOf(definition []byte) string {
 	var d struct {
 		Job string `json:"job"`

@@ -14,8 +14,8 @@ type Plan struct {
 	series *recurrence.Series
 }
 
-// Compile reads a stored definition and compiles its rule. Its errors are those of Read, and one for a rule that never fires after
-// the schedule's creation.
+// Compile reads a stored definition and compiles its rule. It returns the errors of Read, and an error for a rule that has no instant after the
+// schedule's creation.
 func Compile(text []byte) (*Plan, error) {
 	d, err := Read(text)
 	if err != nil {
@@ -28,8 +28,8 @@ func Compile(text []byte) (*Plan, error) {
 	return &Plan{Definition: *d, text: string(text), series: series}, nil
 }
 
-// Plans remembers compiled definitions by schedule, so that the rule of a busy schedule is compiled once and not at each
-// occurrence. It keeps at most maxPlans of them and maxPlanBytes of their text. It belongs to one goroutine.
+// Plans caches compiled definitions by schedule, so that the rule of a busy schedule is compiled once and not at each occurrence. It keeps at
+// most maxPlans of them and maxPlanBytes of their text. It belongs to one goroutine.
 type Plans struct {
 	byName map[string]*Plan
 	bytes  int
@@ -40,7 +40,7 @@ const (
 	maxPlanBytes = 32 << 20
 )
 
-// Of returns the plan of a stored definition. It is the same one as long as the text is the same.
+// Of returns the plan of a stored definition. It returns the same plan as long as the text is the same.
 func (c *Plans) Of(name string, text []byte) (*Plan, error) {
 	if p := c.byName[name]; p != nil && p.text == string(text) {
 		return p, nil
@@ -50,7 +50,7 @@ func (c *Plans) Of(name string, text []byte) (*Plan, error) {
 		return nil, err
 	}
 	c.forget(name)
-	for other := range c.byName { // any of them: a map has no order
+	for other := range c.byName { // a random one: a map has no order
 		if len(c.byName) < maxPlans && c.bytes+len(text) <= maxPlanBytes {
 			break
 		}

@@ -15,7 +15,7 @@ const (
 	MisfireCatchUp = "catch_up"
 )
 
-// The bounds of MisfireCatchUp: how far back, and how many occurrences with the one that was late.
+// The bounds of MisfireCatchUp: how far back, and how many occurrences including the one that was late.
 const (
 	CatchUpWindow = catchUpWindow
 	MaxCatchUp    = maxCatchUp

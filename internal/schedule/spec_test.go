@@ -9,7 +9,7 @@ import (
 	"github.com/chimejobs/chime/recurrence"
 )
 
-// An option changes a Spec as the option of package chime of the same name does.
+// An option changes a Spec in the same way as the option of package chime with the same name.
 type option func(*Spec)
 
 func withArgs(v any) option {
@@ -43,7 +43,7 @@ func declaration(name string, rec recurrence.Recurrence, options []option) (prot
 	return spec.Declare(name, "default")
 }
 
-// storedText is a declaration as the store keeps it.
+// storedText returns a declaration as the store keeps it.
 func storedText(d protocol.Declaration, state string, revision int64, created time.Time) []byte {
 	return fmt.Appendf(nil, `{"revision":%d,"state":"%s","created":"%s","overlap":"%s",%s`,
 		revision, state, created.UTC().Format(time.RFC3339), d.Overlap, d.Body[1:])

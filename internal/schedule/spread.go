@@ -9,21 +9,21 @@ import (
 	"github.com/chimejobs/chime/recurrence"
 )
 
-// A schedule with a spread has an offset: each of its occurrences is due so long after its planned instant. The offset is a number of
-// milliseconds that the schedule's name alone decides, FNV-1a of 64 bits modulo the spread, so that schedules of one rule are due at
-// different times and each always at the same. It is stored with the definition, where scripts and people can read it.
+// A schedule with a spread has an offset: each of its occurrences is due that long after its planned instant. The offset is a number of
+// milliseconds that depends only on the schedule's name: FNV-1a of 64 bits modulo the spread. So schedules of one rule are due at different
+// times, and each is always due at the same time. It is stored with the definition, where scripts and people can read it.
 //
-// It never changes the order of a schedule's occurrences, nor their planned instants: a cursor goes by planned instants, and everything that
-// is compared with a time, of taking or of now, by those at which they are due.
+// The offset never changes the order of a schedule's occurrences, nor their planned instants: a cursor uses planned instants. Comparisons with
+// the time of taking or with now use the instants at which occurrences are due.
 
 const (
 	minSpread = time.Millisecond
 	maxSpread = MaxTimeout
 
-	periodGaps = 100 // between so many first instants of a rule the shortest is looked for
+	periodGaps = 100 // the shortest period is searched between this many first instants of a rule
 )
 
-// offsetOf is the offset of a schedule of this name.
+// offsetOf returns the offset of a schedule of this name.
 func offsetOf(name string, spread time.Duration) time.Duration {
 	if spread < minSpread {
 		return 0
@@ -33,8 +33,8 @@ func offsetOf(name string, spread time.Duration) time.Duration {
 	return time.Duration(hash.Sum64()%uint64(spread.Milliseconds())) * time.Millisecond
 }
 
-// checkSpread returns an error for a spread that is longer than the rule's period: then an occurrence would be due when the next one is
-// planned already. The rule must be valid.
+// checkSpread returns an error for a spread that is longer than the rule's period: then an occurrence would be due only after the next one is
+// planned. The rule must be valid.
 func (s *Spec) checkSpread() error {
 	if s.Spread == 0 {
 		return nil
@@ -49,17 +49,17 @@ func (s *Spec) checkSpread() error {
 	return protocol.Invalid("spread", s.Spread.String(), fmt.Sprintf("0, or %v to %v, %s", minSpread, limit, reason))
 }
 
-// period is the shortest time between two of the first instants of the rule, the run at creation left out of account. It goes by UTC, so
-// that a day has 24 hours; a schedule's own start has no part in it, for nobody knows its creation yet. 0: there is only one.
+// period returns the shortest time between two of the first instants of the rule, without the run at creation. It uses UTC, so that a day has 24
+// hours. It ignores a start at the creation, because the creation is not known yet. 0: there is only one instant.
 func (s *Spec) period() (shortest time.Duration) {
 	rule := s.Recurrence
 	if cron, err := recurrence.Cron(rule.Cron); err == nil && cron.Cron != "" {
-		rule.Cron = cron.Cron // without the zone in front of it
+		rule.Cron = cron.Cron // without the zone prefix
 	}
 	rule.TimeZone, rule.Count = "", 0
 	series, err := rule.Series(time.Date(2000, time.January, 1, 0, 0, 0, 0, time.UTC))
 	if err != nil {
-		return 0 // it ended before that
+		return 0 // the rule ends before that
 	}
 	first, _ := series.First()
 	last, ok := series.Next(first)

@@ -14,8 +14,8 @@ import (
 
 func withSpread(d time.Duration) option { return func(s *Spec) { s.Spread = d } }
 
-// An offset is the same for ever: whoever changes these numbers moves the occurrences of every schedule that has a spread.
-func TestAnOffsetIsTheSameForEver(t *testing.T) {
+// An offset never changes: a change of these numbers moves the occurrences of every schedule that has a spread.
+func TestAnOffsetNeverChanges(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		spread time.Duration
@@ -47,8 +47,8 @@ func TestOffsetsFillTheSpreadEvenly(t *testing.T) {
 	}
 }
 
-// A spread shifts what is due and nothing else: a plan with one says of an instant what the plan without it says of the instant that is an
-// offset earlier.
+// A spread shifts when occurrences are due and nothing else: a plan with a spread gives for an instant what the plan without it gives for the
+// instant that is earlier by the offset.
 func TestASpreadShiftsWhatIsDue(t *testing.T) {
 	created := instant(t, "2026-03-01T00:00:00Z")
 	random := rand.New(rand.NewPCG(1, 2))
@@ -81,12 +81,12 @@ func TestASpreadShiftsWhatIsDue(t *testing.T) {
 		coming := protocol.Owed{Cursor: cursor, Since: since, Now: since}
 		later := protocol.Owed{Cursor: cursor, Since: since.Add(spread.Offset), Now: since.Add(spread.Offset)}
 		if got, want := fmt.Sprint(spread.Upcoming(later, cursor.Placed, 5)), fmt.Sprint(plain.Upcoming(coming, cursor.Placed, 5)); got != want {
-			t.Fatalf("%+v, %s, cursor %+v, now %v: with a spread %v come, without %v", rec, plain.Misfire, cursor, since, got, want)
+			t.Fatalf("%+v, %s, cursor %+v, now %v: with a spread %v are upcoming, without %v", rec, plain.Misfire, cursor, since, got, want)
 		}
 	}
 }
 
-// What goes on from now with another rule counts as missed what was due, and goes on before what is planned and not due yet.
+// A schedule that continues from now with another rule counts as missed what was due, and continues before what is planned and not due yet.
 func TestAGapEndsBeforeWhatIsNotDueYet(t *testing.T) {
 	created := instant(t, "2026-03-01T00:00:00Z")
 	p := planFor(t, created, recurrence.Recurrence{Cron: "0 * * * *"}, withSpread(time.Hour))
@@ -106,13 +106,13 @@ func TestAGapEndsBeforeWhatIsNotDueYet(t *testing.T) {
 		now := instant(t, "2026-03-01T"+c.now+"Z")
 		missed, from := p.Gap(cursor, now)
 		if got := from.Format(time.TimeOnly); missed != c.missed || got != c.from {
-			t.Errorf("at %s, the cursor at 07:00, due at 40 past: %d missed, goes on from %s; want %d, %s", c.now, missed, got, c.missed, c.from)
+			t.Errorf("at %s, the cursor at 07:00, due at 40 past: %d missed, continues from %s; want %d, %s", c.now, missed, got, c.missed, c.from)
 		}
 	}
 	first := planFor(t, created, recurrence.Recurrence{Frequency: recurrence.Hour}, withSpread(time.Hour))
 	first.Offset = 40 * time.Minute
 	if missed, _ := first.Gap(protocol.Cursor{}, created.Add(time.Minute)); missed != 1 {
-		t.Errorf("%d missed a minute after creation, want the run at creation, which is passed over", missed)
+		t.Errorf("%d missed a minute after creation, want the run at creation, which is skipped", missed)
 	}
 }
 
@@ -141,14 +141,14 @@ func TestASpreadIsAtMostThePeriod(t *testing.T) {
 			_, err := declaration("s", c.rec, []option{withSpread(spread)})
 			var bad *protocol.InvalidError
 			if ok && err != nil || !ok && (!errors.As(err, &bad) || bad.Field != "spread" || bad.Value != spread.String() || !strings.Contains(bad.Limit, c.want.String())) {
-				t.Errorf("%+v, a spread of %v: %v; it is to be accepted: %v, the limit is %v", c.rec, spread, err, ok, c.want)
+				t.Errorf("%+v, a spread of %v: %v; want it accepted: %v, the limit is %v", c.rec, spread, err, ok, c.want)
 			}
 		}
 	}
 }
 
-// A definition without a spread is as before, so that older programs read it; of one with it they say that it is newer.
-func TestADefinitionTellsItsSpread(t *testing.T) {
+// A definition without a spread is as before, so that older programs read it. Older programs report that a definition with a spread is newer.
+func TestADefinitionContainsItsSpread(t *testing.T) {
 	hourly := recurrence.Recurrence{Cron: "@hourly"}
 	plain, err := declaration("foobar", hourly, nil)
 	if err != nil || !strings.HasPrefix(string(plain.Body), `{"version":1,"job":`) {
@@ -172,12 +172,12 @@ func TestADefinitionTellsItsSpread(t *testing.T) {
 		{`"1h0m0s"`, `"8761h0m0s"`, `spread "8761h0m0s"`},
 	} {
 		if _, err := Read([]byte(strings.Replace(text, c.from, c.to, 1))); err == nil || !strings.Contains(err.Error(), c.want) || errors.Is(err, ErrNotHere) {
-			t.Errorf("%s for %s: %v, want an error that has %s", c.to, c.from, err, c.want)
+			t.Errorf("%s for %s: %v, want an error that contains %s", c.to, c.from, err, c.want)
 		}
 	}
 }
 
-// A job of a schedule with a spread knows when it was due, also when it is tried again; others cost nothing for it.
+// A job of a schedule with a spread knows when it was due, also when it is retried. Other jobs need no memory for that.
 func TestAJobKnowsWhenItWasDue(t *testing.T) {
 	created := instant(t, "2026-03-01T00:00:00Z")
 	plain, spread := planFor(t, created, recurrence.Recurrence{Cron: "@hourly"}), planFor(t, created, recurrence.Recurrence{Cron: "@hourly"}, withSpread(time.Hour))

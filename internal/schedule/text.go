@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// Text describes when the schedule runs, in English. It is the text of its rule, and says so where the schedule also runs when it
-// is created: "Every day at 09:00 UTC, and once when created, 10 times". The run at creation is one of the 10. With filters it is
-// "(and once when created, unless closed)".
+// Text describes in English when the schedule runs. It is the text of its rule. If the schedule also runs when it is created, the text contains
+// that: "Every day at 09:00 UTC, and once when created, 10 times". The run at creation is one of the 10. With filters it is "(and once when
+// created, unless closed)".
 func (s *Spec) Text() string {
 	text := s.Recurrence.String()
 	if s.NoImmediateRun || !s.beginsAtCreation() {
@@ -33,8 +33,8 @@ func cutClause(text string) (clause, rest string) {
 	return text, ""
 }
 
-// beginsAtCreation reports whether a rule counts its periods from creation: one with a frequency, or with a duration in its cron text,
-// and without a start. It has a run at creation, unless NoImmediateRun is set.
+// beginsAtCreation reports whether a rule counts its periods from creation: it has a frequency, or a duration in its cron text, and has no start.
+// Such a rule has a run at creation, unless NoImmediateRun is set.
 func (s *Spec) beginsAtCreation() bool {
 	counts := s.Recurrence.Frequency != 0 || strings.Contains(strings.ToLower(s.Recurrence.Cron), "@every")
 	return counts && s.Recurrence.StartTime.IsZero()

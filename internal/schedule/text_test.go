@@ -22,7 +22,7 @@ func TestTheTextOfAScheduleSaysThatItRunsWhenCreated(t *testing.T) {
 			"Every 15 minutes, and once when created, until 5 January 2026 at 09:00 UTC"},
 		{Spec{Recurrence: recurrence.Recurrence{Cron: "@EVERY 90m", Count: 3}}, `Every 90 minutes (cron "@EVERY 90m"), and once when created, 3 times`},
 
-		// With a calendar it may be closed.
+		// The calendar may exclude the creation.
 		{Spec{Recurrence: recurrence.Recurrence{Frequency: recurrence.Day, Hours: []int{9}, Minutes: []int{0}, Except: weekend}},
 			"Every day at 09:00 UTC (and once when created, unless closed); not on Saturday and Sunday"},
 		{Spec{Recurrence: recurrence.Recurrence{Frequency: recurrence.Hour, Count: 10, EndTime: start, TimeZone: "Europe/London", Only: weekend}},
@@ -36,7 +36,7 @@ func TestTheTextOfAScheduleSaysThatItRunsWhenCreated(t *testing.T) {
 		{Spec{Recurrence: recurrence.Recurrence{Frequency: recurrence.Month, Positions: []int{-1}, Hours: []int{9}, Minutes: []int{0}, Count: 1}},
 			"Every month on the last of all days at 09:00 UTC, and once when created, only once"},
 
-		// These do not, or say it already.
+		// These have no run at creation, or their text contains it already.
 		{Spec{Recurrence: recurrence.Recurrence{Frequency: recurrence.Minute, Interval: 15}, NoImmediateRun: true}, "Every 15 minutes"},
 		{Spec{Recurrence: recurrence.Recurrence{Frequency: recurrence.Day, StartTime: start}}, "Every day at 09:00 UTC, starting on 5 January 2026"},
 		{Spec{Recurrence: recurrence.Recurrence{Cron: "0 9 * * *"}}, `Every day at 09:00 UTC (cron "0 9 * * *")`},

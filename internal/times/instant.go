@@ -1,4 +1,4 @@
-// Package times reads the times of flags and writes times for people: instants in a zone, and spans.
+// Package times reads instants and durations from flags, and formats them for people.
 package times
 
 import (
@@ -11,23 +11,23 @@ import (
 	"github.com/chimejobs/chime/recurrence"
 )
 
-// Forms says how an instant may be written.
+// Forms lists the forms in which an instant may be written.
 const Forms = "2026-11-21T09:00:00Z, 2026-11-21 09:00, 2026-11-21, now, -2h or +3d"
 
-// The years of the recurrence package, and so of all that can be planned.
+// The years of the recurrence package, and so of everything that can be planned.
 const (
 	minYear = 1900
 	maxYear = 2199
 )
 
-// clockForms are those of a date with a time of day.
+// clockForms are the forms of a date with a time of day.
 var clockForms = []string{time.DateTime, "2006-01-02 15:04", "2006-01-02T15:04:05", "2006-01-02T15:04"}
 
 var errForm = errors.New("want " + Forms)
 
-// Parse reads an instant: RFC 3339; a date with or without a time on the clock of a zone; now; or a span from now, of s, m, h, d (24 h) and w. A
-// time that the zone's clocks skip has the offset before the gap, and one that they show twice is the first, as in rules. It lies in the years 1900
-// to 2199.
+// Parse reads an instant in one of these forms: RFC 3339; a date with or without a time on the clock of a zone; now; or a duration from now, with
+// the units s, m, h, d (24 h) and w. If the zone's clocks skip a time, it has the offset before the gap; if they show it twice, the first is
+// taken, as in rules. The instant lies in the years 1900 to 2199.
 func Parse(text string, now time.Time, zone *time.Location) (time.Time, error) {
 	switch {
 	case text == "now":
@@ -54,7 +54,8 @@ func Parse(text string, now time.Time, zone *time.Location) (time.Time, error) {
 	return time.Time{}, errForm
 }
 
-// onClock is when the clocks of a zone show what a time in UTC shows. The zone of a machine that does not know its name has no rule to ask.
+// onClock returns when the clocks of a zone show the date and time that shown has in UTC. If the name of the machine's zone is not known, no rule
+// can compute it.
 func onClock(shown time.Time, zone *time.Location) (time.Time, error) {
 	if _, err := inYears(shown); err != nil {
 		return time.Time{}, err
@@ -75,7 +76,7 @@ func inYears(t time.Time) (time.Time, error) {
 
 var units = map[byte]time.Duration{'s': time.Second, 'm': time.Minute, 'h': time.Hour, 'd': 24 * time.Hour, 'w': 7 * 24 * time.Hour}
 
-// ParseSpan reads a span of whole numbers with s, m, h, d (24 h) or w: 90s, 2h, 1d12h. It has no sign.
+// ParseSpan reads a duration of whole numbers with s, m, h, d (24 h) or w: 90s, 2h, 1d12h. It has no sign.
 func ParseSpan(text string) (time.Duration, error) {
 	var sum time.Duration
 	for rest := text; ; {

@@ -4,12 +4,13 @@ import (
 	"time"
 )
 
-// Full is an instant on the clock of a zone, with its weekday: "Sun 28 Mar 2027 03:30:00 CEST".
+// Full formats an instant on the clock of a zone, with its weekday: "Sun 28 Mar 2027 03:30:00 CEST".
 func Full(t time.Time, zone *time.Location) string {
 	return t.In(zone).Format("Mon _2 Jan 2006 15:04:05 MST")
 }
 
-// Short is an instant on the clock of a zone as far as it differs from now: "14:30:00" of today, "30 Nov" of this year, "30 Nov 2027".
+// Short formats an instant on the clock of a zone, with only the parts that differ from now: "14:30:00" for today, "30 Nov" for this year, "30
+// Nov 2027" otherwise.
 func Short(t, now time.Time, zone *time.Location) string {
 	t, now = t.In(zone), now.In(zone)
 	switch {
@@ -21,7 +22,7 @@ func Short(t, now time.Time, zone *time.Location) string {
 	return t.Format(time.TimeOnly)
 }
 
-// Header says in which zone times are shown: "times are Europe/Berlin (CET)".
+// Header names the zone in which times are shown: "times are Europe/Berlin (CET)".
 func Header(zone *time.Location, now time.Time) string {
 	name := zone.String()
 	if name == "Local" {

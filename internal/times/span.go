@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Relative says where an instant lies from now: "in 3m 12s", "now", "2d ago". Of what is past it names the largest unit alone.
+// Relative describes an instant relative to now: "in 3m 12s", "now", "2d ago". For a past instant it uses only the largest unit.
 func Relative(t, now time.Time) string {
 	switch d := t.Sub(now); {
 	case d >= time.Second:
@@ -19,7 +19,7 @@ func Relative(t, now time.Time) string {
 	}
 }
 
-// Span writes a duration by its two largest units, cut to whole seconds: 12s, 3m 12s, 4h, 126d 12h.
+// Span formats a duration with its two largest units, cut to whole seconds: 12s, 3m 12s, 4h, 126d 12h.
 func Span(d time.Duration) string {
 	first, second := parts(d)
 	if second == "" {
@@ -28,7 +28,7 @@ func Span(d time.Duration) string {
 	return first + " " + second
 }
 
-// parts are the two largest units of a duration; the second one is empty if there is none of it.
+// parts returns the two largest units of a duration; the second one is empty if its number is zero.
 func parts(d time.Duration) (first, second string) {
 	of := []struct {
 		unit time.Duration
@@ -49,7 +49,7 @@ func parts(d time.Duration) (first, second string) {
 	return "0s", ""
 }
 
-// Took writes how long something took or how late it was: "0 ms", "2 ms", "1.2 s", "4m 2s".
+// Took formats how long something took or how late it was: "0 ms", "2 ms", "1.2 s", "4m 2s".
 func Took(d time.Duration) string {
 	switch {
 	case d < 0:

@@ -128,7 +128,7 @@ func (h *flights) admit(draining bool, now time.Time) {
 		a := &h.arrivals[i]
 		if !a.session.isLost() {
 			h.admitJobs(a, draining, now)
-			h.taken.Tell(h.config.Observe.Taken)
+			h.taken.Report(h.config.Observe.Taken)
 		}
 		*a = arrival{}
 	}
@@ -160,9 +160,9 @@ func (h *flights) admitJob(a *arrival, taken *protocol.TakenJob, others int, dra
 		return nil
 	}
 	refusal, refused := h.admission.admit(f.claimed(), taken, now)
-	if heard := h.config.Observe.Taken; heard != nil {
+	if report := h.config.Observe.Taken; report != nil {
 		if f.describe(h.taken.Add()); h.taken.Full() {
-			h.taken.Tell(heard)
+			h.taken.Report(report)
 		}
 	}
 	if refused {
@@ -215,13 +215,13 @@ func (h *flights) collect(now time.Time) time.Time {
 
 // reportBegun reports to observers the flights that have begun. Flights that have ended since are reported after it.
 func (h *flights) reportBegun() {
-	if heard := h.config.Observe.Begun; heard != nil {
+	if report := h.config.Observe.Begun; report != nil {
 		for _, f := range h.seen.started {
 			if f.describe(h.begun.Add()); h.begun.Full() {
-				h.begun.Tell(heard)
+				h.begun.Report(report)
 			}
 		}
-		h.begun.Tell(heard)
+		h.begun.Report(report)
 	}
 	clear(h.seen.started)
 }
@@ -246,9 +246,9 @@ func (h *flights) noteEnd(f *flight, s *protocol.Settlement, now time.Time) {
 
 // reportEnds reports to observers the ends that were noted for them.
 func (h *flights) reportEnds() {
-	h.ends.Tell(h.config.Observe.Ended)
-	h.backs.Tell(h.config.Observe.Returned)
-	h.parks.Tell(h.config.Observe.Parked)
+	h.ends.Report(h.config.Observe.Ended)
+	h.backs.Report(h.config.Observe.Returned)
+	h.parks.Report(h.config.Observe.Parked)
 }
 
 // reportSlots reports to observers how the load of the slots has changed.

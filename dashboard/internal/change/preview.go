@@ -83,7 +83,7 @@ func (d *draft) preview(ctx context.Context, stored *chime.Schedule, now time.Ti
 	p.Warnings = append(p.Warnings, skippedMonths(d.rule)...)
 	if len(runs) > 0 {
 		for _, c := range job.ClockChanges(now, 2) {
-			if effect := job.Effect(c); effect != "no run is concerned" {
+			if effect := job.Effect(c); effect != "no run is affected" {
 				p.Warnings = append(p.Warnings, strings.TrimSpace(c.Shown())+": "+effect+".")
 			}
 		}

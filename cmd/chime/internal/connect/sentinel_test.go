@@ -21,7 +21,7 @@ func startSentinel(t *testing.T, server *redistest.Server) string {
 	program, err := exec.LookPath("redis-server")
 	if err != nil {
 		if program, err = exec.LookPath("valkey-server"); err != nil {
-			t.Fatal("redis-server is not installed: run ./test.sh, which says what to install")
+			t.Fatal("redis-server is not installed: run ./test.sh, which reports what to install")
 		}
 	}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
