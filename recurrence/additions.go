@@ -2,7 +2,7 @@ package recurrence
 
 import "slices"
 
-// additions are the runs of also: instants, and rules that share the zone and the calendar. Its methods may be called on nil.
+// additions are the runs of also: instants, and rules that have the zone and the calendar of the outer rule. Its methods may be called on nil.
 type additions struct {
 	instants []int64 // in order, each once
 	rules    []addedRule
@@ -36,7 +36,7 @@ func newAdditions(r Recurrence, start int64, z *zone, calendar *calendar) (*addi
 		entry.Shift, entry.ClockChanges = r.Shift, r.ClockChanges
 		compiled, err := compile(entry, from, z, calendar, fields)
 		if err != nil {
-			return nil, newError(CodeNeverFires, indexPath("also", i), "", "never matches: from the start on, no instant that the interval reaches fits it and is open")
+			return nil, newError(CodeNeverFires, indexPath("also", i), "", "never matches: no instant from the start on is reached by the interval, fits the rule and is open")
 		}
 		a.rules = append(a.rules, addedRule{compiled, endOf(entry.EndTime)})
 	}

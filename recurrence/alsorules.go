@@ -19,7 +19,7 @@ func (r Recurrence) rules() iter.Seq2[string, Recurrence] {
 	}
 }
 
-// within returns the rule by itself, with what the whole lends to a rule of also.
+// within returns a rule of also as a rule of its own, with the fields of the whole that hold for it.
 func (r Recurrence) within(whole Recurrence) Recurrence {
 	r.TimeZone, r.Only, r.Except, r.Shift, r.ClockChanges = whole.TimeZone, whole.Only, whole.Except, whole.Shift, whole.ClockChanges
 	_, own, _ := cutCronZone(r.Cron)

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// also describes the additions of the rule, and then its count and its end, which hold for the whole: "; also on 24 December 2026 at
-// 13:00; also every week on Saturday at 11:00; 10 times in all". The instants come first.
+// also describes the additions of the rule, and then its count and its end, which hold for the whole: "; also on 24 December 2026 at 13:00; also
+// every week on Saturday at 11:00; 10 times in all". The instants come first.
 func (d *description) also(whole Recurrence) string {
 	var instants []time.Time
 	var rules []string
@@ -32,7 +32,7 @@ func (d *description) also(whole Recurrence) string {
 	return d.nameZone(text, local) + d.totals(whole)
 }
 
-// addedRule describes a rule of also. The zone is named elsewhere; local says whether the text depends on it.
+// addedRule describes a rule of also. Another part of the text names the zone; local reports whether the text depends on it.
 func (d *description) addedRule(whole, entry Recurrence) (text string, local bool) {
 	e := description{Recurrence: entry.within(whole), zone: d.zone, zoneNamed: true, origin: d.origin}
 	if entry.StartTime.IsZero() && !whole.StartTime.IsZero() {

@@ -41,7 +41,7 @@ func benchCases() []benchCase {
 	return list
 }
 
-// calendarCases are rules under a calendar.
+// calendarCases are rules with a calendar.
 func calendarCases(start time.Time) []benchCase {
 	workdays := []time.Weekday{1, 2, 3, 4, 5}
 	var holidays []string // ten a year

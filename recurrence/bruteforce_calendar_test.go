@@ -9,9 +9,8 @@ import (
 	"github.com/chimejobs/chime/internal/long"
 )
 
-// Brute force has the same matches whatever the windows in which it searches, forwards and backwards, and nothing but the
-// instants of Also runs while the clocks show a closed time. Random rules are worth comparing: most of them run, and most
-// calendars make a difference.
+// Brute force has the same matches for all windows in which it searches, forwards and backwards. While the clocks show a closed time, nothing
+// runs except the instants of Also. Random rules are worth comparing: most of them run, and most calendars make a difference.
 func TestBruteForceOfRandomCalendarsIsOneWhole(t *testing.T) {
 	rules := long.Seeds(100, 400)
 	run, changed := 0, 0
@@ -48,6 +47,6 @@ func TestBruteForceOfRandomCalendarsIsOneWhole(t *testing.T) {
 		}
 	}
 	if run < rules/2 || changed < rules/2 {
-		t.Errorf("of %d rules %d run and %d run otherwise than without their calendar", rules, run, changed)
+		t.Errorf("of %d rules %d run, and %d run differently with their calendar", rules, run, changed)
 	}
 }

@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// Days are written as their midnight in UTC.
+// Days are represented by their midnight in UTC.
 
-const maxMoved = 31 // days that a run may be moved
+const maxMoved = 31 // maximum number of days by which a run is moved
 
-// keptDays returns the days on which a rule runs, from one day on and before another, after positions, shift and the calendar.
+// keptDays returns the days on which a rule runs, from one day on and before another, after positions, shift and calendar are applied.
 func (b *bruteRule) keptDays(first, last time.Time) map[time.Time]bool {
 	kept := map[time.Time]bool{}
 	for day := first.AddDate(0, 0, -maxMoved); day.Before(last.AddDate(0, 0, maxMoved)); day = day.AddDate(0, 0, 1) {
@@ -107,7 +107,7 @@ func (b *bruteRule) openDaysOfPeriod(day time.Time) (days []time.Time) {
 
 func mondayOf(day time.Time) time.Time { return day.AddDate(0, 0, -(int(day.Weekday())+6)%7) }
 
-// matchesDay reports whether a day is one of the days that the rule names, whatever the calendar says.
+// matchesDay reports whether a day is one of the rule's days, without the calendar.
 func (b *bruteRule) matchesDay(day time.Time) bool {
 	y, m, d := day.Date()
 	if f := b.cron; f != nil {
@@ -157,13 +157,13 @@ func (b *bruteRule) matchesDay(day time.Time) bool {
 	return true
 }
 
-// hasMonthDay reports whether a day is one of the given days of its month. Without any given every day is.
+// hasMonthDay reports whether a day is one of the given days of its month. If none are given, it is true.
 func hasMonthDay(list []int, day time.Time) bool {
 	last := time.Date(day.Year(), day.Month()+1, 0, 0, 0, 0, 0, time.UTC).Day()
 	return len(list) == 0 || slices.Contains(list, day.Day()) || slices.Contains(list, day.Day()-last-1)
 }
 
-// hasNthWeekday reports whether a day is one of the given weekdays of its month. Without any given every day is.
+// hasNthWeekday reports whether a day is one of the given weekdays of its month. If none are given, it is true.
 func hasNthWeekday(list []NthWeekday, day time.Time) bool {
 	if len(list) == 0 {
 		return true

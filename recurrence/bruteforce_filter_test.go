@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// A bruteFilter is a filter with its texts read.
+// A bruteFilter is a filter with its texts parsed.
 type bruteFilter struct {
 	Filter
 	dates []bruteDates
@@ -49,7 +49,7 @@ func bruteFilters(filters []Filter) (list []bruteFilter) {
 	return list
 }
 
-// ends returns the ends of a range, twice the same text for one that is no range.
+// ends returns the ends of a range. If the text is not a range, it returns the text twice.
 func ends(text string) (from, to string) {
 	from, to, ranged := strings.Cut(text, "/")
 	if !ranged {
@@ -66,7 +66,7 @@ func mustRead(layout, text string) time.Time {
 	return t
 }
 
-// fitsDay reports whether a day fits all fields of a filter but its times.
+// fitsDay reports whether a day fits all fields of a filter except its times.
 func (f bruteFilter) fitsDay(day time.Time) bool {
 	return (len(f.WeekDays) == 0 || slices.Contains(f.WeekDays, day.Weekday())) &&
 		(len(f.Months) == 0 || slices.Contains(f.Months, day.Month())) &&
@@ -86,7 +86,7 @@ func (d bruteDates) hold(day time.Time) bool {
 	return from <= at && at <= to
 }
 
-// fitsTime reports whether a time of the day fits the times of a filter. Without times every one does.
+// fitsTime reports whether a time of the day fits the times of a filter. Without times every time fits.
 func (f bruteFilter) fitsTime(since time.Duration) bool {
 	return len(f.times) == 0 || slices.ContainsFunc(f.times, func(t bruteTimes) bool {
 		if t.from > t.to { // over midnight
@@ -96,7 +96,7 @@ func (f bruteFilter) fitsTime(since time.Duration) bool {
 	})
 }
 
-// isOpen reports whether a day is open. Filters with times in except close no day; in only their times do not count.
+// isOpen reports whether a day is open. Filters of except with times close no day; in filters of only the times are ignored.
 func (b *bruteRule) isOpen(day time.Time) bool {
 	if known, ok := b.opened[day]; ok {
 		return known
@@ -108,7 +108,7 @@ func (b *bruteRule) isOpen(day time.Time) bool {
 	return open
 }
 
-// open reports whether a run may be at a wall time: one filter of only fits it, its day and its time, and none of except.
+// open reports whether a run may be at a wall time: its day and its time fit one filter of only, and none of except.
 func (b *bruteRule) open(wall time.Time) bool {
 	day := dayOf(wall)
 	fits := func(f bruteFilter) bool { return f.fitsTime(wall.Sub(day)) && f.fitsDay(day) }

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// A bruteRule is one rule, with the calendar that holds for it and without its Also.
+// A bruteRule is one rule, with its calendar and without its Also.
 type bruteRule struct {
 	Recurrence
 	loc   *time.Location
@@ -15,7 +15,7 @@ type bruteRule struct {
 	cron  *cronFields
 
 	hour, minute, second [60]bool // the times of the day
-	everyHour            bool     // all 24 hours: the times follow the clocks, whatever they do
+	everyHour            bool     // all 24 hours: every time that the clocks show counts, however they change
 	only, except         []bruteFilter
 
 	seen   map[time.Time][]time.Duration // results of offsets, by the day
@@ -55,7 +55,7 @@ func newBruteRule(r Recurrence, created time.Time) *bruteRule {
 	return b
 }
 
-// setTimes finds out which hours, minutes and seconds match, given ones and those that follow from the start.
+// setTimes computes which hours, minutes and seconds match: given ones, and those that come from the start.
 func (b *bruteRule) setTimes() {
 	hours, minutes, seconds := b.Hours, b.Minutes, b.Seconds
 	if f := b.cron; f != nil {
@@ -116,7 +116,7 @@ func (b *bruteRule) hasSchedule() bool {
 	return len(b.Hours)+len(b.Minutes)+len(b.Seconds)+len(b.WeekDays)+len(b.MonthDays)+len(b.MonthlyOccurrences)+len(b.Months)+len(b.Positions) > 0
 }
 
-// matches returns the matches from one instant on and before another, neither sorted nor each once.
+// matches returns the matches from one instant on and before another. They are not sorted, and may be repeated.
 func (b *bruteRule) matches(from, to time.Time) (found []time.Time) {
 	if from.Before(b.start) {
 		from = b.start
@@ -152,7 +152,7 @@ func shown(t time.Time) time.Time {
 	return t.UTC().Add(time.Duration(offset) * time.Second)
 }
 
-// dayOf returns the midnight of a wall time. Days are written as their midnight in UTC.
+// dayOf returns the midnight of a wall time. Days are represented by their midnight in UTC.
 func dayOf(wall time.Time) time.Time { return wall.Truncate(24 * time.Hour) }
 
 // points returns the matches of an interval of elapsed time.
@@ -171,7 +171,7 @@ func (b *bruteRule) points(from, to time.Time) (found []time.Time) {
 	return found
 }
 
-// blocks returns the matches of a schedule in every n-th block of so many elapsed seconds from an origin on.
+// blocks returns the matches of a schedule in every n-th block of elapsed seconds from an origin on.
 func (b *bruteRule) blocks(from, to, origin time.Time, seconds int64) (found []time.Time) {
 	for _, at := range b.moments(from, to) {
 		gone := (at.Unix() - origin.Unix()) / seconds
@@ -209,12 +209,12 @@ func (b *bruteRule) moments(from, to time.Time) (all []time.Time) {
 
 // runsOfDays returns the matches of a rule with days.
 func (b *bruteRule) runsOfDays(from, to time.Time) (found []time.Time) {
-	const margin = 3 * 24 * time.Hour // an offset, and the way out of a gap, are shorter
+	const margin = 3 * 24 * time.Hour // an offset, and a move out of a gap, are shorter
 	days := b.keptDays(dayOf(shown(from.In(b.loc)).Add(-margin)), dayOf(shown(to.In(b.loc)).Add(margin)))
 	if b.everyHour {
 		for hour := from; hour.Before(to); hour = hour.Add(time.Hour) {
 			if today := dayOf(shown(hour.In(b.loc))); !slices.ContainsFunc([]int{-2, -1, 0, 1, 2}, func(n int) bool { return days[today.AddDate(0, 0, n)] }) {
-				continue // this saves time, and no clock changes by more
+				continue // this saves time; no clock changes by more
 			}
 			for _, at := range b.moments(hour, hour.Add(time.Hour)) {
 				if wall := shown(at); b.minute[at.Minute()] && days[dayOf(wall)] && b.open(wall) {
@@ -227,7 +227,7 @@ func (b *bruteRule) runsOfDays(from, to time.Time) (found []time.Time) {
 	for day := range days {
 		for _, wall := range b.timesOn(day) {
 			for _, at := range b.instantsOf(wall) {
-				if b.open(wall) && b.open(shown(at)) { // as named, and where a gap moves it
+				if b.open(wall) && b.open(shown(at)) { // both the named time and the time after a gap
 					found = append(found, at)
 				}
 			}
@@ -267,7 +267,7 @@ func (b *bruteRule) instantsOf(wall time.Time) (passes []time.Time) {
 	return passes
 }
 
-// afterGap returns the instant that a skipped wall time has by the offset before the gap.
+// afterGap returns the instant of a skipped wall time by the offset before the gap.
 func (b *bruteRule) afterGap(wall time.Time) time.Time {
 	at := wall.Add(-30 * time.Hour).In(b.loc)
 	for shown(at.Add(time.Hour)).Before(wall) {

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// A bruteForce computes the matches of a rule and of everything in its Also directly from their definition. It steps over days
-// and instants and tries each one. It takes dates and zones from package time and shares only the cron reader with the engine.
+// A bruteForce computes the matches of a rule and of everything in its Also directly from their definition. It steps over days and instants and
+// tries each one. It uses dates and zones of package time and shares only the cron reader with the engine.
 type bruteForce struct {
 	*bruteRule              // the outer rule
 	also       []*bruteRule // the rules among Also

@@ -7,22 +7,22 @@ import (
 	"slices"
 )
 
-// A calendar says which days and times are open, by the filters of a rule.
+// A calendar determines by the filters of a rule which days and times are open.
 //
-// Filters with times leave some times of a day open. Which ones depends only on which filters the day fits: its type. There are few types,
-// and the open times of each are worked out once, as windows. So to ask for a time costs one search, however many filters there are.
+// Filters with times leave some times of a day open. Which ones depends only on the set of filters that the day fits: its type. There are few
+// types, and the open times of each are computed once, as windows. So a query for a time costs one search, however many filters there are.
 type calendar struct {
 	days    *openDays
-	closing []*dayFilter // those of except without times
+	closing []*dayFilter // the filters of except without times
 
 	timed   bool           // some times of open days may be closed
-	filters []*dayFilter   // those that decide which times are open: of only, then those of except
-	only    uint64         // which of them are of only
+	filters []*dayFilter   // the filters that decide which times are open: first those of only, then those of except
+	only    uint64         // which of the filters are of only
 	types   map[uint64]int // the filters that a day fits, as bits -> index in windows
-	windows [][]span       // of each type: the open seconds, in order and apart
+	windows [][]span       // of each type: the open seconds, in order and not adjacent
 }
 
-// maxWindows bounds the types of days and the ranges of times that are worked out for them. A calendar that people write has a few.
+// maxWindows limits the types of days and the ranges of times that are computed for them. A calendar that people write has a few.
 const maxWindows = 100_000
 
 // newCalendar compiles valid filters. It returns nil if there are none.
@@ -57,7 +57,7 @@ func newCalendar(only, except []Filter) (*calendar, error) {
 	return c, nil
 }
 
-// setTypes finds the types of days that there are, and works out the windows of each. It reports whether there are not too many.
+// setTypes finds the existing types of days, and computes the windows of each. It reports whether they are within the limit.
 func (c *calendar) setTypes() bool {
 	c.types = map[uint64]int{}
 	masks, left := make([]uint32, len(c.filters)), maxWindows
@@ -95,8 +95,8 @@ func (c *calendar) datedMonths() iter.Seq[int64] {
 	return maps.Keys(months)
 }
 
-// addTypes works out the windows of the types that the days of a month have; the masks are the days that fit each filter. It reports
-// whether the types and ranges do not exceed those left, from which it takes them.
+// addTypes computes the windows of the types that the days of a month have; the masks are the days that fit each filter. It subtracts the types
+// and ranges from left, and reports whether left was enough.
 func (c *calendar) addTypes(masks []uint32, left *int) bool {
 	for day := 1; day <= 31; day++ {
 		fits := uint64(0)
@@ -120,8 +120,8 @@ func (c *calendar) addTypes(masks []uint32, left *int) bool {
 	return true
 }
 
-// openOn returns the open times of a day that fits some of the filters: what one of only has, or all if there is none, without what those of
-// except have.
+// openOn returns the open times of a day that fits some of the filters: the times of its filters of only, or all times if there are none, without
+// the times of its filters of except.
 func (c *calendar) openOn(fits uint64) []span {
 	var open, closed []span
 	whole := c.only == 0
@@ -167,7 +167,7 @@ func (c *calendar) typeOf(day int64) int {
 	return c.types[fits]
 }
 
-// wholeDay is what is open on an open day where no filter has times.
+// wholeDay is the open time of an open day for which no filter has times.
 var wholeDay = []span{{0, secondsPerDay - 1}}
 
 // open reports whether the clock shows an open time of an open day.
@@ -179,8 +179,8 @@ func (c *calendar) open(wall int64) bool {
 	return inSpans(c.onIf(day, nil, 0), wall-day*secondsPerDay)
 }
 
-// next returns the first open wall second at or after one, or [never] if there is none up to the end of a month. Days on which
-// nothing may run at that offset are passed over.
+// next returns the first open wall second at or after one, or [never] if there is none up to the end of a month. It skips days on which nothing
+// may run at that offset.
 func (c *calendar) next(wall, lastMonth int64, may *slots, offset int64) int64 {
 	today := floorDiv(wall, secondsPerDay)
 	second := wall - today*secondsPerDay
@@ -197,8 +197,8 @@ func (c *calendar) next(wall, lastMonth int64, may *slots, offset int64) int64 {
 	return never
 }
 
-// prev returns the last open wall second at or before one, or [none] if there is none from the beginning of a month on. Days on which
-// nothing may run at that offset are passed over.
+// prev returns the last open wall second at or before one, or [none] if there is none from the beginning of a month on. It skips days on which
+// nothing may run at that offset.
 func (c *calendar) prev(wall, firstMonth int64, may *slots, offset int64) int64 {
 	today := floorDiv(wall, secondsPerDay)
 	second := wall - today*secondsPerDay

@@ -9,7 +9,7 @@ import (
 	"github.com/chimejobs/chime/internal/long"
 )
 
-// Brute force is itself held against the cases.
+// The cases also check brute force.
 func TestBruteForceRunsAtTheInstantsOfTheCases(t *testing.T) {
 	for _, file := range []struct {
 		name string
@@ -70,7 +70,7 @@ func (c runCase) checkBruteForce(t *testing.T, r Recurrence) {
 	}
 }
 
-// isWanted reports whether a search found what a case wants; nil: nothing.
+// isWanted reports whether a search found what a case wants; nil: no match.
 func isWanted(got time.Time, ok bool, want *time.Time) bool {
 	if want == nil || !ok {
 		return want == nil && !ok

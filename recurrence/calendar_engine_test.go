@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// timeRanges returns filters whose times are n ranges of so many seconds, one every step seconds, beginning with the first.
+// timeRanges returns filters whose times are n ranges of the same number of seconds, one every step seconds, beginning with the first.
 func timeRanges(n, first, length, step int) (filters []Filter) {
 	clock := func(second int) string { return fmt.Sprintf("%02d:%02d:%02d", second/3600, second/60%60, second%60) }
 	for i := range n {
@@ -23,8 +23,8 @@ func timeRanges(n, first, length, step int) (filters []Filter) {
 	return filters
 }
 
-// The search for a match passes over days and open times among which there is none, however many they are. Each of these rules took minutes
-// or seconds where a search visits every time that is open or every point of the interval.
+// The search for a match skips any number of days and open times without one. A search that visits every open time or every point of the interval
+// needs seconds or minutes for each of these rules.
 func TestRulesWithoutARunAreRefusedHoweverManyTimesAreOpen(t *testing.T) {
 	leapSunday := Filter{MonthDays: []int{29}, Months: []time.Month{time.February}, WeekDays: []time.Weekday{time.Sunday}}
 	for name, r := range map[string]Recurrence{
@@ -49,7 +49,7 @@ func TestRulesWithoutARunAreRefusedHoweverManyTimesAreOpen(t *testing.T) {
 	}
 }
 
-// Where nearly all is closed for centuries a search still ends with the right match.
+// A search ends with the right match even if nearly everything is closed for centuries.
 func TestASearchPassesOverCenturiesThatAreClosed(t *testing.T) {
 	date := func(text string) time.Time {
 		at, err := time.Parse(time.DateTime, text)
@@ -86,7 +86,7 @@ func TestASearchPassesOverCenturiesThatAreClosed(t *testing.T) {
 	}
 }
 
-// What matches first of all may lie in the first pass of an hour that the clocks repeat, and the clocks show no earlier match in the second.
+// The very first match may lie in the first pass of an hour that the clocks repeat, and the clocks show no earlier match in the second.
 func TestPrevFindsTheFirstPassOfARepeatedHour(t *testing.T) {
 	for _, c := range []struct{ body, before, want string }{
 		{`{"startTime": "2026-10-01", "frequency": "day", "schedule": {"hours": 2, "minutes": 30}, "timeZone": "Europe/Berlin",
@@ -110,7 +110,7 @@ func TestPrevFindsTheFirstPassOfARepeatedHour(t *testing.T) {
 	}
 }
 
-// Filters that leave open other times on every other kind of day are bounded: nobody writes so many.
+// Filters that leave other times open on every kind of day are limited: no person writes that many.
 func TestFiltersThatCombineInTooManyWaysAreRefused(t *testing.T) {
 	var many []Filter
 	for i := range 20 {
@@ -148,7 +148,7 @@ func TestFiltersThatCombineInTooManyWaysAreRefused(t *testing.T) {
 	}
 }
 
-// yearlyKinds returns filters that fit every day of the month, of the week and of the year in another combination.
+// yearlyKinds returns filters of which every day of the month, of the week and of the year fits another combination.
 func yearlyKinds() (filters []Filter) {
 	for i := range maxFilters {
 		f := timeRanges(50, i, 1, 800)[0]
@@ -171,7 +171,7 @@ func yearlyKinds() (filters []Filter) {
 	return filters
 }
 
-// A run that a gap moves to a closed time is dropped, also if no open time follows.
+// A run that a gap moves to a closed time is dropped, even if no open time follows.
 func TestAMovedRunThatLandsOnTheLastClosedTimeIsDropped(t *testing.T) {
 	for _, c := range []struct {
 		times string
@@ -205,7 +205,7 @@ func TestAMovedRunThatLandsOnTheLastClosedTimeIsDropped(t *testing.T) {
 	}
 }
 
-// A rule that is open again in the year 2200 is no mistake, and has no runs.
+// A rule that opens again in the year 2200 is not a mistake, and has no runs.
 func TestARuleWhoseOpenDaysBeginBeyondTheHorizonHasNoRuns(t *testing.T) {
 	for _, frequency := range []Frequency{Second, Minute, Hour, Day} {
 		r := Recurrence{StartTime: on("2199-12-01 00:00:00"), Frequency: frequency, TimeZone: "Europe/Berlin", Only: []Filter{{Dates: []string{"01-15"}}}}
@@ -223,7 +223,7 @@ func TestARuleWhoseOpenDaysBeginBeyondTheHorizonHasNoRuns(t *testing.T) {
 	}
 }
 
-// Neither search allocates, whatever the calendar.
+// Neither search allocates, with any calendar.
 func TestSearchesUnderACalendarAllocateNothing(t *testing.T) {
 	for seed := range uint64(300) {
 		r, created, from := drawnCalendar(seed)

@@ -21,8 +21,8 @@ type modelComparison struct {
 	oracle  *bruteForce
 }
 
-// compareWithModel compares the matches from an instant on, single searches in both directions, matches far away, and the runs
-// of a job made at creation. It reports whether anything was compared.
+// compareWithModel compares the matches from an instant on, single searches in both directions, distant matches, and the runs of a job made at
+// creation. It reports whether anything was compared.
 func compareWithModel(t *testing.T, g generator, r Recurrence, created, from time.Time) bool {
 	c := modelComparison{T: t, generator: g, rule: r, created: created, oracle: newBruteForce(r, created)}
 	var err error
@@ -53,7 +53,7 @@ func (c modelComparison) fail(format string, args ...any) {
 	c.Errorf("%#v\nstart %s: "+format, append([]any{c.rule, c.oracle.start}, args...)...)
 }
 
-// checkRefusal checks that one of the rules has no match, if the engine says so.
+// checkRefusal checks that one of the rules has no match, if the engine refuses it for that reason.
 func (c modelComparison) checkRefusal(err error) {
 	if codesOf(err) == string(CodeTimeRange) {
 		return
@@ -70,7 +70,7 @@ func (c modelComparison) checkRefusal(err error) {
 	c.fail("%v, but each of its rules has a match", err)
 }
 
-// compareSearches searches from random instants, from matches and from beside them. want has all matches between from and to.
+// compareSearches searches from random instants, and from instants at and next to matches. want has all matches between from and to.
 func (c modelComparison) compareSearches(want []time.Time, from, to time.Time) {
 	origins := []time.Time{from, to}
 	for range 3 {
@@ -114,7 +114,7 @@ func (c modelComparison) follow(after time.Time) {
 	}
 }
 
-// followBack goes from one match to the one before, as follow does forwards.
+// followBack goes from one match to the one before, like follow in the other direction.
 func (c modelComparison) followBack(before time.Time) {
 	reach := c.oracle.window()
 	for range 3 {
@@ -185,7 +185,7 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// window returns a time that brute force searches in some milliseconds.
+// window returns a time span that brute force searches in some milliseconds.
 func (b *bruteForce) window() time.Duration {
 	shortest := b.bruteRule.window()
 	for _, rule := range b.also {

@@ -35,7 +35,7 @@ func (g generator) calendar(r Recurrence, near ...time.Time) Recurrence {
 
 func pick[T any](rng *rand.Rand, values ...T) T { return values[rng.IntN(len(values))] }
 
-// hasDays reports whether a rule names days and times of the day, so that Shift and ClockChanges go with it.
+// hasDays reports whether a rule has days and times of the day, so that Shift and ClockChanges are valid with it.
 func hasDays(r Recurrence) bool { return r.Frequency >= Day || r.Cron != "" }
 
 // elements adds seconds and positions.
@@ -87,7 +87,7 @@ func (g generator) also(outer Recurrence, near []time.Time) (list []Recurrence) 
 	return list
 }
 
-// around returns an instant within so many days of one of the given instants.
+// around returns an instant within a number of days of one of the given instants.
 func (g generator) around(near []time.Time, days int) time.Time {
 	at := near[g.IntN(len(near))].Add(time.Duration(g.IntN(2*days*86400)-days*86400) * time.Second)
 	if g.chance(2) {
@@ -170,7 +170,7 @@ func (g generator) dates(near []time.Time) string {
 	return from.Format(layout) + "/" + to.Format(layout)
 }
 
-// times returns a time of the day or a range. A range goes over midnight if its end is before its begin.
+// times returns a time of the day or a range. A range contains midnight if its end is before its begin.
 func (g generator) times(zone string, near []time.Time) string {
 	loc := time.UTC
 	if zone != "" {
@@ -192,7 +192,7 @@ func (g generator) times(zone string, near []time.Time) string {
 	return begin + "/" + to.Format(layouts[g.IntN(3)])
 }
 
-// withoutCalendar returns a rule without everything that calendar adds.
+// withoutCalendar returns a rule without the fields that calendar sets.
 func withoutCalendar(r Recurrence) Recurrence {
 	r.Seconds, r.Positions, r.Only, r.Except, r.Shift, r.Also, r.ClockChanges = nil, nil, nil, nil, ShiftDrop, nil, ClockOnce
 	return r
@@ -234,8 +234,8 @@ func (g generator) drawCalendar() (r Recurrence, created, from time.Time) {
 	return r, created, later(from, newBruteForce(r, created).earliest().AddDate(0, -1, 0))
 }
 
-// night returns the rule for one day only, on which the clocks change, and an instant of that day: what matches there, on either pass, is
-// all that the rule has.
+// night returns the rule for one day only, on which the clocks change, and an instant of that day: the rule has no matches except those of that
+// day, on either pass.
 func (g generator) night(r Recurrence, zone string) (_ Recurrence, created, from time.Time) {
 	r.StartTime = g.nearClockChange(zone)
 	from = r.StartTime.Add(time.Duration(g.IntN(3*3600)) * time.Second)

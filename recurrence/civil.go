@@ -8,11 +8,11 @@ import (
 // secondsPerDay is the length of a day without clock changes.
 const secondsPerDay = 86400
 
-// never stands for an instant, a wall second, a day or a month that does not exist. It lies far beyond the horizon, and
-// adding an offset to it does not overflow.
+// never represents an instant, a wall second, a day or a month that does not exist. It lies far beyond the horizon, and adding an offset to it
+// does not overflow.
 const never = int64(1) << 60
 
-// none is for searches backwards what never is for those forwards.
+// none represents the same as never, in searches backwards.
 const none = -never
 
 // floorDiv divides and rounds down, for b > 0.

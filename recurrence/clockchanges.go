@@ -2,14 +2,14 @@ package recurrence
 
 import "strconv"
 
-// ClockChanges says what becomes of times that the clocks skip or repeat.
+// ClockChanges sets what happens to times that the clocks skip or repeat.
 type ClockChanges uint8
 
-// The ways. A rule of all 24 hours follows elapsed time, whatever is said here.
+// The values of ClockChanges. They have no effect on a rule of all 24 hours, which follows elapsed time.
 const (
 	ClockOnce  ClockChanges = iota // skipped times run later, by the length of the gap; repeated ones on the first pass
 	ClockSkip                      // skipped times do not run; repeated ones run on the first pass
-	ClockShown                     // a time runs whenever the clocks show it: never, or twice
+	ClockShown                     // a time runs whenever the clocks show it: not at all, once or twice
 )
 
 // clockWords holds the JSON word of each ClockChanges.
@@ -57,7 +57,7 @@ func clockChangesOf(word string) (ClockChanges, bool) {
 	return 0, false
 }
 
-// unknownClockChanges returns the error for a value that names none.
+// unknownClockChanges returns the error for a value that is not one of the words.
 func unknownClockChanges(value string) *Error {
 	return newError(CodeClockChangesValue, "clockChanges", value, "must be once, skip or shown")
 }

@@ -6,22 +6,22 @@ import (
 	"strings"
 )
 
-// A clockSet is a set of times of day for a text: every hour of the set with every minute of the set, all at one second. It has no
-// second unless it has one minute only.
+// A clockSet is a set of times of day for a text: every hour of the set with every minute of the set, all at one second. It has a second only if
+// it has exactly one minute.
 type clockSet struct {
 	hours   []int // sorted; none: every hour
 	minutes []int // sorted, at least one
 	second  int
 }
 
-// maxListed is how many times or minutes are listed if they repeat at equal distances; others are listed up to maxUneven.
+// maxListed is how many times or minutes are listed if they repeat at equal distances; otherwise up to maxUneven are listed.
 const (
 	maxListed = 3
 	maxUneven = 6
 )
 
-// phrase describes the set: "at 10:00 and 22:00", "every 15 minutes from 09:00 to 16:45". local is false if
-// the phrase says neither an hour nor a minute.
+// phrase describes the set: "at 10:00 and 22:00", "every 15 minutes from 09:00 to 16:45". local is false if the phrase contains neither an hour
+// nor a minute.
 func (c clockSet) phrase() (text string, local bool) {
 	switch total := len(c.hours) * len(c.minutes); {
 	case total == 0:
@@ -109,10 +109,10 @@ func (c clockSet) step() int {
 	return 60 / n
 }
 
-// stepsHours reports whether the hours are at equal distances of two hours or more.
+// stepsHours reports whether the distances between the hours are equal, and are two hours or more.
 func (c clockSet) stepsHours() bool { return progression(c.hours, maxListed+1) > 1 }
 
-// hourNames describes the hours as what minutes follow: "09:00 and 17:00", "every hour from 09:00 to 12:00".
+// hourNames describes the hours for use after minutes: "09:00 and 17:00", "every hour from 09:00 to 12:00".
 func (c clockSet) hourNames() string {
 	set := clockSet{hours: c.hours, minutes: []int{0}}
 	if step := progression(c.hours, maxListed+1); step > 1 {
@@ -149,7 +149,7 @@ func minutesPast(minutes []int) string {
 	return "at " + joinList(ranges(minutes, strconv.Itoa), "and") + noun
 }
 
-// minutesOfEachHour describes the minutes of a rule that counts hours. local is false if the text says no minute.
+// minutesOfEachHour describes the minutes of a rule that counts hours. local is false if the text contains no minute.
 func minutesOfEachHour(minutes []int) (text string, local bool) {
 	set := clockSet{minutes: minutes}
 	switch step := set.step(); {

@@ -54,12 +54,12 @@ func (c *compiler) neverFires() error {
 		if c.rule.calendar == nil || !c.firesWhenOpen() {
 			return newError(CodeNeverFires, "cron", c.Cron, "no day has such a date")
 		}
-		return newError(CodeNeverFires, "schedule", "", "never matches: from the start on, no time that the cron text names is open")
+		return newError(CodeNeverFires, "schedule", "", "never matches: no time of the cron text is open from the start on")
 	}
 	if c.rule.calendar != nil {
-		return newError(CodeNeverFires, "schedule", "", "never matches: from the start on, no instant that the interval reaches fits the schedule and is open")
+		return newError(CodeNeverFires, "schedule", "", "never matches: no instant from the start on is reached by the interval, fits the schedule and is open")
 	}
-	return newError(CodeNeverFires, "schedule", "", "never matches: from the start on, no instant that the interval reaches fits the schedule")
+	return newError(CodeNeverFires, "schedule", "", "never matches: no instant from the start on is reached by the interval and fits the schedule")
 }
 
 // firesWhenOpen reports whether the rule would have a match if everything were open.
@@ -119,7 +119,7 @@ func (c *compiler) hourly() {
 	c.rule.blocks = newHourBlocks(c.start-mod(c.local, 3600), int64(c.Interval), times)
 }
 
-// secondsOfMinute returns the seconds of every run: those that are given, or 0 if minutes are, otherwise the second of the start.
+// secondsOfMinute returns the seconds of every run: the given ones; or 0 if minutes are given; otherwise the second of the start.
 func (c *compiler) secondsOfMinute() uint64 {
 	if len(c.Seconds) == 0 && len(c.Minutes) == 0 {
 		return 1 << c.startSecond()
@@ -172,7 +172,7 @@ func (c *compiler) daysAndTimes() {
 	c.keepDays()
 }
 
-// unlessPositions returns a mask of days that comes from the start, or the mask of all if positions say which run.
+// unlessPositions returns a mask of days that comes from the start, or the mask of all days if positions select the days.
 func (c *compiler) unlessPositions(fromStart, all uint8) uint8 {
 	if len(c.Positions) > 0 {
 		return all
@@ -180,7 +180,7 @@ func (c *compiler) unlessPositions(fromStart, all uint8) uint8 {
 	return fromStart
 }
 
-// keepDays compiles what becomes of the days of the rule, where they do not all stay.
+// keepDays compiles which days of the rule are kept, if not all are.
 func (c *compiler) keepDays() {
 	if c.rule.calendar == nil && len(c.Positions) == 0 {
 		return
@@ -195,7 +195,7 @@ func (c *compiler) keepDays() {
 	}
 }
 
-// setWindows works out which open times of each type of day the rule can meet.
+// setWindows computes which open times of each type of day the rule can meet.
 func (c *compiler) setWindows() {
 	r := c.rule
 	if r.kind != everyHour && r.kind != namedHours {

@@ -57,10 +57,10 @@ func (d *description) cronRule(f cronFields) string {
 	return d.nameZone(text, local || days.unit != "day" || months != "")
 }
 
-// cronDay says on which days cron fields match.
+// cronDay describes on which days cron fields match.
 type cronDay struct {
 	unit, on, also string
-	either         bool // dates or weekdays: either is enough
+	either         bool // dates or weekdays: one of them is enough
 }
 
 func cronDays(f cronFields) cronDay {

@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// A dateEntry is one entry of [Filter.Dates]: the days from first to last, both included. The zero value is no entry.
+// A dateEntry is one entry of [Filter.Dates]: the days from first to last, both included. The zero value is not an entry.
 //
-// With years, first and last are days counted from 1 January 1970, and first <= last. In every year (yearly) they are
-// month*32+day, as [yearDay] makes them; with first > last the range goes over New Year: a day fits at or after first, or at or
-// before last. 29 February is a day of leap years only, also as the end of a range: 02-29/03-01 is 1 March in other years.
+// With years, first and last are days counted from 1 January 1970, and first <= last. A yearly entry, which is for every year, has values of
+// month*32+day, as [yearDay] returns them. If its first is greater than its last, the range contains New Year: a day fits at or after first, or
+// at or before last. 29 February is a day of leap years only, also as the end of a range: in other years 02-29/03-01 is only 1 March.
 type dateEntry struct {
 	yearly      bool
 	first, last int64
@@ -18,17 +18,17 @@ type dateEntry struct {
 // yearDay returns a number for a day of the year that grows from 1 January to 31 December. A month is 1 to 12.
 func yearDay(month, day int) int64 { return int64(month)*32 + int64(day) }
 
-// The reasons for which an entry of dates is refused.
+// The reasons why an entry of dates is refused.
 const (
 	datesWant    = "must be written as 2026-12-25, as 12-25 for every year, or as a range of either kind such as 2026-12-20/2027-01-03 or 12-20/01-03"
 	datesNoDay   = "names a day that does not exist"
 	datesYears   = "must lie in the years 1900 to 2199"
 	datesMixed   = "has a year at one end only: write it at both ends, or at none for every year"
-	datesReverse = "ends before it begins: only a range for every year, without years, may go over New Year"
+	datesReverse = "ends before it begins: only a range for every year, without years, may contain New Year"
 )
 
-// parseDates reads an entry of dates: 2026-12-25, 12-25, 2026-12-20/2027-01-03 or 12-20/01-03. If it refuses the text, reason
-// says why, without the text itself; otherwise reason is "".
+// parseDates reads an entry of dates: 2026-12-25, 12-25, 2026-12-20/2027-01-03 or 12-20/01-03. If it refuses the text, reason is the cause,
+// without the text itself; otherwise reason is "".
 func parseDates(text string) (entry dateEntry, reason string) {
 	from, to, isRange := strings.Cut(text, "/")
 	entry.yearly, entry.first, reason = parseDate(from)
@@ -74,7 +74,7 @@ func parseDate(text string) (yearly bool, day int64, reason string) {
 	return false, firstDayOf(int64(year*12+month-1)) + int64(inMonth) - 1, ""
 }
 
-// String returns the entry in its canonical form: a range of one day as that day.
+// String returns the entry in its canonical form: a range of one day is written as that day.
 func (e dateEntry) String() string {
 	if e.first == e.last {
 		return e.format(e.first)

@@ -2,9 +2,9 @@ package recurrence
 
 import "time"
 
-// DatesEnd returns the last day that the lists of dates in Only and Except name with a year, at 00:00 UTC. After it the rule takes every
-// day for one that they do not name, such as a day without a holiday: a program that knows later dates should store a longer list before.
-// It returns the zero time for a rule without such dates, and for one that has ended by then.
+// DatesEnd returns the last day with a year in the lists of dates in Only and Except, at 00:00 UTC. The rule treats every later day as a day that
+// is not in the lists, for example as a day without a holiday. So a program should store a list with later dates before that day. DatesEnd
+// returns the zero time for a rule without such dates, and for a rule that has ended before.
 func (r Recurrence) DatesEnd() time.Time {
 	last := none
 	for _, filters := range [][]Filter{r.Only, r.Except} {

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// datesText describes the dates of a filter: "on 25 and 28 December 2026 and from 24 December to 6 January of every year". Dates of
-// every year come first. They say so only beside dates of one year. last stands before the last of several.
+// datesText describes the dates of a filter: "on 25 and 28 December 2026 and from 24 December to 6 January of every year". Dates of every year
+// come first. They have the words "of every year" only if there are also dates of one year. last is the word before the last of several.
 func datesText(dates []string, last string) string {
 	var yearly, dated dateList
 	var unread []string
@@ -27,7 +27,7 @@ func datesText(dates []string, last string) string {
 	return joinList(append(parts, slices.Compact(unread)...), last)
 }
 
-// A dateList holds dates and ranges of dates, all with years or all without; those without are in the year 0, which is a leap year.
+// A dateList holds dates and ranges of dates, all with years or all without. Those without years are in the year 0, which is a leap year.
 type dateList struct {
 	single []time.Time
 	ranges [][2]time.Time
@@ -35,7 +35,7 @@ type dateList struct {
 
 func (l *dateList) empty() bool { return len(l.single)+len(l.ranges) == 0 }
 
-// add adds an entry that is written in a layout. It reports whether it is.
+// add adds an entry in a layout. It reports whether the entry has that layout.
 func (l *dateList) add(text, layout string) bool {
 	from, to, isRange := strings.Cut(text, "/")
 	first, err := time.Parse(layout, from)
@@ -97,7 +97,7 @@ func groups(dates []time.Time, alike func(a, b time.Time) bool, describe func([]
 	return texts
 }
 
-// joinGroups joins lists: with last, unless the last of them has that word itself.
+// joinGroups joins lists with the word last, unless the last list contains that word itself.
 func joinGroups(texts []string, last string) string {
 	if strings.Contains(texts[len(texts)-1], " "+last+" ") {
 		return strings.Join(texts, ", ")

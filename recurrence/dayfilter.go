@@ -8,12 +8,12 @@ import (
 // A span is a range of whole numbers, both ends included: of days, or of seconds of a day.
 type span struct{ first, last int64 }
 
-// A dayFilter is a compiled [Filter]: the days that fit it, and at which times of these days.
+// A dayFilter is a compiled [Filter]: the days that fit it, and the times of these days that fit it.
 type dayFilter struct {
 	shapes shapeSet // days that fit in every year
-	dated  shapeSet // days that fit in ranges only, for the dates with a year
-	ranges []span   // of days, in order and apart
-	times  []span   // of seconds of a day, in order and apart; nil: all
+	dated  shapeSet // days that fit only inside ranges, for the dates with a year
+	ranges []span   // of days, in order and not adjacent
+	times  []span   // of seconds of a day, in order and not adjacent; nil: all
 }
 
 // newDayFilter compiles a valid filter.
@@ -62,7 +62,7 @@ func newDayFilter(f *Filter) *dayFilter {
 	return d
 }
 
-// joinSpans sorts spans and joins those that meet.
+// joinSpans sorts spans and joins those that overlap or are adjacent.
 func joinSpans(list []span) []span {
 	slices.SortFunc(list, func(a, b span) int { return cmp.Compare(a.first, b.first) })
 	joined := list[:0]
@@ -89,7 +89,7 @@ func spanAt(list []span, n int64) int {
 	return low
 }
 
-// inSpans reports whether one of the spans has n.
+// inSpans reports whether one of the spans contains n.
 func inSpans(list []span, n int64) bool {
 	i := spanAt(list, n)
 	return i < len(list) && list[i].first <= n

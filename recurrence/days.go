@@ -1,7 +1,7 @@
 package recurrence
 
-// days is a set of calendar days. A day is its number counted from 1 January 1970. The zero value is every day.
-// Its methods use calendar arithmetic; the time that they take does not depend on how far the next day is from the start.
+// days is a set of calendar days. A day is its number counted from 1 January 1970. The zero value is every day. Its methods use calendar
+// arithmetic: their running time does not depend on the distance of the next day from the start.
 type days struct {
 	unit     calendarUnit
 	interval int64 // every n-th unit
@@ -10,12 +10,12 @@ type days struct {
 	weekDays uint8  // of weekly; bit 0 is Monday
 	months   uint16 // of monthly and yearly; bit 0 is January
 
-	// skipMonths is used by monthly. Its index is the month of the year of a month that the interval reaches. It says how
-	// many months later the interval reaches one that is also in months; -1 means that it never does.
+	// skipMonths is used by monthly. Its index is the month of the year of a month that the interval reaches. Its value is how many months later
+	// the interval reaches one that is also in months; -1 means that it never does.
 	skipMonths [12]int16
 
-	// monthMasks has, for every shape of a month, a bit for each day that is in the set; bit 1 is the first day. Its
-	// indexes are the weekday of the first day, from Monday, and the length of the month minus 28.
+	// monthMasks has, for every shape of a month, a bit for each day of the set; bit 1 is the first day. Its indexes are the weekday of the first
+	// day, from Monday, and the length of the month minus 28.
 	monthMasks [7][4]uint32
 
 	lengths   uint8 // of the months that may have a day in the set; bit 0 is 28 days
@@ -90,7 +90,7 @@ func (d *days) nextMonth(month int64) int64 {
 	return d.nextInYear(year, inYear)
 }
 
-// monthAfter returns the month that follows one that nextMonth returned. It divides by no variable, as that does, because a search
+// monthAfter returns the month that follows a month returned by nextMonth. Unlike nextMonth it does not divide by a variable, because a search
 // for a rare day visits hundreds of months.
 func (d *days) monthAfter(month int64) int64 {
 	if d.unit == monthly {
@@ -99,7 +99,7 @@ func (d *days) monthAfter(month int64) int64 {
 	return d.nextInYear(month/12, int(month%12)+1)
 }
 
-// skip returns the first month at or after one that the interval reaches which is also in months.
+// skip returns, from a month that the interval reaches, the first one at or after it that the interval reaches and that is also in months.
 func (d *days) skip(month int64) int64 {
 	skip := d.skipMonths[month%12]
 	if skip < 0 {
@@ -108,7 +108,7 @@ func (d *days) skip(month int64) int64 {
 	return month + int64(skip)
 }
 
-// nextInYear returns the first month at or after one of a year that the interval reaches which is in months.
+// nextInYear returns the first month at or after a month of a year that the interval reaches and that is in months.
 func (d *days) nextInYear(year int64, inYear int) int64 {
 	found, ok := nextBit(uint64(d.months), inYear)
 	if !ok {

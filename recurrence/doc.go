@@ -13,29 +13,28 @@
 //
 // # What it promises
 //
-// The package never asks what time it is, keeps no state that changes a result, and does no I/O except to load a time zone by
-// its name. All its functions may be called from several goroutines at once. The same rule with the same creation always has
-// the same runs, given the same time zone data.
+// The package never reads the clock, keeps no state that changes a result, and does no I/O except to load a time zone by its name. All its
+// functions may be called from several goroutines at once. The same rule with the same creation always has the same runs, if the time zone data
+// are the same.
 //
-// Runs are whole seconds in ascending order, each instant once, all before the year 2200. [Series.Next] and [Series.Prev] take
-// the same time however long ago the start was, and allocate nothing.
+// Runs are whole seconds in ascending order, each instant once, all before the year 2200. The running time of [Series.Next] and [Series.Prev]
+// does not depend on how long ago the start was, and they allocate nothing.
 //
 // # What to know before you use it
 //
 //   - A rule with a frequency and without startTime runs once at creation, and then by its schedule. A cron rule does not.
 //   - Runs before creation are not caught up. The interval still counts from startTime, even if it is long ago.
 //   - count counts runs from creation on, the run at creation included. [Series.Next] and [Series.Between] ignore it.
-//   - What the schedule does not give comes from the start. At frequency day, {"hours": [5]} runs once a day, at the minute of
-//     the start; {"minutes": [15]} runs 24 times a day. A week or month with only hours and minutes runs on the weekday or the
-//     day of the start.
+//   - Fields that the schedule does not set come from the start. At frequency day, {"hours": [5]} runs once a day, at the minute of the start;
+//     {"minutes": [15]} runs 24 times a day. A week or month with only hours and minutes runs on the weekday or the day of the start.
 //   - A month without the day is skipped: the 31st runs in seven months a year. Use -1 for the last day of every month.
 //   - monthDays and monthlyOccurrences together mean days that match both: the 13th, if it is a Friday.
-//   - The frequencies second, minute and hour follow elapsed time. From frequency day on, and in cron text, named hours follow
-//     the local clock: a time that the clocks skip runs later by the length of the gap (02:30 runs at 03:30), and one that
-//     they repeat runs the first time only. All 24 hours follow elapsed time: both passes of a repeated hour run, and a
-//     skipped hour does not. ClockChanges says otherwise.
-//   - A calendar (Only, Except) closes days and times. Nothing runs while the local clock shows a closed time, but for the
-//     instants of Also. A run whose day is closed is dropped, unless Shift moves it.
+//   - The frequencies second, minute and hour follow elapsed time. From frequency day on, and in cron text, named hours follow the local clock: a
+//     time that the clocks skip runs later by the length of the gap (02:30 runs at 03:30), and a time that they repeat runs the first time only.
+//     All 24 hours follow elapsed time: both passes of a repeated hour run, and a skipped hour does not. ClockChanges changes this for named
+//     hours.
+//   - A calendar (Only, Except) closes days and times. While the local clock shows a closed time, nothing runs except the instants of Also. A run
+//     whose day is closed is dropped, unless Shift moves it.
 //   - Holidays are stored by value, so a list of them ends: see [Recurrence.DatesEnd].
 //
 // # The JSON
@@ -50,10 +49,10 @@
 //	cron          cron text              replaces frequency, interval and schedule; see [Cron]
 //	only          filters                a day or time is open only if it fits one of them. Left out: all is open
 //	except        filters                a day or time that fits one of them is closed
-//	shift         next, previous, …      where a run goes whose day is closed; see [Shift]. With frequency day and above, and with
+//	shift         next, previous, …      where a run moves whose day is closed; see [Shift]. With frequency day and above, and with
 //	                                     cron fields. Left out: drop
 //	also          times and rules        more runs: at most 1,000 times, written as startTime is, and 16 rules
-//	clockChanges  once, skip, shown      what becomes of times that the clocks skip or repeat; see [ClockChanges]. With frequency
+//	clockChanges  once, skip, shown      what happens to times that the clocks skip or repeat; see [ClockChanges]. With frequency
 //	                                     day and above, and with cron fields. Left out: once
 //
 // Each element of a schedule is a number (word, object) or an array of them:
@@ -69,8 +68,8 @@
 //	positions           1, 2, … or -1, -2, …     which of the open days of the week (at most 7), the month (31) or the year (366);
 //	                                             with frequency week, month or year
 //
-// A filter is an object; each of its fields is a value or an array. A day or time fits the filter if it fits all fields given, and
-// one must be. only and except take a filter or an array of at most 32:
+// A filter is an object; each of its fields is a value or an array, and at least one must be given. A day or time fits the filter if it fits all
+// given fields. only and except take a filter or an array of at most 32:
 //
 //	weekDays, monthDays, monthlyOccurrences, months    as in a schedule, with every frequency
 //	dates    "2026-12-25", "12-25"                     at most 1,000; without a year every year
@@ -78,8 +77,8 @@
 //	times    "09:00", "09:00:30"                       at most 100; a minute without seconds in full
 //	         "02:00/03:59", "22:00/05:59"              a range, both ends included; there is no 24:00
 //
-// An entry of also is a time, {"startTime": …}, or a rule: an object with some of startTime, frequency, interval, endTime, schedule
-// and cron. [Recurrence] says what holds for them. With startTime and without frequency, also makes a list of dates:
+// An entry of also is a time, {"startTime": …}, or a rule: an object with some of startTime, frequency, interval, endTime, schedule and cron.
+// [Recurrence] describes which other fields hold for them. With startTime and without frequency, also makes a list of dates:
 //
 //	{"startTime": "2026-01-05T09:00", "also": ["2026-02-05T09:00", "2026-03-04T09:00"]}
 //
@@ -92,22 +91,21 @@
 // Likely mistakes are refused: an unknown key, a key given twice, "5" or 5.0 in place of 5, null inside an array, a value out
 // of range, an element that does not go with the frequency, and a rule that never fires.
 //
-// A time is written as 2026-03-08, 2026-03-08T09:30 or 2026-03-08T09:30:00, with an optional fraction, which is dropped. Z or an
-// offset such as +01, +0100 or +01:00 may follow. Without one the time is local time in timeZone: a time that the clocks skip
-// has the offset before the gap, and one that they repeat is the first of the two. startTime lies in the years 1900 to 2199,
-// endTime in 1900 to 9999.
+// A time is written as 2026-03-08, 2026-03-08T09:30 or 2026-03-08T09:30:00, with an optional fraction, which is dropped. Z or an offset such as
+// +01, +0100 or +01:00 may follow. Without an offset the time is local time in timeZone: a time that the clocks skip has the offset before the
+// gap, and a time that they repeat is the first of the two. startTime lies in the years 1900 to 2199, endTime in 1900 to 9999.
 //
 // # Errors
 //
-// Every mistake is an [*Error] with a [Code] for programs, the path of the field, its value and a reason for people. Several
+// Every mistake is an [*Error] with a [Code] for programs, the path of the field, its value and a reason for people. If there are several, they
 // are joined in the order of the text; [Errors] lists them. [Recurrence.Validate] returns the same errors for Go values.
 //
 // # Time zone data
 //
-// The package does not contain the time zone database. A program that may run where there is none, such as in an empty
-// container, must import it:
+// The package does not contain the time zone database. A program that may run on a system without one, such as in an empty container, must import
+// it:
 //
 //	import _ "time/tzdata"
 //
-// Without that import and without the system's tzdata package every timeZone other than UTC is refused, and the error says so.
+// Without that import and without the system's tzdata package every timeZone other than UTC is refused, with an error that contains this reason.
 package recurrence

@@ -11,7 +11,7 @@ type element struct {
 	name              string
 	badType, badRange Code
 	low, high         int64
-	reason            string // of a number out of range
+	reason            string // for a number out of range
 }
 
 var (
@@ -23,7 +23,7 @@ var (
 	occurrence = element{"occurrence", CodeOccurrencesType, CodeOccurrenceRange, -5, 5, "must be 1 to 5, or -1 (the last) to -5; leave it out for every such day"}
 )
 
-// positionsOf returns the element positions of a frequency. Frequencies that do not allow it have the widest range.
+// positionsOf returns the element positions for a frequency. Frequencies that do not allow it have the widest range.
 func positionsOf(f Frequency) element {
 	high, with := int64(366), ""
 	switch f {

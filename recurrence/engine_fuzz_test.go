@@ -174,7 +174,7 @@ func compareOne(t *testing.T, seed uint64) bool {
 	return true
 }
 
-// compareFar follows a rule from one match to the next, over as long a time as brute force can search quickly.
+// compareFar follows a rule from one match to the next, over the longest time that brute force can search quickly.
 func compareFar(t *testing.T, seed uint64, r Recurrence, series *Series, oracle *bruteForce, after time.Time) {
 	after = after.Truncate(time.Second)
 	far := 30 * 365 * 24 * time.Hour

@@ -26,7 +26,7 @@ func format[T any](values []T, name func(T) string) []string {
 	return names
 }
 
-// runs splits sorted values where one is not the next of the one before.
+// runs splits sorted values between two values that are not consecutive.
 func runs[T ~int](values []T) (list [][]T) {
 	begin := 0
 	for i := range values {
@@ -51,8 +51,8 @@ func ranges[T ~int](values []T, name func(T) string) []string {
 	return names
 }
 
-// progression returns the distance between sorted values if it is the same between all of them and there are at least so many;
-// otherwise 0.
+// progression returns the distance between sorted values if it is the same between all of them and there are at least atLeast values; otherwise
+// 0.
 func progression[T ~int](values []T, atLeast int) int {
 	if len(values) < atLeast {
 		return 0
@@ -109,7 +109,7 @@ func monthNames(months []time.Month) string {
 	return joinList(ranges(months, time.Month.String), "and")
 }
 
-// dayNames describes sorted days of the month. Those that count from its end come last.
+// dayNames describes sorted days of the month. Days counted from the end of the month come last.
 func dayNames(days []int) (names []string) {
 	firstPositive, _ := slices.BinarySearch(days, 0)
 	fromStart, fromEnd := days[firstPositive:], days[:firstPositive]
@@ -163,8 +163,8 @@ func ordinal(n int) string {
 	return strconv.Itoa(n) + suffix
 }
 
-// occurrenceNames describes weekdays of the month by weekday: "the first and the last Friday". The article stands before a weekday
-// without a number: "every Friday".
+// occurrenceNames describes weekdays of the month by weekday: "the first and the last Friday". article is the word before a weekday without a
+// number: "every Friday".
 func occurrenceNames(occurrences []NthWeekday, article, last string) []string {
 	var names []string
 	for _, day := range mondayFirst(occurrenceDays(occurrences)) {

@@ -8,12 +8,12 @@ import (
 	"unicode/utf8"
 )
 
-// An Error is one mistake in a rule. If a rule has several, they are joined in the order of the text, at most 100 of them:
-// [Errors] lists them, and errors.As finds the first.
+// An Error is one mistake in a rule. If a rule has several, they are joined in the order of the text, at most 100 of them: [Errors] lists them,
+// and errors.As finds the first.
 type Error struct {
 	Code   Code   `json:"code"`            // the kind of mistake; programs may branch on it
-	Field  string `json:"field,omitempty"` // JSON path, such as schedule.minutes[2]. Empty: the rule as a whole
-	Value  string `json:"value,omitempty"` // the value that was refused, cut at 64 characters. Empty: none
+	Field  string `json:"field,omitempty"` // JSON path, such as schedule.minutes[2]. Empty: the whole rule
+	Value  string `json:"value,omitempty"` // the refused value, cut at 64 characters. Empty: there is no value
 	Reason string `json:"reason"`          // for people; it may change between releases
 }
 
@@ -30,8 +30,7 @@ func (e *Error) Error() string {
 	return text + " (" + string(e.Code) + ")"
 }
 
-// Errors returns every *Error within err, wrapped and joined ones included, in the order of the text. It returns nil if err
-// holds none.
+// Errors returns every *Error within err, wrapped and joined ones included, in the order of the text. It returns nil if err contains no *Error.
 func Errors(err error) []*Error {
 	var list []*Error
 	switch e := err.(type) {
@@ -55,16 +54,16 @@ type Code string
 const (
 	// The text as a whole.
 	CodeSyntax         Code = "syntax"          // not exactly one JSON value, another value in place of an object, or more than 64 KiB
-	CodeUnknownField   Code = "unknown_field"   // a key that is not known at this place
+	CodeUnknownField   Code = "unknown_field"   // a key that is not known in this object
 	CodeDuplicateField Code = "duplicate_field" // a key given twice, also once by an alias and once by its real name
 	CodeConflict       Code = "conflict"        // the two forms of the JSON mixed
 
 	// When it starts and ends, and on which clock.
 	CodeTimeSyntax      Code = "time_syntax"      // not a date or date-time
-	CodeTimeValue       Code = "time_value"       // no such time, such as February 30
+	CodeTimeValue       Code = "time_value"       // a time that does not exist, such as February 30
 	CodeTimeRange       Code = "time_range"       // outside the years 1900 to 2199 (endTime: 1900 to 9999)
 	CodeEndBeforeStart  Code = "end_before_start" // endTime before startTime
-	CodeTimeZoneUnknown Code = "timezone_unknown" // not an IANA name, or no zone data to look it up in
+	CodeTimeZoneUnknown Code = "timezone_unknown" // not an IANA name, or no zone data to find it in
 	CodeCountType       Code = "count_type"       // not a whole number
 	CodeCountRange      Code = "count_range"      // outside 1 to 2,147,483,647
 
@@ -74,7 +73,7 @@ const (
 	CodeIntervalType     Code = "interval_type"     // not a whole number
 	CodeIntervalRange    Code = "interval_range"    // outside 1 to 1000 (month: 1 to 18, week: 1 to 78, day: 1 to 548)
 	CodeCronSyntax       Code = "cron_syntax"       // not a cron text that this package reads
-	CodeCronConflict     Code = "cron_conflict"     // cron together with what it replaces, or two time zones
+	CodeCronConflict     Code = "cron_conflict"     // cron together with fields that it replaces, or two time zones
 	CodeNeverFires       Code = "never_fires"       // no instant ever matches
 
 	// The elements of the schedule.
@@ -120,7 +119,7 @@ const (
 	CodeClockChangesFrequency Code = "clockchanges_frequency" // used with second, minute or hour
 
 	// The texts of other schedulers; see [FromRRule].
-	CodeRRuleSyntax  Code = "rrule_syntax"  // not DTSTART, RRULE, RDATE and EXDATE lines as RFC 5545 has them
+	CodeRRuleSyntax  Code = "rrule_syntax"  // not DTSTART, RRULE, RDATE and EXDATE lines in the form of RFC 5545
 	CodeNoRecurrence Code = "no_recurrence" // a part that no rule of this package can express
 )
 
@@ -153,7 +152,7 @@ type positionedError struct {
 
 func (l *errorList) add(at int, e *Error) { l.list = append(l.list, positionedError{e, at}) }
 
-// addPart adds the errors of a part of the rule, whose path goes before their fields.
+// addPart adds the errors of a part of the rule, with its path before their fields.
 func (l *errorList) addPart(path string, part errorList) {
 	for _, e := range part.list {
 		e.Field = path + "." + e.Field

@@ -56,7 +56,7 @@ func ExampleCron() {
 	// 2026-03-30 02:30:00 +0200 CEST
 }
 
-// The last working day of the month, at 18:00. Prev looks back from an instant, Next ahead.
+// The last working day of the month, at 18:00. Prev searches backwards from an instant, Next forwards.
 func ExampleSeries_Prev() {
 	rule := recurrence.Recurrence{
 		StartTime: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC),

@@ -2,7 +2,7 @@ package recurrence
 
 import "time"
 
-// A Filter is a set of days and times. A day or time fits it if it fits all fields that are set; one of them must be.
+// A Filter is a set of days and times. A day or time fits it if it fits all fields that are set; at least one must be set.
 type Filter struct {
 	WeekDays           []time.Weekday // at most 7
 	MonthDays          []int          // 1 to 31, or -1 (the last) to -31
@@ -13,7 +13,7 @@ type Filter struct {
 	// included: 2026-12-20/2027-01-03, 12-20/01-03. The years are 1900 to 2199.
 	Dates []string
 
-	// Times has at most 100 of 09:00 (that whole minute), 09:00:30 and ranges, both ends included: 02:00/03:59, 22:00/05:59 (over
-	// midnight, both parts on the day itself). A filter with times closes no day: only runs at these times.
+	// Times has at most 100 of 09:00 (that whole minute), 09:00:30 and ranges, both ends included: 02:00/03:59, 22:00/05:59 (it contains
+	// midnight; both parts are on the same day). In Except a filter with times closes no day, only these times.
 	Times []string
 }

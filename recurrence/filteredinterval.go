@@ -9,8 +9,8 @@ type filteredInterval struct {
 	times    timesOfDay
 	minutely bool // times has whole minutes
 
-	// skipDays says how many days to skip to find one with a point in times; noDay means that there is none. Its index
-	// is the position of the day's first point, in units from midnight. After at most interval days the positions repeat.
+	// skipDays is how many days to skip to find one with a point in times; noDay means that there is none. Its index is the position of the day's
+	// first point, in units from midnight. After at most interval days the positions repeat.
 	skipDays []uint16
 }
 
@@ -27,7 +27,7 @@ func newFilteredInterval(start, unit, interval int64, times timesOfDay) filtered
 		if _, ok := f.nextInDay(position); !ok {
 			continue
 		}
-		// The days before this one skip to it, back to a day that has a nearer one.
+		// The days before this one skip to it, back to a day for which another one is nearer.
 		f.skipDays[position] = 0
 		before := mod(position+unitsPerDay, interval)
 		for days := uint16(1); f.skipDays[before] > days; days++ {
@@ -38,7 +38,7 @@ func newFilteredInterval(start, unit, interval int64, times timesOfDay) filtered
 	return f
 }
 
-// next returns the first wall second at or after from that matches, as if the clocks kept this offset forever.
+// next returns the first wall second at or after from that matches, as if the clocks kept this offset without end.
 func (f *filteredInterval) next(from, offset int64) int64 {
 	unitsPerDay := secondsPerDay / f.unit
 	origin := floorDiv(f.start+offset, f.unit)
@@ -60,8 +60,7 @@ func (f *filteredInterval) next(from, offset int64) int64 {
 	return (midnight+found)*f.unit + rest
 }
 
-// nextInDay returns the first point of the same day, at or after the point at, that is in times. Both are in units from
-// midnight.
+// nextInDay returns the first point of the same day that is in times, at or after the point at. Both are in units from midnight.
 func (f *filteredInterval) nextInDay(at int64) (found int64, ok bool) {
 	unitsPerDay := secondsPerDay / f.unit
 	for at < unitsPerDay {

@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// hasFilters reports whether the rule says which days and times are open.
+// hasFilters reports whether the rule has filters, which determine the open days and times.
 func (r Recurrence) hasFilters() bool { return len(r.Only)+len(r.Except) > 0 }
 
-// filters describes which days and times are open: "; only on Monday to Friday; not on 25 December, not in August".
+// filters describes the open days and times: "; only on Monday to Friday; not on 25 December, not in August".
 func (d *description) filters() (text string) {
 	if len(d.Only) > 0 {
 		texts := filterTexts(d.Only)
@@ -49,15 +49,15 @@ func filterTexts(filters []Filter) []string {
 	return slices.Compact(texts)
 }
 
-// filterKind returns a number that orders filters: by the element that their text begins with.
+// filterKind returns a number that orders filters: by the first element of their text.
 func filterKind(f Filter) int {
 	return slices.Index([]bool{
 		len(f.WeekDays) > 0, len(f.MonthDays) > 0, len(f.MonthlyOccurrences) > 0, len(f.Months) > 0, len(f.Dates) > 0, true,
 	}, true)
 }
 
-// filterPhrase describes a filter: "on Tuesday, if that is the 2nd to 8th, in November". A weekday is said first, or else a day of the
-// month; what else a day has to be is a condition.
+// filterPhrase describes a filter: "on Tuesday, if that is the 2nd to 8th, in November". A weekday comes first; if there is none, a day of the
+// month. The other elements of a day are conditions.
 func filterPhrase(f Filter) string {
 	var p phrase
 	days, conditions := filterDays(f)
@@ -92,7 +92,7 @@ func filterPhrase(f Filter) string {
 	return p.text
 }
 
-// A phrase is built from parts. What follows a part that stands apart does so as well.
+// A phrase is built from parts. The part after one that is between commas gets commas too.
 type phrase struct {
 	text  string
 	apart bool
@@ -115,7 +115,7 @@ func (p *phrase) addApart(part string) {
 	p.add(part)
 }
 
-// dateCondition describes dates as what a day has to be: "25 or 26 December 2026".
+// dateCondition describes dates as a condition for a day: "25 or 26 December 2026".
 func dateCondition(dates []string) string { return strings.TrimPrefix(datesText(dates, "or"), "on ") }
 
 // filterDays describes the day elements of a filter: the first by name, the others as conditions.

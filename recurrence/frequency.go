@@ -63,7 +63,7 @@ var frequencies = [...]struct {
 	Year:   {"year", "yearly", 1000},
 }
 
-// frequencyOf returns the frequency that a word names.
+// frequencyOf returns the frequency of a word.
 func frequencyOf(word string) (Frequency, bool) {
 	word = lower(word)
 	for f := Second; f <= Year; f++ {
@@ -75,7 +75,7 @@ func frequencyOf(word string) (Frequency, bool) {
 	return 0, false
 }
 
-// unknownFrequency returns the error for a value that names no frequency.
+// unknownFrequency returns the error for a value that is not a frequency.
 func unknownFrequency(value string) *Error {
 	return newError(CodeFrequencyUnknown, "frequency", value, "must be second, minute, hour, day, week, month or year")
 }

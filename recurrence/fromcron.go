@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// maxCronText is the largest length of a cron text, in bytes. A text that names every minute, hour, day and month takes 350.
+// maxCronText is the maximum length of a cron text, in bytes. A text that names every minute, hour, day and month has 350.
 const maxCronText = 1000
 
 // cronFields holds a cron text as bit masks: bit n of minutes is minute n, and so on. A mask is empty only if every is set.
@@ -23,8 +23,8 @@ type cronFields struct {
 	every Recurrence // Frequency and Interval of an @every; the zero value otherwise
 }
 
-// Cron returns the rule of a cron text of at most 1000 bytes. The text is five fields (minute, hour, day of the month, month,
-// day of the week), or one of @yearly, @annually, @monthly, @weekly, @daily, @midnight and @hourly, or @every with a duration.
+// Cron returns the rule of a cron text of at most 1000 bytes. The text is five fields (minute, hour, day of the month, month, day of the week),
+// or one of @yearly, @annually, @monthly, @weekly, @daily, @midnight and @hourly, or @every with a duration.
 //
 //   - A field may have numbers, names (mon, JAN), *, ?, lists, ranges and steps. n/step goes from n to the field's end. 7 is
 //     Sunday.
@@ -37,9 +37,9 @@ type cronFields struct {
 //
 // [Recurrence.Cron] keeps the text without the prefix and with single spaces.
 //
-// Cron refuses six fields, @reboot, L, W, #, steps of 0, steps longer than their field, and reversed ranges. Its error is an
-// [*Error] with [CodeCronSyntax], or with [CodeTimeZoneUnknown] for the prefix; its Reason says what to write instead. A date
-// that no year has, such as 30 February in "0 0 30 2 *", is refused with [CodeNeverFires].
+// Cron refuses six fields, @reboot, L, W, #, steps of 0, steps longer than their field, and reversed ranges. Its error is an [*Error] with
+// [CodeCronSyntax], or with [CodeTimeZoneUnknown] for the prefix; its Reason contains what to write instead. A date that no year has, such as 30
+// February in "0 0 30 2 *", is refused with [CodeNeverFires].
 func Cron(expr string) (Recurrence, error) {
 	if err := checkCron(expr, false); err != nil {
 		return Recurrence{}, err
@@ -60,8 +60,8 @@ func Cron(expr string) (Recurrence, error) {
 	return r, nil
 }
 
-// checkCron refuses a cron text with wrong syntax, with an unknown zone in its prefix, or with a zone when the rule has its own
-// TimeZone. It does not check whether the text ever fires.
+// checkCron refuses a cron text with wrong syntax, with an unknown zone in its prefix, or with a zone if the rule has its own TimeZone. It does
+// not check whether the text has any instant.
 func checkCron(expr string, hasTimeZone bool) error {
 	fields, err := compileCron(expr)
 	if err != nil {
@@ -77,7 +77,7 @@ func checkCron(expr string, hasTimeZone bool) error {
 	return nil
 }
 
-// compileCron reads a cron text. It does not look up the zone, so it needs no zone data. Its time is bounded for every text.
+// compileCron reads a cron text. It does not look up the zone, so it needs no zone data. Its running time is bounded for every text.
 func compileCron(expr string) (cronFields, error) {
 	if bad := cronTextTooLong(expr); bad != nil {
 		return cronFields{}, bad
@@ -102,8 +102,8 @@ func cronTextTooLong(expr string) *Error {
 	return newError(CodeCronSyntax, "cron", expr, "the text has %d bytes, at most %d are allowed", len(expr), maxCronText)
 }
 
-// cutCronZone splits a text into its prefix, if its first word begins with CRON_TZ= or TZ=, and the words after it. zone is what the
-// prefix names, not checked yet.
+// cutCronZone splits a text into its prefix, if its first word begins with CRON_TZ= or TZ=, and the words after it. zone is the name in the
+// prefix, not checked yet.
 func cutCronZone(expr string) (prefix, zone string, words []string) {
 	words = strings.Fields(expr)
 	if len(words) == 0 {
@@ -116,7 +116,7 @@ func cutCronZone(expr string) (prefix, zone string, words []string) {
 	return "", "", words
 }
 
-// cronMacros maps each name to the five fields that it stands for.
+// cronMacros maps each name to its five fields.
 var cronMacros = map[string]string{
 	"@yearly":   "0 0 1 1 *",
 	"@annually": "0 0 1 1 *",
@@ -127,7 +127,7 @@ var cronMacros = map[string]string{
 	"@hourly":   "0 * * * *",
 }
 
-// compileCronWords reads the words after the prefix. If it refuses them, reason says why; otherwise reason is "".
+// compileCronWords reads the words after the prefix. If it refuses them, reason is the cause; otherwise reason is "".
 func compileCronWords(words []string) (f cronFields, reason string) {
 	if len(words) == 0 {
 		return f, `the text is empty: write five fields (minute, hour, day of the month, month, day of the week), such as "0 9 * * *"`
@@ -170,7 +170,7 @@ func compileCronMacro(words []string) (cronFields, string) {
 		return cronFields{}, "unknown name: write @yearly, @annually, @monthly, @weekly, @daily, @midnight, @hourly, @every with a duration, or five fields"
 	}
 	if len(words) > 1 {
-		return cronFields{}, macro + " stands alone: remove what follows it, or write five fields"
+		return cronFields{}, macro + " must be alone: remove the text after it, or write five fields"
 	}
 	return compileCronWords(strings.Fields(expansion))
 }

@@ -191,7 +191,7 @@ func TestTheErrorOfARefusedCronTextSaysWhatToWrite(t *testing.T) {
 		{"1 2 3 4 5 6 7 8", CodeCronSyntax, "more than five"},
 		{"@reboot", CodeCronSyntax, "runs once"},
 		{"@fortnightly", CodeCronSyntax, "@weekly"},
-		{"@daily 5", CodeCronSyntax, "stands alone"},
+		{"@daily 5", CodeCronSyntax, "must be alone"},
 		{"0 0 L * *", CodeCronSyntax, "monthDays: [-1]"},
 		{"0 0 L-3 * *", CodeCronSyntax, "monthDays: [-1]"},
 		{"0 0 15W * *", CodeCronSyntax, "monthDays: [15], shift: nearestInMonth"},
@@ -246,7 +246,7 @@ func TestTheErrorOfARefusedCronTextSaysWhatToWrite(t *testing.T) {
 			continue
 		}
 		if refused.Code != test.code || !strings.Contains(refused.Reason, test.says) {
-			t.Errorf("Cron(%q): %s: %s, want %s saying %q", test.text, refused.Code, refused.Reason, test.code, test.says)
+			t.Errorf("Cron(%q): %s: %s, want %s with %q", test.text, refused.Code, refused.Reason, test.code, test.says)
 		}
 	}
 }
@@ -272,10 +272,10 @@ func TestACronZonePrefixTogetherWithTimeZoneIsRefused(t *testing.T) {
 		t.Errorf("prefix beside timeZone: %v, want %s", err, CodeCronConflict)
 	}
 	if err := checkCron("CRON_TZ=Europe/Berlin 0 9 * * *", false); err != nil {
-		t.Errorf("prefix alone: %v, want none", err)
+		t.Errorf("prefix alone: %v, want no error", err)
 	}
 	if err := checkCron("0 9 * * *", true); err != nil {
-		t.Errorf("timeZone alone: %v, want none", err)
+		t.Errorf("timeZone alone: %v, want no error", err)
 	}
 }
 

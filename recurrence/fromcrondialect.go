@@ -16,7 +16,7 @@ type cronDialect struct {
 
 var cronSecond = cronField{"second", 0, 59, 59, ""}
 
-// weekend is what W leaves out.
+// weekend is the days that W skips.
 var weekend = []time.Weekday{time.Saturday, time.Sunday}
 
 // read returns the rule of a text of at most maxCronText bytes.
@@ -34,7 +34,7 @@ func (d cronDialect) read(expr string) (Recurrence, error) {
 	return r, nil
 }
 
-// readWords reads the fields. If it refuses them, reason says why.
+// readWords reads the fields. If it refuses them, reason is the cause.
 func (d cronDialect) readWords(words []string) (r Recurrence, reason string) {
 	switch {
 	case len(words) > 0 && strings.HasPrefix(words[0], "@"):
@@ -77,7 +77,7 @@ func (d cronDialect) readWords(words []string) (r Recurrence, reason string) {
 	return r, ""
 }
 
-// readTimes reads second, minute and hour. It leaves out what the rule means without it: second 0 beside minutes, and all hours.
+// readTimes reads second, minute and hour. It does not set values that the rule has without them: second 0 together with minutes, and all hours.
 func (d cronDialect) readTimes(words []string, r *Recurrence) (reason string) {
 	seconds, reason := cronSecond.parse(words[0])
 	if reason != "" {
@@ -104,7 +104,7 @@ func (d cronDialect) readTimes(words []string, r *Recurrence) (reason string) {
 	return ""
 }
 
-// readDays reads both day fields, of which one may be restricted.
+// readDays reads both day fields. At most one of them may be restricted.
 func (d cronDialect) readDays(dom, dow string, r *Recurrence) (reason string) {
 	byDate, byWeekDay := cronRestricted(dom), cronRestricted(dow)
 	switch {
@@ -131,7 +131,7 @@ func (d cronDialect) readMonthDays(word string, r *Recurrence) (reason string) {
 		r.MonthDays = maskValues[int](mask)
 		return reason
 	case strings.Contains(word, ","):
-		return name + ": L and W stand alone: write a rule for each part of the list"
+		return name + ": L and W must be alone: write a rule for each part of the list"
 	case word == "LW" || word == "WL":
 		r.Positions, r.Except = []int{-1}, []Filter{{WeekDays: weekend}}
 		return ""
@@ -171,14 +171,14 @@ func (d cronDialect) readMonthDays(word string, r *Recurrence) (reason string) {
 func (d cronDialect) readWeekDays(word string, r *Recurrence) (reason string) {
 	const name = "day of the week"
 	before, after, numbered := strings.Cut(word, "#")
-	last := strings.Contains(word, "L") // no name of a day has one
+	last := strings.Contains(word, "L") // no name of a day contains an L
 	switch {
 	case strings.Contains(word, "C"):
 		return name + ": C (a calendar) is not supported: write the calendar as except"
 	case word == "L":
 		return name + ": L without a day is not the same everywhere: write SAT for Saturday, or 6L and the like for the last of a month"
 	case (numbered || last) && strings.Contains(word, ","):
-		return name + ": L and # stand alone: write a rule for each part of the list"
+		return name + ": L and # must be alone: write a rule for each part of the list"
 	case !numbered && !last:
 		mask, reason := d.weekDay.parse(word)
 		var days uint64

@@ -21,7 +21,7 @@ var cronFieldTable = [5]cronField{
 	{"day of the week", 0, 6, 7, "sunmontuewedthufrisat"},
 }
 
-// parse returns the values of a field as a mask, in which bit 7 may mean Sunday. If it refuses the field, reason says why.
+// parse returns the values of a field as a mask, in which bit 7 may mean Sunday. If it refuses the field, reason is the cause.
 func (c cronField) parse(word string) (mask uint64, reason string) {
 	for part := range strings.SplitSeq(word, ",") {
 		m, reason := c.parsePart(part)
@@ -84,7 +84,7 @@ func (c cronField) parseRange(text string, stepped bool) (lo, hi int, reason str
 	return lo, hi, ""
 }
 
-// reversed returns the reason for refusing a reversed range, which says how to write it.
+// reversed returns the reason for refusing a reversed range, with the right form.
 func (c cronField) reversed(text string, lo, hi int) string {
 	if c.maxValue == 7 && hi == 0 {
 		return fmt.Sprintf("%s %q is reversed: Sunday at the end of a range is 7, so write %d-7", c.name, text, lo)
@@ -92,7 +92,7 @@ func (c cronField) reversed(text string, lo, hi int) string {
 	return fmt.Sprintf("%s %q is reversed: write two ranges, %d-%d,%d-%d", c.name, text, lo, c.hi, c.lo, hi)
 }
 
-// parseStep reads what follows a slash. It refuses a step longer than the field, because it would have no effect.
+// parseStep reads the text after a slash. It refuses a step longer than the field, because it would have no effect.
 func (c cronField) parseStep(text string) (int, string) {
 	n, ok := cronNumber(text)
 	size := c.hi - c.lo + 1
@@ -134,8 +134,7 @@ func (c cronField) valueOfName(text string) (int, bool) {
 	return c.lo + at/3, at >= 0 && at%3 == 0
 }
 
-// checkUnsupported returns "" unless a day field has one of the signs L, W and # of other schedulers, and otherwise what to
-// write instead.
+// checkUnsupported returns "" unless a day field has one of the signs L, W and # of other schedulers; for these it returns what to write instead.
 func (c cronField) checkUnsupported(part string) string {
 	upper := strings.ToUpper(part)
 	switch {

@@ -19,12 +19,12 @@ import (
 // A rule has no StartTime and no TimeZone: set them afterwards. Without a StartTime it also runs when created, as every rule
 // with a frequency does.
 //
-// A named time that the clocks skip runs moved, one that they repeat runs on the first pass: ClockChanges stays [ClockOnce].
-// Quartz skips such times on some days; [ClockSkip] does so on all.
+// If the clocks skip a named time, its run is moved; if they repeat one, it runs on the first pass: ClockChanges remains [ClockOnce]. Quartz
+// skips such times on some days; [ClockSkip] does so on all.
 //
-// FromQuartz refuses what it cannot say exactly, with an [*Error] with [CodeCronSyntax] whose Reason says what to write instead:
-// five fields, two restricted day fields, C, lists with L, W or #, reversed ranges, and what [Cron] refuses in a field. A date that
-// no year has is refused with [CodeNeverFires].
+// FromQuartz refuses everything that it cannot represent exactly, with an [*Error] with [CodeCronSyntax] whose Reason contains what to write
+// instead: five fields, two restricted day fields, C, lists with L, W or #, reversed ranges, and the field values that [Cron] refuses. A date
+// that no year has is refused with [CodeNeverFires].
 func FromQuartz(expr string) (Recurrence, error) { return quartzFields.read(expr) }
 
 var (

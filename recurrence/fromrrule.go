@@ -12,21 +12,21 @@ import (
 //
 //   - DTSTART becomes StartTime and TimeZone, INTERVAL Interval, UNTIL EndTime, COUNT Count. COUNT counts from DTSTART and Count
 //     from creation: they agree for a rule created at or before its start. DTSTART itself runs only if the rule matches it.
-//   - BYDAY with WEEKLY becomes WeekDays; BYDAY, BYMONTHDAY and BYMONTH with MONTHLY become MonthlyOccurrences, MonthDays and
-//     Months. Where they only limit (DAILY and below, WEEKLY with BYMONTH) they become one filter in Only.
+//   - BYDAY with WEEKLY becomes WeekDays; BYDAY, BYMONTHDAY and BYMONTH with MONTHLY become MonthlyOccurrences, MonthDays and Months. If they
+//     only limit (DAILY and below, WEEKLY with BYMONTH) they become one filter in Only.
 //   - YEARLY with days becomes Frequency Month with Months or, if INTERVAL is above 1, Year with Positions and Only.
-//   - BYSETPOS, BYYEARDAY and 20MO become Positions. RFC 5545 counts days before EXDATE and Positions count those that Except
-//     leaves, so they are refused beside EXDATE.
-//   - EXDATE becomes filters of Dates and Times in Except, RDATE and further RRULE lines become Also.
+//   - BYSETPOS, BYYEARDAY and 20MO become Positions. RFC 5545 counts days before EXDATE applies, and Positions count the days that Except leaves,
+//     so they are refused together with EXDATE.
+//   - EXDATE becomes filters of Dates and Times in Except; RDATE and further RRULE lines become Also.
 //
-// A local time that the clocks skip runs moved and one that they repeat runs on its first pass, as RFC 5545 has it: ClockChanges
-// stays [ClockOnce]. Libraries that drop skipped times differ on those days; [ClockSkip] does as they do.
+// If the clocks skip a local time, its run is moved; if they repeat one, it runs on the first pass. RFC 5545 defines the same, and ClockChanges
+// remains [ClockOnce]. Libraries that drop skipped times differ on those days; [ClockSkip] is the same as they.
 //
-// FromRRule never guesses. It returns an [*Error] with [CodeRRuleSyntax] for what RFC 5545 does not allow and for times without a
-// zone, and with [CodeNoRecurrence] for what no rule can say: BYWEEKNO, EXRULE, WKST other than MO where it matters, COUNT beside EXDATE or
-// RDATE, elapsed hours in a zone, unknown parts, more than 17 RRULE lines or 1000 values of RDATE, and EXDATE that takes more than 32
-// filters. Its Reason names the part. Other mistakes, such as an unknown zone or a rule that never fires, have the codes that
-// [Recurrence.Validate] gives them.
+// FromRRule never guesses. It returns an [*Error] with [CodeRRuleSyntax] for text that RFC 5545 does not allow and for times without a zone. It
+// returns [CodeNoRecurrence] for text that no rule can represent: BYWEEKNO, EXRULE, WKST other than MO if it makes a difference, COUNT together
+// with EXDATE or RDATE, elapsed hours in a zone, unknown parts, more than 17 RRULE lines or 1000 values of RDATE, and EXDATE that needs more than
+// 32 filters. Its Reason names the part. Other mistakes, such as an unknown zone or a rule that never fires, have the codes of
+// [Recurrence.Validate].
 func FromRRule(text string) (Recurrence, error) {
 	read, err := readRRuleText(text)
 	if err != nil {
@@ -48,7 +48,7 @@ func (t *rruleText) recurrence() (Recurrence, error) {
 	slices.SortFunc(added, time.Time.Compare)
 	added = slices.CompactFunc(added, time.Time.Equal)
 	if len(added) > maxAlsoInstants || len(t.rules) > maxAlsoRules+1 {
-		return Recurrence{}, refusePart("so long a list", "", "at most 1000 values of RDATE and 17 RRULE lines")
+		return Recurrence{}, refusePart("a list this long", "", "at most 1000 values of RDATE and 17 RRULE lines")
 	}
 	if len(t.rules) == 0 {
 		return t.list(added)
@@ -68,14 +68,14 @@ func (t *rruleText) recurrence() (Recurrence, error) {
 	}
 	for _, at := range added {
 		if !r.EndTime.IsZero() && at.After(r.EndTime) {
-			return Recurrence{}, refusePart("an RDATE after UNTIL", at.Format(time.RFC3339), "endTime ends the dates as well: write two schedules")
+			return Recurrence{}, refusePart("an RDATE after UNTIL", at.Format(time.RFC3339), "endTime also ends the dates: write two schedules")
 		}
 		r.Also = append(r.Also, Recurrence{StartTime: at})
 	}
 	return r, t.except(&r)
 }
 
-// readRules reads the RRULE lines. The one that ends last comes first, for its end is the end of all.
+// readRules reads the RRULE lines. The rule that ends last comes first, because its end becomes the end of all.
 func (t *rruleText) readRules() ([]Recurrence, error) {
 	var rules []Recurrence
 	lasting := 0
@@ -86,13 +86,13 @@ func (t *rruleText) readRules() ([]Recurrence, error) {
 		case err != nil:
 			return nil, err
 		case rule.Count > 0 && len(t.rules) > 1:
-			return nil, refusePart("COUNT beside another RRULE", reader.part("COUNT"), "count counts the runs of all: write UNTIL")
+			return nil, refusePart("COUNT together with another RRULE", reader.part("COUNT"), "count counts the runs of all: write UNTIL")
 		case rule.Count > 0 && (len(t.added) > 0 || t.hasExceptions()):
-			return nil, refusePart("COUNT beside EXDATE or RDATE", reader.part("COUNT"), "RFC 5545 counts excluded runs, count does not: write UNTIL")
+			return nil, refusePart("COUNT together with EXDATE or RDATE", reader.part("COUNT"), "RFC 5545 counts excluded runs, count does not: write UNTIL")
 		case reader.picks && t.hasExceptions():
-			return nil, refusePart("EXDATE beside BYSETPOS and its like", "", "positions count what except leaves")
+			return nil, refusePart("EXDATE together with BYSETPOS or another part that becomes positions", "", "positions count what except leaves")
 		case rule.Frequency < Day && t.hasExceptions() && reader.inZone:
-			return nil, refusePart("EXDATE beside elapsed time in a zone", "", "write DTSTART with Z")
+			return nil, refusePart("EXDATE together with elapsed time in a zone", "", "write DTSTART with Z")
 		}
 		if end := rules; i > 0 && !end[lasting].EndTime.IsZero() && (rule.EndTime.IsZero() || rule.EndTime.After(end[lasting].EndTime)) {
 			lasting = i
@@ -105,7 +105,7 @@ func (t *rruleText) readRules() ([]Recurrence, error) {
 
 func (t *rruleText) hasExceptions() bool { return len(t.removed)+len(t.days) > 0 }
 
-// isUTC reports whether a zone's clocks never change because it is UTC.
+// isUTC reports whether a zone is UTC, whose clocks never change.
 func isUTC(zone string) bool { return zone == "" || zone == "UTC" || zone == "Etc/UTC" }
 
 // excluded reports whether an EXDATE names an instant.
@@ -148,7 +148,7 @@ func (t *rruleText) except(r *Recurrence) error {
 		}
 		days[clock][local.Format(time.DateOnly)] = true
 	}
-	var filters []Filter // of the same dates each, so that dates and times multiply to what is named
+	var filters []Filter // filters with the same dates each, so that dates and times combine to exactly the named instants
 	for _, clock := range slices.Sorted(maps.Keys(days)) {
 		dates := slices.Sorted(maps.Keys(days[clock]))
 		if clock == "" {
@@ -170,7 +170,7 @@ func (t *rruleText) except(r *Recurrence) error {
 		}
 	}
 	if len(r.Except) > maxFilters {
-		return refusePart("EXDATE at so many times of day", "", "at most 32 sets of dates and times")
+		return refusePart("EXDATE at this many times of day", "", "at most 32 sets of dates and times")
 	}
 	return nil
 }

@@ -21,11 +21,11 @@ type rruleReader struct {
 	picks bool // the positions leave days out
 }
 
-// knownParts are the parts of an RRULE that RFC 5545 has.
+// knownParts are the parts of an RRULE that RFC 5545 defines.
 var knownParts = []string{"FREQ", "INTERVAL", "COUNT", "UNTIL", "WKST", "BYMONTH", "BYMONTHDAY", "BYYEARDAY", "BYDAY", "BYHOUR",
 	"BYMINUTE", "BYSECOND", "BYSETPOS"}
 
-// read returns the rule without start, zone and what other lines add.
+// read returns the rule without start, zone and the additions of other lines.
 func (r *rruleReader) read() (Recurrence, error) {
 	for _, step := range []func() error{
 		r.checkParts, r.readInterval, r.readUntil, r.checkWeekStart, r.readLists, r.checkZone,
@@ -41,7 +41,7 @@ func (r *rruleReader) read() (Recurrence, error) {
 	return r.rule, nil
 }
 
-// part returns a part as it is written.
+// part returns a part in its written form.
 func (r *rruleReader) part(name string) string { return name + "=" + r.parts[name] }
 
 // has reports whether a part is given.
@@ -49,7 +49,7 @@ func (r *rruleReader) has(name string) bool { return r.parts[name] != "" }
 
 // checkParts refuses parts that RFC 5545 or this package does not have.
 func (r *rruleReader) checkParts() error {
-	for _, name := range slices.Sorted(maps.Keys(r.parts)) { // in order, so that errors do not depend on chance
+	for _, name := range slices.Sorted(maps.Keys(r.parts)) { // sorted, so that errors do not depend on the order of a map
 		if name == "BYWEEKNO" {
 			return refusePart(name, r.part(name), "write positions of days, or dates in only")
 		}
@@ -108,7 +108,7 @@ func (r *rruleReader) readUntil() error {
 	return nil
 }
 
-// checkWeekStart refuses a WKST other than Monday where it decides which days run.
+// checkWeekStart refuses a WKST other than Monday if it affects which days run.
 func (r *rruleReader) checkWeekStart() error {
 	week, given := r.parts["WKST"]
 	if _, known := rruleWeekday(week); given && !known {
@@ -163,7 +163,7 @@ func (r *rruleReader) numbered() bool {
 	return slices.ContainsFunc(r.weekDays, func(d NthWeekday) bool { return d.N != 0 })
 }
 
-// checkZone refuses what follows elapsed time in this package and the clock in RFC 5545.
+// checkZone refuses a rule that follows elapsed time in this package and the clock in RFC 5545.
 func (r *rruleReader) checkZone() error {
 	const advice = "write DTSTART with Z"
 	switch frequency := r.rule.Frequency; {
@@ -196,8 +196,8 @@ func monthsOf(numbers []int) (list []time.Month) {
 	return list
 }
 
-// dropSixthWeekdays leaves out weekdays with numbers that no month has, where the numbers count in a month. It refuses a list of
-// which nothing is left, for an empty one would mean the day of the start.
+// dropSixthWeekdays removes weekdays with numbers that no month has, if the numbers count in a month. It refuses a list that becomes empty,
+// because an empty list would mean the day of the start.
 func (r *rruleReader) dropSixthWeekdays() error {
 	if r.weekDays == nil || r.rule.Frequency != Month && r.months == nil {
 		return nil
@@ -246,7 +246,7 @@ func (r *rruleReader) setYear() error {
 	numberedOfYear := r.numbered() && r.months == nil
 	switch {
 	case r.yearDays != nil && (limits || r.kept != nil):
-		return refusePart("BYYEARDAY beside other days", r.part("BYYEARDAY"), "write it alone")
+		return refusePart("BYYEARDAY together with other days", r.part("BYYEARDAY"), "write it alone")
 	case r.yearDays != nil:
 		r.rule.Positions, r.picks = r.yearDays, true
 	case numberedOfYear:
@@ -264,7 +264,7 @@ func (r *rruleReader) setYear() error {
 // setWeekdaysOfYear sets weekdays with numbers that count in the year, such as 20MO.
 func (r *rruleReader) setWeekdaysOfYear() error {
 	if r.kept != nil || r.monthDays != nil || len(r.days()) > 1 || slices.ContainsFunc(r.weekDays, func(d NthWeekday) bool { return d.N == 0 }) {
-		return refusePart("a numbered BYDAY of a year beside other days", r.part("BYDAY"), "write an RRULE for each weekday, or BYMONTH")
+		return refusePart("a numbered BYDAY of a year together with other days", r.part("BYDAY"), "write an RRULE for each weekday, or BYMONTH")
 	}
 	r.picks = true
 	for _, d := range r.weekDays {
@@ -274,7 +274,7 @@ func (r *rruleReader) setWeekdaysOfYear() error {
 	return nil
 }
 
-// setFilteredYear sets days as a filter, of whose days the positions keep all or some.
+// setFilteredYear sets days as a filter, and positions that keep all or some of these days.
 func (r *rruleReader) setFilteredYear() {
 	r.rule.Months = monthsOf(r.months)
 	r.only.MonthDays = r.monthDays
@@ -310,7 +310,7 @@ func (r *rruleReader) setFilteredYear() {
 	}
 }
 
-// setTimes sets the elements of times. A part that is not given is that of the start, as in RFC 5545.
+// setTimes sets the elements of times. A part that is not given comes from the start, as in RFC 5545.
 func (r *rruleReader) setTimes() error {
 	r.rule.Hours, r.rule.Minutes, r.rule.Seconds = r.hours, r.minutes, r.seconds
 	if r.rule.Frequency < Hour || len(r.hours)+len(r.minutes)+len(r.seconds) == 0 {
@@ -334,7 +334,7 @@ func (r *rruleReader) setTimes() error {
 	return nil
 }
 
-// setPositions sets BYSETPOS. With k times a day k numbers in a row are one day.
+// setPositions sets BYSETPOS. With k times a day, k consecutive numbers are one day.
 func (r *rruleReader) setPositions() error {
 	if r.kept == nil {
 		return nil
@@ -358,7 +358,7 @@ func (r *rruleReader) setPositions() error {
 		}
 	}
 	if len(r.rule.Positions) == 0 {
-		return newError(CodeNeverFires, "", r.part("BYSETPOS"), "no period has so many days")
+		return newError(CodeNeverFires, "", r.part("BYSETPOS"), "no period has that many days")
 	}
 	return nil
 }

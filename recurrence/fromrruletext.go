@@ -13,7 +13,7 @@ const (
 	maxRRuleLines = 2000
 )
 
-// An rruleText holds the lines of a text, with times as written turned into instants.
+// An rruleText holds the lines of a text, with written times converted to instants.
 type rruleText struct {
 	start   time.Time // DTSTART
 	zone    string    // its TZID, or ""
@@ -27,7 +27,7 @@ type rruleText struct {
 // rruleParts are the parts of one RRULE line, by name.
 type rruleParts map[string]string
 
-// refuseSyntax returns the error for a text that RFC 5545 does not allow or that leaves the instant open.
+// refuseSyntax returns the error for a text that RFC 5545 does not allow or that does not determine the instant.
 func refuseSyntax(value, format string, args ...any) *Error {
 	return newError(CodeRRuleSyntax, "", value, format, args...)
 }
@@ -50,7 +50,7 @@ func readRRuleText(text string) (*rruleText, error) {
 	}
 	read := &rruleText{days: map[string]bool{}}
 	isStart := func(line string) bool { name, _, _ := cutProperty(line); return name == "DTSTART" }
-	if i := slices.IndexFunc(lines, isStart); i > 0 { // it comes first, for it says in which zone the others are to be understood
+	if i := slices.IndexFunc(lines, isStart); i > 0 { // it comes first, because it contains the zone of the others
 		lines = slices.Concat(lines[i:i+1], lines[:i], lines[i+1:])
 	}
 	for _, line := range lines {
@@ -104,7 +104,7 @@ func (r *rruleText) line(line string) error {
 	return nil
 }
 
-// A timeForm is what the parameters of a line say about its times.
+// A timeForm is the form of the times of a line, from its parameters.
 type timeForm struct {
 	date bool // VALUE=DATE
 	zone string
@@ -156,7 +156,7 @@ func (r *rruleText) setStart(line, value string, form timeForm) error {
 		r.loc = form.loc
 	}
 	if form.loc != nil && onUTC(at.In(r.loc)).Format(rruleLocal) != strings.ToUpper(value) {
-		return refusePart("a DTSTART that the clocks skip", line, "write a time that they show")
+		return refusePart("a DTSTART that the clocks skip", line, "write a time that the clocks show")
 	}
 	return nil
 }

@@ -93,7 +93,7 @@ func signed[T ~int](bytes []byte) (list []T) {
 	return list
 }
 
-// setCalendar sets the fields of a calendar. The lower half of each byte says what is added, the upper half which.
+// setCalendar sets the fields of a calendar. The lower half of each byte determines what is added, the upper half which value.
 func setCalendar(r *Recurrence, bytes []byte) {
 	dates := []string{"12-25", "2026-12-25", "2026-12-25/2026-12-25", "12-20/01-03", "2026-12-20/2027-01-03", "02-29", "02-30", "2027-01-01/2026-01-01", ""}
 	times := []string{"09:00", "09:00/09:00", "22:00/05:59", "00:00/23:59", "09:00:30", "09:00:00/17:30:59", "24:00", "9"}

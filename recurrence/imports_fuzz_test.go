@@ -21,7 +21,7 @@ func FuzzFromRRule(f *testing.F) {
 	})
 }
 
-// FuzzFromCron checks the same of texts of Quartz and Spring.
+// FuzzFromCron checks the same for texts of Quartz and Spring.
 func FuzzFromCron(f *testing.F) {
 	for _, text := range []string{
 		"0 15 10 ? * MON-FRI", "*/20 * * * * ?", "0 0 9 LW 2 ? 2027-2100/3,2150", "0 0 9 L-3W * ?", "0 0 9 31W * ?", "0 0 9 ? 3,6 6#3",

@@ -93,7 +93,7 @@ func TestAnRRulePartThatIsRefusedIsNamed(t *testing.T) {
 		{"FREQ=MONTHLY;BYSETPOS=1", CodeRRuleSyntax, "BYSETPOS=1", "needs another BY part"},
 		{"FREQ=YEARLY;BYYEARDAY=2;BYMONTH=1", CodeNoRecurrence, "BYYEARDAY=2", "write it alone"},
 		{"FREQ=YEARLY;BYDAY=20MO,TU", CodeNoRecurrence, "BYDAY=20MO,TU", "write an RRULE for each weekday"},
-		{"FREQ=WEEKLY;BYDAY=MO,TU;BYSETPOS=8", CodeNeverFires, "BYSETPOS=8", "no period has so many days"},
+		{"FREQ=WEEKLY;BYDAY=MO,TU;BYSETPOS=8", CodeNeverFires, "BYSETPOS=8", "no period has that many days"},
 		{"FREQ=MONTHLY;BYDAY=6MO", CodeNeverFires, "BYDAY=6MO", "no month has a weekday more than five times"},
 		{"FREQ=MONTHLY;BYDAY=6MO;BYSETPOS=1", CodeNeverFires, "BYDAY=6MO", "more than five times"},
 		{"FREQ=YEARLY;BYMONTH=3;BYDAY=6MO", CodeNeverFires, "BYDAY=6MO", "more than five times"},
@@ -114,7 +114,7 @@ func TestAnRRulePartThatIsRefusedIsNamed(t *testing.T) {
 	}
 }
 
-// commaList returns the numbers from first to last as a list of RFC 5545 has them.
+// commaList returns the numbers from first to last as a list in the form of RFC 5545.
 func commaList(first, last int) string {
 	return strings.Trim(strings.ReplaceAll(fmt.Sprint(upTo(first, last, 1)), " ", ","), "[]")
 }
@@ -135,7 +135,7 @@ func TestLinesThatDoNotGoTogetherAreRefused(t *testing.T) {
 		{dates.String(), CodeNoRecurrence, "", "1000 values of RDATE"},
 		{"RRULE:FREQ=MINUTELY\n" + times.String(), CodeNoRecurrence, "", "32 sets of dates and times"},
 		{"RRULE:FREQ=DAILY;COUNT=2\nRRULE:FREQ=WEEKLY", CodeNoRecurrence, "COUNT=2", "count counts the runs of all"},
-		{"RRULE:FREQ=DAILY;COUNT=2\nRDATE:20260106T120000Z", CodeNoRecurrence, "COUNT=2", "COUNT beside EXDATE or RDATE"},
+		{"RRULE:FREQ=DAILY;COUNT=2\nRDATE:20260106T120000Z", CodeNoRecurrence, "COUNT=2", "COUNT together with EXDATE or RDATE"},
 		{"RRULE:FREQ=DAILY;BYDAY=MO\nRRULE:FREQ=DAILY;BYDAY=TU", CodeNoRecurrence, "", "write two schedules"},
 		{"RRULE:FREQ=DAILY;UNTIL=20260107T000000Z\nRDATE:20260108T000000Z", CodeNoRecurrence, "2026-01-08T00:00:00Z", "an RDATE after UNTIL"},
 		{"EXDATE:20260105T090000Z", CodeNeverFires, "", "EXDATE leaves no run"},
@@ -145,7 +145,7 @@ func TestLinesThatDoNotGoTogetherAreRefused(t *testing.T) {
 	}
 }
 
-// The rule that lasts longest becomes the whole, because the end of the whole ends its additions too.
+// The rule that lasts longest becomes the whole, because the end of the whole also ends its additions.
 func TestOfSeveralRRulesTheOneThatEndsLastIsTheWhole(t *testing.T) {
 	for text, want := range map[string]Frequency{
 		"RRULE:FREQ=DAILY;UNTIL=20260201T000000Z\nRRULE:FREQ=WEEKLY;UNTIL=20260301T000000Z":                                    Week,
@@ -161,7 +161,7 @@ func TestOfSeveralRRulesTheOneThatEndsLastIsTheWhole(t *testing.T) {
 	}
 }
 
-// A part that is refused does not depend on the order of a map.
+// The refused part does not depend on the order of a map.
 func TestTheSamePartIsRefusedEachTime(t *testing.T) {
 	for range 50 {
 		importRefusal{dtstart + "RRULE:FREQ=DAILY;COUNT=0;INTERVAL=0", CodeRRuleSyntax, "INTERVAL=0", "INTERVAL must be"}.check(t, FromRRule)
@@ -184,7 +184,7 @@ func TestACronTextOfSixFieldsThatIsRefusedSaysWhatToWrite(t *testing.T) {
 		"0 0 9 1 * 2":                      "both day fields are restricted",
 		"0 0 9 1C * ?":                     "write the calendar as except",
 		"0 0 9 ? * 1C":                     "write the calendar as except",
-		"0 0 9 1,L * ?":                    "L and W stand alone",
+		"0 0 9 1,L * ?":                    "L and W must be alone",
 		"0 0 9 L-31 * ?":                   "L-1 to L-30",
 		"0 0 9 L3 * ?":                     "L-1 to L-30",
 		"0 0 9 LW-2 * ?":                   "the last weekday of the month is LW, the one nearest to a day L-2W",
@@ -192,9 +192,9 @@ func TestACronTextOfSixFieldsThatIsRefusedSaysWhatToWrite(t *testing.T) {
 		"0 0 9 32W * ?":                    "W follows one day",
 		"0 0 9 1#2 * ?":                    `day of the month "1#2" is not a value: write 1 to 31`,
 		"0 0 9 ? * L":                      "write SAT for Saturday",
-		"0 0 9 ? * 2,6L":                   "L and # stand alone",
-		"0 0 9 ? * 6L,2":                   "L and # stand alone",
-		"0 0 9 ? * 2,6#1":                  "L and # stand alone",
+		"0 0 9 ? * 2,6L":                   "L and # must be alone",
+		"0 0 9 ? * 6L,2":                   "L and # must be alone",
+		"0 0 9 ? * 2,6#1":                  "L and # must be alone",
 		"0 0 9 ? * 6#6":                    "1 to 5, such as FRI#3",
 		"0 0 9 ? * 8L":                     "day of the week 8 is out of range: write 1 to 7",
 		"0 0 9 ? * FRI-TUE":                `day of the week "FRI-TUE" is reversed: write two ranges, 6-7,1-3`,
@@ -206,7 +206,7 @@ func TestACronTextOfSixFieldsThatIsRefusedSaysWhatToWrite(t *testing.T) {
 	}
 	importRefusal{"0 0 9 * * ? 2026", CodeCronSyntax, "0 0 9 * * ? 2026", "write six, or use FromQuartz"}.check(t, FromSpring)
 	importRefusal{"0 0 9 30 2 ?", CodeNeverFires, "", "never matches"}.check(t, FromQuartz)
-	for _, text := range []string{"1#2 0 * * *", "0 0 1#2 * *"} { // # belongs to days of the week alone
+	for _, text := range []string{"1#2 0 * * *", "0 0 1#2 * *"} { // # is allowed only for days of the week
 		if _, err := Cron(text); strings.Contains(err.Error(), "FromQuartz") {
 			t.Errorf("%q: %v, but FromQuartz does not read that either", text, err)
 		}

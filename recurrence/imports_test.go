@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// sameRule reports whether two rules are equal, an interval of 1 being none.
+// sameRule reports whether two rules are equal; an interval of 1 counts as not set.
 func sameRule(a, b Recurrence) bool { return withInterval(a).Equal(withInterval(b)) }
 
 func withInterval(r Recurrence) Recurrence {
@@ -27,7 +27,7 @@ func withInterval(r Recurrence) Recurrence {
 	return r
 }
 
-// RFC 5545 allows numbers to 53 in every BYDAY; in a month the ones beyond the fifth name no day.
+// RFC 5545 allows numbers up to 53 in every BYDAY; in a month, numbers beyond five match no day.
 func TestANumberedWeekdayThatNoMonthHasIsLeftOutOfAList(t *testing.T) {
 	for long, short := range map[string]string{
 		"FREQ=MONTHLY;BYDAY=2MO,6MO":                      "FREQ=MONTHLY;BYDAY=2MO",
@@ -115,16 +115,16 @@ func TestLinesMayComeInAnyOrder(t *testing.T) {
 	}
 }
 
-// A rule runs on the first pass of a repeated hour, so an EXDATE on the second leaves out nothing.
+// A rule runs on the first pass of a repeated hour, so an EXDATE on the second pass excludes nothing.
 func TestAnEXDATEOnTheSecondPassLeavesOutNothing(t *testing.T) {
 	const lines = "RRULE:FREQ=DAILY\nDTSTART;TZID=America/New_York:20261101T013000" // both at 05:30 and at 06:30 UTC
 	r, err := FromRRule(lines + "\nEXDATE:20261101T063000Z")
 	if err != nil || len(r.Except) > 0 {
-		t.Errorf("06:30 UTC is left out: %v (%v)", r, err)
+		t.Errorf("06:30 UTC is excluded: %v (%v)", r, err)
 	}
 	r, err = FromRRule(lines + "\nEXDATE:20261101T053000Z")
 	if want := []Filter{{Dates: []string{"2026-11-01"}, Times: []string{"01:30:00"}}}; err != nil || !reflect.DeepEqual(r.Except, want) {
-		t.Errorf("05:30 UTC is left out by %+v (%v), want %+v", r.Except, err, want)
+		t.Errorf("05:30 UTC is excluded by %+v (%v), want %+v", r.Except, err, want)
 	}
 }
 

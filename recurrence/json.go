@@ -133,11 +133,11 @@ func (d *decoder) job(v jsonValue) {
 	d.recurrence(set)
 }
 
-// conflict refuses keys that stand outside an object in which they belong.
+// conflict refuses keys outside an object to which they belong.
 func (d *decoder) conflict(set map[string]jsonMember, inner string, names []string) {
 	for _, name := range names {
 		if m, ok := set[name]; ok {
-			d.add(m.at, newError(CodeConflict, name, m.errorValue(), "must stand inside %s, not next to it", inner))
+			d.add(m.at, newError(CodeConflict, name, m.errorValue(), "must be inside %s, not next to it", inner))
 		}
 	}
 }
@@ -166,7 +166,7 @@ func (d *decoder) recurrence(set map[string]jsonMember) {
 	r.checkCalendar(&d.errorList, d.given)
 }
 
-// repetition reads what says how often a rule runs. It also records which fields are given.
+// repetition reads how often a rule runs. It also records which fields are given.
 func (d *decoder) repetition(set map[string]jsonMember) {
 	for name, m := range set {
 		d.given[name] = source{m.at, m.errorValue()}
@@ -207,7 +207,7 @@ func (d *decoder) cron(m jsonMember) {
 	d.rule.Cron = m.text
 }
 
-// zone reads the time zone, in which times without an offset are. It returns UTC for one that it refuses.
+// zone reads the time zone of times without an offset. It returns UTC for a zone that it refuses.
 func (d *decoder) zone(m jsonMember) *time.Location {
 	if m.kind != jsonString {
 		d.add(m.at, newError(CodeTimeZoneUnknown, "timeZone", m.errorValue(), "must be an IANA name such as America/Los_Angeles"))
@@ -297,7 +297,7 @@ func (d *decoder) members(v jsonValue, path string, known map[string]string) map
 	return set
 }
 
-// items yields the items of an array with their paths, or the single value that stands in place of an array.
+// items yields the items of an array with their paths, or a single value that replaces an array.
 func items(field string, v jsonValue) iter.Seq2[string, jsonValue] {
 	return func(yield func(string, jsonValue) bool) {
 		if v.kind != jsonArray {

@@ -9,7 +9,7 @@ import (
 	_ "time/tzdata"
 )
 
-// fileCase is one entry of the files in testdata, which the README there describes.
+// fileCase is one entry of the files in testdata; the README there describes them.
 type fileCase struct {
 	ID, Code, Reason, Catches string
 	Job                       json.RawMessage

@@ -2,7 +2,7 @@ package recurrence
 
 import "time"
 
-// also reads the instants and rules of also. Times without an offset are in loc. An entry that it refuses keeps its place.
+// also reads the instants and rules of also. Times without an offset are in loc. An entry that it refuses remains in the list.
 func (d *decoder) also(m jsonMember, loc *time.Location) (list []Recurrence) {
 	for field, v := range items("also", m.jsonValue) {
 		var entry Recurrence

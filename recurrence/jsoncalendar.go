@@ -2,7 +2,7 @@ package recurrence
 
 import "time"
 
-// calendar reads only, except, shift and clockChanges. A word that means what no word means counts as not given.
+// calendar reads only, except, shift and clockChanges. An unknown word counts as not given.
 func (d *decoder) calendar(set map[string]jsonMember) {
 	r := &d.rule
 	if m, ok := set["only"]; ok {
@@ -44,7 +44,7 @@ func (d *decoder) filters(name string, m jsonMember) (list []Filter) {
 	return list
 }
 
-// filter reads one filter. What it refuses is left out.
+// filter reads one filter. It leaves out what it refuses.
 func (d *decoder) filter(field string, v jsonValue) Filter {
 	object, before := field+".", len(d.list)
 	set := d.members(v, field, filterKeys)

@@ -69,7 +69,7 @@ func (d *decoder) occurrences(object string, set map[string]jsonMember) (list []
 	return list
 }
 
-// occurrence reads one weekday of the month. A part that it refuses stays zero.
+// occurrence reads one weekday of the month. A part that it refuses remains zero.
 func (d *decoder) occurrence(v jsonValue, field string) (nth NthWeekday) {
 	set := d.members(v, field, occurrenceKeys)
 	day, ok := set["day"]

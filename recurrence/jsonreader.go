@@ -43,7 +43,7 @@ func (v jsonValue) isUnset() bool {
 	return v.kind == jsonNull || v.kind == jsonArray && len(v.items) == 0
 }
 
-// errorValue returns the value as an Error shows it.
+// errorValue returns the value in the form for an Error.
 func (v jsonValue) errorValue() string {
 	if v.kind == jsonString {
 		return v.text
@@ -79,7 +79,7 @@ func (r *jsonReader) fail(reason string) {
 	}
 }
 
-// peek returns the next byte. At the end and after an error it returns 0, with which no JSON value begins.
+// peek returns the next byte. At the end and after an error it returns 0, which begins no JSON value.
 func (r *jsonReader) peek() byte {
 	if r.err != nil || r.at >= len(r.data) {
 		return 0
@@ -295,7 +295,7 @@ func (r *jsonReader) readHex() (c rune) {
 
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
-// lower turns A to Z into a to z and leaves all else unchanged. (strings.ToLower turns the Kelvin sign into a k.)
+// lower turns A to Z into a to z and leaves all other characters unchanged. (strings.ToLower turns the Kelvin sign into a k.)
 func lower(s string) string {
 	return strings.Map(func(r rune) rune {
 		if 'A' <= r && r <= 'Z' {

@@ -1,17 +1,17 @@
 package recurrence
 
-// keptDays are the days of a rule that are left when the calendar has been asked: the open ones, those at positions among them, and
-// those to which a shift moves the closed ones.
+// keptDays are the days of a rule that remain after the calendar is applied: the open days at the positions, and the days to which a shift moves
+// closed ones.
 type keptDays struct {
 	days      *days     // of the rule
 	open      *openDays // nil: every day
-	runs      *runDays  // nil: each of the days that are left has a run
+	runs      *runDays  // nil: each of the remaining days has a run
 	shift     Shift
 	positions *positions // nil: all
 	lastMonth int64      // the search ends after this month
 }
 
-// maxShift is how many days a shift moves a run at most.
+// maxShift is the maximum number of days by which a shift moves a run.
 const maxShift = 31
 
 // next returns the first kept day at or after a day, or [never].
@@ -82,8 +82,8 @@ func (k *keptDays) moved(month, first int64) (days uint32) {
 	}
 }
 
-// target returns the day to which a closed day is moved, or [never]. first and last bound the month that is asked for, which is the
-// day's own if the shift stays in the month.
+// target returns the day to which a closed day is moved, or [never]. first and last bound the queried month, which is the day's own if the shift
+// remains in the month.
 func (k *keptDays) target(day, first, last int64) int64 {
 	from, to := day-maxShift, day+maxShift
 	if k.shift >= ShiftNextInMonth {

@@ -26,7 +26,7 @@ func (r Recurrence) Equal(other Recurrence) bool {
 	return errA == nil && errB == nil && bytes.Equal(a, b)
 }
 
-// formatTime formats an instant as canonical JSON has it: in UTC and whole seconds.
+// formatTime formats an instant for canonical JSON: in UTC and whole seconds.
 func formatTime(t time.Time) string { return wholeSeconds(t).UTC().Format(time.RFC3339) }
 
 // A jsonWriter writes a rule as canonical JSON. If given is not nil, it also records where it wrote each field.

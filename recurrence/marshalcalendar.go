@@ -28,7 +28,7 @@ func (w *jsonWriter) filter(f Filter) {
 	w.text = append(w.text, '}')
 }
 
-// texts writes dates or times in their canonical form. A text that is refused is written as it is.
+// texts writes dates or times in their canonical form. It writes a refused text unchanged.
 func (w *jsonWriter) texts(e textElement, list []string) {
 	canonical := make([]string, len(list))
 	for i, text := range list {
@@ -37,8 +37,8 @@ func (w *jsonWriter) texts(e textElement, list []string) {
 	writeList(w, e.name, canonical, strings.Compare, w.quoted)
 }
 
-// also writes the entries, sorted by their text and without duplicates. An entry has no entries of its own, so those are refused
-// and written as an empty array; a Go value that contains itself is written as well.
+// also writes the entries, sorted by their text and without duplicates. An entry has no entries of its own, so those are refused and written as
+// an empty array; so a Go value that contains itself can be written.
 func (w *jsonWriter) also(list []Recurrence) {
 	if w.inAlso {
 		list = list[:0]

@@ -1,7 +1,7 @@
 package recurrence
 
-// A shapeSet has a set of days for every shape that a month may have: bit 1 of an entry is the first day. What is said of weekdays,
-// month days, months and dates of every year depends on the shape alone.
+// A shapeSet has a set of days for every shape of a month: bit 1 of an entry is the first day. Conditions on weekdays, month days, months and
+// dates of every year depend on the shape alone.
 type shapeSet [monthShapes]uint32
 
 // monthShapes is the number of shapes: seven for each month of the year, by its first weekday, and seven for a February of 29 days.

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// neverFires refuses a rule that no instant matches, as far as this can be known without a creation time, and a calendar that is too
-// large. r has no other mistake. The rule and each rule of also are judged by themselves, with the calendar; instants of also always run.
+// neverFires refuses a rule that no instant matches, as far as this can be known without a creation time, and a calendar that is too large. r has
+// no other mistake. The rule and each rule of also are checked separately, with the calendar; instants of also always run.
 func (r Recurrence) neverFires() error {
 	if !r.hasCalendar() && len(r.Also) == 0 {
 		if !r.StartTime.IsZero() {
@@ -38,7 +38,7 @@ func (r Recurrence) neverFires() error {
 	return list.join()
 }
 
-// neverFiresFromAnyStart judges a rule without start, calendar and also.
+// neverFiresFromAnyStart checks a rule without start, calendar and also.
 func (r Recurrence) neverFiresFromAnyStart() error {
 	if r.combinesDayElements() || r.Cron == "" && len(r.MonthDays) == 0 && len(r.MonthlyOccurrences) == 0 {
 		return nil // it fires from some start: at any time of day, and on the first of any month
@@ -50,13 +50,13 @@ func (r Recurrence) neverFiresFromAnyStart() error {
 	return err
 }
 
-// hasCalendar reports whether more than the schedule's elements says on which days and at what times the rule runs.
+// hasCalendar reports whether the rule has more than elements to determine its days and times.
 func (r Recurrence) hasCalendar() bool {
 	return len(r.Only) > 0 || len(r.Except) > 0 || len(r.Positions) > 0
 }
 
-// neverFiresAlone judges one rule with its calendar. It returns nil for a rule that fires, and for one without a start that may
-// fire from some start.
+// neverFiresAlone checks one rule with its calendar. It returns nil for a rule that fires, and for one without a start that may fire from some
+// start.
 func (r Recurrence) neverFiresAlone(inAlso bool, calendar *calendar) *Error {
 	if !inAlso && r.combinesDayElements() {
 		return nil // it runs when it is created
@@ -73,9 +73,9 @@ func (r Recurrence) neverFiresAlone(inAlso bool, calendar *calendar) *Error {
 	return nil
 }
 
-// fromAnyStart returns a rule that runs at least when a rule without start would run from any start: if it never fires, neither
-// does that one. It begins before all dates of a calendar. What comes from the start is every value instead, and the interval is 1.
-// The zone is UTC, which shows every time once: a rule in a zone only runs at times that its calendar has open by their names.
+// fromAnyStart returns a rule that runs at least whenever a rule without start would run from any start: if the result never fires, the original
+// never fires either. It begins before all dates of a calendar. Every field that comes from the start has all values instead, and the interval is
+// 1. The zone is UTC, which shows every time once: a rule in a zone runs only at times whose names are open in its calendar.
 func (r Recurrence) fromAnyStart() Recurrence {
 	wide := r
 	wide.StartTime, wide.EndTime = minTime, time.Time{}
@@ -83,11 +83,11 @@ func (r Recurrence) fromAnyStart() Recurrence {
 	unit := r.unit()
 	if r.Cron != "" && unit == 0 {
 		_, _, words := cutCronZone(r.Cron)
-		wide.Cron = strings.Join(words, " ") // nothing in it comes from the start
+		wide.Cron = strings.Join(words, " ") // none of its fields come from the start
 		return wide
 	}
 	if unit <= Day {
-		// Every second of every open day; closed days move to open ones, which are all there already.
+		// Every second of every open day. Closed days move to open ones, which the rule contains already.
 		wide.Frequency, wide.Cron, wide.Shift = Second, "", ShiftDrop
 		return wide
 	}
@@ -95,7 +95,7 @@ func (r Recurrence) fromAnyStart() Recurrence {
 	wide.Minutes = orEvery(r.Minutes, 0, 59)
 	wide.Seconds = orEvery(r.Seconds, 0, 59)
 	if len(r.Positions) > 0 {
-		return wide // they count all days of the period that the elements name, and nothing comes from the start
+		return wide // they count all days of the period that the elements name, and no field comes from the start
 	}
 	switch unit {
 	case Week:

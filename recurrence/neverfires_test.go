@@ -34,8 +34,8 @@ func TestEachRuleOfAlsoMustFireByItself(t *testing.T) {
 	}
 }
 
-// What comes from the start is every value in the rule that is judged without one, so that nothing is refused that a start could
-// make fire.
+// A rule without a start is checked with all values for every field that would come from the start, so that no rule is refused that some start
+// could make fire.
 func TestARuleFromAnyStartHasWhateverAStartCouldGive(t *testing.T) {
 	every := func(first, last int) []int { return orEvery([]int(nil), first, last) }
 	weekend := []Filter{{WeekDays: []time.Weekday{time.Saturday, time.Sunday}}}

@@ -17,7 +17,7 @@ import (
 	"github.com/chimejobs/chime/internal/long"
 )
 
-// newYears calls do with seven local times of the days about each New Year, a different hour each year.
+// newYears calls do with seven local times in the days around each New Year, with a different hour each year.
 func newYears(do func(wall time.Time)) {
 	for year := 1900; year < 2200; year++ {
 		first := time.Date(year, 12, 30, year*7%11, 0, 0, 0, time.UTC)
@@ -27,14 +27,14 @@ func newYears(do func(wall time.Time)) {
 	}
 }
 
-// A zoneForm is where zone data comes from. The two hold rules in different forms: lists of changes up to 2037, and a rule that
-// applies from the last change in the list on.
+// A zoneForm is a source of zone data. The two sources have rules in different forms: lists of changes up to 2037, and a rule that applies after
+// the last change in the list.
 type zoneForm struct {
 	name  string
-	zones map[string]*time.Location // without those that have the offsets of another at all times
+	zones map[string]*time.Location // without those that have the same offsets as another one at all times
 }
 
-// zoneForms returns the zones of this system and those that come with Go: all with the tag long, otherwise a quarter of each.
+// zoneForms returns the zones of this system and those of Go: with the tag long all of them, otherwise a quarter of each.
 func zoneForms(t *testing.T) []zoneForm {
 	t.Helper()
 	forms, err := readZoneForms()
@@ -83,7 +83,7 @@ var readZoneForms = sync.OnceValues(func() ([]zoneForm, error) {
 			return nil, err
 		}
 		if data, err = os.ReadFile(filepath.Join("/usr/share/zoneinfo", f.Name)); err != nil {
-			continue // this system has no zone data, or none of that name
+			continue // this system has no zone data, or no zone of that name
 		}
 		if err := system.add(seen, f.Name, data); err != nil {
 			return nil, err
@@ -92,7 +92,7 @@ var readZoneForms = sync.OnceValues(func() ([]zoneForm, error) {
 	return []zoneForm{withGo, system}, nil
 })
 
-// quarter returns every fourth zone in the order of their names.
+// quarter returns every fourth zone, sorted by name.
 func (f zoneForm) quarter() zoneForm {
 	some := zoneForm{f.name, map[string]*time.Location{}}
 	for i, name := range slices.Sorted(maps.Keys(f.zones)) {
@@ -116,7 +116,7 @@ func (f zoneForm) add(seen map[string]bool, name string, data []byte) error {
 	return nil
 }
 
-// The first instant at which the clocks show a wall time, found by trying every offset of the days around it.
+// The first instant at which the clocks show a wall time, found by an attempt with every offset of the days around it.
 func TestALocalTimeAboutNewYearIsTheFirstInstantThatShowsIt(t *testing.T) {
 	for _, form := range zoneForms(t) {
 		t.Run(form.name, func(t *testing.T) {
@@ -127,7 +127,7 @@ func TestALocalTimeAboutNewYearIsTheFirstInstantThatShowsIt(t *testing.T) {
 					if want, shown := firstShowing(loc, wall); shown && !got.Equal(want) {
 						t.Errorf("%s: %s is %s, want %s", name, wall.Format(time.DateTime), got, want)
 					} else if _, seconds := got.Add(-24 * time.Hour).In(loc).Zone(); !shown && wall.Sub(got) != time.Duration(seconds)*time.Second {
-						t.Errorf("%s: %s, which the clocks skip, is %s, want it by the offset before", name, wall.Format(time.DateTime), got)
+						t.Errorf("%s: %s, which the clocks skip, is %s, want the offset before", name, wall.Format(time.DateTime), got)
 					}
 				})
 			}
@@ -168,8 +168,8 @@ func TestEveryZoneHasItsOffsetsAboutNewYear(t *testing.T) {
 	}
 }
 
-// Every function of the package that meets a local time returns, and what it returns agrees with package time: in every zone for
-// every leap year, whose end package time gets wrong, and for every seventh of the other years.
+// Every function of the package that processes a local time returns, and its result agrees with package time. That holds in every zone, for every
+// leap year, whose end package time computes wrongly, and for every seventh of the other years.
 func TestRulesAboutNewYearAreReadShownAndComputed(t *testing.T) {
 	for _, form := range zoneForms(t) {
 		t.Run(form.name, func(t *testing.T) {

@@ -5,15 +5,15 @@ import (
 	"slices"
 )
 
-// openDays says which days are open: those that fit a filter of only, if there is one, and none of except without times.
+// openDays determines which days are open: those that fit a filter of only, if there is one, and none of except without times.
 //
-// What holds in every year is in two shapeSets. Dates with a year are in stretches of months: within one, the months have the same
-// answer for each shape, or it is a single month whose days are known. So a month costs one search, however many dates there are.
+// The days of every year are in two shapeSets. Dates with a year are in stretches of months. In a stretch all months of the same shape have the
+// same open days, or the stretch is a single month whose days are known. So a month costs one search, however many dates there are.
 type openDays struct {
 	only       shapeSet     // days that fit a filter of only in every year; all if there is none
 	closed     shapeSet     // days that fit a filter of except in every year
 	filters    []*dayFilter // those with dates of a year; bit i of active is filter i
-	onlyActive uint64       // which of these are of only
+	onlyActive uint64       // which of the filters are of only
 	stretches  []stretch    // in order; months before the first have no dates
 }
 
@@ -25,7 +25,7 @@ type stretch struct {
 	active uint64 // the filters that have a range over all its days, if not known
 }
 
-// newOpenDays takes the filters of only, and those that close the days that fit them.
+// newOpenDays takes the filters of only, and the filters that close days.
 func newOpenDays(only, closing []*dayFilter) *openDays {
 	o := &openDays{}
 	if len(only) == 0 {
@@ -50,12 +50,12 @@ func newOpenDays(only, closing []*dayFilter) *openDays {
 	return o
 }
 
-// setStretches finds the months that a range of dates begins or ends in, and what is active between them.
+// setStretches finds the months in which a range of dates begins or ends, and the active filters between them.
 func (o *openDays) setStretches() {
 	type change struct {
 		month int64
 		turn  uint64 // filters whose bit changes with this month
-		known bool   // the month itself has to be looked at
+		known bool   // the days of the month itself have to be computed
 	}
 	var changes []change
 	for i, f := range o.filters {
@@ -86,7 +86,7 @@ func (o *openDays) setStretches() {
 	}
 }
 
-// fromFilters asks every filter for the open days of a month.
+// fromFilters computes the open days of a month from every filter.
 func (o *openDays) fromFilters(month int64) uint32 {
 	first := firstDayOf(month)
 	shape := shapeOf(month, weekdayOfDay(first))

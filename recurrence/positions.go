@@ -21,13 +21,13 @@ func newPositions(unit calendarUnit, list []int) *positions {
 	return p
 }
 
-// has reports whether a candidate is one of the positions: it is the n-th of so many.
+// has reports whether a candidate is at one of the positions: it is the n-th candidate of a number of them.
 func (p *positions) has(n, of int) bool {
 	back := of - n + 1
 	return p.fromStart[n/64]>>(n%64)&1 == 1 || p.fromEnd[back/64]>>(back%64)&1 == 1
 }
 
-// mask returns which candidates of a month are at the positions in their week, month or year.
+// mask returns the candidates of a month that are at the positions in their week, month or year.
 func (p *positions) mask(candidates monthMask, month, first int64) uint32 {
 	mine := candidates(month, first)
 	if mine == 0 {
@@ -53,11 +53,11 @@ func (p *positions) mask(candidates monthMask, month, first int64) uint32 {
 	return p.pick(mine, before, of)
 }
 
-// weeks picks within each week that the month touches.
+// weeks selects days within each week that the month touches.
 func (p *positions) weeks(candidates monthMask, mine uint32, month, first int64) (picked uint32) {
 	length := lengthOf(month)
 	weekday := int(weekdayOfDay(first))
-	// The candidates from the Monday on that begins the first week: the end of the month before, the month, the beginning of the next.
+	// The candidates from the Monday of the first week on: the end of the month before, the month, the beginning of the next.
 	line := uint64(mine>>1) << weekday
 	if weekday > 0 {
 		before := lengthOf(month - 1)
@@ -74,7 +74,7 @@ func (p *positions) weeks(candidates monthMask, mine uint32, month, first int64)
 	return uint32(kept>>weekday<<1) & daysOf(length)
 }
 
-// pick returns the days that are at the positions; before of the others come before them.
+// pick returns the days that are at the positions among of candidates; before candidates come before the days.
 func (p *positions) pick(days uint32, before, of int) (picked uint32) {
 	for n := before + 1; days != 0; n++ {
 		if p.has(n, of) {

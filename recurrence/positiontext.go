@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// positions describes which days of the period run: "the last open day", "the second of Monday and Wednesday". The days are open
-// ones where the rule has a calendar.
+// positions describes which days of the period run: "the last open day", "the second of Monday and Wednesday". If the rule has a calendar, the
+// days are open ones.
 func (d *description) positions() string {
 	which, plural := positionNames(sortedSet(d.Positions))
 	open, among := d.hasFilters(), d.positionedDays()
@@ -58,8 +58,8 @@ func (d *description) positionedDays() string {
 	return joinList(occurrenceNames(d.MonthlyOccurrences, "every", "and"), "and")
 }
 
-// positionNames describes sorted positions, those from the end last: "the first, the 10th to last and the last 3". The noun that
-// follows is in the plural if the last of them are several.
+// positionNames describes sorted positions, those from the end last: "the first, the 10th to last and the last 3". plural reports whether the
+// noun after it needs the plural, because the last position names several days.
 func positionNames(positions []int) (text string, plural bool) {
 	name := func(n int) string { return "the " + occurrenceName(n) }
 	firstPositive, _ := slices.BinarySearch(positions, 0)

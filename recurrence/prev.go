@@ -43,7 +43,7 @@ func (r *rule) prevPoint(before int64) int64 {
 	if r.kind == fixedInterval {
 		return before - 1 - mod(before-1-r.start, r.interval)
 	}
-	// From ever further back, until there is a match in between.
+	// Search from further and further back, until there is a match in between.
 	low, high := before, before
 	for step := int64(1); ; step *= 2 {
 		low = max(before-step, r.start)
@@ -75,7 +75,7 @@ func (r *rule) prevOpenPoint(before int64) int64 {
 		}
 		p := &r.zone.periods[r.zone.periodAt(at)]
 		wall, firstMonth := at+p.offset, r.firstMonth
-		if p.begin > r.start { // it is not searched before the period, in which the clocks keep this offset
+		if p.begin > r.start { // the search ends at the beginning of the period, in which the clocks keep this offset
 			firstMonth = dateOf(floorDiv(p.wallAfter, secondsPerDay)).month
 		}
 		open := r.calendar.prev(wall, firstMonth, r.slots, p.offset)
@@ -154,8 +154,8 @@ func (r *rule) prevEveryHour(before int64) int64 {
 	return wall - z.periods[i].offset
 }
 
-// prevNamedHours returns the last run before an instant, or [none]. Within a period the runs that were moved out of the gap before it
-// and the others follow two clocks, and the later of the two is the last.
+// prevNamedHours returns the last run before an instant, or [none]. Within a period the runs that were moved out of the gap before it and the
+// other runs follow two clocks. The later of the two is the last.
 func (r *rule) prevNamedHours(before int64) int64 {
 	z := r.zone
 	for i := z.periodAt(before - 1); ; {

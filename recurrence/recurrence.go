@@ -2,17 +2,17 @@ package recurrence
 
 import "time"
 
-// A Recurrence is a rule: it says when a job runs. A field with its zero value is not set. The zero Recurrence runs once, when
-// created. [Recurrence.Validate] checks the ranges below. The canonical JSON of a rule has at most 64 KiB.
+// A Recurrence is a rule: it determines when a job runs. A field with its zero value is not set. The zero Recurrence runs once, when created.
+// [Recurrence.Validate] checks the ranges below. The canonical JSON of a rule has at most 64 KiB.
 //
-// Only and Except are its calendar: they say which days and times are open. The rule runs at no other time.
+// Only and Except are its calendar: they determine which days and times are open. The rule runs at no other time.
 //
-// Also adds runs. An entry is an instant, with StartTime alone, or a rule, with some of StartTime, Frequency, Interval, EndTime, the
-// elements and Cron; the error for any other field has [CodeUnknownField]. An instant runs on closed days too and is never moved.
-// For a rule the TimeZone, Only, Except, Shift, ClockChanges and EndTime of the whole hold; without a StartTime of its own it
-// begins with the whole, which does not cut off entries that begin earlier. Runs at the same instant are one, and Count counts
-// them all. With Also, a Frequency or a Cron is needed, or a StartTime, which is then the first of a list of dates.
-// Like every rule without a Frequency, such a list runs once when created if its StartTime has passed.
+// Also adds runs. An entry is an instant, with StartTime alone, or a rule, with some of StartTime, Frequency, Interval, EndTime, the elements and
+// Cron; the error for any other field has [CodeUnknownField]. An instant also runs on closed days and is never moved. A rule of Also has the
+// TimeZone, Only, Except, Shift, ClockChanges and EndTime of the whole. Without a StartTime of its own it begins with the whole; an entry may
+// also begin before the whole. Runs at the same instant are one, and Count counts them all. With Also, a Frequency or a Cron is needed, or a
+// StartTime, which is then the first of a list of dates. Like every rule without a Frequency, such a list runs once when created if its StartTime
+// has passed.
 type Recurrence struct {
 	StartTime time.Time // when the rule begins, 1900 to 2199. An instant: its Location and fraction have no effect. Zero: creation
 	Frequency Frequency // what Interval counts. Zero: the rule runs once, at StartTime
@@ -33,9 +33,9 @@ type Recurrence struct {
 
 	Only         []Filter     // at most 32: a day or time is open only if it fits one of them
 	Except       []Filter     // at most 32: a day or time that fits one of them is closed
-	Shift        Shift        // where a run goes whose day is closed; with Frequency Day and above, and with Cron. Zero: nowhere
+	Shift        Shift        // where a run moves whose day is closed; with Frequency Day and above, and with Cron. Zero: it is dropped
 	Also         []Recurrence // more runs: at most 1,000 instants (a StartTime alone) and 16 rules; see above
-	ClockChanges ClockChanges // what becomes of times that the clocks skip or repeat; with Frequency Day and above, and with Cron
+	ClockChanges ClockChanges // what happens to times that the clocks skip or repeat; with Frequency Day and above, and with Cron
 }
 
 // An NthWeekday is a weekday of a month, such as the last Friday.

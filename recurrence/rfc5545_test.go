@@ -11,8 +11,8 @@ import (
 	"github.com/chimejobs/chime/internal/long"
 )
 
-// An rfcRule is an RRULE with a start in UTC, evaluated by the words of RFC 5545, section 3.3.10: each day of each period is tried
-// against every part. It shares nothing with the package.
+// An rfcRule is an RRULE with a start in UTC, evaluated by the text of RFC 5545, section 3.3.10: each day of each period is checked against every
+// part. It shares nothing with the package.
 type rfcRule struct {
 	start    time.Time
 	freq     string
@@ -30,7 +30,7 @@ func (r rfcRule) String() string {
 	return text
 }
 
-// holds reports whether a part names a number, or its negative counterpart counted from the end.
+// holds reports whether a part contains a number, or its negative counterpart counted from the end.
 func (r rfcRule) holds(name string, n, negative int) bool {
 	return slices.Contains(r.parts[name], strconv.Itoa(n)) || slices.Contains(r.parts[name], strconv.Itoa(negative))
 }
@@ -82,7 +82,7 @@ func (r rfcRule) on(day time.Time) bool {
 	return true
 }
 
-// times returns the values of a part of the clock, or that of the start.
+// times returns the values of a part of the clock, or the start's value.
 func (r rfcRule) times(name string, start int) (list []int) {
 	for _, word := range r.parts[name] {
 		n, _ := strconv.Atoi(word)

@@ -18,27 +18,28 @@ const CodeNoRRule Code = "no_rrule"
 //	DTSTART;TZID=Europe/Berlin:20260105T090000
 //	RRULE:FREQ=WEEKLY;INTERVAL=1;WKST=MO;BYDAY=MO,FR;BYHOUR=9;BYMINUTE=0;BYSECOND=0
 //
-// Only and weekdays of Except become BYMONTH, BYMONTHDAY and BYDAY, Positions BYSETPOS, single dates of Except an EXDATE line and
-// instants of Also an RDATE line.
+// Only and the weekdays of Except become BYMONTH, BYMONTHDAY and BYDAY. Positions become BYSETPOS. Single dates of Except become an EXDATE line,
+// and instants of Also become an RDATE line.
 //
-// The text names every element, also those that this package takes from the start. Three things to know:
+// The text names every element, also those that this package takes from the start. Three things are important:
 //
 //   - DTSTART is StartTime, even if no run falls on it. Libraries such as python-dateutil then add no run. RFC 5545 does not
 //     define this case, and some calendars show an event at DTSTART.
 //   - COUNT counts from DTSTART, Count from creation. They agree for a rule created at or before its StartTime.
-//   - A local time that the clocks skip or repeat has the instant that RFC 5545, section 3.3.10, gives it: the one by the
-//     offset before the change. This package does the same. Libraries that drop skipped times differ on those days.
+//   - A local time that the clocks skip or repeat has the instant of RFC 5545, section 3.3.10: the one by the offset before the change. This
+//     package does the same. Libraries that drop skipped times differ on those days.
 //
 // RRule returns an [*Error] with [CodeNoRRule] for a rule that RFC 5545 cannot express or understands differently:
 //
 //   - a rule without StartTime,
 //   - Count together with EndTime, or with Only, Except, Positions or Also,
 //   - Shift, rules in Also, and ClockChanges in a zone other than UTC,
-//   - Only with several filters, dates or times; Except other than weekdays and, without Positions and with frequency day and
-//     above, single dates; and of those more than 3000 times, or one beside a time that the clocks skip,
+//   - Only with several filters, dates or times,
+//   - Except with anything other than weekdays and single dates; single dates together with Positions or with a frequency below day,
+//   - more than 3000 excluded times, or an excluded time that the clocks skip on that day or on the day before,
 //   - Positions whose runs are more than 366 in a period: 200 with two times a day,
 //   - a cron rule that restricts both day fields, because either one is then enough,
-//   - a StartTime on the second pass of a repeated hour, at frequency day and above,
+//   - a StartTime on the second pass of a repeated hour, with frequency day and above,
 //   - in a time zone other than UTC: all 24 hours of a day (they follow elapsed time in this package and the clock in RFC
 //     5545), the frequency hour, and hours or minutes with the frequencies minute and second.
 //
@@ -86,7 +87,7 @@ func (r Recurrence) RRule() (string, error) {
 	return rruleStart(start, zone) + "\nRRULE:" + parts + r.rruleEnd() + left + r.rDates(), nil
 }
 
-// inZone returns the start on the local clock and its zone, if the rule follows a clock; otherwise both are in UTC, which has no name.
+// inZone returns the start on the local clock and its zone, if the rule follows a clock; otherwise both are in UTC, and zone is "".
 func (r rruleRule) inZone(start time.Time) (local time.Time, zone string, err error) {
 	if isUTC(r.zone) {
 		return start, "", nil
@@ -127,7 +128,7 @@ func (r Recurrence) rruleEnd() string {
 // An rruleRule is a rule whose cron text has been turned into a frequency and elements.
 type rruleRule struct {
 	Recurrence
-	zone string // the zone that it runs in; "" means UTC
+	zone string // the zone in which it runs; "" means UTC
 }
 
 // rruleElements turns a cron text into a frequency and elements of the same meaning.
@@ -171,12 +172,12 @@ func maskValues[T ~int](mask uint64) []T {
 	return values
 }
 
-// checkInZone refuses what follows elapsed time in this package and the clock in RFC 5545.
+// checkInZone refuses a rule that follows elapsed time in this package and the clock in RFC 5545.
 func (r rruleRule) checkInZone() error {
 	hours := r.allHours()
 	switch {
 	case r.ClockChanges != ClockOnce:
-		return noRRule("clockChanges", "RFC 5545 knows once only: remove clockChanges or the timeZone")
+		return noRRule("clockChanges", "RFC 5545 has only \"once\": remove clockChanges or the timeZone")
 	case r.Frequency >= Day && len(hours) == 24:
 		return newError(CodeNoRRule, "schedule.hours", "", "in a zone RFC 5545 has no rule for every hour of a day: name fewer hours, or remove the timeZone")
 	case r.Frequency == Hour:
@@ -211,7 +212,7 @@ func (r rruleRule) parts(start time.Time) (string, error) {
 	return text + rrulePart("BYHOUR", hours) + rrulePart("BYMINUTE", minutes) + rrulePart("BYSECOND", seconds) + positions, err
 }
 
-// clock returns the hours, minutes and seconds. Those that are not set come from the start.
+// clock returns the hours, minutes and seconds. Elements that are not set come from the start.
 func (r rruleRule) clock(start time.Time) (hours, minutes, seconds []int) {
 	hours, minutes, seconds = r.allHours(), sortedSet(r.Minutes), sortedSet(r.Seconds)
 	if r.Frequency == Second {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// An rruleCase is a case with the RFC 5545 rule that python-dateutil computed its runs from.
+// An rruleCase is a case with the RFC 5545 rule from which python-dateutil computed its runs.
 type rruleCase struct {
 	ID    string
 	RRule string

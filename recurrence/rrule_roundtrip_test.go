@@ -9,7 +9,7 @@ import (
 	"github.com/chimejobs/chime/internal/long"
 )
 
-// What RRule exports, FromRRule reads as a rule with the same runs.
+// FromRRule reads what RRule exports as a rule with the same runs.
 func TestARuleReadFromItsRRuleHasTheSameRuns(t *testing.T) {
 	exported, calendars := 0, 0
 	seeds := long.Seeds(1500, 6000)
@@ -27,9 +27,9 @@ func TestARuleReadFromItsRRuleHasTheSameRuns(t *testing.T) {
 			continue
 		}
 		read, err := FromRRule(text)
-		once := r.Frequency == 0 && r.Cron == "" && len(r.Also) == 0 // becomes COUNT=1, which matches do not know
+		once := r.Frequency == 0 && r.Cron == "" && len(r.Also) == 0 // becomes COUNT=1, which does not affect matches
 		if once || codesOf(err) == string(CodeNeverFires) {
-			continue // its only runs are its start or beyond
+			continue // its only runs are its start or later
 		}
 		if err != nil {
 			t.Errorf("seed %d: %+v\n%s\n%v", seed, r, text, err)
@@ -48,7 +48,7 @@ func TestARuleReadFromItsRRuleHasTheSameRuns(t *testing.T) {
 	}
 }
 
-// plainer returns a rule of which more can be exported.
+// plainer returns a similar rule that can be exported more often.
 func plainer(r Recurrence) Recurrence {
 	r.Shift, r.ClockChanges, r.TimeZone = ShiftDrop, ClockOnce, ""
 	if len(r.Only) > 1 {

@@ -39,7 +39,7 @@ func TestRRuleWritesTheRuleAsRFC5545(t *testing.T) {
 			"DTSTART;TZID=Europe/Berlin:20260105T093015\nRRULE:FREQ=WEEKLY;INTERVAL=1;WKST=MO;BYMONTH=1;BYDAY=MO,SU;BYHOUR=9;BYMINUTE=0;BYSECOND=0"},
 		{Recurrence{StartTime: start, Cron: "0 9 1,15 * *", TimeZone: newYork},
 			"DTSTART;TZID=America/New_York:20260105T033015\nRRULE:FREQ=MONTHLY;INTERVAL=1;BYMONTHDAY=1,15;BYHOUR=9;BYMINUTE=0;BYSECOND=0"},
-		// A calendar limits, picks and leaves out.
+		// A calendar limits, selects and excludes.
 		{Recurrence{StartTime: start, Frequency: Month, Positions: []int{-1}, Minutes: []int{0}, Hours: []int{9, 17}, Except: []Filter{{WeekDays: weekend}}},
 			"DTSTART:20260105T083015Z\nRRULE:FREQ=MONTHLY;INTERVAL=1;BYDAY=MO,TU,WE,TH,FR;BYHOUR=9,17;BYMINUTE=0;BYSECOND=0;BYSETPOS=-2,-1"},
 		{Recurrence{StartTime: start, Frequency: Day, Seconds: []int{5}, Hours: []int{9}, Only: []Filter{{Months: []time.Month{6}, WeekDays: []time.Weekday{1}}},
@@ -51,10 +51,10 @@ func TestRRuleWritesTheRuleAsRFC5545(t *testing.T) {
 			"DTSTART:20260105T083015Z\nRRULE:FREQ=YEARLY;INTERVAL=1;BYMONTH=1,2,3,4,5,6,7,8,9,10,11,12;BYDAY=1MO;BYHOUR=8;BYMINUTE=30;BYSECOND=15;BYSETPOS=-1"},
 		{Recurrence{StartTime: start, Frequency: Day, Hours: []int{8, 9, 10}, Minutes: []int{0}, Except: []Filter{{Dates: []string{"2026-02-02", "2026-02-03"}, Times: []string{"09:00/23:59"}}}},
 			"DTSTART:20260105T083015Z\nRRULE:FREQ=DAILY;INTERVAL=1;BYHOUR=8,9,10;BYMINUTE=0;BYSECOND=0\nEXDATE:20260202T090000Z,20260202T100000Z,20260203T090000Z,20260203T100000Z"},
-		// EXDATE would leave out an RDATE of the same instant, which Also adds on closed days too.
+		// EXDATE would exclude an RDATE of the same instant, and Also also adds it on closed days.
 		{Recurrence{StartTime: start, Frequency: Day, Except: []Filter{{Dates: []string{"2026-02-02", "2026-02-03"}}}, Also: []Recurrence{{StartTime: on("2026-02-03 08:30:15")}}},
 			"DTSTART:20260105T083015Z\nRRULE:FREQ=DAILY;INTERVAL=1;BYHOUR=8;BYMINUTE=30;BYSECOND=15\nEXDATE:20260202T083015Z\nRDATE:20260203T083015Z"},
-		// EndTime ends the instants of Also, UNTIL no RDATE.
+		// EndTime ends the instants of Also; UNTIL does not end an RDATE.
 		{Recurrence{StartTime: start, Frequency: Day, EndTime: on("2026-02-01 00:00:00"), Also: []Recurrence{{StartTime: on("2026-02-01 00:00:00")}, {StartTime: on("2026-02-01 00:00:01")}}},
 			"DTSTART:20260105T083015Z\nRRULE:FREQ=DAILY;INTERVAL=1;BYHOUR=8;BYMINUTE=30;BYSECOND=15;UNTIL=20260201T000000Z\nRDATE:20260201T000000Z"},
 		{Recurrence{StartTime: start, Also: []Recurrence{{StartTime: on("2026-02-01 00:00:00")}}}, "DTSTART:20260105T083015Z\nRDATE:20260201T000000Z"},
@@ -95,13 +95,13 @@ func TestRRuleRefusesWhatRFC5545CannotExpress(t *testing.T) {
 		{Recurrence{StartTime: start, Frequency: Hour, TimeZone: berlin}, "elapsed hours"},
 		{Recurrence{StartTime: start, Frequency: Minute, Hours: []int{9}, TimeZone: berlin}, "limited by the clock"},
 		{Recurrence{StartTime: start, Frequency: Day, Shift: ShiftNext, Except: []Filter{{WeekDays: weekend}}}, "moves no days"},
-		{Recurrence{StartTime: start, Frequency: Day, ClockChanges: ClockSkip, TimeZone: berlin}, "once only"},
+		{Recurrence{StartTime: start, Frequency: Day, ClockChanges: ClockSkip, TimeZone: berlin}, `only "once"`},
 		{Recurrence{StartTime: start, Frequency: Day, Count: 3, Except: []Filter{{WeekDays: weekend}}}, "leaves out"},
 		{Recurrence{StartTime: start, Frequency: Day, Except: []Filter{{Dates: []string{"12-25"}}}}, "single dates"},
 		{Recurrence{StartTime: start, Frequency: Day, Only: []Filter{{Times: []string{"09:00"}}, {Months: []time.Month{1}}}}, "one filter"},
 		{Recurrence{StartTime: start, Frequency: Day, Also: []Recurrence{{Frequency: Week}}}, "two rules"},
 		{Recurrence{StartTime: start, Frequency: Day, Also: []Recurrence{{StartTime: start}, {Cron: "0 9 * * *"}}}, "two rules"},
-		{Recurrence{StartTime: start, Cron: "TZ=Europe/Berlin 0 9 * * *", ClockChanges: ClockSkip}, "once only"},
+		{Recurrence{StartTime: start, Cron: "TZ=Europe/Berlin 0 9 * * *", ClockChanges: ClockSkip}, `only "once"`},
 		{Recurrence{StartTime: start, Frequency: Week, Only: []Filter{{MonthDays: []int{13}}}}, "by this filter"},
 		{Recurrence{StartTime: start, Frequency: Month, MonthDays: []int{1, 2}, Only: []Filter{{MonthDays: []int{-31}}}}, "by this filter"},
 		{Recurrence{StartTime: start, Frequency: Day, Only: []Filter{{MonthlyOccurrences: []NthWeekday{{1, 1}}}}}, "by this filter"},
@@ -117,12 +117,12 @@ func TestRRuleRefusesWhatRFC5545CannotExpress(t *testing.T) {
 		got, err := test.rule.RRule()
 		var refused *Error
 		if !errors.As(err, &refused) || refused.Code != CodeNoRRule || !strings.Contains(refused.Reason, test.says) {
-			t.Errorf("%v: %q, %v, want %s saying %q", test.rule, got, err, CodeNoRRule, test.says)
+			t.Errorf("%v: %q, %v, want %s with %q", test.rule, got, err, CodeNoRRule, test.says)
 		}
 	}
 }
 
-// daysFrom returns n days from that of an instant on, as a filter has them.
+// daysFrom returns n days from the day of an instant on, in the form of a filter.
 func daysFrom(first time.Time, n int) (dates []string) {
 	for i := range n {
 		dates = append(dates, first.AddDate(0, 0, i).Format(time.DateOnly))

@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// maxExportedDates limits the values of EXDATE that a rule becomes.
+// maxExportedDates limits the values of EXDATE of an exported rule.
 const maxExportedDates = 3000
 
 // noRRule returns the error for a field that RFC 5545 cannot express.
 func noRRule(field, reason string) *Error { return newError(CodeNoRRule, field, "", "%s", reason) }
 
-// An rruleCalendar is what a calendar adds to an RRULE: a limit of days, and dates that are left out.
+// An rruleCalendar is the calendar of an RRULE: a limit of days, and excluded dates.
 type rruleCalendar struct {
 	limit Filter   // of WeekDays, MonthDays, MonthlyOccurrences and Months
 	left  []Filter // of single dates, some with times
@@ -64,7 +64,7 @@ func withoutDays(days, closed []time.Weekday) (left []time.Weekday) {
 	return left
 }
 
-// both returns the values that are in both lists, of which an empty one means all. It is false if there are none.
+// both returns the values that are in both lists; an empty list means all. ok is false if there are none.
 func both[T comparable](a, b []T) ([]T, bool) {
 	if len(a) == 0 || len(b) == 0 {
 		return append(slices.Clone(a), b...), true
@@ -73,8 +73,8 @@ func both[T comparable](a, b []T) ([]T, bool) {
 	return kept, len(kept) > 0
 }
 
-// limited returns the rule with the limits of its calendar among its elements. Where the limits need it, the elements that come from
-// the start are named.
+// limited returns the rule with the limits of its calendar among its elements. If the limits require it, the elements that come from the start
+// are named.
 func (r rruleRule) limited(f Filter, start time.Time) (rruleRule, error) {
 	picks := len(r.Positions) > 0
 	if !picks && len(f.WeekDays)+len(f.MonthDays)+len(f.MonthlyOccurrences)+len(f.Months) == 0 {
@@ -88,7 +88,7 @@ func (r rruleRule) limited(f Filter, start time.Time) (rruleRule, error) {
 	r.Months, inMonths = both(r.Months, f.Months)
 	r.MonthDays, onDays = both(r.MonthDays, f.MonthDays)
 	if onWeekDays := r.limitWeekDays(f); !inMonths || !onDays || !onWeekDays {
-		return r, noRRule("only", "RFC 5545 cannot write a rule of which the filter leaves no days")
+		return r, noRRule("only", "RFC 5545 cannot write a rule without days, and the filter leaves none")
 	}
 	if r.Frequency >= Month && picks && len(r.MonthDays)+len(r.MonthlyOccurrences)+len(r.WeekDays) == 0 {
 		r.MonthDays = maskValues[int](1<<32 - 2)
@@ -128,7 +128,7 @@ func (r *rruleRule) canBeLimited(f Filter) bool {
 	return len(f.MonthlyOccurrences) == 0 || r.Frequency >= Month && len(r.MonthlyOccurrences) == 0
 }
 
-// limitWeekDays limits the weekdays, with and without numbers, by a filter. It reports whether one is left.
+// limitWeekDays limits the weekdays, with and without numbers, by a filter. It reports whether any weekday is left.
 func (r *rruleRule) limitWeekDays(f Filter) (left bool) {
 	r.MonthlyOccurrences = slices.Concat(r.MonthlyOccurrences, f.MonthlyOccurrences)
 	if len(r.MonthlyOccurrences) == 0 {
@@ -162,13 +162,13 @@ func (r rruleRule) setPositions(times int) (string, error) {
 	return rrulePart("BYSETPOS", sortedSet(numbers)), nil
 }
 
-// exDates returns the EXDATE line for the dates that are left out, or "". The times are those of the rule on each date.
+// exDates returns the EXDATE line for the excluded dates, or "". The times are those of the rule on each date.
 func (r rruleRule) exDates(left []Filter, zone string, start time.Time) (string, error) {
 	if len(left) == 0 {
 		return "", nil
 	}
 	if r.Frequency < Day {
-		return "", noRRule("except", "EXDATE names single runs, of which a date has too many: write frequency day")
+		return "", noRRule("except", "EXDATE names single runs, and a date has too many of them: write frequency day")
 	}
 	hours, minutes, seconds := r.clock(start)
 	found := map[string]bool{}
@@ -178,7 +178,7 @@ func (r rruleRule) exDates(left []Filter, zone string, start time.Time) (string,
 			if len(found)+len(hours)*len(minutes)*len(seconds) > maxExportedDates {
 				return "", newError(CodeNoRRule, "except", text, "is one of more than %d times that EXDATE would have to name", maxExportedDates)
 			}
-			date, _ := time.Parse(time.DateOnly, text) // exportCalendar lets no other texts pass
+			date, _ := time.Parse(time.DateOnly, text) // exportCalendar accepts no other texts
 			for second := range clockSeconds(hours, minutes, seconds) {
 				if len(times) > 0 && !inSpans(times, second) {
 					continue

@@ -1,7 +1,7 @@
 package recurrence
 
-// A rule is an endless set of instants, from the start on. It knows no count, no end and no immediate run.
-// It never changes once made. The time that a search takes does not depend on how long ago the start was.
+// A rule is an endless set of instants, from the start on. It has no count, no end and no immediate run. It never changes once made. The time of
+// a search does not depend on how long ago the start was.
 type rule struct {
 	kind  kind
 	start int64
@@ -10,29 +10,29 @@ type rule struct {
 	// atStart adds the start itself. A rule without schedule runs then, even on the second pass of a repeated hour.
 	atStart bool
 
-	// A rule with calendar or kept is bounded: it knows its matches at both ends, for where there are none, a search would be long.
+	// A rule with calendar or kept is bounded: it knows its first and last match, because a search beyond them would be long.
 	bounded bool
-	skips   bool // of namedHours: a time that the clocks skip does not run
+	skips   bool // for namedHours: a time that the clocks skip does not run
 
 	calendar *calendar // nil: all is open
-	kept     *keptDays // of everyHour and namedHours; nil: all of days
+	kept     *keptDays // for everyHour and namedHours; nil: all of days
 
-	interval int64            // of fixedInterval, in seconds
-	filtered filteredInterval // of filteredPoints
-	minutes  minuteBlocks     // of inMinuteBlocks
-	blocks   hourBlocks       // of inHourBlocks
-	days     days             // of everyHour and namedHours, with times
+	interval int64            // for fixedInterval, in seconds
+	filtered filteredInterval // for filteredPoints
+	minutes  minuteBlocks     // for inMinuteBlocks
+	blocks   hourBlocks       // for inHourBlocks
+	days     days             // for everyHour and namedHours, with times
 	times    timesOfDay
 
-	slots   *slots   // of elapsed time, where the calendar has times; otherwise nil
-	windows [][]span // of everyHour and namedHours, where the calendar has times: those of each type of day that have a time of times
+	slots   *slots   // for elapsed time, if the calendar has times; otherwise nil
+	windows [][]span // for everyHour and namedHours, if the calendar has times: those of each type of day that contain a time of times
 
 	// lastPeriod is the last offset period in which filteredPoints, inMinuteBlocks or inHourBlocks find a match.
 	lastPeriod int
 
 	firstMonth, lastMonth int64 // a search for days ends before the first and after the last
 
-	first, last int64 // of a bounded rule
+	first, last int64 // for a bounded rule
 }
 
 // A kind says how the instants of a rule are computed.
@@ -45,7 +45,7 @@ const (
 	inMinuteBlocks             // every n-th minute of elapsed time, and the seconds within it
 	inHourBlocks               // every n-th hour of elapsed time, and the times of day within it
 	everyHour                  // days with all 24 hours: every instant at which the clocks show one of times
-	namedHours                 // days with named hours: one run a time of day, moved in a gap, on the first pass in an overlap
+	namedHours                 // days with named hours: one run for each time of day, moved in a gap, on the first pass in an overlap
 )
 
 // next returns the first match at or after an instant, or [never].
@@ -101,7 +101,7 @@ func (r *rule) nextOpenPoint(from int64) int64 {
 		offset := r.zone.periods[i].offset
 		wall := at + offset
 		lastMonth := r.lastMonth
-		if i+1 < len(r.zone.periods) { // it is not searched beyond the period, in which the clocks keep this offset
+		if i+1 < len(r.zone.periods) { // the search ends at the end of the period, in which the clocks keep this offset
 			lastMonth = min(lastMonth, dateOf(floorDiv(r.zone.endWall(i), secondsPerDay)).month)
 		}
 		open := r.calendar.next(wall, lastMonth, r.slots, offset)
@@ -223,9 +223,8 @@ func (r *rule) nextEveryHour(from int64) int64 {
 	return wall - z.periods[i].offset
 }
 
-// nextNamedHours returns the first run at or after from. Every wall second has one instant: its first pass, or in a gap the
-// instant that the offset before the gap gives. A run moved out of a gap therefore falls among the wall seconds that follow
-// the gap, and the earlier of the two is next.
+// nextNamedHours returns the first run at or after from. Every wall second has one instant: its first pass, or in a gap the instant by the offset
+// before the gap. So a run that is moved out of a gap falls among the wall seconds after the gap, and the earlier of the two is next.
 func (r *rule) nextNamedHours(from int64) int64 {
 	z := r.zone
 	for i := z.periodAt(from); ; {
@@ -276,7 +275,7 @@ func (r *rule) nextMoved(p *offsetPeriod, from int64) int64 {
 	}
 }
 
-// setLastMonth says where searches end.
+// setLastMonth sets where searches end.
 func (r *rule) setLastMonth(month int64) {
 	r.lastMonth, r.days.lastMonth = month, month
 	if r.kept != nil {
@@ -284,7 +283,7 @@ func (r *rule) setLastMonth(month int64) {
 	}
 }
 
-// setBounds searches the matches at both ends.
+// setBounds finds the first and the last match.
 func (r *rule) setBounds() {
 	if r.calendar == nil && r.kept == nil {
 		return
@@ -293,7 +292,7 @@ func (r *rule) setBounds() {
 	r.bounded = true
 }
 
-// fires reports whether anything ever matches. It also sets lastPeriod.
+// fires reports whether there is any match. It also sets lastPeriod.
 func (r *rule) fires() bool {
 	if r.kind != filteredPoints && r.kind != inMinuteBlocks && r.kind != inHourBlocks {
 		return r.next(r.start) != never

@@ -5,13 +5,13 @@ import (
 	"slices"
 )
 
-// runDays are the open days on which a time of day of a rule is open. Where filters have times, most days of centuries may be open and have
-// none: a search passes over these a month at a time.
+// runDays are the open days on which a time of day of a rule is open. If filters have times, most days of centuries may be open and have no such
+// time: a search skips these a month at a time.
 type runDays struct {
 	calendar *calendar
 	windows  [][]span  // of each type of day: the open times that the rule can meet
-	may      *openDays // every day with an open time is one of these
-	partly   bool      // and others may be: there is a filter of except that closes some of the rule's times and not all
+	may      *openDays // every day with an open time is in it
+	partly   bool      // not all days of may have an open time: a filter of except closes some of the rule's times and not all
 }
 
 func newRunDays(c *calendar, times *timesOfDay, windows [][]span) *runDays {

@@ -6,8 +6,7 @@ import (
 	"strings"
 )
 
-// timesWithSeconds describes the times of day of a rule whose seconds change how its hours and minutes are said. Otherwise it
-// returns "".
+// timesWithSeconds describes the times of day of a rule whose seconds change the description of its hours and minutes. Otherwise it returns "".
 func (d *description) timesWithSeconds() (text string, local bool) {
 	seconds := sortedSet(d.Seconds)
 	switch {
@@ -41,7 +40,7 @@ func (d *description) clocksWithSeconds() (clocks []string) {
 	return clocks
 }
 
-// secondsAfterTimes describes the seconds of a rule for use after its times of day, where these do not say them.
+// secondsAfterTimes describes the seconds of a rule for use after its times of day, if these do not contain them.
 func (d *description) secondsAfterTimes() string {
 	if len(d.Seconds) == 0 || len(d.Hours)+len(d.Minutes) == 0 || d.listsSeconds() {
 		return ""

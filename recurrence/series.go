@@ -6,25 +6,24 @@ import (
 	"time"
 )
 
-// A Series is the sequence of runs that a rule has from its start on. [Recurrence.Series] returns one. It never changes, so
-// several goroutines may use it at once. A call takes the same time however long ago the start was, and [Series.Next] and
-// [Series.Prev] allocate nothing.
+// A Series is the sequence of runs of a rule from its start on. [Recurrence.Series] returns one. It never changes, so several goroutines may use
+// it at once. The time of a call does not depend on how long ago the start was, and [Series.Next] and [Series.Prev] allocate nothing.
 //
 // The times that it returns are whole seconds in the rule's time zone, all before 2200-01-01T00:00:00Z.
 type Series struct {
 	rule  *rule
 	also  *additions // nil: none
 	zone  *zone
-	end   int64 // the last second at which a run may be, in Unix seconds, as are all instants here
+	end   int64 // the last second at which a run may be, in Unix seconds, like all instants here
 	count int   // 0: endless
 
-	created   int64 // with its fraction: the first run that has to match is not before it
-	immediate int64 // the run that does not have to match; never if there is none
+	created   int64 // with its fraction: the first run that must match is not before it
+	immediate int64 // the run that need not match; never if there is none
 }
 
-// Series returns the runs of a job created at created. Runs before created are not caught up: First and All begin with it. A rule
-// without StartTime starts at created. That start, and a run at creation, are created without its fraction of a second; no other
-// first run lies before created itself, so a cron rule made at 09:00:00.5 does not run at 09:00:00.
+// Series returns the runs of a job that was created at created. Runs before created are not caught up: First and All begin with it. A rule
+// without StartTime starts at created. That start, and a run at creation, drop the fraction of a second of created. No other first run lies
+// before created itself, so a cron rule that was created at 09:00:00.5 does not run at 09:00:00.
 //
 // Series returns the errors of [Recurrence.Validate], and an error with [CodeNeverFires] if no instant ever matches. There is
 // one exception: a rule without StartTime whose MonthDays and MonthlyOccurrences never fall on the same day is accepted and
@@ -59,7 +58,7 @@ func (r Recurrence) series(created time.Time, calendar *calendar) (*Series, erro
 		if s.immediate == never || !r.combinesDayElements() {
 			return nil, err
 		}
-		s.rule = &rule{} // nothing matches; the immediate run is the only one
+		s.rule = &rule{} // there are no matches; the immediate run is the only one
 	}
 	if s.also, err = newAdditions(r, start, zone, calendar); err != nil {
 		return nil, err
@@ -103,9 +102,9 @@ func (r Recurrence) combinesDayElements() bool {
 	return r.StartTime.IsZero() && len(r.MonthDays) > 0 && len(r.MonthlyOccurrences) > 0
 }
 
-// First returns the first run of a job made at creation. A rule with a frequency and without StartTime runs at creation, unless
-// that is closed. A rule without a frequency runs once: at StartTime, or at creation if StartTime has passed or is not set. Every other
-// rule, cron rules included, has its first run at its first match from creation, with its fraction, and from StartTime on.
+// First returns the first run of a job that was created at the creation of the Series. A rule with a frequency and without StartTime runs at
+// creation, unless that is closed. A rule without a frequency runs once: at StartTime, or at creation if StartTime has passed or is not set.
+// Every other rule, cron rules included, has its first run at its first match that is not before StartTime or creation, with creation's fraction.
 // The bool is false if EndTime or the year 2200 comes first.
 func (s *Series) First() (time.Time, bool) {
 	if s.immediate != never && s.also == nil {
@@ -114,21 +113,20 @@ func (s *Series) First() (time.Time, bool) {
 	return s.time(min(s.immediate, s.next(s.created)))
 }
 
-// Next returns the first match strictly after an instant. To get the run that follows another, pass the planned time of that
-// run. Next knows the rule and not the job: it also returns matches between StartTime and creation, it honors EndTime, and it
-// ignores Count. The run at creation is no match unless the rule matches it.
-// The bool is false if there is no later match.
+// Next returns the first match strictly after an instant. To get the run that follows another, pass the planned time of that run. Next depends on
+// the rule and not on the job: it also returns matches between StartTime and creation, it respects EndTime, and it ignores Count. The run at
+// creation is not a match unless the rule matches it. The bool is false if there is no later match.
 func (s *Series) Next(after time.Time) (time.Time, bool) {
 	from := unixOf(after) + 1
-	if s.also == nil { // as most rules: it saves a call
+	if s.also == nil { // for most rules: it saves a call
 		return s.time(s.rule.next(from))
 	}
 	return s.time(s.next(from))
 }
 
-// Prev returns the last match strictly before an instant, from StartTime on (creation, if there is none). Like [Series.Next] it knows
-// the rule and not the job: it also returns matches before creation, it honors EndTime, and it ignores Count.
-// The bool is false if there is no earlier match.
+// Prev returns the last match strictly before an instant, and not before StartTime (or creation, if there is no StartTime). Like [Series.Next] it
+// depends on the rule and not on the job: it also returns matches before creation, it respects EndTime, and it ignores Count. The bool is false
+// if there is no earlier match.
 func (s *Series) Prev(before time.Time) (time.Time, bool) {
 	to := min(unixFrom(before), s.end+1)
 	found := max(s.rule.prev(to), s.also.prev(to))
@@ -138,8 +136,8 @@ func (s *Series) Prev(before time.Time) (time.Time, bool) {
 	return s.time(found)
 }
 
-// All yields the runs of a job made at creation, in order: First, then the matches after it. It ends after Count runs, after
-// EndTime, or before the year 2200.
+// All yields the runs of a job that was created at creation, in order: First, then the matches after it. It ends after Count runs, after EndTime,
+// or before the year 2200.
 func (s *Series) All() iter.Seq[time.Time] {
 	return func(yield func(time.Time) bool) {
 		at, ok := s.First()
@@ -149,8 +147,8 @@ func (s *Series) All() iter.Seq[time.Time] {
 	}
 }
 
-// Between yields the matches at or after from and before to, in order. Like [Series.Next] it knows the rule and not the job:
-// it also yields matches between StartTime and creation, it honors EndTime, and it ignores Count.
+// Between yields the matches at or after from and before to, in order. Like [Series.Next] it depends on the rule and not on the job: it also
+// yields matches between StartTime and creation, it respects EndTime, and it ignores Count.
 func (s *Series) Between(from, to time.Time) iter.Seq[time.Time] {
 	return func(yield func(time.Time) bool) {
 		at, ok := s.Next(from.Add(-1))

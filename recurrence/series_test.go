@@ -74,8 +74,8 @@ func TestARuleThatFiresAtLeastOnceIsAccepted(t *testing.T) {
 	}
 }
 
-// Only the run at creation, and a start that is missing, are creation without its fraction. Every other first run is not before
-// creation itself.
+// Only the run at creation, and a start that comes from creation, drop the fraction of creation. Every other first run is not before creation
+// itself.
 func TestAFirstRunIsNotBeforeCreationUnlessItIsTheRunAtCreation(t *testing.T) {
 	const created = "2026-03-02T09:00:00.5Z" // a Monday
 	for _, c := range []struct{ claim, text, first, second string }{
@@ -167,7 +167,7 @@ func TestRunsAreInTheTimeZoneOfTheRule(t *testing.T) {
 	}
 }
 
-// The search ends, and its results stay in range, for every instant that a time.Time can hold.
+// The search ends, and its results are in range, for every instant that a time.Time can hold.
 func TestNextAcceptsAnyInstant(t *testing.T) {
 	far := []time.Time{{}, time.Unix(-1<<62, 0), time.Unix(1<<62, 0), at("1899-12-31T00:00:00Z"), at("2500-01-01T00:00:00Z")}
 	for _, text := range []string{`{}`, `{"frequency":"second"}`, `{"frequency":"minute","schedule":{"hours":3}}`, `{"frequency":"hour","schedule":{"hours":3}}`,

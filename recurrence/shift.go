@@ -2,24 +2,25 @@ package recurrence
 
 import "strconv"
 
-// A Shift says where a run goes whose day is closed: at most 31 days away, or it is dropped. Runs that meet on a day are one.
+// A Shift determines what happens to a run whose day is closed: it moves by at most 31 days, or it is dropped. Runs that move to the same instant
+// are one.
 type Shift uint8
 
-// The shifts. Those in the month turn round where there is no open day that way.
+// The shifts. A shift in the month takes the other direction if there is no open day in its own.
 const (
-	ShiftDrop            Shift = iota // nowhere
+	ShiftDrop            Shift = iota // the run is dropped
 	ShiftNext                         // to the next open day
 	ShiftPrevious                     // to the previous open day
-	ShiftNearest                      // to the nearest open day; of two the next
-	ShiftNextInMonth                  // to the next open day of its month, else the previous one ("modified following")
-	ShiftPreviousInMonth              // to the previous open day of its month, else the next one ("modified preceding")
-	ShiftNearestInMonth               // to the nearest open day of its month; of two the next (the W of Quartz)
+	ShiftNearest                      // to the nearest open day; if two are equally near, to the next one
+	ShiftNextInMonth                  // to the next open day of its month, otherwise the previous one ("modified following")
+	ShiftPreviousInMonth              // to the previous open day of its month, otherwise the next one ("modified preceding")
+	ShiftNearestInMonth               // to the nearest open day of its month; if two are equally near, to the next one (the W of Quartz)
 )
 
 // shiftWords holds the JSON word of each Shift.
 var shiftWords = [...]string{"drop", "next", "previous", "nearest", "nextInMonth", "previousInMonth", "nearestInMonth"}
 
-// shiftAliases are words of finance that are read as well.
+// shiftAliases are words of finance that are also accepted.
 var shiftAliases = map[string]Shift{
 	"following": ShiftNext, "preceding": ShiftPrevious, "modifiedfollowing": ShiftNextInMonth, "modifiedpreceding": ShiftPreviousInMonth,
 }
@@ -55,7 +56,7 @@ func (s *Shift) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// shiftOf returns the shift that a word names, in any case.
+// shiftOf returns the shift of a word, in any case.
 func shiftOf(word string) (Shift, bool) {
 	word = lower(word)
 	for s, known := range shiftWords {
@@ -67,7 +68,7 @@ func shiftOf(word string) (Shift, bool) {
 	return s, ok
 }
 
-// unknownShift returns the error for a value that names no shift.
+// unknownShift returns the error for a value that is not a shift.
 func unknownShift(value string) *Error {
 	return newError(CodeShiftValue, "shift", value, "must be drop, next, previous, nearest, nextInMonth, previousInMonth or nearestInMonth")
 }

@@ -2,7 +2,7 @@ package recurrence
 
 import "strings"
 
-// shifted describes where a run goes whose day is closed: " or else the next open day". days is what the text says of the days so far.
+// shifted describes where a run moves whose day is closed: " or else the next open day". days is the text about the days so far.
 func (d *description) shifted(days string) string {
 	which := map[Shift]string{
 		ShiftNext: "next", ShiftNextInMonth: "next",
@@ -23,7 +23,7 @@ func (d *description) shifted(days string) string {
 	return text
 }
 
-// clockChanges describes what becomes of times that the clocks skip or repeat, unless that is as usual.
+// clockChanges describes what happens to times that the clocks skip or repeat, unless it is the default.
 func (d *description) clockChanges() string {
 	switch d.ClockChanges {
 	case ClockSkip:

@@ -1,14 +1,14 @@
 package recurrence
 
-// slots say on which days an interval of elapsed time can meet an open time at all. A slot is a second, minute or hour of the day, as the
-// interval counts; it is usable on days of a type if a time of the rule in it is open then. A day has a run only if a slot that the interval
-// reaches is usable. So a search passes over days without one, whose open times it would otherwise visit one by one.
+// slots determine on which days an interval of elapsed time can meet an open time at all. A slot is a second, minute or hour of the day, in the
+// unit of the interval. It is usable on days of a type if it contains a time of the rule that is open then. A day has a run only if the interval
+// reaches a usable slot. So a search skips days without one, and does not visit their open times one by one.
 type slots struct {
 	unit     int64      // seconds: 1, 60 or 3600
 	interval int64      // in units
 	origin   int64      // an instant of the interval
-	rest     int64      // seconds of the local slot at which the interval reaches it, as long as clocks do not change by parts of a slot
-	usable   [][]uint64 // of each type of day: bit n is for the slots that leave the rest n when divided by interval
+	rest     int64      // seconds of the local slot at which the interval reaches it, while the clocks do not change by parts of a slot
+	usable   [][]uint64 // for each type of day: bit n is for the slots that leave the rest n when divided by interval
 }
 
 func newSlots(unit, interval, origin, offset int64, times timesOfDay, calendar *calendar) *slots {

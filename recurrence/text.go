@@ -13,26 +13,26 @@ import (
 //
 //	Every week on Monday, Wednesday and Friday at 10:00 and 22:00 UTC, 10 times, from 4 August 2012
 //
-// The text is complete, and equal rules have the same text. It is for reading, not for comparing: whether two
-// rules are the same is what [Recurrence.Equal] reports. Small words distinguish rules that run at the same times:
+// The text is complete, and equal rules have the same text. It is for reading, not for comparing: use [Recurrence.Equal] to compare rules. Small
+// words distinguish rules that run at the same times:
 //
-//   - "Each week" has an Interval of 1, "Every week" none.
+//   - "Each week" has an Interval of 1; in "Every week" the Interval is not set.
 //
-//   - A start at which the rule runs is "starting on" its date; its time is that of the runs. One whose time says only at which
-//     minute the rule runs has its time before its date ("from 12:25 on 4 August 2012"), any other start after it. A time of
-//     00:00 is left out where nothing is lost.
+//   - If the rule runs at its start, the text has "starting on" and the start's date; its time is the time of the runs. If the start only
+//     determines the minute of the runs, its time comes before its date ("from 12:25 on 4 August 2012"); for any other start the time comes after
+//     it. A time of 00:00 is left out if the text remains clear.
 //
 //   - "on Mondays", "on day 4" and "on 4 August" come from the start; "on Monday" and "on the 4th" are elements of the rule. A rule
 //     without StartTime has words such as "the minute of creation".
 //
-//   - "on the last open day" counts the days that Only and Except leave. What these say follows the rule, after a semicolon.
+//   - "on the last open day" counts the days that Only and Except leave open. Their description follows the rule, after a semicolon.
 //
 //   - A time of Only or Except is the whole minute, unless it has seconds: "from 09:00 to 17:30" ends at 17:30:59.
 //
-//   - What Also adds follows last; "in all" and "all until" then tell Count and EndTime, which hold for the whole.
+//   - The description of Also comes last. After it, "in all" and "all until" are for Count and EndTime, which hold for the whole.
 //
-// Times are in the rule's time zone, which the text names once; "UTC time" is a TimeZone of UTC, and a text without a zone means
-// UTC. A cron rule has its cron text behind what that says. String never fails; the text of an invalid rule may be wrong.
+// Times are in the rule's time zone, which the text names once; "UTC time" is a TimeZone of UTC, and a text without a zone means UTC. A cron rule
+// has its cron text after its description. String never fails; the text of an invalid rule may be wrong.
 func (r Recurrence) String() string {
 	d := description{Recurrence: r, zone: r.TimeZone, origin: "creation", more: r.hasFilters() || len(r.Also) > 0}
 	text := d.clause() + d.limits()
@@ -54,7 +54,7 @@ type description struct {
 	zoneNamed bool           // the text has named the zone
 	local     bool           // the text depends on the zone
 	more      bool           // a filter or an addition follows, which may name the zone
-	origin    string         // what gives a rule without StartTime its times: "creation", or "the start" of the rule that it is added to
+	origin    string         // the origin of the times of a rule without StartTime: "creation", or "the start" of the rule to which it is added
 }
 
 // setZone finds the zone and converts the start to it.
@@ -78,7 +78,7 @@ func (d *description) clause() string {
 	return d.rule() + d.clockChanges()
 }
 
-// rule describes everything that its frequency and its elements say.
+// rule describes the frequency and the elements.
 func (d *description) rule() string {
 	switch {
 	case d.Frequency == 0:
@@ -123,7 +123,7 @@ func (d *description) once() string {
 	return when + d.shifted(when)
 }
 
-// every names the interval. An interval of 1 that is set has a word of its own.
+// every describes the interval. An interval of 1 that is set has a word of its own.
 func (d *description) every(unit string) string {
 	switch d.Interval {
 	case 0:
@@ -134,7 +134,7 @@ func (d *description) every(unit string) string {
 	return fmt.Sprintf("Every %d %ss", d.Interval, unit)
 }
 
-// limits describes count, start and end. With additions, count and end are told after those.
+// limits describes count, start and end. With additions, count and end are described after these.
 func (d *description) limits() string {
 	text := ""
 	switch {
@@ -154,7 +154,7 @@ func (d *description) limits() string {
 	return text
 }
 
-// since describes the start, as the comment of [Recurrence.String] says.
+// since describes the start, in the form of the comment of [Recurrence.String].
 func (d *description) since() string {
 	if d.start.IsZero() {
 		return "from " + d.instant(d.StartTime, false)
@@ -162,7 +162,7 @@ func (d *description) since() string {
 	date, clock := dateText(d.start), d.clock(d.start)
 	midnight := clock == "00:00"
 	if d.Cron != "" && d.Frequency == 0 || d.Frequency < Day || len(d.Minutes) > 0 || len(d.Seconds) > 0 && len(d.Hours) == 0 {
-		// At midnight the minute alone, if it is 0, would also be that of a rule without minutes.
+		// At midnight the minute alone would not be clear if it is 0: a rule without minutes has the same.
 		sameMinute := d.Cron == "" && d.Frequency >= Day && len(d.Hours) > 0 && slices.Equal(sortedSet(d.Minutes), []int{0})
 		if midnight && d.zoneNamed && !sameMinute {
 			return "from " + date
@@ -180,8 +180,8 @@ func (d *description) since() string {
 	return "from " + clock + " on " + date
 }
 
-// instant describes a date and its time. It leaves out a time of 00:00 unless midnight is set or the zone, which follows the
-// time, has not been named yet.
+// instant describes a date and its time. It leaves out a time of 00:00, except in two cases: midnight is set, or the zone has not been named yet,
+// which follows the time.
 func (d *description) instant(t time.Time, midnight bool) string {
 	if d.location == nil {
 		return dateText(t.UTC()) + " at " + formatClock(t.UTC().Clock()) + " UTC"
@@ -207,8 +207,8 @@ func (d *description) onSecondPass(t time.Time) bool {
 	return !resolveLocal(d.location, onUTC(t)).Equal(wholeSeconds(t))
 }
 
-// nameZone adds the zone to a text that is local time, or that is the last of its rule, unless the text has named it already. UTC
-// is named for local times only, unless it is the TimeZone of the rule.
+// nameZone adds the zone to a text that is local time, or that is the last one of its rule, unless the zone has been named already. UTC is named
+// for local times only, unless it is the TimeZone of the rule.
 func (d *description) nameZone(text string, local bool) string {
 	d.local = d.local || local
 	if d.zoneNamed || !local && (d.zone == "" || d.more) {
@@ -315,8 +315,8 @@ func (d *description) startDay() string {
 	return " on " + dayName(d.start.Day()) + " of " + monthNames(months)
 }
 
-// times describes at which times of day a rule runs. What is not given comes from the start. local is false if the text depends on
-// no clock.
+// times describes at which times of day a rule runs. Elements that are not given come from the start. local is false if the text depends on no
+// clock.
 func (d *description) times() (text string, local bool) {
 	if text, local = d.timesWithSeconds(); text != "" {
 		return text, local

@@ -8,7 +8,7 @@ type textElement struct {
 	badType, badValue Code
 	example           string
 	limit             int                                         // the largest number of texts
-	canonical         func(text string) (form string, bad string) // a text that is refused is its own form; bad says why
+	canonical         func(text string) (form string, bad string) // a refused text is its own form; bad is the reason
 }
 
 var (

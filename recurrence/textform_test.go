@@ -11,17 +11,17 @@ import (
 	"github.com/chimejobs/chime/internal/long"
 )
 
-// unnatural matches words that say nothing, and lists that have a short name.
+// unnatural matches words without meaning, and lists that have a short name.
 var unnatural = regexp.MustCompile(`Monday to Sunday|on the 1st to the 31st|January to December|hours 0 to 23\b|\b1 times?\b|[Ee]very 1 |past the hour \d|  |, ,|,,`)
 
 var quotedCron = regexp.MustCompile(`\(cron "[^"]*"\)`)
 
-// checkWording reports an error if nobody would say the text of a rule.
+// checkWording reports an error if the text of a rule is not natural.
 func checkWording(t *testing.T, r Recurrence) {
 	t.Helper()
 	text := quotedCron.ReplaceAllString(r.String(), "(cron)")
 	if found := unnatural.FindString(text); found != "" {
-		t.Errorf("nobody says %q: %s", found, text)
+		t.Errorf("%q is not natural: %s", found, text)
 	}
 }
 
@@ -79,7 +79,7 @@ func checkTextForm(t *testing.T, r Recurrence) {
 	}
 }
 
-// rewritten returns an equal rule with its lists reversed and doubled, and with ranges of one day and of one minute.
+// rewritten returns an equal rule with its lists reversed and doubled, and with dates and times written as ranges of one day and of one minute.
 func rewritten(r Recurrence) Recurrence {
 	r.Seconds, r.Positions, r.Hours, r.Minutes = doubled(r.Seconds), doubled(r.Positions), doubled(r.Hours), doubled(r.Minutes)
 	r.Only, r.Except, r.Also = doubled(r.Only), doubled(r.Except), doubled(r.Also)
@@ -107,7 +107,7 @@ func doubled[T any](list []T) []T {
 	return list
 }
 
-// asRanges returns entries of dates or times twice: as they are, and as ranges of one.
+// asRanges returns entries of dates or times twice: unchanged, and as ranges of one.
 func asRanges(list []string) []string {
 	var both []string
 	for _, text := range list {

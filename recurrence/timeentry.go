@@ -5,13 +5,13 @@ import (
 	"strings"
 )
 
-// timesWant is the reason for which an entry of times is refused.
+// timesWant is the reason why an entry of times is refused.
 const timesWant = "must be written as 09:00, 09:00:30 or a range such as 09:00/17:30, from 00:00 to 23:59"
 
-// parseTimes reads an entry of [Filter.Times]: 09:00, 09:00:30, 02:00/03:59 or 22:00/05:59. It returns the first and the last
-// second of the day that fit, both included and both 0 to 86,399. A minute without seconds counts in full: 09:00 is 09:00:00 to
-// 09:00:59, and 09:00/17:30 ends at 17:30:59. With first > last the range goes over midnight: a second of the same day fits at or
-// after first, or at or before last. If it refuses the text, reason says why, without the text itself; otherwise reason is "".
+// parseTimes reads an entry of [Filter.Times]: 09:00, 09:00:30, 02:00/03:59 or 22:00/05:59. It returns the first and the last second of the day
+// that fit, both included and both 0 to 86,399. A minute without seconds is the whole minute: 09:00 is 09:00:00 to 09:00:59, and 09:00/17:30 ends
+// at 17:30:59. If first is greater than last, the range contains midnight: a second of the same day fits at or after first, or at or before last.
+// If it refuses the text, reason is the cause, without the text itself; otherwise reason is "".
 func parseTimes(text string) (first, last int, reason string) {
 	from, to, isRange := strings.Cut(text, "/")
 	first, last, reason = parseTimeOfDay(from)
@@ -47,8 +47,8 @@ func parseTimeOfDay(text string) (first, last int, reason string) {
 	return first, first + length - 1, ""
 }
 
-// formatTimes returns the canonical form of what [parseTimes] reads: without seconds where an end is that of a minute, and a range
-// of one minute or second as one.
+// formatTimes returns the canonical form of the result of [parseTimes]: without seconds if an end is the end of a minute. A range of one minute
+// or second is written as that minute or second.
 func formatTimes(first, last int) string {
 	from, to := formatSecond(int64(first)), formatSecond(int64(last))
 	if first%60 == 0 {

@@ -74,7 +74,7 @@ func (t *timesOfDay) meets(spans []span) bool {
 	})
 }
 
-// within reports whether all of the times lie in spans, which are in order and apart.
+// within reports whether all of the times lie in spans, which are in order and not adjacent.
 func (t *timesOfDay) within(spans []span) bool {
 	from := int64(0)
 	for _, s := range spans {

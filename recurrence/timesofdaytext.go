@@ -8,8 +8,7 @@ import (
 )
 
 // timesText describes the times of a filter: "from 02:00 to 03:59", "at 09:00 and from 12:00 to 13:00". Whole minutes have no seconds.
-// If the text names the day, a range over midnight is told in the order of that day, which has both parts: "up to 05:59 and from
-// 22:00 on".
+// If the text names the day, a range over midnight is described in the order of that day, which has both parts: "up to 05:59 and from 22:00 on".
 func timesText(times []string, hasDay bool) string {
 	var spans []span
 	var unread []string

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// A StartTime lies at or after minTime and before horizonTime, where every search ends. An EndTime may lie after horizonTime,
-// where it has no effect, but must lie before endTimeLimit so that its year has four digits.
+// A StartTime lies at or after minTime and before horizonTime, where every search ends. An EndTime after horizonTime has no effect. It must lie
+// before endTimeLimit so that its year has four digits.
 var (
 	minTime      = time.Date(1900, time.January, 1, 0, 0, 0, 0, time.UTC)
 	horizonTime  = time.Date(2200, time.January, 1, 0, 0, 0, 0, time.UTC)
@@ -76,9 +76,9 @@ func resolveLocal(loc *time.Location, wall time.Time) time.Time {
 		_, seconds := at.Zone()
 		end, ends := offsetEnd(at)
 		t := wall.Add(-time.Duration(seconds) * time.Second)
-		if !ends || t.Before(end) || end.After(wall.Add(reach)) { // the last cannot be, and bounds the search for any zone data
+		if !ends || t.Before(end) || end.After(wall.Add(reach)) { // the last condition is never true for real zones, and bounds the search for any zone data
 			if t.Before(at) {
-				// The clocks skipped it when this offset began, so the offset before applies.
+				// The clocks skipped the time when this offset began, so the offset before applies.
 				_, seconds = at.Add(-time.Second).Zone()
 				t = wall.Add(-time.Duration(seconds) * time.Second)
 			}

@@ -25,7 +25,7 @@ func TestParseTimeReadsEveryForm(t *testing.T) {
 		{"2026-07-01T12:00Z", "Europe/Berlin", "2026-07-01T12:00:00Z"}, // an offset fixes the instant
 		{"2026-07-01T12:00", "Europe/Berlin", "2026-07-01T10:00:00Z"},
 
-		// In a gap the offset before it applies. In an overlap the first pass counts.
+		// In a gap the offset before it applies. In an overlap the first pass is used.
 		{"2026-03-08T01:59:59", "America/New_York", "2026-03-08T06:59:59Z"},
 		{"2026-03-08T02:00", "America/New_York", "2026-03-08T07:00:00Z"},
 		{"2026-03-08T02:30", "America/New_York", "2026-03-08T07:30:00Z"},

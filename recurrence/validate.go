@@ -92,7 +92,7 @@ type scheduleField struct {
 	path        string
 	notAllowed  Code
 	frequencies []Frequency
-	filter      string // how to limit other frequencies by the element; "": there is no way
+	filter      string // how to limit other frequencies by the element; "": it is not possible
 }
 
 var scheduleFields = []scheduleField{
@@ -106,7 +106,7 @@ var scheduleFields = []scheduleField{
 	{"schedule.positions", CodePositionsFrequency, []Frequency{Week, Month, Year}, ""},
 }
 
-// refuse returns the error of an element that does not go with a frequency.
+// refuse returns the error for an element that does not go with a frequency.
 func (e scheduleField) refuse(value string, f Frequency) *Error {
 	reason := fmt.Sprintf("goes with frequency %s only, not with %v", joinOr(e.frequencies), f)
 	if e.filter != "" {
@@ -118,8 +118,8 @@ func (e scheduleField) refuse(value string, f Frequency) *Error {
 // maxCount is the largest count. It fits a 32-bit int.
 const maxCount = 1<<31 - 1
 
-// checkCombinations refuses fields that do not go together, and values whose range depends on another field. A field that is
-// given but zero in r has been refused already. inAlso is true for an entry of also. checkCalendar does the same for the calendar.
+// checkCombinations refuses fields that do not go together, and values whose range depends on another field. If a field is given but zero in r,
+// it has been refused already. inAlso is true for an entry of also. checkCalendar does the same for the calendar.
 func (r Recurrence) checkCombinations(list *errorList, given map[string]source, inAlso bool) {
 	has := func(field string) bool { _, ok := given[field]; return ok }
 	add := func(code Code, field, format string, args ...any) {
@@ -159,8 +159,8 @@ func (r Recurrence) checkCombinations(list *errorList, given map[string]source, 
 	}
 }
 
-// lacksRule reports whether the fields given need a frequency or cron. A startTime alone runs once, and with also it is a list of
-// dates, which may have a count and an endTime.
+// lacksRule reports whether the given fields need a frequency or cron. A startTime alone runs once. With also it is a list of dates, which may
+// have a count and an endTime.
 func lacksRule(has func(string) bool, elements bool) bool {
 	if elements || has("interval") || has("only") || has("except") || has("shift") || has("clockChanges") {
 		return true
@@ -169,8 +169,7 @@ func lacksRule(has func(string) bool, elements bool) bool {
 	return !listed && (has("recurrence") || has("count") || has("endTime") || has("also"))
 }
 
-// locations caches zone data by name, so that a program with a million rules loads each zone once. It holds at most one entry
-// a zone.
+// locations caches zone data by name, so that a program with a million rules loads each zone once. It has at most one entry for each zone.
 var locations sync.Map
 
 // findZone returns a zone by its IANA name. It refuses names that time.LoadLocation accepts but that do not mean the same on
@@ -220,7 +219,7 @@ func checkCronZone(name string) error {
 // weekdayNames is in the order of time.Weekday.
 var weekdayNames = [...]string{"sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday"}
 
-// weekdayOf returns the weekday that a word names, in any case.
+// weekdayOf returns the weekday of a word, in any case.
 func weekdayOf(word string) (time.Weekday, bool) {
 	i := slices.Index(weekdayNames[:], lower(word))
 	return time.Weekday(max(i, 0)), i >= 0

@@ -42,7 +42,7 @@ func (r Recurrence) entryErrors(start time.Time) (list errorList) {
 	return list
 }
 
-// checkEntry refuses fields of an entry that do not go together. An entry without a start takes that of the whole.
+// checkEntry refuses fields of an entry that do not go together. An entry without a start has the start of the whole.
 func (r Recurrence) checkEntry(list *errorList, given map[string]source, start time.Time) {
 	if prefix, _, _ := cutCronZone(r.Cron); prefix != "" {
 		list.add(given["cron"].at, newError(CodeCronConflict, "cron", given["cron"].value, "has the zone of the whole rule: remove the prefix %s", prefix))
@@ -56,7 +56,7 @@ func (r Recurrence) checkEntry(list *errorList, given map[string]source, start t
 
 // notInAlso refuses a field that only the whole rule may have.
 func notInAlso(name, value string) *Error {
-	return newError(CodeUnknownField, name, value, "holds for the whole rule: it must stand next to also, not inside")
+	return newError(CodeUnknownField, name, value, "holds for the whole rule: it must be next to also, not inside")
 }
 
 // alsoTooLong refuses too many instants, too many rules, or both.

@@ -30,7 +30,7 @@ func (r Recurrence) checkCalendar(list *errorList, given map[string]source) {
 	}
 }
 
-// of says to which rule of also a thing belongs.
+// of names the rule of also that an error is about.
 func of(path string) string {
 	if path == "" {
 		return ""
@@ -38,14 +38,14 @@ func of(path string) string {
 	return " of " + path
 }
 
-// unit returns the frequency of the rule, also if it is that of an @every. It is 0 for cron fields and for a rule that runs once.
+// unit returns the frequency of the rule, also the frequency of an @every. It is 0 for cron fields and for a rule that runs once.
 func (r Recurrence) unit() Frequency {
 	if r.Cron == "" {
 		return r.Frequency
 	}
 	fields, err := compileCron(r.Cron)
 	if err != nil {
-		return 0 // refused elsewhere
+		return 0 // another check refuses it
 	}
 	return fields.every.Frequency
 }

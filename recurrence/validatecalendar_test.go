@@ -97,7 +97,7 @@ func TestGoCalendarsAreRefusedLikeTheirJSON(t *testing.T) {
 	}
 }
 
-// Without this, a value that contains itself would be written without end.
+// Otherwise a value that contains itself would be written without end.
 func TestAGoValueThatContainsItselfIsRefused(t *testing.T) {
 	also := []Recurrence{{Frequency: Day}}
 	also[0].Also = also
@@ -134,7 +134,7 @@ func TestARuleWhoseCanonicalJSONIsTooLongIsRefused(t *testing.T) {
 		t.Errorf("%d bytes: got %v, want syntax", len(marshal(t, r)), err)
 	}
 
-	// An instant is longer as canonical JSON than the date as which it was given, so a text of less than 64 KiB may become longer.
+	// The canonical JSON of an instant is longer than a date in the input, so a text of less than 64 KiB may become longer.
 	var instants, days []string
 	for i := range 1000 {
 		instants = append(instants, time.Date(2026, 1, 1+i, 0, 0, 0, 0, time.UTC).Format(`"2006-01-02"`))

@@ -66,8 +66,8 @@ func newZone(location *time.Location) *zone {
 	return z
 }
 
-// offsetEnd returns an instant after at up to which the offset at at lasts; ends is false if it lasts for ever. The offset
-// may last longer, but whoever goes from one end to the next meets every change and advances by a second or more.
+// offsetEnd returns an instant after at until which the offset at at lasts; ends is false if it lasts without end. The offset may last longer. A
+// loop from one end to the next visits every change and advances by a second or more.
 func offsetEnd(at time.Time) (end time.Time, ends bool) {
 	_, end = at.ZoneBounds()
 	if end.IsZero() || end.After(at) {

@@ -40,7 +40,7 @@ func TestZoneHasTheOffsetsOfItsLocation(t *testing.T) {
 	}
 }
 
-// The search relies on this: a run moved out of a gap falls into the period after the gap, and an overlap ends within the period
+// The search relies on two facts: a run that is moved out of a gap falls into the period after the gap, and an overlap ends within the period
 // that begins with it.
 func TestAnOffsetPeriodLastsLongerThanTheChangeAtItsBeginning(t *testing.T) {
 	for _, name := range engineZones {

@@ -63,7 +63,7 @@ func (s *session) nextMeasured() int64 {
 	return s.measured
 }
 
-// answered notes the answer to the call with this number, which was sent at that instant, took taken jobs and settled settled ones. It reports
+// answered notes the answer to the call with this number, which was sent at that instant. taken and settled are numbers of jobs. empty reports
 // whether the session holds no job now.
 func (s *session) answered(number int64, sent time.Time, taken, settled int, now time.Time) (empty bool) {
 	s.number = number
