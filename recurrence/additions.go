@@ -14,7 +14,7 @@ type addedRule struct {
 	end int64
 }
 
-// newAdditions compiles the entries of also, or returns nil if there are none. start is that of the outer rule.
+// newAdditions compiles the entries of also, or returns nil if also is empty. start is that of the outer rule.
 func newAdditions(r Recurrence, start int64, z *zone, calendar *calendar) (*additions, error) {
 	if len(r.Also) == 0 {
 		return nil, nil

@@ -25,7 +25,7 @@ type calendar struct {
 // maxWindows limits the types of days and the ranges of times that are computed for them. A calendar that people write has a few.
 const maxWindows = 100_000
 
-// newCalendar compiles valid filters. It returns nil if there are none.
+// newCalendar compiles valid filters. It returns nil without filters.
 func newCalendar(only, except []Filter) (*calendar, error) {
 	if len(only)+len(except) == 0 {
 		return nil, nil
@@ -120,7 +120,7 @@ func (c *calendar) addTypes(masks []uint32, left *int) bool {
 	return true
 }
 
-// openOn returns the open times of a day that fits some of the filters: the times of its filters of only, or all times if there are none, without
+// openOn returns the open times of a day that fits some of the filters: the times of its filters of only, or all times if it fits no filter of only, without
 // the times of its filters of except.
 func (c *calendar) openOn(fits uint64) []span {
 	var open, closed []span
@@ -179,7 +179,7 @@ func (c *calendar) open(wall int64) bool {
 	return inSpans(c.onIf(day, nil, 0), wall-day*secondsPerDay)
 }
 
-// next returns the first open wall second at or after one, or [never] if there is none up to the end of a month. It skips days on which nothing
+// next returns the first open wall second at or after one, or [never] if there is no such second up to the end of a month. It skips days on which nothing
 // may run at that offset.
 func (c *calendar) next(wall, lastMonth int64, may *slots, offset int64) int64 {
 	today := floorDiv(wall, secondsPerDay)
@@ -197,7 +197,7 @@ func (c *calendar) next(wall, lastMonth int64, may *slots, offset int64) int64 {
 	return never
 }
 
-// prev returns the last open wall second at or before one, or [none] if there is none from the beginning of a month on. It skips days on which
+// prev returns the last open wall second at or before one, or [none] if there is no such second from the beginning of a month on. It skips days on which
 // nothing may run at that offset.
 func (c *calendar) prev(wall, firstMonth int64, may *slots, offset int64) int64 {
 	today := floorDiv(wall, secondsPerDay)

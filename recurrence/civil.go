@@ -80,13 +80,13 @@ func weekdayOfDay(day int64) int64 { return mod(day+3, 7) }
 // daysSinceMonday returns the number of a weekday, counted from Monday, which is 0.
 func daysSinceMonday(day time.Weekday) int { return (int(day) + 6) % 7 }
 
-// nextBit returns the number of the lowest bit that is set in mask at or above bit n; ok is false if there is none.
+// nextBit returns the number of the lowest bit that is set in mask at or above bit n; ok is false if there is no such bit.
 func nextBit(mask uint64, n int) (bit int, ok bool) {
 	mask = mask >> n << n
 	return bits.TrailingZeros64(mask), mask != 0
 }
 
-// prevBit returns the number of the highest bit that is set in mask at or below bit n; ok is false if there is none.
+// prevBit returns the number of the highest bit that is set in mask at or below bit n; ok is false if there is no such bit.
 func prevBit(mask uint64, n int) (bit int, ok bool) {
 	if n < 0 {
 		return 0, false

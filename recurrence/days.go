@@ -32,7 +32,7 @@ const (
 	yearly
 )
 
-// next returns the first day of the set at or after a day, or [never] if there is none up to the last month.
+// next returns the first day of the set at or after a day, or [never] if there is no such day up to the last month.
 func (d *days) next(day int64) int64 {
 	switch d.unit {
 	case daily:

@@ -9,7 +9,7 @@ type filteredInterval struct {
 	times    timesOfDay
 	minutely bool // times has whole minutes
 
-	// skipDays is how many days to skip to find one with a point in times; noDay means that there is none. Its index is the position of the day's
+	// skipDays is how many days to skip to find one with a point in times; noDay means that no day has one. Its index is the position of the day's
 	// first point, in units from midnight. After at most interval days the positions repeat.
 	skipDays []uint16
 }

@@ -56,7 +56,7 @@ func filterKind(f Filter) int {
 	}, true)
 }
 
-// filterPhrase describes a filter: "on Tuesday, if that is the 2nd to 8th, in November". A weekday comes first; if there is none, a day of the
+// filterPhrase describes a filter: "on Tuesday, if that is the 2nd to 8th, in November". A weekday comes first; without a weekday, a day of the
 // month. The other elements of a day are conditions.
 func filterPhrase(f Filter) string {
 	var p phrase

@@ -38,7 +38,7 @@ func (d cronDialect) read(expr string) (Recurrence, error) {
 func (d cronDialect) readWords(words []string) (r Recurrence, reason string) {
 	switch {
 	case len(words) > 0 && strings.HasPrefix(words[0], "@"):
-		return r, "a name such as @daily is none of these fields: use Cron"
+		return r, "a name such as @daily is not one of these fields: use Cron"
 	case len(words) > 0 && strings.Contains(words[0], "="):
 		return r, "a prefix is not a field: remove it and set TimeZone"
 	case len(words) == 5:

@@ -14,7 +14,7 @@ import (
 //     in Except, 15W has the weekend in Except and [ShiftNearestInMonth].
 //   - 6L and 6#3 become MonthlyOccurrences: the last and the third Friday.
 //   - Years become Dates in Only.
-//   - Seconds become Seconds, unless they are 0 beside Minutes.
+//   - Seconds become Seconds, unless they are 0 together with Minutes.
 //
 // A rule has no StartTime and no TimeZone: set them afterwards. Without a StartTime it also runs when created, as every rule
 // with a frequency does.

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// A refusal has the code for programs, the part of the text as its value, and a reason that says what to write.
+// A refusal has the code for programs, the part of the text as its value, and a reason that contains what to write.
 type importRefusal struct {
 	text   string
 	code   Code

@@ -17,7 +17,7 @@ const maxShift = 31
 // next returns the first kept day at or after a day, or [never].
 func (k *keptDays) next(day int64) int64 { return nextDay(day, k.lastMonth, k.mask) }
 
-// prev returns the last kept day at or before a day, or [none] if there is none from a month on.
+// prev returns the last kept day at or before a day, or [none] if there is no such day from a month on.
 func (k *keptDays) prev(day, firstMonth int64) int64 { return prevDay(day, firstMonth, k.mask) }
 
 // mask returns the kept days of a month: a [monthMask].

@@ -3,7 +3,7 @@ package recurrence
 // A monthMask returns days of a month, given the number of its first day. Bit 1 is that day.
 type monthMask func(month, first int64) uint32
 
-// nextDay returns the first day of a mask at or after a day, or [never] if there is none up to a month.
+// nextDay returns the first day of a mask at or after a day, or [never] if there is no such day up to a month.
 func nextDay(day, lastMonth int64, mask monthMask) int64 {
 	date := dateOf(day)
 	first := day - int64(date.day-1)
@@ -16,7 +16,7 @@ func nextDay(day, lastMonth int64, mask monthMask) int64 {
 	return never
 }
 
-// prevDay returns the last day of a mask at or before a day, or [none] if there is none from a month on.
+// prevDay returns the last day of a mask at or before a day, or [none] if there is no such day from a month on.
 func prevDay(day, firstMonth int64, mask monthMask) int64 {
 	date := dateOf(day)
 	first := day - int64(date.day-1)

@@ -213,7 +213,7 @@ func checkNewYear(t *testing.T, name string, loc *time.Location, year int) {
 	second, _ := series.Next(first)
 	end, both := firstShowing(loc, time.Date(year, 12, 31, 22, 0, 0, 0, time.UTC))
 	if !shown || !both {
-		return // where the date line was moved, a day is missing
+		return // a day is missing in a zone that has crossed the date line
 	}
 	if !first.Equal(begin) || !second.Equal(end) {
 		t.Errorf("%s runs at %s and %s, want %s and %s", text, first, second, begin, end)

@@ -10,7 +10,7 @@ import (
 // The days of every year are in two shapeSets. Dates with a year are in stretches of months. In a stretch all months of the same shape have the
 // same open days, or the stretch is a single month whose days are known. So a month costs one search, however many dates there are.
 type openDays struct {
-	only       shapeSet     // days that fit a filter of only in every year; all if there is none
+	only       shapeSet     // days that fit a filter of only in every year; all days without filters of only
 	closed     shapeSet     // days that fit a filter of except in every year
 	filters    []*dayFilter // those with dates of a year; bit i of active is filter i
 	onlyActive uint64       // which of the filters are of only
@@ -136,12 +136,12 @@ func (o *openDays) has(day int64) bool {
 	return o.mask(date.month, shape)>>date.day&1 == 1
 }
 
-// next returns the first open day at or after a day, or [never] if there is none up to a month.
+// next returns the first open day at or after a day, or [never] if there is no such day up to a month.
 func (o *openDays) next(day, lastMonth int64) int64 {
 	return nextDay(day, lastMonth, o.maskOf)
 }
 
-// prev returns the last open day at or before a day, or [none] if there is none from a month on.
+// prev returns the last open day at or before a day, or [none] if there is no such day from a month on.
 func (o *openDays) prev(day, firstMonth int64) int64 {
 	return prevDay(day, firstMonth, o.maskOf)
 }

@@ -64,7 +64,7 @@ func withoutDays(days, closed []time.Weekday) (left []time.Weekday) {
 	return left
 }
 
-// both returns the values that are in both lists; an empty list means all. ok is false if there are none.
+// both returns the values that are in both lists; an empty list means all. ok is false if there are no such values.
 func both[T comparable](a, b []T) ([]T, bool) {
 	if len(a) == 0 || len(b) == 0 {
 		return append(slices.Clone(a), b...), true
@@ -114,7 +114,7 @@ func (r *rruleRule) nameDays(start time.Time) {
 	}
 }
 
-// canBeLimited reports whether RFC 5545 has a part for each field of a filter beside the elements of the rule. A list of month days
+// canBeLimited reports whether RFC 5545 has a part for each field of a filter together with the elements of the rule. A list of month days
 // counts from one end of the month: 31 and -1 may be the same day.
 func (r *rruleRule) canBeLimited(f Filter) bool {
 	if len(r.MonthDays) > 0 && len(f.MonthDays) > 0 {

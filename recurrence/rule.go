@@ -35,7 +35,7 @@ type rule struct {
 	first, last int64 // for a bounded rule
 }
 
-// A kind says how the instants of a rule are computed.
+// A kind determines how the instants of a rule are computed.
 type kind uint8
 
 const (

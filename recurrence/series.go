@@ -18,7 +18,7 @@ type Series struct {
 	count int   // 0: endless
 
 	created   int64 // with its fraction: the first run that must match is not before it
-	immediate int64 // the run that need not match; never if there is none
+	immediate int64 // the run that need not match; never: there is no such run
 }
 
 // Series returns the runs of a job that was created at created. Runs before created are not caught up: First and All begin with it. A rule

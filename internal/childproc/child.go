@@ -123,7 +123,7 @@ func (e *events) all() []string {
 	return slices.Clone(e.lines)
 }
 
-// find returns the index of the first line that begins with prefix, at or after index from. If there is none yet, it returns -1
+// find returns the index of the first line that begins with prefix, at or after index from. If there is no such line yet, it returns -1
 // and a channel that is closed at the next change.
 func (e *events) find(from int, prefix string) (at int, ended bool, more <-chan struct{}) {
 	e.mu.Lock()

@@ -52,7 +52,7 @@ func (c *conn) close() {
 	c.closed = true
 	close(c.done)
 	if tcp, ok := c.client.(*net.TCPConn); ok {
-		_ = tcp.SetLinger(0) // the peer sees the end at once, and no port stays in TIME_WAIT
+		_ = tcp.SetLinger(0) // the peer sees the end at once, and no port remains in TIME_WAIT
 	}
 	c.client.Close()
 	if c.server != nil {

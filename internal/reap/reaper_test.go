@@ -216,7 +216,7 @@ func TestAnyNumberOfSessionsIsReapedAtTheSecondLook(t *testing.T) {
 	})
 }
 
-// The second look at a session comes after a heartbeat interval of that session, whatever the TTL of the reaper's worker.
+// The second look at a session comes after a heartbeat interval of that session and not after one of the reaper's worker.
 func TestTheSecondLookGoesByTheSessionsOwnTTL(t *testing.T) {
 	withReaper(t, done, func(t *testing.T, r *Reaper, s *fakeStore, _ *strings.Builder) {
 		for _, ttl := range []time.Duration{3 * time.Second, 30 * time.Second} {

@@ -197,7 +197,7 @@ func (p *Plan) Gap(c protocol.Cursor, now time.Time) (missed int, from time.Time
 	return p.missedUntil(c, due), from
 }
 
-// After returns the first instant of the rule after a cursor; zero if there is none.
+// After returns the first instant of the rule after a cursor; zero if there is no later one.
 func (p *Plan) After(c protocol.Cursor) (next time.Time) {
 	if c.At.IsZero() {
 		next, _ = p.first()

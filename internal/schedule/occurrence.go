@@ -47,7 +47,7 @@ func (d *Definition) Job(schedule string, planned time.Time) wire.Envelope {
 	}
 }
 
-// RevisionOf reads the revision of a definition, which definitions of every version have; 0: there is none.
+// RevisionOf reads the revision of a definition, which definitions of every version have; 0: it is missing.
 func RevisionOf(definition []byte) int64 {
 	var d struct {
 		Revision int64 `json:"revision"`
@@ -58,7 +58,7 @@ func RevisionOf(definition []byte) int64 {
 	return d.Revision
 }
 
-// JobNameOf reads the name of a definition's job, which definitions of every version have. It returns wire.NoName if there is none.
+// JobNameOf reads the name of a definition's job, which definitions of every version have. It returns wire.NoName if it is missing.
 func JobNameOf(definition []byte) string {
 	var d struct {
 		Job string `json:"job"`

@@ -17,11 +17,11 @@ const logLateAfter = time.Minute
 
 // A placer computes the next occurrences of schedules and places them.
 type placer struct {
-	store  protocol.ScheduleStore
-	log    *slog.Logger
-	hears  observe.Observer
-	plans  schedule.Plans
-	logged retry.LogLimiter
+	store    protocol.ScheduleStore
+	log      *slog.Logger
+	observer observe.Observer
+	plans    schedule.Plans
+	logged   retry.LogLimiter
 }
 
 // place places what is owed and returns how many schedules are no longer owed. It logs and postpones a schedule that cannot be computed here, so
@@ -42,7 +42,7 @@ func (p *placer) place(ctx context.Context, owed []protocol.Owed) (settled int, 
 		return settled, failed
 	}
 	answers := p.store.Place(ctx, placements)
-	p.hears.Places(placements, answers)
+	p.observer.Places(placements, answers)
 	for i, answer := range answers {
 		if errors.Is(answer.Err, protocol.ErrUnreadable) { // it was edited by hand a moment ago: the next search finds it unreadable
 			continue

@@ -33,7 +33,7 @@ const (
 // So two versions of a program never overwrite each other in turn. A failover or a restart from an older file loses nothing that the program
 // knows.
 //
-// The program remembers a deletion that a check has found as long as it runs, whatever the store forgets. The deletion ends when somebody has
+// The program remembers a deletion that a check has found as long as it runs, even if the store forgets it. The deletion ends when somebody has
 // created the schedule again. A deletion that the store loses before any check has found it cannot be distinguished from a loss: the schedule is
 // declared again.
 type reconciler struct {

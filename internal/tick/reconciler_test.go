@@ -24,7 +24,7 @@ func (s *standingStore) Standings(_ context.Context, asked []protocol.Address) (
 // declared again.
 func TestWhatIsDeclaredAgainAtTheNextCheck(t *testing.T) {
 	at := func(hour int) time.Time { return time.Date(2026, 3, 1, hour, 0, 0, 0, time.UTC) }
-	absent, stands, older := protocol.Standing{}, protocol.Standing{Revision: 50}, protocol.Standing{Revision: 40}
+	absent, declared, older := protocol.Standing{}, protocol.Standing{Revision: 50}, protocol.Standing{Revision: 40}
 	deleted := protocol.Standing{Deleted: at(10)}
 	madeAgain, elsewhere := protocol.Standing{Revision: 60, Deleted: at(10)}, protocol.Standing{Moved: true, Deleted: at(10)}
 	for _, row := range []struct {
@@ -32,20 +32,20 @@ func TestWhatIsDeclaredAgainAtTheNextCheck(t *testing.T) {
 		checks []protocol.Standing
 		again  string // "-" for each check that finds nothing lost, "again" for a check that finds a loss
 	}{
-		{"as declared", []protocol.Standing{stands, stands}, "- -"},
-		{"lost", []protocol.Standing{stands, absent}, "- again"},
+		{"as declared", []protocol.Standing{declared, declared}, "- -"},
+		{"lost", []protocol.Standing{declared, absent}, "- again"},
 		{"gone back", []protocol.Standing{older}, "again"},
 		{"changed, and gone back to before the declaration", []protocol.Standing{{Revision: 60}, older}, "- again"},
 		{"edited by hand", []protocol.Standing{{Unreadable: true}}, "-"},
 		{"moved by somebody", []protocol.Standing{{Moved: true}, absent}, "- again"},
 		{"deleted before the declaration, and lost", []protocol.Standing{{Deleted: at(8)}}, "again"},
 		{"deleted, and the store forgets it", []protocol.Standing{deleted, absent, absent}, "- - -"},
-		{"deleted, and the store goes back", []protocol.Standing{deleted, stands, absent}, "- - -"},
+		{"deleted, and the store goes back", []protocol.Standing{deleted, declared, absent}, "- - -"},
 		{"deleted, and the store goes further back", []protocol.Standing{deleted, older, absent}, "- - -"},
-		{"deleted, and lost before any check", []protocol.Standing{stands, absent}, "- again"},
+		{"deleted, and lost before any check", []protocol.Standing{declared, absent}, "- again"},
 		{"deleted, created again, and lost", []protocol.Standing{deleted, madeAgain, absent}, "- - again"},
 		{"deleted, created again elsewhere, and lost", []protocol.Standing{deleted, elsewhere, absent}, "- - again"},
-		{"deleted and created again between two checks, and only the new one lost", []protocol.Standing{stands, madeAgain, deleted}, "- - again"},
+		{"deleted and created again between two checks, and only the new one lost", []protocol.Standing{declared, madeAgain, deleted}, "- - again"},
 		{"deleted, created again, and deleted again", []protocol.Standing{deleted, madeAgain, {Deleted: at(11)}, absent}, "- - - -"},
 	} {
 		store := &standingStore{}

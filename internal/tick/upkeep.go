@@ -42,7 +42,7 @@ func newUpkeep(store protocol.Store, log *slog.Logger, role string, sessionTTL t
 	return upkeep{
 		store: store, log: log, id: protocol.NewCandidate(),
 		outage:   retry.Outage{Log: log, Role: role, Trouble: observer.Trouble},
-		placer:   placer{store: store, log: log, hears: observer},
+		placer:   placer{store: store, log: log, observer: observer},
 		reaper:   reap.New(store, sessionTTL, log),
 		sweeper:  reap.NewSweeper(store, burier{log: log}.bury),
 		repairer: repairer{store: store, log: log},

@@ -72,7 +72,7 @@ func times(n int) string {
 	return fmt.Sprintf("%d times", n)
 }
 
-// park puts a job aside under a name, for a worker that can run it.
+// park parks a job under a name, for a worker that can run it.
 func (a *admission) park(c *claim, under, reason string, now time.Time) protocol.Settlement {
 	if a.logged.Allow("park "+c.message.Name, now) {
 		a.config.Log.Warn("chime: jobs are parked until a worker that can run them requests them", "event", "job.parked",

@@ -58,7 +58,7 @@ func (r *reply) pollAnswer(i int) *protocol.PollAnswer {
 	return &protocol.PollAnswer{Err: errNoAnswer}
 }
 
-// failed reports whether a work or poll call has no answer: then the duration of the request says nothing about the node.
+// failed reports whether a work or poll call has no answer: then the duration of the request does not describe the node.
 func (r *reply) failed() bool {
 	for i := range r.lanes {
 		if r.work != nil && r.workAnswer(i).Err != nil || r.poll != nil && r.pollAnswer(i).Err != nil {

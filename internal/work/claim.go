@@ -25,7 +25,7 @@ type claim struct {
 	ahead   bool      // the job was taken ahead
 	queue   string    // the queue or list from which it was taken
 	parked  time.Time // when it was first parked; zero: never
-	suspect bool      // so many workers have vanished with it that this worker takes no other such job meanwhile
+	suspect bool      // enough workers have vanished with it that this worker takes no other such job meanwhile
 	clock   *storeClock
 	new     bool // an occurrence that is taken for the first time
 	bodied  bool // it came with an envelope of its own
@@ -128,7 +128,7 @@ func (c *claim) done() protocol.Settlement {
 	return protocol.Settlement{ID: c.id, Fence: c.fence, Kind: protocol.SettleDone}
 }
 
-// park puts the job aside under a name, for a worker that can run it.
+// park parks the job under a name, for a worker that can run it.
 func (c *claim) park(under string) protocol.Settlement {
 	return protocol.Settlement{ID: c.id, Fence: c.fence, Kind: protocol.SettlePark, Name: under, ParkedAt: c.parked}
 }

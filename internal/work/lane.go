@@ -50,7 +50,7 @@ func (l *lane) open(now time.Time) bool { return !l.caller.busy() && l.mayCall(n
 // part returns the lane's part in its queue's share.
 func (l *lane) part() *stake { return l.stake }
 
-// holder returns the session that holds the lane's jobs; nil: there is none.
+// holder returns the session that holds the lane's jobs; nil: the lane has no session.
 func (l *lane) holder() *session { return l.session }
 
 // calledAt returns when the last call was first sent: the store may have extended the session then.
@@ -85,7 +85,7 @@ func (l *lane) reserved(now time.Time) (jobs, ahead int) {
 // retry ends the wait after failures: there is a sign that the store answers again.
 func (l *lane) retry() { l.retryAt = time.Time{} }
 
-// unanswered returns the call that is to be sent again; nil: there is none.
+// unanswered returns the call that is to be sent again; nil: no call is.
 func (l *lane) unanswered() *protocol.WorkCall { return l.sent }
 
 // hungry reports whether a call may bring jobs. If a queue's limit is reached, that is so after one of its jobs has ended: the same call settles

@@ -11,7 +11,7 @@ const (
 	aheadCalls = 4                     // or as much work as the slots do during this many calls, if that is more
 	aheadWait  = 20 * time.Millisecond // a job taken ahead that has not begun after this time is given back
 	aheadStall = 32                    // after a job was given back, this many handlers end before another job is taken ahead
-	grainWorth = aheadWorth / 40       // a queue is asked for at least this much work if there is enough room: each call costs part of that
+	grainWorth = aheadWorth / 40       // a call requests at least this much work of a queue if there is enough room: each call costs part of that
 	maxGrain   = protocol.MaxTake / 2
 	maxAhead   = 2 * protocol.MaxTake // the jobs of one call run while those of the next are fetched
 	paceJobs   = 256                  // the pace is measured over this many ends
@@ -92,7 +92,7 @@ func (p *pace) endingSince(now time.Time) time.Time { return now.Add(p.lead() - 
 // within the time that the job may wait.
 func (p *pace) long() bool { return p.average > aheadWait/2 }
 
-// grain returns how many jobs a queue is asked for at least, if there is enough room: as many as the worker runs in grainWorth, and at most
+// grain returns how many jobs a call requests of a queue at least, if there is enough room: as many as the worker runs in grainWorth, and at most
 // maxGrain, so that each of many queues has its turn soon.
 func (p *pace) grain() int {
 	if p.each == 0 {

@@ -162,7 +162,7 @@ func (p *processor) work(now time.Time) {
 	for i, l := range asked {
 		send(l, takes[i])
 	}
-	// A lane that is called anyway is also asked for jobs if the others have left a free slot. A lane that sleeps on is not.
+	// A call to a lane that is called anyway also requests jobs if the others have left a free slot. For a lane that sleeps on it does not.
 	for i, l := range due {
 		room := free
 		if l.sleepsOn(now) {
@@ -176,7 +176,7 @@ func (p *processor) work(now time.Time) {
 }
 
 // suspectLane returns the one lane that may be given a suspect. A job whose holders have vanished twice is a suspect; a worker gets suspects one
-// at a time, whatever their partitions. The lanes take turns. Nil: the worker has a suspect, or may get one by an unanswered call.
+// at a time, from all partitions together. The lanes take turns. Nil: the worker has a suspect, or may get one by an unanswered call.
 func (p *processor) suspectLane(asked []*lane, now time.Time) *lane {
 	if held, _ := p.flights.suspect(now); held || len(asked) == 0 {
 		return nil

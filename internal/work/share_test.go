@@ -84,7 +84,7 @@ func TestLanesGetWholeGrainsAndTheirSharesInTurns(t *testing.T) {
 	}
 }
 
-// Lanes that are called anyway get no more than their share, whatever the rounds are.
+// Lanes that are called anyway get no more than their share, in any sequence of rounds.
 func TestLanesThatAreCalledAnywayGetNoMoreThanTheirShare(t *testing.T) {
 	const lanes, grain, room, rounds = 6, 8, 12, 4000
 	for _, only := range []bool{false, true} {

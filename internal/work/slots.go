@@ -221,7 +221,7 @@ func (s *slots) ending(now time.Time) int {
 	return s.endings
 }
 
-// grain returns how many jobs a queue is asked for at least, if there is enough room.
+// grain returns how many jobs a call requests of a queue at least, if there is enough room.
 func (s *slots) grain() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
