@@ -42,7 +42,7 @@ packages() { grep -E "$@" "$tmp/packages"; }
 
 # These start no goroutines, or are made of what other folders test with the race detector: it would only make them slow. A test holds the former.
 plain='/recurrence$|/docs$|/examples/|/tests/(repo|system|nozone|schedules)$|/chimetest$|/dashboard/(crawl|internal/(builder|guard|render))$'
-plain="$plain|/redisstore/internal/|/internal/(definition|hindrance|history|jobfind|login|loopback|plain|protocol|rights|rules|schedule|svg|times|wire)$"
+plain="$plain|/redisstore/internal/|/internal/(blocked|definition|history|jobfind|login|loopback|plain|protocol|rights|rules|schedule|svg|times|wire)$"
 # These have it where all is run, because they take minutes with it.
 slow='/dashboard$|/dashboard/internal/pages$|/internal/overview$'
 # These wait for servers and processes, and use all processors. The others, of fake time, have one processor each: on two the race detector of Go 1.25

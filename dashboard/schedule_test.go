@@ -42,7 +42,7 @@ func TestThePageOfAScheduleSaysWhyItDidNotRun(t *testing.T) {
 			at(2, 1, 9, 0)
 		}, []string{"1 paused", `It did not run: the schedule was paused. anna paused it: "moving house".`, "Nothing is to come."}},
 		"no worker came": {nil, func(*testing.T, chime.Store) { at(2, 1, 9, 0) }, []string{
-			"1 late", "It is due, and no worker has taken it yet.", "It does not run now: no worker that lives takes from queue default.", "Look at the workers",
+			"1 late", "It is due, and no worker has taken it yet.", "It does not run now: no live worker takes from queue default.", "Look at the workers",
 		}},
 		"it was too late": {[]chime.PutOption{chime.Misfire(chime.MisfireSkip)}, func(t *testing.T, store chime.Store) {
 			at(2, 1, 9, 0)

@@ -47,13 +47,13 @@ var mayImport = map[string][]string{
 	"dashboard/internal/live":    {},
 	"dashboard/internal/visit":   {"github.com/redis/go-redis/v9"}, // for tests
 	"dashboard/internal/render":  {"internal/svg"},                 // it is given models, and knows no store
-	"dashboard/internal/pages":   {".", "recurrence", "internal/overview", "internal/plain", "internal/jobfind", "internal/history", "internal/hindrance", "internal/rights", "internal/svg", "dashboard/internal/render"},
+	"dashboard/internal/pages":   {".", "recurrence", "internal/overview", "internal/plain", "internal/jobfind", "internal/history", "internal/blocked", "internal/rights", "internal/svg", "dashboard/internal/render"},
 	"dashboard/internal/change":  {".", "recurrence", "internal/plain", "internal/jobfind", "internal/rules", "internal/times", "internal/definition", "dashboard/internal/builder", "dashboard/internal/render"},
 	"internal/jobfind":           {"."}, // these eight are for the command and the dashboard
 	"internal/overview":          {".", "internal/protocol", "internal/jobfind", "internal/rights"},
 	"internal/rights":            {},
 	"internal/history":           {".", "internal/schedule"},
-	"internal/hindrance":         {".", "internal/protocol", "internal/rights"},
+	"internal/blocked":           {".", "internal/protocol", "internal/rights"},
 	"redisstore":                 {"internal/protocol", "redisstore/internal/sample", "redisstore/internal/script", "github.com/redis/go-redis/v9"},
 	"redisstore/internal/sample": {"internal/protocol", "github.com/redis/go-redis/v9"},
 	"redisstore/internal/script": {},

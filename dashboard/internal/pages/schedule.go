@@ -9,7 +9,7 @@ import (
 
 	"github.com/chimejobs/chime"
 	"github.com/chimejobs/chime/dashboard/internal/render"
-	"github.com/chimejobs/chime/internal/hindrance"
+	"github.com/chimejobs/chime/internal/blocked"
 	"github.com/chimejobs/chime/internal/history"
 	"github.com/chimejobs/chime/internal/overview"
 	"github.com/chimejobs/chime/internal/plain"
@@ -237,13 +237,13 @@ func (s *Site) fillHindrances(ctx context.Context, m *Schedule, standing *Standi
 		return nil // it is new: none of its jobs was ever placed
 	}
 	served := standing.Notes[overview.Workers] != "" || slices.ContainsFunc(standing.Workers, func(w overview.Worker) bool { return w.Queues[m.Queue] > 0 })
-	found, err := hindrance.On(ctx, s.store, m.Schedule, standing.Queues[i].QueueInfo, served)
+	found, err := blocked.On(ctx, s.store, m.Schedule, standing.Queues[i].QueueInfo, served)
 	for _, h := range found {
 		shown := Hindrance{Text: h.Text, Path: render.Path("queues", m.Queue), Do: "Look at the queue"}
 		switch h.Kind {
-		case hindrance.Unserved:
+		case blocked.Unserved:
 			shown.Path, shown.Do = "workers", "Look at the workers"
-		case hindrance.Parked:
+		case blocked.Parked:
 			shown.Path, shown.Do = "jobs", "Look at the jobs"
 		}
 		m.Hindrances = append(m.Hindrances, shown)

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/chimejobs/chime"
-	"github.com/chimejobs/chime/internal/hindrance"
+	"github.com/chimejobs/chime/internal/blocked"
 )
 
 // hindrances are what keeps the jobs of a live schedule from running now, each with what ends it. The first one is said with its state.
@@ -15,7 +15,7 @@ func (s *session) hindrances(ctx context.Context, f *foundSchedule) (all []strin
 	}
 	ctx, cancel := s.limited(ctx)
 	defer cancel()
-	found, err := hindrance.Of(ctx, store, f.Schedule)
+	found, err := blocked.Of(ctx, store, f.Schedule)
 	for _, h := range found {
 		all = append(all, h.Text+": "+remedy(h.Kind, f.Schedule))
 	}
@@ -36,7 +36,7 @@ func (s *session) addHindrances(ctx context.Context, found []*foundSchedule) err
 	}
 	ctx, cancel := s.limited(ctx)
 	defer cancel()
-	board, err := hindrance.Read(ctx, store)
+	board, err := blocked.Read(ctx, store)
 	if err != nil {
 		return err
 	}
@@ -48,12 +48,12 @@ func (s *session) addHindrances(ctx context.Context, found []*foundSchedule) err
 	return nil
 }
 
-// remedy is what ends a hindrance.
-func remedy(kind hindrance.Kind, of *chime.Schedule) string {
+// remedy is what ends a blocked.
+func remedy(kind blocked.Kind, of *chime.Schedule) string {
 	switch kind {
-	case hindrance.Paused:
+	case blocked.Paused:
 		return "chime queues resume " + of.Queue
-	case hindrance.Parked:
+	case blocked.Parked:
 		return "start one that has a handler for it"
 	}
 	return "start one"

@@ -14,7 +14,7 @@ import (
 
 	"github.com/chimejobs/chime"
 	"github.com/chimejobs/chime/cmd/chime/internal/output"
-	"github.com/chimejobs/chime/internal/hindrance"
+	"github.com/chimejobs/chime/internal/blocked"
 	"github.com/chimejobs/chime/internal/history"
 	"github.com/chimejobs/chime/internal/plain"
 )
@@ -133,8 +133,8 @@ func (q *scheduleQuery) filter() chime.ScheduleFilter {
 // A foundSchedule is one of the list.
 type foundSchedule struct {
 	*chime.Schedule
-	unread error          // why it cannot be read; then only its name, queue, owner and revision are known
-	waits  hindrance.Kind // what keeps its jobs from running
+	unread error        // why it cannot be read; then only its name, queue, owner and revision are known
+	waits  blocked.Kind // what keeps its jobs from running
 	history.History
 }
 

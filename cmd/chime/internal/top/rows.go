@@ -8,7 +8,7 @@ import (
 
 	"github.com/chimejobs/chime"
 	"github.com/chimejobs/chime/cmd/chime/internal/output"
-	"github.com/chimejobs/chime/internal/hindrance"
+	"github.com/chimejobs/chime/internal/blocked"
 	"github.com/chimejobs/chime/internal/overview"
 )
 
@@ -155,9 +155,9 @@ func (m *Model) hindered(s *chime.Schedule) string {
 	case s.State != chime.StateLive || at < 0:
 		return ""
 	case m.shown.Queues[at].Paused:
-		return hindrance.Paused.String()
+		return blocked.Paused.String()
 	case m.shown.Notes[overview.Workers] == "" && !slices.ContainsFunc(m.shown.Workers, serves):
-		return hindrance.Unserved.String()
+		return blocked.Unserved.String()
 	}
 	return ""
 }

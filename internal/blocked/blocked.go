@@ -1,5 +1,5 @@
-// Package hindrance finds what keeps the jobs of a schedule from running. The command and the dashboard show it.
-package hindrance
+// Package blocked finds the reasons why the jobs of a schedule do not run. The command and the dashboard show it.
+package blocked
 
 import (
 	"context"
@@ -24,14 +24,14 @@ const (
 // String returns the kind in few words, for a table, such as "queue paused". It is empty for 0.
 func (k Kind) String() string { return [...]string{"", "queue paused", "no worker", "parked"}[k] }
 
-// A Hindrance is one thing that keeps the jobs of a schedule from running.
-type Hindrance struct {
+// A Reason is one reason why the jobs of a schedule do not run.
+type Reason struct {
 	Kind Kind
 	Text string // a clause, without a full stop
 }
 
 // Of returns the reasons that block the jobs of a live schedule now. It reads the queue, the workers and one parked job.
-func Of(ctx context.Context, store chime.Store, of *chime.Schedule) (all []Hindrance, err error) {
+func Of(ctx context.Context, store chime.Store, of *chime.Schedule) (all []Reason, err error) {
 	if of.State != chime.StateLive {
 		return nil, nil // its state shows the reason
 	}
@@ -51,22 +51,22 @@ func Of(ctx context.Context, store chime.Store, of *chime.Schedule) (all []Hindr
 }
 
 // On is Of for a caller that knows the state of the schedule's queue, and whether a live worker takes from it.
-func On(ctx context.Context, store chime.Store, of *chime.Schedule, queue *chime.QueueInfo, served bool) (all []Hindrance, err error) {
+func On(ctx context.Context, store chime.Store, of *chime.Schedule, queue *chime.QueueInfo, served bool) (all []Reason, err error) {
 	if of.State != chime.StateLive {
 		return nil, nil // its state shows the reason
 	}
 	if queue.Paused {
-		all = append(all, Hindrance{Paused, fmt.Sprintf("queue %s is paused%s", of.Queue, noted(queue.Note))})
+		all = append(all, Reason{Paused, fmt.Sprintf("queue %s is paused%s", of.Queue, noted(queue.Note))})
 	}
 	if !served {
-		all = append(all, Hindrance{Unserved, fmt.Sprintf("no worker that lives takes from queue %s", of.Queue)})
+		all = append(all, Reason{Unserved, fmt.Sprintf("no live worker takes from queue %s", of.Queue)})
 	}
 	parked, err := chime.NewJobs(store).Page(ctx, chime.JobFilter{Queue: of.Queue, State: chime.JobParked, Name: of.JobName, Limit: 1})
 	if err != nil {
 		return nil, err
 	}
 	if len(parked.Jobs) > 0 {
-		all = append(all, Hindrance{Parked, fmt.Sprintf("jobs are parked on queue %s, because no worker there can run %s", of.Queue, of.JobName)})
+		all = append(all, Reason{Parked, fmt.Sprintf("jobs are parked on queue %s: no worker there can run %s", of.Queue, of.JobName)})
 	}
 	return all, nil
 }

@@ -1,4 +1,4 @@
-package hindrance
+package blocked
 
 import (
 	"context"
