@@ -51,7 +51,7 @@
 //	except        filters                a day or time that fits one of them is closed
 //	shift         next, previous, …      where a run moves whose day is closed; see [Shift]. With frequency day and above, and with
 //	                                     cron fields. Left out: drop
-//	also          times and rules        more runs: at most 1,000 times, written as startTime is, and 16 rules
+//	also          times and rules        more runs: at most 1,000 times, in the form of startTime, and 16 rules
 //	clockChanges  once, skip, shown      what happens to times that the clocks skip or repeat; see [ClockChanges]. With frequency
 //	                                     day and above, and with cron fields. Left out: once
 //

@@ -84,27 +84,27 @@ const (
 	CodeWeekDaysType         Code = "weekdays_type"         // not strings
 	CodeWeekDaysValue        Code = "weekdays_value"        // not monday to sunday
 	CodeWeekDaysSize         Code = "weekdays_size"         // more than 7
-	CodeWeekDaysFrequency    Code = "weekdays_frequency"    // used with another frequency than week
+	CodeWeekDaysFrequency    Code = "weekdays_frequency"    // used with a frequency other than week
 	CodeMonthDaysType        Code = "monthdays_type"        // not whole numbers
 	CodeMonthDaysRange       Code = "monthdays_range"       // outside -31 to -1 and 1 to 31
-	CodeMonthDaysFrequency   Code = "monthdays_frequency"   // used with another frequency than month
+	CodeMonthDaysFrequency   Code = "monthdays_frequency"   // used with a frequency other than month
 	CodeOccurrencesType      Code = "occurrences_type"      // not objects of a day and a number
 	CodeOccurrenceDay        Code = "occurrence_day"        // no day, or not monday to sunday
 	CodeOccurrenceRange      Code = "occurrence_range"      // outside -5 to -1 and 1 to 5
-	CodeOccurrencesFrequency Code = "occurrences_frequency" // used with another frequency than month
+	CodeOccurrencesFrequency Code = "occurrences_frequency" // used with a frequency other than month
 	CodeMonthsType           Code = "months_type"           // not whole numbers
 	CodeMonthsRange          Code = "months_range"          // outside 1 to 12
-	CodeMonthsFrequency      Code = "months_frequency"      // used with another frequency than month and year
+	CodeMonthsFrequency      Code = "months_frequency"      // used with a frequency other than month and year
 	CodeSecondsType          Code = "seconds_type"          // not whole numbers
 	CodeSecondsRange         Code = "seconds_range"         // outside 0 to 59
 	CodePositionsType        Code = "positions_type"        // not whole numbers
 	CodePositionsRange       Code = "positions_range"       // 0, or beyond 7 (week), 31 (month) or 366 (year), from either end
-	CodePositionsFrequency   Code = "positions_frequency"   // used with another frequency than week, month and year
+	CodePositionsFrequency   Code = "positions_frequency"   // used with a frequency other than week, month and year
 
 	// The calendar.
 	CodeFilterType            Code = "filter_type"            // not an object
 	CodeFilterEmpty           Code = "filter_empty"           // no field is set
-	CodeFilterSize            Code = "filter_size"            // more than 32 filters, or than 1,000 dates or 100 times in one, or filters with times that combine to more than 100,000 ranges of times
+	CodeFilterSize            Code = "filter_size"            // more than 32 filters; more than 1,000 dates or 100 times in one filter; or filters whose times combine to more than 100,000 ranges
 	CodeDatesType             Code = "dates_type"             // not strings
 	CodeDatesValue            Code = "dates_value"            // no date, no such date, or a range that ends before it begins
 	CodeTimesType             Code = "times_type"             // not strings

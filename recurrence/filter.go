@@ -9,11 +9,12 @@ type Filter struct {
 	MonthlyOccurrences []NthWeekday   // as in a schedule
 	Months             []time.Month   // time.January to time.December
 
-	// Dates has at most 1,000 of 2026-12-25, 12-25 (every year; 02-29 in leap years only) and ranges of either kind, both ends
-	// included: 2026-12-20/2027-01-03, 12-20/01-03. The years are 1900 to 2199.
+	// Dates has at most 1,000 entries: dates such as 2026-12-25, dates of every year such as 12-25 (02-29 in leap years only), and ranges of
+	// either kind with both ends included, such as 2026-12-20/2027-01-03 and 12-20/01-03. The years are 1900 to 2199.
 	Dates []string
 
-	// Times has at most 100 of 09:00 (that whole minute), 09:00:30 and ranges, both ends included: 02:00/03:59, 22:00/05:59 (it contains
-	// midnight; both parts are on the same day). In Except a filter with times closes no day, only these times.
+	// Times has at most 100 entries: whole minutes such as 09:00, seconds such as 09:00:30, and ranges with both ends included, such as
+	// 02:00/03:59 and 22:00/05:59. A range over midnight consists of two parts of the same day: until 05:59, and from 22:00. In Except a filter
+	// with times closes no day, only these times.
 	Times []string
 }

@@ -8,10 +8,10 @@ import (
 // FromQuartz returns the rule of a Quartz text of at most 1000 bytes: second, minute, hour, day of the month, month, day of the
 // week and, if there are seven fields, year. It becomes ordinary fields, so it can be read and changed like any other rule:
 //
-//   - "0 15 10 ? * MON-FRI" becomes Frequency Week with WeekDays, "0 0/5 14 * * ?" Frequency Day. Days of the week are 1 (Sunday)
-//     to 7. Months of such rules become Only.
-//   - A day of the month becomes Frequency Month: L is MonthDays -1, L-3 is -4, LW the last day with Positions -1 and the weekend
-//     in Except, 15W has the weekend in Except and [ShiftNearestInMonth].
+//   - "0 15 10 ? * MON-FRI" becomes Frequency Week with WeekDays, and "0 0/5 14 * * ?" becomes Frequency Day. Days of the week are 1
+//     (Sunday) to 7. Months of such rules become Only.
+//   - A day of the month becomes Frequency Month: L becomes MonthDays -1, and L-3 becomes -4. LW becomes Positions -1 with the weekend
+//     in Except. 15W becomes MonthDays 15 with the weekend in Except and [ShiftNearestInMonth].
 //   - 6L and 6#3 become MonthlyOccurrences: the last and the third Friday.
 //   - Years become Dates in Only.
 //   - Seconds become Seconds, unless they are 0 together with Minutes.

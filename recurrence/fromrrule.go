@@ -10,8 +10,8 @@ import (
 // FromRRule returns the rule of a text of RFC 5545 of at most 64 KiB and 2000 lines: a DTSTART line with Z or TZID, and RRULE, RDATE
 // and EXDATE lines in any order. Lines may be folded and end with CRLF; names may have any case.
 //
-//   - DTSTART becomes StartTime and TimeZone, INTERVAL Interval, UNTIL EndTime, COUNT Count. COUNT counts from DTSTART and Count
-//     from creation: they agree for a rule created at or before its start. DTSTART itself runs only if the rule matches it.
+//   - DTSTART becomes StartTime and TimeZone. INTERVAL, UNTIL and COUNT become Interval, EndTime and Count. COUNT counts from DTSTART and Count
+//     counts from creation: they agree for a rule created at or before its start. DTSTART itself runs only if the rule matches it.
 //   - BYDAY with WEEKLY becomes WeekDays; BYDAY, BYMONTHDAY and BYMONTH with MONTHLY become MonthlyOccurrences, MonthDays and Months. If they
 //     only limit (DAILY and below, WEEKLY with BYMONTH) they become one filter in Only.
 //   - YEARLY with days becomes Frequency Month with Months or, if INTERVAL is above 1, Year with Positions and Only.
@@ -20,7 +20,7 @@ import (
 //   - EXDATE becomes filters of Dates and Times in Except; RDATE and further RRULE lines become Also.
 //
 // If the clocks skip a local time, its run is moved; if they repeat one, it runs on the first pass. RFC 5545 defines the same, and ClockChanges
-// remains [ClockOnce]. Libraries that drop skipped times differ on those days; [ClockSkip] is the same as they.
+// remains [ClockOnce]. Libraries that drop skipped times differ on those days; [ClockSkip] behaves like them.
 //
 // FromRRule never guesses. It returns an [*Error] with [CodeRRuleSyntax] for text that RFC 5545 does not allow and for times without a zone. It
 // returns [CodeNoRecurrence] for text that no rule can represent: BYWEEKNO, EXRULE, WKST other than MO if it makes a difference, COUNT together
