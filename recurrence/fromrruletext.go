@@ -234,7 +234,7 @@ func (r *rruleText) rule(value string) error {
 	return nil
 }
 
-// numbers reads a list of numbers from low to high; if low is negative, without 0. A part that is not there has none.
+// numbers reads a list of numbers from low to high; if low is negative, without 0. A missing part has no numbers.
 func (p rruleParts) numbers(name string, low, high int) ([]int, error) {
 	text, given := p[name]
 	if !given {

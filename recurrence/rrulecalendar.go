@@ -238,7 +238,7 @@ func rruleTime(at time.Time, zone string) string {
 	return at.Format(rruleLocal)
 }
 
-// dateLine returns a line of times, with a line feed before it, or "" for none.
+// dateLine returns a line of times, with a line feed before it, or "" without times.
 func dateLine(name string, times map[string]bool, zone string) string {
 	if len(times) == 0 {
 		return ""

@@ -96,7 +96,7 @@ func TestStringDescribesTheWholeRule(t *testing.T) {
 		{Recurrence{Frequency: Day, Minutes: []int{0, 20, 40}}, "Every day, every 20 minutes"},
 		{Recurrence{Frequency: Day, Minutes: []int{0, 20, 40}, StartTime: start}, "Every day, every 20 minutes, from 4 August 2012 at 00:00 UTC"},
 
-		// What creation gives.
+		// Elements that come from the creation.
 		{Recurrence{Frequency: Day, Hours: []int{5}}, "Every day at the minute of creation past 05:00 UTC"},
 		{Recurrence{Frequency: Day, Hours: everyHour}, "Every day at the minute of creation past every hour from 00:00 to 23:00 UTC"},
 		{Recurrence{Frequency: Week, WeekDays: []time.Weekday{time.Sunday}}, "Every week on Sunday at the time of creation, UTC"},

@@ -37,7 +37,7 @@ func Of(ctx context.Context, store chime.Store, of *chime.Schedule) (all []Reaso
 	}
 	queue, err := chime.NewQueues(store).Get(ctx, of.Queue)
 	if errors.Is(err, chime.ErrNotFound) {
-		return nil, nil // it is new: none of its jobs was ever placed
+		return nil, nil // the queue is new: no job was ever placed on it
 	}
 	if err != nil {
 		return nil, err

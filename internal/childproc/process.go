@@ -153,7 +153,7 @@ func (p *Process) Kill() {
 	p.Wait()
 }
 
-// Freeze stops the process with SIGSTOP. Its connections stay open. A system call that is under way may still finish.
+// Freeze stops the process with SIGSTOP. Its connections remain open. A system call that is under way may still finish.
 func (p *Process) Freeze() { p.t.Helper(); p.Signal(syscall.SIGSTOP) }
 
 // Thaw continues a frozen process with SIGCONT.

@@ -116,7 +116,7 @@ func (q *partitionQueue) fail(b *batcher, err error) {
 	q.clear()
 }
 
-// clear releases what the call held.
+// clear releases the items of the call.
 func (q *partitionQueue) clear() {
 	clear(q.call.Items)
 	clear(q.parts)

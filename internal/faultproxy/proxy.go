@@ -40,7 +40,7 @@ type Proxy struct {
 	counts struct{ connections, commands, replies, lost, cut, refused, watched atomic.Int64 }
 }
 
-// Counts counts what was forwarded and what was not, since the start.
+// Counts are the numbers of forwarded and dropped messages since the start.
 type Counts struct {
 	Connections int64 // connections forwarded
 	Commands    int64 // commands forwarded to the server

@@ -151,7 +151,7 @@ func (s *Server) UpEmpty() {
 	s.Up()
 }
 
-// Freeze stops the process with SIGSTOP: connections stay open, and the server does not answer. Thaw ends it.
+// Freeze stops the process with SIGSTOP: connections remain open, and the server does not answer. Thaw ends it.
 func (s *Server) Freeze() { s.t.Helper(); s.signal(syscall.SIGSTOP) }
 
 // Thaw continues a frozen server with SIGCONT.

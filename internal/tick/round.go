@@ -79,7 +79,7 @@ func sizeOf(queues []protocol.QueueSize) (partitions int) {
 	return partitions
 }
 
-// An expansion is the partitions of queues, those of each queue once.
+// An expansion is the list of the partitions of queues; each queue is in it once.
 type expansion struct {
 	partitions []protocol.Partition
 	queues     map[string]bool

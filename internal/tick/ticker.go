@@ -194,7 +194,7 @@ func (t *Ticker) declare(ctx context.Context) (time.Duration, error) {
 		}
 	})
 	if err == nil && failed != nil {
-		t.placing.Now() // its turn places what is owed now
+		t.placing.Now() // the next turn places what is owed now
 	}
 	if more {
 		return 0, err

@@ -16,7 +16,7 @@ var (
 	ErrCancelled = errors.New("job cancelled")
 )
 
-// A handlerContext is what the contexts of all handlers of a worker are derived from. It never ends.
+// A handlerContext is the parent of the contexts of all handlers of a worker. It never ends.
 type handlerContext struct{ ctx context.Context }
 
 func newHandlerContext(ctx context.Context) *handlerContext {

@@ -13,7 +13,7 @@ const measuresWait = 5 * time.Second
 // measures are the durations of attempts of a lane that have ended since the last call with measures. They cost an attempt about ten nanoseconds
 // and no memory. They belong to the processor's goroutine.
 type measures struct {
-	since               time.Time // when the first attempt ended; zero: none has
+	since               time.Time // when the first attempt ended; zero: no attempt has ended
 	lateness, wait, run protocol.Durations
 	names               map[string]*protocol.MeasuredName
 	last                *protocol.MeasuredName // of the last attempt: mostly also of the next one

@@ -22,7 +22,7 @@ const (
 	Snoozed                 // it runs again after Delay; no attempt is used up
 )
 
-// An Outcome is what a handler's error means.
+// An Outcome is the meaning of a handler's error.
 type Outcome struct {
 	Action  Action
 	Delay   time.Duration // of Snoozed, and of Retried if Delayed is set

@@ -32,7 +32,7 @@ type waitState struct {
 	pollAt   time.Time           // the safety poll
 	passes   bool                // a wake-up that this worker cannot use has to be passed on
 
-	found    []string  // what is parked under names that this worker handles
+	found    []string  // lists of jobs that are parked under names that this worker handles
 	parked   []string  // those of found that it requests
 	seen     int64     // the mark of the parked jobs at the last look-up
 	lookedAt time.Time // zero: the next call looks up parked jobs
@@ -197,7 +197,7 @@ func (w *waitState) hint(h *protocol.WaitHint, lapses bool, clock *storeClock, t
 	}
 	if !h.Lapse.IsZero() {
 		if w.lapse = clock.until(h.Lapse); !w.lapse.After(now) {
-			w.lapse = time.Time{} // it is among the lapsed ones
+			w.lapse = time.Time{} // the answer lists it as lapsed
 		}
 	}
 	w.pollAt = now.Add(min(safetyPoll(), ttl))
