@@ -16,11 +16,11 @@ import (
 // partitionCounts knows how many partitions each queue has. The number never changes, so it is read once for each queue, for all callers
 // together. Before the first request it checks the store; before each request it checks whether the queue may be used.
 type partitionCounts struct {
-	store   protocol.Store
-	timeout time.Duration
-	log     *slog.Logger
-	fit     *retry.FitCheck
-	asking  singleflight.Group
+	store    protocol.Store
+	timeout  time.Duration
+	log      *slog.Logger
+	fit      *retry.FitCheck
+	requests singleflight.Group
 
 	mu      sync.RWMutex
 	known   map[string]int
@@ -46,7 +46,7 @@ func (c *partitionCounts) of(ctx context.Context, queue string) (int, error) {
 		return n, nil
 	}
 	select {
-	case answer := <-c.asking.DoChan(queue, func() (any, error) { return c.ask(queue) }):
+	case answer := <-c.requests.DoChan(queue, func() (any, error) { return c.request(queue) }):
 		if answer.Err != nil {
 			return 0, fmt.Errorf("not sent: %w", answer.Err)
 		}
@@ -58,8 +58,8 @@ func (c *partitionCounts) of(ctx context.Context, queue string) (int, error) {
 	}
 }
 
-// ask requests the number until the store answers or the time is up.
-func (c *partitionCounts) ask(queue string) (n int, err error) {
+// request reads the number from the store, again and again until the store answers or the time is up.
+func (c *partitionCounts) request(queue string) (n int, err error) {
 	c.mu.RLock()
 	n = c.known[queue]
 	c.mu.RUnlock()

@@ -354,7 +354,7 @@ func (t *Ticker) count(ctx context.Context) (time.Duration, error) {
 	if !t.election.leading() || len(t.partitions) == 0 {
 		return countEvery, nil
 	}
-	doubt, err := t.unserved.look(ctx, namesOf(t.partitions))
+	doubt, err := t.unserved.check(ctx, namesOf(t.partitions))
 	if doubt {
 		return countAgain, err
 	}

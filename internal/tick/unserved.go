@@ -20,8 +20,8 @@ type unserved struct {
 	logged map[string]bool
 }
 
-// look counts queues, and logs those whose jobs were not taken since the last check. doubt means that another check, soon, may find more.
-func (u *unserved) look(ctx context.Context, queues []string) (doubt bool, err error) {
+// check counts queues, and logs those whose jobs were not taken since the last check. doubt means that another check, soon, may find more.
+func (u *unserved) check(ctx context.Context, queues []string) (doubt bool, err error) {
 	stats, err := u.store.QueueStats(ctx, queues[:min(len(queues), maxStats)])
 	if err != nil {
 		return false, err

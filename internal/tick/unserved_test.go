@@ -45,7 +45,7 @@ func TestAQueueThatNobodyServesIsLoggedOnce(t *testing.T) {
 	} {
 		step.stats.Queue, step.stats.Now = "mail", now
 		store.stats = []protocol.QueueStats{step.stats}
-		if _, err := u.look(t.Context(), []string{"mail"}); err != nil {
+		if _, err := u.check(t.Context(), []string{"mail"}); err != nil {
 			t.Fatal(err)
 		}
 		if got := strings.Count(text.String(), "event=queue.unserved queue=mail"); got != step.want {

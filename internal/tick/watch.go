@@ -51,13 +51,13 @@ type Watch struct {
 func NewWatch(store protocol.Store, options WatchOptions) *Watch {
 	w := &Watch{upkeep: newUpkeep(store, options.Log, "worker", options.SessionTTL, options.Observe, nil), options: options}
 	duty := func(action string, do func(context.Context) (time.Duration, error)) *retry.Duty {
-		return &retry.Duty{Action: action, Do: do, Next: time.Now().Add(retry.Never)} // look sets the time
+		return &retry.Duty{Action: action, Do: do, Next: time.Now().Add(retry.Never)} // check sets the time
 	}
-	looking := duty("check for a leader", w.look)
-	looking.Next = time.Now().Add(safetyPause(options.SafetyTick))
+	checking := duty("check for a leader", w.check)
+	checking.Next = time.Now().Add(safetyPause(options.SafetyTick))
 	w.placing = duty("place", w.place)
 	w.often = []*retry.Duty{w.placing, duty("poll", w.pollAll), duty("sample", w.sample)}
-	w.duties = append(append([]*retry.Duty{looking}, w.often...),
+	w.duties = append(append([]*retry.Duty{checking}, w.often...),
 		duty("sweep", func(ctx context.Context) (time.Duration, error) { return w.sweep(ctx, false) }), // it skips what was swept a short while ago
 		duty("repair schedules", w.repair),
 		duty("count the waiting jobs", w.count))
@@ -85,8 +85,8 @@ func (w *Watch) Run(ctx context.Context) {
 	}
 }
 
-// look makes all duties due if there is no leader.
-func (w *Watch) look(ctx context.Context) (time.Duration, error) {
+// check makes all duties due if there is no leader.
+func (w *Watch) check(ctx context.Context) (time.Duration, error) {
 	lease, err := w.store.Lease(ctx)
 	led := lease != "" && lease != w.lease // a leader renews it several times between two checks
 	w.lease = lease
@@ -163,7 +163,7 @@ func (w *Watch) count(ctx context.Context) (time.Duration, error) {
 	if len(w.partitions) == 0 {
 		return countEvery, nil
 	}
-	doubt, err := w.unserved.look(ctx, namesOf(w.partitions))
+	doubt, err := w.unserved.check(ctx, namesOf(w.partitions))
 	if doubt {
 		return countAgain, err
 	}

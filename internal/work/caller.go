@@ -143,8 +143,8 @@ func (c *caller) send(now time.Time) bool {
 	return true
 }
 
-// askAgain notes that a wake-up has come, so that the answers under way may be older.
-func (c *caller) askAgain() { c.again = c.calling }
+// noteWakeup notes that a wake-up has come, so that the answers under way may be older.
+func (c *caller) noteWakeup() { c.again = c.calling }
 
 // received notes that a reply has come; failed means that the node has not answered.
 func (c *caller) received(r *reply, failed bool, now time.Time) {

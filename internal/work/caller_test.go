@@ -64,12 +64,12 @@ func TestACallIsLateOnlyIfTheNodesCallsUsuallyTakeLess(t *testing.T) {
 func TestAWakeUpDuringACallHasTheNodesLanesAskedAgain(t *testing.T) {
 	now := time.Now()
 	c, _ := calling(now)
-	c.askAgain()
+	c.noteWakeup()
 	var r reply
 	if c.received(&r, false, now); !r.again {
 		t.Error("the answer may be older than the wake-up, but no new call is made for the lanes")
 	}
-	if c.askAgain(); c.again {
+	if c.noteWakeup(); c.again {
 		t.Error("a wake-up between two calls causes two calls for the lanes")
 	}
 }

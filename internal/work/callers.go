@@ -77,10 +77,10 @@ func (cs *callers) lateAt(now time.Time) (until time.Time) {
 	return until
 }
 
-// askAgain notes that a wake-up has come: the answers of the requests under way may be older.
-func (cs *callers) askAgain() {
+// noteWakeup notes that a wake-up has come: the answers of the requests under way may be older.
+func (cs *callers) noteWakeup() {
 	for _, c := range cs.nodes {
-		c.askAgain()
+		c.noteWakeup()
 	}
 }
 

@@ -124,7 +124,7 @@ func (l *lane) call(worker string, ttl time.Duration, take, ahead int, suspect b
 	if take > 0 {
 		call.Suspect = suspect
 		call.Serve = l.serve()
-		call.ParkedLook = l.lookParked(handled, now)
+		call.ParkedLook = l.lookUpParked(handled, now)
 	}
 	l.sent, l.sentAt, l.triedAt, l.underWay, l.repeated = call, now, now, true, false
 	return call
@@ -164,7 +164,7 @@ func (l *lane) poll(worker string, handled []string, now time.Time) protocol.Pol
 		l.beginWatch(now)
 		return protocol.PollCall{Partition: l.at, Worker: worker, Lapses: true}
 	}
-	call := protocol.PollCall{Partition: l.at, Worker: worker, Sleep: true, Since: l.beginPoll(), ParkedLook: l.lookParked(handled, time.Time{})}
+	call := protocol.PollCall{Partition: l.at, Worker: worker, Sleep: true, Since: l.beginPoll(), ParkedLook: l.lookUpParked(handled, time.Time{})}
 	if l.clock.trusted(now) {
 		call.Now = l.clock.at(now)
 	}

@@ -363,7 +363,7 @@ func (p *processor) nextAt(now time.Time) time.Time {
 func (p *processor) signal(s protocol.Signal, now time.Time) {
 	if p.wakeup.signal(s) {
 		p.lanes.markHungry()
-		p.callers.askAgain()
+		p.callers.noteWakeup()
 	}
 	if s.Connected { // the store answers, so failed calls need not wait longer
 		p.lanes.retry()

@@ -11,7 +11,7 @@ import (
 const (
 	lapsesEvery  = time.Second     // a busy worker requests lapsed sessions at most this often
 	watchEvery   = 8 * time.Second // and at least this often, even if it has no free slot
-	lookEvery    = time.Second     // a busy worker looks up parked jobs at most this often
+	lookUpEvery  = time.Second     // a busy worker looks up parked jobs at most this often
 	pollTogether = 2 * time.Second // lanes whose polls are due within this time poll together
 	maxServe     = 100             // number of lists of parked jobs that a call serves
 	maxEmpty     = 3               // after this many consecutive empty answers, a lane that claims to have jobs is called less often
@@ -23,7 +23,7 @@ type waitState struct {
 	away     bool                // the lane was empty when this worker left its sleeping workers because no slot was free; no slot was free since
 	listed   bool                // the store may have this worker among the sleeping workers; false: the store certainly does not
 	since    time.Time           // when the worker was registered there, by the store's clock; zero: not known
-	askAt    time.Time           // a lane that is awake is not called before this instant, because the last answers were empty
+	callAt   time.Time           // a lane that is awake is not called before this instant, because the last answers were empty
 	empty    int                 // consecutive empty answers
 	limit    protocol.LimitState // of the queue, from the last answer
 	next     time.Time           // alarm: when the next delayed job is due; zero: there is no delayed job, or other workers keep the alarm
@@ -32,10 +32,10 @@ type waitState struct {
 	pollAt   time.Time           // the safety poll
 	passes   bool                // a wake-up that this worker cannot use has to be passed on
 
-	found    []string  // lists of jobs that are parked under names that this worker handles
-	parked   []string  // those of found that it requests
-	seen     int64     // the mark of the parked jobs at the last look-up
-	lookedAt time.Time // zero: the next call looks up parked jobs
+	found      []string  // lists of jobs that are parked under names that this worker handles
+	parked     []string  // those of found that it requests
+	seen       int64     // the mark of the parked jobs at the last look-up
+	lookedUpAt time.Time // zero: the next call looks up parked jobs
 }
 
 func (w *waitState) isAsleep() bool { return w.asleep }
@@ -43,7 +43,7 @@ func (w *waitState) isAsleep() bool { return w.asleep }
 func (w *waitState) isListed() bool { return w.listed }
 
 // hungry reports whether there may be jobs to take: the lane is awake and may be called.
-func (w *waitState) hungry(now time.Time) bool { return !w.asleep && !w.away && !now.Before(w.askAt) }
+func (w *waitState) hungry(now time.Time) bool { return !w.asleep && !w.away && !now.Before(w.callAt) }
 
 // isFull reports whether the queue's limit is reached.
 func (w *waitState) isFull() bool { return w.limit == protocol.LimitFull }
@@ -60,8 +60,8 @@ func (w *waitState) noteLimit(s protocol.LimitState) { w.limit = s }
 // markHungry notes that there may be jobs to take after all.
 func (w *waitState) markHungry() {
 	w.asleep, w.away = false, false
-	w.askAt, w.empty = time.Time{}, 0
-	w.lookedAt = time.Time{}
+	w.callAt, w.empty = time.Time{}, 0
+	w.lookedUpAt = time.Time{}
 }
 
 // stayAwake ends the sleep without a sign of a job.
@@ -177,7 +177,7 @@ func (w *waitState) worked(call *protocol.WorkCall, a *protocol.WorkAnswer, now 
 	default:
 		// The answer announces more jobs, but contains none.
 		if w.empty++; w.empty > maxEmpty {
-			w.askAt = now.Add(retry.Delay(w.empty - maxEmpty))
+			w.callAt = now.Add(retry.Delay(w.empty - maxEmpty))
 		}
 	}
 }
@@ -203,9 +203,9 @@ func (w *waitState) hint(h *protocol.WaitHint, lapses bool, clock *storeClock, t
 	w.pollAt = now.Add(min(safetyPoll(), ttl))
 }
 
-// lookParked returns the look-up of parked jobs that a call carries. There is at most one a second, and one more each time the lane wakes.
-func (w *waitState) lookParked(handled []string, now time.Time) protocol.ParkedLook {
-	if !w.lookedAt.IsZero() && !now.IsZero() && now.Sub(w.lookedAt) < lookEvery {
+// lookUpParked returns the look-up of parked jobs that a call carries. There is at most one a second, and one more each time the lane wakes.
+func (w *waitState) lookUpParked(handled []string, now time.Time) protocol.ParkedLook {
+	if !w.lookedUpAt.IsZero() && !now.IsZero() && now.Sub(w.lookedUpAt) < lookUpEvery {
 		return protocol.ParkedLook{}
 	}
 	return protocol.ParkedLook{Handled: handled, Seen: w.seen}
@@ -216,7 +216,7 @@ func (w *waitState) lookParked(handled []string, now time.Time) protocol.ParkedL
 func (w *waitState) findParked(h *protocol.WaitHint, served []string, serves func(entry string) bool, now time.Time) {
 	switch {
 	case h.Looked:
-		w.found, w.seen, w.lookedAt = h.Parked, h.ParkedMark, now
+		w.found, w.seen, w.lookedUpAt = h.Parked, h.ParkedMark, now
 	case h.ParkedMark == 0:
 		w.found = nil
 	case len(served) > 0:
@@ -245,7 +245,7 @@ func (w *waitState) nextAt(room bool) time.Time {
 	case w.asleep:
 		return earlier(earlier(w.next, w.lapse), w.pollAt)
 	case room && !w.away:
-		return w.askAt
+		return w.callAt
 	}
 	return time.Time{}
 }
