@@ -62,7 +62,7 @@ func TestADefinitionOfANewerFormIsLeftAlone(t *testing.T) {
 		}
 		for _, options := range [][]chime.PutOption{nil, {chime.Queue("mail")}, {chime.IfAbsent()}, {chime.IfRevision(before.Cursor.At.Unix() + 1)}} {
 			_, err := schedules.Put(t.Context(), "s", recurrence.Recurrence{Cron: "0 10 * * *"}, append(options, chime.JobName("j"))...)
-			if err == nil || !strings.Contains(err.Error(), `chime: put schedule "s": `) || !strings.Contains(err.Error(), "a newer version of chime wrote it (form 99") {
+			if err == nil || !strings.Contains(err.Error(), `chime: put schedule "s": `) || !strings.Contains(err.Error(), "a newer version of chime wrote it (format 99") {
 				t.Errorf("Put with %d options: %v, want an error that a newer version wrote it", len(options), err)
 			}
 			remains("put")
