@@ -261,10 +261,10 @@ func luaValues(t *testing.T, piece string, names ...string) []string {
 	return values
 }
 
-// newestForm returns the newest known form of a definition, from the error for an unknown one.
+// newestForm returns the newest format of a definition that this program knows. The error for an unknown format contains it.
 func newestForm(t *testing.T) string {
 	_, err := schedule.Read([]byte(`{"version":1000}`))
-	form := regexp.MustCompile(`known is (\d+)`).FindStringSubmatch(fmt.Sprint(err))
+	form := regexp.MustCompile(`this program knows (\d+)`).FindStringSubmatch(fmt.Sprint(err))
 	if form == nil {
 		t.Fatal(err)
 	}
