@@ -12,13 +12,13 @@ import (
 	"github.com/chimejobs/chime/recurrence"
 )
 
-// When to try again, as Retry-After says.
+// The waits in Retry-After.
 const (
-	retryStore = 5 * time.Second // after trouble of the store
-	lookAgain  = 2 * time.Second // after work that goes on
+	retryStore   = 5 * time.Second // after a failure of the store
+	retryPending = 2 * time.Second // after work that continues in the background
 )
 
-// An answer is what a request gets. It is whole before the first byte of it is written.
+// An answer is the response to a request. It is complete before its first byte is written.
 type answer struct {
 	status   int
 	body     []byte // without a newline at its end; nil: none
@@ -29,7 +29,7 @@ type answer struct {
 	code     problem.Code
 }
 
-// write sends the answer. To HEAD it says how long the body would be.
+// write sends the answer. To HEAD it sends the length that the body would have.
 func (c *call) write(a *answer) {
 	header := c.w.Header()
 	set := func(name, value string) {
@@ -56,11 +56,11 @@ func (c *call) write(a *answer) {
 		return
 	}
 	if _, err := c.w.Write(body); err != nil {
-		c.log().Debug("httpapi: an answer was not sent whole", "event", "api.unsent", "error", err)
+		c.log().Debug("httpapi: an answer could not be sent completely", "event", "api.unsent", "error", err)
 	}
 }
 
-// etag is the revision as the header has it.
+// etag is the revision in the form of the header.
 func (a *answer) etag() string {
 	if a.revision == 0 {
 		return ""
@@ -81,7 +81,7 @@ func (c *call) refuse(err error) *answer {
 	return a
 }
 
-// problemOf is what the client is told of an error: a problem as it is, what chime refuses, or that the store is in trouble.
+// problemOf is what the client receives for an error: a problem unchanged, an input that chime refuses, or a failure of the store.
 func (c *call) problemOf(err error) *problem.Problem {
 	if p := (*problem.Problem)(nil); errors.As(err, &p) {
 		return p
@@ -98,9 +98,9 @@ func (c *call) problemOf(err error) *problem.Problem {
 	}
 	if errors.Is(err, service.ErrUnreadable) {
 		c.log().Error("httpapi: a job cannot be read", "event", "schedule.unreadable", "error", cut(err.Error(), 1000))
-		return problem.New(problem.Internal, "the job is stored in a form that this program does not read: a newer program has written it, or a hand has changed it; it may be deleted")
+		return problem.New(problem.Internal, "the job is stored in a form that this program cannot read: a newer program has written it, or it was edited manually; you can delete it")
 	}
-	code, trouble := problem.StoreUnavailable, "the store has not answered"
+	code, trouble := problem.StoreUnavailable, "the store did not answer"
 	if errors.Is(err, chime.ErrStoreFull) {
 		code, trouble = problem.StoreFull, "the store is full"
 	}
@@ -108,7 +108,7 @@ func (c *call) problemOf(err error) *problem.Problem {
 	p := problem.New(code, "%s: repeat the request", trouble)
 	switch unknown := c.route != nil && c.route.op != "" && code == problem.StoreUnavailable; {
 	case unknown && c.r.Method == http.MethodPost && c.r.PathValue("job") == "" && c.name.Job != "":
-		p.Detail = trouble + "; whether the job is stored is unknown: GET " + c.url(c.jobPath()) + " tells; a PUT with a name of your own may be repeated"
+		p.Detail = trouble + "; whether the job is stored is unknown: check with GET " + c.url(c.jobPath()) + "; a PUT with a name of your own can be repeated"
 	case unknown:
 		p.Detail = trouble + "; whether the change is stored is unknown: repeat the request"
 	}

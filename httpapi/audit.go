@@ -7,12 +7,12 @@ import (
 	"unicode/utf8"
 )
 
-// maxLogged is how many bytes of what a client has sent a line of the log has.
+// maxLogged is the maximum length, in bytes, of a client's text in one attribute of the log.
 const maxLogged = 200
 
 func (c *call) log() *slog.Logger { return c.api.options.Logger }
 
-// path is the request's path as it is logged: quoted, so that it stays one line.
+// path is the request's path for the log. It is quoted, so it is always one line.
 func (c *call) path() string { return strconv.Quote(cut(c.r.URL.EscapedPath(), maxLogged)) }
 
 // audit logs a change, and a request that was not allowed. No body is logged.
@@ -30,7 +30,7 @@ func (c *call) audit(a *answer) {
 	}
 }
 
-// cut shortens a text to so many bytes, and leaves no part of a character.
+// cut shortens a text to a number of bytes, without splitting a character.
 func cut(text string, limit int) string {
 	if len(text) <= limit {
 		return text

@@ -46,10 +46,10 @@ func TestEveryChangeAndEveryRefusalIsLogged(t *testing.T) {
 		level, message                     string // of the one line; empty: none
 		want                               map[string]any
 	}{
-		{"a job is made", "PUT", "/jobCollections/demo/jobs/report", job, known, "INFO", "httpapi: put job",
+		{"a job is created", "PUT", "/jobCollections/demo/jobs/report", job, known, "INFO", "httpapi: put job",
 			map[string]any{"principal": "ci", "op": "put job", "collection": "demo", "job": "report", "status": 201.0, "etag": `"3"`, "request": "here", "remote": "192.0.2.1:1234"}},
 		{"a job is run", "POST", "/jobCollections/demo/jobs/there/run", "", known, "INFO", "httpapi: run job", map[string]any{"job": "there", "status": 200.0}},
-		{"a change that is refused", "DELETE", "/jobCollections/demo/jobs/there", "", known + "\nIf-Match: \"1\"", "INFO", "httpapi: delete job",
+		{"a refused change", "DELETE", "/jobCollections/demo/jobs/there", "", known + "\nIf-Match: \"1\"", "INFO", "httpapi: delete job",
 			map[string]any{"status": 412.0, "if_match": `"1"`, "code": "changed"}},
 		{"a look", "GET", "/jobCollections/demo/jobs/there", "", known, "", "", nil},
 		{"a preview", "POST", "/preview", job, known, "", "", nil},
@@ -57,7 +57,7 @@ func TestEveryChangeAndEveryRefusalIsLogged(t *testing.T) {
 			map[string]any{"principal": "", "status": 401.0, "code": "unauthenticated", "method": "PUT", "path": `"/jobCollections/demo/jobs/report"`, "request": "here"}},
 		{"no permission", "DELETE", "/jobCollections/read-only/jobs/report", "", known, "WARN", "httpapi: a request was not allowed",
 			map[string]any{"principal": "ci", "status": 403.0, "code": "forbidden"}},
-		{"a path with a line's end", "GET", "/a%0Ab%1B%5B2J", "", "", "WARN", "httpapi: a request was not allowed", map[string]any{"path": `"/a%0Ab%1B%5B2J"`}},
+		{"a path with a newline", "GET", "/a%0Ab%1B%5B2J", "", "", "WARN", "httpapi: a request was not allowed", map[string]any{"path": `"/a%0Ab%1B%5B2J"`}},
 		{"a long path", "GET", "/" + strings.Repeat("a", 5000), "", "", "WARN", "httpapi: a request was not allowed", map[string]any{"path": `"/` + strings.Repeat("a", 199) + `"`}},
 	} {
 		var log strings.Builder

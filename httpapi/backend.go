@@ -8,7 +8,7 @@ import (
 	"github.com/chimejobs/chime/httpapi/internal/service"
 )
 
-// A backend is what the handler calls: a *service.Service. Every error for a client is a *problem.Problem; any other one is the store's.
+// A backend is what the handler calls: a *service.Service. Every error for a client is a *problem.Problem; every other error is the store's.
 type backend interface {
 	Run(ctx context.Context) error
 	Rekey(ctx context.Context) (changed int, err error)

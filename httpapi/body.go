@@ -10,10 +10,10 @@ import (
 	"github.com/chimejobs/chime/httpapi/internal/problem"
 )
 
-// maxBody is how many bytes a request may have.
+// maxBody is the maximum size of a request's body in bytes.
 func (o *Options) maxBody() int64 { return 2*int64(o.Limits.OrDefault().JobBytes) + 64<<10 }
 
-// received reads the body. What is too long is not read to its end.
+// received reads the body, up to its maximum size.
 func (c *call) received(endpoint) error {
 	if !c.route.body {
 		return nil
@@ -22,7 +22,7 @@ func (c *call) received(endpoint) error {
 		return err
 	}
 	limit := c.api.options.maxBody()
-	tooLarge := problem.New(problem.TooLarge, "the body has more than %d bytes, which is the most that a request may have", limit)
+	tooLarge := problem.New(problem.TooLarge, "the body has more than %d bytes, the maximum for a request", limit)
 	if c.r.ContentLength > limit {
 		c.w.Header().Set("Connection", "close")
 		return tooLarge
@@ -33,14 +33,14 @@ func (c *call) received(endpoint) error {
 	case errors.As(err, new(*http.MaxBytesError)):
 		return tooLarge
 	case err != nil:
-		return mistake("syntax", "", "", "the body did not arrive whole: %s", cut(err.Error(), 100))
+		return mistake("syntax", "", "", "the body is incomplete: %s", cut(err.Error(), 100))
 	case len(c.text) == 0:
-		return mistake("syntax", "", "", "the body is empty: want a JSON object, {} for nothing but defaults")
+		return mistake("syntax", "", "", "the body is empty: want a JSON object; {} means all defaults")
 	}
 	return nil
 }
 
-// checkContentType refuses what is not said to be JSON: a form's type may be sent by a page of any site.
+// checkContentType requires the type JSON: any site can make a browser send a body with the type of a form.
 func (c *call) checkContentType() error {
 	given := c.r.Header.Values("Content-Type")
 	kind, parameters, err := mime.ParseMediaType(strings.Join(given, ","))
@@ -50,7 +50,7 @@ func (c *call) checkContentType() error {
 	}
 	known := kind == "application/json" || kind == "application/merge-patch+json" && c.r.Method == http.MethodPatch
 	if charset := parameters["charset"]; err != nil || !known || charset != "" && !strings.EqualFold(charset, "utf-8") {
-		return problem.New(problem.ContentType, "the body has the type %q: want %s, in UTF-8; with curl, `curl --json '{…}'` sends it where -d does not", cut(strings.Join(given, ","), 100), want)
+		return problem.New(problem.ContentType, "the body has the type %q: want %s, in UTF-8; with curl, use `curl --json '{…}'` instead of -d", cut(strings.Join(given, ","), 100), want)
 	}
 	if encoding := c.r.Header.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
 		return problem.New(problem.ContentType, "the body has the encoding %q: want none", cut(encoding, 100))

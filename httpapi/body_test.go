@@ -47,7 +47,7 @@ func TestABodyIsSaidToBeJSON(t *testing.T) {
 	}
 }
 
-// An endless body counts what is read of it.
+// An endless body counts the bytes that are read from it.
 type endless struct{ read int }
 
 func (e *endless) Read(p []byte) (int, error) {
@@ -66,8 +66,8 @@ func TestABodyThatIsTooLargeIsNotRead(t *testing.T) {
 		length int64
 		most   int // bytes that are read
 	}{
-		{"1 GB as its header says", 1 << 30, 0},
-		{"a byte too long as its header says", limit + 1, 0},
+		{"its header says 1 GB", 1 << 30, 0},
+		{"its header says one byte too many", limit + 1, 0},
 		{"without an end", -1, limit + 64<<10},
 	} {
 		body := &endless{}
@@ -84,11 +84,11 @@ func TestABodyThatIsTooLargeIsNotRead(t *testing.T) {
 	}
 	larger := Options{Limits: Limits{JobBytes: 512 << 10}}
 	if got := larger.maxBody(); got != 2*512<<10+64<<10 {
-		t.Errorf("with jobs of 512 KiB a request may have %d bytes, want twice that and 64 KiB", got)
+		t.Errorf("with jobs of 512 KiB the maximum for a request is %d bytes, want twice that and 64 KiB", got)
 	}
 }
 
-// A broken body is one that a client has not sent to its end.
+// A broken body ends before its length: the client did not send all of it.
 type broken struct{}
 
 func (broken) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }

@@ -20,19 +20,19 @@ import (
 	"github.com/chimejobs/chime/httpapi/internal/resource"
 )
 
-// A call is one request on its way. It goes through these steps, and the first that refuses it answers:
+// A call is one request on its way. It goes through these steps; the first step that refuses it answers:
 //
-//  1. bad options: 500
+//  1. the options are invalid: 500
 //  2. a page of another site sends it: 403
-//  3. nobody knows who sends it: 401, or 403 where only this machine may
-//  4. its principal sends too many: 429
+//  3. the sender is unknown: 401, or 403 if only this machine may send
+//  4. its principal sends too many requests: 429
 //  5. no such path 404, no such method 405, no such api-version 400
-//  6. a name that no collection or job can have: 404, of a PUT 400
-//  7. its principal may not read the collection: 404, as if there were none; may not do this: 403
-//  8. its body is no JSON or too long: 415, 413, 400
+//  6. a name that no collection or job can have: 404, for a PUT 400
+//  7. its principal may not read the collection: 404, as for a missing one; may not do this: 403
+//  8. its body is not JSON or is too long: 415, 413, 400
 //  9. the handler of the route: parameters and conditions, then the store
 //
-// Nothing is looked up before step 9. What is open to anybody leaves out 3 and 4.
+// No step before 9 reads the store. A route that is open to everybody skips 3 and 4.
 type call struct {
 	api       *API
 	w         http.ResponseWriter
@@ -40,16 +40,16 @@ type call struct {
 	route     *route
 	id        string // of the request
 	principal Principal
-	prefix    string // armPrefix as it was called; empty: the bare mount
+	prefix    string // armPrefix with the values of the request; empty: the plain mount point
 	query     url.Values
-	name      resource.JobName // what the path names; empty: not
+	name      resource.JobName // from the path; empty: the path has none
 	text      []byte           // the body, of routes that have one
 }
 
-// storeTimeout bounds what a request does to the store.
+// storeTimeout bounds the time that a request may use the store.
 const storeTimeout = 10 * time.Second
 
-// The forms of names. The core takes more; these stand in paths and headers.
+// The forms of names. The core accepts more; these names are part of paths and headers.
 var (
 	collectionForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,39}$`)
 	jobForm        = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$`)
@@ -57,7 +57,7 @@ var (
 	requestIDForm  = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
 )
 
-// The versions of Azure's API that old clients name.
+// The versions of Azure's API that old clients send.
 var apiVersions = []string{"2014-08-01-preview", "2016-01-01", "2016-03-01"}
 
 // ServeHTTP answers a request.
@@ -70,7 +70,7 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	a.mux.ServeHTTP(w, r)
 }
 
-// clean is a path as the mux wants it.
+// clean returns a path in the form that the mux wants.
 func clean(escaped string) string {
 	cleaned := path.Clean("/" + escaped)
 	if strings.HasSuffix(escaped, "/") && cleaned != "/" {
@@ -105,7 +105,7 @@ func requestID(r *http.Request) string {
 	return rand.Text()
 }
 
-// do takes the call through its steps. A panic is logged with its stack, without the request's body, and is an error.
+// do takes the call through its steps. A panic becomes an error; it is logged with its stack, without the request's body.
 func (c *call) do(e endpoint) (done *answer, err error) {
 	defer func() {
 		switch value := recover(); {
@@ -114,7 +114,7 @@ func (c *call) do(e endpoint) (done *answer, err error) {
 			panic(value)
 		default:
 			c.log().Error("httpapi: a request panicked", "event", "api.panicked", "error", fmt.Sprint(value), "path", c.path(), "stack", string(debug.Stack()))
-			done, err = nil, problem.New(problem.Internal, "this request met a mistake in the program, which has been logged; whether it has changed anything is unknown")
+			done, err = nil, problem.New(problem.Internal, "this request hit a bug in the program, which was logged; it is unknown whether the request changed anything")
 		}
 	}()
 	for _, step := range []func(endpoint) error{c.configured, c.sameSite, c.authenticated, c.inRate, c.found, c.named, c.permitted, c.received} {
@@ -124,7 +124,7 @@ func (c *call) do(e endpoint) (done *answer, err error) {
 	}
 	ctx := c.r.Context()
 	if c.route.op != "" {
-		ctx = context.WithoutCancel(ctx) // a client that hangs up leaves no change half made
+		ctx = context.WithoutCancel(ctx) // a client that disconnects leaves no half-made change
 	}
 	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
@@ -133,16 +133,16 @@ func (c *call) do(e endpoint) (done *answer, err error) {
 
 func (c *call) configured(endpoint) error {
 	if c.api.bad != nil {
-		return problem.New(problem.Misconfigured, "this API has bad options, and serves nothing until they are mended; what is wrong is the error of its Run")
+		return problem.New(problem.Misconfigured, "this API has invalid options and serves nothing until they are corrected; its Run returns the errors")
 	}
 	return nil
 }
 
-// sameSite refuses what a page of another site makes a browser send.
+// sameSite refuses a request that a page of another site makes a browser send.
 func (c *call) sameSite(endpoint) error {
 	var protection http.CrossOriginProtection
 	if err := protection.Check(c.r); err != nil {
-		return problem.New(problem.Forbidden, "a page of another site has made a browser send this request")
+		return problem.New(problem.Forbidden, "a browser sent this request for a page of another site")
 	}
 	return nil
 }
@@ -158,7 +158,7 @@ func (c *call) authenticated(endpoint) (err error) {
 		return own
 	}
 	c.log().Warn("httpapi: authentication failed", "event", "api.unauthenticated", "error", cut(err.Error(), 200))
-	return problem.New(problem.Unauthenticated, "this needs credentials that are known here")
+	return problem.New(problem.Unauthenticated, "the credentials are missing or unknown")
 }
 
 func (c *call) inRate(endpoint) error {
@@ -170,7 +170,7 @@ func (c *call) inRate(endpoint) error {
 		kind, limits = "reads", c.api.reads
 	}
 	if wait := limits.take(c.principal.Name, time.Now()); wait > 0 {
-		p := problem.New(problem.TooMany, "more %s than this principal may send: wait as long as Retry-After says", kind)
+		p := problem.New(problem.TooMany, "this principal sends too many %s: wait for the time in Retry-After", kind)
 		p.RetryAfter = wait
 		return p
 	}
@@ -180,15 +180,15 @@ func (c *call) inRate(endpoint) error {
 // found checks that path, method and, below armPrefix, the api-version are known.
 func (c *call) found(e endpoint) error {
 	if len(e) == 0 {
-		return problem.New(problem.NotFound, "there is no such path; GET %s/ lists those that there are", c.base())
+		return problem.New(problem.NotFound, "there is no such path; GET %s/ lists all paths", c.base())
 	}
 	if c.route == nil {
 		c.w.Header().Set("Allow", e.allow())
-		return problem.New(problem.MethodNotAllowed, "this path has the methods %s", e.allow())
+		return problem.New(problem.MethodNotAllowed, "the methods of this path are %s", e.allow())
 	}
 	var err error
 	if c.query, err = url.ParseQuery(c.r.URL.RawQuery); err != nil {
-		return mistake("syntax", "query", c.r.URL.RawQuery, "the query cannot be read: %% is followed by two hexadecimal digits, parameters are joined by &")
+		return mistake("syntax", "query", c.r.URL.RawQuery, "the query cannot be read: two hexadecimal digits have to follow %%, and & joins parameters")
 	}
 	s, g := c.r.PathValue("s"), c.r.PathValue("g")
 	if s == "" && g == "" {
@@ -216,12 +216,12 @@ func (c *call) named(endpoint) error {
 	return nil
 }
 
-// noName is the problem of a name that nothing can have.
+// noName is the problem of an invalid name.
 func (c *call) noName(kind, name, want string) error {
 	if c.r.Method == http.MethodPut {
 		return mistake("name", kind, name, "want %s", want)
 	}
-	return problem.New(problem.NotFound, "there is no %s %.100q; a name has %s", kind, name, want)
+	return problem.New(problem.NotFound, "there is no %s %.100q; want %s", kind, name, want)
 }
 
 func (c *call) permitted(endpoint) error {
@@ -231,20 +231,20 @@ func (c *call) permitted(endpoint) error {
 	case !c.principal.may(Read, c.name.Collection):
 		return c.noCollection()
 	}
-	return problem.New(problem.Forbidden, "%q may not do this to collection %q: it needs the permission %v", c.principal.Name, c.name.Collection, c.route.needs)
+	return problem.New(problem.Forbidden, "%q may not do this to collection %q: the permission %v is needed", c.principal.Name, c.name.Collection, c.route.needs)
 }
 
-// noCollection is the problem of a collection that is not there, and of one that the principal may not read.
+// noCollection is the problem of a collection that does not exist, or that the principal may not read.
 func (c *call) noCollection() *problem.Problem {
-	return problem.New(problem.NotFound, "there is no collection %s: PUT /jobCollections/%s with {} makes it", c.name.Collection, c.name.Collection)
+	return problem.New(problem.NotFound, "there is no collection %s: PUT /jobCollections/%s with {} creates it", c.name.Collection, c.name.Collection)
 }
 
-// mistake is the problem of one thing that is wrong with a request's path, query or headers.
+// mistake is the problem of one error in a request's path, query or headers.
 func mistake(code, field, value, format string, args ...any) *problem.Problem {
 	return problem.Invalid([]problem.Mistake{{Code: code, Field: field, Value: cut(value, 100), Detail: fmt.Sprintf(format, args...)}})
 }
 
-// base is what absolute URLs begin with.
+// base is the beginning of absolute URLs.
 func (c *call) base() string {
 	if at := c.api.options.PublicURL; at != "" {
 		return at
@@ -265,14 +265,14 @@ func (c *call) url(path string) string {
 	return at
 }
 
-// resource is the ID of what a path below the mount point names.
+// resource is the ID of the resource at a path below the mount point.
 func (c *call) resource(path string) string { return c.prefix + path }
 
 func (c *call) collectionPath() string { return "/jobCollections/" + c.name.Collection }
 
 func (c *call) jobPath() string { return c.collectionPath() + "/jobs/" + c.name.Job }
 
-// seconds is a wait in whole seconds, as Retry-After has it.
+// seconds is a wait in whole seconds, the form of Retry-After.
 func seconds(wait time.Duration) string {
 	return strconv.Itoa(max(1, int(math.Ceil(wait.Seconds()))))
 }

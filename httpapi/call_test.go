@@ -17,12 +17,12 @@ import (
 	"github.com/chimejobs/chime/redisstore/embedded"
 )
 
-// anybody may do everything.
+// anybody has every permission.
 func anybody(*http.Request) (Principal, error) {
 	return Principal{Name: "tester", Allows: func(Permission, string) bool { return true }}, nil
 }
 
-// newTestAPI is an API over a fake with these collections. Of the options only Authenticate and what a test is about is set.
+// newTestAPI is an API over a fake with these collections. It sets Authenticate and the options that the test checks.
 func newTestAPI(t *testing.T, options Options, collections ...string) (*API, *fakeBackend) {
 	t.Helper()
 	if options.Authenticate == nil {
@@ -42,7 +42,7 @@ func newTestAPI(t *testing.T, options Options, collections ...string) (*API, *fa
 	return api, backend
 }
 
-// errDown is what a store says that cannot be reached.
+// errDown is the error of an unreachable store.
 var errDown = errors.New("dial tcp 10.0.0.1:6379: refused")
 
 func newRequest(method, target string) *http.Request { return httptest.NewRequest(method, target, nil) }
@@ -176,11 +176,11 @@ func TestEveryAnswerHasItsHeaders(t *testing.T) {
 		}
 	}
 	if got := send(refusing, "GET", "/", ""); got.Code != 401 || got.Header().Get("WWW-Authenticate") != "Bearer" {
-		t.Errorf("nobody knows: got %d, WWW-Authenticate %q; want 401, Bearer", got.Code, got.Header().Get("WWW-Authenticate"))
+		t.Errorf("an unknown caller: got %d, WWW-Authenticate %q; want 401, Bearer", got.Code, got.Header().Get("WWW-Authenticate"))
 	}
 	get, head := send(api, "GET", "/", ""), send(api, "HEAD", "/", "")
 	if head.Code != get.Code || head.Body.Len() != 0 || head.Header().Get("Content-Length") != get.Header().Get("Content-Length") || get.Body.Len() == 0 {
-		t.Errorf("HEAD: %d with %d bytes, length %s; want that of GET: %d, %s, and no bytes", head.Code, head.Body.Len(), head.Header().Get("Content-Length"), get.Code, get.Header().Get("Content-Length"))
+		t.Errorf("HEAD: %d with %d bytes, length %s; want the status and length of GET: %d, %s, and no bytes", head.Code, head.Body.Len(), head.Header().Get("Content-Length"), get.Code, get.Header().Get("Content-Length"))
 	}
 }
 
@@ -216,7 +216,7 @@ func TestAPanicIsAnsweredAndLoggedWithoutTheBody(t *testing.T) {
 		t.Errorf("got %d %s, want 500 internal without the panic's value", got.Code, got.Body)
 	}
 	if !strings.Contains(log.String(), "boom") || !strings.Contains(log.String(), "call_test.go") {
-		t.Errorf("the log has not the panic with its stack: %s", log.String())
+		t.Errorf("the log does not have the panic with its stack: %s", log.String())
 	}
 }
 
@@ -231,7 +231,7 @@ func TestBadOptionsAreErrorsOfRunAndServeNothing(t *testing.T) {
 	}{
 		{"nothing", nil, Options{}, []string{"store is nil", "Options.Authenticate is nil"}},
 		{"no Authenticate", server.Store(), Options{}, []string{"Options.Authenticate is nil"}},
-		{"a queue that is none", server.Store(), Options{Authenticate: anybody, Queues: []string{"a", "b c"}}, []string{`Options.Queues: "b c"`}},
+		{"an invalid queue name", server.Store(), Options{Authenticate: anybody, Queues: []string{"a", "b c"}}, []string{`Options.Queues: "b c"`}},
 		{"a negative retention", server.Store(), Options{Authenticate: anybody, Retention: -1}, []string{"Options.Retention"}},
 		{"a negative PerHost", server.Store(), Options{Authenticate: anybody, PerHost: -1}, []string{"Options.PerHost"}},
 		{"a URL without scheme", server.Store(), Options{Authenticate: anybody, PublicURL: "jobs.example.com"}, []string{"Options.PublicURL"}},
@@ -267,7 +267,7 @@ func TestTroubleOfTheStoreIsAnsweredWithWhatToDo(t *testing.T) {
 		code, detail string
 	}{
 		{"down, a change", errDown, "DELETE", "/jobCollections/demo", 503, "store_unavailable", "whether the change is stored is unknown: repeat the request"},
-		{"down, a look", errDown, "GET", "/jobCollections/demo", 503, "store_unavailable", "the store has not answered: repeat the request"},
+		{"down, a read", errDown, "GET", "/jobCollections/demo", 503, "store_unavailable", "the store did not answer: repeat the request"},
 		{"full", chime.ErrStoreFull, "DELETE", "/jobCollections/demo", 503, "store_full", "the store is full: repeat the request"},
 		{"a problem", problem.New(problem.Busy, "others write"), "DELETE", "/jobCollections/demo", 409, "busy", "others write"},
 		{"refused by chime", &chime.InvalidError{Field: "queue", Value: "a b", Limit: "1 to 100 of a"}, "DELETE", "/jobCollections/demo", 400, "type", "want 1 to 100 of a"},
@@ -280,7 +280,7 @@ func TestTroubleOfTheStoreIsAnsweredWithWhatToDo(t *testing.T) {
 			t.Errorf("%s: got %d %s, want %d %s %q", c.name, got.Code, got.Body, c.status, c.code, c.detail)
 		}
 		if strings.Contains(got.Body.String(), "10.0.0.1") {
-			t.Errorf("%s: the answer says where the store is: %s", c.name, got.Body)
+			t.Errorf("%s: the answer shows the address of the store: %s", c.name, got.Body)
 		}
 		if wait := got.Header().Get("Retry-After"); (wait != "") != (c.status == 503) {
 			t.Errorf("%s: Retry-After is %q", c.name, wait)
@@ -303,7 +303,7 @@ func TestAStoreThatDoesNotAnswerIsWaitedForTenSeconds(t *testing.T) {
 	})
 }
 
-// A change that has begun is carried through, for what is half done would have to be mended; nobody waits for what was to be read.
+// A change that has begun is completed, because a half-done change would have to be repaired. A read has no effect, so it stops.
 func TestAClientThatHangsUpEndsReadsOnly(t *testing.T) {
 	for method, want := range map[string]error{"GET": context.Canceled, "DELETE": nil} {
 		api, backend := newTestAPI(t, Options{}, "demo")

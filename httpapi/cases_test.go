@@ -13,17 +13,17 @@ import (
 	"github.com/chimejobs/chime/internal/long"
 )
 
-// A calendarCase is a job that is created at an instant, and when it runs first.
+// A calendarCase is a job that is created at an instant, with the instants of its first runs.
 type calendarCase struct {
 	ID    string                     `json:"id"`
 	Job   map[string]json.RawMessage `json:"job"`
 	Now   time.Time                  `json:"now"`
 	First []string                   `json:"first"`
 	Next  []string                   `json:"next"` // instead of First
-	Code  string                     `json:"code"` // with which it is refused
+	Code  string                     `json:"code"` // the code of its refusal
 }
 
-// calendarCases are those of a file, in an array or one a line.
+// calendarCases reads the cases of a file: one array, or one case a line.
 func calendarCases(t *testing.T, file string) []calendarCase {
 	t.Helper()
 	text, err := os.ReadFile("../recurrence/testdata/" + file)
@@ -51,10 +51,11 @@ func calendarCases(t *testing.T, file string) []calendarCase {
 	return all
 }
 
-// fakeTime is when a bubble begins.
+// fakeTime is the start of a bubble.
 var fakeTime = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// Jobs that are put when a case says have the next execution that independent engines have computed. A plain run takes one case in five.
+// Independent engines have computed the next execution of each case. The test puts the job at the case's instant and compares. A plain run checks one
+// case in five.
 func TestAJobThatIsPutRunsNextWhenTheCasesSay(t *testing.T) {
 	for file, least := range map[string]int{"seed_cases.json": 70, "tz_cases.json": 30, "random_cases.jsonl": 180, "extra_cases.json": 15, "calendar_cases.json": 390} {
 		t.Run(file, func(t *testing.T) {
@@ -95,7 +96,7 @@ func checkCase(t *testing.T, on client, c calendarCase) {
 	}
 	first := append(c.First, c.Next...)
 	if tooOften(t, first) {
-		on.send(409, "PUT", "/jobCollections/demo/jobs/a", string(body)) // quota_recurrence: a minute is the shortest
+		on.send(409, "PUT", "/jobCollections/demo/jobs/a", string(body)) // quota_recurrence: the minimum is a minute
 		return
 	}
 	job, _ := on.send(201, "PUT", "/jobCollections/demo/jobs/a", string(body))

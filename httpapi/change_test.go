@@ -19,7 +19,7 @@ func TestChangesAreAnsweredWithWhatTheyMade(t *testing.T) {
 		status                     int
 		location, etag, id         string
 	}{
-		{"a collection is made", "PUT", "/jobCollections/new", `{}`, false, 201, "http://example.com/jobCollections/new", `"3"`, "/jobCollections/new"},
+		{"a collection is created", "PUT", "/jobCollections/new", `{}`, false, 201, "http://example.com/jobCollections/new", `"3"`, "/jobCollections/new"},
 		{"and changed", "PUT", demo, `{}`, false, 200, "", `"3"`, demo},
 		{"and patched", "PATCH", demo, `{"properties": {"chime": {"description": "d"}}}`, false, 200, "", `"3"`, demo},
 		{"and disabled", "POST", demo + "/disable", "", false, 200, "", `"3"`, demo},
@@ -27,8 +27,8 @@ func TestChangesAreAnsweredWithWhatTheyMade(t *testing.T) {
 		{"and enabled", "POST", demo + "/enable", "", false, 200, "", `"3"`, demo},
 		{"and deleted", "DELETE", demo, "", false, 200, "", "", demo},
 		{"and deleted, which takes long", "DELETE", demo, "", true, 202, "http://example.com" + demo, "", demo},
-		{"nothing is deleted", "DELETE", "/jobCollections/none", "", false, 204, "", "", ""},
-		{"a job is made", "PUT", demo + "/jobs/new", sampleJob, false, 201, "http://example.com" + demo + "/jobs/new", `"3"`, demo + "/jobs/new"},
+		{"there is nothing to delete", "DELETE", "/jobCollections/none", "", false, 204, "", "", ""},
+		{"a job is created", "PUT", demo + "/jobs/new", sampleJob, false, 201, "http://example.com" + demo + "/jobs/new", `"3"`, demo + "/jobs/new"},
 		{"and changed", "PUT", report, sampleJob, false, 200, "", `"3"`, report},
 		{"and deleted", "DELETE", report, "", false, 200, "", "", report},
 		{"no job is deleted", "DELETE", demo + "/jobs/none", "", false, 204, "", "", ""},
@@ -84,13 +84,13 @@ func TestAPostMakesAJobWithANameOfItsOwn(t *testing.T) {
 	}
 }
 
-// Who does not know whether his job was stored has to learn its name.
+// A client that does not know whether its job was stored has to get its name.
 func TestAPostOfUnknownOutcomeNamesTheJob(t *testing.T) {
 	api, backend := newTestAPI(t, Options{}, "demo")
 	backend.err = errDown
 	got := send(api, "POST", "/jobCollections/demo/jobs", sampleJob)
 	detail, _ := answered(t, got)["detail"].(string)
-	if got.Code != 503 || !regexp.MustCompile(`GET http://example.com/jobCollections/demo/jobs/[0-9a-f-]{36} tells`).MatchString(detail) {
+	if got.Code != 503 || !regexp.MustCompile(`GET http://example.com/jobCollections/demo/jobs/[0-9a-f-]{36};`).MatchString(detail) {
 		t.Errorf("got %d %q, want 503 and where the job would be", got.Code, detail)
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/chimejobs/chime/httpapi/internal/service"
 )
 
-// The states of a collection that can be filtered by.
+// The states of a collection that a filter accepts.
 var collectionStates = []string{"enabled", "disabled", "deleted"}
 
 func listCollections(ctx context.Context, c *call) (*answer, error) {
@@ -58,7 +58,7 @@ func patchCollection(ctx context.Context, c *call) (*answer, error) {
 	})
 }
 
-// changeCollection stores what edit makes of the collection as it is.
+// changeCollection applies edit to the stored collection, and stores the result.
 func (c *call) changeCollection(ctx context.Context, edit func(*service.Collection) (*resource.Collection, error)) (*answer, error) {
 	when, err := c.condition()
 	if err != nil {
@@ -113,9 +113,9 @@ func (c *call) setCollectionState(ctx context.Context, state string) (*answer, e
 	return a, nil
 }
 
-// unfinished makes an answer one of work that goes on: the collection is where to see how it stands.
+// unfinished turns an answer into one of work that continues: the client polls the collection to see its state.
 func (c *call) unfinished(a *answer) *answer {
-	a.status, a.location, a.wait = http.StatusAccepted, c.url(c.collectionPath()), seconds(lookAgain)
+	a.status, a.location, a.wait = http.StatusAccepted, c.url(c.collectionPath()), seconds(retryPending)
 	return a
 }
 
@@ -128,7 +128,7 @@ func (c *call) showCollection(found *service.Collection) []byte {
 	return view.Append(nil)
 }
 
-// deleted is the body of a deletion's answer: what it was.
+// deleted is the body of a deletion's answer: the ID of the deleted resource.
 func (c *call) deleted(path string) []byte {
 	return append(append([]byte(`{"id":`), quote(c.resource(path))...), '}')
 }

@@ -8,14 +8,14 @@ import (
 	"github.com/chimejobs/chime/httpapi/internal/service"
 )
 
-// noRevision is what a tag counts as that no resource has.
+// noRevision is a revision that no resource has. A tag that cannot be read counts as this one.
 const noRevision = -1
 
-// condition reads If-Match and If-None-Match. What is not understood matches nothing, so that no change is made which the client did not mean.
+// condition reads If-Match and If-None-Match. A tag that it does not understand matches nothing, so an unclear request changes nothing.
 func (c *call) condition() (when service.Condition, err error) {
 	if values := c.r.Header.Values("If-None-Match"); len(values) > 0 {
 		if given := strings.TrimSpace(strings.Join(values, ",")); given != "*" {
-			return when, problem.New(problem.Exists, "If-None-Match is %q: want *, which creates and never changes", cut(given, 100))
+			return when, problem.New(problem.Exists, "If-None-Match is %q: want *, which allows creating only", cut(given, 100))
 		}
 		when.None = true
 	}
@@ -30,7 +30,7 @@ func (c *call) condition() (when service.Condition, err error) {
 	}
 	tags, ok := splitTags(given)
 	if !ok {
-		return when, problem.New(problem.Changed, "If-Match is %q: want ETags as they were answered, with quotes: \"5\", or *", cut(given, 100))
+		return when, problem.New(problem.Changed, "If-Match is %q: want ETags as the server sent them, with quotes: \"5\", or *", cut(given, 100))
 	}
 	for _, tag := range tags {
 		revision, err := strconv.ParseInt(tag, 10, 64)
@@ -42,7 +42,7 @@ func (c *call) condition() (when service.Condition, err error) {
 	return when, nil
 }
 
-// splitTags returns what stands in the quotes of a list of entity tags; that of a weak one is W/, which no tag of ours is.
+// splitTags returns the texts inside the quotes of a list of entity tags. A weak tag becomes W/, which no tag of ours is.
 func splitTags(list string) (tags []string, ok bool) {
 	for {
 		list = strings.TrimLeft(list, " \t,")

@@ -23,23 +23,23 @@ func TestConditionsAreReadStrictly(t *testing.T) {
 		{"a list with empty places", http.Header{"If-Match": {`, "5" ,, "7",`}}, service.Condition{Match: []int64{5, 7}}, 0},
 		{"two headers", http.Header{"If-Match": {`"5"`, `"7"`}}, service.Condition{Match: []int64{5, 7}}, 0},
 		{"any", http.Header{"If-Match": {`*`}}, service.Condition{Any: true}, 0},
-		{"a weak one matches nothing", http.Header{"If-Match": {`W/"5"`}}, service.Condition{Match: []int64{noRevision}}, 0},
-		{"a weak one beside a strong one", http.Header{"If-Match": {`W/"5", "7"`}}, service.Condition{Match: []int64{noRevision, 7}}, 0},
-		{"one of another server matches nothing", http.Header{"If-Match": {`"abc"`}}, service.Condition{Match: []int64{noRevision}}, 0},
-		{"zeros in front match nothing", http.Header{"If-Match": {`"05"`}}, service.Condition{Match: []int64{noRevision}}, 0},
+		{"a weak tag matches nothing", http.Header{"If-Match": {`W/"5"`}}, service.Condition{Match: []int64{noRevision}}, 0},
+		{"a weak tag and a strong one", http.Header{"If-Match": {`W/"5", "7"`}}, service.Condition{Match: []int64{noRevision, 7}}, 0},
+		{"a tag of another server matches nothing", http.Header{"If-Match": {`"abc"`}}, service.Condition{Match: []int64{noRevision}}, 0},
+		{"leading zeros match nothing", http.Header{"If-Match": {`"05"`}}, service.Condition{Match: []int64{noRevision}}, 0},
 		{"zero matches nothing", http.Header{"If-Match": {`"0"`}}, service.Condition{Match: []int64{noRevision}}, 0},
-		{"a negative one matches nothing", http.Header{"If-Match": {`"-5"`}}, service.Condition{Match: []int64{noRevision}}, 0},
-		{"too large a one matches nothing", http.Header{"If-Match": {`"9223372036854775808"`}}, service.Condition{Match: []int64{noRevision}}, 0},
-		{"a comma in one", http.Header{"If-Match": {`"5,7"`}}, service.Condition{Match: []int64{noRevision}}, 0},
+		{"a negative number matches nothing", http.Header{"If-Match": {`"-5"`}}, service.Condition{Match: []int64{noRevision}}, 0},
+		{"a number that is too large matches nothing", http.Header{"If-Match": {`"9223372036854775808"`}}, service.Condition{Match: []int64{noRevision}}, 0},
+		{"a comma in a tag", http.Header{"If-Match": {`"5,7"`}}, service.Condition{Match: []int64{noRevision}}, 0},
 		{"no quotes", http.Header{"If-Match": {`5`}}, service.Condition{}, 412},
 		{"one quote", http.Header{"If-Match": {`"5`}}, service.Condition{}, 412},
-		{"nothing between two", http.Header{"If-Match": {`"5" "7"`}}, service.Condition{}, 412},
-		{"any and one", http.Header{"If-Match": {`*, "5"`}}, service.Condition{}, 412},
+		{"no comma between two", http.Header{"If-Match": {`"5" "7"`}}, service.Condition{}, 412},
+		{"* and a tag", http.Header{"If-Match": {`*, "5"`}}, service.Condition{}, 412},
 		{"empty", http.Header{"If-Match": {``}}, service.Condition{}, 412},
 		{"commas only", http.Header{"If-Match": {`,,`}}, service.Condition{}, 412},
 		{"weak without quotes", http.Header{"If-Match": {`W/5`}}, service.Condition{}, 412},
 		{"create only", http.Header{"If-None-Match": {`*`}}, service.Condition{None: true}, 0},
-		{"not this one", http.Header{"If-None-Match": {`"5"`}}, service.Condition{}, 412},
+		{"If-None-Match with a tag", http.Header{"If-None-Match": {`"5"`}}, service.Condition{}, 412},
 		{"empty, not", http.Header{"If-None-Match": {``}}, service.Condition{}, 412},
 		{"both", http.Header{"If-None-Match": {`*`}, "If-Match": {`"5"`}}, service.Condition{None: true, Match: []int64{5}}, 0},
 	} {
@@ -61,7 +61,7 @@ func TestConditionsAreReadStrictly(t *testing.T) {
 	}
 }
 
-// What an ETag lets through, on a job at revision 2.
+// The ETags that allow a request on a job at revision 2.
 func TestAnETagLetsThroughWhatTheClientHasSeen(t *testing.T) {
 	const body = `{"action": {"type": "https", "request": {"uri": "https://example.com/r"}}}`
 	for _, c := range []struct {
@@ -89,7 +89,7 @@ func TestAnETagLetsThroughWhatTheClientHasSeen(t *testing.T) {
 		{"DELETE", "there", `If-Match: W/"2"`, 412, "changed"},
 		{"DELETE", "new", "", 204, ""},
 		{"DELETE", "new", `If-Match: *`, 412, "changed"},
-		{"GET", "there", `If-None-Match: "2"`, 200, ""}, // what is shown changes without the tag, so there is no 304
+		{"GET", "there", `If-None-Match: "2"`, 200, ""}, // the answer changes without a new tag, so there is no 304
 	} {
 		api, backend := newTestAPI(t, Options{}, "demo")
 		backend.addJob("demo", "there")

@@ -55,7 +55,7 @@ func (c client) send(status int, method, target, body string, headers ...string)
 	return got, w.Header()
 }
 
-// at is what stands at a path of keys.
+// at returns the value at a path of keys.
 func at(v any, keys ...string) any {
 	for _, key := range keys {
 		object, _ := v.(map[string]any)
@@ -66,7 +66,7 @@ func at(v any, keys ...string) any {
 
 func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
-// A mistake that is found late has the path of the client's body as one that is found while it is read.
+// Some mistakes are found after the body is read. They have the path of the client's body too.
 func TestAMistakeHasItsPathInTheForm(t *testing.T) {
 	chimetest.Run(t, func(t *testing.T, c *chimetest.Chime) {
 		on := client{t, httpapi.New(c.Store(), httpapi.Options{Authenticate: httpapi.Loopback(), Logger: quiet()})}
@@ -94,7 +94,7 @@ func TestAMistakeHasItsPathInTheForm(t *testing.T) {
 	})
 }
 
-// To repeat a request is of no use where the store has answered, and the program does not understand it.
+// Repeating the request does not help if the store has answered and the program cannot read the answer.
 func TestAJobOfANewerProgramIsNoTroubleOfTheStore(t *testing.T) {
 	chimetest.Run(t, func(t *testing.T, c *chimetest.Chime) {
 		on := client{t, httpapi.New(c.Store(), httpapi.Options{Authenticate: httpapi.Loopback(), Logger: quiet()})}
@@ -181,12 +181,12 @@ func TestTheArticlesJobLivesThroughEveryRoute(t *testing.T) {
 		history, _ := on.send(200, "GET", report+"/history", "")
 		entries := history["value"].([]any)
 		if len(entries) != 1 || at(entries[0], "properties", "status") != "Completed" || at(entries[0], "properties", "chime", "manual") != true || at(entries[0], "properties", "chime", "httpStatus") != 200.0 {
-			t.Errorf("after one run by hand the history is %v", history)
+			t.Errorf("after one manual run the history is %v", history)
 		}
 		c.Advance(4 * 24 * time.Hour) // past Monday's two runs
 		after, _ := on.send(200, "GET", report, "")
 		if n := at(after, "properties", "status", "executionCount"); n != 2.0 || at(after, "properties", "status", "nextExecutionTime") != "2027-03-08T10:00:00Z" {
-			t.Errorf("after Monday the status is %v, want 2 executions, without the one by hand, and next on 2027-03-08 at 10:00", at(after, "properties", "status"))
+			t.Errorf("after Monday the status is %v, want 2 executions, without the manual one, and next on 2027-03-08 at 10:00", at(after, "properties", "status"))
 		}
 
 		disabled, _ := on.send(200, "POST", demo+"/disable", "")
@@ -226,19 +226,19 @@ func TestTheFirstErrorsOfANewcomerSayWhatToDo(t *testing.T) {
 		}{
 			{"no token", "/jobCollections/demo/jobs/report", article, nil, 401, "unauthenticated", "Authorization: Bearer chm_"},
 			{"curl -d", "/jobCollections/demo/jobs/report", article, []string{bearer, "Content-Type: application/x-www-form-urlencoded"}, 415, "content_type", "curl --json"},
-			{"no collection", "/jobCollections/mine/jobs/report", article, []string{bearer}, 404, "not_found", "PUT /jobCollections/mine with {} makes it"},
+			{"no collection", "/jobCollections/mine/jobs/report", article, []string{bearer}, 404, "not_found", "PUT /jobCollections/mine with {} creates it"},
 			{"a job for localhost", "/jobCollections/demo/jobs/report", strings.Replace(article, "https://example.com", "http://localhost:9000", 1), []string{bearer}, 400, "destination_blocked", "AllowNets"},
 		} {
 			got, _ := on.send(e.status, "PUT", e.target, e.body, e.headers...)
 			detail, _ := got["detail"].(string)
 			if got["code"] != e.code || !strings.Contains(detail, e.says) {
-				t.Errorf("%s: got %v %q, want %s that says %q", e.name, got["code"], detail, e.code, e.says)
+				t.Errorf("%s: got %v %q, want %s with %q", e.name, got["code"], detail, e.code, e.says)
 			}
 		}
 	})
 }
 
-// The words for a collection that is not there are the same whether it is there or not.
+// The text for a collection that the caller may not read is the same as for a missing one.
 func TestNobodyLearnsOfACollectionThatHeMayNotRead(t *testing.T) {
 	chimetest.Run(t, func(t *testing.T, c *chimetest.Chime) {
 		blind := "secret"
@@ -279,7 +279,7 @@ func TestNobodyLearnsOfACollectionThatHeMayNotRead(t *testing.T) {
 	})
 }
 
-// A canary stands where secrets stand, in bodies that are stored and in bodies that are refused.
+// Every place of a secret has a canary, in bodies that are stored and in bodies that are refused.
 func TestNoAnswerAndNoLineOfTheLogHasASecret(t *testing.T) {
 	chimetest.Run(t, func(t *testing.T, c *chimetest.Chime) {
 		ring, err := action.ParseRing("k1:" + strings.Repeat("A", 43) + "=")
@@ -312,7 +312,7 @@ func TestNoAnswerAndNoLineOfTheLogHasASecret(t *testing.T) {
 		sent(201, "PUT", report, body("https://example.com/a", password))
 		shown := sent(200, "GET", report, "")
 		if secrets := at(shown, "properties", "chime", "secrets"); secrets == nil {
-			t.Errorf("the answer does not say where secrets are: %v", shown)
+			t.Errorf("the answer does not list the secrets: %v", shown)
 		}
 		sent(200, "PUT", report, body("https://example.com/a", ""))
 		sent(400, "PUT", report, body("https://elsewhere.example.com/a", ""))
@@ -326,12 +326,12 @@ func TestNoAnswerAndNoLineOfTheLogHasASecret(t *testing.T) {
 		sent(200, "POST", report+"/run", "")
 		sent(200, "GET", report+"/history", "")
 		if at := strings.Index(said.String(), canary); at >= 0 {
-			t.Errorf("a secret is told: …%s…", said.String()[max(0, at-300):at+len(canary)])
+			t.Errorf("a secret is shown: …%s…", said.String()[max(0, at-300):at+len(canary)])
 		}
 	})
 }
 
-// What Register adds to a worker sends what the job says, once a run.
+// With Register, a worker sends the request of the job, once a run.
 func TestARunSendsTheRequest(t *testing.T) {
 	got := make(chan string, 10)
 	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -365,7 +365,7 @@ func TestARunSendsTheRequest(t *testing.T) {
 	if sent, want := <-got, "POST /r demo/report hello"; sent != want {
 		t.Errorf("the receiver got %q, want %q", sent, want)
 	}
-	stop() // the run that is under way ends first
+	stop() // the run in progress ends first
 	if err := <-ended; err != nil {
 		t.Fatal(err)
 	}

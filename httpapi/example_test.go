@@ -14,7 +14,7 @@ import (
 	"github.com/chimejobs/chime/redisstore/embedded"
 )
 
-// The API below a path of a program that has other pages too, with tokens. A program's own server takes the place of httptest's.
+// The API is mounted below a path of a program with other pages, and uses tokens. In a real program its own server replaces httptest's.
 func Example() {
 	server, err := embedded.Start()
 	if err != nil {

@@ -15,18 +15,18 @@ import (
 	"github.com/chimejobs/chime/httpapi/internal/service"
 )
 
-// A fakeBackend keeps collections and jobs in maps. It checks conditions as the service does, and runs nothing.
+// A fakeBackend keeps collections and jobs in maps. It checks conditions like the service, and runs nothing.
 type fakeBackend struct {
 	mu          sync.Mutex
 	revision    int64
 	collections map[string]*service.Collection
 	jobs        map[resource.JobName]*service.Job
 	history     []service.Execution // the newest first
-	unfinished  bool                // what enable, disable and delete of collections begin goes on
+	unfinished  bool                // enable, disable and delete of collections leave work in the background
 
 	calls int                             // to anything
 	err   error                           // what every call returns, if it is not nil
-	hook  func(ctx context.Context) error // in place of err
+	hook  func(ctx context.Context) error // instead of err
 	key   string                          // of the last RunJob
 	when  service.Condition               // of the last change
 	page  service.Page                    // of the last list
@@ -46,7 +46,7 @@ func (f *fakeBackend) next() int64 {
 	return f.revision
 }
 
-// addJob puts a job there, without a rule.
+// addJob adds a job without a rule.
 func (f *fakeBackend) addJob(collection, job string) {
 	n := resource.JobName{Collection: collection, Job: job}
 	f.jobs[n] = &service.Job{Revision: f.next(), JobView: resource.JobView{Name: n, State: resource.Enabled, Job: readJob(n)}}
@@ -118,7 +118,7 @@ func (f *fakeBackend) collection(name string) (*service.Collection, error) {
 	if c := f.collections[name]; c != nil {
 		return c, nil
 	}
-	return nil, problem.New(problem.NotFound, "there is no collection %s: PUT /jobCollections/%s with {} makes it", name, name)
+	return nil, problem.New(problem.NotFound, "there is no collection %s: PUT /jobCollections/%s with {} creates it", name, name)
 }
 
 func (f *fakeBackend) GetCollection(ctx context.Context, name string) (*service.Collection, error) {
@@ -243,7 +243,7 @@ func (f *fakeBackend) PutJob(ctx context.Context, n resource.JobName, when servi
 	if err != nil {
 		return nil, false, err
 	}
-	// As after a conflict: what the first call has returned is changed on the way to the store.
+	// This simulates a conflict: the value that the first call returned is changed on its way to the store.
 	if spoilt, err := edit(old); err == nil {
 		*spoilt.Action = action.Action{Type: "spoilt"}
 	}
@@ -326,7 +326,7 @@ func (f *fakeBackend) Preview(ctx context.Context, _ *resource.Job, count int) (
 	return instants(count), "every day", err
 }
 
-// instants are so many days, in a zone that is not UTC.
+// instants returns one instant for each of a number of days, in a zone that is not UTC.
 func instants(count int) []time.Time {
 	days := make([]time.Time, count)
 	for i := range days {

@@ -13,7 +13,7 @@ import (
 	"github.com/chimejobs/chime/httpapi/action"
 )
 
-// What the guide shows of a program begins here.
+// The guide shows the program from here.
 
 func jobsOverHTTP(ctx context.Context, store chime.Store, mux *http.ServeMux, tokens, keys string) error {
 	authenticate, err := httpapi.Tokens(tokens)
@@ -31,7 +31,7 @@ func jobsOverHTTP(ctx context.Context, store chime.Store, mux *http.ServeMux, to
 	return chime.Run(ctx, chime.NewScheduler(store, chime.SchedulerOptions{}), worker, api)
 }
 
-// And ends here.
+// The program of the guide ends here.
 
 var goBlock = regexp.MustCompile("(?s)```go\n(.*?)```")
 
@@ -49,12 +49,12 @@ func TestTheGuidesProgramIsCompiled(t *testing.T) {
 		t.Fatalf("the guide has %d programs, want 1", len(blocks))
 	}
 	if !strings.Contains(string(source), blocks[0][1]) {
-		t.Errorf("the guide shows\n%s\nwhich is not in guide_program_test.go", blocks[0][1])
+		t.Errorf("the guide shows\n%s\nbut it is not in guide_program_test.go", blocks[0][1])
 	}
 }
 
 func TestTheGuidesProgramSaysWhatIsWrong(t *testing.T) {
 	if err := jobsOverHTTP(t.Context(), nil, http.NewServeMux(), "no token", ""); err == nil || !strings.Contains(err.Error(), "line 1") {
-		t.Errorf("a bad line of tokens: %v, want one that names the line", err)
+		t.Errorf("a bad line of tokens: %v, want an error that names the line", err)
 	}
 }

@@ -26,16 +26,16 @@ var update = flag.Bool("update", false, "write the answers that the guide shows"
 
 const guide = "../docs/http-api.md"
 
-// A sample is a command of the guide, and the answer that it shows behind it; empty: it shows none.
+// A sample is a command of the guide, and the answer that follows it; empty: the guide shows no answer.
 var sample = regexp.MustCompile("(?s)```sh\n(curl .*?)\n```\n(?:\n```json\n(.*?)```\n)?")
 
-// wait is what the guide asks its reader to wait for before the next command: that a history has so many entries.
+// wait is a condition in the guide before the next command: a history has a number of entries.
 var wait = regexp.MustCompile(`<!-- until (\S+) has (\d+) entries -->`)
 
-// refused stands before a command that the guide shows to be refused: no other one is.
+// refused marks a command that the guide shows as refused. All other commands succeed.
 const refused = "<!-- refused -->"
 
-// Every command of the guide does what the guide says, in its order, and answers what it shows but for times, IDs and what was measured.
+// The commands of the guide run in their order. Each answer equals the guide's, except times, IDs and measurements.
 func TestTheGuidesCommandsAnswerAsItShows(t *testing.T) {
 	t.Parallel() // it waits for the retry that the guide shows
 	text, err := os.ReadFile(guide)
@@ -66,7 +66,7 @@ func TestTheGuidesCommandsAnswerAsItShows(t *testing.T) {
 		got, status := on.curl(command)
 		commands++
 		if want := strings.Contains(rest[:at[0]], refused); want != (status >= 400) {
-			t.Errorf("%s\nanswers %d, and the guide says %v of its being refused", command, status, want)
+			t.Errorf("%s\nanswers %d; refused in the guide: %v", command, status, want)
 		}
 		out.WriteString(rest[:at[0]])
 		out.WriteString("```sh\n" + command + "\n```\n")
@@ -89,12 +89,12 @@ func TestTheGuidesCommandsAnswerAsItShows(t *testing.T) {
 	}
 }
 
-// changing is what another run of the guide has otherwise.
+// changing matches the parts of an answer that are different in each run.
 var changing = regexp.MustCompile(`\d{4}-\d{2}-\d{2}T[\d:.]+Z|#dead-\d+|#[\w-]{14}|revision \d+|"durationMs": \d+|/\d{10,}"|"fence": \d+|Content-Length: \d+`)
 
 func steady(text string) string { return changing.ReplaceAllString(text, "…") }
 
-// A guideRun is a server as the guide starts it.
+// A guideRun is a server that runs as in the guide.
 type guideRun struct {
 	t         *testing.T
 	addresses *strings.Replacer // of the guide to those of this run
@@ -138,7 +138,7 @@ func startGuide(t *testing.T, receiver string) *guideRun {
 	}
 }
 
-// curl does what the command does, and returns the answer's body as the guide shows it, and its status.
+// curl sends the command's request. It returns the answer's body in the guide's form, and the status.
 func (g *guideRun) curl(command string) (shown string, status int) {
 	g.t.Helper()
 	words := shellWords(g.addresses.Replace(command))
@@ -192,7 +192,7 @@ func (g *guideRun) curl(command string) (shown string, status int) {
 	return g.shown.Replace(indented.String()), response.StatusCode
 }
 
-// awaitEntries waits until a job's history has so many entries.
+// awaitEntries waits until a job's history has a number of entries.
 func (g *guideRun) awaitEntries(job, count string) {
 	g.t.Helper()
 	deadline := time.Now().Add(2 * time.Minute)
@@ -202,13 +202,13 @@ func (g *guideRun) awaitEntries(job, count string) {
 			return
 		}
 		if time.Now().After(deadline) {
-			g.t.Fatalf("the history of %s has not %s entries after 2 minutes: %s", job, count, answer)
+			g.t.Fatalf("the history of %s does not have %s entries after 2 minutes: %s", job, count, answer)
 		}
-		time.Sleep(50 * time.Millisecond) // polls a server, of which no event tells
+		time.Sleep(50 * time.Millisecond) // polls a server, because no event reports the entries
 	}
 }
 
-// shellWords splits a command as a shell does, with '…' and \ at the end of a line.
+// shellWords splits a command like a shell, with '…' and \ at the end of a line.
 func shellWords(command string) []string {
 	var words []string
 	for rest := strings.ReplaceAll(command, "\\\n", " "); ; {

@@ -11,14 +11,14 @@ import (
 	"github.com/chimejobs/chime/httpapi/internal/service"
 )
 
-// The statuses of an execution that can be filtered by.
+// The statuses of an execution that a filter accepts.
 var historyStatuses = []string{"completed", "failed", "postponed"}
 
 var fenceForm = regexp.MustCompile(`^[1-9][0-9]{0,17}$`)
 
 const executionType = "Microsoft.Scheduler/jobCollections/jobs/history"
 
-// An execution is one entry of a history as it is shown.
+// An execution is one entry of a history in the answer.
 type execution struct {
 	ID         string              `json:"id"`
 	Type       string              `json:"type"`
@@ -37,7 +37,7 @@ type executionProperties struct {
 	Chime    executionChime `json:"chime"`
 }
 
-// An executionChime is what Azure's history had not.
+// An executionChime has the fields that Azure's history did not have.
 type executionChime struct {
 	Occurrence string `json:"occurrence"`
 	Fence      int64  `json:"fence"`
@@ -84,7 +84,7 @@ func (c *call) execution(e *service.Execution) execution {
 	return shown
 }
 
-// shownTime is an instant in UTC; nil of none.
+// shownTime is an instant in UTC; nil for the zero time.
 func shownTime(t time.Time) *time.Time {
 	if t.IsZero() {
 		return nil
@@ -93,7 +93,7 @@ func shownTime(t time.Time) *time.Time {
 	return &t
 }
 
-// An outlook is when a job runs next.
+// An outlook is the next runs of a job.
 type outlook struct {
 	Value []time.Time `json:"value"`
 	Text  string      `json:"text"` // the rule in words
@@ -108,7 +108,7 @@ func getNext(ctx context.Context, c *call) (*answer, error) {
 	return c.outlook(next, text, err)
 }
 
-// preview says when a job would run, and stores nothing.
+// preview returns when a job would run, and stores nothing.
 func preview(ctx context.Context, c *call) (*answer, error) {
 	count, err := c.count()
 	if err != nil {

@@ -23,12 +23,12 @@ func getDocumentJSON(context.Context, *call) (*answer, error) {
 	return &answer{status: http.StatusOK, body: trimNewline(documentJSON)}, nil
 }
 
-// trimNewline is a text without the newline at its end, which every answer gets.
+// trimNewline removes the newline at the end of a text, because write adds one to every answer.
 func trimNewline(text []byte) []byte {
 	return []byte(strings.TrimSuffix(string(text), "\n"))
 }
 
-// A home is what GET / answers: where to go from here.
+// A home is the answer of GET /: the caller, the document and the routes.
 type home struct {
 	Caller   string      `json:"caller"`
 	Document string      `json:"document"`

@@ -12,10 +12,10 @@ import (
 	"github.com/chimejobs/chime/httpapi/internal/service"
 )
 
-// The states of a job that can be filtered by.
+// The states of a job that a filter accepts.
 var jobStates = []string{string(resource.Enabled), string(resource.Disabled), string(resource.Completed), string(resource.Faulted)}
 
-// maxKey is how many bytes an Idempotency-Key may have.
+// maxKey is the maximum length of an Idempotency-Key in bytes.
 const maxKey = 255
 
 func listJobs(ctx context.Context, c *call) (*answer, error) {
@@ -54,7 +54,7 @@ func putJob(ctx context.Context, c *call) (*answer, error) {
 	return c.changeJob(ctx, when, false, func(*service.Job) (*resource.Job, error) { return copied(read), nil })
 }
 
-// postJob makes a job with a name of its own, which no other job has.
+// postJob creates a job with a new, unique name.
 func postJob(ctx context.Context, c *call) (*answer, error) {
 	read, err := c.readJob(c.name)
 	if err != nil {
@@ -84,7 +84,7 @@ func (c *call) readJob(name resource.JobName) (*resource.Job, error) {
 	return read, asError(problem.Invalid(mistakes))
 }
 
-// copied is a job whose action is its own: the service brings it into the form that is stored.
+// copied returns a job with its own copy of the action, because the service converts the action to the stored form.
 func copied(j *resource.Job) *resource.Job {
 	one := *j
 	if one.Action != nil {
@@ -93,7 +93,7 @@ func copied(j *resource.Job) *resource.Job {
 	return &one
 }
 
-// changeJob stores what edit makes of the job as it is.
+// changeJob applies edit to the stored job, and stores the result.
 func (c *call) changeJob(ctx context.Context, when service.Condition, patched bool, edit func(*service.Job) (*resource.Job, error)) (*answer, error) {
 	stored, created, err := c.api.service.PutJob(ctx, c.name, when, patched, edit)
 	if err != nil {
@@ -134,7 +134,7 @@ func runJob(ctx context.Context, c *call) (*answer, error) {
 	return &answer{status: http.StatusOK, body: append(append([]byte(`{"id":`), quote(id)...), '}')}, nil
 }
 
-// idempotencyKey is the header of that name; empty: there is none.
+// idempotencyKey is the value of that header; empty: there is none.
 func (c *call) idempotencyKey() (string, error) {
 	given := c.r.Header.Values("Idempotency-Key")
 	if len(given) == 0 {
@@ -143,12 +143,12 @@ func (c *call) idempotencyKey() (string, error) {
 	key := given[0]
 	printable := !strings.ContainsFunc(key, func(r rune) bool { return r < ' ' || r > '~' })
 	if len(given) > 1 || key == "" || len(key) > maxKey || !printable {
-		return "", mistake("header_value", "Idempotency-Key", strings.Join(given, ", "), "want one, of 1 to %d printable characters of ASCII", maxKey)
+		return "", mistake("header_value", "Idempotency-Key", strings.Join(given, ", "), "want one value of 1 to %d printable ASCII characters", maxKey)
 	}
 	return key, nil
 }
 
-// newGUID is a random UUID, version 4, as Azure's names of jobs were.
+// newGUID is a random UUID, version 4, the form of Azure's job names.
 func newGUID() string {
 	var b [16]byte
 	_, _ = rand.Read(b[:]) // never fails
@@ -156,7 +156,7 @@ func newGUID() string {
 	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }
 
-// noJob is the problem of a job that is not there.
+// noJob is the problem of a job that does not exist.
 func (c *call) noJob() *problem.Problem {
 	return problem.New(problem.NotFound, "there is no job %s in collection %s", c.name.Job, c.name.Collection)
 }

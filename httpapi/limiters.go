@@ -8,12 +8,12 @@ import (
 )
 
 const (
-	burstSeconds = 10     // how many seconds' requests may come at once after a rest
-	maxLimiters  = 10_000 // of principals; those beyond share one
+	burstSeconds = 10     // the requests of this many seconds may come at once after a pause
+	maxLimiters  = 10_000 // principals beyond this number share one limiter
 )
 
-// limiters hold how many requests each principal has left. A limiter that is full again is the same as a new one, so it is dropped: there
-// are as many as principals that have sent something within the last ten seconds.
+// limiters count the requests that each principal has left. A limiter that is full again equals a new one, so it is dropped. So there is one
+// limiter for each principal that has sent something within the last ten seconds.
 type limiters struct {
 	limit rate.Limit
 
@@ -23,7 +23,7 @@ type limiters struct {
 	swept  time.Time
 }
 
-// newLimiters makes limiters of so many requests a second; of a negative number there are none.
+// newLimiters returns limiters for a number of requests a second; nil, which limits nothing, if it is negative.
 func newLimiters(second int) *limiters {
 	if second < 0 {
 		return nil
@@ -35,7 +35,7 @@ func newLimiters(second int) *limiters {
 
 func (l *limiters) fresh() *rate.Limiter { return rate.NewLimiter(l.limit, int(l.limit)*burstSeconds) }
 
-// take uses one request of a principal up. If there is none left it returns how long it takes until there is.
+// take uses one request of a principal. If none is left, it returns the time until the next one.
 func (l *limiters) take(name string, now time.Time) time.Duration {
 	if l == nil {
 		return 0

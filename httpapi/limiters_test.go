@@ -12,7 +12,7 @@ import (
 // now is the bubble's clock.
 func now() time.Time { return time.Now() }
 
-// named authenticates by a header, as a test's principal wants to be called.
+// named authenticates by a header that contains the principal's name.
 func named(r *http.Request) (Principal, error) {
 	return Principal{Name: r.Header.Get("Name"), Allows: func(Permission, string) bool { return true }}, nil
 }
@@ -78,7 +78,7 @@ func TestLimitersAreForgottenWhenTheyAreFullAgain(t *testing.T) {
 		t.Errorf("%d limiters after %d principals, want at most %d", len(l.of), 3*maxLimiters, maxLimiters)
 	}
 	if wait := l.take("one more", at); wait == 0 {
-		t.Error("principals beyond the bound have a limit each, or none: want one that they share")
+		t.Error("principals beyond the bound have separate limiters, or no limiter: want one that they share")
 	}
 	for range 10 {
 		l.take("0", at)
@@ -86,6 +86,6 @@ func TestLimitersAreForgottenWhenTheyAreFullAgain(t *testing.T) {
 	at = at.Add(time.Second)
 	l.take("later", at)
 	if len(l.of) != 2 || l.of["0"] == nil {
-		t.Errorf("a second later there are %d limiters, want 2: the one that was used up, and the new one", len(l.of))
+		t.Errorf("a second later there are %d limiters, want 2: the used one, and the new one", len(l.of))
 	}
 }

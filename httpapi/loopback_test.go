@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// What is elsewhere is held by the tests of internal/loopback.
+// The tests of internal/loopback have the full table.
 func TestLoopbackServesThisMachineOnly(t *testing.T) {
 	const here = "127.0.0.1:50000"
 	for _, c := range []struct {
@@ -40,7 +40,7 @@ func TestLoopbackServesThisMachineOnly(t *testing.T) {
 	}
 }
 
-// A page of another site that a browser of this machine shows can send a form here, without reading the answer.
+// A page of another site in a browser of this machine can send a form here, without reading the answer.
 func TestAPageOfAnotherSiteChangesNothing(t *testing.T) {
 	token, line, _ := NewToken("ci", Admin)
 	tokens, err := Tokens(line)

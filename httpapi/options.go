@@ -15,46 +15,46 @@ import (
 	"github.com/chimejobs/chime/httpapi/internal/service"
 )
 
-// Options are what an API works with. Authenticate is needed; the zero value of the others is good.
+// Options configure an API. Only Authenticate is required; the zero value of every other field has a useful meaning.
 type Options struct {
-	// Authenticate says who sends a request: [Tokens], [Loopback], or a function of the program's own.
+	// Authenticate returns who sends a request: [Tokens], [Loopback], or your own function.
 	Authenticate Authenticator
 
 	// Secrets seals the secrets of jobs. Nil: bodies with secrets are refused.
 	Secrets *action.Ring
-	// Egress says where jobs may send requests. The zero value allows public addresses, by name.
+	// Egress limits the addresses that jobs may send requests to. The zero value allows public addresses, by name.
 	Egress action.Egress
-	// OpenPFX opens client certificates in PKCS #12. Nil: they are refused, PEM is taken.
+	// OpenPFX opens client certificates in PKCS #12. Nil: PKCS #12 is refused; PEM works.
 	OpenPFX action.OpenPFX
 
-	// Queues are those that a collection may name; it uses the first unless it names one. Nil: "default".
+	// Queues are the queues that a collection may name. A collection without a queue uses the first one. Nil: "default".
 	Queues []string
 	// PublicURL is how clients reach the handler, as "https://jobs.example.com/scheduler": what links and Location begin with. Empty: the scheme and the
 	// host of each request. X-Forwarded headers are never read.
 	PublicURL string
-	// Limits bound the bodies of jobs.
+	// Limits bound the size of jobs.
 	Limits Limits
-	// Rates bound how many requests a principal may send.
+	// Rates bound the number of requests that a principal may send.
 	Rates Rates
-	// Retention is how long jobs that have ended are kept. Zero means 60 days.
+	// Retention is the time for which jobs that have ended are kept. Zero means 60 days.
 	Retention time.Duration
 	// Logger logs every change, and every request that was not allowed. Nil means slog.Default().
 	Logger *slog.Logger
 
-	// What follows is of the requests that jobs send, see [action.SenderOptions].
+	// The following fields configure the requests that jobs send, see [action.SenderOptions].
 
-	PerHost        int    // at once to one host and port in this process. Zero means 20
+	PerHost        int    // requests at once to one host and port in this process. Zero means 20
 	UserAgent      string // empty: "chime"
 	StorageSuffix  string // of Azure Storage. Empty: "core.windows.net"
 	BusSuffix      string // of Azure Service Bus. Empty: "windows.net"
 	TokenAuthority string // of ActiveDirectoryOAuth. Empty: "https://login.microsoftonline.com"
-	Region         string // that messages to Azure Storage name. Empty: none
+	Region         string // named in messages to Azure Storage. Empty: none
 }
 
-// Limits bound the bodies of jobs. A request may have twice JobBytes and 64 KiB.
+// Limits bound the size of jobs. A request may have twice JobBytes plus 64 KiB.
 type Limits = action.Limits
 
-// Rates are requests a second that one principal may send to this process, ten times as many at once after a rest. Negative: any number.
+// Rates are the requests a second that one principal may send to this process. After a pause ten times as many may come at once. Negative: no limit.
 type Rates struct {
 	Reads  int // GET and HEAD. Zero means 200
 	Writes int // all others. Zero means 100
@@ -67,7 +67,7 @@ const (
 
 var queueName = regexp.MustCompile(`^[A-Za-z0-9_.:-]{1,100}$`)
 
-// withDefaults fills in what was left out.
+// withDefaults sets the defaults.
 func (o Options) withDefaults() Options {
 	o.PublicURL = strings.TrimSuffix(o.PublicURL, "/")
 	o.Rates.Reads = cmp.Or(o.Rates.Reads, defaultReads)
@@ -76,15 +76,15 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// validate returns all that is wrong, joined.
+// validate returns all errors, joined.
 func (o *Options) validate(store chime.Store) error {
 	var bad []error
 	wrong := func(format string, args ...any) { bad = append(bad, fmt.Errorf("httpapi: Options."+format, args...)) }
 	if store == nil {
-		bad = append(bad, errors.New("httpapi: the store is nil: want one of redisstore.New or redisstore/embedded"))
+		bad = append(bad, errors.New("httpapi: the store is nil: want a store of redisstore.New or redisstore/embedded"))
 	}
 	if o.Authenticate == nil {
-		wrong("Authenticate is nil: want Tokens(…), Loopback() or a function that says who sends a request")
+		wrong("Authenticate is nil: want Tokens(…), Loopback() or a function that returns who sends a request")
 	}
 	for _, queue := range o.Queues {
 		if !queueName.MatchString(queue) {
@@ -100,7 +100,7 @@ func (o *Options) validate(store chime.Store) error {
 	if o.PublicURL != "" {
 		at, err := url.Parse(o.PublicURL)
 		if err != nil || at.Scheme != "http" && at.Scheme != "https" || at.Host == "" || at.User != nil || at.RawQuery != "" || at.Fragment != "" {
-			wrong("PublicURL: want an absolute http or https URL without user, query and fragment, as https://jobs.example.com")
+			wrong("PublicURL: want an absolute http or https URL without user, query and fragment, such as https://jobs.example.com")
 		}
 	}
 	return errors.Join(bad...)

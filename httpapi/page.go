@@ -19,10 +19,10 @@ const (
 	maxTop   = 100
 	maxSkip  = 10_000
 	maxCount = 100
-	fewNext  = 10 // instants that are shown unless a count is given
+	fewNext  = 10 // default number of instants
 )
 
-// A page is which part of a list a request wants.
+// A page is the part of a list that a request wants.
 type page struct {
 	top   int
 	skip  int
@@ -30,8 +30,8 @@ type page struct {
 	only  string // the word of the filter in lower case; empty: all
 }
 
-// page reads the parameters of a list, whose filter is `field eq word`, and the word one of words; token says whether an entry can have the
-// name in a $skiptoken. All that is wrong is told at once.
+// page reads the parameters of a list. Its filter is `field eq word`, with one of words; token reports whether an entry can have the name in a
+// $skiptoken. All mistakes are returned at once.
 func (c *call) page(field string, words []string, token *regexp.Regexp) (page, error) {
 	var p page
 	var bad []problem.Mistake
@@ -45,13 +45,13 @@ func (c *call) page(field string, words []string, token *regexp.Regexp) (page, e
 	if given := c.one(&bad, "$skiptoken", "skiptoken"); given != "" {
 		after, err := base64.RawURLEncoding.DecodeString(given)
 		if p.after = string(after); err != nil || !token.MatchString(p.after) {
-			bad = append(bad, problem.Mistake{Code: "skiptoken", Field: "$skiptoken", Value: cut(given, 100), Detail: "want the one of a nextLink"})
+			bad = append(bad, problem.Mistake{Code: "skiptoken", Field: "$skiptoken", Value: cut(given, 100), Detail: "want the value from a nextLink"})
 		}
 	}
 	return p, asError(problem.Invalid(bad))
 }
 
-// asError is a problem as an error, nil of none.
+// asError is a problem as an error; a nil problem is a nil error.
 func asError(p *problem.Problem) error {
 	if p == nil {
 		return nil
@@ -59,7 +59,8 @@ func asError(p *problem.Problem) error {
 	return p
 }
 
-// one is the value of a parameter that is given once at most.
+// one is the value of a parameter that may be given at most once.
+// count is the number of instants in the request.
 func (c *call) one(bad *[]problem.Mistake, name, code string) string {
 	given := c.query[name]
 	if len(given) > 1 {
@@ -92,7 +93,7 @@ func (c *call) count() (int, error) {
 
 var filterForm = regexp.MustCompile(`^\s*([A-Za-z]+)\s+[eE][qQ]\s+(?:'([A-Za-z]+)'|([A-Za-z]+))\s*$`)
 
-// filtered is the word of a filter by a field, in lower case; empty if it is no such filter.
+// filtered is the word of a filter by a field, in lower case; empty if it is not such a filter.
 func filtered(filter, field string) string {
 	m := filterForm.FindStringSubmatch(filter)
 	if m == nil || !strings.EqualFold(m[1], field) {
@@ -101,7 +102,7 @@ func filtered(filter, field string) string {
 	return strings.ToLower(m[2] + m[3])
 }
 
-// list is the answer of a page. Next is the name, or the fence, that the next page begins behind; empty: there is none.
+// list is the answer of a page. next is the name, or the fence, after which the next page begins; empty: this is the last page.
 func (c *call) list(path string, entries [][]byte, next string) *answer {
 	body := []byte(`{"value":[`)
 	for i, entry := range entries {
@@ -117,7 +118,7 @@ func (c *call) list(path string, entries [][]byte, next string) *answer {
 	return &answer{status: 200, body: append(body, '}')}
 }
 
-// nextLink is the URL of the next page: this one's with another place to begin at.
+// nextLink is the URL of the next page: this page's URL with another start.
 func (c *call) nextLink(path, next string) string {
 	query := url.Values{"$skiptoken": {base64.RawURLEncoding.EncodeToString([]byte(next))}}
 	for _, kept := range []string{"$top", "$filter", "api-version"} {
@@ -132,7 +133,7 @@ func (c *call) nextLink(path, next string) string {
 // quote is a text as JSON.
 func quote(text string) []byte { return encode(text) }
 
-// encode is JSON of what always has one. URLs keep their &.
+// encode returns a value as JSON; it never fails for the values of this package. URLs keep their &.
 func encode(v any) []byte {
 	var text bytes.Buffer
 	encoder := json.NewEncoder(&text)

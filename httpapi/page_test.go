@@ -13,7 +13,7 @@ import (
 	"github.com/chimejobs/chime/httpapi/internal/service"
 )
 
-// names are the last parts of the names of a list's entries.
+// names are the last parts of the names in a list.
 func names(t *testing.T, entries any) []string {
 	t.Helper()
 	var all []string
@@ -24,7 +24,7 @@ func names(t *testing.T, entries any) []string {
 	return all
 }
 
-// walk follows nextLink to the end, and calls between after every page with its last name.
+// walk follows nextLink to the end, and calls between with the last name of each page.
 func walk(t *testing.T, api *API, target string, between func(last string)) (seen []string, pages int) {
 	t.Helper()
 	for target != "" {
@@ -51,8 +51,8 @@ func TestAListIsReadWholeWhileJobsComeAndGo(t *testing.T) {
 		want[name] = true
 	}
 	seen, pages := walk(t, api, "/jobCollections/demo/jobs?$top=40", func(last string) {
-		backend.addJob("demo", "a-new-before-"+last) // before all that is to be read
-		backend.addJob("demo", last+"-new")          // just behind what was read
+		backend.addJob("demo", "a-new-before-"+last) // before all entries that are not read yet
+		backend.addJob("demo", last+"-new")          // just after the entries that were read
 		delete(backend.jobs, resource.JobName{Collection: "demo", Job: last})
 	})
 	counted := map[string]int{}
@@ -61,7 +61,7 @@ func TestAListIsReadWholeWhileJobsComeAndGo(t *testing.T) {
 	}
 	for name := range want {
 		if counted[name] != 1 {
-			t.Errorf("%s, which was there all the time or until it was read, is in the list %d times, want once", name, counted[name])
+			t.Errorf("%sexisted until it was read, but is in the list %d times, want once", name, counted[name])
 		}
 	}
 	if pages < 7 {

@@ -7,14 +7,14 @@ import (
 	"testing"
 )
 
-// neededFor is what each route needs, typed here once more: the table of routes is held against it.
+// neededFor repeats the permission of each route. The test compares the table of routes with it.
 var neededFor = map[string]string{
 	"GET /":             "nothing",
 	"GET /openapi.json": "no name",
 	"GET /openapi.yaml": "no name",
 	"POST /preview":     "nothing",
 
-	"GET /jobCollections":                           "nothing", // it has what the caller may read
+	"GET /jobCollections":                           "nothing", // it lists the collections that the caller may read
 	"GET /jobCollections/{collection}":              "read",
 	"PUT /jobCollections/{collection}":              "admin",
 	"PATCH /jobCollections/{collection}":            "admin",
@@ -33,10 +33,10 @@ var neededFor = map[string]string{
 	"GET /jobCollections/{collection}/jobs/{job}/next":    "read",
 }
 
-// success is the status of each route on what is there.
+// success is the status of each route on an existing resource.
 var success = map[string]int{"POST /jobCollections/{collection}/jobs": http.StatusCreated}
 
-// absent is the status of each route on a collection that is not there, for one who may do everything.
+// absent is the status of each route on a missing collection, for a caller with all permissions.
 var absent = map[string]int{
 	"PUT /jobCollections/{collection}":               http.StatusCreated,
 	"DELETE /jobCollections/{collection}":            http.StatusNoContent,
@@ -61,12 +61,12 @@ func TestEveryRouteNeedsWhatTheTableSays(t *testing.T) {
 	}
 	for name := range neededFor {
 		if !seen[name] {
-			t.Errorf("%s is no route", name)
+			t.Errorf("%s is not a route", name)
 		}
 	}
 }
 
-// bodies are what routes with a body get.
+// bodies for the routes that have one.
 func bodyOf(r *route) string {
 	switch {
 	case !r.body:
@@ -77,8 +77,8 @@ func bodyOf(r *route) string {
 	return `{"action": {"type": "https", "request": {"uri": "https://example.com/r"}}}`
 }
 
-// Every route × every permission × a collection of the principal's own, one of others, one that does not exist and one that does not exist and
-// would be of others; below both mounts.
+// Every route × every permission × four collections × both mounts. The collections: the principal's own, one of others, a missing one that would be
+// the principal's, and a missing one that would be of others.
 func TestAPermissionOpensItsRoutesOnItsCollectionsOnly(t *testing.T) {
 	levels := []Permission{0, Read, Run, Write, Admin}
 	for _, mount := range []string{"", "/subscriptions/s/resourceGroups/g/providers/Microsoft.Scheduler"} {
@@ -126,7 +126,7 @@ func TestAPermissionOpensItsRoutesOnItsCollectionsOnly(t *testing.T) {
 					}
 					if want == http.StatusForbidden || aboutOne && (!c.own || level < Read) {
 						if backend.calls != 0 || backend.revision != before {
-							t.Errorf("%s%s on %s with %v: the store was asked before it was refused", mount, name, c.name, level)
+							t.Errorf("%s%s on %s with %v: the store was called before the request was refused", mount, name, c.name, level)
 						}
 					}
 				}
@@ -135,7 +135,7 @@ func TestAPermissionOpensItsRoutesOnItsCollectionsOnly(t *testing.T) {
 	}
 }
 
-// What is there and may not be read is told as what is not there, word for word.
+// The answer for a collection that the caller may not read equals the answer for a missing one, word for word.
 func TestAForeignCollectionLooksLikeNone(t *testing.T) {
 	api, backend := newTestAPI(t, Options{Authenticate: func(*http.Request) (Principal, error) {
 		return Principal{Name: "p", Allows: func(_ Permission, collection string) bool { return collection != "secret" }}, nil
@@ -158,7 +158,7 @@ func TestAForeignCollectionLooksLikeNone(t *testing.T) {
 	}
 }
 
-// Who may write and not read is a mistake of the program's, which opens nothing.
+// A permission to write without reading is a bug of the program. It allows nothing.
 func TestAPermissionWithoutReadIsNone(t *testing.T) {
 	api, backend := newTestAPI(t, Options{Authenticate: func(*http.Request) (Principal, error) {
 		return Principal{Name: "p", Allows: func(p Permission, _ string) bool { return p != Read }}, nil
@@ -172,7 +172,7 @@ func TestAPermissionWithoutReadIsNone(t *testing.T) {
 	}
 }
 
-// Who may not change a collection makes nobody read his body.
+// A caller without the permission to change a collection cannot make the server read a body.
 func TestABodyIsReadAfterThePermissionWasAsked(t *testing.T) {
 	for want, may := range map[int]func(Permission) bool{404: func(Permission) bool { return false }, 403: func(p Permission) bool { return p == Read }} {
 		api, _ := newTestAPI(t, Options{Authenticate: func(*http.Request) (Principal, error) {

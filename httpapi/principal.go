@@ -5,28 +5,28 @@ import (
 	"net/http"
 )
 
-// An Authenticator says who sends a request. Its error is answered with 401, and logged: the client is not told it, unless it comes from [Tokens]
-// or [Loopback]. It may be called by many goroutines.
+// An Authenticator returns who sends a request. Its error is answered with 401, and logged; the client does not receive its text, unless it comes from
+// [Tokens] or [Loopback]. It must be safe for concurrent use.
 type Authenticator func(*http.Request) (Principal, error)
 
-// A Principal is who sends a request.
+// A Principal is the sender of a request.
 type Principal struct {
-	// Name is what logs and rates know the principal by.
+	// Name identifies the principal in logs and rate limits.
 	Name string
 
-	// Allows says what the principal may do with a collection, which need not exist. It is asked before anything is looked up. Who may not read a
-	// collection is told of it what is told of one that does not exist. Nil allows nothing.
+	// Allows reports whether the principal has a permission for a collection, which need not exist. It is called before the store is read. If the
+	// principal may not read a collection, its answers are the same as for a missing one. Nil allows nothing.
 	Allows func(permission Permission, collection string) bool
 
-	unlimited bool // by Loopback: no rate
+	unlimited bool // set by Loopback: no rate limit
 }
 
-// may reports whether the principal has a permission, and may read at all.
+// may reports whether the principal has a permission, and the permission to read.
 func (p *Principal) may(permission Permission, collection string) bool {
 	return p.Allows != nil && p.Allows(Read, collection) && (permission == Read || p.Allows(permission, collection))
 }
 
-// A Permission is what a principal may do with a collection. Each includes those before it.
+// A Permission is an access level for a collection. Each level includes the levels before it.
 type Permission int
 
 // The permissions.
@@ -39,7 +39,7 @@ const (
 
 var permissions = map[Permission]string{Read: "read", Run: "run", Write: "write", Admin: "admin"}
 
-// String is the permission's word: read, run, write or admin.
+// String is the permission's name: read, run, write or admin.
 func (p Permission) String() string {
 	if word, ok := permissions[p]; ok {
 		return word

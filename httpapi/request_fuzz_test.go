@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// Whatever a request has, it is answered in JSON, the program makes no mistake, and what its principal may not see is neither shown nor changed.
+// Every request gets an answer in JSON, never an internal error, and neither shows nor changes a collection that its principal may not read.
 func FuzzRequest(f *testing.F) {
 	f.Add("GET", "/jobCollections/demo/jobs?$top=5&$filter=state eq 'Enabled'", `"5", W/"7"`, "")
 	f.Add("PUT", "/jobCollections/demo/jobs/report", `*`, sampleJob)

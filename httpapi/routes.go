@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// A route is one method of one path. The table routes is all there is: the mux, Allow, GET / and the tests are made of it.
+// A route is one method of one path. The table of routes is complete: the mux, Allow, GET / and the tests are built from it.
 type route struct {
 	method string
 	path   string     // below the mount point; {collection} and {job} are names
 	needs  Permission // 0: any principal
-	open   bool       // to anybody, without authentication
-	body   bool       // it has one, which is JSON
-	op     string     // what is logged of it; empty: it changes nothing
+	open   bool       // to everybody, without authentication
+	body   bool       // it has a JSON body
+	op     string     // its name in the log; empty: it changes nothing
 	serve  func(ctx context.Context, c *call) (*answer, error)
 }
 
@@ -23,7 +23,7 @@ const (
 	jobPath        = collectionPath + "/jobs/{job}"
 )
 
-// armPrefix is where the routes of collections are too: Azure's resource manager had them there.
+// armPrefix is the second place of the routes of collections: Azure's resource manager had them there.
 const armPrefix = "/subscriptions/{s}/resourceGroups/{g}/providers/Microsoft.Scheduler"
 
 // routes returns the table.
@@ -57,10 +57,10 @@ func routes() []route {
 // arm reports whether the route is below armPrefix too.
 func (r *route) arm() bool { return !r.open && r.path != "/{$}" }
 
-// An endpoint is the routes of a path by their methods; without any it is no path of the API.
+// An endpoint is the routes of a path by their methods. If it is empty, the API does not have the path.
 type endpoint map[string]*route
 
-// allow is the endpoint's methods, as the header has them.
+// allow lists the endpoint's methods for the header Allow.
 func (e endpoint) allow() string {
 	methods := make([]string, 0, len(e)+1)
 	for method := range e {
@@ -73,7 +73,7 @@ func (e endpoint) allow() string {
 	return strings.Join(methods, ", ")
 }
 
-// find returns the route of a method; HEAD is that of GET.
+// find returns the route of a method; HEAD uses the route of GET.
 func (e endpoint) find(method string) *route {
 	if method == http.MethodHead {
 		method = http.MethodGet
@@ -81,7 +81,7 @@ func (e endpoint) find(method string) *route {
 	return e[method]
 }
 
-// newMux makes the mux of the table. It finds paths; methods are looked up after the request is authenticated.
+// newMux builds the mux from the table. It finds paths; the method is checked after the request is authenticated.
 func (a *API) newMux() *http.ServeMux {
 	paths := map[string]endpoint{"/": nil}
 	add := func(path string, r *route) {

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// A pipeListener accepts one connection, which it was made with, so that a server can be tried under fake time.
+// A pipeListener accepts one connection, given at its creation, so a server can be tried under fake time.
 type pipeListener struct {
 	conns  chan net.Conn
 	closed chan struct{}
@@ -35,7 +35,7 @@ func (l *pipeListener) Close() error {
 
 func (l *pipeListener) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 8080} }
 
-// A peered connection says that it comes from this machine.
+// A peered connection reports a peer on this machine.
 type peered struct{ net.Conn }
 
 func (peered) RemoteAddr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 50000} }

@@ -23,27 +23,27 @@ var (
 	collectionSet = regexp.MustCompile(`^[A-Za-z0-9_*-]{1,40}$`)
 )
 
-// A grant is what one line of tokens gives.
+// A grant is the permission from one line of tokens.
 type grant struct {
 	permission  Permission
-	collections []string // names, in which * is any run of characters
+	collections []string // names; * matches any characters
 }
 
-// A holder is who has a token.
+// A holder is the owner of a token.
 type holder struct {
 	name   string
 	grants []grant
 }
 
-// Tokens authenticates by bearer tokens: "Authorization: Bearer chm_…". Each line names who has a token, the token's SHA-256 in hex, a permission, and
-// the collections that it is for, names with commas between them in which * is any run of characters:
+// Tokens authenticates by bearer tokens: "Authorization: Bearer chm_…". Each line has the name of the token's owner, the token's SHA-256 in hex, a
+// permission, and the names of its collections, separated by commas; * in a name matches any characters:
 //
 //	# what [NewToken] returns as its line
 //	ci 2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae write demo,ci-*
 //
-// Several lines with the same name and the same SHA-256 add up. Two tokens of one name are one principal: so a token is replaced, the new one
-// beside the old one first. Empty lines, and those that begin with #, are ignored. The error says all that is wrong, by line; it has no part of a hash.
-// No tokens at all is an error: nobody could use them.
+// Several lines with the same name and the same SHA-256 add up. Two tokens with one name are one principal, so you can replace a token without a gap:
+// add the new one, then remove the old one. Empty lines and lines that begin with # are ignored. The error lists all mistakes with their lines; it never
+// contains part of a hash. A text without any token is an error, because nobody could use the API.
 func Tokens(lines string) (Authenticator, error) {
 	holders := map[[sha256.Size]byte]*holder{}
 	var bad []error
@@ -59,7 +59,7 @@ func Tokens(lines string) (Authenticator, error) {
 		}
 	}
 	if len(holders) == 0 && len(bad) == 0 {
-		bad = append(bad, errors.New("httpapi: tokens: there are none; a line has name, SHA-256 of the token, permission, collections"))
+		bad = append(bad, errors.New("httpapi: tokens: no tokens found; a line has name, SHA-256 of the token, permission, collections"))
 	}
 	if len(bad) > 0 {
 		return nil, errors.Join(bad...)
@@ -68,13 +68,13 @@ func Tokens(lines string) (Authenticator, error) {
 		digest, ok := bearer(r)
 		found := holders[digest]
 		if !ok || found == nil {
-			return Principal{}, problem.New(problem.Unauthenticated, "this needs a token that is known here: send the header `Authorization: Bearer %s…`; `chimed token NAME` makes a token and its line for the server", tokenPrefix)
+			return Principal{}, problem.New(problem.Unauthenticated, "the token is missing or unknown: send the header `Authorization: Bearer %s…`; `chimed token NAME` creates a token and its line for the server", tokenPrefix)
 		}
 		return Principal{Name: found.name, Allows: found.allows}, nil
 	}, nil
 }
 
-// addToken adds what a line says.
+// addToken adds the grant of a line.
 func addToken(holders map[[sha256.Size]byte]*holder, fields []string) error {
 	if len(fields) != 4 {
 		return fmt.Errorf("%d fields, want 4: name, SHA-256 of the token, permission, collections", len(fields))
@@ -83,11 +83,11 @@ func addToken(holders map[[sha256.Size]byte]*holder, fields []string) error {
 		return fmt.Errorf("name %.40q: want 1 to 64 of A-Z a-z 0-9 _ . @ -, a letter or a digit first", fields[0])
 	}
 	if strings.HasPrefix(fields[1], tokenPrefix) {
-		return errors.New("the second field is a token itself: want its SHA-256 in hex; use another token, because this one has been written down")
+		return errors.New("the second field is a token itself: want its SHA-256 in hex; create a new token, because this one has been written down")
 	}
 	digest, err := hex.DecodeString(fields[1])
 	if err != nil || len(digest) != sha256.Size {
-		return errors.New("the second field is no SHA-256: want 64 hexadecimal digits")
+		return errors.New("the second field is not a SHA-256: want 64 hexadecimal digits")
 	}
 	var g grant
 	if err := g.permission.UnmarshalText([]byte(fields[2])); err != nil {
@@ -95,7 +95,7 @@ func addToken(holders map[[sha256.Size]byte]*holder, fields []string) error {
 	}
 	for set := range strings.SplitSeq(fields[3], ",") {
 		if !collectionSet.MatchString(set) {
-			return fmt.Errorf("collection %.40q: want 1 to 40 of A-Z a-z 0-9 _ -, and * for any run of characters", set)
+			return fmt.Errorf("collection %.40q: want 1 to 40 of A-Z a-z 0-9 _ -, and * for any characters", set)
 		}
 		g.collections = append(g.collections, set)
 	}
@@ -104,7 +104,7 @@ func addToken(holders map[[sha256.Size]byte]*holder, fields []string) error {
 		holders[key] = &holder{name: fields[0]}
 	}
 	if holders[key].name != fields[0] {
-		return fmt.Errorf("%q has the token of %q: want one for each", fields[0], holders[key].name)
+		return fmt.Errorf("%q has the token of %q: want a different token for each name", fields[0], holders[key].name)
 	}
 	holders[key].grants = append(holders[key].grants, g)
 	return nil
@@ -117,7 +117,7 @@ func (h *holder) allows(permission Permission, collection string) bool {
 	})
 }
 
-// covers reports whether a text is the pattern, in which * is any run of characters.
+// covers reports whether a pattern matches a text; * in the pattern matches any characters.
 func covers(pattern, text string) bool {
 	first, rest, star := strings.Cut(pattern, "*")
 	if !star {
@@ -131,7 +131,7 @@ func covers(pattern, text string) bool {
 	return ok && strings.HasSuffix(text, rest)
 }
 
-// bearer is the SHA-256 of the request's token; ok is false if it has none, or two.
+// bearer is the SHA-256 of the request's token; ok is false if the request has no token, or two.
 func bearer(r *http.Request) (digest [sha256.Size]byte, ok bool) {
 	headers := r.Header["Authorization"]
 	if len(headers) != 1 {
@@ -144,8 +144,8 @@ func bearer(r *http.Request) (digest [sha256.Size]byte, ok bool) {
 	return sha256.Sum256([]byte(token)), true
 }
 
-// NewToken makes a token of 32 random bytes, for its holder, and the line that [Tokens] knows it by, which is no secret. Without collections it is
-// for all.
+// NewToken creates a token of 32 random bytes for its owner, and its line for [Tokens]. The line is not secret. Without collections the token is
+// valid for all.
 func NewToken(name string, permission Permission, collections ...string) (token, line string, err error) {
 	secret := make([]byte, 32)
 	_, _ = rand.Read(secret) // never fails

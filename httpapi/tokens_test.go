@@ -97,19 +97,19 @@ func TestBadLinesAreRefusedByNumberAndWithoutTheirHash(t *testing.T) {
 	_, good, _ := NewToken("ci", Read)
 	digest := strings.Fields(good)[1]
 	for _, c := range []struct{ name, lines, want string }{
-		{"nothing", "", "there are none"},
-		{"comments only", "# none yet\n\n", "there are none"},
+		{"nothing", "", "no tokens found"},
+		{"comments only", "# none yet\n\n", "no tokens found"},
 		{"a field too few", good + "\nci " + digest + " read", "line 2: 3 fields, want 4"},
 		{"a field too many", good + " more", "line 1: 5 fields, want 4"},
 		{"the token itself", "ci " + someToken + " read *", "line 1: the second field is a token itself"},
-		{"a short hash", "ci " + digest[:60] + " read *", "line 1: the second field is no SHA-256"},
-		{"no hash", "ci " + strings.Repeat("g", 64) + " read *", "line 1: the second field is no SHA-256"},
+		{"a short hash", "ci " + digest[:60] + " read *", "line 1: the second field is not a SHA-256"},
+		{"no hash", "ci " + strings.Repeat("g", 64) + " read *", "line 1: the second field is not a SHA-256"},
 		{"an unknown permission", "ci " + digest + " reed *", `line 1: permission "reed": want read, run, write or admin`},
 		{"a permission in capitals", "ci " + digest + " Read *", `line 1: permission "Read"`},
 		{"an empty collection", "ci " + digest + " read a,,b", `line 1: collection ""`},
-		{"a collection that is none", "ci " + digest + " read a/b", `line 1: collection "a/b"`},
-		{"a name that is none", "-ci " + digest + " read *", `line 1: name "-ci"`},
-		{"one token of two", good + "\nother " + digest + " read *", `line 2: "other" has the token of "ci"`},
+		{"an invalid collection", "ci " + digest + " read a/b", `line 1: collection "a/b"`},
+		{"an invalid name", "-ci " + digest + " read *", `line 1: name "-ci"`},
+		{"one token with two names", good + "\nother " + digest + " read *", `line 2: "other" has the token of "ci"`},
 	} {
 		_, err := Tokens(c.lines)
 		if err == nil || !strings.Contains(err.Error(), c.want) {
@@ -145,7 +145,7 @@ func TestOnlyAKnownTokenInTheHeaderAuthenticates(t *testing.T) {
 			t.Errorf("%s: known %v, want %v (%v)", c.name, known, c.known, err)
 		}
 		if err != nil && (!strings.Contains(err.Error(), "Authorization: Bearer chm_") || !strings.Contains(err.Error(), "chimed token")) {
-			t.Errorf("%s: %v: want the header, and where a token comes from", c.name, err)
+			t.Errorf("%s: %v: want the header, and how to create a token", c.name, err)
 		}
 	}
 	authenticate, err := Tokens(line)

@@ -23,7 +23,7 @@ func TestAStartIsRefusedByItsFlags(t *testing.T) {
 		{"-listen 127.0.0.1", nil, "want host:port"},
 		{"-tls-cert a", nil, "-tls-cert and -tls-key: want both or none"},
 		{"-tls-cert /nowhere/a -tls-key /nowhere/b", nil, "-tls-cert and -tls-key: open /nowhere/a"},
-		{"-tokens " + tokens, nil, "-tokens: httpapi: tokens: there are none"},
+		{"-tokens " + tokens, nil, "-tokens: httpapi: tokens: no tokens found"},
 		{"-tokens /nowhere/tokens", nil, "-tokens: open /nowhere/tokens"},
 		{"-roles api", nil, "-roles: without -redis nobody else can have the other roles"},
 		{"-listen 192.0.2.1:0 -plaintext -roles dashboard -redis redis://127.0.0.1", nil, "so it needs -tokens FILE"},

@@ -7,24 +7,24 @@ import (
 	"github.com/chimejobs/chime/httpapi/internal/problem"
 )
 
-// An inside says whose the keys of an object are.
+// An inside is the owner of an object's keys.
 type inside int
 
 const (
-	ours    inside = iota // the API's: their case makes no difference
-	headers               // the client's names of headers, which are the same in any case
+	ours    inside = iota // the API's: their case is ignored
+	headers               // the client's names of headers: their case is ignored
 	data                  // the client's, byte for byte
 )
 
-// keysOf are the keys, folded, whose objects have names of the client's.
+// keysOf lists the keys, folded, whose objects have names from the client.
 var keysOf = map[string]inside{
 	"headers": headers, "secretheaders": headers, "tags": data, "secretquery": data, "custommessageproperties": data, "payload": data,
 }
 
-// aliases are the keys, folded, that package recurrence reads by another name too.
+// aliases are the keys, folded, that package recurrence also reads under another name.
 var aliases = map[string]string{"minute": "minutes", "hour": "hours", "monthlyoccurences": "monthlyoccurrences"}
 
-// name is a key as it is compared with others of its object.
+// name is a key in the form in which it is compared with the other keys of its object.
 func (in inside) name(key string) string {
 	switch in {
 	case data:
@@ -35,7 +35,7 @@ func (in inside) name(key string) string {
 	return fold(key)
 }
 
-// below is whose the keys are of the object that a key has.
+// below is the owner of the keys in the object below a key.
 func (in inside) below(key string) inside {
 	if in == ours {
 		return keysOf[fold(key)]
@@ -43,7 +43,7 @@ func (in inside) below(key string) inside {
 	return data
 }
 
-// Duplicates returns the keys that objects have more than once: in any spelling, of data in the same one.
+// Duplicates returns the keys that an object has more than once: in any spelling, in data with the same bytes.
 func Duplicates(v *Value) []problem.Mistake { return duplicates(v, "", ours) }
 
 func duplicates(v *Value, path string, in inside) (found []problem.Mistake) {
@@ -54,9 +54,9 @@ func duplicates(v *Value, path string, in inside) (found []problem.Mistake) {
 	for _, m := range v.Members {
 		name, at := in.name(m.Key), join(path, m.Key, in != ours)
 		if before, twice := seen[name]; twice {
-			detail := "it is there twice"
+			detail := "it is given twice"
 			if before != m.Key {
-				detail = "it is there as " + strconv.Quote(cut(before)) + " too, which is the same key"
+				detail = "it is also given as " + strconv.Quote(cut(before)) + ", which is the same key"
 			}
 			found = append(found, problem.Mistake{Code: "duplicate_field", Field: at, Detail: detail})
 		}
@@ -66,7 +66,7 @@ func duplicates(v *Value, path string, in inside) (found []problem.Mistake) {
 	return found
 }
 
-// join is the path of a key; a name of the client's stands in brackets.
+// join is the path of a key; a client's name is in brackets.
 func join(path, key string, clients bool) string {
 	switch {
 	case clients || !plain(key):
@@ -77,7 +77,7 @@ func join(path, key string, clients bool) string {
 	return path + "." + key
 }
 
-// plain reports whether a key can stand in a path as it is.
+// plain reports whether a key needs no brackets in a path.
 func plain(key string) bool {
 	for _, r := range key {
 		if (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '_' {

@@ -10,9 +10,9 @@ import (
 	"github.com/chimejobs/chime/httpapi/internal/problem"
 )
 
-const maxDepth = 32 // objects and arrays inside of each other
+const maxDepth = 32 // objects and arrays nested
 
-// Parse reads exactly one JSON value. What is wrong with it is of code "syntax".
+// Parse reads exactly one JSON value. Its mistakes have the code "syntax".
 func Parse(text []byte) (*Value, *problem.Mistake) {
 	if !utf8.Valid(text) {
 		return nil, bad(text, invalidAt(text), "the body is not UTF-8")
@@ -27,12 +27,12 @@ func Parse(text []byte) (*Value, *problem.Mistake) {
 		return nil, err
 	}
 	if _, err := p.decoder.Token(); err != io.EOF {
-		return nil, p.bad("want one JSON value, and nothing behind it")
+		return nil, p.bad("want one JSON value, and nothing after it")
 	}
 	return v, nil
 }
 
-// firstError is what encoding/json has against the text, which says where.
+// firstError is the error that encoding/json finds in the text, because it includes the offset.
 func firstError(text []byte) *problem.Mistake {
 	var any json.RawMessage
 	decoder := json.NewDecoder(bytes.NewReader(text))
@@ -44,7 +44,7 @@ func firstError(text []byte) *problem.Mistake {
 		return bad(text, int(syntax.Offset)-1, "want JSON: "+syntax.Error())
 	}
 	if len(bytes.TrimSpace(text)) == 0 {
-		return &problem.Mistake{Code: "syntax", Field: "body", Detail: "there is no body: want a JSON object"}
+		return &problem.Mistake{Code: "syntax", Field: "body", Detail: "the body is missing: want a JSON object"}
 	}
 	return bad(text, len(text), "the JSON ends too early")
 }
@@ -58,7 +58,7 @@ func (p *parser) bad(detail string) *problem.Mistake {
 	return bad(p.text, int(p.decoder.InputOffset()), detail)
 }
 
-// value reads the next value, inside of depth others.
+// value reads the next value, at a depth.
 func (p *parser) value(depth int) (*Value, *problem.Mistake) {
 	at := p.next()
 	token, err := p.decoder.Token()
@@ -75,11 +75,11 @@ func (p *parser) value(depth int) (*Value, *problem.Mistake) {
 	case string:
 		v.Kind, v.Text = String, t
 		if loneSurrogate(p.text[at:p.decoder.InputOffset()]) {
-			return nil, bad(p.text, at, "a string has half of a surrogate pair, which is no character")
+			return nil, bad(p.text, at, "a string has half of a surrogate pair, which is not a character")
 		}
 	case json.Delim:
 		if depth == maxDepth {
-			return nil, bad(p.text, at, fmt.Sprintf("at most %d objects and arrays may stand inside of each other", maxDepth))
+			return nil, bad(p.text, at, fmt.Sprintf("want at most %d levels of objects and arrays", maxDepth))
 		}
 		if t == '[' {
 			return v, p.items(v, depth+1)
@@ -125,7 +125,7 @@ func (p *parser) end() *problem.Mistake {
 	return nil
 }
 
-// next is where the next token begins.
+// next is the offset of the next token.
 func (p *parser) next() int {
 	at := int(p.decoder.InputOffset())
 	for at < len(p.text) && bytes.IndexByte([]byte(" \t\r\n,:"), p.text[at]) >= 0 {
@@ -134,7 +134,7 @@ func (p *parser) next() int {
 	return at
 }
 
-// bad is a mistake at a place of the text, which is not shown: it may be part of a secret.
+// bad is a mistake at an offset of the text. It does not show the text, which may be part of a secret.
 func bad(text []byte, at int, detail string) *problem.Mistake {
 	at = max(0, min(at, len(text)))
 	line := 1 + bytes.Count(text[:at], []byte("\n"))
@@ -154,9 +154,9 @@ func invalidAt(text []byte) int {
 	return at
 }
 
-// loneSurrogate reports whether a JSON string has a \u escape that is half of a pair: encoding/json makes U+FFFD of it.
+// loneSurrogate reports whether a JSON string has a \u escape that is half of a pair: encoding/json turns it into U+FFFD.
 func loneSurrogate(literal []byte) bool {
-	high := false // the escape before was the first half of a pair
+	high := false // the previous escape was the first half of a pair
 	for i := 0; i < len(literal); i++ {
 		if literal[i] != '\\' {
 			if high {

@@ -2,8 +2,8 @@ package body
 
 import "slices"
 
-// Patch returns target with an RFC 7396 merge patch put on it: the members of objects are merged, in any case of their keys outside of data, null removes,
-// and every other value takes the place of what was there. Neither tree is changed. What the patch has touched is not Stored any more.
+// Patch applies an RFC 7396 merge patch to target and returns the result. Members of objects are merged, with the case of keys ignored outside of data;
+// null removes, and every other value replaces. Neither tree is changed. A value that the patch has changed is no longer Stored.
 func Patch(target, patch *Value) *Value { return patched(target, patch, ours) }
 
 func patched(target, patch *Value, in inside) *Value {

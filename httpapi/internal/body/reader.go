@@ -8,7 +8,7 @@ import (
 	"github.com/chimejobs/chime/httpapi/internal/problem"
 )
 
-// A Reader collects what is wrong with a body while its objects are read.
+// A Reader collects the mistakes of a body while its objects are read.
 type Reader struct {
 	found []placed
 }
@@ -18,7 +18,7 @@ type placed struct {
 	problem.Mistake
 }
 
-// Mistakes returns all that is wrong, in the order of the text.
+// Mistakes returns all mistakes, in the order of the text.
 func (r *Reader) Mistakes() []problem.Mistake {
 	slices.SortStableFunc(r.found, func(a, b placed) int { return a.at - b.at })
 	all := make([]problem.Mistake, 0, len(r.found))
@@ -28,7 +28,7 @@ func (r *Reader) Mistakes() []problem.Mistake {
 	return all
 }
 
-// Add notes a mistake of a value.
+// Add adds a mistake at a value.
 func (r *Reader) Add(v *Value, m problem.Mistake) {
 	at := 0
 	if v != nil {
@@ -37,15 +37,15 @@ func (r *Reader) Add(v *Value, m problem.Mistake) {
 	r.found = append(r.found, placed{at, m})
 }
 
-// An ObjectReader reads the fields of one object. Done says which others it has.
+// An ObjectReader reads the fields of one object. Done reports the fields that nobody has read.
 type ObjectReader struct {
 	Reader *Reader
-	Value  *Value // nil: the object is not there; then no field is
+	Value  *Value // nil: there is no object, and so no field
 	path   string
-	known  map[string]string // folded -> as it is written
+	known  map[string]string // folded -> the documented spelling
 }
 
-// Object reads an object at a path. What is not one is a mistake without its value, which may be a secret, and counts as not there.
+// Object reads an object at a path. Another kind of value is a mistake, and counts as missing; the value is not shown, because it may be a secret.
 func (r *Reader) Object(v *Value, path string) *ObjectReader {
 	if v = v.orNil(); v != nil && v.Kind != Object {
 		r.Add(v, problem.Mistake{Code: "type", Field: cmp.Or(path, "body"), Detail: "want an object"})
@@ -54,10 +54,10 @@ func (r *Reader) Object(v *Value, path string) *ObjectReader {
 	return &ObjectReader{Reader: r, Value: v, path: path, known: map[string]string{}}
 }
 
-// There reports whether there is an object, and it has any member.
+// There reports whether the object exists and has any member.
 func (o *ObjectReader) There() bool { return o.Value != nil && len(o.Value.Members) > 0 }
 
-// Path is that of a field.
+// Path is the path of a field.
 func (o *ObjectReader) Path(key string) string { return join(o.path, key, false) }
 
 // Field returns the value of a field; nil: it is not set.
@@ -66,14 +66,14 @@ func (o *ObjectReader) Field(key string) *Value {
 	return o.Value.Get(key)
 }
 
-// Ignore lets fields through that answers have, and that say nothing in a request.
+// Ignore accepts fields that answers have and that mean nothing in a request.
 func (o *ObjectReader) Ignore(keys ...string) {
 	for _, key := range keys {
 		o.known[fold(key)] = key
 	}
 }
 
-// Done notes the fields that nobody has asked for. Their values are not shown: a misspelt secret is one.
+// Done adds a mistake for each unknown field. Their values are not shown: a misspelt secret is one of them.
 func (o *ObjectReader) Done() {
 	if o.Value == nil {
 		return
@@ -85,7 +85,7 @@ func (o *ObjectReader) Done() {
 	}
 }
 
-// near names the field that was meant, if one letter makes the difference or two have changed places.
+// near names a known field that differs by one letter, or by two letters that have changed places.
 func (o *ObjectReader) near(key string) string {
 	found := ""
 	for folded, known := range o.known {
@@ -99,7 +99,7 @@ func (o *ObjectReader) near(key string) string {
 	return "; there is " + found
 }
 
-// oneEdit reports whether one letter more, less or changed, or two that change places, make b of a.
+// oneEdit reports whether one inserted, removed or changed letter, or two swapped letters, turn a into b.
 func oneEdit(a, b string) bool {
 	if len(a) > len(b) {
 		a, b = b, a
@@ -125,18 +125,18 @@ func (o *ObjectReader) Object(key string) *ObjectReader {
 	return o.Reader.Object(o.Field(key), o.Path(key))
 }
 
-// Wrong notes that a field's value is not what it is to be.
+// Wrong adds a mistake about a field's value.
 func (o *ObjectReader) Wrong(key, code, want string) {
 	v, shown := o.Value.Get(key), ""
 	if v != nil {
 		shown = v.show()
 	} else {
-		v = o.Value // it is missing there
+		v = o.Value // the mistake is at the object, because the field is missing
 	}
 	o.Reader.Add(v, problem.Mistake{Code: code, Field: o.Path(key), Value: shown, Detail: want})
 }
 
-// Text reads a string; empty: not set.
+// Text reads a string; empty: it is not set.
 func (o *ObjectReader) Text(key string) string {
 	v := o.Field(key)
 	if v == nil {
@@ -180,7 +180,7 @@ func (o *ObjectReader) Whole(key string, from, to int, code string) (n int, set 
 	return n, true
 }
 
-// wholeText reports whether a number is written as a whole one.
+// wholeText reports whether a number is written without fraction and exponent.
 func wholeText(text string) bool {
 	for i, r := range text {
 		if (r < '0' || r > '9') && (r != '-' || i > 0) {
@@ -214,7 +214,7 @@ func (o *ObjectReader) Texts(key string) []string {
 	return all
 }
 
-// Named reads an object whose names are the client's, and calls each for those that are not null; with nulls for all.
+// Named reads an object whose names are the client's. It calls each for the values that are not null; with nulls set, for all values.
 func (o *ObjectReader) Named(key string, nulls bool, each func(name string, v *Value, path string)) {
 	in := o.Object(key)
 	if in.Value == nil {

@@ -1,5 +1,5 @@
-// Package body reads the JSON of one request into a tree that keeps what encoding/json drops: the order and spelling of keys, keys given twice,
-// how a number was written, and where in the text each value stands. So all that is wrong with a body can be said, in its order and with its place.
+// Package body reads the JSON of one request into a tree that keeps what encoding/json drops: the order and spelling of keys, duplicate keys, the
+// text of numbers, and the offset of each value. So all mistakes of a body can be reported, in their order and with their place.
 package body
 
 import (
@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// A Kind is what sort of value it is.
+// A Kind is the type of a value.
 type Kind int
 
 // The kinds.
@@ -24,17 +24,17 @@ const (
 
 var kindNames = [...]string{"null", "true or false", "a number", "a string", "an array", "an object"}
 
-// String is the kind as messages have it.
+// String is the kind's name in messages.
 func (k Kind) String() string { return kindNames[k] }
 
 // A Value is one value of a tree.
 type Value struct {
 	Kind    Kind
-	Text    string   // of a String what it says; of a Number and a Bool as it was written
+	Text    string   // of a String its content; of a Number and a Bool its JSON
 	Items   []*Value // of an Array
 	Members []Member // of an Object, in their order
-	At      int      // where it begins in the text, in bytes
-	Stored  bool     // it is part of what is stored, and no client has written any part of it
+	At      int      // its offset in the text, in bytes
+	Stored  bool     // it comes from the store, and no client has changed any part of it
 }
 
 // A Member is a key of an object with its value.
@@ -43,7 +43,7 @@ type Member struct {
 	Value *Value
 }
 
-// fold is a key as it is compared: in any case of ASCII's letters.
+// fold is a key with the case of ASCII letters removed, for comparison.
 func fold(key string) string {
 	return strings.Map(func(r rune) rune {
 		if 'A' <= r && r <= 'Z' {
@@ -53,7 +53,7 @@ func fold(key string) string {
 	}, key)
 }
 
-// Get returns the value of an object's key, in any case, the last one given; nil: there is none, or it is null.
+// Get returns the value of an object's key, in any case; with duplicates, the last one. Nil: there is none, or it is null.
 func (v *Value) Get(key string) *Value {
 	if v == nil {
 		return nil
@@ -66,7 +66,7 @@ func (v *Value) Get(key string) *Value {
 	return nil
 }
 
-// orNil is nil of null.
+// orNil returns nil for null.
 func (v *Value) orNil() *Value {
 	if v == nil || v.Kind == Null {
 		return nil
@@ -112,10 +112,10 @@ func appendString(to []byte, text string) []byte {
 	return append(to, strings.TrimSuffix(encoder.String(), "\n")...)
 }
 
-// show is a value as a message has it, cut to 100 bytes.
+// show is a value for a message, cut to 100 bytes.
 func (v *Value) show() string {
 	if v.Kind == Object || v.Kind == Array {
-		return "" // somebody's secret may be in it
+		return "" // it may contain a secret
 	}
 	return cut(v.Text)
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/chimejobs/chime/redisstore/embedded"
 )
 
-// A tenant may have two schedules. Each has its name reserved before it is made.
+// A tenant may have two schedules. The name of each is reserved before it is created.
 func ExampleRecords_Reserve() {
 	server := embedded.StartInMemory()
 	defer server.Close()
@@ -35,7 +35,7 @@ func ExampleRecords_Reserve() {
 		}
 		now, err := collections.Get(ctx, "acme")
 		if err != nil || now.Creation != reserved.Collection.Creation || now.State != reserved.Collection.State {
-			fmt.Println("bring the schedule in line with the collection as it is now") // somebody has changed or deleted it meanwhile
+			fmt.Println("align the schedule with the current collection") // somebody has changed or deleted it meanwhile
 		}
 	}
 	names, total, err := collections.Names(ctx, "acme", collection.NameFilter{})
@@ -45,8 +45,8 @@ func ExampleRecords_Reserve() {
 	// [acme:backup acme:invoices] 2 <nil>
 }
 
-// A collection is disabled: its state is stored first, then its schedules are paused. Whoever finds the change unfinished, after a crash say, does the
-// same.
+// A collection is disabled: its state is stored first, then its schedules are paused. A process that finds the change unfinished, for example after a
+// crash, does the same.
 func ExampleRecords_Finish() {
 	server := embedded.StartInMemory()
 	defer server.Close()
@@ -78,7 +78,7 @@ func ExampleRecords_Finish() {
 			for _, name := range names {
 				if err := schedules.Pause(ctx, name); err != nil && !errors.Is(err, chime.ErrNotFound) {
 					fmt.Println(err)
-					return // it stays unfinished
+					return // it remains unfinished
 				}
 			}
 			after = names[len(names)-1]

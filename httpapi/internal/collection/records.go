@@ -1,4 +1,4 @@
-// Package collection keeps the collections of the API: groups of names with a quota and a state for each, in the store that the schedules are in.
+// Package collection stores the collections of the API, groups of names with a quota and a state, in the store of the schedules.
 package collection
 
 import (
@@ -13,16 +13,16 @@ import (
 	"github.com/chimejobs/chime/internal/retry"
 )
 
-// Records are the collections of a store. They give the names no meaning. Whoever makes a schedule of a collection reserves its name before, and
-// releases the name when the schedule is gone. So no collection ever has more than its quota, however many programs write. New returns them; the
+// Records are the collections of a store. The store does not interpret the names. A writer reserves a schedule's name before it creates the schedule,
+// and releases the name when the schedule is gone. So no collection ever exceeds its quota, however many programs write. New returns Records; the
 // zero value has no store.
 //
-// A change of state is one step, what follows from it for the schedules is many: [Records.Put] stores the state and begins a transition,
-// [Records.Unfinished] finds those that nobody has carried out, after a crash too, and [Records.Finish] ends one. Whoever writes a schedule
-// reads the collection again afterwards, and brings the schedule in line if Creation or State are not what [Records.Reserve] answered.
-// Then no schedule is missed, without locks: it is written either before the walk that follows the change, or by somebody who sees the change.
+// A change of state is one step, but it affects many schedules: [Records.Put] stores the state and begins a transition, [Records.Unfinished] finds
+// transitions that nobody has completed, also after a crash, and [Records.Finish] ends one. After a writer has written a schedule, it reads the
+// collection again, and aligns the schedule if Creation or State differ from the answer of [Records.Reserve]. Then no schedule is missed, without
+// locks: either the walk after the change finds the schedule, or its writer sees the change.
 //
-// Every call is one or two round trips to one slot of a cluster. All may be repeated after an error.
+// Every call is one or two round trips to one slot of a cluster. All calls can be repeated after an error.
 type Records struct {
 	store protocol.Store
 	fit   *retry.FitCheck
@@ -37,11 +37,11 @@ func New(store chime.Store) *Records {
 	return &Records{store: p, fit: retry.NewFitCheck(p, retry.CheckTimeout)}
 }
 
-// List goes through all collections in the order of their names, those behind a name, which need not be there; "" begins. It reads fifty by a call,
-// which are a mebibyte at most. One that is created or deleted meanwhile may be in the list or not; every other one is in it once.
+// List returns all collections in the order of their names, after a name, which need not exist; "" begins. It reads fifty at a time, at most one
+// mebibyte. A collection that is created or deleted meanwhile may be in the list or not; every other one is in it once.
 //
-// The list ends after an error of the store, which comes with a nil collection. A collection that this program cannot read, because a newer version
-// wrote it or because it was changed by hand, comes with its name and an error of its own, and the list goes on.
+// After an error of the store, which comes with a nil collection, the list ends. If this program cannot read a collection, because a newer version
+// wrote it or somebody edited it manually, the list returns its name with an error and continues.
 func (r *Records) List(ctx context.Context, after string) iter.Seq2[*Record, error] {
 	err := r.usable(ctx)
 	if err == nil && after != "" {
@@ -51,13 +51,13 @@ func (r *Records) List(ctx context.Context, after string) iter.Seq2[*Record, err
 	return r.list(ctx, page, err)
 }
 
-// Unfinished goes through the collections with a change of state that nobody has finished, the oldest change first, as List goes through all. Those
-// that are being deleted are among them until they are gone.
+// Unfinished returns the collections with an unfinished change of state, the oldest change first, like List. Collections that are being deleted are
+// among them until they are gone.
 func (r *Records) Unfinished(ctx context.Context) iter.Seq2[*Record, error] {
 	return r.list(ctx, protocol.CollectionPage{Order: protocol.ByTransition}, r.usable(ctx))
 }
 
-// list goes through the pages of an order.
+// list reads the pages of an order.
 func (r *Records) list(ctx context.Context, page protocol.CollectionPage, err error) iter.Seq2[*Record, error] {
 	return func(yield func(*Record, error) bool) {
 		for next, err := &page, err; next != nil; {
@@ -78,7 +78,7 @@ func (r *Records) list(ctx context.Context, page protocol.CollectionPage, err er
 	}
 }
 
-// Get returns a collection; ErrNotFound if there is none of that name.
+// Get returns a collection; ErrNotFound if it does not exist.
 func (r *Records) Get(ctx context.Context, name string) (*Record, error) {
 	if err := r.check(ctx, name); err != nil {
 		return nil, fmt.Errorf("httpapi: get collection %.40q: %w", name, err)
@@ -90,13 +90,13 @@ func (r *Records) Get(ctx context.Context, name string) (*Record, error) {
 	return newRecord(found), nil
 }
 
-// Put creates a collection, if its Revision is 0, or changes the one that the caller has seen at that Revision, and returns it as it is stored then.
-// The same as is stored changes nothing. A changed State begins a transition, in place of one that was not finished; a lowered MaxNames binds new
-// names only. Names and the instant of the last sweep stay. To delete a collection put the state deleted, release its names, and call Delete.
+// Put creates a collection, if its Revision is 0, or changes the collection at that Revision. It returns the stored record. Equal content changes nothing.
+// A changed State begins a transition, which replaces an unfinished one; a lower MaxNames limits new names only. Names and the time of the last sweep
+// are kept. To delete a collection put the state deleted, release its names, and call Delete.
 //
-// ErrConflict: it is at another revision, or there is one already. ErrNotFound: there is none, and Revision is not 0. [ErrDeleting]: it is deleted.
-// [ErrQuota]: there are 10,000 collections. Nothing was changed then. After an error of the store it may be stored: Get says so. The first call checks
-// the store: one that cannot be trusted is refused with an error that wraps ErrUnfit.
+// ErrConflict: it is at another revision, or it exists already. ErrNotFound: it does not exist, and Revision is not 0. [ErrDeleting]: it is being
+// deleted. [ErrQuota]: there are 10,000 collections. In these cases nothing was changed. After an error of the store the change may be stored: Get
+// shows it. The first call checks the store, and refuses an unsuitable one with an error that wraps ErrUnfit.
 func (r *Records) Put(ctx context.Context, collection Record) (*Record, error) {
 	put, err := collection.put()
 	if err == nil {
@@ -115,8 +115,8 @@ func (r *Records) Put(ctx context.Context, collection Record) (*Record, error) {
 	return newRecord(found), nil
 }
 
-// Delete removes a collection whose state is deleted and whose names are all released: the last step of its deletion. Of the collection it reads
-// Name, Creation and Revision. One that is gone, or was created again since, is no error, so Delete may be repeated. ErrConflict: it is at another
+// Delete removes a collection whose state is deleted and whose names are all released: the last step of its deletion. It uses Name, Creation and
+// Revision. If the collection is gone, or was created again since, Delete returns no error, so it can be repeated. ErrConflict: it is at another
 // revision, is not deleted, or has names.
 func (r *Records) Delete(ctx context.Context, collection *Record) error {
 	collection = cmp.Or(collection, &Record{})
@@ -129,8 +129,8 @@ func (r *Records) Delete(ctx context.Context, collection *Record) error {
 	return nil
 }
 
-// Finish notes that a change of state is carried out: the one of the collection's Transition, as the caller has read it before it began. If another
-// change has come since, Finish changes nothing, for that is not carried out; nor of a collection that is deleted, which Delete finishes, or gone.
+// Finish ends a change of state: the Transition that the caller read before it began the work. If another change has come since, Finish changes nothing,
+// because that change is not complete. It also changes nothing if the collection is gone, or is deleted: Delete finishes that.
 func (r *Records) Finish(ctx context.Context, collection *Record) error {
 	collection = cmp.Or(collection, &Record{})
 	if err := r.check(ctx, collection.Name); err != nil {
@@ -145,8 +145,8 @@ func (r *Records) Finish(ctx context.Context, collection *Record) error {
 	return nil
 }
 
-// Unswept returns collections whose last sweep is longer ago than an age, by the store's clock, the longest ago first: fifty at most. What a sweep
-// is, the program says: it mends what crashes have left, names without schedules say. A program calls [Records.Swept] before it sweeps one.
+// Unswept returns collections whose last sweep is older than an age, by the store's clock, the oldest sweep first: fifty at most. The program defines
+// a sweep: it repairs what crashes have left, such as names without schedules. A program calls [Records.Swept] before it sweeps a collection.
 func (r *Records) Unswept(ctx context.Context, age time.Duration) ([]*Record, error) {
 	err := r.usable(ctx)
 	if err == nil && (age < 0 || age > protocol.MaxDelay) {
@@ -166,8 +166,8 @@ func (r *Records) Unswept(ctx context.Context, age time.Duration) ([]*Record, er
 	return collections, nil
 }
 
-// Swept moves the instant of the collection's last sweep to now, if it still is the one that the caller has seen, and reports whether it did: who
-// moves it sweeps. Of many callers one moves it, but one time in a thousand another gets the same answer. ErrNotFound: there is no such collection.
+// Swept sets the time of the collection's last sweep to now, if it is still the one that the caller has read. It reports whether it did, and then the
+// caller sweeps. Of many callers one gets true; at most one time in a thousand a second one does too. ErrNotFound: the collection does not exist.
 func (r *Records) Swept(ctx context.Context, collection *Record) (moved bool, err error) {
 	collection = cmp.Or(collection, &Record{})
 	if err := r.check(ctx, collection.Name); err != nil {
@@ -179,9 +179,9 @@ func (r *Records) Swept(ctx context.Context, collection *Record) (moved bool, er
 	return moved, nil
 }
 
-var errNilStore = protocol.Because(protocol.Invalid("store", "", "one of redisstore.New or redisstore/embedded"), "is nil")
+var errNilStore = protocol.Because(protocol.Invalid("store", "", "a store of redisstore.New or redisstore/embedded"), "is nil")
 
-// check refuses what no call to the store is needed for.
+// check refuses calls that need no call to the store.
 func (r *Records) check(ctx context.Context, name string) error {
 	if err := r.usable(ctx); err != nil {
 		return err

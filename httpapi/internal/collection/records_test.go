@@ -16,7 +16,7 @@ import (
 	"github.com/chimejobs/chime/redisstore/embedded"
 )
 
-// onEmbedded runs a test under fake time on a store inside the process.
+// onEmbedded runs a test under fake time on a store in the process.
 func onEmbedded(t *testing.T, test func(t *testing.T, server *embedded.Server)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -29,7 +29,7 @@ func onEmbedded(t *testing.T, test func(t *testing.T, server *embedded.Server)) 
 	})
 }
 
-// A collection goes the way from its creation to its end, and each step says what is there.
+// A collection lives from its creation to its deletion, and the test checks its content after each step.
 func TestTheLifeOfACollection(t *testing.T) {
 	onEmbedded(t, func(t *testing.T, server *embedded.Server) {
 		collections, ctx := collection.New(server.Store()), t.Context()
@@ -50,7 +50,7 @@ func TestTheLifeOfACollection(t *testing.T) {
 			t.Errorf("created: %+v", c)
 		}
 		if again := put(collection.Record{Name: "demo", Revision: c.Revision, Data: json.RawMessage(`{"a":[1,2]}`)}); again.Revision != c.Revision {
-			t.Errorf("the same again is revision %d, want %d", again.Revision, c.Revision)
+			t.Errorf("the same record again has revision %d, want %d", again.Revision, c.Revision)
 		}
 		if _, err := collections.Put(ctx, collection.Record{Name: "demo"}); !errors.Is(err, chime.ErrConflict) {
 			t.Errorf("created twice: %v, want ErrConflict", err)
@@ -63,7 +63,7 @@ func TestTheLifeOfACollection(t *testing.T) {
 			}
 		}
 		if r, err := collections.Reserve(ctx, "demo", "demo:c"); !errors.Is(err, collection.ErrQuota) || !strings.Contains(err.Error(), "2 names") || r == nil || r.Collection.Swept != c.Swept {
-			t.Errorf("reserve a third: %+v, %v, want ErrQuota", r, err)
+			t.Errorf("reserve a third name: %+v, %v, want ErrQuota", r, err)
 		}
 		if r, err := collections.Reserve(ctx, "none", "demo:c"); !errors.Is(err, chime.ErrNotFound) || r != nil {
 			t.Errorf("reserve in none: %+v, %v, want ErrNotFound", r, err)
@@ -82,7 +82,7 @@ func TestTheLifeOfACollection(t *testing.T) {
 			}
 		}
 		for unfinished, err := range collections.Unfinished(ctx) {
-			t.Errorf("finished, and there is %+v, %v", unfinished, err)
+			t.Errorf("finished, but got %+v, %v", unfinished, err)
 		}
 		time.Sleep(25 * time.Hour) // fake time
 		due, err := collections.Unswept(ctx, 24*time.Hour)
@@ -95,7 +95,7 @@ func TestTheLifeOfACollection(t *testing.T) {
 			t.Errorf("swept: %v, %v", first, err)
 		}
 		if due, err = collections.Unswept(ctx, 24*time.Hour); err != nil || len(due) != 0 {
-			t.Errorf("to sweep then: %v, %v", due, err)
+			t.Errorf("due for a sweep: %v, %v", due, err)
 		}
 		names, total, err := collections.Names(ctx, "demo", collection.NameFilter{Offset: 1})
 		if err != nil || total != 2 || fmt.Sprint(names) != "[demo:b]" {
@@ -135,7 +135,7 @@ func TestCollectionsAreListedBehindAName(t *testing.T) {
 		}
 		server.Client().HSet(t.Context(), "chime:{/collections}:records", "c060", `{"version":9}`)
 		list := collections.List(t.Context(), "c009")
-		for range 2 { // it may be gone through again
+		for range 2 { // the list can be read twice
 			var got []string
 			for c, err := range list {
 				if (err != nil) != (c.Name == "c060") {
@@ -156,7 +156,7 @@ func TestCollectionsAreListedBehindAName(t *testing.T) {
 	})
 }
 
-// Whatever is wrong is said with field, value and limit, all of it, before anything is sent.
+// Every mistake is reported with field, value and limit, all together, before anything is sent.
 func TestBadCollectionsAreRefused(t *testing.T) {
 	onEmbedded(t, func(t *testing.T, server *embedded.Server) {
 		collections, ctx := collection.New(server.Store()), t.Context()
@@ -223,7 +223,7 @@ func TestBadCollectionsAreRefused(t *testing.T) {
 	})
 }
 
-// What is read is encoded as a person reads it: names in small letters, instants in UTC.
+// Records are readable as JSON: names in small letters, instants in UTC.
 func TestWhatIsShownHasAJSONForm(t *testing.T) {
 	at := time.Date(2026, 3, 8, 9, 0, 0, 0, time.UTC)
 	acme := collection.Record{Name: "acme", State: collection.Disabled, MaxNames: 5, Data: json.RawMessage(`{"sku":"free"}`), Revision: 8, Creation: 7, Transition: 8, Created: at, Changed: at, Swept: at}

@@ -11,19 +11,19 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-// A Reservation is a name that is in a collection now; one that comes with an error says how the collection stands that has refused the name.
+// A Reservation is the result of a reserved name. With an error it has the collection that refused the name.
 type Reservation struct {
-	Collection *Record   // as it is stored, in the same step
-	Known      bool      // the name was there before, or an earlier try of this call has put it there and its answer was lost
+	Collection *Record   // the stored record, read in the same step
+	Known      bool      // the name existed before this call, or an earlier attempt of this call added it and lost the answer
 	Now        time.Time // the store's clock
 }
 
-// Reserve adds a name to a collection, or finds it there: 1 to 200 bytes, as a schedule's name. It is one step with the count, so the quota holds
-// exactly, under any number of writers.
+// Reserve adds a name to a collection, or finds it there: 1 to 200 bytes, as for a schedule's name. Adding and counting are one step, so the quota is
+// exact with any number of writers.
 //
-// ErrNotFound: there is no such collection. [ErrDeleting]: it is deleted; its names are refused too. [ErrQuota]: the name is not there, and the collection
-// has as many as it may have. These two come with the Reservation, without the name. After an error of the store the name may be there: reserve it again. The first call checks the store, as
-// [Records.Put] does.
+// ErrNotFound: there is no such collection. [ErrDeleting]: it is being deleted; even its existing names are refused. [ErrQuota]: the name is new, and the
+// collection has its maximum. These two errors come with the Reservation, without the name. After an error of the store the name may be there: reserve
+// it again. The first call checks the store like [Records.Put].
 func (r *Records) Reserve(ctx context.Context, collection, name string) (*Reservation, error) {
 	if err := errors.Join(r.check(ctx, collection), protocol.CheckID("name", name)); err != nil {
 		return nil, fmt.Errorf("httpapi: reserve %.40q in collection %.40q: %w", name, collection, err)
@@ -41,8 +41,8 @@ func (r *Records) Reserve(ctx context.Context, collection, name string) (*Reserv
 	return &Reservation{Collection: newRecord(answer.Collection), Known: answer.Known, Now: answer.Now}, err
 }
 
-// Release takes names out of a collection, of which it reads Name and Creation: names of a later collection of that name stay. Names that are not
-// there, and a collection that is gone, are no error. Five hundred names are a call to the store.
+// Release removes names from a collection, identified by Name and Creation: names of a later collection with that Name remain. Missing names, and a
+// collection that is gone, are not errors. One call to the store releases five hundred names.
 func (r *Records) Release(ctx context.Context, collection *Record, names ...string) error {
 	collection = cmp.Or(collection, &Record{})
 	err := r.check(ctx, collection.Name)
@@ -58,15 +58,15 @@ func (r *Records) Release(ctx context.Context, collection *Record, names ...stri
 	return nil
 }
 
-// A NameFilter says which names of a collection to return.
+// A NameFilter selects names of a collection.
 type NameFilter struct {
-	After  string // names behind this one, which need not be there: the last one of a page goes on
-	Offset int    // leaves out so many of them: 0 to 100,000. Without After that costs nothing
-	Limit  int    // at most so many: 1 to 1000; 0: 100
+	After  string // names after this one, which need not exist: pass the last name of a page to continue
+	Offset int    // number of names to skip: 0 to 100,000. Without After it costs nothing
+	Limit  int    // maximum number of names: 1 to 1000; 0: 100
 }
 
-// Names returns the names of a collection that the filter means, in their order byte by byte, and how many the collection has in all. A name that is
-// there while one page after the other is read, each After the last name, is in them once. ErrNotFound: there is no such collection.
+// Names returns the names that the filter selects, in byte order, and the total number of names of the collection. If pages are read one after the
+// other, each After the last name, a name that exists all the time is returned once. ErrNotFound: there is no such collection.
 func (r *Records) Names(ctx context.Context, collection string, filter NameFilter) (names []string, total int, err error) {
 	if err := errors.Join(r.check(ctx, collection), filter.validate()); err != nil {
 		return nil, 0, fmt.Errorf("httpapi: list names of collection %.40q: %w", collection, err)
@@ -83,7 +83,7 @@ func (r *Records) Names(ctx context.Context, collection string, filter NameFilte
 
 const defaultNames = 100
 
-// validate returns all that is wrong with the filter.
+// validate returns all mistakes of the filter.
 func (f NameFilter) validate() error {
 	var bad []error
 	if f.After != "" {

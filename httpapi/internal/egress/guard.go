@@ -1,5 +1,5 @@
-// Package egress decides to which addresses a process connects on behalf of others: what they name may be a service inside the network,
-// or a name that leads there.
+// Package egress decides to which addresses a process connects for its users: an address or name from a user may be a service inside the network, or
+// resolve to one.
 package egress
 
 import (
@@ -10,20 +10,20 @@ import (
 	"code.dny.dev/ssrf"
 )
 
-// A Guard allows and refuses connections. The zero Guard allows what is public.
+// A Guard allows and refuses connections. The zero Guard allows public addresses.
 //
-// The address that is dialled decides, after the name was looked up. In this order: what is in Deny is refused; what is in Allow skips
-// the next rule, and with a port the rule after it too; IANA's special ranges are refused, among them loopback, private networks,
-// link-local, shared address space, multicast, what hides an IPv4 address in an IPv6 one, and besides them the host of Azure's machines;
-// ports other than 80, 443 and 1024 and above are refused. An IPv4 address in the form of IPv6 counts as IPv4.
+// The dialled address decides, after the name is resolved. The rules, in order: an address in Deny is refused; an address in Allow skips the next rule
+// and, if the entry has a port, also the last one; IANA's special ranges are refused, among them loopback, private networks, link-local, shared address
+// space, multicast and IPv6 forms that hide an IPv4 address, and also the host of Azure's machines; ports other than 80, 443 and 1024 and above are
+// refused. An IPv4 address in IPv6 form counts as IPv4.
 type Guard struct {
 	Deny, Allow []Net
 }
 
-// A BlockedError says that a destination is refused, and why.
+// A BlockedError reports a refused destination and the reason.
 type BlockedError struct {
 	Destination string // an address with its port, or a host
-	Reason      string // with the option that would allow it, if there is one
+	Reason      string // with the option that allows it, if there is one
 }
 
 // Error names the destination and the reason.
@@ -45,7 +45,7 @@ func (g *Guard) Check(at netip.AddrPort) error {
 	}
 	for _, n := range g.Deny {
 		if n.has(at) {
-			return blocked("-deny-net or Egress.DenyNets has " + n.String())
+			return blocked("-deny-net or Egress.DenyNets contains " + n.String())
 		}
 	}
 	allowed := false
@@ -58,24 +58,24 @@ func (g *Guard) Check(at netip.AddrPort) error {
 		}
 	}
 	if !allowed && special(at.Addr()) {
-		return blocked("its range is not public; " + allowIt)
+		return blocked("the address is not public; " + allowIt)
 	}
 	if port := at.Port(); port != 80 && port != 443 && port < lowestFreePort {
-		return blocked(fmt.Sprintf("ports are 80, 443 and from %d up; %s with this port", lowestFreePort, allowIt))
+		return blocked(fmt.Sprintf("allowed ports are 80, 443 and %d and above; %s with this port", lowestFreePort, allowIt))
 	}
 	return nil
 }
 
-// Control is for net.Dialer: it is called with each address that is about to be dialled.
+// Control is for net.Dialer, which calls it with each address before it dials it.
 func (g *Guard) Control(network, address string, _ syscall.RawConn) error {
 	at, err := netip.ParseAddrPort(address)
 	if err != nil || network != "tcp4" && network != "tcp6" {
-		return &BlockedError{network + " " + address, "it is no address of TCP"}
+		return &BlockedError{network + " " + address, "it is not a TCP address"}
 	}
 	return g.Check(at)
 }
 
-// azureHost is where every virtual machine of Azure reaches its host, with what the host tells it alone. The range is a public one.
+// azureHost is the address where every virtual machine of Azure reaches its host, which serves data of that machine. The address is in a public range.
 var azureHost = netip.MustParseAddr("168.63.129.16")
 
 // special reports whether an unmapped address is in one of IANA's special ranges, or is azureHost.

@@ -25,7 +25,7 @@ func nets(t *testing.T, texts ...string) []Net {
 	return all
 }
 
-// The hosts of this table are those that other guards have let through: each stands for an address that is not public.
+// Other guards have let these hosts through: each one means an address that is not public.
 var blockedHosts = []string{
 	// loopback
 	"127.0.0.1", "127.1.2.3", "127.255.255.254", "localhost", "LOCALHOST", "localhost.", "a.localhost", "localhost.localdomain", "ip6-localhost",
@@ -34,7 +34,7 @@ var blockedHosts = []string{
 	"2130706433", "0177.0.0.1", "0x7f.0.0.1", "0x7f000001", "0x7F.1", "127.1", "127.0.1", "017700000001", "0", "127.0.0.1.", "127.0.0.01", "0127.0.0.1",
 	"2852039166", "0xa9fea9fe", "0251.0376.0251.0376", "0xA9.0xFE.0xA9.0xFE", "169.254.43518", "169.254.169.254.", "012.0.0.1", "0xa.1", "10.1",
 	"00000000000000000000000177.0.0.1", "1.0x", "foo.0x7f", "foo.1", "4294967296", "256.256.256.256",
-	// hosts that are none, or are mapped to others on the way
+	// invalid hosts, and hosts that are mapped to others on the way
 	"１２７.０.０.１", "127。0。0。1", "ⓛocalhost", "loc\u00adalhost", "", ".", "..", "a..b", "exa mple.com", "127.0.0.1#", "127.0.0.1/", "a@b", "-\x00", "%31",
 	// private, link-local, metadata, shared, benchmark, documentation, multicast, reserved
 	"10.0.0.1", "10.255.255.255", "172.16.0.1", "172.31.255.255", "192.168.0.1", "169.254.169.254", "169.254.0.1", "100.64.0.1", "100.127.255.255",
@@ -46,7 +46,7 @@ var blockedHosts = []string{
 	"fec0::1", "ff02::1", "2001:db8::1", "100::1", "3fff::1", "5f00::1",
 }
 
-// Neither at validation nor at sending is one of these dialled: no dialer of the process gets as far as a socket.
+// None of these hosts is dialled, neither at validation nor at sending: no dialer of the process reaches a socket.
 func TestNoDestinationInsideTheNetworkIsDialled(t *testing.T) {
 	var guard Guard
 	var sockets atomic.Int32
@@ -65,7 +65,7 @@ func TestNoDestinationInsideTheNetworkIsDialled(t *testing.T) {
 		if err != nil {
 			continue
 		}
-		// The same addresses as a name would lead to them.
+		// The same addresses, as a name would resolve to them.
 		conn, err := dialer.DialContext(t.Context(), "tcp", netip.AddrPortFrom(addr, 80).String())
 		if err == nil {
 			conn.Close()
@@ -107,13 +107,13 @@ func TestTheRulesOfTheGuardCountInTheirOrder(t *testing.T) {
 		why  string
 	}{
 		{"10.1.0.1:80", true, "allowed"},
-		{"10.1.0.1:22", false, "allowed without a port, so the ports' rule still holds"},
-		{"10.9.0.1:80", false, "denied goes before allowed"},
-		{"[::ffff:10.9.0.1]:80", false, "the same in IPv6's form"},
-		{"203.0.114.7:443", false, "a public one that is denied"},
+		{"10.1.0.1:22", false, "allowed without a port, so the port rule still applies"},
+		{"10.9.0.1:80", false, "Deny precedes Allow"},
+		{"[::ffff:10.9.0.1]:80", false, "the same in IPv6 form"},
+		{"203.0.114.7:443", false, "a public address that is denied"},
 		{"203.0.114.8:443", true, "its neighbour"},
 		{"[2606:4700::]:8443", false, "denied on this port"},
-		{"[2606:4700::]:443", true, "not on that one"},
+		{"[2606:4700::]:443", true, "not denied on this port"},
 		{"127.0.0.1:25", true, "allowed with this port"},
 		{"127.0.0.1:80", false, "another port"},
 		{"[::ffff:127.0.0.1]:25", true, "the same address"},
@@ -122,11 +122,11 @@ func TestTheRulesOfTheGuardCountInTheirOrder(t *testing.T) {
 		{"[::1]:9000", true, "allowed"},
 		{"[::1]:9001", false, "another port"},
 		{"[fd12::1]:8080", true, "allowed by prefix"},
-		{"[fe80::1]:8080", false, "not by that one"},
-		{"8.8.8.8:53", true, "a low port, allowed by name"},
+		{"[fe80::1]:8080", false, "not allowed by that prefix"},
+		{"8.8.8.8:53", true, "a low port, allowed explicitly"},
 		{"8.8.8.8:22", false, "a low port"},
 		{"8.8.8.8:1023", false, "the last low one"},
-		{"192.168.1.1:80", true, "allowed in IPv6's form"},
+		{"192.168.1.1:80", true, "allowed in IPv6 form"},
 	} {
 		if err := guard.Control("tcp6", c.at, nil); (err == nil) != c.open {
 			t.Errorf("%s (%s): %v", c.at, c.why, err)
@@ -147,7 +147,7 @@ func TestTheRulesOfTheGuardCountInTheirOrder(t *testing.T) {
 	}
 }
 
-// A name is looked up by the dialer, so one that turns private between two look-ups is refused at the second.
+// The dialer resolves the name, so a name that becomes private between two look-ups is refused at the second one.
 func TestANameThatLeadsInsideIsBlocked(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -164,7 +164,7 @@ func TestANameThatLeadsInsideIsBlocked(t *testing.T) {
 	var guard Guard
 	dialer := &net.Dialer{Control: guard.Control}
 	transport := &http.Transport{DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
-		return dialer.DialContext(ctx, network, listener.Addr().String()) // what the name leads to now
+		return dialer.DialContext(ctx, network, listener.Addr().String()) // the name now resolves to this
 	}}
 	client := &http.Client{Transport: transport}
 	answer, err := client.Get((&url.URL{Scheme: "http", Host: "rebound.example"}).String())
@@ -212,7 +212,7 @@ func FuzzParseNet(f *testing.F) {
 	})
 }
 
-// FuzzCheckHost: whatever host passes leads by itself to no address; only a look-up may.
+// FuzzCheckHost: a host that passes is never an address in disguise; only a look-up can resolve it.
 func FuzzCheckHost(f *testing.F) {
 	for _, host := range blockedHosts {
 		f.Add(host)

@@ -12,7 +12,7 @@ var (
 	number   = regexp.MustCompile(`^([0-9]+|0[xX][0-9A-Fa-f]*)$`)
 )
 
-// KnownHost reports whether a host, as url.URL.Hostname returns it, is written as one: a name of ASCII letters, digits, `-` and `_`, at
+// KnownHost reports whether a host, as url.URL.Hostname returns it, has the form of a host: a name of ASCII letters, digits, `-` and `_`, at
 // most 253 bytes, or an address.
 func KnownHost(host string) bool {
 	if _, err := netip.ParseAddr(host); err == nil {
@@ -21,13 +21,13 @@ func KnownHost(host string) bool {
 	return len(host) <= 253 && hostName.MatchString(host)
 }
 
-// CheckHost returns a *BlockedError if a host needs no look-up and is refused: an address that Allow does not have or Deny has, an
-// address in a form that programs read in different ways, and the names of this machine. Of other names only the look-up tells; Control
-// is asked then.
+// CheckHost returns a *BlockedError if a host can be refused without a look-up: an address that Allow does not contain or Deny contains, an address
+// in a form that programs read in different ways, and the names of this machine. Other names need the look-up, and then Control
+// decides.
 func (g *Guard) CheckHost(host string, port uint16) error {
 	blocked := func(reason string) error { return &BlockedError{host, reason} }
 	if !KnownHost(host) {
-		return blocked("it is no host")
+		return blocked("it is not a host")
 	}
 	if addr, err := netip.ParseAddr(host); err == nil {
 		return g.checkLiteral(host, netip.AddrPortFrom(addr.Unmap(), port))
@@ -48,7 +48,7 @@ func (g *Guard) CheckHost(host string, port uint16) error {
 	return refused
 }
 
-// checkLiteral refuses an address that stands in a URL unless it was allowed on purpose: a public one has a name.
+// checkLiteral refuses an address in a URL unless it was allowed explicitly: a public service has a name.
 func (g *Guard) checkLiteral(host string, at netip.AddrPort) error {
 	if at.Addr().Zone() != "" {
 		return &BlockedError{host, "an address with a zone"}

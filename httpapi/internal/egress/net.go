@@ -7,16 +7,16 @@ import (
 	"strings"
 )
 
-// A Net is a set of addresses to which connections are allowed or denied: those of a prefix, on one port or on all.
+// A Net is a set of addresses for Allow or Deny: a prefix, with one port or with all ports.
 type Net struct {
 	prefix netip.Prefix
 	port   uint16 // 0: every port
 }
 
-// ParseNet reads an address or a prefix, with a port or without: "10.1.2.3", "10.0.0.0/8", "127.0.0.1:9000", "10.0.0.0/8:8080",
-// "fd00::/8", "[::1]:9000", "[fd00::/8]:9000". An address that is IPv4 in the form of IPv6 counts as IPv4.
+// ParseNet reads an address or a prefix, with or without a port: "10.1.2.3", "10.0.0.0/8", "127.0.0.1:9000", "10.0.0.0/8:8080",
+// "fd00::/8", "[::1]:9000", "[fd00::/8]:9000". An IPv4 address in IPv6 form counts as IPv4.
 func ParseNet(text string) (Net, error) {
-	bad := fmt.Errorf("%q is no address or prefix, with or without a port: want one such as 10.0.0.0/8, 127.0.0.1:9000 or [::1]:9000", text)
+	bad := fmt.Errorf("%q is not an address or prefix, with or without a port: want, for example, 10.0.0.0/8, 127.0.0.1:9000 or [::1]:9000", text)
 	rest, port := text, uint16(0)
 	if at := strings.LastIndexByte(text, ':'); at >= 0 && (strings.Count(text, ":") == 1 || strings.HasSuffix(text[:at], "]")) {
 		n, err := strconv.ParseUint(text[at+1:], 10, 16)
@@ -47,7 +47,7 @@ func ParseNet(text string) (Net, error) {
 	return Net{prefix.Masked(), port}, nil
 }
 
-// String is what ParseNet reads.
+// String is the form that ParseNet reads.
 func (n Net) String() string {
 	text := n.prefix.String()
 	if n.prefix.IsSingleIP() {

@@ -1,9 +1,9 @@
 package problem
 
-// A Code is a word for what is wrong. Those of package recurrence and package action are codes too, with status 400.
+// A Code identifies an error. The codes of package recurrence and package action are codes too, with status 400.
 type Code string
 
-// The codes that are not of a body's content.
+// The codes that are not about a body's content.
 const (
 	Unauthenticated     Code = "unauthenticated"
 	Forbidden           Code = "forbidden"

@@ -5,10 +5,10 @@ import (
 	"encoding/json"
 )
 
-// page has a section for each code.
+// page has an anchor for each code.
 const page = "https://github.com/chimejobs/chime/blob/main/docs/http-problems.md#"
 
-// The JSON of a problem, in the order in which it is written.
+// The JSON of a problem, in its written order.
 type (
 	problemJSON struct {
 		Type     string    `json:"type"`
@@ -26,7 +26,7 @@ type (
 	}
 )
 
-// Append appends the problem as RFC 9457 has it, with instance as the request's own name, and without a newline.
+// Append appends the problem in the form of RFC 9457, with the request's path as instance, and without a newline.
 func (p *Problem) Append(to []byte, instance string) []byte {
 	var out bytes.Buffer
 	encoder := json.NewEncoder(&out)

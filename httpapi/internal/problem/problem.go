@@ -1,5 +1,5 @@
-// Package problem is how the API says what is wrong: RFC 9457, with a code for programs, everything that is wrong with a body, and the words of
-// Azure's service for its old clients.
+// Package problem is the error format of the API: RFC 9457, with a code for programs, all mistakes of a body, and the words of Azure's service for
+// its old clients.
 package problem
 
 import (
@@ -9,23 +9,23 @@ import (
 	"time"
 )
 
-const maxValue = 100 // bytes of a mistake's value that are shown
+const maxValue = 100 // maximum bytes of a mistake's value
 
-// A Problem is why a request was not carried out. It is an error.
+// A Problem is the reason why a request was refused or failed. It is an error.
 type Problem struct {
 	Code       Code          // what programs branch on
 	Detail     string        // what is wrong, and what to do, for people
-	Errors     []Mistake     // all that is wrong with the request, in its order; at most MaxMistakes
-	RetryAfter time.Duration // when to try again; 0: not said
+	Errors     []Mistake     // all mistakes of the request, in its order; at most MaxMistakes
+	RetryAfter time.Duration // the wait before the next try; 0: not given
 }
 
-// New makes a problem of a code and its detail.
+// New returns a problem with a code and a detail.
 func New(code Code, format string, args ...any) *Problem {
 	return &Problem{Code: code, Detail: fmt.Sprintf(format, args...)}
 }
 
-// Invalid makes one of what is wrong with a request: its code and detail are those of the first mistake. Of none it is nil. What several checks have
-// found of one field, with the same code, is said once, in the words of the first.
+// Invalid returns a problem for the mistakes of a request, with the code and detail of the first one; nil without mistakes. If several mistakes have
+// the same field and code, only the first is kept.
 func Invalid(mistakes []Mistake) *Problem {
 	if len(mistakes) == 0 {
 		return nil

@@ -2,22 +2,22 @@ package problem
 
 import "net/http"
 
-// A kind is what a code means: the status of its answers, what it is in a few words, and Azure's word for it.
+// A kind is the meaning of a code: the status of its answers, and a title.
 type kind struct {
 	status int
 	title  string
 }
 
-// kinds are the codes of requests. Those of a body's content, of packages recurrence and action too, are 400 and mean that.
+// kinds has the codes that are not about a body's content. All others, also those of packages recurrence and action, have status 400 and one title.
 var kinds = map[Code]kind{
-	Unauthenticated:     {http.StatusUnauthorized, "The caller is not known"},
+	Unauthenticated:     {http.StatusUnauthorized, "The caller is unknown"},
 	Forbidden:           {http.StatusForbidden, "The caller may not do this"},
 	TargetForbidden:     {http.StatusForbidden, "The collection does not allow this job"},
 	LoopbackOnly:        {http.StatusForbidden, "Only this machine may send requests"},
 	NotFound:            {http.StatusNotFound, "There is no such resource"},
 	MethodNotAllowed:    {http.StatusMethodNotAllowed, "The path does not have this method"},
-	QuotaCollections:    {http.StatusConflict, "There are as many collections as there may be"},
-	QuotaJobs:           {http.StatusConflict, "The collection has as many jobs as it may have"},
+	QuotaCollections:    {http.StatusConflict, "The maximum number of collections is reached"},
+	QuotaJobs:           {http.StatusConflict, "The collection has its maximum number of jobs"},
 	QuotaRecurrence:     {http.StatusConflict, "The job would run more often than the collection allows"},
 	QuotaOccurrences:    {http.StatusConflict, "The job would run more times than the collection allows"},
 	QuotaAuthentication: {http.StatusConflict, "The collection's sku allows no authentication"},
@@ -26,19 +26,19 @@ var kinds = map[Code]kind{
 	CollectionDisabled:  {http.StatusConflict, "The collection is disabled"},
 	CollectionDeleting:  {http.StatusConflict, "The collection is being deleted"},
 	SecretKeysMissing:   {http.StatusConflict, "The server has no keys for secrets"},
-	Busy:                {http.StatusConflict, "Others change it at the same time"},
-	Changed:             {http.StatusPreconditionFailed, "It is not as the request expects"},
-	Exists:              {http.StatusPreconditionFailed, "It exists"},
+	Busy:                {http.StatusConflict, "Other requests change it at the same time"},
+	Changed:             {http.StatusPreconditionFailed, "It is not in the state that the request expects"},
+	Exists:              {http.StatusPreconditionFailed, "The resource already exists"},
 	TooLarge:            {http.StatusRequestEntityTooLarge, "The body is too large"},
-	ContentType:         {http.StatusUnsupportedMediaType, "The body has no type that is read here"},
+	ContentType:         {http.StatusUnsupportedMediaType, "The content type is not supported"},
 	TooMany:             {http.StatusTooManyRequests, "The caller sends too many requests"},
-	Internal:            {http.StatusInternalServerError, "The server made a mistake"},
-	Misconfigured:       {http.StatusInternalServerError, "The server has bad options"},
+	Internal:            {http.StatusInternalServerError, "Internal error of the server"},
+	Misconfigured:       {http.StatusInternalServerError, "The server has invalid options"},
 	StoreUnavailable:    {http.StatusServiceUnavailable, "Redis is not available"},
 	StoreFull:           {http.StatusServiceUnavailable, "Redis is full"},
 }
 
-// azureWords are the codes of Azure's answers, which old clients look for.
+// azureWords are the codes of Azure's answers, which old clients check.
 var azureWords = map[int]string{
 	http.StatusBadRequest:            "BadRequest",
 	http.StatusUnauthorized:          "AuthenticationFailed",
@@ -54,7 +54,7 @@ var azureWords = map[int]string{
 	http.StatusServiceUnavailable:    "ServerBusy",
 }
 
-// Status is the status of the answers that have the code.
+// Status is the status of answers with the code.
 func (c Code) Status() int {
 	if k, known := kinds[c]; known {
 		return k.status
@@ -62,7 +62,7 @@ func (c Code) Status() int {
 	return http.StatusBadRequest
 }
 
-// Title is what the code means in a few words.
+// Title is the meaning of the code in a few words.
 func (c Code) Title() string {
 	if k, known := kinds[c]; known {
 		return k.title

@@ -48,11 +48,11 @@ func TestAProblemIsWrittenAsRFC9457AndAzureHaveIt(t *testing.T) {
 		t.Errorf("got\n%s, want\n%s", got, want)
 	}
 	if Invalid(nil) != nil {
-		t.Error("nothing wrong is a problem")
+		t.Error("no mistake gives a problem")
 	}
 }
 
-// Whoever finds a mistake may show more of the value than an answer has.
+// A mistake may have a longer value than an answer shows.
 func TestAValueIsCutToAHundredBytes(t *testing.T) {
 	long := []Mistake{{Code: "time_syntax", Field: "startTime", Value: "x" + strings.Repeat("é", 64)}}
 	if got, want := Invalid(long).Errors[0].Value, "x"+strings.Repeat("é", 49); got != want {
@@ -63,7 +63,7 @@ func TestAValueIsCutToAHundredBytes(t *testing.T) {
 	}
 }
 
-// Several checks may find the same: the first says it best.
+// Several checks may find the same mistake: the first description is the best.
 func TestOneMistakeOfAFieldIsSaidOnce(t *testing.T) {
 	p := Invalid([]Mistake{
 		{Code: "secret_required", Field: "token", Detail: "give it again"}, {Code: "uri", Field: "uri"}, {Code: "secret_required", Field: "token", Detail: "it is needed"},

@@ -8,7 +8,7 @@ import (
 	"github.com/chimejobs/chime/httpapi/internal/problem"
 )
 
-// readAction reads an action; main may have an error action.
+// readAction reads an action; only a main action may have an error action.
 func readAction(in *body.ObjectReader, main bool) *action.Action {
 	a := &action.Action{Type: word(in.Text("type"), action.HTTP, action.HTTPS, action.Job, action.StorageQueue, action.ServiceBusQueue, action.ServiceBusTopic)}
 	if request := in.Object("request"); request.There() {
@@ -29,7 +29,7 @@ func readAction(in *body.ObjectReader, main bool) *action.Action {
 	a.BusTopicMessage = readBusMessage(in.Object("serviceBusTopicMessage"), "topicPath")
 	if policy := readRetryPolicy(in.Object("retryPolicy")); policy != nil {
 		if a.RetryPolicy != nil {
-			in.Reader.Add(in.Value.Get("retryPolicy"), problem.Mistake{Code: "conflict", Field: in.Path("retryPolicy"), Detail: "request has a retryPolicy too: give one of them"})
+			in.Reader.Add(in.Value.Get("retryPolicy"), problem.Mistake{Code: "conflict", Field: in.Path("retryPolicy"), Detail: "request has a retryPolicy too: give only one of them"})
 		}
 		a.RetryPolicy = policy
 	}
@@ -69,7 +69,7 @@ func readAuthentication(in *body.ObjectReader) *action.Authentication {
 		Password: secret(in, "password"), PFX: secret(in, "pfx"), Key: secret(in, "key"), Secret: secret(in, "secret"),
 		ClientSecret: secret(in, "clientSecret"), Token: secret(in, "token"),
 	}
-	if !a.PFX.IsZero() && a.Key.Stored() { // a patch with a pfx, which takes the place of what the last one has left
+	if !a.PFX.IsZero() && a.Key.Stored() { // a patch with a pfx, which replaces the stored certificate and key
 		a.Certificate, a.Key = "", action.Secret{}
 	}
 	in.Ignore("certificateThumbprint", "certificateSubjectName", "certificateExpirationDate")
@@ -145,7 +145,7 @@ func interval(in *body.ObjectReader, key, code string) action.Interval {
 	return i
 }
 
-// secret reads a secret: a client's text, or what is stored.
+// secret reads a secret: a client's text, or a stored secret.
 func secret(in *body.ObjectReader, key string) action.Secret {
 	v := in.Field(key)
 	if v == nil {
@@ -170,7 +170,7 @@ func readSecret(r *body.Reader, v *body.Value, path string) action.Secret {
 	return action.Secret{}
 }
 
-// namedSecrets reads an object of secrets whose names are the client's. A name with null has one already.
+// namedSecrets reads an object of secrets with names from the client. A name with null has its stored secret already.
 func namedSecrets(in *body.ObjectReader, key string) map[string]action.Secret {
 	var all map[string]action.Secret
 	in.Named(key, true, func(name string, v *body.Value, path string) {

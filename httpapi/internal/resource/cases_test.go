@@ -10,7 +10,7 @@ import (
 	"github.com/chimejobs/chime/recurrence"
 )
 
-// A sample is a body of a file in testdata.
+// A sample is a body from a file in testdata.
 type sample struct {
 	ID   string                     `json:"id"`
 	Code string                     `json:"code"`
@@ -30,7 +30,7 @@ func samples(t *testing.T, file string) []sample {
 	return all
 }
 
-// bodies are a job in both forms, with an action.
+// bodies returns a job with an action in both forms.
 func (s sample) bodies(t *testing.T) map[string][]byte {
 	t.Helper()
 	job := map[string]json.RawMessage{"action": json.RawMessage(`{"type":"https","request":{"uri":"https://example.com/r","method":"GET"}}`)}
@@ -74,7 +74,7 @@ func TestEverySampleIsReadInBothForms(t *testing.T) {
 		}
 	}
 	if len(all) < 70 {
-		t.Errorf("there are %d samples", len(all))
+		t.Errorf("got only %d samples", len(all))
 	}
 }
 

@@ -14,17 +14,17 @@ import (
 	"github.com/chimejobs/chime/httpapi/internal/problem"
 )
 
-// A Collection is what a client can write of a collection, with its defaults.
+// A Collection is the writable part of a collection, with its defaults.
 type Collection struct {
 	Location    string            `json:"location,omitempty"`
 	Tags        map[string]string `json:"tags,omitempty"`
 	SKU         string            `json:"sku,omitempty"` // Free, Standard, P10Premium, P20Premium; empty: none
-	State       string            `json:"-"`             // Enabled or Disabled; empty: not said
-	Prefix      string            `json:"-"`             // of the paths in the client's body: "properties." or nothing
+	State       string            `json:"-"`             // Enabled or Disabled; empty: not given
+	Prefix      string            `json:"-"`             // prefix of the paths in the client's body: "properties." or nothing
 	Quota       Quota             `json:"quota"`
 	Queue       string            `json:"queue,omitempty"`       // chime.queue; empty: the first
 	Description string            `json:"description,omitempty"` // chime.description
-	Jobs        []string          `json:"jobs,omitempty"`        // chime.jobs: the entries of what job actions may name
+	Jobs        []string          `json:"jobs,omitempty"`        // chime.jobs: the entries that permit job actions
 }
 
 // A Quota bounds the jobs of a collection.
@@ -42,15 +42,15 @@ const (
 	CollectionDeleted  = "Deleted"
 )
 
-// A sku is a price of the old service, of which the limits are left.
+// A sku is a price level of the old service; only its limits are used here.
 type sku struct {
 	name     string
 	jobs     int // default of maxJobCount
-	mostJobs int // its bound
+	mostJobs int // maximum of maxJobCount
 	shortest string
 }
 
-// SKUs are in the order of their limits; the first is none.
+// SKUs are in the order of their limits; the first one is for a collection without a sku.
 var skus = []sku{
 	{"", 1000, 100_000, "Minute"},
 	{"Free", 5, 5, "Hour"},
@@ -59,23 +59,23 @@ var skus = []sku{
 	{"P20Premium", 1000, 1000, "Minute"},
 }
 
-// quotaOf is what a sku stands for where a body says no more.
+// quotaOf is the default quota of a sku.
 func quotaOf(name string) Quota {
 	plan := skus[max(0, slices.IndexFunc(skus, func(s sku) bool { return s.name == name }))]
 	return Quota{MaxJobCount: plan.jobs, MaxFrequency: plan.shortest, MaxInterval: 1}
 }
 
-// FreeSKU is the one whose jobs have no authentication.
+// FreeSKU is the sku whose jobs may not have authentication.
 const FreeSKU = "Free"
 
-// frequencies are those of maxRecurrence; a month counts as the shortest one.
+// frequencies are the units of maxRecurrence; a month counts as the shortest month.
 var frequencies = map[string]time.Duration{
 	"Minute": time.Minute, "Hour": time.Hour, "Day": 24 * time.Hour, "Week": 7 * 24 * time.Hour, "Month": 28 * 24 * time.Hour,
 }
 
 const (
 	maxTags        = 50
-	maxTag         = 256 // characters of a name, and of a value
+	maxTag         = 256 // maximum characters of a name, and of a value
 	maxDescription = 1024
 	maxEntries     = 100
 	maxQuotaTime   = 1000 // of an interval
@@ -83,15 +83,15 @@ const (
 	maxData        = 16 << 10 // bytes of a collection as it is stored
 )
 
-// Shortest is the shortest time between two runs that the quota allows.
+// Shortest is the minimum time between two runs.
 func (c *Collection) Shortest() time.Duration {
 	return frequencies[c.Quota.MaxFrequency] * time.Duration(c.Quota.MaxInterval)
 }
 
-// MaxJobs is the quota of jobs.
+// MaxJobs is the maximum number of jobs.
 func (c *Collection) MaxJobs() int { return c.Quota.MaxJobCount }
 
-// ReadCollection reads the body of a PUT. Name is that of the path; what contradicts it is a mistake.
+// ReadCollection reads the body of a PUT. name is the path's name; a different name in the body is a mistake.
 func ReadCollection(text []byte, name string) (*Collection, []problem.Mistake) {
 	v, mistakes := parse(text)
 	if mistakes != nil {
@@ -120,7 +120,7 @@ func readCollection(v *body.Value, name string) (*Collection, []problem.Mistake)
 	mistakes := f.done()
 	if n := len(c.Encode()); n > maxData && len(mistakes) == 0 {
 		mistakes = append(mistakes, problem.Mistake{Code: "collection_size", Field: "body",
-			Detail: "the collection has " + strconv.Itoa(n) + " bytes: want at most 16384, tags, description and chime.jobs together"})
+			Detail: "tags, description and chime.jobs have " + strconv.Itoa(n) + " bytes together: want at most 16384"})
 	}
 	return c, mistakes
 }
@@ -163,7 +163,7 @@ func (f *form) quota(c *Collection) {
 	in.Done()
 }
 
-// shortest reads maxRecurrence, which is not below that of the sku.
+// shortest reads maxRecurrence, which may not be below the minimum of the sku.
 func (f *form) shortest(in *body.ObjectReader, c *Collection, plan sku) {
 	defer in.Done()
 	frequency := word(in.Text("frequency"), "Minute", "Hour", "Day", "Week", "Month")
@@ -181,7 +181,7 @@ func (f *form) shortest(in *body.ObjectReader, c *Collection, plan sku) {
 	}
 }
 
-// entryForm is an entry of chime.jobs: a job name with * for any characters, and a queue or none.
+// entryForm is the form of an entry of chime.jobs: a job name with * for any characters, and optionally a queue.
 var entryForm = regexp.MustCompile(`^[A-Za-z0-9_.:*-]{1,100}(@[A-Za-z0-9_.:*-]{1,100})?$`)
 
 func (f *form) collectionExtensions(c *Collection) {
@@ -201,10 +201,10 @@ func (f *form) collectionExtensions(c *Collection) {
 	in.Done()
 }
 
-// Encode is how the collection is stored, as canonical JSON; equal collections have equal bytes. The state is not part of it.
+// Encode returns the stored form of the collection, as canonical JSON; equal collections have equal bytes. The state is not part of it.
 func (c *Collection) Encode() []byte { return appendJSON(nil, c) }
 
-// DecodeCollection reads what Encode has written.
+// DecodeCollection reads the output of Encode.
 func DecodeCollection(data []byte) (*Collection, error) {
 	var c Collection
 	err := json.Unmarshal(data, &c)

@@ -2,7 +2,7 @@ package resource
 
 import "testing"
 
-// A quota that the client has not set is that of its sku, also where a patch names another one; one that he has set stays.
+// A quota that the client has not set follows the sku, also if a patch changes the sku; a quota that the client has set does not change.
 func TestAPatchOfTheSKUBringsItsQuota(t *testing.T) {
 	for _, c := range []struct {
 		name, stored, patch string
@@ -12,8 +12,8 @@ func TestAPatchOfTheSKUBringsItsQuota(t *testing.T) {
 		{"from none to Free", `{}`, `{"properties": {"sku": {"name": "Free"}}}`, Quota{MaxJobCount: 5, MaxFrequency: "Hour", MaxInterval: 1}, ""},
 		{"from Free to Standard", `{"sku": {"name": "Free"}}`, `{"sku": {"name": "Standard"}}`, Quota{MaxJobCount: 50, MaxFrequency: "Minute", MaxInterval: 1}, ""},
 		{"to none", `{"sku": {"name": "Free"}}`, `{"sku": null}`, Quota{MaxJobCount: 1000, MaxFrequency: "Minute", MaxInterval: 1}, ""},
-		{"a quota that was set", `{"quota": {"maxJobCount": 3}}`, `{"sku": {"name": "Standard"}}`, Quota{MaxJobCount: 3, MaxFrequency: "Minute", MaxInterval: 1}, ""},
-		{"one that is too much for Free", `{"quota": {"maxJobCount": 7}}`, `{"sku": {"name": "Free"}}`, Quota{}, "quota_value"},
+		{"a quota that the client has set", `{"quota": {"maxJobCount": 3}}`, `{"sku": {"name": "Standard"}}`, Quota{MaxJobCount: 3, MaxFrequency: "Minute", MaxInterval: 1}, ""},
+		{"a quota that is too large for Free", `{"quota": {"maxJobCount": 7}}`, `{"sku": {"name": "Free"}}`, Quota{}, "quota_value"},
 	} {
 		old, mistakes := ReadCollection([]byte(c.stored), "demo")
 		if len(mistakes) > 0 {

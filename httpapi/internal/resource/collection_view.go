@@ -8,7 +8,7 @@ import (
 	"github.com/chimejobs/chime/httpapi/internal/problem"
 )
 
-// A CollectionView is a collection as it is shown.
+// A CollectionView is a collection in an answer.
 type CollectionView struct {
 	ID    string // the path below the mount point, with the ARM prefix of the request if it had one
 	Name  string
@@ -16,7 +16,7 @@ type CollectionView struct {
 	*Collection
 }
 
-// The JSON of a collection, in the order in which it is written.
+// The JSON of a collection, in its written order.
 type (
 	collectionJSON struct {
 		ID         string               `json:"id,omitempty"`
@@ -60,7 +60,7 @@ func (v *CollectionView) Append(to []byte) []byte {
 	return appendJSON(to, out)
 }
 
-// json is what a client can write of the collection.
+// json is the writable part of the collection.
 func (c *Collection) json() collectionJSON {
 	p := collectionProperties{
 		Quota: collectionQuota{
@@ -77,7 +77,7 @@ func (c *Collection) json() collectionJSON {
 	return collectionJSON{Location: c.Location, Tags: c.Tags, Properties: p}
 }
 
-// Patch returns the collection with a merge patch (RFC 7396) put on its writable form, checked whole.
+// Patch applies a merge patch (RFC 7396) to the writable part of the collection, and checks the result as a whole.
 func (c *Collection) Patch(text []byte, name string) (*Collection, []problem.Mistake) {
 	patch, mistakes := parse(text)
 	if mistakes != nil {
@@ -89,7 +89,7 @@ func (c *Collection) Patch(text []byte, name string) (*Collection, []problem.Mis
 	}
 	content := target.Get("properties")
 	if (names(patch, "sku") || names(patch.Get("properties"), "sku")) && c.Quota == quotaOf(c.SKU) {
-		content.Members = without(content.Members, "quota") // that of another sku takes its place
+		content.Members = without(content.Members, "quota") // the quota of the new sku replaces it
 	}
 	if patch.Get("properties") == nil { // the bare form
 		target.Members = append(without(target.Members, "properties"), content.Members...)
@@ -97,7 +97,7 @@ func (c *Collection) Patch(text []byte, name string) (*Collection, []problem.Mis
 	return readCollection(body.Patch(target, patch), name)
 }
 
-// names reports whether an object has a key, in any case, be its value null.
+// names reports whether an object has a key, in any case, even with the value null.
 func names(v *body.Value, key string) bool {
 	return v != nil && slices.ContainsFunc(v.Members, func(m body.Member) bool { return strings.EqualFold(m.Key, key) })
 }

@@ -7,18 +7,18 @@ import (
 	"github.com/chimejobs/chime/httpapi/internal/problem"
 )
 
-// A form is a body in one of its two forms: {"properties": {…}}, or what properties would have, bare.
+// A form is a body in one of two forms: {"properties": {…}}, or the content of properties without it.
 type form struct {
 	reader  *body.Reader
 	outer   *body.ObjectReader
 	content *body.ObjectReader
-	prefix  string // of the content's paths: "properties." or empty
+	prefix  string // prefix of the content's paths: "properties." or empty
 }
 
-// Keys that answers have outside of properties, and that say nothing in a request.
+// Keys that answers have outside of properties, and that mean nothing in a request.
 var readOnly = []string{"type", "etag", "systemData", "@odata.context"}
 
-// newForm finds the form of a body by the keys that its content may have.
+// newForm finds the form of a body by the known keys of its content.
 func newForm(v *body.Value, keys ...string) *form {
 	f := &form{reader: &body.Reader{}}
 	f.outer = f.reader.Object(v, "")
@@ -35,13 +35,13 @@ func newForm(v *body.Value, keys ...string) *form {
 	for _, key := range keys {
 		if mixed := f.outer.Field(key); mixed != nil {
 			f.reader.Add(mixed, problem.Mistake{Code: "conflict", Field: key,
-				Detail: "the body has properties: put this into them, or leave them out and write what they have outside"})
+				Detail: "the body has properties: put this key into properties, or write all keys without properties"})
 		}
 	}
 	return f
 }
 
-// done returns all that is wrong with the body.
+// done returns all mistakes of the body.
 func (f *form) done() []problem.Mistake {
 	f.content.Done()
 	if f.outer != f.content {
@@ -50,7 +50,7 @@ func (f *form) done() []problem.Mistake {
 	return f.reader.Mistakes()
 }
 
-// name checks that name and id, where the body has them, mean the path's resource: a collection, or a job of it. Where the path names none they say
+// name checks that name and id of the body match the path's resource: a collection, or a job of it. If the path has no name, they mean
 // nothing.
 func (f *form) name(collection, job string) {
 	if collection == "" {
@@ -62,14 +62,14 @@ func (f *form) name(collection, job string) {
 		full, path = collection+"/"+job, path+"/jobs/"+job
 	}
 	if name := f.outer.Text("name"); name != "" && name != full && (job == "" || name != job) {
-		f.outer.Wrong("name", "name_mismatch", "the path names "+full)
+		f.outer.Wrong("name", "name_mismatch", "the name in the path is "+full)
 	}
 	if id := f.outer.Text("id"); id != "" && !endsWith(id, path) {
 		f.outer.Wrong("id", "name_mismatch", "the path is "+path)
 	}
 }
 
-// endsWith reports whether an ID ends with a path, whose fixed words may be in any case.
+// endsWith reports whether an ID ends with a path; the fixed words may be in any case.
 func endsWith(id, path string) bool {
 	if len(id) < len(path) {
 		return false
@@ -86,7 +86,7 @@ func endsWith(id, path string) bool {
 	return len(have) == len(want)
 }
 
-// word is the one of some words that a text is in any case; else the text.
+// word returns the word that equals a text in any case; if there is none, it returns the text.
 func word[T ~string](text string, words ...T) T {
 	for _, w := range words {
 		if strings.EqualFold(string(w), text) {

@@ -9,7 +9,7 @@ import (
 	"github.com/chimejobs/chime/httpapi/action"
 )
 
-// What is accepted is shown, without secrets, and what is shown is accepted and shown alike.
+// An accepted body is shown without secrets, and the shown JSON is accepted and gives the same job.
 func FuzzReadJob(f *testing.F) {
 	text, err := os.ReadFile("testdata/invalid_cases.json")
 	if err != nil {
@@ -50,7 +50,7 @@ func FuzzReadJob(f *testing.F) {
 			t.Fatalf("%q cannot be sealed again", text)
 		}
 		if second := shown(again); second != first {
-			t.Fatalf("%q is shown as\n%s, and put again as\n%s", text, first, second)
+			t.Fatalf("%q is shown as\n%s, and after a second put as\n%s", text, first, second)
 		}
 	})
 }

@@ -1,5 +1,5 @@
-// Package resource is the JSON of collections and jobs: it reads bodies of clients, forgiving in form and strict in content, and writes the
-// answers.
+// Package resource is the JSON of collections and jobs. It reads bodies of clients, tolerant of their form and strict about their content, and writes
+// the answers.
 package resource
 
 import (
@@ -13,29 +13,29 @@ import (
 	"github.com/chimejobs/chime/recurrence"
 )
 
-// A Job is what a client can write of a job.
+// A Job is the writable part of a job.
 type Job struct {
-	// Rule is when it runs, with its StartTime. Without a recurrence it is once, at the StartTime; without that too it is the zero value, and whoever
-	// stores the job puts now in its place.
+	// Rule defines when the job runs, with its StartTime. Without a recurrence it runs once, at StartTime. Without both, Rule is the zero value, and the
+	// code that stores the job sets the start to now.
 	Rule           recurrence.Recurrence
 	Now            bool                // neither startTime nor recurrence was given
-	State          State               // as the client wants it, or as he repeats what was shown; empty: not said
-	Action         *action.Action      // as the client has sent it, if it was read; its Excerpt is chime.history.body
-	Overlap        chime.OverlapPolicy // not said: allow, of job actions skip
-	Misfire        chime.MisfirePolicy // not said: run_once
-	Grace          time.Duration       // not said: 1 min
+	State          State               // the client's wish, or the state from an earlier answer; empty: not given
+	Action         *action.Action      // the client's action, if it was read; its Excerpt is chime.history.body
+	Overlap        chime.OverlapPolicy // not given: allow, of job actions skip
+	Misfire        chime.MisfirePolicy // not given: run_once
+	Grace          time.Duration       // not given: 1 min
 	NoImmediateRun bool                // immediateRun is false
 	DisableAfter   int                 // 0: never
-	KeepRuns       int                 // history.keep, 0 to 1000; not said: 100
+	KeepRuns       int                 // history.keep, 0 to 1000; not given: 100
 
-	// Patched says that the job is a stored one with a patch put on it: a secret that is not there was removed, and is not to be kept.
+	// Patched means that the job is a stored one with a patch: a missing secret was removed, so it is not restored.
 	Patched bool
 
-	// Prefix is what the paths of fields begin with in the client's body: "properties." or nothing.
+	// Prefix is the beginning of the fields' paths in the client's body: "properties." or nothing.
 	Prefix string
 }
 
-// Limits bound what a body may have. Zero fields have their defaults.
+// Limits bound the size of a body. Zero fields have their defaults.
 type Limits = action.Limits
 
 const (
@@ -47,7 +47,7 @@ const (
 	maxDisableAfter = 100
 )
 
-// ReadJob reads the body of a PUT; of a POST, then n.Job is empty; or of a preview, then n is empty. The action is as the client sent it: it was not prepared.
+// ReadJob reads the body of a PUT; of a POST, with an empty n.Job; or of a preview, with an empty n. The action is the client's: it is not prepared.
 func ReadJob(text []byte, n JobName) (*Job, []problem.Mistake) {
 	v, mistakes := parse(text)
 	if mistakes != nil {
@@ -56,7 +56,7 @@ func ReadJob(text []byte, n JobName) (*Job, []problem.Mistake) {
 	return readJob(v, n)
 }
 
-// parse reads a body, in which no key stands twice.
+// parse reads a body without duplicate keys.
 func parse(text []byte) (*body.Value, []problem.Mistake) {
 	v, bad := body.Parse(text)
 	if bad != nil {
@@ -78,7 +78,7 @@ func readJob(v *body.Value, n JobName) (*Job, []problem.Mistake) {
 	f.state(j)
 	if in := f.content.Object("action"); in.Value == nil {
 		if f.content.Value != nil && f.content.Value.Get("action") == nil {
-			f.content.Wrong("action", "required", "say what the job does: an object with type and request")
+			f.content.Wrong("action", "required", "the action is missing: want an object with type and request")
 		}
 	} else {
 		j.Action = readAction(in, true)
@@ -87,7 +87,7 @@ func readJob(v *body.Value, n JobName) (*Job, []problem.Mistake) {
 	return j, f.done()
 }
 
-// rule reads startTime and recurrence as package recurrence does.
+// rule reads startTime and recurrence like package recurrence.
 func (f *form) rule(j *Job) {
 	start, rule := f.content.Field("startTime"), f.content.Field("recurrence")
 	if start == nil && rule == nil {
@@ -125,7 +125,7 @@ func (f *form) state(j *Job) {
 	}
 }
 
-// extensions reads chime, what Azure's JSON has no words for.
+// extensions reads chime: the fields that Azure's JSON does not have.
 func (f *form) extensions(j *Job) {
 	in := f.content.Object("chime")
 	in.Ignore("held", "secrets")
@@ -181,14 +181,14 @@ func (f *form) history(in *body.ObjectReader, j *Job) {
 	in.Done()
 }
 
-const excerptFailures = "failures" // how ExcerptOfFailures is written
+const excerptFailures = "failures" // the JSON of ExcerptOfFailures
 
 var (
 	overlaps = []chime.OverlapPolicy{chime.OverlapAllow, chime.OverlapSkip, chime.OverlapWait, chime.OverlapCancel}
 	misfires = []chime.MisfirePolicy{chime.MisfireRunOnce, chime.MisfireSkip, chime.MisfireCatchUp}
 )
 
-// oneOf notes a word that is none of those that are wanted.
+// oneOf adds a mistake if a word is not one of the allowed words.
 func oneOf[T ~string](in *body.ObjectReader, key string, got T, want []T) {
 	texts := make([]string, len(want))
 	for i, w := range want {

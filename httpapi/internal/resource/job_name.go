@@ -1,6 +1,6 @@
 package resource
 
-// A JobName is where a job is.
+// A JobName identifies a job.
 type JobName struct{ Collection, Job string }
 
 // Schedule is the name of its schedule.

@@ -11,19 +11,19 @@ import (
 	"github.com/chimejobs/chime/httpapi/internal/problem"
 )
 
-// A JobView is a job as it is shown.
+// A JobView is a job in an answer.
 type JobView struct {
 	ID    string // the path below the mount point, with the ARM prefix of the request if it had one
 	Name  JobName
 	State State
-	Held  string // why it is disabled: client, collection, failures, operator; empty: it is not
-	Job   *Job   // its secrets are not shown
+	Held  string // the reason why it is disabled: client, collection, failures, operator; empty: it is not disabled
+	Job   *Job   // without its secrets in the answer
 
 	Executions, Failures, Faults int64
 	Last, Next                   time.Time // zero: none
 }
 
-// The JSON of a job, in the order in which it is written.
+// The JSON of a job, in its written order.
 type (
 	jobJSON struct {
 		ID         string        `json:"id"`
@@ -77,7 +77,7 @@ func (v *JobView) Append(to []byte) []byte {
 	return appendJSON(to, jobJSON{ID: v.ID, Type: jobType, Name: v.Name.Collection + "/" + v.Name.Job, Properties: properties})
 }
 
-// properties is what a client can write of the job, with its action as it is given here.
+// properties is the writable part of the job, with the given action.
 func (j *Job) properties(a *action.Action) jobProperties {
 	p := jobProperties{
 		State: j.State,
@@ -95,11 +95,11 @@ func (j *Job) properties(a *action.Action) jobProperties {
 	if a.ErrorAction != nil {
 		a.ErrorAction.Excerpt = ""
 	}
-	p.Action, _ = action.Encode(a) // no secret of it is plain
+	p.Action, _ = action.Encode(a) // it contains no plain secret
 	return p
 }
 
-// ruleJSON is the rule in the two parts of a job: its start, and the rest if there is any.
+// ruleJSON is the rule in the two fields of a job: its start, and the recurrence if there is one.
 func (j *Job) ruleJSON() (start string, rule json.RawMessage) {
 	text, err := j.Rule.MarshalJSON()
 	if err != nil {
@@ -123,8 +123,8 @@ func (j *Job) ruleJSON() (start string, rule json.RawMessage) {
 	return start, rest.Append(nil)
 }
 
-// Patch returns the job with a merge patch (RFC 7396) put on its writable form, checked whole. Secrets that the patch does not name stay sealed as
-// they are; those that it sets to null are removed, and so is what has them.
+// Patch applies a merge patch (RFC 7396) to the writable part of the job, and checks the result as a whole. Secrets that the patch does not name remain
+// sealed; secrets that it sets to null are removed, and so are secrets inside a removed object.
 func (j *Job) Patch(text []byte, n JobName) (*Job, []problem.Mistake) {
 	patch, mistakes := parse(text)
 	if mistakes != nil {
@@ -135,14 +135,14 @@ func (j *Job) Patch(text []byte, n JobName) (*Job, []problem.Mistake) {
 		return nil, []problem.Mistake{*bad}
 	}
 	target := stored.Store()
-	target.Members = without(target.Members, "state") // what is wanted stays unless the patch says a state
+	target.Members = without(target.Members, "state") // the wanted state is kept unless the patch has a state
 	if patch.Get("properties") != nil {
 		target = &body.Value{Kind: body.Object, Members: []body.Member{{Key: "properties", Value: target}}}
 	}
 	patched, mistakes := readJob(body.Patch(target, patch), n)
 	if patched != nil {
 		patched.Patched = true
-		patched.Now = patched.Now || j.Now && patched.Rule.Equal(j.Rule) // a start that was made, and stays, is no client's
+		patched.Now = patched.Now || j.Now && patched.Rule.Equal(j.Rule) // the server set this start, not the client
 	}
 	return patched, mistakes
 }
@@ -157,7 +157,7 @@ func without(members []body.Member, key string) []body.Member {
 	return kept
 }
 
-// Time is an instant as answers have it; empty: none.
+// Time is an instant in the form of answers; empty: none.
 func Time(t time.Time) string {
 	if t.IsZero() {
 		return ""
@@ -171,7 +171,7 @@ func appendJSON(to []byte, v any) []byte {
 	encoder := json.NewEncoder(&out)
 	encoder.SetEscapeHTML(false)
 	if err := encoder.Encode(v); err != nil {
-		panic(err) // a secret in clear was about to be shown
+		panic(err) // the value contains a secret in plain text
 	}
 	return append(to, bytes.TrimSuffix(out.Bytes(), []byte("\n"))...)
 }

@@ -131,7 +131,7 @@ func TestEveryMistakeOfACollectionHasItsCodeAndItsPlace(t *testing.T) {
 	}
 }
 
-// manyTags are so many tags whose values are as long as they may be.
+// manyTags returns a number of tags whose values have the maximum length.
 func manyTags(n int) string {
 	tags := make([]string, n)
 	for i := range tags {

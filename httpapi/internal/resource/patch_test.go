@@ -20,7 +20,7 @@ var ring = func() *action.Ring {
 	return r
 }()
 
-// stored is a job as a service has it: read, prepared and sealed.
+// stored is a job in the state of the service: read, prepared and sealed.
 func stored(t *testing.T, text string) *Job {
 	t.Helper()
 	j, mistakes := ReadJob([]byte(text), here)
@@ -37,7 +37,7 @@ func stored(t *testing.T, text string) *Job {
 	return j
 }
 
-// shown is the answer for a job, without what a client cannot write.
+// shown is the answer for a job, without the read-only fields.
 func shown(j *Job) string {
 	return string((&JobView{ID: "/jobCollections/demo/jobs/report", Name: here, State: Enabled, Job: j}).Append(nil))
 }
@@ -56,7 +56,7 @@ const withSecrets = `{
 func TestAPatchChangesWhatItNames(t *testing.T) {
 	for _, c := range []struct{ name, patch, from, to string }{
 		{"nothing", `{}`, ``, ``},
-		{"a frequency: count and end stay", `{"recurrence": {"frequency": "Day", "schedule": null}}`,
+		{"a frequency: count and end are kept", `{"recurrence": {"frequency": "Day", "schedule": null}}`,
 			`"frequency":"month","interval":1,"count":12,"endTime":"2030-01-01T00:00:00Z","schedule":{"monthDays":[-1]}`, `"frequency":"day","interval":1,"count":12,"endTime":"2030-01-01T00:00:00Z"`},
 		{"in properties", `{"properties": {"recurrence": {"count": 3}}}`, `"count":12`, `"count":3`},
 		{"in other letters", `{"PROPERTIES": {"Action": {"REQUEST": {"Body": "y"}}}}`, `"body":"x"`, `"body":"y"`},
@@ -83,7 +83,7 @@ func TestAPatchChangesWhatItNames(t *testing.T) {
 	}
 }
 
-// What is stored has the real names, a patch may have those that are read as well.
+// The stored body has the real names; a patch may also use their aliases.
 func TestAPatchTakesAnAliasForItsKey(t *testing.T) {
 	j := stored(t, `{"recurrence": {"frequency": "month", "schedule": {"hours": [4], "minutes": [0], "monthlyOccurrences": [{"day": "monday"}]}},
 		"action": {"type": "https", "request": {"uri": "https://example.com/"}}}`)
@@ -97,7 +97,7 @@ func TestAPatchTakesAnAliasForItsKey(t *testing.T) {
 	}
 }
 
-// A patch is no shorter way to a body that a PUT would refuse.
+// A patch is refused if a PUT of its result would be refused.
 func TestAPatchWithAHeaderTwiceIsRefused(t *testing.T) {
 	for _, patch := range []string{`{"X-A": "1", "x-a": "2"}`, `{"X-C": "1", "x-c": null}`} {
 		if _, mistakes := stored(t, withSecrets).Patch([]byte(`{"action": {"request": {"headers": `+patch+`}}}`), here); !strings.HasPrefix(short(mistakes), "duplicate_field ") {
@@ -106,7 +106,7 @@ func TestAPatchWithAHeaderTwiceIsRefused(t *testing.T) {
 	}
 }
 
-// What a patch costs grows as its length does, whatever it has.
+// The time of a patch grows linearly with its length, for any content.
 func TestALongPatchCostsWhatItsLengthCosts(t *testing.T) {
 	j := stored(t, withSecrets)
 	cost := func(keys int) float64 {
@@ -118,7 +118,7 @@ func TestALongPatchCostsWhatItsLengthCosts(t *testing.T) {
 		return testing.AllocsPerRun(1, func() { j.Patch(patch, here) })
 	}
 	if short, long := cost(200), cost(2000); long > 20*short {
-		t.Errorf("%v allocations for 200 keys, %v for 2000; want ten times as many", short, long)
+		t.Errorf("%v allocations for 200 keys, %v for 2000; want a factor of ten", short, long)
 	}
 }
 
@@ -185,17 +185,17 @@ func TestWhatIsShownPutAgainIsTheSame(t *testing.T) {
 			t.Errorf("%s: put again: %+v", first, mistakes)
 		}
 		if second := shown(again); second != first {
-			t.Errorf("put again it is\n%s, want\n%s", second, first)
+			t.Errorf("after a second put it is\n%s, want\n%s", second, first)
 		}
 		kept, err := action.Encode(again.Action)
 		was, _ := action.Encode(j.Action)
 		if err != nil || !bytes.Equal(kept, was) {
-			t.Errorf("put again its action is\n%s, %v; want\n%s", kept, err, was)
+			t.Errorf("after a second put its action is\n%s, %v; want\n%s", kept, err, was)
 		}
 	}
 }
 
-// As a PUT that has neither, a patch that leaves neither start nor recurrence means once, now.
+// A patch that removes startTime and recurrence means once, now, like a PUT without both.
 func TestAPatchThatTakesTheRuleAwayMeansNow(t *testing.T) {
 	for _, c := range []struct {
 		patch string

@@ -1,6 +1,6 @@
 package resource
 
-// A State is a job's state as it is shown.
+// A State is a job's state in an answer.
 type State string
 
 // The states.

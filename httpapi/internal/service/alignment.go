@@ -10,17 +10,17 @@ import (
 	"github.com/chimejobs/chime/httpapi/internal/problem"
 )
 
-// maxSteps is how many steps align takes before it gives up. A schedule needs two at most, unless others write it meanwhile.
+// maxSteps is the maximum number of steps of align. A schedule needs at most two, unless others write it meanwhile.
 const maxSteps = 20
 
-// An aligned is a schedule that stands as it is to stand.
+// An aligned is a schedule in its target state.
 type aligned struct {
 	schedule   *chime.Schedule    // nil: it is gone
-	collection *collection.Record // that it was held against, read after the schedule; nil: it is gone
+	collection *collection.Record // the collection that decided, read after the schedule; nil: it is gone
 }
 
-// align takes a schedule of ours, which the caller has read or written a moment ago, where it is to stand. Named says that its name is to be in the
-// collection too; then the error is [collection.ErrQuota] if there is no room for it.
+// align takes one of our schedules, which the caller has just read or written, to its target state. named means that the collection has to contain its
+// name too; if there is no room for the name, the error is [collection.ErrQuota].
 func (s *Service) align(ctx context.Context, schedule *chime.Schedule, named bool) (aligned, error) {
 	name := schedule.Name
 	for range maxSteps {
@@ -37,7 +37,7 @@ func (s *Service) align(ctx context.Context, schedule *chime.Schedule, named boo
 			return aligned{schedule, collection}, nil
 		}
 		if err := s.take(ctx, next, schedule, m); err != nil && !lostRace(err) {
-			return aligned{schedule, collection}, fmt.Errorf("httpapi: bring job %q in line with its collection: %w", name, err)
+			return aligned{schedule, collection}, fmt.Errorf("httpapi: align job %q with its collection: %w", name, err)
 		}
 		again, err := s.schedules.Get(ctx, name)
 		if errors.Is(err, chime.ErrNotFound) {
@@ -56,11 +56,11 @@ func (s *Service) align(ctx context.Context, schedule *chime.Schedule, named boo
 		}
 		schedule = again
 	}
-	return aligned{}, problem.New(problem.Busy, "job %s is changed by others all the while: try again", name)
+	return aligned{}, problem.New(problem.Busy, "other requests keep changing job %s: try again", name)
 }
 
-// collectionOf reads the collection of a schedule; nil: it is gone. Known is false if the schedule's name was not in it, and is now: then the schedule
-// may have been deleted meanwhile, and is to be read again.
+// collectionOf reads the collection of a schedule; nil: it is gone. known is false if the schedule's name was not in the collection and was added now: then
+// the schedule may have been deleted meanwhile, and has to be read again.
 func (s *Service) collectionOf(ctx context.Context, schedule *chime.Schedule, m meta, named bool) (c *collection.Record, known bool, err error) {
 	name := jobOf(schedule.Name).Collection
 	if !named {
@@ -82,7 +82,7 @@ func (s *Service) collectionOf(ctx context.Context, schedule *chime.Schedule, m 
 		return r.Collection, false, err
 	case err != nil:
 		return nil, false, err
-	case r.Collection.Creation != m.Collection: // a later collection, which has no room for names of an earlier one
+	case r.Collection.Creation != m.Collection: // a later collection, which does not contain names of an earlier one
 		return r.Collection, true, s.collections.Release(ctx, r.Collection, string(m.Name))
 	}
 	return r.Collection, r.Known, nil
@@ -104,7 +104,7 @@ func (s *Service) take(ctx context.Context, next step, schedule *chime.Schedule,
 	return nil
 }
 
-// resume lets a schedule go on, with the first instant after now unless it is one that has not run at all.
+// resume lets a schedule continue with the first instant after now, unless its only run has not happened yet.
 func (s *Service) resume(ctx context.Context, schedule *chime.Schedule) error {
 	options := []chime.ChangeOption{chime.IfRevision(schedule.Revision)}
 	if !waitsForItsOnlyRun(schedule) {
@@ -113,7 +113,7 @@ func (s *Service) resume(ctx context.Context, schedule *chime.Schedule) error {
 	return s.schedules.Resume(ctx, schedule.Name, options...)
 }
 
-// release gives back the name of a schedule that is gone. Nobody puts a schedule of that name again.
+// release removes the name of a schedule that is gone. Nobody puts a schedule with that name again.
 func (s *Service) release(ctx context.Context, schedule string, m meta) error {
 	of := &collection.Record{Name: jobOf(schedule).Collection, Creation: m.Collection}
 	return s.collections.Release(ctx, of, string(m.Name))

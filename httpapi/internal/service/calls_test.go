@@ -7,7 +7,7 @@ import (
 	"github.com/chimejobs/chime/httpapi/internal/resource"
 )
 
-// What each act costs at most, in calls to the store one after the other: a page of jobs is read at once, not job by job.
+// The maximum number of sequential calls to the store for each action: a page of jobs is read with one call, not job by job.
 func TestActsAreAFewCallsToTheStore(t *testing.T) {
 	onService(t, Options{}, func(t *testing.T, f *fixture) {
 		s := New(Options{Store: f.cutStore()})
@@ -34,7 +34,7 @@ func TestActsAreAFewCallsToTheStore(t *testing.T) {
 			t.Fatal(err)
 		}
 		calls("create", 17, put(job(hourly)))
-		calls("the same again", 5, put(job(hourly)))
+		calls("the same job again", 5, put(job(hourly)))
 		calls("change", 15, put(with(job(hourly), func(j *resource.Job) { j.KeepRuns = 1 })))
 		calls("get", 4, func(ctx context.Context) error { _, err := s.GetJob(ctx, report); return err })
 		calls("run", 7, func(ctx context.Context) error { _, err := s.RunJob(ctx, report, ""); return err })

@@ -13,8 +13,8 @@ import (
 	"github.com/chimejobs/chime/recurrence"
 )
 
-// PutJob stores what edit makes of the job as it is, which is nil if there is none; edit may be called again after a conflict. Patched says that a
-// state in what edit returns always counts.
+// PutJob applies edit to the stored job and stores the result. Edit gets nil if there is no job, and may be called again after a conflict. patched means
+// that a state in the result of edit always counts.
 func (s *Service) PutJob(ctx context.Context, n resource.JobName, when Condition, patched bool, edit func(*Job) (*resource.Job, error)) (j *Job, created bool, err error) {
 	if err := checkJobName(n); err != nil {
 		return nil, false, err
@@ -31,11 +31,11 @@ func (s *Service) PutJob(ctx context.Context, n resource.JobName, when Condition
 		j, err = s.view(ctx, written)
 		return j, c.old == nil, err
 	}
-	return nil, false, problem.New(problem.Busy, "job %s is changed by others all the while: try again", n.Schedule())
+	return nil, false, problem.New(problem.Busy, "other requests keep changing job %s: try again", n.Schedule())
 }
 
-// A change is one try to write a job: what was read, and what is made of it. If what was read is not stored any more when it is written, its error is
-// [chime.ErrConflict] or [chime.ErrNotFound], and to do it all again is right.
+// A change is one attempt to write a job: the values that were read, and the new ones. If the stored values have changed before the write, the error is
+// [chime.ErrConflict] or [chime.ErrNotFound], and the caller should repeat the whole change.
 type change struct {
 	service *Service
 	name    resource.JobName
@@ -44,7 +44,7 @@ type change struct {
 	schedule   *chime.Schedule // nil: there is none
 	old        *definition     // of the schedule; nil: there is none
 	collection *collection.Record
-	limits     *resource.Collection // what the collection says
+	limits     *resource.Collection // the limits of the collection
 
 	given    *resource.Job
 	enabling bool // it is disabled, and the client wants it enabled
@@ -80,7 +80,7 @@ func (c *change) try(ctx context.Context, when Condition, edit func(*Job) (*reso
 	return c.replace(ctx)
 }
 
-// read reads the schedule, then its collection. What an earlier collection of that name has left is deleted.
+// read reads the schedule, then its collection. A schedule that an earlier collection of that name has left is deleted.
 func (c *change) read(ctx context.Context) error {
 	s := c.service
 	schedule, err := s.schedules.Get(ctx, c.name.Schedule())
@@ -102,7 +102,7 @@ func (c *change) read(ctx context.Context) error {
 	}
 	m, ours := metaOf(schedule)
 	if !ours {
-		return problem.New(problem.NameTaken, "the schedule %s is a program's, and no job: choose another name", schedule.Name)
+		return problem.New(problem.NameTaken, "the schedule %s belongs to a program: choose another name", schedule.Name)
 	}
 	if m.Collection != c.collection.Creation {
 		_, err := s.align(ctx, schedule, false)
@@ -113,7 +113,7 @@ func (c *change) read(ctx context.Context) error {
 	return err
 }
 
-// define makes the definition of what the client has given, and checks all that needs no further call.
+// define builds the definition from the client's job, and makes all checks that need no further call.
 func (c *change) define(ctx context.Context, given *resource.Job) error {
 	s := c.service
 	j := *given
@@ -144,12 +144,12 @@ func (c *change) define(ctx context.Context, given *resource.Job) error {
 	}
 	c.new = newDefinition(&j, queue, m)
 	if c.old != nil && final(stateOf(c.schedule)) {
-		c.new.queue = c.old.queue // another one of the collection is no change of a job that has ended
+		c.new.queue = c.old.queue // a new queue of the collection does not change a job that has ended
 	}
 	return c.check(queue)
 }
 
-// prepare brings an action into the form that is stored, with the secrets of the one before that it keeps, and says what is wrong with it.
+// prepare converts an action to its stored form, with the secrets that it keeps from the previous action, and returns its mistakes.
 func (s *Service) prepare(ctx context.Context, j *resource.Job, before *action.Action, n resource.JobName) error {
 	a, keep := j.Action, j.Action.Keep
 	if j.Patched && before != nil {
@@ -167,16 +167,16 @@ func (s *Service) prepare(ctx context.Context, j *resource.Job, before *action.A
 	return err
 }
 
-// rules are what actions are held against.
+// rules are the limits for actions.
 func (s *Service) rules() action.Rules {
 	return action.Rules{Limits: s.options.Limits, Egress: s.options.Egress, Now: time.Now()}
 }
 
 func noKeys() error {
-	return problem.New(problem.SecretKeysMissing, "the service has no keys for secrets, so a job cannot have any: start it with some")
+	return problem.New(problem.SecretKeysMissing, "the service has no keys for secrets, so a job cannot have secrets: start the service with keys")
 }
 
-// wanted is the meta of the job with the state that it is to be in: a state that is as shown, or left out, stays as wanted.
+// wanted is the meta of the job with its wanted state. A state that is left out, or that equals the shown one, does not change the wanted state.
 func (c *change) wanted() (meta, error) {
 	m := meta{State: resource.Enabled, Collection: c.collection.Creation}
 	shown := resource.State("")
@@ -195,8 +195,8 @@ func (c *change) wanted() (meta, error) {
 	return m, nil
 }
 
-// create reserves the job's name, and puts its schedule. A name whose time is wrong, because this machine's clock is or because the reservation took long,
-// is given back: the next try has a right one.
+// create reserves the job's name, and puts its schedule. If the time of the name is wrong, because of this machine's clock or a slow reservation, the name
+// is released: the next attempt has the correct time.
 func (c *change) create(ctx context.Context) (*chime.Schedule, error) {
 	s := c.service
 	name := newReservedName(c.name.Job, s.clock.now())
@@ -211,7 +211,7 @@ func (c *change) create(ctx context.Context) (*chime.Schedule, error) {
 	return c.put(ctx, name, r)
 }
 
-// put puts a new schedule for a name that is reserved, and reserves the name again: see the package's comment for why.
+// put puts a new schedule for a reserved name, and reserves the name again: the package's comment has the reason.
 func (c *change) put(ctx context.Context, name reservedName, r *collection.Reservation) (*chime.Schedule, error) {
 	s := c.service
 	c.new.meta.Name, c.new.meta.Collection = name, r.Collection.Creation
@@ -232,17 +232,17 @@ func (c *change) put(ctx context.Context, name reservedName, r *collection.Reser
 	if err != nil {
 		return nil, err // it may be stored: a sweep releases the name if it is not
 	}
-	stands, err := s.align(ctx, put, true)
-	if errors.Is(err, collection.ErrQuota) { // a sweep has taken the name of a writer who was too slow, and others have filled the collection
-		if err := s.takeBack(ctx, stands.schedule); err != nil {
+	result, err := s.align(ctx, put, true)
+	if errors.Is(err, collection.ErrQuota) { // a sweep has released the name of a slow writer, and others have filled the collection
+		if err := s.takeBack(ctx, result.schedule); err != nil {
 			return nil, err
 		}
 		return nil, c.full()
 	}
-	return c.standing(put, stands, err)
+	return c.afterWrite(put, result, err)
 }
 
-// reserve reserves a name; if there is no room, after names without a schedule were released.
+// reserve reserves a name. If there is no room, it first releases names without a schedule.
 func (c *change) reserve(ctx context.Context, name reservedName) (*collection.Reservation, error) {
 	s := c.service
 	r, err := s.collections.Reserve(ctx, c.name.Collection, string(name))
@@ -267,20 +267,20 @@ func (c *change) reserve(ctx context.Context, name reservedName) (*collection.Re
 }
 
 func (c *change) full() error {
-	return problem.New(problem.QuotaJobs, "collection %s has %d jobs, as many as it may have: delete one, or raise its quota", c.name.Collection, c.collection.MaxNames)
+	return problem.New(problem.QuotaJobs, "collection %s has %d jobs, its maximum: delete one, or raise its quota", c.name.Collection, c.collection.MaxNames)
 }
 
-// startDelay is how far ahead a job begins that had another rule, and is to run once, now: a rule that has begun already when it is put would not run.
+// startDelay is used when a job with a rule becomes a job that runs once, now: its start is this far ahead, because a start in the past would not run.
 const startDelay = 5 * time.Second
 
-// begin gives a job that is to run once, now, its start.
+// begin sets the start of a job that has to run once, now.
 func (c *change) begin(now time.Time) {
 	if c.new.job.Rule.StartTime.IsZero() && c.given.Now {
 		c.new.job.Rule = recurrence.Recurrence{StartTime: now.UTC().Truncate(time.Second)}
 	}
 }
 
-// replace puts a changed definition, and takes the schedule where it is to stand.
+// replace puts a changed definition, and takes the schedule to its target state.
 func (c *change) replace(ctx context.Context) (*chime.Schedule, error) {
 	s := c.service
 	put := c.schedule
@@ -309,11 +309,11 @@ func (c *change) replace(ctx context.Context) (*chime.Schedule, error) {
 			return nil, err
 		}
 	}
-	stands, err := s.align(ctx, put, false)
-	return c.standing(put, stands, err)
+	result, err := s.align(ctx, put, false)
+	return c.afterWrite(put, result, err)
 }
 
-// enable resumes a schedule for a client, whoever holds it, unless somebody has wanted it disabled meanwhile.
+// enable resumes a schedule for a client, even if somebody else has paused it, unless somebody has disabled it meanwhile.
 func (s *Service) enable(ctx context.Context, schedule *chime.Schedule) (*chime.Schedule, error) {
 	for range maxTries {
 		if m, ours := metaOf(schedule); !ours || m.State != resource.Enabled || schedule.State != chime.StatePaused {
@@ -331,27 +331,27 @@ func (s *Service) enable(ctx context.Context, schedule *chime.Schedule) (*chime.
 	return schedule, nil
 }
 
-// standing is the schedule after a write: where it stands, or, if somebody has deleted it since, as it was written. If its collection was deleted the
-// write has no effect, and that is a problem.
-func (c *change) standing(put *chime.Schedule, stands aligned, err error) (*chime.Schedule, error) {
+// afterWrite returns the schedule after a write: aligned, or, if somebody has deleted it since, as it was written. If its collection was deleted, the
+// write has no effect, and the result is a problem.
+func (c *change) afterWrite(put *chime.Schedule, result aligned, err error) (*chime.Schedule, error) {
 	switch {
 	case err != nil:
 		return nil, err
-	case stands.schedule != nil:
-		return stands.schedule, nil
-	case stands.collection != nil && stands.collection.Creation == c.collection.Creation && stands.collection.State != collection.Deleted:
+	case result.schedule != nil:
+		return result.schedule, nil
+	case result.collection != nil && result.collection.Creation == c.collection.Creation && result.collection.State != collection.Deleted:
 		return put, nil
 	}
 	return nil, deleting(c.name.Collection)
 }
 
-// refused reports whether an error says that chime refuses what a client gave.
+// refused reports whether an error means that chime refuses the client's input.
 func refused(err error) bool {
 	bad := (*chime.InvalidError)(nil)
 	return errors.As(err, &bad) || len(recurrence.Errors(err)) > 0
 }
 
-// clientError is an error of a Put, with what is wrong with the rule as problems, whose paths begin with a prefix.
+// clientError converts an error of a Put. Mistakes of the rule become problems, with a prefix before their paths.
 func clientError(err error, prefix string) error {
 	var mistakes []problem.Mistake
 	for _, bad := range recurrence.Errors(err) {
@@ -363,7 +363,7 @@ func clientError(err error, prefix string) error {
 	return err
 }
 
-// within puts a prefix before the paths of mistakes.
+// within adds a prefix to the paths of mistakes.
 func within(prefix string, mistakes []problem.Mistake) []problem.Mistake {
 	for i := range mistakes {
 		mistakes[i].Field = prefix + mistakes[i].Field

@@ -14,7 +14,7 @@ import (
 	"github.com/chimejobs/chime/internal/long"
 )
 
-var chaosQueues = []string{"default", "slow"} // a put moves a job to the one of its collection
+var chaosQueues = []string{"default", "slow"} // a put moves a job to its collection's queue
 
 const (
 	chaosWriters = 6
@@ -23,9 +23,9 @@ const (
 	chaosQuota   = 6
 )
 
-// Writers create, change, enable, disable, run and delete jobs while others do the same to their collections. A third of them is cut off between two
-// calls to the store, or before an answer; others are slow, some by a minute and a half. Afterwards Run mends what they have left.
-func TestWhateverWritersLeaveIsMended(t *testing.T) {
+// Writers create, change, enable, disable, run and delete jobs while others do the same to their collections. A third of them is stopped between two
+// calls to the store, or before an answer; others are slow, some by a minute and a half. Afterwards Run repairs what they have left.
+func TestWhatWritersLeaveIsRepaired(t *testing.T) {
 	for seed := range uint64(long.Seeds(3, 20)) {
 		onService(t, Options{}, func(t *testing.T, f *fixture) {
 			c := &chaos{fixture: f, store: New(Options{Store: f.cutStore(), Queues: chaosQueues}), quota: chaosQuota}
@@ -37,13 +37,13 @@ func TestWhateverWritersLeaveIsMended(t *testing.T) {
 				writers.Go(func() { c.write(rand.New(rand.NewPCG(seed, w))) })
 			}
 			writers.Wait()
-			c.mend()
+			c.repair()
 			f.checkInvariant(fmt.Sprintf("seed %d", seed))
 		})
 	}
 }
 
-// Nobody is cut off here, so nothing is to be mended; and what a writer was told holds until the next one writes.
+// No writer is stopped here, so nothing needs repair; and an answer to a writer is true until the next write.
 func TestEachJobIsWhatItsLastWriterWanted(t *testing.T) {
 	for seed := range uint64(long.Seeds(3, 20)) {
 		onService(t, Options{}, func(t *testing.T, f *fixture) {
@@ -89,7 +89,7 @@ func TestEachJobIsWhatItsLastWriterWanted(t *testing.T) {
 	}
 }
 
-// A wish is what was wanted by those who have written last: they saw the same revision.
+// A wish is the state that the last writers wanted: they read the same revision.
 type wish struct {
 	seen   int64
 	states map[resource.State]bool
@@ -109,16 +109,16 @@ func (w wish) later(other wish) wish {
 
 type chaos struct {
 	*fixture
-	store *Service // whose calls may be cut
+	store *Service // whose calls may be stopped
 	quota int      // 0: none
 }
 
-// slowly is the ctx of a writer who is there to the end.
+// slowly is the ctx of a slow writer that finishes.
 func (c *chaos) slowly(r *rand.Rand) context.Context {
 	return context.WithValue(c.t.Context(), cutKey{}, &cut{calls: 1 << 30, wait: func() time.Duration { return time.Duration(r.IntN(50)) * time.Millisecond }})
 }
 
-// someWriter is the ctx of a writer who may be cut off, or slow.
+// someWriter is the ctx of a writer that may be stopped, or slow.
 func (c *chaos) someWriter(r *rand.Rand) context.Context {
 	of := &cut{calls: 1 << 30, wait: func() time.Duration { return time.Duration(r.IntN(50)) * time.Millisecond }}
 	switch r.IntN(10) {
@@ -156,7 +156,7 @@ func (c *chaos) write(r *rand.Rand) {
 	}
 }
 
-// patch wants a job enabled or disabled, and returns that if it was done.
+// patch sets the wanted state of a job, and returns it if that succeeded.
 func (c *chaos) patch(ctx context.Context, r *rand.Rand, n resource.JobName) (wish, bool) {
 	state := []resource.State{resource.Enabled, resource.Disabled}[r.IntN(2)]
 	seen := int64(0)
@@ -188,7 +188,7 @@ func (c *chaos) collection(ctx context.Context, r *rand.Rand, name string, delet
 	c.expected(err)
 }
 
-// expected fails the test unless an error is a problem, or that of a cut.
+// expected fails the test unless an error is a problem, or the error of a stopped writer.
 func (c *chaos) expected(err error) {
 	var p *problem.Problem
 	if err != nil && !errors.As(err, &p) && !errors.Is(err, errCut) && !errors.Is(err, context.DeadlineExceeded) {
@@ -196,8 +196,8 @@ func (c *chaos) expected(err error) {
 	}
 }
 
-// mend does what Run does in two days.
-func (c *chaos) mend() {
+// repair waits for the work of Run in two days.
+func (c *chaos) repair() {
 	for range 2 {
 		time.Sleep(2 * strayAge) // fake time
 		if err := c.finishAll(c.t.Context()); err != nil {

@@ -37,7 +37,7 @@ func newCollection(c *collection.Record) (*Collection, error) {
 	return &Collection{Name: c.Name, Revision: c.Revision, State: shownStates[c.State], Collection: of}, nil
 }
 
-// collection reads a record; that there is none is a problem.
+// collection reads a record; a missing record is a problem.
 func (s *Service) collection(ctx context.Context, name string) (*collection.Record, error) {
 	c, err := s.collections.Get(ctx, name)
 	if errors.Is(err, chime.ErrNotFound) {
@@ -47,11 +47,11 @@ func (s *Service) collection(ctx context.Context, name string) (*collection.Reco
 }
 
 func noCollection(name string) error {
-	return problem.New(problem.NotFound, "there is no collection %s: PUT /jobCollections/%s with {} makes it", name, name)
+	return problem.New(problem.NotFound, "there is no collection %s: PUT /jobCollections/%s with {} creates it", name, name)
 }
 
 func deleting(name string) error {
-	return problem.New(problem.CollectionDeleting, "collection %s is being deleted; when it is gone it may be created again", name)
+	return problem.New(problem.CollectionDeleting, "collection %s is being deleted; you can create it again when it is gone", name)
 }
 
 // GetCollection returns a collection.
@@ -63,7 +63,7 @@ func (s *Service) GetCollection(ctx context.Context, name string) (*Collection, 
 	return newCollection(c)
 }
 
-// ListCollections returns a page of the collections that may says the caller may read, and the name to go on after; empty: that was the last one.
+// ListCollections returns a page of the collections that the caller may read (may decides), and the name to continue after; empty: this is the last page.
 func (s *Service) ListCollections(ctx context.Context, page Page, may func(name string) bool) (found []*Collection, next string, err error) {
 	last := ""
 	for c, err := range s.collections.List(ctx, page.After) {
@@ -74,7 +74,7 @@ func (s *Service) ListCollections(ctx context.Context, page Page, may func(name 
 			continue
 		}
 		if err != nil {
-			s.log.WarnContext(ctx, "httpapi: a collection cannot be read, and is left out of a list", "event", "collection.unreadable", "collection", c.Name, "error", err)
+			s.log.WarnContext(ctx, "httpapi: a collection cannot be read; a list omits it", "event", "collection.unreadable", "collection", c.Name, "error", err)
 			continue
 		}
 		if page.Skip > 0 {
@@ -93,8 +93,8 @@ func (s *Service) ListCollections(ctx context.Context, page Page, may func(name 
 	return found, "", nil
 }
 
-// PutCollection stores what edit makes of the collection as it is, which is nil if there is none; edit may be called again after a conflict. A changed
-// state is carried out for two seconds, and then by Run.
+// PutCollection applies edit to the stored collection and stores the result. Edit gets nil if there is no collection, and may be called again after a
+// conflict. A changed state is applied to the jobs for up to two seconds, and then by Run.
 func (s *Service) PutCollection(ctx context.Context, name string, when Condition, edit func(*Collection) (*resource.Collection, error)) (c *Collection, created bool, err error) {
 	if err := checkCollectionName(name); err != nil {
 		return nil, false, err
@@ -117,7 +117,7 @@ func (s *Service) PutCollection(ctx context.Context, name string, when Condition
 		case errors.Is(err, collection.ErrDeleting):
 			return nil, false, deleting(name)
 		case errors.Is(err, collection.ErrQuota):
-			return nil, false, problem.New(problem.QuotaCollections, "there are as many collections as there may be: delete one that is not needed")
+			return nil, false, problem.New(problem.QuotaCollections, "the maximum number of collections is reached: delete one that is not needed")
 		case lostRace(err):
 			continue
 		case err != nil:
@@ -133,10 +133,10 @@ func (s *Service) PutCollection(ctx context.Context, name string, when Condition
 }
 
 func busyCollection(name string) error {
-	return problem.New(problem.Busy, "collection %s is changed by others all the while: try again", name)
+	return problem.New(problem.Busy, "other requests keep changing collection %s: try again", name)
 }
 
-// seenCollection reads the collection that a client wants to change; nil: there is none.
+// seenCollection reads the collection that a client wants to change; nil: it does not exist.
 func (s *Service) seenCollection(ctx context.Context, name string, when Condition) (*Collection, *collection.Record, error) {
 	stored, err := s.collections.Get(ctx, name)
 	if errors.Is(err, chime.ErrNotFound) {
@@ -155,7 +155,7 @@ func (s *Service) seenCollection(ctx context.Context, name string, when Conditio
 	return c, stored, err
 }
 
-// collectionPut is what to store.
+// collectionPut is the record to store.
 func (s *Service) collectionPut(name string, stored *collection.Record, given *resource.Collection) (collection.Record, error) {
 	put := collection.Record{Name: name, State: collection.Enabled, MaxNames: given.MaxJobs()}
 	if stored != nil {
@@ -177,7 +177,7 @@ func (s *Service) collectionPut(name string, stored *collection.Record, given *r
 	return put, nil
 }
 
-// SetCollectionState enables or disables a collection and its jobs. Done is false if the work goes on in the background.
+// SetCollectionState enables or disables a collection and its jobs. done is false if the work continues in the background.
 func (s *Service) SetCollectionState(ctx context.Context, name, state string) (c *Collection, done bool, err error) {
 	wanted, known := storedStates[state]
 	if !known {
@@ -208,7 +208,7 @@ func (s *Service) SetCollectionState(ctx context.Context, name, state string) (c
 	return nil, false, busyCollection(name)
 }
 
-// DeleteCollection deletes a collection and its jobs. Existed is false if there was none; done is false if the work goes on in the background.
+// DeleteCollection deletes a collection and its jobs. existed is false if it did not exist; done is false if the work continues in the background.
 func (s *Service) DeleteCollection(ctx context.Context, name string, when Condition) (existed, done bool, err error) {
 	for range maxTries {
 		stored, err := s.collections.Get(ctx, name)

@@ -25,7 +25,7 @@ func TestADisabledCollectionRunsNothing(t *testing.T) {
 		f.setState("demo", resource.CollectionDisabled)
 		made := resource.JobName{Collection: "demo", Job: "made"}
 		if j := f.put(made, job(`{"frequency": "hour"}`)); j.State != resource.Disabled || j.Held != "collection" {
-			t.Errorf("made in a disabled collection: %s", text(j))
+			t.Errorf("created in a disabled collection: %s", text(j))
 		}
 		_, err := f.RunJob(t.Context(), report, "")
 		wantCode(t, "run", err, problem.CollectionDisabled)
@@ -41,7 +41,7 @@ func TestADisabledCollectionRunsNothing(t *testing.T) {
 		f.setState("demo", resource.CollectionEnabled)
 		time.Sleep(65 * time.Minute) // fake time
 		if f.get(report).State != resource.Enabled || len(f.runs(report)) != 1 || f.get(own).State != resource.Disabled || len(f.runs(own)) != 0 || len(f.runs(made)) == 0 {
-			t.Errorf("enabled: report %s, own %s, made %s", text(f.get(report)), text(f.get(own)), text(f.get(made)))
+			t.Errorf("enabled: report %s, own %s, created %s", text(f.get(report)), text(f.get(own)), text(f.get(made)))
 		}
 		f.checkInvariant("in the end")
 	})
@@ -72,7 +72,7 @@ func TestACollectionIsDeletedWithItsJobs(t *testing.T) {
 			left++
 		}
 		if left != 1 {
-			t.Errorf("%d schedules are left, want the other collection's", left)
+			t.Errorf("%d schedules are left, want only the other collection's", left)
 		}
 		f.collect("demo", &resource.Collection{})
 		if _, created, err := f.tryPut(jobIn("demo", 1), job(hourly)); !created || err != nil {
@@ -82,7 +82,7 @@ func TestACollectionIsDeletedWithItsJobs(t *testing.T) {
 	})
 }
 
-// While a name is reserved whose schedule may still come, a collection is not gone; Run finishes that.
+// While the collection has a reserved name whose schedule may still come, it is not deleted completely; Run finishes the deletion.
 func TestRunFinishesWhatARequestHasBegun(t *testing.T) {
 	onService(t, Options{}, func(t *testing.T, f *fixture) {
 		c, err := f.collections.Get(t.Context(), "demo")
@@ -98,7 +98,7 @@ func TestRunFinishesWhatARequestHasBegun(t *testing.T) {
 		}
 		_, _, err = f.tryPut(report, job(hourly))
 		wantCode(t, "put a job meanwhile", err, problem.CollectionDeleting)
-		// The writer is killed when he has put the schedule: now the walk of the request is over.
+		// The writer is killed after it has put the schedule: the walk of the request is over by now.
 		d := newDefinition(job(hourly), "default", meta{State: resource.Enabled, Collection: c.Creation, Name: name})
 		options, err := d.options()
 		if err != nil {
@@ -119,13 +119,13 @@ func TestACollectionKeepsItsStateUnlessItIsSaid(t *testing.T) {
 	onService(t, Options{}, func(t *testing.T, f *fixture) {
 		f.put(report, job(hourly))
 		if c := f.collect("demo", &resource.Collection{State: resource.CollectionDisabled}); c.State != resource.CollectionDisabled {
-			t.Errorf("put disabled, is %s", c.State)
+			t.Errorf("put disabled, got %s", c.State)
 		}
 		if j := f.get(report); j.Held != "collection" {
 			t.Errorf("its job: %s", text(j))
 		}
 		if c := f.collect("demo", &resource.Collection{Description: "new"}); c.State != resource.CollectionDisabled || c.Description != "new" {
-			t.Errorf("put without a state, is %s, %q", c.State, c.Description)
+			t.Errorf("put without a state, got %s, %q", c.State, c.Description)
 		}
 		revision := f.collect("demo", &resource.Collection{Description: "new"}).Revision
 		if c, err := f.GetCollection(t.Context(), "demo"); err != nil || c.Revision != revision || c.State != resource.CollectionDisabled {
@@ -136,9 +136,9 @@ func TestACollectionKeepsItsStateUnlessItIsSaid(t *testing.T) {
 		_, _, err = f.PutCollection(t.Context(), "demo", Condition{}, func(*Collection) (*resource.Collection, error) {
 			return &resource.Collection{Queue: "none"}, nil
 		})
-		wantCode(t, "a queue that nobody offers", err, "queue")
+		wantCode(t, "an unknown queue", err, "queue")
 		_, _, err = f.PutCollection(t.Context(), "a:b", Condition{}, nil)
-		wantCode(t, "a name that is none", err, "name")
+		wantCode(t, "an invalid name", err, "name")
 	})
 }
 
@@ -204,12 +204,12 @@ func TestListsPageByName(t *testing.T) {
 			t.Errorf("the disabled ones: %v, %v", found, err)
 		}
 		if _, _, err := f.ListJobs(t.Context(), "none", Page{Top: 10}); err == nil {
-			t.Error("jobs of no collection are listed")
+			t.Error("jobs of a missing collection are listed")
 		}
 	})
 }
 
-// A filter that finds nothing reads a thousand jobs, and says where to go on.
+// A filter without matches reads a thousand jobs, and returns where to continue.
 func TestAFilteredPageLooksAtAThousandJobs(t *testing.T) {
 	onService(t, Options{}, func(t *testing.T, f *fixture) {
 		f.collect("demo", &resource.Collection{Quota: resource.Quota{MaxJobCount: 1001}})
@@ -219,16 +219,16 @@ func TestAFilteredPageLooksAtAThousandJobs(t *testing.T) {
 		none := Page{Top: 1, State: "disabled"}
 		found, next, err := f.ListJobs(t.Context(), "demo", none)
 		if err != nil || len(found) != 0 || next != "job-0999" {
-			t.Errorf("%d jobs, then %q, %v; want none, and to go on after the thousandth", len(found), next, err)
+			t.Errorf("%d jobs, then %q, %v; want no job, and the thousandth as next", len(found), next, err)
 		}
 		none.After = next
 		if found, next, err = f.ListJobs(t.Context(), "demo", none); err != nil || len(found) != 0 || next != "" {
-			t.Errorf("%d jobs, then %q, %v; want none, and the end", len(found), next, err)
+			t.Errorf("%d jobs, then %q, %v; want no job, and the end", len(found), next, err)
 		}
 	})
 }
 
-// With half a second a call a hundred jobs are more than two seconds of work.
+// At half a second a call, a hundred jobs are more than two seconds of work.
 func TestAChangeThatTakesLongGoesOnInRun(t *testing.T) {
 	onService(t, Options{}, func(t *testing.T, f *fixture) {
 		slow := New(Options{Store: f.cutStore()})

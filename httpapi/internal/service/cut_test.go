@@ -14,11 +14,11 @@ import (
 	"github.com/chimejobs/chime/redisstore"
 )
 
-// A cut is after how many calls to the store a writer is gone: its process was killed, or it lost the network. Until then each call may wait.
+// A cut stops a writer after a number of calls to the store: its process was killed, or it lost the network. Until then each call may wait.
 type cut struct {
 	mu     sync.Mutex
-	calls  int                  // until then
-	made   int                  // calls
+	calls  int                  // allowed calls
+	made   int                  // calls so far
 	answer bool                 // the last call reaches the store, and its answer is lost
 	wait   func() time.Duration // before a call; nil: none waits
 }
@@ -27,7 +27,7 @@ var errCut = errors.New("this writer is gone")
 
 type cutKey struct{}
 
-// cutHook lets the calls of a ctx with a cut through, until it is cut.
+// cutHook passes the calls of a ctx with a cut, until the cut is reached.
 type cutHook struct{}
 
 func (cutHook) DialHook(next redis.DialHook) redis.DialHook { return next }
@@ -72,7 +72,7 @@ func throughCut(ctx context.Context, call func() error, fail func(error)) error 
 	return errCut
 }
 
-// cutStore is the fixture's store for writers that may be cut.
+// cutStore is the fixture's store for writers with a cut.
 func (f *fixture) cutStore() chime.Store {
 	client := redis.NewClient(&redis.Options{
 		Addr: "127.0.0.1:0", Protocol: 2, DisableIdentity: true, ContextTimeoutEnabled: true, MaxRetries: -1, PoolSize: 100,

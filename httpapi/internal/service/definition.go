@@ -15,14 +15,14 @@ import (
 
 const defaultGrace = time.Minute
 
-// A definition is a job as its schedule is put. It and the schedule make each other, and equal ones have equal schedules.
+// A definition is a job in the form of its schedule. Each can be converted to the other, and equal definitions have equal schedules.
 type definition struct {
-	job   resource.Job // with everything said, its secrets sealed, and without State and Now, which are in meta
-	queue string       // that its jobs go to
+	job   resource.Job // with all defaults, sealed secrets, and without State and Now, which are in meta
+	queue string       // the queue of its jobs
 	meta  meta
 }
 
-// newDefinition is what a client's job is put as. Queue is the collection's.
+// newDefinition converts a client's job. queue is the collection's.
 func newDefinition(j *resource.Job, queue string, m meta) *definition {
 	d := &definition{job: *j, queue: queue, meta: m}
 	a := d.job.Action
@@ -52,7 +52,7 @@ func newDefinition(j *resource.Job, queue string, m meta) *definition {
 	return d
 }
 
-// options are what the schedule is put with, besides its rule.
+// options are the schedule's options, without its rule.
 func (d *definition) options() ([]chime.PutOption, error) {
 	item, err := d.job.Action.Item()
 	if err != nil {
@@ -79,10 +79,10 @@ func (d *definition) options() ([]chime.PutOption, error) {
 	return options, nil
 }
 
-// ErrUnreadable says that a job is stored in a form that this program does not read: a newer program has written it, or a hand has changed it.
+// ErrUnreadable means that a job is stored in a form that this program cannot read: a newer program has written it, or it was edited manually.
 var ErrUnreadable = errors.New("cannot be read")
 
-// readDefinition is the definition that a schedule of ours was put as.
+// readDefinition reads the definition from one of our schedules.
 func readDefinition(s *chime.Schedule, m meta) (*definition, error) {
 	main, err := mainAction(s, m)
 	if err != nil {
@@ -117,7 +117,7 @@ func errorAction(s *chime.Schedule, m meta) (*action.Action, error) {
 	}
 	a, err := decodeAction(job.Name, job.Payload)
 	if err == nil && of.Inherits {
-		a.RetryPolicy = nil // what is stored is that of the main action
+		a.RetryPolicy = nil // the stored policy is the main action's
 	}
 	return a, err
 }
@@ -140,7 +140,7 @@ func target(name string, payload []byte, text bool) *action.JobTarget {
 	return t
 }
 
-// equal reports whether two definitions make the same schedule.
+// equal reports whether two definitions give the same schedule.
 func (d *definition) equal(other *definition) bool {
 	ours, err := d.meta.encode()
 	theirs, failed := other.meta.encode()

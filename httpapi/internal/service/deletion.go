@@ -9,7 +9,7 @@ import (
 	"github.com/chimejobs/chime/httpapi/internal/resource"
 )
 
-// DeleteJob deletes a job with all of its occurrences that wait.
+// DeleteJob deletes a job with all of its waiting occurrences.
 func (s *Service) DeleteJob(ctx context.Context, n resource.JobName, when Condition) (existed bool, err error) {
 	for range maxTries {
 		schedule, err := s.schedules.Get(ctx, n.Schedule())
@@ -31,10 +31,10 @@ func (s *Service) DeleteJob(ctx context.Context, n resource.JobName, when Condit
 			return err == nil, err
 		}
 	}
-	return false, problem.New(problem.Busy, "job %s is changed by others all the while: try again", n.Schedule())
+	return false, problem.New(problem.Busy, "other requests keep changing job %s: try again", n.Schedule())
 }
 
-// deleteSchedule deletes a schedule as it was read, and then releases its name. If it was changed meanwhile the error is [chime.ErrConflict].
+// deleteSchedule deletes a schedule at the revision that was read, and then releases its name. If it was changed meanwhile the error is [chime.ErrConflict].
 func (s *Service) deleteSchedule(ctx context.Context, schedule *chime.Schedule, m meta) error {
 	if err := s.schedules.Delete(ctx, schedule.Name, chime.IfRevision(schedule.Revision), chime.DeleteWaiting()); err != nil {
 		return err
@@ -42,7 +42,7 @@ func (s *Service) deleteSchedule(ctx context.Context, schedule *chime.Schedule, 
 	return s.release(ctx, schedule.Name, m)
 }
 
-// takeBack deletes a schedule that has just been created, whatever has become of it.
+// takeBack deletes a schedule that was just created, also if it was changed meanwhile.
 func (s *Service) takeBack(ctx context.Context, schedule *chime.Schedule) error {
 	m, _ := metaOf(schedule)
 	for range maxTries {
@@ -63,5 +63,5 @@ func (s *Service) takeBack(ctx context.Context, schedule *chime.Schedule) error 
 			return nil
 		}
 	}
-	return problem.New(problem.Busy, "job %s is changed by others all the while: try again", schedule.Name)
+	return problem.New(problem.Busy, "other requests keep changing job %s: try again", schedule.Name)
 }

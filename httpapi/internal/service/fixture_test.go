@@ -28,8 +28,8 @@ type fixture struct {
 	stops  []func()
 
 	mu   sync.Mutex
-	ran  []string                   // IDs of what ran, attempt by attempt
-	fail func(job *chime.Job) error // what the handlers return; nil: nil
+	ran  []string                   // IDs of the jobs that ran, attempt by attempt
+	fail func(job *chime.Job) error // the result of the handlers; nil: success
 	hang map[string]<-chan struct{} // by schedule: its jobs run until the channel is closed
 }
 
@@ -92,7 +92,7 @@ func (f *fixture) handle(ctx context.Context, job *chime.Job) error {
 	return nil
 }
 
-// runs returns the IDs of what has run of a job since the last call for it, error actions included.
+// runs returns the IDs of a job's runs since the last call for it, error actions included.
 func (f *fixture) runs(n resource.JobName) (ids []string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -112,7 +112,7 @@ func (f *fixture) set(change func()) {
 	change()
 }
 
-// collect puts a collection.
+// collect puts a collection, and requires success.
 func (f *fixture) collect(name string, c *resource.Collection) *Collection {
 	f.t.Helper()
 	stored, _, err := f.PutCollection(f.t.Context(), name, Condition{}, func(*Collection) (*resource.Collection, error) { return c, nil })
@@ -122,7 +122,7 @@ func (f *fixture) collect(name string, c *resource.Collection) *Collection {
 	return stored
 }
 
-// put puts a job, which has to succeed.
+// put puts a job, and requires success.
 func (f *fixture) put(n resource.JobName, j *resource.Job) *Job {
 	f.t.Helper()
 	stored, _, err := f.tryPut(n, j)
@@ -149,7 +149,7 @@ func (f *fixture) patchState(n resource.JobName, state resource.State) (*Job, er
 	return j, err
 }
 
-// get returns a job, which has to be there.
+// get returns a job, and requires that it exists.
 func (f *fixture) get(n resource.JobName) *Job {
 	f.t.Helper()
 	j, err := f.GetJob(f.t.Context(), n)
@@ -178,7 +178,7 @@ func wantCode(t *testing.T, what string, err error, code problem.Code) {
 
 var report = resource.JobName{Collection: "demo", Job: "report"}
 
-// job is a POST to a URL, by a rule.
+// job is a job that POSTs to a URL, with a rule.
 func job(rule string) *resource.Job {
 	return &resource.Job{Rule: parsed(rule), KeepRuns: 100, Now: rule == "", Action: post()}
 }
@@ -204,7 +204,7 @@ func with(j *resource.Job, change func(*resource.Job)) *resource.Job {
 
 const hourly = `{"frequency": "hour", "startTime": "2000-01-01T00:30:00Z"}`
 
-// checkInvariant holds all that is stored against what the package promises for when nobody writes.
+// checkInvariant compares the whole store with the package's invariant for times without writers.
 func (f *fixture) checkInvariant(what string) {
 	f.t.Helper()
 	ctx := f.t.Context()
@@ -239,7 +239,7 @@ func (f *fixture) checkInvariant(what string) {
 		}
 		c := collections[jobOf(s.Name).Collection]
 		if next := nextStep(s, m, c); next != stay {
-			f.t.Errorf("%s: %s is %s (%s), wanted %s in collection %+v: it is not where it is to stand", what, s.Name, s.State, s.Note.By, m.State, c)
+			f.t.Errorf("%s: %s is %s (%s), wanted %s in collection %+v: it is not in its target state", what, s.Name, s.State, s.Note.By, m.State, c)
 		}
 		key := prefixOf(jobOf(s.Name).Collection) + string(m.Name)
 		if !names[key] {
@@ -252,7 +252,7 @@ func (f *fixture) checkInvariant(what string) {
 	}
 }
 
-// text is what tells two views apart, for messages.
+// text describes a view in messages.
 func text(j *Job) string {
 	if j == nil {
 		return "none"

@@ -29,15 +29,15 @@ type Execution struct {
 	Manual     bool
 }
 
-// HistoryPage is where a page of a history begins and how long it is.
+// HistoryPage is the start and the size of a page of a history.
 type HistoryPage struct {
-	Before int64 // fences below this one; 0: from the newest
+	Before int64 // only fences below this one; 0: from the newest
 	Skip   int
 	Top    int
-	Status string // the status that is wanted in lower case; empty: all
+	Status string // the wanted status in lower case; empty: all
 }
 
-// What became of an execution, in the words of Azure's service. What is not here is no execution.
+// The status of an execution, in the words of Azure's service. Other outcomes are not executions.
 var statuses = map[chime.RunOutcome]string{
 	chime.RunDone:   "Completed",
 	chime.RunFailed: "Failed", chime.RunDead: "Failed", chime.RunCrashed: "Failed", chime.RunCancelled: "Failed",
@@ -50,7 +50,7 @@ const (
 	errorActionTag = "#dead-" // in the IDs of error actions
 )
 
-// History returns a page of the executions of a job, the newest first, and the fence to go on before; 0: that was the last one.
+// History returns a page of the executions of a job, the newest first, and the fence to continue before; 0: this is the last page.
 func (s *Service) History(ctx context.Context, n resource.JobName, page HistoryPage) (found []Execution, next int64, err error) {
 	schedule, _, _, err := s.find(ctx, n)
 	if err != nil {
@@ -79,7 +79,7 @@ func (s *Service) History(ctx context.Context, n resource.JobName, page HistoryP
 	return found, next, nil
 }
 
-// executions are all that is kept of a schedule, in the order in which they began, the newest first, with as many messages as a job may have.
+// executions returns all stored entries of a schedule in the order of their starts, the newest first, with the messages up to the limit of a job.
 func (s *Service) executions(ctx context.Context, schedule string) ([]Execution, error) {
 	var all []Execution
 	for run, err := range s.schedules.Runs(ctx, schedule) {
@@ -97,7 +97,7 @@ func (s *Service) executions(ctx context.Context, schedule string) ([]Execution,
 	size := 0
 	for i := range all {
 		if i > 0 && all[i].Fence >= all[i-1].Fence {
-			all[i].Fence = all[i-1].Fence - 1 // of two without an attempt that ended together
+			all[i].Fence = all[i-1].Fence - 1 // two entries without an attempt ended at the same time
 		}
 		if size += len(all[i].Message); size > maxMessages {
 			all[i].Message = ""
@@ -121,7 +121,7 @@ func newExecution(run *chime.RunInfo) Execution {
 	return e
 }
 
-// cutText shortens a text to so many bytes, and leaves no part of a character.
+// cutText shortens a text to a number of bytes, without splitting a character.
 func cutText(text string, limit int) string {
 	if len(text) <= limit {
 		return text

@@ -13,7 +13,7 @@ import (
 	"github.com/chimejobs/chime/httpapi/internal/resource"
 )
 
-// An hourly job: the first run is done, the second fails, is retried and dies, its error action is done; then one is run by hand and snoozes once.
+// An hourly job. The first run is done. The second fails, is retried and dies, and its error action is done. Then a manual run snoozes once.
 func TestTheHistoryHasEachExecution(t *testing.T) {
 	onService(t, Options{}, func(t *testing.T, f *fixture) {
 		f.work()
@@ -76,13 +76,13 @@ func TestTheHistoryHasEachExecution(t *testing.T) {
 			}
 		}
 		if fmt.Sprint(paged) != fmt.Sprint(all) {
-			t.Errorf("in pages %v, want %v", paged, all)
+			t.Errorf("read in pages %v, want %v", paged, all)
 		}
 		if failed, _, err := f.History(t.Context(), report, HistoryPage{Top: 10, Skip: 1, Status: "failed"}); err != nil || len(failed) != 1 || failed[0].Outcome != chime.RunFailed {
-			t.Errorf("the second that failed: %v, %v", failed, err)
+			t.Errorf("the second failed execution: %v, %v", failed, err)
 		}
 		_, _, err = f.History(t.Context(), jobIn("demo", 1), HistoryPage{Top: 1})
-		wantCode(t, "of no job", err, problem.NotFound)
+		wantCode(t, "of a missing job", err, problem.NotFound)
 	})
 }
 
@@ -98,7 +98,7 @@ func TestAHistoryShowsNothingOlderThanTheRetention(t *testing.T) {
 	})
 }
 
-// Notes, and the errors of handlers that have noted nothing.
+// Notes, and the errors of handlers that have written no note.
 func TestTheMessagesOfAJobAreBounded(t *testing.T) {
 	for name, row := range map[string]struct {
 		runs int
@@ -133,7 +133,7 @@ func TestTheMessagesOfAJobAreBounded(t *testing.T) {
 	}
 }
 
-// Occurrences that were missed are in the history too, and have their place in it.
+// Missed occurrences are in the history too, in their order.
 func TestMissedOccurrencesArePostponed(t *testing.T) {
 	onService(t, Options{}, func(t *testing.T, f *fixture) {
 		f.put(report, with(job(`{"frequency": "hour"}`), func(j *resource.Job) { j.Misfire, j.Grace = chime.MisfireSkip, time.Minute }))
@@ -142,7 +142,7 @@ func TestMissedOccurrencesArePostponed(t *testing.T) {
 		time.Sleep(time.Hour) // fake time
 		all, _, err := f.History(t.Context(), report, HistoryPage{Top: 10})
 		if err != nil || len(all) < 2 || all[0].Status != "Completed" || all[len(all)-1].Status != "Postponed" {
-			t.Fatalf("%+v, %v; want the missed below the one that ran", all, err)
+			t.Fatalf("%+v, %v; want the missed ones below the one that ran", all, err)
 		}
 		for i, e := range all {
 			if e.Fence == 0 || i > 0 && e.Fence >= all[i-1].Fence {

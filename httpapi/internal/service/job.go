@@ -11,7 +11,7 @@ import (
 	"github.com/chimejobs/chime/httpapi/internal/resource"
 )
 
-// A Job is a job as it is stored. The ID of its view is empty: the handler knows it.
+// A Job is a job as it is stored. The ID of its view is empty: the handler sets it.
 type Job struct {
 	Revision int64
 	resource.JobView
@@ -26,7 +26,7 @@ func (s *Service) GetJob(ctx context.Context, n resource.JobName) (*Job, error) 
 	return s.view(ctx, schedule)
 }
 
-// find reads the schedule of a job, what its Meta says, and its collection. A job of an earlier collection of that name is not found.
+// find reads the schedule of a job, its Meta, and its collection. A job of an earlier collection of that name is not found.
 func (s *Service) find(ctx context.Context, n resource.JobName) (*chime.Schedule, meta, *collection.Record, error) {
 	schedule, err := s.schedules.Get(ctx, n.Schedule())
 	if err != nil && !errors.Is(err, chime.ErrNotFound) {
@@ -48,7 +48,7 @@ func noJob(n resource.JobName) error {
 	return problem.New(problem.NotFound, "there is no job %s in collection %s", n.Job, n.Collection)
 }
 
-// view is a job as it is shown.
+// view is a job in an answer.
 func (s *Service) view(ctx context.Context, schedule *chime.Schedule) (*Job, error) {
 	m, _ := metaOf(schedule)
 	d, err := readDefinition(schedule, m)
@@ -67,7 +67,7 @@ func (s *Service) view(ctx context.Context, schedule *chime.Schedule) (*Job, err
 	return j, err
 }
 
-// next is the next run of a schedule: placed, or for a moment computed, after the last one was taken.
+// next is the next run of a schedule: the placed one, or, for a moment after it was taken, a computed one.
 func (s *Service) next(ctx context.Context, schedule *chime.Schedule) (time.Time, error) {
 	if !schedule.Next.IsZero() || schedule.State != chime.StateLive {
 		return schedule.Next, nil
@@ -82,7 +82,7 @@ func (s *Service) next(ctx context.Context, schedule *chime.Schedule) (time.Time
 	return next[0], nil
 }
 
-// stateOf is the state that is shown. A job is final when nothing of it is placed or under way, what follows a death included.
+// stateOf is the state in an answer. A job is final when none of its runs is placed or in progress, including error actions.
 func stateOf(s *chime.Schedule) resource.State {
 	switch {
 	case s.State == chime.StatePaused:
@@ -99,7 +99,7 @@ func final(state resource.State) bool {
 	return state == resource.Completed || state == resource.Faulted
 }
 
-// holderOf says who holds a job that is disabled.
+// holderOf is the reason why a job is disabled.
 func holderOf(s *chime.Schedule) string {
 	switch {
 	case s.State != chime.StatePaused:

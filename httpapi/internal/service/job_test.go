@@ -24,7 +24,7 @@ func TestTheBodyWithoutStartTimePutThriceRunsOnce(t *testing.T) {
 				first = j
 			}
 			if j.Revision != first.Revision || !j.Job.Rule.Equal(first.Job.Rule) || !j.Job.Now {
-				t.Errorf("put %d: %s, want it as it was: %s", i, text(j), text(first))
+				t.Errorf("put %d: %s, want it unchanged: %s", i, text(j), text(first))
 			}
 			time.Sleep(time.Hour) // fake time
 		}
@@ -32,12 +32,12 @@ func TestTheBodyWithoutStartTimePutThriceRunsOnce(t *testing.T) {
 			t.Errorf("ran %v, want one run", ran)
 		}
 		if j := f.get(report); j.State != resource.Completed || j.Executions != 1 || !j.Next.IsZero() {
-			t.Errorf("at last %s, %d executions, want completed, 1", text(j), j.Executions)
+			t.Errorf("finally %s, %d executions, want completed, 1", text(j), j.Executions)
 		}
 	})
 }
 
-// A body that repeats the start that was made is no change either, as a client sends it who gets the job and puts it again.
+// A client that gets the job and puts it again sends the start that the server has set. That is not a change either.
 func TestTheStartThatWasMadeMayBeRepeated(t *testing.T) {
 	onService(t, Options{}, func(t *testing.T, f *fixture) {
 		first := f.put(report, job(""))
@@ -72,14 +72,14 @@ func TestADisabledJobRunsNothing(t *testing.T) {
 		}
 		time.Sleep(3 * time.Hour) // fake time
 		if ran := f.runs(report); len(ran) != 0 {
-			t.Errorf("made disabled, ran %v", ran)
+			t.Errorf("created disabled, ran %v", ran)
 		}
 		if j, err := f.patchState(report, resource.Enabled); err != nil || j.State != resource.Enabled || j.Held != "" || !j.Next.After(time.Now()) {
 			t.Errorf("enabled: %s, %v", text(j), err)
 		}
 		time.Sleep(90 * time.Minute) // fake time
 		if ran := f.runs(report); len(ran) < 1 || len(ran) > 2 {
-			t.Errorf("after ninety minutes ran %v, want the runs of these alone", ran)
+			t.Errorf("after ninety minutes ran %v, want the runs of these ninety minutes only", ran)
 		}
 		if j, err := f.patchState(report, resource.Disabled); err != nil || j.State != resource.Disabled {
 			t.Errorf("disabled: %s, %v", text(j), err)
@@ -91,7 +91,7 @@ func TestADisabledJobRunsNothing(t *testing.T) {
 	})
 }
 
-// Enabling skips the gap, but for the only run of a job, which is no gap.
+// Enabling skips the gap. The only run of a one-time job is not a gap, so it is not skipped.
 func TestAOneTimeJobThatIsEnabledLateRunsThen(t *testing.T) {
 	for name, enabled := range map[string]struct{ after, ranAt time.Duration }{
 		"before its start": {time.Hour, 2 * time.Hour}, "after its start": {3 * time.Hour, 3 * time.Hour},
@@ -129,7 +129,7 @@ func TestAStateThatIsLeftOutOrAsShownStaysAsWanted(t *testing.T) {
 		}
 		f.setState("demo", resource.CollectionEnabled)
 		if j := f.get(report); j.State != resource.Enabled {
-			t.Errorf("afterwards %s, want enabled: the body had repeated what was shown", text(j))
+			t.Errorf("afterwards %s, want enabled: the body had repeated the shown state", text(j))
 		}
 		f.setState("demo", resource.CollectionDisabled)
 		if j, err := f.patchState(report, resource.Disabled); err != nil || j.Held != "client" {
@@ -185,10 +185,10 @@ func TestAnEqualPutWritesNothing(t *testing.T) {
 				t.Errorf("%s: revisions %d, then %d, and as it was got %d; want one", name, first.Revision, again.Revision, read.Revision)
 			}
 			if e, given := read.Job.Action.ErrorAction, j.Action.ErrorAction; e != nil && (e.RetryPolicy == nil) != (given.RetryPolicy == nil) {
-				t.Errorf("%s: its error action is shown with retries %v, given were %v", name, e.RetryPolicy, given.RetryPolicy)
+				t.Errorf("%s: its error action is shown with retries %v, want %v", name, e.RetryPolicy, given.RetryPolicy)
 			}
 			if changed := f.put(n, with(j, func(j *resource.Job) { j.KeepRuns++ })); changed.Revision == first.Revision {
-				t.Errorf("%s: a change has written nothing", name)
+				t.Errorf("%s: a change was not stored", name)
 			}
 			if _, err := f.DeleteJob(t.Context(), n, Condition{}); err != nil {
 				t.Error(err)
@@ -209,7 +209,7 @@ func TestAnErrorActionThatInheritsRetriesHasThoseOfThePatchedAction(t *testing.T
 			t.Fatal(err)
 		}
 		if follow, err := s.OnDeathJob(); err != nil || follow.MaxAttempts != 1 {
-			t.Errorf("the error action has %d attempts, %v; want 1 as the action", follow.MaxAttempts, err)
+			t.Errorf("the error action has %d attempts, %v; want 1 like the action", follow.MaxAttempts, err)
 		}
 	})
 }
@@ -221,13 +221,13 @@ func TestConditionsAreHeld(t *testing.T) {
 			_, _, err := f.PutJob(t.Context(), report, when, false, edit)
 			return err
 		}
-		wantCode(t, "If-Match of none", put(Condition{Match: []int64{1}}), problem.Changed)
-		wantCode(t, "If-Match * of none", put(Condition{Any: true}), problem.Changed)
+		wantCode(t, "If-Match on a missing job", put(Condition{Match: []int64{1}}), problem.Changed)
+		wantCode(t, "If-Match * on a missing job", put(Condition{Any: true}), problem.Changed)
 		if err := put(Condition{None: true}); err != nil {
 			t.Error(err)
 		}
-		wantCode(t, "If-None-Match of one", put(Condition{None: true}), problem.Exists)
-		wantCode(t, "If-Match of another", put(Condition{Match: []int64{1, 2}}), problem.Changed)
+		wantCode(t, "If-None-Match on an existing job", put(Condition{None: true}), problem.Exists)
+		wantCode(t, "If-Match with other revisions", put(Condition{Match: []int64{1, 2}}), problem.Changed)
 		now := f.get(report).Revision
 		for _, when := range []Condition{{Match: []int64{1, now}}, {Any: true}} {
 			if err := put(when); err != nil {
@@ -245,7 +245,7 @@ func TestConditionsAreHeld(t *testing.T) {
 	})
 }
 
-// Two editors with one tag: one wins, the other is told.
+// Two editors use the same tag: one wins, the other gets an error.
 func TestOfTwoEditorsWithOneTagOneWins(t *testing.T) {
 	onService(t, Options{}, func(t *testing.T, f *fixture) {
 		when := Condition{Match: []int64{f.put(report, job(hourly)).Revision}}
@@ -272,7 +272,7 @@ func TestOfTwoEditorsWithOneTagOneWins(t *testing.T) {
 	})
 }
 
-// Without a tag a change begins again when another comes before it, five times; with one it is told so at once.
+// A change without a tag is repeated when another change comes before it, at most five times. With a tag it fails at once.
 func TestAChangeThatAlwaysLosesIsBusy(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -293,7 +293,7 @@ func TestAChangeThatAlwaysLosesIsBusy(t *testing.T) {
 				})
 				wantCode(t, "the slow one", err, c.code)
 				if edits != c.edits || f.get(report).Job.KeepRuns != edits {
-					t.Errorf("%d tries, want %d; the job is that of try %d", edits, c.edits, f.get(report).Job.KeepRuns)
+					t.Errorf("%d tries, want %d; the stored job is of try %d", edits, c.edits, f.get(report).Job.KeepRuns)
 				}
 			})
 		})
@@ -321,7 +321,7 @@ func TestAProgramsScheduleIsNoJob(t *testing.T) {
 			t.Error(err)
 		}
 		if _, err := f.schedules.Get(t.Context(), "demo:report"); err != nil {
-			t.Errorf("with the collection it is gone: %v", err)
+			t.Errorf("it was deleted with the collection: %v", err)
 		}
 	})
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/chimejobs/chime/httpapi/internal/resource"
 )
 
-// runOnce is how long a key gives the same run.
+// runOnce is the time for which a key gives the same run.
 const runOnce = 24 * time.Hour
 
 // RunJob runs a job once now, and returns the occurrence's ID. The same key, which may be empty, gives the same run for 24 hours.
@@ -28,7 +28,7 @@ func (s *Service) RunJob(ctx context.Context, n resource.JobName, key string) (i
 	case c.State == collection.Disabled:
 		return "", disabled(n)
 	case final(stateOf(schedule)):
-		return "", problem.New(problem.JobFinal, "job %s has ended, and runs no more: delete it, and create it again", schedule.Name)
+		return "", problem.New(problem.JobFinal, "job %s has ended and cannot run again: delete it and create it again", schedule.Name)
 	}
 	var options []chime.TriggerOption
 	if key != "" {
@@ -41,7 +41,7 @@ func (s *Service) RunJob(ctx context.Context, n resource.JobName, key string) (i
 	return receipt.ID, err
 }
 
-// runID is made of a client's key, and of the name that is this job's alone: a later job of that name has runs of its own.
+// runID is built from a client's key and the job's reserved name, which is unique: a later job with the same name has other runs.
 func runID(name reservedName, key string) string {
 	sum := sha256.Sum256([]byte(string(name) + "\x00" + key))
 	return strings.ToLower(base32.StdEncoding.EncodeToString(sum[:15]))

@@ -46,12 +46,12 @@ func TestOneKeyIsOneRunForADay(t *testing.T) {
 		}
 		f.put(report, with(job(hourly), func(j *resource.Job) { j.State = resource.Disabled }))
 		if later := run("a"); later == first {
-			t.Error("the key of an earlier job of the name gave that one's run")
+			t.Error("the key of an earlier job with the same name gave the earlier run")
 		}
 	})
 }
 
-// A manual run uses up no count: the run that is left comes all the same.
+// A manual run does not count: the last run of the count still comes.
 func TestAManualRunUsesUpNoCount(t *testing.T) {
 	onService(t, Options{}, func(t *testing.T, f *fixture) {
 		f.work()
@@ -61,7 +61,7 @@ func TestAManualRunUsesUpNoCount(t *testing.T) {
 		}
 		time.Sleep(2 * time.Hour) // fake time
 		if ran := f.runs(report); len(ran) != 2 {
-			t.Errorf("ran %v, want the run and the occurrence", ran)
+			t.Errorf("ran %v, want the manual run and the occurrence", ran)
 		}
 	})
 }

@@ -9,19 +9,19 @@ import (
 	"github.com/chimejobs/chime/httpapi/internal/resource"
 )
 
-// A meta is what a schedule's Meta says of a job: that it is one, what it is wanted to be, which collection it belongs to, and what its action has that
-// the schedule itself does not show.
+// A meta is the content of a schedule's Meta for a job. It marks the schedule as a job, and has its wanted state, its collection, and the fields of its
+// action that the schedule itself does not have.
 type meta struct {
 	Rest       int            `json:"rest"`                // metaForm
 	State      resource.State `json:"state"`               // wanted: enabled or disabled
 	StartTime  string         `json:"startTime,omitempty"` // startMade: the client gave neither startTime nor recurrence
 	Collection int64          `json:"collection"`          // the creation of the collection
-	Name       reservedName   `json:"name"`                // by which the collection counts it
+	Name       reservedName   `json:"name"`                // the job's name in the collection's quota
 	Job        *targetMeta    `json:"job,omitempty"`       // of job actions
 	Error      *targetMeta    `json:"error,omitempty"`     // of error actions
 }
 
-// A targetMeta is what a client has given of an action, and what its job does not show.
+// A targetMeta has the fields of an action that its job does not have.
 type targetMeta struct {
 	Queue    string              `json:"queue,omitempty"`
 	Text     bool                `json:"text,omitempty"`     // the payload was given as a text
@@ -35,7 +35,7 @@ const (
 	startMade = "made"
 )
 
-// metaOf reads the Meta of a schedule; ok is false if it is none of ours, or has another form than this program reads. Its name counts then all the same.
+// metaOf reads the Meta of a schedule; ok is false if the schedule is not a job, or its form is unknown to this program. Even then its name is counted.
 func metaOf(s *chime.Schedule) (m meta, ok bool) {
 	if len(s.Meta) == 0 || json.Unmarshal(s.Meta, &m) != nil {
 		return meta{}, false

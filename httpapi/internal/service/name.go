@@ -21,7 +21,7 @@ func checkCollectionName(name string) error {
 	if collectionName.MatchString(name) {
 		return nil
 	}
-	return mistake("name", "name", name, "want 1 to 40 of A-Z a-z 0-9 _ -, the first a letter or a digit")
+	return mistake("name", "name", name, "want 1 to 40 of A-Z a-z 0-9 _ -, starting with a letter or a digit")
 }
 
 func checkJobName(n resource.JobName) error {
@@ -31,47 +31,47 @@ func checkJobName(n resource.JobName) error {
 	if jobName.MatchString(n.Job) {
 		return nil
 	}
-	return mistake("name", "name", n.Job, "want 1 to 100 of A-Z a-z 0-9 _ . -, the first a letter or a digit")
+	return mistake("name", "name", n.Job, "want 1 to 100 of A-Z a-z 0-9 _ . -, starting with a letter or a digit")
 }
 
-// jobOf is the job whose schedule has a name.
+// jobOf is the job of a schedule's name.
 func jobOf(schedule string) resource.JobName {
 	collection, job, _ := strings.Cut(schedule, ":")
 	return resource.JobName{Collection: collection, Job: job}
 }
 
-// prefixOf is how the names of a collection's schedules begin.
+// prefixOf is the prefix of the names of a collection's schedules.
 func prefixOf(collection string) string { return collection + ":" }
 
-// A reservedName is what stands for a job in its collection: the job, "#", when it was reserved, "-", and a random text. So it is one schedule's
-// alone: the next schedule of that job has another one. "#" sorts before all that jobs' names have, so reserved names sort as these do.
+// A reservedName represents a job in its collection: the job, "#", the time of the reservation, "-", and a random text. So it belongs to one schedule
+// only: the next schedule of that job has another one. "#" sorts before all characters of job names, so reserved names sort like job names.
 //
-// Two requests that create the same job at the same time have two names for that moment; the one that comes second gives its own back.
+// If two requests create the same job at the same time, there are two names for a moment; the later request releases its own.
 //
-// The time is about that of the store's clock. It tells names whose schedule may still be under way from those whose writer is gone.
+// The time is approximately the store's. It separates names whose schedule may still come from names whose writer is gone.
 type reservedName string
 
 func newReservedName(job string, now time.Time) reservedName {
 	return reservedName(job + "#" + strconv.FormatInt(now.Unix(), 36) + "-" + rand.Text()[:10])
 }
 
-// job is the job that the name stands for.
+// job is the job of the name.
 func (r reservedName) job() string {
 	job, _, _ := strings.Cut(string(r), "#")
 	return job
 }
 
-// strayAge is how old a name without a schedule is before a sweep releases it.
+// strayAge is the age at which a sweep releases a name without a schedule.
 const strayAge = 2 * maxUnderWay
 
-// maxUnderWay is the age at which the schedule of a name has been put, or never will be. The time of a name is wrong by a third of that at most; then
-// its writer has putTime, and the rest is for what is on its way to the store when he gives up.
+// maxUnderWay is the age after which the schedule of a name exists or never will. A third of it is the maximum error of the name's time, putTime is for the
+// writer, and the rest is for a write that is still on its way to the store when the writer stops trying.
 const (
 	maxUnderWay = 30 * time.Second
 	putTime     = 10 * time.Second
 )
 
-// at is when the name was reserved; zero if it is not written as these are: then it is old.
+// at is the time of the reservation; zero if the name has another form: then it counts as old.
 func (r reservedName) at() time.Time {
 	_, made, _ := strings.Cut(string(r), "#")
 	seconds, _, _ := strings.Cut(made, "-")
@@ -82,19 +82,19 @@ func (r reservedName) at() time.Time {
 	return time.Unix(at, 0)
 }
 
-// olderThan reports whether the name was reserved longer than an age before an instant.
+// olderThan reports whether the name was reserved more than an age before an instant.
 func (r reservedName) olderThan(age time.Duration, now time.Time) bool {
 	return r.at().Add(age).Before(now)
 }
 
-// A storeClock is about the store's time. The store tells it with each reservation; until then it is that of this machine.
+// A storeClock is approximately the store's clock. Each reservation returns the store's time; before the first one it is this machine's clock.
 type storeClock struct{ ahead atomic.Int64 } // of this machine's, ns
 
 func (c *storeClock) now() time.Time { return time.Now().Add(time.Duration(c.ahead.Load())) }
 
 func (c *storeClock) set(now time.Time) { c.ahead.Store(int64(time.Until(now))) }
 
-// afterJob is where the names behind those of a job begin.
+// afterJob is the name after which the names of later jobs begin.
 func afterJob(job string) string {
 	if job == "" {
 		return ""

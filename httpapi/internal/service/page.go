@@ -8,17 +8,17 @@ import (
 	"github.com/chimejobs/chime/httpapi/internal/collection"
 )
 
-// A Page is where a page of a list begins and how long it is.
+// A Page is the start and the size of a page of a list.
 type Page struct {
 	After string // the last name of the page before; empty: none
-	Skip  int    // leaves out so many; of jobs by their rank, without reading them
+	Skip  int    // number of entries to skip; jobs are skipped by rank, without reading them
 	Top   int
-	State string // the state that is wanted in lower case; empty: all
+	State string // the wanted state in lower case; empty: all
 }
 
-const maxLooked = 1000 // jobs for a page
+const maxLooked = 1000 // maximum jobs to read for a page
 
-// ListJobs returns a page of a collection's jobs, and the name to go on after; empty: that was the last one. It looks at 1,000 names at most.
+// ListJobs returns a page of a collection's jobs, and the name to continue after; empty: this is the last page. It reads at most 1,000 names.
 func (s *Service) ListJobs(ctx context.Context, collection string, page Page) (found []*Job, next string, err error) {
 	c, err := s.collection(ctx, collection)
 	if err != nil {
@@ -34,9 +34,9 @@ func (s *Service) ListJobs(ctx context.Context, collection string, page Page) (f
 	}
 	looked, last := 0, after
 	for {
-		filter.Limit = page.Top + 1 - len(found) // one more tells whether there is a next page
+		filter.Limit = page.Top + 1 - len(found) // one more shows whether there is a next page
 		if page.State != "" {
-			filter.Limit = 100 // of which some have the state
+			filter.Limit = 100 // only some of them have the state
 		}
 		read := 0
 		for schedule, err := range s.schedules.List(ctx, filter) {
@@ -45,7 +45,7 @@ func (s *Service) ListJobs(ctx context.Context, collection string, page Page) (f
 			}
 			read, filter.After = read+1, schedule.Name
 			if err != nil {
-				s.log.WarnContext(ctx, "httpapi: a schedule cannot be read, and is left out of a list", "event", "schedule.unreadable", "schedule", schedule.Name, "error", err)
+				s.log.WarnContext(ctx, "httpapi: a schedule cannot be read; a list omits it", "event", "schedule.unreadable", "schedule", schedule.Name, "error", err)
 				continue
 			}
 			m, ours := metaOf(schedule)
@@ -61,7 +61,7 @@ func (s *Service) ListJobs(ctx context.Context, collection string, page Page) (f
 			}
 			j, err := s.view(ctx, schedule)
 			if errors.Is(err, ErrUnreadable) {
-				s.log.WarnContext(ctx, "httpapi: a job cannot be read, and is left out of a list", "event", "schedule.unreadable", "schedule", schedule.Name, "error", err)
+				s.log.WarnContext(ctx, "httpapi: a job cannot be read; a list omits it", "event", "schedule.unreadable", "schedule", schedule.Name, "error", err)
 				continue
 			}
 			if err != nil {
@@ -75,8 +75,8 @@ func (s *Service) ListJobs(ctx context.Context, collection string, page Page) (f
 	}
 }
 
-// skip is the job behind which a page begins, by the rank among the collection's names; more is false if there are not so many. Of a job that is being
-// created or deleted there may be two names for a moment.
+// skip returns the job after which a page begins, by the rank among the collection's names; more is false if there are fewer names. A job that is being
+// created or deleted may have two names for a moment.
 func (s *Service) skip(ctx context.Context, of string, page Page) (after string, more bool, err error) {
 	if page.Skip == 0 {
 		return page.After, true, nil

@@ -11,7 +11,7 @@ import (
 	"github.com/chimejobs/chime/recurrence"
 )
 
-// NextOf returns the next instants of a job, and its rule in words.
+// NextOf returns the next instants of a job, and a text of its rule.
 func (s *Service) NextOf(ctx context.Context, n resource.JobName, count int) (next []time.Time, text string, err error) {
 	schedule, _, _, err := s.find(ctx, n)
 	if err != nil {
@@ -24,7 +24,7 @@ func (s *Service) NextOf(ctx context.Context, n resource.JobName, count int) (ne
 	return next, schedule.String(), err
 }
 
-// Preview checks a job as PutJob would, but for its collection, and returns its first instants and its rule in words. It stores nothing.
+// Preview checks a job like PutJob, but without its collection, and returns its first instants and a text of its rule. It stores nothing.
 func (s *Service) Preview(ctx context.Context, j *resource.Job, count int) (next []time.Time, text string, err error) {
 	a := j.Action.Clone()
 	mistakes := append(a.Prepare(ctx, s.options.OpenPFX), a.Keep(nil)...)
@@ -45,7 +45,7 @@ func (s *Service) Preview(ctx context.Context, j *resource.Job, count int) (next
 	return next, chime.Schedule{Recurrence: rule, NoImmediateRun: j.NoImmediateRun}.String(), nil
 }
 
-// firstRuns are the first runs of a job that is made now, without the one at creation if that is not wanted.
+// firstRuns returns the first runs of a job that is created now; the run at creation is included only if the job wants it.
 func firstRuns(rule recurrence.Recurrence, now time.Time, noImmediateRun bool, n int) (runs []time.Time, err error) {
 	if rule.Count > 0 {
 		n, rule.Count = min(n, rule.Count), 0

@@ -11,26 +11,26 @@ import (
 	"github.com/chimejobs/chime/recurrence"
 )
 
-// What preview tells of a job is what next tells of it once it is put.
+// Preview returns for a job the same as next after the job is put.
 func TestPreviewSaysWhatNextSays(t *testing.T) {
 	onService(t, Options{}, func(t *testing.T, f *fixture) {
 		time.Sleep(10*time.Minute + 300*time.Millisecond) // fake time
 		made := 0
 		for name, j := range map[string]*resource.Job{
-			"by the hour":            job(hourly),
-			"from now on":            job(`{"frequency": "hour"}`),
-			"not now":                with(job(`{"frequency": "hour"}`), func(j *resource.Job) { j.NoImmediateRun = true }),
-			"cron, not now":          with(job(`{"cron": "*/5 * * * *"}`), func(j *resource.Job) { j.NoImmediateRun = true }),
-			"cron":                   job(`{"cron": "*/5 * * * *"}`),
-			"four times":             job(`{"frequency": "hour", "count": 4}`),
-			"four times, not now":    with(job(`{"frequency": "hour", "count": 4}`), func(j *resource.Job) { j.NoImmediateRun = true }),
-			"once":                   job(`{"startTime": "2000-01-02"}`),
-			"once, and that is over": job(`{"startTime": "1999-01-02"}`),
-			"once, now":              job(``),
-			"once, now, not now":     with(job(``), func(j *resource.Job) { j.NoImmediateRun = true }),
-			"once, over, not now":    with(job(`{"startTime": "1999-01-02"}`), func(j *resource.Job) { j.NoImmediateRun = true }),
-			"once, later, not now":   with(job(`{"startTime": "2001-01-02"}`), func(j *resource.Job) { j.NoImmediateRun = true }),
-			"over":                   job(`{"frequency": "hour", "startTime": "1999-01-01", "endTime": "1999-02-01"}`),
+			"by the hour":                job(hourly),
+			"starting now":               job(`{"frequency": "hour"}`),
+			"not now":                    with(job(`{"frequency": "hour"}`), func(j *resource.Job) { j.NoImmediateRun = true }),
+			"cron, not now":              with(job(`{"cron": "*/5 * * * *"}`), func(j *resource.Job) { j.NoImmediateRun = true }),
+			"cron":                       job(`{"cron": "*/5 * * * *"}`),
+			"four times":                 job(`{"frequency": "hour", "count": 4}`),
+			"four times, not now":        with(job(`{"frequency": "hour", "count": 4}`), func(j *resource.Job) { j.NoImmediateRun = true }),
+			"once":                       job(`{"startTime": "2000-01-02"}`),
+			"once, in the past":          job(`{"startTime": "1999-01-02"}`),
+			"once, now":                  job(``),
+			"once, now, not now":         with(job(``), func(j *resource.Job) { j.NoImmediateRun = true }),
+			"once, in the past, not now": with(job(`{"startTime": "1999-01-02"}`), func(j *resource.Job) { j.NoImmediateRun = true }),
+			"once, later, not now":       with(job(`{"startTime": "2001-01-02"}`), func(j *resource.Job) { j.NoImmediateRun = true }),
+			"ended":                      job(`{"frequency": "hour", "startTime": "1999-01-01", "endTime": "1999-02-01"}`),
 		} {
 			next, words, err := f.Preview(t.Context(), j, 5)
 			if err != nil {

@@ -11,12 +11,12 @@ import (
 	"github.com/chimejobs/chime/recurrence"
 )
 
-// check returns what forbids a change. What a collection allows less than before binds what is written newly: a job that stays as it is stays allowed.
+// check returns the reason why a change is forbidden. A lower limit of the collection applies to new content only: an unchanged job remains allowed.
 func (c *change) check(queue string) error {
 	same := c.old != nil && c.sameContent()
-	asked := c.patched && (c.given.State == resource.Enabled || c.given.State == resource.Disabled) // a patch means the state that it has
+	asked := c.patched && (c.given.State == resource.Enabled || c.given.State == resource.Disabled) // a state in a patch is meant
 	if c.old != nil && final(stateOf(c.schedule)) && (asked || !same || c.new.meta.State != c.old.meta.State) {
-		return problem.New(problem.JobFinal, "job %s has ended, and is not changed any more: delete it, and create it again", c.schedule.Name)
+		return problem.New(problem.JobFinal, "job %s has ended and cannot be changed: delete it and create it again", c.schedule.Name)
 	}
 	if c.enabling && c.collection.State == collection.Disabled {
 		return disabled(c.name)
@@ -33,16 +33,16 @@ func (c *change) check(queue string) error {
 		}
 	}
 	if c.limits.SKU == resource.FreeSKU && c.new.authenticates() && (c.old == nil || !c.new.equalAction(c.old)) {
-		return problem.New(problem.QuotaAuthentication, "jobs of collection %s have no authentication: its sku is %s", c.name.Collection, resource.FreeSKU)
+		return problem.New(problem.QuotaAuthentication, "jobs of collection %s may not have authentication: its sku is %s", c.name.Collection, resource.FreeSKU)
 	}
 	return nil
 }
 
 func disabled(n resource.JobName) error {
-	return problem.New(problem.CollectionDisabled, "collection %s is disabled, and so are its jobs: enable it first", n.Collection)
+	return problem.New(problem.CollectionDisabled, "collection %s is disabled with all its jobs: enable the collection first", n.Collection)
 }
 
-// sameContent reports whether the job would be as it is, whatever state it is wanted in.
+// sameContent reports whether the job would not change, apart from its wanted state.
 func (c *change) sameContent() bool {
 	as := *c.new
 	as.meta.State = c.old.meta.State
@@ -62,13 +62,13 @@ func (c *change) checkTargets(queue string) error {
 			if on == "" {
 				on = queue
 			}
-			return problem.New(problem.TargetForbidden, "collection %s does not permit jobs named %.100q on queue %.100q: an admin names them in its chime.jobs", c.name.Collection, target.Name, on)
+			return problem.New(problem.TargetForbidden, "collection %s does not permit jobs named %.100q on queue %.100q: an admin can add them to its chime.jobs", c.name.Collection, target.Name, on)
 		}
 	}
 	return nil
 }
 
-// authenticates reports whether a request of the job shows who sends it.
+// authenticates reports whether a request of the job has authentication.
 func (d *definition) authenticates() bool {
 	for _, a := range []*action.Action{d.job.Action, d.job.Action.ErrorAction} {
 		if a == nil || a.Request == nil || a.Request.Authentication == nil {
@@ -81,7 +81,7 @@ func (d *definition) authenticates() bool {
 	return false
 }
 
-// checkRule holds the rule against the quota: how often it runs, and how many times.
+// checkRule compares the rule with the quota: the time between runs, and the number of runs.
 func (c *change) checkRule() error {
 	rule := c.new.job.Rule
 	if rule.Frequency == 0 && rule.Cron == "" && len(rule.Also) == 0 {
@@ -96,7 +96,7 @@ func (c *change) checkRule() error {
 		return clientError(err, c.given.Prefix)
 	}
 	if gap > 0 && gap < shortest {
-		return problem.New(problem.QuotaRecurrence, "jobs of collection %s run every %s at most, and this one would run twice within %s at %s",
+		return problem.New(problem.QuotaRecurrence, "jobs of collection %s run every %s at most, but this one would run twice within %s at %s",
 			c.name.Collection, words(shortest), words(gap), at.UTC().Format(time.RFC3339))
 	}
 	return nil
@@ -109,11 +109,11 @@ func (c *change) created() time.Time {
 	return time.Now()
 }
 
-// gapRuns is how many runs the gaps between are looked at.
+// gapRuns is the number of runs whose gaps are checked.
 const gapRuns = 1500
 
-// shortestGap is the shortest time between two of the first runs of a rule, and where that is; 0: it has less than two. A run at creation counts for
-// none: when that is nobody chooses.
+// shortestGap is the shortest time between two of the first runs of a rule, and its place; 0: there are fewer than two runs. The run at creation does not
+// count, because nobody chooses its time.
 func shortestGap(rule recurrence.Recurrence, created time.Time) (gap time.Duration, at time.Time, err error) {
 	series, err := rule.Series(created)
 	if err != nil {
@@ -136,7 +136,7 @@ func shortestGap(rule recurrence.Recurrence, created time.Time) (gap time.Durati
 	return gap, at, nil
 }
 
-// words are a length of time without the units that are zero.
+// words is a length of time without the units that are zero.
 func words(d time.Duration) string {
 	text := d.String()
 	if strings.HasSuffix(text, "m0s") {

@@ -46,7 +46,7 @@ func TestFiftyWritersFillAQuotaOfFiftyExactly(t *testing.T) {
 	})
 }
 
-// A writer who is killed between the two steps of a creation leaves a name. It is no room for ever.
+// A writer that is killed between the two steps of a creation leaves a name. The name does not take up room permanently.
 func TestANameThatAKilledWriterHasLeftMakesRoom(t *testing.T) {
 	onService(t, Options{}, func(t *testing.T, f *fixture) {
 		f.collect("demo", &resource.Collection{Quota: resource.Quota{MaxJobCount: 2}})
@@ -64,7 +64,7 @@ func TestANameThatAKilledWriterHasLeftMakesRoom(t *testing.T) {
 	})
 }
 
-// A sweep takes the name of a writer who is slower than any should be. He gets it back, or takes his job back.
+// A sweep releases the name of a writer that is too slow. The writer gets the name back, or deletes its job.
 func TestAWriterWhoseNameWasTakenGetsItBackOrTakesTheJobBack(t *testing.T) {
 	for _, full := range []bool{false, true} {
 		onService(t, Options{}, func(t *testing.T, f *fixture) {
@@ -109,7 +109,7 @@ func TestQuotasBindWhatIsWrittenNewly(t *testing.T) {
 			`{"frequency": "day", "startTime": "2000-01-01", "also": ["2000-01-01T00:10"]}`: problem.QuotaRecurrence,
 			`{"cron": "*/30 * * * *"}`:                             problem.QuotaRecurrence,
 			`{"frequency": "hour"}`:                                "",
-			`{"frequency": "hour", "schedule": {"minutes": [10]}}`: "", // the run at creation is nobody's choice
+			`{"frequency": "hour", "schedule": {"minutes": [10]}}`: "", // nobody chooses the run at creation
 			``:                                  "",
 			`{"startTime": "2000-01-01T00:10"}`: "",
 			`{"frequency": "day", "startTime": "2000-01-01", "schedule": {"hours": [1, 2, 3]}}`: "",
@@ -158,11 +158,11 @@ func TestFreeCollectionsHaveNoAuthentication(t *testing.T) {
 		first := f.put(report, basic)
 		f.collect("demo", &resource.Collection{SKU: "Free"})
 		if again := f.put(report, basic); again.Revision != first.Revision {
-			t.Error("the same password again is a change")
+			t.Error("the same password again counts as a change")
 		}
 		without := with(basic, func(j *resource.Job) { j.Action.Request.Authentication.Password = action.Secret{} })
 		if again := f.put(report, without); again.Revision != first.Revision {
-			t.Error("a password that is left out is a change")
+			t.Error("an omitted password counts as a change")
 		}
 		bare := New(Options{Store: f.server.Store()})
 		_, _, err := bare.PutJob(t.Context(), jobIn("demo", 1), Condition{}, false, func(*Job) (*resource.Job, error) { return basic, nil })
@@ -189,17 +189,17 @@ func TestJobActionsNeedPermission(t *testing.T) {
 			job     *resource.Job
 			allowed bool
 		}{
-			"a name of the list":                 {to("mail.send", ""), true},
-			"on the collection's queue":          {to("mail.send", "slow"), true},
-			"on another queue":                   {to("mail.send", "other"), false},
-			"a name with that queue":             {to("app", "other"), true},
-			"without that queue":                 {to("app", ""), false},
-			"another name":                       {to("pay", ""), false},
-			"one of chime's":                     {to("chime.action", ""), false},
-			"an error action":                    {onDeath(job(hourly), "mail.dead"), true},
-			"another error action":               {onDeath(job(hourly), "pay"), false},
-			"an error action where its job dies": {onDeath(to("app", "other"), "app"), true},
-			"an error action not there":          {onDeath(to("app", "other"), "mail.dead"), false},
+			"a name in the list":                      {to("mail.send", ""), true},
+			"on the collection's queue":               {to("mail.send", "slow"), true},
+			"on another queue":                        {to("mail.send", "other"), false},
+			"a name with that queue":                  {to("app", "other"), true},
+			"without that queue":                      {to("app", ""), false},
+			"another name":                            {to("pay", ""), false},
+			"one of chime's":                          {to("chime.action", ""), false},
+			"an error action":                         {onDeath(job(hourly), "mail.dead"), true},
+			"another error action":                    {onDeath(job(hourly), "pay"), false},
+			"an error action on the queue of its job": {onDeath(to("app", "other"), "app"), true},
+			"an error action that is not permitted on that queue": {onDeath(to("app", "other"), "mail.dead"), false},
 		} {
 			_, _, err := f.tryPut(report, row.job)
 			if !row.allowed {
@@ -218,14 +218,14 @@ func TestJobActionsNeedPermission(t *testing.T) {
 		f.collect("demo", &resource.Collection{Queue: "slow"})
 		f.put(report, to("mail.send", "")) // it was permitted
 		if _, err := f.patchState(report, resource.Disabled); err != nil {
-			t.Errorf("to disable what is not permitted any more: %v", err)
+			t.Errorf("disabling a job that is no longer permitted: %v", err)
 		}
 		_, err := f.patchState(report, resource.Enabled)
-		wantCode(t, "to enable it", err, problem.TargetForbidden)
+		wantCode(t, "enabling it", err, problem.TargetForbidden)
 	})
 }
 
-// The time of a name is the store's, whatever this machine's clock says.
+// The time of a name is the store's, even if this machine's clock is wrong.
 func TestNamesHaveTheStoresTime(t *testing.T) {
 	onService(t, Options{}, func(t *testing.T, f *fixture) {
 		for i, off := range []time.Duration{-3 * time.Hour, 3 * time.Hour, 0} {
@@ -238,7 +238,7 @@ func TestNamesHaveTheStoresTime(t *testing.T) {
 		}
 		for _, name := range names {
 			if at := reservedName(name).at(); time.Since(at).Abs() > time.Second {
-				t.Errorf("%s is of %v, and it is %v", name, at, time.Now())
+				t.Errorf("%s has the time %v, and now is %v", name, at, time.Now())
 			}
 		}
 	})

@@ -10,8 +10,8 @@ import (
 	"github.com/chimejobs/chime/httpapi/internal/problem"
 )
 
-// Rekey seals the secrets of all jobs with the first key of the ring, and returns how many jobs it has changed. A job that cannot be read, or whose
-// secrets no key opens, holds up no other: the error names them all. What waits for a retry keeps the old secrets.
+// Rekey seals the secrets of all jobs with the first key of the ring, and returns the number of jobs that it has changed. If a job cannot be read, or no
+// key opens its secrets, the others are still changed, and the error lists all such jobs. Jobs that wait for a retry keep the old secrets.
 func (s *Service) Rekey(ctx context.Context) (changed int, err error) {
 	if s.options.Secrets == nil {
 		return 0, noKeys()
@@ -40,7 +40,7 @@ func (s *Service) Rekey(ctx context.Context) (changed int, err error) {
 	return changed, errors.Join(failed...)
 }
 
-// rekey seals the secrets of one job anew, and reports whether there was anything to do.
+// rekey seals the secrets of one job with the new key, and reports whether it changed anything.
 func (s *Service) rekey(ctx context.Context, schedule *chime.Schedule) (bool, error) {
 	name := schedule.Name
 	for range maxTries {
@@ -71,7 +71,7 @@ func (s *Service) rekey(ctx context.Context, schedule *chime.Schedule) (bool, er
 			return false, gone(err)
 		}
 	}
-	return false, problem.New(problem.Busy, "job %s is changed by others all the while: rekey again", name)
+	return false, problem.New(problem.Busy, "other requests keep changing job %s: rekey again", name)
 }
 
 func joined(name string, err error) error {
@@ -81,7 +81,7 @@ func joined(name string, err error) error {
 	return fmt.Errorf("httpapi: rekey job %q: %w", name, err)
 }
 
-// gone is an error, unless it says that there is nothing to change any more.
+// gone returns an error, or nil if the error means that there is nothing to change any more.
 func gone(err error) error {
 	if errors.Is(err, chime.ErrNotFound) {
 		return nil

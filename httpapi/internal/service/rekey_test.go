@@ -39,14 +39,14 @@ func TestRekeySealsTheSecretsOfAllJobs(t *testing.T) {
 		both := New(Options{Store: f.server.Store(), Secrets: ringOf(t, newKey+" ,"+oldKey)})
 		for run, want := range []int{2, 0} {
 			if changed, err := both.Rekey(t.Context()); err != nil || changed != want {
-				t.Errorf("run %d changed %d jobs, %v; want %d", run, changed, err, want)
+				t.Errorf("call %d changed %d jobs, %v; want %d", run, changed, err, want)
 			}
 		}
 		if s, err := f.schedules.Get(t.Context(), report.Schedule()); err != nil || strings.Contains(string(s.Payload), "k1.") || !strings.Contains(string(s.Payload), "k2.") {
 			t.Errorf("the payload is not sealed by the new key: %v", err)
 		}
 		if j := f.get(report); j.State != resource.Disabled {
-			t.Errorf("afterwards %s, want it disabled as it was", text(j))
+			t.Errorf("afterwards %s, want it still disabled", text(j))
 		}
 		alone := New(Options{Store: f.server.Store(), Secrets: ringOf(t, newKey)})
 		before := f.get(report).Revision

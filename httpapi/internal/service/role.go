@@ -9,20 +9,20 @@ import (
 )
 
 const (
-	unfinishedInterval = 10 * time.Second // how often Run looks for transitions that others have left
-	sweepInterval      = time.Minute      // how often it looks for collections to sweep
+	unfinishedInterval = 10 * time.Second // how often Run reads the transitions that others have left
+	sweepInterval      = time.Minute      // how often Run reads the collections that are due for a sweep
 	sweepAge           = 24 * time.Hour   // how often a collection is swept
 	sweepPause         = time.Second      // after each page of schedules
 )
 
-// Run finishes what disabling, enabling and deleting collections began, and sweeps, until ctx ends. Errors of the store are logged, and tried
-// again. It returns nil, or what is wrong with the options.
+// Run finishes the disabling, enabling and deleting of collections, and sweeps, until ctx ends. Errors of the store are logged, and the work is tried
+// again. It returns nil, or the errors of the options.
 func (s *Service) Run(ctx context.Context) error {
 	if s.options.Store == nil {
-		_, err := s.schedules.Get(ctx, "options") // the error of chime says what is wanted
+		_, err := s.schedules.Get(ctx, "options") // chime's error has the details
 		return err
 	}
-	var sweeping chan struct{} // closed when the sweep under way has ended; nil: there is none
+	var sweeping chan struct{} // closed when the current sweep has ended; nil: no sweep runs
 	defer func() {
 		if sweeping != nil {
 			<-sweeping
@@ -53,14 +53,14 @@ func (s *Service) Run(ctx context.Context) error {
 	}
 }
 
-// report logs an error, unless it is that Run ends.
+// report logs an error, unless the error is the end of Run.
 func (s *Service) report(ctx context.Context, act string, err error) {
 	if err != nil && ctx.Err() == nil {
-		s.log.ErrorContext(ctx, "httpapi: could not "+act+"; it is tried again", "event", "collection.failed", "error", err)
+		s.log.ErrorContext(ctx, "httpapi: could not "+act+"; it will be tried again", "event", "collection.failed", "error", err)
 	}
 }
 
-// finishAll carries out all transitions. One that fails holds up no other.
+// finishAll completes all transitions. If one fails, the others still continue.
 func (s *Service) finishAll(ctx context.Context) error {
 	var failed error
 	for c, err := range s.collections.Unfinished(ctx) {
@@ -72,7 +72,7 @@ func (s *Service) finishAll(ctx context.Context) error {
 	return failed
 }
 
-// sweepAll sweeps the collections whose last sweep is a day ago, as far as nobody else does.
+// sweepAll sweeps the collections whose last sweep was a day ago, if no other process does.
 func (s *Service) sweepAll(ctx context.Context) error {
 	pause := func() error {
 		timer := time.NewTimer(sweepPause)

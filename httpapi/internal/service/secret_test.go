@@ -8,7 +8,7 @@ import (
 	"github.com/chimejobs/chime/httpapi/internal/resource"
 )
 
-// No writer sends a password that is stored to a host of his own, whether he puts or patches.
+// A writer cannot make the service send a stored password to another host, neither by a put nor by a patch.
 func TestAStoredSecretIsSentToNobodyElse(t *testing.T) {
 	onService(t, Options{Secrets: ringOf(t, oldKey)}, func(t *testing.T, f *fixture) {
 		first := f.put(report, with(job(hourly), func(j *resource.Job) {
@@ -49,7 +49,7 @@ func TestAStoredSecretIsSentToNobodyElse(t *testing.T) {
 			t.Errorf("a state: %s, %v", text(j), err)
 		}
 		if j, err := patch(`{"recurrence": {"frequency": "day"}}`); err != nil || j.State != resource.Disabled || j.Job.Action.Request.Authentication.Password.IsZero() {
-			t.Errorf("a rule: %s, %v; want it disabled as it was", text(j), err)
+			t.Errorf("a rule: %s, %v; want it still disabled", text(j), err)
 		}
 	})
 }

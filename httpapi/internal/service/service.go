@@ -1,34 +1,36 @@
-// Package service makes collections and jobs of schedules: what the API does to the store, without HTTP.
+// Package service implements collections and jobs with schedules: the work of the API on the store, without HTTP.
 //
-// Job j of collection c is the schedule c:j. Two things are true, all else follows from them:
+// Job j of collection c is the schedule c:j. Everything follows from two facts:
 //
-//   - What a job is wanted to be, enabled or disabled, stands in its own definition, with the creation of its collection and its name there (Meta).
-//   - What a collection is stands in its record: state, creation, quota, names.
+//   - The wanted state of a job, enabled or disabled, is in its own definition (Meta), with the creation of its collection and its name there.
+//   - The state of a collection is in its record: state, creation, quota, names.
 //
-// A schedule stands as it is to stand when
+// The target state of a schedule is:
 //
 //	collection                         wanted     the schedule is
-//	gone, deleted, of another creation  any        gone, and its name with it
+//	gone, deleted, of another creation  any        gone, with its name
 //	disabled                            enabled    paused by rest:collection
 //	any other                           disabled   paused by rest:client
 //	enabled                             enabled    live
 //
-// but for two: one that has completed stays completed, and one that somebody else holds (an operator; chime, after deaths in a row) stays held until a
-// client enables the job. align takes a schedule there, one step at a time; each step is one call that compares the revision that was read.
+// There are two exceptions: a completed schedule remains completed, and a schedule that somebody else has paused (an operator; chime, after consecutive
+// dead runs) remains paused until a client enables the job. align takes a schedule to its target state, one step at a time; each step is one call that
+// compares the revision that was read.
 //
-// The invariant, which holds however many processes write and wherever they are killed: if nobody writes any more and Run has gone on for a while, each
-// schedule stands as it is to stand; each has its name in the collection, and each name its schedule; no collection has more names than its quota.
-// What makes it hold:
+// The invariant holds for any number of writing processes, wherever they are killed: if nobody writes any more and Run has worked for a while, each
+// schedule is in its target state; each has its name in the collection, and each name its schedule; no collection has more names than its quota.
+// These rules make it hold:
 //
-//   - Who writes a job reads the collection afterwards, and aligns until the two agree. Who changes a collection writes its record, and walks the schedules
-//     afterwards. So of a job and a collection that are written at the same time one of the two sees the other.
-//   - A schedule is read before the collection that decides about it. So what is deleted was made for a collection that is gone, and never for one
-//     that came later: no creation comes twice.
-//   - A name is reserved for one schedule, and no second one of that job ever has it: it ends in a text of its own (newReservedName). So whoever releases a name late
-//     takes it from nobody. A job is reserved, put, and reserved again: if a sweep has taken the name of a slow writer, he gets it back, or takes back the job.
-//   - What a crash has left is found by whoever walks next: a change of state by the collection's transition, the rest by a daily sweep.
+//   - The writer of a job reads the collection afterwards, and aligns until the two agree. The writer of a collection writes its record, and walks the
+//     schedules afterwards. So if a job and its collection are written at the same time, one of the two writers sees the other's change.
+//   - A schedule is read before the collection that decides about it. So a deleted schedule belonged to a collection that is gone, and never to a later
+//     one: a creation is never used twice.
+//   - A name is reserved for one schedule, and no second schedule of that job ever has it: it ends in a random text (newReservedName). So a late release
+//     of a name affects no other schedule. A job is reserved, put, and reserved again: if a sweep has released the name of a slow writer, the writer gets
+//     it back, or deletes the job.
+//   - Everything that a crash leaves is found by the next walk: a change of state by the collection's transition, the rest by a daily sweep.
 //
-// Every error for a client is a *problem.Problem; any other one is the store's.
+// Every error for a client is a *problem.Problem; every other error is the store's.
 package service
 
 import (
@@ -45,21 +47,21 @@ import (
 	"github.com/chimejobs/chime/httpapi/internal/resource"
 )
 
-// Options are what a Service works with; all but Store may be zero.
+// Options configure a Service; all but Store may be zero.
 type Options struct {
 	Store     chime.Store
-	Queues    []string        // what a collection may name; the first is the default; nil: "default"
+	Queues    []string        // the queues that a collection may name; the first is the default; nil: "default"
 	Secrets   *action.Ring    // nil: bodies with secrets are refused
-	Egress    action.Egress   // where requests may go
+	Egress    action.Egress   // the addresses that requests may go to
 	OpenPFX   action.OpenPFX  // nil: PKCS #12 is refused
 	Limits    resource.Limits // of bodies
-	Retention time.Duration   // how long jobs that have ended are kept, 0: 60 days
+	Retention time.Duration   // the time for which ended jobs are kept; 0: 60 days
 	Logger    *slog.Logger    // nil: slog.Default()
 }
 
 const defaultRetention = 60 * 24 * time.Hour
 
-// A Service is the collections and jobs of a store. It may be used by many goroutines.
+// A Service manages the collections and jobs of a store. It is safe for concurrent use.
 type Service struct {
 	options     Options
 	schedules   *chime.Schedules
@@ -69,10 +71,10 @@ type Service struct {
 	clock       storeClock
 
 	mu       sync.Mutex
-	searched map[string]time.Time // collection -> when its strays were released last, because it was full
+	searched map[string]time.Time // collection -> when its strays were last released because it was full
 }
 
-// New makes a Service. It does no I/O.
+// New returns a Service. It does no I/O.
 func New(options Options) *Service {
 	options.Queues = slices.Clone(options.Queues)
 	if len(options.Queues) == 0 {
@@ -86,10 +88,10 @@ func New(options Options) *Service {
 	}
 }
 
-// A change begins again when somebody else has changed the same thing, and gives up after so many times.
+// A change is repeated when somebody else has changed the same thing, at most this many times.
 const maxTries = 5
 
-// lostRace reports whether an error of a change says that what was read is not what is stored any more.
+// lostRace reports whether an error of a change means that the stored values have changed since they were read.
 func lostRace(err error) bool {
 	return errors.Is(err, chime.ErrConflict) || errors.Is(err, chime.ErrNotFound)
 }

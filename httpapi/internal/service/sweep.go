@@ -10,17 +10,17 @@ import (
 	"github.com/chimejobs/chime/httpapi/internal/collection"
 )
 
-// A pace is what a sweep does after each page of schedules: it waits, so that a sweep costs others nothing. Its error ends the sweep.
+// A pace is called by a sweep after each page of schedules: it waits, so that a sweep does not slow down others. Its error ends the sweep.
 type pace func() error
 
-const sweptAtOnce = 100 // schedules are a page
+const sweptAtOnce = 100 // schedules in a page
 
-// sweep mends what crashes have left in a collection: schedules that do not stand as they are to stand, or whose name is not reserved; names without a
-// schedule; and it deletes jobs that have ended long ago. A schedule that cannot be mended holds up no other: the next sweep is a day away.
+// sweep repairs what crashes have left in a collection: schedules that are not in their target state, or whose name is not reserved, and names without a
+// schedule. It also deletes jobs that ended long ago. If one schedule cannot be repaired, the sweep continues with the others: the next one is a day away.
 func (s *Service) sweep(ctx context.Context, c *collection.Record, rest pace) error {
 	seen := map[reservedName]bool{}
 	walked := 0
-	var failed error // the first; the others of many would say the same
+	var failed error // the first error; more errors would repeat it
 	for schedule, err := range s.schedules.List(ctx, chime.ScheduleFilter{Prefix: prefixOf(c.Name)}) {
 		if schedule == nil {
 			return cmp.Or(failed, err)
@@ -35,25 +35,25 @@ func (s *Service) sweep(ctx context.Context, c *collection.Record, rest pace) er
 		if err != nil || !ours {
 			continue
 		}
-		if err := s.mend(ctx, schedule); err != nil && failed == nil {
+		if err := s.repair(ctx, schedule); err != nil && failed == nil {
 			failed = err
 		}
 	}
 	return cmp.Or(failed, s.releaseStrays(ctx, c, seen))
 }
 
-// mend aligns a schedule, and deletes one whose job has ended long ago.
-func (s *Service) mend(ctx context.Context, schedule *chime.Schedule) error {
-	stands, err := s.align(ctx, schedule, true)
+// repair aligns a schedule, and deletes it if its job ended long ago.
+func (s *Service) repair(ctx context.Context, schedule *chime.Schedule) error {
+	result, err := s.align(ctx, schedule, true)
 	if errors.Is(err, collection.ErrQuota) {
-		// Its name was lost, and others have taken its place. That is no reason to lose the job too.
-		s.log.WarnContext(ctx, "httpapi: a job is in no list of its collection, which is full", "event", "collection.overfull", "schedule", schedule.Name)
-		stands, err = s.align(ctx, schedule, false)
+		// Its name was lost, and others have used its room. That is not a reason to lose the job too.
+		s.log.WarnContext(ctx, "httpapi: the name of a job is missing in its collection, which is full", "event", "collection.overfull", "schedule", schedule.Name)
+		result, err = s.align(ctx, schedule, false)
 	}
-	if err != nil || stands.schedule == nil {
+	if err != nil || result.schedule == nil {
 		return err
 	}
-	schedule = stands.schedule
+	schedule = result.schedule
 	ended := schedule.Created
 	if schedule.Last.Ended.After(ended) {
 		ended = schedule.Last.Ended
@@ -68,7 +68,7 @@ func (s *Service) mend(ctx context.Context, schedule *chime.Schedule) error {
 	return err
 }
 
-// releaseStrays releases names without a schedule that no writer can be about to put. Seen are names that have one.
+// releaseStrays releases names without a schedule, if no writer can still put one. seen has the names with a schedule.
 func (s *Service) releaseStrays(ctx context.Context, c *collection.Record, seen map[reservedName]bool) error {
 	for after := ""; ; {
 		names, _, err := s.collections.Names(ctx, c.Name, collection.NameFilter{After: after, Limit: namesPage})
@@ -90,12 +90,12 @@ func (s *Service) releaseStrays(ctx context.Context, c *collection.Record, seen 
 	}
 }
 
-// releaseStray releases a name if it is old and its schedule is not there, and takes it back if the schedule came meanwhile: its writer was slower than
-// any should be.
+// releaseStray releases a name if it is old and has no schedule. If the schedule came meanwhile, it reserves the name again: the writer was slower than
+// expected.
 func (s *Service) releaseStray(ctx context.Context, c *collection.Record, stray reservedName) error {
-	r, err := s.collections.Reserve(ctx, c.Name, string(stray)) // it is there: the answer has the store's time
+	r, err := s.collections.Reserve(ctx, c.Name, string(stray)) // the name exists: the answer has the store's time
 	if errors.Is(err, collection.ErrDeleting) || errors.Is(err, chime.ErrNotFound) || errors.Is(err, collection.ErrQuota) {
-		return nil // it is gone meanwhile, or goes with its collection
+		return nil // it is gone, or will be deleted with its collection
 	}
 	if err != nil {
 		return err
@@ -107,7 +107,7 @@ func (s *Service) releaseStray(ctx context.Context, c *collection.Record, stray 
 	if err != nil || there {
 		return err
 	}
-	if err := s.collections.Release(ctx, r.Collection, string(stray)); err != nil { // of c, or of a later one, which has got it from the call above
+	if err := s.collections.Release(ctx, r.Collection, string(stray)); err != nil { // of c, or of a later collection, which got the name from the call above
 		return err
 	}
 	if there, err = s.isThere(ctx, c, stray); err != nil || !there {
@@ -135,7 +135,7 @@ const (
 	roomTime     = 2 * time.Second
 )
 
-// makeRoom releases the strays of a collection that is full, once a minute at most, and reports whether it has looked for some.
+// makeRoom releases the strays of a full collection, at most once a minute, and reports whether it did that now.
 func (s *Service) makeRoom(ctx context.Context, c *collection.Record) (bool, error) {
 	if !s.mayMakeRoom(c.Name, time.Now()) {
 		return false, nil
@@ -156,12 +156,12 @@ func (s *Service) makeRoom(ctx context.Context, c *collection.Record) (bool, err
 		err = s.releaseStrays(within, c, seen)
 	}
 	if within.Err() != nil && ctx.Err() == nil {
-		err = nil // what was released is room
+		err = nil // the released names are room
 	}
 	return true, err
 }
 
-// mayMakeRoom reports whether this process has looked for room in a collection long enough ago, and notes that it does now.
+// mayMakeRoom reports whether the last search for room in a collection by this process is long enough ago, and records the new search.
 func (s *Service) mayMakeRoom(collection string, now time.Time) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

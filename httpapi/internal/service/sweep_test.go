@@ -12,8 +12,8 @@ import (
 	"github.com/chimejobs/chime/httpapi/internal/resource"
 )
 
-// Whatever a crash can leave, made by hand, is mended by Run within two days, and Run ends when it is told to.
-func TestRunMendsWhatACrashLeaves(t *testing.T) {
+// The test creates everything that a crash can leave. Run repairs it within two days, and ends when its ctx ends.
+func TestRunRepairsWhatACrashLeaves(t *testing.T) {
 	onService(t, Options{Retention: 10 * time.Hour}, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
 		c, err := f.collections.Get(ctx, "demo")
@@ -59,7 +59,7 @@ func TestRunMendsWhatACrashLeaves(t *testing.T) {
 	})
 }
 
-// leaveFromEarlier makes of a job what an earlier collection of the name has left.
+// leaveFromEarlier turns a job into one that an earlier collection of the name has left.
 func (f *fixture) leaveFromEarlier(n resource.JobName) {
 	f.t.Helper()
 	s, err := f.schedules.Get(f.t.Context(), n.Schedule())
@@ -90,13 +90,13 @@ func TestWhatAnEarlierCollectionHasLeftIsNoJob(t *testing.T) {
 			t.Errorf("list: %v, %v; want none", found, err)
 		}
 		if _, created, err := f.tryPut(report, job(hourly)); !created || err != nil {
-			t.Errorf("put: created %v, %v; want it created", created, err)
+			t.Errorf("put: created %v, %v; want true", created, err)
 		}
 		f.get(report)
 	})
 }
 
-// A sweep that is slower than the deletion and the making of its collection leaves nothing in the later one.
+// A sweep that takes longer than the deletion and the new creation of its collection leaves nothing in the later one.
 func TestASweepLeavesNoNameInALaterCollection(t *testing.T) {
 	onService(t, Options{}, func(t *testing.T, f *fixture) {
 		c, err := f.collections.Get(t.Context(), "demo")
@@ -116,7 +116,7 @@ func TestASweepLeavesNoNameInALaterCollection(t *testing.T) {
 	})
 }
 
-// While a newer program runs beside this one, what it writes in another form is no job here, and keeps its name.
+// While a newer program runs too, its jobs in another form are not jobs here, and keep their names.
 func TestASweepLeavesTheNamesOfNewerPrograms(t *testing.T) {
 	onService(t, Options{}, func(t *testing.T, f *fixture) {
 		c, err := f.collections.Get(t.Context(), "demo")
@@ -147,7 +147,7 @@ func TestASweepLeavesTheNamesOfNewerPrograms(t *testing.T) {
 	})
 }
 
-// Who finds the schedule of a name looks no further: a name that is released for a moment only may be taken by another in that.
+// If the schedule of a name exists, the sweep does not touch the name: a name that is released for a moment could be lost to another job.
 func TestANameWithItsScheduleIsNotTouched(t *testing.T) {
 	onService(t, Options{}, func(t *testing.T, f *fixture) {
 		f.put(report, job(hourly))
@@ -177,13 +177,13 @@ func TestANameWithItsScheduleIsNotTouched(t *testing.T) {
 		calls(look) // the first calls of a process check the store
 		want, got := calls(look), calls(func(ctx context.Context) error { return slow.releaseStray(ctx, c, m.Name) })
 		if got != want {
-			t.Errorf("%d calls, want the %d of a reservation, which answers the time, and a reading", got, want)
+			t.Errorf("%d calls, want the %d of a reservation, which returns the time, and of a read", got, want)
 		}
 		f.checkInvariant("afterwards")
 	})
 }
 
-// A schedule whose name was lost, in a collection that is full, stays: nothing that a sweep finds is a reason to lose a job.
+// A schedule whose name was lost remains, even if its collection is full: a sweep never deletes a job for lack of room.
 func TestASweepDeletesNoJobForLackOfRoom(t *testing.T) {
 	onService(t, Options{}, func(t *testing.T, f *fixture) {
 		c, err := f.collections.Get(t.Context(), "demo")
@@ -208,8 +208,8 @@ func TestASweepDeletesNoJobForLackOfRoom(t *testing.T) {
 	})
 }
 
-// The next sweep is a day away, so a job that cannot be mended now holds up none of the others.
-func TestASweepGoesOnAfterAJobThatItCannotMend(t *testing.T) {
+// The next sweep is a day away, so a job that cannot be repaired now must not stop the repair of the others.
+func TestASweepContinuesAfterAJobThatItCannotRepair(t *testing.T) {
 	onService(t, Options{}, func(t *testing.T, f *fixture) {
 		slow := New(Options{Store: f.cutStore()})
 		c, err := slow.collections.Get(t.Context(), "demo")
@@ -232,7 +232,7 @@ func TestASweepGoesOnAfterAJobThatItCannotMend(t *testing.T) {
 		}
 		of := &cut{calls: read.made}
 		of.wait = func() time.Duration {
-			if of.made == read.made+2 { // the first call of the first job, and its repetition
+			if of.made == read.made+2 { // the first call for the first job, and its retry
 				of.calls = 1 << 30
 			}
 			return 0
@@ -241,7 +241,7 @@ func TestASweepGoesOnAfterAJobThatItCannotMend(t *testing.T) {
 			t.Errorf("got %v, want the error of the first job", err)
 		}
 		if a, b := f.get(jobIn("demo", 0)), f.get(jobIn("demo", 1)); a.State != resource.Enabled || b.State != resource.Disabled {
-			t.Errorf("the jobs are %s and %s, want the second one mended", text(a), text(b))
+			t.Errorf("the jobs are %s and %s, want the second one repaired", text(a), text(b))
 		}
 		if err := sweep(t.Context()); err != nil {
 			t.Error(err)
@@ -250,7 +250,7 @@ func TestASweepGoesOnAfterAJobThatItCannotMend(t *testing.T) {
 	})
 }
 
-// A page a second: a sweep of three hundred jobs takes three pauses.
+// One page a second: a sweep of three hundred jobs has three pauses.
 func TestASweepRestsAfterEachPage(t *testing.T) {
 	onService(t, Options{}, func(t *testing.T, f *fixture) {
 		for i := range 300 {

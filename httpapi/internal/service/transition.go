@@ -9,10 +9,10 @@ import (
 	"github.com/chimejobs/chime/httpapi/internal/collection"
 )
 
-// inRequest is how long a request works on what a change of a collection has begun; the rest is Run's.
+// inRequest is the time that a request works on the change of a collection; Run does the rest.
 const inRequest = 2 * time.Second
 
-// carryOutForAWhile carries a transition out as far as a request may, and leaves the rest to Run.
+// carryOutForAWhile works on a transition for the time of a request, and leaves the rest to Run.
 func (s *Service) carryOutForAWhile(ctx context.Context, c *collection.Record) (done bool, err error) {
 	done, err = s.carryOut(ctx, c, time.Now().Add(inRequest))
 	if !done {
@@ -24,8 +24,8 @@ func (s *Service) carryOutForAWhile(ctx context.Context, c *collection.Record) (
 	return done, err
 }
 
-// carryOut takes all schedules of a collection whose record has changed where they are to stand, and finishes its transition. It stops at an instant,
-// unless that is zero; whoever begins again begins at the front, where there is nothing left to do. Many may carry out the same one.
+// carryOut takes all schedules of a changed collection to their target state, and finishes its transition. It stops at an instant, unless that is zero. A
+// later call begins at the front again, where nothing is left to do. Several processes may carry out the same transition.
 func (s *Service) carryOut(ctx context.Context, c *collection.Record, until time.Time) (done bool, err error) {
 	if c.Transition == 0 {
 		return true, nil
@@ -40,7 +40,7 @@ func (s *Service) carryOut(ctx context.Context, c *collection.Record, until time
 	if c.State != collection.Deleted {
 		return true, s.collections.Finish(ctx, c)
 	}
-	// What was reserved maxUnderWay before the walk was put before it, and was deleted by it. A younger name may belong to a schedule to come.
+	// The schedule of a name that was reserved maxUnderWay before the walk existed before it, and the walk deleted it. A younger name may get its schedule later.
 	left, err := s.releaseLeft(ctx, c, began)
 	if err != nil || left {
 		return false, err
@@ -48,14 +48,14 @@ func (s *Service) carryOut(ctx context.Context, c *collection.Record, until time
 	return true, s.collections.Delete(ctx, c)
 }
 
-// alignAll walks the schedules of a collection, and aligns those that do not stand where the record says. It reports false if it has not seen all.
+// alignAll walks the schedules of a collection, and aligns those that are not in their target state. It returns false if it has not seen all.
 func (s *Service) alignAll(ctx context.Context, c *collection.Record, until time.Time) (whole bool, err error) {
 	for schedule, err := range s.schedules.List(ctx, chime.ScheduleFilter{Prefix: prefixOf(c.Name)}) {
 		if schedule == nil {
 			return false, err
 		}
 		if err != nil {
-			s.log.WarnContext(ctx, "httpapi: a schedule cannot be read, and stays as it is", "event", "schedule.unreadable", "schedule", schedule.Name, "error", err)
+			s.log.WarnContext(ctx, "httpapi: a schedule cannot be read and remains unchanged", "event", "schedule.unreadable", "schedule", schedule.Name, "error", err)
 			continue
 		}
 		if !until.IsZero() && time.Now().After(until) {
@@ -110,7 +110,7 @@ func (s *Service) deletionTime(ctx context.Context, c *collection.Record) (time.
 	switch {
 	case errors.Is(err, collection.ErrDeleting):
 		return r.Now, nil
-	case err == nil: // it was made again meanwhile
+	case err == nil: // it was created again meanwhile
 		return time.Time{}, errors.Join(chime.ErrNotFound, s.collections.Release(ctx, r.Collection, probe))
 	case errors.Is(err, collection.ErrQuota):
 		return time.Time{}, chime.ErrNotFound
@@ -118,5 +118,5 @@ func (s *Service) deletionTime(ctx context.Context, c *collection.Record) (time.
 	return time.Time{}, err
 }
 
-// probe is a name that is reserved for the answer alone: a deleted collection refuses it.
+// probe is a name that is reserved only to get an answer: a deleted collection refuses it.
 const probe = "#"

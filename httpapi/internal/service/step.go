@@ -6,7 +6,7 @@ import (
 	"github.com/chimejobs/chime/httpapi/internal/resource"
 )
 
-// Who holds a schedule, by its note.
+// The writers of a pause, from its note.
 const (
 	byClient     = "rest:client"
 	byCollection = "rest:collection"
@@ -18,18 +18,18 @@ func collectionNote() chime.Note {
 	return chime.Note{Text: "the job's collection is disabled", By: byCollection}
 }
 
-// A step is what takes a schedule one step to where it is to stand.
+// A step takes a schedule one step towards its target state.
 type step int
 
 const (
-	stay              step = iota // it stands there
-	remove                        // it is deleted
-	pauseByClient                 // it is paused, or held by another of our notes
-	pauseByCollection             // likewise
-	resume                        // it goes on
+	stay              step = iota // it is in its target state
+	remove                        // delete it
+	pauseByClient                 // pause it, or replace another note of ours
+	pauseByCollection             // the same for the collection
+	resume                        // resume it
 )
 
-// nextStep is the step that a schedule is to take. The collection is nil if it is gone; it was read after the schedule.
+// nextStep is the next step of a schedule. The collection is nil if it is gone; it was read after the schedule.
 func nextStep(s *chime.Schedule, m meta, c *collection.Record) step {
 	if c == nil || c.State == collection.Deleted || c.Creation != m.Collection {
 		return remove
@@ -53,7 +53,7 @@ func nextStep(s *chime.Schedule, m meta, c *collection.Record) step {
 	return stay
 }
 
-// pausedAtCreation is the option of a Put that creates a schedule where it is to stand; nil: live.
+// pausedAtCreation is the option of a Put that creates a schedule in its target state; nil: live.
 func pausedAtCreation(m meta, c *collection.Record) chime.PutOption {
 	switch {
 	case m.State == resource.Disabled:

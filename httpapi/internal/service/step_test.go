@@ -11,7 +11,7 @@ import (
 )
 
 // The table of the package's comment, row by row.
-func TestAScheduleGoesWhereItIsToStand(t *testing.T) {
+func TestAScheduleGoesToItsTargetState(t *testing.T) {
 	enabled := &collection.Record{State: collection.Enabled, Creation: 7}
 	off := &collection.Record{State: collection.Disabled, Creation: 7}
 	deleted := &collection.Record{State: collection.Deleted, Creation: 7}
@@ -20,7 +20,7 @@ func TestAScheduleGoesWhereItIsToStand(t *testing.T) {
 	for _, row := range []struct {
 		collection *collection.Record
 		wanted     resource.State
-		is         string // live, completed, or by whom it is paused
+		is         string // live, completed, or the writer of its pause
 		want       step
 	}{
 		{nil, resource.Enabled, live, remove},
@@ -67,7 +67,7 @@ func TestAJobSaysWhoHoldsIt(t *testing.T) {
 			t.Errorf("after deaths: %s, %d executions, %d failures, %d faults; want it held by failures, 3 each", text(j), j.Executions, j.Failures, j.Faults)
 		}
 		if j := f.put(report, f.get(report).Job); j.Held != "failures" {
-			t.Errorf("put as it is: %s, want it held", text(j))
+			t.Errorf("put unchanged: %s, want it held", text(j))
 		}
 		if j, err := f.patchState(report, resource.Enabled); err != nil || j.State != resource.Enabled {
 			t.Errorf("enabled: %s, %v", text(j), err)
@@ -128,18 +128,18 @@ func TestAJobIsFinalWhenNothingOfItIsLeft(t *testing.T) {
 		wantCode(t, "a patch that enables it", err, problem.JobFinal)
 		for _, state := range []resource.State{"", resource.Enabled, resource.Faulted} {
 			if _, _, err := f.tryPut(report, with(f.get(report).Job, func(j *resource.Job) { j.State = state })); err != nil {
-				t.Errorf("put as it is, state %q: %v", state, err)
+				t.Errorf("put unchanged, state %q: %v", state, err)
 			}
 		}
 		f.collect("demo", &resource.Collection{Queue: "slow"})
 		if _, _, err := f.tryPut(report, f.get(report).Job); err != nil {
-			t.Errorf("put as it is, when its collection has another queue: %v", err)
+			t.Errorf("put unchanged, when its collection has another queue: %v", err)
 		}
 		past := resource.JobName{Collection: "demo", Job: "past"}
 		f.put(past, job(`{"frequency": "hour", "startTime": "1999-01-01", "endTime": "1999-02-01"}`))
 		time.Sleep(time.Minute) // fake time
 		if j := f.get(past); j.State != resource.Completed || j.Executions != 0 {
-			t.Errorf("ended before it was made: %s, want completed", text(j))
+			t.Errorf("ended before its creation: %s, want completed", text(j))
 		}
 		if existed, err := f.DeleteJob(t.Context(), report, Condition{}); !existed || err != nil {
 			t.Errorf("delete: %v, %v", existed, err)
@@ -147,7 +147,7 @@ func TestAJobIsFinalWhenNothingOfItIsLeft(t *testing.T) {
 	})
 }
 
-// A client who disables a job meanwhile is not overruled, and what was put meanwhile is not deleted.
+// A step does not enable what a client has disabled meanwhile, and does not delete what was put meanwhile.
 func TestNoStepIsTakenOnWhatIsNotStoredAnyMore(t *testing.T) {
 	onService(t, Options{}, func(t *testing.T, f *fixture) {
 		f.put(report, job(hourly))
@@ -171,7 +171,7 @@ func TestNoStepIsTakenOnWhatIsNotStoredAnyMore(t *testing.T) {
 	})
 }
 
-// A note that comes between the reading and the resumption is no reason to leave disabled what a client enables.
+// A note that comes between the read and the resumption does not stop a client from enabling the job.
 func TestEnablingIsTriedAgainWhenAnotherHoldsTheJobMeanwhile(t *testing.T) {
 	onService(t, Options{}, func(t *testing.T, f *fixture) {
 		f.put(report, job(hourly))
