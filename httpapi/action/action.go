@@ -1,5 +1,5 @@
-// Package action sends what a job is to do over HTTP: a request to a URL, signed, with credentials, retried by the job's policy, or a message to
-// a queue of Azure's. It is a [chime.Handler] and needs nothing else of this module:
+// Package action performs the HTTP actions of jobs: it sends a request to a URL, signed, with credentials and with the job's retries, or a message to
+// a queue of Azure. It is a [chime.Handler] and needs nothing else of this module:
 //
 //	sender := action.NewSender(action.SenderOptions{Secrets: ring})
 //	worker.Handle(action.JobName, sender.Handle)
@@ -8,12 +8,12 @@
 //	item, err := call.Item()
 //	receipts, err := enqueuer.EnqueueMany(ctx, []chime.Item{item})
 //
-// An action that comes from somebody else goes through five steps before it is stored: [Action.Prepare] brings it into the form that is
-// stored, [Action.Keep] takes over secrets that were left out, [Action.Validate] says all that is wrong with it, [Action.Seal] encrypts its
-// secrets, and [Action.Item] or [Encode] makes of it what a job carries. A secret that is not sealed cannot be encoded.
+// An action from somebody else goes through five steps before it is stored: [Action.Prepare] converts it to the stored form, [Action.Keep] restores
+// secrets that were left out, [Action.Validate] returns all mistakes, [Action.Seal] encrypts its secrets, and [Action.Item] or [Encode] converts it to the
+// payload of a job. A secret that is not sealed cannot be encoded.
 //
-// A Sender connects to public addresses only, unless its [Egress] says otherwise. It promises at least one request an attempt that was
-// not refused, with an Idempotency-Key that is the same in all attempts; after a crash the same request may come twice, then with a larger
+// A Sender connects to public addresses only, unless its [Egress] allows others. For each attempt that was not refused it sends at least one request,
+// with an Idempotency-Key that is the same in all attempts. After a crash the same request may be sent twice; the second one has a larger
 // Chime-Fence.
 package action
 
@@ -22,37 +22,37 @@ import "github.com/chimejobs/chime"
 // JobName is the name of the jobs that a Sender handles.
 const JobName = "chime.action"
 
-// A Type is what an action does.
+// A Type is the kind of an action.
 type Type string
 
 // The types of actions. HTTP and HTTPS mean the same: the scheme is that of the request's URI.
 const (
 	HTTP            Type = "http"            // a request, see Request
 	HTTPS           Type = "https"           // a request, see Request
-	Job             Type = "job"             // a job of the program's own, see JobTarget; no Sender takes part
+	Job             Type = "job"             // a job of the program, see JobTarget; it needs no Sender
 	StorageQueue    Type = "storageQueue"    // a message to a queue of Azure Storage, see QueueMessage
 	ServiceBusQueue Type = "serviceBusQueue" // a message to a queue of Azure Service Bus, see BusMessage
 	ServiceBusTopic Type = "serviceBusTopic" // a message to a topic of Azure Service Bus, see BusMessage
 )
 
-// An Action is what is done when a job runs, and what is done when it has failed for good. The part that belongs to its Type is set, the
+// An Action is the work of a job's run, and the work after the run has failed permanently. The part that belongs to its Type is set, the
 // others are nil.
 type Action struct {
-	Type            Type          `json:"type"`                             // what it does
+	Type            Type          `json:"type"`                             // the kind of the action
 	Request         *Request      `json:"request,omitempty"`                // of HTTP and HTTPS
 	Job             *JobTarget    `json:"job,omitempty"`                    // of Job
 	QueueMessage    *QueueMessage `json:"queueMessage,omitempty"`           // of StorageQueue
 	BusQueueMessage *BusMessage   `json:"serviceBusQueueMessage,omitempty"` // of ServiceBusQueue
 	BusTopicMessage *BusMessage   `json:"serviceBusTopicMessage,omitempty"` // of ServiceBusTopic
-	RetryPolicy     *RetryPolicy  `json:"retryPolicy,omitempty"`            // nil: 4 times, 30 s apart; of an error action: that of the main action
-	Excerpt         Excerpt       `json:"excerpt,omitempty"`                // when the note of an attempt has part of the answer's body
-	ErrorAction     *Action       `json:"errorAction,omitempty"`            // done once when the job is given up; it has no error action itself
+	RetryPolicy     *RetryPolicy  `json:"retryPolicy,omitempty"`            // nil: 4 times, 30 s apart; of an error action: the main action's policy
+	Excerpt         Excerpt       `json:"excerpt,omitempty"`                // when the note of an attempt contains part of the answer's body
+	ErrorAction     *Action       `json:"errorAction,omitempty"`            // run once when the job is dead; it has no error action itself
 }
 
-// An Excerpt says when part of an answer's body is noted, see [chime.Job.Note].
+// An Excerpt selects the answers whose body is partly noted, see [chime.Job.Note].
 type Excerpt string
 
-// When the body is noted.
+// The values of Excerpt.
 const (
 	ExcerptOfFailures Excerpt = ""       // of answers that count as failures; the default
 	ExcerptAlways     Excerpt = "always" // of all answers
@@ -70,17 +70,17 @@ func (a *Action) parts() []part {
 	}
 }
 
-// A part is a field of an action that belongs to some types.
+// A part is a field of an action that only some types have.
 type part struct {
 	field string
 	set   bool
 	types []Type
 }
 
-// Item is the job that does the action: a [JobName] with the action in canonical JSON, or, of type Job, the program's own job. It carries the
-// action's retries, its timeout and its error action. The error is one of an unsealed secret, or of an option that chime refuses.
+// Item returns the job for the action: a [JobName] with the action in canonical JSON or, of type Job, the job of the program. It has the
+// action's retries, timeout and error action. The error is an unsealed secret, or an option that chime refuses.
 //
-// Its ID is made by the enqueuer: a schedule takes Name, Args and [Action.Options] instead.
+// The enqueuer sets the ID. A schedule takes Name, Args and [Action.Options] instead.
 func (a *Action) Item() (chime.Item, error) {
 	name, args, err := a.payload()
 	if err != nil {
@@ -100,8 +100,8 @@ func (a *Action) Item() (chime.Item, error) {
 	return item, nil
 }
 
-// Options are what a schedule or a job is put with, besides its name, arguments and queue, so that the action is retried and followed as it
-// says. The error is one of an error action that cannot be encoded.
+// Options are the options of a schedule or a job, besides its name, arguments and queue: the action's retries, timeout and error action. The error is
+// an error action that cannot be encoded.
 func (a *Action) Options() ([]chime.JobOption, error) {
 	policy := a.RetryPolicy.orDefault()
 	options := policy.options()
@@ -129,7 +129,7 @@ func (a *Action) Options() ([]chime.JobOption, error) {
 	return append(options, chime.OnDeath(item)), nil
 }
 
-// payload is what the job carries: the name of its handler and its arguments.
+// payload returns the handler's name and the job's arguments.
 func (a *Action) payload() (name string, args any, err error) {
 	if a.Type == Job && a.Job != nil {
 		return a.Job.Name, a.Job.args(), nil

@@ -4,7 +4,7 @@ import (
 	"slices"
 )
 
-// An AuthenticationType is how a request shows who sends it.
+// An AuthenticationType is the way in which a request authenticates.
 type AuthenticationType string
 
 // The types of authentication.
@@ -17,20 +17,20 @@ const (
 	Bearer               AuthenticationType = "Bearer"               // Token
 )
 
-// How the client credentials of OAuth are sent.
+// The places of OAuth's client credentials.
 const (
 	StyleHeader = "header" // as Basic; the default
 	StyleBody   = "body"   // as parameters of the form
 )
 
-// An Authentication is how a request shows who sends it. The fields of its Type are set, the others are empty.
+// An Authentication is the credentials of a request. The fields of its Type are set, the others are empty.
 type Authentication struct {
 	Type     AuthenticationType `json:"type"`               // empty: NotSpecified
 	Username string             `json:"username,omitempty"` // of Basic, without ":"
 	Password Secret             `json:"password,omitzero"`  // of Basic; of a PFX, which is not stored
 
-	PFX         Secret `json:"pfx,omitzero"`                        // of ClientCertificate: base64 of PKCS #12, 32 KiB at most. Prepare makes Certificate and Key of it
-	Certificate string `json:"certificate,omitempty"`               // of ClientCertificate: the chain in PEM, the client's first
+	PFX         Secret `json:"pfx,omitzero"`                        // of ClientCertificate: base64 of PKCS #12, 32 KiB at most. Prepare converts it to Certificate and Key
+	Certificate string `json:"certificate,omitempty"`               // of ClientCertificate: the chain in PEM, the client's certificate first
 	Key         Secret `json:"key,omitzero"`                        // of ClientCertificate: the private key in PEM, not encrypted
 	Thumbprint  string `json:"certificateThumbprint,omitempty"`     // SHA-1 of the certificate, in hex; Prepare sets it
 	Subject     string `json:"certificateSubjectName,omitempty"`    // of the certificate; Prepare sets it
@@ -40,7 +40,7 @@ type Authentication struct {
 	Audience     string   `json:"audience,omitempty"`    // of ActiveDirectoryOAuth; of OAuth a parameter that some services want
 	ClientID     string   `json:"clientId,omitempty"`    // of both
 	Secret       Secret   `json:"secret,omitzero"`       // of ActiveDirectoryOAuth
-	TokenURL     string   `json:"tokenUrl,omitempty"`    // of OAuth: where tokens come from, absolute
+	TokenURL     string   `json:"tokenUrl,omitempty"`    // of OAuth: the absolute URL that issues tokens
 	ClientSecret Secret   `json:"clientSecret,omitzero"` // of OAuth
 	Scopes       []string `json:"scopes,omitempty"`      // of OAuth
 	Style        string   `json:"style,omitempty"`       // of OAuth: StyleHeader or StyleBody
@@ -55,7 +55,7 @@ type authField struct {
 	optional []AuthenticationType
 }
 
-// fields are those of an authentication, in the order of the struct. Secrets that are needed are in secrets.
+// fields are the fields of an authentication, in the order of the struct. Required secrets are in secrets.
 func (a *Authentication) fields() []authField {
 	some := func(types ...AuthenticationType) []AuthenticationType { return types }
 	return []authField{
@@ -86,7 +86,7 @@ type authSecret struct {
 	required bool
 }
 
-// secrets are those of the authentication's type, and all that are set.
+// secrets are the secrets of the authentication's type, and all secrets that are set.
 func (a *Authentication) secrets() []authSecret {
 	all := []authSecret{
 		{"password", &a.Password, a.Type == Basic}, {"pfx", &a.PFX, false}, {"key", &a.Key, a.Type == ClientCertificate && a.PFX.IsZero()},
@@ -95,12 +95,12 @@ func (a *Authentication) secrets() []authSecret {
 	return slices.DeleteFunc(all, func(s authSecret) bool { return !s.required && s.secret.IsZero() })
 }
 
-// owner is all that decides to whom the secrets are shown: the type, whose they are, and where the request and the token's request lead.
+// owner is everything that decides who receives the secrets: the type, the identity, and the origins of the request and the token's request.
 func (a *Authentication) owner(to string) string {
 	return owner("authentication", string(a.Type), to, a.Username, a.Certificate, a.Tenant, a.Audience, a.ClientID, origin(a.TokenURL), a.TokenURL)
 }
 
-// hasHeader reports whether the authentication is a header, Authorization.
+// hasHeader reports whether the authentication uses the header Authorization.
 func (a *Authentication) hasHeader() bool {
 	return a != nil && slices.Contains([]AuthenticationType{Basic, ActiveDirectoryOAuth, OAuth, Bearer}, a.Type)
 }
@@ -108,7 +108,7 @@ func (a *Authentication) hasHeader() bool {
 // none reports whether there is no authentication.
 func (a *Authentication) none() bool { return a == nil || a.Type == "" || a.Type == NotSpecified }
 
-// keepCertificate takes over the certificate of old if the client gave neither one nor a PFX.
+// keepCertificate copies the certificate of old if the client sent neither a certificate nor a PFX.
 func (a *Authentication) keepCertificate(old *Authentication) {
 	if a.Type == ClientCertificate && old.Type == ClientCertificate && a.Certificate == "" && a.PFX.IsZero() && a.Key.IsZero() {
 		a.Certificate, a.Thumbprint, a.Subject, a.Expires = old.Certificate, old.Thumbprint, old.Subject, old.Expires

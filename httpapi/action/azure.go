@@ -16,7 +16,7 @@ import (
 
 const sasLifetime = 5 * time.Minute
 
-// A storageQueueMessage is the XML that Azure's scheduler put messages in. It says utf-16, as there, and is UTF-8.
+// A storageQueueMessage is the XML format of Azure's scheduler. It declares utf-16, like the original, but is UTF-8.
 type storageQueueMessage struct {
 	XMLName                xml.Name `xml:"StorageQueueMessage"`
 	XSI                    string   `xml:"xmlns:xsi,attr"`
@@ -52,7 +52,7 @@ func (m *QueueMessage) outgoing(job *chime.Job, o *SenderOptions) (*outgoing, er
 	return &outgoing{"POST", u, header, "<QueueMessage><MessageText>" + text + "</MessageText></QueueMessage>", created}, nil
 }
 
-// plannedOf is when the schedule has planned what a job does; of an error action, what failed.
+// plannedOf is the planned time of a job; for an error action, of the failed job.
 func plannedOf(job *chime.Job) time.Time {
 	if isOnDeath(job) {
 		return job.Death.Planned
@@ -60,7 +60,7 @@ func plannedOf(job *chime.Job) time.Time {
 	return job.Planned
 }
 
-// brokerProperties are the header of that name.
+// brokerProperties is the content of the header BrokerProperties.
 type brokerProperties struct {
 	ContentType             string  `json:",omitempty"`
 	CorrelationID           string  `json:"CorrelationId,omitempty"`
@@ -77,7 +77,7 @@ type brokerProperties struct {
 	ViaPartitionKey         string  `json:",omitempty"`
 }
 
-// outgoing sends the message with a signature of five minutes.
+// outgoing sends the message with a signature that is valid for five minutes.
 func (m *BusMessage) outgoing(job *chime.Job, now time.Time, o *SenderOptions, clean *redactor) (*outgoing, error) {
 	u, err := parseURI("https://" + m.Namespace + ".servicebus." + o.BusSuffix + "/" + m.path() + "/messages")
 	if err != nil {
@@ -107,7 +107,7 @@ func (m *BusMessage) outgoing(job *chime.Job, now time.Time, o *SenderOptions, c
 		if err != nil {
 			return nil, err
 		}
-		header.Set(name, asciiJSON(quoted)) // a string is one by its quotes
+		header.Set(name, asciiJSON(quoted)) // the quotes mark a string
 	}
 	token, signature := m.signature("https://"+u.Host+"/"+m.path(), now.Add(sasLifetime))
 	clean.add(signature)
@@ -124,7 +124,7 @@ func (m *BusMessage) signature(resource string, until time.Time) (token, signatu
 	return "SharedAccessSignature sr=" + escaped + "&sig=" + url.QueryEscape(signature) + "&se=" + expiry + "&skn=" + url.QueryEscape(m.Authentication.SASKeyName), signature
 }
 
-// asciiJSON is JSON that a header can have: characters beyond ASCII are escaped.
+// asciiJSON is JSON for a header: characters beyond ASCII are escaped.
 func asciiJSON(data []byte) string {
 	var out []byte
 	for _, r := range string(data) {
@@ -132,7 +132,7 @@ func asciiJSON(data []byte) string {
 		case r < 0x80:
 			out = append(out, byte(r))
 		default:
-			quoted := strconv.QuoteToASCII(string(r)) // \u00e9, or \U0001f600 beyond the first plane
+			quoted := strconv.QuoteToASCII(string(r)) // \u00e9, or \U0001f600 for characters above U+FFFF
 			if r > 0xffff {
 				r -= 0x10000
 				quoted = `"\u` + strconv.FormatInt(int64(0xd800+r>>10), 16) + `\u` + strconv.FormatInt(int64(0xdc00+r&0x3ff), 16) + `"`

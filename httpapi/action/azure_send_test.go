@@ -10,7 +10,7 @@ import (
 	"github.com/chimejobs/chime/chimetest"
 )
 
-// A message is sent to the host that its account, or its namespace, names; only 201 is success, and nothing of a signature comes back.
+// The account or the namespace of a message gives its host. Only 201 is success, and no part of a signature is noted.
 func TestAMessageToAzureCountsOnce201HasCome(t *testing.T) {
 	storage := &Action{Type: StorageQueue, QueueMessage: &QueueMessage{StorageAccount: "account", QueueName: "orders", SASToken: Plain("?sv=1&sig=canary%2Fx"), Message: "hello"}}
 	bus := &Action{Type: ServiceBusQueue, BusQueueMessage: &BusMessage{QueueName: "orders", Namespace: "namespace", Authentication: &BusAuthentication{"SharedAccessKey", "send", Plain("canary")}}}
@@ -32,7 +32,7 @@ func TestAMessageToAzureCountsOnce201HasCome(t *testing.T) {
 				sent := strings.SplitN(p.got[0].Header.Get("Authorization")+"&sig=&", "sig=", 2)[1]
 				signature, _, _ := strings.Cut(sent, "&")
 				if strings.Contains(w.Note, "canary") || signature != "" && strings.Contains(w.Note, signature) {
-					t.Errorf("%s: a signature comes back: %s", host, w.Note)
+					t.Errorf("%s: the note contains a signature: %s", host, w.Note)
 				}
 			})
 		}

@@ -19,7 +19,7 @@ import (
 	"github.com/chimejobs/chime/httpapi/action/pfx"
 )
 
-// clientCertificate makes a certificate that signs itself, with its key, in PEM.
+// clientCertificate creates a self-signed certificate with its key, in PEM.
 func clientCertificate(t testing.TB, expires time.Time) (certificate, key string, leaf *x509.Certificate, private *ecdsa.PrivateKey) {
 	t.Helper()
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -73,9 +73,9 @@ func TestAPFXIsOpenedOnceAndKeptAsPEM(t *testing.T) {
 			t.Errorf("%s: %v", name, problems)
 		}
 		if problems := a.Validate(Rules{Now: expires.Add(time.Minute)}); len(problems) != 1 || problems[0].Code != "certificate_expired" {
-			t.Errorf("%s: after its end: %v", name, problems)
+			t.Errorf("%s: after its expiry: %v", name, problems)
 		}
-		// A client who changes something else leaves the file out, and never saw the certificate.
+		// A client that changes another field omits the file, and has never seen the certificate.
 		ring := testRing(t)
 		if err := a.Seal(ring, Place{"c", "j"}, nil); err != nil {
 			t.Fatal(err)
@@ -103,7 +103,7 @@ func TestCertificatesThatAreNoneAreRefused(t *testing.T) {
 		code string
 	}{
 		"another password":   {Authentication{PFX: encoded, Password: Plain("wrong")}, pfx.Open, "pfx"},
-		"nobody opens it":    {Authentication{PFX: encoded, Password: Plain("pass")}, nil, "pfx"},
+		"no OpenPFX":         {Authentication{PFX: encoded, Password: Plain("pass")}, nil, "pfx"},
 		"no base64":          {Authentication{PFX: Plain("***")}, pfx.Open, "pfx"},
 		"too large":          {Authentication{PFX: Plain(base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{1}, maxPFX+1)))}, pfx.Open, "pfx"},
 		"both forms":         {Authentication{PFX: encoded, Certificate: certificate, Key: Plain(key)}, pfx.Open, "conflict"},

@@ -17,18 +17,18 @@ import (
 type delivery struct {
 	sender *Sender
 	job    *chime.Job
-	action *Action // with its secrets plain
+	action *Action // with plain secrets
 	policy RetryPolicy
-	owner  string // names the job, for what no other job may use
+	owner  string // identifies the job, for tokens and connections that no other job may use
 	clean  redactor
 }
 
-// An answer is what came back.
+// An answer is the response of the receiver.
 type answer struct {
 	status int
 	header http.Header
 	body   []byte // at most 64 KiB
-	cut    bool   // there was more of it
+	cut    bool   // the body was longer
 }
 
 const maxAnswerBody = 64 << 10 // bytes
@@ -68,7 +68,7 @@ func (d *delivery) outgoing(now time.Time) (*outgoing, error) {
 	switch a := d.action; {
 	case a.Request != nil && (a.Type == HTTP || a.Type == HTTPS):
 		if !o.Egress.AllowInsecure && strings.HasPrefix(strings.ToLower(a.Request.URI), "http:") && (!a.Request.Authentication.none() || a.Request.Signing != nil) {
-			return nil, errors.New("credentials and signatures go over https; Egress.AllowInsecure allows http")
+			return nil, errors.New("credentials and signatures need https; Egress.AllowInsecure allows http")
 		}
 		return a.Request.outgoing(d.job, now, o.UserAgent)
 	case a.QueueMessage != nil && a.Type == StorageQueue:
@@ -130,7 +130,7 @@ func (d *delivery) exchange(ctx context.Context, out *outgoing) (*answer, error)
 	}
 }
 
-// token gets a token over the connections that all requests share, and never follows a redirect with a secret in hand.
+// token gets a token over the shared connections. It never follows a redirect, because the request contains a secret.
 func (d *delivery) token(ctx context.Context, from string, get func(*http.Client) (string, error)) (string, error) {
 	u, err := parseURI(from)
 	if err != nil {
@@ -140,7 +140,7 @@ func (d *delivery) token(ctx context.Context, from string, get func(*http.Client
 		return "", err
 	}
 	if u.Scheme == "http" && !d.sender.options.Egress.AllowInsecure {
-		return "", errors.New("token endpoint: credentials go over https; Egress.AllowInsecure allows http")
+		return "", errors.New("token endpoint: credentials need https; Egress.AllowInsecure allows http")
 	}
 	token, err := get(&http.Client{Transport: d.sender.transports.shared, CheckRedirect: stay})
 	if err == nil {
@@ -162,7 +162,7 @@ func (d *delivery) send(ctx context.Context, transport http.RoundTripper, out *o
 		return nil, withoutURL(err)
 	}
 	request.Header = out.header.Clone()
-	response, err := transport.RoundTrip(request) // a Client would follow redirects, and read a Location that may be none
+	response, err := transport.RoundTrip(request) // a Client would follow redirects, and parse a Location that may be invalid
 	if err != nil {
 		return nil, withoutURL(err)
 	}
@@ -175,7 +175,7 @@ func (d *delivery) send(ctx context.Context, transport http.RoundTripper, out *o
 	return a, err
 }
 
-// redirected is where an answer leads, within the origin and with the same method and body; nil: it counts as it is.
+// redirected is the target of a redirect within the origin, with the same method and body; nil: the answer is final.
 func redirected(from *url.URL, a *answer) *url.URL {
 	if a.status != http.StatusTemporaryRedirect && a.status != http.StatusPermanentRedirect {
 		return nil

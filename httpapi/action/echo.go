@@ -9,19 +9,19 @@ import (
 	"unicode/utf8"
 )
 
-// An echo is a text as one of its readers would take it, with escapes carried out: a receiver that says what it was sent may percent-encode it,
-// or write it as JSON or HTML, all of it or some of its characters.
+// An echo is a text with its escapes decoded, as one of its readers would decode it. A receiver that repeats a request's content may percent-encode it,
+// or write it as JSON or HTML, all of it or some characters.
 type echo struct {
 	text       string
-	start, end []int // of each byte of text, where that stands in the text that was read; nil: where it stands in text
+	start, end []int // the offsets of each byte in the original text; nil: the same offsets as in text
 }
 
-// An unescaper returns what an escape at the beginning of a text stands for, and how long the escape is; 0: none begins there.
+// An unescaper decodes the escape at the beginning of a text, and returns the escape's length; 0: there is no escape.
 type unescaper func(text string) (plain string, length int)
 
-const maxEscape = 12 // bytes, of those that are carried out: two \u of JSON
+const maxEscape = 12 // bytes of the longest decoded escape: two \u of JSON
 
-// echoes are all readings of a text.
+// echoes returns all decodings of a text.
 func echoes(text string) []echo {
 	all := []echo{{text: text}}
 	for _, reading := range []struct {
@@ -53,7 +53,7 @@ func read(text string, unescape unescaper) echo {
 	return e
 }
 
-// place is where bytes of the echo stand in the text that was read.
+// place returns the offsets in the original text for bytes of the echo.
 func (e *echo) place(from, to int) (start, end int) {
 	if e.start == nil {
 		return from, to
@@ -73,7 +73,7 @@ func unpercent(text string) (string, int) {
 	return string([]byte{byte(b)}), 3
 }
 
-// unform reads what a form has: %2F, and + for a space.
+// unform decodes a form: %2F, and + for a space.
 func unform(text string) (string, int) {
 	if text[0] == '+' {
 		return " ", 1
@@ -81,7 +81,7 @@ func unform(text string) (string, int) {
 	return unpercent(text)
 }
 
-// unquote reads \n, \", \/, \x0a and \u000a, as JSON and programs have them.
+// unquote decodes \n, \", \/, \x0a and \u000a, the escapes of JSON and programming languages.
 func unquote(text string) (string, int) {
 	if text[0] != '\\' || len(text) < 2 {
 		return "", 0
@@ -114,7 +114,7 @@ func unquote(text string) (string, int) {
 	return "", 0
 }
 
-// hexRune is the character whose number stands at a place in so many digits.
+// hexRune is the character whose number is in a given number of hexadecimal digits.
 func hexRune(text string, at, digits int) (rune, bool) {
 	if len(text) < at+digits {
 		return utf8.RuneError, false
@@ -123,15 +123,15 @@ func hexRune(text string, at, digits int) (rune, bool) {
 	return rune(r), err == nil
 }
 
-// entity is one of HTML at the beginning of a text.
+// entity is an HTML entity at the beginning of a text.
 var entity = regexp.MustCompile(`^&#?[A-Za-z0-9]{1,9};`)
 
-// unentity reads &amp; and &#38; and &#x26;.
+// unentity decodes &amp; and &#38; and &#x26;.
 func unentity(text string) (string, int) {
 	written := entity.FindString(text)
 	plain := html.UnescapeString(written)
 	if written == "" || strings.HasSuffix(plain, ";") && plain != ";" {
-		return "", 0 // there is no such entity, or one that begins it
+		return "", 0 // there is no such entity, or a shorter one at its beginning
 	}
 	return plain, len(written)
 }

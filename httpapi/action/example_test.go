@@ -10,7 +10,7 @@ import (
 	"github.com/chimejobs/chime/httpapi/action"
 )
 
-// All that is wrong with an action is said at once.
+// All mistakes of an action are returned at once.
 func ExampleAction_Validate() {
 	a := &action.Action{Type: action.HTTPS, Request: &action.Request{
 		URI: "http://169.254.169.254/latest", Method: "FETCH", Headers: map[string]string{"Host": "example.com"},
@@ -24,7 +24,7 @@ func ExampleAction_Validate() {
 	// action.request.headers["Host"]: the sender sets this header itself (header_name)
 }
 
-// A secret is sealed for the schedule that it belongs to, here report of the collection demo, before the action can be stored.
+// A secret is sealed for its schedule, here report of the collection demo, before the action can be stored.
 func ExampleAction_Seal() {
 	ring, err := action.ParseRing("k1:MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=")
 	if err != nil {
@@ -43,7 +43,7 @@ func ExampleAction_Seal() {
 	// <nil> [action.request.authentication.token]
 }
 
-// A Sender is the handler of jobs that are actions. A service inside the network has to be allowed.
+// A Sender is the handler of actions. A service inside the network has to be allowed.
 func ExampleSender_Handle() {
 	service := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		fmt.Println(r.Method, r.URL.Path, r.Header.Get("Idempotency-Key"), "attempt", r.Header.Get("Chime-Attempt"))

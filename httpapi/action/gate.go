@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// A gate lets so many requests through to one host and port at once.
+// A gate limits the number of simultaneous requests to one host and port.
 type gate struct {
 	max int
 
@@ -13,7 +13,7 @@ type gate struct {
 	taken map[string]int
 }
 
-// enter reports whether there is room, and takes it until leave.
+// enter reports whether there is room; if so, it takes one place until leave.
 func (g *gate) enter(host string) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -35,7 +35,7 @@ func (g *gate) leave(host string) {
 	}
 }
 
-// snooze is how long a job waits that found no room: half of its lateness, 5 to 60 seconds.
+// snooze is the wait of a job that found no room: half of its lateness, 5 to 60 seconds.
 func snooze(lateness time.Duration) time.Duration {
 	return min(max(lateness/2, 5*time.Second), time.Minute)
 }

@@ -8,12 +8,12 @@ import (
 	"time"
 )
 
-// An Interval is a length of time, in JSON written as ISO 8601 has it: "PT30S", "P1DT12H".
+// An Interval is a length of time, in JSON in the form of ISO 8601: "PT30S", "P1DT12H".
 type Interval time.Duration
 
 const day = 24 * time.Hour
 
-// maxInterval is far beyond every bound that an interval is checked against, and far below what overflows.
+// maxInterval is far above every limit of an interval, and far below an overflow.
 const maxInterval = 36_500 * day
 
 var (
@@ -23,10 +23,10 @@ var (
 )
 
 // ParseInterval reads ISO 8601 ("PT30S", "P1DT12H", "P2W", with seconds to the millisecond) and .NET's form ("[d.]hh:mm:ss[.fff]"). A month has
-// 30 days and a year 365, as in .NET. "PT1D", which is no ISO 8601 but is printed in Azure's documents, is one day. It refuses what is longer
-// than 100 years.
+// 30 days and a year 365, as in .NET. "PT1D" is not ISO 8601, but it is in Azure's documents; it is one day. More than 100 years is
+// an error.
 func ParseInterval(text string) (Interval, error) {
-	bad := fmt.Errorf("want an interval as ISO 8601 has it, PT30S or P1DT12H, or as [d.]hh:mm:ss")
+	bad := fmt.Errorf("want an interval in ISO 8601, such as PT30S or P1DT12H, or in the form [d.]hh:mm:ss")
 	if len(text) > 64 {
 		return 0, bad
 	}
@@ -70,7 +70,7 @@ func ParseInterval(text string) (Interval, error) {
 	return Interval(sum), nil
 }
 
-// String is the interval as ISO 8601 has it, in days, hours, minutes and seconds: what ParseInterval reads.
+// String is the interval in ISO 8601, in days, hours, minutes and seconds. ParseInterval reads it.
 func (i Interval) String() string {
 	d := time.Duration(i)
 	if d <= 0 {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// A JobTarget is a job of the program's own: its handler gets the payload, and no request is sent.
+// A JobTarget is a job of the program: its handler gets the payload, and no request is sent.
 type JobTarget struct {
 	Name    string          `json:"name"`              // the job name, 1 to 100 of A-Z a-z 0-9 _ . : -
 	Queue   string          `json:"queue,omitempty"`   // empty: the collection's
@@ -14,7 +14,7 @@ type JobTarget struct {
 	Body    string          `json:"body,omitempty"`    // text; empty: Payload
 }
 
-// args are what the job carries: JSON as it is, or the bytes of a text, or nothing.
+// args are the job's arguments: JSON unchanged, or the bytes of a text, or nothing.
 func (j *JobTarget) args() any {
 	switch {
 	case len(j.Payload) > 0:
@@ -25,9 +25,9 @@ func (j *JobTarget) args() any {
 	return nil
 }
 
-// Permitted reports whether one of the entries names the target. An entry is `name` or `name@queue`, and `*` stands for any run of
-// characters; without a queue it names those of the given queue only. No entry permits the names that begin with "chime.", for a payload
-// could pose as an action that was checked.
+// Permitted reports whether one of the entries matches the target. An entry is `name` or `name@queue`, and `*` matches any
+// characters; an entry without a queue is for the given queue only. No entry permits names that begin with "chime.", because such a payload
+// could be taken for an action that was checked.
 func (j *JobTarget) Permitted(entries []string, queue string) bool {
 	if strings.HasPrefix(j.Name, "chime.") {
 		return false
@@ -48,7 +48,7 @@ func (j *JobTarget) Permitted(entries []string, queue string) bool {
 	return false
 }
 
-// glob matches a whole text; `*` stands for any run of characters, the empty one too.
+// glob matches a whole text; `*` matches any characters, or none.
 func glob(pattern, text string) bool {
 	quoted := strings.ReplaceAll(regexp.QuoteMeta(pattern), `\*`, `.*`)
 	ok, err := regexp.MatchString(`^(?s:`+quoted+`)$`, text)

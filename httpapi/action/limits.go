@@ -2,17 +2,17 @@ package action
 
 import "time"
 
-// Limits bound an action. Zero fields have their default; what is above the bracket's bound counts as that.
+// Limits bound an action. Zero fields have their default; a value above the maximum in brackets counts as the maximum.
 type Limits struct {
 	JobBytes    int // of the action in canonical JSON, without secrets; 16 KiB (512 KiB)
 	SecretBytes int // of all its secrets together; 64 KiB (64 KiB)
 	BodyChars   int // of a body, or of a message; 8,192 (262,144)
 	URIChars    int // of a URI; 2,048 (8,192)
-	Headers     int // how many; 50 (100)
+	Headers     int // their number; 50 (100)
 	HeaderChars int // of their names and values together; 4,096 (32,768)
 }
 
-// OrDefault is the limits that hold.
+// OrDefault returns the effective limits.
 func (l Limits) OrDefault() Limits {
 	set := func(n *int, standard, most int) {
 		if *n <= 0 {
@@ -29,9 +29,9 @@ func (l Limits) OrDefault() Limits {
 	return l
 }
 
-// Rules are what an action is held against.
+// Rules are the limits that an action is checked against.
 type Rules struct {
 	Limits Limits    // zero: the defaults
-	Egress Egress    // where requests may go; zero: to what is public
-	Now    time.Time // for what expires; zero: nothing has expired
+	Egress Egress    // the addresses that requests may go to; zero: public addresses
+	Now    time.Time // for certificates; zero: nothing has expired
 }

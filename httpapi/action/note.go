@@ -14,8 +14,8 @@ const maxNote = 2048 // bytes
 
 const notePrefix = "Http Action - "
 
-// note is what is recorded of an answer, in the words of Azure's scheduler: the host, the status, four headers, and part of the body if
-// withBody. It is printable UTF-8 of at most 2,048 bytes without secrets.
+// note is the record of an answer, in the format of Azure's scheduler: the host, the status, four headers, and with withBody part of the
+// body. It is printable UTF-8 of at most 2,048 bytes without secrets.
 func note(host string, a *answer, withBody bool, clean *redactor) string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "%sResponse from host '%s': '%s' Response Headers:", notePrefix, host, statusWord(a.status))
@@ -40,7 +40,7 @@ func note(host string, a *answer, withBody bool, clean *redactor) string {
 	return cut(clean.clean(text.String()), maxNote)
 }
 
-// shownLocation is a Location without its query, in which secrets travel.
+// shownLocation is a Location without its query, which may contain secrets.
 func shownLocation(value string) string {
 	u, err := url.Parse(value)
 	if err != nil || value == "" {
@@ -50,7 +50,7 @@ func shownLocation(value string) string {
 	return u.String()
 }
 
-// statusWord is a status as .NET writes it: NotFound for 404, and the number of one without a name.
+// statusWord is the name of a status in .NET: NotFound for 404; a status without a name is its number.
 func statusWord(status int) string {
 	word := strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) {
@@ -72,7 +72,7 @@ var statusOf = func() map[string]int {
 	return words
 }()
 
-// NoteStatus is the status of the answer of which a Sender has noted text, and 0 of a note that is not of an answer.
+// NoteStatus returns the status of the answer in a Sender's note, and 0 if the note is not about an answer.
 func NoteStatus(text string) int {
 	rest, ok := strings.CutPrefix(text, notePrefix+"Response from host '")
 	if !ok {
@@ -86,7 +86,7 @@ func NoteStatus(text string) int {
 	return statusOf[word]
 }
 
-// printable escapes control characters, and puts the replacement character in the place of bytes that are no UTF-8.
+// printable escapes control characters, and replaces bytes that are not UTF-8 by the replacement character.
 func printable(text string) string {
 	var out strings.Builder
 	for len(text) > 0 {

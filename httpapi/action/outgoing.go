@@ -14,7 +14,7 @@ import (
 	"github.com/chimejobs/chime"
 )
 
-// An outgoing is a request as it is sent, again at a redirect.
+// An outgoing is a request in the form in which it is sent, also again at a redirect.
 type outgoing struct {
 	method  string
 	url     *url.URL
@@ -26,7 +26,7 @@ type outgoing struct {
 // isOnDeath reports whether a job is an error action.
 func isOnDeath(job *chime.Job) bool { return job.Death != nil }
 
-// scheduleOf is the schedule whose action a job is: the payload has no say in it.
+// scheduleOf is the schedule of a job's action; the payload does not decide it.
 func scheduleOf(job *chime.Job) string {
 	if isOnDeath(job) {
 		return job.Death.Schedule
@@ -36,7 +36,7 @@ func scheduleOf(job *chime.Job) string {
 
 const maxErrorHeader = 256 // characters
 
-// chimeHeaders are those that say which attempt of which job it is.
+// chimeHeaders are the headers that identify the job and the attempt.
 func chimeHeaders(job *chime.Job) map[string]string {
 	at := PlaceOf(scheduleOf(job))
 	planned := job.Planned
@@ -61,7 +61,7 @@ func chimeHeaders(job *chime.Job) map[string]string {
 	return headers
 }
 
-// asciiText is a text as a header can have it: printable ASCII, other characters as ?, at most so many.
+// asciiText is a text for a header: printable ASCII, other characters as ?, up to a number of characters.
 func asciiText(text string, limit int) string {
 	var out strings.Builder
 	for _, r := range text {
@@ -76,7 +76,7 @@ func asciiText(text string, limit int) string {
 	return strings.TrimSpace(out.String())
 }
 
-// quotedID is an ID inside quotes: different IDs stay different.
+// quotedID is an ID in quotes; different IDs remain different.
 func quotedID(id string) string {
 	var out strings.Builder
 	for i := range len(id) {
@@ -89,7 +89,7 @@ func quotedID(id string) string {
 	return out.String()
 }
 
-// outgoing makes the request of an opened action, but for a token that has to be got first.
+// outgoing builds the request of an opened action, without a token that has to be got first.
 func (r *Request) outgoing(job *chime.Job, now time.Time, agent string) (*outgoing, error) {
 	u, err := parseURI(r.URI)
 	if err != nil {

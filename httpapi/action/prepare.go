@@ -3,7 +3,7 @@ package action
 import (
 	"bytes"
 	"context"
-	"crypto/sha1" // #nosec: what Azure calls a thumbprint
+	"crypto/sha1" // #nosec: Azure's thumbprint
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/base64"
@@ -16,14 +16,14 @@ import (
 	"time"
 )
 
-// An OpenPFX makes PEM of PKCS #12: the chain, the client's certificate first, and the private key. How long that takes is up to who made
-// the file, and nothing bounds it: where files come from strangers it belongs in a process that can be killed. Package pfx has one without that.
+// An OpenPFX converts PKCS #12 to PEM: the chain, the client's certificate first, and the private key. The creator of the file decides how long that
+// takes, without a bound: open files from strangers in a process that can be killed. Package pfx opens them in the calling process.
 type OpenPFX func(ctx context.Context, file []byte, password string) (certificate, key []byte, err error)
 
 const maxPFX = 32 << 10 // bytes
 
-// Prepare brings an action from a client into the form that is stored: methods in upper case, defaults that depend on other fields, headers that are
-// secrets by their name among the secret ones, a PFX opened. It returns what is wrong with certificates; the rest is found by Validate.
+// Prepare converts a client's action to the stored form: it sets methods in upper case and defaults that depend on other fields, moves headers with secret
+// names to the secret headers, and opens a PFX. It returns mistakes of certificates; Validate finds the others.
 func (a *Action) Prepare(ctx context.Context, open OpenPFX) []Problem {
 	return a.prepare(ctx, mainPath, open)
 }
@@ -54,7 +54,7 @@ func (a *Action) prepare(ctx context.Context, path string, open OpenPFX) []Probl
 	return problems
 }
 
-// prepare makes PEM of a PFX, and says in the other fields what the certificate says.
+// prepare converts a PFX to PEM, and sets the fields that describe the certificate.
 func (a *Authentication) prepare(ctx context.Context, path string, open OpenPFX) []Problem {
 	a.Thumbprint, a.Subject, a.Expires = "", "", ""
 	if a.Type != ClientCertificate {
@@ -66,13 +66,13 @@ func (a *Authentication) prepare(ctx context.Context, path string, open OpenPFX)
 		}
 	}
 	if a.Certificate == "" {
-		return nil // Keep may find one
+		return nil // Keep may restore one
 	}
 	leaf, err := readCertificate(a.Certificate)
 	if err != nil {
 		return []Problem{{"pfx", path + ".certificate", "", err.Error()}}
 	}
-	sum := sha1.Sum(leaf.Raw) // #nosec: it identifies, and protects nothing
+	sum := sha1.Sum(leaf.Raw) // #nosec: it identifies the certificate and protects nothing
 	a.Thumbprint, a.Subject, a.Expires = strings.ToUpper(hex.EncodeToString(sum[:])), leaf.Subject.String(), leaf.NotAfter.UTC().Format(time.RFC3339)
 	if a.Key.plain() {
 		if _, err := tls.X509KeyPair([]byte(a.Certificate), []byte(a.Key.text)); err != nil {
@@ -82,15 +82,15 @@ func (a *Authentication) prepare(ctx context.Context, path string, open OpenPFX)
 	return nil
 }
 
-const makePEM = "openssl pkcs12 -in client.pfx -nodes -out client.pem makes PEM of it, for `certificate` and `key`"
+const makePEM = "openssl pkcs12 -in client.pfx -nodes -out client.pem converts it to PEM for `certificate` and `key`"
 
 func (a *Authentication) openPFX(ctx context.Context, path string, open OpenPFX) (problem Problem, bad bool) {
 	wrong := func(detail string) (Problem, bool) { return Problem{"pfx", path + ".pfx", shownSecret, detail}, true }
 	if open == nil {
-		return wrong("PKCS #12 is not read here; " + makePEM)
+		return wrong("this server does not read PKCS #12; " + makePEM)
 	}
 	if a.Certificate != "" || !a.Key.IsZero() && !a.Key.sealed {
-		return Problem{"conflict", path + ".pfx", shownSecret, "give either a pfx, or certificate and key"}, true
+		return Problem{"conflict", path + ".pfx", shownSecret, "give either pfx, or certificate and key"}, true
 	}
 	file, err := base64.StdEncoding.DecodeString(a.PFX.text)
 	if err != nil || len(file) > maxPFX {
@@ -98,14 +98,14 @@ func (a *Authentication) openPFX(ctx context.Context, path string, open OpenPFX)
 	}
 	certificate, key, err := open(ctx, file, a.Password.text)
 	if err != nil {
-		return wrong("it is no PKCS #12 that this password opens within the time; " + makePEM) // err may have been made of what is in it
+		return wrong("the password does not open it as PKCS #12 within the time limit; " + makePEM) // err may contain parts of the file
 	}
 	a.Certificate, a.Key = string(certificate), Plain(string(key))
 	a.PFX, a.Password = Secret{}, Secret{}
 	return Problem{}, false
 }
 
-// readCertificate returns the first certificate of a chain in PEM, which has nothing else.
+// readCertificate returns the first certificate of a chain in PEM. Other content is an error.
 func readCertificate(chain string) (*x509.Certificate, error) {
 	var all []*x509.Certificate
 	rest := []byte(chain)

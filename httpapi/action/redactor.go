@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// A redactor puts *** in the place of an action's secrets, as they are and in the forms in which they were sent or may be echoed: in base64, and
-// in whatever way an [echo] writes them.
+// A redactor replaces an action's secrets by ***: in plain form, in the forms in which they were sent or may be returned, such as base64, and in
+// every decoding of an [echo].
 type redactor struct{ forms []string }
 
 const redacted = "***"
@@ -28,7 +28,7 @@ func (r *redactor) add(secrets ...string) {
 	}
 }
 
-// addAction adds the secrets of an opened action, and what is made of them.
+// addAction adds the secrets of an opened action, and the texts derived from them.
 func (r *redactor) addAction(a *Action) {
 	_ = a.Clone().eachSecret(mainPath, func(s slot) (Secret, error) {
 		r.add(s.secret.text)
@@ -36,7 +36,7 @@ func (r *redactor) addAction(a *Action) {
 			values, _ := url.ParseQuery(s.secret.text)
 			r.add(values.Get("sig"))
 		}
-		if strings.HasSuffix(s.path, ".key") { // a line of a key is as good as the key to some
+		if strings.HasSuffix(s.path, ".key") { // a receiver may return a single line of a key
 			for line := range strings.Lines(s.secret.text) {
 				if line = strings.TrimSpace(line); len(line) >= 16 && !strings.HasPrefix(line, "-----") {
 					r.add(line)
@@ -61,7 +61,7 @@ func (r *redactor) addAction(a *Action) {
 	}
 }
 
-// addHeader adds the parts of a header that a receiver may name alone: what follows a scheme, the login that Basic stands for, the values of cookies.
+// addHeader adds the parts of a header that a receiver may return alone: the text after a scheme, the login in Basic, the values of cookies.
 func (r *redactor) addHeader(name, value string) {
 	if strings.EqualFold(name, "Cookie") {
 		for cookie := range strings.SplitSeq(value, ";") {
@@ -79,7 +79,7 @@ func (r *redactor) addHeader(name, value string) {
 	}
 }
 
-// clean replaces what is covered by a form. Parts that overlap are covered together.
+// clean replaces all parts that a form covers. Overlapping parts are replaced together.
 func (r *redactor) clean(text string) string {
 	covered := make([]bool, len(text))
 	any := false
@@ -103,9 +103,9 @@ func (r *redactor) clean(text string) string {
 	return out.String()
 }
 
-// cover marks where a form stands in what was read, and reports whether it does.
+// cover marks the places of a form in the original text, and reports whether there are any.
 func cover(covered []bool, e *echo, form string) (any bool) {
-	for from, done := 0, 0; ; { // before done all is covered that this form covers
+	for from, done := 0, 0; ; { // this form's places before done are marked
 		at := strings.Index(e.text[from:], form)
 		if at < 0 {
 			return any
@@ -119,7 +119,7 @@ func cover(covered []bool, e *echo, form string) (any bool) {
 	}
 }
 
-// cleanCut cleans a text that was cut at its end, where a secret or an escape may have begun.
+// cleanCut cleans a text that was cut at its end, where a secret or an escape may begin.
 func (r *redactor) cleanCut(text string) string {
 	tail := max(0, len(text)-maxEscape)
 	if at := strings.IndexAny(text[tail:], `%\&`); at >= 0 {

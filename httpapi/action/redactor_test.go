@@ -41,13 +41,13 @@ func TestATextIsCleanWhateverTheSecretsAre(t *testing.T) {
 			t.Errorf("the text %q, which is cut within a secret, is %q", cutText, got)
 		}
 	}
-	r.add(strings.Repeat("a", 30_000)) // of which every byte begins one
+	r.add(strings.Repeat("a", 30_000)) // every byte begins a secret
 	if got := r.clean(strings.Repeat("a", 64_000)); got != redacted {
 		t.Errorf("%d bytes are left", len(got))
 	}
 }
 
-// A receiver that says what it did not like says a part of a header: the token without its scheme, the login that Basic stands for, a cookie.
+// A receiver may return a part of a header in its error: the token without its scheme, the login in Basic, a cookie.
 func TestPartsOfASecretHeaderAreNotNoted(t *testing.T) {
 	said := ""
 	r := receive(t, func(w http.ResponseWriter, _ *http.Request) { http.Error(w, said, http.StatusForbidden) })
@@ -70,7 +70,7 @@ func TestPartsOfASecretHeaderAreNotNoted(t *testing.T) {
 	}
 }
 
-// FuzzClean: whatever a text is, no secret is in what is left of it, nor in a reading of that.
+// FuzzClean: for any text, neither the cleaned text nor a decoding of it contains a secret.
 func FuzzClean(f *testing.F) {
 	f.Add("a%20b a+b", "a b")
 	f.Add(`a\u00e9\/`, "é/")

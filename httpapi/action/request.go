@@ -16,25 +16,25 @@ const (
 	timeoutMargin  = 10 * time.Second // from the end of a request to the end of its job's ctx
 )
 
-// A Request is what is sent to a URL. The body goes out byte for byte.
+// A Request is a request to a URL. The body is sent byte for byte.
 type Request struct {
 	URI            string            `json:"uri"`                      // absolute, http or https, ASCII, without user and fragment
 	Method         string            `json:"method,omitempty"`         // GET, HEAD, POST, PUT, PATCH, DELETE or OPTIONS; empty: POST with a body, else GET
-	Headers        map[string]string `json:"headers,omitempty"`        // besides those that the Sender sets
-	SecretHeaders  map[string]Secret `json:"secretHeaders,omitempty"`  // headers that nobody is shown
+	Headers        map[string]string `json:"headers,omitempty"`        // in addition to the Sender's own
+	SecretHeaders  map[string]Secret `json:"secretHeaders,omitempty"`  // headers that are never shown
 	SecretQuery    map[string]Secret `json:"secretQuery,omitempty"`    // parameters that are added to the query
 	Body           string            `json:"body,omitempty"`           // with every method; empty: none
 	Authentication *Authentication   `json:"authentication,omitempty"` // nil: none
 	Signing        *Signing          `json:"signing,omitempty"`        // nil: not signed
 	Timeout        Interval          `json:"timeout,omitzero"`         // 1 s to 30 min, for tokens, connecting and the answer's body too; 0: 1 min
-	SuccessCodes   []string          `json:"successCodes,omitempty"`   // statuses and ranges of them, as "200-299" and "409", within 200 to 499; nil: "200-299"
-	Redirects      int               `json:"redirects,omitempty"`      // how many are followed, 0 to 5, within the origin and of 307 and 308 only
+	SuccessCodes   []string          `json:"successCodes,omitempty"`   // statuses and ranges of them, such as "200-299" and "409", within 200 to 499; nil: "200-299"
+	Redirects      int               `json:"redirects,omitempty"`      // the maximum number to follow, 0 to 5, within the origin and only for 307 and 308
 }
 
 // The methods that a request may have.
 var methods = []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
 
-// origin is the scheme, host and port to which a URI leads: the empty string if it leads nowhere.
+// origin is the scheme, host and port of a URI; empty if the URI has no host.
 func origin(uri string) string {
 	u, err := url.Parse(uri)
 	if err != nil || u.Host == "" {
@@ -43,12 +43,12 @@ func origin(uri string) string {
 	return strings.ToLower(u.Scheme) + "://" + strings.ToLower(u.Hostname()) + ":" + portOf(u)
 }
 
-// hostAndPort is where a URL leads, the same for all spellings of one name.
+// hostAndPort is the destination of a URL, the same for all spellings of one name.
 func hostAndPort(u *url.URL) string {
 	return strings.ToLower(strings.TrimSuffix(u.Hostname(), ".")) + ":" + portOf(u)
 }
 
-// portOf is the port of a URL, or that of its scheme.
+// portOf is the port of a URL, or the default of its scheme.
 func portOf(u *url.URL) string {
 	if u.Port() != "" {
 		return u.Port()
@@ -59,7 +59,7 @@ func portOf(u *url.URL) string {
 	return "80"
 }
 
-// prepare brings a request into the form that is stored.
+// prepare converts a request to the stored form.
 func (r *Request) prepare() {
 	r.Method = strings.ToUpper(r.Method)
 	if r.Method == "" {
@@ -73,7 +73,7 @@ func (r *Request) prepare() {
 			continue
 		}
 		if _, ok := r.SecretHeaders[name]; ok {
-			continue // given twice: Validate says so
+			continue // given twice: Validate reports it
 		}
 		if r.SecretHeaders == nil {
 			r.SecretHeaders = map[string]Secret{}
@@ -90,10 +90,10 @@ func confidential(name string) bool {
 		strings.HasSuffix(name, "-key") || strings.HasSuffix(name, "-token") || strings.HasSuffix(name, "-secret")
 }
 
-// timeout is how long the request may take.
+// timeout is the time limit of the request.
 func (r *Request) timeout() time.Duration { return cmp.Or(time.Duration(r.Timeout), defaultTimeout) }
 
-// jobTimeout is how long an attempt of the job may take; 0: the handler's, the worker's or chime's own.
+// jobTimeout is the time limit of an attempt of the job; 0: the handler's, the worker's or chime's own.
 func (a *Action) jobTimeout() time.Duration {
 	switch {
 	case a.Type == Job:

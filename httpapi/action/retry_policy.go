@@ -9,9 +9,9 @@ import (
 // A RetryType is how the waits between attempts grow.
 type RetryType string
 
-// How an action is retried.
+// The types of retries.
 const (
-	RetryNone        RetryType = "none"        // it is not
+	RetryNone        RetryType = "none"        // no retries
 	RetryFixed       RetryType = "fixed"       // RetryInterval after each failure
 	RetryExponential RetryType = "exponential" // RetryInterval after the first failure, then twice as long each time, to MaxInterval
 )
@@ -21,12 +21,12 @@ const (
 	defaultRetryCount    = 4
 	minRetryInterval     = 15 * time.Second
 	maxRetryInterval     = 548 * day // 18 months
-	maxRetryWait         = 365 * day // what chime itself waits at most
+	maxRetryWait         = 365 * day // chime's own maximum wait
 	maxFixedRetries      = 20
 	maxExpRetries        = 100
 )
 
-// A RetryPolicy is how often an action is attempted again after a failure, and after which waits.
+// A RetryPolicy is the number of retries after a failure, and the waits between them.
 type RetryPolicy struct {
 	Type     RetryType `json:"retryType"`              // empty: fixed
 	Interval Interval  `json:"retryInterval,omitzero"` // 15 s to 548 days, of exponential and of jobs 365 days; 0: 30 s
@@ -34,7 +34,7 @@ type RetryPolicy struct {
 	Max      Interval  `json:"maxInterval,omitzero"`   // of exponential: Interval to 365 days; 0: the larger of Interval and 1 day
 }
 
-// orDefault returns the policy with everything set; that of nil is 4 times, 30 s apart.
+// orDefault returns the policy with all defaults; the default of nil is 4 times, 30 s apart.
 func (p *RetryPolicy) orDefault() RetryPolicy {
 	full := RetryPolicy{Type: RetryFixed}
 	if p != nil {
@@ -60,14 +60,14 @@ func (p *RetryPolicy) orDefault() RetryPolicy {
 	return full
 }
 
-// prepare drops what a policy that does not retry has no use for.
+// prepare removes the fields that a policy without retries does not need.
 func (p *RetryPolicy) prepare() {
 	if p.Type == RetryNone {
 		*p = RetryPolicy{Type: RetryNone}
 	}
 }
 
-// options are the policy as chime has it. A wait that is longer than chime's own longest is asked for by the Sender at each failure.
+// options converts the policy to chime's options. If a wait is longer than chime's own maximum, the Sender requests it at each failure.
 func (p RetryPolicy) options() []chime.JobOption {
 	first := min(time.Duration(p.Interval), maxRetryWait)
 	retry := chime.Fixed(first)
@@ -77,7 +77,7 @@ func (p RetryPolicy) options() []chime.JobOption {
 	return []chime.JobOption{chime.MaxAttempts(*p.Count + 1), chime.Retry(retry)}
 }
 
-// wait is how long the policy waits after an attempt, counted from 1, has failed.
+// wait is the wait of the policy after an attempt, counted from 1, has failed.
 func (p RetryPolicy) wait(attempt int) time.Duration {
 	wait := time.Duration(p.Interval)
 	if p.Type != RetryExponential {

@@ -11,22 +11,22 @@ import (
 	"strings"
 )
 
-// A Ring is the keys that secrets are sealed with, AES-256-GCM. The first key seals, all open: to change keys, put a new one in front and keep the
+// A Ring is the keys for secrets, AES-256-GCM. The first key seals, all keys open. To change keys, put a new key in front and keep the
 // old one until nothing that it has sealed is stored any more.
 //
-// However a Ring is printed it shows the names of its keys only. It may be used by many goroutines.
+// A printed Ring shows only the names of its keys. It is safe for concurrent use.
 type Ring struct {
 	names   []string
 	ciphers map[string]cipher.AEAD
 }
 
-// A Place is where a secret belongs: it opens nowhere else. Both are empty of actions without a schedule.
+// A Place is where a secret belongs: it cannot be opened at another place. Both fields are empty for actions without a schedule.
 type Place struct {
 	Collection string // the part of the schedule's name before its first ":"
 	Job        string // the rest, or all of a name without ":"
 }
 
-// PlaceOf is the place of a schedule's actions by its name, "collection:job".
+// PlaceOf is the place of a schedule's actions, from its name "collection:job".
 func PlaceOf(schedule string) Place {
 	collection, job, found := strings.Cut(schedule, ":")
 	if !found {
@@ -40,7 +40,7 @@ const maxKeys = 100
 var keyName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,32}$`)
 
 // ParseRing reads "k2:<base64 of 32 bytes>,k1:<…>": 1 to 100 keys, each with a name of 1 to 32 of A-Z a-z 0-9 _ -. White space around keys
-// is ignored. No error has part of a key.
+// is ignored. Its errors contain no part of a key.
 func ParseRing(text string) (*Ring, error) {
 	ring := &Ring{ciphers: map[string]cipher.AEAD{}}
 	for i, entry := range strings.Split(strings.TrimSpace(text), ",") {
@@ -50,7 +50,7 @@ func ParseRing(text string) (*Ring, error) {
 		}
 		key, err := base64.StdEncoding.DecodeString(encoded)
 		if err != nil || len(key) != 32 {
-			return nil, fmt.Errorf("action: key %q of the ring: want base64 of 32 bytes, as `openssl rand -base64 32` prints", name)
+			return nil, fmt.Errorf("action: key %q of the ring: want base64 of 32 bytes, as printed by `openssl rand -base64 32`", name)
 		}
 		if _, ok := ring.ciphers[name]; ok {
 			return nil, fmt.Errorf("action: the ring has two keys %q", name)
@@ -78,15 +78,15 @@ func (r *Ring) String() string {
 	return "keys " + strings.Join(r.names, ", ")
 }
 
-// Format prints what String returns, whatever the verb.
+// Format prints String for every verb.
 func (r *Ring) Format(f fmt.State, verb rune) {
 	_, _ = fmt.Fprintf(f, fmt.FormatString(f, 's'), r.String())
 }
 
-// ErrNoKeys says that an action has secrets, and there is no Ring to seal or open them with.
+// ErrNoKeys means that an action has secrets, but there is no Ring to seal or open them with.
 var ErrNoKeys = errors.New("action: there are no keys for secrets")
 
-// errSealed says that a secret does not open: it was copied from elsewhere, changed, or sealed by a key that the ring has not. It tells no more.
+// errSealed means that a secret cannot be opened: it was copied from elsewhere, changed, or sealed by a key that the ring does not have. It has no details.
 var errSealed = errors.New("a secret cannot be opened: its key is not in the ring, or it was sealed for another place")
 
 func (p Place) bound(path string) []byte {
@@ -103,7 +103,7 @@ func (r *Ring) seal(text string, at Place, path string) Secret {
 	return Secret{name + "." + encode(nonce) + "." + encode(gcm.Seal(nil, nonce, []byte(text), at.bound(path))), true}
 }
 
-// open decrypts what was sealed for this place and path.
+// open decrypts a secret that was sealed for this place and path.
 func (r *Ring) open(s Secret, at Place, path string) (string, error) {
 	if r == nil {
 		return "", ErrNoKeys

@@ -11,7 +11,7 @@ import (
 	"github.com/chimejobs/chime/recurrence"
 )
 
-// As a schedule has it: secrets of both actions open at the place that the schedule's name says, and nowhere else.
+// The secrets of both actions can be opened at the place of the schedule's name, and nowhere else.
 func TestTheActionsOfAScheduleOpenAtItsPlace(t *testing.T) {
 	chimetest.Run(t, func(t *testing.T, c *chimetest.Chime) {
 		p := &pipedReceiver{answer: func(r *http.Request) string {

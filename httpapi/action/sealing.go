@@ -9,7 +9,7 @@ import (
 // HasSecrets reports whether the action or its error action has a secret.
 func (a *Action) HasSecrets() bool { return len(a.SecretPaths()) > 0 }
 
-// SecretPaths are the fields of the action and of its error action that hold a secret, as action.request.authentication.password.
+// SecretPaths are the fields of the action and of its error action with a secret, such as action.request.authentication.password.
 func (a *Action) SecretPaths() []string {
 	var paths []string
 	_ = a.eachSecret(mainPath, func(s slot) (Secret, error) {
@@ -22,16 +22,16 @@ func (a *Action) SecretPaths() []string {
 	return paths
 }
 
-// Public returns a copy without secrets, to be shown. Of secretHeaders and secretQuery the names are left, in JSON with null.
+// Public returns a copy without secrets, for display. The names of secretHeaders and secretQuery remain, in JSON with null.
 func (a *Action) Public() *Action {
 	public := a.Clone()
 	_ = public.eachSecret(mainPath, func(slot) (Secret, error) { return Secret{}, nil })
 	return public
 }
 
-// Seal encrypts the secrets that are plain, for one place. Of old, the action as it is stored there or nil, those that are unchanged keep
-// what they were sealed as if the first key has sealed them, so that the same action is stored as the same bytes. The error is [ErrNoKeys], or one of a
-// secret that cannot be opened; then the action is as it was.
+// Seal encrypts the plain secrets, for one place. old is the stored action there, or nil: an unchanged secret keeps its sealed form from old if the first key
+// has sealed it, so an equal action is stored as equal bytes. The error is [ErrNoKeys], or a secret that cannot be opened; then the action is
+// unchanged.
 func (a *Action) Seal(ring *Ring, at Place, old *Action) error {
 	before := map[string]Secret{}
 	if old != nil {
@@ -61,8 +61,8 @@ func (a *Action) Seal(ring *Ring, at Place, old *Action) error {
 	return err
 }
 
-// Rekey seals with the first key of the ring what another key has sealed, and reports whether there was anything. The error is that of a secret
-// that cannot be opened at its place; then the action is as it was.
+// Rekey seals again, with the first key of the ring, the secrets that another key has sealed. It reports whether there were any. The error is a secret
+// that cannot be opened at its place; then the action is unchanged.
 func (a *Action) Rekey(ring *Ring, at Place) (changed bool, err error) {
 	again := a.Clone()
 	err = again.eachSecret(mainPath, func(s slot) (Secret, error) {
@@ -86,7 +86,7 @@ func (a *Action) Rekey(ring *Ring, at Place) (changed bool, err error) {
 	return changed, nil
 }
 
-// open returns a copy with its secrets plain. Path is where the action is: a sealed secret opens at its own path only.
+// open returns a copy with plain secrets. path is the path of the action: a sealed secret can be opened at its own path only.
 func (a *Action) open(ring *Ring, at Place, path string) (*Action, error) {
 	opened := a.Clone()
 	opened.ErrorAction = nil
@@ -103,9 +103,9 @@ func (a *Action) open(ring *Ring, at Place, path string) (*Action, error) {
 	return opened, err
 }
 
-// Keep takes over from old, the action as it is stored, the secrets that a client has left out, if all is as it was that decides to whom
-// they are shown: the type of authentication, whose it is, and where it leads. The others that the action needs are problems, "secret_required".
-// Old may be nil.
+// Keep copies from old, the stored action, the secrets that a client has left out, if everything that decides who receives them is unchanged: the
+// type of authentication, the identity, and the destination. For other required secrets it returns problems, "secret_required". old may be
+// nil.
 func (a *Action) Keep(old *Action) []Problem {
 	before := map[string]slot{}
 	if old != nil {
@@ -134,8 +134,8 @@ func (a *Action) Keep(old *Action) []Problem {
 	return problems
 }
 
-// CheckKept says which secrets are missing of an action that is old with a change, so that what it does not have was removed: those that it needs, and
-// those of old that would be shown to others than before. It is what Keep is for an action that a client has sent whole.
+// CheckKept returns the missing secrets of an action that is old with a patch, where a missing secret was removed on purpose: the required ones, and
+// those of old that somebody else would now receive. For an action that a client has sent as a whole, use Keep.
 func (a *Action) CheckKept(old *Action) []Problem {
 	before := map[string]slot{}
 	_ = old.Clone().eachSecret(mainPath, func(s slot) (Secret, error) {
@@ -155,9 +155,9 @@ func (a *Action) CheckKept(old *Action) []Problem {
 	return problems
 }
 
-const moved = "give the secret again: where it is sent, or whose it is, has changed"
+const moved = "give the secret again, because its destination or identity has changed"
 
-// keepCertificates takes over the certificates that belong to the keys that Keep takes over: a client who has sent a PFX never saw them.
+// keepCertificates copies the certificates that belong to the kept keys: a client that has sent a PFX never saw them.
 func (a *Action) keepCertificates(old *Action) {
 	if a.Request != nil && old.Request != nil && a.Request.Authentication != nil && old.Request.Authentication != nil {
 		a.Request.Authentication.keepCertificate(old.Request.Authentication)
@@ -167,7 +167,7 @@ func (a *Action) keepCertificates(old *Action) {
 	}
 }
 
-// Clone is a copy that shares nothing with the action.
+// Clone returns a deep copy.
 func (a *Action) Clone() *Action {
 	if a == nil {
 		return nil

@@ -29,7 +29,7 @@ func testRing(t testing.TB, keys ...string) *Ring {
 	return ring
 }
 
-// full is an action with a secret in every place that a request with this authentication has.
+// full is an action with a secret in every possible place, with this authentication.
 func full(auth Authentication) *Action {
 	request := func(mark string) *Request {
 		own := auth
@@ -72,7 +72,7 @@ func TestAPlainSecretIsNeitherStoredNorPrinted(t *testing.T) {
 	printed += encoded(t, a)
 	public, err := json.Marshal(a.Public())
 	if err != nil || bytes.Contains(public, []byte("$secret")) || !bytes.Contains(public, []byte(`"X-Hidden":null`)) {
-		t.Errorf("%v: what is shown is %s", err, public)
+		t.Errorf("%v: the public JSON is %s", err, public)
 	}
 	if strings.Contains(printed, "canary") || strings.Contains(printed, secretKey) {
 		t.Errorf("a secret is printed: %s", printed)
@@ -90,7 +90,7 @@ func TestASecretOpensOnlyWhereItWasSealed(t *testing.T) {
 	}
 	opened, err := a.open(ring, here, mainPath)
 	if err != nil || opened.Request.Authentication.Password.text != "canary-main-0" || opened.Request.SecretQuery["sig"].text != "canary-main-query" {
-		t.Fatalf("%v: it does not open in its place", err)
+		t.Fatalf("%v: the secret cannot be opened at its place", err)
 	}
 	if _, err := a.ErrorAction.open(ring, here, errorPath); err != nil {
 		t.Errorf("the error action: %v", err)
@@ -138,7 +138,7 @@ func TestTheSameActionIsStoredAsTheSameBytes(t *testing.T) {
 		t.Fatal(err)
 	}
 	if changed.Request.SecretQuery["sig"] == stored.Request.SecretQuery["sig"] || changed.Request.SecretHeaders["X-Hidden"] != stored.Request.SecretHeaders["X-Hidden"] {
-		t.Error("want the changed secret sealed anew, and only that one")
+		t.Error("want the changed secret sealed again, and only that one")
 	}
 	if err := full(basicAuth).Seal(nil, here, nil); !errors.Is(err, ErrNoKeys) {
 		t.Errorf("without keys: %v", err)
@@ -155,7 +155,7 @@ func TestTheSameActionIsStoredAsTheSameBytes(t *testing.T) {
 	}
 }
 
-// blank is the action as a client puts it who has read it: without secrets.
+// blank is the action of a client that has read it and puts it again: without secrets.
 func blank(auth Authentication) *Action { return full(auth).Public() }
 
 func TestASecretIsKeptOnlyWhereItGoesToTheSameOwner(t *testing.T) {
@@ -201,14 +201,14 @@ func TestASecretIsKeptOnlyWhereItGoesToTheSameOwner(t *testing.T) {
 			}
 		}
 		if name == "nothing" && encoded(t, put) != encoded(t, stored) {
-			t.Error("putting what was read is a change")
+			t.Error("putting the action that was read is a change")
 		}
 		if name == "OAuth's endpoint" && !put.Request.Authentication.ClientSecret.IsZero() {
 			t.Error("the secret goes to another endpoint")
 		}
 	}
 	if problems := blank(basicAuth).Keep(nil); len(problems) != 8 { // previous secrets are not needed
-		t.Errorf("of nothing stored: %v", problems)
+		t.Errorf("without a stored action: %v", problems)
 	}
 }
 
@@ -269,7 +269,7 @@ func FuzzParseRing(f *testing.F) {
 	})
 }
 
-// FuzzOpenSecret: nothing but what was sealed opens.
+// FuzzOpenSecret: only sealed texts can be opened.
 func FuzzOpenSecret(f *testing.F) {
 	ring := testRing(f)
 	f.Add("k1.AAAAAAAAAAAAAAAA.AAAAAAAAAAAAAAAAAAAAAA")

@@ -7,14 +7,14 @@ import (
 	"log/slog"
 )
 
-// A Secret is a text that nobody is shown: plain as a client has sent it, or sealed as it is stored, or none. However it is printed or logged it is
+// A Secret is a text that is never shown: plain from a client, or sealed as it is stored, or empty. It is always printed and logged as
 // "(secret)", and a plain one cannot be encoded as JSON.
 type Secret struct {
-	text   string // plain, or what stands in "$secret"
+	text   string // plain, or the content of "$secret"
 	sealed bool
 }
 
-// Plain is a secret as a client has sent it. An empty text is no secret.
+// Plain is a secret from a client. An empty text is no secret.
 func Plain(text string) Secret { return Secret{text: text} }
 
 const shownSecret = "(secret)"
@@ -29,7 +29,7 @@ func (s Secret) Stored() bool { return s.sealed }
 
 func (s Secret) plain() bool { return !s.sealed && s.text != "" }
 
-// String is "(secret)", or the empty string of none.
+// String is "(secret)", or empty if there is no secret.
 func (s Secret) String() string {
 	if s.IsZero() {
 		return ""
@@ -37,7 +37,7 @@ func (s Secret) String() string {
 	return shownSecret
 }
 
-// Format prints what String returns, whatever the verb.
+// Format prints String for every verb.
 func (s Secret) Format(f fmt.State, verb rune) {
 	_, _ = fmt.Fprintf(f, fmt.FormatString(f, 's'), s.String())
 }
@@ -49,7 +49,7 @@ type storedSecret struct {
 	Sealed string `json:"$secret"`
 }
 
-// MarshalJSON is the stored form of a sealed secret, {"$secret": "…"}, and null of none. It fails on a plain one.
+// MarshalJSON returns the stored form of a sealed secret, {"$secret": "…"}, and null for an empty one. A plain secret is an error.
 func (s Secret) MarshalJSON() ([]byte, error) {
 	switch {
 	case s.IsZero():
@@ -60,7 +60,7 @@ func (s Secret) MarshalJSON() ([]byte, error) {
 	return json.Marshal(storedSecret{s.text})
 }
 
-// UnmarshalJSON reads the stored form. A client's text is a [Plain] one, and never read here.
+// UnmarshalJSON reads the stored form. It never reads a client's text: that is a [Plain] one.
 func (s *Secret) UnmarshalJSON(data []byte) error {
 	*s = Secret{}
 	if string(data) == "null" {
@@ -68,7 +68,7 @@ func (s *Secret) UnmarshalJSON(data []byte) error {
 	}
 	var stored storedSecret
 	if err := json.Unmarshal(data, &stored); err != nil || stored.Sealed == "" {
-		return errors.New("a secret is not stored as one") // err would have the text
+		return errors.New("a secret is not in its stored form") // err would contain the text
 	}
 	*s = Secret{stored.Sealed, true}
 	return nil

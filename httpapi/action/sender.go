@@ -13,21 +13,21 @@ import (
 	"github.com/chimejobs/chime/httpapi/internal/egress"
 )
 
-// SenderOptions are how a Sender sends. The zero value sends to what is public, and opens no secrets.
+// SenderOptions configure a Sender. The zero value sends to public addresses, and opens no secrets.
 type SenderOptions struct {
 	Secrets        *Ring  // opens the secrets of actions; nil: an action with secrets fails
-	Egress         Egress // where requests may go
+	Egress         Egress // the addresses that requests may go to
 	PerHost        int    // requests at once to one host and port in this process; more are snoozed for 5 to 60 s. Zero means 20
 	UserAgent      string // empty: "chime"
 	StorageSuffix  string // of Azure Storage: {account}.queue.{suffix}. Empty: "core.windows.net"
 	BusSuffix      string // of Azure Service Bus: {namespace}.servicebus.{suffix}. Empty: "windows.net"
 	TokenAuthority string // where ActiveDirectoryOAuth gets tokens, without / at its end. Empty: "https://login.microsoftonline.com"
-	Region         string // what messages to Azure Storage name as the region; empty: nothing
+	Region         string // the region in messages to Azure Storage; empty: none
 }
 
 const defaultPerHost = 20
 
-// A Sender does actions: its method Handle is the handler of [JobName]. It may be used by many goroutines and workers.
+// A Sender performs actions: its method Handle is the handler of [JobName]. It is safe for concurrent use, also by several workers.
 type Sender struct {
 	options    SenderOptions
 	transports *transports
@@ -35,7 +35,7 @@ type Sender struct {
 	gate       gate
 }
 
-// NewSender makes a Sender. It does no I/O.
+// NewSender returns a Sender. It does no I/O.
 func NewSender(options SenderOptions) *Sender {
 	options.PerHost = cmp.Or(max(options.PerHost, 0), defaultPerHost)
 	options.UserAgent = cmp.Or(options.UserAgent, "chime")
@@ -45,18 +45,18 @@ func NewSender(options SenderOptions) *Sender {
 	return &Sender{options: options, transports: newTransports(options.Egress, options.PerHost), gate: gate{max: options.PerHost}}
 }
 
-// Close ends connections that are kept for later requests. The Sender can be used again.
+// Close closes idle connections. The Sender can be used again.
 func (s *Sender) Close() { s.transports.close() }
 
-// Handle does the action that a job carries, one attempt of it, and notes the answer. Its error is
+// Handle makes one attempt of a job's action, and notes the answer. Its error is
 //
 //   - nil for an answer with a success code;
-//   - one of [chime.RetryAfter] for 429 and 503 with Retry-After: after the policy's wait or what the answer asks, up to a day, whichever is longer;
-//   - one of [chime.Discard] for 410 Gone, for a destination that Egress refuses, and for a payload that is no action;
-//   - one of [chime.Snooze] if the host has as many requests as it may have at once;
-//   - another one for every other answer, for none, and for a secret that cannot be opened: the job is retried by its policy.
+//   - a [chime.RetryAfter] for 429 and 503 with Retry-After: the longer of the policy's wait and the answer's, up to a day;
+//   - a [chime.Discard] for 410 Gone, for a destination that Egress refuses, and for a payload that is not an action;
+//   - a [chime.Snooze] if the host has its maximum of simultaneous requests;
+//   - another error for every other answer, for a missing answer, and for a secret that cannot be opened: the job is retried by its policy.
 //
-// No error and no note has a secret.
+// No error and no note contains a secret.
 func (s *Sender) Handle(ctx context.Context, job *chime.Job) error {
 	a, err := Decode(job.Payload)
 	if err != nil {
@@ -79,7 +79,7 @@ func (s *Sender) Handle(ctx context.Context, job *chime.Job) error {
 	return d.do(ctx)
 }
 
-// failed is the error of an attempt that is retried by the policy. Waits that are longer than chime's own longest are asked for here.
+// failed is the error of an attempt that the policy retries. It requests waits that are longer than chime's own maximum.
 func (s *Sender) failed(policy RetryPolicy, job *chime.Job, err error) error {
 	if wait := policy.wait(job.Attempt); wait > maxRetryWait {
 		return chime.RetryAfter(wait, err)
@@ -106,7 +106,7 @@ func (d *delivery) outcome(host string, a *answer, success bool, now time.Time) 
 
 const maxRetryAfter = 24 * time.Hour
 
-// retryAfter reads the header of that name: seconds or a date; what is longer than a day counts as a day.
+// retryAfter reads the header Retry-After: seconds or a date; more than a day counts as a day.
 func retryAfter(value string, now time.Time) (time.Duration, bool) {
 	if value == "" {
 		return 0, false
@@ -130,7 +130,7 @@ func retryAfter(value string, now time.Time) (time.Duration, bool) {
 	return min(max(at.Sub(now), 0), maxRetryAfter), true
 }
 
-// withoutURL is an error of net/http without the URL that it names, in which secrets travel.
+// withoutURL is an error of net/http without its URL, which may contain secrets.
 func withoutURL(err error) error {
 	for {
 		var of *url.Error
@@ -141,7 +141,7 @@ func withoutURL(err error) error {
 	}
 }
 
-// noAnswer is the error of a request that got none.
+// noAnswer is the error of a request without an answer.
 func (d *delivery) noAnswer(ctx context.Context, host string, err error) error {
 	if blocked := (*egress.BlockedError)(nil); errors.As(err, &blocked) {
 		d.job.Note(notePrefix + "host '" + host + "': " + printable(d.clean.clean(blocked.Error())))

@@ -19,7 +19,7 @@ import (
 	"github.com/chimejobs/chime/chimetest"
 )
 
-// A receiver records what it is sent and answers as its test says.
+// A receiver records its requests and answers as the test defines.
 type receiver struct {
 	*httptest.Server
 	mu     sync.Mutex
@@ -67,7 +67,7 @@ func allowed(t *testing.T, servers ...*httptest.Server) Egress {
 
 var planned = time.Date(2027, 3, 1, 10, 0, 0, 0, time.UTC)
 
-// jobOf is the job that does an action as the schedule demo:report has it.
+// jobOf is the job of an action as schedule demo:report would enqueue it.
 func jobOf(t *testing.T, a *Action) *chime.Job {
 	t.Helper()
 	a = a.Clone()
@@ -126,7 +126,7 @@ func TestARequestIsSentAsItIsStored(t *testing.T) {
 	}
 }
 
-// What is verified is what the standard's own library accepts, with the new and with the old secret.
+// The library of the standard verifies the signature, with the new and with the old secret.
 func TestASignatureIsThatOfStandardWebhooks(t *testing.T) {
 	const old = "whsec_b2xkIG9sZCBvbGQgb2xkIG9sZCBvbGQgb2xk"
 	r := receive(t, nil)
@@ -152,7 +152,7 @@ func TestASignatureIsThatOfStandardWebhooks(t *testing.T) {
 			t.Error(err)
 		}
 		if err := webhook.Verify([]byte(bodies[0]+" "), requests[0].Header); err == nil {
-			t.Error("another body is verified too")
+			t.Error("a changed body is accepted")
 		}
 	}
 }
@@ -180,7 +180,7 @@ func TestAnAnswerDecidesWhatBecomesOfTheJob(t *testing.T) {
 		"503 with a short one":        {503, map[string]string{"Retry-After": "1"}, nil, chime.Retried, 30 * time.Second},
 		"503 with a long one":         {503, map[string]string{"Retry-After": "99999999999999999999"}, nil, chime.Retried, 24 * time.Hour},
 		"503 with a date long past":   {503, map[string]string{"Retry-After": "Mon, 02 Jan 2006 15:04:05 GMT"}, nil, chime.Retried, 30 * time.Second},
-		"503 with nothing to be read": {503, map[string]string{"Retry-After": "-1"}, nil, chime.Retried, 0},
+		"503 with an invalid one":     {503, map[string]string{"Retry-After": "-1"}, nil, chime.Retried, 0},
 	} {
 		r := receive(t, func(w http.ResponseWriter, _ *http.Request) {
 			for name, value := range c.header {
@@ -214,16 +214,16 @@ func TestRedirectsStayWithinTheOrigin(t *testing.T) {
 		want      int // requests
 		ends      int // status
 	}{
-		"not asked for":  {307, "/next", 0, 1, 307},
-		"307":            {307, "/next", 1, 2, 200},
-		"308":            {308, "next?x=1", 5, 2, 200},
-		"303":            {303, "/next", 5, 1, 303},
-		"more than five": {307, "/again", 5, 6, 307},
-		"another origin": {307, elsewhere.URL, 5, 1, 307},
-		"another scheme": {307, "https:/next", 5, 1, 307},
-		"a user":         {307, "//a:b@{host}/next", 5, 1, 307},
-		"nowhere":        {307, "", 5, 1, 307},
-		"no URL":         {307, "http://[", 5, 1, 307},
+		"without redirects": {307, "/next", 0, 1, 307},
+		"307":               {307, "/next", 1, 2, 200},
+		"308":               {308, "next?x=1", 5, 2, 200},
+		"303":               {303, "/next", 5, 1, 303},
+		"more than five":    {307, "/again", 5, 6, 307},
+		"another origin":    {307, elsewhere.URL, 5, 1, 307},
+		"another scheme":    {307, "https:/next", 5, 1, 307},
+		"a user":            {307, "//a:b@{host}/next", 5, 1, 307},
+		"nowhere":           {307, "", 5, 1, 307},
+		"no URL":            {307, "http://[", 5, 1, 307},
 	} {
 		r := receive(t, func(w http.ResponseWriter, r *http.Request) {
 			if r.URL.Path == "/next" {
@@ -249,7 +249,7 @@ func TestRedirectsStayWithinTheOrigin(t *testing.T) {
 	}
 }
 
-// Every kind of secret in every place, echoed by the receiver in its status, headers and body: none comes back in a note or an error.
+// Every kind of secret is in every place, and the receiver returns it in its status, headers and body. No note and no error contains it.
 func TestNoSecretComesBackFromTheReceiver(t *testing.T) {
 	echo := func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
@@ -285,7 +285,7 @@ func TestNoSecretComesBackFromTheReceiver(t *testing.T) {
 				a.Request.Authentication.TokenURL = r.URL + "/token"
 			}
 			sender := NewSender(SenderOptions{Secrets: testRing(t), Egress: allowed(t, r.Server), TokenAuthority: r.URL})
-			// the receiver's own long canary is no secret of the job: take it for one, to see the body's end
+			// the receiver's own long canary is not a secret of the job; the test replaces it to see the body's end
 			a.Request.SecretQuery["end"] = Plain("canary-é")
 			w := send(t, sender, a)
 			sender.Close()
@@ -362,7 +362,7 @@ func TestAnActionThatCannotBeReadOrOpenedIsNotSent(t *testing.T) {
 	}
 }
 
-// Whose secrets an error action may open is said by what died, and by nothing else of the job.
+// The dead job alone decides which secrets its error action may open.
 func TestAnErrorActionBelongsToWhatDied(t *testing.T) {
 	r := receive(t, nil)
 	a := to(r.URL, nil)
@@ -386,7 +386,7 @@ func TestAnErrorActionBelongsToWhatDied(t *testing.T) {
 	}
 }
 
-// A note is cut after its secrets are gone: half of one would be left otherwise.
+// A note is cut after its secrets are removed; otherwise half of a secret could remain.
 func TestANoteIsCutBehindASecretNotWithinIt(t *testing.T) {
 	secret := strings.Repeat("0123456789", 8)
 	for _, before := range []string{strings.Repeat("x", 1900), strings.Repeat("x", 1940), strings.Repeat("x", 2000), strings.Repeat(secret+" ", 24) + strings.Repeat("x", 60)} {
@@ -396,7 +396,7 @@ func TestANoteIsCutBehindASecretNotWithinIt(t *testing.T) {
 		})
 		w := send(t, senderTo(t, r.Server), to(r.URL, func(r *Request) { r.SecretHeaders = map[string]Secret{"X-Key": Plain(secret)} }))
 		if _, body, _ := strings.Cut(w.Note, "Body: "); strings.ContainsAny(body, "0123456789") {
-			t.Errorf("%d bytes before it: %q", len(before), body[max(len(body)-120, 0):])
+			t.Errorf("%d bytes before the secret: %q", len(before), body[max(len(body)-120, 0):])
 		}
 	}
 }
@@ -487,7 +487,7 @@ func TestALargeAnswerIsNotReadToItsEnd(t *testing.T) {
 		w.WriteHeader(500)
 		var n int64
 		for range 1 << 16 {
-			m, err := w.Write(make([]byte, 1<<14)) // a gigabyte in all
+			m, err := w.Write(make([]byte, 1<<14)) // a gigabyte in total
 			n += int64(m)
 			if err != nil {
 				break

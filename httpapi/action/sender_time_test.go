@@ -17,9 +17,9 @@ import (
 	"github.com/chimejobs/chime/chimetest"
 )
 
-// A piped receiver is one in the same bubble of fake time: connections to it go through memory.
+// A piped receiver runs in the same bubble of fake time: its connections are in memory.
 type pipedReceiver struct {
-	answer func(*http.Request) string // what is sent back, as it is; empty: nothing, for ever
+	answer func(*http.Request) string // the raw answer; empty: no answer, never
 
 	mu  sync.Mutex
 	got []*http.Request
@@ -42,7 +42,7 @@ func (p *pipedReceiver) dial(context.Context, string, string) (net.Conn, error) 
 			p.mu.Unlock()
 			answer := p.answer(request)
 			if answer == "" {
-				_, _ = in.ReadByte() // until the other side goes
+				_, _ = in.ReadByte() // until the other side closes
 				return
 			}
 			if _, err := io.WriteString(theirs, answer); err != nil {
@@ -55,7 +55,7 @@ func (p *pipedReceiver) dial(context.Context, string, string) (net.Conn, error) 
 
 const failure = "HTTP/1.1 500 Internal Server Error\r\nContent-Length: 3\r\n\r\nno!"
 
-// sealedItem is the job that does an action without a schedule.
+// sealedItem is the job of an action without a schedule.
 func sealedItem(t *testing.T, a *Action) chime.Item {
 	t.Helper()
 	a.Prepare(t.Context(), nil)
@@ -168,7 +168,7 @@ func TestATokenIsUsedUntilAMinuteBeforeItsEnd(t *testing.T) {
 	})
 }
 
-// A handler that was cut off returns, and says why; the worker hands the job back whatever it returns.
+// A handler that is cut off returns an error with the reason; the worker puts the job back in its queue, with any result.
 func TestAShutdownEndsTheRequest(t *testing.T) {
 	chimetest.Run(t, func(t *testing.T, c *chimetest.Chime) {
 		p := &pipedReceiver{answer: func(*http.Request) string { return "" }}

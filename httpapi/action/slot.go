@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// A slot is a place for a secret in an action. Its owner is all that decides to whom the secret is shown: while it is as before, a secret that
+// A slot is a place for a secret in an action. Its owner is everything that decides who receives the secret: while the owner is unchanged, a secret that
 // a client has left out is kept.
 type slot struct {
 	path     string // action.request.authentication.password
@@ -15,13 +15,13 @@ type slot struct {
 	required bool // the action cannot be sent without it
 }
 
-// Where the secrets of a main action and of its error action are, in paths.
+// The paths of a main action and of its error action.
 const (
 	mainPath  = "action"
 	errorPath = "action.errorAction"
 )
 
-// eachSecret calls visit for each slot of an action and of its error action, and puts what it returns in the secret's place.
+// eachSecret calls visit for each slot of an action and of its error action, and stores the result in the slot.
 func (a *Action) eachSecret(path string, visit func(slot) (Secret, error)) error {
 	w := slotWalk{visit: visit}
 	if r := a.Request; r != nil {
@@ -44,7 +44,7 @@ func (a *Action) eachSecret(path string, visit func(slot) (Secret, error)) error
 
 type slotWalk struct {
 	visit func(slot) (Secret, error)
-	err   error // the first
+	err   error // the first error
 }
 
 func (w *slotWalk) slot(path string, s *Secret, owner string, required bool) {
@@ -81,5 +81,5 @@ func (w *slotWalk) request(path string, r *Request) {
 	}
 }
 
-// owner joins what decides to whom a secret is shown.
+// owner joins the values that decide who receives a secret.
 func owner(parts ...string) string { return strings.Join(parts, "\x00") }

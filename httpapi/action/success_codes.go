@@ -14,7 +14,7 @@ const (
 	maxSuccessCodes        = 20
 )
 
-// parseCodes reads a status, as "204", or a range of statuses, as "200-299".
+// parseCodes reads a status, such as "204", or a range of statuses, such as "200-299".
 func parseCodes(text string) (codeRange, error) {
 	first, last, isRange := strings.Cut(text, "-")
 	if !isRange {
@@ -22,11 +22,11 @@ func parseCodes(text string) (codeRange, error) {
 	}
 	from, err := strconv.ParseUint(first, 10, 16)
 	if err != nil || len(first) != 3 {
-		return codeRange{}, fmt.Errorf("want a status, as 204, or a range, as 200-299")
+		return codeRange{}, fmt.Errorf("want a status, such as 204, or a range, such as 200-299")
 	}
 	to, err := strconv.ParseUint(last, 10, 16)
 	if err != nil || len(last) != 3 {
-		return codeRange{}, fmt.Errorf("want a status, as 204, or a range, as 200-299")
+		return codeRange{}, fmt.Errorf("want a status, such as 204, or a range, such as 200-299")
 	}
 	if from < minSuccess || to > maxSuccess || from > to {
 		return codeRange{}, fmt.Errorf("want statuses from %d to %d", minSuccess, maxSuccess)
@@ -34,7 +34,7 @@ func parseCodes(text string) (codeRange, error) {
 	return codeRange{int(from), int(to)}, nil
 }
 
-// succeeds reports whether a status is one of success. Codes that cannot be read count for nothing.
+// succeeds reports whether a status counts as success. Invalid codes match nothing.
 func (r *Request) succeeds(status int) bool {
 	if len(r.SuccessCodes) == 0 {
 		return status >= 200 && status <= 299

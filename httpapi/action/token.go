@@ -16,17 +16,17 @@ import (
 )
 
 const (
-	tokenMargin = time.Minute // before its expiry a token is used no more
+	tokenMargin = time.Minute // a token is not used in this time before its expiry
 	maxTokens   = 10_000
 )
 
-// tokens are access tokens by the job that got them and all that they were got with, kept in memory until a minute before they expire.
+// tokens are access tokens in memory, until a minute before they expire. The key is the job and everything that the token was got with.
 type tokens struct {
 	mu   sync.Mutex
 	kept map[[32]byte]*oauth2.Token
 }
 
-// tokenRequest returns where and how the token of an authentication is got; ok is false if it has none.
+// tokenRequest returns the request for the token of an authentication; ok is false if it needs none.
 func tokenRequest(a *Authentication, authority string) (config clientcredentials.Config, ok bool) {
 	switch {
 	case a == nil:
@@ -53,7 +53,7 @@ func tokenKey(job string, c *clientcredentials.Config) [32]byte {
 	return sha256.Sum256([]byte(owner(job, c.TokenURL, c.ClientID, c.ClientSecret, strings.Join(c.Scopes, " "), c.EndpointParams.Encode(), fmt.Sprint(c.AuthStyle))))
 }
 
-// get returns a token that is kept, or gets one by client. An error of the token's endpoint has its status only: the body may have anything.
+// get returns a stored token, or gets a new one by client. An error of the token's endpoint contains only its status, because the body may contain secrets.
 func (t *tokens) get(ctx context.Context, job string, config *clientcredentials.Config, client *http.Client) (string, error) {
 	key := tokenKey(job, config)
 	t.mu.Lock()
@@ -71,9 +71,9 @@ func (t *tokens) get(ctx context.Context, job string, config *clientcredentials.
 		if bare := withoutURL(err); bare != err {
 			return "", fmt.Errorf("token endpoint: %w", bare)
 		}
-		return "", errors.New("token endpoint: its answer is no token")
+		return "", errors.New("token endpoint: its answer is not a token")
 	case strings.ContainsFunc(token.AccessToken, func(r rune) bool { return r <= ' ' || r >= 0x7f }):
-		return "", errors.New("token endpoint: its answer is no token")
+		return "", errors.New("token endpoint: its answer is not a token")
 	}
 	if !token.Expiry.IsZero() && time.Until(token.Expiry) > tokenMargin {
 		t.keep(key, token)
@@ -81,7 +81,7 @@ func (t *tokens) get(ctx context.Context, job string, config *clientcredentials.
 	return token.AccessToken, nil
 }
 
-// keep makes room among tokens that have expired, and then among any.
+// keep makes room: it drops expired tokens first, and then any.
 func (t *tokens) keep(key [32]byte, token *oauth2.Token) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -104,7 +104,7 @@ func (t *tokens) keep(key [32]byte, token *oauth2.Token) {
 	t.kept[key] = token
 }
 
-// drop forgets a token that was refused.
+// drop removes a token that was refused.
 func (t *tokens) drop(job string, config *clientcredentials.Config) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

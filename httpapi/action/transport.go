@@ -17,20 +17,20 @@ const (
 	handshakeTimeout = 10 * time.Second
 	idleTimeout      = 90 * time.Second
 	maxAnswerHeader  = 64 << 10 // bytes
-	maxIdle          = 500      // connections of one pool that wait for their next request
-	maxOwnPools      = 256      // of connections with client certificates
+	maxIdle          = 500      // idle connections of one pool
+	maxOwnPools      = 256      // pools of connections with client certificates
 )
 
-// transports hold the connections of a sender. All requests share them, but for those with a client certificate: their connections
-// serve one job only, for on them another job's request would be its request too.
+// transports hold the connections of a sender. All requests share them, except requests with a client certificate: their connections
+// serve one job only, because the certificate would authenticate another job's request too.
 type transports struct {
 	egress  Egress
-	perHost int // connections to one host and port that wait for their next request
+	perHost int // idle connections to one host and port
 	shared  *http.Transport
 
 	mu   sync.Mutex
 	own  map[[32]byte]*list.Element // by job, certificate and key
-	used list.List                  // of *ownPool, the one used last in front
+	used list.List                  // of *ownPool, the last used one in front
 }
 
 type ownPool struct {
@@ -44,7 +44,7 @@ func newTransports(egress Egress, perHost int) *transports {
 	return t
 }
 
-// make returns a transport of its own connections.
+// make returns a transport with its own connections.
 func (t *transports) make(certificate *tls.Certificate) *http.Transport {
 	config := &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: t.egress.Roots}
 	if certificate != nil {
@@ -52,7 +52,7 @@ func (t *transports) make(certificate *tls.Certificate) *http.Transport {
 	}
 	dialer := &net.Dialer{Timeout: dialTimeout, Control: t.egress.guard().Control}
 	if t.egress.Proxy != nil {
-		dialer.Control = nil // the only address that is dialled is the proxy's
+		dialer.Control = nil // only the proxy's address is dialled
 	}
 	transport := &http.Transport{
 		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
@@ -67,7 +67,7 @@ func (t *transports) make(certificate *tls.Certificate) *http.Transport {
 	return transport
 }
 
-// of returns the transport of a request. Job names the job, in a way that no other is named.
+// of returns the transport of a request. job identifies the job uniquely.
 func (t *transports) of(job string, auth *Authentication) (*http.Transport, error) {
 	if auth == nil || auth.Type != ClientCertificate {
 		return t.shared, nil
@@ -93,7 +93,7 @@ func (t *transports) of(job string, auth *Authentication) (*http.Transport, erro
 	return pool.transport, nil
 }
 
-// close ends the connections that are not in use.
+// close closes the idle connections.
 func (t *transports) close() {
 	t.shared.CloseIdleConnections()
 	t.mu.Lock()

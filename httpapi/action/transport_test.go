@@ -16,7 +16,7 @@ import (
 	"github.com/chimejobs/chime/httpapi/internal/egress"
 )
 
-// A connection with a client certificate serves its own job only. Two tenants, one host: each sees its own certificate, or none.
+// A connection with a client certificate serves its own job only. Two tenants use one host: the server sees each tenant's own certificate, or none.
 func TestAConnectionWithACertificateServesOneJob(t *testing.T) {
 	type seen struct{ peer, certificate string }
 	var mu sync.Mutex
@@ -63,11 +63,11 @@ func TestAConnectionWithACertificateServesOneJob(t *testing.T) {
 	defer mu.Unlock()
 	if len(all) != 4 || all[0] != all[1] || all[0].certificate != "client" || all[2].certificate != "" || all[3].certificate != "client" ||
 		all[2].peer == all[0].peer || all[3].peer == all[0].peer {
-		t.Errorf("the server saw %v: want one connection of the first job's two requests, another without a certificate, and another of the second job", all)
+		t.Errorf("the server saw %v: want one connection for the first job's two requests, one without a certificate, and one for the second job", all)
 	}
 	stranger := NewSender(SenderOptions{Egress: allowed(t, server)})
 	if w := send(t, stranger, plain); w.Action != chime.Retried {
-		t.Errorf("a server that nobody vouches for: %v", w.Outcome)
+		t.Errorf("a server with an untrusted certificate: %v", w.Outcome)
 	}
 }
 
@@ -80,7 +80,7 @@ func TestOnlySoManyPoolsAreKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	if again, err := pools.of("job 0", auth); err != nil || again != first {
-		t.Errorf("%v: the same job has another pool", err)
+		t.Errorf("%v: the same job got another pool", err)
 	}
 	for i := range maxOwnPools {
 		if _, err := pools.of("job "+string(rune('A'+i)), auth); err != nil {
@@ -117,7 +117,7 @@ func TestAProxyIsAskedOnlyForWhatTheGuardAllows(t *testing.T) {
 	}
 }
 
-// A name may lead inside: it is the address that is checked, on the connections of every pool.
+// A name may resolve to an inside address: the address is checked, on the connections of every pool.
 func TestEveryPoolDialsThroughTheGuard(t *testing.T) {
 	r := receive(t, nil)
 	certificate, key, _, _ := clientCertificate(t, time.Now().Add(time.Hour))
@@ -137,14 +137,14 @@ func TestEveryPoolDialsThroughTheGuard(t *testing.T) {
 	}
 }
 
-// Otherwise a second spelling would have twenty more requests at once.
+// Otherwise another spelling would allow twenty more simultaneous requests.
 func TestAllSpellingsOfAHostAreOneHost(t *testing.T) {
 	for text, want := range map[string]string{
 		"https://example.com/": "example.com:443", "https://EXAMPLE.com.:443/x": "example.com:443", "http://example.com.": "example.com:80", "http://[::1]:9000/": "::1:9000",
 	} {
 		u, err := parseURI(text)
 		if err != nil || hostAndPort(u) != want {
-			t.Errorf("%s leads to %v, %v; want %s", text, u, err, want)
+			t.Errorf("%s has the destination %v, %v; want %s", text, u, err, want)
 		}
 	}
 }

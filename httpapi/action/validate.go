@@ -28,7 +28,7 @@ var (
 	tokenPattern     = regexp.MustCompile("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")
 )
 
-// Validate returns all that is wrong with an action that was prepared, in the order of its fields. What is sealed was checked before.
+// Validate returns all mistakes of a prepared action, in the order of its fields. Sealed secrets were checked before.
 func (a *Action) Validate(rules Rules) []Problem {
 	rules.Limits = rules.Limits.OrDefault()
 	v := &validator{rules: rules}
@@ -76,13 +76,13 @@ func (v *validator) action(path string, a *Action) {
 	switch {
 	case a.ErrorAction == nil:
 	case path == errorPath:
-		v.wrong("conflict", path+".errorAction", "", "an error action has no error action of its own")
+		v.wrong("conflict", path+".errorAction", "", "an error action may not have an error action")
 	default:
 		v.action(errorPath, a.ErrorAction)
 	}
 }
 
-// parts checks that an action has what its type needs, and nothing else.
+// parts checks that an action has the part for its type, and no other part.
 func (v *validator) parts(path string, a *Action) {
 	for _, p := range a.parts() {
 		switch belongs := slices.Contains(p.types, a.Type); {
@@ -123,14 +123,14 @@ func (v *validator) request(path string, r *Request) {
 		}
 	}
 	if u != nil && u.Scheme == "http" && !v.rules.Egress.AllowInsecure && (!r.Authentication.none() || r.Signing != nil) {
-		v.wrong("insecure_credentials", path+".uri", shownURI(u), "credentials and signatures go over https; Egress.AllowInsecure allows http")
+		v.wrong("insecure_credentials", path+".uri", shownURI(u), "credentials and signatures need https; Egress.AllowInsecure allows http")
 	}
 	if d := time.Duration(r.Timeout); d != 0 && (d < time.Second || d > maxTimeout) {
 		v.wrong("timeout_range", path+".timeout", r.Timeout.String(), "want 1 second to 30 minutes")
 	}
 	for i, codes := range r.SuccessCodes {
 		if _, err := parseCodes(codes); err != nil || i >= maxSuccessCodes {
-			v.wrong("success_codes", fmt.Sprintf("%s.successCodes[%d]", path, i), codes, "want up to 20 statuses or ranges as 200-299, from 200 to 499")
+			v.wrong("success_codes", fmt.Sprintf("%s.successCodes[%d]", path, i), codes, "want up to 20 statuses or ranges such as 200-299, from 200 to 499")
 		}
 	}
 	if r.Redirects < 0 || r.Redirects > maxRedirects {
@@ -147,14 +147,14 @@ func authorizationOf(r *Request) string {
 	return ""
 }
 
-// uri returns the URI if it is one.
+// uri parses the URI, or adds a problem.
 func (v *validator) uri(field, text string) *url.URL {
 	if text == "" {
 		v.wrong("required", field, "", errURI.Error())
 		return nil
 	}
 	if n := utf8.RuneCountInString(text); n > v.rules.Limits.URIChars {
-		v.wrong("uri", field, withoutSecrets(text), fmt.Sprintf("want %d characters at most, these are %d", v.rules.Limits.URIChars, n))
+		v.wrong("uri", field, withoutSecrets(text), fmt.Sprintf("want at most %d characters, got %d", v.rules.Limits.URIChars, n))
 		return nil
 	}
 	u, err := parseURI(text)
@@ -171,8 +171,8 @@ func (v *validator) uri(field, text string) *url.URL {
 	return u
 }
 
-// withoutSecrets is a URI that is wrong, without its user, its query and its fragment: passwords and signatures travel in these. A password
-// may have ? and # in it.
+// withoutSecrets is an invalid URI without its user, query and fragment, which may contain passwords and signatures. A password
+// may contain ? and #.
 func withoutSecrets(uri string) string {
 	scheme, rest, found := strings.Cut(uri, "//")
 	if found {
@@ -193,24 +193,24 @@ func withoutSecrets(uri string) string {
 	return scheme + shown
 }
 
-// parseURI reads an absolute URI as Validate wants it.
+// parseURI reads an absolute URI in the form that Validate accepts.
 func parseURI(text string) (*url.URL, error) {
 	if strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r >= 0x7f || r == '#' || r == '\\' }) {
 		return nil, errURI
 	}
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.Hostname() == "" || u.User != nil || u.Opaque != "" {
-		return nil, errURI // err has the text
+		return nil, errURI // err contains the text
 	}
 	return u, nil
 }
 
-// shownURI is what is shown of a URI: it may have secrets in its query.
+// shownURI is a URI without its query, which may contain secrets.
 func shownURI(u *url.URL) string { return u.Scheme + "://" + u.Host + u.EscapedPath() }
 
 func (v *validator) body(field, text string) {
 	if n := utf8.RuneCountInString(text); n > v.rules.Limits.BodyChars {
-		v.wrong("body_size", field, "", fmt.Sprintf("want %d characters at most, these are %d", v.rules.Limits.BodyChars, n))
+		v.wrong("body_size", field, "", fmt.Sprintf("want at most %d characters, got %d", v.rules.Limits.BodyChars, n))
 	}
 }
 
@@ -220,7 +220,7 @@ var refusedHeaders = []string{
 
 var refusedPrefixes = []string{"proxy-", "webhook-", "chime-"}
 
-// headers checks those of a request, or the custom properties of a message, which are sent as such.
+// headers checks the headers of a request, or the custom properties of a message, which are sent as headers.
 func (v *validator) headers(path string, open map[string]string, secret map[string]Secret) {
 	seen := map[string]bool{}
 	chars := 0
@@ -251,19 +251,19 @@ func (v *validator) headers(path string, open map[string]string, secret map[stri
 		one(index(path+".secretHeaders", name), name, value, shownSecret)
 	}
 	if n, most := len(open)+len(secret), v.rules.Limits.Headers; n > most {
-		v.wrong("header_count", path+".headers", fmt.Sprint(n), fmt.Sprintf("want %d headers at most", most))
+		v.wrong("header_count", path+".headers", fmt.Sprint(n), fmt.Sprintf("want at most %d headers", most))
 	}
 	if most := v.rules.Limits.HeaderChars; chars > most {
-		v.wrong("header_size", path+".headers", fmt.Sprint(chars), fmt.Sprintf("want %d characters at most, names and values together", most))
+		v.wrong("header_size", path+".headers", fmt.Sprint(chars), fmt.Sprintf("want at most %d characters, names and values together", most))
 	}
 }
 
 const (
 	maxErrorAction = 64 << 10 // bytes, as stored: see chime.OnDeath
-	sealedMargin   = 120      // bytes that a sealed secret has besides its text in base64
+	sealedMargin   = 120      // bytes of a sealed secret in addition to its text in base64
 )
 
-// sizes checks what an action takes to store.
+// sizes checks the stored size of an action.
 func (v *validator) sizes(a *Action) {
 	secrets := 0
 	_ = a.Clone().eachSecret(mainPath, func(s slot) (Secret, error) {
@@ -271,23 +271,23 @@ func (v *validator) sizes(a *Action) {
 		return s.secret, nil
 	})
 	if most := v.rules.Limits.SecretBytes; secrets > 2*most || secrets > most && !anySealed(a) {
-		v.wrong("job_size", mainPath, fmt.Sprint(secrets), fmt.Sprintf("want %d bytes of secrets at most", most))
+		v.wrong("job_size", mainPath, fmt.Sprint(secrets), fmt.Sprintf("want at most %d bytes of secrets", most))
 	}
-	if data, err := Encode(a.Public()); err == nil && len(data) > v.rules.Limits.JobBytes { // an error is that of a payload, which is a problem already
-		v.wrong("job_size", mainPath, fmt.Sprint(len(data)), fmt.Sprintf("want %d bytes at most, without secrets", v.rules.Limits.JobBytes))
+	if data, err := Encode(a.Public()); err == nil && len(data) > v.rules.Limits.JobBytes { // an error is about a payload, and already a problem
+		v.wrong("job_size", mainPath, fmt.Sprint(len(data)), fmt.Sprintf("want at most %d bytes, without secrets", v.rules.Limits.JobBytes))
 	}
 	if a.ErrorAction != nil {
 		if n := storedSize(a.ErrorAction); n > maxErrorAction {
-			v.wrong("job_size", errorPath, fmt.Sprint(n), fmt.Sprintf("want %d bytes at most, with secrets as they are stored", maxErrorAction))
+			v.wrong("job_size", errorPath, fmt.Sprint(n), fmt.Sprintf("want at most %d bytes, with sealed secrets", maxErrorAction))
 		}
 	}
 }
 
-// storedSize is about how many bytes an action takes with its secrets sealed, rather more than less.
+// storedSize is an estimate of the stored bytes of an action with sealed secrets; it is rather too high than too low.
 func storedSize(a *Action) int {
 	data, err := Encode(a.Public())
 	if err != nil {
-		return 0 // of a payload, which is a problem already
+		return 0 // the error is about a payload, and already a problem
 	}
 	size := len(data)
 	_ = a.Clone().eachSecret(mainPath, func(s slot) (Secret, error) {

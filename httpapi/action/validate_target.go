@@ -15,7 +15,7 @@ func (v *validator) job(path string, j *JobTarget, onError bool) {
 	}
 	switch {
 	case j.Queue != "" && onError:
-		v.wrong("queue", path+".queue", j.Queue, "an error action runs on the queue of what failed")
+		v.wrong("queue", path+".queue", j.Queue, "an error action runs on the queue of the failed job")
 	case j.Queue != "" && !jobNamePattern.MatchString(j.Queue):
 		v.wrong("queue", path+".queue", j.Queue, "want 1 to 100 of A-Z a-z 0-9 _ . : -")
 	}
@@ -39,7 +39,7 @@ func (v *validator) queueMessage(path string, m *QueueMessage) {
 		v.wrong("name", path+".sasToken", shownSecret, "want the query of a shared access signature, percent-encoded")
 	}
 	if strings.ContainsFunc(m.Message, func(r rune) bool { return r < ' ' && !strings.ContainsRune("\t\n\r", r) || r == 0xfffe || r == 0xffff }) {
-		v.wrong("type", path+".message", "", "want characters that XML has, in which the message is put: no control characters but tab and ends of lines")
+		v.wrong("type", path+".message", "", "want characters that XML allows, because the message is sent as XML: no control characters except tabs and line ends")
 	}
 	v.body(path+".message", m.Message)
 }
@@ -56,7 +56,7 @@ func (v *validator) busMessage(path string, m *BusMessage, field string) {
 	}
 	segments := strings.Split(m.path(), "/")
 	if len(m.path()) > 260 || slices.ContainsFunc(segments, func(s string) bool { return !segmentPattern.MatchString(s) || s == "." || s == ".." }) {
-		v.wrong("name", path+"."+field, m.path(), "want segments of A-Z a-z 0-9 . _ - with / between them, 260 characters at most")
+		v.wrong("name", path+"."+field, m.path(), "want segments of A-Z a-z 0-9 . _ - separated by /, at most 260 characters")
 	}
 	if b := m.Authentication; b == nil {
 		v.wrong("required", path+".authentication", "", "want a shared access key")
@@ -96,12 +96,12 @@ func (v *validator) retry(path string, p *RetryPolicy, job bool) {
 			most = maxRetryWait
 		}
 		if p.Max != 0 {
-			v.wrong("conflict", path+".maxInterval", p.Max.String(), "only exponential has it")
+			v.wrong("conflict", path+".maxInterval", p.Max.String(), "only the type exponential has it")
 		}
 	case RetryExponential:
 		most, retries = maxRetryWait, maxExpRetries
 		if full.Max < full.Interval || time.Duration(full.Max) > maxRetryWait {
-			v.wrong("retry_interval", path+".maxInterval", full.Max.String(), "want the retryInterval to P365D")
+			v.wrong("retry_interval", path+".maxInterval", full.Max.String(), "want retryInterval to P365D")
 		}
 	default:
 		v.wrong("retry_type", path+".retryType", string(p.Type), "want none, fixed or exponential")
@@ -121,7 +121,7 @@ func (v *validator) authentication(path string, a *Authentication) {
 		return
 	}
 	if a.Type == "" && slices.ContainsFunc(a.fields(), func(f authField) bool { return f.set }) {
-		v.wrong("auth_type", path+".type", "", "want Basic, ClientCertificate, ActiveDirectoryOAuth, OAuth or Bearer, to which the other fields belong")
+		v.wrong("auth_type", path+".type", "", "want Basic, ClientCertificate, ActiveDirectoryOAuth, OAuth or Bearer, for the other fields")
 		return
 	}
 	for _, f := range a.fields() {
@@ -160,7 +160,7 @@ func (v *validator) authentication(path string, a *Authentication) {
 	case OAuth:
 		if a.TokenURL != "" {
 			if u := v.uri(path+".tokenUrl", a.TokenURL); u != nil && u.Scheme == "http" && !v.rules.Egress.AllowInsecure {
-				v.wrong("insecure_credentials", path+".tokenUrl", shownURI(u), "credentials go over https; Egress.AllowInsecure allows http")
+				v.wrong("insecure_credentials", path+".tokenUrl", shownURI(u), "credentials need https; Egress.AllowInsecure allows http")
 			}
 		}
 		if a.Style != "" && a.Style != StyleHeader && a.Style != StyleBody {

@@ -11,7 +11,7 @@ import (
 	"github.com/chimejobs/chime"
 )
 
-// codes are what is wrong, as code and field.
+// codes are the mistakes as code and field.
 func codes(problems []Problem) []string {
 	var all []string
 	for _, p := range problems {
@@ -64,43 +64,43 @@ func TestEachMistakeHasItsCodeAndItsField(t *testing.T) {
 		"credentials without a type": {
 			request(func(r *Request) { r.Authentication = &Authentication{Username: "u", Password: Plain("p")} }), []string{"auth_type action.request.authentication.type"},
 		},
-		"no request":              {&Action{Type: HTTP}, []string{"required action.request"}},
-		"two parts":               {&Action{Type: HTTP, Request: &Request{URI: "http://example.com"}, Job: &JobTarget{Name: "x"}}, []string{"conflict action.job"}},
-		"no URI":                  {to("", nil), []string{"required action.request.uri"}},
-		"relative":                {to("/r", nil), []string{"uri action.request.uri"}},
-		"ftp":                     {to("ftp://example.com/", nil), []string{"uri action.request.uri"}},
-		"opaque":                  {to("http:example.com", nil), []string{"uri action.request.uri"}},
-		"no host":                 {to("http://:80/", nil), []string{"uri action.request.uri"}},
-		"a user":                  {to("https://a:b@example.com/", nil), []string{"uri action.request.uri"}},
-		"a fragment":              {to("https://example.com/#x", nil), []string{"uri action.request.uri"}},
-		"a backslash":             {to(`https://example.com\@evil/`, nil), []string{"uri action.request.uri"}},
-		"a line break":            {to("https://example.com/\r\nX: 1", nil), []string{"uri action.request.uri"}},
-		"a port that is none":     {to("https://example.com:70000/", nil), []string{"uri action.request.uri"}},
-		"beyond ASCII":            {to("https://bücher.example/", nil), []string{"uri action.request.uri"}},
-		"a long URI":              {to("https://example.com/"+strings.Repeat("x", 2048), nil), []string{"uri action.request.uri"}},
-		"loopback":                {to("http://127.0.0.1:9001/", nil), []string{"destination_blocked action.request.uri"}},
-		"loopback in other words": {to("http://0x7f.1/", nil), []string{"destination_blocked action.request.uri"}},
-		"the metadata service":    {to("http://169.254.169.254/latest", nil), []string{"destination_blocked action.request.uri"}},
-		"a public address":        {to("https://8.8.8.8/", nil), []string{"destination_blocked action.request.uri"}},
-		"localhost":               {to("https://localhost/", nil), []string{"destination_blocked action.request.uri"}},
-		"IPv6":                    {to("https://[::1]/", nil), []string{"destination_blocked action.request.uri"}},
-		"another method":          {request(func(r *Request) { r.Method = "TRACE" }), []string{"method action.request.method"}},
-		"a header that is ours":   {request(func(r *Request) { r.Headers = map[string]string{"Chime-Fence": "1", "HOST": "x", "Proxy-X": ""} }), []string{`header_name action.request.headers["Chime-Fence"]`, `header_name action.request.headers["HOST"]`, `header_name action.request.headers["Proxy-X"]`}},
-		"a header twice":          {request(func(r *Request) { r.Headers = map[string]string{"X-A": "1", "x-a": "2"} }), []string{`header_name action.request.headers["x-a"]`}},
+		"no request":                   {&Action{Type: HTTP}, []string{"required action.request"}},
+		"two parts":                    {&Action{Type: HTTP, Request: &Request{URI: "http://example.com"}, Job: &JobTarget{Name: "x"}}, []string{"conflict action.job"}},
+		"no URI":                       {to("", nil), []string{"required action.request.uri"}},
+		"relative":                     {to("/r", nil), []string{"uri action.request.uri"}},
+		"ftp":                          {to("ftp://example.com/", nil), []string{"uri action.request.uri"}},
+		"opaque":                       {to("http:example.com", nil), []string{"uri action.request.uri"}},
+		"no host":                      {to("http://:80/", nil), []string{"uri action.request.uri"}},
+		"a user":                       {to("https://a:b@example.com/", nil), []string{"uri action.request.uri"}},
+		"a fragment":                   {to("https://example.com/#x", nil), []string{"uri action.request.uri"}},
+		"a backslash":                  {to(`https://example.com\@evil/`, nil), []string{"uri action.request.uri"}},
+		"a line break":                 {to("https://example.com/\r\nX: 1", nil), []string{"uri action.request.uri"}},
+		"an invalid port":              {to("https://example.com:70000/", nil), []string{"uri action.request.uri"}},
+		"beyond ASCII":                 {to("https://bücher.example/", nil), []string{"uri action.request.uri"}},
+		"a long URI":                   {to("https://example.com/"+strings.Repeat("x", 2048), nil), []string{"uri action.request.uri"}},
+		"loopback":                     {to("http://127.0.0.1:9001/", nil), []string{"destination_blocked action.request.uri"}},
+		"loopback in another spelling": {to("http://0x7f.1/", nil), []string{"destination_blocked action.request.uri"}},
+		"the metadata service":         {to("http://169.254.169.254/latest", nil), []string{"destination_blocked action.request.uri"}},
+		"a public address":             {to("https://8.8.8.8/", nil), []string{"destination_blocked action.request.uri"}},
+		"localhost":                    {to("https://localhost/", nil), []string{"destination_blocked action.request.uri"}},
+		"IPv6":                         {to("https://[::1]/", nil), []string{"destination_blocked action.request.uri"}},
+		"another method":               {request(func(r *Request) { r.Method = "TRACE" }), []string{"method action.request.method"}},
+		"a reserved header":            {request(func(r *Request) { r.Headers = map[string]string{"Chime-Fence": "1", "HOST": "x", "Proxy-X": ""} }), []string{`header_name action.request.headers["Chime-Fence"]`, `header_name action.request.headers["HOST"]`, `header_name action.request.headers["Proxy-X"]`}},
+		"a header twice":               {request(func(r *Request) { r.Headers = map[string]string{"X-A": "1", "x-a": "2"} }), []string{`header_name action.request.headers["x-a"]`}},
 		"a header twice, once secret": {request(func(r *Request) {
 			r.Headers = map[string]string{"X-A": "1"}
 			r.SecretHeaders = map[string]Secret{"x-a": Plain("2")}
 		}), []string{`header_name action.request.secretHeaders["x-a"]`}},
-		"a header that is no token":  {request(func(r *Request) { r.Headers = map[string]string{"X A": "1"} }), []string{`header_name action.request.headers["X A"]`}},
-		"a value with a line break":  {request(func(r *Request) { r.Headers = map[string]string{"X-A": "1\r\nX-B: 2"} }), []string{`header_value action.request.headers["X-A"]`}},
-		"a secret with a line break": {request(func(r *Request) { r.SecretHeaders = map[string]Secret{"X-A": Plain("canary\n")} }), []string{`header_value action.request.secretHeaders["X-A"]`}},
-		"many headers":               {request(func(r *Request) { r.Headers = headers(51) }), []string{"header_count action.request.headers"}},
-		"long headers":               {request(func(r *Request) { r.Headers = map[string]string{"X": strings.Repeat("x", 4096)} }), []string{"header_size action.request.headers"}},
-		"a long body":                {request(func(r *Request) { r.Body = strings.Repeat("é", 8193) }), []string{"body_size action.request.body", "job_size action"}},
-		"a body of the longest":      {request(func(r *Request) { r.Body = strings.Repeat("x", 8192) }), nil},
-		"large":                      {request(func(r *Request) { r.Body = strings.Repeat("\x01", 8000) }), []string{"job_size action"}},
-		"another authentication":     {request(func(r *Request) { r.Authentication = &Authentication{Type: "Digest"} }), []string{"auth_type action.request.authentication.type"}},
-		"Basic without its parts":    {request(func(r *Request) { r.Authentication = &Authentication{Type: Basic} }), []string{"required action.request.authentication.username", "secret_required action.request.authentication.password"}},
+		"a header with an invalid name": {request(func(r *Request) { r.Headers = map[string]string{"X A": "1"} }), []string{`header_name action.request.headers["X A"]`}},
+		"a value with a line break":     {request(func(r *Request) { r.Headers = map[string]string{"X-A": "1\r\nX-B: 2"} }), []string{`header_value action.request.headers["X-A"]`}},
+		"a secret with a line break":    {request(func(r *Request) { r.SecretHeaders = map[string]Secret{"X-A": Plain("canary\n")} }), []string{`header_value action.request.secretHeaders["X-A"]`}},
+		"many headers":                  {request(func(r *Request) { r.Headers = headers(51) }), []string{"header_count action.request.headers"}},
+		"long headers":                  {request(func(r *Request) { r.Headers = map[string]string{"X": strings.Repeat("x", 4096)} }), []string{"header_size action.request.headers"}},
+		"a long body":                   {request(func(r *Request) { r.Body = strings.Repeat("é", 8193) }), []string{"body_size action.request.body", "job_size action"}},
+		"the longest body":              {request(func(r *Request) { r.Body = strings.Repeat("x", 8192) }), nil},
+		"large":                         {request(func(r *Request) { r.Body = strings.Repeat("\x01", 8000) }), []string{"job_size action"}},
+		"another authentication":        {request(func(r *Request) { r.Authentication = &Authentication{Type: "Digest"} }), []string{"auth_type action.request.authentication.type"}},
+		"Basic without its parts":       {request(func(r *Request) { r.Authentication = &Authentication{Type: Basic} }), []string{"required action.request.authentication.username", "secret_required action.request.authentication.password"}},
 		"Basic with a colon": {request(func(r *Request) {
 			r.Authentication = &Authentication{Type: Basic, Username: "a:b", Password: Plain("canary")}
 		}), []string{"name action.request.authentication.username"}},
@@ -108,7 +108,7 @@ func TestEachMistakeHasItsCodeAndItsField(t *testing.T) {
 			r.Authentication = &Authentication{Type: Bearer, Token: Plain("canary"), Tenant: "x"}
 		}), []string{"conflict action.request.authentication.tenant"}},
 		"a token with a line break": {request(func(r *Request) { r.Authentication = &Authentication{Type: Bearer, Token: Plain("canary\n")} }), []string{"header_value action.request.authentication.token"}},
-		"a header beside it": {request(func(r *Request) {
+		"Authorization given twice": {request(func(r *Request) {
 			r.Authentication = &Authentication{Type: Bearer, Token: Plain("canary")}
 			r.SecretHeaders = map[string]Secret{"authorization": Plain("x")}
 		}), []string{`conflict action.request.secretHeaders["authorization"]`}},
@@ -125,7 +125,7 @@ func TestEachMistakeHasItsCodeAndItsField(t *testing.T) {
 		"a signature in clear":         {to("http://example.com/", func(r *Request) { r.Signing = &Signing{Secret: Plain(secretKey)} }), []string{"insecure_credentials action.request.uri"}},
 		"a short signing secret":       {request(func(r *Request) { r.Signing = &Signing{Secret: Plain("whsec_AAAA"), PreviousSecret: Plain("canary")} }), []string{"signing_secret action.request.signing.secret", "signing_secret action.request.signing.previousSecret"}},
 		"a long timeout":               {request(func(r *Request) { r.Timeout = Interval(31 * time.Minute) }), []string{"timeout_range action.request.timeout"}},
-		"success that is none":         {request(func(r *Request) { r.SuccessCodes = []string{"200-299", "500", "299-200", "+20"} }), []string{"success_codes action.request.successCodes[1]", "success_codes action.request.successCodes[2]", "success_codes action.request.successCodes[3]"}},
+		"invalid success codes":        {request(func(r *Request) { r.SuccessCodes = []string{"200-299", "500", "299-200", "+20"} }), []string{"success_codes action.request.successCodes[1]", "success_codes action.request.successCodes[2]", "success_codes action.request.successCodes[3]"}},
 		"many redirects":               {request(func(r *Request) { r.Redirects = 6 }), []string{"redirects_range action.request.redirects"}},
 		"another retry":                {retried(RetryPolicy{Type: "linear"}), []string{"retry_type action.retryPolicy.retryType"}},
 		"none":                         {retried(RetryPolicy{Type: RetryNone}), nil},
@@ -141,11 +141,11 @@ func TestEachMistakeHasItsCodeAndItsField(t *testing.T) {
 		"an error action of one":       {&Action{Type: Job, Job: &JobTarget{Name: "x"}, ErrorAction: &Action{Type: Job, Job: &JobTarget{Name: "x"}, ErrorAction: &Action{Type: Job, Job: &JobTarget{Name: "x"}}}}, []string{"conflict action.errorAction.errorAction"}},
 		"a storage queue":              {&Action{Type: StorageQueue, QueueMessage: &queue}, nil},
 		"an account that is a host":    {&Action{Type: StorageQueue, QueueMessage: &QueueMessage{StorageAccount: "evil.example/#", QueueName: "../x", SASToken: Plain("sig=canary#@/x y")}}, []string{"name action.queueMessage.storageAccount", "name action.queueMessage.queueName", "name action.queueMessage.sasToken"}},
-		"a message that XML lacks":     {&Action{Type: StorageQueue, QueueMessage: &QueueMessage{StorageAccount: "account", QueueName: "orders", SASToken: Plain("sv=1"), Message: "a\tb\x00c"}}, []string{"type action.queueMessage.message"}},
+		"a message that XML forbids":   {&Action{Type: StorageQueue, QueueMessage: &QueueMessage{StorageAccount: "account", QueueName: "orders", SASToken: Plain("sv=1"), Message: "a\tb\x00c"}}, []string{"type action.queueMessage.message"}},
 		"a Service Bus queue":          {&Action{Type: ServiceBusQueue, BusQueueMessage: &bus}, nil},
 		"a namespace that is a host":   {&Action{Type: ServiceBusQueue, BusQueueMessage: &BusMessage{QueueName: "a/../b", Namespace: "evil.example/@", Authentication: bus.Authentication}}, []string{"name action.serviceBusQueueMessage.namespace", "name action.serviceBusQueueMessage.queueName"}},
 		"a queue's message to a topic": {&Action{Type: ServiceBusTopic, BusTopicMessage: &bus}, []string{"conflict action.serviceBusTopicMessage.queueName"}},
-		"properties that are ours":     {&Action{Type: ServiceBusQueue, BusQueueMessage: &BusMessage{QueueName: "q", Namespace: "namespace", Authentication: bus.Authentication, TransportType: "UDP", Custom: map[string]string{"Authorization": "x", "BrokerProperties": "x", "X": "a\nb"}}}, []string{"type action.serviceBusQueueMessage.transportType", `header_value action.serviceBusQueueMessage.customMessageProperties["X"]`, `header_name action.serviceBusQueueMessage.customMessageProperties["Authorization"]`, `header_name action.serviceBusQueueMessage.customMessageProperties["BrokerProperties"]`}},
+		"reserved properties":          {&Action{Type: ServiceBusQueue, BusQueueMessage: &BusMessage{QueueName: "q", Namespace: "namespace", Authentication: bus.Authentication, TransportType: "UDP", Custom: map[string]string{"Authorization": "x", "BrokerProperties": "x", "X": "a\nb"}}}, []string{"type action.serviceBusQueueMessage.transportType", `header_value action.serviceBusQueueMessage.customMessageProperties["X"]`, `header_name action.serviceBusQueueMessage.customMessageProperties["Authorization"]`, `header_name action.serviceBusQueueMessage.customMessageProperties["BrokerProperties"]`}},
 		"another kind of key":          {&Action{Type: ServiceBusQueue, BusQueueMessage: &BusMessage{QueueName: "q", Namespace: "namespace", Authentication: &BusAuthentication{Type: "x"}}}, []string{"auth_type action.serviceBusQueueMessage.authentication.type", "name action.serviceBusQueueMessage.authentication.sasKeyName"}},
 	} {
 		problems := c.action.Validate(rules)
@@ -176,7 +176,7 @@ func TestLimitsCanBeRaisedToTheirBound(t *testing.T) {
 	}
 }
 
-// What follows a death is stored with every job, so chime bounds it.
+// An error action is stored with every job, so chime bounds its size.
 func TestAnErrorActionHasABoundOfItsOwn(t *testing.T) {
 	long := request(func(r *Request) { r.Body = strings.Repeat("x", 60_000) })
 	long.ErrorAction = request(func(r *Request) {
@@ -289,7 +289,7 @@ func TestOnlyWhatWasEncodedIsDecoded(t *testing.T) {
 func TestAnItemCarriesRetriesAndTheErrorAction(t *testing.T) {
 	a := full(basicAuth)
 	if _, err := a.Item(); err == nil {
-		t.Error("an item is made of secrets in clear")
+		t.Error("an item has plain secrets")
 	}
 	if err := a.Seal(testRing(t), Place{"c", "j"}, nil); err != nil {
 		t.Fatal(err)
@@ -360,7 +360,7 @@ func FuzzParseInterval(f *testing.F) {
 	})
 }
 
-// FuzzValidateURI: what passes leads to the host that it names, by http or https.
+// FuzzValidateURI: an accepted URI has the destination that it shows, by http or https.
 func FuzzValidateURI(f *testing.F) {
 	for _, text := range []string{"https://example.com/", "http://127.0.0.1/", "https://a@b/", "http://[::1]:80/", `http://a\@b`, "http://0x7f.1/"} {
 		f.Add(text)
@@ -381,7 +381,7 @@ func FuzzValidateURI(f *testing.F) {
 	})
 }
 
-// FuzzDecode: what is read is written as the same bytes, and a payload never makes the process fail.
+// FuzzDecode: decoded bytes are encoded to the same bytes, and no payload makes the process fail.
 func FuzzDecode(f *testing.F) {
 	a := full(basicAuth)
 	if err := a.Seal(testRing(f), Place{"c", "j"}, nil); err != nil {

@@ -1,5 +1,5 @@
-// Package pfx opens PKCS #12 files inside the process that calls it. Their maker chooses how long that takes, up to hours, and neither a ctx
-// nor anything else ends it: open files of strangers in a process that can be killed.
+// Package pfx opens PKCS #12 files in the calling process. The creator of a file decides how long that takes, up to hours, and nothing can stop it,
+// not even a ctx: open files from strangers in a process that can be killed.
 package pfx
 
 import (
@@ -12,8 +12,8 @@ import (
 	"software.sslmate.com/src/go-pkcs12"
 )
 
-// Open returns the certificates of a file, the one of the private key first, and the key, both in PEM. It is an action.OpenPFX. No error has part of
-// the key or the password.
+// Open returns the certificates of a file, the certificate of the private key first, and the key, both in PEM. It is an action.OpenPFX. Its errors contain
+// no part of the key or the password.
 func Open(_ context.Context, file []byte, password string) (certificate, key []byte, err error) {
 	private, leaf, chain, err := pkcs12.DecodeChain(file, password)
 	if err != nil {
