@@ -15,9 +15,9 @@ import (
 	"github.com/chimejobs/chime/httpapi/arm"
 )
 
-var write = flag.Bool("write", false, "write the reports in testdata anew")
+var write = flag.Bool("write", false, "write the reports in testdata again")
 
-// report is all of an export, for people.
+// report prints an export for people.
 func report(export *arm.Export) string {
 	var b strings.Builder
 	for _, c := range export.Collections {
@@ -43,7 +43,7 @@ func report(export *arm.Export) string {
 	return b.String()
 }
 
-// Each form that a resource or a group of them was exported in, with and without what no export holds.
+// Each form of an exported resource or group is read, with and without the values that no export contains.
 func TestExportsOfEveryFormBecomeBodies(t *testing.T) {
 	secrets := map[string]string{
 		"billing/billing-nightly/action.request.authentication.password":   "p<&ss",
@@ -53,7 +53,7 @@ func TestExportsOfEveryFormBecomeBodies(t *testing.T) {
 		"crawl/fetch/action.request.authentication.password":               "pfx's",
 		"crawl/fetch/action.errorAction.request.authentication.secret":     "app's",
 		`crawl/image/action.request.secretHeaders["X-Api-Key"]`:            "header's",
-		"crawl/image/action.request.authentication.password":               "of a field that is not there",
+		"crawl/image/action.request.authentication.password":               "of a missing field",
 		"billing/of-another-file/action.request.authentication.password":   "of another file",
 	}
 	for _, c := range []struct {
@@ -114,7 +114,7 @@ func TestAFileOfWindowsToolsIsRead(t *testing.T) {
 	} {
 		got, err := arm.Read(file, arm.Options{})
 		if err != nil || report(got) != report(want) {
-			t.Errorf("%s: got %v, %v; want what the file gives in UTF-8", name, got, err)
+			t.Errorf("%s: got %v, %v; want the same result as in UTF-8", name, got, err)
 		}
 	}
 }
@@ -124,7 +124,7 @@ func TestAFileThatIsNoExportIsRefusedByItsPlace(t *testing.T) {
 		``:                    "arm: the file is empty",
 		`{"value": [`:         "arm: line 1, column 12: the file ends within the JSON",
 		"{\n  \"value\": [},": "arm: line 2, column 13: invalid character '}' looking for beginning of value",
-		`{"value": []} {}`:    "arm: line 1, column 14: more follows the JSON value",
+		`{"value": []} {}`:    "arm: line 1, column 14: there is more text after the JSON value",
 		`[]`:                  `arm: want a JSON object: a template, a list {"value": […]} or one resource`,
 		`{"a": 1}`:            `arm: want a template with "resources", a list {"value": […]} or one resource with its "type"`,
 		"{\"a\": \"\xff\"}":   "arm: the file is not UTF-8",
@@ -144,17 +144,17 @@ func TestAnExpressionBeyondParametersAndConcatIsRefusedByItsText(t *testing.T) {
 		{`half]`, `half]`, ``},
 		{`[[text]`, `[text]`, ``},
 		{`[ Concat( 'a''b' , parameters( 'TEXT' ), 12, concat('x') ) ]`, `a'bT12x`, ``},
-		{`[variables('x')]`, ``, `the expression [variables('x')] is not read: only parameters('name') and concat(…) are; put the value in its place`},
-		{`[resourceGroup().location]`, ``, `the expression [resourceGroup().location] is not read: only parameters('name') and concat(…) are; put the value in its place`},
-		{`[parameters('text').x]`, ``, `the expression [parameters('text').x] is not read: only parameters('name') and concat(…) are; put the value in its place`},
+		{`[variables('x')]`, ``, `the expression [variables('x')] is not supported: use only parameters('name') and concat(…), or replace it by its value`},
+		{`[resourceGroup().location]`, ``, `the expression [resourceGroup().location] is not supported: use only parameters('name') and concat(…), or replace it by its value`},
+		{`[parameters('text').x]`, ``, `the expression [parameters('text').x] is not supported: use only parameters('name') and concat(…), or replace it by its value`},
 		{`[concat('a'`, `[concat('a'`, ``},
-		{`[concat('a']`, ``, `the expression [concat('a'] is not read: only parameters('name') and concat(…) are; put the value in its place`},
-		{`[concat('a, 'b')]`, ``, `the expression [concat('a, 'b')] is not read: only parameters('name') and concat(…) are; put the value in its place`},
-		{`[concat(parameters('list'))]`, ``, `the expression [concat(parameters('list'))] joins what is no text`},
-		{`[parameters('none')]`, ``, `parameter "none" has no default, and no value for it is given`},
+		{`[concat('a']`, ``, `the expression [concat('a'] is not supported: use only parameters('name') and concat(…), or replace it by its value`},
+		{`[concat('a, 'b')]`, ``, `the expression [concat('a, 'b')] is not supported: use only parameters('name') and concat(…), or replace it by its value`},
+		{`[concat(parameters('list'))]`, ``, `the expression [concat(parameters('list'))] joins a value that is not a text`},
+		{`[parameters('none')]`, ``, `parameter "none" has no default and no given value`},
 		{`[parameters('other')]`, ``, `the template has no parameter "other", and no value for it is given`},
-		{`[parameters('a')]`, ``, `the default of parameter "A" needs itself`},
-		{`[]`, ``, `the expression [] is not read: only parameters('name') and concat(…) are; put the value in its place`},
+		{`[parameters('a')]`, ``, `the default of parameter "A" refers to itself`},
+		{`[]`, ``, `the expression [] is not supported: use only parameters('name') and concat(…), or replace it by its value`},
 	} {
 		quoted, _ := json.Marshal(c.expression)
 		export, err := arm.Read(fmt.Appendf(nil, template, quoted), arm.Options{})
@@ -206,11 +206,11 @@ func TestFilesOfValuesAreRead(t *testing.T) {
 		}
 	}
 	if _, err := arm.ReadSecrets([]byte(`{"a": {"canary": 1}}`)); err == nil || strings.Contains(err.Error(), "canary") {
-		t.Errorf("a secret that is no text: got error %v, want one without the value", err)
+		t.Errorf("a secret that is no text: got error %v, want an error without the value", err)
 	}
 }
 
-// Whatever a file has: reading it ends, and each body that comes of it is JSON and makes no job enabled that was not to be.
+// For any file, reading ends, each body is JSON, and no job is enabled that should not be.
 func FuzzRead(f *testing.F) {
 	for _, name := range []string{"template", "nested", "list", "one"} {
 		f.Add(read(f, name+".json"))

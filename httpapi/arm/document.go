@@ -13,10 +13,10 @@ import (
 	"unicode/utf8"
 )
 
-// object is a JSON object. Its keys are found in any case: Azure's tools have changed theirs over the years.
+// object is a JSON object. Its keys are found in any case, because Azure's tools have changed the case over the years.
 type object = map[string]any
 
-// parse reads one JSON object. Files that Windows' tools wrote begin with a byte order mark, or are UTF-16. The error names line and column.
+// parse reads one JSON object. Files from Windows' tools begin with a byte order mark, or are UTF-16. The error has line and column.
 func parse(data []byte) (object, error) {
 	text, err := decodeText(data)
 	if err != nil {
@@ -30,7 +30,7 @@ func parse(data []byte) (object, error) {
 	}
 	after := decoder.InputOffset()
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("%s: more follows the JSON value", position(text, after))
+		return nil, fmt.Errorf("%s: there is more text after the JSON value", position(text, after))
 	}
 	o, ok := parsed.(object)
 	if !ok {
@@ -60,7 +60,7 @@ func decodeText(data []byte) ([]byte, error) {
 	return data, nil
 }
 
-// syntax is an error of encoding/json with its place.
+// syntax is an error of encoding/json with its line and column.
 func syntax(text []byte, err error) error {
 	var wrong *json.SyntaxError
 	switch {
@@ -74,14 +74,14 @@ func syntax(text []byte, err error) error {
 	return err
 }
 
-// position is where an offset is, for people: lines and columns begin at 1.
+// position describes an offset for people: lines and columns begin at 1.
 func position(text []byte, offset int64) string {
 	before := text[:min(offset, int64(len(text)))]
 	column := utf8.RuneCount(before[bytes.LastIndexByte(before, '\n')+1:]) + 1
 	return fmt.Sprintf("line %d, column %d", bytes.Count(before, []byte("\n"))+1, column)
 }
 
-// keyOf is the key of an object that has the name in any case, the exact one first; empty: there is none.
+// keyOf is the key of an object with a name in any case, preferring the exact one; empty: there is none.
 func keyOf(o object, name string) string {
 	if _, ok := o[name]; ok {
 		return name
@@ -94,7 +94,7 @@ func keyOf(o object, name string) string {
 	return ""
 }
 
-// at follows names down through objects; nil: there is nothing.
+// at follows names down through objects; nil: there is no such value.
 func at(o object, names ...string) any {
 	var found any = o
 	for _, name := range names {
@@ -117,7 +117,7 @@ func textAt(o object, names ...string) string {
 	return found
 }
 
-// set gives a key its value, and removes it in its other spellings.
+// set sets the value of a key, and removes its other spellings.
 func set(o object, name string, value any) {
 	drop(o, name)
 	o[name] = value
@@ -132,7 +132,7 @@ func drop(o object, name string) {
 	}
 }
 
-// keys are those of an object, sorted.
+// keys are the sorted keys of an object.
 func keys(o object) []string {
 	all := make([]string, 0, len(o))
 	for key := range o {
@@ -142,7 +142,7 @@ func keys(o object) []string {
 	return all
 }
 
-// encode is JSON as it was: "<" stays "<". What was parsed can be encoded.
+// encode returns JSON without escaping HTML characters. A parsed value can always be encoded.
 func encode(value any) json.RawMessage {
 	var text bytes.Buffer
 	encoder := json.NewEncoder(&text)

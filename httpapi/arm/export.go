@@ -1,4 +1,4 @@
-// Package arm reads what Azure Scheduler's resources are exported as, and makes of it bodies for the API: no HTTP, no store.
+// Package arm converts exported resources of Azure Scheduler to bodies for the API: no HTTP, no store.
 //
 //	export, err := arm.Read(file, arm.Options{Secrets: secrets})
 //	for _, job := range export.Jobs {
@@ -7,12 +7,12 @@
 //		}
 //	}
 //
-// Three forms are read: the template that a resource group is exported as, a list {"value": […]} as the service answered, and one resource. Of a
-// template the expressions parameters('name') and concat(…) are carried out; a resource with any other is refused, by the expression's text.
-// Variables, nested templates and the order of dependsOn are left out. Keys and types are found in any case.
+// It reads three forms: the template of an exported resource group, a list {"value": […]} from the service, and one resource. In a
+// template the expressions parameters('name') and concat(…) are evaluated; a resource with another expression is refused, with the expression's text.
+// Variables, nested templates and the order of dependsOn are not supported. Keys and types are found in any case.
 //
-// Nothing that stands in a file is lost without a word: each resource of the scheduler's is in exactly one of the lists of an [Export], and the types
-// of the others are named. Of a list that is one page of several, Export.More says where it goes on.
+// Everything in a file is reported: each resource of the scheduler is in exactly one of the lists of an [Export], and the types
+// of the others are listed. If a list is one page of several, Export.More has the address of the next one.
 package arm
 
 import (
@@ -21,59 +21,59 @@ import (
 	"time"
 )
 
-// Options say how an export is read. The zero value is good for one without parameters.
+// Options configure the reading of an export. The zero value is enough for an export without parameters.
 type Options struct {
-	// Parameters are the values of a template's parameters, by name. They go before the defaults that the template has.
+	// Parameters are the values of a template's parameters, by name. They override the template's defaults.
 	Parameters map[string]any
-	// Secrets fill in what no export holds. The key is where one belongs, "collection/job/" with the names as the file has them, and the path of a
+	// Secrets are the values that no export contains. A key is "collection/job/", with the names in the file, and the path of a
 	// field: "demo/report/action.request.authentication.password".
 	Secrets map[string]string
-	// Rename has the new names of collections by the old ones. One that is not named keeps its name.
+	// Rename maps old names of collections to new ones. A collection that is not in it keeps its name.
 	Rename map[string]string
-	// Enable leaves jobs enabled that were enabled. Otherwise all are made disabled.
+	// Enable keeps enabled jobs enabled. Otherwise all jobs become disabled.
 	Enable bool
 }
 
-// An Export is what a file has, in its order.
+// An Export is the content of a file, in its order.
 type Export struct {
 	Collections []Collection
 	Jobs        []Job
-	Refused     []Refusal // what cannot be a body, and why
-	Others      []string  // the types of resources that are not the scheduler's, sorted, each once; they were not read
-	More        string    // where a list goes on that the file has a page of only; empty: the file has all of it
-	Used        []string  // the keys of Options.Secrets that had a place, sorted
+	Refused     []Refusal // resources without a body, with the reason
+	Others      []string  // the types of skipped resources, which are not the scheduler's, sorted, each once
+	More        string    // the address of the next page, if the file has only one page of a list; empty: the file is complete
+	Used        []string  // the keys of Options.Secrets that were used, sorted
 }
 
 // A Collection is a collection of jobs.
 type Collection struct {
-	Name  string          // the new one
-	Place string          // in the file: resources[0]
+	Name  string          // the new name
+	Place string          // its place in the file: resources[0]
 	Body  json.RawMessage // for a PUT
 }
 
-// A Job is a job of a collection, which need not be in the same file.
+// A Job is a job of a collection, which may be in another file.
 type Job struct {
 	Collection string          // the new name
 	Name       string          // of the job
-	Place      string          // in the file: resources[1]
-	Body       json.RawMessage // for a PUT, with the secrets that Options has; nil of a job that has ended
-	State      string          // as it was: enabled, disabled, completed, faulted; empty: the file does not say
-	Enabled    bool            // whether Body makes it enabled
-	Next       time.Time       // when the old service was going to run it, UTC; zero: the file does not say
-	Missing    []string        // the secrets that the job needs and nobody has given, as keys of Options.Secrets: the API would refuse the body
+	Place      string          // its place in the file: resources[1]
+	Body       json.RawMessage // for a PUT, with the secrets from Options; nil for a job that has ended
+	State      string          // the exported state: enabled, disabled, completed, faulted; empty: not in the file
+	Enabled    bool            // whether Body enables it
+	Next       time.Time       // the next run in the old service, UTC; zero: not in the file
+	Missing    []string        // the missing secrets that the job needs, as keys of Options.Secrets: the API would refuse the body
 }
 
-// Ended reports whether the job has run for the last time, and is not worth a PUT.
+// Ended reports whether the job has run for the last time, so it need not be put.
 func (j *Job) Ended() bool { return j.State == "completed" || j.State == "faulted" }
 
-// A Refusal is a resource of the scheduler's that cannot be a body.
+// A Refusal is a resource of the scheduler that cannot be converted.
 type Refusal struct {
-	Place string // in the file, as exact as it is known: resources[1].properties.action.request.uri
+	Place string // its place in the file, as exactly as it is known: resources[1].properties.action.request.uri
 	Name  string // "collection" or "collection/job", as far as it is known
-	Why   string // what is wrong, and what to do
+	Why   string // the reason, and what to do
 }
 
-// String has all of it.
+// String is all of it on one line.
 func (r Refusal) String() string {
 	if r.Name == "" {
 		return fmt.Sprintf("%s: %s", r.Place, r.Why)
@@ -81,7 +81,7 @@ func (r Refusal) String() string {
 	return fmt.Sprintf("%s (%s): %s", r.Name, r.Place, r.Why)
 }
 
-// refused makes one without a name.
+// refused returns a Refusal without a name.
 func refused(place, format string, args ...any) *Refusal {
 	return &Refusal{Place: place, Why: fmt.Sprintf(format, args...)}
 }

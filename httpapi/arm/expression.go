@@ -6,19 +6,19 @@ import (
 	"strings"
 )
 
-// maxExpression bounds a text that is carried out, and what concat makes: parameters could name each other and double at each step.
+// maxExpression bounds the text of an expression, and the result of concat: parameters could refer to each other and double the length at each step.
 const maxExpression = 1 << 20
 
-// A template is what expressions refer to. Those of a list or of one resource are data, so literal is true for them.
+// A template is the context of expressions. Strings of a list or of one resource are plain data, so literal is true for them.
 type template struct {
 	literal    bool
-	parameters object         // as the template declares them
+	parameters object         // declared in the template
 	given      map[string]any // values from outside
-	under      []string       // the parameters whose default is being made
-	made       map[string]any // the defaults that were made, by name in lower case: each is made once, however often it is used
+	under      []string       // the parameters whose default is being evaluated
+	made       map[string]any // the evaluated defaults, by name in lower case: each is evaluated once
 }
 
-// value carries out the expressions in a value. Place is where it stands.
+// value evaluates the expressions in a value at a place.
 func (t *template) value(v any, place string) (any, *Refusal) {
 	if t.literal {
 		return v, nil
@@ -50,7 +50,7 @@ func (t *template) value(v any, place string) (any, *Refusal) {
 	return v, nil
 }
 
-// text is a string of a template: "[…]" is an expression, "[[…" is the text "[…", all else is what it says.
+// text evaluates a string of a template: "[…]" is an expression, "[[…" is the text "[…", every other string is itself.
 func (t *template) text(text, place string) (any, *Refusal) {
 	if !strings.HasPrefix(text, "[") || !strings.HasSuffix(text, "]") {
 		return text, nil
@@ -69,7 +69,7 @@ func (t *template) text(text, place string) (any, *Refusal) {
 	return made, bad
 }
 
-// parameter is the value of a parameter: the one given, else its default.
+// parameter is the value of a parameter: the given one, else its default.
 func (t *template) parameter(name, place string) (any, *Refusal) {
 	if key := keyOf(t.given, name); key != "" {
 		return t.given[key], nil
@@ -83,11 +83,11 @@ func (t *template) parameter(name, place string) (any, *Refusal) {
 	}
 	standard := at(declared, "defaultValue")
 	if standard == nil {
-		return nil, refused(place, "parameter %q has no default, and no value for it is given", name)
+		return nil, refused(place, "parameter %q has no default and no given value", name)
 	}
 	for _, waits := range t.under {
 		if strings.EqualFold(waits, name) {
-			return nil, refused(place, "the default of parameter %q needs itself", name)
+			return nil, refused(place, "the default of parameter %q refers to itself", name)
 		}
 	}
 	t.under = append(t.under, name)
@@ -102,28 +102,28 @@ func (t *template) parameter(name, place string) (any, *Refusal) {
 	return made, bad
 }
 
-// An expression is one that is being read. Names of functions are found in any case, as Azure does.
+// An expression is an expression that is being read. Names of functions are found in any case, as in Azure.
 type expression struct {
 	*template
 	place string
-	text  string // all of it, for what is said of it
-	rest  string // what is not read yet
+	text  string // the whole text, for errors
+	rest  string // the unread part
 	deep  int
 }
 
-// maxNesting is how deep calls may stand within calls.
+// maxNesting is the maximum depth of nested calls.
 const maxNesting = 32
 
-// unread is the refusal of an expression that is more than parameters and concat.
+// unread is the refusal of an expression that is not supported.
 func (e *expression) unread() *Refusal {
 	text := e.text
 	if len(text) > 200 {
 		text = strings.ToValidUTF8(text[:200], "") + "…"
 	}
-	return refused(e.place, "the expression %s is not read: only parameters('name') and concat(…) are; put the value in its place", text)
+	return refused(e.place, "the expression %s is not supported: use only parameters('name') and concat(…), or replace it by its value", text)
 }
 
-// call is name(…).
+// call reads name(…).
 func (e *expression) call() (any, *Refusal) {
 	if e.deep++; e.deep > maxNesting {
 		return nil, e.unread()
@@ -161,10 +161,10 @@ func (e *expression) concat() (any, *Refusal) {
 		case json.Number:
 			joined.WriteString(part.String())
 		default:
-			return nil, refused(e.place, "the expression %s joins what is no text", e.text)
+			return nil, refused(e.place, "the expression %s joins a value that is not a text", e.text)
 		}
 		if joined.Len() > maxExpression {
-			return nil, refused(e.place, "the expression makes more than %d characters", maxExpression)
+			return nil, refused(e.place, "the result of the expression has more than %d characters", maxExpression)
 		}
 		switch {
 		case e.next(','):
@@ -176,7 +176,7 @@ func (e *expression) concat() (any, *Refusal) {
 	}
 }
 
-// argument is a quoted text, a whole number or a call.
+// argument reads a quoted text, a whole number or a call.
 func (e *expression) argument() (any, *Refusal) {
 	e.rest = strings.TrimLeft(e.rest, " \t\r\n")
 	if strings.HasPrefix(e.rest, "'") {
@@ -195,7 +195,7 @@ func (e *expression) argument() (any, *Refusal) {
 	return e.call()
 }
 
-// quoted is 'text', in which two quotes stand for one.
+// quoted reads 'text', in which two quotes mean one.
 func (e *expression) quoted() (text string, ok bool) {
 	e.rest = strings.TrimLeft(e.rest, " \t\r\n")
 	if !strings.HasPrefix(e.rest, "'") {
@@ -217,7 +217,7 @@ func (e *expression) quoted() (text string, ok bool) {
 	}
 }
 
-// next takes one character if it comes next, spaces aside.
+// next consumes one character if it comes next, after spaces.
 func (e *expression) next(c byte) bool {
 	rest := strings.TrimLeft(e.rest, " \t\r\n")
 	if rest == "" || rest[0] != c {

@@ -16,14 +16,14 @@ const (
 	jobType        = "microsoft.scheduler/jobcollections/jobs"
 )
 
-// What the API takes as names.
+// The names that the API accepts.
 var (
 	collectionName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,39}$`)
 	jobName        = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$`)
 )
 
-// Read reads an export. The error is one of the whole file: it is no JSON, with line and column, or none of the three forms. What is wrong with one
-// resource is in Export.Refused.
+// Read reads an export. The error is about the whole file: it is not JSON, with line and column, or none of the three forms. Mistakes of one
+// resource are in Export.Refused.
 func Read(data []byte, options Options) (*Export, error) {
 	file, err := parse(data)
 	if err != nil {
@@ -51,17 +51,17 @@ func Read(data []byte, options Options) (*Export, error) {
 	return r.export, nil
 }
 
-// A reader goes through the resources of a file.
+// A reader reads the resources of a file.
 type reader struct {
 	options  Options
 	template template
 	export   *Export
 	used     map[string]bool
 	others   map[string]bool
-	seen     map[string]string // where a name stood first
+	seen     map[string]string // the first place of a name
 }
 
-// all reads resources. Within is the collection that they are nested in, by its old name; empty: none.
+// all reads resources. within is the old name of the collection that contains them; empty: none.
 func (r *reader) all(resources []any, place, within string) {
 	for i, item := range resources {
 		here := fmt.Sprintf("%s[%d]", place, i)
@@ -74,7 +74,7 @@ func (r *reader) all(resources []any, place, within string) {
 	}
 }
 
-// one reads a resource, and those that are nested in it.
+// one reads a resource and its nested resources.
 func (r *reader) one(resource object, place, within string) {
 	kind := r.typeOf(resource, within)
 	switch strings.ToLower(kind) {
@@ -107,7 +107,7 @@ func (r *reader) refuse(bad *Refusal, name string) {
 	r.export.Refused = append(r.export.Refused, *bad)
 }
 
-// typeOf is the full type of a resource: nested ones have the last word of it only. Some lists have it in the ID alone.
+// typeOf is the full type of a resource: nested ones have only its last word. Some lists have the type only in the ID.
 func (r *reader) typeOf(resource object, within string) string {
 	kind := textAt(resource, "type")
 	if within != "" && strings.EqualFold(kind, "jobs") {
@@ -124,7 +124,7 @@ func (r *reader) typeOf(resource object, within string) string {
 	return kind
 }
 
-// nameOf is "collection", or "collection/job", as the file has it.
+// nameOf is "collection" or "collection/job", with the names in the file.
 func (r *reader) nameOf(resource object, place, within string) (string, *Refusal) {
 	given, bad := r.template.value(at(resource, "name"), place+".name")
 	if bad != nil {
@@ -143,14 +143,14 @@ func (r *reader) nameOf(resource object, place, within string) (string, *Refusal
 	case name == "":
 		return "", refused(place, "it has no name")
 	case isJob && len(parts) != 2:
-		return "", refused(place+".name", "%q does not say which collection the job is in: want collection/job", name)
+		return "", refused(place+".name", "%q does not contain the job's collection: want collection/job", name)
 	case !isJob && len(parts) != 1:
 		return "", refused(place+".name", "%q is not the name of a collection", name)
 	}
 	return name, nil
 }
 
-// fromID is the name that an ID of Azure's ends in, and how many parts it has: 1 of a collection, 2 of a job, 0 of something else.
+// fromID is the name at the end of an Azure ID, and the number of its parts: 1 for a collection, 2 for a job, 0 for something else.
 func fromID(id string) (name string, parts int) {
 	words := strings.Split(id, "/")
 	for i, word := range words {
@@ -167,19 +167,19 @@ func fromID(id string) (name string, parts int) {
 	return "", 0
 }
 
-// renamed is the new name of a collection, held against what the API takes.
+// renamed is the new name of a collection, checked against the API's rules.
 func (r *reader) renamed(collection, place string) (string, *Refusal) {
 	name := cmp.Or(r.options.Rename[collection], collection)
 	if !collectionName.MatchString(name) {
-		return "", refused(place+".name", "collection %q: want 1 to 40 of A-Z a-z 0-9 _ -, the first a letter or digit; rename it", name)
+		return "", refused(place+".name", "collection %q: want 1 to 40 of A-Z a-z 0-9 _ -, starting with a letter or digit; rename it", name)
 	}
 	return name, nil
 }
 
-// once refuses what stands in the file twice.
+// once refuses a duplicate in the file.
 func (r *reader) once(name, place string) *Refusal {
 	if first, ok := r.seen[name]; ok {
-		return refused(place, "%s stands in the file before, at %s", name, first)
+		return refused(place, "%s is already in the file, at %s", name, first)
 	}
 	r.seen[name] = place
 	return nil
@@ -205,7 +205,7 @@ func (r *reader) collection(resource object, place, old string) *Refusal {
 	}
 	if properties := objectAt(body, "properties"); properties != nil {
 		switch strings.ToLower(textAt(properties, "state")) {
-		case "suspended": // by the service, when a subscription was not paid for: its jobs did not run
+		case "suspended": // by the service for an unpaid subscription: its jobs did not run
 			set(properties, "state", "Disabled")
 		case "deleted":
 			return refused(place+".properties.state", "the collection was deleted")
@@ -221,7 +221,7 @@ func (r *reader) job(resource object, place, oldCollection, name string) *Refusa
 		return bad
 	}
 	if !jobName.MatchString(name) {
-		return refused(place+".name", "job %q: want 1 to 100 of A-Z a-z 0-9 _ . -, the first a letter or digit", name)
+		return refused(place+".name", "job %q: want 1 to 100 of A-Z a-z 0-9 _ . -, starting with a letter or digit", name)
 	}
 	if bad := r.once(collection+"/"+name, place); bad != nil {
 		return bad
@@ -252,8 +252,8 @@ func (r *reader) job(resource object, place, oldCollection, name string) *Refusa
 	return nil
 }
 
-// filled is a job's properties with its expressions carried out and its secrets in their places. A secret that is given goes before an expression
-// that stands there; without one, an expression whose parameter has no value, as those of secrets have none in an export, is a missing secret.
+// filled is a job's properties with evaluated expressions and with its secrets. A given secret overrides an expression in its
+// place. Without a given one, an expression whose parameter has no value is a missing secret: exports never contain values of secrets.
 func (r *reader) filled(properties object, place, old string, job *Job) (object, *Refusal) {
 	properties = cloned(properties).(object)
 	given, unknown := r.options.secretsOf(old), map[string]bool{}
@@ -281,7 +281,7 @@ func (r *reader) filled(properties object, place, old string, job *Job) (object,
 	return filled, nil
 }
 
-// cloned is a copy that shares nothing that can be changed.
+// cloned is a deep copy.
 func cloned(v any) any {
 	switch v := v.(type) {
 	case object:
@@ -300,7 +300,7 @@ func cloned(v any) any {
 	return v
 }
 
-// instant is a time as the service wrote it; some of its answers left out the zone, which was UTC.
+// instant is a time in the service's format; some of its answers left out the zone, which was UTC.
 func instant(text string) time.Time {
 	for _, form := range []string{time.RFC3339, "2006-01-02T15:04:05"} {
 		if at, err := time.Parse(form, text); err == nil {

@@ -5,21 +5,21 @@ import (
 	"strings"
 )
 
-// A slot is where a secret belongs in an action.
+// A slot is a place for a secret in an action.
 type slot struct {
 	path     string // action.request.authentication.password
 	within   object
 	key      string
-	optional bool // the API does without it
+	optional bool // the API does not need it
 }
 
-// empty reports whether the file has nothing there.
+// empty reports whether the file has no value there.
 func (s *slot) empty() bool {
 	v := at(s.within, s.key)
 	return v == nil || v == ""
 }
 
-// credentials are the fields of each type of authentication that are secret.
+// credentials are the secret fields of each type of authentication.
 var credentials = map[string][]slot{
 	"basic":                {{key: "password"}},
 	"activedirectoryoauth": {{key: "secret"}},
@@ -29,7 +29,7 @@ var credentials = map[string][]slot{
 	"sharedaccesskey":      {{key: "sasKey"}},
 }
 
-// slots are those of an action and of its error action, in the order of the fields.
+// slots are the slots of an action and of its error action, in the order of the fields.
 func slots(action object, path string) []slot {
 	var all []slot
 	add := func(within object, path string, of ...slot) {
@@ -75,7 +75,7 @@ func credentialsOf(authentication object) []slot {
 	return credentials[kind]
 }
 
-// secretsOf are the secrets of one job by their path in it, in lower case: old files spell fields in any.
+// secretsOf are the secrets of one job by their path in it, in lower case, because old files have fields in any case.
 func (o *Options) secretsOf(job string) map[string]string {
 	found := map[string]string{}
 	for key := range o.Secrets {

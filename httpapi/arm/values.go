@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// ReadParameters reads a file of parameters as Azure's tools have it: {"parameters": {"name": {"value": …}}}. A reference to a key vault is refused,
-// for nothing here can open one.
+// ReadParameters reads a parameter file of Azure's tools: {"parameters": {"name": {"value": …}}}. A reference to a key vault is refused,
+// because this package cannot open one.
 func ReadParameters(data []byte) (map[string]any, error) {
 	file, err := parse(data)
 	if err != nil {
@@ -28,7 +28,7 @@ func ReadParameters(data []byte) (map[string]any, error) {
 	return values, nil
 }
 
-// ReadSecrets reads a file of secrets: {"collection/job/path": "value"}, see Options.Secrets. No error has a value.
+// ReadSecrets reads a file of secrets: {"collection/job/path": "value"}, see Options.Secrets. Its errors contain no value.
 func ReadSecrets(data []byte) (map[string]string, error) {
 	file, err := parse(data)
 	if err != nil {

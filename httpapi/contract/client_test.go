@@ -16,7 +16,7 @@ import (
 	"github.com/chimejobs/chime/redisstore/embedded"
 )
 
-// A client that nobody wrote makes a collection and a job, pauses it, runs it, reads what it did and deletes it.
+// A generated client creates a collection and a job, pauses it, runs it, reads its history and deletes it.
 func TestAGeneratedClientWorks(t *testing.T) {
 	b := newBook(t)
 	for _, x := range inBubble(t, generated) {
@@ -64,7 +64,7 @@ func generated(t *testing.T, server *embedded.Server) []*wire {
 	made, err := on.PutCollectionWithResponse(ctx, "demo", nil, collection)
 	check("create a collection", err, made.StatusCode(), 201)
 
-	// Every Monday at 10:00 and 22:00: one day, as it is, and two hours.
+	// Every Monday at 10:00 and 22:00: one day as a single value, and two hours.
 	var days client.Words
 	var hours client.Schedule_Hours
 	if err := days.FromWords0("monday"); err != nil {

@@ -21,7 +21,7 @@ import (
 	"github.com/chimejobs/chime/redisstore/embedded"
 )
 
-// documented are the codes of the document with the status that each has.
+// documented are the codes of the document with their statuses.
 func documented(t *testing.T) map[string]int {
 	t.Helper()
 	all := map[string]int{}
@@ -37,7 +37,7 @@ func documented(t *testing.T) map[string]int {
 			}
 		}
 	}
-	for _, code := range codesOf(t, m.Components.Responses.GetOrZero("MethodNotAllowed")) { // of paths, not of operations
+	for _, code := range codesOf(t, m.Components.Responses.GetOrZero("MethodNotAllowed")) { // it belongs to paths, not to operations
 		statuses[code] = "405"
 	}
 	for code, status := range statuses {
@@ -46,7 +46,7 @@ func documented(t *testing.T) map[string]int {
 	return all
 }
 
-// parsed are the files of a folder without its tests.
+// parsed are the files of a folder, without its tests.
 func parsed(t *testing.T, folder string) []*ast.File {
 	t.Helper()
 	paths, err := filepath.Glob(filepath.Join(folder, "*.go"))
@@ -98,10 +98,10 @@ func constants(t *testing.T, folder string) []string {
 
 var codeForm = regexp.MustCompile(`^[a-z]+(_[a-z]+)*$`)
 
-// codeAt says which argument of a function is the code of a mistake.
+// codeAt is the index of the argument with a mistake's code, by function.
 var codeAt = map[string]int{"wrong": 0, "Wrong": 1, "mistake": 0, "Whole": 3, "interval": 2, "number": 2, "one": 2}
 
-// mistakes are the codes that a folder writes where a mistake is made.
+// mistakes are the codes in a folder's calls that create a mistake.
 func mistakes(t *testing.T, folder string) []string {
 	t.Helper()
 	var all []string
@@ -118,7 +118,7 @@ func mistakes(t *testing.T, folder string) []string {
 				if at, ok := codeAt[name]; ok && at < len(n.Args) {
 					found(n.Args[at])
 				}
-				if name == "oneOf" { // of a field, whose name the code is made of
+				if name == "oneOf" { // the code is built from the field's name
 					all = append(all, literal(n.Args[1])+"_value")
 				}
 			case *ast.CompositeLit:
@@ -150,14 +150,14 @@ func typeName(e ast.Expr) string {
 	return ""
 }
 
-// A program branches on codes: one that the document lacks, or has for nothing, is a promise that nobody keeps.
+// A program branches on codes, so the document must list exactly the codes that the program uses.
 func TestTheDocumentHasTheCodesOfTheProgram(t *testing.T) {
 	got := documented(t)
 	want := map[string]int{}
 	for _, code := range constants(t, "../internal/problem") {
 		want[code] = problem.Code(code).Status()
 	}
-	others := []string{"rrule_syntax", "no_recurrence", "no_rrule"} // of texts that no body has
+	others := []string{"rrule_syntax", "no_recurrence", "no_rrule"} // of texts that are not in a body
 	for _, code := range constants(t, "../../recurrence") {
 		if !slices.Contains(others, code) {
 			want[code] = 400
@@ -170,12 +170,12 @@ func TestTheDocumentHasTheCodesOfTheProgram(t *testing.T) {
 	}
 	for _, code := range slices.Sorted(maps.Keys(want)) {
 		if got[code] != want[code] {
-			t.Errorf("%s has the status %d in the program and %d in the document (0: it is not there)", code, want[code], got[code])
+			t.Errorf("%s has the status %d in the program and %d in the document (0: missing)", code, want[code], got[code])
 		}
 	}
 	for _, code := range slices.Sorted(maps.Keys(got)) {
 		if _, known := want[code]; !known {
-			t.Errorf("the document has %s, %d, which the program never says", code, got[code])
+			t.Errorf("the document has %s, %d, which the program never uses", code, got[code])
 		}
 	}
 	if len(want) < 100 {
@@ -183,7 +183,7 @@ func TestTheDocumentHasTheCodesOfTheProgram(t *testing.T) {
 	}
 }
 
-// The type of a problem leads to the code's place on this page.
+// The type of a problem is a link to the code's place on this page.
 func TestThePageOfProblemsExplainsEveryCode(t *testing.T) {
 	page := string(read(t, "../../docs/http-problems.md"))
 	places := map[string]bool{}
@@ -199,12 +199,12 @@ func TestThePageOfProblemsExplainsEveryCode(t *testing.T) {
 			t.Errorf("docs/http-problems.md lacks %s", code)
 		}
 		if status := strconv.Itoa(want[code]); status != "400" && !strings.Contains(page, "| "+status+` | <a id="`+code+`"></a>`) {
-			t.Errorf("docs/http-problems.md does not say that %s has the status %s", code, status)
+			t.Errorf("docs/http-problems.md does not show for %s the status %s", code, status)
 		}
 	}
 	for _, code := range slices.Sorted(maps.Keys(places)) {
 		if _, known := want[code]; !known {
-			t.Errorf("docs/http-problems.md has %s, which is no code", code)
+			t.Errorf("docs/http-problems.md has %s, which is not a code", code)
 		}
 	}
 }
@@ -221,6 +221,6 @@ func TestThePageOfProblemsShowsOneAsItIs(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !reflect.DeepEqual(got, want) {
-		t.Errorf("docs/http-problems.md shows\n%s\nand it is\n%s", shown, x.got)
+		t.Errorf("docs/http-problems.md shows\n%s\nbut the answer is\n%s", shown, x.got)
 	}
 }

@@ -1,11 +1,11 @@
-// Package contract holds the API's document, openapi.yaml, against what the API does, with tools of others: linters, a validator of requests and answers, and
-// a client that is generated of it. It is a module of its own because those tools are many; no program needs it.
+// Package contract compares the API's document, openapi.yaml, with the API's behaviour, using third-party tools: linters, a validator of requests and
+// answers, and a generated client. It is a separate module because of these many tools; no program needs it.
 //
-// The document is written by hand. openapi.json is made of it:
+// The document is written manually. openapi.json is generated from it:
 //
 //	cd httpapi/contract && go generate
 //
-// A client is made of it too, by the test that uses it. That test builds a program:
+// The test of the client generates the client too. That test builds a program:
 //
 //	cd httpapi/contract && go test -tags real ./...
 package contract
@@ -22,7 +22,7 @@ import (
 
 //go:generate go run ./generate
 
-// JSON is the document as JSON, its keys in the order of the YAML and what is shared written out.
+// JSON is the document as JSON, with its keys in the order of the YAML and without YAML anchors.
 func JSON(document []byte) ([]byte, error) {
 	var root yaml.Node
 	if err := yaml.Unmarshal(document, &root); err != nil {
@@ -35,7 +35,7 @@ func JSON(document []byte) ([]byte, error) {
 	return append(bytes.TrimSpace(text), '\n'), nil
 }
 
-// version is that of oapi-codegen, which the generated file names.
+// version is the version of oapi-codegen for the generated file.
 const version = "v2.8.2"
 
 // Client is the source of package client.

@@ -25,6 +25,6 @@ func TestWhatIsMadeOfTheDocumentIsUpToDate(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := read(t, "../openapi.json"); !bytes.Equal(got, want) {
-		t.Error("openapi.json is not what openapi.yaml makes of it: cd httpapi/contract && go generate")
+		t.Error("openapi.json does not match openapi.yaml: cd httpapi/contract && go generate")
 	}
 }

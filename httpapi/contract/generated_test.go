@@ -13,8 +13,8 @@ import (
 	"github.com/chimejobs/chime/httpapi/contract"
 )
 
-// The test of that name in client_test.go, built with a client that is generated here: the file is where the compiler looks for it, and
-// nowhere else.
+// The test with that name in client_test.go runs with a client that is generated here. The file is visible to the compiler
+// only.
 func TestAGeneratedClientWorks(t *testing.T) {
 	source, err := contract.Client(read(t, "../openapi.yaml"))
 	if err != nil {
@@ -37,7 +37,7 @@ func TestAGeneratedClientWorks(t *testing.T) {
 	}
 	out, err := exec.CommandContext(t.Context(), "go", "test", "-tags", "generated", "-overlay", list, "-count=1", "-v", "-run", "^"+t.Name()+"$", ".").CombinedOutput()
 	if err != nil {
-		t.Errorf("with the client that openapi.yaml makes: %v\n%s", err, out)
+		t.Errorf("with the client generated from openapi.yaml: %v\n%s", err, out)
 	}
 	if ran := []byte("--- PASS: " + t.Name() + " "); err == nil && !bytes.Contains(out, ran) {
 		t.Errorf("the test of the client did not run:\n%s", out)

@@ -10,7 +10,7 @@ import (
 	"github.com/chimejobs/chime/redisstore/embedded"
 )
 
-// number is what stands at a place of the document, "components/schemas/Request/properties/uri/maxLength".
+// number is the number at a place of the document, "components/schemas/Request/properties/uri/maxLength".
 func number(t *testing.T, place string) int {
 	t.Helper()
 	var at any
@@ -32,10 +32,10 @@ func number(t *testing.T, place string) int {
 	return int(n)
 }
 
-// A sample is a request that has so much of something: previews of jobs, bodies of collections, lists.
+// A sample is a request with n of something: previews of jobs, bodies of collections, lists.
 type sample func(n int) (method, target, body string, headers []string)
 
-// job is a preview of a job; %s stands for what there is so much of.
+// job is a preview of a job; n of something replaces %s.
 func job(body string, much func(n int) string) sample {
 	return func(n int) (string, string, string, []string) {
 		return "POST", "/preview", strings.Replace(body, "%s", much(n), 1), nil
@@ -56,7 +56,7 @@ func text(n int) string { return strings.Repeat("x", n) }
 
 func figure(n int) string { return fmt.Sprint(n) }
 
-// items are so many of one, with commas between them; each is numbered where it has %d.
+// items are n copies of an item, separated by commas; %d is replaced by the number of each.
 func items(one string) func(n int) string {
 	return func(n int) string {
 		all := make([]string, n)
@@ -79,7 +79,7 @@ const (
 
 func within(outer, inner string) string { return strings.Replace(outer, "%s", inner, 1) }
 
-// What the document allows passes, and one more is refused with the code.
+// The document's maximum passes, and one more is refused with the code.
 func TestTheLimitsOfTheDocumentAreThoseOfTheHandler(t *testing.T) {
 	const schemas, parameters = "components/schemas/", "components/parameters/"
 	server := embedded.StartInMemory()
@@ -154,11 +154,11 @@ func TestTheLimitsOfTheDocumentAreThoseOfTheHandler(t *testing.T) {
 			method, target, body, headers := limit.of(try.n)
 			x := w.send(t, method, target, body, headers...)
 			if x.answer.StatusCode != try.status || try.status == 400 && !strings.Contains(string(x.got), `"code":"`+limit.code+`"`) {
-				t.Errorf("%s: %d of them: got %d %s, want %d %s", limit.place, try.n, x.answer.StatusCode, cut(x.got), try.status, limit.code)
+				t.Errorf("%s: n = %d: got %d %s, want %d %s", limit.place, try.n, x.answer.StatusCode, cut(x.got), try.status, limit.code)
 			}
 		}
 	}
-	// Waits are texts in the document, and their bounds are words in its descriptions.
+	// Lengths of time are texts in the document, so their bounds are only in its descriptions.
 	for _, c := range []struct {
 		status int
 		body   string

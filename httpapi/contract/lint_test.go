@@ -12,7 +12,7 @@ import (
 	"github.com/pb33f/libopenapi/orderedmap"
 )
 
-// model is the document as libopenapi reads it.
+// model is the document in libopenapi's form.
 func model(t *testing.T) *v3.Document {
 	t.Helper()
 	document, err := libopenapi.NewDocument(read(t, "../openapi.yaml"))
@@ -21,7 +21,7 @@ func model(t *testing.T) *v3.Document {
 	}
 	built, err := document.BuildV3Model()
 	if err != nil {
-		t.Fatalf("libopenapi does not read the document: %v", err)
+		t.Fatalf("libopenapi cannot read the document: %v", err)
 	}
 	return &built.Model
 }
@@ -49,10 +49,10 @@ func operations(m *v3.Document) []operation {
 func TestTheDocumentIsOpenAPI31(t *testing.T) {
 	m := model(t)
 	if m.Version != "3.1.0" {
-		t.Errorf("the document is of OpenAPI %s, want 3.1.0", m.Version)
+		t.Errorf("the document has the OpenAPI version %s, want 3.1.0", m.Version)
 	}
 	if ok, wrong := newValidator(t).ValidateDocument(); !ok {
-		t.Errorf("the document does not fit the schema of OpenAPI 3.1:\n%s", explain(wrong))
+		t.Errorf("the document does not match the schema of OpenAPI 3.1:\n%s", explain(wrong))
 	}
 }
 
@@ -61,7 +61,7 @@ func TestEveryOperationSaysWhatItIs(t *testing.T) {
 	ids := map[string]bool{}
 	for _, o := range operations(m) {
 		if o.OperationId == "" || ids[o.OperationId] {
-			t.Errorf("%v: the operationId is %q: want one that no other operation has", o, o.OperationId)
+			t.Errorf("%v: the operationId is %q: want a unique one", o, o.OperationId)
 		}
 		ids[o.OperationId] = true
 		if o.Summary == "" || strings.HasSuffix(o.Summary, ".") {
@@ -79,7 +79,7 @@ func TestEveryOperationSaysWhatItIs(t *testing.T) {
 	}
 }
 
-// What every operation may answer is not said operation by operation in the table of routes, so it is easily forgotten here.
+// Answers that every operation can have are not repeated in the table of routes, so they are easy to forget in the document.
 func TestEveryOperationHasTheAnswersOfItsKind(t *testing.T) {
 	for _, o := range operations(model(t)) {
 		want := []string{"400", "500"}
@@ -103,7 +103,7 @@ func TestEveryOperationHasTheAnswersOfItsKind(t *testing.T) {
 		for status := range o.Responses.Codes.FromOldest() {
 			got = append(got, status)
 			if status >= "400" && !slices.Contains(want, status) {
-				t.Errorf("%v answers %s, which nothing of its kind does", o, status)
+				t.Errorf("%v answers %s, which no operation of its kind does", o, status)
 			}
 		}
 		for _, status := range want {
@@ -114,7 +114,7 @@ func TestEveryOperationHasTheAnswersOfItsKind(t *testing.T) {
 	}
 }
 
-// Each answer has what every answer has, and a problem is one.
+// Each answer has the common headers, and each error answer is a problem.
 func TestEveryAnswerHasItsHeaders(t *testing.T) {
 	for _, o := range operations(model(t)) {
 		for status, answer := range o.Responses.Codes.FromOldest() {
@@ -139,7 +139,7 @@ func TestEveryAnswerHasItsHeaders(t *testing.T) {
 				t.Errorf("%v %s is a problem: %v", o, status, isProblem)
 			}
 			if status >= "400" && len(codesOf(t, answer)) == 0 {
-				t.Errorf("%v %s does not say which codes it has", o, status)
+				t.Errorf("%v %s does not list its codes", o, status)
 			}
 		}
 	}
@@ -157,10 +157,10 @@ func codesOf(t *testing.T, answer *v3.Response) []string {
 	return codes
 }
 
-// A field whose name is all that is said of it is understood by those who know it already. Names that say all are listed.
+// A field needs a description, unless its name is in this list.
 func TestEveryFieldIsDescribed(t *testing.T) {
 	plain := []string{
-		"value", "properties", "status", "error", "history", // of the schema around it
+		"value", "properties", "status", "error", "history", // of the enclosing schema
 		"storageAccount", "queueName", "topicPath", "namespace", "correlationId", "forcePersistence", "label", "partitionKey",
 		"replyTo", "replyToSessionId", "sessionId", "to", "viaPartitionKey", "actionName",
 	}
@@ -196,7 +196,7 @@ func TestEveryFieldIsDescribed(t *testing.T) {
 	}
 }
 
-// A component that nothing refers to is out of date.
+// A component without a reference is out of date.
 func TestEveryComponentIsUsed(t *testing.T) {
 	text := string(read(t, "../openapi.yaml"))
 	m := model(t)

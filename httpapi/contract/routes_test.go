@@ -11,7 +11,7 @@ import (
 	"github.com/chimejobs/chime/redisstore/embedded"
 )
 
-// GET / is made of the table that the handler serves by.
+// GET / is built from the handler's table of routes.
 func TestTheDocumentHasTheRoutesOfTheHandler(t *testing.T) {
 	server := embedded.StartInMemory()
 	defer func() { _ = server.Close() }()
@@ -36,12 +36,12 @@ func TestTheDocumentHasTheRoutesOfTheHandler(t *testing.T) {
 	}
 	for _, route := range slices.Sorted(maps.Keys(served)) {
 		if needs, there := described[route]; !there || needs != served[route] {
-			t.Errorf("%s needs %q in the handler; in the document it is there: %v, and needs %q", route, served[route], there, needs)
+			t.Errorf("%s needs %q in the handler; in the document: %v, needs %q", route, served[route], there, needs)
 		}
 	}
 	for _, route := range slices.Sorted(maps.Keys(described)) {
 		if _, there := served[route]; !there {
-			t.Errorf("%s is in the document, and the handler does not have it", route)
+			t.Errorf("%s is in the document, but not in the handler", route)
 		}
 	}
 	if len(served) < 20 {

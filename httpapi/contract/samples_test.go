@@ -16,12 +16,12 @@ import (
 
 const mount = "https://jobs.example.com"
 
-// url is a URL that an operation has.
+// url is a URL for an operation.
 func (o operation) url() string {
 	return mount + strings.NewReplacer("{collection}", "demo", "{job}", "report").Replace(o.path)
 }
 
-// request is one to a server, without going there.
+// request builds a request without sending it.
 func request(method, url, body string) *http.Request {
 	r := httptest.NewRequest(method, url, strings.NewReader(body))
 	if body == "" {
@@ -49,7 +49,7 @@ func inJSON(t *testing.T, examples *orderedmap.Map[string, *base.Example]) map[s
 	return all
 }
 
-// An example that the document itself refuses misleads whoever copies it.
+// An example has to match the document, because users copy it.
 func TestExamplesFitTheDocument(t *testing.T) {
 	v := newValidator(t)
 	requests, answers := 0, 0
@@ -88,7 +88,7 @@ func TestExamplesFitTheDocument(t *testing.T) {
 	}
 }
 
-// headerSample is how headers of answers look.
+// headerSample has a valid value for each header of an answer.
 var headerSample = map[string]string{
 	"X-Request-Id": "9f1c", "x-ms-request-id": "9f1c", "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff", "ETag": `"7"`,
 	"Location": mount + "/jobCollections/demo", "Retry-After": "5", "WWW-Authenticate": "Bearer", "Allow": "GET, HEAD",
@@ -99,7 +99,7 @@ func recorded(status, kind string, body []byte) *http.Response {
 	return &http.Response{StatusCode: int(code), Header: http.Header{"Content-Type": {kind}}, Body: io.NopCloser(bytes.NewReader(body))}
 }
 
-// ordinary is an answer with the headers of every answer.
+// ordinary is an answer with the headers that every answer has.
 func ordinary(status, kind, body string, more ...string) *http.Response {
 	w := recorded(status, kind, []byte(body))
 	for _, name := range append([]string{"X-Request-Id", "x-ms-request-id", "Cache-Control", "X-Content-Type-Options"}, more...) {
@@ -108,21 +108,21 @@ func ordinary(status, kind, body string, more ...string) *http.Response {
 	return w
 }
 
-// A validator that finds nothing anywhere holds nothing.
+// A validator that never finds a mistake would be useless.
 func TestTheValidatorFindsWhatIsWrong(t *testing.T) {
 	v := newValidator(t)
 	job := mount + "/jobCollections/demo/jobs/report"
 	for what, body := range map[string]string{
-		"no action":            `{"startTime": "2027-03-01T00:00Z"}`,
-		"an unknown field":     `{"action": {"type": "http", "request": {"uri": "http://example.com"}}, "startTimes": "2027-03-01"}`,
-		"one deep down":        `{"action": {"type": "http", "request": {"uri": "http://example.com", "bodi": ""}}}`,
-		"both forms":           `{"properties": {"action": {"type": "http"}}, "startTime": "2027-03-01"}`,
-		"a number as a text":   `{"action": {"type": "http"}, "recurrence": {"frequency": "day", "interval": "5"}}`,
-		"a minute of 60":       `{"action": {"type": "http"}, "recurrence": {"frequency": "day", "schedule": {"minutes": [60]}}}`,
-		"a uri with user":      `{"action": {"type": "http", "request": {"uri": "ftp://example.com"}}}`,
-		"21 success codes":     `{"action": {"type": "http", "request": {"uri": "http://example.com", "successCodes": ["200"` + strings.Repeat(`, "201"`, 20) + `]}}}`,
-		"a body of 8193":       `{"action": {"type": "http", "request": {"uri": "http://example.com", "body": "` + strings.Repeat("x", 8193) + `"}}}`,
-		"a wrong storage name": `{"action": {"type": "storageQueue", "queueMessage": {"storageAccount": "Example", "queueName": "failures"}}}`,
+		"no action":               `{"startTime": "2027-03-01T00:00Z"}`,
+		"an unknown field":        `{"action": {"type": "http", "request": {"uri": "http://example.com"}}, "startTimes": "2027-03-01"}`,
+		"an unknown nested field": `{"action": {"type": "http", "request": {"uri": "http://example.com", "bodi": ""}}}`,
+		"both forms":              `{"properties": {"action": {"type": "http"}}, "startTime": "2027-03-01"}`,
+		"a number as a text":      `{"action": {"type": "http"}, "recurrence": {"frequency": "day", "interval": "5"}}`,
+		"a minute of 60":          `{"action": {"type": "http"}, "recurrence": {"frequency": "day", "schedule": {"minutes": [60]}}}`,
+		"a uri with user":         `{"action": {"type": "http", "request": {"uri": "ftp://example.com"}}}`,
+		"21 success codes":        `{"action": {"type": "http", "request": {"uri": "http://example.com", "successCodes": ["200"` + strings.Repeat(`, "201"`, 20) + `]}}}`,
+		"a body of 8193":          `{"action": {"type": "http", "request": {"uri": "http://example.com", "body": "` + strings.Repeat("x", 8193) + `"}}}`,
+		"a wrong storage name":    `{"action": {"type": "storageQueue", "queueMessage": {"storageAccount": "Example", "queueName": "failures"}}}`,
 	} {
 		if ok, _ := v.ValidateHttpRequest(request("PUT", job, body)); ok {
 			t.Errorf("%s passes: %s", what, cut([]byte(body)))
@@ -131,7 +131,7 @@ func TestTheValidatorFindsWhatIsWrong(t *testing.T) {
 	const good = `{"id": "/jobCollections/demo/jobs/report", "type": "Microsoft.Scheduler/jobCollections/jobs", "name": "demo/report", "properties": {"startTime": "2027-03-01T00:00:00Z", ` +
 		`"action": {"type": "job", "job": {"name": "mail.send"}}, "state": "enabled", "status": {"executionCount": 0, "failureCount": 0, "faultedCount": 0}}}`
 	if ok, wrong := v.ValidateHttpResponse(request("GET", job, ""), ordinary("200", "application/json", good, "ETag")); !ok {
-		t.Fatalf("the answer that the others are made of does not pass: %s", explain(wrong))
+		t.Fatalf("the valid answer does not pass: %s", explain(wrong))
 	}
 	for what, w := range map[string]*http.Response{
 		"no ETag":                ordinary("200", "application/json", good),
@@ -149,7 +149,7 @@ func TestTheValidatorFindsWhatIsWrong(t *testing.T) {
 	}
 }
 
-// What the validator does not look at, the book does.
+// The book checks what the validator does not.
 func TestTheBookFindsWhatIsWrong(t *testing.T) {
 	b := newBook(t)
 	problem := func(status, code string) string {
@@ -161,7 +161,7 @@ func TestTheBookFindsWhatIsWrong(t *testing.T) {
 	const kind = "application/problem+json"
 	good := one(ordinary("404", kind, ""), problem("404", "not_found"))
 	if wrong := b.wrong(good); len(wrong) > 0 {
-		t.Fatalf("the exchange that the others are made of does not pass: %v", wrong)
+		t.Fatalf("the valid exchange does not pass: %v", wrong)
 	}
 	for what, x := range map[string]*exchange{
 		"a header of no answer":         one(ordinary("404", kind, "", "Location"), problem("404", "not_found")),
@@ -178,7 +178,7 @@ func TestTheBookFindsWhatIsWrong(t *testing.T) {
 	}
 }
 
-// The recurrences that published examples have are bodies by the document, and those that are refused for their form are none.
+// The recurrences of published examples are valid in the document, and those with a wrong form are not.
 func TestPublishedRecurrencesFitTheDocument(t *testing.T) {
 	v := newValidator(t)
 	var good, bad []struct {
@@ -206,7 +206,7 @@ func TestPublishedRecurrencesFitTheDocument(t *testing.T) {
 			}
 		}
 	}
-	// A schema can hold forms and ranges, not what depends on other fields.
+	// A schema can express forms and ranges, but not rules between fields.
 	formal := map[string]bool{"unknown_field": true, "interval_type": true, "count_type": true, "minutes_type": true, "minutes_range": true, "hours_range": true, "hours_type": true, "monthdays_type": true, "occurrences_type": true}
 	refused := 0
 	for _, c := range bad {
@@ -214,7 +214,7 @@ func TestPublishedRecurrencesFitTheDocument(t *testing.T) {
 			refused++
 			body := whole(c.Job)
 			if ok, _ := v.ValidateHttpRequest(request("PUT", mount+"/jobCollections/seeds/jobs/"+c.ID, body)); ok {
-				t.Errorf("%s (%s) is a body by the document: %s", c.ID, c.Code, body)
+				t.Errorf("%s (%s) is valid in the document: %s", c.ID, c.Code, body)
 			}
 		}
 	}

@@ -19,9 +19,9 @@ import (
 	"github.com/chimejobs/chime/redisstore/embedded"
 )
 
-// These tests send requests to the real handler on the embedded store and hold what went over the wire against the document, after the bubble that they run in.
+// These tests send requests to the real handler on the embedded store. After their bubble, they compare the traffic with the document.
 
-// inBubble runs a part of the suite under fake time, with a store of its own, and returns what went over its wires.
+// inBubble runs a part of the suite under fake time, with its own store, and returns the wires with their traffic.
 func inBubble(t *testing.T, part func(t *testing.T, server *embedded.Server) []*wire) []*exchange {
 	t.Helper()
 	var all []*exchange
@@ -54,7 +54,7 @@ const (
 		"recurrence": {"frequency": "Week", "schedule": {"weekDays": ["Monday"], "hours": [10, 22]}}}`
 )
 
-// ordinaryLife is what clients do, and what they get wrong.
+// ordinaryLife has the usual requests of clients, and their usual mistakes.
 func ordinaryLife(t *testing.T, server *embedded.Server) []*wire {
 	w := &wire{api: httpapi.New(server.Store(), httpapi.Options{Authenticate: httpapi.Loopback(), Logger: quiet(), Secrets: newRing(t), Queues: []string{"default", "mail"}})}
 	ok := func(status int, method, target, body string, headers ...string) {
@@ -147,7 +147,7 @@ func ordinaryLife(t *testing.T, server *embedded.Server) []*wire {
 
 const secret = `{"action": {"type": "https", "request": {"uri": "https://example.com/", "secretHeaders": {"X-Api-Key": "staple"}, "authentication": {"type": "Basic", "username": "scheduler", "password": "correct horse"}}}}`
 
-// runs is what executions look like: one that succeeds, one that fails and is given up, with its error action.
+// runs produces executions: one that succeeds, and one that fails and is dead, with its error action.
 func runs(t *testing.T, server *embedded.Server) []*wire {
 	api := httpapi.New(server.Store(), httpapi.Options{Authenticate: httpapi.Loopback(), Logger: quiet()})
 	w := &wire{api: api}
@@ -177,7 +177,7 @@ func runs(t *testing.T, server *embedded.Server) []*wire {
 	return []*wire{w}
 }
 
-// refused is what a sender makes of a receiver that fails, without a network.
+// refused simulates a sender with a failing receiver, without a network.
 func refused(_ context.Context, job *chime.Job) error {
 	job.Note("Http Action - Response from host 'chime.invalid': 'InternalServerError' Response Headers: Content-Type: text/plain Body: out of paper")
 	return errors.New("InternalServerError")
@@ -198,7 +198,7 @@ func start(t *testing.T, roles ...chime.Role) (stop func()) {
 	}
 }
 
-// troubles are the answers that have nothing to do with what is asked.
+// troubles are answers that do not depend on the requested resource.
 func troubles(all []operation) func(t *testing.T, server *embedded.Server) []*wire {
 	return func(t *testing.T, server *embedded.Server) []*wire {
 		var wires []*wire
@@ -254,7 +254,7 @@ func troubles(all []operation) func(t *testing.T, server *embedded.Server) []*wi
 			large.want(t, 413, "too_large", o.method, strings.TrimPrefix(o.url(), mount), `{"x": "`+strings.Repeat("x", 98_304)+`"}`)
 		}
 		busy := guarded(httpapi.Options{Rates: httpapi.Rates{Reads: 1, Writes: 1}})
-		for range 10 { // a second has one request, and a rest ten
+		for range 10 { // one request a second, and ten after a pause
 			busy.send(t, "GET", "/", "", bearer)
 			busy.send(t, "POST", "/preview", weekly, bearer)
 		}
@@ -269,7 +269,7 @@ func troubles(all []operation) func(t *testing.T, server *embedded.Server) []*wi
 		wires = append(wires, down)
 		for _, o := range closed {
 			if o.path == "/" || o.path == "/preview" {
-				continue // they need no store
+				continue // they do not use the store
 			}
 			down.want(t, 503, "store_unavailable", o.method, strings.TrimPrefix(o.url(), mount), o.body())
 		}
@@ -277,7 +277,7 @@ func troubles(all []operation) func(t *testing.T, server *embedded.Server) []*wi
 	}
 }
 
-// Whatever goes over the wire is what the document says, and what the document says goes over it.
+// All traffic matches the document, and each answer of the document occurs in the traffic.
 func TestTheHandlerKeepsToTheDocument(t *testing.T) {
 	b := newBook(t)
 	for _, part := range []func(*testing.T, *embedded.Server) []*wire{ordinaryLife, runs, troubles(b.operations)} {
@@ -286,16 +286,16 @@ func TestTheHandlerKeepsToTheDocument(t *testing.T) {
 		}
 	}
 	unseen := map[string]string{
-		"preview 503":           "it asks no store",
+		"preview 503":           "it does not use the store",
 		"deleteCollection 202":  "two seconds of work",
 		"enableCollection 202":  "two seconds of work",
 		"disableCollection 202": "two seconds of work",
 		"putCollection 409":     "10,000 collections, or one that is being deleted",
 		"patchCollection 409":   "one that is being deleted",
-		"deleteCollection 409":  "writers that change it all the while",
+		"deleteCollection 409":  "needs writers that keep changing it",
 		"enableCollection 409":  "one that is being deleted",
 		"disableCollection 409": "one that is being deleted",
-		"deleteJob 409":         "writers that change it all the while",
+		"deleteJob 409":         "needs writers that keep changing it",
 	}
 	for _, o := range b.operations {
 		for status := range o.Responses.Codes.FromOldest() {
@@ -307,6 +307,6 @@ func TestTheHandlerKeepsToTheDocument(t *testing.T) {
 		}
 	}
 	for _, pair := range slices.Sorted(maps.Keys(unseen)) {
-		t.Errorf("%s is excused and not in the document", pair)
+		t.Errorf("%s is excused but not in the document", pair)
 	}
 }

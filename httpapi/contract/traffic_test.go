@@ -19,8 +19,8 @@ import (
 	v3 "github.com/pb33f/libopenapi/datamodel/high/v3"
 )
 
-// newValidator holds requests and answers against the document, more strictly than the document says: an answer has no field that the document does not name,
-// though clients have to bear one.
+// newValidator compares requests and answers with the document, more strictly than the document: an answer may have no undocumented field,
+// though clients have to accept one.
 func newValidator(t *testing.T) validator.Validator {
 	t.Helper()
 	document, err := libopenapi.NewDocument(closed(t))
@@ -29,17 +29,17 @@ func newValidator(t *testing.T) validator.Validator {
 	}
 	v, wrong := validator.NewValidator(document,
 		config.WithFormatAssertions(),
-		// A server on loopback needs no token; the tests of tokens see to the rest.
+		// A server on loopback needs no token; other tests check tokens.
 		config.WithoutSecurityValidation(),
 	)
 	if len(wrong) > 0 {
-		t.Fatalf("the validator does not read the document: %v", wrong)
+		t.Fatalf("the validator cannot read the document: %v", wrong)
 	}
 	t.Cleanup(v.Release)
 	return v
 }
 
-// closed is the document with every object closed that does not say whether it is.
+// closed is the document with additionalProperties: false in every object that does not set it.
 func closed(t *testing.T) []byte {
 	t.Helper()
 	var document any
@@ -73,7 +73,7 @@ func closed(t *testing.T) []byte {
 	return text
 }
 
-// explain is what a validator has found, a line each.
+// explain lists the validator's findings, one a line.
 func explain(wrong []*errors.ValidationError) string {
 	var text strings.Builder
 	for _, w := range wrong {
@@ -89,7 +89,7 @@ func explain(wrong []*errors.ValidationError) string {
 type exchange struct {
 	request *http.Request // its body has been read
 	sent    []byte
-	answer  *http.Response // likewise
+	answer  *http.Response // its body has been read too
 	got     []byte
 }
 
@@ -104,10 +104,10 @@ func cut(text []byte) string {
 	return string(bytes.TrimSpace(text))
 }
 
-// armPrefix is how the path of Azure's resource manager begins.
+// armPrefix is the beginning of the path of Azure's resource manager.
 const armPrefix = "/providers/Microsoft.Scheduler"
 
-// bare is the exchange as one below the mount point, which is what the document describes.
+// bare is the exchange with its path below the mount point, the form in the document.
 func (x *exchange) bare() *http.Request {
 	request := x.request.Clone(x.request.Context())
 	request.Body = io.NopCloser(bytes.NewReader(x.sent))
@@ -128,11 +128,11 @@ func (x *exchange) response() *http.Response {
 	return &answer
 }
 
-// A book is the document, to hold exchanges against.
+// A book is the document, prepared to check exchanges.
 type book struct {
 	validator  validator.Validator
 	operations []operation
-	seen       map[string]bool // the operations and statuses that were held against it, as "putJob 201"
+	seen       map[string]bool // the operations and statuses that were checked, such as "putJob 201"
 }
 
 func newBook(t *testing.T) *book {
@@ -140,7 +140,7 @@ func newBook(t *testing.T) *book {
 	return &book{newValidator(t), operations(model(t)), map[string]bool{}}
 }
 
-// wrong says what of an exchange does not fit the document: of its answer always, and of its request unless the answer refuses its form.
+// wrong lists the differences between an exchange and the document: of its answer always, and of its request unless the answer refuses its form.
 func (b *book) wrong(x *exchange) []string {
 	var all []string
 	status := x.answer.StatusCode
@@ -172,13 +172,13 @@ func (b *book) wrong(x *exchange) []string {
 			continue
 		}
 		if !slices.ContainsFunc(names(answer.Headers), func(known string) bool { return strings.EqualFold(known, name) }) {
-			all = append(all, "the answer has the header "+name+", which the document does not name")
+			all = append(all, "the answer has the header "+name+", which is not in the document")
 		}
 	}
 	return append(all, wrongCodes(x.got, status, answer)...)
 }
 
-// wrongElsewhere says what is wrong with the answer to a path or a method that the document does not have. It is a problem as any other one.
+// wrongElsewhere checks the answer to a path or a method that the document does not have. It has to be a problem like any other.
 func (b *book) wrongElsewhere(x *exchange) []string {
 	code := map[int]string{http.StatusNotFound: "not_found", http.StatusMethodNotAllowed: "method_not_allowed"}[x.answer.StatusCode]
 	if code == "" || !bytes.Contains(x.got, []byte(`"code":"`+code+`"`)) {
@@ -195,7 +195,7 @@ func (b *book) wrongElsewhere(x *exchange) []string {
 	return nil
 }
 
-// wrongCodes says which codes of a problem are not those of its answer.
+// wrongCodes lists the codes of a problem that its answer may not have.
 func wrongCodes(got []byte, status int, answer *v3.Response) []string {
 	if status < 400 {
 		return nil
@@ -239,7 +239,7 @@ func (b *book) find(r *http.Request) (operation, bool) {
 	return operation{}, false
 }
 
-// hold fails the test of an exchange that does not fit the document.
+// hold fails the test if an exchange does not match the document.
 func (b *book) hold(t *testing.T, x *exchange) {
 	t.Helper()
 	for _, wrong := range b.wrong(x) {

@@ -10,14 +10,14 @@ import (
 	"testing"
 )
 
-// A wire leads to a handler within the process and keeps what goes over it.
+// A wire is a connection to a handler in the process that records its traffic.
 type wire struct {
 	api       http.Handler
-	peer      string // empty: one of this machine
+	peer      string // empty: a peer on this machine
 	exchanges []*exchange
 }
 
-// RoundTrip makes a wire an http.RoundTripper, for clients.
+// RoundTrip makes a wire an http.RoundTripper for clients.
 func (w *wire) RoundTrip(r *http.Request) (*http.Response, error) {
 	x := &exchange{request: r.Clone(r.Context())}
 	if r.Body != nil {
@@ -40,10 +40,10 @@ func (w *wire) RoundTrip(r *http.Request) (*http.Response, error) {
 	return x.response(), nil
 }
 
-// local is where a wire's requests go.
+// local is the base URL of a wire's requests.
 const local = "http://localhost:8080"
 
-// send sends a request with headers as "Name: value". A body is said to be JSON unless a header says otherwise.
+// send sends a request with headers as "Name: value". The content type is JSON unless a header sets it.
 func (w *wire) send(t *testing.T, method, target, body string, headers ...string) *exchange {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), method, local+target, strings.NewReader(body))
@@ -65,7 +65,7 @@ func (w *wire) send(t *testing.T, method, target, body string, headers ...string
 	return w.exchanges[len(w.exchanges)-1]
 }
 
-// want sends a request and fails the test unless the answer has the status, and the code of a problem; empty: it is none.
+// want sends a request and fails the test unless the answer has the status, and the code of a problem; empty: it is not a problem.
 func (w *wire) want(t *testing.T, status int, code, method, target, body string, headers ...string) {
 	t.Helper()
 	x := w.send(t, method, target, body, headers...)
@@ -74,7 +74,7 @@ func (w *wire) want(t *testing.T, status int, code, method, target, body string,
 	}
 }
 
-// everywhere sends a request to each operation, with a body where it has one.
+// everywhere sends a request to each operation, with a body if the operation has one.
 func (w *wire) everywhere(t *testing.T, all []operation, query string, headers ...string) []*exchange {
 	t.Helper()
 	before := len(w.exchanges)
@@ -84,7 +84,7 @@ func (w *wire) everywhere(t *testing.T, all []operation, query string, headers .
 	return w.exchanges[before:]
 }
 
-// body is one that the operation takes; empty: it has none.
+// body is a valid body for the operation; empty: it has none.
 func (o operation) body() string {
 	switch {
 	case o.RequestBody == nil:

@@ -11,7 +11,7 @@ import (
 	"github.com/chimejobs/chime/httpapi"
 )
 
-// credentials are what is read from files again when a process gets SIGHUP: who may do what, and the certificate. A file that is wrong changes
+// credentials are read from files, and again on SIGHUP: the tokens with their permissions, and the certificate. A wrong file changes
 // nothing.
 type credentials struct {
 	tokens, cert, key string // files; empty: none
@@ -27,7 +27,7 @@ func newCredentials(s *settings) (*credentials, error) {
 	return c, c.load()
 }
 
-// load reads all files. Each that is right counts; the error has all that is wrong.
+// load reads all files. Each correct file takes effect; the error lists all wrong ones.
 func (c *credentials) load() error {
 	var bad []error
 	if c.tokens != "" {
@@ -53,12 +53,12 @@ func (c *credentials) load() error {
 	return errors.Join(bad...)
 }
 
-// authenticate is the authenticator of what was read last.
+// authenticate is the authenticator of the tokens that were read last.
 func (c *credentials) authenticate(r *http.Request) (httpapi.Principal, error) {
 	return (*c.who.Load())(r)
 }
 
-// tls is what a server needs to show the certificate that was read last; nil: there is none.
+// tls is a server's configuration with the certificate that was read last; nil: there is none.
 func (c *credentials) tls() *tls.Config {
 	if c.cert == "" {
 		return nil

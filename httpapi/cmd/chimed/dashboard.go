@@ -11,19 +11,19 @@ import (
 	"github.com/chimejobs/chime/internal/login"
 )
 
-// dashboardPrefix is where the dashboard is.
+// dashboardPrefix is the path of the dashboard.
 const dashboardPrefix = "/dashboard"
 
-// wholeStore is a name that no collection has. Only those have a permission for it whose tokens are for all collections.
+// wholeStore is a name that no collection has. Only tokens for all collections have a permission for it.
 const wholeStore = "*"
 
-// dashboardRights are what a permission for all collections lets its holder do besides the ones before it: the dashboard shows all of the store.
+// dashboardRights are the rights that a permission for all collections adds in the dashboard, which shows the whole store.
 var dashboardRights = map[httpapi.Permission]dashboard.Rights{
 	httpapi.Read: dashboard.View, httpapi.Run: dashboard.Operate, httpapi.Write: dashboard.Edit, httpapi.Admin: dashboard.Delete | dashboard.Reveal,
 }
 
-// newDashboard makes the dashboard, and the handler that stands before it: browsers of this machine are let in without tokens, and else those
-// who have one, which is their password.
+// newDashboard returns the dashboard behind its login. Without tokens, browsers of this machine may use it. With tokens, a visitor
+// needs a token as password.
 func newDashboard(s *settings, known *credentials, store chime.Store, log *slog.Logger) (*dashboard.Dashboard, http.Handler) {
 	options := dashboard.Options{Prefix: dashboardPrefix, Title: "chimed", Write: s.dashboardWrite, Logger: log}
 	if s.tokens == "" {
@@ -35,7 +35,7 @@ func newDashboard(s *settings, known *credentials, store chime.Store, log *slog.
 	return pages, login.New(known.viewer, log).Wrap(pages)
 }
 
-// viewer is who has a name and a token, by what was read last.
+// viewer is the viewer with a name and a token, by the tokens that were read last.
 func (c *credentials) viewer(name, token string) (dashboard.Viewer, bool) {
 	principal, err := c.authenticate(&http.Request{Header: http.Header{"Authorization": {"Bearer " + token}}})
 	if err != nil || principal.Name != name {
@@ -50,12 +50,12 @@ func (c *credentials) viewer(name, token string) (dashboard.Viewer, bool) {
 	return viewer, true
 }
 
-// withDashboard leaves what is below dashboardPrefix to the dashboard, and all else to next.
+// withDashboard passes requests below dashboardPrefix to the dashboard, and all others to next.
 func withDashboard(pages, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
 		switch path := request.URL.Path; {
 		case path == dashboardPrefix:
-			w.Header().Set("Location", strings.TrimPrefix(dashboardPrefix, "/")+"/") // relative: a proxy may have cut off what came before
+			w.Header().Set("Location", strings.TrimPrefix(dashboardPrefix, "/")+"/") // relative: a proxy may have removed a prefix of the path
 			w.WriteHeader(http.StatusPermanentRedirect)
 		case strings.HasPrefix(path, dashboardPrefix+"/"):
 			pages.ServeHTTP(w, request)

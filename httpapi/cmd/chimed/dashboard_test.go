@@ -11,7 +11,7 @@ import (
 	"github.com/chimejobs/chime/redisstore/embedded"
 )
 
-// handlerOf is what a chimed of these flags answers with.
+// handlerOf is the handler of a chimed with these flags.
 func handlerOf(t *testing.T, args ...string) http.Handler {
 	t.Helper()
 	p := process{args: args, env: func(string) string { return "" }}
@@ -29,11 +29,11 @@ func handlerOf(t *testing.T, args ...string) http.Handler {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = made.http.Shutdown(t.Context()) }) // ends what the dashboard has begun
+	t.Cleanup(func() { _ = made.http.Shutdown(t.Context()) }) // ends the dashboard's open work
 	return made.http.Handler
 }
 
-// browse sends a request of this machine, with a name and a token unless they are empty.
+// browse sends a request from this machine, with a name and a token unless they are empty.
 func browse(handler http.Handler, method, path, name, token string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(method, path, nil)
 	r.RemoteAddr, r.Host = "127.0.0.1:50000", "localhost:8080"
@@ -64,7 +64,7 @@ func TestTheDashboardIsOffUnlessItIsARole(t *testing.T) {
 				t.Errorf("%s: GET %s: got %d %s, want %d", what, path, got.Code, got.Body, want)
 			}
 			if want == 308 && got.Header().Get("Location") != "dashboard/" {
-				t.Errorf("%s: GET %s leads to %q", what, path, got.Header().Get("Location"))
+				t.Errorf("%s: GET %s redirects to %q", what, path, got.Header().Get("Location"))
 			}
 		}
 	}
@@ -74,7 +74,7 @@ func TestTheDashboardWithoutTokensIsForThisMachine(t *testing.T) {
 	for _, c := range []struct {
 		args   []string
 		status int // of a pause
-	}{{nil, 403}, {[]string{"-dashboard-write"}, 200}} { // it asks first
+	}{{nil, 403}, {[]string{"-dashboard-write"}, 200}} { // the dashboard asks for confirmation first
 		handler := handlerOf(t, append([]string{"-roles", withDashboardRole}, c.args...)...)
 		if got := browse(handler, "POST", "/dashboard/schedules/a/pause", "", ""); got.Code != c.status {
 			t.Errorf("%q: a pause: got %d, want %d: %s", c.args, got.Code, c.status, got.Body)
@@ -89,7 +89,7 @@ func TestTheDashboardWithoutTokensIsForThisMachine(t *testing.T) {
 	}
 }
 
-// What a token's holder may do in the dashboard, which shows all of the store, is what the token allows for all collections.
+// The rights of a token in the dashboard are its permissions for all collections, because the dashboard shows the whole store.
 func TestPermissionsForAllCollectionsAreRightsInTheDashboard(t *testing.T) {
 	var lines []string
 	tokens := map[string]string{}
@@ -106,7 +106,7 @@ func TestPermissionsForAllCollectionsAreRightsInTheDashboard(t *testing.T) {
 	add("admin", httpapi.Admin)
 	add("team", httpapi.Admin, "team-*", "*-team")
 	handler := handlerOf(t, "-roles", withDashboardRole, "-dashboard-write", "-tokens", written(t, "tokens", strings.Join(lines, "\n")))
-	for name, want := range map[string][3]int{ // of a look, a pause, and a deletion; the last two ask first
+	for name, want := range map[string][3]int{ // statuses of a read, a pause, and a deletion; the last two need a confirmation
 		"reader": {200, 403, 403}, "runner": {200, 200, 403}, "writer": {200, 200, 403}, "admin": {200, 200, 200}, "team": {403, 403, 403},
 	} {
 		got := [3]int{

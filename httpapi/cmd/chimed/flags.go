@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// flags are those of one command. Some are variables of the environment too; a flag goes before its variable.
+// flags are the flags of one command. Some are environment variables too; a flag overrides its variable.
 type flags struct {
 	*flag.FlagSet
-	environment map[string]bool // the flags that have their variable's value
+	environment map[string]bool // the flags that were set by their variable
 }
 
 func newFlags(command string) *flags {
@@ -20,13 +20,13 @@ func newFlags(command string) *flags {
 	return f
 }
 
-// variable is the name of a flag in the environment.
+// variable is the name of a flag's environment variable.
 func variable(name string) string {
 	return "CHIMED_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
 }
 
-// parse reads the arguments, then the variables of the flags that are named, and returns the arguments that are no flags: they may stand before,
-// between and after them.
+// parse reads the arguments, then the variables of the named flags. It returns the arguments that are not flags; they may come before,
+// between and after the flags.
 func (f *flags) parse(p process, usage string, fromEnvironment ...string) (rest []string, err error) {
 	for args := p.args; ; args = f.Args()[1:] {
 		if err := f.Parse(args); errors.Is(err, flag.ErrHelp) {
@@ -55,7 +55,7 @@ func (f *flags) parse(p process, usage string, fromEnvironment ...string) (rest 
 	return rest, nil
 }
 
-// names is a flag that takes old=new, and may stand more than once.
+// names is a flag with the value old=new, which may be repeated.
 type names map[string]string
 
 func (n names) String() string { return "" }
@@ -66,7 +66,7 @@ func (n names) Set(text string) error {
 		return fmt.Errorf("want old=new")
 	}
 	if _, twice := n[from]; twice {
-		return fmt.Errorf("%s has a new name already", from)
+		return fmt.Errorf("%s already has a new name", from)
 	}
 	n[from] = to
 	return nil

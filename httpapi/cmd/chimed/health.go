@@ -6,7 +6,7 @@ import (
 	"github.com/chimejobs/chime/health"
 )
 
-// withHealth answers /livez and /readyz, which need no token, and leaves all else to next.
+// withHealth answers /livez and /readyz, which need no token, and passes all other requests to next.
 func withHealth(h *health.Health, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
 		switch request.URL.Path {

@@ -21,7 +21,7 @@ func newHealth(t *testing.T) *health.Health {
 	return h
 }
 
-// The port closes at the same time, so nobody but a proxy that holds a connection ever reads this.
+// The port closes at the same time, so only a proxy with an open connection ever reads this answer.
 func TestAProcessThatEndsIsNotReady(t *testing.T) {
 	s := &server{http: &http.Server{}, log: slog.New(slog.DiscardHandler), health: newHealth(t)}
 	if err := s.health.Ready(t.Context()); err != nil {

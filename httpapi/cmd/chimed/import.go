@@ -15,24 +15,24 @@ import (
 	"github.com/chimejobs/chime/httpapi/arm"
 )
 
-const importUsage = `chimed import FILE… puts collections and jobs that were exported from Azure Scheduler: a resource group's template,
+const importUsage = `chimed import FILE… imports collections and jobs exported from Azure Scheduler: a resource group's template,
 a list {"value": […]} or one resource. FILE - is standard input.
 
-Jobs come disabled. What is there already is left as it is, so an import can be run again. Jobs that have ended are
-skipped; one whose secrets are missing is refused, for no export holds any.
+Jobs are created disabled. Existing jobs and collections are not changed, so an import can be run again. Jobs that have
+ended are skipped. A job without its secrets is refused: an export never contains secrets.
 
-  -url URL              where chimed is; http://127.0.0.1:8080, or CHIMED_URL
-  -token-file FILE      has the token to send, or CHIMED_TOKEN has it; none for a chimed on this machine without tokens
-  -collection OLD=NEW   the new name of a collection; may stand more than once
+  -url URL              the address of chimed, or CHIMED_URL; default http://127.0.0.1:8080
+  -token-file FILE      a file with the token, or the token itself in CHIMED_TOKEN; not needed for a local chimed without tokens
+  -collection OLD=NEW   the new name of a collection; can be repeated
   -secrets FILE         JSON: {"collection/job/action.request.authentication.password": "…"}, with the names in FILE
   -parameters FILE      JSON: {"parameters": {"name": {"value": …}}}, the values of a template's parameters
-  -enable               jobs that were enabled come enabled
-  -dry-run              says what it would do, and changes nothing; quotas are not looked at
-  -json                 one JSON object a line
+  -enable               creates jobs enabled if they were enabled
+  -dry-run              prints the results without changing anything; quotas are not checked
+  -json                 prints one JSON object per line
 
-Each line says what has become of one resource: imported, exists, skipped or refused, and why; behind imported are the
-next three runs, and in brackets the one that the export has as its next.
-It exits with 0, 1 if something was refused or the import broke off, 2 for wrong flags or files.
+Each line has the result for one resource: imported, exists, skipped or refused, with the reason. After imported come
+the next three runs, and in brackets the next run from the export.
+The exit code is 0, 1 if a resource was refused or the import has stopped, or 2 for wrong flags or files.
 `
 
 // importSettings are the flags of import.
@@ -58,7 +58,7 @@ func (p process) importFiles(ctx context.Context) error {
 		return err
 	}
 	if len(paths) == 0 {
-		return badUsage("import needs a file; chimed import -h says more")
+		return badUsage("import needs a file; chimed import -h has the details")
 	}
 	token := p.env("CHIMED_TOKEN")
 	if s.tokenFile != "" {
@@ -88,7 +88,7 @@ func (p process) importFiles(ctx context.Context) error {
 	fmt.Fprintf(p.err, "chimed import: %s\n", out.summary())
 	switch {
 	case err != nil:
-		return fmt.Errorf("the import broke off; it can be run again: %w", err)
+		return fmt.Errorf("the import has stopped; it can be run again: %w", err)
 	case out.counts[refusal] > 0:
 		return errRefused
 	}
@@ -118,7 +118,7 @@ func (s *importSettings) options() (arm.Options, error) {
 	return options, nil
 }
 
-// read reads all files before anything is sent: a wrong one is found while nothing has changed.
+// read reads all files before it sends anything, so a wrong file is found while nothing has changed.
 func (p process) read(paths []string, options arm.Options) ([]file, error) {
 	var files []file
 	var bad []error
@@ -146,7 +146,7 @@ func (p process) read(paths []string, options arm.Options) ([]file, error) {
 	return files, nil
 }
 
-// check refuses a new name for what no file has, and says what else was not used.
+// check refuses a new name for a collection that is in no file, and prints what else was not used.
 func (s *importSettings) check(p process, options arm.Options, files []file) error {
 	unused := maps.Clone(options.Secrets)
 	there := map[string]bool{}
@@ -165,10 +165,10 @@ func (s *importSettings) check(p process, options arm.Options, files []file) err
 			there[s.rename[collection]] = true
 		}
 		if f.export.More != "" {
-			fmt.Fprintf(p.err, "chimed import: %s: the list goes on at %s, which is not in the file\n", f.name, printable(f.export.More))
+			fmt.Fprintf(p.err, "chimed import: %s: the list continues at %s, which is not in the file\n", f.name, printable(f.export.More))
 		}
 		for _, kind := range f.export.Others {
-			fmt.Fprintf(p.err, "chimed import: %s: resources of type %s are not read\n", f.name, printable(kind))
+			fmt.Fprintf(p.err, "chimed import: %s: resources of type %s are skipped\n", f.name, printable(kind))
 		}
 	}
 	for _, old := range slices.Sorted(maps.Keys(s.rename)) {
@@ -177,12 +177,12 @@ func (s *importSettings) check(p process, options arm.Options, files []file) err
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(unused)) {
-		fmt.Fprintf(p.err, "chimed import: %s: no file has a place for %q\n", s.secrets, key)
+		fmt.Fprintf(p.err, "chimed import: %s: no job in the files uses %q\n", s.secrets, key)
 	}
 	return nil
 }
 
-// results print what becomes of resources.
+// results print the result for each resource.
 type results struct {
 	out       io.Writer
 	json, dry bool

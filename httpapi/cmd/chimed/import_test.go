@@ -35,12 +35,12 @@ const exported = `{
   ]
 }`
 
-// A service is an API in this process, and what was sent to it.
+// A service is an API in this process, with the requests that it received.
 type service struct {
 	url string
 
 	mu      sync.Mutex
-	changes []string // method and path of what changes something
+	changes []string // method and path of requests that change something
 }
 
 func serveAPI(t testing.TB, authenticate httpapi.Authenticator) *service {
@@ -69,7 +69,7 @@ func serveAPI(t testing.TB, authenticate httpapi.Authenticator) *service {
 	return &s
 }
 
-// words are what has become of each resource: "imported job mail/nightly".
+// words are the results of the resources: "imported job mail/nightly".
 func words(t testing.TB, out string) []string {
 	t.Helper()
 	var all []string
@@ -108,7 +108,7 @@ func TestAnImportPutsEachThingOnce(t *testing.T) {
 	open := with()
 	same(t, "without the secret", words(t, open.out), []string{want[0], "refused job mail/nightly", want[2], want[3], want[4]})
 	if !strings.Contains(open.out, `"missingSecrets":["old.mail/nightly/action.request.authentication.password"]`) {
-		t.Errorf("without the secret: got %s, want the key of what is missing", open.out)
+		t.Errorf("without the secret: got %s, want the key of the missing secret", open.out)
 	}
 
 	first := with("-secrets", secrets)
@@ -120,8 +120,8 @@ func TestAnImportPutsEachThingOnce(t *testing.T) {
 	if len(nightly.Next) != 3 || nightly.Next[0].Format("15:04") != "02:30" || nightly.Was == nil || nightly.Was.Format(time.RFC3339) != "2017-03-12T02:30:00Z" {
 		t.Errorf("nightly: got next %v beside %v, want three at 02:30 beside 2017-03-12T02:30:00Z", nightly.Next, nightly.Was)
 	}
-	if !strings.Contains(first.err, `no file has a place for "old.mail/nightly/action.request.body"`) || !strings.Contains(first.err, "Microsoft.Web/sites") {
-		t.Errorf("got %s, want what was not used", first.err)
+	if !strings.Contains(first.err, `no job in the files uses "old.mail/nightly/action.request.body"`) || !strings.Contains(first.err, "Microsoft.Web/sites") {
+		t.Errorf("got %s, want the unused inputs", first.err)
 	}
 	for _, job := range []string{"nightly", "stopped"} {
 		if _, body := ask(t, http.DefaultClient, "GET", s.url+"/jobCollections/mail/jobs/"+job, ""); !strings.Contains(body, `"state":"disabled"`) {
@@ -137,7 +137,7 @@ func TestAnImportPutsEachThingOnce(t *testing.T) {
 		t.Errorf("an import that was run again has changed\n%s\nto\n%s", before, after)
 	}
 	if all := tried.out + open.out + first.out + first.err; strings.Contains(all, "canary") {
-		t.Errorf("a secret is in what was printed: %s", all)
+		t.Errorf("the output contains a secret: %s", all)
 	}
 }
 
@@ -177,9 +177,9 @@ func TestAnImportNeedsNoAdminWhereTheCollectionIsThere(t *testing.T) {
 	file := written(t, "export.json", `{"value": [{"type": "Microsoft.Scheduler/jobCollections", "name": "mail"},
 		{"type": "Microsoft.Scheduler/jobCollections/jobs", "name": "mail/a", "properties": {"action": {"type": "http", "request": {"uri": "http://example.com/"}}, "recurrence": {"frequency": "day"}}}]}`)
 	args := []string{"import", "-json", "-url", s.url, "-token-file", written(t, "token", writer+"\n"), file}
-	same(t, "before the collection is made", words(t, command(t, args).out), []string{"refused collection mail", "refused job mail/a"})
+	same(t, "before the collection is created", words(t, command(t, args).out), []string{"refused collection mail", "refused job mail/a"})
 	if status, body := ask(t, http.DefaultClient, "PUT", s.url+"/jobCollections/mail", "{}", "Authorization", "Bearer "+admin); status != http.StatusCreated {
-		t.Fatalf("make the collection: %d %s", status, body)
+		t.Fatalf("create the collection: %d %s", status, body)
 	}
 	got := command(t, args)
 	same(t, "after it", words(t, got.out), []string{"exists collection mail", "imported job mail/a"})
@@ -209,7 +209,7 @@ func TestAnImportWithAWrongNameChangesNothing(t *testing.T) {
 	}
 }
 
-// A busy service is asked again when it says; a token is sent nowhere else.
+// A busy service gets the request again after its wait; a token is not sent to another host.
 func TestARemoteRepeatsWhatMayBeRepeated(t *testing.T) {
 	var asked int
 	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("a redirect was followed") }))
@@ -246,17 +246,17 @@ func TestARemoteRepeatsWhatMayBeRepeated(t *testing.T) {
 	}
 }
 
-// The service answered long lists in pages, and one page is not the collection.
+// The service returned long lists in pages, and one page is not the whole collection.
 func TestAnImportSaysWhereAListGoesOn(t *testing.T) {
 	api := serveAPI(t, httpapi.Loopback())
 	file := written(t, "page.json", `{"value": [{"type": "Microsoft.Scheduler/jobCollections", "name": "demo", "properties": {}}], "nextLink": "https://example.com/jobs?$skip=1\u001b"}`)
 	got := command(t, []string{"import", "-url", api.url, file})
-	if got.code != 0 || !strings.Contains(got.err, "page.json: the list goes on at https://example.com/jobs?$skip=1 , which is not in the file") {
-		t.Errorf("got exit %d, %q; want 0, and where the list goes on", got.code, got.err)
+	if got.code != 0 || !strings.Contains(got.err, "page.json: the list continues at https://example.com/jobs?$skip=1 , which is not in the file") {
+		t.Errorf("got exit %d, %q; want 0, and where the list continues", got.code, got.err)
 	}
 }
 
-// What a service says is printed to a terminal.
+// The answers of a service are printed to a terminal.
 func TestAnAnswerCannotMoveTheCursor(t *testing.T) {
 	r := reply{status: 400, body: fmt.Appendf(nil, `{"code": "uri\u001b[2J", "errors": [{"field": "a", "detail": "x\u001b[31m\n"}, {"detail": "y"}]}`)}
 	if got, want := r.why(), "400 uri [2J: a: x [31m ; y"; got != want {

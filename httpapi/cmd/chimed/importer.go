@@ -9,21 +9,21 @@ import (
 	"github.com/chimejobs/chime/httpapi/arm"
 )
 
-// An importer puts what files have, each thing once: what is there already is left as it is, so an import that was cut off is begun again.
+// An importer puts the content of files, each thing once. Existing things are not changed, so an interrupted import can be repeated.
 //
 //	imported   the PUT has created it; with dry, it would
-//	exists     something of that name is there
+//	exists     something with that name exists
 //	skipped    the job has ended
-//	refused    it was not put, and why
+//	refused    it was not put; the reason is printed
 type importer struct {
 	remote *remote
 	dry    bool
 	say    func(result)
 
-	collections map[string]bool // those that are there, or with dry would be; false: the import cannot count on it
+	collections map[string]bool // the collections that exist, or with dry would exist; false: the collection was refused
 }
 
-// A result is what has become of one resource.
+// A result is the result for one resource.
 type result struct {
 	File    string      `json:"file"`
 	Place   string      `json:"place"`
@@ -33,8 +33,8 @@ type result struct {
 	Why     string      `json:"why,omitempty"`
 	State   string      `json:"state,omitempty"`             // of an imported job
 	Next    []time.Time `json:"next,omitempty"`              // its next runs, three at most, once it is enabled
-	Was     *time.Time  `json:"nextExecutionTime,omitempty"` // what the export says
-	Missing []string    `json:"missingSecrets,omitempty"`    // what -secrets has to fill in
+	Was     *time.Time  `json:"nextExecutionTime,omitempty"` // the next run in the export
+	Missing []string    `json:"missingSecrets,omitempty"`    // the secrets that -secrets has to contain
 }
 
 const (
@@ -44,13 +44,13 @@ const (
 	refusal  = "refused"
 )
 
-// A file is one that was read.
+// A file is an input that was read.
 type file struct {
 	name   string
 	export *arm.Export
 }
 
-// run imports files: the collections of all first. The error is one that ends it.
+// run imports files: first all collections. The error is one that stops it.
 func (i *importer) run(ctx context.Context, files []file) error {
 	i.collections = map[string]bool{}
 	for _, f := range files {
@@ -91,7 +91,7 @@ func refusedFor(format string, args ...any) result {
 
 func (i *importer) collection(ctx context.Context, c arm.Collection) (result, error) {
 	path := "/jobCollections/" + c.Name
-	if i.collections[c.Name] { // in a file before this one
+	if i.collections[c.Name] { // it was in an earlier file
 		return result{Result: exists}, nil
 	}
 	if !i.dry {
@@ -103,7 +103,7 @@ func (i *importer) collection(ctx context.Context, c arm.Collection) (result, er
 			return result{Result: imported}, nil
 		case put.status == http.StatusPreconditionFailed:
 			return result{Result: exists}, nil
-		case put.status != http.StatusForbidden: // who may write jobs need not be able to make collections
+		case put.status != http.StatusForbidden: // a token for writing jobs may lack the permission to create collections
 			return refusedFor("%s", put.why()), nil
 		}
 	}
@@ -116,7 +116,7 @@ func (i *importer) collection(ctx context.Context, c arm.Collection) (result, er
 	case got.status == http.StatusNotFound && i.dry:
 		return result{Result: imported}, nil
 	case got.status == http.StatusNotFound:
-		return refusedFor("there is no such collection, and the token may not make it: that needs admin"), nil
+		return refusedFor("there is no such collection, and the token may not create it: that needs the permission admin"), nil
 	}
 	return refusedFor("%s", got.why()), nil
 }
@@ -141,7 +141,7 @@ func (i *importer) job(ctx context.Context, j *arm.Job) (result, error) {
 		}
 	}
 	if len(j.Missing) > 0 {
-		return result{Result: refusal, Why: "secrets are missing, which -secrets can give", Missing: j.Missing}, nil
+		return result{Result: refusal, Why: "secrets are missing: give them with -secrets", Missing: j.Missing}, nil
 	}
 	if i.dry {
 		return i.tried(ctx, j)
@@ -170,7 +170,7 @@ func (i *importer) job(ctx context.Context, j *arm.Job) (result, error) {
 	return done, nil
 }
 
-// tried is what a PUT would do, as far as that can be said without one: quotas are not looked at.
+// tried is the result of a PUT, as far as it is known without sending one: quotas are not checked.
 func (i *importer) tried(ctx context.Context, j *arm.Job) (result, error) {
 	if !i.collections[j.Collection] {
 		got, err := i.remote.send(ctx, http.MethodGet, "/jobCollections/"+j.Collection, nil, false)

@@ -27,36 +27,36 @@ import (
 )
 
 var (
-	killedJobs = flag.Int("killed-jobs", 40, "how many jobs TestNoJobIsLostWhereChimedIsKilled makes, 6 at least")
-	killedSeed = flag.Uint64("killed-seed", 0, "what it draws from; 0: from the clock")
+	killedJobs = flag.Int("killed-jobs", 40, "number of jobs in TestNoJobIsLostWhereChimedIsKilled, at least 6")
+	killedSeed = flag.Uint64("killed-seed", 0, "seed of its random numbers; 0: from the clock")
 )
 
-// A sending is what a receiver of jobs got.
+// A sending is a request that a receiver of jobs got.
 type sending struct {
 	Job, Occurrence, Action string
 	Fence                   int64
 }
 
-// A killing has two chimeds on one Redis that send to one receiver, which dooms them while they run jobs, before it answers or after. Of
-// three jobs one is done, one is given up at its first failure, one at its second; whatever is given up has an error action.
+// A killing has two chimeds on one Redis that send to one receiver. The receiver selects the chimed to kill while it runs jobs, before or after the answer.
+// Of three jobs one is done, one is dead after its first failure, and one after its second; every dead job has an error action.
 type killing struct {
 	*testing.T
 	store    *redistest.Server
 	receiver *httptest.Server
 	random   *rand.Rand
-	doomed   chan chan<- struct{} // a chimed is to be killed: what is sent is closed when that is done
+	doomed   chan chan<- struct{} // requests to kill a chimed: the sent channel is closed when it is dead
 	children [2]*childproc.Process
 	kills    int
 
 	mu    sync.Mutex
 	urls  [2]string
 	sent  map[sending]int
-	given map[string]bool // jobs that were done, or whose error action was
+	given map[string]bool // jobs that were done, or whose error action was done
 }
 
-// Whatever is killed, and when: each occurrence is done or given up, once; the error action of each that was given up is placed once, and ends;
-// the history has every request that was sent, those that a kill cut off too; no attempt is used up by a kill; and nothing is left in the store.
-// It takes as long as two crashes and a retry, 30 to 90 s, and the processor little.
+// The test kills processes at random moments. Each occurrence is done or dead, once. The error action of each dead one is placed once, and ends.
+// The history has every request that was sent, also those that a kill cut off. A kill uses up no attempt, and leaves nothing in the store.
+// It takes as long as two crashes and a retry, 30 to 90 s, and little processor time.
 //
 //	go test ./cmd/chimed -run TestNoJobIsLostWhereChimedIsKilled -v -killed-jobs 500
 func TestNoJobIsLostWhereChimedIsKilled(t *testing.T) {
@@ -75,7 +75,7 @@ func TestNoJobIsLostWhereChimedIsKilled(t *testing.T) {
 		k.start(i)
 	}
 	jobs := k.run(max(*killedJobs, 6))
-	k.mu.Lock() // the receiver has noted its last request
+	k.mu.Lock() // the receiver has recorded its last request
 	sent := k.sent
 	k.mu.Unlock()
 	for _, url := range k.urls {
@@ -95,7 +95,7 @@ func TestNoJobIsLostWhereChimedIsKilled(t *testing.T) {
 	if k.kills == 0 || all.cut == 0 {
 		t.Errorf("%d kills have cut off %d attempts, want some", k.kills, all.cut)
 	}
-	t.Logf("seed %d: %d jobs, %d kills, %d requests, %d attempts cut off, %d occurrences given up, %d error actions done",
+	t.Logf("seed %d: %d jobs, %d kills, %d requests, %d attempts cut off, %d occurrences dead, %d error actions done",
 		seed, len(jobs), k.kills, requests, all.cut, all.givenUp, all.errorActions)
 }
 
@@ -107,7 +107,7 @@ func (k *killing) start(i int) {
 	k.children[i], k.urls[i] = child, url
 }
 
-// run makes so many jobs that run at once, kills whom the receiver has doomed, and returns when no job is left.
+// run creates jobs that run at the same time, kills the chimeds that the receiver selects, and returns when no job is left.
 func (k *killing) run(n int) (names []string) {
 	created := make(chan struct{})
 	go func() {
@@ -152,7 +152,7 @@ func (k *killing) openStore() chime.Store {
 	return redisstore.New(client, redisstore.Options{})
 }
 
-// create makes jobs, and returns their names.
+// create creates jobs, and returns their names.
 func (k *killing) create(n int) (names []string) {
 	k.ask("PUT", "/jobCollections/kills", `{}`)
 	for i := range n {
@@ -174,7 +174,7 @@ func (k *killing) create(n int) (names []string) {
 	return names
 }
 
-// ask asks one of the chimeds, and the other one where that is killed meanwhile: a PUT may be made twice.
+// ask sends a request to one of the chimeds, and to the other one if the first is killed meanwhile: a PUT may be sent twice.
 func (k *killing) ask(method, path, body string) string {
 	for i := 0; k.Context().Err() == nil; i++ {
 		k.mu.Lock()
@@ -203,8 +203,8 @@ func (k *killing) ask(method, path, body string) string {
 	return ""
 }
 
-// receive notes a request, and answers. Until half of the jobs have come to their end some requests doom a chimed: of these every second one
-// is answered only when that is dead.
+// receive records a request, and answers. Until half of the jobs have ended, some requests select their chimed to be killed: every second one of them
+// is answered only when that chimed is dead.
 func (k *killing) receive(w http.ResponseWriter, r *http.Request) {
 	fence, _ := strconv.ParseInt(r.Header.Get("Chime-Fence"), 10, 64)
 	s := sending{r.Header.Get("Chime-Job"), strings.Trim(r.Header.Get("Idempotency-Key"), `"`), r.Header.Get("Chime-Action"), fence}
@@ -232,10 +232,10 @@ func (k *killing) receive(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// A tally counts what became of all jobs.
+// A tally counts the results of all jobs.
 type tally struct{ cut, givenUp, errorActions, dead int }
 
-// check compares the history of a job with the requests that the receiver has got of it.
+// check compares the history of a job with the requests of it that the receiver has got.
 func (k *killing) check(job string, sent map[sending]int, all *tally) {
 	var page struct {
 		Value []struct {
@@ -280,14 +280,14 @@ func (k *killing) check(job string, sent map[sending]int, all *tally) {
 	poison := outcomes["main crashed"] >= 3
 	switch {
 	case !maps.Equal(ends, want):
-		k.Errorf("%s: ended so often: %v, want %v; its history is\n%s", job, ends, want, text)
+		k.Errorf("%s: ended %v times, want %v; its history is\n%s", job, ends, want, text)
 	case !poison && (outcomes["main dead"] == 0) != strings.HasPrefix(job, "good"), !poison && outcomes["main failed"] != retries,
 		outcomes["error crashed"] < 3 && outcomes["error dead"] > 0:
 		k.Errorf("%s: outcomes %v; its history is\n%s", job, outcomes, text)
 	}
 	for s := range sent {
 		if s.Job == job && !known[s] {
-			k.Errorf("%s: the receiver got %+v, and the history has no such attempt:\n%s", job, s, text)
+			k.Errorf("%s: the receiver got %+v, but the history has no such attempt:\n%s", job, s, text)
 		}
 	}
 	all.cut += outcomes["main crashed"] + outcomes["error crashed"]
@@ -296,7 +296,7 @@ func (k *killing) check(job string, sent map[sending]int, all *tally) {
 	all.dead += outcomes["main dead"] + outcomes["error dead"]
 }
 
-// checkStore checks that the store has kept what was given up, and nothing else.
+// checkStore checks that the store contains the dead jobs and nothing else.
 func (k *killing) checkStore(all *tally) {
 	store := k.openStore()
 	q, err := chime.NewQueues(store).Get(k.Context(), "default")
@@ -304,13 +304,13 @@ func (k *killing) checkStore(all *tally) {
 		k.Fatal(err)
 	}
 	if int(q.Dead) != all.dead || int(q.Died) != all.dead {
-		k.Errorf("the queue has %d dead jobs, and %d have died; want %d, as in the histories", q.Dead, q.Died, all.dead)
+		k.Errorf("the queue has %d dead jobs, and %d have died; want %d as in the histories", q.Dead, q.Died, all.dead)
 	}
 	report, err := chime.Verify(k.Context(), store, chime.VerifyOptions{})
 	if err != nil {
 		k.Fatal(err)
 	}
 	if report.Total != 0 || report.Jobs != int64(all.dead) {
-		k.Errorf("%d jobs are in the store, want the %d dead ones; found wrong: %+v", report.Jobs, all.dead, report.Findings)
+		k.Errorf("%d jobs are in the store, want the %d dead ones; findings: %+v", report.Jobs, all.dead, report.Findings)
 	}
 }

@@ -1,11 +1,11 @@
 // Command chimed serves chime's HTTP API: job collections and jobs in the JSON of Azure Scheduler, with a scheduler and a worker that sends their
 // requests.
 //
-//	chimed                              a first try: everything inside this process, on http://127.0.0.1:8080
+//	chimed                              a first try: everything in this process, on http://127.0.0.1:8080
 //	chimed -redis redis://host:6379     the same on a Redis, with any number of processes
-//	chimed import export.json           puts what Azure Scheduler's resources were exported as
+//	chimed import export.json           imports an export of Azure Scheduler's resources
 //
-// Each flag of serve is an environment variable too: -public-url is CHIMED_PUBLIC_URL. chimed -h lists all.
+// Each flag of serve is an environment variable too: -public-url is CHIMED_PUBLIC_URL. chimed -h lists all flags.
 package main
 
 import (
@@ -17,10 +17,10 @@ import (
 	"os"
 	"runtime/debug"
 	"strings"
-	_ "time/tzdata" // the program runs where there is no zone database
+	_ "time/tzdata" // the program also runs without a zone database
 )
 
-// What a command exits with besides 0.
+// The exit codes of a command other than 0.
 const (
 	exitFailed = 1
 	exitUsage  = 2
@@ -30,7 +30,7 @@ func main() {
 	os.Exit(run(context.Background(), process{args: os.Args[1:], env: os.Getenv, in: os.Stdin, out: os.Stdout, err: os.Stderr}))
 }
 
-// A process is what a command has from outside.
+// A process is the environment of a command.
 type process struct {
 	args     []string
 	env      func(name string) string
@@ -38,15 +38,15 @@ type process struct {
 	out, err io.Writer
 }
 
-// A usageError is one of flags and arguments.
+// A usageError is an error in flags or arguments.
 type usageError struct{ error }
 
 func badUsage(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
-// errRefused says that a command has printed what it was refused.
+// errRefused means that a command has already printed the refusals.
 var errRefused = errors.New("refused")
 
-// run runs the command that the arguments name, and returns what the process exits with.
+// run runs the command in the arguments, and returns the exit code.
 func run(ctx context.Context, p process) int {
 	name := "serve"
 	if len(p.args) > 0 && !strings.HasPrefix(p.args[0], "-") {
@@ -89,7 +89,7 @@ func (p process) command(ctx context.Context, name string) error {
 	return badUsage("there is no command %.40q: want serve, import, token, rekey, version or help", name)
 }
 
-// version is that of the module, as the Go tool has built it in.
+// version is the version of the module from the build information.
 func version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok || info.Main.Version == "" {

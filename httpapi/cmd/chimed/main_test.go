@@ -14,7 +14,7 @@ import (
 	"github.com/chimejobs/chime/internal/childproc"
 )
 
-// TestMain lets this test binary be chimed: as a child of a test, and as the child of that which opens a PKCS #12 file.
+// TestMain lets this test binary act as chimed: as a child of a test, and as the child that opens a PKCS #12 file.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == pfxCommand {
 		main()
@@ -22,7 +22,7 @@ func TestMain(m *testing.M) {
 	childproc.Main(m, map[string]childproc.Role{"chimed": runChild})
 }
 
-// A childConfig is what a child is started with.
+// A childConfig is the configuration of a child.
 type childConfig struct {
 	Args []string
 	Env  map[string]string
@@ -40,7 +40,7 @@ func runChild(c *childproc.Child) error {
 	return nil
 }
 
-// messages tell the test each line of a log from its message on.
+// messages pass each line of a log to the test, without the time and the level.
 type messages struct{ child *childproc.Child }
 
 func (m messages) Write(text []byte) (int, error) {
@@ -53,13 +53,13 @@ func (m messages) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// A ran is what a command has left.
+// A ran is the result of a command.
 type ran struct {
 	code     int
 	out, err string
 }
 
-// command runs a command in this process. Env is name, value, name, value …
+// command runs a command in this process. env is name, value, name, value …
 func command(t testing.TB, args []string, env ...string) ran {
 	t.Helper()
 	variables := map[string]string{}
@@ -81,7 +81,7 @@ func written(t testing.TB, name, text string) string {
 	return path
 }
 
-// ask sends a request, and returns status and body. Headers are name, value, name, value …
+// ask sends a request, and returns status and body. headers are name, value, name, value …
 func ask(t testing.TB, client *http.Client, method, url, body string, headers ...string) (int, string) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))

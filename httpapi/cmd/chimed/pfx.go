@@ -15,12 +15,12 @@ import (
 )
 
 const (
-	pfxCommand = "open-pfx" // of the child process; no command for people
+	pfxCommand = "open-pfx" // of the child process; not for users
 	pfxTimeout = 2 * time.Second
 	pfxAtOnce  = 2
 )
 
-// What goes to the child that opens a PKCS #12 file, and comes back.
+// The input and the output of the child that opens a PKCS #12 file.
 type (
 	pfxRequest struct {
 		File     []byte
@@ -32,8 +32,8 @@ type (
 	}
 )
 
-// newPFXOpener opens PKCS #12 files in a child process of this program, which is killed after the timeout: their maker decides how many rounds of hashing
-// opening one takes. Two are open at once, the others wait. The child has no environment, so nothing secret but the file and its password.
+// newPFXOpener opens PKCS #12 files in a child process of this program, which is killed after the timeout: the creator of a file decides how many rounds of
+// hashing it needs. Two are open at the same time; the others wait. The child has no environment, so its only secrets are the file and its password.
 func newPFXOpener(program string, timeout time.Duration) action.OpenPFX {
 	slots := make(chan struct{}, pfxAtOnce)
 	return func(ctx context.Context, file []byte, password string) (certificate, key []byte, err error) {
@@ -64,7 +64,7 @@ func newPFXOpener(program string, timeout time.Duration) action.OpenPFX {
 		}
 		var answer pfxAnswer
 		if err := json.Unmarshal(output, &answer); err != nil {
-			return nil, nil, errors.New("the process that opens it has answered something else")
+			return nil, nil, errors.New("the process that opens it has sent an invalid answer")
 		}
 		if answer.Error != "" {
 			return nil, nil, errors.New(answer.Error)
@@ -73,7 +73,7 @@ func newPFXOpener(program string, timeout time.Duration) action.OpenPFX {
 	}
 }
 
-// thisProgram is the path of the file that runs, which stays what it was if an update replaces it.
+// thisProgram is the path of the running executable, which remains valid if an update replaces the file.
 func thisProgram() (string, error) {
 	const running = "/proc/self/exe"
 	if _, err := os.Stat(running); err == nil {
@@ -82,7 +82,7 @@ func thisProgram() (string, error) {
 	return os.Executable()
 }
 
-// openPFX is the child.
+// openPFX is the command of the child.
 func (p process) openPFX(ctx context.Context) error {
 	var request pfxRequest
 	if err := json.NewDecoder(p.in).Decode(&request); err != nil {

@@ -21,7 +21,7 @@ import (
 	"software.sslmate.com/src/go-pkcs12"
 )
 
-// newCertificate makes a certificate that signs itself, for 127.0.0.1.
+// newCertificate creates a self-signed certificate for 127.0.0.1.
 func newCertificate(t testing.TB, serial int64) (leaf *x509.Certificate, private crypto.Signer) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -42,7 +42,7 @@ func newCertificate(t testing.TB, serial int64) (leaf *x509.Certificate, private
 	return leaf, key
 }
 
-// pemOf is a certificate and its key as files have them.
+// pemOf is a certificate and its key in the form of files.
 func pemOf(t testing.TB, leaf *x509.Certificate, private crypto.Signer) (certificate, key string) {
 	t.Helper()
 	pkcs8, err := x509.MarshalPKCS8PrivateKey(private)
@@ -55,7 +55,7 @@ func pemOf(t testing.TB, leaf *x509.Certificate, private crypto.Signer) (certifi
 	return block("CERTIFICATE", leaf.Raw), block("PRIVATE KEY", pkcs8)
 }
 
-// An endless file needs 2⁴⁰ rounds to be opened: weeks.
+// An endless file needs 2⁴⁰ rounds of hashing: weeks.
 func endless(t testing.TB, file []byte) []byte {
 	t.Helper()
 	var parts struct {
@@ -104,11 +104,11 @@ func TestAPFXIsOpenedInAProcessThatIsKilled(t *testing.T) {
 		"no PKCS #12":      {[]byte("canary"), "canary", "pfx: "},
 	} {
 		if _, _, err := open(t.Context(), c.file, c.password); err == nil || !strings.HasPrefix(err.Error(), c.want) || strings.Contains(err.Error(), "canary") {
-			t.Errorf("%s: got error %v, want one that begins with %q", what, err, c.want)
+			t.Errorf("%s: got error %v, want an error that begins with %q", what, err, c.want)
 		}
 	}
 	if _, _, err := openBriefly(t.Context(), endless(t, file), "canary"); err == nil || err.Error() != "opening it takes longer than 100ms" {
-		t.Errorf("rounds without end: got error %v, want that it takes longer than 100ms", err)
+		t.Errorf("endless rounds: got error %v, want a timeout after 100ms", err)
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -11,13 +11,13 @@ import (
 	"github.com/chimejobs/chime/redisstore"
 )
 
-const rekeyUsage = `chimed rekey seals the secrets of all jobs with the first of the keys. To change keys: put a new one in front,
-restart every chimed, rekey, and take the old one out when no job waits for a retry any more: those keep what they have.
+const rekeyUsage = `chimed rekey seals the secrets of all jobs with the first key. To change keys: put a new key in front, restart every
+chimed, and run rekey. Remove the old key when no job waits for a retry any more: such jobs keep their sealed secrets.
 
-  -redis URL            as of serve
-  -namespace NAME       as of serve
-  -secret-keys FILE     as of serve
-  -log FORM             text or json, to standard error; text
+  -redis URL            see chimed -h
+  -namespace NAME       see chimed -h
+  -secret-keys FILE     see chimed -h
+  -log FORM             text or json, to standard error; default text
 `
 
 func (p process) rekey(ctx context.Context) error {
@@ -35,9 +35,9 @@ func (p process) rekey(ctx context.Context) error {
 	}
 	switch {
 	case len(rest) > 0:
-		return badUsage("rekey has flags only, and here is %.40q", rest[0])
+		return badUsage("rekey accepts flags only, got %.40q", rest[0])
 	case s.client == nil:
-		return badUsage("rekey needs -redis: a store in memory has a key of its own")
+		return badUsage("rekey needs -redis: a store in memory has its own key")
 	case s.ring == nil:
 		return badUsage("rekey needs -secret-keys")
 	}
@@ -50,9 +50,9 @@ func (p process) rekey(ctx context.Context) error {
 	}
 	defer closeStore()
 	changed, err := httpapi.New(store, httpapi.Options{Authenticate: httpapi.Loopback(), Secrets: s.ring, Logger: log}).Rekey(ctx)
-	fmt.Fprintf(p.out, "sealed anew: %d jobs\n", changed)
+	fmt.Fprintf(p.out, "sealed again: %d jobs\n", changed)
 	if err != nil {
-		return fmt.Errorf("it broke off, and can be run again: %w", err)
+		return fmt.Errorf("rekey has stopped; it can be run again: %w", err)
 	}
 	return nil
 }

@@ -21,7 +21,7 @@ const (
 	maxAnswer = 4 << 20
 )
 
-// A remote is a chimed that is reached by HTTP.
+// A remote is a chimed that is used over HTTP.
 type remote struct {
 	base  string
 	token string // empty: none is sent
@@ -32,7 +32,7 @@ type remote struct {
 func newRemote(base, token string) (*remote, error) {
 	at, err := url.Parse(base)
 	if err != nil || at.Scheme != "http" && at.Scheme != "https" || at.Host == "" || at.User != nil || at.RawQuery != "" || at.Fragment != "" {
-		return nil, badUsage("-url: want an absolute http or https URL without user, query and fragment, as http://127.0.0.1:8080")
+		return nil, badUsage("-url: want an absolute http or https URL without user, query and fragment, such as http://127.0.0.1:8080")
 	}
 	return &remote{
 		base: strings.TrimSuffix(base, "/"), token: token, wait: wait,
@@ -54,17 +54,17 @@ func wait(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// A reply is what the API answered.
+// A reply is an answer of the API.
 type reply struct {
 	status int
 	body   []byte
 }
 
-// errLogin says that no request will be answered.
+// errLogin means that every further request would be refused too.
 var errLogin = errors.New("the token is not accepted")
 
-// send sends a request, and repeats it when the API says that it may be: 429, and 503, which leaves open whether it took effect, so what is sent
-// has to allow that. The error is one that ends the import: there is no answer, or the token is wrong.
+// send sends a request, and repeats it if the API allows that: after 429, and after 503, which leaves open whether the request took effect, so the request
+// must be repeatable. The error is one that stops the import: there is no answer, or the token is wrong.
 func (r *remote) send(ctx context.Context, method, path string, body []byte, create bool) (*reply, error) {
 	for try := 1; ; try++ {
 		request, err := http.NewRequestWithContext(ctx, method, r.base+path, bytes.NewReader(body))
@@ -105,7 +105,7 @@ func (r *remote) send(ctx context.Context, method, path string, body []byte, cre
 	}
 }
 
-// after is what Retry-After says, 1 s if it says nothing.
+// after is the wait in Retry-After, 1 s if there is none.
 func after(seconds string) time.Duration {
 	n, err := strconv.Atoi(seconds)
 	if err != nil || n < 1 {
@@ -114,13 +114,13 @@ func after(seconds string) time.Duration {
 	return min(time.Duration(min(n, 3600))*time.Second, maxWait)
 }
 
-// why is what an answer says is wrong, on one line.
+// why is the error in an answer, on one line.
 func (r *reply) why() string {
 	var problem struct {
 		Title, Detail, Code string
 		Errors              []struct{ Field, Detail string }
 	}
-	_ = json.Unmarshal(r.body, &problem) // what is no JSON has no detail
+	_ = json.Unmarshal(r.body, &problem) // an answer that is not JSON has no detail
 	var all []string
 	for _, wrong := range problem.Errors {
 		all = append(all, strings.TrimPrefix(wrong.Field+": "+wrong.Detail, ": "))
@@ -133,7 +133,7 @@ func (r *reply) why() string {
 	return fmt.Sprintf("%d: %s", r.status, text)
 }
 
-// printable leaves out what would move a terminal's cursor.
+// printable removes the characters that would move a terminal's cursor.
 func printable(text string) string {
 	return strings.Map(func(c rune) rune {
 		if c < ' ' || c == 0x7f || c >= 0x80 && c < 0xa0 {
@@ -146,6 +146,6 @@ func printable(text string) string {
 // runs are the instants in an answer of …/next and /preview.
 func (r *reply) runs() []time.Time {
 	var next struct{ Value []time.Time }
-	_ = json.Unmarshal(r.body, &next) // then there are none
+	_ = json.Unmarshal(r.body, &next) // an invalid answer has no runs
 	return next.Value
 }

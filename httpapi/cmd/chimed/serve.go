@@ -22,11 +22,11 @@ import (
 	"github.com/chimejobs/chime/redisstore"
 )
 
-// httpDrain is how long requests that are under way have when the process ends.
+// httpDrain is the time for open requests when the process ends.
 const httpDrain = 10 * time.Second
 
-// serve runs until a signal ends it, in this order: it is no longer ready; requests that are under way are answered, no new ones taken; jobs that run
-// are finished, as chime.Run does it. A second signal ends it at once.
+// serve runs until a signal ends it, in this order: it is no longer ready; open requests are answered and no new ones accepted; running jobs are finished by
+// chime.Run. A second signal ends it at once.
 func (p process) serve(ctx context.Context) error {
 	s, err := p.serveSettings()
 	if err != nil {
@@ -48,7 +48,7 @@ func (p process) serve(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer closeStore() // its error would say that it is closed
+	defer closeStore() // its error could only be that it is already closed
 	server, err := newServer(s, known, store, listener, log)
 	if err != nil {
 		return err
@@ -102,11 +102,11 @@ func newServer(s *settings, known *credentials, store chime.Store, listener net.
 	}
 	made.http.Handler = withHealth(made.health, handler)
 	made.http.TLSConfig = known.tls()
-	made.http.ErrorLog = slog.NewLogLogger(log.Handler(), slog.LevelDebug) // what strangers send
+	made.http.ErrorLog = slog.NewLogLogger(log.Handler(), slog.LevelDebug) // errors in requests from strangers
 	return made, nil
 }
 
-// url is how programs of this machine reach the server.
+// url is the URL of the server for programs of this machine.
 func (s *server) url() string {
 	scheme := "http"
 	if s.settings.tlsCert != "" {
@@ -140,9 +140,9 @@ func (s *server) run(ctx context.Context, p process) error {
 				continue
 			}
 			signal.Reset(syscall.SIGTERM, syscall.SIGINT)
-			s.log.Info("chimed: ends: it answers the requests that it has, then finishes the jobs that run", "event", "server.stopping", "signal", got.String())
+			s.log.Info("chimed: stops: it answers open requests, then finishes running jobs", "event", "server.stopping", "signal", got.String())
 		case <-ctx.Done():
-		case err := <-roles: // before its time: what is wrong is in the error
+		case err := <-roles: // too early: the error has the reason
 			s.stop()
 			return cmp.Or(err, errors.New("the roles have ended"))
 		case err := <-served:
@@ -170,13 +170,13 @@ func (s *server) serve() error {
 
 func (s *server) reload() {
 	if err := s.known.load(); err != nil {
-		s.log.Error("chimed: keeps what it had of a file that is wrong", "event", "server.reload_failed", "error", err)
+		s.log.Error("chimed: could not read a file again and keeps its previous content", "event", "server.reload_failed", "error", err)
 		return
 	}
 	s.log.Info("chimed: has read tokens and certificate again", "event", "server.reloaded")
 }
 
-// stop answers what is under way, and cuts off what takes longer than httpDrain.
+// stop answers open requests, and cuts off requests that take longer than httpDrain.
 func (s *server) stop() {
 	s.health.Drain()
 	ctx, cancel := context.WithTimeout(context.Background(), httpDrain)
@@ -187,17 +187,17 @@ func (s *server) stop() {
 	}
 }
 
-// drained is the error of roles that were told to end. Jobs that were cut off are handed back, so that is none.
+// drained is the error of roles that were stopped. Jobs that were cut off are put back in their queue, so that is not an error.
 func drained(err error, log *slog.Logger) error {
 	var cut *chime.DrainTimeoutError
 	if errors.As(err, &cut) {
-		log.Warn("chimed: has handed back jobs that did not end in time", "event", "server.handed_back", "error", err)
+		log.Warn("chimed: has put back jobs that did not end in time", "event", "server.handed_back", "error", err)
 		return nil
 	}
 	return err
 }
 
-// banner is what a reader of the terminal does next.
+// banner shows the reader of the terminal the next commands.
 func (s *server) banner() string {
 	var b strings.Builder
 	where := "on Redis"
@@ -209,15 +209,15 @@ func (s *server) banner() string {
 		fmt.Fprintf(&b, "\nThe dashboard: %s%s/\n", s.url(), dashboardPrefix)
 	}
 	if !s.settings.hasRole(roleAPI) {
-		fmt.Fprintf(&b, "It has the roles %s. See how it is:\n  curl %s/readyz\n", strings.Join(s.settings.has, ", "), s.url())
+		fmt.Fprintf(&b, "Its roles are %s. To see its health:\n  curl %s/readyz\n", strings.Join(s.settings.has, ", "), s.url())
 		return b.String()
 	}
 	curl := "curl"
 	if s.settings.tokens != "" {
 		curl += ` -H "Authorization: Bearer $TOKEN"`
 	}
-	fmt.Fprintf(&b, "\nMake a collection, and a job in it:\n  %s -X PUT --json '{}' %s/jobCollections/demo\n", curl, s.url())
+	fmt.Fprintf(&b, "\nCreate a collection, and a job in it:\n  %s -X PUT --json '{}' %s/jobCollections/demo\n", curl, s.url())
 	fmt.Fprintf(&b, "  %s -X PUT --json '{\"action\": {\"type\": \"https\", \"request\": {\"uri\": \"https://example.com/\"}},\n    \"recurrence\": {\"frequency\": \"minute\"}}' %s/jobCollections/demo/jobs/first\n", curl, s.url())
-	fmt.Fprintf(&b, "\nWhat it has done:\n  %s %s/jobCollections/demo/jobs/first/history\n\nAll routes: curl %s/openapi.yaml. Control-C ends it.\n", curl, s.url(), s.url())
+	fmt.Fprintf(&b, "\nThe history of the job:\n  %s %s/jobCollections/demo/jobs/first/history\n\nAll routes: curl %s/openapi.yaml. Control-C ends it.\n", curl, s.url(), s.url())
 	return b.String()
 }

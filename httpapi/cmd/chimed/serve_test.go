@@ -25,7 +25,7 @@ import (
 	"github.com/chimejobs/chime/redisstore/embedded"
 )
 
-// started is a chimed that serves, and its URL. It listens on a free port of 127.0.0.1.
+// started is a running chimed, and its URL. It listens on a free port of 127.0.0.1.
 func started(t *testing.T, env map[string]string, args ...string) (*childproc.Process, string) {
 	t.Helper()
 	child := childproc.Start(t, "chimed", childConfig{Args: append([]string{"serve", "-listen", "127.0.0.1:0"}, args...), Env: env})
@@ -34,7 +34,7 @@ func started(t *testing.T, env map[string]string, args ...string) (*childproc.Pr
 	return child, url
 }
 
-// ready waits until a chimed is, or is not any more.
+// ready waits until a chimed is ready, or is no longer ready.
 func ready(t *testing.T, url string, want int) {
 	t.Helper()
 	for {
@@ -50,7 +50,7 @@ func ready(t *testing.T, url string, want int) {
 func ended(t *testing.T, child *childproc.Process) {
 	t.Helper()
 	if state := child.Wait(); state.ExitCode() != 0 {
-		t.Errorf("chimed has ended with %v, want exit 0; it said\n%s\n%s", state, strings.Join(child.Events(), "\n"), child.Stderr())
+		t.Errorf("chimed has ended with %v, want exit 0; its output is\n%s\n%s", state, strings.Join(child.Events(), "\n"), child.Stderr())
 	}
 }
 
@@ -61,16 +61,16 @@ func TestAFirstTryNeedsNoFlags(t *testing.T) {
 	child, url := started(t, nil, "-allow-net", receiver.Listener.Addr().String())
 	ready(t, url, http.StatusOK)
 	if status, body := ask(t, http.DefaultClient, "PUT", url+"/jobCollections/demo", "{}"); status != http.StatusCreated {
-		t.Fatalf("make a collection: got %d %s", status, body)
+		t.Fatalf("create a collection: got %d %s", status, body)
 	}
 	job := fmt.Sprintf(`{"action": {"type": "http", "request": {"uri": "%s/report", "method": "POST", "secretHeaders": {"X-Key": "canary"}}}}`, receiver.URL)
 	if status, body := ask(t, http.DefaultClient, "PUT", url+"/jobCollections/demo/jobs/report", job); status != http.StatusCreated {
-		t.Fatalf("make a job: got %d %s", status, body)
+		t.Fatalf("create a job: got %d %s", status, body)
 	}
 	if r := <-sent; r.Method != "POST" || r.URL.Path != "/report" || r.Header.Get("X-Key") != "canary" {
 		t.Errorf("the receiver got %s %s, X-Key %q", r.Method, r.URL, r.Header.Get("X-Key"))
 	}
-	for { // until its end is noted
+	for { // until its end is in the history
 		_, body := ask(t, http.DefaultClient, "GET", url+"/jobCollections/demo/jobs/report/history", "")
 		if strings.Contains(body, `"status":"Completed"`) {
 			break
@@ -81,15 +81,15 @@ func TestAFirstTryNeedsNoFlags(t *testing.T) {
 	said := strings.Join(child.Events(), "\n")
 	for _, want := range []string{"forgets everything at exit", `curl -X PUT --json '{}' ` + url + `/jobCollections/demo`} {
 		if !strings.Contains(said, want) {
-			t.Errorf("chimed has not said %q, but\n%s", want, said)
+			t.Errorf("chimed did not print %q, but\n%s", want, said)
 		}
 	}
 	if strings.Contains(said, "canary") {
-		t.Errorf("a secret is in what chimed said:\n%s", said)
+		t.Errorf("chimed printed a secret:\n%s", said)
 	}
 }
 
-// Whoever makes a file that takes weeks to open gets an answer, and costs two seconds.
+// A file that takes weeks to open is answered with an error, and costs two seconds.
 func TestAPFXThatTakesWeeksIsABadRequest(t *testing.T) {
 	leaf, private := newCertificate(t, 1)
 	file, err := pkcs12.Legacy.WithIterations(2048).Encode(private, leaf, nil, "canary")
@@ -110,7 +110,7 @@ func TestAPFXThatTakesWeeksIsABadRequest(t *testing.T) {
 			"uri": "https://example.com/", "authentication": map[string]any{"type": "ClientCertificate", "pfx": c.file, "password": "canary"},
 		}}})
 		status, body := ask(t, http.DefaultClient, "PUT", url+"/jobCollections/demo/jobs/"+c.name, string(job))
-		for status != c.status && strings.Contains(body, "takes longer") { // to start a child, on a busy machine
+		for status != c.status && strings.Contains(body, "takes longer") { // a busy machine may start the child slowly
 			status, body = ask(t, http.DefaultClient, "PUT", url+"/jobCollections/demo/jobs/"+c.name, string(job))
 		}
 		if status != c.status || !strings.Contains(body, c.want) || strings.Contains(body, "canary") {
@@ -121,7 +121,7 @@ func TestAPFXThatTakesWeeksIsABadRequest(t *testing.T) {
 	ended(t, child)
 }
 
-// A request that has begun when the signal comes is answered; one that comes later finds nobody; a job that runs comes to its end.
+// A request that is open when the signal comes is answered; a later one is refused; a running job ends normally.
 func TestSIGTERMLosesNoRequestAndNoJob(t *testing.T) {
 	begun, release := make(chan struct{}), make(chan struct{})
 	receiver := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { close(begun); <-release }))
@@ -129,7 +129,7 @@ func TestSIGTERMLosesNoRequestAndNoJob(t *testing.T) {
 	child, url := started(t, nil, "-allow-net", receiver.Listener.Addr().String())
 	ask(t, http.DefaultClient, "PUT", url+"/jobCollections/demo", "{}")
 	if status, body := ask(t, http.DefaultClient, "PUT", url+"/jobCollections/demo/jobs/slow", fmt.Sprintf(`{"action": {"type": "http", "request": {"uri": %q}}}`, receiver.URL)); status != http.StatusCreated {
-		t.Fatalf("make a job: got %d %s", status, body)
+		t.Fatalf("create a job: got %d %s", status, body)
 	}
 	<-begun
 
@@ -150,7 +150,7 @@ func TestSIGTERMLosesNoRequestAndNoJob(t *testing.T) {
 			t.Fatalf("client %d: got %q, %v; want 100 Continue", i, line, err)
 		}
 	}
-	for i := range clients { // others go on until nobody answers
+	for i := range clients { // others continue until nobody answers
 		load.Go(func() {
 			for n := 0; ; n++ {
 				request, _ := http.NewRequest("PUT", fmt.Sprintf("%s/jobCollections/demo/jobs/load-%d-%d", url, i, n%20), strings.NewReader(body))
@@ -167,17 +167,17 @@ func TestSIGTERMLosesNoRequestAndNoJob(t *testing.T) {
 		})
 	}
 	child.Signal(syscall.SIGTERM)
-	child.Await(`msg="chimed: ends`)
+	child.Await(`msg="chimed: stops`)
 	load.Wait()
 	if conn, err := net.Dial("tcp", address); err == nil {
 		conn.Close()
-		t.Error("a new client is let in while chimed ends")
+		t.Error("a new client is accepted while chimed stops")
 	}
 	for i, conn := range held {
 		io.WriteString(conn, body)
 		answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
 		if err != nil || answer.StatusCode != http.StatusCreated {
-			t.Errorf("request %d, which was under way: got %v, %v; want 201", i, answer, err)
+			t.Errorf("open request %d: got %v, %v; want 201", i, answer, err)
 			continue
 		}
 		if _, err := io.ReadAll(answer.Body); err != nil {
@@ -189,7 +189,7 @@ func TestSIGTERMLosesNoRequestAndNoJob(t *testing.T) {
 	child.Await(`msg="chime: worker has stopped" event=drain.ended`)
 	ended(t, child)
 	if said := strings.Join(child.Events(), "\n"); !strings.Contains(said, "attempts: 1 done") {
-		t.Errorf("the job that ran did not come to its end:\n%s", said)
+		t.Errorf("the running job did not end normally:\n%s", said)
 	}
 }
 
@@ -215,7 +215,7 @@ func TestSIGHUPReadsTokensAgain(t *testing.T) {
 		want             []int
 	}{
 		{"another token", secondLine, `msg="chimed: has read`, []int{401, 200}},
-		{"a broken file", "second", `msg="chimed: keeps`, []int{401, 200}},
+		{"a broken file", "second", `msg="chimed: could not read a file again`, []int{401, 200}},
 		{"both tokens", firstLine + "\n" + secondLine, `msg="chimed: has read`, []int{200, 200}},
 	} {
 		if err := os.WriteFile(tokens, []byte(file.text), 0o600); err != nil {
@@ -281,11 +281,11 @@ func TestAChimedWithoutItsRedisIsAliveAndNotReady(t *testing.T) {
 	child.Signal(syscall.SIGTERM)
 	ended(t, child)
 	if said := strings.Join(child.Events(), "\n"); strings.Contains(said, "canary") {
-		t.Errorf("the password of Redis is in what chimed said:\n%s", said)
+		t.Errorf("chimed printed the password of Redis:\n%s", said)
 	}
 }
 
-// Three processes with a role each are one service, and rekey makes the first key needless.
+// Three processes with one role each are one service. After rekey the first key is not needed any more.
 func TestRolesShareARedisAndRekeySealsAnew(t *testing.T) {
 	const (
 		old = "k1:AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
@@ -311,9 +311,9 @@ func TestRolesShareARedisAndRekeySealsAnew(t *testing.T) {
 	ask(t, http.DefaultClient, "PUT", url+"/jobCollections/demo", "{}")
 	job, _ := json.Marshal(map[string]any{"state": "disabled", "action": map[string]any{"type": "http", "request": map[string]any{"uri": receiver.URL, "secretHeaders": map[string]string{"X-Key": "sealed"}}}})
 	if status, body := ask(t, http.DefaultClient, "PUT", url+"/jobCollections/demo/jobs/a", string(job)); status != http.StatusCreated {
-		t.Fatalf("make a job: got %d %s", status, body)
+		t.Fatalf("create a job: got %d %s", status, body)
 	}
-	for i, want := range []string{"sealed anew: 1 jobs\n", "sealed anew: 0 jobs\n"} {
+	for i, want := range []string{"sealed again: 1 jobs\n", "sealed again: 0 jobs\n"} {
 		got := command(t, []string{"rekey"}, "CHIMED_REDIS", "redis://"+store.Addr(), "CHIMED_NAMESPACE", "test", "CHIMED_SECRET_KEYS", new+","+old)
 		if got.code != 0 || got.out != want {
 			t.Errorf("rekey %d: got exit %d, %q, %s; want %q", i+1, got.code, got.out, got.err, want)
@@ -325,7 +325,7 @@ func TestRolesShareARedisAndRekeySealsAnew(t *testing.T) {
 		t.Fatalf("run the job: got %d %s", status, body)
 	}
 	if got := <-sent; got != "sealed" {
-		t.Errorf("the receiver got %q, want what was sealed with the old key", got)
+		t.Errorf("the receiver got %q, want the secret that was sealed with the old key", got)
 	}
 	keys, err := store.Client().Keys(t.Context(), "*").Result()
 	if err != nil || len(keys) == 0 {

@@ -18,54 +18,54 @@ import (
 	"github.com/chimejobs/chime/httpapi/action"
 )
 
-const serveUsage = `chimed serves job collections and jobs over HTTP, places what is due and sends its requests.
+const serveUsage = `chimed serves job collections and jobs over HTTP, schedules their runs and sends their requests.
 
-  chimed [serve] [flags]      serves; without flags a first try in memory, for programs of this machine
-  chimed import FILE…         puts what was exported from Azure Scheduler
-  chimed token NAME           makes a token for -tokens
-  chimed rekey [flags]        seals all secrets with the first of the keys
+  chimed [serve] [flags]      serves; without flags in memory and only for programs of this machine, for a first try
+  chimed import FILE…         imports an export of Azure Scheduler
+  chimed token NAME           creates a token for -tokens
+  chimed rekey [flags]        seals all secrets with the first key
   chimed version              prints the version
 
-Flags of serve, each of which may be a variable too, -public-url as CHIMED_PUBLIC_URL:
+Flags of serve. Each one is an environment variable too: -public-url is CHIMED_PUBLIC_URL.
 
-  -listen ADDR          host and port; 127.0.0.1:8080
-  -public-url URL       how clients reach it: what links begin with; what each request names
-  -redis URL            redis://host:6379/0, rediss:// with TLS; one with a password as CHIMED_REDIS only.
-                        None: a store in this process, which forgets everything at exit
-  -namespace NAME       begins the names of all keys; chime
-  -queues LIST          the queues, each with its weight: default=1. The first is that of collections that name none
-  -concurrency N        how many jobs run at once; ten for each processor
-  -roles LIST           which of api,scheduler,worker,dashboard this process has; api,scheduler,worker, which are all
+  -listen ADDR          host and port; default 127.0.0.1:8080
+  -public-url URL       the URL for clients, the beginning of all links; default: scheme and host of each request
+  -redis URL            redis://host:6379/0, rediss:// with TLS; with a password in CHIMED_REDIS only.
+                        Without it the store is in this process and forgets everything at exit
+  -namespace NAME       prefix of all keys; default chime
+  -queues LIST          the queues with their weights; default default=1. Collections without a queue use the first
+  -concurrency N        maximum number of jobs at the same time; default ten per processor
+  -roles LIST           roles of this process: api,scheduler,worker,dashboard; default api,scheduler,worker, which are all
                         needed without -redis. The dashboard is at /dashboard/
-  -dashboard-write      the dashboard changes what its viewers have the right to; else it only shows
-  -tokens FILE          who may do what, lines of chimed token; read again on SIGHUP. None: all for programs of this machine
+  -dashboard-write      the dashboard allows changes, by the rights of its viewers; else it is read-only
+  -tokens FILE          the lines of chimed token; read again on SIGHUP. Without it only programs of this machine have access
   -tls-cert FILE        the certificate in PEM, with its chain; read again on SIGHUP
   -tls-key FILE         its key
-  -plaintext            without TLS though others can reach it: behind a proxy that has TLS
-  -secret-keys FILE     the keys that secrets are stored with, "k2:<base64 of 32 bytes>,k1:…": the first seals, all open.
-                        CHIMED_SECRET_KEYS has the keys themselves. None: jobs with secrets are refused
-  -allow-net LIST       addresses, prefixes and ports that requests may go to though they are not public:
+  -plaintext            allows other machines without TLS: for use behind a proxy with TLS
+  -secret-keys FILE     the keys for stored secrets, "k2:<base64 of 32 bytes>,k1:…": the first seals, all open.
+                        CHIMED_SECRET_KEYS contains the keys themselves. Without keys, jobs with secrets are refused
+  -allow-net LIST       addresses, prefixes and ports that requests may go to in addition to public ones:
                         10.1.0.0/16,127.0.0.1:9000
-  -deny-net LIST        those that they may not go to, whatever -allow-net has
-  -proxy URL            the proxy that requests go through; one with a password as CHIMED_PROXY only
-  -log FORM             text or json, to standard error; text
+  -deny-net LIST        addresses that requests may not go to, even with -allow-net
+  -proxy URL            the proxy for requests; with a password in CHIMED_PROXY only
+  -log FORM             text or json, to standard error; default text
 
-/livez and /readyz say how it is. SIGTERM ends it: requests have 10 s, running jobs 25 s, none is lost.
+/livez and /readyz report its health. On SIGTERM open requests have 10 s and running jobs 25 s to end; no job is lost.
 `
 
-// serveFlags are those of serve, in the order of its usage text.
+// serveFlags are the flags of serve, in the order of its usage text.
 var serveFlags = []string{
 	"listen", "public-url", "redis", "namespace", "queues", "concurrency", "roles", "dashboard-write", "tokens", "tls-cert", "tls-key", "plaintext", "secret-keys",
 	"allow-net", "deny-net", "proxy", "log",
 }
 
-// What chime takes as names.
+// The names that chime accepts.
 var (
 	queueName     = regexp.MustCompile(`^[A-Za-z0-9_.:-]{1,100}$`)
 	namespaceName = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,100}$`)
 )
 
-// The roles that a process may have.
+// The roles of a process.
 const (
 	roleAPI       = "api"
 	roleScheduler = "scheduler"
@@ -75,15 +75,15 @@ const (
 
 var roles = []string{roleAPI, roleScheduler, roleWorker, roleDashboard}
 
-// settings are what a chimed is started with.
+// settings are the configuration of a chimed.
 type settings struct {
 	listen, publicURL, redis, namespace, queues, roles, tokens, tlsCert, tlsKey, secretKeys, allowNet, denyNet, proxy, log string
 	concurrency                                                                                                            int
 	plaintext, dashboardWrite                                                                                              bool
 
-	// What validate makes of them.
+	// The results of validate.
 	client  *redis.Options // nil: in memory
-	names   []string       // of the queues, in the order of the flag
+	names   []string       // names of the queues, in the order of the flag
 	weights map[string]int
 	has     []string // the roles
 	egress  action.Egress
@@ -114,7 +114,7 @@ func (s *settings) declare(f *flags) {
 	f.StringVar(&s.proxy, "proxy", "", "")
 }
 
-// serveSettings reads and checks the settings of serve. The error has all that is wrong.
+// serveSettings reads and checks the settings of serve. The error lists all mistakes.
 func (p process) serveSettings() (*settings, error) {
 	var s settings
 	f := newFlags("serve")
@@ -124,11 +124,11 @@ func (p process) serveSettings() (*settings, error) {
 		return nil, err
 	}
 	if len(rest) > 0 {
-		return nil, badUsage("serve has flags only, and here is %.40q", rest[0])
+		return nil, badUsage("serve accepts flags only, got %.40q", rest[0])
 	}
 	err = errors.Join(s.readRedis(f), s.checkNamespace(), s.readRoles(), s.readQueues(), s.readEgress(f), s.readRing(f), s.checkAccess(), s.checkPublicURL(), s.checkLog())
 	if s.concurrency < 0 {
-		err = errors.Join(err, errors.New("-concurrency: want a positive number, or 0 for ten for each processor"))
+		err = errors.Join(err, errors.New("-concurrency: want a positive number, or 0 for ten per processor"))
 	}
 	if err != nil {
 		return nil, usageError{err}
@@ -139,26 +139,26 @@ func (p process) serveSettings() (*settings, error) {
 // hasRole reports whether the process has a role.
 func (s *settings) hasRole(role string) bool { return slices.Contains(s.has, role) }
 
-// exposed says that a flag has a secret, which every user of the machine could read in the list of processes.
+// exposed is the error of a flag with a secret, which every user of the machine could read in the list of processes.
 func exposed(name string) error {
-	return fmt.Errorf("-%s: it has a password, which a flag shows to every user of this machine: put it in %s", name, variable(name))
+	return fmt.Errorf("-%s: it contains a password, and every user of this machine can read a flag: use %s instead", name, variable(name))
 }
 
 func (s *settings) readRedis(f *flags) error {
 	if s.redis == "" {
 		return nil
 	}
-	// The error of a URL has the URL with its password.
+	// The error of url.Parse contains the URL with its password.
 	if at, err := url.Parse(s.redis); err != nil {
-		return errors.New("-redis: want a URL as redis://localhost:6379/0")
+		return errors.New("-redis: want a URL such as redis://localhost:6379/0")
 	} else if _, secret := at.User.Password(); secret && !f.environment["redis"] {
 		return exposed("redis")
 	} else if at.Query().Has("skip_verify") {
-		return errors.New("-redis: skip_verify is not taken: the server's certificate is always checked, and SSL_CERT_FILE names the authority of your own")
+		return errors.New("-redis: skip_verify is not supported: the server's certificate is always checked; for your own authority set SSL_CERT_FILE")
 	}
 	options, err := redis.ParseURL(s.redis)
 	if err != nil {
-		return errors.New("-redis: want a URL as redis://localhost:6379/0, rediss:// with TLS or unix:// with a path")
+		return errors.New("-redis: want a URL such as redis://localhost:6379/0, rediss:// with TLS or unix:// with a path")
 	}
 	options.ContextTimeoutEnabled = true
 	s.client = options
@@ -169,14 +169,14 @@ func (s *settings) readRoles() error {
 	s.has = list(s.roles)
 	for _, role := range s.has {
 		if !slices.Contains(roles, role) {
-			return fmt.Errorf("-roles: there is no role %.40q: want some of %s", role, strings.Join(roles, ","))
+			return fmt.Errorf("-roles: there is no role %.40q: want one or more of %s", role, strings.Join(roles, ","))
 		}
 	}
 	if len(s.has) == 0 {
-		return fmt.Errorf("-roles: want some of %s", strings.Join(roles, ","))
+		return fmt.Errorf("-roles: want one or more of %s", strings.Join(roles, ","))
 	}
 	if s.redis == "" && !(s.hasRole(roleAPI) && s.hasRole(roleScheduler) && s.hasRole(roleWorker)) {
-		return errors.New("-roles: without -redis nobody else can have the other roles: want api, scheduler and worker, or -redis")
+		return errors.New("-roles: without -redis no other process can have the other roles: want api, scheduler and worker, or -redis")
 	}
 	return nil
 }
@@ -190,18 +190,18 @@ func (s *settings) readQueues() error {
 			weight, err = strconv.Atoi(number)
 		}
 		if err != nil || weight < 1 || name == "" {
-			return fmt.Errorf("-queues: %.80q: want name=weight, as default=1", part)
+			return fmt.Errorf("-queues: %.80q: want name=weight, such as default=1", part)
 		}
 		if !queueName.MatchString(name) {
 			return fmt.Errorf("-queues: %.80q: want 1 to 100 of A-Z a-z 0-9 _ . : -", name)
 		}
 		if _, twice := s.weights[name]; twice {
-			return fmt.Errorf("-queues: %s is there twice", name)
+			return fmt.Errorf("-queues: %s is given twice", name)
 		}
 		s.names, s.weights[name] = append(s.names, name), weight
 	}
 	if len(s.names) == 0 {
-		return errors.New("-queues: want at least one, as default=1")
+		return errors.New("-queues: want at least one, such as default=1")
 	}
 	return nil
 }
@@ -225,7 +225,7 @@ func (s *settings) readEgress(f *flags) error {
 		at, err := url.Parse(s.proxy)
 		switch {
 		case err != nil || at.Scheme != "http" && at.Scheme != "https" || at.Host == "":
-			bad = append(bad, errors.New("-proxy: want a URL as http://proxy:3128"))
+			bad = append(bad, errors.New("-proxy: want a URL such as http://proxy:3128"))
 		case at.User != nil && !f.environment["proxy"]:
 			bad = append(bad, exposed("proxy"))
 		default:
@@ -244,7 +244,7 @@ func (s *settings) readRing(f *flags) error {
 		file, err := os.ReadFile(s.secretKeys)
 		if err != nil {
 			if _, wrong := action.ParseRing(s.secretKeys); wrong == nil {
-				return errors.New("-secret-keys: these are keys, which a flag shows to every user of this machine: want a file that has them, or CHIMED_SECRET_KEYS. Take new ones")
+				return errors.New("-secret-keys: these are keys, and every user of this machine can read a flag: want a file with the keys, or CHIMED_SECRET_KEYS. Use new keys")
 			}
 			return fmt.Errorf("-secret-keys: %w", withoutPath(err))
 		}
@@ -258,7 +258,7 @@ func (s *settings) readRing(f *flags) error {
 	return nil
 }
 
-// withoutPath is the cause of an error of a file alone: what was given as its name may be a key.
+// withoutPath is the cause of a file error without the path: the given name may be a key.
 func withoutPath(err error) error {
 	var wrong *os.PathError
 	if errors.As(err, &wrong) {
@@ -267,12 +267,12 @@ func withoutPath(err error) error {
 	return err
 }
 
-// checkAccess refuses what would let strangers in, or let them read along.
+// checkAccess refuses settings that would let strangers in, or let them read the traffic.
 func (s *settings) checkAccess() error {
 	var bad []error
 	host, _, err := net.SplitHostPort(s.listen)
 	if err != nil {
-		return fmt.Errorf("-listen: %.80q: want host:port, as 127.0.0.1:8080", s.listen)
+		return fmt.Errorf("-listen: %.80q: want host:port, such as 127.0.0.1:8080", s.listen)
 	}
 	if (s.tlsCert == "") != (s.tlsKey == "") {
 		bad = append(bad, errors.New("-tls-cert and -tls-key: want both or none"))
@@ -282,7 +282,7 @@ func (s *settings) checkAccess() error {
 	}
 	if !loopback(host) && (s.hasRole(roleAPI) || s.hasRole(roleDashboard)) {
 		if s.tokens == "" {
-			bad = append(bad, fmt.Errorf("-listen %s: others can reach it, so it needs -tokens FILE; chimed token NAME makes one", s.listen))
+			bad = append(bad, fmt.Errorf("-listen %s: others can reach it, so it needs -tokens FILE; chimed token NAME creates a token", s.listen))
 		}
 		if s.tlsCert == "" && !s.plaintext {
 			bad = append(bad, fmt.Errorf("-listen %s: others can reach it, so it needs -tls-cert and -tls-key, or -plaintext behind a proxy that has TLS", s.listen))
@@ -300,7 +300,7 @@ func loopback(host string) bool {
 func (s *settings) checkPublicURL() error {
 	at, err := url.Parse(s.publicURL)
 	if s.publicURL != "" && (err != nil || at.Scheme != "http" && at.Scheme != "https" || at.Host == "" || at.User != nil || at.RawQuery != "" || at.Fragment != "") {
-		return errors.New("-public-url: want an absolute http or https URL without user, query and fragment, as https://jobs.example.com")
+		return errors.New("-public-url: want an absolute http or https URL without user, query and fragment, such as https://jobs.example.com")
 	}
 	return nil
 }

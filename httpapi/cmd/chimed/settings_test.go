@@ -5,14 +5,14 @@ import (
 	"testing"
 )
 
-// What cannot be meant, and what would let strangers in or show a secret, is refused before anything is opened.
+// Settings that contradict each other, let strangers in or show a secret are refused before anything is opened.
 func TestAStartIsRefusedByItsFlags(t *testing.T) {
 	const key = "k1:AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
 	tokens := written(t, "tokens", "")
 	for _, c := range []struct {
 		args string
 		env  []string
-		want string // in what is said
+		want string // part of the error
 	}{
 		{"-listen 0.0.0.0:0 -plaintext", nil, "-listen 0.0.0.0:0: others can reach it, so it needs -tokens FILE"},
 		{"-listen :0 -plaintext", nil, "so it needs -tokens FILE"},
@@ -22,28 +22,28 @@ func TestAStartIsRefusedByItsFlags(t *testing.T) {
 		{"", []string{"CHIMED_LISTEN", "0.0.0.0:0"}, "so it needs -tokens FILE"},
 		{"-listen 127.0.0.1", nil, "want host:port"},
 		{"-tls-cert a", nil, "-tls-cert and -tls-key: want both or none"},
-		{"-tls-cert /nowhere/a -tls-key /nowhere/b", nil, "-tls-cert and -tls-key: open /nowhere/a"},
+		{"-tls-cert /missing/a -tls-key /missing/b", nil, "-tls-cert and -tls-key: open /missing/a"},
 		{"-tokens " + tokens, nil, "-tokens: httpapi: tokens: no tokens found"},
-		{"-tokens /nowhere/tokens", nil, "-tokens: open /nowhere/tokens"},
-		{"-roles api", nil, "-roles: without -redis nobody else can have the other roles"},
+		{"-tokens /missing/tokens", nil, "-tokens: open /missing/tokens"},
+		{"-roles api", nil, "-roles: without -redis no other process can have the other roles"},
 		{"-listen 192.0.2.1:0 -plaintext -roles dashboard -redis redis://127.0.0.1", nil, "so it needs -tokens FILE"},
 		{"-dashboard-write", nil, "-dashboard-write: there is no dashboard: want it among -roles"},
 		{"-roles api,boss -redis redis://127.0.0.1", nil, `-roles: there is no role "boss"`},
-		{"-roles , -redis redis://127.0.0.1", nil, "-roles: want some of api,scheduler,worker,dashboard"},
-		{"-redis redis://:canary@127.0.0.1", nil, "-redis: it has a password, which a flag shows to every user of this machine: put it in CHIMED_REDIS"},
-		{"-redis rediss://redis.internal?skip_verify=true", nil, "-redis: skip_verify is not taken"},
-		{"", []string{"CHIMED_REDIS", "rediss://:canary@redis.internal?skip_verify=1"}, "-redis: skip_verify is not taken"},
-		{"rekey -redis rediss://redis.internal?skip_verify=true", nil, "-redis: skip_verify is not taken"},
-		{"-redis canary://127.0.0.1", nil, "-redis: want a URL as redis://localhost:6379/0"},
-		{"", []string{"CHIMED_REDIS", "redis://:canary@[127.0.0.1"}, "-redis: want a URL as redis://localhost:6379/0"},
-		{"-proxy http://u:canary@proxy:1", nil, "-proxy: it has a password, which a flag shows to every user of this machine: put it in CHIMED_PROXY"},
-		{"-proxy socks5://canary", nil, "-proxy: want a URL as http://proxy:3128"},
-		{"-secret-keys " + key, nil, "-secret-keys: these are keys, which a flag shows to every user"},
-		{"-secret-keys /nowhere/canary", nil, "-secret-keys: the file cannot be read"},
+		{"-roles , -redis redis://127.0.0.1", nil, "-roles: want one or more of api,scheduler,worker,dashboard"},
+		{"-redis redis://:canary@127.0.0.1", nil, "-redis: it contains a password, and every user of this machine can read a flag: use CHIMED_REDIS instead"},
+		{"-redis rediss://redis.internal?skip_verify=true", nil, "-redis: skip_verify is not supported"},
+		{"", []string{"CHIMED_REDIS", "rediss://:canary@redis.internal?skip_verify=1"}, "-redis: skip_verify is not supported"},
+		{"rekey -redis rediss://redis.internal?skip_verify=true", nil, "-redis: skip_verify is not supported"},
+		{"-redis canary://127.0.0.1", nil, "-redis: want a URL such as redis://localhost:6379/0"},
+		{"", []string{"CHIMED_REDIS", "redis://:canary@[127.0.0.1"}, "-redis: want a URL such as redis://localhost:6379/0"},
+		{"-proxy http://u:canary@proxy:1", nil, "-proxy: it contains a password, and every user of this machine can read a flag: use CHIMED_PROXY instead"},
+		{"-proxy socks5://canary", nil, "-proxy: want a URL such as http://proxy:3128"},
+		{"-secret-keys " + key, nil, "-secret-keys: these are keys, and every user of this machine can read a flag"},
+		{"-secret-keys /missing/canary", nil, "-secret-keys: the file cannot be read"},
 		{"", []string{"CHIMED_SECRET_KEYS", "k1:canary"}, "-secret-keys: action:"},
 		{"-queues default=0", nil, `-queues: "default=0": want name=weight`},
 		{"-queues default=x", nil, `-queues: "default=x": want name=weight`},
-		{"-queues a=1,a=2", nil, "-queues: a is there twice"},
+		{"-queues a=1,a=2", nil, "-queues: a is given twice"},
 		{"-queues a{b=1", nil, `-queues: "a{b": want 1 to 100 of A-Z a-z 0-9 _ . : -`},
 		{"-public-url jobs.example.com", nil, "-public-url: want an absolute http or https URL"},
 		{"-public-url https://u:canary@jobs.example.com", nil, "-public-url: want an absolute http or https URL"},
@@ -56,7 +56,7 @@ func TestAStartIsRefusedByItsFlags(t *testing.T) {
 		{"-deny-net here", nil, "-deny-net: "},
 		{"-log xml", nil, `-log: "xml": want text or json`},
 		{"-nothing", nil, "flag provided but not defined: -nothing; chimed serve -h lists the flags"},
-		{"serve more", nil, `serve has flags only, and here is "more"`},
+		{"serve more", nil, `serve accepts flags only, got "more"`},
 		{"dance", nil, `there is no command "dance"`},
 		{"token", nil, "token needs one name"},
 		{"token a b", nil, "token needs one name"},
@@ -67,15 +67,15 @@ func TestAStartIsRefusedByItsFlags(t *testing.T) {
 		{"rekey -redis redis://127.0.0.1", nil, "rekey needs -secret-keys"},
 		{"import", nil, "import needs a file"},
 		{"import -url ftp://x f", nil, "-url: want an absolute http or https URL"},
-		{"import /nowhere/export.json", nil, "/nowhere/export.json: open /nowhere/export.json"},
+		{"import /missing/export.json", nil, "/missing/export.json: open /missing/export.json"},
 		{"import -collection a f", nil, "want old=new"},
 	} {
 		got := command(t, strings.Fields(c.args), c.env...)
 		if got.code != exitUsage || !strings.Contains(got.err, c.want) || got.out != "" {
 			t.Errorf("chimed %s %q: got exit %d, %q, output %q; want %d and %q", c.args, c.env, got.code, got.err, got.out, exitUsage, c.want)
 		}
-		if strings.Contains(got.err, "canary") && !strings.Contains(c.args, "/nowhere/canary") || strings.Contains(got.err, "AAECAw") {
-			t.Errorf("chimed %s %q: what it says has a secret: %s", c.args, c.env, got.err)
+		if strings.Contains(got.err, "canary") && !strings.Contains(c.args, "/missing/canary") || strings.Contains(got.err, "AAECAw") {
+			t.Errorf("chimed %s %q: its output contains a secret: %s", c.args, c.env, got.err)
 		}
 	}
 }

@@ -12,14 +12,14 @@ import (
 	"github.com/chimejobs/chime/redisstore/embedded"
 )
 
-// open opens the store: on the Redis of -redis, else in this process, with a key for secrets that nobody else knows if there is none.
+// open opens the store: on the Redis of -redis, or in this process. A store in this process gets a random key for secrets if none is given.
 func (s *settings) open(log *slog.Logger) (store *redisstore.Store, closeStore func() error, err error) {
 	options := redisstore.Options{Namespace: s.namespace, Logger: log}
 	if s.client != nil {
 		client := redis.NewClient(s.client)
 		return redisstore.New(client, options), client.Close, nil
 	}
-	server, err := embedded.Start() // which logs that it forgets everything
+	server, err := embedded.Start() // Start logs that it forgets everything
 	if err != nil {
 		return nil, nil, err
 	}

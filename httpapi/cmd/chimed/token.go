@@ -7,11 +7,11 @@ import (
 	"github.com/chimejobs/chime/httpapi"
 )
 
-const tokenUsage = `chimed token NAME makes a token: the first line that it prints is for its holder and stands nowhere else, the second one goes
-into the file of chimed -tokens.
+const tokenUsage = `chimed token NAME creates a token and prints two lines. The first is the token for its owner: it is not stored. The second
+belongs into the file of chimed -tokens.
 
-  -permission WORD    read, run, write or admin, each with those before it; write
-  -collections A,B    the collections that it is for, * stands for any run of characters; all
+  -permission WORD    read, run, write or admin; each includes the ones before it; default write
+  -collections A,B    its collections; * matches any characters; default all
 `
 
 func (p process) token() error {
@@ -30,8 +30,8 @@ func (p process) token() error {
 	if err := permission.UnmarshalText([]byte(word)); err != nil {
 		return badUsage("-permission: %w", err)
 	}
-	if len(list(collections)) == 0 { // of NewToken that would mean all
-		return badUsage("-collections: want names with commas between them, * stands for any run of characters")
+	if len(list(collections)) == 0 { // for NewToken no name means all collections
+		return badUsage("-collections: want names separated by commas; * matches any characters")
 	}
 	token, line, err := httpapi.NewToken(rest[0], permission, list(collections)...)
 	if err != nil {
@@ -41,7 +41,7 @@ func (p process) token() error {
 	return nil
 }
 
-// list is a text with commas as its parts.
+// list splits a text at its commas.
 func list(text string) []string {
 	var parts []string
 	for part := range strings.SplitSeq(text, ",") {

@@ -20,6 +20,6 @@ func TestATokenIsWhatItsLineSays(t *testing.T) {
 	}
 	principal, err := who(&http.Request{Header: http.Header{"Authorization": {"Bearer " + token}}})
 	if err != nil || principal.Name != "ci" || !principal.Allows(httpapi.Run, "ci-1") || principal.Allows(httpapi.Write, "ci-1") || principal.Allows(httpapi.Read, "else") {
-		t.Errorf("got %q, %v; want ci, who may run in demo and ci-* only", principal.Name, err)
+		t.Errorf("got %q, %v; want ci with the permission run in demo and ci-* only", principal.Name, err)
 	}
 }

@@ -1,5 +1,5 @@
-// Package client is made of the API's document where it is tested, by contract.Client: its source is not committed. What that source
-// imports is imported here, so that go.mod names it.
+// Package client is generated from the API's document by its test, with contract.Client: its source is not committed. The imports of that source
+// are here, so that go.mod contains them.
 package client
 
 import (

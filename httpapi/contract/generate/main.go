@@ -1,4 +1,4 @@
-// Command generate makes openapi.json of openapi.yaml. Its folder is that of package contract.
+// Command generate writes openapi.json from openapi.yaml. Run it in the folder of package contract.
 package main
 
 import (
