@@ -83,7 +83,7 @@ func addToken(holders map[[sha256.Size]byte]*holder, fields []string) error {
 		return fmt.Errorf("name %.40q: want 1 to 64 of A-Z a-z 0-9 _ . @ -, a letter or a digit first", fields[0])
 	}
 	if strings.HasPrefix(fields[1], tokenPrefix) {
-		return errors.New("the second field is a token itself: want its SHA-256 in hex; create a new token, because this one has been written down")
+		return errors.New("the second field is a token itself: want its SHA-256 in hex; use another token, because this one has been written down")
 	}
 	digest, err := hex.DecodeString(fields[1])
 	if err != nil || len(digest) != sha256.Size {

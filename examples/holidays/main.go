@@ -1,7 +1,7 @@
-// Holidays declares a schedule for the last working day of each month in England, with the bank holidays of the next five years, which
-// github.com/rickar/cal computes, and prints when it runs.
+// Holidays declares a schedule for the last working day of each month in England, and prints when it runs. The bank holidays of the next five
+// years come from github.com/rickar/cal.
 //
-// The list is part of the rule. A program makes it anew at each start: when a year has passed it is longer by a year, which is a new
+// The list of holidays is part of the rule. The program builds it again at each start: after a new year it has one more year, which is a new
 // definition of the schedule and takes effect at once. On other days it is the same, and nothing changes.
 //
 //	go run .
@@ -24,7 +24,7 @@ import (
 	"github.com/chimejobs/chime/redisstore/embedded"
 )
 
-// yearsAhead is for how many years a list of holidays is made: this one is the first.
+// yearsAhead is the number of years in a list of holidays, including the current one.
 const yearsAhead = 5
 
 func main() {
@@ -67,7 +67,7 @@ func payday(holidays []string) recurrence.Recurrence {
 	}
 }
 
-// bankHolidays returns the days on which the bank holidays of some years are observed, as a filter has them.
+// bankHolidays returns the days on which the bank holidays of some years are observed, in the form of a filter.
 func bankHolidays(first, years int) (dates []string) {
 	for year := first; year < first+years; year++ {
 		for _, holiday := range gb.Holidays {

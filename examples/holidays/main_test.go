@@ -35,6 +35,6 @@ func TestTheProgramPrintsWhenTheScheduleRuns(t *testing.T) {
 	}
 	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
 	if len(lines) != 13 || !strings.Contains(lines[0], time.Date(year+4, 12, 1, 0, 0, 0, 0, time.UTC).Format("to 2006-01-")) {
-		t.Errorf("it prints\n%s\nwant until when the list reaches, and twelve runs", out.String())
+		t.Errorf("it prints\n%s\nwant the end of the list, and twelve runs", out.String())
 	}
 }

@@ -1,8 +1,8 @@
-// Http starts chimed, with everything in its memory, and goes through jobs over HTTP: a collection, a weekly job, a run by hand, a receiver that fails
-// twice, a job that is given up with its error action, and their history. Before each answer stands the curl line that gets it, to be pasted
-// into another terminal while the program runs. It takes half a minute, for that long the waits between attempts are.
+// Http starts chimed, with everything in its memory, and shows jobs over HTTP: a collection, a weekly job, a manual run, a receiver that fails
+// twice, a dead job with its error action, and their history. Each answer comes after the curl line that gets it; you can paste the line
+// into another terminal while the program runs. The program takes half a minute, because the retries wait that long.
 //
-//	go run .          goes through all of it, and ends
+//	go run .          runs all steps and ends
 //	go run . -stay    keeps chimed and the receiver until Control-C
 package main
 
@@ -22,7 +22,7 @@ import (
 )
 
 func main() {
-	stay := flag.Bool("stay", false, "keep the server at the end, until Control-C")
+	stay := flag.Bool("stay", false, "keep the server until Control-C")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -42,14 +42,14 @@ func run(ctx context.Context, out io.Writer, stay bool) error {
 		return err
 	}
 	defer server.stop()
-	fmt.Fprintf(out, "chimed serves on %s, and may call %s, where a receiver of this program listens.\n", server.address, receiver.address())
+	fmt.Fprintf(out, "chimed serves on %s, and may call %s, the receiver of this program.\n", server.address, receiver.address())
 
 	if err := (&tour{out: out, server: server.address, receiver: receiver.address()}).walk(ctx); err != nil {
 		return err
 	}
 	fmt.Fprintf(out, "\nWhat the receiver got:\n\n%s", receiver.log())
 	if stay {
-		fmt.Fprintf(out, "\nBoth go on until Control-C. All routes: curl http://%s/\n", server.address)
+		fmt.Fprintf(out, "\nBoth run until Control-C. All routes: curl http://%s/\n", server.address)
 		<-ctx.Done()
 	}
 	return nil
@@ -59,7 +59,7 @@ func run(ctx context.Context, out io.Writer, stay bool) error {
 type chimed struct {
 	address string
 	command *exec.Cmd
-	folder  string // where the program is
+	folder  string // the folder of the program
 }
 
 // startChimed builds chimed, starts it on a free port of this machine, and waits until it is ready. It may call one address.
@@ -91,7 +91,7 @@ func startChimed(ctx context.Context, mayCall string) (*chimed, error) {
 	return c, nil
 }
 
-// freeAddress is one of this machine on which nobody listens.
+// freeAddress is an unused address of this machine.
 func freeAddress() (string, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -116,7 +116,7 @@ func (c *chimed) awaitReady(ctx context.Context) error {
 	}
 }
 
-// stop lets chimed end what it does, and removes the program.
+// stop lets chimed finish its work, and removes the program.
 func (c *chimed) stop() {
 	if c.command != nil {
 		_ = c.command.Process.Signal(syscall.SIGTERM)

@@ -8,7 +8,7 @@ import (
 	"sync"
 )
 
-// A receiver is what the jobs call.
+// A receiver is the server that the jobs call.
 type receiver struct {
 	listener net.Listener
 	server   *http.Server
@@ -29,8 +29,8 @@ func startReceiver() (*receiver, error) {
 	return r, nil
 }
 
-// ServeHTTP fails the first two calls of /flaky and all of /broken. The Idempotency-Key is the same in all attempts of an occurrence: a receiver that must
-// not do the same twice remembers it.
+// ServeHTTP fails the first two calls of /flaky and all calls of /broken. The Idempotency-Key is the same in all attempts of an occurrence: a receiver
+// stores it to avoid doing the same work twice.
 func (r *receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -53,7 +53,7 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 
 func (r *receiver) address() string { return r.listener.Addr().String() }
 
-// log is a line a request, in their order.
+// log has one line for each request, in their order.
 func (r *receiver) log() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -20,7 +20,7 @@ type tour struct {
 func (t *tour) walk(ctx context.Context) error {
 	for _, step := range []struct {
 		says, method, path, body string
-		until                    string // a text in the answer, for which it is asked again and again
+		until                    string // the request is repeated until the answer contains this text
 	}{
 		{"A collection", "PUT", "/jobCollections/demo", `{}`, ""},
 		{"A job for Mondays at 10:00 and 22:00, as Azure's article has it", "PUT", "/jobCollections/demo/jobs/report", `{
@@ -38,11 +38,11 @@ func (t *tour) walk(ctx context.Context) error {
   "action": {"type": "http", "request": {"uri": "http://RECEIVER/broken"}, "retryPolicy": {"retryType": "none"},
     "errorAction": {"type": "http", "request": {"uri": "http://RECEIVER/alert", "method": "POST", "body": "look at it"}}}
 }`, ""},
-		{"How the first one went", "GET", "/jobCollections/demo/jobs/report/history", "", `"status":"Completed"`},
-		{"The last one was given up, and its error action done", "GET", "/jobCollections/demo/jobs/broken/history", "", "ErrorAction"},
+		{"The history of the first one", "GET", "/jobCollections/demo/jobs/report/history", "", `"status":"Completed"`},
+		{"The last one is dead, and its error action is done", "GET", "/jobCollections/demo/jobs/broken/history", "", "ErrorAction"},
 		{"It is faulted now", "GET", "/jobCollections/demo/jobs/broken", "", `"state":"faulted"`},
 		{"The third attempt succeeds, 30 seconds after the first", "GET", "/jobCollections/demo/jobs/flaky/history", "", `"status":"Completed"`},
-		{"And all is deleted", "DELETE", "/jobCollections/demo", "", ""},
+		{"Delete everything", "DELETE", "/jobCollections/demo", "", ""},
 	} {
 		if err := t.step(ctx, step.says, step.method, step.path, strings.ReplaceAll(step.body, "RECEIVER", t.receiver), step.until); err != nil {
 			return fmt.Errorf("%s: %w", step.says, err)
@@ -51,7 +51,7 @@ func (t *tour) walk(ctx context.Context) error {
 	return nil
 }
 
-// step prints what is done, how it is done with curl, and what comes back.
+// step prints a step, its curl line, and the answer.
 func (t *tour) step(ctx context.Context, says, method, path, body, until string) error {
 	url := "http://" + t.server + path
 	fmt.Fprintf(t.out, "\n%s:\n\n  %s\n", says, strings.ReplaceAll(curl(method, url, body), "\n", "\n  "))
@@ -73,7 +73,7 @@ func (t *tour) step(ctx context.Context, says, method, path, body, until string)
 	return nil
 }
 
-// await sends the request until the answer has a text.
+// await repeats the request until the answer contains a text.
 func (t *tour) await(ctx context.Context, method, url, body, until string) (answer, error) {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
@@ -90,7 +90,7 @@ func (t *tour) await(ctx context.Context, method, url, body, until string) (answ
 	}
 }
 
-// curl is the line that sends the same request.
+// curl is the command line for the same request.
 func curl(method, url, body string) string {
 	line := "curl"
 	if method != "GET" {
@@ -103,7 +103,7 @@ func curl(method, url, body string) string {
 	return line
 }
 
-// An answer is what came back.
+// An answer is the response to a request.
 type answer struct {
 	status int
 	body   []byte

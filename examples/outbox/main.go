@@ -1,5 +1,5 @@
-// Outbox shows how a job is enqueued if, and only if, a transaction of an SQL database commits: the transaction writes the job into a table,
-// and a relay enqueues what it finds there. It runs on SQLite and a Redis inside the process; the SQL is that of PostgreSQL as well.
+// Outbox shows how to enqueue a job if, and only if, a transaction of an SQL database commits: the transaction writes the job into a table,
+// and a relay enqueues the rows of that table. It runs on SQLite and a Redis in the process; the SQL also works on PostgreSQL.
 //
 //	cd examples/outbox && go run .
 package main
@@ -37,7 +37,7 @@ func main() {
 	}
 }
 
-// run places orders, one of which fails, and ships what was placed until ctx ends.
+// run places orders, one of which fails, and ships the placed ones until ctx ends.
 func run(ctx context.Context, out io.Writer) error {
 	db, err := openDB(ctx)
 	if err != nil {
@@ -70,7 +70,7 @@ func newRelay(db *sql.DB, enqueuer *chime.Enqueuer) *relay {
 	return &relay{db: db, enqueuer: enqueuer, kinds: map[string]decoder{ship.Name(): decoderOf(ship)}, wake: make(chan struct{}, 1)}
 }
 
-// committed has the relay look at once.
+// committed makes the relay read the table at once.
 func (r *relay) committed() {
 	select {
 	case r.wake <- struct{}{}:
@@ -83,7 +83,7 @@ func openDB(ctx context.Context) (*sql.DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	db.SetMaxOpenConns(1) // a database in memory is that of one connection
+	db.SetMaxOpenConns(1) // each connection would have its own database in memory
 	for _, create := range []string{createOutbox, `CREATE TABLE orders (number BIGINT PRIMARY KEY, cents BIGINT NOT NULL)`} {
 		if _, err := db.ExecContext(ctx, create); err != nil {
 			return nil, errors.Join(err, db.Close())

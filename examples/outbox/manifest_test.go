@@ -10,7 +10,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// What docs/operating.md shows of Kubernetes is read strictly: a field that is misspelt, or stands at the wrong level, is an error.
+// The Kubernetes manifests in docs/operating.md are parsed strictly: a misspelt field, or one at the wrong level, is an error.
 type (
 	object struct {
 		Name   string
@@ -61,7 +61,7 @@ type (
 	}
 )
 
-// shutdown is how long Run takes at most with the default options and a scheduler, as the README says.
+// shutdown is the maximum time of Run with the default options and a scheduler, from the README.
 const shutdown = 31 * time.Second
 
 func TestTheManifestsOfTheDocsAreRead(t *testing.T) {
@@ -92,7 +92,7 @@ func TestTheManifestsOfTheDocsAreRead(t *testing.T) {
 		t.Errorf("the label app of the pods is %q, their deployment's %v, their budget's %v", app, d.Spec.Selector, b.Spec.Selector)
 	}
 	if grace := time.Duration(d.Spec.Template.Spec.TerminationGracePeriodSeconds) * time.Second; grace < shutdown+5*time.Second {
-		t.Errorf("the pods have %v to end, want more than %v", grace, shutdown)
+		t.Errorf("the pods have %v to stop, want more than %v", grace, shutdown)
 	}
 	if b.Spec.MinAvailable >= d.Spec.Replicas {
 		t.Errorf("of %d replicas %d must run: no node can be drained", d.Spec.Replicas, b.Spec.MinAvailable)

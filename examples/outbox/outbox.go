@@ -11,7 +11,7 @@ import (
 	"github.com/chimejobs/chime"
 )
 
-// An outbox is a table in which a transaction puts the jobs that are to run if it commits. A relay enqueues them.
+// An outbox is a table with the jobs of committed transactions. A relay enqueues them.
 const createOutbox = `CREATE TABLE IF NOT EXISTS outbox (
 	id      TEXT PRIMARY KEY,         -- random: it becomes the job's ID
 	created BIGINT NOT NULL,          -- Unix time, microseconds
@@ -31,7 +31,7 @@ func addToOutbox[T any](ctx context.Context, tx *sql.Tx, kind chime.Kind[T], arg
 	return err
 }
 
-// A decoder makes the item of a row. Each kind that is put in the outbox has one, so that the kind's defaults hold.
+// A decoder converts a row to an item. Each kind in the outbox has one, so that the kind's defaults apply.
 type decoder func(payload []byte, options ...chime.EnqueueOption) (chime.Item, error)
 
 func decoderOf[T any](kind chime.Kind[T]) decoder {
@@ -42,8 +42,8 @@ func decoderOf[T any](kind chime.Kind[T]) decoder {
 	}
 }
 
-// A relay enqueues what committed transactions have put in the outbox. Any number of processes may run one: a row that two of them
-// enqueue, or one that dies before it has deleted the row, is one job, because its ID is the row's and Once bars it for a week.
+// A relay enqueues the jobs of committed transactions. Any number of processes may run one: if two of them enqueue the same row, or one
+// dies before it has deleted the row, there is still only one job, because its ID is the row's and Once bars it for a week.
 type relay struct {
 	db       *sql.DB
 	enqueuer *chime.Enqueuer
@@ -68,7 +68,7 @@ func (r *relay) Run(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-r.wake:
-		case <-time.After(time.Second): // what other processes have committed
+		case <-time.After(time.Second): // for commits of other processes
 		}
 	}
 }

@@ -76,7 +76,7 @@ func TestOnlyWhatWasCommittedIsShipped(t *testing.T) {
 	})
 }
 
-// A relay that dies between the enqueuing and the deletion of a row leaves the row to another one, which enqueues it again.
+// A relay that dies after enqueuing a row and before deleting it leaves the row to another relay, which enqueues it again.
 func TestARowThatIsRelayedTwiceIsOneJob(t *testing.T) {
 	open(t, func(t *testing.T, s *shop) {
 		if err := placeOrder(t.Context(), s.db, 7, 100); err != nil {
@@ -139,7 +139,7 @@ func TestWhileTheStoreIsAwayTheRowsStay(t *testing.T) {
 	})
 }
 
-// The whole program, for as long as it takes to ship two orders.
+// The whole program runs until it has shipped two orders.
 func TestTheProgram(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
@@ -153,7 +153,7 @@ func TestTheProgram(t *testing.T) {
 	}
 }
 
-// lines collects what is written, and calls all when there are so many lines as are wanted.
+// lines collects the written lines, and calls all when it has the wanted number of lines.
 type lines struct {
 	mu   sync.Mutex
 	text bytes.Buffer

@@ -149,14 +149,14 @@ func summary(store *redisstore.Store, before *chime.QueueInfo) error {
 	}
 	fmt.Println("\nsummary, as counted by the store:")
 	fmt.Printf("  created    %d jobs enqueued, %d runs of the schedule pulse\n", now.Enqueued-before.Enqueued, schedule.Counters.Started)
-	fmt.Printf("  ended      %d done, %d given up; %d attempts failed, %d were retried\n", now.Done-before.Done, now.Died-before.Died,
+	fmt.Printf("  ended      %d done, %d dead; %d attempts failed, %d were retried\n", now.Done-before.Done, now.Died-before.Died,
 		now.Failed-before.Failed, now.Retried-before.Retried)
 	fmt.Printf("  remaining  %d waiting, %d running; the next pulse would be at %s\n", now.Waiting, now.Running, schedule.Next.Format("15:04:05"))
 	fmt.Println("\nREADME.md has a program to start from; examples/scenarios plays clock changes, outages and deployments.")
 	return schedules.Delete(ctx, "pulse")
 }
 
-// counts is the default queue as it stands; all zero before a job, a schedule or a worker has named it.
+// counts is the current state of the default queue; all zero before the queue is used for the first time.
 func counts(ctx context.Context, store chime.Store) (*chime.QueueInfo, error) {
 	queue, err := chime.NewQueues(store).Get(ctx, "default")
 	if errors.Is(err, chime.ErrNotFound) {

@@ -62,7 +62,7 @@ func clocks(s *stage) {
 	s.until(time.March, 27, 3, 0)
 	s.note("seven months pass")
 	s.stop()
-	for _, d := range s.declared { // what lies between is no part of this story
+	for _, d := range s.declared { // the months in between are not part of this story
 		s.check(s.schedules.Delete(s.t.Context(), d.name))
 	}
 	s.until(time.October, 28, 0, 30)
@@ -79,7 +79,7 @@ func zones(s *stage) {
 	}
 	for schedule, err := range s.schedules.List(s.t.Context(), chime.ScheduleFilter{Prefix: "report/"}) {
 		s.check(err)
-		s.tell(schedule.Name, schedule.Recurrence, "put at run time")
+		s.show(schedule.Name, schedule.Recurrence, "put at run time")
 	}
 	s.until(time.January, 3, 0, 30)
 }

@@ -61,7 +61,7 @@ func editors(s *stage) {
 	}
 	seen, err := put("0 8 * * *")
 	s.check(err)
-	s.tell(seen.Name, seen.Recurrence, "put at run time")
+	s.show(seen.Name, seen.Recurrence, "put at run time")
 	s.until(time.January, 3, 8, 30)
 	_, err = put("0 9 * * *", chime.IfRevision(seen.Revision))
 	s.check(err)
@@ -71,7 +71,7 @@ func editors(s *stage) {
 	if !errors.As(err, &conflict) {
 		s.t.Fatalf("two changes of one revision: %v", err)
 	}
-	s.note("bert, who has the page of before, is told: it is %q now", conflict.Schedule.Recurrence.Cron)
+	s.note("bert, who still has the old page, gets a conflict: it is %q now", conflict.Schedule.Recurrence.Cron)
 	s.until(time.January, 3, 17, 30)
 }
 

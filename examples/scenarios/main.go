@@ -1,10 +1,10 @@
-// Scenarios plays schedules as they meet real life, a clock change, an outage, a deployment, and prints the time-line of what ran.
+// Scenarios plays schedules in real situations, such as a clock change, an outage or a deployment, and prints a timeline of the runs.
 //
 //	go run ./examples/scenarios                # all of them
 //	go run ./examples/scenarios outage pause   # these
 //
-// Months take seconds, for time is fake: each scenario runs real schedulers and workers on a store inside the process, with package
-// chimetest, in the year 2000. All times are printed as clocks in Berlin show them. output.txt has what all of them print.
+// Months take seconds, because time is fake: each scenario runs real schedulers and workers on a store in the process, with package
+// chimetest, in the year 2000. All times are printed in Berlin time. output.txt has the output of all scenarios.
 package main
 
 import (
@@ -16,7 +16,7 @@ import (
 	_ "time/tzdata" // time zones, even on a system without them
 )
 
-// A scenario is one story. Its name is what the command line calls it.
+// A scenario is one story. Its name is used on the command line.
 type scenario struct {
 	name, title string
 	play        func(*stage)
@@ -30,16 +30,16 @@ var scenarios = []scenario{
 	{"zones", "09:00, where the customer is", zones},
 	{"outage", "The program is down for three hours: three misfire policies", outage},
 	{"overlap", "A run takes too long: four overlap policies", overlap},
-	{"failures", "Runs that fail, are tried again, and are given up", failures},
+	{"failures", "Runs that fail, are retried, and are dead in the end", failures},
 	{"processes", "Three processes, of which two stop: each run runs once", processes},
 	{"deployment", "A new version in the middle of the day", deployment},
 	{"pause", "Paused, and resumed with and without the gap", pause},
 	{"editors", "Two people change one schedule", editors},
 	{"course", "Ten reminders at most, until a day, from a start in the past", course},
-	{"trigger", "A run by hand, beside the plan", trigger},
+	{"trigger", "A manual run, in addition to the plan", trigger},
 }
 
-// Package chimetest needs a test, so the scenarios are tests that main runs, each of which prints what it sees.
+// Package chimetest needs a test, so the scenarios are tests. main runs them, and each prints its timeline.
 func main() {
 	tests, err := chosen(os.Args[1:], os.Stdout)
 	if err != nil {
@@ -50,7 +50,7 @@ func main() {
 	testing.Main(regexp.MatchString, tests, nil, nil)
 }
 
-// chosen returns the scenarios of some names as tests, all if there is no name.
+// chosen returns the scenarios with some names as tests; without names, all.
 func chosen(names []string, out io.Writer) (tests []testing.InternalTest, err error) {
 	for _, s := range scenarios {
 		if len(names) == 0 {

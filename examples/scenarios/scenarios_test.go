@@ -13,12 +13,12 @@ import (
 
 //go:generate go test -tags long -run WhatTheScenariosPrint . -update
 
-var update = flag.Bool("update", false, "write output.txt anew instead of comparing with it")
+var update = flag.Bool("update", false, "write output.txt instead of comparing with it")
 
-// slow are the scenarios that take seconds, for they play weeks and months: with the tag long only.
+// slow are the scenarios that take seconds, because they play weeks and months: they run only with the tag long.
 var slow = []string{"months", "calendars", "course", "clocks", "deployment"}
 
-// What the scenarios print is in output.txt, to the minute.
+// output.txt has the output of the scenarios, to the minute.
 func TestWhatTheScenariosPrint(t *testing.T) {
 	committed, err := os.ReadFile("output.txt")
 	if err != nil && !*update {
@@ -34,7 +34,7 @@ func TestWhatTheScenariosPrint(t *testing.T) {
 			continue
 		}
 		if !*update && !strings.Contains(string(committed), out.String()) {
-			t.Errorf("%s: this is not in output.txt; if it is meant, go generate ./examples/scenarios\n%s", s.name, out.String())
+			t.Errorf("%s: this is not in output.txt; if it is correct, run go generate ./examples/scenarios\n%s", s.name, out.String())
 		}
 		all.Write(out.Bytes())
 	}
@@ -45,7 +45,7 @@ func TestWhatTheScenariosPrint(t *testing.T) {
 			t.Fatal(err)
 		}
 	case long.Enabled && !bytes.Equal(all.Bytes(), committed):
-		t.Error("output.txt has more than the scenarios print, or another order")
+		t.Error("output.txt has additional lines, or another order")
 	}
 }
 

@@ -17,30 +17,30 @@ import (
 	"github.com/chimejobs/chime/recurrence"
 )
 
-// A stage is where a scenario is played: the store, the program that runs on it, and what was seen.
+// A stage runs a scenario: the store, the program on it, and the recorded events.
 type stage struct {
 	*chimetest.Chime
 	t         *testing.T
 	out       io.Writer
 	berlin    *time.Location
 	schedules *chime.Schedules
-	programs  []func() // stop those that run
+	programs  []func() // stop functions of the running programs
 
 	declared []declared
 	owner    chime.SchedulerOptions
-	work     map[string]chime.Handler // job name -> what it does; without an entry: nothing, at once
+	work     map[string]chime.Handler // job name -> handler; without an entry the job does nothing
 	seen     []event
-	runs     map[attempt]int // where in seen
+	runs     map[attempt]int // its index in seen
 }
 
-// declared is what the program declares at each start.
+// declared are the schedules that the program declares at each start.
 type declared struct {
 	name    string
 	rule    recurrence.Recurrence
 	options []chime.ScheduleOption
 }
 
-// An attempt of a job, or an occurrence that ended without one, is one event, and so is what happens to the program.
+// An event is an attempt of a job, an occurrence that ended without one, or something that happens to the program.
 type (
 	attempt struct {
 		id string
@@ -79,14 +79,14 @@ func (s *stage) check(err error) {
 	}
 }
 
-// schedule has the program declare a schedule. why is what is printed about its options.
+// schedule makes the program declare a schedule. why is printed as a note about its options.
 func (s *stage) schedule(name string, rule recurrence.Recurrence, why string, options ...chime.ScheduleOption) {
-	s.tell(name, rule, why)
+	s.show(name, rule, why)
 	s.declared = append(s.declared, declared{name, rule, append(options, chime.KeepRuns(1000))})
 }
 
-// tell prints a schedule.
-func (s *stage) tell(name string, rule recurrence.Recurrence, why string) {
+// show prints a schedule.
+func (s *stage) show(name string, rule recurrence.Recurrence, why string) {
 	if why != "" {
 		why = "; " + why
 	}
@@ -134,12 +134,12 @@ func (s *stage) until(month time.Month, day, hour, minute int) {
 	}
 }
 
-// note notes what happens to the program now.
+// note records what happens to the program now.
 func (s *stage) note(format string, args ...any) {
 	s.seen = append(s.seen, event{at: time.Now(), what: fmt.Sprintf(format, args...)})
 }
 
-// see notes a run. What is known of it twice is noted as it was seen last.
+// see records a run. A later event for the same run replaces the earlier one.
 func (s *stage) see(run *chime.RunInfo) {
 	e := event{at: run.Started, who: cmp.Or(run.Schedule, run.Name), what: s.describe(run)}
 	if e.at.IsZero() || run.Attempt == 0 {
@@ -155,11 +155,11 @@ func (s *stage) see(run *chime.RunInfo) {
 }
 
 var words = map[chime.RunOutcome]string{
-	chime.RunDone: "ran", chime.RunFailed: "failed", chime.RunDead: "failed for good", chime.RunSkipped: "skipped: the last one still runs",
+	chime.RunDone: "ran", chime.RunFailed: "failed", chime.RunDead: "dead", chime.RunSkipped: "skipped: the last one still runs",
 	chime.RunMissed: "missed", chime.RunSuperseded: "ended by the next one",
 }
 
-// describe says how an attempt went.
+// describe describes the result of an attempt.
 func (s *stage) describe(run *chime.RunInfo) string {
 	what, began := words[run.Outcome], run.Started
 	if run.Attempt == 0 {
@@ -171,7 +171,7 @@ func (s *stage) describe(run *chime.RunInfo) string {
 		what += fmt.Sprintf(", attempt %d", run.Attempt)
 	}
 	if run.Manual {
-		what += ", by hand"
+		what += ", manual"
 	} else if began.Sub(run.Planned) > 30*time.Second {
 		what += ", planned for " + s.clock(run.Planned)
 	}
@@ -183,7 +183,7 @@ func (s *stage) describe(run *chime.RunInfo) string {
 
 func (s *stage) clock(at time.Time) string { return at.In(s.berlin).Format("15:04") }
 
-// history adds what only the schedules' histories know: what was skipped, and what the next one has ended.
+// history adds the events that are only in the schedules' histories: skipped runs, and runs that the next one has ended.
 func (s *stage) history() {
 	for schedule, err := range s.schedules.List(s.t.Context(), chime.ScheduleFilter{}) {
 		s.check(err)
@@ -196,7 +196,7 @@ func (s *stage) history() {
 	}
 }
 
-// print prints the time-line, and what the store has counted where something did not run.
+// print prints the timeline, and the store's counts of schedules with missing runs.
 func (s *stage) print() {
 	s.history()
 	slices.SortStableFunc(s.seen, func(a, b event) int {

@@ -60,7 +60,7 @@ func overlap(s *stage) {
 		s.schedule(one.name, at("0,30 9 * * *"), one.why, chime.Overlap(one.policy))
 	}
 	s.until(time.January, 3, 8, 45)
-	s.note("the run of 09:00 will take 75 minutes, that of 09:30 ten")
+	s.note("the run of 09:00 will take 75 minutes, the run of 09:30 ten minutes")
 	s.start()
 	s.until(time.January, 3, 11, 0)
 }
@@ -68,7 +68,7 @@ func overlap(s *stage) {
 func failures(s *stage) {
 	fixed := []chime.ScheduleOption{chime.MaxAttempts(3), chime.Retry(chime.Fixed(10 * time.Minute))}
 	s.schedule("bank", recurrence.Recurrence{Cron: "0 * * * *"}, "MaxAttempts(3), Retry(Fixed(10 min))", fixed...)
-	s.schedule("printer", recurrence.Recurrence{Cron: "30 * * * *"}, "as the bank", fixed...)
+	s.schedule("printer", recurrence.Recurrence{Cron: "30 * * * *"}, "same as the bank", fixed...)
 	s.work["bank"] = func(_ context.Context, job *chime.Job) error {
 		if job.Attempt < 3 {
 			return errors.New("no answer")

@@ -15,31 +15,31 @@ import (
 	"github.com/chimejobs/chime/recurrence"
 )
 
-// An api answers the requests. The tenant is in the path to keep the example short; take it from a token, never from what a caller may
-// choose, and all below stays as it is.
+// An api answers the requests. The tenant is in the path to keep the example short. In your program take it from a token, never from
+// the caller's input; everything below remains the same.
 //
 //	GET    /tenants/{tenant}/schedules                  ?after=name&n=20, in order of names
-//	PUT    /tenants/{tenant}/schedules/{name}           creates; with If-Match it changes what the caller has seen
+//	PUT    /tenants/{tenant}/schedules/{name}           creates; with If-Match it changes the revision that the caller has seen
 //	GET    /tenants/{tenant}/schedules/{name}           with the ETag for If-Match
 //	DELETE /tenants/{tenant}/schedules/{name}
 //	POST   /tenants/{tenant}/schedules/{name}/pause     {"text": "why", "by": "who"}, or nothing
 //	POST   /tenants/{tenant}/schedules/{name}/resume    ?skipgap: what was missed does not run
-//	POST   /tenants/{tenant}/schedules/{name}/run       once, now; with Idempotency-Key the call may be repeated
-//	GET    /tenants/{tenant}/schedules/{name}/run/{id}  how that goes, or went: for a day
+//	POST   /tenants/{tenant}/schedules/{name}/run       once, now; with Idempotency-Key the call can be repeated
+//	GET    /tenants/{tenant}/schedules/{name}/run/{id}  its state and result, for a day
 //	GET    /tenants/{tenant}/schedules/{name}/upcoming  ?n=10
-//	GET    /tenants/{tenant}/schedules/{name}/runs      and those asked for, newest first
+//	GET    /tenants/{tenant}/schedules/{name}/runs      including manual runs, newest first
 //
-// A schedule is stored as "<tenant>/<name>". What a tenant is called has no slash, so no tenant can name, list or guess another one's
-// schedules: what it asks for always begins with its own prefix.
+// A schedule is stored as "<tenant>/<name>". A tenant's name has no slash, so no tenant can name, list or guess another one's
+// schedules: every name in its requests gets its own prefix.
 type api struct {
 	schedules *chime.Schedules
 	jobs      *chime.Jobs
 }
 
-// maxBody is how many bytes a request may have. A rule has at most 64 KiB.
+// maxBody is the maximum size of a request in bytes. A rule has at most 64 KiB.
 const maxBody = 64 << 10
 
-// patience is how long a request waits for the store.
+// patience is the time that a request waits for the store.
 const patience = 10 * time.Second
 
 var tenants = regexp.MustCompile(`^[a-z0-9-]{1,40}$`)
@@ -85,13 +85,13 @@ func (a api) list(ctx context.Context, r *request) (answer, error) {
 	return answer{body: found}, nil
 }
 
-// put creates a schedule, or changes the one that the caller has seen. The same definition again is no conflict.
+// put creates a schedule, or changes the revision that the caller has seen. Putting the same definition again is not a conflict.
 func (a api) put(ctx context.Context, r *request) (answer, error) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		return answer{}, err
 	}
-	rule, err := recurrence.Parse(body) // it leaves the action to us
+	rule, err := recurrence.Parse(body) // it ignores the action, which is ours
 	if err != nil {
 		return answer{}, err
 	}
@@ -172,7 +172,7 @@ func (a api) run(ctx context.Context, r *request) (answer, error) {
 	return answer{status: http.StatusAccepted, body: map[string]any{"id": strings.TrimPrefix(receipt.ID, r.schedule()+"#"), "existing": receipt.Existing}}, err
 }
 
-// errNoRun says that nobody has asked for a run of that ID, or that it was more than a day ago.
+// errNoRun means that nobody has requested a run with that ID, or that it was requested more than a day ago.
 var errNoRun = errors.New("there is no such run")
 
 func (a api) manual(ctx context.Context, r *request) (answer, error) {
@@ -206,7 +206,7 @@ func (a api) runs(ctx context.Context, r *request) (answer, error) {
 	return answer{body: found}, nil
 }
 
-// A request is one of a known tenant.
+// A request is a request of a known tenant.
 type request struct {
 	*http.Request
 	tenant string
@@ -215,10 +215,10 @@ type request struct {
 func (r *request) prefix() string   { return r.tenant + "/" }
 func (r *request) schedule() string { return r.prefix() + r.PathValue("name") }
 
-// own returns a name or an ID as its tenant knows it.
+// own returns a name or an ID without the tenant's prefix.
 func (r *request) own(name string) string { return strings.TrimPrefix(name, r.prefix()) }
 
-// seen returns the revision that the caller has seen, as If-Match says; 0: it does not say.
+// seen returns the revision in If-Match, which the caller has seen; 0: there is none.
 func (r *request) seen() (int64, error) {
 	match := r.Header.Get("If-Match")
 	if match == "" {
@@ -231,7 +231,7 @@ func (r *request) seen() (int64, error) {
 	return revision, nil
 }
 
-// change returns the options of a change to what the caller has seen, or of one to whatever there is.
+// change returns the options of a change to the revision that the caller has seen or, without one, to any revision.
 func (r *request) change() ([]chime.ChangeOption, error) {
 	revision, err := r.seen()
 	if err != nil || revision == 0 {
@@ -253,7 +253,7 @@ func (r *request) number(field string, otherwise, max int) (int, error) {
 	return n, nil
 }
 
-// An answer is what comes of a request that was in order.
+// An answer is the result of a valid request.
 type answer struct {
 	status   int   // zero: 200
 	revision int64 // of the schedule in the body, for the ETag; zero: none
@@ -291,5 +291,5 @@ func write(w http.ResponseWriter, status int, body any) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(body) // the caller may have gone
+	_ = json.NewEncoder(w).Encode(body) // the caller may have disconnected
 }

@@ -1,9 +1,9 @@
-// Tenants is an HTTP service in which each tenant has schedules of its own, written in the JSON of Azure Scheduler. It keeps them in a
-// Redis inside the process, which loses its data at exit; with redisstore.New in place of that it is a service for production.
+// Tenants is an HTTP service in which each tenant has its own schedules, written in the JSON of Azure Scheduler. It stores them in a
+// Redis in the process, which loses its data at exit; with redisstore.New instead it is a service for production.
 //
 //	go run ./examples/tenants
 //
-// What it takes, api.go says; view.go has what it answers, problem.go what it answers if something is wrong.
+// api.go has its requests, view.go its answers, problem.go its errors.
 package main
 
 import (
@@ -26,7 +26,7 @@ import (
 )
 
 func main() {
-	addr := flag.String("addr", "localhost:8080", "where to listen")
+	addr := flag.String("addr", "localhost:8080", "address to listen on")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -40,7 +40,7 @@ func main() {
 	}
 }
 
-// run serves until ctx ends. Then requests that are under way and notices that are being sent come to their end.
+// run serves until ctx ends. Then open requests and the notices in progress are finished.
 func run(ctx context.Context, listener net.Listener, out io.Writer) error {
 	server, err := embedded.Start()
 	if err != nil {
@@ -65,14 +65,14 @@ const usage = `Listening on http://%[1]s. Try:
 
 `
 
-// An action is what a schedule does: it sends a notice. Another service would call a URL here, or put a message on a queue.
+// An action is the work of a schedule: it sends a notice. Another service would call a URL here, or put a message on a queue.
 type action struct {
 	Message string `json:"message"`
 }
 
 var notice = chime.Define[action]("notice", chime.MaxAttempts(3), chime.Timeout(time.Minute))
 
-// newWorker returns the worker that sends the notices of all tenants. Which tenant a job is for, its header says.
+// newWorker returns the worker that sends the notices of all tenants. The job's header contains its tenant.
 func newWorker(store chime.Store, log *slog.Logger, out io.Writer) *chime.Worker {
 	worker := chime.NewWorker(store, chime.WorkerOptions{Logger: log})
 	notice.Handle(worker, func(_ context.Context, job *chime.Job, args action) error {
@@ -89,7 +89,7 @@ type web struct {
 	handler  http.Handler
 }
 
-// Run serves until ctx ends and the requests under way are answered, for at most ten seconds.
+// Run serves until ctx ends and open requests are answered, for at most ten seconds.
 func (w *web) Run(ctx context.Context) error {
 	server := &http.Server{Handler: w.handler, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second}
 	ended := make(chan error, 1)

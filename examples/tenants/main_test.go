@@ -39,7 +39,7 @@ func serve(t *testing.T, test func(t *testing.T, s *service)) {
 	})
 }
 
-// do makes a request, wants a status, and returns the answer and its ETag. A header is "Name: value".
+// do sends a request, requires a status, and returns the answer and its ETag. A header is "Name: value".
 func (s *service) do(want int, method, path, body string, headers ...string) (answer, tag string) {
 	s.t.Helper()
 	r := httptest.NewRequestWithContext(s.t.Context(), method, path, strings.NewReader(body))
@@ -55,7 +55,7 @@ func (s *service) do(want int, method, path, body string, headers ...string) (an
 	return strings.TrimSpace(w.Body.String()), w.Header().Get("ETag")
 }
 
-// an output is what the notices are written to.
+// an output collects the notices.
 type output struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -81,7 +81,7 @@ func TestASchedulesLife(t *testing.T) {
 			t.Errorf("created: %s, ETag %q", body, tag)
 		}
 		if _, again := s.do(200, "PUT", report, weekly); again != tag {
-			t.Errorf("the same again has the ETag %s, want %s", again, tag)
+			t.Errorf("the same definition again has the ETag %s, want %s", again, tag)
 		}
 		if body, _ := s.do(200, "GET", report+"/upcoming?n=3", ""); body != `["2000-01-01T09:00:00Z","2000-01-01T17:00:00Z","2000-01-02T09:00:00Z"]` {
 			t.Errorf("upcoming: %s", body)
@@ -122,11 +122,11 @@ func TestASchedulesLife(t *testing.T) {
 	})
 }
 
-func TestOfTwoEditorsOneIsTold(t *testing.T) {
+func TestOfTwoEditorsOneGetsAConflict(t *testing.T) {
 	serve(t, func(t *testing.T, s *service) {
 		const report = "/tenants/acme/schedules/report"
 		_, seen := s.do(200, "PUT", report, weekly)
-		s.do(409, "PUT", report, strings.Replace(weekly, "sunday", "friday", 1)) // who has seen nothing changes nothing
+		s.do(409, "PUT", report, strings.Replace(weekly, "sunday", "friday", 1)) // without a seen revision nothing is changed
 		s.do(200, "PUT", report, strings.Replace(weekly, "sunday", "friday", 1), "If-Match: "+seen)
 		for _, change := range []struct{ method, path, body string }{
 			{"PUT", report, strings.Replace(weekly, "sunday", "tuesday", 1)}, {"DELETE", report, ""}, {"POST", report + "/pause", ""},
@@ -134,7 +134,7 @@ func TestOfTwoEditorsOneIsTold(t *testing.T) {
 			s.do(412, change.method, change.path, change.body, "If-Match: "+seen)
 		}
 		if body, _ := s.do(200, "GET", report, ""); !strings.Contains(body, "friday") || !strings.Contains(body, `"state":"live"`) {
-			t.Errorf("it is %s, want that of the first editor", body)
+			t.Errorf("it is %s, want the change of the first editor", body)
 		}
 	})
 }
@@ -177,7 +177,7 @@ func TestWhatIsWrongIsSaid(t *testing.T) {
 		for _, c := range []struct {
 			method, path, body, header string
 			status                     int
-			want                       string // in the answer
+			want                       string // part of the answer
 		}{
 			{"PUT", "/r", `{"recurrence": {"frequency": "week", "schedule": {"hours": [25], "weekDays": ["mon day"]}}}`, "", 400,
 				`{"field":"schedule.hours[0]","value":"25","code":"hours_range"`},
@@ -205,7 +205,7 @@ func TestWhatIsWrongIsSaid(t *testing.T) {
 	})
 }
 
-// The whole program, on a port of its own: it answers, and ends when it is told to.
+// The whole program runs on its own port: it answers, and ends when its ctx ends.
 func TestTheServiceStartsAndEnds(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -231,9 +231,9 @@ func TestTheServiceStartsAndEnds(t *testing.T) {
 	}
 	stop()
 	if err := <-ended; err != nil {
-		t.Errorf("after it was told to end: %v", err)
+		t.Errorf("after its ctx has ended: %v", err)
 	}
 	if !strings.Contains(sent.String(), "curl -i -X PUT http://"+listener.Addr().String()) {
-		t.Errorf("it has not said how to try it: %s", sent)
+		t.Errorf("it did not print how to try it: %s", sent)
 	}
 }

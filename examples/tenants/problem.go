@@ -11,19 +11,19 @@ import (
 	"github.com/chimejobs/chime/recurrence"
 )
 
-// A problem is one thing that is wrong with a request. All of them are in the answer: {"problems": [{…}, …]}.
+// A problem is one mistake of a request. The answer has all of them: {"problems": [{…}, …]}.
 type problem struct {
-	Field  string `json:"field,omitempty"` // where: "schedule.hours[0]", "n", "If-Match"
-	Value  string `json:"value,omitempty"` // what was given
-	Limit  string `json:"limit,omitempty"` // what is wanted
+	Field  string `json:"field,omitempty"` // the place: "schedule.hours[0]", "n", "If-Match"
+	Value  string `json:"value,omitempty"` // the given value
+	Limit  string `json:"limit,omitempty"` // the wanted value
 	Code   string `json:"code,omitempty"`  // the kind of mistake in a rule
 	Reason string `json:"reason,omitempty"`
 }
 
-// fail answers a request that could not be done.
+// fail answers a request that failed.
 //
-//	400 what was given is wrong     404 there is no such schedule, or run     413 the body is too long
-//	409 the name is taken           412 the schedule is not what If-Match says
+//	400 the request is invalid      404 there is no such schedule, or run     413 the body is too long
+//	409 the name is taken           412 the schedule has changed since If-Match
 //	503 the store does not answer, or is full: repeat the request
 func fail(w http.ResponseWriter, r *http.Request, err error) {
 	status, problems := problemsOf(r, err)
@@ -42,7 +42,7 @@ func problemsOf(r *http.Request, err error) (status int, problems []problem) {
 		return http.StatusPreconditionFailed, []problem{{Field: "If-Match", Value: r.Header.Get("If-Match"),
 			Limit: fmt.Sprintf("%q", fmt.Sprint(conflict.Schedule.Revision)), Reason: "it was changed in the meantime"}}
 	case errors.As(err, &conflict):
-		return http.StatusConflict, []problem{{Field: "name", Value: r.PathValue("name"), Reason: "there is another schedule of that name; to change it send its ETag as If-Match"}}
+		return http.StatusConflict, []problem{{Field: "name", Value: r.PathValue("name"), Reason: "a schedule with that name exists; to change it send its ETag as If-Match"}}
 	case errors.Is(err, errNoRun):
 		return http.StatusNotFound, []problem{{Field: "id", Value: r.PathValue("id"), Reason: err.Error()}}
 	case errors.Is(err, chime.ErrNotFound):
@@ -59,13 +59,13 @@ func problemsOf(r *http.Request, err error) (status int, problems []problem) {
 	switch {
 	case len(problems) > 0:
 		return http.StatusBadRequest, problems
-	case errors.Is(err, context.Canceled): // the caller has gone and reads no answer
+	case errors.Is(err, context.Canceled): // the caller has disconnected and reads no answer
 		return http.StatusBadRequest, nil
 	}
-	return http.StatusServiceUnavailable, []problem{{Reason: "this does not work at the moment, please repeat it"}}
+	return http.StatusServiceUnavailable, []problem{{Reason: "the service is not available at the moment, please repeat the request"}}
 }
 
-// invalid returns every InvalidError within err: several may be joined.
+// invalid returns every InvalidError in err: several may be joined.
 func invalid(err error) []*chime.InvalidError {
 	if wrong, ok := err.(*chime.InvalidError); ok {
 		return []*chime.InvalidError{wrong}

@@ -7,7 +7,7 @@ import (
 	"github.com/chimejobs/chime/recurrence"
 )
 
-// A scheduleView is what a tenant sees of a schedule: not the prefix, the queue and whatever else is ours.
+// A scheduleView is the tenant's view of a schedule, without the prefix, the queue and other internal fields.
 type scheduleView struct {
 	Name       string                 `json:"name"`
 	State      chime.ScheduleState    `json:"state"`
@@ -24,7 +24,7 @@ func (r *request) view(s *chime.Schedule) scheduleView {
 	v := scheduleView{
 		Name: r.own(s.Name), State: s.State, Recurrence: s.Recurrence, InWords: s.String(), Next: s.Next, Counters: s.Counters,
 	}
-	_ = s.Decode(&v.Action) // what cannot be decoded is shown without
+	_ = s.Decode(&v.Action) // an action that cannot be decoded is left out
 	if s.Note != (chime.Note{}) {
 		v.Note = &s.Note
 	}
@@ -34,14 +34,14 @@ func (r *request) view(s *chime.Schedule) scheduleView {
 	return v
 }
 
-// A runView is what a tenant sees of a run.
+// A runView is the tenant's view of a run.
 type runView struct {
 	Planned time.Time        `json:"planned"`
 	Started time.Time        `json:"started,omitzero"`
 	Ended   time.Time        `json:"ended"`
 	Outcome chime.RunOutcome `json:"outcome"`
 	Attempt int              `json:"attempt,omitempty"`
-	Manual  bool             `json:"manual,omitempty"` // somebody asked for it
+	Manual  bool             `json:"manual,omitempty"` // somebody requested it
 	Error   string           `json:"error,omitempty"`
 	Note    string           `json:"note,omitempty"`
 }
@@ -50,10 +50,10 @@ func viewRun(r *chime.RunInfo) runView {
 	return runView{r.Planned, r.Started, r.Ended, r.Outcome, r.Attempt, r.Manual, r.Error, r.Note}
 }
 
-// A jobView is what a tenant sees of a run that it has asked for.
+// A jobView is the tenant's view of a run that it has requested.
 type jobView struct {
 	State   chime.JobState   `json:"state"`
-	Outcome chime.RunOutcome `json:"outcome,omitempty"` // done: how
+	Outcome chime.RunOutcome `json:"outcome,omitempty"` // if it is done: the result
 	Attempt int              `json:"attempt"`
 	Error   string           `json:"error,omitempty"` // of the last attempt
 	Note    string           `json:"note,omitempty"`

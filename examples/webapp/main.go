@@ -1,10 +1,11 @@
 // Webapp is a small web application with everything of chime that a program can mount: the dashboard, the HTTP API, metrics, health and traces.
-// Its schedules succeed, fail, are late, are retried, or are paused, so that every page has something to show within ten seconds.
+// Its schedules succeed, fail, are late, are retried, or are paused, so every page has something to show within ten seconds.
 //
 //	go run ./examples/webapp                 # with a Redis inside the process, which loses its data at exit
 //	REDIS_URL=redis://localhost:6379/0 go run ./examples/webapp
 //	go run ./examples/webapp -traces         # prints each span that has ended
 //
+// work.go has the jobs, schedule.go the schedules, mount.go the HTTP handlers.
 // work.go has the jobs, schedule.go what runs when, mount.go what is mounted where.
 package main
 
@@ -31,7 +32,7 @@ import (
 )
 
 func main() {
-	addr := flag.String("addr", "127.0.0.1:8000", "where to listen; the dashboard and the API serve this machine only")
+	addr := flag.String("addr", "127.0.0.1:8000", "address to listen on; the dashboard and the API serve this machine only")
 	traces := flag.Bool("traces", false, "print spans")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -46,7 +47,7 @@ func main() {
 	}
 }
 
-// run serves until ctx ends. Then requests that are under way and jobs that run come to their end.
+// run serves until ctx ends. Then open requests and running jobs are finished.
 func run(ctx context.Context, listener net.Listener, out io.Writer, traces bool) error {
 	store, where, closeStore, err := open()
 	if err != nil {
@@ -57,10 +58,10 @@ func run(ctx context.Context, listener net.Listener, out io.Writer, traces bool)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "http://%s/ has the way to everything; the store is %s. Control-C ends it.\n", listener.Addr(), where)
+	fmt.Fprintf(out, "http://%s/ has links to everything; the store is %s. Control-C ends it.\n", listener.Addr(), where)
 	err = chime.Run(ctx, append(app.roles, &web{listener, app})...)
 	if cut := (*chime.DrainTimeoutError)(nil); errors.As(err, &cut) {
-		return nil // a thumbnail takes a minute; it was handed back, and begins anew at the next start
+		return nil // a thumbnail takes a minute; it was put back, and begins again at the next start
 	}
 	return err
 }
@@ -70,7 +71,7 @@ func open() (store chime.Store, where string, closeStore func() error, err error
 	errorsOnly := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))
 	if url := os.Getenv("REDIS_URL"); url != "" {
 		options, err := redis.ParseURL(url)
-		if err != nil { // not the error itself, which may have a password
+		if err != nil { // without the error itself, which may contain a password
 			return nil, "", nil, errors.New("REDIS_URL must be written like redis://localhost:6379/0")
 		}
 		client := redis.NewClient(options)
@@ -89,7 +90,7 @@ type web struct {
 	app      *app
 }
 
-// Run serves until ctx ends and the requests under way are answered, for at most ten seconds. Open pages of the dashboard are told to end.
+// Run serves until ctx ends and open requests are answered, for at most ten seconds. Open pages of the dashboard are closed.
 func (w *web) Run(ctx context.Context) error {
 	server := &http.Server{Handler: w.app.mux, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 15 * time.Second, WriteTimeout: 15 * time.Second}
 	server.RegisterOnShutdown(w.app.pages.Close)

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// A screen is what the program writes.
+// A screen collects the program's output.
 type screen struct {
 	mu   sync.Mutex
 	text strings.Builder
@@ -44,13 +44,13 @@ func start(t *testing.T) (url string, out *screen) {
 	t.Cleanup(func() {
 		stop()
 		if err := <-ended; err != nil {
-			t.Errorf("it has ended with %v", err)
+			t.Errorf("run ended with %v", err)
 		}
 	})
 	return "http://" + listener.Addr().String(), out
 }
 
-// get is the status and the body of an answer.
+// get returns the status and the body of an answer.
 func get(t *testing.T, url string) (int, string) {
 	t.Helper()
 	answer, err := http.Get(url)
@@ -65,10 +65,10 @@ func get(t *testing.T, url string) (int, string) {
 	return answer.StatusCode, string(text)
 }
 
-// Everything that is mounted answers, and has something to show.
+// Everything that is mounted answers, and has content.
 func TestEverythingThatIsMountedShowsSomething(t *testing.T) {
 	url, out := start(t)
-	waits, cancel := context.WithTimeout(t.Context(), 30*time.Second) // it takes five; then it says what has not come
+	waits, cancel := context.WithTimeout(t.Context(), 30*time.Second) // it takes five; after the timeout the test reports what is missing
 	defer cancel()
 	for _, c := range []struct {
 		path  string
@@ -111,26 +111,26 @@ func TestEverythingThatIsMountedShowsSomething(t *testing.T) {
 		}
 		for missing() != "" {
 			if waits.Err() != nil {
-				t.Fatalf("%s: it has never shown %s", c.path, missing())
+				t.Fatalf("%s: it never showed %s", c.path, missing())
 			}
-			time.Sleep(100 * time.Millisecond) // asked again: the dashboard answers twenty times a second
+			time.Sleep(100 * time.Millisecond) // polls again: the dashboard answers twenty times a second
 		}
 	}
-	for _, want := range []string{url + "/ has the way to everything", "process default", "retried"} {
+	for _, want := range []string{url + "/ has links to everything", "process default", "retried"} {
 		if !strings.Contains(out.String(), want) {
-			t.Errorf("it has not printed %q, but\n%s", want, out)
+			t.Errorf("it did not print %q, but\n%s", want, out)
 		}
 	}
 }
 
-// What the home page leads to is mounted.
+// The links of the home page are mounted.
 func TestTheHomePageLinksToWhatIsThere(t *testing.T) {
 	url, _ := start(t)
 	links := 0
 	for _, part := range strings.Split(string(home), `href="`)[1:] {
 		path, _, _ := strings.Cut(part, `"`)
 		links++
-		if status, text := get(t, url+"/"+path); strings.Contains(text, "404 page not found") { // as the mux says it
+		if status, text := get(t, url+"/"+path); strings.Contains(text, "404 page not found") { // the text of the mux
 			t.Errorf("%s: got %d", path, status)
 		}
 	}

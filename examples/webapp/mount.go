@@ -23,14 +23,14 @@ import (
 //go:embed home.html
 var home []byte
 
-// An app is what the process serves, and the roles that it has besides.
+// An app is the HTTP handler of the process, and the roles that it needs.
 type app struct {
 	mux   *http.ServeMux
 	pages *dashboard.Dashboard
 	roles []chime.Role
 }
 
-// newApp makes the roles, and mounts what they can tell.
+// newApp creates the roles, and mounts their pages.
 func newApp(store chime.Store, address string, out io.Writer, traces bool) (*app, error) {
 	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))
 	metrics := chimeprom.New(chimeprom.Options{Jobs: []string{fax.Name()}})
@@ -50,7 +50,7 @@ func newApp(store chime.Store, address string, out io.Writer, traces bool) (*app
 		return nil, err
 	}
 
-	itself, err := action.ParseNet(address) // the one address of this machine that jobs of the API may call
+	itself, err := action.ParseNet(address) // the only address of this machine that jobs of the API may call
 	if err != nil {
 		return nil, err
 	}
@@ -77,7 +77,7 @@ func newApp(store chime.Store, address string, out io.Writer, traces bool) (*app
 	a.mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
 	a.mux.HandleFunc("GET /livez", healthy.Livez)
 	a.mux.HandleFunc("GET /readyz", healthy.Readyz)
-	a.mux.HandleFunc("POST /ping", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "pong\n") }) // what a job of the API calls
+	a.mux.HandleFunc("POST /ping", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "pong\n") }) // called by a job of the API
 	a.mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		_, _ = w.Write(home)
@@ -85,7 +85,7 @@ func newApp(store chime.Store, address string, out io.Writer, traces bool) (*app
 	return a, nil
 }
 
-// hideCards is what the dashboard shows of a job's arguments in place of what they are: without the numbers of cards.
+// hideCards replaces a job's arguments in the dashboard by a form without the numbers of cards.
 func hideCards(_ *chime.JobInfo, payload any) any {
 	if fields, ok := payload.(map[string]any); ok && fields["Card"] != nil {
 		fields["Card"] = "hidden"

@@ -9,7 +9,7 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 )
 
-// tracing prints each span that has ended, on a line. A program in production sends them to a collector.
+// tracing prints each ended span on one line. A program in production sends them to a collector.
 func tracing(out io.Writer) *sdktrace.TracerProvider {
 	return sdktrace.NewTracerProvider(sdktrace.WithSyncer(printer{out}))
 }

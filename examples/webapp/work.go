@@ -9,7 +9,7 @@ import (
 	"github.com/chimejobs/chime"
 )
 
-// The jobs of the shop. Those without arguments take nil.
+// The jobs of the shop. Jobs without arguments get nil.
 type (
 	order   struct{ Customer, Card string }
 	message struct{ To string }
@@ -25,7 +25,7 @@ var (
 	mail      = chime.Define[message]("mail", chime.Queue("mail"), chime.MaxAttempts(1))
 	thumbnail = chime.Define[picture]("thumbnail", chime.Queue("media"), chime.Timeout(2*time.Minute))
 	letter    = chime.Define[message]("letter", chime.Queue("archive"))
-	fax       = chime.Define[message]("fax") // which no handler here takes: such jobs are parked
+	fax       = chime.Define[message]("fax") // no handler here takes it: such jobs are parked
 )
 
 // handle registers the handlers.
@@ -67,7 +67,7 @@ func handle(worker *chime.Worker) {
 	letter.Handle(worker, func(context.Context, *chime.Job, message) error { return nil })
 }
 
-// pause is a step that takes its time, unless the job is to end.
+// pause waits for a step of a job, or until the job has to end.
 func pause(ctx context.Context, d time.Duration) error {
 	select {
 	case <-time.After(d):
