@@ -14,7 +14,7 @@ import (
 	"github.com/chimejobs/chime/chimetest"
 )
 
-// A dropped span goes nowhere: what exporting costs is the exporter's.
+// The spans are dropped: exporting is not part of the measurement.
 type dropped struct{}
 
 func (dropped) OnStart(context.Context, sdktrace.ReadWriteSpan) {}
@@ -22,7 +22,7 @@ func (dropped) OnEnd(sdktrace.ReadOnlySpan)                     {}
 func (dropped) Shutdown(context.Context) error                  { return nil }
 func (dropped) ForceFlush(context.Context) error                { return nil }
 
-// What telemetry adds to a job: without an SDK, with metrics and no trace, and with both.
+// The overhead of telemetry for a job: without an SDK, with metrics and no trace, and with both.
 func overhead() map[string]*chimeotel.Telemetry {
 	meters := sdkmetric.NewMeterProvider(sdkmetric.WithReader(sdkmetric.NewManualReader()))
 	return map[string]*chimeotel.Telemetry{

@@ -20,7 +20,7 @@ import (
 	"github.com/chimejobs/chime/chimetest"
 )
 
-// What is secret in a payload or a header is nowhere; what is in an error is in one attribute of one event.
+// No part of a payload or a header is recorded; the text of an error is in one attribute of one event.
 func TestNoSecretGetsOut(t *testing.T) {
 	chimetest.Run(t, func(t *testing.T, c *chimetest.Chime) {
 		r := record(t, chimeotel.Options{})
@@ -54,7 +54,7 @@ func TestNoSecretGetsOut(t *testing.T) {
 			}
 		}
 		if strings.Contains(drawn, "CANARY-OF-PAYLOAD") {
-			t.Errorf("something of a payload or a header is in\n%s", drawn)
+			t.Errorf("a part of a payload or a header is in\n%s", drawn)
 		}
 		seen := 0
 		for line := range strings.Lines(drawn) {
@@ -65,12 +65,12 @@ func TestNoSecretGetsOut(t *testing.T) {
 			}
 		}
 		if seen != 4 {
-			t.Errorf("the errors of %d attempts are told, want 4", seen)
+			t.Errorf("the errors of %d attempts are recorded, want 4", seen)
 		}
 	})
 }
 
-// Where a job's header is full it travels without the context.
+// If a job's header is full, the job is sent without the context.
 func TestATraceKeepsNoJobFromBeingEnqueued(t *testing.T) {
 	chimetest.Run(t, func(t *testing.T, c *chimetest.Chime) {
 		r := record(t, chimeotel.Options{})
@@ -103,7 +103,7 @@ func TestATraceKeepsNoJobFromBeingEnqueued(t *testing.T) {
 	})
 }
 
-// carrying is a propagator that writes what it is.
+// carrying is a propagator that writes fixed entries.
 type carrying map[string]string
 
 func (c carrying) Inject(_ context.Context, carrier propagation.TextMapCarrier) {
@@ -116,7 +116,7 @@ func (carrying) Extract(ctx context.Context, _ propagation.TextMapCarrier) conte
 }
 func (carrying) Fields() []string { return nil }
 
-// What is wrong without the context too is not tried without it: other middleware is called once.
+// If a header is invalid even without the context, there is no second attempt: other middleware is called once.
 func TestAHeaderThatIsTooLongByItselfIsTriedOnce(t *testing.T) {
 	chimetest.Run(t, func(t *testing.T, c *chimetest.Chime) {
 		const room = 4 << 10
@@ -180,7 +180,7 @@ manage pause (2), internal, Error: failed
 `)
 }
 
-// A program may set the global providers after it has made its roles.
+// A program may set the global providers after it has created its roles.
 func TestNilProvidersAreTheGlobalOnes(t *testing.T) {
 	telemetry := chimeotel.New(chimeotel.Options{})
 	spans, meters := tracetest.NewSpanRecorder(), sdkmetric.NewManualReader()

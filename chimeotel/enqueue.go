@@ -14,10 +14,10 @@ var enqueueStart = []trace.SpanStartOption{
 	trace.WithAttributes(keySystem.String(system), keyOperationName.String(enqueuing), keyOperationType.String(operationSend)),
 }
 
-// Enqueue returns middleware for [chime.Enqueuer.Use]. Put it first, so that what other middleware does is part of the span.
+// Enqueue returns middleware for [chime.Enqueuer.Use]. Put it first, so that the span includes other middleware.
 //
-// The span gets its queue when the jobs have theirs, so a sampler sees it as "enqueue". Nothing that goes wrong with a trace keeps a job from
-// being enqueued: where a job's header has no room for the context, the job goes without it.
+// The span gets its queue when the jobs have theirs, so a sampler sees it as "enqueue". A problem with a trace never stops a job from
+// being enqueued: if a job's header has no room for the context, the job is sent without it.
 func (t *Telemetry) Enqueue() func(chime.EnqueueFunc) chime.EnqueueFunc {
 	return func(next chime.EnqueueFunc) chime.EnqueueFunc {
 		return func(ctx context.Context, items []chime.Item) ([]chime.Receipt, error) {
@@ -43,7 +43,7 @@ func (t *Telemetry) enqueue(ctx context.Context, items []chime.Item, next chime.
 	return receipts, err
 }
 
-// send passes items on with the context of the span in their headers, or without it if that is too much for them.
+// send passes items on with the context of the span in their headers, or without it if that is too long for them.
 func (t *Telemetry) send(ctx context.Context, items []chime.Item, next chime.EnqueueFunc) ([]chime.Receipt, error) {
 	headers, size := t.headers(ctx)
 	if len(headers) == 0 {
@@ -65,7 +65,7 @@ func (t *Telemetry) send(ctx context.Context, items []chime.Item, next chime.Enq
 	return receipts, err
 }
 
-// describeItems notes what was enqueued, as far as it is the same for all.
+// describeItems adds the values that are the same for all items.
 func describeItems(span trace.Span, items []chime.Item, receipts []chime.Receipt) {
 	attributes := make([]attribute.KeyValue, 0, 4)
 	if queue, ok := same(receipts, func(r chime.Receipt) string { return r.Queue }); ok {
@@ -84,7 +84,7 @@ func describeItems(span trace.Span, items []chime.Item, receipts []chime.Receipt
 	span.SetAttributes(attributes...)
 }
 
-// same returns what all of list have; ok is false if they differ, or have nothing.
+// same returns the value that all of list have; ok is false if they differ, or have none.
 func same[T any](list []T, of func(T) string) (value string, ok bool) {
 	for i, one := range list {
 		if v := of(one); i == 0 {

@@ -18,7 +18,7 @@ import (
 
 // A job that fails once, from the call that enqueued it to its end.
 func Example() {
-	exporter := tracetest.NewInMemoryExporter() // a program has that of go.opentelemetry.io/otel/exporters/otlp
+	exporter := tracetest.NewInMemoryExporter() // a real program uses an exporter of go.opentelemetry.io/otel/exporters/otlp
 	provider := sdktrace.NewTracerProvider(sdktrace.WithSyncer(exporter))
 	telemetry := chimeotel.New(chimeotel.Options{TracerProvider: provider})
 

@@ -10,16 +10,16 @@ import (
 )
 
 const (
-	maxMessage = 2 << 10  // bytes of an error's text: a server's answer may be in it
+	maxMessage = 2 << 10  // bytes of an error's text: it may contain a server's answer
 	maxStack   = 16 << 10 // bytes
 )
 
-// fail has a span say that a call failed.
+// fail records in a span that a call failed.
 func fail(span trace.Span, err error, status string) {
 	failAs(span, err, errorType(err), nil, status)
 }
 
-// failAs notes an error: its type in an attribute, its text in an event, and what follows from it in the status, which has no text of the
+// failAs records an error: its type in an attribute, its text in an event, and a status without the text of the
 // error.
 func failAs(span trace.Span, err error, kind string, stack []byte, status string) {
 	span.SetStatus(codes.Error, status)

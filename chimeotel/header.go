@@ -17,11 +17,11 @@ import (
 )
 
 const (
-	maxHeaders = 1 << 10 // bytes of a job's header that the context of a span may take; W3C Trace Context takes 600 at most
-	maxKey     = 100     // bytes of a key, as chime.Header says
+	maxHeaders = 1 << 10 // maximum bytes of a job's header for the context of a span; W3C Trace Context needs at most 600
+	maxKey     = 100     // maximum bytes of a key, from chime.Header
 )
 
-// headers are the options that write the context of a span into a job, and the bytes that they take there.
+// headers returns the options that write the context of a span into a job, and the bytes that they need there.
 func (t *Telemetry) headers(ctx context.Context) (options []chime.EnqueueOption, size int) {
 	carrier := propagation.MapCarrier{}
 	t.propagator.Inject(ctx, carrier)
@@ -43,12 +43,12 @@ func (t *Telemetry) headers(ctx context.Context) (options []chime.EnqueueOption,
 	return options, size
 }
 
-// fits reports whether a job's header may have an entry: what a propagator of one's own writes may be anything.
+// fits reports whether a job's header may have an entry: a custom propagator may write anything.
 func fits(key, value string) bool {
 	return key != "" && len(key) <= maxKey && utf8.ValidString(key) && !strings.ContainsFunc(key, unicode.IsControl) && utf8.ValidString(value)
 }
 
-// remote returns ctx with the context that travels with a job.
+// remote returns ctx with the context from a job's header.
 func (t *Telemetry) remote(ctx context.Context, job *chime.Job) context.Context {
 	if len(job.Header) == 0 {
 		return ctx
@@ -56,8 +56,8 @@ func (t *Telemetry) remote(ctx context.Context, job *chime.Job) context.Context 
 	return t.propagator.Extract(ctx, propagation.MapCarrier(job.Header))
 }
 
-// excess is by how many bytes a job's header is longer than chime takes it, as an error says or one of those that it joins, the most of them;
-// 0: none says that.
+// excess is the number of bytes by which a job's header is too long, according to an error or to one of its joined errors, the largest of them;
+// 0: no error reports that.
 func excess(err error) (bytes int) {
 	if several, ok := err.(interface{ Unwrap() []error }); ok {
 		for _, one := range several.Unwrap() {

@@ -6,8 +6,8 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// Manage calls f within a span "manage <act>": for what a program does with schedules, jobs and queues besides enqueuing, as "pause" or
-// "requeue". act is the name of a method, never of what it acts on. It returns what f returns.
+// Manage calls f within a span "manage <act>". It is for actions on schedules, jobs and queues other than enqueuing, such as "pause" or
+// "requeue". act is the name of a method, never of its target. Manage returns the result of f.
 //
 //	err := telemetry.Manage(ctx, "pause", func(ctx context.Context) error { return queues.Pause(ctx, "mail", note) })
 func (t *Telemetry) Manage(ctx context.Context, act string, f func(context.Context) error) error {

@@ -13,7 +13,7 @@ import (
 	"github.com/chimejobs/chime"
 )
 
-// maxSeries is how many sets of attributes are kept ready; further ones are made anew each time.
+// maxSeries is the maximum number of attribute sets in the cache; others are created each time.
 const maxSeries = 1024
 
 // meters are the metrics. Their attributes are the operation, the queue and the type of the error.
@@ -25,10 +25,10 @@ type meters struct {
 	number atomic.Int64
 }
 
-// A seriesOf names a set of attributes.
+// A seriesOf identifies a set of attributes.
 type seriesOf struct{ operation, queue, failure string }
 
-// A series is a set of attributes as the instruments want it.
+// A series is a set of attributes in the form of the instruments.
 type series struct {
 	add    []metric.AddOption
 	record []metric.RecordOption
@@ -51,7 +51,7 @@ func newMeters(provider metric.MeterProvider) *meters {
 	return m
 }
 
-// sent counts n jobs that were to be enqueued; err is that of the call.
+// sent counts n jobs of an enqueuing; err is the error of the call.
 func (m *meters) sent(ctx context.Context, receipts []chime.Receipt, n int, err error) {
 	failure := ""
 	if err != nil {
@@ -75,7 +75,7 @@ func (m *meters) consumed(ctx context.Context, queue string) {
 	m.consumedMessages.Add(ctx, 1, m.series(seriesOf{processing, queue, ""}).add...)
 }
 
-// processed notes how long an attempt took; failure is its error.type, if it failed.
+// processed records the duration of an attempt; failure is its error.type, if it failed.
 func (m *meters) processed(ctx context.Context, queue, failure string, took time.Duration) {
 	m.processDuration.Record(ctx, took.Seconds(), m.series(seriesOf{processing, queue, failure}).record...)
 }

@@ -2,8 +2,8 @@ package chimeotel
 
 import "go.opentelemetry.io/otel/attribute"
 
-// The names of the semantic conventions, version 1.43. Those for messaging are "in development": a later version may have others, and
-// then this file changes and no other. A test holds them against the package of that version.
+// The names of the semantic conventions, version 1.43. The messaging names are "in development": a later version may have others, and
+// then only this file changes. A test compares them with the package of that version.
 const (
 	schemaURL = "https://opentelemetry.io/schemas/1.43.0"
 
@@ -33,7 +33,7 @@ const (
 	metricDuration = "messaging.process.duration"
 )
 
-// chime's own.
+// The names of chime.
 const (
 	keyJobName     = attribute.Key("chime.job.name")
 	keyAttempt     = attribute.Key("chime.job.attempt")
@@ -45,13 +45,13 @@ const (
 	keySchedule = attribute.Key("chime.schedule.name")
 	keyPlanned  = attribute.Key("chime.schedule.planned")    // RFC 3339
 	keyLateness = attribute.Key("chime.schedule.lateness_s") // seconds
-	keyTrigger  = attribute.Key("chime.schedule.trigger")    // what made the job: occurrence, manual, backfill or death
+	keyTrigger  = attribute.Key("chime.schedule.trigger")    // the origin of the job: occurrence, manual, backfill or death
 
 	enqueuing = "enqueue"
 	placing   = "place"
 	managing  = "manage"
 
-	backfilled = "backfill" // what made the job, as chime says it
+	backfilled = "backfill" // the origin of the job, in chime's word
 
 	eventSessionLost   = "chime.session.lost"
 	eventSettleRefused = "chime.settle.refused"

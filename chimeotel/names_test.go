@@ -18,7 +18,7 @@ func TestTheNamesAreThoseOfTheConventions(t *testing.T) {
 		keyErrorType: semconv.ErrorTypeKey, keyExceptionType: semconv.ExceptionTypeKey, keyExceptionMessage: semconv.ExceptionMessageKey, keyExceptionStack: semconv.ExceptionStacktraceKey,
 	} {
 		if ours != theirs {
-			t.Errorf("we say %s, the conventions %s", ours, theirs)
+			t.Errorf("our name is %s, the conventions have %s", ours, theirs)
 		}
 	}
 	for ours, theirs := range map[string]string{
@@ -27,7 +27,7 @@ func TestTheNamesAreThoseOfTheConventions(t *testing.T) {
 		metricSent: messagingconv.ClientSentMessages{}.Name(), metricConsumed: messagingconv.ClientConsumedMessages{}.Name(), metricDuration: messagingconv.ProcessDuration{}.Name(),
 	} {
 		if ours != theirs {
-			t.Errorf("we say %s, the conventions %s", ours, theirs)
+			t.Errorf("our name is %s, the conventions have %s", ours, theirs)
 		}
 	}
 }
@@ -41,23 +41,23 @@ func TestTheLastSpansAreRememberedOnce(t *testing.T) {
 	key := func(i int) spanOf { return spanOf{"q", fmt.Sprint(i)} }
 	for i := range 3 * maxRecent {
 		r.put(key(i), spanContext(i))
-		r.put(spanOf{"q", "again"}, spanContext(i)) // as of a job that fails often
+		r.put(spanOf{"q", "again"}, spanContext(i)) // a job that fails often
 		if len(r.spans) > maxRecent {
 			t.Fatalf("%d spans are kept, want %d at most", len(r.spans), maxRecent)
 		}
 	}
 	if _, ok := r.take(key(2 * maxRecent)); ok {
-		t.Error("one that is followed by as many as are kept is still there")
+		t.Error("a span is still there after the maximum number of later ones")
 	}
 	for i, of := range map[int]spanOf{3*maxRecent - 1: key(3*maxRecent - 1), 3*maxRecent - 2: key(3*maxRecent - 2)} {
 		if got, ok := r.take(of); !ok || !got.Equal(spanContext(i)) {
-			t.Errorf("of %v it has %v, %v", of, got, ok)
+			t.Errorf("for %v it has %v, %v", of, got, ok)
 		}
 		if _, ok := r.take(of); ok {
 			t.Errorf("%v is there again", of)
 		}
 	}
 	if got, ok := r.take(spanOf{"q", "again"}); !ok || !got.Equal(spanContext(3*maxRecent-1)) {
-		t.Errorf("of a job with many attempts it has %v, %v, want the last", got, ok)
+		t.Errorf("for a job with many attempts it has %v, %v, want the last one", got, ok)
 	}
 }

@@ -11,7 +11,7 @@ import (
 // outcomeReturned: the handler was cut off by the end of its worker or of its session, and nothing is counted.
 const outcomeReturned = "returned"
 
-// outcomeOf is how an attempt ends that returns err, in a word: that of [chime.RunOutcome], or outcomeReturned. lost says that the
+// outcomeOf is the outcome of an attempt that returns err: a [chime.RunOutcome], or outcomeReturned. lost means that the
 // worker has lost the job meanwhile.
 func outcomeOf(ctx context.Context, job *chime.Job, err error) (outcome string, lost bool) {
 	var cause error
@@ -37,12 +37,12 @@ func outcomeOf(ctx context.Context, job *chime.Job, err error) (outcome string, 
 	return string(chime.RunDead), lost
 }
 
-// again reports whether an attempt follows one that ended so.
+// again reports whether another attempt follows this outcome.
 func again(outcome string) bool {
 	return outcome == string(chime.RunFailed) || outcome == string(chime.RunSnoozed) || outcome == outcomeReturned
 }
 
-// typeOf is the error.type of an attempt: "timeout", "panic", or the error's type. It says nothing of what the error says.
+// typeOf is the error.type of an attempt: "timeout", "panic", or the error's type. It contains nothing of the error's text.
 func typeOf(ctx context.Context, err error) string {
 	if ctx.Err() != nil && errors.Is(context.Cause(ctx), chime.ErrTimeout) {
 		return "timeout"
@@ -50,10 +50,10 @@ func typeOf(ctx context.Context, err error) string {
 	return errorType(err)
 }
 
-// errorType is the type of an error, or of what it wraps, where its own type says only that it wraps something.
+// errorType is the type of an error or, if the error only wraps another one, the type of that one.
 func errorType(err error) string {
 	for {
-		if _, ok := err.(*chime.InvalidError); ok { // an alias: fmt has another name for it, which is no user's
+		if _, ok := err.(*chime.InvalidError); ok { // an alias: fmt would print its internal name
 			return "*chime.InvalidError"
 		}
 		kind := fmt.Sprintf("%T", err)
@@ -70,7 +70,7 @@ func errorType(err error) string {
 	}
 }
 
-// wrapped is the one error that another one wraps; nil: there is none, or more than one.
+// wrapped is the single error that another one wraps; nil: there is none, or more than one.
 func wrapped(err error) error {
 	if several, ok := err.(interface{ Unwrap() []error }); ok && len(several.Unwrap()) == 1 {
 		return several.Unwrap()[0]
@@ -78,7 +78,7 @@ func wrapped(err error) error {
 	return errors.Unwrap(err)
 }
 
-// A panicError is what a handler panicked with; nil: it called runtime.Goexit.
+// A panicError is the value of a handler's panic; nil: the handler called runtime.Goexit.
 type panicError struct{ value any }
 
 func (p *panicError) Error() string {

@@ -7,7 +7,7 @@ import (
 	"github.com/chimejobs/chime/chimeotel"
 )
 
-// The code of docs/traces.md is the code of this file; page_test.go runs it.
+// docs/traces.md shows the code of this file; page_test.go runs it.
 
 func traced(store chime.Store) (*chime.Enqueuer, *chime.Worker, *chime.Scheduler) {
 	telemetry := chimeotel.New(chimeotel.Options{})

@@ -31,7 +31,7 @@ func TestThePageShowsCodeThatRuns(t *testing.T) {
 		code, _, _ := strings.Cut(block, "```")
 		within := "\n\t" + strings.ReplaceAll(strings.TrimSuffix(code, "\n"), "\n", "\n\t") + "\n" // of a function
 		if !strings.Contains(program, "\n"+code) && !strings.Contains(program, within) {
-			t.Errorf("the page shows what is not run:\n%s", code)
+			t.Errorf("the page shows code that is not run:\n%s", code)
 		}
 	}
 	if len(blocks) != 3 {
@@ -58,8 +58,8 @@ func TestThePageShowsCodeThatRuns(t *testing.T) {
 	})
 }
 
-// The story on the page is that of a run, with fewer attributes: each of its lines is there, in this order.
-func TestThePageTellsWhatIsRecorded(t *testing.T) {
+// The story on the page is part of a real run, with fewer attributes: each of its lines was recorded, in this order.
+func TestThePageShowsWhatIsRecorded(t *testing.T) {
 	_, story, _ := strings.Cut(text(t, page), "```text\n")
 	story, _, _ = strings.Cut(story, "```")
 	chimetest.Run(t, func(t *testing.T, c *chimetest.Chime) {
@@ -82,12 +82,12 @@ func TestThePageTellsWhatIsRecorded(t *testing.T) {
 			rest, lines = after, lines+1
 		}
 		if lines < 15 || strings.Contains(rest, ", consumer") {
-			t.Errorf("the page tells %d lines, and leaves out\n%s", lines, rest)
+			t.Errorf("the page has %d lines, and leaves out\n%s", lines, rest)
 		}
 	})
 }
 
-// The page has every name that names.go has, and no other.
+// The page has exactly the names in names.go.
 func TestThePageHasAllNames(t *testing.T) {
 	name := regexp.MustCompile(`\b(messaging|chime\.job|chime\.schedule|chime\.session|chime\.settle|exception|error)\.[a-z_.]*[a-z]`)
 	names := func(text string) map[string]bool {

@@ -10,8 +10,8 @@ import (
 	"github.com/chimejobs/chime"
 )
 
-// Observer returns what makes a span of each placing of occurrences, for the Observers of schedulers and of workers, which place
-// occurrences too. From a worker it also hears of attempts that were settled before their handlers returned.
+// Observer returns an observer that creates a span for each placing of occurrences. Add it to the Observers of schedulers and of workers, which
+// place occurrences too. From a worker it also receives the attempts that were settled before their handlers returned.
 func (t *Telemetry) Observer() *chime.Observer {
 	return &chime.Observer{Placed: t.placed, Ended: t.running.ended}
 }
@@ -27,7 +27,7 @@ func (t *Telemetry) placed(places []chime.PlaceEvent) {
 	}
 }
 
-// place makes the span of occurrences of one queue. It has no duration, for it is made when they have been placed.
+// place creates the span for occurrences of one queue. It has no duration, because it is created after they have been placed.
 func (t *Telemetry) place(places []chime.PlaceEvent) {
 	queue := places[0].Queue
 	_, span := t.tracer.Start(context.Background(), placing+" "+queue, trace.WithSpanKind(trace.SpanKindInternal),
@@ -52,7 +52,7 @@ func (t *Telemetry) place(places []chime.PlaceEvent) {
 	span.SetAttributes(attributes...)
 }
 
-// occurrenceID is the ID that an occurrence has as a job.
+// occurrenceID is the job ID of an occurrence.
 func occurrenceID(p chime.PlaceEvent) string {
 	return p.Schedule + "@" + p.Planned.UTC().Format(time.RFC3339Nano)
 }

@@ -16,7 +16,7 @@ var processAttributes = []attribute.KeyValue{
 	keySystem.String(system), keyOperationName.String(processing), keyOperationType.String(processing),
 }
 
-// Handle returns middleware for [chime.Worker.Use]. Put it first, so that what other middleware does is part of the attempt.
+// Handle returns middleware for [chime.Worker.Use]. Put it first, so that the attempt includes other middleware.
 func (t *Telemetry) Handle() func(chime.Handler) chime.Handler {
 	return func(next chime.Handler) chime.Handler {
 		return func(ctx context.Context, job *chime.Job) error { return t.process(ctx, job, next) }
@@ -34,7 +34,7 @@ func (t *Telemetry) process(ctx context.Context, job *chime.Job, next chime.Hand
 		v := recover() // nil: runtime.Goexit
 		a.end(&panicError{v}, debug.Stack())
 		if v != nil {
-			panic(v) // the worker's to handle; the stack still has the handler
+			panic(v) // the worker handles it; the stack still has the handler
 		}
 	}()
 	err = next(a.traced, job)
@@ -76,7 +76,7 @@ func (t *Telemetry) begin(ctx context.Context, job *chime.Job) *attempt {
 	return a
 }
 
-// linksTo returns what came before this attempt, as far as this process knows: the attempt before, or the placing of the occurrence.
+// linksTo returns the predecessors of this attempt that this process knows: the previous attempt, or the placing of the occurrence.
 func (t *Telemetry) linksTo(job *chime.Job) (links []trace.Link) {
 	of := spanOf{job.Queue, job.ID}
 	if before, ok := t.attempts.take(of); ok {
@@ -98,7 +98,7 @@ func attributesOf(job *chime.Job) []attribute.KeyValue {
 		keyMaxAttempts.Int(job.MaxAttempts), keyCrashes.Int(job.Crashes), keyFence.Int64(job.Fence))
 	if job.Schedule != "" {
 		attributes = append(attributes, keySchedule.String(job.Schedule), keyPlanned.String(job.Planned.UTC().Format(time.RFC3339Nano)))
-		if job.Origin != backfilled { // which was to run long ago, and is not late
+		if job.Origin != backfilled { // it was planned long ago, but is not late
 			attributes = append(attributes, keyLateness.Float64(job.Lateness().Seconds()))
 		}
 		attributes = append(attributes, keyTrigger.String(job.Origin))
@@ -106,7 +106,7 @@ func attributesOf(job *chime.Job) []attribute.KeyValue {
 	return attributes
 }
 
-// end ends the span. stack is that of a panic.
+// end ends the span. stack is the stack of a panic.
 func (a *attempt) end(err error, stack []byte) {
 	defer a.span.End()
 	outcome, lost := outcomeOf(a.ctx, a.job, err)
@@ -138,7 +138,7 @@ func (a *attempt) end(err error, stack []byte) {
 	}
 }
 
-// fail has the span say how the attempt failed, and what becomes of the job.
+// fail records in the span how the attempt failed, and what happens to the job.
 func (a *attempt) fail(err error, stack []byte, outcome string) {
 	consequence := "retried"
 	if outcome == string(chime.RunDead) {

@@ -113,7 +113,7 @@ func TestHowAnAttemptEnds(t *testing.T) {
 	}
 }
 
-// The outcomes that the middleware tells from what a handler returns are those that the store has in the end.
+// The outcomes that the middleware derives from a handler's result are the ones that the store records in the end.
 func TestOutcomesAreThoseOfTheHistory(t *testing.T) {
 	chimetest.Run(t, func(t *testing.T, c *chimetest.Chime) {
 		r := record(t, chimeotel.Options{})
@@ -169,7 +169,7 @@ func TestOutcomesAreThoseOfTheHistory(t *testing.T) {
 			}
 		}
 		if fmt.Sprint(got) != fmt.Sprint(want) || len(want) < 12 {
-			t.Errorf("the spans say\n %v\nthe history\n %v", got, want)
+			t.Errorf("the spans have\n %v\nthe history has\n %v", got, want)
 		}
 	})
 }
@@ -191,7 +191,7 @@ func TestAPanicIsRecordedAndGoesOn(t *testing.T) {
 			t.Errorf("the job has the error %q (%v), and the log says\n%s\nwant where the handler panicked", job.LastError, err, logged.String())
 		}
 		spans := r.spans.Ended()
-		s := spans[slices.IndexFunc(spans, func(s sdktrace.ReadOnlySpan) bool { return s.SpanKind() == trace.SpanKindConsumer })] // the enqueuing may end after it
+		s := spans[slices.IndexFunc(spans, func(s sdktrace.ReadOnlySpan) bool { return s.SpanKind() == trace.SpanKindConsumer })] // the enqueuing may end later
 		if len(s.Events()) != 1 {
 			t.Fatalf("events %v, want one", s.Events())
 		}
@@ -238,8 +238,8 @@ func TestWhatMadeTheJobOfASchedule(t *testing.T) {
 			}
 			trigger := attributeOf(s, "chime.schedule.trigger")
 			got[attributeOf(s, "chime.job.name")+" "+trigger]++
-			if told := attributeOf(s, "chime.schedule.lateness_s") != ""; told != (trigger != "backfill") {
-				t.Errorf("the span of a job by %s tells how late it is: %v", trigger, told)
+			if late := attributeOf(s, "chime.schedule.lateness_s") != ""; late != (trigger != "backfill") {
+				t.Errorf("the span of a job by %s has a lateness: %v", trigger, late)
 			}
 		}
 		if want := "map[alert death:3 report backfill:2 report manual:1 report occurrence:1]"; fmt.Sprint(got) != want {
@@ -248,7 +248,7 @@ func TestWhatMadeTheJobOfASchedule(t *testing.T) {
 	})
 }
 
-// Ten seconds after its timeout an attempt is settled without its handler: what that returns later does not count, and the span says so.
+// Ten seconds after its timeout an attempt is settled without its handler: a later result does not count, and the span records that.
 func TestAResultThatComesAfterItsAttemptWasSettledIsRefused(t *testing.T) {
 	chimetest.Run(t, func(t *testing.T, c *chimetest.Chime) {
 		for hangs, want := range map[time.Duration]struct{ outcome, events, failure string }{
@@ -259,7 +259,7 @@ func TestAResultThatComesAfterItsAttemptWasSettledIsRefused(t *testing.T) {
 			worker := chime.NewWorker(c.Store(), chime.WorkerOptions{Logger: slog.New(slog.DiscardHandler), Observers: []*chime.Observer{r.Observer()}})
 			worker.Use(r.Handle())
 			worker.Handle("job", func(context.Context, *chime.Job) error {
-				time.Sleep(hangs) // fake time: the handler does not look at its ctx
+				time.Sleep(hangs) // fake time: the handler ignores its ctx
 				return nil
 			}, chime.Timeout(time.Second), chime.MaxAttempts(1))
 			stop := c.Start(worker)

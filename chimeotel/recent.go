@@ -6,13 +6,13 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// maxRecent is how many spans are remembered: those that other processes go on with are never asked for.
+// maxRecent is the maximum number of remembered spans. A span whose job continues in another process is never used.
 const maxRecent = 1024
 
-// A spanOf names what a span was about: a job.
+// A spanOf identifies the subject of a span: a job.
 type spanOf struct{ queue, id string }
 
-// recentSpans remembers the last spans of jobs until somebody links to them, each once. The oldest is forgotten first.
+// recentSpans remembers the last spans of jobs until another span links to them, each once. The oldest is dropped first.
 type recentSpans struct {
 	mu    sync.Mutex
 	spans map[spanOf]recentSpan

@@ -6,14 +6,14 @@ import (
 	"github.com/chimejobs/chime"
 )
 
-// An attemptOf names an attempt. One that was settled without its handler may still run when the next one begins.
+// An attemptOf identifies an attempt. An attempt that was settled without its handler may still run when the next one begins.
 type attemptOf struct {
 	spanOf
 	number int
 }
 
-// runningAttempts are those whose handlers have not returned. The worker settles one without its handler where that runs on long after its
-// timeout: then it is told as ended first, and what the handler returns does not count.
+// runningAttempts are the attempts whose handlers have not returned. If a handler runs long after its timeout, the worker settles the attempt without it:
+// then the attempt is reported as ended first, and the handler's result does not count.
 type runningAttempts struct {
 	mu      sync.Mutex
 	settled map[attemptOf]*chime.JobEvent // nil: not settled
@@ -38,7 +38,7 @@ func (r *runningAttempts) end(of attemptOf) *chime.JobEvent {
 	return event
 }
 
-// ended hears of attempts that were settled.
+// ended receives attempts that were settled.
 func (r *runningAttempts) ended(events []chime.JobEvent) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

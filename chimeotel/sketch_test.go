@@ -9,8 +9,8 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// sketch draws spans as text, in the order in which they began: what each is, under which span, what it links to, and all that is in it. A span
-// is called by its name and, from its second on, by a number. What is different in every run is drawn as "…".
+// sketch draws spans as text, in the order of their starts: the kind, the parent, the links and the content of each. A span
+// is identified by its name and, from the second one on, by a number. Values that differ in every run are drawn as "…".
 func sketch(recorder *tracetest.SpanRecorder) string {
 	spans := recorder.Started()
 	called, count := map[trace.SpanID]string{}, map[string]int{}

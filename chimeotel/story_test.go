@@ -25,12 +25,12 @@ import (
 
 var quiet = slog.New(slog.DiscardHandler)
 
-// A recorded is telemetry with all that it has made.
+// A recorded is a telemetry with everything that it has recorded.
 type recorded struct {
 	*chimeotel.Telemetry
 	t      testing.TB
 	spans  *tracetest.SpanRecorder
-	tracer trace.Tracer // of the program around
+	tracer trace.Tracer // of the surrounding program
 	meters *sdkmetric.ManualReader
 }
 
@@ -64,7 +64,7 @@ func (r *recorded) scheduler(c *chimetest.Chime) *chime.Scheduler {
 	return chime.NewScheduler(c.Store(), chime.SchedulerOptions{Logger: quiet, Observers: []*chime.Observer{r.Observer()}})
 }
 
-// want compares what was recorded with a sketch, and forgets it.
+// want compares the recorded spans with a sketch, and drops them.
 func (r *recorded) want(sketched string) {
 	r.t.Helper()
 	if got, want := sketch(r.spans), strings.TrimPrefix(sketched, "\n"); got != want {
@@ -76,7 +76,7 @@ func (r *recorded) want(sketched string) {
 	r.spans.Reset()
 }
 
-// metrics returns what was counted and measured: by metric and attributes, how much or how often.
+// metrics returns the recorded values by metric and attributes.
 func (r *recorded) metrics() map[string]int64 {
 	r.t.Helper()
 	var all metricdata.ResourceMetrics
@@ -132,7 +132,7 @@ func TestEnqueuingTwoAttemptsAndTheEndAreOneStory(t *testing.T) {
 			traces[s.SpanContext().TraceID()]++
 		}
 		if len(traces) != 3 {
-			t.Errorf("the spans are of %d traces, want 3: the request, and each attempt", len(traces))
+			t.Errorf("the spans belong to %d traces, want 3: the request, and each attempt", len(traces))
 		}
 		r.want(`
 POST /orders, internal
@@ -184,7 +184,7 @@ process print (2), consumer
 	})
 }
 
-// In any order of the spans: name, parent or "-", links.
+// For the spans in any order: name, parent or "-", links.
 func (r *recorded) wantFamily(want ...string) {
 	r.t.Helper()
 	var got []string
@@ -278,10 +278,10 @@ enqueue, producer
 		}
 		r.spans.Reset()
 		if receipts, err := enqueuer.EnqueueMany(t.Context(), nil); len(receipts) != 0 || err != nil {
-			t.Errorf("of no items: %v, %v", receipts, err)
+			t.Errorf("without items: %v, %v", receipts, err)
 		}
 		if n := len(r.spans.Ended()); n != 0 {
-			t.Errorf("of no items there are %d spans", n)
+			t.Errorf("without items there are %d spans", n)
 		}
 		for name, want := range map[string]int64{
 			"messaging.client.sent.messages{messaging.destination.name=a,messaging.operation.name=enqueue,messaging.operation.type=send,messaging.system=chime}":            3,
@@ -360,7 +360,7 @@ place default, internal
 	})
 }
 
-// What travels with a job is W3C's, so programs in other languages can go on with it; another propagator may be set.
+// A job carries W3C Trace Context, so programs in other languages can continue it; another propagator may be set.
 func TestTheContextTravelsInHeaders(t *testing.T) {
 	chimetest.Run(t, func(t *testing.T, c *chimetest.Chime) {
 		for name, propagator := range map[string]propagation.TextMapPropagator{

@@ -7,10 +7,10 @@ import (
 	"github.com/chimejobs/chime"
 )
 
-// batch is how many jobs an observer hears of at once, about, when a worker is busy.
+// batch is roughly the number of jobs in one call of an observer, when a worker is busy.
 const batch = 64
 
-// events are jobs of three kinds, one of which is an occurrence now and then.
+// events are jobs of three kinds; some of them are occurrences.
 func events() []chime.JobEvent {
 	begin := time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
 	all := make([]chime.JobEvent, batch)
@@ -27,7 +27,7 @@ func events() []chime.JobEvent {
 	return all
 }
 
-// One operation is all that is heard of one job: that it was enqueued, has begun and has ended.
+// One operation is all events of one job: enqueued, begun and ended.
 func BenchmarkJob(b *testing.B) {
 	o := New(Options{Jobs: []string{"mail", "report", "index"}, Schedules: []string{"s"}}).Observer()
 	jobs := events()

@@ -1,6 +1,6 @@
 package chimeprom
 
-// A definition says what a metric is.
+// A definition describes a metric.
 type definition struct {
 	name, kind, help string
 	labels           []string
@@ -20,7 +20,7 @@ var definitions = []definition{
 	{"chime_jobs_parked_total", "counter", "Jobs set aside, because this program cannot run them.", []string{"queue", "job"}, false},
 	{"chime_schedule_lateness_seconds", "histogram", "From when an occurrence was due to its first start.", []string{"schedule"}, false},
 	{"chime_schedule_placing_lag_seconds", "histogram", "How long a schedule was owed its next occurrence.", nil, false},
-	{"chime_schedule_occurrences_total", "counter", "Occurrences placed, started, skipped, missed, caught_up, superseded; begun by hand: triggered, backfilled.", []string{"schedule", "event"}, false},
+	{"chime_schedule_occurrences_total", "counter", "Occurrences placed, started, skipped, missed, caught_up, superseded; started manually: triggered, backfilled.", []string{"schedule", "event"}, false},
 	{"chime_worker_slots", "gauge", "Handlers that may run at the same time.", nil, false},
 	{"chime_worker_slots_busy", "gauge", "Handlers that run.", nil, false},
 	{"chime_worker_handlers_stuck", "gauge", "Handlers past their timeout that still run.", nil, false},
@@ -42,7 +42,7 @@ var definitions = []definition{
 	{"chime_schedule_next_timestamp_seconds", "gauge", "Next planned instant of a live schedule.", []string{"schedule"}, true},
 	{"chime_schedule_last_success_timestamp_seconds", "gauge", "End of the last run that is done.", []string{"schedule"}, true},
 	{"chime_schedule_period_seconds", "gauge", "Longest time between two of the next planned instants of a live schedule.", []string{"schedule"}, true},
-	{"chime_scrape_errors_total", "counter", "Reads of the store that failed: what is store-wide is absent then.", nil, true},
+	{"chime_scrape_errors_total", "counter", "Reads of the store that failed: the store-wide metrics are absent then.", nil, true},
 }
 
 var byName = func() map[string]*definition {

@@ -11,13 +11,13 @@ func Kinds() map[string]string {
 	return all
 }
 
-// ReadPages has what Metrics.Store returned read so many schedules in a call.
+// ReadPages sets the number of schedules in a call of the collector that Metrics.Store returned.
 func ReadPages(store prometheus.Collector, size int) prometheus.Collector {
 	store.(*storeCollector).reader.walker.pageSize = size
 	return store
 }
 
-// Labels and Help are those of a metric.
+// Labels and Help return the labels and the help of a metric.
 func Labels(name string) []string { return labelsOfAny(name) }
 func Help(name string) string     { return helpOf(name) }
 

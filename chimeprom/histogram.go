@@ -11,14 +11,14 @@ import (
 	dto "github.com/prometheus/client_model/go"
 )
 
-// bounds are the upper bounds of the buckets, in seconds: those of the store's own samples, so that both tell the same.
+// bounds are the upper bounds of the buckets, in seconds. They equal the bounds of the store's own samples, so both show the same.
 var bounds = [...]float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 15, 60, 300}
 
-// The native buckets grow by a factor of 2^(1/8), which is less than 1.1: eight of them double.
+// The native buckets grow by a factor of 2^(1/8), which is less than 1.1: eight of them double the value.
 const (
 	schema      = 3
 	perDoubling = 1 << schema
-	minExponent = -20 // what is shorter than 2^-20 s, a microsecond, is counted as zero
+	minExponent = -20 // less than 2^-20 s, a microsecond, is counted as zero
 	maxExponent = 34  // 2^34 s are 544 years, longer than a Duration
 	natives     = (maxExponent - minExponent) * perDoubling
 )
@@ -31,8 +31,8 @@ var fractions = func() (all [perDoubling]uint64) {
 	return all
 }()
 
-// A histogram counts durations, in classic buckets and in native ones. One of client_golang takes several times as long as a job may cost, for it
-// lets everybody count at once; here who has a batch takes the lock once.
+// A histogram counts durations, in classic buckets and in native ones. client_golang's takes several times as long as a job may cost, because it
+// supports counting from many goroutines at once; here a batch takes the lock once.
 type histogram struct {
 	desc   *prometheus.Desc
 	labels []*dto.LabelPair
@@ -43,14 +43,14 @@ type histogram struct {
 
 // durations are counts of durations.
 type durations struct {
-	sum     [2]uint64 // ns, the low 64 bits first: 200,000 waits of a day are more than a Duration holds
+	sum     [2]uint64 // ns, the low 64 bits first: a Duration would overflow at 200,000 waits of a day
 	count   uint64
-	zero    uint64                  // shorter than any native bucket
-	classic [len(bounds) + 1]uint64 // each its own, not those below it
+	zero    uint64                  // durations below every native bucket
+	classic [len(bounds) + 1]uint64 // each bucket without the ones below it
 	native  [natives]uint64
 }
 
-// add counts a duration; one below 0, between two clocks, as 0.
+// add counts a duration; a negative one, from two different clocks, as 0.
 func (d *durations) add(length time.Duration) {
 	length = max(length, 0)
 	var carry uint64
@@ -70,7 +70,7 @@ func (d *durations) add(length time.Duration) {
 	}
 }
 
-// nativeOf is the place of the native bucket of a length in seconds; below 0: it is too short for one.
+// nativeOf is the index of the native bucket for a length in seconds; negative: it is too short for one.
 func nativeOf(v float64) int {
 	parts := math.Float64bits(v) // 1.fraction × 2^exponent
 	exponent, fraction := int(parts>>52)-1023, parts&(1<<52-1)
@@ -91,7 +91,7 @@ func (h *histogram) observe(length time.Duration) {
 	h.mu.Unlock()
 }
 
-// Desc and Write are those of a prometheus.Metric.
+// Desc and Write implement prometheus.Metric.
 func (h *histogram) Desc() *prometheus.Desc { return h.desc }
 
 func (h *histogram) Write(to *dto.Metric) error {
@@ -106,14 +106,14 @@ func (h *histogram) Write(to *dto.Metric) error {
 		of.Bucket = append(of.Bucket, &dto.Bucket{UpperBound: new(bounds[i]), CumulativeCount: new(below)})
 	}
 	of.PositiveSpan, of.PositiveDelta = spans(&now.native)
-	if len(of.PositiveSpan) == 0 { // a native histogram all the same
+	if len(of.PositiveSpan) == 0 { // it is still a native histogram
 		of.PositiveSpan = []*dto.BucketSpan{{Offset: new(int32(0)), Length: new(uint32(0))}}
 	}
 	to.Histogram, to.Label = of, h.labels
 	return nil
 }
 
-// spans encodes native buckets: where some in a row lie that are not empty, and by how much each differs from the one before.
+// spans encodes native buckets: the runs of non-empty buckets, and the difference of each count from the one before.
 func spans(native *[natives]uint64) (all []*dto.BucketSpan, deltas []int64) {
 	var before int64
 	end := 0 // of the last span, as an index of Prometheus
@@ -132,7 +132,7 @@ func spans(native *[natives]uint64) (all []*dto.BucketSpan, deltas []int64) {
 	return all, deltas
 }
 
-// A histogramVec is a collector of histograms that differ by their labels.
+// A histogramVec is a collector of histograms with different labels.
 type histogramVec struct {
 	desc *prometheus.Desc
 
@@ -144,7 +144,7 @@ func newHistogramVec(name string) *histogramVec {
 	return &histogramVec{desc: prometheus.NewDesc(name, helpOf(name), labelsOf(name), nil)}
 }
 
-// with makes the histogram of some labels.
+// with returns the histogram for some labels.
 func (v *histogramVec) with(labels ...string) *histogram {
 	h := &histogram{desc: v.desc, labels: prometheus.MakeLabelPairs(v.desc, labels)}
 	v.mu.Lock()

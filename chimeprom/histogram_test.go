@@ -13,7 +13,7 @@ import (
 	"github.com/chimejobs/chime"
 )
 
-// What is counted is what client_golang's own histogram counts, classic and native.
+// The counts equal those of client_golang's own histogram, classic and native.
 func TestAHistogramCountsAsClientGolangDoes(t *testing.T) {
 	theirs := prometheus.NewHistogram(prometheus.HistogramOpts{
 		Name: "x", Buckets: bounds[:], NativeHistogramBucketFactor: 1.1, NativeHistogramZeroThreshold: math.Exp2(minExponent),
@@ -28,7 +28,7 @@ func TestAHistogramCountsAsClientGolangDoes(t *testing.T) {
 		theirs.Observe(d.Seconds())
 		ours.observe(d)
 	}
-	ours.observe(-time.Second) // as 0
+	ours.observe(-time.Second) // counts as 0
 	theirs.Observe(0)
 	var got, want dto.Metric
 	if err := ours.Write(&got); err != nil {
@@ -75,7 +75,7 @@ func natively(h *dto.Histogram) map[int]int64 {
 	return all
 }
 
-// A backlog of a day has 2⁶³ ns of waits within some 100,000 jobs.
+// A backlog of a day reaches 2⁶³ ns of waits with some 100,000 jobs.
 func TestASumIsNeverTooLong(t *testing.T) {
 	for _, c := range []struct {
 		times  int
@@ -100,11 +100,11 @@ func TestAnEmptyHistogramIsNativeToo(t *testing.T) {
 	}
 }
 
-// What is heard of a job allocates nothing. How long it takes is for BenchmarkJob to say.
+// Recording a job allocates nothing. BenchmarkJob measures its time.
 func TestAJobAllocatesNothing(t *testing.T) {
 	o := New(Options{Jobs: []string{"mail", "report", "index"}, Schedules: []string{"s"}}).Observer()
 	jobs := events()
-	for i := range 2 * maxNames { // more queues and more of them with a job than are told apart
+	for i := range 2 * maxNames { // more queues, and more pairs with a job, than have their own labels
 		o.Enqueued([]chime.JobEvent{{Queue: fmt.Sprint("q", i), Name: "mail"}})
 	}
 	jobs[7].Queue, jobs[7].Name = "q300", "mail"

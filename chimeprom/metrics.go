@@ -1,4 +1,4 @@
-// Package chimeprom has chime's metrics for Prometheus.
+// Package chimeprom exports chime's metrics to Prometheus.
 //
 //	metrics := chimeprom.New(chimeprom.Options{})
 //	worker := chime.NewWorker(store, chime.WorkerOptions{Observers: []*chime.Observer{metrics.Observer()}})
@@ -7,13 +7,13 @@
 //	metrics.Know(worker, scheduler)
 //	prometheus.MustRegister(metrics, metrics.Store(store))
 //
-// Metrics counts what this process does. Store reads what all processes have in common: how many jobs wait on each queue, how the schedules
-// stand. It is the same in each process, so register it in one of them, or take the maximum of what all of them say.
+// Metrics counts the work of this process. Store reads what all processes have in common: the number of jobs on each queue, and the state of the
+// schedules. It is the same in each process, so register it in one of them, or use the maximum of all of them.
 //
-// No label has an ID. Those of jobs and schedules have the names that the program knows, at most 200, and "other" for all others; those of
-// queues the first 200 names that come, and "other". Where a metric has both, the first 200 pairs that come are told, and the rest as "other" and
-// "other". A job costs about 250 ns more, 40 to 80 of them in here, and allocates nothing; a role without the observer pays nothing.
-// docs/monitoring.md says what to watch.
+// No label contains an ID. Labels of jobs and schedules have the names that the program knows, at most 200, and "other" for all others. Labels of
+// queues have the first 200 names that occur, and "other". If a metric has both labels, the first 200 pairs are shown, and the rest as "other" and
+// "other". The metrics add about 250 ns to a job, 40 to 80 of them in this package, and allocate nothing; a role without the observer has no overhead.
+// docs/monitoring.md describes what to watch.
 package chimeprom
 
 import (
@@ -22,14 +22,14 @@ import (
 	"github.com/chimejobs/chime"
 )
 
-// Options are the options of New. The zero value is good.
+// Options are the options of New. The zero value is useful.
 type Options struct {
-	// Jobs and Schedules are names that labels may have, besides those of the roles that Know is called with: of jobs that the program only
-	// enqueues, for example.
+	// Jobs and Schedules are names that labels may have, in addition to the names from Know: for example of jobs that the program only
+	// enqueues.
 	Jobs, Schedules []string
 }
 
-// Metrics is a prometheus.Collector of what this process does. New makes one. It is safe for concurrent use.
+// Metrics is a prometheus.Collector for the work of this process. New returns one. It is safe for concurrent use.
 type Metrics struct {
 	queues, jobs, schedules *names
 	pairs                   *pairs // of queues and jobs
@@ -57,26 +57,26 @@ type (
 	occurrenceKey struct{ schedule, event string }
 )
 
-// attempts is what the attempts of a job are measured with.
+// attempts measures the attempts of a job.
 type attempts struct {
 	run              *histogram
 	panics, timeouts prometheus.Counter
 }
 
-// callsOf is what the calls of one kind are measured with.
+// callsOf measures the calls of one kind.
 type callsOf struct {
 	took   *histogram
 	errors prometheus.Counter
 }
 
-// New returns metrics that are zero. It registers nothing.
+// New returns metrics with the value zero. It registers nothing.
 func New(options Options) *Metrics {
 	m := &Metrics{queues: learning(), pairs: newPairs(), jobs: newNames(options.Jobs...), schedules: newNames(options.Schedules...)}
 	return m.describe()
 }
 
-// Know adds what a worker handles and what a scheduler declares to the names that labels may have: call it before they run, with handlers and
-// schedules registered. Of all names the first 200 count. Other roles have no names.
+// Know adds the jobs that a worker handles and the schedules that a scheduler declares to the names that labels may have. Call it after the handlers
+// and schedules are registered, and before the roles run. Only the first 200 names count. Other roles have no names.
 func (m *Metrics) Know(roles ...chime.Role) {
 	for _, role := range roles {
 		switch role := role.(type) {
@@ -88,7 +88,7 @@ func (m *Metrics) Know(roles ...chime.Role) {
 	}
 }
 
-// Describe and Collect are those of a prometheus.Collector.
+// Describe and Collect implement prometheus.Collector.
 func (m *Metrics) Describe(to chan<- *prometheus.Desc) {
 	for _, c := range m.collectors {
 		c.Describe(to)
@@ -110,7 +110,7 @@ func gaugeOf(name string) prometheus.GaugeOpts {
 	return prometheus.GaugeOpts{Name: name, Help: helpOf(name)}
 }
 
-// describe makes the metrics.
+// describe returns the descriptions of the metrics.
 func (m *Metrics) describe() *Metrics {
 	counters := func(name string) *prometheus.CounterVec {
 		return register(m, prometheus.NewCounterVec(counterOf(name), labelsOf(name)))

@@ -6,15 +6,15 @@ import (
 	"sync"
 )
 
-// maxNames is how many names a label has, besides other.
+// maxNames is the maximum number of names of a label, in addition to other.
 const (
 	maxNames = 200
 	other    = "other"
 )
 
-// names are those that a label may have.
+// names are the names that a label may have.
 type names struct {
-	learns bool // the first that come are added
+	learns bool // the first names that occur are added
 
 	mu    sync.RWMutex
 	known map[string]bool
@@ -26,7 +26,7 @@ func newNames(known ...string) *names {
 	return n
 }
 
-// learning are names of which the first that come are known.
+// learning returns names that learn the first ones that occur.
 func learning() *names {
 	n := newNames()
 	n.learns = true
@@ -51,7 +51,7 @@ func (n *names) all() []string {
 	return slices.Collect(maps.Keys(n.known))
 }
 
-// label is the name, or other.
+// label returns the name, or other.
 func (n *names) label(name string) string {
 	n.mu.RLock()
 	known, room := n.known[name], len(n.known) < maxNames
@@ -61,7 +61,7 @@ func (n *names) label(name string) string {
 	}
 	if n.learns && room && name != "" {
 		n.add(name)
-		return n.label(name) // another one may have been faster
+		return n.label(name) // another goroutine may have been faster
 	}
 	return other
 }

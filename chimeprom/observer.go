@@ -8,8 +8,8 @@ import (
 	"github.com/chimejobs/chime"
 )
 
-// Observer returns an observer for a role: for its options. Each role gets one of its own, for it remembers whether the role leads, and
-// what the store has failed at.
+// Observer returns an observer for a role's options. Each role needs its own one, because the observer remembers whether the role leads, and
+// which calls of the store fail.
 func (m *Metrics) Observer() *chime.Observer {
 	role := &observedRole{metrics: m}
 	return &chime.Observer{
@@ -25,13 +25,13 @@ func (m *Metrics) Observer() *chime.Observer {
 	}
 }
 
-// An observedRole is what is remembered of one role.
+// An observedRole is the remembered state of one role.
 type observedRole struct {
 	metrics *Metrics
 
 	mu    sync.Mutex
 	leads bool
-	fails map[string]bool // by what was tried
+	fails map[string]bool // by the call that was tried
 }
 
 func (r *observedRole) elected(leading bool, _ int64) {
@@ -49,7 +49,7 @@ func (r *observedRole) elected(leading bool, _ int64) {
 	r.leads = leading
 }
 
-// trouble: an outage of a role is over when everything works again, and is told by what failed last.
+// trouble: an outage of a role ends when all calls succeed again; the event has the call that failed last.
 func (r *observedRole) trouble(op string, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -82,7 +82,7 @@ func (m *Metrics) occurrenceLabels(k occurrenceKey) occurrenceKey {
 	return occurrenceKey{m.schedules.label(k.schedule), k.event}
 }
 
-// A run of equal keys in a batch needs one search. A tally counts them.
+// A tally counts a run of equal keys in a batch, so that the run needs only one search.
 type tally[K comparable] struct {
 	key   K
 	count int
@@ -109,7 +109,7 @@ func (m *Metrics) enqueuedAre(jobs []chime.JobEvent) { m.countJobs(m.enqueued, j
 func (m *Metrics) returnedAre(jobs []chime.JobEvent) { m.countJobs(m.returned, jobs) }
 func (m *Metrics) parkedAre(jobs []chime.JobEvent)   { m.countJobs(m.parked, jobs) }
 
-// begun measures how long jobs have waited, and how late occurrences are.
+// begun measures the waits of jobs, and the lateness of occurrences.
 func (m *Metrics) begun(jobs []chime.JobEvent) {
 	var queue string
 	var wait *histogram // of the queue; it is locked
@@ -151,7 +151,7 @@ func (m *Metrics) occurred(schedule, event string, times int) {
 	}
 }
 
-// endedAre counts and measures attempts that have ended. What was skipped was none.
+// endedAre counts and measures attempts that have ended. A skipped occurrence was not an attempt.
 func (m *Metrics) endedAre(jobs []chime.JobEvent) {
 	var equal tally[endKey]
 	var how *attempts // of these; its histogram is locked

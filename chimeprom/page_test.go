@@ -33,7 +33,7 @@ func monitored(store chime.Store, handlers func(*chime.Worker), schedules func(*
 	return promhttp.HandlerFor(registry, promhttp.HandlerOpts{}), []chime.Role{scheduler, worker}, nil
 }
 
-// What docs/monitoring.md shows is the code above, and it works.
+// docs/monitoring.md shows the code above, and it works.
 func TestThePageShowsCodeThatWorks(t *testing.T) {
 	page, err := os.ReadFile("../docs/monitoring.md")
 	if err != nil {
@@ -46,7 +46,7 @@ func TestThePageShowsCodeThatWorks(t *testing.T) {
 	blocks := strings.Split(string(page), "\n```go\n")[1:]
 	for _, block := range blocks {
 		if code, _, _ := strings.Cut(block, "```"); !strings.Contains(string(source), "\n"+code) {
-			t.Errorf("docs/monitoring.md shows what page_test.go does not have:\n%s", code)
+			t.Errorf("docs/monitoring.md shows code that is not in page_test.go:\n%s", code)
 		}
 	}
 	if len(blocks) != 1 {
@@ -73,7 +73,7 @@ func TestThePageShowsCodeThatWorks(t *testing.T) {
 			`chime_jobs_ended_total{job="report",outcome="done",queue="default"} 3`, `chime_schedules{state="live"} 1`, "chime_leader 1", `chime_schedule_period_seconds{schedule="report"} 60`,
 		} {
 			if !strings.Contains(string(text), want+"\n") {
-				t.Errorf("not told: %s in\n%s", want, text)
+				t.Errorf("missing: %s in\n%s", want, text)
 			}
 		}
 	})

@@ -2,10 +2,10 @@ package chimeprom
 
 import "sync"
 
-// maxPairs is how many queues and jobs are told together, besides other and other.
+// maxPairs is the maximum number of pairs of queue and job with their own labels, in addition to other and other.
 const maxPairs = 200
 
-// pairs are the queues and jobs that are told together, as labels: the first that come. Each by itself has few names, but the product of both is
+// pairs are the first pairs of queue and job that occur, for labels. Each of the two has few names, but all combinations would be
 // 40,401, and each of them has a histogram.
 type pairs struct {
 	mu    sync.RWMutex
@@ -25,7 +25,7 @@ func (p *pairs) label(pair jobKey) jobKey {
 	return jobKey{other, other}
 }
 
-// add adds a pair, unless others were faster to take the last place.
+// add adds a pair, unless other goroutines were faster to take the last place.
 func (p *pairs) add(pair jobKey) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

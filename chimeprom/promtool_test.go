@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// promtool runs the tool of Debian's package prometheus, which test.sh installs.
+// promtool runs the tool from Debian's package prometheus, which test.sh installs.
 func promtool(t *testing.T, stdin string, args ...string) {
 	t.Helper()
 	tool := exec.Command("promtool", args...)
@@ -32,7 +32,7 @@ func TestPromtoolHasNothingToSay(t *testing.T) {
 	promtool(t, "", "check", "rules", "alerts.yaml")
 }
 
-// A mark on the time axis is a new leader: also if the process that led has gone with its metrics, and while Redis was down the term was absent.
+// A mark on the time axis is a new leader, also if the old leader's process and its metrics are gone, and if the term was absent while Redis was down.
 func TestTheDashboardMarksEachNewLeaderOnce(t *testing.T) {
 	text, err := os.ReadFile("grafana.json")
 	if err != nil {
@@ -78,7 +78,7 @@ tests:
 	promtool(t, "", "test", "rules", file)
 }
 
-// Each alert is tested by Prometheus's own tool: that it is silent when all is well, and that it fires.
+// Prometheus's own tool tests each alert: it does not fire when all is well, and fires otherwise.
 func TestAlertsFireWhenTheyAreToAndNotWhenAllIsWell(t *testing.T) {
 	text, err := os.ReadFile("testdata/alerts_test.yaml")
 	if err != nil {
@@ -98,7 +98,7 @@ func TestAlertsFireWhenTheyAreToAndNotWhenAllIsWell(t *testing.T) {
 	}
 	for name := range exprs(t) {
 		if !silent[name] || !fires[name] {
-			t.Errorf("%s: it is tested that it is silent when all is well: %v; that it fires: %v", name, silent[name], fires[name])
+			t.Errorf("%s: tested as silent when all is well: %v; tested as firing: %v", name, silent[name], fires[name])
 		}
 	}
 	promtool(t, "", "test", "rules", "testdata/alerts_test.yaml")

@@ -10,7 +10,7 @@ import (
 	"github.com/chimejobs/chime"
 )
 
-// A reader reads what is store-wide: the schedules that have a label each time, the others by a walk.
+// A reader reads the store-wide values: schedules with labels at each read, the others by a walk.
 type reader struct {
 	queues    *chime.Queues
 	schedules *chime.Schedules
@@ -21,29 +21,29 @@ type reader struct {
 	known map[string]*knownSchedule
 }
 
-// A snapshot is what one read has brought.
+// A snapshot is the result of one read.
 type snapshot struct {
 	queues []*chime.QueueInfo
 	term   int64
-	sums   *scheduleSums // nil: no walk has come to the end
+	sums   *scheduleSums // nil: no walk has ended yet
 	times  map[string]scheduleTimes
 }
 
-// scheduleTimes are the instants of one schedule; of others, the next one and the oldest success.
+// scheduleTimes are the instants of one schedule; for others, the next instant and the oldest success.
 type scheduleTimes struct {
 	next, success time.Time
 	period        time.Duration
 }
 
-// A knownSchedule is what is worth remembering of one that has a label of its own.
+// A knownSchedule is the cached part of a schedule with its own label.
 type knownSchedule struct {
-	created, success, looked time.Time // looked: the end of the attempt at which its history was read last
-	revision                 int64
-	next                     time.Time
-	period                   time.Duration
+	created, success, checked time.Time // checked: the end of the attempt after which its history was read last
+	revision                  int64
+	next                      time.Time
+	period                    time.Duration
 }
 
-// newReader returns a reader. failed is told of what fails between reads.
+// newReader returns a reader. It calls failed for failures between reads.
 func newReader(store chime.Store, names *names, failed func()) *reader {
 	schedules := chime.NewSchedules(store)
 	return &reader{
@@ -52,7 +52,7 @@ func newReader(store chime.Store, names *names, failed func()) *reader {
 	}
 }
 
-// read reads the queues, the leader's term, and the schedules that have labels. Where a walk's first step was the last one, it has these.
+// read reads the queues, the leader's term, and the schedules with labels. If a walk needs only one step, the result of that step has these schedules.
 func (r *reader) read(ctx context.Context) (*snapshot, error) {
 	queues, err := r.queues.List(ctx)
 	if err != nil {
@@ -86,10 +86,10 @@ func (r *reader) read(ctx context.Context) (*snapshot, error) {
 	return read, nil
 }
 
-// readers is how many schedules are read by name at a time.
+// readers is the number of schedules that are read by name at the same time.
 const readers = 8
 
-// named reads the schedules that have labels.
+// named reads the schedules with labels.
 func (r *reader) named(ctx context.Context) (map[string]*chime.Schedule, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -127,8 +127,8 @@ func (r *reader) named(ctx context.Context) (map[string]*chime.Schedule, error) 
 	return found, cmp.Or(failure, ctx.Err())
 }
 
-// byName reads one schedule; nil: there is none of this name, or this program cannot read it. It is a list of one, which tells the latter from a
-// store that does not answer.
+// byName reads one schedule; nil: it does not exist, or this program cannot read it. It uses a list of one, because its error is then always the
+// store's.
 func (r *reader) byName(ctx context.Context, name string) (*chime.Schedule, error) {
 	for s, err := range r.schedules.List(ctx, chime.ScheduleFilter{Prefix: name, Limit: 1}) {
 		if s == nil {
@@ -164,13 +164,13 @@ func (r *reader) timesOf(ctx context.Context, own map[string]*chime.Schedule) (m
 	return all, nil
 }
 
-// success finds when a schedule was done last. Where its last attempt says something else its history is read, once for each such attempt.
+// success finds the time when a schedule was last done. If its last attempt ended otherwise, its history is read, once for each such attempt.
 func (r *reader) success(ctx context.Context, s *chime.Schedule, k *knownSchedule) error {
 	switch {
 	case s.Last.Outcome == chime.RunDone:
 		k.success = s.Last.Ended
 		return nil
-	case s.Last.Ended.IsZero(), !k.success.IsZero(), s.Last.Ended.Equal(k.looked):
+	case s.Last.Ended.IsZero(), !k.success.IsZero(), s.Last.Ended.Equal(k.checked):
 		return nil
 	}
 	for run, err := range r.schedules.Runs(ctx, s.Name) {
@@ -185,11 +185,11 @@ func (r *reader) success(ctx context.Context, s *chime.Schedule, k *knownSchedul
 			break
 		}
 	}
-	k.looked = s.Last.Ended
+	k.checked = s.Last.Ended
 	return nil
 }
 
-// period is the longest time between two of the next ten planned instants; 0: there is but one.
+// period is the longest time between two of the next ten planned instants; 0: there is only one.
 func period(s *chime.Schedule, k *knownSchedule) time.Duration {
 	if k.revision == s.Revision && k.next.Equal(s.Next) {
 		return k.period

@@ -15,8 +15,8 @@ import (
 
 var metricName = regexp.MustCompile(`\bchime_[a-z0-9_]+`)
 
-// resolve fails unless each metric in an expression is one of chimeprom's, with a suffix only if it is a histogram, and each label by which
-// the expression chooses or groups is one that its metric has. It returns the metrics.
+// resolve fails unless each metric in an expression is one of chimeprom's, with a suffix only if it is a histogram, and each label in a selector or
+// a grouping is a label of its metric. It returns the metrics.
 func resolve(t *testing.T, where, expr string) (found []string) {
 	t.Helper()
 	kinds := chimeprom.Kinds()
@@ -28,12 +28,12 @@ func resolve(t *testing.T, where, expr string) (found []string) {
 			}
 		}
 		if kinds[base] == "" || kinds[base] == "histogram" && base == name {
-			t.Errorf("%s: no metric is called %s: %s", where, name, expr)
+			t.Errorf("%s: there is no metric %s: %s", where, name, expr)
 		}
 		found = append(found, base)
 	}
 	if len(found) == 0 {
-		t.Errorf("%s names no metric: %s", where, expr)
+		t.Errorf("%s contains no metric: %s", where, expr)
 	}
 	known := []string{"le"}
 	for _, name := range found {
@@ -100,7 +100,7 @@ func TestTheDashboardShowsOnlyWhatThereIs(t *testing.T) {
 	if len(dashboard.Panels) != 14 {
 		t.Errorf("%d panels, want 14", len(dashboard.Panels))
 	}
-	// these are for alerts, or say what the queues' page of chime or another metric says better
+	// these are for alerts, or the queues' page of chime or another metric shows their content better
 	elsewhere := []string{"chime_leader_changes_total", "chime_queue_ended_total", "chime_queue_paused", "chime_queue_sessions", "chime_schedule_next_timestamp_seconds", "chime_schedule_period_seconds"}
 	for _, name := range slices.Sorted(maps.Keys(chimeprom.Kinds())) {
 		if shown[name] == slices.Contains(elsewhere, name) {
@@ -109,7 +109,7 @@ func TestTheDashboardShowsOnlyWhatThereIs(t *testing.T) {
 	}
 }
 
-// exprs are the expressions of the alerts, by their names.
+// exprs are the expressions of the alerts by name.
 func exprs(t *testing.T) map[string]string {
 	t.Helper()
 	text, err := os.ReadFile("alerts.yaml")
@@ -145,7 +145,7 @@ func TestAlertsUseOnlyWhatThereIsAndThePageExplainsThem(t *testing.T) {
 	}
 }
 
-// The page has a row for each metric, as it is.
+// The page has the correct row for each metric.
 func TestThePageListsEveryMetric(t *testing.T) {
 	page, err := os.ReadFile("../docs/monitoring.md")
 	if err != nil {
@@ -163,7 +163,7 @@ func TestThePageListsEveryMetric(t *testing.T) {
 	for _, name := range metricName.FindAllString(string(page), -1) {
 		base := strings.TrimSuffix(strings.TrimSuffix(name, "_bucket"), "_count")
 		if chimeprom.Kinds()[base] == "" {
-			t.Errorf("docs/monitoring.md names %s, which is no metric", name)
+			t.Errorf("docs/monitoring.md has %s, which is not a metric", name)
 		}
 	}
 }

@@ -11,36 +11,36 @@ import (
 )
 
 const (
-	readEvery   = 5 * time.Second // the store is read at most so often, however often metrics are asked for
+	readEvery   = 5 * time.Second // the minimum time between two reads of the store, for any number of scrapes
 	readTimeout = 2 * time.Second
 )
 
-// Store returns a collector of what is store-wide: to be registered beside Metrics, in one process, or in each if queries take the maximum.
+// Store returns a collector of the store-wide metrics. Register it beside Metrics, in one process, or in each one if queries use the maximum.
 //
-// It reads the store when metrics are asked for, and at most once in 5 s. A read takes 2 s at most. If it fails, or takes longer, all that is
-// store-wide is absent until the next one, and chime_scrape_errors_total counts it. It reads counters, and the schedules that have labels of their
-// own. Those that have not, and how many there are, are told as they were when all schedules were read last: where there are more than 1,000,
-// that goes on between scrapes, 1,000 each half second.
+// It reads the store during a scrape, at most once in 5 s. A read takes at most 2 s. If it fails, or takes longer, all store-wide metrics
+// are absent until the next read, and chime_scrape_errors_total counts it. It reads counters, and the schedules with their own
+// labels. The values of other schedules, and the number of schedules, come from the last read of all schedules. If there are more than 1,000,
+// that read continues between scrapes, 1,000 in each half second.
 //
-// A user of Redis who may only look (docs/access.md) may do that.
+// A user of Redis with read-only access (docs/access.md) has enough permissions.
 func (m *Metrics) Store(store chime.Store) prometheus.Collector {
 	errors := prometheus.NewCounter(counterOf("chime_scrape_errors_total"))
 	return &storeCollector{reader: newReader(store, m.schedules, errors.Inc), queues: learning(), errors: errors, free: make(chan struct{}, 1)}
 }
 
-// A storeCollector reads the store for whoever asks.
+// A storeCollector reads the store for all scrapes.
 type storeCollector struct {
 	reader *reader
 	queues *names
 	errors prometheus.Counter
-	free   chan struct{} // capacity 1: a read is under way, also one that nobody waits for any more
+	free   chan struct{} // capacity 1: a read is running, possibly one that no scrape waits for any more
 
 	mu   sync.Mutex
 	at   time.Time // of the last read
 	last *snapshot // nil: it failed
 }
 
-// descs are the descriptions of what is store-wide.
+// descs are the descriptions of the store-wide metrics.
 var descs = func() map[string]*prometheus.Desc {
 	all := make(map[string]*prometheus.Desc)
 	for _, d := range definitions {
@@ -65,7 +65,7 @@ func (c *storeCollector) Collect(to chan<- prometheus.Metric) {
 	c.errors.Collect(to)
 }
 
-// current is what was read within the last five seconds, or is read now; nil: that failed.
+// current is the result of a read within the last five seconds, or of a new one; nil: that failed.
 func (c *storeCollector) current() *snapshot {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -78,7 +78,7 @@ func (c *storeCollector) current() *snapshot {
 	return c.last
 }
 
-// read reads the store, for two seconds at most. A read that ignores its ctx is not waited for, and no other one begins before it has ended.
+// read reads the store, for at most two seconds. If a read ignores its ctx, it is not waited for, and no other one begins before it has ended.
 func (c *storeCollector) read() *snapshot {
 	ctx, cancel := context.WithTimeout(context.Background(), readTimeout)
 	done := make(chan *snapshot, 1)
@@ -110,7 +110,7 @@ func (c *storeCollector) read() *snapshot {
 	}
 }
 
-// send sends what was read as metrics.
+// send sends a snapshot as metrics.
 func (c *storeCollector) send(read *snapshot, to chan<- prometheus.Metric) {
 	gauge := func(name string, value float64, labels ...string) {
 		to <- prometheus.MustNewConstMetric(descs[name], prometheus.GaugeValue, value, labels...)
@@ -165,7 +165,7 @@ func one(is bool) float64 {
 	return 0
 }
 
-// byLabel are the queues by their labels. Those that are others are one, of which the oldest job and any pause count.
+// byLabel groups the queues by their labels. The group other has the oldest job of its queues, and is paused if one of them is.
 func (c *storeCollector) byLabel(queues []*chime.QueueInfo) map[string]chime.QueueInfo {
 	all := make(map[string]chime.QueueInfo, len(queues))
 	for _, q := range queues {

@@ -29,12 +29,12 @@ import (
 	"github.com/chimejobs/chime/redisstore/embedded"
 )
 
-// canary is in payloads, errors, IDs and notes: in no metric.
+// canary is in payloads, errors, IDs and notes, and must not be in a metric.
 const canary = "canary-4711"
 
 var quiet = slog.New(slog.DiscardHandler)
 
-// story plays a few minutes of all that there is to measure and returns what a registry then has.
+// story plays a few minutes with everything that is measured, and calls then with the registry.
 func story(t *testing.T, c *chimetest.Chime, then func(registry *prometheus.Registry)) {
 	t.Helper()
 	metrics := chimeprom.New(chimeprom.Options{Jobs: []string{"unhandled"}})
@@ -83,7 +83,7 @@ func story(t *testing.T, c *chimetest.Chime, then func(registry *prometheus.Regi
 			t.Fatal(err)
 		}
 	}
-	o := metrics.Observer() // what only happens when something breaks
+	o := metrics.Observer() // events that only happen when something breaks
 	o.SessionLost("default", 3)
 	o.Refused("default", 2)
 	o.Trouble("work", errors.New(canary))
@@ -110,9 +110,9 @@ func story(t *testing.T, c *chimetest.Chime, then func(registry *prometheus.Regi
 	then(registry)
 }
 
-// told is the exposition of a registry, without what depends on goroutines that run at the same instant: how many calls were made, and how a
-// worker's outcomes of 20 ms came together, by which retries differ.
-func told(t *testing.T, registry *prometheus.Registry) string {
+// exposition is the text of a registry, without the values that depend on goroutines at the same instant: the number of calls, and the
+// grouping of a worker's outcomes within 20 ms, which changes the waits of retries.
+func exposition(t *testing.T, registry *prometheus.Registry) string {
 	t.Helper()
 	return regexp.MustCompile(`(?m)^chime_(store_(call_seconds|errors_total)|job_wait_seconds_(sum|bucket.*le="0\.0)).*\n`).ReplaceAllString(formatted(t, registry, expfmt.NewFormat(expfmt.TypeTextPlain)), "")
 }
@@ -133,12 +133,12 @@ func formatted(t *testing.T, registry *prometheus.Registry, format expfmt.Format
 	return text.String()
 }
 
-var update = flag.Bool("update", false, "write testdata/story.txt anew")
+var update = flag.Bool("update", false, "write testdata/story.txt again")
 
-func TestTheStoryIsToldExactly(t *testing.T) {
+func TestTheStoryIsShownExactly(t *testing.T) {
 	chimetest.Run(t, func(t *testing.T, c *chimetest.Chime) {
 		story(t, c, func(registry *prometheus.Registry) {
-			got := told(t, registry)
+			got := exposition(t, registry)
 			if *update {
 				if err := os.WriteFile("testdata/story.txt", []byte(got), 0o644); err != nil {
 					t.Fatal(err)
@@ -149,13 +149,13 @@ func TestTheStoryIsToldExactly(t *testing.T) {
 				t.Fatal(err)
 			}
 			if got != string(want) {
-				t.Errorf("the exposition is not that of testdata/story.txt (go test -update writes it anew); it differs in:\n%s", difference(got, string(want)))
+				t.Errorf("the exposition does not match testdata/story.txt (go test -update writes it again); it differs in:\n%s", difference(got, string(want)))
 			}
 		})
 	})
 }
 
-// difference are the lines that only one of two texts has.
+// difference returns the lines that only one of two texts has.
 func difference(got, want string) string {
 	var all []string
 	for _, side := range []struct{ sign, has, lacks string }{{"+ ", got, want}, {"- ", want, got}} {
@@ -169,7 +169,7 @@ func difference(got, want string) string {
 	return strings.Join(all, "")
 }
 
-func TestEveryMetricIsToldAndNoSecretIs(t *testing.T) {
+func TestEveryMetricIsShownAndNoSecretIs(t *testing.T) {
 	chimetest.Run(t, func(t *testing.T, c *chimetest.Chime) {
 		story(t, c, func(registry *prometheus.Registry) {
 			families, err := registry.Gather()
@@ -187,7 +187,7 @@ func TestEveryMetricIsToldAndNoSecretIs(t *testing.T) {
 				delete(kinds, name)
 			}
 			if len(kinds) > 0 {
-				t.Errorf("metrics that no definition has: %v", kinds)
+				t.Errorf("metrics without a definition: %v", kinds)
 			}
 			if all := formatted(t, registry, expfmt.NewFormat(expfmt.TypeProtoText)); strings.Contains(all, canary) || len(all) < 10_000 {
 				t.Errorf("a metric shows the canary, or nothing is shown:\n%s", all)
@@ -235,7 +235,7 @@ func TestAHundredThousandNamesAreFewSeries(t *testing.T) {
 	}
 }
 
-// Each program of many queues and many jobs has as few series: names alone would be 40,401.
+// A program with many queues and many jobs has few series too: all combinations of names would be 40,401.
 func TestQueuesTimesJobsAreFewSeries(t *testing.T) {
 	const each = 250
 	jobs := make([]string, each)
@@ -276,19 +276,19 @@ func TestQueuesTimesJobsAreFewSeries(t *testing.T) {
 			t.Errorf("%s has %d series that count %v, want %d at most and %v", f.GetName(), len(f.Metric), counted, most, want)
 		}
 	}
-	text := told(t, registry)
+	text := exposition(t, registry)
 	for _, want := range []string{
 		`chime_jobs_enqueued_total{job="job-0",queue="queue-0"} 1`, `chime_jobs_ended_total{job="job-199",outcome="failed",queue="queue-0"} 1`,
 		`chime_jobs_enqueued_total{job="other",queue="other"} 62300`, `chime_job_run_seconds_count{job="other",queue="other"} 124600`,
 	} {
 		if !strings.Contains(text, want+"\n") {
-			t.Errorf("not told: %s", want)
+			t.Errorf("missing: %s", want)
 		}
 	}
 }
 
-// What cannot be read is not told: neither as it was, nor as 0.
-func TestNothingStoreWideIsToldAfterAReadThatFails(t *testing.T) {
+// Values that cannot be read are absent: the old value is not shown, nor 0.
+func TestNothingStoreWideIsShownAfterAReadThatFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := embedded.StartInMemory()
 		registry := prometheus.NewPedanticRegistry()
@@ -299,7 +299,7 @@ func TestNothingStoreWideIsToldAfterAReadThatFails(t *testing.T) {
 		}
 		wants := func(what string, queues bool, errors int) {
 			t.Helper()
-			text := told(t, registry)
+			text := exposition(t, registry)
 			if has := strings.Contains(text, "chime_queue_jobs{"); has != queues || !strings.Contains(text, fmt.Sprintf("chime_scrape_errors_total %d\n", errors)) {
 				t.Errorf("%s: want queues %v and %d errors; got\n%s", what, queues, errors, text)
 			}
@@ -308,19 +308,19 @@ func TestNothingStoreWideIsToldAfterAReadThatFails(t *testing.T) {
 		if err := server.Close(); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(4 * time.Second) // fake time: a read counts for 5 s
+		time.Sleep(4 * time.Second) // fake time: a read is valid for 5 s
 		wants("4 s later", true, 0)
 		time.Sleep(2 * time.Second) // fake time: the 5 s are over
 		wants("without a server", false, 1)
-		time.Sleep(2 * time.Second) // fake time: the failed read counts for 5 s too
+		time.Sleep(2 * time.Second) // fake time: the failed read is valid for 5 s too
 		wants("2 s later", false, 1)
-		time.Sleep(5 * time.Second) // fake time: and these are over
+		time.Sleep(5 * time.Second) // fake time: and this time is over
 		wants("after that", false, 2)
 		synctest.Wait()
 	})
 }
 
-// A server that takes connections and says nothing holds nobody up.
+// A server that accepts connections and does not answer blocks no scrape.
 func TestAServerThatHangsIsNotWaitedFor(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -332,7 +332,7 @@ func TestAServerThatHangsIsNotWaitedFor(t *testing.T) {
 	registry := prometheus.NewPedanticRegistry()
 	metrics := chimeprom.New(chimeprom.Options{})
 	registry.MustRegister(metrics.Store(redisstore.New(client, redisstore.Options{})))
-	if text := told(t, registry); strings.Contains(text, "chime_queue") || !strings.Contains(text, "chime_scrape_errors_total 1\n") {
+	if text := exposition(t, registry); strings.Contains(text, "chime_queue") || !strings.Contains(text, "chime_scrape_errors_total 1\n") {
 		t.Errorf("want the error alone, got\n%s", text)
 	}
 }
@@ -372,13 +372,13 @@ func TestObserversAndScrapesMayComeAtOnce(t *testing.T) {
 		})
 	}
 	all.Wait()
-	text := told(t, registry)
+	text := exposition(t, registry)
 	for _, want := range []string{
 		`chime_jobs_ended_total{job="a",outcome="done",queue="q"} 800`, `chime_job_run_seconds_count{job="b",queue="r"} 800`, `chime_job_wait_seconds_count{queue="q"} 800`,
 		`chime_job_timeouts_total{job="b",queue="r"} 800`, "chime_worker_slots_busy 0", "chime_leader 0", "chime_leader_changes_total 400", `chime_store_trouble{op="work"} 0`,
 	} {
 		if !strings.Contains(text, want+"\n") {
-			t.Errorf("not told: %s\n%s", want, text)
+			t.Errorf("missing: %s\n%s", want, text)
 		}
 	}
 }

@@ -2,7 +2,7 @@ package chimeprom
 
 import "sync"
 
-// A table finds the metrics that belong to a key as events have it. What has other names than labels may have is found by its labels.
+// A table finds the metrics for the key of an event. A key with names that labels may not have is found by its labels.
 type table[K comparable, M any] struct {
 	made func(labels K) M
 
@@ -14,7 +14,7 @@ func newTable[K comparable, M any](made func(K) M) *table[K, M] {
 	return &table[K, M]{made: made, found: make(map[K]M)}
 }
 
-// at returns the metrics of a key. labels makes labels of it.
+// at returns the metrics of a key. labels converts the key to its labels.
 func (t *table[K, M]) at(key K, labels func(K) K) M {
 	t.mu.RLock()
 	m, ok := t.found[key]

@@ -9,42 +9,42 @@ import (
 )
 
 const (
-	pageSize  = 500 // schedules that a call reads
-	stepPages = 2   // calls before a pause
+	pageSize  = 500 // schedules in one call
+	stepPages = 2   // calls between two pauses
 	stepPause = 500 * time.Millisecond
-	keepSums  = 2 * time.Minute // for so long, and as long as their walk took, sums are told when none are newer
+	keepSums  = 2 * time.Minute // without newer sums, old ones are used for this time plus the time of their walk
 )
 
-// A walker goes through all schedules, for what is told of them together. It takes its first step while a read waits for it, and the others
-// by itself, with pauses that keep it from Redis for most of the time. At the end it stops: the next read begins the next walk.
+// A walker reads all schedules for their common values. A read waits for its first step. It takes the other steps by itself,
+// with pauses, so that it does not use Redis most of the time. At the end it stops: the next read begins the next walk.
 type walker struct {
 	schedules *chime.Schedules
 	names     *names
-	failed    func() // told of a failure that no read waits for
+	failed    func() // called for a failure that no read waits for
 	pageSize  int
 
 	mu       sync.Mutex
 	underWay bool
-	last     *scheduleSums // of the last walk that came to the end
+	last     *scheduleSums // of the last complete walk
 }
 
-// scheduleSums are what a walk finds.
+// scheduleSums are the results of a walk.
 type scheduleSums struct {
 	begun, ended time.Time
 
 	states map[chime.ScheduleState]int
 	owed   int
-	others scheduleTimes              // of those without a label of their own
-	own    map[string]*chime.Schedule // those that have one, by name
+	others scheduleTimes              // of the schedules without their own label
+	own    map[string]*chime.Schedule // the schedules with a label, by name
 }
 
-// A footstep is how the first step of a walk went.
+// A footstep is the result of the first step of a walk.
 type footstep struct {
-	sums *scheduleSums // nil: there is more
+	sums *scheduleSums // nil: there are more schedules
 	err  error
 }
 
-// begin takes the first step of a walk, unless one is under way. It returns what the walk has found if that was all. now is the store's time.
+// begin takes the first step of a walk, unless a walk is running. It returns the sums if the walk ended with it. now is the store's time.
 func (w *walker) begin(ctx context.Context, now time.Time) (*scheduleSums, error) {
 	w.mu.Lock()
 	busy := w.underWay
@@ -63,7 +63,7 @@ func (w *walker) begin(ctx context.Context, now time.Time) (*scheduleSums, error
 	}
 }
 
-// walk goes through all schedules. ahead is by how much the store's clock is ahead of this process's.
+// walk reads all schedules. ahead is the difference between the store's clock and this process's.
 func (w *walker) walk(ahead time.Duration, first chan<- footstep) {
 	sums := &scheduleSums{begun: time.Now(), states: make(map[chime.ScheduleState]int), own: make(map[string]*chime.Schedule)}
 	after, more, err := w.step(sums, "", ahead)
@@ -82,7 +82,7 @@ func (w *walker) walk(ahead time.Duration, first chan<- footstep) {
 	}
 }
 
-// step reads schedules behind a name, and says behind which one there may be more.
+// step reads schedules after a name, and returns the name after which there may be more.
 func (w *walker) step(sums *scheduleSums, after string, ahead time.Duration) (last string, more bool, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), readTimeout)
 	defer cancel()
@@ -114,7 +114,7 @@ func (w *walker) end(sums *scheduleSums, err error) {
 	}
 }
 
-// sums are those of the last walk; nil: none has come to the end, or it is too long ago.
+// sums are the sums of the last walk; nil: no walk has ended, or it is too long ago.
 func (w *walker) sums() *scheduleSums {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -124,8 +124,8 @@ func (w *walker) sums() *scheduleSums {
 	return w.last
 }
 
-// add adds one schedule to the sums. Of one without a label of its own neither the history is read nor the instants are computed: there may be
-// very many.
+// add adds one schedule to the sums. If it has no own label, its history is not read and its instants are not computed, because there may be
+// very many of them.
 func (s *scheduleSums) add(one *chime.Schedule, label string, now time.Time) {
 	s.states[one.State]++
 	if !one.Owed.IsZero() && now.Sub(one.Owed) >= time.Second {

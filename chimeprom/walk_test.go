@@ -20,7 +20,7 @@ import (
 	"github.com/chimejobs/chime/redisstore/embedded"
 )
 
-// brittle is a hook of a Redis client: while it is broken no command is sent.
+// brittle is a hook of a Redis client: while it is broken it sends no command.
 type brittle struct{ broken atomic.Bool }
 
 var errBroken = errors.New("the line is broken")
@@ -43,7 +43,7 @@ func (b *brittle) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proc
 	}
 }
 
-// crowd is 26 schedules, the first and the last of which have labels. A walk of them in pages of 5 has three steps.
+// crowd is 26 schedules; the first and the last one have labels. A walk in pages of 5 has three steps.
 func crowd(t *testing.T, store chime.Store) *chime.Schedules {
 	t.Helper()
 	schedules := chime.NewSchedules(store)
@@ -56,14 +56,14 @@ func crowd(t *testing.T, store chime.Store) *chime.Schedules {
 	return schedules
 }
 
-// tells fails unless a registry tells some lines, or what begins so, and does not tell others: those with a ! in front.
-func tells(t *testing.T, when string, registry *prometheus.Registry, lines ...string) {
+// shows fails unless a registry has lines that begin with some texts, and does not have others: those with a ! in front.
+func shows(t *testing.T, when string, registry *prometheus.Registry, lines ...string) {
 	t.Helper()
-	text := "\n" + told(t, registry)
+	text := "\n" + exposition(t, registry)
 	for _, line := range lines {
 		line, not := strings.CutPrefix(line, "!")
 		if has := strings.Contains(text, "\n"+line); has == not {
-			t.Errorf("%s: %q is told: %v, want %v", when, line, has, !not)
+			t.Errorf("%s: %q is shown: %v, want %v", when, line, has, !not)
 		}
 	}
 }
@@ -79,7 +79,7 @@ const (
 	oneError    = "chime_scrape_errors_total 1\n"
 )
 
-// What a schedule of many has to say is as new as the scrape, and the sums follow within a second or two.
+// A schedule with its own label is as new as the scrape, and the sums follow within a second or two.
 func TestSchedulesWithLabelsAreReadEachTimeHoweverManyThereAre(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := embedded.StartInMemory()
@@ -88,23 +88,23 @@ func TestSchedulesWithLabelsAreReadEachTimeHoweverManyThereAre(t *testing.T) {
 		registry := prometheus.NewPedanticRegistry()
 		metrics := chimeprom.New(chimeprom.Options{Schedules: []string{"s-00", "s-25"}})
 		registry.MustRegister(chimeprom.ReadPages(metrics.Store(server.Store()), 5))
-		tells(t, "at first", registry, firstNext, lastNext, lastPeriod, "!"+othersNext, "!chime_schedules", noErrors)
-		time.Sleep(5 * time.Second) // fake time: a read counts for so long
-		tells(t, "after the first walk", registry, firstNext, lastNext, othersNext, allAreLive, "chime_schedules_owed 0\n", noErrors)
+		shows(t, "at first", registry, firstNext, lastNext, lastPeriod, "!"+othersNext, "!chime_schedules", noErrors)
+		time.Sleep(5 * time.Second) // fake time: a read is valid for this time
+		shows(t, "after the first walk", registry, firstNext, lastNext, othersNext, allAreLive, "chime_schedules_owed 0\n", noErrors)
 		if err := schedules.Pause(t.Context(), "s-25"); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(5 * time.Second) // fake time
-		tells(t, "after a pause", registry, firstNext, "!"+lastNext, "!"+lastPeriod, oneIsPaused, noErrors)
-		time.Sleep(10 * time.Minute) // fake time: nobody asks
-		tells(t, "much later", registry, firstNext, "!"+othersNext, "!chime_schedules", noErrors)
+		shows(t, "after a pause", registry, firstNext, "!"+lastNext, "!"+lastPeriod, oneIsPaused, noErrors)
+		time.Sleep(10 * time.Minute) // fake time: no scrapes
+		shows(t, "much later", registry, firstNext, "!"+othersNext, "!chime_schedules", noErrors)
 		time.Sleep(5 * time.Second) // fake time
-		tells(t, "after the next walk", registry, firstNext, othersNext, oneIsPaused, noErrors)
+		shows(t, "after the next walk", registry, firstNext, othersNext, oneIsPaused, noErrors)
 		time.Sleep(time.Second) // fake time: the walk ends
 	})
 }
 
-// A read that fails tells nothing of what was, and the next one everything.
+// After a failed read there are no old values, and the next read has all values again.
 func TestAReadThatFailsBlindsNobodyForLong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := embedded.StartInMemory()
@@ -116,22 +116,22 @@ func TestAReadThatFailsBlindsNobodyForLong(t *testing.T) {
 		registry := prometheus.NewPedanticRegistry()
 		metrics := chimeprom.New(chimeprom.Options{Schedules: []string{"s-00", "s-25"}})
 		registry.MustRegister(chimeprom.ReadPages(metrics.Store(redisstore.New(client, redisstore.Options{})), 5))
-		tells(t, "at first", registry, lastNext, noErrors)
-		time.Sleep(5 * time.Second) // fake time: a read counts for so long
-		tells(t, "after the first walk", registry, lastNext, allAreLive, noErrors)
+		shows(t, "at first", registry, lastNext, noErrors)
+		time.Sleep(5 * time.Second) // fake time: a read is valid for this time
+		shows(t, "after the first walk", registry, lastNext, allAreLive, noErrors)
 		line.broken.Store(true)
-		time.Sleep(time.Second) // fake time: the second walk goes on meanwhile, and fails
-		tells(t, "as the walk fails", registry, lastNext, allAreLive, oneError)
+		time.Sleep(time.Second) // fake time: the second walk continues meanwhile, and fails
+		shows(t, "as the walk fails", registry, lastNext, allAreLive, oneError)
 		line.broken.Store(false)
 		time.Sleep(4 * time.Second) // fake time
-		tells(t, "after that", registry, lastNext, othersNext, allAreLive, oneError)
+		shows(t, "after that", registry, lastNext, othersNext, allAreLive, oneError)
 		time.Sleep(4 * time.Second) // fake time
 		line.broken.Store(true)
 		time.Sleep(time.Second) // fake time
-		tells(t, "as the read fails", registry, "!chime_schedule", "!chime_queue", "chime_scrape_errors_total 2\n")
+		shows(t, "as the read fails", registry, "!chime_schedule", "!chime_queue", "chime_scrape_errors_total 2\n")
 		line.broken.Store(false)
 		time.Sleep(5 * time.Second) // fake time
-		tells(t, "after that", registry, lastNext, othersNext, allAreLive, "chime_scrape_errors_total 2\n")
+		shows(t, "after that", registry, lastNext, othersNext, allAreLive, "chime_scrape_errors_total 2\n")
 		time.Sleep(time.Second) // fake time: the walk ends
 	})
 }
