@@ -174,7 +174,7 @@ func TestOutcomesAreThoseOfTheHistory(t *testing.T) {
 	})
 }
 
-func TestAPanicIsRecordedAndGoesOn(t *testing.T) {
+func TestAPanicIsRecordedAndContinues(t *testing.T) {
 	chimetest.Run(t, func(t *testing.T, c *chimetest.Chime) {
 		r := record(t, chimeotel.Options{})
 		var logged bytes.Buffer

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-func TestABodyIsSaidToBeJSON(t *testing.T) {
+func TestABodyNeedsTheContentTypeJSON(t *testing.T) {
 	const job = `{"action": {"type": "https", "request": {"uri": "https://example.com/r"}}}`
 	for _, c := range []struct {
 		method, kind, encoding string

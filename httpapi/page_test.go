@@ -69,7 +69,7 @@ func TestAListIsReadWholeWhileJobsComeAndGo(t *testing.T) {
 	}
 }
 
-func TestALinkToTheNextPageKeepsWhatWasAskedFor(t *testing.T) {
+func TestALinkToTheNextPageKeepsTheParameters(t *testing.T) {
 	for _, c := range []struct {
 		name, target, public, want string
 	}{

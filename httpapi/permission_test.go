@@ -136,7 +136,7 @@ func TestAPermissionOpensItsRoutesOnItsCollectionsOnly(t *testing.T) {
 }
 
 // The answer for a collection that the caller may not read equals the answer for a missing one, word for word.
-func TestAForeignCollectionLooksLikeNone(t *testing.T) {
+func TestAForeignCollectionLooksLikeAMissingOne(t *testing.T) {
 	api, backend := newTestAPI(t, Options{Authenticate: func(*http.Request) (Principal, error) {
 		return Principal{Name: "p", Allows: func(_ Permission, collection string) bool { return collection != "secret" }}, nil
 	}}, "secret")
@@ -159,7 +159,7 @@ func TestAForeignCollectionLooksLikeNone(t *testing.T) {
 }
 
 // A permission to write without reading is a bug of the program. It allows nothing.
-func TestAPermissionWithoutReadIsNone(t *testing.T) {
+func TestAPermissionWithoutReadAllowsNothing(t *testing.T) {
 	api, backend := newTestAPI(t, Options{Authenticate: func(*http.Request) (Principal, error) {
 		return Principal{Name: "p", Allows: func(p Permission, _ string) bool { return p != Read }}, nil
 	}}, "demo")
@@ -173,7 +173,7 @@ func TestAPermissionWithoutReadIsNone(t *testing.T) {
 }
 
 // A caller without the permission to change a collection cannot make the server read a body.
-func TestABodyIsReadAfterThePermissionWasAsked(t *testing.T) {
+func TestABodyIsReadAfterThePermissionIsChecked(t *testing.T) {
 	for want, may := range map[int]func(Permission) bool{404: func(Permission) bool { return false }, 403: func(p Permission) bool { return p == Read }} {
 		api, _ := newTestAPI(t, Options{Authenticate: func(*http.Request) (Principal, error) {
 			return Principal{Name: "p", Allows: func(p Permission, _ string) bool { return may(p) }}, nil

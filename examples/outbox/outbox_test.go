@@ -122,7 +122,7 @@ func TestABadRowHoldsUpNoOther(t *testing.T) {
 	})
 }
 
-func TestWhileTheStoreIsAwayTheRowsStay(t *testing.T) {
+func TestWhileTheStoreIsAwayTheRowsRemain(t *testing.T) {
 	open(t, func(t *testing.T, s *shop) {
 		if err := placeOrder(t.Context(), s.db, 7, 100); err != nil {
 			t.Fatal(err)

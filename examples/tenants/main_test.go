@@ -171,7 +171,7 @@ func TestATenantSeesNothingOfAnother(t *testing.T) {
 	})
 }
 
-func TestWhatIsWrongIsSaid(t *testing.T) {
+func TestEveryMistakeIsInTheAnswer(t *testing.T) {
 	serve(t, func(t *testing.T, s *service) {
 		const schedules = "/tenants/acme/schedules"
 		for _, c := range []struct {

@@ -89,7 +89,7 @@ func TestAPFXIsOpenedOnceAndKeptAsPEM(t *testing.T) {
 	}
 }
 
-func TestCertificatesThatAreNoneAreRefused(t *testing.T) {
+func TestInvalidCertificatesAreRefused(t *testing.T) {
 	certificate, key, leaf, private := clientCertificate(t, time.Now().Add(time.Hour))
 	_, otherKey, _, _ := clientCertificate(t, time.Now().Add(time.Hour))
 	file, err := pkcs12.Modern.Encode(private, leaf, nil, "pass")

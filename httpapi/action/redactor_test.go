@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-func TestATextIsCleanWhateverTheSecretsAre(t *testing.T) {
+func TestATextIsCleanForAllSecrets(t *testing.T) {
 	for _, c := range []struct {
 		secrets    []string
 		text, want string

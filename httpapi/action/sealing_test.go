@@ -242,7 +242,7 @@ func TestMessagesToQueuesKeepTheirKeysToo(t *testing.T) {
 	}
 }
 
-func TestARingThatIsNoneIsRefusedWithoutShowingKeys(t *testing.T) {
+func TestAnInvalidRingIsRefusedWithoutShowingKeys(t *testing.T) {
 	for _, text := range []string{"", "k1", "k1:", "k1:AAAA", ":" + keyText("", 1), keyText("k 1", 1), keyText("k1", 1) + "," + keyText("k1", 2), keyText("k1", 1) + ",", "k.1" + keyText("", 1), "canary"} {
 		ring, err := ParseRing(text)
 		if err == nil {

@@ -222,7 +222,7 @@ func TestRedirectsStayWithinTheOrigin(t *testing.T) {
 		"another origin":    {307, elsewhere.URL, 5, 1, 307},
 		"another scheme":    {307, "https:/next", 5, 1, 307},
 		"a user":            {307, "//a:b@{host}/next", 5, 1, 307},
-		"nowhere":           {307, "", 5, 1, 307},
+		"an empty Location": {307, "", 5, 1, 307},
 		"no URL":            {307, "http://[", 5, 1, 307},
 	} {
 		r := receive(t, func(w http.ResponseWriter, r *http.Request) {

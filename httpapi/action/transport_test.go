@@ -95,7 +95,7 @@ func TestOnlySoManyPoolsAreKept(t *testing.T) {
 	}
 }
 
-func TestAProxyIsAskedOnlyForWhatTheGuardAllows(t *testing.T) {
+func TestAProxyGetsOnlyWhatTheGuardAllows(t *testing.T) {
 	proxy := receive(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "from the proxy") })
 	t.Setenv("HTTP_PROXY", proxy.URL)
 	u, err := parseURI(proxy.URL)

@@ -201,7 +201,7 @@ func TestAnImportWithAWrongNameChangesNothing(t *testing.T) {
 		{file, written(t, "broken.json", `{"value": [}`)},
 		{"-secrets", written(t, "secrets.json", `[]`), file},
 		{"-parameters", written(t, "parameters.json", `{}`), file},
-		{"-token-file", "/nowhere/token", file},
+		{"-token-file", "/missing/token", file},
 	} {
 		if got := command(t, append([]string{"import", "-url", s.url}, args...)); got.code != exitUsage || got.out != "" || len(s.changes) > 0 {
 			t.Errorf("%q: got exit %d, %q, changes %q; want %d and nothing", args, got.code, got.out, s.changes, exitUsage)
@@ -247,7 +247,7 @@ func TestARemoteRepeatsWhatMayBeRepeated(t *testing.T) {
 }
 
 // The service returned long lists in pages, and one page is not the whole collection.
-func TestAnImportSaysWhereAListGoesOn(t *testing.T) {
+func TestAnImportPrintsWhereAListContinues(t *testing.T) {
 	api := serveAPI(t, httpapi.Loopback())
 	file := written(t, "page.json", `{"value": [{"type": "Microsoft.Scheduler/jobCollections", "name": "demo", "properties": {}}], "nextLink": "https://example.com/jobs?$skip=1\u001b"}`)
 	got := command(t, []string{"import", "-url", api.url, file})

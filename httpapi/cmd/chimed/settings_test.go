@@ -80,7 +80,7 @@ func TestAStartIsRefusedByItsFlags(t *testing.T) {
 	}
 }
 
-func TestAllThatIsWrongIsSaidAtOnce(t *testing.T) {
+func TestAllMistakesArePrintedAtOnce(t *testing.T) {
 	got := command(t, strings.Fields("-listen :0 -queues =1 -log xml"))
 	if lines := strings.Count(got.err, "\n"); got.code != exitUsage || lines != 4 {
 		t.Errorf("got exit %d and %d lines, want %d and 4: queues, tokens, TLS, log:\n%s", got.code, lines, exitUsage, got.err)

@@ -181,7 +181,7 @@ func TestANameThatLeadsInsideIsBlocked(t *testing.T) {
 	}
 }
 
-func TestNetsThatAreNoneAreRefused(t *testing.T) {
+func TestInvalidNetsAreRefused(t *testing.T) {
 	for _, text := range []string{"", "x", "10.0.0.0/33", "10.0.0.1:0", "10.0.0.1:65536", "10.0.0.1:", "[::1", "::1]:80", "fe80::1%eth0", "localhost:80", "::ffff:0:0/64", "010.0.0.1"} {
 		if n, err := ParseNet(text); err == nil {
 			t.Errorf("%q is read as %v", text, n)

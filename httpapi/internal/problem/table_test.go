@@ -64,7 +64,7 @@ func TestAValueIsCutToAHundredBytes(t *testing.T) {
 }
 
 // Several checks may find the same mistake: the first description is the best.
-func TestOneMistakeOfAFieldIsSaidOnce(t *testing.T) {
+func TestOneMistakeOfAFieldIsReportedOnce(t *testing.T) {
 	p := Invalid([]Mistake{
 		{Code: "secret_required", Field: "token", Detail: "give it again"}, {Code: "uri", Field: "uri"}, {Code: "secret_required", Field: "token", Detail: "it is needed"},
 		{Code: "secret_required", Field: "password"}, {Code: "conflict", Field: "token"},

@@ -92,7 +92,7 @@ func short(mistakes []problem.Mistake) string {
 	return strings.Join(all, ", ")
 }
 
-func TestAHundredMistakesAreSaid(t *testing.T) {
+func TestAHundredMistakesAreReported(t *testing.T) {
 	var body strings.Builder
 	for i := range 500 {
 		fmt.Fprintf(&body, `"f%d": 1,`, i)

@@ -52,7 +52,7 @@ func TestEachJobIsWhatItsLastWriterWanted(t *testing.T) {
 				f.put(jobIn("demo", i), job(hourly))
 			}
 			var writers sync.WaitGroup
-			told := make([]wish, chaosJobs)
+			written := make([]wish, chaosJobs)
 			var mu sync.Mutex
 			for w := range uint64(chaosWriters) {
 				r := rand.New(rand.NewPCG(seed, w))
@@ -65,7 +65,7 @@ func TestEachJobIsWhatItsLastWriterWanted(t *testing.T) {
 						i := r.IntN(chaosJobs)
 						if now, ok := c.patch(c.slowly(r), r, jobIn("demo", i)); ok {
 							mu.Lock()
-							told[i] = told[i].later(now)
+							written[i] = written[i].later(now)
 							mu.Unlock()
 						}
 					}
@@ -76,7 +76,7 @@ func TestEachJobIsWhatItsLastWriterWanted(t *testing.T) {
 				t.Error(err)
 			}
 			f.checkInvariant(fmt.Sprintf("seed %d", seed))
-			for i, last := range told {
+			for i, last := range written {
 				s, err := f.schedules.Get(t.Context(), jobIn("demo", i).Schedule())
 				if err != nil {
 					t.Fatal(err)

@@ -115,7 +115,7 @@ func TestRunFinishesWhatARequestHasBegun(t *testing.T) {
 	})
 }
 
-func TestACollectionKeepsItsStateUnlessItIsSaid(t *testing.T) {
+func TestACollectionKeepsItsStateUnlessItIsGiven(t *testing.T) {
 	onService(t, Options{}, func(t *testing.T, f *fixture) {
 		f.put(report, job(hourly))
 		if c := f.collect("demo", &resource.Collection{State: resource.CollectionDisabled}); c.State != resource.CollectionDisabled {
@@ -210,7 +210,7 @@ func TestListsPageByName(t *testing.T) {
 }
 
 // A filter without matches reads a thousand jobs, and returns where to continue.
-func TestAFilteredPageLooksAtAThousandJobs(t *testing.T) {
+func TestAFilteredPageReadsAThousandJobs(t *testing.T) {
 	onService(t, Options{}, func(t *testing.T, f *fixture) {
 		f.collect("demo", &resource.Collection{Quota: resource.Quota{MaxJobCount: 1001}})
 		for i := range 1001 {
@@ -229,7 +229,7 @@ func TestAFilteredPageLooksAtAThousandJobs(t *testing.T) {
 }
 
 // At half a second a call, a hundred jobs are more than two seconds of work.
-func TestAChangeThatTakesLongGoesOnInRun(t *testing.T) {
+func TestAChangeThatTakesLongContinuesInRun(t *testing.T) {
 	onService(t, Options{}, func(t *testing.T, f *fixture) {
 		slow := New(Options{Store: f.cutStore()})
 		ctx := context.WithValue(t.Context(), cutKey{}, &cut{calls: 1 << 30, wait: func() time.Duration { return 500 * time.Millisecond }})

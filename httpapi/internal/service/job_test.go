@@ -115,7 +115,7 @@ func TestAOneTimeJobThatIsEnabledLateRunsThen(t *testing.T) {
 	}
 }
 
-func TestAStateThatIsLeftOutOrAsShownStaysAsWanted(t *testing.T) {
+func TestAnOmittedOrShownStateIsNotAChange(t *testing.T) {
 	onService(t, Options{}, func(t *testing.T, f *fixture) {
 		f.put(report, with(job(hourly), func(j *resource.Job) { j.State = resource.Disabled }))
 		if j := f.put(report, job(hourly)); j.State != resource.Disabled {

@@ -12,7 +12,7 @@ import (
 )
 
 // Preview returns for a job the same as next after the job is put.
-func TestPreviewSaysWhatNextSays(t *testing.T) {
+func TestPreviewEqualsNext(t *testing.T) {
 	onService(t, Options{}, func(t *testing.T, f *fixture) {
 		time.Sleep(10*time.Minute + 300*time.Millisecond) // fake time
 		made := 0
