@@ -188,7 +188,7 @@ func TestAPanicIsRecordedAndContinues(t *testing.T) {
 		c.Advance(time.Minute)
 		job, err := chime.NewJobs(c.Store()).Get(t.Context(), "default", "slips")
 		if err != nil || !strings.Contains(job.LastError, "index out of range [3]") || !strings.Contains(logged.String(), "chimeotel_test.slip") {
-			t.Errorf("the job has the error %q (%v), and the log says\n%s\nwant where the handler panicked", job.LastError, err, logged.String())
+			t.Errorf("the job has the error %q (%v), and the log has\n%s\nwant the place of the panic", job.LastError, err, logged.String())
 		}
 		spans := r.spans.Ended()
 		s := spans[slices.IndexFunc(spans, func(s sdktrace.ReadOnlySpan) bool { return s.SpanKind() == trace.SpanKindConsumer })] // the enqueuing may end later
@@ -243,7 +243,7 @@ func TestWhatMadeTheJobOfASchedule(t *testing.T) {
 			}
 		}
 		if want := "map[alert death:3 report backfill:2 report manual:1 report occurrence:1]"; fmt.Sprint(got) != want {
-			t.Errorf("jobs and what made them: %v, want %v", got, want)
+			t.Errorf("jobs by origin: %v, want %v", got, want)
 		}
 	})
 }

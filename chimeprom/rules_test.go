@@ -42,13 +42,13 @@ func resolve(t *testing.T, where, expr string) (found []string) {
 	for _, list := range regexp.MustCompile(`\b(?:by|on) \(([^)]*)\)`).FindAllStringSubmatch(expr, -1) {
 		for label := range strings.SplitSeq(list[1], ", ") {
 			if !slices.Contains(known, label) {
-				t.Errorf("%s: %q is no label of %v: %s", where, label, found, expr)
+				t.Errorf("%s: %q is not a label of %v: %s", where, label, found, expr)
 			}
 		}
 	}
 	for _, chosen := range regexp.MustCompile(`[{,]([a-z]+)=`).FindAllStringSubmatch(expr, -1) {
 		if !slices.Contains(known, chosen[1]) {
-			t.Errorf("%s: %q is no label of %v: %s", where, chosen[1], found, expr)
+			t.Errorf("%s: %q is not a label of %v: %s", where, chosen[1], found, expr)
 		}
 	}
 	return found

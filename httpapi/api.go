@@ -30,7 +30,7 @@ import (
 // An API is an http.Handler and a chime.Role. Any number of processes may each have one on the same store.
 type API struct {
 	options Options
-	bad     error // what is wrong with the options; nil: nothing
+	bad     error // the mistakes of the options; nil: none
 	mux     *http.ServeMux
 	service backend
 	sender  *action.Sender

@@ -75,7 +75,7 @@ func answered(t *testing.T, w *httptest.ResponseRecorder) map[string]any {
 	t.Helper()
 	var got map[string]any
 	if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil {
-		t.Fatalf("status %d: the body is no JSON: %v: %q", w.Code, err, w.Body)
+		t.Fatalf("status %d: the body is not JSON: %v: %q", w.Code, err, w.Body)
 	}
 	return got
 }

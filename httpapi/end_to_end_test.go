@@ -286,9 +286,9 @@ func TestNoAnswerAndNoLineOfTheLogHasASecret(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var said strings.Builder
+		var output strings.Builder
 		api := httpapi.New(c.Store(), httpapi.Options{
-			Authenticate: httpapi.Loopback(), Secrets: ring, Logger: slog.New(slog.NewJSONHandler(&said, &slog.HandlerOptions{Level: slog.LevelDebug})),
+			Authenticate: httpapi.Loopback(), Secrets: ring, Logger: slog.New(slog.NewJSONHandler(&output, &slog.HandlerOptions{Level: slog.LevelDebug})),
 		})
 		on := client{t, api}
 		on.send(201, "PUT", "/jobCollections/demo", "{}")
@@ -305,7 +305,7 @@ func TestNoAnswerAndNoLineOfTheLogHasASecret(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			said.Write(text)
+			output.Write(text)
 			return got
 		}
 		const password = `, "password": "` + canary + `"`
@@ -325,8 +325,8 @@ func TestNoAnswerAndNoLineOfTheLogHasASecret(t *testing.T) {
 		sent(200, "POST", "/preview", body("https://example.com/a", password))
 		sent(200, "POST", report+"/run", "")
 		sent(200, "GET", report+"/history", "")
-		if at := strings.Index(said.String(), canary); at >= 0 {
-			t.Errorf("a secret is shown: …%s…", said.String()[max(0, at-300):at+len(canary)])
+		if at := strings.Index(output.String(), canary); at >= 0 {
+			t.Errorf("a secret is shown: …%s…", output.String()[max(0, at-300):at+len(canary)])
 		}
 	})
 }

@@ -25,7 +25,7 @@ type fakeBackend struct {
 	unfinished  bool                // enable, disable and delete of collections leave work in the background
 
 	calls int                             // to anything
-	err   error                           // what every call returns, if it is not nil
+	err   error                           // the error of every call, if it is not nil
 	hook  func(ctx context.Context) error // instead of err
 	key   string                          // of the last RunJob
 	when  service.Condition               // of the last change

@@ -29,7 +29,7 @@ type Options struct {
 
 	// Queues are the queues that a collection may name. A collection without a queue uses the first one. Nil: "default".
 	Queues []string
-	// PublicURL is how clients reach the handler, as "https://jobs.example.com/scheduler": what links and Location begin with. Empty: the scheme and the
+	// PublicURL is the handler's URL for clients, such as "https://jobs.example.com/scheduler". Links and Location begin with it. Empty: the scheme and
 	// host of each request. X-Forwarded headers are never read.
 	PublicURL string
 	// Limits bound the size of jobs.

@@ -40,7 +40,7 @@ func FuzzRequest(f *testing.F) {
 		}
 		answer := got.Body.String()
 		if answer != "" && (!json.Valid([]byte(answer)) && at.Path != "/openapi.yaml" || !strings.HasSuffix(answer, "\n")) {
-			t.Fatalf("%s %s: the answer is no JSON with a newline at its end: %q", method, target, answer)
+			t.Fatalf("%s %s: the answer is not JSON with a newline at its end: %q", method, target, answer)
 		}
 		if strings.Contains(answer, "secret/canary") || backend.collections["secret"] == nil || backend.collections["secret"].Revision != secret.Revision || len(backend.jobs) == 0 {
 			t.Fatalf("%s %s: the foreign collection was shown or changed: %d %s", method, target, got.Code, answer)

@@ -29,7 +29,7 @@ func TestANewTokenIsKnownByItsLine(t *testing.T) {
 	}
 	for name, wrong := range map[string][]string{"": {"a"}, "a b": {"a"}, "a": {"b/c"}, "a\n": {"*"}} {
 		if _, _, err := NewToken(name, Read, wrong...); err == nil {
-			t.Errorf("NewToken(%q, …, %q) is no error", name, wrong)
+			t.Errorf("NewToken(%q, …, %q) returns no error", name, wrong)
 		}
 	}
 }

@@ -23,7 +23,7 @@ import (
 //	GET    /tenants/{tenant}/schedules/{name}           with the ETag for If-Match
 //	DELETE /tenants/{tenant}/schedules/{name}
 //	POST   /tenants/{tenant}/schedules/{name}/pause     {"text": "why", "by": "who"}, or nothing
-//	POST   /tenants/{tenant}/schedules/{name}/resume    ?skipgap: what was missed does not run
+//	POST   /tenants/{tenant}/schedules/{name}/resume    ?skipgap: missed runs are skipped
 //	POST   /tenants/{tenant}/schedules/{name}/run       once, now; with Idempotency-Key the call can be repeated
 //	GET    /tenants/{tenant}/schedules/{name}/run/{id}  its state and result, for a day
 //	GET    /tenants/{tenant}/schedules/{name}/upcoming  ?n=10

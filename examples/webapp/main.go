@@ -6,7 +6,6 @@
 //	go run ./examples/webapp -traces         # prints each span that has ended
 //
 // work.go has the jobs, schedule.go the schedules, mount.go the HTTP handlers.
-// work.go has the jobs, schedule.go what runs when, mount.go what is mounted where.
 package main
 
 import (

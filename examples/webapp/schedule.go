@@ -32,7 +32,7 @@ func declare(scheduler *chime.Scheduler) error {
 	)
 }
 
-// A demonstration adds to the store what schedules alone do not show. It is a role, so it begins with the others.
+// A demonstration adds content to the store that schedules alone do not create. It is a role, so it begins with the others.
 type demonstration struct {
 	store    chime.Store
 	enqueuer *chime.Enqueuer

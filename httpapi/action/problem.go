@@ -11,12 +11,12 @@ type Problem struct {
 	Code   string `json:"code"`            // for programs: "uri", "header_name", …
 	Field  string `json:"field"`           // its place: action.request.headers["X"]
 	Value  string `json:"value,omitempty"` // the given value, cut to 100 bytes; "(secret)" of secrets
-	Detail string `json:"detail"`          // what is wanted, for people
+	Detail string `json:"detail"`          // the expected value, for people
 }
 
 const maxProblemValue = 100 // bytes
 
-// Error has the field and what is wanted.
+// Error has the field and the detail.
 func (p Problem) Error() string { return fmt.Sprintf("%s: %s (%s)", p.Field, p.Detail, p.Code) }
 
 // cut shortens a text to a number of bytes, without splitting a character.

@@ -38,7 +38,7 @@ type BusAuthentication struct {
 
 // BusProperties are the properties of a message in Azure Service Bus.
 type BusProperties struct {
-	ContentType             string   `json:"contentType,omitempty"`             // what the body is
+	ContentType             string   `json:"contentType,omitempty"`             // the type of the body
 	CorrelationID           string   `json:"correlationId,omitempty"`           // for the receiver
 	ForcePersistence        bool     `json:"forcePersistence,omitempty"`        // see the service's documentation
 	Label                   string   `json:"label,omitempty"`                   // for the receiver

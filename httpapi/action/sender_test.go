@@ -194,7 +194,7 @@ func TestAnAnswerDecidesWhatBecomesOfTheJob(t *testing.T) {
 			t.Errorf("%s: %v after %v, want %v after %v (%v)", name, w.Action, w.Delay, c.want, c.delay, w.Err)
 		}
 		if NoteStatus(w.Note) != c.status {
-			t.Errorf("%s: the note %q says status %d", name, w.Note, NoteStatus(w.Note))
+			t.Errorf("%s: the note %q has the status %d", name, w.Note, NoteStatus(w.Note))
 		}
 		if failed := c.want != chime.Succeeded; strings.Contains(w.Note, "Body: the body") != failed {
 			t.Errorf("%s: the note is %q", name, w.Note)

@@ -154,7 +154,7 @@ func TestEachMistakeHasItsCodeAndItsField(t *testing.T) {
 		}
 		for _, p := range problems {
 			if p.Detail == "" || len(p.Value) > 100 || strings.Contains(p.Value+p.Detail, "canary") {
-				t.Errorf("%s: a problem says %+v", name, p)
+				t.Errorf("%s: a problem has %+v", name, p)
 			}
 		}
 	}

@@ -206,7 +206,7 @@ func TestFilesOfValuesAreRead(t *testing.T) {
 		}
 	}
 	if _, err := arm.ReadSecrets([]byte(`{"a": {"canary": 1}}`)); err == nil || strings.Contains(err.Error(), "canary") {
-		t.Errorf("a secret that is no text: got error %v, want an error without the value", err)
+		t.Errorf("a secret that is not a text: got error %v, want an error without the value", err)
 	}
 }
 
@@ -225,7 +225,7 @@ func FuzzRead(f *testing.F) {
 		}
 		for _, c := range export.Collections {
 			if !json.Valid(c.Body) {
-				t.Errorf("collection %s: %s is no JSON", c.Name, c.Body)
+				t.Errorf("collection %s: %s is not JSON", c.Name, c.Body)
 			}
 		}
 		for _, j := range export.Jobs {

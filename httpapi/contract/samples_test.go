@@ -136,11 +136,11 @@ func TestTheValidatorFindsWhatIsWrong(t *testing.T) {
 	for what, w := range map[string]*http.Response{
 		"no ETag":                ordinary("200", "application/json", good),
 		"another type":           ordinary("200", "text/plain", good, "ETag"),
-		"a state of no job":      ordinary("200", "application/json", strings.Replace(good, "enabled", "Enabled", 1), "ETag"),
+		"an unknown state":       ordinary("200", "application/json", strings.Replace(good, "enabled", "Enabled", 1), "ETag"),
 		"a time without offset":  ordinary("200", "application/json", strings.Replace(good, "00Z", "00", 1), "ETag"),
 		"a field that is secret": ordinary("200", "application/json", strings.Replace(good, `"state"`, `"$secret": "k1", "state"`, 1), "ETag"),
 		"no status":              ordinary("200", "application/json", strings.Replace(good, `"status"`, `"statuses"`, 1), "ETag"),
-		"a status of no answer":  ordinary("418", "application/json", good, "ETag"),
+		"an unknown status":      ordinary("418", "application/json", good, "ETag"),
 		"a problem without code": ordinary("404", "application/problem+json", `{"type": "/docs", "title": "Not Found", "status": 404, "detail": "", "instance": "/", "error": {"code": "ResourceNotFound", "message": ""}}`),
 	} {
 		if ok, _ := v.ValidateHttpResponse(request("GET", job, ""), w); ok {
@@ -164,7 +164,7 @@ func TestTheBookFindsWhatIsWrong(t *testing.T) {
 		t.Fatalf("the valid exchange does not pass: %v", wrong)
 	}
 	for what, x := range map[string]*exchange{
-		"a header of no answer":         one(ordinary("404", kind, "", "Location"), problem("404", "not_found")),
+		"an undocumented header":        one(ordinary("404", kind, "", "Location"), problem("404", "not_found")),
 		"a code of another status":      one(ordinary("404", kind, ""), problem("404", "busy")),
 		"a status that is another":      one(ordinary("404", kind, ""), problem("400", "not_found")),
 		"no newline":                    one(ordinary("404", kind, ""), strings.TrimSpace(problem("404", "not_found"))),

@@ -78,14 +78,14 @@ func TestAFirstTryNeedsNoFlags(t *testing.T) {
 	}
 	child.Signal(syscall.SIGTERM)
 	ended(t, child)
-	said := strings.Join(child.Events(), "\n")
+	output := strings.Join(child.Events(), "\n")
 	for _, want := range []string{"forgets everything at exit", `curl -X PUT --json '{}' ` + url + `/jobCollections/demo`} {
-		if !strings.Contains(said, want) {
-			t.Errorf("chimed did not print %q, but\n%s", want, said)
+		if !strings.Contains(output, want) {
+			t.Errorf("chimed did not print %q, but\n%s", want, output)
 		}
 	}
-	if strings.Contains(said, "canary") {
-		t.Errorf("chimed printed a secret:\n%s", said)
+	if strings.Contains(output, "canary") {
+		t.Errorf("chimed printed a secret:\n%s", output)
 	}
 }
 
@@ -188,8 +188,8 @@ func TestSIGTERMLosesNoRequestAndNoJob(t *testing.T) {
 	close(release)
 	child.Await(`msg="chime: worker has stopped" event=drain.ended`)
 	ended(t, child)
-	if said := strings.Join(child.Events(), "\n"); !strings.Contains(said, "attempts: 1 done") {
-		t.Errorf("the running job did not end normally:\n%s", said)
+	if output := strings.Join(child.Events(), "\n"); !strings.Contains(output, "attempts: 1 done") {
+		t.Errorf("the running job did not end normally:\n%s", output)
 	}
 }
 
@@ -280,8 +280,8 @@ func TestAChimedWithoutItsRedisIsAliveAndNotReady(t *testing.T) {
 	}
 	child.Signal(syscall.SIGTERM)
 	ended(t, child)
-	if said := strings.Join(child.Events(), "\n"); strings.Contains(said, "canary") {
-		t.Errorf("chimed printed the password of Redis:\n%s", said)
+	if output := strings.Join(child.Events(), "\n"); strings.Contains(output, "canary") {
+		t.Errorf("chimed printed the password of Redis:\n%s", output)
 	}
 }
 

@@ -180,7 +180,7 @@ func TestBadCollectionsAreRefused(t *testing.T) {
 		_, swept := collections.Swept(ctx, nil)
 		_, tooOld := collections.Unswept(ctx, -1)
 		_, noStore := (&collection.Records{}).Get(ctx, "c")
-		//lint:ignore SA1012 that is what is tested
+		//lint:ignore SA1012 the test needs a nil ctx
 		_, noContext := collections.Get(nil, "c")
 		for _, c := range []struct {
 			err   error

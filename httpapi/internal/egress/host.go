@@ -59,7 +59,7 @@ func (g *Guard) checkLiteral(host string, at netip.AddrPort) error {
 	return g.Check(at)
 }
 
-// local reports whether a name is one of this machine (RFC 6761, section 6.3, and what systems write into their hosts files).
+// local reports whether a name means this machine (RFC 6761, section 6.3, and common entries of hosts files).
 func local(name string) bool {
 	return name == "localhost" || strings.HasSuffix(name, ".localhost") ||
 		slices.Contains([]string{"localhost.localdomain", "localhost6", "localhost6.localdomain6", "ip6-localhost", "ip6-loopback", "localhost4", "localhost4.localdomain4"}, name)

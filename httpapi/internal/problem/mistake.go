@@ -2,7 +2,7 @@ package problem
 
 import "github.com/chimejobs/chime/httpapi/action"
 
-// A Mistake is one error of a request: a code, the field, the value, what is wanted.
+// A Mistake is one error of a request: a code, the field, the value, the expected value.
 type Mistake = action.Problem
 
 // MaxMistakes is the maximum number of mistakes in an answer.

@@ -13,8 +13,8 @@ const maxValue = 100 // maximum bytes of a mistake's value
 
 // A Problem is the reason why a request was refused or failed. It is an error.
 type Problem struct {
-	Code       Code          // what programs branch on
-	Detail     string        // what is wrong, and what to do, for people
+	Code       Code          // for programs
+	Detail     string        // the error, and what to do, for people
 	Errors     []Mistake     // all mistakes of the request, in its order; at most MaxMistakes
 	RetryAfter time.Duration // the wait before the next try; 0: not given
 }
@@ -33,8 +33,8 @@ func Invalid(mistakes []Mistake) *Problem {
 	first := mistakes[0]
 	p := &Problem{Code: Code(first.Code), Detail: first.Field + ": " + first.Detail}
 	for _, m := range mistakes {
-		said := slices.ContainsFunc(p.Errors, func(e Mistake) bool { return e.Code == m.Code && e.Field == m.Field })
-		if said || len(p.Errors) == MaxMistakes {
+		reported := slices.ContainsFunc(p.Errors, func(e Mistake) bool { return e.Code == m.Code && e.Field == m.Field })
+		if reported || len(p.Errors) == MaxMistakes {
 			continue
 		}
 		if len(m.Value) > maxValue {

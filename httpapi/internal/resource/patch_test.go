@@ -214,7 +214,7 @@ func TestAPatchThatTakesTheRuleAwayMeansNow(t *testing.T) {
 	made.Rule, made.Now = recurrence.Recurrence{StartTime: time.Date(2027, 3, 1, 0, 0, 0, 0, time.UTC)}, true
 	for patch, now := range map[string]bool{`{}`: true, `{"startTime": null}`: true, `{"startTime": "2028-01-01"}`: false} {
 		if patched, mistakes := made.Patch([]byte(patch), here); len(mistakes) > 0 || patched.Now != now {
-			t.Errorf("of a start that was made, %s: now is %v, %+v; want %v", patch, patched != nil && patched.Now, mistakes, now)
+			t.Errorf("with a start from the server, %s: now is %v, %+v; want %v", patch, patched != nil && patched.Now, mistakes, now)
 		}
 	}
 }

@@ -183,14 +183,14 @@ func (c *change) wanted() (meta, error) {
 	if c.old != nil {
 		m, shown = c.old.meta, stateOf(c.schedule)
 	}
-	said := c.given.State
+	given := c.given.State
 	switch {
-	case said == "" || said == shown && (!c.patched || final(said)):
-	case said == resource.Enabled || said == resource.Disabled:
-		m.State = said
-		c.enabling = said == resource.Enabled && shown == resource.Disabled
+	case given == "" || given == shown && (!c.patched || final(given)):
+	case given == resource.Enabled || given == resource.Disabled:
+		m.State = given
+		c.enabling = given == resource.Enabled && shown == resource.Disabled
 	default:
-		return m, mistake("state_value", c.given.Prefix+"state", string(said), "want enabled or disabled")
+		return m, mistake("state_value", c.given.Prefix+"state", string(given), "want enabled or disabled")
 	}
 	return m, nil
 }

@@ -55,7 +55,7 @@ func TestRekeySealsTheSecretsOfAllJobs(t *testing.T) {
 		}
 		old := New(Options{Store: f.server.Store(), Secrets: ringOf(t, oldKey)})
 		if _, err := old.Rekey(t.Context()); err == nil {
-			t.Error("with the old key alone nothing can be opened, and there is no error")
+			t.Error("without the new key no secret can be opened, but there is no error")
 		}
 		_, err := New(Options{Store: f.server.Store()}).Rekey(t.Context())
 		wantCode(t, "without keys", err, problem.SecretKeysMissing)
