@@ -34,7 +34,7 @@ func TestThePageOfAScheduleSaysWhyItDidNotRun(t *testing.T) {
 	}{
 		"it failed": {[]chime.PutOption{chime.MaxAttempts(2)}, func(t *testing.T, store chime.Store) {
 			work(t, store, 2*time.Minute, fails)
-		}, []string{"1 dead", "smtp: 550 mailbox full", "The job was given up. Attempt 2 on "}},
+		}, []string{"1 dead", "smtp: 550 mailbox full", "The job is dead: no further attempt follows. Attempt 2 on "}},
 		"it was paused": {nil, func(t *testing.T, store chime.Store) {
 			if err := chime.NewSchedules(store).Pause(t.Context(), "invoices", chime.Note{Text: "moving house", By: "anna"}); err != nil {
 				t.Fatal(err)
@@ -47,7 +47,7 @@ func TestThePageOfAScheduleSaysWhyItDidNotRun(t *testing.T) {
 		"it was too late": {[]chime.PutOption{chime.Misfire(chime.MisfireSkip)}, func(t *testing.T, store chime.Store) {
 			at(2, 1, 9, 0)
 			work(t, store, time.Minute, works)
-		}, []string{"1 missed", "It did not run, for it was taken too late."}},
+		}, []string{"1 missed", "It did not run, because it was taken too late."}},
 		"it is not kept": {[]chime.PutOption{chime.KeepRuns(0)}, func(t *testing.T, store chime.Store) {
 			work(t, store, 2*time.Minute, works)
 		}, []string{"1 not kept", "What became of it is not kept: this schedule keeps its last 0 runs.", "None of its runs is kept."}},

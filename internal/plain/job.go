@@ -8,31 +8,31 @@ import (
 	"github.com/chimejobs/chime"
 )
 
-// JobInfo is how a job stands at an instant of the store's clock, as [Job] has it, with its attempts and how long it still takes or took.
+// JobInfo describes a job at an instant of the store's clock. In contrast to [Job] it names the attempt and the time since or until it.
 func JobInfo(j *chime.JobInfo, now time.Time) State {
 	state := Job(j.State)
 	switch {
 	case j.Err != nil:
 		return State{Warning, state.Word, "This version cannot read it."}
 	case j.State == chime.JobWaiting:
-		state.Sentence = fmt.Sprintf("It waits for a free worker, or the end of an earlier occurrence, to begin its %s.", attempt(j))
+		state.Sentence = fmt.Sprintf("It waits for a free worker, or for an earlier occurrence to end, before its %s.", attempt(j))
 	case j.State == chime.JobDelayed, j.State == chime.JobRetrying:
-		state.Sentence = fmt.Sprintf("It waits for its %s, %s.", attempt(j), until(j.Due, now))
+		state.Sentence = fmt.Sprintf("Its %s is due %s.", attempt(j), until(j.Due, now))
 	case j.State == chime.JobRunning && !j.Started.IsZero():
-		state.Sentence = fmt.Sprintf("A worker runs its %s, for %s%s.", attempt(j), apart(now.Sub(j.Started)), told(j))
+		state.Sentence = fmt.Sprintf("A worker has been running its %s for %s%s.", attempt(j), apart(now.Sub(j.Started)), cancelled(j))
 	case j.State == chime.JobRunning:
-		state.Sentence = fmt.Sprintf("A worker runs its %s%s.", attempt(j), told(j))
+		state.Sentence = fmt.Sprintf("A worker runs its %s%s.", attempt(j), cancelled(j))
 	case j.State == chime.JobTaken:
-		state.Sentence = fmt.Sprintf("A worker has taken it, and begins its %s in a moment%s.", attempt(j), told(j))
+		state.Sentence = fmt.Sprintf("A worker has taken it and is about to begin its %s%s.", attempt(j), cancelled(j))
 	case j.State == chime.JobDead:
-		state.Sentence = fmt.Sprintf("It was given up%s, after its %s: nothing runs it until it is requeued.", ago(j.Ended, now), attempt(j))
+		state.Sentence = fmt.Sprintf("It died%s, after its %s; it does not run again unless it is requeued.", ago(j.Ended, now), attempt(j))
 	case j.State == chime.JobDone:
-		state.Sentence = fmt.Sprintf("It has ended%s%s, and its result is kept.", as(j.Outcome), ago(j.Ended, now))
+		state.Sentence = fmt.Sprintf("It ended%s%s, and its result is kept.", as(j.Outcome), ago(j.Ended, now))
 	}
 	return state
 }
 
-// attempt is "3rd of 25 attempts"; where its worker or handler says how many there are, "3rd attempt".
+// attempt returns "3rd of 25 attempts", or "3rd attempt" if the worker or the handler sets the number of attempts.
 func attempt(j *chime.JobInfo) string {
 	if j.MaxAttempts == 0 {
 		return ordinal(max(j.Attempt, 1)) + " attempt"
@@ -43,14 +43,14 @@ func attempt(j *chime.JobInfo) string {
 	return fmt.Sprintf("%s of %d attempts", ordinal(max(j.Attempt, 1)), j.MaxAttempts)
 }
 
-func told(j *chime.JobInfo) string {
+func cancelled(j *chime.JobInfo) string {
 	if j.Cancelled {
-		return "; it was told to end"
+		return "; its cancellation was requested"
 	}
 	return ""
 }
 
-// as is how a job ended that is kept; empty: well, as is expected.
+// as returns the outcome of a job whose result is kept, or "" if the job succeeded.
 func as(outcome chime.RunOutcome) string {
 	if outcome == "" || outcome == chime.RunDone {
 		return ""
@@ -62,7 +62,7 @@ func until(due, now time.Time) string {
 	if left := due.Sub(now); left > 0 {
 		return "in " + apart(left)
 	}
-	return "which is due now"
+	return "now"
 }
 
 func ago(at, now time.Time) string {
@@ -75,7 +75,7 @@ func ago(at, now time.Time) string {
 	return " just now"
 }
 
-// apart is how far two instants lie apart, in the two largest units: 4 s, 3 m 12 s, 126 d 12 h.
+// apart formats the time between two instants in its two largest units: 4 s, 3 m 12 s, 126 d 12 h.
 func apart(d time.Duration) string {
 	if d < time.Second {
 		return "less than a second"

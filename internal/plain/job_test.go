@@ -9,25 +9,25 @@ import (
 	"github.com/chimejobs/chime/internal/plain"
 )
 
-func TestAJobSaysWhichAttemptAndWhen(t *testing.T) {
+func TestTheSentenceOfAJobNamesTheAttemptAndItsTime(t *testing.T) {
 	now := time.Date(2026, 11, 21, 13, 26, 48, 0, time.UTC)
 	for _, c := range []struct {
 		job  chime.JobInfo
 		want string
 	}{
-		{chime.JobInfo{State: chime.JobWaiting, Attempt: 1, MaxAttempts: 25}, "◌ waiting: It waits for a free worker, or the end of an earlier occurrence, to begin its 1st of 25 attempts."},
-		{chime.JobInfo{State: chime.JobDelayed, Attempt: 1, MaxAttempts: 1, Due: now.Add(3*time.Minute + 12*time.Second)}, "◌ delayed: It waits for its only attempt, in 3 m 12 s."},
-		{chime.JobInfo{State: chime.JobDelayed, Due: now}, "◌ delayed: It waits for its 1st attempt, which is due now."},
-		{chime.JobInfo{State: chime.JobRetrying, Attempt: 3, MaxAttempts: 25, Due: now.Add(4 * time.Second)}, "⚠ retrying: It waits for its 3rd of 25 attempts, in 4 s."},
-		{chime.JobInfo{State: chime.JobRetrying, Attempt: 22, Due: now.Add(126*24*time.Hour + 12*time.Hour + time.Second)}, "⚠ retrying: It waits for its 22nd attempt, in 126 d 12 h."},
-		{chime.JobInfo{State: chime.JobRunning, Attempt: 2, MaxAttempts: 3, Started: now.Add(-time.Hour - time.Second)}, "● running: A worker runs its 2nd of 3 attempts, for 1 h."},
-		{chime.JobInfo{State: chime.JobRunning, Attempt: 2, Started: now, Cancelled: true}, "● running: A worker runs its 2nd attempt, for less than a second; it was told to end."},
+		{chime.JobInfo{State: chime.JobWaiting, Attempt: 1, MaxAttempts: 25}, "◌ waiting: It waits for a free worker, or for an earlier occurrence to end, before its 1st of 25 attempts."},
+		{chime.JobInfo{State: chime.JobDelayed, Attempt: 1, MaxAttempts: 1, Due: now.Add(3*time.Minute + 12*time.Second)}, "◌ delayed: Its only attempt is due in 3 m 12 s."},
+		{chime.JobInfo{State: chime.JobDelayed, Due: now}, "◌ delayed: Its 1st attempt is due now."},
+		{chime.JobInfo{State: chime.JobRetrying, Attempt: 3, MaxAttempts: 25, Due: now.Add(4 * time.Second)}, "⚠ retrying: Its 3rd of 25 attempts is due in 4 s."},
+		{chime.JobInfo{State: chime.JobRetrying, Attempt: 22, Due: now.Add(126*24*time.Hour + 12*time.Hour + time.Second)}, "⚠ retrying: Its 22nd attempt is due in 126 d 12 h."},
+		{chime.JobInfo{State: chime.JobRunning, Attempt: 2, MaxAttempts: 3, Started: now.Add(-time.Hour - time.Second)}, "● running: A worker has been running its 2nd of 3 attempts for 1 h."},
+		{chime.JobInfo{State: chime.JobRunning, Attempt: 2, Started: now, Cancelled: true}, "● running: A worker has been running its 2nd attempt for less than a second; its cancellation was requested."},
 		{chime.JobInfo{State: chime.JobRunning, Attempt: 2}, "● running: A worker runs its 2nd attempt."},
-		{chime.JobInfo{State: chime.JobTaken, Attempt: 1, MaxAttempts: 25, Cancelled: true}, "● taken: A worker has taken it, and begins its 1st of 25 attempts in a moment; it was told to end."},
+		{chime.JobInfo{State: chime.JobTaken, Attempt: 1, MaxAttempts: 25, Cancelled: true}, "● taken: A worker has taken it and is about to begin its 1st of 25 attempts; its cancellation was requested."},
 		{chime.JobInfo{State: chime.JobParked, Attempt: 1}, "‖ parked: It waits for a worker that has a handler for it."},
-		{chime.JobInfo{State: chime.JobDead, Attempt: 25, MaxAttempts: 25, Ended: now.Add(-49 * time.Hour)}, "✕ dead: It was given up 2 d 1 h ago, after its 25th of 25 attempts: nothing runs it until it is requeued."},
-		{chime.JobInfo{State: chime.JobDone, Attempt: 1, Ended: now}, "✓ done: It has ended just now, and its result is kept."},
-		{chime.JobInfo{State: chime.JobDone, Attempt: 1, Outcome: chime.RunCancelled}, "✓ done: It has ended as cancelled, and its result is kept."},
+		{chime.JobInfo{State: chime.JobDead, Attempt: 25, MaxAttempts: 25, Ended: now.Add(-49 * time.Hour)}, "✕ dead: It died 2 d 1 h ago, after its 25th of 25 attempts; it does not run again unless it is requeued."},
+		{chime.JobInfo{State: chime.JobDone, Attempt: 1, Ended: now}, "✓ done: It ended just now, and its result is kept."},
+		{chime.JobInfo{State: chime.JobDone, Attempt: 1, Outcome: chime.RunCancelled}, "✓ done: It ended as cancelled, and its result is kept."},
 		{chime.JobInfo{State: chime.JobDead, Err: errors.New("newer")}, "⚠ dead: This version cannot read it."},
 		{chime.JobInfo{State: "quantum"}, `⚠ quantum: This version does not know what "quantum" means.`},
 	} {

@@ -15,7 +15,7 @@ import (
 	"github.com/chimejobs/chime/internal/plain"
 )
 
-// constants are the values of the library's constants by their type, as its source has them.
+// constants reads the library's source and returns the values of its constants by type.
 func constants(t *testing.T) map[string][]string {
 	t.Helper()
 	names, err := filepath.Glob("../../*.go")
@@ -33,7 +33,7 @@ func constants(t *testing.T) map[string][]string {
 	return all
 }
 
-// addConstant adds a constant that has a type and a text. It reports whether to look below the node.
+// addConstant adds a constant that has a type and a string value. It reports whether to visit the node's children.
 func addConstant(t *testing.T, all map[string][]string, n ast.Node) bool {
 	spec, ok := n.(*ast.ValueSpec)
 	if !ok || len(spec.Values) != 1 {
@@ -56,7 +56,7 @@ var symbols = []string{"●", "‖", "✓", "✕", "⚠", "◌"}
 func TestEveryStateOutcomeAndPolicyHasItsSentence(t *testing.T) {
 	now := time.Now()
 	sentence := func(text string) plain.State { return plain.State{Symbol: "●", Sentence: text} }
-	says := map[string]func(value string) plain.State{
+	sentences := map[string]func(value string) plain.State{
 		"ScheduleState": func(v string) plain.State { return plain.Schedule(&chime.Schedule{State: chime.ScheduleState(v)}, now) },
 		"JobState":      func(v string) plain.State { return plain.Job(chime.JobState(v)) },
 		"RunOutcome":    func(v string) plain.State { return plain.Outcome(chime.RunOutcome(v)) },
@@ -64,9 +64,9 @@ func TestEveryStateOutcomeAndPolicyHasItsSentence(t *testing.T) {
 		"MisfirePolicy": func(v string) plain.State { return sentence(plain.Misfire(chime.MisfirePolicy(v))) },
 	}
 	found := constants(t)
-	for kind, of := range says {
+	for kind, of := range sentences {
 		if len(found[kind]) < 3 {
-			t.Errorf("the source has %d constants of %s: this test reads it wrongly", len(found[kind]), kind)
+			t.Errorf("found %d constants of %s in the source: this test reads it wrongly", len(found[kind]), kind)
 		}
 		seen := map[string]string{}
 		for _, value := range found[kind] {
@@ -78,7 +78,7 @@ func TestEveryStateOutcomeAndPolicyHasItsSentence(t *testing.T) {
 				t.Errorf("%s %s is called %q", kind, value, state.Word)
 			}
 			if !isSentence(state.Sentence) || strings.Contains(state.Sentence, "not know") {
-				t.Errorf("%s %s: %q is no sentence about it", kind, value, state.Sentence)
+				t.Errorf("%s %s: %q is not a sentence about it", kind, value, state.Sentence)
 			}
 			if other, ok := seen[state.Sentence]; ok {
 				t.Errorf("%s %s and %s have the same sentence", kind, value, other)
@@ -86,12 +86,12 @@ func TestEveryStateOutcomeAndPolicyHasItsSentence(t *testing.T) {
 			seen[state.Sentence] = value
 		}
 		if got := of("quantum"); !strings.Contains(got.Sentence, `does not know what "quantum" means`) {
-			t.Errorf("%s: what is not known is %+v", kind, got)
+			t.Errorf("%s: an unknown value is described as %+v", kind, got)
 		}
 	}
 }
 
-// isSentence reports whether a text begins with a capital, ends with a full stop and has no other one.
+// isSentence reports whether a text begins with a capital, ends with a full stop and has no other full stop.
 func isSentence(text string) bool {
 	return len(text) > 10 && text[0] >= 'A' && text[0] <= 'Z' && strings.Index(text, ".") == len(text)-1
 }
@@ -107,14 +107,14 @@ func TestALiveScheduleMayBeFailingOrLate(t *testing.T) {
 		"just due": {chime.Schedule{State: chime.StateLive, Next: now.Add(-plain.LateAfter)}, "● live", "as its rule says"},
 		"late":     {chime.Schedule{State: chime.StateLive, Next: now.Add(-plain.LateAfter - 1)}, "⚠ late", "no worker has taken it"},
 		"spread":   {chime.Schedule{State: chime.StateLive, Next: now.Add(-time.Minute), Offset: time.Minute}, "● live", "as its rule says"},
-		"failed":   {chime.Schedule{State: chime.StateLive, Last: chime.LastRun{Outcome: chime.RunFailed, Failures: 22}}, "✕ failing", "the 22nd in a row"},
-		"dead":     {chime.Schedule{State: chime.StateLive, Last: chime.LastRun{Outcome: chime.RunDead, Failures: 1}}, "✕ failing", "given up; the next"},
-		"both":     {chime.Schedule{State: chime.StateLive, Next: now.Add(-time.Hour), Last: chime.LastRun{Outcome: chime.RunDead}}, "✕ failing", "given up"},
+		"failed":   {chime.Schedule{State: chime.StateLive, Last: chime.LastRun{Outcome: chime.RunFailed, Failures: 22}}, "✕ failing", "the 22nd consecutive failure"},
+		"dead":     {chime.Schedule{State: chime.StateLive, Last: chime.LastRun{Outcome: chime.RunDead, Failures: 1}}, "✕ failing", "job is dead; the next"},
+		"both":     {chime.Schedule{State: chime.StateLive, Next: now.Add(-time.Hour), Last: chime.LastRun{Outcome: chime.RunDead}}, "✕ failing", "is dead"},
 		"paused": {
 			chime.Schedule{State: chime.StatePaused, Note: chime.Note{By: "anna", Text: "migration"}, Last: chime.LastRun{Outcome: chime.RunDead}},
 			"‖ paused", `paused by anna, because of "migration".`,
 		},
-		"ended": {chime.Schedule{State: chime.StateCompleted, Last: chime.LastRun{Outcome: chime.RunFailed}}, "✓ completed", "any more"},
+		"ended": {chime.Schedule{State: chime.StateCompleted, Last: chime.LastRun{Outcome: chime.RunFailed}}, "✓ completed", "no further"},
 	} {
 		got := plain.Schedule(&c.schedule, now)
 		if got.String() != c.want || !strings.Contains(got.Sentence, c.sentence) || !isSentence(got.Sentence) {
@@ -126,7 +126,7 @@ func TestALiveScheduleMayBeFailingOrLate(t *testing.T) {
 func TestAQueueIsLiveOrPaused(t *testing.T) {
 	for want, queue := range map[string]chime.QueueInfo{
 		"● live: Workers take its jobs.":                                                 {},
-		`‖ paused: Nothing is taken from it until it is resumed: it was paused by anna.`: {Paused: true, Note: chime.Note{By: "anna"}},
+		`‖ paused: Workers take no jobs from it until it is resumed: it was paused by anna.`: {Paused: true, Note: chime.Note{By: "anna"}},
 	} {
 		if got := plain.Queue(&queue); got.String()+": "+got.Sentence != want {
 			t.Errorf("got %v: %s, want %s", got, got.Sentence, want)
@@ -137,15 +137,15 @@ func TestAQueueIsLiveOrPaused(t *testing.T) {
 func TestPoliciesWithNumbers(t *testing.T) {
 	for got, want := range map[string]string{
 		plain.Grace(time.Minute):                                     "An occurrence is missed if no worker has taken it 1m after it is due.",
-		plain.Spread(0, 0):                                           "Occurrences are due when they are planned.",
-		plain.Spread(time.Hour, 90*time.Second):                      "Occurrences are due 1m30s after they are planned: a part of 1h that the name decides.",
-		plain.Retry(chime.RetryPolicy{}, 0):                          "Handler or worker say how often a job is tried, else 5 times; they say how long it waits between two attempts.",
+		plain.Spread(0, 0):                                           "Occurrences are due at their planned time.",
+		plain.Spread(time.Hour, 90*time.Second):                      "Occurrences are due 1m30s after their planned time; the schedule's name determines this part of 1h.",
+		plain.Retry(chime.RetryPolicy{}, 0):                          "A job is tried 5 times, unless its handler or worker sets another number; they also set the wait between two attempts.",
 		plain.Retry(chime.RetryPolicy{}, 1):                          "A job is tried once.",
-		plain.Retry(chime.Exponential(time.Second, 10*time.Hour), 3): "A job is tried 3 times, and waits between two attempts 1s, then twice as long each time, to 10h.",
-		plain.Retry(chime.Fixed(10*time.Minute), 3):                  "A job is tried 3 times, and waits between two attempts 10m.",
-		plain.PauseAfter(0):                                          "It goes on however many occurrences are given up.",
-		plain.PauseAfter(1):                                          "It is paused when an occurrence is given up.",
-		plain.PauseAfter(3):                                          "It is paused when 3 occurrences in a row are given up.",
+		plain.Retry(chime.Exponential(time.Second, 10*time.Hour), 3): "A job is tried 3 times; between two attempts it waits 1s, then twice as long each time, to 10h.",
+		plain.Retry(chime.Fixed(10*time.Minute), 3):                  "A job is tried 3 times; between two attempts it waits 10m.",
+		plain.PauseAfter(0):                                          "Dead jobs never pause it.",
+		plain.PauseAfter(1):                                          "It is paused after one dead job.",
+		plain.PauseAfter(3):                                          "It is paused after 3 consecutive dead jobs.",
 	} {
 		if got != want {
 			t.Errorf("got %q, want %q", got, want)

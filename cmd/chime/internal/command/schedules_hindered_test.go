@@ -40,7 +40,7 @@ func TestShowSaysWhyAScheduleDoesNotRun(t *testing.T) {
 		t.Helper()
 		wants{out: []string{"invoices  ⚠ " + word + "  mail"}}.check(t, s.Run(t, "schedules", "list"), "list")
 		got := s.Run(t, "schedules", "show", "invoices")
-		wants{out: []string{"invoices  ⚠ " + word + " ", "Its occurrences come as its rule says, but none runs now."}}.check(t, got, "show")
+		wants{out: []string{"invoices  ⚠ " + word + " ", "Its occurrences are created as its rule says, but none runs now."}}.check(t, got, "show")
 		if strings.Contains(got.Out, "It runs as its rule says") {
 			t.Errorf("%s: shown\n%s", word, got.Out)
 		}

@@ -140,7 +140,7 @@ type foundSchedule struct {
 
 // stands is how it stands at an instant of the store's clock.
 func (f *foundSchedule) stands(now time.Time) plain.State {
-	return plain.Hindered(plain.Schedule(f.Schedule, now), f.waits.String())
+	return plain.Blocked(plain.Schedule(f.Schedule, now), f.waits.String())
 }
 
 // A schedulePage is a part of the list.
