@@ -22,7 +22,7 @@ import (
 	"github.com/chimejobs/chime/redisstore"
 )
 
-// usersOfTheDocs are the users of docs/access.md, by what they are for.
+// usersOfTheDocs returns the users of docs/access.md by their purpose.
 func usersOfTheDocs(t *testing.T) map[string]string {
 	t.Helper()
 	text, err := os.ReadFile("../docs/access.md")
@@ -36,10 +36,10 @@ func usersOfTheDocs(t *testing.T) map[string]string {
 	return users
 }
 
-// named has what stands for the names in the path of a route.
+// named has the values for the names in the path of a route.
 var named = map[string]string{"{name}": "report", "{queue}": "default", "{id}": "dead-1"}
 
-// filled fills a store with one of each, and leaves a worker running until the test ends. It returns the worker's name.
+// filled puts one of each thing into a store and runs a worker until the test ends. It returns the worker's name.
 func filled(t *testing.T, store chime.Store) string {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
@@ -70,7 +70,7 @@ func filled(t *testing.T, store chime.Store) string {
 	return name
 }
 
-// A user of Redis who may only read is enough for every page, and may change nothing; an operator may do both.
+// A Redis user with read permission is enough for every page, and can change nothing. An operator can do both.
 func TestEveryPageNeedsAViewersUserOfRedisOnly(t *testing.T) {
 	users := usersOfTheDocs(t)
 	server := redistest.Start(t, redistest.Options{Users: []string{users["viewer"], users["operator"]}})
@@ -79,27 +79,27 @@ func TestEveryPageNeedsAViewersUserOfRedisOnly(t *testing.T) {
 		user   string
 		status int // of a pause
 		want   string
-	}{{"viewer", 403, "The user of Redis that this dashboard has may not read or do this"}, {"operator", 303, ""}} {
+	}{{"viewer", 403, "The Redis user of this dashboard does not have the permission for this"}, {"operator", 303, ""}} {
 		var logged strings.Builder
 		client := server.Client(&redis.Options{Username: "chime-" + c.user, Password: "SECRET"})
 		who := 0
 		d := newDashboard(t, redisstore.New(client, redisstore.Options{Logger: slog.New(slog.DiscardHandler)}), Options{
 			Write: true, Logger: slog.New(slog.NewTextHandler(&logged, nil)),
-			Authorize: func(*http.Request) (Viewer, error) { // a viewer for each request, who has no rate to keep to
+			Authorize: func(*http.Request) (Viewer, error) { // a new viewer for each request, so that no rate limit applies
 				who++
 				return Viewer{Name: strings.Repeat("a", who), Rights: allRights}, nil
 			},
 		})
 		for path := range d.pages {
 			if path == "operations/{id}" {
-				continue // kept by the process, not by Redis
+				continue // the process keeps it, not Redis
 			}
 			for placeholder, name := range named {
 				path = strings.ReplaceAll(path, placeholder, name)
 			}
 			path = strings.ReplaceAll(path, "{worker}", worker)
 			if strings.Contains(path, "{") {
-				t.Fatalf("%s has a name that this test has none for", path)
+				t.Fatalf("this test has no value for a name in %s", path)
 			}
 			if got := send(d, "GET", "/"+path); got.Code != http.StatusOK {
 				t.Errorf("as %s: %q: got %d: %s", c.user, path, got.Code, got.Body)

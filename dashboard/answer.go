@@ -20,11 +20,11 @@ import (
 	"github.com/chimejobs/chime/internal/rights"
 )
 
-// show answers with a page.
+// show sends a page.
 func (d *Dashboard) show(shown page) func(*call) {
 	return func(c *call) {
 		t := c.topicOf(c.path, c.r.URL.Query())
-		view, err := d.read(c.r.Context(), shown, t, false) // which asks the store for nothing if the query is wrong
+		view, err := d.read(c.r.Context(), shown, t, false) // this reads nothing from the store if the query is wrong
 		if err == nil {
 			_, err = d.site.Standing(c.r.Context()) // for the frame of a page that reads nothing
 		}
@@ -43,31 +43,31 @@ func (d *Dashboard) show(shown page) func(*call) {
 	}
 }
 
-// render answers with a page.
+// render sends a page.
 func (c *call) render(status int, name string, frame *render.Frame, model any) {
 	var text bytes.Buffer
 	c.send(status, &text, render.Page(&text, name, frame, model))
 }
 
-// send answers with what was rendered. Nothing is sent of what could not be.
+// send sends a rendered page. If rendering failed, it sends no part of the page.
 func (c *call) send(status int, text *bytes.Buffer, err error) {
 	if err != nil {
 		c.d.options.Logger.ErrorContext(c.r.Context(), "dashboard: rendering a page", "event", "dashboard.failed", "path", cut(c.path), "error", err)
-		http.Error(c.w, "This page could not be rendered; the log says why.", http.StatusInternalServerError)
+		http.Error(c.w, "This page could not be rendered. See the server log for the reason.", http.StatusInternalServerError)
 		return
 	}
 	c.w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	c.w.Header().Set("Vary", "Accept-Encoding")
-	if text.Len() >= zipFrom && c.r.Method != http.MethodPost && render.AcceptsGzip(c.r) { // what is revealed is answered to a POST: it stays as it is
+	if text.Len() >= zipFrom && c.r.Method != http.MethodPost && render.AcceptsGzip(c.r) { // a revealed payload is the response to a POST and is not compressed
 		text = zipped(text)
 		c.w.Header().Set("Content-Encoding", "gzip")
 	}
 	c.w.Header().Set("Content-Length", strconv.Itoa(text.Len()))
 	c.w.WriteHeader(status)
-	_, _ = text.WriteTo(c.w) // a viewer who has gone needs nothing
+	_, _ = text.WriteTo(c.w) // ignored: the viewer may have gone
 }
 
-// zipFrom is how many bytes of a page are compressed: some lists of 200 rows are hundreds of kilobytes, and a tenth of that compressed.
+// zipFrom is the size in bytes from which a page is compressed. Some lists of 200 rows have hundreds of kilobytes, and a tenth of that compressed.
 const zipFrom = 16 << 10
 
 var zippers = sync.Pool{New: func() any {
@@ -80,37 +80,37 @@ func zipped(text *bytes.Buffer) *bytes.Buffer {
 	w := zippers.Get().(*gzip.Writer)
 	defer zippers.Put(w)
 	w.Reset(&small)
-	_, _ = text.WriteTo(w) // a buffer takes all
+	_, _ = text.WriteTo(w) // writing to a buffer does not fail
 	_ = w.Close()
 	return &small
 }
 
-// renderPart answers with a template that a script shows on the page that is there.
+// renderPart sends a template that a script shows on the current page.
 func (c *call) renderPart(name string, frame *render.Frame, model any) {
 	var text bytes.Buffer
 	c.send(http.StatusOK, &text, render.Part(&text, name, frame, model))
 }
 
-// fail answers with a page that says what is wrong, and where to look instead.
+// fail sends a page that shows what is wrong and links to other pages.
 func (c *call) fail(status int, text string, links ...render.Lead) {
 	failure := render.Failure{Status: status, Text: text, Do: remedies[status], Links: links}
 	if len(links) > 0 {
-		failure.Do = "" // they say it
+		failure.Do = "" // the links replace it
 	}
 	c.render(status, "error", c.frame(http.StatusText(status)), failure)
 }
 
-// remedies say what to do next.
+// remedies describe what to do next.
 var remedies = map[int]string{
-	http.StatusNotFound:           "It may have ended, or been deleted: look for it in the lists.",
-	http.StatusConflict:           "Look at what is there now, and do it again if it is still right.",
-	http.StatusServiceUnavailable: "Jobs and schedules are safe in Redis. This page can be loaded again as soon as it answers.",
+	http.StatusNotFound:           "It may have ended or been deleted. Search for it in the lists.",
+	http.StatusConflict:           "Check the current state, and repeat the action if it is still right.",
+	http.StatusServiceUnavailable: "Jobs and schedules are safe in Redis. Load this page again when Redis answers.",
 }
 
-// errBroken is a panic while a page was read or made, in this package or in a hook of the application's.
+// errBroken marks a panic while a page was read or rendered, in this package or in one of the application's hooks.
 var errBroken = errors.New("panic")
 
-// failFor answers for an error of reading or changing something.
+// failFor sends the page for an error that occurred while something was read or changed.
 func (c *call) failFor(err error) {
 	status := http.StatusServiceUnavailable
 	var query *pages.QueryError
@@ -127,7 +127,7 @@ func (c *call) failFor(err error) {
 		status = http.StatusForbidden
 	case errors.Is(err, errBroken):
 		status = http.StatusInternalServerError
-		c.d.options.Logger.ErrorContext(c.r.Context(), "dashboard: a page could not be made", "event", "dashboard.failed", "path", cut(c.path), "error", err)
+		c.d.options.Logger.ErrorContext(c.r.Context(), "dashboard: a page could not be created", "event", "dashboard.failed", "path", cut(c.path), "error", err)
 	}
 	if status == http.StatusServiceUnavailable {
 		c.d.options.Logger.WarnContext(c.r.Context(), "dashboard: the store did not answer", "event", "dashboard.failed", "path", cut(c.path), "error", err)
@@ -135,14 +135,14 @@ func (c *call) failFor(err error) {
 	}
 	var missing *pages.MissingError
 	if errors.As(err, &missing) {
-		c.fail(status, told(err), missing.Links...)
+		c.fail(status, publicText(err), missing.Links...)
 		return
 	}
-	c.fail(status, told(err))
+	c.fail(status, publicText(err))
 }
 
-// told is an error as viewers are told it: without the addresses of machines that a network error has.
-func told(err error) string {
+// publicText returns the text of an error that viewers may see. It leaves out the addresses of machines that a network error contains.
+func publicText(err error) string {
 	var query *pages.QueryError
 	var missing *pages.MissingError
 	var invalid *chime.InvalidError
@@ -158,28 +158,28 @@ func told(err error) string {
 	case errors.Is(err, chime.ErrConflict):
 		return strings.TrimPrefix(err.Error(), "chime: ")
 	case errors.Is(err, context.Canceled):
-		return "This server stops"
+		return "This server is stopping"
 	case errors.Is(err, chime.ErrUnfit):
-		return "Redis is not fit for chime; the log of this server says why"
+		return "Redis does not meet the requirements of chime. See the server log for the reason"
 	case errors.Is(err, errBroken):
-		return "This page could not be made. The log of this server says why"
+		return "This page could not be created. See the server log for the reason"
 	case rights.Missing(err):
-		return "The user of Redis that this dashboard has may not read or do this"
+		return "The Redis user of this dashboard does not have the permission for this"
 	}
 	return "No answer from Redis"
 }
 
-// why is what a request is told that was not authorized. What an application's own Authorize says is for the log alone.
+// why returns the text for a request that was not authorized. The error of an application's own Authorize is only logged.
 func (c *call) why() string {
 	elsewhere := loopback.Elsewhere(c.r)
 	if !c.d.open || elsewhere == "" {
 		return "You may not see this dashboard."
 	}
-	return "This dashboard serves its own machine only, and " + elsewhere +
-		". To serve others, give dashboard.Options an Authorize that says who they are and what they may do."
+	return "This dashboard serves only its own machine, and " + elsewhere +
+		". To serve others, set Authorize in dashboard.Options: it returns who they are and what they may do."
 }
 
-// frame is what is around the page of a call.
+// frame returns the frame around the page of a call.
 func (c *call) frame(title string) *render.Frame {
 	query := c.r.URL.Query()
 	f := c.d.frame(c.path, query, c.zone)
@@ -189,12 +189,12 @@ func (c *call) frame(title string) *render.Frame {
 	}
 	f.Flash = c.d.said.get(query.Get("said"))
 	if c.viewer.Rights&View == 0 {
-		f.Namespace, f.Counts, f.Banners = "", nil, nil // who may not see the dashboard is told nothing of it
+		f.Namespace, f.Counts, f.Banners = "", nil, nil // a viewer without the right to see the dashboard gets no data
 	}
 	return f
 }
 
-// frame is what is around a page, whoever looks. How the store is comes from the last reading.
+// frame returns the frame around a page for any viewer. The store's state comes from the last reading.
 func (d *Dashboard) frame(path string, query url.Values, zone *time.Location) *render.Frame {
 	kept := maps.Clone(query)
 	kept.Del("said")

@@ -6,27 +6,27 @@ import (
 	"unicode/utf8"
 )
 
-// An Action is what a viewer has done, or was refused.
+// An Action describes what a viewer has done, or was not allowed to do.
 type Action struct {
 	At     time.Time // by this process's clock
 	Viewer Viewer
-	Remote string // the address of the request, as net/http has it
+	Remote string // the address of the request, as in http.Request
 
-	Act    string // the verb and its noun, as "pause schedule", "requeue jobs", "reveal payload"
-	Queue  string // of what it was done to; empty: it has none
+	Act    string // the verb and its noun, such as "pause schedule", "requeue jobs", "reveal payload"
+	Queue  string // the queue of the target; empty: it has none
 	Target string // the name of the schedule or queue, the ID of the job, or the filter of many
-	Note   string // that the viewer gave
-	Count  int64  // to how many it was done
-	Err    error  // why it was not done, or not to all; nil: it was
+	Note   string // the note that the viewer typed
+	Count  int64  // the number of changed schedules, queues or jobs
+	Err    error  // why it was not done, or not for all; nil: it was done
 }
 
-// actReveal is the act of looking at a payload or a result.
+// actReveal is the action of viewing a payload or a result.
 const actReveal = "reveal payload"
 
-// maxLogged is how many bytes of a text that a viewer typed a line of the log has.
+// maxLogged is the maximum number of bytes that a log line contains of a text that a viewer typed.
 const maxLogged = 200
 
-// audit logs an action and hands it to Options.Audit.
+// audit logs an action and passes it to Options.Audit.
 func (d *Dashboard) audit(ctx context.Context, a Action) {
 	a.At = time.Now()
 	event, log := "dashboard.action", d.options.Logger.InfoContext
@@ -49,7 +49,7 @@ func (d *Dashboard) denied(c *call, why string) {
 		"remote", c.r.RemoteAddr, "method", cut(c.r.Method), "path", cut(c.r.URL.EscapedPath()), "reason", why)
 }
 
-// cut shortens a text to what a line of the log has, and leaves no part of a character.
+// cut shortens a text to the length that a log line may contain, and never cuts within a character.
 func cut(text string) string {
 	limit := maxLogged
 	if len(text) <= limit {

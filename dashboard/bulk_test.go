@@ -15,8 +15,8 @@ import (
 	"github.com/chimejobs/chime/dashboard/internal/change"
 )
 
-// buried leaves so many dead jobs on queue mail, named mail-0, mail-1, ….
-func buried(t *testing.T, store chime.Store, n int) {
+// deadJobs leaves n dead jobs on queue mail, named mail-0, mail-1, ….
+func deadJobs(t *testing.T, store chime.Store, n int) {
 	t.Helper()
 	var items []chime.Item
 	for i := range n {
@@ -43,7 +43,7 @@ func mail(t *testing.T, store chime.Store) *chime.QueueInfo {
 	return q
 }
 
-// follow returns the page that an answer leads to, after all that was begun has been done.
+// follow returns the page to which a response redirects, after all operations have ended.
 func follow(t *testing.T, d *Dashboard, from string, header string) string {
 	t.Helper()
 	synctest.Wait()
@@ -61,11 +61,11 @@ func TestTickedJobsAreChanged(t *testing.T) {
 	onEmbedded(t, func(t *testing.T, store chime.Store) {
 		var audited []Action
 		d := newDashboard(t, store, Options{Write: true, Audit: func(_ context.Context, a Action) { audited = append(audited, a) }})
-		buried(t, store, 8)
+		deadJobs(t, store, 8)
 		ticked := []string{"verb", "requeue", "list", "state=dead&q=mail", "id", "mail/mail-0", "id", "mail/mail-1", "id", "mail/gone"}
 		wants(t, "the question", post(d, "/jobs/bulk", ticked...), 200, "Requeue 3 jobs?", "mail-0 of queue mail", `name="id" value="mail/mail-1"`)
 		if q := mail(t, store); q.Dead != 8 || len(audited) > 0 {
-			t.Fatalf("asking did something: %+v, %v", q, audited)
+			t.Fatalf("the confirmation already changed something: %+v, %v", q, audited)
 		}
 		got := post(d, "/jobs/bulk", append(ticked, "sure", "1")...)
 		wants(t, "requeue", got, 303)
@@ -103,7 +103,7 @@ func TestTickedJobsAreChanged(t *testing.T) {
 func TestAllThatAFilterMeansAreChanged(t *testing.T) {
 	onEmbedded(t, func(t *testing.T, store chime.Store) {
 		d := newDashboard(t, store, Options{Write: true})
-		buried(t, store, 1203)
+		deadJobs(t, store, 1203)
 		all := []string{"verb", "requeue", "all", "1", "filter", "state:dead queue:mail"}
 		wants(t, "the question", post(d, "/jobs/bulk", all...), 200, "Requeue 1,203 jobs?", "and 1,198 more", "“state:dead queue:mail”")
 		got := post(d, "/jobs/bulk", append(all, "sure", "1")...)
@@ -129,7 +129,7 @@ func TestAllThatAFilterMeansAreChanged(t *testing.T) {
 func TestGroupsOfFailuresAreChanged(t *testing.T) {
 	onEmbedded(t, func(t *testing.T, store chime.Store) {
 		d := newDashboard(t, store, Options{Write: true})
-		buried(t, store, 12)
+		deadJobs(t, store, 12)
 		group := []string{"verb", "requeue", "id", "send\tmailbox mail-# is full"}
 		wants(t, "the question", post(d, "/failures/bulk", group...), 200, "Requeue 12 jobs?", "and 7 more")
 		wants(t, "of another list", post(d, "/failures/bulk", append(group, "filter", "state:retrying")...), 303)
@@ -189,7 +189,7 @@ func TestAllSchedulesThatMatchAreChanged(t *testing.T) {
 			`name="list" value="prefix=mail-&amp;queue=mail&amp;sort=next"`)
 		wants(t, "a note that is too long", post(d, "/schedules/bulk", append(all, "pause", "sure", "1", "note", strings.Repeat("x", 501))...), 200, "Pause 1,003 schedules?", `aria-invalid="true"`)
 		if len(audited) > 0 {
-			t.Fatalf("asking was audited: %v", audited)
+			t.Fatalf("the confirmation was audited: %v", audited)
 		}
 		got := post(d, "/schedules/bulk", append(all, "pause", "sure", "1", "note", "migration")...)
 		wants(t, "pause", got, 303)
@@ -225,7 +225,7 @@ func TestAllSchedulesThatMatchAreChanged(t *testing.T) {
 	})
 }
 
-// Schedules that were deleted while others were changed are told of, and hold up nothing.
+// Schedules that were deleted during the change are counted, and the change continues.
 func TestSchedulesThatHadGoneAreCounted(t *testing.T) {
 	onEmbedded(t, func(t *testing.T, store chime.Store) {
 		for _, name := range []string{"a", "b", "c", "d"} {
@@ -245,7 +245,7 @@ func TestSchedulesThatHadGoneAreCounted(t *testing.T) {
 	})
 }
 
-// names are those of all schedules.
+// names returns the names of all schedules.
 func names(t *testing.T, schedules *chime.Schedules) string {
 	t.Helper()
 	var all []string
@@ -261,7 +261,7 @@ func names(t *testing.T, schedules *chime.Schedules) string {
 func TestAQueueIsSteered(t *testing.T) {
 	onEmbedded(t, func(t *testing.T, store chime.Store) {
 		d := newDashboard(t, store, Options{Write: true, Authorize: as(allRights)})
-		buried(t, store, 3)
+		deadJobs(t, store, 3)
 		wants(t, "the question", post(d, "/queues/mail/pause"), 200, "Pause queue mail?")
 		wants(t, "pause", post(d, "/queues/mail/pause", "sure", "1", "note", "mailboxes are full"), 303)
 		if q := mail(t, store); !q.Paused || q.Note.Text != "mailboxes are full" || q.Note.By != "anna" {
@@ -289,7 +289,7 @@ func TestAQueueIsSteered(t *testing.T) {
 func TestAJobIsSteered(t *testing.T) {
 	onEmbedded(t, func(t *testing.T, store chime.Store) {
 		d := newDashboard(t, store, Options{Write: true})
-		buried(t, store, 3)
+		deadJobs(t, store, 3)
 		wants(t, "requeue", post(d, "/jobs/mail/mail-0/requeue"), 303)
 		wants(t, "cancel asks", post(d, "/jobs/mail/mail-0/cancel"), 200, "Cancel this job?")
 		wants(t, "cancel", post(d, "/jobs/mail/mail-0/cancel", "sure", "1"), 303)

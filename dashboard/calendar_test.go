@@ -7,7 +7,7 @@ import (
 	"github.com/chimejobs/chime"
 )
 
-func TestTheCalendarSaysWhenHowMuchRuns(t *testing.T) {
+func TestTheCalendarShowsWhenHowMuchRuns(t *testing.T) {
 	onEmbedded(t, func(t *testing.T, store chime.Store) {
 		wants(t, "no schedule", send(newDashboard(t, store, operator), "GET", "/calendar"), 200, "No schedule runs", "chime schedules put report", "New schedule")
 		put(t, store, "alone", "30 2 * * *")

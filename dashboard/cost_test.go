@@ -30,12 +30,12 @@ func openStream(t *testing.T, d *Dashboard, page string) (close func()) {
 		t.Helper()
 		cancel()
 		if w := <-ended; w.Code != http.StatusOK || !strings.Contains(w.Body.String(), "event: region") {
-			t.Errorf("the stream of %q was answered %d: %.300s", page, w.Code, w.Body)
+			t.Errorf("the response to the stream of %q is %d: %.300s", page, w.Code, w.Body)
 		}
 	}
 }
 
-// Ten seconds after the last viewer has gone, and in between page views that nobody keeps open, Redis gets no command.
+// Redis gets no command from ten seconds after the last viewer has left, nor between views of pages that nobody keeps open.
 func TestNobodyLooksNoCommandIsSent(t *testing.T) {
 	onServer(t, func(t *testing.T, server *embedded.Server) {
 		store := server.Store()
@@ -51,36 +51,36 @@ func TestNobodyLooksNoCommandIsSent(t *testing.T) {
 			return c.commands.Load() - before
 		}
 		if n := sentIn(time.Minute); n != 0 {
-			t.Errorf("before anybody looks %d commands were sent", n)
+			t.Errorf("%d commands were sent before anybody opened a page", n)
 		}
 		pages := []string{"", "schedules", "schedules/report", "calendar", "queues", "queues/mail", "workers", "jobs?state=dead", "jobs?q=job:inv*", "failures"}
 		for _, page := range pages {
 			wants(t, page, send(d, "GET", "/"+page), 200)
 		}
-		sentIn(time.Second) // what was begun ends
+		sentIn(time.Second) // wait for everything that was begun
 		if n := sentIn(30 * time.Second); n != 0 {
-			t.Errorf("pages were seen and left, and %d commands were sent in the half minute after", n)
+			t.Errorf("%d commands were sent in the half minute after pages were opened and closed", n)
 		}
-		for range 2 { // those who come back find the poller ended
+		for range 2 { // in the second round the poller has ended
 			var streams []func()
 			for _, page := range pages {
 				streams = append(streams, openStream(t, d, page))
 			}
 			if n := sentIn(20 * time.Second); n == 0 {
-				t.Error("viewers look, and nothing is read")
+				t.Error("pages are open, but nothing is read")
 			}
 			for _, leave := range streams {
 				leave()
 			}
-			sentIn(10 * time.Second) // a page that is loaded anew finds the poller running
+			sentIn(10 * time.Second) // when the page is loaded again, the poller runs
 			if n := sentIn(30 * time.Second); n != 0 {
-				t.Errorf("nobody has looked for 10 s, and %d commands were sent in the half minute after", n)
+				t.Errorf("%d commands were sent in the half minute after nobody had a page open for 10 s", n)
 			}
 		}
 	})
 }
 
-// A payload is not compressed with what an attacker may have put beside it.
+// A payload is not compressed together with texts that an attacker may have chosen.
 func TestAnswersToFormsAreNotCompressed(t *testing.T) {
 	onEmbedded(t, func(t *testing.T, store chime.Store) {
 		must(chime.NewEnqueuer(store, chime.EnqueuerOptions{}).Enqueue(t.Context(), "mail", strings.Repeat("secret ", 10_000), chime.ID("x")))
@@ -88,7 +88,7 @@ func TestAnswersToFormsAreNotCompressed(t *testing.T) {
 		got := send(d, "POST", "/jobs/default/x/reveal", "Accept-Encoding: gzip")
 		wants(t, "a look", got, 200, "secret secret")
 		if got.Header().Get("Content-Encoding") != "" || got.Body.Len() < zipFrom {
-			t.Errorf("it is compressed, or too short to tell: %d bytes, %v", got.Body.Len(), got.Header())
+			t.Errorf("it is compressed, or too short for this test: %d bytes, %v", got.Body.Len(), got.Header())
 		}
 	})
 }

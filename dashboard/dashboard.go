@@ -1,9 +1,9 @@
-// Package dashboard is the pages on which people see what chime does, and mend what failed. It is an http.Handler to mount in a program:
+// Package dashboard has the web pages that show what chime does and that repair what failed. It is an http.Handler to mount in a program:
 //
 //	mux.Handle("/chime/", dashboard.New(store, dashboard.Options{Prefix: "/chime"}))
 //
-// As it stands there it serves programs of its own machine only, and changes nothing. Options.Authorize says who else may see it, and what they
-// may do; Options.Write lets them do it. Mount it behind the application's own login:
+// With these options it serves only programs on its own machine, and it is read-only. Options.Authorize decides who else may see it and what they
+// may do; Options.Write allows changes. Mount it behind the application's own login:
 //
 //	dashboard.New(store, dashboard.Options{
 //		Prefix: "/chime",
@@ -17,8 +17,8 @@
 //		},
 //	})
 //
-// Pages work without JavaScript; with it they stay up to date while they are open. Reading them costs Redis little, whatever the number
-// of jobs: see the figures in docs/dashboard.md. While nobody looks, nothing is read.
+// Pages work without JavaScript; with it, open pages are kept up to date. Pages cost Redis little, for any number of jobs: see the figures in
+// docs/dashboard.md. While no page is open, nothing is read.
 package dashboard
 
 import (
@@ -58,16 +58,16 @@ type Dashboard struct {
 	open    bool // it has no Authorize
 }
 
-// New returns the dashboard of a store. It does no I/O. Options are written by a programmer, like the pattern of a route, so those that make no
-// sense panic.
+// New returns the dashboard of a store. It does no I/O. It panics if the options make no sense, because a programmer writes them, like the pattern
+// of a route.
 func New(store chime.Store, options Options) *Dashboard {
 	switch {
 	case store == nil:
 		panic("dashboard: the store is nil")
 	case options.Prefix != "" && (!strings.HasPrefix(options.Prefix, "/") || strings.HasSuffix(options.Prefix, "/")):
-		panic("dashboard: Options.Prefix is " + options.Prefix + ", want it to begin with a slash and to end with none")
+		panic("dashboard: Options.Prefix is " + options.Prefix + ", want it to begin with a slash and to end without one")
 	case options.Zone == time.Local:
-		panic("dashboard: Options.Zone is time.Local, whose name no browser knows: want one of time.LoadLocation")
+		panic("dashboard: Options.Zone is time.Local, whose name no browser knows: want a zone from time.LoadLocation")
 	}
 	if options.Title == "" {
 		options.Title = "chime"
@@ -94,8 +94,8 @@ func New(store chime.Store, options Options) *Dashboard {
 	return d
 }
 
-// Close ends the streams of open pages, so that http.Server.Shutdown does not wait for them, and changes of many jobs after the step that is under
-// way: register it with http.Server.RegisterOnShutdown. Pages are served still.
+// Close ends the streams of open pages, so that http.Server.Shutdown does not wait for them. It also ends changes of many jobs, after their current
+// step. Register it with http.Server.RegisterOnShutdown. After Close, pages are still served.
 func (d *Dashboard) Close() {
 	d.hub.Close()
 	d.changer.Close()
@@ -113,18 +113,18 @@ type call struct {
 	zone   *time.Location
 }
 
-// ServeHTTP serves a page, an asset or the events of an open page, or does what a form says.
+// ServeHTTP serves a page, an asset or the events of an open page, or does the action of a form.
 func (d *Dashboard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	guard.SetHeaders(w.Header())
 	c := &call{d: d, w: w, r: r, zone: d.options.Zone}
 	path, ok := strings.CutPrefix(r.URL.EscapedPath(), d.options.Prefix+"/")
 	if !ok {
 		c.path = strings.TrimPrefix(r.URL.EscapedPath(), "/")
-		c.fail(http.StatusNotFound, "This is not where the dashboard is: it serves what is below "+d.options.Prefix+"/.")
+		c.fail(http.StatusNotFound, "The dashboard is not at this address: it serves addresses below "+d.options.Prefix+"/.")
 		return
 	}
 	c.path = path
-	if render.ServeAsset(w, r, path) { // before any right: the page that denies one has styles too
+	if render.ServeAsset(w, r, path) { // before any right is checked: the page that denies one has styles too
 		return
 	}
 	if c.admitted() {
@@ -132,7 +132,7 @@ func (d *Dashboard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// admitted reports whether the request may be served at all; if not, it has been answered.
+// admitted reports whether the request may be served at all; if not, it has sent the response.
 func (c *call) admitted() bool {
 	if err := c.d.foreign.Check(c.r); err != nil {
 		c.d.denied(c, err.Error())
@@ -142,7 +142,7 @@ func (c *call) admitted() bool {
 	viewer, err := c.d.options.Authorize(c.r)
 	c.viewer = viewer
 	if err == nil && viewer.Rights&View == 0 {
-		err = errors.New("the viewer has not the right to see it")
+		err = errors.New("the viewer does not have the right to see it")
 	}
 	if err != nil {
 		c.d.denied(c, err.Error())
@@ -152,13 +152,13 @@ func (c *call) admitted() bool {
 	}
 	if wait := c.d.rate.Take(c.name(), time.Now()); wait > 0 {
 		c.w.Header().Set("Retry-After", "1")
-		c.fail(http.StatusTooManyRequests, "These are more than 20 requests a second. Wait a second.")
+		c.fail(http.StatusTooManyRequests, "You sent more than 20 requests in one second. Wait a second.")
 		return false
 	}
 	return true
 }
 
-// name is what a viewer's requests are counted by.
+// name returns the key under which a viewer's requests are counted.
 func (c *call) name() string {
 	if c.viewer.Name != "" {
 		return "viewer " + c.viewer.Name
@@ -170,7 +170,7 @@ func (c *call) name() string {
 	return "address " + host
 }
 
-// route finds what is at the path, and does it if the viewer may.
+// route finds the route of the path, and serves it if the viewer has the right.
 func (c *call) route() {
 	found, values, methods := find(c.d.routes, c.r.Method, c.path)
 	switch {
@@ -179,7 +179,7 @@ func (c *call) route() {
 		return
 	case found == nil:
 		c.w.Header().Set("Allow", strings.Replace(strings.Join(methods, ", "), "GET", "GET, HEAD", 1))
-		c.fail(http.StatusMethodNotAllowed, "This address takes "+strings.Join(methods, " and ")+" only.")
+		c.fail(http.StatusMethodNotAllowed, "This address accepts only "+strings.Join(methods, " and ")+".")
 		return
 	}
 	if why := guard.TooLong(c.r, found.body); why != "" {
@@ -205,18 +205,18 @@ func (c *call) route() {
 	found.serve(c)
 }
 
-// refuses says why a viewer may not use a right; empty: they may.
+// refuses returns the reason why a viewer may not use a right, or "" if they may.
 func (d *Dashboard) refuses(viewer Viewer, right Rights) string {
 	switch {
 	case right&writing != 0 && !d.options.Write:
-		return "This dashboard is read-only: it changes nothing until it is started with --write, or its Options have Write."
+		return "This dashboard is read-only. To allow changes, start it with --write, or set Write in its Options."
 	case viewer.Rights&right != right:
-		return "This needs the right to " + right.String() + ", which you have not: yours are " + viewer.Rights.String() + "."
+		return "This needs the right to " + right.String() + ", which you do not have. Your rights: " + viewer.Rights.String() + "."
 	}
 	return ""
 }
 
-// can is what a viewer's pages have buttons for.
+// can returns the actions for which a viewer's pages have buttons.
 func (d *Dashboard) can(viewer Viewer) Rights {
 	rights := viewer.Rights & allRights
 	if !d.options.Write {

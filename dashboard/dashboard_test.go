@@ -17,7 +17,7 @@ import (
 	"github.com/chimejobs/chime/redisstore/embedded"
 )
 
-// onEmbedded runs a test on a store of its own under fake time.
+// onEmbedded runs a test on its own store under fake time.
 func onEmbedded(t *testing.T, test func(t *testing.T, store chime.Store)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -27,7 +27,7 @@ func onEmbedded(t *testing.T, test func(t *testing.T, store chime.Store)) {
 	})
 }
 
-// newDashboard returns a dashboard for a test, which ends with it.
+// newDashboard returns a dashboard that is closed when the test ends.
 func newDashboard(t *testing.T, store chime.Store, options Options) *Dashboard {
 	t.Helper()
 	if options.Logger == nil {
@@ -38,7 +38,7 @@ func newDashboard(t *testing.T, store chime.Store, options Options) *Dashboard {
 	return d
 }
 
-// as is an Authorize that lets everybody be a viewer with these rights.
+// as returns an Authorize that gives everybody these rights.
 func as(rights Rights) func(*http.Request) (Viewer, error) {
 	return func(*http.Request) (Viewer, error) { return Viewer{Name: "anna", Rights: rights}, nil }
 }
@@ -48,7 +48,7 @@ func TestWithoutAuthorizeItServesThisMachineAlone(t *testing.T) {
 		d := newDashboard(t, store, Options{})
 		wants(t, "this machine", send(d, "GET", "/workers"), 200, "<h1>Workers</h1>", "READ-ONLY")
 		for what, header := range map[string]string{"a rebound name": "Host: evil.example", "a proxy": "X-Forwarded-For: 127.0.0.1"} {
-			wants(t, what, send(d, "GET", "/workers", header), 403, "serves its own machine only", "give dashboard.Options an Authorize")
+			wants(t, what, send(d, "GET", "/workers", header), 403, "serves only its own machine", "set Authorize in dashboard.Options")
 		}
 		r := httptest.NewRequest("GET", "/workers", nil)
 		r.RemoteAddr, r.Host = "192.0.2.7:50000", "localhost"
@@ -75,7 +75,7 @@ func TestWhoIsNotAuthorizedLearnsNothing(t *testing.T) {
 			lines.Reset()
 			options.Authorize = authorize
 			d := newDashboard(t, store, options)
-			_ = must(d.site.Read(t.Context())) // so that there is something to tell
+			_ = must(d.site.Read(t.Context())) // so that the page could show something
 			got := send(d, "GET", "/workers")
 			wants(t, what, got, 403, "You may not see this dashboard.")
 			for _, secret := range []string{"Jobs wait on", "anna", "Namespace"} {
@@ -91,7 +91,7 @@ func TestWhoIsNotAuthorizedLearnsNothing(t *testing.T) {
 	})
 }
 
-// assetOf is the address of an asset that a page names.
+// assetOf returns the address of an asset that a page names.
 func assetOf(t *testing.T, page, name string) string {
 	t.Helper()
 	before, _, found := strings.Cut(page, "/"+name+`"`)
@@ -116,7 +116,7 @@ func TestItIsMountedWhereTheApplicationWants(t *testing.T) {
 				t.Errorf("%s: the page knows where it is mounted, so it breaks behind a proxy that has another path", prefix)
 			}
 		}
-		wants(t, "elsewhere", send(deep, "GET", "/workers"), 404, "it serves what is below /internal/jobs/")
+		wants(t, "elsewhere", send(deep, "GET", "/workers"), 404, "it serves addresses below /internal/jobs/")
 	})
 }
 
@@ -129,8 +129,8 @@ func TestOptionsThatMakeNoSensePanic(t *testing.T) {
 		want    string
 	}{
 		{nil, Options{}, "the store is nil"},
-		{server.Store(), Options{Prefix: "chime"}, "want it to begin with a slash and to end with none"},
-		{server.Store(), Options{Prefix: "/chime/"}, "want it to begin with a slash and to end with none"},
+		{server.Store(), Options{Prefix: "chime"}, "want it to begin with a slash and to end without one"},
+		{server.Store(), Options{Prefix: "/chime/"}, "want it to begin with a slash and to end without one"},
 		{server.Store(), Options{Zone: time.Local}, "time.Local"},
 	} {
 		func() {
@@ -171,8 +171,8 @@ func TestRequestsThatAreNotServed(t *testing.T) {
 			{"GET", "/nothing", "", 404, "There is no page at this address"},
 			{"GET", "/debug/pprof", "", 404, "There is no page"},
 			{"GET", "/workers/", "", 404, "There is no page"},
-			{"DELETE", "/workers", "", 405, "takes GET only"},
-			{"POST", "/workers", "", 405, "takes GET only"},
+			{"DELETE", "/workers", "", 405, "accepts only GET"},
+			{"POST", "/workers", "", 405, "accepts only GET"},
 			{"POST", "/workers", "Sec-Fetch-Site: cross-site", 403, "a page of another site"},
 			{"POST", "/workers", "Origin: https://evil.example", 403, "a page of another site"},
 			{"GET", "/workers?zone=Nowhere", "", 400, "zone is &#34;Nowhere&#34;"},
@@ -202,7 +202,7 @@ func TestAViewerWhoAsksTooOftenWaits(t *testing.T) {
 			wants(t, "within the rate", send(d, "GET", "/workers"), 200)
 		}
 		got := send(d, "GET", "/workers")
-		wants(t, "beyond it", got, 429, "more than 20 requests a second")
+		wants(t, "beyond it", got, 429, "more than 20 requests in one second")
 		if got.Header().Get("Retry-After") != "1" {
 			t.Errorf("Retry-After is %q", got.Header().Get("Retry-After"))
 		}
@@ -232,12 +232,12 @@ func TestARedisThatIsDownIsSaid(t *testing.T) {
 		got := send(d, "GET", "/workers")
 		wants(t, "a page", got, 503, "No answer from Redis", "Jobs and schedules are safe", "Load again")
 		if got.Header().Get("Retry-After") == "" {
-			t.Error("the answer does not say when to try again")
+			t.Error("the response does not contain when to try again")
 		}
 	})
 }
 
-// A page that is open is told of what changes, and nothing else is read for it.
+// An open page receives its changes, and nothing else is read for it.
 func TestAnOpenPageIsKeptUpToDate(t *testing.T) {
 	onEmbedded(t, func(t *testing.T, store chime.Store) {
 		d := newDashboard(t, store, Options{Authorize: as(View)})
@@ -254,18 +254,18 @@ func TestAnOpenPageIsKeptUpToDate(t *testing.T) {
 	})
 }
 
-// What is wrong with the whole is on every page, so it is kept up to date on every page too.
+// Problems of the whole store are on every page, so every open page is updated with them.
 func TestTheBannersOfAnOpenPageAreKeptUpToDate(t *testing.T) {
 	onEmbedded(t, func(t *testing.T, store chime.Store) {
 		d := newDashboard(t, store, Options{Authorize: as(View)})
 		next := watch(t, d, "/events?page=schedules&zone=Asia/Tokyo")
 		next("event: beat")
 		must(chime.NewEnqueuer(store, chime.EnqueuerOptions{}).Enqueue(t.Context(), "resize", nil))
-		next(`Jobs wait on queue default, and no worker that lives takes from it.\u003c/span\u003e \u003ca href=\"./queues?zone=Asia%2FTokyo\"`)
+		next(`Jobs wait on queue default, but no live worker takes from it.\u003c/span\u003e \u003ca href=\"./queues?zone=Asia%2FTokyo\"`)
 	})
 }
 
-// watch opens the stream of a page until the test ends. What it returns reads on until a line has a text.
+// watch opens the stream of a page until the test ends. It returns a function that reads until a line contains a text.
 func watch(t *testing.T, d *Dashboard, target string) (next func(want string)) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -298,13 +298,13 @@ func watch(t *testing.T, d *Dashboard, target string) (next func(want string)) {
 					return
 				}
 			case <-end:
-				t.Fatalf("within an hour the stream has not said %q", want)
+				t.Fatalf("the stream has not sent %q within an hour", want)
 			}
 		}
 	}
 }
 
-// A streamWriter is an answer that is read while it is written.
+// A streamWriter is a response that is read while it is written.
 type streamWriter struct {
 	*httptest.ResponseRecorder
 	to io.Writer

@@ -14,7 +14,7 @@ import (
 	"github.com/chimejobs/chime/recurrence"
 )
 
-// onEditor runs a test with a dashboard on which schedules may be edited.
+// onEditor runs a test with a dashboard that allows editing of schedules.
 func onEditor(t *testing.T, test func(t *testing.T, d *Dashboard, schedules *chime.Schedules)) {
 	onEmbedded(t, func(t *testing.T, store chime.Store) {
 		test(t, newDashboard(t, store, Options{Write: true, Authorize: as(View | Edit)}), chime.NewSchedules(store))
@@ -46,7 +46,7 @@ var (
 	selected  = regexp.MustCompile(`<option value="([^"]*)" selected>`)
 )
 
-// typed is what a browser would send of the editor on a page, but for the button.
+// typed returns the fields that a browser would send from the editor of a page, without the button.
 func typed(t *testing.T, got *httptest.ResponseRecorder) []string {
 	t.Helper()
 	_, form, found := strings.Cut(got.Body.String(), `id="editor">`)
@@ -72,7 +72,7 @@ func typed(t *testing.T, got *httptest.ResponseRecorder) []string {
 	return fields
 }
 
-// with is fields with others in place of those of the same name.
+// with returns the fields, with some of them replaced by name.
 func with(fields []string, other ...string) []string {
 	var all []string
 	for i := 0; i+1 < len(fields); i += 2 {
@@ -88,7 +88,7 @@ func with(fields []string, other ...string) []string {
 }
 
 func TestADefinitionSurvivesItsTabs(t *testing.T) {
-	for _, c := range []struct{ rule, first, last string }{ // the tab that it opens in, and of the last of those that say it
+	for _, c := range []struct{ rule, first, last string }{ // the tab in which it opens, and the last tab that can express it
 		{`{"frequency": "week", "schedule": {"weekDays": ["monday", "friday"], "hours": [9, 17], "minutes": [30], "seconds": [0]}}`, "builder", "cron"},
 		{`{"frequency": "month", "schedule": {"monthDays": [1, -1], "hours": [9], "minutes": [0], "seconds": [0]}, "timeZone": "Europe/Berlin"}`, "builder", "json"},
 		{`{"frequency": "day", "interval": 3, "startTime": "2027-01-01T09:00", "count": 7, "endTime": "2028-01-01"}`, "builder", "json"},
@@ -102,9 +102,9 @@ func TestADefinitionSurvivesItsTabs(t *testing.T) {
 			got := send(d, "GET", "/schedules/report/edit")
 			wants(t, c.rule, got, 200, `name="tab" value="`+c.first+`"`)
 			for i, tab := range []string{"builder", "json", "cron", "json", "builder"} {
-				difference := "Nothing is different from what is stored"
-				if c.first != c.last && c.last == "cron" && i > 2 { // a rule of fields in cron text is another rule with the same runs
-					difference = "What changes"
+				difference := "It does not differ from the stored version"
+				if c.first != c.last && c.last == "cron" && i > 2 { // cron text changes a rule of fields into another rule with the same runs
+					difference = "<h3>Changes"
 				}
 				wants(t, c.rule+" to "+tab, got, 200, difference)
 				if strings.Contains(got.Body.String(), "secret") {
@@ -121,13 +121,13 @@ func TestADefinitionSurvivesItsTabs(t *testing.T) {
 			wants(t, "store", post(d, "/schedules/report/edit", append(typed(t, got), "do", "put")...), 303)
 			after, err := schedules.Get(t.Context(), "report")
 			if err != nil || after.Revision != before.Revision {
-				t.Errorf("%s: it was changed by looking at it: %v, %v, %v", c.rule, before, after, err)
+				t.Errorf("%s: opening the editor changed it: %v, %v, %v", c.rule, before, after, err)
 			}
 		})
 	}
 }
 
-func TestATabThatCannotSayItSaysWhy(t *testing.T) {
+func TestATabThatCannotShowARuleGivesTheReason(t *testing.T) {
 	onEditor(t, func(t *testing.T, d *Dashboard, schedules *chime.Schedules) {
 		putRule(t, schedules, "report", `{"frequency": "day", "schedule": {"hours": [9]}, "except": {"weekDays": ["sunday"]}}`)
 		wants(t, "builder", send(d, "GET", "/schedules/report/edit"), 200, "The builder cannot show this definition: the rule has except.", `name="tab" value="json"`)
@@ -145,7 +145,7 @@ func TestAScheduleIsCreatedAndChanged(t *testing.T) {
 		fresh := with(typed(t, send(d, "GET", "/schedules/new")), "name", "new", "job_name", "report", "args", `{"to": "anna"}`, "timeout", "1h", "keep_runs", "9", "meta", `{"a":1}`)
 		wants(t, "preview", post(d, "/schedules/new", append(fresh, "do", "preview")...), 200, "Every day at 09:00:00 UTC", "It is new")
 		if _, err := schedules.Get(t.Context(), "new"); err == nil || len(audited) != 0 {
-			t.Fatalf("a preview has stored it, or was audited: %v", audited)
+			t.Fatalf("a preview stored it, or was audited: %v", audited)
 		}
 		got := post(d, "/schedules/new", append(fresh, "do", "put")...)
 		wants(t, "store", got, 303)
@@ -163,7 +163,7 @@ func TestAScheduleIsCreatedAndChanged(t *testing.T) {
 			t.Error(err)
 		}
 		fields := with(typed(t, send(d, "GET", "/schedules/~new/edit")), "timeout", "", "meta", "", "queue", "mail")
-		wants(t, "difference", post(d, "/schedules/~new/edit", append(fields, "do", "preview")...), 200, "What changes", "timeout_ms", "<del>3600000</del>", "<ins>&#34;mail&#34;</ins>")
+		wants(t, "difference", post(d, "/schedules/~new/edit", append(fields, "do", "preview")...), 200, "<h3>Changes", "timeout_ms", "<del>3600000</del>", "<ins>&#34;mail&#34;</ins>")
 		wants(t, "change", post(d, "/schedules/~new/edit", append(fields, "do", "put")...), 303)
 		changed, err := schedules.Get(t.Context(), "new")
 		if err != nil || changed.Timeout != 0 || changed.Meta != nil || changed.Queue != "mail" || string(changed.Payload) != string(s.Payload) {
@@ -188,7 +188,7 @@ func TestWhoWasFasterIsShown(t *testing.T) {
 		mine := with(typed(t, send(d, "GET", "/schedules/report/edit")), "cron", "0 7 * * *")
 		putRule(t, schedules, "report", "0 8 * * *")
 		got := post(d, "/schedules/report/edit", append(mine, "do", "put")...)
-		wants(t, "conflict", got, 409, "it is at revision", "Stored now", "0 8 * * *", "Was to be stored", "0 7 * * *", `href="./schedules/report/edit"`)
+		wants(t, "conflict", got, 409, "it is at revision", "Stored now", "0 8 * * *", "Your version", "0 7 * * *", `href="./schedules/report/edit"`)
 		if len(audited) != 1 || audited[0].Err == nil {
 			t.Errorf("audited: %+v", audited)
 		}
@@ -197,16 +197,16 @@ func TestWhoWasFasterIsShown(t *testing.T) {
 		}
 		wants(t, "go on", post(d, "/schedules/report/edit", append(typed(t, got), "do", "put")...), 303)
 		if s, _ := schedules.Get(t.Context(), "report"); s.Recurrence.Cron != "0 7 * * *" {
-			t.Errorf("going on from mine: %v", s)
+			t.Errorf("continuing from my version: %v", s)
 		}
-		// Of a name that there is, a new one is no change of it, however often it is stored.
+		// A new schedule never replaces an existing one of the same name, however often it is stored.
 		got = post(d, "/schedules/new", "tab", "cron", "name", "report", "cron", "0 1 * * *", "do", "put")
 		for range 2 {
 			wants(t, "new, of a name that there is", got, 409, "<h1>New schedule</h1>", "a schedule of this name exists already", `value="0 1 * * *"`, `action="./schedules/new"`)
 			got = post(d, "/schedules/new", append(typed(t, got), "do", "put")...)
 		}
 		if s, _ := schedules.Get(t.Context(), "report"); s.Recurrence.Cron != "0 7 * * *" {
-			t.Errorf("a new one was put over it: %v", s)
+			t.Errorf("a new one replaced it: %v", s)
 		}
 		wants(t, "new, of another name", post(d, "/schedules/new", append(with(typed(t, got), "name", "other"), "do", "put")...), 303)
 		mine = typed(t, send(d, "GET", "/schedules/report/edit"))
@@ -214,13 +214,13 @@ func TestWhoWasFasterIsShown(t *testing.T) {
 			t.Fatal(err)
 		}
 		got = post(d, "/schedules/report/edit", append(mine, "do", "put")...)
-		wants(t, "deleted", got, 409, "has deleted report", "Was to be stored")
+		wants(t, "deleted", got, 409, "has deleted report", "Your version")
 		wants(t, "anew", post(d, "/schedules/new", append(typed(t, got), "do", "put")...), 303)
 		wants(t, "without a revision", post(d, "/schedules/report/edit", "tab", "cron", "cron", "0 1 * * *", "do", "put"), 400, "revision")
 	})
 }
 
-// A button puts one of the usual rules in place of what the builder says; what is typed besides stays.
+// A button replaces the builder's rule by one of the usual rules; all other fields keep their values.
 func TestTheBuilderBeginsWithAUsualRule(t *testing.T) {
 	onEditor(t, func(t *testing.T, d *Dashboard, schedules *chime.Schedules) {
 		for name, words := range map[string]string{
@@ -258,7 +258,7 @@ func TestMistakesAreSaidBesideTheirFields(t *testing.T) {
 			wants(t, c.field, got, 400, `aria-invalid="true"`)
 			wrong := regexp.MustCompile(`<span class="wrong"[^>]*>([^<]*)</span>`).FindAllStringSubmatch(got.Body.String(), -1)
 			if closed := regexp.MustCompile(`(?s)<details [^>]*id="[a-z]+"><summary>.*?</details>`).FindAllString(got.Body.String(), -1); strings.Contains(strings.Join(closed, ""), "aria-invalid") {
-				t.Errorf("%s %s: the mistake is in a group that is closed", c.field, c.value)
+				t.Errorf("%s %s: the error is in a group that is closed", c.field, c.value)
 			}
 			if len(wrong) != 1 || !strings.Contains(wrong[0][1], c.want) && !strings.Contains(got.Body.String(), c.want) {
 				t.Errorf("%s %s: got %q, want %q", c.field, c.value, wrong, c.want)
@@ -288,13 +288,13 @@ func TestAPreviewWarns(t *testing.T) {
 		}
 		long := post(d, "/preview", "tab", "json", "json", `{"frequency": "month", "schedule": {"monthDays": [31], "months": [1, 3, 10]}}`)
 		if wants(t, "months that have the day", long, 200, "on the 31st"); strings.Contains(long.Body.String(), "are skipped") {
-			t.Errorf("no month is skipped:\n%s", long.Body)
+			t.Errorf("the page does not show the skipped months:\n%s", long.Body)
 		}
 		wants(t, "passed", post(d, "/preview", "tab", "json", "json", `{"startTime": "1990-01-01", "frequency": "day", "endTime": "1999-01-01"}`), 200, "never")
 		got := post(d, "/preview", "tab", "cron", "cron", "*/5 * * * *", "n", "500", "timeZone", "Asia/Kathmandu")
 		wants(t, "500", got, 200, "In Asia/Kathmandu", "&#43;0545")
 		if n := strings.Count(got.Body.String(), `<tr><th scope="row"><time`); n != 500 || strings.Contains(got.Body.String(), "<html") {
-			t.Errorf("%d rows, want 500 and no page", n)
+			t.Errorf("%d rows, want 500 without a page around them", n)
 		}
 		for _, n := range []string{"501", "0", "-1", "x"} {
 			wants(t, n, post(d, "/preview", "tab", "cron", "cron", "* * * * *", "n", n), 400, "1 to 500")
@@ -342,7 +342,7 @@ func TestHostileTextStaysText(t *testing.T) {
 				got := send(d, "GET", "/schedules/"+path+"/edit?tab="+tab)
 				wants(t, path, got, 200, `id="editor"`)
 				if strings.Contains(got.Body.String(), "<script>") {
-					t.Errorf("%s %s: a script got through", path, tab)
+					t.Errorf("%s %s: a script was not escaped", path, tab)
 				}
 			}
 		}
@@ -350,7 +350,7 @@ func TestHostileTextStaysText(t *testing.T) {
 			got := post(d, "/schedules/new", "tab", tab, "name", hostile, "cron", hostile, "json", hostile, "frequency", hostile, "timeZone", hostile, "queue", hostile, "meta", hostile, "args", hostile, "do", "put")
 			wants(t, tab, got, 400, `id="editor"`)
 			if strings.Contains(got.Body.String(), "<script>") {
-				t.Errorf("%s: a script got through", tab)
+				t.Errorf("%s: a script was not escaped", tab)
 			}
 		}
 	})

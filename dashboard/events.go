@@ -15,7 +15,7 @@ import (
 	"github.com/chimejobs/chime/dashboard/internal/render"
 )
 
-// topicOf is what a page depends on. It is the same for all who see the same.
+// topicOf returns the topic of a page. Viewers who see the same page have the same topic.
 func (c *call) topicOf(path string, query url.Values) topic {
 	kept := url.Values{}
 	for key, values := range query {
@@ -26,7 +26,7 @@ func (c *call) topicOf(path string, query url.Values) topic {
 	return topic{path: path, query: kept.Encode(), zone: c.zone.String(), rights: c.d.can(c.viewer), fixed: c.r.URL.Query().Get("zone") != ""}
 }
 
-// address is that of the page, relative to where the dashboard is mounted.
+// address is the address of the page, relative to where the dashboard is mounted.
 func (t topic) address() string {
 	if t.query == "" {
 		return t.path
@@ -34,7 +34,7 @@ func (t topic) address() string {
 	return t.path + "?" + t.query
 }
 
-// events sends what changes of an open page, for as long as it is open.
+// events sends the changes of a page while it is open.
 func (c *call) events() {
 	address := c.r.URL.Query().Get("page")
 	path, raw, _ := strings.Cut(address, "?")
@@ -58,22 +58,22 @@ func (c *call) events() {
 		c.w.Header().Set("Content-Type", "text/event-stream")
 		return
 	}
-	// Who has logged out, or has lost a right, gets no more than that: the browser asks for the next stream by itself.
+	// A viewer who has logged out or lost a right receives no more than this. The browser opens the next stream by itself.
 	ctx, cancel := context.WithTimeout(c.r.Context(), maxStream)
 	defer cancel()
 	if !c.d.hub.Serve(c.w, c.r.WithContext(ctx), c.topicOf(path, query)) {
 		c.w.Header().Set("Retry-After", "30")
-		c.fail(http.StatusServiceUnavailable, "As many pages are open as may be, or the server is about to stop.")
+		c.fail(http.StatusServiceUnavailable, "The maximum number of pages is open, or the server is stopping.")
 	}
 }
 
-// maxStream is how long a stream lasts; then the viewer is asked for again.
+// maxStream is the duration of a stream. After it the viewer has to be authorized again.
 const maxStream = 10 * time.Minute
 
-// A source is what the hub's poller reads.
+// A source provides the data that the hub's poller reads.
 type source struct{ d *Dashboard }
 
-// Beat reads how the store is.
+// Beat reads the state of the store.
 func (s source) Beat(ctx context.Context) (beat live.Beat, err error) {
 	defer s.recovered(&err)
 	ctx, cancel := context.WithTimeout(ctx, readFor)
@@ -81,25 +81,25 @@ func (s source) Beat(ctx context.Context) (beat live.Beat, err error) {
 	standing, err := s.d.site.Read(ctx)
 	if err != nil {
 		s.d.options.Logger.Debug("dashboard: reading the store", "event", "dashboard.failed", "error", err)
-		return live.Beat{}, errors.New(told(err))
+		return live.Beat{}, errors.New(publicText(err))
 	}
 	return live.Beat{Now: standing.Now(), Frame: map[string]any{"counts": standing.Counts()}}, nil
 }
 
-// Regions renders what changes of a page.
+// Regions renders the live regions of a page.
 func (s source) Regions(ctx context.Context, t topic) (regions []live.Region, err error) {
 	defer s.recovered(&err)
 	found, _, _ := find(s.d.routes, http.MethodGet, t.path)
 	shown := s.d.pages[found.path]
 	view, err := s.d.read(ctx, shown, t, true)
 	if err != nil {
-		return nil, errors.New(strings.TrimSuffix(told(err), "."))
+		return nil, errors.New(strings.TrimSuffix(publicText(err), "."))
 	}
 	zone, err := s.d.zone(t.zone)
 	if err != nil {
 		return nil, err
 	}
-	query, _ := url.ParseQuery(t.query) // it was encoded here
+	query, _ := url.ParseQuery(t.query) // no error: topicOf encoded it
 	frame := s.d.frame(t.path, query, zone)
 	frame.ZoneFixed = t.fixed
 	for _, id := range shown.regions {
@@ -113,10 +113,10 @@ func (s source) Regions(ctx context.Context, t topic) (regions []live.Region, er
 	return append(regions, live.Region{ID: bannersRegion, HTML: []byte(html), Hash: hash}), err
 }
 
-// bannersRegion is what every open page has besides its own regions: what is wrong with the whole.
+// bannersRegion is a region of every open page. It shows the problems of the whole store.
 const bannersRegion = "banners-live"
 
-// read reads what a page shows, once for all who ask within a second. live: nobody asks for it, some have it open.
+// read reads the data of a page, once for all requests within a second. live: no request needs it now, but some viewers have the page open.
 func (d *Dashboard) read(ctx context.Context, shown page, t topic, live bool) (pages.View, error) {
 	_, values, _ := find(d.routes, http.MethodGet, t.path)
 	query, err := url.ParseQuery(t.query)
@@ -133,10 +133,10 @@ func (d *Dashboard) read(ctx context.Context, shown page, t topic, live bool) (p
 	return d.shared.get(ctx, t, func(ctx context.Context) (pages.View, error) { return shown.load(ctx, request) })
 }
 
-// recovered turns a panic into an error: in the poller's goroutine none may end the program.
+// recovered turns a panic into an error, because a panic in the poller's goroutine would end the program.
 func (s source) recovered(err *error) {
 	if v := recover(); v != nil {
-		s.d.options.Logger.Error("dashboard: an open page could not be made", "event", "dashboard.failed", "error", v)
-		*err = errors.New(told(errBroken))
+		s.d.options.Logger.Error("dashboard: an open page could not be updated", "event", "dashboard.failed", "error", v)
+		*err = errors.New(publicText(errBroken))
 	}
 }

@@ -15,56 +15,56 @@ import (
 	"github.com/chimejobs/chime/dashboard/internal/render"
 )
 
-// A formRoute is what the forms of a path do.
+// A formRoute has the actions of the forms of a path.
 type formRoute struct {
-	path  string
-	body  int64           // how long a form may be, in bytes
-	deeds map[string]deed // by the field verb; "": the path has one deed
+	path    string
+	body    int64             // the maximum size of a form, in bytes
+	actions map[string]action // by the field verb; "": the path has one action
 }
 
-// A deed is what a form does.
-type deed struct {
+// An action is the effect of a form.
+type action struct {
 	act   string // for the audit: the verb and its noun
 	right Rights
 	do    change.Verb
 }
 
-// right is what a viewer needs before the form is read: of several deeds each is asked for afterwards.
+// right returns the right that a viewer needs before the form is read. If there are several actions, the right of each is checked afterwards.
 func (f formRoute) right() Rights {
-	if only, ok := f.deeds[""]; ok {
+	if only, ok := f.actions[""]; ok {
 		return only.right
 	}
 	return View
 }
 
-// send does what a form says, or asks first.
+// send does the action of a form, or first asks for confirmation.
 func (d *Dashboard) send(form formRoute) func(*call) {
 	return func(c *call) {
 		if err := c.r.ParseForm(); err != nil {
 			c.failForm(err)
 			return
 		}
-		deed, ok := form.deeds[""]
+		action, ok := form.actions[""]
 		if !ok {
 			verb := c.r.PostForm.Get("verb")
-			if deed, ok = form.deeds[verb]; !ok {
-				c.fail(http.StatusBadRequest, fmt.Sprintf("verb is %.40q, want one of %q.", verb, slices.Sorted(maps.Keys(form.deeds))))
+			if action, ok = form.actions[verb]; !ok {
+				c.fail(http.StatusBadRequest, fmt.Sprintf("verb is %.40q, want one of %q.", verb, slices.Sorted(maps.Keys(form.actions))))
 				return
 			}
 		}
-		if why := d.refuses(c.viewer, deed.right); why != "" {
+		if why := d.refuses(c.viewer, action.right); why != "" {
 			d.denied(c, why)
 			c.fail(http.StatusForbidden, why)
 			return
 		}
-		c.carryOut(deed)
+		c.carryOut(action)
 	}
 }
 
-// carryOut does a deed that the viewer may do, or asks first.
-func (c *call) carryOut(deed deed) {
+// carryOut does an action that the viewer may do, or first asks for confirmation.
+func (c *call) carryOut(action action) {
 	frame := c.frame("")
-	answer, err := deed.do(c.d.changer, c.r.Context(), &change.Form{Values: c.values, Fields: c.r.PostForm, Viewer: c.viewer.Name, Frame: frame})
+	answer, err := action.do(c.d.changer, c.r.Context(), &change.Form{Values: c.values, Fields: c.r.PostForm, Viewer: c.viewer.Name, Frame: frame})
 	if answer.Ask != nil && err == nil {
 		c.ask(frame, answer.Ask)
 		return
@@ -74,14 +74,14 @@ func (c *call) carryOut(deed deed) {
 		return
 	}
 	c.d.shared.forget()
-	c.d.site.Forget(strings.Contains(deed.act, "schedule"))
-	action := Action{
-		Viewer: c.viewer, Remote: c.r.RemoteAddr, Act: deed.act, Queue: answer.Queue, Target: answer.Target, Note: answer.Note, Count: answer.Count, Err: err,
+	c.d.site.Forget(strings.Contains(action.act, "schedule"))
+	done := Action{
+		Viewer: c.viewer, Remote: c.r.RemoteAddr, Act: action.act, Queue: answer.Queue, Target: answer.Target, Note: answer.Note, Count: answer.Count, Err: err,
 	}
 	if answer.Show != nil && err == nil {
-		action.Err = answer.Show.Err
+		done.Err = answer.Show.Err
 	}
-	c.d.audit(c.r.Context(), action)
+	c.d.audit(c.r.Context(), done)
 	if answer.Show != nil && err == nil {
 		c.showPage(frame, answer.Show)
 		return
@@ -93,7 +93,7 @@ func (c *call) carryOut(deed deed) {
 	c.goOn(answer.Back, answer.List, answer.Said)
 }
 
-// ask answers with a question: a page, or the part of one that a script shows in a dialog.
+// ask sends a confirmation: a page, or the part of a page that a script shows in a dialog.
 func (c *call) ask(frame *render.Frame, ask *render.Ask) {
 	frame.Title = ask.Title
 	if c.r.Header.Get("Chime-Part") == "ask" {
@@ -103,7 +103,7 @@ func (c *call) ask(frame *render.Frame, ask *render.Ask) {
 	c.render(http.StatusOK, "ask", frame, ask)
 }
 
-// showPage answers with a page of a form, or with the part of one that a script shows.
+// showPage sends the page of a form, or the part of it that a script shows.
 func (c *call) showPage(frame *render.Frame, shown *change.Shown) {
 	frame.Title = shown.Title
 	if shown.Part {
@@ -113,7 +113,7 @@ func (c *call) showPage(frame *render.Frame, shown *change.Shown) {
 	c.render(shown.Status, shown.Template, frame, shown.Model)
 }
 
-// goOn leads to a page, which says what was done. The address is relative, so that it is right whatever was cut off this one's.
+// goOn redirects to a page that shows what was done. The address is relative, so it is right for every prefix that was removed from this one.
 func (c *call) goOn(path, list, said string) {
 	frame := c.frame("")
 	to := frame.List(path, list, "said", c.d.said.keep(said))
@@ -121,13 +121,13 @@ func (c *call) goOn(path, list, said string) {
 	c.w.WriteHeader(http.StatusSeeOther)
 }
 
-// selectSchedules returns the schedules that a filter of their list means.
+// selectSchedules returns the schedules that match a filter of their list.
 func (d *Dashboard) selectSchedules(ctx context.Context, filter url.Values, most int, concerns func(*chime.Schedule) bool) (change.Selected, error) {
 	selected, err := d.site.SelectSchedules(ctx, filter, most, concerns)
 	return change.Selected(selected), err
 }
 
-// failForm answers a form that cannot be read.
+// failForm sends the page for a form that cannot be read.
 func (c *call) failForm(err error) {
 	var long *http.MaxBytesError
 	if errors.As(err, &long) {

@@ -35,7 +35,7 @@ func TestAFormAsksFirstAndDoesItThen(t *testing.T) {
 		schedules := hourly(t, store, "report")
 		wants(t, "without sure", post(d, "/chime/schedules/report/pause"), 200, "Pause report?", `action="./schedules/report/pause"`, `name="sure" value="1"`, `name="note"`)
 		if s, _ := schedules.Get(t.Context(), "report"); s.State != chime.StateLive || len(audited) > 0 {
-			t.Fatalf("asking has paused it, or was audited: %v, %v", s.State, audited)
+			t.Fatalf("the confirmation paused it, or was audited: %v, %v", s.State, audited)
 		}
 		got := post(d, "/chime/schedules/report/pause?zone=Asia/Tokyo", "sure", "1", "note", "migration")
 		wants(t, "with sure", got, 303)
@@ -44,10 +44,10 @@ func TestAFormAsksFirstAndDoesItThen(t *testing.T) {
 			t.Fatal(err)
 		}
 		if to, err = to.Parse(got.Header().Get("Location")); err != nil || to.Path != "/chime/schedules/report" || to.Query().Get("zone") != "Asia/Tokyo" {
-			t.Errorf("it leads to %v, %v; want the schedule's page, with the zone", to, err)
+			t.Errorf("it redirects to %v, %v; want the schedule's page, with the zone", to, err)
 		}
 		if said := d.said.get(to.Query().Get("said")); said != "report is paused." {
-			t.Errorf("the page says %q", said)
+			t.Errorf("the page shows %q", said)
 		}
 		if s, _ := schedules.Get(t.Context(), "report"); s.State != chime.StatePaused || s.Note.Text != "migration" || s.Note.By != "anna" {
 			t.Errorf("got %v, %+v; want it paused by anna: migration", s.State, s.Note)
@@ -129,27 +129,27 @@ func TestOnADeletedScheduleNothingIsDone(t *testing.T) {
 		schedules := hourly(t, store, "report")
 		wants(t, "delete", post(d, "/schedules/report/delete", "sure", "1", "name", "report"), 303)
 		if _, err := schedules.Get(t.Context(), "report"); err == nil {
-			t.Error("it is there still")
+			t.Error("it was not deleted")
 		}
 		wants(t, "pause what is gone", post(d, "/schedules/report/pause", "sure", "1"), 404, "There is no such schedule")
 	})
 }
 
-// Each form needs its right, and a dashboard that may write; a look at its address does nothing.
+// Each form needs its right and a dashboard with Write. A GET of its address changes nothing.
 func TestEachFormNeedsItsRight(t *testing.T) {
 	onEmbedded(t, func(t *testing.T, store chime.Store) {
 		schedules := hourly(t, store, "report")
 		before, _ := schedules.Get(t.Context(), "report")
 		for _, form := range forms {
 			path := "/" + strings.NewReplacer("{name}", "report", "{queue}", "default", "{id}", "1").Replace(form.path)
-			for verb, deed := range form.deeds {
+			for verb, action := range form.actions {
 				for right := View; right <= Reveal; right <<= 1 {
 					d := newDashboard(t, store, Options{Write: true, Authorize: as(View | right)})
-					if got := post(d, path, "verb", verb); (got.Code == 403) == (right == deed.right) {
+					if got := post(d, path, "verb", verb); (got.Code == 403) == (right == action.right) {
 						t.Errorf("%s %s with view and %s: got %d: %.300s", path, verb, right, got.Code, got.Body)
 					}
 					status := 405
-					if page, ok := d.pages[form.path]; ok { // the form is a page of its own
+					if page, ok := d.pages[form.path]; ok { // the form has its own page
 						if status = 200; page.right != right {
 							status = 403
 						}
@@ -157,7 +157,7 @@ func TestEachFormNeedsItsRight(t *testing.T) {
 					wants(t, "GET "+path, send(d, "GET", path), status)
 				}
 				readOnly := newDashboard(t, store, Options{})
-				if deed.right&writing != 0 {
+				if action.right&writing != 0 {
 					wants(t, path, post(readOnly, path, "sure", "1", "verb", verb), 403, "This dashboard is read-only")
 				}
 			}
@@ -179,7 +179,7 @@ func TestTheQuestionOfABackfillLeadsBackToTheSchedule(t *testing.T) {
 	})
 }
 
-// hidden are the fields that a question sends again, with those that are typed in it as they stand there.
+// hidden returns the fields that a confirmation sends again, and the values that it shows in its input fields.
 func hidden(got *httptest.ResponseRecorder) (fields []string) {
 	for _, input := range inputs.FindAllStringSubmatch(got.Body.String(), -1) {
 		if value := valued.FindStringSubmatch(input[0]); value != nil {
@@ -195,7 +195,7 @@ func TestABackfillRunsWhatItHasShown(t *testing.T) {
 		schedules := chime.NewSchedules(store)
 		putRule(t, schedules, "report", `{"frequency":"second"}`, chime.Overlap(chime.OverlapAllow))
 		time.Sleep(time.Minute)                                                                       // fake time passes
-		work(t, store, 3500*time.Millisecond, func(context.Context, *chime.Job) error { return nil }) // which places an occurrence
+		work(t, store, 3500*time.Millisecond, func(context.Context, *chime.Job) error { return nil }) // this places an occurrence
 		if err := schedules.Pause(t.Context(), "report"); err != nil {
 			t.Fatal(err)
 		}

@@ -13,7 +13,7 @@ import (
 	"github.com/chimejobs/chime/redisstore/embedded"
 )
 
-// safe are the headers that every answer has.
+// safe are the headers that every response has.
 var safe = map[string]string{
 	"Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; font-src 'self'; connect-src 'self'; " +
 		"form-action 'self'; base-uri 'self'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types chime",
@@ -24,7 +24,7 @@ var safe = map[string]string{
 	"Cache-Control":              "no-store",
 }
 
-// Whatever is answered has the headers that keep it safe, and nothing of it is kept but assets.
+// Every response has the security headers, and caches may keep only assets.
 func TestEveryKindOfAnswerHasTheHeaders(t *testing.T) {
 	onServer(t, func(t *testing.T, server *embedded.Server) {
 		var out outage
@@ -102,13 +102,13 @@ func TestEveryKindOfAnswerHasTheHeaders(t *testing.T) {
 				t.Errorf("%s: it sets %v", c.kind, cookies)
 			}
 			if strings.Contains(got.Body.String(), " style=") || strings.Contains(got.Body.String(), "<style") || strings.Contains(got.Body.String(), "javascript:") {
-				t.Errorf("%s: it has a style or script of its own", c.kind)
+				t.Errorf("%s: it has an inline style or script", c.kind)
 			}
 		}
 	})
 }
 
-// Without an Authorize only requests that name this machine, come from it and have come through nothing are served, whatever they ask for.
+// Without an Authorize, requests are served only if they name this machine, come from it and came through no proxy.
 func TestZeroOptionsServeThisMachineAlone(t *testing.T) {
 	onEmbedded(t, func(t *testing.T, store chime.Store) {
 		d := newDashboard(t, store, Options{Write: true})
@@ -161,8 +161,8 @@ func TestZeroOptionsServeThisMachineAlone(t *testing.T) {
 				if (w.Code == http.StatusForbidden) == c.served {
 					t.Errorf("%s from %q of host %q with %q: got %d, want it served: %v", target, c.peer, c.host, c.header, w.Code, c.served)
 				}
-				if !c.served && (!strings.Contains(w.Body.String(), "serves its own machine only") || strings.Contains(w.Body.String(), ">chime</span>")) {
-					t.Errorf("%s from %q of host %q with %q: it does not say what to do, or says too much:\n%s", target, c.peer, c.host, c.header, w.Body)
+				if !c.served && (!strings.Contains(w.Body.String(), "serves only its own machine") || strings.Contains(w.Body.String(), ">chime</span>")) {
+					t.Errorf("%s from %q of host %q with %q: the page does not contain what to do, or contains too much:\n%s", target, c.peer, c.host, c.header, w.Body)
 				}
 			}
 			if asked++; asked%3 == 0 {

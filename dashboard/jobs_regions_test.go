@@ -8,7 +8,7 @@ import (
 	"github.com/chimejobs/chime"
 )
 
-// What an event puts into a region is what a page that is loaded at that moment has there.
+// An event puts the same content into a region that a newly loaded page has there.
 func TestARegionIsThatPartOfThePage(t *testing.T) {
 	onEmbedded(t, func(t *testing.T, store chime.Store) {
 		enqueuer := chime.NewEnqueuer(store, chime.EnqueuerOptions{})
@@ -32,7 +32,7 @@ func TestARegionIsThatPartOfThePage(t *testing.T) {
 			}
 			for _, region := range regions {
 				if !strings.Contains(got.Body.String(), string(region.HTML)) {
-					t.Errorf("%s: the page has not what its region %s has:\n%s\n\n%s", address, region.ID, region.HTML, got.Body)
+					t.Errorf("%s: the page does not contain its region %s:\n%s\n\n%s", address, region.ID, region.HTML, got.Body)
 				}
 			}
 		}

@@ -14,7 +14,7 @@ import (
 	"github.com/chimejobs/chime/redisstore/embedded"
 )
 
-// What asks for too much is refused before the store is asked for anything.
+// A request for too much is refused before anything is read from the store.
 func TestWhatAsksForTooMuchCostsTheStoreNothing(t *testing.T) {
 	onServer(t, func(t *testing.T, server *embedded.Server) {
 		putRule(t, chime.NewSchedules(server.Store()), "report", "@daily")
@@ -48,12 +48,12 @@ func TestWhatAsksForTooMuchCostsTheStoreNothing(t *testing.T) {
 			wants(t, target, post(d, target, fields...), http.StatusBadRequest, "Bad Request")
 		}
 		if n := c.commands.Load(); n > 0 {
-			t.Errorf("they cost the store %d commands, want none", n)
+			t.Errorf("they sent %d commands to the store, want 0", n)
 		}
 	})
 }
 
-// A form whose length nobody says is read to its limit and no further.
+// A form without a length is read up to its limit and no further.
 func TestALongFormIsNotReadToItsEnd(t *testing.T) {
 	onEmbedded(t, func(t *testing.T, store chime.Store) {
 		putRule(t, chime.NewSchedules(store), "report", "@daily")
@@ -71,7 +71,7 @@ func TestALongFormIsNotReadToItsEnd(t *testing.T) {
 					t.Errorf("%s of length %d: got %d after %d bytes, want 400 after at most %d", path, length, w.Code, endless.n, form.body)
 				}
 			}
-			// What is as long as it may be is read.
+			// A form of exactly the maximum length is read.
 			fields := url.Values{"verb": {"nothing"}, "note": {""}, "json": {""}}
 			fields.Set("json", strings.Repeat("x", int(form.body)-len(fields.Encode())))
 			r := httptest.NewRequest("POST", path, strings.NewReader(fields.Encode()))
@@ -85,7 +85,7 @@ func TestALongFormIsNotReadToItsEnd(t *testing.T) {
 	})
 }
 
-// repeated is a reader without an end.
+// repeated is an endless reader.
 type repeated byte
 
 func (b repeated) Read(text []byte) (int, error) {

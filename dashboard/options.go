@@ -10,36 +10,37 @@ import (
 	"github.com/chimejobs/chime/dashboard/internal/pages"
 )
 
-// Options are the options of New. The zero value serves this machine only, and changes nothing.
+// Options are the options of New. With the zero value the dashboard serves only this machine and is read-only.
 type Options struct {
-	// Prefix is what is cut off the path of a request, as "/chime" where the handler is mounted at "/chime/". Empty where http.StripPrefix, or a
-	// proxy, has cut it off already.
+	// Prefix is removed from the path of a request. It is "/chime" if the handler is mounted at "/chime/", and empty if http.StripPrefix or a
+	// proxy has already removed it.
 	Prefix string
-	// Title names the application, at the top of each page. Empty means "chime".
+	// Title is the application's name at the top of each page. Empty means "chime".
 	Title string
-	// Zone is the time zone that times are shown in until a viewer chooses another one; nil means UTC. It is one that time.LoadLocation returns,
-	// but not time.Local, whose name no browser knows.
+	// Zone is the time zone of the pages until a viewer chooses another one; nil means UTC. It has to come from time.LoadLocation. It cannot be
+	// time.Local, because no browser knows that name.
 	Zone *time.Location
 
-	// Authorize says who sends a request and what they may do; an error is answered with 403, and logged. It is asked for every request but
-	// those for styles, scripts and fonts. nil: requests of this machine alone are served, with every right.
+	// Authorize returns who sends a request and what they may do. An error is logged, and the response is 403. It is called for every request
+	// except those for styles, scripts and fonts. nil: only requests from this machine are served, with every right.
 	Authorize func(r *http.Request) (Viewer, error)
-	// Write lets viewers who have the rights change something. false: the dashboard only shows.
+	// Write allows changes by viewers who have the rights. false: the dashboard is read-only.
 	Write bool
-	// Audit is called after each change that somebody has made or tried to make, and after each look at a payload. It is called besides the
-	// log line. It may be called by many requests at once, and holds them up.
+	// Audit is called after each change, each attempt to change something and each view of a payload, in addition to the log line. Several
+	// requests may call it at the same time, and they wait for it.
 	Audit func(ctx context.Context, action Action)
 
-	// Redact returns what is shown of the arguments, the result or the progress of a job, which are decoded: what encoding/json would make of them,
-	// with json.Number for numbers. What cannot be decoded is then not shown. nil: all is shown to those who may reveal it.
+	// Redact returns the part of a job's arguments, result or progress that is shown. It gets the decoded value, as encoding/json returns it, with
+	// json.Number for numbers. A value that cannot be decoded is not shown. nil: viewers with the right to reveal see everything.
 	Redact func(job *chime.JobInfo, payload any) any
-	// RedactError returns what is shown of the error of a job; filters and groups of failures go by it too. It is asked about every job that such a
-	// filter looks at. A long error is stored cut, with … at its end: what hides a secret must not wait for what follows it. nil: all is shown.
+	// RedactError returns the text that is shown for the error of a job. Filters and groups of failures use this text too, so it is called for
+	// every job that such a filter reads. A long error is stored cut, with … at its end, so a pattern that hides a secret must not depend on the
+	// text after it. nil: the whole error is shown.
 	RedactError func(job *chime.JobInfo, text string) string
-	// Links are shown on the page of a job, as to its trace or its logs. nil: none.
+	// Links are shown on the page of a job, for example to its trace or its logs. nil: no links.
 	Links func(job *chime.JobInfo) []Link
 
-	// Logger gets a line for each change and each request that was denied. nil means slog.Default().
+	// Logger gets a line for each change and each denied request. nil means slog.Default().
 	Logger *slog.Logger
 }
 
@@ -49,7 +50,7 @@ type Link struct {
 	URL  string // http or https; others are not shown
 }
 
-// hooks are what pages ask the application.
+// hooks are the functions of the application that pages call.
 func (o *Options) hooks() pages.Hooks {
 	hooks := pages.Hooks{Redact: o.Redact, RedactError: o.RedactError}
 	if o.Links != nil {

@@ -13,12 +13,12 @@ import (
 	"github.com/chimejobs/chime/redisstore/embedded"
 )
 
-// canaryAddress is where the Redis of an outage is said to be: no viewer is told of it.
+// canaryAddress is the Redis address in the errors of an outage. No viewer may see it.
 const canaryAddress = "canary-host.internal:6379"
 
 var errOutage = errors.New("dial tcp " + canaryAddress + ": connect: connection refused")
 
-// An outage is a hook of a client, whose server is away for as long as it is down.
+// An outage is a hook that makes a client's server unavailable while down is set.
 type outage struct{ down atomic.Bool }
 
 func (o *outage) DialHook(next redis.DialHook) redis.DialHook { return next }
@@ -45,7 +45,7 @@ func (o *outage) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proce
 	}
 }
 
-// A page that is open while Redis is away says so, and is up to date again when it is back.
+// A page that is open during an outage of Redis shows the outage, and is updated again afterwards.
 func TestAnOpenPageOutlivesAnOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := embedded.StartInMemory()

@@ -11,7 +11,7 @@ import (
 	"github.com/chimejobs/chime/recurrence"
 )
 
-// busy runs a worker and a scheduler until the test ends, for a schedule that runs well, one that fails and one that is paused.
+// busy runs a worker and a scheduler until the test ends. One schedule succeeds, one fails and one is paused.
 func busy(t *testing.T, store chime.Store) *chime.Worker {
 	schedules := chime.NewSchedules(store)
 	for name, rule := range map[string]string{"report": "*/5 * * * *", "invoices": "*/20 * * * *", "cleanup": "0 2 * * *"} {
@@ -30,7 +30,7 @@ func busy(t *testing.T, store chime.Store) *chime.Worker {
 	return worker
 }
 
-// during runs roles while something is looked at.
+// during runs roles while it calls a function.
 func during(t *testing.T, do func(), roles ...chime.Role) {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
@@ -41,16 +41,16 @@ func during(t *testing.T, do func(), roles ...chime.Role) {
 	<-ended
 }
 
-func TestTheOverviewOfAnEmptyStoreSaysHowToBegin(t *testing.T) {
+func TestTheOverviewOfAnEmptyStoreShowsHowToBegin(t *testing.T) {
 	onEmbedded(t, func(t *testing.T, store chime.Store) {
 		d := newDashboard(t, store, Options{})
-		wants(t, "the overview", send(d, "GET", "/"), 200, "<h1>Overview</h1>", "Nothing is here yet.", "chime schedules put report", "no samples")
-		wants(t, "the queues", send(d, "GET", "/queues"), 200, "There is no queue", "chime jobs enqueue resize")
+		wants(t, "the overview", send(d, "GET", "/"), 200, "<h1>Overview</h1>", "There are no jobs and no schedules yet.", "chime schedules put report", "no samples")
+		wants(t, "the queues", send(d, "GET", "/queues"), 200, "There are no queues", "chime jobs enqueue resize")
 		wants(t, "the workers", send(d, "GET", "/workers"), 200, "chime.NewWorker(store")
 	})
 }
 
-func TestTheOverviewSaysTheWorstFirst(t *testing.T) {
+func TestTheOverviewShowsTheWorstFirst(t *testing.T) {
 	onEmbedded(t, func(t *testing.T, store chime.Store) {
 		worker := busy(t, store)
 		d := newDashboard(t, store, Options{})
@@ -58,7 +58,7 @@ func TestTheOverviewSaysTheWorstFirst(t *testing.T) {
 			time.Sleep(31 * time.Minute) // fake time passes
 			got := send(d, "GET", "/")
 			wants(t, "the overview", got, 200,
-				"1 of 3 schedules is failing: invoices.", "2 attempts of invoices failed in the last hour.",
+				"1 of 3 schedules is failing: invoices.", "2 attempts of job invoices failed in the last hour.",
 				`href="./schedules?state=failing"`, `href="./schedules/report"`, "connection refused by #", "Every 5 minutes",
 				`aria-current="true">1 h`, "Jobs a minute: in last", "/min", "Show as table")
 			if page := got.Body.String(); strings.Index(page, "is failing") > strings.Index(page, "failed in the last hour") || got.Body.Len() > 100<<10 {
@@ -77,11 +77,11 @@ func TestTheOverviewSaysTheWorstFirst(t *testing.T) {
 		time.Sleep(20 * time.Minute) // fake time passes
 		must(chime.NewEnqueuer(store, chime.EnqueuerOptions{}).Enqueue(t.Context(), "resize", nil, chime.Queue("media")))
 		time.Sleep(time.Minute) // fake time passes
-		wants(t, "when all have stopped", send(d, "GET", "/"), 200, "No scheduler leads: nobody plans what comes next.", "No worker lives, and 1 job waits.")
+		wants(t, "when all have stopped", send(d, "GET", "/"), 200, "No scheduler is the leader: new occurrences are not placed.", "There is no live worker, and 1 job waits.")
 	})
 }
 
-func TestAQueueHasAPageThatSaysHowItGoes(t *testing.T) {
+func TestAQueueHasAPageThatShowsItsState(t *testing.T) {
 	onEmbedded(t, func(t *testing.T, store chime.Store) {
 		enqueuer, queues := chime.NewEnqueuer(store, chime.EnqueuerOptions{}), chime.NewQueues(store)
 		worker := busy(t, store)
@@ -96,7 +96,7 @@ func TestAQueueHasAPageThatSaysHowItGoes(t *testing.T) {
 			time.Sleep(25 * time.Minute) // fake time passes
 			wants(t, "mail", send(d, "GET", "/queues/mail"), 200, "<h1>mail</h1>", "2 at once, 100 starts in 1m0s", "Jobs by name, last hour", ">invoices</a>", ">report</a>",
 				`action="./queues/mail/pause"`, `href="./schedules?queue=mail">3</a>`)
-			wants(t, "media", send(d, "GET", "/queues/media"), 200, "Neither grows nor shrinks.", `<span class="ink-late"><time datetime="2000-01-01T00:00:00Z" data-show="rel" data-for="" title="2000-01-01 00:00:00 UTC">25 m</time></span>, the oldest`,
+			wants(t, "media", send(d, "GET", "/queues/media"), 200, "Its length does not change.", `<span class="ink-late"><time datetime="2000-01-01T00:00:00Z" data-show="rel" data-for="" title="2000-01-01 00:00:00 UTC">25 m</time></span>, the oldest`,
 				`href="./jobs?q=queue%3Amedia&amp;state=waiting">26</a>`, `<dt>Dead</dt><dd>0</dd>`)
 			if text := send(d, "GET", "/queues/mail").Body.String(); strings.Contains(text, "purge") || strings.Contains(text, "/limit") {
 				t.Error("an operator has buttons for what they may not do")
@@ -124,12 +124,12 @@ func TestAWorkerHasAPageUntilItHasGone(t *testing.T) {
 			must(chime.NewEnqueuer(store, chime.EnqueuerOptions{}).Enqueue(t.Context(), "resize", nil, chime.Queue("media"), chime.ID("photo/1")))
 			time.Sleep(5 * time.Minute) // fake time passes
 			name = must(d.site.Read(t.Context())).Workers[0].Name
-			wants(t, "the worker", send(d, "GET", "/workers/"+name), 200, "It runs jobs, and has slots free.", "1 of 4 busy", "weight 3",
-				`href="./jobs/media/photo%2F1"`, "Last sign of life", name)
+			wants(t, "the worker", send(d, "GET", "/workers/"+name), 200, "It runs jobs and has free slots.", "1 of 4 busy", "weight 3",
+				`href="./jobs/media/photo%2F1"`, "Last heartbeat", name)
 			wants(t, "the list", send(d, "GET", "/workers"), 200, `href="./workers/`+name+`"`, "1 / 4")
 		}, worker)
 		time.Sleep(3 * time.Second) // fake time passes
-		wants(t, "gone", send(d, "GET", "/workers/"+name), 404, "The worker &#34;"+name+"&#34; has gone", "heard of it for 12 minutes")
+		wants(t, "gone", send(d, "GET", "/workers/"+name), 404, "The worker &#34;"+name+"&#34; is gone", "no heartbeat for 12 minutes")
 	})
 }
 
@@ -158,7 +158,7 @@ func TestAPageShowsWhatAnActionHasDoneAtOnce(t *testing.T) {
 	})
 }
 
-func TestAQueueSaysWhenItWillBeEmpty(t *testing.T) {
+func TestAQueueShowsWhenItWillBeEmpty(t *testing.T) {
 	onEmbedded(t, func(t *testing.T, store chime.Store) {
 		worker := chime.NewWorker(store, chime.WorkerOptions{Concurrency: 1})
 		worker.Handle("slow", func(context.Context, *chime.Job) error {
@@ -176,7 +176,7 @@ func TestAQueueSaysWhenItWillBeEmpty(t *testing.T) {
 				must(source{d}.Beat(t.Context()))
 				time.Sleep(2 * time.Second) // fake time passes
 			}
-			wants(t, "it is worked off", send(d, "GET", "/queues/default"), 200, "Empty in about 6 min, if it goes on so.")
+			wants(t, "it is worked off", send(d, "GET", "/queues/default"), 200, "Empty in about 6 min, at the current rate.")
 			for range 30 {
 				for range 2 {
 					must(enqueuer.Enqueue(t.Context(), "slow", nil))
@@ -205,19 +205,19 @@ func TestTheListOfQueuesLeadsToTheirJobsAndPausesThem(t *testing.T) {
 		got := post(d, "/queues/media/pause", "list", "sort=oldest", "sure", "1")
 		wants(t, "the pause", got, 303)
 		if to := got.Header().Get("Location"); !strings.HasPrefix(to, "../.././queues?said=") || !strings.HasSuffix(to, "&sort=oldest") {
-			t.Errorf("it leads to %s, want the list", to)
+			t.Errorf("it redirects to %s, want the list", to)
 		}
 		wants(t, "a paused one", send(d, "GET", "/queues"), 200, `action="./queues/media/resume"><input`, `aria-label="Resume media"`)
 		if to := post(d, "/queues/media/resume", "list", "").Header().Get("Location"); !strings.HasPrefix(to, "../.././queues?said=") {
-			t.Errorf("to resume leads to %s, want the list", to)
+			t.Errorf("resuming redirects to %s, want the list", to)
 		}
 		if to := post(d, "/queues/media/resume").Header().Get("Location"); !strings.HasPrefix(to, "../.././queues/media?said=") {
-			t.Errorf("from its own page to resume leads to %s, want that page", to)
+			t.Errorf("resuming from its own page redirects to %s, want that page", to)
 		}
 		seen := newDashboard(t, store, Options{Write: true, Authorize: as(View)})
 		for _, path := range []string{"/queues", "/queues/media"} {
 			if page := send(seen, "GET", path).Body.String(); strings.Contains(page, `method="post"`) || strings.Contains(page, "menu-more") {
-				t.Errorf("%s has forms for who may only look", path)
+				t.Errorf("%s has forms for a viewer without rights to change", path)
 			}
 		}
 		all := newDashboard(t, store, Options{Write: true, Authorize: as(allRights)})
@@ -244,11 +244,11 @@ func TestAQueueShowsItsJobsByNameInTheWindowOfItsCharts(t *testing.T) {
 		during(t, func() {
 			enqueue("send", 1)
 			time.Sleep(5 * time.Second) // fake time passes
-			wants(t, "at first", send(d, "GET", "/queues/mail"), 200, "The first minute is being counted.")
+			wants(t, "at first", send(d, "GET", "/queues/mail"), 200, "The first figures appear within a minute.")
 			time.Sleep(5 * time.Minute) // fake time passes
 			enqueue("send", 20)
 			time.Sleep(90 * time.Minute) // fake time passes
-			wants(t, "an hour later", send(d, "GET", "/queues/mail"), 200, "No job of this queue has ended in the last hour")
+			wants(t, "an hour later", send(d, "GET", "/queues/mail"), 200, "The samples of the last hour have no ended job of this queue.")
 			enqueue("report", 3)
 			enqueue("send", 5)
 			time.Sleep(3 * time.Minute) // fake time passes
@@ -261,7 +261,7 @@ func TestAQueueShowsItsJobsByNameInTheWindowOfItsCharts(t *testing.T) {
 				}
 			}
 			first("/queues/mail", ">report</a>", ">send</a>", "Jobs by name, last hour", `aria-sort="descending"><a href="./queues/mail?by=time">In all, about`, "Failed attempts of report: ",
-				"How long attempts of report took, in 16 steps from 1 ms to above 5 m: half of them at most", "the longest at most 5 s.", `<td class="num">11.2 s</td>`)
+				"Durations of attempts of report, in 16 steps from 1 ms to above 5 m: half took at most", "the longest at most 5 s.", `<td class="num">11.2 s</td>`)
 			first("/queues/mail?by=runs&window=15m", ">send</a>", ">report</a>", "Jobs by name, last 15 minutes", `<td class="num">5</td>`)
 			first("/queues/mail?by=failed&window=25h", ">report</a>", ">send</a>", "Jobs by name, last 25 hours", `<td class="num">26</td>`)
 			wants(t, "a season", send(d, "GET", "/queues/mail?window=92d"), 200, "Jobs by name, last 92 days", `<td class="num">26</td>`)
@@ -270,7 +270,7 @@ func TestAQueueShowsItsJobsByNameInTheWindowOfItsCharts(t *testing.T) {
 	})
 }
 
-func TestTheListOfWorkersSaysWhoLeadsAndWhatHasRunLongest(t *testing.T) {
+func TestTheListOfWorkersShowsTheLeaderAndTheLongestJobs(t *testing.T) {
 	onEmbedded(t, func(t *testing.T, store chime.Store) {
 		worker := busy(t, store)
 		d := newDashboard(t, store, Options{})
@@ -278,9 +278,9 @@ func TestTheListOfWorkersSaysWhoLeadsAndWhatHasRunLongest(t *testing.T) {
 			must(chime.NewEnqueuer(store, chime.EnqueuerOptions{}).Enqueue(t.Context(), "resize", nil, chime.Queue("media"), chime.ID("photo/1")))
 			time.Sleep(3 * time.Minute) // fake time passes
 			got := send(d, "GET", "/workers")
-			wants(t, "the list", got, 200, `<a href="./jobs?state=running">1 of 4 slots busy (25 %)</a>`, ">leads</span>", "Jobs that have run longest", `<a href="./jobs/media/photo%2F1">resize</a>`, ">3 m</time>")
+			wants(t, "the list", got, 200, `<a href="./jobs?state=running">1 of 4 slots busy (25 %)</a>`, ">leads</span>", "Longest running jobs", `<a href="./jobs/media/photo%2F1">resize</a>`, ">3 m</time>")
 			if page := got.Body.String(); strings.Contains(page, ">Version<") || strings.Contains(page, ">Seen<") || strings.Contains(page, "seen ") {
-				t.Error("it has a version, where all have the same, or says when a worker was seen that is well")
+				t.Error("it shows a version although all workers have the same, or the last heartbeat of a healthy worker")
 			}
 			wants(t, "the worker", send(d, "GET", "/workers/"+must(d.site.Read(t.Context())).Workers[0].Name), 200, "The scheduler of its process leads.", "Version")
 		}, worker, chime.NewScheduler(store, chime.SchedulerOptions{}))

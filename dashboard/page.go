@@ -14,16 +14,16 @@ import (
 )
 
 const (
-	sharedFor = time.Second     // how long a page that was read is shown to others
-	maxShared = 500             // pages that are kept for it: of each there is one for each time zone that somebody has asked for
-	readFor   = 5 * time.Second // how long reading one may take
+	sharedFor = time.Second     // other viewers get the same reading for this long
+	maxShared = 500             // readings that are kept: one for each page and requested time zone
+	readFor   = 5 * time.Second // the time limit of one reading
 )
 
-// A page is one that is shown.
+// A page is a page of the dashboard.
 type page struct {
-	name    string   // of its template
-	regions []string // those that change while it is open
-	right   Rights   // that a viewer needs
+	name    string   // the name of its template
+	regions []string // the regions that change while it is open
+	right   Rights   // the right that a viewer needs
 	load    func(context.Context, *pages.Request) (pages.View, error)
 }
 
@@ -48,7 +48,7 @@ func (d *Dashboard) shownPages() map[string]page {
 	}
 }
 
-// operation reads how far a change of many jobs has come.
+// operation reads the progress of a change of many jobs.
 func (d *Dashboard) operation(_ context.Context, r *pages.Request) (pages.View, error) {
 	o, ok := d.changer.Operation(r.Values["id"])
 	if !ok {
@@ -56,7 +56,7 @@ func (d *Dashboard) operation(_ context.Context, r *pages.Request) (pages.View, 
 	}
 	model := shownOperation{Operation: o, Handled: o.Meant - o.Left()}
 	if o.Failed != nil {
-		model.Why = told(o.Failed)
+		model.Why = publicText(o.Failed)
 	}
 	return pages.View{Title: o.Title, Model: model}, nil
 }
@@ -68,7 +68,7 @@ type shownOperation struct {
 	Why     string
 }
 
-// editor reads the definition of a schedule to edit, or begins a new one.
+// editor reads the definition of the schedule to edit, or starts a new definition.
 func (d *Dashboard) editor(ctx context.Context, r *pages.Request) (pages.View, error) {
 	tab := r.Query.Get("tab")
 	if tabs := []string{"builder", "json", "cron"}; tab != "" && !slices.Contains(tabs, tab) {
@@ -90,16 +90,16 @@ func (d *Dashboard) editor(ctx context.Context, r *pages.Request) (pages.View, e
 	return pages.View{Title: model.Title(), Model: model}, nil
 }
 
-// A topic is all that a page depends on.
+// A topic has everything on which a page depends.
 type topic struct {
 	path   string // escaped, relative to where the dashboard is mounted
 	query  string // encoded, its keys in order, without the zone
 	zone   string // its IANA name
-	fixed  bool   // the viewer has asked for it, so links keep it
+	fixed  bool   // the viewer chose the zone, so links keep it
 	rights Rights
 }
 
-// shared lets those who ask for the same page within a second have one reading of it.
+// shared gives requests for the same page within a second the same reading.
 type shared struct {
 	mu    sync.Mutex
 	pages map[topic]*reading
@@ -107,12 +107,12 @@ type shared struct {
 
 type reading struct {
 	done chan struct{}
-	at   time.Time // when it was begun
+	at   time.Time // when the reading began
 	view pages.View
 	err  error
 }
 
-// get returns what load returns, or has returned within the last second. A reading that one viewer has begun does not end when they go.
+// get returns the result of load, or the result of the last second. A reading continues if the viewer who began it leaves.
 func (s *shared) get(ctx context.Context, t topic, load func(context.Context) (pages.View, error)) (pages.View, error) {
 	r, mine := s.join(t)
 	if mine {
@@ -121,7 +121,7 @@ func (s *shared) get(ctx context.Context, t topic, load func(context.Context) (p
 			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readFor)
 			defer cancel()
 			defer func() {
-				if v := recover(); v != nil { // a hook of the application's: net/http would catch it in the request's own goroutine
+				if v := recover(); v != nil { // from a hook of the application; net/http would recover it only in the request's own goroutine
 					r.err = fmt.Errorf("dashboard: reading %q: %w: %v", t.path, errBroken, v)
 				}
 			}()
@@ -136,7 +136,7 @@ func (s *shared) get(ctx context.Context, t topic, load func(context.Context) (p
 	}
 }
 
-// join returns the reading of a topic, and whether it is new.
+// join returns the reading of a topic, and reports whether the caller has to do it.
 func (s *shared) join(t topic) (r *reading, mine bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -165,7 +165,7 @@ func (r *reading) ended() bool {
 	}
 }
 
-// forget has the next of all topics be read anew: something was changed.
+// forget removes all readings, because something was changed.
 func (s *shared) forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

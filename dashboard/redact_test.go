@@ -11,14 +11,14 @@ import (
 	"github.com/chimejobs/chime"
 )
 
-// withoutMailboxes hides which mailbox is full.
+// withoutMailboxes hides the name of the mailbox that is full.
 func withoutMailboxes(_ *chime.JobInfo, text string) string {
 	first, _, _ := strings.Cut(text, " mail-")
 	return first + " [hidden]"
 }
 
-// Who changes all that a filter means does not learn by it which errors have what they are not shown.
-func TestNoFormTellsWhatIsHiddenOfAnError(t *testing.T) {
+// A change of all jobs that match a filter does not reveal which errors contain a hidden text.
+func TestNoFormRevealsTheHiddenPartOfAnError(t *testing.T) {
 	onEmbedded(t, func(t *testing.T, store chime.Store) {
 		var lines strings.Builder
 		var audited []Action
@@ -26,18 +26,18 @@ func TestNoFormTellsWhatIsHiddenOfAnError(t *testing.T) {
 			Write: true, Authorize: as(View | Operate | Delete), RedactError: withoutMailboxes, Logger: slog.New(slog.NewTextHandler(&lines, nil)),
 			Audit: func(_ context.Context, a Action) { audited = append(audited, a) },
 		})
-		buried(t, store, 12)
+		deadJobs(t, store, 12)
 		for _, c := range []struct{ path, verb, filter, id string }{
 			{"/jobs/bulk", "requeue", "error:full", ""}, {"/jobs/bulk", "requeue", "state:dead queue:mail error:full", ""}, {"/jobs/bulk", "delete", "mail-1 error:full", ""},
 			{"/failures/bulk", "requeue", "error:full", "send\tmailbox [hidden]"}, {"/failures/bulk", "delete", "", "send\tmailbox mail-# is full"},
 		} {
 			got := post(d, c.path, "verb", c.verb, "all", "1", "filter", c.filter, "id", c.id)
 			if got.Code != 303 {
-				t.Errorf("%+v: got %d, want 303: something was found by what is hidden:\n%s", c, got.Code, got.Body)
+				t.Errorf("%+v: got %d, want 303: a hidden text matched something:\n%s", c, got.Code, got.Body)
 				continue
 			}
 			if page := follow(t, d, c.path, got.Header().Get("Location")); !strings.Contains(page, "none fits any more: nothing was done") || audited[len(audited)-1].Count != 0 {
-				t.Errorf("%+v: %d jobs were found by what is hidden:\n%s", c, audited[len(audited)-1].Count, page)
+				t.Errorf("%+v: a hidden text matched %d jobs:\n%s", c, audited[len(audited)-1].Count, page)
 			}
 		}
 		shown := []string{"verb", "requeue", "all", "1", "filter", `state:dead error:"mailbox [hidden]"`}
@@ -51,7 +51,7 @@ func TestNoFormTellsWhatIsHiddenOfAnError(t *testing.T) {
 	})
 }
 
-// Jobs that failed in several ways of which nothing is shown are one row of the overview: how many ways there are is hidden too.
+// Jobs whose different errors are hidden form one row of the overview, so the number of different errors is hidden too.
 func TestErrorsThatLookTheSameAreOneRow(t *testing.T) {
 	onEmbedded(t, func(t *testing.T, store chime.Store) {
 		worker := chime.NewWorker(store, chime.WorkerOptions{Logger: quiet})

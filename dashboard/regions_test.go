@@ -20,7 +20,7 @@ import (
 	"github.com/chimejobs/chime/redisstore/embedded"
 )
 
-// A live region is the same text in the page and in the event that renews it, or a page would change at once when it is opened.
+// A live region has the same text in the page and in the event that updates it. Otherwise a page would change as soon as it is opened.
 func TestARegionIsAsItStandsInThePage(t *testing.T) {
 	onEmbedded(t, func(t *testing.T, store chime.Store) {
 		worker := busy(t, store)
@@ -45,7 +45,7 @@ func TestARegionIsAsItStandsInThePage(t *testing.T) {
 	})
 }
 
-// What has not changed is not sent: of an open page, most of all the charts.
+// Regions of an open page are sent only if they have changed. This matters most for the charts.
 func TestRegionsStayAsTheyAreWhileNothingHappens(t *testing.T) {
 	onEmbedded(t, func(t *testing.T, store chime.Store) {
 		worker := busy(t, store)
@@ -119,7 +119,7 @@ func TestNamesThatOthersHaveChosenAreTexts(t *testing.T) {
 	})
 }
 
-// What a page costs Redis does not grow with the jobs and schedules. The first one reads what all have in common.
+// The number of commands for a page does not grow with the jobs and schedules. The first page reads the data that all pages share.
 func TestWhatAPageCostsIsBounded(t *testing.T) {
 	cost := func(jobs, schedules int) (most int64) {
 		onServer(t, func(t *testing.T, server *embedded.Server) {
@@ -140,7 +140,7 @@ func TestWhatAPageCostsIsBounded(t *testing.T) {
 			var c counter
 			server.Client().AddHook(&c)
 			for _, path := range []string{"", "?window=25h", "?window=92d", "queues", "queues/q00?window=92d", "workers"} {
-				least := int64(math.MaxInt64) // of two: before one of them all schedules may be read, which is done every few seconds for all pages
+				least := int64(math.MaxInt64) // of two pages: all schedules may be read before one of them, which is done every few seconds for all pages
 				for range 2 {
 					time.Sleep(2500 * time.Millisecond) // fake time passes
 					before := c.commands.Load()
@@ -155,7 +155,7 @@ func TestWhatAPageCostsIsBounded(t *testing.T) {
 	few, many := cost(20, 10), cost(600, 300)
 	t.Logf("a page sends at most %d commands to a small store, and %d to a larger one", few, many)
 	if many > 400 || many > few+40 {
-		t.Errorf("a page sends %d and %d commands, want at most 400, and 40 more where there is thirty times as much", few, many)
+		t.Errorf("a page sends %d and %d commands, want at most 400, and at most 40 more for thirty times as much data", few, many)
 	}
 }
 
@@ -163,7 +163,7 @@ var everyHour = must(recurrence.Cron("0 * * * *"))
 
 func nothing(context.Context, *chime.Job) error { return nil }
 
-// onServer is onEmbedded for a test that looks at what the server is sent.
+// onServer is onEmbedded for a test that counts the commands that the server receives.
 func onServer(t *testing.T, test func(t *testing.T, server *embedded.Server)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {

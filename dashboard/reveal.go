@@ -2,7 +2,7 @@ package dashboard
 
 import "net/http"
 
-// reveal shows what a job holds to a viewer who may see it. Each look is audited, and one that failed too.
+// reveal shows the contents of a job to a viewer who has the right to see them. Each request is audited, even if it fails.
 func (c *call) reveal() {
 	queue, id := c.values["queue"], c.values["id"]
 	revealed, err := c.d.site.Reveal(c.r.Context(), queue, id)
@@ -11,5 +11,5 @@ func (c *call) reveal() {
 		c.failFor(err)
 		return
 	}
-	c.render(http.StatusOK, "reveal", c.frame("What "+revealed.Name+" holds"), revealed)
+	c.render(http.StatusOK, "reveal", c.frame("Contents of "+revealed.Name), revealed)
 }

@@ -10,7 +10,7 @@ import (
 
 const hostile = `"><script>alert(1)</script></title>`
 
-// What a job holds is nowhere but in the answer to who asks for it and may, and then the audit has it.
+// A job's contents are only in the response to a viewer who requests them and has the right, and that request is audited.
 func TestALookAtAPayloadIsAudited(t *testing.T) {
 	onEmbedded(t, func(t *testing.T, store chime.Store) {
 		enqueuer := chime.NewEnqueuer(store, chime.EnqueuerOptions{})
@@ -24,10 +24,10 @@ func TestALookAtAPayloadIsAudited(t *testing.T) {
 			t.Fatalf("the list has no link to the job: %s", list.Body)
 		}
 		page := send(d, "GET", href)
-		wants(t, "the page", page, 200, "Show what it holds", "It waits for a free worker")
+		wants(t, "the page", page, 200, "Show the contents", "It waits for a free worker")
 		wants(t, "a look", send(d, "POST", href+"/reveal"), 200, "canary", "as JSON")
 		if text := send(d, "POST", href+"/reveal").Body.String(); strings.Contains(text, `class="zone"`) || !strings.Contains(page.Body.String(), `class="zone"`) {
-			t.Errorf("another zone is to be offered on the page, and not on an answer, whose address has no page:\n%s", text)
+			t.Errorf("the page has to offer another zone, and the response to a form must not, because its address has no page:\n%s", text)
 		}
 		seen = seen[:1]
 		wants(t, "of nothing", send(d, "POST", "/jobs/default/nothing/reveal"), 404)
@@ -46,8 +46,8 @@ func TestALookAtAPayloadIsAudited(t *testing.T) {
 		options.Authorize = as(View | Operate | Edit | Delete)
 		other := newDashboard(t, store, options)
 		wants(t, "without the right", send(other, "POST", href+"/reveal"), 403, "This needs the right to reveal")
-		if page := send(other, "GET", href); strings.Contains(page.Body.String(), "Show what it holds") {
-			t.Error("who may not look has a button for it")
+		if page := send(other, "GET", href); strings.Contains(page.Body.String(), "Show the contents") {
+			t.Error("a viewer without the right has a button for it")
 		}
 	})
 }

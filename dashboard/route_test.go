@@ -9,8 +9,8 @@ import (
 	"github.com/chimejobs/chime/dashboard/internal/visit"
 )
 
-// rightsOfRoutes are the rights that each route needs, from testdata/routes.txt: whoever adds one, or changes what it needs, says so there too. Of a
-// form that does one of several things, as its field verb says, each has a line.
+// rightsOfRoutes are the rights of each route, from testdata/routes.txt. That file has to change too when a route is added or needs another right.
+// If the field verb of a form selects one of several actions, each action has a line.
 func rightsOfRoutes(t *testing.T) map[string]Rights {
 	t.Helper()
 	rights := map[string]Rights{}
@@ -24,18 +24,18 @@ func rightsOfRoutes(t *testing.T) map[string]Rights {
 	return rights
 }
 
-// routesOf are the routes of a dashboard as rightsOfRoutes has them.
+// routesOf returns the routes of a dashboard in the form of rightsOfRoutes.
 func routesOf(d *Dashboard) map[string]Rights {
 	all := map[string]Rights{}
-	verbs := map[string]map[string]deed{}
+	verbs := map[string]map[string]action{}
 	for _, form := range forms {
-		verbs[form.path] = form.deeds
+		verbs[form.path] = form.actions
 	}
 	for _, r := range d.routes {
 		name := r.method + " " + r.path
-		if deeds := verbs[r.path]; r.method == http.MethodPost && deeds != nil {
-			for verb, deed := range deeds {
-				all[strings.TrimSpace(name+" "+verb)] = deed.right
+		if actions := verbs[r.path]; r.method == http.MethodPost && actions != nil {
+			for verb, action := range actions {
+				all[strings.TrimSpace(name+" "+verb)] = action.right
 			}
 			continue
 		}

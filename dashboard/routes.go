@@ -11,23 +11,23 @@ import (
 	"github.com/chimejobs/chime/dashboard/internal/render"
 )
 
-// A route is what is at a path, for one method.
+// A route serves a path for one method.
 type route struct {
 	method string // GET (which is HEAD too) or POST
 	path   string // relative to where the dashboard is mounted; {name} is one segment
-	right  Rights // that a viewer needs
-	body   int64  // how long a form may be, in bytes
+	right  Rights // the right that a viewer needs
+	body   int64  // the maximum size of a form, in bytes
 	serve  func(*call)
 }
 
-// one is the deed of a path that has one.
-func one(act string, right Rights, do change.Verb) map[string]deed {
-	return map[string]deed{"": {act, right, do}}
+// one returns the action of a path that has only one.
+func one(act string, right Rights, do change.Verb) map[string]action {
+	return map[string]action{"": {act, right, do}}
 }
 
-// forms are all that changes something, with the right for it.
+// forms are all routes that change something, with the right that each action needs.
 var forms = []formRoute{
-	{"schedules/bulk", guard.MaxBody, map[string]deed{
+	{"schedules/bulk", guard.MaxBody, map[string]action{
 		"pause":   {"pause schedules", Operate, change.PauseSchedules},
 		"resume":  {"resume schedules", Operate, change.ResumeSchedules},
 		"trigger": {"trigger schedules", Operate, change.TriggerSchedules},
@@ -46,7 +46,7 @@ var forms = []formRoute{
 	{"queues/{queue}/limit", guard.MaxBody, one("limit queue", Edit, change.LimitQueue)},
 	{"queues/{queue}/purge", guard.MaxBody, one("purge queue", Delete, change.PurgeQueue)},
 	{"queues/{queue}/delete", guard.MaxBody, one("delete queue", Delete, change.DeleteQueue)},
-	{"jobs/bulk", guard.MaxBody, map[string]deed{
+	{"jobs/bulk", guard.MaxBody, map[string]action{
 		"requeue": {"requeue jobs", Operate, change.RequeueJobs},
 		"cancel":  {"cancel jobs", Operate, change.CancelJobs},
 		"delete":  {"delete jobs", Delete, change.DeleteJobs},
@@ -54,13 +54,13 @@ var forms = []formRoute{
 	{"jobs/{queue}/{id}/requeue", guard.MaxBody, one("requeue job", Operate, change.RequeueJob)},
 	{"jobs/{queue}/{id}/cancel", guard.MaxBody, one("cancel job", Operate, change.CancelJob)},
 	{"jobs/{queue}/{id}/delete", guard.MaxBody, one("delete job", Delete, change.DeleteJob)},
-	{"failures/bulk", guard.MaxBody, map[string]deed{
+	{"failures/bulk", guard.MaxBody, map[string]action{
 		"requeue": {"requeue failed jobs", Operate, change.RequeueGroups},
 		"delete":  {"delete failed jobs", Delete, change.DeleteGroups},
 	}},
 }
 
-// allRoutes are all routes: a page for each of those that are shown, and what is no page.
+// allRoutes returns all routes: those of the pages and the others.
 func (d *Dashboard) allRoutes() []route {
 	routes := []route{
 		{http.MethodGet, "events", View, 0, (*call).events},
@@ -76,8 +76,8 @@ func (d *Dashboard) allRoutes() []route {
 	return routes
 }
 
-// find returns the route of a request, with what stands for its names, and which methods there are at the path. A path that a route has as it is
-// is no name of another route's: what is called like one is escaped, see render.Segment.
+// find returns the route of a request, the values of its names, and the methods of the path. A path that a route has literally is never a value of
+// another route's name: such a value is escaped, see render.Segment.
 func find(routes []route, method, escapedPath string) (found *route, values map[string]string, methods []string) {
 	if method == http.MethodHead {
 		method = http.MethodGet

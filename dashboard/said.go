@@ -11,8 +11,8 @@ const (
 	maxSaid = 1000
 )
 
-// said keeps what actions have done, for the page that comes after each: an address that had the sentence itself could make the dashboard say
-// anything. A sentence that is not there any more, or that another process keeps, is not shown.
+// said keeps the results of actions for the page that follows each action. If the address contained the sentence, a link could make the dashboard
+// show any text. A sentence that has been removed, or that another process keeps, is not shown.
 type said struct {
 	mu        sync.Mutex
 	sentences map[string]sentence
@@ -23,7 +23,7 @@ type sentence struct {
 	at   time.Time
 }
 
-// keep returns a name for a sentence.
+// keep stores a sentence and returns its name.
 func (s *said) keep(text string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -41,7 +41,7 @@ func (s *said) keep(text string) string {
 	return name
 }
 
-// get returns the sentence of a name; empty: there is none.
+// get returns the sentence of a name, or "" if there is none.
 func (s *said) get(name string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -16,14 +16,14 @@ import (
 	"github.com/chimejobs/chime/redisstore/embedded"
 )
 
-// at waits until an instant of fake time, which begins on 1 January 2000.
+// at waits until an instant of fake time. Fake time begins on 1 January 2000.
 func at(month time.Month, day, hour, minute int) {
-	// fake time passes, in which nothing runs
+	// fake time passes and nothing runs
 	time.Sleep(time.Until(time.Date(2000, month, day, hour, minute, 0, 0, time.UTC)))
 }
 
-// Why did invoices not run on 31 January? Each of the answers stands on the page of the schedule.
-func TestThePageOfAScheduleSaysWhyItDidNotRun(t *testing.T) {
+// Why did invoices not run on 31 January? The page of the schedule shows each possible reason.
+func TestThePageOfAScheduleShowsWhyItDidNotRun(t *testing.T) {
 	monthly := recurrence.MustParse(`{"frequency":"month","schedule":{"monthDays":[-1],"hours":[18],"minutes":[0]}}`)
 	fails := func(context.Context, *chime.Job) error { return errors.New("smtp: 550 mailbox full") }
 	works := func(context.Context, *chime.Job) error { return nil }
@@ -40,9 +40,9 @@ func TestThePageOfAScheduleSaysWhyItDidNotRun(t *testing.T) {
 				t.Fatal(err)
 			}
 			at(2, 1, 9, 0)
-		}, []string{"1 paused", `It did not run: the schedule was paused. anna paused it: "moving house".`, "Nothing is to come."}},
+		}, []string{"1 paused", `It did not run: the schedule was paused. anna paused it: "moving house".`, "It has no further occurrences."}},
 		"no worker came": {nil, func(*testing.T, chime.Store) { at(2, 1, 9, 0) }, []string{
-			"1 late", "It is due, and no worker has taken it yet.", "It does not run now: no live worker takes from queue default.", "Look at the workers",
+			"1 late", "It is due, but no worker has taken it yet.", "It does not run now: no live worker takes from queue default.", "Show the workers",
 		}},
 		"it was too late": {[]chime.PutOption{chime.Misfire(chime.MisfireSkip)}, func(t *testing.T, store chime.Store) {
 			at(2, 1, 9, 0)
@@ -50,10 +50,10 @@ func TestThePageOfAScheduleSaysWhyItDidNotRun(t *testing.T) {
 		}, []string{"1 missed", "It did not run, because it was taken too late."}},
 		"it is not kept": {[]chime.PutOption{chime.KeepRuns(0)}, func(t *testing.T, store chime.Store) {
 			work(t, store, 2*time.Minute, works)
-		}, []string{"1 not kept", "What became of it is not kept: this schedule keeps its last 0 runs.", "None of its runs is kept."}},
+		}, []string{"1 not kept", "Its outcome is not kept: this schedule keeps only its last 0 runs.", "Its runs are not kept."}},
 		"it ran": {nil, func(t *testing.T, store chime.Store) {
 			work(t, store, 2*time.Minute, works)
-		}, []string{"On 1 day of the last 35 all that was planned ended well."}},
+		}, []string{"On 1 day of the last 35, all planned occurrences ended well."}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			onEmbedded(t, func(t *testing.T, store chime.Store) {
@@ -68,16 +68,16 @@ func TestThePageOfAScheduleSaysWhyItDidNotRun(t *testing.T) {
 				if !strings.HasPrefix(name, "it ran") {
 					wants(t, "the day", send(d, "GET", "/schedules/invoices?day=2000-01-31"), 200, `id="asked"`, "Mon 31 Jan", "31 Jan 18:00:00 UTC", "Show the charts of all days")
 				}
-				wants(t, "another day", send(d, "GET", "/schedules/invoices?day=2000-01-30"), 200, "The rule plans nothing on this day.", "The one after is planned")
-				wants(t, "before it was there", send(d, "GET", "/schedules/invoices?day=1999-12-31"), 200, "The schedule was not there yet.")
-				wants(t, "a day to come", send(d, "GET", "/schedules/invoices?day=2000-02-29"), 200, map[bool]string{true: "nothing is planned.", false: " is to come."}[name == "it was paused"])
+				wants(t, "another day", send(d, "GET", "/schedules/invoices?day=2000-01-30"), 200, "The rule plans nothing on this day.", "The next one is planned")
+				wants(t, "before it was there", send(d, "GET", "/schedules/invoices?day=1999-12-31"), 200, "The schedule did not exist yet.")
+				wants(t, "a day to come", send(d, "GET", "/schedules/invoices?day=2000-02-29"), 200, map[bool]string{true: "nothing is planned.", false: " is still to come."}[name == "it was paused"])
 				wants(t, "no day", send(d, "GET", "/schedules/invoices?day=31.10."), 400, "want a day such as 2026-10-31")
 			})
 		})
 	}
 }
 
-// What was planned while nobody was there, and was passed over, has no run of its own.
+// An occurrence that was skipped because no worker was there has no run.
 func TestOccurrencesThatWerePassedOverAreNamed(t *testing.T) {
 	onEmbedded(t, func(t *testing.T, store chime.Store) {
 		works := func(context.Context, *chime.Job) error { return nil }
@@ -87,10 +87,10 @@ func TestOccurrencesThatWerePassedOverAreNamed(t *testing.T) {
 		work(t, store, time.Hour, works) // 05:30
 		d := newDashboard(t, store, Options{})
 		got := send(d, "GET", "/schedules/hourly")
-		wants(t, "the page", got, 200, "2 missed", "4 done", "Nobody took it in time: the occurrence planned", "were passed over, as its misfire policy says")
+		wants(t, "the page", got, 200, "2 missed", "4 done", "No worker took it in time. The occurrence planned", "were skipped, as the misfire policy says")
 		asked := send(d, "GET", "/schedules/hourly?day=2000-01-01").Body.String()
-		if n := strings.Count(asked, "Nobody took it in time"); n != 3 { // of 03:00 and 04:00, and the first of them in the list of days
-			t.Errorf("%d occurrences were passed over, want those of 03:00 and 04:00:\n%s", n, asked)
+		if n := strings.Count(asked, "No worker took it in time"); n != 3 { // 03:00, 04:00, and 03:00 again in the list of days
+			t.Errorf("%d occurrences were skipped, want those of 03:00 and 04:00:\n%s", n, asked)
 		}
 	})
 }
@@ -101,12 +101,12 @@ func TestThePageOfAScheduleHasAllOfIt(t *testing.T) {
 			chime.Args(map[string]string{"secret": "canary"}), chime.Header("tenant", "acme"), chime.Retry(chime.Fixed(90*time.Second)), chime.Grace(time.Hour))
 		d := newDashboard(t, store, operator)
 		got := send(d, "GET", "/schedules/report?zone=Europe/Berlin")
-		wants(t, "new", got, 200, "Nothing has run yet", "chime schedules trigger", "Every 15 minutes", "The times of its rule are those of UTC. <a href=\"./schedules/report?zone=UTC\">Show all in it</a>", `<details class="menu-more" id="more">`, `href="./jobs?q=schedule%3Areport&amp;state=all&amp;zone=Europe%2FBerlin"`, "It is paused when 3 occurrences in a row are given up.",
+		wants(t, "new", got, 200, "Nothing has run yet", "chime schedules trigger", "Every 15 minutes", "Its rule uses the time zone UTC. <a href=\"./schedules/report?zone=UTC\">Show all times in it</a>", `<details class="menu-more" id="more">`, `href="./jobs?q=schedule%3Areport&amp;state=all&amp;zone=Europe%2FBerlin"`, "It is paused after 3 consecutive dead jobs.",
 			"&#34;cron&#34;: &#34;*/15 * * * *&#34;", "err := scheduler.Schedule(&#34;report&#34;", "chime.Retry(chime.Fixed(90*time.Second))", "chime.Args(args)", "acme", `class="chart hours"`, `class="chart weeks"`,
 			`action="./schedules/report/trigger?zone=Europe%2FBerlin"`, `action="./schedules/report/pause?`, `action="./schedules/report/backfill?`, `action="./schedules/report/delete?`, `href="./schedules/report/edit?`)
 		lacks(t, "the arguments", got, "canary")
 		lacks(t, "a reader", send(newDashboard(t, store, Options{}), "GET", "/schedules/report"), "/trigger", "/pause", "/delete", "/edit")
-		wants(t, "none", send(d, "GET", "/schedules/nothing"), 404, "There is no such schedule")
+		wants(t, "none", send(d, "GET", "/schedules/nothing"), 404, "There is no schedule")
 		for _, name := range hostileNames {
 			put(t, store, name, "0 * * * *", chime.JobName("report"), chime.Header("x", name))
 			got := send(d, "GET", "/"+render.Path("schedules", name))
@@ -116,7 +116,7 @@ func TestThePageOfAScheduleHasAllOfIt(t *testing.T) {
 	})
 }
 
-// The code that declares a schedule is Go, whatever its texts are.
+// The code that declares a schedule is valid Go for any texts.
 func TestTheCodeOfAScheduleIsGo(t *testing.T) {
 	onEmbedded(t, func(t *testing.T, store chime.Store) {
 		d := newDashboard(t, store, operator)
@@ -145,7 +145,7 @@ func TestErrorsOfRunsAreRedacted(t *testing.T) {
 	})
 }
 
-// The largest page is that of a schedule of which much is kept.
+// The largest page is the page of a schedule with a long history.
 func TestThePageOfABusyScheduleIsSmall(t *testing.T) {
 	onEmbedded(t, func(t *testing.T, store chime.Store) {
 		put(t, store, "report", "* * * * *", chime.KeepRuns(150))
@@ -159,11 +159,11 @@ func TestThePageOfABusyScheduleIsSmall(t *testing.T) {
 		if n := got.Body.Len(); n > 100<<10 {
 			t.Errorf("the page has %d bytes, want at most 100 KiB", n)
 		}
-		wants(t, "the page", got, 200, "older runs are kept", "Show all", "The greatest of each half hour")
+		wants(t, "the page", got, 200, "older runs are kept", "Show all", "The maximum of each half hour")
 	})
 }
 
-// A schedule that a newer version has written is shown with what is known of it.
+// The page of a schedule that a newer version has written shows the fields that this version can read.
 func TestAScheduleOfANewerFormIsShown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := embedded.StartInMemory()

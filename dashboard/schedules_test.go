@@ -24,7 +24,7 @@ func put(t *testing.T, store chime.Store, name, cron string, options ...chime.Pu
 	must(chime.NewSchedules(store).Put(t.Context(), name, must(recurrence.Cron(cron)), append([]chime.PutOption{chime.JobName("report")}, options...)...))
 }
 
-// work runs a scheduler and a worker for a while, whose jobs called report do what handler does.
+// work runs a scheduler and a worker for a while. handler runs the jobs named report.
 func work(t *testing.T, store chime.Store, d time.Duration, handler chime.Handler) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), d)
@@ -37,7 +37,7 @@ func work(t *testing.T, store chime.Store, d time.Duration, handler chime.Handle
 	}
 }
 
-// lacks tells where an answer has what it should not have.
+// lacks fails the test if a response contains one of the texts.
 func lacks(t *testing.T, what string, got *httptest.ResponseRecorder, texts ...string) {
 	t.Helper()
 	for _, text := range texts {
@@ -50,10 +50,10 @@ func lacks(t *testing.T, what string, got *httptest.ResponseRecorder, texts ...s
 // operator is a viewer who may do everything.
 var operator = Options{Write: true, Authorize: as(allRights)}
 
-func TestTheListOfSchedulesSaysWhatEachDoes(t *testing.T) {
+func TestTheListOfSchedulesShowsWhatEachDoes(t *testing.T) {
 	onEmbedded(t, func(t *testing.T, store chime.Store) {
 		d := newDashboard(t, store, operator)
-		wants(t, "no schedule", send(d, "GET", "/schedules"), 200, "There is no schedule yet", "chime schedules put report", "New schedule")
+		wants(t, "no schedule", send(d, "GET", "/schedules"), 200, "There are no schedules yet", "chime schedules put report", "New schedule")
 
 		put(t, store, "fine", "*/15 * * * *", chime.Queue("mail"))
 		put(t, store, "bad", "*/15 * * * *")
@@ -70,7 +70,7 @@ func TestTheListOfSchedulesSaysWhatEachDoes(t *testing.T) {
 		lacks(t, "failing", send(d, "GET", "/schedules?state=failing"), `id="row-fine"`, `id="row-stopped"`)
 		lacks(t, "a queue", send(d, "GET", "/schedules?queue=mail"), `id="row-bad"`, `id="row-stopped"`)
 		lacks(t, "a prefix", send(d, "GET", "/schedules?prefix=st"), `id="row-bad"`, `id="row-fine"`)
-		wants(t, "none fits", send(d, "GET", "/schedules?owner=nobody"), 200, "No schedule fits", "Show all")
+		wants(t, "none fits", send(d, "GET", "/schedules?owner=nobody"), 200, "No schedule matches", "Show all")
 		lacks(t, "a reader", send(newDashboard(t, store, Options{}), "GET", "/schedules"), "formaction", `name="id"`, "New schedule")
 		for query, want := range map[string]string{
 			"state=x": `state is &#34;x&#34;, want one of`, "sort=x": "sort is", "limit=201": "want a number from 1 to 200", "prefix=" + strings.Repeat("x", 201): "want at most 200 bytes",
@@ -95,12 +95,12 @@ func TestTheListOfSchedulesIsSortedAndPaged(t *testing.T) {
 			}
 		}
 		wants(t, "the middle", send(d, "GET", "/schedules?limit=2&after=s1"), 200, `href="./schedules?limit=2" rel="prev"`, `href="./schedules?after=s3&amp;limit=2" rel="next"`, "2 of 5")
-		wants(t, "one that is gone", send(d, "GET", "/schedules?sort=next&after=gone"), 200, "it begins anew", `id="row-s0"`)
+		wants(t, "one that is gone", send(d, "GET", "/schedules?sort=next&after=gone"), 200, "this page begins at the front again", `id="row-s0"`)
 	})
 }
 
-// The order is that of all schedules, not of those of a page; what only their histories say is read bit by bit.
-func TestAllSchedulesAreSortedByWhatTheirRunsSay(t *testing.T) {
+// The order is the order of all schedules, not of one page. Values from their histories are read in batches.
+func TestAllSchedulesAreSortedByTheirRuns(t *testing.T) {
 	onEmbedded(t, func(t *testing.T, store chime.Store) {
 		for i := range 60 {
 			put(t, store, fmt.Sprintf("s%02d", i), "0 * * * *", chime.MaxAttempts(1))
@@ -113,7 +113,7 @@ func TestAllSchedulesAreSortedByWhatTheirRunsSay(t *testing.T) {
 		})
 		put(t, store, "s60", "0 * * * *", chime.Queue("archive"))
 		d := newDashboard(t, store, Options{})
-		wants(t, "the list", send(d, "GET", "/schedules?limit=10&sort=failed"), 200, "The runs of 16 of 61 schedules are read so far", `aria-sort="descending"`)
+		wants(t, "the list", send(d, "GET", "/schedules?limit=10&sort=failed"), 200, "The runs of 16 of 61 schedules were read so far", `aria-sort="descending"`)
 		synctest.Wait()
 		time.Sleep(5 * time.Second) // fake time passes: the others are read in two batches
 		got := send(d, "GET", "/schedules?limit=10&sort=failed")
@@ -128,7 +128,7 @@ func TestAllSchedulesAreSortedByWhatTheirRunsSay(t *testing.T) {
 	})
 }
 
-// rowsOf are the names of a page's rows, in order.
+// rowsOf returns the names of a page's rows, in order.
 func rowsOf(page string) string {
 	var names []string
 	for _, part := range strings.Split(page, `<tr id="row-`)[1:] {
@@ -153,7 +153,7 @@ func TestHostileNamesOfSchedulesAreShownAsTheyAre(t *testing.T) {
 	})
 }
 
-// A page that nobody has seen before costs no more than this, and what has not changed is not read again.
+// The first view of a page costs no more than this, and unchanged data is not read again.
 func TestTheListOfSchedulesCostsLittle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := embedded.StartInMemory()

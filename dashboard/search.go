@@ -7,14 +7,14 @@ import (
 	"github.com/chimejobs/chime/dashboard/internal/pages"
 )
 
-// A hit is something that was found, as keys.js reads it.
+// A hit is a search result in the form that keys.js reads.
 type hit struct {
 	Href string `json:"href"` // relative to where the dashboard is mounted
 	Name string `json:"name"`
 	Kind string `json:"kind"`
 }
 
-// search answers with what a text finds: a page, or JSON for the palette.
+// search sends the results for a text: as a page, or as JSON for the palette.
 func (c *call) search() {
 	shown := page{"search", nil, View, c.d.site.Search}
 	if !strings.Contains(c.r.Header.Get("Accept"), "application/json") {
@@ -31,5 +31,5 @@ func (c *call) search() {
 		hits = append(hits, hit{frame.Href(found.Path), found.Name, found.Kind})
 	}
 	c.w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(c.w).Encode(map[string]any{"items": hits}) // a viewer who has gone needs nothing
+	_ = json.NewEncoder(c.w).Encode(map[string]any{"items": hits}) // ignored: the viewer may have gone
 }

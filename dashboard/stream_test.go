@@ -9,7 +9,7 @@ import (
 	"github.com/chimejobs/chime"
 )
 
-// A stream ends by itself, so that who has lost a right is asked for it again; one that was asked for its head alone never begins.
+// A stream ends by itself, so that the viewer's rights are checked again. A HEAD request never begins a stream.
 func TestAStreamEndsByItself(t *testing.T) {
 	onEmbedded(t, func(t *testing.T, store chime.Store) {
 		d := newDashboard(t, store, Options{})
@@ -28,7 +28,7 @@ func TestAStreamEndsByItself(t *testing.T) {
 		synctest.Wait()
 		select {
 		case took := <-ended:
-			t.Errorf("it ended after %v, want it to go on for %v", took, maxStream)
+			t.Errorf("it ended after %v, want it to last %v", took, maxStream)
 		default:
 		}
 		time.Sleep(2 * time.Second) // fake time passes
@@ -36,7 +36,7 @@ func TestAStreamEndsByItself(t *testing.T) {
 		select {
 		case <-ended:
 		default:
-			t.Errorf("after %v it goes on", time.Since(began))
+			t.Errorf("it has not ended after %v", time.Since(began))
 		}
 	})
 }

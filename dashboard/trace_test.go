@@ -19,7 +19,7 @@ import (
 	"github.com/chimejobs/chime/redisstore"
 )
 
-// A viewer looks at every page, and keeps some open: each key of Redis stays as it is. The password of Redis is nowhere, not even when it is away.
+// A viewer opens every page and keeps some open, and no key of Redis changes. No page or log contains the Redis password, even during an outage.
 func TestAViewerLeavesNoTrace(t *testing.T) {
 	const password = "canary.password"
 	user := strings.Replace(usersOfTheDocs(t)["operator"], ">SECRET", ">"+password, 1)
@@ -34,7 +34,7 @@ func TestAViewerLeavesNoTrace(t *testing.T) {
 	must(enqueuer.Enqueue(t.Context(), "send", nil, chime.ID("dead-1"), chime.MaxAttempts(1)))
 	must(enqueuer.Enqueue(t.Context(), "send", nil, chime.ID("later"), chime.In(time.Hour)))
 	during(t, func() {
-		for must(jobs.Get(t.Context(), "default", "dead-1")).State != chime.JobDead { // its worker does it in a moment
+		for must(jobs.Get(t.Context(), "default", "dead-1")).State != chime.JobDead { // its worker settles it soon
 		}
 	}, worker)
 
@@ -47,12 +47,12 @@ func TestAViewerLeavesNoTrace(t *testing.T) {
 		for placeholder, name := range named {
 			path = strings.ReplaceAll(path, placeholder, name)
 		}
-		if got := send(d, "GET", "/"+path); got.Code == http.StatusOK { // not where another right is needed, nor where a worker would have to live
+		if got := send(d, "GET", "/"+path); got.Code == http.StatusOK { // except pages that need another right or a live worker
 			seen[path] = got.Body.String()
 		}
 	}
 	if len(seen) < 10 || !strings.Contains(seen["jobs/default/dead-1"], "no such mailbox") {
-		t.Errorf("the viewer has seen %d pages only", len(seen))
+		t.Errorf("the viewer has seen only %d pages", len(seen))
 	}
 	for _, page := range []string{"", "schedules/report", "jobs?state=dead"} {
 		next := watch(t, d, "/events?page="+page)
@@ -60,7 +60,7 @@ func TestAViewerLeavesNoTrace(t *testing.T) {
 		next("event: beat")
 	}
 	if changes := visit.Differences(before, visit.Dump(t, admin)); len(changes) > 0 || len(before) < 5 {
-		t.Errorf("of %d keys a viewer has changed %q", len(before), changes)
+		t.Errorf("the viewer has changed these of %d keys: %q", len(before), changes)
 	}
 	server.Stop()
 	away := send(d, "GET", "/jobs/default/later")
@@ -68,11 +68,11 @@ func TestAViewerLeavesNoTrace(t *testing.T) {
 	seen["without Redis"] = away.Body.String()
 	for address, page := range seen {
 		if strings.Contains(page, password) {
-			t.Errorf("%s has the password of Redis", address)
+			t.Errorf("%s has the Redis password", address)
 		}
 	}
 	d.Close()
 	if text := lines.String(); strings.Contains(text, password) || !strings.Contains(text, "the store did not answer") {
-		t.Errorf("the log has the password of Redis, or nothing of its absence:\n%s", text)
+		t.Errorf("the log has the Redis password, or does not report the outage:\n%s", text)
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/chimejobs/chime/internal/loopback"
 )
 
-// Rights are what a viewer may do. One does not include another: an operator has View|Operate.
+// Rights are the rights of a viewer. No right includes another one: an operator has View|Operate.
 type Rights uint8
 
 // The rights.
@@ -17,7 +17,7 @@ const (
 	Operate                    // pause, resume, trigger and backfill schedules; requeue and cancel jobs; pause and resume queues
 	Edit                       // create and change schedules, set the limit of a queue
 	Delete                     // delete schedules and jobs, purge queues
-	Reveal                     // see the arguments and the result of a job; each look is audited
+	Reveal                     // see the arguments and the result of a job; each request is audited
 
 	allRights = View | Operate | Edit | Delete | Reveal
 	writing   = Operate | Edit | Delete
@@ -37,20 +37,21 @@ func (r Rights) String() string {
 	return strings.Join(names, ", ")
 }
 
-// A Viewer is who sends a request.
+// A Viewer is a person who sends a request.
 type Viewer struct {
-	// Name is shown on every page, logged and stored as who has paused something. Requests without a name count as one viewer an address.
+	// Name is shown on every page and logged, and it is stored when the viewer pauses something. Requests without a name count as one viewer
+	// for each address.
 	Name string
-	// Rights are what they may do; without View they see nothing.
+	// Rights are the viewer's rights. Without View they see nothing.
 	Rights Rights
 }
 
-// Loopback is the Authorize of a dashboard that has none: it lets requests of this machine do everything, and no others. A request has to come
-// from a loopback address, to name localhost, 127.0.0.1, [::1] or another such address as its host, and must have no
-// header that a proxy adds.
+// Loopback is the default Authorize. It gives requests from this machine every right and refuses all others. A request has to come from a loopback
+// address and name localhost, 127.0.0.1, [::1] or another such address as its host. It must not have a header that a
+// proxy adds.
 func Loopback(r *http.Request) (Viewer, error) {
 	if why := loopback.Elsewhere(r); why != "" {
-		return Viewer{}, fmt.Errorf("without Options.Authorize the dashboard serves its own machine only, and %s", why)
+		return Viewer{}, fmt.Errorf("without Options.Authorize the dashboard serves only its own machine, and %s", why)
 	}
 	return Viewer{Name: "this machine", Rights: allRights}, nil
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/chimejobs/chime/dashboard/internal/visit"
 )
 
-// What tests of this package and of dashboard/crawl share.
+// These helpers are shared by the tests of this package and of dashboard/crawl.
 var (
 	send         = visit.Send
 	post         = visit.Post
@@ -17,7 +17,7 @@ var (
 	quiet        = slog.New(slog.DiscardHandler)
 )
 
-// crowd is an Authorize that takes each request for one of another viewer, who has no rate to keep to.
+// crowd is an Authorize that makes each request that of a new viewer, so that no rate limit applies.
 func crowd(rights Rights) func(*http.Request) (Viewer, error) {
 	n := 0
 	return func(*http.Request) (Viewer, error) {

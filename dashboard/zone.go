@@ -8,16 +8,16 @@ import (
 	"time"
 )
 
-// zoneName is what names in the time zone database are like.
+// zoneName matches the form of names in the time zone database.
 var zoneName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+_-]*(/[A-Za-z0-9+_-]+){0,2}$`)
 
 const maxZoneName = 64
 
-// zones are those that viewers have asked for: there are some 600, and loading one reads a file.
+// zones caches the time zones that viewers chose. There are about 600, and loading one reads a file.
 var zones sync.Map // name → *time.Location
 
-// zoneOf is the time zone that a request is answered in: the one that the viewer has chosen; else the browser's own, as scripts name it (own) because
-// no header does; else that of the options. Nobody has typed the browser's, so one that is not known here is left out.
+// zoneOf returns the time zone for a request: the viewer's choice; otherwise the browser's own zone; otherwise the zone of the options. Scripts send
+// the browser's zone in the parameter own, because no header contains it. An unknown browser zone is ignored, because nobody typed it.
 func (d *Dashboard) zoneOf(query url.Values) (*time.Location, error) {
 	if chosen := query.Get("zone"); chosen != "" {
 		return d.zone(chosen)
@@ -28,7 +28,7 @@ func (d *Dashboard) zoneOf(query url.Values) (*time.Location, error) {
 	return d.options.Zone, nil
 }
 
-// zone returns the time zone of a name; empty: that of the options.
+// zone returns the time zone of a name. An empty name means the zone of the options.
 func (d *Dashboard) zone(name string) (*time.Location, error) {
 	if name == "" {
 		return d.options.Zone, nil
@@ -41,7 +41,7 @@ func (d *Dashboard) zone(name string) (*time.Location, error) {
 	}
 	location, err := time.LoadLocation(name)
 	if err != nil {
-		return nil, fmt.Errorf("zone is %q, which this server's time zone database does not have; names are like Europe/Berlin", name)
+		return nil, fmt.Errorf("zone is %q, which is not in this server's time zone database; an example is Europe/Berlin", name)
 	}
 	zones.Store(name, location)
 	return location, nil

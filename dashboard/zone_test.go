@@ -8,7 +8,7 @@ import (
 	"github.com/chimejobs/chime"
 )
 
-// No header says a browser's time zone: its scripts name it when they open the stream, which then draws all of the page in it.
+// No header contains a browser's time zone. Its scripts send it when they open the stream, which then renders the whole page in it.
 func TestAnOpenPageIsDrawnInTheBrowsersZone(t *testing.T) {
 	onEmbedded(t, func(t *testing.T, store chime.Store) {
 		worker := busy(t, store)
@@ -28,7 +28,7 @@ func TestAnOpenPageIsDrawnInTheBrowsersZone(t *testing.T) {
 	})
 }
 
-// Whoever names a thousand time zones fills no memory.
+// Requests with a thousand time zones do not fill the memory.
 func TestPagesOfManyZonesAreNotAllKept(t *testing.T) {
 	s := shared{pages: map[topic]*reading{}}
 	for i := range 2 * maxShared {
@@ -45,6 +45,6 @@ func TestTheSwitchProposesTheSchedulesZone(t *testing.T) {
 		d := newDashboard(t, store, Options{})
 		const option = `<option value="Asia/Kathmandu">`
 		lacks(t, "the list", send(d, "GET", "/schedules"), option)
-		wants(t, "the schedule", send(d, "GET", "/schedules/report"), 200, option, `The times of its rule are those of Asia/Kathmandu. <a href="./schedules/report?zone=Asia%2FKathmandu">`)
+		wants(t, "the schedule", send(d, "GET", "/schedules/report"), 200, option, `Its rule uses the time zone Asia/Kathmandu. <a href="./schedules/report?zone=Asia%2FKathmandu">`)
 	})
 }

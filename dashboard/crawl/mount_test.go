@@ -110,7 +110,7 @@ func TestCrawlEveryNameHasAPageThatWorks(t *testing.T) {
 					t.Errorf("%s: no link leads to %q, the page of job %q", m.name, path, name)
 					continue
 				}
-				wants(t, name, page, 200, "Show what it holds")
+				wants(t, name, page, 200, "Show the contents")
 				at = m.outside + "/" + path
 				wants(t, "reveal "+name, post(site, at+"/reveal"), 200, "&#34;n&#34;: 1")
 				wants(t, "requeue "+name, submit(t, site, at+"/requeue"), 200, "runs as soon as a worker is free")

@@ -47,18 +47,18 @@ func TestAScheduleIsPausedAndRunByTheKeyboard(t *testing.T) {
 
 	check(t, w.schedules.Resume(t.Context(), "report"))
 	check(t, p.Go(w.url+"schedules/report"))
-	before := eval[int](t, p, byHand)
+	before := eval[int](t, p, manual)
 	tabTo(t, p, `form[action*="/trigger"] button`)
 	check(t, p.Press(Enter))
 	wait(t, p, `document.querySelector("dialog[open] .ask")`)
 	tabTo(t, p, `dialog button.primary`)
 	check(t, p.Press(Enter))
-	wait(t, p, fmt.Sprintf("%s > %d", byHand, before))
+	wait(t, p, fmt.Sprintf("%s > %d", manual, before))
 	unspoilt(t, "the schedule's page", p)
 }
 
-// byHand are the runs by hand that a schedule's page shows.
-const byHand = `document.querySelector("#runs").innerText.split("by hand").length`
+// manual counts the manual runs on a schedule's page.
+const manual = `document.querySelector("#runs").innerText.split("manual").length`
 
 func TestManyJobsAreDeletedByTheKeyboard(t *testing.T) {
 	t.Parallel()

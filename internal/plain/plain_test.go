@@ -125,7 +125,7 @@ func TestALiveScheduleMayBeFailingOrLate(t *testing.T) {
 
 func TestAQueueIsLiveOrPaused(t *testing.T) {
 	for want, queue := range map[string]chime.QueueInfo{
-		"● live: Workers take its jobs.":                                                 {},
+		"● live: Workers take its jobs.": {},
 		`‖ paused: Workers take no jobs from it until it is resumed: it was paused by anna.`: {Paused: true, Note: chime.Note{By: "anna"}},
 	} {
 		if got := plain.Queue(&queue); got.String()+": "+got.Sentence != want {

@@ -7,26 +7,26 @@ import (
 	"github.com/chimejobs/chime/dashboard/internal/render"
 )
 
-// Banners are what is wrong with the whole. Every page shows it but the overview, whose sentences say it.
+// Banners returns the problems of the whole store. Every page shows them, except the overview, which has its own sentences for them.
 func (s *Standing) Banners() []render.Banner {
 	var banners []render.Banner
 	if s.Leader != nil && s.Leader.Name == "" && s.schedules() > 0 {
-		banners = append(banners, render.Banner{Kind: "late", Text: "No scheduler leads: occurrences may start late by minutes. Start a program that runs a chime.Scheduler."})
+		banners = append(banners, render.Banner{Kind: "late", Text: "No scheduler is the leader, so occurrences may start minutes late. Start a program that runs a chime.Scheduler."})
 	}
-	unserved, parked := s.hindered()
+	unserved, parked := s.blockedQueues()
 	add := func(queues []string, b render.Banner) {
 		if len(queues) > 0 {
 			b.Kind, b.Text = "late", fmt.Sprintf(b.Text, firstOf(queues))
 			banners = append(banners, b)
 		}
 	}
-	add(unserved, render.Banner{Text: "Jobs wait on %s, and no worker that lives takes from it.", Path: "queues", Do: "Look at the queues"})
-	add(parked, render.Banner{Text: "Jobs are parked on %s: no worker there has a handler for them.", Path: "jobs", Name: "state", Is: "parked", Do: "Look at them"})
+	add(unserved, render.Banner{Text: "Jobs wait on %s, but no live worker takes from it.", Path: "queues", Do: "Show the queues"})
+	add(parked, render.Banner{Text: "Jobs are parked on %s: no worker there has a handler for them.", Path: "jobs", Name: "state", Is: "parked", Do: "Show them"})
 	return banners
 }
 
-// hindered are the queues whose jobs no worker runs: those on which jobs wait and from which none takes, and those on which jobs are parked.
-func (s *Standing) hindered() (unserved, parked []string) {
+// blockedQueues returns the queues whose jobs no worker runs: queues with waiting jobs from which no worker takes, and queues with parked jobs.
+func (s *Standing) blockedQueues() (unserved, parked []string) {
 	served := map[string]bool{}
 	for _, w := range s.Workers {
 		for queue := range w.Queues {
@@ -44,7 +44,7 @@ func (s *Standing) hindered() (unserved, parked []string) {
 	return unserved, parked
 }
 
-// firstOf names the first of some queues, and says how many others there are.
+// firstOf returns the name of the first queue and the number of the others.
 func firstOf(queues []string) string {
 	slices.Sort(queues)
 	name := "queue " + queues[0]
@@ -54,7 +54,7 @@ func firstOf(queues []string) string {
 	return name
 }
 
-// schedules is how many schedules there are on all queues.
+// schedules returns the number of schedules on all queues.
 func (s *Standing) schedules() int64 {
 	n := int64(0)
 	for _, q := range s.Queues {

@@ -10,28 +10,28 @@ import (
 	"github.com/chimejobs/chime/internal/svg"
 )
 
-// Calendar is when the schedules run.
+// Calendar is the page with the planned occurrences of all schedules.
 type Calendar struct {
 	Charts  []render.Chart
 	Busiest []BusyInstant
 	Total   int       // occurrences of the seven days
-	From    time.Time // when they were computed, by the store's clock
-	Left    []string  // what is left out
-	Cut     []planCut // some of the schedules that are counted in part
-	MoreCut int       // how many others there are
-	Part    bool      // Total is not all
+	From    time.Time // when the plan was computed, by the store's clock
+	Left    []string  // sentences about what is left out
+	Cut     []planCut // some of the schedules that are not counted to the end
+	MoreCut int       // the number of the others
+	Part    bool      // Total is incomplete
 	None    bool      // there is no schedule
 	Can     Can
 }
 
-// A calendar keeps the plan of the store.
+// A calendar caches the plan of the store.
 type calendar struct {
 	mu   sync.Mutex // one plan is computed at a time
 	have *plan
 	at   time.Time // by this process's clock
 }
 
-// planOf returns the plan of the store, which is at most planFor old.
+// planOf returns the plan of the store. It is at most planFor old.
 func (s *Site) planOf(ctx context.Context, now time.Time, live bool) (*plan, error) {
 	c := &s.calendar
 	c.mu.Lock()
@@ -44,13 +44,13 @@ func (s *Site) planOf(ctx context.Context, now time.Time, live bool) (*plan, err
 		return nil, err
 	}
 	p := newPlan(listing, now, maxPlanned)
-	if !listing.Reading && len(p.names) > 0 { // else there is soon more to say
+	if !listing.Reading && len(p.names) > 0 { // otherwise the plan will soon be larger
 		c.have, c.at = p, time.Now()
 	}
 	return p, nil
 }
 
-// Calendar reads when the schedules run.
+// Calendar reads the planned occurrences of all schedules.
 func (s *Site) Calendar(ctx context.Context, r *Request) (View, error) {
 	standing, err := s.Standing(ctx)
 	if err != nil {
@@ -73,15 +73,15 @@ func (s *Site) Calendar(ctx context.Context, r *Request) (View, error) {
 	return View{"Calendar", m}, nil
 }
 
-const barsWidth = 1150 // of a chart that has a page's whole width at 1440 pixels
+const barsWidth = 1150 // width of a chart that fills a page at 1440 pixels
 
-// hourBegin is when an hour of a zone's clock begins: some zones are not whole hours away from UTC.
+// hourBegin returns the start of the hour on a zone's clock. The offset of some zones from UTC is not a whole number of hours.
 func hourBegin(at time.Time, zone *time.Location) time.Time {
 	at = at.In(zone)
 	return at.Add(-time.Duration(at.Minute())*time.Minute - time.Duration(at.Second())*time.Second - time.Duration(at.Nanosecond()))
 }
 
-// onlyPlanned leaves out the rows of a chart's table in which there is nothing.
+// onlyPlanned removes the empty rows of a chart's table.
 func onlyPlanned(t svg.Table) svg.Table {
 	var rows [][]string
 	for _, row := range t.Rows {
@@ -93,9 +93,9 @@ func onlyPlanned(t svg.Table) svg.Table {
 	return t
 }
 
-const maxCut = 5 // schedules that are named
+const maxCut = 5 // number of schedules that are named
 
-// leftOut says what the calendar has not.
+// leftOut describes what the calendar does not contain.
 func (m *Calendar) leftOut(p *plan) {
 	say := func(n int, one, many string) {
 		switch {
@@ -108,16 +108,16 @@ func (m *Calendar) leftOut(p *plan) {
 	say(p.paused, "One schedule is paused or has completed.", "%d schedules are paused or have completed.")
 	say(p.unread, "One schedule cannot be read by this version.", "%d schedules cannot be read by this version.")
 	if !p.whole {
-		m.Left = append(m.Left, fmt.Sprintf("These are the first %d schedules by name that run; there are more.", len(p.names)))
+		m.Left = append(m.Left, fmt.Sprintf("These are the first %d running schedules by name; there are more.", len(p.names)))
 	}
-	say(len(p.cut), "One schedule runs so often that it is counted in part.", "%d schedules run so often that they are counted in part.")
+	say(len(p.cut), "One schedule runs so often that only its first occurrences are counted.", "%d schedules run so often that only their first occurrences are counted.")
 	m.Cut = p.cut[:min(len(p.cut), maxCut)]
 	m.MoreCut, m.Part = len(p.cut)-len(m.Cut), len(p.cut) > 0 || !p.whole
 }
 
-// Empty stands where there is no schedule that runs.
+// Empty is shown if no schedule runs.
 func (m *Calendar) Empty() render.Empty {
-	e := render.Empty{Text: "No schedule runs. This line makes one:", Line: "chime schedules put report '*/15 * * * *'"}
+	e := render.Empty{Text: "No schedule runs. This line creates one:", Line: "chime schedules put report '*/15 * * * *'"}
 	if m.Can.Edit {
 		e.Href, e.Do = "schedules/new", "New schedule"
 	}

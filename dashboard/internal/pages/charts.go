@@ -12,7 +12,7 @@ import (
 	"github.com/chimejobs/chime/internal/svg"
 )
 
-// windows are what viewers may choose from, and how much time each row of a chart's table is about.
+// windows are the windows that viewers may choose, each with the time that one row of a chart's table covers.
 var windows = []struct {
 	overview.Window
 	name  string
@@ -24,11 +24,11 @@ var windows = []struct {
 	{overview.Season, "92 d", 4 * 24 * time.Hour},
 }
 
-// Charts are those of a window.
+// Charts has the charts of a window.
 type Charts struct {
 	Windows []Choice
 	Charts  []render.Chart
-	Note    string // why they do not show all; empty: they do
+	Note    string // why they are incomplete; empty: they are complete
 }
 
 // A Choice is one of several values of the page's query.
@@ -37,7 +37,7 @@ type Choice struct {
 	Active      bool
 }
 
-// window is the one of the query; without one it is an hour.
+// window returns the window of the query. The default is an hour.
 func (r *Request) window() (overview.Window, error) {
 	name, err := r.choice("window", "1h", "15m", "25h", "92d")
 	if err != nil {
@@ -51,14 +51,14 @@ func (r *Request) window() (overview.Window, error) {
 	return overview.Hour, nil
 }
 
-// chartsAt reads the charts of a window for a queue, or for all if it is empty.
+// chartsAt reads the charts of a window for a queue, or for all queues if queue is empty.
 func (s *Site) chartsAt(ctx context.Context, r *Request, standing *Standing, window overview.Window, queue string) (*Charts, error) {
 	c := &Charts{}
 	for _, w := range windows {
 		c.Windows = append(c.Windows, Choice{w.String(), w.name, w.Window == window})
 	}
 	if note := standing.Notes[overview.Queues]; note != "" {
-		c.Note = "They are drawn of the samples of queues: " + note + "."
+		c.Note = "They are drawn from the samples of queues: " + note + "."
 		return c, nil
 	}
 	read, err := s.poller.Charts(ctx, standing.Snapshot, window, queue)
@@ -67,14 +67,14 @@ func (s *Site) chartsAt(ctx context.Context, r *Request, standing *Standing, win
 	}
 	c.Charts = s.drawn.get(drawing{window, queue, r.Zone.String()}, read, func() []render.Chart { return draw(read, queue, r.Zone) })
 	if read.Read < read.Of {
-		c.Note = fmt.Sprintf("These are %d of %d queues so far: the samples of the others are still being read.", read.Read, read.Of)
+		c.Note = fmt.Sprintf("These charts cover %d of %d queues so far; the samples of the others are still being read.", read.Read, read.Of)
 	} else if queue == "" && read.Of < len(standing.Queues) {
-		c.Note = fmt.Sprintf("These are the %d busiest of %d queues.", read.Of, len(standing.Queues))
+		c.Note = fmt.Sprintf("These charts cover the %d busiest of %d queues.", read.Of, len(standing.Queues))
 	}
 	return c, nil
 }
 
-// The size of a chart of which two stand side by side at 1440 pixels: there its letters have the size of others.
+// The size of a chart. At 1440 pixels two charts are side by side, and their text has the same size as other text.
 const chartWidth, chartHeight = 552, 140
 
 // draw draws the charts.
@@ -85,9 +85,9 @@ func draw(c *overview.Charts, queue string, zone *time.Location) []render.Chart 
 			table = w.table
 		}
 	}
-	busy := render.Chart{ID: "chart-busy", Title: "Busy slots", Note: "jobs that run, and those that workers have taken ahead"}
+	busy := render.Chart{ID: "chart-busy", Title: "Busy slots", Note: "jobs that run and jobs that workers have taken ahead"}
 	if queue != "" {
-		busy.Title = "Jobs that run"
+		busy.Title = "Running jobs"
 	}
 	fine, coarse := c.Points, c.Coarse(table)
 	of := func(name string, tone svg.Tone, value func(overview.Point) float64) [2]svg.Series {
@@ -116,21 +116,21 @@ func draw(c *overview.Charts, queue string, zone *time.Location) []render.Chart 
 			of("in", svg.Run, func(p overview.Point) float64 { return p.In * flow.seconds }),
 			of("out", svg.OK, func(p overview.Point) float64 { return p.Out * flow.seconds }),
 			of("failed", svg.Fail, func(p overview.Point) float64 { return p.Failed * flow.seconds })),
-		chart(render.Chart{ID: "chart-depth", Title: "Jobs that wait"}, svg.Count, c.Step, of("waiting", svg.Accent, func(p overview.Point) float64 { return p.Waiting })),
+		chart(render.Chart{ID: "chart-depth", Title: "Waiting jobs"}, svg.Count, c.Step, of("waiting", svg.Accent, func(p overview.Point) float64 { return p.Waiting })),
 		chart(render.Chart{ID: "chart-late", Title: "Lateness of occurrences"}, svg.Seconds, c.LateStep(), p50, p99),
 		chart(busy, svg.Count, c.Step, of("running", svg.Run, func(p overview.Point) float64 { return p.Running })),
 	}
 }
 
-// A pace is per which time jobs are counted.
+// A pace is the unit of time for a rate of jobs.
 type pace struct {
-	per     string // as in a title
+	per     string // for titles
 	unit    svg.Unit
 	seconds float64
 }
 
-// paceOf is a second where at least one job a second goes through on average. Where less does, it is a minute, and an hour in charts of many
-// hours: or the lines of most stores would lie at 0.
+// paceOf returns a second if the average is at least one job a second. Otherwise it returns a minute, or an hour in charts of many hours. With a
+// smaller unit the lines of most stores would be near 0.
 func paceOf(c *overview.Charts) pace {
 	sum := 0.0
 	for _, p := range c.Points {
@@ -145,7 +145,7 @@ func paceOf(c *overview.Charts) pace {
 	return pace{"a minute", svg.PerMinute, 60}
 }
 
-// lateSeries are the lines of lateness; their table has every point.
+// lateSeries returns the lines of lateness. Their table has every point.
 func lateSeries(c *overview.Charts) (p50, p99 [2]svg.Series) {
 	p50, p99 = [2]svg.Series{{Name: "p50", Tone: svg.Accent}}, [2]svg.Series{{Name: "p99", Tone: svg.Late}}
 	for _, p := range c.Late {
@@ -156,13 +156,13 @@ func lateSeries(c *overview.Charts) (p50, p99 [2]svg.Series) {
 	return p50, p99
 }
 
-// A drawing is charts of a window, of a queue or of all, in a zone.
+// A drawing identifies the charts of a window, of one queue or all queues, in a zone.
 type drawing struct {
 	window      overview.Window
 	queue, zone string
 }
 
-// drawings are charts that were drawn: they are drawn again when there is something new in them.
+// drawings caches drawn charts. They are drawn again when their data has changed.
 type drawings struct {
 	mu  sync.Mutex
 	all map[drawing]*drawn
@@ -175,11 +175,11 @@ type drawn struct {
 }
 
 const (
-	keepDrawing = 10 * time.Second // that nobody asks for
-	maxDrawings = 100              // that are kept: some megabytes
+	keepDrawing = 10 * time.Second // without a request
+	maxDrawings = 100              // number of kept drawings: some megabytes
 )
 
-// get returns the charts of a drawing, drawn anew if those that are known are of other figures.
+// get returns the charts of a drawing. It draws them again if the cached charts have other data.
 func (d *drawings) get(key drawing, c *overview.Charts, draw func() []render.Chart) []render.Chart {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -198,7 +198,7 @@ func (d *drawings) get(key drawing, c *overview.Charts, draw func() []render.Cha
 	return known.charts
 }
 
-// makeRoom forgets the drawing that nobody has asked for for longest, where there are too many.
+// makeRoom removes the least recently requested drawing if there are too many.
 func (d *drawings) makeRoom(fresh drawing) {
 	if _, kept := d.all[fresh]; kept || len(d.all) < maxDrawings {
 		return

@@ -7,11 +7,11 @@ import (
 	"github.com/chimejobs/chime/recurrence"
 )
 
-// Coming is an occurrence to come.
+// Coming is a future occurrence.
 type Coming struct{ Planned, Due time.Time }
 
-// coming are the instants for which a schedule plans occurrences in [from, to), as it stands: none if it does not run, and no more than its count
-// leaves. Of more than most it says until when they are complete.
+// coming returns the instants in [from, to) for which a schedule plans occurrences. A schedule that does not run has none, and its count limits
+// their number. If there are more than most, until is the instant up to which they are complete.
 func coming(of *chime.Schedule, series *recurrence.Series, from, to time.Time, most int) (all []time.Time, until time.Time) {
 	if of.State != chime.StateLive {
 		return nil, to
@@ -19,7 +19,7 @@ func coming(of *chime.Schedule, series *recurrence.Series, from, to time.Time, m
 	left := most
 	if count := of.Recurrence.Count; count > 0 {
 		if of.Next.After(from) {
-			left = 1 // it is placed, and so counted, already
+			left = 1 // it is placed, so it is already counted
 		} else {
 			left = 0
 		}

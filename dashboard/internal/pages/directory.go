@@ -10,55 +10,55 @@ import (
 )
 
 const (
-	maxDirectory = 10_000 // schedules that are kept in memory
-	slice        = 500    // that are read at a time
-	// A list that took so long to read is good for so many times as long: reading takes up a hundredth of the time, whoever looks.
+	maxDirectory = 10_000 // maximum number of schedules in memory
+	slice        = 500    // number of schedules that are read at a time
+	// A list is kept for this multiple of the time that reading it took, so reading takes a hundredth of the time for any number of viewers.
 	agePerRead = 100
 	minAge     = time.Second
-	// What sums up all schedules may be this much older for each of them, up to a limit.
+	// A summary of all schedules may be this much older for each schedule, up to a limit.
 	agePerSchedule = 20 * time.Millisecond
 	maxRoughAge    = 30 * time.Second
-	// What those see who have a page open, and do not ask, may be this much older for each schedule: reading one takes the server some 12 µs.
+	// Open pages may show data that is this much older for each schedule. Reading one schedule takes the server about 12 µs.
 	liveAgePerSchedule = 15 * time.Millisecond
 )
 
-// schedulesSeq is what Schedules.List returns.
+// schedulesSeq is the result of Schedules.List.
 type schedulesSeq = iter.Seq2[*chime.Schedule, error]
 
-// A directory is the schedules of a store, as they were when they were read: for pages that count them, or show them in an order of their own. It is
-// read while somebody asks for it, in slices, and no oftener than its size allows.
+// A directory caches the schedules of a store, for pages that count them or sort them. It is read in slices while there are requests for it, and not
+// more often than its size allows.
 type directory struct {
-	list func(context.Context) schedulesSeq // goes through all schedules, in the order of their names
+	list func(context.Context) schedulesSeq // iterates over all schedules by name
 
 	mu      sync.Mutex
 	have    Listing
-	took    time.Duration // to read it
+	took    time.Duration // duration of the last reading
 	err     error         // of the last reading
-	reads   bool          // one is under way
-	changes int           // that this process knows of
-	seen    int           // those of them that came before have was read
-	changed chan struct{} // closed when have or err is another
+	reads   bool          // a reading is running
+	changes int           // number of changes that this process knows of
+	seen    int           // number of changes before have was read
+	changed chan struct{} // closed when have or err changes
 }
 
 func newDirectory(list func(context.Context) schedulesSeq) *directory {
 	return &directory{list: list, changed: make(chan struct{})}
 }
 
-// A Listing is what a directory has.
+// A Listing is the contents of a directory.
 type Listing struct {
-	Schedules []ListedSchedule // in the order of their names
+	Schedules []ListedSchedule // ordered by name
 	At        time.Time        // when reading began, by this process's clock
-	Whole     bool             // these are all; otherwise there are more than maxDirectory, or they are still being read
-	Reading   bool             // they are still being read for the first time
+	Whole     bool             // the list is complete; false: there are more than maxDirectory, or they are still being read
+	Reading   bool             // the first reading has not ended
 }
 
-// A ListedSchedule is one of a listing.
+// A ListedSchedule is a schedule of a listing.
 type ListedSchedule struct {
 	*chime.Schedule
-	Unread error // why it cannot be read; then only its name, queue, owner and revision are known
+	Unread error // why it cannot be read; if it is set, only the name, queue, owner and revision are known
 }
 
-// lately is get for a page that only sums them up: of many schedules, what was read some seconds ago will do.
+// lately is get for a page that only shows a summary. For many schedules it returns a reading that may be some seconds old.
 func (d *directory) lately(ctx context.Context, live bool) (Listing, error) {
 	d.mu.Lock()
 	have, usable := d.have, d.err == nil && d.seen == d.changes
@@ -69,15 +69,15 @@ func (d *directory) lately(ctx context.Context, live bool) (Listing, error) {
 	return d.get(ctx, live)
 }
 
-// forget has schedules be read anew: something was changed, and who has changed it wants to see it.
+// forget makes the next request read the schedules again, so that a viewer sees their own change.
 func (d *directory) forget() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.changes++
 }
 
-// get returns the schedules. It waits for those of a small store, and for those that were changed since they were read; of a larger one it returns
-// what there is, and has it read anew. live: nobody asks for them, some have a page open that shows them.
+// get returns the schedules. It waits for the reading if the store is small, or if schedules were changed since the last reading. For a larger store
+// it returns the last reading and starts a new one. live: no request needs them now, but open pages show them.
 func (d *directory) get(ctx context.Context, live bool) (Listing, error) {
 	d.mu.Lock()
 	for {
@@ -100,7 +100,7 @@ func (d *directory) get(ctx context.Context, live bool) (Listing, error) {
 	}
 }
 
-// fresh reports whether what was read will do, and otherwise has it be read anew.
+// fresh reports whether the last reading is recent enough. If not, it starts a new one.
 func (d *directory) fresh(live bool) bool {
 	age := max(minAge, agePerRead*d.took)
 	if live {
@@ -114,7 +114,7 @@ func (d *directory) fresh(live bool) bool {
 	return fresh
 }
 
-// read reads all schedules, after so many changes. Of the first reading, the first slice is there for those who wait.
+// read reads all schedules, after this number of changes. During the first reading, waiting requests already get the first slice.
 func (d *directory) read(changes int) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -136,7 +136,7 @@ func (d *directory) read(changes int) {
 	d.end(read, changes)
 }
 
-// begin publishes the first slice, if there is nothing yet.
+// begin publishes the first slice if nothing was published yet.
 func (d *directory) begin(read Listing, changes int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -147,7 +147,7 @@ func (d *directory) begin(read Listing, changes int) {
 	}
 }
 
-// end publishes a whole reading.
+// end publishes a complete reading.
 func (d *directory) end(read Listing, changes int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -155,7 +155,7 @@ func (d *directory) end(read Listing, changes int) {
 	d.tell()
 }
 
-// fail leaves what was read before.
+// fail ends a failed reading and keeps the previous one.
 func (d *directory) fail(err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

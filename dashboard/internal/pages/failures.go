@@ -18,53 +18,53 @@ import (
 )
 
 const (
-	maxGroups  = 50     // that a page shows
-	maxGrouped = 10_000 // jobs of a state that a page groups
-	dayHours   = 24     // of a group's chart
+	maxGroups  = 50     // number of groups on a page
+	maxGrouped = 10_000 // number of jobs of a state that a page groups
+	dayHours   = 24     // length of a group's chart
 )
 
-// Failures is the jobs that failed, by job and error.
+// Failures is the page with failed jobs, grouped by job name and error.
 type Failures struct {
 	Tabs   []JobTab
 	State  string // dead or retrying; all: both
-	Query  string // the filter as it is in the field
-	Queue  string // that was chosen; empty: all
+	Query  string // the filter in the input field
+	Queue  string // the chosen queue; empty: all
 	Queues []string
-	Wrong  string // with the filter; empty: nothing is
+	Wrong  string // what is wrong with the filter; empty: nothing
 
-	Groups   []FailureGroup // the largest first
-	Smaller  int            // groups that are not shown
+	Groups   []FailureGroup // largest first
+	Smaller  int            // number of groups that are not shown
 	Jobs     int            // in all groups
-	Looked   int            // jobs that were looked at
-	GoOn     []GoOn         // there are more jobs than were looked at
+	Looked   int            // number of jobs that were read
+	GoOn     []GoOn         // set if there are jobs that were not read yet
 	Later    bool           // this is not the beginning
 	Filtered bool
 	Bulk     render.Bulk
-	Filter   string // which jobs the groups are of
+	Filter   string // the filter of the grouped jobs
 	Empty    render.Empty
 }
 
-// A FailureGroup is jobs that failed with the same error.
+// A FailureGroup has the jobs of one name that failed with the same error.
 type FailureGroup struct {
 	jobfind.Group
-	Day  template.HTML // when they failed, by the hour of the last day
+	Day  template.HTML // failures in each hour of the last day
 	Find string        // a filter that finds them
 }
 
-// Tick is what names the group in a form.
+// Tick returns the value that identifies the group in a form.
 func (g FailureGroup) Tick() string { return g.Job + "\t" + g.Error }
 
-// Text is its error as a list has room for it.
+// Text returns its error, shortened for a list.
 func (g FailureGroup) Text() string { return shortened(g.Error) }
 
-// Row is the ID of its row.
+// Row returns the ID of its row.
 func (g FailureGroup) Row() string {
 	hash := fnv.New64a()
 	_, _ = io.WriteString(hash, g.Tick())
 	return fmt.Sprintf("row-%x", hash.Sum64())
 }
 
-// A GoOn leads to the next jobs of a state.
+// A GoOn links to the next jobs of a state.
 type GoOn struct{ State, After string }
 
 // Failures reads the groups of jobs that failed.
@@ -81,10 +81,10 @@ func (s *Site) Failures(ctx context.Context, r *Request) (View, error) {
 	case filter.State == chime.JobDead || filter.State == chime.JobRetrying:
 		m.State = string(filter.State)
 	case filter.State != "":
-		m.Wrong = (&QueryError{"filter state", string(filter.State), "dead or retrying: other jobs have not failed"}).Error()
+		m.Wrong = (&QueryError{"filter state", string(filter.State), "dead or retrying, because jobs in other states have not failed"}).Error()
 	}
 	if after := r.Query.Get("after"); after != "" && m.State == anyState {
-		return View{}, &QueryError{"after", after, "it with state dead or retrying"}
+		return View{}, &QueryError{"after", after, "no value unless state is dead or retrying"}
 	}
 	standing, err := s.Standing(ctx)
 	if err != nil {
@@ -107,10 +107,10 @@ func (s *Site) Failures(ctx context.Context, r *Request) (View, error) {
 	return View{"Failures", m}, nil
 }
 
-// tabs fills in the tabs.
+// tabs fills in the tabs of the page.
 func (m *Failures) tabs(filter jobfind.Filter) {
 	text := m.Query
-	if filter.State != "" { // the tab says it
+	if filter.State != "" { // the tab has the state
 		text = withoutPlace(filter).String()
 	}
 	for _, state := range []string{anyState, string(chime.JobDead), string(chime.JobRetrying)} {
@@ -118,28 +118,28 @@ func (m *Failures) tabs(filter jobfind.Filter) {
 	}
 }
 
-// A grouping is what was found of failures.
+// A grouping is the groups of failures that were found so far.
 type grouping struct {
 	groups []FailureGroup
 	all    []jobfind.Group          // the same, without charts
-	hours  map[string]map[int64]int // when they failed last, by the hour, of each group
+	hours  map[string]map[int64]int // the hours of the last failures, for each group
 	jobs   int
 	looked int
 	states map[chime.JobState]grouped
 	goOn   []GoOn
-	ended  bool // no more is looked for
+	ended  bool // the search has ended
 }
 
-// grouped is how far the jobs of a state were looked through.
+// grouped is how far the jobs of a state were read.
 type grouped struct {
 	next          string // empty: to their end
 	found, looked int
 }
 
-func (g *grouping) dear() bool  { return g.looked > fewLooked }
-func (g *grouping) whole() bool { return g.ended }
+func (g *grouping) expensive() bool { return g.looked > fewLooked }
+func (g *grouping) whole() bool     { return g.ended }
 
-// groupFailures fills in the groups of the jobs that a filter means.
+// groupFailures fills in the groups of the jobs that match a filter.
 func (s *Site) groupFailures(ctx context.Context, m *Failures, filter jobfind.Filter, after string, standing *Standing, live bool) error {
 	states := []chime.JobState{chime.JobDead, chime.JobRetrying}
 	if m.State != anyState {
@@ -163,7 +163,7 @@ func (s *Site) groupFailures(ctx context.Context, m *Failures, filter jobfind.Fi
 	return nil
 }
 
-// readGroups reads more jobs of some states, each as far as a page looks, and adds them to the groups of those before.
+// readGroups reads more jobs of some states, for each state up to the limit of a page, and adds them to the previous groups.
 func (s *Site) readGroups(ctx context.Context, filter jobfind.Filter, states []chime.JobState, after string, standing *Standing, before *grouping) (*grouping, error) {
 	g := &grouping{states: map[chime.JobState]grouped{}, ended: true}
 	if before == nil {
@@ -208,7 +208,7 @@ func (s *Site) readGroups(ctx context.Context, filter jobfind.Filter, states []c
 	return g, nil
 }
 
-// failedByHour adds when jobs failed last to what is known: how many of each group did in which hour, by what names the group.
+// failedByHour adds the last failures of jobs to the numbers for each group and hour. The key of a group is its Tick.
 func failedByHour(before map[string]map[int64]int, jobs []*chime.JobInfo) map[string]map[int64]int {
 	hours := map[string]map[int64]int{}
 	for key, known := range before {
@@ -224,7 +224,7 @@ func failedByHour(before map[string]map[int64]int, jobs []*chime.JobInfo) map[st
 	return hours
 }
 
-// dayOf is how many failed in each hour of a day, from its first one on.
+// dayOf returns the number of failures in each hour of a day, beginning with from.
 func dayOf(hours map[int64]int, from time.Time) []float64 {
 	day := make([]float64, dayHours)
 	for i := range day {
@@ -233,18 +233,18 @@ func dayOf(hours map[int64]int, from time.Time) []float64 {
 	return day
 }
 
-// Group names the group of failures that a job is in.
+// Group returns the name of a job's group of failures.
 func (s *Site) Group(job *chime.JobInfo) string {
 	return groupOf(job.Name, s.hooks.failed(job, job.LastError))
 }
 
-// ShownError returns what the application shows of the last error of a job; nil: all of it is shown.
+// ShownError returns the function that returns the shown text of a job's last error. It is nil if the whole error is shown.
 func (s *Site) ShownError() func(*chime.JobInfo) string { return s.hooks.shownError() }
 
-// groupOf names the group of jobs that failed with an error, which is as it is shown.
+// groupOf returns the name of the group of jobs that failed with an error. The error is the text that is shown.
 func groupOf(name, shown string) string { return name + "\t" + jobfind.Normalize(shown) }
 
-// findGroup is a filter that finds the jobs of a group: those that have the longest part of its error that is the same in all.
+// findGroup returns a filter for the jobs of a group. It searches for the longest part of the error that all jobs of the group share.
 func findGroup(g jobfind.Group) string {
 	longest := ""
 	for part := range strings.SplitSeq(strings.TrimSuffix(g.Error, "…"), "#") {
@@ -252,20 +252,20 @@ func findGroup(g jobfind.Group) string {
 			longest = part
 		}
 	}
-	longest = strings.ToValidUTF8(longest[:min(len(longest), maxLine)], "") // an address has no room for more
+	longest = strings.ToValidUTF8(longest[:min(len(longest), maxLine)], "") // the length of an address is limited
 	filter := jobfind.Filter{Job: jobfind.Pattern{Text: g.Job}, Error: longest}
 	return filter.String()
 }
 
-// empty stands where nothing has failed.
+// empty is shown if there are no groups.
 func (m *Failures) empty() render.Empty {
 	switch {
 	case len(m.GoOn) > 0:
-		return render.Empty{Text: "None of the jobs that were looked at so far is meant."}
+		return render.Empty{Text: "None of the jobs that were read so far matches."}
 	case m.Filtered || m.Queue != "":
-		return render.Empty{Text: "No job that failed is meant by this filter."}
+		return render.Empty{Text: "No failed job matches this filter."}
 	case m.Later:
-		return render.Empty{Text: "There are no more."}
+		return render.Empty{Text: "There are no more groups."}
 	}
-	return render.Empty{Text: "Nothing has failed: no job was given up, and none waits for another attempt."}
+	return render.Empty{Text: "Nothing has failed: no job is dead, and no job waits for another attempt."}
 }

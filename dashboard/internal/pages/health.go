@@ -13,28 +13,28 @@ import (
 )
 
 const (
-	waitsLong = 5 * time.Minute // for a free worker
+	waitsLong = 5 * time.Minute // waiting for a free worker
 	fullLong  = 5 * time.Minute // all slots of all workers are busy
-	maxNamed  = 3               // of what a sentence is about
+	maxNamed  = 3               // number of names in a sentence
 )
 
-// Health is how all of it goes, in a sentence: the worst that is to be said.
+// Health describes the whole store in one sentence: its worst problem.
 type Health struct {
 	Problem
 	Well bool
-	Rest []Problem // what else is to be said, the worst first
+	Rest []Problem // the other problems, worst first
 }
 
-// A Problem is something that somebody should look at.
+// A Problem is something that somebody should check.
 type Problem struct {
-	Tone string // fail or late; of what is well, ok
+	Tone string // fail or late; ok if there is no problem
 	Text string
-	Path string // of the page that tells more, with its query in Query
-	Name string // of that query's value; empty: there is none
+	Path string // the page with details
+	Name string // the name of the query parameter Is; empty: none
 	Is   string
 }
 
-// healthOf is what is to be said of a store.
+// healthOf returns the health of a store.
 func healthOf(s *Standing, listing Listing) Health {
 	var all []Problem
 	add := func(is bool, p Problem) {
@@ -50,26 +50,26 @@ func healthOf(s *Standing, listing Listing) Health {
 		of = "of the first " + render.Count(int64(len(listing.Schedules))) + " schedules"
 	}
 
-	add(s.Leader != nil && s.Leader.Name == "" && s.schedules() > 0, Problem{Tone: "fail", Text: "No scheduler leads: nobody plans what comes next.", Path: "workers"})
+	add(s.Leader != nil && s.Leader.Name == "" && s.schedules() > 0, Problem{Tone: "fail", Text: "No scheduler is the leader: new occurrences are not placed.", Path: "workers"})
 	add(s.Notes[overview.Workers] == "" && len(s.Workers) == 0 && waiting > 0, Problem{Tone: "fail", Path: "workers",
-		Text: fmt.Sprintf("No worker lives, and %s %s.", render.Plural(waiting, "job", "jobs"), agree(waiting, "waits", "wait"))})
+		Text: fmt.Sprintf("There is no live worker, and %s %s.", render.Plural(waiting, "job", "jobs"), agree(waiting, "waits", "wait"))})
 	add(len(failing) > 0, Problem{Tone: "fail", Path: "schedules", Name: "state", Is: "failing",
 		Text: fmt.Sprintf("%s %s %s failing: %s.", render.Count(int64(len(failing))), of, agree(int64(len(failing)), "is", "are"), someOf(failing))})
 	add(len(late) > 0, Problem{Tone: "late", Path: "schedules", Name: "state", Is: "late",
 		Text: fmt.Sprintf("%s %s %s late: %s.", render.Count(int64(len(late))), of, agree(int64(len(late)), "is", "are"), someOf(late))})
 	add(oldest.Name != "", Problem{Tone: "late", Path: render.Path("queues", oldest.Name),
-		Text: fmt.Sprintf("Jobs of queue %s have waited for %s.", oldest.Name, roughly(oldest.wait))})
-	if unserved, _ := s.hindered(); len(unserved) > 0 && len(s.Workers) > 0 {
-		add(true, Problem{Tone: "fail", Path: "queues", Text: fmt.Sprintf("Jobs wait on %s, and no worker that lives takes from it.", firstOf(unserved))})
+		Text: fmt.Sprintf("Jobs on queue %s have been waiting for %s.", oldest.Name, roughly(oldest.wait))})
+	if unserved, _ := s.blockedQueues(); len(unserved) > 0 && len(s.Workers) > 0 {
+		add(true, Problem{Tone: "fail", Path: "queues", Text: fmt.Sprintf("Jobs wait on %s, but no live worker takes from it.", firstOf(unserved))})
 	}
 	add(parked > 0, Problem{Tone: "late", Path: "jobs", Name: "state", Is: "parked",
 		Text: fmt.Sprintf("%s %s parked: no worker has a handler for them.", render.Plural(parked, "job", "jobs"), agree(parked, "is", "are"))})
 	add(fullFor(s.Workers, now) >= fullLong, Problem{Tone: "late", Path: "workers", Text: "All slots of all workers have been busy for " + roughly(fullFor(s.Workers, now)) + "."})
 	if failed := failures(s.Failures); failed > 0 {
 		attempts, worst := render.Plural(failed, "attempt", "attempts"), s.Failures[0]
-		text := fmt.Sprintf("%s failed in the last hour, %s of them of %s.", attempts, render.Count(worst.Count), worst.Job)
+		text := fmt.Sprintf("%s failed in the last hour, %s of them of job %s.", attempts, render.Count(worst.Count), worst.Job)
 		if worst.Count == failed {
-			text = fmt.Sprintf("%s of %s failed in the last hour.", attempts, worst.Job)
+			text = fmt.Sprintf("%s of job %s failed in the last hour.", attempts, worst.Job)
 		}
 		add(true, Problem{Tone: "late", Path: "failures", Text: text})
 	}
@@ -79,11 +79,11 @@ func healthOf(s *Standing, listing Listing) Health {
 	text := "All well: " + render.Plural(int64(live), "schedule", "schedules") + " on time"
 	switch {
 	case live == 0 && len(s.Queues) > 0:
-		text = "All well: nothing has failed, and nothing waits for long"
+		text = "All well: nothing has failed, and no job has been waiting for long"
 	case live == 0:
-		text = "All is quiet: there is no schedule and no job"
+		text = "All well: there are no schedules and no jobs"
 	case !listing.Whole:
-		text = "All well, as far as was read: " + render.Plural(int64(live), "schedule", "schedules") + " on time"
+		text = "All well in what was read so far: " + render.Plural(int64(live), "schedule", "schedules") + " on time"
 	}
 	if paused > 0 {
 		text += ", " + render.Count(int64(paused)) + " paused"
@@ -91,7 +91,7 @@ func healthOf(s *Standing, listing Listing) Health {
 	return Health{Problem: Problem{Tone: "ok", Text: text + "."}, Well: true}
 }
 
-// sortedOut are the schedules that failed, those that were late, and how many were paused and how many lived, when they were read.
+// sortedOut returns the failing schedules, the late ones, and the numbers of paused and live ones, at the time of the reading.
 func sortedOut(listing Listing, at time.Time) (failing, late []string, paused, live int) {
 	for _, schedule := range listing.Schedules {
 		switch {
@@ -109,14 +109,14 @@ func sortedOut(listing Listing, at time.Time) (failing, late []string, paused, l
 	return failing, late, paused, live
 }
 
-// A longWait is how long the oldest job of a queue has waited.
+// A longWait is the waiting time of a queue's oldest job.
 type longWait struct {
 	Name string
 	wait time.Duration
 }
 
-// waitingOf is how many jobs wait and how many are parked, and the queue whose oldest job has waited longest, if that is long. Queues that are
-// paused are meant to stand still.
+// waitingOf returns the numbers of waiting and parked jobs. It also returns the queue whose oldest job has waited longest, if that is too long. Paused
+// queues are left out, because their jobs are meant to wait.
 func waitingOf(queues []overview.Queue, now time.Time) (waiting, parked int64, oldest longWait) {
 	for _, q := range queues {
 		parked += q.Parked
@@ -131,7 +131,7 @@ func waitingOf(queues []overview.Queue, now time.Time) (waiting, parked int64, o
 	return waiting, parked, oldest
 }
 
-// fullFor is for how long all slots of all workers have been busy; 0: they are not.
+// fullFor returns how long all slots of all workers have been busy, or 0 if they are not all busy.
 func fullFor(workers []overview.Worker, now time.Time) time.Duration {
 	if len(workers) == 0 || slices.ContainsFunc(workers, func(w overview.Worker) bool { return w.Full.IsZero() }) {
 		return 0
@@ -147,7 +147,7 @@ func failures(groups []overview.Group) (n int64) {
 	return n
 }
 
-// someOf names the first of many.
+// someOf returns the first names and the number of the others.
 func someOf(names []string) string {
 	text := strings.Join(names[:min(len(names), maxNamed)], ", ")
 	if more := len(names) - maxNamed; more > 0 {
@@ -163,7 +163,7 @@ func agree(n int64, one, many string) string {
 	return many
 }
 
-// roughly writes how long something takes, in its largest unit.
+// roughly formats a duration in its largest unit.
 func roughly(d time.Duration) string {
 	for _, unit := range []struct {
 		name string

@@ -11,15 +11,15 @@ import (
 )
 
 const (
-	maxEntries = 50_000      // entries of all schedules that are kept in memory
-	keptFor    = time.Minute // then they are read again, whatever the schedule says
-	readAtOnce = 16          // histories that are read for a list, together; the others of it when it is read again
+	maxEntries = 50_000      // maximum number of entries in memory, for all schedules
+	keptFor    = time.Minute // then they are read again, even if nothing of the schedule has ended
+	readAtOnce = 16          // histories that are read together for a list; the others are read with the next reading of the list
 )
 
-// histories keep what a schedule has remembered for as long as it says that nothing has ended since: pages that are open look every two
-// seconds, and a history is some kilobytes.
+// histories caches the history of each schedule until something of the schedule ends. Open pages need it every two seconds, and a history has some
+// kilobytes.
 type histories[T any] struct {
-	read func(ctx context.Context, names []string) ([][]T, error) // of a schedule that there is not: none
+	read func(ctx context.Context, names []string) ([][]T, error) // empty for a schedule that does not exist
 
 	mu    sync.Mutex
 	kept  map[string]keptHistory[T]
@@ -29,10 +29,10 @@ type histories[T any] struct {
 type keptHistory[T any] struct {
 	entries []T
 	stamp   stamp
-	at      time.Time // when it was read
+	at      time.Time // time of the reading
 }
 
-// A stamp differs if something of a schedule has ended.
+// A stamp changes when something of a schedule ends.
 type stamp struct {
 	created, ended time.Time
 	revision       int64
@@ -49,7 +49,7 @@ func newHistories[T any](read func(context.Context, []string) ([][]T, error)) *h
 	return &histories[T]{read: read, kept: map[string]keptHistory[T]{}}
 }
 
-// of returns the history of a schedule; one that was deleted meanwhile has none.
+// of returns the history of a schedule. The history of a deleted schedule is empty.
 func (h *histories[T]) of(ctx context.Context, s *chime.Schedule) ([]T, error) {
 	all, err := h.some(ctx, []*chime.Schedule{s})
 	if err != nil {
@@ -58,7 +58,7 @@ func (h *histories[T]) of(ctx context.Context, s *chime.Schedule) ([]T, error) {
 	return all[0].entries, nil
 }
 
-// have returns the history that is kept, and whether it is as good as one that is read.
+// have returns the cached history, and reports whether it is current.
 func (h *histories[T]) have(s *chime.Schedule) (entries []T, known, fresh bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -66,7 +66,7 @@ func (h *histories[T]) have(s *chime.Schedule) (entries []T, known, fresh bool) 
 	return kept.entries, known, known && kept.stamp == stampOf(s) && time.Since(kept.at) < keptFor
 }
 
-// keep keeps a history. Where there are too many it forgets others, whichever.
+// keep caches a history. If there are too many, it removes any others.
 func (h *histories[T]) keep(name string, fresh keptHistory[T]) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -86,13 +86,13 @@ func (h *histories[T]) keep(name string, fresh keptHistory[T]) {
 	}
 }
 
-// A found is the history of one of several schedules.
+// A found is the history of one schedule of several.
 type found[T any] struct {
 	entries []T
-	known   bool // otherwise it was not read yet
+	known   bool // false: it was not read yet
 }
 
-// some returns the histories of several schedules, in their order: those that are kept, and so many others as are read at once.
+// some returns the histories of several schedules, in their order: those in the cache, and up to readAtOnce others, which it reads.
 func (h *histories[T]) some(ctx context.Context, schedules []*chime.Schedule) ([]found[T], error) {
 	all := make([]found[T], len(schedules))
 	var names []string
@@ -118,7 +118,7 @@ func (h *histories[T]) some(ctx context.Context, schedules []*chime.Schedule) ([
 	return all, nil
 }
 
-// readRuns reads the runs that schedules keep, the newest first.
+// readRuns reads the kept runs of schedules, newest first.
 func (s *Site) readRuns(ctx context.Context, names []string) ([][]*chime.RunInfo, error) {
 	all, err := history.Runs(ctx, s.store, names)
 	for _, runs := range all {
@@ -129,7 +129,7 @@ func (s *Site) readRuns(ctx context.Context, names []string) ([][]*chime.RunInfo
 	return all, err
 }
 
-// readDays reads the days that schedules remember, the oldest first.
+// readDays reads the kept days of schedules, oldest first.
 func (s *Site) readDays(ctx context.Context, names []string) ([][]chime.RunDay, error) {
 	all := make([][]chime.RunDay, len(names))
 	for i, name := range names {
@@ -141,7 +141,7 @@ func (s *Site) readDays(ctx context.Context, names []string) ([][]chime.RunDay, 
 	return all, nil
 }
 
-// jobOf is what is known of the job of a run, for the application to decide by what is shown.
+// jobOf returns the known fields of the job of a run. The application's hooks need them.
 func jobOf(run *chime.RunInfo) *chime.JobInfo {
 	return &chime.JobInfo{
 		ID: run.ID, Name: run.Name, Queue: run.Queue, Schedule: run.Schedule, Planned: run.Planned, Started: run.Started, Ended: run.Ended,

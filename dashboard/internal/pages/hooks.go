@@ -7,17 +7,17 @@ import (
 	"github.com/chimejobs/chime"
 )
 
-// Hooks are what an application decides of what is shown. Each may be nil.
+// Hooks are functions with which an application decides what is shown. Each may be nil.
 type Hooks struct {
 	Redact      func(job *chime.JobInfo, payload any) any
 	RedactError func(job *chime.JobInfo, text string) string
 	Links       func(job *chime.JobInfo) []Link
 }
 
-// A Link leads to a page of another program.
+// A Link links to a page of another program.
 type Link struct{ Text, URL string }
 
-// failed is what is shown of an error of a job.
+// failed returns the shown text of an error of a job.
 func (h Hooks) failed(job *chime.JobInfo, text string) string {
 	if h.RedactError == nil || text == "" {
 		return text
@@ -25,7 +25,7 @@ func (h Hooks) failed(job *chime.JobInfo, text string) string {
 	return h.RedactError(job, text)
 }
 
-// shownError is failed for the last error of a job; nil: all of it is shown.
+// shownError returns failed for the last error of a job, or nil if the whole error is shown.
 func (h Hooks) shownError() func(*chime.JobInfo) string {
 	if h.RedactError == nil {
 		return nil
@@ -33,7 +33,7 @@ func (h Hooks) shownError() func(*chime.JobInfo) string {
 	return func(job *chime.JobInfo) string { return h.failed(job, job.LastError) }
 }
 
-// links are those of a job that lead to a page: what is no address of http or https is left out.
+// links returns the links of a job. It leaves out addresses that are not http or https.
 func (h Hooks) links(job *chime.JobInfo) []Link {
 	if h.Links == nil {
 		return nil

@@ -14,42 +14,42 @@ import (
 	"github.com/chimejobs/chime/internal/plain"
 )
 
-// Job is one job, wherever it is. What it holds is not in it: see Site.Reveal.
+// Job is the page of a job in any state. It does not contain the payload and the result: see Site.Reveal.
 type Job struct {
 	*chime.JobInfo
-	Standing plain.State // how it stands, in a sentence
-	Gone     bool        // it is no longer stored, and this is what the history of its schedule tells
-	Since    time.Time   // it is where it is; zero: not known
+	Standing plain.State // its state in a sentence
+	Gone     bool        // it is no longer stored; the data comes from the history of its schedule
+	Since    time.Time   // since when it is in its state; zero: not known
 
-	Of       string // the attempt and how many there are
-	Retries  string // how long it waits between two; empty: its handler or worker says
-	Percent  int    // how far it has come, as its handler says; -1: it has not said so
+	Of       string // the attempt and the number of attempts
+	Retries  string // the wait between two attempts; empty: its handler or worker sets it
+	Percent  int    // the progress that its handler reports; -1: it has not reported any
 	Headers  []render.Pair
 	Links    []Link
-	On       Hand      // that runs it
-	Attempts []Attempt // those that are known, the newest first
-	Earlier  int       // how many attempts there were before these
+	On       Hand      // the worker that runs it
+	Attempts []Attempt // the known ones, newest first
+	Earlier  int       // the number of attempts before these
 	Held     []Held
 	Verbs    []render.Verb
-	Reveal   bool // the viewer may see what it holds
+	Reveal   bool // the viewer may see its contents
 }
 
-// An Attempt is one of a job that has ended, or runs.
+// An Attempt is an attempt that has ended or is running.
 type Attempt struct {
 	Number  int // 0: not known
 	State   plain.State
 	Started time.Time // zero: not known
-	Ended   time.Time // zero: it runs
+	Ended   time.Time // zero: it is running
 	Took    time.Duration
 	Worker  string
 	On      Hand
-	Last    bool // it is the last one that failed
+	Last    bool // it is the last failed one
 	Error   string
-	Stack   string // the rest of an error that has several lines; empty: it has one
+	Stack   string // the other lines of the error; empty: the error has one line
 	Note    string
 }
 
-// A Held is something that a job holds, of which the page shows the size.
+// A Held is a payload, progress or result, of which the page shows the size.
 type Held struct {
 	Name string
 	Size int
@@ -111,7 +111,7 @@ func (s *Site) Job(ctx context.Context, r *Request) (View, error) {
 	return View{info.Name + " " + info.ID, m}, nil
 }
 
-// scheduleOf is the schedule that a job's ID says it is of: an occurrence's is "<schedule>@<planned>", a manual run's "<schedule>#<any>".
+// scheduleOf returns the schedule in a job's ID: "<schedule>@<planned>" for an occurrence, "<schedule>#<any>" for a manual run.
 func scheduleOf(id string) string {
 	if at := strings.LastIndexByte(id, '@'); at > 0 {
 		return id[:at]
@@ -123,14 +123,14 @@ func scheduleOf(id string) string {
 	return name
 }
 
-// runsOf are the runs of a job that its schedule keeps, the newest first. Of a job that no schedule has made there are none.
+// runsOf returns the kept runs of a job from its schedule's history, newest first. A job without a schedule has none.
 func (s *Site) runsOf(ctx context.Context, job *chime.JobInfo) (runs []*chime.RunInfo, err error) {
 	if job.Schedule == "" {
 		return nil, nil
 	}
 	for run, err := range s.schedules.Runs(ctx, job.Schedule) {
 		if errors.Is(err, chime.ErrNotFound) || errors.As(err, new(*chime.InvalidError)) {
-			return nil, nil // the schedule was deleted, or what looks like its name is none
+			return nil, nil // the schedule was deleted, or the name is not a valid one
 		}
 		if err != nil {
 			return nil, err
@@ -142,8 +142,8 @@ func (s *Site) runsOf(ctx context.Context, job *chime.JobInfo) (runs []*chime.Ru
 	return runs, nil
 }
 
-// attemptsOf are the attempts of a job, the newest first, and how many there were before them. The schedule's history knows how long one took; a job
-// itself knows its last five failures.
+// attemptsOf returns the attempts of a job, newest first, and the number of attempts before them. The schedule's history has the durations; a job
+// has only its last five failures.
 func (s *Site) attemptsOf(job *chime.JobInfo, runs []*chime.RunInfo) (attempts []Attempt, earlier int) {
 	for _, run := range slices.Backward(runs) {
 		a := Attempt{Number: run.Attempt, State: plain.Outcome(run.Outcome), Started: run.Started, Ended: run.Ended, Worker: run.Worker, Note: run.Note}
@@ -174,7 +174,7 @@ func (s *Site) attemptsOf(job *chime.JobInfo, runs []*chime.RunInfo) (attempts [
 	return attempts, earlier
 }
 
-// failures are the attempts that a job itself knows of, the oldest first.
+// failures returns the attempts that are stored with the job, oldest first.
 func (s *Site) failures(job *chime.JobInfo) (attempts []Attempt) {
 	known := job.Failures
 	if len(known) == 0 && job.LastError != "" {
@@ -182,7 +182,7 @@ func (s *Site) failures(job *chime.JobInfo) (attempts []Attempt) {
 	}
 	number := job.Attempt - len(known)
 	if job.State == chime.JobDead || job.State == chime.JobDone && job.Outcome != chime.RunDone {
-		number++ // the last one is among them
+		number++ // the last attempt is one of them
 	}
 	for i, failure := range known {
 		a := Attempt{Number: max(0, number+i), State: plain.Outcome(chime.RunFailed), Ended: failure.At, Worker: failure.Worker}
@@ -191,7 +191,7 @@ func (s *Site) failures(job *chime.JobInfo) (attempts []Attempt) {
 		}
 		text := failure.Error
 		if i == len(known)-1 && strings.HasPrefix(job.LastError, strings.TrimSuffix(text, "…")) {
-			text = job.LastError // which is cut less
+			text = job.LastError // it is cut later
 		}
 		a.fail(s.hooks.failed(job, text))
 		attempts = append(attempts, a)
@@ -199,7 +199,7 @@ func (s *Site) failures(job *chime.JobInfo) (attempts []Attempt) {
 	return attempts
 }
 
-// fail notes how an attempt failed. What is stored is one line, in which a line's end is written \n; with the \n\t of a stack it is shown in lines.
+// fail sets the error of an attempt. An error is stored as one line with \n for the end of a line. If it has the \n\t of a stack, it is shown in lines.
 func (a *Attempt) fail(text string) {
 	a.Error = text
 	if first, rest, found := strings.Cut(text, `\n`); found && strings.Contains(text, `\n\t`) {
@@ -207,7 +207,7 @@ func (a *Attempt) fail(text string) {
 	}
 }
 
-// percentOf is how far a job has come: its handler reports a number to 1, or to 100.
+// percentOf returns the progress of a job. Its handler reports a number up to 1, or up to 100.
 func percentOf(job *chime.JobInfo) int {
 	var part float64
 	if len(job.Progress) == 0 || chime.Decode(job.Progress, &part) != nil || !(part >= 0 && part <= 100) {

@@ -18,26 +18,26 @@ import (
 )
 
 const (
-	maxJobNames = 50              // of a queue that are shown
-	otherNames  = "?"             // all those that samples do not count by themselves
-	sumsFor     = 5 * time.Minute // of more than an hour are not made again
+	maxJobNames = 50              // number of shown names of a queue
+	otherNames  = "?"             // all names that samples do not count separately
+	sumsFor     = 5 * time.Minute // sums of more than an hour are computed once in this time
 )
 
-// A NameRow is what jobs of one name did within a window.
+// A NameRow has the figures of the jobs of one name within a window.
 type NameRow struct {
-	Name         string // empty: all those beyond the hundredth name
+	Name         string // empty: all names after the hundredth
 	Done, Failed int64
 	P50, P95     time.Duration
-	Total        time.Duration // that all attempts took together, about
+	Total        time.Duration // approximate duration of all attempts together
 	Filter       string        // of the list of jobs
 
-	Runs, Failures template.HTML // how many attempts there were, and how many of them failed, over the window
-	Times          template.HTML // how many attempts took how long
+	Runs, Failures template.HTML // charts of attempts and of failed attempts over the window
+	Times          template.HTML // chart of the durations
 
 	sum *nameSum
 }
 
-// nameOrders are the orders of the table by job name, by their names in the query.
+// nameOrders are the orders of the table of job names, by their values in the query.
 var nameOrders = map[string]func(a, b *NameRow) int{
 	"time":   func(a, b *NameRow) int { return cmp.Compare(b.Total, a.Total) },
 	"runs":   func(a, b *NameRow) int { return cmp.Compare(b.Done+b.Failed, a.Done+a.Failed) },
@@ -45,7 +45,7 @@ var nameOrders = map[string]func(a, b *NameRow) int{
 	"p95":    func(a, b *NameRow) int { return cmp.Compare(b.P95, a.P95) },
 }
 
-// nameWindows are how far back the table by job name reaches in each window of the charts, in cells of its small charts.
+// nameWindows are the lengths of the table of job names for each window of the charts, in cells of its small charts.
 var nameWindows = map[overview.Window]struct {
 	cells int
 	cell  time.Duration
@@ -57,7 +57,7 @@ var nameWindows = map[overview.Window]struct {
 	overview.Season:  {92, 24 * time.Hour, "92 days"},
 }
 
-// A nameSum is what jobs of one name did within a window, and in each cell of it.
+// A nameSum has the figures of the jobs of one name, for a window and for each of its cells.
 type nameSum struct {
 	done, failed   int64
 	run            chime.Histogram
@@ -88,7 +88,7 @@ func sumNames(samples []chime.Sample, window overview.Window, now time.Time) map
 	return sums
 }
 
-// nameRows are the rows of the sums in an order.
+// nameRows returns the rows of the sums in an order.
 func nameRows(queue string, sums map[string]*nameSum, order func(a, b *NameRow) int) []NameRow {
 	rows := make([]NameRow, 0, len(sums))
 	for name, sum := range sums {
@@ -123,13 +123,13 @@ func (r *NameRow) draw() {
 		most = "longer than "
 	}
 	r.Times = svg.Spark{
-		Label: fmt.Sprintf("How long attempts of %s took, in 16 steps from 1 ms to above 5 m: half of them at most %s, 95 %% at most %s, the longest %s.",
+		Label: fmt.Sprintf("Durations of attempts of %s, in 16 steps from 1 ms to above 5 m: half took at most %s, 95 %% at most %s, the longest %s.",
 			name, render.Took(r.P50), render.Took(r.P95), most+render.Took(r.sum.run.Bound(longest))),
 		Values: values, Bars: true,
 	}.SVG()
 }
 
-// totalOf is about how long all that a histogram counts has taken together: each as long as the middle of its bucket.
+// totalOf returns the approximate total duration of everything in a histogram. It uses the middle of each bucket.
 func totalOf(h chime.Histogram) time.Duration {
 	sum, low := 0.0, time.Duration(0)
 	for i, n := range h {
@@ -139,13 +139,13 @@ func totalOf(h chime.Histogram) time.Duration {
 	return time.Duration(min(sum, math.MaxInt64/2))
 }
 
-// names are what jobs did by their names, in the windows that are longer than an hour, of queues that somebody looks at. The zero value has none.
+// names caches the figures by job name for windows longer than an hour, for queues that are being viewed. The zero value is empty.
 type names struct {
 	mu  sync.Mutex
 	all map[named]summed
 }
 
-// named names the sums of a queue in a window.
+// named identifies the sums of a queue in a window.
 type named struct {
 	queue  string
 	window overview.Window
@@ -156,7 +156,7 @@ type summed struct {
 	read time.Time
 }
 
-// read returns the sums of a queue: by samples of hours, and of the minutes of the hour under way.
+// read returns the sums of a queue, from the hourly samples and from the minutes of the current hour.
 func (n *names) read(ctx context.Context, queues *chime.Queues, queue string, window overview.Window, now time.Time) (map[string]*nameSum, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -17,38 +17,38 @@ import (
 const (
 	defaultJobs = 50                     // of a page
 	maxJobs     = 200                    // of a page
-	searchFor   = 100 * time.Millisecond // how long a page looks for jobs that a filter means
-	searchPages = 12                     // that it reads for it, at six commands each
-	searchPart  = 1000                   // jobs that it looks at, some 2 ms of Redis's time; the next ones when it is read again, up to jobfind.MaxLooked
+	searchFor   = 100 * time.Millisecond // time limit of a page's search for jobs that match a filter
+	searchPages = 12                     // number of pages of the store that it reads, at six commands each
+	searchPart  = 1000                   // number of jobs that it reads, some 2 ms of Redis's time; the next part follows with the next reading, up to jobfind.MaxLooked
 	anyState    = "all"
-	fewLooked   = 500 // jobs that are looked at for what is not dear: a page of the store
+	fewLooked   = 500 // a reading of at most this many jobs is not expensive: it is one page of the store
 )
 
-// tabStates are the states that have a tab; the workers hold what they have taken for milliseconds, so it is shown with what runs.
+// tabStates are the states that have a tab. Taken jobs are shown with the running ones, because they are in that state only for milliseconds.
 var tabStates = []chime.JobState{chime.JobWaiting, chime.JobDelayed, chime.JobRunning, chime.JobRetrying, chime.JobParked, chime.JobDead}
 
-// Jobs is a list of jobs in a state that a filter means.
+// Jobs is a list of the jobs in a state that match a filter.
 type Jobs struct {
 	Tabs   []JobTab
-	State  string // whose tab is open; all: a filter was typed without one
-	Query  string // the filter as it is in the field
-	Queue  string // that was chosen; empty: all
+	State  string // the state of the open tab; all: a filter without a state was typed
+	Query  string // the filter in the input field
+	Queue  string // the chosen queue; empty: all
 	Queues []string
-	Wrong  string // with the filter; empty: nothing is
+	Wrong  string // what is wrong with the filter; empty: nothing
 
 	Rows      []JobRow
-	Next      string // the cursor to go on with; empty: these are the last
-	Looked    int    // jobs that were looked at
-	Total     int64  // jobs that there are in the state, of whatever filter; -1: not known
+	Next      string // the cursor of the next page; empty: this is the last page
+	Looked    int    // number of jobs that were read
+	Total     int64  // number of jobs in the state, without the filter; -1: not known
 	Filtered  bool   // the list has a filter
-	Restarted bool   // the place to go on from has gone
-	Later     bool   // this is not the beginning of the list
+	Restarted bool   // the job of the cursor is gone, so the list starts at the front
+	Later     bool   // this is not the first page
 	Bulk      render.Bulk
-	Filter    string // all that the list is of, for what is done to all
+	Filter    string // the filter of the whole list, for changes of all its jobs
 	Empty     render.Empty
 }
 
-// A JobTab is one of the states.
+// A JobTab is the tab of a state.
 type JobTab struct {
 	State  string
 	Filter string // the filter without a state
@@ -56,36 +56,36 @@ type JobTab struct {
 	Active bool
 }
 
-// A JobRow is a job of the list.
+// A JobRow is a row of the list.
 type JobRow struct {
 	ID, Name, Queue string
 	State           plain.State
-	When            time.Time // when it is due, or since when it is where it is
+	When            time.Time // when it is due, or since when it is in its state
 	Attempt         string
-	Error           string // the last one, shortened
+	Error           string // the last error, shortened
 	Schedule        string
 }
 
-// Tick is what names the job in a form.
+// Tick returns the value that identifies the job in a form.
 func (r JobRow) Tick() string { return r.Queue + "/" + r.ID }
 
-// When says what the times of the list are.
+// When returns the title of the column with the times.
 func (m *Jobs) When() string {
 	switch chime.JobState(m.State) {
 	case chime.JobDelayed, chime.JobRetrying:
 		return "Due"
 	case chime.JobRunning:
-		return "Runs since"
+		return "Running since"
 	case chime.JobDead:
-		return "Given up"
+		return "Died"
 	}
 	return "Since"
 }
 
-// Mixed reports whether the list has jobs of several states, so that each row says which.
+// Mixed reports whether the list has jobs of several states. If so, each row shows its state.
 func (m *Jobs) Mixed() bool { return m.State == anyState || m.State == string(chime.JobRunning) }
 
-// Shared reports whether the count is that of delayed jobs and retries together.
+// Shared reports whether the count includes both delayed and retrying jobs.
 func (m *Jobs) Shared() bool {
 	return m.State == string(chime.JobDelayed) || m.State == string(chime.JobRetrying)
 }
@@ -128,14 +128,14 @@ func (s *Site) Jobs(ctx context.Context, r *Request) (View, error) {
 	return View{"Jobs", m}, nil
 }
 
-// filterOf reads a filter as it is typed, with a queue that was chosen beside it.
+// filterOf reads a typed filter and the queue that was chosen in the other field.
 func filterOf(text, queue string) (jobfind.Filter, error) {
 	filter, err := jobfind.Parse(text)
 	if err != nil {
 		return filter, err
 	}
 	if queue != "" && filter.Queue != "" && filter.Queue != queue {
-		return filter, &QueryError{"filter queue", filter.Queue, "the queue that is chosen, or none: " + queue}
+		return filter, &QueryError{"filter queue", filter.Queue, "no queue, or the chosen one: " + queue}
 	}
 	if queue != "" {
 		filter.Queue = queue
@@ -143,7 +143,8 @@ func filterOf(text, queue string) (jobfind.Filter, error) {
 	return filter, nil
 }
 
-// stateOf is the tab that is open. The filter's own state comes first; without any, what waits is shown, and a filter looks everywhere.
+// stateOf returns the open tab. The state of the filter comes first. Without any state, a list without a filter shows waiting jobs, and a filter
+// searches all states.
 func stateOf(asked string, filter *jobfind.Filter) string {
 	switch {
 	case filter.State == chime.JobTaken:
@@ -158,7 +159,7 @@ func stateOf(asked string, filter *jobfind.Filter) string {
 	return anyState
 }
 
-// statesOf are those that a tab shows.
+// statesOf returns the states that a tab shows.
 func statesOf(tab string) []chime.JobState {
 	switch tab {
 	case anyState:
@@ -169,13 +170,13 @@ func statesOf(tab string) []chime.JobState {
 	return []chime.JobState{chime.JobState(tab)}
 }
 
-// withoutPlace is a filter without state and queue, which have their own places on the page.
+// withoutPlace returns a filter without state and queue. The page has separate fields for them.
 func withoutPlace(filter jobfind.Filter) *jobfind.Filter {
 	filter.State, filter.Queue = "", ""
 	return &filter
 }
 
-// tabs fills in the tabs. Delayed jobs and retries are one number in the store, which stands with the delayed.
+// tabs fills in the tabs. The store has one number for delayed and retrying jobs; the tab of the delayed jobs shows it.
 func (m *Jobs) tabs(standing *Standing, filter jobfind.Filter) {
 	counts := map[chime.JobState]int64{chime.JobRetrying: -1}
 	for _, q := range standing.Queues {
@@ -190,9 +191,9 @@ func (m *Jobs) tabs(standing *Standing, filter jobfind.Filter) {
 	}
 	state := filter.State
 	filter.State = ""
-	text := m.Query // as it was typed, where that has no state
+	text := m.Query // as typed, if it has no state
 	if state != "" {
-		filter.Queue = "" // which the field beside has
+		filter.Queue = "" // the other field has the queue
 		text = filter.String()
 	}
 	if m.State == anyState || !filter.Empty() {
@@ -212,18 +213,18 @@ func (m *Jobs) tabs(standing *Standing, filter jobfind.Filter) {
 	}
 }
 
-// A jobList is what a search has found.
+// A jobList is the result of a search.
 type jobList struct {
 	jobfind.Found
 	rows  []JobRow
-	found int  // jobs, of which some may not be shown
-	ended bool // no more is looked for
+	found int  // number of jobs, of which some may not be shown
+	ended bool // the search has ended
 }
 
-func (l *jobList) dear() bool  { return l.Looked > fewLooked }
-func (l *jobList) whole() bool { return l.ended }
+func (l *jobList) expensive() bool { return l.Looked > fewLooked }
+func (l *jobList) whole() bool     { return l.ended }
 
-// part is a search for so much as a page reads, behind what was looked at before.
+// part returns a search that reads as much as one page may, after what was read before.
 func part(search jobfind.Search, after string, found, looked int) jobfind.Search {
 	if after != "" {
 		search.After, search.Limit = after, search.Limit-found
@@ -232,7 +233,7 @@ func part(search jobfind.Search, after string, found, looked int) jobfind.Search
 	return search
 }
 
-// listJobs fills in the jobs that a search finds.
+// listJobs fills in the jobs of a search.
 func (s *Site) listJobs(ctx context.Context, m *Jobs, search jobfind.Search, live bool) error {
 	key := fmt.Sprintf("%q %v %d %q", search.Filter.String(), search.States, search.Limit, search.After)
 	found, err := s.found.get(ctx, key, live, func(ctx context.Context, before *jobList) (*jobList, error) {
@@ -249,7 +250,7 @@ func (s *Site) listJobs(ctx context.Context, m *Jobs, search jobfind.Search, liv
 		for _, job := range found.Jobs {
 			list.rows = append(list.rows, rowOf(job, s.hooks.failed(job, job.LastError)))
 		}
-		list.Jobs = nil // with their payloads
+		list.Jobs = nil // this frees their payloads
 		return list, nil
 	})
 	if errors.Is(err, chime.ErrNotFound) {
@@ -277,7 +278,7 @@ func rowOf(job *chime.JobInfo, failed string) JobRow {
 	return row
 }
 
-// attemptOf is the attempt and how many there are: 3/25; alone where its worker or handler says how many.
+// attemptOf returns the attempt and the number of attempts, such as 3/25. It returns the attempt alone if the worker or the handler sets the number.
 func attemptOf(job *chime.JobInfo) string {
 	switch {
 	case job.Attempt == 0:
@@ -288,9 +289,9 @@ func attemptOf(job *chime.JobInfo) string {
 	return fmt.Sprintf("%d/%d", job.Attempt, job.MaxAttempts)
 }
 
-const maxLine = 200 // bytes of an error in a list
+const maxLine = 200 // maximum length of an error in a list, in bytes
 
-// shortened is a text as a list has room for it.
+// shortened returns a text cut to the length for a list.
 func shortened(text string) string {
 	if len(text) <= maxLine {
 		return text
@@ -298,7 +299,7 @@ func shortened(text string) string {
 	return strings.ToValidUTF8(text[:maxLine], "") + "…"
 }
 
-// jobVerbs are what can be done to jobs, and the states in which it can.
+// jobVerbs are the actions for jobs, each with the states in which it is possible.
 var jobVerbs = []struct {
 	render.Verb
 	states []chime.JobState
@@ -308,7 +309,7 @@ var jobVerbs = []struct {
 	{render.Verb{Name: "delete", Text: "Delete", Icon: "trash-2", Destroys: true}, []chime.JobState{chime.JobWaiting, chime.JobDelayed, chime.JobRetrying, chime.JobParked, chime.JobDead}},
 }
 
-// verbsFor are what a viewer may do to jobs of a state; all: of any.
+// verbsFor returns the actions of a viewer for jobs of a state; all: for any state.
 func verbsFor(can Can, state string) []render.Verb {
 	var verbs []render.Verb
 	for _, verb := range jobVerbs {
@@ -323,47 +324,47 @@ func verbsFor(can Can, state string) []render.Verb {
 	return verbs
 }
 
-// bulk fills in what can be done to many jobs.
+// bulk fills in the actions for many jobs.
 func (m *Jobs) bulk(can Can, filter jobfind.Filter) {
 	if len(m.Rows) == 0 {
 		return
 	}
 	m.Bulk = render.Bulk{Path: "jobs/bulk", Noun: "jobs", Verbs: verbsFor(can, m.State)}
 	if m.State == anyState || m.State == string(chime.JobRunning) {
-		return // all of a filter means all of one state that waits or has ended
+		return // all jobs of a filter can be changed only in one state of waiting or ended jobs
 	}
 	filter.State = chime.JobState(m.State)
 	m.Filter = filter.String()
-	if m.Bulk.All = "all that the filter means"; !m.Filtered {
+	if m.Bulk.All = "all that match the filter"; !m.Filtered {
 		m.Bulk.All = "all that are " + m.State
 	}
 }
 
-// empty stands where the list has no job.
+// empty is shown if the list has no jobs.
 func (m *Jobs) empty(queues bool) render.Empty {
 	switch {
 	case m.Filtered && m.Next != "":
-		return render.Empty{Text: "None of the jobs that were looked at so far is meant."}
+		return render.Empty{Text: "None of the jobs that were read so far matches."}
 	case m.Filtered:
-		return render.Empty{Text: "No job is meant by this filter."}
+		return render.Empty{Text: "No job matches this filter."}
 	case m.Later:
 		return render.Empty{Text: "This is the end of the list."}
 	case !queues:
-		return render.Empty{Text: "There was no job yet.", Line: `receipt, err := enqueuer.Enqueue(ctx, "resize", args)`}
+		return render.Empty{Text: "There are no jobs yet.", Line: `receipt, err := enqueuer.Enqueue(ctx, "resize", args)`}
 	}
 	switch chime.JobState(m.State) {
 	case chime.JobWaiting:
-		return render.Empty{Text: "No job waits: workers have taken all that were due."}
+		return render.Empty{Text: "No job is waiting: workers have taken all due jobs."}
 	case chime.JobDelayed:
 		return render.Empty{Text: "No job is delayed.", Line: `receipt, err := enqueuer.Enqueue(ctx, "remind", args, chime.In(time.Hour))`}
 	case chime.JobRunning:
-		return render.Empty{Text: "No job runs now."}
+		return render.Empty{Text: "No job is running."}
 	case chime.JobRetrying:
-		return render.Empty{Text: "No job waits for another attempt."}
+		return render.Empty{Text: "No job is waiting for another attempt."}
 	case chime.JobParked:
-		return render.Empty{Text: "No job is parked: workers have a handler for each that came."}
+		return render.Empty{Text: "No job is parked: the workers have handlers for all jobs."}
 	case chime.JobDead:
-		return render.Empty{Text: "No job was given up."}
+		return render.Empty{Text: "No job is dead."}
 	}
 	return render.Empty{Text: "There is no such job."}
 }

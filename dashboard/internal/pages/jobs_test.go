@@ -145,7 +145,7 @@ func TestAFilterThatIsWrongIsSaidBesideIt(t *testing.T) {
 		site := NewSite(server.Store(), Hooks{})
 		for query, want := range map[string]string{
 			"q=stat:dead":             "one of state, queue",
-			"q=queue:mail&queue=idle": "the queue that is chosen, or none: idle",
+			"q=queue:mail&queue=idle": "no queue, or the chosen one: idle",
 			"queue=nowhere":           `There is no queue "nowhere"`,
 		} {
 			if m := jobsPage(t, site, query); !strings.Contains(m.Wrong, want) || len(m.Rows) > 0 || m.Query != strings.TrimPrefix(strings.Split(query, "&")[0], "q=") && m.Query != "" {

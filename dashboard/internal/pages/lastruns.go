@@ -15,19 +15,19 @@ import (
 // A PastRun is a run that has ended.
 type PastRun struct {
 	Schedule       string
-	Queue, ID      string // of its job; empty: not known
+	Queue, ID      string // the queue and ID of its job; empty: not known
 	Planned, Ended time.Time
 	Outcome        plain.State
 }
 
-// lastRuns are the runs that ended last. The newest n of all schedules are among the newest n of the n schedules that ended one last; each of
-// these is read when it has ended another one. The zero value knows none.
+// lastRuns caches the runs that ended last. The newest n of all runs are among the newest n of the n schedules whose runs ended last. The runs of such
+// a schedule are read again when another one has ended. The zero value is empty.
 type lastRuns struct {
 	mu    sync.Mutex
 	known map[string]knownRuns
 }
 
-// knownRuns are the newest runs of a schedule, as they were when its last one had ended.
+// knownRuns are the newest runs of a schedule, read after its last run had ended.
 type knownRuns struct {
 	last chime.LastRun
 	runs []PastRun
@@ -62,7 +62,7 @@ func (l *lastRuns) read(ctx context.Context, store chime.Store, listing Listing,
 	return all[:min(len(all), n)], nil
 }
 
-// readLast adds the newest n runs of each schedule. Of one that keeps none, the last is known all the same.
+// readLast adds the newest n runs of each schedule. If a schedule keeps no runs, its last one is still known.
 func readLast(ctx context.Context, store chime.Store, schedules []*chime.Schedule, n int, known map[string]knownRuns) error {
 	if len(schedules) == 0 {
 		return nil
@@ -80,7 +80,7 @@ func readLast(ctx context.Context, store chime.Store, schedules []*chime.Schedul
 		for _, run := range read[i][:min(len(read[i]), n)] {
 			found.runs = append(found.runs, PastRun{s.Name, run.Queue, run.ID, run.Planned, run.Ended, plain.Outcome(run.Outcome)})
 		}
-		if len(found.runs) == 0 && read[i] != nil { // else it was deleted meanwhile
+		if len(found.runs) == 0 && read[i] != nil { // otherwise it was deleted meanwhile
 			found.runs = []PastRun{{Schedule: s.Name, Planned: s.Last.Planned, Ended: s.Last.Ended, Outcome: plain.Outcome(s.Last.Outcome)}}
 		}
 		known[s.Name] = found

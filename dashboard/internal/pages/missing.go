@@ -11,7 +11,7 @@ import (
 	"github.com/chimejobs/chime/dashboard/internal/render"
 )
 
-// plannedOf is when the occurrence was planned that an ID is of; zero: it is of none.
+// plannedOf returns the planned time in the ID of an occurrence, or zero if the ID is not the ID of an occurrence.
 func plannedOf(id string) time.Time {
 	planned, err := time.Parse(time.RFC3339, id[strings.LastIndexByte(id, '@')+1:])
 	if err != nil {
@@ -20,13 +20,13 @@ func plannedOf(id string) time.Time {
 	return planned
 }
 
-// missingJob is why there is no page of a job that is no longer stored, and of which no run is kept: what is known of it all the same, and where to
-// look. If the schedule knows how its last run ended, and that is the one, it returns that run.
+// missingJob returns the error for a job that is no longer stored and that has no kept run. The error has everything that is still known, and links.
+// If the job is the schedule's last run, whose outcome is known, missingJob returns that run instead.
 func (s *Site) missingJob(ctx context.Context, job *chime.JobInfo, now time.Time) (*chime.RunInfo, error) {
-	missing := &MissingError{Links: []render.Lead{{Text: "Look for this ID on all queues", Path: "search", Name: "q", Is: job.ID}}}
+	missing := &MissingError{Links: []render.Lead{{Text: "Search for this ID on all queues", Path: "search", Name: "q", Is: job.ID}}}
 	planned := plannedOf(job.ID)
 	if job.Schedule == "" || planned.IsZero() && !strings.Contains(job.ID, "#") {
-		missing.Text = fmt.Sprintf("There is no job %.60q on queue %.60q: it has ended, or was deleted. Of a job that has ended something is kept if a schedule made it, or if it has the option chime.Keep.",
+		missing.Text = fmt.Sprintf("There is no job %.60q on queue %.60q: it has ended or was deleted. An ended job is kept only if it belongs to a schedule or has the option chime.Keep.",
 			job.ID, job.Queue)
 		return nil, missing
 	}
@@ -37,7 +37,7 @@ func (s *Site) missingJob(ctx context.Context, job *chime.JobInfo, now time.Time
 	}
 	switch {
 	case errors.Is(err, chime.ErrNotFound), errors.As(err, new(*chime.InvalidError)):
-		missing.Text = which + " has ended, or never was. The schedule was deleted, and what became of its runs is not kept without it."
+		missing.Text = which + " has ended or never existed. The schedule was deleted, and the history of its runs with it."
 		missing.Links = append(missing.Links, render.Lead{Text: "All schedules", Path: "schedules"})
 		return nil, missing
 	case err != nil:
@@ -49,7 +49,7 @@ func (s *Site) missingJob(ctx context.Context, job *chime.JobInfo, now time.Time
 	history := render.Lead{Text: "The history of " + of.Name, Path: render.Path("schedules", of.Name)}
 	missing.Links = append(missing.Links, history)
 	if planned.IsZero() {
-		missing.Text = fmt.Sprintf("%s has ended: it is not among the last %d that are kept.", which, of.KeepRuns)
+		missing.Text = fmt.Sprintf("%s has ended, and it is not among the last %d runs that are kept.", which, of.KeepRuns)
 		return nil, missing
 	}
 	missing.Links = append(missing.Links, render.Lead{Text: "That day", Path: history.Path, Name: "day", Is: planned.UTC().Format(dayFormat)})
@@ -58,15 +58,15 @@ func (s *Site) missingJob(ctx context.Context, job *chime.JobInfo, now time.Time
 	return nil, errors.Join(err, missing)
 }
 
-// fateOf says what became of an occurrence of which no run is kept.
+// fateOf describes the outcome of an occurrence without a kept run.
 func (s *Site) fateOf(ctx context.Context, of *chime.Schedule, planned, now time.Time) (string, error) {
 	switch {
 	case planned.After(now) && of.State == chime.StateLive:
-		return "It is to come, and is a job only when it is the next one.", nil
+		return "It is still to come. It becomes a job when it is the next occurrence.", nil
 	case planned.After(now):
-		return "It would be to come, but the schedule is " + string(of.State) + ".", nil
+		return "Its time has not come, and the schedule is " + string(of.State) + ".", nil
 	case planned.Before(of.Created.Truncate(time.Second)):
-		return "The schedule is newer than it.", nil
+		return "The schedule was created after it.", nil
 	}
 	runs, err := s.runs.of(ctx, of)
 	if err != nil {

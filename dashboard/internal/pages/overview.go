@@ -14,12 +14,12 @@ import (
 )
 
 const (
-	overviewRows = 10               // of each list of the overview
-	redacted     = "not shown"      // an error of which no job is known that the application could be asked about
-	oldListing   = 10 * time.Second // a list of schedules that is older is said to be
+	overviewRows = 10               // number of rows in each list of the overview
+	redacted     = "not shown"      // shown for an error if no job is known for which the application's hook could be called
+	oldListing   = 10 * time.Second // the page shows the age of an older list of schedules
 )
 
-// Overview is how all of it goes.
+// Overview is the page with the state of the whole store.
 type Overview struct {
 	Health   Health
 	Flow     overview.Flow
@@ -30,24 +30,24 @@ type Overview struct {
 	Charts   *Charts
 	Next     []NextRun
 	Runs     []PastRun
-	RunsAt   time.Time // as of when, by the store's clock; zero: now
-	RunsNote string    // why these are not all; empty: they are
+	RunsAt   time.Time // the time of the reading, by the store's clock; zero: now
+	RunsNote string    // why these are not all; empty: these are all
 	Failures []FailureRow
 	Queues   []QueueRow
-	AllOf    int  // how many queues there are
+	AllOf    int  // the number of all queues
 	Fresh    bool // nothing was ever enqueued or scheduled here
 
-	NextNote, FailuresNote, WorkersNote string // why these do not show all; empty: they do
+	NextNote, FailuresNote, WorkersNote string // why these are incomplete; empty: they are complete
 }
 
-// A Depth is how many jobs there are in a state.
+// A Depth is the number of jobs in a state.
 type Depth struct {
 	State chime.JobState
 	Name  string
 	N     int64
 }
 
-// depthsOf adds up the jobs of queues.
+// depthsOf returns the number of jobs of all queues in each state.
 func depthsOf(queues ...overview.Queue) []Depth {
 	all := []Depth{{State: chime.JobWaiting, Name: "Waiting"}, {State: chime.JobDelayed, Name: "Delayed"}, {State: chime.JobRunning, Name: "Running"},
 		{State: chime.JobParked, Name: "Parked"}, {State: chime.JobDead, Name: "Dead"}}
@@ -59,10 +59,10 @@ func depthsOf(queues ...overview.Queue) []Depth {
 	return all
 }
 
-// Seldom reports whether a narrow screen may leave it out of a queue's row.
-func (d Depth) Seldom() bool { return d.State == chime.JobDelayed || d.State == chime.JobParked }
+// Minor reports whether a narrow screen may leave it out of a queue's row.
+func (d Depth) Minor() bool { return d.State == chime.JobDelayed || d.State == chime.JobParked }
 
-// Tone is the colour of a number that is not zero.
+// Tone returns the colour of a number that is not zero.
 func (d Depth) Tone() string {
 	switch {
 	case d.N == 0:
@@ -83,10 +83,10 @@ type NextRun struct {
 	State plain.State
 }
 
-// A FailureRow is failed attempts that look the same.
+// A FailureRow is a group of similar failed attempts.
 type FailureRow struct {
 	overview.Group
-	Filter string // of the list of jobs, that finds them
+	Filter string // the filter that finds them in the list of jobs
 	State  string // the tab of that list
 }
 
@@ -129,12 +129,12 @@ func (s *Site) Overview(ctx context.Context, r *Request) (View, error) {
 		m.RunsAt = standing.Now().Add(-age).Truncate(time.Second)
 	}
 	if !listing.Whole && len(listing.Schedules) > 0 {
-		m.RunsNote = "Of the first " + render.Count(int64(len(listing.Schedules))) + " schedules by name."
+		m.RunsNote = "Only the first " + render.Count(int64(len(listing.Schedules))) + " schedules by name."
 	}
 	return View{"Overview", m}, nil
 }
 
-// due is when the next occurrence of a schedule is to start; zero: it has none, or it is about to be placed.
+// due returns when the next occurrence of a schedule is due. It is zero if there is none, or if it is about to be placed.
 func due(s *chime.Schedule) time.Time {
 	if s.Next.IsZero() {
 		return time.Time{}
@@ -142,12 +142,12 @@ func due(s *chime.Schedule) time.Time {
 	return s.Next.Add(s.Offset)
 }
 
-// busiestFirst orders queues by what is on them that workers have to do something about.
+// busiestFirst orders queues by the number of jobs that workers have to run.
 func busiestFirst(a, b *overview.Queue) int {
 	return cmp.Or(cmp.Compare(b.Waiting+b.Running, a.Waiting+a.Running), cmp.Compare(b.Dead+b.Parked, a.Dead+a.Parked), cmp.Compare(a.Name, b.Name))
 }
 
-// failureRows are the rows of the largest groups. Those that the application shows the same are one: that they differ is hidden too.
+// failureRows returns the rows of the largest groups. Groups with the same shown error become one row, because the difference is hidden too.
 func (s *Site) failureRows(groups []overview.Group) (rows []FailureRow) {
 	if s.hooks.RedactError == nil {
 		groups = groups[:min(len(groups), overviewRows)]
@@ -169,7 +169,7 @@ func (s *Site) failureRows(groups []overview.Group) (rows []FailureRow) {
 	return rows[:min(len(rows), overviewRows)]
 }
 
-// add adds a group that looks the same.
+// add adds a similar group to the row.
 func (r *FailureRow) add(other FailureRow) {
 	r.Count += other.Count
 	if other.First.Before(r.First) {
@@ -183,7 +183,7 @@ func (r *FailureRow) add(other FailureRow) {
 	}
 }
 
-// failureRow is a row of a group. Its error is shown as the application wants it.
+// failureRow returns the row of a group. Its error is the text that the application shows.
 func (s *Site) failureRow(g overview.Group) FailureRow {
 	row := FailureRow{Group: g, State: string(chime.JobDead), Filter: searchOf(g.Queue, g.Job)}
 	if len(g.Jobs) > 0 && !slices.ContainsFunc(g.Jobs, func(j *chime.JobInfo) bool { return j.State == chime.JobDead }) {
@@ -198,20 +198,20 @@ func (s *Site) failureRow(g overview.Group) FailureRow {
 	return row
 }
 
-// Empty stands where nothing was ever enqueued or scheduled.
+// Empty is shown if nothing was ever enqueued or scheduled.
 func (*Overview) Empty() render.Empty {
 	return render.Empty{
-		Text: "Nothing is here yet. This line makes the first schedule:",
+		Text: "There are no jobs and no schedules yet. This line creates the first schedule:",
 		Line: `chime schedules put report "*/15 * * * *"`,
 	}
 }
 
-// EmptyNext stands where nothing is planned.
+// EmptyNext is shown if nothing is planned.
 func (*Overview) EmptyNext() render.Empty {
-	return render.Empty{Text: "No schedule has an occurrence to come. This line makes one:", Line: `chime schedules put report "*/15 * * * *"`}
+	return render.Empty{Text: "No schedule has a future occurrence. This line creates one:", Line: `chime schedules put report "*/15 * * * *"`}
 }
 
-// EmptyRuns stands where no schedule has run.
+// EmptyRuns is shown if no schedule has run.
 func (*Overview) EmptyRuns() render.Empty {
 	return render.Empty{Text: "No schedule has run yet. This line runs one now:", Line: "chime schedules trigger report"}
 }

@@ -12,39 +12,39 @@ import (
 	"github.com/chimejobs/chime/recurrence"
 )
 
-// A past is what is known of the occurrences of a schedule until now: of those that ran, and why the others did not.
+// A past has everything that is known about the past occurrences of a schedule: the runs, and why the others did not run.
 type past struct {
 	of     *chime.Schedule
 	series *recurrence.Series
 	now    time.Time
-	kept   time.Time // of what was planned from here on, every run is kept
+	kept   time.Time // every run that was planned from here on is kept
 	days   []chime.RunDay
-	hand   func(worker string) Hand // nil: nobody asks who it was
+	hand   func(worker string) Hand // nil: the worker is not needed
 
-	ran   map[int64][]*chime.RunInfo // by the planned second: the attempts of an occurrence, the newest first
+	ran   map[int64][]*chime.RunInfo // by the planned second: the attempts of an occurrence, newest first
 	open  map[int64]*chime.JobInfo   // by the planned second: occurrences that have not ended
 	gaps  []gap
-	extra []time.Time // planned instants that ran and are no matches of the rule, as the one at creation
+	extra []time.Time // instants that ran but do not match the rule, such as the run at creation
 }
 
-// A gap is the time between when an occurrence was planned and when somebody took it. What was planned within it was passed over.
+// A gap is the time from the planned time of an occurrence until a worker took it. Occurrences planned in between were skipped.
 type gap struct{ planned, taken time.Time }
 
-// A Fate is what became of an occurrence.
+// A Fate is the outcome of an occurrence.
 type Fate struct {
 	Planned  time.Time
 	State    plain.State
-	Run      *chime.RunInfo // its last attempt; nil: it has none that is kept
-	Late     time.Duration  // of its first attempt; 0: it was not, or is not known
-	Instead  *time.Time     // passed over: when the occurrence was planned that was taken in place of this one, and others
-	Taken    time.Time      // passed over: when that one was taken
-	Open     *chime.JobInfo // it has not ended; nil: it has, or nothing is known
-	Attempts int            // that are kept
-	On       Hand           // that made the last of them
+	Run      *chime.RunInfo // its last attempt; nil: no attempt is kept
+	Late     time.Duration  // the lateness of its first attempt; 0: not late, or not known
+	Instead  *time.Time     // if it was skipped: the planned time of the occurrence that was taken instead
+	Taken    time.Time      // if it was skipped: when that one was taken
+	Open     *chime.JobInfo // its job if it has not ended; nil: it has ended, or nothing is known
+	Attempts int            // number of kept attempts
+	On       Hand           // the worker of the last attempt
 	tone     svg.Tone
 }
 
-// newPast puts together what is known. Runs come with the newest first.
+// newPast combines the runs, the open jobs and the rule. Runs are ordered newest first.
 func newPast(of *chime.Schedule, series *recurrence.Series, runs []*chime.RunInfo, days []chime.RunDay, open []*chime.JobInfo, hand func(string) Hand, now time.Time) *past {
 	p := &past{of: of, series: series, now: now, days: days, hand: hand, ran: map[int64][]*chime.RunInfo{}, open: map[int64]*chime.JobInfo{}}
 	attempts := 0
@@ -55,12 +55,12 @@ func newPast(of *chime.Schedule, series *recurrence.Series, runs []*chime.RunInf
 		}
 	}
 	for _, job := range open {
-		if job.State != chime.JobDelayed { // that it is due says more
+		if job.State != chime.JobDelayed { // a delayed job is described by its due time
 			p.open[job.Planned.Unix()] = job
 		}
 	}
 	p.kept = of.Created.Truncate(time.Second)
-	// What was counted and is not kept was forgotten. Each attempt that ended well or failed, and each occurrence that was dropped, is a run.
+	// Runs that were counted but are not kept were removed. Each attempt that succeeded or failed is a run, and so is each dropped occurrence.
 	counted := of.Counters.Done + of.Counters.Failed + of.Counters.Skipped
 	if len(runs) >= of.KeepRuns || counted > int64(attempts) {
 		p.kept = now
@@ -85,13 +85,13 @@ func newPast(of *chime.Schedule, series *recurrence.Series, runs []*chime.RunInf
 	return p
 }
 
-// occurrenceID is the ID of a schedule's occurrence.
+// occurrenceID returns the ID of a schedule's occurrence.
 func occurrenceID(schedule string, planned time.Time) string {
 	return schedule + "@" + planned.UTC().Format(time.RFC3339)
 }
 
-// instants are those that were planned in [from, to) and not after now, in order, as the rule is today, with those that ran all the same; at
-// most so many.
+// instants returns the instants in [from, to) and not after now that the current rule plans, and those that ran without matching the rule. They are
+// in order, and at most the given number.
 func (p *past) instants(from, to time.Time, most int) (all []time.Time, whole bool) {
 	if from.Before(p.of.Created.Truncate(time.Second)) {
 		from = p.of.Created.Truncate(time.Second)
@@ -116,7 +116,7 @@ func (p *past) instants(from, to time.Time, most int) (all []time.Time, whole bo
 	return all, whole
 }
 
-// fate says what became of the occurrence of an instant that has passed.
+// fate returns the outcome of the occurrence of a past instant.
 func (p *past) fate(planned time.Time) Fate {
 	f := Fate{Planned: planned}
 	second := planned.Unix()
@@ -139,44 +139,44 @@ func (p *past) fate(planned time.Time) Fate {
 	return f
 }
 
-// The words for occurrences that no run tells of, besides those of outcomes.
+// The words for occurrences without a run, in addition to the outcomes.
 const (
 	notKept  = "not kept"
 	noRecord = "no record"
 )
 
-// explain says why there is no run of an occurrence.
+// explain describes why an occurrence has no run.
 func (p *past) explain(f *Fate) {
-	say := func(symbol, word, sentence string, tone svg.Tone) {
+	set := func(symbol, word, sentence string, tone svg.Tone) {
 		f.State, f.tone = plain.State{Symbol: symbol, Word: word, Sentence: sentence}, tone
 	}
 	due := f.Planned.Add(p.of.Offset)
 	switch {
 	case p.of.State == chime.StateLive && !p.of.Next.IsZero() && !f.Planned.Before(p.of.Next):
-		say(plain.Warning, "late", "It is due, and no worker has taken it yet.", svg.Late)
+		set(plain.Warning, "late", "It is due, but no worker has taken it yet.", svg.Late)
 		return
 	case due.After(p.now):
-		say(plain.Idle, string(chime.JobDelayed), "It is due in a moment.", svg.Off)
+		set(plain.Idle, string(chime.JobDelayed), "It is due very soon.", svg.Off)
 		return
 	}
 	if over := p.passedOver(f.Planned); over != nil {
-		say(plain.Idle, string(chime.RunMissed), "It did not run: nobody took it in time.", svg.Missed)
+		set(plain.Idle, string(chime.RunMissed), "It did not run: no worker took it in time.", svg.Missed)
 		f.Instead, f.Taken = &over.planned, over.taken
 		return
 	}
 	switch {
 	case p.of.State == chime.StatePaused && !p.of.Note.At.IsZero() && !f.Planned.Before(p.of.Note.At.Truncate(time.Second)):
-		say(plain.Stopped, "paused", "It did not run: the schedule was paused."+saidBy(p.of.Note), svg.Paused)
+		set(plain.Stopped, "paused", "It did not run: the schedule was paused."+saidBy(p.of.Note), svg.Paused)
 	case f.Planned.Before(p.kept):
-		say(plain.Idle, notKept, fmt.Sprintf("What became of it is not kept: this schedule keeps its last %d runs.", p.of.KeepRuns), svg.Off)
+		set(plain.Idle, notKept, fmt.Sprintf("Its outcome is not kept: this schedule keeps only its last %d runs.", p.of.KeepRuns), svg.Off)
 	case p.now.Sub(due) < plain.LateAfter:
-		say(plain.Going, "now", "It is being placed, or taken.", svg.Run)
+		set(plain.Going, "now", "It is being placed or taken.", svg.Run)
 	default:
-		say(plain.Idle, noRecord, "It did not run: the schedule was paused then, or had another rule, or no scheduler ran.", svg.Missed)
+		set(plain.Idle, noRecord, "It did not run: at that time the schedule was paused or had another rule, or no scheduler ran.", svg.Missed)
 	}
 }
 
-// passedOver finds the occurrence that was taken in place of one.
+// passedOver finds the occurrence that was taken instead of a skipped one.
 func (p *past) passedOver(planned time.Time) *gap {
 	i, found := slices.BinarySearchFunc(p.gaps, planned, func(g gap, at time.Time) int { return g.planned.Compare(at) })
 	if found || i == 0 {
@@ -188,7 +188,7 @@ func (p *past) passedOver(planned time.Time) *gap {
 	return nil
 }
 
-// saidBy is who has paused something, and why, as a sentence of its own.
+// saidBy returns a sentence with the person who paused something and the reason.
 func saidBy(n chime.Note) string {
 	switch {
 	case n.By != "" && n.Text != "":
@@ -196,7 +196,7 @@ func saidBy(n chime.Note) string {
 	case n.By != "":
 		return fmt.Sprintf(" %s paused it.", n.By)
 	case n.Text != "":
-		return fmt.Sprintf(" The note says %q.", n.Text)
+		return fmt.Sprintf(" The note is %q.", n.Text)
 	}
 	return ""
 }

@@ -11,38 +11,38 @@ import (
 )
 
 const (
-	pastDays    = 35     // of which a schedule counts what became of its occurrences
-	maxInstants = 20_000 // of the past and of what is to come, each, that a page computes
-	maxFates    = 200    // of a day that are listed
+	pastDays    = 35     // number of days for which a schedule counts the outcomes of its occurrences
+	maxInstants = 20_000 // number of past and of future instants that a page computes
+	maxFates    = 200    // number of listed occurrences of a day
 )
 
-// A PastDay is how a day of a schedule went.
+// A PastDay summarizes a day of a schedule.
 type PastDay struct {
-	Day     time.Time // its beginning, in the zone that is shown
-	Date    string    // as the address of the page has it
-	Planned string    // occurrences; empty: too many to be counted
-	Became  []Became  // what became of them, the worst first
-	UTC     bool      // they are counts of the day of this date in UTC, of which single runs are not kept
-	First   *Fate     // the worst of them, of which more can be said; nil: there is none
+	Day     time.Time // its beginning, in the time zone of the page
+	Date    string    // in the form of the page's address
+	Planned string    // number of occurrences; empty: too many to count
+	Became  []Became  // their outcomes, worst first
+	UTC     bool      // the counts are those of the same date in UTC, because single runs are not kept
+	First   *Fate     // the worst occurrence with details; nil: none
 }
 
-// Became is how many occurrences became what.
+// Became is the number of occurrences with an outcome.
 type Became struct {
 	Word string
 	N    int
 	tone svg.Tone
 }
 
-// dayFormat is how a query names a day.
+// dayFormat is the format of a day in a query.
 const dayFormat = "2006-01-02"
 
-// dayBegin is when the day of an instant begins in a zone, and when the one begins that is so many days later.
+// dayBegin returns the beginning of the day that is the given number of days after the day of an instant, in a zone.
 func dayBegin(at time.Time, zone *time.Location, later int) time.Time {
 	at = at.In(zone)
 	return time.Date(at.Year(), at.Month(), at.Day()+later, 0, 0, 0, 0, zone)
 }
 
-// pastDays are the last days on which not all went well, the newest first, and how many others there are on which something was planned.
+// pastDays returns the last days with problems, newest first, and the number of other days with planned occurrences.
 func (p *past) pastDays(zone *time.Location) (days []PastDay, well int) {
 	left := maxInstants
 	for back := range pastDays {
@@ -63,7 +63,7 @@ func (p *past) pastDays(zone *time.Location) (days []PastDay, well int) {
 	return days, well
 }
 
-// well reports whether all ended well, or goes on.
+// well reports whether all occurrences ended well or are still running.
 func (d *PastDay) well() bool {
 	return !slices.ContainsFunc(d.Became, func(b Became) bool { return b.tone > svg.Run || b.Word == notKept })
 }
@@ -105,7 +105,7 @@ func (p *past) day(begin, end time.Time, instants []time.Time, whole bool) (d Pa
 	return d, len(instants) > 0 || !whole
 }
 
-// fillCounted fills in what was counted on a day of UTC. What was planned then and is not counted did not run.
+// fillCounted fills in the counts of a day in UTC. Occurrences that were planned on that day but not counted did not run.
 func (p *past) fillCounted(d *PastDay, counted []Became) {
 	d.UTC, d.Became, d.Planned = true, counted, ""
 	begin, err := time.Parse(dayFormat, d.Date)
@@ -119,14 +119,14 @@ func (p *past) fillCounted(d *PastDay, counted []Became) {
 	d.Planned = fmt.Sprint(len(instants))
 	left := len(instants)
 	for _, b := range counted {
-		left -= b.N // of those that failed each attempt is counted: then more may be left than is said
+		left -= b.N // each failed attempt is counted, so the true rest may be larger
 	}
 	if left > 0 {
 		d.Became = append([]Became{{noRecord, left, svg.Missed}}, counted...)
 	}
 }
 
-// worstOf is the worst fate of those instants of which runs are kept; nil: there is none.
+// worstOf returns the worst outcome of the instants with kept runs, or nil.
 func (p *past) worstOf(instants []time.Time) (worst *Fate) {
 	for _, at := range instants {
 		if len(p.ran[at.Unix()]) == 0 {
@@ -139,7 +139,7 @@ func (p *past) worstOf(instants []time.Time) (worst *Fate) {
 	return worst
 }
 
-// countedOn is what the schedule has counted on a day in UTC; nil: nothing.
+// countedOn returns the schedule's counts of a day in UTC, or nil.
 func (p *past) countedOn(date string) (all []Became) {
 	for _, day := range p.days {
 		if day.Day.UTC().Format(dayFormat) != date {
@@ -154,7 +154,7 @@ func (p *past) countedOn(date string) (all []Became) {
 	return all
 }
 
-// becameOf is a day's counts, the worst first.
+// becameOf returns a day's counts, worst first.
 func becameOf(day chime.RunDay) []Became {
 	return []Became{
 		{string(chime.RunFailed), day.Failed, svg.Fail}, {string(chime.RunMissed), day.Missed, svg.Missed}, {string(chime.RunSkipped), day.Skipped, svg.Off},
@@ -162,20 +162,20 @@ func becameOf(day chime.RunDay) []Became {
 	}
 }
 
-// An AskedDay is the day that somebody asked for, occurrence by occurrence.
+// An AskedDay has each occurrence of a requested day.
 type AskedDay struct {
 	Day     time.Time
 	Date    string
-	Fates   []Fate    // of what was planned until now
-	Coming  []Coming  // what is planned from now on
-	More    bool      // there are more than are listed
-	Counted PastDay   // what the schedule has counted on the day of this date in UTC
-	Before  time.Time // when it was planned last before the day; zero: never
-	After   time.Time // when it is planned first after it; zero: never
-	Why     string    // nothing is planned on it, because of this; empty: something is
+	Fates   []Fate    // occurrences planned until now
+	Coming  []Coming  // occurrences planned from now on
+	More    bool      // there are more than the list shows
+	Counted PastDay   // the schedule's counts of the same date in UTC
+	Before  time.Time // the last planned time before the day; zero: none
+	After   time.Time // the first planned time after the day; zero: none
+	Why     string    // why nothing is planned on it; empty: something is planned
 }
 
-// askedDay says all about a day.
+// askedDay returns everything about a day.
 func (p *past) askedDay(day time.Time) *AskedDay {
 	end := dayBegin(day, day.Location(), 1)
 	a := &AskedDay{Day: day, Date: day.Format(dayFormat), Counted: PastDay{Date: day.Format(dayFormat)}}
@@ -207,7 +207,7 @@ func (p *past) askedDay(day time.Time) *AskedDay {
 	switch {
 	case len(a.Fates) > 0 || len(a.Coming) > 0:
 	case !end.After(p.of.Created):
-		a.Why = "The schedule was not there yet."
+		a.Why = "The schedule did not exist yet."
 	case p.of.State != chime.StateLive && end.After(p.now):
 		a.Why = "The schedule is " + string(p.of.State) + ": nothing is planned."
 	default:

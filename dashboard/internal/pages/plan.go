@@ -10,42 +10,42 @@ import (
 
 const (
 	planAhead      = 7 * 24 * time.Hour
-	maxPlanned     = 250_000     // instants that are computed
-	planFor        = time.Minute // how long they are good for
+	maxPlanned     = 250_000     // maximum number of computed instants
+	planFor        = time.Minute // how long a plan is used
 	maxBusiest     = 10
-	maxAtOneMoment = 5 // schedules that are named of a busy instant
+	maxAtOneMoment = 5 // number of schedules that are named for a busy instant
 )
 
-// A plan is when the schedules of a store run in the next seven days.
+// A plan has the occurrences of a store's schedules in the next seven days.
 type plan struct {
-	from    time.Time // from when on, to the second
+	from    time.Time // its beginning, in whole seconds
 	entries []planned // in order
-	names   []string  // of schedules
-	cut     []planCut // those that are counted in part, those that are counted the least first
-	paused  int       // schedules that do not run, and are not counted
-	unread  int       // schedules that cannot be read, and are not counted
-	whole   bool      // these are the plans of all schedules
+	names   []string  // names of schedules
+	cut     []planCut // schedules that are not counted to the end, shortest first
+	paused  int       // number of schedules that do not run; they are not counted
+	unread  int       // number of schedules that cannot be read; they are not counted
+	whole   bool      // the plan has all schedules
 }
 
 // planned is an occurrence.
 type planned struct {
-	after int32 // seconds behind the beginning of the plan
-	of    int32 // the schedule, in names
+	after int32 // seconds after the beginning of the plan
+	of    int32 // index of the schedule in names
 }
 
-// A planCut is until when the occurrences of a schedule are counted.
+// A planCut is the instant until which the occurrences of a schedule are counted.
 type planCut struct {
 	Name  string
 	Until time.Time
 }
 
-// newPlan computes a plan, of so many instants at most. Each schedule has the same share of them; what some leave over, others get.
+// newPlan computes a plan with at most the given number of instants. Each schedule has the same share; unused shares go to other schedules.
 func newPlan(listing Listing, from time.Time, most int) *plan {
 	p := &plan{from: from.Truncate(time.Second), whole: listing.Whole}
 	type open struct {
 		of     *chime.Schedule
 		name   int32
-		behind time.Time // instants until here are counted
+		behind time.Time // instants until then are counted
 	}
 	var turns []*open
 	for _, one := range listing.Schedules {
@@ -74,7 +74,7 @@ func newPlan(listing Listing, from time.Time, most int) *plan {
 			}
 			most -= len(instants)
 			o.behind = until
-			if len(instants) == share && o.of.Recurrence.Count > 0 { // another turn would not know what its count leaves
+			if len(instants) == share && o.of.Recurrence.Count > 0 { // another round would not know the rest of its count
 				p.cut = append(p.cut, planCut{o.of.Name, until.Add(o.of.Offset)})
 				return true
 			}
@@ -89,7 +89,7 @@ func newPlan(listing Listing, from time.Time, most int) *plan {
 	return p
 }
 
-// counts are how many occurrences there are in each of a number of steps from an instant on.
+// counts returns the number of occurrences in each step from an instant on.
 func (p *plan) counts(from time.Time, step time.Duration, steps int) []int {
 	counts := make([]int, steps)
 	for _, e := range p.entries {
@@ -106,15 +106,15 @@ func (p *plan) counts(from time.Time, step time.Duration, steps int) []int {
 	return counts
 }
 
-// A BusyInstant is one at which several schedules run.
+// A BusyInstant is an instant at which several schedules run.
 type BusyInstant struct {
 	At    time.Time
 	N     int
 	Names []string // some of them
-	More  int      // that are not named
+	More  int      // number of others that are not named
 }
 
-// busiest are the instants at which the most schedules run, the busiest first; of those that are as busy the first.
+// busiest returns the instants at which the most schedules run, busiest first; equally busy ones are in order of time.
 func (p *plan) busiest() (all []BusyInstant) {
 	type run struct{ begin, n int }
 	var runs []run

@@ -15,7 +15,7 @@ import (
 
 const (
 	trendOver  = 5 * time.Minute
-	samplesFor = time.Minute // samples of a queue are not read again
+	samplesFor = time.Minute // how long samples of a queue are kept
 )
 
 // Queue is the page of a queue.
@@ -23,18 +23,18 @@ type Queue struct {
 	overview.Queue
 	State   plain.State
 	Can     Can
-	Limited string // what the limit is; empty: there is none
-	Long    bool   // its oldest job has waited for long
-	Trend   string // "Empty in about 4 min", or how it grows; empty: not known
+	Limited string // the limit; empty: none
+	Long    bool   // its oldest job has been waiting for too long
+	Trend   string // "Empty in about 4 min", or its growth; empty: not known
 	Charts  *Charts
 	Jobs    []NameRow
 	By      string // the order of Jobs
-	Over    string // within which time: "hour"
-	More    int    // job names that are not shown
-	Sampled bool   // something of it was counted: the first sample says only how it stood
+	Over    string // the period: "hour"
+	More    int    // number of job names that are not shown
+	Sampled bool   // there are counts; the first sample has only its depths
 	Workers []overview.Worker
 
-	WorkersNote string // why they are not shown; empty: they are
+	WorkersNote string // why they are not shown; empty: they are shown
 }
 
 // Queue reads the page of a queue.
@@ -51,7 +51,7 @@ func (s *Site) Queue(ctx context.Context, r *Request) (View, error) {
 	i := slices.IndexFunc(standing.Queues, func(q overview.Queue) bool { return q.Name == name })
 	if i < 0 {
 		return View{}, &MissingError{
-			Text:  fmt.Sprintf("There is no queue %.60q: no job, schedule or worker has named it, or it was deleted.", name),
+			Text:  fmt.Sprintf("There is no queue %.60q: no job, schedule or worker has used this name, or the queue was deleted.", name),
 			Links: []render.Lead{{Text: "All queues", Path: "queues"}},
 		}
 	}
@@ -78,7 +78,7 @@ func (s *Site) Queue(ctx context.Context, r *Request) (View, error) {
 	return View{name, m}, nil
 }
 
-// jobsByName fills in what jobs did by their names, in the window of the charts. The samples are those of the last hour.
+// jobsByName fills in the figures by job name for the window of the charts. samples are the samples of the last hour.
 func (s *Site) jobsByName(ctx context.Context, r *Request, m *Queue, standing *Standing, samples []chime.Sample) error {
 	window, err := r.window()
 	if err != nil {
@@ -104,10 +104,10 @@ func (s *Site) jobsByName(ctx context.Context, r *Request, m *Queue, standing *S
 	return nil
 }
 
-// Head is the head of a column by which the table by job name can be sorted.
+// Head returns the head of a column by which the table of job names can be sorted.
 func (q *Queue) Head(by, name string) Choice { return Choice{by, name, q.By == by} }
 
-// Menu is what is seldom done with the queue.
+// Menu has the less common actions for the queue.
 func (q *Queue) Menu() render.More {
 	m := render.More{Path: render.Path("queues", q.Name)}
 	if q.Can.Delete {
@@ -116,13 +116,13 @@ func (q *Queue) Menu() render.More {
 	return m
 }
 
-// Tallies are how many jobs it has in each state.
+// Tallies returns its number of jobs in each state.
 func (q *Queue) Tallies() []Tally { return talliesOf(q.QueueInfo) }
 
-// Filter finds the jobs of the queue in the list of jobs.
+// Filter returns the filter that finds the jobs of the queue in the list of jobs.
 func (q *Queue) Filter() string { return searchOf(q.Name, "") }
 
-// trendOf says when the queue will be empty if it goes on as in the last minute; empty: not known, or nothing waits.
+// trendOf returns when the queue will be empty at the rate of the last minute. It returns "" if that is not known or if no job waits.
 func trendOf(q *overview.Queue, samples []chime.Sample) string {
 	if q.Waiting == 0 || q.Paused {
 		return ""
@@ -135,14 +135,15 @@ func trendOf(q *overview.Queue, samples []chime.Sample) string {
 	case !known:
 		return ""
 	case growth <= -0.1:
-		return "Empty in about " + roughly(time.Duration(float64(q.Waiting)/-growth*float64(time.Minute))) + ", if it goes on so."
+		return "Empty in about " + roughly(time.Duration(float64(q.Waiting)/-growth*float64(time.Minute))) + ", at the current rate."
 	case growth >= 0.1:
 		return "Grows by about " + render.Rate(growth) + " a minute."
 	}
-	return "Neither grows nor shrinks."
+	return "Its length does not change."
 }
 
-// growthOf is how many more jobs wait each minute, by the sample of some minutes ago: before the poller has seen enough.
+// growthOf returns by how much the number of waiting jobs grows each minute, computed from a sample of some minutes ago. It is used until the poller
+// has enough readings.
 func growthOf(q *chime.QueueInfo, samples []chime.Sample) (perMinute float64, known bool) {
 	for i := len(samples) - 1; i >= 0; i-- {
 		passed := q.Now.Sub(samples[i].At.Add(time.Minute))
@@ -153,23 +154,23 @@ func growthOf(q *chime.QueueInfo, samples []chime.Sample) (perMinute float64, kn
 	return 0, false
 }
 
-// EmptyJobs stands where no job has ended within the window.
+// EmptyJobs is shown if no job has ended within the window.
 func (q *Queue) EmptyJobs() render.Empty {
 	if !q.Sampled && len(q.Workers) > 0 {
-		return render.Empty{Text: "The first minute is being counted."}
+		return render.Empty{Text: "The first figures appear within a minute."}
 	}
-	return render.Empty{Text: "No job of this queue has ended in the last " + q.Over + ", as far as samples say. This line enqueues one:", Line: "chime jobs enqueue resize --queue " + q.Name}
+	return render.Empty{Text: "The samples of the last " + q.Over + " have no ended job of this queue. This line enqueues one:", Line: "chime jobs enqueue resize --queue " + q.Name}
 }
 
-// EmptyWorkers stands where no worker takes from the queue.
+// EmptyWorkers is shown if no worker takes from the queue.
 func (q *Queue) EmptyWorkers() render.Empty {
 	return render.Empty{
-		Text: "No worker that lives takes from this queue. This line starts one:",
+		Text: "No live worker takes from this queue. This line starts one:",
 		Line: fmt.Sprintf("err := chime.Run(ctx, chime.NewWorker(store, chime.WorkerOptions{Queues: map[string]int{%q: 1}}))", q.Name),
 	}
 }
 
-// hours are the samples of the last hour of queues that somebody looks at, with what they say of each job name. The zero value has none.
+// hours caches the samples of the last hour, with the figures by job name, for queues that are being viewed. The zero value is empty.
 type hours struct {
 	mu  sync.Mutex
 	all map[string]hour
@@ -180,7 +181,7 @@ type hour struct {
 	read    time.Time
 }
 
-// read returns the samples of a queue, which are read once a minute: there is one a minute.
+// read returns the samples of a queue. They are read once a minute, because there is one sample a minute.
 func (h *hours) read(ctx context.Context, queues *chime.Queues, queue string, now time.Time) ([]chime.Sample, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -17,35 +17,35 @@ import (
 	"github.com/chimejobs/chime/internal/svg"
 )
 
-const maxSort = 100_000 // of queues: no store has as many
+const maxSort = 100_000 // more queues than any store has
 
 // Queues is the list of the queues.
 type Queues struct {
 	Queues []QueueRow
-	Of     int // how many there are that match
+	Of     int // number of queues that match
 	Sort   string
-	Text   string // that the names contain
-	Newer  string // the value of from for the part of the list before this one; empty: this is the first
-	Older  string // and for the one after
-	First  int    // of the rows, from 1 on
-	Any    bool   // there are queues at all
+	Text   string // the text that the names contain
+	Newer  string // the value of from for the previous part of the list; empty: this is the first part
+	Older  string // the same for the next part
+	First  int    // position of the first row, from 1
+	Any    bool   // the store has at least one queue
 	Can    Can
 }
 
-// A QueueRow is a queue in a list.
+// A QueueRow is a row of a list of queues.
 type QueueRow struct {
 	overview.Queue
 	State   plain.State
-	Workers int           // that take from it
-	Unread  bool          // who works on it is not known
-	Long    bool          // its oldest job has waited for long
-	Hour    template.HTML // what ended well in each minute of the last hour; empty: no samples
+	Workers int           // number of workers that take from it
+	Unread  bool          // its workers are not known
+	Long    bool          // its oldest job has been waiting for too long
+	Hour    template.HTML // jobs done in each minute of the last hour; empty: no samples
 }
 
-// Depths are how many jobs it has in each state.
+// Depths returns its number of jobs in each state.
 func (q QueueRow) Depths() []Depth { return depthsOf(q.Queue) }
 
-// queueOrders are the orders of the list, by their names in the query.
+// queueOrders are the orders of the list, by their values in the query.
 var queueOrders = map[string]func(a, b *overview.Queue) int{
 	"name": func(a, b *overview.Queue) int { return cmp.Compare(a.Name, b.Name) },
 	"waiting": func(a, b *overview.Queue) int {
@@ -63,7 +63,7 @@ var queueOrders = map[string]func(a, b *overview.Queue) int{
 	},
 }
 
-// older compares instants, of which a zero one comes last.
+// older compares instants. A zero instant comes last.
 func older(a, b time.Time) int {
 	if a.IsZero() != b.IsZero() {
 		if a.IsZero() {
@@ -108,7 +108,7 @@ func (s *Site) Queues(ctx context.Context, r *Request) (View, error) {
 	return View{"Queues", m}, nil
 }
 
-// queueRows are all queues in an order.
+// queueRows returns all queues in an order.
 func (s *Site) queueRows(standing *Standing, order func(a, b *overview.Queue) int) []QueueRow {
 	serve := map[string]int{}
 	for _, w := range standing.Workers {
@@ -124,21 +124,21 @@ func (s *Site) queueRows(standing *Standing, order func(a, b *overview.Queue) in
 	return rows
 }
 
-// waitsTooLong reports whether the oldest job of a queue has waited for long.
+// waitsTooLong reports whether the oldest job of a queue has been waiting for too long.
 func waitsTooLong(q *chime.QueueInfo) bool {
 	return !q.Oldest.IsZero() && q.Now.Sub(q.Oldest) >= waitsLong
 }
 
-// A Tally is how many jobs of a queue are in a state; it leads to them.
+// A Tally is a queue's number of jobs in a state, with a link to them.
 type Tally struct {
-	Name   string // of the state, as a title
-	State  string // as the list of jobs calls it
-	Tone   string // of a number that is not 0; empty: none
+	Name   string // the state as a title
+	State  string // the state's name in the list of jobs
+	Tone   string // the colour of a number that is not 0; empty: none
 	Count  int64
-	Filter string // of the list of jobs
+	Filter string // the filter in the list of jobs
 }
 
-// talliesOf are how many jobs a queue has in each state.
+// talliesOf returns a queue's number of jobs in each state.
 func talliesOf(q *chime.QueueInfo) []Tally {
 	filter := searchOf(q.Name, "")
 	return []Tally{
@@ -147,38 +147,38 @@ func talliesOf(q *chime.QueueInfo) []Tally {
 	}
 }
 
-// Tallies are how many jobs it has in each state.
+// Tallies returns its number of jobs in each state.
 func (q QueueRow) Tallies() []Tally { return talliesOf(q.QueueInfo) }
 
-// hourOf draws what ended well on a queue in the last hour; nothing, if no sample says so.
+// hourOf draws the jobs of a queue that were done in the last hour. It returns nothing if there are no samples.
 func hourOf(q *overview.Queue, now time.Time, zone *time.Location) template.HTML {
 	if len(q.Outs) == 0 {
 		return ""
 	}
 	return svg.Spark{
-		Title: q.Name + ", ended well in each minute of the last hour", Values: q.Outs, Tone: svg.OK, Zone: zone,
+		Title: q.Name + ", jobs done in each minute of the last hour", Values: q.Outs, Tone: svg.OK, Zone: zone,
 		From: now.Truncate(time.Minute).Add(-time.Duration(len(q.Outs)) * time.Minute), Step: time.Minute,
 	}.SVG()
 }
 
-// searchOf finds the jobs of a queue in the list of jobs, those of one name if it is not empty.
+// searchOf returns the filter for the jobs of a queue. If name is not empty, it finds only jobs of that name.
 func searchOf(queue, job string) string {
 	filter := jobfind.Filter{Queue: queue, Job: jobfind.Pattern{Text: job}}
 	return filter.String()
 }
 
-// Last is the last of the rows, as First is the first.
+// Last is the position of the last row.
 func (q *Queues) Last() int { return q.First + len(q.Queues) - 1 }
 
-// Head is the head of a column by which the list can be sorted.
+// Head returns the head of a column by which the list can be sorted.
 func (q *Queues) Head(sort, name string) Choice { return Choice{sort, name, q.Sort == sort} }
 
-// Empty stands where there is no queue.
+// Empty is shown if there are no queues.
 func (*Queues) Empty() render.Empty {
-	return render.Empty{Text: "There is no queue: each is there when a job, a schedule or a worker names it first. This line makes one:", Line: "chime jobs enqueue resize"}
+	return render.Empty{Text: "There are no queues. A queue is created when a job, a schedule or a worker first uses its name. This line creates one:", Line: "chime jobs enqueue resize"}
 }
 
-// limitOf says what the limit of a queue is; empty: it has none.
+// limitOf describes the limit of a queue, or returns "" if it has none.
 func limitOf(limit chime.Limit) string {
 	var parts []string
 	if limit.Running > 0 {

@@ -1,4 +1,4 @@
-// Package pages reads what the pages of the dashboard show. A page is a method of Site that returns a View: the model of its template.
+// Package pages reads the data of the dashboard's pages. Each page is a method of Site that returns a View, the model of its template.
 package pages
 
 import (
@@ -11,33 +11,33 @@ import (
 	"github.com/chimejobs/chime/dashboard/internal/render"
 )
 
-// A Request is what a page is read for. Two that are equal get the same page.
+// A Request has everything on which the data of a page depends. Equal requests get the same page.
 type Request struct {
-	Values map[string]string // what stands for the names of its path
+	Values map[string]string // the values of the names in its path
 	Query  url.Values
-	Zone   *time.Location // that times are shown in
+	Zone   *time.Location // the time zone of the page
 	Can    Can
-	Live   bool // it is for those who have the page open, not for one who asks: what is dear is read more rarely for them
+	Live   bool // it is for open pages and not for a new request; expensive data is read less often for them
 }
 
-// Can is which buttons a page has.
+// Can has the actions for which a page has buttons.
 type Can struct{ Operate, Edit, Delete, Reveal bool }
 
-// A View is what a page shows.
+// A View is the data of a page.
 type View struct {
 	Title string
-	Model any // of the page's template
+	Model any // the model of the page's template
 }
 
-// A QueryError says what of a query is wrong.
+// A QueryError describes a wrong parameter of a query.
 type QueryError struct{ Field, Value, Limit string }
 
-// Error names the field, the value and the limit.
+// Error returns the field, the value and the limit.
 func (e *QueryError) Error() string {
 	return fmt.Sprintf("%s is %.60q, want %s", e.Field, e.Value, e.Limit)
 }
 
-// number is a whole number of the query from low to high; without one it is otherwise.
+// number returns a whole number of the query, from low to high. The default is otherwise.
 func (r *Request) number(field string, low, high, otherwise int) (int, error) {
 	text := r.Query.Get(field)
 	if text == "" {
@@ -50,7 +50,7 @@ func (r *Request) number(field string, low, high, otherwise int) (int, error) {
 	return n, nil
 }
 
-// choice is one of some words of the query; without one it is the first.
+// choice returns a parameter of the query that has to be one of the words. The default is the first word.
 func (r *Request) choice(field string, words ...string) (string, error) {
 	text := r.Query.Get(field)
 	if text == "" {
@@ -64,14 +64,14 @@ func (r *Request) choice(field string, words ...string) (string, error) {
 	return "", &QueryError{field, text, fmt.Sprintf("one of %q", words)}
 }
 
-// A MissingError says what is not there, or not there any more.
+// A MissingError describes something that does not exist or no longer exists.
 type MissingError struct {
 	Text  string
-	Links []render.Lead // where to look instead
+	Links []render.Lead // links to other pages
 }
 
-// Error is its text.
+// Error returns its text.
 func (e *MissingError) Error() string { return e.Text }
 
-// Unwrap is chime.ErrNotFound.
+// Unwrap returns chime.ErrNotFound.
 func (e *MissingError) Unwrap() error { return chime.ErrNotFound }

@@ -12,32 +12,32 @@ import (
 )
 
 const (
-	maxRevealed = 64 << 10 // bytes of a text that are shown
-	maxDecoded  = 4 << 20  // bytes that are decoded to be shown
+	maxRevealed = 64 << 10 // maximum length of a shown text, in bytes
+	maxDecoded  = 4 << 20  // maximum size of data that is decoded, in bytes
 )
 
-// Revealed is what a job holds, for a viewer who has asked for it.
+// Revealed has the contents of a job, for a viewer who requested them.
 type Revealed struct {
 	Queue, ID, Name string
 	Parts           []RevealedPart
 }
 
-// A RevealedPart is one of what a job holds.
+// A RevealedPart is the payload, the result or the progress.
 type RevealedPart struct {
 	Name string // payload, result or progress
-	Size int    // as it is stored
-	Form string // JSON or hexadecimal; empty: Text is left out
+	Size int    // the stored size
+	Form string // JSON or hexadecimal; empty: there is no Text
 	Text string
-	Note string // what is cut, or why it is left out; empty: this is all
+	Note string // what was cut, or why there is no Text; empty: Text is complete
 }
 
-// A holding is one of what a job holds, as it is stored.
+// A holding is the payload, the result or the progress in its stored form.
 type holding struct {
 	name string
 	data []byte
 }
 
-// holdings are what a job holds.
+// holdings returns the contents of a job.
 func holdings(job *chime.JobInfo) (all []holding) {
 	for _, h := range []holding{{"Payload", job.Payload}, {"Progress", job.Progress}, {"Result", job.Result}} {
 		if len(h.data) > 0 {
@@ -47,7 +47,7 @@ func holdings(job *chime.JobInfo) (all []holding) {
 	return all
 }
 
-// Reveal reads what a job holds. Hooks.Redact decides what is shown of it; what it cannot be asked about is not shown.
+// Reveal reads the contents of a job. Hooks.Redact decides what is shown of them. Contents that it cannot get are not shown.
 func (s *Site) Reveal(ctx context.Context, queue, id string) (*Revealed, error) {
 	job, err := s.jobs.Get(ctx, queue, id)
 	if job == nil {
@@ -62,16 +62,16 @@ func (s *Site) Reveal(ctx context.Context, queue, id string) (*Revealed, error) 
 	return revealed, nil
 }
 
-// shown is what is shown of data that a job holds.
+// shown returns the text that is shown for a job's data.
 func (h Hooks) shown(job *chime.JobInfo, data []byte) (form, text, note string) {
 	value, decoded := decode(data)
 	if h.Redact != nil {
 		if !decoded {
-			return "", "", "It cannot be decoded, so what is secret in it cannot be left out: it is not shown."
+			return "", "", "It is not shown: it cannot be decoded, so secrets in it cannot be removed."
 		}
 		redacted, err := json.Marshal(h.Redact(job, value))
 		if err != nil {
-			return "", "", "What Options.Redact has made of it is not JSON: it is not shown."
+			return "", "", "It is not shown: the result of Options.Redact is not JSON."
 		}
 		return shownJSON(redacted)
 	}
@@ -83,13 +83,13 @@ func (h Hooks) shown(job *chime.JobInfo, data []byte) (form, text, note string) 
 		return "hexadecimal", hex.EncodeToString(from), note
 	}
 	written, err := json.Marshal(value)
-	if err != nil { // decode has made it of JSON
-		return "", "", "It is not JSON: it is not shown."
+	if err != nil { // decode created it from JSON
+		return "", "", "It is not shown: it is not JSON."
 	}
 	return shownJSON(written)
 }
 
-// decode is data as encoding/json decodes them, but with each number as it is written. Data may be JSON, or what chime encodes.
+// decode returns data as encoding/json decodes them, but keeps each number as it is written. Data is JSON or in chime's own encoding.
 func decode(data []byte) (value any, ok bool) {
 	if len(data) > maxDecoded {
 		return nil, false
@@ -109,11 +109,11 @@ func decode(data []byte) (value any, ok bool) {
 	return value, decoder.Decode(&value) == nil
 }
 
-// shownJSON is JSON in lines, cut to what a page has room for.
+// shownJSON returns indented JSON, cut to the maximum length.
 func shownJSON(text []byte) (form, shown, note string) {
 	var lines bytes.Buffer
 	if json.Indent(&lines, text, "", "  ") != nil {
-		return "", "", "It is not JSON: it is not shown."
+		return "", "", "It is not shown: it is not JSON."
 	}
 	if lines.Len() > maxRevealed {
 		return "JSON", strings.ToValidUTF8(string(lines.Bytes()[:maxRevealed]), "") + "…", fmt.Sprintf("These are the first %d of %d bytes of its JSON.", maxRevealed, lines.Len())

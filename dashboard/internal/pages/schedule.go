@@ -16,12 +16,12 @@ import (
 )
 
 const (
-	shownNext = 10 // occurrences to come
-	shownRuns = 10 // of those that a schedule keeps, unless the viewer asks for more
+	shownNext = 10 // number of shown future occurrences
+	shownRuns = 10 // number of shown runs, unless the viewer requests more
 	maxRuns   = 1000
 )
 
-// Schedule is all about one schedule.
+// Schedule is the page of a schedule.
 type Schedule struct {
 	*chime.Schedule
 	State plain.State
@@ -29,29 +29,29 @@ type Schedule struct {
 	Can   Can
 
 	Hindrances []Hindrance // why its jobs do not run now
-	Coming     []Coming    // the first of the occurrences to come
+	Coming     []Coming    // the next occurrences
 	Open       []OpenJob   // its jobs that have not ended
-	MoreOpen   int         // of these, how many are not listed
+	MoreOpen   int         // number of open jobs that are not listed
 
-	Days  []PastDay // the last ones on which not all went well, the newest first
-	Well  int       // how many others there are on which something was planned: all of it ended well
-	Asked *AskedDay // the day that was asked for, in place of the charts; nil: nobody asked for one
-	Kept  time.Time // of what was planned from here on, every run is kept
+	Days  []PastDay // the last days with problems, newest first
+	Well  int       // the number of other days with planned occurrences, all of which ended well
+	Asked *AskedDay // the requested day, which replaces the charts; nil: no day was requested
+	Kept  time.Time // every run that was planned from here on is kept
 
-	Runs     []ScheduleRun // the newest first
-	MoreRuns int           // that are kept and not listed
+	Runs     []ScheduleRun // newest first
+	MoreRuns int           // number of kept runs that are not listed
 	History  history.History
 
 	Maps     []render.Chart
-	Lateness *render.Chart // nil: nothing is known
+	Lateness *render.Chart // nil: no lateness is known
 	Policies []render.Fact
 	Counted  []Counter // since it was created, without those that are zero
 	Facts    Facts
 	Rule     string // as canonical JSON
-	Code     string // that declares it
+	Code     string // Go code that declares it
 }
 
-// A Hindrance is one thing that keeps the jobs of a schedule from running, with where to look.
+// A Hindrance is a reason why the jobs of a schedule are blocked, with a link to the page that shows it.
 type Hindrance struct {
 	Text string
 	Path string
@@ -62,21 +62,21 @@ type Hindrance struct {
 type OpenJob struct {
 	*chime.JobInfo
 	Stands plain.State
-	Failed string // how its last attempt failed; empty: none did
+	Failed string // the error of its last attempt; empty: it did not fail
 }
 
 // A ScheduleRun is an attempt that has ended, or an occurrence that ended without one.
 type ScheduleRun struct {
 	*chime.RunInfo
 	State plain.State
-	Late  time.Duration // of the first attempt of an occurrence
+	Late  time.Duration // the lateness of the first attempt of an occurrence
 	Timed bool          // Late is known
 	Took  time.Duration
 	Ran   bool // it was an attempt
 	On    Hand
 }
 
-// A Counter is what a schedule has counted since it was created.
+// A Counter is a count of a schedule since it was created.
 type Counter struct {
 	Name string
 	N    int64
@@ -112,7 +112,7 @@ func (s *Site) Schedule(ctx context.Context, r *Request) (View, error) {
 	return View{name, m}, nil
 }
 
-// day is the day that the query asks for; zero: none.
+// day returns the day in the query, or zero.
 func (r *Request) day(now time.Time) (time.Time, error) {
 	text := r.Query.Get("day")
 	if text == "" {
@@ -126,11 +126,11 @@ func (r *Request) day(now time.Time) (time.Time, error) {
 	return day, nil
 }
 
-// unreadSchedule is the page of a schedule that cannot be read: what is known of it, and why it is no more.
+// unreadSchedule returns the page of a schedule that cannot be read. It has the known fields and the error.
 func (s *Site) unreadSchedule(ctx context.Context, r *Request, name string, why error) (View, error) {
 	if errors.Is(why, chime.ErrNotFound) {
 		return View{}, &MissingError{
-			Text:  fmt.Sprintf("There is no such schedule: nobody has declared or put %.60q, or it was deleted. Its history went with it.", name),
+			Text:  fmt.Sprintf("There is no schedule %.60q: nobody has declared or put it, or it was deleted together with its history.", name),
 			Links: []render.Lead{{Text: "All schedules", Path: "schedules"}},
 		}
 	}
@@ -143,7 +143,7 @@ func (s *Site) unreadSchedule(ctx context.Context, r *Request, name string, why 
 	return View{}, why
 }
 
-// fillPast fills in what ran, what will, and why what did not.
+// fillPast fills in past runs, future occurrences, and the reasons why occurrences did not run.
 func (s *Site) fillPast(ctx context.Context, m *Schedule, standing *Standing, r *Request, now, day time.Time, listed int) error {
 	runs, err := s.runs.of(ctx, m.Schedule)
 	if err != nil {
@@ -193,8 +193,8 @@ func (s *Site) fillPast(ctx context.Context, m *Schedule, standing *Standing, r 
 	return nil
 }
 
-// openJobs finds the jobs of a schedule that wait, run or wait for another attempt: by their IDs, so that it costs the same whatever else there
-// is. That is the occurrence that is placed, those that ended an attempt last, and what the last reading of the store saw running.
+// openJobs finds the jobs of a schedule that wait, run or wait for another attempt. It finds them by their IDs, so its cost does not depend on other
+// jobs. These are the placed occurrence, the jobs whose attempts ended last, and the jobs that were running at the last reading of the store.
 func (s *Site) openJobs(ctx context.Context, of *chime.Schedule, runs []*chime.RunInfo, standing *Standing) ([]*chime.JobInfo, error) {
 	const most = 20
 	var ids []string
@@ -230,21 +230,21 @@ func (s *Site) openJobs(ctx context.Context, of *chime.Schedule, runs []*chime.R
 	}), err
 }
 
-// fillHindrances fills in why the jobs of the schedule do not run now.
+// fillHindrances fills in the reasons why the jobs of the schedule are blocked.
 func (s *Site) fillHindrances(ctx context.Context, m *Schedule, standing *Standing) error {
 	i := slices.IndexFunc(standing.Queues, func(q overview.Queue) bool { return q.Name == m.Queue })
 	if i < 0 {
-		return nil // it is new: none of its jobs was ever placed
+		return nil // the schedule is new and has placed no job
 	}
 	served := standing.Notes[overview.Workers] != "" || slices.ContainsFunc(standing.Workers, func(w overview.Worker) bool { return w.Queues[m.Queue] > 0 })
 	found, err := blocked.On(ctx, s.store, m.Schedule, standing.Queues[i].QueueInfo, served)
 	for _, h := range found {
-		shown := Hindrance{Text: h.Text, Path: render.Path("queues", m.Queue), Do: "Look at the queue"}
+		shown := Hindrance{Text: h.Text, Path: render.Path("queues", m.Queue), Do: "Show the queue"}
 		switch h.Kind {
 		case blocked.Unserved:
-			shown.Path, shown.Do = "workers", "Look at the workers"
+			shown.Path, shown.Do = "workers", "Show the workers"
 		case blocked.Parked:
-			shown.Path, shown.Do = "jobs", "Look at the jobs"
+			shown.Path, shown.Do = "jobs", "Show the jobs"
 		}
 		m.Hindrances = append(m.Hindrances, shown)
 	}

@@ -13,14 +13,14 @@ import (
 	"github.com/chimejobs/chime"
 )
 
-// What a schedule has that says nothing else: see the options of chime.
+// The default values of a schedule: see the options of chime.
 const (
 	defaultQueue = "default"
 	defaultGrace = time.Minute
 	defaultKeeps = 20
 )
 
-// waits is a retry policy as it is stored.
+// waits is the stored form of a retry policy.
 type waits struct {
 	First int64 `json:"first_ms"`
 	Max   int64 `json:"max_ms"`
@@ -37,7 +37,7 @@ func waitsOf(policy chime.RetryPolicy) (w waits) {
 	return w
 }
 
-// codeOf is the Go code that declares a schedule. What is not known is said in comments: arguments are not shown here.
+// codeOf returns the Go code that declares a schedule. Comments replace the parts that are not known: arguments are not shown here.
 func codeOf(s *chime.Schedule) string {
 	rule, err := json.Marshal(s.Recurrence)
 	if err != nil {
@@ -87,7 +87,7 @@ func codeOf(s *chime.Schedule) string {
 	return b.String()
 }
 
-// rawQuote writes a text as Go does, in back quotes if it can.
+// rawQuote returns a text as a Go literal, in back quotes if possible.
 func rawQuote(text string) string {
 	if strconv.CanBackquote(text) {
 		return "`" + text + "`"
@@ -95,7 +95,7 @@ func rawQuote(text string) string {
 	return strconv.Quote(text)
 }
 
-// durationCode writes a duration as Go code in its largest unit.
+// durationCode returns a duration as Go code in its largest unit.
 func durationCode(d time.Duration) string {
 	for _, unit := range []struct {
 		of   time.Duration
@@ -111,7 +111,7 @@ func durationCode(d time.Duration) string {
 	return fmt.Sprintf("%d", int64(d))
 }
 
-// definitionOf is a schedule's rule as canonical JSON, with a line for each element.
+// definitionOf returns a schedule's rule as canonical JSON, with one line for each element.
 func definitionOf(s *chime.Schedule) string {
 	rule, err := json.Marshal(s.Recurrence)
 	if err != nil {

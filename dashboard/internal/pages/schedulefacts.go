@@ -13,14 +13,14 @@ import (
 	"github.com/chimejobs/chime/internal/plain"
 )
 
-// Facts are what a schedule's page says in its last table.
+// Facts are the rows of the last table of a schedule's page.
 type Facts struct {
 	Arguments int // bytes; 0: it has none
 	Headers   []render.Pair
-	Used      string // of the runs of its count; empty: it has none
+	Used      string // the used part of its count; empty: it has no count
 }
 
-// describe fills in what the definition says.
+// describe fills in the facts from the definition.
 func (m *Schedule) describe() {
 	m.Policies = []render.Fact{
 		{Name: "Overlap", Value: plain.Overlap(m.Overlap)},
@@ -37,7 +37,7 @@ func (m *Schedule) describe() {
 	}
 	add(m.Timeout > 0, "Timeout", "An attempt may take "+shortDuration(m.Timeout)+".")
 	add(m.Keep > 0, "Results", "They are kept for "+shortDuration(m.Keep)+".")
-	add(m.OnDeath != "", "On death", "A job "+m.OnDeath+" is added when one of its jobs is given up.")
+	add(m.OnDeath != "", "On death", "A job "+m.OnDeath+" is added when one of its jobs dies.")
 	add(!m.DatesUntil.IsZero(), "Dates", "Its list of dates ends on "+m.DatesUntil.Format("2 January 2006")+".")
 	m.Facts.Arguments = len(m.Payload)
 	for _, key := range slices.Sorted(maps.Keys(m.Header)) {
@@ -48,29 +48,29 @@ func (m *Schedule) describe() {
 	}
 	c := m.Counters
 	m.Counted = slices.DeleteFunc([]Counter{
-		{"placed", c.Placed}, {"started", c.Started}, {"done", c.Done}, {"attempts failed", c.Failed}, {"given up", c.Dead}, {"skipped", c.Skipped}, {"missed", c.Missed},
+		{"placed", c.Placed}, {"started", c.Started}, {"done", c.Done}, {"attempts failed", c.Failed}, {"dead", c.Dead}, {"skipped", c.Skipped}, {"missed", c.Missed},
 		{"caught up", c.CaughtUp}, {"superseded", c.Superseded}, {"cancelled", c.Cancelled},
 	}, func(c Counter) bool { return c.N == 0 })
 	m.Rule, m.Code = definitionOf(m.Schedule), codeOf(m.Schedule)
 }
 
-// keeps says what a schedule remembers.
+// keeps describes the history that a schedule keeps.
 func keeps(runs int) string {
 	if runs == 0 {
-		return "None of its runs is kept."
+		return "Its runs are not kept."
 	}
-	return fmt.Sprintf("Its last %d runs are kept, and counts of %d days.", runs, pastDays)
+	return fmt.Sprintf("Its last %d runs and the counts of %d days are kept.", runs, pastDays)
 }
 
-// shortDuration writes a duration without zeros at its end.
+// shortDuration formats a duration without its zero units.
 func shortDuration(d time.Duration) string {
 	return strings.NewReplacer("h0m0s", "h", "m0s", "m").Replace(d.String())
 }
 
-// Zone is the schedule's own.
+// Zone returns the schedule's own time zone.
 func (m *Schedule) Zone() *time.Location { return zoneOf(m.Schedule) }
 
-// ZoneName is what its rule calls its zone.
+// ZoneName returns the name of the zone in its rule.
 func (m *Schedule) ZoneName() string {
 	if m.Recurrence.TimeZone == "" {
 		return "UTC"
@@ -78,7 +78,7 @@ func (m *Schedule) ZoneName() string {
 	return m.Recurrence.TimeZone
 }
 
-// Find is a filter that finds its jobs.
+// Find returns a filter that finds its jobs.
 func (m *Schedule) Find() string {
 	filter := jobfind.Filter{Schedule: jobfind.Pattern{Text: m.Name}}
 	return filter.String()
@@ -95,10 +95,10 @@ func (m *Schedule) MayPause() bool {
 	return m.Can.Operate && !m.IsPaused() && m.State.Word != "completed"
 }
 
-// NoRuns stands where no run is kept.
+// NoRuns is shown if no run is kept.
 func (m *Schedule) NoRuns() render.Empty {
 	if m.KeepRuns == 0 {
-		return render.Empty{Text: "None of its runs is kept. This option keeps the last 20:", Line: "chime.KeepRuns(20)"}
+		return render.Empty{Text: "Its runs are not kept. This option keeps the last 20:", Line: "chime.KeepRuns(20)"}
 	}
 	return render.Empty{Text: "Nothing has run yet. This line runs it now:", Line: "chime schedules trigger " + strconv.Quote(m.Name)}
 }

@@ -12,12 +12,12 @@ import (
 )
 
 const (
-	hourDays   = 14             // that the map of hours has on each side
-	latenessOf = 25 * time.Hour // that the chart of lateness has
-	latenessBy = time.Hour / 2  // of which it has the greatest
+	hourDays   = 14             // number of days on each side of the map of hours
+	latenessOf = 25 * time.Hour // length of the chart of lateness
+	latenessBy = time.Hour / 2  // the chart shows the maximum of each such period
 )
 
-// maps are the heat maps of a schedule: by the hour, and by the day.
+// maps returns the heat maps of a schedule: by the hour and by the day.
 func (p *past) maps(zone *time.Location) []render.Chart {
 	to := dayBegin(p.now, time.UTC, pastDays+2)
 	ahead, until := coming(p.of, p.series, p.now.Add(time.Second), to, maxInstants)
@@ -33,7 +33,7 @@ func (p *past) maps(zone *time.Location) []render.Chart {
 	for _, at := range instants {
 		fate := p.fate(at)
 		hours = append(hours, svg.Event{At: at, N: 1, Tone: fate.tone})
-		if fate.Run == nil { // else its day has counted it
+		if fate.Run == nil { // otherwise it is in the counts of its day
 			weeks = append(weeks, svg.Event{At: at, N: 1, Tone: fate.tone})
 		}
 	}
@@ -44,7 +44,7 @@ func (p *past) maps(zone *time.Location) []render.Chart {
 		}
 		at := day.Day.Add(12 * time.Hour)
 		if at.After(p.now) {
-			at = p.now // what became of today's before noon is not to come
+			at = p.now // today's past occurrences before noon are not future ones
 		}
 		for _, b := range becameOf(day) {
 			weeks = append(weeks, svg.Event{At: at, N: b.N, Tone: b.tone})
@@ -55,9 +55,9 @@ func (p *past) maps(zone *time.Location) []render.Chart {
 	}
 	note := ""
 	if until.Before(to) {
-		note = "The next " + render.Count(maxInstants) + " are computed; what comes after them is hatched."
+		note = "The next " + render.Count(maxInstants) + " are computed; the time after them is hatched."
 	} else if p.of.State != chime.StateLive {
-		note = "It is " + string(p.of.State) + ": nothing is to come."
+		note = "It is " + string(p.of.State) + ": it has no further occurrences."
 	}
 	h := svg.Hours{Title: p.of.Name + ", by the hour", Now: p.now, Zone: zone, From: from, Until: until, Events: hours}
 	w := svg.Weeks{Title: p.of.Name + ", by the day", Now: p.now, Zone: time.UTC, From: known, Until: until, Events: weeks}
@@ -67,7 +67,7 @@ func (p *past) maps(zone *time.Location) []render.Chart {
 	}
 }
 
-// knownDays leaves out the days of a map of hours of which nothing at all is known: the picture says that, and they are many texts.
+// knownDays removes the days without any data from the table of a map of hours. The picture shows them, and they would be many rows.
 func knownDays(t svg.Table) svg.Table {
 	t.Rows = slices.DeleteFunc(t.Rows, func(row []string) bool {
 		return !slices.ContainsFunc(row[1:], func(cell string) bool { return cell != row[1] || cell == "" || unicode.IsDigit(rune(cell[0])) })
@@ -75,7 +75,7 @@ func knownDays(t svg.Table) svg.Table {
 	return t
 }
 
-// latenessOfRuns draws how late the runs of the last 25 hours began, as far as they are kept. They come with the newest first; nil: there are none.
+// latenessOfRuns draws the lateness of the kept runs of the last 25 hours. Runs are ordered newest first. It returns nil if there are no runs.
 func latenessOfRuns(of *chime.Schedule, runs []*chime.RunInfo, now time.Time, zone *time.Location) *render.Chart {
 	chart := svg.Lines{Title: "Lateness", From: now.Add(-latenessOf), To: now, Zone: zone, Unit: svg.Seconds, Width: 300}
 	series := svg.Series{Name: "late", Tone: svg.Accent}
@@ -96,6 +96,6 @@ func latenessOfRuns(of *chime.Schedule, runs []*chime.RunInfo, now time.Time, zo
 	}
 	chart.Series = []svg.Series{series}
 	return &render.Chart{
-		ID: "lateness", Title: "Lateness, 25 h", Note: "The greatest of each half hour.", SVG: chart.SVG(), Table: chart.Table(),
+		ID: "lateness", Title: "Lateness, 25 h", Note: "The maximum of each half hour.", SVG: chart.SVG(), Table: chart.Table(),
 	}
 }

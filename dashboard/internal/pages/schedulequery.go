@@ -13,24 +13,24 @@ import (
 	"github.com/chimejobs/chime/internal/plain"
 )
 
-// unread is the word for a schedule that this version cannot read.
+// unread is the state word of a schedule that this version cannot read.
 const unread = "unread"
 
 var (
 	scheduleStates = []string{"all", "live", "paused", "failing", "late", "completed"}
 	scheduleSorts  = []string{"name", "next", "last", "late", "failed", "queue", "state"}
-	// stateOrder has what is worst first.
+	// stateOrder has the states, worst first.
 	stateOrder = []string{"failing", "late", unread, "paused", "live", "completed"}
 )
 
-const maxText = 200 // bytes of what a query names
+const maxText = 200 // maximum length of a name in a query, in bytes
 
-// A ScheduleQuery says which schedules a list has, and in which order.
+// A ScheduleQuery selects and orders the schedules of a list.
 type ScheduleQuery struct {
 	State                string // one of scheduleStates
 	Queue, Owner, Prefix string // empty: any
 	Sort                 string // one of scheduleSorts
-	After                string // behind the schedule of this name; empty: from the beginning
+	After                string // the name of the schedule before the page; empty: the first page
 	Limit                int
 }
 
@@ -52,12 +52,12 @@ func (r *Request) scheduleQuery() (q ScheduleQuery, err error) {
 	return q, nil
 }
 
-// Filtered reports whether some schedules are left out.
+// Filtered reports whether the query leaves out some schedules.
 func (q ScheduleQuery) Filtered() bool {
 	return q.State != scheduleStates[0] || q.Queue != "" || q.Owner != "" || q.Prefix != ""
 }
 
-// Filter is the part of the query that says which schedules these are, and not in which order or how many at a time.
+// Filter returns the part of the query that selects schedules, without order and page size.
 func (q ScheduleQuery) Filter() string {
 	filter := url.Values{}
 	for field, value := range map[string]string{"state": q.State, "queue": q.Queue, "owner": q.Owner, "prefix": q.Prefix} {
@@ -68,7 +68,7 @@ func (q ScheduleQuery) Filter() string {
 	return filter.Encode()
 }
 
-// words say which schedules these are; empty: all.
+// words describes the selected schedules; empty: all.
 func (q ScheduleQuery) words() string {
 	var parts []string
 	add := func(value, format string) {
@@ -85,20 +85,20 @@ func (q ScheduleQuery) words() string {
 	return strings.Join(parts, ", ")
 }
 
-// byHistory reports whether the order is one of what histories say.
+// byHistory reports whether the order depends on histories.
 func (q ScheduleQuery) byHistory() bool { return q.Sort == "late" || q.Sort == "failed" }
 
-// fits reports whether a schedule is meant, whatever its state.
+// fits reports whether a schedule matches, apart from its state.
 func (q ScheduleQuery) fits(s *ListedSchedule) bool {
 	return (q.Queue == "" || s.Queue == q.Queue) && (q.Owner == "" || s.Owner == q.Owner) && strings.HasPrefix(s.Name, q.Prefix)
 }
 
-// means reports whether a state is meant.
+// means reports whether a state matches.
 func (q ScheduleQuery) means(state string) bool {
 	return q.State == scheduleStates[0] || q.State == state
 }
 
-// scheduleState is how a schedule of a list stands.
+// scheduleState returns the state of a schedule of a list.
 func scheduleState(s *ListedSchedule, now time.Time) plain.State {
 	if s.Unread != nil {
 		return plain.State{Symbol: plain.Warning, Word: unread, Sentence: s.Unread.Error()}
@@ -106,7 +106,7 @@ func scheduleState(s *ListedSchedule, now time.Time) plain.State {
 	return plain.Schedule(s.Schedule, now)
 }
 
-// order puts schedules, which are in the order of their names, in that of the query.
+// order sorts schedules that are ordered by name into the order of the query.
 func (q ScheduleQuery) order(found []foundSchedule) {
 	place := func(f *foundSchedule) int64 {
 		switch {
@@ -132,7 +132,7 @@ func (q ScheduleQuery) order(found []foundSchedule) {
 	}
 }
 
-// begin is where the page begins in what was found and put in order; ok is false if the schedule that it begins behind is not there any more.
+// begin returns the index at which the page begins in the sorted schedules. ok is false if the schedule before the page no longer exists.
 func (q ScheduleQuery) begin(found []foundSchedule) (at int, ok bool) {
 	if q.After == "" {
 		return 0, true
@@ -151,7 +151,7 @@ func (q ScheduleQuery) begin(found []foundSchedule) (at int, ok bool) {
 	return at, true
 }
 
-// live is what the library leaves out for a store whose schedules are too many to be held.
+// live reads the live schedules of a store that has too many schedules for the memory.
 func (q ScheduleQuery) live() chime.ScheduleFilter {
 	return chime.ScheduleFilter{Prefix: q.Prefix, Queue: q.Queue, After: q.After, Limit: q.Limit + 1}
 }

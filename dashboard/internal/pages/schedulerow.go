@@ -11,18 +11,18 @@ import (
 	"github.com/chimejobs/chime/internal/svg"
 )
 
-// A ScheduleRow is a schedule in a list.
+// A ScheduleRow is a row of the list of schedules.
 type ScheduleRow struct {
 	*chime.Schedule
 	State  plain.State
-	Words  string        // of its rule; empty: it cannot be read
-	Due    time.Time     // when it runs next; zero: see State
-	Late   time.Duration // the 99th percentile of the runs that are kept
+	Words  string        // its rule in words; empty: it cannot be read
+	Due    time.Time     // when it is due next; zero: see State
+	Late   time.Duration // the 99th percentile of the kept runs
 	Timed  bool          // Late is known
-	Failed string        // attempts within 24 hours; "…": not read yet
+	Failed string        // number of failed attempts within 24 hours; "…": not read yet
 	Fails  bool          // Failed is not 0
-	Whole  bool          // Failed counts all of them; otherwise those among the runs that the schedule keeps, which do not reach back so far
-	Ticks  template.HTML // the last runs; empty: there are none
+	Whole  bool          // Failed has all of them; false: the kept runs do not reach back 24 hours
+	Ticks  template.HTML // chart of the last runs; empty: there are none
 }
 
 func newScheduleRow(f *foundSchedule, zone *time.Location) ScheduleRow {
@@ -35,7 +35,7 @@ func newScheduleRow(f *foundSchedule, zone *time.Location) ScheduleRow {
 		row.Due = f.Next.Add(f.Offset)
 	}
 	if !f.history.Known {
-		row.Failed, row.Whole = "…", true // it is read when the list is read again
+		row.Failed, row.Whole = "…", true // it is read with the next reading of the list
 		return row
 	}
 	row.Failed, row.Fails, row.Whole = strconv.Itoa(f.history.Failed), f.history.Failed > 0, !f.history.AtLeast
@@ -43,10 +43,10 @@ func newScheduleRow(f *foundSchedule, zone *time.Location) ScheduleRow {
 	return row
 }
 
-// Zone is the schedule's own.
+// Zone returns the schedule's own time zone.
 func (r *ScheduleRow) Zone() *time.Location { return zoneOf(r.Schedule) }
 
-// LastState is how its last attempt ended.
+// LastState returns the outcome of its last attempt.
 func (r *ScheduleRow) LastState() plain.State { return plain.Outcome(r.Last.Outcome) }
 
 // IsPaused reports whether somebody has paused it.
@@ -57,7 +57,7 @@ func (r *ScheduleRow) IsUnread() bool { return r.State.Word == unread }
 
 const maxTicks = 20
 
-// ticksOf draws the last runs, which come with the newest first.
+// ticksOf draws the last runs. They are ordered newest first.
 func ticksOf(name string, runs []*chime.RunInfo, zone *time.Location) template.HTML {
 	if len(runs) == 0 {
 		return ""
@@ -69,7 +69,7 @@ func ticksOf(name string, runs []*chime.RunInfo, zone *time.Location) template.H
 	return ticks.SVG()
 }
 
-// toneOf is what an outcome means in a chart.
+// toneOf returns the tone of an outcome in a chart.
 func toneOf(outcome chime.RunOutcome) svg.Tone {
 	switch outcome {
 	case chime.RunDone:
@@ -82,7 +82,7 @@ func toneOf(outcome chime.RunOutcome) svg.Tone {
 	return svg.Off
 }
 
-// zoneOf is the zone of a schedule's rule; nil: this server's database does not have it.
+// zoneOf returns the zone of a schedule's rule, or nil if this server's database does not have it.
 func zoneOf(s *chime.Schedule) *time.Location {
 	zone, err := time.LoadLocation(s.Recurrence.TimeZone)
 	if err != nil {

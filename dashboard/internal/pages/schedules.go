@@ -16,40 +16,40 @@ import (
 )
 
 const (
-	rows      = 25  // of a list, unless the viewer asks for more
-	maxRows   = 200 // that they may ask for
-	maxOwners = 100 // that are proposed
+	rows      = 25  // rows of a list, unless the viewer requests more
+	maxRows   = 200 // maximum that they may request
+	maxOwners = 100 // number of proposed owners
 	shownAge  = 5 * time.Second
 )
 
 // Schedules is the list of the schedules.
 type Schedules struct {
 	Query ScheduleQuery
-	Tabs  []ScheduleTab // none: they are too many to be counted, or still being read
+	Tabs  []ScheduleTab // empty: there are too many schedules to count, or they are still being read
 	Rows  []ScheduleRow
-	Found int // schedules that the query fits; -1: not known
+	Found int // number of schedules that match; -1: not known
 
 	AsOf         time.Time // when the schedules were read; zero: a moment ago
-	Note         string    // why the list is not what was asked for; empty: it is
-	Older, Newer *string   // behind which name the pages before and after begin; nil: there is none
+	Note         string    // why the list does not match the request; empty: it does
+	Older, Newer *string   // the names before the previous and the next page; nil: there is no such page
 
-	Queues, Owners []string // to choose from
+	Queues, Owners []string // choices for the filter
 	Can            Can
 }
 
-// A ScheduleTab is the schedules of a state.
+// A ScheduleTab is the tab of a state.
 type ScheduleTab struct {
 	State  string
 	Count  int
 	Active bool
 }
 
-// A foundSchedule is one that the query fits.
+// A foundSchedule is a schedule that matches the query.
 type foundSchedule struct {
 	ListedSchedule
 	state   plain.State
 	runs    []*chime.RunInfo // the newest first
-	history history.History  // of these; not Known: they were not read yet
+	history history.History  // summary of the runs; not Known: they were not read yet
 }
 
 // Schedules reads the list of schedules.
@@ -73,7 +73,7 @@ func (s *Site) Schedules(ctx context.Context, r *Request) (View, error) {
 		}
 	}
 	if query.Queue != "" && !slices.Contains(m.Queues, query.Queue) {
-		m.Queues = append(m.Queues, query.Queue) // it has none any more
+		m.Queues = append(m.Queues, query.Queue) // the queue has no schedules any more
 	}
 	slices.Sort(m.Queues)
 	if !listing.Whole && !listing.Reading {
@@ -84,9 +84,9 @@ func (s *Site) Schedules(ctx context.Context, r *Request) (View, error) {
 	return View{"Schedules", m}, err
 }
 
-// fill fills in a page of what a listing has.
+// fill fills in a page of a listing.
 func (s *Site) fill(ctx context.Context, m *Schedules, listing Listing, now time.Time, zone *time.Location) error {
-	// What was read a while ago stood so then: judged by the clock of now each schedule whose time has come since would be late.
+	// States are computed for the time of the reading. With the current time, each schedule that has become due since would be late.
 	age := time.Since(listing.At)
 	asOf := now.Add(-age)
 	if age >= shownAge {
@@ -113,7 +113,7 @@ func (s *Site) fill(ctx context.Context, m *Schedules, listing Listing, now time
 	m.Owners = slices.Sorted(maps.Keys(owners))
 	m.Owners = m.Owners[:min(len(m.Owners), maxOwners)]
 	if listing.Reading {
-		m.Note = fmt.Sprintf("The schedules are being read: these are the first %d by name.", len(listing.Schedules))
+		m.Note = fmt.Sprintf("The schedules are still being read. These are the first %d by name.", len(listing.Schedules))
 	} else {
 		for _, state := range scheduleStates {
 			m.Tabs = append(m.Tabs, ScheduleTab{state, counts[state], state == m.Query.State})
@@ -124,14 +124,14 @@ func (s *Site) fill(ctx context.Context, m *Schedules, listing Listing, now time
 	}
 	begin, ok := m.Query.begin(found)
 	if !ok {
-		m.Note = "The schedule behind which this page began is no longer in the list: it begins anew."
+		m.Note = "The last schedule of the previous page is no longer in the list, so this page begins at the front again."
 	}
 	end := min(begin+m.Query.Limit, len(found))
 	m.page(found, begin, end)
 	return s.addRows(ctx, m, found[begin:end], now, zone)
 }
 
-// order puts what was found in order. What only histories say may still be being read: those of which it is not known yet come last.
+// order sorts the schedules that were found. Histories may still be being read; schedules without a history come last.
 func (s *Site) order(ctx context.Context, m *Schedules, found []foundSchedule) error {
 	if m.Query.byHistory() {
 		var read []*chime.Schedule
@@ -152,14 +152,14 @@ func (s *Site) order(ctx context.Context, m *Schedules, found []foundSchedule) e
 			}
 		}
 		if known < len(of) && m.Note == "" {
-			m.Note = fmt.Sprintf("The runs of %s of %s are read so far: the others come behind them.", render.Count(int64(known)), render.Plural(int64(len(of)), "schedule", "schedules"))
+			m.Note = fmt.Sprintf("The runs of %s of %s were read so far; the other schedules come last.", render.Count(int64(known)), render.Plural(int64(len(of)), "schedule", "schedules"))
 		}
 	}
 	m.Query.order(found)
 	return nil
 }
 
-// summarize reads what the histories of schedules say. One that was deleted meanwhile says nothing.
+// summarize reads the summaries of the schedules' histories. The summary of a deleted schedule is empty.
 func (s *Site) summarize(ctx context.Context, schedules []*chime.Schedule) ([]history.History, error) {
 	names := make([]string, len(schedules))
 	for i, of := range schedules {
@@ -180,7 +180,7 @@ func (s *Site) summarize(ctx context.Context, schedules []*chime.Schedule) ([]hi
 	return all, nil
 }
 
-// page says where the pages before and after are.
+// page fills in the links to the previous and the next page.
 func (m *Schedules) page(found []foundSchedule, begin, end int) {
 	if end < len(found) && end > 0 {
 		m.Older = &found[end-1].Name
@@ -193,10 +193,10 @@ func (m *Schedules) page(found []foundSchedule, begin, end int) {
 	}
 }
 
-// fillBeyond fills in a page of a store that has more schedules than are held: by name, or those that are next.
+// fillBeyond fills in a page for a store with more schedules than the memory holds: ordered by name, or by the next occurrence.
 func (s *Site) fillBeyond(ctx context.Context, m *Schedules, now time.Time, zone *time.Location) error {
 	m.Found = -1
-	m.Note = fmt.Sprintf("There are more than %d schedules: they are listed by name, from the beginning of one, by queue, or those that are next.", maxDirectory)
+	m.Note = fmt.Sprintf("There are more than %d schedules. They can only be listed by name, by the beginning of the name, by queue, or by the next occurrence.", maxDirectory)
 	var found []foundSchedule
 	add := func(one *chime.Schedule, unread error) {
 		listed := ListedSchedule{one, unread}
@@ -230,7 +230,7 @@ func (s *Site) fillBeyond(ctx context.Context, m *Schedules, now time.Time, zone
 	return s.addRows(ctx, m, found[:end], now, zone)
 }
 
-// addRuns reads runs of schedules, and sums them up. One that cannot be read has none.
+// addRuns reads and summarizes the runs of schedules. A schedule that cannot be read has no runs.
 func (s *Site) addRuns(ctx context.Context, found []foundSchedule, now time.Time) error {
 	var read []*chime.Schedule
 	var of []*foundSchedule
@@ -251,7 +251,7 @@ func (s *Site) addRuns(ctx context.Context, found []foundSchedule, now time.Time
 	return nil
 }
 
-// addRows fills in the rows that are shown: of them alone runs are read.
+// addRows fills in the shown rows. Runs are read only for these.
 func (s *Site) addRows(ctx context.Context, m *Schedules, found []foundSchedule, now time.Time, zone *time.Location) error {
 	if err := s.addRuns(ctx, found, now); err != nil {
 		return err
@@ -263,7 +263,7 @@ func (s *Site) addRows(ctx context.Context, m *Schedules, found []foundSchedule,
 	return nil
 }
 
-// Noted says how many of how many are shown.
+// Noted describes which part of the list is shown.
 func (m *Schedules) Noted() string {
 	if m.Found < 0 || m.Found == len(m.Rows) {
 		return ""
@@ -271,7 +271,7 @@ func (m *Schedules) Noted() string {
 	return strconv.Itoa(len(m.Rows)) + " of " + strconv.Itoa(m.Found)
 }
 
-// Bulk are the buttons for the ticked schedules.
+// Bulk returns the buttons for the ticked schedules.
 func (m *Schedules) Bulk() *render.Bulk {
 	b := &render.Bulk{Path: "schedules/bulk", Noun: "schedules", All: "all that match"}
 	if m.Found >= 0 {
@@ -290,13 +290,13 @@ func (m *Schedules) Bulk() *render.Bulk {
 	return b
 }
 
-// Empty stands where the list has none.
+// Empty is shown if the list is empty.
 func (m *Schedules) Empty() render.Empty {
 	if m.Query.Filtered() {
-		return render.Empty{Text: "No schedule fits.", Href: "schedules", Do: "Show all"}
+		return render.Empty{Text: "No schedule matches.", Href: "schedules", Do: "Show all"}
 	}
 	e := render.Empty{
-		Text: "There is no schedule yet. This line makes the first one:",
+		Text: "There are no schedules yet. This line creates the first one:",
 		Line: "chime schedules put report '*/15 * * * *'",
 	}
 	if m.Can.Edit {
@@ -305,10 +305,10 @@ func (m *Schedules) Empty() render.Empty {
 	return e
 }
 
-// A Column is one by which the list can be put in order.
+// A Column is a column by which the list can be sorted.
 type Column struct{ Sort, Text, Aria string }
 
-// Column is a column of the list.
+// Column returns a column of the list.
 func (m *Schedules) Column(sort, text string) Column {
 	c := Column{Sort: sort, Text: text}
 	if m.Query.Sort == sort {

@@ -13,27 +13,28 @@ import (
 )
 
 const (
-	maxSought = 200 // bytes of a text that is searched
-	maxHits   = 20  // of a kind
-	maxAsked  = 300 // queues that are asked for a job's ID
+	maxSought = 200 // maximum length of a search text, in bytes
+	maxHits   = 20  // number of hits of each kind
+	maxAsked  = 300 // number of queues that are searched for a job's ID
 )
 
-// Search is what a text finds: schedules and queues whose names begin so, workers, and jobs of that ID. What jobs hold is not searched.
+// Search has the results for a text: schedules and queues whose names begin with it, workers, and jobs with this ID. The contents of jobs are not
+// searched.
 type Search struct {
 	Text string
 	Hits []Hit
-	Jobs string // the filter that finds jobs of this name
-	Note string // what was not looked at; empty: all was
+	Jobs string // the filter that finds jobs by this name
+	Note string // what was not searched; empty: everything was searched
 }
 
-// A Hit is something that was found.
+// A Hit is a search result.
 type Hit struct {
-	Path string // of its page
+	Path string // path of its page
 	Name string
-	Kind string // schedule, queue, worker or job, with what helps to tell them apart
+	Kind string // schedule, queue, worker or job, with details that distinguish it
 }
 
-// Search reads what the text of the query finds.
+// Search reads the results for the text of the query.
 func (s *Site) Search(ctx context.Context, r *Request) (View, error) {
 	m := &Search{Text: strings.TrimSpace(r.Query.Get("q"))}
 	if len(m.Text) > maxSought {
@@ -80,7 +81,7 @@ func findQueues(_ context.Context, standing *Standing, m *Search) error {
 	return nil
 }
 
-// findWorkers finds workers by their names, and by the hosts that they run on.
+// findWorkers finds workers by their names and hosts.
 func findWorkers(_ context.Context, standing *Standing, m *Search) error {
 	n := 0
 	for _, w := range standing.Workers {
@@ -92,12 +93,12 @@ func findWorkers(_ context.Context, standing *Standing, m *Search) error {
 	return nil
 }
 
-// findJob finds the jobs of an ID, on all queues.
+// findJob finds the jobs with an ID, on all queues.
 func (s *Site) findJob(ctx context.Context, standing *Standing, m *Search) error {
 	queues := standing.queues()
 	if len(queues) > maxAsked {
 		queues = queues[:maxAsked]
-		m.Note = "A job of this ID was looked for on the first " + strconv.Itoa(maxAsked) + " queues only."
+		m.Note = "Only the first " + strconv.Itoa(maxAsked) + " queues were searched for a job with this ID."
 	}
 	jobs, err := jobfind.ByID(ctx, s.store, queues, m.Text)
 	for _, job := range jobs {

@@ -7,18 +7,19 @@ import (
 	"github.com/chimejobs/chime"
 )
 
-const maxSelected = 100_000 // schedules that are looked at for a change: some seconds
+const maxSelected = 100_000 // maximum number of schedules that are read for a change: this takes some seconds
 
-// Selected are schedules that a filter means.
+// Selected are the schedules that match a filter.
 type Selected struct {
-	Names  []string // those that a change concerns, in order
-	Others int      // that it does not concern
-	More   bool     // there are more, or may be, than were looked at
-	Words  string   // which the filter means, as "that are failing, of queue mail"; empty: all
+	Names  []string // those to change, in order
+	Others int      // number of those that are not changed
+	More   bool     // there are, or may be, more than were read
+	Words  string   // describes the filter, such as "that are failing, of queue mail"; empty: all
 }
 
-// SelectSchedules returns the schedules that a filter means, as the address of their list has it; of these, at most so many that a change concerns. It
-// reads them as they are now: their list may be some seconds old. Of a schedule that cannot be read, concerns gets one without a State.
+// SelectSchedules returns the schedules that match a filter, which has the form of the address of their list. It returns at most the given number of
+// schedules for which concerns returns true. It reads the current schedules, because the list may be some seconds old. If a schedule cannot be read,
+// concerns gets it without a State.
 func (s *Site) SelectSchedules(ctx context.Context, filter url.Values, most int, concerns func(*chime.Schedule) bool) (Selected, error) {
 	query, err := (&Request{Query: filter}).scheduleQuery()
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/chimejobs/chime/internal/overview"
 )
 
-// readAgain is how old what all pages have in common may be: as long as two turns of the live pages' poller are apart.
+// readAgain is the maximum age of the data that all pages share: the interval of the poller for open pages.
 const readAgain = 2 * time.Second
 
 // A Site reads the pages of one store.
@@ -21,7 +21,7 @@ type Site struct {
 	jobs      *chime.Jobs
 	directory *directory
 	poller    *overview.Poller
-	clock     func() time.Time // of a store that is no server, and whose time does not go by itself; nil: it does
+	clock     func() time.Time // the clock of an embedded store, whose time does not pass by itself; nil: it does
 	drawn     drawings
 	lastRuns  lastRuns
 	hours     hours
@@ -30,13 +30,13 @@ type Site struct {
 	days      *histories[chime.RunDay]
 	summaries *summaries
 	calendar  calendar
-	found     seldom[*jobList]
-	grouped   seldom[*grouping]
+	found     cache[*jobList]
+	grouped   cache[*grouping]
 
 	reads   sync.Mutex // one reading at a time
 	mu      sync.Mutex
 	last    *Standing
-	changed time.Time // when something was changed last, by this process's clock
+	changed time.Time // time of the last change, by this process's clock
 }
 
 // NewSite returns the pages of a store. It does no I/O.
@@ -53,17 +53,17 @@ func NewSite(store chime.Store, hooks Hooks) *Site {
 	return s
 }
 
-// Close ends what is read in the background. Pages can be read still.
+// Close ends the reading in the background. Pages can still be read.
 func (s *Site) Close() { s.summaries.close() }
 
-// A Standing is how a store was when it was read last: what all pages have in common.
+// A Standing is the last reading of a store: the data that all pages share.
 type Standing struct {
 	*overview.Snapshot
-	read  time.Time        // by this process's clock
-	clock func() time.Time // of the store; nil: it goes as this process's does
+	read  time.Time        // time of the reading, by this process's clock
+	clock func() time.Time // the store's clock; nil: it runs like this process's clock
 }
 
-// Now is the store's clock, now.
+// Now returns the current time of the store's clock.
 func (s *Standing) Now() time.Time {
 	if s.clock != nil {
 		return s.clock()
@@ -71,7 +71,7 @@ func (s *Standing) Now() time.Time {
 	return s.At.Add(time.Since(s.read))
 }
 
-// Counts are the numbers in the rail: of jobs that were given up, and of workers.
+// Counts returns the numbers in the rail: dead jobs and workers.
 func (s *Standing) Counts() map[string]int {
 	dead := 0
 	for _, q := range s.Queues {
@@ -82,12 +82,12 @@ func (s *Standing) Counts() map[string]int {
 
 // A Hand is the worker of an attempt.
 type Hand struct {
-	Name  string // its random one; empty: there is none
-	Text  string // where it runs, or the beginning of its name where that is no longer known
+	Name  string // its random name; empty: no worker
+	Text  string // its address, or the beginning of its name if the address is no longer known
 	Lives bool
 }
 
-const handMost = 8 // letters of a name
+const handMost = 8 // number of shown letters of a name
 
 // hand returns a worker by its name.
 func (s *Standing) hand(name string) Hand {
@@ -102,7 +102,7 @@ func (s *Standing) hand(name string) Hand {
 	return Hand{name, name, false}
 }
 
-// queues are all queues as they stood.
+// queues returns all queues of the reading.
 func (s *Standing) queues() []*chime.QueueInfo {
 	queues := make([]*chime.QueueInfo, len(s.Queues))
 	for i, q := range s.Queues {
@@ -111,7 +111,7 @@ func (s *Standing) queues() []*chime.QueueInfo {
 	return queues
 }
 
-// Read reads how the store is.
+// Read reads the state of the store.
 func (s *Site) Read(ctx context.Context) (*Standing, error) {
 	s.reads.Lock()
 	defer s.reads.Unlock()
@@ -124,7 +124,7 @@ func (s *Site) read(ctx context.Context) (*Standing, error) {
 	if err != nil {
 		return nil, err
 	}
-	if s.clock != nil { // where there is no queue, nobody has asked the store
+	if s.clock != nil { // without queues, no request was sent to the store
 		snapshot.At = s.clock()
 	}
 	standing := &Standing{Snapshot: snapshot, read: began, clock: s.clock}
@@ -134,20 +134,20 @@ func (s *Site) read(ctx context.Context) (*Standing, error) {
 	return standing, nil
 }
 
-// Standing returns how the store was at most readAgain ago.
+// Standing returns a reading that is at most readAgain old.
 func (s *Site) Standing(ctx context.Context) (*Standing, error) {
 	if last := s.fresh(); last != nil {
 		return last, nil
 	}
 	s.reads.Lock()
 	defer s.reads.Unlock()
-	if last := s.fresh(); last != nil { // somebody else has read it meanwhile
+	if last := s.fresh(); last != nil { // another request has read it meanwhile
 		return last, nil
 	}
 	return s.read(ctx)
 }
 
-// fresh is how the store was at most readAgain ago, and after the last change; nil: that is not known.
+// fresh returns the last reading if it is at most readAgain old and newer than the last change, or nil.
 func (s *Site) fresh() *Standing {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -157,14 +157,14 @@ func (s *Site) fresh() *Standing {
 	return s.last
 }
 
-// Last is how the store was when it was read last, however long ago that is; nil: it never was.
+// Last returns the last reading of any age, or nil.
 func (s *Site) Last() *Standing {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.last
 }
 
-// Now is the store's clock, as far as it is known.
+// Now returns the time of the store's clock, as far as it is known.
 func (s *Site) Now() time.Time {
 	switch last := s.Last(); {
 	case last != nil:
@@ -175,7 +175,7 @@ func (s *Site) Now() time.Time {
 	return time.Now()
 }
 
-// Forget has everything be read anew: something was changed. The list of all schedules, which is dear to read, only if schedules were.
+// Forget removes all readings after a change. The list of all schedules is expensive to read, so it is removed only after a change of schedules.
 func (s *Site) Forget(schedules bool) {
 	s.found.forget()
 	s.grouped.forget()
@@ -187,7 +187,7 @@ func (s *Site) Forget(schedules bool) {
 	s.changed = time.Now()
 }
 
-// Namespace is that of the store; empty: it does not say.
+// Namespace returns the namespace of the store, or "" if it is not known.
 func (s *Site) Namespace() string {
 	if named, ok := s.store.(interface{ Namespace() string }); ok {
 		return named.Namespace()

@@ -10,24 +10,24 @@ import (
 )
 
 const (
-	summaryFor  = time.Hour        // then it is read again, whatever the schedule says: failures of a day pass
-	summaryLook = 10 * time.Second // after the last one who asked, reading ends
-	readMost    = 20 * time.Second // that one batch may take
-	batchMost   = 2 * readAtOnce   // schedules of a batch that nobody waits for
-	batchEvery  = 2 * time.Second  // or more rarely, where reading one takes long: some 35 commands
+	summaryFor  = time.Hour        // then it is read again, even if nothing of the schedule has ended, because failures become older than a day
+	summaryLook = 10 * time.Second // reading ends this long after the last request
+	readMost    = 20 * time.Second // time limit of a batch
+	batchMost   = 2 * readAtOnce   // number of schedules in a batch for which no request waits
+	batchEvery  = 2 * time.Second  // interval of batches, of some 35 commands each; it is longer if reading a batch takes long
 )
 
-// summaries are what the histories of many schedules say, for a list in the order of it: a history is kilobytes, a summary some bytes. They are
-// read in batches while somebody asks, and reading takes up a hundredth of the time at most, whoever looks: ten thousand take ten minutes. What a schedule
-// has ended since is read again.
+// summaries caches the summaries of many schedules' histories, for lists that are sorted by them. A history has kilobytes, a summary some bytes. They
+// are read in batches while there are requests. Reading takes at most a hundredth of the time for any number of viewers: ten thousand schedules take
+// ten minutes. A summary is read again when something of its schedule has ended.
 type summaries struct {
 	read func(context.Context, []*chime.Schedule) ([]history.History, error)
 
 	mu    sync.Mutex
 	known map[string]summary
-	want  []*chime.Schedule // those that were asked for last
+	want  []*chime.Schedule // the schedules of the last request
 	asked time.Time
-	reads bool // a batch is under way, or the next one is waited for
+	reads bool // a batch is running, or the next one is planned
 
 	ctx     context.Context
 	stop    context.CancelFunc
@@ -37,7 +37,7 @@ type summaries struct {
 type summary struct {
 	history.History
 	stamp stamp
-	at    time.Time // when it was read
+	at    time.Time // time of the reading
 }
 
 func newSummaries(read func(context.Context, []*chime.Schedule) ([]history.History, error)) *summaries {
@@ -45,13 +45,13 @@ func newSummaries(read func(context.Context, []*chime.Schedule) ([]history.Histo
 	return &summaries{read: read, known: map[string]summary{}, ctx: ctx, stop: stop}
 }
 
-// close ends reading.
+// close ends the reading.
 func (all *summaries) close() {
 	all.stop()
 	all.reading.Wait()
 }
 
-// of returns the summaries of schedules, in their order, as far as they were read: others are not Known yet. Who asks first waits for a batch.
+// of returns the summaries of schedules, in their order. Those that were not read yet are not Known. The first request waits for a batch.
 func (all *summaries) of(ctx context.Context, schedules []*chime.Schedule) ([]history.History, error) {
 	began := time.Now()
 	all.mu.Lock()
@@ -76,10 +76,10 @@ func (all *summaries) of(ctx context.Context, schedules []*chime.Schedule) ([]hi
 	return found, nil
 }
 
-// goOn reads batch after batch, until all is known that was asked for or nobody asks any more. took is how long the one before took.
+// goOn reads batch after batch, until all requested summaries are known or there are no more requests. took is the duration of the previous batch.
 func (all *summaries) goOn(took time.Duration) {
 	for {
-		pause := time.NewTimer(min(max(agePerRead*took, batchEvery), summaryLook)) // so that it takes up a hundredth of the time
+		pause := time.NewTimer(min(max(agePerRead*took, batchEvery), summaryLook)) // so that reading takes a hundredth of the time
 		select {
 		case <-pause.C:
 		case <-all.ctx.Done():
@@ -96,7 +96,7 @@ func (all *summaries) goOn(took time.Duration) {
 		}
 		all.mu.Unlock()
 		began := time.Now()
-		if all.readBatch(all.ctx, batch) != nil { // who asks next is told
+		if all.readBatch(all.ctx, batch) != nil { // the next request gets the error
 			all.end()
 			return
 		}
@@ -110,7 +110,7 @@ func (all *summaries) end() {
 	all.reads = false
 }
 
-// next are those of the schedules that are to be read next: those that were never read first.
+// next returns the schedules of the next batch. Schedules that were never read come first.
 func (all *summaries) next(most int) (batch []*chime.Schedule) {
 	var stale []*chime.Schedule
 	for _, s := range all.want {
@@ -127,7 +127,7 @@ func (all *summaries) next(most int) (batch []*chime.Schedule) {
 	return append(batch, stale[:min(len(stale), most-len(batch))]...)
 }
 
-// readBatch reads some together.
+// readBatch reads some summaries together.
 func (all *summaries) readBatch(ctx context.Context, batch []*chime.Schedule) error {
 	ctx, cancel := context.WithTimeout(ctx, readMost)
 	defer cancel()
@@ -138,7 +138,7 @@ func (all *summaries) readBatch(ctx context.Context, batch []*chime.Schedule) er
 	}
 	all.mu.Lock()
 	defer all.mu.Unlock()
-	if len(all.known) > 2*maxDirectory { // most of them are of schedules that were deleted
+	if len(all.known) > 2*maxDirectory { // most of them belong to deleted schedules
 		clear(all.known)
 	}
 	for i, s := range batch {

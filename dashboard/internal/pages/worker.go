@@ -15,18 +15,18 @@ import (
 )
 
 const (
-	announces   = 4 * time.Minute            // so often a worker announces itself
-	silentAfter = announces + 30*time.Second // its last sign of life a worker is late
+	announces   = 4 * time.Minute            // interval of a worker's heartbeats
+	silentAfter = announces + 30*time.Second // a worker without a heartbeat for this long is late
 )
 
 // Worker is the page of a worker.
 type Worker struct {
 	overview.Worker
 	State  plain.State
-	Leads  bool // the scheduler of its process leads
+	Leads  bool // the scheduler of its process is the leader
 	Queues []Served
-	Jobs   []*chime.JobInfo // that it runs, those first that have run longest
-	Note   string           // why these are not all; empty: they are
+	Jobs   []*chime.JobInfo // its running jobs, longest first
+	Note   string           // why these are not all; empty: these are all
 }
 
 // A Served is a queue that a worker takes from.
@@ -48,7 +48,7 @@ func (s *Site) Worker(ctx context.Context, r *Request) (View, error) {
 			return View{}, &MissingError{Text: fmt.Sprintf("Workers cannot be shown: %s.", note)}
 		}
 		return View{}, &MissingError{
-			Text:  fmt.Sprintf("The worker %.60q has gone: it has stopped, or nothing was heard of it for 12 minutes. What it ran runs elsewhere.", name),
+			Text:  fmt.Sprintf("The worker %.60q is gone: it has stopped, or it sent no heartbeat for 12 minutes. Other workers run its jobs.", name),
 			Links: []render.Lead{{Text: "All workers", Path: "workers"}},
 		}
 	}
@@ -65,17 +65,17 @@ func (s *Site) Worker(ctx context.Context, r *Request) (View, error) {
 	return View{m.Address(), m}, nil
 }
 
-// workerState says how a worker is.
+// workerState returns the state of a worker.
 func workerState(w *overview.Worker, now time.Time) plain.State {
 	switch silent := now.Sub(w.Seen); {
 	case !w.Seen.IsZero() && silent > silentAfter:
-		return plain.State{Symbol: plain.Warning, Word: "late", Sentence: "It announces itself every four minutes, and has not: its process may be gone, or cannot reach Redis."}
+		return plain.State{Symbol: plain.Warning, Word: "late", Sentence: "Its last heartbeat is overdue: its process may be gone, or it cannot reach Redis."}
 	case !w.Counted:
-		return plain.State{Symbol: plain.Going, Word: "live", Sentence: "It lives; more jobs run than are counted here."}
+		return plain.State{Symbol: plain.Going, Word: "live", Sentence: "It is live; more jobs run than are counted here."}
 	case w.Busy == 0:
 		return plain.State{Symbol: plain.Idle, Word: "idle", Sentence: "It waits for jobs."}
 	case w.Busy >= w.Slots:
-		return plain.State{Symbol: plain.Warning, Word: "full", Sentence: "All of its slots are busy: what comes waits for the end of a job."}
+		return plain.State{Symbol: plain.Warning, Word: "full", Sentence: "All its slots are busy: it takes the next job when one of them ends."}
 	}
-	return plain.State{Symbol: plain.Going, Word: "running", Sentence: "It runs jobs, and has slots free."}
+	return plain.State{Symbol: plain.Going, Word: "running", Sentence: "It runs jobs and has free slots."}
 }

@@ -11,34 +11,34 @@ import (
 	"github.com/chimejobs/chime/internal/plain"
 )
 
-// Workers is the list of the workers that live.
+// Workers is the list of the live workers.
 type Workers struct {
-	Workers     []WorkerRow // those with the least free slots first
-	Slots, Busy int         // of all
+	Workers     []WorkerRow // fewest free slots first
+	Slots, Busy int         // of all workers
 	Counted     bool        // Busy is known
-	Versions    bool        // not all are of the same one
-	Note        string      // why the list does not say all; empty: it does
+	Versions    bool        // the workers have different versions
+	Note        string      // why the list is incomplete; empty: it is complete
 
-	Running     []RunningRow // some of the jobs that run, those that have run longest
-	Held        int64        // how many run in all, and were taken ahead
-	RunningNote string       // why Running may not be those; empty: they are
+	Running     []RunningRow // the longest running jobs
+	Held        int64        // number of running and taken jobs
+	RunningNote string       // why Running may not have the longest ones; empty: it has
 }
 
-const maxLongest = 10 // jobs below the list of workers
+const maxLongest = 10 // number of jobs below the list of workers
 
-// A WorkerRow is a worker in a list.
+// A WorkerRow is a row of the list of workers.
 type WorkerRow struct {
 	overview.Worker
 	State   plain.State
 	Leads   bool           // the scheduler of its process leads
-	Silent  bool           // it has not announced itself for longer than two announcements are apart
-	Longest *chime.JobInfo // that it has run longest; nil: it runs none, or it is not known
+	Silent  bool           // its last heartbeat is overdue
+	Longest *chime.JobInfo // its longest running job; nil: none, or not known
 }
 
-// A RunningRow is a job that runs, with its worker.
+// A RunningRow is a running job with its worker.
 type RunningRow struct {
 	*chime.JobInfo
-	Address string // of the worker; empty: its announcement is not known
+	Address string // address of the worker; empty: not known
 }
 
 // Workers reads the list of workers.
@@ -74,12 +74,12 @@ func (s *Site) Workers(ctx context.Context, _ *Request) (View, error) {
 	return View{"Workers", m}, nil
 }
 
-// leads reports whether the scheduler that leads runs in the worker's process.
+// leads reports whether the leading scheduler runs in the worker's process.
 func leads(w *overview.Worker, leader *chime.Leader) bool {
 	return leader != nil && leader.PID != 0 && leader.Host == w.Host && leader.PID == w.PID
 }
 
-// Share is how much of the slots is busy, in percent.
+// Share returns the busy share of the slots, in percent.
 func (w *Workers) Share() int {
 	if w.Slots == 0 {
 		return 0
@@ -87,10 +87,10 @@ func (w *Workers) Share() int {
 	return 100 * w.Busy / w.Slots
 }
 
-// Empty stands where no worker lives.
+// Empty is shown if there is no live worker.
 func (*Workers) Empty() render.Empty {
 	return render.Empty{
-		Text: "There is no worker: nothing runs until a program starts one.",
+		Text: "There are no workers: nothing runs until a program starts one.",
 		Line: "err := chime.Run(ctx, chime.NewWorker(store, chime.WorkerOptions{}))",
 	}
 }

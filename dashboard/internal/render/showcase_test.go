@@ -31,7 +31,7 @@ func TestEveryComponentIsRenderedAsBefore(t *testing.T) {
 	now := time.Date(2026, 11, 21, 13, 26, 48, 0, time.UTC)
 	frame := &Frame{Title: "Schedules", Namespace: "billing", Query: url.Values{"sort": {"next"}}, Zone: zone(t, "Europe/Berlin"), Now: now, Viewer: "anna", ReadOnly: true,
 		Path: "schedules", Counts: map[string]int{"failures": 3, "workers": 1204}, Events: "events?page=schedules",
-		Banners: []Banner{{Kind: "late", Text: "No worker takes jobs of mail.", Path: "queues/mail", Do: "Look at the queue"}}, Flash: "report is paused."}
+		Banners: []Banner{{Kind: "late", Text: "No worker takes jobs of mail.", Path: "queues/mail", Do: "Show the queue"}}, Flash: "report is paused."}
 	row := func(name, state, rule string, next, last time.Duration, jobs int) showcaseRow {
 		return showcaseRow{name, showcaseState{state, "A sentence about " + state + "."}, rule, now.Add(next), now.Add(last), jobs}
 	}

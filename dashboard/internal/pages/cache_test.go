@@ -12,12 +12,12 @@ import (
 // A number is what looking through so many jobs has found.
 type number int
 
-func (n number) dear() bool  { return n > 1000 }
-func (n number) whole() bool { return true }
+func (n number) expensive() bool { return n > 1000 }
+func (n number) whole() bool     { return true }
 
-func TestWhatIsDearIsReadSeldom(t *testing.T) {
+func TestExpensiveReadingsAreCached(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var kept seldom[number]
+		var kept cache[number]
 		reads := number(0)
 		read := func(context.Context, number) (number, error) {
 			reads++
@@ -57,7 +57,7 @@ func TestForOpenPagesWhatHasLookedThroughManyJobsIsReadMoreRarely(t *testing.T) 
 		want  int
 	}{{20_000, true, 2}, {20_000, false, 12}, {50, true, 12}} {
 		synctest.Test(t, func(t *testing.T) {
-			var kept seldom[number]
+			var kept cache[number]
 			reads := 0
 			for range 60 { // 2 minutes
 				_, _ = kept.get(t.Context(), "a", c.live, func(context.Context, number) (number, error) {
@@ -75,7 +75,7 @@ func TestForOpenPagesWhatHasLookedThroughManyJobsIsReadMoreRarely(t *testing.T) 
 }
 
 func TestAReadingThatFailedIsNotKept(t *testing.T) {
-	var kept seldom[number]
+	var kept cache[number]
 	wrong := errors.New("no answer")
 	if _, err := kept.get(t.Context(), "a", false, func(context.Context, number) (number, error) { return 0, wrong }); !errors.Is(err, wrong) {
 		t.Errorf("got %v", err)
@@ -88,13 +88,13 @@ func TestAReadingThatFailedIsNotKept(t *testing.T) {
 // A walk is how far a reading of many parts has come.
 type walk struct{ parts, of, round int }
 
-func (w walk) dear() bool  { return w.parts > 0 }
-func (w walk) whole() bool { return w.parts == w.of }
+func (w walk) expensive() bool { return w.parts > 0 }
+func (w walk) whole() bool     { return w.parts == w.of }
 
 // What is dear is read a part at a time, and what was read whole is shown until it was read whole again.
-func TestWhatIsDearIsReadInParts(t *testing.T) {
+func TestExpensiveReadingsAreReadInParts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var kept seldom[walk]
+		var kept cache[walk]
 		round := 0
 		read := func(_ context.Context, before walk) (walk, error) {
 			if time.Sleep(10 * time.Millisecond); before == (walk{}) { // fake time: what reading takes
@@ -143,7 +143,7 @@ func TestWhatIsDearIsReadInParts(t *testing.T) {
 func TestOpenPagesThatLookThroughJobsTakeTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, pages := range []int{1, 20} {
-			var kept seldom[walk]
+			var kept cache[walk]
 			var took time.Duration
 			read := func(_ context.Context, before walk) (walk, error) {
 				time.Sleep(10 * time.Millisecond) // fake time: what reading takes
