@@ -72,7 +72,7 @@ func TestTickedJobsAreChanged(t *testing.T) {
 		if target := audited[len(audited)-1].Target; target != "mail/mail-0, mail/mail-1, mail/gone" {
 			t.Errorf("the audit has %q, want what was ticked", target)
 		}
-		if page := follow(t, d, "/jobs/bulk", got.Header().Get("Location")); !strings.Contains(page, "2 requeued, 1 had gone or changed") || !strings.Contains(page, "It is done.") ||
+		if page := follow(t, d, "/jobs/bulk", got.Header().Get("Location")); !strings.Contains(page, "2 requeued, 1 gone or changed") || !strings.Contains(page, "It is done.") ||
 			!strings.Contains(page, `href="./jobs?q=mail&amp;state=dead">Back to the list`) {
 			t.Errorf("the page of the operation:\n%s", page)
 		}
@@ -81,7 +81,7 @@ func TestTickedJobsAreChanged(t *testing.T) {
 		}
 
 		ticked = []string{"verb", "delete", "id", "mail/mail-2", "id", "mail/mail-3", "sure", "1"}
-		wants(t, "without the number", post(d, "/jobs/bulk", ticked...), 200, "Type the number 2", "is not how many there are now", "This cannot be undone")
+		wants(t, "without the number", post(d, "/jobs/bulk", ticked...), 200, "Type the number 2", "is not the current number", "This cannot be undone")
 		wants(t, "the wrong number", post(d, "/jobs/bulk", append(ticked, "number", "3")...), 200, "Type the number 2")
 		wants(t, "delete", post(d, "/jobs/bulk", append(ticked, "number", "2")...), 303)
 		synctest.Wait()
@@ -185,7 +185,7 @@ func TestAllSchedulesThatMatchAreChanged(t *testing.T) {
 
 		all := []string{"all", "1", "filter", "prefix=mail-&queue=mail", "list", "prefix=mail-&queue=mail&sort=next", "verb"}
 		wants(t, "the question", post(d, "/schedules/bulk", append(all, "pause")...), 200, "Pause 1,003 schedules?", "These are all schedules of queue mail, whose names begin with “mail-”.",
-			"One other stays as it is: it cannot be paused.", "<li>mail-0004</li>", "and 998 more", `name="note"`, `name="all" value="1"`, `href="./schedules?prefix=mail-&amp;queue=mail&amp;sort=next" data-do="cancel" autofocus`,
+			"One other is not changed, because it cannot be paused.", "<li>mail-0004</li>", "and 998 more", `name="note"`, `name="all" value="1"`, `href="./schedules?prefix=mail-&amp;queue=mail&amp;sort=next" data-do="cancel" autofocus`,
 			`name="list" value="prefix=mail-&amp;queue=mail&amp;sort=next"`)
 		wants(t, "a note that is too long", post(d, "/schedules/bulk", append(all, "pause", "sure", "1", "note", strings.Repeat("x", 501))...), 200, "Pause 1,003 schedules?", `aria-invalid="true"`)
 		if len(audited) > 0 {
@@ -205,7 +205,7 @@ func TestAllSchedulesThatMatchAreChanged(t *testing.T) {
 		wants(t, "nothing is left to pause", post(d, "/schedules/bulk", append(all, "pause")...), 303)
 		wants(t, "run now", post(d, "/schedules/bulk", "all", "1", "filter", "state=live", "verb", "trigger"), 200, "Run now 1 schedule?", "These are all schedules that are live.")
 
-		wants(t, "delete without the number", post(d, "/schedules/bulk", append(all, "delete", "sure", "1")...), 200, "Type the number 1004", "is not how many there are now", "This cannot be undone")
+		wants(t, "delete without the number", post(d, "/schedules/bulk", append(all, "delete", "sure", "1")...), 200, "Type the number 1004", "is not the current number", "This cannot be undone")
 		got = post(d, "/schedules/bulk", append(all, "delete", "sure", "1", "number", "1004")...)
 		if page := follow(t, d, "/schedules/bulk", got.Header().Get("Location")); !strings.Contains(page, "1,004 deleted<") {
 			t.Errorf("the page of the operation:\n%s", page)
@@ -213,7 +213,7 @@ func TestAllSchedulesThatMatchAreChanged(t *testing.T) {
 		if left := names(t, schedules); left != "report" {
 			t.Errorf("%s are left, want report", left)
 		}
-		wants(t, "a filter that is none", post(d, "/schedules/bulk", "all", "1", "filter", "state=broken", "verb", "delete"), 400, "state is")
+		wants(t, "an invalid filter", post(d, "/schedules/bulk", "all", "1", "filter", "state=broken", "verb", "delete"), 400, "state is")
 		var acts []string
 		for _, a := range audited {
 			acts = append(acts, fmt.Sprintf("%s %d %s", a.Act, a.Count, a.Target))
@@ -239,7 +239,7 @@ func TestSchedulesThatHadGoneAreCounted(t *testing.T) {
 		t.Cleanup(d.changer.Close)
 		got := post(d, "/schedules/bulk", "all", "1", "verb", "pause", "sure", "1")
 		wants(t, "pause", got, 303)
-		if page := follow(t, d, "/schedules/bulk", got.Header().Get("Location")); !strings.Contains(page, "2 paused, 2 had gone<") {
+		if page := follow(t, d, "/schedules/bulk", got.Header().Get("Location")); !strings.Contains(page, "2 paused, 2 gone<") {
 			t.Errorf("the page of the operation:\n%s", page)
 		}
 	})
@@ -268,15 +268,15 @@ func TestAQueueIsSteered(t *testing.T) {
 			t.Errorf("got %+v", q)
 		}
 		wants(t, "resume", post(d, "/queues/mail/resume"), 303)
-		wants(t, "a limit that is none", post(d, "/queues/mail/limit", "sure", "1", "running", "many"), 200, "is no number")
-		wants(t, "a time that is none", post(d, "/queues/mail/limit", "sure", "1", "starts", "5", "per", "soon"), 200, "is no time")
+		wants(t, "an invalid limit", post(d, "/queues/mail/limit", "sure", "1", "running", "many"), 200, "is not a number")
+		wants(t, "an invalid time", post(d, "/queues/mail/limit", "sure", "1", "starts", "5", "per", "soon"), 200, "is not a duration")
 		wants(t, "starts without a time", post(d, "/queues/mail/limit", "sure", "1", "starts", "5"), 200, "wrong")
 		wants(t, "limit", post(d, "/queues/mail/limit", "sure", "1", "running", "1,000", "starts", "5", "per", "10s"), 303)
 		if q := mail(t, store); q.Paused || q.Limit != (chime.Limit{Running: 1000, Starts: 5, Per: 10 * time.Second}) {
 			t.Errorf("got %+v", q)
 		}
 		wants(t, "the limit as it is", post(d, "/queues/mail/limit"), 200, `value="1000"`, `value="10s"`)
-		wants(t, "purge without its name", post(d, "/queues/mail/purge", "sure", "1", "name", "male"), 200, "is &#34;male&#34;", "About 3 jobs")
+		wants(t, "purge without its name", post(d, "/queues/mail/purge", "sure", "1", "name", "male"), 200, "&#34;male&#34; is not its name", "About 3 jobs")
 		wants(t, "delete a queue in use", post(d, "/queues/mail/delete", "sure", "1", "name", "mail"), 409)
 		wants(t, "purge", post(d, "/queues/mail/purge", "sure", "1", "name", "mail"), 303)
 		if q := mail(t, store); q.Dead != 0 {
@@ -293,7 +293,7 @@ func TestAJobIsSteered(t *testing.T) {
 		wants(t, "requeue", post(d, "/jobs/mail/mail-0/requeue"), 303)
 		wants(t, "cancel asks", post(d, "/jobs/mail/mail-0/cancel"), 200, "Cancel this job?")
 		wants(t, "cancel", post(d, "/jobs/mail/mail-0/cancel", "sure", "1"), 303)
-		wants(t, "delete asks", post(d, "/jobs/mail/mail-1/delete"), 200, "nothing is kept of it")
+		wants(t, "delete asks", post(d, "/jobs/mail/mail-1/delete"), 200, "the job is removed with all its data")
 		wants(t, "delete", post(d, "/jobs/mail/mail-1/delete", "sure", "1"), 303)
 		if q := mail(t, store); q.Dead != 1 || q.Waiting != 0 {
 			t.Errorf("%d dead, %d waiting; want 1 and 0", q.Dead, q.Waiting)
@@ -314,14 +314,14 @@ func TestAPurgeCountsWhatItDeletes(t *testing.T) {
 			}
 		}
 		put(t, store, "new", "0 * * * *", chime.Queue("mail"), chime.Paused(chime.Note{}))
-		wants(t, "none", post(d, "/queues/mail/purge"), 200, "About 0 jobs are deleted: all that wait,")
+		wants(t, "none", post(d, "/queues/mail/purge"), 200, "About 0 jobs are deleted: all waiting,")
 		enqueue := func() {
 			must(chime.NewEnqueuer(store, chime.EnqueuerOptions{}).Enqueue(t.Context(), "send", nil, chime.Queue("mail")))
 		}
 		enqueue()
-		wants(t, "one", post(d, "/queues/mail/purge"), 200, "About 1 job is deleted: all that wait,")
+		wants(t, "one", post(d, "/queues/mail/purge"), 200, "About 1 job is deleted: all waiting,")
 		enqueue()
-		wants(t, "two", post(d, "/queues/mail/purge"), 200, "About 2 jobs are deleted: all that wait,")
+		wants(t, "two", post(d, "/queues/mail/purge"), 200, "About 2 jobs are deleted: all waiting,")
 		wants(t, "purge", post(d, "/queues/mail/purge", "sure", "1", "name", "mail"), 303)
 	})
 }

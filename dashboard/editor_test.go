@@ -112,7 +112,7 @@ func TestADefinitionSurvivesItsTabs(t *testing.T) {
 				}
 				got = post(d, "/schedules/report/edit", append(typed(t, got), "to", tab)...)
 				if tab == "cron" && c.last != "cron" {
-					wants(t, c.rule, got, 200, "No cron text says this definition", `name="tab" value="json"`)
+					wants(t, c.rule, got, 200, "Cron text cannot express this definition", `name="tab" value="json"`)
 				}
 				if tab == "builder" && c.first == "cron" {
 					got = post(d, "/schedules/report/edit", append(typed(t, got), "to", "cron")...)
@@ -131,7 +131,7 @@ func TestATabThatCannotShowARuleGivesTheReason(t *testing.T) {
 	onEditor(t, func(t *testing.T, d *Dashboard, schedules *chime.Schedules) {
 		putRule(t, schedules, "report", `{"frequency": "day", "schedule": {"hours": [9]}, "except": {"weekDays": ["sunday"]}}`)
 		wants(t, "builder", send(d, "GET", "/schedules/report/edit"), 200, "The builder cannot show this definition: the rule has except.", `name="tab" value="json"`)
-		wants(t, "cron", send(d, "GET", "/schedules/report/edit?tab=cron"), 200, "No cron text says this definition: the rule has except.", `name="tab" value="json"`)
+		wants(t, "cron", send(d, "GET", "/schedules/report/edit?tab=cron"), 200, "Cron text cannot express this definition: the rule has except.", `name="tab" value="json"`)
 		wants(t, "no tab", send(d, "GET", "/schedules/report/edit?tab=x"), 400, "tab")
 		wants(t, "no schedule", send(d, "GET", "/schedules/other/edit"), 404)
 	})
@@ -157,7 +157,7 @@ func TestAScheduleIsCreatedAndChanged(t *testing.T) {
 			t.Fatalf("%+v, %v, audited %+v", s, err, audited)
 		}
 		const named = `{"rule": "@daily", "name": "nightly"}`
-		wants(t, "two names", post(d, "/schedules/new", "tab", "json", "name", "daily", "json", named, "do", "put"), 400, "as the field above")
+		wants(t, "two names", post(d, "/schedules/new", "tab", "json", "name", "daily", "json", named, "do", "put"), 400, "as in the field above")
 		wants(t, "a name in JSON", post(d, "/schedules/new", "tab", "json", "json", named, "do", "put"), 303)
 		if _, err := schedules.Get(t.Context(), "nightly"); err != nil {
 			t.Error(err)
@@ -188,14 +188,14 @@ func TestWhoWasFasterIsShown(t *testing.T) {
 		mine := with(typed(t, send(d, "GET", "/schedules/report/edit")), "cron", "0 7 * * *")
 		putRule(t, schedules, "report", "0 8 * * *")
 		got := post(d, "/schedules/report/edit", append(mine, "do", "put")...)
-		wants(t, "conflict", got, 409, "it is at revision", "Stored now", "0 8 * * *", "Your version", "0 7 * * *", `href="./schedules/report/edit"`)
+		wants(t, "conflict", got, 409, "it is now at revision", "Stored now", "0 8 * * *", "Your version", "0 7 * * *", `href="./schedules/report/edit"`)
 		if len(audited) != 1 || audited[0].Err == nil {
 			t.Errorf("audited: %+v", audited)
 		}
 		if s, _ := schedules.Get(t.Context(), "report"); s.Recurrence.Cron != "0 8 * * *" {
 			t.Errorf("it was stored: %v", s)
 		}
-		wants(t, "go on", post(d, "/schedules/report/edit", append(typed(t, got), "do", "put")...), 303)
+		wants(t, "continue", post(d, "/schedules/report/edit", append(typed(t, got), "do", "put")...), 303)
 		if s, _ := schedules.Get(t.Context(), "report"); s.Recurrence.Cron != "0 7 * * *" {
 			t.Errorf("continuing from my version: %v", s)
 		}
@@ -215,7 +215,7 @@ func TestWhoWasFasterIsShown(t *testing.T) {
 		}
 		got = post(d, "/schedules/report/edit", append(mine, "do", "put")...)
 		wants(t, "deleted", got, 409, "has deleted report", "Your version")
-		wants(t, "anew", post(d, "/schedules/new", append(typed(t, got), "do", "put")...), 303)
+		wants(t, "again", post(d, "/schedules/new", append(typed(t, got), "do", "put")...), 303)
 		wants(t, "without a revision", post(d, "/schedules/report/edit", "tab", "cron", "cron", "0 1 * * *", "do", "put"), 400, "revision")
 	})
 }
@@ -240,14 +240,14 @@ func TestTheBuilderBeginsWithAUsualRule(t *testing.T) {
 	})
 }
 
-func TestMistakesAreSaidBesideTheirFields(t *testing.T) {
+func TestMistakesAreShownAtTheirFields(t *testing.T) {
 	onEditor(t, func(t *testing.T, d *Dashboard, schedules *chime.Schedules) {
 		before := putRule(t, schedules, "report", `{"frequency": "day", "schedule": {"hours": [9], "minutes": [0], "seconds": [0]}}`)
 		fields := typed(t, send(d, "GET", "/schedules/report/edit"))
 		for _, c := range []struct{ field, value, want string }{
-			{"hours", "24", "0 to 23"}, {"hours", "nine", "is no number"}, {"timeZone", "Mars/Olympus", "Mars/Olympus"}, {"count", "0", "count"},
-			{"monthDays", "31", "month"}, {"queue", "a b", "a b"}, {"grace", "1000w", "1s to 8760h"}, {"timeout", "soon", "is no duration"},
-			{"max_attempts", "5000", "1 to 1000"}, {"keep_runs", "many", "no whole number"}, {"meta", "{", "not JSON"}, {"header", "[]", "JSON object"},
+			{"hours", "24", "0 to 23"}, {"hours", "nine", "is not a number"}, {"timeZone", "Mars/Olympus", "Mars/Olympus"}, {"count", "0", "count"},
+			{"monthDays", "31", "month"}, {"queue", "a b", "a b"}, {"grace", "1000w", "1s to 8760h"}, {"timeout", "soon", "is not a duration"},
+			{"max_attempts", "5000", "1 to 1000"}, {"keep_runs", "many", "not a whole number"}, {"meta", "{", "not JSON"}, {"header", "[]", "JSON object"},
 			{"args", "{anna}", "not JSON"}, {"retry_first", "9h", "longest retry"},
 		} {
 			other := []string{c.field, c.value, "do", "put"}
@@ -265,7 +265,7 @@ func TestMistakesAreSaidBesideTheirFields(t *testing.T) {
 			}
 		}
 		wants(t, "JSON", post(d, "/schedules/report/edit", "tab", "json", "revision", "1", "json", `{"rule": {"cron": "61 * * * *"}}`, "do", "put"), 400, "cron", "61")
-		wants(t, "payload", post(d, "/schedules/report/edit", "tab", "json", "revision", "1", "json", `{"rule": "@daily", "payload": "gA=="}`, "do", "put"), 400, "want args")
+		wants(t, "payload", post(d, "/schedules/report/edit", "tab", "json", "revision", "1", "json", `{"rule": "@daily", "payload": "gA=="}`, "do", "put"), 400, "use args")
 		wants(t, "another name", post(d, "/schedules/report/edit", "tab", "json", "revision", "1", "json", `{"rule": "@daily", "name": "b"}`, "do", "put"), 400, "want &#34;report&#34;")
 		if s, _ := schedules.Get(t.Context(), "report"); s.Revision != before.Revision {
 			t.Errorf("something was stored: %v", s)
@@ -299,7 +299,7 @@ func TestAPreviewWarns(t *testing.T) {
 		for _, n := range []string{"501", "0", "-1", "x"} {
 			wants(t, n, post(d, "/preview", "tab", "cron", "cron", "* * * * *", "n", n), 400, "1 to 500")
 		}
-		wants(t, "in its place", post(d, "/preview", "tab", "cron", "cron", "61 * * * *", "grace", "soon"), 200, `data-field="cron" data-text=`, `data-field="grace" data-text=`, "grace: ", "is no duration")
+		wants(t, "in its place", post(d, "/preview", "tab", "cron", "cron", "61 * * * *", "grace", "soon"), 200, `data-field="cron" data-text=`, `data-field="grace" data-text=`, "grace: ", "is not a duration")
 		wants(t, "too long", post(d, "/preview", "json", strings.Repeat("x", 1<<20+200<<10)), 400, "too long")
 		wants(t, "GET", send(d, "GET", "/preview"), 405)
 	})

@@ -92,9 +92,9 @@ func TestAnAnswerThatIsWrongIsAskedForAgain(t *testing.T) {
 		}{
 			{"/schedules/report/pause", []string{"sure", "1", "note", strings.Repeat("n", 501)}, "500"},
 			{"/schedules/report/trigger", []string{"sure", "1", "args", "{anna}"}, "This is not JSON"},
-			{"/schedules/report/delete", []string{"sure", "1", "name", "reports"}, "and not its name"},
-			{"/schedules/report/delete", []string{"sure", "1"}, "and not its name"},
-			{"/schedules/report/backfill", []string{"sure", "1", "from", "yesterday", "to", "2026-10-31"}, "is no instant"},
+			{"/schedules/report/delete", []string{"sure", "1", "name", "reports"}, "is not its name"},
+			{"/schedules/report/delete", []string{"sure", "1"}, "is not its name"},
+			{"/schedules/report/backfill", []string{"sure", "1", "from", "yesterday", "to", "2026-10-31"}, "is not an instant"},
 			{"/schedules/report/backfill", []string{"sure", "1", "from", "1999-12-31 23:30", "to", "1999-12-31 23:40"}, "plans nothing in this range"},
 			{"/schedules/report/backfill", []string{"sure", "1", "from", "1998-01-01", "to", "1999-12-31"}, "at most 366 days"},
 		} {

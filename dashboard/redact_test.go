@@ -36,7 +36,7 @@ func TestNoFormRevealsTheHiddenPartOfAnError(t *testing.T) {
 				t.Errorf("%+v: got %d, want 303: a hidden text matched something:\n%s", c, got.Code, got.Body)
 				continue
 			}
-			if page := follow(t, d, c.path, got.Header().Get("Location")); !strings.Contains(page, "none fits any more: nothing was done") || audited[len(audited)-1].Count != 0 {
+			if page := follow(t, d, c.path, got.Header().Get("Location")); !strings.Contains(page, "Nothing was changed: no job is ticked, or no job matches any more.") || audited[len(audited)-1].Count != 0 {
 				t.Errorf("%+v: a hidden text matched %d jobs:\n%s", c, audited[len(audited)-1].Count, page)
 			}
 		}

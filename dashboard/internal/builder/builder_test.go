@@ -25,7 +25,7 @@ func read(t *testing.T, text string) recurrence.Recurrence {
 	return rule
 }
 
-// again is a rule that was read from its own fields.
+// again converts a rule to fields and back.
 func again(t *testing.T, rule recurrence.Recurrence, fields url.Values) recurrence.Recurrence {
 	t.Helper()
 	text, mistakes := builder.Rule(fields)
@@ -52,7 +52,7 @@ func TestARuleComesBackFromItsFields(t *testing.T) {
 		rule := read(t, text)
 		fields, why := builder.Of(rule)
 		if why != "" {
-			t.Errorf("%s: the fields do not say it: %s", text, why)
+			t.Errorf("%s: the fields cannot express it: %s", text, why)
 			continue
 		}
 		if got := again(t, rule, fields); !got.Equal(rule) {
@@ -61,7 +61,7 @@ func TestARuleComesBackFromItsFields(t *testing.T) {
 	}
 }
 
-func TestWhatFieldsCannotSayIsNamed(t *testing.T) {
+func TestUnsupportedPartsForFieldsAreNamed(t *testing.T) {
 	for text, want := range map[string]string{
 		"0 9 * * *": "cron",
 		`{"frequency": "month", "schedule": {"weekDays": [], "monthDays": [1, 2, 3], "positions": [-1]}}`:                                      "positions",
@@ -74,7 +74,7 @@ func TestWhatFieldsCannotSayIsNamed(t *testing.T) {
 	}
 }
 
-// Rules that are a cron text and fields too have the same runs in both forms, over every change of the clocks.
+// Rules that both cron text and fields can express have the same runs in both forms, across every clock change.
 func TestCronTextAndFieldsAreOneRule(t *testing.T) {
 	created := time.Date(2026, 11, 23, 22, 30, 17, 0, time.UTC)
 	for _, text := range []string{
@@ -86,7 +86,7 @@ func TestCronTextAndFieldsAreOneRule(t *testing.T) {
 			cron.TimeZone = zone
 			same, why := builder.FromCron(cron)
 			if why != "" {
-				t.Errorf("%s: is no rule of fields: %s", text, why)
+				t.Errorf("%s: is not a rule of fields: %s", text, why)
 				continue
 			}
 			if fields, why := builder.Of(same); why != "" || !again(t, same, fields).Equal(same) {
@@ -94,7 +94,7 @@ func TestCronTextAndFieldsAreOneRule(t *testing.T) {
 			}
 			back, why := builder.CronText(same, true)
 			if why != "" {
-				t.Errorf("%s: %v is no cron text: %s", text, same, why)
+				t.Errorf("%s: %v is not a cron text: %s", text, same, why)
 				continue
 			}
 			third := read(t, back)
@@ -109,7 +109,7 @@ func TestCronTextAndFieldsAreOneRule(t *testing.T) {
 	}
 }
 
-// runs is those of a rule after its creation.
+// runs returns the runs of a rule after its creation.
 func runs(t *testing.T, rule recurrence.Recurrence, created time.Time) []time.Time {
 	t.Helper()
 	series, err := rule.Series(created)
@@ -125,7 +125,7 @@ func runs(t *testing.T, rule recurrence.Recurrence, created time.Time) []time.Ti
 	return all
 }
 
-func TestWhatNoCronTextSaysIsNamed(t *testing.T) {
+func TestUnsupportedPartsForCronTextAreNamed(t *testing.T) {
 	for text, want := range map[string]string{
 		`{}`:                      "runs once",
 		`{"frequency": "second"}`: "frequency second",
@@ -136,7 +136,7 @@ func TestWhatNoCronTextSaysIsNamed(t *testing.T) {
 		`{"frequency": "week", "schedule": {"hours": [5], "minutes": [0], "seconds": [0]}}`:                                                                "from its start",
 		`{"frequency": "month", "schedule": {"monthDays": [-1], "hours": [5], "minutes": [0], "seconds": [0]}}`:                                            "from the end",
 		`{"frequency": "month", "schedule": {"monthDays": [13], "monthlyOccurrences": [{"day": "friday"}], "hours": [5], "minutes": [0], "seconds": [0]}}`: "match both",
-		`{"frequency": "month", "schedule": {"monthlyOccurrences": [{"day": "friday", "occurrence": 1}], "hours": [5], "minutes": [0], "seconds": [0]}}`:   "last one",
+		`{"frequency": "month", "schedule": {"monthlyOccurrences": [{"day": "friday", "occurrence": 1}], "hours": [5], "minutes": [0], "seconds": [0]}}`:   "last Friday",
 	} {
 		if got, why := builder.CronText(read(t, text), true); got != "" || !strings.Contains(why, want) {
 			t.Errorf("%s: got %q, %q, want %q", text, got, why, want)
@@ -153,12 +153,12 @@ func TestWhatNoCronTextSaysIsNamed(t *testing.T) {
 
 func TestMistakesAreBesideTheirFields(t *testing.T) {
 	for _, c := range []struct{ field, value, want string }{
-		{builder.Hours, "nine", `"nine" is no number`},
-		{builder.Hours, "17-9", "is no number"},
-		{builder.Interval, "2.5", "no whole number"},
-		{builder.Count, "x", "no whole number"},
-		{builder.Months, "March", "is no number"},
-		{builder.MonthlyOccurrences, "6th friday", "want weekdays as last friday"},
+		{builder.Hours, "nine", `"nine" is not a number`},
+		{builder.Hours, "17-9", "is not a number"},
+		{builder.Interval, "2.5", "not a whole number"},
+		{builder.Count, "x", "not a whole number"},
+		{builder.Months, "March", "is not a number"},
+		{builder.MonthlyOccurrences, "6th friday", "such as last friday"},
 	} {
 		_, mistakes := builder.Rule(url.Values{builder.Frequency: {"day"}, c.field: {c.value}})
 		if len(mistakes) != 1 || mistakes[0].Field != c.field || !strings.Contains(mistakes[0].Text, c.want) {
@@ -172,7 +172,7 @@ func TestMistakesAreBesideTheirFields(t *testing.T) {
 		found[mistake.Field] = true
 	}
 	if !found[builder.Hours] || !found[builder.Zone] {
-		t.Errorf("%v is beside %v", err, found)
+		t.Errorf("error %v is shown at field %v", err, found)
 	}
 	if _, mistakes := builder.CronRule(url.Values{builder.Cron: {"61 * * * *"}}); len(mistakes) != 1 || mistakes[0].Field != builder.Cron {
 		t.Errorf("cron text: %v", mistakes)

@@ -9,8 +9,8 @@ import (
 	"github.com/chimejobs/chime/recurrence"
 )
 
-// CronText is the cron text of a rule, without its zone. why says what of the rule no cron text says; empty: all of it is said. noImmediateRun is
-// whether the schedule leaves out the run at creation, which a cron text never has.
+// CronText returns the cron text of a rule, without its zone. why is the reason if cron text cannot express the rule, and "" if it can.
+// noImmediateRun is true if the schedule has no run at creation. A cron text never has one.
 func CronText(rule recurrence.Recurrence, noImmediateRun bool) (text, why string) {
 	if rule.Cron != "" {
 		rule.Cron, text = "", rule.Cron
@@ -48,7 +48,7 @@ func CronText(rule recurrence.Recurrence, noImmediateRun bool) (text, why string
 	return strings.Join([]string{minutes, hours, days, months, weekDays}, " "), ""
 }
 
-// notCron is what of a frequency rule no cron text says.
+// notCron returns the reason why cron text cannot express a frequency rule.
 func notCron(rule recurrence.Recurrence, noImmediateRun bool) string {
 	given := func(elements ...int) bool { return !slices.Contains(elements, 0) }
 	nth := slices.ContainsFunc(rule.MonthlyOccurrences, func(o recurrence.NthWeekday) bool { return o.N != 0 })
@@ -58,30 +58,30 @@ func notCron(rule recurrence.Recurrence, noImmediateRun bool) string {
 	case rule.Frequency == 0:
 		return "the rule runs once"
 	case rule.Frequency == recurrence.Second || rule.Frequency == recurrence.Year:
-		return "cron text has no frequency " + rule.Frequency.String()
+		return "cron text does not have the frequency " + rule.Frequency.String()
 	case rule.Interval > 1:
 		return "its interval counts from the start of the rule, and cron text has no start to count from"
 	case rule.StartTime.IsZero() && !noImmediateRun:
 		return "the rule runs once when created, and cron text does not"
 	case !slices.Equal(rule.Seconds, []int{0}):
-		return "cron text runs at second 0: the rule's seconds are to be 0"
+		return "cron text runs at second 0, and the rule has other seconds"
 	case nth:
-		return "cron text has every Friday of a month, and not the last one"
+		return "cron text can only name a weekday of every week, such as every Friday, and not the last Friday of a month"
 	case slices.ContainsFunc(rule.MonthDays, func(day int) bool { return day < 0 }):
-		return "cron text counts no days from the end of a month"
+		return "cron text cannot count days from the end of a month"
 	case len(rule.MonthDays) > 0 && len(rule.MonthlyOccurrences) > 0:
-		return "cron text runs on days that match the day of the month or the weekday, and the rule on those that match both"
+		return "cron text runs on days that match the day of the month or the weekday, and the rule on days that match both"
 	case rule.Frequency == recurrence.Minute && len(rule.Hours)+len(rule.Minutes)+len(rule.Months) > 0,
 		rule.Frequency == recurrence.Hour && (!given(len(rule.Minutes)) || len(rule.Hours) > 0),
 		rule.Frequency >= recurrence.Day && !given(len(rule.Hours), len(rule.Minutes)),
 		rule.Frequency == recurrence.Week && !given(len(rule.WeekDays)),
 		rule.Frequency == recurrence.Month && len(rule.MonthDays)+len(rule.MonthlyOccurrences) == 0:
-		return "the rule takes what it does not name from its start: name the days, hours and minutes"
+		return "the rule takes missing parts from its start: name the days, hours and minutes"
 	}
 	return ""
 }
 
-// cronList is the field of a cron text for numbers of n.
+// cronList returns the field of a cron text for numbers of n.
 func cronList(numbers []int, n int) string {
 	numbers = slices.Compact(slices.Sorted(slices.Values(numbers)))
 	if len(numbers) == n {
@@ -93,7 +93,7 @@ func cronList(numbers []int, n int) string {
 	return joinRanges(numbers, ",")
 }
 
-// steps is every so-many-th number from 0 to n-1.
+// steps returns every step-th number from 0 to n-1.
 func steps(n, step int) []int {
 	var all []int
 	for i := 0; i < n; i += step {
@@ -102,7 +102,7 @@ func steps(n, step int) []int {
 	return all
 }
 
-// numbersOf is weekdays or months as numbers.
+// numbersOf returns weekdays or months as numbers.
 func numbersOf[T time.Weekday | time.Month](named []T) []int {
 	numbers := make([]int, len(named))
 	for i, n := range named {
@@ -111,7 +111,7 @@ func numbersOf[T time.Weekday | time.Month](named []T) []int {
 	return numbers
 }
 
-// FromCron is a cron rule as a frequency rule with the same runs, if it does not run at creation. why says what keeps it from being one.
+// FromCron returns a frequency rule with the same runs as a cron rule, provided that it does not run at creation. why is the reason if there is none.
 func FromCron(rule recurrence.Recurrence) (same recurrence.Recurrence, why string) {
 	fields := strings.Fields(rule.Cron)
 	rule.Cron = ""
@@ -122,7 +122,7 @@ func FromCron(rule recurrence.Recurrence) (same recurrence.Recurrence, why strin
 		fields = strings.Fields(alias)
 	}
 	if len(fields) != 5 {
-		return rule, "the cron text has not five fields"
+		return rule, "the cron text does not have five fields"
 	}
 	minutes, _ := cronField(fields[0], 0, 59, "")
 	hours, _ := cronField(fields[1], 0, 23, "")
@@ -159,7 +159,7 @@ var aliases = map[string]string{
 	"@hourly": "0 * * * *",
 }
 
-// cronField is the numbers of a field that recurrence.Cron has accepted, and whether it leaves all open. names are three letters each.
+// cronField returns the numbers of a field that recurrence.Cron has accepted, and reports whether it allows all. names have three letters each.
 func cronField(field string, low, high int, names string) (numbers []int, open bool) {
 	at := func(text string) int {
 		if n, err := strconv.Atoi(text); err == nil {

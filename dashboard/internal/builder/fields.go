@@ -1,5 +1,5 @@
-// Package builder turns rules into the fields of a form and back, and into cron text and back, as far as each of them can say the same. What one
-// cannot say it names.
+// Package builder converts rules into the fields of a form and back, and into cron text and back. If a form cannot express a rule, it returns the
+// reason.
 package builder
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/chimejobs/chime/recurrence"
 )
 
-// The names of the fields. Each has the name that its value has in the JSON of a rule, so that what is wrong with the rule is found beside it.
+// The names of the fields. Each is the name of its value in the JSON of a rule, so that an error in the rule is shown at its field.
 const (
 	Frequency          = "frequency"
 	Interval           = "interval"
@@ -33,10 +33,10 @@ const (
 	Cron               = "cron"
 )
 
-// A Mistake is what is wrong with a field; Field is empty if it is the rule as a whole.
+// A Mistake is an error in a field. Field is empty if the error is about the whole rule.
 type Mistake struct{ Field, Text string }
 
-// Of is the fields of a rule. why says what they cannot say; empty: they say all of it.
+// Of returns the fields of a rule. why is the reason if fields cannot express it, and "" if they can.
 func Of(rule recurrence.Recurrence) (fields url.Values, why string) {
 	if why := unsaid(rule); why != "" {
 		return nil, why
@@ -69,7 +69,7 @@ func Of(rule recurrence.Recurrence) (fields url.Values, why string) {
 	return fields, ""
 }
 
-// About is the fields that a form has besides a rule's frequency or cron text: zone, start, end and count.
+// About returns the fields of a form apart from a rule's frequency or cron text: zone, start, end and count.
 func About(rule recurrence.Recurrence) url.Values {
 	fields := url.Values{}
 	zone := time.UTC
@@ -90,7 +90,7 @@ func About(rule recurrence.Recurrence) url.Values {
 	return fields
 }
 
-// unsaid is what of a rule the fields have no word for.
+// unsaid names the parts of a rule that the fields do not have.
 func unsaid(rule recurrence.Recurrence) string {
 	var parts []string
 	for name, there := range map[string]bool{
@@ -115,7 +115,7 @@ func number(n int) string {
 	return strconv.Itoa(n)
 }
 
-// Rule is the JSON of the rule that fields say, and what is wrong with them. What is wrong with the rule its reader says.
+// Rule returns the rule of the fields as JSON, and the errors of the fields. The reader of the rule reports errors of the rule.
 func Rule(fields url.Values) (json.RawMessage, []Mistake) {
 	rule, mistakes := about(fields)
 	elements := map[string]any{}
@@ -151,7 +151,7 @@ func Rule(fields url.Values) (json.RawMessage, []Mistake) {
 	return text(rule), mistakes
 }
 
-// CronRule is the JSON of the rule that a cron text and the fields beside it say.
+// CronRule returns the rule of a cron text and the other fields as JSON.
 func CronRule(fields url.Values) (json.RawMessage, []Mistake) {
 	beside, mistakes := about(fields)
 	rule, err := recurrence.Cron(strings.TrimSpace(fields.Get(Cron)))
@@ -159,7 +159,7 @@ func CronRule(fields url.Values) (json.RawMessage, []Mistake) {
 		return nil, append(mistakes, Wrong(err, Cron)...)
 	}
 	if rule.TimeZone != "" && beside[Zone] != nil && beside[Zone] != rule.TimeZone {
-		mistakes = append(mistakes, Mistake{Zone, fmt.Sprintf("%.60q: the cron text has %q; want one of them", beside[Zone], rule.TimeZone)})
+		mistakes = append(mistakes, Mistake{Zone, fmt.Sprintf("%.60q: the cron text already has %q; use only one of them", beside[Zone], rule.TimeZone)})
 	}
 	var all map[string]any
 	written, err := json.Marshal(rule)
@@ -175,7 +175,7 @@ func CronRule(fields url.Values) (json.RawMessage, []Mistake) {
 	return text(all), mistakes
 }
 
-// about is the JSON of the fields that About writes.
+// about returns the JSON of the fields that About writes.
 func about(fields url.Values) (rule map[string]any, mistakes []Mistake) {
 	rule = map[string]any{}
 	for _, name := range []string{Zone, Start, End} {
@@ -195,7 +195,7 @@ func whole(fields url.Values, name string, rule map[string]any, mistakes *[]Mist
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil {
-		*mistakes = append(*mistakes, Mistake{name, fmt.Sprintf("%.20q is no whole number", text)})
+		*mistakes = append(*mistakes, Mistake{name, fmt.Sprintf("%.20q is not a whole number", text)})
 		return
 	}
 	rule[name] = n
@@ -209,7 +209,7 @@ func text(rule map[string]any) json.RawMessage {
 	return written
 }
 
-// Wrong is what is wrong with a rule, each beside its field. field is where that is which is about none.
+// Wrong returns the errors of a rule with their fields. field is used for an error that is about no field.
 func Wrong(err error, field string) []Mistake {
 	var all []Mistake
 	for _, mistake := range recurrence.Errors(err) {
@@ -248,9 +248,9 @@ func writeNth(o recurrence.NthWeekday) string {
 	return fmt.Sprintf("%d %s", o.N, day)
 }
 
-var errNth = errors.New("want weekdays as last friday, 2nd monday, 2nd last sunday or every monday, with commas between them")
+var errNth = errors.New("want weekdays separated by commas, such as last friday, 2nd monday, 2nd last sunday, every monday")
 
-// readNths reads weekdays of a month as writeNth writes them, as the JSON of a rule has them.
+// readNths reads weekdays of a month in the form of writeNth. It returns them in the form of a rule's JSON.
 func readNths(text string) ([]map[string]any, error) {
 	var all []map[string]any
 	for part := range strings.SplitSeq(text, ",") {

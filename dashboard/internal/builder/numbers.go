@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// maxNumbers is more than any element of a rule may have.
+// maxNumbers is larger than the maximum of any element of a rule.
 const maxNumbers = 400
 
-// readNumbers reads numbers as people list them: "9, 12-17", with negative ones, which count from the end.
+// readNumbers reads a list of numbers such as "9, 12-17". Negative numbers count from the end.
 func readNumbers(text string) ([]int, error) {
 	var all []int
 	for _, part := range strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' }) {
@@ -37,10 +37,10 @@ func numberRange(part string) (first, last int, err error) {
 			return low, high, nil
 		}
 	}
-	return 0, 0, fmt.Errorf("%.20q is no number: want numbers and ranges, as 9, 12-17", part)
+	return 0, 0, fmt.Errorf("%.20q is not a number; use numbers and ranges, such as 9, 12-17", part)
 }
 
-// writeNumbers writes numbers so that readNumbers reads them; three in a row and more are a range.
+// writeNumbers writes numbers in the form of readNumbers. Three or more consecutive numbers become a range.
 func writeNumbers(numbers []int) string {
 	return joinRanges(numbers, ", ")
 }

@@ -12,15 +12,15 @@ import (
 	"github.com/chimejobs/chime/dashboard/internal/render"
 )
 
-const maxStep = 30 * time.Second // that one step may take
+const maxStep = 30 * time.Second // time limit of one step
 
-// A jobVerb is what is done to many jobs.
+// A jobVerb is an action for many jobs.
 type jobVerb struct {
-	name, do, done string // as "requeue", "Requeue", "requeued"
-	button         string // of the question; empty: do
+	name, do, done string // such as "requeue", "Requeue", "requeued"
+	button         string // the button of the confirmation; empty: do
 	destroys       bool   // the number has to be typed
 	warning        string
-	step           func(*chime.Jobs, context.Context, string, []string) (chime.BulkResult, error) // of at most stepJobs of a queue
+	step           func(*chime.Jobs, context.Context, string, []string) (chime.BulkResult, error) // changes at most stepJobs of a queue
 }
 
 var (
@@ -28,18 +28,18 @@ var (
 		return jobs.Requeue(ctx, chime.JobFilter{Queue: queue, IDs: ids}, nil)
 	}}
 	deletes = jobVerb{
-		name: "delete", do: "Delete", done: "deleted", destroys: true, warning: "This cannot be undone: nothing is kept of these jobs.",
+		name: "delete", do: "Delete", done: "deleted", destroys: true, warning: "This cannot be undone: the jobs are removed with all their data.",
 		step: func(jobs *chime.Jobs, ctx context.Context, queue string, ids []string) (chime.BulkResult, error) {
 			return jobs.Delete(ctx, chime.JobFilter{Queue: queue, IDs: ids}, nil)
 		},
 	}
 	cancels = jobVerb{
-		name: "cancel", do: "Cancel", button: "Cancel the jobs", done: "cancelled", destroys: true, warning: "This cannot be undone: these jobs never start, and those that run are told to end.",
+		name: "cancel", do: "Cancel", button: "Cancel the jobs", done: "cancelled", destroys: true, warning: "This cannot be undone: waiting jobs never start, and the handlers of running jobs are cancelled.",
 		step: cancelEach,
 	}
 )
 
-// cancelEach cancels jobs one after the other.
+// cancelEach cancels jobs one after another.
 func cancelEach(jobs *chime.Jobs, ctx context.Context, queue string, ids []string) (done chime.BulkResult, err error) {
 	for _, id := range ids {
 		result, err := jobs.Cancel(ctx, queue, id)
@@ -55,7 +55,7 @@ func cancelEach(jobs *chime.Jobs, ctx context.Context, queue string, ids []strin
 	return done, nil
 }
 
-// RequeueJobs, CancelJobs and DeleteJobs change the jobs that are ticked in a list, or all that its filter means.
+// RequeueJobs, CancelJobs and DeleteJobs change the ticked jobs of a list, or all jobs that match its filter.
 func RequeueJobs(c *Changer, ctx context.Context, f *Form) (Answer, error) {
 	return c.changeJobs(ctx, f, requeues)
 }
@@ -75,7 +75,7 @@ func (c *Changer) changeJobs(ctx context.Context, f *Form, verb jobVerb) (Answer
 	return c.changeSelected(f, verb, s, err, "jobs")
 }
 
-// RequeueGroups and DeleteGroups change the failed jobs of groups that are ticked.
+// RequeueGroups and DeleteGroups change the failed jobs of the ticked groups.
 func RequeueGroups(c *Changer, ctx context.Context, f *Form) (Answer, error) {
 	s, err := c.grouped(ctx, f.Fields["id"], f.Fields.Get("filter"))
 	return c.changeSelected(f, requeues, s, err, "failures")
@@ -87,16 +87,16 @@ func DeleteGroups(c *Changer, ctx context.Context, f *Form) (Answer, error) {
 	return c.changeSelected(f, deletes, s, err, "failures")
 }
 
-// changeSelected asks whether these jobs are meant, and then begins to change them.
+// changeSelected asks for confirmation, and then begins to change the jobs.
 func (c *Changer) changeSelected(f *Form, verb jobVerb, s selection, err error, page string) (Answer, error) {
 	answer := Answer{Target: cmp.Or(s.named, s.words), Back: page, List: f.list(), Count: int64(len(s.jobs))}
 	if err != nil {
 		return answer, err
 	}
 	if len(s.jobs) == 0 {
-		answer.Said = "No job is ticked, or none fits any more: nothing was done."
+		answer.Said = "Nothing was changed: no job is ticked, or no job matches any more."
 		if s.more {
-			answer.Said = "None of the jobs that were looked at fits: nothing was done. There are more; go on in the list, and tick them."
+			answer.Said = "Nothing was changed: none of the jobs that were read matches. There are more jobs: continue in the list, and tick them there."
 		}
 		return answer, nil
 	}
@@ -105,8 +105,8 @@ func (c *Changer) changeSelected(f *Form, verb jobVerb, s selection, err error, 
 		answer.Ask = f.askJobs(verb, s, page)
 		return answer, nil
 	}
-	begun := &Operation{Title: verb.do + " " + plural(len(s.jobs), "job", "jobs"), Page: page, List: f.list(), Verb: verb.done, Lost: "had gone or changed", Meant: len(s.jobs)}
-	operation := c.operations.begin(begun, func(ctx context.Context, told func(chime.BulkResult)) error {
+	begun := &Operation{Title: verb.do + " " + plural(len(s.jobs), "job", "jobs"), Page: page, List: f.list(), Verb: verb.done, Lost: "gone or changed", Meant: len(s.jobs)}
+	operation := c.operations.begin(begun, func(ctx context.Context, report func(chime.BulkResult)) error {
 		for _, some := range steps(s.jobs) {
 			ids := make([]string, len(some))
 			for i, job := range some {
@@ -115,13 +115,13 @@ func (c *Changer) changeSelected(f *Form, verb jobVerb, s selection, err error, 
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			stepCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), maxStep) // one that has begun is ended
+			stepCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), maxStep) // a step that has begun is completed
 			done, err := verb.step(c.jobs, stepCtx, some[0].queue, ids)
 			cancel()
 			if err == nil {
 				done.Gone = len(some) - done.Changed
 			}
-			told(done)
+			report(done)
 			if err != nil {
 				return err
 			}
@@ -132,16 +132,16 @@ func (c *Changer) changeSelected(f *Form, verb jobVerb, s selection, err error, 
 	return answer, nil
 }
 
-// numberField is for the number of what is meant, which has to be typed where it cannot be undone.
+// numberField returns the field for the number of selected things. It has to be typed if the action cannot be undone.
 func (f *Form) numberField(meant string) render.Field {
 	field := render.Field{Name: "number", Label: "Type the number " + meant, Kind: "number", Required: true, Exactly: meant}
 	if f.sure() {
-		field.Error = fmt.Sprintf("%.20q is not how many there are now.", f.Fields.Get("number"))
+		field.Error = fmt.Sprintf("%.20q is not the current number.", f.Fields.Get("number"))
 	}
 	return field
 }
 
-// askJobs asks whether these jobs are meant.
+// askJobs asks for confirmation that these jobs are to be changed.
 func (f *Form) askJobs(verb jobVerb, s selection, page string) *render.Ask {
 	meant := strconv.Itoa(len(s.jobs))
 	ask := &render.Ask{
@@ -150,7 +150,7 @@ func (f *Form) askJobs(verb jobVerb, s selection, page string) *render.Ask {
 		Hidden: append(f.kept(), render.Pair{Name: "verb", Value: verb.name}),
 	}
 	if s.more {
-		ask.Text += " There are more: do it again for the rest when these are done."
+		ask.Text += " There are more: repeat this for the rest when these are done."
 	}
 	for _, name := range []string{"all", "filter", "id"} {
 		for _, value := range f.Fields[name] {

@@ -1,5 +1,5 @@
-// Package change does what the forms of the dashboard say. A form is sent once to ask what it will do, and again, with what was asked for, to do
-// it: so all of it works in a browser without scripts.
+// Package change does the actions of the dashboard's forms. A form is sent once, and the response asks for confirmation. It is sent again with the
+// confirmation to do the action. So everything works in a browser without scripts.
 package change
 
 import (
@@ -26,46 +26,46 @@ type Changer struct {
 	operations *operations
 }
 
-// A Selecting returns the schedules that a filter of their list means, as the address of the list has it; of these, at most so many that a change
-// concerns. Of a schedule that cannot be read, concerns gets one without a State.
+// A Selecting returns the schedules that match a filter, which has the form of the address of their list. It returns at most the given number of
+// schedules for which concerns returns true. If a schedule cannot be read, concerns gets it without a State.
 type Selecting func(ctx context.Context, filter url.Values, most int, concerns func(*chime.Schedule) bool) (Selected, error)
 
-// Selected are schedules that a filter means.
+// Selected are the schedules that match a filter.
 type Selected struct {
-	Names  []string // those that a change concerns, in order
-	Others int      // that it does not concern
-	More   bool     // there are more, or may be, than were looked at
-	Words  string   // which the filter means, as "that are failing, of queue mail"; empty: all
+	Names  []string // those to change, in order
+	Others int      // number of those that are not changed
+	More   bool     // there are, or may be, more than were read
+	Words  string   // describes the filter, such as "that are failing, of queue mail"; empty: all
 }
 
-// New returns a changer of a store. It does no I/O. group names the group of failures that a job is in, as a form names it; shown is what
-// viewers are shown of a job's last error, nil: all of it.
+// New returns a changer of a store. It does no I/O. group returns the name of a job's group of failures in forms. shown returns the text that viewers
+// see for a job's last error; nil: the whole error.
 func New(store chime.Store, group, shown func(*chime.JobInfo) string, selects Selecting) *Changer {
 	return &Changer{store: store, group: group, shown: shown, selects: selects, schedules: chime.NewSchedules(store), queues: chime.NewQueues(store), jobs: chime.NewJobs(store), operations: newOperations()}
 }
 
-// A Form is what a viewer has sent.
+// A Form is a form that a viewer has sent.
 type Form struct {
-	Values map[string]string // what stands for the names of its path
+	Values map[string]string // the values of the names in its path
 	Fields url.Values
-	Viewer string        // who has sent it; empty: has no name
+	Viewer string        // name of the sender; empty: no name
 	Frame  *render.Frame // for links, and times in the viewer's zone
 }
 
-// sure reports whether the viewer has seen what the form will do.
+// sure reports whether the viewer has confirmed the action.
 func (f *Form) sure() bool { return f.Fields.Get("sure") == "1" }
 
-// note is why the viewer does it.
+// note returns the viewer's reason.
 func (f *Form) note() chime.Note {
 	return chime.Note{Text: f.Fields.Get("note"), By: cutName(f.Viewer)}
 }
 
-// fromList is in a form that stands in a list the query of the list's address, to which its answer leads back.
+// fromList is the field of a form in a list. It has the query of the list's address, to which the response redirects.
 const fromList = "list"
 
-const maxList = 2 << 10 // bytes of it
+const maxList = 2 << 10 // its maximum length, in bytes
 
-// back is where the answer leads that without it leads to a page: to the list that the form stands in, if it does.
+// back returns the list of the form if it has one, and the page otherwise.
 func (f *Form) back(page string) string {
 	if !f.Fields.Has(fromList) {
 		return page
@@ -74,7 +74,7 @@ func (f *Form) back(page string) string {
 	return list
 }
 
-// kept are the fields that a question has to send again.
+// kept returns the fields that a confirmation has to send again.
 func (f *Form) kept() []render.Pair {
 	if !f.Fields.Has(fromList) {
 		return nil
@@ -82,7 +82,7 @@ func (f *Form) kept() []render.Pair {
 	return []render.Pair{{Name: fromList, Value: f.list()}}
 }
 
-// list is the query of the list that the form stands in. A browser sends none that is longer than a page's may be.
+// list returns the query of the form's list. A query longer than that of a page is ignored, because a browser never sends one.
 func (f *Form) list() string {
 	if query := f.Fields.Get(fromList); len(query) <= maxList {
 		return query
@@ -90,32 +90,32 @@ func (f *Form) list() string {
 	return ""
 }
 
-// An Answer is what came of a form: a question, or what was done.
+// An Answer is the result of a form: a confirmation to ask for, or a done action.
 type Answer struct {
-	Ask  *render.Ask // nil: it was done, or there was an error
-	Show *Shown      // a page to answer with, where nothing was done; nil: none
+	Ask  *render.Ask // nil: the action was done, or there was an error
+	Show *Shown      // a page to show if nothing was done; nil: none
 
 	Said string // what was done, in a sentence
-	Back string // the path of the page to go on to
+	Back string // the path of the page to redirect to
 	List string // the query of its address, if it is a list
 
 	Queue, Target, Note string // for the audit
 	Count               int64
 }
 
-// A Shown is a page that answers a form.
+// A Shown is a page in response to a form.
 type Shown struct {
 	Template, Title string
 	Part            bool // for a script: without the frame
 	Status          int
 	Model           any
-	Err             error // why nothing was done, for the audit; nil: nothing was to be done
+	Err             error // why nothing was done, for the audit; nil: no action was requested
 }
 
-// A Verb is what forms of one path do. Its error may come with an Answer that says to what it happened.
+// A Verb does the action of the forms of a path. Its Answer may name the target even if it returns an error.
 type Verb func(*Changer, context.Context, *Form) (Answer, error)
 
-// plural is a number of things.
+// plural returns a number with a noun.
 func plural(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one
@@ -127,7 +127,7 @@ func plural(n int, one, many string) string {
 	return text + " " + many
 }
 
-// wrong is what an error says of a field that a viewer has filled in; empty: it is not about one.
+// wrong returns the text of an error about a field, or "" if the error is not about a field.
 func wrong(err error) string {
 	var invalid *chime.InvalidError
 	if errors.As(err, &invalid) {
@@ -136,9 +136,9 @@ func wrong(err error) string {
 	return ""
 }
 
-const maxBy = 100 // bytes of a name that a note has
+const maxBy = 100 // maximum length of a name in a note, in bytes
 
-// cutName shortens a viewer's name to what a note keeps.
+// cutName shortens a viewer's name to the length for a note.
 func cutName(name string) string {
 	for i := range name {
 		if i > maxBy-4 {

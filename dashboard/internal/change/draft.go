@@ -24,7 +24,7 @@ const (
 	tabCron    = "cron"
 )
 
-// A draft is what somebody wants a schedule to be.
+// A draft is the definition of a schedule that is being edited.
 type draft struct {
 	definition *definition.Definition
 	rule       recurrence.Recurrence
@@ -35,7 +35,7 @@ func (d *draft) wrong(field, text string, values ...any) {
 	d.mistakes = append(d.mistakes, builder.Mistake{Field: field, Text: fmt.Sprintf(text, values...)})
 }
 
-// draftOf is a schedule as it is stored, without its arguments.
+// draftOf returns the draft of a stored schedule, without its arguments.
 func draftOf(stored *chime.Schedule) (*draft, error) {
 	d, err := definition.Of(stored, false)
 	return &draft{definition: d, rule: stored.Recurrence}, err
@@ -52,14 +52,14 @@ func readDraft(fields url.Values, stored *chime.Schedule) *draft {
 	}
 	if args := strings.TrimSpace(fields.Get("args")); args != "" {
 		if !json.Valid([]byte(args)) {
-			d.wrong("args", "this is not JSON; a text has to be in quotes")
+			d.wrong("args", "this is not JSON; texts need quotes")
 		}
 		d.definition.Args = json.RawMessage(args)
 	}
 	return d
 }
 
-// readJSON reads a definition; a rule alone leaves the rest as it is stored.
+// readJSON reads a definition. If it is only a rule, the rest keeps its stored values.
 func (d *draft) readJSON(text string, stored *chime.Schedule) {
 	given, rule, err := definition.Read(strings.TrimSpace(text), "")
 	if err != nil {
@@ -71,9 +71,9 @@ func (d *draft) readJSON(text string, stored *chime.Schedule) {
 	d.definition, d.rule = given, rule
 	switch {
 	case given.Payload != nil:
-		d.wrong("json", "payload: want args, as JSON")
+		d.wrong("json", "payload: use args instead, as JSON")
 	case stored != nil && given.Name != "" && given.Name != stored.Name:
-		d.wrong("json", "name: %.60q: want %q, or none", given.Name, stored.Name)
+		d.wrong("json", "name: %.60q: want %q, or no name", given.Name, stored.Name)
 	}
 	rest := *given
 	rest.Rule = nil
@@ -88,7 +88,7 @@ func (d *draft) readJSON(text string, stored *chime.Schedule) {
 	}
 }
 
-// readRule reads the rule of the builder or of a cron text.
+// readRule reads the rule of the builder or a cron text.
 func (d *draft) readRule(fields url.Values) {
 	read, at := builder.Rule, builder.Frequency
 	if fields.Get("tab") == tabCron {
@@ -121,14 +121,14 @@ func (d *draft) readOptions(fields url.Values) {
 			length, err = time.ParseDuration(text(name))
 		}
 		if err != nil {
-			d.wrong(name, "%.40q is no duration: want 500ms, 90s, 2h or 1d12h", text(name))
+			d.wrong(name, "%.40q is not a duration; examples are 500ms, 90s, 2h and 1d12h", text(name))
 		}
 		return length.Milliseconds()
 	}
 	whole := func(name string) *int {
 		n, err := strconv.Atoi(cmp.Or(text(name), "0"))
 		if err != nil {
-			d.wrong(name, "%.40q is no whole number", text(name))
+			d.wrong(name, "%.40q is not a whole number", text(name))
 		}
 		return &n
 	}
@@ -145,18 +145,18 @@ func (d *draft) readOptions(fields url.Values) {
 	}
 	if meta := text("meta"); meta != "" {
 		if !json.Valid([]byte(meta)) {
-			d.wrong("meta", "this is not JSON; a text has to be in quotes")
+			d.wrong("meta", "this is not JSON; texts need quotes")
 		}
 		of.Meta = json.RawMessage(meta)
 	}
 	if header := text("header"); header != "" {
 		if json.Unmarshal([]byte(header), &of.Header) != nil {
-			d.wrong("header", `want a JSON object of texts, as {"tenant": "a"}`)
+			d.wrong("header", `want a JSON object with texts as values, such as {"tenant": "a"}`)
 		}
 	}
 }
 
-// fields is the draft as the fields of a tab. why says what keeps the tab from saying it; the fields are then those of the JSON tab.
+// fields returns the draft as the fields of a tab. why is the reason if the tab cannot show the draft; the fields are then those of the JSON tab.
 func (d *draft) fields(tab string) (fields url.Values, why string) {
 	rule := d.rule
 	switch tab {
@@ -186,7 +186,7 @@ func (d *draft) fields(tab string) (fields url.Values, why string) {
 
 func (d *draft) jsonFields() url.Values {
 	shown := *d.definition
-	shown.Args = nil // they have a field of their own
+	shown.Args = nil // they have their own field
 	text, err := json.MarshalIndent(shown, "", "  ")
 	if err != nil {
 		text = d.definition.Rule
@@ -235,7 +235,7 @@ func (d *draft) addOptions(fields url.Values) {
 	set("args", of.Args != nil, string(of.Args))
 }
 
-// shortSpan is a duration as a field has it: 1h30m and not 1h30m0s.
+// shortSpan formats a duration for a field: 1h30m and not 1h30m0s.
 func shortSpan(d time.Duration) string {
 	text := d.String()
 	if strings.HasSuffix(text, "m0s") {
@@ -247,8 +247,8 @@ func shortSpan(d time.Duration) string {
 	return text
 }
 
-// options are those of Put that make a schedule what the draft says. What a stored one must have, and the draft leaves open, it keeps, its
-// arguments too; what it need not have, and the draft leaves open, it loses.
+// options returns the options of Put for the draft. If the draft has no value, required fields and the arguments keep their stored values, and
+// optional fields are removed.
 func (d *draft) options(stored *chime.Schedule) []chime.PutOption {
 	of := d.definition
 	if stored == nil {
@@ -279,7 +279,7 @@ func (d *draft) options(stored *chime.Schedule) []chime.PutOption {
 	return options
 }
 
-// whole is the definition that there is when the draft is stored, without arguments that stay as they are.
+// whole returns the definition that storing the draft would give, without unchanged arguments.
 func (d *draft) whole(stored *chime.Schedule) (*definition.Definition, error) {
 	if stored == nil {
 		fresh := *d.definition
@@ -299,7 +299,7 @@ func (d *draft) whole(stored *chime.Schedule) (*definition.Definition, error) {
 	return kept.With(d.definition)
 }
 
-// differences are those from what is stored; nil: a schedule that is not there yet.
+// differences returns the differences from the stored schedule. It returns nil for a new schedule.
 func (d *draft) differences(stored *chime.Schedule) ([]definition.Difference, error) {
 	before := &definition.Definition{}
 	after, err := d.whole(stored)
@@ -312,14 +312,14 @@ func (d *draft) differences(stored *chime.Schedule) ([]definition.Difference, er
 	return definition.Differences(before, after)
 }
 
-// fieldsOf says which field of the editor an error of Put is about.
+// fieldsOf has the field of the editor for each field in an error of Put.
 var fieldsOf = map[string]string{
 	"name": "name", "schedule name": "name", "job name": "job_name", "queue": "queue", "overlap policy": "overlap", "misfire policy": "misfire",
 	"grace": "grace", "spread": "spread", "pause after": "pause_after", "keep runs": "keep_runs", "max attempts": "max_attempts", "timeout": "timeout",
 	"retry": "retry_first", "longest retry": "retry_max", "keep": "keep", "meta": "meta", "header": "header", "header key": "header", "args": "args", "recurrence": builder.Frequency,
 }
 
-// refused notes what Put found wrong; false: it is about nothing that was typed.
+// refused records the errors of Put. It returns false if they are not about a typed value.
 func (d *draft) refused(err error, at string) bool {
 	found := invalids(err)
 	for _, invalid := range found {
@@ -331,7 +331,7 @@ func (d *draft) refused(err error, at string) bool {
 	return len(d.mistakes) > 0
 }
 
-// invalids are all that is wrong with options.
+// invalids returns all errors of the options.
 func invalids(err error) []*chime.InvalidError {
 	var invalid *chime.InvalidError
 	if several, ok := err.(interface{ Unwrap() []error }); ok {

@@ -19,19 +19,19 @@ import (
 
 // An Editor is a definition that is being written: the model of the template "editor".
 type Editor struct {
-	Name     string // of the schedule; empty: it is new
-	Revision int64  // that was shown; 0: none was stored
+	Name     string // name of the schedule; empty: it is new
+	Revision int64  // the shown revision; 0: the schedule is new
 	Tab      string
-	Tabs     []Tick // On is the one that is shown
+	Tabs     []Tick // On marks the shown tab
 
-	Why      string            // what a tab cannot say, so that another one is shown
-	Mistakes []string          // what is wrong, and about no field
-	Wrong    []builder.Mistake // all that is wrong, where the preview alone is shown
+	Why      string            // why another tab is shown instead of the chosen one
+	Mistakes []string          // errors that are not about a field
+	Wrong    []builder.Mistake // all errors, if only the preview is shown
 	Naming   []render.Field
 	Rule     []render.Field
 	Ticks    []Ticks
 	Range    []render.Field
-	Likes    []render.Pair // rules to begin with
+	Likes    []render.Pair // rules to start from
 	Groups   []Group
 	JSON     []render.Field
 	Args     render.Field
@@ -39,15 +39,15 @@ type Editor struct {
 	Conflict *Conflict
 }
 
-// A Conflict is what somebody else has done meanwhile.
+// A Conflict is a change by somebody else in the meantime.
 type Conflict struct {
 	Text   string
-	Stored string // the definition that is stored now, as JSON; empty: none is
-	Meant  string // the one that was to be stored
-	Again  string // the path of the page to go on from what is stored
+	Stored string // the stored definition, as JSON; empty: it was deleted
+	Meant  string // the definition that was to be stored
+	Again  string // the path of the page that continues from the stored version
 }
 
-// Posts is the path of the page of the editor.
+// Posts returns the path to which the editor sends its form.
 func (e *Editor) Posts() string {
 	if e.Name == "" {
 		return render.Path("schedules") + "/new"
@@ -55,7 +55,7 @@ func (e *Editor) Posts() string {
 	return render.Path("schedules", e.Name) + "/edit"
 }
 
-// Leads is the path of the page that Cancel leads to.
+// Leads returns the path to which Cancel leads.
 func (e *Editor) Leads() string {
 	if e.Name == "" {
 		return "schedules"
@@ -63,7 +63,7 @@ func (e *Editor) Leads() string {
 	return render.Path("schedules", e.Name)
 }
 
-// newEditor shows fields, and beside them what is wrong with the draft.
+// newEditor returns an editor with the fields and the errors of the draft.
 func newEditor(stored *chime.Schedule, fields url.Values, d *draft) *Editor {
 	e := &Editor{Tab: fields.Get("tab")}
 	if stored != nil {
@@ -90,7 +90,7 @@ func newEditor(stored *chime.Schedule, fields url.Values, d *draft) *Editor {
 	case tabJSON:
 		e.JSON = filled([]render.Field{{
 			Name: "json", Label: "Definition", Kind: "textarea", Required: true,
-			Hint: "As chime schedules export prints it, without arguments. A rule alone leaves the rest as it is.",
+			Hint: "The format of chime schedules export, without arguments. If you give only a rule, the rest does not change.",
 		}}, fields, wrong)
 	case tabCron:
 		e.Rule, e.Range = filled(cronFields, fields, wrong), filled(rangeFields, fields, wrong)
@@ -100,9 +100,9 @@ func newEditor(stored *chime.Schedule, fields url.Values, d *draft) *Editor {
 		delete(wrong, builder.WeekDays)
 		delete(wrong, builder.Months)
 	}
-	hint := "JSON. Empty: none."
+	hint := "JSON. Empty: no arguments."
 	if stored != nil {
-		hint = fmt.Sprintf("JSON. Empty: they stay as they are, %d bytes.", len(stored.Payload))
+		hint = fmt.Sprintf("JSON. Empty: the stored arguments (%d bytes) do not change.", len(stored.Payload))
 	}
 	e.Args = filled([]render.Field{{Name: "args", Label: "Arguments", Kind: "textarea", Hint: hint}}, fields, wrong)[0]
 	for _, text := range wrong {
@@ -112,14 +112,14 @@ func newEditor(stored *chime.Schedule, fields url.Values, d *draft) *Editor {
 	return e
 }
 
-// NewSchedule is the editor of a schedule that there is none of yet.
+// NewSchedule returns the editor of a new schedule.
 func (c *Changer) NewSchedule(tab string) *Editor {
-	fields, _ := like(url.Values{"tab": {tab}, builder.Cron: {"0 9 * * *"}}, "day") // which there is
+	fields, _ := like(url.Values{"tab": {tab}, builder.Cron: {"0 9 * * *"}}, "day") // "day" is a valid name
 	fields.Set("json", "{\n  \"rule\": {\n    \"frequency\": \"day\",\n    \"schedule\": {\"hours\": [9], \"minutes\": [0]}\n  },\n  \"job_name\": \"report\"\n}")
 	return newEditor(nil, fields, &draft{})
 }
 
-// EditSchedule is the editor of a schedule as it is stored. An empty tab is the one that fits the rule best.
+// EditSchedule returns the editor of a stored schedule. An empty tab means the tab that fits the rule best.
 func (c *Changer) EditSchedule(ctx context.Context, name, tab string, now time.Time) (*Editor, error) {
 	stored, err := c.schedules.Get(ctx, name)
 	if err != nil {
@@ -145,18 +145,18 @@ func (c *Changer) EditSchedule(ctx context.Context, name, tab string, now time.T
 	return e, nil
 }
 
-// unsaidBy says why a tab is not shown.
+// unsaidBy returns the reason why a tab is not shown.
 func unsaidBy(tab, why string) string {
 	switch {
 	case why == "":
 		return ""
 	case tab == tabCron:
-		return "No cron text says this definition: " + why + "."
+		return "Cron text cannot express this definition: " + why + "."
 	}
 	return "The builder cannot show this definition: " + why + "."
 }
 
-// PutSchedule creates or changes a schedule; or it shows what was typed in another tab, or what it will do.
+// PutSchedule creates or changes a schedule. It also shows the typed values in another tab, or a preview.
 func PutSchedule(c *Changer, ctx context.Context, f *Form) (Answer, error) {
 	name, exists := f.Values["name"]
 	stored, err := c.storedFor(ctx, name)
@@ -172,12 +172,12 @@ func PutSchedule(c *Changer, ctx context.Context, f *Form) (Answer, error) {
 	d, fields := readDraft(f.Fields, stored), f.Fields
 	if named := d.definition.Name; !exists && named != "" {
 		if name = cmp.Or(name, named); name != named {
-			d.wrong("json", "name: %.60q: want %.60q, as the field above, or none", named, name)
+			d.wrong("json", "name: %.60q: want %.60q, as in the field above, or no name", named, name)
 		}
 	}
 	answer := onSchedule(name)
 	why, status := "", http.StatusOK
-	var taken error // the name is another schedule's
+	var taken error // the name belongs to another schedule
 	switch to := f.Fields.Get("to"); {
 	case f.Fields.Has("like"):
 		if fields, err = like(f.Fields, f.Fields.Get("like")); err != nil {
@@ -188,7 +188,7 @@ func PutSchedule(c *Changer, ctx context.Context, f *Form) (Answer, error) {
 		if len(d.mistakes) == 0 {
 			fields, why = d.fields(to)
 			fields.Set("name", name)
-			why, d = unsaidBy(to, why), readDraft(fields, stored) // a rule of fields as cron text is another rule
+			why, d = unsaidBy(to, why), readDraft(fields, stored) // cron text changes a rule of fields into another rule
 		}
 	case f.Fields.Get("do") == "put":
 		if len(d.mistakes) > 0 {
@@ -227,7 +227,7 @@ func PutSchedule(c *Changer, ctx context.Context, f *Form) (Answer, error) {
 	return answer, nil
 }
 
-// PreviewSchedule says what a definition will do.
+// PreviewSchedule shows what a definition will do.
 func PreviewSchedule(c *Changer, ctx context.Context, f *Form) (Answer, error) {
 	n := shownRuns
 	if text := f.Fields.Get("n"); text != "" {
@@ -254,7 +254,7 @@ func PreviewSchedule(c *Changer, ctx context.Context, f *Form) (Answer, error) {
 	return Answer{Show: &Shown{Template: "editor-preview", Part: true, Status: http.StatusOK, Model: e}}, nil
 }
 
-// previewed is the preview of a draft in which nothing is wrong; nil: something is.
+// previewed returns the preview of a draft, or nil if the draft has errors.
 func (d *draft) previewed(ctx context.Context, stored *chime.Schedule, now time.Time) (*Preview, error) {
 	if len(d.mistakes) > 0 {
 		return nil, nil
@@ -262,7 +262,7 @@ func (d *draft) previewed(ctx context.Context, stored *chime.Schedule, now time.
 	return d.preview(ctx, stored, now, shownRuns)
 }
 
-// storedFor is the schedule of a name; nil: the name is empty.
+// storedFor returns the schedule of a name, or nil if the name is empty.
 func (c *Changer) storedFor(ctx context.Context, name string) (*chime.Schedule, error) {
 	if name == "" {
 		return nil, nil
@@ -270,12 +270,12 @@ func (c *Changer) storedFor(ctx context.Context, name string) (*chime.Schedule, 
 	return c.schedules.Get(ctx, name)
 }
 
-// shownRevision has Put change what the viewer has seen alone.
+// shownRevision makes Put change only the revision that the viewer has seen.
 func shownRevision(f *Form, stored *chime.Schedule) chime.PutOption {
 	if stored == nil {
 		return chime.IfAbsent()
 	}
-	revision, _ := strconv.ParseInt(f.Fields.Get("revision"), 10, 64) // none is refused as 0 is
+	revision, _ := strconv.ParseInt(f.Fields.Get("revision"), 10, 64) // a missing revision is refused like 0
 	return chime.IfRevision(revision)
 }
 
@@ -286,10 +286,10 @@ func (e *Editor) title() string {
 	return "Edit " + e.Name
 }
 
-// Title is the heading of the page.
+// Title returns the heading of the page.
 func (e *Editor) Title() string { return e.title() }
 
-// conflict shows both definitions: what is stored now, and what was to be stored. Storing it from there puts it over the first.
+// conflict shows both definitions: the stored one, and the one that was to be stored. Storing from that page replaces the stored one.
 func (c *Changer) conflict(ctx context.Context, f *Form, d *draft, found *chime.ConflictError, answer Answer) (Answer, error) {
 	e := newEditor(found.Schedule, f.Fields, d)
 	there, err := draftOf(found.Schedule)
@@ -304,22 +304,22 @@ func (c *Changer) conflict(ctx context.Context, f *Form, d *draft, found *chime.
 		return answer, err
 	}
 	e.Conflict = &Conflict{
-		Text:   fmt.Sprintf("Somebody else has stored %s meanwhile: it is at revision %d. Nothing was changed.", found.Schedule.Name, found.Schedule.Revision),
+		Text:   fmt.Sprintf("Somebody else has changed %s in the meantime: it is now at revision %d. Your version was not stored.", found.Schedule.Name, found.Schedule.Revision),
 		Stored: there.jsonFields().Get("json"), Meant: (&draft{definition: meant}).jsonFields().Get("json"), Again: e.Posts(),
 	}
 	answer.Show = &Shown{Template: "editor", Title: e.title(), Status: http.StatusConflict, Model: e, Err: found}
 	return answer, nil
 }
 
-// deletedMeanwhile shows what was to be stored for a schedule that is not there any more. Storing it from there creates it anew.
+// deletedMeanwhile shows the definition that was to be stored for a deleted schedule. Storing from that page creates the schedule again.
 func (c *Changer) deletedMeanwhile(f *Form, name string) Answer {
 	answer, d := onSchedule(name), readDraft(f.Fields, nil)
 	f.Fields.Set("name", name)
 	e := newEditor(nil, f.Fields, d)
 	e.Conflict = &Conflict{
-		Text:  fmt.Sprintf("Somebody has deleted %s meanwhile. Nothing was changed; storing it creates it anew, with the arguments that are typed here.", name),
+		Text:  fmt.Sprintf("Somebody has deleted %s in the meantime. Your version was not stored. If you store it now, the schedule is created again with the arguments typed here.", name),
 		Meant: d.jsonFields().Get("json"), Again: "schedules",
 	}
-	answer.Show = &Shown{Template: "editor", Title: e.title(), Status: http.StatusConflict, Model: e, Err: fmt.Errorf("schedule %q was deleted meanwhile: %w", name, chime.ErrConflict)}
+	answer.Show = &Shown{Template: "editor", Title: e.title(), Status: http.StatusConflict, Model: e, Err: fmt.Errorf("schedule %q was deleted in the meantime: %w", name, chime.ErrConflict)}
 	return answer
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/chimejobs/chime/dashboard/internal/render"
 )
 
-// pairs are the choices of a select: values with what they are called.
+// pairs returns the choices of a select: values with their labels.
 func pairs(texts ...string) []render.Pair {
 	var all []render.Pair
 	for ; len(texts) >= 2; texts = texts[2:] {
@@ -24,19 +24,19 @@ func pairs(texts ...string) []render.Pair {
 	return all
 }
 
-// builderFields are those of a frequency rule; weekdays and months are ticked besides.
+// builderFields are the fields of a frequency rule. Weekdays and months are boxes to tick.
 var builderFields = []render.Field{
 	{Name: builder.Frequency, Label: "Frequency", Kind: "select", Choices: pairs(
 		"", "once, at the start", "second", "second", "minute", "minute", "hour", "hour", "day", "day", "week", "week", "month", "month", "year", "year")},
-	{Name: builder.Interval, Label: "Interval", Kind: "number", Placeholder: "1", Hint: "Every n-th of them. Empty: each."},
+	{Name: builder.Interval, Label: "Interval", Kind: "number", Placeholder: "1", Hint: "Every n-th one. Empty: each one."},
 	{Name: builder.Hours, Label: "Hours", Placeholder: "9, 12-17", Hint: "0 to 23."},
 	{Name: builder.Minutes, Label: "Minutes", Placeholder: "0, 30", Hint: "0 to 59."},
-	{Name: builder.Seconds, Label: "Seconds", Placeholder: "0", Hint: "0 to 59. Empty: that of the start."},
-	{Name: builder.MonthDays, Label: "Days of the month", Placeholder: "1, 15, -1", For: "month", Hint: "1 to 31; -1 is the last day, -2 the one before it. Frequency month."},
-	{Name: builder.MonthlyOccurrences, Label: "Weekdays of the month", Placeholder: "last friday, 2nd monday", For: "month", Hint: "Also every sunday. Frequency month."},
+	{Name: builder.Seconds, Label: "Seconds", Placeholder: "0", Hint: "0 to 59. Empty: the second of the start."},
+	{Name: builder.MonthDays, Label: "Days of the month", Placeholder: "1, 15, -1", For: "month", Hint: "1 to 31; -1 is the last day, -2 the day before it. Only for frequency month."},
+	{Name: builder.MonthlyOccurrences, Label: "Weekdays of the month", Placeholder: "last friday, 2nd monday", For: "month", Hint: "Also every sunday. Only for frequency month."},
 }
 
-// likes are rules to begin with, and what each of them has the fields say.
+// likes are rules to start from. likeFields has the fields of each of them.
 var likes = pairs("minutes", "Every 15 minutes", "hour", "Every hour", "day", "Every day at 9", "workdays", "Monday to Friday", "week", "Every Monday", "month", "Last day of the month")
 
 var likeFields = map[string]url.Values{
@@ -48,7 +48,7 @@ var likeFields = map[string]url.Values{
 	"month":    {builder.Frequency: {"month"}, builder.MonthDays: {"-1"}, builder.Hours: {"9"}, builder.Minutes: {"0"}, builder.Seconds: {"0"}},
 }
 
-// like is fields with one of likes in place of the rule that the builder had.
+// like returns the fields with the builder's rule replaced by one of likes.
 func like(fields url.Values, name string) (url.Values, error) {
 	said, found := likeFields[name]
 	if !found {
@@ -68,21 +68,22 @@ var cronFields = []render.Field{
 	{Name: builder.Cron, Label: "Cron text", Required: true, Hint: "Minute, hour, day of the month, month, day of the week; or @daily, @every 90m."},
 }
 
-// rangeFields are what every rule may have. Its times are texts: a browser's field for times has no offset, without which an hour of autumn is two.
+// rangeFields are the fields that every rule may have. Times are texts, because a browser's time field has no offset, and without one the repeated
+// hour in autumn is ambiguous.
 var rangeFields = []render.Field{
 	{Name: builder.Zone, Label: "Time zone", Placeholder: "Europe/Berlin", Hint: "Empty: UTC."},
-	{Name: builder.Start, Label: "Start", Placeholder: "2026-11-21T09:00", Hint: "On the clock of its zone, or with an offset. Empty: its creation."},
-	{Name: builder.End, Label: "End", Placeholder: "2027-01-31T18:00", Hint: "The last instant that may run. Empty: none."},
-	{Name: builder.Count, Label: "Count", Kind: "number", Hint: "How many runs in all. Empty: endless."},
+	{Name: builder.Start, Label: "Start", Placeholder: "2026-11-21T09:00", Hint: "In its time zone, or with an offset. Empty: its creation."},
+	{Name: builder.End, Label: "End", Placeholder: "2027-01-31T18:00", Hint: "The last instant that may run. Empty: no end."},
+	{Name: builder.Count, Label: "Count", Kind: "number", Hint: "Total number of runs. Empty: no limit."},
 }
 
-// jobFields say what is enqueued.
+// jobFields are the fields of the job that is enqueued.
 var jobFields = []render.Field{
-	{Name: "job_name", Label: "Job", Hint: "Empty: as the schedule is called."},
+	{Name: "job_name", Label: "Job", Hint: "Empty: the name of the schedule."},
 	{Name: "queue", Label: "Queue", Placeholder: "default", Hint: "Empty: default."},
 }
 
-// A Group is fields that most leave as they are. What they say is told although it is closed.
+// A Group has fields that most users do not change. Its summary shows their values while it is closed.
 type Group struct {
 	ID, Label, Summary string
 	Open               bool
@@ -91,26 +92,26 @@ type Group struct {
 
 var optionGroups = []Group{
 	{ID: "runs", Label: "Overlap, lateness and failures", Fields: []render.Field{
-		{Name: "overlap", Label: "If one still runs", Kind: "select", Choices: pairs("skip", "skip: drop the new one", "wait", "wait: run it after", "cancel", "cancel: end the running one", "allow", "allow: run both")},
-		{Name: "misfire", Label: "If it is late", Kind: "select", Choices: pairs("run_once", "run_once: run it late, once", "skip", "skip: leave it out", "catch_up", "catch_up: run all that were missed")},
-		{Name: "no_immediate_run", Label: "When created", Kind: "select", Choices: pairs("", "run as the rule says", "1", "wait for the first instant")},
-		{Name: "grace", Label: "Grace", Placeholder: "1m", Hint: "How late is late: 1s to 365d. Empty: 1m."},
-		{Name: "spread", Label: "Spread", Placeholder: "30s", Hint: "It is due up to so long after its instant. Empty: 0."},
-		{Name: "pause_after", Label: "Pause after", Kind: "number", Hint: "So many failures in a row. Empty: never."},
+		{Name: "overlap", Label: "If the previous one still runs", Kind: "select", Choices: pairs("skip", "skip: drop the new one", "wait", "wait: run it afterwards", "cancel", "cancel: cancel the running one", "allow", "allow: run both")},
+		{Name: "misfire", Label: "If it is late", Kind: "select", Choices: pairs("run_once", "run_once: run it late, once", "skip", "skip: do not run it", "catch_up", "catch_up: run all missed ones")},
+		{Name: "no_immediate_run", Label: "When created", Kind: "select", Choices: pairs("", "run if the rule says so", "1", "wait for the first instant")},
+		{Name: "grace", Label: "Grace", Placeholder: "1m", Hint: "An occurrence taken later than this is missed: 1s to 365d. Empty: 1m."},
+		{Name: "spread", Label: "Spread", Placeholder: "30s", Hint: "Occurrences are due up to this long after their planned time. Empty: 0."},
+		{Name: "pause_after", Label: "Pause after", Kind: "number", Hint: "Number of consecutive dead jobs. Empty: never."},
 	}},
 	{ID: "attempts", Label: "Attempts, history and meta", Fields: []render.Field{
-		{Name: "max_attempts", Label: "Attempts", Kind: "number", Hint: "1 to 1000. Empty: the handler's."},
-		{Name: "timeout", Label: "Timeout", Placeholder: "90s", Hint: "Of an attempt. Empty: the handler's."},
-		{Name: "retry_first", Label: "First wait", Placeholder: "10s", Hint: "After the first failure. Empty: the handler's."},
-		{Name: "retry_max", Label: "Longest wait", Placeholder: "1h", Hint: "Each wait is twice as long, up to this. Empty: all are as long as the first."},
-		{Name: "keep_runs", Label: "Keep runs", Kind: "number", Hint: "How many runs its history keeps."},
+		{Name: "max_attempts", Label: "Attempts", Kind: "number", Hint: "1 to 1000. Empty: the handler's value."},
+		{Name: "timeout", Label: "Timeout", Placeholder: "90s", Hint: "Of each attempt. Empty: the handler's value."},
+		{Name: "retry_first", Label: "First wait", Placeholder: "10s", Hint: "After the first failure. Empty: the handler's value."},
+		{Name: "retry_max", Label: "Longest wait", Placeholder: "1h", Hint: "Each wait is twice as long as the previous one, up to this. Empty: all waits are as long as the first."},
+		{Name: "keep_runs", Label: "Keep runs", Kind: "number", Hint: "Number of runs in its history."},
 		{Name: "keep", Label: "Keep results", Placeholder: "1h", Hint: "Empty: they are not kept."},
-		{Name: "header", Label: "Header", Placeholder: `{"tenant": "a"}`, Hint: "Of each job: a JSON object of texts."},
-		{Name: "meta", Label: "Meta", Kind: "textarea", Hint: "JSON that goes with the schedule."},
+		{Name: "header", Label: "Header", Placeholder: `{"tenant": "a"}`, Hint: "Of each job: a JSON object with texts as values."},
+		{Name: "meta", Label: "Meta", Kind: "textarea", Hint: "JSON that is stored with the schedule."},
 	}},
 }
 
-// groups are the groups with what was typed. One in which something is wrong is open.
+// groups returns the groups with the typed values. A group with an error is open.
 func groups(values url.Values, wrong map[string]string) []Group {
 	all := slices.Clone(optionGroups)
 	for i := range all {
@@ -130,12 +131,12 @@ func groups(values url.Values, wrong map[string]string) []Group {
 				said = append(said, fmt.Sprintf("%s %.40s", strings.ToLower(field.Label), value))
 			}
 		}
-		g.Summary = cmp.Or(strings.Join(said, ", "), "all as usual")
+		g.Summary = cmp.Or(strings.Join(said, ", "), "default values")
 	}
 	return all
 }
 
-// A Tick is a box to be ticked.
+// A Tick is a box to tick.
 type Tick struct {
 	Name, Value, Label string
 	On                 bool
@@ -144,12 +145,12 @@ type Tick struct {
 // A Ticks is a row of boxes.
 type Ticks struct {
 	Name, Label string
-	For         string // as a field's
+	For         string // as in render.Field
 	Boxes       []Tick
 	Error       string
 }
 
-// ticks are the boxes of weekdays and months.
+// ticks returns the boxes of weekdays and months.
 func ticks(fields url.Values, wrong map[string]string) []Ticks {
 	days := Ticks{Name: builder.WeekDays, Label: "Weekdays, with frequency week", For: "week", Error: wrong[builder.WeekDays]}
 	for i := range 7 {
@@ -165,7 +166,7 @@ func ticks(fields url.Values, wrong map[string]string) []Ticks {
 	return []Ticks{days, months}
 }
 
-// filled is fields with what was typed, and what is wrong with it. A mistake that is shown is taken out of wrong.
+// filled returns the fields with the typed values and their errors. It removes these errors from wrong.
 func filled(fields []render.Field, values url.Values, wrong map[string]string) []render.Field {
 	all := slices.Clone(fields)
 	for i := range all {

@@ -10,28 +10,28 @@ import (
 )
 
 const (
-	keepOperations = 10 * time.Minute // after they have ended
-	maxOperations  = 100              // that are kept
+	keepOperations = 10 * time.Minute // time after their end
+	maxOperations  = 100              // maximum number of kept operations
 )
 
-// An Operation is a change of many jobs or schedules that goes on while its viewer looks at something else.
+// An Operation is a change of many jobs or schedules. It continues when the viewer leaves its page.
 type Operation struct {
 	ID     string
-	Title  string // as "Requeue 12,000 jobs"
-	Page   string // that it was begun on
+	Title  string // such as "Requeue 12,000 jobs"
+	Page   string // the page on which it was begun
 	List   string // the query of that page's address
-	Verb   string // what becomes of each, as "requeued"
-	Lost   string // why some are left out, as "had gone"
+	Verb   string // the result for each, such as "requeued"
+	Lost   string // why some were left out, such as "gone"
 	Meant  int
 	Done   chime.BulkResult
-	Ended  time.Time // zero: it goes on
-	Failed error     // why it ended before its end; nil: it did not
+	Ended  time.Time // zero: it is still running
+	Failed error     // why it stopped early; nil: it did not
 }
 
-// Left is how many have not had their turn.
+// Left returns the number of jobs or schedules that are still to change.
 func (o Operation) Left() int { return max(0, o.Meant-o.Done.Changed-o.Done.Gone) }
 
-// operations are those of a process. They end with it, after the step that is under way.
+// operations are the operations of a process. When the process ends, they end after their current step.
 type operations struct {
 	mu      sync.Mutex
 	all     map[string]*Operation
@@ -45,8 +45,8 @@ func newOperations() *operations {
 	return &operations{all: map[string]*Operation{}, ctx: ctx, stop: stop}
 }
 
-// begin begins an operation that has all but an ID: do changes what is meant and tells of each step, until ctx ends.
-func (all *operations) begin(o *Operation, do func(ctx context.Context, told func(chime.BulkResult)) error) Operation {
+// begin gives an operation an ID and begins it. do makes the changes until ctx ends, and reports each step.
+func (all *operations) begin(o *Operation, do func(ctx context.Context, report func(chime.BulkResult)) error) Operation {
 	all.mu.Lock()
 	defer all.mu.Unlock()
 	for id, old := range all.all {
@@ -69,7 +69,7 @@ func (all *operations) begin(o *Operation, do func(ctx context.Context, told fun
 	return *o
 }
 
-// get returns an operation as it is now.
+// get returns the current state of an operation.
 func (all *operations) get(id string) (Operation, bool) {
 	all.mu.Lock()
 	defer all.mu.Unlock()
@@ -80,10 +80,10 @@ func (all *operations) get(id string) (Operation, bool) {
 	return *o, true
 }
 
-// Operation returns an operation as it is now; false: there is none, or it ended a while ago, or another process has it.
+// Operation returns the current state of an operation. It returns false if there is none, if it ended a while ago, or if another process has it.
 func (c *Changer) Operation(id string) (Operation, bool) { return c.operations.get(id) }
 
-// Close ends all operations after the step that is under way, and waits for them.
+// Close ends all operations after their current step, and waits for them.
 func (c *Changer) Close() {
 	c.operations.stop()
 	c.operations.running.Wait()

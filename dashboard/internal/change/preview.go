@@ -18,28 +18,28 @@ import (
 
 const (
 	shownRuns   = 10
-	maxRuns     = 500         // that a preview may be asked for
-	previewTime = time.Second // to compute one
+	maxRuns     = 500         // maximum number of runs in a preview
+	previewTime = time.Second // time limit for computing a preview
 )
 
-// A Preview is what a definition will do.
+// A Preview shows what a definition will do.
 type Preview struct {
 	Words    string
 	Runs     []PreviewRun
-	Zone     string // of the rule
+	Zone     string // time zone of the rule
 	Warnings []string
-	Changes  []definition.Difference // from what is stored
+	Changes  []definition.Difference // differences from the stored version
 	New      bool                    // nothing is stored
 }
 
-// A PreviewRun is an instant that is planned.
+// A PreviewRun is a planned instant.
 type PreviewRun struct {
 	At     time.Time
-	There  string // on the clock of the rule's zone
-	Remark string // what a change of the clocks has to do with it
+	There  string // local time in the rule's zone
+	Remark string // the effect of a clock change on it
 }
 
-// preview computes what a draft will do. What is wrong with its rule is noted in the draft, and there is none.
+// preview computes the preview of a draft. If the rule has errors, it records them in the draft and returns nil.
 func (d *draft) preview(ctx context.Context, stored *chime.Schedule, now time.Time, n int) (*Preview, error) {
 	created := now
 	if stored != nil {
@@ -63,7 +63,7 @@ func (d *draft) preview(ctx context.Context, stored *chime.Schedule, now time.Ti
 	runs, err := job.Coming(ctx, from, time.Time{}, n)
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
-		p.Warnings = append(p.Warnings, fmt.Sprintf("Its next runs take longer than %v to compute: want a later start, or no count.", previewTime))
+		p.Warnings = append(p.Warnings, fmt.Sprintf("Computing its next runs takes longer than %v: use a later start, or no count.", previewTime))
 		return p, nil
 	case err != nil:
 		p.Warnings = append(p.Warnings, err.Error())
@@ -91,7 +91,7 @@ func (d *draft) preview(ctx context.Context, stored *chime.Schedule, now time.Ti
 	return p, nil
 }
 
-// skippedMonths says which days not every month has.
+// skippedMonths returns warnings for days that some months do not have.
 func skippedMonths(rule recurrence.Recurrence) []string {
 	if rule.Cron != "" {
 		if same, why := builder.FromCron(rule); why == "" {
@@ -105,7 +105,7 @@ func skippedMonths(rule recurrence.Recurrence) []string {
 	for _, day := range []int{29, 30, 31} {
 		short := func(month time.Month) bool { return lastDay(month) < day }
 		if slices.Contains(rule.MonthDays, day) && (len(rule.Months) == 0 || slices.ContainsFunc(rule.Months, short)) {
-			warnings = append(warnings, fmt.Sprintf("Months without a day %d are skipped. The last day of every month is -1.", day))
+			warnings = append(warnings, fmt.Sprintf("Months without a day %d are skipped. Use -1 for the last day of every month.", day))
 		}
 	}
 	if slices.ContainsFunc(rule.MonthlyOccurrences, func(o recurrence.NthWeekday) bool { return o.N == 5 || o.N == -5 }) {
@@ -114,10 +114,10 @@ func skippedMonths(rule recurrence.Recurrence) []string {
 	return warnings
 }
 
-// lastDay is the last day of a month in most years.
+// lastDay returns the last day of a month in most years.
 func lastDay(month time.Month) int { return time.Date(2001, month+1, 0, 0, 0, 0, 0, time.UTC).Day() }
 
-// ruleField is where what is wrong with the rule as a whole is shown.
+// ruleField returns the field that shows errors of the whole rule.
 func ruleField(d *draft) string {
 	if d.rule.Cron != "" {
 		return builder.Cron

@@ -11,7 +11,7 @@ import (
 	"github.com/chimejobs/chime/dashboard/internal/render"
 )
 
-const maxLooked = 500 // schedules, which is one page of the store
+const maxLooked = 500 // number of schedules: one page of the store
 
 // PauseQueue pauses a queue, with a note.
 func PauseQueue(c *Changer, ctx context.Context, f *Form) (Answer, error) {
@@ -21,9 +21,9 @@ func PauseQueue(c *Changer, ctx context.Context, f *Form) (Answer, error) {
 	answer.Note = note.Text
 	ask := func(why string) *render.Ask {
 		return &render.Ask{
-			Title: "Pause queue " + answer.Target + "?", Text: "No worker takes jobs from it until somebody resumes it. What runs goes on, and jobs may still be added.",
+			Title: "Pause queue " + answer.Target + "?", Text: "No worker takes jobs from it until somebody resumes it. Running jobs continue, and new jobs can still be added.",
 			Post: f.Frame.Action(path, "pause"), Do: "Pause", Cancel: f.Frame.List(answer.Back, answer.List), Hidden: f.kept(),
-			Fields: []render.Field{{Name: "note", Label: "Why, for those who find it paused", Value: note.Text, Hint: "At most 500 bytes; it may be empty.", Error: why}},
+			Fields: []render.Field{{Name: "note", Label: "Reason, for others who see the pause", Value: note.Text, Hint: "Optional; at most 500 bytes.", Error: why}},
 		}
 	}
 	if !f.sure() {
@@ -39,15 +39,15 @@ func PauseQueue(c *Changer, ctx context.Context, f *Form) (Answer, error) {
 	return answer, err
 }
 
-// ResumeQueue lets a paused queue go on. It can be undone, so it is not asked.
+// ResumeQueue resumes a paused queue. It can be undone, so it needs no confirmation.
 func ResumeQueue(c *Changer, ctx context.Context, f *Form) (Answer, error) {
 	answer := onQueue(f)
 	answer.Back, answer.List = f.back(answer.Back), f.list()
-	answer.Said = "Queue " + answer.Target + " goes on."
+	answer.Said = "Queue " + answer.Target + " is resumed."
 	return answer, c.queues.Resume(ctx, answer.Target)
 }
 
-// LimitQueue sets how many jobs of a queue run at once, and how many begin in a time.
+// LimitQueue sets how many jobs of a queue may run at once, and how many may begin within a period.
 func LimitQueue(c *Changer, ctx context.Context, f *Form) (Answer, error) {
 	answer := onQueue(f)
 	stands, err := c.queues.Get(ctx, answer.Target)
@@ -62,12 +62,12 @@ func LimitQueue(c *Changer, ctx context.Context, f *Form) (Answer, error) {
 		running, starts, per = f.Fields.Get("running"), f.Fields.Get("starts"), f.Fields.Get("per")
 	}
 	ask := &render.Ask{
-		Title: "Limit queue " + answer.Target, Text: "The limit holds for all workers together. It begins with the jobs that start next.",
+		Title: "Limit queue " + answer.Target, Text: "The limit applies to all workers together. Running jobs are not affected.",
 		Post: f.Frame.Action(answer.Back, "limit"), Do: "Set the limit", Cancel: f.Frame.Href(answer.Back),
 		Fields: []render.Field{
 			{Name: "running", Label: "Jobs at once", Kind: "number", Value: running, Hint: "1 to 1,000,000. Empty: any number."},
-			{Name: "starts", Label: "Jobs that begin within a time", Kind: "number", Value: starts, Hint: "1 to 1,000,000. Empty: any number."},
-			{Name: "per", Label: "That time", Value: per, Hint: "As 1s, 10m or 24h: 1 ms to 30 days."},
+			{Name: "starts", Label: "Jobs that begin within a period", Kind: "number", Value: starts, Hint: "1 to 1,000,000. Empty: any number."},
+			{Name: "per", Label: "Period", Value: per, Hint: "Such as 1s, 10m or 24h; 1 ms to 30 days."},
 		},
 	}
 	if !f.sure() {
@@ -80,7 +80,7 @@ func LimitQueue(c *Changer, ctx context.Context, f *Form) (Answer, error) {
 	limit.Starts, bad[1] = whole(starts)
 	if text := strings.TrimSpace(per); text != "" {
 		if limit.Per, bad[2] = time.ParseDuration(text); bad[2] != nil {
-			bad[2] = fmt.Errorf("%.40q is no time: want one as 1s, 10m or 24h", text)
+			bad[2] = fmt.Errorf("%.40q is not a duration; examples are 1s, 10m and 24h", text)
 		}
 	}
 	for i, err := range bad {
@@ -100,7 +100,7 @@ func LimitQueue(c *Changer, ctx context.Context, f *Form) (Answer, error) {
 	return answer, err
 }
 
-// PurgeQueue deletes the jobs of a queue whose name was typed.
+// PurgeQueue deletes the jobs of a queue after its name was typed.
 func PurgeQueue(c *Changer, ctx context.Context, f *Form) (Answer, error) {
 	answer := onQueue(f)
 	stands, err := c.queues.Get(ctx, answer.Target)
@@ -112,8 +112,8 @@ func PurgeQueue(c *Changer, ctx context.Context, f *Form) (Answer, error) {
 		if err != nil {
 			return answer, err
 		}
-		answer.Ask = f.named(answer, "purge", "Purge queue "+answer.Target+"?", "Purge", "This cannot be undone: nothing is kept of these jobs.")
-		answer.Ask.Text = fmt.Sprintf("About %s deleted: all that wait, are due later, are parked or dead. What runs goes on, and schedules stay.",
+		answer.Ask = f.named(answer, "purge", "Purge queue "+answer.Target+"?", "Purge", "This cannot be undone: the jobs are removed with all their data.")
+		answer.Ask.Text = fmt.Sprintf("About %s deleted: all waiting, delayed, retrying, parked and dead jobs. Running jobs continue, and schedules are kept.",
 			plural(waits, "job is", "jobs are"))
 		return answer, nil
 	}
@@ -123,8 +123,8 @@ func PurgeQueue(c *Changer, ctx context.Context, f *Form) (Answer, error) {
 	return answer, err
 }
 
-// purged is about how many jobs a purge deletes: all that a queue has but the next occurrences of its schedules. One that is paused or has completed may
-// have none; of those beyond the first page it is taken that they have.
+// purged estimates how many jobs a purge deletes: all jobs of the queue except the next occurrences of its schedules. A paused or completed schedule
+// may have no next occurrence. Schedules after the first page are assumed to have one.
 func (c *Changer) purged(ctx context.Context, stands *chime.QueueInfo) (int, error) {
 	stay := stands.Schedules
 	if stay > 0 {
@@ -140,12 +140,12 @@ func (c *Changer) purged(ctx context.Context, stands *chime.QueueInfo) (int, err
 	return int(max(0, stands.Waiting+stands.Delayed+stands.Parked+stands.Dead-stay)), nil
 }
 
-// DeleteQueue removes a queue on which nothing is.
+// DeleteQueue removes an unused queue.
 func DeleteQueue(c *Changer, ctx context.Context, f *Form) (Answer, error) {
 	answer := onQueue(f)
 	if typed := f.Fields.Get("name"); !f.sure() || typed != answer.Target {
-		answer.Ask = f.named(answer, "delete", "Delete queue "+answer.Target+"?", "Delete", "Its counters and charts cannot be brought back.")
-		answer.Ask.Text = "It goes if nothing is on it: no job, no schedule, no worker. Who names it again makes it anew."
+		answer.Ask = f.named(answer, "delete", "Delete queue "+answer.Target+"?", "Delete", "Its counters and charts cannot be restored.")
+		answer.Ask.Text = "A queue can only be deleted if no job, schedule or worker uses it. Using its name again recreates it."
 		return answer, nil
 	}
 	err := c.queues.Delete(ctx, answer.Target)
@@ -153,12 +153,12 @@ func DeleteQueue(c *Changer, ctx context.Context, f *Form) (Answer, error) {
 	return answer, err
 }
 
-// named asks for something that destroys what has a name, which is to be typed.
+// named asks for the confirmation of an action that cannot be undone. The viewer has to type the name of the target.
 func (f *Form) named(answer Answer, verb, title, do, warning string) *render.Ask {
 	typed := f.Fields.Get("name")
 	field := render.Field{Name: "name", Label: "Type its name", Value: typed, Required: true, Exactly: answer.Target}
 	if f.sure() {
-		field.Error = fmt.Sprintf("This is %.60q, and not its name.", typed)
+		field.Error = fmt.Sprintf("%.60q is not its name.", typed)
 	}
 	return &render.Ask{
 		Title: title, Warning: warning, Post: f.Frame.Action(answer.Back, verb), Do: do, Destroys: true, Cancel: f.Frame.Href(answer.Back),
@@ -166,13 +166,13 @@ func (f *Form) named(answer Answer, verb, title, do, warning string) *render.Ask
 	}
 }
 
-// onQueue is an answer about a queue, which goes back to its page.
+// onQueue returns an answer about a queue that redirects to its page.
 func onQueue(f *Form) Answer {
 	queue := f.Values["queue"]
 	return Answer{Queue: queue, Target: queue, Back: render.Path("queues", queue)}
 }
 
-// number is a number in a field; 0 is left out.
+// number formats a number for a field. It returns "" for 0.
 func number(n int) string {
 	if n == 0 {
 		return ""
@@ -180,7 +180,7 @@ func number(n int) string {
 	return strconv.Itoa(n)
 }
 
-// whole reads a number of a field; empty is 0.
+// whole reads a number of a field. Empty means 0.
 func whole(text string) (int, error) {
 	text = strings.ReplaceAll(strings.TrimSpace(text), ",", "")
 	if text == "" {
@@ -188,7 +188,7 @@ func whole(text string) (int, error) {
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 1 {
-		return 0, fmt.Errorf("%.40q is no number from 1 to 1,000,000", text)
+		return 0, fmt.Errorf("%.40q is not a number from 1 to 1,000,000", text)
 	}
 	return n, nil
 }

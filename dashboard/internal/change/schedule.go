@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	maxExamples  = 5 // of what something will happen to
+	maxExamples  = 5 // number of names in a confirmation
 	maxRange     = 366 * 24 * time.Hour
 	shownInstant = "2 Jan 2006 15:04:05 MST"
 )
@@ -25,9 +25,9 @@ func PauseSchedule(c *Changer, ctx context.Context, f *Form) (Answer, error) {
 	answer.Note = note.Text
 	ask := func(why string) *render.Ask {
 		return &render.Ask{
-			Title: "Pause " + name + "?", Text: "No occurrence is placed until somebody resumes it. What is due already, and what runs, goes on.",
+			Title: "Pause " + name + "?", Text: "No occurrence is placed until somebody resumes it. Due and running jobs continue.",
 			Post: f.Frame.Action(answer.Back, "pause"), Do: "Pause", Cancel: f.Frame.Href(answer.Back),
-			Fields: []render.Field{{Name: "note", Label: "Why, for those who find it paused", Value: note.Text, Hint: "At most 500 bytes; it may be empty.", Error: why}},
+			Fields: []render.Field{{Name: "note", Label: "Reason, for others who see the pause", Value: note.Text, Hint: "Optional; at most 500 bytes.", Error: why}},
 		}
 	}
 	if !f.sure() {
@@ -43,10 +43,10 @@ func PauseSchedule(c *Changer, ctx context.Context, f *Form) (Answer, error) {
 	return answer, err
 }
 
-// ResumeSchedule lets a paused schedule go on. It can be undone, so it is not asked.
+// ResumeSchedule resumes a paused schedule. It can be undone, so it needs no confirmation.
 func ResumeSchedule(c *Changer, ctx context.Context, f *Form) (Answer, error) {
 	answer := onSchedule(f.Values["name"])
-	answer.Said = answer.Target + " goes on."
+	answer.Said = answer.Target + " is resumed."
 	return answer, c.schedules.Resume(ctx, answer.Target)
 }
 
@@ -56,9 +56,9 @@ func TriggerSchedule(c *Changer, ctx context.Context, f *Form) (Answer, error) {
 	answer := onSchedule(name)
 	ask := func(why string) *render.Ask {
 		return &render.Ask{
-			Title: "Run " + name + " now?", Text: "Its job runs once, as soon as a worker is free, besides what the schedule plans. A paused schedule runs too.",
+			Title: "Run " + name + " now?", Text: "Its job runs once, as soon as a worker is free, in addition to the planned occurrences. This also works for a paused schedule.",
 			Post: f.Frame.Action(answer.Back, "trigger"), Do: "Run now", Cancel: f.Frame.Href(answer.Back),
-			Fields: []render.Field{{Name: "args", Label: "Other arguments", Kind: "textarea", Value: args, Hint: "JSON. Empty: those of the schedule.", Error: why}},
+			Fields: []render.Field{{Name: "args", Label: "Other arguments", Kind: "textarea", Value: args, Hint: "JSON. Empty: the arguments of the schedule.", Error: why}},
 		}
 	}
 	switch {
@@ -66,7 +66,7 @@ func TriggerSchedule(c *Changer, ctx context.Context, f *Form) (Answer, error) {
 		answer.Ask = ask("")
 		return answer, nil
 	case args != "" && !json.Valid([]byte(args)):
-		answer.Ask = ask("This is not JSON. A text has to be in quotes.")
+		answer.Ask = ask("This is not JSON. Texts need quotes.")
 		return answer, nil
 	}
 	var options []chime.TriggerOption
@@ -82,15 +82,15 @@ func TriggerSchedule(c *Changer, ctx context.Context, f *Form) (Answer, error) {
 	return answer, err
 }
 
-// DeleteSchedule deletes a schedule whose name was typed.
+// DeleteSchedule deletes a schedule after its name was typed.
 func DeleteSchedule(c *Changer, ctx context.Context, f *Form) (Answer, error) {
 	name := f.Values["name"]
 	answer := onSchedule(name)
 	if !f.sure() || f.Fields.Get("name") != name {
-		answer.Ask = f.named(answer, "delete", "Delete "+name+"?", "Delete", "This cannot be undone. A program that declares it creates it anew at its next start.")
-		answer.Ask.Text = "Its definition, its placed occurrence and its history go. A job of it that runs may finish."
+		answer.Ask = f.named(answer, "delete", "Delete "+name+"?", "Delete", "This cannot be undone. A program that declares it recreates it at its next start.")
+		answer.Ask.Text = "Its definition, its placed occurrence and its history are removed. A running job of it may finish."
 		answer.Ask.Fields = append(answer.Ask.Fields, render.Field{
-			Name: "waiting", Label: "Jobs of it that wait for a retry", Kind: "select", Value: f.Fields.Get("waiting"),
+			Name: "waiting", Label: "Its jobs that wait for a retry", Kind: "select", Value: f.Fields.Get("waiting"),
 			Choices: []render.Pair{{Name: "still run", Value: ""}, {Name: "are deleted too", Value: "1"}},
 		})
 		return answer, nil
@@ -103,17 +103,17 @@ func DeleteSchedule(c *Changer, ctx context.Context, f *Form) (Answer, error) {
 	return answer, c.schedules.Delete(ctx, name, options...)
 }
 
-// BackfillSchedule runs the occurrences of a range again. It is asked twice: for the range, and whether these occurrences are meant.
+// BackfillSchedule runs the occurrences of a range again. It asks twice: for the range, and for confirmation of the occurrences.
 func BackfillSchedule(c *Changer, ctx context.Context, f *Form) (Answer, error) {
 	name := f.Values["name"]
 	answer := onSchedule(name)
 	from, to := f.Fields.Get("from"), f.Fields.Get("to")
 	ask := &render.Ask{
-		Title: "Backfill " + name + "?", Text: "The occurrences of a range run now, each with its own planned instant, whether they ran before or not.",
-		Post: f.Frame.Href(answer.Back+"/backfill", "own", f.Frame.ZoneName()), // the zone stays that which the question names
+		Title: "Backfill " + name + "?", Text: "All occurrences of a range run now, each with its own planned instant, even if they have already run.",
+		Post: f.Frame.Href(answer.Back+"/backfill", "own", f.Frame.ZoneName()), // keeps the zone that the form names
 		Do:   "Show them", Cancel: f.Frame.Href(answer.Back),
 		Fields: []render.Field{
-			{Name: "from", Label: "From", Value: from, Required: true, Hint: "As 2026-10-31 or 2026-10-31 18:00, in " + f.Frame.ZoneName() + ". This instant is in the range."},
+			{Name: "from", Label: "From", Value: from, Required: true, Hint: "Such as 2026-10-31 or 2026-10-31 18:00, in " + f.Frame.ZoneName() + ". This instant is in the range."},
 			{Name: "to", Label: "To", Value: to, Required: true, Hint: "This instant is not in the range. At most now."},
 		},
 	}
@@ -126,7 +126,7 @@ func BackfillSchedule(c *Changer, ctx context.Context, f *Form) (Answer, error) 
 	for i, text := range []string{from, to} {
 		instant, err := times.ParseOnce(strings.TrimSpace(text), f.Frame.Now, f.Frame.Zone)
 		if err != nil {
-			ask.Fields[i].Error, wrongField = fmt.Sprintf("%.40q is no instant: %v", text, err), true
+			ask.Fields[i].Error, wrongField = fmt.Sprintf("%.40q is not an instant: %v", text, err), true
 		}
 		at[i] = instant
 	}
@@ -138,7 +138,7 @@ func BackfillSchedule(c *Changer, ctx context.Context, f *Form) (Answer, error) 
 		ask.Fields[1].Error, answer.Ask = "The range has at most 366 days.", ask
 		return answer, nil
 	}
-	const most = 500 // of one call
+	const most = 500 // maximum of one call
 	times, next, err := c.schedules.BackfillTimes(ctx, name, at[0], at[1], most)
 	if why := wrong(err); why != "" {
 		ask.Fields[1].Error = why
@@ -154,26 +154,26 @@ func BackfillSchedule(c *Changer, ctx context.Context, f *Form) (Answer, error) 
 	}
 	done, err := c.schedules.Backfill(ctx, name, at[0], at[1])
 	answer.Count = int64(done.Placed)
-	answer.Said = fmt.Sprintf("Of %s, %s now.", name, plural(done.Placed, "occurrence runs", "occurrences run"))
+	answer.Said = fmt.Sprintf("%s: %s now.", name, plural(done.Placed, "occurrence runs", "occurrences run"))
 	if done.Existing > 0 {
-		answer.Said = fmt.Sprintf("Of %s, %s now; %d wait or run already.", name, plural(done.Placed, "occurrence runs", "occurrences run"), done.Existing)
+		answer.Said = fmt.Sprintf("%s: %s now; %d are already waiting or running.", name, plural(done.Placed, "occurrence runs", "occurrences run"), done.Existing)
 	}
 	if !done.Next.IsZero() {
-		answer.Said += " Those from " + done.Next.In(f.Frame.Zone).Format(shownInstant) + " on are left: backfill from there."
+		answer.Said += " To run the rest, backfill again from " + done.Next.In(f.Frame.Zone).Format(shownInstant) + "."
 	}
 	return answer, err
 }
 
-// shownBackfill asks whether these occurrences are meant. It sends the range again as instants: a span from now would be another
-// one by then.
+// shownBackfill asks for confirmation of the occurrences. It sends the range again as instants, because a duration relative to now would then mean
+// another range.
 func (c *Changer) shownBackfill(f *Form, ask *render.Ask, at, times []time.Time, next time.Time) *render.Ask {
 	if len(times) == 0 {
 		ask.Fields[1].Error = "The schedule plans nothing in this range."
 		return ask
 	}
-	ask.Text = plural(len(times), "occurrence runs", "occurrences run") + " now, the oldest first, each with its own planned instant."
+	ask.Text = plural(len(times), "occurrence runs", "occurrences run") + " now, oldest first, each with its own planned instant."
 	if !next.IsZero() {
-		ask.Text += " More are in the range: backfill again from " + next.In(f.Frame.Zone).Format(shownInstant) + " when these are done."
+		ask.Text += " There are more in the range: backfill again from " + next.In(f.Frame.Zone).Format(shownInstant) + " when these are done."
 	}
 	for _, t := range times[:min(len(times), maxExamples)] {
 		ask.Examples = append(ask.Examples, t.In(f.Frame.Zone).Format(shownInstant))
@@ -187,7 +187,7 @@ func (c *Changer) shownBackfill(f *Form, ask *render.Ask, at, times []time.Time,
 	return ask
 }
 
-// onSchedule is an answer about a schedule, which goes back to its page.
+// onSchedule returns an answer about a schedule that redirects to its page.
 func onSchedule(name string) Answer {
 	return Answer{Target: name, Back: render.Path("schedules", name)}
 }

@@ -25,7 +25,7 @@ type scheduleVerb struct {
 func PauseSchedules(c *Changer, ctx context.Context, f *Form) (Answer, error) {
 	return c.changeSchedules(ctx, f, scheduleVerb{
 		name: "pause", do: "Pause", done: "paused", noted: true, text: "No occurrence of them is placed until somebody resumes them.",
-		concerns: func(s *chime.Schedule) bool { return s.State == chime.StateLive }, // another one would get this note in place of its own
+		concerns: func(s *chime.Schedule) bool { return s.State == chime.StateLive }, // a paused one would lose its own note
 		one: func(c *Changer, ctx context.Context, name string, note chime.Note) error {
 			return c.schedules.Pause(ctx, name, note)
 		},
@@ -35,7 +35,7 @@ func PauseSchedules(c *Changer, ctx context.Context, f *Form) (Answer, error) {
 // ResumeSchedules is described at PauseSchedules.
 func ResumeSchedules(c *Changer, ctx context.Context, f *Form) (Answer, error) {
 	return c.changeSchedules(ctx, f, scheduleVerb{
-		name: "resume", do: "Resume", done: "resumed", text: "They go on as their rules say.",
+		name: "resume", do: "Resume", done: "resumed", text: "They run again as their rules say.",
 		concerns: func(s *chime.Schedule) bool { return s.State == chime.StatePaused },
 		one: func(c *Changer, ctx context.Context, name string, _ chime.Note) error {
 			return c.schedules.Resume(ctx, name)
@@ -58,8 +58,8 @@ func TriggerSchedules(c *Changer, ctx context.Context, f *Form) (Answer, error) 
 // DeleteSchedules is described at PauseSchedules.
 func DeleteSchedules(c *Changer, ctx context.Context, f *Form) (Answer, error) {
 	return c.changeSchedules(ctx, f, scheduleVerb{
-		name: "delete", do: "Delete", done: "deleted", destroys: true, text: "Their definitions, placed occurrences and histories go. Jobs of them that run may finish.",
-		warning:  "This cannot be undone. A program that declares one creates it anew at its next start.",
+		name: "delete", do: "Delete", done: "deleted", destroys: true, text: "Their definitions, placed occurrences and histories are removed. Their running jobs may finish.",
+		warning:  "This cannot be undone. A program that declares one of them recreates it at its next start.",
 		concerns: func(*chime.Schedule) bool { return true },
 		one: func(c *Changer, ctx context.Context, name string, _ chime.Note) error {
 			return c.schedules.Delete(ctx, name)
@@ -67,10 +67,10 @@ func DeleteSchedules(c *Changer, ctx context.Context, f *Form) (Answer, error) {
 	})
 }
 
-// A scheduleSelection is the schedules that a form is about.
+// A scheduleSelection has the schedules that a form changes.
 type scheduleSelection struct {
 	Selected
-	all bool // that a filter means, and not those that are ticked
+	all bool // all that match a filter; false: the ticked ones
 }
 
 func (c *Changer) changeSchedules(ctx context.Context, f *Form, verb scheduleVerb) (Answer, error) {
@@ -83,10 +83,10 @@ func (c *Changer) changeSchedules(ctx context.Context, f *Form, verb scheduleVer
 	case err != nil:
 		return answer, err
 	case len(s.Names) == 0 && s.all:
-		answer.Said = "No schedule that the filter means can be " + verb.done + ": nothing was done."
+		answer.Said = "Nothing was changed: no schedule that matches the filter can be " + verb.done + "."
 		return answer, nil
 	case len(s.Names) == 0:
-		answer.Said = "No schedule is ticked: nothing was done."
+		answer.Said = "Nothing was changed: no schedule is ticked."
 		return answer, nil
 	case !f.sure(), verb.destroys && f.Fields.Get("number") != strconv.Itoa(len(s.Names)):
 		answer.Ask = f.askSchedules(verb, s, "")
@@ -105,12 +105,12 @@ func (c *Changer) changeSchedules(ctx context.Context, f *Form, verb scheduleVer
 	}
 	answer.Said = plural(done.Changed, "schedule", "schedules") + " " + verb.done + "."
 	if done.Gone > 0 {
-		answer.Said = fmt.Sprintf("%s %s, %d had gone.", plural(done.Changed, "schedule", "schedules"), verb.done, done.Gone)
+		answer.Said = fmt.Sprintf("%s %s, %d gone.", plural(done.Changed, "schedule", "schedules"), verb.done, done.Gone)
 	}
 	return answer, nil
 }
 
-// selectedSchedules are those that a form is about.
+// selectedSchedules returns the schedules that a form changes.
 func (c *Changer) selectedSchedules(ctx context.Context, f *Form, verb scheduleVerb) (s scheduleSelection, err error) {
 	if f.Fields.Get("all") != "1" {
 		if s.Names = f.Fields["id"]; len(s.Names) > maxTicked {
@@ -120,14 +120,14 @@ func (c *Changer) selectedSchedules(ctx context.Context, f *Form, verb scheduleV
 	}
 	filter, err := url.ParseQuery(f.Fields.Get("filter"))
 	if err != nil {
-		return s, &chime.InvalidError{Field: "filter", Value: fmt.Sprintf("%.60s", f.Fields.Get("filter")), Limit: "a query as the address of the list has"}
+		return s, &chime.InvalidError{Field: "filter", Value: fmt.Sprintf("%.60s", f.Fields.Get("filter")), Limit: "a query as in the address of the list"}
 	}
 	s.all = true
 	s.Selected, err = c.selects(ctx, filter, maxAll, verb.concerns)
 	return s, err
 }
 
-// changeEach changes schedules one after the other, until one cannot be changed. One that is not there any more is left out.
+// changeEach changes schedules one after another, until one cannot be changed. It skips deleted schedules.
 func (c *Changer) changeEach(ctx context.Context, f *Form, verb scheduleVerb, names []string) (done chime.BulkResult, err error) {
 	for _, name := range names {
 		switch err := verb.one(c, ctx, name, f.note()); {
@@ -142,7 +142,7 @@ func (c *Changer) changeEach(ctx context.Context, f *Form, verb scheduleVerb, na
 	return done, nil
 }
 
-// changeAll begins to change all that a filter means. The first one is changed at once: with it, what is wrong with the note is known.
+// changeAll begins to change all schedules that match a filter. It changes the first one at once to find out whether the note is valid.
 func (c *Changer) changeAll(ctx context.Context, f *Form, verb scheduleVerb, s scheduleSelection, answer Answer) (Answer, error) {
 	first, err := c.changeEach(ctx, f, verb, s.Names[:1])
 	if why := wrong(err); why != "" {
@@ -153,19 +153,19 @@ func (c *Changer) changeAll(ctx context.Context, f *Form, verb scheduleVerb, s s
 		return answer, err
 	}
 	answer.Count = int64(len(s.Names))
-	begun := &Operation{Title: verb.do + " " + plural(len(s.Names), "schedule", "schedules"), Page: "schedules", List: f.list(), Verb: verb.done, Lost: "had gone", Meant: len(s.Names), Done: first}
-	operation := c.operations.begin(begun, func(ctx context.Context, told func(chime.BulkResult)) error {
+	begun := &Operation{Title: verb.do + " " + plural(len(s.Names), "schedule", "schedules"), Page: "schedules", List: f.list(), Verb: verb.done, Lost: "gone", Meant: len(s.Names), Done: first}
+	operation := c.operations.begin(begun, func(ctx context.Context, report func(chime.BulkResult)) error {
 		for _, name := range s.Names[1:] {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			stepCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), maxStep) // one that has begun is ended
+			stepCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), maxStep) // a step that has begun is completed
 			done, err := c.changeEach(stepCtx, f, verb, []string{name})
 			cancel()
 			if err != nil {
 				return fmt.Errorf("schedule %q: %w", name, err)
 			}
-			told(done)
+			report(done)
 		}
 		return nil
 	})
@@ -173,7 +173,7 @@ func (c *Changer) changeAll(ctx context.Context, f *Form, verb scheduleVerb, s s
 	return answer, nil
 }
 
-// askSchedules asks whether these schedules are meant. why is what is wrong with the note; empty: nothing is.
+// askSchedules asks for confirmation that these schedules are to be changed. why is the error of the note, or "".
 func (f *Form) askSchedules(verb scheduleVerb, s scheduleSelection, why string) *render.Ask {
 	meant := strconv.Itoa(len(s.Names))
 	ask := &render.Ask{
@@ -191,7 +191,7 @@ func (f *Form) askSchedules(verb scheduleVerb, s scheduleSelection, why string) 
 		}
 	}
 	if verb.noted {
-		ask.Fields = append(ask.Fields, render.Field{Name: "note", Label: "Why, for those who find them paused", Value: f.Fields.Get("note"), Hint: "At most 500 bytes; it may be empty.", Error: why})
+		ask.Fields = append(ask.Fields, render.Field{Name: "note", Label: "Reason, for others who see the pause", Value: f.Fields.Get("note"), Hint: "Optional; at most 500 bytes.", Error: why})
 	}
 	if verb.destroys {
 		ask.Fields = append(ask.Fields, f.numberField(meant))
@@ -199,20 +199,20 @@ func (f *Form) askSchedules(verb scheduleVerb, s scheduleSelection, why string) 
 	return ask
 }
 
-// describe says which schedules a filter means, and which of them stay as they are.
+// describe returns a sentence about the schedules that match the filter, and about those that are not changed.
 func (s scheduleSelection) describe(verb scheduleVerb) string {
 	text := "These are all schedules " + s.Words + "."
 	if s.Words == "" {
 		text = "These are all schedules."
 	}
 	if s.More {
-		text += " There are more: do it again for the rest when these are done."
+		text += " There are more: repeat this for the rest when these are done."
 	}
 	switch {
 	case s.Others == 1:
-		text += " One other stays as it is: it cannot be " + verb.done + "."
+		text += " One other is not changed, because it cannot be " + verb.done + "."
 	case s.Others > 1:
-		text += " " + plural(s.Others, "", "others") + " stay as they are: they cannot be " + verb.done + "."
+		text += " " + plural(s.Others, "", "others") + " are not changed, because they cannot be " + verb.done + "."
 	}
 	return text
 }

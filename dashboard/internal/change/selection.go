@@ -12,24 +12,24 @@ import (
 )
 
 const (
-	maxTicked = 200    // rows of a list
-	maxAll    = 10_000 // jobs that one form changes
-	stepJobs  = 500    // that one step changes
+	maxTicked = 200    // maximum number of ticked rows
+	maxAll    = 10_000 // maximum number of jobs that one form changes
+	stepJobs  = 500    // maximum number of jobs that one step changes
 )
 
-// A selection is the jobs that a form is about.
+// A selection has the jobs that a form changes.
 type selection struct {
-	words string // which these are, for people
-	named string // which these are, for the audit, where a viewer has ticked them; empty: words say it
+	words string // describes the jobs for the viewer
+	named string // describes ticked jobs for the audit; empty: use words
 	jobs  []ref
-	more  bool // there are more, which another form is to change
+	more  bool // there are more jobs for another form
 }
 
-// A ref is a job by its place.
+// A ref refers to a job by queue and ID.
 type ref struct{ queue, id, text string }
 
-// selected returns the jobs that a form is about: those that were ticked, as "<queue>/<ID>"; all that its filter means; or those of groups of
-// failures, as "<job>\t<error>".
+// selected returns the jobs that a form changes. These are the ticked jobs, given as "<queue>/<ID>"; all jobs that match its filter; or the jobs of
+// groups of failures, given as "<job>\t<error>".
 func (c *Changer) selected(ctx context.Context, f *Form) (selection, error) {
 	if f.Fields.Get("all") == "1" {
 		return c.filtered(ctx, f.Fields.Get("filter"))
@@ -49,7 +49,7 @@ func (c *Changer) selected(ctx context.Context, f *Form) (selection, error) {
 	return s, nil
 }
 
-// filtered returns the jobs that a filter means.
+// filtered returns the jobs that match a filter.
 func (c *Changer) filtered(ctx context.Context, text string) (selection, error) {
 	filter, err := jobfind.Parse(text)
 	if err != nil {
@@ -58,9 +58,9 @@ func (c *Changer) filtered(ctx context.Context, text string) (selection, error) 
 	return c.found(ctx, filter, func(*chime.JobInfo) bool { return true })
 }
 
-// found returns the jobs that a filter means, of those that another rule means too.
+// found returns the jobs that match a filter and also the function matches.
 func (c *Changer) found(ctx context.Context, filter jobfind.Filter, means func(*chime.JobInfo) bool) (selection, error) {
-	s := selection{words: "that the filter “" + filter.String() + "” means"}
+	s := selection{words: "that match the filter “" + filter.String() + "”"}
 	found, err := jobfind.Search{Filter: filter, Limit: maxAll, Shown: c.shown}.Find(ctx, c.store)
 	if err != nil {
 		return s, err
@@ -74,7 +74,7 @@ func (c *Changer) found(ctx context.Context, filter jobfind.Filter, means func(*
 	return s, nil
 }
 
-// grouped returns the failed jobs of groups, of those that the filter of the list means.
+// grouped returns the failed jobs of groups that match the filter of the list.
 func (c *Changer) grouped(ctx context.Context, groups []string, text string) (all selection, err error) {
 	list, err := jobfind.Parse(text)
 	if err != nil {
@@ -113,9 +113,9 @@ func (c *Changer) grouped(ctx context.Context, groups []string, text string) (al
 	return all, nil
 }
 
-const maxNamed = 300 // bytes of what was ticked
+const maxNamed = 300 // maximum length of the ticked rows, in bytes
 
-// firstOf names the first of what was ticked, as far as an audit has room for it.
+// firstOf returns the first ticked rows, up to the maximum length for an audit.
 func firstOf(ticked []string) string {
 	text := ""
 	for i, one := range ticked {
@@ -131,7 +131,7 @@ func firstOf(ticked []string) string {
 	return text
 }
 
-// steps cuts jobs into runs of one queue.
+// steps splits jobs into slices of one queue.
 func steps(jobs []ref) (all [][]ref) {
 	for len(jobs) > 0 {
 		n := 1

@@ -1,15 +1,15 @@
-// Package guard is what stands before every page of the dashboard: the headers that tell a browser what a page may do, and how much one viewer may
-// ask for.
+// Package guard protects every page of the dashboard. It sets the headers that limit what a page may do in a browser, and it limits the requests of a
+// viewer.
 package guard
 
 import "net/http"
 
-// policy is the Content-Security-Policy of every answer: all comes from the dashboard itself, scripts write no HTML but through the
+// policy is the Content-Security-Policy of every response. Everything comes from the dashboard itself, scripts write HTML only through the
 // policy "chime", and no other page may frame it.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; font-src 'self'; connect-src 'self'; " +
 	"form-action 'self'; base-uri 'self'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types chime"
 
-// SetHeaders sets what every answer has. What may be kept, assets alone, sets another Cache-Control.
+// SetHeaders sets the headers of every response. Only assets may be cached; they set another Cache-Control.
 func SetHeaders(header http.Header) {
 	header.Set("Content-Security-Policy", policy)
 	header.Set("X-Content-Type-Options", "nosniff")

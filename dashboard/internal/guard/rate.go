@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-const maxViewers = 10_000 // those beyond share one allowance
+const maxViewers = 10_000 // further viewers share one allowance
 
-// A Rate lets each viewer send so many requests a second, all of a second at once or spread over it.
+// A Rate limits the requests of each viewer within a second. They may come all at once or spread over the second.
 type Rate struct {
 	perSecond float64
 
@@ -17,18 +17,18 @@ type Rate struct {
 	swept  time.Time
 }
 
-// An allowance is how many requests a viewer had left at an instant; it grows to perSecond.
+// An allowance is the number of requests that a viewer had left at an instant. It grows up to perSecond.
 type allowance struct {
 	left float64
 	at   time.Time
 }
 
-// NewRate returns a rate of so many requests a second.
+// NewRate returns a rate of perSecond requests a second.
 func NewRate(perSecond int) *Rate {
 	return &Rate{perSecond: float64(perSecond), of: map[string]*allowance{}, others: allowance{left: float64(perSecond)}}
 }
 
-// Take uses up one request of a viewer. If there is none left it returns how long it takes until there is.
+// Take uses one request of a viewer. If none is left, it returns the time until the next one is allowed.
 func (r *Rate) Take(viewer string, now time.Time) (wait time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -52,7 +52,7 @@ func (r *Rate) Take(viewer string, now time.Time) (wait time.Duration) {
 	return 0
 }
 
-// sweep drops the allowances that are full again: they are the same as new ones.
+// sweep removes the allowances that are full again, because they equal new ones.
 func (r *Rate) sweep(now time.Time) {
 	r.swept = now
 	for viewer, a := range r.of {

@@ -6,17 +6,17 @@ import (
 )
 
 const (
-	// MaxQuery is how long the query of an address may be, in bytes.
+	// MaxQuery is the maximum length of the query of an address, in bytes.
 	MaxQuery = 2 << 10
-	// MaxBody is how long the body of a form may be, in bytes; MaxDefinition that of a form with a schedule's definition, which may have
+	// MaxBody is the maximum length of the body of a form, in bytes. MaxDefinition is the maximum for a form with a schedule's definition, which may have
 	// arguments of 1 MiB.
 	MaxBody       = 64 << 10
 	MaxDefinition = 1<<20 + 100<<10
 
-	maxPath = 4 << 10 // an ID has at most 1 KiB, of which each byte is at most three in an address
+	maxPath = 4 << 10 // an ID has at most 1 KiB, and each byte takes at most three bytes in an address
 )
 
-// TooLong says what of a request is longer than it may be; empty: nothing is. body is how long its body may be.
+// TooLong describes the part of a request that is too long, or returns "". body is the maximum length of its body.
 func TooLong(r *http.Request, body int64) string {
 	switch {
 	case len(r.URL.EscapedPath()) > maxPath:

@@ -1,8 +1,8 @@
-// Package live keeps open pages up to date: one poller for all viewers of a process, and a stream of events to each.
+// Package live keeps open pages up to date. A process has one poller for all viewers, and a stream of events to each viewer.
 //
-// The poller runs from the first stream until a while after the last: nobody looks, nothing is read. Each turn reads how the store is
-// (Source.Beat), and renders the regions of the topics that somebody has open (Source.Regions): a topic that many have open is rendered once.
-// A region goes out to those whose copy is older.
+// The poller runs from the first stream until a while after the last one, so nothing is read while no page is open. Each turn reads the state of the
+// store (Source.Beat), and renders the regions of the open topics (Source.Regions). A topic is rendered once, even if many viewers have it open.
+// A region is sent to the viewers with an older copy.
 package live
 
 import (
@@ -14,36 +14,36 @@ import (
 )
 
 const (
-	maxTopics  = 20  // that are rendered in a turn; more take turns
-	maxStreams = 500 // of a hub
+	maxTopics  = 20  // number of topics rendered in one turn; if there are more, they are rendered in rotation
+	maxStreams = 500 // maximum number of streams of a hub
 )
 
 // A Region is a part of a page that changes.
 type Region struct {
-	ID   string // of its element
-	HTML []byte // its inside
-	Hash uint64 // of what is worth sending it again for
+	ID   string // the ID of its element
+	HTML []byte // the inner HTML
+	Hash uint64 // hash of the content whose change makes sending it worthwhile
 }
 
-// A Beat is how the store is at a turn of the poller.
+// A Beat is the state of the store at a turn of the poller.
 type Beat struct {
 	Now   time.Time      // the store's clock
-	Frame map[string]any // what changes of every page's frame; as JSON
+	Frame map[string]any // the changing data of every page's frame, sent as JSON
 }
 
-// A Source knows what topics look like. A topic is all that its regions depend on: page, query, zone, rights.
+// A Source renders topics. A topic has everything on which its regions depend: page, query, zone, rights.
 type Source[Topic comparable] interface {
-	// Beat reads how the store is. Viewers are told its error and for how long it lasts, as in "No answer from Redis for 12 s".
+	// Beat reads the state of the store. Viewers see its error and the duration, such as "No answer from Redis for 12 s".
 	Beat(ctx context.Context) (Beat, error)
-	// Regions renders the regions of a topic, at least one. Viewers keep those that they have if it fails, and are told why.
+	// Regions renders the regions of a topic, at least one. If it fails, viewers keep their regions and see the error.
 	Regions(ctx context.Context, topic Topic) ([]Region, error)
 }
 
 // Options are the options of NewHub.
 type Options struct {
-	Every   time.Duration // between two turns of the poller
-	Linger  time.Duration // how long the poller goes on when nobody looks any more
-	Version string        // of the scripts: a page with others loads itself again
+	Every   time.Duration // interval between two turns of the poller
+	Linger  time.Duration // how long the poller continues after the last stream has ended
+	Version string        // version of the scripts: a page with another version reloads itself
 }
 
 // A Hub has the poller of a process and its streams.
@@ -54,37 +54,37 @@ type Hub[Topic comparable] struct {
 	mu      sync.Mutex
 	streams map[*stream]Topic
 	polls   bool      // the poller runs
-	idle    time.Time // since when there is no stream
-	skipped int       // topics that earlier turns have rendered, where there are too many for one
+	idle    time.Time // since when there have been no streams
+	skipped int       // number of topics rendered in earlier turns, if there are too many for one turn
 	closed  bool
-	trouble time.Time     // since when the store does not answer; zero: it does
-	joined  chan struct{} // has room for one: a stream has come
-	beat    Beat          // the last one; this and beatAt are the poller's alone
-	beatAt  time.Time     // by this process's clock; zero: there was none
+	trouble time.Time     // since when the store has not answered; zero: it answers
+	joined  chan struct{} // buffered; signals a new stream
+	beat    Beat          // the last beat; only the poller uses this and beatAt
+	beatAt  time.Time     // by this process's clock; zero: no beat yet
 	pollers sync.WaitGroup
 	stop    context.CancelFunc
 	ctx     context.Context
 }
 
-// NewHub returns a hub, which reads nothing before its first stream.
+// NewHub returns a hub. It reads nothing before its first stream.
 func NewHub[Topic comparable](source Source[Topic], options Options) *Hub[Topic] {
 	ctx, stop := context.WithCancel(context.Background())
 	return &Hub[Topic]{source: source, options: options, streams: map[*stream]Topic{}, joined: make(chan struct{}, 1), ctx: ctx, stop: stop}
 }
 
-// Close ends all streams, and the poller. Streams that come later end at once.
+// Close ends all streams and the poller. Later streams end at once.
 func (h *Hub[Topic]) Close() {
 	h.mu.Lock()
 	h.closed = true
 	for s := range h.streams {
-		s.end("the server stops")
+		s.end("the server is stopping")
 	}
 	h.mu.Unlock()
 	h.stop()
 	h.pollers.Wait()
 }
 
-// join adds a stream; false: there are as many as there may be, or the hub is closed.
+// join adds a stream. It returns false if there are too many streams or if the hub is closed.
 func (h *Hub[Topic]) join(s *stream, topic Topic) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -112,7 +112,7 @@ func (h *Hub[Topic]) leave(s *stream) {
 	}
 }
 
-// poll turns until nobody has looked for Linger.
+// poll takes turns until there has been no stream for Linger.
 func (h *Hub[Topic]) poll() {
 	ticker := time.NewTicker(h.options.Every)
 	defer ticker.Stop()
@@ -122,7 +122,7 @@ func (h *Hub[Topic]) poll() {
 	}
 }
 
-// rest waits for the next turn. Who comes meanwhile is greeted.
+// rest waits for the next turn. Meanwhile it greets new streams.
 func (h *Hub[Topic]) rest(next <-chan time.Time) {
 	for {
 		select {
@@ -136,8 +136,8 @@ func (h *Hub[Topic]) rest(next <-chan time.Time) {
 	}
 }
 
-// greet renders the pages of those who have come since the last turn, so that nobody waits for the next one: a page that is drawn in the browser's
-// time zone shows its charts only then. What is more than a turn renders waits for turns.
+// greet renders the pages of new streams at once. A page in the browser's time zone shows its charts only then. Topics beyond the limit of one turn
+// wait for the following turns.
 func (h *Hub[Topic]) greet() {
 	var fresh []Topic
 	troubled := false
@@ -155,7 +155,7 @@ func (h *Hub[Topic]) greet() {
 	}
 }
 
-// watched reports whether the poller is to go on; if not, the next stream starts another one.
+// watched reports whether the poller has to continue. If not, the next stream starts another poller.
 func (h *Hub[Topic]) watched() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -183,7 +183,7 @@ func (h *Hub[Topic]) turn() {
 	h.each(func(s *stream, _ Topic) { s.sendBeat(beat) })
 }
 
-// sendTopic renders a topic and sends it to all who have it open.
+// sendTopic renders a topic and sends it to all streams of it.
 func (h *Hub[Topic]) sendTopic(topic Topic, now time.Time) {
 	regions, err := h.source.Regions(h.ctx, topic)
 	h.each(func(s *stream, of Topic) {
@@ -197,11 +197,11 @@ func (h *Hub[Topic]) sendTopic(topic Topic, now time.Time) {
 	})
 }
 
-// topics are those of a turn: all that somebody has open, or the next ones where there are too many.
+// topics returns the topics of a turn: all open ones, or the next ones if there are too many.
 func (h *Hub[Topic]) topics() []Topic {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	first := map[Topic]int64{} // number of the first stream that has it open: an order that does not change from turn to turn
+	first := map[Topic]int64{} // the number of its first stream, so that the order does not change between turns
 	for s, topic := range h.streams {
 		if since, known := first[topic]; !known || s.number < since {
 			first[topic] = s.number
@@ -223,7 +223,7 @@ func (h *Hub[Topic]) topics() []Topic {
 	return turn
 }
 
-// noteTrouble returns since when the store does not answer, by this process's clock.
+// noteTrouble returns since when the store has not answered, by this process's clock.
 func (h *Hub[Topic]) noteTrouble() time.Time {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -14,12 +14,12 @@ import (
 	"time"
 )
 
-// A fakeSource counts what is read of it.
+// A fakeSource counts its reads.
 type fakeSource struct {
 	mu       sync.Mutex
 	beats    int
 	rendered map[string]int
-	html     map[string]string // topic → its one region
+	html     map[string]string // topic → its only region
 	down     error
 	gone     error
 }
@@ -58,11 +58,11 @@ func (f *fakeSource) counts() (beats int, rendered map[string]int) {
 	return f.beats, rendered
 }
 
-// A page is a viewer's: what its stream has sent. While stalled, it reads nothing.
+// A page is a viewer's page: it has the events of its stream. While stalled, it reads nothing.
 type page struct {
 	mu      sync.Mutex
 	sent    bytes.Buffer
-	stalled chan struct{} // closed: it reads; nil: it reads
+	stalled chan struct{} // it reads if this is closed or nil
 	header  http.Header
 	code    int
 	close   context.CancelFunc
@@ -81,7 +81,7 @@ func (p *page) Write(text []byte) (int, error) {
 	return p.sent.Write(text)
 }
 
-// read returns what was sent since the last read.
+// read returns the events since the last read.
 func (p *page) read() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -102,7 +102,7 @@ func newTestHub(source *fakeSource) *Hub[string] {
 	return NewHub(source, Options{Every: 2 * time.Second, Linger: 10 * time.Second, Version: "v1"})
 }
 
-// after lets fake time pass, and all that it wakes be done.
+// after waits in fake time until all goroutines that this wakes are idle.
 func after(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()
@@ -117,7 +117,7 @@ func TestNobodyLooksNothingIsRead(t *testing.T) {
 		if beats, _ := source.counts(); beats != 0 {
 			t.Fatalf("before the first viewer the store was read %d times", beats)
 		}
-		for range 2 { // the second viewer comes when the poller has ended
+		for range 2 { // the second viewer comes after the poller has ended
 			before, _ := source.counts()
 			viewer := open(hub, "overview", nil)
 			after(9 * time.Second)
@@ -182,7 +182,7 @@ func TestARegionIsSentWhenItHasChanged(t *testing.T) {
 	})
 }
 
-// Who comes between two turns does not wait for the next one, and nothing else is read for it.
+// A new viewer between two turns does not wait for the next turn, and nothing else is read for them.
 func TestWhoComesIsGreeted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		source := &fakeSource{}
@@ -199,14 +199,14 @@ func TestWhoComesIsGreeted(t *testing.T) {
 		}
 		again, rendered := source.counts()
 		if text := first.read(); text != "" || again != beats || rendered["a"] != 1 {
-			t.Errorf("for it the store was read %d times, topic a rendered %d times in all, and another viewer sent %q; want 0, 1 and nothing", again-beats, rendered["a"], text)
+			t.Errorf("the store was read %d times for it, topic a was rendered %d times in total, and another viewer was sent %q; want 0, 1 and nothing", again-beats, rendered["a"], text)
 		}
 		source.set(func() { source.down = errors.New("no answer") })
 		after(2 * time.Second)
 		third := open(hub, "c", nil)
 		synctest.Wait()
 		if _, rendered := source.counts(); rendered["c"] != 0 || strings.Contains(third.read(), "event: region") {
-			t.Error("a topic was rendered while the store does not answer")
+			t.Error("a topic was rendered while the store did not answer")
 		}
 	})
 }
@@ -236,7 +236,7 @@ func TestMoreTopicsThanATurnHasTakeTurns(t *testing.T) {
 	})
 }
 
-func TestViewersAreToldOfTrouble(t *testing.T) {
+func TestViewersSeeAnOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		source := &fakeSource{}
 		hub := newTestHub(source)
@@ -253,19 +253,19 @@ func TestViewersAreToldOfTrouble(t *testing.T) {
 			}
 		}
 		if strings.Contains(text, "event: beat") {
-			t.Errorf("the page is told that all is well:\n%s", text)
+			t.Errorf("the page shows no outage:\n%s", text)
 		}
 		source.set(func() { source.down = nil })
 		after(2 * time.Second)
 		source.set(func() { source.down = errors.New("No answer from Redis") })
 		after(2 * time.Second)
 		if text := viewer.read(); !strings.Contains(text, "event: beat") || !strings.Contains(text, `"text":"No answer from Redis"}`) {
-			t.Errorf("a second outage begins to count where the first ended:\n%s", text)
+			t.Errorf("the duration of a second outage includes the first one:\n%s", text)
 		}
 	})
 }
 
-func TestAPageThatCannotBeRenderedAnyMoreIsToldOnce(t *testing.T) {
+func TestARenderErrorIsSentOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		source := &fakeSource{}
 		hub := newTestHub(source)
@@ -276,17 +276,17 @@ func TestAPageThatCannotBeRenderedAnyMoreIsToldOnce(t *testing.T) {
 		source.set(func() { source.gone = errors.New("the schedule was deleted") })
 		after(6 * time.Second)
 		if text := viewer.read(); strings.Count(text, "event: broken\ndata: {\"text\":\"the schedule was deleted\"}") != 1 {
-			t.Errorf("want it told once:\n%s", text)
+			t.Errorf("want it sent once:\n%s", text)
 		}
 		source.set(func() { source.gone = nil })
 		after(2 * time.Second)
 		if text := viewer.read(); !strings.Contains(text, "event: region") {
-			t.Errorf("what came back is not sent:\n%s", text)
+			t.Errorf("the new content was not sent:\n%s", text)
 		}
 	})
 }
 
-// One who does not read holds nobody up, and is dropped; a page with much in it is no reason.
+// A viewer who does not read delays nobody, and is dropped. A large page alone is not a reason to drop a viewer.
 func TestAViewerWhoIsBehindIsDropped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		source := &fakeSource{}
@@ -309,7 +309,7 @@ func TestAViewerWhoIsBehindIsDropped(t *testing.T) {
 			t.Error("it was not served at all")
 		}
 		if text := slow.read(); !strings.HasSuffix(text, "event: end\ndata: {\"text\":\"this page was too slow to read\"}\n\n") {
-			t.Errorf("the slow viewer got %d bytes and no word of why", len(text))
+			t.Errorf("the slow viewer got %d bytes and no reason", len(text))
 		}
 	})
 }
@@ -322,7 +322,7 @@ func TestCloseEndsAllStreams(t *testing.T) {
 		hub.Close()
 		<-viewer.ended
 		if text := viewer.read(); !strings.Contains(text, "event: end") {
-			t.Errorf("it was not told:\n%s", text)
+			t.Errorf("it got no event:\n%s", text)
 		}
 		late := open(hub, "a", nil)
 		if served := <-late.ended; served || late.code != 0 {
@@ -350,7 +350,7 @@ func TestThereAreSoManyStreamsAndNoMore(t *testing.T) {
 		next := open(hub, "a", nil)
 		after(time.Second)
 		if next.code != 200 {
-			t.Error("a stream that ended made no room")
+			t.Error("a stream that ended still counts")
 		}
 	})
 }

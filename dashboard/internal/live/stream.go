@@ -11,30 +11,30 @@ import (
 )
 
 const (
-	maxBehind    = 64 << 10 // bytes that a viewer has not read when more come: beyond, the stream is dropped
+	maxBehind    = 64 << 10 // maximum number of unread bytes when new events come; with more, the stream is dropped
 	writeTimeout = 15 * time.Second
 )
 
 var streamsEver atomic.Int64
 
-// A stream is the events of one open page. What is to be sent waits in it, so that no viewer holds up the poller.
+// A stream has the events of one open page. It buffers events, so that no viewer delays the poller.
 type stream struct {
 	number int64
-	has    map[string]uint64 // region → hash of what was sent last; this and broken are the poller's alone
-	broken string            // why the regions stay as they are; empty: they do not
+	has    map[string]uint64 // region → hash of the last sent content; only the poller uses this and broken
+	broken string            // why the regions are not updated; empty: they are updated
 
 	mu      sync.Mutex
 	waiting []byte
 	ended   bool
-	wake    chan struct{} // has room for one
+	wake    chan struct{} // buffered
 }
 
 func newStream() *stream {
 	return &stream{number: streamsEver.Add(1), has: map[string]uint64{}, wake: make(chan struct{}, 1)}
 }
 
-// Serve sends the events of a topic until the viewer goes, is too far behind, or the hub closes. false: there are too many streams, and
-// nothing was written.
+// Serve sends the events of a topic until the viewer leaves, is too far behind, or the hub closes. It returns false if there are too many streams; it
+// has then written nothing.
 func (h *Hub[Topic]) Serve(w http.ResponseWriter, r *http.Request, topic Topic) bool {
 	s := newStream()
 	s.send("hello", map[string]any{"every": h.options.Every.Milliseconds(), "version": h.options.Version})
@@ -44,13 +44,13 @@ func (h *Hub[Topic]) Serve(w http.ResponseWriter, r *http.Request, topic Topic) 
 	defer h.leave(s)
 	header := w.Header()
 	header.Set("Content-Type", "text/event-stream; charset=utf-8")
-	header.Set("X-Accel-Buffering", "no") // a proxy is not to collect events
+	header.Set("X-Accel-Buffering", "no") // a proxy must not buffer events
 	w.WriteHeader(http.StatusOK)
 	s.write(r.Context(), http.NewResponseController(w), w)
 	return true
 }
 
-// write sends what waits, until ctx ends, the viewer does not read, or the stream was ended.
+// write sends buffered events until ctx ends, the viewer does not read, or the stream has ended.
 func (s *stream) write(ctx context.Context, control *http.ResponseController, w http.ResponseWriter) {
 	for {
 		select {
@@ -59,7 +59,7 @@ func (s *stream) write(ctx context.Context, control *http.ResponseController, w 
 			return
 		}
 		text, ended := s.take()
-		_ = control.SetWriteDeadline(time.Now().Add(writeTimeout)) // a server that has none needs none
+		_ = control.SetWriteDeadline(time.Now().Add(writeTimeout)) // ignored: a server without write deadlines does not need one
 		if _, err := w.Write(text); err != nil {
 			return
 		}
@@ -80,7 +80,7 @@ func (s *stream) take() (text []byte, ended bool) {
 func (s *stream) send(event string, data any) {
 	text, err := json.Marshal(data)
 	if err != nil {
-		panic("live: " + err.Error()) // it is made of texts and numbers
+		panic("live: " + err.Error()) // texts and numbers can always be encoded
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -95,7 +95,7 @@ func (s *stream) send(event string, data any) {
 	}
 }
 
-// dropIfBehind ends the stream of a viewer who has not read what earlier turns sent: the page opens another one, and gets all anew.
+// dropIfBehind ends the stream of a viewer who has not read the events of earlier turns. The page opens another stream, and gets all regions again.
 func (s *stream) dropIfBehind() {
 	s.mu.Lock()
 	behind := len(s.waiting) > maxBehind
@@ -108,13 +108,13 @@ func (s *stream) dropIfBehind() {
 	}
 }
 
-// end ends the stream when all before has been sent.
+// end ends the stream after all earlier events have been sent.
 func (s *stream) end(why string) { s.send("end", map[string]string{"text": why}) }
 
-// isNew reports whether the stream has got nothing of its page yet.
+// isNew reports whether the stream has not received its page yet.
 func (s *stream) isNew() bool { return len(s.has) == 0 && s.broken == "" }
 
-// sendRegions sends those of the regions that are not as they were sent last.
+// sendRegions sends the regions that have changed since they were last sent.
 func (s *stream) sendRegions(now time.Time, regions []Region) {
 	for _, region := range regions {
 		if hash, sent := s.has[region.ID]; sent && hash == region.Hash {
@@ -126,16 +126,16 @@ func (s *stream) sendRegions(now time.Time, regions []Region) {
 	s.broken = ""
 }
 
-// sendBroken tells once why the regions stay as they are.
+// sendBroken sends once the reason why the regions are not updated.
 func (s *stream) sendBroken(err error) {
 	if s.broken != err.Error() {
 		s.broken = err.Error()
 		s.send("broken", map[string]any{"text": s.broken})
-		clear(s.has) // all that comes next mends it
+		clear(s.has) // the next update sends all regions again
 	}
 }
 
-// sendBeat tells that the store has answered, and the rest of the frame.
+// sendBeat reports that the store has answered, and sends the rest of the frame.
 func (s *stream) sendBeat(beat Beat) {
 	data := map[string]any{"now": beat.Now.UnixMilli()}
 	for key, value := range beat.Frame {
@@ -144,7 +144,7 @@ func (s *stream) sendBeat(beat Beat) {
 	s.send("beat", data)
 }
 
-// sendTrouble tells why the store cannot be read, and since when.
+// sendTrouble sends the reason why the store cannot be read, and since when.
 func (s *stream) sendTrouble(err error, since time.Time) {
 	text := err.Error()
 	if silent := time.Since(since).Round(time.Second); silent > 0 {

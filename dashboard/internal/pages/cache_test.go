@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// A number is what looking through so many jobs has found.
+// A number is the result of reading this many jobs.
 type number int
 
 func (n number) expensive() bool { return n > 1000 }
@@ -21,7 +21,7 @@ func TestExpensiveReadingsAreCached(t *testing.T) {
 		reads := number(0)
 		read := func(context.Context, number) (number, error) {
 			reads++
-			time.Sleep(100 * time.Millisecond) // fake time: what reading takes
+			time.Sleep(100 * time.Millisecond) // fake time: the duration of a reading
 			return reads, nil
 		}
 		for range 60 { // 2 minutes
@@ -36,10 +36,10 @@ func TestExpensiveReadingsAreCached(t *testing.T) {
 		before := reads
 		kept.forget()
 		if got, _ := kept.get(t.Context(), "a", false, read); got != before+1 {
-			t.Errorf("something was changed, and it was not read anew: got %d", got)
+			t.Errorf("it was not read again after a change: got %d", got)
 		}
 		if got, _ := kept.get(t.Context(), "b", false, read); got != before+2 {
-			t.Errorf("another question has the answer %d", got)
+			t.Errorf("another key has the value %d", got)
 		}
 		for i := range 3 * maxKept {
 			_, _ = kept.get(t.Context(), fmt.Sprint(i), false, read)
@@ -62,13 +62,13 @@ func TestForOpenPagesWhatHasLookedThroughManyJobsIsReadMoreRarely(t *testing.T) 
 			for range 60 { // 2 minutes
 				_, _ = kept.get(t.Context(), "a", c.live, func(context.Context, number) (number, error) {
 					reads++
-					time.Sleep(100 * time.Millisecond) // fake time: what reading takes
+					time.Sleep(100 * time.Millisecond) // fake time: the duration of a reading
 					return c.found, nil
 				})
 				time.Sleep(2 * time.Second) // fake time: to the next poll
 			}
 			if reads < c.want-1 || reads > c.want+1 {
-				t.Errorf("after a look at %d jobs, live: %v: read %d times in two minutes, want about %d", c.found, c.live, reads, c.want)
+				t.Errorf("after reading %d jobs, live: %v: read %d times in two minutes, want about %d", c.found, c.live, reads, c.want)
 			}
 		})
 	}
@@ -85,19 +85,19 @@ func TestAReadingThatFailedIsNotKept(t *testing.T) {
 	}
 }
 
-// A walk is how far a reading of many parts has come.
+// A walk is the progress of a reading in many parts.
 type walk struct{ parts, of, round int }
 
 func (w walk) expensive() bool { return w.parts > 0 }
 func (w walk) whole() bool     { return w.parts == w.of }
 
-// What is dear is read a part at a time, and what was read whole is shown until it was read whole again.
+// An expensive reading is done in parts, and a whole reading is shown until the next one is whole.
 func TestExpensiveReadingsAreReadInParts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var kept cache[walk]
 		round := 0
 		read := func(_ context.Context, before walk) (walk, error) {
-			if time.Sleep(10 * time.Millisecond); before == (walk{}) { // fake time: what reading takes
+			if time.Sleep(10 * time.Millisecond); before == (walk{}) { // fake time: the duration of a reading
 				round++
 				before = walk{0, 4, round}
 			}
@@ -123,30 +123,30 @@ func TestExpensiveReadingsAreReadInParts(t *testing.T) {
 		if round > 51 {
 			t.Errorf("in 200 seconds 40 ms were read %d times, want at most a hundredth of the time", round)
 		}
-		time.Sleep(time.Hour) // fake time passes: nobody looks
+		time.Sleep(time.Hour) // fake time passes without requests
 		round = 100
 		if w, err := kept.get(t.Context(), "a", false, read); err != nil || w != (walk{1, 4, 101}) {
-			t.Errorf("an hour later the first to look sees %v, %v; want the first part of a new reading", w, err)
+			t.Errorf("an hour later the first request gets %v, %v; want the first part of a new reading", w, err)
 		}
 		time.Sleep(2 * time.Second)
 		wrong := errors.New("no such place")
 		if _, err := kept.get(t.Context(), "a", false, func(context.Context, walk) (walk, error) { return walk{}, wrong }); !errors.Is(err, wrong) {
-			t.Errorf("a part that failed is answered with %v", err)
+			t.Errorf("a part that failed returns %v", err)
 		}
 		if w, err := kept.get(t.Context(), "a", false, read); err != nil || w != (walk{1, 4, 102}) {
-			t.Errorf("after a part that failed comes %v, %v; want a first one", w, err)
+			t.Errorf("after a part that failed got %v, %v; want a first part", w, err)
 		}
 	})
 }
 
-// However many pages are open that look through jobs, they are read one after the other, with pauses.
+// Open pages that read many jobs are read one after another with pauses, for any number of pages.
 func TestOpenPagesThatLookThroughJobsTakeTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, pages := range []int{1, 20} {
 			var kept cache[walk]
 			var took time.Duration
 			read := func(_ context.Context, before walk) (walk, error) {
-				time.Sleep(10 * time.Millisecond) // fake time: what reading takes
+				time.Sleep(10 * time.Millisecond) // fake time: the duration of a reading
 				took += 10 * time.Millisecond
 				return walk{before.parts + 1, 1000, 1}, nil
 			}

@@ -10,11 +10,11 @@ import (
 	"github.com/chimejobs/chime/internal/svg"
 )
 
-// A quiet store has no line that lies at 0, and a busy one has no numbers that are too long to be read.
+// The lines of a quiet store are not at 0, and the numbers of a busy store are not too long to read.
 func TestJobsAreCountedPerATimeThatFits(t *testing.T) {
 	for _, c := range []struct {
 		back time.Duration
-		in   []float64 // a second
+		in   []float64 // rate per second
 		want pace
 	}{
 		{time.Hour, nil, pace{"a minute", svg.PerMinute, 60}},
@@ -46,6 +46,6 @@ func TestChartsOfManyZonesAreNotAllKept(t *testing.T) {
 		t.Errorf("%d drawings are kept, want at most %d", len(d.all), maxDrawings)
 	}
 	if d.all[drawing{zone: "Europe/Berlin"}] == nil {
-		t.Error("the one that was asked for all the time is not among them")
+		t.Error("the one that was requested all the time is not among them")
 	}
 }

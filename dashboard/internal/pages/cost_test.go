@@ -38,8 +38,8 @@ func (c *counter) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proc
 	}
 }
 
-// A page of jobs costs few commands. What all pages have in common is not counted. A search for an ID asks each queue, with five, and looks on those
-// alone that may have it.
+// A page of jobs costs few commands. Data that all pages share is not counted. A search for an ID sends five commands for each queue, and reads only
+// the queues that may have it.
 func TestPagesOfJobsCostSoManyCommandsAtMost(t *testing.T) {
 	onShop(t, func(t *testing.T, server *embedded.Server) {
 		const queues = 24
@@ -83,7 +83,7 @@ func TestPagesOfJobsCostSoManyCommandsAtMost(t *testing.T) {
 	})
 }
 
-// A list of schedules reads the runs of all that it shows together: what all pages have in common, and the list of all schedules, are not counted.
+// A list of schedules reads the runs of all shown schedules together. Data that all pages share and the list of all schedules are not counted.
 func TestAListOfSchedulesReadsTheirRunsTogether(t *testing.T) {
 	onShop(t, func(t *testing.T, server *embedded.Server) {
 		schedules := chime.NewSchedules(server.Store())
@@ -122,7 +122,7 @@ func TestAListOfSchedulesReadsTheirRunsTogether(t *testing.T) {
 	})
 }
 
-// A list of fifty delayed jobs reads some of those that there are.
+// A list of fifty delayed jobs reads only some of the delayed jobs.
 func TestAListOfDelayedJobsReadsLittleMoreThanItShows(t *testing.T) {
 	onShop(t, func(t *testing.T, server *embedded.Server) {
 		items := make([]chime.Item, 500)
@@ -141,7 +141,7 @@ func TestAListOfDelayedJobsReadsLittleMoreThanItShows(t *testing.T) {
 		if m := jobsPage(t, site, "state=delayed&queue=later"); len(m.Rows) != 50 {
 			t.Fatalf("the list has %d jobs, want 50", len(m.Rows))
 		}
-		if n := c.arguments.Load(); n > 600 { // body and place of each of 200
+		if n := c.arguments.Load(); n > 600 { // body and place of 200 jobs
 			t.Errorf("the commands have %d arguments, want at most 600", n)
 		}
 	})

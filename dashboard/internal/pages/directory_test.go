@@ -13,12 +13,12 @@ import (
 	"github.com/chimejobs/chime/redisstore/embedded"
 )
 
-// A fakeList is a store with so many schedules, each slice of which takes a while to read.
+// A fakeList is a store with n schedules. Reading a slice of them takes the time slow.
 type fakeList struct {
 	n     int
 	slow  time.Duration
 	fails error
-	read  int // readings that were begun
+	read  int // number of begun readings
 }
 
 func (f *fakeList) all(ctx context.Context) iter.Seq2[*chime.Schedule, error] {
@@ -42,7 +42,7 @@ func TestAFewSchedulesAreReadWhenSomebodyAsks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &fakeList{n: 3, slow: time.Millisecond}
 		d := newDirectory(store.all)
-		for range 3 { // within a second they are the same
+		for range 3 { // they do not change within a second
 			if got, err := d.get(t.Context(), false); err != nil || len(got.Schedules) != 3 || !got.Whole || got.Reading {
 				t.Fatalf("got %d, %+v, %v", len(got.Schedules), got, err)
 			}
@@ -60,13 +60,13 @@ func TestAFewSchedulesAreReadWhenSomebodyAsks(t *testing.T) {
 		time.Sleep(time.Hour)
 		synctest.Wait()
 		if store.read != 2 {
-			t.Errorf("while nobody asked they were read %d times", store.read-2)
+			t.Errorf("they were read %d times without a request", store.read-2)
 		}
 	})
 }
 
-// Who has paused a schedule does not see it live in a list that was read before; nor does a reading that is under way then pass for one that came
-// after.
+// A viewer who has paused a schedule does not see it live in a list that was read before. A reading that was running at that time does not count as
+// newer.
 func TestAfterAChangeSchedulesAreReadAnew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, n := range []int{3, 5 * slice} {
@@ -83,7 +83,7 @@ func TestAfterAChangeSchedulesAreReadAnew(t *testing.T) {
 				func() (Listing, error) { return d.lately(t.Context(), false) },
 			} {
 				time.Sleep(time.Hour)
-				_, _ = d.get(t.Context(), false) // of a large one, a reading begins
+				_, _ = d.get(t.Context(), false) // for a large store, a reading begins
 				time.Sleep(time.Millisecond)
 				began := time.Now()
 				d.forget()
@@ -94,7 +94,7 @@ func TestAfterAChangeSchedulesAreReadAnew(t *testing.T) {
 			store.fails = errors.New("down")
 			d.forget()
 			if _, err := d.get(t.Context(), false); err == nil {
-				t.Errorf("of %d: after a change that could not be read, what was before is returned", n)
+				t.Errorf("of %d: after a change that could not be read, the previous reading is returned", n)
 			}
 			synctest.Wait()
 		}
@@ -115,7 +115,7 @@ func TestForASumSchedulesAreReadMoreRarely(t *testing.T) {
 			t.Errorf("in a minute they were read %d times, want 10", store.read)
 		}
 		if got, _ := d.get(t.Context(), false); time.Since(got.At) > minAge {
-			t.Errorf("who needs them as they are gets them %v old", time.Since(got.At))
+			t.Errorf("a request for the current schedules gets a reading that is %v old", time.Since(got.At))
 		}
 	})
 }
@@ -139,7 +139,7 @@ func TestOfManySchedulesTheFirstSliceIsThereAtOnce(t *testing.T) {
 	})
 }
 
-// Reading takes a hundredth of the time at most, and who asks does not wait for it.
+// Reading takes at most a hundredth of the time, and requests do not wait for it.
 func TestALargeDirectoryIsReadRarely(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &fakeList{n: 10_000, slow: 16 * time.Millisecond} // 0.32 s
@@ -164,7 +164,7 @@ func TestALargeDirectoryIsReadRarely(t *testing.T) {
 	})
 }
 
-// Who has a page open and does not ask sees an older list, so that all of them together cost the server a thousandth of its time.
+// Open pages show an older list, so that all of them together cost the server a thousandth of its time.
 func TestForOpenPagesALargeDirectoryIsReadMoreRarely(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &fakeList{n: 10_000, slow: 16 * time.Millisecond}
@@ -181,19 +181,19 @@ func TestForOpenPagesALargeDirectoryIsReadMoreRarely(t *testing.T) {
 		if store.read < 7 || store.read > 9 {
 			t.Errorf("in 20 minutes 10,000 schedules were read %d times for open pages, want 8: every 150 s", store.read)
 		}
-		time.Sleep(time.Minute) // what is being read is read
+		time.Sleep(time.Minute) // the current reading ends
 		synctest.Wait()
 		before := store.read
 		_, _ = d.get(t.Context(), false)
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		if store.read != before+1 {
-			t.Error("somebody asks, and gets what is more than 32 s old")
+			t.Error("a request gets a reading that is more than 32 s old")
 		}
 	})
 }
 
-func TestADirectoryHasSoManySchedulesAndSaysThatThereAreMore(t *testing.T) {
+func TestADirectoryIsLimitedAndReportsThatThereAreMore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDirectory((&fakeList{n: maxDirectory + 1}).all)
 		_, _ = d.get(t.Context(), false)
@@ -204,7 +204,7 @@ func TestADirectoryHasSoManySchedulesAndSaysThatThereAreMore(t *testing.T) {
 	})
 }
 
-func TestADirectoryThatCannotBeReadSaysSoAndKeepsWhatItHas(t *testing.T) {
+func TestADirectoryThatCannotBeReadKeepsItsLastReading(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &fakeList{fails: errors.New("no answer")}
 		d := newDirectory(store.all)
@@ -249,7 +249,7 @@ func TestAViewerWhoGoesEndsNobodysReading(t *testing.T) {
 	})
 }
 
-// Who has changed a queue or a job sees the list of all schedules as it was read; who has changed a schedule does not.
+// A change of a queue or a job keeps the reading of all schedules. A change of a schedule removes it.
 func TestTheListOfSchedulesIsReadAnewAfterAChangeOfSchedulesOnly(t *testing.T) {
 	onShop(t, func(t *testing.T, server *embedded.Server) {
 		site := NewSite(server.Store(), Hooks{})
@@ -263,10 +263,10 @@ func TestTheListOfSchedulesIsReadAnewAfterAChangeOfSchedulesOnly(t *testing.T) {
 		before := read()
 		time.Sleep(time.Millisecond) // fake time passes
 		if site.Forget(false); !read().Equal(before) {
-			t.Error("after a change of something else it was read anew")
+			t.Error("after a change of something else it was read again")
 		}
 		if site.Forget(true); !read().After(before) {
-			t.Error("after a change of a schedule it is as it was before")
+			t.Error("after a change of a schedule it was not read again")
 		}
 	})
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/chimejobs/chime/redisstore/embedded"
 )
 
-// failuresPage is the groups of a query.
+// failuresPage returns the page of a query.
 func failuresPage(t *testing.T, site *Site, query string) *Failures {
 	t.Helper()
 	view, err := readPage(t, site.Failures, query)
@@ -67,15 +67,15 @@ func TestGroupsAreOfErrorsAsTheyAreShown(t *testing.T) {
 		}
 		hidden, none := failuresPage(t, site, "q=error:refused"), failuresPage(t, site, "q=error:nonsense")
 		if len(hidden.Groups) > 0 || hidden.Looked != none.Looked || len(hidden.GoOn) != len(none.GoOn) || hidden.Empty != none.Empty {
-			t.Errorf("what is not shown is told from what is not there: %+v, want %+v", hidden, none)
+			t.Errorf("a hidden text and an absent text have different results: %+v, want %+v", hidden, none)
 		}
 		if m := failuresPage(t, site, "q=error:hidden"); m.groups() != "resize mail" {
-			t.Errorf("what is shown finds %q", m.groups())
+			t.Errorf("the shown text finds %q", m.groups())
 		}
 	})
 }
 
-func TestAnEmptyStoreSaysThatNothingHasFailed(t *testing.T) {
+func TestAnEmptyStoreShowsThatNothingHasFailed(t *testing.T) {
 	server := embedded.StartInMemory()
 	defer server.Close()
 	site := NewSite(server.Store(), Hooks{})
@@ -83,6 +83,6 @@ func TestAnEmptyStoreSaysThatNothingHasFailed(t *testing.T) {
 		t.Errorf("got %+v", m)
 	}
 	if m := jobsPage(t, site, ""); m.Empty.Line == "" {
-		t.Errorf("the list does not say how the first job is made: %+v", m.Empty)
+		t.Errorf("the list does not show how to create the first job: %+v", m.Empty)
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/chimejobs/chime/redisstore/embedded"
 )
 
-// jobPage is the page of a job.
+// jobPage returns the page of a job.
 func jobPage(t *testing.T, site *Site, queue, id string) *Job {
 	t.Helper()
 	view, err := readPage(t, site.Job, "", "queue", queue, "id", id)
@@ -31,7 +31,7 @@ func (m *Job) story() string {
 	return strings.Join(lines, ", ")
 }
 
-func TestAJobTellsItsStory(t *testing.T) {
+func TestThePageOfAJobShowsItsAttempts(t *testing.T) {
 	onShop(t, func(t *testing.T, server *embedded.Server) {
 		site := NewSite(server.Store(), Hooks{})
 		for _, c := range []struct{ queue, id, sentence, story, verbs string }{
@@ -57,7 +57,7 @@ func TestAJobTellsItsStory(t *testing.T) {
 			t.Errorf("got %+v, headers %v", m.Attempts[0], m.Headers)
 		}
 		if m := jobPage(t, site, "mail", "slow"); m.Percent != 62 {
-			t.Errorf("the one that runs has come %d %%, want 62", m.Percent)
+			t.Errorf("the progress of the running job is %d %%, want 62", m.Percent)
 		}
 		for _, place := range [][2]string{{"media", "nothing"}, {"nowhere", "r03"}, {"media", "nosuch@2026-11-21T09:00:00Z"}} {
 			if _, err := readPage(t, site.Job, "", "queue", place[0], "id", place[1]); !errors.Is(err, chime.ErrNotFound) {
@@ -67,8 +67,8 @@ func TestAJobTellsItsStory(t *testing.T) {
 	})
 }
 
-// What a schedule keeps of a run is shown although its job is gone: with how long each attempt took.
-func TestAJobThatIsGoneIsToldByItsSchedule(t *testing.T) {
+// The kept run of a schedule is shown after its job is gone, with the duration of each attempt.
+func TestAJobThatIsGoneIsShownFromItsSchedule(t *testing.T) {
 	onShop(t, func(t *testing.T, server *embedded.Server) {
 		store := server.Store()
 		rule, err := recurrence.Cron("0 0 * * *")
@@ -86,7 +86,7 @@ func TestAJobThatIsGoneIsToldByItsSchedule(t *testing.T) {
 		if _, err := chime.NewJobs(store).Cancel(t.Context(), "media", receipt.ID); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(time.Second) // fake time: its worker has heard of it
+		time.Sleep(time.Second) // fake time: its worker has received it
 		site := NewSite(store, Hooks{})
 		m := jobPage(t, site, "media", receipt.ID)
 		if !m.Gone || m.Name != "mail" || len(m.Attempts) == 0 || len(m.Verbs) > 0 || m.Reveal {
@@ -95,7 +95,7 @@ func TestAJobThatIsGoneIsToldByItsSchedule(t *testing.T) {
 	})
 }
 
-// Who opens a job that failed asks for the last error: it is the first attempt, and of it alone the stack is open.
+// The page of a failed job begins with the last error, and only its stack is open.
 func TestTheNewestAttemptComesFirst(t *testing.T) {
 	at := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	job := &chime.JobInfo{ID: "a", State: chime.JobRunning, Attempt: 4, Started: at.Add(time.Hour), Failures: []chime.Failure{

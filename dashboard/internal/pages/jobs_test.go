@@ -16,11 +16,11 @@ import (
 	"github.com/chimejobs/chime/redisstore/embedded"
 )
 
-// hostile are names and texts that would do harm in a page that did not escape them.
+// hostile has names and texts that would do harm in a page that does not escape them.
 const hostile = `"><script>alert(1)</script></title>`
 
-// onShop runs a test on a store under fake time on which jobs of each state are: 12 dead and 1 retrying on media, 3 waiting on idle, 2 delayed and 1
-// running on mail, 1 parked on media.
+// onShop runs a test under fake time on a store with jobs of each state: 12 dead and 1 retrying on media, 3 waiting on idle, 2 delayed and 1 running
+// on mail, 1 parked on media.
 func onShop(t *testing.T, test func(t *testing.T, server *embedded.Server)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -46,7 +46,7 @@ func onShop(t *testing.T, test func(t *testing.T, server *embedded.Server)) {
 		begun := time.Now()
 		worker.Handle("resize", func(_ context.Context, job *chime.Job) error {
 			i, _ := strconv.Atoi(strings.TrimPrefix(job.ID, "r"))
-			time.Sleep(time.Until(begun.Add(time.Duration(i+1) * 100 * time.Millisecond))) // fake time: one after the other, or those of one millisecond are in any order
+			time.Sleep(time.Until(begun.Add(time.Duration(i+1) * 100 * time.Millisecond))) // fake time: one after another, because jobs of one millisecond have no order
 			return fmt.Errorf("dial tcp 10.0.0.%s:5432: connection refused by %s", strings.TrimPrefix(job.ID, "r"), hostile)
 		})
 		worker.Handle("mail", func(context.Context, *chime.Job) error { return errors.New("mailbox is full\n\tat smtp.go:12") },
@@ -58,7 +58,7 @@ func onShop(t *testing.T, test func(t *testing.T, server *embedded.Server)) {
 		})
 		ended := make(chan error, 1)
 		go func() { ended <- chime.Run(ctx, worker) }()
-		time.Sleep(5 * time.Second) // fake time: all have had their first attempt, and the progress was sent
+		time.Sleep(5 * time.Second) // fake time: all first attempts have ended, and the progress was sent
 		for i := range 3 {
 			enqueue("wait", "idle", fmt.Sprintf("w%d", i))
 		}
@@ -71,7 +71,7 @@ func onShop(t *testing.T, test func(t *testing.T, server *embedded.Server)) {
 	})
 }
 
-// readPage reads a page with a query, by a viewer who may do all.
+// readPage reads a page with a query, for a viewer with all rights.
 func readPage(t *testing.T, load func(context.Context, *Request) (View, error), query string, values ...string) (View, error) {
 	t.Helper()
 	parsed, err := url.ParseQuery(query)
@@ -85,7 +85,7 @@ func readPage(t *testing.T, load func(context.Context, *Request) (View, error), 
 	return load(t.Context(), request)
 }
 
-// jobsPage is the list of jobs of a query.
+// jobsPage returns the list of jobs of a query.
 func jobsPage(t *testing.T, site *Site, query string) *Jobs {
 	t.Helper()
 	view, err := readPage(t, site.Jobs, query)
@@ -129,11 +129,11 @@ func TestEachTabHasTheJobsOfItsStateAndWhatCanBeDoneToThem(t *testing.T) {
 				t.Errorf("%q: got tab %s with %q, to %v with %q; want %+v", c.query, m.State, m.ids(), verbs, m.Filter, c)
 			}
 			if len(m.Rows) == 0 && m.Empty.Text == "" {
-				t.Errorf("%q: nothing says that there is none", c.query)
+				t.Errorf("%q: the page does not show that the list is empty", c.query)
 			}
 		}
 		if m := jobsPage(t, site, "state=dead&limit=5"); m.Total != 12 || m.Next == "" {
-			t.Errorf("dead: %d in all, next %q; want 12, and a next page", m.Total, m.Next)
+			t.Errorf("dead: %d in total, next %q; want 12, and a next page", m.Total, m.Next)
 		} else if next := jobsPage(t, site, "state=dead&limit=7&after="+url.QueryEscape(m.Next)); next.ids() != "r05 r06 r07 r08 r09 r10 r11" || next.Next != "" || !next.Later {
 			t.Errorf("the page after it: %q, next %q", next.ids(), next.Next)
 		}
@@ -179,7 +179,7 @@ func TestWhoMayNotChangeJobsHasNoTicks(t *testing.T) {
 	})
 }
 
-// A viewer who is not shown a part of an error does not learn by a filter what it is either.
+// A filter does not reveal the hidden part of an error.
 func TestErrorsAreShownAndFoundAsTheApplicationWants(t *testing.T) {
 	onShop(t, func(t *testing.T, server *embedded.Server) {
 		site := NewSite(server.Store(), Hooks{RedactError: func(job *chime.JobInfo, text string) string {
@@ -192,13 +192,13 @@ func TestErrorsAreShownAndFoundAsTheApplicationWants(t *testing.T) {
 		for _, query := range []string{"state=dead&limit=5&q=", "state=all&limit=5&q=", "state=dead&limit=5&q=r03+"} {
 			hidden, none := jobsPage(t, site, query+"error:refused"), jobsPage(t, site, query+"error:nonsense")
 			if len(hidden.Rows) != 0 || hidden.Next != none.Next || hidden.Looked != none.Looked || hidden.Empty != none.Empty {
-				t.Errorf("%s: what is not shown is told from what is not there: %+v, want %+v", query, hidden, none)
+				t.Errorf("%s: a hidden text and an absent text have different results: %+v, want %+v", query, hidden, none)
 			}
 		}
 		first := jobsPage(t, site, "state=dead&limit=5&q=error:resize")
 		rest := jobsPage(t, site, "state=dead&limit=50&q=error:resize&after="+url.QueryEscape(first.Next))
 		if ids := first.ids() + " " + rest.ids(); ids != "r00 r01 r02 r03 r04 r05 r06 r07 r08 r09 r10 r11" || rest.Next != "" {
-			t.Errorf("what is shown only finds %q in two pages, and then goes on at %q", ids, rest.Next)
+			t.Errorf("the shown text finds only %q in two pages, and the next page is %q", ids, rest.Next)
 		}
 	})
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/chimejobs/chime/redisstore/embedded"
 )
 
-// failMany has so many jobs given up, each with one of five errors.
+// failMany leaves n dead jobs, each with one of five errors.
 func failMany(t *testing.T, store chime.Store, n int) {
 	t.Helper()
 	enqueuer := chime.NewEnqueuer(store, chime.EnqueuerOptions{})
@@ -36,7 +36,7 @@ func failMany(t *testing.T, store chime.Store, n int) {
 	}
 }
 
-// A page that looks through many jobs looks at a thousand, and says so. Whoever reads it again sees more, until it has seen all: each job once.
+// A page with many jobs reads a thousand of them, and shows that number. Each repeated request reads more, until every job was read once.
 func TestAPageLooksThroughJobsAPartAtATime(t *testing.T) {
 	onShop(t, func(t *testing.T, server *embedded.Server) {
 		const many = 3300
@@ -46,7 +46,7 @@ func TestAPageLooksThroughJobsAPartAtATime(t *testing.T) {
 		for looked := 0; last == nil || len(last.GoOn) > 0; time.Sleep(5 * time.Second) { // fake time passes
 			m := failuresPage(t, site, "state=dead&queue=cards")
 			if m.Looked < looked || m.Looked > looked+searchPart+500 || m.Jobs != m.Looked {
-				t.Fatalf("after %d jobs it has looked at %d, of which %d failed; want some %d more", looked, m.Looked, m.Jobs, searchPart)
+				t.Fatalf("after %d jobs it has read %d, of which %d failed; want some %d more", looked, m.Looked, m.Jobs, searchPart)
 			}
 			looked, last = m.Looked, m
 		}
@@ -61,19 +61,19 @@ func TestAPageLooksThroughJobsAPartAtATime(t *testing.T) {
 
 		list := jobsPage(t, site, "q=state:dead+queue:cards+job:none*")
 		if list.Looked > searchPart+500 || list.Next == "" {
-			t.Errorf("a list has looked at %d jobs and goes on at %q, want some %d and a place to go on", list.Looked, list.Next, searchPart)
+			t.Errorf("a list has read %d jobs and its next page is %q, want some %d and a next page", list.Looked, list.Next, searchPart)
 		}
 		for range 20 {
 			time.Sleep(5 * time.Second) // fake time passes
 			list = jobsPage(t, site, "q=state:dead+queue:cards+job:none*")
 		}
 		if list.Looked != many || list.Next != "" || len(list.Rows) > 0 {
-			t.Errorf("in the end it has looked at %d jobs, found %d and goes on at %q; want all %d, none and nowhere", list.Looked, len(list.Rows), list.Next, many)
+			t.Errorf("in the end it has read %d jobs, found %d and its next page is %q; want all %d, 0 and no next page", list.Looked, len(list.Rows), list.Next, many)
 		}
 	})
 }
 
-// Retries are found at once behind any number of delayed jobs of queues on which none was retried.
+// Retries are found at once, for any number of delayed jobs on queues without retries.
 func TestRetriesAreLookedForWhereThereAreSome(t *testing.T) {
 	onShop(t, func(t *testing.T, server *embedded.Server) {
 		enqueuer := chime.NewEnqueuer(server.Store(), chime.EnqueuerOptions{})
@@ -88,7 +88,7 @@ func TestRetriesAreLookedForWhereThereAreSome(t *testing.T) {
 		}
 		m := jobsPage(t, NewSite(server.Store(), Hooks{}), "state=retrying")
 		if len(m.Rows) != 1 {
-			t.Errorf("%d retries are found among %d jobs, want the one of the shop", len(m.Rows), m.Looked)
+			t.Errorf("found %d retries among %d jobs, want the one of the shop", len(m.Rows), m.Looked)
 		}
 	})
 }

@@ -39,7 +39,7 @@ func TestAPlanHasTheOccurrencesOfSevenDays(t *testing.T) {
 	}
 }
 
-func TestAPlanGivesEachScheduleItsShareAndSaysWhatIsLeftOut(t *testing.T) {
+func TestAPlanGivesEachScheduleItsShareAndNamesTheRest(t *testing.T) {
 	now := time.Date(2026, 11, 21, 13, 26, 48, 0, time.UTC)
 	all := []ListedSchedule{listed(t, "daily", "0 14 * * *", now), listed(t, "minutely", "* * * * *", now), listed(t, "often", "*/2 * * * *", now)}
 	p := newPlan(Listing{Schedules: all, Whole: true}, now, 1000)
@@ -51,7 +51,7 @@ func TestAPlanGivesEachScheduleItsShareAndSaysWhatIsLeftOut(t *testing.T) {
 		cut = append(cut, c.Name)
 	}
 	if got := strings.Join(cut, " "); got != "minutely often" {
-		t.Errorf("%q are counted in part, want minutely and often", got)
+		t.Errorf("%q are not counted to the end, want minutely and often", got)
 	}
 	n := 0
 	for _, e := range p.entries {
@@ -64,7 +64,7 @@ func TestAPlanGivesEachScheduleItsShareAndSaysWhatIsLeftOut(t *testing.T) {
 		t.Errorf("minutely is counted until %v, want %v: it has %d occurrences", p.cut[0].Until, want, n)
 	}
 	if last := slices.IndexFunc(p.entries, func(e planned) bool { return p.names[e.of] == "daily" }); last < 0 {
-		t.Error("daily was crowded out")
+		t.Error("daily got no share")
 	}
 }
 

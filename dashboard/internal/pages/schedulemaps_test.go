@@ -9,7 +9,7 @@ import (
 	"github.com/chimejobs/chime/recurrence"
 )
 
-// In the morning, what became of today's occurrences is past: it is coloured, and not counted with those to come.
+// In the morning, today's past occurrences are coloured by their outcomes, and not counted as future ones.
 func TestTheDayOfTodayIsNotToCome(t *testing.T) {
 	rule, err := recurrence.Cron("0 3,20 * * *")
 	if err != nil {

@@ -52,11 +52,11 @@ func TestSummariesAreReadBitByBitWhileSomebodyAsks(t *testing.T) {
 			return known
 		}
 		if known := ask(); known != readAtOnce {
-			t.Errorf("who asks first is told of %d, want the first batch", known)
+			t.Errorf("the first request gets %d, want the first batch", known)
 		}
 		time.Sleep(10 * time.Minute) // fake time passes
 		if n := reads.Load(); n <= readAtOnce || n > many/2 {
-			t.Errorf("%d were read for somebody who asked once, want those of some ten seconds", n)
+			t.Errorf("%d were read for a single request, want those of about ten seconds", n)
 		}
 		began := time.Now()
 		for ask() < many {
@@ -73,16 +73,16 @@ func TestSummariesAreReadBitByBitWhileSomebodyAsks(t *testing.T) {
 		ask()
 		time.Sleep(time.Minute) // fake time passes
 		if n := reads.Load() - before; n != 1 {
-			t.Errorf("%d were read again, want the one that has ended a run", n)
+			t.Errorf("%d were read again, want only the one whose run has ended", n)
 		}
 		down.Store(true)
 		schedules = append(schedules, &chime.Schedule{Name: "new"})
 		if _, err := all.of(t.Context(), schedules); err == nil {
-			t.Error("an error of the store is not told")
+			t.Error("an error of the store is not returned")
 		}
 		down.Store(false)
 		if known := ask(); known != many+1 {
-			t.Errorf("after it %d are known, want all", known)
+			t.Errorf("after the error %d are known, want all", known)
 		}
 	})
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Dump is all that a server holds: of each key its type, when it ends, and what is in it.
+// Dump returns the whole contents of a server: the type, expiry and value of each key.
 func Dump(t testing.TB, client redis.UniversalClient) map[string]string {
 	t.Helper()
 	ctx := context.WithoutCancel(t.Context())
@@ -21,14 +21,14 @@ func Dump(t testing.TB, client redis.UniversalClient) map[string]string {
 	return all
 }
 
-// inside is what a key holds: what DUMP says, or, where the server dumps texts alone, all that can be read of it.
+// inside returns the value of a key: the result of DUMP, or everything that can be read if the server dumps only strings.
 func inside(ctx context.Context, client redis.UniversalClient, kind, key string) string {
 	if text, err := client.Dump(ctx, key).Result(); err == nil {
 		return text
 	}
 	switch kind {
 	case "hash":
-		return fmt.Sprintf("%q", Must(client.HGetAll(ctx, key).Result())) // fmt writes maps in the order of their keys
+		return fmt.Sprintf("%q", Must(client.HGetAll(ctx, key).Result())) // fmt sorts maps by key
 	case "list":
 		return fmt.Sprintf("%q", Must(client.LRange(ctx, key, 0, -1).Result()))
 	case "set":
@@ -41,7 +41,7 @@ func inside(ctx context.Context, client redis.UniversalClient, kind, key string)
 	panic("a key of type " + kind)
 }
 
-// Differences are the keys that two dumps have not the same.
+// Differences returns the keys that differ between two dumps.
 func Differences(before, after map[string]string) (keys []string) {
 	for key, value := range before {
 		if after[key] != value {

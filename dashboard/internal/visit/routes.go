@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Routes reads a table of routes: the right that each needs, its method, its path, and of a form that does one of several things the verb. It returns
-// right by route, as "view" by "GET schedules/{name}".
+// Routes reads a table of routes: the right, the method, the path, and the verb if a form has several actions. It returns rights by route, such as
+// "view" for "GET schedules/{name}".
 func Routes(t testing.TB, file string) map[string]string {
 	t.Helper()
 	text, err := os.ReadFile(file)
@@ -19,12 +19,12 @@ func Routes(t testing.TB, file string) map[string]string {
 		right, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
 		method, path, ok := strings.Cut(strings.TrimSpace(rest), "/")
 		if !ok {
-			t.Fatalf("%s: %q is not a right, a method and a path", file, line)
+			t.Fatalf("%s: %q does not have a right, a method and a path", file, line)
 		}
 		routes[strings.TrimSpace(method)+" "+path] = right
 	}
 	if len(routes) < 30 {
-		t.Fatalf("%s has %d routes: it is read wrongly", file, len(routes))
+		t.Fatalf("found only %[2]d routes in %[1]s: it is read wrongly", file, len(routes))
 	}
 	return routes
 }

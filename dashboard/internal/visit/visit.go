@@ -1,4 +1,4 @@
-// Package visit sends requests to a dashboard in tests, as a browser of this machine does, and looks at what comes back.
+// Package visit sends requests to a dashboard in tests, like a browser on this machine, and checks the responses.
 package visit
 
 import (
@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// Send sends a request of this machine, with headers as "Name: value".
+// Send sends a request from this machine. Headers have the form "Name: value".
 func Send(h http.Handler, method, target string, headers ...string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(method, target, nil)
 	r.RemoteAddr, r.Host = "127.0.0.1:50000", "localhost:7080"
@@ -26,7 +26,7 @@ func Send(h http.Handler, method, target string, headers ...string) *httptest.Re
 	return w
 }
 
-// Post sends a form of this machine; fields are names and values.
+// Post sends a form from this machine. fields are names and values.
 func Post(h http.Handler, target string, fields ...string) *httptest.ResponseRecorder {
 	form := url.Values{}
 	for ; len(fields) >= 2; fields = fields[2:] {
@@ -41,7 +41,7 @@ func Post(h http.Handler, target string, fields ...string) *httptest.ResponseRec
 	return w
 }
 
-// Wants tells where an answer is not what it should be.
+// Wants fails the test if a response does not have the status and the texts.
 func Wants(t testing.TB, what string, got *httptest.ResponseRecorder, status int, texts ...string) {
 	t.Helper()
 	if got.Code != status {
@@ -54,7 +54,7 @@ func Wants(t testing.TB, what string, got *httptest.ResponseRecorder, status int
 	}
 }
 
-// HostileNames are names that a page has to show and must not obey.
+// HostileNames are names that a page has to show as text and must not interpret.
 var HostileNames = []string{`"><script>alert(1)</script>`, "</title>", "a/b", "..", ".", "new", "bulk", "~x", "a b?c=d#e", "édition"}
 
 // Must returns a value, or ends the test's process with the error.
