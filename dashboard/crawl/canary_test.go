@@ -21,13 +21,13 @@ import (
 	"github.com/chimejobs/chime/internal/long"
 )
 
-// canaries are the places in which something is hidden, and what stands there for it.
+// canaries are the places with a hidden text, each with the text that replaces it.
 var (
 	canaries = []string{"canary.arguments", "canary.schedule", "canary.result", "canary.error", "canary.progress"}
 	canary   = regexp.MustCompile(`canary\.[a-z]+`)
 )
 
-// withoutCanaries hides the canaries of what a job holds, wherever they are.
+// withoutCanaries hides the canaries in all contents of a job.
 func withoutCanaries(_ *chime.JobInfo, held any) any {
 	switch held := held.(type) {
 	case string:
@@ -40,7 +40,7 @@ func withoutCanaries(_ *chime.JobInfo, held any) any {
 	return held
 }
 
-// A witness is a dashboard that hides the canaries, with all that it logs and hands to the audit.
+// A witness is a dashboard that hides the canaries, with everything that it logs and audits.
 type witness struct {
 	*dashboard.Dashboard
 	lines   strings.Builder
@@ -49,12 +49,12 @@ type witness struct {
 
 func newWitness(t *testing.T, store chime.Store, rights dashboard.Rights) *witness {
 	w := &witness{}
-	var viewers atomic.Int64 // streams are opened all at once
+	var viewers atomic.Int64 // all streams are opened at once
 	var mu sync.Mutex
 	w.Dashboard = newDashboard(t, store, dashboard.Options{
 		Write: true, Redact: withoutCanaries,
 		RedactError: func(_ *chime.JobInfo, text string) string { return canary.ReplaceAllString(text, "[hidden]") },
-		Authorize: func(*http.Request) (dashboard.Viewer, error) { // each request is of another viewer, who has no rate to keep to
+		Authorize: func(*http.Request) (dashboard.Viewer, error) { // each request comes from a new viewer, so that no rate limit applies
 			return dashboard.Viewer{Name: fmt.Sprintf("anna%04d", viewers.Add(1)), Rights: rights}, nil
 		},
 		Audit: func(_ context.Context, a dashboard.Action) {
@@ -67,17 +67,17 @@ func newWitness(t *testing.T, store chime.Store, rights dashboard.Rights) *witne
 	return w
 }
 
-// formsOf are the forms in which a text may be written: as it is, in hexadecimal, and in base64, wherever in it the text begins.
+// formsOf returns the forms in which a text may be written: plain, in hexadecimal, and in base64 at any offset.
 func formsOf(text string) []string {
 	forms := []string{text, hex.EncodeToString([]byte(text))}
 	for skipped := range 3 {
-		whole := text[skipped : skipped+(len(text)-skipped)/3*3] // base64 writes three bytes at a time
+		whole := text[skipped : skipped+(len(text)-skipped)/3*3] // base64 encodes three bytes at a time
 		forms = append(forms, base64.StdEncoding.EncodeToString([]byte(whole)))
 	}
 	return forms
 }
 
-// hides tells where a text has a canary, in any of its forms.
+// hides fails the test if a text has a canary in any of its forms.
 func hides(t *testing.T, what, text string) {
 	t.Helper()
 	for _, secret := range canaries {
@@ -89,7 +89,7 @@ func hides(t *testing.T, what, text string) {
 	}
 }
 
-// What the application hides is on no page, in no stream, answer, log or audit entry, whatever a viewer may do and asks for; what stands beside it is.
+// A text that the application hides is in no page, stream, response, log or audit entry, for any rights and any request. The text next to it is.
 func TestCrawlWhatIsHiddenIsNowhere(t *testing.T) {
 	all := []dashboard.Rights{allRights &^ dashboard.Reveal, dashboard.View | dashboard.Reveal, dashboard.View, dashboard.View | dashboard.Operate}
 	for _, rights := range all[:long.Seeds(1, len(all))] {
@@ -102,17 +102,17 @@ func TestCrawlWhatIsHiddenIsNowhere(t *testing.T) {
 				all := d.ask(t, c)
 				for _, beside := range []string{"refused" + w.free + "[hidden]", "at main.go:7 " + w.free + "[hidden]", "42 orders" + w.free, "until the move is over" + w.free, "waits", "tomorrow"} {
 					if !strings.Contains(all, beside) {
-						t.Errorf("who may %s sees no %q, which nobody hides", rights, beside)
+						t.Errorf("a viewer with %s does not see %q, which is not hidden", rights, beside)
 					}
 				}
 				if rights&dashboard.Reveal != 0 && (!strings.Contains(all, "&#34;text&#34;: &#34;"+w.free) || !strings.Contains(all, "sent[hidden]") || !strings.Contains(all, w.free+"[hidden]&#34;")) {
-					t.Error("who may reveal what jobs hold sees nothing of it")
+					t.Error("a viewer who may reveal jobs does not see their contents")
 				}
 				if len(d.audited) == 0 && rights != dashboard.View {
-					t.Errorf("nothing that who may %s did was audited", rights)
+					t.Errorf("no action of a viewer with %s was audited", rights)
 				}
 				if !strings.Contains(d.lines.String(), "dashboard.denied") && rights&dashboard.Reveal == 0 {
-					t.Error("a look that was refused was not logged")
+					t.Error("a refused request to reveal was not logged")
 				}
 				hides(t, "the log", d.lines.String())
 				hides(t, "the audit", fmt.Sprintf("%+v", d.audited))
@@ -121,7 +121,7 @@ func TestCrawlWhatIsHiddenIsNowhere(t *testing.T) {
 	}
 }
 
-// ask asks for all that a viewer may ask for besides the pages that were found, and returns all that was answered.
+// ask sends all other requests that a viewer may send, in addition to the found pages, and returns all responses.
 func (d *witness) ask(t *testing.T, c *crawler) string {
 	t.Helper()
 	var all strings.Builder
@@ -139,7 +139,7 @@ func (d *witness) ask(t *testing.T, c *crawler) string {
 		heard(address, send(d, "GET", "/"+address).Body.String())
 		heard(address+" as JSON", send(d, "GET", "/"+address, "Accept: application/json").Body.String())
 	}
-	for address := range c.posts { // the questions, and what is refused
+	for address := range c.posts { // the confirmations and refusals
 		for _, verb := range []string{"requeue", "delete", "pause"} {
 			got := post(d, "/"+address, "verb", verb, "id", "report", "id", "default/dead", "filter", "state:dead error:refused")
 			heard("POST "+address, got.Body.String())
@@ -153,8 +153,8 @@ func (d *witness) ask(t *testing.T, c *crawler) string {
 		heard("POST "+form[0], post(d, form[0], append(form[1:], "sure", "1")...).Body.String())
 	}
 	time.Sleep(5 * time.Second)       // fake time passes
-	synctest.Wait()                   // until what was begun is done, and every page is of the same moment
-	for _, secret := range canaries { // nothing tells a text that is hidden from one that is not there
+	synctest.Wait()                   // until all operations are done, so that every page shows the same moment
+	for _, secret := range canaries { // a hidden text and an absent text get the same response
 		nonsense := "nonsen" + secret[len("canary"):]
 		for _, path := range []string{"jobs?state=all&q=", "jobs?state=dead&q=error:", "jobs?state=all&q=dead+error:", "failures?q=error:", "search?q=", "jobs?q=schedule:", "jobs?state=all&limit=1&q=error:", "schedules?prefix="} {
 			asked := map[string]string{}
@@ -163,14 +163,14 @@ func (d *witness) ask(t *testing.T, c *crawler) string {
 				asked[text] = regexp.MustCompile(`anna\d{4}`).ReplaceAllString(strings.ReplaceAll(page, text, "…"), "anna")
 			}
 			if asked[secret] != asked[nonsense] {
-				t.Errorf("%s%s is answered otherwise than %s:\n%s\n%s", path, secret, nonsense, asked[secret], asked[nonsense])
+				t.Errorf("the response to %s%s differs from that to %s:\n%s\n%s", path, secret, nonsense, asked[secret], asked[nonsense])
 			}
 		}
 	}
-	ctx, stop := context.WithTimeout(t.Context(), time.Minute) // fake time passes, in which every page has its turn
+	ctx, stop := context.WithTimeout(t.Context(), time.Minute) // fake time passes until every page had its turn
 	defer stop()
 	for address, text := range c.listen(ctx) {
-		if !strings.Contains(text, "event: region") && !strings.Contains(text, "event: broken") { // of a job that was requeued, and ran
+		if !strings.Contains(text, "event: region") && !strings.Contains(text, "event: broken") { // a job that was requeued and ran
 			t.Errorf("%s: nothing was sent: %.200s", address, text)
 		}
 		heard(address, text)

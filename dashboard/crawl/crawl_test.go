@@ -19,10 +19,10 @@ import (
 type mount struct {
 	name    string
 	outside string // the path that browsers see
-	cut     string // what of it a proxy or http.StripPrefix cuts off
+	cut     string // the part that a proxy or http.StripPrefix removes
 }
 
-// mounts are the ways in which an application mounts a dashboard.
+// mounts are different mounts of a dashboard in an application.
 var mounts = []mount{
 	{"at the root", "", ""},
 	{"below a path", "/chime", ""},
@@ -32,34 +32,34 @@ var mounts = []mount{
 	{"below two, one of which is stripped", "/internal/chime", "/internal"},
 }
 
-// prefix is Options.Prefix of a mount.
+// prefix returns Options.Prefix of a mount.
 func (m mount) prefix() string { return strings.TrimPrefix(m.outside, m.cut) }
 
-// handler is the application that mounts a dashboard.
+// handler returns an application that mounts a dashboard.
 func (m mount) handler(d *dashboard.Dashboard) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle(m.outside+"/", http.StripPrefix(m.cut, d))
 	return mux
 }
 
-// A crawler looks at pages as a browser does that follows every link.
+// A crawler visits pages like a browser that follows every link.
 type crawler struct {
 	t       *testing.T
 	site    http.Handler
 	outside string
-	pages   map[string]*httptest.ResponseRecorder // by address, from where the dashboard is mounted on
+	pages   map[string]*httptest.ResponseRecorder // by address, relative to where the dashboard is mounted
 	posts   map[string]bool                       // the addresses of forms that are POSTed, without a query
 	streams map[string]bool                       // the addresses of the streams of pages
 
-	elsewhere string // scheme and host of what the application's own links lead to
+	elsewhere string // scheme and host of the application's own links
 }
 
-// newCrawler is a crawler that has not looked at anything.
+// newCrawler returns a crawler that has not visited any page.
 func newCrawler(t *testing.T, site http.Handler, outside string) *crawler {
 	return &crawler{t: t, site: site, outside: outside, pages: map[string]*httptest.ResponseRecorder{}, posts: map[string]bool{}, streams: map[string]bool{}}
 }
 
-// crawl looks at all pages that links lead to from the overview.
+// crawl visits all pages that are linked, beginning with the overview.
 func crawl(t *testing.T, site http.Handler, outside string) *crawler {
 	t.Helper()
 	c := newCrawler(t, site, outside)
@@ -67,7 +67,7 @@ func crawl(t *testing.T, site http.Handler, outside string) *crawler {
 	return c
 }
 
-// visit looks at pages, and follows their links; those from a query to another one are not followed: there is no end of them.
+// visit visits pages and follows their links. It does not follow links from one query to another, because there is an endless number of them.
 func (c *crawler) visit(addresses ...string) {
 	c.t.Helper()
 	for len(addresses) > 0 {
@@ -77,7 +77,7 @@ func (c *crawler) visit(addresses ...string) {
 			continue
 		}
 		if len(c.pages) >= 3000 {
-			c.t.Fatalf("after %d pages there are still others, as %q", len(c.pages), address)
+			c.t.Fatalf("after %d pages there are still others, such as %q", len(c.pages), address)
 		}
 		got := send(c.site, "GET", c.outside+"/"+address)
 		c.pages[address] = got
@@ -93,10 +93,10 @@ func (c *crawler) visit(addresses ...string) {
 	}
 }
 
-// addressed are the attributes that have an address.
+// addressed are the attributes that contain an address.
 var addressed = []string{"href", "src", "action", "formaction", "data-events"}
 
-// linksOf are the addresses that a page leads to by GET. Those of forms and streams are noted.
+// linksOf returns the addresses of a page's links. It records the addresses of forms and streams.
 func (c *crawler) linksOf(address string, got *httptest.ResponseRecorder) (links []string) {
 	if !strings.HasPrefix(got.Header().Get("Content-Type"), "text/html") {
 		return nil
@@ -106,7 +106,7 @@ func (c *crawler) linksOf(address string, got *httptest.ResponseRecorder) (links
 		c.t.Fatal(err)
 	}
 	base := at
-	method := "" // of the form that the tag is in
+	method := "" // the method of the form around the tag
 	for _, tag := range c.tags(address, got.Body.String()) {
 		if tag.name == "form" {
 			method = tag.values["method"]
@@ -118,7 +118,7 @@ func (c *crawler) linksOf(address string, got *httptest.ResponseRecorder) (links
 			}
 			to, err := base.Parse(value)
 			if err != nil {
-				c.t.Errorf("%s: %s=%q is no address: %v", address, name, value, err)
+				c.t.Errorf("%s: %s=%q is not an address: %v", address, name, value, err)
 				continue
 			}
 			if tag.name == "base" {
@@ -129,7 +129,7 @@ func (c *crawler) linksOf(address string, got *httptest.ResponseRecorder) (links
 			}
 			inside, ok := strings.CutPrefix(to.EscapedPath(), c.outside+"/")
 			if !ok || to.Host != "localhost" {
-				c.t.Errorf("%s: the %s of a %s leads out of the dashboard: %q, that is %s", address, name, tag.name, value, to)
+				c.t.Errorf("%s: the %s of a %s leads out of the dashboard: %q, which is %s", address, name, tag.name, value, to)
 				continue
 			}
 			with := inside
@@ -152,11 +152,11 @@ func (c *crawler) linksOf(address string, got *httptest.ResponseRecorder) (links
 // A tag is the start of an element.
 type tag struct {
 	name   string
-	values map[string]string // of its attributes
+	values map[string]string // the values of its attributes
 }
 
-// elements are those that templates and charts have, with the attributes that each may have besides those of all. What is no text has to be one of
-// them: what somebody has put into Redis makes no other element, and none with a handler, a style or an address.
+// elements are the elements of templates and charts, each with its allowed attributes in addition to ofAll. Everything except text has to be one of
+// them, so data in Redis cannot create another element, or one with a handler, a style or an address.
 var elements = map[string]string{
 	"html": "lang", "head": "", "meta": "charset name content", "title": "", "base": "href", "link": "rel href type as crossorigin", "script": "src defer type", "body": "",
 	"header": "", "nav": "", "main": "", "section": "", "figure": "", "figcaption": "", "h1": "", "h2": "", "h3": "", "p": "", "div": "", "span": "", "b": "", "ul": "", "ol": "", "li": "", "dl": "",
@@ -168,7 +168,7 @@ var elements = map[string]string{
 	"line": "x1 y1 x2 y2", "polyline": "points", "polygon": "points", "text": "x y text-anchor dominant-baseline", "defs": "", "pattern": "patternUnits patternTransform width height x y", "desc": "", "use": "href", "tspan": "x dy",
 }
 
-// ofAll are the attributes of any element; aria- and data- too.
+// ofAll are the attributes that any element may have, in addition to aria- and data- attributes.
 const ofAll = "id class title hidden tabindex role required autofocus"
 
 var (
@@ -177,7 +177,7 @@ var (
 	closing   = regexp.MustCompile(`^</([a-zA-Z0-9]+)>`)
 )
 
-// tags reads a page as strictly as templates write one: each < begins an element that is known, with attributes that are, all in quotes.
+// tags parses a page strictly: each < begins a known element with known attributes, and all values are in quotes.
 func (c *crawler) tags(address, page string) (tags []tag) {
 	wrong := func(what, rest string) { c.t.Errorf("%s: no template writes %s in %.150q", address, what, rest) }
 	for {
@@ -223,7 +223,7 @@ func (c *crawler) tags(address, page string) (tags []tag) {
 	}
 }
 
-// sees reports whether every page of the dashboard was looked at, by the path of its route.
+// sees fails the test if a page of the dashboard was not visited. Pages are given by the path of their route.
 func (c *crawler) sees(but ...string) {
 	c.t.Helper()
 	seen := map[string]bool{}
@@ -247,13 +247,13 @@ func (c *crawler) sees(but ...string) {
 	}
 }
 
-// fits reports whether a path is one of a route's, which has names in braces.
+// fits reports whether a path matches a route, which has names in braces.
 func fits(route, path string) bool {
 	want, got := strings.Split(route, "/"), strings.Split(path, "/")
 	return slices.EqualFunc(want, got, func(want, got string) bool { return want == got || strings.HasPrefix(want, "{") })
 }
 
-// listen opens all streams of the pages that were found, and returns what each sends until ctx ends.
+// listen opens all streams of the found pages, and returns the events of each until ctx ends.
 func (c *crawler) listen(ctx context.Context) map[string]string {
 	type answer struct{ address, text string }
 	answers := make(chan answer)

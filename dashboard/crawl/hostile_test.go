@@ -21,10 +21,10 @@ import (
 	"github.com/chimejobs/chime/redisstore/embedded"
 )
 
-// evil is a text that a careless page would run, end its title with, draw backwards, colour a terminal with, or be cut short by.
+// evil is a text that could run a script in a careless page, end its title, reverse its text, colour a terminal, or cut off the page.
 const evil = "\"><script>alert(1)</script></title>'\u202e\u2066\x1b[31m\x00"
 
-// forge puts a text into the fields of all hashes in place of another one, as who writes to Redis by hand can.
+// forge replaces a text in the fields of all hashes, like a person who writes to Redis directly.
 func forge(t *testing.T, client redis.UniversalClient, old, text string) {
 	t.Helper()
 	ctx, n := t.Context(), 0
@@ -44,7 +44,7 @@ func forge(t *testing.T, client redis.UniversalClient, old, text string) {
 	}
 }
 
-// What is in Redis, whatever it is, is a text on every page and in every event: the crawler knows all elements and attributes that templates write.
+// Any data in Redis is shown as text on every page and in every event. The crawler knows all elements and attributes that templates write.
 func TestWhateverRedisHoldsIsText(t *testing.T) {
 	onServer(t, func(t *testing.T, server *embedded.Server) {
 		store := server.Store()
@@ -52,8 +52,8 @@ func TestWhateverRedisHoldsIsText(t *testing.T) {
 		w.fill(t, store, func() {
 			worker := must(chime.NewWorkers(store).List(t.Context()))[0]
 			forge(t, server.Client(), `"host":"`+worker.Host+`"`, `"host":`+string(must(json.Marshal("host"+evil))))
-			time.Sleep(3 * time.Second) // fake time passes: the workers are read again
-			var viewers atomic.Int64    // streams are opened all at once
+			time.Sleep(3 * time.Second) // fake time passes until the workers are read again
+			var viewers atomic.Int64    // all streams are opened at once
 			d := newDashboard(t, store, dashboard.Options{
 				Title: "billing" + evil, Write: true, Authorize: func(*http.Request) (dashboard.Viewer, error) {
 					return dashboard.Viewer{Name: fmt.Sprint("anna", evil, viewers.Add(1)), Rights: allRights}, nil
@@ -78,7 +78,7 @@ func TestWhateverRedisHoldsIsText(t *testing.T) {
 					c.pages[address] = got
 				}
 			}
-			for address := range c.posts { // the questions
+			for address := range c.posts { // the confirmations
 				got := post(d, "/"+address, "verb", "delete", "id", "report"+w.name, "id", "mail/dead"+w.name, "note", evil)
 				if got.Code < 500 && got.Code != http.StatusSeeOther {
 					c.linksOf("POST "+address, got)
@@ -111,21 +111,21 @@ func TestWhateverRedisHoldsIsText(t *testing.T) {
 				`report`, `dead`, `refused`, `until the move is over`, `anna`, `the printer is being repaired\`, `42 orders`, `host`, `Logs`, `billing`, `at main.go:7 `,
 			} {
 				if !strings.Contains(shown, begins+`"><script>alert(1)</script></title>'`) {
-					t.Errorf("no page shows what begins with %q", begins)
+					t.Errorf("no page shows the text that begins with %q", begins)
 				}
 			}
 		})
 	})
 }
 
-// sentBack are what of a page a form sends back as it is, or leads somewhere: values, what is typed in a text area, and addresses.
+// sentBack matches the parts of a page that a form sends back or that are addresses: values, text areas and addresses.
 var sentBack = regexp.MustCompile(`(?s)<textarea[^>]*>.*?</textarea>| (value|data-exactly|href|action|id|for|aria-describedby)="[^"]*"`)
 
-// lacksUnseen tells where a text that is read, of a page or of its attributes, has what nobody sees as it is.
+// lacksUnseen fails the test if a readable text of a page or of its attributes contains an invisible character.
 func lacksUnseen(t *testing.T, address, page string) {
 	t.Helper()
 	page = html.UnescapeString(sentBack.ReplaceAllString(page, ""))
 	if at := strings.IndexAny(page, "\x00\x1b\u202e\u2066"); at >= 0 {
-		t.Errorf("%s: what nobody sees is there as it is: %q", address, page[max(0, at-100):at+10])
+		t.Errorf("%s: an invisible character is not escaped: %q", address, page[max(0, at-100):at+10])
 	}
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/chimejobs/chime/internal/long"
 )
 
-// Wherever it is mounted, every link, form, asset and stream of every page leads to something that is there.
+// For every mount, each link, form, asset and stream of every page leads to an existing address.
 func TestCrawlEveryLinkLeadsSomewhereBelowItsMount(t *testing.T) {
 	onEmbedded(t, func(t *testing.T, store chime.Store) {
 		world{}.fill(t, store, func() {
@@ -24,13 +24,13 @@ func TestCrawlEveryLinkLeadsSomewhereBelowItsMount(t *testing.T) {
 				d := newDashboard(t, store, dashboard.Options{Prefix: m.prefix(), Write: true, Authorize: crowd(allRights)})
 				site := m.handler(d)
 				c := crawl(t, site, m.outside)
-				c.sees("operations/{id}") // only who has begun one is led there
+				c.sees("operations/{id}") // no link leads there: only the begin of an operation redirects there
 				if len(c.posts) < 20 || len(c.streams) < 20 {
-					t.Errorf("%s: the pages have %d forms and %d streams only", m.name, len(c.posts), len(c.streams))
+					t.Errorf("%s: the pages have only %d forms and %d streams", m.name, len(c.posts), len(c.streams))
 				}
 				for address := range c.posts {
 					if allow := send(site, "OPTIONS", m.outside+"/"+address).Header().Get("Allow"); !strings.Contains(allow, "POST") {
-						t.Errorf("%s: the form %q is sent to what takes %q", m.name, address, allow)
+						t.Errorf("%s: the form %q is sent to an address that accepts %q", m.name, address, allow)
 					}
 				}
 			}
@@ -38,13 +38,13 @@ func TestCrawlEveryLinkLeadsSomewhereBelowItsMount(t *testing.T) {
 	})
 }
 
-// strangeNames are names that browsers, proxies or routes could take for something else.
+// strangeNames are names that browsers, proxies or routes could misinterpret.
 var strangeNames = append([]string{
 	"//evil.example", `\\evil.example`, "https://evil.example/", "javascript:alert(1)", "/chime//evil.example", "%2e%2e", "%2F", "a%2Fb", "a%b", "../../etc/passwd", "./x", "x/.", "x/..", ".hidden", "a//b", "/", "~", "~new",
 	"edit", "pause", "delete", "events", "search", "assets", "a;b,c", "a&b", "a+b", "a@b:c$d", "#", "?", "?zone=x", "two  spaces", "quote'\"", "<b>", strings.Repeat("é", 100),
 }, visit.HostileNames...)
 
-// submit POSTs a form as a browser does, and returns the page that the answer leads to.
+// submit POSTs a form like a browser, and returns the page to which the response redirects.
 func submit(t *testing.T, site http.Handler, address string, fields ...string) *httptest.ResponseRecorder {
 	t.Helper()
 	got := post(site, address, fields...)
@@ -59,11 +59,11 @@ func submit(t *testing.T, site http.Handler, address string, fields ...string) *
 	if err != nil || at.Host != "localhost" {
 		t.Fatalf("%s leads to %v, %v", address, at, err)
 	}
-	synctest.Wait() // until what was begun is done
+	synctest.Wait() // until all operations are done
 	return send(site, "GET", at.RequestURI())
 }
 
-// Whatever a schedule or a job is called, its page opens from its link and does what its buttons say, and all stays below the mount.
+// For any name of a schedule or a job, its page opens from its link, its buttons work, and all addresses are below the mount.
 func TestCrawlEveryNameHasAPageThatWorks(t *testing.T) {
 	for i, m := range mounts[:long.Seeds(2, len(mounts))] {
 		names := visit.HostileNames
@@ -102,7 +102,7 @@ func TestCrawlEveryNameHasAPageThatWorks(t *testing.T) {
 				wants(t, "backfill "+name, post(site, at+"/backfill"), 200, "run now")
 				wants(t, "delete "+name, submit(t, site, at+"/delete", "sure", "1", "name", name), 200, "is deleted.")
 				if _, err := schedules.Get(t.Context(), name); err == nil {
-					t.Errorf("%s: schedule %q is there still", m.name, name)
+					t.Errorf("%s: schedule %q still exists", m.name, name)
 				}
 
 				path = render.Path("jobs", "default", name)
@@ -116,20 +116,20 @@ func TestCrawlEveryNameHasAPageThatWorks(t *testing.T) {
 				wants(t, "requeue "+name, submit(t, site, at+"/requeue"), 200, "runs as soon as a worker is free")
 				wants(t, "delete "+name, submit(t, site, at+"/delete", "sure", "1"), 200, "is deleted.")
 				if _, err := jobs.Get(t.Context(), "default", name); err == nil {
-					t.Errorf("%s: job %q is there still", m.name, name)
+					t.Errorf("%s: job %q still exists", m.name, name)
 				}
 			}
 		})
 	}
 }
 
-// An address that names another place, or climbs out of the dashboard, leads nowhere else.
+// An address that names another host, or that climbs out of the dashboard, does not redirect there.
 func TestNoAddressLeadsOut(t *testing.T) {
 	onEmbedded(t, func(t *testing.T, store chime.Store) {
 		put(t, store, "report", "0 * * * *")
 		for _, m := range mounts {
 			d := newDashboard(t, store, dashboard.Options{Prefix: m.prefix(), Write: true, Authorize: crowd(allRights)})
-			stripped := http.StripPrefix(m.cut, d) // without a mux, which cleans paths
+			stripped := http.StripPrefix(m.cut, d) // without a mux, because a mux cleans paths
 			c := newCrawler(t, stripped, m.outside)
 			for _, address := range []string{
 				"/evil.example", "/evil.example/schedules", "//evil.example", "%2e%2e/", "%2e%2e/%2e%2e/etc/passwd", "..%2f..%2fetc/passwd", "schedules/%2e%2e", "schedules/..%2f..%2fworkers", "assets/../dashboard.go",

@@ -15,7 +15,7 @@ import (
 	"github.com/chimejobs/chime/redisstore/embedded"
 )
 
-// rightsOfRoutes are the rights that each route needs.
+// rightsOfRoutes has the right that each route needs.
 func rightsOfRoutes(t *testing.T) map[string]dashboard.Rights {
 	t.Helper()
 	all := map[string]dashboard.Rights{}
@@ -29,19 +29,19 @@ func rightsOfRoutes(t *testing.T) map[string]dashboard.Rights {
 	return all
 }
 
-// methods are those of HTTP, and some that are none.
+// methods are the methods of HTTP, and some invalid ones.
 var methods = []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT", "PROPFIND", "get", "post"}
 
 // A trial is one request of TestCrawlRouteByRightByMethod.
 type trial struct {
 	d            *dashboard.Dashboard
 	method, path string
-	verb         string // of a form that does one of several things
+	verb         string // for a form with several actions
 	write        bool
 	rights       dashboard.Rights
 }
 
-// send sends the request, with all that makes a form do what it says.
+// send sends the request with everything that a form needs for its action.
 func (c trial) send(t *testing.T, headers ...string) *httptest.ResponseRecorder {
 	name := strings.NewReplacer("{name}", "report", "{queue}", "mail", "{id}", "dead", "{worker}", "none").Replace(c.path)
 	form := url.Values{"verb": {c.verb}, "sure": {"1"}, "number": {"1"}, "id": {"report"}, "name": {"report"}, "tab": {"cron"}, "cron": {"0 1 * * *"}, "do": {"put"}, "revision": {"1"}}
@@ -54,7 +54,7 @@ func (c trial) send(t *testing.T, headers ...string) *httptest.ResponseRecorder 
 	ctx, gone := context.WithCancel(t.Context())
 	defer gone()
 	if c.path == "events" {
-		gone() // so that the stream ends
+		gone() // to end the stream
 	}
 	body := form.Encode()
 	if c.method == "GET" || c.method == "HEAD" {
@@ -73,8 +73,8 @@ func (c trial) send(t *testing.T, headers ...string) *httptest.ResponseRecorder 
 	return w
 }
 
-// Each route, with each right alone and with none, of a dashboard that writes and of one that does not, by each method: it is served to those who have
-// the right, by its own methods alone, and nothing else changes anything.
+// This test tries each route with each single right and without rights, with and without Write, and by each method. A route is served only to viewers
+// with its right and only by its own methods, and nothing else changes anything.
 func TestCrawlRouteByRightByMethod(t *testing.T) {
 	onServer(t, func(t *testing.T, server *embedded.Server) {
 		world{}.fill(t, server.Store(), func() {})
@@ -87,7 +87,7 @@ func TestCrawlRouteByRightByMethod(t *testing.T) {
 			}})
 		}
 		needed := rightsOfRoutes(t)
-		var allowed []trial // that may change something
+		var allowed []trial // trials that may change something
 		before := dump(t, server.Client())
 		for name, right := range needed {
 			own, path, _ := strings.Cut(name, " ")
@@ -110,7 +110,7 @@ func TestCrawlRouteByRightByMethod(t *testing.T) {
 							}
 						case is, rights&dashboard.View == 0:
 							wants(t, what, c.send(t), http.StatusForbidden)
-						case (method == "GET" || method == "HEAD") && alsoGET, method == "POST" && alsoPOST: // which has a line of its own
+						case (method == "GET" || method == "HEAD") && alsoGET, method == "POST" && alsoPOST: // it has its own line
 						default:
 							got := c.send(t)
 							wants(t, what, got, http.StatusMethodNotAllowed)
@@ -122,11 +122,11 @@ func TestCrawlRouteByRightByMethod(t *testing.T) {
 				}
 			}
 			if changes := differences(before, dump(t, server.Client())); len(changes) > 0 {
-				t.Errorf("what %q refuses, or shows, has changed %q", name, changes)
+				t.Errorf("a refused request, or a page, changed something for %q: %q", name, changes)
 				before = dump(t, server.Client())
 			}
 		}
-		for _, c := range allowed { // by a page of another site
+		for _, c := range allowed { // sent by a page of another site
 			for _, header := range []string{"Sec-Fetch-Site: cross-site", "Sec-Fetch-Site: same-site", "Origin: https://evil.example", "Origin: null", "Origin: http://localhost:7081"} {
 				rights = c.rights
 				wants(t, fmt.Sprintf("%+v by %s", c, header), c.send(t, header), http.StatusForbidden, "a page of another site")
@@ -145,7 +145,7 @@ func TestCrawlRouteByRightByMethod(t *testing.T) {
 			}
 		}
 		if done[http.StatusSeeOther] == 0 || len(differences(before, dump(t, server.Client()))) == 0 {
-			t.Errorf("what was allowed has changed nothing: %v", done)
+			t.Errorf("allowed requests have changed nothing: %v", done)
 		}
 	})
 }

@@ -1,5 +1,5 @@
-// Package crawl_test looks at thousands of pages of a dashboard, one after the other, as a browser does that follows every link. The race detector makes
-// that seven times as slow and finds nothing that one page does not have: the folder is tested without it, and dashboard's own tests with it.
+// Package crawl_test visits thousands of pages of a dashboard, one after another, like a browser that follows every link. The race detector would make
+// it seven times slower, and would find nothing that a single page does not show. So this folder is tested without it, and dashboard's tests with it.
 package crawl_test
 
 import (
@@ -33,7 +33,7 @@ const (
 
 func must[T any](value T, err error) T { return visit.Must(value, err) }
 
-// onServer runs a test on a store of its own under fake time.
+// onServer runs a test on its own store under fake time.
 func onServer(t *testing.T, test func(t *testing.T, server *embedded.Server)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -43,13 +43,13 @@ func onServer(t *testing.T, test func(t *testing.T, server *embedded.Server)) {
 	})
 }
 
-// onEmbedded is onServer for a test that needs the store alone.
+// onEmbedded is onServer for a test that needs only the store.
 func onEmbedded(t *testing.T, test func(t *testing.T, store chime.Store)) {
 	t.Helper()
 	onServer(t, func(t *testing.T, server *embedded.Server) { test(t, server.Store()) })
 }
 
-// newDashboard returns a dashboard for a test, which ends with it.
+// newDashboard returns a dashboard that is closed when the test ends.
 func newDashboard(t *testing.T, store chime.Store, options dashboard.Options) *dashboard.Dashboard {
 	t.Helper()
 	if options.Logger == nil {
@@ -60,7 +60,7 @@ func newDashboard(t *testing.T, store chime.Store, options dashboard.Options) *d
 	return d
 }
 
-// crowd is an Authorize that takes each request for one of another viewer, who has no rate to keep to.
+// crowd is an Authorize that makes each request that of a new viewer, so that no rate limit applies.
 func crowd(rights dashboard.Rights) func(*http.Request) (dashboard.Viewer, error) {
 	n := 0
 	return func(*http.Request) (dashboard.Viewer, error) {
@@ -69,7 +69,7 @@ func crowd(rights dashboard.Rights) func(*http.Request) (dashboard.Viewer, error
 	}
 }
 
-// during runs roles while something is looked at.
+// during runs roles while it calls a function.
 func during(t *testing.T, do func(), roles ...chime.Role) {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())

@@ -17,7 +17,7 @@ import (
 	"github.com/chimejobs/chime/redisstore/embedded"
 )
 
-// What is sent of a page to a browser, compressed, has fewer than 100 KB: of the longest lists too. It is the page that others get as it is.
+// The compressed response of every page has fewer than 100 KB, even for the longest lists. Decompressed, it equals the uncompressed page.
 func TestCrawlPagesAreSmallAsTheyAreSent(t *testing.T) {
 	const most = 100_000
 	onServer(t, func(t *testing.T, server *embedded.Server) {
@@ -41,7 +41,7 @@ func TestCrawlPagesAreSmallAsTheyAreSent(t *testing.T) {
 			"", "?window=92d", "schedules", "schedules?sort=late&limit=200", "schedules?limit=200", "schedules/a-schedule-with-a-name-of-the-usual-length-007", "schedules/new",
 			"calendar", "queues", "queues/mail", "workers", "jobs", "jobs?state=dead", "jobs?state=waiting&limit=200", "jobs?state=dead&limit=200", "failures", "search?q=a-",
 		} {
-			time.Sleep(time.Second) // fake time passes: the rate is kept to
+			time.Sleep(time.Second) // fake time passes, to keep below the rate limit
 			plain, sent := send(d, "GET", "/"+page), send(d, "GET", "/"+page, "Accept-Encoding: gzip")
 			wants(t, page, plain, 200)
 			text := sent.Body.Bytes()
@@ -49,7 +49,7 @@ func TestCrawlPagesAreSmallAsTheyAreSent(t *testing.T) {
 				text = must(io.ReadAll(must(gzip.NewReader(bytes.NewReader(text)))))
 			}
 			if !bytes.Equal(text, plain.Body.Bytes()) || plain.Header().Get("Content-Encoding") != "" {
-				t.Errorf("%q is another page where it is compressed", page)
+				t.Errorf("%q differs when it is compressed", page)
 			}
 			t.Logf("%q has %d bytes, of which %d are sent", page, plain.Body.Len(), sent.Body.Len())
 			if sent.Body.Len() >= most {

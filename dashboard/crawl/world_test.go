@@ -12,14 +12,14 @@ import (
 	"github.com/chimejobs/chime/recurrence"
 )
 
-// A world is what a store holds: something for every page, with a text of the test's in each field that somebody may choose.
+// A world is the contents of a store. It has something for every page, with a text of the test in each field that users may choose.
 type world struct {
-	free   string // what is in arguments, results, progress, headers, errors and notes: any text
-	name   string // what is in names and IDs: a text without characters that nobody sees
-	hidden string // what only who reveals a job may see, before a word for where it is
+	free   string // the text in arguments, results, progress, headers, errors and notes
+	name   string // the text in names and IDs: it has no invisible characters
+	hidden string // the text that only viewers who reveal a job may see; a word for its place follows
 }
 
-// secret is what is hidden in one of the places; empty: nothing is hidden.
+// secret returns the hidden text of a place, or "" if nothing is hidden.
 func (w world) secret(place string) string {
 	if w.hidden == "" {
 		return ""
@@ -27,7 +27,7 @@ func (w world) secret(place string) string {
 	return w.hidden + place
 }
 
-// nameable is a text without what no name may have.
+// nameable returns a text without the characters that are not allowed in names.
 func nameable(text string) string {
 	var runes []rune
 	for _, r := range text {
@@ -38,7 +38,8 @@ func nameable(text string) string {
 	return string(runes)
 }
 
-// fill makes the world in a store, in an hour in which a worker runs. One job still runs when do is called, and the worker has ended when it returns.
+// fill creates the world in a store, in an hour in which a worker runs. One job is still running when do is called. The worker has ended when fill
+// returns.
 func (w world) fill(t *testing.T, store chime.Store, do func()) {
 	t.Helper()
 	ctx := t.Context()

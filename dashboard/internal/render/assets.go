@@ -23,21 +23,21 @@ var assetFiles embed.FS
 type asset struct {
 	kind   string
 	plain  []byte
-	zipped []byte // nil: it is not made smaller by it
+	zipped []byte // nil: compression does not make it smaller
 }
 
-// assets are all of them by name, and version is a hash of them, which is in their addresses: what is at an address never changes.
+// assets has all assets by name, and version is a hash of them. Their addresses contain the hash, so the content of an address never changes.
 var assets, version = readAssets()
 
-// idiomorph is a script that is sent as it was released.
+// idiomorph is a script that is sent unchanged.
 const idiomorph = "idiomorph.js"
 
-// contentTypes are those of the assets: nothing is guessed.
+// contentTypes are the content types of the assets, so that none is guessed.
 var contentTypes = map[string]string{
 	".css":   "text/css; charset=utf-8",
 	".js":    "text/javascript; charset=utf-8",
 	".svg":   "image/svg+xml",
-	".txt":   "text/plain; charset=utf-8", // licences, which go wherever the files go
+	".txt":   "text/plain; charset=utf-8", // licences, which accompany the files
 	".woff2": "font/woff2",
 }
 
@@ -65,28 +65,28 @@ func readAssets() (map[string]*asset, string) {
 	return all, hex.EncodeToString(hash.Sum(nil))[:12]
 }
 
-// zipAssets compresses the texts, the first time that one is asked for.
+// zipAssets compresses the texts when one is requested for the first time.
 var zipAssets = sync.OnceFunc(func() {
 	for name, a := range assets {
 		if path.Ext(name) == ".woff2" {
-			continue // compressed as it is
+			continue // it is already compressed
 		}
 		var zipped bytes.Buffer
 		w, _ := gzip.NewWriterLevel(&zipped, gzip.BestCompression)
-		w.Write(a.plain) // a buffer takes all
+		w.Write(a.plain) // writing to a buffer does not fail
 		w.Close()
 		a.zipped = zipped.Bytes()
 	}
 })
 
-// Version names the assets. A page that was rendered with another one should be loaded again.
+// Version is the version of the assets. A page that was rendered with another version should be loaded again.
 func Version() string { return version }
 
-// assetPath is where an asset is, relative to where the dashboard is mounted.
+// assetPath returns the path of an asset, relative to where the dashboard is mounted.
 func assetPath(name string) string { return "assets/" + version + "/" + name }
 
-// ServeAsset answers if a path, relative to where the dashboard is mounted, is below assets/. An asset may be kept for ever. One that is asked for by
-// another version's address, as while a new release is rolled out, is answered with what there is, and may not be kept.
+// ServeAsset serves paths below assets/, relative to where the dashboard is mounted. An asset may be cached without a limit. While a new release is
+// rolled out, an asset may be requested by another version's address. The response then has the current asset, and must not be cached.
 func ServeAsset(w http.ResponseWriter, r *http.Request, escapedPath string) bool {
 	rest, ok := strings.CutPrefix(escapedPath, "assets/")
 	if !ok {
@@ -97,11 +97,11 @@ func ServeAsset(w http.ResponseWriter, r *http.Request, escapedPath string) bool
 	header := w.Header()
 	switch {
 	case a == nil:
-		http.Error(w, "There is no such asset.", http.StatusNotFound)
+		http.Error(w, "This asset does not exist.", http.StatusNotFound)
 		return true
 	case r.Method != http.MethodGet && r.Method != http.MethodHead:
 		header.Set("Allow", "GET, HEAD")
-		http.Error(w, "Assets can be read only.", http.StatusMethodNotAllowed)
+		http.Error(w, "Assets can only be read.", http.StatusMethodNotAllowed)
 		return true
 	}
 	header.Set("Cache-Control", "no-store")
@@ -119,12 +119,12 @@ func ServeAsset(w http.ResponseWriter, r *http.Request, escapedPath string) bool
 	}
 	header.Set("Content-Length", strconv.Itoa(len(text)))
 	if r.Method == http.MethodGet {
-		_, _ = w.Write(text) // a viewer who has gone needs nothing
+		_, _ = w.Write(text) // ignored: the viewer may have gone
 	}
 	return true
 }
 
-// AcceptsGzip reports whether a request's Accept-Encoding has gzip, and not with the weight 0.
+// AcceptsGzip reports whether a request's Accept-Encoding has gzip with a weight above 0.
 func AcceptsGzip(r *http.Request) bool {
 	for part := range strings.SplitSeq(r.Header.Get("Accept-Encoding"), ",") {
 		coding, weight, _ := strings.Cut(strings.TrimSpace(part), ";")

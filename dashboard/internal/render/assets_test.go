@@ -34,7 +34,7 @@ func TestAnAssetMayBeKeptForEver(t *testing.T) {
 		header := w.Result().Header
 		if !ok || w.Code != http.StatusOK || header.Get("Content-Type") != a.kind || header.Get("X-Content-Type-Options") != "nosniff" ||
 			header.Get("Cache-Control") != "public, max-age=31536000, immutable" || header.Get("Content-Length") != strconv.Itoa(w.Body.Len()) {
-			t.Errorf("%s is answered %d %v", name, w.Code, header)
+			t.Errorf("the response to %s is %d %v", name, w.Code, header)
 		}
 		text := w.Body.Bytes()
 		if zipped := header.Get("Content-Encoding") == "gzip"; zipped != !strings.HasSuffix(name, ".woff2") {
@@ -50,7 +50,7 @@ func TestAnAssetMayBeKeptForEver(t *testing.T) {
 		}
 		for _, accept := range []string{"", "br", "gzip;q=0", "gzip; q=0.0"} {
 			if w, _ := get(http.MethodGet, assetPath(name), accept); w.Header().Get("Content-Encoding") != "" || !bytes.Equal(w.Body.Bytes(), text) {
-				t.Errorf("%s is not sent as it is to a browser that accepts %q", name, accept)
+				t.Errorf("%s is not sent uncompressed to a browser that accepts %q", name, accept)
 			}
 		}
 	}
@@ -61,7 +61,7 @@ func TestOtherAddressesBelowAssets(t *testing.T) {
 		method, path, cache string
 		status              int
 	}{
-		{http.MethodGet, "assets/000000000000/app.css", "no-store", http.StatusOK}, // of another release
+		{http.MethodGet, "assets/000000000000/app.css", "no-store", http.StatusOK}, // an address of another release
 		{http.MethodHead, assetPath("app.css"), "public, max-age=31536000, immutable", http.StatusOK},
 		{http.MethodPost, assetPath("app.css"), "", http.StatusMethodNotAllowed},
 		{http.MethodGet, "assets/", "", http.StatusNotFound},
@@ -70,11 +70,11 @@ func TestOtherAddressesBelowAssets(t *testing.T) {
 	} {
 		w, ok := get(c.method, c.path, "")
 		if !ok || w.Code != c.status || w.Header().Get("Cache-Control") != c.cache {
-			t.Errorf("%s %s is answered %d, %q, want %d, %q", c.method, c.path, w.Code, w.Header().Get("Cache-Control"), c.status, c.cache)
+			t.Errorf("the response to %s %s is %d, %q, want %d, %q", c.method, c.path, w.Code, w.Header().Get("Cache-Control"), c.status, c.cache)
 		}
 	}
 	if _, ok := get(http.MethodGet, "schedules", ""); ok {
-		t.Error("a page is taken for an asset")
+		t.Error("the path of a page is served as an asset")
 	}
 }
 
@@ -98,11 +98,11 @@ func TestAssetsAreSmall(t *testing.T) {
 		}
 		lines += bytes.Count(text, []byte("\n"))
 		if !bytes.HasPrefix(text, []byte("// "+name+": ")) {
-			t.Errorf("%s does not say first what it is for", name)
+			t.Errorf("%s does not begin with its purpose", name)
 		}
 		for line := range strings.Lines(string(text)) {
 			if strings.Count(line, "`")%2 != 0 {
-				t.Errorf("%s has a string of several lines, which slim would change: %s", name, line)
+				t.Errorf("%s has a string of several lines, and slim would change it: %s", name, line)
 			}
 		}
 	}
@@ -115,16 +115,16 @@ func TestAssetsAreSmall(t *testing.T) {
 	}
 }
 
-// Idiomorph is as its authors have released it: nothing was changed here, and a newer one is a change that somebody sees.
+// Idiomorph is the unchanged release of its authors. This test makes an update visible.
 func TestIdiomorphIsAsReleased(t *testing.T) {
 	sum := sha256.Sum256(assets["idiomorph.js"].plain)
 	const want = "4cbd535caf7663a51eda9bce6595371c384fc430d54b8d414e29a61167f19f96"
 	if got := hex.EncodeToString(sum[:]); got != want {
-		t.Errorf("idiomorph.js has the SHA-256 %s, want %s, that of 0.8.0", got, want)
+		t.Errorf("idiomorph.js has the SHA-256 %s, want %s of release 0.8.0", got, want)
 	}
 }
 
-// The policy forbids what is written into a page to style it or to act: such a thing would have no effect, or be taken for an attack.
+// The policy forbids inline styles and scripts. They would have no effect, or would look like an attack.
 func TestTemplatesHaveNoStylesAndNoScripts(t *testing.T) {
 	forbidden := regexp.MustCompile(`(?i)\sstyle\s*=|<style|\son[a-z]+\s*=|javascript:|<script[^>]*>[^<]|https?://|href="#|action="["?#]`)
 	used := regexp.MustCompile(`\{\{-?\s*icon "([^"]*)"`)
@@ -158,7 +158,7 @@ func TestTemplatesHaveNoStylesAndNoScripts(t *testing.T) {
 	}
 	for name, a := range assets {
 		if strings.HasSuffix(name, ".js") && name != "idiomorph.js" && regexp.MustCompile(`innerHTML\s*=|insertAdjacentHTML|document\.write|eval\(|\.style\b`).Match(a.plain) {
-			t.Errorf("%s makes elements of a text, or styles them, itself", name)
+			t.Errorf("%s creates elements from a text, or styles them, by itself", name)
 		}
 	}
 }
@@ -171,7 +171,7 @@ func TestColoursCanBeRead(t *testing.T) {
 	}
 	fields := func(text string) string { return strings.Join(strings.Fields(text), " ") }
 	if fields(themes[1][2]) != fields(themes[2][2]) {
-		t.Error("dark by choice is not dark by the system")
+		t.Error("the dark theme by choice differs from the dark theme of the system")
 	}
 	for _, theme := range themes {
 		tokens := map[string]float64{}
@@ -195,7 +195,7 @@ func TestColoursCanBeRead(t *testing.T) {
 	}
 }
 
-// luminance is the relative luminance of WCAG 2.2.
+// luminance returns the relative luminance of WCAG 2.2.
 func luminance(t *testing.T, hexadecimal string) float64 {
 	t.Helper()
 	colour, err := hex.DecodeString(hexadecimal)

@@ -9,44 +9,44 @@ import (
 	"time"
 )
 
-// A Frame is what is around a page, and how its times and links are shown.
+// A Frame has the parts around a page, and formats its times and links.
 type Frame struct {
-	Path      string     // of the page: escaped, relative to where the dashboard is mounted, without a first slash; "" is the overview
+	Path      string     // of the page: escaped, relative to where the dashboard is mounted, without a first slash; "": the overview
 	Query     url.Values // of the page
 	Title     string     // of the page
-	Site      string     // whose dashboard it is; "" is chime
+	Site      string     // the application's name; "": chime
 	Namespace string
-	Zone      *time.Location // that times are shown in; nil is UTC
-	ZoneFixed bool           // the viewer has asked for Zone: links keep it, and the browser does not show times in its own
-	Posted    bool           // it answers a form: its address shows nothing, so no other zone is offered for it
+	Zone      *time.Location // the time zone of the page; nil: UTC
+	ZoneFixed bool           // the viewer chose Zone: links keep it, and the browser does not use its own zone
+	Posted    bool           // the page is the response to a form: its address has no page, so no other zone is offered
 	Now       time.Time      // by the store's clock
-	Viewer    string         // "" has no name
+	Viewer    string         // "": no name
 	ReadOnly  bool
-	Counts    map[string]int // beside the names of pages in the rail, by the first segment of their paths
-	Search    string         // what stands in the field
-	Events    string         // the relative URL of the page's stream; "" has none
+	Counts    map[string]int // the numbers in the rail, by the first segment of the pages' paths
+	Search    string         // the text in the search field
+	Events    string         // the relative URL of the page's stream; "": none
 	Banners   []Banner
-	Flash     string // what an action has done
-	Stale     string // why the figures are old; "" are not
-	OwnZone   string // that what the page is about has, which the switch proposes besides; "" is none
-	Script    string // that this page alone has; "" is none
+	Flash     string // the result of an action
+	Stale     string // why the figures are old; "": they are current
+	OwnZone   string // the zone of the page's subject, which the zone field also proposes; "": none
+	Script    string // a script that only this page has; "": none
 }
 
-// A Banner says what is wrong with the whole, on every page.
+// A Banner shows a problem of the whole store on every page.
 type Banner struct {
 	Kind     string // fail or late
 	Text     string
-	Path     string // of the page where more is to be seen; "" is nowhere
-	Name, Is string // of its query; "" has none
-	Do       string // what the link says
+	Path     string // of the page with details; "": none
+	Name, Is string // name and value of its query; "": none
+	Do       string // the text of the link
 }
 
 // A Nav is a page in the rail.
 type Nav struct {
 	Path, Name, Icon string
-	Key              string // that opens it, after g
+	Key              string // opens it after g
 	Active           bool
-	Count            int // 0 is not shown
+	Count            int // 0: not shown
 }
 
 var rail = []Nav{
@@ -59,7 +59,7 @@ var rail = []Nav{
 	{Path: "workers", Name: "Workers", Icon: "cpu", Key: "w"},
 }
 
-// Nav is the rail.
+// Nav returns the pages of the rail.
 func (f *Frame) Nav() []Nav {
 	first, _, _ := strings.Cut(f.Path, "/")
 	items := make([]Nav, len(rail))
@@ -70,7 +70,7 @@ func (f *Frame) Nav() []Nav {
 	return items
 }
 
-// Base is the way from the page back to where the dashboard is mounted, which all links begin at.
+// Base returns the relative path from the page to where the dashboard is mounted. All links are relative to it.
 func (f *Frame) Base() string {
 	if depth := strings.Count(f.Path, "/"); depth > 0 {
 		return strings.Repeat("../", depth)
@@ -78,7 +78,7 @@ func (f *Frame) Base() string {
 	return "./"
 }
 
-// ZoneName is the IANA name of the zone that times are shown in.
+// ZoneName returns the IANA name of the page's zone.
 func (f *Frame) ZoneName() string { return f.zone().String() }
 
 func (f *Frame) zone() *time.Location {
@@ -88,12 +88,12 @@ func (f *Frame) zone() *time.Location {
 	return f.Zone
 }
 
-// Href is a link to a page: its path, then names and values of its query. Empty values are left out, and a zone that was asked for is kept.
+// Href returns a link to a page, given its path and the names and values of its query. It leaves out empty values and keeps a chosen zone.
 func (f *Frame) Href(path string, pairs ...string) string {
 	return f.link(path, url.Values{}, pairs)
 }
 
-// List is a link to a list whose address has a query, with some values of it changed.
+// List returns a link to a list whose address has a query, with some values changed.
 func (f *Frame) List(path, query string, pairs ...string) string {
 	values, err := url.ParseQuery(query)
 	if err != nil {
@@ -102,7 +102,7 @@ func (f *Frame) List(path, query string, pairs ...string) string {
 	return f.link(path, values, pairs)
 }
 
-// Listed is the query of the address of a list, for what leads back to it: without the zone, what was said, and the place in the list.
+// Listed returns the query of a list's address for links back to it: without the zone, the result of an action, and the place in the list.
 func (f *Frame) Listed() string {
 	query := maps.Clone(f.Query)
 	for _, name := range []string{"zone", "said", "after", "from"} {
@@ -111,7 +111,7 @@ func (f *Frame) Listed() string {
 	return query.Encode()
 }
 
-// Here is a link to the page itself with some values of its query changed, or left out if empty.
+// Here returns a link to the page itself with some values of its query changed. It leaves out empty values.
 func (f *Frame) Here(pairs ...string) string {
 	query := url.Values{}
 	for name, values := range f.Query {
@@ -131,14 +131,14 @@ func (f *Frame) link(path string, query url.Values, pairs []string) string {
 			query.Set(pairs[0], pairs[1])
 		}
 	}
-	link := "./" + path // so that a path that begins with a slash or a scheme stays below the mount
+	link := "./" + path // so that a path with a leading slash or a scheme does not leave the mount
 	if encoded := query.Encode(); encoded != "" {
 		link += "?" + encoded
 	}
 	return link
 }
 
-// Action is where a form of the page goes: its path, then the verb. The page's zone is kept, so that the answer can return to it.
+// Action returns the address of a form of the page: its path, then the verb. It keeps the page's zone for the redirect back.
 func (f *Frame) Action(path, verb string) string {
 	return f.Href(strings.TrimPrefix(path+"/"+verb, "/"))
 }
@@ -146,7 +146,7 @@ func (f *Frame) Action(path, verb string) string {
 // A Pair is a name and a value of a query.
 type Pair struct{ Name, Value string }
 
-// Kept is the query of the page without some names and without the zone, for the hidden fields of a form that changes those.
+// Kept returns the query of the page without some names and without the zone, for the hidden fields of a form that changes these.
 func (f *Frame) Kept(without ...string) []Pair {
 	query := url.Values{}
 	for name, values := range f.Query {
@@ -165,13 +165,14 @@ func (f *Frame) Kept(without ...string) []Pair {
 	return pairs
 }
 
-// SiteName is whose dashboard it is.
+// SiteName returns the application's name.
 func (f *Frame) SiteName() string { return cmp.Or(f.Site, "chime") }
 
-// Version names the assets of this page.
+// Version returns the version of the page's assets.
 func (f *Frame) Version() string { return version }
 
-// Zones are those that the switch proposes: UTC, the page's, that of what it is about, and some of every continent. Any other can be typed.
+// Zones returns the zones that the zone field proposes: UTC, the page's zone, the zone of its subject, and some of every continent. Any other zone can
+// be typed.
 func (f *Frame) Zones() []string {
 	zones := []string{
 		"UTC", "America/Los_Angeles", "America/Chicago", "America/New_York", "America/Sao_Paulo", "Europe/London", "Europe/Berlin", "Africa/Lagos",

@@ -86,7 +86,7 @@ func TestAPageEscapesWhatItIsGiven(t *testing.T) {
 		t.Fatal(err)
 	}
 	if text := page.String(); strings.Contains(text, "<script>alert") || strings.Contains(text, "</title><") {
-		t.Errorf("the page has what data say as it is:\n%s", text)
+		t.Errorf("the page has a text that is not escaped:\n%s", text)
 	}
 }
 

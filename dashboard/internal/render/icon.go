@@ -8,12 +8,12 @@ import (
 	"strings"
 )
 
-// The icons are files of Lucide 1.62.0, as they are there.
+// The icons are unchanged files of Lucide 1.62.0.
 //
 //go:embed icons/*.svg
 var iconFiles embed.FS
 
-// icons are the elements for a page, by name. They are for the eye: a word stands beside each of them, or names the button it is in.
+// icons has the elements for a page, by name. They are only decoration: each is next to a word, or in a button with a name.
 var icons = readIcons()
 
 func readIcons() map[string]template.HTML {

@@ -1,8 +1,8 @@
-// Package render turns what a page shows into HTML. It knows no store and no request: a Frame, what is around a page, and a model, what is in it,
-// come in; a page, or one of its regions, comes out. Templates, styles, scripts, icons and fonts are embedded.
+// Package render renders pages as HTML. It does not know the store or the request. It gets a Frame, for the parts around a page, and a model, for its
+// content, and returns a page or one of its regions. Templates, styles, scripts, icons and fonts are embedded.
 //
-// A page has a template of its name in templates/; a region that changes while the page is open has one called page-region, which the page's template
-// calls inside the element with the region's name as its ID. Both get a View, so that a page and the event that renews a part of it are one text.
+// A page has a template of its name in templates/. A live region has a template named page-region. The page's template calls it inside the element that
+// has the region's name as its ID. Both templates get a View, so a page and the event that updates a part of it have the same text.
 package render
 
 import (
@@ -20,7 +20,7 @@ var templateFiles embed.FS
 
 var templates = template.Must(template.New("").Option("missingkey=error").Funcs(functions).ParseFS(templateFiles, "templates/*.html"))
 
-// functions are what templates have besides the methods of a View.
+// functions are the functions of templates, in addition to the methods of a View.
 var functions = template.FuncMap{
 	"icon":    icon,
 	"segment": Segment,
@@ -34,20 +34,20 @@ var functions = template.FuncMap{
 	"took":    Took,
 }
 
-// A View is what a template gets. In a page's template and in those of its regions it is both the dot and $, so that in a range {{$.At .Next}} shows
-// a time in the page's zone.
+// A View is the data of a template. In the templates of a page and its regions it is both the dot and $, so {{$.At .Next}} in a range shows a time in
+// the page's zone.
 type View struct {
 	*Frame
 	Model any
 }
 
-// With is the view of a part of the model, for a template that another calls: {{template "row" ($.With .)}}.
+// With returns the view of a part of the model, for a template that another one calls: {{template "row" ($.With .)}}.
 func (v View) With(model any) View { return View{v.Frame, model} }
 
-// scripts are those that a page alone has, by the name of its template.
+// scripts are the scripts that only one page has, by the name of its template.
 var scripts = map[string]string{"calendar": "chart.js", "editor": "preview.js", "overview": "chart.js", "queue": "chart.js", "schedule": "chart.js"}
 
-// Page writes a whole page: the frame, and in it the template of the name.
+// Page writes a whole page: the frame with the template of the name inside.
 func Page(w io.Writer, name string, frame *Frame, model any) error {
 	whole := *frame
 	whole.Script = scripts[name]
@@ -56,7 +56,7 @@ func Page(w io.Writer, name string, frame *Frame, model any) error {
 	if err != nil {
 		return err
 	}
-	frameText, err := execute("frame", view.With(template.HTML(body))) // what html/template has escaped already
+	frameText, err := execute("frame", view.With(template.HTML(body))) // html/template has already escaped it
 	if err != nil {
 		return err
 	}
@@ -74,8 +74,8 @@ func Part(w io.Writer, name string, frame *Frame, model any) error {
 	return err
 }
 
-// Region returns the inside of a page's region, and a hash of it: two that differ only in how long ago or how soon something is have the same,
-// since the browser counts that itself.
+// Region returns the inner HTML of a page's region, and a hash of it. The hash does not depend on relative times, because the browser updates these
+// itself.
 func Region(page, region string, frame *Frame, model any) (html string, hash uint64, err error) {
 	html, err = execute(page+"-"+region, View{frame, model})
 	if err != nil {
@@ -92,10 +92,10 @@ func execute(name string, view View) (string, error) {
 	return visible(text.String()), nil
 }
 
-// relative is in the start tag of a time that says how far away it is. Data cannot contain it: their quotes are escaped.
+// relative is in the start tag of a relative time. Data cannot contain it, because their quotes are escaped.
 const relative = ` data-show="rel"`
 
-// hashOf hashes a text without what is inside relative times.
+// hashOf hashes a text without the contents of relative times.
 func hashOf(html string) uint64 {
 	hash := fnv.New64a()
 	for {

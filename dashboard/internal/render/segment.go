@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// reserved are segments that mean something else where a name can stand: "." and ".." to browsers, the rest to the routes.
+// reserved are segments with another meaning in the place of a name: "." and ".." for browsers, the others for the routes.
 var reserved = []string{"", ".", "..", "new", "bulk"}
 
-// Segment is a name as one segment of a path. Names that could be taken for something else get a "~" in front, as those that begin with one.
+// Segment returns a name as one segment of a path. Reserved names, and names that begin with "~", get a "~" in front.
 func Segment(name string) string {
 	if slices.Contains(reserved, name) || strings.HasPrefix(name, "~") {
 		name = "~" + name
@@ -17,7 +17,7 @@ func Segment(name string) string {
 	return url.PathEscape(name)
 }
 
-// Unsegment is the name that a segment stands for; false: it stands for none.
+// Unsegment returns the name of a segment. It returns false if the segment is not the segment of a name.
 func Unsegment(segment string) (name string, ok bool) {
 	name, err := url.PathUnescape(segment)
 	if err != nil || segment == "" {
@@ -26,7 +26,7 @@ func Unsegment(segment string) (name string, ok bool) {
 	return strings.TrimPrefix(name, "~"), true
 }
 
-// Path is the path of a page: the first part as it is, then names, then, where there is one, what a page of the name is called: Path("jobs", queue, id).
+// Path returns the path of a page: the first part unchanged, followed by names, such as Path("jobs", queue, id).
 func Path(page string, names ...string) string {
 	var path strings.Builder
 	path.WriteString(page)

@@ -26,7 +26,7 @@ func FuzzSegment(f *testing.F) {
 	f.Fuzz(checkSegment)
 }
 
-// checkSegment follows a link to a page of the name, as a browser and a server do.
+// checkSegment follows a link to a page of the name, like a browser and a server.
 func checkSegment(t *testing.T, name string) {
 	segment := Segment(name)
 	if got, ok := Unsegment(segment); !ok || got != name {

@@ -12,7 +12,7 @@ import (
 	"github.com/chimejobs/chime/internal/svg"
 )
 
-var update = flag.Bool("update", false, "write testdata/showcase.golden.html anew")
+var update = flag.Bool("update", false, "rewrite testdata/showcase.golden.html")
 
 type showcaseState struct{ Word, Sentence string }
 
@@ -24,7 +24,7 @@ type showcaseRow struct {
 	Jobs       int
 }
 
-// A page with every component, for its text to be compared and for the eye: open testdata/showcase.golden.html below a server of the assets.
+// A page with every component. The test compares its text. To view it, serve testdata/showcase.golden.html together with the assets.
 func TestEveryComponentIsRenderedAsBefore(t *testing.T) {
 	showcase := template.Must(template.New("").Funcs(functions).ParseFS(templateFiles, "templates/*.html"))
 	template.Must(showcase.ParseFiles("testdata/showcase.html"))
@@ -94,7 +94,7 @@ func TestEveryComponentIsRenderedAsBefore(t *testing.T) {
 		gotLines, wantLines := strings.Split(got, "\n"), strings.Split(string(want), "\n")
 		for i := range min(len(gotLines), len(wantLines)) {
 			if gotLines[i] != wantLines[i] {
-				t.Fatalf("line %d is\n%s\nwant\n%s\n(go test -update writes it anew)", i+1, gotLines[i], wantLines[i])
+				t.Fatalf("line %d is\n%s\nwant\n%s\n(go test -update rewrites it)", i+1, gotLines[i], wantLines[i])
 			}
 		}
 		t.Fatalf("the page has %d lines, want %d", len(gotLines), len(wantLines))

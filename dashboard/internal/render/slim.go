@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// slim leaves out of a script what browsers do not need: comments, indents, and spaces beside what is no word. A third of it. It knows as much of the
-// language as these scripts use: no string, template or pattern of theirs has a line's end, and no template another one within.
+// slim removes a third of a script that browsers do not need: comments, indents and spaces that do not separate words. It only supports the part of the
+// language that these scripts use: no string, template or pattern of theirs contains a line break, and no template contains another one.
 func slim(script []byte) []byte {
 	var slimmed bytes.Buffer
 	for line := range bytes.Lines(script) {
@@ -20,7 +20,7 @@ func slim(script []byte) []byte {
 
 func slimLine(line string) string {
 	var b strings.Builder
-	last := byte('\n') // that was written
+	last := byte('\n') // the last written byte
 	for i := 0; i < len(line); {
 		c := line[i]
 		end := i + 1
@@ -44,7 +44,7 @@ func slimLine(line string) string {
 	return b.String()
 }
 
-// needsSpace reports whether a space between two characters means something: between words, and where two signs would be another one.
+// needsSpace reports whether a space between two characters is needed: between words, and between two signs that would form another sign.
 func needsSpace(a, b byte) bool {
 	word := func(c byte) bool {
 		return c == '_' || c == '$' || c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z' || c >= 0x80
@@ -52,9 +52,9 @@ func needsSpace(a, b byte) bool {
 	return word(a) && word(b) || a == b && strings.IndexByte("+-/", a) >= 0
 }
 
-// quoted is how long the string, template or pattern is that a text begins with.
+// quoted returns the length of the string, template or pattern at the beginning of a text.
 func quoted(text string) int {
-	class := false // within the brackets of a pattern, where a slash is itself
+	class := false // within the brackets of a pattern, where a slash does not end it
 	for i := 1; i < len(text); i++ {
 		switch c := text[i]; {
 		case c == '\\':
@@ -68,7 +68,7 @@ func quoted(text string) int {
 	return len(text)
 }
 
-// slimStyle leaves comments, indents, empty lines and spaces beside braces out of a style sheet. No string of it has any of these.
+// slimStyle removes comments, indents, empty lines and spaces next to braces from a style sheet. No string of the style sheet contains any of these.
 func slimStyle(sheet []byte) []byte {
 	var slimmed bytes.Buffer
 	for line := range bytes.Lines(comment.ReplaceAllLiteral(sheet, nil)) {

@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// Times are shown in the zone of the page, and every one is a <time> element from which a script makes the same text in the browser's zone:
-// datetime is the instant, data-show says how it is shown, data-of which zone it belongs to besides.
+// Times are shown in the zone of the page. Each is a <time> element from which a script creates the same text in the browser's zone. Its attribute
+// datetime is the instant, data-show is the format, and data-of is a second zone to which it belongs.
 
 // At shows day and clock: "21 Nov 14:30:00 CET", with the year if it is not this one.
 func (f *Frame) At(t time.Time) template.HTML { return f.shown(t, "at", "", f.at(t)) }
 
-// AtOf is At of a time that belongs to a zone of its own, which its title shows besides: a schedule's.
+// AtOf is At for a time that also belongs to another zone, such as a schedule's zone. Its title shows that zone too.
 func (f *Frame) AtOf(t time.Time, zone *time.Location) template.HTML {
 	if zone == nil {
 		return f.At(t)
@@ -32,10 +32,10 @@ func (f *Frame) Day(t time.Time) template.HTML {
 	return f.shown(t, "day", "", t.In(f.zone()).Format("Mon 2 Jan"+f.year(t)))
 }
 
-// Rel shows how far away it is: "in 3 m 12 s", "2 d ago". The browser counts on.
+// Rel shows a relative time: "in 3 m 12 s", "2 d ago". The browser updates it.
 func (f *Frame) Rel(t time.Time) template.HTML { return f.shown(t, "rel", "", Away(t.Sub(f.Now))) }
 
-// For shows for how long something has lasted that began then: "27 s", "3 h 12 m". The browser counts on.
+// For shows the time since an instant: "27 s", "3 h 12 m". The browser updates it.
 func (f *Frame) For(t time.Time) template.HTML {
 	text := "< 1 s"
 	if lasted := f.Now.Sub(t); lasted >= time.Second {
@@ -44,7 +44,7 @@ func (f *Frame) For(t time.Time) template.HTML {
 	return f.shown(t, `rel" data-for="`, "", text)
 }
 
-// Both shows how far away it is and, less prominent, when that is: the clock alone if it is within twelve hours.
+// Both shows the relative time and, less prominently, the time itself. Within twelve hours it shows only the clock.
 func (f *Frame) Both(t time.Time) template.HTML {
 	if t.IsZero() {
 		return never
@@ -56,7 +56,7 @@ func (f *Frame) Both(t time.Time) template.HTML {
 	return f.Rel(t) + ` <span class="when">` + when + `</span>`
 }
 
-// never stands where there is no time.
+// never is shown if there is no time.
 const never = `<span class="none">–</span>`
 
 func (f *Frame) shown(t time.Time, show, of, text string) template.HTML {

@@ -10,7 +10,7 @@ import (
 
 var tag = regexp.MustCompile(`<[^>]*>`)
 
-// The zones have a summer time of an hour, a distance of 45 minutes and none, one of 30 minutes, and a day that did not exist.
+// The zones have a summer time of an hour, one of 30 minutes, an offset of 45 minutes, no offset, and a day that did not exist.
 func TestTimesAreThoseOfTheZone(t *testing.T) {
 	for _, c := range []struct{ zone, instant, at, clock, day string }{
 		{"Europe/Berlin", "2026-03-29T00:59:59Z", "29 Mar 01:59:59 CET", "01:59:59 CET", "Sun 29 Mar"},
@@ -39,13 +39,13 @@ func TestTimesAreThoseOfTheZone(t *testing.T) {
 				t.Errorf("%s of %s in %s is %q, want %q", show, c.instant, c.zone, got, shown[1])
 			}
 			if !strings.Contains(shown[0], `datetime="`+c.instant+`" data-show="`+show+`"`) {
-				t.Errorf("%s of %s is %s, from which a script cannot make it again", show, c.instant, shown[0])
+				t.Errorf("%s of %s is %s, from which a script cannot recreate it", show, c.instant, shown[0])
 			}
 		}
 	}
 }
 
-func TestATimeSaysUTCAndTheZoneItBelongsTo(t *testing.T) {
+func TestATimeShowsUTCAndTheZoneItBelongsTo(t *testing.T) {
 	at := time.Date(2026, 11, 21, 13, 30, 0, 0, time.UTC)
 	frame := &Frame{Zone: zone(t, "Europe/Berlin"), Now: at}
 	got := frame.AtOf(at, zone(t, "Asia/Kathmandu"))
@@ -55,7 +55,7 @@ func TestATimeSaysUTCAndTheZoneItBelongsTo(t *testing.T) {
 	}
 	for _, got := range []any{frame.At(time.Time{}), frame.Both(time.Time{}), frame.AtOf(time.Time{}, nil)} {
 		if got != (&Frame{}).Rel(time.Time{}) || !strings.Contains(tag.ReplaceAllString(string((&Frame{}).Rel(time.Time{})), ""), "–") {
-			t.Errorf("a time that there is not is %s", got)
+			t.Errorf("a zero time is %s", got)
 		}
 	}
 }
@@ -76,12 +76,12 @@ func TestHowFarAwayInWords(t *testing.T) {
 		59990 * time.Millisecond: "59.9 s", 242 * time.Second: "4 m 2 s",
 	} {
 		if got := Took(d); got != want {
-			t.Errorf("%v is written %q, want %q", d, got, want)
+			t.Errorf("%v is formatted %q, want %q", d, got, want)
 		}
 	}
 	for n, want := range map[any]string{0: "0", 999: "999", 1000: "1,000", int64(-1234567): "-1,234,567", uint64(10204): "10,204"} {
 		if got, err := count(n); got != want || err != nil {
-			t.Errorf("%v is written %q, %v, want %q", n, got, err, want)
+			t.Errorf("%v is formatted %q, %v, want %q", n, got, err, want)
 		}
 	}
 }
@@ -94,7 +94,7 @@ func TestOnlyRelativeTimesAreLeftOutOfAHash(t *testing.T) {
 	}
 	first := text(at, at, "a")
 	if text(at.Add(time.Second), at, "a") != first {
-		t.Error("a second later the hash is another one")
+		t.Error("a second later the hash differs")
 	}
 	if text(at, at.Add(time.Second), "a") == first {
 		t.Error("another instant has the same hash")
@@ -103,6 +103,6 @@ func TestOnlyRelativeTimesAreLeftOutOfAHash(t *testing.T) {
 		t.Error("another text between two relative times has the same hash")
 	}
 	if text(at, at, `<time data-show="at">x</time>`) == text(at, at, `<time data-show="at">y</time>`) {
-		t.Error("what is in other times is left out too")
+		t.Error("the contents of other times are not hashed")
 	}
 }

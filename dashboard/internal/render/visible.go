@@ -7,9 +7,9 @@ import (
 	"unicode"
 )
 
-// visible writes the characters of a page's texts that nobody sees, or that draw others elsewhere, as an escape: a note with U+202E would turn the
-// rest of its line around, and one with ESC colour the terminal that it is copied to. So it does with what attributes say to people. What is typed in a
-// text area stays, and so do the other attributes: forms send them back.
+// visible escapes characters that are invisible or that move other characters, in a page's texts and in attributes that people read. A note with
+// U+202E would reverse the rest of its line, and a note with ESC would colour the terminal to which it is copied. Text areas and other attributes are
+// not changed, because forms send them back.
 func visible(html string) string {
 	if !strings.ContainsFunc(html, unseen) {
 		return html
@@ -26,7 +26,7 @@ func visible(html string) string {
 			b.WriteString(html[:typed])
 			html = html[typed:]
 		}
-		tag := strings.IndexByte(html, '>') + 1 // templates escape it in values
+		tag := strings.IndexByte(html, '>') + 1 // templates escape > in values
 		if tag == 0 {
 			tag = len(html)
 		}
@@ -36,10 +36,10 @@ func visible(html string) string {
 	return b.String()
 }
 
-// said are the attributes that people read or hear.
+// said are the attributes that people read or that screen readers read aloud.
 var said = regexp.MustCompile(` (?:title|aria-label|data-label)="[^"]*"`)
 
-// escapeSaid writes a tag.
+// escapeSaid writes a tag with these attributes escaped.
 func escapeSaid(b *strings.Builder, tag string) {
 	if !strings.ContainsFunc(tag, unseen) {
 		b.WriteString(tag)
@@ -70,7 +70,7 @@ func escapeUnseen(b *strings.Builder, text string) {
 }
 
 func unseen(c rune) bool {
-	if c < 0x80 { // most of a page
+	if c < 0x80 { // the common case
 		return c < ' ' && c != '\n' && c != '\t' && c != '\r' || c == 0x7f
 	}
 	return unicode.IsControl(c) || unicode.In(c, unicode.Cf, unicode.Zl, unicode.Zp)

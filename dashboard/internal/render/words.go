@@ -11,10 +11,10 @@ import (
 	"time"
 )
 
-// A look is how a state is shown beside its word: by a colour and an icon, of which neither is needed to read it.
+// A look is the colour and the icon of a state. A page always shows the word too, so neither is needed to read it.
 type look struct{ tone, icon string }
 
-// looks are those of the states of schedules, queues, jobs, runs and workers.
+// looks has the looks of the states of schedules, queues, jobs, runs and workers.
 var looks = map[string]look{
 	"live":       {"ok", "play"},
 	"running":    {"run", "play"},
@@ -54,7 +54,7 @@ var unknown = look{"late", "triangle-alert"}
 func toneOf(word string) string { return cmp.Or(looks[word], unknown).tone }
 func iconOf(word string) string { return cmp.Or(looks[word], unknown).icon }
 
-// Count writes a number with its thousands apart: 10,204.
+// Count formats a number with separated thousands: 10,204.
 func Count(n int64) string {
 	digits, sign := strconv.FormatInt(n, 10), ""
 	if n < 0 {
@@ -66,7 +66,7 @@ func Count(n int64) string {
 	return sign + digits
 }
 
-// Plural is a number and a noun: "1 job", "1,204 jobs".
+// Plural returns a number and a noun: "1 job", "1,204 jobs".
 func Plural(n int64, one, many string) string {
 	if n == 1 {
 		return "1 " + one
@@ -74,7 +74,7 @@ func Plural(n int64, one, many string) string {
 	return Count(n) + " " + many
 }
 
-// Rate writes how many there are per time: <0.1, 0.4, 12, 1,204.
+// Rate formats a number per unit of time: <0.1, 0.4, 12, 1,204.
 func Rate(r float64) string {
 	switch {
 	case r > 0 && r < 0.1:
@@ -85,11 +85,11 @@ func Rate(r float64) string {
 	return Count(int64(math.Round(r)))
 }
 
-// count and plural take whatever kind of number a model has.
+// count and plural take any kind of integer.
 func count(number any) (string, error) {
 	n, err := strconv.ParseInt(fmt.Sprint(number), 10, 64)
 	if err != nil {
-		return "", fmt.Errorf("count %v, which is no whole number", number)
+		return "", fmt.Errorf("cannot count %v: it is not a whole number", number)
 	}
 	return Count(n), nil
 }
@@ -97,15 +97,15 @@ func count(number any) (string, error) {
 func plural(number any, one, many string) (string, error) {
 	n, err := strconv.ParseInt(fmt.Sprint(number), 10, 64)
 	if err != nil {
-		return "", fmt.Errorf("count %v, which is no whole number", number)
+		return "", fmt.Errorf("cannot count %v: it is not a whole number", number)
 	}
 	return Plural(n, one, many), nil
 }
 
-// Took writes how long something took: "< 1 ms", "850 µs", "2 ms", "1.3 s", "4 m 2 s".
+// Took formats a duration: "< 1 ms", "850 µs", "2 ms", "1.3 s", "4 m 2 s".
 func Took(d time.Duration) string {
 	switch {
-	case d <= 0: // times are kept in whole milliseconds
+	case d <= 0: // times are stored in whole milliseconds
 		return "< 1 ms"
 	case d < time.Millisecond:
 		return strconv.FormatInt(max(1, d.Microseconds()), 10) + " µs"

@@ -1,4 +1,5 @@
-// chart.js: one crosshair in all charts of a page. Where the pointer is in one, each shows the same instant: a line, and its values below the picture.
+// chart.js: one crosshair in all charts of a page. When the pointer is in a chart, every chart shows a line at the same instant, and its values below
+// the picture.
 const charts = () => [...document.querySelectorAll("svg.chart[data-plot][data-from]")];
 const units = {
   count: (v) => Math.round(v).toLocaleString("en"),
@@ -19,7 +20,7 @@ function values(chart, at) {
   });
 }
 
-// point draws the crosshair at an instant; none takes it away.
+// point draws the crosshair at an instant, or removes it if there is none.
 function point(at) {
   for (const chart of charts()) {
     const [left, top, right, bottom] = chart.dataset.plot.split(" ").map(Number), from = Number(chart.dataset.from), to = Number(chart.dataset.to);

@@ -1,13 +1,13 @@
-// forms.js: what forms do more with a script. A POST that asks first does so in a dialog on the same page; a tick at the head ticks all rows; the bar of
-// a list counts what is ticked. Without it every one of these is a page of its own.
+// forms.js: improves forms. A confirmation opens as a dialog on the same page; a tick in the head ticks all rows; the bar of a list counts the ticked
+// rows. Without scripts each confirmation is a separate page.
 import { make, parse } from "./parse.js";
 
 const dialog = document.body.appendChild(make("dialog", { "aria-labelledby": "ask-title" }));
 let direct = false; // the next form is sent as without a script
-let busy = false; // one is under way: a second click does not send it twice
+let busy = false; // a form is being sent: a second click does not send it again
 addEventListener("pageshow", () => { busy = false; });
 
-// ask sends a form without sure=1 and shows the question that comes back; other answers are pages to go to.
+// ask sends a form without sure=1 and shows the confirmation of the response. Other responses are opened as pages.
 async function ask(form, button) {
   const body = new URLSearchParams(new FormData(form, button));
   const answer = await fetch(chimeTime.mine(button?.hasAttribute("formaction") ? button.formAction : form.action), { method: "POST", body, headers: { "Chime-Part": "ask" } });
@@ -21,7 +21,7 @@ async function ask(form, button) {
   check();
 }
 
-// check lets the button of a question be pressed once what has to be typed is there.
+// check enables the button of a confirmation when the required text has been typed.
 function check() {
   const fields = [...dialog.querySelectorAll("[data-exactly]")];
   const button = dialog.querySelector("button.primary");
@@ -42,12 +42,12 @@ document.addEventListener("click", (event) => {
   if (event.target.closest('[data-do="theme"]')) {
     const dark = matchMedia("(prefers-color-scheme: dark)").matches, root = document.documentElement;
     root.dataset.theme = (root.dataset.theme ?? (dark ? "dark" : "light")) === "dark" ? "light" : "dark";
-    // Storage may be forbidden: then the choice is for this page only.
+    // Storage may be forbidden. The choice is then for this page only.
     try { localStorage.setItem("chime-theme", root.dataset.theme); } catch {}
   }
 });
 
-// A menu closes with Escape, and with a click on what is in it or elsewhere.
+// A menu closes with Escape, and with a click inside or outside it.
 for (const type of ["click", "keydown"]) document.addEventListener(type, ({ key, target }) => {
   const menu = document.querySelector(".menu-more[open]");
   if (menu && (key ? key === "Escape" : !target.closest("summary"))) menu.open = false;
@@ -63,7 +63,7 @@ function countTicks() {
     if (head) { head.hidden = false; head.checked = n > 0 && n === all.length; head.indeterminate = n > 0 && n < all.length; }
   }
 }
-// With shift, a tick ticks the rows since the last one too.
+// With shift, a tick also ticks the rows since the last tick.
 let last, shift = false;
 document.addEventListener("click", (event) => { shift = event.shiftKey; }, true);
 document.addEventListener("change", ({ target }) => {

@@ -1,5 +1,5 @@
-// keys.js: the keyboard. ? shows the keys, / goes to the search, ctrl-k opens the palette, j and k walk through the rows, x ticks, p and t press the
-// row's buttons, g and a letter opens a page. None acts while a text is typed, and what changes something asks as its button does.
+// keys.js: keyboard shortcuts. ? shows the keys, / moves to the search, ctrl-k opens the palette, j and k move through the rows, x ticks, p and t press
+// the row's buttons, g and a letter opens a page. No key acts while a text is typed. A key that changes something asks for confirmation like its button.
 import { make } from "./parse.js";
 
 const sheet = document.body.appendChild(make("dialog", {}));
@@ -16,7 +16,7 @@ function walk(step) {
   (link ?? row)?.focus?.({ preventScroll: true });
   row?.scrollIntoView({ block: "nearest" });
 }
-// press does on a page what its button does, and in a list what the button for the ticked rows does; where none is ticked, with the row.
+// press presses the page's button for a key. In a list it presses the button for the ticked rows, and first ticks the row if none is ticked.
 function press(key) {
   const form = row?.isConnected && row.closest("form"), bulk = form && form.querySelector(`[data-bulk] [value="${row.dataset[key]}"]`);
   if (!bulk) return (row?.isConnected ? row.querySelector(`[data-key="${key}"]`) : document.querySelector(`main [data-key="${key}"]`))?.click();
@@ -25,7 +25,7 @@ function press(key) {
 }
 
 function help() {
-  const keys = [["/", "search"], ["ctrl k", "find and go"], ["j k", "next and previous row"], ["enter", "open the row"], ["x", "tick the row"], ["p", "pause or resume"], ["t", "run now"],
+  const keys = [["/", "search"], ["ctrl k", "find a page"], ["j k", "next and previous row"], ["enter", "open the row"], ["x", "tick the row"], ["p", "pause or resume"], ["t", "run now"],
     ...pages.map((page) => [`g ${page.dataset.key}`, page.querySelector("span").textContent]), ["esc", "close"]];
   const list = keys.flatMap(([key, does]) => [make("dt", {}, make("kbd", {}, key)), make("dd", {}, does)]);
   const close = make("button", {}, "Close");
@@ -40,9 +40,9 @@ function open(label, ...content) {
   if (!sheet.open) sheet.showModal();
 }
 
-// palette finds pages by name at once, and schedules, queues and jobs by asking the server, when nothing was typed for a moment.
+// palette finds pages by name at once. It requests schedules, queues and jobs from the server after a short pause in typing.
 function palette() {
-  const field = make("input", { role: "combobox", "aria-label": "Find and go", "aria-controls": "palette-list", "aria-expanded": true, "aria-autocomplete": "list" });
+  const field = make("input", { role: "combobox", "aria-label": "Find a page", "aria-controls": "palette-list", "aria-expanded": true, "aria-autocomplete": "list" });
   const list = make("ul", { id: "palette-list", role: "listbox", "aria-label": "Found" });
   let chosen = 0, asked = 0, timer;
   const draw = (found) => {
@@ -79,7 +79,7 @@ function palette() {
     else return;
     event.preventDefault();
   });
-  open("Find and go", field, list);
+  open("Find a page", field, list);
   sheet.className = "palette";
   draw(near());
   field.focus();

@@ -1,14 +1,14 @@
-// live.js: keeps an open page up to date. The stream of the page sends the inside of regions that have changed; they are morphed, so that focus, typed
-// text, ticks and open details stay. Rows of a table with data-rows do not jump: those that come or go wait behind a button.
+// live.js: updates an open page. The stream of the page sends the inner HTML of changed regions. They are morphed, so focus, typed text, ticks and
+// open details are kept. Rows of a table with data-rows do not jump: added and removed rows wait behind a button.
 import { make, parse } from "./parse.js";
 
 const root = document.documentElement;
 const dot = document.getElementById("live");
 const said = document.getElementById("said");
-const waiting = new Map(); // region → its latest inside, of which rows are held back
+const waiting = new Map(); // region → its latest content, with rows that are held back
 let stream, every = 2000, beat = Date.now(), trouble, outdated = false, lastSaid = 0, saying;
 
-// say tells a screen reader, at most once in ten seconds: of what comes within them the last.
+// say sends a text to screen readers, at most once in ten seconds. If there are several texts within that time, the last one is used.
 export function say(text, urgent) {
   clearTimeout(saying);
   saying = setTimeout(() => {
@@ -19,7 +19,7 @@ export function say(text, urgent) {
 
 const find = (within, id) => within.querySelector(`#${CSS.escape(id)}`);
 
-// keep copies what the viewer has done in a region to its new content.
+// keep copies the viewer's input from a region to its new content.
 function keep(region, fresh) {
   for (const field of region.querySelectorAll("input, textarea, select")) {
     const value = field.type === "checkbox" ? `[value="${CSS.escape(field.value)}"]` : "";
@@ -33,7 +33,7 @@ function keep(region, fresh) {
   for (const details of region.querySelectorAll("details[id]")) find(fresh, details.id)?.toggleAttribute("open", details.open);
 }
 
-// hold leaves the rows of a table as they are: their texts change, but none comes, goes or moves. It returns what waits.
+// hold keeps the rows of a table: their texts change, but no row is added, removed or moved. It returns a text about the changes that wait.
 function hold(table, fresh) {
   const body = table.tBodies[0], freshBody = fresh.tBodies[0];
   const coming = new Map([...freshBody.rows].map((row) => [row.id, row]));
@@ -52,13 +52,13 @@ function hold(table, fresh) {
   return [coming.size && `${coming.size} new`, gone && `${gone} gone`].filter(Boolean).join(", ");
 }
 
-// shown shows what was held back in regions until it was drawn in the viewer's zone; without a stream it stays in the server's, which it names.
+// shown shows the content of regions that was hidden until it was drawn in the viewer's zone. Without a stream it is in the server's zone, and names it.
 function shown(regions = document.querySelectorAll("[data-redraw]")) {
   for (const region of regions) delete region.dataset.redraw;
 }
 setTimeout(shown, 5000);
 
-// update morphs a region; all shows the rows that wait too.
+// update morphs a region. all: it also shows the rows that wait.
 function update(region, html, all) {
   const doc = parse(html), fresh = doc.body;
   const texts = [];
@@ -97,7 +97,7 @@ function tint(element) {
   setTimeout(() => cell.classList.remove("changed"), 400);
 }
 
-// warn says what keeps the page from being up to date.
+// warn shows why the page is not up to date.
 function warn(id, text) {
   shown();
   let banner = document.getElementById(id);
@@ -123,10 +123,10 @@ function recovers() {
   document.body.classList.remove("stale");
   document.getElementById("trouble")?.remove();
   actions(true);
-  say("The store answers again.", true);
+  say("The store is available again.", true);
 }
 
-// actions switches the buttons of POST forms; those that were off before stay off.
+// actions enables or disables the buttons of POST forms. Buttons that were disabled before remain disabled.
 function actions(on) {
   for (const button of document.querySelectorAll('main form[method="post"] button:not([type="button"])')) {
     if (on ? "whenLive" in button.dataset : !button.disabled) {
@@ -171,9 +171,9 @@ function open() {
     document.getElementById("broken")?.remove();
     if (region) update(region, data.html);
   });
-  on("broken", (data) => warn("broken", `This page is as it was: ${data.text}.`));
+  on("broken", (data) => warn("broken", `This page is not being updated: ${data.text}.`));
   on("trouble", (data) => ends(data.text, data.since));
-  // After an answer that is no stream it is closed, and the browser does not try again.
+  // If the response is not a stream, the connection is closed, and the browser does not try again.
   stream.onerror = () => {
     if (stream?.readyState === 2) { stream = undefined; setTimeout(open, 5000); }
   };
@@ -184,7 +184,7 @@ function close() {
   stream = undefined;
 }
 
-// A page of another release is loaded again when nothing is lost by it.
+// A page of another release is reloaded when this loses no input.
 function reloadWhenIdle() {
   const busy = document.querySelector("dialog[open], main input:checked") || document.activeElement?.matches("input, textarea, select");
   if (outdated && !busy) location.reload();

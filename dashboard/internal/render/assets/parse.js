@@ -1,5 +1,5 @@
-// parse.js: the one place where a text becomes elements, parse, and one that makes an element, make. Scripts in a text do not run, and what the
-// server sends is escaped by its templates.
+// parse.js: parse is the only function that turns a text into elements, and make creates an element. Scripts in a text do not run, and the server's
+// templates escape all data.
 const policy = globalThis.trustedTypes?.createPolicy("chime", { createHTML: (text) => text }) ?? { createHTML: (text) => text };
 
 export function parse(html) {

@@ -1,5 +1,5 @@
-// preview.js: shows what the definition in the editor does while it is typed. The server computes it when nothing was typed for a moment; the answer
-// to what was typed last wins. It is shown below the form and beside fields that are wrong; what is typed, and the focus, stay as they are.
+// preview.js: previews the definition in the editor during typing. The server computes it after a short pause in typing, and only the response to the
+// last input is used. It is shown below the form, and errors are shown at their fields. Typed text and focus are kept.
 import { make, parse } from "./parse.js";
 import { say } from "./live.js";
 
@@ -13,7 +13,7 @@ function show(content) {
   say([...shown.querySelectorAll(".words, .banner")].map((part) => part.textContent.trim()).join(". "));
 }
 
-// mark shows beside each field what is wrong with it, or its hint.
+// mark shows the error of each field, or its hint.
 function mark() {
   const wrong = new Map([...shown.querySelectorAll("[data-field]")].map((part) => [part.dataset.field, part.dataset.text]));
   for (const hint of form.querySelectorAll("[data-hint]")) {
@@ -29,7 +29,7 @@ async function preview() {
   clearTimeout(timer);
   asked?.abort();
   const mine = asked = new AbortController();
-  let text = "The preview cannot be shown: the server does not answer.";
+  let text = "The preview cannot be shown, because the server does not respond.";
   try {
     const body = new URLSearchParams(new FormData(form));
     const answer = await fetch(chimeTime.mine(shown.dataset.from), { method: "POST", body, signal: mine.signal });

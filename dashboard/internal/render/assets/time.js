@@ -1,10 +1,10 @@
-// time.js: shows times in the browser's zone before they are drawn, unless the address names a zone, and counts those that say how far away they
-// are by the store's clock. The texts are those of the server (times.go). Others call chimeTime.show after they have changed the page.
+// time.js: shows times in the browser's zone before they are drawn, unless the address names a zone, and updates relative times by the store's clock.
+// The texts have the same format as on the server (times.go). Other scripts call chimeTime.show after they have changed the page.
 const chimeTime = (() => {
   const root = document.documentElement;
   const own = Intl.DateTimeFormat().resolvedOptions().timeZone;
   const zone = "zoneFixed" in root.dataset || !own ? root.dataset.zone : own;
-  let ahead = Number(root.dataset.now) - Date.now(); // of the store's clock before this one
+  let ahead = Number(root.dataset.now) - Date.now(); // lead of the store's clock over this one
   const now = () => Date.now() + ahead;
 
   const fields = new Intl.DateTimeFormat("en-US", {
@@ -13,7 +13,7 @@ const chimeTime = (() => {
   const part = (format, date, type) => format.formatToParts(date).find((p) => p.type === type).value;
   const parts = (date) => Object.fromEntries(fields.formatToParts(date).map((p) => [p.type, p.value]));
 
-  // What a zone's clock is called: CET; where English has no name for it, its distance: +0545. Each English knows the names of its own continent.
+  // The abbreviation of a zone's clock: CET, or the offset if English has none: +0545. Each English locale has the names of its own continent.
   const names = ["en-GB", "en-US", "en-CA", "en-AU", "en-IN", "en-NZ"].map((l) => new Intl.DateTimeFormat(l, { timeZone: zone, timeZoneName: "short" }));
   const distance = new Intl.DateTimeFormat("en-GB", { timeZone: zone, timeZoneName: "longOffset" });
   function zoneName(date) {
@@ -52,7 +52,7 @@ const chimeTime = (() => {
       const date = new Date(time.dateTime);
       const shown = "for" in time.dataset ? span((now() - date) / 1000, 2) || "< 1 s" : text(date, time.dataset.show);
       if (time.textContent !== shown) time.textContent = shown;
-      if (zone !== "UTC" && !("own" in time.dataset)) { // besides UTC and the schedule's the title says the zone of the page
+      if (zone !== "UTC" && !("own" in time.dataset)) { // the title shows the page's zone, in addition to UTC and the schedule's zone
         time.dataset.own = "";
         time.title += `, ${text(date, "at")}`;
       }
@@ -60,7 +60,7 @@ const chimeTime = (() => {
     for (const note of within.querySelectorAll("[data-zone-note]")) note.hidden = note.textContent === zone;
   }
 
-  // mine is an address that says which zone is shown here.
+  // mine is an address with the zone of this page.
   function mine(address) {
     const url = new URL(address, document.baseURI);
     url.searchParams.set("own", zone);
@@ -73,7 +73,7 @@ const chimeTime = (() => {
     field.placeholder = zone;
     field.list.prepend(new Option("", own ?? zone));
   }
-  // What the server draws, charts and days, is in its own zone until the stream has brought it in this one: live.js shows it then.
+  // Charts and days are drawn by the server in its own zone, until the stream sends them in this zone. Then live.js shows them.
   if (zone !== root.dataset.zone && document.body.dataset.events) for (const region of document.querySelectorAll("[data-live]")) region.dataset.redraw = "";
   setInterval(() => document.hidden || show(document, 'time[data-show="rel"]'), 1000);
   return { show, now, text, mine, set: (ms) => { ahead = ms - Date.now(); } };
