@@ -13,20 +13,20 @@ import (
 )
 
 const (
-	firstRead   = 10_000           // samples of the queues that are read together when nothing is known of any yet
-	laterRead   = 2_500            // and after that: some 5 ms of Redis's time
-	forgetAfter = 10 * time.Minute // that nobody has asked for a queue
+	firstRead   = 10_000           // number of samples that the first read reads for all queues together
+	laterRead   = 2_500            // and each later read: some 5 ms of Redis's time
+	forgetAfter = 10 * time.Minute // a queue is removed this long after its last request
 )
 
-// An archive is the samples of queues, as far back as somebody has asked for, without what no chart shows. Each read reads only new ones. The
-// zero value has none.
+// An archive caches the samples of queues, as far back as requested, without the data that no chart shows. Each read reads only new samples. The
+// zero value is empty.
 type archive struct {
-	mu     sync.Mutex // one read at a time
+	mu     sync.Mutex // only one read at a time
 	kept   map[archived]*kept
-	change int // counts the changes
+	change int // number of changes
 }
 
-// archived names the samples of a queue, of one step.
+// archived identifies the samples of a queue with one step.
 type archived struct {
 	queue string
 	step  time.Duration
@@ -34,12 +34,12 @@ type archived struct {
 
 // kept are the samples of a queue.
 type kept struct {
-	entries     []entry // the oldest first
+	entries     []entry // oldest first
 	back        time.Duration
 	read, asked time.Time
 }
 
-// An entry is what charts show of a sample.
+// An entry has the data of a sample that charts show.
 type entry struct {
 	at               time.Time
 	covers           int
@@ -58,8 +58,8 @@ func entryOf(s *chime.Sample) entry {
 	return e
 }
 
-// readOn reads what is new of some queues, those first of which nothing is known, then those that were not read for longest. It returns the
-// samples of those that were read, now or before. Of what they hold nothing is ever changed, so they may be read later.
+// readOn reads the new samples of some queues. Queues without samples come first, then the least recently read ones. It returns the samples of all
+// queues that were ever read. These are never changed, so callers may keep them.
 func (a *archive) readOn(ctx context.Context, store *chime.Queues, queues []string, step, back time.Duration, now time.Time) (all map[string][]entry, change int, err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -103,7 +103,7 @@ func (a *archive) readOn(ctx context.Context, store *chime.Queues, queues []stri
 	return all, a.change, cmp.Or(failed...)
 }
 
-// newSince is from when on samples are new.
+// newSince returns the instant from which samples are new.
 func (k *kept) newSince(step time.Duration, now time.Time) time.Time {
 	from := now.Add(-k.back)
 	if n := len(k.entries); n > 0 && k.entries[n-1].at.After(from) {
@@ -112,7 +112,7 @@ func (k *kept) newSince(step time.Duration, now time.Time) time.Time {
 	return from
 }
 
-// catchUp reads the samples from an instant on, and drops those that are too old.
+// catchUp reads the samples from an instant on, and drops samples that are too old.
 func (k *kept) catchUp(ctx context.Context, store *chime.Queues, queue string, from time.Time, step time.Duration, now time.Time) error {
 	if from.Before(now) {
 		fresh, err := store.Samples(ctx, queue, from, now, step)

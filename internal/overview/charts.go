@@ -9,44 +9,44 @@ import (
 	"github.com/chimejobs/chime"
 )
 
-// Charts are what went through queues within a window, and how they stood, in the finest steps that are known.
+// Charts have the traffic and the depths of queues within a window, in the finest available steps.
 type Charts struct {
 	Window   Window
 	From, To time.Time     // To is the end of the last minute, hour or quarter of a minute
-	Step     time.Duration // from point to point; where they lie further apart, nothing is known between them
-	Points   []Point       // the oldest first
-	Late     []LatePoint   // the oldest first
-	Read, Of int           // queues that were read, of how many: fewer while their samples are read for the first time
+	Step     time.Duration // distance of points; a larger distance means missing data
+	Points   []Point       // oldest first
+	Late     []LatePoint   // oldest first
+	Read, Of int           // number of read queues, and of all; they differ while samples are read for the first time
 	Stamp    Stamp
 }
 
-// A Point is what went through queues from an instant on, until the next one.
+// A Point has the traffic of queues from an instant until the next point.
 type Point struct {
 	At               time.Time
 	In, Out, Failed  float64 // jobs a second
-	Waiting, Running float64 // jobs, at its end; NaN: not known
+	Waiting, Running float64 // number of jobs at its end; NaN: not known
 }
 
-// A LatePoint is how late the occurrences were that started from an instant on.
+// A LatePoint has the lateness of the occurrences that started from an instant on.
 type LatePoint struct {
 	At       time.Time
 	P50, P99 time.Duration
 }
 
-// A Stamp is the same as long as charts of the same window and queue are.
+// A Stamp changes only when the charts of the same window and queue change.
 type Stamp struct {
 	to     time.Time
 	change int
 	recent time.Time
 }
 
-// lateCells are how much time each point of lateness is about: occurrences are rarer than jobs.
+// lateCells are the lengths of time of a point of lateness. They are longer than a step, because there are fewer occurrences than jobs.
 var lateCells = [windows]time.Duration{Hour: 5 * time.Minute, Day: 30 * time.Minute, Season: 24 * time.Hour, Quarter: time.Minute}
 
-// maxStood is for how many missed samples a queue is taken to have stood as it did after them.
+// maxStood is the maximum number of missing samples for which the depths of the next sample are used.
 const maxStood = 5
 
-// fine is how far apart the points of a window are; those of a day are minutes, for which a chart of Poll has no room.
+// fine has the distance of the points of a window. For a day it is a minute, which is finer than the charts of Poll.
 func (w Window) fine() time.Duration {
 	if w == Day {
 		return time.Minute
@@ -54,8 +54,8 @@ func (w Window) fine() time.Duration {
 	return forms[w].step
 }
 
-// Charts reads charts of a window: of one queue, or of the busiest of all if queue is empty. The snapshot says which queues there are. Samples
-// that were read are kept for some minutes, so that the next time only new ones are read.
+// Charts reads charts of a window for one queue, or for the busiest queues if queue is empty. The snapshot has the queues. Samples are kept for some
+// minutes, so the next call reads only new ones.
 func (p *Poller) Charts(ctx context.Context, s *Snapshot, w Window, queue string) (*Charts, error) {
 	var infos []*chime.QueueInfo
 	for _, q := range s.Queues {
@@ -84,7 +84,7 @@ func (p *Poller) Charts(ctx context.Context, s *Snapshot, w Window, queue string
 	return c, nil
 }
 
-// sum makes points of the samples of queues.
+// sum adds the samples of queues to points.
 func (c *Charts) sum(all map[string][]entry) {
 	step, begins := c.Step, c.From.Truncate(c.Step)
 	cells := make([]Point, int(c.To.Sub(begins)/step)+1)
@@ -122,7 +122,7 @@ func (c *Charts) sum(all map[string][]entry) {
 	c.Late = late.points()
 }
 
-// refine puts what the polls have seen in place of the samples of the same time.
+// refine replaces samples by the data of polls of the same time.
 func (c *Charts) refine(fine []Point) {
 	cell := forms[c.Window].cell
 	c.Points = slices.DeleteFunc(c.Points, func(p Point) bool {
@@ -132,7 +132,7 @@ func (c *Charts) refine(fine []Point) {
 	slices.SortFunc(c.Points, func(a, b Point) int { return a.At.Compare(b.At) })
 }
 
-// Coarse are the points put together, so that each is about so much time: of what went through the mean, of how it stood the greatest.
+// Coarse merges the points into points of the given length. Traffic becomes the mean, and depths become the maximum.
 func (c *Charts) Coarse(step time.Duration) []Point {
 	var all []Point
 	n := 0.0
@@ -154,7 +154,7 @@ func (c *Charts) Coarse(step time.Duration) []Point {
 	return all
 }
 
-// most is the greater of two values, of each of which nothing may be known.
+// most returns the greater of two values. A value may be NaN.
 func most(a, b float64) float64 {
 	if math.IsNaN(a) || b > a {
 		return b
@@ -162,7 +162,7 @@ func most(a, b float64) float64 {
 	return a
 }
 
-// lateCellsOf adds up how late occurrences were, for each point.
+// lateCellsOf adds up the lateness of occurrences for each point.
 type lateCellsOf struct {
 	begins time.Time
 	cell   time.Duration
@@ -192,5 +192,5 @@ func (l *lateCellsOf) points() []LatePoint {
 	return points
 }
 
-// LateStep is how much time each point of Late is about.
+// LateStep returns the length of time of each point of Late.
 func (c *Charts) LateStep() time.Duration { return lateCells[c.Window] }

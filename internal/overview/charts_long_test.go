@@ -33,11 +33,11 @@ func TestChartsReadOnlyWhatIsNew(t *testing.T) {
 		}
 		first, cost := read(overview.Day)
 		if cost == 0 || len(first.Points) < 1490 {
-			t.Errorf("the first time %d commands have read %d points", cost, len(first.Points))
+			t.Errorf("the first read cost %d commands, for %d points", cost, len(first.Points))
 		}
 		again, cost := read(overview.Day)
 		if cost != 0 || again.Stamp != first.Stamp {
-			t.Errorf("at once again it cost %d commands, and the stamp is another: %v", cost, again.Stamp != first.Stamp)
+			t.Errorf("a second read at once cost %d commands, and the stamp differs: %v", cost, again.Stamp != first.Stamp)
 		}
 		if hour, cost := read(overview.Hour); cost != 0 || len(hour.Points) < 58 {
 			t.Errorf("a shorter window cost %d commands, for %d points", cost, len(hour.Points))

@@ -41,7 +41,7 @@ func TestChartsOfEveryWindowAreFine(t *testing.T) {
 		for _, c := range []struct {
 			window      overview.Window
 			step, back  time.Duration
-			points      int // at least
+			points      int // minimum
 			least, most float64
 		}{
 			{overview.Quarter, time.Minute, 15 * time.Minute, 45, 1, 2},
@@ -71,7 +71,7 @@ func TestChartsOfEveryWindowAreFine(t *testing.T) {
 					t.Errorf("window %s of %q: at most %v busy, %d points of lateness, %d of %d queues read; want 1, some, 1 of 1", c.window, queue, busy, len(got.Late), got.Read, got.Of)
 				}
 				if coarse := got.Coarse(c.back); len(coarse) > 2 || coarse[0].Running != busy && len(coarse) == 1 {
-					t.Errorf("window %s: put together it is %+v", c.window, coarse)
+					t.Errorf("window %s: the merged points are %+v", c.window, coarse)
 				}
 			}
 		}

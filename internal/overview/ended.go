@@ -2,25 +2,25 @@ package overview
 
 import "github.com/chimejobs/chime"
 
-// counted is what has gone through a queue. In is jobs enqueued, and occurrences of schedules. Out is jobs that have ended there: done, given up
-// or cancelled. An attempt that failed and is tried again is none of them.
+// counted is the traffic of a queue. In counts enqueued jobs and occurrences of schedules. Out counts jobs that are done, dead or
+// cancelled. A failed attempt that is tried again is not counted in either.
 type counted struct{ in, out, failed int64 }
 
-// countedIn is what a queue has counted in the time of a sample. An occurrence has come in by the sample that says how late it was.
+// countedIn returns the traffic of a queue in the time of a sample. An occurrence counts as In in the sample that has its lateness.
 func countedIn(s *chime.Sample) counted {
 	return counted{s.Enqueued + s.Lateness.Count(), s.Done + s.Died + s.Cancelled, s.Failed}
 }
 
-// totals are what a queue has counted since it exists, and how many jobs are on it that have not ended.
+// totals are the counts of a queue since its creation, and its number of jobs that have not ended.
 type totals struct{ enqueued, out, failed, held int64 }
 
 func totalsOf(q *chime.QueueInfo) totals {
 	return totals{q.Enqueued, q.Done + q.Died + q.Cancelled, q.Failed, q.Waiting + q.Delayed + q.Running + q.Parked}
 }
 
-// since is what was counted since earlier totals; ok is false if the queue was deleted meanwhile, and made anew. No total counts the occurrences
-// of schedules that come in: what has left, and is more than there was, has come. A purge takes jobs away that no total counts either, and
-// then it is at least what was enqueued.
+// since returns the traffic since earlier totals. ok is false if the queue was deleted and recreated meanwhile. No total counts occurrences that come
+// in, so they are computed from the ended jobs and the change of the number of open jobs. A purge removes jobs that no total counts either, so the
+// result is at least the number of enqueued jobs.
 func (t totals) since(before totals) (n counted, ok bool) {
 	if t.enqueued < before.enqueued || t.out < before.out || t.failed < before.failed {
 		return counted{}, false
@@ -30,14 +30,14 @@ func (t totals) since(before totals) (n counted, ok bool) {
 	return n, true
 }
 
-// Rates are what goes through a queue, in jobs a minute; Failed is attempts.
+// Rates are the traffic of a queue in jobs a minute. Failed counts attempts.
 type Rates struct {
 	In     float64 `json:"in"`
 	Out    float64 `json:"out"`
 	Failed float64 `json:"failed"`
 }
 
-// Average is what has gone through a queue on average over the minutes of samples. It reports whether there is one.
+// Average returns the average traffic of a queue over the minutes of samples, and reports whether there are samples.
 func Average(samples []chime.Sample) (Rates, bool) {
 	var all counted
 	minutes := 0

@@ -13,7 +13,7 @@ import (
 	"github.com/chimejobs/chime/redisstore/embedded"
 )
 
-// What leaves a queue is what is done, given up or cancelled there, by the counters of two polls as by samples.
+// Done, dead and cancelled jobs leave a queue, both by the counters of two polls and by samples.
 func TestWhatIsGivenUpOrCancelledLeavesAQueueToo(t *testing.T) {
 	onEmbedded(t, func(t *testing.T, server *embedded.Server) {
 		store := server.Store()
@@ -33,7 +33,7 @@ func TestWhatIsGivenUpOrCancelledLeavesAQueueToo(t *testing.T) {
 			return s
 		}
 		enqueue("cancelled", chime.ID("c"), chime.In(time.Hour))
-		work(t, 2*time.Minute, chime.NewScheduler(store, chime.SchedulerOptions{})) // a first sample: what follows is in the next ones
+		work(t, 2*time.Minute, chime.NewScheduler(store, chime.SchedulerOptions{})) // for a first sample: later traffic is in the next ones
 		seen := overview.NewPoller(store)
 		poll(seen, overview.Quarter)
 
@@ -49,15 +49,15 @@ func TestWhatIsGivenUpOrCancelledLeavesAQueueToo(t *testing.T) {
 
 		const minutes, ended = 2, 3
 		if s := poll(seen, overview.Quarter); len(s.Queues) != 1 || math.Abs(s.Queues[0].Out-float64(ended)/minutes) > 0.1 || math.Abs(known(s.Queues[0].Outs)-ended) > 0.01 {
-			t.Errorf("by polls: %v a minute, %v in all; want %v and %v", s.Queues[0].Out, known(s.Queues[0].Outs), float64(ended)/minutes, ended)
+			t.Errorf("by polls: %v a minute, %v in total; want %v and %v", s.Queues[0].Out, known(s.Queues[0].Outs), float64(ended)/minutes, ended)
 		}
 		if s := poll(overview.NewPoller(store), overview.Hour); math.Abs(known(s.Queues[0].Outs)-ended) > 0.01 {
-			t.Errorf("by samples: %v in all, want %v", known(s.Queues[0].Outs), ended)
+			t.Errorf("by samples: %v in total, want %v", known(s.Queues[0].Outs), ended)
 		}
 	})
 }
 
-// known is the sum of what is known of a chart.
+// known returns the sum of the known values of a chart.
 func known(values []float64) (sum float64) {
 	for _, v := range values {
 		if !math.IsNaN(v) {
@@ -80,7 +80,7 @@ func TestRatesAreAveragesOfTheMinutesThatSamplesCover(t *testing.T) {
 	}
 }
 
-// What a schedule places has come in, as what is enqueued has: or more would leave such a queue than comes.
+// Placed occurrences count as traffic into a queue like enqueued jobs. Otherwise more jobs would leave such a queue than enter it.
 func TestOccurrencesOfSchedulesComeInToo(t *testing.T) {
 	onEmbedded(t, func(t *testing.T, server *embedded.Server) {
 		store := server.Store()
@@ -90,7 +90,7 @@ func TestOccurrencesOfSchedulesComeInToo(t *testing.T) {
 			worker.Handle("report", func(context.Context, *chime.Job) error { return nil })
 			work(t, d, worker, chime.NewScheduler(store, chime.SchedulerOptions{}))
 		}
-		runs(3 * time.Minute) // a first sample: what follows is in the next ones
+		runs(3 * time.Minute) // for a first sample: later traffic is in the next ones
 		seen := overview.NewPoller(store)
 		must(seen.Poll(t.Context(), overview.Quarter))(t)
 		runs(10 * time.Minute)
@@ -99,7 +99,7 @@ func TestOccurrencesOfSchedulesComeInToo(t *testing.T) {
 			"polls": must(seen.Poll(t.Context(), overview.Quarter))(t), "samples": must(overview.NewPoller(store).Poll(t.Context(), overview.Hour))(t),
 		} {
 			if q := s.Queues[0]; math.Abs(q.In-1) > 0.1 || math.Abs(q.Out-1) > 0.1 || math.Abs(known(s.Flow.Ins)-known(s.Flow.Outs)) > 1 || known(s.Flow.Ins) < 8 {
-				t.Errorf("by %s: %v in and %v out a minute, %v and %v in all; want 1 and 1, and as many in as out", name, q.In, q.Out, known(s.Flow.Ins), known(s.Flow.Outs))
+				t.Errorf("by %s: %v in and %v out a minute, %v and %v in total; want 1 and 1, and as many in as out", name, q.In, q.Out, known(s.Flow.Ins), known(s.Flow.Outs))
 			}
 		}
 		for _, window := range []overview.Window{overview.Quarter, overview.Hour} {
@@ -113,7 +113,7 @@ func TestOccurrencesOfSchedulesComeInToo(t *testing.T) {
 			}
 		}
 
-		// A purge is no job that has come, and takes nothing from those that have.
+		// A purge does not change the number of jobs that came in.
 		must(seen.Poll(t.Context(), overview.Quarter))(t)
 		enqueuer := chime.NewEnqueuer(store, chime.EnqueuerOptions{})
 		for range 100 {
@@ -126,7 +126,7 @@ func TestOccurrencesOfSchedulesComeInToo(t *testing.T) {
 		time.Sleep(time.Minute) // fake time passes
 		s := must(again.Poll(t.Context(), overview.Quarter))(t)
 		if q := s.Queues[1]; !q.Known || math.Abs(q.In-1) > 0.01 {
-			t.Errorf("of a queue that was purged %v came in a minute, known: %v; want 1", q.In, q.Known)
+			t.Errorf("a purged queue has %v jobs in a minute, known: %v; want 1", q.In, q.Known)
 		}
 	})
 }

@@ -12,34 +12,34 @@ import (
 )
 
 const (
-	maxFailing    = 8   // queues whose failed jobs are read, those that failed most
+	maxFailing    = 8   // number of queues whose failed jobs are read: those with the most failures
 	deadPage      = 100 // the last page is read again when something has changed
-	deadPages     = 5   // that a poll reads of a queue
+	deadPages     = 5   // number of pages that a poll reads of a queue
 	retryingPage  = 100
-	maxKept       = 500         // dead jobs of a queue that are remembered
-	failuresAgain = time.Minute // after which what has not changed by its counters is read again
+	maxKept       = 500         // number of dead jobs of a queue that are kept in memory
+	failuresAgain = time.Minute // after this time a queue is read again even if its counters have not changed
 	lookBack      = time.Hour
-	maxGroupJobs  = 500 // that one action is about
+	maxGroupJobs  = 500 // maximum number of jobs of one action
 )
 
-// failures are the dead and retrying jobs of the last hour, the newest maxKept dead ones of each queue. A poll reads at most deadPages pages of the ones
-// and one of the others a queue, and nothing of a queue on which nothing has failed since. The zero value knows none.
+// failures has the dead and retrying jobs of the last hour, at most the newest maxKept dead ones of each queue. For each queue a poll reads at most
+// deadPages pages of dead jobs and one page of retrying jobs, and nothing if nothing has failed since. The zero value is empty.
 type failures struct {
 	queues map[string]*failing
 }
 
 // failing are the failed jobs of a queue.
 type failing struct {
-	seen     [3]int64 // Failed, Died and Dead when they were read
+	seen     [3]int64 // the counters Failed, Died and Dead at the last reading
 	read     time.Time
 	retrying []*chime.JobInfo
-	before   []*chime.JobInfo // dead ones of the pages before the cursor
-	page     []*chime.JobInfo // those of the last page
-	cursor   string           // where the last page begins
-	behind   bool             // there are further pages
+	before   []*chime.JobInfo // dead jobs of the pages before the cursor
+	page     []*chime.JobInfo // dead jobs of the last page
+	cursor   string           // cursor of the last page
+	behind   bool             // there are pages that were not read
 }
 
-// read reads what is new.
+// read reads new failures.
 func (f *failures) read(ctx context.Context, store chime.Store, jobs *chime.Jobs, queues []*chime.QueueInfo, now time.Time) error {
 	if f.queues == nil {
 		f.queues = map[string]*failing{}
@@ -64,21 +64,21 @@ func (f *failures) read(ctx context.Context, store chime.Store, jobs *chime.Jobs
 	return cmp.Or(failed...)
 }
 
-// catchUp reads what is new of a queue.
+// catchUp reads the new failures of a queue.
 func (f *failing) catchUp(ctx context.Context, store chime.Store, jobs *chime.Jobs, q *chime.QueueInfo, now time.Time) error {
 	stands := [3]int64{q.Failed, q.Died, q.Dead}
 	if f.seen == stands && !f.behind && now.Sub(f.read) < failuresAgain {
 		return nil
 	}
 	var retrying chime.JobPage
-	if q.Retried > 0 { // or it would look for retries among all delayed jobs and occurrences
+	if q.Retried > 0 { // otherwise it would search all delayed jobs and occurrences for retries
 		var err error
 		retrying, err = jobs.Page(ctx, chime.JobFilter{Queue: q.Name, State: chime.JobRetrying, Limit: retryingPage})
 		if err != nil && !errors.Is(err, chime.ErrNotFound) {
 			return err
 		}
 	}
-	requeued := q.Dead < f.seen[2] || f.seen[1] > q.Died // or deleted, by whomever
+	requeued := q.Dead < f.seen[2] || f.seen[1] > q.Died // or deleted
 	limit := deadPage
 	if f.read.IsZero() || requeued || q.Died-f.seen[1] > maxKept {
 		f.cursor, f.before = "", nil
@@ -110,7 +110,7 @@ func (f *failing) catchUp(ctx context.Context, store chime.Store, jobs *chime.Jo
 	return nil
 }
 
-// deadPage reads the page of dead jobs at the cursor, the first one that has died since an instant if the cursor has become none.
+// deadPage reads the page of dead jobs at the cursor. If the cursor is no longer valid, it reads the first page of jobs that died since an instant.
 func (f *failing) deadPage(ctx context.Context, jobs *chime.Jobs, q *chime.QueueInfo, since time.Time, limit int) (chime.JobPage, error) {
 	filter := chime.JobFilter{Queue: q.Name, State: chime.JobDead, Since: since, After: f.cursor, Limit: limit}
 	page, err := jobs.Page(ctx, filter)
@@ -125,7 +125,7 @@ func (f *failing) deadPage(ctx context.Context, jobs *chime.Jobs, q *chime.Queue
 	return page, err
 }
 
-// light drops what no frame shows.
+// light drops the data that no frame shows.
 func light(jobs []*chime.JobInfo) []*chime.JobInfo {
 	for _, job := range jobs {
 		job.Payload, job.Result = nil, nil
@@ -133,7 +133,7 @@ func light(jobs []*chime.JobInfo) []*chime.JobInfo {
 	return jobs
 }
 
-// complete reports whether all dead jobs were looked at.
+// complete reports whether all dead jobs were read.
 func (f *failures) complete() bool {
 	for _, q := range f.queues {
 		if q.behind {
@@ -143,8 +143,8 @@ func (f *failures) complete() bool {
 	return true
 }
 
-// groups returns the failed attempts of the hour until now, those that look the same together, the most first. What samples say that
-// failed besides is of jobs that are no longer kept as failed.
+// groups returns the failed attempts of the last hour in groups of similar ones, largest first. Further failures in the samples belong to jobs that are
+// no longer dead or retrying.
 func (f *failures) groups(now time.Time, sampled map[string]map[string]int64) []Group {
 	since := now.Add(-lookBack)
 	type look struct{ queue, job, error string }
@@ -199,7 +199,7 @@ func (f *failures) groups(now time.Time, sampled map[string]map[string]int64) []
 	return groups
 }
 
-// attempts are the failures of a job that are known.
+// attempts returns the known failures of a job.
 func attempts(job *chime.JobInfo) []chime.Failure {
 	if len(job.Failures) > 0 || job.LastError == "" {
 		return job.Failures
@@ -207,7 +207,7 @@ func attempts(job *chime.JobInfo) []chime.Failure {
 	return []chime.Failure{{At: FailedAt(job), Error: job.LastError}}
 }
 
-// FailedAt is when a job failed last.
+// FailedAt returns the time of a job's last failure.
 func FailedAt(job *chime.JobInfo) time.Time {
 	if n := len(job.Failures); n > 0 {
 		return job.Failures[n-1].At

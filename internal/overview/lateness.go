@@ -7,7 +7,7 @@ import (
 	"github.com/chimejobs/chime"
 )
 
-// lateness is how late occurrences started within a window, by the samples of all queues.
+// lateness is the lateness of occurrences within a window, from the samples of all queues.
 type lateness struct {
 	all   chime.Histogram
 	cells []chime.Histogram
@@ -19,7 +19,7 @@ func newLateness(w Window, now time.Time) *lateness {
 	return &lateness{cells: make([]chime.Histogram, len(c.values)), chart: c}
 }
 
-// add adds samples of a step. One that is longer than a cell counts in each of the cells that it overlaps.
+// add adds samples of a step. A sample longer than a cell counts in each cell that it overlaps.
 func (l *lateness) add(samples []chime.Sample, step time.Duration) {
 	for i := range samples {
 		first, behind := l.chart.cells(samples[i].At, samples[i].At.Add(step))
@@ -32,7 +32,7 @@ func (l *lateness) add(samples []chime.Sample, step time.Duration) {
 	}
 }
 
-// fill fills in what is known of it.
+// fill fills in the known values.
 func (l *lateness) fill(f *Flow) {
 	if f.Timed = l.all.Count() > 0; !f.Timed {
 		return

@@ -8,9 +8,9 @@ import (
 	"github.com/chimejobs/chime"
 )
 
-const maxPaused = 20 // paused schedules that stay in sight; each costs a command
+const maxPaused = 20 // maximum number of kept paused schedules; each costs a command
 
-// Keep has polls show a schedule behind those that come next, for as long as it is paused: whoever has paused it can resume it there.
+// Keep makes polls show a schedule after the next ones while it is paused, so that the person who paused it can resume it there.
 func (p *Poller) Keep(schedule string) {
 	p.keeping.Lock()
 	defer p.keeping.Unlock()
@@ -19,7 +19,7 @@ func (p *Poller) Keep(schedule string) {
 	p.kept = p.kept[max(0, len(p.kept)-maxPaused):]
 }
 
-// readNext reads the schedules that come next, and the paused ones that are kept in sight.
+// readNext reads the next schedules and the kept paused ones.
 func (p *Poller) readNext(ctx context.Context, s *Snapshot) (err error) {
 	p.keeping.Lock()
 	kept := slices.Clone(p.kept)
@@ -42,7 +42,7 @@ func (p *Poller) readNext(ctx context.Context, s *Snapshot) (err error) {
 	return nil
 }
 
-// letGo takes a schedule out of those that are kept in sight.
+// letGo removes a schedule from the kept ones.
 func (p *Poller) letGo(schedule string) {
 	p.keeping.Lock()
 	defer p.keeping.Unlock()

@@ -10,7 +10,7 @@ import (
 	"github.com/chimejobs/chime/redisstore/embedded"
 )
 
-// What was paused here stays in sight until it is live again or gone: behind what comes next, and once.
+// A schedule that was paused here remains visible until it is live again or deleted. It is shown once, after the next schedules.
 func TestAScheduleThatIsKeptInSightIsShownWhileItIsPaused(t *testing.T) {
 	onEmbedded(t, func(t *testing.T, server *embedded.Server) {
 		schedules := chime.NewSchedules(server.Store())

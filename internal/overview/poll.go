@@ -1,5 +1,5 @@
-// Package overview reads how a store is at a moment: its queues and workers, what runs, what comes next and what failed, with charts of what went
-// through it. `chime top` and the dashboard show it.
+// Package overview reads the state of a store at one moment: its queues and workers, running jobs, next occurrences and failures, with charts of its
+// traffic. `chime top` and the dashboard show it.
 package overview
 
 import (
@@ -18,22 +18,22 @@ import (
 )
 
 const (
-	maxNext        = 20   // each costs a command to find
-	maxRunning     = 100  // jobs that are shown
-	maxRunningRead = 500  // if more jobs run than these, only some of them are read, and what each worker holds is counted
-	maxSessions    = 2000 // of workers, that are counted
-	maxBusyQueues  = 8    // whose jobs are then read
+	maxNext        = 20   // each costs a command
+	maxRunning     = 100  // number of shown jobs
+	maxRunningRead = 500  // if more jobs run, only some of them are read, and the jobs of each worker are counted
+	maxSessions    = 2000 // maximum number of workers' sessions that are counted
+	maxBusyQueues  = 8    // number of queues whose jobs are then read
 )
 
-// A Poller reads snapshots. What a poll costs does not grow with the jobs and schedules that there are: it reads the counters of all queues,
-// the schedules that are due first, at most 500 jobs that run, what failed since the last poll, and once a minute the samples of at most 20 queues.
+// A Poller reads snapshots. The cost of a poll does not depend on the number of jobs and schedules. A poll reads the counters of all queues, the next
+// schedules, at most 500 running jobs, new failures, and once a minute the samples of at most 20 queues.
 type Poller struct {
 	store     chime.Store
 	queues    *chime.Queues
 	schedules *chime.Schedules
 	jobs      *chime.Jobs
 
-	mu       sync.Mutex // one poll at a time
+	mu       sync.Mutex // only one poll at a time
 	rates    rates
 	recent   recent
 	hour     trail   // by the minute
@@ -43,7 +43,7 @@ type Poller struct {
 	full     map[string]time.Time // worker → since when all its slots are busy
 
 	keeping sync.Mutex
-	kept    []string // paused schedules that stay in sight
+	kept    []string // paused schedules that remain visible
 }
 
 // NewPoller returns a poller of a store. It does no I/O.
@@ -54,7 +54,7 @@ func NewPoller(store chime.Store) *Poller {
 	}
 }
 
-// Poll reads a snapshot, with charts of a window. What the user of the store has no right to read is left out, and Notes says so.
+// Poll reads a snapshot with charts of a window. It leaves out data for which the store's user has no permission, and notes that in Notes.
 func (p *Poller) Poll(ctx context.Context, w Window) (*Snapshot, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -70,7 +70,7 @@ func (p *Poller) Poll(ctx context.Context, w Window) (*Snapshot, error) {
 		s.Held += q.Running
 	}
 	if s.At.IsZero() {
-		s.At = time.Now() // there is no queue yet
+		s.At = time.Now() // there are no queues yet
 	}
 	p.rates.add(s.At, queues)
 	p.recent.add(s.At, queues)
@@ -88,7 +88,7 @@ func (p *Poller) Poll(ctx context.Context, w Window) (*Snapshot, error) {
 	for panel, err := range errs {
 		switch {
 		case rights.Missing(err):
-			s.Notes[Panel(panel)] = "this user may not read them"
+			s.Notes[Panel(panel)] = "this Redis user has no permission to read them"
 		case err != nil:
 			return nil, err
 		}
@@ -103,8 +103,8 @@ func (p *Poller) Poll(ctx context.Context, w Window) (*Snapshot, error) {
 	return s, nil
 }
 
-// readWorkers reads the workers, and jobs that run. It asks for those of the queues on which the poll has seen some: chime.Workers, which knows
-// of none, would count all queues again.
+// readWorkers reads the workers and running jobs. It reads only queues on which the poll has found running jobs. chime.Workers would count all queues
+// again.
 func (p *Poller) readWorkers(ctx context.Context, s *Snapshot, queues []*chime.QueueInfo) error {
 	busy := slices.DeleteFunc(slices.Clone(queues), func(q *chime.QueueInfo) bool { return q.Running == 0 })
 	if s.Held > maxRunningRead {
@@ -126,10 +126,10 @@ func (p *Poller) readWorkers(ctx context.Context, s *Snapshot, queues []*chime.Q
 			case job == nil:
 				return err
 			case job.Worker == "":
-				continue // a version that did not say so has taken it
+				continue // an older version has taken it, which does not store its worker
 			}
 			light([]*chime.JobInfo{job})
-			if byName[job.Worker] == nil { // its announcement is lost
+			if byName[job.Worker] == nil { // its record is lost
 				byName[job.Worker] = &chime.WorkerInfo{Name: job.Worker}
 			}
 			info := byName[job.Worker]
@@ -144,13 +144,13 @@ func (p *Poller) readWorkers(ctx context.Context, s *Snapshot, queues []*chime.Q
 	return nil
 }
 
-// workerOf is a worker as it has announced itself.
+// workerOf returns a worker from its own record.
 func workerOf(e protocol.WorkerEntry) *chime.WorkerInfo {
 	return &chime.WorkerInfo{Name: e.Name, Host: e.Host, PID: e.PID, Version: e.Version, Queues: e.Queues, Slots: e.Slots, Since: e.Since, Seen: e.Seen}
 }
 
-// readSomeWorkers reads the workers, how many jobs each holds, and some of the jobs that run. A worker takes jobs ahead only when all of its
-// slots are busy, so what it holds beyond them does not run yet.
+// readSomeWorkers reads the workers, the number of jobs of each, and some of the running jobs. A worker takes jobs ahead only when all its slots are
+// busy, so jobs beyond its slots are not running yet.
 func (p *Poller) readSomeWorkers(ctx context.Context, s *Snapshot, busy []*chime.QueueInfo) error {
 	entries, err := p.store.Protocol().Workers(ctx)
 	if err != nil {
@@ -175,11 +175,11 @@ func (p *Poller) readSomeWorkers(ctx context.Context, s *Snapshot, busy []*chime
 		s.Running = append(s.Running, light(page.Jobs)...)
 	}
 	s.Running = longest(s.Running)
-	s.Notes[Running] = "more than " + strconv.Itoa(maxRunningRead) + " jobs run: these are some of them"
+	s.Notes[Running] = "more than " + strconv.Itoa(maxRunningRead) + " jobs are running; these are some of them"
 	return nil
 }
 
-// held is how many jobs each worker holds; not counted: there are too many sessions to look at.
+// held returns the number of jobs of each worker. It returns false if there are too many sessions to count.
 func (p *Poller) held(ctx context.Context, busy []*chime.QueueInfo) (held map[string]int, counted bool, err error) {
 	var names []string
 	sessions := int64(0)
@@ -194,7 +194,7 @@ func (p *Poller) held(ctx context.Context, busy []*chime.QueueInfo) (held map[st
 	return held, true, err
 }
 
-// longest returns the jobs that have run longest.
+// longest returns the longest running jobs.
 func longest(jobs []*chime.JobInfo) []*chime.JobInfo {
 	slices.SortFunc(jobs, func(a, b *chime.JobInfo) int {
 		return cmp.Or(a.Started.Compare(b.Started), cmp.Compare(a.Queue, b.Queue), cmp.Compare(a.ID, b.ID))
@@ -202,7 +202,7 @@ func longest(jobs []*chime.JobInfo) []*chime.JobInfo {
 	return jobs[:min(len(jobs), maxRunning)]
 }
 
-// fill fills in what follows from several polls, and from samples.
+// fill fills in the data that comes from several polls or from samples.
 func (p *Poller) fill(s *Snapshot, queues []*chime.QueueInfo) {
 	failed := map[string]map[string]int64{}
 	for _, info := range queues {
@@ -226,7 +226,7 @@ func (p *Poller) fill(s *Snapshot, queues []*chime.QueueInfo) {
 	p.noteFull(s)
 }
 
-// chart fills in the charts of the snapshot's window. Those of all queues are there once all their samples are.
+// chart fills in the charts of the snapshot's window. The charts of all queues are available when all samples have been read.
 func (p *Poller) chart(s *Snapshot) {
 	trail := p.trailOf(s.Window)
 	late := newLateness(s.Window, s.At)
@@ -251,7 +251,7 @@ func (p *Poller) chart(s *Snapshot) {
 	late.fill(&s.Flow)
 }
 
-// failedOf is how many attempts of a queue have failed, by the name of the job.
+// failedOf returns the number of failed attempts of a queue by job name.
 func failedOf(samples []chime.Sample) map[string]int64 {
 	failed := map[string]int64{}
 	for _, sample := range samples {
@@ -262,7 +262,7 @@ func failedOf(samples []chime.Sample) map[string]int64 {
 	return failed
 }
 
-// trailOf is the samples of a window. Those by the hour are kept from the widest window on that was shown.
+// trailOf returns the samples of a window. Hourly samples are kept for the widest window that was shown.
 func (p *Poller) trailOf(w Window) *trail {
 	if forms[w].step == time.Minute {
 		return &p.hour
@@ -273,7 +273,7 @@ func (p *Poller) trailOf(w Window) *trail {
 	return &p.long
 }
 
-// readTrails reads what is new of the last hour, which failures are counted by, and of the window.
+// readTrails reads the new samples of the last hour, which the counts of failures need, and of the window.
 func (p *Poller) readTrails(ctx context.Context, s *Snapshot, queues []*chime.QueueInfo) error {
 	err := p.hour.read(ctx, p.queues, queues, s.At)
 	if of := p.trailOf(s.Window); err == nil && of != &p.hour {
@@ -282,7 +282,7 @@ func (p *Poller) readTrails(ctx context.Context, s *Snapshot, queues []*chime.Qu
 	return err
 }
 
-// noteFull notes since when workers are full.
+// noteFull records since when workers have been full.
 func (p *Poller) noteFull(s *Snapshot) {
 	full := map[string]time.Time{}
 	for i := range s.Workers {

@@ -20,7 +20,7 @@ import (
 	"github.com/chimejobs/chime/redisstore/embedded"
 )
 
-// A counter counts the commands of a client, and what they name: keys, fields and arguments.
+// A counter counts the commands of a client, and their keys, fields and arguments.
 type counter struct{ commands, names atomic.Int64 }
 
 func (c *counter) count(cmds ...redis.Cmder) {
@@ -40,7 +40,7 @@ func (c *counter) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proc
 	return func(ctx context.Context, cmds []redis.Cmder) error { c.count(cmds...); return next(ctx, cmds) }
 }
 
-// onEmbedded runs a test on a store of its own under fake time.
+// onEmbedded runs a test on its own store under fake time.
 func onEmbedded(t *testing.T, test func(t *testing.T, server *embedded.Server)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -74,7 +74,7 @@ func everyMinutes(t *testing.T) recurrence.Recurrence {
 	return must(recurrence.Cron("*/5 * * * *"))(t)
 }
 
-// fillWith fills a store with so many jobs of each kind, and schedules, and leaves jobs that have failed.
+// fillWith puts n jobs of each kind and schedules into a store, and leaves failed jobs.
 func fillWith(t *testing.T, store chime.Store, jobs, schedules int) {
 	t.Helper()
 	enqueuer, all := chime.NewEnqueuer(store, chime.EnqueuerOptions{}), chime.NewSchedules(store)
@@ -122,7 +122,7 @@ func TestWhatAPollCostsDoesNotGrowWithTheStore(t *testing.T) {
 	many, manyNames := cost(2000, 500)
 	t.Logf("few: a poll sends at most %d commands that name %d things; many: %d that name %d", few, fewNames, many, manyNames)
 	if few > 120 || many > few+30 || manyNames > 6000 {
-		t.Error("want at most 120 commands, 30 more where there are a hundred times as many jobs, and 6000 names")
+		t.Error("want at most 120 commands, at most 30 more for a hundred times as many jobs, and at most 6000 names")
 	}
 }
 
@@ -176,12 +176,12 @@ func TestASnapshotHasWhatTheStoreHas(t *testing.T) {
 			t.Errorf("failures %+v, want one group of 3", s.Failures)
 		}
 		if w := sortedByBusy(s.Workers); len(w) != 2 || !w[0].Full.IsZero() || w[1].Busy != 2 || s.At.Sub(w[1].Full) != 30*time.Second {
-			t.Errorf("workers %+v, want one that is full for 30 s, and one that is not", w)
+			t.Errorf("workers %+v, want one that has been full for 30 s, and one that is not full", w)
 		}
 	})
 }
 
-// Where many jobs run they are counted, not listed. What a worker has taken ahead of its slots is not busy.
+// If many jobs run, they are counted and not listed. Jobs that a worker has taken ahead do not make a slot busy.
 func TestWorkersAreAsBusyWhereManyJobsRun(t *testing.T) {
 	onEmbedded(t, func(t *testing.T, server *embedded.Server) {
 		store := server.Store()
@@ -206,7 +206,7 @@ func TestWorkersAreAsBusyWhereManyJobsRun(t *testing.T) {
 		stop()
 		<-ended
 		if s.Held <= 500 || s.Notes[overview.Running] == "" || len(s.Running) == 0 {
-			t.Fatalf("%d jobs are held, %d shown, note %q; want more than 500, of which some are shown", s.Held, len(s.Running), s.Notes[overview.Running])
+			t.Fatalf("%d jobs are running or taken, %d shown, note %q; want more than 500, of which some are shown", s.Held, len(s.Running), s.Notes[overview.Running])
 		}
 		w := sortedByBusy(s.Workers)
 		if len(w) != 2 || w[0].Busy != 150 || w[1].Busy != 400 || !w[0].Counted || !w[0].Full.IsZero() || w[1].Full.IsZero() {
@@ -215,7 +215,7 @@ func TestWorkersAreAsBusyWhereManyJobsRun(t *testing.T) {
 	})
 }
 
-// Of many dead jobs those of the last hour are read at once, however many have died before.
+// The dead jobs of the last hour are read at once, for any number of older dead jobs.
 func TestTheFirstPollHasTheFailuresOfTheLastHour(t *testing.T) {
 	onEmbedded(t, func(t *testing.T, server *embedded.Server) {
 		fillWith(t, server.Store(), 1200, 0)
@@ -235,7 +235,7 @@ func TestTheFirstPollHasTheFailuresOfTheLastHour(t *testing.T) {
 	})
 }
 
-// However many jobs have died within the hour, the first poll has the newest of them, and costs no more than for some hundred.
+// For any number of dead jobs within the hour, the first poll has the newest of them, and costs no more than for some hundred.
 func TestTheFirstPollHasTheNewestFailuresOfManyAtOnce(t *testing.T) {
 	onEmbedded(t, func(t *testing.T, server *embedded.Server) {
 		fillWith(t, server.Store(), 2500, 0)
@@ -249,7 +249,7 @@ func TestTheFirstPollHasTheNewestFailuresOfManyAtOnce(t *testing.T) {
 		s := must(overview.NewPoller(server.Store()).Poll(t.Context(), overview.Hour))(t)
 		found := slices.ContainsFunc(s.Failures, func(g overview.Group) bool { return g.Job == "new" && g.Error == "disk full" })
 		if note := s.Notes[overview.Failures]; !found || note != "" {
-			t.Errorf("of the failures new: disk full is there: %v, note %q; want it, and no note", found, note)
+			t.Errorf("the failures contain new: disk full: %v, note %q; want true, and no note", found, note)
 		}
 		if n := counted.names["zrange dead"]; n > 3 {
 			t.Errorf("dead jobs were listed %d times, want 3 at most", n)
@@ -272,7 +272,7 @@ func TestAStoreThatDoesNotAnswerFailsThePoll(t *testing.T) {
 	})
 }
 
-// commandsOf counts the commands of a client by name and what their key is called within its partition: "zcard dead".
+// commandsOf counts the commands of a client by name and by the last part of their key: "zcard dead".
 type commandsOf struct {
 	mu    sync.Mutex
 	names map[string]int
@@ -299,7 +299,7 @@ func (c *commandsOf) count(cmds ...redis.Cmder) {
 	}
 }
 
-// Queues are counted once a poll, and delayed jobs are not searched for retries where no job was ever retried: there they are mostly occurrences.
+// Queues are counted once in each poll. If a queue never had a retry, its delayed jobs are not searched for retries: most of them are occurrences.
 func TestAPollReadsNothingTwiceAndNothingInVain(t *testing.T) {
 	onEmbedded(t, func(t *testing.T, server *embedded.Server) {
 		store := server.Store()
@@ -311,7 +311,7 @@ func TestAPollReadsNothingTwiceAndNothingInVain(t *testing.T) {
 		}
 		worker := chime.NewWorker(store, chime.WorkerOptions{Queues: queues})
 		worker.Handle("fail", func(context.Context, *chime.Job) error { return errors.New("no") })
-		work(t, 10*time.Minute, worker, chime.NewScheduler(store, chime.SchedulerOptions{})) // the queues are served by one who has just gone
+		work(t, 10*time.Minute, worker, chime.NewScheduler(store, chime.SchedulerOptions{})) // a worker that has just ended serves the queues
 		counted := &commandsOf{names: map[string]int{}}
 		server.Client().AddHook(counted)
 		s := must(overview.NewPoller(store).Poll(t.Context(), overview.Hour))(t)
@@ -321,7 +321,7 @@ func TestAPollReadsNothingTwiceAndNothingInVain(t *testing.T) {
 		if n := counted.names["zcard dead"]; n != 5 {
 			t.Errorf("5 queues were counted %d times", n)
 		}
-		if n := counted.names["hmget crashes"]; n > 5 { // one for the dead jobs of each queue
+		if n := counted.names["hmget crashes"]; n > 5 { // one command for the dead jobs of each queue
 			t.Errorf("the bodies of jobs were read %d times, want 5", n)
 		}
 	})

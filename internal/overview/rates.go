@@ -7,12 +7,12 @@ import (
 )
 
 const (
-	maxMarks  = 13               // that are kept
-	markEvery = 5 * time.Second  // so rates are those of the last minute, about
-	minGrowth = 20 * time.Second // of less time nothing is said about how a queue grows
+	maxMarks  = 13               // number of kept marks
+	markEvery = 5 * time.Second  // so rates cover about the last minute
+	minGrowth = 20 * time.Second // growth is not known for a shorter time
 )
 
-// A mark is what all queues had counted at an instant, and how many jobs waited on them.
+// A mark has the counts of all queues at an instant, and their numbers of waiting jobs.
 type mark struct {
 	at      time.Time
 	queues  map[string]totals
@@ -30,17 +30,17 @@ func markOf(at time.Time, queues []*chime.QueueInfo) mark {
 	return m
 }
 
-// rates are the differences between what queues had counted. The zero value knows none.
+// rates computes the differences of the queues' counts. The zero value is empty.
 type rates struct {
-	marks []mark // the oldest first
+	marks []mark // oldest first
 	last  mark
 }
 
-// add adds what a poll has read.
+// add adds the data of a poll.
 func (r *rates) add(at time.Time, queues []*chime.QueueInfo) {
 	r.last = markOf(at, queues)
 	if n := len(r.marks); n > 0 && at.Before(r.marks[n-1].at) {
-		r.marks = nil // the clock stepped back
+		r.marks = nil // the clock was set back
 	}
 	if n := len(r.marks); n == 0 || at.Sub(r.marks[n-1].at) >= markEvery {
 		r.marks = append(r.marks, r.last)
@@ -50,7 +50,7 @@ func (r *rates) add(at time.Time, queues []*chime.QueueInfo) {
 	}
 }
 
-// of returns what went through a queue, in jobs a minute. It is known from the second poll on.
+// of returns the traffic of a queue in jobs a minute. It is known from the second poll on.
 func (r *rates) of(queue string) (in, out, failed float64, known bool) {
 	for _, m := range r.marks {
 		before, is := m.queues[queue]
@@ -65,7 +65,7 @@ func (r *rates) of(queue string) (in, out, failed float64, known bool) {
 	return 0, 0, 0, false
 }
 
-// growth returns how many more jobs wait on a queue each minute; below 0, how many fewer.
+// growth returns the change of a queue's number of waiting jobs per minute. It is negative if the queue shrinks.
 func (r *rates) growth(queue string) (perMinute float64, known bool) {
 	for _, m := range r.marks {
 		passed := r.last.at.Sub(m.at)

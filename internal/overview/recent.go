@@ -6,28 +6,28 @@ import (
 	"github.com/chimejobs/chime"
 )
 
-// recent is what has gone through the queues in the last quarter of an hour, as the polls of this screen have seen it: finer than samples
-// are, and there where nobody takes any. The zero value has seen nothing.
+// recent is the traffic of the queues in the last quarter of an hour, as recorded by the polls of this screen. It is finer than samples, and available
+// without samples. The zero value is empty.
 type recent struct {
 	last  mark
-	steps []step // the oldest first
+	steps []step // oldest first
 }
 
-// A step is what was counted between two polls, and how the queues stood at its end. Of queues that did nothing and are empty it has nothing.
+// A step has the counts between two polls and the depths of the queues at its end. It leaves out empty queues without traffic.
 type step struct {
 	from, to time.Time
 	queues   map[string]counted
 	stood    map[string]stand
 }
 
-// A stand is how many jobs of a queue wait, and how many run.
+// A stand has the numbers of waiting and running jobs of a queue.
 type stand struct{ waiting, running int64 }
 
-// add adds what a poll has read: a step, once the last one is long enough ago to be a cell of the chart.
+// add adds the data of a poll. It adds a step if the last one is at least one cell of the chart old.
 func (r *recent) add(at time.Time, queues []*chime.QueueInfo) {
 	switch passed := at.Sub(r.last.at); {
 	case r.last.at.IsZero():
-	case passed < 0: // the clock stepped back
+	case passed < 0: // the clock was set back
 		r.steps = nil
 	case passed < forms[Quarter].cell:
 		return
@@ -51,7 +51,7 @@ func (r *recent) add(at time.Time, queues []*chime.QueueInfo) {
 	r.last = markOf(at, queues)
 }
 
-// charts are what went through a queue in the window.
+// charts returns the traffic of a queue in the window.
 func (r *recent) charts(queue string, now time.Time) traffic {
 	t := newTraffic(Quarter, now)
 	for _, s := range r.steps {
@@ -60,8 +60,8 @@ func (r *recent) charts(queue string, now time.Time) traffic {
 	return t
 }
 
-// points are what went through a queue, or through all if it is empty, and how it stood. What was counted in more than a minute is left out:
-// samples know it better.
+// points returns the traffic and depths of a queue, or of all queues if queue is empty. It leaves out steps longer than a minute, because samples are
+// finer.
 func (r *recent) points(queue string) []Point {
 	var all []Point
 	for _, s := range r.steps {

@@ -6,9 +6,9 @@ import (
 	"github.com/chimejobs/chime/internal/jobfind"
 )
 
-const maxShape = 200 // bytes of an error that are looked at
+const maxShape = 200 // number of bytes of an error that count
 
-// Shape is the first line of an error with # for what differs from job to job.
+// Shape returns the first line of an error with # in place of the parts that differ between jobs.
 func Shape(text string) string {
 	text, _, _ = strings.Cut(strings.TrimSpace(text), "\n")
 	if len(text) > maxShape {

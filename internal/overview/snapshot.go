@@ -7,24 +7,24 @@ import (
 	"github.com/chimejobs/chime"
 )
 
-// A Snapshot is what one poll has read: all that a frame is drawn of.
+// A Snapshot has the data of one poll: everything that a frame shows.
 type Snapshot struct {
 	At     time.Time     // the store's clock
-	Leader *chime.Leader // who leads; nil: this user may not know
+	Leader *chime.Leader // the leader; nil: no permission to read it
 	Window Window        // of the charts
 
 	Flow     Flow
 	Queues   []Queue
-	Next     []*chime.Schedule // whose occurrences are due first, then paused ones that Keep was told of
-	Running  []*chime.JobInfo  // some of the jobs that run
-	Held     int64             // how many run, and were taken ahead
+	Next     []*chime.Schedule // schedules with the next occurrences, then the paused ones of Keep
+	Running  []*chime.JobInfo  // some of the running jobs
+	Held     int64             // number of running and taken jobs
 	Failures []Group           // of the last hour
 	Workers  []Worker
 
-	Notes map[Panel]string // why a panel does not show all
+	Notes map[Panel]string // why a panel is incomplete
 }
 
-// Flow is what went through all queues that are sampled.
+// Flow is the traffic of all sampled queues.
 type Flow struct {
 	In, Out, Failed          float64   // jobs a second
 	Ins, Outs, Faileds, Late []float64 // a value for each cell of the window, see chart; Late: the 99th percentile, in seconds
@@ -32,33 +32,33 @@ type Flow struct {
 	Timed                    bool // occurrences have started within the window, so P50 and P99 are known
 }
 
-// A Queue is one with what went through it.
+// A Queue is a queue with its traffic.
 type Queue struct {
 	*chime.QueueInfo
 	In, Out, Failed float64   // jobs a minute
 	Known           bool      // In, Out and Failed are known
-	Growth          float64   // of the jobs that wait, a minute, as polls have seen it
+	Growth          float64   // of the number of waiting jobs, per minute, measured by polls
 	Watched         bool      // Growth is known
-	Outs            []float64 // ended, a value for each cell of the window; none: not sampled, or not read
+	Outs            []float64 // ended jobs, a value for each cell of the window; empty: not sampled, or not read
 }
 
-// A Group is failed attempts that look the same.
+// A Group has similar failed attempts.
 type Group struct {
 	Queue, Job  string
-	Error       string // with # for what differs; empty: attempts of jobs that are no longer kept
+	Error       string // with # for the parts that differ; empty: attempts of jobs that are no longer kept
 	Count       int64
 	First, Last time.Time
-	Jobs        []*chime.JobInfo // whose last attempt failed so, dead and retrying, newest first
+	Jobs        []*chime.JobInfo // dead and retrying jobs whose last attempt failed with it, newest first
 }
 
-// A Worker is one that lives.
+// A Worker is a live worker.
 type Worker struct {
 	*chime.WorkerInfo
 	Counted bool      // Busy is known
-	Full    time.Time // since when all its slots are busy, as far as it was seen; zero: they are not
+	Full    time.Time // since when all its slots have been busy, as far as polls have recorded; zero: they are not
 }
 
-// Address names a worker as people do: host:pid.
+// Address returns the readable name of a worker: host:pid.
 func (w Worker) Address() string {
 	if w.Host == "" {
 		return w.Name
@@ -66,7 +66,7 @@ func (w Worker) Address() string {
 	return w.Host + ":" + strconv.Itoa(w.PID)
 }
 
-// A Panel is one of the screen's.
+// A Panel is a panel of the screen.
 type Panel int
 
 // The panels, in the order of their keys 1 to 5.
@@ -76,10 +76,10 @@ const (
 	Running
 	Failures
 	Workers
-	Panels // how many there are
+	Panels // the number of panels
 )
 
-// String is the panel's title.
+// String returns the panel's title.
 func (p Panel) String() string {
 	return [Panels]string{"Queues", "Next", "Running", "Failures, last hour", "Workers"}[p]
 }

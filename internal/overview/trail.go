@@ -13,25 +13,25 @@ import (
 )
 
 const (
-	maxSampled    = 20 // queues whose samples are read, the busiest
-	sampledAtOnce = 5  // of these a poll, after the first one
+	maxSampled    = 20 // number of queues whose samples are read: the busiest
+	sampledAtOnce = 5  // number of these that a poll reads, after the first poll
 	firstEntries  = 10_000
-	stepParts     = 12 // in so many parts of a step, but at least a minute, a queue is read once
+	stepParts     = 12 // a queue is read once in this part of a step, but at most once a minute
 )
 
-// A trail is the samples of the busiest queues, one a step, as far back as is wanted. Each read reads only new ones. At first it reads as
-// many queues as have about firstEntries samples.
+// A trail has the samples of the busiest queues, one for each step, as far back as needed. Each read reads only new samples. The first read is limited
+// to the queues that have about firstEntries samples.
 type trail struct {
 	step, back time.Duration
 	queues     map[string]*sampled
 }
 
 type sampled struct {
-	samples []chime.Sample // the oldest first
+	samples []chime.Sample // oldest first
 	read    time.Time
 }
 
-// busiest are the queues that have counted most.
+// busiest returns the queues with the highest counts.
 func busiest(queues []*chime.QueueInfo) []*chime.QueueInfo {
 	all := slices.Clone(queues)
 	slices.SortStableFunc(all, func(a, b *chime.QueueInfo) int {
@@ -40,7 +40,7 @@ func busiest(queues []*chime.QueueInfo) []*chime.QueueInfo {
 	return all[:min(len(all), maxSampled)]
 }
 
-// read reads what is new of some queues, those first that were not read for longest.
+// read reads the new samples of some queues, least recently read first.
 func (t *trail) read(ctx context.Context, store *chime.Queues, queues []*chime.QueueInfo, now time.Time) error {
 	some, atOnce := busiest(queues), sampledAtOnce
 	if t.queues == nil {
@@ -67,7 +67,7 @@ func (t *trail) read(ctx context.Context, store *chime.Queues, queues []*chime.Q
 	return cmp.Or(failed...)
 }
 
-// catchUp reads what is new of one queue.
+// catchUp reads the new samples of one queue.
 func (t *trail) catchUp(ctx context.Context, store *chime.Queues, queue string, now time.Time) error {
 	known, from := t.queues[queue], now.Add(-t.back)
 	if n := len(known.samples); n > 0 && known.samples[n-1].At.After(from) {
@@ -96,7 +96,7 @@ func (t *trail) complete() bool {
 	return t.queues != nil
 }
 
-// of returns the samples of a queue; none: it is not one of the busiest, or was not read yet.
+// of returns the samples of a queue. It returns nothing if the queue is not one of the busiest or was not read yet.
 func (t *trail) of(queue string) []chime.Sample {
 	if q := t.queues[queue]; q != nil {
 		return q.samples
@@ -104,7 +104,7 @@ func (t *trail) of(queue string) []chime.Sample {
 	return nil
 }
 
-// charts are what went through a queue, in a window, by samples.
+// charts returns the traffic of a queue in a window, from samples.
 func (t *trail) charts(queue string, w Window, now time.Time) traffic {
 	all := newTraffic(w, now)
 	for i := range t.of(queue) {

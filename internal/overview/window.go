@@ -5,19 +5,19 @@ import (
 	"time"
 )
 
-// A Window is how far back the charts of the screen reach. The zero value is an hour.
+// A Window is the period of the charts of the screen. The zero value is an hour.
 type Window int
 
-// The windows, in the order in which their key goes through them.
+// The windows, in the order in which their key cycles through them.
 const (
 	Hour Window = iota
 	Day
 	Season
-	Quarter // of an hour: what the screen's own polls have seen
+	Quarter // a quarter of an hour, from the screen's own polls
 	windows
 )
 
-// forms are what the windows look like. Their cells are those of a chart; what a chart is drawn of comes in samples of a step.
+// forms are the properties of the windows. Cells are the cells of a chart, and step is the step of its samples.
 var forms = [windows]struct {
 	name, title, says string
 	cells             int
@@ -29,29 +29,29 @@ var forms = [windows]struct {
 	Quarter: {"15m", "15 MIN", "each quarter of a minute of the last 15 minutes", 60, 15 * time.Second, time.Minute},
 }
 
-// String is what the window is called beside the clock.
+// String returns the name of the window next to the clock.
 func (w Window) String() string { return forms[w].name }
 
-// Next is the one that comes after it, in the order in which a key goes through them.
+// Next returns the window after it, in the order in which a key cycles through them.
 func (w Window) Next() Window { return (w + 1) % windows }
 
-// Title is what a column of charts is called.
+// Title returns the title of a column of charts.
 func (w Window) Title() string { return forms[w].title }
 
-// Says is what each value of a chart is of: "each minute of the last hour".
+// Says returns the period of each value of a chart: "each minute of the last hour".
 func (w Window) Says() string { return forms[w].says }
 
-// back is how far the window reaches back.
+// back returns the length of the window.
 func (w Window) back() time.Duration { return time.Duration(forms[w].cells) * forms[w].cell }
 
-// A chart is a value for each cell of a window, the oldest first, in the order of time. Of what is NaN nothing is known.
+// A chart has a value for each cell of a window, oldest first. NaN means not known.
 type chart struct {
 	values []float64
 	begins time.Time
 	cell   time.Duration
 }
 
-// chart returns a chart of which nothing is known yet. It ends with the last minute, hour or quarter of a minute that is over.
+// chart returns a chart without known values. It ends with the last complete minute, hour or quarter of a minute.
 func (w Window) chart(now time.Time) *chart {
 	form := forms[w]
 	c := &chart{values: make([]float64, form.cells), cell: form.cell}
@@ -62,7 +62,7 @@ func (w Window) chart(now time.Time) *chart {
 	return c
 }
 
-// cells are those that an interval overlaps, from the first to behind the last.
+// cells returns the cells that an interval overlaps: the first, and the one after the last.
 func (c *chart) cells(from, to time.Time) (first, behind int) {
 	if !to.After(c.begins) || !to.After(from) {
 		return 0, 0
@@ -72,7 +72,7 @@ func (c *chart) cells(from, to time.Time) (first, behind int) {
 	return min(first, len(c.values)), min(behind, len(c.values))
 }
 
-// add adds what came in an interval, as if it had come evenly.
+// add spreads the value of an interval evenly over its cells.
 func (c *chart) add(from, to time.Time, value float64) {
 	first, behind := c.cells(from, to)
 	for i := first; i < behind; i++ {
@@ -88,7 +88,7 @@ func (c *chart) add(from, to time.Time, value float64) {
 	}
 }
 
-// Plus adds two values, of each of which nothing may be known.
+// Plus adds two values. A value may be NaN.
 func Plus(a, b float64) float64 {
 	switch {
 	case math.IsNaN(a):
@@ -99,7 +99,7 @@ func Plus(a, b float64) float64 {
 	return a + b
 }
 
-// sum adds the values of a chart of the same window to those of another one. Without any of it, it is empty.
+// sum adds the values of a chart to another chart of the same window. The other chart may be empty.
 func sum(a, b []float64) []float64 {
 	if a == nil {
 		a = make([]float64, len(b))

@@ -28,7 +28,7 @@ func TestChartsReachBackAsFarAsTheirWindow(t *testing.T) {
 		}
 		for _, c := range []struct {
 			window      overview.Window
-			cells, sure int // of which something is known, at least
+			cells, sure int // minimum number of known cells
 			least, most float64
 		}{
 			{overview.Hour, 60, 58, 6, 6},

@@ -207,7 +207,7 @@ func TestWhatComesNextAndCannotRunIsMarked(t *testing.T) {
 	s.answer.Next[0].Queue, s.answer.Next[1].Queue = "media", "reports"
 	s.answer.Workers[0].Queues = map[string]int{"default": 1, "media": 1}
 	s.tick(2*time.Second).press("2").shows("⚠ queue paused  heartbeat", "⚠ no worker  report", "in 33m 10s  sync-crm")
-	s.answer.Notes[overview.Workers] = "this user may not read them"
+	s.answer.Notes[overview.Workers] = "this Redis user has no permission to read them"
 	s.tick(2*time.Second).shows("⚠ queue paused  heartbeat", "in 3m 08s  report")
 }
 
