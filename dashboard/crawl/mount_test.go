@@ -97,7 +97,7 @@ func TestCrawlEveryNameHasAPageThatWorks(t *testing.T) {
 				}
 				wants(t, "the editor of "+name, send(site, "GET", at+"/edit"), 200, "0 * * * *")
 				wants(t, "pause "+name, submit(t, site, at+"/pause", "sure", "1"), 200, "is paused.")
-				wants(t, "resume "+name, submit(t, site, at+"/resume"), 200, "goes on.")
+				wants(t, "resume "+name, submit(t, site, at+"/resume"), 200, "is resumed.")
 				wants(t, "trigger "+name, submit(t, site, at+"/trigger", "sure", "1"), 200, "runs as soon as a worker is free")
 				wants(t, "backfill "+name, post(site, at+"/backfill"), 200, "run now")
 				wants(t, "delete "+name, submit(t, site, at+"/delete", "sure", "1", "name", name), 200, "is deleted.")

@@ -1,6 +1,6 @@
-// Package browser drives a headless Chromium: its tests look at the dashboard as a viewer does.
+// Package browser drives a headless Chromium. Its tests use the dashboard like a viewer.
 //
-// The browser is that of CHIME_BROWSER, else chromium-headless-shell, else chromium. All that calls chromedp is in this file.
+// The browser is CHIME_BROWSER, then chromium-headless-shell, then chromium: the first that exists. Only this file calls chromedp.
 package browser
 
 import (
@@ -23,8 +23,8 @@ import (
 )
 
 const (
-	patience = 30 * time.Second      // for one thing that a page is to show or do
-	interval = 20 * time.Millisecond // between two looks at it
+	patience = 30 * time.Second      // time limit for one change of a page
+	interval = 20 * time.Millisecond // interval between two checks
 )
 
 // A Browser is a process with its own profile.
@@ -44,7 +44,7 @@ func executable() (string, error) {
 			return path, nil
 		}
 	}
-	return "", fmt.Errorf("browser: none of %q is installed; on Debian: apt-get install chromium-headless-shell. CHIME_BROWSER names another one", names)
+	return "", fmt.Errorf("browser: no browser of %q is installed. On Debian: apt-get install chromium-headless-shell. To use another one, set CHIME_BROWSER", names)
 }
 
 // Start starts the browser.
@@ -55,7 +55,7 @@ func Start() (*Browser, error) {
 	}
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.Flag("hide-scrollbars", true))
 	if os.Geteuid() == 0 {
-		options = append(options, chromedp.NoSandbox) // Chromium refuses to run as root with it
+		options = append(options, chromedp.NoSandbox) // as root, Chromium only runs without its sandbox
 	}
 	allocated, end := chromedp.NewExecAllocator(context.Background(), options...)
 	ctx, cancel := chromedp.NewContext(allocated)
@@ -70,16 +70,16 @@ func Start() (*Browser, error) {
 // Close ends the process.
 func (b *Browser) Close() { b.cancel() }
 
-// A Look is how a viewer looks at a page.
+// A Look has the settings with which a viewer opens a page.
 type Look struct {
 	Width, Height int64   // CSS pixels
-	Scale         float64 // pixels of the screen a CSS pixel; 0: 1
+	Scale         float64 // screen pixels for each CSS pixel; 0: 1
 	Dark          bool
 	Zone          string // IANA name; empty: the machine's
 	NoScript      bool
 }
 
-// A Page is a tab with storage of its own.
+// A Page is a tab with its own storage.
 type Page struct {
 	ctx     context.Context
 	cancel  context.CancelFunc
@@ -90,12 +90,12 @@ type Page struct {
 // Open opens an empty tab.
 func (b *Browser) Open(look Look) (*Page, error) {
 	p := &Page{}
-	ctx, cancel := chromedp.NewContext(b.ctx, chromedp.WithNewBrowserContext(), chromedp.WithListener(p.hear))
+	ctx, cancel := chromedp.NewContext(b.ctx, chromedp.WithNewBrowserContext(), chromedp.WithListener(p.record))
 	p.ctx, p.cancel = ctx, cancel
 	return p, errors.Join(p.Look(look), call(p, page.Enable, page.EnableParams{}), call(p, cdplog.Enable, cdp.Empty{}))
 }
 
-// Look changes how the viewer looks at it.
+// Look changes the settings of the viewer.
 func (p *Page) Look(look Look) error {
 	theme := "light"
 	if look.Dark {
@@ -114,9 +114,9 @@ func call[P, R any](p *Page, command cdp.Command[P, R], params P) error {
 	return err
 }
 
-// hear notes what should not happen: an entry of the console or of the log, such as a violation of the content security policy, an exception that
-// nobody caught, a dialog of the browser.
-func (p *Page) hear(event any) {
+// record records events that should not happen: an entry of the console or of the log, such as a violation of the content security policy, an uncaught
+// exception, or a dialog of the browser.
+func (p *Page) record(event any) {
 	var text string
 	switch e := event.(type) {
 	case *cdplog.EventEntryAdded:
@@ -142,7 +142,7 @@ func (p *Page) hear(event any) {
 	p.trouble = append(p.trouble, text)
 }
 
-// Trouble returns what was heard since the last call.
+// Trouble returns the events that were recorded since the last call.
 func (p *Page) Trouble() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -164,7 +164,7 @@ func (p *Page) Go(url string) error {
 	return nil
 }
 
-// Eval returns the value of an expression, of which a promise is awaited.
+// Eval returns the value of an expression. It awaits a promise.
 func Eval[T any](p *Page, expression string) (T, error) {
 	ctx, cancel := context.WithTimeout(p.ctx, patience)
 	defer cancel()
@@ -186,18 +186,18 @@ func (p *Page) Wait(expression string) error {
 		case time.Now().After(end):
 			return errors.Join(fmt.Errorf("browser: not true after %v: %s", patience, expression), err)
 		}
-		time.Sleep(interval) // polls the page, whose process has no way to call
+		time.Sleep(interval) // the page cannot call this process, so it is polled
 	}
 }
 
-// Keys that are no characters.
+// Keys that are not characters.
 const (
 	Enter  = "\r"
 	Tab    = "\t"
 	Escape = "\u001b"
 )
 
-// Press presses keys one after the other.
+// Press presses keys one after another.
 func (p *Page) Press(keys string) error { return chromedp.Do(p.ctx, chromedp.KeyEvent(keys)) }
 
 // PressWithControl presses a key while Control is down.
@@ -205,7 +205,7 @@ func (p *Page) PressWithControl(key string) error {
 	return chromedp.Do(p.ctx, chromedp.KeyEvent(key, chromedp.KeyModifiers(chromedp.ModifierCtrl)))
 }
 
-// Click clicks the first element of a selector once it is to be seen.
+// Click clicks the first element of a selector when it is visible.
 func (p *Page) Click(selector string) error {
 	ctx, cancel := context.WithTimeout(p.ctx, patience)
 	defer cancel()
@@ -220,13 +220,13 @@ func (p *Page) Point(x, y float64) error {
 	return chromedp.Do(p.ctx, chromedp.MouseEvent("mouseMoved", x, y))
 }
 
-// Freeze stops the clock of the pages that are opened from now on, so that what counts seconds shows the same at every look.
+// Freeze stops the clock of all pages that are opened later, so that relative times do not change between pictures.
 func (p *Page) Freeze(at time.Time) error {
 	still := fmt.Sprintf("Date.now = () => %d; performance.now = () => 0;", at.UnixMilli())
 	return call(p, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: still})
 }
 
-// Shot is a picture of the whole page, as PNG; View of what is to be seen of it now.
+// Shot returns a PNG picture of the whole page. View returns a picture of the visible part.
 func (p *Page) Shot() ([]byte, error) { return p.picture(chromedp.FullScreenshot(100)) }
 
 func (p *Page) View() ([]byte, error) { return p.picture(chromedp.CaptureScreenshot()) }

@@ -6,7 +6,7 @@ import (
 	"github.com/chimejobs/chime"
 )
 
-// retype replaces what is in the field that has the focus.
+// retype replaces the text of the focused field.
 func retype(t *testing.T, p *Page, text string) {
 	t.Helper()
 	eval[any](t, p, `document.activeElement.select(); null`)
@@ -38,15 +38,15 @@ func TestThePreviewFollowsWhatIsTyped(t *testing.T) {
 	s, err := w.schedules.Get(t.Context(), "cleanup")
 	check(t, err)
 	if s.Recurrence.Cron != "30 2 * * *" || s.State != chime.StatePaused {
-		t.Errorf("looking at the preview has stored %v", s.Recurrence)
+		t.Errorf("the preview has stored %v", s.Recurrence)
 	}
 	unspoilt(t, "the editor", p)
 
 	check(t, p.Go(w.url+"schedules/new"))
-	wait(t, p, `document.querySelector("#preview .words")?.innerText.includes("09:00")`) // without a touch
+	wait(t, p, `document.querySelector("#preview .words")?.innerText.includes("09:00")`) // without input
 }
 
-// Fields that do not matter for the frequency hide, but none that says something; what is wrong opens the group that it is in.
+// Empty fields that do not matter for the frequency are hidden. An error opens the group of its field.
 func TestTheEditorShowsWhatMatters(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "")
@@ -70,7 +70,7 @@ func TestTheEditorShowsWhatMatters(t *testing.T) {
 	check(t, p.Click(`[name="months"]`))
 	choose("day")
 	if got := shown(); got != "monthDays months" {
-		t.Errorf("with frequency day are shown %q, want what is filled in", got)
+		t.Errorf("with frequency day are shown %q, want the filled ones", got)
 	}
 	wait(t, p, `document.getElementById("ask-monthDays-hint").matches(".wrong")`)
 
@@ -85,7 +85,7 @@ func TestTheEditorShowsWhatMatters(t *testing.T) {
 	unspoilt(t, "the editor", p)
 }
 
-// slow has the page's calls answered when the test says: the first one last.
+// slow delays the responses to the page's requests until the test releases them: the first one last.
 const slow = `(() => { const real = fetch; window.held = []; window.fetch = (address, options) =>
 	new Promise((answer) => held.push(() => answer(real(address, {...options, signal: undefined})))); })()`
 
@@ -102,13 +102,13 @@ func TestTheLatestPreviewWins(t *testing.T) {
 	eval[any](t, p, `held[1](); null`)
 	wait(t, p, `document.querySelector("#preview .words").innerText.includes("Friday")`)
 	eval[any](t, p, `window.all = performance.getEntriesByType("resource").length; held[0](); null`)
-	wait(t, p, `performance.getEntriesByType("resource").length > all`) // the answer has come, too late
+	wait(t, p, `performance.getEntriesByType("resource").length > all`) // the response has come too late
 	if !eval[bool](t, p, `new Promise((done) => setTimeout(() => done(document.querySelector("#preview .words").innerText.includes("Friday")), 100))`) {
-		t.Error("what was typed first is shown, because its answer came last")
+		t.Error("the preview of the first input is shown, because its response came last")
 	}
 }
 
-// What the server refuses is said where the preview is; of too many requests the last is sent again.
+// An error of the server is shown in the preview. After too many requests, the last one is sent again.
 func TestAPreviewThatCannotBeHadIsSaid(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "")

@@ -21,7 +21,7 @@ import (
 	"github.com/chimejobs/chime/redisstore/embedded"
 )
 
-// chromium is the one browser of all tests.
+// chromium is the browser of all tests.
 var chromium *Browser
 
 func TestMain(m *testing.M) {
@@ -35,10 +35,10 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// hostile is a text that a careless page would run, end its title with, draw backwards, or colour a terminal with.
+// hostile is a text that could run a script in a careless page, end its title, reverse its text, or colour a terminal.
 const hostile = "\"><script>alert(1)</script><img src=x onerror=alert(2)></title>'\u202e\u2066\x1b[31m"
 
-// visible is what of a text may be in a name.
+// visible returns the part of a text that names allow.
 func visible(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.In(r, unicode.Cc, unicode.Cf) {
@@ -48,7 +48,7 @@ func visible(text string) string {
 	}, text)
 }
 
-// A world is a store with something for every page, and the dashboard of it.
+// A world is a store with something for every page, and its dashboard.
 type world struct {
 	store     chime.Store
 	schedules *chime.Schedules
@@ -57,7 +57,7 @@ type world struct {
 	streams   atomic.Int64 // that are open
 }
 
-// newWorld makes one in which every text that somebody may choose has extra in it.
+// newWorld creates a world in which every text that users may choose contains extra.
 func newWorld(t *testing.T, extra string) *world {
 	t.Helper()
 	server := embedded.StartInMemory()
@@ -89,7 +89,7 @@ func newWorld(t *testing.T, extra string) *world {
 
 	w.fill(t, extra)
 	<-running
-	w.waitForDead(t, 4) // two of mail, the first occurrence of invoices and the one by hand
+	w.waitForDead(t, 4) // two of mail, the first occurrence of invoices and its manual run
 	w.serve(t)
 	return w
 }
@@ -123,12 +123,12 @@ func (w *world) fill(t *testing.T, extra string) {
 	}
 	enqueue("broken", nil, chime.ID("again"), chime.Retry(chime.Fixed(time.Hour)))
 	enqueue("report", nil, chime.ID("tomorrow"), chime.In(24*time.Hour))
-	enqueue("fax", nil, chime.ID("parked")) // nobody handles it
+	enqueue("fax", nil, chime.ID("parked")) // there is no handler for it
 	enqueue("report", nil, chime.ID("waits"), chime.Queue("archive"))
 	check(t, chime.NewQueues(w.store).Pause(ctx, "archive", chime.Note{Text: "the printer is being repaired" + extra, By: "anna" + extra}))
 }
 
-// waitForDead waits until so many jobs are dead.
+// waitForDead waits until n jobs are dead.
 func (w *world) waitForDead(t *testing.T, want int64) {
 	t.Helper()
 	eventually(t, fmt.Sprintf("%d dead jobs", want), func() bool {
@@ -150,7 +150,7 @@ func (w *world) serve(t *testing.T) {
 		Authorize: func(r *http.Request) (dashboard.Viewer, error) {
 			name := "bob"
 			if r.Method == http.MethodGet {
-				name = r.RemoteAddr // a viewer may ask only so often, and tests ask as many viewers do
+				name = r.RemoteAddr // a new viewer for each request, so that no rate limit applies
 			}
 			return dashboard.Viewer{Name: name, Rights: dashboard.View | dashboard.Operate | dashboard.Edit | dashboard.Delete | dashboard.Reveal}, nil
 		},
@@ -166,10 +166,10 @@ func (w *world) serve(t *testing.T) {
 	w.url = server.URL + "/chime/"
 }
 
-// get returns a page as the server writes it.
+// get returns a page as the server sends it.
 func (w *world) get(t *testing.T, path string) string {
 	t.Helper()
-	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}} // each time another viewer
+	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}} // a new viewer for each request
 	answer, err := client.Get(w.url + path)
 	check(t, err)
 	defer func() { _ = answer.Body.Close() }()
@@ -188,7 +188,7 @@ func (w *world) open(t *testing.T, look Look, path string) *Page {
 	return p
 }
 
-// desk is how most tests look at a page.
+// desk has the settings of most tests.
 var desk = Look{Width: 1440, Height: 900, Zone: "Europe/Berlin"}
 
 func check(t *testing.T, err error) {
@@ -201,7 +201,7 @@ func check(t *testing.T, err error) {
 // eventually waits until a condition holds.
 func eventually(t *testing.T, what string, holds func() bool) {
 	t.Helper()
-	for end := time.Now().Add(patience); !holds(); time.Sleep(interval) { // what is waited for is another goroutine's or the browser's, and has no way to call
+	for end := time.Now().Add(patience); !holds(); time.Sleep(interval) { // the condition depends on another goroutine or the browser, which cannot call this one
 		if time.Now().After(end) {
 			t.Fatalf("not after %v: %s", patience, what)
 		}
@@ -222,7 +222,7 @@ func eval[T any](t *testing.T, p *Page, expression string) T {
 	return value
 }
 
-// unspoilt fails for what a page should not have said.
+// unspoilt fails the test if a page has recorded trouble.
 func unspoilt(t *testing.T, what string, p *Page) {
 	t.Helper()
 	for _, text := range p.Trouble() {

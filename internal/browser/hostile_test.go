@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// What somebody put into Redis is shown as it is written, wherever it may be, and never runs.
+// A text in Redis is always shown as text, in every place, and never runs.
 func TestHostileTextsAreShownAndNeverRun(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, hostile)
@@ -17,7 +17,7 @@ func TestHostileTextsAreShownAndNeverRun(t *testing.T) {
 			unspoilt(t, name, p)
 		}
 		if n := eval[int](t, p, `document.querySelectorAll("main script, main img, [onerror]").length`); n != 0 {
-			t.Errorf("%s: %d elements came out of a text", name, n)
+			t.Errorf("%s: a text created %d elements", name, n)
 		}
 		if title := eval[string](t, p, "document.title"); name != "nothing" && !strings.Contains(title, "chime") {
 			t.Errorf("%s: its title was cut off: %q", name, title)
@@ -25,7 +25,7 @@ func TestHostileTextsAreShownAndNeverRun(t *testing.T) {
 		text := eval[string](t, p, "document.body.innerText")
 		for _, raw := range []string{"\x1b", "\u202e", "\u2066"} {
 			if strings.Contains(text, raw) {
-				t.Errorf("%s: %q is on the page as it is", name, raw)
+				t.Errorf("%s: %q is on the page without escapes", name, raw)
 			}
 		}
 		seen += text
@@ -35,7 +35,7 @@ func TestHostileTextsAreShownAndNeverRun(t *testing.T) {
 		"a schedule's name": "invoices", "an error": "refused", "a note": "until the move is over", "who paused": "anna",
 	} {
 		if !strings.Contains(seen, want+`"><script>alert(1)</script>`) {
-			t.Errorf("%s: no page shows it whole", what)
+			t.Errorf("%s: no page shows the whole text", what)
 		}
 	}
 

@@ -21,7 +21,7 @@ func tabTo(t *testing.T, p *Page, selector string) {
 	t.Fatalf("Tab does not reach %s", selector)
 }
 
-// focused is the text of what has the focus.
+// focused is the text of the focused element.
 const focused = `document.activeElement.innerText || document.activeElement.value || ""`
 
 func TestAScheduleIsPausedAndRunByTheKeyboard(t *testing.T) {
@@ -32,7 +32,7 @@ func TestAScheduleIsPausedAndRunByTheKeyboard(t *testing.T) {
 	check(t, p.Press(Enter))
 	wait(t, p, `document.querySelector("dialog[open] .ask")`)
 	if got := eval[string](t, p, focused); got != "Cancel" {
-		t.Errorf("the question opens with the focus on %q, want Cancel", got)
+		t.Errorf("the confirmation opens with the focus on %q, want Cancel", got)
 	}
 	tabTo(t, p, `dialog [name="note"]`)
 	check(t, p.Press("stock-taking"))
@@ -70,10 +70,10 @@ func TestManyJobsAreDeletedByTheKeyboard(t *testing.T) {
 	check(t, p.Press(Enter))
 	wait(t, p, `document.querySelector("dialog[open] .ask")`)
 	if got := eval[string](t, p, focused); got != "Cancel" {
-		t.Errorf("the question opens with the focus on %q, want Cancel", got)
+		t.Errorf("the confirmation opens with the focus on %q, want Cancel", got)
 	}
 	if !eval[bool](t, p, `document.querySelector("dialog button.primary").disabled`) {
-		t.Error("what destroys can be sent before the number was typed")
+		t.Error("the form can be sent before the number was typed")
 	}
 	check(t, p.Press(Escape))
 	wait(t, p, `!document.querySelector("dialog[open]")`)
@@ -89,7 +89,7 @@ func TestManyJobsAreDeletedByTheKeyboard(t *testing.T) {
 	unspoilt(t, "the list", p)
 }
 
-// The buttons of a list wait for a tick; a tick with shift is one of all rows since the last.
+// The buttons of a list are disabled until a row is ticked. A tick with shift ticks all rows since the last tick.
 func TestButtonsOfAListWaitForTicks(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "")
@@ -113,12 +113,12 @@ func TestButtonsOfAListWaitForTicks(t *testing.T) {
 	}
 	eval[bool](t, p, `document.querySelector('[data-bulk] [name="all"]').click(), true`)
 	if eval[bool](t, p, `document.querySelector("[data-bulk] button").disabled`) {
-		t.Error("with all that match ticked, the buttons are disabled")
+		t.Error("the buttons are disabled although all matching schedules are selected")
 	}
 	unspoilt(t, "the list", p)
 }
 
-// A second click on the button of a question does not do it twice.
+// A second click on the button of a confirmation does not repeat the action.
 func TestAQuestionIsAnsweredOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "")
@@ -135,7 +135,7 @@ func TestAQuestionIsAnsweredOnce(t *testing.T) {
 	wait(t, p, `document.querySelector("dialog[open] .ask")`)
 	check(t, p.Press(Escape))
 	wait(t, p, `!document.querySelector("dialog[open]")`)
-	check(t, p.Press("p")) // the next question is asked
+	check(t, p.Press("p")) // the next confirmation opens
 	wait(t, p, `document.querySelector("dialog[open] h1")?.textContent.startsWith("Pause")`)
 	unspoilt(t, "the schedule's page", p)
 }
@@ -167,7 +167,7 @@ func TestKeysLeadAcrossThePages(t *testing.T) {
 	check(t, p.Press("jj"+Enter))
 	wait(t, p, `/\/schedules\/./.test(location.pathname)`)
 	if trouble := p.Trouble(); len(trouble) > 0 {
-		t.Errorf("the pages say: %s", strings.Join(trouble, "\n"))
+		t.Errorf("the pages recorded: %s", strings.Join(trouble, "\n"))
 	}
 }
 
@@ -193,7 +193,7 @@ func TestKeysPauseAndRunWhatTheyAreOn(t *testing.T) {
 	check(t, p.Press(Enter))
 	wait(t, p, `document.querySelector(".flash") && document.readyState === "complete"`)
 	if got := state("cleanup"); got != chime.StateLive {
-		t.Errorf("the schedule is %s, want it to go on", got)
+		t.Errorf("the schedule is %s, want it live", got)
 	}
 
 	check(t, p.Go(w.url+"schedules/report"))
@@ -207,7 +207,7 @@ func TestKeysPauseAndRunWhatTheyAreOn(t *testing.T) {
 	check(t, p.Press("p"))
 	wait(t, p, `document.querySelector("dialog[open] h1")?.innerText === "Pause queue mail?"`)
 	if got := state("report"); got != chime.StateLive {
-		t.Errorf("a key alone has made the schedule %s", got)
+		t.Errorf("a key without confirmation changed the schedule to %s", got)
 	}
 	unspoilt(t, "the pages", p)
 }
@@ -223,14 +223,14 @@ func TestAllSchedulesThatMatchAreDeletedByTheKeyboard(t *testing.T) {
 	check(t, p.Press("jx"))
 	tabTo(t, p, `[data-bulk] [name="all"]`)
 	check(t, p.Press(" "))
-	tabTo(t, p, `[data-bulk] button[value="delete"]`) // around: the box is behind the buttons
+	tabTo(t, p, `[data-bulk] button[value="delete"]`) // Tab has to go around, because the box is after the buttons
 	check(t, p.Press(Enter))
 	wait(t, p, `document.querySelector("dialog[open] h1")?.innerText === "Delete 30 schedules?"`)
 	if got := eval[string](t, p, focused); got != "Cancel" {
-		t.Errorf("the question opens with the focus on %q, want Cancel", got)
+		t.Errorf("the confirmation opens with the focus on %q, want Cancel", got)
 	}
 	if text := eval[string](t, p, `document.querySelector("dialog .ask").innerText`); !strings.Contains(text, "whose names begin with “old-”") || !strings.Contains(text, "and 25 more") || !strings.Contains(text, "cannot be undone") {
-		t.Errorf("the question is %q", text)
+		t.Errorf("the confirmation is %q", text)
 	}
 	tabTo(t, p, `dialog [data-exactly]`)
 	check(t, p.Press("30"))
@@ -253,14 +253,14 @@ func TestQueuesArePausedByAKeyInTheListAndOnTheirPages(t *testing.T) {
 	}
 	p := w.open(t, desk, "queues")
 	wait(t, p, `document.querySelectorAll("#queue-rows tbody tr").length === 3`)
-	eval[bool](t, p, `window.asked = true`) // gone with this page: its row may change before the next one comes
+	eval[bool](t, p, `window.asked = true`) // removed with this page: its row may change before the next page is loaded
 	check(t, p.Press("jjjp"))               // archive, default, mail
 	wait(t, p, `document.querySelector("dialog[open] h1")?.textContent === "Pause queue mail?"`)
 	tabTo(t, p, `dialog button.primary`)
 	check(t, p.Press(Enter))
 	paused(true)
 	wait(t, p, `!window.asked && document.readyState === "complete" && location.pathname.endsWith("/queues") && document.querySelector('#row-mail [aria-label="Resume mail"]')`)
-	check(t, p.Press("jjjp")) // what can be undone is not asked
+	check(t, p.Press("jjjp")) // an action that can be undone needs no confirmation
 	paused(false)
 	wait(t, p, `location.pathname.endsWith("/queues") && document.querySelector('#row-mail [aria-label="Pause mail"]')`)
 
@@ -287,6 +287,6 @@ func TestQueuesArePausedByAKeyInTheListAndOnTheirPages(t *testing.T) {
 	check(t, p.Press(Enter))
 	wait(t, p, `document.querySelector("dialog[open] h1")?.textContent.includes("mail")`)
 	if trouble := p.Trouble(); len(trouble) > 0 {
-		t.Errorf("the pages say: %s", strings.Join(trouble, "\n"))
+		t.Errorf("the pages recorded: %s", strings.Join(trouble, "\n"))
 	}
 }

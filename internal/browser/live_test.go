@@ -48,7 +48,7 @@ func TestNewRowsWaitUntilTheViewerWantsThem(t *testing.T) {
 	unspoilt(t, "the live list", p)
 }
 
-// hide does what a browser does with a tab that nobody sees any more, or sees again.
+// hide sets the visibility of a tab like a browser.
 func hide(t *testing.T, p *Page, hidden string) {
 	t.Helper()
 	eval[any](t, p, `Object.defineProperty(document, "hidden", {value: `+hidden+`, configurable: true}); document.dispatchEvent(new Event("visibilitychange")); null`)
@@ -73,7 +73,7 @@ func TestAllChartsShowTheInstantUnderThePointer(t *testing.T) {
 	p := w.open(t, desk, "?window=15m")
 	wait(t, p, `document.querySelectorAll("svg.chart[data-plot][data-from]").length > 1`)
 	step := 0.0
-	eventually(t, "a line in each chart", func() bool { // a live change draws the charts anew, without the line, until the pointer moves on
+	eventually(t, "a line in each chart", func() bool { // a live change redraws the charts without the line, until the pointer moves
 		step++
 		at := eval[[]float64](t, p, `(() => { const box = document.querySelector("svg.chart[data-plot][data-from]").getBoundingClientRect(); return [box.left + box.width / 3, box.top + box.height / 2]; })()`)
 		check(t, p.Point(at[0]+math.Mod(step, 20), at[1]))

@@ -6,7 +6,7 @@ import (
 	"github.com/chimejobs/chime"
 )
 
-// submit presses the button of a form with the mouse, and waits for the page that comes: Chromium evaluates what tests ask even where pages may run nothing.
+// submit clicks the button of a form and waits for the next page. Chromium evaluates the tests' expressions even if pages may not run scripts.
 func submit(t *testing.T, p *Page, selector string) {
 	t.Helper()
 	wait(t, p, "document.querySelector(`"+selector+"`)")
@@ -38,7 +38,7 @@ func TestEverythingWorksWithoutScripts(t *testing.T) {
 	check(t, p.Click(`[data-exactly]`))
 	check(t, p.Press("1"))
 	submit(t, p, `.ask button.primary`)
-	wait(t, p, `location.pathname.includes("/operations/")`) // the next page would break off the way there
+	wait(t, p, `location.pathname.includes("/operations/")`) // opening the next page would cancel this navigation
 	w.waitForDead(t, 3)
 
 	check(t, p.Go(w.url+"search"))

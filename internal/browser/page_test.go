@@ -13,7 +13,7 @@ import (
 //go:embed testdata/axe.min.js
 var axe string
 
-// shown are the pages, each as the pattern of its path and a path in a world. TestEveryLinkedPageIsLookedAt fails for a link that no pattern has.
+// shown are the pages, each with the pattern of its path and a path in a world. TestEveryLinkedPageIsLookedAt fails for a link without a pattern.
 func shown(t *testing.T, w *world) map[string]string {
 	t.Helper()
 	paths := map[string]string{}
@@ -27,7 +27,7 @@ func shown(t *testing.T, w *world) map[string]string {
 	return paths
 }
 
-// patterns are the paths of the pages by their names.
+// patterns are the patterns of the pages' paths by name.
 var patterns = map[string]*regexp.Regexp{
 	"overview":      regexp.MustCompile(`^$`),
 	"calendar":      regexp.MustCompile(`^calendar$`),
@@ -53,7 +53,7 @@ var patterns = map[string]*regexp.Regexp{
 var hrefPattern = regexp.MustCompile(`<a [^>]*href="([^"#]*)`)
 var basePattern = regexp.MustCompile(`<base href="([^"]*)"`)
 
-// crawl returns the paths of all pages that links lead to, and of those that buttons lead to. It follows links without a query.
+// crawl returns the paths of all pages to which links or buttons lead. It follows links without a query.
 func crawl(t *testing.T, w *world) []string {
 	t.Helper()
 	found := map[string]bool{"": true, "no-such-page": true, "search?q=report": true, "schedules/report/edit?tab=json": true, "schedules/report/edit?tab=cron": true}
@@ -91,7 +91,7 @@ func TestEveryLinkedPageIsLookedAt(t *testing.T) {
 		path, _, _ := strings.Cut(link, "?")
 		known := slices.ContainsFunc(slices.Collect(maps.Values(patterns)), func(p *regexp.Regexp) bool { return p.MatchString(link) || p.MatchString(path) })
 		if !known {
-			t.Errorf("a link leads to %q, which no test looks at: give it a pattern", link)
+			t.Errorf("a link leads to %q, but no test opens it: add a pattern", link)
 		}
 	}
 	paths := shown(t, w)
@@ -102,7 +102,7 @@ func TestEveryLinkedPageIsLookedAt(t *testing.T) {
 	}
 }
 
-// looks are how each page is looked at; 320 pixels are 1280 at 400 %.
+// looks are the settings with which each page is opened. 320 pixels are 1280 at 400 %.
 var looks = map[string]Look{
 	"1440 light": {Width: 1440, Height: 900}, "1440 dark": {Width: 1440, Height: 900, Dark: true},
 	"720 light": {Width: 720, Height: 900}, "720 dark": {Width: 720, Height: 900, Dark: true},
@@ -110,7 +110,7 @@ var looks = map[string]Look{
 	"1280 at 400 %": {Width: 320, Height: 256, Scale: 4},
 }
 
-// violations are what axe has against a page by the rules of WCAG 2.2 AA and its own of good practice.
+// violations returns the violations that axe finds, by the rules of WCAG 2.2 AA and its own rules of good practice.
 const violations = `axe.run(document, {resultTypes: ["violations"], runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}).then((r) =>
 	r.violations.flatMap((v) => v.nodes.map((n) => v.id + ": " + n.html.slice(0, 200) + " " + (n.any[0]?.message ?? ""))))`
 
@@ -137,13 +137,13 @@ func TestEveryPageSuitsEveryViewer(t *testing.T) {
 				if wide := eval[string](t, p, wider); wide != "" {
 					t.Errorf("%s: the page scrolls sideways: %s", what, wide)
 				}
-				p.Trouble() // what axe says
+				p.Trouble() // discards the output of axe
 			}
 		})
 	}
 }
 
-// wider tells which elements reach over the edge of a page that scrolls sideways.
+// wider returns the elements that are wider than a page that scrolls sideways.
 const wider = `(() => { const root = document.documentElement; if (root.scrollWidth <= root.clientWidth) return "";
 	return root.scrollWidth + " of " + root.clientWidth + ": " + [...document.querySelectorAll("main *, header *")].filter((e) => e.getBoundingClientRect().right > root.clientWidth + 1)
 	.slice(0, 3).map((e) => e.outerHTML.slice(0, 120)).join(" | "); })()`

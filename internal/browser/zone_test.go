@@ -13,7 +13,7 @@ import (
 	"github.com/chimejobs/chime/recurrence"
 )
 
-// A moment is what a page shows of an instant; those that count on, "in 3 m", are left out.
+// A moment is the text of an instant on a page. Relative times such as "in 3 m" are left out.
 type moment struct{ Instant, Shown, Text string }
 
 var timePattern = regexp.MustCompile(`<time datetime="([^"]+)" data-show="(at|clock|day)"[^>]*>([^<]+)</time>`)
@@ -55,7 +55,7 @@ func TestTheBrowserWritesTimesAsTheServerDoes(t *testing.T) {
 				}
 				for _, m := range got {
 					if !want[m] {
-						t.Errorf("%s: the browser shows %s as %q (%s); the server has none such of %v", path, m.Instant, m.Text, m.Shown, texts(want, m.Instant))
+						t.Errorf("%s: the browser shows %s as %q (%s); the server shows %v", path, m.Instant, m.Text, m.Shown, texts(want, m.Instant))
 					}
 				}
 			}
@@ -63,7 +63,7 @@ func TestTheBrowserWritesTimesAsTheServerDoes(t *testing.T) {
 	}
 }
 
-// texts are those of an instant.
+// texts returns the texts of an instant.
 func texts(moments map[moment]bool, instant string) (found []string) {
 	for m := range moments {
 		if m.Instant == instant {
@@ -73,7 +73,7 @@ func texts(moments map[moment]bool, instant string) (found []string) {
 	return found
 }
 
-// What the server draws is in the zone that the top of the page names, soon after the page is there; until then it is not shown.
+// Content that the server draws is shown in the zone at the top of the page soon after the page is loaded. Until then it is hidden.
 func TestChartsAreDrawnInTheZoneThatIsShown(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "")
@@ -85,7 +85,7 @@ func TestChartsAreDrawnInTheZoneThatIsShown(t *testing.T) {
 		browsers := w.open(t, Look{Width: 1440, Height: 900, Zone: "America/St_Johns"}, path)
 		wait(t, browsers, `document.querySelector("[data-zoned]") && !document.querySelector("[data-redraw]")`)
 		wait(t, browsers, `[...document.querySelectorAll("[data-zone-note]")].every((note) => note.hidden && note.textContent === "America/St_Johns")`)
-		eventually(t, path+" with the labels of the zone", func() bool { // a minute may pass between the two
+		eventually(t, path+" with the labels of the zone", func() bool { // a minute may pass between the two readings
 			return slices.Equal(eval[[]string](t, chosen, labels), eval[[]string](t, browsers, labels))
 		})
 		if asked := eval[string](t, browsers, `document.querySelector("#asked h3")?.innerText ?? ""`); strings.Contains(asked, "UTC") {
@@ -98,6 +98,6 @@ func TestChartsAreDrawnInTheZoneThatIsShown(t *testing.T) {
 
 	plain := w.open(t, Look{Width: 1440, Height: 900, Zone: "America/St_Johns", NoScript: true}, "calendar")
 	if !eval[bool](t, plain, `document.querySelectorAll("[data-zone-note]").length > 0 && [...document.querySelectorAll("[data-zone-note]")].every((note) => !note.hidden && note.textContent === "UTC")`) {
-		t.Error("without scripts charts do not say that they are drawn in UTC")
+		t.Error("without scripts charts do not show that they are in UTC")
 	}
 }

@@ -6,25 +6,25 @@ import (
 	"unicode/utf8"
 )
 
-// labelRoom is how many pixels the label of an instant needs.
+// labelRoom is the width of an instant's label, in pixels.
 const labelRoom = 58
 
-// maxRange is the longest time that a chart shows; of more it shows the end.
+// maxRange is the longest period that a chart shows. For a longer one it shows the end.
 const maxRange = 366 * 24 * time.Hour
 
-// Axes are a plot's: time from left to right, values upwards from 0.
+// Axes are the axes of a plot: time from left to right, values upwards from 0.
 type axes struct {
-	left, top, right, bottom float64 // where the plot is
+	left, top, right, bottom float64 // the edges of the plot
 
 	from, to time.Time
 	zone     *time.Location
 
 	unit  Unit
-	step  float64 // from gridline to gridline
-	lines int     // how many of them there are, without the one at 0
+	step  float64 // distance of gridlines
+	lines int     // number of gridlines, without the one at 0
 }
 
-// newAxes are axes from one instant to a later one, for values of up to most.
+// newAxes returns axes from one instant to a later one, for values up to most.
 func newAxes(from, to time.Time, zone *time.Location, unit Unit, most float64) axes {
 	from, to = within(from, to)
 	a := axes{from: from, to: to, zone: located(zone), unit: unit}
@@ -32,7 +32,7 @@ func newAxes(from, to time.Time, zone *time.Location, unit Unit, most float64) a
 	return a
 }
 
-// within returns a range of time that can be drawn: neither empty nor longer than maxRange.
+// within returns a drawable range of time: not empty and not longer than maxRange.
 func within(from, to time.Time) (time.Time, time.Time) {
 	if !to.After(from) {
 		to = from.Add(time.Minute)
@@ -43,10 +43,10 @@ func within(from, to time.Time) (time.Time, time.Time) {
 	return from, to
 }
 
-// timeSteps are round steps of more than a minute for durations; those below are 1, 2 and 5 times a power of ten.
+// timeSteps are round steps of more than a minute for durations. Smaller steps are 1, 2 and 5 times a power of ten.
 var timeSteps = []float64{1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 2 * 3600, 3 * 3600, 6 * 3600, 12 * 3600, 86400}
 
-// steps finds the smallest round step of which four or fewer reach the greatest value, and how many do.
+// steps returns the smallest round step with which at most four steps reach the greatest value, and the number of steps.
 func steps(unit Unit, most float64) (step float64, lines int) {
 	const lineMost = 4
 	if most <= 0 {
@@ -77,10 +77,10 @@ func steps(unit Unit, most float64) (step float64, lines int) {
 	}
 }
 
-// reaching is how many steps reach most.
+// reaching returns the number of steps that reach most.
 func reaching(most, step float64) int { return max(1, int(math.Ceil(most/step-1e-9))) }
 
-// height is the value at the top of the plot.
+// height returns the value at the top of the plot.
 func (a *axes) height() float64 { return a.step * float64(a.lines) }
 
 func (a *axes) x(at time.Time) float64 {
@@ -89,7 +89,7 @@ func (a *axes) x(at time.Time) float64 {
 
 func (a *axes) y(v float64) float64 { return a.bottom - (a.bottom-a.top)*min(v/a.height(), 1) }
 
-// level is what the i-th gridline is called.
+// level returns the label of the i-th gridline.
 func (a *axes) level(i int) string {
 	if i == 0 {
 		return "0"
@@ -97,7 +97,7 @@ func (a *axes) level(i int) string {
 	return a.unit.format(a.step * float64(i))
 }
 
-// room is how much the names of the gridlines need on the left, in pixels.
+// room returns the width of the gridlines' labels on the left, in pixels.
 func (a *axes) room() float64 {
 	const perRune, gap = 6.6, 6.0
 	room := float64(leftRoom)
@@ -133,7 +133,7 @@ func (a *axes) drawTimes(w *writer) {
 		ticks.do("M", x, a.bottom)
 		ticks.do("v", 4)
 		text := a.label(at)
-		if text == before { // the clock shows it for the second time
+		if text == before { // the clock shows this time for the second time
 			text = at.Format("15:04 MST")
 		}
 		before = a.label(at)
@@ -142,7 +142,7 @@ func (a *axes) drawTimes(w *writer) {
 	w.path("base", ticks.String())
 }
 
-// rounds are the round instants of the range, about as many as asked for or fewer.
+// rounds returns the round instants of the range, at most about the given number.
 func (a *axes) rounds(most int) []time.Time {
 	seconds := a.to.Sub(a.from).Seconds()
 	from, to := a.from.Unix(), a.to.Unix()
@@ -159,7 +159,7 @@ func (a *axes) rounds(most int) []time.Time {
 		if seconds <= float64(step*day)*float64(most) || step == 448 {
 			var some []time.Time
 			for _, at := range days {
-				if (dayOf(at)+3)%step == 0 { // Mondays, where it is weeks
+				if (dayOf(at)+3)%step == 0 { // Mondays, if the step is weeks
 					some = append(some, at)
 				}
 			}
@@ -169,7 +169,7 @@ func (a *axes) rounds(most int) []time.Time {
 	return nil
 }
 
-// label is how an instant of the axis is written: a midnight with its date, others with their time.
+// label formats an instant of the axis: a midnight as its date, others as their time.
 func (a *axes) label(at time.Time) string {
 	switch {
 	case at.Second() != 0:
@@ -180,7 +180,7 @@ func (a *axes) label(at time.Time) string {
 	return at.Format("15:04")
 }
 
-// data are the attributes that place an instant and a value on the picture, for a script that draws the crosshair.
+// data returns the attributes that map instants and values to the picture, for the script that draws the crosshair.
 func (a *axes) data() []string {
 	return []string{
 		"data-plot", num(a.left) + " " + num(a.top) + " " + num(a.right) + " " + num(a.bottom),

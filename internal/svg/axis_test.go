@@ -68,7 +68,7 @@ func TestTheDoubledHourIsNamed(t *testing.T) {
 	to := time.Date(2026, 10, 25, 1, 30, 0, 0, time.UTC)
 	svg := string(Lines{From: to.Add(-3 * time.Hour), To: to, Zone: berlin}.SVG())
 	if !regexp.MustCompile(`>02:00<.*>02:00 CET<`).MatchString(svg) {
-		t.Errorf("02:00 stands there twice without a difference: %s", svg)
+		t.Errorf("02:00 is shown twice without a difference: %s", svg)
 	}
 }
 
@@ -82,7 +82,7 @@ func TestNoNameOfAGridlineIsCutOff(t *testing.T) {
 				if _, err := fmt.Sscan(m[1], &x); err != nil {
 					t.Fatal(err)
 				}
-				if need := 6.5 * float64(utf8.RuneCountInString(m[2])); x < need { // of 12 pixels high digits and letters
+				if need := 6.5 * float64(utf8.RuneCountInString(m[2])); x < need { // for digits and letters that are 12 pixels high
 					t.Errorf("%q ends at %v, and needs %v", m[2], x, need)
 				}
 			}

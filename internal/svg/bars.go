@@ -8,17 +8,17 @@ import (
 	"time"
 )
 
-// Bars is a chart of how many there are in each of a number of equal times: of the occurrences in the 10 minutes of a day, in the hours of a
-// week. The busiest is marked, the first of them if there are several.
+// Bars is a chart of counts in equal periods, such as the occurrences in each 10 minutes of a day or in each hour of a week. The busiest bar is marked,
+// or the first of them if there are several.
 type Bars struct {
-	Title string // what is shown; it begins the sentence and is the table's caption
-	Label string // the sentence; empty: composed of Title, the sum and the busiest
-	Noun  string // what is counted, in the singular; empty: occurrence
+	Title string // the title; it begins the sentence and is the table's caption
+	Label string // the sentence; empty: Title, the sum and the busiest bar
+	Noun  string // the counted thing, in the singular; empty: occurrence
 
-	From   time.Time     // when the first bar begins
-	Step   time.Duration // how long each is; zero is an hour
+	From   time.Time     // the beginning of the first bar
+	Step   time.Duration // the length of each bar; zero: an hour
 	Zone   *time.Location
-	Counts []int // at most 400; below 0 counts as 0
+	Counts []int // at most 400; negative ones count as 0
 
 	Width, Height int // in pixels; zero means 720 and 160
 }
@@ -82,7 +82,7 @@ func (b Bars) Table() Table {
 	return t
 }
 
-// counts are the bars that are drawn, and which of them is the busiest; -1: there is none.
+// counts returns the drawn bars and the index of the busiest one, or -1.
 func (b Bars) counts() (counts []float64, busiest int) {
 	busiest = -1
 	for i, n := range b.Counts[:min(len(b.Counts), barsMost)] {
@@ -97,7 +97,7 @@ func (b Bars) counts() (counts []float64, busiest int) {
 
 func (b Bars) at(i int) time.Time { return b.From.Add(time.Duration(i) * b.step()) }
 
-// step is how long a bar is: so long at most that all of them fit into the longest range.
+// step returns the length of a bar, limited so that all bars fit into the longest range.
 func (b Bars) step() time.Duration {
 	step := b.Step
 	if step <= 0 {

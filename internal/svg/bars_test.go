@@ -11,13 +11,13 @@ func TestTheBusiestIsMarked(t *testing.T) {
 	chart := Bars{From: noon, Step: 10 * time.Minute, Counts: []int{1, 0, 9, 9, -5}}
 	svg := string(chart.SVG())
 	if !strings.Contains(svg, ">9 at 12:20<") {
-		t.Errorf("the first of the busiest is not named: %s", svg)
+		t.Errorf("the first of the busiest bars is not named: %s", svg)
 	}
 	if n := strings.Count(pathOf(svg, "bar accent"), "M"); n != 1 {
 		t.Errorf("%d bars are marked, want 1", n)
 	}
 	if n := strings.Count(pathOf(svg, "bar accent quiet"), "M"); n != 2 {
-		t.Errorf("%d other bars, want 2: those of 0 and below are none", n)
+		t.Errorf("%d other bars, want 2: counts of 0 and below have no bar", n)
 	}
 	const want = `aria-label="19 occurrences from Sat 21 Nov 12:00 UTC to Sat 21 Nov 12:50 UTC; most, 9, in the 10 m from Sat 21 Nov 12:20 UTC."`
 	if !strings.Contains(svg, want) {
@@ -46,7 +46,7 @@ func TestTicksAreSaidInTheirOrder(t *testing.T) {
 		tone.tick(&l, 0)
 		form := l.pens[l.classes[len(l.classes)-1]].String()
 		if before, ok := seen[form]; ok && tone != OK && (tone != Paused || before != Off) && (tone != Missed || before != Run) {
-			t.Errorf("tones %d and %d differ in nothing but their colour", before, tone)
+			t.Errorf("tones %d and %d differ only in their colour", before, tone)
 		}
 		seen[form] = tone
 	}

@@ -9,14 +9,14 @@ const (
 	day  = 24 * hour
 )
 
-// A span is an interval in which a zone's clocks do not change. On a clock that shows UTC+offset every hour and every day begins at a multiple
-// of its length, so what is round there can be counted, and what the clock shows twice, or never, comes out twice, or not at all.
+// A span is an interval in which a zone's clocks do not change. On a clock at UTC+offset, every hour and every day begins at a multiple of its length,
+// so round instants can be counted. An hour that the clock shows twice is counted twice, and an hour that it skips is not counted.
 type span struct {
 	from, to int64 // Unix seconds, [from, to)
-	offset   int64 // seconds that the zone is ahead of UTC
+	offset   int64 // lead of the zone over UTC, in seconds
 }
 
-// spans cuts [from, to) at the changes of a zone's clocks.
+// spans splits [from, to) at the changes of a zone's clocks.
 func spans(from, to int64, zone *time.Location) []span {
 	var all []span
 	for from < to {
@@ -32,7 +32,7 @@ func spans(from, to int64, zone *time.Location) []span {
 	return all
 }
 
-// rounds are the instants in [from, to] at which a zone's clock shows a multiple of step seconds since midnight; step divides a day.
+// rounds returns the instants in [from, to] at which a zone's clock shows a multiple of step seconds since midnight. step divides a day.
 func rounds(from, to, step int64, zone *time.Location) []time.Time {
 	var all []time.Time
 	for _, s := range spans(from, to+1, zone) {
@@ -43,7 +43,7 @@ func rounds(from, to, step int64, zone *time.Location) []time.Time {
 	return all
 }
 
-// midnights are the first instants in [from, to] of the days of a zone. A day that a zone has left out has none.
+// midnights returns the first instants of a zone's days in [from, to]. A day that the zone skipped has none.
 func midnights(from, to int64, zone *time.Location) []time.Time {
 	var all []time.Time
 	last := dayOf(time.Unix(from-1, 0).In(zone))
@@ -58,16 +58,16 @@ func midnights(from, to int64, zone *time.Location) []time.Time {
 	return all
 }
 
-// dayOf is the number of the calendar day that at's clock shows, counted from 1 January 1970.
+// dayOf returns the number of the calendar day that at's clock shows, counted from 1 January 1970.
 func dayOf(at time.Time) int64 {
 	_, offset := at.Zone()
 	return floor(at.Unix()+int64(offset), day)
 }
 
-// date is a day of that number, for its year, month, day and weekday.
+// date returns the day with that number, for its year, month, day and weekday.
 func date(number int64) time.Time { return time.Unix(number*day, 0).UTC() }
 
-// floor is a/b, rounded down.
+// floor returns a/b, rounded down.
 func floor(a, b int64) int64 {
 	q := a / b
 	if a%b < 0 {
@@ -76,10 +76,10 @@ func floor(a, b int64) int64 {
 	return q
 }
 
-// ceil is the first multiple of b that is at least a.
+// ceil returns the first multiple of b that is at least a.
 func ceil(a, b int64) int64 { return -floor(-a, b) * b }
 
-// located is the zone in which a chart is drawn.
+// located returns the zone in which a chart is drawn.
 func located(zone *time.Location) *time.Location {
 	if zone == nil {
 		return time.UTC

@@ -1,13 +1,13 @@
 package svg
 
-// draw adds a cell's shape to the layers. What differs in colour differs in form too, but for the depth, which the table says in numbers.
+// draw adds a cell's shape to the layers. Cells of different colour also have different shapes. Only the depth has none: the table has its numbers.
 func (c *cell) draw(l *layers, x, y, width, height float64, level int) {
 	switch {
 	case c.look == blank:
 		return
 	case c.look == unknown:
 		l.pen("unknown").hatch(x, y, width, height, 4)
-	case c.look == skipped: // a dash: the clock leaves it out
+	case c.look == skipped: // a dash: the clock skips it
 		l.pen("skipped").do("M", x+width/2-3, y+height/2)
 		l.pen("skipped").do("h", 6)
 	case c.look == coming:
@@ -17,7 +17,7 @@ func (c *cell) draw(l *layers, x, y, width, height float64, level int) {
 		l.pen("hatch").hatch(x, y, width, height, 4)
 	case c.worst == Missed: // a ring
 		l.pen("ring missed").dot(x+width/2, y+height/2, min(width, height)/2-1)
-	case c.worst == Late: // a corner is missing
+	case c.worst == Late: // one corner is cut off
 		p := l.pen("cell late")
 		p.do("M", x, y)
 		p.do("h", width)

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// integer and number are figures in data-… attributes; a number has four significant digits, which is more than a pixel.
+// integer and number format values for data-… attributes. A number has four significant digits, which is finer than a pixel.
 func integer(n int64) string { return strconv.FormatInt(n, 10) }
 
 func number(v float64) string {
@@ -17,7 +17,7 @@ func number(v float64) string {
 	return strconv.FormatFloat(rounded, 'f', -1, 64)
 }
 
-// numbers is a JSON array; what is not a number is null in it.
+// numbers returns a JSON array, with null for NaN.
 func numbers(values []float64) string {
 	texts := make([]string, len(values))
 	for i, v := range values {

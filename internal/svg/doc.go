@@ -16,33 +16,33 @@
 //
 // # What holds
 //
-// What SVG returns is safe in a page whatever the data say: every text is escaped, no attribute is named by data. It stands under the strictest
-// Content-Security-Policy: there is no style attribute, no style element, no script, no reference. It is well-formed XML too. The same data
-// give the same bytes. A coordinate has at most one decimal, and neither a missing sample nor a number that is none leaves a trace in it.
-// Missing is not zero: a line is interrupted, a cell is hatched.
+// The result of SVG is safe in a page for any data: every text is escaped, and data never name an attribute. It works under the strictest
+// Content-Security-Policy, because it has no style attribute, style element, script or reference. It is also well-formed XML. The same data give the
+// same bytes. A coordinate has at most one decimal, and is never computed from a missing sample or NaN. Missing is not zero: a line is interrupted, a
+// cell is hatched.
 //
-// A zone's clock is taken as it is: what it shows twice is drawn twice, what it leaves out is a gap.
+// Charts follow a zone's clock: an hour that it shows twice is drawn twice, and an hour that it skips is a gap.
 //
 // # Looks
 //
-// Elements have classes, for which [CSS] has a rule each, or for timelines [File]; the colours are tokens of the page, so a chart follows its theme. The picture itself
-// has the class chart and that of its kind: lines, spark, ticks, hours, weeks, bars, timeline. A tone is a class of its own: accent, ok, run, off, paused,
-// late, missed, fail; the rest takes its colour from it.
+// Elements have classes. [CSS] has a rule for each class, and [File] has the rules for timelines. The colours are tokens of the page, so a chart follows
+// its theme. The picture has the class chart and the class of its kind: lines, spark, ticks, hours, weeks, bars, timeline. A tone is a separate class:
+// accent, ok, run, off, paused, late, missed, fail. It sets the colour of the other classes.
 //
-//	axis last note                 texts: along an axis, of the last value, in place of data
+//	axis last note                 texts: along an axis, of the last value, instead of data
 //	grid base cross now            gridlines, the line at 0, a script's crosshair, the line after today and the frame around it
-//	line fill bar quiet frame      a line, the area below it, a bar or a mark, one that is not the busiest, a hollow mark
-//	title sheet span               a title, what a timeline is drawn on, a time that is marked in it
-//	hollow cross-out               signs of what was missed and of what was dropped
+//	line fill bar quiet frame      a line, the area below it, a bar or a mark, a bar other than the busiest, a hollow mark
+//	title sheet span               a title, the background of a timeline, a marked time in it
+//	hollow cross-out               the marks of missed and of dropped occurrences
 //	h0 … h6                        a cell by its number
-//	cell hatch ring                a cell by its outcome, the diagonals of a failure, what was missed
-//	next n1 n2 n3                  a cell to come, by its number
-//	unknown skipped                a cell of which nothing is known, one that the clock leaves out
+//	cell hatch ring                a cell by its outcome, the diagonals of a failure, a missed occurrence
+//	next n1 n2 n3                  a future cell, by its number
+//	unknown skipped                a cell without data, a cell that the clock skips
 //
 // # For scripts
 //
-// Lines and Bars say where things are, so that one script draws one crosshair in all of them: data-plot is the plot's left, top, right and bottom
-// in the units of viewBox, data-from and data-to are its ends in Unix milliseconds, data-height is the value at its top, in data-unit: count,
-// seconds, or what stands behind a rate: /s, /min, /h. Lines has data-t, the seconds from data-from to each sample, and for each series data-name and data-v, its values,
-// null where one is missing. Bars has data-v and data-step, in milliseconds. The path cross is empty, for the script to fill.
+// Lines and Bars have attributes with positions, so that one script can draw a crosshair in all of them. data-plot is the plot's left, top, right and
+// bottom in the units of viewBox. data-from and data-to are its ends in Unix milliseconds. data-height is the value at its top, in the unit data-unit:
+// count, seconds, or the suffix of a rate: /s, /min, /h. Lines has data-t, the seconds from data-from to each sample. Each series has data-name and
+// data-v, its values, with null for a missing one. Bars has data-v and data-step, in milliseconds. The path cross is empty, and the script fills it.
 package svg

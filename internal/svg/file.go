@@ -12,12 +12,12 @@ import (
 //go:embed chart.css
 var CSS string
 
-// timelineCSS has the rules of what only timelines write; [File] adds it.
+// timelineCSS has the rules for classes that only timelines write. [File] adds it.
 //
 //go:embed timeline.css
 var timelineCSS string
 
-// File returns a chart as a picture of its own, with CSS and the tokens in it: for documentation, whose pages have no style sheet of ours.
+// File returns a chart as a separate picture that contains CSS and the tokens. It is for documentation, whose pages do not have our style sheet.
 func File(chart template.HTML, tokens string) []byte {
 	before, after, found := strings.Cut(string(chart), ">")
 	if !found {

@@ -7,60 +7,60 @@ import (
 	"time"
 )
 
-// A HeatMap is what a schedule did and will do: by the hour as [Hours], by the day as [Weeks], which have the same fields. The colour of a
-// cell is its worst outcome, its depth how many there are.
+// A HeatMap shows the past and future occurrences of a schedule: by the hour as [Hours], by the day as [Weeks], which have the same fields. The colour
+// of a cell is its worst outcome, and its depth is the number of occurrences.
 type HeatMap struct {
-	Title string // whose it is; it begins the sentence and is the table's caption
-	Label string // the sentence; empty: composed of Title and what there is
-	Noun  string // what is counted, in the singular; empty: run
+	Title string // the name of the schedule; it begins the sentence and is the table's caption
+	Label string // the sentence; empty: Title and the counts
+	Noun  string // the counted thing, in the singular; empty: run
 
 	Now        time.Time
-	Zone       *time.Location // whose days and hours these are; nil is UTC
+	Zone       *time.Location // the zone of the days and hours; nil: UTC
 	Past, Next int            // days before tomorrow and from tomorrow on, at most 92; zero means 14 and 14 of Hours, 35 and 35 of Weeks
 
-	// From and Until are the time of which Events is complete. What lies before and after is marked as unknown, never shown as if nothing ran.
-	// Zero: all is known.
+	// Events is complete from From to Until. The time before and after is marked as unknown, and never shown as if nothing ran.
+	// Zero: everything is known.
 	From, Until time.Time
 
 	Events []Event
 }
 
-// An Event is what happened, or is planned, at an instant. Those of one cell are added, so a caller has one for each run or one for each hour.
+// An Event is a past or planned occurrence at an instant. Events of one cell are added, so a caller may have one for each run or for each hour.
 type Event struct {
 	At   time.Time
-	N    int  // how many; below 1 there is no event
-	Tone Tone // the worst of them; of those to come it says nothing
+	N    int  // the count; below 1: no event
+	Tone Tone // the worst outcome; ignored for future events
 }
 
-// A cell is an hour or a day that there is; one that a clock shows twice is two.
+// A cell is an existing hour or day. An hour that a clock shows twice has two cells.
 type cell struct {
 	from, to int64 // Unix seconds
 	past     int64 // events until now
-	next     int64 // events to come
-	worst    Tone  // of the past
+	next     int64 // future events
+	worst    Tone  // of the past events
 	look     look
 }
 
-// A look is how a cell is drawn.
+// A look is the way to draw a cell.
 type look uint8
 
 const (
-	blank   look = iota // to come, and nothing planned
+	blank   look = iota // in the future, with nothing planned
 	unknown             // not kept, or not computed
-	ran                 // by the tone of the worst and by number
+	ran                 // by the worst tone and by number
 	coming              // planned
-	skipped             // the clock left it out
+	skipped             // the clock skipped it
 )
 
-// A cellGrid is the cells of the days that are shown, by day and then by hour; Weeks have one "hour".
+// A cellGrid has the cells of the shown days, by day and then by hour. Weeks have one "hour".
 type cellGrid struct {
-	first, today, last int64 // days by their number
+	first, today, last int64 // numbers of days
 	cells              map[[2]int64][]cell
 	most               int64 // the greatest number in one cell
 	zone               *time.Location
 }
 
-const eventMost = 1e12 // so that no sum overflows
+const eventMost = 1e12 // so that sums do not overflow
 
 // grid counts the events into cells. rows is 24 for hours, 1 for days.
 func (h HeatMap) grid(past, next int, rows int64) cellGrid {
@@ -98,7 +98,7 @@ func days(n, otherwise int) int {
 	return min(n, 92)
 }
 
-// add adds a cell; whole joins what a clock change has cut.
+// add adds a cell. whole: it joins the parts that a clock change has split.
 func (g *cellGrid) add(at [2]int64, c cell, whole bool) {
 	if cells := g.cells[at]; whole && len(cells) > 0 {
 		cells[0].to = c.to
@@ -146,7 +146,7 @@ func (h HeatMap) look(c *cell) look {
 	return ran
 }
 
-// words is what stands for cells in a table.
+// words returns the text of cells in a table.
 func (g *cellGrid) words(at [2]int64) string {
 	cells := g.cells[at]
 	if len(cells) == 0 {
@@ -178,16 +178,16 @@ func (c *cell) words() string {
 	return text
 }
 
-// level is the depth of a number: 0 for none, 1 to 6 by the number's order among those that there are.
+// level returns the depth of a number: 0 for none, 1 to 6 by its size relative to the largest one.
 func (g *cellGrid) level(n int64) int {
 	if n <= 0 {
 		return 0
 	}
-	const least = 16 // that the deepest stands for
+	const least = 16 // number for the deepest level
 	return 1 + min(5, int(math.Round(5*math.Log(float64(n))/math.Log(float64(max(g.most, least))))))
 }
 
-// sentence says in numbers what the map shows; each is what a cell is called.
+// sentence describes the map in numbers. each is the name of a cell.
 func (h HeatMap) sentence(g *cellGrid, each string) string {
 	if h.Label != "" {
 		return h.Label

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Each minute is in the cell whose day and hour the clock shows: counted with time.Time alone, for zones and days that are odd.
+// Each minute is in the cell of the day and hour that the clock shows. The expected counts use only time.Time, for unusual zones and days.
 func TestEveryMinuteIsInTheCellOfItsHour(t *testing.T) {
 	tests := []struct {
 		zone string
@@ -83,14 +83,14 @@ func TestOddHoursAreDrawnSo(t *testing.T) {
 		t.Errorf("%d cells of half the height, want 2: %s", n, autumn)
 	}
 	if spring := (Hours{Now: time.Date(2027, 3, 28, 12, 0, 0, 0, time.UTC), Zone: zone(t, "Europe/Berlin"), Past: 1, Next: 1}.SVG()); !strings.Contains(string(spring), `class="skipped"`) {
-		t.Errorf("the hour that is left out is not marked: %s", spring)
+		t.Errorf("the skipped hour is not marked: %s", spring)
 	}
 	if weeks := (Weeks{Now: time.Date(2011, 12, 31, 0, 0, 0, 0, time.UTC), Zone: zone(t, "Pacific/Apia")}.SVG()); !strings.Contains(string(weeks), `class="skipped"`) {
-		t.Errorf("the day that is left out is not marked: %s", weeks)
+		t.Errorf("the skipped day is not marked: %s", weeks)
 	}
 }
 
-func TestACellSaysTheWorstAndHowMany(t *testing.T) {
+func TestACellShowsTheWorstOutcomeAndTheCount(t *testing.T) {
 	now := time.Date(2026, 11, 21, 14, 30, 0, 0, time.UTC)
 	at := func(hour, minute int) time.Time { return time.Date(2026, 11, 21, hour, minute, 0, 0, time.UTC) }
 	h := Hours{Now: now, From: at(3, 30), Until: at(20, 0), Past: 1, Next: 1, Events: []Event{

@@ -6,15 +6,15 @@ import (
 	"time"
 )
 
-// Hours is a heat map with a column for each day and a row for each hour of it: 14 days until today and 14 to come. An hour that the clock
-// leaves out, or a day, is marked; one that it shows twice is two cells of half the height.
+// Hours is a heat map with a column for each day and a row for each hour: 14 days until today and 14 future days. An hour or a day that the clock
+// skips is marked. An hour that it shows twice has two cells of half the height.
 type Hours HeatMap
 
 const (
 	hourPitch = 13
 	hourSize  = 11
-	hourLeft  = 26 // for hours
-	hourTop   = 22 // for dates
+	hourLeft  = 26 // space for hours
+	hourTop   = 22 // space for dates
 	nowGap    = 9  // between today and tomorrow
 )
 
@@ -52,7 +52,7 @@ func (h Hours) SVG() template.HTML {
 	return w.html()
 }
 
-// drawDates writes today and, where there is room, the Mondays.
+// drawDates writes today and, if there is room, the Mondays.
 func (g *cellGrid) drawDates(w *writer, x func(int64) float64) {
 	w.text("last", "end", x(g.today)+hourSize, hourTop-8, "today")
 	for d := g.first; d <= g.last; d++ {
@@ -64,7 +64,7 @@ func (g *cellGrid) drawDates(w *writer, x func(int64) float64) {
 	}
 }
 
-// drawHour draws what there is of an hour: a cell, two of half the height, or the mark that there is none.
+// drawHour draws an hour: a cell, two cells of half the height, or the mark of a skipped hour.
 func (g *cellGrid) drawHour(l *layers, key *legend, at [2]int64, x, y float64) {
 	cells := g.cells[at]
 	if len(cells) == 0 {
@@ -78,7 +78,7 @@ func (g *cellGrid) drawHour(l *layers, key *legend, at [2]int64, x, y float64) {
 	}
 }
 
-// Table has a row for each day and a column for each hour; of an hour that the clock shows twice both stand in one cell.
+// Table has a row for each day and a column for each hour. An hour that the clock shows twice has both in one cell.
 func (h Hours) Table() Table {
 	g := HeatMap(h).grid(14, 14, 24)
 	t := Table{Caption: h.Title, Header: []string{"Day, " + g.zone.String()}}

@@ -1,6 +1,6 @@
 package svg
 
-// A legend explains the shapes that a map has, in lines below it.
+// A legend explains the shapes of a map, in lines below it.
 type legend struct {
 	shown [len(legendEntries)]bool
 }
@@ -35,7 +35,7 @@ var legendEntries = [...]struct {
 	legendSkipped: {"not on the clock", cell{look: skipped}},
 }
 
-// note remembers that a shape occurs.
+// note records that a shape occurs.
 func (l *legend) note(c *cell) {
 	switch {
 	case c.look == unknown:
@@ -60,7 +60,7 @@ func (l *legend) note(c *cell) {
 	}
 }
 
-// height is how much room the legend needs below a map of that width.
+// height returns the height of the legend below a map of that width.
 func (l *legend) height(width float64) float64 {
 	lines := 1.0
 	l.each(width, func(_ int, _ float64, line float64) { lines = line + 1 })
@@ -78,7 +78,7 @@ func (l *legend) draw(w *writer, left, top, width float64) {
 	})
 }
 
-// each says where the entries that occur stand: in lines no longer than width.
+// each returns the positions of the entries that occur, in lines no longer than width.
 func (l *legend) each(width float64, visit func(i int, x, line float64)) {
 	x, line := 0.0, 0.0
 	for i, entry := range legendEntries {

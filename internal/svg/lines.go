@@ -10,29 +10,29 @@ import (
 	"unicode/utf8"
 )
 
-// Lines is a chart of one to three series over time. Where samples are missing a line is interrupted; missing is not zero.
+// Lines is a chart of one to three series over time. A line is interrupted where samples are missing, because missing is not zero.
 type Lines struct {
-	Title string // what is shown, as in "Jobs a second"; it begins the sentence and is the table's caption
-	Label string // the sentence for those who do not see the chart; empty: composed of Title, last and greatest values
+	Title string // the title, such as "Jobs a second"; it begins the sentence and is the table's caption
+	Label string // the sentence for screen readers; empty: Title, last and greatest values
 
-	From, To time.Time      // what is shown, at most 366 days; points outside are not
-	Zone     *time.Location // of the labels; nil is UTC
-	Step     time.Duration  // from sample to sample: points that lie further apart are not connected; zero: all are
+	From, To time.Time      // the shown range, at most 366 days; points outside are left out
+	Zone     *time.Location // the zone of the labels; nil: UTC
+	Step     time.Duration  // distance of samples: points further apart are not connected; zero: all points are connected
 	Unit     Unit
 
-	Series []Series // those after the third are left out
+	Series []Series // at most three; others are left out
 
 	Width, Height int // in pixels; zero means 480 and 160
 }
 
 // A Series is one line.
 type Series struct {
-	Name   string // short: it stands at the end of the line
+	Name   string // a short name, shown at the end of the line
 	Tone   Tone
 	Points []Point
 }
 
-// A Point is a sample. Values below 0 are drawn as 0. One that is no number is missing.
+// A Point is a sample. Values below 0 are drawn as 0. A NaN is a missing value.
 type Point struct {
 	At    time.Time
 	Value float64
@@ -40,17 +40,17 @@ type Point struct {
 
 const (
 	seriesMost = 3
-	leftRoom   = 52 // for values of the axis, and more where they are long
-	rightRoom  = 92 // for a name and the last value
+	leftRoom   = 52 // space for the values of the axis; more if they are long
+	rightRoom  = 92 // space for a name and the last value
 	topRoom    = 10
-	bottomRoom = 24 // for instants
-	nameMost   = 8  // letters of a name for which there is room
-	labelApart = 15 // pixels from the last value of a line to that of another
-	labelMost  = 11 // letters of a name and a value; the unit is left out where there are more, for the axis says it too
+	bottomRoom = 24 // space for instants
+	nameMost   = 8  // maximum number of shown letters of a name
+	labelApart = 15 // minimum distance of two lines' last values, in pixels
+	labelMost  = 11 // maximum number of letters of a name and a value; if there are more, the unit is left out, because the axis has it too
 )
 
-// SVG draws the chart. Where there are more points than pixels, several are drawn as one: as their greatest value, or as their mean if they
-// are a rate.
+// SVG draws the chart. If there are more points than pixels, several points are drawn as one: as their greatest value, or as their mean if they
+// are rates.
 func (l Lines) SVG() template.HTML {
 	d := l.digest()
 	a := newAxes(l.From, l.To, l.Zone, l.Unit, d.most)
@@ -77,7 +77,7 @@ func (l Lines) SVG() template.HTML {
 	return w.html()
 }
 
-// Table has a row for each instant of which there is a sample.
+// Table has a row for each instant with a sample.
 func (l Lines) Table() Table {
 	d := l.digest()
 	t := Table{Caption: l.Title, Header: []string{"Time"}}
@@ -102,7 +102,7 @@ func (l Lines) Table() Table {
 	return t
 }
 
-// sentence says what the chart shows to those who do not see it.
+// sentence describes the chart for screen readers.
 func (l Lines) sentence(d digest, a axes) string {
 	if l.Label != "" {
 		return l.Label
@@ -125,7 +125,7 @@ func (l Lines) sentence(d digest, a axes) string {
 	return text
 }
 
-// drawLast writes the name of each line and its last value where it ends; those that would cover each other move apart.
+// drawLast writes the name and the last value of each line at its end. Texts that would overlap are moved apart.
 func drawLast(w *writer, a *axes, series []drawnSeries) {
 	type label struct {
 		text, class string

@@ -17,7 +17,7 @@ func drawing(values ...float64) Lines {
 	return Lines{From: noon, To: noon.Add(10 * time.Minute), Step: time.Minute, Series: []Series{{Name: "in", Points: points}}}
 }
 
-// pathOf is the path of the first element of a class.
+// pathOf returns the path of the first element of a class.
 func pathOf(svg any, class string) string {
 	m := regexp.MustCompile(`class="` + class + `" d="([^"]*)"`).FindStringSubmatch(fmt.Sprint(svg))
 	if m == nil {
@@ -61,7 +61,7 @@ func TestAGapStaysAGap(t *testing.T) {
 	}
 }
 
-// A day of minutes has more samples than pixels, and gaps that are narrower than one.
+// A day of minutes has more samples than pixels, and gaps that are narrower than a pixel.
 func TestManySamplesBecomeFewAndKeepTheirPeakAndTheirGaps(t *testing.T) {
 	to := noon.Add(25 * time.Hour)
 	value := func(i int) float64 { return []float64{1, 5}[i%1499/1498] } // 5 once, at 1498
@@ -92,7 +92,7 @@ func TestTheLastValueIsNotAnOldOne(t *testing.T) {
 	}
 	chart.To = noon.Add(time.Hour)
 	if svg := string(chart.SVG()); !strings.Contains(svg, ">in –<") || strings.Contains(svg, ">in 7<") {
-		t.Errorf("an old value stands at the end: %s", svg)
+		t.Errorf("an old value is shown at the end: %s", svg)
 	}
 }
 
@@ -122,7 +122,7 @@ func TestLastValuesDoNotCoverEachOther(t *testing.T) {
 	}
 }
 
-func TestTheSentenceSaysLastAndMost(t *testing.T) {
+func TestTheSentenceHasTheLastAndTheGreatestValue(t *testing.T) {
 	chart := drawing(1, 9, 4)
 	chart.Title, chart.Unit = "Jobs", PerSecond
 	const want = `aria-label="Jobs: in last 4/s, at most 9/s; from Sat 21 Nov 12:00 UTC to Sat 21 Nov 12:10 UTC."`

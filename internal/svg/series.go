@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// A digest is what Lines draws of its series: sorted, cut to the range, in runs without a gap, and no more points than there are pixels for.
+// A digest has the series in the form that Lines draws: sorted, cut to the range, in runs without a gap, and with no more points than pixels.
 type digest struct {
 	series []drawnSeries
-	times  []time.Time // of which some series has a value, ascending
+	times  []time.Time // times for which at least one series has a value, ascending
 	most   float64     // the greatest value
 }
 
@@ -18,12 +18,12 @@ type drawnSeries struct {
 	name  string
 	tone  Tone
 	runs  [][]Point
-	final Point // the last one, as it was sampled
+	final Point // the last sample
 	most  float64
 	step  time.Duration
 }
 
-const maxPoints = 180 // of a line: one for about two pixels
+const maxPoints = 180 // maximum number of points of a line: one for about two pixels
 
 func (l Lines) digest() digest {
 	from, to := within(l.From, l.To)
@@ -59,7 +59,7 @@ func (l Lines) digest() digest {
 	return d
 }
 
-// kept are the points of a range in their order, with values that can be drawn; missing ones are NaN.
+// kept returns the points of a range in order of time, with drawable values. Missing values are NaN.
 func kept(points []Point, from, to time.Time) []Point {
 	var all []Point
 	for _, p := range points {
@@ -70,13 +70,13 @@ func kept(points []Point, from, to time.Time) []Point {
 		if !ok {
 			value = math.NaN()
 		}
-		all = append(all, Point{p.At.Round(0).UTC(), value}) // times that can be compared
+		all = append(all, Point{p.At.Round(0).UTC(), value}) // comparable times
 	}
 	slices.SortStableFunc(all, func(p, q Point) int { return p.At.Compare(q.At) })
 	return all
 }
 
-// split cuts points where one is missing or, with a step, where two lie further apart than one and a half.
+// split splits points at missing ones. With a step, it also splits between two points that are more than one and a half steps apart.
 func split(points []Point, step time.Duration) [][]Point {
 	var runs [][]Point
 	gap := true
@@ -94,7 +94,7 @@ func split(points []Point, step time.Duration) [][]Point {
 	return runs
 }
 
-// fold makes one point of those that fall into the same column of a picture.
+// fold merges the points that fall into the same column of a picture.
 func fold(run []Point, from time.Time, column time.Duration, unit Unit) []Point {
 	var folded []Point
 	for len(run) > 0 {
@@ -114,7 +114,7 @@ func fold(run []Point, from time.Time, column time.Duration, unit Unit) []Point 
 
 func (d *digest) empty() bool { return len(d.times) == 0 }
 
-// column has a series's value for each of the times, NaN where it has none.
+// column returns a series's value for each of the times, or NaN.
 func (d *digest) column(series int) []float64 {
 	values := map[time.Time]float64{}
 	for _, run := range d.series[series].runs {
@@ -133,10 +133,10 @@ func (d *digest) column(series int) []float64 {
 	return column
 }
 
-// last is the last value, however old it is.
+// last returns the last value of any age.
 func (s *drawnSeries) last() (value float64, ok bool) { return s.final.Value, len(s.runs) > 0 }
 
-// current is the last value, unless three samples or more have been missing since.
+// current returns the last value, unless three or more samples have been missing since.
 func (s *drawnSeries) current(now time.Time) (value float64, ok bool) {
 	value, ok = s.last()
 	return value, ok && (s.step <= 0 || now.Sub(s.final.At) <= 4*s.step)

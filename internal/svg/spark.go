@@ -8,18 +8,18 @@ import (
 	"time"
 )
 
-// Spark is a tiny chart for a row of a list: how something went, without an axis.
+// Spark is a tiny chart without axes, for a row of a list.
 type Spark struct {
-	Title string // what is shown; it begins the sentence and is the table's caption
-	Label string // the sentence; empty: composed of Title, last and greatest value
+	Title string // the title; it begins the sentence and is the table's caption
+	Label string // the sentence; empty: Title, last and greatest value
 
-	Values []float64 // the oldest first; NaN: missing
+	Values []float64 // oldest first; NaN: missing
 	Unit   Unit
 	Tone   Tone
-	Bars   bool // bars in place of a line: for what is counted, as failures are
+	Bars   bool // bars instead of a line, for counts such as failures
 
 	From time.Time     // the instant of the first value, for the table
-	Step time.Duration // from value to value
+	Step time.Duration // distance of values
 	Zone *time.Location
 
 	Width, Height int // in pixels; zero means 80 and 20
@@ -62,11 +62,11 @@ func (s Spark) bars(w *writer, width, height float64, y func(float64) float64) {
 	w.path("bar", bars.String())
 }
 
-// line draws a line, interrupted where values are missing, and the area below it.
+// line draws a line and the area below it. The line is interrupted where values are missing.
 func (s Spark) line(w *writer, width, height float64, y func(float64) float64) {
 	var line, area, dots pen
 	pitch := (width - 3) / float64(max(len(s.Values)-1, 1))
-	length, last := 0, 0.0 // of the piece that is drawn: how many values, and how high the last one is
+	length, last := 0, 0.0 // of the current piece: the number of values, and the height of the last one
 	finish := func(i int) {
 		if length > 0 {
 			area.do("V", height)

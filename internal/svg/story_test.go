@@ -9,13 +9,13 @@ import (
 	"time"
 )
 
-// A picture is a chart of the story that the tests look at.
+// A picture is a chart of the story that the tests check.
 type picture interface {
 	SVG() template.HTML
 	Table() Table
 }
 
-// story is one chart of each kind and of each special case.
+// story returns one chart of each kind and of each special case.
 func story(t testing.TB) map[string]picture {
 	t.Helper()
 	berlin, apia, johns := zone(t, "Europe/Berlin"), zone(t, "Pacific/Apia"), zone(t, "America/St_Johns")
@@ -64,7 +64,7 @@ func story(t testing.TB) map[string]picture {
 	}
 }
 
-// events are a run each quarter of an hour around now, a few of which did not end well.
+// events returns a run for each quarter of an hour around now. A few of the runs failed.
 func events(now time.Time) []Event {
 	tones := map[int]Tone{-100: Fail, -340: Missed, -341: Late, -500: Off, -7: Run, -905: Fail}
 	var all []Event
@@ -95,7 +95,7 @@ func samples(from time.Time, step time.Duration, n int, value func(int) float64)
 	return points
 }
 
-// without leaves out points [from, to).
+// without removes the points [from, to).
 func without(points []Point, from, to int) []Point { return slices.Delete(points, from, to) }
 
 func zone(t testing.TB, name string) *time.Location {

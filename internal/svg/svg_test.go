@@ -30,7 +30,7 @@ func TestTheChartsAreThoseOfTheGoldenFiles(t *testing.T) {
 			}
 		}
 		if want, err := os.ReadFile(golden); err != nil || got != string(want) {
-			t.Errorf("%s is not as in %s (go test -update writes it anew) %v", name, golden, err)
+			t.Errorf("%s differs from %s (go test -update rewrites it) %v", name, golden, err)
 		}
 	}
 	files, err := filepath.Glob("testdata/*.svg")
@@ -62,7 +62,7 @@ func TestTheTablesAreThoseOfTheGoldenFile(t *testing.T) {
 		}
 	}
 	if want, err := os.ReadFile(golden); err != nil || b.String() != string(want) {
-		t.Errorf("the tables are not as in %s (go test -update writes it anew) %v", golden, err)
+		t.Errorf("the tables differ from %s (go test -update rewrites it) %v", golden, err)
 	}
 }
 
@@ -73,7 +73,7 @@ func TestEveryChartIsSafeMarkup(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 		if charts[name].SVG() != story(t)[name].SVG() {
-			t.Errorf("%s: drawn twice, it is not the same", name)
+			t.Errorf("%s: drawing it twice gives different results", name)
 		}
 	}
 }
@@ -88,7 +88,7 @@ func TestEveryClassHasARule(t *testing.T) {
 	for _, chart := range story(t) {
 		all.WriteString(string(chart.SVG()))
 	}
-	for level := range 7 { // of which the story does not have each
+	for level := range 7 { // the story does not have every level
 		fmt.Fprintf(&all, ` class="h%d n%d paused"`, level, 1+level/3)
 	}
 	written := map[string]bool{}
@@ -117,7 +117,7 @@ func TestAFileHasItsOwnStyle(t *testing.T) {
 	}
 }
 
-// check says what is wrong with a chart's markup.
+// check returns the error in a chart's markup.
 func check(chart template.HTML) error {
 	if err := wellFormed(string(chart)); err != nil {
 		return err
@@ -153,10 +153,10 @@ func check(chart template.HTML) error {
 var (
 	decimal = regexp.MustCompile(`^(-?\d+(\.\d)? ?)+$`)
 	class   = regexp.MustCompile(`^/?[a-z0-9 -]+$`)
-	fine    = regexp.MustCompile(`\.\d\d`) // more than a tenth of a pixel
+	fine    = regexp.MustCompile(`\.\d\d`) // finer than a tenth of a pixel
 )
 
-// geometry reports whether a path has nothing but commands and coordinates of one decimal.
+// geometry reports whether a path has only commands and coordinates of one decimal.
 func geometry(d string) bool {
 	other := func(r rune) bool { return !strings.ContainsRune("MLHVhvalz0123456789.- ", r) }
 	return !strings.ContainsFunc(d, other) && !fine.MatchString(d)

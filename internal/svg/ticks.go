@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// Ticks are the last runs of a schedule, one mark each, in a row of a list. Height and form differ as the colours do.
+// Ticks shows the last runs of a schedule in a row of a list, with one mark each. Marks of different colours also differ in height and form.
 type Ticks struct {
-	Title string // whose runs they are; it begins the sentence and is the table's caption
-	Label string // the sentence; empty: composed of Title and the outcomes in their order
+	Title string // the name of the schedule; it begins the sentence and is the table's caption
+	Label string // the sentence; empty: Title and the outcomes in order
 
-	Runs []Tick // the oldest first; of more than 20 the last
+	Runs []Tick // oldest first; only the last 20 are shown
 	Zone *time.Location
 }
 
@@ -20,7 +20,7 @@ type Ticks struct {
 type Tick struct {
 	At   time.Time
 	Tone Tone
-	Word string // how it ended, as in "dead"; empty: the tone's word
+	Word string // the outcome, such as "dead"; empty: the tone's word
 }
 
 const (
@@ -30,7 +30,7 @@ const (
 	tickHeight = 16
 )
 
-// SVG draws the marks. Where there are fewer than 20, the rest of the row is empty on the left: the newest stands at the end.
+// SVG draws the marks. The newest is at the right end. With fewer than 20 marks, the left part of the row is empty.
 func (t Ticks) SVG() template.HTML {
 	runs := t.shown()
 	var w writer
@@ -43,7 +43,7 @@ func (t Ticks) SVG() template.HTML {
 	return w.html()
 }
 
-// tick draws a mark whose form says the tone: what failed stands out above and below, what did not run is hollow, what was dropped is a dot.
+// tick draws a mark with the form of its tone: a failure is taller, a run that did not happen is hollow, a dropped one is a dot.
 func (t Tone) tick(l *layers, x float64) {
 	p := l.pen("bar " + t.class())
 	switch t {
@@ -79,7 +79,7 @@ func (t Tick) word() string {
 	return t.Tone.word()
 }
 
-// sentence says each outcome, those that follow each other and are the same by their number.
+// sentence lists the outcomes. Equal consecutive outcomes are given as a number.
 func (t Ticks) sentence() string {
 	if t.Label != "" {
 		return t.Label

@@ -5,25 +5,25 @@ import (
 	"time"
 )
 
-// A Timeline shows which occurrences of schedules ran when: one row a schedule, time from left to right, an axis with gridlines below.
+// A Timeline shows when occurrences of schedules ran: one row for each schedule, time from left to right, an axis with gridlines below.
 // Above a row's line are the planned instants, below it a bar for each run.
 type Timeline struct {
-	Title string // it is drawn, and is the table's caption
+	Title string // the drawn title and the table's caption
 	Label string // the sentence; empty: Title
 
-	From, To time.Time // of the axis
+	From, To time.Time // ends of the axis
 	Zone     *time.Location
 	Spans    []Span
 	Rows     []Row
 }
 
-// A Row is what one schedule did.
+// A Row has the occurrences of one schedule.
 type Row struct {
 	Name, Remark string
 	Occurrences  []Occurrence // in the order of their planned instants
 }
 
-// A Span is a time that is marked in all rows.
+// A Span is a marked time in all rows.
 type Span struct {
 	From, To time.Time
 	Label    string
@@ -38,14 +38,14 @@ type Occurrence struct {
 // ran reports whether the occurrence has a bar.
 func (o Occurrence) ran() bool { return !o.Started.IsZero() }
 
-// An Outcome is what became of an occurrence.
+// An Outcome is the outcome of an occurrence.
 type Outcome uint8
 
 // The outcomes differ in colour and in shape.
 const (
 	RanInTime Outcome = iota // it ran at its planned instant
 	RanLate                  // it ran later
-	CutShort                 // it began, and its ctx was ended for the next one
+	CutShort                 // it began, and its ctx was cancelled for the next one
 	Dropped                  // it did not run, because another one was running
 	NotRun                   // it did not run, because its instant was missed
 )
@@ -55,10 +55,10 @@ var outcomes = [...]struct{ word, class string }{
 	Dropped: {"dropped: another one ran", "paused"}, NotRun: {"missed: counted, does not run", "off"},
 }
 
-// known is the outcome itself, or NotRun if it is none of the constants.
+// known returns the outcome, or NotRun if it is not one of the constants.
 func (o Outcome) known() Outcome { return min(o, NotRun) }
 
-// mark draws the sign of an outcome around a point: a dot, a cross for what was dropped, a ring for what was missed.
+// mark draws the mark of an outcome around a point: a dot, a cross for a dropped occurrence, a ring for a missed one.
 func (o Outcome) mark(l *layers, x, y float64) {
 	switch class := outcomes[o].class; o {
 	case Dropped:
@@ -77,15 +77,15 @@ func (o Outcome) mark(l *layers, x, y float64) {
 // Sizes of a timeline, in pixels.
 const (
 	timelineWidth = 960
-	timelineLeft  = 134 // where the axis begins
+	timelineLeft  = 134 // the left end of the axis
 	timelineRight = 22
-	timelineTop   = 66 // where the rows begin
+	timelineTop   = 66 // the top of the rows
 	planLine      = 14 // from a row's top to its planned instants
 	laneTop       = 30 // from a row's top to its first bar
-	laneHeight    = 13 // from bar to bar
+	laneHeight    = 13 // distance of bars
 	laneBar       = 10
 	rowGap        = 14
-	timelineFoot  = 68 // the axis and the legend
+	timelineFoot  = 68 // space for the axis and the legend
 )
 
 // SVG draws the timeline.
@@ -134,10 +134,10 @@ func (t Timeline) drawSpans(w *writer, a *axes) {
 	}
 }
 
-// lanes says in which lane of its row each occurrence is drawn, so that no two bars overlap, and how many lanes there are, at least one.
+// lanes returns the lane of each occurrence in its row, so that no two bars overlap. It also returns the number of lanes, at least one.
 func (r Row) lanes() (of []int, n int) {
 	of, n = make([]int, len(r.Occurrences)), 1
-	var free []time.Time // lane -> when its last bar ends
+	var free []time.Time // lane -> the end of its last bar
 	for i, o := range r.Occurrences {
 		if !o.ran() {
 			continue
@@ -179,7 +179,7 @@ func (r Row) draw(w *writer, a *axes, y float64) {
 		class := outcomes[outcome].class
 		from, to, top := a.x(o.Started), a.x(o.Ended), y+laneTop+float64(of[i]*laneHeight)
 		shapes.pen("bar "+class).rect(from, top, max(to-from-1, 1), laneBar)
-		if from-planned > 1 { // where it came from
+		if from-planned > 1 { // a link from its planned instant
 			link := links.pen("frame quiet " + class)
 			link.do("M", planned, y+planLine)
 			link.do("L", from+1, top)
@@ -189,7 +189,7 @@ func (r Row) draw(w *writer, a *axes, y float64) {
 	shapes.draw(w)
 }
 
-// drawOutcomes explains the signs in one line.
+// drawOutcomes explains the marks in one line.
 func drawOutcomes(w *writer, y float64) {
 	x := 18.0
 	for i, outcome := range outcomes {

@@ -1,7 +1,7 @@
 package svg
 
-// A Tone is what something means, and so its colour and its shape: of a line, a run, a cell of a heat map. They stand in the order of how bad
-// they are: a cell shows the worst.
+// A Tone is the meaning of a line, a run or a cell of a heat map, and determines its colour and shape. Tones are ordered from good to bad, and a cell
+// shows the worst one.
 type Tone uint8
 
 // The tones; each has the token of its name, Missed that of Late.
@@ -16,7 +16,7 @@ const (
 	Fail               // failed, dead, crashed
 )
 
-// known is the tone itself, or Accent if it is none of the constants.
+// known returns the tone, or Accent if it is not one of the constants.
 func (t Tone) known() Tone {
 	if t > Fail {
 		return Accent
@@ -24,13 +24,13 @@ func (t Tone) known() Tone {
 	return t
 }
 
-// class is the tone's class.
+// class returns the tone's class.
 func (t Tone) class() string {
 	classes := [...]string{Accent: "accent", OK: "ok", Run: "run", Off: "off", Paused: "paused", Late: "late", Missed: "missed", Fail: "fail"}
 	return classes[t.known()]
 }
 
-// word is what a run of this tone is called where the caller has no word of its own.
+// word returns the word for a run of this tone, if the caller gives none.
 func (t Tone) word() string {
 	switch t {
 	case Run:

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// A Unit is what the values of a chart count.
+// A Unit is the unit of a chart's values.
 type Unit uint8
 
 // The units.
@@ -21,10 +21,10 @@ const (
 	PerHour               // things an hour: 1,440/h
 )
 
-// maxValue is the largest value that is drawn; larger ones are drawn as this one.
+// maxValue is the largest drawn value. Larger ones are drawn as this value.
 const maxValue = 1e12
 
-// drawn is a value as it is drawn: from 0 to maxValue. ok is false for one that says nothing, NaN and the infinities.
+// drawn returns the drawn value, from 0 to maxValue. ok is false for NaN and the infinities.
 func drawn(v float64) (value float64, ok bool) {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return 0, false
@@ -32,7 +32,7 @@ func drawn(v float64) (value float64, ok bool) {
 	return min(max(v, 0), maxValue), true
 }
 
-// word is the unit's name for scripts; that of a rate is what stands behind the number.
+// word returns the unit's name for scripts. For a rate it is the suffix.
 func (u Unit) word() string {
 	if u == Seconds {
 		return "seconds"
@@ -40,7 +40,7 @@ func (u Unit) word() string {
 	return cmp.Or(u.per(), "count")
 }
 
-// format is a value in at most three digits and its unit, as it stands in a chart.
+// format formats a value for a chart, with at most three digits and its unit.
 func (u Unit) format(v float64) string {
 	if u == Seconds {
 		return duration(v)
@@ -48,7 +48,7 @@ func (u Unit) format(v float64) string {
 	return short(v) + u.per()
 }
 
-// per is what stands behind the number of a rate; empty: the unit is none.
+// per returns the suffix of a rate, or "" if the unit is not a rate.
 func (u Unit) per() string {
 	switch u {
 	case PerSecond:
@@ -61,10 +61,10 @@ func (u Unit) per() string {
 	return ""
 }
 
-// rate reports whether the unit is things per time.
+// rate reports whether the unit is a rate.
 func (u Unit) rate() bool { return u.per() != "" }
 
-// exact is a value as it stands in a table: a count has all its digits.
+// exact formats a value for a table. A count has all its digits.
 func (u Unit) exact(v float64) string {
 	if u == Count && v == math.Trunc(v) {
 		return grouped(int64(v))
@@ -72,7 +72,7 @@ func (u Unit) exact(v float64) string {
 	return u.format(v)
 }
 
-// fold makes one value of several that fall on the same pixels: of rates the mean, which is the rate of the whole, else the greatest.
+// fold merges values that fall on the same pixels: into the mean for rates, because that is the rate of the whole, otherwise into the greatest.
 func (u Unit) fold(values []float64) float64 {
 	var sum, most float64
 	for _, v := range values {
@@ -84,7 +84,7 @@ func (u Unit) fold(values []float64) float64 {
 	return most
 }
 
-// short is a number in three digits, up to 9,999 in four.
+// short formats a number with three digits, or with four up to 9,999.
 func short(v float64) string {
 	switch {
 	case v < 1000:
@@ -110,7 +110,7 @@ func round3(v float64) float64 {
 	return rounded
 }
 
-// grouped is an integer with a comma before every three digits.
+// grouped formats an integer with a comma before every three digits.
 func grouped(n int64) string {
 	digits := strconv.FormatInt(n, 10)
 	from := 0
@@ -123,7 +123,7 @@ func grouped(n int64) string {
 	return digits
 }
 
-// duration is a number of seconds in the two largest of its units.
+// duration formats a number of seconds in its two largest units.
 func duration(seconds float64) string {
 	switch v := round3(seconds); {
 	case v == 0:
@@ -153,7 +153,7 @@ func pair(large int64, unit string, small int64, smallUnit string) string {
 	return text
 }
 
-// instant is a time to the minute with its zone, as sentences and tables have it; to the second where it is not a full minute.
+// instant formats a time with its zone for sentences and tables: to the minute, or to the second if it is not a full minute.
 func instant(at time.Time) string {
 	if at.Second() != 0 {
 		return at.Format("Mon 2 Jan 15:04:05 MST")
@@ -161,7 +161,7 @@ func instant(at time.Time) string {
 	return at.Format("Mon 2 Jan 15:04 MST")
 }
 
-// plural is a number and a noun: 1 run, 2 runs.
+// plural returns a number and a noun: 1 run, 2 runs.
 func plural(n int64, noun string) string {
 	if n == 1 {
 		return "1 " + noun
@@ -169,7 +169,7 @@ func plural(n int64, noun string) string {
 	return grouped(n) + " " + noun + "s"
 }
 
-// cut shortens a text to what there is room for.
+// cut shortens a text to the given number of letters.
 func cut(s string, most int) string {
 	runes := []rune(s)
 	if len(runes) <= most {

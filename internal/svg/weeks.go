@@ -6,19 +6,19 @@ import (
 	"time"
 )
 
-// Weeks is a heat map like a calendar: a row for each week, from Monday, with the days in it: 35 until today and 35 to come. A day that the
-// zone left out is marked.
+// Weeks is a heat map like a calendar: a row for each week, beginning on Monday, with its days: 35 until today and 35 future days. A day that the
+// zone skipped is marked.
 //
-// Days counted by another clock, as a schedule's are by UTC, stand under the right date only in that zone.
+// Days that were counted by another clock, such as a schedule's days in UTC, are under the right date only in that zone.
 type Weeks HeatMap
 
 const (
-	weekPitch  = 26 // from week to week
+	weekPitch  = 26 // distance of weeks
 	dayPitch   = 50
 	daySize    = 20
-	dayLeft    = 36 // for months
-	dayTop     = 22 // for weekdays
-	dayNumber  = 20 // for the day of the month, in front of its cell
+	dayLeft    = 36 // space for months
+	dayTop     = 22 // space for weekdays
+	dayNumber  = 20 // space for the day of the month, in front of its cell
 	weekLength = 7
 )
 
@@ -76,7 +76,7 @@ func (h Weeks) Table() Table {
 	return t
 }
 
-// weekday is 0 on Mondays.
+// weekday returns 0 for Monday.
 func weekday(d int64) int64 {
 	return (int64(date(d).Weekday()) + weekLength - int64(time.Monday)) % weekLength
 }

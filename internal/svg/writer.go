@@ -9,14 +9,14 @@ import (
 	"unicode"
 )
 
-// A writer writes elements. Every name of an element or an attribute is a constant of this package; every value and text is escaped, so what
-// it has written is safe in a page whatever the data say.
+// A writer writes elements. Every name of an element or an attribute is a constant of this package, and every value and text is escaped. So the result
+// is safe in a page for any data.
 type writer struct {
 	buf  bytes.Buffer
 	open []string // elements that are not closed yet
 }
 
-// picture begins a chart of a size in pixels: an image with a sentence for those who do not see it.
+// picture begins a chart of a size in pixels: an image with a sentence for screen readers.
 func (w *writer) picture(class, label string, width, height float64, attrs ...string) {
 	w.start("svg", append([]string{
 		"xmlns", "http://www.w3.org/2000/svg", "class", "chart " + class, "role", "img", "aria-label", label,
@@ -24,15 +24,15 @@ func (w *writer) picture(class, label string, width, height float64, attrs ...st
 	}, attrs...)...)
 }
 
-// html closes what is open and returns all of it.
+// html closes the open elements and returns the markup.
 func (w *writer) html() template.HTML {
 	for len(w.open) > 0 {
 		w.end()
 	}
-	return template.HTML(w.buf.String()) // which element and text have escaped
+	return template.HTML(w.buf.String()) // element and text have escaped it
 }
 
-// start begins an element, whose attributes are names and values in turn.
+// start begins an element. attributes has names and values alternately.
 func (w *writer) start(name string, attrs ...string) {
 	w.element(name, attrs)
 	w.buf.WriteByte('>')
@@ -52,7 +52,7 @@ func (w *writer) leaf(name string, attrs ...string) {
 	w.buf.WriteString("/>")
 }
 
-// path draws a path; an empty one is left out.
+// path draws a path. It leaves out an empty one.
 func (w *writer) path(class, d string) {
 	if d != "" {
 		w.leaf("path", "class", class, "d", d)
@@ -69,14 +69,14 @@ func (w *writer) element(name string, attrs []string) {
 	w.buf.WriteString("<" + name)
 	for i := 0; i+1 < len(attrs); i += 2 {
 		if attrs[i] == "text-anchor" && attrs[i+1] == "start" {
-			continue // what it is without
+			continue // the value without it
 		}
 		w.buf.WriteString(" " + attrs[i] + `="` + escape(attrs[i+1]) + `"`)
 	}
 }
 
-// escape returns s as it stands in a text or in a value between quotes. Characters that XML does not have, control characters and those that
-// turn the direction of a text become U+FFFD.
+// escape escapes s for a text or a quoted value. Characters that XML does not allow, control characters and characters that change the direction of a
+// text become U+FFFD.
 func escape(s string) string {
 	if plain(s) {
 		return s
@@ -99,13 +99,13 @@ func escape(s string) string {
 		case unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r&0xFFFE == 0xFFFE:
 			b.WriteRune(unicode.ReplacementChar)
 		default:
-			b.WriteRune(r) // a byte that is no UTF-8 comes as U+FFFD
+			b.WriteRune(r) // a byte that is not UTF-8 becomes U+FFFD
 		}
 	}
 	return b.String()
 }
 
-// plain reports whether s is printable ASCII of which nothing has a meaning in markup, as coordinates are.
+// plain reports whether s is printable ASCII without special characters of markup, as coordinates are.
 func plain(s string) bool {
 	for i := range len(s) {
 		if c := s[i]; c < ' ' || c > '~' || c == '&' || c == '<' || c == '>' || c == '"' || c == '\'' {
@@ -115,7 +115,7 @@ func plain(s string) bool {
 	return true
 }
 
-// num is a coordinate, to a tenth of a pixel.
+// num formats a coordinate, to a tenth of a pixel.
 func num(v float64) string {
 	v = math.Round(v*10) / 10
 	if v == 0 || math.IsNaN(v) || math.IsInf(v, 0) {
@@ -155,7 +155,7 @@ func (p *pen) dot(x, y, r float64) {
 	p.do("a", r, r, 0, 1, 0, -2*r, 0)
 }
 
-// hatch adds diagonals through a rectangle, a distance apart.
+// hatch adds diagonals through a rectangle at a distance from each other.
 func (p *pen) hatch(x, y, width, height, apart float64) {
 	for c := apart; c < width+height; c += apart {
 		p.do("M", x+max(0, c-height), y+min(c, height))
@@ -163,7 +163,7 @@ func (p *pen) hatch(x, y, width, height, apart float64) {
 	}
 }
 
-// Layers are paths by their class, drawn in the order in which the classes came first: many shapes of one look are one element.
+// Layers are paths by class, drawn in the order in which the classes first occur. Many shapes of one look are one element.
 type layers struct {
 	classes []string
 	pens    map[string]*pen

@@ -38,7 +38,7 @@ func TestACoordinateHasOneDecimal(t *testing.T) {
 	}
 }
 
-// FuzzCharts draws any data under any name: what comes out is safe markup with the name as its sentence.
+// FuzzCharts draws any data under any name. The result has to be safe markup with the name as its sentence.
 func FuzzCharts(f *testing.F) {
 	f.Add("report", int64(1763733600), uint8(0), []byte("12345678abcdefgh"))
 	f.Add(`"/><script>`, int64(-62135596800), uint8(255), []byte{255, 255, 255, 255, 255, 255, 255, 127})
@@ -84,7 +84,7 @@ func FuzzCharts(f *testing.F) {
 						continue
 					}
 					if strings.Contains(text, "NaN") || strings.Contains(text, "Inf") {
-						t.Errorf("chart %d: the table says %q", i, row)
+						t.Errorf("chart %d: the table has %q", i, row)
 					}
 				}
 			}
@@ -92,7 +92,7 @@ func FuzzCharts(f *testing.F) {
 	})
 }
 
-// shown is a name as a reader of the markup gets it.
+// shown returns a name as a reader of the markup gets it.
 func shown(name string) string {
 	return strings.NewReplacer("&lt;", "<", "&gt;", ">", "&#34;", `"`, "&#39;", "'", "&amp;", "&").Replace(escape(name))
 }

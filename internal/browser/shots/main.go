@@ -1,6 +1,6 @@
-// Command shots makes every picture of the dashboard, of the real pages with a fixed story on them, and that of chime top. From the repository's root:
+// Command shots draws all pictures of the dashboard, from the real pages with a fixed story, and the picture of chime top. From the repository's root:
 //
-//	go run ./internal/browser/shots                  # into docs/images; only those that the docs show are kept in the repository
+//	go run ./internal/browser/shots                  # into docs/images; the repository has only those that the docs show
 //	go run ./internal/browser/shots -out /tmp/shots -only schedule
 package main
 
@@ -72,7 +72,7 @@ func run(out, only string) error {
 	return nil
 }
 
-// The looks that each scene has.
+// The looks of each scene.
 const wide, narrow = 1440, 390
 
 var looks = []struct {
@@ -85,10 +85,10 @@ var looks = []struct {
 	{"390-dark", browser.Look{Width: narrow, Height: 844, Zone: zone, Dark: true}},
 }
 
-// file is the name of a picture of all of a page, which only who makes it has.
+// file returns the name of a picture of a whole page. Such a picture is not in the repository.
 func (s scene) file(look string) string { return "all-" + s.name + "-" + look + ".png" }
 
-// shownFile is the name of a picture that the docs show.
+// shownFile returns the name of a picture that the docs show.
 func (s scene) shownFile(dark bool) string {
 	if dark {
 		return "dashboard-" + s.name + "-dark.png"

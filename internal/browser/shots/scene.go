@@ -6,24 +6,24 @@ import (
 	"github.com/chimejobs/chime/internal/browser"
 )
 
-// A scene is what a picture shows.
+// A scene describes a picture.
 type scene struct {
 	name  string
-	path  string                    // of the page, relative to where the dashboard is mounted
-	first string                    // the page that is shown is the first one that path leads to and whose address begins so; empty: it is path itself
-	of    string                    // which store; empty: the story
-	do    func(*browser.Page) error // what the viewer does before the picture; nil: nothing
-	shown int                       // how many pixels of it, from its top on, the docs show; 0: they do not
+	path  string                    // path of the page, relative to where the dashboard is mounted
+	first string                    // the shown page is the first linked page whose address begins with this; empty: the page of path itself
+	of    string                    // the store; empty: the story
+	do    func(*browser.Page) error // the viewer's actions before the picture; nil: none
+	shown int                       // the height that the docs show, in pixels from the top; 0: they do not show it
 }
 
-// The stores that are not the story.
+// The stores other than the story.
 const (
-	empty = "empty" // nobody has used it yet
+	empty = "empty" // it is unused
 	gone  = "gone"  // it does not answer
 )
 
-// scenes are all pictures: each page, what its dialogs ask, and how it looks without anything to show. TestEveryPageHasAPicture fails for a link
-// to a page that is not here.
+// scenes are all pictures: each page, its dialogs, and its state in an empty store. TestEveryPageHasAPicture fails for a link to a page that is not
+// here.
 var scenes = []scene{
 	{name: "overview", path: "", shown: 1000},
 	{name: "overview-25h", path: "?window=25h"},
@@ -68,7 +68,7 @@ var scenes = []scene{
 	{name: "not-found", path: "schedules/invoice"},
 }
 
-// steps does one thing after the other.
+// steps does several actions one after another.
 func steps(all ...func(*browser.Page) error) func(*browser.Page) error {
 	return func(p *browser.Page) error {
 		for _, do := range all {
@@ -85,7 +85,7 @@ func tick(row string) func(*browser.Page) error {
 	return func(p *browser.Page) error { return p.Click("main " + row + ` input[name="id"]`) }
 }
 
-// ask presses what opens a dialog, and waits for it.
+// ask clicks a button that opens a dialog, and waits for the dialog.
 func ask(selector string) func(*browser.Page) error {
 	return func(p *browser.Page) error {
 		if err := p.Click(selector); err != nil {

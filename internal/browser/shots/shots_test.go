@@ -27,7 +27,7 @@ func TestThePicturesInTheDocsAreOfThesePages(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got != string(want) {
-		t.Errorf("pages have changed since docs/images was drawn: go run ./internal/browser/shots\ngot  %s\nwant %s", got, want)
+		t.Errorf("pages have changed since docs/images was drawn; run go run ./internal/browser/shots\ngot  %s\nwant %s", got, want)
 	}
 	for _, s := range scenes {
 		if s.shown == 0 {
@@ -46,7 +46,7 @@ func TestThePicturesInTheDocsAreOfThesePages(t *testing.T) {
 	}
 }
 
-// Each picture that is kept is to be seen somewhere.
+// The docs show each stored picture.
 func TestTheDocsShowThePictures(t *testing.T) {
 	readme, err := os.ReadFile(filepath.Join(docs, "..", "README.md"))
 	if err != nil {
@@ -69,11 +69,11 @@ func TestTheDocsShowThePictures(t *testing.T) {
 		}
 	}
 	if shown != 3 {
-		t.Errorf("%d pictures are kept, want 3", shown)
+		t.Errorf("%d pictures are stored, want 3", shown)
 	}
 }
 
-// Two studios make the same picture of the same page, byte for byte.
+// Two studios draw the same picture of the same page, byte for byte.
 func TestAPictureIsTheSameTwice(t *testing.T) {
 	for _, s := range scenes {
 		if s.shown == 0 {
@@ -98,7 +98,7 @@ func TestAPictureIsTheSameTwice(t *testing.T) {
 	}
 }
 
-// kind is what a page is of: the path without names. Those of jobs differ by their state.
+// kind returns the kind of a page: its path without names. Lists of jobs also differ by state.
 func kind(t *testing.T, path string) string {
 	t.Helper()
 	parsed, err := url.Parse(path)
@@ -131,7 +131,7 @@ func TestEveryPageHasAPicture(t *testing.T) {
 		}
 		pictured[kind(t, path)] = true
 	}
-	found := map[string]string{} // an address by the kind of its page
+	found := map[string]string{} // one address for each kind of page
 	for queue := []string{""}; len(queue) > 0; queue = queue[1:] {
 		links, err := site.links(queue[0])
 		if err != nil {
@@ -145,17 +145,17 @@ func TestEveryPageHasAPicture(t *testing.T) {
 		}
 	}
 	if len(found) < 15 {
-		t.Errorf("links lead to %d kinds of pages only: %q", len(found), slices.Sorted(maps.Keys(found)))
+		t.Errorf("links lead to only %d kinds of pages: %q", len(found), slices.Sorted(maps.Keys(found)))
 	}
 	for kind, path := range found {
 		if !pictured[kind] {
-			t.Errorf("no picture is of %q, such as %q", kind, path)
+			t.Errorf("there is no picture of %q, such as %q", kind, path)
 		}
 	}
 }
 
-// The story's answer to the newcomer's question is on the picture in the docs: why did invoices not run on 31 October?
-func TestThePictureOfAScheduleSaysWhyItDidNotRun(t *testing.T) {
+// The picture in the docs answers a newcomer's question: why did invoices not run on 31 October?
+func TestThePictureOfAScheduleShowsWhyItDidNotRun(t *testing.T) {
 	studio, err := newStudio()
 	if err != nil {
 		t.Fatal(err)
@@ -167,7 +167,7 @@ func TestThePictureOfAScheduleSaysWhyItDidNotRun(t *testing.T) {
 	}
 	defer p.Close()
 	s := studio.sites[""]
-	// From the overview: the schedule that fails, and in its days the one that is asked for.
+	// From the overview to the failing schedule, and then to the day.
 	if err := p.Go(s.url); err != nil {
 		t.Fatal(err)
 	}
@@ -185,7 +185,7 @@ func TestThePictureOfAScheduleSaysWhyItDidNotRun(t *testing.T) {
 	}
 	for _, want := range []string{"31 Oct", "dead", "smtp: dial tcp 10.0.0.7:587: connect: connection refused"} {
 		if !strings.Contains(said, want) {
-			t.Errorf("the day does not say %q, but:\n%s", want, said)
+			t.Errorf("the day does not show %q, but:\n%s", want, said)
 		}
 	}
 }

@@ -11,17 +11,17 @@ import (
 	"regexp"
 	"strings"
 	"time"
-	_ "time/tzdata" // the story is looked at in Berlin
+	_ "time/tzdata" // the story is shown in the zone of Berlin
 
 	"github.com/chimejobs/chime"
 	"github.com/chimejobs/chime/dashboard"
 	"github.com/chimejobs/chime/internal/browser/story"
 )
 
-// zone is that of the company, and of who looks.
+// zone is the zone of the company and of the viewer.
 const zone = "Europe/Berlin"
 
-// A site is the dashboard of a store, as it is for somebody who may do everything.
+// A site is the dashboard of a store for a viewer with all rights.
 type site struct {
 	url    string // with a slash at its end
 	pages  *dashboard.Dashboard
@@ -43,7 +43,7 @@ func serve(store chime.Store) (*site, error) {
 	return &site{server.URL + "/chime/", pages, server}, nil
 }
 
-// get returns a page as the server writes it.
+// get returns a page as the server sends it.
 func (s *site) get(path string) ([]byte, error) {
 	answer, err := s.server.Client().Get(s.url + path)
 	if err != nil {
@@ -54,7 +54,7 @@ func (s *site) get(path string) ([]byte, error) {
 	case http.StatusOK:
 		return io.ReadAll(answer.Body)
 	case http.StatusTooManyRequests:
-		time.Sleep(time.Second) // so much is one viewer told to wait
+		time.Sleep(time.Second) // the wait that the rate limit requires
 		return s.get(path)
 	}
 	return nil, fmt.Errorf("%s: %s", path, answer.Status)
@@ -65,7 +65,7 @@ var (
 	basePattern = regexp.MustCompile(`<base href="([^"]*)"`)
 )
 
-// links are the addresses within the site that a page leads to.
+// links returns the addresses within the site to which a page links.
 func (s *site) links(path string) (all []string, err error) {
 	text, err := s.get(path)
 	if err != nil {
@@ -92,7 +92,7 @@ func (s *site) links(path string) (all []string, err error) {
 	return all, nil
 }
 
-// address is that of the page that a scene shows.
+// address returns the address of a scene's page.
 func (s *site) address(of scene) (string, error) {
 	if of.first == "" {
 		return of.path, nil

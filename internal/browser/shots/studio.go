@@ -26,7 +26,7 @@ type studio struct {
 	sites
 }
 
-// sites are the dashboards by the names of their stores.
+// sites are the dashboards by the name of their store.
 type sites map[string]*site
 
 func openSites() (sites, error) {
@@ -71,7 +71,7 @@ func (s *studio) close() {
 	s.sites.close()
 }
 
-// shoot makes the picture of a scene.
+// shoot draws the picture of a scene.
 func (s *studio) shoot(scene scene, look browser.Look) ([]byte, error) {
 	p, err := s.chromium.Open(look)
 	if err != nil {
@@ -100,7 +100,7 @@ func (s *studio) shoot(scene scene, look browser.Look) ([]byte, error) {
 	return p.Shot()
 }
 
-// top is the upper part of a picture.
+// top returns the upper part of a picture.
 func top(picture []byte, height int) ([]byte, error) {
 	all, err := png.Decode(bytes.NewReader(picture))
 	if err != nil {
@@ -116,11 +116,11 @@ func top(picture []byte, height int) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// signatures is the name of the file that says what the pictures in the docs were made of. Browsers of two versions draw two pictures of one page, so it is
-// the pages that are compared.
+// signatures is the name of the file with the hashes of the pages in the docs' pictures. Pages are compared and not pictures, because two versions of a
+// browser draw different pictures of the same page.
 const signatures = "dashboard.sum"
 
-// sign writes it, of sites that nobody has looked at yet: one that was polled knows more rates.
+// sign writes it from sites that no viewer has opened yet, because a polled site has more rates.
 func sign(out string) error {
 	fresh, err := openSites()
 	if err != nil {
@@ -134,7 +134,7 @@ func sign(out string) error {
 	return os.WriteFile(filepath.Join(out, signatures), []byte(text), 0o644)
 }
 
-// signed has a line for each picture in the docs: the hash of its page, whose links to styles and scripts have the hashes of those.
+// signed returns a line for each picture in the docs: the hash of its page. The page's links contain the hashes of its styles and scripts.
 func (s sites) signed() (string, error) {
 	var text strings.Builder
 	for _, scene := range scenes {
@@ -150,7 +150,7 @@ func (s sites) signed() (string, error) {
 	return text.String(), nil
 }
 
-// drawTop has the command's module draw chime top, whose internal packages no other module may import.
+// drawTop runs the command's module to draw chime top, because no other module may import its internal packages.
 func drawTop(out string) error {
 	absolute, err := filepath.Abs(filepath.Join(out, "top.svg"))
 	if err != nil {

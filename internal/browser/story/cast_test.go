@@ -22,7 +22,7 @@ type program struct {
 
 var programs = []program{{"app-2", 812}, {"app-1", 4711}, {"app-3", 90}}
 
-// A desk is the store as a program on another machine reaches it: what it says of itself is what the program is.
+// A desk is the store as seen by a program on another machine, with the identity of that program.
 type desk struct {
 	protocol.Store
 	program
@@ -47,11 +47,11 @@ func (d desk) Resign(ctx context.Context, candidate string) error {
 	return d.Store.Resign(ctx, d.candidate(candidate))
 }
 
-func (s *teller) scheduler(p program) *chime.Scheduler {
+func (s *player) scheduler(p program) *chime.Scheduler {
 	return chime.NewScheduler(desk{s.store.Protocol(), p}, chime.SchedulerOptions{Logger: quiet})
 }
 
-// What goes wrong, and when.
+// The failures and their times.
 var (
 	mailDown  = span{time.Date(2026, 10, 31, 17, 0, 0, 0, time.UTC), time.Date(2026, 10, 31, 23, 0, 0, 0, time.UTC)}
 	crmDown   = span{time.Date(2026, 11, 12, 0, 30, 0, 0, time.UTC), time.Date(2026, 11, 12, 5, 30, 0, 0, time.UTC)}
@@ -67,7 +67,7 @@ func (s span) contains(instant time.Time) bool {
 func mailIsDown(instant time.Time) bool { return mailDown.contains(instant) }
 
 // worker has the handlers that every program has.
-func (s *teller) worker(p program) *chime.Worker {
+func (s *player) worker(p program) *chime.Worker {
 	w := chime.NewWorker(desk{s.store.Protocol(), p}, chime.WorkerOptions{
 		Queues: map[string]int{"default": 3, "mail": 2, "media": 1, "exports": 1}, Concurrency: 20, DrainTimeout: time.Millisecond, SessionTTL: time.Minute, Logger: quiet,
 	})
@@ -131,20 +131,20 @@ func (s *teller) worker(p program) *chime.Worker {
 		}
 	}, chime.Timeout(2*time.Hour))
 	w.Handle("import", func(ctx context.Context, job *chime.Job) error {
-		<-ctx.Done() // it had not ended when the story did
+		<-ctx.Done() // it was still running at the end of the story
 		return ctx.Err()
 	}, chime.Timeout(time.Hour))
 	return w
 }
 
-// A letter is the arguments of send.
+// A letter has the arguments of send.
 type letter struct {
 	Number   int    `json:"number"`
 	To       string `json:"to"`
 	Template string `json:"template"`
 }
 
-// A picture is the arguments of resize and thumbnail.
+// A picture has the arguments of resize and thumbnail.
 type picture struct {
 	Number int `json:"number"`
 	Width  int `json:"width"`

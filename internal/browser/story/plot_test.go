@@ -10,14 +10,14 @@ import (
 )
 
 // put stores a schedule.
-func (s *teller) put(name string, rule recurrence.Recurrence, options ...chime.PutOption) {
+func (s *player) put(name string, rule recurrence.Recurrence, options ...chime.PutOption) {
 	s.t.Helper()
 	_, err := s.schedules.Put(s.t.Context(), name, rule, append([]chime.PutOption{chime.NoImmediateRun()}, options...)...)
 	s.check(err)
 }
 
-// found creates what the company began with.
-func (s *teller) found() {
+// found creates the first schedules of the company.
+func (s *player) found() {
 	finance := chime.Meta(mustJSON(map[string]string{"team": "finance"}))
 	s.put("invoices", recurrence.Recurrence{Frequency: recurrence.Month, MonthDays: []int{-1}, Hours: []int{18}, Minutes: []int{0}, Seconds: []int{0}},
 		chime.JobName("send-invoices"), chime.Queue("mail"), chime.MaxAttempts(5), chime.Retry(chime.Fixed(2*time.Minute)), finance)
@@ -30,13 +30,13 @@ func (s *teller) found() {
 	s.put("migrate accounts", recurrence.Recurrence{Frequency: recurrence.Day, Interval: 1, Hours: []int{4}, Minutes: []int{0}, Seconds: []int{0}, Count: 3}, chime.JobName("migrate"))
 }
 
-// connect creates the schedule of a system that came later.
-func (s *teller) connect() {
+// connect creates the schedule of a later system.
+func (s *player) connect() {
 	s.put("sync-crm", recurrence.Recurrence{Cron: "0 * * * *"}, chime.KeepRuns(340), chime.MaxAttempts(1))
 }
 
-// events are what people did before an instant, in the weeks that are passed over.
-func (s *teller) events(next time.Time) {
+// events does the actions of people before an instant, in the weeks that are skipped.
+func (s *player) events(next time.Time) {
 	for _, event := range []struct {
 		at time.Time
 		do func()
@@ -52,33 +52,33 @@ func (s *teller) events(next time.Time) {
 	}
 }
 
-// deploy creates what was new on the last day.
-func (s *teller) deploy() {
+// deploy creates the schedules that were new on the last day.
+func (s *player) deploy() {
 	s.put("report", recurrence.Recurrence{Frequency: recurrence.Minute, Interval: 15, StartTime: time.Date(2026, 3, 8, 9, 0, 0, 0, time.UTC)}, chime.KeepRuns(120))
 	for _, tenant := range []string{"acme", "globex", "initech", "umbrella"} {
 		s.put(tenant+"/export", recurrence.Recurrence{Frequency: recurrence.Minute, Interval: 30, StartTime: time.Date(2026, 11, 19, 0, 0, 0, 0, time.UTC)}, chime.JobName("export"), chime.Queue("exports"),
 			chime.Args(map[string]string{"tenant": tenant}))
 	}
 	s.put("black friday prices", recurrence.Recurrence{StartTime: time.Date(2026, 11, 26, 23, 0, 0, 0, time.UTC), TimeZone: "Europe/Berlin"}, chime.JobName("prices"))
-	s.check(s.queues.Limit(s.t.Context(), "exports", chime.Limit{Running: 1})) // so the exports of one instant are late
+	s.check(s.queues.Limit(s.t.Context(), "exports", chime.Limit{Running: 1})) // so exports of the same instant are late
 }
 
-func (s *teller) enqueue(name string, args any, options ...chime.EnqueueOption) {
+func (s *player) enqueue(name string, args any, options ...chime.EnqueueOption) {
 	s.t.Helper()
 	_, err := s.enqueuer.Enqueue(s.t.Context(), name, args, options...)
 	s.check(err)
 }
 
-// traffic enqueues what customers cause, each five seconds more or less, and lets things happen.
-func (s *teller) traffic() {
+// traffic enqueues the customers' jobs, a varying number every five seconds, and lets time pass.
+func (s *player) traffic() {
 	s.put("heartbeat", recurrence.Recurrence{Frequency: recurrence.Minute, Interval: 5, StartTime: time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)}, chime.KeepRuns(100))
 	until(At.Add(-75 * time.Minute))
 	s.enqueue("transcode", "talk.mov", chime.Queue("media"), chime.ID("upload-7781"))
 	for i := range 2 {
-		s.enqueue("fax", "+49 30 1234", chime.ID(fmt.Sprintf("fax-%d", i+1))) // nobody has a handler for it any more
+		s.enqueue("fax", "+49 30 1234", chime.ID(fmt.Sprintf("fax-%d", i+1))) // no worker has a handler for it any more
 	}
 	for i := range 6 {
-		s.enqueue("remind", letter{9000 + i, "ada@example.com", "trial-ends"}, chime.Queue("crm"), chime.In(time.Duration(i+2)*time.Hour)) // a queue that nobody serves
+		s.enqueue("remind", letter{9000 + i, "ada@example.com", "trial-ends"}, chime.Queue("crm"), chime.In(time.Duration(i+2)*time.Hour)) // a queue without workers
 	}
 	letters, pictures := 0, 0
 	for begun := time.Now(); time.Now().Before(At.Add(-12 * time.Second)); time.Sleep(5 * time.Second) { // fake time

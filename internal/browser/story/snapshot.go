@@ -12,22 +12,22 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// A key is one of the store, in a form that JSON can hold.
+// A key is a key of the store in a form for JSON.
 type key struct {
 	Name   []byte   `json:"name"`
 	Type   string   `json:"type"`
-	Left   int64    `json:"left_ms,omitempty"` // how long it lives; 0: until it is removed
+	Left   int64    `json:"left_ms,omitempty"` // time to live; 0: no expiry
 	Values [][]byte `json:"values"`            // a string; a list's or a set's elements; a hash's fields and values; a sorted set's members and scores
 	Stream []entry  `json:"stream,omitempty"`
 }
 
-// An entry is one of a stream.
+// An entry is an entry of a stream.
 type entry struct {
 	ID     string   `json:"id"`
 	Values [][]byte `json:"values"` // fields and values
 }
 
-// save writes all that a server holds.
+// save writes the whole contents of a server.
 func save(ctx context.Context, client *redis.Client, to io.Writer) error {
 	names, err := client.Keys(ctx, "*").Result()
 	if err != nil {
@@ -77,7 +77,7 @@ func read(ctx context.Context, client *redis.Client, name string) (*key, error) 
 	case "stream":
 		k.Stream, err = entries(ctx, client, name)
 	default:
-		err = fmt.Errorf("nothing here reads a %s", kind)
+		err = fmt.Errorf("unsupported type %s", kind)
 	}
 	for _, value := range values {
 		k.Values = append(k.Values, []byte(value))
@@ -85,7 +85,7 @@ func read(ctx context.Context, client *redis.Client, name string) (*key, error) 
 	return k, err
 }
 
-// entries reads a stream with its fields in their order.
+// entries reads a stream with its fields in order.
 func entries(ctx context.Context, client *redis.Client, name string) (all []entry, err error) {
 	answers, err := client.Do(ctx, "XRANGE", name, "-", "+").Slice()
 	for _, answer := range answers {
@@ -99,7 +99,7 @@ func entries(ctx context.Context, client *redis.Client, name string) (all []entr
 	return all, err
 }
 
-// load writes what save has written.
+// load loads the output of save into a server.
 func load(ctx context.Context, client *redis.Client, from io.Reader) error {
 	unpacked, err := gzip.NewReader(from)
 	if err != nil {
@@ -123,7 +123,7 @@ func write(ctx context.Context, client *redis.Client, k *key) error {
 	name := string(k.Name)
 	command := map[string]string{"string": "SET", "list": "RPUSH", "set": "SADD", "hash": "HSET", "zset": "ZADD"}[k.Type]
 	values := k.Values
-	if k.Type == "zset" { // scores come first when they are written
+	if k.Type == "zset" { // ZADD takes scores first
 		values = slices.Clone(values)
 		for i := 0; i+1 < len(values); i += 2 {
 			values[i], values[i+1] = values[i+1], values[i]

@@ -1,7 +1,7 @@
-// Package story is a store as it stood at one instant of a company's Friday, for pictures of the dashboard and for tests that look at it: five weeks of
-// schedules, an hour of traffic, and what goes wrong in both. It is the same each time, and its clock stands still.
+// Package story has a store at one instant of a company's Friday, for pictures and tests of the dashboard: five weeks of schedules, an hour of traffic,
+// and the failures in both. It is the same each time, and its clock is stopped.
 //
-// What it holds was not written by hand: tell_test.go plays those weeks under fake time, with real roles, and keeps what is then in the store.
+// Its contents were not written manually: play_test.go plays those weeks under fake time with real roles, and stores the result.
 package story
 
 import (
@@ -19,13 +19,13 @@ import (
 	"github.com/chimejobs/chime/redisstore"
 )
 
-// At is the instant at which the store's clock stands: Friday, 14:26:48 in Berlin.
+// At is the instant of the store's clock: Friday, 14:26:48 in Berlin.
 var At = time.Date(2026, 11, 20, 13, 26, 48, 0, time.UTC)
 
-// Namespace is the company's.
+// Namespace is the namespace of the company.
 const Namespace = "billing"
 
-//go:generate go test -run TestTheStoryIsToldAsItWasKept -count=1 . -update
+//go:generate go test -run TestTheStoredStoryIsTheOneThatIsPlayed -count=1 . -update
 //go:embed testdata/story.json.gz
 var kept []byte
 
@@ -36,7 +36,7 @@ type Store struct {
 	client *redis.Client
 }
 
-// Open opens a copy of its own: what changes in it changes in no other.
+// Open opens a separate copy. Changes in it do not affect other copies.
 func Open() (*Store, error) {
 	s, err := start()
 	if err != nil {
@@ -49,7 +49,7 @@ func Open() (*Store, error) {
 	return s, nil
 }
 
-// Empty opens a store of the same namespace and clock that holds nothing.
+// Empty opens an empty store with the same namespace and clock.
 func Empty() (*Store, error) { return start() }
 
 func start() (*Store, error) {
@@ -64,14 +64,14 @@ func start() (*Store, error) {
 	return &Store{redisstore.New(client, redisstore.Options{Namespace: Namespace}), mini, client}, nil
 }
 
-// Now is the store's clock, which stands still.
+// Now returns the time of the store's clock, which is stopped.
 func (s *Store) Now() time.Time { return At }
 
-// Close ends the server. Who looks at the store must have ended before.
+// Close ends the server. All users of the store must have ended before.
 func (s *Store) Close() {
 	_ = s.client.Close()
 	s.mini.Close()
 }
 
-// Stop has the server refuse every connection and command, as one that is gone.
+// Stop makes the server refuse every connection and command, like a server that is down.
 func (s *Store) Stop() { s.mini.Close() }

@@ -18,7 +18,7 @@ func open(t *testing.T) *Store {
 	return s
 }
 
-// facts are what of a story does not depend on chance.
+// facts returns the facts of a story that do not depend on chance.
 func facts(t *testing.T, store chime.Store) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -60,7 +60,7 @@ func facts(t *testing.T, store chime.Store) map[string]string {
 	return all
 }
 
-// The clock of the store is days behind that of this machine, and it is the store's that counts.
+// The clock of the store is days behind this machine's clock, and pages use the store's clock.
 func TestWhatIsUpcomingGoesByTheStoresClock(t *testing.T) {
 	schedules := chime.NewSchedules(open(t))
 	times, err := schedules.Upcoming(t.Context(), "sync-crm", 3)

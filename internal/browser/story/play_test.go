@@ -19,10 +19,10 @@ import (
 	"github.com/chimejobs/chime/redisstore/embedded"
 )
 
-var update = flag.Bool("update", false, "keep the story as it is told now")
+var update = flag.Bool("update", false, "store the played story")
 
-// The company moved its schedules to chime in the middle of October. Until the last day the teller passes over the hours in which nothing is due;
-// then one of its programs runs without a gap, and in the last hours all three.
+// The company moved its schedules to chime in the middle of October. Until the last day the player skips the hours in which nothing is due. On the last
+// day one of its programs runs without a gap, and in the last hours all three run.
 var (
 	begins    = time.Date(2026, 10, 15, 8, 0, 0, 0, time.UTC)
 	crmBegins = time.Date(2026, 11, 5, 14, 30, 0, 0, time.UTC)
@@ -32,8 +32,8 @@ var (
 
 var quiet = slog.New(slog.DiscardHandler)
 
-// A teller plays the story.
-type teller struct {
+// A player plays the story.
+type player struct {
 	t         *testing.T
 	client    *redis.Client
 	store     chime.Store
@@ -42,28 +42,28 @@ type teller struct {
 	enqueuer  *chime.Enqueuer
 }
 
-func newTeller(t *testing.T) *teller {
+func newPlayer(t *testing.T) *player {
 	server := embedded.StartInMemory()
 	t.Cleanup(func() { _ = server.Close() })
 	store := redisstore.New(server.Client(), redisstore.Options{Namespace: Namespace, Logger: quiet})
-	return &teller{
+	return &player{
 		t: t, client: server.Client(), store: store, schedules: chime.NewSchedules(store), queues: chime.NewQueues(store),
 		enqueuer: chime.NewEnqueuer(store, chime.EnqueuerOptions{Logger: quiet}),
 	}
 }
 
-func (s *teller) check(err error) {
+func (s *player) check(err error) {
 	s.t.Helper()
 	if err != nil {
 		s.t.Fatalf("%v: %v", time.Now().UTC(), err)
 	}
 }
 
-// until lets time pass up to an instant.
+// until waits until an instant of fake time.
 func until(instant time.Time) { time.Sleep(time.Until(instant)) } // fake time
 
-// tell plays the story up to At, and returns what the store holds then.
-func (s *teller) tell() []byte {
+// play plays the story up to At, and returns the contents of the store.
+func (s *player) play() []byte {
 	until(begins)
 	s.found()
 	s.pass(crmBegins)
@@ -83,8 +83,8 @@ func (s *teller) tell() []byte {
 	return held.Bytes()
 }
 
-// disguise writes into the sessions which program holds them, where they have this process: a client of the store cannot say it is another.
-func (s *teller) disguise() {
+// disguise replaces this process by the right program in the sessions, because a client of the store cannot claim to be another process.
+func (s *player) disguise() {
 	host, err := os.Hostname()
 	s.check(err)
 	sessions, err := s.client.Keys(s.t.Context(), "*:inflight:*").Result()
@@ -93,14 +93,14 @@ func (s *teller) disguise() {
 		fields, err := s.client.HGetAll(s.t.Context(), session).Result()
 		s.check(err)
 		for field, value := range fields {
-			told := strings.ReplaceAll(value, fmt.Sprintf(" %s %d ", host, os.Getpid()), fmt.Sprintf(" %s %d ", programs[0].host, programs[0].pid))
-			s.check(s.client.HSet(s.t.Context(), session, field, told).Err())
+			played := strings.ReplaceAll(value, fmt.Sprintf(" %s %d ", host, os.Getpid()), fmt.Sprintf(" %s %d ", programs[0].host, programs[0].pid))
+			s.check(s.client.HSet(s.t.Context(), session, field, played).Err())
 		}
 	}
 }
 
-// pass lets time pass up to an instant, with a worker only where something is due.
-func (s *teller) pass(end time.Time) {
+// pass waits until an instant of fake time, with a worker only while something is due.
+func (s *player) pass(end time.Time) {
 	for {
 		next := end
 		soonest, err := s.schedules.Soonest(s.t.Context(), 1)
@@ -126,8 +126,8 @@ func (s *teller) pass(end time.Time) {
 	}
 }
 
-// open starts programs, which run until stop is called. One of them has a scheduler.
-func (s *teller) open(programs []program) (stop func()) {
+// open starts programs that run until stop is called. One of them has a scheduler.
+func (s *player) open(programs []program) (stop func()) {
 	ctx, cancel := context.WithCancel(s.t.Context())
 	ended := make(chan error, len(programs))
 	for i, program := range programs {
@@ -140,21 +140,20 @@ func (s *teller) open(programs []program) (stop func()) {
 	return func() {
 		cancel()
 		for range programs {
-			<-ended // with what was cut off
+			<-ended // including the handlers that were cut off
 		}
 	}
 }
 
-// The story is kept as it is told: what the pages show of it is true of a store that real roles have filled. Identifiers differ each time,
-// so it is its facts that are compared.
-func TestTheStoryIsToldAsItWasKept(t *testing.T) {
-	var told []byte
-	synctest.Test(t, func(t *testing.T) { told = newTeller(t).tell() })
+// The stored story equals the played one, so pages show data that real roles have written. Identifiers differ each time, so only facts are compared.
+func TestTheStoredStoryIsTheOneThatIsPlayed(t *testing.T) {
+	var played []byte
+	synctest.Test(t, func(t *testing.T) { played = newPlayer(t).play() })
 	if *update {
-		if err := os.WriteFile("testdata/story.json.gz", told, 0o644); err != nil {
+		if err := os.WriteFile("testdata/story.json.gz", played, 0o644); err != nil {
 			t.Fatal(err)
 		}
-		kept = told
+		kept = played
 	}
 	want := open(t)
 	got, err := start()
@@ -162,16 +161,16 @@ func TestTheStoryIsToldAsItWasKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(got.Close)
-	if err := load(t.Context(), got.client, bytes.NewReader(told)); err != nil {
+	if err := load(t.Context(), got.client, bytes.NewReader(played)); err != nil {
 		t.Fatal(err)
 	}
 	said, meant := facts(t, got), facts(t, want)
 	for fact := range meant {
 		if said[fact] != meant[fact] {
-			t.Errorf("%s: now %q, kept was %q: if that is meant, go generate ./story in internal/browser", fact, said[fact], meant[fact])
+			t.Errorf("%s: now %q, stored %q. If the change is intended, run go generate ./story in internal/browser", fact, said[fact], meant[fact])
 		}
 	}
 	if len(said) != len(meant) {
-		t.Errorf("%d facts now, %d were kept", len(said), len(meant))
+		t.Errorf("%d facts now, %d are stored", len(said), len(meant))
 	}
 }
