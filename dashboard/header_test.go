@@ -70,7 +70,7 @@ func TestEveryKindOfAnswerHasTheHeaders(t *testing.T) {
 			{"what is elsewhere", 404, func() *httptest.ResponseRecorder { return send(d, "GET", "/schedules") }},
 			{"the profiles of the program", 404, func() *httptest.ResponseRecorder { return send(d, "GET", "/chime/debug/pprof/") }},
 			{"the profiles elsewhere", 404, func() *httptest.ResponseRecorder { return send(d, "GET", "/debug/pprof/") }},
-			{"a method that is none", 405, func() *httptest.ResponseRecorder { return send(d, "DELETE", "/chime/schedules") }},
+			{"a wrong method", 405, func() *httptest.ResponseRecorder { return send(d, "DELETE", "/chime/schedules") }},
 			{"a conflict", 409, func() *httptest.ResponseRecorder {
 				return post(d, "/chime/schedules/new", "tab", "cron", "name", "report", "cron", "@daily", "do", "put")
 			}},
@@ -82,7 +82,7 @@ func TestEveryKindOfAnswerHasTheHeaders(t *testing.T) {
 				return send(down, "GET", "/chime/workers")
 			}},
 			{"an asset of another version", 200, func() *httptest.ResponseRecorder { return send(d, "GET", "/chime/assets/0/app.css") }},
-			{"an asset that is none", 404, func() *httptest.ResponseRecorder { return send(d, "GET", "/chime/assets/0/app.js") }},
+			{"a missing asset", 404, func() *httptest.ResponseRecorder { return send(d, "GET", "/chime/assets/0/app.js") }},
 			{"a form for an asset", 405, func() *httptest.ResponseRecorder { return post(d, asset) }},
 			{"an asset", 200, func() *httptest.ResponseRecorder { return send(d, "GET", asset) }},
 		} {

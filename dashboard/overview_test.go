@@ -67,7 +67,7 @@ func TestTheOverviewShowsTheWorstFirst(t *testing.T) {
 			for _, window := range []string{"15m", "25h", "92d"} {
 				wants(t, window, send(d, "GET", "/?window="+window), 200, "<h1>Overview</h1>")
 			}
-			wants(t, "a window that is none", send(d, "GET", "/?window=1y"), 400, "window is &#34;1y&#34;, want one of")
+			wants(t, "an invalid window", send(d, "GET", "/?window=1y"), 400, "window is &#34;1y&#34;, want one of")
 			if err := chime.NewSchedules(store).Delete(t.Context(), "invoices"); err != nil {
 				t.Fatal(err)
 			}
@@ -110,7 +110,7 @@ func TestAQueueHasAPageThatShowsItsState(t *testing.T) {
 			wants(t, "the rest of it", send(d, "GET", "/queues?sort=waiting&limit=1&from=1"), 200, `href="./queues/mail"`, "2 to 2 of 2")
 			wants(t, "some", send(d, "GET", "/queues?q=zzz"), 200, "No queue has zzz in its name.")
 			wants(t, "none", send(d, "GET", "/queues/nothing"), 404, "There is no queue &#34;nothing&#34;")
-			wants(t, "a sort that is none", send(d, "GET", "/queues?sort=size"), 400, "sort is")
+			wants(t, "an invalid sort", send(d, "GET", "/queues?sort=size"), 400, "sort is")
 		}, worker, chime.NewScheduler(store, chime.SchedulerOptions{}))
 	})
 }
@@ -265,7 +265,7 @@ func TestAQueueShowsItsJobsByNameInTheWindowOfItsCharts(t *testing.T) {
 			first("/queues/mail?by=runs&window=15m", ">send</a>", ">report</a>", "Jobs by name, last 15 minutes", `<td class="num">5</td>`)
 			first("/queues/mail?by=failed&window=25h", ">report</a>", ">send</a>", "Jobs by name, last 25 hours", `<td class="num">26</td>`)
 			wants(t, "a season", send(d, "GET", "/queues/mail?window=92d"), 200, "Jobs by name, last 92 days", `<td class="num">26</td>`)
-			wants(t, "an order that is none", send(d, "GET", "/queues/mail?by=size"), 400, "by is")
+			wants(t, "an invalid order", send(d, "GET", "/queues/mail?by=size"), 400, "by is")
 		}, worker, chime.NewScheduler(store, chime.SchedulerOptions{}))
 	})
 }

@@ -66,8 +66,8 @@ func (f *failures) read(ctx context.Context, store chime.Store, jobs *chime.Jobs
 
 // catchUp reads the new failures of a queue.
 func (f *failing) catchUp(ctx context.Context, store chime.Store, jobs *chime.Jobs, q *chime.QueueInfo, now time.Time) error {
-	stands := [3]int64{q.Failed, q.Died, q.Dead}
-	if f.seen == stands && !f.behind && now.Sub(f.read) < failuresAgain {
+	counters := [3]int64{q.Failed, q.Died, q.Dead}
+	if f.seen == counters && !f.behind && now.Sub(f.read) < failuresAgain {
 		return nil
 	}
 	var retrying chime.JobPage
@@ -106,7 +106,7 @@ func (f *failing) catchUp(ctx context.Context, store chime.Store, jobs *chime.Jo
 		f.before = f.before[max(0, len(f.before)-maxKept):]
 		f.page, f.cursor, limit = nil, dead.Next, deadPage
 	}
-	f.seen, f.read = stands, now
+	f.seen, f.read = counters, now
 	return nil
 }
 

@@ -17,7 +17,7 @@ import (
 	"testing"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "rewrite the golden files")
 
 func TestTheChartsAreThoseOfTheGoldenFiles(t *testing.T) {
 	charts := story(t)

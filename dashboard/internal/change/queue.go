@@ -50,13 +50,13 @@ func ResumeQueue(c *Changer, ctx context.Context, f *Form) (Answer, error) {
 // LimitQueue sets how many jobs of a queue may run at once, and how many may begin within a period.
 func LimitQueue(c *Changer, ctx context.Context, f *Form) (Answer, error) {
 	answer := onQueue(f)
-	stands, err := c.queues.Get(ctx, answer.Target)
+	info, err := c.queues.Get(ctx, answer.Target)
 	if err != nil {
 		return answer, err
 	}
-	running, starts, per := number(stands.Limit.Running), number(stands.Limit.Starts), ""
-	if stands.Limit.Per > 0 {
-		per = stands.Limit.Per.String()
+	running, starts, per := number(info.Limit.Running), number(info.Limit.Starts), ""
+	if info.Limit.Per > 0 {
+		per = info.Limit.Per.String()
 	}
 	if f.sure() {
 		running, starts, per = f.Fields.Get("running"), f.Fields.Get("starts"), f.Fields.Get("per")
@@ -103,12 +103,12 @@ func LimitQueue(c *Changer, ctx context.Context, f *Form) (Answer, error) {
 // PurgeQueue deletes the jobs of a queue after its name was typed.
 func PurgeQueue(c *Changer, ctx context.Context, f *Form) (Answer, error) {
 	answer := onQueue(f)
-	stands, err := c.queues.Get(ctx, answer.Target)
+	info, err := c.queues.Get(ctx, answer.Target)
 	if err != nil {
 		return answer, err
 	}
 	if typed := f.Fields.Get("name"); !f.sure() || typed != answer.Target {
-		waits, err := c.purged(ctx, stands)
+		waits, err := c.purged(ctx, info)
 		if err != nil {
 			return answer, err
 		}
@@ -125,10 +125,10 @@ func PurgeQueue(c *Changer, ctx context.Context, f *Form) (Answer, error) {
 
 // purged estimates how many jobs a purge deletes: all jobs of the queue except the next occurrences of its schedules. A paused or completed schedule
 // may have no next occurrence. Schedules after the first page are assumed to have one.
-func (c *Changer) purged(ctx context.Context, stands *chime.QueueInfo) (int, error) {
-	stay := stands.Schedules
+func (c *Changer) purged(ctx context.Context, info *chime.QueueInfo) (int, error) {
+	stay := info.Schedules
 	if stay > 0 {
-		for schedule, err := range c.schedules.List(ctx, chime.ScheduleFilter{Queue: stands.Name, Limit: maxLooked}) {
+		for schedule, err := range c.schedules.List(ctx, chime.ScheduleFilter{Queue: info.Name, Limit: maxLooked}) {
 			if schedule == nil {
 				return 0, err
 			}
@@ -137,7 +137,7 @@ func (c *Changer) purged(ctx context.Context, stands *chime.QueueInfo) (int, err
 			}
 		}
 	}
-	return int(max(0, stands.Waiting+stands.Delayed+stands.Parked+stands.Dead-stay)), nil
+	return int(max(0, info.Waiting+info.Delayed+info.Parked+info.Dead-stay)), nil
 }
 
 // DeleteQueue removes an unused queue.

@@ -85,10 +85,10 @@ func (d *directory) get(ctx context.Context, live bool) (Listing, error) {
 			defer d.mu.Unlock()
 			return d.have, nil
 		}
-		seen, told := d.changes, d.changed
+		seen, notified := d.changes, d.changed
 		d.mu.Unlock()
 		select {
-		case <-told:
+		case <-notified:
 		case <-ctx.Done():
 			return Listing{}, ctx.Err()
 		}
@@ -143,7 +143,7 @@ func (d *directory) begin(read Listing, changes int) {
 	if d.have.At.IsZero() {
 		read.Whole, read.Reading = false, true
 		d.have, d.seen = read, changes
-		d.tell()
+		d.notify()
 	}
 }
 
@@ -152,7 +152,7 @@ func (d *directory) end(read Listing, changes int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.have, d.seen, d.took, d.err, d.reads = read, changes, time.Since(read.At), nil, false
-	d.tell()
+	d.notify()
 }
 
 // fail ends a failed reading and keeps the previous one.
@@ -160,10 +160,10 @@ func (d *directory) fail(err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.err, d.reads = err, false
-	d.tell()
+	d.notify()
 }
 
-func (d *directory) tell() {
+func (d *directory) notify() {
 	close(d.changed)
 	d.changed = make(chan struct{})
 }

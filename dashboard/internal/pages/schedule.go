@@ -61,7 +61,7 @@ type Hindrance struct {
 // An OpenJob is a job of a schedule that has not ended.
 type OpenJob struct {
 	*chime.JobInfo
-	Stands plain.State
+	State  plain.State
 	Failed string // the error of its last attempt; empty: it did not fail
 }
 

@@ -100,7 +100,7 @@ func Away(d time.Duration) string {
 	return "in " + span(d, 2)
 }
 
-// span writes a duration of a second or more in at most so many units, cut off, not rounded. After the largest unit a zero is left out.
+// span formats a duration of a second or more in at most the given number of units, truncated, not rounded. It leaves out a zero after the largest unit.
 func span(d time.Duration, units int) string {
 	seconds := int64(d / time.Second)
 	var parts []string

@@ -176,7 +176,7 @@ func TestTheDashboardIsForThoseInItsFile(t *testing.T) {
 		{"GET", "workers", "anna", "chm_wrong", 401, "needs a name"},
 		{"GET", "workers", "ben", token, 401, "needs a name"},
 		{"GET", "workers", "anna", token, 200, "anna"},
-		{"POST", "schedules/none/pause", "anna", token, 403, "yours are view"},
+		{"POST", "schedules/none/pause", "anna", token, 403, "Your rights: view"},
 	} {
 		if status, page := s.ask(t, c.method, c.path, c.name, c.token); status != c.status || !strings.Contains(page, c.want) {
 			t.Errorf("%s %s as %q: got %d, want %d and %q:\n%s", c.method, c.path, c.name, status, c.status, c.want, page)

@@ -174,7 +174,7 @@ func TestShowSaysAllAboutASchedule(t *testing.T) {
 	wants{out: []string{
 		"cleanup  ‖ paused    times are Europe/Berlin", "Every day at 02:00 Europe/Berlin time", `it was paused by anna, because of`, `\x1b[2J`,
 		"Job        cleanup on queue night", "Overlap    An occurrence", "Misfire    An occurrence is missed if no worker has taken it 1m after it is due. If",
-		"Attempts   Handler or worker", `Rule       {"timeZone":"Europe/Berlin","cron":"0 2 * * *"}`, "Revision   ",
+		"Attempts   A job is tried 5 times, unless its handler or worker", `Rule       {"timeZone":"Europe/Berlin","cron":"0 2 * * *"}`, "Revision   ",
 	}}.check(t, s.Run(t, args...), args...)
 	args = []string{"schedules", "show", "invoices"}
 	wants{out: []string{"✕ failing", "Next       ", "Last       ✕ dead  ", "Attempts   A job is tried once.", "2 placed, 1 started, 1 failed attempts, 1 given up"}}.check(t, s.Run(t, args...), args...)
