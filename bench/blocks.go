@@ -85,7 +85,7 @@ func fillingOf(what string, rec, second recording) (string, error) {
 		t, rounds := headlineTable(rec.samples)
 		note, failed := headlineNote(rounds, second.samples)
 		err = errors.Join(failed, t.writeMarkdown(&filling))
-		fmt.Fprintf(&filling, "\n%s\n", note)
+		fmt.Fprintf(&filling, "\n%s %s\n", note, recordedOf(rec))
 	case "detailed":
 		t, rounds := detailTable(rec.samples)
 		err = t.writeMarkdown(&filling)
@@ -156,6 +156,21 @@ func conditionsOf(rec recording, shown samples) string {
 		fmt.Fprintf(&text, "- %s\n", line)
 	}
 	return text.String()
+}
+
+// recordedOf returns the sentence that names the date and the revision of each run from which the headlines come.
+func recordedOf(rec recording) string {
+	var shown samples
+	for _, one := range rec.samples {
+		if slices.ContainsFunc(headlines, func(h headline) bool { return h.measure == one.Measure && h.figure == one.Figure }) {
+			shown = append(shown, one)
+		}
+	}
+	runs := distinct(shown, func(s sample) string {
+		c := rec.conditions[s.run-1]
+		return fmt.Sprintf("%s (revision %.7s)", c.Date, c.Revision)
+	})
+	return "Recorded on " + strings.Join(runs, " and ") + "."
 }
 
 // groupTable has a row for every figure of a group's measures and a column for every peer: the median with the least and the

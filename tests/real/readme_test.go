@@ -26,14 +26,7 @@ func TestReadmeProgram(t *testing.T) {
 		t.Fatalf("the program does not contain %s exactly once", address)
 	}
 	server := redistest.Start(t, redistest.Options{})
-	dir := t.TempDir()
-	source, binary := filepath.Join(dir, "main.go"), filepath.Join(dir, "program")
-	if err := os.WriteFile(source, []byte(strings.Replace(program, address, fmt.Sprintf("%q", server.Addr()), 1)), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if out, err := exec.Command("go", "build", "-o", binary, source).CombinedOutput(); err != nil {
-		t.Fatalf("go build: %v\n%s", err, out)
-	}
+	binary := build(t, strings.Replace(program, address, fmt.Sprintf("%q", server.Addr()), 1))
 	cmd := exec.CommandContext(t.Context(), binary)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
@@ -55,6 +48,48 @@ func TestReadmeProgram(t *testing.T) {
 	if err := cmd.Wait(); err != nil {
 		t.Errorf("after Ctrl-C: %v, want a drain and an end without an error", err)
 	}
+}
+
+// Without a server the program needs one other line, which the README shows.
+func TestReadmeProgramInMemory(t *testing.T) {
+	const line = "store := embedded.StartInMemory().Store()"
+	if !strings.Contains(readme(t), "`"+line+"`") {
+		t.Fatalf("README.md does not show %s", line)
+	}
+	_, rest, _ := strings.Cut(readme(t), "```go\n")
+	program, _, _ := strings.Cut(rest, "```")
+	before, after, found := strings.Cut(program, "store := redisstore.New(")
+	_, after, ended := strings.Cut(after, "\n")
+	if !found || !ended {
+		t.Fatal("the program does not make a store")
+	}
+	before = strings.Replace(before, "import (\n", "import (\n\t\"github.com/chimejobs/chime/redisstore/embedded\"\n", 1)
+	cmd := exec.CommandContext(t.Context(), build(t, before+line+"\n"+after))
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = cmd.Process.Kill() }()
+	if lines := bufio.NewScanner(out); !lines.Scan() || !strings.HasPrefix(lines.Text(), "report@") {
+		t.Errorf("the program printed %q, %v; want report@…", lines.Text(), lines.Err())
+	}
+}
+
+// build compiles a program, and returns the path of its binary.
+func build(t *testing.T, program string) string {
+	t.Helper()
+	dir := t.TempDir()
+	source, binary := filepath.Join(dir, "main.go"), filepath.Join(dir, "program")
+	if err := os.WriteFile(source, []byte(program), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command("go", "build", "-o", binary, source).CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v\n%s", err, out)
+	}
+	return binary
 }
 
 // readme returns the text of the README.

@@ -30,7 +30,7 @@ func TestFilesNamedInTheDocumentationExist(t *testing.T) {
 	t.Chdir(root)
 	path := regexp.MustCompile("`([a-z_/]+(?:/[a-z_]+|\\.go|\\.lua|\\.md|\\.sh))`")
 	found := 0
-	for _, document := range []string{"README.md", "CONTRIBUTING.md", "SECURITY.md", "docs/how-it-works.md", "docs/licences.md", "docs/performance.md", "bench/README.md"} {
+	for _, document := range []string{"README.md", "CONTRIBUTING.md", "SECURITY.md", "docs/how-it-works.md", "docs/protocol.md", "docs/source-map.md", "docs/releasing.md", "docs/licences.md", "docs/performance.md", "bench/README.md"} {
 		text, err := os.ReadFile(document)
 		if err != nil {
 			t.Fatal(err)
@@ -47,5 +47,26 @@ func TestFilesNamedInTheDocumentationExist(t *testing.T) {
 	}
 	if found < 40 {
 		t.Errorf("%d files are named: this test searches in the wrong place", found)
+	}
+}
+
+// The map of the source has every package.
+func TestTheSourceMapHasEveryPackage(t *testing.T) {
+	text, err := os.ReadFile("docs/source-map.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[string]bool{".": true}
+	for _, s := range sources(t) {
+		if s.test || found[s.folder] {
+			continue
+		}
+		found[s.folder] = true
+		if !strings.Contains(string(text), "`"+s.folder+"`") {
+			t.Errorf("docs/source-map.md does not name the package %s", s.folder)
+		}
+	}
+	if len(found) < 80 {
+		t.Errorf("%d packages are found: this test searches in the wrong place", len(found))
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-// keyTable returns the keys of a document's table with their types.
-func keyTable(t *testing.T, document string) map[string]string {
+// keyTable returns the keys of a document's table with their types, and the number of its rows.
+func keyTable(t *testing.T, document string) (got map[string]string, rows int) {
 	t.Helper()
 	text, err := os.ReadFile("../" + document)
 	if err != nil {
@@ -22,18 +22,20 @@ func keyTable(t *testing.T, document string) map[string]string {
 	if !found {
 		t.Fatalf("%s has no table of keys", document)
 	}
-	got := map[string]string{}
+	got = map[string]string{}
 	for _, row := range regexp.MustCompile("(?m)^\\| (`[^|]+`) \\| ([a-z, ]+) \\|").FindAllStringSubmatch(table, -1) {
+		rows++
 		keys, types := strings.Split(row[1], ", "), strings.Split(row[2], ", ") // a row may have several keys
 		for i, key := range keys {
 			got[strings.Trim(key, "`")] = types[min(i, len(types)-1)]
 		}
 	}
-	return got
+	return got, rows
 }
 
-// The tables of keys, of the README and of the HTTP API's guide, together have every key of keys.go and no other, with the type in keys.go.
-func TestReadmeKeyTable(t *testing.T) {
+// The tables of keys, of docs/keys.md and of the HTTP API's guide, together have every key of keys.go and no other, with the type that keys.go
+// gives it. The README has ten rows of them.
+func TestTheTablesOfKeys(t *testing.T) {
 	source, err := os.ReadFile("keys.go")
 	if err != nil {
 		t.Fatal(err)
@@ -70,8 +72,8 @@ func TestReadmeKeyTable(t *testing.T) {
 		c.records: types["records"], c.index: types["index"], c.unfinished: types["unfinished"], c.swept: types["swept"],
 		c.names("<collection>"): types["names"],
 	}
-	for document, want := range map[string]map[string]string{"README.md": want, "docs/http-api.md": ofCollections} {
-		got := keyTable(t, document)
+	for document, want := range map[string]map[string]string{"docs/keys.md": want, "docs/http-api.md": ofCollections} {
+		got, _ := keyTable(t, document)
 		for key, kind := range want {
 			if got[key] != kind || kind == "" {
 				t.Errorf("key %s is a %q in %s, a %q in keys.go", key, got[key], document, kind)
@@ -82,5 +84,14 @@ func TestReadmeKeyTable(t *testing.T) {
 				t.Errorf("%s has a key %s that keys.go does not build, or that belongs elsewhere", document, key)
 			}
 		}
+	}
+	front, rows := keyTable(t, "README.md")
+	for key, kind := range front {
+		if want[key] != kind {
+			t.Errorf("key %s is a %q in README.md, a %q in keys.go", key, kind, want[key])
+		}
+	}
+	if rows != 10 {
+		t.Errorf("README.md has %d rows of keys, want 10: docs/keys.md has all", rows)
 	}
 }
