@@ -46,9 +46,9 @@ type Viewer struct {
 	Rights Rights
 }
 
-// Loopback is the default Authorize. It gives requests from this machine every right and refuses all others. A request has to come from a loopback
-// address and name localhost, 127.0.0.1, [::1] or another such address as its host. It must not have a header that a
-// proxy adds.
+// Loopback is the Authorize of a dashboard that has none. It allows requests of this machine everything, and refuses all others. A request must come
+// from a loopback address, name localhost, 127.0.0.1, [::1] or another loopback address as its host, and have no header that a proxy adds.
+// It does not recognize a proxy or tunnel on this machine that adds no header: behind a proxy, set Authorize.
 func Loopback(r *http.Request) (Viewer, error) {
 	if why := loopback.Elsewhere(r); why != "" {
 		return Viewer{}, fmt.Errorf("without Options.Authorize the dashboard serves only its own machine, and %s", why)

@@ -7,12 +7,13 @@ import (
 	"github.com/chimejobs/chime/internal/loopback"
 )
 
-// Loopback allows programs of this machine everything, without a token and without a rate limit: it is for a first try. A request has to come from a
-// loopback address, name a loopback host, and have no header that a proxy adds, because a proxy on this machine would turn its clients into the
-// machine's owner. So a page of another site, open in a browser of this machine, cannot send a request, even if its name resolves to 127.0.0.1.
-// A job of chime cannot either, because a Sender adds Chime-Fence to its requests. All other requests get 403.
+// Loopback allows programs of this machine everything, without a token and without a rate: it is for a first try. A request must come from a
+// loopback address, name one as its host, and have no header that a proxy adds. So a web page in a browser of this machine cannot send one,
+// even if its host name resolves to 127.0.0.1. A job of chime cannot send one either: requests of a Sender have the header Chime-Fence. All other
+// requests are answered with 403.
 //
-// Loopback does not distinguish users: every user and every container that shares the network of this machine counts as the owner.
+// It does not recognize a proxy or tunnel on this machine that adds no header: the clients of such a proxy are allowed everything. Use [Tokens]
+// behind a proxy. Nor does it know users: every user and every container that shares the network of this machine is allowed everything.
 func Loopback() Authenticator {
 	return func(r *http.Request) (Principal, error) {
 		if why := loopback.Elsewhere(r); why != "" {

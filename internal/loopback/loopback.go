@@ -1,5 +1,4 @@
-// Package loopback distinguishes requests of programs on this machine from all others, for handlers that serve such requests without
-// authentication.
+// Package loopback distinguishes requests of programs on this machine from all others, for handlers that serve such requests without a login.
 package loopback
 
 import (
@@ -8,10 +7,10 @@ import (
 	"strings"
 )
 
-// Elsewhere returns why a request may come from elsewhere; empty: it does not. The request has to come from a loopback address. Its host has to
-// name a loopback address too: otherwise a page in a browser of this machine could send it, under a name that resolves to 127.0.0.1. It must not
-// have a header that a proxy adds: a proxy on this machine would pass the requests of its clients as local ones. And a job of chime must not have
-// sent it.
+// Elsewhere returns why a request may come from another machine; the empty string: it does not. It must come from a loopback address and name one as
+// its host. Otherwise a page in a browser of this machine could send it, if its host name resolves to 127.0.0.1. It must have no header that a
+// proxy adds, because the clients of that proxy would be taken for the owner of the machine; a proxy that adds none is not recognized. Nor may a
+// job of chime have sent it.
 func Elsewhere(r *http.Request) string {
 	peer, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil || !peer.Addr().Unmap().IsLoopback() {

@@ -155,12 +155,13 @@ func TestTheSecurityPolicySaysWhatIsPromisedToWhom(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := string(file)
-	for _, who := range []string{"application", "operator", "producer", "another program", "network", "dashboard"} {
+	for _, who := range []string{"application", "operator", "producer", "another program", "network", "dashboard", "`chime dashboard`", "`chimed`", "caller", "no token"} {
 		if !regexp.MustCompile(fmt.Sprintf(`(?m)^\| [^|]*\*\*%s\*\*[^|]*\|[^|]*\|[^|]*\|[^|]*\|$`, who)).MatchString(text) {
 			t.Errorf("SECURITY.md does not say in its table what is promised to the %s", who)
 		}
 	}
-	for _, want := range []string{"private vulnerability reporting", "## Supported versions", "CVE-2025-49844", "| 7.2 | 7.2.11 | 7.2.11 |", "docs/licences.md"} {
+	for _, want := range []string{"private vulnerability reporting", "## Supported versions", "CVE-2025-49844", "| 7.2 | 7.2.11 | 7.2.11 |", "docs/licences.md",
+		"`View`", "`Operate`", "`Edit`", "`Delete`", "`Reveal`", "`Forwarded`, `Via`, `X-Real-Ip`, `X-Forwarded-…`", "`embedded.Start`"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("SECURITY.md does not say %q", want)
 		}
