@@ -1,6 +1,7 @@
 package docs_test
 
 import (
+	"crypto/sha256"
 	"errors"
 	"log/slog"
 	"net/http"
@@ -77,6 +78,32 @@ func TestTheDashboardIsMountedAsItsPageSays(t *testing.T) {
 		admin = true
 		if got := browse(mux, "POST", "/chime/schedules/report/delete", sure, "Session: s"); got.Code == 403 {
 			t.Errorf("a deletion by an admin: got 403: %s", got.Body)
+		}
+	})
+}
+
+func TestTheDashboardBehindBasicAuth(t *testing.T) {
+	slog.SetDefault(slog.New(slog.DiscardHandler))
+	chimetest.Run(t, func(t *testing.T, c *chimetest.Chime) {
+		mux := http.NewServeMux()
+		pages := mountBehindBasicAuth(mux, c.Store(), map[string][sha256.Size]byte{"anna": sha256.Sum256([]byte("secret")), "empty": {}})
+		defer pages.Close()
+		for _, request := range []struct {
+			name, token string
+			want        int
+		}{
+			{"anna", "secret", 200}, {"anna", "wrong", 401}, {"anna", "", 401}, {"otto", "secret", 401}, {"otto", "", 401}, {"empty", "", 401}, {"", "", 401},
+		} {
+			r := httptest.NewRequest("GET", "/chime/schedules", nil)
+			r.SetBasicAuth(request.name, request.token)
+			w := httptest.NewRecorder()
+			mux.ServeHTTP(w, r)
+			if w.Code != request.want {
+				t.Errorf("%s with the token %q: got %d, want %d", request.name, request.token, w.Code, request.want)
+			}
+		}
+		if got := browse(mux, "GET", "/chime/schedules", nil); got.Code != 401 || got.Header().Get("WWW-Authenticate") == "" {
+			t.Errorf("without a name: got %d, want 401 and a question for one", got.Code)
 		}
 	})
 }

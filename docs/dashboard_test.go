@@ -2,6 +2,8 @@ package docs_test
 
 import (
 	"context"
+	"crypto/sha256"
+	"crypto/subtle"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -34,6 +36,29 @@ func mountBehindLogin(mux *http.ServeMux, store chime.Store, users func(*http.Re
 		},
 	})
 	mux.Handle("/chime/", pages)
+	return pages
+}
+
+func mountBehindBasicAuth(mux *http.ServeMux, store chime.Store, hashes map[string][sha256.Size]byte) *dashboard.Dashboard {
+	pages := dashboard.New(store, dashboard.Options{
+		Prefix: "/chime",
+		Write:  true,
+		Authorize: func(r *http.Request) (dashboard.Viewer, error) {
+			name, _, _ := r.BasicAuth() // it was checked below
+			return dashboard.Viewer{Name: name, Rights: dashboard.View | dashboard.Operate}, nil
+		},
+	})
+	mux.HandleFunc("/chime/", func(w http.ResponseWriter, r *http.Request) {
+		name, token, _ := r.BasicAuth()
+		want, known := hashes[name]
+		got := sha256.Sum256([]byte(token))
+		if subtle.ConstantTimeCompare(got[:], want[:]) == 0 || !known {
+			w.Header().Set("WWW-Authenticate", `Basic realm="chime", charset="UTF-8"`)
+			http.Error(w, "a name and a token are needed", http.StatusUnauthorized)
+			return
+		}
+		pages.ServeHTTP(w, r)
+	})
 	return pages
 }
 
