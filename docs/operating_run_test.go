@@ -1,10 +1,16 @@
 package docs_test
 
 import (
+	"context"
+	"net"
+	"net/http"
+	"net/url"
 	"regexp"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/chimejobs/chime/redisstore/embedded"
 )
 
 func TestThePageOnOperatingShowsCodeThatRuns(t *testing.T) {
@@ -39,4 +45,43 @@ func TestTheUnitOfThePageWaitsForTheShutdown(t *testing.T) {
 			t.Errorf("the unit does not contain %s", want)
 		}
 	}
+}
+
+// The web server and the worker of one program run, end together, and return no error. A port that is in use ends both.
+func TestAWebServerAndAWorkerAreOneProgram(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	check(t, err)
+	server := embedded.StartInMemory()
+	defer server.Close()
+	w := newWorld()
+	if err := serveBoth(t.Context(), server.Store(), listener.Addr().String()); err == nil || !strings.Contains(err.Error(), "in use") {
+		t.Errorf("with a port that is in use: %v", err)
+	}
+	address := listener.Addr().String()
+	check(t, listener.Close())
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	ended := make(chan error, 1)
+	go func() { ended <- serveBoth(ctx, server.Store(), address) }()
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	deadline := time.After(30 * time.Second)
+	for answered := false; !answered || len(w.sent()) == 0; {
+		select {
+		case err := <-ended:
+			t.Fatalf("it has ended: %v", err)
+		case <-deadline:
+			t.Fatalf("no mail was sent; the server has answered: %v", answered)
+		case <-time.After(10 * time.Millisecond):
+		}
+		if !answered {
+			if answer, err := client.PostForm("http://"+address+"/welcome", url.Values{"to": {"ada"}}); err == nil {
+				_ = answer.Body.Close()
+				if answered = answer.StatusCode == http.StatusAccepted; !answered {
+					t.Fatalf("got %s", answer.Status)
+				}
+			}
+		}
+	}
+	stop()
+	check(t, <-ended)
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net/http"
 	"os"
 	"strings"
 	"time"
@@ -40,6 +41,38 @@ func serve(ctx context.Context, client redis.UniversalClient, deployed int64) er
 		return err
 	}
 	return chime.Run(ctx, scheduler, worker)
+}
+
+// A web is the HTTP server as a role, which chime.Run starts and stops with the others.
+type web struct{ server *http.Server }
+
+func (w *web) Run(ctx context.Context) error {
+	ended := make(chan error, 1)
+	go func() { ended <- w.server.ListenAndServe() }()
+	select {
+	case err := <-ended:
+		return err // the port is in use: Run stops the worker too, and returns this
+	case <-ctx.Done():
+	}
+	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	defer cancel()
+	return w.server.Shutdown(grace) // waits for the requests that it is answering
+}
+
+func serveBoth(ctx context.Context, store chime.Store, address string) error {
+	enqueuer := chime.NewEnqueuer(store, chime.EnqueuerOptions{})
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /welcome", func(w http.ResponseWriter, r *http.Request) {
+		if _, err := SendMail.Enqueue(r.Context(), enqueuer, Mail{To: r.FormValue("to"), Template: "welcome"}); err != nil {
+			http.Error(w, "try again later", http.StatusServiceUnavailable)
+			return
+		}
+		w.WriteHeader(http.StatusAccepted)
+	})
+	worker := chime.NewWorker(store, chime.WorkerOptions{Queues: map[string]int{"mail": 1}})
+	SendMail.Handle(worker, sendMail)
+	server := &http.Server{Addr: address, Handler: mux, ReadHeaderTimeout: 5 * time.Second}
+	return chime.Run(ctx, &web{server}, worker, chime.NewScheduler(store, chime.SchedulerOptions{}))
 }
 
 func watch(ctx context.Context, store chime.Store, out io.Writer) error {

@@ -139,8 +139,12 @@ func next(t *testing.T, schedules *chime.Schedules, name string, n int) string {
 func subscribe(ctx context.Context, schedules *chime.Schedules, customer, zone string) error {
 	daily := recurrence.Recurrence{Cron: "0 9 * * *", TimeZone: zone} // "09:00, where the customer is"
 	_, err := schedules.Put(ctx, "report/"+customer, daily, Report.With(ReportArgs{Customer: customer}))
-	var invalid *chime.InvalidError
-	if errors.As(err, &invalid) {
+	var rule *recurrence.Error      // what is wrong with a rule: here the zone
+	var invalid *chime.InvalidError // what is wrong with anything else: here the name
+	switch {
+	case errors.As(err, &rule):
+		return fmt.Errorf("please check %s: it %s", rule.Field, rule.Reason)
+	case errors.As(err, &invalid):
 		return fmt.Errorf("please check %s: want %s", invalid.Field, invalid.Limit)
 	}
 	return err
@@ -160,8 +164,8 @@ func TestASubscriptionIsPut(t *testing.T) {
 		if err := subscribe(t.Context(), schedules, " ", "Asia/Tokyo"); err == nil || !strings.HasPrefix(err.Error(), "please check name") {
 			t.Errorf("a bad name: %v", err)
 		}
-		if err := subscribe(t.Context(), schedules, "bert", "Mars"); err == nil {
-			t.Error("a zone that does not exist was accepted")
+		if err := subscribe(t.Context(), schedules, "bert", "Mars"); err == nil || !strings.HasPrefix(err.Error(), "please check timeZone: it must be an IANA name") {
+			t.Errorf("a zone that does not exist: %v", err)
 		}
 	})
 }
