@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/chimetest"
 	"github.com/chimejobs/chime/recurrence"
 )
 
@@ -58,7 +60,26 @@ func TestTheThirtyRulesOfTheCalendar(t *testing.T) {
 	}
 }
 
-// section returns the part of the page about one rule.
+// The page names how many of its rules run when they are created: a reader who takes one has to know.
+func TestTheRulesThatRunWhenTheyAreCreated(t *testing.T) {
+	chimetest.Run(t, func(t *testing.T, c *chimetest.Chime) {
+		schedules, n := chime.NewSchedules(c.Store()), 0
+		for _, r := range calendarRules {
+			s, err := schedules.Put(t.Context(), r.wish, r.rule, chime.JobName("rule"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if strings.Contains(s.String(), "once when created") {
+				n++
+			}
+		}
+		if want := fmt.Sprintf("**%d of the thirty rules below do so.**", n); !strings.Contains(readText(t, "calendar.md"), want) {
+			t.Errorf("calendar.md does not have %q", want)
+		}
+	})
+}
+
+// section is one rule on the page.
 func section(t *testing.T, n int, r *calendarRule, source string) string {
 	t.Helper()
 	data, err := json.Marshal(r.rule)

@@ -62,7 +62,7 @@ var calendarRules = []calendarRule{
 	},
 	{
 		wish: "The 30th, or the next working day, but never in the next month",
-		note: "Finance calls this modified following: if the month has no open day left, the rule runs on the last open day before, as on 29 May 2026. A month without a 30th has no run.",
+		note: "Finance calls this modified following: if no open day is left in the month, the run moves to the last open day before, as on 29 May 2026. A month without a 30th has no run.",
 		rule: recurrence.Recurrence{
 			Frequency: recurrence.Month, MonthDays: []int{30}, Hours: []int{9}, Minutes: []int{0},
 			Except: []recurrence.Filter{{WeekDays: weekend}, {Dates: holidays}}, Shift: recurrence.ShiftNextInMonth,
@@ -77,7 +77,7 @@ var calendarRules = []calendarRule{
 	},
 	{
 		wish: "Every half hour from nine to half past five on weekdays",
-		note: "For frequencies below a day the calendar checks the local time: 17:30 is the last open minute.",
+		note: "With a frequency below a day the calendar checks what the clock shows: 17:30 is the last open minute.",
 		rule: recurrence.Recurrence{
 			StartTime: time.Date(2026, time.January, 1, 0, 0, 0, 0, newYork), Frequency: recurrence.Minute, Interval: 30, TimeZone: "America/New_York",
 			Only: []recurrence.Filter{{WeekDays: workdays, Times: []string{"09:00/17:30"}}},
@@ -85,7 +85,7 @@ var calendarRules = []calendarRule{
 	},
 	{
 		wish: "Every hour while the shop is open: weekdays from nine, Saturdays from ten to noon",
-		note: "A time is open if at least one filter of Only matches it.",
+		note: "A time is open if it matches one filter of Only.",
 		rule: recurrence.Recurrence{
 			StartTime: time.Date(2026, time.January, 1, 0, 0, 0, 0, chicago), Frequency: recurrence.Hour, TimeZone: "America/Chicago",
 			Only: []recurrence.Filter{
@@ -161,8 +161,8 @@ var calendarRules = []calendarRule{
 		},
 	},
 	{
-		wish: "Every working day, and one Saturday that is a working day",
-		note: "One matching filter of Only is enough, so the Saturday is a second filter.",
+		wish: "Every working day, and one Saturday that is made up",
+		note: "It is enough to match one filter of Only, so the Saturday is a second filter.",
 		rule: recurrence.Recurrence{
 			Frequency: recurrence.Day, Hours: []int{9}, Minutes: []int{0}, TimeZone: "Asia/Shanghai",
 			Only: []recurrence.Filter{{WeekDays: workdays}, {Dates: []string{"2026-02-14"}}},
@@ -170,7 +170,7 @@ var calendarRules = []calendarRule{
 	},
 	{
 		wish: "When the market closes: at four, on half days at one",
-		note: "The calendar closes the run at four on half days. Instants of Also always run, even where the calendar is closed.",
+		note: "On half days the run at four is closed; instants of Also always run.",
 		rule: recurrence.Recurrence{
 			StartTime: time.Date(2026, time.November, 23, 0, 0, 0, 0, newYork), Frequency: recurrence.Day, Hours: []int{16}, Minutes: []int{0}, TimeZone: "America/New_York",
 			Only:   []recurrence.Filter{{WeekDays: workdays}},
@@ -201,7 +201,7 @@ var calendarRules = []calendarRule{
 		},
 	},
 	{
-		wish: "A cron line that skips holidays",
+		wish: "A cron line with holidays",
 		rule: recurrence.Recurrence{
 			Cron: "*/30 8-17 * * 1-5", TimeZone: "Europe/London",
 			Except: []recurrence.Filter{{Dates: holidays}},
@@ -234,7 +234,7 @@ var calendarRules = []calendarRule{
 	},
 	{
 		wish: "Thanksgiving",
-		note: "A holiday with a formula needs no list of dates.",
+		note: "A holiday with a formula needs no list.",
 		rule: recurrence.Recurrence{
 			Frequency: recurrence.Month, Months: []time.Month{time.November}, MonthlyOccurrences: []recurrence.NthWeekday{{Day: time.Thursday, N: 4}},
 			Hours: []int{8}, Minutes: []int{0}, TimeZone: "America/New_York",

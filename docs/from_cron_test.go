@@ -98,6 +98,31 @@ var moved = map[string]recurrence.Recurrence{
 	"… WithLimitedRuns(10), WithStopDateTime(end)": {Cron: "0 9 * * *", Count: 10, EndTime: time.Date(2000, 6, 1, 0, 0, 0, 0, time.UTC)},
 }
 
+func moveDaily(scheduler *chime.Scheduler) error {
+	daily := recurrence.Recurrence{Frequency: recurrence.Day, Hours: []int{10, 14}, Minutes: []int{0}}
+	return scheduler.Schedule("daily", daily, chime.NoImmediateRun()) // without it the first run is at once
+}
+
+func TestAMovedDailyJobDoesNotRunAtOnce(t *testing.T) {
+	chimetest.Run(t, func(t *testing.T, c *chimetest.Chime) {
+		c.Advance(10 * time.Minute)
+		scheduler := chime.NewScheduler(c.Store(), chime.SchedulerOptions{})
+		if err := moveDaily(scheduler); err != nil {
+			t.Fatal(err)
+		}
+		if err := scheduler.Schedule("at.once", moved["DailyJob(1, 10:00 and 14:00)"]); err != nil {
+			t.Fatal(err)
+		}
+		c.Start(scheduler)
+		schedules := chime.NewSchedules(c.Store())
+		for name, want := range map[string]string{"daily": "10:00 14:00", "at.once": "00:10 10:00"} {
+			if got := next(t, schedules, name, 2); got != want {
+				t.Errorf("%s is next at %s, want %s", name, got, want)
+			}
+		}
+	})
+}
+
 func TestMovedRules(t *testing.T) {
 	for name, want := range map[string]string{
 		"*/10 * * * * *":                               "Jan 1 00:00:10, Jan 1 00:00:20",
@@ -153,7 +178,7 @@ func wrappers(scheduler *chime.Scheduler, rule recurrence.Recurrence) error {
 	return errors.Join(
 		scheduler.Schedule("skip", rule),                                    // SkipIfStillRunning, LimitModeReschedule
 		scheduler.Schedule("delay", rule, chime.Overlap(chime.OverlapWait)), // DelayIfStillRunning, LimitModeWait: but at most one waits
-		scheduler.Schedule("both", rule, chime.Overlap(chime.OverlapAllow)), // no wrapper
+		scheduler.Schedule("both", rule, chime.Overlap(chime.OverlapAllow)), // neither of them
 	)
 }
 
