@@ -147,9 +147,9 @@ func (e *Enqueuer) send(ctx context.Context, items []Item) ([]Receipt, error) {
 // Enqueue puts one job on its queue, to run now or at the time that the options [In] or [At] set. The name selects the handler that runs
 // it. The arguments are encoded by [Encode]. When Enqueue returns nil the store has the job.
 //
-// If anything is wrong with the job, nothing is sent. After any other error the store may have the job or not: repeat the call with the
-// option ID(receipt.ID), which adds the job at most once. When ctx ends, Enqueue returns at once; a job that was not sent before is not
-// sent later. If the store was failing, the error contains its last error.
+// If anything is wrong with the job, nothing is sent. After any other error the store may have the job or not: repeat the call with
+// the option ID(receipt.ID). It adds nothing while the first job exists; if that job may have ended already, add [Once]. When ctx ends Enqueue returns at once; a job that was not sent by then is not sent. The
+// error then says with what error the store has been failing, if it has.
 //
 // The first call checks the store. If the store cannot be trusted with jobs, nothing is sent, and the error wraps ErrUnfit.
 func (e *Enqueuer) Enqueue(ctx context.Context, name string, args any, options ...EnqueueOption) (Receipt, error) {

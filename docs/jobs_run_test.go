@@ -287,7 +287,7 @@ func TestAResultIsWaitedFor(t *testing.T) {
 	})
 }
 
-func TestAnExportReportsItsProgressAndIsCancelled(t *testing.T) {
+func TestAnExportShowsItsProgressAndIsCancelled(t *testing.T) {
 	chimetest.Run(t, func(t *testing.T, c *chimetest.Chime) {
 		enqueuer, jobs := chime.NewEnqueuer(c.Store(), chime.EnqueuerOptions{}), chime.NewJobs(c.Store())
 		worker := chime.NewWorker(c.Store(), chime.WorkerOptions{})
@@ -303,7 +303,7 @@ func TestAnExportReportsItsProgressAndIsCancelled(t *testing.T) {
 			t.Errorf("%s, %v", state, so)
 		}
 		answer, err := cancelExport(t.Context(), jobs, "e2")
-		if check(t, err); answer != "it is running and will stop" {
+		if check(t, err); answer != "it runs, and its ctx was cancelled" {
 			t.Error(answer)
 		}
 		runs := c.Advance(time.Minute)
@@ -381,7 +381,7 @@ func TestADeathIsPosted(t *testing.T) {
 		_, err := Payout.Enqueue(t.Context(), enqueuer, Order{Number: 17})
 		check(t, err)
 		c.Advance(time.Minute)
-		if got := fmt.Sprint(w.posted()); got != "[#payments: payout of order 17 died after 1 attempts: account closed]" {
+		if got := fmt.Sprint(w.posted()); got != "[#payments: payout of order 17 is dead after 1 attempts: account closed]" {
 			t.Errorf("posted: %s", got)
 		}
 	})

@@ -73,10 +73,10 @@ func shopWorker(store chime.Store) *chime.Worker {
 func shop(ctx context.Context, enqueuer *chime.Enqueuer) error {
 	order := Order{Number: 17}
 	_, err := enqueuer.EnqueueMany(ctx, []chime.Item{
-		Charge.Item(order, chime.MaxAttempts(2)), // 2 attempts, from the call
-		Charge.Item(order),                       // 10, from the kind
-		{Name: "ship", Args: order},              // 6, from the handler
-		{Name: "invoice", Args: order},           // 3, from the worker
+		Charge.Item(order, chime.MaxAttempts(2)), // 2 attempts: set by the call
+		Charge.Item(order),                       // 10: by the kind
+		{Name: "ship", Args: order},              // 6: by the handler
+		{Name: "invoice", Args: order},           // 3: by the worker
 	})
 	return err
 }
@@ -194,7 +194,7 @@ func cancelExport(ctx context.Context, jobs *chime.Jobs, id string) (answer stri
 	case result == chime.CancelDone:
 		return "it never starts", nil
 	case result == chime.CancelAsked:
-		return "it is running and will stop", nil
+		return "it runs, and its ctx was cancelled", nil
 	}
 	return "it had already ended", nil // chime.CancelTooLate
 }
@@ -211,8 +211,8 @@ func exportRow(ctx context.Context, row int) error {
 func setLimits(ctx context.Context, store chime.Store) error {
 	queues := chime.NewQueues(store)
 	return errors.Join(
-		queues.Limit(ctx, "payments", chime.Limit{Starts: 80, Per: time.Second}), // what the provider allows us
-		queues.Limit(ctx, "pdf", chime.Limit{Running: 4}),                        // as many as our renderer can handle
+		queues.Limit(ctx, "payments", chime.Limit{Starts: 80, Per: time.Second}), // the provider allows 160 in a second
+		queues.Limit(ctx, "pdf", chime.Limit{Running: 4}),                        // our renderer has four processors
 	)
 }
 
@@ -248,7 +248,7 @@ func alert(ctx context.Context, job *chime.Job, args AlertArgs) error {
 	if err := died.Decode(&order); err != nil {
 		return err
 	}
-	return post(ctx, args.Channel, fmt.Sprintf("%s of order %d died after %d attempts: %s",
+	return post(ctx, args.Channel, fmt.Sprintf("%s of order %d is dead after %d attempts: %s",
 		died.Name, order.Number, died.Attempt, died.LastError))
 }
 
