@@ -523,7 +523,7 @@ func maintenance(ctx context.Context, schedules *chime.Schedules, work func() er
 		return err
 	}
 	if err := work(); err != nil {
-		return err // it remains paused; its note has the reason
+		return err // it remains paused, and its note has the reason
 	}
 	return schedules.Resume(ctx, "import", chime.SkipGap())
 }
@@ -716,7 +716,7 @@ func TestWhatComesNext(t *testing.T) {
 func unsubscribe(ctx context.Context, schedules *chime.Schedules, customer string) error {
 	err := schedules.Delete(ctx, "report/"+customer, chime.DeleteWaiting())
 	if errors.Is(err, chime.ErrNotFound) {
-		return nil // there is no subscription, or the call was repeated
+		return nil // there was no subscription, or the call was repeated
 	}
 	return err
 }
