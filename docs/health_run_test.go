@@ -118,7 +118,7 @@ func TestThePageOnHealthListsTheAnswers(t *testing.T) {
 		enqueue("slow")
 		stop()
 		synctest.Wait()
-		check("is shutting down, handlers finish")
+		check("is ending, handlers finish")
 		if err := <-ended; err != nil {
 			t.Error(err)
 		}
