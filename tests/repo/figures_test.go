@@ -9,6 +9,7 @@ import (
 // A figure that a document names is the one in the source. Each row has the document, its words, a source file and the code with the figure: whoever
 // changes the code finds the document here. The README's defaults and the key tables have tests of their own.
 func TestTheFiguresOfTheDocumentsAreThoseOfTheSource(t *testing.T) {
+	t.Chdir(root)
 	for _, row := range []struct{ document, words, source, code string }{
 		{"SECURITY.md", "listens on 127.0.0.1:7080", "cmd/chime/internal/command/dashboard.go", `"listen", "127.0.0.1:7080"`},
 		{"SECURITY.md", "listens on 127.0.0.1:8080", "httpapi/cmd/chimed/settings.go", `"listen", "127.0.0.1:8080"`},
