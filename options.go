@@ -12,6 +12,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/chimejobs/chime/internal/format"
 	"github.com/chimejobs/chime/internal/protocol"
 	"github.com/chimejobs/chime/internal/schedule"
 	"github.com/chimejobs/chime/internal/wire"
@@ -347,15 +348,15 @@ func Exponential(first, max time.Duration) RetryPolicy {
 	return RetryPolicy{wire.Retry{First: first, Max: max}}
 }
 
-// String returns "1m0s" for a fixed policy, "1s, then twice as long each time, to 1h0m0s" for an exponential one, and "" for the zero value.
+// String returns "1m" for a fixed policy, "1s, then twice as long each time, to 1h" for an exponential one, and "" for the zero value.
 func (p RetryPolicy) String() string {
 	switch {
 	case p.policy == wire.Retry{}:
 		return ""
 	case p.policy.First == p.policy.Max:
-		return p.policy.First.String()
+		return format.Exact(p.policy.First)
 	}
-	return fmt.Sprintf("%v, then twice as long each time, to %v", p.policy.First, p.policy.Max)
+	return fmt.Sprintf("%s, then twice as long each time, to %s", format.Exact(p.policy.First), format.Exact(p.policy.Max))
 }
 
 // MarshalJSON encodes the shortest and the longest delay, in milliseconds: first_ms and max_ms.

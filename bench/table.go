@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/chimejobs/chime/internal/format"
 )
 
 // A table is rows of cells below a heading.
@@ -171,7 +173,7 @@ func labelOf(figure, unit string) string {
 func times(ratio float64) string {
 	switch {
 	case ratio >= 99.95:
-		return grouped(strconv.FormatFloat(ratio, 'f', 0, 64)) + " ×"
+		return format.Grouped(strconv.FormatFloat(ratio, 'f', 0, 64)) + " ×"
 	case ratio >= 9.995:
 		return strconv.FormatFloat(ratio, 'f', 1, 64) + " ×"
 	}
@@ -183,23 +185,11 @@ func quantity(value float64) string {
 	size := math.Abs(value)
 	switch {
 	case value == math.Trunc(value), size >= 99.95:
-		return grouped(strconv.FormatFloat(value, 'f', 0, 64))
+		return format.Grouped(strconv.FormatFloat(value, 'f', 0, 64))
 	case size >= 9.995:
 		return strconv.FormatFloat(value, 'f', 1, 64)
 	case size >= 1:
 		return strconv.FormatFloat(value, 'f', 2, 64)
 	}
 	return strconv.FormatFloat(value, 'g', 2, 64)
-}
-
-// grouped sets commas between the thousands of a whole number.
-func grouped(digits string) string {
-	sign := ""
-	if strings.HasPrefix(digits, "-") {
-		sign, digits = "-", digits[1:]
-	}
-	for i := len(digits) - 3; i > 0; i -= 3 {
-		digits = digits[:i] + "," + digits[i:]
-	}
-	return sign + digits
 }

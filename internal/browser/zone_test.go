@@ -13,7 +13,7 @@ import (
 	"github.com/chimejobs/chime/recurrence"
 )
 
-// A moment is the text of an instant on a page. Relative times such as "in 3 m" are left out.
+// A moment is the text of an instant on a page. Relative times such as "in 3m" are left out.
 type moment struct{ Instant, Shown, Text string }
 
 var timePattern = regexp.MustCompile(`<time datetime="([^"]+)" data-show="(at|clock|day)"[^>]*>([^<]+)</time>`)

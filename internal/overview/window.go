@@ -23,10 +23,10 @@ var forms = [windows]struct {
 	cells             int
 	cell, step        time.Duration
 }{
-	Hour:    {"1h", "1 H", "each minute of the last hour", 60, time.Minute, time.Minute},
-	Day:     {"25h", "25 H", "each hour of the last 25", 25, time.Hour, time.Hour},
-	Season:  {"92d", "92 D", "each day of the last 92", 92, 24 * time.Hour, time.Hour},
-	Quarter: {"15m", "15 MIN", "each quarter of a minute of the last 15 minutes", 60, 15 * time.Second, time.Minute},
+	Hour:    {"1h", "1H", "each minute of the last hour", 60, time.Minute, time.Minute},
+	Day:     {"25h", "25H", "each hour of the last 25", 25, time.Hour, time.Hour},
+	Season:  {"92d", "92D", "each day of the last 92", 92, 24 * time.Hour, time.Hour},
+	Quarter: {"15m", "15M", "each quarter of a minute of the last 15 minutes", 60, 15 * time.Second, time.Minute},
 }
 
 // String returns the name of the window next to the clock.

@@ -2,10 +2,10 @@ package plain
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/internal/format"
 )
 
 // JobInfo describes a job at an instant of the store's clock. In contrast to [Job] it names the attempt and the time since or until it.
@@ -19,7 +19,7 @@ func JobInfo(j *chime.JobInfo, now time.Time) State {
 	case j.State == chime.JobDelayed, j.State == chime.JobRetrying:
 		state.Sentence = fmt.Sprintf("Its %s is due %s.", attempt(j), until(j.Due, now))
 	case j.State == chime.JobRunning && !j.Started.IsZero():
-		state.Sentence = fmt.Sprintf("A worker has been running its %s for %s%s.", attempt(j), apart(now.Sub(j.Started)), cancelled(j))
+		state.Sentence = fmt.Sprintf("A worker has been running its %s for %s%s.", attempt(j), lasted(now.Sub(j.Started)), cancelled(j))
 	case j.State == chime.JobRunning:
 		state.Sentence = fmt.Sprintf("A worker runs its %s%s.", attempt(j), cancelled(j))
 	case j.State == chime.JobTaken:
@@ -35,12 +35,12 @@ func JobInfo(j *chime.JobInfo, now time.Time) State {
 // attempt returns "3rd of 25 attempts", or "3rd attempt" if the worker or the handler sets the number of attempts.
 func attempt(j *chime.JobInfo) string {
 	if j.MaxAttempts == 0 {
-		return ordinal(max(j.Attempt, 1)) + " attempt"
+		return format.Ordinal(max(j.Attempt, 1)) + " attempt"
 	}
 	if j.MaxAttempts == 1 {
 		return "only attempt"
 	}
-	return fmt.Sprintf("%s of %d attempts", ordinal(max(j.Attempt, 1)), j.MaxAttempts)
+	return fmt.Sprintf("%s of %d attempts", format.Ordinal(max(j.Attempt, 1)), j.MaxAttempts)
 }
 
 func cancelled(j *chime.JobInfo) string {
@@ -59,10 +59,10 @@ func as(outcome chime.RunOutcome) string {
 }
 
 func until(due, now time.Time) string {
-	if left := due.Sub(now); left > 0 {
-		return "in " + apart(left)
+	if !due.After(now) {
+		return "now"
 	}
-	return "now"
+	return format.Away(max(due.Sub(now), time.Second))
 }
 
 func ago(at, now time.Time) string {
@@ -70,32 +70,14 @@ func ago(at, now time.Time) string {
 		return ""
 	}
 	if past := now.Sub(at); past >= time.Second {
-		return " " + apart(past) + " ago"
+		return " " + format.Away(-past)
 	}
 	return " just now"
 }
 
-// apart formats the time between two instants in its two largest units: 4 s, 3 m 12 s, 126 d 12 h.
-func apart(d time.Duration) string {
+func lasted(d time.Duration) string {
 	if d < time.Second {
 		return "less than a second"
 	}
-	var parts []string
-	for _, u := range []struct {
-		of   time.Duration
-		name string
-	}{{24 * time.Hour, "d"}, {time.Hour, "h"}, {time.Minute, "m"}, {time.Second, "s"}} {
-		n := d / u.of
-		d -= n * u.of
-		switch {
-		case n > 0:
-			parts = append(parts, fmt.Sprintf("%d %s", n, u.name))
-		case len(parts) > 0:
-			return parts[0]
-		}
-		if len(parts) == 2 {
-			break
-		}
-	}
-	return strings.Join(parts, " ")
+	return format.Age(d)
 }

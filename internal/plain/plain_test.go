@@ -138,7 +138,7 @@ func TestPoliciesWithNumbers(t *testing.T) {
 	for got, want := range map[string]string{
 		plain.Grace(time.Minute):                                     "An occurrence is missed if no worker has taken it 1m after it is due.",
 		plain.Spread(0, 0):                                           "Occurrences are due at their planned time.",
-		plain.Spread(time.Hour, 90*time.Second):                      "Occurrences are due 1m30s after their planned time; the schedule's name determines this part of 1h.",
+		plain.Spread(time.Hour, 90*time.Second):                      "Occurrences are due 1m 30s after their planned time; the schedule's name determines this part of 1h.",
 		plain.Retry(chime.RetryPolicy{}, 0):                          "A job is tried 5 times, unless its handler or worker sets another number; they also set the wait between two attempts.",
 		plain.Retry(chime.RetryPolicy{}, 1):                          "A job is tried once.",
 		plain.Retry(chime.Exponential(time.Second, 10*time.Hour), 3): "A job is tried 3 times; between two attempts it waits 1s, then twice as long each time, to 10h.",

@@ -2,10 +2,10 @@ package plain
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/internal/format"
 )
 
 // Overlap describes what a schedule's overlap policy does.
@@ -38,7 +38,7 @@ func Misfire(policy chime.MisfirePolicy) string {
 
 // Grace describes when a schedule's occurrence counts as missed.
 func Grace(d time.Duration) string {
-	return fmt.Sprintf("An occurrence is missed if no worker has taken it %s after it is due.", span(d))
+	return fmt.Sprintf("An occurrence is missed if no worker has taken it %s after it is due.", format.Exact(d))
 }
 
 // Spread describes when a schedule's occurrences are due. offset is Schedule.Offset.
@@ -46,7 +46,7 @@ func Spread(spread, offset time.Duration) string {
 	if spread == 0 {
 		return "Occurrences are due at their planned time."
 	}
-	return fmt.Sprintf("Occurrences are due %s after their planned time; the schedule's name determines this part of %s.", span(offset), span(spread))
+	return fmt.Sprintf("Occurrences are due %s after their planned time; the schedule's name determines this part of %s.", format.Exact(offset), format.Exact(spread))
 }
 
 // Retry describes how often a schedule's jobs are tried and how long they wait between two attempts.
@@ -59,7 +59,7 @@ func Retry(policy chime.RetryPolicy, maxAttempts int) string {
 		times = fmt.Sprintf("A job is tried %d times", maxAttempts)
 	}
 	if wait := policy.String(); wait != "" {
-		return times + "; between two attempts it waits " + short(wait) + "."
+		return times + "; between two attempts it waits " + wait + "."
 	}
 	return times + "; they also set the wait between two attempts."
 }
@@ -73,12 +73,4 @@ func PauseAfter(n int) string {
 		return "It is paused after one dead job."
 	}
 	return fmt.Sprintf("It is paused after %d consecutive dead jobs.", n)
-}
-
-// span formats a duration without its zero units: 1m, 1h30m, 250ms.
-func span(d time.Duration) string { return short(d.String()) }
-
-// short removes the zero units of the durations in a text.
-func short(text string) string {
-	return strings.NewReplacer("h0m0s", "h", "m0s", "m").Replace(text)
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/internal/format"
 )
 
 // The symbols.
@@ -82,23 +83,7 @@ func consecutive(failures int) string {
 	if failures < 2 {
 		return ""
 	}
-	return fmt.Sprintf(" (the %s consecutive failure)", ordinal(failures))
-}
-
-// ordinal returns 1st, 2nd, 3rd, 4th, 11th, 21st.
-func ordinal(n int) string {
-	suffix := "th"
-	if tens := n / 10 % 10; tens != 1 {
-		switch n % 10 {
-		case 1:
-			suffix = "st"
-		case 2:
-			suffix = "nd"
-		case 3:
-			suffix = "rd"
-		}
-	}
-	return fmt.Sprintf("%d%s", n, suffix)
+	return fmt.Sprintf(" (the %s consecutive failure)", format.Ordinal(failures))
 }
 
 // Queue describes a queue.

@@ -6,6 +6,8 @@ import (
 	"math"
 	"strings"
 	"time"
+
+	"github.com/chimejobs/chime/internal/format"
 )
 
 // Bars is a chart of counts in equal periods, such as the occurrences in each 10 minutes of a day or in each hour of a week. The busiest bar is marked,
@@ -117,9 +119,9 @@ func (b Bars) sentence(counts []float64, busiest int) string {
 		sum += n
 	}
 	from, to := b.From.In(located(b.Zone)), b.at(len(counts)).In(located(b.Zone))
-	text := plural(int64(math.Round(sum)), b.noun()) + " from " + instant(from) + " to " + instant(to)
+	text := format.Plural(int64(math.Round(sum)), b.noun(), b.noun()+"s") + " from " + instant(from) + " to " + instant(to)
 	if busiest >= 0 {
-		text += "; most, " + grouped(int64(counts[busiest])) + ", in the " + duration(b.step().Seconds()) + " from " + instant(b.at(busiest).In(located(b.Zone)))
+		text += "; most, " + format.Count(int64(counts[busiest])) + ", in the " + format.Span(b.step()) + " from " + instant(b.at(busiest).In(located(b.Zone)))
 	}
 	return strings.TrimPrefix(b.Title+": "+text+".", ": ")
 }

@@ -19,7 +19,7 @@ func TestTheBusiestIsMarked(t *testing.T) {
 	if n := strings.Count(pathOf(svg, "bar accent quiet"), "M"); n != 2 {
 		t.Errorf("%d other bars, want 2: counts of 0 and below have no bar", n)
 	}
-	const want = `aria-label="19 occurrences from Sat 21 Nov 12:00 UTC to Sat 21 Nov 12:50 UTC; most, 9, in the 10 m from Sat 21 Nov 12:20 UTC."`
+	const want = `aria-label="19 occurrences from Sat 21 Nov 12:00 UTC to Sat 21 Nov 12:50 UTC; most, 9, in the 10m from Sat 21 Nov 12:20 UTC."`
 	if !strings.Contains(svg, want) {
 		t.Errorf("%s\nwant %s", svg[:500], want)
 	}

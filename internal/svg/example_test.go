@@ -26,8 +26,8 @@ func ExampleSpark() {
 	show(svg.Spark{Values: []float64{0.002, 0.003}, Unit: svg.Seconds, From: noon, Step: time.Minute}.Table())
 	// Output:
 	// Time | Value
-	// Sat 21 Nov 12:00 UTC | 2 ms
-	// Sat 21 Nov 12:01 UTC | 3 ms
+	// Sat 21 Nov 12:00 UTC | 2ms
+	// Sat 21 Nov 12:01 UTC | 3ms
 }
 
 func ExampleTicks() {

@@ -5,6 +5,8 @@ import (
 	"math"
 	"strings"
 	"time"
+
+	"github.com/chimejobs/chime/internal/format"
 )
 
 // A HeatMap shows the past and future occurrences of a schedule: by the hour as [Hours], by the day as [Weeks], which have the same fields. The colour
@@ -166,14 +168,14 @@ func (c *cell) words() string {
 	case blank:
 		return "0"
 	case coming:
-		return grouped(c.next) + " to come"
+		return format.Count(c.next) + " to come"
 	}
-	text := grouped(c.past)
+	text := format.Count(c.past)
 	if c.worst > OK {
 		text += ", " + c.worst.word()
 	}
 	if c.next > 0 {
-		text += ", " + grouped(c.next) + " to come"
+		text += ", " + format.Count(c.next) + " to come"
 	}
 	return text
 }
@@ -211,15 +213,15 @@ func (h HeatMap) sentence(g *cellGrid, each string) string {
 		}
 	}
 	text := fmt.Sprintf("%s by %s from %s to %s, %s: %s until now", noun+"s", each,
-		date(g.first).Format("2 Jan"), date(g.last).Format("2 Jan"), g.zone, grouped(past))
+		date(g.first).Format("2 Jan"), date(g.last).Format("2 Jan"), g.zone, format.Count(past))
 	for _, part := range []struct {
 		n    int64
 		text string
 	}{{failed, " with failures"}, {missed, " with missed ones"}, {unknowns, " of which nothing is known"}} {
 		if part.n > 0 {
-			text += ", " + plural(part.n, each) + part.text
+			text += ", " + format.Plural(part.n, each, each+"s") + part.text
 		}
 	}
-	text += "; " + grouped(next) + " to come."
+	text += "; " + format.Count(next) + " to come."
 	return strings.TrimPrefix(h.Title+": "+text, ": ")
 }

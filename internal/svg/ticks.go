@@ -5,6 +5,8 @@ import (
 	"html/template"
 	"strings"
 	"time"
+
+	"github.com/chimejobs/chime/internal/format"
 )
 
 // Ticks shows the last runs of a schedule in a row of a list, with one mark each. Marks of different colours also differ in height and form.
@@ -96,7 +98,7 @@ func (t Ticks) sentence() string {
 	}
 	text := "no runs yet."
 	if len(parts) > 0 {
-		text = "last " + plural(int64(len(runs)), "run") + ", the oldest first: " + strings.Join(parts, ", ") + "."
+		text = "last " + format.Plural(len(runs), "run", "runs") + ", the oldest first: " + strings.Join(parts, ", ") + "."
 	}
 	return strings.TrimPrefix(t.Title+": "+text, ": ")
 }

@@ -2,11 +2,12 @@ package svg
 
 import (
 	"cmp"
-	"fmt"
 	"math"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/chimejobs/chime/internal/format"
 )
 
 // A Unit is the unit of a chart's values.
@@ -43,7 +44,7 @@ func (u Unit) word() string {
 // format formats a value for a chart, with at most three digits and its unit.
 func (u Unit) format(v float64) string {
 	if u == Seconds {
-		return duration(v)
+		return format.Span(seconds(v))
 	}
 	return short(v) + u.per()
 }
@@ -67,7 +68,7 @@ func (u Unit) rate() bool { return u.per() != "" }
 // exact formats a value for a table. A count has all its digits.
 func (u Unit) exact(v float64) string {
 	if u == Count && v == math.Trunc(v) {
-		return grouped(int64(v))
+		return format.Count(int64(v))
 	}
 	return u.format(v)
 }
@@ -84,13 +85,18 @@ func (u Unit) fold(values []float64) float64 {
 	return most
 }
 
+// seconds returns a number of seconds as a duration.
+func seconds(v float64) time.Duration { return time.Duration(math.Round(min(v, maxSeconds) * 1e9)) }
+
+const maxSeconds = 9e9 // 285 years, which a time.Duration can hold
+
 // short formats a number with three digits, or with four up to 9,999.
 func short(v float64) string {
 	switch {
 	case v < 1000:
 		return strconv.FormatFloat(round3(v), 'f', -1, 64)
 	case v < 9999.5:
-		return grouped(int64(math.Round(v)))
+		return format.Count(int64(math.Round(v)))
 	}
 	v = round3(v)
 	for _, suffix := range []string{"k", "M", "G"} {
@@ -110,63 +116,12 @@ func round3(v float64) float64 {
 	return rounded
 }
 
-// grouped formats an integer with a comma before every three digits.
-func grouped(n int64) string {
-	digits := strconv.FormatInt(n, 10)
-	from := 0
-	if n < 0 {
-		from = 1
-	}
-	for i := len(digits) - 3; i > from; i -= 3 {
-		digits = digits[:i] + "," + digits[i:]
-	}
-	return digits
-}
-
-// duration formats a number of seconds in its two largest units.
-func duration(seconds float64) string {
-	switch v := round3(seconds); {
-	case v == 0:
-		return "0 s"
-	case v < 0.001:
-		return strconv.FormatFloat(round3(v*1e6), 'f', -1, 64) + " µs"
-	case v < 1:
-		return strconv.FormatFloat(round3(v*1e3), 'f', -1, 64) + " ms"
-	case v < 60:
-		return strconv.FormatFloat(v, 'f', -1, 64) + " s"
-	}
-	n := int64(math.Round(seconds))
-	switch {
-	case n < 3600:
-		return pair(n/60, "m", n%60, "s")
-	case n < 86400:
-		return pair(n/3600, "h", n%3600/60, "m")
-	}
-	return pair(n/86400, "d", n%86400/3600, "h")
-}
-
-func pair(large int64, unit string, small int64, smallUnit string) string {
-	text := grouped(large) + " " + unit
-	if small > 0 {
-		text += fmt.Sprintf(" %d %s", small, smallUnit)
-	}
-	return text
-}
-
 // instant formats a time with its zone for sentences and tables: to the minute, or to the second if it is not a full minute.
 func instant(at time.Time) string {
 	if at.Second() != 0 {
 		return at.Format("Mon 2 Jan 15:04:05 MST")
 	}
 	return at.Format("Mon 2 Jan 15:04 MST")
-}
-
-// plural returns a number and a noun: 1 run, 2 runs.
-func plural(n int64, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return grouped(n) + " " + noun + "s"
 }
 
 // cut shortens a text to the given number of letters.

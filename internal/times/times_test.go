@@ -85,30 +85,6 @@ func TestWhatIsNoInstantIsRefused(t *testing.T) {
 	}
 }
 
-func TestWhereAnInstantLiesFromNow(t *testing.T) {
-	const s, m, h, d = time.Second, time.Minute, time.Hour, 24 * time.Hour
-	for from, want := range map[time.Duration]string{
-		3*m + 12*s: "in 3m 12s", 9*d + 4*h + 5*m: "in 9d 4h", 126*d + 12*h: "in 126d 12h", 4 * h: "in 4h", 2*d + 59*m: "in 2d", s: "in 1s", 1999 * time.Millisecond: "in 1s",
-		999 * time.Millisecond: "now", 0: "now", -999 * time.Millisecond: "now",
-		-s: "1s ago", -59 * s: "59s ago", -61 * s: "1m ago", -2*d - 23*h: "2d ago", -400 * d: "400d ago",
-	} {
-		if got := times.Relative(now.Add(from), now); got != want {
-			t.Errorf("%v: got %q, want %q", from, got, want)
-		}
-	}
-}
-
-func TestHowLongSomethingTook(t *testing.T) {
-	for took, want := range map[time.Duration]string{
-		0: "0 ms", 400 * time.Microsecond: "0 ms", 2 * time.Millisecond: "2 ms", 999 * time.Millisecond: "999 ms", time.Second: "1.0 s",
-		1290 * time.Millisecond: "1.2 s", 59999 * time.Millisecond: "59.9 s", time.Minute: "1m", 242 * time.Second: "4m 2s", -3 * time.Millisecond: "-3 ms",
-	} {
-		if got := times.Took(took); got != want {
-			t.Errorf("%v: got %q, want %q", took, got, want)
-		}
-	}
-}
-
 func TestInstantsAsPeopleReadThem(t *testing.T) {
 	berlin := zone(t, "Europe/Berlin")
 	for at, want := range map[string]string{

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/chimejobs/chime/internal/format"
 )
 
 // Figures are the published numbers of a run, in one line.
@@ -87,9 +89,9 @@ func (f Figures) String() string {
 		"%s replies lost, %d kills of Redis, emptied %d (%s jobs gone), %d script flushes, %d outages, %d workers killed, %d zombies, "+
 		"%d drains, %d leaders killed or stopped, %d other kills; %s reruns with a cause, %s calls of reaped sessions refused, %d jobs dead with a reason; "+
 		"longest recovery %.1f s, longest service after a kill of Redis %.1f s",
-		f.Seed, f.Date, f.Length, thousands(f.Jobs), thousands(f.Occurrences), f.Lost, f.Doubled, f.Stuck, f.Unaccounted, f.Others,
-		thousands(int(f.RepliesLost)), f.RedisKills, f.Emptied, thousands(f.Wiped), f.Flushes, f.Outages, f.WorkerKills, f.Zombies,
-		f.Drains, f.LeaderFaults, f.OtherKills, thousands(f.Reruns), thousands(int(f.ReapedRefused)), f.Dead, f.Recovery, f.Service)
+		f.Seed, f.Date, f.Length, format.Count(f.Jobs), format.Count(f.Occurrences), f.Lost, f.Doubled, f.Stuck, f.Unaccounted, f.Others,
+		format.Count(f.RepliesLost), f.RedisKills, f.Emptied, format.Count(f.Wiped), f.Flushes, f.Outages, f.WorkerKills, f.Zombies,
+		f.Drains, f.LeaderFaults, f.OtherKills, format.Count(f.Reruns), format.Count(f.ReapedRefused), f.Dead, f.Recovery, f.Service)
 }
 
 // Table returns the figures as rows of a Markdown table.
@@ -99,26 +101,18 @@ func (f Figures) Table() string {
 	row := func(name, format string, args ...any) {
 		fmt.Fprintf(&b, "| %s | %s |\n", name, fmt.Sprintf(format, args...))
 	}
-	row("jobs accepted; occurrences begun", "%s; %s", thousands(f.Jobs), thousands(f.Occurrences))
+	row("jobs accepted; occurrences begun", "%s; %s", format.Count(f.Jobs), format.Count(f.Occurrences))
 	row("**lost; run or counted twice; left over; schedules with an instant unaccounted for; other findings**", "%d; %d; %d; %d; %d",
 		f.Lost, f.Doubled, f.Stuck, f.Unaccounted, f.Others)
-	row("replies lost after the server had executed the call", "%s", thousands(int(f.RepliesLost)))
+	row("replies lost after the server had executed the call", "%s", format.Count(f.RepliesLost))
 	row("Redis killed; emptied; made to forget its scripts; unreachable", "%d; %d; %d; %d", f.RedisKills, f.Emptied, f.Flushes, f.Outages)
 	row("workers killed; stopped or cut off and back; drained", "%d; %d; %d", f.WorkerKills, f.Zombies, f.Drains)
 	row("leaders killed or stopped; other processes killed", "%d; %d", f.LeaderFaults, f.OtherKills)
-	row("runs again, each with a cause; calls of reaped sessions refused", "%s; %s", thousands(f.Reruns), thousands(int(f.ReapedRefused)))
-	row("jobs that the emptied server forgot; dead with a reason", "%s; %d", thousands(f.Wiped), f.Dead)
+	row("runs again, each with a cause; calls of reaped sessions refused", "%s; %s", format.Count(f.Reruns), format.Count(f.ReapedRefused))
+	row("jobs that the emptied server forgot; dead with a reason", "%s; %d", format.Count(f.Wiped), f.Dead)
 	row("longest from a worker's death until its job runs again (session of 1 s)", "%.1f s", f.Recovery)
 	row("longest from the kill of Redis until a job begins", "%.1f s", f.Service)
 	return b.String()
-}
-
-func thousands(n int) string {
-	text := fmt.Sprint(n)
-	for i := len(text) - 3; i > 0; i -= 3 {
-		text = text[:i] + "," + text[i:]
-	}
-	return text
 }
 
 // longestRecovery returns the longest time from the kill of a worker until a job that it ran began again. It considers only first crashes of a job,

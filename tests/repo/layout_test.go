@@ -31,12 +31,13 @@ var mayImport = map[string][]string{
 	"internal/work":     {"internal/protocol", "internal/wire", "internal/schedule", "internal/retry", "internal/reap", "internal/observe"},
 	"internal/tick":     {"internal/protocol", "internal/schedule", "internal/retry", "internal/reap", "internal/observe"},
 	"internal/memconn":  {},
-	"internal/plain":    {"."},
-	"internal/svg":      {},
+	"internal/format":   {},
+	"internal/plain":    {".", "internal/format"},
+	"internal/svg":      {"internal/format"},
 	"internal/testjob":  {}, // through which chimetest reaches into the root
 	".": {
 		"recurrence", "internal/protocol", "internal/wire", "internal/schedule",
-		"internal/retry", "internal/observe", "internal/enqueue", "internal/work", "internal/tick", "internal/testjob",
+		"internal/retry", "internal/observe", "internal/enqueue", "internal/work", "internal/tick", "internal/testjob", "internal/format",
 	},
 	"health":                     {"."},
 	"internal/loopback":          {},
@@ -44,11 +45,11 @@ var mayImport = map[string][]string{
 	"internal/login":             {"dashboard"},
 	"dashboard":                  {".", "internal/loopback", "internal/rights", "dashboard/internal/guard", "dashboard/internal/live", "dashboard/internal/render", "dashboard/internal/pages", "dashboard/internal/change"},
 	"dashboard/internal/guard":   {},
-	"dashboard/internal/live":    {},
-	"dashboard/internal/visit":   {"github.com/redis/go-redis/v9"}, // for tests
-	"dashboard/internal/render":  {"internal/svg"},                 // it is given models, and knows no store
-	"dashboard/internal/pages":   {".", "recurrence", "internal/overview", "internal/plain", "internal/jobfind", "internal/history", "internal/blocked", "internal/rights", "internal/svg", "dashboard/internal/render"},
-	"dashboard/internal/change":  {".", "recurrence", "internal/plain", "internal/jobfind", "internal/rules", "internal/times", "internal/definition", "dashboard/internal/builder", "dashboard/internal/render"},
+	"dashboard/internal/live":    {"internal/format"},
+	"dashboard/internal/visit":   {"github.com/redis/go-redis/v9"},    // for tests
+	"dashboard/internal/render":  {"internal/format", "internal/svg"}, // it is given models, and knows no store
+	"dashboard/internal/pages":   {".", "recurrence", "internal/format", "internal/overview", "internal/plain", "internal/jobfind", "internal/history", "internal/blocked", "internal/rights", "internal/svg", "dashboard/internal/render"},
+	"dashboard/internal/change":  {".", "recurrence", "internal/format", "internal/plain", "internal/jobfind", "internal/rules", "internal/times", "internal/definition", "dashboard/internal/builder", "dashboard/internal/render"},
 	"internal/jobfind":           {"."}, // these eight are for the command and the dashboard
 	"internal/overview":          {".", "internal/protocol", "internal/jobfind", "internal/rights"},
 	"internal/rights":            {},

@@ -10,6 +10,7 @@ import (
 
 	"github.com/chimejobs/chime"
 	"github.com/chimejobs/chime/dashboard/internal/render"
+	"github.com/chimejobs/chime/internal/format"
 )
 
 const maxStep = 30 * time.Second // time limit of one step
@@ -105,7 +106,7 @@ func (c *Changer) changeSelected(f *Form, verb jobVerb, s selection, err error, 
 		answer.Ask = f.askJobs(verb, s, page)
 		return answer, nil
 	}
-	begun := &Operation{Title: verb.do + " " + plural(len(s.jobs), "job", "jobs"), Page: page, List: f.list(), Verb: verb.done, Lost: "gone or changed", Meant: len(s.jobs)}
+	begun := &Operation{Title: verb.do + " " + format.Plural(len(s.jobs), "job", "jobs"), Page: page, List: f.list(), Verb: verb.done, Lost: "gone or changed", Meant: len(s.jobs)}
 	operation := c.operations.begin(begun, func(ctx context.Context, report func(chime.BulkResult)) error {
 		for _, some := range steps(s.jobs) {
 			ids := make([]string, len(some))
@@ -145,7 +146,7 @@ func (f *Form) numberField(meant string) render.Field {
 func (f *Form) askJobs(verb jobVerb, s selection, page string) *render.Ask {
 	meant := strconv.Itoa(len(s.jobs))
 	ask := &render.Ask{
-		Title: fmt.Sprintf("%s %s?", verb.do, plural(len(s.jobs), "job", "jobs")), Text: "These are the jobs " + s.words + ".",
+		Title: fmt.Sprintf("%s %s?", verb.do, format.Plural(len(s.jobs), "job", "jobs")), Text: "These are the jobs " + s.words + ".",
 		Warning: verb.warning, Post: f.Frame.Action(page, "bulk"), Do: cmp.Or(verb.button, verb.do), Destroys: verb.destroys, Cancel: f.Frame.List(page, f.list()),
 		Hidden: append(f.kept(), render.Pair{Name: "verb", Value: verb.name}),
 	}

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"net/url"
-	"strconv"
 	"strings"
 
 	"github.com/chimejobs/chime"
@@ -114,18 +113,6 @@ type Shown struct {
 
 // A Verb does the action of the forms of a path. Its Answer may name the target even if it returns an error.
 type Verb func(*Changer, context.Context, *Form) (Answer, error)
-
-// plural returns a number with a noun.
-func plural(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	text := strconv.Itoa(n)
-	for i := len(text) - 3; i > 0 && text[i-1] != '-'; i -= 3 {
-		text = text[:i] + "," + text[i:]
-	}
-	return text + " " + many
-}
 
 // wrong returns the text of an error about a field, or "" if the error is not about a field.
 func wrong(err error) string {

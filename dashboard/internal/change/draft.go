@@ -13,6 +13,7 @@ import (
 	"github.com/chimejobs/chime"
 	"github.com/chimejobs/chime/dashboard/internal/builder"
 	"github.com/chimejobs/chime/internal/definition"
+	"github.com/chimejobs/chime/internal/format"
 	"github.com/chimejobs/chime/internal/times"
 	"github.com/chimejobs/chime/recurrence"
 )
@@ -203,7 +204,7 @@ func (d *draft) addOptions(fields url.Values) {
 		}
 	}
 	span := func(name string, ms int64) {
-		set(name, ms != 0, shortSpan(time.Duration(ms)*time.Millisecond))
+		set(name, ms != 0, format.Field(time.Duration(ms)*time.Millisecond))
 	}
 	set("job_name", true, of.JobName)
 	set("queue", true, of.Queue)
@@ -233,18 +234,6 @@ func (d *draft) addOptions(fields url.Values) {
 		set("header", true, string(header))
 	}
 	set("args", of.Args != nil, string(of.Args))
-}
-
-// shortSpan formats a duration for a field: 1h30m and not 1h30m0s.
-func shortSpan(d time.Duration) string {
-	text := d.String()
-	if strings.HasSuffix(text, "m0s") {
-		text = strings.TrimSuffix(text, "0s")
-	}
-	if strings.HasSuffix(text, "h0m") {
-		text = strings.TrimSuffix(text, "0m")
-	}
-	return text
 }
 
 // options returns the options of Put for the draft. If the draft has no value, required fields and the arguments keep their stored values, and

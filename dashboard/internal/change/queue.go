@@ -9,6 +9,7 @@ import (
 
 	"github.com/chimejobs/chime"
 	"github.com/chimejobs/chime/dashboard/internal/render"
+	"github.com/chimejobs/chime/internal/format"
 )
 
 const maxLooked = 500 // number of schedules: one page of the store
@@ -56,7 +57,7 @@ func LimitQueue(c *Changer, ctx context.Context, f *Form) (Answer, error) {
 	}
 	running, starts, per := number(info.Limit.Running), number(info.Limit.Starts), ""
 	if info.Limit.Per > 0 {
-		per = info.Limit.Per.String()
+		per = format.Field(info.Limit.Per)
 	}
 	if f.sure() {
 		running, starts, per = f.Fields.Get("running"), f.Fields.Get("starts"), f.Fields.Get("per")
@@ -67,7 +68,7 @@ func LimitQueue(c *Changer, ctx context.Context, f *Form) (Answer, error) {
 		Fields: []render.Field{
 			{Name: "running", Label: "Jobs at once", Kind: "number", Value: running, Hint: "1 to 1,000,000. Empty: any number."},
 			{Name: "starts", Label: "Jobs that begin within a period", Kind: "number", Value: starts, Hint: "1 to 1,000,000. Empty: any number."},
-			{Name: "per", Label: "Period", Value: per, Hint: "Such as 1s, 10m or 24h; 1 ms to 30 days."},
+			{Name: "per", Label: "Period", Value: per, Hint: "Such as 1s, 10m or 24h; 1ms to 30 days."},
 		},
 	}
 	if !f.sure() {
@@ -114,12 +115,12 @@ func PurgeQueue(c *Changer, ctx context.Context, f *Form) (Answer, error) {
 		}
 		answer.Ask = f.named(answer, "purge", "Purge queue "+answer.Target+"?", "Purge", "This cannot be undone: the jobs are removed with all their data.")
 		answer.Ask.Text = fmt.Sprintf("About %s deleted: all waiting, delayed, retrying, parked and dead jobs. Running jobs continue, and schedules are kept.",
-			plural(waits, "job is", "jobs are"))
+			format.Plural(waits, "job is", "jobs are"))
 		return answer, nil
 	}
 	done, err := c.queues.Purge(ctx, answer.Target, answer.Target, nil)
 	answer.Count = int64(done.Changed)
-	answer.Said = fmt.Sprintf("%s of queue %s deleted.", plural(done.Changed, "job", "jobs"), answer.Target)
+	answer.Said = fmt.Sprintf("%s of queue %s deleted.", format.Plural(done.Changed, "job", "jobs"), answer.Target)
 	return answer, err
 }
 

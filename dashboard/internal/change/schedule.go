@@ -9,6 +9,7 @@ import (
 
 	"github.com/chimejobs/chime"
 	"github.com/chimejobs/chime/dashboard/internal/render"
+	"github.com/chimejobs/chime/internal/format"
 	"github.com/chimejobs/chime/internal/times"
 )
 
@@ -154,9 +155,9 @@ func BackfillSchedule(c *Changer, ctx context.Context, f *Form) (Answer, error) 
 	}
 	done, err := c.schedules.Backfill(ctx, name, at[0], at[1])
 	answer.Count = int64(done.Placed)
-	answer.Said = fmt.Sprintf("%s: %s now.", name, plural(done.Placed, "occurrence runs", "occurrences run"))
+	answer.Said = fmt.Sprintf("%s: %s now.", name, format.Plural(done.Placed, "occurrence runs", "occurrences run"))
 	if done.Existing > 0 {
-		answer.Said = fmt.Sprintf("%s: %s now; %d are already waiting or running.", name, plural(done.Placed, "occurrence runs", "occurrences run"), done.Existing)
+		answer.Said = fmt.Sprintf("%s: %s now; %d are already waiting or running.", name, format.Plural(done.Placed, "occurrence runs", "occurrences run"), done.Existing)
 	}
 	if !done.Next.IsZero() {
 		answer.Said += " To run the rest, backfill again from " + done.Next.In(f.Frame.Zone).Format(shownInstant) + "."
@@ -171,7 +172,7 @@ func (c *Changer) shownBackfill(f *Form, ask *render.Ask, at, times []time.Time,
 		ask.Fields[1].Error = "The schedule plans nothing in this range."
 		return ask
 	}
-	ask.Text = plural(len(times), "occurrence runs", "occurrences run") + " now, oldest first, each with its own planned instant."
+	ask.Text = format.Plural(len(times), "occurrence runs", "occurrences run") + " now, oldest first, each with its own planned instant."
 	if !next.IsZero() {
 		ask.Text += " There are more in the range: backfill again from " + next.In(f.Frame.Zone).Format(shownInstant) + " when these are done."
 	}

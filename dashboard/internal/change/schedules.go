@@ -9,6 +9,7 @@ import (
 
 	"github.com/chimejobs/chime"
 	"github.com/chimejobs/chime/dashboard/internal/render"
+	"github.com/chimejobs/chime/internal/format"
 )
 
 // A scheduleVerb is what is done to many schedules.
@@ -103,9 +104,9 @@ func (c *Changer) changeSchedules(ctx context.Context, f *Form, verb scheduleVer
 	if err != nil {
 		return answer, fmt.Errorf("%d of %d schedules %s, then: %w", done.Changed, len(s.Names), verb.done, err)
 	}
-	answer.Said = plural(done.Changed, "schedule", "schedules") + " " + verb.done + "."
+	answer.Said = format.Plural(done.Changed, "schedule", "schedules") + " " + verb.done + "."
 	if done.Gone > 0 {
-		answer.Said = fmt.Sprintf("%s %s, %d gone.", plural(done.Changed, "schedule", "schedules"), verb.done, done.Gone)
+		answer.Said = fmt.Sprintf("%s %s, %d gone.", format.Plural(done.Changed, "schedule", "schedules"), verb.done, done.Gone)
 	}
 	return answer, nil
 }
@@ -153,7 +154,7 @@ func (c *Changer) changeAll(ctx context.Context, f *Form, verb scheduleVerb, s s
 		return answer, err
 	}
 	answer.Count = int64(len(s.Names))
-	begun := &Operation{Title: verb.do + " " + plural(len(s.Names), "schedule", "schedules"), Page: "schedules", List: f.list(), Verb: verb.done, Lost: "gone", Meant: len(s.Names), Done: first}
+	begun := &Operation{Title: verb.do + " " + format.Plural(len(s.Names), "schedule", "schedules"), Page: "schedules", List: f.list(), Verb: verb.done, Lost: "gone", Meant: len(s.Names), Done: first}
 	operation := c.operations.begin(begun, func(ctx context.Context, report func(chime.BulkResult)) error {
 		for _, name := range s.Names[1:] {
 			if err := ctx.Err(); err != nil {
@@ -177,7 +178,7 @@ func (c *Changer) changeAll(ctx context.Context, f *Form, verb scheduleVerb, s s
 func (f *Form) askSchedules(verb scheduleVerb, s scheduleSelection, why string) *render.Ask {
 	meant := strconv.Itoa(len(s.Names))
 	ask := &render.Ask{
-		Title: fmt.Sprintf("%s %s?", verb.do, plural(len(s.Names), "schedule", "schedules")), Text: verb.text, Warning: verb.warning,
+		Title: fmt.Sprintf("%s %s?", verb.do, format.Plural(len(s.Names), "schedule", "schedules")), Text: verb.text, Warning: verb.warning,
 		Examples: s.Names[:min(len(s.Names), maxExamples)], More: max(0, len(s.Names)-maxExamples),
 		Post: f.Frame.Action("schedules", "bulk"), Do: verb.do, Destroys: verb.destroys, Cancel: f.Frame.List("schedules", f.list()),
 		Hidden: append(f.kept(), render.Pair{Name: "verb", Value: verb.name}),
@@ -212,7 +213,7 @@ func (s scheduleSelection) describe(verb scheduleVerb) string {
 	case s.Others == 1:
 		text += " One other is not changed, because it cannot be " + verb.done + "."
 	case s.Others > 1:
-		text += " " + plural(s.Others, "", "others") + " are not changed, because they cannot be " + verb.done + "."
+		text += " " + format.Plural(s.Others, "", "others") + " are not changed, because they cannot be " + verb.done + "."
 	}
 	return text
 }

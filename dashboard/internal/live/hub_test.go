@@ -247,7 +247,7 @@ func TestViewersSeeAnOutage(t *testing.T) {
 		source.set(func() { source.down = errors.New("No answer from Redis") })
 		after(6 * time.Second)
 		text := viewer.read()
-		for _, want := range []string{`"text":"No answer from Redis"}`, `"text":"No answer from Redis for 4 s"}`} {
+		for _, want := range []string{`"text":"No answer from Redis"}`, `"text":"No answer from Redis for 4s"}`} {
 			if !strings.Contains(text, want) {
 				t.Errorf("no %s:\n%s", want, text)
 			}

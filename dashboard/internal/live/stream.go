@@ -8,6 +8,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/chimejobs/chime/internal/format"
 )
 
 const (
@@ -148,7 +150,7 @@ func (s *stream) sendBeat(beat Beat) {
 func (s *stream) sendTrouble(err error, since time.Time) {
 	text := err.Error()
 	if silent := time.Since(since).Round(time.Second); silent > 0 {
-		text += fmt.Sprintf(" for %d s", int(silent.Seconds()))
+		text += " for " + format.Age(silent)
 	}
 	s.send("trouble", map[string]any{"text": text, "since": since.UnixMilli()})
 }

@@ -15,13 +15,12 @@ import (
 // windows are the windows that viewers may choose, each with the time that one row of a chart's table covers.
 var windows = []struct {
 	overview.Window
-	name  string
 	table time.Duration
 }{
-	{overview.Quarter, "15 min", time.Minute},
-	{overview.Hour, "1 h", 5 * time.Minute},
-	{overview.Day, "25 h", time.Hour},
-	{overview.Season, "92 d", 4 * 24 * time.Hour},
+	{overview.Quarter, time.Minute},
+	{overview.Hour, 5 * time.Minute},
+	{overview.Day, time.Hour},
+	{overview.Season, 4 * 24 * time.Hour},
 }
 
 // Charts has the charts of a window.
@@ -55,7 +54,7 @@ func (r *Request) window() (overview.Window, error) {
 func (s *Site) chartsAt(ctx context.Context, r *Request, standing *Standing, window overview.Window, queue string) (*Charts, error) {
 	c := &Charts{}
 	for _, w := range windows {
-		c.Windows = append(c.Windows, Choice{w.String(), w.name, w.Window == window})
+		c.Windows = append(c.Windows, Choice{w.String(), w.String(), w.Window == window})
 	}
 	if note := standing.Notes[overview.Queues]; note != "" {
 		c.Note = "They are drawn from the samples of queues: " + note + "."

@@ -8,6 +8,7 @@ import (
 
 	"github.com/chimejobs/chime"
 	"github.com/chimejobs/chime/dashboard/internal/render"
+	"github.com/chimejobs/chime/internal/format"
 	"github.com/chimejobs/chime/internal/overview"
 	"github.com/chimejobs/chime/internal/plain"
 )
@@ -45,29 +46,29 @@ func healthOf(s *Standing, listing Listing) Health {
 	now := s.Now()
 	failing, late, paused, live := sortedOut(listing, now.Add(-time.Since(listing.At)))
 	waiting, parked, oldest := waitingOf(s.Queues, now)
-	of := "of " + render.Plural(int64(len(listing.Schedules)), "schedule", "schedules")
+	of := "of " + format.Plural(len(listing.Schedules), "schedule", "schedules")
 	if !listing.Whole {
-		of = "of the first " + render.Count(int64(len(listing.Schedules))) + " schedules"
+		of = "of the first " + format.Count(len(listing.Schedules)) + " schedules"
 	}
 
 	add(s.Leader != nil && s.Leader.Name == "" && s.schedules() > 0, Problem{Tone: "fail", Text: "No scheduler is the leader: new occurrences are not placed.", Path: "workers"})
 	add(s.Notes[overview.Workers] == "" && len(s.Workers) == 0 && waiting > 0, Problem{Tone: "fail", Path: "workers",
-		Text: fmt.Sprintf("There is no live worker, and %s %s.", render.Plural(waiting, "job", "jobs"), agree(waiting, "waits", "wait"))})
+		Text: fmt.Sprintf("There is no live worker, and %s %s.", format.Plural(waiting, "job", "jobs"), format.Agree(waiting, "waits", "wait"))})
 	add(len(failing) > 0, Problem{Tone: "fail", Path: "schedules", Name: "state", Is: "failing",
-		Text: fmt.Sprintf("%s %s %s failing: %s.", render.Count(int64(len(failing))), of, agree(int64(len(failing)), "is", "are"), someOf(failing))})
+		Text: fmt.Sprintf("%s %s %s failing: %s.", format.Count(len(failing)), of, format.Agree(len(failing), "is", "are"), someOf(failing))})
 	add(len(late) > 0, Problem{Tone: "late", Path: "schedules", Name: "state", Is: "late",
-		Text: fmt.Sprintf("%s %s %s late: %s.", render.Count(int64(len(late))), of, agree(int64(len(late)), "is", "are"), someOf(late))})
+		Text: fmt.Sprintf("%s %s %s late: %s.", format.Count(len(late)), of, format.Agree(len(late), "is", "are"), someOf(late))})
 	add(oldest.Name != "", Problem{Tone: "late", Path: render.Path("queues", oldest.Name),
-		Text: fmt.Sprintf("Jobs on queue %s have been waiting for %s.", oldest.Name, roughly(oldest.wait))})
+		Text: fmt.Sprintf("Jobs on queue %s have been waiting for %s.", oldest.Name, format.Rough(oldest.wait))})
 	if unserved, _ := s.blockedQueues(); len(unserved) > 0 && len(s.Workers) > 0 {
 		add(true, Problem{Tone: "fail", Path: "queues", Text: fmt.Sprintf("Jobs wait on %s, but no live worker takes from it.", firstOf(unserved))})
 	}
 	add(parked > 0, Problem{Tone: "late", Path: "jobs", Name: "state", Is: "parked",
-		Text: fmt.Sprintf("%s %s parked: no worker has a handler for them.", render.Plural(parked, "job", "jobs"), agree(parked, "is", "are"))})
-	add(fullFor(s.Workers, now) >= fullLong, Problem{Tone: "late", Path: "workers", Text: "All slots of all workers have been busy for " + roughly(fullFor(s.Workers, now)) + "."})
+		Text: fmt.Sprintf("%s %s parked: no worker has a handler for them.", format.Plural(parked, "job", "jobs"), format.Agree(parked, "is", "are"))})
+	add(fullFor(s.Workers, now) >= fullLong, Problem{Tone: "late", Path: "workers", Text: "All slots of all workers have been busy for " + format.Rough(fullFor(s.Workers, now)) + "."})
 	if failed := failures(s.Failures); failed > 0 {
-		attempts, worst := render.Plural(failed, "attempt", "attempts"), s.Failures[0]
-		text := fmt.Sprintf("%s failed in the last hour, %s of them of job %s.", attempts, render.Count(worst.Count), worst.Job)
+		attempts, worst := format.Plural(failed, "attempt", "attempts"), s.Failures[0]
+		text := fmt.Sprintf("%s failed in the last hour, %s of them of job %s.", attempts, format.Count(worst.Count), worst.Job)
 		if worst.Count == failed {
 			text = fmt.Sprintf("%s of job %s failed in the last hour.", attempts, worst.Job)
 		}
@@ -76,17 +77,17 @@ func healthOf(s *Standing, listing Listing) Health {
 	if len(all) > 0 {
 		return Health{Problem: all[0], Rest: all[1:]}
 	}
-	text := "All well: " + render.Plural(int64(live), "schedule", "schedules") + " on time"
+	text := "All well: " + format.Plural(live, "schedule", "schedules") + " on time"
 	switch {
 	case live == 0 && len(s.Queues) > 0:
 		text = "All well: nothing has failed, and no job has been waiting for long"
 	case live == 0:
 		text = "All well: there are no schedules and no jobs"
 	case !listing.Whole:
-		text = "All well in what was read so far: " + render.Plural(int64(live), "schedule", "schedules") + " on time"
+		text = "All well in what was read so far: " + format.Plural(live, "schedule", "schedules") + " on time"
 	}
 	if paused > 0 {
-		text += ", " + render.Count(int64(paused)) + " paused"
+		text += ", " + format.Count(paused) + " paused"
 	}
 	return Health{Problem: Problem{Tone: "ok", Text: text + "."}, Well: true}
 }
@@ -151,27 +152,7 @@ func failures(groups []overview.Group) (n int64) {
 func someOf(names []string) string {
 	text := strings.Join(names[:min(len(names), maxNamed)], ", ")
 	if more := len(names) - maxNamed; more > 0 {
-		text += " and " + render.Plural(int64(more), "other", "others")
+		text += " and " + format.Plural(more, "other", "others")
 	}
 	return text
-}
-
-func agree(n int64, one, many string) string {
-	if n == 1 {
-		return one
-	}
-	return many
-}
-
-// roughly formats a duration in its largest unit.
-func roughly(d time.Duration) string {
-	for _, unit := range []struct {
-		name string
-		size time.Duration
-	}{{"d", 24 * time.Hour}, {"h", time.Hour}, {"min", time.Minute}} {
-		if d >= unit.size {
-			return fmt.Sprintf("%d %s", (d+unit.size/2)/unit.size, unit.name)
-		}
-	}
-	return "less than a minute"
 }

@@ -35,7 +35,7 @@ func TestThePageOfAJobShowsItsAttempts(t *testing.T) {
 	onShop(t, func(t *testing.T, server *embedded.Server) {
 		site := NewSite(server.Store(), Hooks{})
 		for _, c := range []struct{ queue, id, sentence, story, verbs string }{
-			{"media", "again", "Its 2nd of 25 attempts is due in 59 m 5", "1 failed", "requeue cancel delete"},
+			{"media", "again", "Its 2nd of 25 attempts is due in 59m 5", "1 failed", "requeue cancel delete"},
 			{"media", "r03", "It died ", "1 dead", "requeue delete"},
 			{"media", "parked", "It waits for a worker that has a handler for it.", "", "requeue cancel delete"},
 			{"mail", "slow", "A worker has been running its 1st attempt for ", "1 running", "cancel"},

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/chimejobs/chime"
-	"github.com/chimejobs/chime/dashboard/internal/render"
+	"github.com/chimejobs/chime/internal/format"
 	"github.com/chimejobs/chime/internal/overview"
 	"github.com/chimejobs/chime/internal/svg"
 )
@@ -123,8 +123,8 @@ func (r *NameRow) draw() {
 		most = "longer than "
 	}
 	r.Times = svg.Spark{
-		Label: fmt.Sprintf("Durations of attempts of %s, in 16 steps from 1 ms to above 5 m: half took at most %s, 95 %% at most %s, the longest %s.",
-			name, render.Took(r.P50), render.Took(r.P95), most+render.Took(r.sum.run.Bound(longest))),
+		Label: fmt.Sprintf("Durations of attempts of %s, in 16 steps from 1ms to above 5m: half took at most %s, 95 %% at most %s, the longest %s.",
+			name, format.Span(r.P50), format.Span(r.P95), most+format.Span(r.sum.run.Bound(longest))),
 		Values: values, Bars: true,
 	}.SVG()
 }

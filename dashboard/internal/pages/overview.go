@@ -8,6 +8,7 @@ import (
 
 	"github.com/chimejobs/chime"
 	"github.com/chimejobs/chime/dashboard/internal/render"
+	"github.com/chimejobs/chime/internal/format"
 	"github.com/chimejobs/chime/internal/overview"
 	"github.com/chimejobs/chime/internal/plain"
 	"github.com/chimejobs/chime/internal/rights"
@@ -129,7 +130,7 @@ func (s *Site) Overview(ctx context.Context, r *Request) (View, error) {
 		m.RunsAt = standing.Now().Add(-age).Truncate(time.Second)
 	}
 	if !listing.Whole && len(listing.Schedules) > 0 {
-		m.RunsNote = "Only the first " + render.Count(int64(len(listing.Schedules))) + " schedules by name."
+		m.RunsNote = "Only the first " + format.Count(len(listing.Schedules)) + " schedules by name."
 	}
 	return View{"Overview", m}, nil
 }

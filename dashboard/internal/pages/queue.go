@@ -9,6 +9,7 @@ import (
 
 	"github.com/chimejobs/chime"
 	"github.com/chimejobs/chime/dashboard/internal/render"
+	"github.com/chimejobs/chime/internal/format"
 	"github.com/chimejobs/chime/internal/overview"
 	"github.com/chimejobs/chime/internal/plain"
 )
@@ -135,9 +136,9 @@ func trendOf(q *overview.Queue, samples []chime.Sample) string {
 	case !known:
 		return ""
 	case growth <= -0.1:
-		return "Empty in about " + roughly(time.Duration(float64(q.Waiting)/-growth*float64(time.Minute))) + ", at the current rate."
+		return "Empty in about " + format.Rough(time.Duration(float64(q.Waiting)/-growth*float64(time.Minute))) + ", at the current rate."
 	case growth >= 0.1:
-		return "Grows by about " + render.Rate(growth) + " a minute."
+		return "Grows by about " + format.Rate(growth) + " a minute."
 	}
 	return "Its length does not change."
 }

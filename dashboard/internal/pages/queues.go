@@ -11,6 +11,7 @@ import (
 
 	"github.com/chimejobs/chime"
 	"github.com/chimejobs/chime/dashboard/internal/render"
+	"github.com/chimejobs/chime/internal/format"
 	"github.com/chimejobs/chime/internal/jobfind"
 	"github.com/chimejobs/chime/internal/overview"
 	"github.com/chimejobs/chime/internal/plain"
@@ -182,10 +183,10 @@ func (*Queues) Empty() render.Empty {
 func limitOf(limit chime.Limit) string {
 	var parts []string
 	if limit.Running > 0 {
-		parts = append(parts, render.Count(int64(limit.Running))+" at once")
+		parts = append(parts, format.Count(limit.Running)+" at once")
 	}
 	if limit.Starts > 0 {
-		parts = append(parts, render.Plural(int64(limit.Starts), "start", "starts")+" in "+limit.Per.String())
+		parts = append(parts, format.Plural(limit.Starts, "start", "starts")+" in "+format.Exact(limit.Per))
 	}
 	return strings.Join(parts, ", ")
 }

@@ -5,10 +5,10 @@ import (
 	"maps"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/chimejobs/chime/dashboard/internal/render"
+	"github.com/chimejobs/chime/internal/format"
 	"github.com/chimejobs/chime/internal/jobfind"
 	"github.com/chimejobs/chime/internal/plain"
 )
@@ -35,8 +35,8 @@ func (m *Schedule) describe() {
 			m.Policies = append(m.Policies, render.Fact{Name: name, Value: value})
 		}
 	}
-	add(m.Timeout > 0, "Timeout", "An attempt may take "+shortDuration(m.Timeout)+".")
-	add(m.Keep > 0, "Results", "They are kept for "+shortDuration(m.Keep)+".")
+	add(m.Timeout > 0, "Timeout", "An attempt may take "+format.Exact(m.Timeout)+".")
+	add(m.Keep > 0, "Results", "They are kept for "+format.Exact(m.Keep)+".")
 	add(m.OnDeath != "", "On death", "A job "+m.OnDeath+" is added when one of its jobs dies.")
 	add(!m.DatesUntil.IsZero(), "Dates", "Its list of dates ends on "+m.DatesUntil.Format("2 January 2006")+".")
 	m.Facts.Arguments = len(m.Payload)
@@ -44,7 +44,7 @@ func (m *Schedule) describe() {
 		m.Facts.Headers = append(m.Facts.Headers, render.Pair{Name: key, Value: m.Header[key]})
 	}
 	if m.Recurrence.Count > 0 {
-		m.Facts.Used = strconv.Itoa(m.Used) + " of " + strconv.Itoa(m.Recurrence.Count)
+		m.Facts.Used = format.Count(m.Used) + " of " + format.Count(m.Recurrence.Count)
 	}
 	c := m.Counters
 	m.Counted = slices.DeleteFunc([]Counter{
@@ -60,11 +60,6 @@ func keeps(runs int) string {
 		return "Its runs are not kept."
 	}
 	return fmt.Sprintf("Its last %d runs and the counts of %d days are kept.", runs, pastDays)
-}
-
-// shortDuration formats a duration without its zero units.
-func shortDuration(d time.Duration) string {
-	return strings.NewReplacer("h0m0s", "h", "m0s", "m").Replace(d.String())
 }
 
 // Zone returns the schedule's own time zone.

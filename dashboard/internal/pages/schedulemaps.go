@@ -7,6 +7,7 @@ import (
 
 	"github.com/chimejobs/chime"
 	"github.com/chimejobs/chime/dashboard/internal/render"
+	"github.com/chimejobs/chime/internal/format"
 	"github.com/chimejobs/chime/internal/history"
 	"github.com/chimejobs/chime/internal/svg"
 )
@@ -55,7 +56,7 @@ func (p *past) maps(zone *time.Location) []render.Chart {
 	}
 	note := ""
 	if until.Before(to) {
-		note = "The next " + render.Count(maxInstants) + " are computed; the time after them is hatched."
+		note = "The next " + format.Count(maxInstants) + " are computed; the time after them is hatched."
 	} else if p.of.State != chime.StateLive {
 		note = "It is " + string(p.of.State) + ": it has no further occurrences."
 	}

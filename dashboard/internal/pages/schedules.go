@@ -11,6 +11,7 @@ import (
 
 	"github.com/chimejobs/chime"
 	"github.com/chimejobs/chime/dashboard/internal/render"
+	"github.com/chimejobs/chime/internal/format"
 	"github.com/chimejobs/chime/internal/history"
 	"github.com/chimejobs/chime/internal/plain"
 )
@@ -152,7 +153,7 @@ func (s *Site) order(ctx context.Context, m *Schedules, found []foundSchedule) e
 			}
 		}
 		if known < len(of) && m.Note == "" {
-			m.Note = fmt.Sprintf("The runs of %s of %s were read so far; the other schedules come last.", render.Count(int64(known)), render.Plural(int64(len(of)), "schedule", "schedules"))
+			m.Note = fmt.Sprintf("The runs of %s of %s were read so far; the other schedules come last.", format.Count(known), format.Plural(len(of), "schedule", "schedules"))
 		}
 	}
 	m.Query.order(found)
@@ -275,7 +276,7 @@ func (m *Schedules) Noted() string {
 func (m *Schedules) Bulk() *render.Bulk {
 	b := &render.Bulk{Path: "schedules/bulk", Noun: "schedules", All: "all that match"}
 	if m.Found >= 0 {
-		b.All = "all " + render.Count(int64(m.Found)) + " that match"
+		b.All = "all " + format.Count(m.Found) + " that match"
 	}
 	if m.Can.Operate {
 		b.Verbs = append(b.Verbs, render.Verb{Name: "pause", Text: "Pause", Icon: "pause"}, render.Verb{Name: "resume", Text: "Resume", Icon: "play"},

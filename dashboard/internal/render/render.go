@@ -13,6 +13,8 @@ import (
 	"html/template"
 	"io"
 	"strings"
+
+	"github.com/chimejobs/chime/internal/format"
 )
 
 //go:embed templates/*.html
@@ -30,8 +32,9 @@ var functions = template.FuncMap{
 	"symbol":  iconOf,
 	"count":   count,
 	"plural":  plural,
-	"rate":    Rate,
-	"took":    Took,
+	"rate":    format.Rate,
+	"took":    format.Span,
+	"exact":   format.Exact,
 }
 
 // A View is the data of a template. In the templates of a page and its regions it is both the dot and $, so {{$.At .Next}} in a range shows a time in

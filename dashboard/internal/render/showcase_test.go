@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chimejobs/chime/internal/format"
 	"github.com/chimejobs/chime/internal/svg"
 )
 
@@ -61,7 +62,7 @@ func TestEveryComponentIsRenderedAsBefore(t *testing.T) {
 		"More":   More{"queues/mail", []Verb{{"purge", "Purge", "trash-2", true}, {"limit", "Limit", "", false}}},
 		"Pager":  Pager{frame.Here("after", "a"), frame.Here("after", "b"), "50 of 12,403"},
 		"Charts": []Chart{{"chart-in", "Jobs a second", "in 12/s", rates.SVG(), rates.Table()}, {"chart-hours", "Past 14 days, next 14 days", "", hours.SVG(), hours.Table()}},
-		"Facts":  []Fact{{"Created", frame.At(now.AddDate(-1, 0, 0)), ""}, {"Queue", "default", "weight 3"}, {"Next", frame.AtOf(now.Add(time.Hour), zone(t, "Asia/Kathmandu")), ""}, {"Took", Took(1300 * time.Millisecond), ""}, {"Nothing", frame.At(time.Time{}), ""}},
+		"Facts":  []Fact{{"Created", frame.At(now.AddDate(-1, 0, 0)), ""}, {"Queue", "default", "weight 3"}, {"Next", frame.AtOf(now.Add(time.Hour), zone(t, "Asia/Kathmandu")), ""}, {"Took", format.Span(1300 * time.Millisecond), ""}, {"Nothing", frame.At(time.Time{}), ""}},
 		"States": states,
 		"Empty":  Empty{"No schedule yet. This line makes the first one:", `chime schedules put report "*/15 * * * *"`, frame.Href("schedules/new"), "New schedule"},
 		"Ask": Ask{Title: "Delete 12 schedules?", Text: "12 schedules, all of queue mail, are deleted.", Warning: "Their history goes with them and cannot be had back.",

@@ -5,6 +5,8 @@ import (
 	"html/template"
 	"strings"
 	"time"
+
+	"github.com/chimejobs/chime/internal/format"
 )
 
 // Times are shown in the zone of the page. Each is a <time> element from which a script creates the same text in the browser's zone. Its attribute
@@ -32,16 +34,14 @@ func (f *Frame) Day(t time.Time) template.HTML {
 	return f.shown(t, "day", "", t.In(f.zone()).Format("Mon 2 Jan"+f.year(t)))
 }
 
-// Rel shows a relative time: "in 3 m 12 s", "2 d ago". The browser updates it.
-func (f *Frame) Rel(t time.Time) template.HTML { return f.shown(t, "rel", "", Away(t.Sub(f.Now))) }
+// Rel shows a relative time: "in 3m 12s", "2d 1h ago". The browser updates it.
+func (f *Frame) Rel(t time.Time) template.HTML {
+	return f.shown(t, "rel", "", format.Away(t.Sub(f.Now)))
+}
 
-// For shows the time since an instant: "27 s", "3 h 12 m". The browser updates it.
+// For shows the time since an instant: "27s", "3h 12m". The browser updates it.
 func (f *Frame) For(t time.Time) template.HTML {
-	text := "< 1 s"
-	if lasted := f.Now.Sub(t); lasted >= time.Second {
-		text = span(lasted, 2)
-	}
-	return f.shown(t, `rel" data-for="`, "", text)
+	return f.shown(t, `rel" data-for="`, "", format.Age(f.Now.Sub(t)))
 }
 
 // Both shows the relative time and, less prominently, the time itself. Within twelve hours it shows only the clock.
@@ -87,38 +87,4 @@ func (f *Frame) year(t time.Time) string {
 		return ""
 	}
 	return " 2006"
-}
-
-// Away says how far away something is: to come in two units, "in 3 m 12 s", past in one, "2 d ago". Less than a second is "now".
-func Away(d time.Duration) string {
-	if d.Abs() < time.Second {
-		return "now"
-	}
-	if d < 0 {
-		return span(-d, 1) + " ago"
-	}
-	return "in " + span(d, 2)
-}
-
-// span formats a duration of a second or more in at most the given number of units, truncated, not rounded. It leaves out a zero after the largest unit.
-func span(d time.Duration, units int) string {
-	seconds := int64(d / time.Second)
-	var parts []string
-	for _, unit := range []struct {
-		name string
-		size int64
-	}{{"d", 86400}, {"h", 3600}, {"m", 60}, {"s", 1}} {
-		n := seconds / unit.size
-		seconds %= unit.size
-		if n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", n, unit.name))
-		}
-		if units > 0 && len(parts) > 0 {
-			units--
-		}
-		if units == 0 {
-			break
-		}
-	}
-	return strings.Join(parts, " ")
 }

@@ -4,11 +4,10 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"strconv"
-	"strings"
-	"time"
+
+	"github.com/chimejobs/chime/internal/format"
 )
 
 // A look is the colour and the icon of a state. A page always shows the word too, so neither is needed to read it.
@@ -54,67 +53,23 @@ var unknown = look{"late", "triangle-alert"}
 func toneOf(word string) string { return cmp.Or(looks[word], unknown).tone }
 func iconOf(word string) string { return cmp.Or(looks[word], unknown).icon }
 
-// Count formats a number with separated thousands: 10,204.
-func Count(n int64) string {
-	digits, sign := strconv.FormatInt(n, 10), ""
-	if n < 0 {
-		sign, digits = "-", digits[1:]
-	}
-	for i := len(digits) - 3; i > 0; i -= 3 {
-		digits = digits[:i] + "," + digits[i:]
-	}
-	return sign + digits
-}
-
-// Plural returns a number and a noun: "1 job", "1,204 jobs".
-func Plural(n int64, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return Count(n) + " " + many
-}
-
-// Rate formats a number per unit of time: <0.1, 0.4, 12, 1,204.
-func Rate(r float64) string {
-	switch {
-	case r > 0 && r < 0.1:
-		return "<0.1"
-	case r > 0 && r < 9.95:
-		return strconv.FormatFloat(r, 'f', 1, 64)
-	}
-	return Count(int64(math.Round(r)))
-}
-
 // count and plural take any kind of integer.
 func count(number any) (string, error) {
-	n, err := strconv.ParseInt(fmt.Sprint(number), 10, 64)
-	if err != nil {
-		return "", fmt.Errorf("cannot count %v: it is not a whole number", number)
-	}
-	return Count(n), nil
+	n, err := whole(number)
+	return format.Count(n), err
 }
 
 func plural(number any, one, many string) (string, error) {
-	n, err := strconv.ParseInt(fmt.Sprint(number), 10, 64)
-	if err != nil {
-		return "", fmt.Errorf("cannot count %v: it is not a whole number", number)
-	}
-	return Plural(n, one, many), nil
+	n, err := whole(number)
+	return format.Plural(n, one, many), err
 }
 
-// Took formats a duration: "< 1 ms", "850 µs", "2 ms", "1.3 s", "4 m 2 s".
-func Took(d time.Duration) string {
-	switch {
-	case d <= 0: // times are stored in whole milliseconds
-		return "< 1 ms"
-	case d < time.Millisecond:
-		return strconv.FormatInt(max(1, d.Microseconds()), 10) + " µs"
-	case d < time.Second:
-		return strconv.FormatInt(d.Milliseconds(), 10) + " ms"
-	case d < time.Minute:
-		return strings.TrimSuffix(strconv.FormatFloat(d.Truncate(100*time.Millisecond).Seconds(), 'f', 1, 64), ".0") + " s"
+func whole(number any) (int64, error) {
+	n, err := strconv.ParseInt(fmt.Sprint(number), 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("cannot count %v: it is not a whole number", number)
 	}
-	return span(d, 2)
+	return n, nil
 }
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

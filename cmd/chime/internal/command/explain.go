@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/chimejobs/chime/cmd/chime/internal/output"
+	"github.com/chimejobs/chime/internal/format"
 	"github.com/chimejobs/chime/internal/rules"
 	"github.com/chimejobs/chime/internal/times"
 	"github.com/chimejobs/chime/recurrence"
@@ -110,7 +111,7 @@ func (e *explanation) text(runs string) string {
 	} else {
 		part("RRULE", "none: "+output.Printable(e.NoRRule))
 	}
-	number := count(int64(e.RunsYear))
+	number := format.Count(e.RunsYear)
 	if e.RunsYearMore {
 		number += " or more"
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/chimejobs/chime"
 	"github.com/chimejobs/chime/cmd/chime/internal/output"
+	"github.com/chimejobs/chime/internal/format"
 	"github.com/chimejobs/chime/internal/jobfind"
 	"github.com/chimejobs/chime/internal/times"
 )
@@ -62,7 +63,7 @@ func (s *session) jobsList() *cobra.Command {
 				return s.unknownQueue(c.Context(), store, filter.Queue, err)
 			}
 			if found.Next != "" && len(found.Jobs) < limit {
-				s.tell("found %s among the %s jobs that were looked at; there are more to look at", count(int64(len(found.Jobs))), count(int64(found.Looked)))
+				s.tell("found %s among the %s jobs that were looked at; there are more to look at", format.Count(len(found.Jobs)), format.Count(found.Looked))
 			}
 			if len(found.Jobs) == 0 && found.Next == "" {
 				s.tellNone("no job fits")
@@ -117,7 +118,7 @@ func attemptOf(job *chime.JobInfo) string {
 
 // when says how far an instant is from now, and when that is on the clock of the zone.
 func (s *session) when(t, now time.Time) string {
-	return times.Relative(t, now) + "  " + times.Short(t, now, s.location)
+	return format.Away(t.Sub(now)) + "  " + times.Short(t, now, s.location)
 }
 
 // tell prints a line on standard error.

@@ -13,6 +13,7 @@ import (
 	"github.com/chimejobs/chime"
 	"github.com/chimejobs/chime/cmd/chime/internal/output"
 	"github.com/chimejobs/chime/cmd/chime/internal/progress"
+	"github.com/chimejobs/chime/internal/format"
 	"github.com/chimejobs/chime/internal/jobfind"
 )
 
@@ -239,11 +240,11 @@ func words(states []chime.JobState) string {
 func (r *jobsRun) number() string {
 	switch n := len(r.meant); {
 	case r.more:
-		return "the first " + count(int64(n)) + " jobs of more"
+		return "the first " + format.Count(n) + " jobs of more"
 	case n == 1:
 		return "1 job, " + output.Printable(nameOf(r.meant[0]))
 	default:
-		return count(int64(n)) + " jobs"
+		return format.Count(n) + " jobs"
 	}
 }
 
@@ -257,7 +258,7 @@ func (r *jobsRun) where() string {
 	var parts []string
 	for _, state := range r.states {
 		if in[state] > 0 {
-			parts = append(parts, count(int64(in[state]))+" "+string(state))
+			parts = append(parts, format.Count(in[state])+" "+string(state))
 		}
 	}
 	on := fmt.Sprintf("on %d queues", len(queues))

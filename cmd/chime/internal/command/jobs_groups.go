@@ -7,6 +7,7 @@ import (
 
 	"github.com/chimejobs/chime"
 	"github.com/chimejobs/chime/cmd/chime/internal/output"
+	"github.com/chimejobs/chime/internal/format"
 	"github.com/chimejobs/chime/internal/jobfind"
 	"github.com/chimejobs/chime/internal/times"
 )
@@ -41,7 +42,7 @@ func (s *session) jobsGroups() *cobra.Command {
 					return s.unknownQueue(c.Context(), store, filter.Queue, err)
 				}
 				if found.Next != "" {
-					s.tell("looked at %s %s jobs; there are more", count(int64(found.Looked)), state)
+					s.tell("looked at %s %s jobs; there are more", format.Count(found.Looked), state)
 				}
 				jobs = append(jobs, found.Jobs...)
 			}
@@ -69,7 +70,7 @@ func (s *session) groupList(groups []jobfind.Group) output.List {
 		}
 		text, _, _ := strings.Cut(g.Error, "\n")
 		list.Items = append(list.Items, output.Item{Name: g.Job, Value: g, Cells: []string{
-			count(int64(g.Count)), g.Job, text, first, last, strings.Join(g.Queues, " "),
+			format.Count(g.Count), g.Job, text, first, last, strings.Join(g.Queues, " "),
 		}})
 	}
 	return list

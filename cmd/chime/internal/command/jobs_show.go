@@ -15,6 +15,7 @@ import (
 
 	"github.com/chimejobs/chime"
 	"github.com/chimejobs/chime/cmd/chime/internal/output"
+	"github.com/chimejobs/chime/internal/format"
 	"github.com/chimejobs/chime/internal/plain"
 	"github.com/chimejobs/chime/internal/times"
 )
@@ -89,14 +90,6 @@ func decode(data []byte) (json.RawMessage, bool) {
 	return text, err == nil
 }
 
-// bytesOf is how long something is: 1 byte, 1,204 bytes.
-func bytesOf(n int) string {
-	if n == 1 {
-		return "1 byte"
-	}
-	return count(int64(n)) + " bytes"
-}
-
 const maxShown = 64 << 10 // bytes of a payload that people are shown
 
 // shownData is what was encoded, for people: as JSON, else in hexadecimal.
@@ -123,7 +116,7 @@ func (s *session) jobText(job *chime.JobInfo, now time.Time, payload bool) strin
 	}
 	instant := func(title string, at time.Time) {
 		if !at.IsZero() {
-			row(title, times.Full(at, s.location)+"  "+times.Relative(at, now))
+			row(title, times.Full(at, s.location)+"  "+format.Away(at.Sub(now)))
 		}
 	}
 	row("State", string(job.State))
@@ -142,7 +135,7 @@ func (s *session) jobText(job *chime.JobInfo, now time.Time, payload bool) strin
 		row("Crashes", fmt.Sprint(job.Crashes))
 	}
 	if job.Timeout > 0 {
-		row("Timeout", job.Timeout.String())
+		row("Timeout", format.Exact(job.Timeout))
 	}
 	row("On death", job.OnDeath)
 	row("Note", job.Note)
@@ -159,7 +152,7 @@ func (s *session) jobText(job *chime.JobInfo, now time.Time, payload bool) strin
 		case payload:
 			row(part.title, shownData(part.data))
 		default:
-			row(part.title, bytesOf(len(part.data))+"; --payload shows it")
+			row(part.title, format.Plural(len(part.data), "byte", "bytes")+"; --payload shows it")
 		}
 	}
 	for i, failure := range job.Failures {

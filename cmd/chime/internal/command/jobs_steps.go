@@ -6,6 +6,7 @@ import (
 
 	"github.com/chimejobs/chime"
 	"github.com/chimejobs/chime/cmd/chime/internal/progress"
+	"github.com/chimejobs/chime/internal/format"
 )
 
 // change changes the jobs in steps. A step that has begun is ended, whatever ctx does.
@@ -52,18 +53,18 @@ func steps(jobs []*chime.JobInfo) [][]*chime.JobInfo {
 }
 
 func (r *jobsRun) sofar(changed int) string {
-	return fmt.Sprintf("%s of %s jobs %s", count(int64(changed)), count(int64(len(r.meant))), r.done)
+	return fmt.Sprintf("%s of %s jobs %s", format.Count(changed), format.Count(len(r.meant)), r.done)
 }
 
 // report prints what was done.
 func (r *jobsRun) report(n int) error {
 	left := len(r.meant) - n
-	text := fmt.Sprintf("%s of %s jobs %s.\n", count(int64(n)), count(int64(len(r.meant))), r.done)
+	text := fmt.Sprintf("%s of %s jobs %s.\n", format.Count(n), format.Count(len(r.meant)), r.done)
 	if n == len(r.meant) {
-		text = fmt.Sprintf("%s %s.\n", number(n, "job"), r.done)
+		text = fmt.Sprintf("%s %s.\n", format.Plural(n, "job", "jobs"), r.done)
 	}
 	if left > 0 {
-		text += fmt.Sprintf("%s had gone or moved on meanwhile, or are the next occurrence of a schedule.\n", count(int64(left)))
+		text += fmt.Sprintf("%s had gone or moved on meanwhile, or are the next occurrence of a schedule.\n", format.Count(left))
 	}
 	if r.more {
 		text += "There are more: the same command goes on with them.\n"
@@ -83,12 +84,4 @@ func (r *jobsRun) report(n int) error {
 		return exit(exitPart, "--max %d: there are more jobs", r.max)
 	}
 	return nil
-}
-
-// number is a number of things: 1 job, 1,204 jobs.
-func number(n int, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	return count(int64(n)) + " " + thing + "s"
 }

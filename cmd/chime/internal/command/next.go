@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/chimejobs/chime/cmd/chime/internal/output"
+	"github.com/chimejobs/chime/internal/format"
 	"github.com/chimejobs/chime/internal/times"
 )
 
@@ -63,7 +64,7 @@ func (s *session) runTable(l *runList) output.List {
 	now := s.Now()
 	for _, run := range l.runs {
 		at, remark := run.UTC().Format(time.RFC3339), l.Remark(run)
-		cells := []string{times.Full(run, s.location), at, times.Relative(run, now), remark}
+		cells := []string{times.Full(run, s.location), at, format.Away(run.Sub(now)), remark}
 		if other {
 			cells = []string{cells[0], run.In(l.Zone()).Format("Mon 15:04:05 MST"), cells[1], cells[2], remark}
 		}

@@ -3,14 +3,13 @@ package command
 import (
 	"context"
 	"errors"
-	"strconv"
 
 	"github.com/spf13/cobra"
 
 	"github.com/chimejobs/chime"
 	"github.com/chimejobs/chime/cmd/chime/internal/output"
+	"github.com/chimejobs/chime/internal/format"
 	"github.com/chimejobs/chime/internal/plain"
-	"github.com/chimejobs/chime/internal/times"
 )
 
 func (s *session) queues() *cobra.Command {
@@ -56,11 +55,11 @@ func queueList(lines []queueLine) output.List {
 	for _, q := range lines {
 		in, out, failed := "", "", ""
 		if r := q.Rates; r != nil {
-			in, out, failed = rate(r.In), rate(r.Out), rate(r.Failed)
+			in, out, failed = format.Rate(r.In), format.Rate(r.Out), format.Rate(r.Failed)
 		}
 		list.Items = append(list.Items, output.Item{Name: q.Name, Value: q, Cells: []string{
-			q.Name, queueState(q.QueueInfo), count(q.Waiting), count(q.Delayed), count(q.Running), count(q.Dead), count(q.Parked), oldest(q.QueueInfo),
-			in, out, failed, count(int64(q.Workers)),
+			q.Name, queueState(q.QueueInfo), format.Count(q.Waiting), format.Count(q.Delayed), format.Count(q.Running), format.Count(q.Dead), format.Count(q.Parked), oldest(q.QueueInfo),
+			in, out, failed, format.Count(q.Workers),
 		}})
 	}
 	return list
@@ -73,15 +72,7 @@ func oldest(q *chime.QueueInfo) string {
 	if q.Oldest.IsZero() {
 		return ""
 	}
-	return times.Took(max(0, q.Now.Sub(q.Oldest)))
-}
-
-// rate is a number a minute: 1,204, or 0.4 where it is small.
-func rate(n float64) string {
-	if n > 0 && n < 10 {
-		return strconv.FormatFloat(n, 'f', 1, 64)
-	}
-	return count(int64(n + 0.5))
+	return format.Span(max(0, q.Now.Sub(q.Oldest)))
 }
 
 // queue returns a queue that is named.
@@ -106,13 +97,4 @@ func (s *session) unknownQueue(ctx context.Context, store chime.Store, name stri
 		}
 	}
 	return exit(exitNotFound, "queue %q: not found%s", name, didYouMean(name, names))
-}
-
-// count formats a number for people: 1,204.
-func count(n int64) string {
-	text := strconv.FormatInt(n, 10)
-	for i := len(text) - 3; i > 0 && text[i-1] != '-'; i -= 3 {
-		text = text[:i] + "," + text[i:]
-	}
-	return text
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/chimejobs/chime"
 	"github.com/chimejobs/chime/cmd/chime/internal/progress"
+	"github.com/chimejobs/chime/internal/format"
 )
 
 // purged is what a purge has done, as JSON.
@@ -47,7 +48,7 @@ func (s *session) queuesPurge() *cobra.Command {
 
 func purgeQuestion(q *chime.QueueInfo) string {
 	return fmt.Sprintf("Delete %s waiting, %s delayed, %s parked and %s dead jobs of queue %s?",
-		count(q.Waiting), count(q.Delayed), count(q.Parked), count(q.Dead), q.Name)
+		format.Count(q.Waiting), format.Count(q.Delayed), format.Count(q.Parked), format.Count(q.Dead), q.Name)
 }
 
 func (s *session) purge(ctx context.Context, store chime.Store, queue *chime.QueueInfo) error {
@@ -56,7 +57,7 @@ func (s *session) purge(ctx context.Context, store chime.Store, queue *chime.Que
 	total := int(queue.Waiting + queue.Delayed + queue.Parked + queue.Dead)
 	result, err := chime.NewQueues(store).Purge(ctx, queue.Name, queue.Name, func(r chime.BulkResult) { bar.Set(r.Looked, total) })
 	bar.End()
-	switch sofar := number(result.Changed, "job") + " deleted"; {
+	switch sofar := format.Plural(result.Changed, "job", "jobs") + " deleted"; {
 	case err != nil && ctx.Err() != nil:
 		return exit(exitInterrupted, "interrupted; %s. Those that waited go within minutes nevertheless; the same command goes on with the rest", sofar)
 	case err != nil && result.Changed > 0:
@@ -65,5 +66,5 @@ func (s *session) purge(ctx context.Context, store chime.Store, queue *chime.Que
 		return err
 	}
 	value := purged{Queue: queue.Name, Verb: "purge", BulkResult: result}
-	return s.printer().Item(queue.Name, value, number(result.Changed, "job")+" of "+queue.Name+" deleted.\n")
+	return s.printer().Item(queue.Name, value, format.Plural(result.Changed, "job", "jobs")+" of "+queue.Name+" deleted.\n")
 }

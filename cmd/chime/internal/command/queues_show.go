@@ -9,6 +9,7 @@ import (
 
 	"github.com/chimejobs/chime"
 	"github.com/chimejobs/chime/cmd/chime/internal/output"
+	"github.com/chimejobs/chime/internal/format"
 	"github.com/chimejobs/chime/internal/times"
 )
 
@@ -44,26 +45,26 @@ func (s *session) queueText(q queueLine) string {
 	if q.Paused {
 		row("Paused", pauseText(q.Note))
 		if !q.Note.At.IsZero() {
-			row("Since", times.Full(q.Note.At, s.location)+"  "+times.Relative(q.Note.At, q.Now))
+			row("Since", times.Full(q.Note.At, s.location)+"  "+format.Away(q.Note.At.Sub(q.Now)))
 		}
 	}
 	row("Limit", limitText(q.Limit))
-	row("Waiting", count(q.Waiting))
+	row("Waiting", format.Count(q.Waiting))
 	row("Oldest", oldest(q.QueueInfo))
-	row("Delayed", count(q.Delayed))
-	row("Running", count(q.Running))
-	row("Parked", count(q.Parked))
-	row("Dead", count(q.Dead))
-	row("Schedules", count(q.Schedules))
-	row("Workers", count(int64(q.Workers)))
+	row("Delayed", format.Count(q.Delayed))
+	row("Running", format.Count(q.Running))
+	row("Parked", format.Count(q.Parked))
+	row("Dead", format.Count(q.Dead))
+	row("Schedules", format.Count(q.Schedules))
+	row("Workers", format.Count(q.Workers))
 	if q.Partitions > 1 {
 		row("Partitions", fmt.Sprint(q.Partitions))
 	}
 	if r := q.Rates; r != nil {
-		row("A minute", fmt.Sprintf("%s in, %s out, %s failed", rate(r.In), rate(r.Out), rate(r.Failed)))
+		row("A minute", fmt.Sprintf("%s in, %s out, %s failed", format.Rate(r.In), format.Rate(r.Out), format.Rate(r.Failed)))
 	}
 	row("In all", fmt.Sprintf("%s enqueued, %s done, %s attempts failed, %s jobs died, %s cancelled",
-		count(q.Enqueued), count(q.Done), count(q.Failed), count(q.Died), count(q.Cancelled)))
+		format.Count(q.Enqueued), format.Count(q.Done), format.Count(q.Failed), format.Count(q.Died), format.Count(q.Cancelled)))
 	_ = t.Flush()
 	return b.String()
 }
@@ -84,10 +85,10 @@ func pauseText(note chime.Note) string {
 func limitText(limit chime.Limit) string {
 	var parts []string
 	if limit.Running > 0 {
-		parts = append(parts, count(int64(limit.Running))+" at once")
+		parts = append(parts, format.Count(limit.Running)+" at once")
 	}
 	if limit.Starts > 0 {
-		parts = append(parts, count(int64(limit.Starts))+" starts in "+limit.Per.String())
+		parts = append(parts, format.Count(limit.Starts)+" starts in "+format.Exact(limit.Per))
 	}
 	if len(parts) == 0 {
 		return "none"

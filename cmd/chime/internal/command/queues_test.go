@@ -64,7 +64,7 @@ func TestQueuesArePausedLimitedPurgedAndDeleted(t *testing.T) {
 		{"delete mail --read-only -y", "", wants{code: 4}},
 		{"limit mail", "", wants{code: 2, err: []string{"want --running or --starts"}}},
 		{"limit mail --running 10", "", wants{out: []string{"Limit of mail: 10 at once.\n"}}},
-		{"limit mail --starts 100/m", "", wants{out: []string{"Limit of mail: 10 at once, 100 starts in 1m0s.\n"}}},
+		{"limit mail --starts 100/m", "", wants{out: []string{"Limit of mail: 10 at once, 100 starts in 1m.\n"}}},
 		{"limit mail --running 0 --json", "", wants{out: []string{`"starts": 100`, `"per_ms": 60000`}}},
 		{"limit mail --starts 0", "", wants{out: []string{"Limit of mail: none.\n"}}},
 		{"limit mail --starts many", "", wants{code: 2, err: []string{`--starts "many": want a number and a time`}}},

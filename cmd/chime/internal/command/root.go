@@ -14,6 +14,7 @@ import (
 	"github.com/chimejobs/chime/cmd/chime/internal/connect"
 	"github.com/chimejobs/chime/cmd/chime/internal/output"
 	"github.com/chimejobs/chime/cmd/chime/internal/process"
+	"github.com/chimejobs/chime/internal/format"
 	"github.com/chimejobs/chime/internal/times"
 )
 
@@ -43,7 +44,7 @@ func Run(ctx context.Context, p *process.Process) int {
 	began := p.Now()
 	ran, err := root.ExecuteContextC(ctx)
 	if s.opened != nil {
-		s.say("%s took %s", strings.TrimPrefix(ran.CommandPath(), root.Name()+" "), times.Took(p.Now().Sub(began)))
+		s.say("%s took %s", strings.TrimPrefix(ran.CommandPath(), root.Name()+" "), format.Span(p.Now().Sub(began)))
 	}
 	if err != nil && !s.begun && ctx.Err() == nil {
 		err = &exitError{exitUsage, err}

@@ -10,6 +10,7 @@ import (
 	"github.com/chimejobs/chime"
 	"github.com/chimejobs/chime/cmd/chime/internal/output"
 	"github.com/chimejobs/chime/cmd/chime/internal/progress"
+	"github.com/chimejobs/chime/internal/format"
 	"github.com/chimejobs/chime/internal/times"
 )
 
@@ -80,9 +81,9 @@ func (s *session) planned(p *backfillPlan) string {
 	case p.Count == 1:
 		return "1 occurrence, at " + times.Full(p.First, s.location) + "."
 	case p.More:
-		return fmt.Sprintf("%s occurrences or more, from %s on.", count(int64(p.Count)), times.Full(p.First, s.location))
+		return fmt.Sprintf("%s occurrences or more, from %s on.", format.Count(p.Count), times.Full(p.First, s.location))
 	}
-	return fmt.Sprintf("%s occurrences, from %s to %s.", count(int64(p.Count)), times.Full(p.First, s.location), times.Full(p.Last, s.location))
+	return fmt.Sprintf("%s occurrences, from %s to %s.", format.Count(p.Count), times.Full(p.First, s.location), times.Full(p.Last, s.location))
 }
 
 // planBackfill counts the occurrences of a range.
@@ -137,16 +138,16 @@ func (s *session) backfill(ctx context.Context, plan *backfillPlan, from, to tim
 		bar.Set(all.Placed+all.Existing, plan.Count)
 	}
 	bar.End()
-	text := fmt.Sprintf("Placed %s occurrences", count(int64(all.Placed)))
+	text := fmt.Sprintf("Placed %s occurrences", format.Count(all.Placed))
 	if all.Existing > 0 {
-		text += fmt.Sprintf("; %s wait or run already, and were left as they are", count(int64(all.Existing)))
+		text += fmt.Sprintf("; %s wait or run already, and were left as they are", format.Count(all.Existing))
 	}
 	text += ".\n"
 	if err == nil {
 		return s.printer().Item(plan.Schedule, all, text)
 	}
 	if all.Placed+all.Existing > 0 {
-		s.tell("placed %s occurrences; go on with --from %s", count(int64(all.Placed)), all.Next.UTC().Format(time.RFC3339))
+		s.tell("placed %s occurrences; go on with --from %s", format.Count(all.Placed), all.Next.UTC().Format(time.RFC3339))
 		if ctx.Err() == nil {
 			return &exitError{exitPart, err}
 		}

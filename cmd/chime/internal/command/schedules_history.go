@@ -13,6 +13,7 @@ import (
 
 	"github.com/chimejobs/chime"
 	"github.com/chimejobs/chime/cmd/chime/internal/output"
+	"github.com/chimejobs/chime/internal/format"
 	"github.com/chimejobs/chime/internal/history"
 	"github.com/chimejobs/chime/internal/plain"
 	"github.com/chimejobs/chime/internal/times"
@@ -89,10 +90,10 @@ func (s *session) runHistory(of *chime.Schedule, runs []*chime.RunInfo) output.L
 		}
 		if !run.Started.IsZero() {
 			cells[1] = run.Started.In(s.location).Format(time.TimeOnly)
-			cells[3] = times.Took(run.Ended.Sub(run.Started))
+			cells[3] = format.Span(run.Ended.Sub(run.Started))
 		}
 		if late, ok := history.Lateness(of, run); ok {
-			cells[2] = times.Took(late)
+			cells[2] = format.Span(late)
 		}
 		if run.Attempt > 0 {
 			cells[5] = strconv.Itoa(run.Attempt)

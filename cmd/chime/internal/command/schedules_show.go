@@ -13,6 +13,7 @@ import (
 
 	"github.com/chimejobs/chime"
 	"github.com/chimejobs/chime/cmd/chime/internal/output"
+	"github.com/chimejobs/chime/internal/format"
 	"github.com/chimejobs/chime/internal/plain"
 	"github.com/chimejobs/chime/internal/times"
 )
@@ -78,13 +79,13 @@ func (s *session) scheduleText(f *foundSchedule, upcoming []time.Time, hindered 
 	}
 	for i, run := range upcoming {
 		due := run.Add(f.Offset)
-		row(cmp.Or(map[int]string{0: "Next"}[i], " "), times.Full(due, s.location)+"  "+times.Relative(due, now))
+		row(cmp.Or(map[int]string{0: "Next"}[i], " "), times.Full(due, s.location)+"  "+format.Away(due.Sub(now)))
 	}
 	if f.Last.Outcome != "" {
-		row("Last", plain.Outcome(f.Last.Outcome).String()+"  "+times.Full(f.Last.Ended, s.location)+"  "+times.Relative(f.Last.Ended, now))
+		row("Last", plain.Outcome(f.Last.Outcome).String()+"  "+times.Full(f.Last.Ended, s.location)+"  "+format.Away(f.Last.Ended.Sub(now)))
 	}
 	if f.Starts > 0 {
-		row("Late", times.Took(f.LateP99)+" (p99 of the runs that are kept)")
+		row("Late", format.Span(f.LateP99)+" (p99 of the runs that are kept)")
 	}
 	if f.State == chime.StatePaused {
 		row("Paused", notedOf(f.Note, now))
@@ -97,17 +98,17 @@ func (s *session) scheduleText(f *foundSchedule, upcoming []time.Time, hindered 
 	row("Attempts", plain.Retry(f.Retry, f.MaxAttempts))
 	row("Failures", plain.PauseAfter(f.PauseAfter))
 	if f.Timeout > 0 {
-		row("Timeout", times.Span(f.Timeout))
+		row("Timeout", format.Exact(f.Timeout))
 	}
 	if f.Keep > 0 {
-		row("Results", "are kept for "+times.Span(f.Keep))
+		row("Results", "are kept for "+format.Exact(f.Keep))
 	}
 	row("On death", f.OnDeath)
 	for _, key := range slices.Sorted(maps.Keys(f.Header)) {
 		row("Header", key+": "+f.Header[key])
 	}
 	if len(f.Payload) > 0 {
-		row("Arguments", bytesOf(len(f.Payload))+"; chime schedules export --payload has them")
+		row("Arguments", format.Plural(len(f.Payload), "byte", "bytes")+"; chime schedules export --payload has them")
 	}
 	row("Meta", string(f.Meta))
 	b.WriteString("\n")
@@ -116,7 +117,7 @@ func (s *session) scheduleText(f *foundSchedule, upcoming []time.Time, hindered 
 	if !f.DatesUntil.IsZero() {
 		row("Dates", "its list of dates ends on "+f.DatesUntil.Format("2 Jan 2006"))
 	}
-	row("Created", times.Full(f.Created, s.location)+"  "+times.Relative(f.Created, now))
+	row("Created", times.Full(f.Created, s.location)+"  "+format.Away(f.Created.Sub(now)))
 	row("Revision", fmt.Sprint(f.Revision))
 	if f.Owner != "" {
 		row("Owner", fmt.Sprintf("%s, version %d", f.Owner, f.Version))
@@ -137,11 +138,11 @@ func countersText(of *chime.Schedule) string {
 		{of.Counters.Superseded, "superseded"}, {of.Counters.Cancelled, "cancelled"},
 	} {
 		if c.n > 0 {
-			parts = append(parts, count(c.n)+" "+c.what)
+			parts = append(parts, format.Count(c.n)+" "+c.what)
 		}
 	}
 	if of.Recurrence.Count > 0 {
-		parts = append(parts, fmt.Sprintf("%s of %s runs used up", count(int64(of.Used)), count(int64(of.Recurrence.Count))))
+		parts = append(parts, fmt.Sprintf("%s of %s runs used up", format.Count(of.Used), format.Count(of.Recurrence.Count)))
 	}
 	return strings.Join(parts, ", ")
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/chimejobs/chime"
 	"github.com/chimejobs/chime/cmd/chime/internal/output"
+	"github.com/chimejobs/chime/internal/format"
 	"github.com/chimejobs/chime/internal/plain"
 	"github.com/chimejobs/chime/internal/times"
 )
@@ -29,7 +30,7 @@ func (s *session) scheduleCells(f *foundSchedule, now time.Time) []string {
 	}
 	late, failed := "", ""
 	if f.Starts > 0 {
-		late = times.Took(f.LateP99)
+		late = format.Span(f.LateP99)
 	}
 	if f.Known {
 		if failed = strconv.Itoa(f.Failed); f.AtLeast {
@@ -50,7 +51,7 @@ func (s *session) nextOf(of *chime.Schedule, now time.Time) string {
 		return "now"
 	}
 	due := of.Next.Add(of.Offset)
-	return times.Relative(due, now) + " " + times.Short(due, now, s.location)
+	return format.Away(due.Sub(now)) + " " + times.Short(due, now, s.location)
 }
 
 // notedOf says who paused something, when and why, in few words.
@@ -60,7 +61,7 @@ func notedOf(n chime.Note, now time.Time) string {
 		text += " by " + n.By
 	}
 	if !n.At.IsZero() {
-		text += " " + times.Relative(n.At, now)
+		text += " " + format.Away(n.At.Sub(now))
 	}
 	if n.Text != "" {
 		text += ": " + n.Text

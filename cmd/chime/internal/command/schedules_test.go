@@ -188,7 +188,7 @@ func TestShowSaysAllAboutASchedule(t *testing.T) {
 func TestHistoryTellsHowRunsEnded(t *testing.T) {
 	s := calendar(t)
 	args := []string{"schedules", "history", "invoices"}
-	wants{out: []string{"PLANNED", "OUTCOME", "✕ dead", `no \x1b[31mpaper`, " ms"}}.check(t, s.Run(t, args...), args...)
+	wants{out: []string{"PLANNED", "OUTCOME", "✕ dead", `no \x1b[31mpaper`, "ms  "}}.check(t, s.Run(t, args...), args...)
 	if got := s.Run(t, append(args, "--outcome", "done")...); got.Err != "no such run is kept\n" || strings.Contains(got.Out, "dead") {
 		t.Errorf("%+v", got)
 	}

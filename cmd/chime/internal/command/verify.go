@@ -10,6 +10,7 @@ import (
 
 	"github.com/chimejobs/chime"
 	"github.com/chimejobs/chime/cmd/chime/internal/output"
+	"github.com/chimejobs/chime/internal/format"
 )
 
 // How a check went.
@@ -106,17 +107,17 @@ func (v *verifying) content(ctx context.Context, store chime.Store, queues []*ch
 		held += q.Waiting + q.Delayed + q.Running + q.Parked + q.Dead + q.Schedules
 	}
 	if held > maxShallow && !v.deep {
-		v.add("content", checkWarn, "not looked at: there are %s jobs and schedules; --deep reads them all", count(held))
+		v.add("content", checkWarn, "not looked at: there are %s jobs and schedules; --deep reads them all", format.Count(held))
 		return nil
 	}
 	report, err := chime.Verify(ctx, store, chime.VerifyOptions{})
 	v.found.Report = report
-	looked := fmt.Sprintf("%s, %s, %s", number(int(report.Queues), "queue"), number(int(report.Schedules), "schedule"), number(int(report.Jobs), "job"))
+	looked := fmt.Sprintf("%s, %s, %s", format.Plural(report.Queues, "queue", "queues"), format.Plural(report.Schedules, "schedule", "schedules"), format.Plural(report.Jobs, "job", "jobs"))
 	switch {
 	case err != nil:
 		return err
 	case report.Total > 0:
-		v.add("content", checkBad, "%s: %s", looked, number(report.Total, "finding"))
+		v.add("content", checkBad, "%s: %s", looked, format.Plural(report.Total, "finding", "findings"))
 	default:
 		v.add("content", checkGood, "%s: all is whole", looked)
 	}
@@ -140,7 +141,7 @@ func verifyText(found verified) string {
 		}
 	}
 	if more := found.Report.Total - len(found.Report.Findings); more > 0 {
-		fmt.Fprintf(&b, "… and %s more\n", count(int64(more)))
+		fmt.Fprintf(&b, "… and %s more\n", format.Count(more))
 	}
 	return b.String()
 }

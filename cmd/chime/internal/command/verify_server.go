@@ -10,6 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/internal/format"
 	"github.com/chimejobs/chime/internal/rights"
 	"github.com/chimejobs/chime/internal/times"
 )
@@ -54,7 +55,7 @@ func (v *verifying) server(ctx context.Context, store chime.Store) error {
 		}
 		switch off := between.Sub(now); {
 		case off > maxClockOff || off < -maxClockOff:
-			v.add("clock", checkWarn, "this machine's clock is %s off the server's%s; only the server's counts", times.Took(off), where)
+			v.add("clock", checkWarn, "this machine's clock is %s off the server's%s; only the server's counts", format.Span(off), where)
 		default:
 			v.add("clock", checkGood, "%s%s", times.Full(now, v.location), where)
 		}
@@ -128,9 +129,9 @@ func (v *verifying) leader(ctx context.Context, store chime.Store, queues []*chi
 	case schedules == 0:
 		v.add("leader", checkGood, "nobody leads, and there is no schedule")
 	case len(workers) > 0:
-		v.add("leader", checkGood, "nobody leads; %s place what is due", number(len(workers), "worker"))
+		v.add("leader", checkGood, "nobody leads; %s place what is due", format.Plural(len(workers), "worker", "workers"))
 	default:
-		v.add("leader", checkWarn, "nobody leads and no worker lives, so nobody places the runs of %s", number(int(schedules), "schedule"))
+		v.add("leader", checkWarn, "nobody leads and no worker lives, so nobody places the runs of %s", format.Plural(schedules, "schedule", "schedules"))
 	}
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/chimejobs/chime"
 	"github.com/chimejobs/chime/cmd/chime/internal/output"
+	"github.com/chimejobs/chime/internal/format"
 	"github.com/chimejobs/chime/internal/times"
 )
 
@@ -85,7 +86,7 @@ func since(began, now time.Time) string {
 	if began.IsZero() {
 		return ""
 	}
-	return times.Span(max(0, now.Sub(began)))
+	return format.Age(max(0, now.Sub(began)))
 }
 
 // ago is when something was; empty: it is not known.
@@ -93,7 +94,7 @@ func ago(at, now time.Time) string {
 	if at.IsZero() {
 		return ""
 	}
-	return times.Relative(at, now)
+	return format.Away(at.Sub(now))
 }
 
 func (s *session) workersShow() *cobra.Command {

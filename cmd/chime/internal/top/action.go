@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/internal/format"
 	"github.com/chimejobs/chime/internal/overview"
 )
 
@@ -55,7 +56,7 @@ func Act(ctx context.Context, store chime.Store, by string, a Action) (string, e
 			return "", err
 		}
 	}
-	text := fmt.Sprintf("%s %s", plural(done, noun[a.Panel]), a.Verb.Done())
+	text := fmt.Sprintf("%s %s", format.Plural(done, noun[a.Panel], noun[a.Panel]+"s"), a.Verb.Done())
 	if len(a.Targets) == 1 && a.Panel != overview.Failures && gone == 0 {
 		text = a.Targets[0].Name + " " + a.Verb.Done()
 	}

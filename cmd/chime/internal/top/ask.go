@@ -2,11 +2,13 @@ package top
 
 import (
 	"fmt"
+	"strconv"
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/chimejobs/chime/cmd/chime/internal/output"
+	"github.com/chimejobs/chime/internal/format"
 	"github.com/chimejobs/chime/internal/overview"
 )
 
@@ -56,11 +58,11 @@ func (m *Model) askFor(verb Verb) {
 	what := noun[m.focus] + " "
 	switch {
 	case m.focus == overview.Failures && len(rows) > 1:
-		what = plural(jobs, "failed job") + " in " + plural(len(rows), "group")
+		what = format.Plural(jobs, "failed job", "failed jobs") + " in " + format.Plural(len(rows), "group", "groups")
 	case m.focus == overview.Failures:
-		what = plural(jobs, "failed job") + " of "
+		what = format.Plural(jobs, "failed job", "failed jobs") + " of "
 	case len(rows) > 1:
-		what = plural(len(rows), noun[m.focus])
+		what = format.Plural(len(rows), noun[m.focus], noun[m.focus]+"s")
 	}
 	a.what = fmt.Sprintf("%s%s %s", string(verb[0]-'a'+'A'), verb[1:], what)
 	if len(rows) == 1 {
@@ -69,7 +71,7 @@ func (m *Model) askFor(verb Verb) {
 	if verb == Delete {
 		a.want = output.Printable(rows[0].name)
 		if len(rows) > 1 {
-			a.want = number(len(rows))
+			a.want = strconv.Itoa(len(rows))
 		}
 	}
 	m.ask, m.note = a, ""

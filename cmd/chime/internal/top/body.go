@@ -6,6 +6,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/chimejobs/chime/cmd/chime/internal/output"
+	"github.com/chimejobs/chime/internal/format"
 	"github.com/chimejobs/chime/internal/overview"
 )
 
@@ -60,7 +61,7 @@ func (m *Model) tabs(p painter) string {
 	line := ""
 	for panel := range overview.Panels {
 		with, name := faint, strings.TrimSuffix(panel.String(), ", last hour")
-		text := number(int(panel)+1) + " " + name + " " + m.howMany(panel)
+		text := format.Count(int(panel)+1) + " " + name + " " + m.howMany(panel)
 		if panel == m.focus {
 			with, text = title, "["+text+"]"
 		}
@@ -75,7 +76,7 @@ func (m *Model) howMany(p overview.Panel) string {
 	if p == overview.Running {
 		all = max(all, m.shown.Held)
 	}
-	return "(" + count(all) + ")"
+	return "(" + format.Count(all) + ")"
 }
 
 // panel shows one panel: its title, the columns' titles where there is room, and its rows around the cursor.
@@ -119,7 +120,7 @@ func (m *Model) panel(p painter, panel overview.Panel, width, height int) []stri
 // titleOf is the line above a panel.
 func (m *Model) titleOf(p painter, panel overview.Panel, width int) string {
 	state := m.panels[panel]
-	text := " " + number(int(panel)+1) + " " + panel.String() + " " + m.howMany(panel) + " "
+	text := " " + format.Count(int(panel)+1) + " " + panel.String() + " " + m.howMany(panel) + " "
 	with := normal
 	if panel == m.focus {
 		with = title

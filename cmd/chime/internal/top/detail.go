@@ -8,6 +8,7 @@ import (
 
 	"github.com/chimejobs/chime"
 	"github.com/chimejobs/chime/cmd/chime/internal/output"
+	"github.com/chimejobs/chime/internal/format"
 	"github.com/chimejobs/chime/internal/overview"
 )
 
@@ -57,10 +58,7 @@ func (m *Model) moment(t time.Time) string {
 		return ""
 	}
 	text := t.In(m.location()).Format("Mon 2 Jan 2006 15:04:05 MST")
-	if left := t.Sub(m.clock()); left >= 0 {
-		return text + ", in " + span(left)
-	}
-	return text + ", " + ago(m.clock().Sub(t))
+	return text + ", " + format.Away(t.Sub(m.clock()))
 }
 
 func (m *Model) queueDetail(d *fields, q overview.Queue) {
@@ -71,19 +69,19 @@ func (m *Model) queueDetail(d *fields, q overview.Queue) {
 	}
 	d.add("state", state)
 	if l := q.Limit; l.Running > 0 {
-		d.add("limit", plural(l.Running, "job")+" at once")
+		d.add("limit", format.Plural(l.Running, "job", "jobs")+" at once")
 	}
 	if l := q.Limit; l.Starts > 0 {
-		d.add("limit", plural(l.Starts, "start")+" in "+span(l.Per))
+		d.add("limit", format.Plural(l.Starts, "start", "starts")+" in "+format.Exact(l.Per))
 	}
 	if q.Partitions > 1 {
-		d.add("partitions", number(q.Partitions))
+		d.add("partitions", format.Count(q.Partitions))
 	}
 	for _, n := range []struct {
 		name string
 		n    int64
 	}{{"waiting", q.Waiting}, {"delayed", q.Delayed}, {"running", q.Running}, {"parked", q.Parked}, {"dead", q.Dead}, {"schedules", q.Schedules}} {
-		d.add(n.name, count(n.n))
+		d.add(n.name, format.Count(n.n))
 	}
 	d.add("oldest", m.moment(q.Oldest))
 	*d = append(*d, "", "since the queue exists:")
@@ -91,7 +89,7 @@ func (m *Model) queueDetail(d *fields, q overview.Queue) {
 		name string
 		n    int64
 	}{{"enqueued", q.Enqueued}, {"done", q.Done}, {"failed", q.QueueInfo.Failed}, {"retried", q.Retried}, {"given up", q.Died}, {"cancelled", q.Cancelled}} {
-		d.add(n.name, count(n.n))
+		d.add(n.name, format.Count(n.n))
 	}
 	if len(q.Outs) > 0 {
 		*d = append(*d, "", "ended, "+m.shown.Window.Says()+":", spark(q.Outs))
@@ -105,7 +103,7 @@ func (m *Model) paused(note chime.Note) string {
 		text += " by " + note.By
 	}
 	if !note.At.IsZero() {
-		text += ", " + ago(m.clock().Sub(note.At))
+		text += ", " + format.Away(note.At.Sub(m.clock()))
 	}
 	if note.Text != "" {
 		text += ": " + note.Text
@@ -126,7 +124,7 @@ func (m *Model) scheduleDetail(d *fields, s *chime.Schedule) {
 		d.add("last", string(s.Last.Outcome)+", planned "+m.moment(s.Last.Planned))
 	}
 	if s.Last.Unfinished > 0 {
-		d.add("unfinished", plural(s.Last.Unfinished, "job"))
+		d.add("unfinished", format.Plural(s.Last.Unfinished, "job", "jobs"))
 	}
 	d.add("overlap", string(s.Overlap))
 	d.add("misfire", string(s.Misfire))
@@ -140,7 +138,7 @@ func (m *Model) jobDetail(d *fields, j *chime.JobInfo) {
 	d.add("schedule", j.Schedule)
 	d.add("started", m.moment(j.Started))
 	d.add("enqueued", m.moment(j.Enqueued))
-	d.add("attempt", number(j.Attempt))
+	d.add("attempt", format.Count(j.Attempt))
 	d.add("worker", m.worker(j.Worker))
 	if part, is := progress(j); is {
 		d.add("progress", gauge(part))
@@ -157,17 +155,17 @@ func (m *Model) groupDetail(d *fields, g overview.Group) {
 	d.add("job", g.Job)
 	d.add("queue", g.Queue)
 	d.add("error", g.Error)
-	d.add("times", count(g.Count))
+	d.add("times", format.Count(g.Count))
 	d.add("first", m.moment(g.First))
 	d.add("last", m.moment(g.Last))
 	if len(g.Jobs) == 0 {
 		return
 	}
-	*d = append(*d, "", plural(len(g.Jobs), "job")+" whose last attempt failed so, the newest first:")
+	*d = append(*d, "", format.Plural(len(g.Jobs), "job", "jobs")+" whose last attempt failed so, the newest first:")
 	for _, j := range g.Jobs {
-		text := fill(string(j.State), 10) + fill(m.instant(overview.FailedAt(j)), 18) + j.ID + "  attempt " + number(j.Attempt)
+		text := fill(string(j.State), 10) + fill(m.instant(overview.FailedAt(j)), 18) + j.ID + "  attempt " + format.Count(j.Attempt)
 		if j.State == chime.JobRetrying && !j.Due.IsZero() {
-			text += ", again in " + span(j.Due.Sub(m.clock()))
+			text += ", again " + format.Away(j.Due.Sub(m.clock()))
 		}
 		*d = append(*d, output.Printable(text+"  "+firstLine(j.LastError)))
 	}
@@ -185,17 +183,17 @@ func (m *Model) workerDetail(d *fields, w overview.Worker) {
 	d.add("since", m.moment(w.Since))
 	d.add("seen", m.moment(w.Seen))
 	if w.Counted {
-		d.add("busy", number(w.Busy)+" of "+plural(w.Slots, "slot"))
+		d.add("busy", format.Count(w.Busy)+" of "+format.Plural(w.Slots, "slot", "slots"))
 	}
 	var queues []string
 	for _, name := range slices.Sorted(maps.Keys(w.Queues)) {
-		queues = append(queues, name+" × "+number(w.Queues[name]))
+		queues = append(queues, name+" × "+format.Count(w.Queues[name]))
 	}
 	d.add("queues", strings.Join(queues, ", "))
 	for _, j := range w.Running {
 		lasts := ""
 		if !j.Started.IsZero() {
-			lasts = " for " + span(m.clock().Sub(j.Started))
+			lasts = " for " + format.Span(max(0, m.clock().Sub(j.Started)))
 		}
 		d.add("runs", j.Name+" "+j.ID+" on "+j.Queue+lasts)
 	}

@@ -1,24 +1,23 @@
 package top
 
 import (
-	"time"
-
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/chimejobs/chime/cmd/chime/internal/output"
+	"github.com/chimejobs/chime/internal/format"
 )
 
 // head says of which store this is, who leads, whether it answers, and what goes through it.
 func (m *Model) head(p painter) []string {
 	plain := painter{plain: m.Plain}
 	state := plain.paint("● ", good)
-	live := "live " + shortly(m.Every)
+	live := "live " + format.Exact(m.Every)
 	age, stale := m.stale()
 	switch {
 	case !m.frozen.IsZero():
 		state, live = plain.paint("‖ ", paused), "frozen"
 	case stale:
-		state, live = plain.paint("⚠ ", bad), plain.paint("stale "+shortly(age), bad)
+		state, live = plain.paint("⚠ ", bad), plain.paint("stale "+format.Age(age), bad)
 	case m.shown == nil:
 		state, live = "◌ ", "reading"
 	}
@@ -60,17 +59,10 @@ func (m *Model) leader(p painter, cells int) string {
 		name = leads.Name
 	}
 	text := "   leader " + p.paint(ansi.Truncate(output.Printable(name), maxLeader, "…"), good)
-	if term := " (term " + count(leads.Term) + ")"; ansi.StringWidth(text+term) <= cells {
+	if term := " (term " + format.Count(leads.Term) + ")"; ansi.StringWidth(text+term) <= cells {
 		return text + term
 	}
 	return text
-}
-
-func shortly(d time.Duration) string {
-	if d < time.Minute {
-		return number(int(d.Seconds())) + "s"
-	}
-	return number(int(d.Minutes())) + "m" + number(int(d.Seconds())%60) + "s"
 }
 
 const minSpark = 4 // cells
@@ -86,10 +78,10 @@ func (m *Model) flow(p painter) string {
 		name, value string
 		values      []float64
 		paint       paint
-	}{{"in/s", rate(f.In), f.Ins, normal}, {"out/s", rate(f.Out), f.Outs, normal}, {"failed/s", rate(f.Failed), f.Faileds, failed}}
+	}{{"in/s", format.Rate(f.In), f.Ins, normal}, {"out/s", format.Rate(f.Out), f.Outs, normal}, {"failed/s", format.Rate(f.Failed), f.Faileds, failed}}
 	if f.Timed {
 		parts = append(parts, parts[0])
-		parts[3].name, parts[3].value, parts[3].values = "late", "p50 "+span(f.P50)+" p99 "+span(f.P99), f.Late
+		parts[3].name, parts[3].value, parts[3].values = "late", "p50 "+format.Span(f.P50)+" p99 "+format.Span(f.P99), f.Late
 	}
 	if m.shown.Window != m.window {
 		f.Ins, f.Outs, f.Faileds, f.Late = nil, nil, nil, nil // those of another window

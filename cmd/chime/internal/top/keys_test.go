@@ -100,7 +100,7 @@ func (s *screen) shows(texts ...string) *screen {
 func TestKeysMoveBetweenPanelsAndRows(t *testing.T) {
 	s := newScreen(t, 80, 24, top.Options{}).shows("[1 Queues (4)]", "▸ default")
 	s.press("down").shows("▸ mail").press("end").shows("▸ reports").press("k").shows("▸ media").press("home").shows("▸ default").press("pgdown").shows("▸ reports")
-	s.press("tab").shows("[2 Next (5)]", "▸   in 3.2 s  heartbeat").press("shift+tab", "shift+tab").shows("[5 Workers (3)]", "▸ app-1:4711")
+	s.press("tab").shows("[2 Next (5)]", "▸      in 3s  heartbeat").press("shift+tab", "shift+tab").shows("[5 Workers (3)]", "▸ app-1:4711")
 	s.press("3").shows("─ 3 Running (40)", "!1 Queues").press("3").shows("[3 Running (40)]").press("4", "esc").shows("[4 Failures (4)]")
 	s.press("q")
 	if !s.quit {
@@ -134,7 +134,7 @@ func TestAllPanelsAreSeenOnAWideTerminalAndOneOnANarrowOne(t *testing.T) {
 func TestEnterOpensWhatTheCursorIsOn(t *testing.T) {
 	for panel, want := range map[string][]string{
 		"1": {"queue           default", "waiting         312", "ended, each minute of the last hour"},
-		"2": {"schedule        heartbeat", "misfire         run_once", "next            Fri 20 Nov 2026 14:26:51 CET, in 3.2 s"},
+		"2": {"schedule        heartbeat", "misfire         run_once", "next            Fri 20 Nov 2026 14:26:51 CET, in 3s"},
 		"3": {"id              01kbq3m8d2w7", "worker          app-1:4711", "62 %"},
 		"4": {"error           dial tcp #.#.#.#:#: connection refused", "3 jobs whose last attempt failed so", "retrying  "},
 		"5": {"process         app-1:4711", "busy            20 of 20 slots", "queues          default × 3, mail × 1"},
@@ -208,7 +208,7 @@ func TestWhatComesNextAndCannotRunIsMarked(t *testing.T) {
 	s.answer.Workers[0].Queues = map[string]int{"default": 1, "media": 1}
 	s.tick(2*time.Second).press("2").shows("⚠ queue paused  heartbeat", "⚠ no worker  report", "in 33m 10s  sync-crm")
 	s.answer.Notes[overview.Workers] = "this Redis user has no permission to read them"
-	s.tick(2*time.Second).shows("⚠ queue paused  heartbeat", "in 3m 08s  report")
+	s.tick(2*time.Second).shows("⚠ queue paused  heartbeat", "in 3m 8s  report")
 }
 
 func TestZonesChange(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"github.com/chimejobs/chime"
 	"github.com/chimejobs/chime/cmd/chime/internal/output"
 	"github.com/chimejobs/chime/internal/blocked"
+	"github.com/chimejobs/chime/internal/format"
 	"github.com/chimejobs/chime/internal/overview"
 )
 
@@ -84,17 +85,17 @@ func (m *Model) queueRows() []row {
 	for _, q := range queues {
 		oldest := cell{"", faint}
 		if !q.Oldest.IsZero() {
-			oldest = cell{span(m.clock().Sub(q.Oldest)), normal}
+			oldest = cell{format.Span(max(0, m.clock().Sub(q.Oldest))), normal}
 		}
 		in, out, failed := cell{"–", faint}, cell{"–", faint}, cell{"–", faint}
 		if q.Known {
-			in, out, failed = tally(rate(q.In), normal), tally(rate(q.Out), normal), tally(rate(q.Failed), bad)
+			in, out, failed = tally(format.Rate(q.In), normal), tally(format.Rate(q.Out), normal), tally(format.Rate(q.Failed), bad)
 		}
 		rows = append(rows, row{
 			key: q.Name, name: q.Name, text: q.Name, paused: q.Paused, targets: []Target{{Name: q.Name}},
 			cells: []cell{
-				plain(q.Name), queueState(q), tally(count(q.Waiting), normal), tally(count(q.Delayed), normal), tally(count(q.Running), running),
-				tally(count(q.Dead), bad), tally(count(q.Parked), late), oldest, in, out, failed, {spark(squeeze(q.Outs, sparkCells)), faint},
+				plain(q.Name), queueState(q), tally(format.Count(q.Waiting), normal), tally(format.Count(q.Delayed), normal), tally(format.Count(q.Running), running),
+				tally(format.Count(q.Dead), bad), tally(format.Count(q.Parked), late), oldest, in, out, failed, {spark(squeeze(q.Outs, sparkCells)), faint},
 			},
 		})
 	}
@@ -130,9 +131,9 @@ func (m *Model) nextRows() []row {
 			in = cell{"‖ paused", paused}
 		case !s.Next.IsZero():
 			if left := due(s).Sub(m.clock()); left >= 0 {
-				in = cell{"in " + span(left), normal}
+				in = cell{format.Away(left), normal}
 			} else {
-				in = cell{"⚠ " + span(-left) + " late", late}
+				in = cell{"⚠ " + format.Age(-left) + " late", late}
 			}
 			at = cell{m.instant(due(s)), normal}
 		}
@@ -205,7 +206,7 @@ func (m *Model) runningRows() []row {
 	for _, j := range jobs {
 		lasts := cell{"", faint}
 		if !j.Started.IsZero() {
-			lasts = cell{span(m.clock().Sub(j.Started)), running}
+			lasts = cell{format.Span(max(0, m.clock().Sub(j.Started))), running}
 		}
 		state := cell{"", normal}
 		if part, is := progress(j); is {
@@ -262,11 +263,11 @@ func (m *Model) failureRows() []row {
 			text = cell{"of jobs that are not kept as failed", faint}
 		}
 		if !g.Last.IsZero() {
-			last = cell{ago(m.clock().Sub(g.Last)), normal}
+			last = cell{format.Away(g.Last.Sub(m.clock())), normal}
 		}
 		rows = append(rows, row{
 			key: g.Queue + "\x00" + g.Job + "\x00" + g.Error, name: g.Job, text: g.Job + " " + g.Queue + " " + g.Error, targets: targetsOf(g),
-			cells: []cell{{count(g.Count), bad}, plain(g.Job), text, last, plain(g.Queue)},
+			cells: []cell{{format.Count(g.Count), bad}, plain(g.Job), text, last, plain(g.Queue)},
 		})
 	}
 	return rows
@@ -299,19 +300,19 @@ func (m *Model) workerRows() []row {
 	for _, w := range workers {
 		busy := "?"
 		if w.Counted {
-			busy = number(w.Busy)
+			busy = format.Count(w.Busy)
 		}
 		state := cell{"", normal}
 		if !w.Full.IsZero() {
-			state = cell{"⚠ full for " + span(m.clock().Sub(w.Full).Truncate(time.Second)), late}
+			state = cell{"⚠ full for " + format.Age(m.clock().Sub(w.Full)), late}
 		}
 		up := cell{"", normal}
 		if !w.Since.IsZero() {
-			up = cell{"up " + span(m.clock().Sub(w.Since)), faint}
+			up = cell{"up " + format.Age(m.clock().Sub(w.Since)), faint}
 		}
 		rows = append(rows, row{
 			key: w.Name, name: w.Name, text: w.Address() + " " + w.Name + " " + w.Version,
-			cells: []cell{plain(w.Address()), {busy + "/" + number(w.Slots) + " busy", running}, state, up},
+			cells: []cell{plain(w.Address()), {busy + "/" + format.Count(w.Slots) + " busy", running}, state, up},
 		})
 	}
 	return rows

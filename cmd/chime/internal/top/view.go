@@ -8,6 +8,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/chimejobs/chime/cmd/chime/internal/output"
+	"github.com/chimejobs/chime/internal/format"
 )
 
 // The sizes at which the screen changes.
@@ -36,7 +37,7 @@ func (m *Model) frame() []string {
 	var lines []string
 	switch {
 	case m.width < minWidth || m.height < minHeight:
-		lines = []string{"The terminal is too small:", number(minWidth) + " × " + number(minHeight) + " at least."}
+		lines = []string{"The terminal is too small:", format.Count(minWidth) + " × " + format.Count(minHeight) + " at least."}
 	default:
 		foot := m.foot()
 		lines = append(m.head(p), m.body(p, m.height-headLines-len(foot))...)

@@ -3,73 +3,10 @@ package top
 import (
 	"fmt"
 	"math"
-	"strconv"
 	"strings"
-	"time"
 
 	"github.com/chimejobs/chime/internal/overview"
 )
-
-// number formats a number as it is.
-func number(n int) string { return strconv.Itoa(n) }
-
-// count formats a number for people: 1,204.
-func count(n int64) string {
-	text := strconv.FormatInt(n, 10)
-	for i := len(text) - 3; i > 0 && text[i-1] != '-'; i -= 3 {
-		text = text[:i] + "," + text[i:]
-	}
-	return text
-}
-
-// rate formats how many there are per time: 0.4, 12, 1,204.
-func rate(r float64) string {
-	if r > 0 && r < 9.95 {
-		return strconv.FormatFloat(max(r, 0.1), 'f', 1, 64)
-	}
-	return count(int64(r + 0.5))
-}
-
-// span formats a duration in at most two units: 2 ms, 3.2 s, 4m 02s, 2h 05m, 9d 4h.
-func span(d time.Duration) string {
-	d = max(d, 0)
-	switch {
-	case d < time.Second:
-		return fmt.Sprintf("%d ms", d.Milliseconds())
-	case d < 10*time.Second:
-		return fmt.Sprintf("%.1f s", d.Truncate(100*time.Millisecond).Seconds())
-	case d < time.Minute:
-		return fmt.Sprintf("%d s", int(d.Seconds()))
-	case d < time.Hour:
-		return fmt.Sprintf("%dm %02ds", int(d.Minutes()), int(d.Seconds())%60)
-	case d < 24*time.Hour:
-		return fmt.Sprintf("%dh %02dm", int(d.Hours()), int(d.Minutes())%60)
-	}
-	return fmt.Sprintf("%dd %dh", int(d.Hours())/24, int(d.Hours())%24)
-}
-
-// ago formats how long something is past: 12 s ago.
-func ago(d time.Duration) string {
-	switch {
-	case d < time.Second:
-		return "now"
-	case d < time.Minute:
-		return fmt.Sprintf("%ds ago", int(d.Seconds()))
-	case d < time.Hour:
-		return fmt.Sprintf("%dm ago", int(d.Minutes()))
-	case d < 24*time.Hour:
-		return fmt.Sprintf("%dh ago", int(d.Hours()))
-	}
-	return fmt.Sprintf("%dd ago", int(d.Hours())/24)
-}
-
-// plural formats a number of things: 1 job, 2 jobs.
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return count(int64(n)) + " " + noun + "s"
-}
 
 const bars = "▁▂▃▄▅▆▇█"
 

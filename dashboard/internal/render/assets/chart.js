@@ -3,7 +3,7 @@
 const charts = () => [...document.querySelectorAll("svg.chart[data-plot][data-from]")];
 const units = {
   count: (v) => Math.round(v).toLocaleString("en"),
-  seconds: (v) => (v < 1 ? `${Number((v * 1000).toFixed(1))} ms` : `${Number(v.toFixed(1))} s`),
+  seconds: chimeTime.span,
 };
 
 function values(chart, at) {
