@@ -15,6 +15,7 @@ import (
 	"github.com/chimejobs/chime"
 	"github.com/chimejobs/chime/dashboard/internal/builder"
 	"github.com/chimejobs/chime/dashboard/internal/render"
+	"github.com/chimejobs/chime/internal/format"
 )
 
 // An Editor is a definition that is being written: the model of the template "editor".
@@ -102,7 +103,7 @@ func newEditor(stored *chime.Schedule, fields url.Values, d *draft) *Editor {
 	}
 	hint := "JSON. Empty: no arguments."
 	if stored != nil {
-		hint = fmt.Sprintf("JSON. Empty: the stored arguments (%d bytes) do not change.", len(stored.Payload))
+		hint = fmt.Sprintf("JSON. Empty: the stored arguments (%s) do not change.", format.Plural(len(stored.Payload), "byte", "bytes"))
 	}
 	e.Args = filled([]render.Field{{Name: "args", Label: "Arguments", Kind: "textarea", Hint: hint}}, fields, wrong)[0]
 	for _, text := range wrong {

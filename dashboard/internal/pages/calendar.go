@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/chimejobs/chime/dashboard/internal/render"
+	"github.com/chimejobs/chime/internal/format"
 	"github.com/chimejobs/chime/internal/svg"
 )
 
@@ -102,15 +103,15 @@ func (m *Calendar) leftOut(p *plan) {
 		case n == 1:
 			m.Left = append(m.Left, one)
 		case n > 1:
-			m.Left = append(m.Left, fmt.Sprintf(many, n))
+			m.Left = append(m.Left, format.Count(n)+" "+many)
 		}
 	}
-	say(p.paused, "One schedule is paused or has completed.", "%d schedules are paused or have completed.")
-	say(p.unread, "One schedule cannot be read by this version.", "%d schedules cannot be read by this version.")
+	say(p.paused, "One schedule is paused or has completed.", "schedules are paused or have completed.")
+	say(p.unread, "One schedule cannot be read by this version.", "schedules cannot be read by this version.")
 	if !p.whole {
-		m.Left = append(m.Left, fmt.Sprintf("These are the first %d running schedules by name; there are more.", len(p.names)))
+		m.Left = append(m.Left, fmt.Sprintf("These are the first %s running schedules by name; there are more.", format.Count(len(p.names))))
 	}
-	say(len(p.cut), "One schedule runs so often that only its first occurrences are counted.", "%d schedules run so often that only their first occurrences are counted.")
+	say(len(p.cut), "One schedule runs so often that only its first occurrences are counted.", "schedules run so often that only their first occurrences are counted.")
 	m.Cut = p.cut[:min(len(p.cut), maxCut)]
 	m.MoreCut, m.Part = len(p.cut)-len(m.Cut), len(p.cut) > 0 || !p.whole
 }

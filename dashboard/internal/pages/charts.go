@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/chimejobs/chime/dashboard/internal/render"
+	"github.com/chimejobs/chime/internal/format"
 	"github.com/chimejobs/chime/internal/overview"
 	"github.com/chimejobs/chime/internal/svg"
 )
@@ -66,9 +67,9 @@ func (s *Site) chartsAt(ctx context.Context, r *Request, standing *Standing, win
 	}
 	c.Charts = s.drawn.get(drawing{window, queue, r.Zone.String()}, read, func() []render.Chart { return draw(read, queue, r.Zone) })
 	if read.Read < read.Of {
-		c.Note = fmt.Sprintf("These charts cover %d of %d queues so far; the samples of the others are still being read.", read.Read, read.Of)
+		c.Note = fmt.Sprintf("These charts cover %s of %s queues so far; the samples of the others are still being read.", format.Count(read.Read), format.Count(read.Of))
 	} else if queue == "" && read.Of < len(standing.Queues) {
-		c.Note = fmt.Sprintf("These charts cover the %d busiest of %d queues.", read.Of, len(standing.Queues))
+		c.Note = fmt.Sprintf("These charts cover the %s busiest of %s queues.", format.Count(read.Of), format.Count(len(standing.Queues)))
 	}
 	return c, nil
 }

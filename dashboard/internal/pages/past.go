@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/internal/format"
 	"github.com/chimejobs/chime/internal/history"
 	"github.com/chimejobs/chime/internal/plain"
 	"github.com/chimejobs/chime/internal/svg"
@@ -168,7 +169,7 @@ func (p *past) explain(f *Fate) {
 	case p.of.State == chime.StatePaused && !p.of.Note.At.IsZero() && !f.Planned.Before(p.of.Note.At.Truncate(time.Second)):
 		set(plain.Stopped, "paused", "It did not run: the schedule was paused."+saidBy(p.of.Note), svg.Paused)
 	case f.Planned.Before(p.kept):
-		set(plain.Idle, notKept, fmt.Sprintf("Its outcome is not kept: this schedule keeps only its last %d runs.", p.of.KeepRuns), svg.Off)
+		set(plain.Idle, notKept, fmt.Sprintf("Its outcome is not kept: this schedule keeps only its last %s runs.", format.Count(p.of.KeepRuns)), svg.Off)
 	case p.now.Sub(due) < plain.LateAfter:
 		set(plain.Going, "now", "It is being placed or taken.", svg.Run)
 	default:

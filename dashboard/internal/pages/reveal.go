@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/internal/format"
 )
 
 const (
@@ -78,7 +79,7 @@ func (h Hooks) shown(job *chime.JobInfo, data []byte) (form, text, note string) 
 	if !decoded {
 		from := data[:min(len(data), maxRevealed/2)]
 		if len(from) < len(data) {
-			note = fmt.Sprintf("These are the first %d of %d bytes.", len(from), len(data))
+			note = fmt.Sprintf("These are the first %s of %s bytes.", format.Count(len(from)), format.Count(len(data)))
 		}
 		return "hexadecimal", hex.EncodeToString(from), note
 	}
@@ -116,7 +117,7 @@ func shownJSON(text []byte) (form, shown, note string) {
 		return "", "", "It is not shown: it is not JSON."
 	}
 	if lines.Len() > maxRevealed {
-		return "JSON", strings.ToValidUTF8(string(lines.Bytes()[:maxRevealed]), "") + "…", fmt.Sprintf("These are the first %d of %d bytes of its JSON.", maxRevealed, lines.Len())
+		return "JSON", strings.ToValidUTF8(string(lines.Bytes()[:maxRevealed]), "") + "…", fmt.Sprintf("These are the first %s of %s bytes of its JSON.", format.Count(maxRevealed), format.Count(lines.Len()))
 	}
 	return "JSON", lines.String(), ""
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/internal/format"
 )
 
 // The default values of a schedule: see the options of chime.
@@ -79,7 +80,7 @@ func codeOf(s *chime.Schedule) string {
 	}
 	b.WriteString(")")
 	if len(s.Payload) > 0 {
-		fmt.Fprintf(&b, "\n// args are the arguments of its jobs: %d bytes as they are stored", len(s.Payload))
+		fmt.Fprintf(&b, "\n// args are the arguments of its jobs: %s as they are stored", format.Plural(len(s.Payload), "byte", "bytes"))
 	}
 	if s.OnDeath != "" {
 		fmt.Fprintf(&b, "\n// onDeath is an item of job %q with its own arguments", s.OnDeath)

@@ -59,7 +59,7 @@ func keeps(runs int) string {
 	if runs == 0 {
 		return "Its runs are not kept."
 	}
-	return fmt.Sprintf("Its last %d runs and the counts of %d days are kept.", runs, pastDays)
+	return fmt.Sprintf("Its last %s runs and the counts of %d days are kept.", format.Count(runs), pastDays)
 }
 
 // Zone returns the schedule's own time zone.

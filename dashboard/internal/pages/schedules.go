@@ -197,7 +197,7 @@ func (m *Schedules) page(found []foundSchedule, begin, end int) {
 // fillBeyond fills in a page for a store with more schedules than the memory holds: ordered by name, or by the next occurrence.
 func (s *Site) fillBeyond(ctx context.Context, m *Schedules, now time.Time, zone *time.Location) error {
 	m.Found = -1
-	m.Note = fmt.Sprintf("There are more than %d schedules. They can only be listed by name, by the beginning of the name, by queue, or by the next occurrence.", maxDirectory)
+	m.Note = fmt.Sprintf("There are more than %s schedules. They can only be listed by name, by the beginning of the name, by queue, or by the next occurrence.", format.Count(maxDirectory))
 	var found []foundSchedule
 	add := func(one *chime.Schedule, unread error) {
 		listed := ListedSchedule{one, unread}

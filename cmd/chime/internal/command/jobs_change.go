@@ -261,7 +261,7 @@ func (r *jobsRun) where() string {
 			parts = append(parts, format.Count(in[state])+" "+string(state))
 		}
 	}
-	on := fmt.Sprintf("on %d queues", len(queues))
+	on := fmt.Sprintf("on %s queues", format.Count(len(queues)))
 	if len(queues) == 1 {
 		on = "on queue " + r.meant[0].Queue
 	}

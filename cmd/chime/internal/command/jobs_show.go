@@ -99,7 +99,7 @@ func shownData(data []byte) string {
 		text = string(decoded)
 	}
 	if len(text) > maxShown {
-		text = fmt.Sprintf("%s… (%d bytes; all of it with -o json)", strings.ToValidUTF8(text[:maxShown], ""), len(data))
+		text = fmt.Sprintf("%s… (%s bytes; all of it with -o json)", strings.ToValidUTF8(text[:maxShown], ""), format.Count(len(data)))
 	}
 	return output.Printable(text)
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/chimejobs/chime"
 	"github.com/chimejobs/chime/cmd/chime/internal/output"
+	"github.com/chimejobs/chime/internal/format"
 )
 
 func (s *session) schedulesPause() *cobra.Command {
@@ -63,7 +64,7 @@ func (s *session) schedulesDelete() *cobra.Command {
 			}
 			question := fmt.Sprintf("Delete schedule %s%s?", names[0], what)
 			if len(names) > 1 {
-				question = fmt.Sprintf("Delete %d schedules%s?", len(names), what)
+				question = fmt.Sprintf("Delete %s%s?", format.Plural(len(names), "schedule", "schedules"), what)
 			}
 			if len(names) == 1 { // nobody is asked about what is not there; what cannot be read can be deleted
 				if _, err := s.getSchedule(c.Context(), names[0]); code(err) == exitNotFound || code(err) == exitUnreachable {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/chimejobs/chime/cmd/chime/internal/process"
+	"github.com/chimejobs/chime/internal/format"
 )
 
 const (
@@ -41,10 +42,10 @@ func (b *Bar) Set(n, total int) {
 
 func (b *Bar) line(n, total int) string {
 	if total <= 0 {
-		return fmt.Sprintf("%s  %d", b.what, n)
+		return b.what + "  " + format.Count(n)
 	}
 	full := min(cells, n*cells/total)
-	return fmt.Sprintf("%s  %s%s  %d %%  %d of %d", b.what, strings.Repeat("▓", full), strings.Repeat("░", cells-full), n*100/total, n, total)
+	return fmt.Sprintf("%s  %s%s  %d %%  %s of %s", b.what, strings.Repeat("▓", full), strings.Repeat("░", cells-full), n*100/total, format.Count(n), format.Count(total))
 }
 
 // End takes the bar away.

@@ -19,9 +19,9 @@ func TestABarIsShownAfterASecondAndThenTenTimesASecond(t *testing.T) {
 		want     string
 	}{
 		{999 * time.Millisecond, 500, 2000, ""},
-		{time.Millisecond, 1000, 2000, "\rrequeue  ▓▓▓▓▓▓▓▓▓▓░░░░░░░░░░  50 %  1000 of 2000\x1b[K"},
+		{time.Millisecond, 1000, 2000, "\rrequeue  ▓▓▓▓▓▓▓▓▓▓░░░░░░░░░░  50 %  1,000 of 2,000\x1b[K"},
 		{99 * time.Millisecond, 1500, 2000, ""},
-		{time.Millisecond, 2000, 2000, "\rrequeue  ▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓  100 %  2000 of 2000\x1b[K"},
+		{time.Millisecond, 2000, 2000, "\rrequeue  ▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓  100 %  2,000 of 2,000\x1b[K"},
 		{time.Second, 7, 0, "\rrequeue  7\x1b[K"},
 	} {
 		out.Reset()
