@@ -57,7 +57,7 @@ type JobInfo struct {
 	Failures  []Failure `json:"failures,omitempty"`   // the last five attempts that failed, oldest first
 	LastError string    `json:"last_error,omitempty"` // the error of the last one, at most 1 KiB
 	Worker    string    `json:"worker,omitempty"`     // running and taken: the worker that holds it, a [WorkerInfo]'s name; empty: unknown
-	Cancelled bool      `json:"cancelled,omitempty"`  // its worker was asked to end it
+	Cancelled bool      `json:"cancelled,omitempty"`  // its worker was asked to stop it
 
 	Outcome   RunOutcome `json:"outcome,omitempty"`   // done: how it ended, as done, cancelled or superseded
 	Note      string     `json:"note,omitempty"`      // done: the handler's note, see [Job.Note]

@@ -1,5 +1,5 @@
-// Package ask asks whoever sits at the terminal before something is changed. The answer is No unless somebody says otherwise: Enter alone, the end
-// of the input and whatever is not understood change nothing.
+// Package ask asks the user at the terminal before something is changed. The default answer is No: Enter alone, the end of the input and an unknown
+// answer change nothing.
 package ask
 
 import (
@@ -14,17 +14,17 @@ import (
 )
 
 var (
-	// ErrDeclined says that the answer was No.
+	// ErrDeclined means that the answer was No.
 	ErrDeclined = errors.New("declined; nothing was changed")
-	// ErrNobody says that there is no terminal to ask at, and that -y was not given.
-	ErrNobody = errors.New("nobody can be asked, for the input is no terminal, and -y is not given; nothing was changed")
+	// ErrNobody means that the input is not a terminal and -y was not given.
+	ErrNobody = errors.New("the input is not a terminal, so nobody can answer, and -y is not given; nothing was changed")
 )
 
-// maxAnswer is what is read of an answer; the rest is read and ignored.
+// maxAnswer is how many bytes of an answer are used; the rest is read and ignored.
 const maxAnswer = 1000
 
-// Confirm asks a question that is answered by y or yes: "Pause 3 schedules?". It returns nil if the answer is that or yes is given already (by -y),
-// else ErrDeclined, ErrNobody or ctx's error.
+// Confirm asks a question that is answered by y or yes: "Pause 3 schedules?". It returns nil after y or yes, and without a question if yes is true
+// (-y); else ErrDeclined, ErrNobody or ctx's error.
 func Confirm(ctx context.Context, p *process.Process, yes bool, question string) error {
 	if yes {
 		return nil
@@ -39,12 +39,12 @@ func Confirm(ctx context.Context, p *process.Process, yes bool, question string)
 	return nil
 }
 
-// ConfirmName is Confirm for what cannot be undone: the answer is a name, or the number of what is lost, and nothing but that.
+// ConfirmName is Confirm for changes that cannot be undone: only the name, or the number of what is deleted, is a yes.
 func ConfirmName(ctx context.Context, p *process.Process, yes bool, question, name string) error {
 	if yes {
 		return nil
 	}
-	answer, err := read(ctx, p, fmt.Sprintf("%s Type %s to go on: ", question, name))
+	answer, err := read(ctx, p, fmt.Sprintf("%s Type %s to continue: ", question, name))
 	if err != nil {
 		return err
 	}
@@ -54,8 +54,8 @@ func ConfirmName(ctx context.Context, p *process.Process, yes bool, question, na
 	return nil
 }
 
-// read shows a question and reads a line. If ctx ends first the reading goroutine stays behind with the input: nothing can take it from there, and
-// the process is about to end.
+// read shows a question and reads a line. If ctx ends first, the reading goroutine is left blocked on the input: it cannot be interrupted, and the
+// process is about to end.
 func read(ctx context.Context, p *process.Process, question string) (string, error) {
 	if !p.AsksAt {
 		return "", ErrNobody
@@ -73,7 +73,7 @@ func read(ctx context.Context, p *process.Process, question string) (string, err
 	}
 }
 
-// line reads up to the end of a line, byte for byte: what follows is the next question's. A line that the input's end cuts off is no answer.
+// line reads to the end of a line, byte by byte: the rest is for the next question. An incomplete line at the end of the input is not an answer.
 func line(in io.Reader) string {
 	var text []byte
 	for b := make([]byte, 1); ; {

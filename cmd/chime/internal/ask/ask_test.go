@@ -42,7 +42,7 @@ func TestWhatIsLostForGoodIsNamed(t *testing.T) {
 		if err := ask.ConfirmName(t.Context(), p, false, "Purge 312 jobs?", "mail"); !errors.Is(err, want) {
 			t.Errorf("%q: got %v, want %v", typed, err, want)
 		}
-		if got, want := shown.String(), "Purge 312 jobs? Type mail to go on: "; got != want {
+		if got, want := shown.String(), "Purge 312 jobs? Type mail to continue: "; got != want {
 			t.Errorf("asked %q, want %q", got, want)
 		}
 	}

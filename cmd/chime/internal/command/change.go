@@ -8,7 +8,7 @@ import (
 	"github.com/chimejobs/chime/cmd/chime/internal/ask"
 )
 
-// changes marks a command that changes something: --read-only refuses it before it does anything.
+// changes marks a command that changes something. --read-only refuses it before it begins.
 func (s *session) changes(c *cobra.Command) *cobra.Command {
 	run := c.RunE
 	c.RunE = func(c *cobra.Command, args []string) error {
@@ -20,12 +20,12 @@ func (s *session) changes(c *cobra.Command) *cobra.Command {
 	return c
 }
 
-// confirm asks a question of y or N, unless -y is given.
+// confirm asks a question that is answered by y or N. With -y it does not ask.
 func (s *session) confirm(ctx context.Context, question string) error {
 	return ask.Confirm(ctx, s.Process, s.yes, question)
 }
 
-// confirmName asks for the name, or the number, of what will be lost, unless -y is given.
+// confirmName asks the user to type the name, or the number, of what will be deleted. With -y it does not ask.
 func (s *session) confirmName(ctx context.Context, question, name string) error {
 	return ask.ConfirmName(ctx, s.Process, s.yes, question, name)
 }

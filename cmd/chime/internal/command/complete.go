@@ -23,7 +23,7 @@ func (s *session) completeFirstQueue(c *cobra.Command, args []string, begun stri
 	return s.completeQueue(c, args, begun)
 }
 
-// completeFilter completes keys of a filter, and the names of states and queues behind theirs.
+// completeFilter completes the keys of a filter and, after the keys state: and queue:, the names of states and queues.
 func (s *session) completeFilter(c *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
 	if strings.HasPrefix(begun, "queue:") {
 		return s.queueNames(c, begun, "queue:"), cobra.ShellCompDirectiveNoFileComp
@@ -41,7 +41,7 @@ func (s *session) completeFilter(c *cobra.Command, _ []string, begun string) ([]
 	return beginning(all, begun), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 }
 
-// queueNames are those of the store that begin as typed; none if it does not answer.
+// queueNames returns the names of queues with the prefix that was typed; none if the store does not answer.
 func (s *session) queueNames(c *cobra.Command, begun, before string) []string {
 	store, err := s.store()
 	if err != nil {
@@ -77,8 +77,8 @@ func complete(c *cobra.Command, flag string, words ...string) {
 	})
 }
 
-// completeNoFiles keeps shells from offering files for arguments and flags that mean none, and for which nothing else is offered. Flags that
-// mean a file call it so.
+// completeNoFiles prevents shells from offering files for arguments and flags that do not take a file and have no other completion. A flag that
+// takes a file names its value `file`.
 func completeNoFiles(c *cobra.Command) {
 	if c.ValidArgsFunction == nil && c.Name() != "man" {
 		c.ValidArgsFunction = cobra.NoFileCompletions

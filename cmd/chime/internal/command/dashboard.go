@@ -20,7 +20,7 @@ import (
 	"github.com/chimejobs/chime/internal/login"
 )
 
-// What one connection may take. Streams of open pages set deadlines of their own.
+// The limits of one connection. Streams of open pages set their own deadlines.
 const (
 	headerTimeout  = 5 * time.Second
 	requestTimeout = 15 * time.Second // to read a request, and to write its answer
@@ -29,7 +29,7 @@ const (
 	shutdownLimit  = 5 * time.Second
 )
 
-// A pageServer is what chime dashboard is told.
+// A pageServer has the flags of chime dashboard.
 type pageServer struct {
 	listen   string
 	write    bool
@@ -42,11 +42,11 @@ func (s *session) dashboard() *cobra.Command {
 	c := &cobra.Command{
 		Use: "dashboard", Short: "Serve the dashboard to browsers", GroupID: groupStore, Args: cobra.NoArgs,
 		Long: "dashboard serves pages that show schedules, jobs, queues and workers, and stay up to date while they are open. They change nothing,\n" +
-			"unless --write is given. A user of Redis that may only read is enough without it.\n\n" +
-			"Without --auth-file it serves browsers of this machine only, and lets all of them do everything that it does. With it, each request\n" +
-			"needs the name and the token of somebody in that file: chime dashboard token makes them. Tokens go over the network as they are,\n" +
-			"so a proxy with TLS belongs before a dashboard that others can reach.\n\n" +
-			"Who does what is logged to standard error. Ctrl-C ends it.",
+			"unless --write is given. Without it, a Redis user that can only read is enough.\n\n" +
+			"Without --auth-file it serves browsers of this machine only, and all of them may do everything that it can do. With it, each request\n" +
+			"needs the name and the token of somebody in that file: chime dashboard token makes them. Tokens are sent unencrypted,\n" +
+			"so put a proxy with TLS in front of a dashboard that others can reach.\n\n" +
+			"Each change is logged to standard error with its user. Ctrl-C stops the dashboard.",
 		Example: "  chime dashboard --open\n  chime dashboard token anna --rights view,operate\n  chime dashboard --listen 0.0.0.0:7080 --auth-file /etc/chime/people --write",
 		RunE: func(c *cobra.Command, _ []string) error {
 			if output.Format(s.format) != output.Table {
@@ -56,14 +56,14 @@ func (s *session) dashboard() *cobra.Command {
 		},
 	}
 	c.Flags().StringVar(&p.listen, "listen", "127.0.0.1:7080", "`host:port` to serve on")
-	c.Flags().BoolVar(&p.write, "write", false, "let viewers change what they have the right to; --read-only wins")
-	c.Flags().StringVar(&p.authFile, "auth-file", "", "`file` with who may see it: lines of chime dashboard token")
+	c.Flags().BoolVar(&p.write, "write", false, "allow viewers to change what they have the right to change; --read-only wins")
+	c.Flags().StringVar(&p.authFile, "auth-file", "", "`file` with the users who may see it: lines of chime dashboard token")
 	c.Flags().BoolVar(&p.open, "open", false, "open it in the browser")
 	c.AddCommand(s.dashboardToken())
 	return c
 }
 
-// servePages serves the dashboard until ctx ends, or the process is told to.
+// servePages serves the dashboard until ctx ends.
 func (s *session) servePages(ctx context.Context, p pageServer) error {
 	host, _, err := net.SplitHostPort(p.listen)
 	if err != nil {
@@ -102,7 +102,7 @@ func (s *session) servePages(ctx context.Context, p pageServer) error {
 	url := "http://" + reachable(listener.Addr()) + "/"
 	_, _ = fmt.Fprintf(s.Out, "%s shows %s, %s; Ctrl-C ends it\n", url, s.opened.Address, p.said(options.Write))
 	if p.authFile != "" && !onThisMachine(host) {
-		_, _ = fmt.Fprintln(s.Err, "chime: tokens go over the network as they are: put a proxy with TLS before it")
+		_, _ = fmt.Fprintln(s.Err, "chime: tokens are sent unencrypted: put a proxy with TLS in front of it")
 	}
 	if p.open {
 		if err := s.Open(url); err != nil {
@@ -114,7 +114,7 @@ func (s *session) servePages(ctx context.Context, p pageServer) error {
 	return serve(ctx, server, listener)
 }
 
-// answers fails if the store does not answer: at the start that is rather a wrong address than an outage, which the pages tell of.
+// answers returns an error if the store does not answer. At the start this usually means a wrong address; later outages are shown on the pages.
 func (s *session) answers(ctx context.Context, store chime.Store) error {
 	ctx, cancel := s.limited(ctx)
 	defer cancel()
@@ -122,7 +122,7 @@ func (s *session) answers(ctx context.Context, store chime.Store) error {
 	return err
 }
 
-// said is what viewers may do.
+// said describes what viewers may do.
 func (p *pageServer) said(write bool) string {
 	who := "to browsers of this machine"
 	if p.authFile != "" {
@@ -134,15 +134,15 @@ func (p *pageServer) said(write bool) string {
 	return "and changes it, " + who
 }
 
-// newPageServer is a server that no slow, long or idle client holds up.
+// newPageServer returns a server with limits for slow, large and idle requests.
 func newPageServer(handler http.Handler) *http.Server {
 	return &http.Server{
 		Handler: handler, ReadHeaderTimeout: headerTimeout, ReadTimeout: requestTimeout, WriteTimeout: requestTimeout, IdleTimeout: idleTimeout,
-		MaxHeaderBytes: maxHeaderBytes, ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug), // what strangers send
+		MaxHeaderBytes: maxHeaderBytes, ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug), // errors that foreign clients cause
 	}
 }
 
-// serve serves until ctx ends. That is how it ends, so it is no error.
+// serve serves until ctx ends, and then returns nil: this is the normal end.
 func serve(ctx context.Context, server *http.Server, listener net.Listener) error {
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(listener) }()
@@ -154,7 +154,7 @@ func serve(ctx context.Context, server *http.Server, listener net.Listener) erro
 	limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownLimit)
 	defer cancel()
 	if err := server.Shutdown(limited); err != nil {
-		_ = server.Close() // who has not got their answer by now does not read it
+		_ = server.Close() // clients that have not received their response by now do not read it
 	}
 	if err := <-ended; !errors.Is(err, http.ErrServerClosed) {
 		return err
@@ -162,13 +162,13 @@ func serve(ctx context.Context, server *http.Server, listener net.Listener) erro
 	return nil
 }
 
-// onThisMachine reports whether a host to listen on can be reached from this machine only.
+// onThisMachine reports whether a listening host can be reached only from this machine.
 func onThisMachine(host string) bool {
 	at, err := netip.ParseAddr(host)
 	return err == nil && at.Unmap().IsLoopback() || host == "localhost"
 }
 
-// reachable is an address as browsers of this machine reach it.
+// reachable returns the address for browsers on this machine.
 func reachable(at net.Addr) string {
 	host, port, _ := net.SplitHostPort(at.String())
 	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {

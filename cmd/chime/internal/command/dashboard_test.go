@@ -205,7 +205,7 @@ func TestADashboardThatWouldLetStrangersInIsRefused(t *testing.T) {
 		"--listen [::]:7080":    "so it needs --auth-file FILE",
 		"--listen example.com:": "so it needs --auth-file FILE",
 		"--listen 127.0.0.1":    `--listen "127.0.0.1": want host:port`,
-		"--auth-file " + open:   "its mode is 0644: want at most 0640",
+		"--auth-file " + open:   "its mode is 0644, want at most 0640",
 		"--auth-file " + wrong:  "line 1: the second field is no SHA-256",
 		"--auth-file /nowhere":  "open /nowhere",
 		"-o json":               "--output json: dashboard serves pages",

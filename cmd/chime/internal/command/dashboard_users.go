@@ -11,14 +11,14 @@ import (
 	"github.com/chimejobs/chime/internal/login"
 )
 
-// maxUsersFile is how long the file with those who may log in may be, in bytes.
+// maxUsersFile limits the size of the file of users, in bytes.
 const maxUsersFile = 1 << 20
 
 func (s *session) dashboardToken() *cobra.Command {
 	rights := "view"
 	c := &cobra.Command{
 		Use: "token NAME", Short: "Make a token for somebody", Args: cobra.ExactArgs(1),
-		Long: "token prints a token, which is NAME's password and stands nowhere else, and below it the line for --auth-file.\n\n" +
+		Long: "token prints a token and below it the line for --auth-file. The token is NAME's password and is not stored anywhere.\n\n" +
 			"Rights are view (all pages), operate (pause, resume, run now, backfill, retry, cancel), edit (create and change schedules, set limits),\n" +
 			"delete (schedules, jobs, queues) and reveal (arguments and results of jobs). One does not include another.",
 		Example: "  chime dashboard token anna --rights view,operate",
@@ -35,7 +35,7 @@ func (s *session) dashboardToken() *cobra.Command {
 	return c
 }
 
-// readUsers reads the file with those who may log in. Others may not read it, and none but its owner change it.
+// readUsers reads the file of users. It must not be readable for other users, and only its owner may be able to change it.
 func readUsers(name string) (login.Users, error) {
 	file, err := os.Open(name)
 	if err != nil {
@@ -46,9 +46,9 @@ func readUsers(name string) (login.Users, error) {
 	if err != nil {
 		return nil, err
 	}
-	const others = 0o027 // anything for others, and writing for the group
+	const others = 0o027 // every right of other users, and the group's right to write
 	if mode := info.Mode().Perm(); runtime.GOOS != "windows" && mode&others != 0 {
-		return nil, fmt.Errorf("others may use it, for its mode is %#o: want at most 0640; chmod 600 does it", mode)
+		return nil, fmt.Errorf("other users have access to it: its mode is %#o, want at most 0640; run chmod 600", mode)
 	}
 	text, err := io.ReadAll(io.LimitReader(file, maxUsersFile+1))
 	if err != nil {

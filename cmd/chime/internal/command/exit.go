@@ -16,21 +16,21 @@ import (
 	"github.com/chimejobs/chime/recurrence"
 )
 
-// What the command exits with.
+// The exit codes.
 const (
 	exitDone        = 0
 	exitFailed      = 1
-	exitUsage       = 2   // of flags and arguments, or a rule that is wrong
+	exitUsage       = 2   // wrong flags or arguments, or an invalid rule
 	exitNotFound    = 3   // no such schedule, job, queue or worker
-	exitRefused     = 4   // read-only, declined, changed by somebody else meanwhile, or a right is missing
-	exitUnreachable = 5   // the store does not answer, or is not fit
+	exitRefused     = 4   // read-only, declined, changed by somebody else in the meantime, or a right is missing
+	exitUnreachable = 5   // the store does not answer, or its settings are unsuitable
 	exitPart        = 6   // done in part
 	exitBad         = 7   // verify has found something
 	exitTimeout     = 124 // wait ran out
 	exitInterrupted = 130 // Ctrl-C
 )
 
-// An exitError is an error with what the command exits with.
+// An exitError is an error with an exit code.
 type exitError struct {
 	code int
 	err  error
@@ -47,7 +47,7 @@ func exit(code int, format string, values ...any) error {
 // usage makes an error of flags and arguments.
 func usage(format string, values ...any) error { return exit(exitUsage, format, values...) }
 
-// code is what the command exits with after an error.
+// code returns the exit code for an error.
 func code(err error) int {
 	var told *exitError
 	var invalid *chime.InvalidError

@@ -18,9 +18,9 @@ import (
 func (s *session) explain() *cobra.Command {
 	flags := runFlags{}
 	c := &cobra.Command{
-		Use: "explain [RULE]", Short: "Say what a rule means", GroupID: groupRules, Args: cobra.MaximumNArgs(1),
-		Long: "explain says what a rule means, which is cron text or JSON: in words, as canonical JSON, as a rule of RFC 5545 if that can say it, how\n" +
-			"many runs it has in twelve months, what the next two clock changes of its zone do to it, and its next runs. It needs no store.",
+		Use: "explain [RULE]", Short: "Explain what a rule means", GroupID: groupRules, Args: cobra.MaximumNArgs(1),
+		Long: "explain shows what a rule means. The rule is cron text or JSON. It prints the rule in words, as canonical JSON and, if possible, as a rule of\n" +
+			"RFC 5545; then the number of runs in twelve months, the effect of the next two clock changes in its zone, and the next runs. It needs no store.",
 		Example: "  chime explain '30 2 * * *' --rule-zone Europe/Berlin",
 		RunE: func(c *cobra.Command, args []string) error {
 			l, err := flags.list(c, s, args)
@@ -46,12 +46,12 @@ func (s *session) explain() *cobra.Command {
 	return c
 }
 
-// An explanation is what a rule means.
+// An explanation has what explain prints about a rule.
 type explanation struct {
 	Words        string                `json:"words"`
 	Rule         recurrence.Recurrence `json:"rule"`
 	RRule        string                `json:"rrule,omitempty"`
-	NoRRule      string                `json:"no_rrule,omitempty"` // why RFC 5545 cannot say it
+	NoRRule      string                `json:"no_rrule,omitempty"` // why RFC 5545 cannot express it
 	RunsYear     int                   `json:"runs_a_year"`        // in the twelve months after from
 	RunsYearMore bool                  `json:"runs_a_year_more,omitempty"`
 	ClockChanges []clockChangeJSON     `json:"clock_changes"`
@@ -92,7 +92,7 @@ func (s *session) explained(c *cobra.Command, l *runList) (*explanation, error) 
 
 const explainIndent = "        "
 
-// text is the explanation for people. runs is the table of the next runs.
+// text formats the explanation for people. runs is the table of the next runs.
 func (e *explanation) text(runs string) string {
 	var b strings.Builder
 	b.WriteString(output.Printable(e.Words) + "\n\n")

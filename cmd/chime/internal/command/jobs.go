@@ -14,7 +14,7 @@ import (
 	"github.com/chimejobs/chime/internal/times"
 )
 
-// filterHelp says what a filter is.
+// filterHelp explains filters.
 const filterHelp = `A FILTER has words and keys, and all of them must hold:
 
   report                  the job's name begins so, or it is the job's ID; in quotes if it has a colon
@@ -44,7 +44,7 @@ const maxList = 10_000 // of --limit
 func (s *session) jobsList() *cobra.Command {
 	limit, after := 50, ""
 	c := &cobra.Command{
-		Use: "list [FILTER]", Short: "List jobs", Long: "List jobs: those that run first, then what failed, then what waits.\n\n" + filterHelp,
+		Use: "list [FILTER]", Short: "List jobs", Long: "List jobs: first those that run, then those that failed, then those that wait.\n\n" + filterHelp,
 		Example: "  chime jobs list 'state:dead job:report* error:\"timed out\"'\n  chime jobs list 01kbq3m4x2",
 		RunE: func(c *cobra.Command, args []string) error {
 			if limit < 1 || limit > maxList {
@@ -63,10 +63,10 @@ func (s *session) jobsList() *cobra.Command {
 				return s.unknownQueue(c.Context(), store, filter.Queue, err)
 			}
 			if found.Next != "" && len(found.Jobs) < limit {
-				s.tell("found %s among the %s jobs that were looked at; there are more to look at", format.Count(len(found.Jobs)), format.Count(found.Looked))
+				s.tell("found %s among the %s jobs that were read; there are more", format.Count(len(found.Jobs)), format.Count(found.Looked))
 			}
 			if len(found.Jobs) == 0 && found.Next == "" {
-				s.tellNone("no job fits")
+				s.tellNone("no job matches")
 			}
 			list := s.jobList(found.Jobs, found.Now)
 			list.Next = found.Next
@@ -75,11 +75,11 @@ func (s *session) jobsList() *cobra.Command {
 		ValidArgsFunction: s.completeFilter,
 	}
 	c.Flags().IntVar(&limit, "limit", limit, "jobs to list, 1 to 10000")
-	c.Flags().StringVar(&after, "after", "", "go on after the list before; its end says with what")
+	c.Flags().StringVar(&after, "after", "", "continue after the previous list, whose last line has the value")
 	return c
 }
 
-// jobList is jobs as a table; now is the store's clock.
+// jobList formats jobs as a table; now is the store's clock.
 func (s *session) jobList(jobs []*chime.JobInfo, now time.Time) output.List {
 	list := output.List{Header: s.timesHeader(), Columns: []output.Column{
 		{Title: "ID", Most: 16}, {Title: "JOB", Most: 12}, {Title: "QUEUE", Most: 10}, {Title: "STATE"}, {Title: "DUE"}, {Title: "ATTEMPT", Right: true},
@@ -102,10 +102,10 @@ func (s *session) jobList(jobs []*chime.JobInfo, now time.Time) output.List {
 	return list
 }
 
-// nameOf names a job as the commands take it.
+// nameOf returns the name of a job in the form that the commands accept.
 func nameOf(job *chime.JobInfo) string { return job.Queue + "/" + job.ID }
 
-// attemptOf is the attempt and how many there are: 3/25; alone where its worker or handler says how many.
+// attemptOf returns the attempt and the maximum: 3/25. If the worker or the handler sets the maximum, it returns the attempt alone.
 func attemptOf(job *chime.JobInfo) string {
 	switch {
 	case job.Attempt == 0:
@@ -116,7 +116,7 @@ func attemptOf(job *chime.JobInfo) string {
 	return fmt.Sprintf("%d/%d", job.Attempt, job.MaxAttempts)
 }
 
-// when says how far an instant is from now, and when that is on the clock of the zone.
+// when formats how far an instant is from now, and its time in the session's zone.
 func (s *session) when(t, now time.Time) string {
 	return format.Away(t.Sub(now)) + "  " + times.Short(t, now, s.location)
 }

@@ -17,12 +17,12 @@ import (
 	"github.com/chimejobs/chime/internal/jobfind"
 )
 
-// A jobChange is what is done with many jobs: requeue, cancel or delete.
+// A jobChange is a change of many jobs: requeue, cancel or delete.
 type jobChange struct {
 	verb, done string
 	short      string
 	states     []chime.JobState // of the jobs that it changes
-	destroys   bool             // what a filter means has to be confirmed by its number
+	destroys   bool             // the number of jobs that a filter matches has to be typed
 	step       func(ctx context.Context, jobs *chime.Jobs, some []*chime.JobInfo) (changed int, err error)
 }
 
@@ -36,7 +36,7 @@ var jobChanges = []jobChange{
 		},
 	},
 	{
-		verb: "cancel", done: "cancelled", short: "End jobs: what waits never starts, what runs is told to end",
+		verb: "cancel", done: "cancelled", short: "Cancel jobs: those that wait never start, the handlers of those that run are asked to stop",
 		states: []chime.JobState{chime.JobRunning, chime.JobTaken, chime.JobRetrying, chime.JobParked, chime.JobWaiting, chime.JobDelayed},
 		step: func(ctx context.Context, jobs *chime.Jobs, some []*chime.JobInfo) (changed int, err error) {
 			for _, job := range some {
@@ -52,7 +52,7 @@ var jobChanges = []jobChange{
 		},
 	},
 	{
-		verb: "delete", done: "deleted", short: "Delete jobs that no worker holds, and keep nothing of them", destroys: true,
+		verb: "delete", done: "deleted", short: "Delete jobs that no worker holds, without a trace", destroys: true,
 		states: []chime.JobState{chime.JobRetrying, chime.JobDead, chime.JobParked, chime.JobWaiting, chime.JobDelayed},
 		step: func(ctx context.Context, jobs *chime.Jobs, some []*chime.JobInfo) (int, error) {
 			result, err := jobs.Delete(ctx, meaning(some), nil)
@@ -61,7 +61,7 @@ var jobChanges = []jobChange{
 	},
 }
 
-// meaning is the filter that means these jobs of one queue and state, as far as they still have that state.
+// meaning returns a filter for these jobs of one queue, restricted to those that still have the state.
 func meaning(some []*chime.JobInfo) chime.JobFilter {
 	filter := chime.JobFilter{Queue: some[0].Queue, State: some[0].State}
 	for _, job := range some {
@@ -79,21 +79,21 @@ func (s *session) jobsChange(change jobChange) *cobra.Command {
 	run := jobsRun{session: s, jobChange: change}
 	c := &cobra.Command{
 		Use: change.verb + " ([QUEUE/]ID... | --filter FILTER)", Short: change.short,
-		Long: change.short + ".\n\nThe number is told, and has to be confirmed. It goes in steps of 500, and Ctrl-C stops between two of them: the same command then goes\n" +
-			"on with the rest. It exits with 6 if something of what is meant is left as it was.\n\n" + filterHelp,
+		Long: change.short + ".\n\nYou are asked to confirm the number of jobs. The command works in steps of 500, and Ctrl-C stops it between two steps: run it again to\n" +
+			"continue. It exits with 6 if some of the jobs were left unchanged.\n\n" + filterHelp,
 		Example: "  chime jobs " + change.verb + " mail/01kbq3m4x2\n  chime jobs " + change.verb + " --filter 'state:retrying error:\"timed out\"' --dry-run",
 		RunE: func(c *cobra.Command, refs []string) error {
 			return run.run(c.Context(), refs, c.Flags().Changed("filter"))
 		},
 	}
-	c.Flags().StringVar(&run.filter, "filter", "", "the jobs that a `FILTER` means")
-	c.Flags().IntVar(&run.max, "max", defaultMax, "with --filter: so many jobs at most, 1 to 1000000")
+	c.Flags().StringVar(&run.filter, "filter", "", "the jobs that match a `FILTER`")
+	c.Flags().IntVar(&run.max, "max", defaultMax, "with --filter: the maximum number of jobs, 1 to 1000000")
 	c.Flags().BoolVar(&run.dry, "dry-run", false, "list the jobs and change nothing")
 	_ = c.RegisterFlagCompletionFunc("filter", s.completeFilter)
 	return s.changesUnless(c, &run.dry)
 }
 
-// changesUnless is changes for a command that has a dry run, which --read-only does not refuse.
+// changesUnless is changes for a command that has a dry run. --read-only allows the dry run.
 func (s *session) changesUnless(c *cobra.Command, dry *bool) *cobra.Command {
 	run := c.RunE
 	changing := s.changes(&cobra.Command{Use: c.Use, RunE: run})
@@ -106,7 +106,7 @@ func (s *session) changesUnless(c *cobra.Command, dry *bool) *cobra.Command {
 	return c
 }
 
-// A jobsRun is a change of many jobs on its way.
+// A jobsRun is a change of many jobs in progress.
 type jobsRun struct {
 	*session
 	jobChange
@@ -117,16 +117,16 @@ type jobsRun struct {
 	meant   []*chime.JobInfo
 	now     time.Time // the store's clock
 	more    bool      // there are more than max
-	missing []string  // what was named and is not there
-	wrong   []string  // what was named and has another state
+	missing []string  // IDs that were not found
+	wrong   []string  // IDs of jobs in another state
 }
 
-// changed is what became of them, as JSON.
+// changed is the result as JSON.
 type changed struct {
 	Verb    string   `json:"action"`
 	Meant   int      `json:"meant"`
 	Changed int      `json:"changed"`
-	Left    int      `json:"left"` // had gone, or had another state when their turn came
+	Left    int      `json:"left"` // deleted, or in another state, when their step came
 	More    bool     `json:"more"` // there are more than --max
 	Missing []string `json:"missing,omitempty"`
 }
@@ -176,7 +176,7 @@ func (r *jobsRun) named(ctx context.Context, refs []string) error {
 			continue
 		}
 		r.wrong = append(r.wrong, nameOf(job))
-		r.tell("job %s is %s, which %s leaves alone", nameOf(job), job.State, r.verb)
+		r.tell("job %s is %s: %s does not change such jobs", nameOf(job), job.State, r.verb)
 	}
 	for _, ref := range missing {
 		r.tell("job %q: not found", ref)
@@ -184,17 +184,17 @@ func (r *jobsRun) named(ctx context.Context, refs []string) error {
 	return nil
 }
 
-// found finds the jobs that the filter means.
+// found finds the jobs that match the filter.
 func (r *jobsRun) found(ctx context.Context) error {
 	filter, err := jobfind.Parse(r.filter)
 	if err != nil {
 		return err
 	}
 	if filter.Empty() {
-		return usage("--filter: is empty, and would mean all jobs; want a state: or a queue: at least")
+		return usage("--filter: is empty and would match all jobs; want at least a state: or a queue:")
 	}
 	if filter.State != "" && !slices.Contains(r.states, filter.State) {
-		return usage("--filter: state:%s is left alone by %s; want %s", filter.State, r.verb, words(r.states))
+		return usage("--filter: state:%s: %s does not change such jobs; want %s", filter.State, r.verb, words(r.states))
 	}
 	store, err := r.store()
 	if err != nil {
@@ -211,7 +211,7 @@ func (r *jobsRun) found(ctx context.Context) error {
 		}
 		r.now = some.Now
 		for _, job := range some.Jobs {
-			if !seen[nameOf(job)] { // one that moves on meanwhile may be found again
+			if !seen[nameOf(job)] { // a job that changes its state in the meantime may be found twice
 				seen[nameOf(job)] = true
 				r.meant = append(r.meant, job)
 			}
@@ -236,11 +236,11 @@ func words(states []chime.JobState) string {
 	return strings.Join(names[:len(names)-1], ", ") + " or " + names[len(names)-1]
 }
 
-// number says how many jobs are meant.
+// number formats how many jobs are selected.
 func (r *jobsRun) number() string {
 	switch n := len(r.meant); {
 	case r.more:
-		return "the first " + format.Count(n) + " jobs of more"
+		return "the first " + format.Count(n) + " jobs (there are more)"
 	case n == 1:
 		return "1 job, " + output.Printable(nameOf(r.meant[0]))
 	default:
@@ -248,7 +248,7 @@ func (r *jobsRun) number() string {
 	}
 }
 
-// where says in which states and on how many queues they are.
+// where formats the states and the queues of the jobs.
 func (r *jobsRun) where() string {
 	in, queues := map[chime.JobState]int{}, map[string]bool{}
 	for _, job := range r.meant {

@@ -29,25 +29,25 @@ func TestJobsAreRequeuedCancelledAndDeletedAfterAQuestion(t *testing.T) {
 		{"requeue r00 --read-only --dry-run", "", wants{out: []string{"r00"}, err: []string{"would requeue 1 job, media/r00"}}, 12},
 		{"requeue r00 nothing -y", "", wants{code: 6, out: []string{"1 job requeued.\n"}, err: []string{`job "nothing": not found`, "not all of the jobs were requeued"}}, 11},
 		{"requeue nothing -y", "", wants{code: 3, err: []string{`job "nothing": not found`}}, 12},
-		{"requeue wait1 -y", "", wants{code: 4, err: []string{"job default/wait1 is waiting, which requeue leaves alone"}}, 12},
-		{"requeue same -y", "", wants{code: 2, err: []string{"say which of mail/same, media/same"}}, 12},
+		{"requeue wait1 -y", "", wants{code: 4, err: []string{"job default/wait1 is waiting: requeue does not change such jobs"}}, 12},
+		{"requeue same -y", "", wants{code: 2, err: []string{"want one of mail/same, media/same"}}, 12},
 		{"requeue --filter state:dead -y", "", wants{out: []string{"15 jobs requeued.\n"}}, 0},
 		{"requeue --filter state:dead", "y\n", wants{out: []string{"15 jobs requeued.\n"}, err: []string{"Requeue 15 jobs (15 dead; on 2 queues)? [y/N] "}}, 0},
 		{"requeue --filter resize --json -y", "", wants{out: []string{`"action": "requeue"`, `"meant": 12`, `"changed": 12`, `"left": 0`, `"more": false`}}, 0},
 		{"requeue --filter state:dead,queue:mail -y", "", wants{code: 2, err: []string{"filter state"}}, 12},
-		{"requeue --filter resize --max 5 -y", "", wants{code: 6, out: []string{"5 jobs requeued.\nThere are more: the same command goes on"}, err: []string{"--max 5"}}, 7},
+		{"requeue --filter resize --max 5 -y", "", wants{code: 6, out: []string{"5 jobs requeued.\nThere are more: run the same command again"}, err: []string{"--max 5"}}, 7},
 		{"requeue --filter resize --max 0 -y", "", wants{code: 2, err: []string{"--max 0: want 1 to 1000000"}}, 12},
-		{"requeue --filter state:waiting -y", "", wants{code: 2, err: []string{"state:waiting is left alone by requeue; want retrying, dead, parked or delayed"}}, 12},
+		{"requeue --filter state:waiting -y", "", wants{code: 2, err: []string{"state:waiting: requeue does not change such jobs; want retrying, dead, parked or delayed"}}, 12},
 		{"requeue -y", "", wants{code: 2, err: []string{"want either IDs or --filter"}}, 12},
 		{"requeue r00 --filter resize -y", "", wants{code: 2, err: []string{"want either IDs or --filter"}}, 12},
 		{"delete --filter= -y", "", wants{code: 2, err: []string{"--filter: is empty"}}, 12},
 		{"delete r00", "y\n", wants{out: []string{"1 job deleted.\n"}, err: []string{"Delete 1 job, media/r00 (1 dead; on queue media)? [y/N] "}}, 11},
-		{"delete --filter resize", "12\n", wants{out: []string{"12 jobs deleted.\n"}, err: []string{"Delete 12 jobs (12 dead; on queue media)? Type 12 to go on: "}}, 0},
+		{"delete --filter resize", "12\n", wants{out: []string{"12 jobs deleted.\n"}, err: []string{"Delete 12 jobs (12 dead; on queue media)? Type 12 to continue: "}}, 0},
 		{"delete --filter resize", "y\n", wants{code: 4, err: []string{"declined"}}, 12},
 		{"delete --filter resize", "", wants{code: 4, err: []string{"nothing was changed"}}, 12},
 		{"delete --filter job:none -y", "", wants{out: []string{"0 jobs deleted.\n"}}, 12},
 		{"cancel wait1 late1 -y", "", wants{out: []string{"2 jobs cancelled.\n"}}, 12},
-		{"cancel r00 -y", "", wants{code: 4, err: []string{"job media/r00 is dead, which cancel leaves alone"}}, 12},
+		{"cancel r00 -y", "", wants{code: 4, err: []string{"job media/r00 is dead: cancel does not change such jobs"}}, 12},
 		{"cancel --filter state:delayed --dry-run -o name", "", wants{out: []string{"default/late1\nmail/same\nmedia/same\n"}, err: []string{"would cancel 3 jobs"}}, 12},
 	} {
 		s := newShop(t)
@@ -105,7 +105,7 @@ func TestCtrlCStopsBetweenTwoStepsAndSaysHowFarItCame(t *testing.T) {
 		},
 	}
 	code := command.Run(ctx, p)
-	if code != 130 || !strings.Contains(told.String(), "interrupted; 500 of 1,200 jobs requeued. The same command goes on with the rest") {
+	if code != 130 || !strings.Contains(told.String(), "interrupted; 500 of 1,200 jobs requeued. Run the same command again to continue") {
 		t.Errorf("exit %d, %q; want 130 and how far it came", code, told.String())
 	}
 	if n := dead(); n != 700 {

@@ -15,7 +15,7 @@ import (
 	"github.com/chimejobs/chime/internal/times"
 )
 
-// maxArgs is how many bytes of arguments an enqueuer takes.
+// maxArgs limits the arguments, in bytes: an enqueuer accepts no more.
 const maxArgs = 1 << 20
 
 func (s *session) jobsEnqueue() *cobra.Command {
@@ -64,21 +64,21 @@ func (s *session) jobsEnqueue() *cobra.Command {
 			name := receipt.Queue + "/" + receipt.ID
 			text := fmt.Sprintf("Enqueued %s.\n", output.Printable(name))
 			if receipt.Existing {
-				text = fmt.Sprintf("There is a job %s already%s, and nothing was added.\n", output.Printable(name), s.standing(c.Context(), store, receipt))
+				text = fmt.Sprintf("Job %s exists already%s. Nothing was added.\n", output.Printable(name), s.standing(c.Context(), store, receipt))
 			}
 			return s.printer().Item(name, receipt, text)
 		},
 	}
-	c.Flags().StringVar(&args, "args", "", "the arguments, `JSON`; -: read them from standard input, for others see arguments of a command")
+	c.Flags().StringVar(&args, "args", "", "the arguments, `JSON`; - reads them from standard input, because other users can see the arguments of a command")
 	c.Flags().StringVar(&queue, "queue", "", "`name` of the queue (default \"default\")")
 	c.Flags().StringVar(&in, "in", "", "run it after a `duration` as 90s, 10m or 3d")
 	c.Flags().StringVar(&at, "at", "", "run it at a `time`")
-	c.Flags().StringVar(&id, "id", "", "an `ID` of your own: while there is a job of that ID no other is added")
+	c.Flags().StringVar(&id, "id", "", "an `ID` of your own: no second job is added while one with this ID exists")
 	_ = c.RegisterFlagCompletionFunc("queue", s.completeQueue)
 	return s.changes(c)
 }
 
-// standing says in which state the job of a receipt is; nothing if it cannot be told.
+// standing formats the state of the job of a receipt; it is empty if the state is not known.
 func (s *session) standing(ctx context.Context, store chime.Store, of chime.Receipt) string {
 	ctx, cancel := s.limited(ctx)
 	defer cancel()
@@ -86,10 +86,10 @@ func (s *session) standing(ctx context.Context, store chime.Store, of chime.Rece
 	if err != nil {
 		return ""
 	}
-	return ", which is " + string(job.State)
+	return " and is " + string(job.State)
 }
 
-// readArgs reads the arguments of a job; nil: there are none.
+// readArgs reads the arguments of a job; nil if it has none.
 func (s *session) readArgs(text string) (any, error) {
 	if text == "-" {
 		read, err := io.ReadAll(io.LimitReader(s.In, maxArgs+1))

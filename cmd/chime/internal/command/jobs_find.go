@@ -8,11 +8,11 @@ import (
 	"github.com/chimejobs/chime"
 )
 
-// idsAtOnce is how many IDs the store is asked for at once.
+// idsAtOnce is how many IDs one call to the store has.
 const idsAtOnce = 500
 
-// findJobs finds jobs by [QUEUE/]ID. An ID alone is looked for in all queues. What there is not is returned as missing; an ID that several queues
-// have is an error.
+// findJobs finds jobs by [QUEUE/]ID. It searches all queues for an ID alone. It returns the IDs that it has not found as missing; an ID that
+// several queues have is an error.
 func (s *session) findJobs(ctx context.Context, refs []string) (jobs []*chime.JobInfo, missing []string, err error) {
 	store, err := s.store()
 	if err != nil {
@@ -22,7 +22,7 @@ func (s *session) findJobs(ctx context.Context, refs []string) (jobs []*chime.Jo
 	if err != nil {
 		return nil, nil, err
 	}
-	at := map[string][]*chime.JobInfo{} // by the name that was given
+	at := map[string][]*chime.JobInfo{} // by the argument
 	for _, queue := range queues {
 		refOf, ids := idsOn(queue.Name, queues, refs)
 		for some := range slices.Chunk(ids, idsAtOnce) {
@@ -47,13 +47,13 @@ func (s *session) findJobs(ctx context.Context, refs []string) (jobs []*chime.Jo
 			for i, job := range found {
 				names[i] = nameOf(job)
 			}
-			return nil, nil, usage("job %q is on %d queues: say which of %s", ref, len(found), strings.Join(names, ", "))
+			return nil, nil, usage("job %q is on %d queues; want one of %s", ref, len(found), strings.Join(names, ", "))
 		}
 	}
 	return jobs, missing, nil
 }
 
-// idsOn are the IDs to look for on a queue, with what they were given as. The part before a / is a queue if there is one of that name.
+// idsOn returns the IDs to search for on a queue, each with its argument. The part before a / is a queue if a queue has this name.
 func idsOn(queue string, queues []*chime.QueueInfo, refs []string) (refOf map[string][]string, ids []string) {
 	refOf = map[string][]string{}
 	for _, ref := range distinct(refs) {
@@ -88,7 +88,7 @@ func (s *session) findJob(ctx context.Context, ref string) (*chime.JobInfo, erro
 		return nil, err
 	}
 	if len(missing) > 0 {
-		return nil, exit(exitNotFound, "job %q: not found on any queue; a job that is done is kept only if it was enqueued so", ref)
+		return nil, exit(exitNotFound, "job %q: not found on any queue; a finished job is kept only if it was enqueued with Keep", ref)
 	}
 	return jobs[0], nil
 }

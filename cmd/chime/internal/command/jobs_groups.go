@@ -16,8 +16,8 @@ func (s *session) jobsGroups() *cobra.Command {
 	state := ""
 	c := &cobra.Command{
 		Use: "groups [FILTER]", Short: "Group jobs that failed by job and error",
-		Long: "Group dead and retrying jobs by their name and their last error, in which # stands for numbers and for what is in quotes.\n" +
-			"It looks at 20,000 jobs of a state at most, and says so if there are more.",
+		Long: "Group dead and retrying jobs by their name and their last error. In the error, # replaces numbers and quoted text.\n" +
+			"It reads at most 20,000 jobs of each state, and reports if there are more.",
 		RunE: func(c *cobra.Command, args []string) error {
 			states := []chime.JobState{chime.JobDead, chime.JobRetrying}
 			switch chime.JobState(state) {
@@ -42,12 +42,12 @@ func (s *session) jobsGroups() *cobra.Command {
 					return s.unknownQueue(c.Context(), store, filter.Queue, err)
 				}
 				if found.Next != "" {
-					s.tell("looked at %s %s jobs; there are more", format.Count(found.Looked), state)
+					s.tell("read %s %s jobs; there are more", format.Count(found.Looked), state)
 				}
 				jobs = append(jobs, found.Jobs...)
 			}
 			if len(jobs) == 0 {
-				s.tellNone("no job that failed fits")
+				s.tellNone("no failed job matches")
 			}
 			return s.printer().List(s.groupList(jobfind.Groups(jobs)))
 		},

@@ -24,7 +24,7 @@ func (s *session) jobsShow() *cobra.Command {
 	payload := false
 	c := &cobra.Command{
 		Use: "show [QUEUE/]ID", Short: "Show a job: where it is, its attempts, its headers", Args: cobra.ExactArgs(1),
-		Long: "Show a job: where it is, the attempts that failed, its headers. Its payload, progress and result are shown with --payload only, for they may\nhave secrets.",
+		Long: "Show a job: where it is, the attempts that failed, its headers. Its payload, progress and result are shown only with --payload,\nbecause they may contain secrets.",
 		RunE: func(c *cobra.Command, args []string) error {
 			ctx, cancel := s.limited(c.Context())
 			defer cancel()
@@ -51,7 +51,7 @@ func (s *session) jobsShow() *cobra.Command {
 	return c
 }
 
-// jobValue is a job as JSON, with what it holds if that is wanted.
+// jobValue returns a job as JSON, with its payload, progress and result if payload is true.
 func jobValue(job *chime.JobInfo, payload bool) (any, error) {
 	if !payload {
 		return job, nil
@@ -77,7 +77,7 @@ func jobValue(job *chime.JobInfo, payload bool) (any, error) {
 	return value, nil
 }
 
-// decode returns what was encoded as JSON; not ok: it has no such form.
+// decode returns encoded data as JSON; ok is false if it has no JSON form.
 func decode(data []byte) (json.RawMessage, bool) {
 	if json.Valid(data) {
 		return data, true
@@ -90,9 +90,9 @@ func decode(data []byte) (json.RawMessage, bool) {
 	return text, err == nil
 }
 
-const maxShown = 64 << 10 // bytes of a payload that people are shown
+const maxShown = 64 << 10 // bytes of a payload in a text for people
 
-// shownData is what was encoded, for people: as JSON, else in hexadecimal.
+// shownData formats encoded data for people: as JSON if possible, else in hexadecimal.
 func shownData(data []byte) string {
 	text := hex.EncodeToString(data)
 	if decoded, ok := decode(data); ok {
@@ -104,7 +104,7 @@ func shownData(data []byte) string {
 	return output.Printable(text)
 }
 
-// jobText is a job for people; now is the store's clock.
+// jobText formats a job for people; now is the store's clock.
 func (s *session) jobText(job *chime.JobInfo, now time.Time, payload bool) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s  %s  on queue %s\n%s\n\n", output.Printable(job.ID), job.Name, job.Queue, plain.JobInfo(job, now).Sentence)

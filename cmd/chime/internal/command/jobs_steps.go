@@ -9,7 +9,7 @@ import (
 	"github.com/chimejobs/chime/internal/format"
 )
 
-// change changes the jobs in steps. A step that has begun is ended, whatever ctx does.
+// change changes the jobs in steps. A step that has begun is completed even if ctx ends.
 func (r *jobsRun) change(ctx context.Context) error {
 	store, err := r.store()
 	if err != nil {
@@ -21,7 +21,7 @@ func (r *jobsRun) change(ctx context.Context) error {
 	done, changed := 0, 0
 	for _, some := range steps(r.meant) {
 		if ctx.Err() != nil {
-			return exit(exitInterrupted, "interrupted; %s. The same command goes on with the rest", r.sofar(changed))
+			return exit(exitInterrupted, "interrupted; %s. Run the same command again to continue", r.sofar(changed))
 		}
 		n, err := r.step(context.WithoutCancel(ctx), jobs, some)
 		changed += n
@@ -29,7 +29,7 @@ func (r *jobsRun) change(ctx context.Context) error {
 			return err
 		}
 		if err != nil {
-			return exit(exitPart, "%s; then: %w. The same command goes on with the rest", r.sofar(changed), err)
+			return exit(exitPart, "%s; then: %w. Run the same command again to continue", r.sofar(changed), err)
 		}
 		done += len(some)
 		bar.Set(done, len(r.meant))
@@ -38,7 +38,7 @@ func (r *jobsRun) change(ctx context.Context) error {
 	return r.report(changed)
 }
 
-// steps cuts jobs into runs of one queue and one state, of 500 at most.
+// steps splits jobs into groups of one queue and one state, with at most 500 jobs each.
 func steps(jobs []*chime.JobInfo) [][]*chime.JobInfo {
 	var all [][]*chime.JobInfo
 	for i, job := range jobs {
@@ -64,10 +64,10 @@ func (r *jobsRun) report(n int) error {
 		text = fmt.Sprintf("%s %s.\n", format.Plural(n, "job", "jobs"), r.done)
 	}
 	if left > 0 {
-		text += fmt.Sprintf("%s had gone or moved on meanwhile, or are the next occurrence of a schedule.\n", format.Count(left))
+		text += fmt.Sprintf("%s had changed or gone in the meantime, or are the next occurrence of a schedule.\n", format.Count(left))
 	}
 	if r.more {
-		text += "There are more: the same command goes on with them.\n"
+		text += "There are more: run the same command again.\n"
 	}
 	value := changed{Verb: r.verb, Meant: len(r.meant), Changed: n, Left: left, More: r.more, Missing: r.missing}
 	if err := r.printer().Item(fmt.Sprint(n), value, text); err != nil {

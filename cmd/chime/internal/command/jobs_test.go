@@ -35,7 +35,7 @@ func TestJobsAreListed(t *testing.T) {
 		{"jobs show m01 -o name", wants{out: []string{"mail/m01\n"}}},
 		{"jobs show again", wants{out: []string{"Its 2nd of 25 attempts is due in ", `  \x1b[31mred`, "second line"}}},
 		{"jobs show mail/same", wants{out: []string{"Its 1st attempt is due in 59m 59s."}}},
-		{"jobs show same", wants{code: 2, err: []string{`job "same" is on 2 queues: say which of mail/same, media/same`}}},
+		{"jobs show same", wants{code: 2, err: []string{`job "same" is on 2 queues; want one of mail/same, media/same`}}},
 		{"jobs show mail/r00", wants{code: 3, err: []string{`job "mail/r00": not found`}}},
 		{"jobs show nothing", wants{code: 3, err: []string{`job "nothing": not found`}}},
 		{"jobs show", wants{code: 2, err: []string{"1 arg"}}},
@@ -62,8 +62,8 @@ func TestNoFilesAreCompletedWhereNoneAreMeant(t *testing.T) {
 func TestAnEmptyListSaysWhatMakesItsFirst(t *testing.T) {
 	s := emptyShop(t)
 	for args, want := range map[string]string{
-		"jobs list": "no job fits", "queues list": "no queue yet: the first job, schedule or worker that names one makes it", "workers list": "no worker lives: a program that runs one is listed",
-		"jobs groups": "no job that failed fits",
+		"jobs list": "no job matches", "queues list": "no queue yet: the first job, schedule or worker that uses a name creates its queue", "workers list": "no worker is live: start a program that runs one",
+		"jobs groups": "no failed job matches",
 	} {
 		got := s.Run(t, strings.Split(args, " ")...)
 		if got.Code != 0 || !strings.Contains(got.Err, want+"\n") {
@@ -84,7 +84,7 @@ func TestAnIDThatThereIsSaysHowThatJobStands(t *testing.T) {
 	s := emptyShop(t)
 	args := []string{"jobs", "enqueue", "report", "--id", "c1", "--in", "1h", "--args", "7"}
 	s.Run(t, args...)
-	wants{out: []string{"There is a job default/c1 already, which is delayed, and nothing was added."}}.check(t, s.Run(t, args...), args...)
+	wants{out: []string{"Job default/c1 exists already and is delayed. Nothing was added."}}.check(t, s.Run(t, args...), args...)
 	wants{out: []string{"1 byte; --payload shows it"}}.check(t, s.Run(t, "jobs", "show", "c1"))
 }
 
@@ -137,7 +137,7 @@ func TestAJobIsEnqueued(t *testing.T) {
 		want wants
 	}{
 		{[]string{"--id", "e1", "--queue", "mail", "--args", `{"customer": "c1"}`}, wants{out: []string{"Enqueued mail/e1.\n"}}},
-		{[]string{"--id", "e1", "--queue", "mail"}, wants{out: []string{"There is a job mail/e1 already, which is waiting, and nothing was added.\n"}}},
+		{[]string{"--id", "e1", "--queue", "mail"}, wants{out: []string{"Job mail/e1 exists already and is waiting. Nothing was added.\n"}}},
 		{[]string{"--id", "e2", "--in", "2h", "-o", "name"}, wants{out: []string{"default/e2\n"}}},
 		{[]string{"--id", "e3", "--at", "+3d", "--json"}, wants{out: []string{`"id": "e3"`, `"existing": false`}}},
 		{[]string{"--id", "e4", "--args", "-"}, wants{out: []string{"Enqueued default/e4."}}},

@@ -11,22 +11,22 @@ import (
 	"github.com/chimejobs/chime"
 )
 
-// waited is how a job has ended.
+// waited is the end of a job as JSON.
 type waited struct {
 	Queue   string           `json:"queue"`
 	ID      string           `json:"id"`
 	Outcome chime.RunOutcome `json:"outcome"`
 	Error   string           `json:"error,omitempty"`
 	Result  json.RawMessage  `json:"result,omitempty"`
-	Hex     []byte           `json:"result_bytes,omitempty"` // a result that is no JSON and no msgpack
+	Hex     []byte           `json:"result_bytes,omitempty"` // a result that is neither JSON nor msgpack
 }
 
 func (s *session) jobsWait() *cobra.Command {
 	limit := 5 * time.Minute
 	c := &cobra.Command{
 		Use: "wait [QUEUE/]ID", Short: "Wait until a job has ended, and print its result", Args: cobra.ExactArgs(1),
-		Long: "Wait until a job has ended, and print its result. The job has to have been enqueued with Keep; of one without, what it returned is not known.\n" +
-			"It exits with 1 if the job ended otherwise than done, with 3 if it is gone without a result, and with 124 if --for is over before.",
+		Long: "Wait until a job has ended, and print its result. The job must have been enqueued with Keep; otherwise its result is not stored.\n" +
+			"It exits with 1 if the job did not end as done, with 3 if the job is gone and has no result, and with 124 if --for has passed.",
 		RunE: func(c *cobra.Command, args []string) error {
 			if limit <= 0 {
 				return usage("--for %s: want more than 0s", limit)
@@ -73,6 +73,6 @@ func (s *session) jobsWait() *cobra.Command {
 			return nil
 		},
 	}
-	c.Flags().DurationVar(&limit, "for", limit, "how `long` to wait")
+	c.Flags().DurationVar(&limit, "for", limit, "the `time` to wait")
 	return c
 }

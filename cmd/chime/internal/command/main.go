@@ -12,12 +12,12 @@ import (
 	"github.com/chimejobs/chime/redisstore"
 )
 
-// Main is the command as a process of its own, and returns what that exits with. A first Ctrl-C ends what the command does, a second one the process
+// Main runs the command as a process of its own, and returns its exit code. The first Ctrl-C cancels the command, the second one ends the process
 // at once.
 func Main() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	context.AfterFunc(ctx, stop)
-	redis.SetLogger(redisstore.ClientLogger(slog.New(slog.DiscardHandler))) // an error is told once, by the command
+	redis.SetLogger(redisstore.ClientLogger(slog.New(slog.DiscardHandler))) // the command reports each error once
 	return Run(ctx, process.Current())
 }

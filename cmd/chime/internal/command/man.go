@@ -12,11 +12,11 @@ import (
 	"github.com/spf13/cobra/doc"
 )
 
-// man writes manual pages of the tree that it is in: packages of the command have them.
+// man writes the manual pages of all commands, for packages of the command.
 func (s *session) man() *cobra.Command {
 	return &cobra.Command{
 		Use: "man FOLDER", Short: "Write the manual pages", GroupID: groupTools, Args: cobra.ExactArgs(1),
-		Long: "Write a manual page of each command into a folder, which is made if there is none: man -l FOLDER/chime.1 shows the first.",
+		Long: "Write a manual page of each command to a folder, which is created if necessary. man -l FOLDER/chime.1 shows the first page.",
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := os.MkdirAll(args[0], 0o755); err != nil {
 				return usage("%w", err)
@@ -24,7 +24,7 @@ func (s *session) man() *cobra.Command {
 			root := c.Root()
 			root.DisableAutoGenTag = true
 			keepLines(root)
-			epoch := time.Unix(0, 0).UTC() // the same bytes twice
+			epoch := time.Unix(0, 0).UTC() // so that two calls write the same bytes
 			if err := doc.GenManTree(root, &doc.GenManHeader{Section: "1", Source: "chime", Manual: "chime", Date: &epoch}, args[0]); err != nil {
 				return err
 			}
@@ -43,7 +43,7 @@ func (s *session) man() *cobra.Command {
 	}
 }
 
-// keepLines has lines of the help that are set in stay lines of their own on the pages: to their markup they are code.
+// keepLines marks the indented lines of the help as code, so that the pages do not join them.
 func keepLines(c *cobra.Command) {
 	lines := strings.Split(c.Long, "\n")
 	for i, line := range lines {
@@ -57,7 +57,7 @@ func keepLines(c *cobra.Command) {
 	}
 }
 
-// tidyFlags takes from a page the values of flags that take none.
+// tidyFlags removes the values of flags that take no value from a page.
 func tidyFlags(page string) error {
 	text, err := os.ReadFile(page)
 	if err != nil {

@@ -14,8 +14,8 @@ func (s *session) next() *cobra.Command {
 	flags := runFlags{}
 	c := &cobra.Command{
 		Use: "next [RULE]", Short: "List the next runs of a rule", GroupID: groupRules, Args: cobra.MaximumNArgs(1),
-		Long: "next lists the runs of a rule, which is cron text or JSON: on the clock of this machine or --zone, on the rule's clock if that shows\n" +
-			"another time, in UTC, and how far they are. It says where a clock change moves or repeats a run. It needs no store.",
+		Long: "next lists the runs of a rule, which is cron text or JSON. Each run has its time in this machine's zone (or --zone), in the rule's zone if it\n" +
+			"differs, in UTC, and the time until then. Runs that a clock change moves or repeats are marked. It needs no store.",
 		Example: "  chime next '30 2 * * *' --rule-zone Europe/Berlin -n 3 --from 2027-03-27\n" +
 			`  chime next '{"frequency": "month", "schedule": {"monthDays": [-1], "hours": [18]}}'`,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -24,7 +24,7 @@ func (s *session) next() *cobra.Command {
 				return err
 			}
 			if len(l.runs) == 0 {
-				s.tellNone("it has no run there")
+				s.tellNone("it has no run in this range")
 			}
 			return s.printer().List(s.runTable(l))
 		},
@@ -33,7 +33,7 @@ func (s *session) next() *cobra.Command {
 	return c
 }
 
-// tellNone says on standard error that a table is empty, to people.
+// tellNone reports on standard error that a table is empty. Only people see it.
 func (s *session) tellNone(text string) {
 	if output.Format(s.format) == output.Table {
 		_, _ = s.Err.Write([]byte(text + "\n"))
@@ -43,13 +43,13 @@ func (s *session) tellNone(text string) {
 // A runJSON is a run of a rule.
 type runJSON struct {
 	At     time.Time `json:"at"`
-	Clock  string    `json:"clock"` // what the clocks of the rule's zone show
+	Clock  string    `json:"clock"` // the time in the rule's zone
 	Zone   string    `json:"zone"`
 	InMS   int64     `json:"in_ms"` // from now
 	Remark string    `json:"remark,omitempty"`
 }
 
-// runTable is the table of runs. The rule's clock has a column where it shows another time than that of the session.
+// runTable returns the table of runs. It has a column for the rule's zone if that differs from the session's zone.
 func (s *session) runTable(l *runList) output.List {
 	other := false
 	for _, run := range l.runs {

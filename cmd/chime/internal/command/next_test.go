@@ -91,7 +91,7 @@ func TestARuleMayComeFromAFile(t *testing.T) {
 
 func TestARuleWithoutRunsSaysSo(t *testing.T) {
 	got := berlin.Run(t, "next", `{"frequency": "day", "startTime": "2026-01-01", "endTime": "2026-02-01"}`)
-	if got.Code != 0 || got.Out != "" || got.Err != "it has no run there\n" {
+	if got.Code != 0 || got.Out != "" || got.Err != "it has no run in this range\n" {
 		t.Errorf("%+v", got)
 	}
 	if got := berlin.Run(t, "next", `{"frequency": "day", "startTime": "2026-01-01", "endTime": "2026-02-01"}`, "--json"); got.Err != "" || !strings.Contains(got.Out, `"items": []`) {

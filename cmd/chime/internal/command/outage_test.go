@@ -36,7 +36,7 @@ func TestAChangeThatTheStoreCutsOffIsDoneInPart(t *testing.T) {
 			return time.Now()
 		},
 	}
-	if code := command.Run(t.Context(), p); code != 6 || !strings.Contains(told.String(), "500 of 700 jobs deleted; then: ") || !strings.Contains(told.String(), "The same command goes on with the rest") {
+	if code := command.Run(t.Context(), p); code != 6 || !strings.Contains(told.String(), "500 of 700 jobs deleted; then: ") || !strings.Contains(told.String(), "Run the same command again to continue") {
 		t.Errorf("exit %d, %q; want 6 and how far it came", code, told.String())
 	}
 	for _, args := range []string{"queues list", "jobs list", "jobs requeue d1 -y", "workers list", "verify", "jobs enqueue report"} {

@@ -9,11 +9,11 @@ import (
 	"github.com/chimejobs/chime/internal/overview"
 )
 
-// A queueLine is a queue with what flows through it.
+// A queueLine is a queue with its workers and its rates.
 type queueLine struct {
 	*chime.QueueInfo
-	Workers int             `json:"workers"`           // that take from it
-	Rates   *overview.Rates `json:"per_min,omitempty"` // nil: there is no sample of the last minutes
+	Workers int             `json:"workers"`           // that take jobs from it
+	Rates   *overview.Rates `json:"per_min,omitempty"` // nil: the last minutes have no sample
 }
 
 const (
@@ -21,7 +21,7 @@ const (
 	ratesOnce = 8 // queues whose samples are read at the same time
 )
 
-// queueLines adds to queues who works on them, and what flowed through them in the last minutes.
+// queueLines adds to queues the number of their workers, and their rates of the last minutes.
 func queueLines(ctx context.Context, store chime.Store, queues []*chime.QueueInfo) ([]queueLine, error) {
 	workers, err := chime.NewWorkers(store).List(ctx)
 	if err != nil {

@@ -21,8 +21,8 @@ func (s *session) queues() *cobra.Command {
 func (s *session) queuesList() *cobra.Command {
 	return &cobra.Command{
 		Use: "list", Short: "List all queues with what is on them", Args: cobra.NoArgs,
-		Long: "List all queues with what is on them. IN/MIN are jobs enqueued a minute, and occurrences of schedules; OUT/MIN jobs that are done, dead or\n" +
-			"cancelled; FAIL/MIN attempts that failed: all on average over the last five minutes. OLDEST is how long the first job has waited.",
+		Long: "List all queues with what is on them. IN/MIN counts enqueued jobs and occurrences of schedules a minute, OUT/MIN jobs that became done, dead or\n" +
+			"cancelled, FAIL/MIN failed attempts: averages of the last five minutes. OLDEST shows how long the first job has waited.",
 		RunE: func(c *cobra.Command, _ []string) error {
 			store, err := s.store()
 			if err != nil {
@@ -39,7 +39,7 @@ func (s *session) queuesList() *cobra.Command {
 				return err
 			}
 			if len(lines) == 0 {
-				s.tellNone("no queue yet: the first job, schedule or worker that names one makes it")
+				s.tellNone("no queue yet: the first job, schedule or worker that uses a name creates its queue")
 			}
 			return s.printer().List(queueList(lines))
 		},
@@ -75,7 +75,7 @@ func oldest(q *chime.QueueInfo) string {
 	return format.Span(max(0, q.Now.Sub(q.Oldest)))
 }
 
-// queue returns a queue that is named.
+// queue returns the queue with a name.
 func (s *session) queue(ctx context.Context, name string) (chime.Store, *chime.QueueInfo, error) {
 	store, err := s.store()
 	if err != nil {
@@ -85,7 +85,7 @@ func (s *session) queue(ctx context.Context, name string) (chime.Store, *chime.Q
 	return store, info, s.unknownQueue(ctx, store, name, err)
 }
 
-// unknownQueue adds to an error that there is no such queue the name that may have been meant.
+// unknownQueue adds a suggested name to an error that a queue does not exist.
 func (s *session) unknownQueue(ctx context.Context, store chime.Store, name string, err error) error {
 	if !errors.Is(err, chime.ErrNotFound) {
 		return err

@@ -13,7 +13,7 @@ import (
 	"github.com/chimejobs/chime/internal/times"
 )
 
-// queueDone is what was done with a queue, as JSON.
+// queueDone is the result of a change of a queue, as JSON.
 type queueDone struct {
 	Queue string       `json:"queue"`
 	Verb  string       `json:"action"`
@@ -23,7 +23,7 @@ type queueDone struct {
 func (s *session) queuesPause() *cobra.Command {
 	note := ""
 	c := &cobra.Command{
-		Use: "pause QUEUE", Short: "Take no more jobs from a queue; what runs goes on", Args: cobra.ExactArgs(1), ValidArgsFunction: s.completeFirstQueue,
+		Use: "pause QUEUE", Short: "Pause a queue: no more jobs are taken from it, running jobs continue", Args: cobra.ExactArgs(1), ValidArgsFunction: s.completeFirstQueue,
 		RunE: func(c *cobra.Command, args []string) error {
 			ctx, cancel := s.limited(c.Context())
 			defer cancel()
@@ -43,7 +43,7 @@ func (s *session) queuesPause() *cobra.Command {
 
 func (s *session) queuesResume() *cobra.Command {
 	return s.changes(&cobra.Command{
-		Use: "resume QUEUE", Short: "Let a paused queue go on", Args: cobra.ExactArgs(1), ValidArgsFunction: s.completeFirstQueue,
+		Use: "resume QUEUE", Short: "Resume a paused queue", Args: cobra.ExactArgs(1), ValidArgsFunction: s.completeFirstQueue,
 		RunE: func(c *cobra.Command, args []string) error {
 			ctx, cancel := s.limited(c.Context())
 			defer cancel()
@@ -63,12 +63,12 @@ func (s *session) queuesLimit() *cobra.Command {
 	running, starts := 0, ""
 	c := &cobra.Command{
 		Use: "limit QUEUE", Short: "Limit how many jobs of a queue run at once, and how many begin per time", Args: cobra.ExactArgs(1),
-		Long:              "Limit how many jobs of a queue run at once, and how many begin per time, over all workers. What is not given stays as it is; 0 takes it away.",
+		Long:              "Limit how many jobs of a queue run at once, and how many begin per time, over all workers. A limit that is not given does not change; 0 removes it.",
 		Example:           "  chime queues limit mail --running 10 --starts 100/1m\n  chime queues limit mail --running 0 --starts 0",
 		ValidArgsFunction: s.completeFirstQueue,
 		RunE: func(c *cobra.Command, args []string) error {
 			if !c.Flags().Changed("running") && !c.Flags().Changed("starts") {
-				return usage("want --running or --starts, or both; 0 takes a limit away")
+				return usage("want --running or --starts, or both; 0 removes a limit")
 			}
 			ctx, cancel := s.limited(c.Context())
 			defer cancel()
@@ -91,12 +91,12 @@ func (s *session) queuesLimit() *cobra.Command {
 			return s.printer().Item(queue.Name, queueDone{Queue: queue.Name, Verb: "limit", Limit: &limit}, "Limit of "+queue.Name+": "+limitText(limit)+".\n")
 		},
 	}
-	c.Flags().IntVar(&running, "running", 0, "so many jobs at once, over all workers; 0: any number")
-	c.Flags().StringVar(&starts, "starts", "", "so many starts in a time, `N/D` as 100/1m; 0: any number")
+	c.Flags().IntVar(&running, "running", 0, "the number of jobs at once, over all workers; 0: no limit")
+	c.Flags().StringVar(&starts, "starts", "", "the number of starts in a time, `N/D` as 100/1m; 0: no limit")
 	return s.changes(c)
 }
 
-// readStarts reads a number of starts per time.
+// readStarts reads a number of starts and the time that they are counted in.
 func readStarts(text string) (n int, per time.Duration, err error) {
 	if text == "0" {
 		return 0, 0, nil
@@ -120,8 +120,8 @@ func readStarts(text string) (n int, per time.Duration, err error) {
 
 func (s *session) queuesDelete() *cobra.Command {
 	return s.changes(&cobra.Command{
-		Use: "delete QUEUE", Short: "Delete a queue on which nothing is", Args: cobra.ExactArgs(1), ValidArgsFunction: s.completeFirstQueue,
-		Long: "Delete a queue on which nothing is, with its pause, its limit and its counts. It is made anew when somebody uses its name.",
+		Use: "delete QUEUE", Short: "Delete an empty queue", Args: cobra.ExactArgs(1), ValidArgsFunction: s.completeFirstQueue,
+		Long: "Delete an empty queue with its pause, its limit and its counts. It is created again when its name is used.",
 		RunE: func(c *cobra.Command, args []string) error {
 			store, queue, err := s.queue(c.Context(), args[0])
 			if err != nil {
@@ -134,7 +134,7 @@ func (s *session) queuesDelete() *cobra.Command {
 			defer cancel()
 			err = chime.NewQueues(store).Delete(ctx, queue.Name)
 			if errors.Is(err, chime.ErrConflict) {
-				return exit(exitRefused, "%w; chime queues purge %s takes its jobs away", err, queue.Name)
+				return exit(exitRefused, "%w; chime queues purge %s deletes its jobs", err, queue.Name)
 			}
 			if err != nil {
 				return err
@@ -144,7 +144,7 @@ func (s *session) queuesDelete() *cobra.Command {
 	})
 }
 
-// user is who is at work, for notes: cut to what a note takes.
+// user returns the name of the user for notes, shortened to the limit of a note.
 func (s *session) user() string {
 	name := s.Env("USER")
 	if len(name) > 100 {

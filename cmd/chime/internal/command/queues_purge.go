@@ -11,7 +11,7 @@ import (
 	"github.com/chimejobs/chime/internal/format"
 )
 
-// purged is what a purge has done, as JSON.
+// purged is the result of a purge, as JSON.
 type purged struct {
 	Queue string `json:"queue"`
 	Verb  string `json:"action"`
@@ -22,8 +22,8 @@ func (s *session) queuesPurge() *cobra.Command {
 	again := ""
 	c := &cobra.Command{
 		Use: "purge QUEUE --confirm QUEUE", Short: "Delete all jobs of a queue but those that run", Args: cobra.ExactArgs(1),
-		Long: "Delete all jobs of a queue: waiting, delayed, retrying, parked and dead ones, also those of schedules. What stays: jobs that run, the next\n" +
-			"occurrence of each schedule, results that are kept, and what is enqueued meanwhile. The queue's name has to be given twice: by --confirm, or typed.",
+		Long: "Delete all jobs of a queue: waiting, delayed, retrying, parked and dead ones, also those of schedules. It keeps running jobs, the next occurrence\n" +
+			"of each schedule, stored results, and jobs enqueued in the meantime. You have to repeat the queue's name: with --confirm, or when asked.",
 		ValidArgsFunction: s.completeFirstQueue,
 		RunE: func(c *cobra.Command, args []string) error {
 			if c.Flags().Changed("confirm") && again != args[0] {
@@ -41,7 +41,7 @@ func (s *session) queuesPurge() *cobra.Command {
 			return s.purge(c.Context(), store, queue)
 		},
 	}
-	c.Flags().StringVar(&again, "confirm", "", "the `name` of the queue once more")
+	c.Flags().StringVar(&again, "confirm", "", "the `name` of the queue again")
 	_ = c.RegisterFlagCompletionFunc("confirm", s.completeQueue)
 	return s.changes(c)
 }
@@ -59,9 +59,9 @@ func (s *session) purge(ctx context.Context, store chime.Store, queue *chime.Que
 	bar.End()
 	switch sofar := format.Plural(result.Changed, "job", "jobs") + " deleted"; {
 	case err != nil && ctx.Err() != nil:
-		return exit(exitInterrupted, "interrupted; %s. Those that waited go within minutes nevertheless; the same command goes on with the rest", sofar)
+		return exit(exitInterrupted, "interrupted; %s. Waiting jobs are still deleted within minutes; run the same command again for the rest", sofar)
 	case err != nil && result.Changed > 0:
-		return exit(exitPart, "%s; then: %w. The same command goes on with the rest", sofar, err)
+		return exit(exitPart, "%s; then: %w. Run the same command again to continue", sofar, err)
 	case err != nil:
 		return err
 	}

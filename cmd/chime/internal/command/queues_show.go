@@ -32,7 +32,7 @@ func (s *session) queuesShow() *cobra.Command {
 	}
 }
 
-// queueText is a queue for people.
+// queueText formats a queue for people.
 func (s *session) queueText(q queueLine) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s  %s\n\n", q.Name, queueState(q.QueueInfo))
@@ -69,7 +69,7 @@ func (s *session) queueText(q queueLine) string {
 	return b.String()
 }
 
-// pauseText says who has paused something, and why.
+// pauseText formats who has paused something, and why.
 func pauseText(note chime.Note) string {
 	text := "yes"
 	if note.By != "" {
@@ -81,7 +81,7 @@ func pauseText(note chime.Note) string {
 	return text
 }
 
-// limitText says what a limit is.
+// limitText formats a limit.
 func limitText(limit chime.Limit) string {
 	var parts []string
 	if limit.Running > 0 {

@@ -18,7 +18,7 @@ import (
 	"github.com/chimejobs/chime/internal/times"
 )
 
-// A session is one run of the command: what comes from outside, the flags that all commands have, and the store once one of them needs it.
+// A session is one run of the command: its process, the flags that all commands have, and the store once a command needs it.
 type session struct {
 	*process.Process
 	connect  connect.Flags
@@ -31,12 +31,12 @@ type session struct {
 	readOnly bool
 	verbose  bool
 
-	location *time.Location // that times are shown in
-	begun    bool           // the flags and arguments are those of a command
+	location *time.Location // zone of the times that are shown
+	begun    bool           // flags and arguments were valid, and the command has begun
 	opened   *connect.Connection
 }
 
-// Run runs the command of p's arguments, and returns what the process exits with.
+// Run runs the command that p's arguments name, and returns the exit code.
 func Run(ctx context.Context, p *process.Process) int {
 	s := &session{Process: p}
 	root := s.root()
@@ -71,7 +71,7 @@ func (s *session) root() *cobra.Command {
 		Use:   "chime",
 		Short: "See and repair schedules, jobs, queues and workers of chime",
 		Long: "chime shows what chime keeps in Redis, and repairs what failed.\n\n" +
-			"The store is that of --redis or REDIS_URL. chime next and chime explain need none.\n" +
+			"--redis or REDIS_URL names the store. chime next and chime explain need no store.\n" +
 			"Times may be given as 2026-11-21T09:00:00Z, 2026-11-21 09:00, now, -2h or +3d.\n\n" +
 			"Exit codes: 0 done, 1 failed, 2 usage or a wrong rule, 3 not found, 4 refused, 5 no store, 6 done in part,\n" +
 			"7 verify found something, 124 wait ran out, 130 interrupted.",
@@ -92,8 +92,8 @@ func (s *session) root() *cobra.Command {
 	flags.BoolVar(&s.utc, "utc", false, "as --zone UTC")
 	flags.BoolVar(&s.plain, "no-color", s.Env("NO_COLOR") != "", "without colours; $NO_COLOR")
 	flags.BoolVarP(&s.yes, "yes", "y", false, "do not ask before changes")
-	flags.BoolVar(&s.readOnly, "read-only", false, "refuse whatever changes something")
-	flags.BoolVarP(&s.verbose, "verbose", "v", false, "say on standard error which store is asked, and how long that took")
+	flags.BoolVar(&s.readOnly, "read-only", false, "refuse all changes")
+	flags.BoolVarP(&s.verbose, "verbose", "v", false, "print on standard error which store is used, and how long the command took")
 	root.AddGroup(&cobra.Group{ID: groupRules, Title: "Rules, without a store:"}, &cobra.Group{ID: groupStore, Title: "What is in the store:"},
 		&cobra.Group{ID: groupTools, Title: "Tools:"})
 	root.AddCommand(s.next(), s.explain(), s.schedules(), s.jobs(), s.queues(), s.workers(), s.top(), s.dashboard(), s.verify(), s.man(), s.version())
@@ -141,7 +141,7 @@ func (s *session) check() error {
 	return nil
 }
 
-// group makes a command of which only the commands below it do something.
+// group returns a command that only has commands below it.
 func group(c *cobra.Command) *cobra.Command {
 	c.Args = cobra.ArbitraryArgs
 	c.RunE = func(c *cobra.Command, args []string) error {
@@ -172,12 +172,12 @@ func (s *session) store() (chime.Store, error) {
 	return s.opened.Store, nil
 }
 
-// limited bounds one call to the store.
+// limited limits the time of one call to the store.
 func (s *session) limited(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(ctx, s.connect.Timeout)
 }
 
-// printer prints in the format that is wanted.
+// printer returns a printer for the format of the flags.
 func (s *session) printer() output.Printer {
 	p := output.Printer{Out: s.Out, Err: s.Err, Format: output.Format(s.format)}
 	if s.ShowsOn {
@@ -186,7 +186,7 @@ func (s *session) printer() output.Printer {
 	return p
 }
 
-// instant reads the time of a flag; of an empty one it is otherwise.
+// instant reads the time of a flag; if the flag is empty it returns otherwise.
 func (s *session) instant(flag, text string, otherwise time.Time) (time.Time, error) {
 	if text == "" {
 		return otherwise, nil
@@ -198,17 +198,17 @@ func (s *session) instant(flag, text string, otherwise time.Time) (time.Time, er
 	return t, nil
 }
 
-// timesHeader says above a table in which zone its times are.
+// timesHeader is the line above a table that names the zone of its times.
 func (s *session) timesHeader() string { return times.Header(s.location, s.Now()) }
 
-// say prints what is done, under --verbose.
+// say prints a message if --verbose is given.
 func (s *session) say(format string, values ...any) {
 	if s.verbose {
 		_, _ = fmt.Fprintf(s.Err, "chime: "+format+"\n", values...)
 	}
 }
 
-// message is the text of an error, without the name that it begins with anyway.
+// message returns the text of an error, without the prefix that the command prints itself.
 func message(err error) string {
 	text := err.Error()
 	const name = "chime: "

@@ -12,7 +12,7 @@ import (
 	"github.com/chimejobs/chime/recurrence"
 )
 
-// A ruleFlags says which rule a command is about.
+// ruleFlags name the rule of a command.
 type ruleFlags struct {
 	file string
 	zone string
@@ -25,7 +25,7 @@ func (f *ruleFlags) declare(c *cobra.Command) {
 	c.Flags().StringVar(&f.zone, "rule-zone", "", "IANA `name` of the rule's zone, if it names none (default UTC)")
 }
 
-// text is the rule as it was typed: the argument, if there is one, or the file.
+// text returns the rule as it was typed: the argument if it is given, else the file.
 func (f *ruleFlags) text(s *session, args []string) (string, error) {
 	switch {
 	case len(args) > 0 && f.file != "":
@@ -41,7 +41,7 @@ func (f *ruleFlags) text(s *session, args []string) (string, error) {
 		if err != nil {
 			return "", usage("--file: %w", err)
 		}
-		defer func() { _ = file.Close() }() // it was read only
+		defer func() { _ = file.Close() }() // it was only read
 		in = file
 	}
 	text, err := io.ReadAll(io.LimitReader(in, maxRuleFile+1))
@@ -66,7 +66,7 @@ func (f *ruleFlags) read(s *session, args []string) (recurrence.Recurrence, erro
 	return rule, nil
 }
 
-// A runFlags says which runs of a rule a command shows.
+// runFlags select the runs of a rule that a command shows.
 type runFlags struct {
 	ruleFlags
 	n                    int
@@ -78,8 +78,8 @@ const maxRuns = 500
 func (f *runFlags) declare(c *cobra.Command) {
 	f.ruleFlags.declare(c)
 	c.Flags().IntVarP(&f.n, "runs", "n", 10, "how many runs, 1 to 500")
-	c.Flags().StringVar(&f.from, "from", "", "the first `time` that may run (default now)")
-	c.Flags().StringVar(&f.until, "until", "", "the `time` before which runs are shown (default: for ever)")
+	c.Flags().StringVar(&f.from, "from", "", "the earliest `time` of a run (default now)")
+	c.Flags().StringVar(&f.until, "until", "", "the `time` before which runs are shown (default: no end)")
 	c.Flags().StringVar(&f.created, "created", "", "the `time` at which the schedule was created: a rule without a start begins then (default now, or --from if that is earlier)")
 }
 

@@ -12,8 +12,8 @@ import (
 func (s *session) schedules() *cobra.Command {
 	c := &cobra.Command{
 		Use: "schedules", Short: "Show, put, pause, run and delete schedules", GroupID: groupStore,
-		Long: "Show, put, pause, run and delete schedules. What is lost, or placed by the hundred, is asked for first: -y answers yes, and without a\n" +
-			"terminal and -y nothing is done.",
+		Long: "Show, put, pause, run and delete schedules. Commands that delete, or that run hundreds of occurrences, ask first: -y answers yes.\n" +
+			"Without a terminal and without -y they do nothing.",
 	}
 	c.AddCommand(
 		s.schedulesList(), s.schedulesShow(), s.schedulesHistory(), s.schedulesExport(),
@@ -22,7 +22,7 @@ func (s *session) schedules() *cobra.Command {
 	return c
 }
 
-// theSchedules are those of the store.
+// theSchedules returns the schedules of the store.
 func (s *session) theSchedules() (*chime.Schedules, error) {
 	store, err := s.store()
 	if err != nil {
@@ -31,7 +31,7 @@ func (s *session) theSchedules() (*chime.Schedules, error) {
 	return chime.NewSchedules(store), nil
 }
 
-// getSchedule reads a schedule. The error for one that is not there says what else may have been meant.
+// getSchedule reads a schedule. If it does not exist, the error suggests a similar name.
 func (s *session) getSchedule(ctx context.Context, name string) (*chime.Schedule, error) {
 	schedules, err := s.theSchedules()
 	if err != nil {
@@ -46,7 +46,7 @@ func (s *session) getSchedule(ctx context.Context, name string) (*chime.Schedule
 	return found, nil
 }
 
-// noSchedule adds to an error which other schedule may have been meant, if it says that there is none of that name.
+// noSchedule adds a suggested name to an error that a schedule does not exist.
 func (s *session) noSchedule(ctx context.Context, name string, err error) error {
 	if !errors.Is(err, chime.ErrNotFound) {
 		return err
@@ -58,10 +58,10 @@ func (s *session) noSchedule(ctx context.Context, name string, err error) error 
 	return exit(exitNotFound, "schedule %q: not found%s", name, meant)
 }
 
-// maxNames is how many names are looked at for a suggestion, and offered to a shell.
+// maxNames is how many names are compared for a suggestion, and offered to a shell.
 const maxNames = 500
 
-// scheduleNames are the first names of schedules that begin so; none if the store does not answer.
+// scheduleNames returns the first names of schedules with a prefix; none if the store does not answer.
 func (s *session) scheduleNames(ctx context.Context, prefix string) []string {
 	schedules, err := s.theSchedules()
 	if err != nil {
@@ -84,7 +84,7 @@ func (s *session) completeSchedule(c *cobra.Command, args []string, begun string
 	return s.completeSchedules(c, args, begun)
 }
 
-// completeSchedules completes names of schedules, each once.
+// completeSchedules completes names of schedules, and offers each name once.
 func (s *session) completeSchedules(c *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
 	ctx, cancel := s.limited(c.Context())
 	defer cancel()

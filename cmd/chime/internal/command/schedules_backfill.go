@@ -14,10 +14,10 @@ import (
 	"github.com/chimejobs/chime/internal/times"
 )
 
-// A backfillPlan is the occurrences of a range.
+// A backfillPlan counts the occurrences of a range.
 type backfillPlan struct {
 	Schedule string    `json:"schedule"`
-	Count    int       `json:"count"` // of occurrences in the range; with More at least
+	Count    int       `json:"count"` // of occurrences in the range; if More is true, there are more
 	More     bool      `json:"more,omitempty"`
 	First    time.Time `json:"first,omitzero"`
 	Last     time.Time `json:"last,omitzero"`
@@ -31,9 +31,9 @@ const (
 func (s *session) schedulesBackfill() *cobra.Command {
 	from, to, dry := "", "", false
 	c := &cobra.Command{
-		Use: "backfill NAME --from T --to T", Short: "Run a schedule's occurrences of the past, again or for the first time", Args: cobra.ExactArgs(1),
-		Long: "Run a schedule's occurrences at or after --from and before --to. Those that ran before, on schedule or so, run again; those that wait or run\n" +
-			"now are left as they are. It says how many there are, and asks. Ctrl-C stops between steps of 500, and says where to go on.",
+		Use: "backfill NAME --from T --to T", Short: "Run past occurrences of a schedule, again or for the first time", Args: cobra.ExactArgs(1),
+		Long: "Run a schedule's occurrences at or after --from and before --to. Those that ran before run again; those that wait or run\n" +
+			"now do not change. It shows their number and asks. Ctrl-C stops it between steps of 500, and it prints where to continue.",
 		RunE: func(c *cobra.Command, names []string) error {
 			if from == "" || to == "" {
 				return usage("want --from and --to")
@@ -69,15 +69,15 @@ func (s *session) schedulesBackfill() *cobra.Command {
 	}
 	c.Flags().StringVar(&from, "from", "", "the first `time` that runs")
 	c.Flags().StringVar(&to, "to", "", "the `time` before which occurrences run")
-	c.Flags().BoolVar(&dry, "dry-run", false, "say how many there are, and run none")
+	c.Flags().BoolVar(&dry, "dry-run", false, "print their number, and run none")
 	return c
 }
 
-// planned says how many occurrences there are: "8,760 occurrences, from … to …".
+// planned formats how many occurrences there are: "8,760 occurrences, from … to …".
 func (s *session) planned(p *backfillPlan) string {
 	switch {
 	case p.Count == 0:
-		return "no occurrence: there is none in that range that the schedule has passed."
+		return "no occurrence: the schedule has passed none in this range."
 	case p.Count == 1:
 		return "1 occurrence, at " + times.Full(p.First, s.location) + "."
 	case p.More:
@@ -140,14 +140,14 @@ func (s *session) backfill(ctx context.Context, plan *backfillPlan, from, to tim
 	bar.End()
 	text := fmt.Sprintf("Placed %s occurrences", format.Count(all.Placed))
 	if all.Existing > 0 {
-		text += fmt.Sprintf("; %s wait or run already, and were left as they are", format.Count(all.Existing))
+		text += fmt.Sprintf("; %s wait or run already and were not changed", format.Count(all.Existing))
 	}
 	text += ".\n"
 	if err == nil {
 		return s.printer().Item(plan.Schedule, all, text)
 	}
 	if all.Placed+all.Existing > 0 {
-		s.tell("placed %s occurrences; go on with --from %s", format.Count(all.Placed), all.Next.UTC().Format(time.RFC3339))
+		s.tell("placed %s occurrences; continue with --from %s", format.Count(all.Placed), all.Next.UTC().Format(time.RFC3339))
 		if ctx.Err() == nil {
 			return &exitError{exitPart, err}
 		}

@@ -47,7 +47,7 @@ func TestAnInterruptStopsABackfillBetweenSteps(t *testing.T) {
 	s.connect.Timeout = 10 * time.Second
 	err = s.backfill(ctx, &backfillPlan{Schedule: "hourly", Count: 1200}, from, to)
 	goOn := from.Add(500 * time.Hour)
-	if want := "placed 500 occurrences; go on with --from " + goOn.Format(time.RFC3339); !errors.Is(err, context.Canceled) || !strings.Contains(told.String(), want) || out.Len() > 0 {
+	if want := "placed 500 occurrences; continue with --from " + goOn.Format(time.RFC3339); !errors.Is(err, context.Canceled) || !strings.Contains(told.String(), want) || out.Len() > 0 {
 		t.Errorf("%v, told %q, want %q; printed %q", err, told.String(), want, out.String())
 	}
 	if err := s.backfill(t.Context(), &backfillPlan{Schedule: "hourly", Count: 700}, goOn, to); err != nil || out.String() != "Placed 700 occurrences.\n" {

@@ -34,7 +34,7 @@ func TestNothingIsDoneThatNobodyWants(t *testing.T) {
 		before := []*chime.Schedule{s.schedule(t, "report"), s.schedule(t, "invoices")}
 		wants{code: 4, err: []string{"[y/N]", "declined; nothing was changed"}}.check(t, s.typing("\n").Run(t, args...), args...)
 		wants{code: 4, err: []string{"declined"}}.check(t, s.typing("no\n").Run(t, args...), args...)
-		wants{code: 4, err: []string{"nobody can be asked"}}.check(t, s.Run(t, args...), args...)
+		wants{code: 4, err: []string{"the input is not a terminal"}}.check(t, s.Run(t, args...), args...)
 		wants{code: 4, err: []string{"--read-only"}}.check(t, s.Run(t, append(args, "-y", "--read-only")...), args...)
 		for i, name := range []string{"report", "invoices"} {
 			if now := s.schedule(t, name); now == nil || now.Revision != before[i].Revision || now.Counters != before[i].Counters {
@@ -68,7 +68,7 @@ func TestPutShowsWhatIsDifferent(t *testing.T) {
 	if now := s.schedule(t, "report"); now.Queue != "mail" || now.JobName != "other" || now.Recurrence.Cron != "0 9 * * *" || now.Revision == before.Revision {
 		t.Errorf("%+v", now)
 	}
-	wants{out: []string{"Schedule report is like that already."}}.check(t, s.Run(t, args...), args...) // nobody has to be asked
+	wants{out: []string{"Schedule report is already defined so."}}.check(t, s.Run(t, args...), args...) // nobody has to be asked
 
 	args = []string{"schedules", "put", "new", `{"frequency": "day", "count": 3}`, "-y"}
 	wants{out: []string{"Put schedule new: Every day, and once when created"}}.check(t, s.Run(t, args...), args...)
@@ -126,7 +126,7 @@ func TestPutRefusesWhatIsWrong(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "definition.json")
 	for text, want := range map[string]string{
 		`{"rule": "61 * * * *"}`: "the rule's cron: minute 61", `{"rule": {"frequency": "dy"}}`: "the rule's frequency", `{"rule": "@daily", "ovrlap": "skip"}`: `unknown field "ovrlap"`,
-		`{"rule": "@daily"} x`: "nothing after it", `{"rule": "@daily", "name": "other"}`: `of schedule "other"`, `{"rule": "@daily", "args": 1, "payload": "AA=="}`: "args and payload",
+		`{"rule": "@daily"} x`: "nothing after it", `{"rule": "@daily", "name": "other"}`: `has the name "other"`, `{"rule": "@daily", "args": 1, "payload": "AA=="}`: "args and payload",
 		`{"rule": "@daily", "grace_ms": 1}`: "grace 1ms: want 1s to 8760h", `{"rule": "@daily", "overlap": "both"}`: "skip, wait, cancel or allow", `{"rule": 7}`: "the rule", `{`: "the rule",
 	} {
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
@@ -224,7 +224,7 @@ func TestThePastIsBackfilled(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	wants{err: []string{"hourly: " + plan, "Those that ran before run again.\n", "Run them? [y/N]"}, out: []string{"Placed 1,200 occurrences.\n"}}.check(t, s.typing("y\n").Run(t, args...), args...)
-	wants{out: []string{"Placed 0 occurrences; 1,200 wait or run already, and were left as they are."}, err: []string{plan}}.check(t, s.Run(t, append(args, "-y")...), args...)
+	wants{out: []string{"Placed 0 occurrences; 1,200 wait or run already and were not changed."}, err: []string{plan}}.check(t, s.Run(t, append(args, "-y")...), args...)
 	wants{out: []string{"no occurrence"}}.check(t, s.Run(t, "schedules", "backfill", "hourly", "--from", "+2d", "--to", "+3d", "-y"))
 	for want, args := range map[string][]string{
 		"want --from and --to": {"hourly", "--from", "-2h"}, `--to "-3h"`: {"hourly", "--from", "-2h", "--to", "-3h"}, `--from "soon"`: {"hourly", "--from", "soon", "--to", "now"},

@@ -13,9 +13,9 @@ import (
 func (s *session) schedulesExport() *cobra.Command {
 	payload := false
 	c := &cobra.Command{
-		Use: "export [NAME…]", Short: "Print what schedules are made of, as JSON that put takes",
-		Long: "Print what schedules are made of, all or those named, as JSON. chime schedules put NAME -f - takes a line of -o jsonl. Arguments are left out\n" +
-			"without --payload, for they may have secrets; what is to happen on death is left out always, and said.",
+		Use: "export [NAME…]", Short: "Print the definitions of schedules, as JSON that put reads",
+		Long: "Print the definitions of all schedules, or of those named, as JSON. chime schedules put NAME -f - reads a line of -o jsonl. Arguments are\n" +
+			"exported only with --payload, because they may contain secrets. The job on death is never exported, and a message reports it.",
 		Example: "  chime schedules export report > report.json\n  chime schedules export -o jsonl",
 		RunE: func(c *cobra.Command, args []string) error {
 			found, unread, err := s.schedulesToExport(c, args)
@@ -51,7 +51,7 @@ func (s *session) schedulesExport() *cobra.Command {
 	return c
 }
 
-// schedulesToExport are those that are named; without names all, and why some of them cannot be read.
+// schedulesToExport returns the schedules with these names, or all if there are no names. The error reports those that cannot be read.
 func (s *session) schedulesToExport(c *cobra.Command, names []string) (all []*chime.Schedule, unread, err error) {
 	for _, name := range distinct(names) {
 		found, err := s.getSchedule(c.Context(), name)

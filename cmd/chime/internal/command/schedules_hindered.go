@@ -7,7 +7,7 @@ import (
 	"github.com/chimejobs/chime/internal/blocked"
 )
 
-// hindrances are what keeps the jobs of a live schedule from running now, each with what ends it. The first one is said with its state.
+// hindrances are the reasons that block the jobs of a live schedule, each with its remedy. The first one is shown with the state.
 func (s *session) hindrances(ctx context.Context, f *foundSchedule) (all []string, err error) {
 	store, err := s.store()
 	if err != nil {
@@ -25,7 +25,7 @@ func (s *session) hindrances(ctx context.Context, f *foundSchedule) (all []strin
 	return all, err
 }
 
-// addHindrances notes what keeps the jobs of schedules from running.
+// addHindrances adds the reasons that block the jobs of schedules.
 func (s *session) addHindrances(ctx context.Context, found []*foundSchedule) error {
 	if len(found) == 0 {
 		return nil
@@ -48,13 +48,13 @@ func (s *session) addHindrances(ctx context.Context, found []*foundSchedule) err
 	return nil
 }
 
-// remedy is what ends a blocked.
+// remedy returns what unblocks the jobs.
 func remedy(kind blocked.Kind, of *chime.Schedule) string {
 	switch kind {
 	case blocked.Paused:
 		return "chime queues resume " + of.Queue
 	case blocked.Parked:
-		return "start one that has a handler for it"
+		return "start a worker that has a handler for it"
 	}
 	return "start one"
 }

@@ -60,7 +60,7 @@ func TestShowSaysWhyAScheduleDoesNotRun(t *testing.T) {
 			break
 		}
 	}
-	want("a worker without its handler", "no worker there can run bill: start one that has a handler for it")
+	want("a worker without its handler", "no worker there can run bill: start a worker that has a handler for it")
 	listed("parked")
 	if got := s.Run(t, "schedules", "show", "invoices"); !strings.Contains(got.Out, "⚠ Waits    jobs are parked on queue mail") {
 		t.Errorf("%+v", got)

@@ -19,14 +19,14 @@ import (
 	"github.com/chimejobs/chime/internal/times"
 )
 
-const maxHistory = 1000 // runs that a schedule may keep
+const maxHistory = 1000 // maximum number of runs that a schedule keeps
 
 func (s *session) schedulesHistory() *cobra.Command {
 	n, outcome := 20, ""
 	c := &cobra.Command{
-		Use: "history NAME", Short: "List the runs of a schedule that ended last", Args: cobra.ExactArgs(1),
-		Long: "List the runs of a schedule that ended last, the newest first, and occurrences that did not run with the reason. A schedule keeps 20 of them\n" +
-			"unless it says otherwise.",
+		Use: "history NAME", Short: "List the last runs of a schedule", Args: cobra.ExactArgs(1),
+		Long: "List the last runs of a schedule that have ended, the newest first, and the occurrences that did not run, with the reason. By default a\n" +
+			"schedule keeps 20 of them.",
 		RunE: func(c *cobra.Command, args []string) error {
 			switch {
 			case n < 1 || n > maxHistory:
@@ -63,13 +63,13 @@ func (s *session) schedulesHistory() *cobra.Command {
 		},
 		ValidArgsFunction: s.completeSchedule,
 	}
-	c.Flags().IntVarP(&n, "runs", "n", n, "at most so many, 1 to 1000")
-	c.Flags().StringVar(&outcome, "outcome", "", "only those that ended so: "+strings.Join(outcomes, ", "))
+	c.Flags().IntVarP(&n, "runs", "n", n, "the maximum number of runs, 1 to 1000")
+	c.Flags().StringVar(&outcome, "outcome", "", "only runs with this outcome: "+strings.Join(outcomes, ", "))
 	complete(c, "outcome", outcomes...)
 	return c
 }
 
-// outcomes are the words for how a run ends.
+// outcomes are the words for the outcomes of runs.
 var outcomes = []string{
 	string(chime.RunDone), string(chime.RunFailed), string(chime.RunSnoozed), string(chime.RunDead), string(chime.RunCrashed),
 	string(chime.RunCancelled), string(chime.RunSuperseded), string(chime.RunMissed), string(chime.RunSkipped),
@@ -103,7 +103,7 @@ func (s *session) runHistory(of *chime.Schedule, runs []*chime.RunInfo) output.L
 	return list
 }
 
-// cmpLine is the first line of the first text that has one.
+// cmpLine returns the first line of the first text that is not empty.
 func cmpLine(texts ...string) string {
 	for _, text := range texts {
 		if text != "" {
@@ -114,10 +114,10 @@ func cmpLine(texts ...string) string {
 	return ""
 }
 
-// maxReads is how many histories are read at the same time.
+// maxReads limits how many histories are read at the same time.
 const maxReads = 8
 
-// addHistories reads the histories of schedules. One that was deleted meanwhile has none.
+// addHistories reads the histories of schedules. A schedule that was deleted in the meantime gets no history.
 func (s *session) addHistories(ctx context.Context, found []*foundSchedule, now time.Time) error {
 	schedules, err := s.theSchedules()
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 	"github.com/chimejobs/chime/internal/plain"
 )
 
-// A scheduleQuery says which schedules to list, in which order.
+// A scheduleQuery selects the schedules to list, and their order.
 type scheduleQuery struct {
 	prefix, state, queue, owner, sort, after string
 	limit                                    int
@@ -33,19 +33,18 @@ var (
 
 const (
 	maxScheduleLimit = 500
-	maxSorted        = 10_000 // schedules that are put in another order than that of their names
-	maxLate          = 1000   // schedules whose histories are read for that
+	maxSorted        = 10_000 // maximum number of schedules that are sorted, except by name
+	maxLate          = 1000   // maximum number of schedules whose histories are read for sorting
 )
 
 func (s *session) schedulesList() *cobra.Command {
 	q := scheduleQuery{}
 	c := &cobra.Command{
 		Use: "list [TEXT]", Short: "List schedules", Args: cobra.MaximumNArgs(1),
-		Long: "List schedules, with TEXT those whose names begin so: TEXT is how a name begins, in the same letters, not a part from its middle.\n\n" +
-			"LATE p99 and FAILED 24h are those of the runs that each schedule keeps, which are 20 unless it\n" +
-			"says otherwise; with a + there may be more. failing and late are states of live schedules: the last attempt failed; an occurrence is due\n" +
-			"for more than 5 seconds, and no worker has taken it. STATE also says of a live one that its queue is paused, that no worker takes from it, or that\n" +
-			"its jobs are parked there.",
+		Long: "List schedules; with TEXT, those whose names begin with TEXT. Case matters, and TEXT never matches in the middle of a name.\n\n" +
+			"LATE p99 and FAILED 24h count the runs that each schedule keeps, by default 20; a + means that there may be more. A live schedule is failing\n" +
+			"if its last attempt failed, and late if an occurrence has been due for more than 5 seconds and no worker has taken it. STATE also shows\n" +
+			"if the queue of a live schedule is paused, if no worker takes jobs from it, or if its jobs are parked.",
 		Example: "  chime schedules list --state failing\n  chime schedules list acme/ --sort next --limit 10",
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) > 0 {
@@ -76,12 +75,12 @@ func (s *session) schedulesList() *cobra.Command {
 		ValidArgsFunction: s.completeSchedule,
 	}
 	f := c.Flags()
-	f.StringVar(&q.state, "state", "", "only those that are "+strings.Join(scheduleStates, ", "))
-	f.StringVar(&q.queue, "queue", "", "only those whose jobs go to this queue; its `name`")
-	f.StringVar(&q.owner, "owner", "", "only those that a scheduler of this owner has declared; its `name`")
+	f.StringVar(&q.state, "state", "", "only schedules that are "+strings.Join(scheduleStates, ", "))
+	f.StringVar(&q.queue, "queue", "", "only schedules whose jobs go to the queue of this `name`")
+	f.StringVar(&q.owner, "owner", "", "only schedules that a scheduler of this owner `name` has declared")
 	f.StringVar(&q.sort, "sort", "name", "order: name; next, the soonest first; late, those with the largest LATE p99 first; last, those that ended last first")
-	f.IntVar(&q.limit, "limit", 50, "at most so many, 1 to 500")
-	f.StringVar(&q.after, "after", "", "go on behind the schedule of this `name`")
+	f.IntVar(&q.limit, "limit", 50, "the maximum number of schedules, 1 to 500")
+	f.StringVar(&q.after, "after", "", "continue after the schedule of this `name`")
 	complete(c, "state", scheduleStates...)
 	complete(c, "sort", scheduleSorts...)
 	_ = c.RegisterFlagCompletionFunc("queue", s.completeQueue)
@@ -100,7 +99,7 @@ func (q *scheduleQuery) check() error {
 	return nil
 }
 
-// none says of an empty list what no schedule has.
+// none explains why the list is empty.
 func (q *scheduleQuery) none() string {
 	flags := q.state != "" || q.queue != "" || q.owner != ""
 	behind := ""
@@ -109,16 +108,16 @@ func (q *scheduleQuery) none() string {
 	}
 	switch {
 	case q.prefix != "" && flags:
-		return fmt.Sprintf("no schedule that fits the flags has a name%s that begins with %q", behind, q.prefix)
+		return fmt.Sprintf("no schedule that matches the flags has a name%s that begins with %q", behind, q.prefix)
 	case q.prefix != "":
 		return fmt.Sprintf("no schedule's name%s begins with %q", behind, q.prefix)
 	case flags || q.after != "":
-		return "no schedule fits"
+		return "no schedule matches"
 	}
 	return "there is no schedule"
 }
 
-// filter is what the library leaves out. What is late it does not know.
+// filter returns the filter for the library, which cannot filter by late.
 func (q *scheduleQuery) filter() chime.ScheduleFilter {
 	f := chime.ScheduleFilter{Prefix: q.prefix, Queue: q.queue, Owner: q.owner, State: chime.ScheduleState(q.state)}
 	switch q.state {
@@ -130,15 +129,15 @@ func (q *scheduleQuery) filter() chime.ScheduleFilter {
 	return f
 }
 
-// A foundSchedule is one of the list.
+// A foundSchedule is a schedule of the list.
 type foundSchedule struct {
 	*chime.Schedule
-	unread error        // why it cannot be read; then only its name, queue, owner and revision are known
-	waits  blocked.Kind // what keeps its jobs from running
+	unread error        // why it cannot be read; then only name, queue, owner and revision are known
+	waits  blocked.Kind // what blocks its jobs
 	history.History
 }
 
-// stands is how it stands at an instant of the store's clock.
+// stands returns its state at an instant of the store's clock.
 func (f *foundSchedule) stands(now time.Time) plain.State {
 	return plain.Blocked(plain.Schedule(f.Schedule, now), f.waits.String())
 }
@@ -146,11 +145,11 @@ func (f *foundSchedule) stands(now time.Time) plain.State {
 // A schedulePage is a part of the list.
 type schedulePage struct {
 	found []*foundSchedule
-	next  string    // behind this name the next page begins; empty: this is the last one
+	next  string    // the next page begins after this name; empty: this is the last page
 	now   time.Time // by the store's clock
 }
 
-// findSchedules finds a page of schedules. By name it reads what it returns; for another order it reads all that fit.
+// findSchedules finds a page of schedules. In the order of names it reads only this page; for another order it reads all matching schedules.
 func (s *session) findSchedules(ctx context.Context, q scheduleQuery) (page schedulePage, err error) {
 	schedules, err := s.theSchedules()
 	if err != nil {
@@ -179,7 +178,7 @@ func (s *session) findSchedules(ctx context.Context, q scheduleQuery) (page sche
 				page.next = page.found[most-1].Name
 				return page, nil
 			}
-			return page, usage("--sort %s: more than %d schedules fit; say which by TEXT that their names begin with, --queue or --owner", q.sort, most)
+			return page, usage("--sort %s: more than %d schedules match; give the beginning of their names as TEXT, --queue or --owner", q.sort, most)
 		}
 		page.found = append(page.found, &foundSchedule{Schedule: schedule, unread: unread})
 	}
@@ -194,7 +193,7 @@ func (s *session) findSchedules(ctx context.Context, q scheduleQuery) (page sche
 	return page, page.sort(q)
 }
 
-// most is how many schedules are put in order.
+// most returns how many schedules can be sorted.
 func (q *scheduleQuery) most() int {
 	switch q.sort {
 	case "name":
@@ -205,7 +204,7 @@ func (q *scheduleQuery) most() int {
 	return maxSorted
 }
 
-// order is the place of a schedule in an order but that of the names, the smallest first. One that has none comes last.
+// order returns the sort key of a schedule, except by name; the smallest comes first. A schedule without a key comes last.
 func (f *foundSchedule) order(by string) int64 {
 	switch {
 	case by == "next" && !f.Next.IsZero():
@@ -218,13 +217,13 @@ func (f *foundSchedule) order(by string) int64 {
 	return math.MaxInt64
 }
 
-// sort puts what was found in order, and leaves one page of it.
+// sort sorts the schedules that were found, and keeps one page of them.
 func (p *schedulePage) sort(q scheduleQuery) error {
 	slices.SortStableFunc(p.found, func(a, b *foundSchedule) int { return cmp.Compare(a.order(q.sort), b.order(q.sort)) })
 	if q.after != "" {
 		at := slices.IndexFunc(p.found, func(f *foundSchedule) bool { return f.Name == q.after })
 		if at < 0 {
-			return usage("--after %q: no such schedule is in the list any more; begin anew without --after", q.after)
+			return usage("--after %q: this schedule is no longer in the list; start again without --after", q.after)
 		}
 		p.found = p.found[at+1:]
 	}
@@ -235,7 +234,7 @@ func (p *schedulePage) sort(q scheduleQuery) error {
 	return nil
 }
 
-// storeNow is the store's clock, by which everything is due. It asks a queue; one that was deleted meanwhile has none.
+// storeNow returns the store's clock, which decides what is due. It reads the clock with a queue; a queue that was deleted meanwhile has none.
 func (s *session) storeNow(ctx context.Context, queue string) (time.Time, error) {
 	store, err := s.store()
 	if err != nil {

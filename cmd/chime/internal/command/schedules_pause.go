@@ -16,7 +16,7 @@ func (s *session) schedulesPause() *cobra.Command {
 	note := chime.Note{By: s.Env("USER")}
 	c := &cobra.Command{
 		Use: "pause NAME…", Short: "Pause schedules until they are resumed", Args: cobra.MinimumNArgs(1),
-		Long: "Pause schedules until they are resumed. What runs goes on, and an occurrence that is due already still runs.",
+		Long: "Pause schedules until they are resumed. Running jobs continue, and an occurrence that is already due still runs.",
 		RunE: func(c *cobra.Command, names []string) error {
 			return s.eachSchedule(c.Context(), names, "paused", func(ctx context.Context, all *chime.Schedules, name string) error {
 				return all.Pause(ctx, name, note)
@@ -32,8 +32,8 @@ func (s *session) schedulesPause() *cobra.Command {
 func (s *session) schedulesResume() *cobra.Command {
 	skip := false
 	c := &cobra.Command{
-		Use: "resume NAME…", Short: "Let paused schedules go on", Args: cobra.MinimumNArgs(1),
-		Long: "Let paused schedules go on. The misfire policy of each says what becomes of what it missed; with --skip-gap that does not run.",
+		Use: "resume NAME…", Short: "Resume paused schedules", Args: cobra.MinimumNArgs(1),
+		Long: "Resume paused schedules. The misfire policy of each schedule decides about the occurrences that it missed; with --skip-gap they do not run.",
 		RunE: func(c *cobra.Command, names []string) error {
 			var options []chime.ChangeOption
 			if skip {
@@ -45,7 +45,7 @@ func (s *session) schedulesResume() *cobra.Command {
 		},
 		ValidArgsFunction: s.completeSchedules,
 	}
-	c.Flags().BoolVar(&skip, "skip-gap", false, "run nothing of what they missed")
+	c.Flags().BoolVar(&skip, "skip-gap", false, "do not run the occurrences that they missed")
 	return s.changes(c)
 }
 
@@ -53,7 +53,7 @@ func (s *session) schedulesDelete() *cobra.Command {
 	waiting := false
 	c := &cobra.Command{
 		Use: "delete NAME…", Short: "Delete schedules, with their histories", Args: cobra.MinimumNArgs(1),
-		Long: "Delete schedules, with their histories and their next occurrences. What runs may finish. A program that declares a schedule makes it again\n" +
+		Long: "Delete schedules, with their histories and their next occurrences. Running jobs may finish. A program that declares a schedule creates it again\n" +
 			"when it starts.",
 		RunE: func(c *cobra.Command, names []string) error {
 			names = distinct(names)
@@ -66,7 +66,7 @@ func (s *session) schedulesDelete() *cobra.Command {
 			if len(names) > 1 {
 				question = fmt.Sprintf("Delete %s%s?", format.Plural(len(names), "schedule", "schedules"), what)
 			}
-			if len(names) == 1 { // nobody is asked about what is not there; what cannot be read can be deleted
+			if len(names) == 1 { // no question about a schedule that does not exist; an unreadable one can be deleted
 				if _, err := s.getSchedule(c.Context(), names[0]); code(err) == exitNotFound || code(err) == exitUnreachable {
 					return err
 				}
@@ -80,12 +80,12 @@ func (s *session) schedulesDelete() *cobra.Command {
 		},
 		ValidArgsFunction: s.completeSchedules,
 	}
-	c.Flags().BoolVar(&waiting, "waiting", false, "with their jobs that wait, are to be retried, are parked or dead")
+	c.Flags().BoolVar(&waiting, "waiting", false, "also delete their jobs that wait, will be retried, are parked or dead")
 	return s.changes(c)
 }
 
-// eachSchedule does the same to schedules, one after the other. One that fails does not keep the others from it: then the command exits with 6, or
-// with what the first error says if all have failed.
+// eachSchedule calls a function for each schedule, one after the other. After an error it continues with the next one. Then the command exits
+// with 6, or with the code of the first error if all have failed.
 func (s *session) eachSchedule(ctx context.Context, names []string, done string, act func(context.Context, *chime.Schedules, string) error) error {
 	schedules, err := s.theSchedules()
 	if err != nil {

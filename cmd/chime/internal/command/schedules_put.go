@@ -14,7 +14,7 @@ import (
 	"github.com/chimejobs/chime/recurrence"
 )
 
-// A putCommand is what somebody wants a schedule to be.
+// A putCommand has the flags and the definition of chime schedules put.
 type putCommand struct {
 	ruleFlags
 	job, queue string
@@ -28,12 +28,12 @@ func (s *session) schedulesPut() *cobra.Command {
 	p := putCommand{}
 	c := &cobra.Command{
 		Use: "put NAME [RULE]", Short: "Create a schedule, or change it", Args: cobra.RangeArgs(1, 2),
-		Long: "Create a schedule, or change the one of that name. It shows what is different and asks. RULE is cron text or JSON; a file may have what\n" +
-			"chime schedules export prints instead. What neither says stays as it is. If somebody else changes the schedule meanwhile, nothing is done.",
+		Long: "Create a schedule, or change the one of that name. It shows what is different and asks. RULE is cron text or JSON; instead, a file may\n" +
+			"contain what chime schedules export prints. Fields that are not given do not change. If the schedule has changed in the meantime, nothing is done.",
 		Example: "  chime schedules put report '0 9 * * 1-5' --rule-zone Europe/Berlin --queue mail\n  chime schedules put report -f report.json --revision 4",
 		RunE: func(c *cobra.Command, args []string) error {
 			if c.Flags().Changed("revision") && p.revision < 1 {
-				return usage("--revision %d: want 1 or more, as chime schedules show says", p.revision)
+				return usage("--revision %d: want 1 or more, as chime schedules show prints", p.revision)
 			}
 			return p.run(c, s, args)
 		},
@@ -57,7 +57,7 @@ func (p *putCommand) run(c *cobra.Command, s *session, args []string) error {
 		return &exitError{exitUsage, err}
 	}
 	if p.given.Name != "" && p.given.Name != name {
-		return usage("the definition is of schedule %q, and is to be put as %q: take its name out", p.given.Name, name)
+		return usage("the definition has the name %q, and you put it as %q: remove the name from it", p.given.Name, name)
 	}
 	if p.job != "" {
 		p.given.JobName = p.job
@@ -79,7 +79,7 @@ func (p *putCommand) run(c *cobra.Command, s *session, args []string) error {
 	return p.change(c, s, name, old)
 }
 
-// stored is the schedule that there is; nil: none.
+// stored returns the existing schedule, or nil.
 func (p *putCommand) stored(c *cobra.Command, s *session, name string) (*chime.Schedule, error) {
 	schedules, err := s.theSchedules()
 	if err != nil {
@@ -99,7 +99,7 @@ func (p *putCommand) stored(c *cobra.Command, s *session, name string) (*chime.S
 	return old, nil
 }
 
-// change shows what is different, asks, and puts the schedule if it is still the one that was shown.
+// change shows the differences, asks, and puts the schedule if it has not changed since they were shown.
 func (p *putCommand) change(c *cobra.Command, s *session, name string, old *chime.Schedule) error {
 	before, options, question := &definition.Definition{}, []chime.PutOption{chime.IfAbsent()}, "Create schedule "+name+"?"
 	if old != nil {
@@ -118,7 +118,7 @@ func (p *putCommand) change(c *cobra.Command, s *session, name string, old *chim
 		return err
 	}
 	if old != nil && len(changes) == 0 {
-		return s.printer().Item(name, old, fmt.Sprintf("Schedule %s is like that already.\n", output.Printable(name)))
+		return s.printer().Item(name, old, fmt.Sprintf("Schedule %s is already defined so. Nothing was changed.\n", output.Printable(name)))
 	}
 	if !s.yes {
 		s.showDifferences(changes)
@@ -143,7 +143,7 @@ func (p *putCommand) change(c *cobra.Command, s *session, name string, old *chim
 	return s.printer().Item(name, put, fmt.Sprintf("Put schedule %s: %s, next %s.\n", output.Printable(name), output.Printable(put.String()), output.Printable(s.nextOf(put, now))))
 }
 
-// showDifferences says on standard error what is going to change.
+// showDifferences prints on standard error what will change.
 func (s *session) showDifferences(changes []definition.Difference) {
 	var b strings.Builder
 	for _, d := range changes {

@@ -18,12 +18,12 @@ import (
 	"github.com/chimejobs/chime/internal/times"
 )
 
-// shownNext is how many of its next runs are shown with a schedule.
+// shownNext is how many next runs are shown with a schedule.
 const shownNext = 5
 
 func (s *session) schedulesShow() *cobra.Command {
 	return &cobra.Command{
-		Use: "show NAME", Short: "Show a schedule: what it does, how it stands, when it runs next", Args: cobra.ExactArgs(1),
+		Use: "show NAME", Short: "Show a schedule: its definition, its state, its next runs", Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			found, err := s.getSchedule(c.Context(), args[0])
 			if err != nil {
@@ -56,7 +56,7 @@ func (s *session) schedulesShow() *cobra.Command {
 			}
 			value := joined{one.value(now), struct {
 				Upcoming []time.Time `json:"upcoming"`
-				Hindered []string    `json:"hindered"` // why its jobs do not run now
+				Hindered []string    `json:"hindered"` // what blocks its jobs now
 			}{append([]time.Time{}, upcoming...), append([]string{}, hindered...)}}
 			return s.printer().Item(found.Name, value, s.scheduleText(one, upcoming, hindered, now))
 		},
@@ -64,7 +64,7 @@ func (s *session) schedulesShow() *cobra.Command {
 	}
 }
 
-// scheduleText is a schedule for people.
+// scheduleText formats a schedule for people.
 func (s *session) scheduleText(f *foundSchedule, upcoming []time.Time, hindered []string, now time.Time) string {
 	var b strings.Builder
 	state := f.stands(now)
@@ -126,7 +126,7 @@ func (s *session) scheduleText(f *foundSchedule, upcoming []time.Time, hindered 
 	return b.String()
 }
 
-// countersText says what became of a schedule's occurrences since it was created.
+// countersText formats the counters of a schedule since it was created.
 func countersText(of *chime.Schedule) string {
 	var parts []string
 	for _, c := range []struct {

@@ -12,7 +12,7 @@ import (
 	"github.com/chimejobs/chime/internal/times"
 )
 
-// scheduleTable is schedules as a table; now is the store's clock.
+// scheduleTable formats schedules as a table; now is the store's clock.
 func (s *session) scheduleTable(found []*foundSchedule, now time.Time) output.List {
 	list := output.List{Header: s.timesHeader(), Columns: []output.Column{
 		{Title: "SCHEDULE", Most: 24}, {Title: "STATE"}, {Title: "QUEUE", Most: 12}, {Title: "RULE", Most: 44}, {Title: "NEXT", Most: 20}, {Title: "LAST"},
@@ -40,7 +40,7 @@ func (s *session) scheduleCells(f *foundSchedule, now time.Time) []string {
 	return []string{f.Name, f.stands(now).String(), f.Queue, f.Schedule.String(), s.nextOf(f.Schedule, now), s.lastOf(f.Schedule, now), late, failed}
 }
 
-// nextOf says when a schedule runs next, or why it does not.
+// nextOf formats when a schedule runs next, or why it does not.
 func (s *session) nextOf(of *chime.Schedule, now time.Time) string {
 	switch {
 	case of.State == chime.StatePaused:
@@ -54,7 +54,7 @@ func (s *session) nextOf(of *chime.Schedule, now time.Time) string {
 	return format.Away(due.Sub(now)) + " " + times.Short(due, now, s.location)
 }
 
-// notedOf says who paused something, when and why, in few words.
+// notedOf formats briefly who paused something, when and why.
 func notedOf(n chime.Note, now time.Time) string {
 	text := "paused"
 	if n.By != "" {
@@ -69,7 +69,7 @@ func notedOf(n chime.Note, now time.Time) string {
 	return text
 }
 
-// lastOf says how a schedule's last run ended, and when.
+// lastOf formats how and when a schedule's last run ended.
 func (s *session) lastOf(of *chime.Schedule, now time.Time) string {
 	if of.Last.Outcome == "" {
 		return ""
@@ -77,17 +77,17 @@ func (s *session) lastOf(of *chime.Schedule, now time.Time) string {
 	return string(of.Last.Outcome) + " " + times.Short(of.Last.Ended, now, s.location)
 }
 
-// scheduleMore is what the list says about a schedule besides its own JSON.
+// scheduleMore has the fields that the list adds to the JSON of a schedule.
 type scheduleMore struct {
 	Stands     string `json:"stands"`          // its state, or failing or late
-	Waits      string `json:"waits,omitempty"` // what keeps its jobs from running now
+	Waits      string `json:"waits,omitempty"` // what blocks its jobs now
 	Words      string `json:"words"`
 	LateP99MS  *int64 `json:"late_p99_ms,omitempty"`
 	Failed24h  *int   `json:"failed_24h,omitempty"`
 	FailedMore bool   `json:"failed_24h_at_least,omitempty"`
 }
 
-// value is the schedule as JSON.
+// value returns the schedule as JSON.
 func (f *foundSchedule) value(now time.Time) any {
 	if f.unread != nil {
 		return struct {
@@ -109,10 +109,10 @@ func (f *foundSchedule) value(now time.Time) any {
 	return joined{f.Schedule, more}
 }
 
-// joined is two values that are objects as JSON, as one.
+// joined is two values whose JSON objects are written as one.
 type joined [2]any
 
-// MarshalJSON writes the fields of the one behind those of the other.
+// MarshalJSON writes the fields of the first value, then those of the second.
 func (j joined) MarshalJSON() ([]byte, error) {
 	first, err := json.Marshal(j[0])
 	if err != nil {

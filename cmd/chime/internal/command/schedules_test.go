@@ -130,7 +130,7 @@ func TestAListHasAnOrder(t *testing.T) {
 	if got, want := s.names(t, "--sort", "late"), "s1 s2 s3 s4 s5"; got != want {
 		t.Errorf("none has run: got %s, want %s", got, want)
 	}
-	wants{code: 2, err: []string{`--after "gone"`, "begin anew"}}.check(t, s.Run(t, "schedules", "list", "--sort", "next", "--after", "gone"))
+	wants{code: 2, err: []string{`--after "gone"`, "start again"}}.check(t, s.Run(t, "schedules", "list", "--sort", "next", "--after", "gone"))
 }
 
 func TestWhatIsWrongWithAListIsSaid(t *testing.T) {
@@ -158,14 +158,14 @@ func TestAnEmptyListSaysWhatNoScheduleHas(t *testing.T) {
 	}
 	says("there is no schedule")
 	s.put(t, "acme.report", "0 0 * * *")
-	says("no schedule fits", "--state", "paused")
+	says("no schedule matches", "--state", "paused")
 	says(`no schedule's name begins with "report"`, "report")
-	says(`no schedule that fits the flags has a name that begins with "acme"`, "acme", "--state", "paused")
+	says(`no schedule that matches the flags has a name that begins with "acme"`, "acme", "--state", "paused")
 	says(`no schedule's name behind "acme.report" begins with "acme"`, "acme", "--after", "acme.report")
 	if got := s.names(t, "acme.r"); got != "acme.report" {
 		t.Errorf("got %s, want acme.report", got)
 	}
-	wants{out: []string{"TEXT is how a name begins"}}.check(t, s.Run(t, "schedules", "list", "-h"))
+	wants{out: []string{"those whose names begin with TEXT"}}.check(t, s.Run(t, "schedules", "list", "-h"))
 }
 
 func TestShowSaysAllAboutASchedule(t *testing.T) {
@@ -206,7 +206,7 @@ func TestHistoryMarksWhatWasBackfilled(t *testing.T) {
 	to := time.Now().UTC().Truncate(time.Hour)
 	args := []string{"schedules", "backfill", "report", "-y", "--from", to.Add(-2 * time.Hour).Format(time.RFC3339), "--to", to.Format(time.RFC3339)}
 	wants{out: []string{"Placed 2 occurrences.\n"}, err: []string{"Those that ran before run again."}}.check(t, s.Run(t, args...), args...)
-	wants{out: []string{"Placed 0 occurrences; 2 wait or run already, and were left as they are.\n"}, err: []string{"2 occurrences"}}.check(t, s.Run(t, args...), args...)
+	wants{out: []string{"Placed 0 occurrences; 2 wait or run already and were not changed.\n"}, err: []string{"2 occurrences"}}.check(t, s.Run(t, args...), args...)
 	s.work(t, 2, map[string]chime.Handler{"report": func(context.Context, *chime.Job) error { return nil }}, "default")
 	got := s.Run(t, "schedules", "history", "report")
 	if strings.Count(got.Out, " UTC backfilled ") != 2 || strings.Contains(got.Out, "h ") {

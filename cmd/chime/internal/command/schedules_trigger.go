@@ -11,15 +11,15 @@ import (
 	"github.com/chimejobs/chime/cmd/chime/internal/output"
 )
 
-// keptForWait is how long the result of a run is kept that somebody waits for, if its schedule does not say it.
+// keptForWait is how long the result of an awaited run is kept if the schedule does not set it.
 const keptForWait = 10 * time.Minute
 
 func (s *session) schedulesTrigger() *cobra.Command {
 	args, wait, limit := "", false, 5*time.Minute
 	c := &cobra.Command{
 		Use: "trigger NAME", Short: "Run a schedule's job once, now", Args: cobra.ExactArgs(1),
-		Long: "Run a schedule's job once, now, also if it is paused or has completed. It moves nothing that is planned. With --wait it exits with 1 if the\n" +
-			"run ended otherwise than done, and with 124 if --for is over before.",
+		Long: "Run a schedule's job once, now, also if it is paused or has completed. Its planned occurrences do not change. With --wait it exits with 1 if the\n" +
+			"run did not end as done, and with 124 if --for has passed.",
 		RunE: func(c *cobra.Command, names []string) error {
 			if limit <= 0 {
 				return usage("--for %s: want more than 0s", limit)
@@ -58,13 +58,13 @@ func (s *session) schedulesTrigger() *cobra.Command {
 		},
 		ValidArgsFunction: s.completeSchedule,
 	}
-	c.Flags().StringVar(&args, "args", "", "other arguments than the schedule's, `JSON`; -: read them from standard input, for others see arguments of a command")
-	c.Flags().BoolVar(&wait, "wait", false, "wait until the run has ended, and say how")
+	c.Flags().StringVar(&args, "args", "", "arguments instead of the schedule's, `JSON`; - reads them from standard input, because other users can see the arguments of a command")
+	c.Flags().BoolVar(&wait, "wait", false, "wait until the run has ended, and print its outcome")
 	c.Flags().DurationVar(&limit, "for", limit, "with --wait: how `long`")
 	return s.changes(c)
 }
 
-// awaitRun waits for the end of a manual run, and says how it ended.
+// awaitRun waits for the end of a manual run, and prints its outcome.
 func (s *session) awaitRun(ctx context.Context, receipt chime.Receipt, limit time.Duration) error {
 	store, err := s.store()
 	if err != nil {

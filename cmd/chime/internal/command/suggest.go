@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// didYouMean is `, did you mean "report"?` for the name that is nearest to one that is not there, and nothing if none is near.
+// didYouMean returns `; did you mean "report"?` with the name that is most similar to an unknown one, or nothing if no name is similar.
 func didYouMean(name string, names []string) string {
 	nearest, least := "", max(2, len([]rune(name))/4)+1
 	for _, other := range names {
@@ -19,7 +19,7 @@ func didYouMean(name string, names []string) string {
 	return fmt.Sprintf("; did you mean %q?", nearest)
 }
 
-// firstLetter is how names begin that are looked at first for a suggestion.
+// firstLetter returns the prefix of the names that are compared first for a suggestion.
 func firstLetter(name string) string {
 	for _, c := range name {
 		return string(c)
@@ -27,7 +27,7 @@ func firstLetter(name string) string {
 	return ""
 }
 
-// distance is how many letters have to be put in, taken out, replaced or swapped with the next to make one text of another; most if it is more.
+// distance returns how many letters have to be inserted, removed, replaced or swapped to turn one text into the other, at most most.
 func distance(a, b string, most int) int {
 	x, y := []rune(a), []rune(b)
 	if len(x)-len(y) >= most || len(y)-len(x) >= most {

@@ -14,11 +14,11 @@ func (s *session) top() *cobra.Command {
 	every := top.DefaultEvery
 	c := &cobra.Command{
 		Use: "top", Short: "Watch queues, schedules, jobs and workers live", GroupID: groupStore, Args: cobra.NoArgs,
-		Long: "top shows what is on the queues, what runs next and now, what failed in the last hour, and the workers, and reads it anew every\n" +
-			"two seconds. What a reading costs the store does not grow with the jobs and schedules that there are.\n\n" +
-			"Charts reach an hour back; key w shows 25 hours, 92 days, and the 15 minutes that the screen itself has seen. A gap is where nothing is\n" +
-			"known. Above the charts stands which scheduler leads, and its term: how often another one began to.\n\n" +
-			"Key ? lists the keys. Those that change something ask first; under --read-only there are none.",
+		Long: "top shows the queues, what runs next and now, what failed in the last hour, and the workers. It reads the store every\n" +
+			"two seconds. The cost of a poll does not grow with the number of jobs and schedules.\n\n" +
+			"Charts reach an hour back; key w shows 25 hours, 92 days, and the 15 minutes that the screen itself has seen. A gap means that nothing is\n" +
+			"known. The first line shows which scheduler leads, and its term, which grows when another scheduler begins to lead.\n\n" +
+			"Key ? lists the keys. Keys that change something ask first; --read-only disables them.",
 		RunE: func(c *cobra.Command, _ []string) error {
 			switch {
 			case every < top.MinEvery || every > top.MaxEvery:
@@ -65,7 +65,7 @@ func (s *session) watch(c *cobra.Command, every time.Duration) error {
 	return top.Run(c.Context(), model, s.In, s.Out)
 }
 
-// zones are those that times can be shown in: the one that is wanted, this machine's and UTC.
+// zones returns the zones for times: the zone of the flags, this machine's and UTC.
 func (s *session) zones() []*time.Location {
 	zones := []*time.Location{s.location}
 	for _, zone := range []*time.Location{s.Local, time.UTC} {

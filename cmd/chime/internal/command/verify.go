@@ -13,7 +13,7 @@ import (
 	"github.com/chimejobs/chime/internal/format"
 )
 
-// How a check went.
+// The results of a check.
 const (
 	checkGood = "ok"
 	checkWarn = "warning"
@@ -22,30 +22,30 @@ const (
 
 var checkSigns = map[string]string{checkGood: "✓", checkWarn: "⚠", checkBad: "✕"}
 
-// A check is one thing that verify looks at.
+// A check is one result of verify.
 type check struct {
 	Name   string `json:"check"`
 	State  string `json:"state"`
 	Detail string `json:"detail"`
 }
 
-// verified is what verify has found, as JSON.
+// verified is the result of verify as JSON.
 type verified struct {
 	Good   bool                `json:"ok"`
 	Checks []check             `json:"checks"`
-	Report *chime.VerifyReport `json:"report,omitempty"` // none: schedules and jobs were not looked at
+	Report *chime.VerifyReport `json:"report,omitempty"` // nil: schedules and jobs were not checked
 }
 
-// maxShallow is how many jobs and schedules are read without --deep.
+// maxShallow limits how many jobs and schedules are read without --deep.
 const maxShallow = 100_000
 
 func (s *session) verify() *cobra.Command {
 	deep := false
 	c := &cobra.Command{
-		Use: "verify", Short: "Check the server, the user's rights, and whether what is stored is whole", GroupID: groupTools, Args: cobra.NoArgs,
-		Long: "Check the server (version, eviction policy, clock), the rights of the user, who leads, and whether what is stored is whole: schedules that\n" +
-			"nobody places, IDs without a job, jobs that nobody finds. It writes nothing and may run while all works. Every schedule and job is read\n" +
-			"once; of more than 100,000 only with --deep. It exits with 7 if something is wrong.",
+		Use: "verify", Short: "Check the server, the user's rights, and whether the stored data is consistent", GroupID: groupTools, Args: cobra.NoArgs,
+		Long: "Check the server (version, eviction policy, clock), the rights of the user, who leads, and whether the stored data is consistent: schedules that\n" +
+			"nobody places, IDs without a job, orphaned jobs. It writes nothing and may run at any time. It reads every schedule and job once;\n" +
+			"if there are more than 100,000, only with --deep. It exits with 7 if something is wrong.",
 		RunE: func(c *cobra.Command, _ []string) error {
 			v := verifying{session: s, deep: deep}
 			if err := v.look(c.Context()); err != nil {
@@ -61,11 +61,11 @@ func (s *session) verify() *cobra.Command {
 			return nil
 		},
 	}
-	c.Flags().BoolVar(&deep, "deep", false, "read all schedules and jobs, however many there are")
+	c.Flags().BoolVar(&deep, "deep", false, "read all schedules and jobs, also if there are more than 100,000")
 	return c
 }
 
-// verifying is a verify on its way.
+// verifying is a verify in progress.
 type verifying struct {
 	*session
 	deep  bool
@@ -107,7 +107,7 @@ func (v *verifying) content(ctx context.Context, store chime.Store, queues []*ch
 		held += q.Waiting + q.Delayed + q.Running + q.Parked + q.Dead + q.Schedules
 	}
 	if held > maxShallow && !v.deep {
-		v.add("content", checkWarn, "not looked at: there are %s jobs and schedules; --deep reads them all", format.Count(held))
+		v.add("content", checkWarn, "not checked: there are %s jobs and schedules; --deep reads them all", format.Count(held))
 		return nil
 	}
 	report, err := chime.Verify(ctx, store, chime.VerifyOptions{})
@@ -119,12 +119,12 @@ func (v *verifying) content(ctx context.Context, store chime.Store, queues []*ch
 	case report.Total > 0:
 		v.add("content", checkBad, "%s: %s", looked, format.Plural(report.Total, "finding", "findings"))
 	default:
-		v.add("content", checkGood, "%s: all is whole", looked)
+		v.add("content", checkGood, "%s: consistent", looked)
 	}
 	return nil
 }
 
-// verifyText is what was found, for people.
+// verifyText formats the result for people.
 func verifyText(found verified) string {
 	var b strings.Builder
 	for _, c := range found.Checks {
@@ -137,7 +137,7 @@ func verifyText(found verified) string {
 	for _, f := range found.Report.Findings {
 		b.WriteString(output.Printable(f.String()) + "\n")
 		if f.Remedy != "" {
-			b.WriteString("  mended by a repair: " + output.Printable(f.Remedy) + "\n")
+			b.WriteString("  repaired by: " + output.Printable(f.Remedy) + "\n")
 		}
 	}
 	if more := found.Report.Total - len(found.Report.Findings); more > 0 {
@@ -146,7 +146,7 @@ func verifyText(found verified) string {
 	return b.String()
 }
 
-// unfit reports whether a store is not fit, and says why without what all such errors begin with.
+// unfit reports whether a store is unsuitable, and returns the reason without the common prefix of such errors.
 func unfit(err error) (why string, is bool) {
 	if !errors.Is(err, chime.ErrUnfit) {
 		return "", false

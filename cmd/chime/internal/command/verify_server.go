@@ -15,10 +15,10 @@ import (
 	"github.com/chimejobs/chime/internal/times"
 )
 
-// maxClockOff is how far this machine's clock may be from the server's before that is said. Only the server's counts.
+// maxClockOff is how much this machine's clock may differ from the server's before verify warns. Only the server's clock is used.
 const maxClockOff = 5 * time.Second
 
-// server checks version, eviction policy and clock, of each master of a cluster.
+// server checks version, eviction policy and clock of the server, or of each master of a cluster.
 func (v *verifying) server(ctx context.Context, store chime.Store) error {
 	ctx, cancel := v.limited(ctx)
 	defer cancel()
@@ -55,7 +55,7 @@ func (v *verifying) server(ctx context.Context, store chime.Store) error {
 		}
 		switch off := between.Sub(now); {
 		case off > maxClockOff || off < -maxClockOff:
-			v.add("clock", checkWarn, "this machine's clock is %s off the server's%s; only the server's counts", format.Span(off), where)
+			v.add("clock", checkWarn, "this machine's clock differs by %s from the server's%s; only the server's clock is used", format.Span(off), where)
 		default:
 			v.add("clock", checkGood, "%s%s", times.Full(now, v.location), where)
 		}
@@ -63,7 +63,7 @@ func (v *verifying) server(ctx context.Context, store chime.Store) error {
 	})
 }
 
-// eachServer calls look for the server, or for each master of a cluster; where tells it from others.
+// eachServer calls look for the server, or for each master of a cluster; where names the master.
 func eachServer(ctx context.Context, client redis.UniversalClient, look func(ctx context.Context, client redis.Cmdable, where string) error) error {
 	cluster, ok := client.(*redis.ClusterClient)
 	if !ok {
@@ -74,10 +74,10 @@ func eachServer(ctx context.Context, client redis.UniversalClient, look func(ctx
 	})
 }
 
-// maxChecked is how many queues rights are tried on.
+// maxChecked limits the queues whose rights are checked.
 const maxChecked = 100
 
-// rights tries whether the user may change what chime changes. That it may read is what the other checks show.
+// rights checks whether the user may change what chime changes. The other checks show whether it may read.
 func (v *verifying) rights(ctx context.Context, store chime.Store, queues []*chime.QueueInfo) error {
 	var names []string
 	for _, q := range queues[:min(len(queues), maxChecked)] {
@@ -101,7 +101,7 @@ func (v *verifying) rights(ctx context.Context, store chime.Store, queues []*chi
 	return nil
 }
 
-// leader says who leads. Where nobody does workers place what is due, if one lives.
+// leader reports who leads. If nobody leads, live workers place what is due.
 func (v *verifying) leader(ctx context.Context, store chime.Store, queues []*chime.QueueInfo) error {
 	ctx, cancel := v.limited(ctx)
 	defer cancel()

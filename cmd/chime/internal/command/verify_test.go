@@ -46,7 +46,7 @@ func TestVerifyFindsWhatIsWrong(t *testing.T) {
 	if err := client.HDel(t.Context(), "chime:{default}:jobs", "j1").Err(); err != nil {
 		t.Fatal(err)
 	}
-	wants{code: 7, out: []string{"✕ content   1 queue, 1 schedule, 1 job: 1 finding\n", `empty "j1" on queue default: `, "  mended by a repair: "}, err: []string{"something is wrong with chime @ "}}.
+	wants{code: 7, out: []string{"✕ content   1 queue, 1 schedule, 1 job: 1 finding\n", `empty "j1" on queue default: `, "  repaired by: "}, err: []string{"something is wrong with chime @ "}}.
 		check(t, s.Run(t, "verify"), "verify")
 	wants{code: 7, out: []string{`"ok": false`, `"kind": "empty"`}}.check(t, s.Run(t, "verify", "--json"), "verify --json")
 }

@@ -25,9 +25,9 @@ func (s *session) workers() *cobra.Command {
 
 func (s *session) workersList() *cobra.Command {
 	return &cobra.Command{
-		Use: "list", Short: "List the workers that live", Args: cobra.NoArgs,
-		Long: "List the workers that live. SEEN is when a worker announced itself last, which it does every four minutes; one whose process was killed is listed\n" +
-			"for some minutes. LONGEST is how long the job that it has run longest has been running.",
+		Use: "list", Short: "List the live workers", Args: cobra.NoArgs,
+		Long: "List the live workers. SEEN is the time since a worker last announced itself, which it does every four minutes; a killed worker is still\n" +
+			"listed for some minutes. LONGEST shows how long its longest-running job has been running.",
 		RunE: func(c *cobra.Command, _ []string) error {
 			ctx, cancel := s.limited(c.Context())
 			defer cancel()
@@ -36,14 +36,14 @@ func (s *session) workersList() *cobra.Command {
 				return err
 			}
 			if len(workers) == 0 {
-				s.tellNone("no worker lives: a program that runs one is listed")
+				s.tellNone("no worker is live: start a program that runs one")
 			}
 			return s.printer().List(workerList(workers, now))
 		},
 	}
 }
 
-// living are the workers that live; now is the store's clock.
+// living returns the live workers; now is the store's clock.
 func (s *session) living(ctx context.Context) (workers []*chime.WorkerInfo, now time.Time, err error) {
 	store, err := s.store()
 	if err != nil {
@@ -70,7 +70,7 @@ func workerList(workers []*chime.WorkerInfo, now time.Time) output.List {
 	return list
 }
 
-// longest is since when the job runs that the worker has run longest; zero: it runs none.
+// longest returns the start of the worker's longest-running job; zero if it runs no job.
 func longest(w *chime.WorkerInfo) time.Time {
 	var began time.Time
 	for _, job := range w.Running {
@@ -81,7 +81,7 @@ func longest(w *chime.WorkerInfo) time.Time {
 	return began
 }
 
-// since is how long ago something began; empty: it is not known.
+// since formats how long ago something began; empty if that is not known.
 func since(began, now time.Time) string {
 	if began.IsZero() {
 		return ""
@@ -89,7 +89,7 @@ func since(began, now time.Time) string {
 	return format.Age(max(0, now.Sub(began)))
 }
 
-// ago is when something was; empty: it is not known.
+// ago formats how long ago something was; empty if that is not known.
 func ago(at, now time.Time) string {
 	if at.IsZero() {
 		return ""
@@ -100,7 +100,7 @@ func ago(at, now time.Time) string {
 func (s *session) workersShow() *cobra.Command {
 	return &cobra.Command{
 		Use: "show WORKER", Short: "Show a worker and what it runs", Args: cobra.ExactArgs(1), ValidArgsFunction: s.completeWorker,
-		Long: "Show a worker and what it runs. WORKER is its name, or the beginning of it that no other worker has.",
+		Long: "Show a worker and what it runs. WORKER is its name, or a beginning of it that is unique.",
 		RunE: func(c *cobra.Command, args []string) error {
 			ctx, cancel := s.limited(c.Context())
 			defer cancel()
@@ -117,7 +117,7 @@ func (s *session) workersShow() *cobra.Command {
 	}
 }
 
-// namedWorker is the one worker of that name, or whose name begins so.
+// namedWorker returns the worker with a name, or the only one with a prefix.
 func namedWorker(workers []*chime.WorkerInfo, name string) (*chime.WorkerInfo, error) {
 	var names, begin []string
 	var found *chime.WorkerInfo
@@ -136,10 +136,10 @@ func namedWorker(workers []*chime.WorkerInfo, name string) (*chime.WorkerInfo, e
 	case 1:
 		return found, nil
 	}
-	return nil, usage("worker %q: say which of %s", name, strings.Join(begin, ", "))
+	return nil, usage("worker %q: want one of %s", name, strings.Join(begin, ", "))
 }
 
-// workerText is a worker for people.
+// workerText formats a worker for people.
 func (s *session) workerText(w *chime.WorkerInfo, now time.Time) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s  %d of %d slots busy\n\n", output.Printable(w.Name), w.Busy, w.Slots)

@@ -13,17 +13,17 @@ import (
 	"github.com/chimejobs/chime/cmd/chime/internal/process"
 )
 
-// A Terminal is where the command runs. The zero value is none: nothing is asked, nothing is cut, the zone is UTC.
+// A Terminal is where the command runs. The zero value is no terminal: the command asks nothing and cuts nothing, and the zone is UTC.
 type Terminal struct {
 	Now   time.Time         // zero: the real time
 	Zone  string            // of the machine; empty: UTC
 	Env   map[string]string // REDIS_URL and so on
 	Typed string            // standard input
 	Asks  bool              // standard input is a terminal
-	Width int               // of the terminal that is standard output; 0: it is none
+	Width int               // of the terminal of standard output; 0: it is not a terminal
 }
 
-// A Result is what a command has printed, and what it exits with.
+// A Result is the output of a command and its exit code.
 type Result struct {
 	Out, Err string
 	Code     int
@@ -35,7 +35,7 @@ func (t Terminal) Run(test testing.TB, args ...string) Result {
 	return t.RunContext(test, test.Context(), args...)
 }
 
-// RunContext is Run with a ctx that ends as Ctrl-C ends the command's.
+// RunContext is Run with a ctx. Its end has the effect of Ctrl-C.
 func (t Terminal) RunContext(test testing.TB, ctx context.Context, args ...string) Result {
 	test.Helper()
 	zone, err := time.LoadLocation(t.Zone)

@@ -8,7 +8,7 @@ import (
 	"github.com/chimejobs/chime"
 )
 
-// setting is what said where the server is; empty: nothing did, and it is the default.
+// setting names the setting that gave the server's address; empty: no setting did, and the default is used.
 func (f *Flags) setting(env func(string) string) string {
 	switch {
 	case f.Master != "":
@@ -21,8 +21,8 @@ func (f *Flags) setting(env func(string) string) string {
 	return ""
 }
 
-// Advice says, of an error of a server that does not answer, which setting has named it and what to try, in one line without a password; empty
-// for other errors.
+// Advice returns one line for an error of a server that does not answer: the setting that named the server, and what to try. It has no password,
+// and is empty for other errors.
 func (f *Flags) Advice(env func(string) string, err error) string {
 	if !Unreachable(err) || errors.Is(err, chime.ErrUnfit) || errors.Is(err, chime.ErrStoreFull) {
 		return ""

@@ -25,7 +25,7 @@ const (
 	local      = "redis://127.0.0.1:6379/0"
 )
 
-// A FlagError is one of flags: usage, not connection.
+// A FlagError is a wrong flag, not a failed connection.
 type FlagError struct{ text string }
 
 func (e *FlagError) Error() string { return e.text }
@@ -36,14 +36,14 @@ func wrong(format string, values ...any) error { return &FlagError{fmt.Sprintf(f
 type Connection struct {
 	Store   chime.Store
 	Client  redis.UniversalClient
-	Address string // as people name it: billing @ redis:6379
-	User    string // of the server; empty: its default one
+	Address string // for people: billing @ redis:6379
+	User    string // of the server; empty: the default user
 }
 
 // Close closes the client.
 func (c *Connection) Close() error { return c.Client.Close() }
 
-// Open makes a client of what the flags and the environment say. It sends nothing yet.
+// Open creates a client from the flags and the environment. It sends nothing yet.
 func (f *Flags) Open(env func(string) string) (*Connection, error) {
 	options, err := f.options(env)
 	if err != nil {
@@ -75,7 +75,7 @@ func (f *Flags) options(env func(string) string) (*redis.UniversalOptions, error
 		if f.Redis != "" {
 			from = "--redis"
 		}
-		return nil, wrong("%s: want redis://host:6379/0, rediss:// for TLS, or unix:///path", from) // the error may have the password
+		return nil, wrong("%s: want redis://host:6379/0, rediss:// for TLS, or unix:///path", from) // the error may contain the password
 	}
 	options := &redis.UniversalOptions{
 		Addrs: []string{url.Addr}, DB: url.DB, Username: url.Username, Password: url.Password, TLSConfig: url.TLSConfig, IsClusterMode: f.Cluster,
@@ -98,7 +98,7 @@ func (f *Flags) options(env func(string) string) (*redis.UniversalOptions, error
 		options.Password = strings.TrimRight(string(text), "\r\n")
 	}
 	if options.TLSConfig != nil && (f.Master != "" || f.Cluster) {
-		options.TLSConfig.ServerName = "" // go-redis checks each server's own, of which the URL's host is none, or one
+		options.TLSConfig.ServerName = "" // go-redis then verifies each server by its own host name
 	}
 	if err := f.addTLS(options); err != nil {
 		return nil, err
@@ -106,7 +106,7 @@ func (f *Flags) options(env func(string) string) (*redis.UniversalOptions, error
 	return options, nil
 }
 
-// addTLS adds what the flags say to the TLS of the URL: each of them asks for TLS.
+// addTLS adds the TLS flags to the TLS of the URL. Each of them switches TLS on.
 func (f *Flags) addTLS(options *redis.UniversalOptions) error {
 	if f.TLSCA == "" && f.TLSCert == "" && f.TLSServerName == "" {
 		return nil
@@ -138,7 +138,7 @@ func (f *Flags) addTLS(options *redis.UniversalOptions) error {
 	return nil
 }
 
-// Unreachable reports whether the store does not answer, or is not fit.
+// Unreachable reports whether the store does not answer, or is unsuitable.
 func Unreachable(err error) bool {
 	var network net.Error
 	var dial *net.OpError

@@ -5,7 +5,7 @@ import (
 	"io"
 )
 
-// A Format is one of -o.
+// A Format is a value of -o.
 type Format string
 
 // The formats.
@@ -16,10 +16,10 @@ const (
 	Name  Format = "name"  // the name or ID of each item on a line
 )
 
-// Valid reports whether there is such a format.
+// Valid reports whether the format exists.
 func (f Format) Valid() bool { return f == Table || f == JSON || f == JSONL || f == Name }
 
-// An Item is one of a list.
+// An Item is an item of a list.
 type Item struct {
 	Name  string   // or its ID
 	Value any      // as JSON
@@ -28,18 +28,18 @@ type Item struct {
 
 // A List is what most commands print.
 type List struct {
-	Header  string // above the table: in which zone its times are; empty: nothing
+	Header  string // the line above the table that names the zone of its times; empty: no line
 	Columns []Column
 	Items   []Item
-	Next    string // what --after takes to go on; empty: this is the end
+	Next    string // the value of --after for the next page; empty: this is the last one
 }
 
 // A Printer prints in one format.
 type Printer struct {
 	Out    io.Writer
-	Err    io.Writer // where it says what other programs do not read
+	Err    io.Writer // for messages that other programs do not read
 	Format Format
-	Width  int // columns of the terminal; 0: it is none, and nothing is cut
+	Width  int // columns of the terminal; 0: it is not a terminal, and nothing is cut
 }
 
 // List prints a list.
@@ -85,7 +85,7 @@ func (p Printer) List(l List) error {
 	return err
 }
 
-// tellMore says beside what other programs read that there is more of it.
+// tellMore prints on standard error that there are more items: other programs read standard output.
 func (p Printer) tellMore(next string) error {
 	if next == "" {
 		return nil

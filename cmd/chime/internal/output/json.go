@@ -28,15 +28,15 @@ func (p Printer) json(text []byte, err error) error {
 	return err
 }
 
-// harmless returns JSON that means the same and has no character which a terminal obeys or hides. Those can only be in its strings, but for the
-// spaces and line feeds between its parts.
+// harmless returns equivalent JSON without characters that control a terminal or are invisible. Apart from the spaces and line feeds between
+// tokens, such characters can only be in its strings.
 func harmless(text string) string {
 	hostile := func(c rune) bool { return c >= ' ' && unprintable(c) }
 	if strings.IndexFunc(text, hostile) < 0 {
 		return text
 	}
 	var b strings.Builder
-	for _, c := range text { // of bytes that are no UTF-8 it is utf8.RuneError
+	for _, c := range text { // c is utf8.RuneError for bytes that are not UTF-8
 		switch first, second := utf16.EncodeRune(c); {
 		case !hostile(c):
 			b.WriteRune(c)

@@ -8,20 +8,20 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// A Column is one of a table.
+// A Column is a column of a table.
 type Column struct {
 	Title string
-	Right bool // its cells stand at the right, as numbers do
-	Most  int  // where the table is too wide this column is cut to so many cells before one is left out; 0: it is not
+	Right bool // its cells are aligned to the right, as numbers are
+	Most  int  // if the table is too wide, the column is cut to this width before columns are dropped; 0: it is not cut
 }
 
 const (
 	gap     = 2
-	minCell = 8 // a column that has to give way keeps so many cells of the terminal, or goes
+	minCell = 8 // a column is cut to no fewer cells, and dropped instead
 )
 
-// table prints rows under their columns. On a terminal the columns give way from the right until the rest fits: those with a Most are cut to it
-// first, then columns are left out. The first one always stays. Columns without titles have no line for them.
+// table prints rows under their columns. If a terminal is too narrow, it first cuts the columns that have a Most, and then drops columns from the
+// right. It never drops the first one. It prints no line of titles if no column has a title.
 func (p Printer) table(columns []Column, rows [][]string) error {
 	widths := make([]int, len(columns))
 	for i, c := range columns {
@@ -69,7 +69,7 @@ func (p Printer) table(columns []Column, rows [][]string) error {
 	return err
 }
 
-// fit returns the widths that columns get in so many cells of a terminal; those at the right that have none are not shown.
+// fit returns the widths of the columns in a number of cells. Columns without a width, at the right, are not shown.
 func fit(columns []Column, widths []int, cells int) []int {
 	for i, c := range slices.Backward(columns) {
 		if over := total(widths) - cells; over > 0 && c.Most > 0 && widths[i] > c.Most {
@@ -91,7 +91,7 @@ func fit(columns []Column, widths []int, cells int) []int {
 	return []int{max(1, min(widths[0], cells))}
 }
 
-// total is how many cells columns take together.
+// total returns how many cells all columns take together.
 func total(widths []int) int {
 	sum := gap * (len(widths) - 1)
 	for _, w := range widths {

@@ -1,4 +1,4 @@
-// Package output prints what commands have found: tables whose columns give way on a narrow terminal, JSON, and names alone.
+// Package output prints what commands have found: tables that adapt to a narrow terminal, JSON, and names alone.
 package output
 
 import (
@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// Printable returns a text that moves no cursor and hides nothing: control and format characters, and bytes that are no UTF-8, print as Go's
-// escapes do.
+// Printable returns a text that cannot move the cursor or hide anything: control and format characters, and bytes that are not UTF-8, are written
+// as Go escapes.
 func Printable(text string) string {
 	if strings.IndexFunc(text, unprintable) < 0 {
 		return text

@@ -1,4 +1,4 @@
-// Package process has what a command gets from outside: arguments, environment, input and output, clock and terminal. Tests make one of their own.
+// Package process has the inputs and outputs of a command: arguments, environment, streams, clock and terminal. Tests create their own.
 package process
 
 import (
@@ -10,7 +10,7 @@ import (
 	"golang.org/x/term"
 )
 
-// A Process is what a command gets from outside.
+// A Process has the inputs and outputs of a command.
 type Process struct {
 	Args     []string // without the program's name
 	Env      func(name string) string
@@ -20,7 +20,7 @@ type Process struct {
 	Local    *time.Location // the zone of this machine
 
 	AsksAt  bool // In is a terminal: somebody can answer a question
-	ShowsOn bool // Out is a terminal: colours, columns that give way, full screen
+	ShowsOn bool // Out is a terminal: colours, tables that adapt to it, full screen
 	TellsOn bool // Err is a terminal: progress
 	Width   func() int
 	Open    func(url string) error // in a browser
@@ -36,7 +36,7 @@ func Current() *Process {
 
 func isTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
 
-// width is how many columns the terminal has: what it says, else COLUMNS, else 80.
+// width returns how many columns the terminal has: its own size, else COLUMNS, else 80.
 func width() int {
 	if columns, _, err := term.GetSize(int(os.Stdout.Fd())); err == nil && columns > 0 {
 		return columns

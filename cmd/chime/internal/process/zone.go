@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// local is the zone of this machine, by its IANA name where that can be told. Go knows the name from TZ, and here it is read from the file that
-// /etc/localtime is a link to.
+// local returns the zone of this machine, with its IANA name if that is known. Go reads the name from TZ; this function reads it from the target
+// of the link /etc/localtime.
 func local() *time.Location {
 	if os.Getenv("TZ") != "" {
 		return time.Local
@@ -16,7 +16,7 @@ func local() *time.Location {
 	return zoneOfLink("/etc/localtime")
 }
 
-// zoneOfLink is the zone of a link into a zone database, else that of the machine without its name.
+// zoneOfLink returns the zone of a link into a zone database; otherwise the machine's zone without its name.
 func zoneOfLink(link string) *time.Location {
 	file, err := filepath.EvalSymlinks(link)
 	if err != nil {

@@ -1,4 +1,4 @@
-// Package progress shows on standard error how far a command is that takes longer than a second.
+// Package progress shows the progress of a command on standard error if it takes longer than a second.
 package progress
 
 import (
@@ -17,7 +17,7 @@ const (
 	cells    = 20 // of the bar
 )
 
-// A Bar is one line that is drawn again and again, if standard error is a terminal. The commands call it from one goroutine.
+// A Bar is one line that is drawn repeatedly if standard error is a terminal. It is used from one goroutine.
 type Bar struct {
 	process *process.Process
 	what    string
@@ -25,12 +25,12 @@ type Bar struct {
 	drawn   time.Time // zero: not yet
 }
 
-// New makes a bar of what is done, as "requeue"; nothing is shown yet.
+// New returns a bar for an action such as "requeue". It shows nothing yet.
 func New(p *process.Process, what string) *Bar {
 	return &Bar{process: p, what: what, began: p.Now()}
 }
 
-// Set says how far it is. A total of 0 is not known: then there is a number alone.
+// Set sets the progress. A total of 0 is unknown: then the bar shows only the number.
 func (b *Bar) Set(n, total int) {
 	now := b.process.Now()
 	if !b.process.TellsOn || now.Sub(b.began) < patience || !b.drawn.IsZero() && now.Sub(b.drawn) < every {
@@ -48,7 +48,7 @@ func (b *Bar) line(n, total int) string {
 	return fmt.Sprintf("%s  %s%s  %d %%  %s of %s", b.what, strings.Repeat("▓", full), strings.Repeat("░", cells-full), n*100/total, format.Count(n), format.Count(total))
 }
 
-// End takes the bar away.
+// End removes the bar.
 func (b *Bar) End() {
 	if !b.drawn.IsZero() {
 		_, _ = io.WriteString(b.process.Err, "\r\x1b[K")

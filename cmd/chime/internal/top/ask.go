@@ -52,7 +52,7 @@ func (m *Model) askFor(verb Verb) {
 		}
 	}
 	if len(a.action.Targets) == 0 {
-		m.note, m.failed, m.noted = "none of these jobs is dead or waits for a retry", true, m.now
+		m.note, m.failed, m.noted = "no selected job is dead or waits for a retry", true, m.now
 		return
 	}
 	what := noun[m.focus] + " "

@@ -143,11 +143,11 @@ func (m *Model) titleOf(p painter, panel overview.Panel, width int) string {
 func (m *Model) nothing(p overview.Panel) string {
 	switch {
 	case m.panels[p].filter != "":
-		return "nothing has this text; esc takes the filter away"
+		return "nothing matches this text; esc clears the filter"
 	case p == overview.Failures && m.shown.Notes[p] == "":
 		return "✓ nothing has failed"
 	}
-	return [overview.Panels]string{"no queue: nothing was enqueued yet", "no schedule", "nothing runs", "", "no worker"}[p]
+	return [overview.Panels]string{"no queue: nothing has been enqueued yet", "no schedule", "no job is running", "", "no worker"}[p]
 }
 
 // lines shows a text under a title.
@@ -169,9 +169,9 @@ func (m *Model) helpText() (lines []string) {
 		lines = append(lines, fill(b.key, 16)+b.does)
 	}
 	if m.ReadOnly {
-		return append(lines, "", "Nothing can be changed: this is --read-only.")
+		return append(lines, "", "Nothing can be changed with --read-only.")
 	}
-	lines = append(lines, "", "These ask first, and do nothing unless the answer is y, or the name:")
+	lines = append(lines, "", "These keys ask first, and do nothing unless you answer y or type the name:")
 	for _, key := range actKeys {
 		var where []string
 		for panel := range overview.Panels {

@@ -144,7 +144,7 @@ func (m *Model) jobDetail(d *fields, j *chime.JobInfo) {
 		d.add("progress", gauge(part))
 	}
 	if j.Cancelled {
-		d.add("cancelled", "its worker was told to end it")
+		d.add("cancelled", "its worker was asked to stop it")
 	}
 	for _, f := range j.Failures {
 		d.add("failed", m.moment(f.At)+": "+f.Error)
@@ -161,7 +161,7 @@ func (m *Model) groupDetail(d *fields, g overview.Group) {
 	if len(g.Jobs) == 0 {
 		return
 	}
-	*d = append(*d, "", format.Plural(len(g.Jobs), "job", "jobs")+" whose last attempt failed so, the newest first:")
+	*d = append(*d, "", format.Plural(len(g.Jobs), "job", "jobs")+" whose last attempt failed with this error, the newest first:")
 	for _, j := range g.Jobs {
 		text := fill(string(j.State), 10) + fill(m.instant(overview.FailedAt(j)), 18) + j.ID + "  attempt " + format.Count(j.Attempt)
 		if j.State == chime.JobRetrying && !j.Due.IsZero() {

@@ -14,17 +14,17 @@ import (
 type binding struct{ key, does string }
 
 var everywhere = []binding{
-	{"tab, shift-tab", "go to the next panel, the one before"},
+	{"tab, shift-tab", "go to the next panel, the previous one"},
 	{"1 to 5", "one panel alone, and back"},
 	{"↑ ↓ or k j", "move; page up, page down, home and end too"},
-	{"enter", "open what the cursor is on"},
-	{"esc", "back: close, end what is typed, clear the filter, take marks off"},
+	{"enter", "open the row of the cursor"},
+	{"esc", "back: close, stop typing, clear the filter, remove marks"},
 	{"/", "filter the panel: only rows with this text"},
-	{"s", "sort the panel otherwise"},
+	{"s", "change the order of the panel"},
 	{"space", "mark a row, for an action on several"},
 	{"w", "charts of another window: 1 hour, 25 hours, 92 days, 15 minutes"},
 	{"z", "show times in the next zone"},
-	{"f", "freeze the screen, and let it go on"},
+	{"f", "freeze the screen, and unfreeze it"},
 	{"?", "this help"},
 	{"q, ctrl-c", "quit"},
 }

@@ -136,7 +136,7 @@ func TestEnterOpensWhatTheCursorIsOn(t *testing.T) {
 		"1": {"queue           default", "waiting         312", "ended, each minute of the last hour"},
 		"2": {"schedule        heartbeat", "misfire         run_once", "next            Fri 20 Nov 2026 14:26:51 CET, in 3s"},
 		"3": {"id              01kbq3m8d2w7", "worker          app-1:4711", "62 %"},
-		"4": {"error           dial tcp #.#.#.#:#: connection refused", "3 jobs whose last attempt failed so", "retrying  "},
+		"4": {"error           dial tcp #.#.#.#:#: connection refused", "3 jobs whose last attempt failed with this error", "retrying  "},
 		"5": {"process         app-1:4711", "busy            20 of 20 slots", "queues          default × 3, mail × 1"},
 	} {
 		newScreen(t, 100, 40, top.Options{}).press(panel, "enter").shows(want...).press("esc").shows("─ " + panel)
@@ -156,7 +156,7 @@ func TestAFilterLeavesRowsWithItsText(t *testing.T) {
 	if want := []top.Action{{Verb: top.Pause, Panel: overview.Queues, Targets: []top.Target{{Name: "reports"}}}}; !reflect.DeepEqual(s.acts, want) {
 		t.Errorf("acted %v, want %v", s.acts, want)
 	}
-	s.press("esc").shows("default").press("/", "zzz").shows("nothing has this text").press("esc").shows("default")
+	s.press("esc").shows("default").press("/", "zzz").shows("nothing matches this text").press("esc").shows("default")
 	s.press("/")
 	s.send(tea.PasteMsg{Content: "med\x1b[2J"})
 	s.shows("/med[2J█")

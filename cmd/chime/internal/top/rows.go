@@ -213,7 +213,7 @@ func (m *Model) runningRows() []row {
 			state = cell{gauge(part), running}
 		}
 		if j.Cancelled {
-			state = cell{"✕ told to end", late}
+			state = cell{"✕ cancelling", late}
 		}
 		rows = append(rows, row{
 			key: j.Queue + "\x00" + j.ID, name: j.ID, text: j.Name + " " + j.ID + " " + j.Queue + " " + m.worker(j.Worker),
@@ -260,7 +260,7 @@ func (m *Model) failureRows() []row {
 	for _, g := range groups {
 		text, last := plain(g.Error), cell{"", faint}
 		if g.Error == "" {
-			text = cell{"of jobs that are not kept as failed", faint}
+			text = cell{"of jobs that ran well later, or were deleted", faint}
 		}
 		if !g.Last.IsZero() {
 			last = cell{format.Away(g.Last.Sub(m.clock())), normal}

@@ -113,7 +113,7 @@ func TestAnOutageIsRepairedInATerminal(t *testing.T) {
 	term.answer("y").until("requeue  ▓", "of 12000").press("C-c").until("interrupted; ")
 	proxy.Delay(0) // what is left goes fast
 	term.enter("echo exit $?").until("exit 130")
-	said := regexp.MustCompile(`interrupted; ([\d,]+) of 12,000 jobs requeued. The same command goes on with the rest`).FindStringSubmatch(term.read())
+	said := regexp.MustCompile(`interrupted; ([\d,]+) of 12,000 jobs requeued. Run the same command again to continue`).FindStringSubmatch(term.read())
 	if said == nil {
 		t.Fatalf("it does not say how far it came:\n%s", term.read())
 	}

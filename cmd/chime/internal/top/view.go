@@ -59,7 +59,7 @@ func (m *Model) foot() []string {
 	case m.ask != nil:
 		return m.ask.lines(p, m.width)
 	case m.filter:
-		return []string{" /" + output.Printable(m.panels[m.focus].filter) + "█   enter keeps the filter · esc takes it away"}
+		return []string{" /" + output.Printable(m.panels[m.focus].filter) + "█   enter keeps the filter · esc clears it"}
 	case m.note != "" && m.failed:
 		return []string{" " + p.paint("✕ "+output.Printable(m.note), bad)}
 	case m.note != "":
