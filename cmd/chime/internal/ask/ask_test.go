@@ -12,7 +12,7 @@ import (
 	"github.com/chimejobs/chime/cmd/chime/internal/process"
 )
 
-// at is a process at whose terminal somebody types.
+// at returns a process with a terminal and a user who types.
 func at(typed string) (*process.Process, *bytes.Buffer) {
 	var shown bytes.Buffer
 	return &process.Process{In: strings.NewReader(typed), Err: &shown, AsksAt: true}, &shown

@@ -25,7 +25,7 @@ func TestTheCommandsWorkOnACluster(t *testing.T) {
 		{"queues list -o name", wants{out: []string{"q1\nq2\nq3\n"}}},
 		{"queues pause q2", wants{out: []string{"Paused q2."}}},
 		{"workers list --json", wants{out: []string{`"items": []`}}},
-		{"verify", wants{out: []string{"✓ server    Redis ", " of 127.0.0.1:", "3 queues, 0 schedules, 3 jobs: all is whole"}}},
+		{"verify", wants{out: []string{"✓ server    Redis ", " of 127.0.0.1:", "3 queues, 0 schedules, 3 jobs: consistent"}}},
 		{"jobs delete --filter queue:q1 -y", wants{out: []string{"1 job deleted."}}},
 		{"queues delete q1 -y", wants{out: []string{"Deleted q1."}}},
 	} {

@@ -17,11 +17,11 @@ import (
 	"github.com/chimejobs/chime/cmd/chime/internal/process"
 )
 
-// A served is a chime dashboard that serves.
+// A served is a running chime dashboard.
 type served struct {
 	line   string // that it has printed
 	url    string // with the slash
-	told   func() string
+	stderr func() string
 	opened string // in the browser
 	stop   func() int
 }
@@ -30,11 +30,11 @@ type served struct {
 func (s *shop) serveDashboard(t *testing.T, args ...string) *served {
 	t.Helper()
 	reader, writer := io.Pipe()
-	var told lockedBuffer
-	started := &served{told: told.String}
+	var stderr lockedBuffer
+	started := &served{stderr: stderr.String}
 	p := &process.Process{
 		Args: append([]string{"dashboard", "--listen", "127.0.0.1:0"}, args...), Env: func(name string) string { return s.Env[name] }, In: strings.NewReader(""),
-		Out: writer, Err: &told, Now: time.Now, Local: time.UTC, Width: func() int { return 80 },
+		Out: writer, Err: &stderr, Now: time.Now, Local: time.UTC, Width: func() int { return 80 },
 		Open: func(url string) error { started.opened = url; return nil },
 	}
 	ctx, interrupt := context.WithCancel(t.Context())
@@ -45,7 +45,7 @@ func (s *shop) serveDashboard(t *testing.T, args ...string) *served {
 	}()
 	line, err := bufio.NewReader(reader).ReadString('\n')
 	if err != nil {
-		t.Fatalf("it has printed no line: exit %d, %s", <-ended, told.String())
+		t.Fatalf("it has printed no line: exit %d, %s", <-ended, stderr.String())
 	}
 	started.line = line
 	started.url, _, _ = strings.Cut(line, " ")
@@ -128,7 +128,7 @@ func TestTheDashboardIsServedToThisMachine(t *testing.T) {
 			t.Errorf("%q: a pause: got %d, want %d:\n%s", c.args, status, c.status, page)
 		}
 		if code := s.stop(); code != 0 {
-			t.Errorf("%q: Ctrl-C: exit %d, want 0; %s", c.args, code, s.told())
+			t.Errorf("%q: Ctrl-C: exit %d, want 0; %s", c.args, code, s.stderr())
 		}
 		if opens := len(c.args) > 1 && c.args[1] == "--open"; opens != (s.opened == s.url) {
 			t.Errorf("%q: it has opened %q", c.args, s.opened)
@@ -149,7 +149,7 @@ func TestCtrlCEndsTheStreamsOfOpenPages(t *testing.T) {
 		t.Fatalf("the stream begins with %q", lines.Text())
 	}
 	if code := s.stop(); code != 0 {
-		t.Errorf("exit %d, %s", code, s.told())
+		t.Errorf("exit %d, %s", code, s.stderr())
 	}
 	end := false
 	for lines.Scan() {
@@ -182,8 +182,8 @@ func TestTheDashboardIsForThoseInItsFile(t *testing.T) {
 			t.Errorf("%s %s as %q: got %d, want %d and %q:\n%s", c.method, c.path, c.name, status, c.status, c.want, page)
 		}
 	}
-	if told := s.told(); !strings.Contains(told, "event=dashboard.denied") || strings.Contains(told, token) {
-		t.Errorf("logged:\n%s", told)
+	if stderr := s.stderr(); !strings.Contains(stderr, "event=dashboard.denied") || strings.Contains(stderr, token) {
+		t.Errorf("logged:\n%s", stderr)
 	}
 }
 

@@ -12,10 +12,10 @@ import (
 	"github.com/chimejobs/chime/cmd/chime/internal/process"
 )
 
-// What a page names as a command: in code in a line, and at the prompt of a session.
+// The commands on a page: in code within a line, and at the prompt of a session.
 var named = regexp.MustCompile("(?m)`chime ([a-z][^`]*)`|^\\$ (?:.*; )?chime ([a-z].*)$")
 
-// Whatever command the pages name is there, with the flags that they give it; and the page of the command names every one.
+// Every command that the pages name exists, with the flags that they show; and the page of the command names all commands.
 func TestEveryCommandThatThePagesNameIsThere(t *testing.T) {
 	s := &session{Process: &process.Process{Env: func(string) string { return "" }}}
 	root := s.root()
@@ -53,7 +53,7 @@ func TestEveryCommandThatThePagesNameIsThere(t *testing.T) {
 	walk(root)
 }
 
-// lookUp finds the command of a line, and says what is wrong with it.
+// lookUp finds the command of a line, and returns an error if the line is wrong.
 func lookUp(root *cobra.Command, line string) (*cobra.Command, string) {
 	at := root
 	for _, word := range strings.Fields(line) {

@@ -49,15 +49,15 @@ func usage(format string, values ...any) error { return exit(exitUsage, format, 
 
 // code returns the exit code for an error.
 func code(err error) int {
-	var told *exitError
+	var coded *exitError
 	var invalid *chime.InvalidError
 	var conflict *chime.ConflictError
 	var rule *recurrence.Error
 	switch {
 	case err == nil:
 		return exitDone
-	case errors.As(err, &told):
-		return told.code
+	case errors.As(err, &coded):
+		return coded.code
 	case errors.Is(err, context.Canceled):
 		return exitInterrupted
 	case errors.As(err, &invalid), errors.As(err, &rule):
@@ -73,8 +73,8 @@ func code(err error) int {
 	return exitFailed
 }
 
-// tell prints an error: joined ones on a line each.
-func tell(p *process.Process, err error) {
+// report prints an error; joined errors have a line each.
+func report(p *process.Process, err error) {
 	for line := range strings.SplitSeq(message(err), "\n") {
 		_, _ = io.WriteString(p.Err, "chime: "+output.Printable(line)+"\n")
 	}

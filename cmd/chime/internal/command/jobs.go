@@ -63,10 +63,10 @@ func (s *session) jobsList() *cobra.Command {
 				return s.unknownQueue(c.Context(), store, filter.Queue, err)
 			}
 			if found.Next != "" && len(found.Jobs) < limit {
-				s.tell("found %s among the %s jobs that were read; there are more", format.Count(len(found.Jobs)), format.Count(found.Looked))
+				s.warn("found %s among the %s jobs that were read; there are more", format.Count(len(found.Jobs)), format.Count(found.Looked))
 			}
 			if len(found.Jobs) == 0 && found.Next == "" {
-				s.tellNone("no job matches")
+				s.noteEmpty("no job matches")
 			}
 			list := s.jobList(found.Jobs, found.Now)
 			list.Next = found.Next
@@ -121,7 +121,7 @@ func (s *session) when(t, now time.Time) string {
 	return format.Away(t.Sub(now)) + "  " + times.Short(t, now, s.location)
 }
 
-// tell prints a line on standard error.
-func (s *session) tell(format string, values ...any) {
+// warn prints a line on standard error.
+func (s *session) warn(format string, values ...any) {
 	_, _ = fmt.Fprintln(s.Err, "chime: "+output.Printable(fmt.Sprintf(format, values...)))
 }

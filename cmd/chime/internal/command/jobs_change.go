@@ -146,7 +146,7 @@ func (r *jobsRun) run(ctx context.Context, refs []string, byFilter bool) error {
 		return err
 	}
 	if r.dry {
-		r.tell("would %s %s", r.verb, r.number())
+		r.warn("would %s %s", r.verb, r.number())
 		return r.printer().List(r.jobList(r.meant, r.now))
 	}
 	if len(r.meant) == 0 {
@@ -176,10 +176,10 @@ func (r *jobsRun) named(ctx context.Context, refs []string) error {
 			continue
 		}
 		r.wrong = append(r.wrong, nameOf(job))
-		r.tell("job %s is %s: %s does not change such jobs", nameOf(job), job.State, r.verb)
+		r.warn("job %s is %s: %s does not change such jobs", nameOf(job), job.State, r.verb)
 	}
 	for _, ref := range missing {
-		r.tell("job %q: not found", ref)
+		r.warn("job %q: not found", ref)
 	}
 	return nil
 }

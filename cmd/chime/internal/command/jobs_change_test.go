@@ -17,9 +17,9 @@ import (
 func TestJobsAreRequeuedCancelledAndDeletedAfterAQuestion(t *testing.T) {
 	for _, c := range []struct {
 		args  string
-		typed string // "": there is no terminal
+		typed string // "": no terminal
 		want  wants
-		dead  int64 // that are left on queue media, of 12
+		dead  int64 // dead jobs left on queue media, of 12
 	}{
 		{"requeue r00 r01 -y", "", wants{out: []string{"2 jobs requeued.\n"}}, 10},
 		{"requeue r00", "y\n", wants{out: []string{"1 job requeued.\n"}, err: []string{"Requeue 1 job, media/r00 (1 dead; on queue media)? [y/N] "}}, 11},
@@ -86,7 +86,7 @@ func TestCtrlCStopsBetweenTwoStepsAndSaysHowFarItCame(t *testing.T) {
 	s := manyDead(t, 1200)
 	ctx, interrupt := context.WithCancel(t.Context())
 	defer interrupt()
-	var out, told bytes.Buffer
+	var out, stderr bytes.Buffer
 	dead := func() int64 {
 		queue, err := chime.NewQueues(s.store).Get(t.Context(), "media")
 		if err != nil {
@@ -96,7 +96,7 @@ func TestCtrlCStopsBetweenTwoStepsAndSaysHowFarItCame(t *testing.T) {
 	}
 	p := &process.Process{
 		Args: []string{"jobs", "requeue", "--filter", "state:dead", "-y"}, Env: func(name string) string { return s.Env[name] },
-		In: strings.NewReader(""), Out: &out, Err: &told, Local: time.UTC, Width: func() int { return 80 },
+		In: strings.NewReader(""), Out: &out, Err: &stderr, Local: time.UTC, Width: func() int { return 80 },
 		Now: func() time.Time { // is asked after each step
 			if dead() < 1200 {
 				interrupt()
@@ -105,8 +105,8 @@ func TestCtrlCStopsBetweenTwoStepsAndSaysHowFarItCame(t *testing.T) {
 		},
 	}
 	code := command.Run(ctx, p)
-	if code != 130 || !strings.Contains(told.String(), "interrupted; 500 of 1,200 jobs requeued. Run the same command again to continue") {
-		t.Errorf("exit %d, %q; want 130 and how far it came", code, told.String())
+	if code != 130 || !strings.Contains(stderr.String(), "interrupted; 500 of 1,200 jobs requeued. Run the same command again to continue") {
+		t.Errorf("exit %d, %q; want 130 and how far it came", code, stderr.String())
 	}
 	if n := dead(); n != 700 {
 		t.Errorf("%d are dead, want 700", n)

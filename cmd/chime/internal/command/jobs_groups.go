@@ -42,12 +42,12 @@ func (s *session) jobsGroups() *cobra.Command {
 					return s.unknownQueue(c.Context(), store, filter.Queue, err)
 				}
 				if found.Next != "" {
-					s.tell("read %s %s jobs; there are more", format.Count(found.Looked), state)
+					s.warn("read %s %s jobs; there are more", format.Count(found.Looked), state)
 				}
 				jobs = append(jobs, found.Jobs...)
 			}
 			if len(jobs) == 0 {
-				s.tellNone("no failed job matches")
+				s.noteEmpty("no failed job matches")
 			}
 			return s.printer().List(s.groupList(jobfind.Groups(jobs)))
 		},

@@ -45,7 +45,7 @@ func TestJobsAreListed(t *testing.T) {
 	}
 }
 
-// Where a file makes no sense a shell offers none.
+// A shell offers files only where an argument can be a file.
 func TestNoFilesAreCompletedWhereNoneAreMeant(t *testing.T) {
 	s := emptyShop(t)
 	const noFiles, files = ":4\n", ":0\n"
@@ -125,7 +125,7 @@ func TestAListGoesOnAfterItsEnd(t *testing.T) {
 		t.Errorf("listed %d jobs by 5: %v, want each of 20 once", len(names), names)
 	}
 	if got := s.Run(t, "jobs", "list", "--limit", "1"); !strings.Contains(got.Out, "There are more: add --after ") {
-		t.Errorf("printed %q without how to go on", got.Out)
+		t.Errorf("printed %q without how to continue", got.Out)
 	}
 }
 

@@ -24,7 +24,7 @@ func (s *session) next() *cobra.Command {
 				return err
 			}
 			if len(l.runs) == 0 {
-				s.tellNone("it has no run in this range")
+				s.noteEmpty("it has no run in this range")
 			}
 			return s.printer().List(s.runTable(l))
 		},
@@ -33,8 +33,8 @@ func (s *session) next() *cobra.Command {
 	return c
 }
 
-// tellNone reports on standard error that a table is empty. Only people see it.
-func (s *session) tellNone(text string) {
+// noteEmpty reports on standard error that a table is empty. Only people see it.
+func (s *session) noteEmpty(text string) {
 	if output.Format(s.format) == output.Table {
 		_, _ = s.Err.Write([]byte(text + "\n"))
 	}

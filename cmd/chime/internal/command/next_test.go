@@ -99,7 +99,7 @@ func TestARuleWithoutRunsSaysSo(t *testing.T) {
 	}
 }
 
-// An error names the field, the value and what is wanted, and the command exits with 2.
+// An error contains the field, the value and the accepted values, and the command exits with 2.
 func TestWhatIsWrongWithARuleOrAFlagIsSaid(t *testing.T) {
 	for name, c := range map[string]struct {
 		args []string

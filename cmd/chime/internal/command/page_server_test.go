@@ -42,7 +42,7 @@ func (p *pipes) Accept() (net.Conn, error) {
 func (p *pipes) Close() error   { p.once.Do(func() { close(p.closed) }); return nil }
 func (p *pipes) Addr() net.Addr { return &net.TCPAddr{} }
 
-// onPageServer runs a test with a dashboard that is served as the command serves it, to whoever connects.
+// onPageServer runs a test with a dashboard that is served as the command serves it, to any client.
 func onPageServer(t *testing.T, test func(t *testing.T, dial func() net.Conn)) {
 	synctest.Test(t, func(t *testing.T) {
 		store := embedded.StartInMemory()
@@ -61,7 +61,7 @@ func onPageServer(t *testing.T, test func(t *testing.T, dial func() net.Conn)) {
 	})
 }
 
-// A client that sends a byte now and then is cut off, in the headers and in the body.
+// A client that sends one byte a second is cut off, in the headers and in the body.
 func TestASlowClientIsCutOff(t *testing.T) {
 	for what, c := range map[string]struct {
 		begin  string
@@ -74,11 +74,11 @@ func TestASlowClientIsCutOff(t *testing.T) {
 		onPageServer(t, func(t *testing.T, dial func() net.Conn) {
 			conn := dial()
 			defer conn.Close()
-			go func() { _, _ = io.Copy(io.Discard, conn) }() // whatever it answers
+			go func() { _, _ = io.Copy(io.Discard, conn) }() // ignores the answer
 			begun := time.Now()
 			_, err := io.WriteString(conn, c.begin)
 			for err == nil {
-				time.Sleep(time.Second) // fake time: as slowly as that
+				time.Sleep(time.Second) // fake time
 				_, err = io.WriteString(conn, "a")
 			}
 			if took := time.Since(begun); took > c.within+time.Second {
@@ -88,10 +88,10 @@ func TestASlowClientIsCutOff(t *testing.T) {
 	}
 }
 
-// A body of a gigabyte is refused with what was read of it so far, whether its length is told or not.
+// A body of a gigabyte is refused after a part of it was read, with and without its length in the header.
 func TestAGigabyteIsRefused(t *testing.T) {
 	const gigabyte = 1 << 30
-	for what, length := range map[string]string{"told": "Content-Length: 1073741824", "not told": "Transfer-Encoding: chunked"} {
+	for what, length := range map[string]string{"known": "Content-Length: 1073741824", "unknown": "Transfer-Encoding: chunked"} {
 		onPageServer(t, func(t *testing.T, dial func() net.Conn) {
 			conn := dial()
 			defer conn.Close()
@@ -121,7 +121,7 @@ func TestAGigabyteIsRefused(t *testing.T) {
 	}
 }
 
-// Streams outlive the limits that other answers have.
+// Streams live longer than the limits of other responses.
 func TestAnOpenPageStaysOpen(t *testing.T) {
 	onPageServer(t, func(t *testing.T, dial func() net.Conn) {
 		conn := dial()

@@ -39,7 +39,7 @@ func (s *session) queuesList() *cobra.Command {
 				return err
 			}
 			if len(lines) == 0 {
-				s.tellNone("no queue yet: the first job, schedule or worker that uses a name creates its queue")
+				s.noteEmpty("no queue yet: the first job, schedule or worker that uses a name creates its queue")
 			}
 			return s.printer().List(queueList(lines))
 		},

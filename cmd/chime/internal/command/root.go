@@ -60,7 +60,7 @@ func Run(ctx context.Context, p *process.Process) int {
 		if advice := s.connect.Advice(s.Env, err); advice != "" && code(err) == exitUnreachable {
 			err = fmt.Errorf("%w; %s", err, advice)
 		}
-		tell(p, err)
+		report(p, err)
 	}
 	return code(err)
 }

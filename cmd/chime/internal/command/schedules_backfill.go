@@ -147,7 +147,7 @@ func (s *session) backfill(ctx context.Context, plan *backfillPlan, from, to tim
 		return s.printer().Item(plan.Schedule, all, text)
 	}
 	if all.Placed+all.Existing > 0 {
-		s.tell("placed %s occurrences; continue with --from %s", format.Count(all.Placed), all.Next.UTC().Format(time.RFC3339))
+		s.warn("placed %s occurrences; continue with --from %s", format.Count(all.Placed), all.Next.UTC().Format(time.RFC3339))
 		if ctx.Err() == nil {
 			return &exitError{exitPart, err}
 		}

@@ -16,7 +16,7 @@ import (
 	"github.com/chimejobs/chime/redisstore/embedded"
 )
 
-// Ctrl-C in the first step of a backfill lets that one end, and says where to go on; going on from there places the rest.
+// Ctrl-C during the first step of a backfill lets this step end and prints where to continue; continuing there places the rest.
 func TestAnInterruptStopsABackfillBetweenSteps(t *testing.T) {
 	log := slog.Default()
 	slog.SetDefault(slog.New(slog.DiscardHandler)) // embedded.Start warns that it forgets everything
@@ -34,9 +34,9 @@ func TestAnInterruptStopsABackfillBetweenSteps(t *testing.T) {
 
 	ctx, interrupt := context.WithCancel(t.Context())
 	asked := 0
-	var out, told bytes.Buffer
+	var out, stderr bytes.Buffer
 	s := &session{
-		Process: &process.Process{Out: &out, Err: &told, Env: func(string) string { return "" }, Now: func() time.Time {
+		Process: &process.Process{Out: &out, Err: &stderr, Env: func(string) string { return "" }, Now: func() time.Time {
 			if asked++; asked == 2 { // the progress of the first step
 				interrupt()
 			}
@@ -47,8 +47,8 @@ func TestAnInterruptStopsABackfillBetweenSteps(t *testing.T) {
 	s.connect.Timeout = 10 * time.Second
 	err = s.backfill(ctx, &backfillPlan{Schedule: "hourly", Count: 1200}, from, to)
 	goOn := from.Add(500 * time.Hour)
-	if want := "placed 500 occurrences; continue with --from " + goOn.Format(time.RFC3339); !errors.Is(err, context.Canceled) || !strings.Contains(told.String(), want) || out.Len() > 0 {
-		t.Errorf("%v, told %q, want %q; printed %q", err, told.String(), want, out.String())
+	if want := "placed 500 occurrences; continue with --from " + goOn.Format(time.RFC3339); !errors.Is(err, context.Canceled) || !strings.Contains(stderr.String(), want) || out.Len() > 0 {
+		t.Errorf("%v, stderr %q, want %q; printed %q", err, stderr.String(), want, out.String())
 	}
 	if err := s.backfill(t.Context(), &backfillPlan{Schedule: "hourly", Count: 700}, goOn, to); err != nil || out.String() != "Placed 700 occurrences.\n" {
 		t.Errorf("going on: %v, printed %q", err, out.String())

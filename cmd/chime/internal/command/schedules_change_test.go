@@ -14,14 +14,14 @@ import (
 	"github.com/chimejobs/chime/cmd/chime/internal/commandtest"
 )
 
-// typing is a shop at whose terminal somebody types.
+// typing is a shop with a terminal and a user who types.
 func (s *shop) typing(text string) commandtest.Terminal {
 	at := s.Terminal
 	at.Typed, at.Asks = text, true
 	return at
 }
 
-// Without an answer, with No, with --read-only and without a terminal nothing is done, and the command exits with 4.
+// Without an answer, after No, with --read-only and without a terminal the command does nothing and exits with 4.
 func TestNothingIsDoneThatNobodyWants(t *testing.T) {
 	s := calendar(t)
 	from, to := time.Now().Add(-50*time.Hour).UTC().Format(time.RFC3339), time.Now().UTC().Format(time.RFC3339)
@@ -42,7 +42,7 @@ func TestNothingIsDoneThatNobodyWants(t *testing.T) {
 			}
 		}
 		if s.schedule(t, "new") != nil {
-			t.Errorf("%q has made a schedule", args)
+			t.Errorf("%q has created a schedule", args)
 		}
 	}
 	for _, args := range [][]string{{"pause", "report"}, {"resume", "cleanup"}, {"trigger", "report"}} {
@@ -68,7 +68,7 @@ func TestPutShowsWhatIsDifferent(t *testing.T) {
 	if now := s.schedule(t, "report"); now.Queue != "mail" || now.JobName != "other" || now.Recurrence.Cron != "0 9 * * *" || now.Revision == before.Revision {
 		t.Errorf("%+v", now)
 	}
-	wants{out: []string{"Schedule report is already defined so."}}.check(t, s.Run(t, args...), args...) // nobody has to be asked
+	wants{out: []string{"Schedule report is already defined so."}}.check(t, s.Run(t, args...), args...) // no question is needed
 
 	args = []string{"schedules", "put", "new", `{"frequency": "day", "count": 3}`, "-y"}
 	wants{out: []string{"Put schedule new: Every day, and once when created"}}.check(t, s.Run(t, args...), args...)
@@ -77,7 +77,7 @@ func TestPutShowsWhatIsDifferent(t *testing.T) {
 	}
 }
 
-// What put does not name stays: arguments, policies, headers.
+// Put does not change what it does not name: arguments, policies, headers.
 func TestPutLeavesTheRestAsItIs(t *testing.T) {
 	s := emptyShop(t)
 	s.put(t, "s", "0 9 * * *", chime.Args(map[string]int{"customer": 7}), chime.Overlap(chime.OverlapAllow), chime.Grace(time.Hour), chime.PauseAfter(3), chime.MaxAttempts(2),
@@ -93,7 +93,7 @@ func TestPutLeavesTheRestAsItIs(t *testing.T) {
 	}
 }
 
-// What one store exports another one takes, and it is the same.
+// Another store can import an export, and its own export is equal.
 func TestWhatIsExportedCanBePut(t *testing.T) {
 	s, other := emptyShop(t), emptyShop(t)
 	s.put(t, "s", "0 9 * * *", chime.Args(map[string]int{"customer": 7}), chime.Overlap(chime.OverlapWait), chime.Misfire(chime.MisfireSkip), chime.Grace(time.Hour),

@@ -29,7 +29,7 @@ func (s *session) schedulesExport() *cobra.Command {
 					return err
 				}
 				if schedule.OnDeath != "" {
-					s.tell("schedule %q: its job on death, %q, is not exported", schedule.Name, schedule.OnDeath)
+					s.warn("schedule %q: its job on death, %q, is not exported", schedule.Name, schedule.OnDeath)
 				}
 				list.Items = append(list.Items, output.Item{Name: schedule.Name, Value: d})
 			}

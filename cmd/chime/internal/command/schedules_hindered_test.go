@@ -10,7 +10,7 @@ import (
 	"github.com/chimejobs/chime/recurrence"
 )
 
-// Whoever asks why a schedule did not run is told what its jobs wait for, and what ends that.
+// The command shows why a schedule did not run: what blocks its jobs, and what unblocks them.
 func TestShowSaysWhyAScheduleDoesNotRun(t *testing.T) {
 	s := emptyShop(t)
 	schedules := chime.NewSchedules(s.store)

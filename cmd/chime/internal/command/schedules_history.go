@@ -57,7 +57,7 @@ func (s *session) schedulesHistory() *cobra.Command {
 				}
 			}
 			if len(runs) == 0 {
-				s.tellNone("no such run is kept")
+				s.noteEmpty("no such run is kept")
 			}
 			return s.printer().List(s.runHistory(found, runs))
 		},

@@ -58,7 +58,7 @@ func (s *session) schedulesList() *cobra.Command {
 				return err
 			}
 			if len(page.found) == 0 {
-				s.tellNone(q.none())
+				s.noteEmpty(q.none())
 			}
 			if output.Format(s.format) != output.Name {
 				if err := s.addHistories(c.Context(), page.found, page.now); err != nil {
@@ -137,8 +137,8 @@ type foundSchedule struct {
 	history.History
 }
 
-// stands returns its state at an instant of the store's clock.
-func (f *foundSchedule) stands(now time.Time) plain.State {
+// status returns its state at an instant of the store's clock.
+func (f *foundSchedule) status(now time.Time) plain.State {
 	return plain.Blocked(plain.Schedule(f.Schedule, now), f.waits.String())
 }
 

@@ -67,7 +67,7 @@ func (s *session) schedulesShow() *cobra.Command {
 // scheduleText formats a schedule for people.
 func (s *session) scheduleText(f *foundSchedule, upcoming []time.Time, hindered []string, now time.Time) string {
 	var b strings.Builder
-	state := f.stands(now)
+	state := f.status(now)
 	fmt.Fprintf(&b, "%s  %s    %s\n%s\n%s\n\n", output.Printable(f.Name), state, s.timesHeader(), output.Printable(f.Schedule.String()), output.Printable(state.Sentence))
 	row := func(title, text string) {
 		if text != "" {
@@ -134,7 +134,7 @@ func countersText(of *chime.Schedule) string {
 		what string
 	}{
 		{of.Counters.Placed, "placed"}, {of.Counters.Started, "started"}, {of.Counters.Done, "done"}, {of.Counters.Failed, "failed attempts"},
-		{of.Counters.Dead, "given up"}, {of.Counters.Skipped, "skipped"}, {of.Counters.Missed, "missed"}, {of.Counters.CaughtUp, "caught up"},
+		{of.Counters.Dead, "dead"}, {of.Counters.Skipped, "skipped"}, {of.Counters.Missed, "missed"}, {of.Counters.CaughtUp, "caught up"},
 		{of.Counters.Superseded, "superseded"}, {of.Counters.Cancelled, "cancelled"},
 	} {
 		if c.n > 0 {

@@ -37,7 +37,7 @@ func (s *session) scheduleCells(f *foundSchedule, now time.Time) []string {
 			failed += "+"
 		}
 	}
-	return []string{f.Name, f.stands(now).String(), f.Queue, f.Schedule.String(), s.nextOf(f.Schedule, now), s.lastOf(f.Schedule, now), late, failed}
+	return []string{f.Name, f.status(now).String(), f.Queue, f.Schedule.String(), s.nextOf(f.Schedule, now), s.lastOf(f.Schedule, now), late, failed}
 }
 
 // nextOf formats when a schedule runs next, or why it does not.
@@ -79,7 +79,7 @@ func (s *session) lastOf(of *chime.Schedule, now time.Time) string {
 
 // scheduleMore has the fields that the list adds to the JSON of a schedule.
 type scheduleMore struct {
-	Stands     string `json:"stands"`          // its state, or failing or late
+	Status     string `json:"stands"`          // its state, or failing or late
 	Waits      string `json:"waits,omitempty"` // what blocks its jobs now
 	Words      string `json:"words"`
 	LateP99MS  *int64 `json:"late_p99_ms,omitempty"`
@@ -98,7 +98,7 @@ func (f *foundSchedule) value(now time.Time) any {
 			Error    string `json:"error"`
 		}{f.Name, f.Queue, f.Owner, f.Revision, f.unread.Error()}
 	}
-	more := scheduleMore{Stands: plain.Schedule(f.Schedule, now).Word, Waits: f.waits.String(), Words: f.Schedule.String()}
+	more := scheduleMore{Status: plain.Schedule(f.Schedule, now).Word, Waits: f.waits.String(), Words: f.Schedule.String()}
 	if f.Starts > 0 {
 		ms := f.LateP99.Milliseconds()
 		more.LateP99MS = &ms

@@ -18,7 +18,7 @@ import (
 	"github.com/chimejobs/chime/recurrence"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "write the golden files")
 
 // golden compares a text with a file of testdata.
 func golden(t *testing.T, name, got string) {

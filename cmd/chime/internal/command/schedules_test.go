@@ -13,7 +13,7 @@ import (
 	"github.com/chimejobs/chime/recurrence"
 )
 
-// put makes a schedule.
+// put creates a schedule.
 func (s *shop) put(t *testing.T, name, rule string, options ...chime.PutOption) *chime.Schedule {
 	t.Helper()
 	rec := recurrence.Recurrence{Cron: rule, TimeZone: "Europe/Berlin"}
@@ -27,7 +27,7 @@ func (s *shop) put(t *testing.T, name, rule string, options ...chime.PutOption) 
 	return put
 }
 
-// schedule is a schedule as the store has it; nil: there is none.
+// schedule returns a schedule of the store, or nil.
 func (s *shop) schedule(t *testing.T, name string) *chime.Schedule {
 	t.Helper()
 	found, err := chime.NewSchedules(s.store).Get(t.Context(), name)
@@ -177,7 +177,7 @@ func TestShowSaysAllAboutASchedule(t *testing.T) {
 		"Attempts   A job is tried 5 times, unless its handler or worker", `Rule       {"timeZone":"Europe/Berlin","cron":"0 2 * * *"}`, "Revision   ",
 	}}.check(t, s.Run(t, args...), args...)
 	args = []string{"schedules", "show", "invoices"}
-	wants{out: []string{"✕ failing", "Next       ", "Last       ✕ dead  ", "Attempts   A job is tried once.", "2 placed, 1 started, 1 failed attempts, 1 given up"}}.check(t, s.Run(t, args...), args...)
+	wants{out: []string{"✕ failing", "Next       ", "Last       ✕ dead  ", "Attempts   A job is tried once.", "2 placed, 1 started, 1 failed attempts, 1 dead"}}.check(t, s.Run(t, args...), args...)
 	got := s.Run(t, "schedules", "show", "report", "--json")
 	var value map[string]any
 	if err := json.Unmarshal([]byte(got.Out), &value); err != nil || value["name"] != "report" || value["stands"] != "live" || len(value["upcoming"].([]any)) != 5 {
@@ -199,7 +199,7 @@ func TestHistoryTellsHowRunsEnded(t *testing.T) {
 	}
 }
 
-// What runs long after its instant because somebody wanted it is not late.
+// An occurrence that runs long after its instant because a user triggered it is not late.
 func TestHistoryMarksWhatWasBackfilled(t *testing.T) {
 	s := emptyShop(t)
 	s.put(t, "report", "0 * * * *", chime.Overlap(chime.OverlapAllow))

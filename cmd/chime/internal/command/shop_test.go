@@ -23,7 +23,7 @@ type shop struct {
 
 var quiet = slog.New(slog.DiscardHandler)
 
-// emptyShop is a store with nothing in it.
+// emptyShop is an empty store.
 func emptyShop(t *testing.T) *shop {
 	t.Helper()
 	old := slog.Default()
@@ -71,7 +71,7 @@ func (s *shop) enqueue(t *testing.T, items ...chime.Item) {
 	}
 }
 
-// work runs a worker until so many attempts have ended.
+// work runs a worker until a number of attempts have ended.
 func (s *shop) work(t *testing.T, attempts int, handlers map[string]chime.Handler, queues ...string) {
 	t.Helper()
 	weights := map[string]int{}
@@ -98,7 +98,7 @@ func (s *shop) work(t *testing.T, attempts int, handlers map[string]chime.Handle
 	}
 }
 
-// get is a job as the store has it; nil: it is gone.
+// get returns a job of the store; nil if it is gone.
 func (s *shop) get(t *testing.T, queue, id string) *chime.JobInfo {
 	t.Helper()
 	job, err := chime.NewJobs(s.store).Get(t.Context(), queue, id)
@@ -108,7 +108,7 @@ func (s *shop) get(t *testing.T, queue, id string) *chime.JobInfo {
 	return job
 }
 
-// wants is what a command is expected to do.
+// wants is the expected result of a command.
 type wants struct {
 	out, err []string // parts of standard output and standard error
 	code     int
@@ -126,11 +126,11 @@ func (w wants) check(t *testing.T, got commandtest.Result, args ...string) {
 	}
 	for _, part := range w.err {
 		if !strings.Contains(got.Err, part) {
-			t.Errorf("%q: told %q without %q", args, got.Err, part)
+			t.Errorf("%q: stderr %q without %q", args, got.Err, part)
 		}
 	}
 	if len(w.err) == 0 && got.Code == 0 && got.Err != "" {
-		t.Errorf("%q: told %q, want nothing", args, got.Err)
+		t.Errorf("%q: stderr %q, want nothing", args, got.Err)
 	}
 	if strings.ContainsRune(got.Out+got.Err, 0x1b) {
 		t.Errorf("%q: a control character was printed: %q %q", args, got.Out, got.Err)

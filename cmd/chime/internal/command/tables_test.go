@@ -68,7 +68,7 @@ func TestTablesGiveWayFromTheRight(t *testing.T) {
 	}
 }
 
-// Whoever looks at dead jobs looks for their errors: long IDs and names leave room for them on a terminal of 80 columns.
+// Users who list dead jobs want to see their errors: long IDs and names leave room for them on a terminal of 80 columns.
 func TestLongNamesLeaveRoomForErrors(t *testing.T) {
 	now := time.Date(2026, 11, 21, 14, 26, 48, 0, time.UTC)
 	s := &session{Process: &process.Process{Now: func() time.Time { return now }}, location: time.UTC}

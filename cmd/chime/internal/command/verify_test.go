@@ -33,7 +33,7 @@ func TestVerifyFindsWhatIsWrong(t *testing.T) {
 	for _, args := range []string{"verify", "verify --deep"} {
 		wants{out: []string{
 			"✓ server    Redis ", ", maxmemory-policy noeviction\n", "✓ clock ", "✓ rights    user default may read, and change everything\n",
-			"✓ leader    nobody leads, and there is no schedule\n", "✓ content   1 queue, 0 schedules, 2 jobs: all is whole\n",
+			"✓ leader    nobody leads, and there is no schedule\n", "✓ content   1 queue, 0 schedules, 2 jobs: consistent\n",
 		}}.check(t, s.Run(t, strings.Fields(args)...), args)
 	}
 	wants{out: []string{`"ok": true`, `"check": "rights"`, `"total": 0`}}.check(t, s.Run(t, "verify", "--json"), "verify --json")

@@ -42,14 +42,14 @@ func (t Terminal) RunContext(test testing.TB, ctx context.Context, args ...strin
 	if err != nil {
 		test.Fatal(err)
 	}
-	var out, told bytes.Buffer
+	var out, stderr bytes.Buffer
 	p := &process.Process{
-		Args: args, Env: func(name string) string { return t.Env[name] }, In: strings.NewReader(t.Typed), Out: &out, Err: &told, Now: time.Now, Local: zone,
+		Args: args, Env: func(name string) string { return t.Env[name] }, In: strings.NewReader(t.Typed), Out: &out, Err: &stderr, Now: time.Now, Local: zone,
 		AsksAt: t.Asks, ShowsOn: t.Width > 0, TellsOn: t.Width > 0, Width: func() int { return t.Width },
 	}
 	if !t.Now.IsZero() {
 		p.Now = func() time.Time { return t.Now }
 	}
 	code := command.Run(ctx, p)
-	return Result{out.String(), told.String(), code}
+	return Result{out.String(), stderr.String(), code}
 }

@@ -71,7 +71,7 @@ func (f *Flags) options(env func(string) string) (*redis.UniversalOptions, error
 	}
 	url, err := redis.ParseURL(cmp.Or(f.Redis, env("REDIS_URL"), local))
 	if err != nil {
-		from := "REDIS_URL" // a master's sentinels have a URL besides, for user and password
+		from := "REDIS_URL" // with Sentinel the URL has only user and password
 		if f.Redis != "" {
 			from = "--redis"
 		}

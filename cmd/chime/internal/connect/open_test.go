@@ -63,7 +63,7 @@ func TestFlagsThatContradictEachOtherAreRefused(t *testing.T) {
 	}
 }
 
-// The name that a certificate is checked against is that of each server which is reached, not that of the one in the URL.
+// A certificate is verified by the name of the server that is connected, not by the name in the URL.
 func TestTheURLsHostIsNotTheNameOfAllServers(t *testing.T) {
 	sentinels := Flags{Master: "billing", Sentinels: []string{"s1:26379"}}
 	for _, c := range []struct {
@@ -85,7 +85,7 @@ func TestTheURLsHostIsNotTheNameOfAllServers(t *testing.T) {
 	}
 }
 
-// With Sentinel the URL has user and password only: a socket in it is not where masters are.
+// With Sentinel the URL has only user and password: a socket in it does not lead to a master.
 func TestASocketIsNotWhereSentinelsAre(t *testing.T) {
 	f := Flags{Master: "billing", Sentinels: []string{"s1:26379"}, Timeout: time.Second}
 	options, err := f.options(func(string) string { return "unix:///run/redis.sock" })

@@ -21,7 +21,7 @@ func startSentinel(t *testing.T, server *redistest.Server) string {
 	program, err := exec.LookPath("redis-server")
 	if err != nil {
 		if program, err = exec.LookPath("valkey-server"); err != nil {
-			t.Fatal("redis-server is not installed: run ./test.sh, which reports what to install")
+			t.Fatal("redis-server is not installed: run ./test.sh, which prints what to install")
 		}
 	}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -53,7 +53,7 @@ func startSentinel(t *testing.T, server *redistest.Server) string {
 	for lines := bufio.NewScanner(out); lines.Scan(); {
 		if strings.Contains(lines.Text(), "+monitor master billing") {
 			go func() {
-				for lines.Scan() { // it must not wait for whoever reads its log
+				for lines.Scan() { // the log must be read, or the process blocks
 				}
 			}()
 			return address

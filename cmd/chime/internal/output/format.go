@@ -60,14 +60,14 @@ func (p Printer) List(l List) error {
 				return err
 			}
 		}
-		return p.tellMore(l.Next)
+		return p.noteMore(l.Next)
 	case Name:
 		for _, item := range l.Items {
 			if _, err := fmt.Fprintln(p.Out, Printable(item.Name)); err != nil {
 				return err
 			}
 		}
-		return p.tellMore(l.Next)
+		return p.noteMore(l.Next)
 	}
 	rows := make([][]string, len(l.Items))
 	for i, item := range l.Items {
@@ -85,8 +85,8 @@ func (p Printer) List(l List) error {
 	return err
 }
 
-// tellMore prints on standard error that there are more items: other programs read standard output.
-func (p Printer) tellMore(next string) error {
+// noteMore prints on standard error that there are more items: other programs read standard output.
+func (p Printer) noteMore(next string) error {
 	if next == "" {
 		return nil
 	}

@@ -8,25 +8,25 @@ import (
 	"github.com/chimejobs/chime/cmd/chime/internal/output"
 )
 
-// Names and lines of JSON are for other programs, so what follows them is said beside them.
+// Other programs read names and lines of JSON, so the hint that there are more goes to standard error.
 func TestNamesAndLinesOfJSONSayThatThereAreMore(t *testing.T) {
 	l := output.List{Items: []output.Item{{Name: "a", Value: 1}}, Next: "it's"}
 	for format, want := range map[output.Format]string{output.Name: "a\n", output.JSONL: "1\n"} {
-		var out, told strings.Builder
-		if err := (output.Printer{Out: &out, Err: &told, Format: format}).List(l); err != nil {
+		var out, stderr strings.Builder
+		if err := (output.Printer{Out: &out, Err: &stderr, Format: format}).List(l); err != nil {
 			t.Fatal(err)
 		}
-		if out.String() != want || told.String() != "chime: there are more: add --after 'it'\\''s'\n" {
-			t.Errorf("%s: printed %q, told %q", format, out.String(), told.String())
+		if out.String() != want || stderr.String() != "chime: there are more: add --after 'it'\\''s'\n" {
+			t.Errorf("%s: printed %q, stderr %q", format, out.String(), stderr.String())
 		}
 	}
-	var told strings.Builder
-	if err := (output.Printer{Out: &strings.Builder{}, Err: &told, Format: output.Name}).List(output.List{Items: l.Items}); err != nil || told.Len() > 0 {
-		t.Errorf("at the end: %v, told %q", err, told.String())
+	var stderr strings.Builder
+	if err := (output.Printer{Out: &strings.Builder{}, Err: &stderr, Format: output.Name}).List(output.List{Items: l.Items}); err != nil || stderr.Len() > 0 {
+		t.Errorf("at the end: %v, stderr %q", err, stderr.String())
 	}
 }
 
-// What moves a cursor or hides text is escaped in JSON too, and means the same.
+// Characters that move the cursor or hide text are escaped in JSON too, with the same meaning.
 func TestJSONHasNoCharacterThatATerminalObeys(t *testing.T) {
 	const hostile = "a\x1b[2J\x7f\u009b2J\u202eb\u200b\u2028\U000e0041é漢<"
 	raw := json.RawMessage("\"\u202e\x9b\"") // as a payload may be: not even UTF-8

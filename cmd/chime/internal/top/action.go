@@ -10,7 +10,7 @@ import (
 	"github.com/chimejobs/chime/internal/overview"
 )
 
-// A Verb is what a key does to items.
+// A Verb is the action of a key on items.
 type Verb string
 
 // The verbs.
@@ -23,7 +23,7 @@ const (
 	Delete  Verb = "delete"
 )
 
-// An Action is what was asked and answered with yes.
+// An Action is a change that the user has confirmed.
 type Action struct {
 	Verb    Verb
 	Panel   overview.Panel
@@ -34,16 +34,16 @@ type Action struct {
 type Target struct {
 	Name  string         // of the queue, schedule or group's job; a job's ID
 	Queue string         // of jobs
-	State chime.JobState // of the jobs with these IDs: what has another one meanwhile is left alone
+	State chime.JobState // of the jobs with these IDs: a job in another state is not changed
 	IDs   []string
 }
 
-// Done is what the verb has done, in a word.
+// Done is the past participle of the verb.
 func (v Verb) Done() string {
 	return map[Verb]string{Pause: "paused", Resume: "resumed", Trigger: "triggered", Retry: "retried", Cancel: "cancelled", Delete: "deleted"}[v]
 }
 
-// Act does what an action says, one target after the other, and says what was done; by is who pauses. With an error it says what was done before.
+// Act performs an action, one target after the other, and reports what was done; by is the user who pauses. It reports that also with an error.
 func Act(ctx context.Context, store chime.Store, by string, a Action) (string, error) {
 	done, gone := 0, 0
 	for _, target := range a.Targets {
@@ -66,7 +66,7 @@ func Act(ctx context.Context, store chime.Store, by string, a Action) (string, e
 	return text, nil
 }
 
-// noun is what one item of a panel is called where it is counted.
+// noun is the name of an item of each panel, for counts.
 var noun = [overview.Panels]string{overview.Queues: "queue", overview.Next: "schedule", overview.Running: "job", overview.Failures: "job", overview.Workers: "worker"}
 
 func act(ctx context.Context, store chime.Store, by chime.Note, a Action, t Target) (changed, gone int, err error) {

@@ -28,7 +28,7 @@ func everyMinutes(t *testing.T) recurrence.Recurrence {
 	return must(recurrence.Cron("*/5 * * * *"))(t)
 }
 
-// failSome leaves four jobs that are dead and four that are tried again, a queue on which nothing waits, and two schedules.
+// failSome creates four dead jobs, four that are retried, an empty queue, and two schedules.
 func failSome(t *testing.T, store chime.Store) {
 	t.Helper()
 	var items []chime.Item

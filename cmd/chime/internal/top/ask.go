@@ -12,16 +12,16 @@ import (
 	"github.com/chimejobs/chime/internal/overview"
 )
 
-// An ask is a question before a change. Only y, or the text that is wanted and enter, is a yes.
+// An ask is a question before a change. Only y, or the wanted text and enter, is a yes.
 type ask struct {
 	action Action
-	what   string // is asked, up to the name: Pause queue
-	name   string // printable; empty: what says it all
+	what   string // the question up to the name: Pause queue
+	name   string // printable; empty: the question needs no name
 	want   string // to be typed; empty: y is enough
 	typed  string
 }
 
-// askFor asks whether to do something to the marked rows, or to the one of the cursor. The rows are those of now, whatever moves meanwhile.
+// askFor asks whether to act on the marked rows or, without marks, on the row of the cursor. The rows do not change while the question is open.
 func (m *Model) askFor(verb Verb) {
 	if m.acting {
 		return
@@ -78,12 +78,12 @@ func (m *Model) askFor(verb Verb) {
 }
 
 const (
-	shortWant = 8 // cells of what has to be typed that there is always room for
-	minTyped  = 6 // cells of what is typed
+	shortWant = 8 // cells of the wanted text that always fit
+	minTyped  = 6 // cells of the typed text
 )
 
-// lines are the question and what answers it, which is in sight on any terminal: where they do not fit on a line there are two, and a long
-// name loses its middle.
+// lines returns the question and its answers, which are visible on any terminal: on a narrow one they take two lines, and the middle of a long
+// name is cut.
 func (a *ask) lines(p painter, width int) []string {
 	asked := func(room int) string {
 		name := ""
@@ -108,7 +108,7 @@ func (a *ask) lines(p painter, width int) []string {
 	return []string{asked(width), line + end(output.Printable(a.typed), max(minTyped, width-ansi.StringWidth(line)-1)) + "█"}
 }
 
-// middle is a text that loses its middle to be so wide.
+// middle cuts the middle of a text to fit a width.
 func middle(text string, cells int) string {
 	wide := ansi.StringWidth(text)
 	if wide <= cells {
@@ -118,7 +118,7 @@ func middle(text string, cells int) string {
 	return ansi.Truncate(text, front, "") + ansi.TruncateLeft(text, wide-max(cells-1-front, 0), "…")
 }
 
-// end is a text that loses its beginning to be so wide.
+// end cuts the beginning of a text to fit a width.
 func end(text string, cells int) string {
 	if wide := ansi.StringWidth(text); wide > cells {
 		return ansi.TruncateLeft(text, wide-max(cells-1, 0), "…")
@@ -126,7 +126,7 @@ func end(text string, cells int) string {
 	return text
 }
 
-// answer takes a key while a question is asked: the default is no.
+// answer handles a key while a question is open. The default answer is no.
 func (m *Model) answer(key tea.Key) tea.Cmd {
 	a := m.ask
 	name := key.String()

@@ -7,7 +7,7 @@ import (
 	"github.com/chimejobs/chime/cmd/chime/internal/top"
 )
 
-// Whatever is asked, and however small the terminal is: what answers it is in sight, and so is what was typed last.
+// Every question shows its answers and the end of the typed text, on terminals of any size.
 func TestAnAnswerIsInSightOnASmallTerminal(t *testing.T) {
 	for _, size := range [][2]int{{40, 10}, {60, 15}, {80, 24}, {100, 30}} {
 		for _, c := range asking {

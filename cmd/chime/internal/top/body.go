@@ -10,7 +10,7 @@ import (
 	"github.com/chimejobs/chime/internal/overview"
 )
 
-// body is what is between the first lines and the last one.
+// body returns the lines between the head and the foot.
 func (m *Model) body(p painter, height int) []string {
 	switch {
 	case m.help:
@@ -32,7 +32,7 @@ func (m *Model) body(p painter, height int) []string {
 	return m.allPanels(p, height)
 }
 
-// allPanels shows the queues above two pairs of the others.
+// allPanels shows the queues, and below them the other panels in two pairs.
 func (m *Model) allPanels(p painter, height int) []string {
 	queues := min(max(len(m.rows(overview.Queues)), 1)+2, height*2/5)
 	pairs := (height - queues) / 2
@@ -56,7 +56,7 @@ func (m *Model) pair(p painter, left, right overview.Panel, height int, join str
 	return lines
 }
 
-// tabs names the panels where one is shown at a time.
+// tabs is the line of panel names if one panel is shown at a time.
 func (m *Model) tabs(p painter) string {
 	line := ""
 	for panel := range overview.Panels {
@@ -70,7 +70,7 @@ func (m *Model) tabs(p painter) string {
 	return line
 }
 
-// howMany is how many rows a panel has.
+// howMany formats how many rows a panel has.
 func (m *Model) howMany(p overview.Panel) string {
 	all := int64(len(m.allRows(p)))
 	if p == overview.Running {
@@ -79,7 +79,7 @@ func (m *Model) howMany(p overview.Panel) string {
 	return "(" + format.Count(all) + ")"
 }
 
-// panel shows one panel: its title, the columns' titles where there is room, and its rows around the cursor.
+// panel shows one panel: its title, the titles of columns if they fit, and the rows around the cursor.
 func (m *Model) panel(p painter, panel overview.Panel, width, height int) []string {
 	rows := m.rows(panel)
 	lines := []string{m.titleOf(p, panel, width)}
@@ -117,7 +117,7 @@ func (m *Model) panel(p painter, panel overview.Panel, width, height int) []stri
 	return lines[:height]
 }
 
-// titleOf is the line above a panel.
+// titleOf returns the line above a panel.
 func (m *Model) titleOf(p painter, panel overview.Panel, width int) string {
 	state := m.panels[panel]
 	text := " " + format.Count(int(panel)+1) + " " + panel.String() + " " + m.howMany(panel) + " "
@@ -139,7 +139,7 @@ func (m *Model) titleOf(p painter, panel overview.Panel, width int) string {
 	return line + p.paint(strings.Repeat("─", max(0, width-ansi.StringWidth(line))), faint)
 }
 
-// nothing is what a panel without rows says.
+// nothing returns the text of a panel without rows.
 func (m *Model) nothing(p overview.Panel) string {
 	switch {
 	case m.panels[p].filter != "":

@@ -12,7 +12,7 @@ import (
 	"github.com/chimejobs/chime/internal/overview"
 )
 
-// detail is the text of what is opened, a field a line.
+// detail returns the text of the opened item, one field a line.
 func (m *Model) detail() []string {
 	var d fields
 	switch key := m.opened.key; m.opened.panel {
@@ -43,7 +43,7 @@ func (m *Model) detail() []string {
 	return d
 }
 
-// fields are lines of a name and a value.
+// fields are lines with a name and a value.
 type fields []string
 
 func (f *fields) add(name, value string) {
@@ -88,7 +88,7 @@ func (m *Model) queueDetail(d *fields, q overview.Queue) {
 	for _, n := range []struct {
 		name string
 		n    int64
-	}{{"enqueued", q.Enqueued}, {"done", q.Done}, {"failed", q.QueueInfo.Failed}, {"retried", q.Retried}, {"given up", q.Died}, {"cancelled", q.Cancelled}} {
+	}{{"enqueued", q.Enqueued}, {"done", q.Done}, {"failed", q.QueueInfo.Failed}, {"retried", q.Retried}, {"dead", q.Died}, {"cancelled", q.Cancelled}} {
 		d.add(n.name, format.Count(n.n))
 	}
 	if len(q.Outs) > 0 {
@@ -96,7 +96,7 @@ func (m *Model) queueDetail(d *fields, q overview.Queue) {
 	}
 }
 
-// paused says who paused something, when and why.
+// paused formats who paused something, when and why.
 func (m *Model) paused(note chime.Note) string {
 	text := "‖ paused"
 	if note.By != "" {

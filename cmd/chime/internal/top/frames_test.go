@@ -14,7 +14,7 @@ import (
 	"github.com/chimejobs/chime/cmd/chime/internal/top/story"
 )
 
-var update = flag.Bool("update", false, "write the frames anew instead of comparing them")
+var update = flag.Bool("update", false, "write the frames instead of comparing them")
 
 func TestFramesAtThreeSizes(t *testing.T) {
 	for _, size := range []struct{ width, height int }{{80, 24}, {100, 30}, {200, 60}} {

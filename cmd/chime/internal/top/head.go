@@ -7,7 +7,7 @@ import (
 	"github.com/chimejobs/chime/internal/format"
 )
 
-// head says of which store this is, who leads, whether it answers, and what goes through it.
+// head shows the store, its leader, whether it answers, and its rates.
 func (m *Model) head(p painter) []string {
 	plain := painter{plain: m.Plain}
 	state := plain.paint("● ", good)
@@ -41,11 +41,11 @@ func (m *Model) head(p painter) []string {
 }
 
 const (
-	windowWidth = 60 // from so many cells on the window is named
+	windowWidth = 60 // cells; a narrower terminal does not show the window
 	maxLeader   = 24 // cells of a leader's name
 )
 
-// leader says who leads: with the term, if there are cells for it.
+// leader shows who leads, and the term if it fits.
 func (m *Model) leader(p painter, cells int) string {
 	leads := m.shown.Leader
 	switch {
@@ -67,7 +67,7 @@ func (m *Model) leader(p painter, cells int) string {
 
 const minSpark = 4 // cells
 
-// flow is what goes through all queues.
+// flow shows the rates of all queues together.
 func (m *Model) flow(p painter) string {
 	f := m.shown.Flow
 	failed := normal
@@ -84,7 +84,7 @@ func (m *Model) flow(p painter) string {
 		parts[3].name, parts[3].value, parts[3].values = "late", "p50 "+format.Span(f.P50)+" p99 "+format.Span(f.P99), f.Late
 	}
 	if m.shown.Window != m.window {
-		f.Ins, f.Outs, f.Faileds, f.Late = nil, nil, nil, nil // those of another window
+		f.Ins, f.Outs, f.Faileds, f.Late = nil, nil, nil, nil // they belong to another window
 	}
 	left := m.width
 	for _, part := range parts {

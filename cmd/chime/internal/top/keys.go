@@ -10,7 +10,7 @@ import (
 	"github.com/chimejobs/chime/internal/overview"
 )
 
-// A binding says which key does what, for the help.
+// A binding is a key and its meaning, for the help.
 type binding struct{ key, does string }
 
 var everywhere = []binding{
@@ -29,7 +29,7 @@ var everywhere = []binding{
 	{"q, ctrl-c", "quit"},
 }
 
-// acts are the verbs of a panel's keys, and none else.
+// acts are the verbs of each panel's keys.
 var acts = [overview.Panels]map[string]Verb{
 	overview.Queues:   {"p": Pause, "d": Delete},
 	overview.Next:     {"p": Pause, "t": Trigger, "d": Delete},
@@ -38,10 +38,10 @@ var acts = [overview.Panels]map[string]Verb{
 	overview.Workers:  {},
 }
 
-// actKeys are the keys of the verbs in the order in which the last line has them.
+// actKeys are the keys of the verbs in the order of the last line.
 var actKeys = []string{"p", "t", "r", "c", "d"}
 
-// press does what a key says.
+// press handles a key.
 func (m *Model) press(key tea.Key) tea.Cmd {
 	name := key.String()
 	if name == "ctrl+c" {
@@ -97,13 +97,13 @@ func (m *Model) press(key tea.Key) tea.Cmd {
 	return nil
 }
 
-// quit ends, with an empty screen: a terminal that has grown meanwhile would take lines of it for the shell's when it goes back to that.
+// quit ends with an empty screen: a terminal that has grown in the meantime would otherwise keep some of its lines in the shell's screen.
 func (m *Model) quit() tea.Cmd {
 	m.over = true
 	return tea.Quit
 }
 
-// back takes back the innermost of what was done.
+// back undoes the last of: open, type, filter, mark.
 func (m *Model) back() {
 	p := &m.panels[m.focus]
 	switch {
@@ -122,7 +122,7 @@ func (m *Model) goTo(p overview.Panel) {
 	m.focus, m.opened = p, nil
 }
 
-// freeze stops reading and the clock, or lets them go on.
+// freeze stops polling and the clock, or resumes them.
 func (m *Model) freeze() tea.Cmd {
 	if !m.frozen.IsZero() {
 		m.frozen = time.Time{}
@@ -135,16 +135,16 @@ func (m *Model) freeze() tea.Cmd {
 	return nil
 }
 
-// widen shows charts of the next window, once they are read.
+// widen shows the charts of the next window when they have been read.
 func (m *Model) widen() tea.Cmd {
 	m.window = m.window.Next()
 	if m.polling || !m.frozen.IsZero() {
-		return nil // what is read next is of that window
+		return nil // the poll under way is followed by one of that window
 	}
 	return m.poll()
 }
 
-// mark marks the row of the cursor, or takes its mark off, and goes on to the next one.
+// mark marks the row of the cursor or removes its mark, and moves to the next row.
 func (m *Model) mark() {
 	row, is := m.row()
 	if !is || m.opened != nil {
@@ -169,7 +169,7 @@ func (m *Model) open() {
 	}
 }
 
-// row is the row that the cursor is on.
+// row returns the row of the cursor.
 func (m *Model) row() (row, bool) {
 	rows := m.rows(m.focus)
 	if len(rows) == 0 {
@@ -178,14 +178,14 @@ func (m *Model) row() (row, bool) {
 	return rows[m.at(m.focus, rows)], true
 }
 
-// at is where the cursor is among a panel's rows; the first one if its row has gone.
+// at returns the index of the cursor's row in a panel; 0 if the row has gone.
 func (m *Model) at(p overview.Panel, rows []row) int {
 	return max(0, slices.IndexFunc(rows, func(r row) bool { return r.key == m.panels[p].at }))
 }
 
 const page = 10 // rows
 
-// move moves the cursor, or what is opened.
+// move moves the cursor, or scrolls the opened item.
 func (m *Model) move(key string) {
 	by := map[string]int{"up": -1, "k": -1, "down": 1, "j": 1, "pgup": -page, "pgdown": page, "home": -1 << 20, "end": 1 << 20}[key]
 	if m.opened != nil {
@@ -197,7 +197,7 @@ func (m *Model) move(key string) {
 	}
 }
 
-// typeFilter takes a key while a filter is typed.
+// typeFilter handles a key while a filter is typed.
 func (m *Model) typeFilter(key tea.Key) {
 	p := &m.panels[m.focus]
 	switch key.String() {
@@ -222,7 +222,7 @@ func (m *Model) paste(text string) {
 
 const maxTyped = 200
 
-// typed is a text with what a key adds to it, or takes from it.
+// typed returns a text after a key has added or removed a character.
 func typed(text string, key tea.Key) string {
 	switch key.String() {
 	case "backspace":

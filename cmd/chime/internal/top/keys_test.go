@@ -16,7 +16,7 @@ import (
 	"github.com/chimejobs/chime/internal/overview"
 )
 
-// A screen is a Model with what it has asked for.
+// A screen is a Model with the calls that it has made.
 type screen struct {
 	t     *testing.T
 	model *top.Model
@@ -42,7 +42,7 @@ func newScreen(t *testing.T, width, height int, o top.Options) *screen {
 	return s
 }
 
-// send gives the model a message, and does what it asks for.
+// send sends the model a message, and executes its commands.
 func (s *screen) send(msg tea.Msg) {
 	_, cmd := s.model.Update(msg)
 	s.do(cmd)
@@ -84,7 +84,7 @@ func (s *screen) press(keys ...string) *screen {
 	return s
 }
 
-// shows fails unless the screen has all these texts; with a ! in front it must not have it.
+// shows fails unless the screen has all these texts, and none of those that begin with !.
 func (s *screen) shows(texts ...string) *screen {
 	s.t.Helper()
 	got := text(s.model)
@@ -189,7 +189,7 @@ func TestTheCursorStaysOnItsRow(t *testing.T) {
 	s.tick(2*time.Second).shows("▸ added", "!media")
 }
 
-// A schedule that was paused here stays in the list, from where it can be resumed.
+// A schedule that was paused here remains in the list, so that it can be resumed.
 func TestAPausedScheduleIsResumedWhereItWasPaused(t *testing.T) {
 	s := newScreen(t, 80, 24, top.Options{})
 	paused := *s.answer.Next[1]
@@ -221,7 +221,7 @@ func TestHelpListsTheKeysAndAnyKeyGoesBack(t *testing.T) {
 	s.press("?").shows("--read-only", "!delete")
 }
 
-// asking are the keys that change something, with the panel, the action and what has to be typed.
+// asking are the keys that change something, each with its panel, its action and the text to type.
 var asking = []struct {
 	keys     []string
 	question string
@@ -291,7 +291,7 @@ func TestAnErrorOfAChangeIsShown(t *testing.T) {
 	s.press("p", "y").shows(`✕ no right\x1b[2J`)
 }
 
-// tick moves the clock on, second by second.
+// tick advances the clock second by second.
 func (s *screen) tick(d time.Duration) *screen {
 	for range int(d / time.Second) {
 		s.now = s.now.Add(time.Second)
@@ -384,7 +384,7 @@ func TestNothingInTheStoreMovesTheCursor(t *testing.T) {
 
 var paints = regexp.MustCompile("\x1b\\[[0-9;]*m")
 
-// withoutPaint is a text without colours and the like.
+// withoutPaint removes colours and other styles from a text.
 func withoutPaint(text string) string { return paints.ReplaceAllString(text, "") }
 
 func TestWithoutColoursNothingIsColoured(t *testing.T) {

@@ -15,6 +15,6 @@ func TestMain(m *testing.M) {
 	if os.Getenv(asCommand) != "" {
 		os.Exit(command.Main())
 	}
-	slog.SetDefault(slog.New(slog.DiscardHandler)) // the roles' lines are not what is tested here
+	slog.SetDefault(slog.New(slog.DiscardHandler)) // the log lines of the roles are not tested here
 	os.Exit(m.Run())
 }

@@ -1,5 +1,5 @@
-// Package top is the live screen of chime: queues, what runs next and now, what failed, and workers, read anew every few seconds. The Model
-// does no I/O: what it reads and does comes from the functions of its Options.
+// Package top is the live screen of chime: queues, what runs next and now, what failed, and workers, read again every few seconds. The Model
+// does no I/O: it reads and acts through the functions of its Options.
 package top
 
 import (
@@ -10,42 +10,42 @@ import (
 )
 
 const (
-	// MinEvery and MaxEvery bound how often the store is read.
+	// MinEvery and MaxEvery limit the time between polls.
 	MinEvery = time.Second
 	MaxEvery = time.Minute
-	// DefaultEvery is how often it is read unless somebody says so.
+	// DefaultEvery is the default time between polls.
 	DefaultEvery = 2 * time.Second
 
-	staleAfter = 2 * time.Second // an answer is late
+	staleAfter = 2 * time.Second // a poll that takes longer is late
 	noteFor    = 10 * time.Second
 )
 
-// Options are what a Model is about.
+// Options configure a Model.
 type Options struct {
-	Address  string // of the store, as people name it
+	Address  string // of the store, for people
 	Every    time.Duration
 	ReadOnly bool             // no key changes anything
 	Plain    bool             // no colours
-	Zones    []*time.Location // that key z goes through; the first one is shown at first
-	Now      time.Time        // when it begins
+	Zones    []*time.Location // in the order of key z; the first one is shown first
+	Now      time.Time        // the start
 
 	Poll func(overview.Window) (*overview.Snapshot, error) // reads, with charts of the window
 	Act  func(Action) (string, error)                      // changes
 }
 
-// A Model is the screen. New makes one.
+// A Model is the screen. Create it with New.
 type Model struct {
 	Options
 	width, height int
 	now           time.Time // of this machine
 
-	shown   *overview.Snapshot // nil: nothing was read yet
-	heard   time.Time          // when it came
+	shown   *overview.Snapshot // nil: nothing has been read yet
+	heard   time.Time          // when it was received
 	asked   time.Time          // when the poll under way began
 	polling bool
 	err     error // of the last poll
 	frozen  time.Time
-	window  overview.Window // of the charts that are wanted
+	window  overview.Window // of the wanted charts
 
 	focus  overview.Panel
 	zoom   bool
@@ -58,12 +58,12 @@ type Model struct {
 
 	over   bool // the user has quit
 	acting bool
-	note   string // what was done last
+	note   string // the result of the last action
 	failed bool   // it failed
 	noted  time.Time
 }
 
-// A panel is what the user has done with one.
+// A panel is the state of a panel.
 type panel struct {
 	at     string // key of the row that the cursor is on; empty: the first one
 	filter string
@@ -71,14 +71,14 @@ type panel struct {
 	marked map[string]bool // keys of rows
 }
 
-// opened is the item that is shown alone.
+// opened is the item that fills the body.
 type opened struct {
 	panel overview.Panel
 	key   string
 	from  int // the first line that is shown
 }
 
-// The messages that a Model gets, besides those of the terminal.
+// The messages that a Model receives, except those of the terminal.
 type (
 	tickMsg time.Time
 	readMsg struct {
@@ -91,7 +91,7 @@ type (
 	}
 )
 
-// New returns the screen before anything was read.
+// New returns the screen before the first poll.
 func New(o Options) *Model {
 	if len(o.Zones) == 0 {
 		o.Zones = []*time.Location{time.UTC}
@@ -122,7 +122,7 @@ func (m *Model) poll() tea.Cmd {
 	}
 }
 
-// Update takes a message in.
+// Update handles a message.
 func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
@@ -132,7 +132,7 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case readMsg:
 		m.take(msg)
 		if m.err == nil && m.frozen.IsZero() && m.shown.Window != m.window {
-			return m, m.poll() // it was changed meanwhile
+			return m, m.poll() // the window has changed in the meantime
 		}
 	case actedMsg:
 		m.acting, m.note, m.failed, m.noted = false, msg.text, msg.err != nil, m.now
@@ -150,7 +150,7 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	return m, nil
 }
 
-// turn moves the clock on, and begins a poll if it is time.
+// turn advances the clock, and begins a poll when it is due.
 func (m *Model) turn(now time.Time) tea.Cmd {
 	m.now = now
 	if m.note != "" && now.Sub(m.noted) >= noteFor {
@@ -163,14 +163,14 @@ func (m *Model) turn(now time.Time) tea.Cmd {
 	return m.poll()
 }
 
-// take takes in what a poll has read. What came while the screen is frozen is dropped.
+// take stores the result of a poll. While the screen is frozen it drops the result.
 func (m *Model) take(read readMsg) {
 	m.polling = false
 	if m.err = read.err; read.err != nil || !m.frozen.IsZero() && m.shown != nil {
 		return
 	}
 	m.shown, m.heard = read.snapshot, m.now
-	for p := range m.panels { // what has gone is no longer marked
+	for p := range m.panels { // rows that have gone lose their marks
 		if len(m.panels[p].marked) == 0 {
 			continue
 		}
@@ -184,7 +184,7 @@ func (m *Model) take(read readMsg) {
 	}
 }
 
-// stale reports whether what is shown is older than it should be, and how old it is.
+// stale reports whether the shown data is too old, and its age.
 func (m *Model) stale() (time.Duration, bool) {
 	late := m.polling && m.now.Sub(m.asked) >= staleAfter
 	if m.frozen.IsZero() && (m.err != nil || late) {

@@ -2,7 +2,7 @@ package top
 
 import "charm.land/lipgloss/v2"
 
-// A paint is what a text means; colours are those of the terminal, and say nothing that the text does not.
+// A paint is the meaning of a text. It is shown in the terminal's colours, which add no information to the text.
 type paint int
 
 const (
@@ -29,7 +29,7 @@ var painted = map[paint]lipgloss.Style{
 // A painter paints a frame.
 type painter struct {
 	plain bool // no colours
-	faint bool // all of it: what is shown is old
+	faint bool // all text is faint, because the shown data is old
 }
 
 func (p painter) paint(text string, with paint) string {

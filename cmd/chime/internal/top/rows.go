@@ -13,17 +13,17 @@ import (
 	"github.com/chimejobs/chime/internal/overview"
 )
 
-// A row is one of a panel.
+// A row is a row of a panel.
 type row struct {
 	key     string // identifies it from poll to poll
-	name    string // as the user of the store calls it: not printable yet
-	text    string // that a filter looks in
+	name    string // as stored: not printable yet
+	text    string // that a filter searches
 	cells   []cell
 	paused  bool
-	targets []Target // of an action; none: there is nothing to act on
+	targets []Target // of an action; empty: the row has no action
 }
 
-// A cell is a text of one paint.
+// A cell is a text with one paint.
 type cell struct {
 	text  string // printable
 	paint paint
@@ -31,7 +31,7 @@ type cell struct {
 
 func plain(text string) cell { return cell{output.Printable(text), normal} }
 
-// rows are those of a panel that its filter leaves, in the order that is wanted.
+// rows returns the rows of a panel that match its filter, in the chosen order.
 func (m *Model) rows(p overview.Panel) []row {
 	rows := m.allRows(p)
 	if filter := strings.ToLower(m.panels[p].filter); filter != "" {
@@ -40,7 +40,7 @@ func (m *Model) rows(p overview.Panel) []row {
 	return rows
 }
 
-// allRows are all rows of a panel.
+// allRows returns all rows of a panel.
 func (m *Model) allRows(p overview.Panel) []row {
 	if m.shown == nil {
 		return nil
@@ -48,7 +48,7 @@ func (m *Model) allRows(p overview.Panel) []row {
 	return [overview.Panels]func() []row{m.queueRows, m.nextRows, m.runningRows, m.failureRows, m.workerRows}[p]()
 }
 
-// orders are those of each panel; the first one is that of the start.
+// orders are the orders of each panel; the first one is the default.
 var orders = [overview.Panels][]string{
 	overview.Queues:   {"name", "most waiting", "oldest", "most failed"},
 	overview.Next:     {"soonest", "name"},
@@ -57,14 +57,14 @@ var orders = [overview.Panels][]string{
 	overview.Workers:  {"name", "busiest", "oldest"},
 }
 
-// sorted sorts items as the panel wants: by the n-th comparison, and else by the first one.
+// sorted sorts items by the n-th comparison, and equal ones by the first comparison.
 func sorted[T any](items []T, n int, by ...func(a, b T) int) []T {
 	items = slices.Clone(items)
 	slices.SortStableFunc(items, func(a, b T) int { return cmp.Or(by[n](a, b), by[0](a, b)) })
 	return items
 }
 
-// older compares instants, of which a zero one comes last.
+// older compares instants. A zero instant comes last.
 func older(a, b time.Time) int {
 	if a.IsZero() != b.IsZero() {
 		if a.IsZero() {
@@ -102,9 +102,9 @@ func (m *Model) queueRows() []row {
 	return rows
 }
 
-const sparkCells = 15 // of an hour's sixty: four minutes each
+const sparkCells = 15 // for the sixty values of an hour: four minutes each
 
-// tally is a number, faint where it is none.
+// tally formats a number, faint if it is zero.
 func tally(text string, p paint) cell {
 	if text == "0" {
 		return cell{text, faint}
@@ -148,7 +148,7 @@ func (m *Model) nextRows() []row {
 	return rows
 }
 
-// hindered is what keeps the jobs of a live schedule from running, as far as the other panels show it.
+// hindered returns what blocks the jobs of a live schedule, as far as the other panels show it.
 func (m *Model) hindered(s *chime.Schedule) string {
 	at := slices.IndexFunc(m.shown.Queues, func(q overview.Queue) bool { return q.Name == s.Queue })
 	serves := func(w overview.Worker) bool { return w.Queues[s.Queue] > 0 }
@@ -163,7 +163,7 @@ func (m *Model) hindered(s *chime.Schedule) string {
 	return ""
 }
 
-// pausedLast compares schedules, of which paused ones come last.
+// pausedLast compares schedules. Paused ones come last.
 func pausedLast(a, b *chime.Schedule) int {
 	switch a, b := a.State == chime.StatePaused, b.State == chime.StatePaused; {
 	case a == b:
@@ -174,7 +174,7 @@ func pausedLast(a, b *chime.Schedule) int {
 	return -1
 }
 
-// due is when a schedule runs next; zero: at once, or not while it is paused.
+// due returns when a schedule runs next; zero: immediately, or not while it is paused.
 func due(s *chime.Schedule) time.Time {
 	if s.Next.IsZero() || s.State == chime.StatePaused {
 		return time.Time{}
@@ -182,7 +182,7 @@ func due(s *chime.Schedule) time.Time {
 	return s.Next.Add(s.Offset)
 }
 
-// lastRun is how a schedule's last run went.
+// lastRun shows the outcome of a schedule's last run.
 func lastRun(s *chime.Schedule) cell {
 	switch s.Last.Outcome {
 	case "":
@@ -224,7 +224,7 @@ func (m *Model) runningRows() []row {
 	return rows
 }
 
-// progress is how far a job has come: a number to 1, or to 100.
+// progress shows the progress of a job, a number up to 1 or up to 100.
 func progress(j *chime.JobInfo) (float64, bool) {
 	if len(j.Progress) == 0 {
 		return 0, false
@@ -239,7 +239,7 @@ func progress(j *chime.JobInfo) (float64, bool) {
 	return part, true
 }
 
-// worker names a worker as people do.
+// worker returns the name of a worker for people.
 func (m *Model) worker(name string) string {
 	for _, w := range m.shown.Workers {
 		if w.Name == name {
@@ -273,7 +273,7 @@ func (m *Model) failureRows() []row {
 	return rows
 }
 
-// targetsOf are the jobs of a group, those of a state together.
+// targetsOf returns the jobs of a group, one target for each state.
 func targetsOf(g overview.Group) (targets []Target) {
 	for _, state := range []chime.JobState{chime.JobDead, chime.JobRetrying} {
 		t := Target{Name: g.Job, Queue: g.Queue, State: state}
@@ -318,7 +318,7 @@ func (m *Model) workerRows() []row {
 	return rows
 }
 
-// instant formats a time of day in the zone shown, with the day where it is not today.
+// instant formats a time of day in the shown zone, with the date if it is not today.
 func (m *Model) instant(t time.Time) string {
 	t, now := t.In(m.location()), m.clock().In(m.location())
 	if t.YearDay() == now.YearDay() && t.Year() == now.Year() {

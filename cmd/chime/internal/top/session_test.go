@@ -19,6 +19,7 @@ import (
 
 	"github.com/chimejobs/chime"
 	"github.com/chimejobs/chime/internal/faultproxy"
+	"github.com/chimejobs/chime/internal/format"
 	"github.com/chimejobs/chime/internal/redistest"
 	"github.com/chimejobs/chime/recurrence"
 	"github.com/chimejobs/chime/redisstore"
@@ -43,7 +44,7 @@ func anOutage(t *testing.T) (*redistest.Server, chime.Store) {
 	return server, store
 }
 
-// workAll works on both queues until so many attempts have ended.
+// workAll works on both queues until a number of attempts have ended.
 func workAll(t *testing.T, store chime.Store, attempts int, handle func(*chime.Job) error) {
 	t.Helper()
 	worker := chime.NewWorker(store, chime.WorkerOptions{Queues: map[string]int{"mail": 1, "news": 1}})
@@ -66,7 +67,7 @@ func workAll(t *testing.T, store chime.Store, attempts int, handle func(*chime.J
 	}
 }
 
-// enter types a command, once the shell asks for one.
+// enter types a command when the shell is ready.
 func (term *terminal) enter(line string) *terminal {
 	term.t.Helper()
 	deadline, look := time.Now().Add(terminalWait), time.NewTicker(20*time.Millisecond)
@@ -87,13 +88,13 @@ func (term *terminal) answer(line string) *terminal {
 	return term.press("Enter")
 }
 
-// read is everything that the terminal has shown.
+// read returns everything that the terminal has shown.
 func (term *terminal) read() string {
 	term.t.Helper()
 	return term.tmux("capture-pane", "-p", "-S", "-")
 }
 
-// Someone finds out why a schedule did not run, pauses its queue, and has all dead jobs run again, with an interruption on the way.
+// A user finds out why a schedule did not run, pauses its queue, and requeues all dead jobs, with one interruption.
 func TestAnOutageIsRepairedInATerminal(t *testing.T) {
 	server, store := anOutage(t)
 	proxy := faultproxy.Start(t, server.Addr())
@@ -109,20 +110,20 @@ func TestAnOutageIsRepairedInATerminal(t *testing.T) {
 
 	requeue := "chime jobs requeue --filter 'state:dead job:send' --max 20000"
 	term.enter(requeue).until("Requeue 12,000 jobs (12,000 dead; on 2 queues)? [y/N]")
-	proxy.Delay(200 * time.Millisecond) // a step takes as long: the interruption comes between two of them
+	proxy.Delay(200 * time.Millisecond) // each step takes this long: the interruption comes between two steps
 	term.answer("y").until("requeue  ▓", "of 12000").press("C-c").until("interrupted; ")
 	proxy.Delay(0) // what is left goes fast
 	term.enter("echo exit $?").until("exit 130")
 	said := regexp.MustCompile(`interrupted; ([\d,]+) of 12,000 jobs requeued. Run the same command again to continue`).FindStringSubmatch(term.read())
 	if said == nil {
-		t.Fatalf("it does not say how far it came:\n%s", term.read())
+		t.Fatalf("it does not print how far it came:\n%s", term.read())
 	}
 	first := number(t, said[1])
 	if waiting, dead := onBoth(t, store); first <= 0 || first >= deadMails || waiting != first || dead != deadMails+1-first {
 		t.Errorf("%d jobs were requeued; %d wait, and %d are dead", first, waiting, dead)
 	}
 
-	rest := comma(deadMails - first)
+	rest := format.Count(deadMails - first)
 	term.enter(requeue).until("Requeue " + rest + " jobs (" + rest + " dead; on").answer("y").until(rest + " jobs requeued.")
 	term.enter("chime queues resume mail; echo exit $?").until("Resumed mail.", "exit 0")
 	if waiting, dead := onBoth(t, store); waiting != deadMails || dead != 1 {
@@ -148,8 +149,8 @@ func TestAnOutageIsRepairedInATerminal(t *testing.T) {
 	shownIn(t, "../../../../docs/operating.md", term.read())
 }
 
-// shownIn checks that the session of a page is what the terminal has shown, line by line, but for numbers, instants and names of workers. The
-// page leaves lines out where it has an ellipsis.
+// shownIn checks that the terminal has shown the session of a page line by line, except for numbers, instants and names of workers. An ellipsis on
+// the page stands for lines that it leaves out.
 func shownIn(t *testing.T, page, screen string) {
 	t.Helper()
 	_, text, _ := strings.Cut(string(must(os.ReadFile(page))(t)), "```console\n")
@@ -171,22 +172,22 @@ func shownIn(t *testing.T, page, screen string) {
 	}
 }
 
-// What differs from one session to the next, each with what stands for it.
+// The patterns of what differs between sessions, each with its replacement.
 var different = []struct {
 	pattern *regexp.Regexp
-	stands  string
+	becomes string
 }{
 	{regexp.MustCompile(`\b[A-Z2-7]{26}\b`), "WORKER"},
 	{regexp.MustCompile(`\b(Mon|Tue|Wed|Thu|Fri|Sat|Sun|Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)\b`), ""},
 	{regexp.MustCompile(`\bin (\d+[dhms] ?)+`), "in # "},
-	{regexp.MustCompile(`\d[\d,.:]*( ms| s| m)?\b`), "#"},
+	{regexp.MustCompile(`<?\d[\d,.:]*(ms|s|m)?\b`), "#"},
 	{regexp.MustCompile(` +`), " "},
 }
 
-// alike is a text without what differs.
+// alike returns a text without what differs between sessions.
 func alike(text string) string {
 	for _, d := range different {
-		text = d.pattern.ReplaceAllString(text, d.stands)
+		text = d.pattern.ReplaceAllString(text, d.becomes)
 	}
 	return text
 }
@@ -201,15 +202,8 @@ func onBoth(t *testing.T, store chime.Store) (waiting, dead int) {
 	return waiting, dead
 }
 
-// number reads a number with commas, and comma writes one below a million.
+// number reads a number with commas.
 func number(t *testing.T, text string) int {
 	t.Helper()
 	return must(strconv.Atoi(strings.ReplaceAll(text, ",", "")))(t)
-}
-
-func comma(n int) string {
-	if n < 1000 {
-		return strconv.Itoa(n)
-	}
-	return fmt.Sprintf("%d,%03d", n/1000, n%1000)
 }

@@ -8,11 +8,11 @@ import (
 	"github.com/chimejobs/chime/internal/overview"
 )
 
-// A column is one of a panel.
+// A column is a column of a panel.
 type column struct {
 	title string
-	right bool // its cells stand at the right
-	gives int  // it is cut down to so many cells before columns are left out; 0: it is not cut
+	right bool // its cells are aligned to the right
+	gives int  // it is cut to this width before columns are dropped; 0: it is not cut
 }
 
 const (
@@ -32,7 +32,7 @@ var columns = [overview.Panels][]column{
 	overview.Workers:  {{title: "WORKER", gives: 14}, {title: "SLOTS", right: true}, {title: "FULL"}, {title: "UP", right: true}},
 }
 
-// columns are those of a panel, with the window of their charts.
+// columns returns the columns of a panel, with the window of their charts.
 func (m *Model) columns(p overview.Panel) []column {
 	all := slices.Clone(columns[p])
 	if p == overview.Queues {
@@ -41,8 +41,8 @@ func (m *Model) columns(p overview.Panel) []column {
 	return all
 }
 
-// layout gives the columns of rows their widths in so many cells of the terminal: first those that give are cut, the widest first; then
-// columns are left out from the right; the first two stay, cut to minCell.
+// layout returns the widths of columns for a width of the terminal. First it cuts the columns that give, the widest first. Then it drops columns
+// from the right, but never the first two, which it cuts to minCell.
 func layout(columns []column, rows []row, cells int, titled bool) []int {
 	widths := make([]int, len(columns))
 	for i, c := range columns {
@@ -67,7 +67,7 @@ func layout(columns []column, rows []row, cells int, titled bool) []int {
 	}
 }
 
-// narrow returns the widths with those cut that give, the widest first, none below its floor; nil if they do not fit then.
+// narrow cuts the columns that give, the widest first, none below its floor. It returns nil if they still do not fit.
 func narrow(columns []column, widths []int, cells int, floor func(i int) int) []int {
 	cut := append([]int(nil), widths...)
 	over := -gap - cells
@@ -110,7 +110,7 @@ func (p painter) line(columns []column, widths []int, cells []cell) string {
 	return strings.TrimRight(b.String(), " ")
 }
 
-// fill makes a line exactly so wide.
+// fill cuts or pads a line to a width.
 func fill(line string, width int) string {
 	line = ansi.Truncate(line, width, "…")
 	return line + strings.Repeat(" ", max(0, width-ansi.StringWidth(line)))

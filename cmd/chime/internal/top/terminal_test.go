@@ -19,7 +19,7 @@ import (
 	"github.com/chimejobs/chime/redisstore"
 )
 
-// terminalWait is how long a screen may take to show something before the test fails.
+// terminalWait limits how long a test waits for a screen.
 const terminalWait = 30 * time.Second
 
 // A terminal is a real one, of tmux, in which the command runs.
@@ -28,16 +28,16 @@ type terminal struct {
 	socket string
 }
 
-// openTerminal runs the command in a terminal of so many columns and lines.
+// openTerminal runs the command in a terminal with a number of columns and lines.
 func openTerminal(t *testing.T, width, height int, env string, arguments ...string) *terminal {
 	t.Helper()
 	return inTerminal(t, width, height, func(binary, _ string) string {
-		// tmux itself sometimes misses what a command exits with
+		// tmux itself sometimes misses the exit code of a command
 		return fmt.Sprintf("env TERM=xterm-256color %s=1 TZ=UTC %s '%s' %s 2>errors; echo $? >status", asCommand, env, binary, strings.Join(arguments, " "))
 	})
 }
 
-// openShell runs a shell in a terminal, which finds the command by its name, chime.
+// openShell runs a shell in a terminal. The shell finds the command by its name, chime.
 func openShell(t *testing.T, width, height int, env string) *terminal {
 	t.Helper()
 	return inTerminal(t, width, height, func(binary, folder string) string {
@@ -49,7 +49,7 @@ func openShell(t *testing.T, width, height int, env string) *terminal {
 	})
 }
 
-// inTerminal runs what command says, of the test's own binary and a folder of its own, in a terminal.
+// inTerminal runs a command in a terminal. The function command builds it from the test's own binary and a folder.
 func inTerminal(t *testing.T, width, height int, command func(binary, folder string) string) *terminal {
 	t.Helper()
 	if _, err := exec.LookPath("tmux"); err != nil {
@@ -94,7 +94,7 @@ func (term *terminal) press(keys ...string) *terminal {
 	return term
 }
 
-// until waits for a screen that has all these texts; those with a ! in front it must not have.
+// until waits for a screen that has all these texts, and none of those that begin with !.
 func (term *terminal) until(texts ...string) *terminal {
 	term.t.Helper()
 	deadline, screen := time.Now().Add(terminalWait), ""
@@ -110,11 +110,11 @@ func (term *terminal) until(texts ...string) *terminal {
 			return term
 		}
 	}
-	term.t.Fatalf("the screen does not come to show %q; it shows\n%s", texts, screen)
+	term.t.Fatalf("the screen does not show %q; it shows\n%s", texts, screen)
 	return term
 }
 
-// ended waits until the command has ended, and returns what it exited with.
+// ended waits until the command has ended, and returns its exit code.
 func (term *terminal) ended() string {
 	term.t.Helper()
 	deadline := time.Now().Add(terminalWait)
@@ -141,11 +141,11 @@ func aRealStore(t *testing.T) (*redistest.Server, chime.Store, string) {
 	must(enqueuer.Enqueue(t.Context(), "later", nil, chime.Queue("idle")))(t)
 	worker := chime.NewWorker(store, chime.WorkerOptions{Queues: map[string]int{"mail": 1, "media": 1}, DrainTimeout: time.Millisecond})
 	worker.Handle("send", func(context.Context, *chime.Job) error { return fmt.Errorf("\x1b[2J\x1b[Hgone\x07 550: no mailbox") })
-	began, told := make(chan bool, 1), make(chan bool, 1)
+	began, cancelled := make(chan bool, 1), make(chan bool, 1)
 	worker.Handle("resize", func(ctx context.Context, _ *chime.Job) error {
 		began <- true
 		<-ctx.Done()
-		told <- true
+		cancelled <- true
 		return ctx.Err()
 	})
 	ctx, stop := context.WithCancel(context.Background())
@@ -184,12 +184,12 @@ func TestTopOnARealTerminal(t *testing.T) {
 	term.until("live 1s", "!stale")
 	term.press("f").until("frozen").press("f").until("live 1s")
 
-	term.press("3", "c", "y").until("✓ picture-1 cancelled").until("nothing runs")
+	term.press("3", "c", "y").until("✓ picture-1 cancelled").until("no job is running")
 	if queue := must(chime.NewQueues(store).Get(t.Context(), "media"))(t); !queue.Paused {
 		t.Error("media is not paused")
 	}
 	if status := term.press("q").ended(); status != "0" {
-		t.Errorf("q exits with %s, want 0", status)
+		t.Errorf("the exit code of q is %s, want 0", status)
 	}
 }
 
@@ -216,7 +216,7 @@ func TestTopHasColoursOnATerminalThatHasThem(t *testing.T) {
 	}
 }
 
-// A window that grows while the screen is shown has the shell's lines back afterwards, and nothing else.
+// If a window grows while the screen is shown, it has the shell's lines again afterwards, and nothing else.
 func TestTheShellsScreenIsAsBeforeAfterTheWindowGrew(t *testing.T) {
 	_, _, env := aRealStore(t)
 	for _, size := range [][2]string{{"120", "40"}, {"60", "15"}} {

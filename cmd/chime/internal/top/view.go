@@ -13,7 +13,7 @@ import (
 
 // The sizes at which the screen changes.
 const (
-	minWidth, minHeight   = 40, 10  // else it says so
+	minWidth, minHeight   = 40, 10  // a smaller terminal shows a message
 	wideWidth, wideHeight = 100, 28 // all panels at once
 	headLines             = 2
 )
@@ -30,7 +30,7 @@ func (m *Model) View() tea.View {
 	return v
 }
 
-// frame is the screen, as many lines as it is high, each as wide as it is.
+// frame returns the lines of the screen, each exactly as wide as the screen.
 func (m *Model) frame() []string {
 	p := painter{plain: m.Plain}
 	_, p.faint = m.stale()
@@ -52,7 +52,7 @@ func (m *Model) frame() []string {
 	return lines[:m.height]
 }
 
-// foot asks, or says what was done, or which keys there are.
+// foot shows the question, the result of the last action, or the keys.
 func (m *Model) foot() []string {
 	p := painter{plain: m.Plain}
 	switch {
@@ -70,7 +70,7 @@ func (m *Model) foot() []string {
 	return []string{m.hints()}
 }
 
-// hints are the keys of the panel, fewer where there is no room.
+// hints shows the keys of the panel, fewer if they do not fit.
 func (m *Model) hints() string {
 	hints := []string{"tab panel", "enter open", "/ filter", "s sort"}
 	if m.opened != nil {
@@ -86,7 +86,7 @@ func (m *Model) hints() string {
 	return " " + strings.Join(hints, " · ")
 }
 
-// actHints are the keys that change what the panel shows.
+// actHints shows the keys of the panel's actions.
 func (m *Model) actHints() (hints []string) {
 	if m.ReadOnly {
 		return nil

@@ -21,7 +21,7 @@ func TestAKeyGoesThroughTheWindowsOfTheCharts(t *testing.T) {
 	newScreen(t, 59, 24, top.Options{}).shows("!▾")
 }
 
-// A poll that was under way has charts of the window before; another one follows at once.
+// A poll under way has the charts of the previous window; another poll follows immediately.
 func TestAWindowThatIsChangedDuringAPollIsReadAfterIt(t *testing.T) {
 	s := newScreen(t, 200, 60, top.Options{})
 	s.now = s.now.Add(2 * time.Second)

@@ -10,11 +10,11 @@ import (
 
 const bars = "▁▂▃▄▅▆▇█"
 
-// spark draws values, scaled to the largest, and a gap where nothing is known. Without any it is empty.
+// spark draws values, scaled to the largest. An unknown value is a gap. Without values the text is empty.
 func spark(values []float64) string {
 	most := 0.0
 	for _, v := range values {
-		if v > most { // not of NaN
+		if v > most { // false for NaN
 			most = v
 		}
 	}
@@ -34,7 +34,7 @@ func spark(values []float64) string {
 	return b.String()
 }
 
-// squeeze takes means of values so that few are left, for a spark of so many cells over all of them.
+// squeeze reduces values to means, so that a spark with a number of cells shows all of them.
 func squeeze(values []float64, cells int) []float64 {
 	if len(values) <= cells {
 		return values
@@ -53,7 +53,7 @@ func squeeze(values []float64, cells int) []float64 {
 	return few
 }
 
-// gauge draws how far something has come, from 0 to 1.
+// gauge draws a progress from 0 to 1.
 func gauge(part float64) string {
 	const cells = 6
 	full := int(min(max(part, 0), 1)*cells + 0.5)

@@ -1,4 +1,4 @@
-// Command picture draws chime top for the docs, of the real screen with a fixed story on it. From the folder of the command chime:
+// Command picture draws chime top for the docs: the real screen with a fixed story. In the folder of the command chime:
 //
 //	go run ./internal/top/picture
 package main
@@ -13,7 +13,7 @@ import (
 	"github.com/chimejobs/chime/cmd/chime/internal/top/story"
 )
 
-// The size of the screen that is drawn.
+// The size of the drawn screen.
 const columns, lines = 132, 30
 
 func main() {
@@ -25,7 +25,7 @@ func main() {
 	}
 }
 
-// picture is the same each time.
+// picture returns the same bytes each time.
 func picture() []byte {
 	const title = "chime top: queues, what runs next and now, failures of the last hour, workers"
 	return draw(title, story.Model(columns, lines, top.Options{}).View().Content)

@@ -18,7 +18,7 @@ func TestThePictureInTheDocsIsTheScreen(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(got, want) {
-		t.Error("docs/images/top.svg is another one: go run ./internal/top/picture in cmd/chime draws it anew")
+		t.Error("docs/images/top.svg is another one: run go run ./internal/top/picture in cmd/chime to update it")
 	}
 	if !bytes.Equal(got, picture()) {
 		t.Error("the picture drawn twice has other bytes")

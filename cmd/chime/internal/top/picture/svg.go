@@ -9,7 +9,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// Sizes in pixels of a picture that is shown at its own size.
+// Sizes in pixels, at a scale of 1.
 const (
 	cellWidth  = 7.8
 	cellHeight = 17
@@ -20,10 +20,10 @@ const (
 const style = `text{font:13px "JetBrains Mono",ui-monospace,"SF Mono",Menlo,Consolas,"DejaVu Sans Mono",monospace;fill:#e8ebed;white-space:pre}` +
 	`.b{font-weight:650}.f{fill:#a2adb5}.g{fill:#5cc98a}.r{fill:#62b5f2}.l{fill:#f0b14a}.x{fill:#ff8078}.p{fill:#c3a6f2}`
 
-// classes are those of the style for what the screen paints with.
+// classes are the CSS classes of the screen's paints.
 var classes = map[string]string{"": "", "0": "", "1": "b", "2": "f", "31": "x", "32": "g", "33": "l", "34": "r", "35": "p"}
 
-// A run is text of one paint.
+// A run is a text with one paint.
 type run struct {
 	at    int // the column of its first cell
 	text  string
@@ -48,7 +48,7 @@ func draw(title, screen string) []byte {
 			if r.class != "" {
 				class = fmt.Sprintf(` class="%s"`, r.class)
 			}
-			// the length keeps columns where they are, whatever font there is
+			// the length keeps columns aligned with any font
 			fmt.Fprintf(&b, "\n"+`<text x="%.1f" y="%.1f" textLength="%.1f" lengthAdjust="spacingAndGlyphs"%s>%s</text>`, margin+float64(r.at)*cellWidth,
 				margin+float64(row)*cellHeight+baseline, float64(ansi.StringWidth(r.text))*cellWidth, class, html.EscapeString(r.text))
 		}
@@ -57,7 +57,7 @@ func draw(title, screen string) []byte {
 	return b.Bytes()
 }
 
-// runs cuts a line where its paint changes, and where two spaces stand.
+// runs splits a line where its paint changes, and at two spaces.
 func runs(line string) (all []run) {
 	at, class := 0, ""
 	for i, part := range strings.Split(line, "\x1b[") {

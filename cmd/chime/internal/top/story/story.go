@@ -1,4 +1,4 @@
-// Package story is a fixed snapshot of a store that many do not have at hand: for the picture in the docs and for tests of the screen.
+// Package story is a fixed snapshot of a busy store, for the picture in the docs and for tests of the screen.
 package story
 
 import (
@@ -14,13 +14,13 @@ import (
 // At is the instant of the story, by the store's clock and the machine's.
 var At = time.Date(2026, 11, 20, 13, 26, 48, 0, time.UTC)
 
-// Address is where its store is.
+// Address is the address of its store.
 const Address = "billing @ redis:6379"
 
-// Zone is the zone that it is shown in at first: CET, that of Berlin in winter.
+// Zone is the first zone of the screen: CET, the zone of Berlin in winter.
 var Zone = time.FixedZone("CET", 3600)
 
-// Snapshot returns the story, anew each time.
+// Snapshot returns a new copy of the story.
 func Snapshot() *overview.Snapshot {
 	return &overview.Snapshot{
 		At: At, Leader: &chime.Leader{Name: "app-2:812:JBSWY3DPEHPK3PXP", Host: "app-2", PID: 812, Term: 14}, Notes: map[overview.Panel]string{}, Held: 40,
@@ -62,7 +62,7 @@ func Snapshot() *overview.Snapshot {
 	}
 }
 
-// Model returns the screen with the story on it, of so many columns and lines.
+// Model returns a screen of a size that shows the story.
 func Model(width, height int, o top.Options) *top.Model {
 	o.Address, o.Now = Address, At
 	if o.Every == 0 {
@@ -74,7 +74,7 @@ func Model(width, height int, o top.Options) *top.Model {
 	return top.NewShowing(o, width, height, Snapshot())
 }
 
-// wave is an hour of values around a mean, by a rule that looks like traffic.
+// wave returns an hour of values around a mean that look like traffic.
 func wave(mean, swing float64, step int) []float64 {
 	values := make([]float64, 60)
 	for i := range values {
@@ -117,7 +117,7 @@ func schedule(name string, in time.Duration, rule string, last chime.RunOutcome)
 	return s
 }
 
-// resizes are so many short jobs.
+// resizes returns short jobs.
 func resizes(n int) (jobs []*chime.JobInfo) {
 	for i := range n {
 		jobs = append(jobs, running("resize", fmt.Sprintf("01kbq5%06x", i*7919), "default", time.Duration(290-i*7)*time.Millisecond, []string{"w1", "w2", "w1", "w3"}[i%4], -1))
@@ -125,7 +125,7 @@ func resizes(n int) (jobs []*chime.JobInfo) {
 	return jobs
 }
 
-// running is a job that runs; without progress below 0.
+// running returns a running job. Below 0 it has no progress.
 func running(job, id, queue string, since time.Duration, worker string, part float64) *chime.JobInfo {
 	j := &chime.JobInfo{
 		ID: id, Name: job, Queue: queue, State: chime.JobRunning, Started: At.Add(-since), Enqueued: At.Add(-since - time.Second), Attempt: 1, Worker: worker,
