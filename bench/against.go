@@ -18,31 +18,31 @@ import (
 	"time"
 )
 
-// pairedMeasures are those of -against unless -measures says otherwise: what a change of chime makes faster or slower first.
+// pairedMeasures are the default measures of -against: the ones that a change of chime affects first.
 const pairedMeasures = "process 1,process 10,process 100,enqueue 1,enqueue 16,enqueue 1000"
 
-// beforePeer is whom the figures of the other build belong to; those of this one are chime's.
+// beforePeer is the peer of the other build's figures. The figures of this build belong to chime.
 const beforePeer = "before"
 
 // A build is this program, made of one revision of chime.
 type build struct {
 	program string
-	folder  string // where it runs: git reports the revision of the source there; empty: the source is not known
+	folder  string // its working directory, in which git reports the revision; empty: the source is not known
 }
 
-// A pairing measures chime in two builds of this program, which take turns: each measure is taken once by either in every pair, and the
-// one that begins alternates. Both run as processes of their own, so that any two revisions can be compared that know the flags.
+// A pairing measures chime in two builds of this program, which take turns: in every pair each build takes each measure once, and the first
+// one alternates. Each build is a process of its own, so any two revisions that know the flags can be compared.
 type pairing struct {
 	before, after build
 	measures      []measure
 	flags         []string // of both: -short, -aof
 	pairs         int
 	progress      io.Writer // gets a line a measurement
-	// run returns what a build prints with these arguments; tests replace it.
+	// run returns the output of a build for these arguments; tests replace it.
 	run func(ctx context.Context, b build, arguments ...string) ([]byte, error)
 }
 
-// do runs all pairs. What fails is reported, left out, and returned at the end.
+// do runs all pairs. It reports and skips failed measures, and returns their errors at the end.
 func (p pairing) do(ctx context.Context) (all samples, revisions map[string]string, failed error) {
 	revisions = map[string]string{}
 	sides := []struct {
@@ -80,7 +80,7 @@ func (p pairing) do(ctx context.Context) (all samples, revisions map[string]stri
 	return all, revisions, failed
 }
 
-// sideOf is what a reader calls the side whose figures have this peer.
+// sideOf returns the reader's name for the side whose figures have this peer.
 func sideOf(peer string) string {
 	if peer == beforePeer {
 		return "before"
@@ -113,7 +113,7 @@ func samplesIn(text []byte) (all samples, revision string) {
 	return all, revision
 }
 
-// pairedTable has a row for every figure: its medians, and how many times better it is after than before.
+// pairedTable has a row for every figure: its medians before and after, and their ratio.
 func pairedTable(all samples) table {
 	t := table{
 		heading: []string{"measure", "figure", "before", "after", "after is", "least", "most", "pair by pair"},
@@ -142,11 +142,11 @@ func pairedTable(all samples) table {
 	return t
 }
 
-// pairedMeans stands below the table of a pairing.
+// pairedMeans is the text below the table of a pairing.
 const pairedMeans = "after is: how many times better it is than before, pair by pair: above 1 it is better, whether more or less is better. " +
 	"The median of all pairs, the least and the most."
 
-// writePaired writes what the two builds are and how they compare.
+// writePaired writes the two builds and their comparison.
 func writePaired(w io.Writer, p pairing, all samples, revisions map[string]string, markdown bool) error {
 	for _, side := range []struct {
 		peer string
@@ -197,7 +197,7 @@ func (o commandLine) pair(ctx context.Context) error {
 	return errors.Join(writePaired(os.Stdout, p, all, revisions, o.markdown), failed)
 }
 
-// openBuild is the build that a path names: a program, or a checkout of another revision, which is built into a folder that remove removes.
+// openBuild returns the build at a path: a program, or a checkout of another revision, which it builds into a folder that remove deletes.
 func openBuild(ctx context.Context, path string) (b build, remove func(), err error) {
 	remove = func() {}
 	info, err := os.Stat(path)
@@ -225,7 +225,7 @@ func openBuild(ctx context.Context, path string) (b build, remove func(), err er
 	return b, remove, nil
 }
 
-// runBuild runs a build and returns what it prints; an error has the last line that it wrote to its standard error.
+// runBuild runs a build and returns its output; an error contains the last line of its standard error.
 func runBuild(ctx context.Context, b build, arguments ...string) ([]byte, error) {
 	command := exec.CommandContext(ctx, b.program, arguments...)
 	endWithParent(command)

@@ -17,7 +17,7 @@ var (
 	}
 )
 
-// An asynqSetting is what of asynq's options bears on speed; zero values are its defaults.
+// An asynqSetting has the options of asynq that affect speed; zero values are its defaults.
 type asynqSetting struct {
 	check time.Duration
 	pool  int
@@ -47,10 +47,10 @@ func (l *asynqLibrary) EnqueueIn(ctx context.Context, payload []byte, d time.Dur
 	return err
 }
 
-// EnqueueMany: asynq has no such thing.
+// EnqueueMany is not supported: asynq has no bulk call.
 func (l *asynqLibrary) EnqueueMany(context.Context, [][]byte) error { return errors.ErrUnsupported }
 
-// EnqueueTo sends them from many goroutines, for there is no call for several.
+// EnqueueTo sends them from many goroutines, because asynq has no bulk call.
 func (l *asynqLibrary) EnqueueTo(ctx context.Context, queue string, payloads [][]byte) error {
 	return eachOf(ctx, payloads, func(ctx context.Context, payload []byte) error {
 		_, err := l.client.EnqueueContext(ctx, asynq.NewTask(jobName, payload), asynq.Queue(queue))
@@ -62,7 +62,7 @@ func (l *asynqLibrary) Work(concurrency int, handle func(payload []byte)) (func(
 	return l.start(l.config(concurrency), func(_ string, payload []byte) { handle(payload) })
 }
 
-// WorkQueues has the weights as priorities, not strict ones: of the queues with jobs each is asked first as often as its priority says.
+// WorkQueues uses the weights as priorities that are not strict: a queue with jobs is read first in proportion to its priority.
 func (l *asynqLibrary) WorkQueues(weights map[string]int, concurrency int, handle func(queue string, payload []byte)) (func() error, error) {
 	config := l.config(concurrency)
 	config.Queues = weights
@@ -108,7 +108,7 @@ func (l *asynqLibrary) HeldIn(_ context.Context, queues []string) (held int64, e
 
 func (l *asynqLibrary) Close() error { return errors.Join(l.client.Close(), l.inspector.Close()) }
 
-// asynqSilence is a logger that says nothing.
+// asynqSilence is a logger without output.
 type asynqSilence struct{}
 
 func (asynqSilence) Debug(...any) {}

@@ -26,7 +26,7 @@ var block = regexp.MustCompile(`(?s)(<!-- bench (\S+) (\S+)(?: (\S+))? -->\n).*?
 // results is where recordings are kept.
 const results = "results"
 
-// filled returns a document's text with every block as its recording has it. folder is where recordings are.
+// filled returns a document's text with every block filled from its recording. folder has the recordings.
 func filled(text, folder string) (string, error) {
 	recordings := map[string]recording{"": {}}
 	read := func(name string) (recording, error) {
@@ -66,7 +66,7 @@ func filled(text, folder string) (string, error) {
 	return text, failed
 }
 
-// fillingOf is what stands in a block. second is the block's second recording; it may be empty.
+// fillingOf returns the content of a block. second is the block's second recording; it may be empty.
 func fillingOf(what string, rec, second recording) (string, error) {
 	if len(rec.conditions) == 0 {
 		return "", fmt.Errorf("the recording does not say its conditions")
@@ -116,11 +116,11 @@ func fillingOf(what string, rec, second recording) (string, error) {
 	return filling.String(), err
 }
 
-// cellMeans stands below the tables of documents.
+// cellMeans is the text below the tables of documents.
 const cellMeans = "A cell is the median of the rounds (least–most) · how many times better chime is: the median of the ratios of each round, " +
 	"above 1 where chime is better."
 
-// footerOf says how to read a group's table.
+// footerOf explains a group's table.
 func footerOf(rounds int, compared bool) string {
 	if compared {
 		return fmt.Sprintf("%s %s.", cellMeans, roundsOf(rounds))
@@ -138,8 +138,8 @@ func roundsOf(n int) string {
 	return fmt.Sprintf("%d rounds", n)
 }
 
-// conditionsOf has a line for each run that the samples are of: on what and when they were taken. A run with the same machine and versions as
-// the one before it says only that.
+// conditionsOf has a line for each run of the samples: its machine, versions and date. A run with the same machine and versions as the previous
+// one has only a short line.
 func conditionsOf(rec recording, shown samples) string {
 	var text strings.Builder
 	last := ""
@@ -174,7 +174,7 @@ func recordedOf(rec recording) string {
 }
 
 // groupTable has a row for every figure of a group's measures and a column for every peer: the median with the least and the
-// most, and how many times better chime is. rounds is how many most rows have; the others say theirs.
+// most, and how many times better chime is. rounds is the number of rounds of most rows; other rows state their own.
 func groupTable(all samples, group string) (t table, rounds int) {
 	of := map[string]bool{}
 	for _, m := range measures {
@@ -219,7 +219,7 @@ func groupTable(all samples, group string) (t table, rounds int) {
 	return t, t.sayRounds(counts)
 }
 
-// sayRounds has each row say its rounds whose number is not that of most rows, and returns that number.
+// sayRounds adds the number of rounds to each row that differs from most rows, and returns the number of most rows.
 func (t table) sayRounds(counts []int) (rounds int) {
 	rounds = mostFrequent(counts)
 	for i, n := range counts {
@@ -230,7 +230,7 @@ func (t table) sayRounds(counts []int) (rounds int) {
 	return rounds
 }
 
-// mostFrequent is the number that occurs most often, of several the greatest; 0: there is none.
+// mostFrequent returns the most frequent number; the greatest if several are equally frequent, and 0 without numbers.
 func mostFrequent(numbers []int) (frequent int) {
 	times := map[int]int{}
 	for _, n := range numbers {

@@ -83,10 +83,10 @@ func calendarMeasures() []measure {
 	return all
 }
 
-// yearsBack is how far back the start of a rule is that has none of its own.
+// yearsBack is the age of the start of a rule without a start of its own.
 const yearsBack = 10
 
-// startOf returns the start of a rule, so many years back, and today.
+// startOf returns the start of a rule, a number of years ago, and today.
 func startOf(zone string, years int) (start, today time.Time, err error) {
 	location, err := time.LoadLocation(zone)
 	if err != nil {
@@ -132,7 +132,7 @@ func openingMeasure(rule calendarRule, zone string) measure {
 	}
 }
 
-// endedMeasure asks series that have not been asked before: a later answer is remembered.
+// endedMeasure uses a new series for each call, because a series caches its answers.
 func endedMeasure(rule calendarRule, zone string) measure {
 	return measure{
 		name:  fmt.Sprintf("calendar ended %s %s", rule.name, path.Base(zone)),
@@ -184,7 +184,7 @@ func everyTwelfthWorkday(n int) []time.Time {
 	return all
 }
 
-// texts are the dates of instants as a filter has them.
+// texts returns the dates of instants in the form of a filter.
 func texts(instants []time.Time) []string {
 	all := make([]string, len(instants))
 	for i, at := range instants {

@@ -6,23 +6,23 @@ import (
 	"strings"
 )
 
-// plannedShare is the share of a core that a plan may use: the rest is for bursts, snapshots and the unforeseen.
+// plannedShare is the share of a core that a plan may use: the rest is a reserve for bursts, snapshots and surprises.
 const plannedShare = 0.7
 
 // plannedGiB is how many GiB of data a plan gives to one node.
 const plannedGiB = 40
 
-// forked is a node's RAM in multiples of its data: a fork, for a snapshot or to rewrite an append-only file, copies what is written
-// meanwhile, at worst everything.
+// forked is a node's RAM in multiples of its data: while a fork writes a snapshot or an append-only file, the data that changes is copied, at worst
+// all of it.
 const forked = 2
 
 // The example of slots: jobs a second, and the seconds that each handler takes.
 const exampleRate, exampleSeconds = 500, 0.020
 
-// A source is a figure of chime that a plan follows from.
+// A source is a figure of chime that a plan is calculated from.
 type source struct{ measure, figure string }
 
-// planned is a row of the plan: what follows from figures of chime, or from arithmetic alone.
+// planned is a row of the plan, calculated from figures of chime or from constants alone.
 type planned struct {
 	text string
 	from []source
@@ -56,7 +56,7 @@ func first(of func(float64) float64) func([]float64) float64 {
 func perGiB(bytes float64) float64     { return (1 << 30) / bytes }
 func billionGiB(bytes float64) float64 { return 1e9 * bytes / (1 << 30) }
 
-// billionNodes is how many nodes hold a billion schedules, from what one takes and what of it is the registry's, which lies elsewhere.
+// billionNodes is the number of nodes for a billion schedules, from the size of a schedule without its part of the registry, which is on another node.
 func billionNodes(values []float64) float64 {
 	return math.Ceil(billionGiB(values[0]-values[1]) / plannedGiB)
 }
@@ -72,15 +72,15 @@ func heldCost(values []float64) float64 {
 	return million + (million-few)*math.Log10(billionHeld(values[2:])/1e6)/3
 }
 
-// occurrencesNodes is how many nodes run the occurrences of a billion schedules, so many seconds apart each.
+// occurrencesNodes is the number of nodes for the occurrences of a billion schedules with a period in seconds.
 func occurrencesNodes(apart float64) func([]float64) float64 {
 	return func(values []float64) float64 { return math.Ceil(1e9 / apart / perCore(heldCost(values))) }
 }
 
-// namesHeld is how many names the registry of one namespace, a key that no cluster can divide, holds on its node.
+// namesHeld is how many names the registry of one namespace holds. The registry is one key, which a cluster cannot divide.
 func namesHeld(bytes float64) float64 { return plannedGiB * perGiB(bytes) }
 
-// slots is how many handlers run at once on average, by Little's law: those that arrive in a second times the seconds that each stays.
+// slots is how many handlers run at once on average, by Little's law: the arrivals a second, times the seconds of a handler.
 func slots(perSecond, seconds float64) float64 { return perSecond * seconds }
 
 var (
@@ -119,7 +119,7 @@ var plan = []planned{
 	{"… hours to create them one by one, from one goroutine", []source{putRate}, first(func(perSecond float64) float64 { return 1e9 / perSecond / 3600 })},
 }
 
-// planTable has what follows from the figures; a row that lacks a figure is left out.
+// planTable has the plan. It omits rows whose figures are missing.
 func planTable(all samples) table {
 	t := table{heading: []string{"", "plan with", "from", "measured"}, numbers: []bool{false, true, false, true}}
 	for _, row := range plan {
@@ -144,7 +144,7 @@ func planTable(all samples) table {
 	return t
 }
 
-// planNotes say what the plan assumes.
+// planNotes list the assumptions of the plan.
 func planNotes(all samples) string {
 	notes := fmt.Sprintf("The plan uses %.0f %% of a core. RAM is twice the data, because a fork copies what is written meanwhile. Slots follow from Little's law: "+
 		"jobs a second times the seconds that a handler takes.", 100*plannedShare)
@@ -172,7 +172,7 @@ func (s samples) unitOf(measure, figure string) string {
 	return ""
 }
 
-// rounded keeps two digits: a plan knows no more.
+// rounded keeps two digits: a plan is not more exact.
 func rounded(value float64) float64 {
 	if value <= 0 {
 		return value

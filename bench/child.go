@@ -28,7 +28,7 @@ import (
 // roleVariable is the environment variable that makes this program a child: it holds a role as JSON.
 const roleVariable = "CHIME_BENCH_ROLE"
 
-// A role is what a child process does until it gets a signal.
+// A role is the work of a child process until it receives a signal.
 type role struct {
 	Kind        roleKind      `json:"kind"`
 	Peer        string        `json:"peer"`
@@ -52,14 +52,14 @@ const (
 	workRole     roleKind = "work"     // works off a backlog once its parent says so, and prints how many jobs it has run
 )
 
-// What a child prints, a line each.
+// The lines that a child prints.
 const (
 	readyLine = "ready"
 	begunLine = "begun " // and the job's number
 	ranLine   = "ran "   // and how many jobs it has run, when it ended the last one, Unix ns, and how long their handlers took, ns
 )
 
-// beginLine is what a child of workRole reads when it is to start its worker.
+// beginLine is the input on which a child of workRole starts its worker.
 const beginLine = "begin"
 
 // A child is a process of this program in a role. It ends with its parent.
@@ -74,7 +74,7 @@ type child struct {
 	err     error         // how it ended; after ended
 }
 
-// startChild returns when the child works.
+// startChild starts a child and returns when it is ready.
 func startChild(ctx context.Context, role role) (*child, error) {
 	text, err := json.Marshal(role)
 	if err != nil {
@@ -115,7 +115,7 @@ func startChild(ctx context.Context, role role) (*child, error) {
 	}
 }
 
-// read takes in what the child prints until it has ended.
+// read reads the lines of the child until it has ended.
 func (c *child) read(stdout io.Reader) {
 	lines := bufio.NewScanner(stdout)
 	for lines.Scan() {
@@ -134,7 +134,7 @@ func (c *child) read(stdout io.Reader) {
 	close(c.ended)
 }
 
-// stop has the child drain.
+// stop makes the child drain.
 func (c *child) stop() error {
 	_ = c.command.Process.Signal(syscall.SIGTERM)
 	select {
@@ -152,7 +152,7 @@ func (c *child) kill() {
 	<-c.ended
 }
 
-// cpu is what the child has used. Linux counts in nanoseconds; elsewhere it is 0.
+// cpu returns the CPU time of the child: nanoseconds on Linux, 0 elsewhere.
 func (c *child) cpu() time.Duration {
 	var used time.Duration
 	threads, _ := filepath.Glob(filepath.Join("/proc", strconv.Itoa(c.command.Process.Pid), "task", "*", "schedstat"))
@@ -203,7 +203,7 @@ func (all children) kill() {
 	}
 }
 
-// runChild is the whole life of a child: it prints that it is ready, and works until it gets a signal or its parent ends.
+// runChild runs a child: it prints that it is ready, and works until it receives a signal or its parent ends.
 func runChild(text string) error {
 	var role role
 	if err := json.Unmarshal([]byte(text), &role); err != nil {
@@ -229,7 +229,7 @@ func runChild(text string) error {
 	return stop()
 }
 
-// begin starts what the role does; workRole starts its worker when begin is closed.
+// begin starts the work of the role; workRole starts its worker when begin is closed.
 func (role role) begin(ctx context.Context, begin <-chan struct{}) (stop func() error, err error) {
 	switch role.Kind {
 	case queuesRole:

@@ -94,7 +94,7 @@ func TestAChildEndsWithItsParent(t *testing.T) {
 	select {
 	case <-c.ended:
 	case <-time.After(30 * time.Second):
-		t.Fatal("the child goes on without its parent")
+		t.Fatal("the child keeps running without its parent")
 	}
 }
 

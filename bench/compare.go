@@ -6,17 +6,17 @@ import (
 	"strings"
 )
 
-// A comparison is how many times better chime was than a peer: the median, the least and the most of the rounds' ratios. Both did a
-// round within minutes of each other, so the ratio of a round stays the same when the machine is twice as fast an hour later.
+// A comparison is how many times better chime was than a peer: the median, the minimum and the maximum of the rounds' ratios. Both ran a round
+// within minutes of each other, so the ratio does not depend on the speed of the machine at that time.
 type comparison struct {
 	median, least, most float64
 	over                bool // the median is a bound: the peer gave up in half of the rounds
 }
 
-// turn is when a sample was taken: in which round of which run.
+// turn is the run and the round of a sample.
 type turn struct{ run, round int }
 
-// compare compares chime with a peer round by round; ok is false where no round has both, or where the figure is not the libraries'.
+// compare compares chime with a peer round by round; ok is false if no round has both, or if the figure describes the machine.
 func (s samples) compare(measure, figure, peer string, less bool) (c comparison, ok bool) {
 	ratios, gaveUp := s.ratios(measure, figure, peer, less)
 	if len(ratios) == 0 {
@@ -26,7 +26,7 @@ func (s samples) compare(measure, figure, peer string, less bool) (c comparison,
 	return comparison{medianOf(ratios), ratios[0], ratios[len(ratios)-1], 2*gaveUp >= len(ratios)}, true
 }
 
-// ratios are how many times better chime was in each round that has both, and gaveUp is in how many of them the peer gave up.
+// ratios has chime's ratio in each round that has both, and gaveUp is the number of these rounds in which the peer gave up.
 func (s samples) ratios(measure, figure, peer string, less bool) (ratios []float64, gaveUp int) {
 	if slices.Contains(ofTheMachine, figure) {
 		return nil, 0
@@ -43,7 +43,7 @@ func (s samples) ratios(measure, figure, peer string, less bool) (ratios []float
 			continue
 		}
 		if less && chime == 0 || !less && one.Value == 0 {
-			return nil, 0 // none of something is not so many times less than some
+			return nil, 0 // a ratio to zero has no meaning
 		}
 		ratios = append(ratios, ratio(chime, one.Value, less))
 		if one.Over {
@@ -81,7 +81,7 @@ func (c comparison) ranged() string {
 	return fmt.Sprintf("%s (%s–%s)", c, strings.TrimSuffix(least, " ×"), strings.TrimSuffix(most, " ×"))
 }
 
-// medianOf is the middle of ascending values.
+// medianOf returns the median of ascending values.
 func medianOf(ascending []float64) float64 {
 	middle := len(ascending) / 2
 	if len(ascending)%2 == 0 {

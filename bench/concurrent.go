@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// concurrently takes the measures that mostly wait: all rounds of all peers at the same time, each on servers of its own, and so the measures
-// of a group, in the short form those of all groups. What is measured round by round runs alone.
+// concurrently takes the measures that mostly wait: all rounds of all peers run at the same time, each on its own servers, and so do the measures
+// of a group; in the short form, of all groups. Measures that are taken round by round run alone.
 func (u *run) concurrently(ctx context.Context, peers []peer) []error {
 	var (
 		wait   sync.WaitGroup
@@ -46,7 +46,7 @@ func (u *run) concurrently(ctx context.Context, peers []peer) []error {
 	return failed
 }
 
-// alone measures one peer once, on servers of its own.
+// alone measures one peer once, on its own servers.
 func (u *run) alone(ctx context.Context, m measure, p peer) ([]figure, error) {
 	r, err := startTestbed(ctx, u.testbed.sizes, u.testbed.aof, p.library == riverDefaults.library)
 	if err != nil {

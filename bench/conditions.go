@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// conditions are what a run ran on and with: enough to judge its figures, and nothing that identifies the owner of the machine.
+// conditions describe the machine, the versions and the settings of a run: enough to judge its figures, and nothing that identifies the owner.
 type conditions struct {
 	Date       string            `json:"date"`               // UTC
 	Revision   string            `json:"revision,omitempty"` // of chime's source, as git has it; "unknown"
@@ -29,10 +29,10 @@ type conditions struct {
 	Libraries  map[string]string `json:"libraries"` // module -> version
 	Settings   map[string]string `json:"settings"`  // peer -> which options
 	Flags      []string          `json:"flags"`
-	Seed       uint64            `json:"seed,omitempty"` // that the peers' order in each round was drawn with; 0: it was not
+	Seed       uint64            `json:"seed,omitempty"` // of the random order of peers in each round; 0: the order was fixed
 }
 
-// unrecorded are the flags that say where the output goes, not how it was measured.
+// unrecorded are the flags that only change the output, not the measurement.
 var unrecorded = []string{"out", "json", "markdown", "targets"}
 
 func conditionsNow(ctx context.Context, r *testbed, chosen []peer) (conditions, error) {
@@ -76,8 +76,8 @@ func conditionsNow(ctx context.Context, r *testbed, chosen []peer) (conditions, 
 	return c, nil
 }
 
-// sourceRevision is the revision that this program was built from, and whether the source has changed since. "go build" writes it into
-// the program; "go run" does not: then git says it of the source around the working directory.
+// sourceRevision returns the revision that this program was built from, and whether the source has changed since. "go build" stores it in
+// the program. "go run" does not; then git reports it for the working directory.
 func sourceRevision(ctx context.Context) (revision string, changed bool) {
 	const digits = 12
 	if build, ok := debug.ReadBuildInfo(); ok {
@@ -98,7 +98,7 @@ func sourceRevision(ctx context.Context) (revision string, changed bool) {
 	return strings.TrimSpace(string(head)), err != nil || len(status) > 0
 }
 
-// compared are the modules whose versions bear on the figures.
+// compared are the modules whose versions affect the figures.
 var compared = []string{
 	"github.com/redis/go-redis/v9",
 	"github.com/hibiken/asynq",
@@ -134,7 +134,7 @@ func (c conditions) String() string {
 	return text + "."
 }
 
-// processor is the model of the CPU as the kernel names it.
+// processor returns the kernel's name for the CPU model.
 func processor() string {
 	file, err := os.Open("/proc/cpuinfo")
 	if err != nil {
@@ -149,7 +149,7 @@ func processor() string {
 	return runtime.GOARCH
 }
 
-// kernel is the release of the kernel, without what a builder has added to it.
+// kernel returns the release of the kernel, without a suffix of the distribution.
 func kernel() string {
 	release, err := exec.Command("uname", "-r").Output()
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// maxCrashWait limits how long a job is waited for; some libraries take an hour.
+// maxCrashWait limits the wait for a job; some libraries take an hour.
 const maxCrashWait = 180 * time.Second
 
 // crashMeasure kills the process that runs a job while another one waits for work.
@@ -69,7 +69,7 @@ func crash(ctx context.Context, r *testbed, p peer) (time.Duration, error) {
 	return began.Sub(killed), err
 }
 
-// awaitJob waits until the child begins a job and returns when it did.
+// awaitJob waits until the child begins a job, and returns the time.
 func (c *child) awaitJob(ctx context.Context, limit time.Duration) (time.Time, error) {
 	select {
 	case _, ok := <-c.begun:

@@ -24,18 +24,18 @@ const (
 	pageViewers = 50
 	pageCosts   = 7                // pages of each kind whose cost is read: the median counts
 	pageTimes   = 40               // of each kind that are timed while viewers look
-	lookedFor   = time.Minute      // how long the server is watched with viewers and without; a quarter of it in the short form
-	viewersGone = 13 * time.Second // after the last viewer: the poller goes on for 10 s, and may be in the middle of a turn then
+	lookedFor   = time.Minute      // the server is measured for this time with viewers and without; a quarter of it in the short form
+	viewersGone = 13 * time.Second // after the last viewer: the poller continues for 10 s, and may then be in the middle of a turn
 	nobodyLooks = 30 * time.Second
 	noteworthy  = time.Millisecond // a command that takes longer is in the slow log
 
-	// What follows the name of a kind of page in the names of its figures.
+	// The suffixes of figure names, after the kind of page.
 	pageTime, pageCPU, pageCommands, pageSent = ": p95", ": server CPU", ": commands", ": sent"
 )
 
 const dashboardName = "dashboard" // of the measure
 
-// dashboardMeasure looks at a store with much in it as people do who have the dashboard open.
+// dashboardMeasure opens the dashboard of a large store, as its users do.
 var dashboardMeasure = measure{
 	name: dashboardName, group: "watched", only: []string{"chime"}, slow: true,
 	about: fmt.Sprintf("a store with 1,000,000 jobs, of each state some, and %d schedules that have run %d times (a fifth of that in the short form), while a scheduler "+
@@ -66,7 +66,7 @@ var dashboardMeasure = measure{
 	},
 }
 
-// servePages serves a dashboard of a load, and finds what to ask it for.
+// servePages serves a dashboard of a load, and finds the pages to request.
 func servePages(ctx context.Context, l *load) (*openPages, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

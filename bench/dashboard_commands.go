@@ -14,7 +14,7 @@ import (
 // names of jobs that are parked there, of which there are a thousand at most. All of these have to be counted.
 type sentCommands struct{ unbounded atomic.Int64 }
 
-// unboundedCommands read a whole key, or all keys, whatever follows.
+// unboundedCommands read a whole key, or all keys, with any arguments.
 var unboundedCommands = []string{"keys", "hgetall", "hkeys", "hvals", "smembers", "sinter", "sunion", "sdiff", "sort", "dump"}
 
 func (s *sentCommands) count(cmd redis.Cmder) {

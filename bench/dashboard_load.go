@@ -20,7 +20,7 @@ const (
 	loadRuns      = 20        // that each schedule has made, and that are kept
 	loadQueues    = 10        // on which jobs wait, and nobody takes them
 	loadPatience  = 2 * time.Minute
-	everyFailing  = 50 // of so many runs one fails
+	everyFailing  = 50 // one of this many runs fails
 )
 
 // What the jobs and the schedules of a load are called, and where they are. Workers take from the queues of schedules alone.
@@ -89,7 +89,7 @@ func (l *load) rule(i int) (rec recurrence.Recurrence, period, spread time.Durat
 	return recurrence.Recurrence{Cron: fmt.Sprintf("%d %d * * *", i%60, i/60%24), TimeZone: "Europe/Berlin"}, 24 * time.Hour, time.Minute
 }
 
-// run declares the schedules in a scheduler that goes on, beside a worker.
+// run declares the schedules in a scheduler that keeps running, beside a worker.
 func (l *load) run(ctx context.Context) error {
 	scheduler := chime.NewScheduler(l.store, chime.SchedulerOptions{Owner: "bench", Version: 1, Logger: quiet})
 	for i := range l.schedules {
@@ -125,7 +125,7 @@ func (l *load) run(ctx context.Context) error {
 	})
 }
 
-// runOne is what a schedule does: now and then it fails.
+// runOne is the handler of a schedule: some runs fail.
 func (l *load) runOne(context.Context, *chime.Job) error {
 	if n := l.ran.Add(1); n%everyFailing == 0 {
 		return loadFailure(n)
@@ -136,7 +136,7 @@ func (l *load) runOne(context.Context, *chime.Job) error {
 // loadFailure is one of a handful of errors.
 func loadFailure(n int64) error { return fmt.Errorf(loadFailures[n%int64(len(loadFailures))], n) }
 
-// await returns when something has come about.
+// await waits until a condition is true.
 func (l *load) await(ctx context.Context, what string, is func() (bool, error)) error {
 	for deadline := time.Now().Add(loadPatience); ; {
 		done, err := is()
@@ -152,7 +152,7 @@ func (l *load) await(ctx context.Context, what string, is func() (bool, error)) 
 	}
 }
 
-// runBefore has each schedule make the runs that it would have made before it was there: they are what is kept of it, by run and by day.
+// runBefore runs past occurrences of each schedule, so that its history has runs and days.
 func (l *load) runBefore(ctx context.Context) error {
 	var next, placed atomic.Int64
 	before, now := l.ran.Load(), time.Now()
@@ -179,7 +179,7 @@ func (l *load) pauseSome(ctx context.Context) error {
 	return nil
 }
 
-// fail leaves jobs that were given up, as many as are kept of a queue, and jobs that wait for another attempt.
+// fail creates dead jobs, as many as a queue keeps, and jobs that wait for another attempt.
 func (l *load) fail(ctx context.Context) error {
 	dead, retrying := l.jobs/100, l.jobs/50
 	if err := errors.Join(
@@ -200,7 +200,7 @@ func (l *load) fail(ctx context.Context) error {
 	return errors.Join(err, stop())
 }
 
-// enqueueServed has the worker hold some jobs, keep results of others, and park those that it has no handler for.
+// enqueueServed creates jobs that the worker runs, jobs whose results are kept, and jobs that are parked because they have no handler.
 func (l *load) enqueueServed(ctx context.Context) error {
 	enqueuer := chime.NewEnqueuer(l.store, chime.EnqueuerOptions{})
 	var items []chime.Item
@@ -216,7 +216,7 @@ func (l *load) enqueueServed(ctx context.Context) error {
 	return err
 }
 
-// enqueueWaiting adds what nobody takes: nine of ten jobs wait, the others are delayed.
+// enqueueWaiting adds jobs that no worker takes: nine of ten wait, the others are delayed.
 func (l *load) enqueueWaiting(ctx context.Context) error {
 	each := (l.jobs - l.jobs/25) / loadQueues // without those that have failed
 	for i := range loadQueues {

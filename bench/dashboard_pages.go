@@ -17,12 +17,12 @@ import (
 	"github.com/chimejobs/chime/dashboard"
 )
 
-// A pageKind is pages of one kind. Each of them is another one, so that none is answered with what was read for the one before.
+// A pageKind is a kind of page. Each request is for a different page, so that none is answered from a cache.
 type pageKind struct {
 	name    string
 	address func(p *openPages, i int) string // relative, without the zone
 	still   bool                             // nothing of it changes while it is open, so it has no stream
-	looks   bool                             // it looks through jobs, as far as a page may
+	looks   bool                             // it searches jobs, up to the limit of a page
 }
 
 func always(address string) func(*openPages, int) string {
@@ -49,7 +49,7 @@ func ofJob(format string) func(*openPages, int) string {
 	}
 }
 
-// pageKinds are all pages, and the lists with what makes them dear: long ones, other orders, filters that look for something.
+// pageKinds are all pages, and the lists in their expensive forms: long, in other orders, with filters.
 var pageKinds = []pageKind{
 	{name: "/", address: always("")},
 	{name: "/ of 25 h", address: always("?window=25h")},
@@ -89,7 +89,7 @@ var pageKinds = []pageKind{
 	{name: "/search, an ID", address: func(p *openPages, i int) string { return "search?q=" + p.known[i%len(p.known)].ID }, still: true},
 }
 
-// pageZones are those that pages are asked for in.
+// pageZones are the zones of the requests.
 var pageZones = []string{
 	"UTC", "Europe/Berlin", "Asia/Kathmandu", "America/St_Johns", "Pacific/Apia", "America/New_York", "Asia/Tokyo", "Australia/Sydney", "Africa/Lagos", "Asia/Kolkata",
 	"America/Chicago", "America/Sao_Paulo", "Asia/Dubai", "Europe/London", "Pacific/Auckland", "Asia/Shanghai", "Africa/Nairobi", "Europe/Lisbon", "America/Denver", "Asia/Tehran",
@@ -105,7 +105,7 @@ type openPages struct {
 	base      string           // with a slash at its end
 	worker    string           // that lives
 	known     []*chime.JobInfo // jobs, some of each state
-	asked     int              // requests so far: each is another viewer's, so that nobody's are too many
+	asked     int              // requests so far: each comes from a different viewer, because of the rate limit
 }
 
 // close ends the dashboard.
@@ -115,7 +115,7 @@ func (p *openPages) close() {
 	_ = p.client.Close()
 }
 
-// find finds jobs and a worker to ask for.
+// find finds jobs and a worker for the pages.
 func (p *openPages) find(ctx context.Context) error {
 	for queue, states := range map[string][]chime.JobState{
 		servedQueues[0]: {chime.JobRunning, chime.JobParked, chime.JobDone}, waitingQueue(0): {chime.JobWaiting, chime.JobDelayed}, loadMoved[1]: {chime.JobDead, chime.JobRetrying},
@@ -142,7 +142,7 @@ func (p *openPages) find(ctx context.Context) error {
 	return err
 }
 
-// request sends one, as a viewer of its own.
+// request sends a request from a new viewer.
 func (p *openPages) request(ctx context.Context, method, address string, form url.Values) (*http.Response, error) {
 	r, err := http.NewRequestWithContext(ctx, method, p.base+address, strings.NewReader(form.Encode()))
 	if err != nil {
@@ -158,13 +158,13 @@ func (p *openPages) request(ctx context.Context, method, address string, form ur
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-// A pageRead is a page as it came.
+// A pageRead is a received page.
 type pageRead struct {
 	took time.Duration // until its last byte
 	sent int           // bytes of its body, as they are sent
 }
 
-// read reads a page, of a zone that differs from the one of the page before.
+// read reads a page, in a different zone than the previous page.
 func (p *openPages) read(ctx context.Context, kind pageKind, i int) (pageRead, error) {
 	address := kind.address(p, i)
 	join := "?"

@@ -2,7 +2,7 @@ package main
 
 import "strings"
 
-// pageFigures are those of each kind of page, in the order of the table's columns.
+// pageFigures are the figures of each kind of page, in the order of the table's columns.
 var pageFigures = []struct{ name, unit string }{{pageTime, "ms"}, {pageCPU, "ms"}, {pageCommands, ""}, {pageSent, "KB"}}
 
 // ofPage reports whether a figure is of one kind of page: those have a table of their own.

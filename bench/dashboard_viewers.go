@@ -11,14 +11,14 @@ import (
 	"sync/atomic"
 )
 
-// viewers are those who have a page open: each reads a stream of events.
+// viewers have a page open: each reads a stream of events.
 type viewers struct {
 	stop  context.CancelFunc
 	reads sync.WaitGroup
 	sent  atomic.Int64 // bytes of events
 }
 
-// openViewers opens so many pages, one kind after the other.
+// openViewers opens a number of pages, one kind after the other.
 func (p *openPages) openViewers(ctx context.Context, n int) (*viewers, error) {
 	ctx, stop := context.WithCancel(ctx)
 	all := &viewers{stop: stop}
@@ -43,7 +43,7 @@ func (p *openPages) openViewers(ctx context.Context, n int) (*viewers, error) {
 	return all, nil
 }
 
-// close has them all go.
+// close disconnects all viewers.
 func (v *viewers) close() {
 	v.stop()
 	v.reads.Wait()

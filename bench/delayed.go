@@ -12,7 +12,7 @@ import (
 
 const (
 	delayedPace = 100             // delayed jobs a second
-	delayedFrom = 2 * time.Second // the first is due so long after the first is enqueued
+	delayedFrom = 2 * time.Second // from the first enqueue to the first due job
 )
 
 // delayedMeasure has how far from its instant a job starts, after it or before. The worker is up before the jobs are
@@ -52,7 +52,7 @@ type delayed struct {
 	due, started []atomic.Int64 // ns since began; 0: not yet
 	ran          atomic.Int64
 	done         chan struct{}
-	bare         []float64 // ms that a timer of this process, for the same instants, was late: what the machine adds
+	bare         []float64 // lateness in ms of a timer of this process for the same instants: the machine's part
 }
 
 func newDelayed(n int) *delayed {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// enqueueMeasure enqueues jobs one a call from so many goroutines, factor times as many as one goroutine enqueues.
+// enqueueMeasure enqueues jobs one a call from a number of goroutines, factor times as many jobs as one goroutine does.
 func enqueueMeasure(goroutines, factor int) measure {
 	return measure{
 		name:  fmt.Sprintf("enqueue %d", goroutines),
@@ -33,7 +33,7 @@ var enqueueAlone = measure{
 	},
 }
 
-// enqueueBulk hands over a thousand jobs a call.
+// enqueueBulk enqueues a thousand jobs a call.
 var enqueueBulk = measure{
 	name:  "enqueue bulk",
 	group: "enqueue",

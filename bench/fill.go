@@ -9,10 +9,10 @@ import (
 
 const (
 	fillBatch      = 1000
-	fillGoroutines = 50 // where a library has no call for several jobs
+	fillGoroutines = 50 // if a library has no bulk call
 )
 
-// fillBulk enqueues n jobs, numbered from 0, in batches or, where the library knows none, from 50 goroutines.
+// fillBulk enqueues n jobs, numbered from 0, in batches or, if the library has no bulk call, from 50 goroutines.
 func fillBulk(ctx context.Context, lib library, n int) error {
 	batch := make([][]byte, 0, fillBatch)
 	for first := 0; first < n; first += fillBatch {
@@ -31,7 +31,7 @@ func fillBulk(ctx context.Context, lib library, n int) error {
 	return nil
 }
 
-// fillEach enqueues n jobs, numbered from 0, one by one from so many goroutines.
+// fillEach enqueues n jobs, numbered from 0, one by one from a number of goroutines.
 func fillEach(ctx context.Context, lib library, goroutines, n int) error {
 	var next atomic.Int64
 	return fromMany(ctx, goroutines, n, func(ctx context.Context) error {
@@ -47,7 +47,7 @@ func eachOf(ctx context.Context, payloads [][]byte, send func(context.Context, [
 	})
 }
 
-// fromMany calls do n times from so many goroutines and returns the first error.
+// fromMany calls do n times from a number of goroutines and returns the first error.
 func fromMany(ctx context.Context, goroutines, n int, do func(context.Context) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

@@ -9,8 +9,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// The floor is what go-redis and Redis take where a job costs the messages of chime's protocol and nothing else: scripts that do nothing,
-// with as many keys and arguments. It is what a library that needs these messages costs at least, on this machine, in this run.
+// The floor is the cost of chime's messages alone in go-redis and Redis: scripts that do nothing, with the same number of keys and arguments. It is
+// the minimum for a library with these messages on this machine.
 var floorPeer = peer{library: "floor", about: "the same messages, by scripts that do nothing", open: openFloor}
 
 // floorAlone is enqueue alone, floorSteady is life steady.

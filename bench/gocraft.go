@@ -52,7 +52,7 @@ func (l *gocraftLibrary) EnqueueIn(_ context.Context, payload []byte, d time.Dur
 	return err
 }
 
-// EnqueueMany: it has no such thing.
+// EnqueueMany is not supported: gocraft/work has no bulk call.
 func (l *gocraftLibrary) EnqueueMany(context.Context, [][]byte) error { return errors.ErrUnsupported }
 
 func (l *gocraftLibrary) Work(concurrency int, handle func(payload []byte)) (func() error, error) {

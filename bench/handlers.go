@@ -11,7 +11,7 @@ import (
 // handlersAtOnce is the concurrency of the measures whose handlers take time.
 const handlersAtOnce = 100
 
-// shortFormHandler is the only duration that the short form has time for.
+// shortFormHandler is the only duration of handlers in the short form.
 const shortFormHandler = 5 * time.Millisecond
 
 // handlersMeasure works off a backlog with handlers that wait, as most handlers do: for a database, another service, a disk.
@@ -46,8 +46,8 @@ func handlersMeasure(each time.Duration) measure {
 // is over before it has ended.
 const shortestRuns = 40
 
-// forHandlers are the sizes for handlers that take so long each in so many slots: time for shortestRuns of them, and no more jobs than
-// the slots can run in that time, and a fifth.
+// forHandlers returns the sizes for handlers of a duration in a number of slots: time for shortestRuns of them, and at most a fifth more jobs than
+// the slots can run in that time.
 func (s sizes) forHandlers(each time.Duration, slots int) sizes {
 	s.workOff = max(s.workOff, shortestRuns*each)
 	s.backlog = min(s.backlog, int(math.Ceil(1.2*float64(slots)*s.workOff.Seconds()/each.Seconds())))
@@ -59,7 +59,7 @@ func busyShare(perSecond float64, each time.Duration, slots int) figure {
 	return figure{name: "busy share", unit: "%", value: 100 * perSecond * each.Seconds() / float64(slots)}
 }
 
-// A waiting is a handler that waits, and how long it has.
+// A waiting is a handler that waits, with the sum of its waits.
 type waiting struct{ ended, spent atomic.Int64 }
 
 func (w *waiting) wait(each time.Duration) {

@@ -40,7 +40,7 @@ var details = []headline{
 	{"crash of a worker to its job running again, s", "crash", "until it runs again", true},
 }
 
-// hardest is the setting of a library that chime is the fewest times better than.
+// hardest is the setting of a library with the lowest ratio to chime.
 func (h headline) hardest(all samples, library string) (peer string, c comparison, found bool) {
 	return target{measure: h.measure, figure: h.figure, less: h.less, against: []string{library}}.hardest(all)
 }
@@ -98,10 +98,10 @@ func compareTable(all samples, rows []headline, own func(spread) string, other f
 // slowHandlers is the row that the note below the headlines is about.
 var slowHandlers = headline{"jobs/s with handlers of 50 ms", "handlers 50ms", "jobs/s", false}
 
-// alikeWithin is by how many percent figures differ at most that are called alike.
+// alikeWithin is the maximum difference, in percent, of figures that are called alike.
 const alikeWithin = 25
 
-// headlineNote says what the headlines measure, and what slow handlers make of the first of them; handlers is the recording of those.
+// headlineNote explains what the headlines measure, and how slow handlers change the first one; handlers is the recording with slow handlers.
 func headlineNote(rounds int, handlers samples) (string, error) {
 	slow, ok := handlers.spreadOf(slowHandlers.measure, slowHandlers.figure, chimePeer.name())
 	if !ok {
@@ -126,7 +126,7 @@ func headlineNote(rounds int, handlers samples) (string, error) {
 		roundsOf(rounds), roundsOf(slow.rounds), alike, max(1, apart), strings.Join(texts, ", ")), nil
 }
 
-// wakingNote says what the recording gave for asynq, whose figure changes from run to run more than those of others.
+// wakingNote states the range of asynq's figure in the recording, which varies more between runs than the figures of others.
 func wakingNote(all samples) (string, error) {
 	var least, most float64
 	for _, p := range []peer{asynqDefaults, asynqTuned} {

@@ -12,11 +12,11 @@ import (
 )
 
 const (
-	historySchedules = 10 // a schedule for so many jobs of a backlog
-	fullHistory      = 20 // attempts that are kept of a schedule unless it says otherwise
+	historySchedules = 10 // jobs of a backlog for each schedule
+	fullHistory      = 20 // attempts that a schedule keeps by default
 )
 
-// historyMeasure has what the attempts of schedules take in the server.
+// historyMeasure measures the server's memory for the attempts of schedules.
 var historyMeasure = measure{
 	name: "schedules with history", group: "schedules", only: []string{"chime"}, slow: true,
 	about: fmt.Sprintf("10,000 schedules (2,000 in the short form), each of which has run %d times: what that has added to what is kept of a schedule, by "+
@@ -42,8 +42,7 @@ var historyMeasure = measure{
 	},
 }
 
-// historyBytes is by how much what is kept of a schedule's attempts has grown once it has run as often as its history tells, and what its
-// counters take.
+// historyBytes returns the memory of a schedule's attempts when its history is full, and the memory of its counters.
 func historyBytes(ctx context.Context, r *testbed, options []chime.ScheduleOption) (grown, counters float64, err error) {
 	s := openNamespace(r, "history")
 	defer s.close()
@@ -78,7 +77,7 @@ func historyBytes(ctx context.Context, r *testbed, options []chime.ScheduleOptio
 	return after - before, counters, err
 }
 
-// bytesEach is what some keys take together, divided by the schedules.
+// bytesEach returns the memory of some keys together, divided by the number of schedules.
 func (s *namespace) bytesEach(ctx context.Context, names ...string) (float64, error) {
 	var all int64
 	for _, name := range names {

@@ -32,7 +32,7 @@ var pageCalls = []largestCall{
 	{"cancel one waiting", nil, manyWaiting, func(ctx context.Context, l *limits) error { return l.cancel(ctx) }},
 }
 
-// fillMany stores so many of what there is one kind of. ok is false if the filling is another one.
+// fillMany stores a number of items of one kind. ok is false if the filling is of another kind.
 func (l *limits) fillMany(ctx context.Context, fill filling, n int) (ok bool, err error) {
 	switch fill {
 	case manyWaiting:

@@ -56,7 +56,7 @@ func readCommandLine(flags *flag.FlagSet, arguments []string) (commandLine, erro
 	flags.BoolVar(&o.short, "short", false, "the short form: smaller counts, three rounds, what takes long left out")
 	flags.IntVar(&o.rounds, "rounds", 0, "`n` rounds, 1 at least; not given: 5, in the short form 3")
 	flags.DurationVar(&o.within, "within", 0, "begin no round that would not end within this `time`; 0: no limit")
-	flags.BoolVar(&o.shuffle, "shuffle", o.shuffle, "draw the order of the peers anew for every round")
+	flags.BoolVar(&o.shuffle, "shuffle", o.shuffle, "draw a new order of the peers for every round")
 	flags.BoolVar(&o.aof, "aof", false, "run Redis with appendonly yes, appendfsync everysec")
 	flags.BoolVar(&o.asJSON, "json", false, "print one JSON line a sample instead of the tables")
 	flags.StringVar(&o.out, "out", "", "append the JSON lines to this `file` too")

@@ -25,7 +25,7 @@ type measure struct {
 	long bool
 	// concurrent: it mostly waits. All rounds of all peers run at the same time, each on servers of its own.
 	concurrent bool
-	// roundByRound: it is concurrent, but has so many processes that one round runs at a time.
+	// roundByRound: it is concurrent, but has too many processes for more than one round at a time.
 	roundByRound bool
 }
 

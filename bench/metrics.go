@@ -17,10 +17,10 @@ import (
 const (
 	metricsTurns = 40     // of each kind of program, in a round: short ones, so that what else the machine does affects all kinds alike
 	metricsJobs  = 20_000 // of a turn, if the backlog has as many
-	toldTogether = 64     // jobs: about so many a busy worker tells of at once
+	reportedTogether = 64     // jobs: about as many as a busy worker reports together
 )
 
-// observedKinds are programs that differ in who hears of their jobs.
+// observedKinds are programs with different observers.
 var observedKinds = []struct {
 	name      string
 	observers func() []*chime.Observer
@@ -39,7 +39,7 @@ var metricsMeasure = measure{
 	name: "metrics", group: "watched", only: []string{"chime"}, slow: true,
 	about: fmt.Sprintf("what a job costs the process from enqueue to end with chimeprom's Observer, with an Observer whose functions are all nil, and with none: "+
 		"enqueued in bulk and worked off by 100 at once with empty handlers, %d times in turns; the median of the differences of each turn, allocations rounded to whole "+
-		"ones. Beside it the calls of the Observer alone, for one queue and one job name, with %d jobs a call. Left out: what a scrape costs, and schedules", metricsTurns, toldTogether),
+		"ones. Beside it the calls of the Observer alone, for one queue and one job name, with %d jobs a call. Left out: what a scrape costs, and schedules", metricsTurns, reportedTogether),
 	run: func(ctx context.Context, r *testbed, _ peer) ([]figure, error) {
 		own := *r
 		own.sizes.backlog = min(r.sizes.backlog, metricsJobs)
@@ -59,14 +59,14 @@ var metricsMeasure = measure{
 			}
 		}
 		deaf, metrics := more[1], more[2]
-		told, allocations := observerAlone(newMetrics(), nextFor(r.sizes))
+		cost, allocations := observerAlone(newMetrics(), nextFor(r.sizes))
 		return []figure{
 			{name: "CPU a job without", unit: "ns", value: middle(without), less: true},
 			{name: "a job costs more", unit: "ns", value: middle(metrics.cpu), less: true},
 			{name: "allocations more", value: whole(middle(metrics.allocations)), less: true},
 			{name: "not in use, a job costs more", unit: "ns", value: middle(deaf.cpu), less: true},
 			{name: "not in use, allocations more", value: whole(middle(deaf.allocations)), less: true},
-			{name: "the observer alone", unit: "ns", value: told, less: true},
+			{name: "the observer alone", unit: "ns", value: cost, less: true},
 			{name: "the observer alone, allocations", value: whole(allocations), less: true},
 		}, nil
 	},
@@ -117,11 +117,11 @@ func processCostOf(do func() (jobs int64, err error)) (processCost, error) {
 	return processCost{float64(cpu) / float64(jobs), float64(after.Mallocs-before.Mallocs) / float64(jobs)}, nil
 }
 
-// observerAlone tells an observer of jobs that are enqueued, begin and end, and returns what that takes for one, in nanoseconds, and
+// observerAlone calls an observer for jobs that are enqueued, begin and end. It returns the time for one job, in nanoseconds, and
 // how much it allocates: the fastest of ten parts of the time, as fastest.
 func observerAlone(o *chime.Observer, least time.Duration) (nanoseconds, allocations float64) {
 	now := time.Now()
-	jobs := make([]chime.JobEvent, toldTogether)
+	jobs := make([]chime.JobEvent, reportedTogether)
 	for i := range jobs {
 		begin := now.Add(time.Duration(i) * time.Millisecond)
 		jobs[i] = chime.JobEvent{
@@ -133,15 +133,15 @@ func observerAlone(o *chime.Observer, least time.Duration) (nanoseconds, allocat
 	for range 10 {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		began, told := time.Now(), 0
-		for ; told == 0 || time.Since(began) < least/10; told += len(jobs) {
+		began, seen := time.Now(), 0
+		for ; seen == 0 || time.Since(began) < least/10; seen += len(jobs) {
 			o.Enqueued(jobs)
 			o.Begun(jobs)
 			o.Ended(jobs)
 		}
-		parts = append(parts, float64(time.Since(began).Nanoseconds())/float64(told))
+		parts = append(parts, float64(time.Since(began).Nanoseconds())/float64(seen))
 		runtime.ReadMemStats(&after)
-		allocations = float64(after.Mallocs-before.Mallocs) / float64(told)
+		allocations = float64(after.Mallocs-before.Mallocs) / float64(seen)
 	}
 	return slices.Min(parts), allocations
 }

@@ -34,7 +34,7 @@ type library interface {
 	EnqueueIn(ctx context.Context, payload []byte, d time.Duration) error
 	// EnqueueMany sends all payloads by the library's way of doing so at once.
 	EnqueueMany(ctx context.Context, payloads [][]byte) error
-	// Work starts a worker that runs handle for every job, so many at once. What the library starts in the background may still be
+	// Work starts a worker that runs handle for every job, with a limit of jobs at once. What the library starts in the background may still be
 	// starting when Work returns: that is part of the figure, or the measure sends jobs ahead that do not count. stop drains the worker.
 	Work(concurrency int, handle func(payload []byte)) (stop func() error, err error)
 	// Held counts the jobs that the store has and that have not ended: waiting, delayed, running, retried, dead.

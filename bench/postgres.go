@@ -73,7 +73,7 @@ func postgresPrograms() string {
 	return newest
 }
 
-// postgresOwner is whom the server runs as: PostgreSQL refuses to run as root. nil: as whoever runs this program.
+// postgresOwner is the user of the server: PostgreSQL refuses to run as root. nil: the user of this program.
 // ok is false where nobody can.
 func postgresOwner() (owner *syscall.Credential, ok bool) {
 	if os.Getuid() != 0 {

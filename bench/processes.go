@@ -120,7 +120,7 @@ func workOffTogether(ctx context.Context, r *testbed, p peer, lib library, each 
 // A tally is how many jobs a child has run, when it ended the last one, Unix ns, and how long their handlers took in all, ns.
 type tally struct{ jobs, last, spent int64 }
 
-// awaitJobs waits until the children have run so many jobs together, or until the time is over, and returns what each has run.
+// awaitJobs waits until the children have run a number of jobs together, or until the time is over. It returns the number of each child.
 func (all children) awaitJobs(ctx context.Context, total int64, limit time.Duration) ([]tally, error) {
 	for end := time.Now().Add(limit); ; {
 		tallies := make([]tally, len(all))

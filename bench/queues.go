@@ -96,7 +96,7 @@ var manyQueuesMeasure = measure{
 	},
 }
 
-// alikeRate is how many of manyQueues jobs run a second, in so many queues.
+// alikeRate returns how many of manyQueues jobs run a second, in a number of queues.
 func alikeRate(ctx context.Context, r *testbed, p peer, queues, atOnce int) (rate float64, err error) {
 	if err := r.redis.empty(ctx); err != nil {
 		return 0, err

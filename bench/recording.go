@@ -88,7 +88,7 @@ func readRecording(files ...string) (recording, error) {
 	return rec, rec.check()
 }
 
-// check refuses a measure that is of two runs: the machine differs between them, and whoever repeats a run until a figure is good misleads.
+// check refuses a measure with samples of two runs: the machine differs between runs, and repeating a run until a figure is good would mislead.
 // It also refuses a figure that is recorded twice in a round.
 func (rec recording) check() error {
 	type place struct {
@@ -142,7 +142,7 @@ type spread struct {
 	measured            int // rounds that did not give up; the values of the others are the greatest
 }
 
-// spreadOf returns the spread of the values of a figure of a peer; ok is false where there are none.
+// spreadOf returns the spread of the values of a figure of a peer; ok is false if there are no values.
 func (s samples) spreadOf(measure, figure, peer string) (spread, bool) {
 	var values []float64
 	measured := 0
@@ -161,7 +161,7 @@ func (s samples) spreadOf(measure, figure, peer string) (spread, bool) {
 	return spread{medianOf(values), values[0], values[len(values)-1], len(values), measured}, true
 }
 
-// bound stands before a value of which only a lower bound is known: the least if all rounds gave up, the median if half of them did, the most if
+// bound is written before a value of which only a lower bound is known: the least if all rounds gave up, the median if half of them did, the most if
 // any did.
 func (s spread) bound(gaveUp int) string {
 	if s.rounds-s.measured >= gaveUp {

@@ -123,7 +123,7 @@ func (c calendarRule) series(start time.Time) (*recurrence.Series, error) {
 	return rule.Series(start)
 }
 
-// So many instants are compared. A rule that runs once in 28 years has fewer before 2200, where chime's calendar ends.
+// The number of compared instants. A rule that runs once in 28 years has fewer before 2200, where chime's calendar ends.
 const (
 	instantsCompared = 8
 	fewestCompared   = 4

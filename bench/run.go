@@ -18,7 +18,7 @@ type run struct {
 	only     string        // which peers, comma-separated; empty: all
 	peers    []peer        // in the order of the first round, unless shuffled
 	within   time.Duration // no round begins that would not end within it if it takes as long as the longest so far; 0: no limit
-	random   *rand.Rand    // draws the peers' order anew for every round; nil: that of the list
+	random   *rand.Rand    // draws a new order of the peers for every round; nil: the order of the list
 	seed     uint64        // of random
 	progress io.Writer     // gets a line a measurement
 	record   func(sample) error

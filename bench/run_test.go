@@ -65,7 +65,7 @@ func TestARunMeasuresChimeFromEndToEnd(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !strings.Contains(report.String(), "process 100: a backlog") {
-		t.Errorf("the report does not tell of process 100:\n%s", report.String())
+		t.Errorf("the report does not contain process 100:\n%s", report.String())
 	}
 }
 

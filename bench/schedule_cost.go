@@ -50,7 +50,7 @@ func middle(values []float64) float64 {
 	return values[len(values)/2]
 }
 
-// runSome makes occurrences of some schedules due, anywhere among all, takes and settles so many in a call, places what
+// runSome makes occurrences of some random schedules due, takes and settles a number of them in each call, places what
 // follows them, and returns the server CPU of one, in microseconds.
 func (s *namespace) runSome(ctx context.Context, r *testbed, take int) (float64, error) {
 	names := make([]string, 0, dueAtOnce)

@@ -158,7 +158,7 @@ func (s *steady) send(ctx context.Context, lib library) error {
 	}
 }
 
-// leftAtTheEnd is the figure of a backlog; over: whoever left it cannot keep up.
+// leftAtTheEnd is the figure of a backlog; over: the library cannot keep up.
 const leftAtTheEnd = "left at the end"
 
 // figures have what the jobs waited. Where a library cannot keep up they are lower bounds: a longer measure would have given more.
@@ -184,7 +184,7 @@ func (s *steady) waits() []float64 {
 	return waits
 }
 
-// percentile returns the smallest of the ascending values that so many per cent of them do not exceed.
+// percentile returns the smallest of the ascending values that a percentage of them does not exceed.
 func percentile(ascending []float64, percent int) float64 {
 	if len(ascending) == 0 {
 		return 0

@@ -67,7 +67,7 @@ func (t table) writeMarkdown(w io.Writer) error {
 	return nil
 }
 
-// ratioMeans stands above every table with ratios.
+// ratioMeans is the text above every table with ratios.
 const ratioMeans = "The last column is how many times better chime is than the peer, round by round, and the median of that: above 1 chime is better, whether more or less is better."
 
 // writeReport writes what was measured under which conditions, a table a measure.

@@ -90,7 +90,7 @@ func TestRoundsAreCompared(t *testing.T) {
 		t.Errorf("got %+v, %v, want 3 times, from 2 to 4: the fourth round has no chime", c, ok)
 	}
 	if c, ok := all.compare("m", "back", "asynq", true); !ok || c.String() != "> 18.0 ×" {
-		t.Errorf("got %v, %v, want more than 18 times: the peer was given up", c, ok)
+		t.Errorf("got %v, %v, want more than 18 times: the peer gave up", c, ok)
 	}
 	for _, none := range []struct{ figure, peer string }{{"early", "asynq"}, {"early", "gocraft"}, {"p99 of a bare timer", "asynq"}, {"jobs/s", "river"}} {
 		if c, ok := all.compare("m", none.figure, none.peer, true); ok {

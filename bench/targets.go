@@ -12,7 +12,7 @@ type target struct {
 	unit            string
 	less            bool
 	against         []string // libraries or peers; empty: all others
-	factor          float64  // chime is to be so many times better than the best of them; 0: limit counts
+	factor          float64  // the required ratio of chime to the best of them; 0: limit counts
 	limit           float64  // chime's value is to be at most this
 	least           float64  // at least this, if it is not 0
 	longest         string   // a figure that is shown with it

@@ -57,7 +57,7 @@ func (r *testbed) stop() {
 type server interface {
 	// empty removes all jobs, and the statistics of what made them.
 	empty(ctx context.Context) error
-	// usage is what the server has used up to now; a field that it does not know stays 0.
+	// usage returns the resources that the server has used; a field that is not known is 0.
 	usage(ctx context.Context) (usage, error)
 }
 

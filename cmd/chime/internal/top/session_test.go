@@ -111,7 +111,7 @@ func TestAnOutageIsRepairedInATerminal(t *testing.T) {
 	requeue := "chime jobs requeue --filter 'state:dead job:send' --max 20000"
 	term.enter(requeue).until("Requeue 12,000 jobs (12,000 dead; on 2 queues)? [y/N]")
 	proxy.Delay(200 * time.Millisecond) // each step takes this long: the interruption comes between two steps
-	term.answer("y").until("requeue  ▓", "of 12000").press("C-c").until("interrupted; ")
+	term.answer("y").until("requeue  ▓", "of 12,000").press("C-c").until("interrupted; ")
 	proxy.Delay(0) // what is left goes fast
 	term.enter("echo exit $?").until("exit 130")
 	said := regexp.MustCompile(`interrupted; ([\d,]+) of 12,000 jobs requeued. Run the same command again to continue`).FindStringSubmatch(term.read())
