@@ -30,21 +30,21 @@ func limitMeasures() []measure {
 // one call carries.
 type largestCall struct {
 	name string
-	prep func(ctx context.Context, l *limits) error // once, before what waits is there
+	prep func(ctx context.Context, l *limits) error // once, before the store is filled
 	fill filling
-	// each readies one call and has it timed.
+	// each prepares one call and times it.
 	each func(ctx context.Context, l *limits) error
 }
 
 const limitCalls = 15 // of each kind
 
-// A filling is what else there is when a call is timed: as many jobs as a backlog has, of each kind, and a tenth as many schedules.
-// It is worded for the long form.
+// A filling describes the other content of the store while a call is timed: a backlog of jobs of each kind, and a tenth as many schedules.
+// Its text is for the long form.
 type filling string
 
 const (
 	crowded filling = "100,000 jobs waiting, 100,000 delayed and 10,000 schedules around"
-	// delayedOnly is for calls that take what is due: with jobs waiting, half of what they take would be those.
+	// delayedOnly is for calls that take due jobs: otherwise half of the taken jobs would be waiting ones.
 	delayedOnly filling = "100,000 jobs delayed and 10,000 schedules around"
 )
 
@@ -120,7 +120,7 @@ type limits struct {
 	times   []float64 // of the longest command of each timed call, ms
 }
 
-// timed does something and notes how long its longest command took.
+// timed calls do and records the time of its longest command.
 func (l *limits) timed(ctx context.Context, do func() error) error {
 	if err := l.client.Do(ctx, "SLOWLOG", "RESET").Err(); err != nil {
 		return err
@@ -169,7 +169,7 @@ func (l *limits) enqueue(ctx context.Context, n, bytes int, when instant) error 
 	return l.timed(ctx, func() error { return l.send(ctx, items) })
 }
 
-// ready stores what is around while a call is timed.
+// ready fills the store for a timed call.
 func (l *limits) ready(ctx context.Context, c largestCall) error {
 	if c.prep != nil {
 		if err := c.prep(ctx, l); err != nil {
@@ -222,7 +222,7 @@ func (l *limits) work(ctx context.Context, call protocol.WorkCall) (protocol.Wor
 	return answer, answer.Err
 }
 
-// takenAll takes n jobs and fails where there are fewer.
+// takenAll takes n jobs and fails if there are fewer.
 func (l *limits) takenAll(ctx context.Context, n int, call protocol.WorkCall) (protocol.WorkAnswer, error) {
 	call.Take = n
 	answer, err := l.work(ctx, call)
@@ -232,7 +232,7 @@ func (l *limits) takenAll(ctx context.Context, n int, call protocol.WorkCall) (p
 	return answer, err
 }
 
-// finish settles what was taken as done.
+// finish settles the taken jobs as done.
 func (l *limits) finish(ctx context.Context, jobs []protocol.TakenJob) error {
 	_, err := l.work(ctx, protocol.WorkCall{Settle: settlements(jobs, protocol.SettleDone, nil)})
 	return err
@@ -252,7 +252,7 @@ func settlements(jobs []protocol.TakenJob, kind protocol.SettleKind, body []byte
 	return all
 }
 
-// take takes the first of those that wait, and lets as many others wait in their place.
+// take takes the first waiting jobs, and replaces them with as many others.
 func (l *limits) take(ctx context.Context, n int) error {
 	if err := l.jobs(ctx, n); err != nil {
 		return err
@@ -274,7 +274,7 @@ func (l *limits) takeAndFinish(ctx context.Context, n, bytes int) error {
 	return l.finish(ctx, answer.Taken)
 }
 
-// takeDue takes jobs whose instant has come, with many behind them whose has not.
+// takeDue takes due jobs; many others are due later.
 func (l *limits) takeDue(ctx context.Context) error {
 	due := l.items(500, payloadBytes, func(item *protocol.EnqueueItem) { item.In, item.Own = time.Millisecond, true })
 	if err := l.send(ctx, due); err != nil {
@@ -286,7 +286,7 @@ func (l *limits) takeDue(ctx context.Context) error {
 	return l.takeAndFinish(ctx, 500, payloadBytes)
 }
 
-// settle ends n of 500 jobs in a way and takes 500 more in the same call.
+// settle settles n of 500 jobs with one outcome and takes 500 more in the same call.
 func (l *limits) settle(ctx context.Context, n int, kind protocol.SettleKind, bytes int) error {
 	for range 2 {
 		if err := l.send(ctx, l.items(500, payloadBytes, now)); err != nil {
@@ -309,7 +309,7 @@ func (l *limits) settle(ctx context.Context, n int, kind protocol.SettleKind, by
 	if err := l.finish(ctx, append(rest, answer.Taken...)); err != nil || kind != protocol.SettleBack {
 		return err
 	}
-	if answer, err = l.takenAll(ctx, 500, protocol.WorkCall{}); err != nil { // those given back
+	if answer, err = l.takenAll(ctx, 500, protocol.WorkCall{}); err != nil { // the jobs that were returned
 		return err
 	}
 	return l.finish(ctx, answer.Taken)
@@ -320,7 +320,7 @@ func (l *limits) jobs(ctx context.Context, n int) error {
 	return l.send(ctx, l.items(n, payloadBytes, now))
 }
 
-// reap returns n jobs of a session that has lapsed.
+// reap returns n jobs of an expired session.
 func (l *limits) reap(ctx context.Context, n int, fill func(context.Context, int) error) error {
 	if err := fill(ctx, n); err != nil {
 		return err
@@ -366,7 +366,7 @@ func (l *limits) look(ctx context.Context) error {
 // deadKept is how many dead jobs a store keeps by default.
 const deadKept = 10_000
 
-// sweep buries 500 that are too old, beside as many as are kept.
+// sweep deletes 500 dead jobs that are too old; the store keeps its maximum of others.
 func (l *limits) sweep(ctx context.Context) error {
 	for dead := int64(0); dead < deadKept-500; {
 		if err := l.send(ctx, l.items(500, payloadBytes, now)); err != nil {

@@ -13,18 +13,18 @@ import (
 const (
 	pageJobs     = 100     // of a page
 	pageDepth    = 300_000 // waiting jobs before a page: pages go no deeper
-	deepPage     = 500     // of a page on the way there, the most
-	pageBacklogs = 10      // how many backlogs there are to look through
+	deepPage     = 500     // of a page on the way there: the maximum
+	pageBacklogs = 10      // number of backlogs that are searched
 )
 
-// What there is when pages are read, and jobs cancelled.
+// The content of the store when pages are read and jobs are cancelled.
 const (
 	manyWaiting   filling = "1,000,000 jobs waiting (pages from the 300,000th on)"
 	manyDead      filling = "1,000,000 dead jobs kept"
 	manySchedules filling = "1,000,000 schedules around"
 )
 
-// pageCalls are the calls of those who look at a store, and cancel what is in it.
+// pageCalls are the calls of users who read a store and cancel jobs.
 var pageCalls = []largestCall{
 	{"page of 100 waiting", nil, manyWaiting, func(ctx context.Context, l *limits) error { return l.pageWaiting(ctx) }},
 	{"page of 100 dead", nil, manyDead, func(ctx context.Context, l *limits) error { return l.pageDead(ctx) }},
@@ -56,7 +56,7 @@ func (l *limits) wait(ctx context.Context, n int) error {
 	return nil
 }
 
-// die gives n jobs up, in a store that keeps them all.
+// die makes n jobs dead, in a store that keeps all of them.
 func (l *limits) die(ctx context.Context, n int) error {
 	l.store = redisstore.New(l.client, redisstore.Options{Namespace: l.name, MaxDead: n, Logger: quiet})
 	l.begin()
@@ -92,7 +92,7 @@ func (l *limits) pageWaiting(ctx context.Context) error {
 	return l.page(ctx, chime.JobWaiting)
 }
 
-// pageDead reads a page, each time the one that follows.
+// pageDead reads a page, each time the next one.
 func (l *limits) pageDead(ctx context.Context) error { return l.page(ctx, chime.JobDead) }
 
 func (l *limits) page(ctx context.Context, state chime.JobState) error {
@@ -109,7 +109,7 @@ func (l *limits) page(ctx context.Context, state chime.JobState) error {
 	})
 }
 
-// pageSchedules lists 100 schedules from anywhere.
+// pageSchedules lists 100 schedules from a random place.
 func (l *limits) pageSchedules(ctx context.Context) error {
 	after := scheduleName(rand.IntN(l.n - pageJobs))
 	return l.timed(ctx, func() error {
@@ -126,7 +126,7 @@ func (l *limits) pageSchedules(ctx context.Context) error {
 	})
 }
 
-// cancel cancels one of those that wait, from anywhere.
+// cancel cancels a random waiting job.
 func (l *limits) cancel(ctx context.Context) error {
 	id := fmt.Sprintf("job%010d", 1+rand.Int64N(l.ids))
 	return l.timed(ctx, func() error {

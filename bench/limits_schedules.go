@@ -73,7 +73,7 @@ func (l *limits) place(ctx context.Context) error {
 	return l.timed(ctx, func() error { return l.putPlaced(ctx, all) })
 }
 
-// occurrences makes n due that are not taken.
+// occurrences makes n occurrences due, which nobody takes.
 func (l *limits) occurrences(ctx context.Context, n int) error {
 	all, err := l.placements(ctx)
 	if err != nil {
@@ -82,7 +82,7 @@ func (l *limits) occurrences(ctx context.Context, n int) error {
 	return l.putPlaced(ctx, all[:n])
 }
 
-// takeFirst makes a timed call that asks for 500 and is given n, what the store lets a call have of occurrences.
+// takeFirst makes a timed call for 500 jobs, which takes n: the store's limit of occurrences in a call.
 func (l *limits) takeFirst(ctx context.Context, n int, call protocol.WorkCall) ([]protocol.TakenJob, error) {
 	call.Take = 500
 	var answer protocol.WorkAnswer
@@ -95,7 +95,7 @@ func (l *limits) takeFirst(ctx context.Context, n int, call protocol.WorkCall) (
 	return answer.Taken, nil
 }
 
-// takeAll takes n jobs in as many calls as the store needs for them, and none of them is timed.
+// takeAll takes n jobs in as many calls as needed, without timing them.
 func (l *limits) takeAll(ctx context.Context, n int, ttl time.Duration) (taken []protocol.TakenJob, err error) {
 	for len(taken) < n {
 		answer, err := l.work(ctx, protocol.WorkCall{Take: n - len(taken), TTL: ttl})
@@ -183,7 +183,7 @@ func (l *limits) skipOccurrences(ctx context.Context) error {
 	return l.finish(ctx, taken)
 }
 
-// settleOccurrences ends as many as a worker does in one call, and takes more in it.
+// settleOccurrences settles the maximum of a worker's call, and takes more jobs in the same call.
 func (l *limits) settleOccurrences(ctx context.Context) error {
 	if err := l.occurrences(ctx, 250); err != nil {
 		return err
@@ -211,7 +211,7 @@ func (l *limits) settleOccurrences(ctx context.Context) error {
 	return l.finish(ctx, append(taken, rest...))
 }
 
-// standing declares and places schedules whose occurrences are a year ahead.
+// standing declares and places schedules whose next occurrences are a year ahead.
 func (l *limits) standing(ctx context.Context, n int) error {
 	for range n / 500 {
 		all, err := l.placements(ctx)

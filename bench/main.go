@@ -32,7 +32,7 @@ func main() {
 	}
 }
 
-// A commandLine is what this run was asked for.
+// A commandLine has the flags of this run.
 type commandLine struct {
 	peers, measures string
 	short           bool
@@ -48,7 +48,7 @@ type commandLine struct {
 	from            files
 }
 
-// readCommandLine reads the command line and refuses what has no meaning.
+// readCommandLine reads the command line and refuses invalid combinations.
 func readCommandLine(flags *flag.FlagSet, arguments []string) (commandLine, error) {
 	o := commandLine{shuffle: true}
 	flags.StringVar(&o.peers, "peers", "", "measure these libraries, or these of their settings, only: `names`, comma-separated; empty: all")
@@ -97,7 +97,7 @@ func readCommandLine(flags *flag.FlagSet, arguments []string) (commandLine, erro
 	return o, known("-measures", o.measures, measureNames(), groupNames())
 }
 
-// known refuses a list with a word that is no name.
+// known refuses a list with an unknown name.
 func known(what, list string, names, groups []string) error {
 	if list == "" {
 		return nil
@@ -111,7 +111,7 @@ func known(what, list string, names, groups []string) error {
 	return nil
 }
 
-// usageText is what -h prints.
+// usageText is the output of -h.
 func usageText(flags *flag.FlagSet) {
 	fmt.Fprintf(flags.Output(), `bench measures chime beside other job libraries for Go, alternately in one run, on a redis-server of its own (and a
 PostgreSQL of its own for River, where it is installed), and prints medians, extremes and how many times better chime is.
@@ -148,7 +148,7 @@ func program(ctx context.Context) error {
 	return o.measure(ctx)
 }
 
-// print prints a recording in the form that is asked for.
+// print prints a recording in the form of the flags.
 func (o commandLine) print(rec recording) error {
 	switch {
 	case o.targets:
@@ -159,7 +159,7 @@ func (o commandLine) print(rec recording) error {
 	return writeReport(os.Stdout, rec, o.markdown)
 }
 
-// measure runs, records as it goes, and prints what was measured even where something failed.
+// measure runs and records continuously. It prints all figures, even if some measures failed.
 func (o commandLine) measure(ctx context.Context) error {
 	form := longForm
 	if o.short {
@@ -199,7 +199,7 @@ func (o commandLine) measure(ctx context.Context) error {
 	return failed
 }
 
-// next says what the reader may do next.
+// next suggests the next step.
 func (o commandLine) next() string {
 	if o.out == "" {
 		return "Next: -out FILE keeps the figures of a run; -from FILE prints them again, with -targets compared with the targets."
@@ -207,7 +207,7 @@ func (o commandLine) next() string {
 	return fmt.Sprintf("Recorded in %[1]s. Next: -from %[1]s -targets compares it with the targets; -from %[1]s prints it again.", o.out)
 }
 
-// measureAll starts the servers, runs and records to w as it goes.
+// measureAll starts the servers, runs, and records to w continuously.
 func measureAll(ctx context.Context, u run, form sizes, aof bool, w io.Writer) (recording, error) {
 	postgres := slices.ContainsFunc(u.peers, func(p peer) bool { return p.library == riverDefaults.library })
 	var err error
@@ -263,7 +263,7 @@ func groupNames() (names []string) {
 	return names
 }
 
-// libraryNames are also those of the peers that compute instants and run no job.
+// libraryNames include the peers that compute instants and run no jobs.
 func libraryNames() (names []string) {
 	for _, p := range slices.Concat(peers, calendars) {
 		if !slices.Contains(names, p.library) {

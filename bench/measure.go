@@ -6,22 +6,22 @@ import (
 	"time"
 )
 
-// A measure is one thing that is done with a peer, alone on the testbed, and the figures that come of it.
+// A measure is an experiment with one peer, alone on the testbed, and returns figures.
 type measure struct {
 	name  string // "process 100"
 	group string // "process": what -measures picks
-	about string // what is done, in one sentence with its numbers
-	// run does it once on an empty store. errors.ErrUnsupported: the peer has no such thing.
+	about string // the experiment in one sentence with its numbers
+	// run does it once on an empty store. errors.ErrUnsupported: the peer does not support it.
 	run func(ctx context.Context, r *testbed, p peer) ([]figure, error)
 	// only limits the measure to these libraries; empty: all.
 	only []string
-	// peers are those of a measure that no job library takes part in; empty: the list of all.
+	// peers are set for a measure without job libraries; empty: all peers.
 	peers []peer
 	// maxRounds limits the rounds of a measure that takes minutes; 0: as many as the others have.
 	maxRounds int
-	// slow: the short form runs it in the first round only.
+	// slow: the short form runs it only in the first round.
 	slow bool
-	// long: the short form leaves it out.
+	// long: the short form omits it.
 	long bool
 	// concurrent: it mostly waits. All rounds of all peers run at the same time, each on servers of its own.
 	concurrent bool
@@ -48,7 +48,7 @@ type figure struct {
 	unit  string
 	value float64
 	less  bool // less is better
-	over  bool // the value is where the measure gave up: it would have been more
+	over  bool // the measure stopped at this value: the real value is greater
 }
 
 // sizes are the counts of a run: the long form's or the short form's.
@@ -56,8 +56,8 @@ type sizes struct {
 	short      bool
 	rounds     int
 	backlog    int           // jobs to process
-	enqueue    int           // jobs to enqueue from one goroutine; more for more
-	workOff    time.Duration // how long a backlog is worked off; what ran until then is the figure
+	enqueue    int           // jobs to enqueue from one goroutine; more goroutines enqueue more
+	workOff    time.Duration // how long a backlog is worked off; the figure counts the jobs of this time
 	enqueueFor time.Duration // how long jobs are enqueued, likewise
 	steady     time.Duration // how long jobs are enqueued at a steady pace
 	delayed    time.Duration // from the first delayed job's instant to the last's

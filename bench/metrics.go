@@ -15,8 +15,8 @@ import (
 )
 
 const (
-	metricsTurns = 40     // of each kind of program, in a round: short ones, so that what else the machine does affects all kinds alike
-	metricsJobs  = 20_000 // of a turn, if the backlog has as many
+	metricsTurns     = 40     // of each kind of program, in a round: short ones, so that what else the machine does affects all kinds alike
+	metricsJobs      = 20_000 // of a turn, if the backlog has as many
 	reportedTogether = 64     // jobs: about as many as a busy worker reports together
 )
 

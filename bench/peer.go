@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// A peer is a library under measurement with one choice of its options. The default options of a library and the fastest
+// A peer is a measured library with one choice of its options. The default options of a library and the fastest
 // ones that its documentation names are two peers.
 type peer struct {
 	library string // "asynq"
@@ -26,13 +26,13 @@ func (p peer) name() string {
 }
 
 // A library is a peer connected to the testbed's servers. Its methods do what an application would write; errors.ErrUnsupported
-// says that the library has no such thing.
+// means that the library does not support it.
 type library interface {
 	// Enqueue sends one job to run now and returns when the store has it. It is called from many goroutines.
 	Enqueue(ctx context.Context, payload []byte) error
 	// EnqueueIn sends one job to run after d.
 	EnqueueIn(ctx context.Context, payload []byte, d time.Duration) error
-	// EnqueueMany sends all payloads by the library's way of doing so at once.
+	// EnqueueMany sends all payloads with the library's bulk call.
 	EnqueueMany(ctx context.Context, payloads [][]byte) error
 	// Work starts a worker that runs handle for every job, with a limit of jobs at once. What the library starts in the background may still be
 	// starting when Work returns: that is part of the figure, or the measure sends jobs ahead that do not count. stop drains the worker.

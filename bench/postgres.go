@@ -34,7 +34,7 @@ type postgresServer struct {
 	in, out atomic.Int64 // bytes that this process's clients sent to the server, and received
 }
 
-// startPostgres returns nil where PostgreSQL is not installed, or there is nobody to run it as.
+// startPostgres returns nil if PostgreSQL is not installed, or no user can run it.
 func startPostgres(ctx context.Context) (*postgresServer, error) {
 	bin := postgresPrograms()
 	if bin == "" {
@@ -74,7 +74,7 @@ func postgresPrograms() string {
 }
 
 // postgresOwner is the user of the server: PostgreSQL refuses to run as root. nil: the user of this program.
-// ok is false where nobody can.
+// ok is false if no user can.
 func postgresOwner() (owner *syscall.Credential, ok bool) {
 	if os.Getuid() != 0 {
 		return nil, true
@@ -86,10 +86,10 @@ func postgresOwner() (owner *syscall.Credential, ok bool) {
 	return &syscall.Credential{Uid: uint32(number(found.Uid)), Gid: uint32(number(found.Gid))}, true
 }
 
-// postgresUser is whom root runs PostgreSQL as; a distribution's package makes it.
+// postgresUser is the user for PostgreSQL if this program runs as root; the distribution's package creates it.
 const postgresUser = "postgres"
 
-// noPostgres says why there is no PostgreSQL.
+// noPostgres explains why PostgreSQL is missing.
 func noPostgres() string {
 	if postgresPrograms() == "" {
 		return "PostgreSQL is not installed (apt install postgresql)"
@@ -183,7 +183,7 @@ func (s *postgresServer) stop() {
 	_ = os.RemoveAll(s.folder)
 }
 
-// empty removes what River has stored, and has what is still to be written written.
+// empty removes River's data, and flushes pending writes.
 func (s *postgresServer) empty(ctx context.Context) error {
 	for _, statement := range []string{"TRUNCATE river_job, river_leader, river_queue, river_notification", "CHECKPOINT"} {
 		if _, err := s.pool.Exec(ctx, statement); err != nil {
@@ -193,8 +193,8 @@ func (s *postgresServer) empty(ctx context.Context) error {
 	return nil
 }
 
-// usage has no commands: a statement of PostgreSQL is no unit to compare. Its bytes are those of this process's connections.
-// Where there is no /proc it has no CPU time.
+// usage does not count commands: a statement of PostgreSQL cannot be compared with a Redis command. Its bytes are those of this process's connections.
+// Without /proc it has no CPU time.
 func (s *postgresServer) usage(ctx context.Context) (usage, error) {
 	u := usage{in: s.in.Load(), out: s.out.Load()}
 	var err error
@@ -206,7 +206,7 @@ func (s *postgresServer) usage(ctx context.Context) (usage, error) {
 }
 
 // familyCPU is what a process has used, with its children that are there and those that it has seen end: PostgreSQL has one
-// process a connection. If one ends meanwhile it is asked again, for that one might count twice or not at all.
+// process a connection. If a process ends during the reading, the reading is repeated, because it might count that process twice or not at all.
 func familyCPU(parent int) (time.Duration, error) {
 	for {
 		used, before, _, err := processCPU(strconv.Itoa(parent))

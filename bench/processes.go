@@ -18,7 +18,7 @@ const (
 	tallyEvery       = 5 * time.Millisecond
 )
 
-// sharedMeasure has several processes work off one queue.
+// sharedMeasure lets several processes work off one queue.
 func sharedMeasure(name string, each time.Duration) measure {
 	handlers := "empty handlers"
 	if each > 0 {
@@ -60,8 +60,8 @@ func evenness(shares []int64) figure {
 	return figure{name: "least to most share", unit: "%", value: 100 * float64(slices.Min(shares)) / float64(max(1, slices.Max(shares)))}
 }
 
-// workOffTogether lets several children run the jobs that fillBulk left, until all have run or the time is over, and returns what that
-// took and how many jobs each child had run by then. It adds to handler how long handlers took. Afterwards the store must hold no job, or as many as have not run.
+// workOffTogether lets several children run the jobs of fillBulk, until all have run or the time is over. It returns the time and the number of jobs
+// of each child, and adds the time of handlers to handler. Afterwards the store must have exactly the jobs that have not run.
 func workOffTogether(ctx context.Context, r *testbed, p peer, lib library, each time.Duration, handler *waiting) (e resources, shares []int64, err error) {
 	role := r.roleOf(workRole, p, sharingAtOnce)
 	role.Handler = each
@@ -143,7 +143,7 @@ func (all children) awaitJobs(ctx context.Context, total int64, limit time.Durat
 	}
 }
 
-// begin lets the children that wait for it start their workers.
+// begin starts the workers of the waiting children.
 func (all children) begin() error {
 	for _, c := range all {
 		if _, err := io.WriteString(c.stdin, beginLine+"\n"); err != nil {
@@ -153,7 +153,7 @@ func (all children) begin() error {
 	return nil
 }
 
-// stop has all children drain at the same time.
+// stop drains all children at the same time.
 func (all children) stop() error {
 	errs := make([]error, len(all))
 	var wait sync.WaitGroup
@@ -210,7 +210,7 @@ func (role role) workUntil(ctx context.Context, lib library, begin <-chan struct
 	return err
 }
 
-// tallyIn reads what follows ranLine.
+// tallyIn reads the rest of a ranLine.
 func tallyIn(text string) *tally {
 	jobs, rest, _ := strings.Cut(text, " ")
 	last, spent, _ := strings.Cut(rest, " ")

@@ -153,7 +153,7 @@ func newWeighted(queues int, s sizes) *weighted {
 	return w
 }
 
-// newAlike gives queues one weight and one backlog, all of which is worked off.
+// newAlike gives all queues the same weight and the same backlog, which is worked off completely.
 func newAlike(queues, jobs, atOnce int) *weighted {
 	w := newQueues(queues, manyQueuesLimit, weightedHandler, atOnce)
 	w.all = true

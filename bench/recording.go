@@ -19,12 +19,12 @@ type sample struct {
 	Peer    string  `json:"peer"`
 	Round   int     `json:"round"`
 	Value   float64 `json:"value"`
-	Over    bool    `json:"over,omitempty"` // where the measure gave up: it would have been more
+	Over    bool    `json:"over,omitempty"` // the measure stopped at this value: the real value is greater
 
 	run int // of the recording: its place among the conditions, from 1
 }
 
-// A recording is what runs recorded: the conditions of each, and their samples in the order in which they were taken.
+// A recording has the conditions of each run, and its samples in the order in which they were taken.
 type recording struct {
 	conditions []conditions
 	samples    samples
@@ -38,7 +38,7 @@ type header struct {
 // writeLine writes a header or a sample as a line of JSON.
 func writeLine(w io.Writer, l any) error { return json.NewEncoder(w).Encode(l) }
 
-// read adds the lines of r to the recording.
+// read appends the lines of r to the recording.
 func (rec *recording) read(r io.Reader) error {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, 1<<20)
@@ -63,7 +63,7 @@ func (rec *recording) read(r io.Reader) error {
 	return lines.Err()
 }
 
-// exactly decodes JSON that has no other fields than v.
+// exactly decodes JSON and refuses fields that v does not have.
 func exactly(text []byte, v any) error {
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.DisallowUnknownFields()
@@ -110,7 +110,7 @@ func (rec recording) check() error {
 	return nil
 }
 
-// even refuses a measure whose peers took part in different rounds: a document shows their medians side by side.
+// even refuses a measure whose peers have different rounds, because a document compares their medians.
 func (rec recording) even() error {
 	rounds := map[string]map[string]map[int]bool{} // of each peer of each measure
 	for _, s := range rec.samples {
@@ -195,14 +195,14 @@ func distinct[K comparable](s samples, of func(sample) K) []K {
 	return all
 }
 
-// write writes the recording so that it is read as it is: the conditions of each run before its samples.
+// write writes the recording in the form that read reads: the conditions of each run before its samples.
 func (rec recording) write(w io.Writer) error {
 	for i, c := range rec.conditions {
 		if err := writeLine(w, header{c}); err != nil {
 			return err
 		}
 		for _, s := range rec.samples {
-			if max(s.run, 1) != i+1 { // the run that is under way has no number
+			if max(s.run, 1) != i+1 { // the current run has no number
 				continue
 			}
 			if err := writeLine(w, s); err != nil {

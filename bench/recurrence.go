@@ -21,8 +21,8 @@ type calendarRule struct {
 	about   string
 	years   int // how long ago it began; 0: as the measure has it
 	chime   recurrence.Recurrence
-	robfig  string         // empty: five fields cannot say it
-	rrule   *rrule.ROption // without its start; nil: RFC 5545 cannot say it
+	robfig  string         // empty: five fields cannot express it
+	rrule   *rrule.ROption // without its start; nil: RFC 5545 cannot express it
 	without []time.Time    // what RFC 5545 leaves out of it, in UTC, at the times that a clock in the rule's zone shows
 }
 
@@ -131,7 +131,7 @@ const (
 
 var calendars = []peer{{library: "chime"}, {library: "robfig"}, {library: "rrule-go"}}
 
-// recurrenceMeasures are all rules in two zones with two starts.
+// recurrenceMeasures are the measures of all rules in two zones with two starts.
 func recurrenceMeasures() []measure {
 	var all []measure
 	for _, rule := range calendarRules {
@@ -243,7 +243,7 @@ func fastest(ask func(time.Time) time.Time, today time.Time, least time.Duration
 	return slices.Min(parts), allocations
 }
 
-// lastAnswer keeps the compiler from leaving the work out.
+// lastAnswer prevents the compiler from removing the work.
 //
 //lint:ignore U1000 it is written only, on purpose
 var lastAnswer time.Time

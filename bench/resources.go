@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// resources are what a number of jobs took.
+// resources are the costs of a number of jobs.
 type resources struct {
 	jobs   int64
 	took   time.Duration
@@ -13,7 +13,7 @@ type resources struct {
 	server usage
 }
 
-// watch returns what do takes; do returns how many jobs that was and how long they took.
+// watch returns the resources that do uses; do returns the number of its jobs and their time.
 func watch(ctx context.Context, s server, do func() (jobs int64, took time.Duration, err error)) (resources, error) {
 	before, err := s.usage(ctx)
 	if err != nil {
@@ -36,7 +36,7 @@ func (e resources) rate() figure {
 	return figure{name: "jobs/s", unit: "1/s", value: float64(e.jobs) / e.took.Seconds()}
 }
 
-// A cost is what one job took. Where the server does not count commands or bytes they are 0, and left out of the figures.
+// A cost is the cost of one job. If the server does not count commands or bytes, they are 0 and not part of the figures.
 type cost struct {
 	client, server    float64 // CPU, µs
 	commands, network float64 // commands executed, those inside of scripts too; bytes in both directions

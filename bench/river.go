@@ -33,7 +33,7 @@ const riverSteady = 400
 
 func postgresOf(r *testbed) server { return r.postgres }
 
-// A riverSetting is how the two River peers differ.
+// A riverSetting has the differences between the two River peers.
 type riverSetting struct{ tuned bool }
 
 type riverLibrary struct {
@@ -50,7 +50,7 @@ type riverArgs struct {
 
 func (riverArgs) Kind() string { return jobName }
 
-// open has errors.ErrUnsupported where the testbed has no PostgreSQL.
+// open returns errors.ErrUnsupported if the testbed has no PostgreSQL.
 func (s riverSetting) open(ctx context.Context, r *testbed) (library, error) {
 	if r.postgres == nil {
 		return nil, errors.ErrUnsupported

@@ -11,11 +11,11 @@ import (
 	"time"
 )
 
-// A run measures the chosen peers, every measure once a round, so that what else the machine does affects all peers alike.
+// A run measures the chosen peers, every measure once a round, so that other load on the machine affects all peers equally.
 type run struct {
 	testbed  *testbed
 	measures []measure
-	only     string        // which peers, comma-separated; empty: all
+	only     string        // names of peers, comma-separated; empty: all
 	peers    []peer        // in the order of the first round, unless shuffled
 	within   time.Duration // no round begins that would not end within it if it takes as long as the longest so far; 0: no limit
 	random   *rand.Rand    // draws a new order of the peers for every round; nil: the order of the list
@@ -24,7 +24,7 @@ type run struct {
 	record   func(sample) error
 }
 
-// do runs all rounds. What fails is reported, left out, and returned at the end; it is an error too if nothing was measured.
+// do runs all rounds. It reports and skips failed measures, and returns their errors at the end. It is also an error if nothing was measured.
 func (u *run) do(ctx context.Context) error {
 	began, recorded := time.Now(), 0
 	record := u.record
@@ -105,7 +105,7 @@ func (u *run) expected(round int, took map[string]time.Duration) (all time.Durat
 	return all
 }
 
-// reportTime says how long a round took, and how long those that follow will take.
+// reportTime reports how long a round took, and an estimate for the remaining rounds.
 func (u *run) reportTime(round int, took map[string]time.Duration, whole time.Duration) {
 	var rest time.Duration
 	for next := round + 1; next <= u.testbed.sizes.rounds; next++ {
@@ -129,7 +129,7 @@ func (u *run) one(ctx context.Context, m measure, p peer, round int) error {
 	if err := u.testbed.server(p).empty(ctx); err != nil {
 		return err
 	}
-	runtime.GC() // one peer's garbage is not the next one's to collect
+	runtime.GC() // so that no peer collects the garbage of the previous one
 	began := time.Now()
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Minute)
 	defer cancel()

@@ -19,7 +19,7 @@ const (
 )
 
 // occurrenceCosts measures the server CPU of one occurrence, one at a time and in batches, and compares it with few schedules.
-// Both namespaces take turns, so that what else the machine does affects both.
+// Both namespaces take turns, so that other load on the machine affects both.
 func occurrenceCosts(ctx context.Context, r *testbed, few, many *namespace) ([]figure, error) {
 	var figures []figure
 	for _, way := range []struct {
@@ -104,7 +104,7 @@ func (s *namespace) makeDue(ctx context.Context, names []string) (follow map[str
 	return follow, nil
 }
 
-// workOffDue makes the calls of a worker that has no handlers to wait for.
+// workOffDue makes the calls of a worker whose handlers take no time.
 func (s *namespace) workOffDue(ctx context.Context, follow map[string]protocol.Placement, take int) error {
 	call := protocol.WorkCall{
 		Partition: protocol.Partition{Queue: "default"}, Worker: "bench", Session: fmt.Sprintf("%016x", rand.Uint64()),

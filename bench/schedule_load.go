@@ -21,7 +21,7 @@ const (
 	loadConcurrency    = 100
 )
 
-// paceMeasure runs schedules at a steady pace: all those of a second are due at its beginning, for instants are whole seconds.
+// paceMeasure runs schedules at a steady pace: all occurrences of a second are due at its beginning, because instants are whole seconds.
 var paceMeasure = measure{
 	name: "schedules steady", group: "schedules", only: []string{"chime"}, long: true,
 	about: fmt.Sprintf("%d schedules that run every %d s, %d of them due at the beginning of each second; one worker, %d at once, "+
@@ -68,7 +68,7 @@ func (all latenesses) early() figure {
 	return figure{name: "early", value: float64(early), less: true}
 }
 
-// declaredBefore fails where declaring took so long that the worker would not be up at an instant.
+// declaredBefore fails if declaring took so long that the worker would not be ready at an instant.
 func (s *namespace) declaredBefore(begin time.Time) error {
 	if left := time.Until(begin); left < time.Second {
 		return fmt.Errorf("the schedules were not declared in time: %v, and %v left", s.took, left)
@@ -98,7 +98,7 @@ func (s *namespace) runMeanwhile(meanwhile func() error) (latenesses, error) {
 	return all, err
 }
 
-// burstMeasure has many schedules due at one instant.
+// burstMeasure makes many schedules due at one instant.
 var burstMeasure = measure{
 	name: "schedules at once", group: "schedules", only: []string{"chime"}, long: true,
 	about: fmt.Sprintf("%d schedules due in the same second; one worker, %d at once, empty handlers: from the planned instant until all have "+
@@ -179,10 +179,10 @@ var takeOverMeasure = measure{
 	},
 }
 
-// chimeNamespace is the namespace of a store that was given none.
+// chimeNamespace is the default namespace of a store.
 const chimeNamespace = "chime"
 
-// awaitLeader returns the leader once there is another one than the given.
+// awaitLeader waits until another scheduler leads, and returns it.
 func (s *namespace) awaitLeader(ctx context.Context, other string) (string, error) {
 	for {
 		leader, err := s.client.HGet(ctx, s.name+":leader", "id").Result()

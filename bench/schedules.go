@@ -12,7 +12,7 @@ import (
 	"github.com/chimejobs/chime/redisstore"
 )
 
-// scheduleMeasures are what schedules cost at the sizes that are asked about.
+// scheduleMeasures measure the costs of schedules at several sizes.
 func scheduleMeasures() []measure {
 	var all []measure
 	for _, n := range []int{1_000, 10_000, 100_000, 1_000_000} {
@@ -36,7 +36,7 @@ func storedMeasure(n int) measure {
 		about: about,
 		only:  []string{"chime"}, maxRounds: maxRounds, slow: true, long: n > 10_000,
 		run: func(ctx context.Context, r *testbed, _ peer) ([]figure, error) {
-			// A first one leaves behind what does not grow with their number.
+			// The first schedule creates the data that does not grow with their number.
 			few, err := declareMany(ctx, r, "few", fewSchedules)
 			if err != nil {
 				return nil, err
@@ -85,7 +85,7 @@ func storedMeasure(n int) measure {
 // millionRounds is how often a million schedules are declared.
 const millionRounds = 3
 
-// fewSchedules is the size that costs are compared with.
+// fewSchedules is the reference size for costs.
 const fewSchedules = 1_000
 
 // A namespace holds schedules of this program.
@@ -188,7 +188,7 @@ func (s *namespace) awaitPlaced(ctx context.Context, r *testbed, after time.Time
 	}
 }
 
-// list goes through all schedules once.
+// list reads all schedules once.
 func (s *namespace) list(ctx context.Context) (time.Duration, error) {
 	began, n := time.Now(), 0
 	for _, err := range chime.NewSchedules(s.store).List(ctx, chime.ScheduleFilter{}) {
@@ -230,7 +230,7 @@ var putMeasure = measure{
 	},
 }
 
-// registryBytesOf is what a name takes in the hash of all names, the one key of a namespace that grows with its schedules.
+// registryBytesOf returns the bytes of a name in the hash of all names, the only key of a namespace that grows with its schedules.
 func registryBytesOf(ctx context.Context, r *testbed, namespace string) (float64, error) {
 	registry := namespace + ":schedules"
 	bytes, err := r.redis.client.MemoryUsage(ctx, registry, 0).Result()

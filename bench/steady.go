@@ -26,7 +26,7 @@ var aboutSteady = fmt.Sprintf("%d jobs/s at an even pace, each enqueued by a cal
 	"with River; left at the end is what had not started when the last was sent: more than %v of jobs cannot keep up, and "+
 	"what it waits is what it waited until then", steadyPace, steadyAtOnce, riverSteady, steadyBehind)
 
-// busySteady is lifeSteady on a machine that others use too.
+// busySteady is lifeSteady on a machine with other load.
 var busySteady = measure{
 	name: "life steady busy", group: "latency", slow: true,
 	about: "the same beside other processes, one a core, that compute all the time",
@@ -67,7 +67,7 @@ type steady struct {
 	began         time.Time
 	sent, started []atomic.Int64 // ns since began; 0: not yet
 	warmed, ran   atomic.Int64
-	left          int64 // that had not started when the last was sent
+	left          int64 // jobs that had not started when the last one was sent
 	warm, done    chan struct{}
 }
 
@@ -161,7 +161,7 @@ func (s *steady) send(ctx context.Context, lib library) error {
 // leftAtTheEnd is the figure of a backlog; over: the library cannot keep up.
 const leftAtTheEnd = "left at the end"
 
-// figures have what the jobs waited. Where a library cannot keep up they are lower bounds: a longer measure would have given more.
+// figures returns how long the jobs waited. If a library cannot keep up they are lower bounds: a longer measure would give more.
 func (s *steady) figures() []figure {
 	waits, over := s.waits(), !s.keptUp()
 	return []figure{

@@ -15,7 +15,7 @@ import (
 // A table is rows of cells below a heading.
 type table struct {
 	heading []string
-	numbers []bool // which columns are set to the right
+	numbers []bool // which columns are aligned to the right
 	rows    [][]string
 }
 
@@ -70,7 +70,7 @@ func (t table) writeMarkdown(w io.Writer) error {
 // ratioMeans is the text above every table with ratios.
 const ratioMeans = "The last column is how many times better chime is than the peer, round by round, and the median of that: above 1 chime is better, whether more or less is better."
 
-// writeReport writes what was measured under which conditions, a table a measure.
+// writeReport writes the conditions, and a table for each measure.
 func writeReport(w io.Writer, rec recording, markdown bool) error {
 	for _, c := range rec.conditions {
 		if _, err := fmt.Fprintln(w, c); err != nil {
@@ -135,7 +135,7 @@ func measureTable(all samples, name string) table {
 	return t
 }
 
-// inOrder sorts peers as they stand in the list of peers; others follow in the order in which they came.
+// inOrder sorts peers in the order of the list of peers; unknown ones follow in their own order.
 func inOrder(names []string) []string {
 	place := func(name string) int {
 		if i := slices.IndexFunc(peers, func(p peer) bool { return p.name() == name }); i >= 0 {
@@ -161,7 +161,7 @@ func settingsOf(rec recording) string {
 	return text.String()
 }
 
-// labelOf is a figure with its unit, which most names do not have.
+// labelOf returns the name of a figure with its unit if the name does not contain it.
 func labelOf(figure, unit string) string {
 	switch {
 	case unit == "", unit == "1/s" && strings.Contains(figure, "/s"):

@@ -6,19 +6,19 @@ import (
 	"strings"
 )
 
-// A target is what chime is to reach in a figure: either a factor to the best of some peers, or a limit.
+// A target is the required value of a figure of chime: a factor to the best of some peers, or a limit.
 type target struct {
 	measure, figure string
 	unit            string
 	less            bool
 	against         []string // libraries or peers; empty: all others
 	factor          float64  // the required ratio of chime to the best of them; 0: limit counts
-	limit           float64  // chime's value is to be at most this
+	limit           float64  // the greatest allowed value of chime
 	least           float64  // at least this, if it is not 0
 	longest         string   // a figure that is shown with it
 }
 
-// targets are those that were set before this program was written, from figures of the peers and of a prototype.
+// targets were set before this program was written, from figures of the peers and of a prototype.
 var targets = slices.Concat(promised, shortScripts())
 
 // shortScripts are the targets of all scripts: the server does nothing else while one runs.
@@ -106,7 +106,7 @@ var promised = []target{
 	{measure: "schedules 1000000", figure: "an occurrence in batches to one of 1000", unit: "×", limit: 2},
 }
 
-// A result says whether a target is met.
+// A result has a target and whether it is met.
 type result string
 
 const (
@@ -115,8 +115,8 @@ const (
 	notMeasured result = "not measured"
 )
 
-// evaluate says what chime was to reach, what it reached, with the least and the most of the rounds, and whether that is enough. The median
-// decides; if the longest of all calls is beyond the limit, the result says so too.
+// evaluate returns the target, chime's value with the minimum and the maximum of the rounds, and whether the target is met. The median decides; if
+// the longest of all calls exceeds the limit, the result mentions that too.
 func (t target) evaluate(all samples) (wanted, reached string, v result) {
 	chime, measured := all.spreadOf(t.measure, t.figure, chimePeer.name())
 	if t.factor == 0 {
@@ -158,7 +158,7 @@ func passed(ok bool) result {
 	return missed
 }
 
-// hardest is the peer of those compared with that chime is the fewest times better than.
+// hardest returns the compared peer with the lowest ratio to chime.
 func (t target) hardest(all samples) (name string, c comparison, found bool) {
 	for _, peer := range distinct(all, func(s sample) string { return s.Peer }) {
 		if peer == chimePeer.name() || !t.comparesWith(peer) {
@@ -195,7 +195,7 @@ func (t table) without(last string) table {
 	return t
 }
 
-// withAOF is what a target's figure was with an append-only file: the ratio, or chime's value.
+// withAOF returns a target's figure with an append-only file: the ratio, or chime's value.
 func (t target) withAOF(aof samples) string {
 	if t.factor > 0 {
 		if name, c, ok := t.hardest(aof); ok {

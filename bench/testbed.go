@@ -22,7 +22,7 @@ const (
 	payloadBytes = 100
 )
 
-// A testbed is what the peers of one run share: the servers, started for the run and stopped with it.
+// A testbed has the servers that the peers of one run share. They start and stop with the run.
 type testbed struct {
 	redis    *redisServer
 	postgres *postgresServer // nil: not wanted or not installed
@@ -30,7 +30,7 @@ type testbed struct {
 	aof      bool
 }
 
-// startTestbed starts the servers of a testbed; PostgreSQL where it is wanted, installed and able to run.
+// startTestbed starts the servers of a testbed; PostgreSQL only if it is wanted, installed and able to run.
 func startTestbed(ctx context.Context, form sizes, aof, postgres bool) (*testbed, error) {
 	r := &testbed{sizes: form, aof: aof}
 	var err error
@@ -53,9 +53,9 @@ func (r *testbed) stop() {
 	r.redis.stop()
 }
 
-// A server is where a peer's jobs are.
+// A server stores a peer's jobs.
 type server interface {
-	// empty removes all jobs, and the statistics of what made them.
+	// empty removes all jobs, and the statistics of the commands that created them.
 	empty(ctx context.Context) error
 	// usage returns the resources that the server has used; a field that is not known is 0.
 	usage(ctx context.Context) (usage, error)
@@ -77,7 +77,7 @@ type redisServer struct {
 	folder  string
 }
 
-// errNoRedis says what to do where there is nothing to measure on.
+// errNoRedis explains what to install if there is no Redis.
 var errNoRedis = errors.New("redis-server is not installed or not in PATH; on Debian and Ubuntu: apt install redis-server")
 
 // startRedis starts a server that keeps nothing on disk or, with aof, an append-only file synced every second. If it fails nothing
@@ -153,7 +153,7 @@ func (s *redisServer) stop() {
 	_ = os.RemoveAll(s.folder)
 }
 
-// empty removes every key, and the statistics of what made them.
+// empty removes all keys, and the statistics of the commands that created them.
 func (s *redisServer) empty(ctx context.Context) error {
 	if err := s.client.FlushAll(ctx).Err(); err != nil {
 		return err
@@ -161,7 +161,7 @@ func (s *redisServer) empty(ctx context.Context) error {
 	return s.client.ConfigResetStat(ctx).Err()
 }
 
-// A usage is what the server had used when it was asked.
+// A usage has the resources that the server had used at an instant.
 type usage struct {
 	cpu      time.Duration // of the whole server, user and system
 	commands int64         // executed, those inside of scripts too
@@ -189,7 +189,7 @@ func (s *redisServer) usage(ctx context.Context) (usage, error) {
 	u.in, u.out = number(info["Stats"]["total_net_input_bytes"]), number(info["Stats"]["total_net_output_bytes"])
 	u.memory = number(info["Memory"]["used_memory"]) - number(info["Memory"]["mem_clients_normal"])
 	for name, text := range info["Commandstats"] {
-		if name != "cmdstat_info" { // reading the usage is no use of it
+		if name != "cmdstat_info" { // reading the usage does not count as usage
 			calls, _, _ := strings.Cut(strings.TrimPrefix(text, "calls="), ",")
 			u.commands += number(calls)
 		}

@@ -18,7 +18,7 @@ const (
 	topPatience  = 30 * time.Second // until the first screen
 )
 
-// topMeasure watches a server that has much in it and nothing to do, with chime top and without.
+// topMeasure measures a large idle server with and without chime top.
 var topMeasure = measure{
 	name: "chime top", group: "watched", only: []string{"chime"}, slow: true,
 	about: fmt.Sprintf("a server with 1,000,000 jobs that wait (200,000 in the short form) and %d yearly schedules, which no process uses, while the built command "+
@@ -73,7 +73,7 @@ func fillForTop(ctx context.Context, r *testbed, p peer) error {
 	return errors.Join(fillBulk(ctx, lib, min(topJobs, r.sizes.backlog*10)), lib.Close())
 }
 
-// idleFor is what the server uses while this program waits.
+// idleFor returns what the server uses while this program waits.
 func (r *testbed) idleFor(ctx context.Context, d time.Duration) (usage, error) {
 	before, err := r.redis.usage(ctx)
 	if err == nil {
