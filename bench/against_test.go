@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// Two builds take turns: neither is always the first, and a ratio is of one pair.
+// Two builds take turns: neither is always first, and each ratio belongs to one pair.
 func TestTwoBuildsTakeTurns(t *testing.T) {
 	var order []string
 	rates := map[string][]int{"old": {100, 400, 100}, "new": {200, 400, 300}}
@@ -50,7 +50,7 @@ func TestTwoBuildsTakeTurns(t *testing.T) {
 	if err := writePaired(&text, p, all, revisions, false); err != nil {
 		t.Fatal(err)
 	}
-	for _, line := range []string{"before: old\n", "after: chime at new-revision\n", pairedMeans} { // where the program old runs is no source of it
+	for _, line := range []string{"before: old\n", "after: chime at new-revision\n", pairedMeans} { // the program old does not run in a folder with its source
 		if !strings.Contains(text.String(), line) {
 			t.Errorf("%q is missing in\n%s", line, text.String())
 		}

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// The figures of the documents are those that the program prints of what it recorded.
+// The figures in the documents are the figures of the recordings.
 func TestTheDocumentsSayWhatWasRecorded(t *testing.T) {
 	for _, name := range []string{"../README.md", "../docs/performance.md"} {
 		text, err := os.ReadFile(name)
@@ -54,7 +54,7 @@ func TestOnlyBlocksAreReplaced(t *testing.T) {
 	}
 }
 
-// A row that rests on fewer rounds than its neighbours says so.
+// A row with fewer rounds than the other rows states their number.
 func TestARowSaysItsRoundsWhereTheyDiffer(t *testing.T) {
 	all := samples{
 		sampleOf("crash", "a", "s", true, "chime", 1, 7), sampleOf("crash", "a", "s", true, "chime", 2, 9), sampleOf("crash", "a", "s", true, "gocraft defaults", 1, 14),
@@ -76,7 +76,7 @@ func TestARowSaysItsRoundsWhereTheyDiffer(t *testing.T) {
 	}
 }
 
-// All runs that a table rests on are named below it; a run of which nothing is shown is not.
+// The text below a table names all runs of its figures, and no others.
 func TestATableNamesItsRuns(t *testing.T) {
 	rec := recording{conditions: []conditions{
 		{Date: "2026-03-08", CPU: "some", Flags: []string{"-measures=process"}},

@@ -53,7 +53,7 @@ func TestThePlanNamesMeasuresThatExist(t *testing.T) {
 	}
 }
 
-// What cannot be measured is said to be extrapolated, and from what.
+// The notes state which figures are extrapolated, and from what.
 func TestThePlanSaysWhatItExtrapolates(t *testing.T) {
 	all := samples{
 		sampleOf("schedules 1000000", "memory a schedule", "B", true, "chime", 1, 640),

@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// benchVariable makes the test's own program the bench itself.
+// benchVariable makes the test's own program run as the bench.
 const benchVariable = "CHIME_BENCH_PROGRAM"
 
-// TestMain lets the test's own program be a child too, and the bench itself.
+// TestMain lets the test's own program also run as a child and as the bench.
 func TestMain(m *testing.M) {
 	if os.Getenv(benchVariable) != "" {
 		main()
@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// newTestbed is a testbed with a Redis, and with PostgreSQL where it is wanted and installed.
+// newTestbed is a testbed with a Redis, and with PostgreSQL if it is wanted and installed.
 func newTestbed(t *testing.T, postgres bool) *testbed {
 	t.Helper()
 	r, err := startTestbed(t.Context(), shortForm, false, postgres)
@@ -90,7 +90,7 @@ func TestAChildEndsWithItsParent(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.kill()
-	c.stdin.Close() // as the end of the parent does
+	c.stdin.Close() // the end of the parent has the same effect
 	select {
 	case <-c.ended:
 	case <-time.After(30 * time.Second):

@@ -30,7 +30,7 @@ func TestABacklogOfSlowHandlersIsNotEmptiedInTime(t *testing.T) {
 		backlog int
 		workOff time.Duration
 	}{
-		{longForm, time.Millisecond, 100_000, 3 * time.Second}, // all that there is: 300,000 would run
+		{longForm, time.Millisecond, 100_000, 3 * time.Second}, // the whole backlog: 300,000 would run
 		{longForm, 5 * time.Millisecond, 72_000, 3 * time.Second},
 		{longForm, 50 * time.Millisecond, 7_200, 3 * time.Second},
 		{shortForm, 50 * time.Millisecond, 4_800, 2 * time.Second}, // forty handlers one after the other

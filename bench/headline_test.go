@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// A visitor sees five rows, and that others are better at something.
+// The headlines have five rows, and in one of them another library is better.
 func TestTheHeadlinesShowWhatOthersDoBetter(t *testing.T) {
 	rec, err := readRecording("results/long.jsonl")
 	if err != nil {
@@ -42,7 +42,7 @@ func TestHeadlinesAreMediansAndDetailsHaveTheirSpread(t *testing.T) {
 	}
 }
 
-// The note calls libraries alike only where they are.
+// The note calls libraries alike only if their figures are.
 func TestTheNoteSaysHowFarSlowHandlersAreApart(t *testing.T) {
 	note := func(asynq float64) string {
 		t.Helper()

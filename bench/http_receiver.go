@@ -18,7 +18,7 @@ type receivers struct {
 	turn    atomic.Int64
 }
 
-// startReceivers starts n of them; got is called with each body as it arrives.
+// startReceivers starts n receivers; got is called with each body as it arrives.
 func startReceivers(n int, got func(body []byte)) (*receivers, error) {
 	all := &receivers{}
 	for range n {

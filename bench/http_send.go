@@ -16,7 +16,7 @@ const (
 	sendAnswer    = 20 * time.Millisecond
 )
 
-// httpSend sends requests at an even pace.
+// httpSend sends requests at a steady rate.
 var httpSend = measure{
 	name: "http send", group: "http", only: []string{chimePeer.library},
 	about: fmt.Sprintf("%d jobs/s at an even pace, each a POST of %d bytes over plain HTTP to one of %d receivers in turn, which answer after %v; "+

@@ -31,7 +31,7 @@ func TestReadingTheUsageIsNoCommand(t *testing.T) {
 	}
 }
 
-// A worker that polls every twelve seconds polls twice in the window, whenever it began.
+// A worker that polls every twelve seconds polls twice in the window, regardless of its start.
 func TestTheWindowOfASparseLoadIsAMultipleOfTheLongestTimeBetweenPolls(t *testing.T) {
 	if sparseTime < 2*longestPoll || sparseTime%longestPoll != 0 {
 		t.Errorf("jobs are enqueued for %v, want a multiple of %v, twice it at least", sparseTime, longestPoll)

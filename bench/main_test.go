@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// ordered reads a command line; what is printed beside the error is returned too.
+// ordered reads a command line. It also returns the output.
 func ordered(arguments ...string) (commandLine, string, error) {
 	var printed bytes.Buffer
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)

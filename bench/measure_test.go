@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Figures of one round do not say how much they vary.
+// Figures of one round do not show how much they vary.
 func TestEveryMeasureHasFiveRoundsButOneThatSaysSo(t *testing.T) {
 	for _, m := range measures {
 		want := 5
@@ -25,7 +25,7 @@ func TestEveryMeasureHasFiveRoundsButOneThatSaysSo(t *testing.T) {
 	}
 }
 
-// A million schedules have more rounds where that leaves time for five rounds of all others.
+// A million schedules have more rounds if that leaves time for five rounds of all other measures.
 func TestWhatNeedNotHaveAllRoundsLeavesTimeForThoseThatDo(t *testing.T) {
 	long, must := measure{name: "long", maxRounds: 3}, measure{name: "must"}
 	u := run{testbed: &testbed{sizes: sizes{rounds: 5}}, measures: []measure{must, long}}

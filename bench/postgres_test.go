@@ -8,7 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Where PostgreSQL is not installed the River peers say that they cannot take part; that is what these tests hold there.
+// Without PostgreSQL the River peers report that they cannot take part; then these tests check that.
 func postgresTestbed(t *testing.T) *testbed {
 	t.Helper()
 	r := newTestbed(t, true)

@@ -18,7 +18,7 @@ func TestEvennessIsTheLeastShareOfTheMost(t *testing.T) {
 	}
 }
 
-// Every job of the queue runs in one of the processes, and once.
+// Every job of the queue runs once, in one of the processes.
 func TestFourProcessesWorkOffOneQueue(t *testing.T) {
 	r := testbedOf(t, tiny)
 	for _, p := range []peer{chimePeer, asynqDefaults, gocraftDefaults} {

@@ -12,7 +12,7 @@ func TestADeviationIsOfTheQueueThatIsFurthestFromItsWeight(t *testing.T) {
 		want   float64
 	}{
 		{[]int64{100, 200, 300}, 0},
-		{[]int64{50, 200, 350}, 50}, // a twelfth in place of a sixth
+		{[]int64{50, 200, 350}, 50}, // a twelfth instead of a sixth
 		{[]int64{200, 200, 200}, 100},
 		{[]int64{0, 0, 600}, 100},
 	} {
@@ -22,7 +22,7 @@ func TestADeviationIsOfTheQueueThatIsFurthestFromItsWeight(t *testing.T) {
 	}
 }
 
-// A queue gets a backlog by its weight, so that none is empty long before the others.
+// The backlog of a queue depends on its weight, so that no queue is empty long before the others.
 func TestAQueueHasABacklogByItsWeight(t *testing.T) {
 	w := newWeighted(20, longForm)
 	if w.total < 90_000 || w.total > 90_020 { // 1.5 × 3 s × 20,000/s
@@ -38,7 +38,7 @@ func TestAQueueHasABacklogByItsWeight(t *testing.T) {
 	}
 }
 
-// What the measure asks of a library is true of all that take part: each job arrives from its queue, once, and none is lost.
+// All libraries of the measure fulfil its conditions: each job arrives once, from its queue, and no job is lost.
 func TestWeightedQueuesAreWorkedOff(t *testing.T) {
 	r := testbedOf(t, tiny)
 	for _, p := range []peer{chimePeer, asynqDefaults, gocraftDefaults} {

@@ -46,7 +46,7 @@ func TestAMeasureIsOfOneRun(t *testing.T) {
 	}
 }
 
-// Runs that measure different things may share a file, and stay apart when it is written again.
+// Runs with different measures may share a file, and remain separate when the file is rewritten.
 func TestRunsKeepTheirSamples(t *testing.T) {
 	const text = `{"conditions":{"date":"2026-03-08","cpu":"","cores":2,"kernel":"","go":"","redis":"","libraries":null,"settings":null,"flags":["-measures=process"]}}
 {"measure":"process 1","figure":"jobs/s","peer":"chime","round":1,"value":1}
@@ -73,7 +73,7 @@ func TestAFigureIsRecordedOnceARound(t *testing.T) {
 	}
 }
 
-// Medians side by side are of the same rounds. Other measures may have fewer.
+// Medians of one table belong to the same rounds. Other measures may have fewer rounds.
 func TestPeersHaveTheSameRounds(t *testing.T) {
 	rec := recording{samples: samples{
 		sampleOf("crash", "s", "s", true, "chime", 1, 1), sampleOf("crash", "s", "s", true, "gocraft defaults", 1, 1),

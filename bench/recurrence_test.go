@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// The libraries are asked the same thing: their answers agree before anything is timed.
+// The libraries get the same questions: their answers agree before anything is timed.
 func TestAllCalendarsGiveTheSameInstants(t *testing.T) {
-	alone := []string{ // what the others cannot say
+	alone := []string{ // rules that the others cannot express
 		"robfig: next 5th Friday", "robfig: calendar weekdays but 100 dates", "robfig: calendar last working day", "robfig: calendar 25th or before",
 		"rrule-go: calendar 25th or before", "robfig: calendar once in 28 years",
 	}

@@ -51,7 +51,7 @@ func TestARunMeasuresChimeFromEndToEnd(t *testing.T) {
 		for _, s := range all {
 			if s.Measure == m.name {
 				rounds[s.Round]++
-				if s.Value <= 0 && !strings.Contains(s.Figure, "CPU") { // so few jobs may take less CPU than the server counts
+				if s.Value <= 0 && !strings.Contains(s.Figure, "CPU") { // a few jobs may take less CPU time than the server can measure
 					t.Errorf("%s, %s is %v", m.name, s.Figure, s.Value)
 				}
 			}
@@ -69,7 +69,7 @@ func TestARunMeasuresChimeFromEndToEnd(t *testing.T) {
 	}
 }
 
-// What every Redis peer is measured by must be true of it: all jobs run once and none is left.
+// Every Redis peer runs all jobs once and leaves none, as the measures assume.
 func TestEveryPeerOnRedisWorksOffItsJobs(t *testing.T) {
 	onRedis := slices.DeleteFunc(slices.Clone(peers), func(p peer) bool { return p.server != nil })
 	small := tiny

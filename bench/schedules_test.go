@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// A small run of what the measures of schedules do: declared, run in both ways, listed.
+// A small run of the measures of schedules: declare, run in both ways, list.
 func TestSchedulesAreDeclaredRunAndListed(t *testing.T) {
 	r := newTestbed(t, false)
 	few, err := declareMany(t.Context(), r, "few", 120)
@@ -29,7 +29,7 @@ func TestSchedulesAreDeclaredRunAndListed(t *testing.T) {
 	}
 }
 
-// Every largest call does what its name says on a real server, and so do the measures of what options and histories cost.
+// Every largest call does what its name promises on a real server, and so do the measures of options and histories.
 func TestEveryLargestCallIsTimed(t *testing.T) {
 	few := tiny
 	few.backlog = 1_000

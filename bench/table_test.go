@@ -74,7 +74,7 @@ server CPU a job, µs  chime             5      5      5       1
 	}
 }
 
-// The machine changes from round to round: chime's round is compared with the peer's round.
+// The speed of the machine changes between rounds: chime's round is compared with the same round of the peer.
 func TestRoundsAreCompared(t *testing.T) {
 	all := samples{
 		sampleOf("m", "jobs/s", "1/s", false, "chime", 1, 400), sampleOf("m", "jobs/s", "1/s", false, "asynq", 1, 100),
@@ -110,7 +110,7 @@ func TestALabelSaysTheUnitOnce(t *testing.T) {
 	}
 }
 
-// sampleOf is a sample of a round that was measured.
+// sampleOf returns a sample of a measured round.
 func sampleOf(measure, figure, unit string, less bool, peer string, round int, value float64) sample {
 	return sample{Measure: measure, Figure: figure, Unit: unit, Less: less, Peer: peer, Round: round, Value: value}
 }

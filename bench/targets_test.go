@@ -43,7 +43,7 @@ func TestATargetIsComparedWithThePeerThatIsHardestToBeat(t *testing.T) {
 	}
 }
 
-// A script with a short median that once took long is not simply a success.
+// A script with a short median that took long once is not reported as a plain success.
 func TestTheLongestCallIsShownWithTheResult(t *testing.T) {
 	limit := target{measure: "m", figure: "median", unit: "ms", limit: 5, longest: "longest"}
 	for _, c := range []struct {
@@ -95,7 +95,7 @@ func TestTargetsShowWhatAnAppendOnlyFileCosts(t *testing.T) {
 	}
 }
 
-// A row whose measure nobody makes, or whose figure was renamed, would always be "not measured".
+// A row whose measure does not exist, or whose figure was renamed, would always be "not measured".
 func TestEveryRowHasItsFigure(t *testing.T) {
 	rec, err := readRecording("results/long.jsonl")
 	if err != nil {
@@ -133,7 +133,7 @@ func TestEveryRowHasItsFigure(t *testing.T) {
 	}
 }
 
-// figureNames are the names that the sources give to figures: with a space at the end where more is added.
+// figureNames returns the names of figures in the source; a name ends with a space if the code appends to it.
 func figureNames(t *testing.T) (names []string) {
 	t.Helper()
 	files, err := filepath.Glob("*.go")
