@@ -33,7 +33,7 @@ type Beat struct {
 
 // A Source renders topics. A topic has everything on which its regions depend: page, query, zone, rights.
 type Source[Topic comparable] interface {
-	// Beat reads the state of the store. Viewers see its error and the duration, such as "No answer from Redis for 12 s".
+	// Beat reads the state of the store. Viewers see its error and the duration, such as "No answer from Redis for 12s".
 	Beat(ctx context.Context) (Beat, error)
 	// Regions renders the regions of a topic, at least one. If it fails, viewers keep their regions and see the error.
 	Regions(ctx context.Context, topic Topic) ([]Region, error)

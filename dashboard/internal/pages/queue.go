@@ -26,7 +26,7 @@ type Queue struct {
 	Can     Can
 	Limited string // the limit; empty: none
 	Long    bool   // its oldest job has been waiting for too long
-	Trend   string // "Empty in about 4 min", or its growth; empty: not known
+	Trend   string // "Empty in about 4m", or its growth; empty: not known
 	Charts  *Charts
 	Jobs    []NameRow
 	By      string // the order of Jobs

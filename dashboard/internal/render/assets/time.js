@@ -15,13 +15,13 @@ const chimeTime = (() => {
 
   // The abbreviation of a zone's clock: CET, or the offset if English has none: +0545. Each English locale has the names of its own continent.
   const names = ["en-GB", "en-US", "en-CA", "en-AU", "en-IN", "en-NZ"].map((l) => new Intl.DateTimeFormat(l, { timeZone: zone, timeZoneName: "short" }));
-  const distance = new Intl.DateTimeFormat("en-GB", { timeZone: zone, timeZoneName: "longOffset" });
+  const offset = new Intl.DateTimeFormat("en-GB", { timeZone: zone, timeZoneName: "longOffset" });
   function zoneName(date) {
-    for (const format of names) {
-      const name = part(format, date, "timeZoneName");
+    for (const f of names) {
+      const name = part(f, date, "timeZoneName");
       if (!/^(GMT|UTC)[+-−]/.test(name)) return name;
     }
-    return part(distance, date, "timeZoneName").replace(/GMT|:00$/g, "").replace("−", "-").replace(":", "");
+    return part(offset, date, "timeZoneName").replace(/GMT|:00$/g, "").replace("−", "-").replace(":", "");
   }
 
   const clock = (p, date) => `${p.hour}:${p.minute}:${p.second} ${zoneName(date)}`;
