@@ -19,7 +19,7 @@ func TestTheFiguresOfTheDocumentsAreThoseOfTheSource(t *testing.T) {
 		{"SECURITY.md", "`read` gives `View`, `run` `Operate`, `write` `Edit`, `admin` `Delete` and `Reveal`", "httpapi/cmd/chimed/dashboard.go", "httpapi.Read: dashboard.View, httpapi.Run: dashboard.Operate, httpapi.Write: dashboard.Edit, httpapi.Admin: dashboard.Delete | dashboard.Reveal"},
 		{"docs/dashboard.md", "10 s after the last page was closed", "dashboard/dashboard.go", "pollLinger = 10 * time.Second"},
 		{"docs/dashboard.md", "once every two seconds", "dashboard/dashboard.go", "pollEvery = 2 * time.Second"},
-		{"docs/dashboard.md", "A page is shared for a second", "dashboard/page.go", "sharedFor = time.Second"},
+		{"docs/dashboard.md", "who request the page within a second", "dashboard/page.go", "sharedFor = time.Second"},
 		{"docs/dashboard.md", "If more than 20 different pages are open", "dashboard/internal/live/hub.go", "maxTopics = 20 "},
 		{"docs/dashboard.md", "renewed every ten minutes", "dashboard/events.go", "maxStream = 10 * time.Minute"},
 		{"docs/dashboard.md", "list of up to 10,000 schedules", "dashboard/internal/pages/directory.go", "maxDirectory = 10_000"},
