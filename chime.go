@@ -236,7 +236,7 @@ const defaultQueue = "default"
 // the README.
 const (
 	defaultMaxAttempts        = 25
-	defaultOccurrenceAttempts = 5 // of a schedule's job: the next one follows soon
+	defaultOccurrenceAttempts = 5 // default for a schedule's job: the next one follows soon
 
 	// After n failures the backoff is n to this power, in seconds, times a random factor between these two.
 	defaultBackoffPower     = work.BackoffPower
@@ -251,7 +251,7 @@ const (
 	defaultCatchUp      = schedule.CatchUpWindow
 	defaultMaxCatchUp   = schedule.MaxCatchUp
 	defaultMaxCrashes   = 3
-	defaultSendTimeout  = 10 * time.Second // of an Enqueuer
+	defaultSendTimeout  = 10 * time.Second // EnqueuerOptions.SendTimeout
 	defaultLeaderTTL    = 10 * time.Second
 	defaultSafetyTick   = 30 * time.Second
 	workerSafetyTick    = time.Minute // about how often a worker checks whether a scheduler leads

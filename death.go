@@ -37,8 +37,8 @@ func onDeathName(of *wire.Details) string {
 }
 
 // OnDeathJob is the job that is added when one of the schedule's jobs becomes dead, as set by [OnDeath]: Name, Queue, Payload, MaxAttempts,
-// Timeout, Header, Keep and Retry. It is nil if no job is added. If a newer version of chime wrote it, it has only its name, and the error
-// is also its Err.
+// Timeout, Header, Keep and Retry. It is nil if no job is added. If a newer version of chime wrote this job, only its Name is set, and the error is
+// also its Err.
 func (s *Schedule) OnDeathJob() (*JobInfo, error) {
 	if s.onDeath == nil {
 		return nil, nil

@@ -28,8 +28,8 @@ type EnqueuerOptions struct {
 	// MaxPayload is the maximum length of a payload in bytes, at most 64 MiB. Zero means 1 MiB. Redis serves no other client while it
 	// moves a job: store large data elsewhere, and its location in the payload.
 	MaxPayload int
-	// SendTimeout limits how long a failed call to the store is repeated. After that Enqueue returns that the outcome is unknown.
-	// Zero means 10 s. If the caller's ctx never ends, Enqueue waits at most twice as long.
+	// SendTimeout limits how long a failed call to the store is repeated. After that Enqueue returns an error: it is unknown whether the store has
+	// the job. Zero means 10 s. If the caller's ctx never ends, Enqueue waits at most twice as long.
 	SendTimeout time.Duration
 }
 
@@ -147,9 +147,10 @@ func (e *Enqueuer) send(ctx context.Context, items []Item) ([]Receipt, error) {
 // Enqueue puts one job on its queue, to run now or at the time that the options [In] or [At] set. The name selects the handler that runs
 // it. The arguments are encoded by [Encode]. When Enqueue returns nil the store has the job.
 //
-// If anything is wrong with the job, nothing is sent. After any other error the store may have the job or not: repeat the call with
-// the option ID(receipt.ID). It adds nothing while the first job exists; if that job may have ended already, add [Once]. When ctx ends Enqueue returns at once; a job that was not sent by then is not sent. The
-// error then says with what error the store has been failing, if it has.
+// If anything is wrong with the job, nothing is sent. After any other error the store may have the job or not: repeat the call with the option
+// ID(receipt.ID). The repeated call adds nothing while the first job exists. If the first job may already have ended, use the option [Once] as
+// well. When ctx ends Enqueue returns at once; a job that was not sent by then is not sent. If the store was failing, the error contains the
+// store's last error.
 //
 // The first call checks the store. If the store cannot be trusted with jobs, nothing is sent, and the error wraps ErrUnfit.
 func (e *Enqueuer) Enqueue(ctx context.Context, name string, args any, options ...EnqueueOption) (Receipt, error) {

@@ -57,7 +57,7 @@ var (
 
 // ConflictError means that a schedule was not changed, because it is not as the caller has read it: see IfRevision and IfAbsent.
 type ConflictError struct {
-	Schedule *Schedule // as it is stored now, or was a moment ago
+	Schedule *Schedule // the schedule as it is stored now, or was a moment ago
 }
 
 // Error contains the schedule's name and the stored revision.
@@ -71,7 +71,7 @@ func (e *ConflictError) Unwrap() error { return ErrConflict }
 // DrainTimeoutError lists the jobs whose handlers had not returned in time when the worker stopped. Their ctx was ended and the
 // jobs were returned to their queues: they run again, and no attempt was used up.
 type DrainTimeoutError struct {
-	IDs []string // of the jobs; at least one
+	IDs []string // the IDs of the jobs; at least one
 }
 
 // Error lists the IDs.
@@ -86,7 +86,7 @@ func (e *DrainTimeoutError) Unwrap() error { return ErrDrainTimeout }
 // is kept with the job.
 type PanicError struct {
 	Value any    // what was passed to panic
-	Stack []byte // of the handler's goroutine, at most 4 KiB
+	Stack []byte // the stack of the handler's goroutine, at most 4 KiB
 }
 
 // Error is "panic: " and the value.

@@ -31,7 +31,7 @@ type Job struct {
 	MaxAttempts int           `json:"max_attempts"` // when this many attempts have failed, it is dead
 	Crashes     int           `json:"crashes"`      // how many workers have vanished while they ran it; this uses up no attempt
 	Fence       int64         `json:"fence"`        // grows each time the job is taken: if two workers hold it, the one with the larger fence is current
-	Timeout     time.Duration `json:"-"`            // of this attempt; its ctx ends after it. In JSON: timeout_ms
+	Timeout     time.Duration `json:"-"`            // the timeout of this attempt: then the handler's ctx ends. In JSON: timeout_ms
 
 	Worker    string `json:"worker,omitempty"`    // the worker that runs it, a [WorkerInfo]'s name
 	Partition int    `json:"partition,omitempty"` // the partition of its queue: 0, 1, …
@@ -52,12 +52,12 @@ type Job struct {
 // Decode reads the arguments into v, a pointer. An empty payload leaves v unchanged. Fields that v does not have are ignored. For a
 // time.Time only the instant is restored.
 //
-// Raw JSON, which was stored from []byte or json.RawMessage, is decoded as JSON: no msgpack of more than one byte begins as JSON
-// does. (A payload of one digit is msgpack.) A *[]byte or *json.RawMessage gets the payload as it is stored.
+// A payload that was stored from []byte or json.RawMessage and contains JSON is decoded as JSON. It can be distinguished from msgpack by its first
+// byte, except a payload of a single digit, which is decoded as msgpack. A *[]byte or *json.RawMessage gets the payload as it is stored.
 //
-// If the arguments cannot be decoded, the error is one of [Discard]: a handler that returns it makes the job dead, because another attempt
-// would fail too. The error contains the name of the field that does not match, and never its value. This includes payloads that are cut short, are
-// nested deeper than 64, have more than 1,048,576 values, or have a msgpack extension other than the timestamp.
+// If the arguments cannot be decoded, the error is one of [Discard]: a handler that returns it makes the job dead, because another attempt would
+// fail too. The error contains the name of the field that does not match, and never its value. Payloads that cannot be decoded also include those
+// that are cut short, are nested deeper than 64, have more than 1,048,576 values, or have a msgpack extension other than the timestamp.
 func (j *Job) Decode(v any) error {
 	err := wire.Decode(j.Payload, v)
 	if final := (*wire.DecodeError)(nil); errors.As(err, &final) {
@@ -66,8 +66,8 @@ func (j *Job) Decode(v any) error {
 	return err
 }
 
-// Lateness is the time from when the job was due to when the attempt began, by the store's clock. A job is due at its planned instant, or,
-// with a [Spread] of its schedule, at the offset after it. It is never negative.
+// Lateness is the time from when the job was due to when the attempt began, by the store's clock. A job is due at its planned instant. If its
+// schedule has a [Spread], it is due [Schedule].Offset later. The result is never negative.
 func (j *Job) Lateness() time.Duration {
 	if j.Planned.IsZero() {
 		return 0
@@ -108,8 +108,8 @@ func (j Job) MarshalJSON() ([]byte, error) {
 	}{fields(j), j.Timeout.Milliseconds(), len(j.Payload)})
 }
 
-// Decode reads data that [Encode] has written: results, progress, arguments from another source. It works like [Job.Decode], but its error is
-// not one of Discard.
+// Decode reads data that [Encode] has written: results, progress, arguments from another source. It works like [Job.Decode], but its error is an
+// ordinary one, not one made by Discard.
 func Decode(data []byte, v any) error { return wire.Decode(data, v) }
 
 // Encode turns arguments into a payload, as Enqueue and Args do. Tests of handlers use it.

@@ -37,27 +37,27 @@ type JobInfo struct {
 	State    JobState `json:"state"`              // its state
 	Schedule string   `json:"schedule,omitempty"` // the schedule that created it, also for a manual run; empty: it was enqueued
 
-	Enqueued time.Time `json:"enqueued,omitzero"` // about when it was enqueued, by the enqueuer's clock; zero: a schedule created it
+	Enqueued time.Time `json:"enqueued,omitzero"` // about when the job was enqueued, by the enqueuer's clock; zero: a schedule created the job
 	Planned  time.Time `json:"planned,omitzero"`  // when it was planned to run first; see [Job]
 	Due      time.Time `json:"due,omitzero"`      // delayed and retrying: when it may be taken
 	Started  time.Time `json:"started,omitzero"`  // running and taken: about when it was taken; done: when its last attempt began
 	Ended    time.Time `json:"ended,omitzero"`    // dead: when it became dead; done: when it ended
 
-	Attempt     int           `json:"attempt"`                // the one that runs, or runs next; for a dead job its last one
-	MaxAttempts int           `json:"max_attempts,omitempty"` // 0: that of the handler or the worker
-	Crashes     int           `json:"crashes"`                // how many workers have vanished while they ran it
+	Attempt     int           `json:"attempt"`                // the number of the attempt that runs, or runs next; for a dead job the last one
+	MaxAttempts int           `json:"max_attempts,omitempty"` // 0: the default of the handler or the worker
+	Crashes     int           `json:"crashes"`                // how many workers have vanished while they ran the job
 	Fence       int64         `json:"fence,omitempty"`        // running and taken; see [Job]
-	Timeout     time.Duration `json:"-"`                      // of an attempt; 0: that of the handler or the worker. In JSON: timeout_ms
+	Timeout     time.Duration `json:"-"`                      // the timeout of an attempt; 0: the default of the handler or the worker. In JSON: timeout_ms
 
-	Header  map[string]string `json:"header,omitempty"`   // data that travels with it, see [Header]; nil: none
+	Header  map[string]string `json:"header,omitempty"`   // data that travels with the job, see [Header]; nil: none
 	Keep    time.Duration     `json:"-"`                  // how long its result is kept, see [Keep]; 0: not at all. In JSON: keep_ms
-	Retry   RetryPolicy       `json:"retry,omitzero"`     // zero: that of the handler or the worker
+	Retry   RetryPolicy       `json:"retry,omitzero"`     // zero: the default of the handler or the worker
 	OnDeath string            `json:"on_death,omitempty"` // the name of the job that is added when it becomes dead; empty: none
 
 	Failures  []Failure `json:"failures,omitempty"`   // the last five attempts that failed, oldest first
 	LastError string    `json:"last_error,omitempty"` // the error of the last one, at most 1 KiB
 	Worker    string    `json:"worker,omitempty"`     // running and taken: the worker that holds it, a [WorkerInfo]'s name; empty: unknown
-	Cancelled bool      `json:"cancelled,omitempty"`  // its worker was asked to stop it
+	Cancelled bool      `json:"cancelled,omitempty"`  // the worker was asked to stop the job
 
 	Outcome   RunOutcome `json:"outcome,omitempty"`   // done: how it ended, as done, cancelled or superseded
 	Note      string     `json:"note,omitempty"`      // done: the handler's note, see [Job.Note]
@@ -73,7 +73,7 @@ type JobInfo struct {
 
 // A Failure describes a failed attempt.
 type Failure struct {
-	At     time.Time `json:"at"`     // by the store's clock
+	At     time.Time `json:"at"`     // when the attempt failed, by the store's clock
 	Worker string    `json:"worker"` // the worker that ran it, a [WorkerInfo]'s name
 	Error  string    `json:"error"`  // cut to 500 bytes
 }

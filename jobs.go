@@ -25,7 +25,7 @@ func NewJobs(store Store) *Jobs { return &Jobs{store: protocolOf(store)} }
 
 // A JobPage is a part of a list of jobs.
 type JobPage struct {
-	Jobs      []*JobInfo `json:"jobs"`                // in order; it may be empty although Next is set
+	Jobs      []*JobInfo `json:"jobs"`                // the jobs in order; may be empty although Next is set
 	Next      string     `json:"next,omitempty"`      // JobFilter.After of the next page; empty: this is the last one
 	Looked    int        `json:"looked"`              // how many jobs were read to find these: at most 500
 	Restarted bool       `json:"restarted,omitempty"` // waiting jobs: the job after which it was to continue is gone, so it started again at the front
@@ -34,8 +34,8 @@ type JobPage struct {
 // Get returns a job in any state. It returns ErrNotFound if the queue has no job with that ID, if the job is done and its result is not
 // kept, or if there is no such queue.
 //
-// A job may be unreadable for this program, because a newer version wrote it or because the store has lost a part of it. It is returned with
-// its ID and state and with an error, which is also its Err.
+// A job may be unreadable for this program, because a newer version wrote it or because the store has lost a part of it. Such a job is returned
+// with its ID and state and with an error, which is also its Err.
 func (j *Jobs) Get(ctx context.Context, queue, id string) (*JobInfo, error) {
 	info, err := j.get(ctx, queue, id)
 	if info == nil {
@@ -63,8 +63,8 @@ func (j *Jobs) get(ctx context.Context, queue, id string) (*JobInfo, error) {
 	return info, info.Err
 }
 
-// List iterates over the jobs that match the filter, page by page, in the order that [Jobs.Page] describes. A job that does not change its
-// place meanwhile is listed once; another one may be listed twice or not at all.
+// List iterates over the jobs that match the filter, page by page, in the order that [Jobs.Page] describes. A job that does not change its place
+// meanwhile is listed once. A job that does may be listed twice or not at all.
 //
 // After an error of the store or of the filter, which comes with a nil job, the list ends. A job that this program cannot read is listed with
 // its ID and state and an error of its own; then the list continues.
@@ -96,8 +96,8 @@ func (j *Jobs) List(ctx context.Context, filter JobFilter) iter.Seq2[*JobInfo, e
 // earlier one to end. Running jobs and those taken ahead are grouped by session of a worker, in the order in which they were taken. With IDs,
 // the order is that of the IDs. The partitions of a queue come one after the other.
 //
-// For the states retrying and delayed, and for Name and Error, jobs are read and compared, at most 500 a call. So a page may have few jobs,
-// or none, and still have a Next. A page of long jobs, more than 4 MiB together, is also shorter.
+// With the states retrying and delayed, or with Name or Error, the jobs must be read to find those that match: at most 500 in a call. So a page may
+// have few jobs, or none, and still have a Next. A page of long jobs, more than 4 MiB together, is also shorter.
 func (j *Jobs) Page(ctx context.Context, filter JobFilter) (JobPage, error) {
 	err := j.ready(ctx)
 	if err == nil {
@@ -203,11 +203,12 @@ const waitRetry = time.Second
 // Wait waits until a job has ended, and decodes its result into v: a pointer, or nil if you do not need the result. A job without a result
 // leaves v unchanged. The job needs the option [Keep]: if a job is gone without a result, the error is ErrNotFound, not success.
 //
-// If the job ended in another way than done, the error is a *[JobError]: it is dead, or was cancelled or superseded. If several jobs had the
-// ID one after the other, Wait waits for the one that exists now. The kept result of an earlier one is deleted when the job is cancelled,
-// deleted or purged. But if a job without Keep is done, or is dead and no longer kept, Wait returns the earlier result until that expires.
-// When ctx ends, Wait returns its error, together with the store's last error if the store was failing. While it waits, it costs the store a
-// subscription, of which many share one connection, and a read every 10 s: a message may be lost, and a job without Keep sends none.
+// If the job ended in another way than done, the error is a *[JobError]: it is dead, or was cancelled or superseded. If several jobs had the ID one
+// after the other, Wait waits for the one that exists now. The kept result of an earlier one is deleted when the job is cancelled, deleted or
+// purged. But if the newest job with the ID has no Keep and is done, or is dead and no longer kept, Wait returns the result of an earlier one until
+// that result expires. When ctx ends, Wait returns the error of ctx, together with the store's last error if the store was failing. While it waits,
+// it costs the store a subscription (many share one connection) and a read every 10 s. The reads are needed because a message may be lost, and
+// because a job without Keep sends none.
 func (j *Jobs) Wait(ctx context.Context, queue, id string, v any) error {
 	fail := func(err error) error {
 		return fmt.Errorf("chime: wait for job %.40q of queue %.40q: %w", id, queue, err)
@@ -278,8 +279,8 @@ func ended(info *JobInfo, err error, v any) (over bool, _ error) {
 
 // A JobError means that a job has ended, but is not done. errors.Is finds ErrCancelled and ErrReplaced in it.
 type JobError struct {
-	Queue   string     `json:"queue"`             // of the job
-	ID      string     `json:"id"`                // of the job
+	Queue   string     `json:"queue"`             // the queue of the job
+	ID      string     `json:"id"`                // the ID of the job
 	Outcome RunOutcome `json:"outcome"`           // dead, cancelled or superseded
 	Message string     `json:"message,omitempty"` // the error of its last attempt; empty: it did not fail
 }

@@ -16,7 +16,7 @@ import (
 // A BulkResult counts how far a change of many jobs has come.
 type BulkResult struct {
 	Changed int `json:"changed"` // jobs that were changed
-	Gone    int `json:"gone"`    // matching jobs that were gone or had changed when their turn came: they were not changed
+	Gone    int `json:"gone"`    // matching jobs that were gone, or had changed in the meantime, when their turn came: nothing was done to them
 	Looked  int `json:"looked"`  // jobs that were read, matching or not
 }
 
@@ -28,12 +28,12 @@ func (r BulkResult) plus(other BulkResult) BulkResult {
 // Dead jobs start again with their first attempt. A job keeps the errors of its last attempts. An occurrence that nobody has taken yet
 // remains where it is.
 //
-// The filter needs a queue, and the state delayed, retrying, parked or dead, or IDs; jobs in other states are not changed. After and Limit
-// are refused: Requeue works to the end, in steps of at most 500 jobs. After each step it calls progress, unless that is nil, with the sum
-// of all steps. Jobs that come into the state after Requeue began are not changed, and neither are requeued jobs that failed again. Of delayed
-// jobs it reads only as many as there were when it began.
+// The filter needs a queue, and the state delayed, retrying, parked or dead, or IDs; jobs in other states are not changed. After and Limit are
+// refused: Requeue works to the end, in steps of at most 500 jobs. After each step it calls progress, unless that is nil, with the sum of all
+// steps. Jobs that get a matching state only after Requeue began are not changed, including requeued jobs that have failed again. Of delayed jobs
+// it reads only as many as there were when it began.
 //
-// If ctx ends, or the store fails, it stops and returns what it has done, with the error. Then you can call it again.
+// If ctx ends, or the store fails, Requeue stops and returns what was done, with the error. Then you can call Requeue again.
 func (j *Jobs) Requeue(ctx context.Context, filter JobFilter, progress func(BulkResult)) (BulkResult, error) {
 	b := bulk{jobs: j, filter: filter, progress: progress, states: []JobState{JobDelayed, JobRetrying, JobParked, JobDead}, change: j.requeue, seen: map[string]bool{}}
 	result, err := b.run(ctx)
@@ -254,8 +254,8 @@ const (
 //
 // A job that was enqueued with [Replace] to follow a held job is cancelled with it: enqueue it again once the held job has ended.
 //
-// The next occurrence of a schedule can be cancelled too: the one after it comes as if this one had run, and it counts as one of the
-// rule's Count. Cancelling twice changes nothing. Programs of an earlier version stop taking jobs from a queue on which something was
+// The next occurrence of a schedule can be cancelled too. It uses up one run of the rule's Count, and the occurrence after it comes as if the
+// cancelled one had run. Cancelling twice changes nothing. Programs of an earlier version stop taking jobs from a queue on which something was
 // cancelled, and log that.
 func (j *Jobs) Cancel(ctx context.Context, queue, id string) (CancelResult, error) {
 	err := j.ready(ctx)

@@ -19,7 +19,7 @@ const (
 // forgot to fill in matches no job.
 type JobFilter struct {
 	Queue string   // the queue they are on
-	State JobState // the state they are in; empty: any state, with IDs
+	State JobState // the state they are in; it may be empty, for any state, only if IDs is set
 	IDs   []string // they have one of these IDs, at most 500; a repeated ID counts once
 
 	Name  string // they have this job name

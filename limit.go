@@ -14,21 +14,21 @@ import (
 // A Limit sets how many jobs of a queue may run at once, and how many may start in a period, over all workers. [Queues.Limit] sets it. The
 // intended use is one queue for each third party, with its limit: a queue costs a worker almost nothing.
 //
-// Running limits, at every instant, all jobs of the queue that workers hold. If a worker vanishes, its jobs count until its session is
-// reaped, about 17 s later. If a handler has not returned ten seconds after its timeout, its job is settled and no longer counts, and it may
-// run again elsewhere: a handler should return when its ctx ends.
+// Running limits, at every instant, all jobs of the queue that workers hold. If a worker vanishes, its jobs count until its session is reaped,
+// about 17 s later. If a handler has not returned ten seconds after its timeout, its job is settled and no longer counts. The job may run again
+// elsewhere: a handler should return when its ctx ends.
 //
-// Starts is a token bucket on the store's clock. It holds Starts tokens and begins full: at most Starts jobs start at once, and in any
-// period t at most Starts + Starts × t / Per. A job returns its token if it was taken and not started, because its worker stops or has no
-// handler for it. Every attempt is a start.
+// Starts is a token bucket on the store's clock. It holds Starts tokens and begins full: at most Starts jobs start at once, and in any period t at
+// most Starts + Starts × t / Per. A job that was taken and not started, because its worker stops or has no handler for the job, returns its token.
+// Every attempt is a start.
 //
-// Near the limit Running, and always with Starts, workers take nothing ahead from the queue: a job waits in the queue for its start, in
-// order. Workers do not poll meanwhile, because one is woken for the next start. While workers hold at most half of Running, a worker with
-// short handlers may take jobs ahead. These count as held, and start within about 20 ms or are returned.
+// If the queue has Starts, or if workers hold more than half of Running, workers take no jobs ahead from it: jobs wait in the queue, in order,
+// until they can start. Workers do not poll meanwhile, because one is woken for the next start. While workers hold at most half of Running, a
+// worker with short handlers may take jobs ahead. These count as held, and start within about 20 ms or are returned.
 type Limit struct {
 	Running int           `json:"running,omitempty"` // jobs at once: 1 to 1,000,000; 0: any number
 	Starts  int           `json:"starts,omitempty"`  // jobs that start within Per: 1 to 1,000,000; 0: any number
-	Per     time.Duration `json:"-"`                 // with Starts: 1 ms to 30 days; rounded up to a millisecond. In JSON: per_ms
+	Per     time.Duration `json:"-"`                 // the period of Starts: 1 ms to 30 days; rounded up to a millisecond. In JSON: per_ms
 }
 
 // MarshalJSON encodes Per in milliseconds, as per_ms.

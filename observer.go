@@ -16,7 +16,7 @@ type Observer struct {
 	Enqueued func([]JobEvent) // jobs that an Enqueuer has put on their queues, without jobs that existed already
 	Taken    func([]JobEvent) // jobs that a Worker has taken
 	Begun    func([]JobEvent) // jobs whose handlers have begun
-	Ended    func([]JobEvent) // ended attempts, and jobs that became dead or were passed over without one; skipped and superseded ones have no Name
+	Ended    func([]JobEvent) // attempts that ended, and jobs that became dead or were passed over without an attempt; if skipped or superseded, Name is empty
 	Returned func([]JobEvent) // jobs that a Worker has returned without an outcome: not begun in time, or cut off at its end
 	Parked   func([]JobEvent) // jobs that a Worker has set aside because it cannot run them
 
@@ -24,13 +24,15 @@ type Observer struct {
 	Refused func(queue string, results int)
 	// SessionLost: a Worker has lost a session, and this many jobs with it.
 	SessionLost func(queue string, jobs int)
-	// Slots: changes of the number of handlers that may run in a Worker, that run, and that run past their timeout. When a Worker ends, all
-	// its changes are taken back.
+	// Slots receives three changes: of the number of handlers that may run in a Worker (size), of those that run (busy), and of those that have
+	// exceeded their timeout (stuck). When a Worker ends, Slots gets the negative sum of its changes, so that the totals no longer contain that
+	// Worker.
 	Slots func(size, busy, stuck int)
 
 	Placed  func([]PlaceEvent)             // occurrences that this process has placed
 	Elected func(leading bool, term int64) // a Scheduler begins or ceases to lead
-	// Trouble: an operation of the store fails. It is called when that begins, and once a minute while it lasts; with a nil error when it is over.
+	// Trouble: an operation of the store fails. Trouble is called when the failures begin, and once a minute while they last. When they are over,
+	// Trouble is called with a nil error.
 	Trouble func(op string, err error)
 	// Called: a role has called the store; err is the reason why the call, or a part of it, failed.
 	Called func(op string, took time.Duration, err error)
@@ -38,9 +40,9 @@ type Observer struct {
 
 // A JobEvent describes one job to an [Observer].
 type JobEvent struct {
-	Queue    string     `json:"queue"`              // of the job
-	Name     string     `json:"name"`               // its name
-	ID       string     `json:"id"`                 // its ID
+	Queue    string     `json:"queue"`              // the queue of the job
+	Name     string     `json:"name"`               // the name of the job
+	ID       string     `json:"id"`                 // the ID of the job
 	Schedule string     `json:"schedule,omitempty"` // the schedule that created it; empty: it was enqueued
 	Attempt  int        `json:"attempt,omitempty"`  // 1, 2, …
 	Due      time.Time  `json:"due,omitzero"`       // when it was planned to run first
@@ -51,19 +53,19 @@ type JobEvent struct {
 
 	Origin   string    `json:"origin,omitempty"`    // how a schedule created it: occurrence, manual (Trigger), backfill or death (OnDeath); empty: enqueued or unknown
 	First    bool      `json:"first,omitempty"`     // no attempt has begun before, as far as the job shows
-	Waited   time.Time `json:"waited,omitzero"`     // since when it waited for this attempt: when it was due, or enqueued; zero: unknown, as after a crash
+	Waited   time.Time `json:"waited,omitzero"`     // when the job began to wait for this attempt: when it was due, or enqueued; zero: unknown, as after a crash
 	TimedOut bool      `json:"timed_out,omitempty"` // Ended: the handler ran past its timeout
 }
 
 // A PlaceEvent describes one occurrence to an [Observer].
 type PlaceEvent struct {
-	Schedule string        `json:"schedule"` // its name
+	Schedule string        `json:"schedule"` // the name of the schedule
 	Queue    string        `json:"queue"`    // the queue on which it was placed
 	Planned  time.Time     `json:"planned"`  // the occurrence's instant
 	Owed     time.Duration `json:"-"`        // the time from when it was owed until it was placed
 
-	Missed   int  `json:"missed,omitempty"`    // instants before it that were passed over, by the misfire policy
-	CaughtUp bool `json:"caught_up,omitempty"` // it runs late, by MisfireCatchUp
+	Missed   int  `json:"missed,omitempty"`    // instants before Planned that were passed over, by the misfire policy
+	CaughtUp bool `json:"caught_up,omitempty"` // the occurrence runs late, by MisfireCatchUp
 }
 
 // observing joins observers into one for the engines; functions that no observer has are nil. A nil observer is an error.

@@ -264,9 +264,10 @@ func (o retryOption) kind(d *kindDefaults) {
 	d.enqueues, d.schedules, d.handlers = append(d.enqueues, o), append(d.schedules, o), append(d.handlers, o)
 }
 
-// Keep keeps how the job ended, and the value of [Job.Return], for d after its end, 1 s to 365 days. [Jobs.Wait] and [Jobs.Get] return them.
-// Without Keep nothing remains of a job that is done, and the kept result of an earlier job with its ID is still found: use Keep for all
-// jobs of an ID or for none. A kept result takes memory of Redis until then, up to 64 KiB and the ID.
+// Keep stores the outcome of the job and the value of [Job.Return] for d (1 s to 365 days) after the job has ended. [Jobs.Wait] and [Jobs.Get]
+// return them. Without Keep nothing remains of a job that is done. If an earlier job with the same ID had Keep, Jobs.Wait and Jobs.Get still return
+// the earlier result. So use Keep for all jobs with the same ID, or for none. Until it expires, a kept result takes memory in Redis: up to 64 KiB,
+// plus the ID.
 func Keep(d time.Duration) JobOption {
 	return jobOption(func(s *jobSettings) {
 		s.keep = d

@@ -32,11 +32,11 @@ func ArgsID() EnqueueOption {
 	return enqueueOption(func(s *enqueueSettings) { s.id, s.own, s.argsID = "", true, true })
 }
 
-// Once adds the job only if no job with its ID was accepted within the last d, 1 s to 365 days, even if that job has ended; and, as with
-// ID alone, only if no such job exists. Otherwise the [Receipt] has Existing. It needs ID or ArgsID.
+// Once does not add the job if another one with its ID was accepted within the last d (1 s to 365 days), even if that one has ended. As with ID
+// alone, it also does not add the job while another one with its ID exists. In both cases the [Receipt] has Existing. Once needs ID or ArgsID.
 //
-// Only jobs with Once count, each for its own d, by the store's clock. After [Jobs.Cancel] of a job that has not ended, and after
-// [Jobs.Delete], its ID can be enqueued again immediately. Each such ID takes about 100 bytes of Redis until d is over.
+// Only jobs that were enqueued with Once prevent others, each for its own d, measured by the store's clock. After [Jobs.Cancel] of a job that has
+// not ended, and after [Jobs.Delete], its ID can be enqueued again immediately. Each such ID takes about 100 bytes of Redis until d is over.
 func Once(d time.Duration) EnqueueOption {
 	return enqueueOption(func(s *enqueueSettings) {
 		s.once = d
@@ -52,8 +52,8 @@ func Once(d time.Duration) EnqueueOption {
 //   - waiting: the new job gets its place in the queue; In and At are ignored.
 //   - parked or dead: it is removed, and the new job starts with its first attempt.
 //   - running, or taken ahead: it continues. When it ends, with any result, the new job follows, not before its In or At. If several would
-//     follow, only the newest does. If the running job fails then, it is not retried, and if it becomes dead, it is not kept and its OnDeath
-//     is ignored.
+//     follow, only the newest does. If a new job is to follow, the running job is not retried when it fails; and if it becomes dead, it is
+//     not kept and its OnDeath is ignored.
 //   - running and cancelled: it continues, and the new job is not added: the [Receipt] has Existing. [Jobs.Cancel] also drops a job that
 //     was to follow.
 //
@@ -91,7 +91,7 @@ func At(t time.Time) EnqueueOption {
 // A TriggerOption changes one manual run of a schedule, see [Schedules.Trigger]: Args, and every EnqueueOption; Queue is refused.
 type TriggerOption interface{ trigger(*triggerSettings) }
 
-// An ArgsOption is both a ScheduleOption and a TriggerOption: Args.
+// An ArgsOption is both a ScheduleOption and a TriggerOption. The only one is Args.
 type ArgsOption interface {
 	ScheduleOption
 	TriggerOption

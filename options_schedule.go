@@ -187,9 +187,9 @@ func Grace(d time.Duration) ScheduleOption {
 	})
 }
 
-// KeepRuns sets how many ended attempts [Schedules.Runs] returns, 0 to 1000, including occurrences that ended without an attempt. The default
-// is 20. An attempt takes about 60 bytes in Redis, plus its error and its [Job.Note]. Each attempt that ends rewrites the schedule's history,
-// so use hundreds for schedules that run every few minutes, not every second.
+// KeepRuns sets how many ended attempts [Schedules.Runs] returns, 0 to 1000, including occurrences that ended without an attempt. The default is
+// 20. An attempt takes about 60 bytes in Redis, plus its error and its [Job.Note]. The whole history is written again whenever an attempt ends. So
+// a value of some hundreds is fine for a schedule that runs every few minutes, but not for one that runs every second.
 func KeepRuns(n int) ScheduleOption {
 	return scheduleOption(func(s *scheduleSettings) {
 		s.keepRuns = &n
@@ -215,13 +215,14 @@ func Meta(value json.RawMessage) ScheduleOption {
 
 const maxMeta = 4096 // bytes
 
-// Spread makes each occurrence due at its planned instant plus a part of d. The schedule's name determines the part, and [Schedule.Offset]
-// shows it. So schedules with the same rule, such as "every hour" for each of a thousand tenants, do not start at the same moment. The part is
-// whole milliseconds, less than d, and never changes; the run at creation has it too. Planned, and with it the occurrence's ID, remains the
-// rule's instant. Lateness and grace, missed and caught-up occurrences are measured from the instant at which the occurrence is due.
+// Spread makes each occurrence due at its planned instant plus a part of d. The schedule's name determines the part, and [Schedule.Offset] shows
+// it. So schedules with the same rule, such as "every hour" for each of a thousand tenants, do not start at the same moment. The part is whole
+// milliseconds, less than d, and never changes; the run at creation has it too. The planned instant and the occurrence's ID do not change: they are
+// those of the rule. Lateness and grace, missed and caught-up occurrences are measured from the instant at which the occurrence is due.
 //
-// d is at least 1 ms, and at most the rule's period and a year. The period is the shortest time between two of its first hundred occurrences,
-// in UTC, where the clock is never set forward. 0, the default, means that each is due when it is planned. [Schedules.Trigger] ignores Spread.
+// d is at least 1 ms. It may not be longer than the rule's period, nor than a year. The period is the shortest time between two of its first
+// hundred occurrences, in UTC, where the clock is never set forward. 0, the default, means that each is due when it is planned. [Schedules.Trigger]
+// ignores Spread.
 func Spread(d time.Duration) ScheduleOption {
 	return scheduleOption(func(s *scheduleSettings) { s.spread = d }) // checked with the rule
 }
@@ -230,11 +231,11 @@ func Spread(d time.Duration) ScheduleOption {
 // the next one, as [Schedules.Pause] does. It leaves a [Note] by "chime" in [Schedule.Note] with the reason. [Schedules.Resume] continues the
 // schedule. 0, the default, means never.
 //
-// Only occurrences that were planned after the last change, pause or resume count, in the order in which they end, including the run at
-// creation. An occurrence that is done resets the count; a missed, skipped, cancelled or superseded one does not change it. An occurrence is
+// Only occurrences whose planned instant is after the last change, pause or resume count, including the run at creation. They count in the order in
+// which they end. An occurrence that is done resets the count; a missed, skipped, cancelled or superseded one does not change it. An occurrence is
 // dead when its last attempt has failed, its handler has discarded it, or its worker has vanished too often. One that no worker could run for a
-// week does not count, because it was never tried. Manual runs, jobs that [OnDeath] adds, and jobs in a queue that the schedule has left do
-// not count either.
+// week does not count, because it was never tried. Manual runs, jobs that [OnDeath] adds, and jobs in a queue that the schedule has left do not
+// count either.
 func PauseAfter(n int) ScheduleOption {
 	return scheduleOption(func(s *scheduleSettings) {
 		s.pauseAfter = n

@@ -46,7 +46,7 @@ func (a *Action) UnmarshalText(text []byte) error {
 // An Outcome is the meaning of a handler's error. The zero Outcome means nil: the job is done.
 type Outcome struct {
 	Action  Action        // what happens to the job
-	Delay   time.Duration // of Snoozed, and of Retried when Delayed is set
+	Delay   time.Duration // the delay of Snoozed, and of Retried if Delayed is set
 	Delayed bool          // Delay replaces the backoff
 	Err     error         // the handler's error
 }
@@ -93,8 +93,8 @@ func Snooze(d time.Duration) error {
 
 func clampDelay(d time.Duration) time.Duration { return min(max(d, 0), protocol.MaxDelay) }
 
-// OutcomeOf returns the outcome of a job whose handler returned err. It finds RetryAfter, Discard and Snooze through %w and
-// errors.Join; the outermost (first) one counts. The worker calls it too, so a test of a handler may rely on it.
+// OutcomeOf returns the outcome of a job whose handler returned err. It finds RetryAfter, Discard and Snooze through %w and errors.Join; the
+// outermost (first) one counts. The worker calls the same function, so a test of a handler may rely on it.
 func OutcomeOf(err error) Outcome {
 	if err == nil {
 		return Outcome{Action: Succeeded}

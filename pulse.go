@@ -8,20 +8,21 @@ import (
 	"github.com/chimejobs/chime/internal/observe"
 )
 
-// Pulses returns when each loop of the worker last turned, by this process's clock. time.Since gives its age correctly even if the
-// clock was set meanwhile. The loops are "processor", which takes and settles jobs, "heartbeat", which renews the sessions, and "watch", which
-// places and returns what others have left behind if no scheduler runs. A loop that does not run is not in the map: before Run, while Run waits
-// for a store that cannot be reached, and after Run.
+// Pulses returns the time of the last iteration of each loop of the worker, by this process's clock. time.Since of such a time is correct even if
+// the clock was set meanwhile. The loops are "processor", which takes and settles jobs, "heartbeat", which renews the sessions, and "watch", which
+// places and returns what others have left behind if no scheduler runs. A loop that does not run is not in the map: before Run, while Run waits for
+// a store that cannot be reached, and after Run.
 //
-// A loop turns at least every 5 s, with or without work, and also if Redis does not answer. While "watch" waits for an answer, for at most
-// 30 s, it counts as turning. So a loop that has not turned for 10 s is stuck, or the process gets no processor time. Handlers are not loops:
-// a handler that hangs keeps its slot, see [Timeout]. Pulses does no I/O.
+// A loop has an iteration at least every 5 s, with or without work, and also if Redis does not answer. While "watch" waits for an answer, for at
+// most 30 s, Pulses returns the current time for it. So a loop whose last iteration is more than 10 s ago is stuck, or the process gets no
+// processor time. Handlers are not loops: a handler that hangs keeps its slot, see [Timeout]. Pulses does no I/O.
 func (w *Worker) Pulses() map[string]time.Time {
 	return pulsesOf(map[string]*observe.Pulse{"processor": w.processor, "heartbeat": w.heartbeat, "watch": w.watch})
 }
 
-// Pulses returns when the only loop of the scheduler, "ticker", last turned, as [Worker.Pulses] does. It turns at least every 5 s, also
-// if it does not lead. While it waits for an answer, for at most 30 s, it counts as turning. Pulses does no I/O.
+// Pulses returns the time of the last iteration of the scheduler's only loop, "ticker"; see [Worker.Pulses]. The loop has an iteration at least
+// every 5 s, also if the scheduler does not lead. While the loop waits for an answer, for at most 30 s, Pulses returns the current time for it.
+// Pulses does no I/O.
 func (s *Scheduler) Pulses() map[string]time.Time {
 	return pulsesOf(map[string]*observe.Pulse{"ticker": s.ticker})
 }

@@ -21,11 +21,11 @@ func NewQueues(store Store) *Queues { return &Queues{store: protocolOf(store)} }
 
 // QueueInfo describes a queue: its jobs at Now, and counters since it was created. It is the sum over all partitions.
 type QueueInfo struct {
-	Name       string `json:"name"`       // of the queue
-	Partitions int    `json:"partitions"` // 1, unless redisstore.Options.Partitions gave it more
-	Paused     bool   `json:"paused"`     // nothing is taken from it; enqueuing and placing continue
+	Name       string `json:"name"`       // the name of the queue
+	Partitions int    `json:"partitions"` // the number of partitions: 1, unless redisstore.Options.Partitions gave the queue more
+	Paused     bool   `json:"paused"`     // workers take no jobs from the queue; enqueuing and placing continue
 
-	Note  Note  `json:"note,omitzero"`  // of the pause; if only At is set, there is no note
+	Note  Note  `json:"note,omitzero"`  // the note of the pause; if only At is set, there is no note
 	Limit Limit `json:"limit,omitzero"` // see [Queues.Limit]
 
 	Waiting   int64 `json:"waiting"`   // jobs to run now that nobody has taken yet, without occurrences that wait for an earlier one of their schedule to end
@@ -35,10 +35,10 @@ type QueueInfo struct {
 	Dead      int64 `json:"dead"`      // jobs that have failed for good and are kept
 	Schedules int64 `json:"schedules"` // schedules that place their jobs on it
 
-	Sessions int64 `json:"sessions,omitempty"` // of workers, one for each partition, that hold jobs or held one within the last second
+	Sessions int64 `json:"sessions,omitempty"` // worker sessions that hold jobs, or held one in the last second; a worker has one for each partition
 
-	// Oldest is the instant since which the longest-waiting of the next jobs waits: when it was enqueued, or due. Zero: no job waits, or
-	// that job has more than 64 KiB.
+	// Oldest is when the job that has waited longest, among those that run next, began to wait: when it was enqueued, or due. Zero: no job waits,
+	// or that job has more than 64 KiB.
 	Oldest time.Time `json:"oldest,omitzero"`
 
 	Enqueued int64 `json:"enqueued"` // jobs enqueued, without occurrences of schedules
@@ -130,9 +130,10 @@ func (q *Queues) pause(ctx context.Context, action, queue string, paused bool, n
 	return nil
 }
 
-// Delete removes an empty queue: without jobs in any state, kept results and schedules. If it is not empty, it remains, and the error is an
-// ErrConflict with the numbers of what it has. [Queues.Purge] and [Schedules.Delete] remove jobs and schedules; results expire as Keep sets.
-// Delete also removes the queue's pause, its limit, its counters, and the times for which Once bars IDs.
+// Delete removes a queue if it is empty: if it has no jobs in any state, no kept results and no schedules. If the queue is not empty, it remains,
+// and the error is an ErrConflict whose text has the numbers of its jobs, results and schedules. [Queues.Purge] and [Schedules.Delete] remove jobs
+// and schedules; results expire as Keep sets. Delete also removes the queue's pause, its limit, its counters, and the times for which Once bars
+// IDs.
 //
 // Using its name later creates the queue again, with the same number of partitions. An enqueuer or a schedule does that; so does a worker that
 // serves it, within four minutes. A job that is enqueued meanwhile is never lost: either Delete finds it, or the queue is created again.
@@ -221,14 +222,14 @@ func oldest(s *protocol.QueueStats) (since time.Time) {
 	return since.UTC()
 }
 
-// Purge deletes the jobs of a queue, and keeps nothing of them: waiting, delayed, retrying, parked and dead ones, also those of schedules. It
-// does not delete jobs that workers hold, the next occurrence of each schedule, which nobody has taken yet, kept results, the schedules
-// and the queue. again is the queue's name once more, as a protection against mistakes.
+// Purge deletes the jobs of a queue, and keeps nothing of them: waiting, delayed, retrying, parked and dead ones, also those of schedules. It does
+// not delete: jobs that workers hold; the next occurrence of each schedule, if no worker has taken it yet; kept results; the schedules; the queue
+// itself. again is the queue's name once more, as a protection against mistakes.
 //
 // It works in steps of at most 500 jobs. After each step it calls progress, unless that is nil, with the sum of all steps. Jobs that come after
-// Purge began remain: all that are enqueued to run now, and all that are parked or become dead since. Delayed and retrying jobs are deleted
-// last, those that are due first before the others; of these Purge reads as many as there are when their turn comes. Until a job is
-// purged it exists, so enqueuing another one with its ID adds nothing.
+// Purge began remain: all that are enqueued to run now, and all that are parked or become dead since. Delayed and retrying jobs are deleted last,
+// in the order in which they are due. When Purge comes to them it counts them, and reads only that many. Until a job is purged it exists, so
+// enqueuing another one with its ID adds nothing.
 //
 // If ctx ends, or the store fails, Purge stops and returns what it has done, with the error. If a worker or a scheduler runs, the jobs that
 // were waiting are still deleted, within minutes; only the others need another call. ErrNotFound: no job, schedule or worker has ever used

@@ -32,8 +32,8 @@ type Sample struct {
 	Dead    int64         `json:"dead,omitempty"`    // jobs that had failed for good and were kept
 	Oldest  time.Duration `json:"-"`                 // about how long the next job to run had waited; 0: there was none. In JSON: oldest_ms
 
-	Lateness Histogram `json:"lateness,omitzero"` // from when an occurrence was due to its first start
-	Wait     Histogram `json:"wait,omitzero"`     // from when a job was enqueued, or due, to its start; for each attempt, except after a crash
+	Lateness Histogram `json:"lateness,omitzero"` // the time from when an occurrence was due to its first start
+	Wait     Histogram `json:"wait,omitzero"`     // the time from when a job was enqueued, or due, to its start; for each attempt, except after a crash
 	Run      Histogram `json:"run,omitzero"`      // duration of each attempt
 
 	Jobs []JobSample `json:"jobs,omitempty"` // the same for each job name, in the order of the names
@@ -41,7 +41,7 @@ type Sample struct {
 
 // A JobSample shows the activity of jobs of one name. The first hundred names of an hour are counted; all others are counted as one, named "?".
 type JobSample struct {
-	Name   string    `json:"name"`             // of the job
+	Name   string    `json:"name"`             // the name of the jobs
 	Done   int64     `json:"done,omitempty"`   // attempts that ended well
 	Failed int64     `json:"failed,omitempty"` // attempts that failed
 	Run    Histogram `json:"run,omitzero"`     // how long the attempts took
@@ -60,18 +60,18 @@ func (s Sample) MarshalJSON() ([]byte, error) {
 // kept for 25 hours and samples of hours for 92 days; from and to may be that far apart. ErrNotFound: the queue was never used. An
 // [InvalidError]: another step, or a range that is too long or ends before it begins.
 //
-// The scheduler that leads takes a sample of each queue once a minute. Each queue has its own instant, in the 45 s after the full minute.
-// So there is no sample yet of the current minute and hour, and events of a minute may be counted in the next sample. If no scheduler runs, a
-// worker takes a sample about every three minutes. If nobody did, a minute has no sample, and the next one has a larger Covers. Every job that
-// the queue counts from its first sample on is in exactly one sample of a minute, and in exactly one of an hour.
+// The scheduler that leads takes a sample of each queue once a minute. Each queue has its own instant, in the 45 s after the full minute. So there
+// is no sample yet of the current minute and hour, and events of a minute may be counted in the next sample. If no scheduler runs, a worker takes a
+// sample about every three minutes. If nobody took a sample in a minute, that minute has none, and the next sample has a larger Covers. Every job
+// that the queue counts from its first sample on is in exactly one sample of a minute, and in exactly one of an hour.
 //
 // Counting begins with the queue's first sample, which shows only the queue's state: jobs that were enqueued or done before are in no sample.
 // It is taken within two minutes after an enqueuer, a worker or a schedule first used the queue. If no scheduler leads, it is taken within
 // about three minutes after the start of a worker. It is later if no worker serves the queue and there are thousands of queues, because these
 // are sampled in turn.
 //
-// The histograms, and Jobs, come from the workers. A worker sends them every few seconds with a call that it makes anyway. If it vanishes, only
-// the part that it had not sent is missing.
+// The histograms, and Jobs, come from the workers. A worker sends them every few seconds with a call that it makes anyway. If a worker vanishes,
+// only the part that it had not sent is missing.
 //
 // The cost of a call is the size of its result: 25 hours of a busy queue are 1500 entries of about 200 bytes for each partition, read in steps of
 // 500, and each step costs the server a millisecond.
@@ -130,8 +130,8 @@ func newSample(s *protocol.Sample) Sample {
 // duration is counted in the first bucket whose bound it does not exceed.
 type Histogram [16]int64
 
-// Bound returns the longest duration that the i-th bucket counts, i from 0 to 15. The last bucket counts longer durations than all others; its
-// Bound is also 300 s.
+// Bound returns the longest duration that the i-th bucket counts, i from 0 to 15. The last bucket counts everything above 300 s and has no upper
+// bound; Bound returns 300 s for it too.
 func (h Histogram) Bound(i int) time.Duration { return protocol.Durations{}.Bound(i) }
 
 // Count returns the number of durations.
@@ -150,9 +150,9 @@ func (h Histogram) Add(other Histogram) Histogram {
 	return h
 }
 
-// Quantile returns about the duration that a part p of all durations does not exceed: 0.5 for the median, 0.99 for all but one in a hundred. Its
-// precision is one bucket: durations are assumed to be spread evenly in it. A duration longer than 300 s counts as 300 s. Without
-// durations the result is 0. A p below 0 counts as 0, and above 1 as 1.
+// Quantile returns the approximate p-quantile of the durations: 0.5 is the median, 0.99 the 99th percentile. Its precision is one bucket: durations
+// are assumed to be spread evenly in it. A duration longer than 300 s counts as 300 s. Without durations the result is 0. A p below 0 counts as 0,
+// and above 1 as 1.
 func (h Histogram) Quantile(p float64) time.Duration {
 	all := h.Count()
 	if all <= 0 || math.IsNaN(p) {

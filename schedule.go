@@ -38,12 +38,12 @@ type Schedule struct {
 	Spread         time.Duration `json:"-"`                      // see the option Spread. In JSON: spread_ms
 	Offset         time.Duration `json:"-"`                      // the part of Spread: each occurrence is due this long after its planned instant. In JSON: offset_ms
 	NoImmediateRun bool          `json:"no_immediate_run"`       // see the option NoImmediateRun
-	MaxAttempts    int           `json:"max_attempts,omitempty"` // 0: that of the handler or the worker, or 5
-	Timeout        time.Duration `json:"-"`                      // 0: that of the handler or the worker, or 30 minutes. In JSON: timeout_ms
+	MaxAttempts    int           `json:"max_attempts,omitempty"` // 0: the default of the handler or the worker, or 5
+	Timeout        time.Duration `json:"-"`                      // 0: the default of the handler or the worker, or 30 minutes. In JSON: timeout_ms
 
-	Header  map[string]string `json:"header,omitempty"`   // of each of its jobs, see the option [Header]; nil: none
+	Header  map[string]string `json:"header,omitempty"`   // data of each of its jobs, see the option [Header]; nil: none
 	Keep    time.Duration     `json:"-"`                  // see the option Keep; 0: nothing is kept. In JSON: keep_ms
-	Retry   RetryPolicy       `json:"retry,omitzero"`     // zero: that of the handler or the worker
+	Retry   RetryPolicy       `json:"retry,omitzero"`     // zero: the default of the handler or the worker
 	OnDeath string            `json:"on_death,omitempty"` // the name of the job that is added when one of its jobs becomes dead, see OnDeathJob; empty: none
 
 	// DatesUntil is the last day, at 00:00 UTC, that the recurrence's calendar lists with a year: see [recurrence.Recurrence.DatesEnd]. If it is
@@ -53,14 +53,14 @@ type Schedule struct {
 	KeepRuns   int `json:"keep_runs"`             // see the option KeepRuns
 	PauseAfter int `json:"pause_after,omitempty"` // see the option PauseAfter
 
-	// Next is the planned instant of the occurrence that is placed and not yet taken; if several are caught up, of the last one. If that
-	// occurrence was cancelled, Next is the one after it. It is due Offset later. It is zero for a moment after an occurrence was taken, and
-	// while the schedule is paused or completed.
+	// Next is the planned instant of the occurrence that was placed last, if it has not been taken yet. If that occurrence was cancelled, Next is
+	// the one after it. It is due Offset later. It is zero for a moment after an occurrence was taken, and while the schedule is paused or
+	// completed.
 	Next     time.Time        `json:"next,omitzero"`
-	Owed     time.Time        `json:"owed,omitzero"` // since when its next occurrence waits to be placed; zero: it does not
+	Owed     time.Time        `json:"owed,omitzero"` // since when its next occurrence has to be placed (is owed); zero: none is owed
 	Last     LastRun          `json:"last,omitzero"` // the results of its last runs
 	Used     int              `json:"used"`          // runs of the recurrence's Count that are used up
-	Counters ScheduleCounters `json:"counters"`      // since it was created
+	Counters ScheduleCounters `json:"counters"`      // counts since the schedule was created
 
 	onDeath []byte // the body of the job for OnDeath
 }
@@ -149,8 +149,8 @@ func (s Schedule) MarshalJSON() ([]byte, error) {
 // A Note records why something is paused, and who paused it. It is an option of [Schedules.Pause] and of [Paused]. It is shown until the pause
 // ends.
 type Note struct {
-	Text string    `json:"text,omitempty"` // at most 500 bytes of UTF-8
-	By   string    `json:"by,omitempty"`   // at most 100 bytes of UTF-8
+	Text string    `json:"text,omitempty"` // the text, at most 500 bytes of UTF-8
+	By   string    `json:"by,omitempty"`   // who paused it, at most 100 bytes of UTF-8
 	At   time.Time `json:"at,omitzero"`    // when, by the store's clock, in milliseconds; in an option it is ignored
 }
 

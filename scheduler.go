@@ -31,15 +31,15 @@ type SchedulerOptions struct {
 	// Version. A schedule with another owner, or without one, is taken over by the last program that declares it. Schedules.Put creates
 	// schedules without an owner. If it changes a schedule, the owner remains.
 	Owner string
-	// Version must grow with each deployment of the owner. Best use the time of the deployment: going back to an old build is a new deployment.
-	// A lower version does not change schedules that a higher version has declared, and logs that once; it continues to lead and to place. After
-	// a higher version has pruned, a lower one does not take over schedules from another owner or without owner for 7 days either. With version
-	// 0 nothing is compared, and neither the version nor the owner is stored.
+	// Version must grow with each deployment of the owner. Best use the time of the deployment: going back to an old build is a new deployment. A
+	// lower version does not change schedules that a higher version has declared, and logs that once; it continues to lead and to place. For 7 days
+	// after a higher version has pruned, a lower version also does not take over schedules of other owners or without an owner. With version 0
+	// nothing is compared, and neither the version nor the owner is stored.
 	Version int64
-	// Prune makes Run delete schedules after it has declared its own: those that a lower version of the owner has declared and this one does
-	// not, and no others. After one process has done this, no other process of the version repeats it. For 7 days a lower version that starts
-	// again does not create them again. If another program runs and has declared one of them, with another owner or without, it declares that
-	// one again within minutes. With version 0 nothing is pruned, and Run logs a warning when it begins.
+	// With Prune, Run first declares its own schedules. Then it deletes those that a lower version of the same owner has declared and that this
+	// version does not declare, and no others. After one process has done this, no other process of the version repeats it. For 7 days a lower
+	// version that starts again does not create them again. If another program runs and has declared one of them, with another owner or without, it
+	// declares that one again within minutes. With version 0 nothing is pruned, and Run logs a warning when it begins.
 	Prune bool
 	// Observers are called when the scheduler leads or places something, and when the store fails.
 	Observers []*Observer
@@ -106,14 +106,14 @@ func NewScheduler(store Store, options SchedulerOptions) *Scheduler {
 	return &Scheduler{store: protocolOf(store), options: options, ticker: observe.NewPulse(), names: map[string]bool{}}
 }
 
-// Schedule declares a schedule, before Run. The name is 1 to 200 bytes of UTF-8 without control or format characters and without space at
-// either end, and must not end like the ID of an occurrence. It is also the name of its jobs, and then must be 1 to 100 of
-// A-Z a-z 0-9 _ . : -, unless the option [JobName] sets another one. A rule without a frequency, a cron line and a start time is refused,
-// because these fields were probably forgotten. Schedule checks everything at once and does no I/O. Run writes the declaration. Run also
-// returns the errors of refused declarations, so a program may check them in one place.
+// Schedule declares a schedule, before Run. The name is 1 to 200 bytes of UTF-8 without control or format characters and without space at either
+// end, and must not end like the ID of an occurrence. Unless the option [JobName] sets another name for the jobs, the schedule's name is also the
+// name of its jobs; then it must be 1 to 100 characters of A-Z a-z 0-9 _ . : -. A rule without a frequency, a cron line and a start time is
+// refused, because these fields were probably forgotten. Schedule checks its arguments immediately and does no I/O. Run writes the declaration. Run
+// also returns the errors of refused declarations, so a program may check them in one place.
 //
-// A stored schedule with the same definition is not changed. A changed definition takes effect when Run begins; it keeps the schedule's
-// creation and the used-up runs, and makes no immediate run. A completed schedule remains completed. Deleting the line from the program does
+// A stored schedule with the same definition is not changed. A changed definition takes effect when Run begins. The schedule's creation time and
+// its number of used-up runs remain, and there is no immediate run. A completed schedule remains completed. Deleting the line from the program does
 // not delete the schedule: Remove and [Schedules.Delete] do. If a calendar lists dates with a year, Run warns when less than a year of them is
 // left.
 func (s *Scheduler) Schedule(name string, rec recurrence.Recurrence, options ...ScheduleOption) error {
@@ -300,8 +300,8 @@ func declaration(name string, rec recurrence.Recurrence, options []PutOption) (p
 // A Leader is the scheduler that leads. Of all schedulers of a store, it does the work that nobody else has done in time.
 type Leader struct {
 	Name string `json:"name"`           // random: each start of a scheduler has its own; empty: no scheduler leads now
-	Host string `json:"host,omitempty"` // of its process; empty: unknown
-	PID  int    `json:"pid,omitempty"`  // of its process; 0: unknown
+	Host string `json:"host,omitempty"` // the host of its process; empty: unknown
+	PID  int    `json:"pid,omitempty"`  // the process ID; 0: unknown
 	Term int64  `json:"term"`           // how many leaders the store has had; 0: no scheduler has led yet
 }
 

@@ -38,15 +38,15 @@ func NewSchedules(store Store) *Schedules {
 // Put creates a schedule, or changes the one with that name. It places the next occurrence and returns the schedule as it is then stored. Putting
 // the same definition again changes nothing. Name, recurrence and ScheduleOptions are those of [Scheduler.Schedule].
 //
-// With IfRevision, Put changes only the revision that the caller has read, and with IfAbsent it only creates. If it would have to do anything
-// else, the error is a *[ConflictError] with the stored schedule, or, with IfRevision and no stored schedule, ErrNotFound. Without these
-// options the last Put wins.
+// With IfRevision, Put changes only the revision that the caller has read, and with IfAbsent it only creates. If the stored schedule does not allow
+// that, nothing changes and the error is a *[ConflictError] with the stored schedule. With IfRevision, if no schedule is stored, the error is
+// ErrNotFound. Without these options the last Put wins.
 //
 // A schedule that a newer version of chime has written, in a form that this version cannot read, is not changed, and Put returns an error.
 //
-// After an error of the store the schedule may nevertheless be stored: Put it again. A rule that never fires is refused before anything is
-// written; for some rules that depends on the time when the name was created. The first call checks the store. If the store cannot be trusted
-// with jobs, the error wraps ErrUnfit.
+// After an error of the store the schedule may nevertheless be stored: Put it again. A rule that never fires is refused before anything is written.
+// For some rules, whether they ever fire depends on the creation time of the schedule. The first call checks the store. If the store cannot be
+// trusted with jobs, the error wraps ErrUnfit.
 func (s *Schedules) Put(ctx context.Context, name string, rec recurrence.Recurrence, options ...PutOption) (*Schedule, error) {
 	declared, err := declaration(name, rec, options)
 	if err != nil {
@@ -305,9 +305,9 @@ type ScheduleFilter struct {
 	Queue   string        // their jobs go to this queue
 	Owner   string        // they were declared by a scheduler with this SchedulerOptions.Owner
 	State   ScheduleState // live, paused or completed
-	Failing bool          // their last attempt failed, or was the job's last
+	Failing bool          // their last outcome is RunFailed or RunDead
 	After   string        // their names come after this name, which need not exist: to continue, set the Name of the last schedule of a page
-	Limit   int           // how many at most: 1 to 500, read in one page unless other fields leave some out; 0: all
+	Limit   int           // the maximum number of schedules: 1 to 500; 0: all. They are read in one page unless other fields leave some out
 }
 
 // validate returns the filter's problems.
@@ -369,8 +369,8 @@ type schedulePage struct {
 // After skip schedules of a long list at little or no cost; the other fields read the schedules that they leave out.
 //
 // After an error of the store or of the filter, which comes with a nil schedule, the list ends. A schedule may be unreadable for this program,
-// because a newer version wrote it or because it was edited by hand. It comes with its name, queue, owner and revision and an error of its own,
-// and the list continues.
+// because a newer version wrote it or because it was edited by hand. Such a schedule is listed with its name, queue, owner and revision and an
+// error of its own; then the list continues.
 func (s *Schedules) List(ctx context.Context, filter ScheduleFilter) iter.Seq2[*Schedule, error] {
 	return func(yield func(*Schedule, error) bool) {
 		err := s.usable(ctx)

@@ -13,10 +13,10 @@ import (
 )
 
 // Runs iterates over the last ended attempts of a schedule, as many as the option KeepRuns sets, the newest first. They include occurrences that
-// ended without an attempt: missed, skipped, superseded or cancelled; so they show why a schedule did not run. The Attempt of these is 0, and
-// also of a dead one for which no worker came. Manual runs ([Schedules.Trigger]) are included too; their Planned is when they were accepted, to
-// the second. Jobs that [OnDeath] added for jobs of the schedule are included with their own ID and name. A schedule that was moved to another
-// queue keeps its history; a deleted one loses it.
+// ended without an attempt: missed, skipped, superseded or cancelled; so they show why a schedule did not run. Their Attempt is 0. It is also 0 for
+// an occurrence that became dead because no worker could run it. Manual runs ([Schedules.Trigger]) are included too; their Planned is when they
+// were accepted, to the second. Jobs that [OnDeath] added for jobs of the schedule are included with their own ID and name. A schedule that was
+// moved to another queue keeps its history; a deleted one loses it.
 //
 // All are read in one call, as one text of a few kilobytes: about 60 bytes for each attempt, with the longest errors and notes at most 350 kB for
 // 1000 attempts. So a loop that stops early saves nothing.
@@ -88,10 +88,10 @@ const (
 // LastRun describes the last runs of a schedule, including manual runs. Jobs that [OnDeath] added for its jobs count only as unfinished. The
 // zero value: no run is known.
 type LastRun struct {
-	Outcome    RunOutcome `json:"outcome,omitempty"`    // of the attempt that ended last
-	Planned    time.Time  `json:"planned,omitzero"`     // its occurrence; for a manual run the second in which it was accepted
+	Outcome    RunOutcome `json:"outcome,omitempty"`    // the outcome of the attempt that ended last
+	Planned    time.Time  `json:"planned,omitzero"`     // the planned instant of its occurrence; for a manual run the second in which it was accepted
 	Ended      time.Time  `json:"ended,omitzero"`       // when it ended, by the store's clock
-	Failures   int        `json:"failures,omitempty"`   // consecutive failed attempts until then, while PauseAfter counts occurrences; 0: it did not fail
+	Failures   int        `json:"failures,omitempty"`   // consecutive failed attempts up to this one (PauseAfter counts occurrences); 0: it did not fail
 	Unfinished int        `json:"unfinished,omitempty"` // jobs of the schedule that were accepted and have not ended
 }
 
@@ -100,9 +100,9 @@ func (r LastRun) failing() bool { return r.Outcome == RunFailed || r.Outcome == 
 
 // A RunInfo is an attempt of a job that has ended, or an occurrence that ended without one.
 type RunInfo struct {
-	ID       string     `json:"id"`                 // of the job; an occurrence's is "<schedule>@<planned instant>"
+	ID       string     `json:"id"`                 // the ID of the job; for an occurrence "<schedule>@<planned instant>"
 	Name     string     `json:"name"`               // the job name
-	Queue    string     `json:"queue"`              // the queue of its schedule: before a move it was another one
+	Queue    string     `json:"queue"`              // the queue of its schedule now; before a move the attempt ran in another one
 	Schedule string     `json:"schedule,omitempty"` // the schedule that created the job; empty: it was enqueued
 	Planned  time.Time  `json:"planned,omitzero"`   // when the job was planned to run first; see [Job]
 	Started  time.Time  `json:"started,omitzero"`   // when the attempt began, by the store's clock
@@ -153,9 +153,8 @@ func (d RunDay) MarshalJSON() ([]byte, error) {
 
 // Days returns counts for the last days of a schedule, at most 35, the oldest first. It returns every day from the first known one to the last one
 // for which an occurrence ended; nothing is known of earlier and later days. The days are stored with the schedule's history: with KeepRuns(0)
-// there are no days. Neither a change of the rule nor the number of runs that [Schedules.Runs] returns limits them. Occurrences that
-// were missed while no worker ran, and were passed over without an occurrence of their own, are counted only in [ScheduleCounters].
-// ErrNotFound: no schedule has that name.
+// there are no days. Neither a change of the rule nor the number of runs that [Schedules.Runs] returns limits them. Instants that were missed while
+// no worker ran, and for which no occurrence was placed, are counted only in [ScheduleCounters]. ErrNotFound: no schedule has that name.
 func (s *Schedules) Days(ctx context.Context, name string) ([]RunDay, error) {
 	if err := s.check(ctx, name); err != nil {
 		return nil, fmt.Errorf("chime: list the days of schedule %.200q: %w", name, err)

@@ -16,9 +16,9 @@ import (
 	"github.com/chimejobs/chime/internal/wire"
 )
 
-// Trigger runs a schedule's job once, now or at the time of [In] or [At], also if the schedule is paused or completed. ErrNotFound: no schedule
-// has that name. The run is a separate job: it uses up no run of the schedule, changes no planned occurrence, and may run beside an occurrence
-// with any overlap policy. It goes to the schedule's queue, has the schedule's name in [Job.Schedule], and its planned instant is when it was
+// Trigger runs a schedule's job once, now or at the time of [In] or [At], also if the schedule is paused or completed. ErrNotFound: no schedule has
+// that name. The run is a separate job: it uses up no run of the schedule, changes no planned occurrence, and may run beside an occurrence with any
+// overlap policy. The run goes to the schedule's queue and has the schedule's name in [Job.Schedule]. Its planned instant is when the run was
 // accepted.
 //
 // Settings that the call does not have are taken from the schedule: the job's name, Args, MaxAttempts, Timeout, Retry, Keep and OnDeath; a Header
@@ -26,10 +26,11 @@ import (
 // does not reach a waiting run. With Keep, [Jobs.Wait] can wait for its end.
 //
 // The run's ID is the schedule's name, "#", and 14 characters, or the text of the option ID: 1 to 200 bytes. With the option ID, no other run is
-// added while a run with that ID exists, nor within 24 hours after that was accepted, or the time of the option Once. The receipt has the ID also
-// after an error of the store, when the run may exist or not. Then repeat the call with ID(receipt.ID), which is safe: an ID that begins with the
-// schedule's name and "#" is used unchanged. IDs are known on the schedule's queue: after a move to another queue, the same ID runs again. If the
-// name of one schedule is the name of another one, "#" and more text, they share the IDs that begin with the longer name.
+// added while a run with that ID exists. None is added either within 24 hours after that run was accepted; the option Once sets another time. The
+// receipt has the ID also after an error of the store, when the run may exist or not. Then repeat the call with ID(receipt.ID), which is safe: an
+// ID that begins with the schedule's name and "#" is used unchanged. IDs are known on the schedule's queue: after a move to another queue, the same
+// ID runs again. If the name of one schedule begins with the name of another one and "#" ("a" and "a#b"), the two share the IDs that begin with the
+// longer name.
 func (s *Schedules) Trigger(ctx context.Context, name string, options ...TriggerOption) (Receipt, error) {
 	job, err := newManualRun(name, options)
 	if err = errors.Join(s.check(ctx, name), err); err != nil {
@@ -156,28 +157,30 @@ type Backfilled struct {
 //		from = filled.Next
 //	}
 //
-// The instants are those of the schedule's stored recurrence, in its time zone, from its StartTime to its EndTime. Without a StartTime they also
-// include instants before the creation, in step with the later ones, but not the run at creation. They end with the last occurrence that the
-// schedule itself has placed, or with the instant that a change or a pause has set instead: later ones belong to the schedule, so a later to is
-// cut to that. So you can run what a paused schedule missed before the pause, and for a resumed or completed schedule everything up to that end.
-// Backfilled occurrences use up nothing of the Count, the misfire policy ignores them, and they change no planned occurrence.
+// The instants are those of the schedule's stored recurrence, in its time zone, from its StartTime to its EndTime. Without a StartTime the rule is
+// also extended to instants before the schedule's creation, with the same period and phase as after it. The run at creation is not included. The
+// last instant is that of the last occurrence that the schedule itself has placed, or the instant that a change or a pause has set instead. Later
+// instants will be placed by the schedule itself. A later "to" counts as that last instant. So for a paused schedule you can run what it missed
+// before the pause, and for a resumed or completed one everything up to that last instant. Backfilled occurrences use up nothing of the Count, the
+// misfire policy ignores them, and they change no planned occurrence.
 //
 // An occurrence that already waits for a worker, runs, is to be retried or is parked is not placed again, but counted in Existing. A dead one
 // starts again with its first attempt; one that ended long ago runs again. Concurrent calls place each occurrence once, as long as it has not
 // ended; calling again for a range that has ended runs it again.
 //
 // With OverlapAllow all placed occurrences wait for workers like other jobs. With every other policy they run one after the other, the oldest
-// first, and never beside an occurrence of the schedule. The schedule's own next occurrence has priority over all that wait. In its first
-// attempt, a backfilled occurrence is not cancelled for it and does not make it skip, so it starts at most one run late. A backfilled
-// one that failed is retried beside the others, as always; with OverlapCancel it ends as superseded if it then finds a later one running.
-// Backfilled attempts are recorded like all others: in [Schedules.Runs], Schedule.Last, Unfinished (from now on), and the counters Done, Failed,
-// Dead, Superseded and Cancelled, but not in Placed and Started. Occurrences that wait for their turn are listed as waiting jobs but are not
-// counted in [QueueInfo].Waiting. They run with the schedule's current arguments, even if the schedule is later changed, paused or deleted;
-// [Jobs.Cancel] and Delete with DeleteWaiting end the waiting ones. After the schedule moves to another queue, occurrences that were placed
-// before run in the old queue, and a call does not find them there.
+// first, and never beside an occurrence of the schedule. The schedule's own next occurrence has priority over all that wait. A backfilled
+// occurrence in its first attempt is not cancelled when the schedule's own occurrence is due, and does not cause that one to be skipped. So the
+// schedule's own occurrence waits for at most one backfilled run. A backfilled occurrence that failed waits for its retry while others run, like
+// every retry. With OverlapCancel it ends as superseded if a later occurrence is running when its retry is due. Backfilled attempts are recorded
+// like all others: in [Schedules.Runs], Schedule.Last, Unfinished (from now on), and the counters Done, Failed, Dead, Superseded and Cancelled, but
+// not in Placed and Started. Occurrences that wait for their turn are listed as waiting jobs but are not counted in [QueueInfo].Waiting. They run
+// with the schedule's current arguments, even if the schedule is later changed, paused or deleted; [Jobs.Cancel] and Delete with DeleteWaiting end
+// the waiting ones. After the schedule moves to another queue, occurrences that were placed before run in the old queue, and a call does not find
+// them there.
 //
-// Cost: a waiting occurrence is stored with its arguments, like a job, so a year of hours takes some MB. A call makes few requests of at
-// most 500 occurrences, or 2,000 divided by the number of worker sessions of the queue.
+// Cost: a waiting occurrence is stored with its arguments, like a job, so a year of hours takes some MB. A call makes few requests. Each has at
+// most 500 occurrences, or 2,000 divided by the number of worker sessions of the queue if that is less.
 //
 // If from is zero, before 1970 or after 2199, or to is before from, the error is an *InvalidError. ErrNotFound: no schedule has that name. If this
 // program cannot read the definition, that is an error and nothing changes. If somebody changes or moves the schedule meanwhile, the call
@@ -318,10 +321,10 @@ const (
 	maxSoonest  = 500
 )
 
-// Upcoming returns the planned instants of a schedule's next n runs, n from 1 to 1000. It returns fewer if its count or its end comes before
-// that, and nothing if it is paused or has completed. ErrNotFound: no schedule has that name. An occurrence that is placed and not yet taken is
-// the first of them, even if its instant has passed; occurrences that are caught up come first too. A cancelled one is not included. With a
-// [Spread] each is due [Schedule.Offset] later. Upcoming places nothing, and cannot predict whether a run will be skipped because the last one
+// Upcoming returns the planned instants of a schedule's next n runs, n from 1 to 1000. Upcoming returns fewer if the schedule's count or end comes
+// before that, and nothing if the schedule is paused or completed. ErrNotFound: no schedule has that name. An occurrence that is placed and not yet
+// taken is the first of them, even if its instant has passed; occurrences that are caught up come first too. A cancelled one is not included. With
+// a [Spread] each is due [Schedule.Offset] later. Upcoming places nothing, and cannot predict whether a run will be skipped because the last one
 // still runs.
 func (s *Schedules) Upcoming(ctx context.Context, name string, n int) ([]time.Time, error) {
 	err := s.check(ctx, name)

@@ -41,7 +41,7 @@ type VerifyReport struct {
 type Finding struct {
 	Kind     FindingKind `json:"kind"`               // the kind of the problem
 	Queue    string      `json:"queue,omitempty"`    // empty: it concerns the whole namespace
-	ID       string      `json:"id,omitempty"`       // of the job; or the session, the name of parked jobs, or the flag that Detail describes
+	ID       string      `json:"id,omitempty"`       // the ID of the job; or the session, the name of parked jobs, or the flag that Detail describes
 	Schedule string      `json:"schedule,omitempty"` // also for a job that is an occurrence
 	Detail   string      `json:"detail"`             // the problem, and its consequence
 	Remedy   string      `json:"remedy,omitempty"`   // how Repair repairs it; empty: it cannot
@@ -69,7 +69,7 @@ func (f Finding) String() string {
 // A FindingKind is the kind of a problem. Each line has the problem in the store, and then its repair.
 //
 //	unplaced      a live schedule whose next occurrence is neither placed nor owed             it is placed
-//	doubled       a schedule with a next occurrence and with another one to be placed          no other one is placed before it
+//	doubled       a schedule whose next occurrence is placed, while another one is owed        no other one is placed until it is taken
 //	cursor        a schedule with an unknown cursor                                            it continues from now
 //	held          a schedule that waits for the end of a run that nobody runs                  it continues
 //	unreadable    a definition that cannot be read                                             nothing: put it again, or delete it
@@ -81,13 +81,13 @@ func (f Finding) String() string {
 //	lost          a job with a body whose ID is in no list                                     it goes to the end of its queue
 //	empty         an ID of an ordinary job without a body                                      it is removed: it cannot be restored
 //	duplicate     a job in two places                                                          it remains where it runs, or would run first
-//	void          an ID that is marked as waiting and cancelled, and does not wait             the mark is removed
+//	void          an ID with the mark of a cancelled waiting job, but no such job waits        the mark is removed
 //	mark          a leftover mark of an occurrence that was cancelled before its instant       it is removed
-//	after         the follow-up of a job in flight, unknown to every job in flight             it is enqueued, or follows
+//	after         a job that waits for the end of one with its ID, which is not in flight      it is enqueued, or follows
 //	progress      progress of a job that is not in flight                                      it is removed
 //	result        a result that never expires, or a note of a result that is gone              it is kept for a day; the note is removed
 //	parked        a list of parked jobs that is not registered in the queue                    it is registered
-//	flag          a missing flag of the queue: it has parked or cancelled jobs, …              it is set
+//	flag          a missing flag of the queue, for example that it has parked jobs             it is set
 //	count         a queue's limit counts more or fewer jobs than run                           they are counted again
 //	foreign       a key whose type is not chime's                                              nothing: the rest of that partition was not read
 type FindingKind string
@@ -122,11 +122,11 @@ const (
 // an undamaged store it finds nothing, with any number of jobs in motion. It also reports problems that a worker, scheduler or sweep would repair
 // later anyway. Without Repair it writes nothing.
 //
-// Its cost is about the size of the store: each job and schedule is read once, each waiting ID once more for every 100,000 jobs that wait or are
-// parked, in calls of at most about 500 items and 5 ms of the server. 300,000 waiting jobs took 5 s on two busy cores, 1.7 s of them in the
-// server. It also goes through all keys of the database with SCAN. It holds about 100,000 IDs of each kind in memory. If more schedules than that
-// are not in the registry, it finds the others when it is called again. If more jobs than that are in flight in a partition, it does not notice
-// that one of the others waits as well.
+// Its cost is proportional to the size of the store. Each job and each schedule is read once. In addition all waiting IDs are read once for every
+// 100,000 jobs that wait or are parked. A call reads at most about 500 items and takes the server at most about 5 ms. 300,000 waiting jobs took 5 s
+// on two busy cores, 1.7 s of them in the server. It also goes through all keys of the database with SCAN. It holds about 100,000 IDs of each kind
+// in memory. If more schedules than that are not in the registry, it finds the others when it is called again. If more than 100,000 jobs are in
+// flight in a partition, it does not notice if one of the remaining ones is also in the list of waiting jobs.
 //
 // A job may run once more after a repair, as after a crash. An error describes what was not read; the report still has everything that was found.
 func Verify(ctx context.Context, store Store, options VerifyOptions) (*VerifyReport, error) {

@@ -29,8 +29,8 @@ type WorkerOptions struct {
 	Queues map[string]int
 	// Concurrency is how many handlers may run at the same time. Zero means 10 × GOMAXPROCS.
 	Concurrency int
-	// SessionTTL is how long a worker that cannot reach the store keeps its jobs, 1 s or more. About a third of it later they run
-	// elsewhere. The worker renews its session every SessionTTL/3. Zero means 12 s.
+	// SessionTTL is how long a worker that cannot reach the store keeps its jobs, 1 s or more. If it does not reach the store again, its jobs run
+	// in another worker about a third of SessionTTL after that. The worker renews its session every SessionTTL/3. Zero means 12 s.
 	SessionTTL time.Duration
 	// DrainTimeout is how long Run waits for running handlers after its ctx has ended. Then their ctx ends with the cause
 	// ErrShutdown. They have 2 s to return, and the store another 2 s to receive the last outcomes. So Run returns at most 5 s after
@@ -91,8 +91,8 @@ func (o WorkerOptions) validate() error {
 
 // A Worker takes jobs from queues and runs their handlers. Create one with NewWorker; the zero value is not usable.
 //
-// A job runs at least once. It runs again if its handler fails, and if the process that ran it vanishes or cannot reach the store
-// for longer than SessionTTL. So handlers should be safe to repeat; Job.ID is the same in all attempts.
+// A job runs at least once. A job runs again if its handler fails, and if its process vanishes or cannot reach the store for longer than
+// SessionTTL. So handlers should be safe to repeat; Job.ID is the same in all attempts.
 type Worker struct {
 	store   protocol.Store
 	options WorkerOptions

@@ -28,19 +28,19 @@ func NewWorkers(store Store) *Workers {
 // killed is shown for some minutes, with the jobs that it held until they are returned.
 type WorkerInfo struct {
 	Name    string         `json:"name"`              // random: each start of a worker has its own
-	Host    string         `json:"host,omitempty"`    // of its process; empty: unknown
-	PID     int            `json:"pid"`               // of its process
-	Version string         `json:"version,omitempty"` // of its program, from the build info: a version, or the revision of the source; empty: unknown
-	Queues  map[string]int `json:"queues"`            // from which it takes jobs, with their weights
+	Host    string         `json:"host,omitempty"`    // the host of its process; empty: unknown
+	PID     int            `json:"pid"`               // the ID of its process
+	Version string         `json:"version,omitempty"` // the version of its program or the revision of its source, from the build info; empty: unknown
+	Queues  map[string]int `json:"queues"`            // the queues from which it takes jobs, with their weights
 	Slots   int            `json:"slots"`             // how many handlers may run at the same time
-	Busy    int            `json:"busy"`              // how many run
+	Busy    int            `json:"busy"`              // how many handlers run
 	Since   time.Time      `json:"since,omitzero"`    // when it started, by the store's clock
 	Seen    time.Time      `json:"seen,omitzero"`     // when it last announced itself, by the store's clock
 	Running []*JobInfo     `json:"running"`           // the jobs that it runs, grouped by queue
 }
 
-// List returns the live workers, in the order of their names. A worker whose announcement the store has lost is listed if it runs a job,
-// with its name and its jobs.
+// List returns the live workers, in the order of their names. If the store has lost the announcement of a worker that runs a job, the worker is
+// listed with its name and its jobs.
 func (w *Workers) List(ctx context.Context) ([]*WorkerInfo, error) {
 	if w.store == nil || w.jobs == nil {
 		return nil, fmt.Errorf("chime: list workers: %w", errNilStore)
