@@ -28,10 +28,10 @@ type Schedule struct {
 	Words string
 	Can   Can
 
-	Hindrances []Hindrance // why its jobs do not run now
-	Coming     []Coming    // the next occurrences
-	Open       []OpenJob   // its jobs that have not ended
-	MoreOpen   int         // number of open jobs that are not listed
+	Blockers []Blocker // why its jobs do not run now
+	Coming   []Coming  // the next occurrences
+	Open     []OpenJob // its jobs that have not ended
+	MoreOpen int       // number of open jobs that are not listed
 
 	Days  []PastDay // the last days with problems, newest first
 	Well  int       // the number of other days with planned occurrences, all of which ended well
@@ -51,8 +51,8 @@ type Schedule struct {
 	Code     string // Go code that declares it
 }
 
-// A Hindrance is a reason why the jobs of a schedule are blocked, with a link to the page that shows it.
-type Hindrance struct {
+// A Blocker is a reason why the jobs of a schedule are blocked, with a link to the page that shows it.
+type Blocker struct {
 	Text string
 	Path string
 	Do   string
@@ -105,7 +105,7 @@ func (s *Site) Schedule(ctx context.Context, r *Request) (View, error) {
 	if err := s.fillPast(ctx, m, standing, r, now, day, listed); err != nil {
 		return View{}, err
 	}
-	if err := s.fillHindrances(ctx, m, standing); err != nil {
+	if err := s.fillBlockers(ctx, m, standing); err != nil {
 		return View{}, err
 	}
 	m.describe()
@@ -230,8 +230,8 @@ func (s *Site) openJobs(ctx context.Context, of *chime.Schedule, runs []*chime.R
 	}), err
 }
 
-// fillHindrances fills in the reasons why the jobs of the schedule are blocked.
-func (s *Site) fillHindrances(ctx context.Context, m *Schedule, standing *Standing) error {
+// fillBlockers fills in the reasons why the jobs of the schedule are blocked.
+func (s *Site) fillBlockers(ctx context.Context, m *Schedule, standing *Standing) error {
 	i := slices.IndexFunc(standing.Queues, func(q overview.Queue) bool { return q.Name == m.Queue })
 	if i < 0 {
 		return nil // the schedule is new and has placed no job
@@ -239,14 +239,14 @@ func (s *Site) fillHindrances(ctx context.Context, m *Schedule, standing *Standi
 	served := standing.Notes[overview.Workers] != "" || slices.ContainsFunc(standing.Workers, func(w overview.Worker) bool { return w.Queues[m.Queue] > 0 })
 	found, err := blocked.On(ctx, s.store, m.Schedule, standing.Queues[i].QueueInfo, served)
 	for _, h := range found {
-		shown := Hindrance{Text: h.Text, Path: render.Path("queues", m.Queue), Do: "Show the queue"}
+		shown := Blocker{Text: h.Text, Path: render.Path("queues", m.Queue), Do: "Show the queue"}
 		switch h.Kind {
 		case blocked.Unserved:
 			shown.Path, shown.Do = "workers", "Show the workers"
 		case blocked.Parked:
 			shown.Path, shown.Do = "jobs", "Show the jobs"
 		}
-		m.Hindrances = append(m.Hindrances, shown)
+		m.Blockers = append(m.Blockers, shown)
 	}
 	return err
 }

@@ -50,22 +50,22 @@ func (s *session) schedulesShow() *cobra.Command {
 			for i := range upcoming {
 				upcoming[i] = upcoming[i].UTC()
 			}
-			hindered, err := s.hindrances(c.Context(), one)
+			blockers, err := s.blockers(c.Context(), one)
 			if err != nil {
 				return err
 			}
 			value := joined{one.value(now), struct {
 				Upcoming []time.Time `json:"upcoming"`
 				Hindered []string    `json:"hindered"` // what blocks its jobs now
-			}{append([]time.Time{}, upcoming...), append([]string{}, hindered...)}}
-			return s.printer().Item(found.Name, value, s.scheduleText(one, upcoming, hindered, now))
+			}{append([]time.Time{}, upcoming...), append([]string{}, blockers...)}}
+			return s.printer().Item(found.Name, value, s.scheduleText(one, upcoming, blockers, now))
 		},
 		ValidArgsFunction: s.completeSchedule,
 	}
 }
 
 // scheduleText formats a schedule for people.
-func (s *session) scheduleText(f *foundSchedule, upcoming []time.Time, hindered []string, now time.Time) string {
+func (s *session) scheduleText(f *foundSchedule, upcoming []time.Time, blockers []string, now time.Time) string {
 	var b strings.Builder
 	state := f.status(now)
 	fmt.Fprintf(&b, "%s  %s    %s\n%s\n%s\n\n", output.Printable(f.Name), state, s.timesHeader(), output.Printable(f.Schedule.String()), output.Printable(state.Sentence))
@@ -74,7 +74,7 @@ func (s *session) scheduleText(f *foundSchedule, upcoming []time.Time, hindered 
 			fmt.Fprintf(&b, "%-11s%s\n", title, output.Printable(text))
 		}
 	}
-	for _, why := range hindered {
+	for _, why := range blockers {
 		row("⚠ Waits", why)
 	}
 	for i, run := range upcoming {

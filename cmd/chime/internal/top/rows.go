@@ -137,7 +137,7 @@ func (m *Model) nextRows() []row {
 			}
 			at = cell{m.instant(due(s)), normal}
 		}
-		if why := m.hindered(s); why != "" {
+		if why := m.blockedBy(s); why != "" {
 			in = cell{"⚠ " + why, late}
 		}
 		rows = append(rows, row{
@@ -148,8 +148,8 @@ func (m *Model) nextRows() []row {
 	return rows
 }
 
-// hindered returns what blocks the jobs of a live schedule, as far as the other panels show it.
-func (m *Model) hindered(s *chime.Schedule) string {
+// blockedBy returns what blocks the jobs of a live schedule, as far as the other panels show it.
+func (m *Model) blockedBy(s *chime.Schedule) string {
 	at := slices.IndexFunc(m.shown.Queues, func(q overview.Queue) bool { return q.Name == s.Queue })
 	serves := func(w overview.Worker) bool { return w.Queues[s.Queue] > 0 }
 	switch {

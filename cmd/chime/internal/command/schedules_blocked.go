@@ -7,8 +7,8 @@ import (
 	"github.com/chimejobs/chime/internal/blocked"
 )
 
-// hindrances are the reasons that block the jobs of a live schedule, each with its remedy. The first one is shown with the state.
-func (s *session) hindrances(ctx context.Context, f *foundSchedule) (all []string, err error) {
+// blockers are the reasons that block the jobs of a live schedule, each with its remedy. The first one is shown with the state.
+func (s *session) blockers(ctx context.Context, f *foundSchedule) (all []string, err error) {
 	store, err := s.store()
 	if err != nil {
 		return nil, err
