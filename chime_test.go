@@ -179,7 +179,7 @@ func TestReadmeDefaults(t *testing.T) {
 	seconds := func(d time.Duration) string { return fmt.Sprintf("%.0fs", d.Seconds()) }
 	power := []rune("⁰¹²³⁴⁵⁶⁷⁸⁹")[defaultBackoffPower]
 	want := map[string]string{
-		"MaxAttempts":                 fmt.Sprintf("%d; of an occurrence %d", defaultMaxAttempts, defaultOccurrenceAttempts),
+		"MaxAttempts":                 fmt.Sprintf("%d for a job; %d for an occurrence of a schedule", defaultMaxAttempts, defaultOccurrenceAttempts),
 		"Backoff":                     fmt.Sprintf("n%c s × %.2f to %.2f", power, defaultMinBackoffSpread, defaultMaxBackoffSpread),
 		"Timeout":                     fmt.Sprintf("%.0fm", defaultTimeout.Minutes()),
 		"Queue":                       defaultQueue,

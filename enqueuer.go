@@ -148,8 +148,8 @@ func (e *Enqueuer) send(ctx context.Context, items []Item) ([]Receipt, error) {
 // it. The arguments are encoded by [Encode]. When Enqueue returns nil the store has the job.
 //
 // If anything is wrong with the job, nothing is sent. After any other error the store may have the job or not: repeat the call with the option
-// ID(receipt.ID). The repeated call adds nothing while the first job exists. If the first job may already have ended, use the option [Once] as
-// well. When ctx ends Enqueue returns at once; a job that was not sent before that is not sent. If the store was failing, the error contains the
+// ID(receipt.ID). The repeated call adds nothing while the first job exists. If the first job may already have ended, use [Once] in both
+// calls. When ctx ends Enqueue returns at once; a job that was not sent before that is not sent. If the store was failing, the error contains the
 // store's last error.
 //
 // The first call checks the store. If the store cannot be trusted with jobs, nothing is sent, and the error wraps ErrUnfit.

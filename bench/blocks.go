@@ -170,6 +170,9 @@ func recordedOf(rec recording) string {
 		c := rec.conditions[s.run-1]
 		return fmt.Sprintf("%s (revision %.7s)", c.Date, c.Revision)
 	})
+	if len(runs) > 1 {
+		return fmt.Sprintf("The rows of the table were recorded in %d runs: %s.", len(runs), strings.Join(runs, " and "))
+	}
 	return "Recorded on " + strings.Join(runs, " and ") + "."
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 )
@@ -19,7 +20,7 @@ var headlines = []headline{
 	{"jobs/s enqueued by 1,000 goroutines", "enqueue 1000", "jobs/s", false},
 	{"jobs/s enqueued by one goroutine", "enqueue alone", "jobs/s", false},
 	{"ms from enqueuing to start at 2,000 jobs/s, p99", "life steady", "p99", true},
-	{"s from the crash of a worker until its job runs again", "crash", "until it runs again", true},
+	{"seconds from the crash of a worker until its job runs again", "crash", "until it runs again", true},
 }
 
 // details are the rows of the longer table.
@@ -116,14 +117,14 @@ func headlineNote(rounds int, handlers samples) (string, error) {
 		s, _ := handlers.spreadOf(slowHandlers.measure, slowHandlers.figure, name)
 		rates, texts = append(rates, s.median), append(texts, fmt.Sprintf("%s %s", library, quantity(s.median)))
 	}
-	apart, alike := 100*(slices.Max(rates)/slices.Min(rates)-1), "are alike, within"
+	apart, alike := 100*(slices.Max(rates)/slices.Min(rates)-1), "differ by less than"
 	if apart > alikeWithin {
 		alike = "differ by up to"
 	}
-	return fmt.Sprintf("Medians of %s, each library with the better of its settings. The first row is measured with handlers that do nothing: it is what a "+
-		"library costs; asynq's figure depends on how fast the machine wakes a process. With handlers of 50 ms, 100 at once, %s, the libraries %s %.0f %%: "+
-		"%s jobs/s. Spread, machine and settings are in docs/performance.md.",
-		roundsOf(rounds), roundsOf(slow.rounds), alike, max(1, apart), strings.Join(texts, ", ")), nil
+	return fmt.Sprintf("The figures are medians of %s. Each library has its default settings or tuned ones, whichever were better in that row. In the first row the handlers "+
+		"do nothing, so it shows the overhead of the library. The figure of asynq depends on how fast the machine wakes a process. "+
+		"If each handler takes 50 ms (100 at once, %s), the libraries %s %.0f %%: %s jobs/s. Spread, machine and settings are in docs/performance.md.",
+		roundsOf(rounds), roundsOf(slow.rounds), alike, max(1, math.Ceil(apart)), strings.Join(texts, ", ")), nil
 }
 
 // wakingNote states the range of asynq's figure in the recording, which varies more between runs than the figures of others.

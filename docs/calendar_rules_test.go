@@ -161,7 +161,7 @@ var calendarRules = []calendarRule{
 		},
 	},
 	{
-		wish: "Every working day, and one Saturday that is made up",
+		wish: "Every working day, and one Saturday that is a working day by exception",
 		note: "It is enough to match one filter of Only, so the Saturday is a second filter.",
 		rule: recurrence.Recurrence{
 			Frequency: recurrence.Day, Hours: []int{9}, Minutes: []int{0}, TimeZone: "Asia/Shanghai",

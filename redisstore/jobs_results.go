@@ -11,7 +11,7 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-// maxResults is how many results are read in a call: each may have 64 KiB.
+// maxResults is how many results are read in a call: each has at most 64 KiB.
 const maxResults = 50
 
 // findResults looks up the results of jobs that are in no list any more. Results that do not fit into a call are cut.

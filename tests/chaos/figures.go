@@ -102,13 +102,13 @@ func (f Figures) Table() string {
 		fmt.Fprintf(&b, "| %s | %s |\n", name, fmt.Sprintf(format, args...))
 	}
 	row("jobs accepted; occurrences begun", "%s; %s", format.Count(f.Jobs), format.Count(f.Occurrences))
-	row("**lost; run or counted twice; left over; schedules with an instant unaccounted for; other findings**", "%d; %d; %d; %d; %d",
+	row("**jobs and occurrences that were lost; that ran or were counted twice; that never ended; schedules with an instant of unknown fate; other findings**", "%d; %d; %d; %d; %d",
 		f.Lost, f.Doubled, f.Stuck, f.Unaccounted, f.Others)
 	row("replies lost after the server had executed the call", "%s", format.Count(f.RepliesLost))
 	row("Redis killed; emptied; made to forget its scripts; unreachable", "%d; %d; %d; %d", f.RedisKills, f.Emptied, f.Flushes, f.Outages)
-	row("workers killed; stopped or cut off and back; drained", "%d; %d; %d", f.WorkerKills, f.Zombies, f.Drains)
+	row("workers killed; stopped or disconnected, and continued later; shut down gracefully", "%d; %d; %d", f.WorkerKills, f.Zombies, f.Drains)
 	row("leaders killed or stopped; other processes killed", "%d; %d", f.LeaderFaults, f.OtherKills)
-	row("runs again, each with a cause; calls of reaped sessions refused", "%s; %s", format.Count(f.Reruns), format.Count(f.ReapedRefused))
+	row("jobs that ran again, each with a known cause; calls that were refused because their session had been reaped", "%s; %s", format.Count(f.Reruns), format.Count(f.ReapedRefused))
 	row("jobs that the emptied server forgot; dead with a reason", "%s; %d", format.Count(f.Wiped), f.Dead)
 	row("longest from a worker's death until its job runs again (session of 1 s)", "%.1f s", f.Recovery)
 	row("longest from the kill of Redis until a job begins", "%.1f s", f.Service)
