@@ -117,7 +117,7 @@ func headlineNote(rounds int, handlers samples) (string, error) {
 		s, _ := handlers.spreadOf(slowHandlers.measure, slowHandlers.figure, name)
 		rates, texts = append(rates, s.median), append(texts, fmt.Sprintf("%s %s", library, quantity(s.median)))
 	}
-	apart, alike := 100*(slices.Max(rates)/slices.Min(rates)-1), "differ by less than"
+	apart, alike := 100*(slices.Max(rates)/slices.Min(rates)-1), "are alike and differ by at most"
 	if apart > alikeWithin {
 		alike = "differ by up to"
 	}

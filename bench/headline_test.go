@@ -54,7 +54,7 @@ func TestTheNoteSaysHowFarSlowHandlersAreApart(t *testing.T) {
 		}
 		return text
 	}
-	if text := note(1900); !strings.Contains(text, "alike, within 5 %: chime 2,000, asynq 1,900 jobs/s") || !strings.Contains(text, "Medians of 5 rounds") {
+	if text := note(1900); !strings.Contains(text, "are alike and differ by at most 6 %: chime 2,000, asynq 1,900 jobs/s") || !strings.Contains(text, "medians of 5 rounds") {
 		t.Error(text)
 	}
 	if text := note(1000); !strings.Contains(text, "differ by up to 100 %") || strings.Contains(text, "alike") {
