@@ -188,7 +188,7 @@ func TestSIGTERMLosesNoRequestAndNoJob(t *testing.T) {
 	close(release)
 	child.Await(`msg="chime: worker has stopped" event=drain.ended`)
 	ended(t, child)
-	if output := strings.Join(child.Events(), "\n"); !strings.Contains(output, "attempts: 1 done") {
+	if output := strings.Join(child.Events(), "\n"); !strings.Contains(output, " done=1 ") {
 		t.Errorf("the running job did not end normally:\n%s", output)
 	}
 }
