@@ -17,7 +17,7 @@ const createOutbox = `CREATE TABLE IF NOT EXISTS outbox (
 	created BIGINT NOT NULL,          -- Unix time, microseconds
 	kind    TEXT NOT NULL,
 	payload BYTEA NOT NULL,           -- the encoded arguments
-	refused TEXT NOT NULL DEFAULT ''  -- why it cannot be enqueued; somebody has to look
+	refused TEXT NOT NULL DEFAULT ''  -- why it cannot be enqueued; an operator has to look at it
 )`
 
 // addToOutbox adds a job to a transaction.
