@@ -57,7 +57,7 @@ func handleInvoice(ctx context.Context, job *chime.Job, args Invoice) error {
 func asynqEnqueueImport(client *asynq.Client, file string) (id string, err error) {
 	info, err := client.Enqueue(asynq.NewTask("import:file", []byte(file)), asynq.Unique(time.Hour), asynq.Retention(24*time.Hour))
 	if errors.Is(err, asynq.ErrDuplicateTask) {
-		return "", nil // whose ID it has we do not learn
+		return "", nil // asynq does not return the ID of the existing task
 	}
 	if err != nil {
 		return "", err
@@ -89,7 +89,7 @@ var ImportFile = chime.Define[Import]("import:file", chime.ArgsID(), chime.Keep(
 
 func enqueueImport(ctx context.Context, enqueuer *chime.Enqueuer, file string) (id string, err error) {
 	receipt, err := ImportFile.Enqueue(ctx, enqueuer, Import{File: file})
-	return receipt.ID, err // also if receipt.Existing
+	return receipt.ID, err // if receipt.Existing, it is the ID of the existing job
 }
 
 func handleImport(ctx context.Context, job *chime.Job, args Import) error {

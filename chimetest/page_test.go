@@ -34,7 +34,7 @@ func TestAHandlerAlone(t *testing.T) {
 	handler := Invoice.Handler(sendInvoice)
 
 	job := chimetest.NewJob(t, Invoice.Item(InvoiceArgs{Customer: "c1", Cents: 100}))
-	job.Attempt = 3 // a job may be changed at will
+	job.Attempt = 3 // the test may change any field
 	worked := chimetest.Work(t, handler, job)
 	var sent string
 	if err := chime.Decode(worked.Value, &sent); err != nil || worked.Action != chime.Succeeded || sent != "sent to c1" {
@@ -62,7 +62,7 @@ func TestWhatWasEnqueued(t *testing.T) {
 
 func TestARetryAndAMiss(t *testing.T) {
 	chimetest.Run(t, func(t *testing.T, c *chimetest.Chime) {
-		roles := func() []chime.Role { // a role runs once: each start has new ones
+		roles := func() []chime.Role { // a role can be started only once, so each start needs new roles
 			worker := chime.NewWorker(c.Store(), chime.WorkerOptions{})
 			worker.Handle("report", func(ctx context.Context, job *chime.Job) error {
 				if job.Attempt == 1 {
@@ -89,7 +89,7 @@ func TestARetryAndAMiss(t *testing.T) {
 		c.Start(roles()...) // it is 04:00, and three runs were missed
 		runs = c.Advance(10 * time.Minute)
 		if len(runs) != 2 || runs[0].Planned.Hour() != 1 {
-			t.Errorf("after the start: %v, want one run in two attempts, that of 01:30", runs)
+			t.Errorf("after the start: %v, want the run of 01:30, in two attempts", runs)
 		}
 	})
 }

@@ -100,7 +100,7 @@ var moved = map[string]recurrence.Recurrence{
 
 func moveDaily(scheduler *chime.Scheduler) error {
 	daily := recurrence.Recurrence{Frequency: recurrence.Day, Hours: []int{10, 14}, Minutes: []int{0}}
-	return scheduler.Schedule("daily", daily, chime.NoImmediateRun()) // without it the first run is at once
+	return scheduler.Schedule("daily", daily, chime.NoImmediateRun()) // without this option the first run is immediate
 }
 
 func TestAMovedDailyJobDoesNotRunAtOnce(t *testing.T) {
@@ -177,8 +177,8 @@ func TestAOneTimeJob(t *testing.T) {
 func wrappers(scheduler *chime.Scheduler, rule recurrence.Recurrence) error {
 	return errors.Join(
 		scheduler.Schedule("skip", rule),                                    // SkipIfStillRunning, LimitModeReschedule
-		scheduler.Schedule("delay", rule, chime.Overlap(chime.OverlapWait)), // DelayIfStillRunning, LimitModeWait: but at most one waits
-		scheduler.Schedule("both", rule, chime.Overlap(chime.OverlapAllow)), // neither of them
+		scheduler.Schedule("delay", rule, chime.Overlap(chime.OverlapWait)), // DelayIfStillRunning, LimitModeWait; in chime at most one run waits
+		scheduler.Schedule("both", rule, chime.Overlap(chime.OverlapAllow)), // a job without a wrapper
 	)
 }
 
