@@ -1,4 +1,4 @@
-// Package chimetest tests programs that use chime: without a server and without sleeping, and a simulated week in a second or less.
+// Package chimetest tests programs that use chime. The tests need no server and do not sleep; a simulated week takes a second or less.
 //
 //	func TestTheReportRunsAgainWhenItFails(t *testing.T) {
 //		chimetest.Run(t, func(t *testing.T, c *chimetest.Chime) {
@@ -10,9 +10,9 @@
 //		})
 //	}
 //
-// [Run] runs a test under fake time with a store inside the process. The program's own roles work on it as they do on Redis, with the same
-// scripts. [NewJob] and [Work] test a handler alone and do not need Run. If anything in them goes wrong, the test ends with a
-// message that contains the job.
+// [Run] runs a test under fake time with a store inside the process. The program's own roles use this store as they use Redis, with the same scripts.
+// [NewJob] and [Work] test a handler alone and do not need Run. If something goes wrong in NewJob or Work, the test ends with a message that contains
+// the job.
 //
 // The page docs/testing.md has examples.
 package chimetest
@@ -42,11 +42,11 @@ type Chime struct {
 	ahead    time.Duration // how far the clock is ahead of the time that the test has requested
 }
 
-// Run runs a test under fake time. It begins at midnight UTC on Saturday, 1 January 2000. The time advances only while every goroutine of the
-// test waits: waiting for an hour takes no real time. (The test runs in a bubble of testing/synctest, so it may call neither
-// t.Run nor t.Parallel. Before Run a test may call t.Parallel.)
+// Run runs a test under fake time. It begins at midnight UTC on Saturday, 1 January 2000. The time advances only while every goroutine of the test
+// waits, so waiting for an hour takes no real time. (The test runs in a bubble of testing/synctest, so it may call neither t.Run nor t.Parallel.
+// Before Run a test may call t.Parallel.)
 //
-// When the test has ended, also if it has failed, the roles that it has started are stopped, and the store is deleted.
+// When the test ends, even if it fails, Run stops the roles that the test has started, and deletes the store.
 func Run(t *testing.T, test func(t *testing.T, c *Chime)) {
 	t.Helper()
 	if test == nil {
@@ -95,10 +95,10 @@ func (g *group) ended() bool {
 	}
 }
 
-// Start runs roles, as chime.Run does, and returns when they are idle: their immediate work is done, and they wait. They run until the test
-// calls stop, which returns when they have returned, or until the end of the test. If a role returns an error, the test ends. There is one
-// exception: a worker may be stopped and cut off handlers after its DrainTimeout, as in a deployment; their jobs run again. But if a cut-off
-// handler does not return, the test ends.
+// Start runs roles, as chime.Run does. It returns when the roles are idle: they have done all work that is due now, and wait. The roles run until the
+// test calls stop or ends; stop waits until they have returned. If a role returns an error, the test ends. There is one exception: if a worker is
+// stopped and cuts off handlers after its DrainTimeout, as in a deployment, the test continues, and the jobs of these handlers run again. But if a
+// cut-off handler does not return, the test ends.
 //
 // A role runs once. To simulate a new deployment of a program, stop its roles and start new ones:
 //
@@ -127,13 +127,13 @@ func (c *Chime) Start(roles ...chime.Role) (stop func()) {
 	}
 }
 
-// Advance lets d pass, and then waits until everything that is due by that instant has finished; 0 means everything that is due now. It returns
-// the attempts that have ended since the last Advance, or since the beginning, in the order in which they ended: attempts of all jobs, also
-// of ordinary ones, and occurrences that were missed or superseded. While no role runs it returns nothing. An attempt that has begun and not ended
-// is returned by a later Advance.
+// Advance lets d pass, and then waits until everything that is due by that instant has finished; 0 means everything that is due now. It returns the
+// attempts that have ended since the last Advance, or since the beginning, in the order in which they ended. These are the attempts of all jobs, not
+// only of schedules, and the occurrences that were missed or superseded. While no role runs, it returns nothing. If an attempt has not ended yet, a
+// later Advance returns it.
 //
-// The clock is then some milliseconds ahead of the requested time, in which the workers have stored the outcomes of jobs. The next
-// Advance is shorter by these.
+// Workers need some milliseconds to store the outcomes of jobs, so the clock is then a little ahead of the requested time. The next Advance is
+// shorter by this difference.
 func (c *Chime) Advance(d time.Duration) []*chime.RunInfo {
 	c.t.Helper()
 	if d < 0 {

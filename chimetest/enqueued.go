@@ -13,9 +13,9 @@ type Job[T any] struct {
 	Args T
 }
 
-// Enqueued returns the waiting jobs of a name, on all queues: first those that are waiting, in the order in which they will
-// be taken, queue by queue; then those that are delayed, and those that are retrying, each in the order in which they are due. The next
-// occurrence of a schedule is a delayed job. Jobs that run, have ended or are dead are not returned: use chime.NewJobs for these.
+// Enqueued returns the jobs of a name that wait to run, on all queues. First come the waiting jobs, queue by queue, in the order in which workers
+// will take them. Then come the delayed jobs, and then the retrying jobs, both in the order in which they are due. The next occurrence of a schedule
+// is a delayed job. Enqueued does not return jobs that are running, dead or ended: use chime.NewJobs for these.
 func (c *Chime) Enqueued(name string) []*chime.JobInfo {
 	c.t.Helper()
 	if err := protocol.CheckName("job name", name); err != nil {

@@ -16,11 +16,11 @@ import (
 	"github.com/chimejobs/chime/internal/wire"
 )
 
-// NewJob returns a job as its handler would get it in the first attempt, if the item was enqueued now. Settings that the item does not have are
-// chime's own defaults, because there is no handler and no worker yet. The test may change the job: its Attempt, its
-// Schedule and Planned, its LastError. Neither a store nor Run is needed.
+// NewJob returns a job as its handler would receive it in the first attempt if the item were enqueued now. Settings that the item does not have get
+// chime's own defaults, because there is no handler and no worker yet. The test may change the job: its Attempt, its Schedule and Planned, its
+// LastError. Neither a store nor Run is needed.
 //
-// If Enqueue would refuse the item, the test ends.
+// The test ends if Enqueue would refuse the item.
 func NewJob(t testing.TB, item chime.Item) *chime.Job {
 	t.Helper()
 	sent := new(sentJob)
@@ -81,16 +81,16 @@ func (s *sentJob) Enqueue(_ context.Context, calls []protocol.EnqueueCall) []pro
 
 // Worked is the result of a handler.
 type Worked struct {
-	chime.Outcome        // the meaning of its error: Action, Delay, Delayed, Err
-	Value         []byte // its value for job.Return, encoded; see chime.Decode. Nil: none
-	Progress      []byte // its last report to job.Progress, encoded. Nil: none
-	Note          string // its text for job.Note
+	chime.Outcome        // what its error means: Action, Delay, Delayed, Err
+	Value         []byte // the value that it passed to job.Return, encoded; see chime.Decode. Nil: none
+	Progress      []byte // the value of its last call of job.Progress, encoded. Nil: none
+	Note          string // the text that it passed to job.Note
 }
 
-// Work calls a handler with a job, as a worker does: its ctx ends with the test or after the job's Timeout, chime.JobFrom(ctx) returns the job,
-// and a panic is a failure with a *chime.PanicError. It returns when the handler does. Inside Run the handler's time is fake too.
+// Work calls a handler with a job, as a worker does: its ctx ends with the test or after the job's Timeout, chime.JobFrom(ctx) returns the job, and a
+// panic is a failure with a *chime.PanicError. It returns when the handler does. Inside Run, the handler runs under fake time too.
 //
-// Work retries nothing: the outcome of a failed job is Retried even in its last attempt.
+// Work does not retry the job: the outcome of a failed attempt is Retried, even if it is the last one.
 func Work(t testing.TB, handler chime.Handler, job *chime.Job) Worked {
 	t.Helper()
 	switch {

@@ -24,10 +24,10 @@ func (o Occurrence) String() string {
 // maxUpcoming is how many runs of one schedule Upcoming computes.
 const maxUpcoming = 1_000_000
 
-// Upcoming returns the runs of the stored schedules from an instant on and before another one, in order, as they are stored now: a paused schedule
-// has no runs, one with a count has only the remaining runs, and one with an end has none after that. With a [chime.Spread] a run is later than
-// planned. Occurrences that are already placed are included. Nothing runs for this, and no time passes. Runs that would overlap, fail or wait
-// for a paused queue are returned unchanged.
+// Upcoming returns the runs of the stored schedules at or after from and before to, in order. It uses the present state of the schedules: a paused
+// schedule has no runs, a schedule with a count has only its remaining runs, and a schedule with an end has no run after its end. With [chime.Spread]
+// a run starts later than planned. Occurrences that are already placed are included. Upcoming runs no job, and no time passes. It returns runs
+// unchanged even if they would overlap, fail or wait for a paused queue.
 //
 // A schedule that a role declares is stored when the role is started.
 func (c *Chime) Upcoming(from, to time.Time) []Occurrence {

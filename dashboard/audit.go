@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// An Action describes what a viewer has done, or was not allowed to do.
+// An Action describes something that a viewer did or tried to do.
 type Action struct {
 	At     time.Time // by this process's clock
 	Viewer Viewer
@@ -14,10 +14,10 @@ type Action struct {
 
 	Act    string // the verb and its noun, such as "pause schedule", "requeue jobs", "reveal payload"
 	Queue  string // the queue of the target; empty: it has none
-	Target string // the name of the schedule or queue, the ID of the job, or the filter of many
+	Target string // the name of the schedule or queue, the ID of the job, or the filter that selected many
 	Note   string // the note that the viewer typed
 	Count  int64  // the number of changed schedules, queues or jobs
-	Err    error  // why it was not done, or not for all; nil: it was done
+	Err    error  // why the action failed, for all targets or for some; nil: it succeeded
 }
 
 // actReveal is the action of viewing a payload or a result.

@@ -1,4 +1,5 @@
-// Package dashboard has the web pages that show what chime does and that repair what failed. It is an http.Handler to mount in a program:
+// Package dashboard serves web pages that show jobs, queues and schedules, and on which users can repair failures. Mount its http.Handler in a
+// program:
 //
 //	mux.Handle("/chime/", dashboard.New(store, dashboard.Options{Prefix: "/chime"}))
 //
@@ -17,8 +18,8 @@
 //		},
 //	})
 //
-// Pages work without JavaScript; with it, open pages are kept up to date. Pages cost Redis little, for any number of jobs: see the figures in
-// docs/dashboard.md. While no page is open, nothing is read.
+// Pages work without JavaScript; with JavaScript, open pages are updated automatically. The load on Redis is small for any number of jobs:
+// docs/dashboard.md has figures. While no page is open, nothing is read.
 package dashboard
 
 import (
@@ -58,8 +59,8 @@ type Dashboard struct {
 	open    bool // it has no Authorize
 }
 
-// New returns the dashboard of a store. It does no I/O. It panics if the options make no sense, because a programmer writes them, like the pattern
-// of a route.
+// New returns the dashboard of a store. It does no I/O. It panics if the options are invalid: that is a mistake in the program, like an invalid route
+// pattern.
 func New(store chime.Store, options Options) *Dashboard {
 	switch {
 	case store == nil:
@@ -94,7 +95,7 @@ func New(store chime.Store, options Options) *Dashboard {
 	return d
 }
 
-// Close ends the streams of open pages, so that http.Server.Shutdown does not wait for them. It also ends changes of many jobs, after their current
+// Close ends the streams of open pages, so that http.Server.Shutdown does not wait for them. It also ends changes of many jobs after their current
 // step. Register it with http.Server.RegisterOnShutdown. After Close, pages are still served.
 func (d *Dashboard) Close() {
 	d.hub.Close()

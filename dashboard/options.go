@@ -21,8 +21,9 @@ type Options struct {
 	// time.Local, because no browser knows that name.
 	Zone *time.Location
 
-	// Authorize returns who sends a request and what they may do. An error is logged, and the response is 403. It is called for every request
-	// except those for styles, scripts and fonts. nil: only requests from this machine are served, with every right.
+	// Authorize returns the viewer who sends a request, and the viewer's rights. If it returns an error, the error is logged and the response is
+	// 403. It is called for every request except those for styles, scripts and fonts. nil: the dashboard serves only requests from its own machine,
+	// and gives them every right.
 	Authorize func(r *http.Request) (Viewer, error)
 	// Write allows changes by viewers who have the rights. false: the dashboard is read-only.
 	Write bool
@@ -30,12 +31,12 @@ type Options struct {
 	// requests may call it at the same time, and they wait for it.
 	Audit func(ctx context.Context, action Action)
 
-	// Redact returns the part of a job's arguments, result or progress that is shown. It gets the decoded value, as encoding/json returns it, with
-	// json.Number for numbers. A value that cannot be decoded is not shown. nil: viewers with the right to reveal see everything.
+	// Redact returns the part of a job's arguments, result or progress that pages may show. It gets the decoded value, as encoding/json returns it,
+	// with json.Number for numbers. A value that cannot be decoded is not shown. nil: viewers with the right to reveal see everything.
 	Redact func(job *chime.JobInfo, payload any) any
-	// RedactError returns the text that is shown for the error of a job. Filters and groups of failures use this text too, so it is called for
-	// every job that such a filter reads. A long error is stored cut, with … at its end, so a pattern that hides a secret must not depend on the
-	// text after it. nil: the whole error is shown.
+	// RedactError returns the text that is shown for the error of a job. Filters and groups of failures use this text too, so it is called for every
+	// job that such a filter reads. A long error is cut when it is stored, and then ends with …. So a pattern that hides a secret must not need the
+	// text after the secret. nil: the whole error is shown.
 	RedactError func(job *chime.JobInfo, text string) string
 	// Links are shown on the page of a job, for example to its trace or its logs. nil: no links.
 	Links func(job *chime.JobInfo) []Link

@@ -23,7 +23,7 @@ const (
 	writing   = Operate | Edit | Delete
 )
 
-// String names the rights, as "view, operate".
+// String returns the names of the rights, such as "view, operate".
 func (r Rights) String() string {
 	var names []string
 	for i, name := range []string{"view", "operate", "edit", "delete", "reveal"} {
@@ -39,16 +39,16 @@ func (r Rights) String() string {
 
 // A Viewer is a person who sends a request.
 type Viewer struct {
-	// Name is shown on every page and logged, and it is stored when the viewer pauses something. Requests without a name count as one viewer
-	// for each address.
+	// Name is shown on every page and logged, and it is stored when the viewer pauses something. All requests without a name from the same address
+	// count as one viewer.
 	Name string
 	// Rights are the viewer's rights. Without View they see nothing.
 	Rights Rights
 }
 
-// Loopback is the Authorize of a dashboard that has none. It allows requests of this machine everything, and refuses all others. A request must come
-// from a loopback address, name localhost, 127.0.0.1, [::1] or another loopback address as its host, and have no header that a proxy adds.
-// It does not recognize a proxy or tunnel on this machine that adds no header: behind a proxy, set Authorize.
+// Loopback is the default of Options.Authorize. It gives every right to requests from this machine, and refuses all others. A request counts as one
+// from this machine if it comes from a loopback address, its host is localhost, 127.0.0.1, [::1] or another loopback address, and it has no header
+// that a proxy adds. Loopback cannot recognize a proxy or tunnel on this machine that adds no header: behind a proxy, set Authorize.
 func Loopback(r *http.Request) (Viewer, error) {
 	if why := loopback.Elsewhere(r); why != "" {
 		return Viewer{}, fmt.Errorf("without Options.Authorize the dashboard serves only its own machine, and %s", why)

@@ -1,4 +1,4 @@
-// Package health answers the two requests of a process manager: is the process alive, and is it ready for work?
+// Package health answers the two questions of a process manager, such as Kubernetes: is the process alive, and is it ready for work?
 //
 //	healthy, err := health.New(health.Options{Store: store, Roles: []health.Role{worker, scheduler}})
 //	if err != nil {
@@ -10,7 +10,7 @@
 // /livez shows whether a restart would help: it returns 503 only if a loop of a role is stuck. It does no I/O, so a Redis that is down never
 // causes a restart. /readyz also returns 503 while Redis does not answer, before the roles run, and while they drain.
 //
-// A queue that is paused, a worker whose slots are all busy and a scheduler that does not lead are healthy.
+// A paused queue, a worker with no free slot, and a scheduler that is not the leader are healthy.
 package health
 
 import (
@@ -35,7 +35,7 @@ const (
 
 // A Role is a *[chime.Worker] or a *[chime.Scheduler].
 type Role interface {
-	// Pulses returns when each loop of the role last turned; it is empty if the role does not run.
+	// Pulses returns the time of the last turn of each loop of the role. The map is empty if the role does not run.
 	Pulses() map[string]time.Time
 	// Draining reports whether the role is ending.
 	Draining() bool
@@ -47,7 +47,8 @@ type Options struct {
 	Store chime.Store
 	// Roles are the roles of this process. Without roles /livez always returns 200, and /readyz depends on the store.
 	Roles []Role
-	// MaxSilence is how long a loop may not turn before it is stuck, 10 s or more. Zero means 30 s. Loops turn at least every 5 s.
+	// MaxSilence is the time without a new turn (iteration) of a loop after which the loop counts as stuck. It is 10 s or more; zero means 30 s. A
+	// healthy loop turns at least every 5 s.
 	MaxSilence time.Duration
 }
 
@@ -82,7 +83,7 @@ func New(options Options) (*Health, error) {
 	return &Health{roles: slices.Clone(options.Roles), maxSilence: options.MaxSilence, store: newStoreCheck(options.Store)}, nil
 }
 
-// Drain makes Readyz return 503 from now on. Roles report on their own that they drain. Call it if the process stops taking requests
+// Drain makes Readyz return 503 from now on. A role that drains has this effect without Drain. Call Drain if the process stops accepting requests
 // before its roles end, or if it has no roles.
 func (h *Health) Drain() { h.draining.Store(true) }
 
@@ -103,8 +104,8 @@ func (h *Health) Alive() error {
 	return nil
 }
 
-// Ready returns nil, or an error with the reason why the process must get no work. It calls the store at most once a second, for all callers, and
-// waits for the answer at most 1 s.
+// Ready returns nil, or an error with the reason why the process must receive no work. For all callers together it calls the store at most once a
+// second. It waits at most 1 s for the answer.
 func (h *Health) Ready(ctx context.Context) error {
 	if h.draining.Load() || slices.ContainsFunc(h.roles, Role.Draining) {
 		return errors.New("draining")

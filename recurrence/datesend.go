@@ -2,9 +2,9 @@ package recurrence
 
 import "time"
 
-// DatesEnd returns the last date with a year in the Dates of Only and Except, at 00:00 UTC. The rule treats every later day as a day that
-// is not in the lists, for example as a day without a holiday. So a program should store a list with later dates before that day. DatesEnd
-// returns the zero time for a rule without such dates, and for a rule that has ended before.
+// DatesEnd returns the last date with a year in the Dates of Only and Except, at 00:00 UTC. The rule treats every later day as a day that is not in
+// the lists, for example as a day without a holiday. So a program should store a list with later dates before that day. DatesEnd returns the zero
+// time for a rule without such dates, and for a rule that ends on that day or earlier.
 func (r Recurrence) DatesEnd() time.Time {
 	last := none
 	for _, filters := range [][]Filter{r.Only, r.Except} {

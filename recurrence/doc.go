@@ -13,29 +13,29 @@
 //
 // # What it promises
 //
-// The package never reads the clock, keeps no state that changes a result, and does no I/O except to load a time zone by its name. All its
-// functions may be called from several goroutines at once. The same rule with the same creation always has the same runs, if the time zone data
-// are the same.
+// The package never reads the clock, keeps no state that changes a result, and does no I/O except to load a time zone by its name. All its functions
+// may be called from several goroutines at once. The same rule with the same creation time and the same time zone data always has the same runs.
 //
-// Runs are whole seconds in ascending order, each instant once, all before the year 2200. The running time of [Series.Next] and [Series.Prev]
-// does not depend on how long ago the start was, and they allocate nothing.
+// Runs are in whole seconds, in ascending order and without duplicates. All of them are before the year 2200. The running time of [Series.Next] and
+// [Series.Prev] does not depend on how long ago the start was, and they allocate nothing.
 //
 // # What to know before you use it
 //
-//   - A rule with a frequency and without startTime runs once at creation, and then by its schedule. A cron rule does not.
+//   - A rule with a frequency and without startTime runs once at creation, and then by its schedule. A cron rule does not run at creation.
 //   - Runs before creation are not caught up. The interval still counts from startTime, even if it is long ago.
-//   - count counts runs from creation on, the run at creation included. [Series.Next] and [Series.Between] ignore it.
+//   - count limits the number of runs from creation on, including the run at creation. [Series.Next] and [Series.Between] ignore it.
 //   - Fields that the schedule does not set come from the start. At frequency day, {"hours": [5]} runs once a day, at the minute of the start;
-//     {"minutes": [15]} runs 24 times a day. A week or month with only hours and minutes runs on the weekday or the day of the start.
-//   - A month without the day is skipped: the 31st runs in seven months a year. Use -1 for the last day of every month.
+//     {"minutes": [15]} runs 24 times a day. At frequency week or month, a schedule with only hours and minutes runs on the weekday or on the day of
+//     the month of the start.
+//   - A month that does not have the day is skipped: a rule for the 31st runs in seven months a year. Use -1 for the last day of every month.
 //   - monthDays and monthlyOccurrences together mean days that match both: the 13th, if it is a Friday.
 //   - The frequencies second, minute and hour follow elapsed time. From frequency day on, and in cron text, named hours follow the local clock: a
-//     time that the clocks skip runs later by the length of the gap (02:30 runs at 03:30), and a time that they repeat runs the first time only.
-//     All 24 hours follow elapsed time: both passes of a repeated hour run, and a skipped hour does not. ClockChanges changes this for named
-//     hours.
+//     time that the clocks skip runs later by the length of the gap (02:30 runs at 03:30), and a time that they repeat runs the first time only. A
+//     rule that names all 24 hours follows elapsed time: it runs in both passes of a repeated hour, and not in a skipped hour. ClockChanges changes
+//     this for named hours.
 //   - A calendar (Only, Except) closes days and times. While the local clock shows a closed time, nothing runs except the instants of Also. A run
 //     whose day is closed is dropped, unless Shift moves it.
-//   - Holidays are stored by value, so a list of them ends: see [Recurrence.DatesEnd].
+//   - Holidays are stored as a list of dates, and this list has an end: see [Recurrence.DatesEnd].
 //
 // # The JSON
 //
@@ -49,7 +49,7 @@
 //	cron          cron text              replaces frequency, interval and schedule; see [Cron]
 //	only          filters                a day or time is open only if it fits one of them. Left out: all is open
 //	except        filters                a day or time that fits one of them is closed
-//	shift         next, previous, …      where a run moves whose day is closed; see [Shift]. With frequency day and above, and with
+//	shift         next, previous, …      where a run moves if its day is closed; see [Shift]. With frequency day and above, and with
 //	                                     cron fields. Left out: drop
 //	also          times and rules        more runs: at most 1,000 times, in the form of startTime, and 16 rules
 //	clockChanges  once, skip, shown      what happens to times that the clocks skip or repeat; see [ClockChanges]. With frequency
@@ -68,22 +68,23 @@
 //	positions           1, 2, … or -1, -2, …     which of the open days of the week (at most 7), the month (31) or the year (366);
 //	                                             with frequency week, month or year
 //
-// A filter is an object; each of its fields is a value or an array, and at least one must be given. A day or time fits the filter if it fits all
+// A filter is an object; each of its fields is a value or an array. At least one field must be given. A day or time fits the filter if it fits all
 // given fields. only and except take a filter or an array of at most 32:
 //
 //	weekDays, monthDays, monthlyOccurrences, months    as in a schedule, with every frequency
-//	dates    "2026-12-25", "12-25"                     at most 1,000; without a year every year
+//	dates    "2026-12-25", "12-25"                     at most 1,000; a date without a year is in every year
 //	         "2026-12-20/2027-01-03", "12-20/01-03"    a range, both ends included
-//	times    "09:00", "09:00:30"                       at most 100; a minute without seconds in full
+//	times    "09:00", "09:00:30"                       at most 100; a time without seconds is the whole minute
 //	         "02:00/03:59", "22:00/05:59"              a range, both ends included; there is no 24:00
 //
-// An entry of also is a time, {"startTime": …}, or a rule: an object with some of startTime, frequency, interval, endTime, schedule and cron.
-// [Recurrence] describes which other fields hold for them. With startTime and without frequency, also makes a list of dates:
+// An entry of also is a time, {"startTime": …}, or a rule: an object with some of startTime, frequency, interval, endTime, schedule and cron. The
+// type [Recurrence] describes which fields of the outer rule apply to it. A rule with startTime and also, but without frequency and cron, is a list
+// of dates:
 //
 //	{"startTime": "2026-01-05T09:00", "also": ["2026-02-05T09:00", "2026-03-04T09:00"]}
 //
-// The Azure job form is accepted too: startTime next to an object recurrence that holds the rest, with or without a properties
-// object around both. The keys id, name, type, action, state and status are skipped. The two forms must not be mixed.
+// The form of an Azure job is accepted too: startTime, and next to it an object recurrence with all other fields. Both may be inside an object
+// properties. The keys id, name, type, action, state and status are skipped. The two forms must not be mixed.
 //
 // Some variants from published examples are accepted: keys and words in any case, plurals and adverbs as frequency (days,
 // daily), minute and hour for minutes and hours, monthlyOccurences, and for shift the words following, preceding,
@@ -91,9 +92,9 @@
 // Likely mistakes are refused: an unknown key, a key given twice, "5" or 5.0 in place of 5, null inside an array, a value out
 // of range, an element that does not go with the frequency, and a rule that never fires.
 //
-// A time is written as 2026-03-08, 2026-03-08T09:30 or 2026-03-08T09:30:00, with an optional fraction, which is dropped. Z or an offset such as
-// +01, +0100 or +01:00 may follow. Without an offset the time is local time in timeZone: a time that the clocks skip has the offset before the
-// gap, and a time that they repeat is the first of the two. startTime lies in the years 1900 to 2199, endTime in 1900 to 9999.
+// A time is written as 2026-03-08, 2026-03-08T09:30 or 2026-03-08T09:30:00, with an optional fraction, which is dropped. Z or an offset such as +01,
+// +0100 or +01:00 may follow. Without an offset the time is local time in timeZone: a time that the clocks skip gets the offset before the gap, and a
+// time that they repeat means its first pass. startTime lies in the years 1900 to 2199, endTime in 1900 to 9999.
 //
 // # Errors
 //
@@ -107,5 +108,5 @@
 //
 //	import _ "time/tzdata"
 //
-// Without that import and without the system's tzdata package every timeZone other than UTC is refused, with an error that contains this reason.
+// If both this import and the system's tzdata package are missing, every timeZone other than UTC is refused. The error contains this reason.
 package recurrence

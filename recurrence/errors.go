@@ -30,7 +30,7 @@ func (e *Error) Error() string {
 	return text + " (" + string(e.Code) + ")"
 }
 
-// Errors returns every *Error within err, wrapped and joined ones included, in the order of the text. It returns nil if err contains no *Error.
+// Errors returns every *Error in err, including wrapped and joined errors, in the order of the text. It returns nil if err contains no *Error.
 func Errors(err error) []*Error {
 	var list []*Error
 	switch e := err.(type) {
@@ -56,14 +56,14 @@ const (
 	CodeSyntax         Code = "syntax"          // not exactly one JSON value, another value in place of an object, or more than 64 KiB
 	CodeUnknownField   Code = "unknown_field"   // a key that is not known in this object
 	CodeDuplicateField Code = "duplicate_field" // a key given twice, also once by an alias and once by its real name
-	CodeConflict       Code = "conflict"        // the two forms of the JSON mixed
+	CodeConflict       Code = "conflict"        // the two forms of the JSON are mixed
 
 	// When it starts and ends, and on which clock.
 	CodeTimeSyntax      Code = "time_syntax"      // not a date or date-time
 	CodeTimeValue       Code = "time_value"       // a time that does not exist, such as February 30
 	CodeTimeRange       Code = "time_range"       // outside the years 1900 to 2199 (endTime: 1900 to 9999)
 	CodeEndBeforeStart  Code = "end_before_start" // endTime before startTime
-	CodeTimeZoneUnknown Code = "timezone_unknown" // not an IANA name, or no zone data to find it in
+	CodeTimeZoneUnknown Code = "timezone_unknown" // not an IANA name, or the zone data are missing
 	CodeCountType       Code = "count_type"       // not a whole number
 	CodeCountRange      Code = "count_range"      // outside 1 to 2,147,483,647
 
@@ -106,13 +106,13 @@ const (
 	CodeFilterEmpty           Code = "filter_empty"           // no field is set
 	CodeFilterSize            Code = "filter_size"            // more than 32 filters; more than 1,000 dates or 100 times in one filter; or filters whose times combine to more than 100,000 ranges
 	CodeDatesType             Code = "dates_type"             // not strings
-	CodeDatesValue            Code = "dates_value"            // no date, no such date, or a range that ends before it begins
+	CodeDatesValue            Code = "dates_value"            // not a date, a date that does not exist, or a range that ends before it begins
 	CodeTimesType             Code = "times_type"             // not strings
-	CodeTimesValue            Code = "times_value"            // no time of day, or no such time
+	CodeTimesValue            Code = "times_value"            // not a time of day, or a time that does not exist
 	CodeShiftValue            Code = "shift_value"            // not one of the words
 	CodeShiftFrequency        Code = "shift_frequency"        // used with second, minute or hour
-	CodeShiftAlone            Code = "shift_alone"            // without only and except
-	CodeShiftPositions        Code = "shift_positions"        // with positions, which are never on a closed day
+	CodeShiftAlone            Code = "shift_alone"            // used without only and without except
+	CodeShiftPositions        Code = "shift_positions"        // used with positions: they never select a closed day
 	CodeAlsoType              Code = "also_type"              // neither a time nor an object
 	CodeAlsoSize              Code = "also_size"              // more than 1,000 instants or 16 rules
 	CodeClockChangesValue     Code = "clockchanges_value"     // not one of the words

@@ -2,7 +2,7 @@ package recurrence
 
 import "time"
 
-// A Filter is a set of days and times. A day or time fits it if it fits all fields that are set; at least one must be set.
+// A Filter is a set of days and times. A day or time fits the filter if it fits all fields that are set. At least one field must be set.
 type Filter struct {
 	WeekDays           []time.Weekday // at most 7
 	MonthDays          []int          // 1 to 31, or -1 (the last) to -31
@@ -13,8 +13,8 @@ type Filter struct {
 	// either kind with both ends included, such as 2026-12-20/2027-01-03 and 12-20/01-03. The years are 1900 to 2199.
 	Dates []string
 
-	// Times has at most 100 entries: whole minutes such as 09:00, seconds such as 09:00:30, and ranges with both ends included, such as
-	// 02:00/03:59 and 22:00/05:59. A range over midnight consists of two parts of the same day: until 05:59, and from 22:00. In Except a filter
-	// with times closes no day, only these times.
+	// Times has at most 100 entries: whole minutes such as 09:00, seconds such as 09:00:30, and ranges with both ends included, such as 02:00/03:59
+	// and 22:00/05:59. A range over midnight consists of two parts of the same day: until 05:59, and from 22:00. In Except, a filter with Times
+	// closes only these times, not the whole day.
 	Times []string
 }

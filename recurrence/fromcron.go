@@ -28,14 +28,14 @@ type cronFields struct {
 //
 //   - A field may have numbers, names (mon, JAN), *, ?, lists, ranges and steps. n/step goes from n to the field's end. 7 is
 //     Sunday.
-//   - A day field is restricted unless it is *, ? or */1. If both day fields are restricted, either one is enough.
-//   - All 24 hours (*, */1 or 0-23) follow elapsed time. Named hours, */2 included, follow the clock.
+//   - A day field is restricted unless it is *, ? or */1. If both day fields are restricted, it is enough that one of them matches.
+//   - An hour field with all 24 hours (*, */1 or 0-23) follows elapsed time. Every other hour field, such as */2, follows the clock.
 //   - A prefix CRON_TZ=Europe/Berlin or TZ=Europe/Berlin becomes the rule's TimeZone.
-//   - "@every 90m" becomes Frequency Minute and Interval 90: the largest of hour, minute and second that divides the duration.
-//     Durations over 1000 hours use days; in a time zone a day may be shorter or longer than 24 hours. Such a rule is a
-//     frequency rule: without a StartTime it also runs when created, which a rule of five fields does not.
+//   - "@every 90m" becomes Frequency Minute and Interval 90. The Frequency is the largest of hour, minute and second that divides the duration.
+//     Durations over 1000 hours use days; in a time zone a day may be shorter or longer than 24 hours. Such a rule has a Frequency: without a
+//     StartTime it also runs at creation. A rule of five fields does not run at creation.
 //
-// [Recurrence.Cron] keeps the text without the prefix and with single spaces.
+// [Recurrence.Cron] contains the text without the prefix and with single spaces.
 //
 // Cron refuses six fields, @reboot, L, W, #, steps of 0, steps longer than their field, and reversed ranges. Its error is an [*Error] with
 // [CodeCronSyntax], or with [CodeTimeZoneUnknown] for the prefix; its Reason contains what to write instead. A date that no year has, such as 30

@@ -5,22 +5,21 @@ import (
 	"strings"
 )
 
-// FromQuartz returns the rule of a Quartz text of at most 1000 bytes: second, minute, hour, day of the month, month, day of the
-// week and, if there are seven fields, year. It becomes ordinary fields, so it can be read and changed like any other rule:
+// FromQuartz returns the rule of a Quartz text of at most 1000 bytes: second, minute, hour, day of the month, month, day of the week and, if there
+// are seven fields, year. The result has ordinary fields, so you can read and change it like any other rule:
 //
-//   - "0 15 10 ? * MON-FRI" becomes Frequency Week with WeekDays, and "0 0/5 14 * * ?" becomes Frequency Day. Days of the week are 1
-//     (Sunday) to 7. Months of such rules become Only.
+//   - "0 15 10 ? * MON-FRI" becomes Frequency Week with WeekDays, and "0 0/5 14 * * ?" becomes Frequency Day. Days of the week are 1 (Sunday) to 7.
+//     The months of such rules become a filter in Only.
 //   - A day of the month becomes Frequency Month: L becomes MonthDays -1, and L-3 becomes -4. LW becomes Positions -1 with the weekend
 //     in Except. 15W becomes MonthDays 15 with the weekend in Except and [ShiftNearestInMonth].
 //   - 6L and 6#3 become MonthlyOccurrences: the last and the third Friday.
 //   - Years become Dates in Only.
-//   - Seconds become Seconds, unless they are 0 together with Minutes.
+//   - Seconds become Seconds. If they are 0 and the rule has Minutes, Seconds is not set.
 //
-// A rule has no StartTime and no TimeZone: set them afterwards. Without a StartTime it also runs when created, as every rule
-// with a frequency does.
+// A rule has no StartTime and no TimeZone: set them afterwards. Without a StartTime it also runs at creation, like every rule with a Frequency.
 //
-// If the clocks skip a named time, its run is moved; if they repeat one, it runs on the first pass: ClockChanges remains [ClockOnce]. Quartz
-// skips such times on some days; [ClockSkip] does so on all.
+// If the clocks skip a named time, its run is moved; if they repeat one, it runs on the first pass: ClockChanges remains [ClockOnce]. Quartz drops
+// the runs at such times on some days only; [ClockSkip] drops them on all days.
 //
 // FromQuartz refuses everything that it cannot represent exactly, with an [*Error] with [CodeCronSyntax] whose Reason contains what to write
 // instead: five fields, two restricted day fields, C, lists with L, W or #, reversed ranges, and the field values that [Cron] refuses. A date

@@ -12,11 +12,11 @@ import (
 //
 //   - DTSTART becomes StartTime and TimeZone. INTERVAL, UNTIL and COUNT become Interval, EndTime and Count. COUNT counts from DTSTART and Count
 //     counts from creation: they agree for a rule created at or before its start. DTSTART itself runs only if the rule matches it.
-//   - BYDAY with WEEKLY becomes WeekDays; BYDAY, BYMONTHDAY and BYMONTH with MONTHLY become MonthlyOccurrences, MonthDays and Months. If they
-//     only limit (DAILY and below, WEEKLY with BYMONTH) they become one filter in Only.
+//   - BYDAY with WEEKLY becomes WeekDays; BYDAY, BYMONTHDAY and BYMONTH with MONTHLY become MonthlyOccurrences, MonthDays and Months. If these parts
+//     only limit the runs (DAILY and below, WEEKLY with BYMONTH), they become one filter in Only.
 //   - YEARLY with days becomes Frequency Month with Months or, if INTERVAL is above 1, Year with Positions and Only.
-//   - BYSETPOS, BYYEARDAY and 20MO become Positions. RFC 5545 counts days before EXDATE applies, and Positions count the days that Except leaves,
-//     so they are refused together with EXDATE.
+//   - BYSETPOS, BYYEARDAY and 20MO become Positions. RFC 5545 counts days before it applies EXDATE, but Positions count only the days that Except
+//     leaves open. So these parts are refused together with EXDATE.
 //   - EXDATE becomes filters of Dates and Times in Except; RDATE and further RRULE lines become Also.
 //
 // If the clocks skip a local time, its run is moved; if they repeat one, it runs on the first pass. RFC 5545 defines the same, and ClockChanges

@@ -8,9 +8,8 @@ import (
 	"time"
 )
 
-// Parse reads a rule from JSON: an Azure Scheduler job, or a recurrence by itself. The package page describes the form. The
-// text is one JSON value of at most 64 KiB; {} and null are the rule that runs once, when created.
-// Its error is one [*Error], or several joined; [Errors] lists them.
+// Parse reads a rule from JSON: an Azure Scheduler job, or a recurrence by itself. The package page describes the form. The text is one JSON value of
+// at most 64 KiB; {} and null are the rule that runs once, at creation. Its error is one [*Error], or several joined; [Errors] lists them.
 func Parse(data []byte) (Recurrence, error) {
 	v, e := readJSON(data)
 	if e != nil {
@@ -39,7 +38,7 @@ func MustParse(s string) Recurrence {
 	return r
 }
 
-// UnmarshalJSON replaces the whole Recurrence by what [Parse] reads. null, and a text with an error, leave it unchanged.
+// UnmarshalJSON replaces the whole Recurrence by what [Parse] reads. It remains unchanged if the text is null or has an error.
 func (r *Recurrence) UnmarshalJSON(data []byte) error {
 	if string(data) == "null" {
 		return nil

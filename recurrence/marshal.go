@@ -9,17 +9,17 @@ import (
 	"time"
 )
 
-// MarshalJSON returns the canonical JSON of a rule: keys in a fixed order, words in lower case, arrays sorted and without
-// duplicates, times in UTC and whole seconds, fields that are not set left out. [Parse] reads it back as an equal rule if
-// [Recurrence.Validate] accepts the rule. An invalid rule is written as it is, and Parse refuses it. The error is always nil.
+// MarshalJSON returns the canonical JSON of a rule: keys in a fixed order, words in lower case, arrays sorted and without duplicates, times in UTC
+// and whole seconds, and fields that are not set are left out. [Parse] reads it back as an equal rule if [Recurrence.Validate] accepts the rule. An
+// invalid rule is written as it is, and Parse refuses it. The error is always nil.
 func (r Recurrence) MarshalJSON() ([]byte, error) {
 	var w jsonWriter
 	w.rule(r)
 	return w.text, nil
 }
 
-// Equal reports whether two rules have the same canonical JSON. The order of elements, duplicates, the Location of times and
-// fractions of a second make no difference. An Interval of 1 and an Interval that is not set do differ.
+// Equal reports whether two rules have the same canonical JSON. The order of elements, duplicates, the Location of times and fractions of a second
+// make no difference. An Interval of 1 and an Interval that is not set are different.
 func (r Recurrence) Equal(other Recurrence) bool {
 	a, errA := r.MarshalJSON()
 	b, errB := other.MarshalJSON()

@@ -2,26 +2,26 @@ package recurrence
 
 import "time"
 
-// A Recurrence is a rule: it determines when a job runs. A field with its zero value is not set. The zero Recurrence runs once, when created.
+// A Recurrence is a rule: it determines when a job runs. A field with its zero value is not set. The zero Recurrence runs once, at creation.
 // [Recurrence.Validate] checks the ranges below. The canonical JSON of a rule has at most 64 KiB.
 //
 // Only and Except are its calendar: they determine which days and times are open. The rule runs at no other time.
 //
 // Also adds runs. An entry is an instant, with StartTime alone, or a rule, with some of StartTime, Frequency, Interval, EndTime, the elements and
-// Cron; the error for any other field has [CodeUnknownField]. An instant also runs on closed days and is never moved. A rule of Also has the
-// TimeZone, Only, Except, Shift, ClockChanges and EndTime of the whole. Without a StartTime of its own it begins with the whole; an entry may
-// also begin before the whole. Runs at the same instant are one, and Count counts them all. With Also, a Frequency or a Cron is needed, or a
-// StartTime, which is then the first of a list of dates. Like every rule without a Frequency, such a list runs once when created if its StartTime
-// has passed.
+// Cron; the error for any other field has [CodeUnknownField]. An instant also runs on closed days and is never moved. A rule in Also uses the
+// TimeZone, Only, Except, Shift, ClockChanges and EndTime of the outer rule. If it has no StartTime, it begins with the outer rule. An entry may
+// begin before the outer rule. Runs at the same instant count as one run. Count is the number of all runs, including those of Also. A rule with Also
+// needs a Frequency, a Cron or a StartTime. If it has only a StartTime, this is the first date of a list of dates. If that date is in the past at
+// creation, the list also runs once at creation, like every rule without a Frequency.
 type Recurrence struct {
-	StartTime time.Time // when the rule begins, 1900 to 2199. An instant: its Location and fraction have no effect. Zero: creation
+	StartTime time.Time // when the rule begins, 1900 to 2199. Its Location and its fraction of a second have no effect. Zero: creation
 	Frequency Frequency // what Interval counts. Zero: the rule runs once, at StartTime
 	Interval  int       // every n-th period: 1 to 1000; month at most 18, week 78, day 548. Zero: 1
 	Count     int       // 1 to 2,147,483,647 runs, counted from creation on. Zero: endless
 	EndTime   time.Time // the last instant that may run, 1900 to 9999, not before StartTime. Zero: endless
 	TimeZone  string    // IANA name, such as Europe/Berlin. Empty: UTC. (A string, because *time.Location has no JSON.)
 
-	Minutes, Hours     []int          // 0 to 59, 0 to 23. Nil and empty mean the same in this and every other element: not set
+	Minutes, Hours     []int          // 0 to 59, 0 to 23. Here and in every other element, nil and empty both mean: not set
 	WeekDays           []time.Weekday // at most 7; with Frequency Week
 	MonthDays          []int          // 1 to 31, or -1 (the last) to -31; with Frequency Month
 	MonthlyOccurrences []NthWeekday   // with Frequency Month
@@ -33,7 +33,7 @@ type Recurrence struct {
 
 	Only         []Filter     // at most 32: a day or time is open only if it fits one of them
 	Except       []Filter     // at most 32: a day or time that fits one of them is closed
-	Shift        Shift        // where a run moves whose day is closed; with Frequency Day and above, and with Cron. Zero: it is dropped
+	Shift        Shift        // where a run moves if its day is closed; with Frequency Day and above, and with Cron. Zero: it is dropped
 	Also         []Recurrence // more runs: at most 1,000 instants (a StartTime alone) and 16 rules; see above
 	ClockChanges ClockChanges // what happens to times that the clocks skip or repeat; with Frequency Day and above, and with Cron
 }

@@ -21,13 +21,13 @@ const CodeNoRRule Code = "no_rrule"
 // Only and the weekdays of Except become BYMONTH, BYMONTHDAY and BYDAY. Positions become BYSETPOS. Single dates of Except become an EXDATE line,
 // and instants of Also become an RDATE line.
 //
-// The text names every element, also those that this package takes from the start. Three things are important:
+// The text contains every element, including those that this package takes from the start. Three things are important:
 //
 //   - DTSTART is StartTime, even if no run falls on it. Libraries such as python-dateutil then add no run. RFC 5545 does not
 //     define this case, and some calendars show an event at DTSTART.
 //   - COUNT counts from DTSTART, Count from creation. They agree for a rule created at or before its StartTime.
-//   - A local time that the clocks skip or repeat has the instant of RFC 5545, section 3.3.10: the one by the offset before the change. This
-//     package does the same. Libraries that drop skipped times differ on those days.
+//   - A local time that the clocks skip or repeat means the instant that RFC 5545, section 3.3.10, defines: the one with the offset before the
+//     change. This package does the same. Libraries that drop skipped times differ on those days.
 //
 // RRule returns an [*Error] with [CodeNoRRule] for a rule that RFC 5545 cannot express or understands differently:
 //
@@ -37,8 +37,8 @@ const CodeNoRRule Code = "no_rrule"
 //   - Only with several filters, dates or times,
 //   - Except with anything other than weekdays and single dates; single dates together with Positions or with a frequency below day,
 //   - more than 3000 excluded times, or an excluded time that the clocks skip on that day or on the day before,
-//   - Positions whose runs are more than 366 in a period: 200 with two times a day,
-//   - a cron rule that restricts both day fields, because either one is then enough,
+//   - Positions that count more than 366 runs in a period, such as position 200 with two times a day,
+//   - a cron rule that restricts both day fields, because then it is enough that one of them matches,
 //   - a StartTime on the second pass of a repeated hour, with frequency day and above,
 //   - in a time zone other than UTC: all 24 hours of a day (they follow elapsed time in this package and the clock in RFC
 //     5545), the frequency hour, and hours or minutes with the frequencies minute and second.

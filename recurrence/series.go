@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// A Series is the sequence of runs of a rule from its start on. [Recurrence.Series] returns one. It never changes, so several goroutines may use
-// it at once. The time of a call does not depend on how long ago the start was, and [Series.Next] and [Series.Prev] allocate nothing.
+// A Series is the sequence of runs of a rule from its start on. [Recurrence.Series] returns one. It never changes, so several goroutines may use it
+// at once. The running time of a call does not depend on how long ago the start was, and [Series.Next] and [Series.Prev] allocate nothing.
 //
 // The times that it returns are whole seconds in the rule's time zone, all before 2200-01-01T00:00:00Z.
 type Series struct {
@@ -21,9 +21,9 @@ type Series struct {
 	immediate int64 // the run that need not match; never: there is no such run
 }
 
-// Series returns the runs of a job that was created at created. Runs before created are not caught up: First and All begin with it. A rule
-// without StartTime starts at created. That start, and a run at creation, drop the fraction of a second of created. No other first run lies
-// before created itself, so a cron rule that was created at 09:00:00.5 does not run at 09:00:00.
+// Series returns the runs of a job that was created at created. Runs before created are not caught up: First and All begin at created. A rule without
+// StartTime starts at created. This start and a run at creation are in whole seconds: the fraction of created is dropped. Every other first run is at
+// or after created, so a cron rule that was created at 09:00:00.5 does not run at 09:00:00.
 //
 // Series returns the errors of [Recurrence.Validate], and an error with [CodeNeverFires] if no instant ever matches. There is
 // one exception: a rule without StartTime whose MonthDays and MonthlyOccurrences never fall on the same day is accepted and
@@ -103,9 +103,9 @@ func (r Recurrence) combinesDayElements() bool {
 }
 
 // First returns the first run of a job that was created at the creation of the Series. A rule with a frequency and without StartTime runs at
-// creation, unless that is closed. A rule without a frequency runs once: at StartTime, or at creation if StartTime has passed or is not set.
-// Every other rule, cron rules included, has its first run at its first match that is not before StartTime or creation, with creation's fraction.
-// The bool is false if EndTime or the year 2200 comes first.
+// creation, unless the calendar closes that time. A rule without a frequency runs once: at StartTime, or at creation if StartTime has passed or is
+// not set. For every other rule, including cron rules, the first run is the first match that is neither before StartTime nor before creation (with
+// its fraction of a second). The bool is false if EndTime or the year 2200 comes first.
 func (s *Series) First() (time.Time, bool) {
 	if s.immediate != never && s.also == nil {
 		return s.time(s.immediate)

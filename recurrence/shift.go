@@ -3,10 +3,10 @@ package recurrence
 import "strconv"
 
 // A Shift determines what happens to a run whose day is closed: it moves by at most 31 days, or it is dropped. Runs that move to the same instant
-// are one.
+// count as one run.
 type Shift uint8
 
-// The shifts. A shift in the month takes the other direction if there is no open day in its own.
+// The shifts. A shift in the month uses the other direction if the month has no open day in its own direction.
 const (
 	ShiftDrop            Shift = iota // the run is dropped
 	ShiftNext                         // to the next open day

@@ -18,9 +18,9 @@ import (
 //
 //   - "Each week" has an Interval of 1; in "Every week" the Interval is not set.
 //
-//   - If the rule runs at its start, the text has "starting on" and the start's date; its time is the time of the runs. If the start only
-//     determines the minute of the runs, its time comes before its date ("from 12:25 on 4 August 2012"); for any other start the time comes after
-//     it. A time of 00:00 is left out if the text remains clear.
+//   - If the rule runs at its start, the text has "starting on" and the start's date; the start has the same time as the runs. If the start only
+//     determines the minute of the runs, its time comes before its date ("from 12:25 on 4 August 2012"); for any other start the time comes after it.
+//     A time of 00:00 is left out if the text remains clear.
 //
 //   - "on Mondays", "on day 4" and "on 4 August" come from the start; "on Monday" and "on the 4th" are elements of the rule. A rule
 //     without StartTime has words such as "the minute of creation".
@@ -29,10 +29,10 @@ import (
 //
 //   - A time of Only or Except is the whole minute, unless it has seconds: "from 09:00 to 17:30" ends at 17:30:59.
 //
-//   - The description of Also comes last. After it, "in all" and "all until" are for Count and EndTime, which hold for the whole.
+//   - The description of Also comes last. After it, "in all" describes Count and "all until" describes EndTime, because both apply to all runs.
 //
-// Times are in the rule's time zone, which the text names once; "UTC time" is a TimeZone of UTC, and a text without a zone means UTC. A cron rule
-// has its cron text after its description. String never fails; the text of an invalid rule may be wrong.
+// Times are in the rule's time zone, which the text names once; "UTC time" means that TimeZone is "UTC". If TimeZone is not set, the text has "UTC"
+// or no zone. A cron rule has its cron text after its description. String never fails; the text of an invalid rule may be wrong.
 func (r Recurrence) String() string {
 	d := description{Recurrence: r, zone: r.TimeZone, origin: "creation", more: r.hasFilters() || len(r.Also) > 0}
 	text := d.clause() + d.limits()

@@ -14,29 +14,30 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-// Options configure a Store. The zero value is good: every field shows its default. If options are bad, the first call of a role
+// Options configure a Store. The zero value is valid: the comment of each field has its default. If options are invalid, the first call of a role
 // returns an error, chime.ErrUnfit.
 type Options struct {
-	// Namespace begins the name of every key and channel, so that several applications can share a Redis: 1 to 100 characters
-	// out of A-Z a-z 0-9 _ . and -. Empty means "chime". Processes that work together have the same namespace.
+	// Namespace is the prefix of every key and channel, so that several applications can share a Redis. It has 1 to 100 of the characters A-Z a-z
+	// 0-9 _ . and -. Empty means "chime". Processes that work together must have the same namespace.
 	Namespace string
 
-	// Partitions is the number of partitions of each queue, 1 to 1024, by queue name: a cluster keeps the partitions of a busy queue
-	// on different nodes. A queue that is not in the map has 1. The number is fixed when the queue is first used; another number is
-	// refused with chime.ErrUnfit.
+	// Partitions is the number of partitions of each queue, 1 to 1024, by queue name. In a cluster, the partitions of a busy queue are spread over
+	// the nodes. A queue that is not in the map has 1. The number is fixed when the queue is first used; another number is refused with
+	// chime.ErrUnfit.
 	Partitions map[string]int
 
-	// DeadRetention is how long a dead job is kept, in the dead set. Zero means 30 days; negative is refused.
+	// DeadRetention is how long a dead job is kept. Zero means 30 days; negative is refused.
 	DeadRetention time.Duration
 	// MaxDead is how many dead jobs a partition keeps; the oldest are removed first. Zero means 10,000; negative is refused.
 	MaxDead int
-	// ParkedRetention is how long a job waits for a worker that has a handler for it before it is dead. A job of a newer version of chime
-	// waits up to twice as long, for a scheduler or a worker that knows what follows its death. Zero means 7 days; negative is refused.
+	// ParkedRetention is how long a job may be parked, because no live worker has a handler for it; after that it is dead. A job that a newer
+	// version of chime wrote is parked for up to twice as long, because only a scheduler or a worker of that version can add the job that follows
+	// its death. Zero means 7 days; negative is refused.
 	ParkedRetention time.Duration
 
-	// Logger gets the store's few warnings: that INFO or EVAL_RO is denied, so that something is not checked; that the move of a
-	// schedule to another queue cannot be completed; that an entry of a registry cannot be read. Nil means slog.Default(). Errors
-	// are returned to the roles, which log them with their own Logger.
+	// Logger receives the few warnings of the store: INFO or EVAL_RO is denied, so a check is left out; a schedule's move to another queue cannot be
+	// completed; an entry of a registry cannot be read. Nil means slog.Default(). Errors are returned to the roles, which log them with their own
+	// Logger.
 	Logger *slog.Logger
 }
 

@@ -10,31 +10,31 @@
 //
 // # What does it promise
 //
-//   - Every step of a job or schedule is one Lua script, which reads and checks everything before it writes. Sent twice, because a
-//     reply was lost, it takes effect once.
-//   - The server's clock alone decides what is due or has lapsed; the machines' clocks may be wrong.
-//   - A store never decides where to connect. Heartbeats must not wait behind other calls, so they use a second connection with
-//     the same options.
+//   - Every step of a job or schedule is one Lua script, which reads and checks everything before it writes. If it is sent twice because a reply was
+//     lost, it takes effect once.
+//   - Only the server's clock decides what is due and what has expired. So the clocks of the other machines may be wrong.
+//   - A store connects only to the servers of your client. It opens a second connection with the same options for heartbeats, so that they do not
+//     wait for other calls.
 //   - All keys and channels begin with the namespace. A key of another program under such a name is refused, not overwritten.
 //
 // # What will bite me
 //
-//   - A server that may evict keys loses jobs: the roles refuse any maxmemory-policy but noeviction with chime.ErrUnfit.
-//   - What Redis loses, the store loses: in a crash the writes since the last fsync of the append-only file, in a failover the
-//     writes that the replica had not received yet.
-//   - Processes work together only if they use the same server, database and namespace: another namespace has other jobs.
+//   - A server that may evict keys loses jobs: the roles refuse every maxmemory-policy except noeviction, with chime.ErrUnfit.
+//   - If Redis loses data, the store loses it too. A crash loses the writes since the last fsync of the append-only file. A failover loses the writes
+//     that the replica had not received yet.
+//   - Processes work together only if they use the same server, database and namespace.
 //   - The number of partitions of a queue is fixed when the queue is first used.
-//   - The client is the application's: close it after chime.Run has returned.
+//   - The client belongs to the application: close it after chime.Run has returned.
 //   - While a server is unavailable, go-redis writes several lines for each call to stderr. Its logger belongs to the whole process, so
 //     the application sets it: redis.SetLogger(redisstore.ClientLogger(slog.Default())).
-//   - The calls of a Cluster's client wait several times for its ReadTimeout, 5 s unless set, if a node has vanished without closing its
-//     connections: set it to one or two seconds. The calls of other clients wait less without a setting.
+//   - If a node of a Cluster vanishes without closing its connections, a call waits for several times the client's ReadTimeout, which is 5 s by
+//     default: set it to one or two seconds. Other clients do not need this.
 //
 // # Where is everything
 //
-// The README, under "What is in Redis", has every key with its type; keys.go is the only file that builds their names. Each script,
-// scripts/<noun>/<verb>.lua, begins with a page on its keys, arguments and answer; [Scripts] returns their texts. Package redisstore/embedded
-// runs a Redis inside the process, for tests and a first try.
+// The page docs/keys.md lists every key with its type. Only the file keys.go builds the names of keys. Each script, scripts/<noun>/<verb>.lua, begins
+// with a comment on its keys, arguments and return value; [Scripts] returns their texts. Package redisstore/embedded runs a Redis inside the process,
+// for tests and a first try.
 package redisstore
 
 import (
@@ -55,14 +55,14 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-// A Store is one namespace on one Redis. It is safe for concurrent use by any number of roles. It does nothing by itself and has
-// nothing to close: the roles of package chime call it as a chime.Store. Create it with New; the zero value is not usable.
+// A Store is one namespace on one Redis. It is safe for concurrent use by any number of roles. It starts nothing by itself and needs no Close: the
+// roles of package chime call it as a chime.Store. Create it with New; the zero value is not usable.
 type Store struct{ store *store }
 
-// New returns a store on a client of go-redis. It does no I/O and does not fail: if the client is nil or an option is bad, the first call
-// of a role returns an error, chime.ErrUnfit. Hooks that were added to the client, for example for traces, see every call if the
-// client has ContextTimeoutEnabled, which is recommended. Without it they do not see the calls that a role repeats until they are
-// answered, because these calls have a shorter time limit than the client's.
+// New returns a store on a client of go-redis. It does no I/O and does not fail: if the client is nil or an option is bad, the first call of a role
+// returns an error, chime.ErrUnfit. Hooks that were added to the client, for example for traces, see every call if the client has
+// ContextTimeoutEnabled, which is recommended. Without it, hooks do not see some calls: those that have a shorter time limit than the client, and
+// that a role repeats until the store answers.
 func New(client redis.UniversalClient, options Options) *Store {
 	return &Store{newStore(client, options)}
 }
