@@ -64,7 +64,7 @@ else
 		step $module go test -vet=off -tags real ./...
 	done & # which waits, too
 	step . go test -vet=off -tags real,long -timeout 20m -p 2 $(packages "$plain|$slow|/tests/" | grep -vE "$real|$alone|$cores")
-	step . go test -vet=off -tags real,long -timeout 20m -cpu 2 $(packages "$cores") # on two processors, which the detector has on one
+	step . go test -vet=off -tags real,long -timeout 20m -cpu 2 $(packages "$cores") # on two processors; with the detector they have one
 	step httpapi go test -vet=off -tags long . ./internal/service
 	step . go test -vet=off -tags long -c -o "$tmp/redisstore.test" ./redisstore
 	for server in '' cluster user:producer user:worker user:scheduler user:viewer user:operator; do

@@ -13,7 +13,7 @@ import (
 )
 
 // The walk begins on a Monday night in Berlin, before the offices of New York close: its first 100 minutes have something of every rule, and
-// the end of those that end. With the tag long it lasts for eight hours, which the offices' last hours and the quarter hours of a night share.
+// the end of those that end. With the tag long it lasts eight hours.
 func TestEveryOccurrenceRunsOnceThroughADay(t *testing.T) {
 	begin := time.Date(2000, 1, 3, 22, 0, 0, 0, time.UTC)
 	rules := map[string]recurrence.Recurrence{

@@ -39,7 +39,7 @@ func (s *session) jobsWait() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			ctx, cancel := context.WithTimeout(c.Context(), limit) // not of the search above, which --timeout bounds
+			ctx, cancel := context.WithTimeout(c.Context(), limit) // bounds the wait; --timeout bounds the search above
 			defer cancel()
 			var result []byte
 			err = chime.NewJobs(store).Wait(ctx, job.Queue, job.ID, &result)
