@@ -115,7 +115,7 @@ func TestAWorkerIsWokenWhenTheLimitLetsAJobStart(t *testing.T) {
 						b.Errorf("a %s of a full queue: %+v", act, answer)
 					}
 				}
-				if err := b.store.Leave(b.Context(), []protocol.LeaveCall{{Partition: storesuite.DefaultPartition, Worker: "w-other", Pass: true}}); err != nil {
+				if err := b.store.Leave(b.Context(), []protocol.LeaveCall{{Partition: storesuite.DefaultPartition, Worker: "w-other"}}); err != nil {
 					b.Fatal(err)
 				}
 				if b.asleepSince("s").IsZero() {

@@ -20,7 +20,7 @@ var (
 	reapScript         = scripts.Load("sessions/reap")
 )
 
-// Leave removes a worker from the sleeping workers of partitions; with Pass the next one is woken instead.
+// Leave removes a worker from the sleeping workers of partitions; the next one is woken if a job may start now.
 func (s *store) Leave(ctx context.Context, calls []protocol.LeaveCall) error {
 	if s.bad != nil {
 		return s.bad
@@ -29,7 +29,7 @@ func (s *store) Leave(ctx context.Context, calls []protocol.LeaveCall) error {
 	for i, c := range calls {
 		k := s.keys.partition(c.Partition)
 		sent[i] = newCall(&leaveScript, []string{k.idle, k.due, k.ready, k.state},
-			[]any{c.Worker, flag(c.Pass), s.keys.wake()})
+			[]any{c.Worker, s.keys.wake()})
 	}
 	var failed []error
 	for i, cmd := range s.runBriefly(ctx, sent...) {

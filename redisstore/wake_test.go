@@ -54,7 +54,7 @@ func TestAWakeUpThatCannotBeUsedIsPassedOn(t *testing.T) {
 		b.Sleeping("a")
 		b.Sleeping("b")
 		b.Enqueue(storesuite.Job("1"))
-		if err := b.store.Leave(b.Context(), []protocol.LeaveCall{{Partition: storesuite.DefaultPartition, Worker: "w-a", Pass: true}}); err != nil {
+		if err := b.store.Leave(b.Context(), []protocol.LeaveCall{{Partition: storesuite.DefaultPartition, Worker: "w-a"}}); err != nil {
 			b.Fatal(err)
 		}
 		if !b.asleepSince("b").IsZero() {

@@ -72,7 +72,7 @@ func TestAWrongTypeStopsACallBeforeItWrites(t *testing.T) {
 			return err
 		},
 		"leave": func(b *bench, _ map[string]int64) error {
-			return b.store.Leave(b.Context(), []protocol.LeaveCall{{Partition: storesuite.DefaultPartition, Worker: "w-sleeper", Pass: true}})
+			return b.store.Leave(b.Context(), []protocol.LeaveCall{{Partition: storesuite.DefaultPartition, Worker: "w-sleeper"}})
 		},
 	}
 	// The preparation of an action; a sweep is two scripts, the second of which reads keys that the first does not.

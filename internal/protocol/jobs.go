@@ -21,7 +21,7 @@ type JobStore interface {
 	// Poll returns whether there is something to do, takes nothing, and registers the caller again as a sleeping worker.
 	Poll(ctx context.Context, calls []PollCall) []PollAnswer
 
-	// Leave removes a worker from the sleeping workers; with Pass it passes a wake-up that it cannot use to the next one.
+	// Leave removes a worker from the sleeping workers. If a job may start now, the next one is woken.
 	Leave(ctx context.Context, calls []LeaveCall) error
 
 	// Report stores the progress of handlers, in one round trip. Reports of jobs that their session does not hold any more have no effect.
@@ -369,7 +369,6 @@ type PollAnswer struct {
 type LeaveCall struct {
 	Partition Partition
 	Worker    string
-	Pass      bool // wake another worker instead
 }
 
 // ReapCall returns the jobs of one lapsed session.

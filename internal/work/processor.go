@@ -306,7 +306,7 @@ func (p *processor) leave(now time.Time) {
 		if !open || !l.passesOn() && !(leave && l.isListed()) {
 			continue
 		}
-		l.via().addLeave(l, protocol.LeaveCall{Partition: l.partition(), Worker: p.name, Pass: l.passesOn() || p.drain.begun()})
+		l.via().addLeave(l, protocol.LeaveCall{Partition: l.partition(), Worker: p.name})
 		// The worker is no longer registered, or soon will not be: after any answer the lane is not asleep.
 		if free == 0 {
 			l.stayAway()

@@ -30,7 +30,7 @@ type waitState struct {
 	lapse    time.Time           // when a session lapses: a poll is due then; zero: no session does
 	lapsesAt time.Time           // when lapses were reported last
 	pollAt   time.Time           // the safety poll
-	passes   bool                // a wake-up that this worker cannot use has to be passed on
+	passes   bool                // this worker has to leave even if it is not listed, because that passes a wake-up on that it cannot use
 
 	found      []string  // lists of jobs that are parked under names that this worker handles
 	parked     []string  // those of found that it requests
@@ -77,7 +77,8 @@ func (w *waitState) isAway() bool { return w.away }
 // comeBack notes that a slot is free.
 func (w *waitState) comeBack() { w.away = false }
 
-// passOn notes that a LeaveCall has to pass on a wake-up; passesOn reports whether one has to.
+// passOn notes that a LeaveCall has to pass on a wake-up; passesOn reports whether one has to. Every LeaveCall does so where a job may start, so a
+// lane that a wake-up has made hungry, and that no slot was left for, does so when the worker leaves it.
 func (w *waitState) passOn()        { w.passes = true }
 func (w *waitState) passesOn() bool { return w.passes }
 

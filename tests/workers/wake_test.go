@@ -119,6 +119,35 @@ func TestAWakeUpForAnotherQueueIsPassedOn(t *testing.T) {
 	})
 }
 
+// Two wake-ups that come during one call look like one to the worker that gets them. It has one slot, and uses it for one queue.
+func TestTheSecondOfTwoWakeUpsIsPassedOn(t *testing.T) {
+	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
+		store := f.Hooked()
+		store.Lag = 100 * time.Millisecond
+		var running atomic.Int64
+		var stops []func() error
+		for range 2 {
+			w := chime.NewWorker(store, chime.WorkerOptions{Queues: map[string]int{"a": 1, "b": 1}, Concurrency: 1, Logger: fixture.Quiet()})
+			w.Handle("work", func(context.Context, *chime.Job) error {
+				running.Add(1)
+				time.Sleep(time.Hour) // fake time: it fills its slot
+				return nil
+			})
+			stops = append(stops, fixture.Start(w)) // asleep in the store, and the answer is on its way
+		}
+		f.Enqueue("a", job("work"), "1")
+		f.Enqueue("b", job("work"), "2")
+		fixture.Pass(time.Second)
+		if running.Load() != 2 {
+			t.Errorf("%d of 2 jobs run at the same time on two workers, want both", running.Load())
+		}
+		for _, stop := range stops {
+			go stop()
+		}
+		fixture.Pass(2 * time.Hour)
+	})
+}
+
 // While every slot runs a long handler, an empty queue is not polled, even if earlier handlers were short. It is polled as soon as a slot is free.
 func TestAWorkerWithoutAFreeSlotDoesNotPollAnEmptyQueue(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {

@@ -1,13 +1,13 @@
--- leave.lua: remove a worker from the sleeping ones. A wake-up that it cannot use goes to the next sleeping worker.
+-- leave.lua: remove a worker from the sleeping ones, and wake the next one if a job may start now. The worker may have had the wake-up for
+-- that job: it names no queue, and two that come together look like one.
 -- KEYS[1] …:idle   zset  sleeping worker -> instant it went to sleep, Unix ms
 -- KEYS[2] …:due    zset  job ID -> instant it is due, Unix ms
 -- KEYS[3] …:ready  list  IDs of jobs to run now
 -- KEYS[4] …:state  hash  paused, limit
--- ARGV[1] worker; ARGV[2] 1: pass the wake-up on
--- ARGV[3] prefix of the wake-up channels
+-- ARGV[1] worker; ARGV[2] prefix of the wake-up channels
 -- Returns 1.
 local IDLE, DUE, READY, STATE = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
-local wake = ARGV[3]
+local wake = ARGV[2]
 -- uses: limits clock gate wake alarm due
 local next_ms = due_head(DUE)
 local state = redis.call('HMGET', STATE, 'paused', 'limit')
@@ -22,8 +22,8 @@ if state[2] then
     startable = next_ms == now_ms
   end
 end
-local was_asleep = redis.call('ZREM', IDLE, ARGV[1]) == 1
+redis.call('ZREM', IDLE, ARGV[1])
 if paused then return 1 end
-if ARGV[2] == '1' and startable then wake_one(IDLE, wake) end
-if (was_asleep or ARGV[2] == '1') and next_ms > now_ms then keep_alarm(IDLE, wake, next_ms) end
+if startable then wake_one(IDLE, wake) end
+if next_ms > now_ms then keep_alarm(IDLE, wake, next_ms) end
 return 1
