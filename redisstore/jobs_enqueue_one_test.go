@@ -154,7 +154,7 @@ func TestACallerThatTheServerForgotGoesTheWholeWay(t *testing.T) {
 			b.Errorf("short path %v, whole path %v; want both", short, whole)
 		}
 		b.Want("waiting", strings.Join(b.ready(), " "), "a")
-		b.Want("layout", b.client.HGet(b.Context(), b.keys().state, "layout").Val(), "2")
+		b.Want("layout", b.client.HGet(b.Context(), b.keys().state, "layout").Val(), layout)
 	})
 }
 

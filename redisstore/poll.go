@@ -13,9 +13,8 @@ import (
 
 var pollScript = scripts.Load("workers/poll")
 
-// layoutKnown is the version of the keys' layout that the scripts write. layoutRaised is the version of a partition in which jobs were
-// cancelled or whose queue had a limit.
-const layoutKnown, layoutRaised = "2", "3"
+// layout is the version of the keys' layout that the scripts write.
+const layout = "4"
 
 // maxClockError is how far a caller's Now may differ from the server's time in a cheap poll.
 const maxClockError = time.Second
@@ -151,7 +150,7 @@ func (p *cheapPoll) waitHint(now time.Time) (h protocol.WaitHint, idle bool) {
 			return h, false
 		}
 	}
-	if layout := state.text(0); p.renewed.Val() != 1 || layout != "" && layout != layoutKnown && layout != layoutRaised {
+	if written := state.text(0); p.renewed.Val() != 1 || written != "" && written != layout {
 		return h, false
 	}
 	h.Paused = state.text(1) != ""

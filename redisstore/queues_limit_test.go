@@ -27,23 +27,6 @@ func (b *bench) gateClosed() bool {
 	return b.client.ZScore(b.Context(), b.keys().idle, "#closed").Err() == nil
 }
 
-// An older version would not obey a limit: it finds a layout that it does not know. Without a limit it finds a layout that it knows.
-func TestALimitRaisesTheLayout(t *testing.T) {
-	onEveryServer(t, func(b *bench) {
-		b.Enqueue(storesuite.Job("a"))
-		b.Take("s", 1)
-		b.Limit(protocol.QueueLimit{})
-		b.Want("layout without a limit", b.state("layout"), "2")
-		b.Limit(storesuite.OneAtOnce)
-		b.Want("layout with one", b.state("layout"), "3")
-		b.Enqueue(storesuite.Job("b"))
-		b.Take("s", 1)
-		b.Limit(protocol.QueueLimit{})
-		b.Want("layout after it was removed", b.state("layout"), "3")
-		b.Want("limit", b.state("limit"), "")
-	})
-}
-
 func TestTheGateIsClosedWhileAQueueIsPausedOrLimited(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		for _, c := range []struct {

@@ -23,7 +23,7 @@ local READY, DUE, JOBS, CALLERS, STATE, IDLE, STALE, ONCE = KEYS[1], KEYS[2], KE
 local ARGV = ARGV -- a local is found faster than a global
 -- uses: limits callers clock layout
 
-local state = redis.call('HMGET', STATE, 'paused', 'layout', 'limit')
+local state = redis.call('HMGET', STATE, 'paused', 'layout', 'limit', 'stale')
 local refusal = newer(state[2])
 if refusal then return refusal end
 
@@ -57,7 +57,7 @@ if #ARGV > others then
     for i, until_ms in ipairs(#onces > 0 and redis.call('ZMSCORE', ONCE, unpack(onces)) or {}) do
       if until_ms and tonumber(until_ms) > now_ms then barred[onces[i]] = true end
     end
-    if state[2] == RAISED then
+    if state[4] then
       for i, since in ipairs(redis.call('ZMSCORE', STALE, unpack(owned))) do void[owned[i]] = since end
     end
   end
@@ -93,7 +93,7 @@ if #ARGV > others then
   end
   if earliest then first = redis.call('ZRANGE', DUE, '0', '0', 'WITHSCORES')[2] end
 end
-if again or state[2] ~= LAYOUT and state[2] ~= RAISED then answer[#answer + 1] = 0 end
+if again or state[2] ~= LAYOUT then answer[#answer + 1] = 0 end
 if again then return answer end
 -- a new caller removes some old ones, so that they do not accumulate where no worker sweeps
 local forgotten = last and {} or redis.call('ZRANGEBYSCORE', CALLERS, OLDEST_CALLER, whole((now_s - CALLER_S) * ROUND), 'LIMIT', '0', '100')
@@ -124,7 +124,7 @@ if save_accepted then save_accepted() end
 local score = since_s * ROUND + number
 redis.call('ZADD', CALLERS, whole(score), ARGV[1], whole((calls[2] or 0) + added), '#enqueued')
 if #forgotten > 0 then redis.call('ZREM', CALLERS, unpack(forgotten)) end
-if state[2] ~= LAYOUT and state[2] ~= RAISED then redis.call('HSET', STATE, 'layout', LAYOUT) end
+if state[2] ~= LAYOUT then redis.call('HSET', STATE, 'layout', LAYOUT) end
 if ARGV[4] == '1' then redis.call('HSETNX', STATE, 'large', 1) end
 if not state[1] then
   local wakes, alarm_ms = #ready + #revived > 0, earliest and (not first or earliest < tonumber(first)) and earliest

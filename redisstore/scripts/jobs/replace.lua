@@ -144,8 +144,7 @@ end
 if #body > LARGE_BYTES then redis.call('HSETNX', STATE, 'large', '1') end
 if once_ms then redis.call('ZADD', ONCE, whole(now_ms + once_ms), id) end
 if became == ADDED then redis.call('ZADD', CALLERS, whole((enqueued or 0) + 1), '#enqueued') end
-local layout = held and RAISED or LAYOUT
-if state[2] ~= layout and state[2] ~= RAISED then redis.call('HSET', STATE, 'layout', layout) end
+if state[2] ~= LAYOUT then redis.call('HSET', STATE, 'layout', LAYOUT) end
 remember_closed(CALLERS, ARGV[1], became)
 if not state[1] and (wakes or alarm_ms) then
   local limit = read_limit(state[3])

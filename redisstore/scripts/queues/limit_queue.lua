@@ -58,7 +58,7 @@ if removed then
 else
   count_flights(limit, flights - limit.flights, 0)
   redis.call('HSET', STATE, 'limit', limit_text(limit))
-  if state[2] ~= RAISED then redis.call('HSET', STATE, 'layout', RAISED) end
+  if state[2] ~= LAYOUT then redis.call('HSET', STATE, 'layout', LAYOUT) end
   redis.call('ZADD', IDLE, '-1', CLOSED)
   next_ms = next_start(limit, next_ms, waiting)
   waiting = next_ms == now_ms

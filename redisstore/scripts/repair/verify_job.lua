@@ -184,7 +184,7 @@ local function follow(i)
   local due_ms, body = after_of(follows[i])
   if body and flight and (flight.sign == '' or flight.sign == '-') then
     redis.call('HSET', KEYS[INFLIGHT + flight.at], id, '+' .. flight.fence)
-    redis.call('HSET', STATE, 'layout', RAISED)
+    redis.call('HSET', STATE, 'layout', LAYOUT)
     return
   end
   if body and not flight then
@@ -232,7 +232,7 @@ for i, id in ipairs(ids) do
     end
   end
 end
-if voided then redis.call('HSET', STATE, 'stale', '1', 'layout', RAISED) end
+if voided then redis.call('HSET', STATE, 'stale', '1') end
 -- read after write: the rest of it is known only now
 if redis.call('ZCARD', STALE) == 0 then redis.call('HDEL', STATE, 'stale') end
 if pushed > 0 then wake_one(IDLE, wake) end

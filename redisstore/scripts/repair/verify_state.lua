@@ -24,7 +24,7 @@ local void, closed = redis.call('ZCARD', STALE), redis.call('ZSCORE', IDLE, CLOS
 local answer = { 1 }
 local function wrong(what) answer[#answer + 1] = what end
 local unparked = not state[4] and redis.call('ZCARD', UNHANDLED) > 0
-local unstale = void > 0 and (not state[5] or state[1] ~= RAISED)
+local unstale = void > 0 and not state[5]
 local uncrashed = not state[6] and redis.call('HLEN', CRASHES) > 0
 local unpurged = not state[7] and redis.call('LLEN', PURGED) > 0
 local shut = state[2] or state[3]
@@ -52,7 +52,7 @@ if ajar then wrong('gate') end
 if not mends then return answer end
 
 if unparked then redis.call('HSET', STATE, 'parked', parked_mark()) end
-if unstale then redis.call('HSET', STATE, 'stale', '1', 'layout', RAISED) end
+if unstale then redis.call('HSET', STATE, 'stale', '1') end
 if uncrashed then redis.call('HSET', STATE, 'crashed', '1') end
 if unpurged then redis.call('HSET', STATE, 'purge', whole(now_ms)) end
 if ajar and shut then redis.call('ZADD', IDLE, '-1', CLOSED) end

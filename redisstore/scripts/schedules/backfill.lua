@@ -176,11 +176,7 @@ if waiting and owes and tonumber(owes) >= HELD and not bars(flights.opens[name])
   redis.call('ZADD', OWED, whole(owed_since(owes)), name) -- a caught-up run does not wait for a backfilled one
 end
 if large and not state[5] then redis.call('HSET', STATE, 'large', '1') end
-if waiting then
-  if state[1] ~= RAISED then redis.call('HSET', STATE, 'layout', RAISED) end
-elseif not state[1] then
-  redis.call('HSET', STATE, 'layout', LAYOUT)
-end
+if state[1] ~= LAYOUT then redis.call('HSET', STATE, 'layout', LAYOUT) end
 remember_closed(CALLERS, ARGV[1], #placed * BOTH + existing)
 if #front + #ready + #revived > 0 and not state[2] then
   local next_ms = now_ms

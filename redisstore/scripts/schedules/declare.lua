@@ -216,5 +216,5 @@ for i, plan in ipairs(plans) do
 end
 if drawn then redis.call('HSET', STATE, 'fence', whole(draw - 1)) end
 if large then redis.call('HSETNX', STATE, 'large', '1') end -- takes must read lengths first
-if state[2] ~= LAYOUT and state[2] ~= RAISED then redis.call('HSET', STATE, 'layout', LAYOUT) end
+if state[2] ~= LAYOUT then redis.call('HSET', STATE, 'layout', LAYOUT) end
 return answer

@@ -91,7 +91,7 @@ end
 if #void > 0 then
   redis.call('ZADD', STALE, unpack(void))
   redis.call('HSET', STATE, 'stale', '1')
-  if layout ~= RAISED then redis.call('HSET', STATE, 'layout', RAISED) end
+  if layout ~= LAYOUT then redis.call('HSET', STATE, 'layout', LAYOUT) end
 end
 for i, id in ipairs(ids) do
   local member = members[i]

@@ -81,5 +81,5 @@ redis.call('HSET', ORIGINS, name, table.concat(origins, ' '))
 if before == 'live' then redis.call('ZADD', OWED, since, name) else redis.call('ZREM', OWED, name) end
 redis.call('ZREM', GONE, name)
 if #text > LARGE_BYTES then redis.call('HSETNX', STATE, 'large', '1') end -- takes must read lengths first
-if state[1] ~= LAYOUT and state[1] ~= RAISED then redis.call('HSET', STATE, 'layout', LAYOUT) end
+if state[1] ~= LAYOUT then redis.call('HSET', STATE, 'layout', LAYOUT) end
 return { text, 1, '0' }

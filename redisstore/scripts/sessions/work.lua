@@ -121,7 +121,7 @@ local now_text = string.sub(now_us_text, 1, -4) -- now_ms
 
 --------------------------------------------------------------------------------------------- read and check: the session
 
-local state = redis.call('HMGET', STATE, 'fence', 'paused', 'parked', 'layout', 'large', 'done', 'crashed', 'turn', 'limit')
+local state = redis.call('HMGET', STATE, 'fence', 'paused', 'parked', 'layout', 'large', 'done', 'crashed', 'turn', 'limit', 'stale')
 local refusal = newer(state[4])
 if refusal then return refusal end
 local paused, large = state[2], state[5]

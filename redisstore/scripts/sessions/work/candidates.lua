@@ -50,7 +50,7 @@ elseif want > 0 and not paused then
     -- one more than is wanted, which shows whether this call leaves any
     local ready, due = redis.call('LRANGE', READY, '0', left == want and not limit and ARGV[4] or whole(left)), {}
     if next_ms >= 0 and next_ms <= now_ms then due = redis.call('ZRANGEBYSCORE', DUE, '-inf', now_text, 'LIMIT', '0', whole(left)) end
-    if state[4] == RAISED and redis.call('HGET', STATE, 'stale') then
+    if state[10] then
       -- uses: stale
       ready, due, sifted = sift(READY, KEYS[20], ready, due, left)
       strike = strike_stale

@@ -113,7 +113,7 @@ elseif last_text then
 elseif done > 0 then
   redis.call('HSET', STATE, 'done', whole(done_before + done))
 end
-if state[4] ~= LAYOUT and state[4] ~= RAISED then redis.call('HSET', STATE, 'layout', LAYOUT) end
+if state[4] ~= LAYOUT then redis.call('HSET', STATE, 'layout', LAYOUT) end
 if limit and not again then
   -- read after write: the number of flights is known only now
   local grown = redis.call('HLEN', INFLIGHT) - flights_before - (not header and n_taken > 0 and 1 or 0)
