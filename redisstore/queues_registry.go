@@ -12,6 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/recent"
 )
 
 // The registry of queues is one hash of the namespace: queue → number of its partitions. The number is fixed permanently when the queue is
@@ -53,15 +54,13 @@ type queueRegistry struct {
 	bad     error    // what is wrong with the options
 	logged  *logged  // entries that were logged
 
-	mu         sync.Mutex
-	partitions map[string]int // queue → number of its partitions, as this process has learned it
+	partitions recent.Map[string, int] // queue → number of its partitions, as this process has learned it
 }
 
 // learned returns the number of partitions of a queue that this process has read; 0: it has not read it.
 func (r *queueRegistry) learned(queue string) int {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.partitions[queue]
+	n, _ := r.partitions.Get(queue)
+	return n
 }
 
 // register registers a queue unless it is registered, and returns its number of partitions. Every declaration and every
@@ -133,15 +132,13 @@ func (r *queueRegistry) learn(queue, stored string) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if known := r.partitions[queue]; known > 0 && n != known {
+	if known := r.learned(queue); known > 0 && n != known {
 		return 0, fmt.Errorf("redisstore: %w: queue %q has %d partitions in %s, and had %d when this process began to use it: write %d there, or restart the processes that use the queue", protocol.ErrUnfit, queue, n, r.key, known, known)
 	}
 	if want := r.options.Partitions[queue]; want > 0 && n != want {
 		return 0, fmt.Errorf("redisstore: %w: Options.Partitions has %d for queue %q, which was first used with %d: keep that number, or use another queue", protocol.ErrUnfit, want, queue, n)
 	}
-	r.partitions[queue] = n
+	r.partitions.Set(queue, n)
 	return n, nil
 }
 

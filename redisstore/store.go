@@ -46,13 +46,13 @@ import (
 	"os"
 	"strconv"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
 	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/recent"
 )
 
 // A Store is one namespace on one Redis. It is safe for concurrent use by any number of roles. It starts nothing by itself and needs no Close: the
@@ -90,7 +90,7 @@ type store struct {
 	check  serverCheck
 	holder atomic.Pointer[holderText] // of the worker that called last
 
-	hot sync.Map // protocol.Partition → *hotKeys
+	hot recent.Map[protocol.Partition, *hotKeys]
 
 	queues    queueRegistry
 	served    servedQueues
@@ -102,11 +102,7 @@ type store struct {
 
 // hotKeys returns the keys of a partition, built once.
 func (s *store) hotKeys(p protocol.Partition) *hotKeys {
-	known, ok := s.hot.Load(p)
-	if !ok {
-		known, _ = s.hot.LoadOrStore(p, s.keys.hot(p))
-	}
-	return known.(*hotKeys)
+	return s.hot.Add(p, func() *hotKeys { return s.keys.hot(p) })
 }
 
 // A holderText is stored after the number of a session's last call: host, pid, worker and padding.
@@ -145,7 +141,7 @@ func newStore(client redis.UniversalClient, options Options) *store {
 		client: client, patience: limits, keys: keyspace(options.Namespace), options: options, bad: bad,
 		host: host + " " + strconv.Itoa(os.Getpid()), check: serverCheck{client: client, log: options.Logger},
 	}
-	s.queues = queueRegistry{client: client, key: s.keys.queues(), options: &s.options, bad: bad, logged: &s.logged, partitions: map[string]int{}}
+	s.queues = queueRegistry{client: client, key: s.keys.queues(), options: &s.options, bad: bad, logged: &s.logged}
 	return s
 }
 

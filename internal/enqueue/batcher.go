@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/recent"
 	"github.com/chimejobs/chime/internal/retry"
 )
 
@@ -22,7 +23,6 @@ import (
 // call, not to a caller: a caller that stops waiting withdraws its jobs that have not been sent, and does not affect those of other callers.
 type batcher struct {
 	store   protocol.Store
-	caller  string
 	timeout time.Duration
 
 	outageMu sync.Mutex
@@ -34,7 +34,7 @@ type batcher struct {
 	first atomic.Pointer[sharedDeadline] // of the first attempts of calls that begin now
 
 	mu     sync.Mutex
-	queues map[protocol.Partition]*partitionQueue
+	queues recent.Map[protocol.Partition, *partitionQueue]
 
 	spare sync.Pool // *pending; not shared with other batchers, for tests in bubbles of fake time
 }
@@ -47,7 +47,7 @@ type sharedDeadline struct {
 
 func newBatcher(store protocol.Store, timeout time.Duration, log *slog.Logger, trouble func(string, error)) *batcher {
 	return &batcher{
-		store: store, caller: NewID(), timeout: timeout, outage: retry.Outage{Log: log, Role: "enqueuer", Trouble: trouble}, queues: make(map[protocol.Partition]*partitionQueue),
+		store: store, timeout: timeout, outage: retry.Outage{Log: log, Role: "enqueuer", Trouble: trouble},
 	}
 }
 
@@ -105,14 +105,15 @@ func (b *batcher) post(partitions []protocol.Partition, items []*pending, waits 
 	}
 }
 
+// queue returns the queue of a partition. One that was not used for long is forgotten, so a process may use any number of queues, one after the
+// other. Each has a caller of its own, whose calls are numbered from 1: if it continued the name of a forgotten one, the store would take its
+// first calls for repeated ones, and answer that their jobs were added.
 func (b *batcher) queue(partition protocol.Partition) *partitionQueue {
-	q := b.queues[partition]
-	if q == nil {
-		q = &partitionQueue{call: protocol.EnqueueCall{Partition: partition, Caller: b.caller}}
+	return b.queues.Add(partition, func() *partitionQueue {
+		q := &partitionQueue{call: protocol.EnqueueCall{Partition: partition, Caller: NewID()}}
 		q.alone[0] = q
-		b.queues[partition] = q
-	}
-	return q
+		return q
+	})
 }
 
 // withdraw takes back the items of a pending that have not been sent. It returns how many items have been sent, or may be under way, and the last

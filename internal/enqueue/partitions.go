@@ -10,11 +10,12 @@ import (
 	"golang.org/x/sync/singleflight"
 
 	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/recent"
 	"github.com/chimejobs/chime/internal/retry"
 )
 
-// partitionCounts knows how many partitions each queue has. The number never changes, so it is read once for each queue, for all callers
-// together. Before the first request it checks the store; before each request it checks whether the queue may be used.
+// partitionCounts knows how many partitions each queue has. The number does not change while the queue is in use, so it is read once for each
+// queue, for all callers together. Before the first request it checks the store; before each request it checks whether the queue may be used.
 type partitionCounts struct {
 	store    protocol.Store
 	timeout  time.Duration
@@ -22,23 +23,22 @@ type partitionCounts struct {
 	fit      *retry.FitCheck
 	requests singleflight.Group
 
-	mu      sync.RWMutex
-	known   map[string]int
+	known recent.Map[string, int]
+
+	mu      sync.Mutex
 	trouble error // of the last request; nil: it was answered
 }
 
 func newPartitionCounts(store protocol.Store, timeout time.Duration, log *slog.Logger) *partitionCounts {
 	return &partitionCounts{
-		store: store, timeout: timeout, log: log, known: make(map[string]int),
+		store: store, timeout: timeout, log: log,
 		fit: retry.NewFitCheck(store, timeout/4), // the rest of the time is left for the request
 	}
 }
 
 // of returns the number of a queue's partitions.
 func (c *partitionCounts) of(ctx context.Context, queue string) (int, error) {
-	c.mu.RLock()
-	n := c.known[queue]
-	c.mu.RUnlock()
+	n, _ := c.known.Get(queue)
 	if ctx.Err() != nil {
 		return 0, fmt.Errorf("not sent: %w", ctx.Err())
 	}
@@ -52,18 +52,15 @@ func (c *partitionCounts) of(ctx context.Context, queue string) (int, error) {
 		}
 		return answer.Val.(int), nil
 	case <-ctx.Done():
-		c.mu.RLock()
-		defer c.mu.RUnlock()
+		c.mu.Lock()
+		defer c.mu.Unlock()
 		return 0, fmt.Errorf("not sent: %w", because(ctx, c.trouble))
 	}
 }
 
 // request reads the number from the store, again and again until the store answers or the time is up.
 func (c *partitionCounts) request(queue string) (n int, err error) {
-	c.mu.RLock()
-	n = c.known[queue]
-	c.mu.RUnlock()
-	if n > 0 { // answered since the caller's check
+	if n, _ = c.known.Get(queue); n > 0 { // answered since the caller's check
 		return n, nil
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), c.timeout)
@@ -87,9 +84,7 @@ func (c *partitionCounts) request(queue string) (n int, err error) {
 		return err
 	}, protocol.ErrStoreFull)
 	if err == nil {
-		c.mu.Lock()
-		c.known[queue] = n
-		c.mu.Unlock()
+		c.known.Set(queue, n)
 	}
 	return n, err
 }

@@ -1,0 +1,45 @@
+package recent
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestAMapForgetsWhatIsNotUsed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var m Map[int, int]
+		for i := range 100_000 { // 100 new ones a minute; one of them is used all the time
+			m.Set(i, i)
+			if value, ok := m.Get(0); !ok || value != 0 {
+				t.Fatalf("after %d others: %d, %v, want the entry in use", i, value, ok)
+			}
+			time.Sleep(600 * time.Millisecond)
+			if most := int(2*Period/(600*time.Millisecond)) + 2; m.Len() > most {
+				t.Fatalf("%d entries, want at most the %d of two periods", m.Len(), most)
+			}
+		}
+		if _, ok := m.Get(1); ok {
+			t.Error("the map still has an entry that was not used for hours")
+		}
+	})
+}
+
+func TestAMapKeepsAnEntryForAPeriod(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var m Map[string, int]
+		m.Set("first", 1)
+		time.Sleep(Period - time.Second)
+		m.Set("kept", 2)
+		time.Sleep(time.Second)
+		m.Set("next", 3)
+		time.Sleep(Period - 2*time.Second)
+		m.Set("another", 4)
+		if value, ok := m.Get("kept"); !ok || value != 2 {
+			t.Errorf("%d, %v: want the entry that was stored less than a period ago", value, ok)
+		}
+		if value := m.Add("kept", func() int { return 5 }); value != 2 {
+			t.Errorf("Add replaced an entry: %d, want 2", value)
+		}
+	})
+}
