@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/recent"
 	"github.com/chimejobs/chime/internal/storesuite"
 )
 
@@ -130,7 +131,7 @@ func TestOneCallWorksOnManyPartitions(t *testing.T) {
 			}
 		}
 		b.store.options.Partitions = map[string]int{"hot": 4}
-		b.store.queues.partitions = map[string]int{}
+		b.store.queues.partitions = recent.Map[string, int]{}
 		if _, err := b.store.Partitions(b.Context(), "hot"); !errors.Is(err, protocol.ErrUnfit) {
 			b.Errorf("another number of partitions: %v, want ErrUnfit", err)
 		}

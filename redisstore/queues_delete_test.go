@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -178,6 +179,120 @@ func TestTheNextJobOfABusyEnqueuerListsADeletedQueue(t *testing.T) {
 			if s := b.Stats(); s.Partitions != 1 || s.Waiting != 1 {
 				b.Errorf("reply %d lost: %+v, want the queue listed with one job", lost, s)
 			}
+		})
+	}
+}
+
+// However many enqueuers have used the queue within the last seconds, the next job of any of them lists it again.
+func TestTheNextJobOfEachOfManyEnqueuersListsADeletedQueue(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		const enqueuers = protocol.MaxItems + 20
+		calls := make([]protocol.EnqueueCall, enqueuers)
+		for i := range calls {
+			calls[i] = protocol.EnqueueCall{Partition: storesuite.DefaultPartition, Caller: fmt.Sprintf("c%04d", i), Number: 1, Items: []protocol.EnqueueItem{storesuite.Job(fmt.Sprint("a", i))}}
+			answer := b.store.Enqueue(b.Context(), calls[i:i+1])[0]
+			if answer.Err != nil {
+				b.Fatal(answer.Err)
+			}
+			calls[i].Ticket = answer.Ticket
+		}
+		for _, i := range []int{enqueuers - 1, 0, enqueuers - 20} {
+			if _, err := b.store.BeginPurge(b.Context(), storesuite.DefaultPartition); err != nil {
+				b.Fatal(err)
+			}
+			for more := true; more; {
+				done, err := b.store.PurgeStep(b.Context(), storesuite.DefaultPartition)
+				if more = done.More; err != nil {
+					b.Fatal(err)
+				}
+			}
+			if remains, err := b.store.DeleteQueue(b.Context(), "default"); err != nil || remains != (protocol.QueueRemains{}) {
+				b.Fatal(remains, err)
+			}
+			calls[i].Number, calls[i].Items = 2, []protocol.EnqueueItem{storesuite.Job(fmt.Sprint("b", i))}
+			if err := b.store.Enqueue(b.Context(), calls[i:i+1])[0].Err; err != nil {
+				b.Fatal(err)
+			}
+			if s := b.Stats(); s.Partitions != 1 || s.Waiting != 1 {
+				b.Errorf("enqueuer %d: %+v, want the queue listed with one job", i, s)
+			}
+			if closed := b.client.ZScore(b.Context(), b.keys().idle, "#closed").Err(); closed == nil {
+				b.Error("the gate is closed, so each job of the queue costs two calls")
+			}
+		}
+	})
+}
+
+// The guards of a deleted queue expire. If the queue is used again, those that its new jobs and schedules rely on do not.
+func TestWhatAQueueThatIsUsedAgainReliesOnDoesNotExpire(t *testing.T) {
+	schedule := protocol.Declaration{Name: "s", Queue: "default", Overlap: "skip", Body: []byte(dailyBody), Owner: protocol.Owner{Name: "app", Version: 1}}
+	for name, use := range map[string]func(b *bench) error{
+		"a job": func(b *bench) error { b.Enqueue(storesuite.Job("a")); return nil },
+		"a job of a paused queue": func(b *bench) error {
+			if _, err := b.store.queues.register(b.Context(), "default"); err != nil {
+				return err
+			}
+			b.pause(true)
+			b.Enqueue(storesuite.Job("a"))
+			return nil
+		},
+		"a limit": func(b *bench) error {
+			if err := b.store.LimitQueue(b.Context(), "default", protocol.QueueLimit{Running: 1}); err != nil {
+				return err
+			}
+			b.Enqueue(storesuite.Job("a"))
+			return nil
+		},
+		"a replacement": func(b *bench) error {
+			_, err := b.store.Replace(b.Context(), protocol.ReplaceCall{Partition: storesuite.DefaultPartition, Token: "t", Item: storesuite.Own("a")})
+			return err
+		},
+		"a schedule": func(b *bench) error { return b.store.Declare(b.Context(), []protocol.Declaration{schedule})[0].Err },
+		"a schedule after a job": func(b *bench) error {
+			b.Enqueue(storesuite.Job("a"))
+			return b.store.Declare(b.Context(), []protocol.Declaration{schedule})[0].Err
+		},
+		"a schedule that moves here": func(b *bench) error {
+			other, moves := schedule, schedule
+			other.Queue, moves.Body = "other", []byte(dailyBody)
+			if err := b.store.Declare(b.Context(), []protocol.Declaration{other})[0].Err; err != nil {
+				return err
+			}
+			return b.store.Declare(b.Context(), []protocol.Declaration{moves})[0].Err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			onEveryServer(t, func(b *bench) {
+				b.Enqueue(storesuite.Job("x"))
+				b.Cancel("x")
+				k := b.keys()
+				if err := b.store.Declare(b.Context(), []protocol.Declaration{schedule})[0].Err; err != nil {
+					b.Fatal(err)
+				}
+				if _, err := b.store.Remove(b.Context(), protocol.Removal{Name: "s"}); err != nil {
+					b.Fatal(err)
+				}
+				if remains, err := b.store.DeleteQueue(b.Context(), "default"); err != nil || remains != (protocol.QueueRemains{}) {
+					b.Fatal(remains, err)
+				}
+				guards := map[string]string{"callers": k.callers, "idle": k.idle}
+				if strings.HasPrefix(name, "a schedule") {
+					guards["gone"], guards["owners"] = k.gone, k.owners
+				}
+				for guard, key := range guards {
+					if ttl := b.client.TTL(b.Context(), key).Val(); ttl <= 0 {
+						b.Errorf("deleted: the time to live of %s is %v, want some", guard, ttl)
+					}
+				}
+				if err := use(b); err != nil {
+					b.Fatal(err)
+				}
+				for guard, key := range guards {
+					if ttl := b.client.TTL(b.Context(), key).Val(); ttl > 0 {
+						b.Errorf("used again: %s expires in %v", guard, ttl)
+					}
+				}
+			})
 		})
 	}
 }

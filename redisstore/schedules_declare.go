@@ -271,7 +271,7 @@ func (d *declaring) calls(ctx context.Context, which []int) (calls []call, batch
 					flag(succeeded[declared.Owner]), declared.Form)
 			}
 			calls = append(calls, newCall(&declareScript,
-				[]string{k.schedules, k.cursors, k.owed, k.due, k.state, k.jobs, k.crashes, k.gone, k.counters, k.notes, k.owners, k.last, k.history}, args))
+				[]string{k.schedules, k.cursors, k.owed, k.due, k.state, k.jobs, k.crashes, k.gone, k.counters, k.notes, k.owners, k.last, k.history, k.callers, k.idle}, args))
 			batches = append(batches, batch)
 		}
 	}

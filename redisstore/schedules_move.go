@@ -107,7 +107,7 @@ func (s *store) arrive(ctx context.Context, name string, from home, begun begunM
 		}
 		k := s.keys.partition(to)
 		values, err := s.runOne(ctx, "move to queue "+h.movedTo+" schedule", name, newCall(&moveArriveScript,
-			[]string{k.schedules, k.cursors, k.owed, k.gone, k.counters, k.state, k.origins, k.notes, k.owners, k.last, k.history},
+			[]string{k.schedules, k.cursors, k.owed, k.gone, k.counters, k.state, k.origins, k.notes, k.owners, k.last, k.history, k.callers, k.idle},
 			[]any{name, begun.mark, begun.cursor, begun.origins, h.movedTo, begun.note, begun.owner, begun.last, begun.history}))
 		if err != nil {
 			return home{}, nil, err

@@ -98,7 +98,7 @@ if again then return answer end
 -- a new caller removes some old ones, so that they do not accumulate where no worker sweeps
 local forgotten = last and {} or redis.call('ZRANGEBYSCORE', CALLERS, OLDEST_CALLER, whole((now_s - CALLER_S) * ROUND), 'LIMIT', '0', '100')
 redis.call('HGET', JOBS, ARGV[6]) -- read, so that a key of a wrong type stops the call here
-redis.call('ZRANGE', IDLE, '0', '0')
+local head = redis.call('ZRANGE', IDLE, '0', '0')[1]
 local save_accepted -- writes the counts of manual runs
 if #manual > 0 then
   -- uses: instant seconds strings definition history manual
@@ -125,8 +125,13 @@ local score = since_s * ROUND + number
 redis.call('ZADD', CALLERS, whole(score), ARGV[1], whole((calls[2] or 0) + added), '#enqueued')
 if #forgotten > 0 then redis.call('ZREM', CALLERS, unpack(forgotten)) end
 if state[2] ~= LAYOUT then redis.call('HSET', STATE, 'layout', LAYOUT) end
+if not state[2] then -- delete_queue.lua lets these expire
+  redis.call('PERSIST', CALLERS)
+  redis.call('PERSIST', IDLE)
+end
 if ARGV[4] == '1' then redis.call('HSETNX', STATE, 'large', 1) end
 if not state[1] then
+  -- uses: gate
   local wakes, alarm_ms = #ready + #revived > 0, earliest and (not first or earliest < tonumber(first)) and earliest
   if state[3] then
     -- uses: queuelimit
@@ -139,9 +144,10 @@ if not state[1] then
     end
   else
     answer[2] = score
+    if head == CLOSED then redis.call('ZREM', IDLE, CLOSED) end -- the queue was deleted, and is in use again
   end
   if wakes then
-    -- uses: gate wake
+    -- uses: wake
     wake_one(IDLE, ARGV[3])
   end
   if alarm_ms then

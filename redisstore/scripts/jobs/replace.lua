@@ -145,6 +145,10 @@ if #body > LARGE_BYTES then redis.call('HSETNX', STATE, 'large', '1') end
 if once_ms then redis.call('ZADD', ONCE, whole(now_ms + once_ms), id) end
 if became == ADDED then redis.call('ZADD', CALLERS, whole((enqueued or 0) + 1), '#enqueued') end
 if state[2] ~= LAYOUT then redis.call('HSET', STATE, 'layout', LAYOUT) end
+if not state[2] then -- delete_queue.lua lets these expire
+  redis.call('PERSIST', CALLERS)
+  redis.call('PERSIST', IDLE)
+end
 remember_closed(CALLERS, ARGV[1], became)
 if not state[1] and (wakes or alarm_ms) then
   local limit = read_limit(state[3])

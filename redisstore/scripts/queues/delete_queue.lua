@@ -49,9 +49,13 @@
 -- partition without keys finds no layout there (enqueue.lua returns that), or has checked itself, and lists the queue: that comes after the
 -- deletion has removed it from the registry. So a used queue is listed in the end, and no job is ever deleted.
 --
+-- The gate is closed: else enqueue_one.lua, which does not read the layout, would add the next job of an enqueuer that has used the queue within
+-- the last seconds, and nobody would list it. enqueue.lua opens the gate, and returns that the partition is new.
+--
 -- The guards against calls that come twice outlive the queue for as long as such calls may come, and then expire: callers, gone and
--- owners; and also the sleeping workers, which serve the queue if it is used again. sweep.lua makes these keys persistent again. Fences begin
--- again at TIME.
+-- owners; and also idle, with the gate and the sleeping workers, which serve the queue if it is used again. What is written first on the partition
+-- makes these keys persistent again: enqueue.lua, replace.lua and limit_queue.lua callers and idle; declare.lua and move_arrive.lua all of them.
+-- Fences begin again at TIME.
 --
 -- A session without a job holds nothing: it ends with the queue, and callers remembers it like a session that close_session.lua has ended. The
 -- next call of its worker, a copy of its first one, and its heartbeat find that it is gone, and the worker begins another. A session that is not
@@ -59,7 +63,7 @@
 local STATE, READY, STALE, PURGED, SPARED, DUE = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local BEHIND, SESSIONS, UNHANDLED, DEAD, KEPT, SCHEDULES = KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11], KEYS[12]
 local OWED, GONE, OWNERS, CALLERS, IDLE = KEYS[13], KEYS[14], KEYS[15], KEYS[16], KEYS[17]
--- uses: limits callers clock layout closed definition session
+-- uses: limits callers clock layout closed gate definition session
 local refusal = newer(redis.call('HGET', STATE, 'layout'))
 if refusal then return refusal end
 local nothing = { now_us, 0, 0, 0, 0, 0, 0, 0 }
@@ -89,7 +93,6 @@ if found[8] > 0 then
   end
 end
 found[8] = math.max(found[8], redis.call('ZCARD', OWED)) -- an owed mark belongs to a move that is not complete
-local recent = redis.call('ZRANGEBYSCORE', CALLERS, whole((now_s - CLOSED_S) * ROUND), '+inf', 'WITHSCORES', 'LIMIT', '0', whole(MAX_ITEMS))
 redis.call('HLEN', OWNERS)
 redis.call('ZCARD', IDLE)
 
@@ -101,11 +104,6 @@ if ARGV[1] == '' then return nothing end
 redis.call('UNLINK', STATE, READY, STALE, PURGED, SPARED, DUE, BEHIND, SESSIONS, UNHANDLED, DEAD, KEPT, SCHEDULES, OWED)
 redis.call('UNLINK', KEYS[18], KEYS[19], KEYS[20], KEYS[21], KEYS[22], KEYS[23], KEYS[24], KEYS[25], KEYS[26], KEYS[27], KEYS[28], KEYS[29],
   KEYS[30], KEYS[31], KEYS[32], KEYS[33], KEYS[34], KEYS[35], KEYS[36])
--- the next call of an enqueuer must use enqueue.lua, which finds that there is no layout: enqueue_one.lua knows an earlier second
-for i = 1, #recent, 2 do
-  local score = tonumber(recent[i + 1])
-  redis.call('ZADD', CALLERS, whole((math.max(math.floor(score / ROUND), now_s) + 1) * ROUND + score % ROUND), recent[i])
-end
 redis.call('ZREM', CALLERS, '#enqueued')
 for _, session in ipairs(empty) do
   redis.call('UNLINK', KEYS[at_of[session]])
@@ -113,7 +111,8 @@ for _, session in ipairs(empty) do
 end
 remember_closed(CALLERS, ARGV[1])
 redis.call('EXPIRE', CALLERS, whole(CALLER_S))
-redis.call('ZREMRANGEBYSCORE', IDLE, '-inf', whole(now_ms - STALE_MS)) -- the gate too, see lib/gate.lua
+redis.call('ZREMRANGEBYSCORE', IDLE, '-inf', whole(now_ms - STALE_MS))
+redis.call('ZADD', IDLE, DELETED, CLOSED)
 redis.call('EXPIRE', IDLE, whole(CALLER_S))
 redis.call('EXPIRE', GONE, ARGV[2])
 redis.call('EXPIRE', OWNERS, ARGV[2])

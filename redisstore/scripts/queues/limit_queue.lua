@@ -5,13 +5,14 @@
 -- KEYS[3] …:due       zset  job ID -> instant it is due, Unix ms
 -- KEYS[4] …:ready     list  IDs of jobs to run now
 -- KEYS[5] …:sessions  zset  session -> instant it lapses, Unix ms
--- KEYS[6...] …:inflight:<session>  hash  job ID -> fence; and the field of the piece session
+-- KEYS[6] …:callers   zset  enqueuer -> instant and number of its last call
+-- KEYS[7...] …:inflight:<session>  hash  job ID -> fence; and the field of the piece session
 -- ARGV[1] prefix of the wake-up channels; ARGV[2] how many jobs may run, ARGV[3] how many may start per ARGV[4] ms (0: no such limit; both 0:
--- no limit); ARGV[2] empty: only recount; ARGV[5...] the sessions of KEYS[6...]
+-- no limit); ARGV[2] empty: only recount; ARGV[5...] the sessions of KEYS[7...]
 -- Returns 1; 0 if there is a session that the caller does not name: then nothing is changed, and the caller must read …:sessions again.
-local STATE, IDLE, DUE, READY, SESSIONS = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+local STATE, IDLE, DUE, READY, SESSIONS, CALLERS = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local wake, counts_only = ARGV[1], ARGV[2] == ''
-local INFLIGHT, NAMES = 5, 4 -- the hashes come behind KEYS[5], the names of their sessions behind ARGV[4]
+local INFLIGHT, NAMES = 6, 4 -- the hashes come behind KEYS[6], the names of their sessions behind ARGV[4]
 -- uses: limits clock layout gate wake alarm due session queuelimit
 local state = redis.call('HMGET', STATE, 'paused', 'layout', 'limit')
 local refusal = newer(state[2])
@@ -19,6 +20,7 @@ if refusal then return refusal end
 local paused, before = state[1], read_limit(state[3])
 local next_ms, waiting = due_head(DUE), redis.call('LLEN', READY) > 0
 redis.call('ZSCORE', IDLE, CLOSED) -- read, so that a key of a wrong type stops the call here
+redis.call('ZCARD', CALLERS)
 
 local limit
 if counts_only then
@@ -59,6 +61,10 @@ else
   count_flights(limit, flights - limit.flights, 0)
   redis.call('HSET', STATE, 'limit', limit_text(limit))
   if state[2] ~= LAYOUT then redis.call('HSET', STATE, 'layout', LAYOUT) end
+  if not state[2] then -- delete_queue.lua lets these expire
+    redis.call('PERSIST', CALLERS)
+    redis.call('PERSIST', IDLE)
+  end
   redis.call('ZADD', IDLE, '-1', CLOSED)
   next_ms = next_start(limit, next_ms, waiting)
   waiting = next_ms == now_ms

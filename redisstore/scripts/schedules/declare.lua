@@ -12,6 +12,8 @@
 -- KEYS[11] …:owners    hash  schedule -> its owner, see lib/owner.lua
 -- KEYS[12] …:last     hash  schedule -> its last outcome, see lib/history.lua
 -- KEYS[13] …:history  hash  schedule -> its last attempts
+-- KEYS[14] …:callers  zset  enqueuer -> instant and number of its last call
+-- KEYS[15] …:idle     zset  sleeping worker -> instant it went to sleep, Unix ms
 --
 -- The owner of a schedule, by its definition and its record in owners:
 --   a definition, a record     that version of that owner was the last to declare it
@@ -217,4 +219,11 @@ end
 if drawn then redis.call('HSET', STATE, 'fence', whole(draw - 1)) end
 if large then redis.call('HSETNX', STATE, 'large', '1') end -- takes must read lengths first
 if state[2] ~= LAYOUT then redis.call('HSET', STATE, 'layout', LAYOUT) end
+-- delete_queue.lua lets these expire
+redis.call('PERSIST', GONE)
+redis.call('PERSIST', OWNERS)
+if not state[2] then
+  redis.call('PERSIST', KEYS[14])
+  redis.call('PERSIST', KEYS[15])
+end
 return answer

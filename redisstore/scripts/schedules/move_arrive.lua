@@ -11,6 +11,8 @@
 -- KEYS[9] …:owners     hash  schedule -> its owner
 -- KEYS[10] …:last      hash  schedule -> its last outcome, see lib/history.lua
 -- KEYS[11] …:history   hash  schedule -> its last attempts, see lib/history.lua: the days of runs that ended here meanwhile are added
+-- KEYS[12] …:callers   zset  enqueuer -> instant and number of its last call
+-- KEYS[13] …:idle      zset  sleeping worker -> instant it went to sleep, Unix ms
 -- ARGV[1] schedule; ARGV[2] the mark in the old queue; ARGV[3] cursor (empty: none); ARGV[4] the queues that it has left, separated by
 -- spaces; ARGV[5] this queue; ARGV[6] its note; ARGV[7] its owner (empty: none); ARGV[8] its last outcome (empty: nothing
 -- is known), ARGV[9] its last attempts: unfinished runs are counted in the old queue
@@ -82,4 +84,11 @@ if before == 'live' then redis.call('ZADD', OWED, since, name) else redis.call('
 redis.call('ZREM', GONE, name)
 if #text > LARGE_BYTES then redis.call('HSETNX', STATE, 'large', '1') end -- takes must read lengths first
 if state[1] ~= LAYOUT then redis.call('HSET', STATE, 'layout', LAYOUT) end
+-- delete_queue.lua lets these expire
+redis.call('PERSIST', GONE)
+redis.call('PERSIST', OWNERS)
+if not state[1] then
+  redis.call('PERSIST', KEYS[12])
+  redis.call('PERSIST', KEYS[13])
+end
 return { text, 1, '0' }
