@@ -53,7 +53,7 @@ local cancels, wake, n_sessions, n_lists, n = ARGV[1] == 'cancel', ARGV[3], tonu
 local PARKED = INFLIGHT + n_sessions -- the lists come after the hashes
 local at_list = 7 + n_sessions
 local at_job = at_list + n_lists
--- uses: limits callers clock layout seconds strings counters definition owed open flight asked parked session closed gate wake history manual later forget
+-- uses: limits callers clock layout seconds strings counters definition owed open flight asked parked session closed gate wake history manual later forget over
 
 local state = redis.call('HMGET', STATE, 'layout', 'asked', 'parked', 'purge')
 local refusal = newer(state[1])
@@ -117,7 +117,7 @@ redis.call('HLEN', COUNTERS)
 redis.call('XLEN', RUNS)
 redis.call('HLEN', RESULTS)
 redis.call('HLEN', HISTORY)
-redis.call('ZCARD', KEPT)
+local over = over_in(KEPT, 1)
 redis.call('ZCARD', IDLE)
 redis.call('ZCARD', ONCE)
 redis.call('HLEN', AFTER)
@@ -301,6 +301,7 @@ save_past(past, LAST, HISTORY)
 forget_ids(forgotten, ONCE, RESULTS, KEPT)
 local keep_ms, queue, result = ARGV[at_job + 2 * n + 1], ARGV[at_job + 2 * n + 2], ARGV[at_job + 2 * n + 3]
 if result and (answer[1] == 'e' or answer[1] == 'a') then -- its worker replaces the result of one in flight; if the worker vanishes, this result remains
+  drop_results(over, RESULTS, KEPT)
   redis.call('HSET', RESULTS, ids[1], 'c' .. result)
   redis.call('ZADD', KEPT, whole(now_ms + tonumber(keep_ms)), ids[1])
 end

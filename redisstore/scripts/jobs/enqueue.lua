@@ -40,7 +40,7 @@ local ordinary = ARGV[5] == '1' and 1 or tonumber(ARGV[5])
 local others = 5 + 2 * ordinary -- ARGV[others + 1] is the first of them
 local answer = { now_us, 0 }
 local bodies, ready, due, earliest, first = {}, {}, {}, nil, nil
-local sealed = {} -- instants and IDs for …:once
+local sealed, over = {}, {} -- instants and IDs for …:once; IDs there whose time is over
 local manual = {} -- IDs of manual runs, each with its schedule
 local revived = {} -- IDs that are in ready, void: they keep their old places
 for i = 1, ordinary do ready[i] = ARGV[4 + 2 * i] end
@@ -91,6 +91,10 @@ if #ARGV > others then
       if schedule then manual[#manual + 1], manual[#manual + 2] = id, schedule end
     end
   end
+  if #sealed > 0 then
+    -- uses: over
+    over = over_in(ONCE, #sealed / 2)
+  end
   if earliest then first = redis.call('ZRANGE', DUE, '0', '0', 'WITHSCORES')[2] end
 end
 if again or state[2] ~= LAYOUT then answer[#answer + 1] = 0 end
@@ -119,6 +123,7 @@ if #revived > 0 then redis.call('ZREM', STALE, unpack(revived)) end
 if ordinary > 0 then redis.call('HSET', JOBS, unpack(ARGV, 6, others)) end
 if #bodies > 0 then redis.call('HSET', JOBS, unpack(bodies)) end
 if #due > 0 then redis.call('ZADD', DUE, unpack(due)) end
+if #over > 0 then redis.call('ZREM', ONCE, unpack(over)) end
 if #sealed > 0 then redis.call('ZADD', ONCE, unpack(sealed)) end
 if save_accepted then save_accepted() end
 local score = since_s * ROUND + number

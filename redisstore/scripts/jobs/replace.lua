@@ -36,7 +36,7 @@ local wake, n_sessions, n_lists = ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4])
 local PARKED = INFLIGHT + n_sessions -- the lists come after the hashes
 local id, member, body, when, once_ms = ARGV[6], ARGV[7], ARGV[8], ARGV[9], tonumber(ARGV[10])
 local ADDED, REPLACED, KEPT = 1, 2, 3
--- uses: limits callers clock layout parked closed queuelimit gate wake alarm seconds strings definition history manual
+-- uses: limits callers clock layout parked closed queuelimit gate wake alarm seconds strings definition history manual over
 
 local state = redis.call('HMGET', STATE, 'paused', 'layout', 'limit', 'parked', 'purge')
 local refusal = newer(state[2])
@@ -79,6 +79,7 @@ redis.call('LLEN', READY)
 redis.call('HLEN', CRASHES)
 redis.call('HLEN', AFTER)
 redis.call('ZCARD', IDLE)
+local over = over_in(ONCE, once_ms and 1 or 0)
 redis.call('ZCARD', ONCE)
 
 ------------------------------------------------------------------------------------------------------ decide and write
@@ -142,6 +143,7 @@ if begins then
   end
 end
 if #body > LARGE_BYTES then redis.call('HSETNX', STATE, 'large', '1') end
+if #over > 0 then redis.call('ZREM', ONCE, unpack(over)) end
 if once_ms then redis.call('ZADD', ONCE, whole(now_ms + once_ms), id) end
 if became == ADDED then redis.call('ZADD', CALLERS, whole((enqueued or 0) + 1), '#enqueued') end
 if state[2] ~= LAYOUT then redis.call('HSET', STATE, 'layout', LAYOUT) end

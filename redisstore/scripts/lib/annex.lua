@@ -1,5 +1,5 @@
 -- annex: the additional values of some settlements, see the title page of work.lua.
--- needs: strings limits clock call
+-- needs: strings limits clock call over
 
 -- annexes_of returns the annexes of settlements by their positions: for each letter its data; r has three values. They begin after
 -- args[at]; there are n of them.
@@ -32,6 +32,7 @@ local function save_annexes(call, results, kept, progress, wake)
     end
   end
   if #records > 0 then
+    drop_results(over_in(kept, #records / 2), results, kept)
     redis.call('HSET', results, unpack(records))
     redis.call('ZADD', kept, unpack(untils))
   end

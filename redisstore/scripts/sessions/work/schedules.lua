@@ -16,7 +16,7 @@ if long then
       new_call = new_call, answer_again = answer_again, read_waiting = read_waiting, occurrence = occurrence, bounded = bounded, picked = picked,
       HELD = HELD }
     if annexes > 0 or keeps and cancels then
-      -- uses: annex
+      -- uses: over annex
       all.annexes_of, all.save_annexes, all.add_kept = annexes_of, save_annexes, add_kept
     end
     if cancels and cancels.replaced[1] then
