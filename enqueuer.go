@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/chimejobs/chime/internal/enqueue"
+	"github.com/chimejobs/chime/internal/guardlog"
 	"github.com/chimejobs/chime/internal/protocol"
 	"github.com/chimejobs/chime/internal/wire"
 )
@@ -34,7 +35,7 @@ type EnqueuerOptions struct {
 }
 
 func (o EnqueuerOptions) withDefaults() EnqueuerOptions {
-	o.Logger = cmp.Or(o.Logger, slog.Default())
+	o.Logger = guardlog.New(cmp.Or(o.Logger, slog.Default()))
 	o.Queue = cmp.Or(o.Queue, defaultQueue)
 	o.MaxPayload = cmp.Or(o.MaxPayload, defaultMaxPayload)
 	o.SendTimeout = cmp.Or(o.SendTimeout, defaultSendTimeout)
@@ -52,7 +53,7 @@ func (o EnqueuerOptions) validate() error {
 	if o.SendTimeout < 0 {
 		bad = append(bad, protocol.Invalid("EnqueuerOptions.SendTimeout", o.SendTimeout.String(), "0 or more"))
 	}
-	if _, err := observing("EnqueuerOptions.Observers", o.Observers); err != nil {
+	if _, err := observing("EnqueuerOptions.Observers", o.Observers, o.Logger); err != nil {
 		bad = append(bad, err)
 	}
 	return errors.Join(bad...)
@@ -100,7 +101,7 @@ func NewEnqueuer(store Store, options EnqueuerOptions) *Enqueuer {
 	if p == nil {
 		bad = errors.Join(errNilStore, bad)
 	}
-	observer, _ := observing("", options.Observers) // validate has checked them
+	observer, _ := observing("", options.Observers, options.Logger) // validate has checked them
 	return &Enqueuer{options: options, store: p, engine: enqueue.New(observer.Store(p), enqueue.Options{
 		Observe: observer, Log: options.Logger, MaxPayload: options.MaxPayload, SendTimeout: options.SendTimeout, Bad: bad,
 	})}

@@ -1,7 +1,11 @@
 package chime
 
 import (
+	"fmt"
+	"log/slog"
+	"runtime/debug"
 	"sync"
+	"sync/atomic"
 	"time"
 	"unsafe"
 
@@ -11,12 +15,13 @@ import (
 
 // An Observer receives what a role does, like net/http/httptrace for a request: for metrics and traces. Each function may be nil. The
 // functions get batches instead of single jobs. The role's own goroutines call them and wait for them: they must be fast, safe for concurrent
-// use, and must not keep a slice. A role without observers has no cost for them.
+// use, and must not keep a slice. A panic is recovered; the first one of each function is logged. They must not call runtime.Goexit, as t.FailNow
+// does: that ends the role's goroutine. A role without observers has no cost for them.
 type Observer struct {
 	Enqueued func([]JobEvent) // jobs that an Enqueuer has put on their queues, without jobs that existed already
 	Taken    func([]JobEvent) // jobs that a Worker has taken
 	Begun    func([]JobEvent) // jobs whose handlers have begun
-	Ended    func([]JobEvent) // attempts that ended, and jobs that became dead or were passed over without an attempt; if skipped or superseded, Name is empty
+	Ended    func([]JobEvent) // attempts that ended, once the store has their outcome, and jobs that became dead or were passed over without an attempt; if skipped or superseded, Name is empty
 	Returned func([]JobEvent) // jobs that a Worker has returned without an outcome: not begun in time, or cut off at its end
 	Parked   func([]JobEvent) // jobs that a Worker has set aside because it cannot run them
 
@@ -68,13 +73,15 @@ type PlaceEvent struct {
 	CaughtUp bool `json:"caught_up,omitempty"` // the occurrence runs late, by MisfireCatchUp
 }
 
-// observing joins observers into one for the engines; functions that no observer has are nil. A nil observer is an error.
-func observing(field string, observers []*Observer) (observe.Observer, error) {
+// observing joins observers into one for the engines; functions that no observer has are nil. A nil observer is an error. Their panics are logged
+// to log.
+func observing(field string, observers []*Observer, log *slog.Logger) (observe.Observer, error) {
 	var all observe.Observer
 	for _, o := range observers {
 		if o == nil {
 			return observe.Observer{}, protocol.Because(protocol.Invalid(field, "", "observers"), "has a nil observer")
 		}
+		o := o.guarded(log)
 		all.Enqueued, all.Taken = addJobs(all.Enqueued, o.Enqueued), addJobs(all.Taken, o.Taken)
 		all.Begun, all.Ended = addJobs(all.Begun, o.Begun), addJobs(all.Ended, o.Ended)
 		all.Returned, all.Parked = addJobs(all.Returned, o.Returned), addJobs(all.Parked, o.Parked)
@@ -95,6 +102,68 @@ func observing(field string, observers []*Observer) (observe.Observer, error) {
 		}
 	}
 	return all, nil
+}
+
+// guarded returns the observer with functions that recover their panics.
+func (o *Observer) guarded(log *slog.Logger) *Observer {
+	return &Observer{
+		Enqueued: guard(log, "Enqueued", o.Enqueued), Taken: guard(log, "Taken", o.Taken), Begun: guard(log, "Begun", o.Begun),
+		Ended: guard(log, "Ended", o.Ended), Returned: guard(log, "Returned", o.Returned), Parked: guard(log, "Parked", o.Parked),
+		Refused: guard2(log, "Refused", o.Refused), SessionLost: guard2(log, "SessionLost", o.SessionLost), Slots: guard3(log, "Slots", o.Slots),
+		Placed: guard(log, "Placed", o.Placed), Elected: guard2(log, "Elected", o.Elected), Trouble: guard2(log, "Trouble", o.Trouble),
+		Called: guard3(log, "Called", o.Called),
+	}
+}
+
+// A panicLog logs the first panic of one function of an observer. The function runs in a goroutine that holds jobs: if a panic ended the process,
+// jobs that were done would run again, and after a few such ends they would be dead.
+type panicLog struct {
+	log      *slog.Logger
+	function string
+	logged   atomic.Bool
+}
+
+// recovered is called by defer.
+func (p *panicLog) recovered() {
+	if v := recover(); v != nil && p.logged.CompareAndSwap(false, true) {
+		p.log.Error("chime: a function of an observer panicked; it is called again, and its later panics are not logged", "event", "observer.panic",
+			"action", p.function, "error", fmt.Sprint(v), "stack", string(debug.Stack()))
+	}
+}
+
+// guard returns f with its panics recovered; nil for nil.
+func guard[A any](log *slog.Logger, function string, f func(A)) func(A) {
+	if f == nil {
+		return nil
+	}
+	p := &panicLog{log: log, function: function}
+	return func(a A) {
+		defer p.recovered()
+		f(a)
+	}
+}
+
+// guard2 and guard3 are guard for two and three arguments.
+func guard2[A, B any](log *slog.Logger, function string, f func(A, B)) func(A, B) {
+	if f == nil {
+		return nil
+	}
+	p := &panicLog{log: log, function: function}
+	return func(a A, b B) {
+		defer p.recovered()
+		f(a, b)
+	}
+}
+
+func guard3[A, B, C any](log *slog.Logger, function string, f func(A, B, C)) func(A, B, C) {
+	if f == nil {
+		return nil
+	}
+	p := &panicLog{log: log, function: function}
+	return func(a A, b B, c C) {
+		defer p.recovered()
+		f(a, b, c)
+	}
 }
 
 // both returns a function that calls two functions; one or both may be nil.

@@ -3,6 +3,7 @@ package chime
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"reflect"
 	"runtime"
 	"sync/atomic"
@@ -40,7 +41,7 @@ func TestOneObserverCannotChangeTheEventsOfAnother(t *testing.T) {
 		counted++
 		clear(events)
 	}}
-	all, err := observing("Observers", []*Observer{changes, changes, {}, changes})
+	all, err := observing("Observers", []*Observer{changes, changes, {}, changes}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/chimejobs/chime/internal/guardlog"
 	"github.com/chimejobs/chime/internal/observe"
 	"github.com/chimejobs/chime/internal/protocol"
 	"github.com/chimejobs/chime/internal/schedule"
@@ -65,7 +66,7 @@ func (o SchedulerOptions) validate() error {
 	if o.Version < 0 {
 		bad = append(bad, protocol.Invalid("SchedulerOptions.Version", strconv.FormatInt(o.Version, 10), "0 or more"))
 	}
-	if _, err := observing("SchedulerOptions.Observers", o.Observers); err != nil {
+	if _, err := observing("SchedulerOptions.Observers", o.Observers, o.Logger); err != nil {
 		bad = append(bad, err)
 	}
 	return errors.Join(bad...)
@@ -102,7 +103,7 @@ const datesSoon = 365 * 24 * time.Hour
 func NewScheduler(store Store, options SchedulerOptions) *Scheduler {
 	options.LeaderTTL = cmp.Or(options.LeaderTTL, defaultLeaderTTL)
 	options.SafetyTick = cmp.Or(options.SafetyTick, defaultSafetyTick)
-	options.Logger = cmp.Or(options.Logger, slog.Default())
+	options.Logger = guardlog.New(cmp.Or(options.Logger, slog.Default()))
 	return &Scheduler{store: protocolOf(store), options: options, ticker: observe.NewPulse(), names: map[string]bool{}}
 }
 
@@ -210,7 +211,7 @@ func (s *Scheduler) Run(ctx context.Context) error {
 				"schedule", d.name, "last_date", d.until.Format(time.DateOnly))
 		}
 	}
-	observer, _ := observing("", s.options.Observers) // validate has checked them
+	observer, _ := observing("", s.options.Observers, s.options.Logger) // validate has checked them
 	err := tick.New(observer.Store(s.store), tick.Options{
 		Observe: observer, Pulse: s.ticker,
 		Log: s.options.Logger, LeaderTTL: s.options.LeaderTTL, SafetyTick: s.options.SafetyTick, SessionTTL: defaultSessionTTL,

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/chimejobs/chime/internal/enqueue"
+	"github.com/chimejobs/chime/internal/guardlog"
 	"github.com/chimejobs/chime/internal/protocol"
 	"github.com/chimejobs/chime/internal/retry"
 	"github.com/chimejobs/chime/internal/schedule"
@@ -30,7 +31,7 @@ func NewSchedules(store Store) *Schedules {
 	s := &Schedules{store: protocolOf(store)}
 	if s.store != nil {
 		s.fit = retry.NewFitCheck(s.store, retry.CheckTimeout)
-		s.enqueuer = enqueue.New(s.store, enqueue.Options{Log: slog.Default(), MaxPayload: defaultMaxPayload, SendTimeout: defaultSendTimeout})
+		s.enqueuer = enqueue.New(s.store, enqueue.Options{Log: guardlog.New(slog.Default()), MaxPayload: defaultMaxPayload, SendTimeout: defaultSendTimeout})
 	}
 	return s
 }

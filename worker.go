@@ -16,6 +16,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/chimejobs/chime/internal/guardlog"
 	"github.com/chimejobs/chime/internal/observe"
 	"github.com/chimejobs/chime/internal/protocol"
 	"github.com/chimejobs/chime/internal/tick"
@@ -57,7 +58,7 @@ func (o WorkerOptions) withDefaults() WorkerOptions {
 	o.SessionTTL = cmp.Or(o.SessionTTL, defaultSessionTTL)
 	o.DrainTimeout = max(cmp.Or(o.DrainTimeout, defaultDrainTimeout), 0)
 	o.MaxCrashes = cmp.Or(o.MaxCrashes, defaultMaxCrashes)
-	o.Logger = cmp.Or(o.Logger, slog.Default())
+	o.Logger = guardlog.New(cmp.Or(o.Logger, slog.Default()))
 	return o
 }
 
@@ -80,7 +81,7 @@ func (o WorkerOptions) validate() error {
 	if o.MaxCrashes < 0 {
 		errs = append(errs, protocol.Invalid("WorkerOptions.MaxCrashes", strconv.Itoa(o.MaxCrashes), "1 or more"))
 	}
-	if _, err := observing("WorkerOptions.Observers", o.Observers); err != nil {
+	if _, err := observing("WorkerOptions.Observers", o.Observers, o.Logger); err != nil {
 		errs = append(errs, err)
 	}
 	if _, err := newHandlerSettings(o.Defaults); err != nil {
@@ -228,7 +229,7 @@ func (w *Worker) begin() (*work.Config, error) {
 		MaxAttempts: defaultMaxAttempts, OccurrenceAttempts: defaultOccurrenceAttempts, Timeout: defaultTimeout, Log: w.options.Logger,
 		Processor: w.processor, Heartbeat: w.heartbeat, Outcome: outcomeOf, Panic: newPanicError, StackOf: stackOf,
 	}
-	config.Observe, _ = observing("", w.options.Observers) // validate has checked them
+	config.Observe, _ = observing("", w.options.Observers, w.options.Logger) // validate has checked them
 	config.Attempt = new(handedJobs).next
 	farther, _ := newHandlerSettings(w.options.Defaults) // validate has checked them
 	for name, r := range w.handlers {

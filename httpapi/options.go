@@ -13,6 +13,7 @@ import (
 	"github.com/chimejobs/chime"
 	"github.com/chimejobs/chime/httpapi/action"
 	"github.com/chimejobs/chime/httpapi/internal/service"
+	"github.com/chimejobs/chime/internal/guardlog"
 )
 
 // Options configure an API. Only Authenticate is required; the zero value of every other field has a useful meaning.
@@ -72,7 +73,7 @@ func (o Options) withDefaults() Options {
 	o.PublicURL = strings.TrimSuffix(o.PublicURL, "/")
 	o.Rates.Reads = cmp.Or(o.Rates.Reads, defaultReads)
 	o.Rates.Writes = cmp.Or(o.Rates.Writes, defaultWrites)
-	o.Logger = cmp.Or(o.Logger, slog.Default())
+	o.Logger = guardlog.New(cmp.Or(o.Logger, slog.Default()))
 	return o
 }
 

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+
+	"github.com/chimejobs/chime/internal/guardlog"
 )
 
 // A ClientLog is a logger for redis.SetLogger; see [ClientLogger].
@@ -15,7 +17,7 @@ type ClientLog struct{ log *slog.Logger }
 //
 // It logs these lines at level Debug. Without it go-redis writes several lines to stderr for each call while a server is unavailable;
 // chime's roles log the same fact once a minute. The logger of go-redis belongs to the whole process, so chime never sets it.
-func ClientLogger(log *slog.Logger) ClientLog { return ClientLog{log: log} }
+func ClientLogger(log *slog.Logger) ClientLog { return ClientLog{log: guardlog.New(log)} }
 
 // Printf logs one line of go-redis.
 func (c ClientLog) Printf(ctx context.Context, format string, v ...any) {

@@ -51,6 +51,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/chimejobs/chime/internal/guardlog"
 	"github.com/chimejobs/chime/internal/protocol"
 	"github.com/chimejobs/chime/internal/recent"
 )
@@ -129,7 +130,7 @@ func newStore(client redis.UniversalClient, options Options) *store {
 	options.DeadRetention = cmp.Or(options.DeadRetention, 30*24*time.Hour)
 	options.MaxDead = cmp.Or(options.MaxDead, 10_000)
 	options.ParkedRetention = cmp.Or(options.ParkedRetention, 7*24*time.Hour)
-	options.Logger = cmp.Or(options.Logger, slog.Default())
+	options.Logger = guardlog.New(cmp.Or(options.Logger, slog.Default()))
 	options.Partitions = maps.Clone(options.Partitions)
 	host, _ := os.Hostname()
 	bad := options.validate(client)

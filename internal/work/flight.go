@@ -117,6 +117,25 @@ func (f *flight) describeEnd(e *observe.Job, outcome string, s *protocol.Settlem
 	e.TimedOut = !f.deadline.IsZero() && !now.Before(f.deadline)
 }
 
+// noteEnd notes in the lane what observers receive of a settlement that the lane has just kept.
+func (f *flight) noteEnd(s *protocol.Settlement, now time.Time) {
+	o := &f.config.Observe
+	if o.Ended == nil && o.Returned == nil && o.Parked == nil {
+		return
+	}
+	outcome := outcomeOf(s)
+	switch {
+	case s.Kind == protocol.SettleBack && o.Returned != nil:
+		f.describe(f.lane.noteOutcome(toReturned))
+	case s.Kind == protocol.SettlePark && o.Parked != nil:
+		f.describe(f.lane.noteOutcome(toParked))
+	case outcome != "" && o.Ended != nil:
+		f.describeEnd(f.lane.noteOutcome(toEnded), outcome, s, now)
+	default:
+		f.lane.noteOutcome(toNobody)
+	}
+}
+
 // reasonOf returns why an attempt ended, for observers. It reads the handler's error only after the handler has returned: a stuck one may return
 // meanwhile.
 func (f *flight) reasonOf(s *protocol.Settlement) error {

@@ -39,7 +39,7 @@ type flights struct {
 	ended tally
 	known load // the load that observers know
 
-	taken, begun, ends, backs, parks observe.Batch // collected for observers
+	taken, begun, passed observe.Batch // collected for observers
 }
 
 // An arrival is the jobs of one answer.
@@ -133,7 +133,6 @@ func (h *flights) admit(draining bool, now time.Time) {
 		*a = arrival{}
 	}
 	h.arrivals, h.arriving = h.arrivals[:0], 0
-	h.reportEnds()
 }
 
 func (h *flights) admitJobs(a *arrival, draining bool, now time.Time) {
@@ -190,17 +189,13 @@ func (h *flights) collect(now time.Time) time.Time {
 		}
 		if s, kept := f.returned(); kept {
 			h.ended.count(&s)
-			h.noteEnd(f, &s, f.finishedAt())
+			f.noteEnd(&s, f.finishedAt())
 			f.measure(&s, now)
 			if f.wasCutOff() {
 				h.cut = append(h.cut, f.id)
 			}
 		}
-		if h.ends.Full() {
-			h.reportEnds()
-		}
 	}
-	h.reportEnds()
 	h.reportSlots(h.slots.load())
 	for i, f := range h.seen.began {
 		h.seen.began[i] = nil
@@ -226,30 +221,8 @@ func (h *flights) reportBegun() {
 	clear(h.seen.started)
 }
 
-// noteEnd notes for observers that an attempt has ended, or that a job was given back or parked.
-func (h *flights) noteEnd(f *flight, s *protocol.Settlement, now time.Time) {
-	switch o := &h.config.Observe; {
-	case s.Kind == protocol.SettleBack:
-		if o.Returned != nil {
-			f.describe(h.backs.Add())
-		}
-	case s.Kind == protocol.SettlePark:
-		if o.Parked != nil {
-			f.describe(h.parks.Add())
-		}
-	case o.Ended != nil:
-		if outcome := outcomeOf(s); outcome != "" {
-			f.describeEnd(h.ends.Add(), outcome, s, now)
-		}
-	}
-}
-
-// reportEnds reports to observers the ends that were noted for them.
-func (h *flights) reportEnds() {
-	h.ends.Report(h.config.Observe.Ended)
-	h.backs.Report(h.config.Observe.Returned)
-	h.parks.Report(h.config.Observe.Parked)
-}
+// settled reports to observers the first n outcomes of a lane that they have not received: the store has them, or never will.
+func (h *flights) settled(l *lane, n int) { l.report(n, &h.config.Observe) }
 
 // reportSlots reports to observers how the load of the slots has changed.
 func (h *flights) reportSlots(now load) {
@@ -266,16 +239,16 @@ func (h *flights) passedOver(queue string, ids []string, outcome string) {
 	}
 	for _, id := range ids {
 		name, planned, _ := schedule.SplitOccurrence(id)
-		*h.ends.Add() = observe.Job{Queue: queue, ID: id, Schedule: name, Due: planned, Outcome: outcome, Origin: observe.Occurrence}
+		*h.passed.Add() = observe.Job{Queue: queue, ID: id, Schedule: name, Due: planned, Outcome: outcome, Origin: observe.Occurrence}
 	}
-	h.reportEnds()
+	h.passed.Report(h.config.Observe.Ended)
 }
 
 // keep settles a flight that has not ended or has never begun.
 func (h *flights) keep(f *flight, s protocol.Settlement, now time.Time) {
 	if f.keep(s, now) {
 		h.ended.count(&s)
-		h.noteEnd(f, &s, now)
+		f.noteEnd(&s, now)
 		f.measure(&s, now)
 	}
 }
@@ -295,7 +268,6 @@ func (h *flights) due(now time.Time) time.Time {
 		}
 		h.keep(f, f.stuck(now), now)
 	}
-	h.reportEnds()
 	return earlier(until, expiry)
 }
 
@@ -350,9 +322,11 @@ func (h *flights) shutDown() {
 	h.slots.each(func(f *flight) { f.endContext(ErrShutdown) })
 }
 
-// end sends the last reports to observers, including that the worker has no slots any more.
-func (h *flights) end() {
-	h.reportEnds()
+// end sends the last reports to observers: of outcomes that the store has not confirmed, and that the worker has no slots any more.
+func (h *flights) end(lanes []*lane) {
+	for _, l := range lanes {
+		l.reportAll(&h.config.Observe)
+	}
 	h.reportSlots(load{})
 }
 

@@ -12,6 +12,7 @@ import (
 type lane struct {
 	waitState
 	outbox
+	unreported
 	measures
 
 	at    protocol.Partition

@@ -221,6 +221,7 @@ func (p *processor) worked(l *lane, a *protocol.WorkAnswer, now time.Time) {
 		return
 	}
 	p.outage.End(l, now)
+	p.flights.settled(l, len(call.Settle))
 	p.placed(l, call.Place, a.Placed, now)
 	logSuperseded(p.config, l.partition().Queue, a.Superseded)
 	p.flights.passedOver(l.partition().Queue, a.Superseded, runSuperseded)

@@ -89,6 +89,9 @@ func (ss *sessions) extended(lanes *lanes, extensions []extension, now time.Time
 // lose ends a session that was reaped: other workers have its jobs now. The ctx of its handlers ends, and what they return is
 // dropped.
 func (ss *sessions) lose(l *lane, s *session, now time.Time) {
+	if l.holder() == s {
+		l.reportAll(&ss.config.Observe)
+	}
 	if held, first := s.lose(); first {
 		ss.config.Log.Warn("chime: the store does not know a session any more: other workers have its jobs, or the store has lost them", "event", "session.lost",
 			"queue", l.partition().Queue, "partition", l.partition().Index, "session", s.name(), "worker", ss.worker, "count", held)

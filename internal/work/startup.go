@@ -83,7 +83,7 @@ func runParts(ctx context.Context, store protocol.Store, config *Config, lanes *
 
 	logStart(config, name, store.Server())
 	drained := p.loop(ctx.Done())
-	flights.end()
+	flights.end(lanes.every())
 
 	end()
 	callers.stop()

@@ -28,6 +28,7 @@ var mayImport = map[string][]string{
 	"internal/retry":    {"internal/protocol"},
 	"internal/reap":     {"internal/protocol", "internal/retry"},
 	"internal/observe":  {"internal/protocol"},
+	"internal/guardlog": {},
 	"internal/enqueue":  {"internal/protocol", "internal/wire", "internal/retry", "internal/recent", "internal/observe", "golang.org/x/sync"},
 	"internal/work":     {"internal/protocol", "internal/wire", "internal/schedule", "internal/retry", "internal/reap", "internal/observe"},
 	"internal/tick":     {"internal/protocol", "internal/schedule", "internal/retry", "internal/reap", "internal/observe"},
@@ -38,13 +39,13 @@ var mayImport = map[string][]string{
 	"internal/testjob":  {}, // through which chimetest reaches into the root
 	".": {
 		"recurrence", "internal/protocol", "internal/wire", "internal/schedule",
-		"internal/retry", "internal/observe", "internal/enqueue", "internal/work", "internal/tick", "internal/testjob", "internal/format",
+		"internal/retry", "internal/observe", "internal/enqueue", "internal/work", "internal/tick", "internal/testjob", "internal/format", "internal/guardlog",
 	},
 	"health":                     {"."},
 	"internal/loopback":          {},
 	"internal/browser":           {"any"}, // a module of its own, for tests and pictures
 	"internal/login":             {"dashboard"},
-	"dashboard":                  {".", "internal/loopback", "internal/rights", "dashboard/internal/guard", "dashboard/internal/live", "dashboard/internal/render", "dashboard/internal/pages", "dashboard/internal/change"},
+	"dashboard":                  {".", "internal/guardlog", "internal/loopback", "internal/rights", "dashboard/internal/guard", "dashboard/internal/live", "dashboard/internal/render", "dashboard/internal/pages", "dashboard/internal/change"},
 	"dashboard/internal/guard":   {},
 	"dashboard/internal/live":    {"internal/format"},
 	"dashboard/internal/visit":   {"github.com/redis/go-redis/v9"},    // for tests
@@ -56,7 +57,7 @@ var mayImport = map[string][]string{
 	"internal/rights":            {},
 	"internal/history":           {".", "internal/schedule"},
 	"internal/blocked":           {".", "internal/protocol", "internal/rights"},
-	"redisstore":                 {"internal/protocol", "internal/recent", "redisstore/internal/sample", "redisstore/internal/script", "github.com/redis/go-redis/v9"},
+	"redisstore":                 {"internal/protocol", "internal/guardlog", "internal/recent", "redisstore/internal/sample", "redisstore/internal/script", "github.com/redis/go-redis/v9"},
 	"redisstore/internal/sample": {"internal/protocol", "github.com/redis/go-redis/v9"},
 	"redisstore/internal/script": {},
 	"redisstore/embedded":        {"redisstore", "internal/memconn", "github.com/redis/go-redis/v9", "github.com/alicebob/miniredis/v2"},
@@ -78,7 +79,7 @@ var mayImport = map[string][]string{
 	"internal/times":             {"recurrence"},
 	"internal/definition":        {".", "recurrence", "internal/rules"},
 	"httpapi": {
-		".", "recurrence", "httpapi/action", "httpapi/internal/problem", "httpapi/internal/resource", "httpapi/internal/service", "internal/loopback", "golang.org/x/time",
+		".", "recurrence", "httpapi/action", "httpapi/internal/problem", "httpapi/internal/resource", "httpapi/internal/service", "internal/guardlog", "internal/loopback", "golang.org/x/time",
 	},
 	"httpapi/action": {
 		".", "httpapi/internal/egress", "golang.org/x/oauth2",
