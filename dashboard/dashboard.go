@@ -36,6 +36,7 @@ import (
 	"github.com/chimejobs/chime/dashboard/internal/live"
 	"github.com/chimejobs/chime/dashboard/internal/pages"
 	"github.com/chimejobs/chime/dashboard/internal/render"
+	"github.com/chimejobs/chime/internal/guardlog"
 )
 
 const (
@@ -83,8 +84,11 @@ func New(store chime.Store, options Options) *Dashboard {
 	if options.Logger == nil {
 		options.Logger = slog.Default()
 	}
+	options.Logger = guardlog.New(options.Logger)
+	panics := &panicLog{log: options.Logger}
+	options.guard(panics.recovered)
 	d := &Dashboard{
-		options: options, site: pages.NewSite(store, options.hooks()), rate: guard.NewRate(perSecond), foreign: http.NewCrossOriginProtection(),
+		options: options, site: pages.NewSite(store, options.hooks(panics.recovered)), rate: guard.NewRate(perSecond), foreign: http.NewCrossOriginProtection(),
 		shared: shared{pages: map[topic]*reading{}}, open: open,
 		said: said{sentences: map[string]sentence{}},
 	}

@@ -2,15 +2,20 @@ package dashboard
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
+	"runtime/debug"
+	"sync"
 	"time"
 
 	"github.com/chimejobs/chime"
 	"github.com/chimejobs/chime/dashboard/internal/pages"
 )
 
-// Options are the options of New. With the zero value the dashboard serves only this machine and is read-only.
+// Options are the options of New. With the zero value the dashboard serves only this machine and is read-only. A panic of one of the functions is
+// recovered, and the first one of each is logged: then Authorize admits nobody, and Redact and RedactError show nothing.
 type Options struct {
 	// Prefix is removed from the path of a request. It is "/chime" if the handler is mounted at "/chime/", and empty if http.StripPrefix or a
 	// proxy has already removed it.
@@ -51,9 +56,49 @@ type Link struct {
 	URL  string // http or https; others are not shown
 }
 
+// guard makes Authorize and Audit recover their panics: nobody is admitted by the one, and the request continues after the other.
+func (o *Options) guard(recovered func(function string, panicked any)) {
+	authorize, audit := o.Authorize, o.Audit
+	o.Authorize = func(r *http.Request) (viewer Viewer, err error) {
+		defer func() {
+			if v := recover(); v != nil {
+				viewer, err = Viewer{}, errors.New("Options.Authorize panicked")
+				recovered("Authorize", v)
+			}
+		}()
+		return authorize(r)
+	}
+	if audit == nil {
+		return
+	}
+	o.Audit = func(ctx context.Context, action Action) {
+		defer func() {
+			if v := recover(); v != nil {
+				recovered("Audit", v)
+			}
+		}()
+		audit(ctx, action)
+	}
+}
+
+// A panicLog logs the first panic of each function of the options.
+type panicLog struct {
+	log    *slog.Logger
+	logged sync.Map // function -> true
+}
+
+// recovered is called in the goroutine of the panic.
+func (p *panicLog) recovered(function string, panicked any) {
+	if _, before := p.logged.LoadOrStore(function, true); before {
+		return
+	}
+	p.log.Error("dashboard: a function of the options panicked; its later panics are not logged", "event", "dashboard.failed", "action", function,
+		"error", fmt.Sprint(panicked), "stack", string(debug.Stack()))
+}
+
 // hooks are the functions of the application that pages call.
-func (o *Options) hooks() pages.Hooks {
-	hooks := pages.Hooks{Redact: o.Redact, RedactError: o.RedactError}
+func (o *Options) hooks(recovered func(function string, panicked any)) pages.Hooks {
+	hooks := pages.Hooks{Redact: o.Redact, RedactError: o.RedactError, Recovered: recovered}
 	if o.Links != nil {
 		hooks.Links = func(job *chime.JobInfo) []pages.Link {
 			var links []pages.Link

@@ -1,6 +1,8 @@
 package pages
 
 import (
+	"encoding/json"
+	"errors"
 	"net/url"
 	"slices"
 
@@ -12,17 +14,36 @@ type Hooks struct {
 	Redact      func(job *chime.JobInfo, payload any) any
 	RedactError func(job *chime.JobInfo, text string) string
 	Links       func(job *chime.JobInfo) []Link
+
+	// Recovered is called with a panic of one of them, which then has no result. It may be nil.
+	Recovered func(function string, panicked any)
+}
+
+// recovered is called by defer, around a call of a function of this name.
+func (h Hooks) recovered(function string) {
+	if v := recover(); v != nil && h.Recovered != nil {
+		h.Recovered(function, v)
+	}
 }
 
 // A Link links to a page of another program.
 type Link struct{ Text, URL string }
 
 // failed returns the shown text of an error of a job.
-func (h Hooks) failed(job *chime.JobInfo, text string) string {
+func (h Hooks) failed(job *chime.JobInfo, text string) (shown string) {
 	if h.RedactError == nil || text == "" {
 		return text
 	}
+	shown = "not shown: Options.RedactError panicked"
+	defer h.recovered("RedactError")
 	return h.RedactError(job, text)
+}
+
+// redacted returns the JSON of what may be shown of a value.
+func (h Hooks) redacted(job *chime.JobInfo, value any) (text []byte, err error) {
+	err = errors.New("it panicked")
+	defer h.recovered("Redact")
+	return json.Marshal(h.Redact(job, value))
 }
 
 // shownError returns failed for the last error of a job, or nil if the whole error is shown.
@@ -38,6 +59,7 @@ func (h Hooks) links(job *chime.JobInfo) []Link {
 	if h.Links == nil {
 		return nil
 	}
+	defer h.recovered("Links")
 	return slices.DeleteFunc(slices.Clone(h.Links(job)), func(link Link) bool {
 		to, err := url.Parse(link.URL)
 		return err != nil || to.Scheme != "http" && to.Scheme != "https" || to.Host == "" || link.Text == ""

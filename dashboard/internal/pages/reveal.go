@@ -70,9 +70,9 @@ func (h Hooks) shown(job *chime.JobInfo, data []byte) (form, text, note string) 
 		if !decoded {
 			return "", "", "It is not shown: it cannot be decoded, so secrets in it cannot be removed."
 		}
-		redacted, err := json.Marshal(h.Redact(job, value))
+		redacted, err := h.redacted(job, value)
 		if err != nil {
-			return "", "", "It is not shown: the result of Options.Redact is not JSON."
+			return "", "", "It is not shown: Options.Redact panicked, or its result is not JSON."
 		}
 		return shownJSON(redacted)
 	}
