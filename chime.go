@@ -73,6 +73,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -101,8 +102,8 @@ type (
 // hand over their lead. It returns when all roles have returned.
 //
 // If options or declarations of any role are invalid, Run returns all problems, joined, before anything starts. If the store is down, the
-// roles wait for it and log that. If a role fails, Run stops the others in the same order and returns its error. After ctx has ended,
-// Run returns nil, or a *[DrainTimeoutError] if handlers were cut off; never ctx.Err().
+// roles wait for it and log that. If a role fails, Run stops the others in the same order and returns its error; a panic of a role is such an
+// error, a *[PanicError]. After ctx has ended, Run returns nil, or a *[DrainTimeoutError] if handlers were cut off; never ctx.Err().
 func Run(ctx context.Context, roles ...Role) error {
 	if ctx == nil {
 		return fmt.Errorf("chime: Run: %w", errNilContext)
@@ -196,7 +197,7 @@ func newStage(ctx context.Context) *stage {
 
 func (s *stage) start(role Role, failed chan<- struct{}) {
 	s.roles.Go(func() {
-		err := role.Run(s.ctx)
+		err := run(s.ctx, role)
 		if err == nil || s.ctx.Err() != nil && (err == s.ctx.Err() || err == context.Cause(s.ctx)) {
 			return
 		}
@@ -205,6 +206,17 @@ func (s *stage) start(role Role, failed chan<- struct{}) {
 		s.mu.Unlock()
 		failed <- struct{}{}
 	})
+}
+
+// run runs a role. A panic is an error: the handlers of other roles are drained before the process ends.
+func run(ctx context.Context, role Role) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			stack := debug.Stack()
+			err = fmt.Errorf("chime: Run of a %T: %w\n%s", role, &PanicError{Value: v, Stack: stack[:min(len(stack), 4<<10)]}, stack)
+		}
+	}()
+	return role.Run(ctx)
 }
 
 // stop ends the stage's roles, waits for them, and returns their errors.

@@ -221,3 +221,26 @@ type fitStore struct{ noStore }
 func (fitStore) Check(context.Context) error { return nil }
 
 func (fitStore) CheckUse(context.Context, protocol.Use, []string) error { return nil }
+
+// A panicRole panics after a minute.
+type panicRole struct{}
+
+func (panicRole) Run(ctx context.Context) error {
+	retry.Sleep(ctx, time.Minute)
+	panic("a slip")
+}
+
+// If a role panics, the others end in order, and their handlers are drained.
+func TestAPanicOfARoleStopsTheOthersInOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log := new(eventLog)
+		err := Run(t.Context(), &fakeRole{name: "scheduler", events: log, last: true}, panicRole{}, &fakeRole{name: "worker", events: log, drain: time.Second})
+		var panicked *PanicError
+		if !errors.As(err, &panicked) || panicked.Value != "a slip" || !strings.Contains(string(panicked.Stack), "panicRole") || !strings.Contains(err.Error(), "Run of a chime.panicRole: panic: a slip") {
+			t.Errorf("got the error %v, want a PanicError with the stack", err)
+		}
+		if n := len(log.events); n != 4 || log.events[2] != "worker ends" || log.events[3] != "scheduler ends" {
+			t.Errorf("got the events %q, want the worker's end and then the scheduler's", log.events)
+		}
+	})
+}

@@ -83,10 +83,10 @@ func (e *DrainTimeoutError) Error() string {
 func (e *DrainTimeoutError) Unwrap() error { return ErrDrainTimeout }
 
 // PanicError is the failure of a handler that panicked or called runtime.Goexit. It is logged as the error of the attempt; the stack
-// is kept with the job.
+// is kept with the job. Run returns it for a role that panicked.
 type PanicError struct {
 	Value any    // what was passed to panic
-	Stack []byte // the stack of the handler's goroutine, at most 4 KiB
+	Stack []byte // the stack of the goroutine, at most 4 KiB
 }
 
 // Error is "panic: " and the value.
