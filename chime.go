@@ -54,7 +54,7 @@
 //   - Deleting the line that declares a schedule does not delete the schedule: [Scheduler.Remove] and [Schedules.Delete] do.
 //   - A handler that ignores its ctx keeps its slot until it returns, although its job was settled as failed long before.
 //   - Redis replicates asynchronously: a failover can lose the last writes, including jobs that were acknowledged.
-//   - A Redis that may evict keys loses jobs: every role refuses any maxmemory-policy except noeviction.
+//   - A Redis that may evict keys loses jobs: every role refuses a maxmemory-policy of allkeys-*, and warns of volatile-*.
 //
 // # Where is everything
 //

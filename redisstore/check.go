@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 	"time"
 
@@ -13,7 +14,7 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-// Check returns nil if the servers can be trusted with jobs: each one answers, is Redis 7.0 or later, evicts nothing, and has a plausible
+// Check returns nil if the servers can be trusted with jobs: each one answers, is Redis 7.0 or later, evicts no job, and has a plausible
 // clock.
 func (s *store) Check(ctx context.Context) error {
 	if s.bad != nil {
@@ -28,6 +29,7 @@ type serverCheck struct {
 	log        *slog.Logger
 	infoDenied sync.Once
 	replicas   sync.Once
+	volatile   sync.Once
 }
 
 // briefly sends plain commands through a client whose calls do not wait for long, see patience.
@@ -96,11 +98,28 @@ func (c *serverCheck) server(ctx context.Context, client redis.UniversalClient, 
 	if version, ok := sections["Server"]["redis_version"]; ok && olderThan(version, 7) {
 		bad = append(bad, fmt.Errorf("redisstore: %w: Redis %s%s: want 7.0 or later", protocol.ErrUnfit, version, which))
 	}
-	if policy, ok := sections["Memory"]["maxmemory_policy"]; ok && policy != "noeviction" {
-		bad = append(bad, fmt.Errorf("redisstore: %w: maxmemory-policy %s%s may evict jobs: set it to noeviction", protocol.ErrUnfit, policy, which))
+	if err := c.evicts(ctx, sections["Memory"]["maxmemory_policy"], which); err != nil {
+		bad = append(bad, err)
 	}
 	c.warnOfReplicas(ctx, sections["Replication"])
 	return errors.Join(append(bad, checkClock(ctx, client))...)
+}
+
+// evicts returns an error for a maxmemory-policy that may evict jobs. The policies volatile-* evict only keys with an expiry: chime gives one to what
+// a deleted queue leaves behind, and to no key of a queue that is in use. So they lose no job, and are logged once: a full server with such a policy
+// refuses writes only after it has evicted the expiring keys of other programs.
+func (c *serverCheck) evicts(ctx context.Context, policy, which string) error {
+	switch {
+	case policy == "" || policy == "noeviction": // empty: INFO does not contain it
+		return nil
+	case strings.HasPrefix(policy, "volatile-"):
+		c.volatile.Do(func() {
+			c.log.WarnContext(ctx, "redisstore: the server's maxmemory-policy evicts keys with an expiry: no job has one, but noeviction is safer",
+				"event", "store.trouble", "action", "check", "reason", "maxmemory-policy "+policy+which)
+		})
+		return nil
+	}
+	return fmt.Errorf("redisstore: %w: maxmemory-policy %s%s may evict jobs: set it to noeviction", protocol.ErrUnfit, policy, which)
 }
 
 // The server's clock decides what is due. A clock outside of these instants is wrong, and scripts refuse to use it (lib/clock.lua): what was

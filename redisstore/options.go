@@ -35,7 +35,7 @@ type Options struct {
 	// its death. Zero means 7 days; negative is refused.
 	ParkedRetention time.Duration
 
-	// Logger receives the few warnings of the store: INFO or EVAL_RO is denied, so a check is left out; a schedule's move to another queue cannot be
+	// Logger receives the few warnings of the store: INFO or EVAL_RO is denied, so a check is left out; the server evicts keys with an expiry; a schedule's move to another queue cannot be
 	// completed; an entry of a registry cannot be read. Nil means slog.Default(). Errors are returned to the roles, which log them with their own
 	// Logger.
 	Logger *slog.Logger
@@ -48,6 +48,10 @@ func (o Options) validate(client redis.UniversalClient) error {
 	var bad []error
 	if v := reflect.ValueOf(client); client == nil || v.Kind() == reflect.Pointer && v.IsNil() {
 		bad = append(bad, errors.New("redisstore: client is nil"))
+	}
+	if _, ring := client.(*redis.Ring); ring {
+		bad = append(bad, errors.New("redisstore: client is a *redis.Ring, which distributes keys over servers that know nothing of each other: "+
+			"a queue would be on several of them: use redis.NewClient, redis.NewFailoverClient or redis.NewClusterClient"))
 	}
 	if !namespacePattern.MatchString(o.Namespace) {
 		bad = append(bad, protocol.Invalid("Options.Namespace", o.Namespace, "1 to 100 of A-Z a-z 0-9 _ . -"))

@@ -21,6 +21,19 @@ func TestAStoreSaysItsNamespace(t *testing.T) {
 	}
 }
 
+// A Ring would put the keys of one queue on several servers.
+func TestARingIsRefused(t *testing.T) {
+	ring := redis.NewRing(&redis.RingOptions{Addrs: map[string]string{"a": "127.0.0.1:1", "b": "127.0.0.1:2"}})
+	defer ring.Close()
+	store := New(ring, Options{})
+	_, err := chime.NewEnqueuer(store, chime.EnqueuerOptions{}).Enqueue(t.Context(), "work", nil)
+	for what, err := range map[string]error{"enqueue": err, "run": chime.Run(t.Context(), chime.NewScheduler(store, chime.SchedulerOptions{}))} {
+		if !errors.Is(err, chime.ErrUnfit) || !strings.Contains(err.Error(), "*redis.Ring") || !strings.Contains(err.Error(), "redis.NewClusterClient") {
+			t.Errorf("%s: %v, want ErrUnfit with the clients to use", what, err)
+		}
+	}
+}
+
 func TestARefusedOptionIsNamedWithItsValueAndLimit(t *testing.T) {
 	client := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"})
 	defer client.Close()

@@ -19,7 +19,8 @@
 //
 // # What will bite me
 //
-//   - A server that may evict keys loses jobs: the roles refuse every maxmemory-policy except noeviction, with chime.ErrUnfit.
+//   - A server that may evict keys loses jobs: the roles refuse the policies allkeys-* of maxmemory-policy, with chime.ErrUnfit. The policies
+//     volatile-* evict only keys with an expiry, which no job has: they are logged once.
 //   - If Redis loses data, the store loses it too. A crash loses the writes since the last fsync of the append-only file. A failover loses the writes
 //     that the replica had not received yet.
 //   - Processes work together only if they use the same server, database and namespace.
@@ -60,8 +61,8 @@ import (
 // roles of package chime call it as a chime.Store. Create it with New; the zero value is not usable.
 type Store struct{ store *store }
 
-// New returns a store on a client of go-redis. It does no I/O and does not fail: if the client is nil or an option is bad, the first call of a role
-// returns an error, chime.ErrUnfit. Hooks that were added to the client, for example for traces, see every call if the client has
+// New returns a store on a client of go-redis. It does no I/O and does not fail: if the client is nil or a *redis.Ring or an option is bad, the first
+// call of a role returns an error, chime.ErrUnfit. Hooks that were added to the client, for example for traces, see every call if the client has
 // ContextTimeoutEnabled, which is recommended. Without it, hooks do not see some calls: those that have a shorter time limit than the client, and
 // that a role repeats until the store answers.
 func New(client redis.UniversalClient, options Options) *Store {

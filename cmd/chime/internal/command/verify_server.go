@@ -48,7 +48,11 @@ func (v *verifying) server(ctx context.Context, store chime.Store) error {
 			if valkey := sections["Server"]["valkey_version"]; valkey != "" {
 				kind, version = "Valkey", valkey
 			}
-			v.add("server", checkGood, "%s %s%s, maxmemory-policy %s", kind, cmp.Or(version, "of unknown version"), where, cmp.Or(sections["Memory"]["maxmemory_policy"], "not known"))
+			policy, result, note := sections["Memory"]["maxmemory_policy"], checkGood, ""
+			if strings.HasPrefix(policy, "volatile-") {
+				result, note = checkWarn, ", which evicts keys with an expiry: no job has one, but noeviction is safer"
+			}
+			v.add("server", result, "%s %s%s, maxmemory-policy %s%s", kind, cmp.Or(version, "of unknown version"), where, cmp.Or(policy, "not known"), note)
 		}
 		if err != nil {
 			return err

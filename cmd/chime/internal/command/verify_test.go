@@ -54,6 +54,8 @@ func TestVerifyFindsWhatIsWrong(t *testing.T) {
 func TestVerifyFindsAServerThatMayEvict(t *testing.T) {
 	s, _, _ := onServer(t, redistest.Options{Config: []string{"maxmemory-policy allkeys-lru"}})
 	wants{code: 7, out: []string{"✕ server ", "maxmemory-policy allkeys-lru may evict jobs"}}.check(t, s.Run(t, "verify"), "verify")
+	s, _, _ = onServer(t, redistest.Options{Config: []string{"maxmemory-policy volatile-lru"}})
+	wants{out: []string{"⚠ server ", "maxmemory-policy volatile-lru, which evicts keys with an expiry"}}.check(t, s.Run(t, "verify"), "verify")
 }
 
 func TestVerifySaysWhatTheUserMayNotDo(t *testing.T) {
