@@ -32,7 +32,8 @@ var (
 // arguments their type or size), and Limit is what is allowed. Its text contains all three. Nothing was sent.
 //
 // If several are joined, errors.As finds the first one. errors.Is finds the one with a given field, value or limit:
-// errors.Is(err, &chime.InvalidError{Field: "queue"}). An invalid rule is a [recurrence.Error] instead.
+// errors.Is(err, &chime.InvalidError{Field: "queue"}). A mistake in a rule is one too: its Field is "recurrence", or for example
+// "recurrence.timeZone"; it wraps a [recurrence.Error], which has the code, and has the text of that error.
 type InvalidError = protocol.InvalidError
 
 // The reasons for which a handler's ctx ends, returned by context.Cause.

@@ -87,6 +87,8 @@ func TestBadInputIsAnInvalidError(t *testing.T) {
 		{NewScheduler(asStore(kept), SchedulerOptions{}).Remove(""), "name", "", "1 to 200 bytes"},
 		{put("a\u202eb", everyMinute), "name", "a\u202eb", "no control or format character"},
 		{put("a", recurrence.Recurrence{}), "recurrence", "", "a Frequency, a Cron or a StartTime"},
+		{put("a", recurrence.Recurrence{Cron: "0 9 * * *", TimeZone: "Mars/Olympus"}), "recurrence.timeZone", "Mars/Olympus", ""},
+		{put("a", recurrence.Recurrence{Cron: "61 9 * * *"}), "recurrence.cron", "61 9 * * *", "minute 61 is out of range"},
 		{put("a", everyMinute, JobName("a b")), "job name", "a b", "1 to 100 of"},
 		{put("a", everyMinute, Grace(0)), "grace", "0s", "1s to 8760h"},
 		{put("a", everyMinute, Overlap("both")), "overlap policy", "both", "skip, wait, cancel or allow"},
@@ -170,6 +172,9 @@ func TestBadInputIsAnInvalidError(t *testing.T) {
 		}
 		if !errors.Is(c.err, &InvalidError{Field: c.field, Value: c.value}) || !strings.HasPrefix(c.err.Error(), "chime: ") {
 			t.Errorf("%v: want an error that begins with the package and whose field errors.Is finds", c.err)
+		}
+		if rule := (*recurrence.Error)(nil); strings.HasPrefix(c.field, "recurrence.") && (!errors.As(c.err, &rule) || "recurrence."+rule.Field != c.field || len(recurrence.Errors(c.err)) != 1) {
+			t.Errorf("%v: want an error that wraps the rule's", c.err)
 		}
 	}
 }

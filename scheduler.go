@@ -282,7 +282,7 @@ func declaration(name string, rec recurrence.Recurrence, options []PutOption) (p
 		Details:     job.details(),
 	}
 	if problem := spec.Validate(); problem != nil {
-		settings.refuse(problem)
+		settings.refuse(invalidRule(problem))
 	}
 	if err != nil {
 		settings.refuse(err)
@@ -296,6 +296,26 @@ func declaration(name string, rec recurrence.Recurrence, options []PutOption) (p
 	declared, err := spec.Declare(name, cmp.Or(job.queue, defaultQueue))
 	declared.Revision, declared.Absent, declared.Paused = settings.revision, settings.absent, settings.paused
 	return declared, err
+}
+
+// invalidRule returns the mistakes in a rule as InvalidErrors with the same text, joined. Each wraps its recurrence.Error. An error without such
+// mistakes is returned as it is.
+func invalidRule(err error) error {
+	var refused []error
+	for _, mistake := range recurrence.Errors(err) {
+		field := "recurrence"
+		if mistake.Field != "" {
+			field += "." + mistake.Field
+		}
+		refused = append(refused, protocol.Restating(mistake, field, mistake.Value, mistake.Reason))
+	}
+	switch len(refused) {
+	case 0:
+		return err
+	case 1:
+		return refused[0]
+	}
+	return errors.Join(refused...)
 }
 
 // A Leader is the scheduler that leads. Of all schedulers of a store, it does the work that nobody else has done in time.

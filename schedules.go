@@ -149,7 +149,7 @@ func (s *Schedules) checkStart(ctx context.Context, name string, rec recurrence.
 		}
 	}
 	_, err = rec.Series(created)
-	return err
+	return invalidRule(err)
 }
 
 func (s *Schedules) place(ctx context.Context, owed protocol.Owed) (placed, error) {

@@ -54,6 +54,9 @@ func problemsOf(r *http.Request, err error) (status int, problems []problem) {
 		problems = append(problems, problem{Field: wrong.Field, Value: wrong.Value, Code: string(wrong.Code), Reason: wrong.Reason})
 	}
 	for _, wrong := range invalid(err) {
+		if len(recurrence.Errors(wrong)) > 0 {
+			continue // a mistake in the rule
+		}
 		problems = append(problems, problem{Field: wrong.Field, Value: wrong.Value, Limit: wrong.Limit})
 	}
 	switch {

@@ -16,6 +16,7 @@ type InvalidError struct {
 
 	flaw  string // what is wrong with the value, if Limit does not show it
 	cause error  // found by errors.Is; nil: there is none
+	plain bool   // the text is that of cause
 }
 
 const maxShownValue = 64
@@ -47,8 +48,18 @@ func Wrapping(e *InvalidError, cause error) *InvalidError {
 	return e
 }
 
+// Restating returns an error with the text of another one, which errors.Is and errors.As find.
+func Restating(cause error, field, value, limit string) *InvalidError {
+	e := Invalid(field, value, limit)
+	e.cause, e.plain = cause, true
+	return e
+}
+
 // Error returns the field, the value and the limit.
 func (e *InvalidError) Error() string {
+	if e.plain {
+		return e.cause.Error()
+	}
 	var text strings.Builder
 	text.WriteString(e.Field)
 	switch {
@@ -69,7 +80,8 @@ func (e *InvalidError) Is(target error) bool {
 	return ok && (t.Field == "" || t.Field == e.Field) && (t.Value == "" || t.Value == e.Value) && (t.Limit == "" || t.Limit == e.Limit)
 }
 
-// Unwrap returns why arguments were refused: ErrPayloadTooLarge for those that are too long; nil: there is no other error.
+// Unwrap returns why a value was refused: ErrPayloadTooLarge for arguments that are too long, a *recurrence.Error for a mistake in a rule; nil: there
+// is no other error.
 func (e *InvalidError) Unwrap() error { return e.cause }
 
 // shown quotes a value unless it is a number, a duration, an instant or a size.

@@ -59,7 +59,7 @@ func TestPutRefusesAScheduleThatWouldNeverRun(t *testing.T) {
 		fixture.Pass(29 * 24 * time.Hour) // 30 January 2000
 		february := recurrence.Recurrence{Frequency: recurrence.Year, Months: []time.Month{time.February}}
 		var refused *recurrence.Error
-		if _, err := schedules.Put(t.Context(), "yearly", february); !errors.As(err, &refused) || refused.Code != recurrence.CodeNeverFires {
+		if _, err := schedules.Put(t.Context(), "yearly", february); !errors.As(err, &refused) || refused.Code != recurrence.CodeNeverFires || !errors.Is(err, &chime.InvalidError{}) {
 			t.Errorf("30 February: got %v, want never_fires", err)
 		}
 		if _, err := schedules.Put(t.Context(), "a b", everyMinute); err == nil || !strings.Contains(err.Error(), `"a b"`) {

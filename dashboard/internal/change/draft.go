@@ -312,6 +312,9 @@ var fieldsOf = map[string]string{
 func (d *draft) refused(err error, at string) bool {
 	found := invalids(err)
 	for _, invalid := range found {
+		if len(recurrence.Errors(invalid)) > 0 {
+			continue // see below
+		}
 		d.wrong(fieldsOf[invalid.Field], "%v", invalid)
 	}
 	if len(recurrence.Errors(err)) > 0 {
