@@ -59,6 +59,10 @@ type JobInfo struct {
 	Worker    string    `json:"worker,omitempty"`     // running and taken: the worker that holds it, a [WorkerInfo]'s name; empty: unknown
 	Cancelled bool      `json:"cancelled,omitempty"`  // the worker was asked to stop the job
 
+	// Vanished is the last sign of life of the worker that holds the job, if its session has lapsed since: the job does not run any more, and runs
+	// again as soon as a role of any program returns it. Running and taken; zero: the worker lives.
+	Vanished time.Time `json:"vanished,omitzero"`
+
 	Outcome   RunOutcome `json:"outcome,omitempty"`   // done: how it ended, as done, cancelled or superseded
 	Note      string     `json:"note,omitempty"`      // done: the handler's note, see [Job.Note]
 	KeptUntil time.Time  `json:"kept_until,omitzero"` // done: until when its result is kept
@@ -83,7 +87,7 @@ func newJobInfo(queue string, found *protocol.FoundJob) *JobInfo {
 	name, planned, _ := schedule.SplitOccurrence(found.ID)
 	info := &JobInfo{
 		ID: found.ID, Name: wire.NoName, Queue: queue, State: JobState(found.State), Schedule: name, Planned: planned,
-		Crashes: found.Crashes, Fence: found.Fence, Started: found.TakenAt, Worker: found.Worker, Cancelled: found.Cancelled,
+		Crashes: found.Crashes, Fence: found.Fence, Started: found.TakenAt, Worker: found.Worker, Cancelled: found.Cancelled, Vanished: found.Vanished,
 	}
 	switch info.State {
 	case JobDelayed:
@@ -211,7 +215,7 @@ func (j JobInfo) Format(f fmt.State, verb rune) {
 // MarshalJSON encodes the job for display: durations in milliseconds, sizes instead of payload and progress.
 func (j JobInfo) MarshalJSON() ([]byte, error) {
 	type fields JobInfo // without methods
-	for _, at := range []*time.Time{&j.Enqueued, &j.Planned, &j.Due, &j.Started, &j.Ended, &j.KeptUntil} {
+	for _, at := range []*time.Time{&j.Enqueued, &j.Planned, &j.Due, &j.Started, &j.Ended, &j.KeptUntil, &j.Vanished} {
 		*at = at.UTC()
 	}
 	problem := ""

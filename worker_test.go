@@ -88,7 +88,10 @@ func (s *benchStore) Partitions(context.Context, string) (int, error)           
 func (s *benchStore) Leave(context.Context, []protocol.LeaveCall) error          { return nil }
 func (s *benchStore) Announce(context.Context, string, []protocol.Handled) error { return nil }
 func (s *benchStore) AnnounceWorker(context.Context, protocol.WorkerEntry) error { return nil }
-func (s *benchStore) RetireWorker(context.Context, string) error                 { return nil }
+func (s *benchStore) Beat(context.Context, string, time.Time) (time.Time, bool, error) {
+	return time.Now(), false, nil
+}
+func (s *benchStore) RetireWorker(context.Context, string) error { return nil }
 func (s *benchStore) CloseSession(context.Context, protocol.Partition, string, *protocol.Measured) error {
 	return nil
 }

@@ -23,9 +23,9 @@ func NewWorkers(store Store) *Workers {
 	return &Workers{store: protocolOf(store), jobs: NewJobs(store)}
 }
 
-// A WorkerInfo is a worker that has announced itself within the last 12 minutes and has not ended. A worker announces itself when it
-// starts, with its first job, and every four minutes. So a worker that has just started may not be shown yet. A worker whose process was
-// killed is shown for some minutes, with the jobs that it held until they are returned.
+// A WorkerInfo is a live worker: it has not ended, and has sent a sign of life within its SessionTTL. A worker sends one when it starts, and then
+// twice in each SessionTTL. So a worker whose process was killed is gone when its sessions have lapsed. A worker of a version that only
+// announces itself every four minutes is shown for 12 minutes after its last announcement.
 type WorkerInfo struct {
 	Name    string         `json:"name"`              // random: each start of a worker has its own
 	Host    string         `json:"host,omitempty"`    // the host of its process; empty: unknown
@@ -35,12 +35,22 @@ type WorkerInfo struct {
 	Slots   int            `json:"slots"`             // how many handlers may run at the same time
 	Busy    int            `json:"busy"`              // how many handlers run
 	Since   time.Time      `json:"since,omitzero"`    // when it started, by the store's clock
-	Seen    time.Time      `json:"seen,omitzero"`     // when it last announced itself, by the store's clock
+	Seen    time.Time      `json:"seen,omitzero"`     // its last sign of life, by the store's clock
 	Running []*JobInfo     `json:"running"`           // the jobs that it runs, grouped by queue
+
+	// SessionTTL is how long it may be silent before it counts as vanished; 0: it is of an older version. In JSON: session_ttl_ms.
+	SessionTTL time.Duration `json:"-"`
+}
+
+// newWorkerInfo describes a worker without its jobs.
+func newWorkerInfo(e *protocol.WorkerEntry) *WorkerInfo {
+	return &WorkerInfo{
+		Name: e.Name, Host: e.Host, PID: e.PID, Version: e.Version, Queues: e.Queues, Slots: e.Slots, Since: e.Since, Seen: e.Seen, SessionTTL: e.Lives,
+	}
 }
 
 // List returns the live workers, in the order of their names. If the store has lost the announcement of a worker that runs a job, the worker is
-// listed with its name and its jobs.
+// listed with its name and its jobs. A worker whose session has lapsed is not listed, and neither are its jobs: see JobInfo.Vanished.
 func (w *Workers) List(ctx context.Context) ([]*WorkerInfo, error) {
 	if w.store == nil || w.jobs == nil {
 		return nil, fmt.Errorf("chime: list workers: %w", errNilStore)
@@ -50,10 +60,8 @@ func (w *Workers) List(ctx context.Context) ([]*WorkerInfo, error) {
 	}
 	entries, err := w.store.Workers(ctx)
 	byName := map[string]*WorkerInfo{}
-	for _, e := range entries {
-		byName[e.Name] = &WorkerInfo{
-			Name: e.Name, Host: e.Host, PID: e.PID, Version: e.Version, Queues: e.Queues, Slots: e.Slots, Since: e.Since, Seen: e.Seen,
-		}
+	for i := range entries {
+		byName[entries[i].Name] = newWorkerInfo(&entries[i])
 	}
 	if err == nil {
 		err = w.addRunning(ctx, byName)
@@ -82,8 +90,8 @@ func (w *Workers) addRunning(ctx context.Context, byName map[string]*WorkerInfo)
 			if job == nil {
 				return err
 			}
-			if job.Worker == "" {
-				continue // it was taken by a version that did not store its worker's name
+			if job.Worker == "" || !job.Vanished.IsZero() {
+				continue // it was taken by a version that did not store its worker's name, or its worker is gone
 			}
 			info := byName[job.Worker]
 			if info == nil {
@@ -136,5 +144,8 @@ func (i WorkerInfo) MarshalJSON() ([]byte, error) {
 	if i.Queues == nil {
 		i.Queues = map[string]int{}
 	}
-	return json.Marshal(fields(i))
+	return json.Marshal(struct {
+		fields
+		SessionTTLMS int64 `json:"session_ttl_ms,omitempty"`
+	}{fields(i), i.SessionTTL.Milliseconds()})
 }

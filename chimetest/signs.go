@@ -17,8 +17,9 @@ type sign struct {
 	until time.Time // how long it would count
 }
 
-// The kinds of signs of life: that a worker sleeps, which jobs it handles, and the worker's own data.
+// The kinds of signs of life: that a worker sleeps, which jobs it handles, the worker's own data, and that it lives.
 const (
+	beatSign     = "beat "
 	pollSign     = "poll "
 	announceSign = "announce "
 	workerSign   = "worker "
@@ -125,6 +126,15 @@ func (q *quiet) AnnounceWorker(ctx context.Context, worker protocol.WorkerEntry)
 	return err
 }
 
+// Beat is a sign of life that is sent when somebody reads it. The store's clock is the test's.
+func (q *quiet) Beat(_ context.Context, name string, _ time.Time) (now time.Time, lost bool, err error) {
+	at := time.Now()
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.sign(beatSign+name, protocol.WorkerRetention, func(ctx context.Context) { _, _, _ = q.Store.Beat(ctx, name, at) })
+	return at, false, nil
+}
+
 func (q *quiet) announce(ctx context.Context, who string, send func(ctx context.Context)) {
 	q.mu.Lock()
 	first := q.memory[who] == nil
@@ -140,7 +150,7 @@ func (q *quiet) announce(ctx context.Context, who string, send func(ctx context.
 // RetireWorker forgets a worker.
 func (q *quiet) RetireWorker(ctx context.Context, name string) error {
 	q.mu.Lock()
-	for _, who := range []string{announceSign + name, workerSign + name} {
+	for _, who := range []string{announceSign + name, workerSign + name, beatSign + name} {
 		delete(q.memory, who)
 		delete(q.signs, who)
 	}
@@ -151,7 +161,8 @@ func (q *quiet) RetireWorker(ctx context.Context, name string) error {
 // Workers reads signs of life.
 func (q *quiet) Workers(ctx context.Context) ([]protocol.WorkerEntry, error) {
 	q.sendSigns(ctx, workerSign)
-	return q.Store.Workers(ctx)
+	q.sendSigns(ctx, beatSign)
+	return q.Store.Workers(upkeep(ctx))
 }
 
 // Served reads signs of life.

@@ -23,8 +23,9 @@ type jobEntry struct {
 	list   string // the key; for a sorted set and a session it is known later whether the job is still there
 	member string // of the list
 	score  float64
-	held   string // value in the hash of a session; empty: the list is not a session
-	worker string // that owns the session
+	held   string    // value in the hash of a session; empty: the list is not a session
+	worker string    // that owns the session
+	gone   time.Time // last sign of life of that worker, if the session has lapsed
 }
 
 // self is the field of …:inflight:<session> that is not a job: scripts/lib/session.lua.
@@ -313,6 +314,7 @@ func (r *entryReader) job(i int) protocol.FoundJob {
 	case protocol.JobDelayed, protocol.JobParked, protocol.JobDead:
 		job.At = time.UnixMilli(int64(max(-1e14, min(e.score, 1e14)))).UTC()
 	case protocol.JobRunning, protocol.JobTaken:
+		job.Vanished = e.gone
 		job.Fence, _, job.Cancelled = parseHeld(e.held)
 		job.TakenAt = time.UnixMicro(job.Fence).UTC()
 		if job.Fence == 0 {

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -119,13 +120,13 @@ func (f *jobFinder) locate(ctx context.Context, ids []string) (location, error) 
 	k := f.keys
 	pipe := f.client.Pipeline()
 	fence := pipe.HMGet(ctx, k.state, "fence")
-	sessions, parked := pipe.ZRange(ctx, k.sessions, 0, -1), pipe.ZRange(ctx, k.unhandled, 0, -1)
+	now, sessions, parked := pipe.Time(ctx), pipe.ZRangeWithScores(ctx, k.sessions, 0, -1), pipe.ZRange(ctx, k.unhandled, 0, -1)
 	cmds, err := pipe.Exec(ctx)
 	if err := cmp.Or(err, complete(cmds...)); err != nil {
 		return location{}, err
 	}
 	l := location{entries: map[string]jobEntry{}, fenceBefore: reply(fence.Val()).text(0)}
-	if err := f.lookInSessions(ctx, sessions.Val(), ids, &l); err != nil {
+	if err := f.lookInSessions(ctx, sessions.Val(), now.Val(), ids, &l); err != nil {
 		return location{}, err
 	}
 	if err := f.lookInParked(ctx, parked.Val(), ids, &l); err != nil {
@@ -166,7 +167,8 @@ func (f *jobFinder) scores(ctx context.Context, key string, members []string) ([
 func together(ids int) int { return max(maxTogether/protocol.MaxStoredID*2/ids, 1) }
 
 // lookInSessions searches the sessions.
-func (f *jobFinder) lookInSessions(ctx context.Context, sessions, ids []string, l *location) error {
+func (f *jobFinder) lookInSessions(ctx context.Context, all []redis.Z, now time.Time, ids []string, l *location) error {
+	sessions, gone := lapsedSessions(all, now)
 	fields := append([]string{self}, ids...)
 	for some := range slices.Chunk(sessions, together(len(fields))) {
 		pipe := f.client.Pipeline()
@@ -182,7 +184,7 @@ func (f *jobFinder) lookInSessions(ctx context.Context, sessions, ids []string, 
 			values := reply(held[i].Val())
 			for j, id := range ids {
 				if value := values.text(j + 1); value != "" {
-					l.entries[id] = jobEntry{id: id, state: heldState(value), list: f.keys.inflight(session), member: id, held: value, worker: workerOf(values.text(0))}
+					l.entries[id] = jobEntry{id: id, state: heldState(value), list: f.keys.inflight(session), member: id, held: value, worker: workerOf(values.text(0)), gone: gone[session]}
 				}
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -67,9 +68,25 @@ func (s *store) addHeld(ctx context.Context, partitions []partitionKeys, held ma
 	return nil
 }
 
+// lapsedSessions returns the names of the sessions, sorted by name, and of those that have lapsed the last sign of life of their workers.
+func lapsedSessions(all []redis.Z, now time.Time) (names []string, gone map[string]time.Time) {
+	gone = map[string]time.Time{}
+	for _, z := range all {
+		name, _ := z.Member.(string)
+		names = append(names, name)
+		if lapse := time.UnixMilli(int64(max(0, min(z.Score, 1e14)))).UTC(); lapse.Before(now) {
+			ttl, _ := protocol.SessionTTL(name)
+			gone[name] = lapse.Add(-ttl)
+		}
+	}
+	slices.Sort(names)
+	return names, gone
+}
+
 // A holder is a session with what it holds.
 type holder struct {
 	session string
+	gone    time.Time         // last sign of life of its worker, if it has lapsed
 	worker  string            // empty: not known
 	held    map[string]string // job ID → fence, see keys.go
 }
@@ -77,11 +94,11 @@ type holder struct {
 const heldPerCommand = 1000 // about how many jobs of a session a command reads
 
 // readHolders reads sessions, in order. A job that a session holds during the whole call is in the answer.
-func (j *jobReader) readHolders(ctx context.Context, sessions []string) ([]holder, error) {
+func (j *jobReader) readHolders(ctx context.Context, sessions []string, gone map[string]time.Time) ([]holder, error) {
 	holders, scans := make([]holder, len(sessions)), make([]*redis.ScanCmd, len(sessions))
 	pipe := j.client.Pipeline()
 	for i, session := range sessions {
-		holders[i] = holder{session: session, held: map[string]string{}}
+		holders[i] = holder{session: session, gone: gone[session], held: map[string]string{}}
 		scans[i] = pipe.HScan(ctx, j.keys.inflight(session), 0, "", heldPerCommand)
 	}
 	if _, err := pipe.Exec(ctx); err != nil {

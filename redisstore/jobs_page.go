@@ -295,11 +295,12 @@ func parkedID(list, member string) string {
 
 // readSessions reads the jobs of the sessions, from the cursor on.
 func (p *jobPager) readSessions(ctx context.Context) (exhausted bool, err error) {
-	names, err := p.client.ZRange(ctx, p.keys.sessions, 0, -1).Result()
-	if err != nil {
+	pipe := p.client.Pipeline()
+	now, sessions := pipe.Time(ctx), pipe.ZRangeWithScores(ctx, p.keys.sessions, 0, -1)
+	if _, err := pipe.Exec(ctx); err != nil {
 		return false, err
 	}
-	slices.Sort(names)
+	names, gone := lapsedSessions(sessions.Val(), now.Val())
 	names = slices.DeleteFunc(names, func(name string) bool {
 		return name < p.cursor.list || name == p.cursor.list && math.IsInf(p.cursor.score, 1)
 	})
@@ -309,7 +310,7 @@ func (p *jobPager) readSessions(ctx context.Context) (exhausted bool, err error)
 			return false, nil
 		}
 		left -= len(some)
-		holders, err := p.readHolders(ctx, some)
+		holders, err := p.readHolders(ctx, some, gone)
 		if err != nil {
 			return false, err
 		}
@@ -336,7 +337,7 @@ func (p *jobPager) heldEntries(h holder) []jobEntry {
 		behind := h.session != p.cursor.list || score > p.cursor.score || score == p.cursor.score && id > p.cursor.member
 		if state := heldState(value); state == p.call.State && behind {
 			entries = append(entries, jobEntry{
-				id: id, state: state, list: p.keys.inflight(h.session), member: id, held: value, worker: h.worker,
+				id: id, state: state, list: p.keys.inflight(h.session), member: id, held: value, worker: h.worker, gone: h.gone,
 				next: jobCursor{state: state, partition: p.cursor.partition, list: h.session, member: id, score: score},
 			})
 		}

@@ -22,8 +22,8 @@ func (k keyspace) shared() map[string]string {
 	return map[string]string{
 		k.leader(): "hash", k.queues(): "hash", k.registry(): "zset", k.deleted(): "zset", k.served(): "zset",
 		k.pruned():  "hash",
-		k.workers(): "hash",
-		c.records:   "hash", c.index: "zset", c.unfinished: "zset", c.swept: "zset",
+		k.workers(): "hash", k.beats(): "zset",
+		c.records: "hash", c.index: "zset", c.unfinished: "zset", c.swept: "zset",
 	}
 }
 
@@ -47,6 +47,9 @@ func (k keyspace) pruned() string { return string(k) + ":pruned" }
 
 // workers is a hash: worker → its description, its start and its last announcement, JSON (see scripts/workers/announce_worker.lua).
 func (k keyspace) workers() string { return string(k) + ":workers" }
+
+// beats is a sorted set: worker → its last sign of life, Unix ms; removed after WorkerRetention.
+func (k keyspace) beats() string { return string(k) + ":beats" }
 
 // collections builds the keys of the collections, which share the hash tag /collections: no queue has a / in its name.
 func (k keyspace) collections() collectionKeys {

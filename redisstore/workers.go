@@ -34,6 +34,7 @@ type workerSelf struct {
 	Version string         `json:"version"`
 	Queues  map[string]int `json:"queues"`
 	Slots   int            `json:"slots"`
+	LivesMS int64          `json:"lives_ms,omitempty"`
 }
 
 // AnnounceWorker records the description of a worker, and that it lives.
@@ -41,7 +42,7 @@ func (s *store) AnnounceWorker(ctx context.Context, w protocol.WorkerEntry) erro
 	if s.bad != nil {
 		return s.bad
 	}
-	text, err := json.Marshal(workerSelf{w.Host, w.PID, w.Version, w.Queues, w.Slots})
+	text, err := json.Marshal(workerSelf{w.Host, w.PID, w.Version, w.Queues, w.Slots, w.Lives.Milliseconds()})
 	if err != nil {
 		return failure("announce worker", w.Name, err)
 	}
@@ -52,19 +53,50 @@ func (s *store) AnnounceWorker(ctx context.Context, w protocol.WorkerEntry) erro
 	return nil
 }
 
+// Beat records a sign of life of a worker with two plain commands, because every live worker sends it some times in each SessionTTL. The
+// first beat of a worker also removes the beats of workers that vanished long ago.
+//
+// Descriptions and beats are in two keys, which may be in two slots of a cluster. Invariant: a worker is live if its newest sign of life, in
+// either key, is young enough. If beats are lost, the next beat brings them back, and until then the last announcement counts. If descriptions
+// are lost, a worker is not shown until its next announcement. A beat without a description shows nothing.
+func (s *store) Beat(ctx context.Context, name string, at time.Time) (now time.Time, lost bool, err error) {
+	if s.bad != nil {
+		return now, false, s.bad
+	}
+	if at.IsZero() {
+		if at, err = s.client.Time(ctx).Result(); err != nil {
+			return now, false, failure("beat of worker", name, err)
+		}
+	}
+	pipe := s.client.Pipeline()
+	added, clock := pipe.ZAdd(ctx, s.keys.beats(), redis.Z{Score: float64(at.UnixMilli()), Member: name}), pipe.Time(ctx)
+	if _, err := pipe.Exec(ctx); err != nil {
+		return now, false, failure("beat of worker", name, err)
+	}
+	if lost = added.Val() > 0; lost {
+		gone := strconv.FormatInt(clock.Val().Add(-protocol.WorkerRetention).UnixMilli(), 10)
+		if err := s.client.ZRemRangeByScore(ctx, s.keys.beats(), "-inf", gone).Err(); err != nil {
+			return now, false, failure("beat of worker", name, err)
+		}
+	}
+	return clock.Val().UTC(), lost, nil
+}
+
 // RetireWorker removes a worker that has ended.
 func (s *store) RetireWorker(ctx context.Context, name string) error {
 	if s.bad != nil {
 		return s.bad
 	}
-	if err := s.client.HDel(ctx, s.keys.workers(), name).Err(); err != nil {
+	pipe := s.client.Pipeline()
+	pipe.HDel(ctx, s.keys.workers(), name)
+	pipe.ZRem(ctx, s.keys.beats(), name)
+	if _, err := pipe.Exec(ctx); err != nil {
 		return failure("retire worker", name, err)
 	}
 	return nil
 }
 
-// Workers returns the workers that have announced themselves within WorkerRetention, in the order of the names. It writes nothing. It
-// skips an entry that was edited by hand.
+// Workers returns the live workers, in the order of the names. It writes nothing. It skips an entry that was edited by hand.
 func (s *store) Workers(ctx context.Context) ([]protocol.WorkerEntry, error) {
 	if s.bad != nil {
 		return nil, s.bad
@@ -77,16 +109,14 @@ func (s *store) Workers(ctx context.Context) ([]protocol.WorkerEntry, error) {
 			return nil, failure("list workers in", s.keys.workers(), err)
 		}
 		pairs, next := scan.Val()
-		oldest := now.Val().Add(-protocol.WorkerRetention).UnixMilli()
-		for i := 0; i+1 < len(pairs); i += 2 {
-			var form workerForm
-			if json.Unmarshal([]byte(pairs[i+1]), &form) != nil || form.Seen < oldest {
-				continue
+		entries, err := s.readWorkers(ctx, pairs)
+		if err != nil {
+			return nil, failure("list workers in", s.keys.workers(), err)
+		}
+		for _, w := range entries {
+			if now.Val().Sub(w.Seen) <= cmp.Or(w.Lives, protocol.WorkerRetention) {
+				workers = append(workers, w)
 			}
-			workers = append(workers, protocol.WorkerEntry{
-				Name: pairs[i], Host: form.Host, PID: form.PID, Version: form.Version, Queues: form.Queues, Slots: form.Slots,
-				Since: time.UnixMilli(form.Since).UTC(), Seen: time.UnixMilli(form.Seen).UTC(),
-			})
 		}
 		if cursor = next; cursor == 0 {
 			break
@@ -94,6 +124,33 @@ func (s *store) Workers(ctx context.Context) ([]protocol.WorkerEntry, error) {
 	}
 	slices.SortFunc(workers, func(a, b protocol.WorkerEntry) int { return cmp.Compare(a.Name, b.Name) })
 	return slices.CompactFunc(workers, func(a, b protocol.WorkerEntry) bool { return a.Name == b.Name }), nil // a scan may return an entry twice
+}
+
+// readWorkers reads workers from names and descriptions, with their last signs of life.
+func (s *store) readWorkers(ctx context.Context, pairs []string) (workers []protocol.WorkerEntry, err error) {
+	var names []string
+	for i := 0; i+1 < len(pairs); i += 2 {
+		var form workerForm
+		if json.Unmarshal([]byte(pairs[i+1]), &form) != nil {
+			continue
+		}
+		names = append(names, pairs[i])
+		workers = append(workers, protocol.WorkerEntry{
+			Name: pairs[i], Host: form.Host, PID: form.PID, Version: form.Version, Queues: form.Queues, Slots: form.Slots,
+			Lives: time.Duration(max(form.LivesMS, 0)) * time.Millisecond,
+			Since: time.UnixMilli(form.Since).UTC(), Seen: time.UnixMilli(form.Seen).UTC(),
+		})
+	}
+	if len(names) == 0 {
+		return nil, nil
+	}
+	beats, err := s.client.ZMScore(ctx, s.keys.beats(), names...).Result()
+	for i, score := range beats {
+		if at := time.UnixMilli(int64(max(0, min(score, 1e14)))).UTC(); at.After(workers[i].Seen) {
+			workers[i].Seen = at
+		}
+	}
+	return workers, err
 }
 
 var announceScript = scripts.Load("workers/announce")

@@ -34,6 +34,120 @@ func TestWorkersThatAreSilentForThreeAnnouncementsGo(t *testing.T) {
 	})
 }
 
+// A worker that sends beats is shown until it has been silent for as long as its sessions live. One that sends none, because it is of an older
+// version, is shown for three announcements.
+func TestAWorkerIsShownForItsSessionAfterItsLastBeat(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		key, now := b.store.keys.workers(), b.serverTime()
+		for name, c := range map[string]struct {
+			announced, beat time.Duration // ago; beat 0: none
+			lives           time.Duration // 0: an older version
+			shown           bool
+		}{
+			"beats":            {announced: 3 * time.Minute, beat: 5 * time.Second, lives: 12 * time.Second, shown: true},
+			"silent":           {announced: 3 * time.Minute, beat: 30 * time.Second, lives: 12 * time.Second},
+			"lost its beats":   {announced: 3 * time.Minute, lives: 12 * time.Second},
+			"just announced":   {announced: 5 * time.Second, beat: time.Minute, lives: 12 * time.Second, shown: true},
+			"long session":     {announced: 3 * time.Minute, beat: time.Minute, lives: 2 * time.Minute, shown: true},
+			"old version":      {announced: 8 * time.Minute, shown: true},
+			"old version gone": {announced: 13 * time.Minute},
+		} {
+			form := fmt.Sprintf(`{"seen_ms":%d,"since_ms":1,"host":"h","pid":1,"version":"","queues":{},"slots":1,"lives_ms":%d}`, now.Add(-c.announced).UnixMilli(), c.lives.Milliseconds())
+			b.client.HSet(b.Context(), key, name, form)
+			seen := now.Add(-c.announced)
+			if c.beat > 0 {
+				if _, _, err := b.store.Beat(b.Context(), name, now.Add(-c.beat)); err != nil {
+					b.Fatal(err)
+				}
+				seen = newest(seen, now.Add(-c.beat))
+			}
+			workers, err := b.store.Workers(b.Context())
+			if err != nil || len(workers) > 1 || (len(workers) == 1) != c.shown {
+				b.Errorf("%s: %d workers, %v; want it shown: %v", name, len(workers), err, c.shown)
+			}
+			if len(workers) == 1 && (workers[0].Seen.UnixMilli() != seen.UnixMilli() || workers[0].Lives != c.lives) {
+				b.Errorf("%s: seen %v with a life of %v, want %v and %v", name, workers[0].Seen, workers[0].Lives, seen, c.lives)
+			}
+			if err := b.store.RetireWorker(b.Context(), name); err != nil {
+				b.Fatal(err)
+			}
+			if left := b.client.Exists(b.Context(), key, b.store.keys.beats()).Val(); left != 0 {
+				b.Errorf("%s: %d keys are left after its end", name, left)
+			}
+		}
+	})
+}
+
+// The set of beats is bounded by the first beat of each worker, which removes those of workers that vanished without an end. A beat reports that
+// the store has lost the worker.
+func TestABeatReportsALossAndRemovesOldBeats(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		key, now := b.store.keys.beats(), b.serverTime()
+		beat := func(name string, at time.Time) (time.Time, bool) {
+			clock, lost, err := b.store.Beat(b.Context(), name, at)
+			if err != nil {
+				b.Fatal(err)
+			}
+			return clock, lost
+		}
+		for i := range 100 {
+			beat(fmt.Sprint("gone", i), now.Add(-protocol.WorkerRetention-time.Minute))
+		}
+		if left := b.client.ZCard(b.Context(), key).Val(); left > 1 {
+			b.Errorf("%d beats of vanished workers are left, want one at most", left)
+		}
+		clock, lost := beat("w", time.Time{})
+		if at := b.client.ZScore(b.Context(), key, "w").Val(); !lost || clock.Before(now.Truncate(time.Second)) || int64(at) < now.UnixMilli() {
+			b.Errorf("the first beat is at %.0f, lost %v, clock %v; want it at %d or later, and reported", at, lost, clock, now.UnixMilli())
+		}
+		if _, lost = beat("w", clock); lost {
+			b.Error("the second beat reports a loss")
+		}
+		b.client.Del(b.Context(), key)
+		if _, lost = beat("w", clock); !lost {
+			b.Error("a beat after a loss does not report it")
+		}
+	})
+}
+
+func newest(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
+
+// A job whose session has lapsed has the last sign of life of its worker, until a role returns it.
+func TestAJobOfAVanishedWorkerIsShownWithItsLastSignOfLife(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		b.Enqueue(storesuite.Job("a"), storesuite.Job("b"))
+		lives, gone := protocol.NewSession(time.Minute), protocol.NewSession(12*time.Second)
+		b.Work(lives, protocol.WorkCall{Take: 1, TTL: time.Minute})
+		b.Work(gone, protocol.WorkCall{Take: 1, TTL: time.Minute})
+		lapse := b.serverTime().Add(-time.Hour).Truncate(time.Millisecond)
+		b.client.ZAdd(b.Context(), b.keys().sessions, redisZ(float64(lapse.UnixMilli()), gone))
+		page, err := b.store.PageJobs(b.Context(), protocol.JobPageCall{Queue: "default", State: protocol.JobRunning, Limit: 10})
+		if err != nil {
+			b.Fatal(err)
+		}
+		found, err := b.store.FindJobs(b.Context(), "default", []string{"a", "b"})
+		if err != nil {
+			b.Fatal(err)
+		}
+		for from, jobs := range map[string][]protocol.FoundJob{"page": page.Jobs, "find": found} {
+			if len(jobs) != 2 {
+				b.Fatalf("%s: %d jobs, want 2", from, len(jobs))
+			}
+			for _, job := range jobs {
+				want := map[string]time.Time{"b": lapse.Add(-12 * time.Second)}[job.ID]
+				if !job.Vanished.Equal(want) {
+					b.Errorf("%s: job %s vanished %v, want %v", from, job.ID, job.Vanished, want)
+				}
+			}
+		}
+	})
+}
+
 // Jobs taken ahead count, and returned ones do not.
 func TestWhatAWorkerHoldsIsCountedOnAllQueues(t *testing.T) {
 	onEveryServer(t, func(b *bench) {

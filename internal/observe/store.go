@@ -124,6 +124,14 @@ func (s *calledStore) AnnounceWorker(ctx context.Context, worker protocol.Worker
 	return only(s, "announce_worker", func() error { return s.Store.AnnounceWorker(ctx, worker) })
 }
 
+func (s *calledStore) Beat(ctx context.Context, name string, at time.Time) (now time.Time, lost bool, err error) {
+	err = only(s, "beat", func() error {
+		now, lost, err = s.Store.Beat(ctx, name, at)
+		return err
+	})
+	return now, lost, err
+}
+
 func (s *calledStore) RetireWorker(ctx context.Context, name string) error {
 	return only(s, "retire_worker", func() error { return s.Store.RetireWorker(ctx, name) })
 }

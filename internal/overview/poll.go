@@ -125,8 +125,8 @@ func (p *Poller) readWorkers(ctx context.Context, s *Snapshot, queues []*chime.Q
 				continue
 			case job == nil:
 				return err
-			case job.Worker == "":
-				continue // an older version has taken it, which does not store its worker
+			case job.Worker == "", !job.Vanished.IsZero():
+				continue // an older version has taken it, which does not store its worker, or its worker is gone
 			}
 			light([]*chime.JobInfo{job})
 			if byName[job.Worker] == nil { // its record is lost
@@ -146,7 +146,7 @@ func (p *Poller) readWorkers(ctx context.Context, s *Snapshot, queues []*chime.Q
 
 // workerOf returns a worker from its own record.
 func workerOf(e protocol.WorkerEntry) *chime.WorkerInfo {
-	return &chime.WorkerInfo{Name: e.Name, Host: e.Host, PID: e.PID, Version: e.Version, Queues: e.Queues, Slots: e.Slots, Since: e.Since, Seen: e.Seen}
+	return &chime.WorkerInfo{Name: e.Name, Host: e.Host, PID: e.PID, Version: e.Version, Queues: e.Queues, Slots: e.Slots, Since: e.Since, Seen: e.Seen, SessionTTL: e.Lives}
 }
 
 // readSomeWorkers reads the workers, the number of jobs of each, and some of the running jobs. A worker takes jobs ahead only when all its slots are
@@ -172,7 +172,7 @@ func (p *Poller) readSomeWorkers(ctx context.Context, s *Snapshot, busy []*chime
 		if err != nil {
 			return err
 		}
-		s.Running = append(s.Running, light(page.Jobs)...)
+		s.Running = append(s.Running, slices.DeleteFunc(light(page.Jobs), func(j *chime.JobInfo) bool { return !j.Vanished.IsZero() })...)
 	}
 	s.Running = longest(s.Running)
 	s.Notes[Running] = "more than " + strconv.Itoa(maxRunningRead) + " jobs are running; these are some of them"

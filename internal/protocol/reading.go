@@ -77,6 +77,7 @@ type FoundJob struct {
 	TakenAt    time.Time // JobRunning, JobTaken
 	Worker     string    // JobRunning, JobTaken: the name it listens under; empty: an older version, which did not record it, has taken it
 	Cancelled  bool      // JobRunning, JobTaken: its holder was asked to end it
+	Vanished   time.Time // JobRunning, JobTaken: the last sign of life of its holder, whose session has lapsed; zero: the session lives
 	Progress   []byte    // JobRunning: the last progress of its handler; nil: none
 	Ended      byte      // JobDone: its outcome, ResultDone, ResultCancelled or ResultSuperseded
 	Result     []byte    // JobDone: see package wire; then Body is not set

@@ -10,10 +10,16 @@ type WorkerStore interface {
 	// AnnounceWorker records the description of a worker, and that it lives. Workers repeat it.
 	AnnounceWorker(ctx context.Context, worker WorkerEntry) error
 
+	// Beat records a worker's sign of life at an instant of the store's clock, which the caller knows from the last answer. With the zero instant
+	// the store reads its clock first. now is the store's clock after the call. lost means that the store did not know the worker: it has lost
+	// the description too, or this is the first beat.
+	Beat(ctx context.Context, name string, at time.Time) (now time.Time, lost bool, err error)
+
 	// RetireWorker removes a worker that has ended.
 	RetireWorker(ctx context.Context, name string) error
 
-	// Workers returns the workers that have announced themselves within WorkerRetention, in the order of the names. It writes nothing.
+	// Workers returns the live workers, in the order of the names: those whose last sign of life, a beat or an announcement, is not older than
+	// their Lives. It writes nothing.
 	Workers(ctx context.Context) ([]WorkerEntry, error)
 
 	// Held returns how many jobs of queues each worker holds, by the name it listens under: its running jobs, and those that it has taken
@@ -21,7 +27,8 @@ type WorkerStore interface {
 	Held(ctx context.Context, queues []string) (map[string]int, error)
 }
 
-// WorkerRetention is how long a silent worker is shown: three announcements.
+// WorkerRetention is how long the description of a silent worker is kept: three announcements. A worker of a version that sends no beats is
+// shown for as long.
 const WorkerRetention = 12 * time.Minute
 
 // A WorkerEntry is a worker as it describes itself.
@@ -32,7 +39,8 @@ type WorkerEntry struct {
 	Version string         // of the program; empty: unknown
 	Queues  map[string]int // with their weights
 	Slots   int            // maximum number of handlers that run at the same time
+	Lives   time.Duration  // it counts as live for this long after a sign of life: the TTL of its sessions; 0: WorkerRetention, because it sends no beats
 	Age     time.Duration  // announced: how long it has run
 	Since   time.Time      // read: when it started, by the store's clock
-	Seen    time.Time      // read: its last announcement, by the store's clock
+	Seen    time.Time      // read: its last sign of life, by the store's clock
 }

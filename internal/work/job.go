@@ -105,6 +105,9 @@ type Config struct {
 	Timeout      time.Duration // of a job if neither it nor its handler has one
 	Log          *slog.Logger
 
+	// Astray has the handled jobs whose kind has a default queue that no worker of this program serves: job name -> queue.
+	Astray map[string]string
+
 	// MaxAttempts is the number of attempts of a job if neither it nor its handler has one; OccurrenceAttempts is that number for an occurrence.
 	MaxAttempts, OccurrenceAttempts int
 

@@ -70,19 +70,20 @@ func TestAnIdleProcessSendsFewCommands(t *testing.T) {
 	// Once a minute, a worker checks whether there is a leader; if not, it searches for schedules that are not placed.
 	// About every five minutes it checks the store's settings. A leader checks that the registry contains the schedules and that each of them is
 	// still placed.
-	// A worker announces itself every four minutes.
-	const watching, alone, checking, naming, repairing, announcing = 0.05, 0.2, 0.03, 0.02, 0.03, 0.02
+	// A worker announces itself every four minutes, sends a beat of two commands twice in each SessionTTL, and checks the lease every twelve
+	// seconds. Whoever looks for queues that nobody serves reads the registry that often; a leader also reads the workers.
+	const watching, alone, checking, naming, repairing, announcing, beating, counting = 0.05, 0.2, 0.03, 0.02, 0.03, 0.02, 0.34 + 0.09, 0.09
 	yearly := declares("beat", recurrence.Recurrence{Cron: "0 0 1 7 *"})
 	for _, c := range []struct {
 		what    string
 		roles   func(p *process) []chime.Role
 		maxRate float64 // commands a second
 	}{
-		{"a worker", func(p *process) []chime.Role { return []chime.Role{p.workerOnQueues(1)} }, 0.6 + alone + checking + announcing + samplingUnled},
-		{"a worker on four queues", func(p *process) []chime.Role { return []chime.Role{p.workerOnQueues(4)} }, 0.6 + 3*0.5 + alone + checking + announcing + 4*samplingUnled},
+		{"a worker", func(p *process) []chime.Role { return []chime.Role{p.workerOnQueues(1)} }, 0.6 + alone + checking + announcing + beating + counting + samplingUnled},
+		{"a worker on four queues", func(p *process) []chime.Role { return []chime.Role{p.workerOnQueues(4)} }, 0.6 + 3*0.5 + alone + checking + announcing + beating + counting + 4*samplingUnled},
 		{"a leader without schedules", func(p *process) []chime.Role { return []chime.Role{p.scheduler(nil)} }, 1},
-		{"a leader without schedules and a worker", func(p *process) []chime.Role { return []chime.Role{p.scheduler(nil), p.workerOnQueues(1)} }, 1.6 + watching + checking + announcing + sampling},
-		{"a leader with a schedule and a worker", func(p *process) []chime.Role { return []chime.Role{p.scheduler(yearly), p.workerOnQueues(1)} }, 1.6 + watching + checking + naming + repairing + sampling},
+		{"a leader without schedules and a worker", func(p *process) []chime.Role { return []chime.Role{p.scheduler(nil), p.workerOnQueues(1)} }, 1.6 + watching + checking + announcing + beating + 4*counting + sampling},
+		{"a leader with a schedule and a worker", func(p *process) []chime.Role { return []chime.Role{p.scheduler(yearly), p.workerOnQueues(1)} }, 1.6 + watching + checking + naming + repairing + beating + 4*counting + sampling},
 	} {
 		t.Run(c.what, func(t *testing.T) {
 			inWorld(t, func(w *world) {
@@ -111,7 +112,7 @@ func TestFiftyIdleWorkersSendFewCommandsAndOneRunsEachJob(t *testing.T) {
 		w.pass(time.Minute)
 		const period = 5 * time.Minute
 		idle := w.commandsDuring(period) / period.Seconds()
-		if maxRate := 50*0.6 + 1.5; idle > maxRate {
+		if maxRate := 50*(0.6+0.34+0.09) + 2; idle > maxRate {
 			t.Errorf("%.1f commands a second by fifty idle workers and a leader, want at most %.1f", idle, maxRate)
 		}
 		before := w.commandsTotal()
@@ -121,8 +122,9 @@ func TestFiftyIdleWorkersSendFewCommandsAndOneRunsEachJob(t *testing.T) {
 		}
 		job := float64(w.commandsTotal()-before) / period.Seconds()
 		// Five of these check types before anything is written and record the ended session; two send its measurements.
-		if job > 67+1+1+sampling {
-			t.Errorf("%.1f commands a job at one job a second, want at most 67, 1 of the leader, its samples, and 1 for the settings that 50 workers check", job)
+		const signs = 50 * (0.34 + 0.09) // beats of 50 workers, and their checks of the lease, a second
+		if job > 67+1+1+sampling+signs {
+			t.Errorf("%.1f commands a job at one job a second, want at most 67, 1 of the leader, its samples, the beats, and 1 for the settings that 50 workers check", job)
 		}
 		t.Logf("%.1f commands a second idle, %.1f a job", idle, job)
 		if len(w.runs) != int(period.Seconds()) || w.late > 5*time.Millisecond {

@@ -10,20 +10,25 @@ import (
 
 	"github.com/chimejobs/chime"
 	"github.com/chimejobs/chime/dashboard/internal/render"
+	"github.com/chimejobs/chime/internal/format"
 	"github.com/chimejobs/chime/internal/overview"
 	"github.com/chimejobs/chime/internal/plain"
 )
 
-const (
-	announces   = 4 * time.Minute            // interval of a worker's heartbeats
-	silentAfter = announces + 30*time.Second // a worker without a heartbeat for this long is late
-)
+// announcesFor is how long a worker of a version without heartbeats is shown.
+const announcesFor = 12 * time.Minute
+
+// silent reports whether a worker's heartbeat is overdue: a worker sends two in each SessionTTL, and is gone after a SessionTTL without one.
+func silent(w *overview.Worker, now time.Time) bool {
+	return !w.Seen.IsZero() && now.Sub(w.Seen) > cmp.Or(w.SessionTTL, announcesFor)*3/4
+}
 
 // Worker is the page of a worker.
 type Worker struct {
 	overview.Worker
 	State  plain.State
-	Leads  bool // the scheduler of its process is the leader
+	Heard  string // how recently its heartbeats come, in words that do not change with each of them; empty: the last one is overdue
+	Leads  bool   // the scheduler of its process is the leader
 	Queues []Served
 	Jobs   []*chime.JobInfo // its running jobs, longest first
 	Note   string           // why these are not all; empty: these are all
@@ -48,12 +53,15 @@ func (s *Site) Worker(ctx context.Context, r *Request) (View, error) {
 			return View{}, &MissingError{Text: fmt.Sprintf("Workers cannot be shown: %s.", note)}
 		}
 		return View{}, &MissingError{
-			Text:  fmt.Sprintf("The worker %.60q is gone: it has stopped, or it sent no heartbeat for 12 minutes. Other workers run its jobs.", name),
+			Text:  fmt.Sprintf("The worker %.60q is gone: it has stopped, or it has vanished. Other workers run its jobs.", name),
 			Links: []render.Lead{{Text: "All workers", Path: "workers"}},
 		}
 	}
 	m := &Worker{Worker: standing.Workers[i], Note: standing.Notes[overview.Running]}
 	m.State, m.Leads = workerState(&m.Worker, standing.Now()), leads(&m.Worker, standing.Leader)
+	if !silent(&m.Worker, standing.Now()) && !m.Seen.IsZero() {
+		m.Heard = "within the last " + format.Exact(cmp.Or(m.SessionTTL, announcesFor))
+	}
 	for _, queue := range slices.Sorted(maps.Keys(m.WorkerInfo.Queues)) {
 		m.Queues = append(m.Queues, Served{queue, m.WorkerInfo.Queues[queue]})
 	}
@@ -67,8 +75,8 @@ func (s *Site) Worker(ctx context.Context, r *Request) (View, error) {
 
 // workerState returns the state of a worker.
 func workerState(w *overview.Worker, now time.Time) plain.State {
-	switch silent := now.Sub(w.Seen); {
-	case !w.Seen.IsZero() && silent > silentAfter:
+	switch {
+	case silent(w, now):
 		return plain.State{Symbol: plain.Warning, Word: "late", Sentence: "Its last heartbeat is overdue: its process may be gone, or it cannot reach Redis."}
 	case !w.Counted:
 		return plain.State{Symbol: plain.Going, Word: "live", Sentence: "It is live; more jobs run than are counted here."}

@@ -50,7 +50,7 @@ func (s *Site) Workers(ctx context.Context, _ *Request) (View, error) {
 	m := &Workers{Note: standing.Notes[overview.Workers], Counted: true}
 	for _, w := range standing.Workers {
 		row := WorkerRow{Worker: w, State: workerState(&w, standing.Now())}
-		row.Leads, row.Silent = leads(&w, standing.Leader), !w.Seen.IsZero() && standing.Now().Sub(w.Seen) > 2*announces
+		row.Leads, row.Silent = leads(&w, standing.Leader), silent(&w, standing.Now())
 		for _, job := range w.Running {
 			if row.Longest == nil || older(job.Started, row.Longest.Started) < 0 {
 				row.Longest = job

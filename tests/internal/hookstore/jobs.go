@@ -91,6 +91,15 @@ func (s *Store) AnnounceWorker(ctx context.Context, worker protocol.WorkerEntry)
 	return only(s, "announce worker", func() error { return s.Store.AnnounceWorker(ctx, worker) })
 }
 
+// Beat calls Fault with "beat".
+func (s *Store) Beat(ctx context.Context, name string, at time.Time) (now time.Time, lost bool, err error) {
+	err = only(s, "beat", func() error {
+		now, lost, err = s.Store.Beat(ctx, name, at)
+		return err
+	})
+	return now, lost, err
+}
+
 // RetireWorker calls Fault with "retire worker".
 func (s *Store) RetireWorker(ctx context.Context, name string) error {
 	return only(s, "retire worker", func() error { return s.Store.RetireWorker(ctx, name) })

@@ -26,8 +26,8 @@ func (s *session) workers() *cobra.Command {
 func (s *session) workersList() *cobra.Command {
 	return &cobra.Command{
 		Use: "list", Short: "List the live workers", Args: cobra.NoArgs,
-		Long: "List the live workers. SEEN is the time since a worker last announced itself, which it does every four minutes; a killed worker is still\n" +
-			"listed for some minutes. LONGEST shows how long its longest-running job has been running.",
+		Long: "List the live workers. SEEN is the time since a worker's last sign of life, which it sends twice in each SessionTTL (12 s by default); a worker\n" +
+			"that was silent for longer is gone, and is not listed. LONGEST shows how long its longest-running job has been running.",
 		RunE: func(c *cobra.Command, _ []string) error {
 			ctx, cancel := s.limited(c.Context())
 			defer cancel()
