@@ -114,6 +114,15 @@ func Run(ctx context.Context, roles ...Role) error {
 	if ctx.Err() != nil {
 		return nil
 	}
+	together := map[string]bool{}
+	for _, role := range roles {
+		if w, ok := role.(*Worker); ok {
+			for queue := range w.options.Queues {
+				together[queue] = true
+			}
+			w.runBeside(together)
+		}
+	}
 	// Roles see the end of ctx only through stop, so that they end in order.
 	base, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()

@@ -43,7 +43,10 @@ func (d *kindDefaults) kind(of *kindDefaults) {
 	of.problems = append(of.problems, protocol.Invalid("default", "those of another kind", "an option of this package"))
 }
 
-var kinds sync.Map // job name -> reflect.Type of its arguments
+var (
+	kinds      sync.Map // job name -> reflect.Type of its arguments
+	kindQueues sync.Map // job name -> the default queue of its kind; empty: it was defined with several
+)
 
 // Define binds a job name to the type of its arguments. The usual place is a package-level variable, in a package that enqueuers and
 // handlers both import. It panics if the name is not 1 to 100 of A-Z a-z 0-9 _ . : -, if it is already bound to another type, and if an
@@ -64,7 +67,21 @@ func Define[T any](name string, defaults ...KindOption) Kind[T] {
 	if bound, ok := kinds.LoadOrStore(name, args); ok && bound != args {
 		panic(fmt.Sprintf("chime: Define %q: its arguments are %v already, not %v", name, bound, args))
 	}
+	if queue := d.queueOf(); queue != "" {
+		if other, ok := kindQueues.LoadOrStore(name, queue); ok && other != queue {
+			kindQueues.Store(name, "")
+		}
+	}
 	return Kind[T]{name: name, defaults: d}
+}
+
+// queueOf returns the default queue of a kind; empty: it has none.
+func (d *kindDefaults) queueOf() string {
+	var job enqueueSettings
+	if d != nil {
+		d.enqueue(&job)
+	}
+	return job.queue
 }
 
 // newKindDefaults checks and sorts the defaults of a kind. It returns nil without options.

@@ -105,6 +105,7 @@ type Worker struct {
 	handlers   map[string]*registration
 	middleware []func(Handler) Handler
 	ran        bool
+	beside     map[string]bool // queues that the workers serve that chime.Run runs together with this one
 }
 
 // A registration is a handler with its options.
@@ -205,6 +206,13 @@ func (w *Worker) validate() error {
 	return unusable("worker", w.store, w.options.validate())
 }
 
+// runBeside notes the queues of all workers that run together with this one.
+func (w *Worker) runBeside(queues map[string]bool) {
+	w.mu.Lock()
+	w.beside = queues
+	w.mu.Unlock()
+}
+
 // runs reports whether Run was called.
 func (w *Worker) runs() bool {
 	w.mu.Lock()
@@ -228,6 +236,14 @@ func (w *Worker) begin() (*work.Config, error) {
 		SessionTTL: w.options.SessionTTL, DrainTimeout: w.options.DrainTimeout, MaxCrashes: w.options.MaxCrashes,
 		MaxAttempts: defaultMaxAttempts, OccurrenceAttempts: defaultOccurrenceAttempts, Timeout: defaultTimeout, Log: w.options.Logger,
 		Processor: w.processor, Heartbeat: w.heartbeat, Outcome: outcomeOf, Panic: newPanicError, StackOf: stackOf,
+	}
+	for name := range w.handlers {
+		if queue, _ := kindQueues.Load(name); queue != nil && queue != "" && w.options.Queues[queue.(string)] == 0 && !w.beside[queue.(string)] {
+			if config.Astray == nil {
+				config.Astray = map[string]string{}
+			}
+			config.Astray[name] = queue.(string)
+		}
 	}
 	config.Observe, _ = observing("", w.options.Observers, w.options.Logger) // validate has checked them
 	config.Attempt = new(handedJobs).next

@@ -22,12 +22,10 @@ const (
 	lapsePoll       = time.Second      // between its polls of partitions in which a session lapses, at least
 	warnAfter       = 10 * time.Second // from the start until schedules without a worker are logged
 	warnEvery       = 2 * time.Minute
-	announcedWithin = 5 * time.Minute  // after this time every live worker has announced again what it handles
-	countEvery      = 10 * time.Minute // between two searches for queues with jobs that no worker takes
-	countAgain      = time.Minute      // after a search that may have found such a queue
-	checkEvery      = 3 * time.Minute  // between two checks of the declared schedules; up to half of it is added at random
-	resignTimeout   = time.Second      // how long the end of Run waits for the store
-	maxNap          = time.Second      // timers stop while a machine sleeps
+	announcedWithin = 5 * time.Minute // after this time every live worker has announced again what it handles
+	checkEvery      = 3 * time.Minute // between two checks of the declared schedules; up to half of it is added at random
+	resignTimeout   = time.Second     // how long the end of Run waits for the store
+	maxNap          = time.Second     // timers stop while a machine sleeps
 )
 
 // Options of a Ticker.
@@ -349,14 +347,10 @@ func (t *Ticker) repair(ctx context.Context) (time.Duration, error) {
 	return max(time.Until(t.repairer.began.Add(repairEvery)), repairPause), err
 }
 
-// count logs queues with jobs that no worker takes, if this ticker leads.
+// count logs queues with jobs that no worker serves, if this ticker leads.
 func (t *Ticker) count(ctx context.Context) (time.Duration, error) {
-	if !t.election.leading() || len(t.partitions) == 0 {
+	if !t.election.leading() {
 		return countEvery, nil
 	}
-	doubt, err := t.unserved.check(ctx, namesOf(t.partitions))
-	if doubt {
-		return countAgain, err
-	}
-	return countEvery, err
+	return countEvery, t.unserved.check(ctx)
 }

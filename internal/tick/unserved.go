@@ -4,55 +4,135 @@ import (
 	"context"
 	"log/slog"
 	"slices"
+	"time"
 
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-// maxStats is how many queues one check counts.
-const maxStats = 1000
+const (
+	countEvery = 12 * time.Second // between two checks; a queue is logged at the second one that finds it unserved
+	maxStats   = 250              // about how many unserved queues one check counts; the others have their turn later
+	maxPages   = 8                // pages of the registry that one check reads
+)
 
-// An unserved finds queues with jobs that no worker takes: at two consecutive checks jobs waited or were overdue, none ran, and none had ended in
-// between. It logs each queue once until its jobs are taken.
+// An unserved finds queues with jobs that no live worker serves. It counts only queues that no worker serves: there are few of them in a store
+// that is set up well.
+//
+//	served ───────────────────────────────► (forgotten)
+//	unserved, with jobs to run now ──1st──► suspected ──2nd check, nothing ended since──► logged
+//	logged ──no job to run, or served─────► (forgotten): it is logged again if it happens again
+//
+// Two checks are needed because a worker that restarts is gone for some seconds. So a queue is logged within twice countEvery, if the registry has
+// at most maxStats unserved queues.
 type unserved struct {
-	store  protocol.QueueStore
+	store interface {
+		protocol.QueueStore
+		protocol.WorkerStore
+	}
 	log    *slog.Logger
-	before map[string]protocol.QueueStats // of the queues that may be unserved
-	logged map[string]bool
+	own    map[string]int // queues that this process serves
+	cursor string         // of the registry
+	round  int            // rounds of the registry
+	found  map[string]*unservedQueue
 }
 
-// check counts queues, and logs those whose jobs were not taken since the last check. doubt means that another check, soon, may find more.
-func (u *unserved) check(ctx context.Context, queues []string) (doubt bool, err error) {
-	stats, err := u.store.QueueStats(ctx, queues[:min(len(queues), maxStats)])
+// An unservedQueue is a queue with jobs that no worker served at the last check.
+type unservedQueue struct {
+	stats  protocol.QueueStats
+	logged bool
+	round  int // of the registry in which it was found last
+}
+
+// check looks for queues of the next part of the registry.
+func (u *unserved) check(ctx context.Context) error {
+	queues, err := u.candidates(ctx)
+	if err != nil || len(queues) == 0 {
+		return err
+	}
+	workers, err := u.store.Workers(ctx)
 	if err != nil {
-		return false, err
+		return err
 	}
-	waiting, logged := make(map[string]protocol.QueueStats), make(map[string]bool)
-	for _, s := range stats {
-		overdue := !s.FirstDue.IsZero() && s.FirstDue.Before(s.Now)
-		if s.Waiting == 0 && !overdue || s.Running > 0 || s.Paused {
-			continue
-		}
-		waiting[s.Queue] = s
-		before, ok := u.before[s.Queue]
-		if !ok || before.Done != s.Done || before.Failed != s.Failed || before.Died != s.Died {
-			doubt = true
-			continue
-		}
-		logged[s.Queue] = true
-		if !u.logged[s.Queue] {
-			u.log.Warn("chime: jobs wait on a queue and no worker takes them: no live worker serves it, or all slots are busy", "event", "queue.unserved",
-				"queue", s.Queue, "count", max(s.Waiting, 1))
+	served := map[string]bool{}
+	for _, w := range workers {
+		for queue := range w.Queues {
+			served[queue] = true
 		}
 	}
-	u.before, u.logged = waiting, logged
-	return doubt, nil
+	var some []string
+	for queue := range queues {
+		if served[queue] {
+			delete(u.found, queue)
+		} else {
+			some = append(some, queue)
+		}
+	}
+	if len(some) == 0 {
+		return nil
+	}
+	slices.Sort(some)
+	stats, err := u.store.QueueStats(ctx, some)
+	if err != nil {
+		return err
+	}
+	for i := range stats {
+		u.note(&stats[i])
+	}
+	return nil
 }
 
-// namesOf lists the queues of partitions, each once, in their order.
-func namesOf(partitions []protocol.Partition) (queues []string) {
-	for _, p := range partitions {
-		queues = append(queues, p.Queue)
+// candidates returns the queues of the next pages of the registry and those that were found before, without those that this process serves.
+func (u *unserved) candidates(ctx context.Context) (map[string]bool, error) {
+	queues := map[string]bool{}
+	for range maxPages {
+		page, next, err := u.store.Queues(ctx, u.cursor)
+		if err != nil {
+			return nil, err
+		}
+		for _, q := range page {
+			if u.own[q.Queue] == 0 {
+				queues[q.Queue] = true
+			}
+		}
+		if u.cursor = next; next == "" {
+			u.round++
+			break
+		}
+		if len(queues) >= maxStats {
+			break
+		}
 	}
-	slices.Sort(queues)
-	return slices.Compact(queues)
+	for queue, q := range u.found {
+		switch {
+		case !q.logged:
+			queues[queue] = true
+		case q.round < u.round-1:
+			delete(u.found, queue) // the queue was deleted
+		}
+	}
+	return queues, nil
+}
+
+// note notes the counts of an unserved queue, and logs it if it was unserved at the check before and no job has ended since.
+func (u *unserved) note(s *protocol.QueueStats) {
+	overdue := !s.FirstDue.IsZero() && s.FirstDue.Before(s.Now)
+	if s.Partitions == 0 || s.Waiting == 0 && !overdue || s.Running > 0 || s.Paused {
+		delete(u.found, s.Queue)
+		return
+	}
+	q := u.found[s.Queue]
+	same := q != nil && q.stats.Done == s.Done && q.stats.Failed == s.Failed && q.stats.Died == s.Died
+	if !same {
+		q = &unservedQueue{}
+		if u.found == nil {
+			u.found = map[string]*unservedQueue{}
+		}
+		u.found[s.Queue] = q
+	}
+	q.stats, q.round = *s, u.round
+	if same && !q.logged {
+		q.logged = true
+		u.log.Warn("chime: jobs wait on a queue that no live worker serves: add it to WorkerOptions.Queues of a worker that has their handlers",
+			"event", "queue.unserved", "queue", s.Queue, "count", max(s.Waiting, 1))
+	}
 }

@@ -31,8 +31,9 @@ type WatchOptions struct {
 //   - returns the jobs of vanished workers;
 //   - takes missing samples;
 //   - sweeps;
-//   - repairs orphaned schedules;
-//   - logs queues that no worker serves.
+//   - repairs orphaned schedules.
+//
+// Every few seconds it also checks the lease, and while no scheduler leads it logs queues with jobs that no worker serves.
 //
 // So schedules continue where workers run and no scheduler does. It has no connection of its own and never leads: an action that the leader also
 // takes has an effect once.
@@ -44,7 +45,11 @@ type Watch struct {
 
 	placing *retry.Duty
 	often   []*retry.Duty // what each check does if there is no leader
-	duties  []*retry.Duty // all of them, in the order of their turns
+	duties  []*retry.Duty // all of these, in the order of their turns
+
+	counting retry.Duty
+	counted  string    // the lease when queues were counted last
+	renewed  time.Time // when a count found that the lease was renewed
 }
 
 // NewWatch returns a watch. It does no I/O.
@@ -59,8 +64,9 @@ func NewWatch(store protocol.Store, options WatchOptions) *Watch {
 	w.often = []*retry.Duty{w.placing, duty("poll", w.pollAll), duty("sample", w.sample)}
 	w.duties = append(append([]*retry.Duty{checking}, w.often...),
 		duty("sweep", func(ctx context.Context) (time.Duration, error) { return w.sweep(ctx, false) }), // it skips what was swept a short while ago
-		duty("repair schedules", w.repair),
-		duty("count the waiting jobs", w.count))
+		duty("repair schedules", w.repair))
+	w.counting = retry.Duty{Action: "count the waiting jobs", Do: w.count, Next: time.Now().Add(countEvery / 2)}
+	w.unserved.own = options.Polled
 	return w
 }
 
@@ -81,8 +87,13 @@ func (w *Watch) Run(ctx context.Context) {
 			return
 		case <-timer.C:
 		}
-		timer.Reset(w.turn(ctx, w.duties, w.options.Pulse, min(w.options.SafetyTick, observe.LongestNap)))
+		timer.Reset(w.turn(ctx, w.all(), w.options.Pulse, min(w.options.SafetyTick, observe.LongestNap)))
 	}
+}
+
+// all returns every duty, also the one that does not depend on check.
+func (w *Watch) all() []*retry.Duty {
+	return append(w.duties[:len(w.duties):len(w.duties)], &w.counting)
 }
 
 // check makes all duties due if there is no leader.
@@ -158,14 +169,18 @@ func (w *Watch) repair(ctx context.Context) (time.Duration, error) {
 	return retry.Never, err
 }
 
-// count logs queues with jobs that no worker takes.
+// count logs queues with jobs that no worker serves, if no scheduler leads: the lease was not renewed for longer than
+// between two counts.
 func (w *Watch) count(ctx context.Context) (time.Duration, error) {
-	if len(w.partitions) == 0 {
+	lease, err := w.store.Lease(ctx)
+	if err != nil {
+		return 0, err
+	}
+	if lease != "" && lease != w.counted {
+		w.counted, w.renewed = lease, time.Now()
+	}
+	if !w.renewed.IsZero() && !retry.Reached(w.renewed.Add(countEvery*3/2), time.Now()) {
 		return countEvery, nil
 	}
-	doubt, err := w.unserved.check(ctx, namesOf(w.partitions))
-	if doubt {
-		return countAgain, err
-	}
-	return retry.Never, err
+	return countEvery, w.unserved.check(ctx)
 }

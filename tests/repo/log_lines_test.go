@@ -23,7 +23,7 @@ var (
 		observer.panic
 		session.lost session.expired session.reap_failed session.reaped session.unreadable
 		store.trouble store.recovered store.unfit store.unreadable store.emptied client.logged
-		worker.started worker.unhandled queue.unserved drain.started drain.ended
+		worker.started worker.unhandled worker.unserved queue.unserved drain.started drain.ended
 		schedule.unreadable collection.unreadable collection.failed collection.overfull
 		server.started server.stopping server.reloaded server.reload_failed server.cut_off server.handed_back
 		dashboard.action dashboard.denied dashboard.revealed dashboard.failed

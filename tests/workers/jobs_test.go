@@ -154,28 +154,3 @@ func TestFencesGrowInABubble(t *testing.T) {
 		}
 	})
 }
-
-// Without a leader, a worker logs once that no worker takes the jobs of a queue, also for a queue whose jobs were delayed.
-func TestAWorkerLogsAnUnservedQueue(t *testing.T) {
-	for name, in := range map[string]time.Duration{"jobs that wait": 0, "a job that was delayed": time.Second} {
-		fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
-			var log strings.Builder
-			w := f.Worker(chime.WorkerOptions{Logger: slog.New(slog.NewTextHandler(&log, nil))})
-			w.Handle("a", func(context.Context, *chime.Job) error { return nil })
-			stop := f.Start(w)
-			enqueuer := chime.NewEnqueuer(f.Server.Store(), chime.EnqueuerOptions{})
-			for _, queue := range []string{"default", "nobodys"} {
-				if _, err := enqueuer.Enqueue(t.Context(), "a", nil, chime.Queue(queue), chime.In(in)); err != nil {
-					t.Fatal(err)
-				}
-			}
-			fixture.Pass(2 * time.Hour)
-			if err := stop(); err != nil {
-				t.Error(err)
-			}
-			if n := strings.Count(log.String(), "event=queue.unserved"); n != 1 || !strings.Contains(log.String(), "queue=nobodys") {
-				t.Errorf("%s: %d lines about an unserved queue, want one about nobodys:\n%s", name, n, log.String())
-			}
-		})
-	}
-}
