@@ -77,8 +77,8 @@ type EnqueueFunc func(ctx context.Context, items []Item) ([]Receipt, error)
 
 // A Receipt is the result for one item.
 type Receipt struct {
-	// ID of the job. It is set even with an error, unless your own ID was refused. With the option ID(receipt.ID) the same job can be
-	// enqueued again; nothing is added as long as the first one exists.
+	// ID of the job. It is set even with an error, unless your own ID was refused. After an error, repeat the call with the option
+	// ID(receipt.ID): nothing is added if the first call was carried out.
 	ID string `json:"id"`
 	// Queue is the queue of the job.
 	Queue string `json:"queue"`
@@ -149,8 +149,12 @@ func (e *Enqueuer) send(ctx context.Context, items []Item) ([]Receipt, error) {
 // it. The arguments are encoded by [Encode]. When Enqueue returns nil the store has the job.
 //
 // If anything is wrong with the job, nothing is sent. After any other error the store may have the job or not: repeat the call with the option
-// ID(receipt.ID). The repeated call adds nothing while the first job exists. If the first job may already have ended, use [Once] in both
-// calls. When ctx ends Enqueue returns at once; a job that was not sent before that is not sent. If the store was failing, the error contains the
+// ID(receipt.ID), which is safe. If the store has carried out the first call, the repeated one adds nothing, also if the job has ended
+// meanwhile: the receipt has Existing. For this the enqueuer remembers the IDs of such jobs, at most 100,000, for an hour. Use [Once] in both
+// calls if you repeat the call later, or with another Enqueuer, such as after a restart. A repeated call with [Replace] replaces the first
+// job; if that one has ended, the job is added again.
+//
+// When ctx ends Enqueue returns at once; a job that was not sent before that is not sent. If the store was failing, the error contains the
 // store's last error.
 //
 // The first call checks the store. If the store cannot be trusted with jobs, nothing is sent, and the error wraps ErrUnfit.

@@ -13,6 +13,9 @@ import (
 //
 // As long as a job with that ID exists in its queue (waiting, delayed, running, or dead), another one is not added: the [Receipt] has
 // Existing, and that job's State. [Once] also prevents another one for some time. If ID and ArgsID are repeated, the last one counts.
+//
+// If a call fails with an unknown outcome, the enqueuer takes the next call with that ID within an hour for its repetition, see
+// [Enqueuer.Enqueue]: if the first call was carried out, nothing is added.
 func ID(id string) EnqueueOption {
 	return idOption{id: id, ownOption: ownOption{name: "ID", enqueueOption: func(s *enqueueSettings) {
 		s.id, s.own, s.argsID = id, true, false

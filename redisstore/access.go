@@ -30,7 +30,7 @@ const (
 
 var grants = map[protocol.Use]grant{
 	protocol.UseEnqueue: {
-		scripts: []*script.Script{&enqueueScript, &enqueueOneScript},
+		scripts: []*script.Script{&enqueueScript, &enqueueOneScript, &sealScript},
 		plain:   strings.Fields("eval evalsha eval_ro hello hget hmget hsetnx info ping time type"),
 		keys: func(k keyspace) []string {
 			return readAndWrite(append([]string{k.queues()}, k.everyPartition().enqueueing()...)...)
@@ -39,7 +39,7 @@ var grants = map[protocol.Use]grant{
 	},
 	protocol.UseWork: {
 		scripts: append([]*script.Script{
-			&workScript, &reportScript, &pollScript, &leaveScript, &measureScript, &closeSessionScript, &extendScript, &announceScript, &announceWorkerScript, &serveScript, &enqueueScript, &enqueueOneScript, &replaceScript,
+			&workScript, &reportScript, &pollScript, &leaveScript, &measureScript, &closeSessionScript, &extendScript, &announceScript, &announceWorkerScript, &serveScript, &enqueueScript, &enqueueOneScript, &sealScript, &replaceScript,
 		}, tickScripts...),
 		plain: strings.Fields("eval evalsha eval_ro exists hdel hello hget hmget hscan hsetnx hstrlen info llen lrange ping subscribe time type zadd zmscore zrandmember zrange zrangebylex zrangebyscore zrem zremrangebyscore zrevrangebyscore"),
 		keys:  everyKey, wakes: true, listens: true,
@@ -70,7 +70,7 @@ var viewCommands = strings.Fields("eval_ro evalsha_ro hello hexists hget hlen hm
 var (
 	scheduleScripts = []*script.Script{
 		&declareScript, &pauseScheduleScript, &deleteWaitingScript, &discardScript, &requeueScript, &backfillScript, &replaceScript, &purgeBeginScript, &deleteQueueScript, &pauseQueueScript, &pollScript, &leadScript, &resignScript,
-		&enqueueScript, &enqueueOneScript,
+		&enqueueScript, &enqueueOneScript, &sealScript,
 		&putCollectionScript, &deleteCollectionScript, &reserveScript, &releaseScript, &finishTransitionScript, &moveSweptScript,
 	}
 	scheduleCommands = strings.Fields("eval evalsha eval_ro exists hdel hello hexists hget hgetall hlen hmget hscan hset hsetnx hstrlen info llen lrange ping subscribe time type zadd zcard zmscore zrange zrangebylex zrangebyscore zremrangebyscore zrevrangebyscore zscan")

@@ -47,6 +47,12 @@ func (e *Enqueuer) Many(ctx context.Context, jobs Jobs) error {
 	err = errors.Join(e.sendShares(ctx, b, shares, jobs.Exists), e.replaceAll(ctx, b, jobs))
 	if err == nil { // otherwise a call may still be under way, or the store may still read it
 		b.reuse()
+		return nil
+	}
+	for i := range shares {
+		if shares[i].added { // the caller may repeat all items
+			e.batcher.outcomes.add(shares[i].partition, shares[i].pending.items)
+		}
 	}
 	return err
 }
@@ -164,6 +170,7 @@ type share struct {
 	partition protocol.Partition
 	pending   *pending
 	of        []int
+	added     bool // the store has all its items
 }
 
 func (s *share) index(i int) int {
@@ -232,7 +239,7 @@ func (e *Enqueuer) sendShares(ctx context.Context, b *batch, shares []share, exi
 					exists(s.index(i))
 				}
 			}
-			if err == nil {
+			if s.added = err == nil; s.added {
 				e.reportShare(b, s)
 				continue
 			}

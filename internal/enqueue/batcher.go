@@ -36,6 +36,8 @@ type batcher struct {
 	mu     sync.Mutex
 	queues recent.Map[protocol.Partition, *partitionQueue]
 
+	outcomes outcomes
+
 	spare sync.Pool // *pending; not shared with other batchers, for tests in bubbles of fake time
 }
 
@@ -68,6 +70,7 @@ func (b *batcher) reuse(p *pending) {
 	}
 	p.room.Reset(maxSpareBody)
 	p.one[0], p.existing, p.to, p.sent, p.err = protocol.EnqueueItem{}, nil, nil, 0, nil
+	p.fate.Store(waiting)
 	b.spare.Put(p)
 }
 
@@ -116,15 +119,19 @@ func (b *batcher) queue(partition protocol.Partition) *partitionQueue {
 	})
 }
 
-// withdraw takes back the items of a pending that have not been sent. It returns how many items have been sent, or may be under way, and the last
-// error of the store; nil: the store has not failed.
-func (b *batcher) withdraw(p *pending) (sent int, trouble error) {
+// withdraw takes back the items of a pending that have not been sent, for a caller that does not wait any more. It returns how many items have
+// been sent, or may be under way, and the last error of the store; nil: the store has not failed. ok is false if the pending has ended meanwhile.
+func (b *batcher) withdraw(p *pending) (sent int, trouble error, ok bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if !p.leave() {
+		return 0, nil, false
+	}
 	if p.queue != nil {
 		p.queue.remove(p)
 	}
-	return p.sent, p.to.trouble
+	b.outcomes.add(p.to.call.Partition, p.items[:p.delivered])
+	return p.sent, p.to.trouble, true
 }
 
 // sendAll sends what waits in queues for which only the caller sends, until nothing is left.
@@ -184,9 +191,10 @@ func (b *batcher) load(queues []*partitionQueue, now time.Time) []*partitionQueu
 			p := q.head
 			q.remove(p)
 			p.err, p.failed = notSent(now.Sub(p.since), q.err), p.sent
+			b.outcomes.add(q.call.Partition, p.items[:p.sent])
 			late = append(late, p)
 		}
-		q.load()
+		q.load(now)
 		q.busy = len(q.parts) > 0
 		if q.busy {
 			loaded = append(loaded, q)
@@ -194,7 +202,7 @@ func (b *batcher) load(queues []*partitionQueue, now time.Time) []*partitionQueu
 	}
 	b.mu.Unlock()
 	for _, p := range late {
-		p.done <- struct{}{}
+		p.end()
 	}
 	return loaded
 }
@@ -227,7 +235,11 @@ func (b *batcher) send(queues []*partitionQueue, began time.Time) []*partitionQu
 		}
 	}
 	for _, q := range queues {
-		q.fail(b, fmt.Errorf("outcome unknown after %v: %w", b.timeout, q.err))
+		if q.unknown {
+			q.fail(b, fmt.Errorf("outcome unknown after %v: %w", b.timeout, q.err))
+		} else { // the call before it could not be sealed
+			q.fail(b, notSent(b.timeout, q.err))
+		}
 	}
 	return queues
 }
@@ -246,6 +258,11 @@ func (b *batcher) deadline(now time.Time) context.Context {
 
 // attempt sends the calls of queues once. It returns the queues whose calls still have no outcome.
 func (b *batcher) attempt(ctx context.Context, queues []*partitionQueue) (open []*partitionQueue) {
+	if b.outcomes.size.Load() > 0 {
+		if queues, open = b.recall(ctx, queues); len(queues) == 0 {
+			return open
+		}
+	}
 	calls := queues[0].sent[:1]
 	if len(queues) > 1 {
 		calls = make([]protocol.EnqueueCall, len(queues))

@@ -122,8 +122,12 @@ func (e *Enqueuer) wait(ctx context.Context, p *pending) error {
 		return nil
 	case <-ctx.Done():
 	}
-	sent, trouble := e.batcher.withdraw(p)
-	if sent == 0 {
+	sent, trouble, ok := e.batcher.withdraw(p)
+	switch {
+	case !ok:
+		<-p.done
+		return nil
+	case sent == 0:
 		return fmt.Errorf("not sent: %w", because(ctx, trouble))
 	}
 	return fmt.Errorf("outcome unknown: %w", because(ctx, trouble))

@@ -19,23 +19,39 @@ type partitionQueue struct {
 	// Used by the goroutine that sends for this queue.
 	call    protocol.EnqueueCall
 	parts   []part
-	unknown bool  // the store may have carried out the call under way
-	err     error // of the last attempt
-	logged  bool  // its outage was logged
+	began   time.Time // when the call was filled
+	unknown bool      // the store may have carried out the call under way
+	err     error     // of the last attempt
+	logged  bool      // its outage was logged
 	// Memory for a round trip with only this queue.
 	alone [1]*partitionQueue
 	sent  [1]protocol.EnqueueCall
 }
 
-// A part is the items [from:to] of one pending in a call.
+// A part is the items [from:to] of one pending in a call. The known ones, by their indexes, are not sent: the store has carried them out before.
 type part struct {
 	pending  *pending
 	from, to int
+	known    []int
+}
+
+// answers returns for each item of the part whether it existed before. existing has the answers for those that were sent.
+func (p *part) answers(existing []bool) []bool {
+	if len(p.known) == 0 {
+		return existing
+	}
+	all := make([]bool, 0, p.to-p.from)
+	for _, i := range p.known {
+		n := i - p.from - len(all)
+		all = append(append(all, existing[:n]...), true)
+		existing = existing[n:]
+	}
+	return append(all, existing...)
 }
 
 // load fills the next call with up to MaxItems items and about MaxBytes of bodies. A pending with items left moves to the end of the list, so
 // that a large one does not delay small ones.
-func (q *partitionQueue) load() {
+func (q *partitionQueue) load(now time.Time) {
 	items, parts, size := q.call.Items[:0], q.parts[:0], 0
 	for last := q.tail; q.head != nil && len(items) < protocol.MaxItems; {
 		p := q.head
@@ -52,7 +68,7 @@ func (q *partitionQueue) load() {
 		if p.sent == from {
 			break
 		}
-		parts = append(parts, part{p, from, p.sent})
+		parts = append(parts, part{pending: p, from: from, to: p.sent})
 		q.remove(p)
 		if p.sent < len(p.items) {
 			q.push(p)
@@ -64,8 +80,26 @@ func (q *partitionQueue) load() {
 	q.call.Items, q.parts = items, parts
 	if len(parts) > 0 {
 		q.call.Number++
-		q.unknown, q.err = false, nil
+		q.began, q.unknown, q.err = now, false, nil
 	}
+}
+
+// takeOut takes the items out of the call that are known to be carried out.
+func (q *partitionQueue) takeOut(known func(*protocol.EnqueueItem) bool) {
+	left, at := q.call.Items[:0], 0
+	for p := range q.parts {
+		part := &q.parts[p]
+		for i := part.from; i < part.to; i++ {
+			item := q.call.Items[at]
+			if at++; known(&item) {
+				part.known = append(part.known, i)
+			} else {
+				left = append(left, item)
+			}
+		}
+	}
+	clear(q.call.Items[len(left):at])
+	q.call.Items = left
 }
 
 // refused reports whether the store has certainly not carried out the call, and will not carry it out if it is sent again.
@@ -77,28 +111,47 @@ func (q *partitionQueue) refused(err error) bool {
 func (q *partitionQueue) deliver(b *batcher, existing []bool) {
 	at := 0
 	for _, part := range q.parts {
-		n := part.to - part.from
-		if at+n <= len(existing) && slices.Contains(existing[at:at+n], true) {
-			part.pending.exist(part.from, existing[at:at+n])
+		p, n := part.pending, part.to-part.from-len(part.known)
+		items := p.items[part.from:part.to]
+		if at+n > len(existing) {
+			existing = make([]bool, at+n)
+		}
+		if answers := part.answers(existing[at : at+n]); slices.Contains(answers, true) {
+			p.exist(part.from, answers)
 		}
 		at += n
-		if part.to == len(part.pending.items) {
-			part.pending.done <- struct{}{}
+		if part.to == len(p.items) {
+			if !p.end() {
+				b.outcomes.add(q.call.Partition, items)
+			}
 			continue
 		}
 		b.mu.Lock()
-		part.pending.since = time.Now() // it moves on: its wait begins again
+		p.since = time.Now() // it moves on: its wait begins again
+		p.delivered = part.to
+		left := p.hasLeft()
 		b.mu.Unlock()
+		if left {
+			b.outcomes.add(q.call.Partition, items)
+		}
 	}
 	q.clear()
 }
 
-// fail wakes the callers that had items in the call, with an error. Their other items are not sent.
+// fail wakes the callers that had items in the call, with an error. Their other items are not sent. What the store has of their items, or may
+// have, is remembered before.
 func (q *partitionQueue) fail(b *batcher, err error) {
 	q.err = err
 	q.call.Ticket = protocol.EnqueueTicket{}
+	if q.unknown {
+		b.outcomes.addUnknown(&q.call, q.began)
+	}
 	for _, part := range q.parts {
 		p := part.pending
+		b.outcomes.add(q.call.Partition, p.items[:part.from])
+		for _, i := range part.known {
+			b.outcomes.add(q.call.Partition, p.items[i:i+1])
+		}
 		if part.to < len(p.items) {
 			b.mu.Lock()
 			withdrawn := p.queue == nil
@@ -111,7 +164,7 @@ func (q *partitionQueue) fail(b *batcher, err error) {
 			}
 		}
 		p.err, p.failed = err, part.from
-		p.done <- struct{}{}
+		p.end()
 	}
 	q.clear()
 }

@@ -1,6 +1,7 @@
 package enqueue
 
 import (
+	"sync/atomic"
 	"time"
 
 	"github.com/chimejobs/chime/internal/protocol"
@@ -12,6 +13,7 @@ type pending struct {
 	items    []protocol.EnqueueItem
 	existing []bool        // nil: no item existed before
 	done     chan struct{} // receives one value; has room for it
+	fate     atomic.Uint32 // what came first: waiting, ended, or left
 	// Set when done: the items from failed on were not enqueued, or possibly not.
 	err    error
 	failed int
@@ -21,11 +23,33 @@ type pending struct {
 	to         *partitionQueue // the queue to which it was posted
 	prev, next *pending
 	sent       int // items handed to calls
+	delivered  int // of these, the items of calls that have succeeded while others were left to send
 	since      time.Time
 
 	one  [1]protocol.EnqueueItem
 	room wire.Bodies // for the body of a single item
 }
+
+// The fates of a pending.
+const (
+	waiting uint32 = iota
+	ended          // it is done
+	left           // its caller does not wait for it any more
+)
+
+// end wakes the caller. It reports whether the caller still waits.
+func (p *pending) end() bool {
+	if !p.fate.CompareAndSwap(waiting, ended) {
+		return false
+	}
+	p.done <- struct{}{}
+	return true
+}
+
+// leave notes that the caller does not wait any more. It reports false if the pending has ended: then done receives at once.
+func (p *pending) leave() bool { return p.fate.CompareAndSwap(waiting, left) }
+
+func (p *pending) hasLeft() bool { return p.fate.Load() == left }
 
 func newPending() *pending { return &pending{done: make(chan struct{}, 1)} }
 

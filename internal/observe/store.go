@@ -76,6 +76,10 @@ func (s *calledStore) Enqueue(ctx context.Context, calls []protocol.EnqueueCall)
 	return many(s.called, "enqueue", func() []protocol.EnqueueAnswer { return s.Store.Enqueue(ctx, calls) }, func(a *protocol.EnqueueAnswer) error { return a.Err })
 }
 
+func (s *calledStore) Seal(ctx context.Context, calls []protocol.SealCall) []protocol.SealAnswer {
+	return many(s.called, "seal", func() []protocol.SealAnswer { return s.Store.Seal(ctx, calls) }, func(a *protocol.SealAnswer) error { return a.Err })
+}
+
 func (s *calledStore) Replace(ctx context.Context, c protocol.ReplaceCall) (protocol.Replaced, error) {
 	return call(s, "replace", func() (protocol.Replaced, error) { return s.Store.Replace(ctx, c) })
 }

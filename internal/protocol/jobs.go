@@ -12,6 +12,10 @@ type JobStore interface {
 	// Enqueue adds jobs in one round trip, with one call for each partition. Answers are in the order of the calls.
 	Enqueue(ctx context.Context, calls []EnqueueCall) []EnqueueAnswer
 
+	// Seal returns the outcomes of calls of Enqueue whose answers were lost, in one round trip. It ensures that a call that was not carried out
+	// before is not carried out later. Answers are in the order of the calls.
+	Seal(ctx context.Context, calls []SealCall) []SealAnswer
+
 	// Replace enqueues one job in place of the one that has its ID.
 	Replace(ctx context.Context, call ReplaceCall) (Replaced, error)
 
@@ -62,7 +66,7 @@ type Handled struct {
 
 // EnqueueCall adds at most MaxItems jobs and about MaxBytes of bodies to one partition.
 //
-// (Caller, Number) makes it safe to send again: Number grows by one with each call of a caller to a partition. The same
+// (Caller, Number) makes it safe to send again: Number grows with each call of a caller to a partition. The same
 // number again changes nothing and reports every job with an ID of the caller's own as existing. Once the call is answered without an
 // error, its memory, including the bodies, belongs to the caller again.
 type EnqueueCall struct {
@@ -79,6 +83,31 @@ type EnqueueTicket struct {
 	Score int64     // the store's own
 	Until time.Time // on this process's clock
 }
+
+// SealCall seals the last call that a caller has sent to a partition. It may be repeated, with the same numbers.
+type SealCall struct {
+	Partition Partition
+	Caller    string
+	Number    int64 // of the call
+	Seal      int64 // a later number, which no call has
+	Young     bool  // the store would remember the caller if it had carried out the call
+}
+
+// SealAnswer is the answer to one SealCall.
+type SealAnswer struct {
+	Err    error
+	Now    time.Time
+	Sealed Sealed
+}
+
+// Sealed is the outcome of a call that was sealed.
+type Sealed int
+
+const (
+	SealedDone    Sealed = 1 // it was carried out
+	SealedNever   Sealed = 2 // it was not carried out, and will not be
+	SealedUnknown Sealed = 3 // the store has forgotten the caller
+)
 
 // EnqueueItem is one job to add.
 type EnqueueItem struct {

@@ -29,6 +29,8 @@ var guards = []guard{
 	{"session before a write", "redisstore/scripts/sessions/work.lua", "if not last and (header or number ~= 1 or settled > 0 or redis.call('ZSCORE', KEYS[17], session)) then", "if false then", "redisstore", "TestStore/ASessionBeingReapedCannotStartAgain"},
 	{"number of a session's call", "redisstore/scripts/sessions/work.lua", "local again = last == number", "local again = false", "redisstore", "TestStore/ARepeatedWorkCallGetsTheSameAnswerAndWritesNothing"},
 	{"number of a caller's call", "redisstore/scripts/jobs/enqueue.lua", "local again = ahead == 0", "local again = false", "", "doubled"},
+	{"number of a seal", "redisstore/scripts/jobs/seal.lua", "if at == seal then return { now_us, NEVER } end", "", "redisstore", "TestStore/ASealedCallIsCarriedOutBeforeOrNever"},
+	{"seal of a call that did not arrive", "redisstore/scripts/jobs/seal.lua", "redis.call('ZADD', CALLERS, whole(since_s * ROUND + seal), ARGV[1])", "", "redisstore", "TestStore/ASealedCallIsCarriedOutBeforeOrNever"},
 	{"fence of a settlement", "redisstore/scripts/sessions/work/settlements.lua", "if holds ~= fence and holds ~= '-' .. fence then", "if not holds then", "redisstore", "TestStore/ASettlementNeedsTheFence"},
 	{"second check before reaping", "redisstore/scripts/sessions/reap.lua", " or tonumber(lapse) ~= tonumber(ARGV[2])", "", "redisstore", "TestStore/ReapingNeedsTheLapseThatWasSeen"},
 	{"working at maxmemory", "redisstore/scripts/schedules/postpone.lua", "redis.call('ZREM', KEYS[1], '')", "", "redisstore", "TestAtMaxmemoryLapsedSessionsAreReportedAndTheLeaderKeepsItsLease"},

@@ -19,7 +19,7 @@ var (
 		principal status request remote code method path op if_match etag`)
 	logEvents = strings.Fields(`leader.elected leader.lost leader.handover_failed
 		schedule.changed schedule.completed schedule.unplaced schedule.uncomputable schedule.unhandled schedule.lost schedule.mended schedule.outdated schedule.newer schedule.dates_end schedule.pruned schedule.unpruned schedule.paused
-		job.dead job.superseded job.cancelled job.parked job.late_result job.retrying handler.backoff_panic handler.panic handler.stuck
+		enqueue.unknown job.dead job.superseded job.cancelled job.parked job.late_result job.retrying handler.backoff_panic handler.panic handler.stuck
 		observer.panic
 		session.lost session.expired session.reap_failed session.reaped session.unreadable
 		store.trouble store.recovered store.unfit store.unreadable store.emptied client.logged

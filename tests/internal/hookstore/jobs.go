@@ -8,6 +8,14 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
+// Seal calls Fault with "seal".
+func (s *Store) Seal(ctx context.Context, calls []protocol.SealCall) []protocol.SealAnswer {
+	return batch(s, "seal", calls,
+		func(c *protocol.SealCall) protocol.Partition { return c.Partition },
+		func(err error) protocol.SealAnswer { return protocol.SealAnswer{Err: err} },
+		func(sent []protocol.SealCall) []protocol.SealAnswer { return s.Store.Seal(ctx, sent) })
+}
+
 // Replace calls Fault with "replace".
 func (s *Store) Replace(ctx context.Context, call protocol.ReplaceCall) (protocol.Replaced, error) {
 	return one(s, "replace", func() (protocol.Replaced, error) { return s.Store.Replace(ctx, call) }, call.Partition)

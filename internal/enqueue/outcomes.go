@@ -1,0 +1,189 @@
+package enqueue
+
+import (
+	"container/list"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/chimejobs/chime/internal/protocol"
+)
+
+const (
+	maxOutcomes = 100_000 // jobs
+	outcomeAge  = time.Hour
+	// sealAge is how old a call may be of which the store knows nothing, for this to mean that it was not carried out: the store
+	// remembers the last call of an enqueuer for an hour.
+	sealAge = 50 * time.Minute
+)
+
+// outcomes remembers the jobs whose caller has received an error although the store has them, or may have them. A caller that repeats such a
+// job under its ID receives that the job exists, even if it has ended meanwhile.
+//
+//	                              the store answers
+//	under way ─────────────────────────────────────────────────► carried out ──repeated──► answered, not sent
+//	    │                                      the seal: yes          ▲
+//	    └── its time is up ──► unknown, ─────────────────────────────┘
+//	                           unsealed        the seal: no, and not later
+//	                              └──────────────────────────────► forgotten ──repeated──► sent
+//
+// What is under way is not in outcomes: the goroutine that sends for its partition adds it with the answer, before the next call to
+// that partition, which may contain the repetition. A partition has at most one unsealed call: it is sealed before the next one. So when a
+// repetition is about to be sent, the outcome of the first call is known.
+//
+// If an ID is the application's own, it is answered once: the next job with this ID may be another one.
+type outcomes struct {
+	size atomic.Int64 // of both below: 0 lets a call skip the lock
+
+	mu       sync.Mutex
+	known    map[jobKey]*list.Element // carried out
+	oldest   list.List                // of knownJob, by age
+	unsealed map[protocol.Partition]*unsealedCall
+	unknown  int // jobs in unsealed
+}
+
+type jobKey struct {
+	partition protocol.Partition
+	id        string
+}
+
+type knownJob struct {
+	jobKey
+	own bool
+	at  time.Time
+}
+
+// An unsealedCall is a call whose outcome is unknown. Its jobs are carried out together, or not at all.
+type unsealedCall struct {
+	number int64
+	seal   int64 // the number of the seal; 0: none was sent
+	began  time.Time
+	items  []protocol.EnqueueItem // without their bodies
+}
+
+// add remembers items that the store has carried out.
+func (o *outcomes) add(partition protocol.Partition, items []protocol.EnqueueItem) {
+	if len(items) == 0 {
+		return
+	}
+	now := time.Now()
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for i := range items {
+		o.addOne(partition, &items[i], now)
+	}
+	o.bound(now)
+}
+
+func (o *outcomes) addOne(partition protocol.Partition, item *protocol.EnqueueItem, now time.Time) {
+	job := knownJob{jobKey: jobKey{partition, item.ID}, own: item.Own, at: now}
+	if element := o.known[job.jobKey]; element != nil {
+		element.Value = job
+		o.oldest.MoveToBack(element)
+		return
+	}
+	job.id = strings.Clone(job.id) // it may share the memory of many IDs
+	if o.known == nil {
+		o.known = make(map[jobKey]*list.Element)
+	}
+	o.known[job.jobKey] = o.oldest.PushBack(job)
+}
+
+// addUnknown remembers a call whose outcome is unknown. It began, by this process's clock, at an instant.
+func (o *outcomes) addUnknown(call *protocol.EnqueueCall, began time.Time) {
+	unsealed := &unsealedCall{number: call.Number, began: began, items: make([]protocol.EnqueueItem, len(call.Items))}
+	for i := range call.Items {
+		unsealed.items[i] = protocol.EnqueueItem{ID: strings.Clone(call.Items[i].ID), Own: call.Items[i].Own}
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.forget(call.Partition)
+	if o.unsealed == nil {
+		o.unsealed = make(map[protocol.Partition]*unsealedCall)
+	}
+	o.unsealed[call.Partition] = unsealed
+	o.unknown += len(unsealed.items)
+	o.bound(time.Now())
+}
+
+// unsealedOf returns the unsealed call of a partition; nil: there is none. Only the goroutine that sends for the partition changes it.
+func (o *outcomes) unsealedOf(partition protocol.Partition) *unsealedCall {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.unsealed[partition]
+}
+
+// resolve notes the outcome of a partition's unsealed call.
+func (o *outcomes) resolve(partition protocol.Partition, sealed protocol.Sealed) {
+	now := time.Now()
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	call := o.unsealed[partition]
+	if call == nil { // forgotten meanwhile
+		return
+	}
+	o.forget(partition)
+	if sealed == protocol.SealedDone {
+		for i := range call.items {
+			o.addOne(partition, &call.items[i], now)
+		}
+	}
+	o.bound(now)
+}
+
+// forget removes the unsealed call of a partition.
+func (o *outcomes) forget(partition protocol.Partition) {
+	if call := o.unsealed[partition]; call != nil {
+		o.unknown -= len(call.items)
+		delete(o.unsealed, partition)
+	}
+}
+
+// answer reports whether the store has carried out an item before, in a call whose caller does not know that.
+func (o *outcomes) answer(partition protocol.Partition, item *protocol.EnqueueItem, now time.Time) bool {
+	if !item.Own && item.Schedule == "" { // its ID is new
+		return false
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	element := o.known[jobKey{partition, item.ID}]
+	if element == nil {
+		return false
+	}
+	job := element.Value.(knownJob)
+	old := now.Sub(job.at) > outcomeAge
+	if job.own || old {
+		o.remove(element)
+		o.count()
+	}
+	return !old
+}
+
+func (o *outcomes) remove(element *list.Element) {
+	delete(o.known, element.Value.(knownJob).jobKey)
+	o.oldest.Remove(element)
+}
+
+// bound removes what is too old, and the oldest of what is too much. Unknown outcomes have at most half of the room.
+func (o *outcomes) bound(now time.Time) {
+	for partition, call := range o.unsealed {
+		if o.unknown > maxOutcomes/2 || now.Sub(call.began) > outcomeAge {
+			o.forget(partition)
+		}
+	}
+	for element := o.oldest.Front(); element != nil; element = o.oldest.Front() {
+		if o.oldest.Len()+o.unknown <= maxOutcomes && now.Sub(element.Value.(knownJob).at) <= outcomeAge {
+			break
+		}
+		o.remove(element)
+	}
+	o.count()
+}
+
+func (o *outcomes) count() { o.size.Store(int64(o.oldest.Len() + len(o.unsealed))) }
+
+// young reports whether the store would remember that it has carried out the call. A process that was suspended has two ages.
+func (c *unsealedCall) young(now time.Time) bool {
+	return max(now.Sub(c.began), now.Round(0).Sub(c.began.Round(0))) < sealAge
+}

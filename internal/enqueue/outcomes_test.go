@@ -1,0 +1,52 @@
+package enqueue
+
+import (
+	"strconv"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/chimejobs/chime/internal/protocol"
+)
+
+func numbered(from, n int) []protocol.EnqueueItem {
+	items := make([]protocol.EnqueueItem, n)
+	for i := range items {
+		items[i].ID = strconv.Itoa(from + i)
+	}
+	return items
+}
+
+// However many jobs have unknown outcomes, 100,000 are remembered, the latest ones, for an hour.
+func TestTheOutcomesThatAreRememberedAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var o outcomes
+		const n = maxOutcomes/1000 + 20
+		held := func() int { return len(o.known) + o.unknown }
+		for i := range n {
+			o.add(protocol.Partition{Queue: "a"}, numbered(1000*i, 1000))
+			if held() > maxOutcomes || o.oldest.Len() != len(o.known) {
+				t.Fatalf("%d jobs are remembered, and %d are in order; want %d at most", held(), o.oldest.Len(), maxOutcomes)
+			}
+		}
+		known := func(id int) bool {
+			return o.answer(protocol.Partition{Queue: "a"}, &protocol.EnqueueItem{ID: strconv.Itoa(id), Own: true}, time.Now())
+		}
+		if known(0) || !known(1000*n-1) {
+			t.Errorf("the first is known: %v, the last: %v; want the last only", known(0), known(1000*n-1))
+		}
+		for i := range n { // a call to each of many partitions
+			call := protocol.EnqueueCall{Partition: protocol.Partition{Queue: "b", Index: i}, Number: 1, Items: numbered(0, 1000)}
+			if o.addUnknown(&call, time.Now()); held() > maxOutcomes {
+				t.Fatalf("%d jobs are remembered, want %d at most", held(), maxOutcomes)
+			}
+		}
+		time.Sleep(outcomeAge + time.Second) // fake time
+		if known(1000*n - 1) {
+			t.Error("a job is known after an hour")
+		}
+		if o.add(protocol.Partition{}, numbered(0, 1)); held() != 1 || o.size.Load() != 1 {
+			t.Errorf("after an hour %d jobs are remembered, want the new one only", held())
+		}
+	})
+}

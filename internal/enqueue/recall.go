@@ -1,0 +1,88 @@
+package enqueue
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/chimejobs/chime/internal/protocol"
+)
+
+// recall prepares the first attempts of calls: it seals the last call of a partition if its outcome is unknown, and takes out the items that the
+// store has carried out before. It returns the queues whose calls are to be sent, and those that have to be tried again. The others have their
+// outcome.
+func (b *batcher) recall(ctx context.Context, queues []*partitionQueue) (send, open []*partitionQueue) {
+	asked, failed := b.seal(ctx, queues), map[*partitionQueue]bool{}
+	for q, err := range asked {
+		if err == nil {
+			continue
+		}
+		if failed[q] = true; q.refused(err) {
+			q.fail(b, err)
+			continue
+		}
+		q.err = err
+		b.beginOutage(q)
+		open = append(open, q)
+	}
+	now := time.Now()
+	for _, q := range queues {
+		if failed[q] {
+			continue
+		}
+		if !q.unknown { // otherwise it is sent again unchanged
+			q.takeOut(func(item *protocol.EnqueueItem) bool { return b.outcomes.answer(q.call.Partition, item, now) })
+		}
+		if len(q.call.Items) == 0 {
+			b.endOutage(q)
+			q.deliver(b, nil)
+			continue
+		}
+		send = append(send, q)
+	}
+	return send, open
+}
+
+// seal seals the last calls of these queues whose outcome is unknown. It returns the error of each seal. The call under way has not been
+// sent: its number becomes that of the seal, which is the same each time, and the call gets the next one.
+func (b *batcher) seal(ctx context.Context, queues []*partitionQueue) map[*partitionQueue]error {
+	var calls []protocol.SealCall
+	var of []*partitionQueue
+	var lasts []*unsealedCall
+	now := time.Now()
+	for _, q := range queues {
+		last := b.outcomes.unsealedOf(q.call.Partition)
+		if last == nil || q.unknown {
+			continue
+		}
+		if last.seal == 0 {
+			last.seal = q.call.Number
+			q.call.Number++
+		}
+		calls = append(calls, protocol.SealCall{
+			Partition: q.call.Partition, Caller: q.call.Caller, Number: last.number, Seal: last.seal, Young: last.young(now),
+		})
+		of, lasts = append(of, q), append(lasts, last)
+	}
+	if len(calls) == 0 {
+		return nil
+	}
+	errs := make(map[*partitionQueue]error, len(of))
+	answers := b.store.Seal(ctx, calls)
+	for i, q := range of {
+		if i >= len(answers) {
+			errs[q] = errors.New("store gave no answer")
+			continue
+		}
+		if errs[q] = answers[i].Err; errs[q] != nil {
+			continue
+		}
+		b.noteClock(answers[i].Now)
+		if answers[i].Sealed == protocol.SealedUnknown {
+			b.outage.Log.Warn("chime: the outcome of a call that failed long ago remains unknown: its jobs run twice if they were enqueued then and are enqueued again",
+				"event", "enqueue.unknown", "queue", q.call.Partition.Queue, "count", len(lasts[i].items))
+		}
+		b.outcomes.resolve(q.call.Partition, answers[i].Sealed)
+	}
+	return errs
+}

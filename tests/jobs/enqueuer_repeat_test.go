@@ -1,0 +1,290 @@
+package jobs_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/tests/internal/fixture"
+	"github.com/chimejobs/chime/tests/internal/hookstore"
+)
+
+// A call that failed although the store has, or may have, its jobs is repeated with ID(receipt.ID) when the jobs are done. Each job runs
+// exactly once.
+func TestARepeatedCallRunsNothingTwice(t *testing.T) {
+	const runsOnce, lag = 1, 700 * time.Millisecond
+	once := func(f *fixture.Fixture, e *chime.Enqueuer, ctx context.Context, options ...chime.EnqueueOption) []chime.Receipt {
+		receipt, err := e.Enqueue(ctx, "a", nil, options...)
+		if err == nil {
+			f.T.Error("the first call has succeeded")
+		}
+		return []chime.Receipt{receipt}
+	}
+	lost := func(store *sendStore, until *atomic.Bool) {
+		store.fail(func(int, *protocol.EnqueueCall) (before, after error) {
+			if until.Load() {
+				return nil, nil
+			}
+			return nil, hookstore.ErrReset
+		})
+	}
+	for name, first := range map[string]func(f *fixture.Fixture, store *sendStore, e *chime.Enqueuer) []chime.Receipt{
+		"the ctx ended before the answer": func(f *fixture.Fixture, store *sendStore, e *chime.Enqueuer) []chime.Receipt {
+			store.Lag = lag
+			ctx, cancel := context.WithTimeout(f.T.Context(), lag/2)
+			defer cancel()
+			return once(f, e, ctx)
+		},
+		"the ctx ended before the answer, with an own ID": func(f *fixture.Fixture, store *sendStore, e *chime.Enqueuer) []chime.Receipt {
+			store.Lag = lag
+			ctx, cancel := context.WithTimeout(f.T.Context(), lag/2)
+			defer cancel()
+			return once(f, e, ctx, chime.ID("mine"))
+		},
+		"all replies were lost": func(f *fixture.Fixture, store *sendStore, e *chime.Enqueuer) []chime.Receipt {
+			var back atomic.Bool
+			lost(store, &back)
+			defer back.Store(true)
+			return once(f, e, f.T.Context())
+		},
+		"all replies were lost, and the arguments make the ID": func(f *fixture.Fixture, store *sendStore, e *chime.Enqueuer) []chime.Receipt {
+			var back atomic.Bool
+			lost(store, &back)
+			defer back.Store(true)
+			return once(f, e, f.T.Context(), chime.ArgsID())
+		},
+		"the ctx ended during lost replies": func(f *fixture.Fixture, store *sendStore, e *chime.Enqueuer) []chime.Receipt {
+			var back atomic.Bool
+			lost(store, &back)
+			ctx, cancel := context.WithTimeout(f.T.Context(), lag)
+			defer cancel()
+			defer back.Store(true)
+			return once(f, e, ctx)
+		},
+		"some items of many could not be sent": func(f *fixture.Fixture, store *sendStore, e *chime.Enqueuer) []chime.Receipt {
+			store.fail(func(n int, _ *protocol.EnqueueCall) (before, after error) {
+				if n > 1 {
+					return protocol.ErrStoreFull, nil
+				}
+				return nil, nil
+			})
+			defer store.fail(nil)
+			receipts, err := e.EnqueueMany(f.T.Context(), manyItems(700))
+			if !errors.Is(err, protocol.ErrStoreFull) {
+				f.T.Errorf("got %v, want ErrStoreFull", err)
+			}
+			return receipts
+		},
+		"the ctx ended in the second call for many": func(f *fixture.Fixture, store *sendStore, e *chime.Enqueuer) []chime.Receipt {
+			store.Lag = lag
+			ctx, cancel := context.WithTimeout(f.T.Context(), lag*3/2)
+			defer cancel()
+			receipts, err := e.EnqueueMany(ctx, manyItems(1200))
+			if !errors.Is(err, context.DeadlineExceeded) {
+				f.T.Errorf("got %v, want the deadline", err)
+			}
+			return receipts
+		},
+		"one queue of two failed": func(f *fixture.Fixture, store *sendStore, e *chime.Enqueuer) []chime.Receipt {
+			store.fail(func(_ int, call *protocol.EnqueueCall) (before, after error) {
+				if call.Partition.Queue == "other" {
+					return protocol.ErrStoreFull, nil
+				}
+				return nil, nil
+			})
+			defer store.fail(nil)
+			receipts, err := e.EnqueueMany(f.T.Context(), append(manyItems(10, chime.Queue("other")), manyItems(10)...))
+			if err == nil {
+				f.T.Error("the first call has succeeded")
+			}
+			return receipts
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
+				store := newSendStore(f, 1)
+				runs := fixture.Runs{}
+				worker := f.Worker(chime.WorkerOptions{Queues: map[string]int{"default": 1, "other": 1}})
+				for _, name := range []string{"a", "report"} {
+					worker.Handle(name, func(_ context.Context, job *chime.Job) error { runs.Add(job.ID); return nil })
+				}
+				defer f.Start(worker)()
+				e := quietEnqueuer(store, chime.EnqueuerOptions{SendTimeout: time.Second})
+				receipts := first(f, store, e)
+				fixture.Pass(10 * time.Second) // what was sent is done
+				store.Lag = 0
+				before := len(runs.IDs())
+				items := make([]chime.Item, len(receipts))
+				for i, receipt := range receipts {
+					items[i] = chime.Item{Name: "a", Options: []chime.EnqueueOption{chime.ID(receipt.ID), chime.Queue(receipt.Queue)}}
+				}
+				again, err := e.EnqueueMany(t.Context(), items)
+				if err != nil {
+					t.Fatal(err)
+				}
+				existing := 0
+				for _, receipt := range again {
+					if receipt.Existing {
+						existing++
+					}
+					if receipt.State != "" {
+						t.Errorf("state %q, want none: it is done", receipt.State)
+					}
+				}
+				if existing != before {
+					t.Errorf("%d receipts have Existing, want %d", existing, before)
+				}
+				fixture.Pass(10 * time.Second)
+				for _, receipt := range receipts {
+					if n := runs.Of(receipt.ID); n != runsOnce {
+						t.Errorf("%s ran %d times (%d of %d ran before the repetition)", receipt.ID, n, before, len(receipts))
+						break
+					}
+				}
+			})
+		})
+	}
+}
+
+// A call that may still arrive is sealed before anything else is sent: it is known that it was not carried out, and it is not later.
+func TestACallThatDidNotArriveIsSentWhenItIsRepeated(t *testing.T) {
+	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
+		store := newSendStore(f, 1)
+		e := quietEnqueuer(store, chime.EnqueuerOptions{SendTimeout: time.Second})
+		var lost protocol.EnqueueCall
+		for range 3 { // as the first call of the enqueuer, and as a later one
+			store.fail(func(_ int, call *protocol.EnqueueCall) (before, after error) {
+				lost = *call
+				lost.Items = append([]protocol.EnqueueItem(nil), call.Items...)
+				return hookstore.ErrReset, nil
+			})
+			receipt, err := e.Enqueue(t.Context(), "a", nil)
+			if err == nil {
+				t.Fatal("the first call has succeeded")
+			}
+			store.fail(nil)
+			n := store.waiting()
+			again, err := e.Enqueue(t.Context(), "a", nil, chime.ID(receipt.ID))
+			if err != nil || again.Existing || store.waiting() != n+1 {
+				t.Errorf("repeated: %+v, %v; %d jobs, want %d", again, err, store.waiting(), n+1)
+			}
+			if late := store.Store.Store.Enqueue(t.Context(), []protocol.EnqueueCall{lost}); late[0].Err == nil || store.waiting() != n+1 {
+				t.Errorf("the late call: %v; %d jobs, want an error and %d jobs", late[0].Err, store.waiting(), n+1)
+			}
+		}
+	})
+}
+
+// The seal is lost too, any number of times, before or after it was carried out: what it says does not change.
+func TestASealWhoseReplyIsLostIsRepeated(t *testing.T) {
+	for _, carriedOut := range []bool{true, false} {
+		t.Run(fmt.Sprint("carried out: ", carriedOut), func(t *testing.T) {
+			fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
+				store := newSendStore(f, 1)
+				e := quietEnqueuer(store, chime.EnqueuerOptions{SendTimeout: time.Second})
+				if _, err := e.Enqueue(t.Context(), "a", nil); err != nil {
+					t.Fatal(err)
+				}
+				store.fail(func(int, *protocol.EnqueueCall) (before, after error) {
+					if carriedOut {
+						return nil, hookstore.ErrReset
+					}
+					return hookstore.ErrReset, nil
+				})
+				receipt, err := e.Enqueue(t.Context(), "a", nil)
+				if err == nil {
+					t.Fatal("the first call has succeeded")
+				}
+				store.fail(nil)
+				seals := 0
+				store.SetFault(func(action string, _ protocol.Partition) (before, after error) {
+					if action == "seal" {
+						if seals++; seals < 12 {
+							return nil, hookstore.ErrReset
+						}
+					}
+					return nil, nil
+				})
+				n := 2
+				for tries := 1; ; tries++ {
+					again, err := e.Enqueue(t.Context(), "a", nil, chime.ID(receipt.ID))
+					if err == nil {
+						if again.Existing != carriedOut {
+							t.Errorf("existing: %v, want %v", again.Existing, carriedOut)
+						}
+						if tries < 2 {
+							t.Error("no call has ended while the seal was lost")
+						}
+						break
+					}
+					if tries == 20 {
+						t.Fatal(err)
+					}
+				}
+				if store.waiting() != n {
+					t.Errorf("%d jobs, want %d", store.waiting(), n)
+				}
+			})
+		})
+	}
+}
+
+// An ID of the application's own that was repeated may be used for another job afterwards.
+func TestAnOwnIDIsAnsweredOnceFromMemory(t *testing.T) {
+	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
+		store := newSendStore(f, 1)
+		runs := fixture.Runs{}
+		worker := f.Worker(chime.WorkerOptions{})
+		worker.Handle("a", func(_ context.Context, job *chime.Job) error { runs.Add(job.ID); return nil })
+		defer f.Start(worker)()
+		e := quietEnqueuer(store, chime.EnqueuerOptions{SendTimeout: time.Second})
+		store.Lag = time.Second
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second/2)
+		defer cancel()
+		if _, err := e.Enqueue(ctx, "a", nil, chime.ID("x")); err == nil {
+			t.Fatal("the first call has succeeded")
+		}
+		fixture.Pass(5 * time.Second)
+		store.Lag = 0
+		for i, want := range []bool{true, false, false} {
+			receipt, err := e.Enqueue(t.Context(), "a", nil, chime.ID("x"))
+			if err != nil || receipt.Existing != want {
+				t.Errorf("call %d: %+v, %v; want existing: %v", i, receipt, err, want)
+			}
+			fixture.Pass(5 * time.Second)
+		}
+		if runs.Of("x") != 3 {
+			t.Errorf("it ran %d times, want 3", runs.Of("x"))
+		}
+	})
+}
+
+// The answer comes at the same moment as the end of the ctx: whichever the caller sees, the job runs once.
+func TestAnAnswerThatComesAsTheCtxEndsIsNotLost(t *testing.T) {
+	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
+		store := newSendStore(f, 1)
+		e := quietEnqueuer(store, chime.EnqueuerOptions{SendTimeout: time.Second})
+		store.Lag = 50 * time.Millisecond
+		for i := range 50 {
+			ctx, cancel := context.WithTimeout(t.Context(), store.Lag)
+			receipt, err := e.Enqueue(ctx, "a", nil)
+			cancel()
+			if err != nil {
+				again, err := e.Enqueue(t.Context(), "a", nil, chime.ID(receipt.ID))
+				if err != nil || !again.Existing {
+					t.Errorf("repeated: %+v, %v", again, err)
+				}
+			}
+			synctest.Wait()
+			if store.waiting() != i+1 {
+				t.Fatalf("%d jobs, want %d", store.waiting(), i+1)
+			}
+		}
+	})
+}
