@@ -44,33 +44,33 @@ packages() { grep -E "$@" "$tmp/packages"; }
 plain='/recurrence$|/docs$|/examples/|/tests/(repo|system|nozone|schedules)$|/chimetest$|/dashboard/(crawl|internal/(builder|guard|render))$'
 plain="$plain|/redisstore/internal/|/internal/(blocked|definition|history|jobfind|login|loopback|plain|protocol|rights|rules|schedule|svg|times|wire)$"
 # These have it where all is run, because they take minutes with it.
-slow='/dashboard$|/dashboard/internal/pages$|/internal/overview$'
+slow='/dashboard$|/dashboard/internal/pages$|/internal/overview$' && { [ "$all" ] || plain="$plain|$slow"; }
 # These wait for servers and processes, and use all processors. The others, of fake time, have one processor each: on two the race detector of Go 1.25
 # and 1.26 crashes where timers of a bubble come late (maybeRunChan in runtime/time.go).
 real='/tests/real' alone='/tests/(ablation|chaos)$' cores='/tests/(jobs|queues|workers)$'
 race="go test -vet=off -race -gcflags=github.com/yuin/gopher-lua/...=-race=false -timeout 20m"
-[ "$all" ] || plain="$plain|$slow"
 
 # shellcheck disable=SC2046,SC2086 # a word is an argument
-{ # which mostly waits
+{ # beside the rest, because much of it waits or has one process
 	step . $race -tags real -p 4 $(packages "$real")
 	for module in chimeotel chimeprom cmd/chime httpapi; do step $module $race ${all:+-tags real} -cpu 1 -p 2 ./...; done
-} &
-step . env CHIME_TEST_SERVER=redis $race -tags real -cpu 1 -p 2 $(packages -v "$plain|$real|$alone") # redisstore's tests run on that server
-if [ ! "$all" ]; then
-	step . go test -vet=off -p 2 $(packages "$plain|/tests/chaos")
-else
+	[ "$all" ] || exit 0
 	for module in httpapi/contract bench internal/browser examples/http examples/holidays examples/outbox examples/webapp; do
 		step $module go test -vet=off -tags real ./...
-	done & # which waits, too
-	step . go test -vet=off -tags real,long -timeout 20m -p 2 $(packages "$plain|$slow|/tests/" | grep -vE "$real|$alone|$cores")
-	step . go test -vet=off -tags real,long -timeout 20m -cpu 2 $(packages "$cores") # on two processors; with the detector they have one
+	done
 	step httpapi go test -vet=off -tags long . ./internal/service
 	step . go test -vet=off -tags long -c -o "$tmp/redisstore.test" ./redisstore
 	for server in '' cluster user:producer user:worker user:scheduler user:viewer user:operator; do
 		step redisstore env CHIME_TEST_SERVER=$server "$tmp/redisstore.test" -test.timeout 10m
 	done
 	step . go test -vet=off -tags real -timeout 20m ./tests/ablation
+} &
+step . env CHIME_TEST_SERVER=redis $race -tags real -cpu 1 -p 2 $(packages -v "$plain|$real|$alone") # redisstore's tests run on that server
+if [ ! "$all" ]; then
+	step . go test -vet=off -p 2 $(packages "$plain|/tests/chaos")
+else
+	step . go test -vet=off -tags real,long -timeout 20m -p 2 $(packages "$plain|/internal/overview$|/tests/" | grep -vE "$real|$alone|$cores")
+	step . go test -vet=off -tags real,long -timeout 20m -cpu 2 $(packages "$cores") # on two processors; with the detector they have one
 	wait
 	step . go test -vet=off -tags real -count=1 -v ./tests/chaos -for 60s &
 	step . ./check.sh
