@@ -20,7 +20,7 @@ func loadDays(t *testing.T) *lua.LState {
 	state := lua.NewState()
 	t.Cleanup(state.Close)
 	code := read("scripts/lib/strings.lua") + "local function whole(n) return string.format('%d', n) end\n" + read("scripts/lib/history.lua") +
-		"local _, _, count = entries()\ncount_days = count"
+		"count_days = entries().count_days"
 	if err := state.DoString(code); err != nil {
 		t.Fatal(err)
 	}

@@ -66,7 +66,7 @@ func (h *historyBench) end(n, noteBytes int) {
 func (h *historyBench) stored() (numbers string, noteBytes int) {
 	h.Helper()
 	var all []string
-	for _, run := range slices.Backward(parseRuns("s", parseEntry(h.client.HGet(h.Context(), h.keys().history, "s").Val()).runs)) {
+	for _, run := range slices.Backward(h.storedRuns("s")) {
 		number := "-"
 		if run.Note != "" {
 			number = strings.TrimSpace(run.Note)
@@ -75,6 +75,21 @@ func (h *historyBench) stored() (numbers string, noteBytes int) {
 		noteBytes += len(run.Note)
 	}
 	return strings.Join(all, " "), noteBytes
+}
+
+// storedRuns returns the attempts of a schedule that are stored in the default queue, the newest first.
+func (b *bench) storedRuns(name string) []protocol.RunRecord {
+	b.Helper()
+	histories := b.client.HGetAll(b.Context(), b.keys().history).Val()
+	return parseRuns(name, allRuns(histories, parseHistory(histories[name])))
+}
+
+// allRuns returns the attempts of a schedule as one text. histories: the whole hash.
+func allRuns(histories map[string]string, entry historyEntry) (runs string) {
+	for _, field := range entry.fields() {
+		runs += parseHistory(histories[field]).runs
+	}
+	return entry.runs + runs
 }
 
 // runsOf returns a schedule with the attempts that are kept.
@@ -98,30 +113,31 @@ func (h *historyBench) wantHistory(what, stored string, shown int) {
 	}
 }
 
-// If fewer attempts are kept than are stored, the newest are shown at once, and the others are removed at the next end. With 0, all are removed at once.
+// If fewer attempts are kept than are stored, the newest are shown at once, and the others are removed at the next end: here each has a field of
+// its own. With 0, all are removed at once.
 func TestAShorterHistoryKeepsTheNewestAttempts(t *testing.T) {
 	onHistoryBench(t, 9, func(h *historyBench) {
 		h.keep(20)
-		h.end(5, 3)
+		h.end(5, 1100)
 		h.wantHistory("of 20", "0 1 2 3 4", 5)
 		h.keep(2)
 		h.wantHistory("of 2", "0 1 2 3 4", 2)
-		h.end(1, 3)
+		h.end(1, 1100)
 		h.wantHistory("of 2, after an end", "4 5", 2)
 		h.keep(3)
-		h.end(2, 3)
+		h.end(2, 1100)
 		h.wantHistory("of 3", "5 6 7", 3)
 		h.keep(0)
 		h.wantHistory("without history", "", 0)
-		h.end(1, 3)
+		h.end(1, 1100)
 		h.wantHistory("without history, after an end", "", 0)
-		if n := h.client.HLen(h.Context(), h.keys().history).Val(); n != 0 {
-			h.Errorf("without history there are %d entries", n)
+		if fields := h.client.HKeys(h.Context(), h.keys().history).Val(); !slices.Equal(fields, []string{"\t"}) {
+			h.Errorf("without history there are %q, want only the last short", fields)
 		}
 	})
 }
 
-// The notes of a history have 64 KiB together: beyond that, the oldest are removed until a quarter is free. Their attempts remain.
+// The notes of a history have 64 KiB together: beyond that, the oldest are removed. Their attempts remain.
 func TestTheOldestNotesOfALongHistoryGo(t *testing.T) {
 	const each, room = 2048, 64 << 10
 	onHistoryBench(t, 42, func(h *historyBench) {
@@ -137,7 +153,7 @@ func TestTheOldestNotesOfALongHistoryGo(t *testing.T) {
 			return all[1:]
 		}
 		for _, c := range []struct{ ends, without int }{
-			{room / each, 0}, {1, 9}, {8, 9}, {1, 18}, // 33 notes are too long together, 24 have three quarters
+			{room / each, 0}, {1, 1}, {8, 9}, {1, 10}, // 32 notes have room
 		} {
 			h.end(c.ends, each)
 			got, noteBytes := h.stored()

@@ -133,7 +133,7 @@ type partitionKeys struct {
 	owners  string // hash: schedule → "<owner> <version>" that declared it; for a deleted schedule as long as gone has it
 
 	last    string // hash: schedule → its last outcome, and how many attempts its history keeps (see scripts/lib/history.lua); tab and ID of a manual run, or of a job that follows a death, that has not ended → its schedule (see scripts/lib/manual.lua)
-	history string // hash: schedule → its last attempts that have ended, and the outcomes of its occurrences on its last days
+	history string // hash: schedule → head of its last attempts that have ended, and the outcomes of its occurrences on its last days; "<short>\t<n>" → some of these attempts (see scripts/lib/history.lua)
 
 	runs     string // stream: past runs: schedule, planned, started, ended (Unix ms), outcome; the newest 10,000
 	counters string // hash: /failed, … of the partition, and <schedule>/started, … of each schedule

@@ -1,15 +1,12 @@
 package redisstore
 
 import (
-	"cmp"
 	"context"
 	"maps"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/redis/go-redis/v9"
 
 	"github.com/chimejobs/chime/internal/protocol"
 )
@@ -58,70 +55,10 @@ func withLeft(last, there protocol.LastRun) protocol.LastRun {
 	return last
 }
 
-// A historyRead is what one partition has of a schedule.
-type historyRead struct {
-	last    string
-	history historyEntry
-}
-
-// A historyPlace is what is read of one partition: its schedules, by name, and for each an entry of …:last and one of …:history.
-type historyPlace struct {
-	names            []string
-	lasts, histories *redis.SliceCmd
-}
-
-// readHistories reads the history of schedules, first where each one lives, then in the queues that it has left.
-func (s *store) readHistories(ctx context.Context, names []string) ([]protocol.Stored, [][]historyRead, error) {
-	stored, err := s.Find(ctx, names)
-	if err != nil {
-		return nil, nil, err
-	}
-	partitions := make([][]protocol.Partition, len(stored))
-	places := map[protocol.Partition]*historyPlace{}
-	for i := range stored {
-		if stored[i].Name == "" {
-			continue
-		}
-		partitions[i] = append(slices.Clone(stored[i].Left), stored[i].Partition)
-		slices.Reverse(partitions[i]) // where it lives first, then where it was before
-		for _, partition := range partitions[i] {
-			if places[partition] == nil {
-				places[partition] = &historyPlace{}
-			}
-			places[partition].names = append(places[partition].names, stored[i].Name)
-		}
-	}
-	delete(places, protocol.Partition{}) // of an entry in the registry that cannot be read
-	if len(places) == 0 {
-		return stored, make([][]historyRead, len(stored)), nil
-	}
-	pipe := s.client.Pipeline()
-	for partition, p := range places {
-		k := s.keys.partition(partition)
-		p.lasts, p.histories = pipe.HMGet(ctx, k.last, p.names...), pipe.HMGet(ctx, k.history, p.names...)
-	}
-	cmds, err := pipe.Exec(ctx)
-	if err := cmp.Or(err, complete(cmds...)); err != nil {
-		return nil, nil, failure("read the history of schedules", "", err)
-	}
-	read := make([][]historyRead, len(stored))
-	for i := range stored {
-		for _, partition := range partitions[i] {
-			r := historyRead{}
-			if p := places[partition]; p != nil {
-				at := slices.Index(p.names, stored[i].Name)
-				r = historyRead{reply(p.lasts.Val()).text(at), parseEntry(reply(p.histories.Val()).text(at))}
-			}
-			read[i] = append(read[i], r)
-		}
-	}
-	return stored, read, nil
-}
-
 // Runs returns the kept attempts of schedules, the newest first of each. It includes what ended in queues that a schedule has left, for as
 // long as these remember it.
 func (s *store) Runs(ctx context.Context, names []string) ([]protocol.ScheduleRuns, error) {
-	stored, read, err := s.readHistories(ctx, names)
+	stored, read, err := s.readHistories(ctx, names, true)
 	if err != nil {
 		return nil, err
 	}
@@ -156,7 +93,7 @@ func runsOf(name string, read []historyRead) []protocol.RunRecord {
 // Days returns the known last days of a schedule, the oldest first. Runs that ended in queues that it has left are counted for as long as
 // these remember them.
 func (s *store) Days(ctx context.Context, name string) (protocol.Stored, []protocol.DayRecord, error) {
-	stored, read, err := s.readHistories(ctx, []string{name})
+	stored, read, err := s.readHistories(ctx, []string{name}, false)
 	if err != nil {
 		return protocol.Stored{}, nil, err
 	}
@@ -170,23 +107,7 @@ func (s *store) Days(ctx context.Context, name string) (protocol.Stored, []proto
 	return stored[0], days.records(), nil
 }
 
-// A historyEntry is a parsed entry of …:history: see scripts/lib/history.lua.
-type historyEntry struct{ days, left, runs string }
-
-func parseEntry(text string) (e historyEntry) {
-	_, text, _ = strings.Cut(text, " ")
-	_, text, _ = strings.Cut(text, " ")
-	if strings.HasPrefix(text, "d") {
-		e.days, text, _ = strings.Cut(text[1:], " ")
-	}
-	if strings.HasPrefix(text, "x") {
-		e.left, text, _ = strings.Cut(text[1:], " ")
-	}
-	e.runs = text
-	return e
-}
-
-// parseRuns reads the attempts of an entry of …:history, and returns them with the newest first. It stops at the first part that it cannot read.
+// parseRuns reads the attempts of fields of …:history, the oldest first, and returns them with the newest first. It stops at the first part that it cannot read.
 func parseRuns(name, text string) (runs []protocol.RunRecord) {
 	for text != "" {
 		head, rest, _ := strings.Cut(text, ":")

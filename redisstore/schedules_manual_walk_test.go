@@ -109,7 +109,7 @@ func (m *manualModel) check(w *cancelWalk, p jobPlaces) {
 		w.fatal("%d are unfinished, with %d fields in …:last; want %d: %q", last.Unfinished, len(entries), unfinished, entries)
 	}
 	ran := map[string]int{}
-	for _, run := range parseRuns(manualSchedule, parseEntry(w.client.HGet(w.Context(), w.keys().history, manualSchedule).Val()).runs) {
+	for _, run := range w.storedRuns(manualSchedule) {
 		if run.Note != "" && run.Note != run.ID || run.Manual == strings.Contains(run.ID, "#dead-") || !run.Manual && run.Name != "alert" || run.Planned.Before(w.serverTime().Add(-time.Hour)) {
 			w.fatal("the history has %+v", run)
 		}

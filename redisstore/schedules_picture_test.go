@@ -108,9 +108,16 @@ func (w *scheduleWalk) look() *picture {
 	}
 	p.bodies, p.runs, p.days = bodies.Val(), map[string][]protocol.RunRecord{}, map[string]dayCounts{}
 	lasts, histories := w.client.HGetAll(ctx, keys.last).Val(), w.client.HGetAll(ctx, keys.history).Val()
+	if broken := brokenHistories(histories); len(broken) > 0 {
+		w.fatal("%s", strings.Join(broken, "\n"))
+	}
 	for name, text := range histories {
-		entry := parseEntry(text)
-		p.runs[name], p.days[name] = parseRuns(name, entry.runs), dayCounts{}
+		if strings.Contains(name, "\t") {
+			continue
+		}
+		entry := parseHistory(text)
+		p.runs[name], p.days[name] = parseRuns(name, allRuns(histories, entry)), dayCounts{}
+		p.runs[name] = p.runs[name][:min(len(p.runs[name]), keptRuns(lasts[name]))] // older ones of the same field may still be stored
 		p.days[name].add(entry.days)
 	}
 	p.rest = fmt.Sprint(p.bodies, counters.Val(), crashes.Val(), definitions.Val(), cursors.Val(), runs.Val(), lasts, histories, ready.Val(), due.Val(), owed.Val(), open.Val(), behind.Val())

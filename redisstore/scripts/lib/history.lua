@@ -7,13 +7,21 @@
 -- the last attempt, its first two letters (-: there is none), the planned instant of its occurrence and when it ended, both in Unix ms; for a
 -- schedule with the option PauseAfter, the text of the piece streak.
 --
--- An entry of …:history is "<how many attempts> <bytes of their notes> " and then each attempt, the oldest first:
--- "<its bytes>,<bytes of its note>:" and nine texts separated by tabs: outcome, two letters, followed by the rest of its ID for a manual run,
--- and by "!", its job name and the rest of its ID for a death; planned instant, Unix s; ms from there to its start; ms
+-- The attempts of a schedule are in …:history, in fields of up to 1 KiB, so that a run does not rewrite those before it: "<short>\t<n>", n from first to last. A number n
+-- is never used again, nor is a short; the field "\t" has the last short that was drawn, as a number. Such a field is "<attempts> <bytes of their notes> " and
+-- then each attempt, the oldest first: "<its bytes>,<bytes of its note>:" and nine texts separated by tabs: outcome, two letters, followed by the rest of its ID
+-- for a manual run, and by "!", its job name and the rest of its ID for a death; planned instant, Unix s; ms from there to its start; ms
 -- from there to its end; number of the attempt, 0: no attempt, followed by "b" if its occurrence was backfilled; its fence less the µs of its start; worker; error; note.
--- Before the attempts are the days of their occurrences, if any were counted: "d<days> ", see the function entries; and if the schedule has
--- left this queue, the days at that time, which moved with it: "x<days> ".
+-- An attempt of more than 1 KiB has a field of its own.
 --
+-- The field with the schedule's name is the head: "=<short> <first> <last> <attempts> <bytes of notes> <attempts in first> <bytes of their notes> <bare> <size> ":
+-- the fields before bare have no notes; size: bytes of the attempts in last. Then the days of their occurrences, if any were counted: "d<days> ", see the function
+-- entries; and if the schedule has left this queue, the days at that time, which moved with it: "x<days> ". A write adds attempts to last, or to new fields,
+-- and removes as many of the first fields as it adds, and at most two more: all attempts that are not among the newest <keep>, once there were some writes.
+--
+-- Before layout 4 the field with the name had all of them: "<attempts> <bytes of their notes> ", the days, and the attempts. The next run
+-- rewrites it. A schedule moves to another queue with a text of this form.
+
 -- If a schedule has no entry in …:last, nothing is kept for it, nor for an occurrence of an earlier schedule of its name: a removed schedule
 -- leaves nothing.
 
@@ -68,7 +76,7 @@ local function add_run(past, name, planned, run, which)
   end
 end
 
--- entries returns three functions for entries of …:history and the days in them, which few calls need.
+-- entries returns the functions for entries of …:history and the days in them, which few calls need: in a table, because a script has few locals.
 --
 -- The days are those of planned instants of occurrences, in UTC: "<the newest day>.<day>.<day>…", the newest first, at most 35, all of them from the
 -- first that is known. The newest day is a number of days since 1970. A day is the number of successes, then a letter and a number for each other
@@ -76,20 +84,151 @@ end
 -- have the base 36.
 local function entries()
   local KEPT_DAYS, DIGITS = 35, '0123456789abcdefghijklmnopqrstuvwxyz'
+  local FIELD_BYTES, MAX_FIELDS = 1024, 4000 -- MAX_FIELDS: a head with more was changed by hand
+  local MAX_NOTES = 65536 -- bytes of a schedule's notes; if they are more, the oldest are removed
+  local MAX_REMOVED = 400 -- fields that a call removes or changes at most, shared by its schedules, but at least two for each
+  local SLICE = 1000 -- values of one command
 
-  -- parses an entry: how many attempts, bytes of their notes, the days (empty: none), the days at the time when the schedule left this
-  -- queue (nil: it has not), and the attempts
+  -- parses a head, or an entry of before layout 4, whose attempts are then in runs
   local history_of = function(text)
-    local count, notes, at = match(text or '', '^(%d+) (%d+) ()')
-    if not count then return 0, 0, '', nil, '' end
+    local h = { first = 1, last = 0, count = 0, notes = 0, front = 0, front_notes = 0, bare = 1, size = 0, days = '', runs = '', fields = {}, added = 0 }
+    local short, first, last, count, notes, front, front_notes, bare, size, at =
+      match(text or '', '^=(%w+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) ()')
+    if short and tonumber(last) - tonumber(first) < MAX_FIELDS then
+      h.short, h.first, h.last, h.count, h.notes = short, tonumber(first), tonumber(last), tonumber(count), tonumber(notes)
+      h.front, h.front_notes, h.bare, h.size = tonumber(front), tonumber(front_notes), tonumber(bare), tonumber(size)
+    else
+      at = match(text or '', '^%d+ %d+ ()')
+    end
+    if not at then return h end
     local days, behind = match(text, '^d(%S+) ()', at)
     local left, runs_at = match(text, '^x(%S*) ()', behind or at)
-    return tonumber(count), tonumber(notes), days or '', left, sub(text, runs_at or behind or at)
+    h.days, h.left = days or '', left
+    if not h.short then h.runs = sub(text, runs_at or behind or at) end
+    return h
   end
 
-  -- the inverse of history_of
-  local history_text = function(count, notes, days, left, runs)
-    return whole(count) .. ' ' .. whole(notes) .. ' ' .. (days ~= '' and 'd' .. days .. ' ' or '') .. (left and 'x' .. left .. ' ' or '') .. runs
+  -- the days of a head, as they are in the text
+  local days_text = function(h)
+    return (h.days ~= '' and 'd' .. h.days .. ' ' or '') .. (h.left and 'x' .. h.left .. ' ' or '')
+  end
+
+  -- the text of a head
+  local head_text = function(h)
+    local numbers = {}
+    for i, n in ipairs({ h.first, h.last, h.count, h.notes, h.front, h.front_notes, h.bare, h.size }) do numbers[i] = whole(n) end
+    return '=' .. h.short .. ' ' .. table.concat(numbers, ' ') .. ' ' .. days_text(h)
+  end
+
+  -- the name of the n-th field
+  local field_name = function(h, n)
+    return h.short .. '\t' .. whole(n)
+  end
+
+  -- parses a field
+  local field_of = function(text)
+    local count, notes, at = match(text or '', '^(%d+) (%d+) ()')
+    if not count then return nil end
+    local runs = sub(text, at)
+    return { count = tonumber(count), notes = tonumber(notes), size = #runs, parts = { runs } }
+  end
+
+  -- reads the n-th field, if it has not been read; nil: there is none
+  local field = function(history, h, n)
+    -- read after write: the ended attempts are known only now
+    if not h.fields[n] then h.fields[n] = field_of(redis.call('HGET', history, field_name(h, n))) end
+    return h.fields[n]
+  end
+
+  -- calls add with each attempt of a text, and the bytes of its note; returns whether the text could be read
+  local each_attempt = function(runs, add)
+    local at = 1
+    while at <= #runs do
+      local bytes, note, start = match(sub(runs, at, at + 20), '^(%d+),(%d+):()')
+      if not bytes or tonumber(note) > tonumber(bytes) then return false end
+      start = at + start - 1
+      at = start + bytes
+      if at > #runs + 1 then return false end
+      add(sub(runs, start, at - 1), tonumber(note))
+    end
+    return true
+  end
+
+  -- an attempt in a field
+  local attempt_text = function(text, note)
+    return whole(#text) .. ',' .. whole(note) .. ':' .. text
+  end
+
+  -- adds an attempt to the last field, if that was read and has room, else to a new one
+  local add_attempt = function(h, text, note)
+    local entry, tail = attempt_text(text, note), h.fields[h.last]
+    if not tail or tail.size + #entry > FIELD_BYTES then
+      tail = { count = 0, notes = 0, size = 0, parts = {} }
+      h.last, h.added = h.last + 1, h.added + 1
+      h.fields[h.last] = tail
+    end
+    tail.count, tail.notes, tail.size, tail.changed = tail.count + 1, tail.notes + note, tail.size + #entry, true
+    tail.parts[#tail.parts + 1] = entry
+    h.count, h.notes, h.size = h.count + 1, h.notes + note, tail.size
+    if h.last == h.first then h.front, h.front_notes = tail.count, tail.notes end
+  end
+
+  -- distributes the attempts of an entry of before layout 4 among fields; if it was edited by hand, the history starts empty
+  local unpack_runs = function(h)
+    local runs = h.runs
+    h.runs, h.count, h.notes = '', 0, 0
+    if not each_attempt(runs, function(text, note) add_attempt(h, text, note) end) then
+      h.first, h.last, h.count, h.notes, h.front, h.front_notes, h.size, h.fields, h.added = 1, 0, 0, 0, 0, 0, 0, {}, 0
+    end
+  end
+
+  -- removes the notes of a field
+  local strip = function(f)
+    local parts = {}
+    each_attempt(table.concat(f.parts), function(text, note) parts[#parts + 1] = attempt_text(sub(text, 1, #text - note), 0) end)
+    f.parts, f.notes, f.changed = { table.concat(parts) }, 0, true
+    f.size = #f.parts[1]
+  end
+
+  -- removes the first fields that are not needed for the newest keep attempts, then notes of the first ones that remain; most: how many
+  -- fields of each. gone: their names.
+  local shorten = function(history, h, keep, most, gone)
+    local n = 0
+    while n < most and h.first < h.last and h.count - h.front >= keep do
+      gone[#gone + 1] = field_name(h, h.first)
+      h.fields[h.first] = nil
+      h.count, h.notes, h.first, n = h.count - h.front, math.max(h.notes - h.front_notes, 0), h.first + 1, n + 1
+      local front = field(history, h, h.first)
+      h.front, h.front_notes = front and front.count or 0, front and front.notes or 0
+    end
+    h.bare, n = math.max(h.bare, h.first), 0
+    while n < most and h.notes > MAX_NOTES and h.bare < h.last do
+      local bare = field(history, h, h.bare)
+      if bare and bare.notes > 0 then
+        h.notes = math.max(h.notes - bare.notes, 0)
+        strip(bare)
+        if h.bare == h.first then h.front_notes = 0 end
+      end
+      h.bare, n = h.bare + 1, n + 1
+    end
+  end
+
+  -- writes pairs of fields and values
+  local set_fields = function(history, list)
+    for i = 1, #list, SLICE do redis.call('HSET', history, unpack(list, i, math.min(i + SLICE - 1, #list))) end
+  end
+
+  -- removes fields
+  local remove_fields = function(history, names)
+    for i = 1, #names, SLICE do redis.call('HDEL', history, unpack(names, i, math.min(i + SLICE - 1, #names))) end
+  end
+
+  -- adds a head and its changed fields to a list of pairs
+  local add_changes = function(list, name, h)
+    list[#list + 1], list[#list + 2] = name, head_text(h)
+    for n, f in pairs(h.fields) do
+      if f.changed then list[#list + 1], list[#list + 2] = field_name(h, n), whole(f.count) .. ' ' .. whole(f.notes) .. ' ' .. table.concat(f.parts) end
+    end
   end
 
   -- adds to of, day -> letter (D: done) -> number, and extends range to the newest and the oldest day
@@ -160,7 +299,73 @@ local function entries()
     return table.concat(parts, '.')
   end
 
-  return history_of, history_text, count_days
+  -- the short after the last one that was drawn, the text of the field "\t", and the text that replaces it. If that was lost, the new one is
+  -- higher than any that was drawn, unless one was drawn each second.
+  local next_short = function(drawn)
+    local n = (tonumber(drawn or '') or now_s) + 1
+    return base36(n), whole(n)
+  end
+
+  -- returns a schedule's history as a text of the form before layout 4
+  local history_text = function(history, h, days, left)
+    local parts, count, notes = { h.runs }, h.count, h.notes
+    if h.short then
+      count, notes = 0, 0
+      for from = h.first, h.last, SLICE do
+        local names = {}
+        for n = from, math.min(from + SLICE - 1, h.last) do names[#names + 1] = field_name(h, n) end
+        for _, text in ipairs(redis.call('HMGET', history, unpack(names))) do
+          local f = field_of(text)
+          if f then count, notes, parts[#parts + 1] = count + f.count, notes + f.notes, f.parts[1] end
+        end
+      end
+    end
+    return whole(count) .. ' ' .. whole(notes) .. ' ' .. days_text({ days = days, left = left }) .. table.concat(parts)
+  end
+
+  -- returns the pairs to write for a history that has arrived as such a text. drawn: the text of the field "\t".
+  local arrived = function(name, text, days, drawn)
+    local h, list = history_of(text), {}
+    unpack_runs(h)
+    h.days, h.left = days, nil
+    h.short, list[2] = next_short(drawn)
+    list[1] = '\t'
+    add_changes(list, name, h)
+    return list
+  end
+
+  -- adds attempts to the histories of schedules: past.added[name] has them, and past.known[name].keep is how many remain
+  local add = function(history, past, names)
+    local heads, asked, whose, added = {}, {}, {}, past.added
+    names[#names + 1] = '\t'
+    -- read after write: the ended attempts are known only now
+    local texts = redis.call('HMGET', history, unpack(names))
+    names[#names] = nil
+    local drawn, before = texts[#names + 1], texts[#names + 1]
+    for i, name in ipairs(names) do
+      local h, run = history_of(texts[i]), added[name][math.max(#added[name] - past.known[name].keep + 1, 1)]
+      heads[i] = h
+      if h.last >= h.first and h.size + #attempt_text(run.text, run.note) <= FIELD_BYTES then asked[#asked + 1], whose[#whose + 1] = field_name(h, h.last), h end
+    end
+    for i, text in ipairs(#asked > 0 and redis.call('HMGET', history, unpack(asked)) or {}) do whose[i].fields[whose[i].last] = field_of(text) end
+    local list, gone = {}, {}
+    for i, name in ipairs(names) do
+      local h, runs, keep = heads[i], added[name], past.known[name].keep
+      if not h.short then
+        h.short, drawn = next_short(drawn)
+        unpack_runs(h)
+      end
+      if runs.days then h.days = count_days(h.days, '', runs.days) end
+      for k = math.max(#runs - keep + 1, 1), #runs do add_attempt(h, runs[k].text, runs[k].note) end
+      shorten(history, h, keep, math.max(h.added + 2, math.floor(MAX_REMOVED / #names)), gone)
+      add_changes(list, name, h)
+    end
+    if drawn ~= before then list[#list + 1], list[#list + 2] = '\t', drawn end
+    set_fields(history, list)
+    remove_fields(history, gone)
+  end
+
+  return { parse = history_of, head = head_text, text = history_text, count_days = count_days, arrived = arrived, add = add, set = set_fields }
 end
 
 -- save_last writes the changes to the hash last, except those of manual runs.
@@ -176,39 +381,8 @@ end
 
 -- save_past writes the changes. last, history: the keys.
 local function save_past(past, last, history)
-  local MAX_NOTES = 65536 -- bytes of a schedule's notes; if they are more, the oldest are removed until a quarter is free
-  local names, histories = {}, {}
   save_last(past, last)
+  local names = {}
   for name in pairs(past.added) do names[#names + 1] = name end
-  if #names == 0 then return end
-  local history_of, history_text, count_days = entries()
-  -- read after write: the ended attempts are known only now
-  for i, text in ipairs(redis.call('HMGET', history, unpack(names))) do
-    local added, keep = past.added[names[i]], past.known[names[i]].keep
-    local count, notes, days, left, kept = history_of(text)
-    local parts = { kept }
-    for _, run in ipairs(added) do
-      count, notes = count + 1, notes + run.note
-      parts[#parts + 1] = #run.text .. ',' .. run.note .. ':' .. run.text
-    end
-    -- the oldest are removed, then notes of the oldest that remain; an entry edited by hand starts empty
-    local runs, first, short = table.concat(parts), 1, {}
-    local most = notes > MAX_NOTES and MAX_NOTES * 3 / 4 or MAX_NOTES
-    while count > keep or notes > most do
-      local bytes, note, start = match(sub(runs, first, first + 20), '^(%d+),(%d+):()')
-      if not bytes then
-        runs, first, count, notes, short = '', 1, 0, 0, {}
-        break
-      end
-      start = first + start - 1
-      if count > keep then
-        count = count - 1
-      else
-        short[#short + 1] = (bytes - note) .. ',0:' .. sub(runs, start, start + bytes - note - 1)
-      end
-      first, notes = start + bytes, notes - note
-    end
-    histories[2 * i - 1], histories[2 * i] = names[i], history_text(count, notes, added.days and count_days(days, '', added.days) or days, left, table.concat(short) .. sub(runs, first))
-  end
-  redis.call('HSET', history, unpack(histories))
+  if #names > 0 then entries().add(history, past, names) end
 end

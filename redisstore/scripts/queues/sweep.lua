@@ -32,7 +32,7 @@ local UNHANDLED, HANDLERS, RESULTS, KEPT, OWNERS, ONCE = KEYS[11], KEYS[12], KEY
 local PARKED, NAMES = 19, 7 -- the parked lists come behind KEYS[19], their names behind ARGV[7]
 local ASKED, ASKED_BYTES = 50, 262144 -- how many expired jobs are returned at most, and about how many bytes of them
 local ASLEEP_MS = 60000 -- a worker that has slept for longer without renewing its registration is gone
--- uses: limits bytes callers clock seconds strings counters definition envelope open flight parked handlers history manual expired
+-- uses: limits bytes callers clock seconds strings counters definition envelope open flight parked handlers history manual expired histories
 local state = redis.call('HMGET', STATE, 'swept', 'parked')
 local swept = tonumber(state[1] or 0) or 0
 if now_s >= swept and (now_s - swept) * 1000 < tonumber(ARGV[4]) then return { whole(now_us), 2 } end
@@ -129,12 +129,19 @@ end
 local marks, more_marks = oldest(GONE, whole((now_ms - tonumber(ARGV[3])) * 1000), left)
 local texts = #marks > 0 and redis.call('HMGET', SCHEDULES, unpack(marks)) or {}
 local since = #marks > 0 and redis.call('ZMSCORE', OWED, unpack(marks)) or {}
+local histories = #marks > 0 and redis.call('HMGET', KEYS[17], unpack(marks)) or {}
 local done, marked, forgotten = {}, {}, {} -- names of the marks to remove; those whose definition is still the mark; those without a definition
+local n_fields = 0 -- fields of …:history of these marks; if they are many, other marks remain for the next call
 for i, name in ipairs(marks) do
-  if not since[i] and not needed[name] then
+  local h = head(texts[i])
+  if n_fields > 4 * MAX_ITEMS and h and is_mark(h.state) then
+    more = true
+  elseif not since[i] and not needed[name] then
     done[#done + 1] = name
-    local h = head(texts[i])
-    if h and is_mark(h.state) then marked[#marked + 1] = name end
+    if h and is_mark(h.state) then
+      marked[#marked + 1] = name
+      n_fields = n_fields + #fields_of(name, histories[i])
+    end
     if not texts[i] or h and is_mark(h.state) then forgotten[#forgotten + 1] = name end
   end
 end
@@ -189,7 +196,8 @@ for _, name in ipairs(marked) do
   redis.call('HDEL', SCHEDULES, name)
   redis.call('HDEL', CURSORS, name)
   redis.call('HDEL', KEYS[16], name)
-  redis.call('HDEL', KEYS[17], name)
+  -- read after write: a death above may have added a field
+  remove_fields(KEYS[17], fields_of(name, redis.call('HGET', KEYS[17], name)))
 end
 redis.call('ZREMRANGEBYSCORE', CALLERS, OLDEST_CALLER, whole((now_s - CALLER_S) * ROUND))
 redis.call('ZREMRANGEBYSCORE', IDLE, '0', whole(now_ms - ASLEEP_MS)) -- not the gate, whose score is lower

@@ -49,7 +49,7 @@ local SCHEDULES, CURSORS, OWED, DUE, STATE = KEYS[1], KEYS[2], KEYS[3], KEYS[4],
 local JOBS, CRASHES, GONE, COUNTERS = KEYS[6], KEYS[7], KEYS[8], KEYS[9]
 local NOTES, OWNERS, LAST, HISTORY = KEYS[10], KEYS[11], KEYS[12], KEYS[13]
 local FIELDS = 18
--- uses: limits clock layout instant seconds strings counters definition form rule owed withdraw note owner last
+-- uses: limits clock layout instant seconds strings counters definition form rule owed withdraw note owner last histories
 local state = redis.call('HMGET', STATE, 'fence', 'layout')
 local refusal = newer(state[2])
 if refusal then return refusal end
@@ -165,7 +165,7 @@ for i, name in ipairs(names) do
   if plan.status <= 2 then
     local last = new_last(head(plan.text).created, keep, pause_after, plan.status ~= 1 and lasts[i])
     if (plan.status > 0 or not lasts[i]) and last ~= lasts[i] then plan.last = last end
-    plan.keeps_nothing = plan.status == 1 or keep == '0'
+    if plan.last and (plan.status == 1 or keep == '0') then plan.history = fields_of(name, redis.call('HGET', HISTORY, name)) end
   end
   done[name] = true
   plans[i] = plan
@@ -179,7 +179,7 @@ for i, plan in ipairs(plans) do
     redis.call('HSET', SCHEDULES, name, plan.text)
   end
   if plan.last then redis.call('HSET', LAST, name, plan.last) end
-  if plan.last and plan.keeps_nothing then redis.call('HDEL', HISTORY, name) end
+  if plan.history then remove_fields(HISTORY, plan.history) end
   if plan.owned then redis.call('HSET', OWNERS, name, plan.owned) end
   if plan.disowned then redis.call('HDEL', OWNERS, name) end
   if plan.status == 1 and plan.note ~= '' then

@@ -21,7 +21,7 @@
 local SCHEDULES, CURSORS, OWED, GONE, COUNTERS, STATE, ORIGINS = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7]
 local NOTES, OWNERS = KEYS[8], KEYS[9]
 local name = ARGV[1]
--- uses: limits clock layout seconds strings definition counters history
+-- uses: limits clock layout seconds strings definition counters history histories
 local state = redis.call('HMGET', STATE, 'layout')
 local refusal = newer(state[1])
 if refusal then return refusal end
@@ -35,7 +35,7 @@ redis.call('HLEN', ORIGINS)
 redis.call('HLEN', NOTES)
 redis.call('HLEN', OWNERS)
 local last = redis.call('HGET', KEYS[10], name)
-local ended = redis.call('HGET', KEYS[11], name)
+local ended, drawn = unpack(redis.call('HMGET', KEYS[11], name, '\t'))
 local fields = { counters_of(name) }
 local counted = redis.call('HMGET', COUNTERS, unpack(fields))
 if here and here.generation == h.generation then return { text, 0, '0' } end
@@ -69,15 +69,10 @@ else
   local unfinished = been_here[ARGV[5]] and string.match(last or '', '^%S+ %d+ (%d+) ') or '0'
   redis.call('HSET', KEYS[10], name, created .. ' ' .. keep .. ' ' .. unfinished .. ' ' .. rest)
 end
-local history_of, history_text, count_days = entries()
-local n_runs, notes, days, _, runs = history_of(ARGV[9])
-local _, _, since_left = history_of(been_here[ARGV[5]] and ended or '')
-days = count_days(days, since_left, {})
-if ARGV[8] == '' or ARGV[9] == '' and days == '' then
-  redis.call('HDEL', KEYS[11], name)
-else
-  redis.call('HSET', KEYS[11], name, history_text(n_runs, notes, days, nil, runs))
-end
+local histories = entries()
+local days = histories.count_days(histories.parse(ARGV[9]).days, histories.parse(been_here[ARGV[5]] and ended or '').days, {})
+remove_fields(KEYS[11], fields_of(name, ended))
+if ARGV[8] ~= '' and (ARGV[9] ~= '' or days ~= '') then histories.set(KEYS[11], histories.arrived(name, ARGV[9], days, drawn)) end
 if totals[1] then redis.call('HSET', COUNTERS, unpack(totals)) end
 redis.call('HSET', ORIGINS, name, table.concat(origins, ' '))
 if before == 'live' then redis.call('ZADD', OWED, since, name) else redis.call('ZREM', OWED, name) end

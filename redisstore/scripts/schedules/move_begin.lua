@@ -46,16 +46,16 @@ for i = 1, #counts do counts[i] = counts[i] or '0' end
 local origins = (redis.call('HGET', ORIGINS, name) or '') .. ' ' .. ARGV[5]
 local note, owner = redis.call('HGET', NOTES, name) or '', redis.call('HGET', OWNERS, name) or ''
 local last, history = redis.call('HGET', KEYS[13], name) or '', redis.call('HGET', KEYS[14], name) or ''
-local history_of, history_text = entries()
-local n_runs, notes, days, left, runs = history_of(history)
+local histories = entries()
+local past = histories.parse(history)
 
 if h and is_mark(h.state) and tonumber(h.generation) > generation then
+  history = history ~= '' and histories.text(KEYS[14], past, past.left or '') or '' -- runs counted here since then remain here
   if tonumber(h.generation) <= floor then
     h.generation = whole(fence)
     redis.call('HSET', SCHEDULES, name, definition(h))
   end
-  -- runs counted here since then remain here
-  return { definition(h), stored_cursor, origins, '', note, owner, '', '', last, history == '' and '' or history_text(n_runs, notes, left or '', nil, runs) }
+  return { definition(h), stored_cursor, origins, '', note, owner, '', '', last, history }
 elseif h and tonumber(h.generation) > generation then
   return { '', '', '', h.generation, '', '', '', '' }
 elseif not h or is_mark(h.state) then
@@ -72,6 +72,13 @@ local refused = (known_version and is_lower(ARGV[9], known_version) or not known
 if refused == 'newer' and known_version then redis.call('HSET', OWNERS, name, ARGV[8] .. ' ' .. ARGV[9]) end
 if refused then return { '', '', '', '', '', '', refused, text } end
 
+local remains = nil -- the head here: the days leave
+if history ~= '' then
+  local days = past.days
+  history = histories.text(KEYS[14], past, days, past.left)
+  past.days, past.left = '', days
+  remains = past.short and histories.head(past) or histories.text(KEYS[14], past, '', days)
+end
 since = math.min(since or now_ms, now_ms) -- a postponed one has an instant later than now
 if waiting then
   redis.call('ZREM', DUE, waiting)
@@ -87,5 +94,5 @@ redis.call('HSET', STATE, 'fence', whole(fence))
 redis.call('ZADD', GONE, whole(now_us), name)
 redis.call('ZADD', OWED, whole(since), name)
 redis.call('HDEL', COUNTERS, counters_of(name))
-if history ~= '' then redis.call('HSET', KEYS[14], name, history_text(n_runs, notes, '', days, runs)) end
+if remains then redis.call('HSET', KEYS[14], name, remains) end
 return { definition(h), stored_cursor, origins, '', note, owner, '', '', last, history }

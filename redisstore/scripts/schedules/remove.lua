@@ -28,7 +28,7 @@ local SCHEDULES, CURSORS, OWED, DUE, OPEN = KEYS[1], KEYS[2], KEYS[3], KEYS[4], 
 local JOBS, CRASHES, COUNTERS, GONE, BEHIND, READY, ORIGINS = KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11], KEYS[12]
 local NOTES, OWNERS = KEYS[13], KEYS[14]
 local name, generation = ARGV[1], tonumber(ARGV[2])
--- uses: clock counters instant seconds strings definition open flight withdraw owner
+-- uses: clock counters instant seconds strings definition open flight withdraw owner histories
 local text = redis.call('HGET', SCHEDULES, name)
 local h = head(text)
 if h and tonumber(h.generation) > generation then return { whole(now_us), 0, text, '', '' } end
@@ -48,7 +48,7 @@ redis.call('LLEN', READY)
 redis.call('HLEN', COUNTERS)
 redis.call('HLEN', NOTES)
 redis.call('HLEN', KEYS[15])
-redis.call('HLEN', KEYS[16])
+local history = fields_of(name, redis.call('HGET', KEYS[16], name))
 local origins = redis.call('HGET', ORIGINS, name) or ''
 local gone = tonumber(redis.call('ZSCORE', GONE, name) or 0)
 local flights, front = read_flights(OPEN, BEHIND, SCHEDULES, CURSORS, { name }, {}), {}
@@ -69,7 +69,7 @@ if h and is_mark(h.state) or ARGV[3] == whole(gone) then redis.call('HDEL', ORIG
 redis.call('HDEL', CURSORS, name)
 redis.call('HDEL', NOTES, name)
 redis.call('HDEL', KEYS[15], name)
-redis.call('HDEL', KEYS[16], name)
+remove_fields(KEYS[16], history)
 if owner ~= '' then redis.call('HSET', OWNERS, name, owner .. ' ' .. version) end
 redis.call('ZREM', OWED, name)
 if waiting then redis.call('ZREM', DUE, waiting) end
