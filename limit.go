@@ -18,9 +18,10 @@ import (
 // about 17 s later. If a handler has not returned ten seconds after its timeout, its job is settled and no longer counts. The job may run again
 // elsewhere: a handler should return when its ctx ends.
 //
-// Starts is a token bucket on the store's clock. It holds Starts tokens and begins full: at most Starts jobs start at once, and in any period t at
-// most Starts + Starts × t / Per. A job that was taken and not started, because its worker stops or has no handler for the job, returns its token.
-// Every attempt is a start.
+// Starts limits how many jobs start within Per: within any period of this length, on the store's clock, no more than Starts jobs are taken from the
+// queue. All of them may start at once. If there are always jobs, 94 to 100 % of the permitted number start, for a Per of 20 ms or more. A job that
+// was taken and not started, because its worker stops or has no handler for the job, does not count. Every attempt is a start. A start is counted
+// when a worker takes the job; the handler begins a moment later, so a server that counts by its own clock may see two starts a little closer together.
 //
 // If the queue has Starts, or if workers hold more than half of Running, workers take no jobs ahead from it: jobs wait in the queue, in order,
 // until they can start. Workers do not poll meanwhile, because one is woken for the next start. While workers hold at most half of Running, a
@@ -81,8 +82,8 @@ func (l Limit) validate() error {
 }
 
 // Limit replaces the limit of a queue; the zero Limit removes it. It applies from the next job that a worker takes. Running jobs continue, and
-// count. Setting the same limit again changes nothing, so every process may set it when it starts. If the number of starts changes, the bucket
-// keeps its tokens. A queue that was never used is registered. Limit fails with an [InvalidError] for a limit out of range, and for a queue
+// count. Setting the same limit again changes nothing, so every process may set it when it starts. If Starts or Per changes, the starts that
+// counted before still count. A queue that was never used is registered. Limit fails with an [InvalidError] for a limit out of range, and for a queue
 // with several partitions.
 //
 // A process of an earlier version stops taking jobs from a queue that has ever had a limit, and logs the reason.

@@ -211,7 +211,7 @@ func exportRow(ctx context.Context, row int) error {
 func setLimits(ctx context.Context, store chime.Store) error {
 	queues := chime.NewQueues(store)
 	return errors.Join(
-		queues.Limit(ctx, "payments", chime.Limit{Starts: 80, Per: time.Second}), // the provider allows 160 in a second
+		queues.Limit(ctx, "payments", chime.Limit{Starts: 80, Per: time.Second}), // the provider allows 80 in a second
 		queues.Limit(ctx, "pdf", chime.Limit{Running: 4}),                        // our renderer has four processors
 	)
 }

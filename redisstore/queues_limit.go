@@ -77,41 +77,61 @@ func perMilli(per time.Duration) int64 {
 // A storedLimit is the field limit of …:state, see scripts/lib/queuelimit.lua.
 type storedLimit struct {
 	protocol.QueueLimit
-	flights, tokens, refilled int64 // refilled: Unix ms; a token is as many units as Per has ms
+	flights    int64
+	pairs      []string // of starts
+	unreadable bool
 }
 
-// parseLimit reads the field limit. A field that cannot be read is no limit.
-func parseLimit(text string) (limit storedLimit) {
-	fields := strings.Fields(text)
-	if len(fields) != 6 {
-		return limit
+// parseLimit reads the field limit; a text that is empty is no limit.
+func parseLimit(text string) storedLimit {
+	if text == "" {
+		return storedLimit{}
 	}
-	numbers := make([]int64, len(fields))
-	for i, field := range fields {
-		n, err := strconv.ParseInt(field, 10, 64)
-		if err != nil || n < 0 || len(field) > 16 {
-			return limit
+	fields := strings.Fields(text)
+	if len(fields) < 4 {
+		return storedLimit{unreadable: true}
+	}
+	var numbers [4]int64
+	for i := range numbers {
+		n, err := strconv.ParseInt(fields[i], 10, 64)
+		if err != nil || n < 0 || len(fields[i]) > 16 {
+			return storedLimit{unreadable: true}
 		}
 		numbers[i] = n
 	}
 	running, starts, per := numbers[0], numbers[1], numbers[2]
 	if running > protocol.MaxLimit || starts > protocol.MaxLimit || per > protocol.MaxPer.Milliseconds() || starts > 0 && per == 0 {
-		return limit
+		return storedLimit{unreadable: true}
 	}
 	return storedLimit{
-		protocol.QueueLimit{Running: int(running), Starts: int(starts), Per: time.Duration(per) * time.Millisecond}, numbers[3], numbers[4], numbers[5],
+		QueueLimit: protocol.QueueLimit{Running: int(running), Starts: int(starts), Per: time.Duration(per) * time.Millisecond}, flights: numbers[3], pairs: fields[4:],
 	}
 }
 
 // state returns the current state of the limit, computed as the scripts do.
 func (l *storedLimit) state(now time.Time) protocol.LimitState {
 	switch {
+	case l.unreadable, l.Running > 0 && l.flights >= int64(l.Running):
+		return protocol.LimitFull
 	case l.QueueLimit == protocol.QueueLimit{}:
 		return protocol.Unlimited
-	case l.Running > 0 && l.flights >= int64(l.Running):
-		return protocol.LimitFull
-	case l.Starts > 0 && float64(l.tokens)+float64(max(now.UnixMilli()-l.refilled, 0))*float64(l.Starts) < float64(l.Per.Milliseconds()):
+	case l.Starts > 0 && l.used(now) >= l.Starts:
 		return protocol.LimitSpent
 	}
 	return protocol.LimitOpen
+}
+
+// used returns how many starts count.
+func (l *storedLimit) used(now time.Time) (n int) {
+	for _, pair := range l.pairs {
+		parts := strings.Split(pair, ":")
+		if len(parts) != 3 {
+			continue // of a token bucket, as layouts before 4 have it
+		}
+		last, _ := strconv.ParseInt(parts[0], 10, 64)
+		if starts, err := strconv.Atoi(parts[2]); err == nil && now.UnixMicro()-last <= l.Per.Microseconds() {
+			n += starts
+		}
+	}
+	return n
 }

@@ -2,6 +2,7 @@ package redisstore
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -113,8 +114,8 @@ func TestAWorkerIsWokenWhenTheLimitLetsAJobStart(t *testing.T) {
 	}
 }
 
-// While workers wait for tokens, the first two sleeping ones have the alarm for the next token.
-func TestTheAlarmIsForTheNextToken(t *testing.T) {
+// While workers wait for a start, the first two sleeping ones have the alarm for the next one.
+func TestTheAlarmIsForTheNextStart(t *testing.T) {
 	onServersWith(t, listening, func(b *bench) {
 		b.Limit(protocol.QueueLimit{Starts: 1, Per: 5 * time.Second})
 		b.Enqueue(storesuite.Job("a"), storesuite.Job("b"))
@@ -129,13 +130,13 @@ func TestTheAlarmIsForTheNextToken(t *testing.T) {
 		}
 		at := receive(b, listener, func(s protocol.Signal) bool { return !s.Alarm.IsZero() }).Alarm
 		if in := at.Sub(taken.Now); in < 4*time.Second || in > 5*time.Second+time.Millisecond {
-			b.Errorf("the alarm is in %v, want the instant of the next token", in)
+			b.Errorf("the alarm is in %v, want the instant of the next start", in)
 		}
 		if b.asleepSince("s").IsZero() {
 			b.Error("it was woken instead")
 		}
 		if poll := b.Poll("s", time.Time{}, time.Time{}); poll.More || poll.Next <= 0 || poll.Next > 5*time.Second+time.Millisecond || poll.Limit != protocol.LimitSpent {
-			b.Errorf("a poll answers %+v, want the instant of the next token", poll.WaitHint)
+			b.Errorf("a poll answers %+v, want the instant of the next start", poll.WaitHint)
 		}
 	})
 }
@@ -169,24 +170,58 @@ func TestAQueueWithPartitionsHasNoLimit(t *testing.T) {
 	})
 }
 
-// A manual edit of the limit delays nothing.
-func TestALimitThatNobodyCanReadCountsAsNone(t *testing.T) {
-	for _, text := range []string{"x", "1", "-1 0 0 0 0 0", "1 0 0 0 0", "99999999999999999999 0 0 0 0 0", "0 5 0 0 0 0", strings.Repeat("9 ", 40)} {
+// A limit may be what protects a third party: if nobody can read it, no job is taken until it is set again, and it is reported.
+func TestALimitThatNobodyCanReadHoldsTheQueue(t *testing.T) {
+	for _, text := range []string{
+		"x", "1", "-1 0 0 0 0 0", "1 0 0 0 0", "99999999999999999999 0 0 0 0 0", "0 5 0 0 0 0", strings.Repeat("9 ", 40), "0 5 1000 0 1:2", "0 5 1000 0 1:2:x", " ",
+	} {
 		onEveryServer(t, func(b *bench) {
-			b.Enqueue(storesuite.Job("a"), storesuite.Job("b"))
+			b.Limit(protocol.QueueLimit{Running: 2})
+			b.Enqueue(storesuite.Job("a"), storesuite.Job("b"), storesuite.Job("c"))
+			fence := b.Work("s", protocol.WorkCall{Take: 1, TTL: time.Millisecond}).Taken[0].Fence
 			b.client.HSet(b.Context(), b.keys().state, "limit", text)
-			if s := b.Stats(); s.Limit != (protocol.QueueLimit{}) {
-				b.Errorf("%q is shown as %+v", text, s.Limit)
+			answer := b.Work("t", protocol.WorkCall{Take: 5, Ahead: 2, Sleep: true})
+			if len(answer.Taken) != 0 || answer.Unreadable != "limit" || answer.Limit != protocol.LimitFull || answer.More {
+				b.Errorf("%q: %+v, want no job, and the field named", text, answer)
 			}
-			answer := b.Work("s", protocol.WorkCall{Take: 5})
-			if len(answer.Taken) != 2 || answer.Unreadable != "limit" {
-				b.Errorf("%q: %d taken, unreadable %q; want both, and the field named", text, len(answer.Taken), answer.Unreadable)
+			if poll := b.Poll("t", time.Time{}, time.Time{}); poll.More || poll.Limit != protocol.LimitFull {
+				b.Errorf("%q: a poll answers %+v", text, poll.WaitHint)
 			}
-			if b.state("limit") != "" {
-				b.Errorf("%q is still there", text)
+			b.Enqueue(storesuite.Job("d"))
+			b.Settle("s", protocol.Settlement{ID: "a", Fence: fence, Kind: protocol.SettleDone})
+			b.Reap(b.UntilLapsed(), 0)
+			if _, err := b.sweep(); err != nil {
+				b.Fatal(err)
 			}
+			b.Want("found by Verify", found(b.Verify(true)), "unreadable limit")
+			if b.state("limit") != text || b.asleepSince("t").IsZero() {
+				b.Errorf("%q is now %q, and the worker sleeps since %v; want no change", text, b.state("limit"), b.asleepSince("t"))
+			}
+			b.Limit(protocol.QueueLimit{Running: 2})
+			if !b.asleepSince("t").IsZero() {
+				b.Error("setting the limit again wakes no worker")
+			}
+			b.Want("taken under the limit that is set again", storesuite.IDs(b.Take("t", 5)), "b c")
 		})
 	}
+}
+
+// What a program before layout 4 has stored of a token bucket is read: no more jobs start than under both rules.
+func TestTheTokensOfAnEarlierLayoutCountAsStarts(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		now := b.clock()
+		b.Enqueue(storesuite.Job("a"), storesuite.Job("b"), storesuite.Job("c"), storesuite.Job("d"), storesuite.Job("e"))
+		// two tokens of four are left, and the bucket is a tenth of a second old
+		b.client.HSet(b.Context(), b.keys().state, "limit", fmt.Sprint("0 4 3600000 0 7200000 ", now.Add(-100*time.Millisecond).UnixMilli()), "layout", "3")
+		first := b.Work("s", protocol.WorkCall{Take: 5})
+		b.Want("taken", storesuite.IDs(first.Taken), "a b")
+		if b.state("layout") != layout || first.Limit != protocol.LimitSpent {
+			b.Errorf("layout %s, limit %v", b.state("layout"), first.Limit)
+		}
+		if in := b.Poll("t", time.Time{}, time.Time{}).Limit; in != protocol.LimitSpent {
+			b.Errorf("a poll answers %v", in)
+		}
+	})
 }
 
 // A count that was edited by hand is correct again after the next sweep; if it is too low, it does not fall below 0.

@@ -2,6 +2,7 @@ package redisstore
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"reflect"
 	"slices"
@@ -14,21 +15,24 @@ import (
 )
 
 // A limitWalk makes random calls to a queue whose limit changes, and computes what each may take: it counts the held jobs of each session, and
-// the tokens of a bucket. One token is per ms parts.
+// the starts of the last Per.
 type limitWalk struct {
 	*bench
 	random *rand.Rand
 	made   int
 	held   map[string]map[string]int64 // session → job ID → fence
 	ended  map[string]int
-	now    time.Time // of miniredis; zero: another server, which has its own clock
+	fences map[string]int64 // the last fence of each job
+	now    time.Time        // of miniredis; zero: another server, which has its own clock
 
 	sessions []string
 	ahead    map[string]bool // jobs that were taken ahead while no starts were counted: they have no token
 
-	limit    protocol.QueueLimit
-	parts    int64 // in the bucket
-	refilled int64 // Unix ms
+	limit   protocol.QueueLimit
+	started map[string]int64 // job → when it started under a limit of starts, Unix µs; a start that was given back is removed
+	steady  bool             // the clock never steps back
+	stepped bool             // the clock has stepped back: a fence does not show any more when its job started
+	counted []int64          // the same starts, but of those that were given back the oldest ones are removed instead
 }
 
 // For all calls in any order, answered or repeated, and with any steps of the clock: the counted jobs are the held ones, no more is
@@ -37,7 +41,7 @@ func TestRandomCallsUnderALimitCountWhatIsHeld(t *testing.T) {
 	seeds, steps := storesuite.WalkSize(2, 250)
 	for seed := range seeds {
 		onServersWith(t, randomCalls, func(b *bench) {
-			w := &limitWalk{bench: b, random: rand.New(rand.NewPCG(seed, 7)), held: map[string]map[string]int64{}, ended: map[string]int{}, sessions: []string{"s0", "s1", "s2"}, ahead: map[string]bool{}}
+			w := &limitWalk{bench: b, steady: seed%2 == 0, random: rand.New(rand.NewPCG(seed, 7)), held: map[string]map[string]int64{}, ended: map[string]int{}, sessions: []string{"s0", "s1", "s2"}, ahead: map[string]bool{}, started: map[string]int64{}, fences: map[string]int64{}}
 			if b.SetClock != nil {
 				w.pass(0)
 			}
@@ -65,8 +69,9 @@ func (w *limitWalk) step() {
 		if _, err := w.sweep(); err != nil {
 			w.Fatal(err)
 		}
-		w.reread()
-	case n == 7:
+		w.written(w.clock().UnixMicro())
+	case n == 7 && !w.steady:
+		w.stepped = true
 		w.pass(-time.Duration(w.random.IntN(3_600_000)) * time.Millisecond)
 	case n < 10:
 		w.pass(time.Duration(w.random.IntN(30)) * time.Millisecond)
@@ -109,38 +114,48 @@ func (w *limitWalk) setLimit() {
 	if w.random.IntN(2) == 0 {
 		limit.Starts, limit.Per = 1+w.random.IntN(6), time.Duration(1+w.random.IntN(40))*time.Millisecond
 	}
-	full := limit.Starts > 0 && w.limit.Starts == 0
 	for range 2 {
 		if err := w.store.LimitQueue(w.Context(), "default", limit); err != nil {
 			w.Fatal(err)
 		}
 	}
+	now := w.clock().UnixMicro()
+	w.written(now)
+	if w.limit.Starts == 0 || limit.Starts == 0 {
+		w.counted = nil
+		clear(w.started)
+	}
+	for _, per := range []time.Duration{w.limit.Per, limit.Per} { // a start that does not count under one of the limits is forgotten
+		w.counted = slices.DeleteFunc(w.counted, func(at int64) bool { return now-at > per.Microseconds() })
+		maps.DeleteFunc(w.started, func(_ string, at int64) bool { return now-at > per.Microseconds() })
+	}
 	w.limit = limit
-	w.reread()
-	if full && w.SetClock != nil && w.parts != w.capacity() {
-		w.Fatalf("a new bucket of %+v has %d parts, want it full: %d", limit, w.parts, w.capacity())
+}
+
+// written notes that a script has written the limit at an instant: starts that do not count are gone, and no start is later.
+func (w *limitWalk) written(now int64) {
+	w.counted = slices.DeleteFunc(w.counted, func(at int64) bool { return now-at > w.limit.Per.Microseconds() })
+	for i, at := range w.counted {
+		w.counted[i] = min(at, now)
+	}
+	for id, at := range w.started {
+		w.started[id] = min(at, now)
 	}
 }
 
-func (w *limitWalk) capacity() int64 { return int64(w.limit.Starts) * w.limit.Per.Milliseconds() }
-
-// stored returns the field limit, as numbers.
-func (w *limitWalk) stored() (numbers [6]int64, ok bool) {
-	text, err := w.client.HGet(w.Context(), w.keys().state, "limit").Result()
-	if err != nil {
-		return numbers, false
+// used returns how many starts count at an instant, and how many jobs have really started within the Per before it.
+func (w *limitWalk) used(now int64) (counted, started int) {
+	for _, at := range w.counted {
+		if now-at <= w.limit.Per.Microseconds() {
+			counted++
+		}
 	}
-	if n, err := fmt.Sscan(text, &numbers[0], &numbers[1], &numbers[2], &numbers[3], &numbers[4], &numbers[5]); n != 6 || err != nil {
-		w.Fatalf("the limit is stored as %q", text)
+	for _, at := range w.started {
+		if now-at <= w.limit.Per.Microseconds() {
+			started++
+		}
 	}
-	return numbers, true
-}
-
-// reread reads how full the bucket is, after a step whose instant is not known.
-func (w *limitWalk) reread() {
-	if numbers, ok := w.stored(); ok {
-		w.parts, w.refilled = numbers[4], numbers[5]
-	}
+	return counted, started
 }
 
 func (w *limitWalk) flights() (n int) {
@@ -154,16 +169,20 @@ func (w *limitWalk) flights() (n int) {
 func (w *limitWalk) check(when string) {
 	w.Helper()
 	s, flights := w.Stats(), w.flights()
-	numbers, limited := w.stored()
+	text, err := w.client.HGet(w.Context(), w.keys().state, "limit").Result()
+	stored, limited := parseLimit(text), err == nil
+	counted, _ := w.used(w.now.UnixMicro())
 	switch {
 	case s.Limit != w.limit || limited != (w.limit != protocol.QueueLimit{}):
 		w.Fatalf("%s: limit %+v, want %+v", when, s.Limit, w.limit)
 	case int(s.Running) != flights:
 		w.Fatalf("%s: %d in flight, want %d", when, s.Running, flights)
-	case limited && int(numbers[3]) != flights:
-		w.Fatalf("%s: %d are counted, %d in flight: %v", when, numbers[3], flights, numbers)
-	case limited && (numbers[4] < 0 || numbers[4] > w.capacity() || numbers[4] != w.parts):
-		w.Fatalf("%s: the bucket has %d parts of %d, want %d", when, numbers[4], w.capacity(), w.parts)
+	case limited && int(stored.flights) != flights:
+		w.Fatalf("%s: %d are counted, %d in flight: %q", when, stored.flights, flights, text)
+	case limited && len(stored.pairs) > w.limit.Starts:
+		w.Fatalf("%s: %d pairs for %d starts: %q", when, len(stored.pairs), w.limit.Starts, text)
+	case w.SetClock != nil && stored.used(w.now) != counted:
+		w.Fatalf("%s: %d starts are counted, want %d: %q at %v, %v", when, stored.used(w.now), counted, text, w.now, w.counted)
 	}
 	if closed := w.client.ZScore(w.Context(), w.keys().idle, "#closed").Err() == nil; closed != limited {
 		w.Fatalf("%s: the gate is closed: %v, limited: %v", when, closed, limited)
@@ -184,14 +203,15 @@ func (w *limitWalk) call(session string, draining bool) {
 	if draining || w.random.IntN(2) == 0 {
 		call.Serve = storesuite.WalkParks
 	}
-	ending, back := 0, 0
+	ending := 0
+	var backs []string
 	for id, fence := range held {
 		if !draining && w.random.IntN(2) == 0 {
 			continue
 		}
 		s := w.settlement(id, fence, draining)
 		if (s.Unbegun || s.Kind == protocol.SettlePark) && !w.ahead[id] {
-			back++
+			backs = append(backs, id)
 		}
 		ending++
 		call.Settle = append(call.Settle, s)
@@ -215,7 +235,7 @@ func (w *limitWalk) call(session string, draining bool) {
 			w.ended[s.ID]++
 		}
 	}
-	w.taken(held, &call, &answer, ending, back)
+	w.taken(held, &call, &answer, ending, backs)
 }
 
 func (w *limitWalk) settlement(id string, fence int64, draining bool) protocol.Settlement {
@@ -237,7 +257,7 @@ func (w *limitWalk) settlement(id string, fence int64, draining bool) protocol.S
 }
 
 // taken verifies that a call took only what the limit allows, and as much of that as exists.
-func (w *limitWalk) taken(held map[string]int64, call *protocol.WorkCall, answer *protocol.WorkAnswer, ending, back int) {
+func (w *limitWalk) taken(held map[string]int64, call *protocol.WorkCall, answer *protocol.WorkAnswer, ending int, backs []string) {
 	w.Helper()
 	n, limited := len(answer.Taken), w.limit != (protocol.QueueLimit{})
 	most := call.Take
@@ -248,15 +268,7 @@ func (w *limitWalk) taken(held map[string]int64, call *protocol.WorkCall, answer
 		most = min(most, max(w.limit.Running-w.flights(), 0))
 	}
 	if w.limit.Starts > 0 {
-		ms, per := answer.Now.UnixMilli(), w.limit.Per.Milliseconds()
-		stepped := w.refilled > ms
-		parts := min(w.parts+max(ms-w.refilled, 0)*int64(w.limit.Starts), w.capacity())
-		most = min(most, int(parts/per)+back)
-		if ending > 0 && ending != n || n > 0 || back > 0 || stepped {
-			w.parts, w.refilled = min(max(parts-int64(n-back)*per, 0), w.capacity()), ms
-		}
-	} else {
-		w.reread()
+		most = min(most, w.starts(answer, ending, backs))
 	}
 	begin, room := most, 0 // jobs that begin, and those that are taken ahead of others: only while at most half of the allowed jobs are in flight
 	switch {
@@ -273,7 +285,7 @@ func (w *limitWalk) taken(held map[string]int64, call *protocol.WorkCall, answer
 		if job.Begun != (i < begin) {
 			w.Fatalf("job %d of a call for %d with %d ahead under %+v is begun: %v", i, call.Take, call.Ahead, w.limit, job.Begun)
 		}
-		held[job.ID], w.ahead[job.ID] = job.Fence, !job.Begun
+		held[job.ID], w.ahead[job.ID], w.fences[job.ID] = job.Fence, !job.Begun, job.Fence
 	}
 	suspects := slices.ContainsFunc(answer.Taken, func(j protocol.TakenJob) bool { return j.Suspect() })
 	if n < most && !answer.More && !suspects && w.SetClock != nil { // elsewhere time has passed since
@@ -287,6 +299,34 @@ func (w *limitWalk) taken(held map[string]int64, call *protocol.WorkCall, answer
 	if limited != (answer.Limit != protocol.Unlimited) || room > 0 != (answer.Limit == protocol.LimitFar) {
 		w.Fatalf("limit %+v, room for %d ahead, the answer says %v", w.limit, room, answer.Limit)
 	}
+}
+
+// starts returns how many jobs a call may start, whose answer this is, after it has given back the starts of some jobs; it notes their starts.
+func (w *limitWalk) starts(answer *protocol.WorkAnswer, ending int, backs []string) (most int) {
+	w.Helper()
+	now := answer.Now.UnixMicro()
+	before := slices.Clone(w.counted)
+	late := slices.ContainsFunc(before, func(at int64) bool { return at > now })
+	w.written(now)
+	back := 0
+	for _, id := range backs {
+		if n := len(w.counted); n > 0 && w.fences[id] >= w.counted[0] && w.fences[id] <= w.counted[n-1]+protocol.MaxItems {
+			back++
+		}
+		delete(w.started, id)
+	}
+	w.counted = w.counted[min(back, len(w.counted)):]
+	counted, started := w.used(now)
+	if len(answer.Taken) == 0 && ending == 0 && back == 0 && !late {
+		w.counted = before // nothing is written
+	}
+	if len(answer.Taken) > 0 && started+len(answer.Taken) > w.limit.Starts && !w.stepped {
+		w.Fatalf("%d jobs start, and %d have started within %v: the limit is %d", len(answer.Taken), started, w.limit.Per, w.limit.Starts)
+	}
+	for _, job := range answer.Taken {
+		w.counted, w.started[job.ID] = append(w.counted, now), now
+	}
+	return max(w.limit.Starts-counted, 0)
 }
 
 // waiting returns how many jobs are ready, or due.
@@ -312,6 +352,7 @@ func (w *limitWalk) reapSession(session string) {
 				w.Fatalf("reap: %v, %v", done, err)
 			}
 		}
+		w.written(w.clock().UnixMicro())
 		delete(w.held, session)
 		// its name is not used again
 		for i := range w.sessions {
@@ -320,12 +361,11 @@ func (w *limitWalk) reapSession(session string) {
 			}
 		}
 	}
-	w.reread()
 }
 
 // drain takes and ends all jobs, under a limit that allows one at a time.
 func (w *limitWalk) drain() {
-	w.limit = protocol.QueueLimit{Running: 1}
+	w.limit, w.counted = protocol.QueueLimit{Running: 1}, nil
 	if err := w.store.LimitQueue(w.Context(), "default", w.limit); err != nil {
 		w.Fatal(err)
 	}

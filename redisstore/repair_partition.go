@@ -135,9 +135,16 @@ func (v *verifier) state(ctx context.Context, p protocol.Partition) error {
 		if err != nil {
 			return err
 		}
-		repaired = len(left) < 2
+		repaired = !slices.ContainsFunc(left.rest(1), func(what string) bool { return what != "unreadable" })
 	}
 	for _, what := range values.rest(1) {
+		if what == "unreadable" {
+			v.found(protocol.Finding{
+				Kind: protocol.FoundUnreadable, Queue: p.Queue, ID: "limit", Detail: "its limit cannot be read: no job of the queue is taken",
+				Remedy: "none: set the limit again",
+			})
+			continue
+		}
 		f := protocol.Finding{Kind: protocol.FoundFlag, Queue: p.Queue, ID: what, Detail: flags[what], Remedy: "the flag is set again", Repaired: repaired}
 		if parts := strings.Fields(what); len(parts) == 3 {
 			f.Kind, f.ID, f.Remedy = protocol.FoundCount, parts[0], "they are counted again"

@@ -242,9 +242,8 @@ func (p *processor) worked(l *lane, a *protocol.WorkAnswer, now time.Time) {
 		p.hint(l, &a.WaitHint, call.Serve, call.Lapses, now)
 		l.worked(call, a, now)
 	}
-	if a.Unreadable != "" && p.logged.Allow("unreadable "+a.Unreadable, now) {
-		p.config.Log.Warn("chime: the store contained something unreadable; it was replaced", "event", "store.unreadable",
-			"queue", l.partition().Queue, "partition", l.partition().Index, "reason", a.Unreadable)
+	if a.Unreadable != "" && p.logged.Allow("unreadable "+a.Unreadable+" "+l.partition().Queue, now) {
+		logUnreadable(p.config, l.partition(), a.Unreadable)
 	}
 }
 

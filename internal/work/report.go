@@ -51,6 +51,15 @@ func logSuperseded(config *Config, queue string, ids []string) {
 	}
 }
 
+// logUnreadable logs that a field of a partition cannot be read.
+func logUnreadable(config *Config, p protocol.Partition, field string) {
+	text := "chime: the store contained something unreadable; it was replaced"
+	if field == "limit" {
+		text = "chime: the limit of a queue cannot be read: no job of the queue is taken until the limit is set again"
+	}
+	config.Log.Warn(text, "event", "store.unreadable", "queue", p.Queue, "partition", p.Index, "reason", field)
+}
+
 // logPaused logs the schedules that were paused because their occurrences ended dead.
 func logPaused(config *Config, queue string, paused []protocol.PausedSchedule) {
 	for _, schedule := range paused {

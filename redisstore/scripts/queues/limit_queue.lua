@@ -1,5 +1,5 @@
 -- limit_queue.lua: set the limit of a queue, or remove it; or only recount its flights. In each case they are counted in the hashes of
--- all sessions. A repeated call changes nothing. If the same limit is set again, no tokens are added.
+-- all sessions. A repeated call changes nothing. The starts that were counted before count under the new limit too.
 -- KEYS[1] …:state     hash  paused, layout, limit (see lib/queuelimit.lua)
 -- KEYS[2] …:idle      zset  sleeping worker -> instant it went to sleep, Unix ms; see lib/gate.lua
 -- KEYS[3] …:due       zset  job ID -> instant it is due, Unix ms
@@ -24,17 +24,11 @@ redis.call('ZCARD', CALLERS)
 
 local limit
 if counts_only then
-  if not before then return 1 end
+  if not before or before.unreadable then return 1 end
   limit = before
 else
-  limit = { running = tonumber(ARGV[2]), starts = tonumber(ARGV[3]), per = tonumber(ARGV[4]), flights = 0, tokens = 0, refilled = now_ms }
-  -- a new bucket is full; a changed one keeps its tokens, up to its new size
-  limit.tokens = limit.starts * limit.per
-  if before and before.starts == limit.starts and before.per == limit.per then
-    limit.tokens = before.tokens
-  elseif before and before.starts > 0 then
-    limit.tokens = math.min(math.floor(before.tokens / before.per * limit.per), limit.tokens)
-  end
+  limit = new_limit(tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4]))
+  for _, pair in ipairs(before and limit.starts > 0 and before.pairs or {}) do add_starts(limit, pair.last, pair.span, pair.n) end
 end
 
 local removed = limit.running == 0 and limit.starts == 0
@@ -58,7 +52,7 @@ if removed then
   redis.call('HDEL', STATE, 'limit')
   if not paused then redis.call('ZREM', IDLE, CLOSED) end
 else
-  count_flights(limit, flights - limit.flights, 0)
+  count_flights(limit, flights - limit.flights, 0, 0)
   redis.call('HSET', STATE, 'limit', limit_text(limit))
   if state[2] ~= LAYOUT then redis.call('HSET', STATE, 'layout', LAYOUT) end
   if not state[2] then -- delete_queue.lua lets these expire

@@ -11,6 +11,7 @@
 -- Returns 0 if there is a session that the caller does not name, and then nothing is done; else 1; then the present or repaired faults:
 --   parked, stale, crashed, purge  the field is missing, but what it describes exists; stale: or the layout is too low for it
 --   gate   the gate is open although the queue is paused or has a limit, or closed although it is not and has none
+--   unreadable  the field limit cannot be read: no job of the queue is taken
 --   limit  "limit <counted> <held>": the counted flights, and the actual ones; limit_queue.lua recounts them
 local STATE, IDLE, STALE, UNHANDLED, CRASHES, PURGED, SESSIONS = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7]
 local INFLIGHT = 7 -- the hashes come behind KEYS[7]
@@ -30,7 +31,9 @@ local unpurged = not state[7] and redis.call('LLEN', PURGED) > 0
 local shut = state[2] or state[3]
 local ajar = (shut and true or false) ~= (closed and true or false)
 local limit = read_limit(state[3])
-if limit then
+if limit and limit.unreadable then
+  wrong('unreadable')
+elseif limit then
   local known, flights = 0, 0
   for first = 2, #ARGV, MAX_ITEMS do
     for i, lapse in ipairs(redis.call('ZMSCORE', SESSIONS, unpack(ARGV, first, math.min(first + MAX_ITEMS - 1, #ARGV)))) do

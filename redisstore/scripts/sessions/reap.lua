@@ -213,7 +213,7 @@ push_front(READY, front)
 if #back > 0 then redis.call('RPUSH', READY, unpack(back)) end
 if #dropped > 0 then redis.call('HDEL', INFLIGHT, unpack(dropped)) end
 if limit then
-  count_flights(limit, redis.call('HLEN', INFLIGHT) - 1 - held, 0)
+  count_flights(limit, redis.call('HLEN', INFLIGHT) - 1 - held, 0, 0)
   redis.call('HSET', STATE, 'limit', limit_text(limit))
   local next_ms = not paused and next_start(limit, due_head(DUE), redis.call('LLEN', READY) > 0) or -1
   if next_ms == now_ms then

@@ -67,9 +67,9 @@
 --   earliest lapse of the other sessions (Unix ms, -1); lapsed ones, two values each: name, lapse
 --   of the names served, the positions of those with more; for the taken jobs that were parked, two values each: position, since when
 --   occurrences that newer ones have ended, under policy cancel
---   the unreadable fields of state, which are ignored, joined by blanks (0: none)
---   for a queue with a limit, else missing or 0: a job may start (1), no token is left (2), the maximum number of jobs run (3), jobs may start
---     and be taken ahead (4)
+--   the unreadable fields of state, joined by blanks (0: none): fence and done are replaced, limit stays, and no job is taken
+--   for a queue with a limit, else missing or 0: a job may start (1), all starts are used (2), the maximum number of jobs run, or the limit
+--     cannot be read (3), jobs may start and be taken ahead (4)
 --   schedules that this call has paused, two values each: name, how many consecutive occurrences ended dead; missing or 0: none
 --   occurrences that were dropped, because another one runs or waits; missing: none
 local INFLIGHT, SESSIONS, STATE, JOBS, DUE, READY, CRASHES, IDLE = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8]

@@ -9,7 +9,8 @@
 -- ARGV[4] instant at which it last registered in idle, Unix ms; empty: its present registration counts
 -- Returns time (us); more (1, 0); paused (1, 0); instant of the head of due (Unix ms, -1 nothing to wait for); place among the keepers of
 -- the alarm (1, 2, 0); the field parked of state (0: no job is parked); earliest lapse (Unix ms, -1); lapsed sessions, two values
--- each: name, lapse; of a queue with a limit, else missing: a job may start (1), no token is left (2), the maximum number of jobs run (3).
+-- each: name, lapse; of a queue with a limit, else missing: a job may start (1), all starts are used (2), the maximum number of jobs
+-- run, or the limit cannot be read (3).
 local STATE, DUE, READY, IDLE, SESSIONS = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local worker, sleep, wake = ARGV[1], ARGV[2] == '1', ARGV[3]
 -- uses: limits clock layout alarm lapse due

@@ -72,13 +72,13 @@ local slots, flights_before = want, 0 -- how many slots the caller has free
 if state[9] then
   -- uses: queuelimit
   limit, horizon, limit_line = read_limit(state[9]), next_start, limit_text
-  if limit then slots = math.max(want - ahead, 0) end
-  if limit and not again then
+  slots = math.max(want - ahead, 0)
+  if not again then
     local back = 0 -- jobs that were taken and have not begun
     for _, i in ipairs(others_held) do
       local at = at_other + 4 * i - 3
       local n = finished + begun + i
-      if unbegun(ARGV[at], ARGV[at + 1]) and held[n + 1] == ARGV[at_fence + n] then back = back + 1 end
+      if held[n + 1] == ARGV[at_fence + n] and gives_back(limit, ARGV[at], ARGV[at + 1], ARGV[at_fence + n]) then back = back + 1 end
     end
     flights_before = redis.call('HLEN', INFLIGHT)
     local ending = ended_to - ended_from + 1 + #others_held + (cancels and (#cancels + #cancels.replaced) / 3 or 0)

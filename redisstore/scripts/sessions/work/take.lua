@@ -118,13 +118,11 @@ if limit and not again then
   -- read after write: the number of flights is known only now
   local grown = redis.call('HLEN', INFLIGHT) - flights_before - (not header and n_taken > 0 and 1 or 0)
   if grown ~= 0 or n_taken > 0 or limit.back > 0 or limit.stepped then
-    limit.count(limit, grown, n_taken - limit.back)
-    redis.call('HSET', STATE, 'limit', limit_line(limit))
+    limit.count(limit, grown, n_taken, limit.back)
+    if not limit.unreadable then redis.call('HSET', STATE, 'limit', limit_line(limit)) end
   end
-elseif state[9] and not limit then
-  redis.call('HDEL', STATE, 'limit')
-  odd[#odd + 1] = 'limit'
 end
+if limit and limit.unreadable then odd[#odd + 1] = 'limit' end
 
 if long then
   if #call.came_back > 0 and not crashed then
