@@ -340,7 +340,8 @@ func Backoff(delay func(failures int) time.Duration) HandlerOption {
 // overrides it.
 type RetryPolicy struct{ policy wire.Retry }
 
-// Fixed waits d after each failure, 1 ms to 365 days.
+// Fixed waits d after each failure, 1 ms to 365 days. Each wait is lengthened at random by up to a tenth, at most a minute, so that jobs that failed
+// together are not retried together. For a wait that is exactly d, return [RetryAfter] from the handler.
 func Fixed(d time.Duration) RetryPolicy { return RetryPolicy{wire.Retry{First: d, Max: d}} }
 
 // Exponential waits first after the first failure, twice as long after each further one, and never longer than max; both 1 ms to 365

@@ -67,7 +67,8 @@ func (p *RetryPolicy) prepare() {
 	}
 }
 
-// options converts the policy to chime's options. If a wait is longer than chime's own maximum, the Sender requests it at each failure.
+// options converts the policy to chime's options. The Sender requests the wait of a fixed policy at each failure: it is exact, and may be longer than
+// chime's own maximum.
 func (p RetryPolicy) options() []chime.JobOption {
 	first := min(time.Duration(p.Interval), maxRetryWait)
 	retry := chime.Fixed(first)

@@ -79,9 +79,10 @@ func (s *Sender) Handle(ctx context.Context, job *chime.Job) error {
 	return d.do(ctx)
 }
 
-// failed is the error of an attempt that the policy retries. It requests waits that are longer than chime's own maximum.
+// failed is the error of an attempt that the policy retries. It requests the waits of a fixed policy, which are exact, while chime.Fixed lengthens each
+// at random.
 func (s *Sender) failed(policy RetryPolicy, job *chime.Job, err error) error {
-	if wait := policy.wait(job.Attempt); wait > maxRetryWait {
+	if wait := policy.wait(job.Attempt); policy.Type == RetryFixed {
 		return chime.RetryAfter(wait, err)
 	}
 	return err

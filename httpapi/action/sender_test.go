@@ -158,6 +158,7 @@ func TestASignatureIsThatOfStandardWebhooks(t *testing.T) {
 }
 
 func TestAnAnswerDecidesWhatBecomesOfTheJob(t *testing.T) {
+	const fixed = defaultRetryInterval // exactly: chime would lengthen it
 	for name, c := range map[string]struct {
 		status int
 		header map[string]string
@@ -168,19 +169,19 @@ func TestAnAnswerDecidesWhatBecomesOfTheJob(t *testing.T) {
 		"200":                         {200, nil, nil, chime.Succeeded, 0},
 		"202":                         {202, nil, nil, chime.Succeeded, 0},
 		"299":                         {299, nil, nil, chime.Succeeded, 0},
-		"302":                         {302, map[string]string{"Location": "/other"}, nil, chime.Retried, 0},
-		"404":                         {404, nil, nil, chime.Retried, 0},
+		"302":                         {302, map[string]string{"Location": "/other"}, nil, chime.Retried, fixed},
+		"404":                         {404, nil, nil, chime.Retried, fixed},
 		"409, counted as success":     {409, nil, []string{"200-299", "409"}, chime.Succeeded, 0},
-		"200, not counted as success": {200, nil, []string{"204"}, chime.Retried, 0},
+		"200, not counted as success": {200, nil, []string{"204"}, chime.Retried, fixed},
 		"410":                         {410, nil, nil, chime.Discarded, 0},
 		"410, counted as success":     {410, nil, []string{"410"}, chime.Succeeded, 0},
-		"500":                         {500, map[string]string{"Retry-After": "100"}, nil, chime.Retried, 0},
-		"429":                         {429, nil, nil, chime.Retried, 0},
+		"500":                         {500, map[string]string{"Retry-After": "100"}, nil, chime.Retried, fixed},
+		"429":                         {429, nil, nil, chime.Retried, fixed},
 		"429 with a time":             {429, map[string]string{"Retry-After": "100"}, nil, chime.Retried, 100 * time.Second},
 		"503 with a short one":        {503, map[string]string{"Retry-After": "1"}, nil, chime.Retried, 30 * time.Second},
 		"503 with a long one":         {503, map[string]string{"Retry-After": "99999999999999999999"}, nil, chime.Retried, 24 * time.Hour},
 		"503 with a date long past":   {503, map[string]string{"Retry-After": "Mon, 02 Jan 2006 15:04:05 GMT"}, nil, chime.Retried, 30 * time.Second},
-		"503 with an invalid one":     {503, map[string]string{"Retry-After": "-1"}, nil, chime.Retried, 0},
+		"503 with an invalid one":     {503, map[string]string{"Retry-After": "-1"}, nil, chime.Retried, fixed},
 	} {
 		r := receive(t, func(w http.ResponseWriter, _ *http.Request) {
 			for name, value := range c.header {

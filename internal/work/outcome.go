@@ -76,11 +76,17 @@ func backoff(failures int) time.Duration {
 	return time.Duration(min(seconds*float64(time.Second), float64(protocol.MaxDelay)))
 }
 
-// retryDelay is how long a job waits after this many failures, by its own policy or its handler's. If the policy's delay is not always the same,
-// up to a quarter is subtracted at random.
+// To a fixed delay up to a tenth is added at random, and never more than a minute: a service may require at least this delay.
+const (
+	fixedSpread    = 0.1
+	maxFixedSpread = time.Minute
+)
+
+// retryDelay is how long a job waits after this many failures, by its own policy or its handler's. To a fixed delay a little is added at random; from
+// others up to a quarter is subtracted. So jobs that failed together are not retried together.
 func retryDelay(policy wire.Retry, failures int) time.Duration {
 	if policy.First >= policy.Max {
-		return policy.First
+		return policy.First + time.Duration(min(fixedSpread*float64(policy.First), float64(maxFixedSpread))*rand.Float64())
 	}
 	d := policy.First
 	for n := 1; n < failures && d < policy.Max; n++ {

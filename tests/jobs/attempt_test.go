@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -43,6 +44,54 @@ func attempts(f *fixture.Fixture, worker chime.WorkerOptions, handler []chime.Ha
 	return waits
 }
 
+// inMinutes rounds waits down to minutes if they are at most a tenth longer.
+func inMinutes(waits []time.Duration) []time.Duration {
+	rounded := slices.Clone(waits)
+	for i, wait := range waits {
+		if down := wait.Truncate(time.Minute); wait-down <= down/10 {
+			rounded[i] = down
+		}
+	}
+	return rounded
+}
+
+// Jobs that failed together are not retried together, and none of them earlier than its policy's delay.
+func TestFixedRetriesAreSpreadALittleLater(t *testing.T) {
+	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
+		const jobs = 40
+		began := map[string]time.Time{}
+		waits := map[time.Duration]bool{}
+		w := f.Worker(chime.WorkerOptions{Concurrency: 1})
+		w.Handle("work", func(_ context.Context, job *chime.Job) error {
+			if job.Attempt == 1 {
+				began[job.ID] = time.Now()
+				return errors.New("busy")
+			}
+			waits[time.Since(began[job.ID])] = true
+			return nil
+		}, chime.Retry(chime.Fixed(20*time.Second)))
+		stop := f.Start(w)
+		e := quietEnqueuer(f.Server.Store(), chime.EnqueuerOptions{})
+		for range jobs {
+			if _, err := e.Enqueue(t.Context(), "work", nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+		fixture.Pass(time.Minute)
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+		for wait := range waits {
+			if wait < 20*time.Second || wait > 22*time.Second+time.Second/2 {
+				t.Errorf("a job waited %v, want 20 s to 22 s", wait)
+			}
+		}
+		if len(waits) < jobs/2 {
+			t.Errorf("%d jobs waited for %d different durations, want most of them different", jobs, len(waits))
+		}
+	})
+}
+
 func TestTheNearestRetryPolicyWins(t *testing.T) {
 	fixed := func(minutes int) chime.AttemptOption {
 		return chime.Retry(chime.Fixed(time.Duration(minutes) * time.Minute))
@@ -69,8 +118,8 @@ func TestTheNearestRetryPolicyWins(t *testing.T) {
 						t.Fatal(err)
 					}
 				})
-				if fmt.Sprint(got) != c.want {
-					t.Errorf("a job waited %v, want %s", got, c.want)
+				if fmt.Sprint(inMinutes(got)) != c.want {
+					t.Errorf("a job waited %v, want %s and up to a tenth more", got, c.want)
 				}
 			})
 		})
@@ -82,8 +131,8 @@ func TestTheNearestRetryPolicyWins(t *testing.T) {
 					t.Fatal(err)
 				}
 			})
-			if fmt.Sprint(got) != "[7m0s 7m0s 7m0s]" {
-				t.Errorf("an occurrence waited %v, want 7 minutes each time", got)
+			if fmt.Sprint(inMinutes(got)) != "[7m0s 7m0s 7m0s]" {
+				t.Errorf("an occurrence waited %v, want 7 minutes each time, and up to a tenth more", got)
 			}
 		})
 	})
