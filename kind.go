@@ -1,6 +1,7 @@
 package chime
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -142,6 +143,40 @@ func (k Kind[T]) Enqueue(ctx context.Context, e *Enqueuer, args T, options ...En
 // Item is one job of this kind for [Enqueuer.EnqueueMany]. The options override the kind's defaults.
 func (k Kind[T]) Item(args T, options ...EnqueueOption) Item {
 	return Item{Name: k.name, Args: args, Options: k.options(options)}
+}
+
+// Queue returns the queue of the kind's jobs: that of its option [Queue], or "default". If a call has another one, or the Enqueuer has another
+// default and the kind has none, use the Queue of the receipt with [Jobs] instead of the methods below.
+func (k Kind[T]) Queue() string {
+	var job enqueueSettings
+	if k.defaults != nil {
+		k.defaults.enqueue(&job)
+	}
+	return cmp.Or(job.queue, defaultQueue)
+}
+
+// Get returns a job on the kind's queue, as [Jobs.Get] does.
+func (k Kind[T]) Get(ctx context.Context, jobs *Jobs, id string) (*JobInfo, error) {
+	return jobs.Get(ctx, k.Queue(), id)
+}
+
+// Cancel cancels a job on the kind's queue, as [Jobs.Cancel] does.
+func (k Kind[T]) Cancel(ctx context.Context, jobs *Jobs, id string) (CancelResult, error) {
+	return jobs.Cancel(ctx, k.Queue(), id)
+}
+
+// Wait waits until a job on the kind's queue has ended, and decodes its result into v, as [Jobs.Wait] does. The function [Wait] returns the result.
+func (k Kind[T]) Wait(ctx context.Context, jobs *Jobs, id string, v any) error {
+	return jobs.Wait(ctx, k.Queue(), id, v)
+}
+
+// Wait waits until a job on a kind's queue has ended, and returns its result, as [Jobs.Wait] does: the zero value if the job has none.
+//
+//	total, err := chime.Wait[int](ctx, jobs, Report, receipt.ID)
+func Wait[R, T any](ctx context.Context, jobs *Jobs, kind Kind[T], id string) (R, error) {
+	var result R
+	err := jobs.Wait(ctx, kind.Queue(), id, &result)
+	return result, err
 }
 
 // options puts the kind's defaults before a call's options: the last one counts.

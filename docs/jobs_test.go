@@ -151,7 +151,7 @@ func askForQuote(ctx context.Context, enqueuer *chime.Enqueuer, jobs *chime.Jobs
 	}
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	err = jobs.Wait(ctx, receipt.Queue, receipt.ID, &price)
+	price, err = chime.Wait[Price](ctx, jobs, Quote, receipt.ID) // or jobs.Wait(ctx, receipt.Queue, receipt.ID, &price)
 	if failed := new(chime.JobError); errors.As(err, &failed) {
 		return price, fmt.Errorf("there is no quote (%s): %s", failed.Outcome, failed.Message)
 	}
