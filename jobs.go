@@ -96,7 +96,7 @@ func (j *Jobs) List(ctx context.Context, filter JobFilter) iter.Seq2[*JobInfo, e
 // earlier one to end. Running jobs and those taken ahead are grouped by session of a worker, in the order in which they were taken. With IDs,
 // the order is that of the IDs. The partitions of a queue come one after the other.
 //
-// With the states retrying and delayed, or with Name or Error, the jobs must be read to find those that match: at most 500 in a call. So a page may
+// With the states retrying and delayed, or with Name, Error or Header, the jobs must be read to find those that match: at most 500 in a call. So a page may
 // have few jobs, or none, and still have a Next. A page of long jobs, more than 4 MiB together, is also shorter.
 func (j *Jobs) Page(ctx context.Context, filter JobFilter) (JobPage, error) {
 	err := j.ready(ctx)
@@ -142,7 +142,7 @@ func (j *Jobs) read(ctx context.Context, filter *JobFilter) (protocol.JobPage, e
 		call.State = protocol.JobDelayed
 	}
 	switch {
-	case filter.Name != "" || filter.Error != "":
+	case filter.selects():
 		call.Limit = maxPage
 	case call.State == protocol.JobDelayed: // the jobs of the other state among them are left out
 		call.Limit = min(lookPerJob*call.Limit, maxPage)
@@ -166,7 +166,7 @@ func (j *Jobs) readIDs(ctx context.Context, filter *JobFilter) (protocol.JobPage
 		from = n
 	}
 	to := len(ids)
-	if filter.State == "" && filter.Name == "" && filter.Error == "" {
+	if filter.State == "" && !filter.selects() {
 		to = min(to, from+cmp.Or(filter.Limit, defaultPage))
 	}
 	found, err := j.store.FindJobs(ctx, filter.Queue, ids[from:to])

@@ -2,6 +2,7 @@ package chime
 
 import (
 	"errors"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -24,6 +25,9 @@ type JobFilter struct {
 
 	Name  string // they have this job name
 	Error string // their LastError contains this text
+
+	// Header: they have these keys with exactly these values, see [Header]. A done job has none: its result is kept without its header.
+	Header map[string]string
 
 	// Before leaves out jobs at this instant or after it: for a delayed or retrying job that is its Due, for a parked one when it was
 	// parked, for a dead one its Ended. Zero: all. Jobs in other states are not ordered by an instant.
@@ -66,6 +70,12 @@ func (f *JobFilter) validate() error {
 			errs = append(errs, err)
 		}
 	}
+	for _, key := range slices.Sorted(maps.Keys(f.Header)) {
+		if checkHeader(key, f.Header[key]) != nil {
+			errs = append(errs, protocol.Invalid("JobFilter.Header", key+"="+f.Header[key], "a key of 1 to 100 bytes without control characters, and a value, both UTF-8"))
+			break
+		}
+	}
 	if !f.Before.IsZero() && !f.State.timed() {
 		errs = append(errs, protocol.Because(protocol.Invalid("JobFilter.Before", f.Before.UTC().Format(time.RFC3339), "the state delayed, retrying, parked or dead"),
 			"is given with state "+strconv.Quote(string(f.State))))
@@ -87,8 +97,21 @@ func (f *JobFilter) validate() error {
 // means reports whether a job of the queue matches the filter; at is the instant by which the job's state is ordered.
 func (f *JobFilter) means(job *JobInfo, at time.Time) bool {
 	return (f.State == "" || f.State == job.State) && (f.Name == "" || f.Name == job.Name) &&
-		(f.Error == "" || strings.Contains(job.LastError, f.Error)) && (f.Before.IsZero() || at.Before(f.Before)) && !at.Before(f.Since)
+		(f.Error == "" || strings.Contains(job.LastError, f.Error)) && f.hasHeader(job) && (f.Before.IsZero() || at.Before(f.Before)) && !at.Before(f.Since)
 }
+
+// hasHeader reports whether a job has the filter's header.
+func (f *JobFilter) hasHeader(job *JobInfo) bool {
+	for key, want := range f.Header {
+		if value, ok := job.Header[key]; !ok || value != want {
+			return false
+		}
+	}
+	return true
+}
+
+// selects reports whether jobs must be read to find those that match, apart from their states and instants.
+func (f *JobFilter) selects() bool { return f.Name != "" || f.Error != "" || len(f.Header) > 0 }
 
 // distinctIDs returns the IDs in order, without repetitions.
 func (f *JobFilter) distinctIDs() []string {

@@ -3,6 +3,8 @@
 package jobfind
 
 import (
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -17,6 +19,7 @@ import (
 //	queue:mail            on this queue
 //	job:report            with this job name; job:report* for names that begin with this; likewise schedule: and worker:
 //	error:"timed out"     its last error contains this
+//	header:tenant=acme    its header has this key with exactly this value; in quotes if they contain blanks; several must all be there
 //	older:1h newer:3d     in its state for longer, or for less: since it ended, was taken, failed, or was enqueued
 //	attempt:>3            the attempt that runs, or is to run next; of a dead job its last. Also >=, <, <= and the number alone
 //
@@ -27,6 +30,7 @@ type Filter struct {
 	Queue    string
 	Job      Pattern
 	Error    string
+	Header   map[string]string
 	Schedule Pattern // that created it
 	Worker   Pattern // that runs it, or on which an attempt failed
 	Older    time.Duration
@@ -79,6 +83,9 @@ func (f *Filter) String() string {
 	add("queue", f.Queue, f.Queue != "")
 	pattern("job", f.Job)
 	add("error", f.Error, f.Error != "")
+	for _, key := range slices.Sorted(maps.Keys(f.Header)) {
+		add("header", key+"="+f.Header[key], true)
+	}
 	pattern("schedule", f.Schedule)
 	pattern("worker", f.Worker)
 	add("older", f.Older.String(), f.Older > 0)
@@ -109,7 +116,7 @@ func (f *Filter) beyond() bool {
 
 // JobFilter returns the part of the filter that the store knows, for one queue and one state; now is the store's clock.
 func (f *Filter) JobFilter(queue string, state chime.JobState, now time.Time) chime.JobFilter {
-	filter := chime.JobFilter{Queue: queue, State: state, Error: f.Error}
+	filter := chime.JobFilter{Queue: queue, State: state, Error: f.Error, Header: f.Header}
 	if !f.Job.Prefix {
 		filter.Name = f.Job.Text
 	}
@@ -130,7 +137,16 @@ func (f *Filter) Means(job *chime.JobInfo, now time.Time) bool {
 		}
 	}
 	return (f.State == "" || f.State == job.State) && (f.Queue == "" || f.Queue == job.Queue) && f.Job.means(job.Name) &&
-		f.Schedule.means(job.Schedule) && f.ranOn(job) && f.aged(job, now) && f.Attempt.means(job.Attempt)
+		f.Schedule.means(job.Schedule) && f.labelled(job) && f.ranOn(job) && f.aged(job, now) && f.Attempt.means(job.Attempt)
+}
+
+func (f *Filter) labelled(job *chime.JobInfo) bool {
+	for key, want := range f.Header {
+		if value, ok := job.Header[key]; !ok || value != want {
+			return false
+		}
+	}
+	return true
 }
 
 func (f *Filter) ranOn(job *chime.JobInfo) bool {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/chimejobs/chime"
 )
@@ -23,7 +24,7 @@ var States = []chime.JobState{
 }
 
 // Keys are the words that may precede a colon.
-var Keys = []string{"state", "queue", "job", "error", "schedule", "worker", "older", "newer", "attempt"}
+var Keys = []string{"state", "queue", "job", "error", "header", "schedule", "worker", "older", "newer", "attempt"}
 
 // Parse reads a filter. If it is invalid, the error is a *chime.InvalidError whose Field names the key.
 func Parse(text string) (Filter, error) {
@@ -44,7 +45,7 @@ func Parse(text string) (Filter, error) {
 			f.Words = append(f.Words, t.text)
 			continue
 		}
-		if seen[t.key] {
+		if seen[t.key] && t.key != "header" {
 			return Filter{}, invalid(t.key, t.text, "it once")
 		}
 		seen[t.key] = true
@@ -75,6 +76,8 @@ func (f *Filter) set(t term) (err error) {
 		f.Job = pattern
 	case "error":
 		f.Error = t.text
+	case "header":
+		return f.addHeader(t)
 	case "schedule":
 		f.Schedule = pattern
 	case "worker":
@@ -89,6 +92,22 @@ func (f *Filter) set(t term) (err error) {
 		return invalid(t.key, t.text, "one of "+strings.Join(Keys, ", ")+"; a word with a colon in quotes")
 	}
 	return err
+}
+
+// addHeader reads a key and its value.
+func (f *Filter) addHeader(t term) error {
+	key, value, found := strings.Cut(t.text, "=")
+	if !found || key == "" || strings.ContainsFunc(key, unicode.IsControl) || !utf8.ValidString(t.text) {
+		return invalid(t.key, t.text, "a key, = and its value: tenant=acme")
+	}
+	if _, twice := f.Header[key]; twice {
+		return invalid(t.key, t.text, "each key once")
+	}
+	if f.Header == nil {
+		f.Header = map[string]string{}
+	}
+	f.Header[key] = value
+	return nil
 }
 
 // invalid returns the error about a key of the filter; with an empty key it is about the whole filter.

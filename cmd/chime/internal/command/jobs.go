@@ -22,6 +22,7 @@ const filterHelp = `A FILTER has words and keys, and all of them must hold:
   queue:mail              on this queue
   job:report job:report*  of this job name; of names that begin so; likewise schedule: and worker:
   error:"timed out"       its last error contains this
+  header:tenant=acme      its header has this key with this value
   older:1h newer:3d       in its state for longer, or for less
   attempt:>3              also >=, <, <= and the number alone
 
