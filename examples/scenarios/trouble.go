@@ -66,16 +66,17 @@ func overlap(s *stage) {
 }
 
 func failures(s *stage) {
-	fixed := []chime.ScheduleOption{chime.MaxAttempts(3), chime.Retry(chime.Fixed(10 * time.Minute))}
-	s.schedule("bank", recurrence.Recurrence{Cron: "0 * * * *"}, "MaxAttempts(3), Retry(Fixed(10 min))", fixed...)
-	s.schedule("printer", recurrence.Recurrence{Cron: "30 * * * *"}, "same as the bank", fixed...)
+	s.schedule("bank", recurrence.Recurrence{Cron: "0 * * * *"}, "MaxAttempts(3), RetryAfter(10 min)", chime.MaxAttempts(3))
+	s.schedule("printer", recurrence.Recurrence{Cron: "30 * * * *"}, "same as the bank", chime.MaxAttempts(3))
 	s.work["bank"] = func(_ context.Context, job *chime.Job) error {
 		if job.Attempt < 3 {
-			return errors.New("no answer")
+			return chime.RetryAfter(10*time.Minute, errors.New("no answer"))
 		}
 		return nil
 	}
-	s.work["printer"] = func(context.Context, *chime.Job) error { return errors.New("no printer") }
+	s.work["printer"] = func(context.Context, *chime.Job) error {
+		return chime.RetryAfter(10*time.Minute, errors.New("no printer"))
+	}
 	s.until(time.January, 3, 8, 45)
 	s.start()
 	s.until(time.January, 3, 10, 25)
