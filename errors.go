@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/chimejobs/chime/internal/protocol"
 	"github.com/chimejobs/chime/internal/wire"
@@ -12,7 +13,7 @@ import (
 
 // The errors that a caller may branch on with errors.Is.
 var (
-	// ErrNotFound: no schedule or queue has that name, or no job has that ID.
+	// ErrNotFound: no schedule or queue has that name, or no job has that ID. Of a job it may be a *[NotFoundError].
 	ErrNotFound = protocol.ErrNotFound
 	// ErrPayloadTooLarge: the encoded arguments are longer than EnqueuerOptions.MaxPayload. Nothing was sent.
 	ErrPayloadTooLarge = wire.ErrPayloadTooLarge
@@ -55,6 +56,27 @@ var (
 	errNilContext = protocol.ErrNilContext
 	errNilOption  = protocol.Because(protocol.Invalid("an option", "", "one of this package"), "is nil")
 )
+
+// NotFoundError is the ErrNotFound of [Jobs.Get], [Jobs.Wait] and [Jobs.Cancel] if [Once] still bars the ID: the job has ended, and nothing is kept of it.
+type NotFoundError struct {
+	BarredUntil time.Time // until when no job with this ID is added with Once; [Jobs.Delete] of the ID lifts it
+}
+
+// Error contains the instant.
+func (e *NotFoundError) Error() string {
+	return fmt.Sprintf("%v: its ID is barred by Once until %s", ErrNotFound, e.BarredUntil.Format(time.RFC3339))
+}
+
+// Unwrap returns ErrNotFound.
+func (e *NotFoundError) Unwrap() error { return ErrNotFound }
+
+// notFound is the error for a job that does not exist.
+func notFound(job *protocol.FoundJob) error {
+	if job.BarredUntil.IsZero() {
+		return ErrNotFound
+	}
+	return &NotFoundError{BarredUntil: job.BarredUntil}
+}
 
 // ConflictError means that a schedule was not changed, because it is not as the caller has read it: see IfRevision and IfAbsent.
 type ConflictError struct {

@@ -57,7 +57,7 @@ func (j *Jobs) get(ctx context.Context, queue, id string) (*JobInfo, error) {
 		return nil, err
 	}
 	if found[0].ID == "" {
-		return nil, ErrNotFound
+		return nil, notFound(&found[0])
 	}
 	info := newJobInfo(queue, &found[0])
 	return info, info.Err

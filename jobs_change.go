@@ -45,9 +45,11 @@ func (j *Jobs) Requeue(ctx context.Context, filter JobFilter, progress func(Bulk
 
 // Delete removes the matching jobs and keeps nothing of them: waiting, delayed, retrying, parked and dead ones. It does not change jobs
 // that a worker holds, nor an occurrence that nobody has taken yet: use [Jobs.Cancel] for these. In all else it works like Requeue.
-// Deleted jobs are in no counter. Of waiting jobs it reaches the first 300,000 of each partition.
+// Deleted jobs are in no counter. If the filter has only IDs, Delete also lifts what [Once] bars of these: a job that has ended counts as changed
+// if its ID can be enqueued with Once again. Of waiting jobs it reaches the first 300,000 of each partition.
 func (j *Jobs) Delete(ctx context.Context, filter JobFilter, progress func(BulkResult)) (BulkResult, error) {
 	b := bulk{jobs: j, filter: filter, progress: progress, states: []JobState{JobWaiting, JobDelayed, JobRetrying, JobParked, JobDead}, change: j.delete}
+	b.lifts = len(filter.IDs) > 0 && filter.State == "" && filter.Name == "" && filter.Error == "" && filter.Before.IsZero() && filter.Since.IsZero()
 	result, err := b.run(ctx)
 	if err != nil {
 		err = fmt.Errorf("chime: delete jobs of queue %.40q: %w", filter.Queue, err)
@@ -95,6 +97,8 @@ type bulk struct {
 	before   BulkResult // the sum of earlier changes, for progress
 	change   func(ctx context.Context, queue string, found []*protocol.FoundJob) ([]protocol.Changed, error)
 	seen     map[string]bool // IDs that were changed and may return; nil: they cannot
+
+	lifts bool // IDs that Once bars are changed too
 
 	bounded bool // no instant shows which jobs came after the start: only as many are read as there were then
 	present int  // how many there were
@@ -177,6 +181,7 @@ func (b *bulk) begin(ctx context.Context) error {
 
 // step changes the jobs of one page, and returns where the next one begins; empty after the last one.
 func (b *bulk) step(ctx context.Context) (next string, err error) {
+	ids := b.filter.idsAfter()
 	page, err := b.jobs.read(ctx, &b.filter)
 	if err != nil {
 		return "", err
@@ -186,6 +191,10 @@ func (b *bulk) step(ctx context.Context) (next string, err error) {
 	for i := range page.Jobs {
 		f := &page.Jobs[i]
 		b.result.Looked++
+		if b.lifts && !f.BarredUntil.IsZero() {
+			meant = append(meant, &protocol.FoundJob{ID: ids[i]})
+			continue
+		}
 		if f.ID == "" {
 			b.result.Gone++
 			continue
@@ -288,6 +297,9 @@ func (j *Jobs) cancel(ctx context.Context, queue, id string) (protocol.CancelRes
 	result, err := j.store.CancelJob(ctx, queue, id, cancelledResult(job))
 	if errors.Is(err, ErrNotFound) && job.State == protocol.JobDone {
 		return protocol.CancelTooLate, nil
+	}
+	if errors.Is(err, ErrNotFound) {
+		err = notFound(job)
 	}
 	return result, err
 }

@@ -124,6 +124,13 @@ func (f *JobFilter) distinctIDs() []string {
 	return ids
 }
 
+// idsAfter returns the distinct IDs that come after the cursor.
+func (f *JobFilter) idsAfter() []string {
+	ids := f.distinctIDs()
+	n, _ := strconv.Atoi(strings.TrimPrefix(f.After, idsCursor)) // the read refuses other cursors
+	return ids[max(0, min(n, len(ids))):]
+}
+
 // timed reports whether the jobs of the state are ordered by an instant.
 func (s JobState) timed() bool {
 	return s == JobDelayed || s == JobRetrying || s == JobParked || s == JobDead

@@ -38,8 +38,9 @@ func ArgsID() EnqueueOption {
 // Once does not add the job if another one with its ID was accepted within the last d (1 s to 365 days), even if that one has ended. As with ID
 // alone, it also does not add the job while another one with its ID exists. In both cases the [Receipt] has Existing. Once needs ID or ArgsID.
 //
-// Only jobs that were enqueued with Once prevent others, each for its own d, measured by the store's clock. After [Jobs.Cancel] of a job that has
-// not ended, and after [Jobs.Delete], its ID can be enqueued again immediately. Each such ID takes about 100 bytes of Redis until d is over.
+// Only jobs that were enqueued with Once prevent others, each for its own d, measured by the store's clock; a call with a shorter d shortens what is
+// left of it to its own d, so a clock that was wrong for a moment prevents nothing for longer. [Jobs.Cancel] of a job that has not ended frees its ID
+// immediately, and so does [Jobs.Delete], also of the ID of a job that has ended. Each such ID takes about 100 bytes of Redis until d is over.
 func Once(d time.Duration) EnqueueOption {
 	return enqueueOption(func(s *enqueueSettings) {
 		s.once = d

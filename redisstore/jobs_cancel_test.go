@@ -2,6 +2,7 @@ package redisstore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -38,6 +39,24 @@ func TestACancelledWaitingJobIsNeverTaken(t *testing.T) {
 }
 
 // A job that is cancelled in ready and enqueued again gets its old place: its ID is in ready once.
+// The ID of a deleted job is in ready until it is reached, like that of a cancelled one. But there is nothing to cancel.
+func TestADeletedWaitingJobCannotBeCancelled(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		b.Enqueue(storesuite.Job("deleted"), storesuite.Job("cancelled"))
+		if became, err := b.store.DeleteJobs(b.Context(), "default", []string{"deleted"}); err != nil || became[0] != protocol.ChangeDone {
+			b.Fatal(became, err)
+		}
+		b.Cancel("cancelled")
+		if how, err := b.store.CancelJob(b.Context(), "default", "deleted", nil); !errors.Is(err, protocol.ErrNotFound) {
+			b.Errorf("the deleted job: %c, %v; want ErrNotFound", how, err)
+		}
+		if how, err := b.store.CancelJob(b.Context(), "default", "cancelled", nil); err != nil || how != protocol.CancelDone {
+			b.Errorf("the cancelled job: %c, %v; want that it is cancelled", how, err)
+		}
+		b.Want("taken", storesuite.IDs(b.Take("s", 5)), "")
+	})
+}
+
 func TestACancelledIDThatIsEnqueuedAgainHasItsOldPlace(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		b.Enqueue(storesuite.Own("again"), storesuite.Own("later"), storesuite.Job("last"))

@@ -20,6 +20,7 @@ type cancelWalk struct {
 	random    *rand.Rand
 	lives     map[string]*jobLife // of the existing jobs
 	barred    map[string]bool     // IDs that Once keeps from being added again
+	deleted   map[string]bool     // IDs in ready that are void because their job was deleted, not cancelled
 	held      map[string]map[string]protocol.TakenJob
 	sessions  map[string]int // of each worker: its sessions so far
 	made      int
@@ -54,7 +55,7 @@ func TestRandomCancellationsEndEachJobOnce(t *testing.T) {
 	for seed := range seeds {
 		onServersWith(t, randomCalls, func(b *bench) {
 			w := &cancelWalk{
-				bench: b, seed: seed, random: rand.New(rand.NewPCG(seed, 3)), lives: map[string]*jobLife{}, barred: map[string]bool{},
+				bench: b, seed: seed, random: rand.New(rand.NewPCG(seed, 3)), lives: map[string]*jobLife{}, barred: map[string]bool{}, deleted: map[string]bool{},
 				held: map[string]map[string]protocol.TakenJob{}, sessions: map[string]int{},
 			}
 			for step := range steps {
@@ -162,12 +163,15 @@ func (w *cancelWalk) cancelOne() {
 		want = "too late"
 	case life != nil:
 		want = "done"
+		if p.where[id] == "waiting" {
+			delete(w.deleted, id)
+		}
 		w.manual.ended(id, life, "cancelled")
 		delete(w.lives, id)
 		delete(w.barred, id)
 		w.cancelled++
-	case p.void[id]:
-		want = "done" // it was cancelled or deleted before, or at least it never starts
+	case p.void[id] && !w.deleted[id]:
+		want = "done" // it was cancelled before
 	}
 	got := w.Cancel(id)
 	if w.note("cancel %s: %s", id, got); got != want {
@@ -195,15 +199,21 @@ func (w *cancelWalk) givenIDs() []string {
 
 func (w *cancelWalk) deleteSome() {
 	w.purgeEnds()
-	ids, want := w.givenIDs(), ""
+	ids, want, p := w.givenIDs(), "", w.look()
 	for i, id := range ids {
 		switch life := w.lives[id]; {
+		case life == nil && w.barred[id]: // it has ended, and its ID is free again
+			want += "e"
+			delete(w.barred, id)
 		case life == nil, slices.Contains(ids[:i], id):
 			want += "n"
 		case life.session != "":
 			want += "r"
 		default:
 			want += "e"
+			if p.where[id] == "waiting" {
+				w.deleted[id] = true
+			}
 			delete(w.lives, id)
 			delete(w.barred, id)
 		}

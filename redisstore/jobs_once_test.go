@@ -55,6 +55,31 @@ func TestOnceSentTwiceChangesNothing(t *testing.T) {
 	})
 }
 
+// A record that was written while the clock was ahead bars for no longer than the next call wants, counted from that call.
+func TestARecordOfOnceIsNeverFurtherAheadThanItsCallerBars(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		ahead := func(id string) {
+			b.client.ZAdd(b.Context(), b.keys().once, redisZ(float64(b.serverTime().Add(30*24*time.Hour).UnixMilli()), id))
+		}
+		left := func(id string) time.Duration {
+			return time.UnixMilli(int64(b.client.ZScore(b.Context(), b.keys().once, id).Val())).Sub(b.serverTime()).Round(time.Minute)
+		}
+		for _, id := range []string{"a", "b", "c"} {
+			ahead(id)
+		}
+		item := once("a")
+		b.Want("existing", storesuite.BoolsText(b.Enqueue(item, item)), storesuite.BoolsText([]bool{true, true}))
+		if how, err := b.store.Replace(b.Context(), protocol.ReplaceCall{Partition: storesuite.DefaultPartition, Token: "t", Item: once("b")}); how != protocol.ReplaceStayed || err != nil {
+			b.Error(how, err)
+		}
+		for id, want := range map[string]time.Duration{"a": time.Hour, "b": time.Hour, "c": 30 * 24 * time.Hour} {
+			if left(id) != want {
+				b.Errorf("%s is barred for %v, want %v", id, left(id), want)
+			}
+		}
+	})
+}
+
 // A sweep removes records whose time is over, and no other, at most 500 a call.
 func TestOldRecordsOfOnceAreSweptInSteps(t *testing.T) {
 	onEveryServer(t, func(b *bench) {

@@ -14,7 +14,7 @@ import (
 // maxResults is how many results are read in a call: each has at most 64 KiB.
 const maxResults = 50
 
-// findResults looks up the results of jobs that are in no list any more. Results that do not fit into a call are cut.
+// findResults looks up the results of jobs that are in no list any more, and until when Once bars their IDs. Results that do not fit into a call are cut.
 func (j *jobReader) findResults(ctx context.Context, ids []string, found map[string]protocol.FoundJob, cut map[string]bool) error {
 	if len(ids) == 0 {
 		return nil
@@ -25,14 +25,20 @@ func (j *jobReader) findResults(ctx context.Context, ids []string, found map[str
 	}
 	pipe := j.client.Pipeline()
 	until, results, now := pipe.ZMScore(ctx, j.keys.kept, some...), pipe.HMGet(ctx, j.keys.results, some...), pipe.Time(ctx)
+	barred := pipe.ZMScore(ctx, j.keys.once, some...)
 	cmds, err := pipe.Exec(ctx)
-	if err := cmp.Or(err, complete(cmds[0], cmds[1])); err != nil {
+	if err := cmp.Or(err, complete(cmds[0], cmds[1], cmds[3])); err != nil {
 		return err
 	}
 	for i, id := range some {
 		text := reply(results.Val()).text(i)
 		if kept := time.UnixMilli(int64(until.Val()[i])).UTC(); text != "" && now.Val().Before(kept) {
 			found[id] = protocol.FoundJob{ID: id, State: protocol.JobDone, At: kept, Ended: text[0], Result: []byte(text[1:])}
+		}
+		if until := time.UnixMilli(int64(barred.Val()[i])).UTC(); now.Val().Before(until) {
+			job := found[id]
+			job.BarredUntil = until
+			found[id] = job
 		}
 	}
 	return nil
@@ -50,7 +56,7 @@ func (j *jobReader) readKept(ctx context.Context, entries []jobEntry) (jobs []pr
 		return nil, 0, err
 	}
 	for _, e := range entries {
-		if job, ok := found[e.id]; ok {
+		if job := found[e.id]; job.ID != "" {
 			job.Next = e.next.String()
 			jobs = append(jobs, job)
 		}

@@ -18,7 +18,7 @@ func TestRandomPurgesEndWhatWaited(t *testing.T) {
 		onServersWith(t, randomCalls, func(b *bench) {
 			w := &cancelWalk{
 				bench: b, seed: seed, random: rand.New(rand.NewPCG(seed, 15)), lives: map[string]*jobLife{},
-				held: map[string]map[string]protocol.TakenJob{}, sessions: map[string]int{}, barred: map[string]bool{}, purges: true,
+				held: map[string]map[string]protocol.TakenJob{}, sessions: map[string]int{}, barred: map[string]bool{}, deleted: map[string]bool{}, purges: true,
 			}
 			for step := range steps {
 				w.step()

@@ -19,7 +19,7 @@ func TestRandomDeletionsOfAQueueLoseNoJob(t *testing.T) {
 	for seed := range seeds {
 		onServersWith(t, randomCalls, func(b *bench) {
 			w := &deletionWalk{cancelWalk: &cancelWalk{
-				bench: b, seed: seed, random: rand.New(rand.NewPCG(seed, 21)), lives: map[string]*jobLife{}, barred: map[string]bool{},
+				bench: b, seed: seed, random: rand.New(rand.NewPCG(seed, 21)), lives: map[string]*jobLife{}, barred: map[string]bool{}, deleted: map[string]bool{},
 				held: map[string]map[string]protocol.TakenJob{}, sessions: map[string]int{},
 			}}
 			for step := range steps {

@@ -28,7 +28,7 @@ func TestRandomEndsOfManualRunsAreCountedOnce(t *testing.T) {
 	for seed := range seeds {
 		onServersWith(t, randomCalls, func(b *bench) {
 			w := &cancelWalk{
-				bench: b, seed: seed, random: rand.New(rand.NewPCG(seed, 16)), lives: map[string]*jobLife{}, barred: map[string]bool{},
+				bench: b, seed: seed, random: rand.New(rand.NewPCG(seed, 16)), lives: map[string]*jobLife{}, barred: map[string]bool{}, deleted: map[string]bool{},
 				held: map[string]map[string]protocol.TakenJob{}, sessions: map[string]int{}, purges: seed%2 == 0, manual: &manualModel{map[string]int{}},
 			}
 			b.client.HSet(b.Context(), b.keys().last, manualSchedule, "2020-01-01T00:00:00Z 1000 0 0 - 0 0")

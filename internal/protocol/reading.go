@@ -81,6 +81,8 @@ type FoundJob struct {
 	Progress   []byte    // JobRunning: the last progress of its handler; nil: none
 	Ended      byte      // JobDone: its outcome, ResultDone, ResultCancelled or ResultSuperseded
 	Result     []byte    // JobDone: see package wire; then Body is not set
-	Next       string    // in a page: continues after this job
-	Passed     bool      // in a page: the call does not want it; only ID, State and Next are set
+	// BarredUntil is until when Once bars the ID of a job that has ended; zero: it does not. If no result is kept, ID is empty.
+	BarredUntil time.Time
+	Next        string // in a page: continues after this job
+	Passed      bool   // in a page: the call does not want it; only ID, State and Next are set
 }

@@ -12,6 +12,60 @@ import (
 	"github.com/chimejobs/chime/tests/internal/fixture"
 )
 
+// The ID of a job that is done is free again after Delete, and not after Cancel. Until then the error of Get contains until when it is barred.
+func TestDeleteLiftsOnceOfAJobThatIsDone(t *testing.T) {
+	for _, keep := range []bool{false, true} {
+		fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
+			enqueuer, jobs := chime.NewEnqueuer(f.Server.Store(), chime.EnqueuerOptions{}), chime.NewJobs(f.Server.Store())
+			add := func() chime.Receipt {
+				options := []chime.EnqueueOption{chime.ID("x"), chime.Once(time.Hour)}
+				if keep {
+					options = append(options, chime.Keep(time.Hour))
+				}
+				receipt, err := enqueuer.Enqueue(t.Context(), "mail", nil, options...)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return receipt
+			}
+			var r fixture.Runs
+			w := f.Worker(chime.WorkerOptions{Concurrency: 1})
+			w.Handle("mail", func(ctx context.Context, job *chime.Job) error { r.Add(job.ID); return nil })
+			stop := f.Start(w)
+			began := time.Now()
+			add()
+			fixture.Pass(time.Minute)
+			_, err := jobs.Cancel(t.Context(), "default", "x")
+			if gone := (*chime.NotFoundError)(nil); !keep && (!errors.As(err, &gone) || !errors.Is(err, chime.ErrNotFound)) {
+				t.Errorf("Cancel: %v, want a NotFoundError", err)
+			}
+			if !add().Existing {
+				t.Error("after Cancel: the job was added")
+			}
+			_, err = jobs.Get(t.Context(), "default", "x")
+			if gone := (*chime.NotFoundError)(nil); !keep && (!errors.As(err, &gone) || gone.BarredUntil.Sub(began).Round(time.Second) != time.Hour) {
+				t.Errorf("Get: %v, want that the ID is barred for an hour after the first job", err)
+			}
+			if done, err := jobs.Delete(t.Context(), chime.JobFilter{Queue: "default", IDs: []string{"other", "x", "another"}}, nil); done.Changed != 1 || err != nil {
+				t.Errorf("Delete: %+v, %v; want one changed", done, err)
+			}
+			if done, err := jobs.Delete(t.Context(), chime.JobFilter{Queue: "default", IDs: []string{"x"}}, nil); done.Changed != 0 || err != nil {
+				t.Errorf("a second Delete: %+v, %v; want none changed", done, err)
+			}
+			if add().Existing {
+				t.Error("after Delete: the job was not added")
+			}
+			fixture.Pass(time.Minute)
+			if r.N["x"] != 2 {
+				t.Errorf("it ran %d times, want twice", r.N["x"])
+			}
+			if err := stop(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
 // Three enqueues with an ID and Once send one mail, whether they come while the job waits, while it runs, or after it is done.
 func TestOnceSendsOneMail(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {

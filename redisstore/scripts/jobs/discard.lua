@@ -33,7 +33,7 @@
 -- Returns time (us); 1 (0: nothing was done, because a session or a list is not in KEYS, or more was parked; 2: nothing was done,
 -- because a purge has not ended, see purge_begin.lua); how many jobs ended; a letter for each job,
 -- none if the same call was completed before:
---   e it has ended   a it is in flight and its holder was notified: cancel   r it is in flight: delete   d it is dead: cancel
+--   e it has ended (delete: or it had ended before, and its ID can be enqueued with Once again)   a it is in flight and its holder was notified: cancel   r it is in flight: delete   d it is dead: cancel
 --   u it is an occurrence that was not taken yet: delete   l it did not fit into the call, and must be sent again   n it does not exist, or its ID came before in the call
 
 -- Where is a job? It is searched for in flight, among the dead, behind another occurrence, in due, among the parked. If it is in none of these
@@ -119,7 +119,7 @@ redis.call('HLEN', RESULTS)
 redis.call('HLEN', HISTORY)
 local over = over_in(KEPT, 1)
 redis.call('ZCARD', IDLE)
-redis.call('ZCARD', ONCE)
+local barred = cancels and {} or redis.call('ZMSCORE', ONCE, unpack(ids))
 redis.call('HLEN', AFTER)
 
 ------------------------------------------------------------------------------------------------- decide: what each becomes
@@ -133,6 +133,7 @@ end
 local out = { due = {}, dead = {}, ready = {}, parked = {} } -- the places that ended jobs leave
 local ended = {} -- positions of ended jobs
 local searches = 0
+local lifted = {} -- IDs of jobs that have ended, which …:once bars
 local was_taken = {} -- of ended jobs: whether it was taken, or is dead and has ended before
 
 -- finish records that the i-th job ends.
@@ -229,11 +230,13 @@ for i = 1, n do
       local open_id, _, _, _, _, fresh = opened(name and flights.opens[name])
       finish(i)
       was_taken[i] = not (open_id == id and fresh == planned_of[i])
-      out.ready[#out.ready + 1], out.ready[#out.ready + 2] = whole(now_ms), id
+      out.ready[#out.ready + 1], out.ready[#out.ready + 2] = whole(now_ms) .. (cancels and '' or '.5'), id
     elseif there == nil then
       answer[i] = 'l'
     else
-      answer[i] = void[i] and cancels and 'e' or 'n'
+      answer[i] = void[i] and cancels and tonumber(void[i]) % 1 == 0 and 'e' or 'n' -- e: it was cancelled before, not deleted
+      -- A deletion lifts the record of a job that has ended. A cancellation does not: one that comes late, and a repeated enqueue call, would run the job twice.
+      if barred[i] and tonumber(barred[i]) > now_ms and not name then answer[i], lifted[#lifted + 1] = 'e', id end
     end
   end
   if name and answer[i] == 'e' then end_flight(flights, front, name, id, 'final') end
@@ -299,16 +302,17 @@ for _, i in ipairs(ended) do end_manual(past, ids[i]) end
 save_manual(past, LAST)
 save_past(past, LAST, HISTORY)
 forget_ids(forgotten, ONCE, RESULTS, KEPT)
+if #lifted > 0 then redis.call('ZREM', ONCE, unpack(lifted)) end
 local keep_ms, queue, result = ARGV[at_job + 2 * n + 1], ARGV[at_job + 2 * n + 2], ARGV[at_job + 2 * n + 3]
 if result and (answer[1] == 'e' or answer[1] == 'a') then -- its worker replaces the result of one in flight; if the worker vanishes, this result remains
   drop_results(over, RESULTS, KEPT)
   redis.call('HSET', RESULTS, ids[1], 'c' .. result)
   redis.call('ZADD', KEPT, whole(now_ms + tonumber(keep_ms)), ids[1])
 end
-if #ended > 0 then remember_closed(CALLERS, ARGV[2], #ended) end
+if #ended + #lifted > 0 then remember_closed(CALLERS, ARGV[2], #ended + #lifted) end
 for _, job in ipairs(told) do
   if workers[job.at] ~= '' then redis.call('PUBLISH', wake .. workers[job.at], 'c' .. job.fence .. '\t' .. job.id) end
 end
 if result and answer[1] == 'e' then redis.call('PUBLISH', wake .. 'ended:' .. queue .. '\t' .. ids[1], 'e') end
 if #front > 0 then wake_one(IDLE, wake) end
-return { whole(now_us), 1, #ended, table.concat(answer) }
+return { whole(now_us), 1, #ended + #lifted, table.concat(answer) }

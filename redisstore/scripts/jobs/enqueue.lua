@@ -14,7 +14,7 @@
 -- ARGV[4] 1 if an envelope is longer than 2 KiB: takes must then read lengths first
 -- ARGV[5] how many of the jobs are ordinary: they run now, with an ID that the enqueuer generated. They come first, two values each: ID,
 -- envelope. Then the others, three values each: ID, when, envelope. when: empty now, +n in n us, @n at Unix ms n. A leading o: the
--- ID is the caller's own. A leading u<ms> and a blank: also, it is not added within that time after the acceptance of the last such job. A tab
+-- ID is the caller's own. A leading u<ms> and a blank: also, it is not added within that time after the acceptance of the last such job, and a record that bars it for longer is shortened to that. A tab
 -- and a schedule at the end: it is a manual run of that schedule
 -- Returns time (us), the caller's score in callers (0 if its next call must use this script too: the queue is paused or has a limit, or this call
 -- was completed before), then the positions, among the others, of the jobs that exist already, or did recently; these do not change.
@@ -41,6 +41,7 @@ local others = 5 + 2 * ordinary -- ARGV[others + 1] is the first of them
 local answer = { now_us, 0 }
 local bodies, ready, due, earliest, first = {}, {}, {}, nil, nil
 local sealed, over = {}, {} -- instants and IDs for …:once; IDs there whose time is over
+local lowered = {} -- instants and IDs there that are further ahead than their calls bar
 local manual = {} -- IDs of manual runs, each with its schedule
 local revived = {} -- IDs that are in ready, void: they keep their old places
 for i = 1, ordinary do ready[i] = ARGV[4 + 2 * i] end
@@ -55,7 +56,7 @@ if #ARGV > others then
   if #owned > 0 and not again then
     for i, body in ipairs(redis.call('HMGET', JOBS, unpack(owned))) do stored[owned[i]] = body end
     for i, until_ms in ipairs(#onces > 0 and redis.call('ZMSCORE', ONCE, unpack(onces)) or {}) do
-      if until_ms and tonumber(until_ms) > now_ms then barred[onces[i]] = true end
+      if until_ms and tonumber(until_ms) > now_ms then barred[onces[i]] = tonumber(until_ms) end
     end
     if state[4] then
       for i, since in ipairs(redis.call('ZMSCORE', STALE, unpack(owned))) do void[owned[i]] = since end
@@ -73,6 +74,11 @@ if #ARGV > others then
     end
     if own and (again or stored[id] or once_ms and barred[id]) then
       answer[#answer + 1] = (i - others + 2) / 3
+      local until_ms = once_ms and barred[id]
+      if until_ms and until_ms > now_ms + tonumber(once_ms) then -- it was written when the clock was ahead, or with a longer time
+        barred[id] = now_ms + tonumber(once_ms)
+        lowered[#lowered + 1], lowered[#lowered + 2] = whole(barred[id]), id
+      end
     elseif not again then
       stored[id] = body
       if when == '' then
@@ -124,6 +130,7 @@ if ordinary > 0 then redis.call('HSET', JOBS, unpack(ARGV, 6, others)) end
 if #bodies > 0 then redis.call('HSET', JOBS, unpack(bodies)) end
 if #due > 0 then redis.call('ZADD', DUE, unpack(due)) end
 if #over > 0 then redis.call('ZREM', ONCE, unpack(over)) end
+if #lowered > 0 then redis.call('ZADD', ONCE, unpack(lowered)) end
 if #sealed > 0 then redis.call('ZADD', ONCE, unpack(sealed)) end
 if save_accepted then save_accepted() end
 local score = since_s * ROUND + number

@@ -107,7 +107,9 @@ else
 end
 
 redis.call('ZREM', STALE, '') -- makes the other writes possible when the server is out of memory
+local once_until = once_ms and whole(now_ms + once_ms)
 if became == KEPT then
+  if barred and tonumber(until_ms) > now_ms + once_ms then redis.call('ZADD', ONCE, once_until, id) end -- see enqueue.lua
   remember_closed(CALLERS, ARGV[1], became)
   return { now_us, became }
 end
@@ -144,7 +146,7 @@ if begins then
 end
 if #body > LARGE_BYTES then redis.call('HSETNX', STATE, 'large', '1') end
 if #over > 0 then redis.call('ZREM', ONCE, unpack(over)) end
-if once_ms then redis.call('ZADD', ONCE, whole(now_ms + once_ms), id) end
+if once_ms then redis.call('ZADD', ONCE, once_until, id) end
 if became == ADDED then redis.call('ZADD', CALLERS, whole((enqueued or 0) + 1), '#enqueued') end
 if state[2] ~= LAYOUT then redis.call('HSET', STATE, 'layout', LAYOUT) end
 if not state[2] then -- delete_queue.lua lets these expire

@@ -30,6 +30,7 @@ local uncrashed = not state[6] and redis.call('HLEN', CRASHES) > 0
 local unpurged = not state[7] and redis.call('LLEN', PURGED) > 0
 local shut = state[2] or state[3]
 local ajar = (shut and true or false) ~= (closed and true or false)
+if not shut and tonumber(closed or 0) == tonumber(DELETED) then ajar = false end -- enqueue.lua opens it
 local limit = read_limit(state[3])
 if limit and limit.unreadable then
   wrong('unreadable')

@@ -82,7 +82,7 @@ else -- from the end of the list, so that takes and additions at the front meanw
   for i, id in ipairs(page) do
     if not was_void[i] and is_its(id) then -- a void ID here that has an envelope is due later
       ids[#ids + 1] = id
-      if not occurrence(id) then void[#void + 1], void[#void + 2] = whole(now_ms), id end
+      if not occurrence(id) then void[#void + 1], void[#void + 2] = whole(now_ms) .. '.5', id end
     end
   end
   if #page == MAX_ITEMS then next_at = whole(seen + MAX_ITEMS) end
