@@ -22,6 +22,7 @@ type jobChange struct {
 	verb, done string
 	short      string
 	states     []chime.JobState // of the jobs that it changes
+	usual      chime.JobState   // of the jobs that a filter without a state means; empty: of all that it changes
 	destroys   bool             // the number of jobs that a filter matches has to be typed
 	step       func(ctx context.Context, jobs *chime.Jobs, some []*chime.JobInfo) (changed int, err error)
 }
@@ -29,6 +30,7 @@ type jobChange struct {
 var jobChanges = []jobChange{
 	{
 		verb: "requeue", done: "requeued", short: "Put jobs to the front of their queue: delayed, retrying, parked and dead ones",
+		usual:  chime.JobDead,
 		states: []chime.JobState{chime.JobRetrying, chime.JobDead, chime.JobParked, chime.JobDelayed},
 		step: func(ctx context.Context, jobs *chime.Jobs, some []*chime.JobInfo) (int, error) {
 			result, err := jobs.Requeue(ctx, meaning(some), nil)
@@ -61,6 +63,14 @@ var jobChanges = []jobChange{
 	},
 }
 
+// usually explains what a filter without a state means.
+func (c jobChange) usually() string {
+	if c.usual == "" {
+		return ""
+	}
+	return "A filter without a state means the " + string(c.usual) + " jobs.\n\n"
+}
+
 // meaning returns a filter for these jobs of one queue, restricted to those that still have the state.
 func meaning(some []*chime.JobInfo) chime.JobFilter {
 	filter := chime.JobFilter{Queue: some[0].Queue, State: some[0].State}
@@ -80,7 +90,7 @@ func (s *session) jobsChange(change jobChange) *cobra.Command {
 	c := &cobra.Command{
 		Use: change.verb + " ([QUEUE/]ID... | --filter FILTER)", Short: change.short,
 		Long: change.short + ".\n\nYou are asked to confirm the number of jobs. The command works in steps of 500, and Ctrl-C stops it between two steps: run it again to\n" +
-			"continue. It exits with 6 if some of the jobs were left unchanged.\n\n" + filterHelp,
+			"continue. It exits with 6 if some of the jobs were left unchanged.\n\n" + change.usually() + filterHelp,
 		Example: "  chime jobs " + change.verb + " mail/01kbq3m4x2\n  chime jobs " + change.verb + " --filter 'state:retrying error:\"timed out\"' --dry-run",
 		RunE: func(c *cobra.Command, refs []string) error {
 			return run.run(c.Context(), refs, c.Flags().Changed("filter"))
@@ -195,6 +205,9 @@ func (r *jobsRun) found(ctx context.Context) error {
 	}
 	if filter.State != "" && !slices.Contains(r.states, filter.State) {
 		return usage("--filter: state:%s: %s does not change such jobs; want %s", filter.State, r.verb, words(r.states))
+	}
+	if filter.State == "" {
+		filter.State = r.usual
 	}
 	store, err := r.store()
 	if err != nil {

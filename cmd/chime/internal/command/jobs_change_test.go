@@ -34,6 +34,7 @@ func TestJobsAreRequeuedCancelledAndDeletedAfterAQuestion(t *testing.T) {
 		{"requeue --filter state:dead -y", "", wants{out: []string{"15 jobs requeued.\n"}}, 0},
 		{"requeue --filter state:dead", "y\n", wants{out: []string{"15 jobs requeued.\n"}, err: []string{"Requeue 15 jobs (15 dead; on 2 queues)? [y/N] "}}, 0},
 		{"requeue --filter resize --json -y", "", wants{out: []string{`"action": "requeue"`, `"meant": 12`, `"changed": 12`, `"left": 0`, `"more": false`}}, 0},
+		{"requeue --filter queue:media -y", "", wants{out: []string{"12 jobs requeued.\n"}}, 0}, // and not the delayed one
 		{"requeue --filter state:dead,queue:mail -y", "", wants{code: 2, err: []string{"filter state"}}, 12},
 		{"requeue --filter resize --max 5 -y", "", wants{code: 6, out: []string{"5 jobs requeued.\nThere are more: run the same command again"}, err: []string{"--max 5"}}, 7},
 		{"requeue --filter resize --max 0 -y", "", wants{code: 2, err: []string{"--max 0: want 1 to 1000000"}}, 12},
