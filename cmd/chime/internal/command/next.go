@@ -26,6 +26,9 @@ func (s *session) next() *cobra.Command {
 			if len(l.runs) == 0 {
 				s.noteEmpty("it has no run in this range")
 			}
+			if s.zone != "" && l.Rule.TimeZone == "" && l.Zone() == time.UTC && s.location.String() != "UTC" {
+				s.noteEmpty("the rule has no zone, so it is in UTC: --zone only sets the zone of the times shown, --rule-zone sets the rule's")
+			}
 			return s.printer().List(s.runTable(l))
 		},
 	}

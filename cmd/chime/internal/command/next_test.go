@@ -139,3 +139,25 @@ func TestWhatIsWrongWithARuleOrAFlagIsSaid(t *testing.T) {
 		}
 	}
 }
+
+// Somebody who gives --zone may have meant the rule's.
+func TestNextSaysThatARuleWithoutAZoneIsInUTC(t *testing.T) {
+	const note = "the rule has no zone, so it is in UTC"
+	for _, c := range []struct {
+		args []string
+		said bool
+	}{
+		{[]string{"0 9 * * *", "--zone", "America/New_York"}, true},
+		{[]string{"0 9 * * *", "--zone", "America/New_York", "--rule-zone", "Europe/Berlin"}, false},
+		{[]string{"TZ=Europe/Berlin 0 9 * * *", "--zone", "America/New_York"}, false},
+		{[]string{"0 9 * * *", "--zone", "America/New_York", "--rule-zone", "UTC"}, false},
+		{[]string{"0 9 * * *", "--zone", "UTC"}, false},
+		{[]string{"0 9 * * *"}, false},
+		{[]string{"0 9 * * *", "--zone", "America/New_York", "--json"}, false},
+	} {
+		got := berlin.Run(t, append([]string{"next", "-n", "1"}, c.args...)...)
+		if got.Code != 0 || strings.Contains(got.Err, note) != c.said {
+			t.Errorf("%q: exit %d, %q; want the note: %v", c.args, got.Code, got.Err, c.said)
+		}
+	}
+}
