@@ -67,7 +67,7 @@ func (s *session) jobsList() *cobra.Command {
 				s.warn("found %s among the %s jobs that were read; there are more", format.Count(len(found.Jobs)), format.Count(found.Looked))
 			}
 			if len(found.Jobs) == 0 && found.Next == "" {
-				s.noteEmpty("no job matches")
+				s.noteNothing(c.Context(), "no job matches")
 			}
 			list := s.jobList(found.Jobs, found.Now)
 			list.Next = found.Next

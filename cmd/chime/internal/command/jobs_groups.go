@@ -47,7 +47,7 @@ func (s *session) jobsGroups() *cobra.Command {
 				jobs = append(jobs, found.Jobs...)
 			}
 			if len(jobs) == 0 {
-				s.noteEmpty("no failed job matches")
+				s.noteNothing(c.Context(), "no failed job matches")
 			}
 			return s.printer().List(s.groupList(jobfind.Groups(jobs)))
 		},

@@ -72,6 +72,31 @@ func TestAnEmptyListSaysWhatMakesItsFirst(t *testing.T) {
 	}
 }
 
+// A namespace that was mistyped says which there are.
+func TestAnEmptyNamespaceSaysWhichThereAre(t *testing.T) {
+	s := emptyShop(t)
+	if got := s.Run(t, "queues", "list", "--namespace", "shop"); strings.Contains(got.Err, "namespace") {
+		t.Errorf("of an empty database: %+v", got)
+	}
+	s.enqueue(t, chime.Item{Name: "report"}) // in the namespace chime
+	s.Run(t, "jobs", "enqueue", "report", "--namespace", "billing")
+	const others = `namespace "shop" holds nothing; this database has billing, chime: choose one with --namespace`
+	for _, args := range []string{"queues list", "jobs list", "jobs groups", "schedules list", "workers list"} {
+		if got := s.Run(t, append(strings.Fields(args), "--namespace", "shop")...); got.Code != 0 || !strings.Contains(got.Err, others+"\n") {
+			t.Errorf("%s: %+v, want %q", args, got, others)
+		}
+		if got := s.Run(t, append(strings.Fields(args), "--namespace", "shop", "--json")...); got.Code != 0 || got.Err != "" {
+			t.Errorf("%s --json: %+v, want nothing on standard error", args, got)
+		}
+	}
+	if got := s.Run(t, "queues", "show", "mail", "--namespace", "shop"); got.Code != 3 || !strings.Contains(got.Err, `queue "mail": not found; `+others) {
+		t.Errorf("a queue of an empty namespace: %+v", got)
+	}
+	if got := s.Run(t, "workers", "list"); strings.Contains(got.Err, "namespace") {
+		t.Errorf("a namespace that holds something: %+v", got)
+	}
+}
+
 func TestVerboseSaysWhichStoreIsAskedAndForHowLong(t *testing.T) {
 	s := emptyShop(t)
 	got := s.Run(t, "queues", "list", "--verbose", "--namespace", "shop")

@@ -39,7 +39,7 @@ func (s *session) queuesList() *cobra.Command {
 				return err
 			}
 			if len(lines) == 0 {
-				s.noteEmpty("no queue yet: the first job, schedule or worker that uses a name creates its queue")
+				s.noteNothing(ctx, "no queue yet: the first job, schedule or worker that uses a name creates its queue")
 			}
 			return s.printer().List(queueList(lines))
 		},
@@ -96,5 +96,11 @@ func (s *session) unknownQueue(ctx context.Context, store chime.Store, name stri
 			names = append(names, queue.Name)
 		}
 	}
-	return exit(exitNotFound, "queue %q: not found%s", name, didYouMean(name, names))
+	others := ""
+	if len(names) == 0 {
+		if others = s.otherNamespaces(ctx); others != "" {
+			others = "; " + others
+		}
+	}
+	return exit(exitNotFound, "queue %q: not found%s%s", name, didYouMean(name, names), others)
 }

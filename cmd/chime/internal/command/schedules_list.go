@@ -58,7 +58,7 @@ func (s *session) schedulesList() *cobra.Command {
 				return err
 			}
 			if len(page.found) == 0 {
-				s.noteEmpty(q.none())
+				s.noteNothing(c.Context(), q.none())
 			}
 			if output.Format(s.format) != output.Name {
 				if err := s.addHistories(c.Context(), page.found, page.now); err != nil {

@@ -36,7 +36,7 @@ func (s *session) workersList() *cobra.Command {
 				return err
 			}
 			if len(workers) == 0 {
-				s.noteEmpty("no worker is live: start a program that runs one")
+				s.noteNothing(c.Context(), "no worker is live: start a program that runs one")
 			}
 			return s.printer().List(workerList(workers, now))
 		},
