@@ -99,7 +99,8 @@ type (
 )
 
 // Run runs roles until ctx ends, then stops them in order: first workers and your own roles finish the jobs that they hold, then schedulers
-// hand over their lead. It returns when all roles have returned.
+// hand over their lead. It returns when all roles have returned. Close the client of the store after that and not earlier: else workers cannot store
+// outcomes, and jobs that were done run again.
 //
 // If options or declarations of any role are invalid, Run returns all problems, joined, before anything starts. If the store is down, the
 // roles wait for it and log that. If a role fails, Run stops the others in the same order and returns its error; a panic of a role is such an

@@ -12,7 +12,9 @@ import (
 // begin with that job's ID: job.ID+"/mail".
 //
 // As long as a job with that ID exists in its queue (waiting, delayed, running, or dead), another one is not added: the [Receipt] has
-// Existing, and that job's State. [Once] also prevents another one for some time. If ID and ArgsID are repeated, the last one counts.
+// Existing, and that job's State. So a handler cannot enqueue the successor of its job under the job's own ID, because the job exists until the
+// handler has returned: use [Snooze] to run the same job again, [Replace] for a successor with other arguments, or another ID. [Once] also prevents
+// another one for some time. If ID and ArgsID are repeated, the last one counts.
 //
 // If a call fails with an unknown outcome, the enqueuer takes the next call with that ID within an hour for its repetition, see
 // [Enqueuer.Enqueue]: if the first call was carried out, nothing is added.

@@ -318,3 +318,41 @@ func TestAReplacementOfARunningJobFollowsIt(t *testing.T) {
 		}
 	}
 }
+
+// A handler that enqueues the successor of its job under the job's own ID adds nothing, unless it replaces the job.
+func TestASuccessorUnderTheSameIDNeedsReplace(t *testing.T) {
+	for _, replace := range []bool{false, true} {
+		fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
+			e := quietEnqueuer(f.Server.Store(), chime.EnqueuerOptions{})
+			page := chime.Define[int]("page")
+			w := f.Worker(chime.WorkerOptions{})
+			var pages []int
+			page.Handle(w, func(ctx context.Context, job *chime.Job, n int) error {
+				pages = append(pages, n)
+				if n == 3 {
+					return nil
+				}
+				options := []chime.EnqueueOption{chime.ID(job.ID)}
+				if replace {
+					options = append(options, chime.Replace())
+				}
+				receipt, err := page.Enqueue(ctx, e, n+1, options...)
+				if receipt.Existing == replace {
+					t.Errorf("replace %v: the receipt is %+v", replace, receipt)
+				}
+				return err
+			})
+			stop := f.Start(w)
+			if _, err := page.Enqueue(t.Context(), e, 1, chime.ID("pages")); err != nil {
+				t.Fatal(err)
+			}
+			fixture.Pass(time.Minute)
+			if err := stop(); err != nil {
+				t.Error(err)
+			}
+			if want := map[bool]int{false: 1, true: 3}[replace]; len(pages) != want {
+				t.Errorf("replace %v: the pages %v ran, want %d", replace, pages, want)
+			}
+		})
+	}
+}
