@@ -41,6 +41,9 @@ type QueueInfo struct {
 	// or that job has more than 64 KiB.
 	Oldest time.Time `json:"oldest,omitzero"`
 
+	// Next is when the first of the delayed jobs is due, or was. If it is long past, no worker takes the job. Zero: there is none.
+	Next time.Time `json:"next,omitzero"`
+
 	Enqueued int64 `json:"enqueued"` // jobs enqueued, without occurrences of schedules
 	Done     int64 `json:"done"`     // jobs that ended well
 	Failed   int64 `json:"failed"`   // attempts that failed
@@ -193,7 +196,7 @@ func (q *Queues) infos(ctx context.Context, queues []string) ([]*QueueInfo, erro
 		}
 		infos = append(infos, &QueueInfo{
 			Name: s.Queue, Partitions: s.Partitions, Paused: s.Paused, Note: Note(s.Note), Limit: Limit(s.Limit),
-			Waiting: s.Waiting, Delayed: s.Delayed, Running: s.Running, Parked: s.Parked, Dead: s.Dead, Schedules: s.Schedules, Sessions: s.Sessions, Oldest: oldest(&s),
+			Waiting: s.Waiting, Delayed: s.Delayed, Running: s.Running, Parked: s.Parked, Dead: s.Dead, Schedules: s.Schedules, Sessions: s.Sessions, Oldest: oldest(&s), Next: s.FirstDue,
 			Enqueued: s.Enqueued, Done: s.Done, Failed: s.Failed, Retried: s.Retried, Died: s.Died, Cancelled: s.Cancelled, Now: s.Now.UTC(),
 		})
 	}

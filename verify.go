@@ -3,6 +3,7 @@ package chime
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/chimejobs/chime/internal/protocol"
@@ -30,6 +31,9 @@ type VerifyReport struct {
 	Schedules  int64 `json:"schedules"`  // definitions of schedules
 	Jobs       int64 `json:"jobs"`       // jobs with a body; next occurrences of schedules have none
 	Sessions   int64 `json:"sessions"`   // sessions in which workers hold jobs
+
+	// Unserved are the queues with jobs to run now that no live worker serves, in order. That is no damage, so it is not counted in Total.
+	Unserved []string `json:"unserved,omitempty"`
 
 	Total    int                 `json:"total"`           // number of findings
 	Repaired int                 `json:"repaired"`        // number of repaired findings
@@ -150,10 +154,35 @@ func Verify(ctx context.Context, store Store, options VerifyOptions) (*VerifyRep
 	})
 	report.Queues, report.Partitions, report.Schedules, report.Jobs, report.Sessions =
 		looked.Queues, looked.Partitions, looked.Schedules, looked.Jobs, looked.Sessions
+	if err == nil {
+		report.Unserved, err = unservedQueues(ctx, seam)
+	}
 	if err != nil {
 		err = fmt.Errorf("chime: verify: %w", err)
 	}
 	return report, err
+}
+
+// unservedQueues returns the queues with jobs to run now that no live worker serves.
+func unservedQueues(ctx context.Context, store protocol.Store) (unserved []string, err error) {
+	served, err := servedQueues(ctx, store)
+	if err != nil {
+		return nil, err
+	}
+	queues := Queues{store: store}
+	names, err := queues.names(ctx)
+	if err != nil {
+		return nil, err
+	}
+	names = slices.DeleteFunc(names, func(name string) bool { return served[name] })
+	infos, err := queues.infos(ctx, names)
+	for _, q := range infos {
+		overdue := !q.Next.IsZero() && q.Next.Before(q.Now)
+		if q.Blocked(served[q.Name]) == ReasonUnserved && (q.Waiting > 0 || overdue) {
+			unserved = append(unserved, q.Name)
+		}
+	}
+	return unserved, err
 }
 
 // printable replaces bytes that are not UTF-8: a name may have been edited by hand.

@@ -129,7 +129,7 @@ func TestAWorkerHasAPageUntilItHasGone(t *testing.T) {
 			wants(t, "the list", send(d, "GET", "/workers"), 200, `href="./workers/`+name+`"`, "1 / 4")
 		}, worker)
 		time.Sleep(3 * time.Second) // fake time passes
-		wants(t, "gone", send(d, "GET", "/workers/"+name), 404, "The worker &#34;"+name+"&#34; is gone", "no heartbeat for 12 minutes")
+		wants(t, "gone", send(d, "GET", "/workers/"+name), 404, "The worker &#34;"+name+"&#34; is gone", "or it has vanished")
 	})
 }
 

@@ -24,7 +24,7 @@ func TestALookAtAPayloadIsAudited(t *testing.T) {
 			t.Fatalf("the list has no link to the job: %s", list.Body)
 		}
 		page := send(d, "GET", href)
-		wants(t, "the page", page, 200, "Show the contents", "It waits for a free worker")
+		wants(t, "the page", page, 200, "Show the contents", "It waits for its 1st attempt: no live worker serves queue default.")
 		wants(t, "a look", send(d, "POST", href+"/reveal"), 200, "canary", "as JSON")
 		if text := send(d, "POST", href+"/reveal").Body.String(); strings.Contains(text, `class="zone"`) || !strings.Contains(page.Body.String(), `class="zone"`) {
 			t.Errorf("the page has to offer another zone, and the response to a form must not, because its address has no page:\n%s", text)

@@ -38,7 +38,7 @@ func TestASearchLeadsToWhatItFinds(t *testing.T) {
 					t.Errorf("%s: the link %q is not relative", text, found.Href)
 				}
 				if strings.HasPrefix(found.Kind, "job") {
-					wants(t, found.Href, send(d, "GET", found.Href[1:]), 200, "It waits for a free worker")
+					wants(t, found.Href, send(d, "GET", found.Href[1:]), 200, "It waits for its 1st attempt: no live worker serves queue ")
 				}
 			}
 			if strings.Join(names, " ") != want {

@@ -55,7 +55,7 @@ func On(ctx context.Context, store chime.Store, of *chime.Schedule, queue *chime
 	if of.State != chime.StateLive {
 		return nil, nil // its state shows the reason
 	}
-	if queue.Paused {
+	if queue.Blocked(true) == chime.ReasonPaused {
 		all = append(all, Reason{Paused, fmt.Sprintf("queue %s is paused%s", of.Queue, noted(queue.Note))})
 	}
 	if !served {

@@ -56,15 +56,25 @@ func Read(ctx context.Context, store chime.Store) (*Board, error) {
 // Of returns what blocks the jobs of a live schedule: the reason that has to be removed first. 0: no reason is known.
 func (b *Board) Of(s *chime.Schedule) Kind {
 	queue := b.queues[s.Queue]
-	switch {
-	case s.State != chime.StateLive || queue == nil: // its state shows the reason; or the queue is new
+	if s.State != chime.StateLive || queue == nil { // its state shows the reason; or the queue is new
 		return 0
-	case queue.Paused:
-		return Paused
-	case b.served != nil && !b.served[s.Queue]:
-		return Unserved
-	case b.parked[s.Queue][s.JobName]:
+	}
+	if kind := KindOf(queue, b.served == nil || b.served[s.Queue]); kind != 0 {
+		return kind
+	}
+	if b.parked[s.Queue][s.JobName] {
 		return Parked
+	}
+	return 0
+}
+
+// KindOf returns what blocks every job of a queue: Paused, Unserved, or 0. chime.QueueInfo.Blocked decides.
+func KindOf(queue *chime.QueueInfo, served bool) Kind {
+	switch queue.Blocked(served) {
+	case chime.ReasonPaused:
+		return Paused
+	case chime.ReasonUnserved:
+		return Unserved
 	}
 	return 0
 }

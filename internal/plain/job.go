@@ -1,23 +1,37 @@
 package plain
 
 import (
+	"cmp"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/chimejobs/chime"
 	"github.com/chimejobs/chime/internal/format"
 )
 
-// JobInfo describes a job at an instant of the store's clock. In contrast to [Job] it names the attempt and the time since or until it.
-func JobInfo(j *chime.JobInfo, now time.Time) State {
-	state := Job(j.State)
+// JobInfo describes a job at an instant of the store's clock. In contrast to [Job] it names the attempt, the time since or until it, and the reason
+// why the job does not run: the result of chime.Jobs.Reasons, or the zero value if that is not known.
+func JobInfo(j *chime.JobInfo, why chime.Reason, now time.Time) State {
+	state := JobRow(j)
+	if why.Kind == chime.ReasonUnserved {
+		state.Symbol = Warning
+	}
 	switch {
 	case j.Err != nil:
 		return State{Warning, state.Word, "This version cannot read it."}
-	case j.State == chime.JobWaiting:
+	case j.State == chime.JobWaiting && why.Kind == "":
 		state.Sentence = fmt.Sprintf("It waits for a free worker, or for an earlier occurrence to end, before its %s.", attempt(j))
+	case j.State == chime.JobWaiting:
+		state.Sentence = fmt.Sprintf("It waits for its %s: %s.", attempt(j), reason(why))
+	case j.State == chime.JobParked && (why.Kind == chime.ReasonPaused || why.Kind == chime.ReasonUnserved):
+		state.Sentence = fmt.Sprintf("It waits for a worker that has a handler for it, and %s.", reason(why))
+	case (j.State == chime.JobDelayed || j.State == chime.JobRetrying) && why.Kind != "":
+		state.Sentence = fmt.Sprintf("Its %s is due %s, but %s.", attempt(j), until(j.Due, now), reason(why))
 	case j.State == chime.JobDelayed, j.State == chime.JobRetrying:
 		state.Sentence = fmt.Sprintf("Its %s is due %s.", attempt(j), until(j.Due, now))
+	case !j.Vanished.IsZero():
+		state.Sentence = fmt.Sprintf("Its worker vanished%s; it runs again when %s%s.", ago(j.Vanished, now), vanishedUntil(why), cancelled(j))
 	case j.State == chime.JobRunning && !j.Started.IsZero():
 		state.Sentence = fmt.Sprintf("A worker has been running its %s for %s%s.", attempt(j), lasted(now.Sub(j.Started)), cancelled(j))
 	case j.State == chime.JobRunning:
@@ -30,6 +44,64 @@ func JobInfo(j *chime.JobInfo, now time.Time) State {
 		state.Sentence = fmt.Sprintf("It ended%s%s, and its result is kept.", as(j.Outcome), ago(j.Ended, now))
 	}
 	return state
+}
+
+// JobRow describes a job in a list. A job whose worker has vanished is not running, although the store has not returned it yet.
+func JobRow(j *chime.JobInfo) State {
+	if !j.Vanished.IsZero() {
+		return State{Warning, "interrupted", "Its worker vanished; it runs again."}
+	}
+	return Job(j.State)
+}
+
+// vanishedUntil returns what a job of a vanished worker waits for.
+func vanishedUntil(why chime.Reason) string {
+	if why.Served {
+		return "another worker takes it"
+	}
+	return "a worker starts"
+}
+
+// reason returns a reason as a clause.
+func reason(r chime.Reason) string {
+	switch r.Kind {
+	case chime.ReasonPaused:
+		return fmt.Sprintf("queue %s is paused%s", r.Queue, by(r.Note))
+	case chime.ReasonUnserved:
+		return fmt.Sprintf("no live worker serves queue %s", r.Queue)
+	case chime.ReasonParked:
+		return "no live worker has a handler for it"
+	case chime.ReasonBehind:
+		return cmp.Or(r.Behind, "an earlier occurrence") + " has not ended"
+	case chime.ReasonLimited:
+		return fmt.Sprintf("queue %s has a limit of %s, and %s", r.Queue, Limit(r.Limit), place(r))
+	case chime.ReasonInLine:
+		return place(r) + " for a free worker"
+	}
+	return string(r.Kind)
+}
+
+// place returns the place of a job in line as a clause.
+func place(r chime.Reason) string {
+	switch {
+	case r.Place > 0:
+		return "it is " + format.Ordinal(r.Place) + " in line"
+	case r.Beyond:
+		return "its place in line is beyond 10,000"
+	}
+	return "it is in line"
+}
+
+// Limit describes the limit of a queue: 5 at once, 10 starts in 1s. It is empty without a limit.
+func Limit(limit chime.Limit) string {
+	var parts []string
+	if limit.Running > 0 {
+		parts = append(parts, format.Count(limit.Running)+" at once")
+	}
+	if limit.Starts > 0 {
+		parts = append(parts, format.Plural(limit.Starts, "start", "starts")+" in "+format.Exact(limit.Per))
+	}
+	return strings.Join(parts, ", ")
 }
 
 // attempt returns "3rd of 25 attempts", or "3rd attempt" if the worker or the handler sets the number of attempts.

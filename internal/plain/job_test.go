@@ -31,7 +31,38 @@ func TestTheSentenceOfAJobNamesTheAttemptAndItsTime(t *testing.T) {
 		{chime.JobInfo{State: chime.JobDead, Err: errors.New("newer")}, "⚠ dead: This version cannot read it."},
 		{chime.JobInfo{State: "quantum"}, `⚠ quantum: This version does not know what "quantum" means.`},
 	} {
-		if got := plain.JobInfo(&c.job, now); got.String()+": "+got.Sentence != c.want || !isSentence(got.Sentence) {
+		if got := plain.JobInfo(&c.job, chime.Reason{}, now); got.String()+": "+got.Sentence != c.want || !isSentence(got.Sentence) {
+			t.Errorf("got  %v: %s\nwant %s", got, got.Sentence, c.want)
+		}
+	}
+}
+
+func TestTheSentenceOfAJobNamesTheReasonWhyItDoesNotRun(t *testing.T) {
+	now := time.Date(2026, 11, 21, 13, 26, 48, 0, time.UTC)
+	waiting := chime.JobInfo{State: chime.JobWaiting, Attempt: 1, MaxAttempts: 25}
+	delayed := chime.JobInfo{State: chime.JobDelayed, Attempt: 1, MaxAttempts: 25, Due: now.Add(time.Minute)}
+	vanished := chime.JobInfo{State: chime.JobRunning, Attempt: 1, Vanished: now.Add(-15*time.Minute - 3*time.Second)}
+	limit := chime.Limit{Running: 2, Starts: 10, Per: time.Minute}
+	for _, c := range []struct {
+		job  chime.JobInfo
+		why  chime.Reason
+		want string
+	}{
+		{waiting, chime.Reason{Kind: chime.ReasonPaused, Queue: "mail", Note: chime.Note{By: "anna", Text: "migration"}}, `◌ waiting: It waits for its 1st of 25 attempts: queue mail is paused by anna, because of "migration".`},
+		{waiting, chime.Reason{Kind: chime.ReasonPaused, Queue: "mail"}, "◌ waiting: It waits for its 1st of 25 attempts: queue mail is paused."},
+		{waiting, chime.Reason{Kind: chime.ReasonUnserved, Queue: "mail"}, "⚠ waiting: It waits for its 1st of 25 attempts: no live worker serves queue mail."},
+		{waiting, chime.Reason{Kind: chime.ReasonBehind, Behind: "report@2026-11-21T13:00:00Z"}, "◌ waiting: It waits for its 1st of 25 attempts: report@2026-11-21T13:00:00Z has not ended."},
+		{waiting, chime.Reason{Kind: chime.ReasonBehind}, "◌ waiting: It waits for its 1st of 25 attempts: an earlier occurrence has not ended."},
+		{waiting, chime.Reason{Kind: chime.ReasonLimited, Queue: "mail", Limit: limit, Place: 12}, "◌ waiting: It waits for its 1st of 25 attempts: queue mail has a limit of 2 at once, 10 starts in 1m, and it is 12th in line."},
+		{waiting, chime.Reason{Kind: chime.ReasonInLine, Place: 1}, "◌ waiting: It waits for its 1st of 25 attempts: it is 1st in line for a free worker."},
+		{waiting, chime.Reason{Kind: chime.ReasonInLine, Beyond: true}, "◌ waiting: It waits for its 1st of 25 attempts: its place in line is beyond 10,000 for a free worker."},
+		{delayed, chime.Reason{Kind: chime.ReasonUnserved, Queue: "mail"}, "⚠ delayed: Its 1st of 25 attempts is due in 1m, but no live worker serves queue mail."},
+		{chime.JobInfo{State: chime.JobParked}, chime.Reason{Kind: chime.ReasonParked}, "‖ parked: It waits for a worker that has a handler for it."},
+		{chime.JobInfo{State: chime.JobParked}, chime.Reason{Kind: chime.ReasonUnserved, Queue: "mail"}, "⚠ parked: It waits for a worker that has a handler for it, and no live worker serves queue mail."},
+		{vanished, chime.Reason{Kind: chime.ReasonVanished}, "⚠ interrupted: Its worker vanished 15m 3s ago; it runs again when a worker starts."},
+		{vanished, chime.Reason{Kind: chime.ReasonVanished, Served: true}, "⚠ interrupted: Its worker vanished 15m 3s ago; it runs again when another worker takes it."},
+	} {
+		if got := plain.JobInfo(&c.job, c.why, now); got.String()+": "+got.Sentence != c.want || !isSentence(got.Sentence) {
 			t.Errorf("got  %v: %s\nwant %s", got, got.Sentence, c.want)
 		}
 	}

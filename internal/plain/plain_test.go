@@ -123,12 +123,17 @@ func TestALiveScheduleMayBeFailingOrLate(t *testing.T) {
 	}
 }
 
-func TestAQueueIsLiveOrPaused(t *testing.T) {
-	for want, queue := range map[string]chime.QueueInfo{
-		"● live: Workers take its jobs.": {},
-		`‖ paused: Workers take no jobs from it until it is resumed: it was paused by anna.`: {Paused: true, Note: chime.Note{By: "anna"}},
+func TestAQueueIsLivePausedOrWithoutAWorker(t *testing.T) {
+	for want, c := range map[string]struct {
+		queue  chime.QueueInfo
+		served bool
+	}{
+		"● live: Workers take its jobs.": {chime.QueueInfo{}, true},
+		`‖ paused: Workers take no jobs from it until it is resumed: it was paused by anna.`: {chime.QueueInfo{Paused: true, Note: chime.Note{By: "anna"}}, false},
+		"⚠ no worker: No live worker serves it, so none of its jobs runs.":                   {chime.QueueInfo{Delayed: 1}, false},
+		"◌ idle: No live worker serves it, and it has no jobs and no schedules.":             {chime.QueueInfo{Dead: 1}, false},
 	} {
-		if got := plain.Queue(&queue); got.String()+": "+got.Sentence != want {
+		if got := plain.Queue(&c.queue, c.served); got.String()+": "+got.Sentence != want {
 			t.Errorf("got %v: %s, want %s", got, got.Sentence, want)
 		}
 	}

@@ -86,10 +86,16 @@ func consecutive(failures int) string {
 	return fmt.Sprintf(" (the %s consecutive failure)", format.Ordinal(failures))
 }
 
-// Queue describes a queue.
-func Queue(q *chime.QueueInfo) State {
-	if q.Paused {
+// Queue describes a queue. served is whether a live worker takes from it, as far as that is known.
+func Queue(q *chime.QueueInfo, served bool) State {
+	switch q.Blocked(served) {
+	case chime.ReasonPaused:
 		return State{Stopped, "paused", "Workers take no jobs from it until it is resumed: it was paused" + by(q.Note) + "."}
+	case chime.ReasonUnserved:
+		if q.Waiting+q.Delayed+q.Running+q.Parked+q.Schedules == 0 {
+			return State{Idle, "idle", "No live worker serves it, and it has no jobs and no schedules."}
+		}
+		return State{Warning, "no worker", "No live worker serves it, so none of its jobs runs."}
 	}
 	return State{Going, "live", "Workers take its jobs."}
 }

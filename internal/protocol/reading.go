@@ -17,6 +17,10 @@ type JobReader interface {
 	// PageJobs returns the next jobs of a queue in one state. A job that does not move while pages are read is in exactly one of them.
 	PageJobs(ctx context.Context, call JobPageCall) (JobPage, error)
 
+	// PlaceOf returns where a job waits: behind an earlier occurrence of its schedule, or its place in the list of jobs to run now. A job that does
+	// not wait has the zero place.
+	PlaceOf(ctx context.Context, queue, id string) (JobPlace, error)
+
 	// Newest returns the JobPageCall.After of a page that begins with the n newest dead jobs of a queue, and when the job
 	// before them died. Empty: there are no more than these, or the queue has several partitions, each with an order of its own.
 	Newest(ctx context.Context, queue string, n int) (after string, before time.Time, err error)
@@ -40,6 +44,17 @@ const (
 // InvalidCursor refuses a cursor that is not the Next of a page.
 func InvalidCursor(after string) *InvalidError {
 	return Invalid("JobFilter.After", after, "JobPage.Next of a page of the same queue and state, or IDs")
+}
+
+// MaxPlace is how many waiting jobs of a partition PlaceOf searches, from the front.
+const MaxPlace = 10_000
+
+// A JobPlace is where a job waits.
+type JobPlace struct {
+	Place    int    // among the jobs of its partition to run now, from 1, cancelled ones included; 0: it is not among the first MaxPlace
+	Beyond   bool   // it is not among the first MaxPlace, and there are more
+	IsBehind bool   // it waits for the end of an earlier occurrence of its schedule
+	Behind   string // the ID of that occurrence; empty: not known
 }
 
 // MaxPageDepth is how many waiting jobs of a partition are shown, from the front.

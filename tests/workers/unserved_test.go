@@ -30,7 +30,7 @@ func TestAQueueThatNobodyServesIsLoggedWithinHalfAMinute(t *testing.T) {
 		due time.Duration
 	}{
 		"a job that waits":       {enqueue(0), 0},
-		"a job that was delayed": {enqueue(10 * time.Minute), time.Hour},
+		"a job that was delayed": {enqueue(10 * time.Minute), 10 * time.Minute},
 		"an occurrence": {func(t *testing.T, store chime.Store) {
 			if _, err := chime.NewSchedules(store).Put(t.Context(), "a", recurrence.Recurrence{Frequency: recurrence.Minute, Interval: 10}, chime.Queue("mail"), chime.NoImmediateRun()); err != nil {
 				t.Fatal(err)

@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/chimejobs/chime"
 	"github.com/chimejobs/chime/dashboard/internal/render"
+	"github.com/chimejobs/chime/internal/overview"
 )
 
 // Banners returns the problems of the whole store. Every page shows them, except the overview, which has its own sentences for them.
@@ -33,8 +35,10 @@ func (s *Standing) blockedQueues() (unserved, parked []string) {
 			served[queue] = true
 		}
 	}
+	unknown := s.Notes[overview.Workers] != ""
 	for _, q := range s.Queues {
-		if !served[q.Name] && q.Waiting > 0 {
+		overdue := !q.Next.IsZero() && q.Next.Before(s.At)
+		if q.Blocked(served[q.Name] || unknown) == chime.ReasonUnserved && (q.Waiting > 0 || overdue) {
 			unserved = append(unserved, q.Name)
 		}
 		if q.Parked > 0 {
@@ -42,6 +46,11 @@ func (s *Standing) blockedQueues() (unserved, parked []string) {
 		}
 	}
 	return unserved, parked
+}
+
+// serves reports whether a live worker takes from a queue, also if that is not known.
+func (s *Standing) serves(queue string) bool {
+	return s.Notes[overview.Workers] != "" || slices.ContainsFunc(s.Workers, func(w overview.Worker) bool { return w.Queues[queue] > 0 })
 }
 
 // firstOf returns the name of the first queue and the number of the others.

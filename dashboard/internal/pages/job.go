@@ -12,6 +12,7 @@ import (
 	"github.com/chimejobs/chime/dashboard/internal/render"
 	"github.com/chimejobs/chime/internal/jobfind"
 	"github.com/chimejobs/chime/internal/plain"
+	"github.com/chimejobs/chime/internal/rights"
 )
 
 // Job is the page of a job in any state. It does not contain the payload and the result: see Site.Reveal.
@@ -82,7 +83,9 @@ func (s *Site) Job(ctx context.Context, r *Request) (View, error) {
 		runs = append(runs, last)
 	}
 	m := &Job{JobInfo: info, Gone: gone, Since: jobfind.Since(info), Of: attemptOf(info), Retries: info.Retry.String(), Percent: percentOf(info), Links: s.hooks.links(info)}
-	m.Standing = plain.JobInfo(info, standing.Now())
+	if m.Standing, err = s.jobState(ctx, info, standing); err != nil {
+		return View{}, err
+	}
 	if gone {
 		last := runs[0]
 		info.Name, info.Planned, m.Standing = last.Name, last.Planned, plain.Outcome(last.Outcome)
@@ -109,6 +112,31 @@ func (s *Site) Job(ctx context.Context, r *Request) (View, error) {
 	}
 	info.Payload, info.Result, info.Progress = nil, nil, nil
 	return View{info.Name + " " + info.ID, m}, nil
+}
+
+// jobState describes a job with the reason why it does not run.
+func (s *Site) jobState(ctx context.Context, job *chime.JobInfo, standing *Standing) (plain.State, error) {
+	states, err := s.jobStates(ctx, []*chime.JobInfo{job}, standing)
+	if err != nil {
+		return plain.State{}, err
+	}
+	return states[0], nil
+}
+
+// jobStates describes jobs with the reasons why they do not run.
+func (s *Site) jobStates(ctx context.Context, jobs []*chime.JobInfo, standing *Standing) ([]plain.State, error) {
+	why, err := s.jobs.Reasons(ctx, jobs...)
+	if rights.Missing(err) {
+		why, err = make([]chime.Reason, len(jobs)), nil // this user has no right to know
+	}
+	if err != nil {
+		return nil, err
+	}
+	states := make([]plain.State, len(jobs))
+	for i, job := range jobs {
+		states[i] = plain.JobInfo(job, why[i], standing.Now())
+	}
+	return states, nil
 }
 
 // scheduleOf returns the schedule in a job's ID: "<schedule>@<planned>" for an occurrence, "<schedule>#<any>" for a manual run.
@@ -155,7 +183,7 @@ func (s *Site) attemptsOf(job *chime.JobInfo, runs []*chime.RunInfo) (attempts [
 	}
 	switch {
 	case job.State == chime.JobRunning:
-		attempts = append(attempts, Attempt{Number: job.Attempt, State: plain.Job(job.State), Started: job.Started, Worker: job.Worker})
+		attempts = append(attempts, Attempt{Number: job.Attempt, State: plain.JobRow(job), Started: job.Started, Worker: job.Worker})
 	case job.State == chime.JobDone && len(runs) == 0:
 		attempts = append(attempts, Attempt{Number: job.Attempt, State: plain.Outcome(job.Outcome), Started: job.Started, Ended: job.Ended, Note: job.Note})
 	}

@@ -266,7 +266,7 @@ func (s *Site) listJobs(ctx context.Context, m *Jobs, search jobfind.Search, liv
 
 func rowOf(job *chime.JobInfo, failed string) JobRow {
 	row := JobRow{
-		ID: job.ID, Name: job.Name, Queue: job.Queue, Schedule: job.Schedule, State: plain.Job(job.State), When: job.Due, Attempt: attemptOf(job),
+		ID: job.ID, Name: job.Name, Queue: job.Queue, Schedule: job.Schedule, State: plain.JobRow(job), When: job.Due, Attempt: attemptOf(job),
 		Error: shortened(failed),
 	}
 	if row.When.IsZero() {

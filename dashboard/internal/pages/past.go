@@ -122,7 +122,7 @@ func (p *past) fate(planned time.Time) Fate {
 	f := Fate{Planned: planned}
 	second := planned.Unix()
 	if job := p.open[second]; job != nil {
-		f.Open, f.State, f.tone = job, plain.JobInfo(job, p.now), svg.Run
+		f.Open, f.State, f.tone = job, plain.JobInfo(job, chime.Reason{}, p.now), svg.Run
 	}
 	if runs := p.ran[second]; len(runs) > 0 {
 		f.Run, f.Attempts = runs[0], len(runs)

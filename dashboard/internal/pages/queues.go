@@ -11,7 +11,6 @@ import (
 
 	"github.com/chimejobs/chime"
 	"github.com/chimejobs/chime/dashboard/internal/render"
-	"github.com/chimejobs/chime/internal/format"
 	"github.com/chimejobs/chime/internal/jobfind"
 	"github.com/chimejobs/chime/internal/overview"
 	"github.com/chimejobs/chime/internal/plain"
@@ -119,7 +118,7 @@ func (s *Site) queueRows(standing *Standing, order func(a, b *overview.Queue) in
 	}
 	rows := make([]QueueRow, 0, len(standing.Queues))
 	for _, q := range standing.Queues {
-		rows = append(rows, QueueRow{Queue: q, State: plain.Queue(q.QueueInfo), Long: waitsTooLong(q.QueueInfo), Workers: serve[q.Name], Unread: standing.Notes[overview.Workers] != ""})
+		rows = append(rows, QueueRow{Queue: q, State: plain.Queue(q.QueueInfo, serve[q.Name] > 0 || standing.Notes[overview.Workers] != ""), Long: waitsTooLong(q.QueueInfo), Workers: serve[q.Name], Unread: standing.Notes[overview.Workers] != ""})
 	}
 	slices.SortFunc(rows, func(a, b QueueRow) int { return order(&a.Queue, &b.Queue) })
 	return rows
@@ -181,12 +180,5 @@ func (*Queues) Empty() render.Empty {
 
 // limitOf describes the limit of a queue, or returns "" if it has none.
 func limitOf(limit chime.Limit) string {
-	var parts []string
-	if limit.Running > 0 {
-		parts = append(parts, format.Count(limit.Running)+" at once")
-	}
-	if limit.Starts > 0 {
-		parts = append(parts, format.Plural(limit.Starts, "start", "starts")+" in "+format.Exact(limit.Per))
-	}
-	return strings.Join(parts, ", ")
+	return plain.Limit(limit)
 }

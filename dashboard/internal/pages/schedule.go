@@ -168,9 +168,13 @@ func (s *Site) fillPast(ctx context.Context, m *Schedule, standing *Standing, r 
 	if err != nil {
 		return err
 	}
+	states, err := s.jobStates(ctx, open, standing)
+	if err != nil {
+		return err
+	}
 	past := newPast(m.Schedule, series, runs, days, open, standing.hand, now)
-	for _, job := range open {
-		m.Open = append(m.Open, OpenJob{job, plain.JobInfo(job, now), s.hooks.failed(job, job.LastError)})
+	for i, job := range open {
+		m.Open = append(m.Open, OpenJob{job, states[i], s.hooks.failed(job, job.LastError)})
 	}
 	m.MoreOpen = max(0, m.Last.Unfinished-len(m.Open))
 	m.Kept = past.kept
@@ -236,8 +240,7 @@ func (s *Site) fillBlockers(ctx context.Context, m *Schedule, standing *Standing
 	if i < 0 {
 		return nil // the schedule is new and has placed no job
 	}
-	served := standing.Notes[overview.Workers] != "" || slices.ContainsFunc(standing.Workers, func(w overview.Worker) bool { return w.Queues[m.Queue] > 0 })
-	found, err := blocked.On(ctx, s.store, m.Schedule, standing.Queues[i].QueueInfo, served)
+	found, err := blocked.On(ctx, s.store, m.Schedule, standing.Queues[i].QueueInfo, standing.serves(m.Queue))
 	for _, h := range found {
 		shown := Blocker{Text: h.Text, Path: render.Path("queues", m.Queue), Do: "Show the queue"}
 		switch h.Kind {

@@ -74,7 +74,7 @@ func findQueues(_ context.Context, standing *Standing, m *Search) error {
 	n := 0
 	for _, q := range standing.Queues {
 		if n < maxHits && strings.HasPrefix(q.Name, m.Text) {
-			m.Hits = append(m.Hits, Hit{render.Path("queues", q.Name), q.Name, "queue, " + plain.Queue(q.QueueInfo).Word})
+			m.Hits = append(m.Hits, Hit{render.Path("queues", q.Name), q.Name, "queue, " + plain.Queue(q.QueueInfo, standing.serves(q.Name)).Word})
 			n++
 		}
 	}

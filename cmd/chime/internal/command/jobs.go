@@ -11,6 +11,7 @@ import (
 	"github.com/chimejobs/chime/cmd/chime/internal/output"
 	"github.com/chimejobs/chime/internal/format"
 	"github.com/chimejobs/chime/internal/jobfind"
+	"github.com/chimejobs/chime/internal/plain"
 	"github.com/chimejobs/chime/internal/times"
 )
 
@@ -97,7 +98,7 @@ func (s *session) jobList(jobs []*chime.JobInfo, now time.Time) output.List {
 		}
 		text, _, _ = strings.Cut(text, "\n")
 		list.Items = append(list.Items, output.Item{Name: nameOf(job), Value: job, Cells: []string{
-			job.ID, job.Name, job.Queue, string(job.State), due, attemptOf(job), text,
+			job.ID, job.Name, job.Queue, plain.JobRow(job).Word, due, attemptOf(job), text,
 		}})
 	}
 	return list

@@ -40,20 +40,24 @@ func (s *session) jobsShow() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			value, err := jobValue(job, payload)
+			why, err := chime.NewJobs(store).Reasons(ctx, job)
 			if err != nil {
 				return err
 			}
-			return s.printer().Item(nameOf(job), value, s.jobText(job, queue.Now, payload))
+			value, err := jobValue(job, why[0], payload)
+			if err != nil {
+				return err
+			}
+			return s.printer().Item(nameOf(job), value, s.jobText(job, why[0], queue.Now, payload))
 		},
 	}
 	c.Flags().BoolVar(&payload, "payload", false, "show payload, progress and result too")
 	return c
 }
 
-// jobValue returns a job as JSON, with its payload, progress and result if payload is true.
-func jobValue(job *chime.JobInfo, payload bool) (any, error) {
-	if !payload {
+// jobValue returns a job as JSON, with the reason why it does not run, and with its payload, progress and result if payload is true.
+func jobValue(job *chime.JobInfo, why chime.Reason, payload bool) (any, error) {
+	if !payload && why.Kind == "" {
 		return job, nil
 	}
 	text, err := json.Marshal(job)
@@ -63,6 +67,12 @@ func jobValue(job *chime.JobInfo, payload bool) (any, error) {
 	var value map[string]any
 	if err := json.Unmarshal(text, &value); err != nil {
 		return nil, err
+	}
+	if why.Kind != "" {
+		value["reason"] = why
+	}
+	if !payload {
+		return value, nil
 	}
 	for name, data := range map[string][]byte{"payload": job.Payload, "progress": job.Progress, "result": job.Result} {
 		if len(data) == 0 {
@@ -105,9 +115,9 @@ func shownData(data []byte) string {
 }
 
 // jobText formats a job for people; now is the store's clock.
-func (s *session) jobText(job *chime.JobInfo, now time.Time, payload bool) string {
+func (s *session) jobText(job *chime.JobInfo, why chime.Reason, now time.Time, payload bool) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s  %s  on queue %s\n%s\n\n", output.Printable(job.ID), job.Name, job.Queue, plain.JobInfo(job, now).Sentence)
+	fmt.Fprintf(&b, "%s  %s  on queue %s\n%s\n\n", output.Printable(job.ID), job.Name, job.Queue, plain.JobInfo(job, why, now).Sentence)
 	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	row := func(title, text string) {
 		if text != "" {
@@ -119,7 +129,7 @@ func (s *session) jobText(job *chime.JobInfo, now time.Time, payload bool) strin
 			row(title, times.Full(at, s.location)+"  "+format.Away(at.Sub(now)))
 		}
 	}
-	row("State", string(job.State))
+	row("State", plain.JobRow(job).Word)
 	if job.Err != nil {
 		row("Unreadable", job.Err.Error())
 	}

@@ -34,7 +34,7 @@ func TestJobsAreListed(t *testing.T) {
 		{"jobs show m01 --payload --json", wants{out: []string{`"payload": {`, `"customer": 1`, `"id": "m01"`}}},
 		{"jobs show m01 -o name", wants{out: []string{"mail/m01\n"}}},
 		{"jobs show again", wants{out: []string{"Its 2nd of 25 attempts is due in ", `  \x1b[31mred`, "second line"}}},
-		{"jobs show mail/same", wants{out: []string{"Its 1st attempt is due in 59m 59s."}}},
+		{"jobs show mail/same", wants{out: []string{"Its 1st attempt is due in 59m 59s, but no live worker serves queue mail."}}},
 		{"jobs show same", wants{code: 2, err: []string{`job "same" is on 2 queues; want one of mail/same, media/same`}}},
 		{"jobs show mail/r00", wants{code: 3, err: []string{`job "mail/r00": not found`}}},
 		{"jobs show nothing", wants{code: 3, err: []string{`job "nothing": not found`}}},

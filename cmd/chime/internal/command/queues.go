@@ -58,14 +58,14 @@ func queueList(lines []queueLine) output.List {
 			in, out, failed = format.Rate(r.In), format.Rate(r.Out), format.Rate(r.Failed)
 		}
 		list.Items = append(list.Items, output.Item{Name: q.Name, Value: q, Cells: []string{
-			q.Name, queueState(q.QueueInfo), format.Count(q.Waiting), format.Count(q.Delayed), format.Count(q.Running), format.Count(q.Dead), format.Count(q.Parked), oldest(q.QueueInfo),
+			q.Name, queueState(&q), format.Count(q.Waiting), format.Count(q.Delayed), format.Count(q.Running), format.Count(q.Dead), format.Count(q.Parked), oldest(q.QueueInfo),
 			in, out, failed, format.Count(q.Workers),
 		}})
 	}
 	return list
 }
 
-func queueState(q *chime.QueueInfo) string { return plain.Queue(q).String() }
+func queueState(q *queueLine) string { return plain.Queue(q.QueueInfo, q.Workers > 0).String() }
 
 // oldest is how long the first job of a queue has waited.
 func oldest(q *chime.QueueInfo) string {

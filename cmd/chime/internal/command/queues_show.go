@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"text/tabwriter"
@@ -10,6 +11,7 @@ import (
 	"github.com/chimejobs/chime"
 	"github.com/chimejobs/chime/cmd/chime/internal/output"
 	"github.com/chimejobs/chime/internal/format"
+	"github.com/chimejobs/chime/internal/plain"
 	"github.com/chimejobs/chime/internal/times"
 )
 
@@ -35,7 +37,11 @@ func (s *session) queuesShow() *cobra.Command {
 // queueText formats a queue for people.
 func (s *session) queueText(q queueLine) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s  %s\n\n", q.Name, queueState(q.QueueInfo))
+	fmt.Fprintf(&b, "%s  %s\n", q.Name, queueState(&q))
+	if q.QueueInfo.Blocked(q.Workers > 0) == chime.ReasonUnserved {
+		b.WriteString(plain.Queue(q.QueueInfo, false).Sentence + "\n")
+	}
+	b.WriteString("\n")
 	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	row := func(title, text string) {
 		if text != "" {
@@ -83,15 +89,5 @@ func pauseText(note chime.Note) string {
 
 // limitText formats a limit.
 func limitText(limit chime.Limit) string {
-	var parts []string
-	if limit.Running > 0 {
-		parts = append(parts, format.Count(limit.Running)+" at once")
-	}
-	if limit.Starts > 0 {
-		parts = append(parts, format.Count(limit.Starts)+" starts in "+format.Exact(limit.Per))
-	}
-	if len(parts) == 0 {
-		return "none"
-	}
-	return strings.Join(parts, ", ")
+	return cmp.Or(plain.Limit(limit), "none")
 }

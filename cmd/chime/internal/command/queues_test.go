@@ -19,12 +19,14 @@ func TestQueuesAreListedAndShown(t *testing.T) {
 		want wants
 	}{
 		{"queues list", wants{out: []string{
-			"QUEUE    STATE     WAIT  DELAYED  RUN  DEAD  PARKED  OLDEST  IN/MIN  OUT/MIN  FAIL/MIN  WORKERS\n",
-			"mail     ‖ paused     0        2    0     3       0", "default  ● live       1        1    0     0       0",
+			"QUEUE    STATE        WAIT  DELAYED  RUN  DEAD  PARKED  OLDEST  IN/MIN  OUT/MIN  FAIL/MIN  WORKERS\n",
+			"mail     ‖ paused        0        2    0     3       0", "default  ⚠ no worker     1        1    0     0       0",
 		}}},
 		{"queues list -o name", wants{out: []string{"default\nmail\nmedia\n"}}},
 		{"queues list --json", wants{out: []string{`"name": "media"`, `"dead": 12`, `"workers": 0`}}},
 		{"queues show mail", wants{out: []string{"mail  ‖ paused", "Paused     by anna: moving house", "Limit      none", "Dead       3", "3 jobs died"}}},
+		{"queues show media", wants{out: []string{"media  ⚠ no worker\nNo live worker serves it, so none of its jobs runs.\n\n"}}},
+		{"verify", wants{out: []string{"no live worker serves default", "jobs wait there"}}},
 		{"queues show mail --json", wants{out: []string{`"paused": true`, `"by": "anna"`}}},
 		{"queues show mial", wants{code: 3, err: []string{`queue "mial": not found; did you mean "mail"?`}}},
 		{"jobs list queue:mial", wants{code: 3, err: []string{`queue "mial": not found; did you mean "mail"?`}}},

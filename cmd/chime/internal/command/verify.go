@@ -39,6 +39,9 @@ type verified struct {
 // maxShallow limits how many jobs and schedules are read without --deep.
 const maxShallow = 100_000
 
+// maxUnserved is how many unserved queues the text of a check names.
+const maxUnserved = 5
+
 func (s *session) verify() *cobra.Command {
 	deep := false
 	c := &cobra.Command{
@@ -112,6 +115,12 @@ func (v *verifying) content(ctx context.Context, store chime.Store, queues []*ch
 	}
 	report, err := chime.Verify(ctx, store, chime.VerifyOptions{})
 	v.found.Report = report
+	if n := len(report.Unserved); n > 0 {
+		v.add("workers", checkWarn, "no live worker serves %s, and jobs wait there", strings.Join(report.Unserved[:min(n, maxUnserved)], ", "))
+		if more := n - maxUnserved; more > 0 {
+			v.found.Checks[len(v.found.Checks)-1].Detail += fmt.Sprintf(" and on %d other queues", more)
+		}
+	}
 	looked := fmt.Sprintf("%s, %s, %s", format.Plural(report.Queues, "queue", "queues"), format.Plural(report.Schedules, "schedule", "schedules"), format.Plural(report.Jobs, "job", "jobs"))
 	switch {
 	case err != nil:

@@ -152,15 +152,11 @@ func (m *Model) nextRows() []row {
 func (m *Model) blockedBy(s *chime.Schedule) string {
 	at := slices.IndexFunc(m.shown.Queues, func(q overview.Queue) bool { return q.Name == s.Queue })
 	serves := func(w overview.Worker) bool { return w.Queues[s.Queue] > 0 }
-	switch {
-	case s.State != chime.StateLive || at < 0:
+	if s.State != chime.StateLive || at < 0 {
 		return ""
-	case m.shown.Queues[at].Paused:
-		return blocked.Paused.String()
-	case m.shown.Notes[overview.Workers] == "" && !slices.ContainsFunc(m.shown.Workers, serves):
-		return blocked.Unserved.String()
 	}
-	return ""
+	served := m.shown.Notes[overview.Workers] != "" || slices.ContainsFunc(m.shown.Workers, serves)
+	return blocked.KindOf(m.shown.Queues[at].QueueInfo, served).String()
 }
 
 // pausedLast compares schedules. Paused ones come last.
