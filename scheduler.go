@@ -42,6 +42,9 @@ type SchedulerOptions struct {
 	// version that starts again does not create them again. If another program runs and has declared one of them, with another owner or without, it
 	// declares that one again within minutes. With version 0 nothing is pruned, and Run logs a warning when it begins.
 	Prune bool
+	// NoImmediateRuns sets [NoImmediateRun] for every schedule that the scheduler declares: a new schedule does not run when it is created. It changes
+	// no schedule that exists, and neither does a program without it.
+	NoImmediateRuns bool
 	// Observers are called when the scheduler leads or places something, and when the store fails.
 	Observers []*Observer
 	// Logger logs elections, changed schedules, and a store that does not answer. Nil means slog.Default().
@@ -118,7 +121,11 @@ func NewScheduler(store Store, options SchedulerOptions) *Scheduler {
 // not delete the schedule: Remove and [Schedules.Delete] do. If a calendar lists dates with a year, Run warns when less than a year of them is
 // left.
 func (s *Scheduler) Schedule(name string, rec recurrence.Recurrence, options ...ScheduleOption) error {
-	declared, err := declaration(name, rec, putOptions(options))
+	put := putOptions(options)
+	if s.options.NoImmediateRuns {
+		put = append(put, NoImmediateRun())
+	}
+	declared, err := declaration(name, rec, put)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {

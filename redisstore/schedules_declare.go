@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -50,7 +51,7 @@ func (s *store) Declare(ctx context.Context, declarations []protocol.Declaration
 		return declareFailed(answers, remaining, err)
 	}
 	d := &declaring{
-		store: s, declarations: declarations, answers: answers,
+		store: s, declarations: slices.Clone(declarations), answers: answers,
 		homes: make([]home, len(declarations)), deleted: make([]int64, len(declarations)), seen: make([]int64, len(declarations)),
 	}
 	for range maxMovesFollowed {
@@ -310,6 +311,9 @@ func (d *declaring) read(ctx context.Context, values reply, at, i int) (again bo
 	case declaredChanges:
 		h, _ := parseHead(old)
 		d.seen[i] = h.revision
+		if stored := "{" + h.rest; declared.AnyFirst && withoutFirst(stored) == withoutFirst(string(declared.Body)) {
+			d.declarations[i].Body = []byte(stored)
+		}
 		return true, nil
 	case declaredConflict:
 		return false, failure("declare schedule", declared.Name, protocol.ErrConflict)

@@ -51,6 +51,12 @@ func parseHead(text string) (h head, ok bool) {
 	return head{}, false
 }
 
+// firstPattern finds in a definition whether it leaves out the run at creation. The fields before it have no text that users may choose freely.
+var firstPattern = regexp.MustCompile(`^(.*?"misfire":"[^"]*","grace":"[^"]*"),"noImmediateRun":true([,}](?s:.*))$`)
+
+// withoutFirst returns a definition without that.
+func withoutFirst(text string) string { return firstPattern.ReplaceAllString(text, "$1$2") }
+
 // withState formats the definition with another state.
 func (h head) withState(state string) string {
 	return `{"revision":` + strconv.FormatInt(h.revision, 10) + `,"generation":` + strconv.FormatInt(h.generation, 10) +

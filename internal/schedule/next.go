@@ -153,6 +153,12 @@ func (p *Plan) first() (time.Time, bool) {
 	return p.series.Next(p.Created)
 }
 
+// RunsAtCreation reports whether the first occurrence is planned for the instant of the schedule's creation, or before it.
+func (p *Plan) RunsAtCreation() bool {
+	first, ok := p.first()
+	return ok && !first.After(p.Created)
+}
+
 // catchUp places one of the occurrences that were missed after at and until since, both planned instants. Of the newest max within the window it
 // places the oldest. They are placed one at a time, each after the end of the one before, so the rest are found again then.
 func (p *Plan) catchUp(placement *protocol.Placement, at, since time.Time, max int) {

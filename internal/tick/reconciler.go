@@ -74,6 +74,7 @@ func newReconciler(store protocol.ScheduleStore, o Options) reconciler {
 	r := reconciler{store: store, log: o.Log, declared: slices.Clone(o.Declared), wrote: make([]written, len(o.Declared)), remove: o.Removed}
 	for i := range r.declared {
 		r.declare = append(r.declare, i)
+		r.declared[i].AnyFirst = true // programs may differ in SchedulerOptions.NoImmediateRuns, which matters only at a creation
 		if o.Owner.Version > 0 {
 			r.declared[i].Owner = o.Owner
 		}
@@ -160,6 +161,13 @@ func (r *reconciler) receive(which []int, answers []protocol.DeclareAnswer) (owe
 			_, err := schedule.Read(answer.Stored)
 			r.log.Warn("chime: a newer version of chime has written schedules that this program declares: it does not change them", "event", "schedule.newer",
 				"schedule", r.declared[i].Name, "queue", r.declared[i].Queue, "error", err)
+		}
+		if answer.New {
+			text := "chime: schedule created"
+			if plan, err := schedule.Compile(answer.Stored); err == nil && plan.RunsAtCreation() {
+				text = "chime: schedule created: it runs now, and then as its rule says"
+			}
+			r.log.Info(text, "event", "schedule.created", "schedule", r.declared[i].Name, "queue", r.declared[i].Queue, "after", schedule.ForLog(answer.Stored))
 		}
 		if answer.Changed {
 			r.log.Info("chime: schedule changed", "event", "schedule.changed", "schedule", r.declared[i].Name, "queue", r.declared[i].Queue,
