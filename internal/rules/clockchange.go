@@ -64,8 +64,25 @@ func (j *Job) ClockChanges(after time.Time, n int) []ClockChange {
 	return changes
 }
 
-// Remark describes the effect of a clock change on a run: "02:30 does not exist on this day". Empty: no effect.
+// Remark describes what is special about a run: it is the one at the creation, or a clock change affects it: "02:30 does not exist on this day".
+// Empty: nothing.
 func (j *Job) Remark(run time.Time) string {
+	text := j.changed(run)
+	first, is := j.AtCreation()
+	switch {
+	case !is || j.withoutFirst || !run.Equal(first):
+		return text
+	case text != "":
+		return FirstRun + "; " + text
+	}
+	return FirstRun
+}
+
+// FirstRun is the remark on a run at the creation of a schedule.
+const FirstRun = "runs when it is created"
+
+// changed describes the effect of a clock change on a run.
+func (j *Job) changed(run time.Time) string {
 	start, end := run.In(j.zone).ZoneBounds()
 	if !start.IsZero() {
 		switch c := changeAt(start, j.zone); {

@@ -108,8 +108,36 @@ func TestTheRunAtCreationWasNotMoved(t *testing.T) {
 	if err != nil || len(runs) != 1 || !runs[0].Equal(at(t, created)) {
 		t.Fatalf("%v, %v", runs, err)
 	}
-	if got := j.Remark(runs[0]); got != "" {
-		t.Errorf("got %q", got)
+	if got := j.Remark(runs[0]); got != rules.FirstRun {
+		t.Errorf("got %q, want only the remark on the run at creation", got)
+	}
+}
+
+// The run at creation is known before it happens: rules without a start that count from the creation have one, and so has a single run in the past.
+func TestTheRunAtCreationIsKnownBefore(t *testing.T) {
+	const created = "2027-03-03T10:17:00Z"
+	for rule, want := range map[string]string{
+		`{"frequency": "day"}`:                             created,
+		`{"frequency": "day", "schedule": {"hours": [9]}}`: created,
+		"@every 2h":                                                 created,
+		`{"startTime": "2027-03-01T09:00:00Z"}`:                     created,
+		`{"startTime": "2027-03-09T09:00:00Z"}`:                     "",
+		`{"frequency": "day", "startTime": "2027-03-01T09:00:00Z"}`: "",
+		"17 10 * * *":                                               "",
+		"0 9 * * *":                                                 "",
+	} {
+		j := job(t, rule, created)
+		if _, is := j.AtCreation(); is != (want != "") {
+			t.Errorf("%s has a run at creation: %v", rule, is)
+		}
+		runs, err := j.Coming(t.Context(), at(t, created), time.Time{}, 1)
+		if err != nil || want != "" && (len(runs) != 1 || j.Remark(runs[0]) != rules.FirstRun) {
+			t.Errorf("%s: runs %v, %v; want the first one with its remark", rule, runs, err)
+		}
+		without, err := j.WithoutFirst().Coming(t.Context(), at(t, created), time.Time{}, 1)
+		if err != nil || len(without) > 0 && (!without[0].After(at(t, created)) && want != "" || j.WithoutFirst().Remark(without[0]) != "") {
+			t.Errorf("%s without its run at creation: %v, %v", rule, without, err)
+		}
 	}
 }
 

@@ -50,17 +50,17 @@ func (d *draft) preview(ctx context.Context, stored *chime.Schedule, now time.Ti
 		d.mistakes = append(d.mistakes, builder.Wrong(err, ruleField(d))...)
 		return nil, nil
 	}
-	p := &Preview{Words: d.rule.String(), Zone: job.Zone().String(), New: stored == nil}
+	words := (&chime.Schedule{Recurrence: d.rule, NoImmediateRun: d.definition.NoImmediateRun}).String()
+	if d.definition.NoImmediateRun {
+		job = job.WithoutFirst()
+	}
+	p := &Preview{Words: words, Zone: job.Zone().String(), New: stored == nil}
 	if p.Changes, err = d.differences(stored); err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, previewTime)
 	defer cancel()
-	from := now
-	if stored == nil && d.definition.NoImmediateRun {
-		from = now.Add(time.Second)
-	}
-	runs, err := job.Coming(ctx, from, time.Time{}, n)
+	runs, err := job.Coming(ctx, now, time.Time{}, n)
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
 		p.Warnings = append(p.Warnings, fmt.Sprintf("Computing its next runs takes longer than %v: use a later start, or no count.", previewTime))

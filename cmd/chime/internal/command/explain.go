@@ -68,7 +68,7 @@ type clockChangeJSON struct {
 
 func (s *session) explained(c *cobra.Command, l *runList) (*explanation, error) {
 	e := &explanation{
-		Words: l.Rule.String(), Rule: l.Rule, ClockChanges: []clockChangeJSON{}, Runs: []runJSON{}, from: times.Full(l.from, s.location),
+		Words: l.words, Rule: l.Rule, ClockChanges: []clockChangeJSON{}, Runs: []runJSON{}, from: times.Full(l.from, s.location),
 	}
 	var err error
 	if e.RRule, err = l.Rule.RRule(); err != nil {

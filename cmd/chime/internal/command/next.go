@@ -15,7 +15,7 @@ func (s *session) next() *cobra.Command {
 	c := &cobra.Command{
 		Use: "next [RULE]", Short: "List the next runs of a rule", GroupID: groupRules, Args: cobra.MaximumNArgs(1),
 		Long: "next lists the runs of a rule, which is cron text or JSON. Each run has its time in this machine's zone (or --zone), in the rule's zone if it\n" +
-			"differs, in UTC, and the time until then. Runs that a clock change moves or repeats are marked. It needs no store.",
+			"differs, in UTC, and the time until then. Runs that a clock change moves or repeats are marked, and so is the run at creation. It needs no store.",
 		Example: "  chime next '30 2 * * *' --rule-zone Europe/Berlin -n 3 --from 2027-03-27\n" +
 			`  chime next '{"frequency": "month", "schedule": {"monthDays": [-1], "hours": [18]}}'`,
 		RunE: func(c *cobra.Command, args []string) error {

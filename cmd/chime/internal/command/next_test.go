@@ -40,6 +40,14 @@ func TestNextListsRunsWithWhatTheClocksDo(t *testing.T) {
 			[]string{`{"frequency": "hour", "count": 3, "timeZone": "Europe/Berlin"}`, "--created", "-1h"},
 			"Sat 21 Nov 2026 14:26:48 CET  2026-11-21T13:26:48Z  now\nSat 21 Nov 2026 15:26:48 CET  2026-11-21T14:26:48Z  in 1h\n",
 		},
+		"the run at creation": {
+			[]string{"@every 1h", "-n", "2", "--utc"},
+			"Sat 21 Nov 2026 13:26:48 UTC  2026-11-21T13:26:48Z  now    runs when it is created\nSat 21 Nov 2026 14:26:48 UTC  2026-11-21T14:26:48Z  in 1h\n",
+		},
+		"without the run at creation": {
+			[]string{"@every 1h", "-n", "1", "--no-immediate-run", "--utc"},
+			"Sat 21 Nov 2026 14:26:48 UTC  2026-11-21T14:26:48Z  in 1h\n",
+		},
 		"before an instant": {
 			[]string{"0 0 * * *", "--rule-zone", "Europe/Berlin", "--until", "2026-11-23"},
 			"Sun 22 Nov 2026 00:00:00 CET  2026-11-21T23:00:00Z  in 9h 33m\n",

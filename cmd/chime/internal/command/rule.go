@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/chimejobs/chime"
 	"github.com/chimejobs/chime/internal/rules"
 	"github.com/chimejobs/chime/recurrence"
 )
@@ -71,6 +72,7 @@ type runFlags struct {
 	ruleFlags
 	n                    int
 	from, until, created string
+	noImmediateRun       bool
 }
 
 const maxRuns = 500
@@ -78,6 +80,7 @@ const maxRuns = 500
 func (f *runFlags) declare(c *cobra.Command) {
 	f.ruleFlags.declare(c)
 	c.Flags().IntVarP(&f.n, "runs", "n", 10, "how many runs, 1 to 500")
+	c.Flags().BoolVar(&f.noImmediateRun, "no-immediate-run", false, "leave out the run that a rule without a start has when the schedule is created")
 	c.Flags().StringVar(&f.from, "from", "", "the earliest `time` of a run (default now)")
 	c.Flags().StringVar(&f.until, "until", "", "the `time` before which runs are shown (default: no end)")
 	c.Flags().StringVar(&f.created, "created", "", "the `time` at which the schedule was created: a rule without a start begins then (default now, or --from if that is earlier)")
@@ -86,8 +89,9 @@ func (f *runFlags) declare(c *cobra.Command) {
 // A runList is the runs of a rule that a command shows.
 type runList struct {
 	*rules.Job
-	from time.Time
-	runs []time.Time
+	words string // the rule in words, with its run at creation
+	from  time.Time
+	runs  []time.Time
 }
 
 // list reads the flags and lists the runs.
@@ -122,9 +126,13 @@ func (f *runFlags) list(c *cobra.Command, s *session, args []string) (*runList, 
 	if err != nil {
 		return nil, &exitError{exitUsage, err}
 	}
+	if f.noImmediateRun {
+		job = job.WithoutFirst()
+	}
 	runs, err := job.Coming(c.Context(), from, until, f.n)
 	if err != nil {
 		return nil, &exitError{cmp.Or(code(c.Context().Err()), exitUsage), err}
 	}
-	return &runList{Job: job, from: from, runs: runs}, nil
+	words := (&chime.Schedule{Recurrence: rule, NoImmediateRun: f.noImmediateRun}).String()
+	return &runList{Job: job, words: words, from: from, runs: runs}, nil
 }

@@ -240,3 +240,31 @@ func TestWithoutAStoreTheCommandExitsWith5(t *testing.T) {
 		wants{code: 5, err: []string{"127.0.0.1:1"}}.check(t, at.Run(t, append([]string{"schedules"}, args...)...), args...)
 	}
 }
+
+// The question about a new schedule says whether it runs at once.
+func TestTheQuestionOfPutShowsTheRunAtCreation(t *testing.T) {
+	s := newShop(t)
+	at := s.Terminal
+	at.Asks, at.Typed = true, "n\n"
+	for name, c := range map[string]struct {
+		args []string
+		want string
+	}{
+		"a rule without a start": {[]string{"@every 1h"}, "Create schedule x? It runs now, when it is created."},
+		"without it":             {[]string{"@every 1h", "--no-immediate-run"}, "Create schedule x?"},
+		"a cron line":            {[]string{"0 9 * * *"}, "Create schedule x?"},
+	} {
+		got := at.Run(t, append([]string{"schedules", "put", "x"}, c.args...)...)
+		if !strings.Contains(got.Err, c.want) || strings.Contains(got.Err, "runs now") != strings.Contains(c.want, "runs now") {
+			t.Errorf("%s: it asks %q, want %q", name, got.Err, c.want)
+		}
+	}
+	args := []string{"schedules", "put", "x", "@every 1h", "--no-immediate-run", "--overlap", "wait", "--misfire", "skip", "--grace", "2m", "--spread", "3m", "--timeout", "4m",
+		"--pause-after", "5", "--keep-runs", "6", "--max-attempts", "7", "-y"}
+	wants{out: []string{"Put schedule x"}}.check(t, s.Run(t, args...), args...)
+	got, err := chime.NewSchedules(s.store).Get(t.Context(), "x")
+	if err != nil || !got.NoImmediateRun || got.Overlap != chime.OverlapWait || got.Misfire != chime.MisfireSkip || got.Grace != 2*time.Minute || got.Spread != 3*time.Minute ||
+		got.Timeout != 4*time.Minute || got.PauseAfter != 5 || got.KeepRuns != 6 || got.MaxAttempts != 7 {
+		t.Errorf("put %+v, %v", got, err)
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -20,8 +21,14 @@ type putCommand struct {
 	job, queue string
 	revision   int64
 
+	noImmediateRun                    bool
+	overlap, misfire                  string
+	grace, spread, timeout            time.Duration
+	pauseAfter, keepRuns, maxAttempts int
+
 	rule  recurrence.Recurrence
 	given *definition.Definition
+	first string // what happens at the creation, for the question; empty: nothing
 }
 
 func (s *session) schedulesPut() *cobra.Command {
@@ -42,6 +49,15 @@ func (s *session) schedulesPut() *cobra.Command {
 	p.declare(c)
 	c.Flags().StringVar(&p.job, "job", "", "`name` of its jobs (default the schedule's)")
 	c.Flags().StringVar(&p.queue, "queue", "", "`name` of the queue that they go to (default \"default\")")
+	c.Flags().BoolVar(&p.noImmediateRun, "no-immediate-run", false, "do not run it when it is created, as a rule without a start does")
+	c.Flags().StringVar(&p.overlap, "overlap", "", "`policy` if the previous run has not ended: skip, wait, cancel or allow")
+	c.Flags().StringVar(&p.misfire, "misfire", "", "`policy` for missed runs: run_once, skip or catch_up")
+	c.Flags().DurationVar(&p.grace, "grace", 0, "how late a run may begin before it is missed")
+	c.Flags().DurationVar(&p.spread, "spread", 0, "runs are due up to this much later, by the schedule's name")
+	c.Flags().DurationVar(&p.timeout, "timeout", 0, "timeout of an attempt of its jobs")
+	c.Flags().IntVar(&p.pauseAfter, "pause-after", 0, "pause it after this many consecutive dead jobs; 0: never")
+	c.Flags().IntVar(&p.keepRuns, "keep-runs", 0, "how many runs its history keeps")
+	c.Flags().IntVar(&p.maxAttempts, "max-attempts", 0, "how often a job is tried")
 	c.Flags().Int64Var(&p.revision, "revision", 0, "change it only if it is at this revision")
 	_ = c.RegisterFlagCompletionFunc("queue", s.completeQueue)
 	return s.changes(c)
@@ -65,6 +81,7 @@ func (p *putCommand) run(c *cobra.Command, s *session, args []string) error {
 	if p.queue != "" {
 		p.given.Queue = p.queue
 	}
+	p.setOptions(c)
 	old, err := p.stored(c, s, name)
 	if err != nil {
 		return err
@@ -73,10 +90,48 @@ func (p *putCommand) run(c *cobra.Command, s *session, args []string) error {
 	if old != nil {
 		created = old.Created
 	}
-	if _, err := rules.NewJob(p.rule, created); err != nil {
+	job, err := rules.NewJob(p.rule, created)
+	if err != nil {
 		return &exitError{exitUsage, err}
 	}
+	if _, is := job.AtCreation(); is && old == nil && !p.given.NoImmediateRun {
+		p.first = " It runs now, when it is created."
+	}
 	return p.change(c, s, name, old)
+}
+
+// setOptions sets the options that were given as flags.
+func (p *putCommand) setOptions(c *cobra.Command) {
+	given := c.Flags().Changed
+	d := p.given
+	if given("no-immediate-run") {
+		d.NoImmediateRun = p.noImmediateRun
+	}
+	if given("overlap") {
+		d.Overlap = p.overlap
+	}
+	if given("misfire") {
+		d.Misfire = p.misfire
+	}
+	if given("grace") {
+		d.GraceMS = p.grace.Milliseconds()
+	}
+	if given("spread") {
+		ms := p.spread.Milliseconds()
+		d.SpreadMS = &ms
+	}
+	if given("timeout") {
+		d.TimeoutMS = p.timeout.Milliseconds()
+	}
+	if given("pause-after") {
+		d.PauseAfter = &p.pauseAfter
+	}
+	if given("keep-runs") {
+		d.KeepRuns = &p.keepRuns
+	}
+	if given("max-attempts") {
+		d.MaxAttempts = p.maxAttempts
+	}
 }
 
 // stored returns the existing schedule, or nil.
@@ -101,7 +156,7 @@ func (p *putCommand) stored(c *cobra.Command, s *session, name string) (*chime.S
 
 // change shows the differences, asks, and puts the schedule if it has not changed since they were shown.
 func (p *putCommand) change(c *cobra.Command, s *session, name string, old *chime.Schedule) error {
-	before, options, question := &definition.Definition{}, []chime.PutOption{chime.IfAbsent()}, "Create schedule "+name+"?"
+	before, options, question := &definition.Definition{}, []chime.PutOption{chime.IfAbsent()}, "Create schedule "+name+"?"+p.first
 	if old != nil {
 		var err error
 		if before, err = definition.Of(old, true); err != nil {
