@@ -52,8 +52,9 @@ type Job struct {
 // Decode reads the arguments into v, a pointer. An empty payload leaves v unchanged. Fields that v does not have are ignored. For a
 // time.Time only the instant is restored.
 //
-// A payload that was stored from []byte or json.RawMessage and contains JSON is decoded as JSON. It can be distinguished from msgpack by its first
-// byte, except a payload of a single digit, which is decoded as msgpack. A *[]byte or *json.RawMessage gets the payload as it is stored.
+// A payload that is JSON is decoded as JSON. It can be distinguished from msgpack by its first byte, except a payload of a single digit, which is
+// decoded as msgpack: JSON of one digit is stored with a blank before it. A *[]byte gets the payload as it is stored, and so does
+// a *json.RawMessage, without this blank.
 //
 // If the arguments cannot be decoded, the error is one of [Discard]: a handler that returns it makes the job dead, because another attempt would
 // fail too. The error contains the name of the field that does not match, and never its value. Payloads that cannot be decoded also include those
@@ -115,7 +116,8 @@ func Decode(data []byte, v any) error { return wire.Decode(data, v) }
 // Encode turns arguments into a payload, as Enqueue and Args do. Tests of handlers use it.
 //
 //   - nil is an empty payload.
-//   - []byte and json.RawMessage are stored as they are.
+//   - []byte is stored as it is.
+//   - json.RawMessage must be JSON, and is stored as it is; one digit is stored with a blank before it.
 //   - Everything else is stored as msgpack. A field has the name in its `msgpack` tag, or else in its `json` tag. Only the instant of
 //     a time.Time is stored.
 //

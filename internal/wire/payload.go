@@ -61,7 +61,12 @@ func EncodeTo(v any, limit int) (payload []byte, buf *encodeBuffer, err error) {
 	case []byte:
 		payload = raw
 	case json.RawMessage:
-		payload = raw
+		payload, err = rawJSON(raw)
+	case *json.RawMessage:
+		if raw == nil {
+			return nil, nil, nil
+		}
+		payload, err = rawJSON(*raw)
 	default:
 		if _, ok := v.(error); ok && !encodesItself(reflect.TypeOf(v)) {
 			return nil, nil, protocol.Invalid("args", fmt.Sprintf("%T", v), "a value that can be stored: of an error its text")
@@ -76,10 +81,31 @@ func EncodeTo(v any, limit int) (payload []byte, buf *encodeBuffer, err error) {
 		}
 		return buf.b, buf, nil
 	}
-	if len(payload) > limit {
-		return nil, nil, TooLarge(len(payload), limit)
+	if err == nil && len(payload) > limit {
+		err = TooLarge(len(payload), limit)
+	}
+	if err != nil {
+		return nil, nil, err
 	}
 	return payload, nil, nil
+}
+
+// rawJSON returns the payload of JSON text. JSON of one digit is also a number in msgpack, and it would be another one; so a blank is stored before
+// it.
+func rawJSON(text []byte) ([]byte, error) {
+	switch {
+	case len(text) == 0:
+		return nil, nil
+	case isDigit(text):
+		return []byte{' ', text[0]}, nil
+	case !json.Valid(text):
+		return nil, protocol.Invalid("args", strconv.Itoa(len(text))+" bytes", "JSON in a json.RawMessage; []byte may have any bytes")
+	}
+	return text, nil
+}
+
+func isDigit(payload []byte) bool {
+	return len(payload) == 1 && payload[0] >= '0' && payload[0] <= '9'
 }
 
 // refused turns the error of an encoder into an *protocol.InvalidError.
@@ -215,6 +241,9 @@ func Decode(payload []byte, v any) error {
 		*v = bytes.Clone(payload)
 		return nil
 	case *json.RawMessage:
+		if len(payload) == 2 && payload[0] == ' ' && isDigit(payload[1:]) {
+			payload = payload[1:] // the blank is of rawJSON
+		}
 		*v = bytes.Clone(payload)
 		return nil
 	}
@@ -240,7 +269,7 @@ func Decode(payload []byte, v any) error {
 }
 
 // isJSON reports whether a payload is JSON text and not msgpack. JSON text begins with a byte below 0x80, which in msgpack is a
-// whole value. So only a single digit can be both, and it counts as msgpack.
+// whole value. So only a single digit can be both, and it counts as msgpack: JSON of one digit is stored with a blank before it.
 func isJSON(payload []byte) bool {
 	return len(payload) > 1 && payload[0] < 0x80 && json.Valid(payload)
 }

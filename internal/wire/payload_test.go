@@ -7,6 +7,7 @@ import (
 	"math"
 	"reflect"
 	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -78,6 +79,8 @@ func TestRawArgumentsAreStoredAsTheyAre(t *testing.T) {
 		{[]byte(nil), ""},
 		{[]byte("any\x00bytes"), "any\x00bytes"},
 		{json.RawMessage(`{"to":"a"}`), `{"to":"a"}`},
+		{json.RawMessage(" {\"to\": \"a\"}\n"), " {\"to\": \"a\"}\n"},
+		{[]byte("5"), "5"},
 	} {
 		payload, err := Encode(test.args)
 		if err != nil || string(payload) != test.want {
@@ -110,6 +113,27 @@ func TestRawJSONIsDecodedAsJSON(t *testing.T) {
 	}
 	if err := Decode([]byte("7"), &n); err != nil || n != '7' {
 		t.Errorf("a single digit is msgpack: got %d, %v", n, err)
+	}
+}
+
+func TestRawJSONOfOneDigitIsTheSameNumber(t *testing.T) {
+	for digit := range 10 {
+		raw := json.RawMessage(strconv.Itoa(digit))
+		for _, args := range []any{raw, &raw} {
+			payload, err := Encode(args)
+			if err != nil || string(payload) != " "+string(raw) {
+				t.Fatalf("%s is stored as %q, %v, want a blank before it: every version reads this as JSON", raw, payload, err)
+			}
+			var n int
+			var message json.RawMessage
+			if err := errors.Join(Decode(payload, &n), Decode(payload, &message)); err != nil || n != digit || string(message) != string(raw) {
+				t.Errorf("%s came back as %d and %q, %v", raw, n, message, err)
+			}
+		}
+	}
+	var message json.RawMessage
+	if err := Decode([]byte(" 55"), &message); err != nil || string(message) != " 55" {
+		t.Errorf("another payload with a blank came back as %q, %v", message, err)
 	}
 }
 
@@ -282,7 +306,11 @@ func FuzzDecodeArgs(f *testing.F) {
 		var typed argsBothTags
 		var free any
 		_ = Decode(payload, &typed)
-		if Decode(payload, &free) != nil || isJSON(payload) || len(payload) == 0 {
+		decoded := Decode(payload, &free) == nil
+		if _, shown := View(payload); decoded && len(payload) > 0 && !shown {
+			t.Errorf("%x can be decoded and has no view", payload)
+		}
+		if !decoded || isJSON(payload) || len(payload) == 0 {
 			return
 		}
 		sorted, end := appendSorted(nil, payload, 0)

@@ -50,7 +50,7 @@ var mayImport = map[string][]string{
 	"dashboard/internal/live":    {"internal/format"},
 	"dashboard/internal/visit":   {"github.com/redis/go-redis/v9"},    // for tests
 	"dashboard/internal/render":  {"internal/format", "internal/svg"}, // it is given models, and knows no store
-	"dashboard/internal/pages":   {".", "recurrence", "internal/format", "internal/overview", "internal/plain", "internal/jobfind", "internal/history", "internal/blocked", "internal/rights", "internal/svg", "dashboard/internal/render"},
+	"dashboard/internal/pages":   {".", "recurrence", "internal/format", "internal/overview", "internal/plain", "internal/jobfind", "internal/history", "internal/blocked", "internal/rights", "internal/svg", "internal/wire", "dashboard/internal/render"},
 	"dashboard/internal/change":  {".", "recurrence", "internal/format", "internal/plain", "internal/jobfind", "internal/rules", "internal/times", "internal/definition", "dashboard/internal/builder", "dashboard/internal/render"},
 	"internal/jobfind":           {"."}, // these eight are for the command and the dashboard
 	"internal/overview":          {".", "internal/protocol", "internal/jobfind", "internal/rights"},
@@ -94,7 +94,7 @@ var mayImport = map[string][]string{
 	"httpapi/internal/problem":    {"httpapi/action"},
 	"httpapi/internal/resource":   {".", "recurrence", "httpapi/action", "httpapi/internal/body", "httpapi/internal/problem"},
 	"httpapi/internal/service": {
-		".", "recurrence", "httpapi/action", "httpapi/internal/collection", "httpapi/internal/problem", "httpapi/internal/resource",
+		".", "recurrence", "httpapi/action", "httpapi/internal/collection", "httpapi/internal/problem", "httpapi/internal/resource", "internal/wire",
 	},
 }
 

@@ -1,6 +1,7 @@
 package pages
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -147,6 +148,9 @@ func TestWhatAJobHoldsIsShownToWhoAsks(t *testing.T) {
 	}{
 		"msgpack":           {encode(map[string]any{"id": int64(9007199254740993)}), nil, "JSON", "{\n  \"id\": 9007199254740993\n}", ""},
 		"JSON":              {[]byte(`{"id":9007199254740993,"a":"<b>"}`), nil, "JSON", `"id": 9007199254740993`, ""},
+		"JSON of one digit": {encode(json.RawMessage("5")), nil, "JSON", "5", ""},
+		"the byte of 5":     {encode(53), nil, "JSON", "53", ""},
+		"number keys":       {encode(map[int]string{7: "a"}), nil, "JSON", `"7": "a"`, ""},
 		"neither":           {[]byte{0xc1, 0xff}, nil, "hexadecimal", "c1ff", ""},
 		"long":              {encode(big), nil, "JSON", `"xxx`, "These are the first 65,536 of 65,538 bytes"},
 		"long bytes":        {append([]byte{0xc1}, big...), nil, "hexadecimal", "c178", "These are the first 32,768 of 65,537 bytes"},

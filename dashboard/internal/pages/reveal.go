@@ -10,6 +10,7 @@ import (
 
 	"github.com/chimejobs/chime"
 	"github.com/chimejobs/chime/internal/format"
+	"github.com/chimejobs/chime/internal/wire"
 )
 
 const (
@@ -90,22 +91,16 @@ func (h Hooks) shown(job *chime.JobInfo, data []byte) (form, text, note string) 
 	return shownJSON(written)
 }
 
-// decode returns data as encoding/json decodes them, but keeps each number as it is written. Data is JSON or in chime's own encoding.
+// decode returns the values that a handler gets from data, as encoding/json decodes them, but keeps each number as it is written.
 func decode(data []byte) (value any, ok bool) {
 	if len(data) > maxDecoded {
 		return nil, false
 	}
-	if !json.Valid(data) {
-		var found any
-		if chime.Decode(data, &found) != nil {
-			return nil, false
-		}
-		var err error
-		if data, err = json.Marshal(found); err != nil {
-			return nil, false
-		}
+	text, ok := wire.View(data)
+	if !ok {
+		return nil, false
 	}
-	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.UseNumber()
 	return value, decoder.Decode(&value) == nil
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/chimejobs/chime"
 	"github.com/chimejobs/chime/httpapi/action"
 	"github.com/chimejobs/chime/httpapi/internal/resource"
+	"github.com/chimejobs/chime/internal/wire"
 )
 
 const defaultGrace = time.Minute
@@ -131,9 +132,11 @@ func decodeAction(jobName string, payload []byte) (*action.Action, error) {
 
 func target(name string, payload []byte, text bool) *action.JobTarget {
 	t := &action.JobTarget{Name: name}
-	switch {
+	switch shown, ok := wire.View(payload); {
 	case text:
 		t.Body = string(payload)
+	case ok: // what its handler gets; another program may have put it
+		t.Payload = shown
 	case len(payload) > 0:
 		t.Payload = json.RawMessage(payload)
 	}

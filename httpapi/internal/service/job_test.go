@@ -170,6 +170,8 @@ func TestAnEqualPutWritesNothing(t *testing.T) {
 			"a request":              job(hourly),
 			"with everything":        with(job(hourly), full),
 			"a job with a payload":   with(job(hourly), asJob(action.JobTarget{Name: "app", Payload: []byte(` {"a": [1, 2]} `)})),
+			"a job with a digit":     with(job(hourly), asJob(action.JobTarget{Name: "app", Payload: []byte(`5`)})),
+			"an error job's digit":   with(job(hourly), follow(&action.Action{Type: action.Job, Job: &action.JobTarget{Name: "app", Payload: []byte(`5`)}})),
 			"a job with a text":      with(job(hourly), asJob(action.JobTarget{Name: "app", Body: `{"a":1}`, Queue: "slow"})),
 			"a job with nothing":     with(job(hourly), asJob(action.JobTarget{Name: "app"})),
 			"an error action":        with(job(hourly), follow(post())),

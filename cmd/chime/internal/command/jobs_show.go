@@ -18,6 +18,7 @@ import (
 	"github.com/chimejobs/chime/internal/format"
 	"github.com/chimejobs/chime/internal/plain"
 	"github.com/chimejobs/chime/internal/times"
+	"github.com/chimejobs/chime/internal/wire"
 )
 
 func (s *session) jobsShow() *cobra.Command {
@@ -78,7 +79,7 @@ func jobValue(job *chime.JobInfo, why chime.Reason, payload bool) (any, error) {
 		if len(data) == 0 {
 			continue
 		}
-		if decoded, ok := decode(data); ok {
+		if decoded, ok := wire.View(data); ok {
 			value[name] = decoded
 		} else {
 			value[name+"_hex"] = hex.EncodeToString(data)
@@ -87,25 +88,12 @@ func jobValue(job *chime.JobInfo, why chime.Reason, payload bool) (any, error) {
 	return value, nil
 }
 
-// decode returns encoded data as JSON; ok is false if it has no JSON form.
-func decode(data []byte) (json.RawMessage, bool) {
-	if json.Valid(data) {
-		return data, true
-	}
-	var value any
-	if err := chime.Decode(data, &value); err != nil {
-		return nil, false
-	}
-	text, err := json.Marshal(value)
-	return text, err == nil
-}
-
 const maxShown = 64 << 10 // bytes of a payload in a text for people
 
 // shownData formats encoded data for people: as JSON if possible, else in hexadecimal.
 func shownData(data []byte) string {
 	text := hex.EncodeToString(data)
-	if decoded, ok := decode(data); ok {
+	if decoded, ok := wire.View(data); ok {
 		text = string(decoded)
 	}
 	if len(text) > maxShown {

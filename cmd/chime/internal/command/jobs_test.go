@@ -110,7 +110,7 @@ func TestAnIDThatThereIsSaysHowThatJobStands(t *testing.T) {
 	args := []string{"jobs", "enqueue", "report", "--id", "c1", "--in", "1h", "--args", "7"}
 	s.Run(t, args...)
 	wants{out: []string{"Job default/c1 exists already and is delayed. Nothing was added."}}.check(t, s.Run(t, args...), args...)
-	wants{out: []string{"1 byte; --payload shows it"}}.check(t, s.Run(t, "jobs", "show", "c1"))
+	wants{out: []string{"2 bytes; --payload shows it"}}.check(t, s.Run(t, "jobs", "show", "c1"))
 }
 
 func TestAPayloadIsShownOnlyOnRequest(t *testing.T) {
@@ -119,6 +119,15 @@ func TestAPayloadIsShownOnlyOnRequest(t *testing.T) {
 	for _, args := range []string{"jobs list", "jobs list --json", "jobs show j1", "jobs show j1 --json", "jobs list j1 -o jsonl", "jobs groups"} {
 		if got := s.Run(t, strings.Fields(args)...); strings.Contains(got.Out+got.Err, "canary-7") || got.Code != 0 {
 			t.Errorf("%s: exit %d, printed %s%s", args, got.Code, got.Out, got.Err)
+		}
+	}
+	for id, c := range map[string]struct {
+		args any
+		want string
+	}{"j2": {json.RawMessage("5"), "Payload   5\n"}, "j3": {53, "Payload   53\n"}, "j4": {map[int]string{7: "a"}, `{"7":"a"}`}} {
+		s.enqueue(t, chime.Item{Name: "report", Args: c.args, Options: []chime.EnqueueOption{chime.ID(id)}})
+		if got := s.Run(t, "jobs", "show", id, "--payload"); !strings.Contains(got.Out, c.want) {
+			t.Errorf("%v is shown as %s%s, want %q as its handler gets it", c.args, got.Out, got.Err, c.want)
 		}
 	}
 	if got := s.Run(t, "jobs", "show", "j1", "--payload"); !strings.Contains(got.Out, `{"password":"canary-7"}`) {

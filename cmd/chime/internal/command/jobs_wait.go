@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/internal/wire"
 )
 
 // waited is the end of a job as JSON.
@@ -57,7 +58,7 @@ func (s *session) jobsWait() *cobra.Command {
 			}
 			text := string(value.Outcome)
 			if len(result) > 0 {
-				if decoded, ok := decode(result); ok {
+				if decoded, ok := wire.View(result); ok {
 					value.Result = decoded
 				} else {
 					value.Hex = result
