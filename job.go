@@ -120,9 +120,12 @@ func Decode(data []byte, v any) error { return wire.Decode(data, v) }
 //   - json.RawMessage must be JSON, and is stored as it is; one digit is stored with a blank before it.
 //   - Everything else is stored as msgpack. A field has the name in its `msgpack` tag, or else in its `json` tag. Only the instant of
 //     a time.Time is stored.
+//   - If msgpack would lose a part of a value and JSON keeps all of it, the whole value is stored as encoding/json writes it: for example if
+//     a type has only methods for JSON.
 //
 // It refuses values that Decode would refuse: more than 64 levels of nesting, more than 1,048,576 values, more than 64 MiB. It also refuses
-// values that would lose their content: an error, which could be stored only as text, and a struct that has fields but no exported one.
+// values of which neither format keeps all: an error at the top, which could be stored only as text, a struct that has fields but no exported
+// one and no methods, a value in an interface that has methods. The *InvalidError has the path as its Field, such as "args.Lines[2].Price".
 // If a value's own marshaller panics, Encode returns an error.
 func Encode(v any) ([]byte, error) {
 	payload, err := wire.Encode(v)

@@ -32,7 +32,8 @@ func ID(id string) EnqueueOption {
 //
 // The ID is 27 characters of A-Z a-z 0-9 - _, a part of the SHA-256 of the name and of the encoded arguments with the keys of all maps
 // sorted. It is the same in every process and every version of chime. If the encoding of the arguments changes, because a field was added or
-// renamed or fields were reordered, the ID changes too. Arguments of type []byte and json.RawMessage are used unchanged.
+// renamed or fields were reordered, the ID changes too. Arguments of type []byte and json.RawMessage are used as [Encode] stores them. The method
+// MarshalJSON of a type must write equal values equally.
 func ArgsID() EnqueueOption {
 	return enqueueOption(func(s *enqueueSettings) { s.id, s.own, s.argsID = "", true, true })
 }

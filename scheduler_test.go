@@ -73,7 +73,7 @@ func TestARefusedDeclarationNamesFieldValueAndLimit(t *testing.T) {
 		{"s", hour, []ScheduleOption{Overlap("both")}, `overlap policy "both"`},
 		{"s", hour, []ScheduleOption{Misfire("often")}, `misfire policy "often"`},
 		{"s", hour, []ScheduleOption{nil}, "an option is nil"},
-		{"s", hour, []ScheduleOption{Args(func() {})}, `args "func()" (msgpack`},
+		{"s", hour, []ScheduleOption{Args(func() {})}, `args "func()": want what can be encoded`},
 		{"s", hour, []ScheduleOption{Args(make([]byte, defaultMaxPayload+1))}, "args 1048577 bytes (payload too large): want at most 1048576 bytes"},
 		{"s", recurrence.Recurrence{}, nil, "recurrence is empty: want a Frequency, a Cron or a StartTime"},
 		{"s", recurrence.Recurrence{TimeZone: "Europe/Berlin"}, []ScheduleOption{NoImmediateRun()}, "recurrence is empty"},

@@ -2,7 +2,6 @@ package wire
 
 import (
 	"bytes"
-	"encoding"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,6 +9,7 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 
 	"github.com/vmihailenco/msgpack/v5"
@@ -54,6 +54,8 @@ func Stable(payload []byte, encoded bool) []byte {
 }
 
 // EncodeTo returns the payload of v, of at most limit bytes. If buf is not nil, the payload is in its memory until it is released.
+//
+// It is msgpack, or else JSON if msgpack would lose a part of v and JSON keeps all of it. If neither keeps it, v is refused.
 func EncodeTo(v any, limit int) (payload []byte, buf *encodeBuffer, err error) {
 	switch raw := v.(type) {
 	case nil:
@@ -68,16 +70,24 @@ func EncodeTo(v any, limit int) (payload []byte, buf *encodeBuffer, err error) {
 		}
 		payload, err = rawJSON(*raw)
 	default:
-		if _, ok := v.(error); ok && !encodesItself(reflect.TypeOf(v)) {
-			return nil, nil, protocol.Invalid("args", fmt.Sprintf("%T", v), "a value that can be stored: of an error its text")
-		}
+		stored := v
 		buf = encodeBuffers.Get().(*encodeBuffer)
-		if err = buf.encode(v, limit); err != nil {
-			return nil, nil, refused(v, err) // buf is not used again: its encoder may be in the middle of a value
+		if t := reflect.TypeOf(v); t != buf.sure {
+			var asJSON bool
+			if stored, asJSON, err = formatOf(v); err != nil || asJSON {
+				buf.Release()
+				buf = nil
+				if err == nil {
+					payload, err = encodeJSON(stored)
+				}
+				break
+			}
+			if !isDoubtful(t) {
+				buf.sure = t
+			}
 		}
-		if len(buf.b) == 1 && (buf.b[0] == 0x80 || buf.b[0] == 0x90) && losesAll(reflect.TypeOf(v)) {
-			buf.Release()
-			return nil, nil, protocol.Invalid("args", fmt.Sprintf("%T", v), "a struct with exported fields: no other field is stored")
+		if err = buf.encode(stored, limit); err != nil {
+			return nil, nil, refused(v, err) // buf is not used again: its encoder may be in the middle of a value
 		}
 		return buf.b, buf, nil
 	}
@@ -88,6 +98,35 @@ func EncodeTo(v any, limit int) (payload []byte, buf *encodeBuffer, err error) {
 		return nil, nil, err
 	}
 	return payload, nil, nil
+}
+
+// formatOf returns whether a value is stored as JSON, and the value itself, or a pointer to a copy of it if that is necessary to call its methods.
+func formatOf(v any) (stored any, asJSON bool, err error) {
+	if _, is := v.(error); is && !encodes(reflect.TypeOf(v)) {
+		return nil, false, protocol.Invalid("args", fmt.Sprintf("%T", v), "a value that can be stored: of an error its text")
+	}
+	if !isDoubtful(reflect.TypeOf(v)) {
+		return v, false, nil
+	}
+	of := reflect.ValueOf(v)
+	if t := of.Type(); t.Kind() == reflect.Struct || t.Kind() == reflect.Array {
+		of = reflect.New(t).Elem()
+		of.Set(reflect.ValueOf(v))
+		stored = of.Addr().Interface()
+	} else {
+		stored = v
+	}
+	if new(walker).keeps(of, 0) {
+		return stored, false, nil
+	}
+	if found := new(walker).jsonLoses(of, false, 0); found != nil {
+		of := found.typ.String()
+		if found.place == "" {
+			of = fmt.Sprintf("%T", v)
+		}
+		return nil, false, protocol.Invalid("args"+found.place, of, found.want)
+	}
+	return stored, true, nil
 }
 
 // rawJSON returns the payload of JSON text. JSON of one digit is also a number in msgpack, and it would be another one; so a blank is stored before
@@ -108,40 +147,21 @@ func isDigit(payload []byte) bool {
 	return len(payload) == 1 && payload[0] >= '0' && payload[0] <= '9'
 }
 
+func encodeJSON(v any) (payload []byte, err error) {
+	defer recovered(&err)
+	text, err := json.Marshal(v)
+	if err != nil {
+		return nil, refused(v, err)
+	}
+	return rawJSON(text)
+}
+
 // refused turns the error of an encoder into an *protocol.InvalidError.
 func refused(v any, err error) error {
 	if invalid := (*protocol.InvalidError)(nil); errors.As(err, &invalid) {
 		return err
 	}
 	return protocol.Wrapping(protocol.Invalid("args", fmt.Sprintf("%T", v), "what can be encoded"), err)
-}
-
-// losesAll reports whether a type is a struct, or a pointer to one, without any field that is stored.
-func losesAll(t reflect.Type) bool {
-	for t.Kind() == reflect.Pointer && !encodesItself(t) {
-		t = t.Elem()
-	}
-	if t.Kind() != reflect.Struct || t.NumField() == 0 || encodesItself(t) {
-		return false
-	}
-	_, stored := fieldOf(t, func(f reflect.StructField) bool {
-		inlined := f.Anonymous && f.Type.Kind() == reflect.Struct // its fields are checked separately
-		return !inlined && f.Tag.Get("msgpack") != "-" && f.Tag.Get("json") != "-"
-	})
-	return !stored
-}
-
-// encodesItself reports whether a type has a method that encodes it.
-func encodesItself(t reflect.Type) bool {
-	for _, own := range []reflect.Type{
-		reflect.TypeFor[msgpack.CustomEncoder](), reflect.TypeFor[msgpack.Marshaler](),
-		reflect.TypeFor[encoding.BinaryMarshaler](), reflect.TypeFor[encoding.TextMarshaler](),
-	} {
-		if t.Implements(own) {
-			return true
-		}
-	}
-	return false
 }
 
 // TooLarge returns a *protocol.InvalidError that wraps ErrPayloadTooLarge and has both sizes.
@@ -157,8 +177,11 @@ type encodeBuffer struct {
 	encoder   *msgpack.Encoder
 	b         []byte
 	limit     int
-	nextCheck int // length at which the depth is next checked
+	nextCheck int          // length at which the depth is next checked
+	sure      reflect.Type // the last type of which msgpack keeps every value
 }
+
+var errNoEncoding = errors.New("a part of it has no encoding")
 
 const firstCheck = 4 << 10
 
@@ -180,6 +203,9 @@ func (e *encodeBuffer) encode(v any, limit int) (err error) {
 	defer recovered(&err)
 	e.b, e.limit, e.nextCheck = e.b[:0], limit, firstCheck
 	if err := e.encoder.Encode(v); err != nil {
+		if strings.HasPrefix(err.Error(), "msgpack: Encode(") {
+			return errNoEncoding // the library's words mean nothing to the caller
+		}
 		return err
 	}
 	return walk(e.b, nil)

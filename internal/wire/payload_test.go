@@ -332,6 +332,18 @@ func BenchmarkEncodeArgs(b *testing.B) {
 	}
 }
 
+func BenchmarkEncodeSmallArgs(b *testing.B) {
+	args := address{City: "Berlin", Box: 7}
+	b.ReportAllocs()
+	for b.Loop() {
+		_, buf, err := EncodeTo(args, 1<<20)
+		if err != nil {
+			b.Fatal(err)
+		}
+		buf.Release()
+	}
+}
+
 func BenchmarkDecodeArgs(b *testing.B) {
 	payload, _ := Encode(&argsBothTags{Customer: "customer-1", Amount: 12345, Plain: "plain", When: time.Unix(1780000000, 0), List: []int{1, 2, 3}})
 	b.ReportAllocs()

@@ -24,6 +24,7 @@ func TestAViewShowsWhatAHandlerGets(t *testing.T) {
 		{map[bool]int{true: 1}, `{"true":1}`},
 		{struct{ Raw, Text []byte }{[]byte{0xff}, []byte("a")}, `{"Raw":"/w==","Text":"a"}`},
 		{[]time.Time{time.Unix(5, 0), time.Unix(5, 7), time.Unix(-5, 7)}, `["1970-01-01T00:00:05Z","1970-01-01T00:00:05.000000007Z","1969-12-31T23:59:55.000000007Z"]`},
+		{struct{ Total money }{money{5, "EUR"}}, `{"Total":"5 EUR"}`},
 	} {
 		payload, err := Encode(c.args)
 		if err != nil {

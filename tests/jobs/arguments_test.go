@@ -47,3 +47,28 @@ func TestJSONOfOneDigitIsTheSameNumberEverywhere(t *testing.T) {
 		}
 	})
 }
+
+func TestJobsWithDifferentArgumentsAreNotTakenForOne(t *testing.T) {
+	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
+		enqueuer := quietEnqueuer(f.Server.Store(), chime.EnqueuerOptions{})
+		for name, args := range map[string][2]any{
+			"hidden amounts": {bill{amount{1}}, bill{amount{2}}},
+			"5 and 53":       {json.RawMessage("5"), 53},
+		} {
+			for i, of := range args {
+				receipt, err := enqueuer.Enqueue(t.Context(), "a", of, chime.ArgsID())
+				if err != nil || receipt.Existing {
+					t.Errorf("%s: job %d: %+v, %v, want it added", name, i+1, receipt, err)
+				}
+			}
+		}
+	})
+}
+
+// An amount has JSON methods and no exported field.
+type amount struct{ cents int }
+
+func (a amount) MarshalJSON() ([]byte, error)  { return json.Marshal(a.cents) }
+func (a *amount) UnmarshalJSON(b []byte) error { return json.Unmarshal(b, &a.cents) }
+
+type bill struct{ Total amount }
