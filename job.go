@@ -56,9 +56,10 @@ type Job struct {
 // decoded as msgpack: JSON of one digit is stored with a blank before it. A *[]byte gets the payload as it is stored, and so does
 // a *json.RawMessage, without this blank.
 //
-// If the arguments cannot be decoded, the error is one of [Discard]: a handler that returns it makes the job dead, because another attempt would
-// fail too. The error contains the name of the field that does not match, and never its value. Payloads that cannot be decoded also include those
-// that are cut short, are nested deeper than 64, have more than 1,048,576 values, or have a msgpack extension other than the timestamp.
+// A number that v cannot hold, and an array for a struct, are errors. If the arguments cannot be decoded, the error is one of [Discard]: a
+// handler that returns it makes the job dead, because another attempt would fail too. The error contains the name of the field that does not
+// match, and never its value. Payloads that cannot be decoded also include those that are cut short, are nested deeper than 64, have more than
+// 1,048,576 values, or have a msgpack extension other than the timestamp.
 func (j *Job) Decode(v any) error {
 	err := wire.Decode(j.Payload, v)
 	if final := (*wire.DecodeError)(nil); errors.As(err, &final) {

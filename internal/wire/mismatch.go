@@ -1,14 +1,11 @@
 package wire
 
 import (
-	"encoding"
 	"encoding/json"
 	"fmt"
 	"reflect"
 	"strconv"
 	"strings"
-
-	"github.com/vmihailenco/msgpack/v5"
 )
 
 // maxPlace is the maximum number of names and indexes in the place of an error.
@@ -41,10 +38,10 @@ func mismatch(payload []byte, target reflect.Type) string {
 
 // badPart returns the first part of a map or an array that does not match by itself, its name and its type; nil: there is none.
 func badPart(f format, payload []byte, t reflect.Type) (part []byte, name string, of reflect.Type) {
-	for t.Kind() == reflect.Pointer && !decodesItself(t) {
+	for t.Kind() == reflect.Pointer && !f.itself(t) {
 		t = t.Elem()
 	}
-	if decodesItself(t) {
+	if f.itself(t) {
 		return nil, "", nil
 	}
 	keys, parts := f.parts(payload)
@@ -55,7 +52,7 @@ func badPart(f format, payload []byte, t reflect.Type) (part []byte, name string
 			if !ok {
 				continue
 			}
-			name, of = "."+keys[i], field.Type
+			name, of = "."+keys[i], field
 		case t.Kind() == reflect.Map && keys != nil:
 			name, of = "[…]", t.Elem()
 		case (t.Kind() == reflect.Slice || t.Kind() == reflect.Array) && keys == nil:
@@ -70,28 +67,13 @@ func badPart(f format, payload []byte, t reflect.Type) (part []byte, name string
 	return nil, "", nil
 }
 
-// decodesItself reports whether a type has a method that decodes it.
-func decodesItself(t reflect.Type) bool {
-	if t.Kind() != reflect.Pointer {
-		t = reflect.PointerTo(t)
-	}
-	for _, own := range []reflect.Type{
-		reflect.TypeFor[msgpack.CustomDecoder](), reflect.TypeFor[msgpack.Unmarshaler](), reflect.TypeFor[json.Unmarshaler](),
-		reflect.TypeFor[encoding.BinaryUnmarshaler](), reflect.TypeFor[encoding.TextUnmarshaler](),
-	} {
-		if t.Implements(own) {
-			return true
-		}
-	}
-	return false
-}
-
 // A format is one of the two formats of payloads.
 type format interface {
 	kind(value []byte) string                       // the kind of a value, in words
 	parts(value []byte) (keys []string, _ [][]byte) // the values of a map and their keys, or of an array and nil
 	decode(value []byte, v any) error
-	field(t reflect.Type, key string) (reflect.StructField, bool)
+	itself(t reflect.Type) bool // whether a type has a method that decodes it
+	field(t reflect.Type, key string) (reflect.Type, bool)
 }
 
 type jsonFormat struct{}
@@ -131,8 +113,20 @@ func (jsonFormat) parts(value []byte) (keys []string, parts [][]byte) {
 
 func (jsonFormat) decode(value []byte, v any) error { return decodeJSON(value, v) }
 
-func (jsonFormat) field(t reflect.Type, key string) (reflect.StructField, bool) {
-	return fieldOf(t, func(f reflect.StructField) bool { return strings.EqualFold(tagged(f, "json"), key) })
+func (jsonFormat) itself(t reflect.Type) bool {
+	if t.Kind() != reflect.Pointer {
+		t = reflect.PointerTo(t)
+	}
+	return t.Implements(jsonUnmarshaler) || t.Implements(textUnmarshaler)
+}
+
+func (jsonFormat) field(t reflect.Type, key string) (reflect.Type, bool) {
+	for _, f := range jsonFieldsOf(t).stored {
+		if strings.EqualFold(f.name, key) {
+			return f.typ, true
+		}
+	}
+	return nil, false
 }
 
 type msgpackFormat struct{}
@@ -179,13 +173,15 @@ func (f msgpackFormat) parts(value []byte) (keys []string, parts [][]byte) {
 
 func (msgpackFormat) decode(value []byte, v any) error { return decodeMsgpack(value, v) }
 
-func (msgpackFormat) field(t reflect.Type, key string) (reflect.StructField, bool) {
-	return fieldOf(t, func(f reflect.StructField) bool {
-		if _, ok := f.Tag.Lookup("msgpack"); ok {
-			return tagged(f, "msgpack") == key
-		}
-		return tagged(f, "json") == key
-	})
+func (msgpackFormat) itself(t reflect.Type) bool { return reads(t) }
+
+func (msgpackFormat) field(t reflect.Type, key string) (reflect.Type, bool) {
+	fs := fieldsOf(t)
+	i, ok := fs.byName[key]
+	if !ok {
+		return nil, false
+	}
+	return fs.list[i].typ, true
 }
 
 // endOf returns the end of the value that begins at b[at], including its inner values.
@@ -198,21 +194,4 @@ func endOf(b []byte, at int) int {
 		at, left = end, left+inside
 	}
 	return at
-}
-
-// tagged returns the name of a field in a payload.
-func tagged(f reflect.StructField, tag string) string {
-	if name, _, _ := strings.Cut(f.Tag.Get(tag), ","); name != "" {
-		return name
-	}
-	return f.Name
-}
-
-func fieldOf(t reflect.Type, is func(reflect.StructField) bool) (reflect.StructField, bool) {
-	for _, f := range reflect.VisibleFields(t) {
-		if f.IsExported() && is(f) {
-			return f, true
-		}
-	}
-	return reflect.StructField{}, false
 }

@@ -25,8 +25,8 @@ var (
 type span struct{ from, to int }
 
 // walk checks that b is exactly one msgpack value, that it is within maxDepth and maxValues, and that its lengths fit into b. The
-// timestamp is the only extension that it accepts. If exts is not nil, walk appends the spans of the timestamps' data to it.
-func walk(b []byte, exts *[]span) error {
+// timestamp is the only extension that it accepts. If found is not nil, walk notes there what it finds.
+func walk(b []byte, found *scan) error {
 	var left [maxDepth]int // values still to come in each open array and map
 	depth, at := 0, 0
 	for count := 1; ; count++ {
@@ -37,15 +37,13 @@ func walk(b []byte, exts *[]span) error {
 		if err != nil {
 			return err
 		}
-		if exts != nil && isExt(b[at]) {
-			size := 4
-			switch b[at] {
-			case 0xc7:
-				size = 12
-			case 0xd7:
-				size = 8
+		if found != nil {
+			switch code := b[at]; {
+			case code <= 0x7f:
+				found.most = max(found.most, uint64(code))
+			case code >= 0x90 && code <= 0x9f || code >= 0xc0: // neither a map nor a short text
+				found.note(b, at, end, inside)
 			}
-			*exts = append(*exts, span{end - size, end})
 		}
 		at = end
 		if inside > 0 {

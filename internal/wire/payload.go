@@ -322,7 +322,9 @@ type payloadReader struct {
 	b       []byte
 	at      int
 	exts    []span // data of the timestamps that the decoder has not passed yet
-	room    []span
+	found   scan
+	target  reflect.Type // the last one
+	extent  *extent      // of target
 }
 
 var errMisread = errors.New("msgpack: a timestamp where another value was expected")
@@ -337,11 +339,17 @@ var payloadReaders = sync.Pool{New: func() any {
 
 func (r *payloadReader) decode(payload []byte, v any) (err error) {
 	defer recovered(&err)
-	r.room = r.room[:0]
-	if err := walk(payload, &r.room); err != nil {
+	r.found = scan{exts: r.found.exts[:0]}
+	if err := walk(payload, &r.found); err != nil {
 		return err
 	}
-	r.b, r.at, r.exts = payload, 0, r.room
+	if target := reflect.TypeOf(v).Elem(); target != r.target {
+		r.target, r.extent = target, extentOf(target)
+	}
+	if err := r.extent.check(&r.found, payload, r.target); err != nil {
+		return err
+	}
+	r.b, r.at, r.exts = payload, 0, r.found.exts
 	return r.decoder.Decode(v)
 }
 

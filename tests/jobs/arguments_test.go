@@ -4,11 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/internal/wire"
 	"github.com/chimejobs/chime/recurrence"
 	"github.com/chimejobs/chime/tests/internal/fixture"
 )
@@ -72,3 +75,42 @@ func (a amount) MarshalJSON() ([]byte, error)  { return json.Marshal(a.cents) }
 func (a *amount) UnmarshalJSON(b []byte) error { return json.Unmarshal(b, &a.cents) }
 
 type bill struct{ Total amount }
+
+func TestArgumentsThatATypeCannotHoldMakeAJobDead(t *testing.T) {
+	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
+		type wide struct{ Count int }
+		type narrow struct{ Count int8 }
+		kind, store := chime.Define[narrow]("arguments.narrow"), f.Server.Store()
+		enqueuer, jobs := quietEnqueuer(store, chime.EnqueuerOptions{}), chime.NewJobs(store)
+		for id, args := range map[string]any{"large": wide{300}, "list": []int{3}, "good": wide{3}} {
+			if _, err := enqueuer.Enqueue(t.Context(), kind.Name(), args, chime.ID(id), chime.Keep(time.Hour)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		worker := f.Worker(chime.WorkerOptions{Concurrency: 1})
+		kind.Handle(worker, func(_ context.Context, job *chime.Job, args narrow) error {
+			if args.Count != 3 {
+				t.Errorf("%s: the handler got %+v", job.ID, args)
+			}
+			return job.Return(wide{300})
+		})
+		if err := f.Start(worker)(); err != nil {
+			t.Error(err)
+		}
+		for id, want := range map[string]string{
+			"large": "Count: a number does not fit int8", "list": "an array does not fit jobs_test.narrow",
+		} {
+			dead, err := jobs.Get(t.Context(), "default", id)
+			if err != nil || dead.State != chime.JobDead || dead.Attempt != 1 || !strings.Contains(dead.LastError, want) {
+				t.Errorf("%s: %+v, %v, want it dead at its first attempt with %q", id, dead, err, want)
+			}
+			if err := dead.Decode(new(narrow)); id == "large" && !strings.Contains(fmt.Sprint(err), want) {
+				t.Errorf("JobInfo.Decode: %v, want %q", err, want)
+			}
+		}
+		var result narrow
+		if err := jobs.Wait(t.Context(), "default", "good", &result); !errors.As(err, new(*wire.DecodeError)) || !strings.Contains(err.Error(), "Count: a number does not fit int8") {
+			t.Errorf("the result is read as %+v, %v, want an error that names the field", result, err)
+		}
+	})
+}
