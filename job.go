@@ -60,8 +60,10 @@ type Job struct {
 // handler that returns it makes the job dead, because another attempt would fail too. The error contains the name of the field that does not
 // match, and never its value. Payloads that cannot be decoded also include those that are cut short, are nested deeper than 64, have more than
 // 1,048,576 values, or have a msgpack extension other than the timestamp.
-func (j *Job) Decode(v any) error {
-	err := wire.Decode(j.Payload, v)
+func (j *Job) Decode(v any) error { return discardUnreadable(wire.Decode(j.Payload, v)) }
+
+// discardUnreadable turns an error that every further attempt would have too into one of Discard.
+func discardUnreadable(err error) error {
 	if final := (*wire.DecodeError)(nil); errors.As(err, &final) {
 		return Discard(err)
 	}

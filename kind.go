@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/wire"
 	"github.com/chimejobs/chime/recurrence"
 )
 
@@ -111,7 +112,8 @@ func newKindDefaults(options []KindOption) (*kindDefaults, error) {
 // Name returns the job name.
 func (k Kind[T]) Name() string { return k.name }
 
-// Handle registers the handler of the kind's jobs on a worker. A job whose arguments cannot be decoded becomes dead. Like [Worker.Handle],
+// Handle registers the handler of the kind's jobs on a worker. A job whose arguments cannot be decoded becomes dead, and so does a job without
+// arguments, unless T is a pointer, a slice, a map, an interface or a struct without fields. Like [Worker.Handle],
 // it panics on a nil handler, an invalid option and a second handler. The kind's defaults override the options.
 func (k Kind[T]) Handle(worker *Worker, handler func(ctx context.Context, job *Job, args T) error, options ...HandlerOption) {
 	if handler == nil {
@@ -123,12 +125,12 @@ func (k Kind[T]) Handle(worker *Worker, handler func(ctx context.Context, job *J
 	worker.Handle(k.name, k.Handler(handler), options...)
 }
 
-// Handler turns a function of typed arguments into a Handler, for middleware and for tests. If the arguments cannot be decoded, it returns
-// an error of [Discard].
+// Handler turns a function of typed arguments into a Handler, for middleware and for tests. If the arguments cannot be decoded, or are missing
+// as Handle describes, it returns an error of [Discard].
 func (k Kind[T]) Handler(handler func(ctx context.Context, job *Job, args T) error) Handler {
 	return func(ctx context.Context, job *Job) error {
 		var args T
-		if err := job.Decode(&args); err != nil {
+		if err := discardUnreadable(wire.DecodeArgs(job.Payload, &args)); err != nil {
 			return err
 		}
 		return handler(ctx, job, args)

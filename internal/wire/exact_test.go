@@ -127,3 +127,16 @@ func TestAStructThatEmbedsItselfIsNotDecodedFromMsgpack(t *testing.T) {
 		t.Errorf("got %v, want %v", err, errRecursive)
 	}
 }
+
+func TestAnEmptyPayloadIsAnErrorForATypedHandler(t *testing.T) {
+	for _, target := range []any{new(address), new(int), new(string), new([2]int), new(bool)} {
+		if err := DecodeArgs(nil, target); !isFinal(err) {
+			t.Errorf("%T: got %v, want a *DecodeError", target, err)
+		}
+	}
+	for _, target := range []any{new(struct{}), new(*address), new([]int), new(map[string]int), new([]byte), new(any)} {
+		if err := DecodeArgs(nil, target); err != nil {
+			t.Errorf("%T: %v", target, err)
+		}
+	}
+}

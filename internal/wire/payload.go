@@ -294,6 +294,25 @@ func Decode(payload []byte, v any) error {
 	return &DecodeError{text: fmt.Sprintf("chime: decode into %T: %s", v, reason), err: err}
 }
 
+// DecodeArgs is Decode for the arguments of a typed handler. An empty payload is an error unless the type of v has a value for nothing: a
+// pointer, a slice, a map, an interface or a struct without fields.
+func DecodeArgs(payload []byte, v any) error {
+	if t := reflect.TypeOf(v).Elem(); len(payload) == 0 && !isOptional(t) {
+		return &DecodeError{text: fmt.Sprintf("chime: decode into %T: the payload is empty", v), err: errEmpty}
+	}
+	return Decode(payload, v)
+}
+
+var errEmpty = errors.New("an empty payload")
+
+func isOptional(t reflect.Type) bool {
+	switch t.Kind() {
+	case reflect.Pointer, reflect.Slice, reflect.Map, reflect.Interface:
+		return true
+	}
+	return t.Kind() == reflect.Struct && t.NumField() == 0
+}
+
 // isJSON reports whether a payload is JSON text and not msgpack. JSON text begins with a byte below 0x80, which in msgpack is a
 // whole value. So only a single digit can be both, and it counts as msgpack: JSON of one digit is stored with a blank before it.
 func isJSON(payload []byte) bool {

@@ -82,7 +82,7 @@ func TestArgumentsThatATypeCannotHoldMakeAJobDead(t *testing.T) {
 		type narrow struct{ Count int8 }
 		kind, store := chime.Define[narrow]("arguments.narrow"), f.Server.Store()
 		enqueuer, jobs := quietEnqueuer(store, chime.EnqueuerOptions{}), chime.NewJobs(store)
-		for id, args := range map[string]any{"large": wide{300}, "list": []int{3}, "good": wide{3}} {
+		for id, args := range map[string]any{"large": wide{300}, "list": []int{3}, "none": nil, "good": wide{3}} {
 			if _, err := enqueuer.Enqueue(t.Context(), kind.Name(), args, chime.ID(id), chime.Keep(time.Hour)); err != nil {
 				t.Fatal(err)
 			}
@@ -98,7 +98,7 @@ func TestArgumentsThatATypeCannotHoldMakeAJobDead(t *testing.T) {
 			t.Error(err)
 		}
 		for id, want := range map[string]string{
-			"large": "Count: a number does not fit int8", "list": "an array does not fit jobs_test.narrow",
+			"large": "Count: a number does not fit int8", "list": "an array does not fit jobs_test.narrow", "none": "the payload is empty",
 		} {
 			dead, err := jobs.Get(t.Context(), "default", id)
 			if err != nil || dead.State != chime.JobDead || dead.Attempt != 1 || !strings.Contains(dead.LastError, want) {
