@@ -129,7 +129,7 @@ func Decode(data []byte, v any) error { return wire.Decode(data, v) }
 // It refuses values that Decode would refuse: more than 64 levels of nesting, more than 1,048,576 values, more than 64 MiB. It also refuses
 // values of which neither format keeps all: an error at the top, which could be stored only as text, a struct that has fields but no exported
 // one and no methods, a value in an interface that has methods. The *InvalidError has the path as its Field, such as "args.Lines[2].Price".
-// If a value's own marshaller panics, Encode returns an error.
+// docs/arguments.md lists types. If a value's own marshaller panics, Encode returns an error.
 func Encode(v any) ([]byte, error) {
 	payload, err := wire.Encode(v)
 	if err != nil {
