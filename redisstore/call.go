@@ -209,7 +209,7 @@ func (r reply) rest(i int) []string {
 // waitHint reads, from i on: more, paused, next, the caller's number among the keepers of the alarm, the mark of parked jobs, lapse, lapsed sessions.
 func (r reply) waitHint(i int) protocol.WaitHint {
 	h := protocol.WaitHint{
-		More: r.number(i) == 1, Paused: r.number(i+1) == 1, Second: r.number(i+3) == 2,
+		More: r.number(i)&1 != 0, NotAhead: r.number(i)&2 != 0, Suspects: r.number(i)&4 != 0, Paused: r.number(i+1) == 1, Second: r.number(i+3) == 2,
 		ParkedMark: r.number(i + 4), Lapse: r.milli(i + 5),
 	}
 	if next := r.milli(i + 2); !next.IsZero() {

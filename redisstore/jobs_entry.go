@@ -231,8 +231,7 @@ func (r *entryReader) readCrashes(ctx context.Context, ids []string) error {
 	}
 	texts, err := r.texts(ctx, r.keys.crashes, ids)
 	for i, text := range texts {
-		times, _ := strconv.Atoi(text)
-		r.crashes[i] = max(times, 0)
+		r.crashes[i], _ = crashesOf(text)
 	}
 	return err
 }

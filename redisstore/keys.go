@@ -114,7 +114,7 @@ type partitionKeys struct {
 
 	sessions string // sorted set: session → instant it lapses, Unix ms
 	callers  string // sorted set: enqueuer → number of its last call, with the time (see scripts/lib/callers.lua); "measured <session>" → its last measurements; sessions that have ended; #enqueued: jobs since the start, without those counted in state
-	crashes  string // hash: job ID → times its holder vanished; 0: returned without an envelope
+	crashes  string // hash: job ID → how often its holder vanished, see scripts/lib/suspects.lua
 	idle     string // sorted set: sleeping worker → instant it went to sleep, Unix ms; #closed while the queue is paused or has a limit (see scripts/lib/gate.lua)
 	stale    string // sorted set: ID in ready that is void, because its job was cancelled or deleted → since when, Unix ms (see scripts/lib/stale.lua)
 	purged   string // list: the former ready of a purge that has not ended (see scripts/queues/purge_begin.lua)

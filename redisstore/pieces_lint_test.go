@@ -286,6 +286,8 @@ func TestLuaAndGoKnowTheSameLimits(t *testing.T) {
 		{"queuelimit", "LIMIT_FULL", strconv.Itoa(int(protocol.LimitFull))},
 		{"alarm", "SECOND_ALARM_MS", strconv.FormatInt(protocol.SecondAlarm.Milliseconds(), 10)},
 		{"suspects", "SUSPECT_CRASHES", strconv.Itoa(protocol.SuspectCrashes)},
+		{"suspects", "WATCH_US", strconv.FormatInt(protocol.SuspectAlone.Microseconds(), 10)},
+		{"suspects", "STEP_MS", strconv.FormatInt(protocol.SuspectStep.Milliseconds(), 10)},
 		{"parked", "SHARED", sharedParked},
 		{"expired", "ENVELOPE", strconv.Itoa(wire.Version)},
 		{"expired", "FORM", newestForm(t)},

@@ -126,7 +126,7 @@ func (s *store) workCall(c *protocol.WorkCall) call {
 
 	settled := len(c.Settle) + len(c.Begun)
 	args = append(args, c.Session, c.Number, c.TTL.Milliseconds(), c.Take, c.Ahead, sleeps(c), c.Worker,
-		keys.wake, s.holderOf(c.Worker), len(names), len(parks), countFinished, len(c.Begun), countOthers, flag(c.Suspect), len(shared))
+		keys.wake, s.holderOf(c.Worker), len(names), len(parks), countFinished, len(c.Begun), countOthers, suspects(c), len(shared))
 	for _, name := range names {
 		args = append(args, name)
 	}
@@ -218,6 +218,14 @@ func sleeps(c *protocol.WorkCall) string {
 	return flag(c.Sleep)
 }
 
+// suspects formats whether the call may bring a suspect.
+func suspects(c *protocol.WorkCall) string {
+	if c.HoldsSuspect {
+		return "2"
+	}
+	return flag(c.Suspect)
+}
+
 func flag(on bool) string {
 	if on {
 		return "1"
@@ -283,7 +291,7 @@ func takenOf(values reply) []protocol.TakenJob {
 			job.Body = unsafe.Slice(unsafe.StringData(text), len(text))
 		}
 		if i < len(crashes) {
-			job.Crashes = int(crashes.number(i))
+			job.Crashes, job.Uncertain = crashesOf(crashes.text(i))
 		}
 	}
 	for i := range min(len(kinds), len(jobs)) {
@@ -293,6 +301,16 @@ func takenOf(values reply) []protocol.TakenJob {
 		}
 	}
 	return jobs
+}
+
+// crashesOf reads an entry of …:crashes, see scripts/lib/suspects.lua: how often the holder of a job has vanished while its handler ran, and
+// how many of these times it may not have been the cause.
+func crashesOf(text string) (all, uncertain int) {
+	certain, more, _ := strings.Cut(text, ".")
+	n, _ := strconv.Atoi(certain)
+	uncertain, _ = strconv.Atoi(more)
+	n, uncertain = max(n, 0), max(uncertain, 0)
+	return n + uncertain, uncertain
 }
 
 // The script gets the settlements of a call in three sections, one after the other.

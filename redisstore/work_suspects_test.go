@@ -2,6 +2,7 @@ package redisstore
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -33,16 +34,16 @@ func TestAWorkerIsGivenOneSuspectAtATime(t *testing.T) {
 		b.crashed(1, "a")
 		first := b.Work("one", protocol.WorkCall{Take: 5, Sleep: true})
 		b.Want("given first", storesuite.IDs(first.Taken), "s1")
-		if !first.Taken[0].Suspect() || !first.More {
+		if !first.Taken[0].Suspect() || !first.More || !first.Suspects {
 			b.Errorf("took %+v, more %v; want a suspect, and more", first.Taken, first.More)
 		}
 		b.NoSuspects = true
 		b.Want("beside it", storesuite.IDs(b.Take("one", 5)), "a b")
 		b.NoSuspects = false
-		for _, id := range []string{"s2", "s3"} {
+		for i, id := range []string{"s2", "s3"} {
 			score := b.client.ZScore(b.Context(), b.keys().due, id).Val()
-			if wait := time.UnixMilli(int64(score)).Sub(first.Now.Truncate(time.Millisecond)); wait < time.Second || wait > 3*time.Second {
-				b.Errorf("%s is due in %v, want in one to two seconds: it must not remain at the head", id, wait)
+			if wait := time.UnixMilli(int64(score)).Sub(first.Now.Truncate(time.Millisecond)); wait != time.Duration(i+1)*protocol.SuspectStep {
+				b.Errorf("%s is due in %v, want a little later, by its rank: it must not remain at the head", id, wait)
 			}
 			b.client.ZAdd(b.Context(), b.keys().due, redisZ(0, id))
 		}
@@ -88,6 +89,118 @@ func TestASuspectInReadyHoldsNothingUp(t *testing.T) {
 				}
 				b.client.ZAddXX(b.Context(), b.keys().due, redisZ(0, "s"), redisZ(0, "t"))
 			}
+		})
+	}
+}
+
+// lapsedNow returns the session that has lapsed.
+func (b *bench) lapsedNow() protocol.LapsedSession {
+	b.Helper()
+	lapsed, err := b.store.Lapsed(b.Context(), storesuite.DefaultPartition)
+	if err != nil || len(lapsed) != 1 {
+		b.Fatalf("lapsed: %v, %v; want one session", lapsed, err)
+	}
+	return lapsed[0]
+}
+
+// A job whose holder vanished once is never taken ahead, so that the store knows each time that its handler begins. Others are taken ahead again
+// when it is gone.
+func TestAJobWhoseHolderVanishedIsNotTakenAhead(t *testing.T) {
+	for _, entry := range []string{"v", "1", "0"} {
+		onEveryServer(t, func(b *bench) {
+			b.Enqueue(storesuite.Job("a"), storesuite.Job("v"), storesuite.Job("c"), storesuite.Job("d"))
+			late := storesuite.Job("late")
+			late.At = time.Now().Add(-time.Hour)
+			b.Enqueue(late)
+			b.client.HSet(b.Context(), b.keys().state, "crashed", "1")
+			b.client.HSet(b.Context(), b.keys().crashes, "v", entry)
+			if entry == "0" { // it came back, and did not vanish
+				if all := b.Work("s", protocol.WorkCall{Take: 4, Ahead: 4}); len(all.Taken) != 4 || all.NotAhead {
+					b.Errorf("%d taken, not ahead %v; want four", len(all.Taken), all.NotAhead)
+				}
+				return
+			}
+			var order []string
+			for call := range 4 {
+				if ahead := b.Work("s", protocol.WorkCall{Take: 3, Ahead: 3, Sleep: true}); len(ahead.Taken) != 0 || !ahead.NotAhead || !ahead.More {
+					b.Fatalf("call %d: %s are taken ahead, not ahead %v, more %v; want none: v is among the first", call, storesuite.IDs(ahead.Taken), ahead.NotAhead, ahead.More)
+				}
+				one := b.Work("s", protocol.WorkCall{Take: 3, Ahead: 2})
+				if len(one.Taken) != 1 || !one.Taken[0].Begun || !one.NotAhead {
+					b.Fatalf("call %d: took %+v, want one job that begins", call, one.Taken)
+				}
+				if order = append(order, one.Taken[0].ID); one.Taken[0].ID == "v" {
+					break
+				}
+			}
+			if at := slices.Index(order, "v"); at < 0 || at > 2 {
+				b.Fatalf("taken: %v, want v among the first three", order)
+			}
+			if rest := b.Work("s", protocol.WorkCall{Take: 4, Ahead: 4}); len(rest.Taken) != 5-len(order) || rest.NotAhead {
+				b.Errorf("%s are taken ahead after v, want the other %d", storesuite.IDs(rest.Taken), 5-len(order))
+			}
+		})
+	}
+}
+
+// A job that was taken ahead may have begun although the store does not know it.
+func TestAJobTakenAheadIsMarkedWhenItsHolderVanishes(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		b.Enqueue(storesuite.Job("begun"), storesuite.Job("a"), storesuite.Job("b"), storesuite.Job("c"))
+		b.crashed(2, "b")
+		b.client.HSet(b.Context(), b.keys().crashes, "c", "0")
+		b.client.HSet(b.Context(), b.keys().inflight("gone"), "\x01", "1 1 1 h 1 w ", "begun", "1700000000000001", "a", "-1700000000000002",
+			"b", "-1700000000000003", "c", "-1700000000000004")
+		b.client.ZAdd(b.Context(), b.keys().sessions, redisZ(float64(b.clock().Add(-time.Hour).UnixMilli()), "gone"))
+		b.client.Del(b.Context(), b.keys().ready)
+		b.Reap(b.lapsedNow(), 0)
+		got := b.client.HGetAll(b.Context(), b.keys().crashes).Val()
+		if fmt.Sprint(got) != "map[a:v b:2 begun:1 c:v]" {
+			b.Errorf("crashes %v, want 1 for the job that had begun, and a mark for those that may have", got)
+		}
+	})
+}
+
+// The crash after which a suspect is dead counts only if no other job had begun beside it, but at the latest the fifth crash does.
+func TestACrashOfASuspectBesideAnotherJobIsUncertain(t *testing.T) {
+	const fence, second = 1_700_000_000_000_000, 1_000_000 // µs
+	for name, c := range map[string]struct {
+		before string            // the entry of the suspect
+		others map[string]string // job -> fence
+		alive  int64             // when the worker lived for the last time, µs after the suspect began
+		after  string
+	}{
+		"alone":                                   {"2", nil, 2 * second, "3"},
+		"beside a job that begins later":          {"2", map[string]string{"x": fmt.Sprint(fence + 1)}, 2 * second, "2.1"},
+		"beside a cancelled one":                  {"2", map[string]string{"x": fmt.Sprint("!", fence+1)}, 2 * second, "2.1"},
+		"beside one taken ahead":                  {"2", map[string]string{"x": fmt.Sprint("-", fence+1)}, 2 * second, "3"},
+		"at once, beside one from before":         {"2", map[string]string{"x": fmt.Sprint(fence - 1)}, second / 2, "3"},
+		"after its watch, beside one from before": {"2", map[string]string{"x": fmt.Sprint(fence - 1)}, 2 * second, "2.1"},
+		"again":          {"2.1", map[string]string{"x": fmt.Sprint(fence + 1)}, 2 * second, "2.2"},
+		"the fifth time": {"2.2", map[string]string{"x": fmt.Sprint(fence + 1)}, 2 * second, "5"},
+		"alone, later":   {"2.2", nil, 2 * second, "3.2"},
+		"the second":     {"1", map[string]string{"x": fmt.Sprint(fence + 1)}, 2 * second, "2"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			onEveryServer(t, func(b *bench) {
+				b.Enqueue(storesuite.Job("s"), storesuite.Job("x"))
+				b.client.Del(b.Context(), b.keys().ready)
+				b.client.HSet(b.Context(), b.keys().state, "crashed", "1")
+				b.client.HSet(b.Context(), b.keys().crashes, "s", c.before)
+				b.client.HSet(b.Context(), b.keys().inflight("gone~1000"), "\x01", "1 1 1 h 1 w ", "s", fmt.Sprint(fence))
+				for id, held := range c.others {
+					b.client.HSet(b.Context(), b.keys().inflight("gone~1000"), id, held)
+				}
+				b.client.ZAdd(b.Context(), b.keys().sessions, redisZ(float64((fence+c.alive)/1000+1000), "gone~1000"))
+				b.Reap(b.lapsedNow(), 0)
+				if got := b.client.HGet(b.Context(), b.keys().crashes, "s").Val(); got != c.after {
+					b.Errorf("the entry is %q, want %q", got, c.after)
+				}
+				uncertain := strings.Contains(c.after, ".") && strings.HasPrefix(c.after, "2")
+				if delayed := b.client.ZScore(b.Context(), b.keys().due, "s").Err() == nil; delayed != (uncertain || c.after == "2") {
+					b.Errorf("it is delayed: %v", delayed)
+				}
+			})
 		})
 	}
 }

@@ -155,22 +155,23 @@ type EnqueueAnswer struct {
 // Number 1 creates the session, which exists only once it has taken a job: if the answer to Number 1 has no jobs, the next call
 // has Number 1 again. The answer for a reaped session is ErrSessionLost.
 type WorkCall struct {
-	Partition Partition
-	Worker    string        // the name it listens under
-	Session   string        // random, used once
-	Number    int64         // 1, 2, …
-	TTL       time.Duration // how long the session lives after its last heartbeat or call
-	Settle    []Settlement  // at most MaxSettlements
-	Begun     []BegunJob    // taken ahead before, begun since
-	Take      int           // how many jobs to take, at most MaxTake; 0: only settle. Large jobs come in several calls (More)
-	Ahead     int           // how many of Take, the last ones, are taken ahead: they count as not begun until Begun names them
-	Serve     []string      // the entries of Parked in earlier answers that this worker handles: served first
-	Suspect   bool          // the worker may get a suspect: it holds none
-	Sleep     bool          // register the worker as asleep if nothing is left to take
-	Lapses    bool          // report lapsed sessions; only for calls that may sleep
-	SleepOn   bool          // the call only settles jobs that are Finished: a sleeping worker remains registered, the answer has no WaitHint
-	Place     []Placement   // placed first, in the same round trip; needs no session
-	Measured  *Measured     // counted first, in the same round trip; nil: nothing
+	Partition    Partition
+	Worker       string        // the name it listens under
+	Session      string        // random, used once
+	Number       int64         // 1, 2, …
+	TTL          time.Duration // how long the session lives after its last heartbeat or call
+	Settle       []Settlement  // at most MaxSettlements
+	Begun        []BegunJob    // taken ahead before, begun since
+	Take         int           // how many jobs to take, at most MaxTake; 0: only settle. Large jobs come in several calls (More)
+	Ahead        int           // how many of Take, the last ones, are taken ahead: they count as not begun until Begun names them
+	Serve        []string      // the entries of Parked in earlier answers that this worker handles: served first
+	Suspect      bool          // the worker may get a suspect: it holds none, and calls no other partition for jobs now
+	HoldsSuspect bool          // the worker holds a suspect
+	Sleep        bool          // register the worker as asleep if nothing is left to take
+	Lapses       bool          // report lapsed sessions; only for calls that may sleep
+	SleepOn      bool          // the call only settles jobs that are Finished: a sleeping worker remains registered, the answer has no WaitHint
+	Place        []Placement   // placed first, in the same round trip; needs no session
+	Measured     *Measured     // counted first, in the same round trip; nil: nothing
 	ParkedLook
 }
 
@@ -317,13 +318,15 @@ type WorkAnswer struct {
 
 // WaitHint contains what a worker needs to know in order to wait.
 type WaitHint struct {
-	More   bool          // something is left to take
-	Paused bool          // the queue is paused
-	Next   time.Duration // until the next delayed job is due; 0: there is none, or other workers keep its alarm
-	Second bool          // the worker keeps the alarm as the second: it takes SecondAlarm after Next
-	Limit  LimitState    // of the queue
-	Lapse  time.Time     // earliest lapse among the partition's sessions; zero: there is no session
-	Lapsed []LapsedSession
+	More     bool          // something is left to take
+	NotAhead bool          // of a WorkCall: a job waits that is not taken ahead, because its holder vanished before
+	Suspects bool          // of a WorkCall: suspects wait
+	Paused   bool          // the queue is paused
+	Next     time.Duration // until the next delayed job is due; 0: there is none, or other workers keep its alarm
+	Second   bool          // the worker keeps the alarm as the second: it takes SecondAlarm after Next
+	Limit    LimitState    // of the queue
+	Lapse    time.Time     // earliest lapse among the partition's sessions; zero: there is no session
+	Lapsed   []LapsedSession
 
 	// Parked are job names with parked jobs, or single ones of them, for Serve: with Looked those of Handled, without it
 	// those of Serve.
@@ -363,7 +366,8 @@ type LapsedSession struct {
 type TakenJob struct {
 	ID         string
 	Fence      int64
-	Crashes    int       // times its holder vanished
+	Crashes    int       // times its holder vanished while its handler ran
+	Uncertain  int       // how many of these times another job had begun beside it, so that it may not be the cause
 	New        bool      // an occurrence taken for the first time: only these can be late
 	Begun      bool      // false: taken ahead
 	Body       []byte    // see package wire
@@ -373,7 +377,7 @@ type TakenJob struct {
 
 // Suspect reports whether a worker may get only one job of this kind at a time: its holders have vanished so often that it may
 // be the cause.
-func (j *TakenJob) Suspect() bool { return j.Crashes >= SuspectCrashes }
+func (j *TakenJob) Suspect() bool { return j.Crashes-j.Uncertain >= SuspectCrashes }
 
 // PollCall polls one partition. A sleeping worker that knows Since and Now may get a faster answer if nothing has happened.
 type PollCall struct {

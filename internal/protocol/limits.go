@@ -20,6 +20,15 @@ const (
 )
 
 const (
+	// SuspectAlone is how long a worker takes no other job once a suspect has begun, while its handler runs. A suspect that makes its worker vanish
+	// mostly does so at once. If another job began at the same time, it would be unclear which of them caused it.
+	SuspectAlone = time.Second
+
+	// SuspectStep is the delay of a suspect that has to wait for another one.
+	SuspectStep = 4 * time.Millisecond
+)
+
+const (
 	// MinPer and MaxPer bound the time in which a number of jobs may start.
 	MinPer = time.Millisecond
 	MaxPer = 30 * 24 * time.Hour

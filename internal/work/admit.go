@@ -51,7 +51,7 @@ func (a *admission) admit(c *claim, taken *protocol.TakenJob, now time.Time) (s 
 		return a.park(c, list, err.Error(), now), true
 	case err != nil:
 		return c.kill(err.Error(), now), true
-	case taken.Crashes >= a.config.MaxCrashes:
+	case taken.Crashes-taken.Uncertain >= a.config.MaxCrashes:
 		return c.kill("poison: its worker vanished "+times(taken.Crashes), now), true
 	case p != nil && taken.New && !p.Runs(c.message.Planned, c.clock.answered()):
 		return c.missed(now), true

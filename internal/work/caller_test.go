@@ -12,7 +12,7 @@ func calling(now time.Time) (*caller, *lane) {
 	c := newCaller("a", nil)
 	l := newLane(protocol.Partition{Queue: "default"}, &share{weight: 1})
 	l.liveOn(c)
-	c.addWork(l, l.call("w", time.Second, 4, 2, true, nil, now), 1)
+	c.addWork(l, l.call("w", time.Second, 4, 2, true, false, nil, now), 1)
 	c.send(now)
 	<-c.requests // run's part
 	return c, l

@@ -206,15 +206,18 @@ func (f *flight) duration() time.Duration { return f.endedAt.Sub(f.began) }
 func (f *flight) finishedAt() time.Time   { return f.endedAt }
 func (f *flight) endContext(cause error)  { f.Attempt.end(cause) }
 
-// watchedUntil returns until when a suspect is watched, alone: for a moment after it begins. ok is false if it has ended or is no suspect.
+// watchedUntil returns until when a suspect is watched, alone: for a moment after it begins, which is shorter if its handler has returned. ok is
+// false if it was collected or is no suspect.
 func (f *flight) watchedUntil(now time.Time) (until time.Time, ok bool) {
 	switch {
 	case !f.suspect || f.ended:
 		return time.Time{}, false
 	case f.began.IsZero():
-		return now.Add(suspectAlone), true
+		return now.Add(protocol.SuspectAlone), true
+	case !f.endedAt.IsZero():
+		return f.began.Add(suspectWatch), true
 	}
-	return f.began.Add(suspectAlone), true
+	return f.began.Add(protocol.SuspectAlone), true
 }
 
 // nowLate notes that the flight's time is up, and reports whether that is new.
@@ -322,7 +325,10 @@ func (f *flight) returned() (s protocol.Settlement, kept bool) {
 		s = *f.settlement
 	}
 	f.lane.keep(s, f.endedAt)
-	if f.follows() {
+	if f.suspect {
+		f.lane.oweSuspect()
+	}
+	if f.follows() || f.suspect {
 		f.lane.hurry(f.endedAt)
 	}
 	return s, true

@@ -31,7 +31,8 @@ type flights struct {
 	admitted []*flight // memory that is reused
 	seen     collected // memory that is reused
 
-	suspected bool // a suspect has arrived, and may still be in this worker
+	suspected  bool      // a suspect has arrived, and may still be in this worker
+	aloneUntil time.Time // no other job is taken before this instant, because of suspects that have ended
 
 	cancelled cancellations
 
@@ -93,29 +94,29 @@ func (h *flights) arrive(l *lane, s *session, jobs []protocol.TakenJob) {
 	}
 }
 
-// suspectAlone is how long a worker takes no other job once a suspect has begun. A suspect that makes its worker vanish mostly does so at once.
-// If another job began at the same time, it would be unclear which of them caused it.
-const suspectAlone = time.Second
+// suspectWatch is how long a worker takes no other job after a suspect has begun, even if its handler has returned: it may have started what makes
+// the worker vanish.
+const suspectWatch = 30 * time.Millisecond
 
 // suspect reports whether the worker has a suspect, and until when the worker takes no other job because of it.
 func (h *flights) suspect(now time.Time) (held bool, alone time.Time) {
 	if !h.suspected {
-		return false, time.Time{}
+		return false, h.aloneUntil
 	}
 	for i := range h.arrivals {
 		for j := range h.arrivals[i].jobs {
 			if h.arrivals[i].jobs[j].Suspect() {
-				held, alone = true, now.Add(suspectAlone)
+				held, alone = true, now.Add(protocol.SuspectAlone)
 			}
 		}
 	}
-	h.slots.each(func(f *flight) {
+	h.slots.eachUncollected(func(f *flight) {
 		if until, ok := f.watchedUntil(now); ok {
 			held, alone = true, later(alone, until)
 		}
 	})
 	h.suspected = held
-	return held, alone
+	return held, later(alone, h.aloneUntil)
 }
 
 // coming returns how many jobs have arrived and are not admitted yet.
@@ -186,6 +187,9 @@ func (h *flights) collect(now time.Time) time.Time {
 	for _, f := range h.seen.ended {
 		if f.cancels {
 			h.heartbeat.watch(f.holder(), f.schedule, -1)
+		}
+		if f.suspect {
+			h.aloneUntil = later(h.aloneUntil, f.begunAt().Add(suspectWatch))
 		}
 		if s, kept := f.returned(); kept {
 			h.ended.count(&s)

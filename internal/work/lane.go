@@ -27,9 +27,26 @@ type lane struct {
 	underWay bool               // sent is in the request that the caller makes now
 	repeated bool               // and it was sent before
 
+	owed owedSuspect // whether the store may not know yet how a suspect has ended
+
 	failures int       // consecutive failed calls
 	retryAt  time.Time // no call before this instant
 }
+
+// An owedSuspect is where the outcome of a suspect is, which the next suspect waits for.
+type owedSuspect byte
+
+const (
+	noSuspectOwed owedSuspect = iota
+	suspectKept               // in the outbox
+	suspectSent               // in the unanswered call
+)
+
+// oweSuspect notes that the outcome of a suspect is in the outbox.
+func (l *lane) oweSuspect() { l.owed = suspectKept }
+
+// owesSuspect returns where the outcome of the lane's last suspect is.
+func (l *lane) owesSuspect() owedSuspect { return l.owed }
 
 func newLane(p protocol.Partition, s *share) *lane { return &lane{at: p, stake: &stake{share: s}} }
 
@@ -101,8 +118,8 @@ func (l *lane) sleepsOn(now time.Time) bool {
 }
 
 // call builds the next numbered call with as much of the outbox as fits. It requests take jobs; the last ahead of them are taken ahead. suspect
-// allows that one of them is a suspect; handled are the names under which parked jobs are looked up.
-func (l *lane) call(worker string, ttl time.Duration, take, ahead int, suspect bool, handled []string, now time.Time) *protocol.WorkCall {
+// allows that one of them is a suspect, holds means that the worker holds one; handled are the names under which parked jobs are looked up.
+func (l *lane) call(worker string, ttl time.Duration, take, ahead int, suspect, holds bool, handled []string, now time.Time) *protocol.WorkCall {
 	if l.session == nil {
 		l.session = newSession(l.at, ttl)
 	}
@@ -119,11 +136,14 @@ func (l *lane) call(worker string, ttl time.Duration, take, ahead int, suspect b
 		Lapses:    take > 0 && l.wantsLapses(now),
 	}
 	l.load(call, now)
+	if l.owed == suspectKept && l.outcomes() == 0 {
+		l.owed = suspectSent
+	}
 	if l.session.exists() && l.measures.due(now) {
 		call.Measured = l.take(l.session.nextMeasured)
 	}
 	if take > 0 {
-		call.Suspect = suspect
+		call.Suspect, call.HoldsSuspect = suspect, holds
 		call.Serve = l.serve()
 		call.ParkedLook = l.lookUpParked(handled, now)
 	}
@@ -148,6 +168,9 @@ func (l *lane) answered(a *protocol.WorkAnswer, now time.Time) (call *protocol.W
 	}
 	call = l.sent
 	l.sent, l.failures = nil, 0
+	if l.owed == suspectSent {
+		l.owed = noSuspectOwed
+	}
 	l.clock.set(a.Now, now)
 	return call, lost, nil
 }
@@ -212,7 +235,7 @@ func (l *lane) loseSession(s *session) {
 		l.place(l.sent.Place)
 		l.sent = nil
 	}
-	l.session = nil
+	l.session, l.owed = nil, noSuspectOwed
 	l.drop()
 	l.stayAwake()
 	l.retryAt, l.failures = time.Time{}, 0

@@ -103,10 +103,10 @@ func (ls *lanes) reserved(now time.Time) (jobs, ahead int) {
 	return jobs, ahead
 }
 
-// nearLimit reports whether a lane of a queue near its limit may have jobs.
-func (ls *lanes) nearLimit(now time.Time) bool {
+// onlyNow reports whether a lane may have jobs from which nothing is taken ahead.
+func (ls *lanes) onlyNow(now time.Time) bool {
 	for _, l := range ls.all {
-		if l.nearLimit() && l.mayCall(now) && (!l.isAsleep() || l.isFull() && l.outcomes() > 0) {
+		if l.onlyNow() && l.mayCall(now) && (!l.isAsleep() || l.isFull() && l.outcomes() > 0) {
 			return true
 		}
 	}
@@ -131,6 +131,43 @@ func (ls *lanes) choose(draining bool, now time.Time) (hungry, due, again []*lan
 	}
 	ls.hungry, ls.due, ls.again = hungry, due, again
 	return hungry, due, again
+}
+
+// oweSuspect reports whether the outcome of a suspect may not have reached the store, other than by the next call of this lane.
+func (ls *lanes) oweSuspect(but *lane) bool {
+	for _, l := range ls.all {
+		if owed := l.owesSuspect(); owed == suspectSent || owed == suspectKept && l != but {
+			return true
+		}
+	}
+	return false
+}
+
+// only returns the lanes that are called if one of them alone may be asked for jobs. The others keep what they have to send.
+func (ls *lanes) only(one *lane, hungry []*lane) []*lane {
+	ls.hungry = append(hungry[:0], one)
+	return ls.hungry
+}
+
+// withSuspects returns the one of these lanes whose turn it is to be called for a suspect; nil: no suspects wait there.
+func withSuspects(among []*lane, turn int) *lane {
+	n := 0
+	for _, l := range among {
+		if l.suspectsWait() {
+			n++
+		}
+	}
+	if n == 0 {
+		return nil
+	}
+	for at, i := turn%n, 0; ; i++ {
+		if among[i].suspectsWait() {
+			if at == 0 {
+				return among[i]
+			}
+			at--
+		}
+	}
 }
 
 // divide divides room among lanes by the weights of their queues, with at least a grain for each lane. With only it divides among the lanes that

@@ -20,7 +20,7 @@ func TestEveryJobThatBeganIsAnnouncedOnce(t *testing.T) {
 	}
 	announced := map[string]bool{}
 	for calls := 1; len(announced) < 1188; calls++ {
-		call := l.call("w", time.Second, 0, 0, true, nil, now)
+		call := l.call("w", time.Second, 0, 0, true, false, nil, now)
 		if n := len(call.Settle) + len(call.Begun); n > protocol.MaxSettlements || calls > 3 {
 			t.Fatalf("call %d carries %d items, want %d at most, in three calls", calls, n, protocol.MaxSettlements)
 		}
@@ -61,7 +61,7 @@ func TestALostSessionLosesNoPlacement(t *testing.T) {
 	now := time.Now()
 	l := newLane(protocol.Partition{Queue: "default"}, &share{weight: 1})
 	l.place([]protocol.Placement{{Name: "a"}})
-	call := l.call("w", time.Second, 1, 0, true, nil, now)
+	call := l.call("w", time.Second, 1, 0, true, false, nil, now)
 	if len(call.Place) != 1 {
 		t.Fatalf("the call carries %d placements, want 1", len(call.Place))
 	}
@@ -72,7 +72,7 @@ func TestALostSessionLosesNoPlacement(t *testing.T) {
 		t.Fatal("a call without an answer counts as answered")
 	}
 	l.loseSession(l.holder())
-	if again := l.call("w", time.Second, 1, 0, true, nil, now); len(again.Place) != 1 || again.Session == call.Session || again.Number != 1 {
+	if again := l.call("w", time.Second, 1, 0, true, false, nil, now); len(again.Place) != 1 || again.Session == call.Session || again.Number != 1 {
 		t.Errorf("the next call is %+v, want the placement, and a new session's first call", again)
 	}
 }

@@ -28,7 +28,7 @@ type processor struct {
 	reaper    *reap.Reaper
 	wakeup    wakeup
 	drain     drain
-	turns     int // position in the lanes, which may be given a suspect in turns
+	turns     int // the odd ones are for suspects, if some wait
 	logged    retry.LogLimiter
 	outage    *retry.Outage
 }
@@ -122,7 +122,8 @@ func (p *processor) useWakeups(now time.Time) {
 
 // room returns how many slots are free, and how many jobs may be taken now, for the free slots and ahead of them. worth reports whether that is
 // worth a call. While a queue near its limit may have jobs, nothing is taken ahead. It must not be taken from that queue, by the rule for limits;
-// and jobs taken ahead from other queues would always fill the slots before one is free for that queue.
+// and jobs taken ahead from other queues would always fill the slots before one is free for that queue. The same applies to jobs that are not taken
+// ahead because their workers vanished.
 func (p *processor) room(now time.Time) (free, take int, worth bool) {
 	if p.drain.begun() || !p.wakeup.ready(now) {
 		return 0, 0, false
@@ -132,7 +133,7 @@ func (p *processor) room(now time.Time) (free, take int, worth bool) {
 	}
 	asked, ahead := p.lanes.reserved(now)
 	free, take, worth = p.slots.room(p.flights.coming()+asked, ahead, now)
-	if p.lanes.nearLimit(now) {
+	if p.lanes.onlyNow(now) {
 		take = min(take, free)
 	}
 	return free, take, worth && take > 0
@@ -144,17 +145,24 @@ func (p *processor) work(now time.Time) {
 	free = min(free, take)
 	ahead := take - free
 	hungry, due, again := p.lanes.choose(p.drain.begun(), now)
+	held, _ := p.flights.suspect(now)
+	suspects := p.suspectLane(hungry, held, free, now)
+	if suspects != nil {
+		hungry = p.lanes.only(suspects, hungry)
+	}
 	asked, takes := p.lanes.divide(take, p.slots.grain(), !worth, hungry)
 	lanes := len(asked) + len(due) + len(again)
 	if lanes == 0 {
 		return
 	}
-	suspects := p.suspectLane(asked, now)
+	if len(asked) > 0 {
+		p.turns++
+	}
 	send := func(l *lane, take int) {
 		begin := min(take, free)
 		free -= begin
 		ahead -= take - begin
-		l.via().addWork(l, l.call(p.name, p.config.SessionTTL, take, take-begin, l == suspects, p.admission.lists(), now), lanes)
+		l.via().addWork(l, l.call(p.name, p.config.SessionTTL, take, take-begin, l == suspects, held, p.admission.lists(), now), lanes)
 		if take > 0 {
 			p.sessions.mayTake(l)
 		}
@@ -175,19 +183,25 @@ func (p *processor) work(now time.Time) {
 	}
 }
 
-// suspectLane returns the one lane that may be given a suspect. A job whose holders have vanished twice is a suspect; a worker gets suspects one
-// at a time, from all partitions together. The lanes take turns. Nil: the worker has a suspect, or may get one by an unanswered call.
-func (p *processor) suspectLane(asked []*lane, now time.Time) *lane {
-	if held, _ := p.flights.suspect(now); held || len(asked) == 0 {
+// suspectLane returns the lane that is now called for a suspect, and no other for jobs, so that nothing begins together with it. A job whose
+// holders have vanished twice is a suspect; a worker gets suspects one at a time, from all partitions together, and ordinary jobs in every other
+// turn. Nil: no suspects are known to wait, or the worker may not get one now.
+func (p *processor) suspectLane(hungry []*lane, held bool, free int, now time.Time) *lane {
+	if p.turns%2 == 0 || held || free == 0 {
 		return nil
+	}
+	if asked, _ := p.lanes.reserved(now); asked > 0 {
+		return nil // jobs may come from another node
 	}
 	for _, l := range p.lanes.every() {
 		if sent := l.unanswered(); sent != nil && sent.Suspect {
 			return nil
 		}
 	}
-	p.turns++
-	return asked[p.turns%len(asked)]
+	if l := withSuspects(hungry, p.turns/2); l != nil && !p.lanes.oweSuspect(l) {
+		return l
+	}
+	return nil
 }
 
 // received handles the answers of a round trip.

@@ -360,6 +360,16 @@ func (s *slots) stale(now time.Time) (stale []*flight, until time.Time) {
 	return stale, time.Time{}
 }
 
+// eachUncollected calls visit, with mu held, for every flight that runs or waits, or has ended and is not collected.
+func (s *slots) eachUncollected(visit func(*flight)) {
+	s.each(visit)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, f := range s.ended {
+		visit(f)
+	}
+}
+
 // each calls visit for every flight that runs or waits, with mu held.
 func (s *slots) each(visit func(*flight)) {
 	s.mu.Lock()

@@ -26,6 +26,8 @@ type waitState struct {
 	callAt   time.Time           // a lane that is awake is not called before this instant, because the last answers were empty
 	empty    int                 // consecutive empty answers
 	limit    protocol.LimitState // of the queue, from the last answer
+	notAhead bool                // a job waits that is not taken ahead, by the last answer
+	suspects bool                // suspects wait, by the last answer
 	next     time.Time           // alarm: when the next delayed job is due; zero: there is no delayed job, or other workers keep the alarm
 	lapse    time.Time           // when a session lapses: a poll is due then; zero: no session does
 	lapsesAt time.Time           // when lapses were reported last
@@ -51,8 +53,13 @@ func (w *waitState) isFull() bool { return w.limit == protocol.LimitFull }
 // isLimited reports whether the queue has a limit.
 func (w *waitState) isLimited() bool { return w.limit != protocol.Unlimited }
 
-// nearLimit reports whether the queue has a limit that is nearly reached: then nothing is taken ahead.
-func (w *waitState) nearLimit() bool { return w.isLimited() && w.limit != protocol.LimitFar }
+// onlyNow reports whether nothing is taken ahead: the queue has a limit that is nearly reached, or jobs wait that may make their worker vanish.
+func (w *waitState) onlyNow() bool {
+	return w.isLimited() && w.limit != protocol.LimitFar || w.notAhead || w.suspects
+}
+
+// suspectsWait reports whether suspects wait.
+func (w *waitState) suspectsWait() bool { return w.suspects }
 
 // noteLimit notes the state of the queue's limit.
 func (w *waitState) noteLimit(s protocol.LimitState) { w.limit = s }
@@ -171,8 +178,18 @@ func (w *waitState) worked(call *protocol.WorkCall, a *protocol.WorkAnswer, now 
 	if w.asleep = w.listed; w.asleep {
 		w.since = a.Now
 	}
+	if call.Take > 0 {
+		w.notAhead, w.suspects = a.NotAhead, a.Suspects
+	}
+	if w.suspects && w.asleep && !call.HoldsSuspect { // they are due soon; others may keep that alarm
+		again := protocol.SuspectStep
+		if slices.ContainsFunc(a.Taken, func(j protocol.TakenJob) bool { return j.Suspect() }) {
+			again = suspectWatch + 2*time.Millisecond
+		}
+		w.next = earlier(w.next, now.Add(again))
+	}
 	switch {
-	case asked == 0:
+	case asked == 0, a.NotAhead:
 	case w.asleep || len(a.Taken) > 0 || len(a.Owed) > 0:
 		w.empty = 0
 	default:

@@ -22,7 +22,7 @@ type ward struct {
 	ended   bool
 	live    map[*process]bool
 	dead    []*process
-	begun   map[string]int // innocent ID -> how often it began
+	begun   map[string]int // ID -> how often it began
 	attempt map[string]int // and the highest attempt
 	done    map[string]bool
 }
@@ -49,6 +49,7 @@ func (w *ward) admit() {
 		worker.Handle("poison", func(ctx context.Context, job *chime.Job) error {
 			w.mu.Lock()
 			if w.live[p] {
+				w.begun[job.ID]++
 				delete(w.live, p)
 				w.dead = append(w.dead, p)
 				p.crash()
@@ -67,7 +68,9 @@ func (w *ward) admit() {
 	w.mu.Unlock()
 }
 
-// However many poison jobs run beside them: innocent jobs are delayed, and none of them is given up. Every poison job is.
+const maxCrashes = 3 // by default
+
+// However many poison jobs run beside them: innocent jobs are delayed, and none of them is dead. Every poison job is.
 func TestNoInnocentJobIsBuriedBesidePoison(t *testing.T) {
 	for _, every := range []time.Duration{0, 4 * time.Second} {
 		t.Run(fmt.Sprintf("a poison job each %v", every), func(t *testing.T) {
@@ -112,6 +115,11 @@ func TestNoInnocentJobIsBuriedBesidePoison(t *testing.T) {
 				}
 				if poison != poisons {
 					w.Errorf("%d of %d poison jobs are dead", poison, poisons)
+				}
+				for id, n := range w.begun {
+					if strings.HasPrefix(id, "poison") && n > maxCrashes+1 {
+						w.Errorf("%s ended %d workers, want at most one more than the %d crashes that count", id, n, maxCrashes)
+					}
 				}
 				if len(w.done) != innocents {
 					w.Errorf("%d of %d innocent jobs are done", len(w.done), innocents)

@@ -3,12 +3,12 @@
 -- KEYS[2]  …:sessions            zset  session -> instant it lapses, Unix ms
 -- KEYS[3]  …:ready               list  IDs of jobs to run now
 -- KEYS[4]  …:due                 zset  job ID -> instant it is due, Unix ms
--- KEYS[5]  …:crashes             hash  job ID -> times its holder vanished
+-- KEYS[5]  …:crashes             hash  job ID -> how often its holder vanished, see lib/suspects.lua
 -- KEYS[6]  …:open                hash  schedule -> see lib/open.lua
 -- KEYS[7]  …:schedules           hash  schedule -> definition
 -- KEYS[8]  …:cursors             hash  schedule -> cursor
 -- KEYS[9]  …:idle                zset  sleeping worker -> instant it went to sleep, Unix ms
--- KEYS[10] …:state               hash  crashed, paused, limit, asked
+-- KEYS[10] …:state               hash  layout, crashed, paused, limit, asked
 -- KEYS[11] …:behind              zset  "<schedule>\t<planned instant>" -> 0: occurrences behind the one in open
 -- KEYS[12] …:owed                zset  schedule -> instant since when its next occurrence is to be placed, see lib/owed.lua
 -- KEYS[13] …:jobs                hash  job ID -> envelope
@@ -29,8 +29,11 @@ local OPEN, SCHEDULES, CURSORS, IDLE, STATE = KEYS[6], KEYS[7], KEYS[8], KEYS[9]
 local BEHIND, OWED, JOBS, COUNTERS, RUNS, CALLERS, PROGRESS, AFTER = KEYS[11], KEYS[12], KEYS[13], KEYS[14], KEYS[15], KEYS[16], KEYS[17], KEYS[20]
 local seed, wake = tonumber(ARGV[3]), ARGV[4]
 local front = {}
--- uses: limits callers clock seconds closed gate wake alarm strings counters definition owed open flight asked due session queuelimit after envelope history manual
+-- uses: limits callers clock layout seconds closed gate wake alarm strings counters definition owed open flight asked due session suspects queuelimit after envelope history manual
 
+local state = redis.call('HMGET', STATE, 'paused', 'limit', 'asked', 'layout')
+local refusal = newer(state[4])
+if refusal then return refusal end
 local lapse = redis.call('ZSCORE', SESSIONS, ARGV[1])
 if not lapse or tonumber(lapse) ~= tonumber(ARGV[2]) or tonumber(lapse) > now_ms then return { 1, 0, 0 } end
 
@@ -43,10 +46,16 @@ if held <= 8 * MAX_ITEMS then
 else
   all = redis.call('HRANDFIELD', INFLIGHT, MAX_ITEMS + 1, 'WITHVALUES') -- reading them all in each call would take too long
 end
-local fences, id_of, begun, names, strange, cancelled, n_cancelled = {}, {}, {}, {}, {}, {}, 0
+local fences, id_of, begun, unbegun, names, strange, cancelled, n_cancelled = {}, {}, {}, {}, {}, {}, {}, 0
+-- the fences of the first and the last job that had begun, also of those that an earlier call has returned
+local first_begun, last_begun = string.match(redis.call('HGET', INFLIGHT, SELF) or '', '^reaped (%d+) (%d+)$')
+first_begun, last_begun = tonumber(first_begun) or math.huge, tonumber(last_begun) or 0
+if held > 8 * MAX_ITEMS then first_begun, last_begun = 0, 9e15 end -- it is not known which have begun
 local replaced, follows = {}, {} -- IDs; ID -> instant and envelope of what follows
 for i = 1, #all, 2 do
   local id = all[i]
+  local started = id ~= SELF and tonumber(string.match(all[i + 1], '^[!%+]?(%d+)$') or '')
+  if started and started < 9e15 then first_begun, last_begun = math.min(first_begun, started), math.max(last_begun, started) end
   if left > 0 and id ~= SELF then
     local sign, digits = string.match(all[i + 1], '^([%-!%+]?)(%d+)$')
     local fence = digits and #digits <= 16 and tonumber(digits)
@@ -54,6 +63,7 @@ for i = 1, #all, 2 do
       strange[#strange + 1] = id
     else
       if sign == '' then begun[#begun + 1] = id end
+      if sign == '-' then unbegun[#unbegun + 1] = id end
       if sign == '+' then replaced[#replaced + 1] = id end
       if sign == '!' then cancelled[id], n_cancelled = true, n_cancelled + 1 end
       fences[#fences + 1], id_of[fence] = fence, id
@@ -67,13 +77,32 @@ for i = 1, #all, 2 do
   end
 end
 table.sort(fences)
-local crashes = {}
+-- A crash counts for each job that had begun. For a suspect it counts as uncertain if another job had begun beside it: later than it, or before it,
+-- if the worker still lived when it began to take other jobs again.
+local crashes, entries = {}, {} -- job ID -> how often its holder has vanished, without the uncertain times; its entry
 if #begun > 0 then
-  local counts = redis.call('HMGET', CRASHES, unpack(begun))
-  for i, id in ipairs(begun) do
-    local count = tonumber(counts[i] or 0)
-    crashes[id] = count and count >= 0 and count < 1e6 and count + 1 or 1
+  local fence_of = {}
+  for fence, id in pairs(id_of) do fence_of[id] = fence end
+  -- it was extended for the last time then
+  local alive_us = (tonumber(lapse) - tonumber(string.match(ARGV[1], '~(%d+)$') or 12000)) * 1000
+  for i, text in ipairs(redis.call('HMGET', CRASHES, unpack(begun))) do
+    local id = begun[i]
+    local n, uncertain = crashes_in(text or '0')
+    n, uncertain = n or 0, uncertain or 0
+    local beside = last_begun > fence_of[id] or first_begun < fence_of[id] and alive_us > fence_of[id] + WATCH_US
+    if n < SUSPECT_CRASHES or not beside then
+      n = n + 1
+    elseif n + uncertain + 1 < MAX_CRASHES then
+      uncertain = uncertain + 1
+    else
+      n, uncertain = n + uncertain + 1, 0
+    end
+    crashes[id] = n
+    entries[id] = uncertain > 0 and whole(n) .. '.' .. whole(uncertain) or whole(n)
   end
+end
+for i, text in ipairs(#unbegun > 0 and redis.call('HMGET', CRASHES, unpack(unbegun)) or {}) do
+  if (crashes_in(text or '0') or 0) == 0 then entries[unbegun[i]] = 'v' end
 end
 for i, text in ipairs(#replaced > 0 and redis.call('HMGET', AFTER, unpack(replaced)) or {}) do
   local due_ms, body = after_of(text)
@@ -120,10 +149,10 @@ redis.call('HLEN', CRASHES)
 redis.call('HLEN', AFTER)
 redis.call('HLEN', KEYS[19])
 local reports = redis.call('HLEN', PROGRESS) > 0
-local state = redis.call('HMGET', STATE, 'paused', 'limit', 'asked')
 local paused, limit, asked = state[1], read_limit(state[2]), state[3]
 
--- decide: a job that had begun has crashed once more; after its second crash it waits, after another it goes to the front of ready
+-- decide: a job that had begun has crashed once more; after its second crash, and after an uncertain one, it waits; after another it goes to the
+-- front of ready
 local soonest
 local back = {} -- jobs that follow replaced ones, and are due
 local crashed, suspects, ended = {}, {}, {} -- ended: cancelled or superseded
@@ -132,9 +161,9 @@ for i, id in ipairs(ids) do
   local name, planned = occurrence(id)
   local fate = name and end_flight(flights, front, name, id, cancelled[id] and 'final' or times == 2 and 'later' or 'front')
   if cancelled[id] then fate = 'cancelled' end
-  if times or fate == 'behind' then
+  if entries[id] or fate == 'behind' then
     crashed[#crashed + 1] = id
-    crashed[#crashed + 1] = whole(times or 0) -- 0: it has begun, because a job without a mark that waits behind is new
+    crashed[#crashed + 1] = entries[id] or '0' -- it has begun, because a job without a mark that waits behind is new
   end
   if fate == 'superseded' or fate == 'cancelled' then
     local _, created = policy(name and redis.call('HGET', SCHEDULES, name))
@@ -159,7 +188,9 @@ for i, id in ipairs(ids) do
 end
 
 redis.call('ZREM', SESSIONS, '') -- makes the other writes possible when the server is out of memory
-redis.call('HSET', INFLIGHT, SELF, 'reaped') -- from here on its own calls are refused, even if jobs remain
+-- from here on its own calls are refused, even if jobs remain
+redis.call('HSET', INFLIGHT, SELF, last_begun > 0 and 'reaped ' .. whole(first_begun) .. ' ' .. whole(last_begun) or 'reaped')
+if state[4] and state[4] ~= LAYOUT then redis.call('HSET', STATE, 'layout', LAYOUT) end
 if #crashed > 0 then
   redis.call('HSET', STATE, 'crashed', '1') -- takes read …:crashes only then
   redis.call('HSET', CRASHES, unpack(crashed))

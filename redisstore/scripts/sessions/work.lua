@@ -5,7 +5,7 @@
 -- KEYS[4]  …:jobs                hash    job ID -> envelope
 -- KEYS[5]  …:due                 zset    job ID -> instant it is due, Unix ms
 -- KEYS[6]  …:ready               list    IDs of jobs to run now
--- KEYS[7]  …:crashes             hash    job ID -> times its holder vanished
+-- KEYS[7]  …:crashes             hash    job ID -> how often its holder vanished, see lib/suspects.lua
 -- KEYS[8]  …:idle                zset    sleeping worker -> instant it went to sleep, Unix ms
 -- KEYS[9]  …:counters            hash
 -- KEYS[10] …:schedules           hash    schedule -> definition
@@ -45,7 +45,7 @@
 --          ones), a blank and the queue
 -- ARGV[13] how many jobs that were taken ahead and have begun; none of them is settled in the same call
 -- ARGV[14] how many other settlements; if any has annexes, a blank and how many of these
--- ARGV[15] 1: the worker may be given a suspect (see lib/suspects.lua)
+-- ARGV[15] 1: the worker may be given a suspect (see lib/suspects.lua); 2: it holds one; 0: another call of it may
 -- ARGV[16] how many members of the shared list of parked jobs to serve
 -- ARGV[17...] in this order: the names to serve; the members of the shared list; the names to park on; the IDs of the finished jobs, of the begun ones and of the
 --          other settlements; the fences of all of these; then four values for each other settlement: kind (d done, f failed and
@@ -62,7 +62,7 @@
 --     there are occurrences, a letter for each (j an ordinary job, e an occurrence with an envelope, d with a definition, n with a
 --     definition and new); if jobs of the partition have crashed, the crashes of each
 --   schedules whose next occurrence is owed, three values each: name, definition, cursor
---   more to take (1, 0); paused (1, 0); instant of the head of due (Unix ms, -1 nothing to wait for); place among the keepers of the
+--   more to take (1, 0), and 2 if a job waits that is not taken ahead, and 4 if suspects wait (see lib/suspects.lua); paused (1, 0); instant of the head of due (Unix ms, -1 nothing to wait for); place among the keepers of the
 --     alarm (1, 2, 0); the field parked of state (0: no job is parked)
 --   earliest lapse of the other sessions (Unix ms, -1); lapsed ones, two values each: name, lapse
 --   of the names served, the positions of those with more; for the taken jobs that were parked, two values each: position, since when

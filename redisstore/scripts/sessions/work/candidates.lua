@@ -86,7 +86,8 @@ if large and not again then
 end
 
 local bodies, crashes, crashed = {}, nil, state[7] and redis.call('HLEN', CRASHES) > 0
-local later, later_ms -- suspects that are delayed, and the minimum delay
+local later -- suspects that are delayed
+local waits -- see set_apart in lib/suspects.lua; nil: nothing that the worker has to know
 local joined, occurrences, hostile -- the IDs, one after the other (nil: some have been left out since); whether an occurrence is among them; whether one may be SELF
 if #ids > 0 then
   bodies = redis.call('HMGET', JOBS, unpack(ids))
@@ -94,10 +95,12 @@ if #ids > 0 then
     crashes = redis.call('HMGET', CRASHES, unpack(ids))
     if not again then
       -- uses: suspects
-      local kept, off = set_apart(ids, from, crashes, ARGV[15] == '1')
+      local kept, off, why = set_apart(ids, from, crashes, ARGV[15] == '1', want - ahead, state[8])
       if kept then
-        later, later_ms, ready_left = {}, LATER_MS, nil
-        for i, position in ipairs(off) do later[i] = { id = ids[position], ready = not from[position] } end
+        later, ready_left, waits = {}, nil, why
+        local from_ms = now_ms + (ARGV[15] == '2' and HELD_MS or 0)
+        for i, position in ipairs(off) do later[i] = { id = ids[position], ready = not from[position], at_ms = from_ms + i * STEP_MS } end
+        if why % 2 == 1 then turn = state[8] and 0 or 1 end
         local kept_ids, kept_from, kept_bodies, kept_crashes = {}, {}, {}, {}
         for i, position in ipairs(kept) do
           kept_ids[i], kept_from[i], kept_bodies[i], kept_crashes[i] = ids[position], from[position], bodies[position], crashes[position]

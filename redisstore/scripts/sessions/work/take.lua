@@ -71,7 +71,7 @@ if #due_out > 0 then redis.call('ZREM', DUE, unpack(due_out)) end
 if later and #later > 0 then
   local due = {}
   for i, suspect in ipairs(later) do
-    due[2 * i - 1], due[2 * i] = whole(now_ms + later_ms + (i * 7919 + now_us) % later_ms), suspect.id
+    due[2 * i - 1], due[2 * i] = whole(suspect.at_ms), suspect.id
     if suspect.ready then pops = pops + 1 end
   end
   redis.call('ZADD', DUE, unpack(due))
