@@ -45,9 +45,16 @@ func TestAStaleMoveChangesNothing(t *testing.T) {
 func TestANewerLayoutIsRefused(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		declared := b.Declare("s", "skip", `{"job":"j"}`)
+		b.Enqueue(storesuite.Job("held"))
+		b.Work("gone", protocol.WorkCall{Take: 1, TTL: time.Millisecond})
+		lapsed := b.UntilLapsed()
 		b.client.HSet(b.Context(), b.keys().state, "layout", 99)
+		_, reaped := b.ReapStep(protocol.ReapCall{Partition: storesuite.DefaultPartition, Session: lapsed.Session, Seen: lapsed.Lapse})
+		_, swept := b.sweep()
 		item := []protocol.EnqueueItem{storesuite.Job("a")}
 		for act, err := range map[string]error{
+			"reap":    reaped,
+			"sweep":   swept,
 			"enqueue": b.store.Enqueue(b.Context(), []protocol.EnqueueCall{{Partition: storesuite.DefaultPartition, Caller: "c", Number: 1, Items: item}})[0].Err,
 			"work":    b.Try("s", protocol.WorkCall{Take: 1}).Err,
 			"poll":    b.store.Poll(b.Context(), []protocol.PollCall{{Partition: storesuite.DefaultPartition, Worker: "w"}})[0].Err,

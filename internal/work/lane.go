@@ -26,6 +26,7 @@ type lane struct {
 	triedAt  time.Time          // when the last call or poll was sent
 	underWay bool               // sent is in the request that the caller makes now
 	repeated bool               // and it was sent before
+	refused  bool               // the store has refused every attempt to send it, so it has changed nothing
 
 	owed owedSuspect // whether the store may not know yet how a suspect has ended
 
@@ -147,7 +148,7 @@ func (l *lane) call(worker string, ttl time.Duration, take, ahead int, suspect, 
 		call.Serve = l.serve()
 		call.ParkedLook = l.lookUpParked(handled, now)
 	}
-	l.sent, l.sentAt, l.triedAt, l.underWay, l.repeated = call, now, now, true, false
+	l.sent, l.sentAt, l.triedAt, l.underWay, l.repeated, l.refused = call, now, now, true, false, true
 	return call
 }
 
@@ -163,6 +164,7 @@ func (l *lane) answered(a *protocol.WorkAnswer, now time.Time) (call *protocol.W
 	l.underWay = false
 	lost = errors.Is(a.Err, protocol.ErrSessionLost) || l.session.isLost()
 	if a.Err != nil && !lost {
+		l.refused = l.refused && errors.Is(a.Err, protocol.ErrUnfit)
 		l.failed(now)
 		return nil, false, a.Err
 	}
@@ -278,6 +280,15 @@ func (l *lane) nextAt(room bool, ttl time.Duration, now time.Time) time.Time {
 		}
 	}
 	return earlier(at, l.closeAt(ttl))
+}
+
+// forgetRefused forgets the unanswered call if it changes nothing: the store has refused it each time, and it carries nothing. A worker that drains
+// does not wait for its answer.
+func (l *lane) forgetRefused() {
+	if c := l.sent; c != nil && !l.underWay && l.refused && len(c.Settle)+len(c.Begun)+len(c.Place) == 0 {
+		l.sent, l.failures, l.retryAt = nil, 0, time.Time{}
+		l.stayAwake()
+	}
 }
 
 // settled reports whether no outcome and no placement waits to be sent or answered.

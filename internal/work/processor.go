@@ -411,6 +411,9 @@ func (p *processor) drainStep(now time.Time) time.Time {
 	if abandon {
 		p.flights.abandon(now)
 	}
+	for _, l := range p.lanes.every() {
+		l.forgetRefused()
+	}
 	return until
 }
 

@@ -4,7 +4,7 @@
 -- KEYS[2]  …:jobs       hash  job ID -> envelope
 -- KEYS[3]  …:callers    zset  enqueuer -> instant and number of its last call, see lib/callers.lua; #enqueued
 -- KEYS[4]  …:idle       zset  sleeping worker -> instant it went to sleep, Unix ms
--- KEYS[5]  …:state      hash  parked, large, swept: the last sweep, Unix s
+-- KEYS[5]  …:state      hash  layout, parked, large, swept: the last sweep, Unix s
 -- KEYS[6]  …:crashes    hash  job ID -> times its holder vanished
 -- KEYS[7]  …:schedules  hash  schedule -> definition
 -- KEYS[8]  …:cursors    hash  schedule -> cursor
@@ -32,8 +32,10 @@ local UNHANDLED, HANDLERS, RESULTS, KEPT, OWNERS, ONCE = KEYS[11], KEYS[12], KEY
 local PARKED, NAMES = 19, 7 -- the parked lists come behind KEYS[19], their names behind ARGV[7]
 local ASKED, ASKED_BYTES = 50, 262144 -- how many expired jobs are returned at most, and about how many bytes of them
 local ASLEEP_MS = 60000 -- a worker that has slept for longer without renewing its registration is gone
--- uses: limits bytes callers clock seconds strings counters definition envelope open flight parked handlers history manual expired histories
-local state = redis.call('HMGET', STATE, 'swept', 'parked')
+-- uses: limits bytes callers clock layout seconds strings counters definition envelope open flight parked handlers history manual expired histories
+local state = redis.call('HMGET', STATE, 'swept', 'parked', 'layout')
+local refusal = newer(state[3])
+if refusal then return refusal end
 local swept = tonumber(state[1] or 0) or 0
 if now_s >= swept and (now_s - swept) * 1000 < tonumber(ARGV[4]) then return { whole(now_us), 2 } end
 
