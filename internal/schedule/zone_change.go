@@ -1,0 +1,37 @@
+package schedule
+
+import "time"
+
+const (
+	maxZoneChange = 3 * time.Hour // how far new time zone data may move an occurrence to count as the same one
+	minZoneGap    = 6 * time.Hour // the least time between such an occurrence and the others of its rule
+)
+
+// MovedTo reports whether the rule has an occurrence at a later instant than planned, for which planned stands: it was computed with time zone data
+// that have changed since. It returns that instant if it is after taken, so that it is placed next. planned was taken for the first time.
+//
+// The occurrence at planned must not run then: it would run too early, and again at the right time. Nothing is lost if processes have
+// different data. An occurrence is moved only if by the data here the rule has no instant at planned, and exactly one within minZoneGap before planned and
+// maxZoneChange after it, with minZoneGap behind it. A process with the other data finds planned in the six hours before the new instant, and does
+// not move it again.
+//
+// Other instants that a rule does not have are not moved: the run at creation, and an occurrence that was due before the definition changed.
+func (p *Plan) MovedTo(planned, taken time.Time) (to time.Time, moved bool) {
+	to, ok := p.series.Next(planned.Add(-time.Nanosecond))
+	if !ok || to.Equal(planned) || to.Location() == time.UTC || to.Sub(planned) > maxZoneChange || !p.due(to).After(taken) {
+		return time.Time{}, false
+	}
+	if !planned.After(p.Created) || !planned.After(time.UnixMicro(p.Revision)) {
+		return time.Time{}, false
+	}
+	if first, ok := p.first(); ok && !planned.After(first) && !first.Equal(to) {
+		return time.Time{}, false
+	}
+	if before, ok := p.series.Prev(planned); ok && planned.Sub(before) < minZoneGap {
+		return time.Time{}, false
+	}
+	if after, ok := p.series.Next(to); ok && after.Sub(to) < minZoneGap {
+		return time.Time{}, false
+	}
+	return to, true
+}
