@@ -36,9 +36,16 @@ func (v *verifier) schedules(ctx context.Context, p protocol.Partition) error {
 		var residents []resident
 		faults := map[string]string{}
 		for i := 1; i+2 < len(values); i += 3 {
+			at := protocol.Address{Partition: p, Name: values.text(i)}
+			if values.text(i+2) == "mark" {
+				if len(v.marks) < maxVerifying {
+					v.marks[at.Name] = append(v.marks[at.Name], at)
+				}
+				continue
+			}
 			v.looked.Schedules++
 			if values.text(i+1) != "" {
-				residents = append(residents, resident{protocol.Address{Partition: p, Name: values.text(i)}, values.number(i + 1)})
+				residents = append(residents, resident{Address: at, generation: values.number(i + 1)})
 			}
 			if values.text(i+2) != "" {
 				faults[values.text(i)] = values.text(i + 2)

@@ -174,6 +174,9 @@ func (d *declaring) register(ctx context.Context, which []int) (registered []int
 		for j, i := range others {
 			d.homes[i], d.deleted[i] = homes[j], deleted[j]
 		}
+		if err := d.removeDead(ctx, others); err != nil {
+			return which, err
+		}
 	}
 	if len(seen) == 0 {
 		return others, nil
@@ -197,6 +200,36 @@ func (d *declaring) register(ctx context.Context, which []int) (registered []int
 		}
 	}
 	return others, nil
+}
+
+// removeDead deletes what has come back of schedules that were deleted: else a declaration would change them, and not create them again.
+func (d *declaring) removeDead(ctx context.Context, which []int) error {
+	var asked []protocol.Address
+	for _, i := range which {
+		if d.deleted[i] == 0 {
+			continue
+		}
+		p, err := d.store.partitionOf(ctx, d.homes[i].queue, d.declarations[i].Name)
+		if err != nil {
+			return err
+		}
+		asked = append(asked, protocol.Address{Partition: p, Name: d.declarations[i].Name})
+	}
+	if len(asked) == 0 {
+		return nil
+	}
+	all, err := d.store.readHomes(ctx, asked, false)
+	if err != nil {
+		return err
+	}
+	for i := range all {
+		if j := &all[i]; j.survival() == isRemoved {
+			if _, err := d.store.removeAt(ctx, j.Name, j.copy.home(), ""); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 func notFound(name string) error {
@@ -303,10 +336,11 @@ func (d *declaring) read(ctx context.Context, values reply, at, i int) (again bo
 	case declaredElsewhere:
 		return true, d.store.settleMark(ctx, declared.Name, d.homes[i].queue, old)
 	case declaredGone:
-		if err := d.store.finishRemoval(ctx, declared.Name, d.homes[i]); err != nil {
+		if err := d.store.settleAbsent(ctx, declared.Name, d.homes[i]); err != nil {
 			return false, err
 		}
-		_, err := d.store.changeHome(ctx, declared.Name, d.homes[i], home{d.homes[i].queue, generation + 1})
+		draw := max(values.number(0), generation+1)
+		_, err := d.store.changeHome(ctx, declared.Name, d.homes[i], home{d.homes[i].queue, draw})
 		return true, err
 	case declaredChanges:
 		h, _ := parseHead(old)

@@ -43,13 +43,13 @@ func (s *store) moveBegun(ctx context.Context, name string, from home, to string
 		_, err = s.changeHome(ctx, name, from, home{from.queue, begun.later})
 		return home{}, nil, err
 	case begun.mark == "": // there is no definition to move: it is not written yet, it was deleted, or it is lost
-		if err := s.finishRemoval(ctx, name, from); err != nil {
+		if err := s.settleAbsent(ctx, name, from); err != nil {
 			return home{}, nil, err
 		}
-		_, err := s.changeHome(ctx, name, from, home{to, from.generation + 1})
+		_, err := s.changeHome(ctx, name, from, home{to, begun.draw})
 		return home{}, nil, err // a process that creates it there reads first when it was deleted
 	}
-	return s.arrive(ctx, name, from, begun)
+	return s.arrive(ctx, name, from, from.queue, begun)
 }
 
 // A begunMove is the state of the old queue for a schedule that moves.
@@ -58,6 +58,7 @@ type begunMove struct {
 	note, owner           string // as they are stored
 	last, history         string
 	later                 int64 // the generation of the definition, if that is later than the registry's
+	draw                  int64 // a new generation, if there is nothing to move
 	refused               refusal
 }
 
@@ -73,6 +74,12 @@ const (
 // beginMove creates the mark, or returns the existing one. Its generation is higher than floor. by is the declaration that moves the
 // schedule; nil: it is moved unconditionally.
 func (s *store) beginMove(ctx context.Context, name string, from home, to string, floor int64, by *protocol.Declaration) (begunMove, error) {
+	return s.beginMoveWith(ctx, name, from, to, floor, by, false)
+}
+
+// beginMoveWith is beginMove; yields: the registry has the schedule in the other queue, and the definition of this generation becomes an
+// outdated mark.
+func (s *store) beginMoveWith(ctx context.Context, name string, from home, to string, floor int64, by *protocol.Declaration, yields bool) (begunMove, error) {
 	partition, err := s.partitionOf(ctx, from.queue, name)
 	if err != nil {
 		return begunMove{}, err
@@ -87,19 +94,23 @@ func (s *store) beginMove(ctx context.Context, name string, from home, to string
 	k := s.keys.partition(partition)
 	values, err := s.runOne(ctx, "begin to move schedule", name, newCall(&moveBeginScript,
 		[]string{k.schedules, k.cursors, k.owed, k.due, k.jobs, k.crashes, k.state, k.gone, k.counters, k.origins, k.notes, k.owners, k.last, k.history},
-		[]any{name, to, from.generation, floor, from.queue, revision, absent, owner.Name, owner.Version, flag(succeeded), form}))
+		[]any{name, to, from.generation, floor, from.queue, revision, absent, owner.Name, owner.Version, flag(succeeded), form, flag(yields)}))
 	return begunMove{
 		mark: values.text(0), cursor: values.text(1), origins: values.text(2), later: values.number(3), note: values.text(4), owner: values.text(5),
-		refused: refusal{why: values.text(6), definition: values.text(7)}, last: values.text(8), history: values.text(9),
+		refused: refusal{why: values.text(6), definition: values.text(7)}, last: values.text(8), history: values.text(9), draw: values.number(10),
 	}, err
 }
 
-// arrive takes the steps after begin. now is where the schedule lives then; zero if others have moved or deleted it.
-func (s *store) arrive(ctx context.Context, name string, from home, begun begunMove) (now home, owed *protocol.Owed, err error) {
+// arrive takes the steps after begin. entry is the registry's (zero: it has none), queue has the mark. now is where the schedule lives
+// then; zero if others have moved or deleted it.
+func (s *store) arrive(ctx context.Context, name string, entry home, queue string, begun begunMove) (now home, owed *protocol.Owed, err error) {
 	for range maxMovesFollowed {
 		h, ok := parseHead(begun.mark)
 		if !ok || h.movedTo == "" {
 			return home{}, nil, failure("move schedule", name, protocol.ErrUnreadable)
+		}
+		if _, err := s.queues.register(ctx, h.movedTo); err != nil { // it may have been deleted since this process has read it
+			return home{}, nil, err
 		}
 		to, err := s.partitionOf(ctx, h.movedTo, name)
 		if err != nil {
@@ -113,31 +124,64 @@ func (s *store) arrive(ctx context.Context, name string, from home, begun begunM
 			return home{}, nil, err
 		}
 		now = home{h.movedTo, h.generation}
-		text, arrived, gone := values.text(0), values.number(1) == 1, values.number(2)
+		text, arrived, gone, newer := values.text(0), values.number(1) == 1, values.number(2), values.number(3)
 		if text != "" {
 			if arrived && h.before == protocol.StateLive {
 				owed = &protocol.Owed{Partition: to, Name: name, Definition: []byte(text), Cursor: parseCursor(begun.cursor), Since: h.since, Now: h.since}
 			}
-			changed, err := s.changeHome(ctx, name, from, now)
+			if _, err := s.queues.register(ctx, h.movedTo); err != nil { // it may have been deleted meanwhile
+				return home{}, nil, err
+			}
+			changed, err := s.enter(ctx, name, entry, now)
+			if err == nil && !changed { // the registry has another home
+				err = s.settleHomes(ctx, []protocol.Address{{Partition: to, Name: name}}, false)
+			}
 			if err != nil {
 				return home{}, nil, err
 			}
-			if err := s.endMove(ctx, name, from.queue, h.generation); err != nil || !changed {
+			if err := s.endMove(ctx, name, queue, h.generation); err != nil || !changed {
 				return home{}, nil, err
 			}
 			return now, owed, nil
 		}
+		if newer > 0 { // it has a later definition there: the mark is older, although its generation is not
+			if newer <= entry.generation {
+				if newer, err = s.raise(ctx, protocol.Address{Partition: to, Name: name}, newer, entry.generation); err != nil || newer == 0 {
+					return home{}, nil, err
+				}
+			}
+			if _, err := s.enter(ctx, name, entry, home{h.movedTo, newer}); err != nil {
+				return home{}, nil, err
+			}
+			return home{}, nil, s.endMove(ctx, name, queue, h.generation)
+		}
 		// That generation is gone in the new queue: the schedule has arrived, lived there, and was moved on or deleted. Or it lived there
-		// long ago, and the clock of that server was ahead of this one's: then the registry still has it in the old queue.
+		// long ago, and the clock of that server was ahead of this one's; or two marks of a lost move face each other, or the queue is
+		// barred: then the registry still has the entry, and the mark gets a generation above what is there.
 		homes, err := s.homes(ctx, name)
-		if err != nil || homes[0] != from || gone == 0 {
+		if err != nil || homes[0] != entry || gone == 0 {
 			return home{}, nil, err
 		}
-		if begun, err = s.beginMove(ctx, name, from, h.movedTo, gone, nil); err != nil || begun.mark == "" {
+		if begun, err = s.beginAgain(ctx, name, home{queue, h.generation}, h.movedTo, gone); err != nil || begun.mark == "" {
 			return home{}, nil, err
 		}
 	}
 	return home{}, nil, failure("move schedule", name, errKeepMoving)
+}
+
+// beginAgain returns a mark that is stored in a queue, with a generation above floor. It makes no mark of a definition.
+func (s *store) beginAgain(ctx context.Context, name string, mark home, to string, floor int64) (begunMove, error) {
+	return s.beginMove(ctx, name, home{mark.queue, mark.generation - 1}, to, floor, &protocol.Declaration{Absent: true})
+}
+
+// enter writes the registry's entry of a schedule that has arrived.
+func (s *store) enter(ctx context.Context, name string, entry, now home) (changed bool, err error) {
+	if entry.queue != "" {
+		return s.changeHome(ctx, name, entry, now)
+	}
+	values, err := s.runOne(ctx, "register schedules in", s.keys.registry(),
+		newCall(&registerSchedulesScript, []string{s.keys.registry()}, []any{name, now.queue, now.generation}))
+	return home{values.text(0), values.number(1)} == now, err
 }
 
 // endMove removes the name from owed in the queue that the schedule has left.
@@ -147,8 +191,12 @@ func (s *store) endMove(ctx context.Context, name, queue string, generation int6
 		return err
 	}
 	k := s.keys.partition(partition)
-	if err := s.run(ctx, s.client, newCall(&moveEndScript, []string{k.schedules, k.owed, k.origins, k.notes, k.owners}, []any{name, generation}))[0].Err(); err != nil {
+	ended, err := s.run(ctx, s.client, newCall(&moveEndScript, []string{k.schedules, k.owed, k.origins, k.notes, k.owners}, []any{name, generation}))[0].Int()
+	if err != nil {
 		return failure("end the move of schedule", name, err)
+	}
+	if ended < 0 { // the mark is gone: the queue may have the definition again
+		return s.settleHomes(ctx, []protocol.Address{{Partition: partition, Name: name}}, false)
 	}
 	return nil
 }
@@ -166,17 +214,54 @@ func (s *store) finishMove(ctx context.Context, name, queue, text string) (*prot
 	if !ok || h.movedTo == "" {
 		return nil, nil
 	}
-	homes, err := s.homes(ctx, name)
+	p, err := s.partitionOf(ctx, queue, name)
 	if err != nil {
 		return nil, err
 	}
-	switch at := homes[0]; {
-	case at.queue == "":
-		_, err := s.removeAt(ctx, name, home{queue, h.generation}, "")
+	found, err := s.readCopies(ctx, []protocol.Address{{Partition: p, Name: name}}, false)
+	if err != nil {
 		return nil, err
-	case at.queue == queue && at.generation < h.generation:
-		_, owed, _, err := s.move(ctx, name, at, h.movedTo, nil)
-		return owed, err
 	}
-	return nil, s.endMove(ctx, name, queue, h.generation)
+	return s.settle(ctx, name, found[0])
+}
+
+// settle is finishMove for a mark that was read.
+func (s *store) settle(ctx context.Context, name string, mark copyRead) (*protocol.Owed, error) {
+	p, err := s.partitionOf(ctx, mark.queue, name)
+	if err != nil {
+		return nil, err
+	}
+	all, err := s.readHomes(ctx, []protocol.Address{{Partition: p, Name: name}}, false)
+	if err != nil || all[0].copy.kind != markCopy {
+		return nil, err
+	}
+	j := &all[0]
+	switch j.survival() {
+	case isRemoved:
+		_, err = s.removeAt(ctx, name, j.copy.home(), "")
+	case movesOn:
+		_, owed, _, err := s.move(ctx, name, j.entry, j.copy.movedTo, nil)
+		return owed, err
+	case endsRemoval:
+		err = s.endRemoval(ctx, name, j.entry)
+	case arrivesAnew:
+		return s.arriveAnew(ctx, j, j.there.gone)
+	case moveEnded:
+		err = s.endMove(ctx, name, j.copy.queue, j.copy.generation)
+	}
+	return nil, err
+}
+
+// arriveAnew creates a schedule in its new queue from its mark, which is the last copy: the queue has lost it, or the registry has.
+func (s *store) arriveAnew(ctx context.Context, j *judged, gone int64) (*protocol.Owed, error) {
+	floor := int64(0)
+	if gone >= j.copy.generation {
+		floor = gone
+	}
+	begun, err := s.beginAgain(ctx, j.Name, j.copy.home(), j.copy.movedTo, floor)
+	if err != nil || begun.mark == "" {
+		return nil, err
+	}
+	_, owed, err := s.arrive(ctx, j.Name, j.entry, j.copy.queue, begun)
+	return owed, err
 }

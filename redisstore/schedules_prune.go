@@ -3,7 +3,7 @@ package redisstore
 import (
 	"context"
 	"errors"
-	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -12,6 +12,8 @@ import (
 
 	"github.com/chimejobs/chime/internal/protocol"
 )
+
+var notePrunedScript = scripts.Load("schedules/note_pruned")
 
 const (
 	prunedRetention = 7 * 24 * time.Hour // how long it is recorded which version of an owner has pruned
@@ -102,13 +104,33 @@ func (s *store) isSucceeded(ctx context.Context, owner protocol.Owner) (bool, er
 
 // prunedVersion returns the highest version of an owner whose pruning is complete; 0: there is none.
 func (s *store) prunedVersion(ctx context.Context, owner string) (int64, error) {
-	text, err := s.client.HMGet(ctx, s.keys.pruned(), owner).Result()
-	if err != nil {
-		return 0, failure("look up the last pruning in", s.keys.pruned(), err)
+	found, err := s.prunings(ctx, []string{owner})
+	return found[owner].version, err
+}
+
+// A pruning is the highest version of an owner whose pruning is complete, and when that was.
+type pruning struct {
+	version int64
+	at      time.Time
+}
+
+// prunings reads the last prunings of owners. It skips empty names.
+func (s *store) prunings(ctx context.Context, owners []string) (map[string]pruning, error) {
+	owners = slices.DeleteFunc(slices.Compact(slices.Sorted(slices.Values(owners))), func(owner string) bool { return owner == "" })
+	found := make(map[string]pruning, len(owners))
+	if len(owners) == 0 {
+		return found, nil
 	}
-	record, _ := text[0].(string)
-	version, _ := parsePruned(record)
-	return version, nil
+	texts, err := s.client.HMGet(ctx, s.keys.pruned(), owners...).Result()
+	if err != nil {
+		return nil, failure("look up the last pruning in", s.keys.pruned(), err)
+	}
+	for i, text := range texts {
+		record, _ := text.(string)
+		version, at := parsePruned(record)
+		found[owners[i]] = pruning{version, at}
+	}
+	return found, nil
 }
 
 func parsePruned(record string) (version int64, at time.Time) {
@@ -168,25 +190,10 @@ func (s *store) withoutDefinition(ctx context.Context, k partitionKeys, names []
 	return gone, nil
 }
 
-// notePruned records that the pruning of a version is complete, and removes old records. If two processes record something,
-// the last one wins: at worst a pruning is done twice.
+// notePruned records that the pruning of a version is complete, unless a higher version's is recorded.
 func (s *store) notePruned(ctx context.Context, owner protocol.Owner) error {
-	all, err := s.client.HGetAll(ctx, s.keys.pruned()).Result()
-	if err != nil {
-		return failure("look up the last pruning in", s.keys.pruned(), err)
-	}
-	now, err := s.client.Time(ctx).Result()
-	if err != nil {
-		return failure("read the time to record the pruning in", s.keys.pruned(), err)
-	}
-	pipe := s.client.Pipeline()
-	for name, record := range all {
-		if _, at := parsePruned(record); at.Before(now.Add(-prunedRetention)) {
-			pipe.HDel(ctx, s.keys.pruned(), name)
-		}
-	}
-	pipe.HSet(ctx, s.keys.pruned(), owner.Name, fmt.Sprintf("%d %d", owner.Version, now.UnixMilli()))
-	if _, err := pipe.Exec(ctx); err != nil {
+	args := []any{owner.Name, owner.Version, prunedRetention.Milliseconds()}
+	if err := s.run(ctx, s.client, newCall(&notePrunedScript, []string{s.keys.pruned()}, args))[0].Err(); err != nil {
 		return failure("record the pruning in", s.keys.pruned(), err)
 	}
 	return nil

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -157,11 +158,43 @@ func (s *store) registerSchedules(ctx context.Context, declarations []protocol.D
 	// Deletions are read after the registry was written, because a deletion changes the registry last. So this is a round trip of its own:
 	// the commands of one pipeline reach the nodes of a cluster in any order.
 	deleted, err = s.lookUpDeleted(ctx, names)
+	if err != nil {
+		return homes, deleted, err
+	}
+	done, err := s.lookUpRemoved(ctx, names)
+	for i := range done {
+		deleted[i] = max(deleted[i], done[i]/1000)
+	}
 	return homes, deleted, err
 }
 
 // lookUpDeleted reads when schedules of these names were deleted, Unix ms; 0: unknown.
 func (s *store) lookUpDeleted(ctx context.Context, names []string) ([]int64, error) {
+	instants, err := s.lookUpInstants(ctx, names)
+	for i := range instants {
+		instants[i] /= 1000
+	}
+	return instants, err
+}
+
+// removed is the second member of a schedule in the record of deletions: when its definition was deleted. A deletion that was refused has only
+// the first one, which has the schedule's name.
+func removed(name string) string { return name + "\t" }
+
+// lookUpRemoved reads when the definitions of schedules of these names were deleted, Unix µs; 0: unknown.
+func (s *store) lookUpRemoved(ctx context.Context, names []string) ([]int64, error) {
+	members := make([]string, len(names))
+	for i, name := range names {
+		members[i] = removed(name)
+	}
+	return s.lookUpInstants(ctx, members)
+}
+
+// lookUpInstants reads instants from the record of deletions, Unix µs; 0: it has none.
+func (s *store) lookUpInstants(ctx context.Context, names []string) ([]int64, error) {
+	if len(names) == 0 {
+		return nil, nil
+	}
 	pipe := s.client.Pipeline()
 	var ended []*redis.FloatSliceCmd
 	for some := range slices.Chunk(names, maxRegister) {
@@ -174,7 +207,7 @@ func (s *store) lookUpDeleted(ctx context.Context, names []string) ([]int64, err
 	deleted := make([]int64, 0, len(names))
 	for _, some := range ended {
 		for _, ms := range some.Val() {
-			deleted = append(deleted, int64(ms))
+			deleted = append(deleted, int64(math.Round(ms*1000)))
 		}
 	}
 	return deleted, nil

@@ -17,8 +17,8 @@ var removeScript = scripts.Load("schedules/remove")
 const deletedRetention = 7 * 24 * time.Hour // how long a deletion is remembered
 
 // Remove deletes a schedule and its placed occurrence; found is false if it did not exist when the call began. Runs in flight may
-// finish. The guarantees need this order: 1. The deletion is recorded, so that no running process declares the schedule again. 2. The
-// schedule is deleted. 3. Its marks in the queues that it has left are deleted. 4. If requested, its waiting jobs in all of these queues
+// finish. The guarantees need this order: 1. The intent is recorded, so that no running process declares the schedule again. 2. The
+// schedule is deleted, and that is recorded, so that no copy which comes back after a loss survives. 3. Its marks in the queues that it has left are deleted. 4. If requested, its waiting jobs in all of these queues
 // are deleted; a new schedule of that name keeps its jobs. 5. Its entry in the registry is deleted. A process that finds
 // that entry without a definition repeats the steps from 3 on (finishRemoval), so that a schedule that is created again inherits nothing.
 //
@@ -47,7 +47,7 @@ func (s *store) Remove(ctx context.Context, r protocol.Removal) (found bool, err
 		}
 		prunes := r.Owner.Name != ""
 		if !prunes {
-			if err := s.noteDeleted(ctx, name, now); err != nil {
+			if err := s.noteDeleted(ctx, name, now, time.Time{}); err != nil {
 				return false, err
 			}
 		}
@@ -65,7 +65,7 @@ func (s *store) Remove(ctx context.Context, r protocol.Removal) (found bool, err
 			continue
 		}
 		if !prunes {
-			if err := s.noteDeleted(ctx, name, removed.now); err != nil {
+			if err := s.noteDeleted(ctx, name, removed.now, removed.at()); err != nil {
 				return false, err
 			}
 		}
@@ -80,8 +80,14 @@ func (s *store) Remove(ctx context.Context, r protocol.Removal) (found bool, err
 		if err := s.forgetOrigins(ctx, name, homes[0], removed); err != nil {
 			return false, err
 		}
-		_, err = s.changeHome(ctx, name, homes[0], home{})
-		return true, err
+		changed, err := s.changeHome(ctx, name, homes[0], home{})
+		if err != nil || changed {
+			return true, err
+		}
+		// The registry has another entry: a process has moved the schedule meanwhile, has found its last copy, or has created another one.
+		if again, err := s.isCreatedAfter(ctx, name, removed.at()); err != nil || again {
+			return true, err
+		}
 	}
 	return false, failure("remove schedule", name, errKeepMoving)
 }
@@ -101,10 +107,29 @@ func (s *store) compareRevision(ctx context.Context, r protocol.Removal) error {
 	return nil
 }
 
-// noteDeleted records when a schedule was deleted, and removes old records.
-func (s *store) noteDeleted(ctx context.Context, name string, at time.Time) error {
+// isCreatedAfter reports whether a schedule does not exist, or was created after an instant.
+func (s *store) isCreatedAfter(ctx context.Context, name string, at time.Time) (bool, error) {
+	homes, err := s.homes(ctx, name)
+	if err != nil || homes[0].queue == "" {
+		return true, err
+	}
+	p, err := s.partitionOf(ctx, homes[0].queue, name)
+	if err != nil {
+		return false, err
+	}
+	found, err := s.readCopies(ctx, []protocol.Address{{Partition: p, Name: name}}, false)
+	return err == nil && found[0].kind == definitionCopy && found[0].created.After(at), err
+}
+
+// noteDeleted records when the deletion of a schedule was begun or continued, and if it is done, an instant after the creation of what was
+// deleted. It removes old records. Instants have fractions of a millisecond, so that they are later than a generation drawn just before.
+func (s *store) noteDeleted(ctx context.Context, name string, at, done time.Time) error {
+	members := []redis.Z{{Score: float64(at.UnixMicro()) / 1000, Member: name}}
+	if !done.IsZero() {
+		members = append(members, redis.Z{Score: float64(done.UnixMicro()) / 1000, Member: removed(name)})
+	}
 	pipe := s.client.Pipeline()
-	pipe.ZAddGT(ctx, s.keys.deleted(), redis.Z{Score: float64(at.UnixMilli()), Member: name})
+	pipe.ZAddGT(ctx, s.keys.deleted(), members...)
 	pipe.ZRemRangeByScore(ctx, s.keys.deleted(), "-inf", fmt.Sprint(at.Add(-deletedRetention).UnixMilli()))
 	if _, err := pipe.Exec(ctx); err != nil {
 		return failure("record the deletion of schedule", name, err)
@@ -125,7 +150,7 @@ func (s *store) finishRemoval(ctx context.Context, name string, at home) error {
 		return err
 	}
 	if !removed.owned || noted[0]*1000 > at.generation {
-		if err := s.noteDeleted(ctx, name, removed.now); err != nil {
+		if err := s.noteDeleted(ctx, name, removed.now, removed.at()); err != nil {
 			return err
 		}
 	}
@@ -160,9 +185,18 @@ type removal struct {
 	later   string // its definition, if that has a later generation: nothing was deleted
 	kept    bool   // it is not the one to delete: nothing was deleted
 	now     time.Time
-	gone    string // when it was deleted, according to the queue
-	origins string // queues that it has left before
-	owned   bool   // an owner had declared it, or has pruned it
+	gone    string    // when it was deleted, according to the queue
+	origins string    // queues that it has left before
+	owned   bool      // an owner had declared it, or has pruned it
+	created time.Time // when the deleted definition was created; zero: there was none
+}
+
+// at is the instant to record as that of the deletion. It is later than the creation, which may be in the next second.
+func (r removal) at() time.Time {
+	if !r.now.After(r.created) {
+		return r.created.Add(time.Millisecond)
+	}
+	return r.now
 }
 
 // removeAt deletes a schedule in a queue. If forget is the time of its deletion, the list of queues that it has left is removed.
@@ -190,6 +224,7 @@ func (s *store) deleteAt(ctx context.Context, name string, at home, forget strin
 	}
 	answer := removal{now: values.now(), gone: values.text(4), origins: values.text(3), kept: values.number(1) < 0}
 	answer.owned = values.number(1) == 1 && values.text(5) != ""
+	answer.created, _ = time.Parse(time.RFC3339, values.text(6))
 	if values.number(1) == 0 {
 		answer.later = values.text(2)
 	}

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
@@ -19,88 +17,22 @@ var residentsScript = scripts.Load("schedules/residents")
 type resident struct {
 	protocol.Address
 	generation int64
+	owner      protocol.Owner // if it is known
 }
 
-// registerAgain restores the entries of schedules that the registry has lost, or has with a lower generation, for example after a lost
-// move. It does not change definitions or placed occurrences. It skips a schedule whose entry cannot be read, and one that
-// was deleted after its generation was drawn: its queue went back to before the deletion.
+// registerAgain settles schedules that were found where they live: it restores lost entries of the registry, and deals with copies that have come
+// back after a loss, see schedules_survivor.go. It skips a schedule whose entry cannot be read.
 func (s *store) registerAgain(ctx context.Context, residents []resident) error {
 	for some := range slices.Chunk(residents, maxRegister) {
-		if err := s.registerSome(ctx, some); err != nil {
+		suspects, err := s.suspects(ctx, some)
+		if err == nil {
+			err = s.settleHomes(ctx, suspects, true)
+		}
+		if err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-func (s *store) registerSome(ctx context.Context, residents []resident) error {
-	args := []any{"zmscore", s.keys.registry()}
-	for _, r := range residents {
-		args = append(args, home{r.Partition.Queue, r.generation}.member(r.Name))
-	}
-	registered := redis.NewSliceCmd(ctx, args...)
-	err := s.client.Process(ctx, registered)
-	if err == nil {
-		err = complete(registered)
-	}
-	if err != nil {
-		return failure("look up schedules in", s.keys.registry(), err)
-	}
-	var lost []resident
-	for i, r := range residents {
-		if registered.Val()[i] == nil {
-			lost = append(lost, r)
-		}
-	}
-	if lost, err = s.keepLost(ctx, lost); err != nil || len(lost) == 0 {
-		return err
-	}
-	args = args[:0]
-	for _, r := range lost {
-		args = append(args, r.Name, r.Partition.Queue, r.generation)
-	}
-	values, err := s.runOne(ctx, "register schedules in", s.keys.registry(), newCall(&registerSchedulesScript, []string{s.keys.registry()}, args))
-	if err != nil {
-		return err
-	}
-	again := 0
-	for i, r := range lost {
-		if (home{values.text(2 * i), values.number(2*i + 1)}) == (home{r.Partition.Queue, r.generation}) {
-			again++
-		}
-	}
-	if again > 0 {
-		s.options.Logger.WarnContext(ctx, "redisstore: the registry has lost schedules that are stored: they are registered again",
-			"event", "schedule.lost", "count", again)
-	}
-	return nil
-}
-
-// keepLost returns the schedules that were neither moved nor deleted, from schedules whose own entry was missing a moment ago. A move
-// or a deletion removes the definition first and changes the registry last. So if a definition is still there, its entry is lost, or
-// the registry has another one that is behind or ahead of it.
-func (s *store) keepLost(ctx context.Context, residents []resident) (lost []resident, err error) {
-	if len(residents) == 0 {
-		return nil, nil
-	}
-	names, addresses := make([]string, len(residents)), make([]protocol.Address, len(residents))
-	for i, r := range residents {
-		names[i], addresses[i] = r.Name, r.Address
-	}
-	deleted, err := s.lookUpDeleted(ctx, names)
-	if err != nil {
-		return nil, err
-	}
-	read, err := s.readRevisions(ctx, addresses)
-	if err != nil {
-		return nil, err
-	}
-	for i, r := range residents {
-		if deleted[i]*1000 <= r.generation && read[i].revision > 0 && read[i].generation == r.generation {
-			lost = append(lost, r)
-		}
-	}
-	return lost, nil
 }
 
 // residentPages is how many pages of a partition's schedules one call of Sweep reads, about a hundred schedules each: the caller keeps a
@@ -114,7 +46,7 @@ func (s *store) registerResidents(ctx context.Context, partitions []protocol.Par
 	for range residentPages {
 		calls := make([]call, len(partitions))
 		for i, p := range partitions {
-			calls[i] = newCall(&residentsScript, []string{s.keys.partition(p).schedules}, []any{cmp.Or(s.residents.of(p), "0")})
+			calls[i] = newCall(&residentsScript, []string{s.keys.partition(p).schedules, s.keys.partition(p).owners}, []any{cmp.Or(s.residents.of(p), "0")})
 		}
 		var residents []resident
 		var left []protocol.Partition
@@ -125,8 +57,8 @@ func (s *store) registerResidents(ctx context.Context, partitions []protocol.Par
 				err = failed
 				continue
 			}
-			for j := 1; j+1 < len(values); j += 2 {
-				residents = append(residents, resident{protocol.Address{Partition: p, Name: values.text(j)}, values.number(j + 1)})
+			for j := 1; j+3 < len(values); j += 4 {
+				residents = append(residents, resident{protocol.Address{Partition: p, Name: values.text(j)}, values.number(j + 1), parseOwner(values.text(j + 3))})
 			}
 			if more[p] = s.residents.seen(p, values.text(0)); more[p] {
 				left = append(left, p)

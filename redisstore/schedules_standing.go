@@ -34,7 +34,7 @@ func (s *store) Standings(ctx context.Context, asked []protocol.Address) ([]prot
 			elsewhere = append(elsewhere, i)
 		default:
 			standings[i].Revision = r.revision
-			living = append(living, resident{asked[i], r.generation})
+			living = append(living, resident{Address: asked[i], generation: r.generation})
 		}
 	}
 	if err := s.readElsewhere(ctx, asked, standings, elsewhere); err != nil {
@@ -117,7 +117,7 @@ func (s *store) followMark(ctx context.Context, at protocol.Address, mark revisi
 			return resident{}, false, err
 		}
 		if mark = read[0]; mark.revision > 0 {
-			return resident{at, mark.generation}, true, nil
+			return resident{Address: at, generation: mark.generation}, true, nil
 		}
 	}
 	return resident{}, false, failure("find schedule", at.Name, errKeepMoving)

@@ -13,6 +13,7 @@
 -- Returns the new position, 0 at the end; then three values for each schedule: name, generation, and its fault:
 --   due, owed, cursor, held  see mend.lua
 --   both                     it is in owed, and the occurrence at its cursor is in due and was not taken
+--   mark                     the mark of a move, and no fault
 --   unreadable               its definition does not begin correctly: it is not placed, changed or run. Its generation is empty
 local OWED, OPEN, SCHEDULES, CURSORS, DUE, JOBS, CRASHES, STATE = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8]
 local COUNT = 100 -- about how many definitions a call reads
@@ -52,7 +53,10 @@ end
 local answer, both = { next_at }, {}
 for i, name in ipairs(names) do
   local h = head(texts[i])
-  if texts[i] and not (h and is_mark(h.state)) then
+  if lists and h and is_mark(h.state) then
+    local n = #answer
+    answer[n + 1], answer[n + 2], answer[n + 3] = name, h.generation, 'mark'
+  elseif texts[i] and not (h and is_mark(h.state)) then
     local what = not h and 'unreadable' or h.state == 'live' and fault(name, texts[i]) or ''
     answer[#answer + 1] = name
     answer[#answer + 1] = h and h.generation or ''

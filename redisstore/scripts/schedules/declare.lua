@@ -67,10 +67,11 @@ local lasts = redis.call('HMGET', LAST, unpack(names))
 redis.call('HLEN', HISTORY)
 local draw = math.max(tonumber(state[1] or 0) + 1, now_us)
 
--- create plans a new schedule. It is never created in a second in which one of that name was deleted: IDs of occurrences would repeat.
+-- create plans a new schedule. It is created in a later second than any deletion of that name: IDs of occurrences would
+-- repeat, and what comes back after a loss is older than the deletion by its creation.
 local function create(plan, declared, before, deleted_ms)
   local ended_s, created_ms = math.floor(deleted_ms / 1000), now_ms
-  if ended_s >= now_s or before then created_ms = (now_s + 1) * 1000 end
+  if ended_s >= now_s or before then created_ms = (math.max(ended_s, now_s) + 1) * 1000 end
   plan.status, plan.state, plan.cursor, plan.forgets, plan.owed = 1, declared.note ~= '' and 'paused' or 'live', '', true, now_ms
   plan.text = definition({ revision = whole(draw), generation = declared.generation, state = plan.state, created = instant_ms(created_ms),
     overlap = declared.overlap, rest = declared.rest })

@@ -17,7 +17,8 @@
 -- spaces; ARGV[5] this queue; ARGV[6] its note; ARGV[7] its owner (empty: none); ARGV[8] its last outcome (empty: nothing
 -- is known), ARGV[9] its last attempts: unfinished runs are counted in the old queue
 -- Returns the definition here if it has the mark's generation (empty: the generation of the mark is gone); 1 if this call created
--- it; the last generation that is gone here.
+-- it; the last generation that is gone here, or that of the mark of a later move: the move must begin again above it; if a definition of a higher
+-- revision is here, which the mark must not replace, its generation, else 0.
 local SCHEDULES, CURSORS, OWED, GONE, COUNTERS, STATE, ORIGINS = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7]
 local NOTES, OWNERS = KEYS[8], KEYS[9]
 local name = ARGV[1]
@@ -38,10 +39,12 @@ local last = redis.call('HGET', KEYS[10], name)
 local ended, drawn = unpack(redis.call('HMGET', KEYS[11], name, '\t'))
 local fields = { counters_of(name) }
 local counted = redis.call('HMGET', COUNTERS, unpack(fields))
-if here and here.generation == h.generation then return { text, 0, '0' } end
+if here and here.generation == h.generation then return { text, 0, '0', '0' } end
 local generation = tonumber(h.generation)
-if here and tonumber(here.generation) > generation then return { '', 0, '0' } end
-if not here and tonumber(gone or 0) >= generation then return { '', 0, string.format('%.0f', tonumber(gone)) } end
+local lives = here and not is_mark(here.state)
+if here and tonumber(here.generation) > generation then return { '', 0, lives and '0' or here.generation, '0' } end
+if not lives and tonumber(gone or 0) >= generation then return { '', 0, string.format('%.0f', tonumber(gone)), '0' } end
+if lives and tonumber(here.revision) > tonumber(h.revision) then return { '', 0, '0', here.generation } end
 
 local before, since, counts = string.match(h.state, '^moved to %S+ (%S+) (%d+) (%S+)$')
 local origins, been_here, i = {}, {}, 0
@@ -86,4 +89,4 @@ if not state[1] then
   redis.call('PERSIST', KEYS[12])
   redis.call('PERSIST', KEYS[13])
 end
-return { text, 1, '0' }
+return { text, 1, '0', '0' }

@@ -24,23 +24,25 @@
 -- than this one; ARGV[5] this queue; ARGV[6] the revision to move (empty: any); ARGV[7] 1: move nothing
 -- that is stored; ARGV[8], ARGV[9] the owner that declares it (empty: none) and its version: a schedule of a higher version is not moved; ARGV[10]
 -- 1: that version is succeeded, and a schedule that is not its owner's is not moved (else empty); ARGV[11] the newest form of a definition that the
--- caller can read (0: any), a newer one is not moved: for both see declare.lua
+-- caller can read (0: any), a newer one is not moved: for both see declare.lua; ARGV[12] 1: the registry has the schedule in the other queue, and
+-- the definition of exactly that generation yields: its mark keeps the generation, and nothing is owed (else empty)
 -- Returns the mark (empty: there is nothing of that generation to move); its cursor; the queues that it has left, including this
 -- one; the generation of its definition if that is later than the registry's, else empty; its note; its owner; why it is not moved:
--- "conflict", "outdated" or "newer", else empty; then its definition; its last outcome; its last attempts.
+-- "conflict", "outdated" or "newer", else empty; then its definition; its last outcome; its last attempts; if there is nothing, a new generation.
 -- A mark's state is "moved to <queue> <state before> <since when the next occurrence is owed, Unix ms> <counters, separated by slashes>";
 -- its generation is the schedule's next one in the registry and in the new queue. From here on the counters count from 0.
 local SCHEDULES, CURSORS, OWED, DUE, JOBS = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local CRASHES, STATE, GONE, COUNTERS, ORIGINS = KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10]
 local NOTES, OWNERS = KEYS[11], KEYS[12]
 local name, generation, floor = ARGV[1], tonumber(ARGV[3]), tonumber(ARGV[4])
+local yields = ARGV[12] == '1'
 -- uses: clock counters instant seconds definition form owed withdraw owner strings history
 local text = redis.call('HGET', SCHEDULES, name)
 local h = head(text)
 local stored_cursor = redis.call('HGET', CURSORS, name) or ''
 local since = owed_since(redis.call('ZSCORE', OWED, name))
 local gone = redis.call('ZSCORE', GONE, name)
-local fence = math.max(tonumber(redis.call('HGET', STATE, 'fence') or 0), now_us, generation, floor) + 1
+local fence = math.max(tonumber(redis.call('HGET', STATE, 'fence') or 0), now_us, generation, floor, tonumber(gone or 0)) + 1
 local counts = redis.call('HMGET', COUNTERS, counters_of(name))
 for i = 1, #counts do counts[i] = counts[i] or '0' end
 local origins = (redis.call('HGET', ORIGINS, name) or '') .. ' ' .. ARGV[5]
@@ -60,9 +62,12 @@ elseif h and tonumber(h.generation) > generation then
   return { '', '', '', h.generation, '', '', '', '' }
 elseif not h or is_mark(h.state) then
   -- a late or repeated creation finds that this generation is gone
-  if tonumber(gone or 0) < generation then redis.call('ZADD', GONE, whole(math.max(now_us, generation)), name) end
-  return { '', '', '', '', '', '', '', '' }
+  if yields then return { '', '', '', '', '', '', '', '' } end
+  if tonumber(gone or 0) < generation then redis.call('ZADD', GONE, whole(generation), name) end
+  redis.call('HSET', STATE, 'fence', whole(fence))
+  return { '', '', '', '', '', '', '', '', '', '', whole(fence) }
 end
+if yields and h.generation ~= ARGV[3] then return { '', '', '', '', '', '', '', '' } end
 local at, used, kind = cursor(stored_cursor)
 local waiting = untaken(DUE, JOBS, CRASHES, name, at, kind)
 local known_version = ARGV[8] ~= '' and version_of(owner, ARGV[8])
@@ -88,11 +93,11 @@ if waiting then
 end
 while #counts > 5 and counts[#counts] == '0' do counts[#counts] = nil end -- a program that does not know all of them may complete the move
 h.state = 'moved to ' .. ARGV[2] .. ' ' .. h.state .. ' ' .. whole(since) .. ' ' .. table.concat(counts, '/')
-h.generation = whole(fence)
+if not yields then h.generation = whole(fence) end
 redis.call('HSET', SCHEDULES, name, definition(h))
 redis.call('HSET', STATE, 'fence', whole(fence))
 redis.call('ZADD', GONE, whole(now_us), name)
-redis.call('ZADD', OWED, whole(since), name)
+if yields then redis.call('ZREM', OWED, name) else redis.call('ZADD', OWED, whole(since), name) end
 redis.call('HDEL', COUNTERS, counters_of(name))
 if remains then redis.call('HSET', KEYS[14], name, remains) end
 return { definition(h), stored_cursor, origins, '', note, owner, '', '', last, history }

@@ -6,10 +6,10 @@
 -- KEYS[4] …:notes      hash  schedule -> note of its pause
 -- KEYS[5] …:owners     hash  schedule -> its owner
 -- ARGV[1] schedule; ARGV[2] generation of the mark
--- Returns 1 if the name was in owed.
+-- Returns 1 if the name was in owed, 0 if it was not, -1 if there is no such mark: this queue may be at an earlier state.
 -- uses: definition
 local h = head(redis.call('HGET', KEYS[1], ARGV[1]))
-if not h or h.generation ~= ARGV[2] or not is_mark(h.state) then return 0 end
+if not h or h.generation ~= ARGV[2] or not is_mark(h.state) then return -1 end
 redis.call('ZSCORE', KEYS[2], ARGV[1]) -- the types are checked before the first write
 redis.call('HLEN', KEYS[4])
 redis.call('HLEN', KEYS[5])

@@ -23,7 +23,7 @@
 -- The owner's record remains until the sweep removes it, with the version that has pruned it, so that no lower version creates it again.
 -- Returns time (us); 1 if it is gone, 0 if its definition here has a later generation, -1 if it is not the one to delete; that definition; the queues
 -- that it has left, whose marks must be removed too: a repeated call returns them again until their list is removed; when it was deleted here; the
--- owner that had declared it, or has pruned it (empty: none).
+-- owner that had declared it, or has pruned it (empty: none); when the deleted definition was created (empty: there was none).
 local SCHEDULES, CURSORS, OWED, DUE, OPEN = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local JOBS, CRASHES, COUNTERS, GONE, BEHIND, READY, ORIGINS = KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11], KEYS[12]
 local NOTES, OWNERS = KEYS[13], KEYS[14]
@@ -82,7 +82,7 @@ push_front(READY, front)
 redis.call('HDEL', COUNTERS, counters_of(name))
 -- a repetition of an earlier step finds that this generation is gone
 if text or gone < generation then
-  gone = math.max(now_us, generation)
+  gone = math.max(now_us, generation + 1) -- later than the generation: a bar is equal to it, see bar.lua
   redis.call('ZADD', GONE, whole(gone), name)
 end
-return { whole(now_us), 1, '', origins, whole(gone), declared_by or '' }
+return { whole(now_us), 1, '', origins, whole(gone), declared_by or '', h and h.created or '' }

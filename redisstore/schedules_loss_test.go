@@ -1,0 +1,220 @@
+package redisstore
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/chimejobs/chime/internal/long"
+	"github.com/chimejobs/chime/internal/protocol"
+)
+
+// A slot is a part of the keys that a cluster may have on a node of its own: it goes back alone.
+var lossSlots = []struct {
+	name string
+	has  func(key string) bool
+}{
+	{"default", func(key string) bool { return strings.Contains(key, ":{default}:") }},
+	{"mail", func(key string) bool { return strings.Contains(key, ":{mail}:") }},
+	{"registry", func(key string) bool { return strings.HasSuffix(key, ":schedules") && !strings.Contains(key, "{") }},
+	{"both queues", func(key string) bool { return strings.Contains(key, ":{") }},
+	{"default and registry", func(key string) bool {
+		return strings.Contains(key, ":{default}:") || strings.HasSuffix(key, ":schedules") && !strings.Contains(key, "{")
+	}},
+	{"mail and registry", func(key string) bool {
+		return strings.Contains(key, ":{mail}:") || strings.HasSuffix(key, ":schedules") && !strings.Contains(key, "{")
+	}},
+}
+
+// A snapshot is the state of some keys: hashes and sorted sets, which are what schedules have.
+type snapshot struct {
+	hashes map[string]map[string]string
+	sets   map[string][]redis.Z
+}
+
+func (b *bench) snapshot(has func(key string) bool) snapshot {
+	b.Helper()
+	s := snapshot{map[string]map[string]string{}, map[string][]redis.Z{}}
+	for _, key := range b.client.Keys(b.Context(), string(b.store.keys)+":*").Val() {
+		if !has(key) {
+			continue
+		}
+		switch b.client.Type(b.Context(), key).Val() {
+		case "hash":
+			s.hashes[key] = b.client.HGetAll(b.Context(), key).Val()
+		case "zset":
+			s.sets[key] = b.client.ZRangeWithScores(b.Context(), key, 0, -1).Val()
+		}
+	}
+	return s
+}
+
+// goBack brings the keys of a slot back to a snapshot.
+func (b *bench) goBack(has func(key string) bool, to snapshot) {
+	b.Helper()
+	for _, key := range b.client.Keys(b.Context(), string(b.store.keys)+":*").Val() {
+		if has(key) {
+			b.client.Del(b.Context(), key)
+		}
+	}
+	for key, fields := range to.hashes {
+		if err := b.client.HSet(b.Context(), key, fields).Err(); err != nil {
+			b.Fatal(err)
+		}
+	}
+	for key, members := range to.sets {
+		if err := b.client.ZAdd(b.Context(), key, members...).Err(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// lossSteps are the operations that span several slots. Each begins with a schedule s in the queue default.
+var lossSteps = []struct {
+	name    string
+	deletes bool
+	ready   func(b *bench)
+	do      func(b *bench, s *store)
+}{
+	{"create", false, nil, func(b *bench, s *store) { lossDeclare(b, s, "new", "default", 1) }},
+	{"change", false, nil, func(b *bench, s *store) { lossDeclare(b, s, "s", "default", 2) }},
+	{"move", false, nil, func(b *bench, s *store) { lossDeclare(b, s, "s", "mail", 1) }},
+	{"move and change", false, nil, func(b *bench, s *store) { lossDeclare(b, s, "s", "mail", 2) }},
+	{"move back", false, func(b *bench) { lossDeclare(b, b.store, "s", "mail", 1) }, func(b *bench, s *store) { lossDeclare(b, s, "s", "default", 1) }},
+	{"refused deletion", false, nil, func(b *bench, s *store) {
+		_, _ = s.Remove(b.Context(), protocol.Removal{Name: "s", Revision: 1})
+	}},
+	{"deletion", true, nil, func(b *bench, s *store) { _, _ = s.Remove(b.Context(), protocol.Removal{Name: "s"}) }},
+	{"deletion after a move", true, func(b *bench) { lossDeclare(b, b.store, "s", "mail", 1) }, func(b *bench, s *store) {
+		_, _ = s.Remove(b.Context(), protocol.Removal{Name: "s"})
+	}},
+	{"pruning", true, nil, func(b *bench, s *store) {
+		owner := protocol.Owner{Name: "o", Version: 2}
+		for cursor, begun := "", false; cursor != "" || !begun; begun = true {
+			var err error
+			if cursor, _, err = s.Prune(b.Context(), owner, cursor); err != nil {
+				return
+			}
+		}
+	}},
+}
+
+func lossDeclare(b *bench, s *store, name, queue string, version int) {
+	declared := protocol.Declaration{
+		Name: name, Queue: queue, Overlap: "skip", Body: []byte(moveBody(version)), Owner: protocol.Owner{Name: "o", Version: 1},
+	}
+	for range 3 {
+		answer := s.Declare(b.Context(), []protocol.Declaration{declared})[0]
+		if answer.Err != nil || !answer.Recount {
+			return
+		}
+		declared.Change = &protocol.Change{Revision: answer.Revision, Cursor: answer.Cursor, Until: answer.Now.Truncate(time.Second)}
+	}
+}
+
+// Each operation on several slots is interrupted before each of its commands, or not at all; then each slot, or two of them, go back to their
+// state before it, and the operation continues or its process is gone. Afterwards, once sweeps and Verify have run, a schedule
+// has one home, which the registry names, and one that was deleted has none. Only the whole deletion counts: one that was interrupted may have
+// happened or not.
+func TestAScheduleHasOneHomeWhateverGoesBack(t *testing.T) {
+	stride := long.Seeds(9, 1) // every ninth command, from another one in each slot; with -tags long every command
+	for _, step := range lossSteps {
+		for i, slot := range lossSlots {
+			t.Run(step.name+", "+slot.name+" goes back", func(t *testing.T) {
+				onEveryServer(t, func(b *bench) {
+					for at, more := 1+i%stride, true; more; at += stride {
+						for _, continues := range []bool{true, false} {
+							b.client.FlushAll(b.Context())
+							for _, queue := range []string{"default", "mail"} {
+								if _, err := b.store.queues.register(b.Context(), queue); err != nil {
+									b.Fatal(err)
+								}
+							}
+							lossDeclare(b, b.store, "s", "default", 1)
+							if step.ready != nil {
+								step.ready(b)
+							}
+							before, commands, gone := b.snapshot(slot.has), 0, false
+							acting := b.hooked(func(redis.Cmder) error {
+								if commands++; commands == at {
+									b.goBack(slot.has, before)
+									gone = !continues
+								}
+								if gone {
+									return errStopped
+								}
+								return nil
+							})
+							step.do(b, acting)
+							if more = commands >= at; !more {
+								b.goBack(slot.has, before) // after the last command
+							}
+							b.wantOneHome(fmt.Sprintf("before command %d, the process continues: %v", at, continues), step.name == "create", step.deletes, step.deletes && !more)
+						}
+					}
+				})
+			})
+		}
+	}
+}
+
+// wantOneHome lets sweeps and a repair run, and checks where the schedules live.
+func (b *bench) wantOneHome(when string, creates, mayBeDeleted, deleted bool) {
+	b.Helper()
+	partitions := []protocol.Partition{{Queue: "default"}, {Queue: "mail"}}
+	for range 3 {
+		for _, answer := range b.store.Sweep(b.Context(), partitions, 0) {
+			if answer.Err != nil {
+				b.Fatalf("%s: sweep: %v", when, answer.Err)
+			}
+		}
+		for _, p := range partitions {
+			k := b.store.keys.partition(p)
+			for name, text := range b.client.HGetAll(b.Context(), k.schedules).Val() {
+				if owed := b.client.ZScore(b.Context(), k.owed, name).Val(); owed > 0 {
+					if err := b.store.settleMark(b.Context(), name, p.Queue, text); err != nil {
+						b.Fatalf("%s: settle: %v", when, err)
+					}
+				}
+			}
+		}
+	}
+	v := &verifier{store: b.store, repair: true, found: func(protocol.Finding) {}, marks: map[string][]protocol.Address{}, hasty: true}
+	for _, p := range partitions {
+		if err := v.schedules(b.Context(), p); err != nil {
+			b.Fatalf("%s: verify: %v", when, err)
+		}
+	}
+	if err := v.registry(b.Context()); err != nil {
+		b.Fatalf("%s: verify: %v", when, err)
+	}
+	for _, name := range []string{"s", "new"} {
+		if name == "new" && !creates {
+			continue
+		}
+		var lives []home
+		for _, p := range partitions {
+			if h, ok := parseHead(b.client.HGet(b.Context(), b.store.keys.partition(p).schedules, name).Val()); ok && h.movedTo == "" {
+				lives = append(lives, home{p.Queue, h.generation})
+			}
+		}
+		entry := b.registered(name)
+		switch {
+		case len(lives) > 1:
+			b.Errorf("%s: %s lives in %v", when, name, lives)
+		case len(lives) == 1 && deleted:
+			b.Errorf("%s: %s was deleted and lives in %v", when, name, lives)
+		case len(lives) == 1 && entry != lives[0]:
+			if entry.queue != lives[0].queue || entry.generation < lives[0].generation {
+				b.Errorf("%s: %s lives in %v, and the registry has %v", when, name, lives[0], entry)
+			}
+		case len(lives) == 0 && name == "s" && !mayBeDeleted:
+			b.Errorf("%s: %s is lost", when, name)
+		case len(lives) == 0 && entry.queue != "":
+			b.Errorf("%s: %s lives nowhere, and the registry has %v", when, name, entry)
+		}
+	}
+}
