@@ -184,3 +184,26 @@ func TestAPauseAfterDeathsWithdrawsAnOccurrenceThatIsNotDueYet(t *testing.T) {
 		b.want("resumed", "00:00:00 at 00"+gAt, "01:00:00 at 01"+gAt, "02:00:00 at 02"+gAt)
 	})
 }
+
+// The server's clock was ahead when the schedule was changed, so its revision is later than the clock. Deaths pause the schedule all the same.
+func TestDeathsPauseAScheduleAlthoughTheClockWasAhead(t *testing.T) {
+	onDyingBench(t, nil, func(int) bool { return true }, func(t *testing.T, b *dyingBench) {
+		ahead := time.Now().Add(24 * time.Hour).UnixMicro()
+		if err := b.Server.Client().HSet(t.Context(), "chime:{default}:state", "fence", ahead).Err(); err != nil {
+			t.Fatal(err)
+		}
+		if err := b.schedules.Pause(t.Context(), "s"); err != nil {
+			t.Fatal(err)
+		}
+		if err := b.schedules.Resume(t.Context(), "s"); err != nil {
+			t.Fatal(err)
+		}
+		if s := b.get(); s.Revision <= ahead {
+			t.Fatalf("revision %d, want one later than %d", s.Revision, ahead)
+		}
+		fixture.Pass(10 * time.Minute)
+		if s := b.get(); s.State != chime.StatePaused {
+			t.Errorf("after ten deaths it is %s, want it paused", s.State)
+		}
+	})
+}

@@ -143,3 +143,39 @@ func TestADeathIsUnfinishedAndNotHowItsScheduleWentLast(t *testing.T) {
 		}
 	})
 }
+
+// A schedule that is deleted, put again and triggered within a second: it is created in the next second, and the manual run is in its history.
+func TestAManualRunRightAfterARecreationIsInTheHistory(t *testing.T) {
+	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
+		fixture.Pass(1200 * time.Millisecond)
+		schedules := chime.NewSchedules(f.Server.Store())
+		put := func() {
+			t.Helper()
+			if _, err := schedules.Put(t.Context(), "report", fixture.Minutely, chime.JobName("make"), chime.Paused(chime.Note{})); err != nil {
+				t.Fatal(err)
+			}
+		}
+		put()
+		if err := schedules.Delete(t.Context(), "report"); err != nil {
+			t.Fatal(err)
+		}
+		put()
+		if _, err := schedules.Trigger(t.Context(), "report"); err != nil {
+			t.Fatal(err)
+		}
+		w := f.Worker(chime.WorkerOptions{Concurrency: 1})
+		w.Handle("make", func(context.Context, *chime.Job) error { return nil })
+		stop := f.Start(w)
+		fixture.Pass(10 * time.Second)
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+		var got []string
+		for run, err := range schedules.Runs(t.Context(), "report") {
+			got = append(got, fmt.Sprint(run.Outcome, run.Manual, err))
+		}
+		if want := []string{fmt.Sprint(chime.RunDone, true, nil)}; !slices.Equal(got, want) {
+			t.Errorf("the history has %v, want %v", got, want)
+		}
+	})
+}

@@ -2,7 +2,7 @@
 -- needs: strings clock definition history
 
 -- Each has a field of its own in the hash …:last, a tab and its ID -> "<planned> <kind> <schedule>": the second in which a manual run was
--- accepted, or for a death the planned instant of the job that died; m for a manual run, d and its job name for a death. The field
+-- accepted (or in which its schedule was created, if that is later), or for a death the planned instant of the job that died; m for a manual run, d and its job name for a death. The field
 -- exists as long as the job counts as unfinished in its schedule's own entry: the script that writes it adds one, the script that removes it
 -- subtracts one, in the same step, unless that entry is of a later creation, or gone. So each is counted once, however it ends and however often a call is sent.
 
@@ -31,6 +31,9 @@ end
 
 -- begin_manual records that such a job of the schedule name was accepted. kind: as in its field.
 local function begin_manual(past, id, name, planned, kind)
+  local created = kind == 'm' and match(past.texts[name] or '', '^[^ ,]+')
+  -- a schedule that was deleted and created again is created in the next second: the run belongs to it
+  if created and created_later(created, planned) then planned = sub(created, 1, 19) .. 'Z' end
   if past.manual[id] or not add_unfinished(past, name, planned, 1) then return end
   past.manual[id] = { name = name, planned = planned, kind = kind }
   past.begun[#past.begun + 1], past.begun[#past.begun + 2] = '\t' .. id, planned .. ' ' .. kind .. ' ' .. name

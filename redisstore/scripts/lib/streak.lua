@@ -4,7 +4,7 @@
 -- The entry of such a schedule in …:last ends with " <n>:<revision>:<planned>,<planned>,…": the number of deaths at which it is paused; the
 -- revision of its definition for which they were counted; the planned instants of the dead ones, Unix s. A change, a pause and a resume draw a
 -- revision, which is about their instant in µs. A count for another revision than the stored one is over. Occurrences that were planned before
--- that revision was drawn do not count; the run at creation does. A success resets the count, whenever it was planned. An occurrence that dies
+-- that revision was drawn do not count; the run at creation does. If the revision is later than the clock, because that was ahead, all of them count. A success resets the count, whenever it was planned. An occurrence that dies
 -- again, after it was requeued, counts once. Nothing counts unless the schedule is live here.
 --
 --   counting ──the n-th dies──► paused, with a note ──a resume draws a revision──► counting, from none
@@ -39,7 +39,7 @@ local function add_death(call, known, name, planned)
   local h = n and head(call.flights.definitions[name] or '')
   if not h or h.state ~= 'live' then return end
   local planned_s, revision_us = seconds(planned), tonumber(h.revision)
-  if planned_s * 1000000 <= revision_us and not (is_first(planned, h.created) and math.floor(revision_us / 1000000) <= planned_s) then return end
+  if revision_us <= now_us and planned_s * 1000000 <= revision_us and not (is_first(planned, h.created) and math.floor(revision_us / 1000000) <= planned_s) then return end
   if revision ~= h.revision then dead = '' end
   if find(',' .. dead, ',' .. whole(planned_s) .. ',', 1, true) then return end
   dead = dead .. whole(planned_s) .. ','
