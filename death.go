@@ -9,13 +9,13 @@ import (
 	"github.com/chimejobs/chime/internal/wire"
 )
 
-// OnDeath adds a job when this one becomes dead: after its last attempt, by [Discard], because its workers kept vanishing, or because it
-// was parked for longer than redisstore.Options.ParkedRetention and no worker came that can run it. The new job is added in the same step,
+// OnDeath adds a job when this one becomes dead: after its last attempt, by [Discard], because its workers kept vanishing, because it expired
+// ([Expire]), or because it was parked for longer than redisstore.Options.ParkedRetention and no worker came that can run it. The new job is added in the same step,
 // exactly once, to the front of the same queue. It has the item's own arguments (at most 64 KiB when encoded), and the dead job in
 // [Job.Death]. Its ID is the dead job's ID, "#dead-" and a fence: the fence under which the job died, or a fresh one if it died parked.
 //
 // Create the item with [Kind.Item], or use an [Item] with a job name. Its options may be those of an attempt, Header and Keep. Queue, In,
-// At, ID, ArgsID, Once, Replace and OnDeath are refused; if the item's kind has them as defaults, they are ignored. So the new job has no
+// At, Expire, ID, ArgsID, Once, Replace and OnDeath are refused; if the item's kind has them as defaults, they are ignored. So the new job has no
 // OnDeath of its own.
 func OnDeath(item Item) JobOption {
 	body, err := deathBody(item)
@@ -71,7 +71,7 @@ func deathBody(item Item) ([]byte, error) {
 		}
 	}
 	for name, given := range map[string]bool{
-		"Queue": own.queue != "", "In or At": own.timed, "ID": own.own, "Once": own.once != 0, "Replace": own.replace, "OnDeath": own.onDeath != nil,
+		"Queue": own.queue != "", "In or At": own.timed, "ID": own.own, "Once": own.once != 0, "Replace": own.replace, "Expire": own.expire != 0, "OnDeath": own.onDeath != nil,
 	} {
 		if given {
 			own.refuse(protocol.Invalid("option", name, "an option of an attempt, or Header"))

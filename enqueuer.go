@@ -298,7 +298,7 @@ func (e *Enqueuer) job(job *enqueue.Job, name string, args any, options []Enqueu
 	if s.replace && !s.own {
 		s.refuse(protocol.Invalid("replace", "without an ID", "together with ID or ArgsID"))
 	}
-	job.Replace = s.replace
+	job.Replace, job.Expire = s.replace, s.expire
 	job.Queue, job.ID, job.Own, job.ArgsID, job.Once, job.In, job.At = s.queue, s.id, s.own, s.argsID, s.once, s.in, s.at
 	job.MaxAttempts, job.Timeout, job.Details, job.Problems = s.maxAttempts, s.timeout, s.details(), s.problems
 }

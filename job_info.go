@@ -41,6 +41,7 @@ type JobInfo struct {
 	Enqueued time.Time `json:"enqueued,omitzero"` // about when the job was enqueued, by the enqueuer's clock; zero: a schedule created the job
 	Planned  time.Time `json:"planned,omitzero"`  // when it was planned to run first; see [Job]
 	Due      time.Time `json:"due,omitzero"`      // delayed and retrying: when it may be taken
+	Expires  time.Time `json:"expires,omitzero"`  // if it has not begun by then, it ends; see [Expire]; zero: it does not expire, or has begun
 	Started  time.Time `json:"started,omitzero"`  // running and taken: about when it was taken; done: when its last attempt began
 	Ended    time.Time `json:"ended,omitzero"`    // dead: when it became dead; done: when it ended
 
@@ -64,7 +65,7 @@ type JobInfo struct {
 	// again as soon as a role of any program returns it. Running and taken; zero: the worker lives.
 	Vanished time.Time `json:"vanished,omitzero"`
 
-	Outcome   RunOutcome `json:"outcome,omitempty"`   // done: how it ended, as done, cancelled or superseded
+	Outcome   RunOutcome `json:"outcome,omitempty"`   // done: how it ended, as done, cancelled, superseded or expired
 	Note      string     `json:"note,omitempty"`      // done: the handler's note, see [Job.Note]
 	KeptUntil time.Time  `json:"kept_until,omitzero"` // done: until when its result is kept
 
@@ -142,6 +143,9 @@ func (j *JobInfo) fill(message *wire.Envelope) {
 	j.Name, j.Planned, j.Payload = message.Name, message.Planned, message.Payload
 	j.MaxAttempts, j.Timeout, j.LastError = message.MaxAttempts, message.Timeout, message.LastError
 	j.Attempt = message.Failures + 1
+	if j.Crashes == 0 && j.State != JobRunning && j.State != JobDead {
+		j.Expires = message.Expires
+	}
 	if j.State == JobDead {
 		j.Attempt = max(message.Failures, 1)
 	}
@@ -173,6 +177,8 @@ func (j *JobInfo) fillResult(found *protocol.FoundJob) {
 		j.Outcome = RunCancelled
 	case protocol.ResultSuperseded:
 		j.Outcome = RunSuperseded
+	case protocol.ResultExpired:
+		j.Outcome = RunExpired
 	}
 	r, err := wire.DecodeResult(found.Result)
 	if err != nil {
@@ -216,7 +222,7 @@ func (j JobInfo) Format(f fmt.State, verb rune) {
 // MarshalJSON encodes the job for display: durations in milliseconds, sizes instead of payload and progress.
 func (j JobInfo) MarshalJSON() ([]byte, error) {
 	type fields JobInfo // without methods
-	for _, at := range []*time.Time{&j.Enqueued, &j.Planned, &j.Due, &j.Started, &j.Ended, &j.KeptUntil, &j.Vanished} {
+	for _, at := range []*time.Time{&j.Enqueued, &j.Planned, &j.Due, &j.Expires, &j.Started, &j.Ended, &j.KeptUntil, &j.Vanished} {
 		*at = at.UTC()
 	}
 	problem := ""

@@ -203,7 +203,7 @@ const waitRetry = time.Second
 // Wait waits until a job has ended, and decodes its result into v: a pointer, or nil if you do not need the result. A job without a result
 // leaves v unchanged. The job needs the option [Keep]: if a job is gone without a result, the error is ErrNotFound, not success.
 //
-// If the job ended in another way than done, the error is a *[JobError]: it is dead, or was cancelled or superseded. If several jobs had the ID one
+// If the job ended in another way than done, the error is a *[JobError]: it is dead, was cancelled or superseded, or has expired. If several jobs had the ID one
 // after the other, Wait waits for the one that exists now. The kept result of an earlier one is deleted when the job is cancelled, deleted or
 // purged. But if the newest job with the ID has no Keep and is done, or is dead and no longer kept, Wait returns the result of an earlier one until
 // that result expires. When ctx ends, Wait returns the error of ctx, together with the store's last error if the store was failing. While it waits,
@@ -277,11 +277,11 @@ func ended(info *JobInfo, err error, v any) (over bool, _ error) {
 	return true, nil
 }
 
-// A JobError means that a job has ended, but is not done. errors.Is finds ErrCancelled and ErrReplaced in it.
+// A JobError means that a job has ended, but is not done. errors.Is finds ErrCancelled and ErrReplaced in it; see Outcome for the other ends.
 type JobError struct {
 	Queue   string     `json:"queue"`             // the queue of the job
 	ID      string     `json:"id"`                // the ID of the job
-	Outcome RunOutcome `json:"outcome"`           // dead, cancelled or superseded
+	Outcome RunOutcome `json:"outcome"`           // dead, cancelled, superseded or expired
 	Message string     `json:"message,omitempty"` // the error of its last attempt; empty: it did not fail
 }
 

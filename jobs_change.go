@@ -70,7 +70,7 @@ func (j *Jobs) requeue(ctx context.Context, queue string, found []*protocol.Foun
 		if err != nil {
 			continue // then it remains dead: an unreadable job cannot start again
 		}
-		message.Failures = 0
+		message.Failures, message.Expires = 0, time.Time{}
 		if name == "" {
 			jobs[i].Schedule, jobs[i].Name, jobs[i].Planned = message.Schedule, message.Name, message.Planned
 			jobs[i].Death = message.Details != nil && message.Details.Death != nil

@@ -18,7 +18,7 @@ import (
 	"github.com/chimejobs/chime/internal/wire"
 )
 
-// An EnqueueOption changes one job: In, At, ID, ArgsID, Once, Replace, and every JobOption.
+// An EnqueueOption changes one job: In, At, Expire, ID, ArgsID, Once, Replace, and every JobOption.
 type EnqueueOption interface {
 	KindOption
 	TriggerOption
@@ -105,6 +105,7 @@ type enqueueSettings struct {
 	in      time.Duration
 	at      time.Time
 	timed   bool // in or at was given
+	expire  time.Duration
 	id      string
 	own     bool // id was given, or will be created
 	argsID  bool // the ID is created from the arguments

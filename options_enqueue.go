@@ -95,6 +95,23 @@ func At(t time.Time) EnqueueOption {
 	}}
 }
 
+// Expire ends the job if it has not begun within d (1 ms to 365 days) after it was accepted; with [In] or [At], after it is due. Such a job has had
+// no attempt, is not dead, and is not kept: it ends as expired, which [Jobs.Wait] and the result of [Keep] show, and its [OnDeath] follows.
+// Once the first attempt has begun, Expire has no effect: the job may fail, snooze and be retried as usual.
+//
+// The store's clock measures d. The job ends when a worker takes it: while its queue is paused, or no worker serves it, it continues to wait.
+// [Jobs.Requeue] of a waiting, delayed or parked job removes its Expire; Replace sets it again. Occurrences of schedules have [MisfireSkip] and
+// [Grace] instead: as a default of a kind, Expire applies to enqueued jobs only. Versions of chime without Expire do not run such a job: they
+// park it for a worker that knows it.
+func Expire(d time.Duration) EnqueueOption {
+	return enqueueOption(func(s *enqueueSettings) {
+		s.expire = d
+		if d < time.Millisecond || d > schedule.MaxTimeout {
+			s.refuse(protocol.Invalid("expire", d.String(), "1ms to "+schedule.MaxTimeout.String()))
+		}
+	})
+}
+
 // A TriggerOption changes one manual run of a schedule, see [Schedules.Trigger]: Args, and every EnqueueOption; Queue is refused.
 type TriggerOption interface{ trigger(*triggerSettings) }
 

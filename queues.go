@@ -51,6 +51,7 @@ type QueueInfo struct {
 	Died     int64 `json:"died"`     // jobs that became dead
 
 	Cancelled int64 `json:"cancelled"` // jobs that Jobs.Cancel has ended
+	Expired   int64 `json:"expired"`   // jobs that had not begun when their time was over, see Expire
 
 	Now time.Time `json:"now"` // the store's clock
 }
@@ -197,7 +198,7 @@ func (q *Queues) infos(ctx context.Context, queues []string) ([]*QueueInfo, erro
 		infos = append(infos, &QueueInfo{
 			Name: s.Queue, Partitions: s.Partitions, Paused: s.Paused, Note: Note(s.Note), Limit: Limit(s.Limit),
 			Waiting: s.Waiting, Delayed: s.Delayed, Running: s.Running, Parked: s.Parked, Dead: s.Dead, Schedules: s.Schedules, Sessions: s.Sessions, Oldest: oldest(&s), Next: s.FirstDue,
-			Enqueued: s.Enqueued, Done: s.Done, Failed: s.Failed, Retried: s.Retried, Died: s.Died, Cancelled: s.Cancelled, Now: s.Now.UTC(),
+			Enqueued: s.Enqueued, Done: s.Done, Failed: s.Failed, Retried: s.Retried, Died: s.Died, Cancelled: s.Cancelled, Expired: s.Expired, Now: s.Now.UTC(),
 		})
 	}
 	return infos, nil

@@ -22,6 +22,7 @@ type Sample struct {
 	Retried   int64 `json:"retried,omitempty"`   // failed attempts after which another one follows
 	Died      int64 `json:"died,omitempty"`      // jobs that became dead
 	Cancelled int64 `json:"cancelled,omitempty"` // jobs that Jobs.Cancel has ended
+	Expired   int64 `json:"expired,omitempty"`   // jobs that had not begun when their time was over, see Expire
 	Skipped   int64 `json:"skipped,omitempty"`   // occurrences that were dropped because the one before was running
 	Missed    int64 `json:"missed,omitempty"`    // occurrences that did not run because they were too late
 
@@ -116,7 +117,7 @@ func checkSampleRange(from, to time.Time, step time.Duration) error {
 func newSample(s *protocol.Sample) Sample {
 	sample := Sample{
 		At: s.At, Covers: s.Covers,
-		Enqueued: s.Enqueued, Done: s.Done, Failed: s.Failed, Retried: s.Retried, Died: s.Died, Cancelled: s.Cancelled, Skipped: s.Skipped, Missed: s.Missed,
+		Enqueued: s.Enqueued, Done: s.Done, Failed: s.Failed, Retried: s.Retried, Died: s.Died, Cancelled: s.Cancelled, Expired: s.Expired, Skipped: s.Skipped, Missed: s.Missed,
 		Waiting: s.Waiting, Delayed: s.Delayed, Running: s.Running, Parked: s.Parked, Dead: s.Dead, Oldest: s.Oldest,
 		Lateness: Histogram(s.Lateness), Wait: Histogram(s.Wait), Run: Histogram(s.Run),
 	}

@@ -81,6 +81,7 @@ const (
 	RunCrashed    RunOutcome = "crashed"    // its worker vanished, and another attempt follows
 	RunCancelled  RunOutcome = "cancelled"  // somebody cancelled the job
 	RunSuperseded RunOutcome = "superseded" // the next occurrence came, with OverlapCancel
+	RunExpired    RunOutcome = "expired"    // the job had not begun when its time was over, see Expire
 	RunMissed     RunOutcome = "missed"     // the occurrence was passed over by the misfire policy
 	RunSkipped    RunOutcome = "skipped"    // the occurrence was dropped, because another one was running
 )

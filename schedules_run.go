@@ -135,7 +135,7 @@ func (r *manualRun) job(queue string, d *schedule.Definition) (*enqueue.Job, err
 		payload = r.payload
 	}
 	return &enqueue.Job{
-		Name: d.JobName, Queue: queue, ID: r.id, Own: r.own, Once: r.once, Schedule: r.schedule, In: r.in, At: r.at,
+		Name: d.JobName, Queue: queue, ID: r.id, Own: r.own, Once: r.once, Schedule: r.schedule, In: r.in, At: r.at, Expire: r.expire,
 		MaxAttempts: said.maxAttempts, Timeout: said.timeout, Details: said.details(), Args: payload,
 	}, nil
 }

@@ -10,7 +10,7 @@ type definition struct {
 // definitions are all metrics, in the order of docs/monitoring.md.
 var definitions = []definition{
 	{"chime_jobs_enqueued_total", "counter", "Jobs that the store accepted from this process.", []string{"queue", "job"}, false},
-	{"chime_jobs_ended_total", "counter", "Attempts that have ended: done, failed, snoozed, dead, cancelled, superseded or missed.", []string{"queue", "job", "outcome"}, false},
+	{"chime_jobs_ended_total", "counter", "Attempts that have ended: done, failed, snoozed, dead, cancelled, superseded, missed or expired.", []string{"queue", "job", "outcome"}, false},
 	{"chime_jobs_returned_total", "counter", "Jobs given back without an outcome: not begun in time, or cut off when the worker ended.", []string{"queue", "job"}, false},
 	{"chime_results_refused_total", "counter", "Results that came too late: another worker had the job.", []string{"queue"}, false},
 	{"chime_job_run_seconds", "histogram", "Handler time of an attempt.", []string{"queue", "job"}, false},
@@ -35,7 +35,7 @@ var definitions = []definition{
 	{"chime_queue_oldest_seconds", "gauge", "Waiting time of the job that has waited longest.", []string{"queue"}, true},
 	{"chime_queue_paused", "gauge", "1 if the queue is paused.", []string{"queue"}, true},
 	{"chime_queue_sessions", "gauge", "Sessions of workers that hold jobs.", []string{"queue"}, true},
-	{"chime_queue_ended_total", "counter", "Jobs done, attempts failed and jobs dead since the queue exists.", []string{"queue", "outcome"}, true},
+	{"chime_queue_ended_total", "counter", "Jobs done, attempts failed, jobs dead and jobs expired since the queue exists.", []string{"queue", "outcome"}, true},
 	{"chime_schedules", "gauge", "Schedules that are live, paused or completed.", []string{"state"}, true},
 	{"chime_schedules_owed", "gauge", "Live schedules that have been without a placed next occurrence for a second.", nil, true},
 	{"chime_leader_term", "gauge", "How often the schedulers have had a new leader.", nil, true},

@@ -132,7 +132,7 @@ func (c *storeCollector) send(read *snapshot, to chan<- prometheus.Metric) {
 		for _, of := range []struct {
 			outcome string
 			ended   int64
-		}{{"done", q.Done}, {"failed", q.Failed}, {"dead", q.Died}} {
+		}{{"done", q.Done}, {"failed", q.Failed}, {"dead", q.Died}, {"expired", q.Expired}} {
 			to <- prometheus.MustNewConstMetric(descs["chime_queue_ended_total"], prometheus.CounterValue, float64(of.ended), label, of.outcome)
 		}
 	}
@@ -177,7 +177,7 @@ func (c *storeCollector) byLabel(queues []*chime.QueueInfo) map[string]chime.Que
 		}
 		sum.Waiting, sum.Delayed, sum.Running = sum.Waiting+q.Waiting, sum.Delayed+q.Delayed, sum.Running+q.Running
 		sum.Dead, sum.Parked, sum.Sessions = sum.Dead+q.Dead, sum.Parked+q.Parked, sum.Sessions+q.Sessions
-		sum.Done, sum.Failed, sum.Died = sum.Done+q.Done, sum.Failed+q.Failed, sum.Died+q.Died
+		sum.Done, sum.Failed, sum.Died, sum.Expired = sum.Done+q.Done, sum.Failed+q.Failed, sum.Died+q.Died, sum.Expired+q.Expired
 		sum.Paused = sum.Paused || q.Paused
 		if !q.Oldest.IsZero() && (sum.Oldest.IsZero() || q.Oldest.Before(sum.Oldest)) {
 			sum.Oldest = q.Oldest

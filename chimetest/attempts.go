@@ -145,6 +145,8 @@ func (a *attempts) settle(which attempt, s *protocol.Settlement, now time.Time) 
 		info.Outcome = chime.RunCancelled
 	case protocol.SettleMissed:
 		info.Outcome, info.Attempt = chime.RunMissed, 0
+	case protocol.SettleExpired:
+		info.Outcome, info.Attempt = chime.RunExpired, 0
 	case protocol.SettleLater:
 		if info.Outcome = chime.RunSnoozed; s.Failed {
 			info.Outcome = chime.RunFailed
@@ -169,7 +171,7 @@ func (a *attempts) settle(which attempt, s *protocol.Settlement, now time.Time) 
 			info.Ended, info.Note = open.returned, open.info.Note
 		}
 	}
-	if info.Outcome == chime.RunMissed {
+	if info.Outcome == chime.RunMissed || info.Outcome == chime.RunExpired {
 		info.Started = time.Time{}
 	}
 	if delete(a.later, which.job); s.Kind == protocol.SettleLater && info.Schedule != "" {

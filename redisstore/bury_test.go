@@ -15,7 +15,7 @@ import (
 // Parts of envelopes that the store reads: withDeath may have an OnDeath, newer is of a newer version, alert follows a death.
 const (
 	withDeath = "\x01\x93\xa4mail\xc4\x00\xc0 \xa1o"
-	newer     = "\x02\x93\xa4mail\xc4\x00\xc0"
+	newer     = "\x03\x93\xa4mail\xc4\x00\xc0"
 	alert     = "\x01\x93\xa5alert\xc4\x00\xc0"
 )
 

@@ -142,7 +142,7 @@ func (s *store) enqueueCall(c *protocol.EnqueueCall) call {
 // ordinaryItems counts the items at the beginning that run now, with an ID that the enqueuer generated.
 func ordinaryItems(c *protocol.EnqueueCall) int {
 	for i := range c.Items {
-		if c.Items[i].Own || c.Items[i].In > 0 || !c.Items[i].At.IsZero() || c.Items[i].Schedule != "" {
+		if c.Items[i].Own || c.Items[i].In > 0 || !c.Items[i].At.IsZero() || c.Items[i].Schedule != "" || c.Items[i].Expire > 0 {
 			return i
 		}
 	}
@@ -156,8 +156,13 @@ func hasManual(items []protocol.EnqueueItem) bool {
 
 // when formats when a job is due: empty now, +n in n µs, @n at n Unix ms, rounded up so that no job is early. A leading o means that the ID
 // is the caller's own. A leading u<ms> and a blank also stop the ID from being added again for that time. A tab and a schedule after it
-// mark a manual run of that schedule.
+// mark a manual run of that schedule. A line end and a number at the end: the job expires so many ms after it is due.
 func when(item *protocol.EnqueueItem) string {
+	if item.Expire > 0 {
+		plain := *item
+		plain.Expire = 0
+		return when(&plain) + "\n" + strconv.FormatInt(item.Expire.Milliseconds(), 10)
+	}
 	if item.Schedule != "" {
 		plain := *item
 		plain.Schedule = ""

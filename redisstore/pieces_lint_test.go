@@ -289,7 +289,8 @@ func TestLuaAndGoKnowTheSameLimits(t *testing.T) {
 		{"suspects", "WATCH_US", strconv.FormatInt(protocol.SuspectAlone.Microseconds(), 10)},
 		{"suspects", "STEP_MS", strconv.FormatInt(protocol.SuspectStep.Milliseconds(), 10)},
 		{"parked", "SHARED", sharedParked},
-		{"expired", "ENVELOPE", strconv.Itoa(wire.Version)},
+		{"expired", "ENVELOPE", strconv.Itoa(wire.ExpiringVersion)},
+		{"expiry", "EXPIRING", strconv.Itoa(wire.ExpiringVersion)},
 		{"expired", "FORM", newestForm(t)},
 		{"lapse", "MAX_SEEN_LAPSED", strconv.Itoa(protocol.MaxSeenLapsed)},
 		{"collection", "MAX_COLLECTIONS", strconv.Itoa(protocol.MaxCollections)},
@@ -320,7 +321,7 @@ func TestLuaAndGoKnowTheSameCounters(t *testing.T) {
 	}
 	slices.Sort(inGo)
 	of := luaValues(t, "counters", "table.concat({ counters_of('') }, ' ')")[0]
-	fields := luaValues(t, "counters", "FAILED", "RETRIED", "DIED", "STARTED", "SKIPPED", "MISSED", "CAUGHT_UP", "SUPERSEDED", "CANCELLED", "DONE", "FAILED", "DIED")
+	fields := luaValues(t, "counters", "RETRIED", "EXPIRED", "FAILED", "STARTED", "SKIPPED", "MISSED", "CAUGHT_UP", "SUPERSEDED", "CANCELLED", "DONE", "FAILED", "DIED")
 	for _, field := range fields {
 		onlyIn(t, "counters", field)
 	}

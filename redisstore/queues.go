@@ -227,7 +227,7 @@ func (c *partitionCount) ask(ctx context.Context, pipe redis.Pipeliner) {
 	c.sessions = pipe.ZRange(ctx, k.sessions, 0, -1)
 	c.state = pipe.HMGet(ctx, k.state, "paused", "done", "enqueued", "limit", "large", "parked", "stale")
 	c.enqueued = pipe.ZMScore(ctx, k.callers, "#enqueued")
-	c.counters = pipe.HMGet(ctx, k.counters, "/failed", "/retried", "/died", "/cancelled")
+	c.counters = pipe.HMGet(ctx, k.counters, "/failed", "/retried", "/died", "/cancelled", "/expired")
 }
 
 // askMore requests what exists according to the first answers: most partitions have little of it.
@@ -296,6 +296,7 @@ func (c *partitionCount) add() {
 	to.Retried += counters.number(1)
 	to.Died += counters.number(2)
 	to.Cancelled += counters.number(3)
+	to.Expired += counters.number(4)
 	if enqueued := c.enqueued.Val(); len(enqueued) > 0 && enqueued[0] > 0 && enqueued[0] < 1<<53 { // otherwise it was edited by hand
 		to.Enqueued += int64(enqueued[0])
 	}

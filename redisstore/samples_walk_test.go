@@ -285,7 +285,7 @@ func addField(to map[string]int64, field, text string) {
 		field = "n"
 	}
 	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
-		if strings.Contains("edfrxksm", field) {
+		if strings.Contains("edfrxksmz", field) {
 			to[field] += n
 		}
 		return

@@ -13,7 +13,7 @@ import (
 
 // runEndings are the outcomes of an attempt, as …:last and …:history store them.
 var runEndings = map[string]string{
-	"do": "done", "fa": "failed", "sn": "snoozed", "de": "dead", "ca": "cancelled", "su": "superseded", "mi": "missed", "sk": "skipped", "cr": "crashed",
+	"do": "done", "fa": "failed", "sn": "snoozed", "de": "dead", "ca": "cancelled", "su": "superseded", "mi": "missed", "sk": "skipped", "cr": "crashed", "ex": "expired",
 }
 
 // parseLast reads an entry of …:last: see scripts/lib/history.lua. A part that it cannot read counts as 0.

@@ -30,7 +30,7 @@ func TestDeleteWaitingTakesWhatSaysThatItIsTheSchedules(t *testing.T) {
 		occurrence := storesuite.OccurrenceID("s", storesuite.Ago(time.Hour))
 		stay := map[string]string{
 			"s#plain": "\x01\x93\xa1j\xc4\x00\xc0", "s#other": manualBodies("s2")[0], "s2#1": manualBodies("s2")[1], "t": manualBodies("s")[0],
-			"s#cut": manualBodies("s")[1][:20], "s#newer": "\x02" + manualBodies("s")[0][1:], "s#none": "", "s#longer": manualBodies("s")[2][:40],
+			"s#cut": manualBodies("s")[1][:20], "s#newer": "\x03" + manualBodies("s")[0][1:], "s#none": "", "s#longer": manualBodies("s")[2][:40],
 		}
 		goes := map[string]string{occurrence + "#dead-7": manualBodies("s")[0]}
 		for i, body := range manualBodies("s") {

@@ -34,6 +34,7 @@ type Job struct {
 	Schedule    string // the job is a manual run of this schedule: then ID is set and checked; empty: an ordinary job
 	In          time.Duration
 	At          time.Time
+	Expire      time.Duration // 0: it does not expire
 	MaxAttempts int           // 0: as the worker sets it
 	Timeout     time.Duration // 0: as the handler sets it
 	Details     *wire.Details // nil: none; the enqueuer may change it
@@ -143,7 +144,7 @@ func because(ctx context.Context, trouble error) error {
 
 // item checks a job and makes its body in room. The item has its ID even with an error, unless the ID itself is wrong.
 func (e *Enqueuer) item(item *protocol.EnqueueItem, job *Job, now time.Time, room *wire.Bodies) error {
-	*item = protocol.EnqueueItem{ID: job.ID, Own: job.Own, Once: job.Once, In: job.In, At: job.At, Schedule: job.Schedule}
+	*item = protocol.EnqueueItem{ID: job.ID, Own: job.Own, Once: job.Once, In: job.In, At: job.At, Schedule: job.Schedule, Expire: job.Expire}
 	if job.Own && !job.ArgsID && job.Schedule == "" && protocol.CheckID("ID", job.ID) != nil {
 		item.ID = ""
 	}
@@ -173,10 +174,14 @@ func (e *Enqueuer) item(item *protocol.EnqueueItem, job *Job, now time.Time, roo
 		}
 		job.Details.Enqueued = now
 	}
-	item.Body = room.Add(&wire.Envelope{
+	envelope := wire.Envelope{
 		Name: job.Name, Payload: payload, Planned: planned, MaxAttempts: job.MaxAttempts, Timeout: job.Timeout, Schedule: job.Schedule,
 		Details: job.Details,
-	})
+	}
+	if job.Expire > 0 { // by the clock of this process; the store sets it by its own
+		envelope.Expires = dueAt(job.At, job.In, now).Add(job.Expire)
+	}
+	item.Body = room.Add(&envelope)
 	if buf != nil {
 		buf.Release()
 	}

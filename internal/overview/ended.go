@@ -8,14 +8,14 @@ type counted struct{ in, out, failed int64 }
 
 // countedIn returns the traffic of a queue in the time of a sample. An occurrence counts as In in the sample that has its lateness.
 func countedIn(s *chime.Sample) counted {
-	return counted{s.Enqueued + s.Lateness.Count(), s.Done + s.Died + s.Cancelled, s.Failed}
+	return counted{s.Enqueued + s.Lateness.Count(), s.Done + s.Died + s.Cancelled + s.Expired, s.Failed}
 }
 
 // totals are the counts of a queue since its creation, and its number of jobs that have not ended.
 type totals struct{ enqueued, out, failed, held int64 }
 
 func totalsOf(q *chime.QueueInfo) totals {
-	return totals{q.Enqueued, q.Done + q.Died + q.Cancelled, q.Failed, q.Waiting + q.Delayed + q.Running + q.Parked}
+	return totals{q.Enqueued, q.Done + q.Died + q.Cancelled + q.Expired, q.Failed, q.Waiting + q.Delayed + q.Running + q.Parked}
 }
 
 // since returns the traffic since earlier totals. ok is false if the queue was deleted and recreated meanwhile. No total counts occurrences that come

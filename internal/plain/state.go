@@ -151,6 +151,7 @@ var outcomes = []State{
 	{Warning, string(chime.RunCrashed), "Its worker vanished, and another attempt follows."},
 	{Stopped, string(chime.RunCancelled), "Somebody cancelled it."},
 	{Idle, string(chime.RunSuperseded), "It ended because the next occurrence came."},
+	{Warning, string(chime.RunExpired), "It did not run, because its time was over before it began."},
 	{Idle, string(chime.RunMissed), "It did not run, because it was taken too late."},
 	{Idle, string(chime.RunSkipped), "It did not run, because an earlier occurrence was still running."},
 }

@@ -117,6 +117,8 @@ type EnqueueItem struct {
 	In   time.Duration // > 0: due so much later, on the store's clock
 	At   time.Time     // not zero: due at this instant. Without In and At the job runs now
 	Body []byte        // see package wire
+	// Expire > 0: the store sets the instant in the Body at which the job expires: so much after it is due; milliseconds.
+	Expire time.Duration
 	// Schedule is the schedule of a manual run, which is accepted when the store executes the call; empty: it is not a manual run.
 	Schedule string
 }
@@ -192,12 +194,13 @@ type BegunJob struct {
 type SettleKind byte
 
 const (
-	SettleDone   SettleKind = 'd' // finished: the job is removed
-	SettleLater  SettleKind = 'l' // failed or snoozed: due again after Delay, with Body in place of the old one
-	SettleDead   SettleKind = 'x' // dead: kept in the dead set with Body
-	SettleBack   SettleKind = 'b' // given back, not begun or at shutdown: to the front of the queue, nothing is counted
-	SettlePark   SettleKind = 'p' // this worker cannot run Name: put aside until a worker that can run it requests it
-	SettleMissed SettleKind = 'm' // an occurrence that misfire policy skip drops: its run is given back to the count
+	SettleDone    SettleKind = 'd' // finished: the job is removed
+	SettleLater   SettleKind = 'l' // failed or snoozed: due again after Delay, with Body in place of the old one
+	SettleDead    SettleKind = 'x' // dead: kept in the dead set with Body
+	SettleBack    SettleKind = 'b' // given back, not begun or at shutdown: to the front of the queue, nothing is counted
+	SettlePark    SettleKind = 'p' // this worker cannot run Name: put aside until a worker that can run it requests it
+	SettleMissed  SettleKind = 'm' // an occurrence that misfire policy skip drops: its run is given back to the count
+	SettleExpired SettleKind = 'e' // its time was over before it began: it is removed, and its OnDeath follows
 	// SettleCancelled: it was cancelled, and is removed. The store settles every cancelled job in this way, with any Kind.
 	SettleCancelled SettleKind = 'c'
 )
@@ -222,11 +225,11 @@ type Settlement struct {
 	// of schedules, manual runs and jobs that follow deaths of these.
 	Run *RunRecord
 	// Unbegun: the handler of a job that is given back, or dead, had not begun, so it has used no start of a limit. A
-	// parked or missed job has never begun.
+	// parked, missed or expired job has never begun.
 	Unbegun bool
 	// Failed counts a failed attempt. Done, retried and dead are counted by kind.
 	Failed bool
-	// OnDeath, for SettleDead, is the body of a job that is added to the front of the queue in the same step. Its ID is DeathID.
+	// OnDeath, for SettleDead and SettleExpired, is the body of a job that is added to the front of the queue in the same step. Its ID is DeathID.
 	OnDeath []byte
 	// Result is kept if the job ends, with any kind; callers that wait for its end are notified. Nil: there is none.
 	Result *Result
@@ -248,6 +251,7 @@ const (
 	ResultDone       = 'd'
 	ResultCancelled  = 'c'
 	ResultSuperseded = 's'
+	ResultExpired    = 'e'
 )
 
 // ProgressReport is the progress of a job's handler. It counts if the session holds the job with that fence.

@@ -109,7 +109,7 @@ type QueueStats struct {
 	Paused                                  bool
 	Waiting, Delayed, Running, Dead, Parked int64
 	Enqueued, Done, Failed, Retried, Died   int64
-	Cancelled                               int64
+	Cancelled, Expired                      int64
 	Schedules                               int64
 	Sessions                                int64 // of workers that hold jobs, or recently held some
 	Limit                                   QueueLimit

@@ -94,7 +94,7 @@ type FoundJob struct {
 	Cancelled  bool      // JobRunning, JobTaken: its holder was asked to end it
 	Vanished   time.Time // JobRunning, JobTaken: the last sign of life of its holder, whose session has lapsed; zero: the session lives
 	Progress   []byte    // JobRunning: the last progress of its handler; nil: none
-	Ended      byte      // JobDone: its outcome, ResultDone, ResultCancelled or ResultSuperseded
+	Ended      byte      // JobDone: its outcome, ResultDone, ResultCancelled, ResultSuperseded or ResultExpired
 	Result     []byte    // JobDone: see package wire; then Body is not set
 	// BarredUntil is until when Once bars the ID of a job that has ended; zero: it does not. If no result is kept, ID is empty.
 	BarredUntil time.Time

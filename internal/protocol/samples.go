@@ -36,9 +36,9 @@ type Sample struct {
 	At     time.Time // the step begins
 	Covers int       // the number of steps that the changes cover, this one is the last; nearly always 1
 
-	Enqueued, Done, Failed, Retried, Died, Cancelled, Skipped, Missed int64 // changes
-	Waiting, Delayed, Running, Parked, Dead                           int64
-	Oldest                                                            time.Duration // how long the first of the waiting jobs has waited
+	Enqueued, Done, Failed, Retried, Died, Cancelled, Skipped, Missed, Expired int64 // changes
+	Waiting, Delayed, Running, Parked, Dead                                    int64
+	Oldest                                                                     time.Duration // how long the first of the waiting jobs has waited
 
 	Lateness, Wait, Run Durations
 	Names               []MeasuredName // in the order of the names

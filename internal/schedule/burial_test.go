@@ -67,9 +67,9 @@ func TestABurialSaysWhatAnotherProgramMayKnow(t *testing.T) {
 		job          protocol.ExpiredJob
 		waits, fails bool
 	}{
-		"a newer envelope":                    {protocol.ExpiredJob{ID: "j", Body: []byte("\x02\x93\xa4mail\xc4\x00\xc0")}, true, true},
+		"a newer envelope":                    {protocol.ExpiredJob{ID: "j", Body: []byte("\x03\x93\xa4mail\xc4\x00\xc0")}, true, true},
 		"a newer definition":                  {protocol.ExpiredJob{ID: "s@2026-03-08T09:00:00Z", Definition: []byte(`{"version":9}`)}, true, true},
-		"a newer OnDeath":                     {protocol.ExpiredJob{ID: "j", Body: of("\x02\x93")}, true, true},
+		"a newer OnDeath":                     {protocol.ExpiredJob{ID: "j", Body: of("\x03\x93")}, true, true},
 		"an invalid OnDeath":                  {protocol.ExpiredJob{ID: "j", Body: of("\x01x")}, false, true},
 		"an invalid envelope":                 {protocol.ExpiredJob{ID: "j", Body: []byte("\x01x")}, false, false},
 		"an invalid definition":               {protocol.ExpiredJob{ID: "s@2026-03-08T09:00:00Z", Definition: []byte(`x`)}, false, false},

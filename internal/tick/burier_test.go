@@ -15,7 +15,7 @@ import (
 func TestAJobThatCannotBeReadWaitsUntilItsLastTurn(t *testing.T) {
 	var logged bytes.Buffer
 	b := burier{log: slog.New(slog.NewTextHandler(&logged, nil))}
-	job := protocol.ExpiredJob{ID: "j", Body: []byte("\x02\x93\xa4mail\xc4\x00\xc0")}
+	job := protocol.ExpiredJob{ID: "j", Body: []byte("\x03\x93\xa4mail\xc4\x00\xc0")}
 	if burial, ok := b.bury("default", &job, time.UnixMilli(1)); ok || logged.Len() > 0 {
 		t.Errorf("dead as %+v, logged %q; want neither", burial, &logged)
 	}

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"strconv"
@@ -15,6 +16,10 @@ import (
 // follows, and its first element is the job's name. A store uses the byte 0 for marks of its own.
 const Version = 1
 
+// ExpiringVersion is the first byte of the body of a job that expires: programs that do not know the instant of its expiry, and would run the
+// job after it, must not read it. The body is otherwise one of Version with one more element, which such a body may have too.
+const ExpiringVersion = 2
+
 // NoName replaces a name that is unreadable or invalid. No handler can have it, so the job is parked.
 const NoName = "?"
 
@@ -28,7 +33,8 @@ var ErrNewerVersion = errors.New("written by a newer version")
 
 // An Envelope is a job as the store keeps it, without ID, crashes and fence, which the store keeps separately. It is stored as the
 // array [name, payload, planned (Unix ms or nil), max attempts, timeout in ms, failures, schedule, last error, stack, details]. The array
-// ends after the last element that is not zero, and has at least three elements.
+// ends after the last element that is not zero, and has at least three elements. If the job expires, the version is ExpiringVersion, and the
+// last element is the instant in Unix ms, always in nine bytes: scripts write it and change the version (see scripts/lib/expiry.lua).
 type Envelope struct {
 	Name        string
 	Payload     []byte
@@ -40,6 +46,7 @@ type Envelope struct {
 	LastError   string        // cut to 1 KiB, control characters escaped
 	Stack       string        // cut to 4 KiB, control characters except line ends and tabs escaped
 	Details     *Details      // nil: none
+	Expires     time.Time     // milliseconds; if the job has not begun by then it ends; zero: it does not expire
 }
 
 // Due returns when the job was first due.
@@ -62,6 +69,8 @@ func (e *Envelope) Encode() []byte {
 // fields returns the number of elements of the array.
 func (e *Envelope) fields() int {
 	switch {
+	case !e.Expires.IsZero():
+		return 11
 	case e.Details != nil:
 		return 10
 	case e.Stack != "":
@@ -82,10 +91,13 @@ func (e *Envelope) fields() int {
 
 // details returns the last element.
 func (e *Envelope) details() []byte {
-	if e.Details == nil {
-		return nil
+	switch {
+	case e.Details != nil:
+		return e.Details.encode()
+	case !e.Expires.IsZero():
+		return []byte{0x80} // an empty map
 	}
-	return e.Details.encode()
+	return nil
 }
 
 // room returns an upper bound of the body's length without its details.
@@ -99,7 +111,11 @@ func (e *Envelope) room() int {
 // appendTo appends the body. The envelope's texts must be printable; details is its last element.
 func (e *Envelope) appendTo(b, details []byte) []byte {
 	fields := e.fields()
-	b = append(b, Version)
+	if fields > 10 {
+		b = append(b, ExpiringVersion)
+	} else {
+		b = append(b, Version)
+	}
 	b = appendBinary(appendText(appendArray(b, fields), e.Name), e.Payload)
 	if e.Planned.IsZero() {
 		b = append(b, 0xc0)
@@ -126,6 +142,9 @@ func (e *Envelope) appendTo(b, details []byte) []byte {
 	}
 	if fields > 9 {
 		b = appendBinary(b, details)
+	}
+	if fields > 10 {
+		b = binary.BigEndian.AppendUint64(append(b, 0xcf), uint64(e.Expires.UnixMilli()))
 	}
 	return b
 }
@@ -168,12 +187,17 @@ func (e *Envelope) Decode(body []byte, names map[string]string) error {
 		*e = Envelope{Name: NoName}
 		return errors.New("body is empty")
 	}
-	if body[0] > Version {
+	if body[0] > ExpiringVersion {
 		*e = Envelope{Name: newerName(body[1:])}
 		return ErrNewerVersion
 	}
 	*e = Envelope{Name: NoName}
-	if body[0] != Version {
+	known := 10
+	switch body[0] {
+	case Version:
+	case ExpiringVersion:
+		known++
+	default:
 		return fmt.Errorf("body has version %d", body[0])
 	}
 	body = body[1:]
@@ -184,7 +208,7 @@ func (e *Envelope) Decode(body []byte, names map[string]string) error {
 	if body[0]&0xf0 != 0x90 && body[0] != 0xdc && body[0] != 0xdd || fields < 3 {
 		return errors.New("body is not an array of a name, a payload and an instant")
 	}
-	for field := range min(fields, 10) {
+	for field := range min(fields, known) {
 		end, inside, _ := head(body, at)
 		if inside > 0 || !e.set(field, body, at, end, names) {
 			return fmt.Errorf("body: element %d of the array has the wrong type or is out of range", field)
@@ -198,7 +222,7 @@ func (e *Envelope) Decode(body []byte, names map[string]string) error {
 // range.
 func (e *Envelope) set(field int, body []byte, at, end int, names map[string]string) bool {
 	switch field {
-	case 2, 3, 4, 5:
+	case 2, 3, 4, 5, 10:
 		if field == 2 && body[at] == 0xc0 {
 			return true
 		}
@@ -249,6 +273,9 @@ func (e *Envelope) setNumber(field int, n int64) bool {
 		return validDelay(n)
 	case 5:
 		e.Failures = int(n)
+	case 10:
+		e.Expires = time.UnixMilli(n).UTC()
+		return validInstant(n)
 	}
 	return n >= 0 && n < 1<<31
 }

@@ -24,6 +24,7 @@ func TestAnEnvelopeIsDecodedAsItWasEncoded(t *testing.T) {
 		{Name: "a", Schedule: "report", Planned: planned},
 		{Name: "a", Planned: time.UnixMilli(-5).UTC(), LastError: "no such host"},
 		{Name: "a", Details: &Details{}},
+		{Name: "a", Payload: []byte{1}, Planned: planned, Details: &Details{Keep: time.Hour}, Expires: planned.Add(time.Minute)},
 		{Name: "a", Details: &Details{Enqueued: planned, Header: map[string]string{"tenant": "é", "": ""}, Keep: time.Hour}},
 		{Name: "a", Failures: 2, Details: &Details{
 			Failures: []Failure{{At: planned, Worker: "w1", Error: "no such host"}, {At: planned.Add(time.Minute)}},
@@ -36,7 +37,16 @@ func TestAnEnvelopeIsDecodedAsItWasEncoded(t *testing.T) {
 		if err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("got %+v, %v\nwant %+v", got, err, want)
 		}
-		if body[0] != Version || body[1]&0xf0 != 0x90 {
+		version := byte(Version)
+		if !want.Expires.IsZero() { // with the version before, the instant has no effect
+			version = ExpiringVersion
+			lasting := want
+			lasting.Expires = time.Time{}
+			if got, err := DecodeEnvelope(append([]byte{Version}, body[1:]...)); err != nil || !reflect.DeepEqual(got, lasting) {
+				t.Errorf("got %+v, %v\nwant %+v", got, err, lasting)
+			}
+		}
+		if body[0] != version || body[1]&0xf0 != 0x90 {
 			t.Errorf("body begins with %x, want the version and an array", body[:2])
 		}
 	}
@@ -76,8 +86,9 @@ func TestDecodeEnvelopeRefusesBadBodies(t *testing.T) {
 		"deep":                      {append([]byte{1}, bytes.Repeat([]byte{0x91}, 4<<20)...), NoName, false},
 		"newer with a name":         {newer, "report", true},
 		"newer, cut short":          {newer[:5], NoName, true},
-		"newer, of another layout":  {[]byte{2, 0xc0}, NoName, true},
-		"newer with a bad name":     {append([]byte{2, 0x91}, appendText(nil, "../x")...), NoName, true},
+		"an expiry that is a text":  {append([]byte{2, 0x9b, 0xa1, 'a', 0xc4, 0, 0xc0, 0, 0, 0, 0xa0, 0xa0, 0xa0, 0xc4, 1, 0x80}, 0xa0), "a", false},
+		"newer, of another layout":  {[]byte{3, 0xc0}, NoName, true},
+		"newer with a bad name":     {append([]byte{3, 0x91}, appendText(nil, "../x")...), NoName, true},
 	} {
 		got, err := DecodeEnvelope(test.body)
 		if err == nil || errors.Is(err, ErrNewerVersion) != test.newer || got.Name != test.named {
@@ -141,6 +152,7 @@ func FuzzDecodeEnvelope(f *testing.F) {
 	f.Add(full.Encode())
 	f.Add([]byte{1, 0xdd, 0xff, 0xff, 0xff, 0xff})
 	f.Add([]byte{2, 0x91, 0xa1, 'x'})
+	f.Add((&Envelope{Name: "a", Expires: time.UnixMilli(1780000000000)}).Encode())
 	f.Add([]byte{0})
 	f.Fuzz(func(t *testing.T, body []byte) {
 		e, err := DecodeEnvelope(body)

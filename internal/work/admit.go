@@ -13,7 +13,8 @@ import (
 )
 
 // An admission decides about each job that was taken. Most jobs run. A job that cannot run here is parked. A job that no worker can run is dead.
-// An occurrence that was taken too late is missed, and so is one that new time zone data have moved to a later instant. It belongs to the processor's goroutine.
+// An occurrence that was taken too late is missed, and so is one that new time zone data have moved to a later instant. A job whose time is over
+// expires. It belongs to the processor's goroutine.
 type admission struct {
 	config     *Config
 	names      map[string]string // of the handlers
@@ -55,6 +56,8 @@ func (a *admission) admit(c *claim, taken *protocol.TakenJob, now time.Time) (s 
 		return c.kill("poison: its worker vanished "+times(taken.Crashes), now), true
 	case p != nil && taken.New && !p.Runs(c.message.Planned, c.clock.answered()):
 		return c.missed(now), true
+	case c.expired(c.clock.answered()):
+		return c.expire(now), true
 	}
 	if p != nil && taken.New {
 		if to, moved := p.MovedTo(c.message.Planned, c.clock.answered()); moved {

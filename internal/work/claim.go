@@ -148,6 +148,25 @@ func (c *claim) replan(to, now time.Time) protocol.Settlement {
 	return s
 }
 
+// expired reports whether the job's time was over at an instant of the store's clock, before the job has ever begun. A worker that vanished
+// with the job had begun it.
+func (c *claim) expired(now time.Time) bool {
+	return !c.message.Expires.IsZero() && c.crashes == 0 && !now.Before(c.message.Expires)
+}
+
+// expire ends a job whose time was over before it began, and logs it.
+func (c *claim) expire(now time.Time) protocol.Settlement {
+	c.config.Log.Info("chime: a job has expired before it began", "event", "job.expired", "job", c.message.Name, "id", c.id, "queue", c.queue)
+	message := c.message
+	message.LastError, message.Expires = "expired: it had not begun by "+c.message.Expires.UTC().Format(time.RFC3339Nano), time.Time{}
+	s := protocol.Settlement{ID: c.id, Fence: c.fence, Kind: protocol.SettleExpired, Unbegun: true}
+	if c.recorded() {
+		s.Run = c.run(runExpired, now, now)
+	}
+	c.attach(&s, &message, time.Time{}, now)
+	return s
+}
+
 // cancel ends a cancelled job and logs it. The handler's result does not matter.
 func (c *claim) cancel(began, now time.Time) protocol.Settlement {
 	text, begun := "chime: a cancelled job has ended", began
@@ -170,6 +189,7 @@ func (c *claim) cancel(began, now time.Time) protocol.Settlement {
 func (c *claim) kill(reason string, now time.Time) protocol.Settlement {
 	c.config.Log.Error("chime: job is dead", "event", "job.dead", "job", c.message.Name, "id", c.id, "queue", c.queue, "reason", reason)
 	message := c.message
+	message.Expires = time.Time{}
 	c.noteFailure(&message, errors.New(reason), now)
 	s := protocol.Settlement{ID: c.id, Fence: c.fence, Kind: protocol.SettleDead, Body: message.Encode(), Failed: true, Unbegun: true}
 	if c.recorded() {
@@ -184,6 +204,7 @@ func (c *claim) kill(reason string, now time.Time) protocol.Settlement {
 func (c *claim) settle(outcome Outcome, began, now time.Time) protocol.Settlement {
 	s := protocol.Settlement{ID: c.id, Fence: c.fence, Kind: protocol.SettleDone}
 	word, message := runDone, c.message
+	message.Expires = time.Time{} // it has begun
 	switch outcome.Action {
 	case Succeeded:
 	case Snoozed:
@@ -225,7 +246,7 @@ func (c *claim) attach(s *protocol.Settlement, message *wire.Envelope, began, no
 	if details == nil {
 		return
 	}
-	if len(details.OnDeath) > 0 && s.Kind == protocol.SettleDead {
+	if len(details.OnDeath) > 0 && (s.Kind == protocol.SettleDead || s.Kind == protocol.SettleExpired) {
 		s.OnDeath = c.death(message, now)
 	}
 	if details.Keep > 0 {
@@ -254,7 +275,7 @@ func (c *claim) result(message *wire.Envelope, began, now time.Time) []byte {
 	if !began.IsZero() {
 		r.Started = c.clock.at(began)
 	}
-	if message.Failures > c.message.Failures {
+	if message.Failures > c.message.Failures || began.IsZero() && message.LastError != c.message.LastError {
 		r.Error = message.LastError
 	}
 	r.Value, _, r.Note = c.output.Said()

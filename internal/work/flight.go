@@ -185,7 +185,13 @@ func (f *flight) is(h protocol.HeldJob) bool { return f.fence == h.Fence && f.id
 
 // back returns the job to the front of its queue. Nothing is counted.
 func (f *flight) back() protocol.Settlement {
-	return protocol.Settlement{ID: f.id, Fence: f.fence, Kind: protocol.SettleBack, Unbegun: f.began.IsZero()}
+	s := protocol.Settlement{ID: f.id, Fence: f.fence, Kind: protocol.SettleBack, Unbegun: f.began.IsZero()}
+	if !s.Unbegun && !f.message.Expires.IsZero() { // it has begun, so it does not expire any more
+		message := f.message
+		message.Expires = time.Time{}
+		s.Body = message.Encode()
+	}
+	return s
 }
 
 // wasCutOff reports whether the job was handed back because the shutdown ended its handler's ctx.

@@ -52,7 +52,7 @@ type arrival struct {
 }
 
 // A tally counts how attempts have ended in this worker, and jobs that were not run.
-type tally struct{ done, failed, dead, snoozed, parked, missed, cancelled, back int }
+type tally struct{ done, failed, dead, snoozed, parked, missed, expired, cancelled, back int }
 
 // count counts a settlement.
 func (t *tally) count(s *protocol.Settlement) {
@@ -65,6 +65,8 @@ func (t *tally) count(s *protocol.Settlement) {
 		t.parked++
 	case protocol.SettleMissed:
 		t.missed++
+	case protocol.SettleExpired:
+		t.expired++
 	case protocol.SettleCancelled:
 		t.cancelled++
 	case protocol.SettleBack:

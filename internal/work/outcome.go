@@ -38,6 +38,7 @@ const (
 	runDead      = "dead"
 	runMissed    = "missed"
 	runCancelled = "cancelled"
+	runExpired   = "expired"
 
 	runSuperseded, runSkipped = "superseded", "skipped" // without an attempt of this worker
 )
@@ -53,6 +54,8 @@ func outcomeOf(s *protocol.Settlement) string {
 		return runCancelled
 	case protocol.SettleMissed:
 		return runMissed
+	case protocol.SettleExpired:
+		return runExpired
 	case protocol.SettleLater:
 		if s.Failed {
 			return runFailed

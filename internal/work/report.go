@@ -39,7 +39,7 @@ func logEnd(config *Config, worker string, d Drained, ended tally, took time.Dur
 	}
 	config.Log.Log(context.Background(), level, text, "event", "drain.ended", "worker", worker, "took_ms", took.Milliseconds(),
 		"done", ended.done, "retried", ended.failed, "dead", ended.dead, "snoozed", ended.snoozed, "cancelled", ended.cancelled,
-		"parked", ended.parked, "missed", ended.missed, "given_back", ended.back, "unsettled", d.Unsettled, "cut_off", strings.Join(d.CutOff, " "))
+		"parked", ended.parked, "missed", ended.missed, "expired", ended.expired, "given_back", ended.back, "unsettled", d.Unsettled, "cut_off", strings.Join(d.CutOff, " "))
 }
 
 // logSuperseded logs the occurrences that newer ones have ended, under overlap policy cancel.

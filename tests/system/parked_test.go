@@ -92,7 +92,7 @@ func TestParkedJobsOfANewerVersionGrowOld(t *testing.T) {
 		w.pass(time.Second)
 		client := w.server.Client()
 		for _, id := range []string{"newer-1", "newer-2", "newer-3"} {
-			client.HSet(context.Background(), "chime:{default}:jobs", id, "\x02\x93\xa4mail\xc0\xc0")
+			client.HSet(context.Background(), "chime:{default}:jobs", id, "\x03\x93\xa4mail\xc0\xc0")
 			client.RPush(context.Background(), "chime:{default}:ready", id)
 		}
 		w.pass(25 * time.Minute)

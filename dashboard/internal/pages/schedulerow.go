@@ -76,7 +76,7 @@ func toneOf(outcome chime.RunOutcome) svg.Tone {
 		return svg.OK
 	case chime.RunFailed, chime.RunDead, chime.RunCrashed:
 		return svg.Fail
-	case chime.RunMissed:
+	case chime.RunMissed, chime.RunExpired:
 		return svg.Missed
 	}
 	return svg.Off

@@ -34,6 +34,7 @@ var looks = map[string]look{
 	"full":        {"late", "triangle-alert"},
 	"missed":      {"late", "circle-dashed"},
 	"skipped":     {"off", "circle-dashed"},
+	"expired":     {"late", "circle-dashed"},
 	"superseded":  {"off", "circle-dashed"},
 	"cancelled":   {"off", "x"},
 	"failing":     {"fail", "x"},

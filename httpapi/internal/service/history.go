@@ -40,7 +40,7 @@ type HistoryPage struct {
 // The status of an execution, in the words of Azure's service. Other outcomes are not executions.
 var statuses = map[chime.RunOutcome]string{
 	chime.RunDone:   "Completed",
-	chime.RunFailed: "Failed", chime.RunDead: "Failed", chime.RunCrashed: "Failed", chime.RunCancelled: "Failed",
+	chime.RunFailed: "Failed", chime.RunDead: "Failed", chime.RunCrashed: "Failed", chime.RunCancelled: "Failed", chime.RunExpired: "Failed",
 	chime.RunSnoozed: "Postponed", chime.RunMissed: "Postponed", chime.RunSuperseded: "Postponed",
 }
 

@@ -15,14 +15,14 @@ import (
 
 // fieldNames are the fields of an entry that count jobs: see scripts/samples/sample.lua. The first ones are changes.
 const (
-	fieldNames = "edfrxksmwlbpg"
-	changes    = 8
+	fieldNames = "edfrxksmzwlbpg"
+	changes    = 9
 )
 
 // numbersOf are the numbers of a sample in the order of fieldNames.
 func numbersOf(s *protocol.Sample) [len(fieldNames)]*int64 {
 	return [...]*int64{
-		&s.Enqueued, &s.Done, &s.Failed, &s.Retried, &s.Died, &s.Cancelled, &s.Skipped, &s.Missed, &s.Waiting, &s.Delayed, &s.Running, &s.Parked, &s.Dead,
+		&s.Enqueued, &s.Done, &s.Failed, &s.Retried, &s.Died, &s.Cancelled, &s.Skipped, &s.Missed, &s.Expired, &s.Waiting, &s.Delayed, &s.Running, &s.Parked, &s.Dead,
 	}
 }
 

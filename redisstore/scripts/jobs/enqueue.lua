@@ -14,8 +14,9 @@
 -- ARGV[4] 1 if an envelope is longer than 2 KiB: takes must then read lengths first
 -- ARGV[5] how many of the jobs are ordinary: they run now, with an ID that the enqueuer generated. They come first, two values each: ID,
 -- envelope. Then the others, three values each: ID, when, envelope. when: empty now, +n in n us, @n at Unix ms n. A leading o: the
--- ID is the caller's own. A leading u<ms> and a blank: also, it is not added within that time after the acceptance of the last such job, and a record that bars it for longer is shortened to that. A tab
--- and a schedule at the end: it is a manual run of that schedule
+-- ID is the caller's own. A leading u<ms> and a blank: also, it is not added within that time after the acceptance of the last such job, and a
+-- record that bars it for longer is shortened to that. A tab and a schedule at the end: it is a manual run of that schedule. A line end and a
+-- number at the end: it expires so many ms after it is due
 -- Returns time (us), the caller's score in callers (0 if its next call must use this script too: the queue is paused or has a limit, or this call
 -- was completed before), then the positions, among the others, of the jobs that exist already, or did recently; these do not change.
 -- An additional 0: the partition is new, or was when the call was completed before: the caller must register the queue, see delete_queue.lua.
@@ -63,7 +64,8 @@ if #ARGV > others then
     end
   end
   for i = others + 1, #ARGV, 3 do
-    local id, when, body, schedule = ARGV[i], ARGV[i + 1], ARGV[i + 2], nil
+    local id, when, body, schedule, expire_ms = ARGV[i], ARGV[i + 1], ARGV[i + 2], nil, nil
+    if string.find(when, '\n', 1, true) then when, expire_ms = string.match(when, '^(.*)\n(%d+)$') end
     if KEYS[9] and string.find(when, '\t', 1, true) then when, schedule = string.match(when, '^(.-)\t(.*)$') end
     local own, once_ms = string.sub(when, 1, 1) == 'o', nil
     if own then
@@ -90,6 +92,11 @@ if #ARGV > others then
         due[#due + 1] = whole(at)
         due[#due + 1] = id
         if not earliest or at < earliest then earliest = at end
+        if expire_ms then expire_ms = math.max(at, now_ms) + expire_ms - now_ms end
+      end
+      if expire_ms then
+        -- uses: expiry
+        body = expires_at(body, now_ms + expire_ms)
       end
       bodies[#bodies + 1] = id
       bodies[#bodies + 1] = body

@@ -18,7 +18,7 @@
 -- ARGV[1] a unique name of this call; ARGV[2] prefix of the wake-up channels; ARGV[3] how many sessions; ARGV[4] how many lists of parked jobs
 -- ARGV[5] the field parked of state before the shared list was searched for the job; empty: there is no such list
 -- ARGV[6] its ID; ARGV[7] its member in the shared list (empty: unknown); ARGV[8] the envelope; ARGV[9] when: empty now, +n in n us,
--- @n at Unix ms n; ARGV[10] for how long no other job of the ID is accepted once it has ended, ms; empty: it is accepted at once
+-- @n at Unix ms n, then, if it expires, a line end and so many ms after it is due; ARGV[10] for how long no other job of the ID is accepted once it has ended, ms; empty: it is accepted at once
 -- ARGV[11...] the sessions; the names of the lists
 -- Returns time (us); the outcome: 1 it was added, 2 it replaces another one, 3 nothing, because another one remains, 0 nothing was done, because a
 -- session or a list is not in KEYS, or more was parked; 4 nothing was done because a purge has not ended, see purge_begin.lua.
@@ -35,6 +35,8 @@ local INFLIGHT = 14 -- the hashes of the sessions come after KEYS[14]
 local wake, n_sessions, n_lists = ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4])
 local PARKED = INFLIGHT + n_sessions -- the lists come after the hashes
 local id, member, body, when, once_ms = ARGV[6], ARGV[7], ARGV[8], ARGV[9], tonumber(ARGV[10])
+local expire_ms -- nil: it does not expire
+if string.find(when, '\n', 1, true) then when, expire_ms = string.match(when, '^(.*)\n(%d+)$') end
 local ADDED, REPLACED, KEPT = 1, 2, 3
 -- uses: limits callers clock layout parked closed queuelimit gate wake alarm seconds strings definition history manual over
 
@@ -106,6 +108,11 @@ else
   became = ADDED
 end
 
+if expire_ms then
+  -- uses: expiry
+  local in_ready = stored and not held and not due and not list and not dead -- then In and At have no effect
+  body = expires_at(body, (in_ready and now_ms or math.max(due_ms, now_ms)) + expire_ms)
+end
 redis.call('ZREM', STALE, '') -- makes the other writes possible when the server is out of memory
 local once_until = once_ms and whole(now_ms + once_ms)
 if became == KEPT then

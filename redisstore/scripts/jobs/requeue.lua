@@ -25,7 +25,7 @@ local PARKED = 12 -- the lists of parked jobs come after KEYS[12]
 local wake, n_lists = ARGV[2], tonumber(ARGV[3])
 local at_job = 3 + n_lists
 local n = (#ARGV - at_job) / 5
--- uses: limits callers clock layout seconds strings definition open flight parked closed gate wake history manual
+-- uses: limits callers clock layout seconds strings definition open flight parked closed gate wake history manual expiry
 
 local state = redis.call('HMGET', STATE, 'layout', 'paused')
 local refusal = newer(state[1])
@@ -96,6 +96,8 @@ for i = 1, n do
     list[#list + 1] = member_of[i]
   end
   if goes then
+    local lasting = not dead[i] and expires_never(bodies[i])
+    if lasting then envelopes[#envelopes + 1], envelopes[#envelopes + 2] = id, lasting end
     local list = void[i] and revived or front
     list[#list + 1] = id
   end

@@ -1,7 +1,7 @@
 -- counters: the fields of …:counters; a test compares them with the Go code.
 
--- Those of the partition; all but RETRIED are a schedule's as well, and SKIPPED and MISSED, below, the partition's:
-local FAILED, RETRIED, DIED, CANCELLED = '/failed', '/retried', '/died', '/cancelled'
+-- Those of the partition; all but RETRIED and EXPIRED are a schedule's as well, and SKIPPED and MISSED, below, the partition's:
+local FAILED, RETRIED, DIED, CANCELLED, EXPIRED = '/failed', '/retried', '/died', '/cancelled', '/expired'
 
 -- Those of a schedule have its name in front:
 local STARTED, SKIPPED, MISSED, CAUGHT_UP, SUPERSEDED, DONE = '/started', '/skipped', '/missed', '/caught_up', '/superseded', '/done'

@@ -1,6 +1,12 @@
 -- envelope: how scripts read a job's envelope, which is a byte for its version and a msgpack array (see the Go package wire).
 -- needs: strings
 
+-- readable reports whether it is one that the functions below can read. The second version is that of a job that expires: see the piece expiry.
+local function readable(body)
+  local version = body and byte(body, 1)
+  return version == 1 or version == 2
+end
+
 -- after returns the position behind the number, the text or the nil that begins at a position of an envelope, and where its text begins;
 -- nil: another type begins there.
 local function after(body, at)
@@ -18,7 +24,7 @@ end
 
 -- schedule_in returns the schedule that an envelope names; nil: none, or it cannot be read.
 local function schedule_in(body)
-  if not body or byte(body, 1) ~= 1 then return nil end
+  if not readable(body) then return nil end
   local fields, at = (byte(body, 2) or 0) - 0x90, 3
   if fields < 7 or fields > 15 then return nil end
   for _ = 1, 6 do
@@ -31,7 +37,7 @@ end
 
 -- planned_in returns when a job was enqueued to run, or due, according to its envelope, Unix ms; nil: not in it, or it cannot be read.
 local function planned_in(body)
-  if not body or byte(body, 1) ~= 1 then return nil end
+  if not readable(body) then return nil end
   local at = after(body, 3)
   at = at and after(body, at)
   if not at or byte(body, at) ~= 0xcf or #body < at + 8 then return nil end
@@ -42,7 +48,7 @@ end
 
 -- failures_in returns how many attempts of a job have failed, according to its envelope; 0: not in it, or it cannot be read.
 local function failures_in(body)
-  if not body or byte(body, 1) ~= 1 then return 0 end
+  if not readable(body) then return 0 end
   local fields, at = (byte(body, 2) or 0) - 0x90, 3
   if fields < 6 or fields > 15 then return 0 end
   for _ = 1, 5 do

@@ -12,7 +12,7 @@
 -- has changed since the program read it. So the job that follows is added once, with any number of processes and repeated calls; and a
 -- job that was requeued, run, changed or deleted meanwhile does not die.
 local NO_WORKER = 'no worker came that can run it' -- the last error of such a job
-local ENVELOPE, FORM = 1, 2 -- the newest version of an envelope and form of a definition that are known
+local ENVELOPE, FORM = 2, 2 -- the newest version of an envelope and form of a definition that are known
 
 -- what_follows returns whether a job may follow the death of an expired one: false, there is none; 'asks', a program must read it; 'waits', a
 -- newer version wrote it, and can read it. body: its envelope; definition: its schedule's, if it is an occurrence without an envelope.
@@ -45,10 +45,11 @@ local function id_in(name, entry)
   return name == SHARED and match(entry, '\t(.*)$') or entry
 end
 
--- with_reason returns an envelope with NO_WORKER as its last error, and without a stack; nil: it cannot be read. Its other elements do not change.
+-- with_reason returns an envelope with NO_WORKER as its last error, and without a stack; nil: it cannot be read. Its other elements do not change,
+-- but the job does not expire any more: see the piece expiry.
 local function with_reason(body)
   local fields, at, behind = (byte(body, 2) or 0) - 0x90, 3, nil
-  if byte(body, 1) ~= ENVELOPE or fields < 3 or fields > 10 then return nil end
+  if not readable(body) or fields < 3 or fields > 11 then return nil end
   for _ = 1, math.min(fields, 7) do
     at = after(body, at)
     if not at or at > #body + 1 then return nil end
@@ -62,7 +63,7 @@ local function with_reason(body)
   local missing = sub('\0\0\0\160', math.min(fields, 7) - 2)
   local error_text = string.char(0xa0 + #NO_WORKER) .. NO_WORKER -- shorter than 32 bytes
   local stack = fields > 9 and '\160' or ''
-  return string.char(ENVELOPE, 0x90 + math.max(fields == 9 and 8 or fields, 8)) .. sub(body, 3, at - 1) .. missing .. error_text .. stack .. sub(body, behind)
+  return string.char(1, 0x90 + math.max(fields == 9 and 8 or fields, 8)) .. sub(body, 3, at - 1) .. missing .. error_text .. stack .. sub(body, behind)
 end
 
 -- give_up moves an expired job from the list of parked jobs to the dead jobs. text: its envelope or definition, if it exists; entry: its

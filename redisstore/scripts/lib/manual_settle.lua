@@ -12,11 +12,11 @@ end
 -- name, planned, kind, run, annex: the same as for settle of the piece settle; kind r: it was replaced. now: the time as text, Unix ms.
 local function settle_manual(past, id, name, planned, kind, run, annex, now)
   local job = past.manual[id]
-  if kind == 'x' and annex and annex.o and (name or job) then
+  if (kind == 'x' or kind == 'e') and annex and annex.o and (name or job) then
     begin_death(past, id .. '#dead-' .. annex.fence, annex.o, name or job.name, planned or job.planned)
   end
   if not job then return end
   if kind == 'c' then run = 'cancelled|' .. (match(run, '|(.*)$') or now .. '|' .. now) end
   run_manual(past, id, run)
-  if find('dxcr', kind, 1, true) then end_manual(past, id) end
+  if find('dxcre', kind, 1, true) then end_manual(past, id) end
 end

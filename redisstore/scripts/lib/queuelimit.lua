@@ -25,7 +25,7 @@
 --   - A take takes a job ahead only if no starts are counted, and only while flights, with that job, is at most half of running. So
 --     jobs that wait for a slot of one worker never occupy more than half of the places, and none for long.
 --   - No instant of a pair is later than TIME: if the clock stepped back, it is TIME.
---   - A job that was taken and has not begun (given back, parked, missed, dead at its admission) gives its start back: to the oldest pair,
+--   - A job that was taken and has not begun (given back, parked, missed, expired, dead at its admission) gives its start back: to the oldest pair,
 --     which ends first. So what counts is never too little.
 --   - If a job waits and a start is possible, a worker was woken for it, or a call returns More to its worker, as without a limit. If it
 --     becomes possible at an instant, the keepers of the alarm have that instant. If it depends on the end of a flight, no worker is
@@ -99,7 +99,7 @@ end
 local function gives_back(limit, kind, amount, fence)
   local oldest, newest = limit.pairs[1], limit.pairs[#limit.pairs]
   if not oldest or tonumber(fence) < oldest.last - oldest.span or tonumber(fence) > newest.last + MAX_ITEMS then return false end
-  return kind == 'p' or kind == 'm' or string.sub(amount, -1) == 'u'
+  return kind == 'p' or kind == 'm' or kind == 'e' or string.sub(amount, -1) == 'u'
 end
 
 -- allowance returns how many jobs may be taken if this number of flights end and of starts are given back in the same step.

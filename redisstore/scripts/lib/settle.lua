@@ -4,9 +4,18 @@
 -- keep_result stores the result of a job that ends; kind: the outcome, s for superseded. The result's first letter becomes the outcome's, even
 -- if the worker sent another one: a job may have been cancelled since.
 local function keep_result(call, id, kind, annex)
-  if not find('dxcs', kind, 1, true) then return end
+  if not find('dxcse', kind, 1, true) then return end
   local results, n = call.results, #call.results
   results[n + 1], results[n + 2], results[n + 3], results[n + 4] = id, annex.queue, kind == 'x' and 0 or annex.keep_ms, kind .. annex.record
+end
+
+-- follow adds the job that follows the end of this one, if there is one.
+local function follow(call, id, annex)
+  if not annex or not annex.o then return end
+  local death = id .. '#dead-' .. annex.fence
+  add_pair(call.envelopes, death, annex.o)
+  if #annex.o > LARGE_BYTES then call.large = true end
+  call.front[#call.front + 1] = death
 end
 
 -- settle adds the changes of a settlement to the table call. id: the job; name, planned: its schedule and planned instant if it is an
@@ -16,7 +25,7 @@ local function settle(call, id, name, planned, kind, amount, body, run, annex)
   call.removed[#call.removed + 1] = id
   if annex and annex.g then call.reported[#call.reported + 1] = id end
   if kind == 'm' and keeps_runs(call, name) then kind, body, run = 'b', '', '' end -- it runs after all
-  local final = kind == 'd' or kind == 'x' or kind == 'm' or kind == 'c'
+  local final = kind == 'd' or kind == 'x' or kind == 'm' or kind == 'c' or kind == 'e'
   local fate = name and end_flight(call.flights, call.front, name, id, final and 'final' or kind == 'b' and 'front' or 'later')
   if kind == 'f' or kind == 'x' then count(call, FAILED, 1) end
   if annex and annex.r then keep_result(call, id, fate == 'superseded' and 's' or kind, annex) end
@@ -42,6 +51,10 @@ local function settle(call, id, name, planned, kind, amount, body, run, annex)
   if kind == 'd' then
     call.done = call.done + 1
     call.forgotten[#call.forgotten + 1] = id
+  elseif kind == 'e' then
+    call.forgotten[#call.forgotten + 1] = id
+    count(call, EXPIRED, 1)
+    follow(call, id, annex)
   elseif kind == 'm' then
     call.forgotten[#call.forgotten + 1] = id
     local _, created = policy(call.flights.definitions[name])
@@ -64,12 +77,7 @@ local function settle(call, id, name, planned, kind, amount, body, run, annex)
       count(call, DIED, 1)
       add_pair(call.dead, call.now, id)
       call.uncrashed[#call.uncrashed + 1] = id
-      if annex and annex.o then
-        local death = id .. '#dead-' .. annex.fence
-        add_pair(call.envelopes, death, annex.o)
-        if #annex.o > LARGE_BYTES then call.large = true end
-        call.front[#call.front + 1] = death
-      end
+      follow(call, id, annex)
     elseif kind == 'p' then
       local position, since = match(amount, '^(%d+) ?(%d*)$')
       position = tonumber(position)

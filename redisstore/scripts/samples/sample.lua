@@ -30,7 +30,7 @@
 -- ARGV[1] this many minutes must have ended since the last sample, else nothing is done; ARGV[2] running jobs; ARGV[3] parked jobs;
 -- ARGV[4] if the hour has ended, the last sampled minute when its entries were read; ARGV[5...] the entry of the hour
 -- An entry has these fields, without zeros: c, how many minutes or hours it covers if not one; the changes of jobs enqueued e, done d, attempts
--- failed f, retried r, died x, cancelled k, occurrences skipped s, missed m; how many are waiting w, delayed l, running b, parked p, dead g;
+-- failed f, retried r, died x, cancelled k, occurrences skipped s, missed m, jobs expired z; how many are waiting w, delayed l, running b, parked p, dead g;
 -- how long the first has waited o, ms, if its envelope is no longer than LONG; M, the fields of …:measured except names: "<field>\t<text>\t<field>…".
 -- BenchmarkSample measures the server time of a call: about 75 µs, 115 with 100 job names; if an hour has ended 90 or 210, and 30 or
 -- 60 for reading its entries before.
@@ -61,9 +61,9 @@ if hour_ended and ARGV[4] ~= was.minute then return { now_us, 0 } end
 
 ----------------------------------------------------------------------------------------------------------------- read
 
-local TOTALS, DEPTHS = { 'e', 'd', 'f', 'r', 'x', 'k', 's', 'm' }, { 'w', 'l', 'b', 'p', 'g' }
+local TOTALS, DEPTHS = { 'e', 'd', 'f', 'r', 'x', 'k', 's', 'm', 'z' }, { 'w', 'l', 'b', 'p', 'g' }
 local state = redis.call('HMGET', KEYS[5], 'enqueued', 'done')
-local totals = redis.call('HMGET', KEYS[7], FAILED, RETRIED, DIED, CANCELLED, SKIPPED, MISSED)
+local totals = redis.call('HMGET', KEYS[7], FAILED, RETRIED, DIED, CANCELLED, SKIPPED, MISSED, EXPIRED)
 for i = #TOTALS, 3, -1 do totals[i] = count(totals[i - 2]) end
 totals[1], totals[2] = count(state[1]) + count(redis.call('ZSCORE', KEYS[6], '#enqueued')), count(state[2])
 local waiting, head_ms = redis.call('LLEN', KEYS[8]), due_head(KEYS[10])

@@ -49,9 +49,9 @@
 -- ARGV[16] how many members of the shared list of parked jobs to serve
 -- ARGV[17...] in this order: the names to serve; the members of the shared list; the names to park on; the IDs of the finished jobs, of the begun ones and of the
 --          other settlements; the fences of all of these; then four values for each other settlement: kind (d done, f failed and
---          due again, l due later, x dead, b back, p parked, m missed, c cancelled), delay in ms (p: position of the name to park on and, if it was parked before, since when; x: how many dead jobs are kept; b, x: followed by u if the handler had not begun), envelope
+--          due again, l due later, x dead, b back, p parked, m missed, e expired, c cancelled), delay in ms (p: position of the name to park on and, if it was parked before, since when; x: how many dead jobs are kept; b, x: followed by u if the handler had not begun), envelope
 --          (empty: unchanged), record ("<outcome>|<started>|<ended>", Unix ms, and the fields of an attempt in lib/history.lua; empty: none); then three values for each annex: which
---          other settlement it belongs to, a letter, data. o: the envelope of the job to add if this one dies; r: "<how long its result
+--          other settlement it belongs to, a letter, data. o: the envelope of the job to add if this one dies or expires; r: "<how long its result
 --          is kept, ms> <queue> <result>"; g: it has reported progress, which is removed; then two values for each finished job whose result is kept: how long,
 --          ms, and the result with its letter
 -- Returns (an empty list is 0):

@@ -72,7 +72,7 @@ func (s *session) schedulesHistory() *cobra.Command {
 // outcomes are the words for the outcomes of runs.
 var outcomes = []string{
 	string(chime.RunDone), string(chime.RunFailed), string(chime.RunSnoozed), string(chime.RunDead), string(chime.RunCrashed),
-	string(chime.RunCancelled), string(chime.RunSuperseded), string(chime.RunMissed), string(chime.RunSkipped),
+	string(chime.RunCancelled), string(chime.RunSuperseded), string(chime.RunExpired), string(chime.RunMissed), string(chime.RunSkipped),
 }
 
 func (s *session) runHistory(of *chime.Schedule, runs []*chime.RunInfo) output.List {

@@ -88,7 +88,7 @@ func (m *Model) queueDetail(d *fields, q overview.Queue) {
 	for _, n := range []struct {
 		name string
 		n    int64
-	}{{"enqueued", q.Enqueued}, {"done", q.Done}, {"failed", q.QueueInfo.Failed}, {"retried", q.Retried}, {"dead", q.Died}, {"cancelled", q.Cancelled}} {
+	}{{"enqueued", q.Enqueued}, {"done", q.Done}, {"failed", q.QueueInfo.Failed}, {"retried", q.Retried}, {"dead", q.Died}, {"cancelled", q.Cancelled}, {"expired", q.Expired}} {
 		d.add(n.name, format.Count(n.n))
 	}
 	if len(q.Outs) > 0 {
