@@ -131,7 +131,7 @@ func goValues() []goValue {
 		{what: "`money.Money` (Rhymond)", in: []moneyValue{{500, "EUR"}, {}}},
 		{what: "the same in an `any`", in: m{"a": moneyValue{500, "EUR"}}, got: m{"a": m{"amount": 500., "currency": "EUR"}}, note: "what its JSON decodes to"},
 		{what: "`null.String` (guregu), also a valid empty one", in: []nullString{{"x", true}, {"", true}, {}}},
-		{what: "`mo.Option[T]` (samber)", in: []option[string]{{true, "x"}, {}}},
+		{what: "an `Option[T]` with methods for JSON only", in: []option[string]{{true, "x"}, {}}},
 		{what: "`pgtype.Numeric` (jackc)", in: field(numeric{Int: big.NewInt(5), Exp: -2, Valid: true})},
 		{what: "`civil.Date` (Google Cloud)", in: field(civilDate{2026, 7, 1})},
 		{what: "`*timestamppb.Timestamp` (protobuf)", in: &timestamp{Seconds: 5, Nanos: 7}},
@@ -144,6 +144,7 @@ func goValues() []goValue {
 		{what: "`sync.Mutex`", in: &struct{ Mu sync.Mutex }{}},
 		{what: "`atomic.Int64`", in: &struct{ N atomic.Int64 }{}},
 		{what: "a struct with a method for encoding JSON only", in: field(writesOnly{1})},
+		{what: "a string that `MarshalText` writes as `***`", in: field(hiddenText("secret"))},
 		{what: "a struct that embeds `netip.Addr`, and has another field", in: endpoint{address, 80}},
 		{what: "a struct that embeds `decimal.Decimal`, and has another field", in: priceTag{newDecimal(5, 0), "EUR"}},
 		{what: "a field that hides one of an embedded struct", in: struct {

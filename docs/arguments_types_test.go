@@ -147,7 +147,7 @@ func (n *nullString) UnmarshalJSON(b []byte) error {
 	return json.Unmarshal(b, &n.String)
 }
 
-// An option is like mo.Option of samber.
+// An option may have a value.
 type option[T any] struct {
 	isPresent bool
 	value     T
@@ -261,6 +261,11 @@ type person struct {
 type Named struct{ Name string }
 
 type onlyHidden struct{ secret int }
+
+// A hiddenText does not show itself.
+type hiddenText string
+
+func (hiddenText) MarshalText() ([]byte, error) { return []byte("***"), nil }
 
 type writesOnly struct{ n int }
 

@@ -44,7 +44,7 @@ func findDoubt(t reflect.Type, addr bool, visited map[seen]bool) bool {
 	}
 	visited[seen{t, addr}] = true
 	if t.Kind() != reflect.Pointer && (encodes(t) || encodes(reflect.PointerTo(t))) {
-		return !addr && !encodes(t) || !isTextComplete(t) || embedsEncoder(t) || !reads(t) && hasJSON(t)
+		return !addr && !encodes(t) || !isTextComplete(t) || embedsEncoder(t) || !isPair(t) && (reads(t) || hasJSON(t) || isText(t))
 	}
 	switch t.Kind() {
 	case reflect.Interface, reflect.Chan, reflect.Func, reflect.Complex64, reflect.Complex128, reflect.Uintptr, reflect.UnsafePointer:
@@ -73,6 +73,19 @@ func isTextComplete(t reflect.Type) bool {
 	p := reflect.PointerTo(t)
 	text := p.Implements(textMarshaler) && !slices.ContainsFunc(encoders[:3], p.Implements)
 	return !text || t.Kind() != reflect.Struct || !hasJSON(t)
+}
+
+// isPair reports whether the method that decodes a type reads what the one that encodes it writes.
+func isPair(t reflect.Type) bool {
+	class := func(methods []reflect.Type) int { // of the first method that msgpack calls
+		return max(1, slices.IndexFunc(methods, reflect.PointerTo(t).Implements))
+	}
+	return reads(t) && class(encoders) == class(decoders)
+}
+
+// isText reports whether a type without a method could be decoded from any text.
+func isText(t reflect.Type) bool {
+	return t.Kind() == reflect.String || (t.Kind() == reflect.Slice || t.Kind() == reflect.Array) && t.Elem().Kind() == reflect.Uint8
 }
 
 // embedsEncoder reports whether a struct may owe its methods to an embedded field: then its other fields are not encoded.
@@ -198,8 +211,10 @@ func keepsItself(v reflect.Value) bool {
 		return false // the method has a pointer receiver
 	case (v.Kind() == reflect.Map || v.Kind() == reflect.Slice || v.Kind() == reflect.Interface) && v.IsNil():
 		return true
-	case !reads(t) && hasJSON(t):
+	case !isPair(t) && (reads(t) || hasJSON(t)):
 		return false
+	case !reads(t) && isText(t):
+		return isStoredPlain(v)
 	}
 	if !isTextComplete(t) && !v.IsZero() {
 		if text, err := packed(v); err == nil && bytes.Equal(text, []byte{0xc4, 0}) {
@@ -207,6 +222,24 @@ func keepsItself(v reflect.Value) bool {
 		}
 	}
 	return !embedsEncoder(t) || !losesSiblings(v, packed)
+}
+
+// isStoredPlain reports whether a text with a method for encoding, and none for decoding, is encoded as it is, and not as a part or as "***".
+func isStoredPlain(v reflect.Value) bool {
+	stored, err := packed(v)
+	if err != nil || walk(stored, nil) != nil {
+		return false
+	}
+	text, ok := bytesAt(stored, 0, len(stored))
+	switch v.Kind() {
+	case reflect.String:
+		return ok && string(text) == v.String()
+	case reflect.Slice:
+		return ok && bytes.Equal(text, v.Bytes())
+	}
+	plain := make([]byte, v.Len())
+	reflect.Copy(reflect.ValueOf(plain), v)
+	return ok && bytes.Equal(text, plain)
 }
 
 // losesSiblings reports whether a struct with an embedded field is encoded without its other fields: it has the methods of the embedded one.

@@ -99,6 +99,24 @@ type endpoint struct {
 	Port int
 }
 
+// redacted is shown as ***, wherever it is encoded as text.
+type redacted string
+
+func (redacted) MarshalText() ([]byte, error) { return []byte("***"), nil }
+
+// label is encoded as it is.
+type label string
+
+func (l label) MarshalText() ([]byte, error) { return []byte(l), nil }
+
+// crossed is written as text and read as binary data.
+type crossed struct{ N int }
+
+func (c crossed) MarshalText() ([]byte, error)     { return fmt.Appendf(nil, "%d", c.N), nil }
+func (c *crossed) UnmarshalBinary(b []byte) error  { c.N = len(b); return nil }
+func (c crossed) MarshalJSON() ([]byte, error)     { return json.Marshal(c.N) }
+func (c *crossed) UnmarshalJSON(text []byte) error { return json.Unmarshal(text, &c.N) }
+
 type writeOnly struct{ n int }
 
 func (w writeOnly) MarshalJSON() ([]byte, error) { return json.Marshal(map[string]int{"n": w.n}) }
@@ -195,6 +213,8 @@ func TestWhatMsgpackLosesIsStoredAsJSON(t *testing.T) {
 			*base
 			Name string
 		}{nil, "x"},
+		"a text that is encoded as it is":      struct{ L label }{"x"},
+		"methods that are no pair":             struct{ C crossed }{crossed{42}},
 		"a struct that embeds itself":          loop{X: 1},
 		"big.Int":                              struct{ N big.Int }{*big.NewInt(123)},
 		"an embedded address and a zero field": endpoint{address, 0},
@@ -270,6 +290,7 @@ func TestWhatNeitherFormatKeepsIsRefusedWithItsPlace(t *testing.T) {
 			status
 		}{"x", 2}, "args"},
 		"an embedded address beside a field":  {endpoint{netip.MustParseAddr("::1"), 80}, "args"},
+		"a text that is encoded as ***":       {struct{ S redacted }{"secret"}, "args.S"},
 		"a method for encoding only":          {struct{ W writeOnly }{writeOnly{1}}, "args.W"},
 		"a pointer's methods in a map":        {map[string]pointed{"a": {1}}, "args[…]"},
 		"a pointer's methods in an interface": {struct{ V any }{pointed{1}}, "args.V"},
