@@ -58,7 +58,7 @@ if done > 0 then
   redis.call('HDEL', INFLIGHT, unpack(ended, ended_from, ended_to))
   if crashed then redis.call('HDEL', CRASHES, unpack(ended, ended_from, ended_to)) end
   if keeps then
-    -- uses: over kept
+    -- uses: kept
     keep_finished(ARGV, keeps, KEYS[21], KEYS[22], wake)
   end
 elseif sleeps_on then
