@@ -69,7 +69,8 @@ var viewCommands = strings.Fields("eval_ro evalsha_ro hello hexists hget hlen hm
 // Commands of a scheduler.
 var (
 	scheduleScripts = []*script.Script{
-		&declareScript, &pauseScheduleScript, &deleteWaitingScript, &discardScript, &requeueScript, &backfillScript, &replaceScript, &purgeBeginScript, &deleteQueueScript, &pauseQueueScript, &pollScript, &leadScript, &resignScript,
+		&declareScript, &pauseScheduleScript, &deleteWaitingScript, &discardScript, &requeueScript, &backfillScript, &replaceScript, &purgeBeginScript, &deleteQueueScript, &pauseQueueScript,
+		&pollScript, &leadScript, &resignScript,
 		&enqueueScript, &enqueueOneScript, &sealScript,
 		&putCollectionScript, &deleteCollectionScript, &reserveScript, &releaseScript, &finishTransitionScript, &moveSweptScript,
 	}
@@ -79,7 +80,7 @@ var (
 // tickScripts are the scripts of a scheduler that places, reaps and sweeps what other processes have left.
 var tickScripts = []*script.Script{
 	&placeScript, &owedScript, &postponeScript, &reapScript, &sweepScript, &buryScript, &freeOpensScript, &mendScript, &moveBeginScript, &moveArriveScript, &moveEndScript, &changeRegistryScript,
-	&limitQueueScript, &purgeScript, &removeScript, &residentsScript, &standingsScript, &copiesScript, &barScript, &raiseScript, &notePrunedScript, &registerSchedulesScript, &sampleScript,
+	&limitQueueScript, &purgeScript, &unlistQueueScript, &noteDeletedScript, &removeScript, &residentsScript, &standingsScript, &copiesScript, &barScript, &raiseScript, &notePrunedScript, &registerSchedulesScript, &sampleScript,
 }
 
 func everyKey(k keyspace) []string { return readAndWrite(k.all()) }

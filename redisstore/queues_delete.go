@@ -14,7 +14,16 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-var deleteQueueScript = scripts.Load("queues/delete_queue")
+var (
+	deleteQueueScript = scripts.Load("queues/delete_queue")
+	unlistQueueScript = scripts.Load("queues/unlist_queue")
+)
+
+// How many random entries of the registry a call looks at to find old ones of deleted queues.
+const (
+	unlistedSample = 40  // a deletion, which adds one
+	sweptSample    = 500 // a sweep
+)
 
 // DeleteQueue deletes an empty queue, with all its partitions, in the order that scripts/queues/delete_queue.lua explains. It returns
 // what is on the queue; if that is anything, the queue remains. It returns ErrNotFound if the queue is not registered and no deletion of
@@ -39,7 +48,7 @@ func (s *store) DeleteQueue(ctx context.Context, queue string) (remains protocol
 	if remains, err = s.emptyQueue(ctx, queue, n, false); err != nil || remains != (protocol.QueueRemains{}) {
 		return remains, err
 	}
-	if err := s.queues.unlist(ctx, queue, n); err != nil {
+	if err := s.unlist(ctx, queue, n, unlistedSample); err != nil {
 		return remains, err
 	}
 	s.served.forget(queue)
@@ -57,6 +66,16 @@ func (s *store) DeleteQueue(ctx context.Context, queue string) (remains protocol
 		err = s.PauseQueue(ctx, queue, true, stats[0].Note)
 	}
 	return remains, err
+}
+
+// unlist removes a queue from the registry, but keeps its number of partitions; of a queue with one partition for an hour. It removes old entries
+// of other deleted queues. Without a queue it only does that.
+func (s *store) unlist(ctx context.Context, queue string, partitions, sample int) error {
+	call := newCall(&unlistQueueScript, []string{s.keys.queues()}, []any{queue, partitions, sample})
+	if err := s.run(ctx, s.client, call)[0].Err(); err != nil {
+		return s.queues.failure(ctx, "delete queue", queue, err)
+	}
+	return nil
 }
 
 func unknownQueue(queue string) error {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -330,6 +332,45 @@ func TestADeletionOfAQueueMayBeRepeated(t *testing.T) {
 		}
 		if replies < 5 {
 			b.Errorf("%d replies were lost, want each", replies)
+		}
+	})
+}
+
+// The number of partitions of a deleted queue remains for an hour; a number above 1, which programs have set, remains permanently.
+func TestDeletedQueuesLeaveTheRegistryAfterAnHour(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		key, now := b.store.keys.queues(), b.serverTime().Unix()
+		old := func(n int) {
+			fields := []any{"/wide", "4", "/recent", fmt.Sprint("1 ", now-3500)}
+			for i := range n {
+				fields = append(fields, fmt.Sprint("/old", i), fmt.Sprint("1 ", now-3700))
+			}
+			if err := b.client.HSet(b.Context(), key, fields...).Err(); err != nil {
+				b.Fatal(err)
+			}
+		}
+		left := func() string {
+			all := b.client.HGetAll(b.Context(), key).Val()
+			return strings.Join(slices.Sorted(maps.Keys(all)), " ")
+		}
+		old(30)
+		b.Enqueue(storesuite.Job("a"))
+		b.Cancel("a")
+		if _, err := b.store.DeleteQueue(b.Context(), "default"); err != nil {
+			b.Fatal(err)
+		}
+		b.Want("after a deletion", left(), "/default /recent /wide")
+		if _, err := b.store.DeleteQueue(b.Context(), "recent"); !errors.Is(err, protocol.ErrNotFound) {
+			b.Errorf("finishing a deletion: %v, want ErrNotFound, because nothing is left of it", err)
+		}
+		b.Enqueue(storesuite.Job("a"))
+		old(300)
+		if _, err := b.sweep(); err != nil {
+			b.Fatal(err)
+		}
+		b.Want("after a sweep", left(), "/default /recent /wide default")
+		if n, err := b.store.Partitions(b.Context(), "wide"); n != 4 || err != nil {
+			b.Errorf("%d partitions, %v; want 4", n, err)
 		}
 	})
 }

@@ -16,7 +16,8 @@ import (
 )
 
 // The registry of queues is one hash of the namespace: queue → number of its partitions. The number is fixed permanently when the queue is
-// registered: before a queue's entry is deleted, the number is written under keptPrefix and the name, where it remains. Every enqueuer
+// registered: when a queue's entry is deleted, the number is written under keptPrefix and the name, where it remains; a 1, which is also the number of
+// a queue without options, for an hour (see scripts/queues/unlist_queue.lua). Every enqueuer
 // may write to the registry, so its entries are checked: an entry with an invalid queue name, or a number that is not from 1 to 1024,
 // is skipped and logged once.
 
@@ -77,7 +78,8 @@ func (r *queueRegistry) register(ctx context.Context, queue string) (int, error)
 	if text, ok := stored.Val()[0].(string); ok {
 		return r.learn(queue, text)
 	}
-	kept, _ := strconv.Atoi(reply(stored.Val()).text(1))
+	number, _, _ := strings.Cut(reply(stored.Val()).text(1), " ")
+	kept, _ := strconv.Atoi(number)
 	if kept > protocol.MaxPartitions {
 		kept = 0 // chime never writes such a value
 	}
@@ -102,17 +104,6 @@ func (r *queueRegistry) relist(ctx context.Context, queue string) error {
 	return err
 }
 
-// unlist removes a queue from the registry, but keeps its number of partitions.
-func (r *queueRegistry) unlist(ctx context.Context, queue string, partitions int) error {
-	if err := r.client.HSet(ctx, r.key, keptPrefix+queue, partitions).Err(); err != nil {
-		return r.failure(ctx, "delete queue", queue, err)
-	}
-	if err := r.client.HDel(ctx, r.key, queue).Err(); err != nil {
-		return r.failure(ctx, "delete queue", queue, err)
-	}
-	return nil
-}
-
 // kept returns the number of partitions of a deleted queue; 0: no such queue was deleted.
 func (r *queueRegistry) kept(ctx context.Context, queue string) (int, error) {
 	kept, err := r.client.HGet(ctx, r.key, keptPrefix+queue).Result()
@@ -122,7 +113,8 @@ func (r *queueRegistry) kept(ctx context.Context, queue string) (int, error) {
 	case err != nil:
 		return 0, r.failure(ctx, "delete queue", queue, err)
 	}
-	return r.parse(queue, kept)
+	number, _, _ := strings.Cut(kept, " ")
+	return r.parse(queue, number)
 }
 
 // learn reads the number of partitions that is stored for a queue and caches it for Partitions. It refuses a number that differs from

@@ -84,6 +84,9 @@ func (s *store) Sweep(ctx context.Context, partitions []protocol.Partition, unle
 			}
 		}
 	}
+	if err := s.unlist(ctx, "", 0, sweptSample); err != nil {
+		answers[asked[0]].Err = cmp.Or(answers[asked[0]].Err, err)
+	}
 	if len(swept) > 0 {
 		more, err := s.registerResidents(ctx, swept)
 		for _, i := range finished {

@@ -2,17 +2,17 @@ package redisstore
 
 import (
 	"context"
-	"fmt"
 	"strconv"
 	"strings"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-var removeScript = scripts.Load("schedules/remove")
+var (
+	removeScript      = scripts.Load("schedules/remove")
+	noteDeletedScript = scripts.Load("schedules/note_deleted")
+)
 
 const deletedRetention = 7 * 24 * time.Hour // how long a deletion is remembered
 
@@ -124,14 +124,12 @@ func (s *store) isCreatedAfter(ctx context.Context, name string, at time.Time) (
 // noteDeleted records when the deletion of a schedule was begun or continued, and if it is done, an instant after the creation of what was
 // deleted. It removes old records. Instants have fractions of a millisecond, so that they are later than a generation drawn just before.
 func (s *store) noteDeleted(ctx context.Context, name string, at, done time.Time) error {
-	members := []redis.Z{{Score: float64(at.UnixMicro()) / 1000, Member: name}}
+	ms := func(at time.Time) string { return strconv.FormatFloat(float64(at.UnixMicro())/1000, 'f', 3, 64) }
+	args := []any{at.Add(-deletedRetention).UnixMilli(), ms(at), name}
 	if !done.IsZero() {
-		members = append(members, redis.Z{Score: float64(done.UnixMicro()) / 1000, Member: removed(name)})
+		args = append(args, ms(done), removed(name))
 	}
-	pipe := s.client.Pipeline()
-	pipe.ZAddGT(ctx, s.keys.deleted(), members...)
-	pipe.ZRemRangeByScore(ctx, s.keys.deleted(), "-inf", fmt.Sprint(at.Add(-deletedRetention).UnixMilli()))
-	if _, err := pipe.Exec(ctx); err != nil {
+	if err := s.run(ctx, s.client, newCall(&noteDeletedScript, []string{s.keys.deleted()}, args))[0].Err(); err != nil {
 		return failure("record the deletion of schedule", name, err)
 	}
 	return nil

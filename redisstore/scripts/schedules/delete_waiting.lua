@@ -88,6 +88,7 @@ else -- from the end of the list, so that takes and additions at the front meanw
   if #page == MAX_ITEMS then next_at = whole(seen + MAX_ITEMS) end
 end
 
+redis.call('ZREM', STALE, '') -- makes the other writes possible when the server is out of memory
 if #void > 0 then
   redis.call('ZADD', STALE, unpack(void))
   redis.call('HSET', STATE, 'stale', '1')

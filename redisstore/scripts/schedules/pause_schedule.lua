@@ -44,6 +44,7 @@ redis.call('HLEN', COUNTERS)
 redis.call('HLEN', KEYS[11])
 local past = read_past(KEYS[10], skips and ARGV[11] ~= '' and { name } or {})
 h.state, h.revision = wanted, whole(fence)
+redis.call('ZREM', OWED, '') -- makes the other writes possible when the server is out of memory
 redis.call('HSET', SCHEDULES, name, definition(h))
 redis.call('HSET', STATE, 'fence', whole(fence))
 if wanted == 'live' or note == '' and not renotes then

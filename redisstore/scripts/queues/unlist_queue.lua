@@ -1,0 +1,21 @@
+-- unlist_queue.lua: remove a queue from the registry, but keep its number of partitions. A number above 1 is kept permanently: it comes from the
+-- options of a program. A 1 is what a queue without options has: it is only kept while a process may still have to finish the deletion.
+-- KEYS[1] …:queues  hash  queue -> number of its partitions; "/<queue>" of a deleted one -> that number; "1 <when it was deleted, Unix s>"
+-- ARGV[1] the queue (empty: only old entries are removed); ARGV[2] its number of partitions; ARGV[3] how many random entries are looked at
+-- Returns 1.
+
+-- A call removes the old entries of deleted queues among some random entries of the registry, and adds one. So of n entries about n/40 are old at
+-- most, however many queues are created and deleted; a sweep looks at more.
+local QUEUES = KEYS[1]
+local PREFIX = '/'
+local KEPT_S = 3600
+-- uses: clock
+local name, partitions = ARGV[1], ARGV[2]
+local old, some = {}, redis.call('HRANDFIELD', QUEUES, ARGV[3], 'WITHVALUES')
+for i = 1, #some, 2 do
+  local at = tonumber(string.match(some[i + 1], '^1 (%d+)$') or '')
+  if string.sub(some[i], 1, 1) == PREFIX and at and now_s - at > KEPT_S then old[#old + 1] = some[i] end
+end
+redis.call('HDEL', QUEUES, name, unpack(old)) -- comes first: it makes the other write possible when the server is out of memory
+if name ~= '' then redis.call('HSET', QUEUES, PREFIX .. name, partitions == '1' and '1 ' .. whole(now_s) or partitions) end
+return 1
