@@ -29,15 +29,15 @@ var lossSlots = []struct {
 	}},
 }
 
-// A snapshot is the state of some keys: hashes and sorted sets, which are what schedules have.
-type snapshot struct {
+// A slotSnapshot is the state of some keys: hashes and sorted sets, which are what schedules have.
+type slotSnapshot struct {
 	hashes map[string]map[string]string
 	sets   map[string][]redis.Z
 }
 
-func (b *bench) snapshot(has func(key string) bool) snapshot {
+func (b *bench) slotSnapshot(has func(key string) bool) slotSnapshot {
 	b.Helper()
-	s := snapshot{map[string]map[string]string{}, map[string][]redis.Z{}}
+	s := slotSnapshot{map[string]map[string]string{}, map[string][]redis.Z{}}
 	for _, key := range b.client.Keys(b.Context(), string(b.store.keys)+":*").Val() {
 		if !has(key) {
 			continue
@@ -52,8 +52,8 @@ func (b *bench) snapshot(has func(key string) bool) snapshot {
 	return s
 }
 
-// goBack brings the keys of a slot back to a snapshot.
-func (b *bench) goBack(has func(key string) bool, to snapshot) {
+// goBack brings the keys of a slot back to a slotSnapshot.
+func (b *bench) goBack(has func(key string) bool, to slotSnapshot) {
 	b.Helper()
 	for _, key := range b.client.Keys(b.Context(), string(b.store.keys)+":*").Val() {
 		if has(key) {
@@ -137,7 +137,7 @@ func TestAScheduleHasOneHomeWhateverGoesBack(t *testing.T) {
 							if step.ready != nil {
 								step.ready(b)
 							}
-							before, commands, gone := b.snapshot(slot.has), 0, false
+							before, commands, gone := b.slotSnapshot(slot.has), 0, false
 							acting := b.hooked(func(redis.Cmder) error {
 								if commands++; commands == at {
 									b.goBack(slot.has, before)

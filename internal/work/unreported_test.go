@@ -45,7 +45,7 @@ func TestAnOutcomeIsReportedAfterItsAnswer(t *testing.T) {
 		}
 	}
 	end(700)
-	call := l.call("w", time.Second, 0, 0, false, nil, now)
+	call := l.call("w", time.Second, 0, 0, false, false, nil, now)
 	end(20)
 	if len(got) > 0 {
 		t.Fatalf("%d outcomes were reported before the answer", len(got))
