@@ -90,6 +90,7 @@ func (f Finding) String() string {
 //	after         a job that waits for the end of one with its ID, which is not in flight      it is enqueued, or follows
 //	progress      progress of a job that is not in flight                                      it is removed
 //	result        a result that never expires, or a note of a result that is gone              it is kept for a day; the note is removed
+//	history       attempts that belong to no history of a schedule                             they are removed
 //	parked        a list of parked jobs that is not registered in the queue                    it is registered
 //	flag          a missing flag of the queue, for example that it has parked jobs             it is set
 //	count         a queue's limit counts more or fewer jobs than run                           they are counted again
@@ -116,6 +117,7 @@ const (
 	FoundAfter        FindingKind = protocol.FoundAfter
 	FoundProgress     FindingKind = protocol.FoundProgress
 	FoundResult       FindingKind = protocol.FoundResult
+	FoundHistory      FindingKind = protocol.FoundHistory
 	FoundParked       FindingKind = protocol.FoundParked
 	FoundFlag         FindingKind = protocol.FoundFlag
 	FoundCount        FindingKind = protocol.FoundCount

@@ -48,6 +48,14 @@ var later, earlier = storesuite.Ago(-time.Hour), storesuite.Ago(time.Minute)
 func (b *bench) placed() protocol.DeclareAnswer { b.Helper(); return b.Scheduled("s", "skip", later) }
 
 var damages = []damage{
+	{"attempts of a history that is gone", func(b *bench) {
+		b.Declare("s", "skip", `{"job":"j"}`)
+		b.client.HSet(b.Context(), b.keys().history, "s", "=a1 2 2 0 0 0 0 2 0 ", "a1\t2", "0 0 ", "a1\t1", "1 0 1,0:x", "b2\t7", "1 0 1,0:x", "\t", "9")
+	}, "history a1, history b2", func(b *bench) {
+		b.Helper()
+		b.wantWholeHistories("after the repair", storesuite.DefaultPartition)
+		b.Want("attempts", fmt.Sprint(len(b.client.HKeys(b.Context(), b.keys().history).Val())), "3")
+	}},
 	{"an occurrence is lost", func(b *bench) {
 		b.placed()
 		b.client.ZRem(b.Context(), b.keys().due, storesuite.OccurrenceID("s", later))
@@ -354,7 +362,7 @@ func TestEveryKindOfFindingHasItsDamage(t *testing.T) {
 	for _, kind := range []string{
 		protocol.FoundUnplaced, protocol.FoundDoubled, protocol.FoundCursor, protocol.FoundHeld, protocol.FoundUnreadable, protocol.FoundUnregistered, protocol.FoundUndefined,
 		protocol.FoundOpen, protocol.FoundBehind, protocol.FoundSession, protocol.FoundLost, protocol.FoundEmpty, protocol.FoundDuplicate, protocol.FoundVoid, protocol.FoundMark,
-		protocol.FoundAfter, protocol.FoundProgress, protocol.FoundResult, protocol.FoundParked, protocol.FoundFlag, protocol.FoundCount, protocol.FoundForeign,
+		protocol.FoundAfter, protocol.FoundProgress, protocol.FoundResult, protocol.FoundHistory, protocol.FoundParked, protocol.FoundFlag, protocol.FoundCount, protocol.FoundForeign,
 	} {
 		if !slices.ContainsFunc(damages, func(d damage) bool { return strings.HasPrefix(d.want, kind) }) {
 			t.Errorf("no damage of kind %s", kind)

@@ -38,6 +38,7 @@ const (
 	FoundAfter        = "after"
 	FoundProgress     = "progress"
 	FoundResult       = "result"
+	FoundHistory      = "history"
 	FoundParked       = "parked"
 	FoundFlag         = "flag"
 	FoundCount        = "count"
