@@ -242,6 +242,24 @@ func TestEqualArgumentsAreOneJob(t *testing.T) {
 	})
 }
 
+func TestACodeThatComesTooLateIsNotSent(t *testing.T) {
+	chimetest.Run(t, func(t *testing.T, c *chimetest.Chime) {
+		enqueuer := chime.NewEnqueuer(c.Store(), chime.EnqueuerOptions{})
+		jobs := chime.NewJobs(c.Store())
+		receipt, err := SendCode.Enqueue(t.Context(), enqueuer, Code{To: "+1", Text: "1234"}, chime.Keep(time.Hour))
+		check(t, err)
+		c.Advance(5 * time.Minute)
+		worker := chime.NewWorker(c.Store(), chime.WorkerOptions{})
+		SendCode.Handle(worker, func(context.Context, *chime.Job, Code) error { return errors.New("it is sent") })
+		c.Start(worker)
+		c.Advance(time.Second)
+		failed := (*chime.JobError)(nil)
+		if err := jobs.Wait(t.Context(), receipt.Queue, receipt.ID, nil); !errors.As(err, &failed) || failed.Outcome != chime.RunExpired {
+			t.Errorf("got %v, want a job that has expired", err)
+		}
+	})
+}
+
 func TestOnlyTheNewestChangeIsIndexed(t *testing.T) {
 	chimetest.Run(t, func(t *testing.T, c *chimetest.Chime) {
 		enqueuer := chime.NewEnqueuer(c.Store(), chime.EnqueuerOptions{})

@@ -119,6 +119,10 @@ type Picture struct{ Path string }
 
 var Thumbnail = chime.Define[Picture]("thumbnail", chime.ArgsID())
 
+type Code struct{ To, Text string }
+
+var SendCode = chime.Define[Code]("send-code", chime.Expire(5*time.Minute))
+
 type Customer struct {
 	ID   int
 	Name string
