@@ -127,6 +127,44 @@ func TestTheSweepFreesSchedulesThatNothingHolds(t *testing.T) {
 	})
 }
 
+// It does not release a schedule that is held for an occurrence which is about to be purged, or too deep in ready to be found.
+func TestTheSweepFreesNoScheduleWhoseOccurrenceItCannotFind(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		at := storesuite.Ago(2 * time.Minute)
+		id := storesuite.OccurrenceID("s", at)
+		b.Scheduled("s", "wait", at)
+		b.Take("w", 1)
+		b.client.HDel(b.Context(), b.keys().inflight("w"), id)
+		held := func() bool {
+			b.client.HSet(b.Context(), b.keys().open, "s", id+"\t0\t\t\tw\t")
+			if err := b.store.freeOpens(b.Context(), storesuite.DefaultPartition); err != nil {
+				b.Fatal(err)
+			}
+			return b.client.HExists(b.Context(), b.keys().open, "s").Val()
+		}
+		b.client.HSet(b.Context(), b.keys().state, "purge", 1)
+		b.client.RPush(b.Context(), b.keys().purged, id)
+		if !held() {
+			b.Error("it was released while a purge had not ended its occurrence")
+		}
+		b.client.HDel(b.Context(), b.keys().state, "purge")
+		b.client.Del(b.Context(), b.keys().purged)
+		others := make([]any, 10_001)
+		for i := range others {
+			others[i] = fmt.Sprint("other", i)
+		}
+		b.client.RPush(b.Context(), b.keys().ready, others...)
+		b.client.RPush(b.Context(), b.keys().ready, id)
+		if !held() {
+			b.Error("it was released while its occurrence was deep in ready")
+		}
+		b.client.Del(b.Context(), b.keys().ready)
+		if held() {
+			b.Error("it remains held by nothing")
+		}
+	})
+}
+
 // A run that has begun and comes back while another one is in flight waits behind it, oldest first, and runs.
 func TestWhatComesBackWaitsBehindTheOneInFlight(t *testing.T) {
 	for _, overlap := range []string{"skip", "wait"} {

@@ -119,7 +119,7 @@ type partitionKeys struct {
 	stale    string // sorted set: ID in ready that is void, because its job was cancelled or deleted → since when, Unix ms (see scripts/lib/stale.lua)
 	purged   string // list: the former ready of a purge that has not ended (see scripts/queues/purge_begin.lua)
 	spared   string // sorted set: the stale of that time: IDs in purged that are void → since when, Unix ms
-	state    string // hash: fence (the last drawn), done (jobs since the start), enqueued (jobs since the start, one at a time), paused (since when, with a note), limit (see scripts/lib/queuelimit.lua), parked (changes when a list of parked jobs begins; absent: no job is parked), layout, large, crashed (there may be …:crashes), turn, swept, stale (there is …:stale), purge (start of one that has not ended, Unix ms), asked (jobs in flight that were cancelled)
+	state    string // hash: fence (the last drawn), done (jobs since the start), enqueued (jobs since the start, one at a time), paused (since when, with a note), limit (see scripts/lib/queuelimit.lua), parked (changes when a list of parked jobs begins; absent: no job is parked), layout, large, crashed (there may be …:crashes), turn, swept and tended (see scripts/queues/sweep.lua), stale (there is …:stale), purge (start of one that has not ended, Unix ms), asked (jobs in flight that were cancelled)
 
 	schedules string // hash: schedule → definition, JSON
 	cursors   string // hash: schedule → "<planned instant> <runs used> p", the occurrence placed last; c in place of p: it is a caught-up one; s: a change or pause, or the cursor was lost

@@ -24,8 +24,9 @@ const (
 // maxSweptNames is for how many names a call moves parked jobs to the dead jobs.
 const maxSweptNames = 20
 
-// Sweep removes old items from partitions, at most 500 items of each. When it has finished a partition, it frees schedules that no run holds,
-// recounts the running jobs of a queue with a limit, continues a purge, and registers lost schedules again, some thousand in a call.
+// Sweep removes old items from partitions, at most 500 items of each. When it has finished a partition, and at least once a minute while more is left
+// to remove, it frees schedules that no run holds, recounts the running jobs of a queue with a limit, continues a purge, and registers lost schedules
+// again, some thousand in a call.
 func (s *store) Sweep(ctx context.Context, partitions []protocol.Partition, unless time.Duration) []protocol.SweepAnswer {
 	answers := make([]protocol.SweepAnswer, len(partitions))
 	if s.bad != nil || len(partitions) == 0 {
@@ -66,15 +67,17 @@ func (s *store) Sweep(ctx context.Context, partitions []protocol.Partition, unle
 		switch {
 		case err != nil:
 			answers[i].Err = err
-		case state == sweptMore:
-			answers[i].More = true
-		case state == sweptAll:
+		case state == sweptMore || state == sweptAll:
+			answers[i].More = state == sweptMore
+			if values.number(4) == 0 {
+				continue
+			}
 			if s.residents.of(partitions[i]) == "" { // else this call continues a pass that has freed them
 				answers[i].Err = s.freeOpens(ctx, partitions[i])
 			}
 			finished, swept = append(finished, i), append(swept, partitions[i])
 		}
-		if fields := reply(states[i].Val()); state == sweptAll && err == nil {
+		if fields := reply(states[i].Val()); err == nil && state <= sweptMore {
 			if fields.text(0) != "" {
 				answers[i].Err = cmp.Or(answers[i].Err, s.limit(ctx, partitions[i], nil))
 			}
@@ -90,7 +93,7 @@ func (s *store) Sweep(ctx context.Context, partitions []protocol.Partition, unle
 	if len(swept) > 0 {
 		more, err := s.registerResidents(ctx, swept)
 		for _, i := range finished {
-			answers[i].More = more[partitions[i]] || purging[partitions[i]]
+			answers[i].More = answers[i].More || more[partitions[i]] || purging[partitions[i]]
 		}
 		answers[finished[0]].Err = cmp.Or(answers[finished[0]].Err, err)
 	}

@@ -264,3 +264,24 @@ func TestASweepReturnsFiftyJobsAtMost(t *testing.T) {
 		}
 	})
 }
+
+// While there is more to remove than a call may, the other duties of a sweep are done too: here it finishes a purge whose caller has vanished.
+func TestASweepWithMuchToRemoveFinishesAPurge(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		past := float64(b.serverTime().UnixMilli() - 1)
+		for i := range 1200 {
+			b.client.ZAdd(b.Context(), b.keys().once, redisZ(past, fmt.Sprint("old", i)))
+		}
+		b.Enqueue(storesuite.Job("a"), storesuite.Job("b"))
+		if done, err := b.store.BeginPurge(b.Context(), storesuite.DefaultPartition); err != nil || !done.More {
+			b.Fatal(done, err)
+		}
+		more, err := b.sweep()
+		if err != nil || !more {
+			b.Fatalf("a sweep: more %v, %v; want more", more, err)
+		}
+		if b.stateField("purge") != "" || b.client.HLen(b.Context(), b.keys().jobs).Val() != 0 {
+			b.Error("the sweep has not finished the purge")
+		}
+	})
+}

@@ -110,7 +110,7 @@ func (s *store) freeOpens(ctx context.Context, partition protocol.Partition) err
 func (s *store) freeSome(ctx context.Context, partition protocol.Partition, pairs []string) error {
 	k := s.keys.partition(partition)
 	sessions, args := openArguments(pairs)
-	keys := []string{k.open, k.behind, k.ready, k.owed, k.schedules, k.cursors}
+	keys := []string{k.open, k.behind, k.ready, k.owed, k.schedules, k.cursors, k.state}
 	for _, session := range sessions {
 		keys = append(keys, k.inflight(session))
 	}

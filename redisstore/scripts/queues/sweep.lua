@@ -4,7 +4,7 @@
 -- KEYS[2]  …:jobs       hash  job ID -> envelope
 -- KEYS[3]  …:callers    zset  enqueuer -> instant and number of its last call, see lib/callers.lua; #enqueued
 -- KEYS[4]  …:idle       zset  sleeping worker -> instant it went to sleep, Unix ms
--- KEYS[5]  …:state      hash  layout, parked, large, swept: the last sweep, Unix s
+-- KEYS[5]  …:state      hash  layout, parked, large, swept, tended: the last sweep that finished, the last other duties, Unix s
 -- KEYS[6]  …:crashes    hash  job ID -> times its holder vanished
 -- KEYS[7]  …:schedules  hash  schedule -> definition
 -- KEYS[8]  …:cursors    hash  schedule -> cursor
@@ -25,16 +25,17 @@
 -- ARGV[7] prefix of the channels for callers that wait for a job of this queue; ARGV[8...] the names of the parked lists
 -- Returns time (us); 1 if more remain, 0 if not, 2 if the partition was swept so recently; then, except for 2: 1 if parked jobs past their
 -- retention were not read, else 0; and of the jobs that remain parked because a job may follow their death (see lib/expired.lua), at most 50,
--- six values each: entry in the list, name of the list, e or d, envelope or definition, crashes, 1 if twice the retention has passed, else 0.
+-- six values each: entry in the list, name of the list, e or d, envelope or definition, crashes, 1 if twice the retention has passed, else 0; and at the end, 1 if the caller must do the other duties of a sweep now, else 0.
 local DEAD, JOBS, CALLERS, IDLE, STATE, CRASHES = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local SCHEDULES, CURSORS, OWED, GONE = KEYS[7], KEYS[8], KEYS[9], KEYS[10]
 local UNHANDLED, HANDLERS, RESULTS, KEPT, OWNERS, ONCE = KEYS[11], KEYS[12], KEYS[13], KEYS[14], KEYS[15], KEYS[18]
 local PARKED, NAMES = 19, 7 -- the parked lists come behind KEYS[19], their names behind ARGV[7]
 local ASKED, ASKED_BYTES = 50, 262144 -- how many expired jobs are returned at most, and about how many bytes of them
+local TENDED_S = 60 -- the caller does the other duties of a sweep at least so often, however much is left to remove
 local ASLEEP_MS = 60000 -- a worker that has slept for longer without renewing its registration is gone
 -- uses: limits bytes callers clock layout seconds strings counters definition envelope open flight parked handlers history manual expired histories
-local state = redis.call('HMGET', STATE, 'swept', 'parked', 'layout')
-local refusal = newer(state[3])
+local state = redis.call('HMGET', STATE, 'swept', 'parked', 'tended', 'layout')
+local refusal = newer(state[4])
 if refusal then return refusal end
 local swept = tonumber(state[1] or 0) or 0
 if now_s >= swept and (now_s - swept) * 1000 < tonumber(ARGV[4]) then return { whole(now_us), 2 } end
@@ -192,6 +193,9 @@ end
 if #free > 0 then redis.call('ZREM', ONCE, unpack(free)) end
 if #gone > 0 then redis.call('HDEL', HANDLERS, unpack(gone)) end
 if not more then redis.call('HSET', STATE, 'swept', whole(now_s)) end
+local tended = tonumber(state[3] or 0) or 0
+local tends = not more or now_s < tended or now_s - tended >= TENDED_S
+if tends then redis.call('HSET', STATE, 'tended', whole(now_s)) end
 if #done > 0 then redis.call('ZREM', GONE, unpack(done)) end
 if #forgotten > 0 then redis.call('HDEL', OWNERS, unpack(forgotten)) end
 for _, name in ipairs(marked) do
@@ -208,4 +212,4 @@ redis.call('PERSIST', CALLERS)
 redis.call('PERSIST', IDLE)
 redis.call('PERSIST', GONE)
 redis.call('PERSIST', OWNERS)
-return { whole(now_us), more and 1 or 0, unseen and 1 or 0, asked }
+return { whole(now_us), more and 1 or 0, unseen and 1 or 0, asked, tends and 1 or 0 }

@@ -7,13 +7,19 @@
 -- KEYS[4] …:owed       zset  schedule -> instant since when its next occurrence is to be placed, see lib/owed.lua
 -- KEYS[5] …:schedules  hash  schedule -> definition
 -- KEYS[6] …:cursors    hash  schedule -> cursor
--- KEYS[7...] …:inflight:<session>  hash  job ID -> fence
--- ARGV three values for each schedule: name, its entry in open, the position of its session among KEYS[7...] (0: it has none)
+-- KEYS[7] …:state      hash  layout, purge
+-- KEYS[8...] …:inflight:<session>  hash  job ID -> fence
+-- ARGV three values for each schedule: name, its entry in open, the position of its session among KEYS[8...] (0: it has none)
 -- Returns how many were released, or removed.
-local OPEN, BEHIND, READY, OWED, SCHEDULES, CURSORS = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
-local INFLIGHT = 6 -- the hashes of the sessions come after KEYS[6]
+local OPEN, BEHIND, READY, OWED, SCHEDULES, CURSORS, STATE = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7]
+local INFLIGHT = 7 -- the hashes of the sessions come after KEYS[7]
 local DEPTH = 10000 -- how deep ready is searched: an occurrence for which a schedule is held was put at its front
--- uses: strings clock definition owed open flight
+-- uses: strings clock layout definition owed open flight
+local state = redis.call('HMGET', STATE, 'layout', 'purge')
+local refusal = newer(state[1])
+if refusal then return refusal end
+-- While a purge runs, such an occurrence may be in purged: the purge ends it. If ready is longer than what is searched, it may be deeper.
+local hidden = state[2] or redis.call('LLEN', READY) > DEPTH
 local names = {}
 for i = 1, #ARGV, 3 do names[#names + 1] = ARGV[i] end
 local flights, front, lost = read_flights(OPEN, BEHIND, SCHEDULES, CURSORS, names, {}), {}, {}
@@ -28,7 +34,7 @@ for i, name in ipairs(names) do
   elseif flights.opens[name] == entry and fence ~= '-' then
     local there
     if fence == '0' then
-      there = redis.call('LPOS', READY, id, 'MAXLEN', DEPTH)
+      there = hidden or redis.call('LPOS', READY, id)
     else
       local held = position > 0 and redis.call('HGET', KEYS[INFLIGHT + position], id)
       there = held and match(held, '%d+$') == fence

@@ -27,7 +27,7 @@ end
 
 -- waits reports whether an occurrence is in ready, or in flight, or about to be purged (the purge records its end).
 local function waits(id)
-  if unknown or state[2] or redis.call('LPOS', READY, id, 'MAXLEN', DEPTH) then return true end
+  if unknown or state[2] or redis.call('LLEN', READY) > DEPTH or redis.call('LPOS', READY, id) then return true end
   for s = 1, n_sessions do
     if redis.call('HEXISTS', KEYS[INFLIGHT + s], id) == 1 then return true end
   end
