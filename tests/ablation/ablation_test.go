@@ -54,7 +54,7 @@ var guards = []guard{
 	{"state of an orphaned schedule", "redisstore/scripts/repair/mend.lua", "if policy(text) == 'live' then", "if text then", "redisstore", "TestNothingIsOwedThatIsToPlaceNothing"},
 	{"jobs on a queue to delete", "redisstore/scripts/queues/delete_queue.lua", "if found[i] > 0 then return found end", "", "redisstore", "TestAQueueIsDeletedOnlyWhereNothingIsOnIt"},
 	{"name of a deletion's call", "redisstore/scripts/queues/delete_queue.lua", "if ARGV[1] ~= '' and answered(CALLERS, ARGV[1]) then", "if false then", "redisstore", "TestACopyOfADeletionTakesNothingAway"},
-	{"second of an enqueuer of a deleted queue", "redisstore/scripts/queues/delete_queue.lua", "(math.max(math.floor(score / ROUND), now_s) + 1)", "math.floor(score / ROUND)", "redisstore", "TestTheNextJobOfABusyEnqueuerListsADeletedQueue"},
+	{"gate of a deleted queue", "redisstore/scripts/queues/delete_queue.lua", "redis.call('ZADD', IDLE, DELETED, CLOSED)", "", "redisstore", "TestTheNextJobOfABusyEnqueuerListsADeletedQueue"},
 	{"minute of a sample", "redisstore/scripts/samples/sample.lua", "if last and not wrong and minute - last <", "if last and not wrong and 1e15 <", "redisstore", "TestASampleOfAMinuteIsTakenOnce"},
 	{"minute at which an hour was read", "redisstore/scripts/samples/sample.lua", "if hour_ended and ARGV[4] ~= was.minute then", "if false then", "redisstore", "TestAnHourThatWasReadTooSoonIsNotWritten"},
 	{"name of a put of a collection", "redisstore/scripts/collections/put_collection.lua", "if c.token == token then", "if false then", "redisstore", "TestACallOfCollectionsMayBeSentTwice"},
