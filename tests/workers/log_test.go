@@ -115,7 +115,7 @@ func TestAWorkerLogsItsQueuesAndItsOutcomes(t *testing.T) {
 		for _, want := range []string{
 			`event=worker.started`, `queues="default:3 mail:1" handlers="alert report" concurrency=20 store="redis 127.0.0.1:0/0, namespace chime"`,
 			`event=drain.ended`,
-			`done=7 retried=1 dead=2 snoozed=1 cancelled=0 parked=1 missed=0 given_back=0 unsettled=0 cut_off=""`,
+			`done=7 retried=1 dead=2 snoozed=1 cancelled=0 parked=1 missed=0 expired=0 given_back=0 unsettled=0 cut_off=""`,
 		} {
 			if log.Count(want) != 1 {
 				t.Errorf("%s is logged %d times, want once, in\n%s", want, log.Count(want), log.String())
