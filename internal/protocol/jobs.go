@@ -423,32 +423,3 @@ type ReapAnswer struct {
 	Returned int  // how many jobs this call has returned
 	Dropped  int  // entries of the session that were no jobs
 }
-
-// SweepAnswer is the answer for one partition.
-type SweepAnswer struct {
-	Err     error
-	More    bool         // others remain: call again
-	Now     time.Time    // by the store's clock
-	Expired []ExpiredJob // parked jobs past their retention that may have an OnDeath, at most 50
-	// MoreExpired: there are others that were not read. The choice is random, so that jobs that cannot be moved do not hide others
-	// for long. Call again only if some of Expired were moved by Bury.
-	MoreExpired bool
-}
-
-// An ExpiredJob is a parked job whose retention has passed, as it is stored.
-type ExpiredJob struct {
-	ID         string
-	Body       []byte // empty: it is an occurrence without one
-	Definition []byte // of an occurrence without a body: its schedule's
-	Crashes    int
-	Last       bool   // twice the retention has passed: it no longer waits for a program that can read it
-	List       string // where it is parked, for the store
-	Entry      string // its entry there
-}
-
-// A Burial moves an expired job to the dead jobs.
-type Burial struct {
-	ExpiredJob
-	Dead    []byte // its new body; empty: unchanged
-	OnDeath []byte // the body of the job that is added to the front of the queue, as Settlement.OnDeath; empty: none
-}

@@ -19,6 +19,7 @@ func TestQueuesShowTheirJobs(t *testing.T) {
 		if all, err := queues.List(t.Context()); err != nil || len(all) != 0 {
 			t.Errorf("an empty store lists %v, %v", all, err)
 		}
+		added := time.Now().UTC()
 		f.Add("good", 0, "g1", "g2")
 		f.Add("bad", 0, "b1")
 		f.Add("good", time.Hour, "later")
@@ -44,7 +45,7 @@ func TestQueuesShowTheirJobs(t *testing.T) {
 		}
 		now := time.Now()
 		want := chime.QueueInfo{
-			Name: "default", Partitions: 1, Delayed: 1, Running: 1, Parked: 1, Dead: 1, Enqueued: 5, Done: 1, Failed: 1, Died: 1, Sessions: 1, Now: all[0].Now,
+			Name: "default", Partitions: 1, Delayed: 1, Running: 1, Parked: 1, Dead: 1, Enqueued: 5, Done: 1, Failed: 1, Died: 1, Sessions: 1, Next: added.Add(time.Hour), Now: all[0].Now,
 		}
 		if *all[0] != want {
 			t.Errorf("got  %+v\nwant %+v", *all[0], want)
