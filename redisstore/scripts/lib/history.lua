@@ -125,12 +125,12 @@ local function entries()
     return h.short .. '\t' .. whole(n)
   end
 
-  -- parses a field
+  -- parses a field. The first of its parts is its beginning, with the numbers.
   local field_of = function(text)
     local count, notes, at = match(text or '', '^(%d+) (%d+) ()')
     if not count then return nil end
     local runs = sub(text, at)
-    return { count = tonumber(count), notes = tonumber(notes), size = #runs, parts = { runs } }
+    return { count = tonumber(count), notes = tonumber(notes), size = #runs, parts = { '', runs } }
   end
 
   -- reads the n-th field, if it has not been read; nil: there is none
@@ -154,21 +154,22 @@ local function entries()
     return true
   end
 
-  -- an attempt in a field
-  local attempt_text = function(text, note)
-    return whole(#text) .. ',' .. whole(note) .. ':' .. text
+  -- what is before an attempt in a field
+  local attempt_head = function(bytes, note)
+    return whole(bytes) .. ',' .. whole(note) .. ':'
   end
 
   -- adds an attempt to the last field, if that was read and has room, else to a new one
   local add_attempt = function(h, text, note)
-    local entry, tail = attempt_text(text, note), h.fields[h.last]
-    if not tail or tail.size + #entry > FIELD_BYTES then
-      tail = { count = 0, notes = 0, size = 0, parts = {} }
+    local before, tail = attempt_head(#text, note), h.fields[h.last]
+    local bytes = #before + #text
+    if not tail or tail.size + bytes > FIELD_BYTES then
+      tail = { count = 0, notes = 0, size = 0, parts = { '' } }
       h.last, h.added = h.last + 1, h.added + 1
       h.fields[h.last] = tail
     end
-    tail.count, tail.notes, tail.size, tail.changed = tail.count + 1, tail.notes + note, tail.size + #entry, true
-    tail.parts[#tail.parts + 1] = entry
+    tail.count, tail.notes, tail.size, tail.changed = tail.count + 1, tail.notes + note, tail.size + bytes, true
+    tail.parts[#tail.parts + 1], tail.parts[#tail.parts + 2] = before, text
     h.count, h.notes, h.size = h.count + 1, h.notes + note, tail.size
     if h.last == h.first then h.front, h.front_notes = tail.count, tail.notes end
   end
@@ -185,9 +186,9 @@ local function entries()
   -- removes the notes of a field
   local strip = function(f)
     local parts = {}
-    each_attempt(table.concat(f.parts), function(text, note) parts[#parts + 1] = attempt_text(sub(text, 1, #text - note), 0) end)
-    f.parts, f.notes, f.changed = { table.concat(parts) }, 0, true
-    f.size = #f.parts[1]
+    each_attempt(table.concat(f.parts), function(text, note) parts[#parts + 1] = attempt_head(#text - note, 0) .. sub(text, 1, #text - note) end)
+    f.parts, f.notes, f.changed = { '', table.concat(parts) }, 0, true
+    f.size = #f.parts[2]
   end
 
   -- removes the first fields that are not needed for the newest keep attempts, then notes of the first ones that remain; most: how many
@@ -227,7 +228,10 @@ local function entries()
   local add_changes = function(list, name, h)
     list[#list + 1], list[#list + 2] = name, head_text(h)
     for n, f in pairs(h.fields) do
-      if f.changed then list[#list + 1], list[#list + 2] = field_name(h, n), whole(f.count) .. ' ' .. whole(f.notes) .. ' ' .. table.concat(f.parts) end
+      if f.changed then
+        f.parts[1] = whole(f.count) .. ' ' .. whole(f.notes) .. ' '
+        list[#list + 1], list[#list + 2] = field_name(h, n), table.concat(f.parts)
+      end
     end
   end
 
@@ -316,7 +320,7 @@ local function entries()
         for n = from, math.min(from + SLICE - 1, h.last) do names[#names + 1] = field_name(h, n) end
         for _, text in ipairs(redis.call('HMGET', history, unpack(names))) do
           local f = field_of(text)
-          if f then count, notes, parts[#parts + 1] = count + f.count, notes + f.notes, f.parts[1] end
+          if f then count, notes, parts[#parts + 1] = count + f.count, notes + f.notes, f.parts[2] end
         end
       end
     end
@@ -345,7 +349,7 @@ local function entries()
     for i, name in ipairs(names) do
       local h, run = history_of(texts[i]), added[name][math.max(#added[name] - past.known[name].keep + 1, 1)]
       heads[i] = h
-      if h.last >= h.first and h.size + #attempt_text(run.text, run.note) <= FIELD_BYTES then asked[#asked + 1], whose[#whose + 1] = field_name(h, h.last), h end
+      if h.last >= h.first and h.size + #attempt_head(#run.text, run.note) + #run.text <= FIELD_BYTES then asked[#asked + 1], whose[#whose + 1] = field_name(h, h.last), h end
     end
     for i, text in ipairs(#asked > 0 and redis.call('HMGET', history, unpack(asked)) or {}) do whose[i].fields[whose[i].last] = field_of(text) end
     local list, gone = {}, {}
