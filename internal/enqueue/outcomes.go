@@ -56,6 +56,7 @@ type knownJob struct {
 
 // An unsealedCall is a call whose outcome is unknown. Its jobs are carried out together, or not at all.
 type unsealedCall struct {
+	caller string // that of the queue then: a queue that was not used for long has another one
 	number int64
 	seal   int64 // the number of the seal; 0: none was sent
 	began  time.Time
@@ -92,7 +93,7 @@ func (o *outcomes) addOne(partition protocol.Partition, item *protocol.EnqueueIt
 
 // addUnknown remembers a call whose outcome is unknown. It began, by this process's clock, at an instant.
 func (o *outcomes) addUnknown(call *protocol.EnqueueCall, began time.Time) {
-	unsealed := &unsealedCall{number: call.Number, began: began, items: make([]protocol.EnqueueItem, len(call.Items))}
+	unsealed := &unsealedCall{caller: call.Caller, number: call.Number, began: began, items: make([]protocol.EnqueueItem, len(call.Items))}
 	for i := range call.Items {
 		unsealed.items[i] = protocol.EnqueueItem{ID: strings.Clone(call.Items[i].ID), Own: call.Items[i].Own}
 	}

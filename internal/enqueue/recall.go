@@ -44,7 +44,8 @@ func (b *batcher) recall(ctx context.Context, queues []*partitionQueue) (send, o
 }
 
 // seal seals the last calls of these queues whose outcome is unknown. It returns the error of each seal. The call under way has not been
-// sent: its number becomes that of the seal, which is the same each time, and the call gets the next one.
+// sent: its number becomes that of the seal, which is the same each time, and the call gets the next one. If the queue has another caller than
+// the unknown call had, no other call has the number after it.
 func (b *batcher) seal(ctx context.Context, queues []*partitionQueue) map[*partitionQueue]error {
 	var calls []protocol.SealCall
 	var of []*partitionQueue
@@ -55,12 +56,16 @@ func (b *batcher) seal(ctx context.Context, queues []*partitionQueue) map[*parti
 		if last == nil || q.unknown {
 			continue
 		}
-		if last.seal == 0 {
+		switch {
+		case last.seal != 0:
+		case last.caller == q.call.Caller:
 			last.seal = q.call.Number
 			q.call.Number++
+		default:
+			last.seal = last.number + 1
 		}
 		calls = append(calls, protocol.SealCall{
-			Partition: q.call.Partition, Caller: q.call.Caller, Number: last.number, Seal: last.seal, Young: last.young(now),
+			Partition: q.call.Partition, Caller: last.caller, Number: last.number, Seal: last.seal, Young: last.young(now),
 		})
 		of, lasts = append(of, q), append(lasts, last)
 	}

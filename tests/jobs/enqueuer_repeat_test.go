@@ -152,6 +152,43 @@ func TestARepeatedCallRunsNothingTwice(t *testing.T) {
 	}
 }
 
+// An enqueuer forgets a queue that it has not used for half an hour, and uses it again under a new caller's name. The unknown call was made under
+// the old one.
+func TestACallOfAForgottenQueueIsRepeatedSafely(t *testing.T) {
+	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
+		store := newSendStore(f, 1)
+		runs := fixture.Runs{}
+		worker := f.Worker(chime.WorkerOptions{})
+		worker.Handle("a", func(_ context.Context, job *chime.Job) error { runs.Add(job.ID); return nil })
+		defer f.Start(worker)()
+		e := quietEnqueuer(store, chime.EnqueuerOptions{SendTimeout: time.Second})
+		enqueue := func(queue string, options ...chime.EnqueueOption) (chime.Receipt, error) {
+			return e.Enqueue(t.Context(), "a", nil, append(options, chime.Queue(queue))...)
+		}
+		if _, err := enqueue("other"); err != nil { // a period begins
+			t.Fatal(err)
+		}
+		fixture.Pass(29 * time.Minute)
+		store.fail(func(int, *protocol.EnqueueCall) (before, after error) { return nil, hookstore.ErrReset })
+		receipt, err := enqueue("default")
+		if err == nil {
+			t.Fatal("the first call has succeeded")
+		}
+		store.fail(nil)
+		for i, wait := range []time.Duration{2 * time.Minute, 31 * time.Minute} { // until the next period, and the one after it
+			fixture.Pass(wait)
+			if _, err := enqueue(fmt.Sprint("new", i)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		again, err := enqueue("default", chime.ID(receipt.ID))
+		fixture.Pass(time.Second)
+		if err != nil || !again.Existing || runs.Of(receipt.ID) != 1 {
+			t.Errorf("repeated: %+v, %v; it ran %d times, want once: the first call was carried out", again, err, runs.Of(receipt.ID))
+		}
+	})
+}
+
 // A call that may still arrive is sealed before anything else is sent: it is known that it was not carried out, and it is not later.
 func TestACallThatDidNotArriveIsSentWhenItIsRepeated(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
