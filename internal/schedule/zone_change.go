@@ -10,10 +10,10 @@ const (
 // MovedTo reports whether the rule has an occurrence at a later instant than planned, for which planned stands: it was computed with time zone data
 // that have changed since. It returns that instant if it is after taken, so that it is placed next. planned was taken for the first time.
 //
-// The occurrence at planned must not run then: it would run too early, and again at the right time. Nothing is lost if processes have
-// different data. An occurrence is moved only if by the data here the rule has no instant at planned, and exactly one within minZoneGap before planned and
-// maxZoneChange after it, with minZoneGap behind it. A process with the other data finds planned in the six hours before the new instant, and does
-// not move it again.
+// The occurrence at planned must not run then: it would run too early, and again at the right time. It is moved only if by the data here the rule
+// has no instant at planned, and exactly one within minZoneGap before planned and maxZoneChange after it, with minZoneGap behind it. A process
+// with the old data finds planned in the six hours before the new instant, and does not move it again. If the worker ends after its settlement
+// and before the placement, and a leader with the old data places the next occurrence, this one remains missed: its history says so.
 //
 // Other instants that a rule does not have are not moved: the run at creation, and an occurrence that was due before the definition changed.
 func (p *Plan) MovedTo(planned, taken time.Time) (to time.Time, moved bool) {
