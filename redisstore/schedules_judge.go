@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -153,6 +154,7 @@ func (s *store) settleHomes(ctx context.Context, asked []protocol.Address, moves
 	if len(asked) == 0 {
 		return nil
 	}
+	slices.SortFunc(asked, func(a, b protocol.Address) int { return strings.Compare(a.Name, b.Name) }) // so that the registry is read with few commands
 	all, err := s.readHomes(ctx, asked, false)
 	if err != nil {
 		return err

@@ -49,7 +49,7 @@ func TestAQueueThatNobodyServesIsLoggedWithinHalfAMinute(t *testing.T) {
 	} {
 		for _, led := range []bool{true, false} {
 			fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
-				var log strings.Builder
+				var log fixture.LogBuffer
 				logger := slog.New(slog.NewTextHandler(&log, nil))
 				store := f.Server.Store()
 				worker := chime.NewWorker(store, chime.WorkerOptions{Logger: logger})
@@ -111,7 +111,7 @@ func TestAWorkerWarnsOfAKindWhoseQueueNobodyServes(t *testing.T) {
 		"another program does":              {handle: handle, elsewhere: map[string]int{"mail": 1}},
 	} {
 		fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
-			var log strings.Builder
+			var log fixture.LogBuffer
 			store := f.Server.Store()
 			if c.elsewhere != nil {
 				other := chime.NewWorker(store, chime.WorkerOptions{Queues: c.elsewhere, Logger: fixture.Quiet()})

@@ -116,6 +116,7 @@ func (w *wakeWalk) start() (stop func() error) {
 		}
 	}
 	w.workers = append(w.workers, me)
+	chance := rand.New(rand.NewPCG(w.random.Uint64(), 0)) // of the handlers, which run beside the walk
 	worker := chime.NewWorker(store, chime.WorkerOptions{Queues: served, Concurrency: me.slots, Logger: fixture.Quiet()})
 	worker.Handle("work", func(ctx context.Context, job *chime.Job) error {
 		w.mu.Lock()
@@ -123,8 +124,8 @@ func (w *wakeWalk) start() (stop func() error) {
 		me.begun++
 		w.running[job.Queue]++
 		w.starts[job.Queue] = append(w.starts[job.Queue], time.Now())
-		d := []time.Duration{3 * time.Millisecond, 200 * time.Millisecond, 3 * time.Second, 5 * time.Second, 5 * time.Second}[w.random.IntN(5)]
-		fails := w.random.IntN(10) == 0
+		d := []time.Duration{3 * time.Millisecond, 200 * time.Millisecond, 3 * time.Second, 5 * time.Second, 5 * time.Second}[chance.IntN(5)]
+		fails := chance.IntN(10) == 0
 		w.mu.Unlock()
 		time.Sleep(d) // fake time
 		w.mu.Lock()

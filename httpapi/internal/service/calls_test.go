@@ -21,9 +21,11 @@ func TestActsAreAFewCallsToTheStore(t *testing.T) {
 				t.Errorf("%s: %d calls, %v; want %d at most", act, of.made, err, most)
 			}
 		}
-		put := func(j *resource.Job) func(context.Context) error {
+		fresh := report
+		fresh.Job = "fresh"
+		put := func(j *resource.Job, as ...resource.JobName) func(context.Context) error {
 			return func(ctx context.Context) error {
-				_, _, err := s.PutJob(ctx, report, Condition{}, false, func(*Job) (*resource.Job, error) { return j, nil })
+				_, _, err := s.PutJob(ctx, append(as, report)[0], Condition{}, false, func(*Job) (*resource.Job, error) { return j, nil })
 				return err
 			}
 		}
@@ -33,7 +35,8 @@ func TestActsAreAFewCallsToTheStore(t *testing.T) {
 		if _, err := s.DeleteJob(t.Context(), report, Condition{}); err != nil {
 			t.Fatal(err)
 		}
-		calls("create", 17, put(job(hourly)))
+		calls("create", 17, put(job(hourly), fresh))
+		calls("create after a deletion", 30, put(job(hourly))) // whether a copy of the deleted one has come back is checked
 		calls("the same job again", 5, put(job(hourly)))
 		calls("change", 15, put(with(job(hourly), func(j *resource.Job) { j.KeepRuns = 1 })))
 		calls("get", 4, func(ctx context.Context) error { _, err := s.GetJob(ctx, report); return err })

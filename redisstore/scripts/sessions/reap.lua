@@ -48,7 +48,11 @@ else
 end
 local fences, id_of, begun, unbegun, names, strange, cancelled, n_cancelled = {}, {}, {}, {}, {}, {}, {}, 0
 -- the fences of the first and the last job that had begun, also of those that an earlier call has returned
-local first_begun, last_begun = string.match(redis.call('HGET', INFLIGHT, SELF) or '', '^reaped (%d+) (%d+)$')
+local self
+for i = 1, #all, 2 do
+  if all[i] == SELF then self = all[i + 1] end
+end
+local first_begun, last_begun = string.match(self or '', '^reaped (%d+) (%d+)$')
 first_begun, last_begun = tonumber(first_begun) or math.huge, tonumber(last_begun) or 0
 if held > 8 * MAX_ITEMS then first_begun, last_begun = 0, 9e15 end -- it is not known which have begun
 local replaced, follows = {}, {} -- IDs; ID -> instant and envelope of what follows
