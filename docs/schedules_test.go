@@ -140,7 +140,7 @@ func subscribe(ctx context.Context, schedules *chime.Schedules, customer, zone s
 	daily := recurrence.Recurrence{Cron: "0 9 * * *", TimeZone: zone} // "09:00, where the customer is"
 	_, err := schedules.Put(ctx, "report/"+customer, daily, Report.With(ReportArgs{Customer: customer}))
 	var rule *recurrence.Error      // what is wrong with a rule: here the zone
-	var invalid *chime.InvalidError // what is wrong with any value, the rule's too: here the name
+	var invalid *chime.InvalidError // for any invalid value, also of the rule: here it is the name
 	switch {
 	case errors.As(err, &rule):
 		return fmt.Errorf("please check %s: it %s", rule.Field, rule.Reason)
