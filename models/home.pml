@@ -1,6 +1,6 @@
 /* Where a schedule lives: one name, NQ queues, the registry and the record of deletions, each in a slot of its own. A d_step is one script
-   or command. A generation that is drawn by the clock is even, "+ 1" is odd, so that they meet only where the code lets them meet.
-   README.md says which function of redisstore each macro is, and what the properties P1 to P9 are. */
+   or command. A generation that the clock draws is even, and one that "+ 1" makes is odd. So the two are equal only where the code allows it.
+   README.md lists the function of redisstore for each macro, and the properties P1 to P9. */
 #ifndef NQ
 #define NQ 2
 #endif
@@ -25,7 +25,7 @@ byte faults; bit taken; bit over;
 byte creating, begun;         /* creators under way; deletions that began */
 bit crd;   /* ghost: a creation began since the deletion did */
 bit deld;                     /* ghost: the last completed operation was a deletion, D has its note */
-bit acked;                    /* ghost: a creator was told that its definition is stored, nothing was lost or deleted since */
+bit acked;                    /* ghost: a creator has received that its definition is stored, and nothing was lost or deleted since */
 byte faulted;                 /* ghost: mask of slots that went back: bit i queue i, bit 0 R, bit 7 D */
 byte lk, la, lb, lc, ld; bit lv;      /* one call that the network delivers again, late */
 
@@ -224,7 +224,7 @@ proctype Network() provided (!over) {
   od; skip }
 #endif
 
-/* At any moment everybody may stop: what dies anywhere is what is never run again. Then sweeps alone run to a fixpoint. */
+/* At any moment all processes may stop: one that dies is one that does not run again. Then only sweeps run, until nothing changes. */
 #define COUNT live = 0; where = 0; any = 0; \
   for (i : 1 .. NQ) { if :: q[i].k==DEF -> live++; where = i; any = 1 :: q[i].k==MARK -> any = any | 2 :: else fi }
 #define SUM(x) x = ((rq*251+rg)*251+dl)*251+dx; for (i : 1 .. NQ) { x = x*31 + ((q[i].k*64+q[i].g)*2+q[i].owed)*4+q[i].to; x = x*31 + q[i].gone }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# run.sh checks the model of where a schedule lives. Without arguments: every configuration must hold. With
-# arguments: one configuration, for example ./run.sh -DM1=1 -DSW=1; TRACE=1 prints the steps to a violated property.
+# run.sh checks the model of where a schedule lives. Without arguments it checks a list of configurations, which must all hold. With
+# arguments it checks one, for example ./run.sh -DM1=1 -DSW=1; TRACE=1 prints the steps to a violated property.
 # It needs spin, gcc and about a minute of processor time.
 set -eu
 cd "$(dirname "$0")"
