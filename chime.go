@@ -54,7 +54,7 @@
 //   - Deleting the line that declares a schedule does not delete the schedule: [Scheduler.Remove] and [Schedules.Delete] do.
 //   - A handler that ignores its ctx keeps its slot until it returns, although its job was settled as failed long before.
 //   - Redis replicates asynchronously: a failover can lose the last writes, including jobs that were acknowledged.
-//   - A Redis that may evict keys loses jobs: every role refuses a maxmemory-policy of allkeys-*, and warns of volatile-*.
+//   - A Redis that may evict keys loses jobs: every role refuses a maxmemory-policy of allkeys-*, and logs a warning for volatile-*.
 //
 // # Where is everything
 //
@@ -99,8 +99,8 @@ type (
 )
 
 // Run runs roles until ctx ends, then stops them in order: first workers and your own roles finish the jobs that they hold, then schedulers
-// hand over their lead. It returns when all roles have returned. Close the client of the store after that and not earlier: else workers cannot store
-// outcomes, and jobs that were done run again.
+// hand over their lead. It returns when all roles have returned. Close the client of the store only after that: if it is closed earlier, workers
+// cannot store outcomes, and jobs that are already done run again.
 //
 // If options or declarations of any role are invalid, Run returns all problems, joined, before anything starts. If the store is down, the
 // roles wait for it and log that. If a role fails, Run stops the others in the same order and returns its error; a panic of a role is such an

@@ -9,10 +9,10 @@ import (
 	"github.com/chimejobs/chime/internal/wire"
 )
 
-// OnDeath adds a job when this one becomes dead: after its last attempt, by [Discard], because its workers kept vanishing, because it expired
-// ([Expire]), or because it was parked for longer than redisstore.Options.ParkedRetention and no worker came that can run it. The new job is added in the same step,
-// exactly once, to the front of the same queue. It has the item's own arguments (at most 64 KiB when encoded), and the dead job in
-// [Job.Death]. Its ID is the dead job's ID, "#dead-" and a fence: the fence under which the job died, or a fresh one if it died parked.
+// OnDeath adds a job when this one becomes dead, or expires ([Expire]). A job becomes dead after its last attempt, by [Discard], because its
+// workers kept vanishing, or because it was parked for longer than redisstore.Options.ParkedRetention and no worker came that can run it. The new
+// job is added in the same step, exactly once, to the front of the same queue. It has the item's own arguments (at most 64 KiB when encoded), and
+// the dead job in [Job.Death]. Its ID is the dead job's ID, "#dead-" and a fence: the fence under which the job died, or a fresh one if it died parked.
 //
 // Create the item with [Kind.Item], or use an [Item] with a job name. Its options may be those of an attempt, Header and Keep. Queue, In,
 // At, Expire, ID, ArgsID, Once, Replace and OnDeath are refused; if the item's kind has them as defaults, they are ignored. So the new job has no

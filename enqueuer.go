@@ -149,10 +149,10 @@ func (e *Enqueuer) send(ctx context.Context, items []Item) ([]Receipt, error) {
 // it. The arguments are encoded by [Encode]. When Enqueue returns nil the store has the job.
 //
 // If anything is wrong with the job, nothing is sent. After any other error the store may have the job or not: repeat the call with the option
-// ID(receipt.ID), which is safe. If the store has carried out the first call, the repeated one adds nothing, also if the job has ended
-// meanwhile: the receipt has Existing. For this the enqueuer remembers the IDs of such jobs, at most 100,000, for an hour. Use [Once] in both
-// calls if you repeat the call later, or with another Enqueuer, such as after a restart. A repeated call with [Replace] replaces the first
-// job; if that one has ended, the job is added again.
+// ID(receipt.ID), which is safe. If the store has carried out the first call, the repeated one adds nothing, even if the job has ended
+// meanwhile, and the receipt has Existing. For this the enqueuer remembers the IDs of such jobs, at most 100,000, for an hour. Use [Once] in
+// both calls if you repeat the call later, or with another Enqueuer, for example after a restart. A repeated call with [Replace] replaces the
+// first job; if that one has ended, the job is added again.
 //
 // When ctx ends Enqueue returns at once; a job that was not sent before that is not sent. If the store was failing, the error contains the
 // store's last error.

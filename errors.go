@@ -13,7 +13,7 @@ import (
 
 // The errors that a caller may branch on with errors.Is.
 var (
-	// ErrNotFound: no schedule or queue has that name, or no job has that ID. Of a job it may be a *[NotFoundError].
+	// ErrNotFound: no schedule or queue has that name, or no job has that ID. For a job it may be a *[NotFoundError].
 	ErrNotFound = protocol.ErrNotFound
 	// ErrPayloadTooLarge: the encoded arguments are longer than EnqueuerOptions.MaxPayload. Nothing was sent.
 	ErrPayloadTooLarge = wire.ErrPayloadTooLarge
@@ -33,8 +33,8 @@ var (
 // arguments their type or size), and Limit is what is allowed. Its text contains all three. Nothing was sent.
 //
 // If several are joined, errors.As finds the first one. errors.Is finds the one with a given field, value or limit:
-// errors.Is(err, &chime.InvalidError{Field: "queue"}). A mistake in a rule is one too: its Field is "recurrence", or for example
-// "recurrence.timeZone"; it wraps a [recurrence.Error], which has the code, and has the text of that error.
+// errors.Is(err, &chime.InvalidError{Field: "queue"}). A mistake in a rule is an InvalidError too: its Field is "recurrence", or for example
+// "recurrence.timeZone". It wraps a [recurrence.Error], which has the code, and its text is that of this error.
 type InvalidError = protocol.InvalidError
 
 // The reasons for which a handler's ctx ends, returned by context.Cause.
@@ -57,12 +57,13 @@ var (
 	errNilOption  = protocol.Because(protocol.Invalid("an option", "", "one of this package"), "is nil")
 )
 
-// NotFoundError is the ErrNotFound of [Jobs.Get], [Jobs.Wait] and [Jobs.Cancel] if [Once] still bars the ID: the job has ended, and nothing is kept of it.
+// NotFoundError is the ErrNotFound of [Jobs.Get], [Jobs.Wait] and [Jobs.Cancel] if [Once] still bars the ID: the job has ended, and nothing of it
+// is kept.
 type NotFoundError struct {
-	BarredUntil time.Time // until when no job with this ID is added with Once; [Jobs.Delete] of the ID lifts it
+	BarredUntil time.Time // until then no job with this ID is added with Once; [Jobs.Delete] of the ID frees it at once
 }
 
-// Error contains the instant.
+// Error returns a text with the instant.
 func (e *NotFoundError) Error() string {
 	return fmt.Sprintf("%v: its ID is barred by Once until %s", ErrNotFound, e.BarredUntil.Format(time.RFC3339))
 }

@@ -56,10 +56,10 @@ type Job struct {
 // decoded as msgpack: JSON of one digit is stored with a blank before it. A *[]byte gets the payload as it is stored, and so does
 // a *json.RawMessage, without this blank.
 //
-// A number that v cannot hold, and an array for a struct, are errors. If the arguments cannot be decoded, the error is one of [Discard]: a
-// handler that returns it makes the job dead, because another attempt would fail too. The error contains the name of the field that does not
-// match, and never its value. Payloads that cannot be decoded also include those that are cut short, are nested deeper than 64, have more than
-// 1,048,576 values, or have a msgpack extension other than the timestamp.
+// It is an error if v cannot hold a number, or if the payload has an array where v has a struct. If the arguments cannot be decoded, the error is
+// one of [Discard]: a handler that returns it makes the job dead, because another attempt would fail too. The error contains the name of the field
+// that does not match, and never its value. Payloads that cannot be decoded also include those that are cut short, are nested deeper than 64, have
+// more than 1,048,576 values, or have a msgpack extension other than the timestamp.
 func (j *Job) Decode(v any) error { return discardUnreadable(wire.Decode(j.Payload, v)) }
 
 // discardUnreadable turns an error that every further attempt would have too into one of Discard.

@@ -62,7 +62,7 @@ type JobInfo struct {
 	Cancelled bool      `json:"cancelled,omitempty"`  // the worker was asked to stop the job
 
 	// Vanished is the last sign of life of the worker that holds the job, if its session has lapsed since: the job does not run any more, and runs
-	// again as soon as a role of any program returns it. Running and taken; zero: the worker lives.
+	// again as soon as a role of any program returns it. Only running and taken jobs have it; zero: the worker lives.
 	Vanished time.Time `json:"vanished,omitzero"`
 
 	Outcome   RunOutcome `json:"outcome,omitempty"`   // done: how it ended, as done, cancelled, superseded or expired
@@ -272,13 +272,13 @@ type Reason struct {
 	Since  time.Time `json:"since,omitzero"`   // vanished: the last sign of life of its worker
 	Served bool      `json:"served"`           // a live worker serves the queue
 
-	// Place is the job's place among the waiting jobs of its partition, from 1. 0: it is not known, or Beyond.
-	// Limited and in line.
+	// Place is the job's place among the waiting jobs of its partition, from 1. 0: it is not known, or Beyond is true.
+	// Only limited jobs and those in line have it.
 	Place  int  `json:"place,omitempty"`
 	Beyond bool `json:"beyond,omitempty"` // the place is beyond the first 10,000
 }
 
-// Blocked returns why no job of the queue begins: ReasonPaused, ReasonUnserved, or nothing. served is whether a live worker takes from it.
+// Blocked returns why no job of the queue begins: ReasonPaused, ReasonUnserved, or nothing. served: a live worker takes from the queue.
 func (q *QueueInfo) Blocked(served bool) ReasonKind {
 	switch {
 	case q.Paused:
@@ -359,7 +359,7 @@ func servedQueues(ctx context.Context, store protocol.Store) (map[string]bool, e
 	return served, err
 }
 
-// mayNeedReason reports whether a job may have to run and does not.
+// mayNeedReason reports whether there may be a reason why the job does not run.
 func mayNeedReason(job *JobInfo) bool {
 	switch job.State {
 	case JobRunning, JobTaken:

@@ -96,8 +96,8 @@ func (j *Jobs) List(ctx context.Context, filter JobFilter) iter.Seq2[*JobInfo, e
 // earlier one to end. Running jobs and those taken ahead are grouped by session of a worker, in the order in which they were taken. With IDs,
 // the order is that of the IDs. The partitions of a queue come one after the other.
 //
-// With the states retrying and delayed, or with Name, Error or Header, the jobs must be read to find those that match: at most 500 in a call. So a page may
-// have few jobs, or none, and still have a Next. A page of long jobs, more than 4 MiB together, is also shorter.
+// With the states retrying and delayed, or with Name, Error or Header, the jobs must be read to find those that match: at most 500 in a call. So
+// a page may have few jobs, or none, and still have a Next. A page of long jobs, more than 4 MiB together, is also shorter.
 func (j *Jobs) Page(ctx context.Context, filter JobFilter) (JobPage, error) {
 	err := j.ready(ctx)
 	if err == nil {
@@ -203,12 +203,12 @@ const waitRetry = time.Second
 // Wait waits until a job has ended, and decodes its result into v: a pointer, or nil if you do not need the result. A job without a result
 // leaves v unchanged. The job needs the option [Keep]: if a job is gone without a result, the error is ErrNotFound, not success.
 //
-// If the job ended in another way than done, the error is a *[JobError]: it is dead, was cancelled or superseded, or has expired. If several jobs had the ID one
-// after the other, Wait waits for the one that exists now. The kept result of an earlier one is deleted when the job is cancelled, deleted or
-// purged. But if the newest job with the ID has no Keep and is done, or is dead and no longer kept, Wait returns the result of an earlier one until
-// that result expires. When ctx ends, Wait returns the error of ctx, together with the store's last error if the store was failing. While it waits,
-// it costs the store a subscription (many share one connection) and a read every 10 s. The reads are needed because a message may be lost, and
-// because a job without Keep sends none.
+// If the job ended in another way than done, the error is a *[JobError]: the job is dead, was cancelled or superseded, or has expired. If several
+// jobs had the ID one after the other, Wait waits for the one that exists now. The kept result of an earlier one is deleted when the job is
+// cancelled, deleted or purged. But if the newest job with the ID has no Keep and is done, or is dead and no longer kept, Wait returns the result
+// of an earlier one until that result expires. When ctx ends, Wait returns the error of ctx, together with the store's last error if the store was
+// failing. While it waits, it costs the store a subscription (many share one connection) and a read every 10 s. The reads are needed because a
+// message may be lost, and because a job without Keep sends none.
 func (j *Jobs) Wait(ctx context.Context, queue, id string, v any) error {
 	fail := func(err error) error {
 		return fmt.Errorf("chime: wait for job %.40q of queue %.40q: %w", id, queue, err)

@@ -45,8 +45,8 @@ func (j *Jobs) Requeue(ctx context.Context, filter JobFilter, progress func(Bulk
 
 // Delete removes the matching jobs and keeps nothing of them: waiting, delayed, retrying, parked and dead ones. It does not change jobs
 // that a worker holds, nor an occurrence that nobody has taken yet: use [Jobs.Cancel] for these. In all else it works like Requeue.
-// Deleted jobs are in no counter. If the filter has only IDs, Delete also lifts what [Once] bars of these: a job that has ended counts as changed
-// if its ID can be enqueued with Once again. Of waiting jobs it reaches the first 300,000 of each partition.
+// No counter contains deleted jobs. If the filter has only IDs, Delete also frees those that [Once] bars: a job that has ended counts as changed
+// if its ID can be enqueued with Once again. Delete reaches the first 300,000 waiting jobs of each partition.
 func (j *Jobs) Delete(ctx context.Context, filter JobFilter, progress func(BulkResult)) (BulkResult, error) {
 	b := bulk{jobs: j, filter: filter, progress: progress, states: []JobState{JobWaiting, JobDelayed, JobRetrying, JobParked, JobDead}, change: j.delete}
 	b.lifts = len(filter.IDs) > 0 && filter.State == "" && filter.Name == "" && filter.Error == "" && filter.Before.IsZero() && filter.Since.IsZero()

@@ -112,8 +112,8 @@ func newKindDefaults(options []KindOption) (*kindDefaults, error) {
 // Name returns the job name.
 func (k Kind[T]) Name() string { return k.name }
 
-// Handle registers the handler of the kind's jobs on a worker. A job whose arguments cannot be decoded becomes dead, and so does a job without
-// arguments, unless T is a pointer, a slice, a map, an interface or a struct without fields. Like [Worker.Handle],
+// Handle registers the handler of the kind's jobs on a worker. A job becomes dead if its arguments cannot be decoded. It also becomes dead if it has
+// no arguments, unless T is a pointer, a slice, a map, an interface or a struct without fields. Like [Worker.Handle],
 // it panics on a nil handler, an invalid option and a second handler. The kind's defaults override the options.
 func (k Kind[T]) Handle(worker *Worker, handler func(ctx context.Context, job *Job, args T) error, options ...HandlerOption) {
 	if handler == nil {
@@ -125,8 +125,8 @@ func (k Kind[T]) Handle(worker *Worker, handler func(ctx context.Context, job *J
 	worker.Handle(k.name, k.Handler(handler), options...)
 }
 
-// Handler turns a function of typed arguments into a Handler, for middleware and for tests. If the arguments cannot be decoded, or are missing
-// as Handle describes, it returns an error of [Discard].
+// Handler turns a function of typed arguments into a Handler, for middleware and for tests. If Handle would make the job dead because of its
+// arguments, it returns an error of [Discard].
 func (k Kind[T]) Handler(handler func(ctx context.Context, job *Job, args T) error) Handler {
 	return func(ctx context.Context, job *Job) error {
 		var args T
@@ -147,7 +147,7 @@ func (k Kind[T]) Item(args T, options ...EnqueueOption) Item {
 	return Item{Name: k.name, Args: args, Options: k.options(options)}
 }
 
-// Queue returns the queue of the kind's jobs: that of its option [Queue], or "default". If a call has another one, or the Enqueuer has another
+// Queue returns the queue of the kind's jobs: that of its option [Queue], or "default". If a call names another one, or the Enqueuer has another
 // default and the kind has none, use the Queue of the receipt with [Jobs] instead of the methods below.
 func (k Kind[T]) Queue() string {
 	var job enqueueSettings

@@ -18,10 +18,11 @@ import (
 // about 17 s later. If a handler has not returned ten seconds after its timeout, its job is settled and no longer counts. The job may run again
 // elsewhere: a handler should return when its ctx ends.
 //
-// Starts limits how many jobs start within Per: within any period of this length, on the store's clock, no more than Starts jobs are taken from the
-// queue. All of them may start at once. If there are always jobs, 94 to 100 % of the permitted number start, for a Per of 20 ms or more. A job that
-// was taken and not started, because its worker stops or has no handler for the job, does not count. Every attempt is a start. A start is counted
-// when a worker takes the job; the handler begins a moment later, so a server that counts by its own clock may see two starts a little closer together.
+// Starts limits how many jobs start within Per: within any period of this length, on the store's clock, no more than Starts jobs are taken from
+// the queue. All of them may start at once. If there are always jobs, 94 to 100 % of the permitted number start, for a Per of 20 ms or more. A job
+// does not count if it was taken and not started, because its worker stops or has no handler for the job. Every attempt is a start. A start is
+// counted when a worker takes the job. The handler begins a moment later, so a server that counts by its own clock may see two starts a little
+// closer together.
 //
 // If the queue has Starts, or if workers hold more than half of Running, workers take no jobs ahead from it: jobs wait in the queue, in order,
 // until they can start. Workers do not poll meanwhile, because one is woken for the next start. While workers hold at most half of Running, a

@@ -21,7 +21,9 @@ type Observer struct {
 	Enqueued func([]JobEvent) // jobs that an Enqueuer has put on their queues, without jobs that existed already
 	Taken    func([]JobEvent) // jobs that a Worker has taken
 	Begun    func([]JobEvent) // jobs whose handlers have begun
-	Ended    func([]JobEvent) // attempts that ended, once the store has their outcome, and jobs that became dead or were passed over without an attempt; if skipped or superseded, Name is empty
+	// Ended receives attempts that ended, after the store has their outcome, and jobs that became dead or were passed over without an attempt. Name is
+	// empty if the job was skipped or superseded.
+	Ended    func([]JobEvent)
 	Returned func([]JobEvent) // jobs that a Worker has returned without an outcome: not begun in time, or cut off at its end
 	Parked   func([]JobEvent) // jobs that a Worker has set aside because it cannot run them
 
@@ -73,8 +75,7 @@ type PlaceEvent struct {
 	CaughtUp bool `json:"caught_up,omitempty"` // the occurrence runs late, by MisfireCatchUp
 }
 
-// observing joins observers into one for the engines; functions that no observer has are nil. A nil observer is an error. Their panics are logged
-// to log.
+// observing joins observers into one for the engines; functions that no observer has are nil. A nil observer is an error. log receives their panics.
 func observing(field string, observers []*Observer, log *slog.Logger) (observe.Observer, error) {
 	var all observe.Observer
 	for _, o := range observers {

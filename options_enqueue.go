@@ -43,7 +43,7 @@ func ArgsID() EnqueueOption {
 //
 // Only jobs that were enqueued with Once prevent others, each for its own d, measured by the store's clock; a call with a shorter d shortens what is
 // left of it to its own d, so a clock that was wrong for a moment prevents nothing for longer. [Jobs.Cancel] of a job that has not ended frees its ID
-// immediately, and so does [Jobs.Delete], also of the ID of a job that has ended. Each such ID takes about 100 bytes of Redis until d is over.
+// immediately. [Jobs.Delete] does so too, even for the ID of a job that has ended. Each such ID takes about 100 bytes of Redis until d is over.
 func Once(d time.Duration) EnqueueOption {
 	return enqueueOption(func(s *enqueueSettings) {
 		s.once = d
@@ -96,12 +96,12 @@ func At(t time.Time) EnqueueOption {
 }
 
 // Expire ends the job if it has not begun within d (1 ms to 365 days) after it was accepted; with [In] or [At], after it is due. Such a job has had
-// no attempt, is not dead, and is not kept: it ends as expired, which [Jobs.Wait] and the result of [Keep] show, and its [OnDeath] follows.
+// no attempt, is not dead, and is not kept. It ends as expired: [Jobs.Wait] and the result of [Keep] show this, and its [OnDeath] job is added.
 // Once the first attempt has begun, Expire has no effect: the job may fail, snooze and be retried as usual.
 //
 // The store's clock measures d. The job ends when a worker takes it: while its queue is paused, or no worker serves it, it continues to wait.
-// [Jobs.Requeue] of a waiting, delayed or parked job removes its Expire; Replace sets it again. Occurrences of schedules have [MisfireSkip] and
-// [Grace] instead: as a default of a kind, Expire applies to enqueued jobs only. Versions of chime without Expire do not run such a job: they
+// [Jobs.Requeue] of a waiting, delayed or parked job removes its Expire; Replace sets it again. As a default of a kind, Expire applies to enqueued jobs
+// only; for occurrences of schedules use [MisfireSkip] and [Grace]. Versions of chime without Expire do not run such a job: they
 // park it for a worker that knows it.
 func Expire(d time.Duration) EnqueueOption {
 	return enqueueOption(func(s *enqueueSettings) {

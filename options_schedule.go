@@ -147,8 +147,8 @@ func JobName(name string) ScheduleOption {
 	})
 }
 
-// NoImmediateRun prevents the run that a rule without a start time makes when the schedule is created. A program that declares a schedule that
-// exists with or without it does not change that schedule, because the option matters only at the creation. [Schedules.Put] stores it.
+// NoImmediateRun prevents the run that a rule without a start time makes when the schedule is created. The option matters only at the creation: a
+// program that declares an existing schedule, with or without it, does not change that schedule. [Schedules.Put] stores it.
 // SchedulerOptions.NoImmediateRuns sets it for all schedules of a program.
 func NoImmediateRun() ScheduleOption {
 	return scheduleOption(func(s *scheduleSettings) { s.noImmediateRun = true })

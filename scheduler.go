@@ -42,7 +42,7 @@ type SchedulerOptions struct {
 	// version that starts again does not create them again. If another program runs and has declared one of them, with another owner or without, it
 	// declares that one again within minutes. With version 0 nothing is pruned, and Run logs a warning when it begins.
 	Prune bool
-	// NoImmediateRuns sets [NoImmediateRun] for every schedule that the scheduler declares: a new schedule does not run when it is created. It changes
+	// NoImmediateRuns sets [NoImmediateRun] for each schedule that the scheduler declares: a new schedule does not run when it is created. It changes
 	// no schedule that exists, and neither does a program without it.
 	NoImmediateRuns bool
 	// Observers are called when the scheduler leads or places something, and when the store fails.

@@ -32,7 +32,7 @@ type VerifyReport struct {
 	Jobs       int64 `json:"jobs"`       // jobs with a body; next occurrences of schedules have none
 	Sessions   int64 `json:"sessions"`   // sessions in which workers hold jobs
 
-	// Unserved are the queues with jobs to run now that no live worker serves, in order. That is no damage, so it is not counted in Total.
+	// Unserved are the queues with jobs to run now that no live worker serves, in order. They are not damaged, so Total does not count them.
 	Unserved []string `json:"unserved,omitempty"`
 
 	Total    int                 `json:"total"`           // number of findings

@@ -38,8 +38,8 @@ type WorkerOptions struct {
 	// DrainTimeout, and 6 s if a Scheduler runs too: a process manager must wait longer than that before it kills. Zero means
 	// 25 s, negative means no wait.
 	DrainTimeout time.Duration
-	// MaxCrashes is how many workers may vanish while they run a job before the job is dead, 1 or more. Zero means 3. From the third crash on, a
-	// crash counts only if no other job had begun beside it, or if it is the fifth. A job that ends its worker runs at most once more than counted.
+	// MaxCrashes sets how many workers may vanish while they run a job before the job is dead, 1 or more. Zero means 3. From the third crash on, a
+	// crash counts only if no other job had begun beside it, or if it is the fifth. At most one run of a job that ends its worker is not counted.
 	MaxCrashes int
 	// Defaults are settings for jobs whose call, kind and handler do not have them: MaxAttempts, Timeout, Retry, Backoff.
 	Defaults []HandlerOption

@@ -38,7 +38,7 @@ type WorkerInfo struct {
 	Seen    time.Time      `json:"seen,omitzero"`     // its last sign of life, by the store's clock
 	Running []*JobInfo     `json:"running"`           // the jobs that it runs, grouped by queue
 
-	// SessionTTL is how long it may be silent before it counts as vanished; 0: it is of an older version. In JSON: session_ttl_ms.
+	// SessionTTL is how long the worker may be silent before it counts as vanished; 0: it is of an older version. In JSON: session_ttl_ms.
 	SessionTTL time.Duration `json:"-"`
 }
 
