@@ -15,7 +15,7 @@ import (
 )
 
 // Options are the options of New. With the zero value the dashboard serves only this machine and is read-only. A panic of one of the functions is
-// recovered, and the first one of each is logged: then Authorize admits nobody, and Redact and RedactError show nothing.
+// recovered, and the first one of each is logged. In that case Authorize denies the request, and Redact and RedactError show nothing.
 type Options struct {
 	// Prefix is removed from the path of a request. It is "/chime" if the handler is mounted at "/chime/", and empty if http.StripPrefix or a
 	// proxy has already removed it.
@@ -56,7 +56,7 @@ type Link struct {
 	URL  string // http or https; others are not shown
 }
 
-// guard makes Authorize and Audit recover their panics: nobody is admitted by the one, and the request continues after the other.
+// guard makes Authorize and Audit recover their panics: if Authorize panics, the request is denied; if Audit panics, the request continues.
 func (o *Options) guard(recovered func(function string, panicked any)) {
 	authorize, audit := o.Authorize, o.Audit
 	o.Authorize = func(r *http.Request) (viewer Viewer, err error) {

@@ -29,8 +29,8 @@ import (
 type goValue struct {
 	what string // Markdown
 	in   any
-	got  any    // what arrives, if it is not in
-	note string // how what arrives differs
+	got  any    // the value that arrives, if it is not in
+	note string // the difference of the value that arrives
 }
 
 // a returns a pointer to a value.

@@ -109,7 +109,7 @@ func (b *batcher) post(partitions []protocol.Partition, items []*pending, waits 
 }
 
 // queue returns the queue of a partition. One that was not used for long is forgotten, so a process may use any number of queues, one after the
-// other. Each has a caller of its own, whose calls are numbered from 1: if it continued the name of a forgotten one, the store would take its
+// other. Each has a caller of its own, whose calls are numbered from 1. If it used the name of a forgotten one again, the store would take its
 // first calls for repeated ones, and answer that their jobs were added.
 func (b *batcher) queue(partition protocol.Partition) *partitionQueue {
 	return b.queues.Add(partition, func() *partitionQueue {
@@ -120,7 +120,7 @@ func (b *batcher) queue(partition protocol.Partition) *partitionQueue {
 }
 
 // withdraw takes back the items of a pending that have not been sent, for a caller that does not wait any more. It returns how many items have
-// been sent, or may be under way, and the last error of the store; nil: the store has not failed. ok is false if the pending has ended meanwhile.
+// been sent or may be under way, and the store's last error (nil: the store has not failed). ok is false if the pending has ended meanwhile.
 func (b *batcher) withdraw(p *pending) (sent int, trouble error, ok bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -13,13 +13,13 @@ import (
 const (
 	maxOutcomes = 100_000 // jobs
 	outcomeAge  = time.Hour
-	// sealAge is how old a call may be of which the store knows nothing, for this to mean that it was not carried out: the store
-	// remembers the last call of an enqueuer for an hour.
+	// If the store does not know a call that is younger than sealAge, the call was not carried out: the store remembers the last call of an
+	// enqueuer for an hour.
 	sealAge = 50 * time.Minute
 )
 
 // outcomes remembers the jobs whose caller has received an error although the store has them, or may have them. A caller that repeats such a
-// job under its ID receives that the job exists, even if it has ended meanwhile.
+// job under its ID receives the answer that the job exists, even if it has ended meanwhile.
 //
 //	                              the store answers
 //	under way ─────────────────────────────────────────────────► carried out ──repeated──► answered, not sent
@@ -28,8 +28,8 @@ const (
 //	                           unsealed        the seal: no, and not later
 //	                              └──────────────────────────────► forgotten ──repeated──► sent
 //
-// What is under way is not in outcomes: the goroutine that sends for its partition adds it with the answer, before the next call to
-// that partition, which may contain the repetition. A partition has at most one unsealed call: it is sealed before the next one. So when a
+// A call that is under way is not in outcomes. The goroutine that sends for its partition adds it when the answer comes, before the next call
+// to that partition, which may contain the repetition. A partition has at most one unsealed call: it is sealed before the next one. So when a
 // repetition is about to be sent, the outcome of the first call is known.
 //
 // If an ID is the application's own, it is answered once: the next job with this ID may be another one.
@@ -56,7 +56,7 @@ type knownJob struct {
 
 // An unsealedCall is a call whose outcome is unknown. Its jobs are carried out together, or not at all.
 type unsealedCall struct {
-	caller string // that of the queue then: a queue that was not used for long has another one
+	caller string // that of the queue at that time: a queue that was not used for long gets another one
 	number int64
 	seal   int64 // the number of the seal; 0: none was sent
 	began  time.Time
@@ -91,7 +91,7 @@ func (o *outcomes) addOne(partition protocol.Partition, item *protocol.EnqueueIt
 	o.known[job.jobKey] = o.oldest.PushBack(job)
 }
 
-// addUnknown remembers a call whose outcome is unknown. It began, by this process's clock, at an instant.
+// addUnknown remembers a call whose outcome is unknown, and when it began by this process's clock.
 func (o *outcomes) addUnknown(call *protocol.EnqueueCall, began time.Time) {
 	unsealed := &unsealedCall{caller: call.Caller, number: call.Number, began: began, items: make([]protocol.EnqueueItem, len(call.Items))}
 	for i := range call.Items {
@@ -141,7 +141,7 @@ func (o *outcomes) forget(partition protocol.Partition) {
 	}
 }
 
-// answer reports whether the store has carried out an item before, in a call whose caller does not know that.
+// answer reports whether the store has carried out an item in an earlier call whose caller does not know the outcome.
 func (o *outcomes) answer(partition protocol.Partition, item *protocol.EnqueueItem, now time.Time) bool {
 	if !item.Own && item.Schedule == "" { // its ID is new
 		return false
@@ -166,7 +166,7 @@ func (o *outcomes) remove(element *list.Element) {
 	o.oldest.Remove(element)
 }
 
-// bound removes what is too old, and the oldest of what is too much. Unknown outcomes have at most half of the room.
+// bound removes outcomes that are too old, and the oldest ones if there are too many. Unknown outcomes have at most half of the room.
 func (o *outcomes) bound(now time.Time) {
 	for partition, call := range o.unsealed {
 		if o.unknown > maxOutcomes/2 || now.Sub(call.began) > outcomeAge {
@@ -184,7 +184,7 @@ func (o *outcomes) bound(now time.Time) {
 
 func (o *outcomes) count() { o.size.Store(int64(o.oldest.Len() + len(o.unsealed))) }
 
-// young reports whether the store would remember that it has carried out the call. A process that was suspended has two ages.
+// young reports whether the store would still remember the call if it had carried it out. If the process was suspended, the call has two ages.
 func (c *unsealedCall) young(now time.Time) bool {
 	return max(now.Sub(c.began), now.Round(0).Sub(c.began.Round(0))) < sealAge
 }

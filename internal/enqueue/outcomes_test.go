@@ -17,7 +17,7 @@ func numbered(from, n int) []protocol.EnqueueItem {
 	return items
 }
 
-// However many jobs have unknown outcomes, 100,000 are remembered, the latest ones, for an hour.
+// If more jobs have unknown outcomes, the latest 100,000 are remembered, for an hour.
 func TestTheOutcomesThatAreRememberedAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var o outcomes

@@ -28,7 +28,7 @@ type partitionQueue struct {
 	sent  [1]protocol.EnqueueCall
 }
 
-// A part is the items [from:to] of one pending in a call. The known ones, by their indexes, are not sent: the store has carried them out before.
+// A part is the items [from:to] of one pending in a call. known has the indexes of items that the store has carried out before: they are not sent.
 type part struct {
 	pending  *pending
 	from, to int
@@ -84,7 +84,7 @@ func (q *partitionQueue) load(now time.Time) {
 	}
 }
 
-// takeOut takes the items out of the call that are known to be carried out.
+// takeOut removes from the call the items that are known to be carried out.
 func (q *partitionQueue) takeOut(known func(*protocol.EnqueueItem) bool) {
 	left, at := q.call.Items[:0], 0
 	for p := range q.parts {
@@ -138,8 +138,8 @@ func (q *partitionQueue) deliver(b *batcher, existing []bool) {
 	q.clear()
 }
 
-// fail wakes the callers that had items in the call, with an error. Their other items are not sent. What the store has of their items, or may
-// have, is remembered before.
+// fail wakes the callers that had items in the call, with an error. Their other items are not sent. It first remembers the items that the store
+// has, or may have.
 func (q *partitionQueue) fail(b *batcher, err error) {
 	q.err = err
 	q.call.Ticket = protocol.EnqueueTicket{}

@@ -9,8 +9,8 @@ import (
 )
 
 // recall prepares the first attempts of calls: it seals the last call of a partition if its outcome is unknown, and takes out the items that the
-// store has carried out before. It returns the queues whose calls are to be sent, and those that have to be tried again. The others have their
-// outcome.
+// store has carried out before. It returns the queues whose calls are to be sent, and those that have to be tried again. The calls of the other
+// queues have their outcome.
 func (b *batcher) recall(ctx context.Context, queues []*partitionQueue) (send, open []*partitionQueue) {
 	asked, failed := b.seal(ctx, queues), map[*partitionQueue]bool{}
 	for q, err := range asked {
@@ -44,8 +44,8 @@ func (b *batcher) recall(ctx context.Context, queues []*partitionQueue) (send, o
 }
 
 // seal seals the last calls of these queues whose outcome is unknown. It returns the error of each seal. The call under way has not been
-// sent: its number becomes that of the seal, which is the same each time, and the call gets the next one. If the queue has another caller than
-// the unknown call had, no other call has the number after it.
+// sent: the seal gets its number, which is the same each time, and the call gets the next one. If the queue has another caller than the unknown
+// call had, no other call has the number after that of the unknown call.
 func (b *batcher) seal(ctx context.Context, queues []*partitionQueue) map[*partitionQueue]error {
 	var calls []protocol.SealCall
 	var of []*partitionQueue

@@ -10,8 +10,8 @@ import (
 	"sync"
 )
 
-// New returns a logger with the same handler, whose panics lose a line and no more. The first panic is written to the standard error. New returns
-// nil for nil, and a logger that it has returned before as it is.
+// New returns a logger with the same handler. If the handler panics, only a line is lost. The first panic is written to the standard error. New
+// returns nil for nil. If New has returned the logger before, it returns the same logger.
 func New(log *slog.Logger) *slog.Logger {
 	if log == nil {
 		return nil
@@ -33,7 +33,7 @@ func write(panicked any) {
 	fmt.Fprintf(os.Stderr, "chime: a slog handler panicked, and a log line is lost; later panics are not reported: %v\n%s\n", panicked, debug.Stack())
 }
 
-// once returns a function that passes only its first call to f.
+// once returns a function that calls f only the first time.
 func once(f func(any)) func(any) {
 	var first sync.Once
 	return func(v any) { first.Do(func() { f(v) }) }

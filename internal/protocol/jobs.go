@@ -12,8 +12,8 @@ type JobStore interface {
 	// Enqueue adds jobs in one round trip, with one call for each partition. Answers are in the order of the calls.
 	Enqueue(ctx context.Context, calls []EnqueueCall) []EnqueueAnswer
 
-	// Seal returns the outcomes of calls of Enqueue whose answers were lost, in one round trip. It ensures that a call that was not carried out
-	// before is not carried out later. Answers are in the order of the calls.
+	// Seal returns the outcomes of calls of Enqueue whose answers were lost, in one round trip. If a call was not carried out before, Seal ensures
+	// that it is not carried out later. Answers are in the order of the calls.
 	Seal(ctx context.Context, calls []SealCall) []SealAnswer
 
 	// Replace enqueues one job in place of the one that has its ID.

@@ -20,8 +20,8 @@ const (
 )
 
 const (
-	// SuspectAlone is how long a worker takes no other job once a suspect has begun, while its handler runs. A suspect that makes its worker vanish
-	// mostly does so at once. If another job began at the same time, it would be unclear which of them caused it.
+	// SuspectAlone is how long a worker takes no other job after a suspect has begun, if the handler of the suspect runs so long. If a suspect
+	// makes its worker vanish, it mostly does so at once. If another job began at the same time, it would be unclear which of them caused it.
 	SuspectAlone = time.Second
 
 	// SuspectStep is the delay of a suspect that has to wait for another one.

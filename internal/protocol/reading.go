@@ -96,7 +96,7 @@ type FoundJob struct {
 	Progress   []byte    // JobRunning: the last progress of its handler; nil: none
 	Ended      byte      // JobDone: its outcome, ResultDone, ResultCancelled, ResultSuperseded or ResultExpired
 	Result     []byte    // JobDone: see package wire; then Body is not set
-	// BarredUntil is until when Once bars the ID of a job that has ended; zero: it does not. If no result is kept, ID is empty.
+	// BarredUntil is the instant until which Once bars the ID of a job that has ended; zero: it does not. If no result is kept, ID is empty.
 	BarredUntil time.Time
 	Next        string // in a page: continues after this job
 	Passed      bool   // in a page: the call does not want it; only ID, State and Next are set

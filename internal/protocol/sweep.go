@@ -8,7 +8,7 @@ type SweepAnswer struct {
 	More    bool         // others remain: call again
 	Now     time.Time    // by the store's clock
 	Expired []ExpiredJob // parked jobs past their retention that may have an OnDeath, at most 50
-	// MoreExpired: there are others that were not read. The choice is random, so that jobs that cannot be moved do not hide others
+	// MoreExpired: other expired jobs were not read. The choice is random, so that jobs that cannot be moved do not hide others
 	// for long. Call again only if some of Expired were moved by Bury.
 	MoreExpired bool
 }

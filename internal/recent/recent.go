@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Period is for how long at least an entry remains without being used. If others are added, it is gone after two periods.
+// Period is the minimum time for which an unused entry remains. If others are added, it is gone after two periods.
 const Period = 30 * time.Minute
 
 // A Map holds the entries that were used within the last two periods. It has no goroutine and no timer: it forgets entries while others are added,

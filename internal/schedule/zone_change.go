@@ -7,11 +7,12 @@ const (
 	minZoneGap    = 6 * time.Hour // the least time between such an occurrence and the others of its rule
 )
 
-// MovedTo reports whether the rule has an occurrence at a later instant than planned, for which planned stands: it was computed with time zone data
-// that have changed since. It returns that instant if it is after taken, so that it is placed next. planned was taken for the first time.
+// MovedTo reports whether planned, which was computed with older time zone data, is an occurrence that the rule now has at a later instant.
+// It returns that instant if it is after taken, so that it is placed next. planned was taken for the first time.
 //
-// The occurrence at planned must not run then: it would run too early, and again at the right time. It is moved only if by the data here the rule
-// has no instant at planned, and exactly one within minZoneGap before planned and maxZoneChange after it, with minZoneGap behind it. A process
+// In this case the occurrence at planned must not run: it would run too early, and again at the right time. It is moved only if, by the data here,
+// the rule has no instant at planned, exactly one from minZoneGap before planned to maxZoneChange after it, and no other for minZoneGap after that
+// one. A process
 // with the old data finds planned in the six hours before the new instant, and does not move it again. If the worker ends after its settlement
 // and before the placement, and a leader with the old data places the next occurrence, this one remains missed: its history says so.
 //

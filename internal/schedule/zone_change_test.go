@@ -8,8 +8,8 @@ import (
 	"github.com/chimejobs/chime/recurrence"
 )
 
-// An occurrence that was planned with old time zone data is moved if the rule has it a little later by the data here; never one that the rule
-// has, and never one of a rule that has others nearby.
+// An occurrence that was planned with old time zone data is moved if the rule has it a little later by the data here. It is not moved if the rule
+// still has its instant, or has other occurrences nearby.
 func TestAnOccurrenceOfOldZoneDataIsMoved(t *testing.T) {
 	created := instant(t, "2026-03-01T12:00:00Z")
 	berlin := `"timeZone":"Europe/Berlin"`

@@ -7,7 +7,7 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-// A seal says whether a call was carried out, any number of times, and nothing carries the call out afterwards.
+// A seal returns whether a call was carried out. The answer is the same each time, and nothing carries the call out afterwards.
 func (s *Suite) TestASealedCallIsCarriedOutBeforeOrNever(t *testing.T) {
 	for name, of := range map[string]struct {
 		before      int64 // the number of the caller's last call; 0: none

@@ -74,7 +74,7 @@ func newReconciler(store protocol.ScheduleStore, o Options) reconciler {
 	r := reconciler{store: store, log: o.Log, declared: slices.Clone(o.Declared), wrote: make([]written, len(o.Declared)), remove: o.Removed}
 	for i := range r.declared {
 		r.declare = append(r.declare, i)
-		r.declared[i].AnyFirst = true // programs may differ in SchedulerOptions.NoImmediateRuns, which matters only at a creation
+		r.declared[i].AnyFirst = true // programs may have different SchedulerOptions.NoImmediateRuns, which matter only at a creation
 		if o.Owner.Version > 0 {
 			r.declared[i].Owner = o.Owner
 		}

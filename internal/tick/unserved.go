@@ -113,7 +113,7 @@ func (u *unserved) candidates(ctx context.Context) (map[string]bool, error) {
 	return queues, nil
 }
 
-// note notes the counts of an unserved queue, and logs it if it was unserved at the check before and no job has ended since.
+// note records the counts of an unserved queue, and logs the queue if it was unserved at the last check and no job has ended since.
 func (u *unserved) note(s *protocol.QueueStats) {
 	overdue := !s.FirstDue.IsZero() && s.FirstDue.Before(s.Now)
 	if s.Partitions == 0 || s.Waiting == 0 && !overdue || s.Running > 0 || s.Paused {

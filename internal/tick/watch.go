@@ -169,8 +169,8 @@ func (w *Watch) repair(ctx context.Context) (time.Duration, error) {
 	return retry.Never, err
 }
 
-// count logs queues with jobs that no worker serves, if no scheduler leads: the lease was not renewed for longer than
-// between two counts.
+// count logs queues with jobs that no worker serves, if no scheduler leads: the time since the lease was renewed is longer than the time between
+// two counts.
 func (w *Watch) count(ctx context.Context) (time.Duration, error) {
 	lease, err := w.store.Lease(ctx)
 	if err != nil {

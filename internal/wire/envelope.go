@@ -16,8 +16,8 @@ import (
 // follows, and its first element is the job's name. A store uses the byte 0 for marks of its own.
 const Version = 1
 
-// ExpiringVersion is the first byte of the body of a job that expires: programs that do not know the instant of its expiry, and would run the
-// job after it, must not read it. The body is otherwise one of Version with one more element, which such a body may have too.
+// ExpiringVersion is the first byte of the body of a job that expires. Programs that do not know the instant of its expiry must not read the body,
+// because they would run the job after that instant. Apart from this byte it is a body of Version with one more element, which Version allows too.
 const ExpiringVersion = 2
 
 // NoName replaces a name that is unreadable or invalid. No handler can have it, so the job is parked.

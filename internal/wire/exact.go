@@ -42,7 +42,7 @@ func (s *scan) note(b []byte, at, end, inside int) {
 	}
 }
 
-// An extent is what fits into every whole number, float and struct of a type.
+// An extent is the range of values that every whole number, float and struct of a type can hold.
 type extent struct {
 	least     int64
 	most      uint64
@@ -103,7 +103,7 @@ var (
 	errRecursive = errors.New("a struct that embeds itself")
 )
 
-// check returns an error if the library would change a value of a payload that walk has scanned, or would not survive decoding it.
+// check returns an error if the library would change a value of a payload that walk has scanned, or would overflow the stack.
 func (e *extent) check(s *scan, payload []byte, t reflect.Type) error {
 	if e.recursive {
 		return errRecursive
@@ -117,8 +117,8 @@ func (e *extent) check(s *scan, payload []byte, t reflect.Type) error {
 	return nil
 }
 
-// fits reports whether the value that begins at b[at] can be decoded into a type without another number or place. It leaves other mismatches to
-// the decoder. end is the end of the value.
+// fits reports whether the value that begins at b[at] can be decoded into a type so that no number and no place changes. The decoder finds other
+// mismatches. end is the end of the value.
 func fits(b []byte, at int, t reflect.Type) (end int, ok bool) {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()

@@ -67,8 +67,8 @@ func findDoubt(t reflect.Type, addr bool, visited map[seen]bool) bool {
 	return false
 }
 
-// isTextComplete is false for a struct that msgpack stores as its text although it also has methods for JSON: optional values of this kind have
-// the same text for "no value" and for an empty one.
+// isTextComplete is false for a struct that msgpack stores as its text although it also has methods for JSON. The reason: types of optional values
+// often have the same text for "no value" and for an empty one.
 func isTextComplete(t reflect.Type) bool {
 	p := reflect.PointerTo(t)
 	text := p.Implements(textMarshaler) && !slices.ContainsFunc(encoders[:3], p.Implements)
@@ -88,7 +88,7 @@ func isText(t reflect.Type) bool {
 	return t.Kind() == reflect.String || (t.Kind() == reflect.Slice || t.Kind() == reflect.Array) && t.Elem().Kind() == reflect.Uint8
 }
 
-// embedsEncoder reports whether a struct may owe its methods to an embedded field: then its other fields are not encoded.
+// embedsEncoder reports whether a struct may have its methods from an embedded field: then its other fields are not encoded.
 func embedsEncoder(t reflect.Type) bool {
 	if t.Kind() != reflect.Struct || t.NumField() < 2 {
 		return false

@@ -93,7 +93,7 @@ type pointed struct{ n int }
 func (p *pointed) MarshalJSON() ([]byte, error) { return json.Marshal(p.n) }
 func (p *pointed) UnmarshalJSON(b []byte) error { return json.Unmarshal(b, &p.n) }
 
-// priced owes its methods to the embedded address, which knows nothing of Port.
+// priced has its methods from the embedded address, which does not know Port.
 type endpoint struct {
 	netip.Addr
 	Port int
@@ -131,7 +131,7 @@ type account struct {
 	B int `json:"y" msgpack:"same"`
 }
 
-// twins returns a struct with two fields of one name, which go vet would not let pass in the source.
+// twins returns a struct with two fields of one name, which go vet would report in the source.
 func twins() any {
 	t := reflect.StructOf([]reflect.StructField{
 		{Name: "A", Type: reflect.TypeFor[int](), Tag: `json:"x"`}, {Name: "B", Type: reflect.TypeFor[int](), Tag: `json:"x"`},

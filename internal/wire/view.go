@@ -9,9 +9,9 @@ import (
 	"unicode/utf8"
 )
 
-// View returns a payload, a result or progress as JSON, for people: the values that a handler decodes, whatever the format. All surfaces show this
-// view. Binary data that is text is shown as text, other binary data in base64, times in UTC, and numbers that JSON does not have as text. ok is
-// false if the data has neither format.
+// View returns a payload, a result or progress as JSON, for people: the values that a handler decodes, in either format. The command, the dashboard
+// and the HTTP API show this view. Binary data that is text is shown as text, other binary data in base64, times in UTC, and numbers that JSON does
+// not have as text. ok is false if the data has neither format.
 func View(data []byte) (text json.RawMessage, ok bool) {
 	if isJSON(data) {
 		var compact bytes.Buffer

@@ -21,8 +21,9 @@ const (
 	retireTimeout = 500 * time.Millisecond
 )
 
-// An announcer is the loop that announces which jobs a worker handles, what the worker is, and that it lives. With this information a program that parks a job
-// wakes a sleeping worker that handles it, a scheduler warns of schedules whose jobs no worker handles, and people see which workers live.
+// An announcer is the loop that announces which jobs a worker handles, what the worker is, and that it lives. This information has three uses: a
+// program that parks a job wakes a sleeping worker that handles it, a scheduler warns of schedules whose jobs no worker handles, and people see
+// which workers live.
 type announcer struct {
 	store interface {
 		protocol.JobStore

@@ -138,8 +138,8 @@ func (c *claim) missed(now time.Time) protocol.Settlement {
 	return protocol.Settlement{ID: c.id, Fence: c.fence, Kind: protocol.SettleMissed, Run: c.run(runMissed, now, now)}
 }
 
-// replan drops an occurrence that was planned with time zone data that have changed since. The next one of its schedule is at the instant to: the
-// processor places it, as after every occurrence that was taken.
+// replan drops an occurrence that was planned with time zone data that have changed since. The next occurrence of its schedule is at the instant
+// named to. The processor places it, as after every occurrence that was taken.
 func (c *claim) replan(to, now time.Time) protocol.Settlement {
 	c.config.Log.Warn("chime: an occurrence was planned with other time zone data, it runs later", "event", "schedule.replanned",
 		"schedule", c.schedule, "queue", c.queue, "planned", c.message.Planned, "after", to)

@@ -212,8 +212,8 @@ func (f *flight) duration() time.Duration { return f.endedAt.Sub(f.began) }
 func (f *flight) finishedAt() time.Time   { return f.endedAt }
 func (f *flight) endContext(cause error)  { f.Attempt.end(cause) }
 
-// watchedUntil returns until when a suspect is watched, alone: for a moment after it begins, which is shorter if its handler has returned. ok is
-// false if it was collected or is no suspect.
+// watchedUntil returns the instant until which the worker watches a suspect alone. The time is shorter if its handler has returned. ok is false if
+// the flight was collected or is no suspect.
 func (f *flight) watchedUntil(now time.Time) (until time.Time, ok bool) {
 	switch {
 	case !f.suspect || f.ended:

@@ -227,7 +227,7 @@ func (h *flights) reportBegun() {
 	clear(h.seen.started)
 }
 
-// settled reports to observers the first n outcomes of a lane that they have not received: the store has them, or never will.
+// settled reports the first n unreported outcomes of a lane to observers: the store has them, or will never have them.
 func (h *flights) settled(l *lane, n int) { l.report(n, &h.config.Observe) }
 
 // reportSlots reports to observers how the load of the slots has changed.
@@ -328,7 +328,7 @@ func (h *flights) shutDown() {
 	h.slots.each(func(f *flight) { f.endContext(ErrShutdown) })
 }
 
-// end sends the last reports to observers: of outcomes that the store has not confirmed, and that the worker has no slots any more.
+// end sends the last reports to observers: the outcomes that the store has not confirmed, and that the worker has no slots any more.
 func (h *flights) end(lanes []*lane) {
 	for _, l := range lanes {
 		l.reportAll(&h.config.Observe)

@@ -28,13 +28,13 @@ type lane struct {
 	repeated bool               // and it was sent before
 	refused  bool               // the store has refused every attempt to send it, so it has changed nothing
 
-	owed owedSuspect // whether the store may not know yet how a suspect has ended
+	owed owedSuspect // where the outcome of a suspect is that the store may not know yet
 
 	failures int       // consecutive failed calls
 	retryAt  time.Time // no call before this instant
 }
 
-// An owedSuspect is where the outcome of a suspect is, which the next suspect waits for.
+// An owedSuspect is the place of a suspect's outcome. The next suspect waits until the store has this outcome.
 type owedSuspect byte
 
 const (

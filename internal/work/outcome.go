@@ -79,14 +79,14 @@ func backoff(failures int) time.Duration {
 	return time.Duration(min(seconds*float64(time.Second), float64(protocol.MaxDelay)))
 }
 
-// To a fixed delay up to a tenth is added at random, and never more than a minute: a service may require at least this delay.
+// Up to a tenth of a fixed delay, at most a minute, is added at random. Nothing is subtracted, because a service may require at least this delay.
 const (
 	fixedSpread    = 0.1
 	maxFixedSpread = time.Minute
 )
 
-// retryDelay is how long a job waits after this many failures, by its own policy or its handler's. To a fixed delay a little is added at random; from
-// others up to a quarter is subtracted. So jobs that failed together are not retried together.
+// retryDelay is how long a job waits after this many failures, by its own policy or its handler's. A fixed delay is made a little longer at random;
+// other delays are made up to a quarter shorter. So jobs that failed together are not retried together.
 func retryDelay(policy wire.Retry, failures int) time.Duration {
 	if policy.First >= policy.Max {
 		return policy.First + time.Duration(min(fixedSpread*float64(policy.First), float64(maxFixedSpread))*rand.Float64())

@@ -183,9 +183,9 @@ func (p *processor) work(now time.Time) {
 	}
 }
 
-// suspectLane returns the lane that is now called for a suspect, and no other for jobs, so that nothing begins together with it. A job whose
-// holders have vanished twice is a suspect; a worker gets suspects one at a time, from all partitions together, and ordinary jobs in every other
-// turn. Nil: no suspects are known to wait, or the worker may not get one now.
+// suspectLane returns the lane that is now called for a suspect. No other lane is called for jobs meanwhile, so that nothing begins together with
+// the suspect. A job whose holders have vanished twice is a suspect. A worker gets one suspect at a time, over all partitions, and gets ordinary
+// jobs in every other turn. Nil: no suspects are known to wait, or the worker may not get one now.
 func (p *processor) suspectLane(hungry []*lane, held bool, free int, now time.Time) *lane {
 	if p.turns%2 == 0 || held || free == 0 {
 		return nil

@@ -3,8 +3,8 @@ package work
 import "github.com/chimejobs/chime/internal/observe"
 
 // unreported is what observers will receive of a lane's outcomes. It has one entry for each outcome in the lane's outbox and its unanswered call, in
-// the same order, or none at all if no observer wants any. An outcome is reported after the store has answered the call that carried it, or when
-// nothing can bring it to the store any more: an observer that ends the process must not make a job run again that was done.
+// the same order, or no entries if no observer wants any. An outcome is reported after the store has answered the call that carried it, or when
+// nothing can bring it to the store any more. The reason: if an observer ends the process, a job that was done must not run again.
 type unreported struct {
 	jobs []observe.Job // the rest of the slice's memory is zero
 	to   []receiver    // of each job

@@ -48,7 +48,7 @@ func (s *Standing) blockedQueues() (unserved, parked []string) {
 	return unserved, parked
 }
 
-// serves reports whether a live worker takes from a queue, also if that is not known.
+// serves reports whether a live worker takes from a queue. It is true if that is not known.
 func (s *Standing) serves(queue string) bool {
 	return s.Notes[overview.Workers] != "" || slices.ContainsFunc(s.Workers, func(w overview.Worker) bool { return w.Queues[queue] > 0 })
 }

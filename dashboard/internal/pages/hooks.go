@@ -15,7 +15,7 @@ type Hooks struct {
 	RedactError func(job *chime.JobInfo, text string) string
 	Links       func(job *chime.JobInfo) []Link
 
-	// Recovered is called with a panic of one of them, which then has no result. It may be nil.
+	// Recovered is called with a panic of one of these functions, which then has no result. Recovered may be nil.
 	Recovered func(function string, panicked any)
 }
 

@@ -22,7 +22,7 @@ type jobChange struct {
 	verb, done string
 	short      string
 	states     []chime.JobState // of the jobs that it changes
-	usual      chime.JobState   // of the jobs that a filter without a state means; empty: of all that it changes
+	usual      chime.JobState   // the state of the jobs that a filter without a state selects; empty: any state that it changes
 	destroys   bool             // the number of jobs that a filter matches has to be typed
 	step       func(ctx context.Context, jobs *chime.Jobs, some []*chime.JobInfo) (changed int, err error)
 }
@@ -63,12 +63,12 @@ var jobChanges = []jobChange{
 	},
 }
 
-// usually explains what a filter without a state means.
+// usually explains which jobs a filter without a state selects.
 func (c jobChange) usually() string {
 	if c.usual == "" {
 		return ""
 	}
-	return "A filter without a state means the " + string(c.usual) + " jobs.\n\n"
+	return "A filter without a state selects the " + string(c.usual) + " jobs.\n\n"
 }
 
 // meaning returns a filter for these jobs of one queue, restricted to those that still have the state.

@@ -23,8 +23,8 @@ func (s *session) noteNothing(ctx context.Context, text string) {
 	}
 }
 
-// otherNamespaces returns a line about the namespaces of the server, if the chosen one has no queue. It is empty if it has some, if the server has none at all, or if they cannot
-// be read, because the user lacks the right to scan, for example.
+// otherNamespaces returns a line about the namespaces of the server, if the chosen one has no queue. The line is empty if the chosen one has queues,
+// if the server has no namespaces, or if they cannot be read, for example because the user lacks the right to scan.
 func (s *session) otherNamespaces(ctx context.Context) string {
 	store, err := s.store()
 	if err != nil {

@@ -148,7 +148,7 @@ func TestWhatIsWrongWithARuleOrAFlagIsSaid(t *testing.T) {
 	}
 }
 
-// Somebody who gives --zone may have meant the rule's.
+// A user who gives --zone may have meant the zone of the rule.
 func TestNextSaysThatARuleWithoutAZoneIsInUTC(t *testing.T) {
 	const note = "the rule has no zone, so it is in UTC"
 	for _, c := range []struct {
