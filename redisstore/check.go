@@ -105,9 +105,9 @@ func (c *serverCheck) server(ctx context.Context, client redis.UniversalClient, 
 	return errors.Join(append(bad, checkClock(ctx, client))...)
 }
 
-// evicts returns an error for a maxmemory-policy that may evict jobs. The policies volatile-* evict only keys with an expiry: chime gives one to what
-// a deleted queue leaves behind, and to no key of a queue that is in use. So they lose no job, and are logged once: a full server with such a policy
-// refuses writes only after it has evicted the expiring keys of other programs.
+// evicts returns an error for a maxmemory-policy that may evict jobs. The policies volatile-* evict only keys with an expiry. chime sets an expiry
+// on keys that a deleted queue leaves behind, and on no key of a queue that is in use. So these policies lose no job. They are logged once, because
+// a full server with such a policy refuses writes only after it has evicted the expiring keys of other programs.
 func (c *serverCheck) evicts(ctx context.Context, policy, which string) error {
 	switch {
 	case policy == "" || policy == "noeviction": // empty: INFO does not contain it

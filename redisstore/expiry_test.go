@@ -65,7 +65,8 @@ func TestOnlyWhatADeletedQueueLeavesExpires(t *testing.T) {
 		if found := expiring(); len(found) > 0 {
 			b.Errorf("%v expire on a queue in use", found)
 		}
-		b.client.Del(b.Context(), b.keys().ready, b.keys().due, b.keys().schedules, b.keys().owed, b.keys().sessions) // nothing is on the queue any more
+		// nothing is on the queue any more
+		b.client.Del(b.Context(), b.keys().ready, b.keys().due, b.keys().schedules, b.keys().owed, b.keys().sessions)
 		if remains, err := b.store.DeleteQueue(b.Context(), "default"); err != nil || remains != (protocol.QueueRemains{}) {
 			b.Fatal(remains, err)
 		}

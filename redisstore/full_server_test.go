@@ -52,7 +52,7 @@ func TestAtMaxmemoryAShortCallWritesNothing(t *testing.T) {
 	}
 }
 
-// Every act that removes or stops something is carried out on a server over its limit: it needs no memory for its first write.
+// Every call that removes or stops something succeeds on a server over its memory limit: it needs no memory for its first write.
 func TestAtMaxmemoryWhateverRemovesOrStopsIsCarriedOut(t *testing.T) {
 	b, client := onRedis(t), redisAdmin()
 	defer client.ConfigSet(context.WithoutCancel(b.Context()), "maxmemory", "0")

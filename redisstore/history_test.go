@@ -113,8 +113,8 @@ func (h *historyBench) wantHistory(what, stored string, shown int) {
 	}
 }
 
-// If fewer attempts are kept than are stored, the newest are shown at once, and the others are removed at the next end: here each has a field of
-// its own. With 0, all are removed at once.
+// If fewer attempts are kept than are stored, only the newest are shown from now on. The others are removed when the next run ends: here each has a
+// field of its own. With 0, all are removed at once.
 func TestAShorterHistoryKeepsTheNewestAttempts(t *testing.T) {
 	onHistoryBench(t, 9, func(h *historyBench) {
 		h.keep(20)

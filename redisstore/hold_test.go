@@ -127,7 +127,7 @@ func TestTheSweepFreesSchedulesThatNothingHolds(t *testing.T) {
 	})
 }
 
-// It does not release a schedule that is held for an occurrence which is about to be purged, or too deep in ready to be found.
+// A sweep does not release a schedule that is held for an occurrence which is about to be purged, or is too deep in ready to be found.
 func TestTheSweepFreesNoScheduleWhoseOccurrenceItCannotFind(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		at := storesuite.Ago(2 * time.Minute)

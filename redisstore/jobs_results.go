@@ -14,7 +14,8 @@ import (
 // maxResults is how many results are read in a call: each has at most 64 KiB.
 const maxResults = 50
 
-// findResults looks up the results of jobs that are in no list any more, and until when Once bars their IDs. Results that do not fit into a call are cut.
+// findResults looks up the results of jobs that are in no list any more, and the instants until which Once bars their IDs. Results that do not fit
+// into a call are cut.
 func (j *jobReader) findResults(ctx context.Context, ids []string, found map[string]protocol.FoundJob, cut map[string]bool) error {
 	if len(ids) == 0 {
 		return nil

@@ -119,7 +119,11 @@ type partitionKeys struct {
 	stale    string // sorted set: ID in ready that is void, because its job was cancelled or deleted → since when, Unix ms (see scripts/lib/stale.lua)
 	purged   string // list: the former ready of a purge that has not ended (see scripts/queues/purge_begin.lua)
 	spared   string // sorted set: the stale of that time: IDs in purged that are void → since when, Unix ms
-	state    string // hash: fence (the last drawn), done (jobs since the start), enqueued (jobs since the start, one at a time), paused (since when, with a note), limit (see scripts/lib/queuelimit.lua), parked (changes when a list of parked jobs begins; absent: no job is parked), layout, large, crashed (there may be …:crashes), turn, swept and tended (see scripts/queues/sweep.lua), stale (there is …:stale), purge (start of one that has not ended, Unix ms), asked (jobs in flight that were cancelled)
+	// The fields of state: fence (the last drawn), done (jobs since the start), enqueued (jobs since the start, one at a time), paused (since when, with
+	// a note), limit (see scripts/lib/queuelimit.lua), parked (changes when a list of parked jobs begins; absent: no job is parked), layout, large,
+	// crashed (there may be …:crashes), turn, swept and tended (see scripts/queues/sweep.lua), stale (there is …:stale), purge (start of one that has
+	// not ended, Unix ms), asked (jobs in flight that were cancelled).
+	state string // hash: field → its value
 
 	schedules string // hash: schedule → definition, JSON
 	cursors   string // hash: schedule → "<planned instant> <runs used> p", the occurrence placed last; c in place of p: it is a caught-up one; s: a change or pause, or the cursor was lost
@@ -132,8 +136,12 @@ type partitionKeys struct {
 	notes   string // hash: schedule → "<Unix ms> <JSON>", the note of its pause
 	owners  string // hash: schedule → "<owner> <version>" that declared it; for a deleted schedule as long as gone has it
 
-	last    string // hash: schedule → its last outcome, and how many attempts its history keeps (see scripts/lib/history.lua); tab and ID of a manual run, or of a job that follows a death, that has not ended → its schedule (see scripts/lib/manual.lua)
-	history string // hash: schedule → head of its last attempts that have ended, and the outcomes of its occurrences on its last days; "<short>\t<n>" → some of these attempts (see scripts/lib/history.lua)
+	// In last, the field of a schedule has its last outcome, and how many attempts its history keeps (see scripts/lib/history.lua). A tab and the ID of
+	// a manual run, or of a job that follows a death, is a field while that job has not ended; its value has the schedule (see scripts/lib/manual.lua).
+	last string // hash: schedule → last outcome; tab and ID → its schedule
+	// In history, the field of a schedule is the head of its last attempts that have ended, and has the outcomes of its occurrences on its last days.
+	// The fields "<short>\t<n>" have some of these attempts each (see scripts/lib/history.lua).
+	history string // hash: schedule → head; "<short>\t<n>" → attempts
 
 	runs     string // stream: past runs: schedule, planned, started, ended (Unix ms), outcome; the newest 10,000
 	counters string // hash: /failed, … of the partition, and <schedule>/started, … of each schedule

@@ -35,9 +35,9 @@ type Options struct {
 	// its death. Zero means 7 days; negative is refused.
 	ParkedRetention time.Duration
 
-	// Logger receives the few warnings of the store: INFO or EVAL_RO is denied, so a check is left out; the server evicts keys with an expiry; a schedule's move to another queue cannot be
-	// completed; an entry of a registry cannot be read. Nil means slog.Default(). Errors are returned to the roles, which log them with their own
-	// Logger.
+	// Logger receives the few warnings of the store: INFO or EVAL_RO is denied, so a check is left out; the server evicts keys with an expiry; a
+	// schedule's move to another queue cannot be completed; an entry of a registry cannot be read. Nil means slog.Default(). Errors are returned to
+	// the roles, which log them with their own Logger.
 	Logger *slog.Logger
 }
 

@@ -11,8 +11,8 @@ import (
 	"github.com/chimejobs/chime/internal/storesuite"
 )
 
-// Each call that adds results or records of Once removes twice as many whose time is over, 500 at most, and none that is in force: so their number is
-// bounded without a sweep, at any rate of jobs.
+// Each call that adds results or records of Once removes twice as many whose time is over, 500 at most. It removes none that is in force. So their
+// number is bounded without a sweep, at any rate of jobs.
 func TestACallThatAddsRecordsRemovesThoseThatAreOver(t *testing.T) {
 	result := &protocol.Result{Keep: time.Hour, Body: []byte("r")}
 	settle := func(n int) func(b *bench) {

@@ -68,8 +68,8 @@ func (s *store) DeleteQueue(ctx context.Context, queue string) (remains protocol
 	return remains, err
 }
 
-// unlist removes a queue from the registry, but keeps its number of partitions; of a queue with one partition for an hour. It removes old entries
-// of other deleted queues. Without a queue it only does that.
+// unlist removes a queue from the registry, but keeps its number of partitions; if the queue has one partition, only for an hour. It also removes
+// old entries of other deleted queues. If no queue is given, it only removes such entries.
 func (s *store) unlist(ctx context.Context, queue string, partitions, sample int) error {
 	call := newCall(&unlistQueueScript, []string{s.keys.queues()}, []any{queue, partitions, sample})
 	if err := s.run(ctx, s.client, call)[0].Err(); err != nil {

@@ -185,7 +185,7 @@ func TestTheNextJobOfABusyEnqueuerListsADeletedQueue(t *testing.T) {
 	}
 }
 
-// However many enqueuers have used the queue within the last seconds, the next job of any of them lists it again.
+// If several enqueuers have used the queue within the last seconds, the next job of any of them lists it again.
 func TestTheNextJobOfEachOfManyEnqueuersListsADeletedQueue(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		const enqueuers = protocol.MaxItems + 20

@@ -82,7 +82,7 @@ type storedLimit struct {
 	unreadable bool
 }
 
-// parseLimit reads the field limit; a text that is empty is no limit.
+// parseLimit reads the field limit; an empty text means that there is no limit.
 func parseLimit(text string) storedLimit {
 	if text == "" {
 		return storedLimit{}

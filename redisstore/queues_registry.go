@@ -15,11 +15,10 @@ import (
 	"github.com/chimejobs/chime/internal/recent"
 )
 
-// The registry of queues is one hash of the namespace: queue → number of its partitions. The number is fixed permanently when the queue is
-// registered: when a queue's entry is deleted, the number is written under keptPrefix and the name, where it remains; a 1, which is also the number of
-// a queue without options, for an hour (see scripts/queues/unlist_queue.lua). Every enqueuer
-// may write to the registry, so its entries are checked: an entry with an invalid queue name, or a number that is not from 1 to 1024,
-// is skipped and logged once.
+// The registry of queues is one hash of the namespace: queue → number of its partitions. The number is fixed when the queue is registered. When a
+// queue's entry is deleted, the number is written under keptPrefix and the name. There a number above 1 remains permanently, and a 1, which is also
+// the number of a queue without options, for an hour (see scripts/queues/unlist_queue.lua). Every enqueuer may write to the registry, so its entries
+// are checked: an entry with an invalid queue name, or a number that is not from 1 to 1024, is skipped and logged once.
 
 const (
 	queuesPerPage = 1000 // about how many queues a call returns

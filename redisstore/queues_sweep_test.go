@@ -265,7 +265,7 @@ func TestASweepReturnsFiftyJobsAtMost(t *testing.T) {
 	})
 }
 
-// While there is more to remove than a call may, the other duties of a sweep are done too: here it finishes a purge whose caller has vanished.
+// If there is more to remove than a call may remove, the other duties of a sweep are done too: here it finishes a purge whose caller has vanished.
 func TestASweepWithMuchToRemoveFinishesAPurge(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		past := float64(b.serverTime().UnixMilli() - 1)

@@ -20,8 +20,8 @@ type historyScan struct {
 	full   bool                    // there are more than maxVerifying: the others are not known
 }
 
-// histories verifies that each field with attempts belongs to a schedule: others would never be removed. A short is never used again, so a
-// field whose short has no head in a later, complete reading belongs to no schedule.
+// histories verifies that each field with attempts belongs to a schedule: other fields would never be removed. A short is never used again. So if
+// a later, complete reading has no head for the short of a field, the field belongs to no schedule.
 func (v *verifier) histories(ctx context.Context, p protocol.Partition) error {
 	first, err := v.scanHistories(ctx, p, true)
 	if err != nil || first.full {
@@ -57,7 +57,7 @@ func (v *verifier) histories(ctx context.Context, p protocol.Partition) error {
 	return nil
 }
 
-// judgeHistory reports which of the fields from first to last belong to no schedule. name is the one whose head has their short.
+// judgeHistory reports which of the fields from first to last belong to no schedule. name is the schedule whose head has their short.
 func (v *verifier) judgeHistory(ctx context.Context, p protocol.Partition, short, name string, first, last int64) error {
 	args := []any{"", flag(v.repair)}
 	for n := first; n <= last; n++ {

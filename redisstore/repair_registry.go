@@ -66,7 +66,7 @@ func (v *verifier) undefined(ctx context.Context) (suspects []string, err error)
 	return suspects, nil
 }
 
-// withoutDefinition returns those of some entries that cannot be read or have no definition in their queue, but for moves under way.
+// withoutDefinition returns the entries that cannot be read or have no definition in their queue, except for moves under way.
 func (v *verifier) withoutDefinition(ctx context.Context, members []string) (wrong []string, err error) {
 	var asked []protocol.Address
 	var entries []string

@@ -202,7 +202,7 @@ func (d *declaring) register(ctx context.Context, which []int) (registered []int
 	return others, nil
 }
 
-// removeDead deletes what has come back of schedules that were deleted: else a declaration would change them, and not create them again.
+// removeDead deletes copies of deleted schedules that have come back. Otherwise a declaration would change them instead of creating new ones.
 func (d *declaring) removeDead(ctx context.Context, which []int) error {
 	var asked []protocol.Address
 	for _, i := range which {

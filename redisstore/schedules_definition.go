@@ -51,10 +51,10 @@ func parseHead(text string) (h head, ok bool) {
 	return head{}, false
 }
 
-// firstPattern finds in a definition whether it leaves out the run at creation. The fields before it have no text that users may choose freely.
+// firstPattern matches a definition that leaves out the run at creation. The fields before that field have no text that users may choose freely.
 var firstPattern = regexp.MustCompile(`^(.*?"misfire":"[^"]*","grace":"[^"]*"),"noImmediateRun":true([,}](?s:.*))$`)
 
-// withoutFirst returns a definition without that.
+// withoutFirst returns a definition without that field.
 func withoutFirst(text string) string { return firstPattern.ReplaceAllString(text, "$1$2") }
 
 // withState formats the definition with another state.

@@ -107,7 +107,8 @@ func (s *store) Days(ctx context.Context, name string) (protocol.Stored, []proto
 	return stored[0], days.records(), nil
 }
 
-// parseRuns reads the attempts of fields of …:history, the oldest first, and returns them with the newest first. It stops at the first part that it cannot read.
+// parseRuns reads the attempts of fields of …:history, the oldest first, and returns them with the newest first. It stops at the first part that
+// it cannot read.
 func parseRuns(name, text string) (runs []protocol.RunRecord) {
 	for text != "" {
 		head, rest, _ := strings.Cut(text, ":")

@@ -16,9 +16,9 @@ import (
 	"github.com/chimejobs/chime/internal/storesuite"
 )
 
-// BenchmarkHistories ends one occurrence of each of 150 schedules in one call, whose histories are full. It reports the processor time of the
-// server for such a call, by INFO cpu: µs/call; the bytes that each run adds to the append-only file: B/run; and the bytes of memory of the history of one schedule:
-// B/schedule.
+// BenchmarkHistories ends one occurrence of each of 150 schedules in one call. Their histories are full. It reports three figures: µs/call, the
+// processor time of the server for such a call, by INFO cpu; B/run, the bytes that each run adds to the append-only file; and B/schedule, the bytes
+// of memory of the history of one schedule.
 func BenchmarkHistories(b *testing.B) {
 	for _, c := range []struct{ keep, note int }{{0, 0}, {20, 0}, {20, 60}, {20, 2000}, {1000, 170}, {1000, 2000}} {
 		b.Run(fmt.Sprintf("keep=%d/note=%d", c.keep, c.note), func(b *testing.B) { newHistoriesBench(b, c.keep, c.note).run() })

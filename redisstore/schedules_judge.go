@@ -208,8 +208,8 @@ func (s *store) carryOut(ctx context.Context, j *judged, is survival) error {
 	return err
 }
 
-// takeHome makes the registry name a copy: 1. no late step writes the schedule into the queue that has lost it; 2. the copy gets a generation
-// above the registry's; 3. one compare with the registry's entry.
+// takeHome makes the registry name a copy, in three steps: 1. The queue that has lost the schedule is barred, so that no late step writes it there.
+// 2. The copy gets a generation above the registry's. 3. The registry's entry is compared and replaced.
 func (s *store) takeHome(ctx context.Context, j *judged) error {
 	from, err := s.partitionOf(ctx, j.entry.queue, j.Name)
 	if err != nil {
@@ -313,7 +313,7 @@ func (s *store) registerLost(ctx context.Context, all []judged) error {
 	return nil
 }
 
-// suspects returns those of some residents about which the registry or a deletion may require something.
+// suspects returns the residents for which the registry or a deletion may require a step.
 func (s *store) suspects(ctx context.Context, residents []resident) ([]protocol.Address, error) {
 	args, names, owners := []any{"zmscore", s.keys.registry()}, make([]string, len(residents)), []string(nil)
 	for i, r := range residents {

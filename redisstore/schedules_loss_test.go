@@ -115,12 +115,12 @@ func lossDeclare(b *bench, s *store, name, queue string, version int) {
 	}
 }
 
-// Each operation on several slots is interrupted before each of its commands, or not at all; then each slot, or two of them, go back to their
-// state before it, and the operation continues or its process is gone. Afterwards, once sweeps and Verify have run, a schedule
+// Each operation on several slots is interrupted before each of its commands, or not at all. Then each slot, or two of them, return to their state
+// before it, and the operation continues or its process is gone. After that, when sweeps and Verify have run, a schedule
 // has one home, which the registry names, and one that was deleted has none. Only the whole deletion counts: one that was interrupted may have
 // happened or not.
 func TestAScheduleHasOneHomeWhateverGoesBack(t *testing.T) {
-	stride := long.Seeds(9, 1) // every ninth command, from another one in each slot; with -tags long every command
+	stride := long.Seeds(9, 1) // every ninth command, with another first one for each slot; with -tags long every command
 	for _, step := range lossSteps {
 		for i, slot := range lossSlots {
 			t.Run(step.name+", "+slot.name+" goes back", func(t *testing.T) {

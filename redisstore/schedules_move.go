@@ -77,8 +77,8 @@ func (s *store) beginMove(ctx context.Context, name string, from home, to string
 	return s.beginMoveWith(ctx, name, from, to, floor, by, false)
 }
 
-// beginMoveWith is beginMove; yields: the registry has the schedule in the other queue, and the definition of this generation becomes an
-// outdated mark.
+// beginMoveWith is beginMove with one more case. If yields is true, the registry has the schedule in the other queue, and the definition of this
+// generation becomes an outdated mark.
 func (s *store) beginMoveWith(ctx context.Context, name string, from home, to string, floor int64, by *protocol.Declaration, yields bool) (begunMove, error) {
 	partition, err := s.partitionOf(ctx, from.queue, name)
 	if err != nil {

@@ -18,9 +18,10 @@ const deletedRetention = 7 * 24 * time.Hour // how long a deletion is remembered
 
 // Remove deletes a schedule and its placed occurrence; found is false if it did not exist when the call began. Runs in flight may
 // finish. The guarantees need this order: 1. The intent is recorded, so that no running process declares the schedule again. 2. The
-// schedule is deleted, and that is recorded, so that no copy which comes back after a loss survives. 3. Its marks in the queues that it has left are deleted. 4. If requested, its waiting jobs in all of these queues
-// are deleted; a new schedule of that name keeps its jobs. 5. Its entry in the registry is deleted. A process that finds
-// that entry without a definition repeats the steps from 3 on (finishRemoval), so that a schedule that is created again inherits nothing.
+// schedule is deleted, and that is recorded, so that no copy which comes back after a loss survives. 3. Its marks in the queues that it has left
+// are deleted. 4. If requested, its waiting jobs in all of these queues are deleted; a new schedule of that name keeps its jobs. 5. Its entry in
+// the registry is deleted. A process that finds that entry without a definition repeats the steps from 3 on (finishRemoval), so that a schedule
+// that is created again inherits nothing.
 //
 // A deletion by an owner's prune is not recorded: another running program that declares the schedule declares it again. The record of the
 // declaring owner stops lower versions of this owner from doing so (scripts/schedules/declare.lua).
@@ -121,8 +122,9 @@ func (s *store) isCreatedAfter(ctx context.Context, name string, at time.Time) (
 	return err == nil && found[0].kind == definitionCopy && found[0].created.After(at), err
 }
 
-// noteDeleted records when the deletion of a schedule was begun or continued, and if it is done, an instant after the creation of what was
-// deleted. It removes old records. Instants have fractions of a millisecond, so that they are later than a generation drawn just before.
+// noteDeleted records when the deletion of a schedule was begun or continued. If the deletion is done, it also records an instant after the creation
+// of the deleted schedule. It removes old records. Instants have fractions of a millisecond, so that they are later than a generation drawn just
+// before.
 func (s *store) noteDeleted(ctx context.Context, name string, at, done time.Time) error {
 	ms := func(at time.Time) string { return strconv.FormatFloat(float64(at.UnixMicro())/1000, 'f', 3, 64) }
 	args := []any{at.Add(-deletedRetention).UnixMilli(), ms(at), name}

@@ -12,8 +12,8 @@ import (
 // read in this order: the copy, the registry, what the registry's queue has, the deletions. Every step that follows compares again, in its own
 // script, with the generation as it was read.
 //
-// The invariant, once no process is under way and sweeps have run: a schedule that was not deleted lives in exactly one queue, and the registry
-// names it; one whose deletion was carried out lives nowhere; none is lost that any queue still has.
+// The invariant, when no process is under way and sweeps have run: a schedule that was not deleted lives in exactly one queue, and the registry
+// names this queue. A schedule whose deletion was carried out lives nowhere. No schedule is lost if any queue still has it.
 
 // A copyKind is what a queue has of a schedule.
 type copyKind int
@@ -63,8 +63,8 @@ const (
 	moveEnded                    // of a mark: the schedule has arrived, or the mark is outdated
 )
 
-// isDead reports whether a copy belongs to a schedule whose deletion was carried out, or that was pruned. It compares with the creation: a
-// generation may be drawn later than the deletion, by a move that is late.
+// isDead reports whether a copy belongs to a schedule whose deletion was carried out, or that was pruned. It compares with the creation, because a
+// late move may draw a generation that is later than the deletion.
 func (r removalRead) isDead(c copyRead) bool {
 	return r.done > c.created.UnixMicro() || c.owner.Name != "" && r.pruned > c.owner.Version && r.prunedAt.After(c.created)
 }

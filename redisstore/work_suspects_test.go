@@ -161,13 +161,13 @@ func TestAJobTakenAheadIsMarkedWhenItsHolderVanishes(t *testing.T) {
 	})
 }
 
-// The crash after which a suspect is dead counts only if no other job had begun beside it, but at the latest the fifth crash does.
+// The crash after which a suspect is dead counts only if no other job had begun beside it, or if it is the fifth crash.
 func TestACrashOfASuspectBesideAnotherJobIsUncertain(t *testing.T) {
 	const fence, second = 1_700_000_000_000_000, 1_000_000 // µs
 	for name, c := range map[string]struct {
 		before string            // the entry of the suspect
 		others map[string]string // job -> fence
-		alive  int64             // when the worker lived for the last time, µs after the suspect began
+		alive  int64             // the last sign of life of the worker, µs after the suspect began
 		after  string
 	}{
 		"alone":                                   {"2", nil, 2 * second, "3"},

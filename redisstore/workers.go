@@ -53,8 +53,8 @@ func (s *store) AnnounceWorker(ctx context.Context, w protocol.WorkerEntry) erro
 	return nil
 }
 
-// Beat records a sign of life of a worker with two plain commands, because every live worker sends it some times in each SessionTTL. The
-// first beat of a worker also removes the beats of workers that vanished long ago.
+// Beat records a sign of life of a worker with two plain commands: it must be cheap, because every live worker sends it some times in each
+// SessionTTL. The first beat of a worker also removes the beats of workers that vanished long ago.
 //
 // Descriptions and beats are in two keys, which may be in two slots of a cluster. Invariant: a worker is live if its newest sign of life, in
 // either key, is young enough. If beats are lost, the next beat brings them back, and until then the last announcement counts. If descriptions
