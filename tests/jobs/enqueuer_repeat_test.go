@@ -189,7 +189,7 @@ func TestACallOfAForgottenQueueIsRepeatedSafely(t *testing.T) {
 	})
 }
 
-// A call that may still arrive is sealed before anything else is sent: it is known that it was not carried out, and it is not later.
+// A call that may still arrive is sealed before anything else is sent. After that it is known that the call was not carried out, and will not be.
 func TestACallThatDidNotArriveIsSentWhenItIsRepeated(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 		store := newSendStore(f, 1)
@@ -218,7 +218,7 @@ func TestACallThatDidNotArriveIsSentWhenItIsRepeated(t *testing.T) {
 	})
 }
 
-// The seal is lost too, any number of times, before or after it was carried out: what it says does not change.
+// The seal is lost too, any number of times, before or after it was carried out: its answer does not change.
 func TestASealWhoseReplyIsLostIsRepeated(t *testing.T) {
 	for _, carriedOut := range []bool{true, false} {
 		t.Run(fmt.Sprint("carried out: ", carriedOut), func(t *testing.T) {
@@ -302,7 +302,7 @@ func TestAnOwnIDIsAnsweredOnceFromMemory(t *testing.T) {
 	})
 }
 
-// The answer comes at the same moment as the end of the ctx: whichever the caller sees, the job runs once.
+// The answer comes at the same moment as the end of the ctx. The caller may see either of them, and the job runs once.
 func TestAnAnswerThatComesAsTheCtxEndsIsNotLost(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 		store := newSendStore(f, 1)

@@ -12,7 +12,7 @@ import (
 	"github.com/chimejobs/chime/tests/internal/fixture"
 )
 
-// Jobs are found and changed by their headers in every state, those of occurrences too: their header is their schedule's.
+// Jobs are found and changed by their headers in every state. This includes occurrences, whose header is that of their schedule.
 func TestJobsAreFoundByTheirHeader(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 		store := f.Server.Store()
@@ -76,7 +76,7 @@ func TestJobsAreFoundByTheirHeader(t *testing.T) {
 	})
 }
 
-// A call reads at most 500 jobs to find those with a header, however rare they are.
+// A call reads at most 500 jobs to find those with a header, even if such jobs are rare.
 func TestAPageOfAHeaderReadsABoundedNumberOfJobs(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 		f.Add("work", time.Hour, fixture.Names("job-", 1200)...)

@@ -154,7 +154,8 @@ func TestAJobOfAVanishedWorkerWaitsForAWorkerToStart(t *testing.T) {
 		if all := list(); len(all) != 1 || all[0].Busy != 1 || time.Since(all[0].Seen) > 6*time.Second || all[0].SessionTTL != 12*time.Second {
 			t.Fatalf("workers %+v, want one that was seen within half a session", all)
 		}
-		store.SetFault(func(string, protocol.Partition) (before, after error) { return context.DeadlineExceeded, nil }) // it cannot reach the store any more
+		// the worker cannot reach the store any more
+		store.SetFault(func(string, protocol.Partition) (before, after error) { return context.DeadlineExceeded, nil })
 		last := time.Now()
 		fixture.Pass(15 * time.Minute)
 		if all := list(); len(all) != 0 {

@@ -132,7 +132,8 @@ func TestNoMoreJobsStartWithinAnyPerThanTheLimit(t *testing.T) {
 				w.Handle("work", func(ctx context.Context, _ *chime.Job) error { return a.hold(ctx, 20*time.Millisecond) })
 				stops = append(stops, fixture.Start(w))
 			}
-			duration := min(time.Hour, time.Duration(long.Seeds(200, 2500))*limit.Per/time.Duration(limit.Starts)) // miniredis starts some thousand jobs a second
+			// miniredis starts some thousand jobs a second
+			duration := min(time.Hour, time.Duration(long.Seeds(200, 2500))*limit.Per/time.Duration(limit.Starts))
 			duration = max(duration, 3*limit.Per)
 			rate := int(duration * time.Duration(limit.Starts) / limit.Per)
 			random := rand.New(rand.NewPCG(uint64(limit.Starts), 1))

@@ -32,8 +32,8 @@ func (s otherZone) Place(ctx context.Context, placements []protocol.Placement) [
 	return s.Store.Place(ctx, placements)
 }
 
-// An occurrence that was planned with old time zone data, too early, runs once, at the right time: it is in the history as missed, with the reason, and uses
-// up no run of a count. If it was planned too late, it runs once, late.
+// An occurrence that was planned too early, with old time zone data, runs once, at the right time. The history has the planned one as missed, with
+// the reason, and it uses up no run of a count. An occurrence that was planned too late runs once, late.
 func TestAnOccurrenceOfOldZoneDataRunsOnce(t *testing.T) {
 	for _, c := range []struct {
 		what    string

@@ -71,7 +71,7 @@ func TestAnIdleProcessSendsFewCommands(t *testing.T) {
 	// About every five minutes it checks the store's settings. A leader checks that the registry contains the schedules and that each of them is
 	// still placed.
 	// A worker announces itself every four minutes, sends a beat of two commands twice in each SessionTTL, and checks the lease every twelve
-	// seconds. Whoever looks for queues that nobody serves reads the registry that often; a leader also reads the workers.
+	// seconds. The role that searches for unserved queues reads the registry at the same interval; a leader also reads the workers.
 	const watching, alone, checking, naming, repairing, announcing, beating, counting = 0.05, 0.2, 0.03, 0.02, 0.03, 0.02, 0.34 + 0.09, 0.09
 	yearly := declares("beat", recurrence.Recurrence{Cron: "0 0 1 7 *"})
 	for _, c := range []struct {

@@ -70,7 +70,7 @@ func (w *ward) admit() {
 
 const maxCrashes = 3 // by default
 
-// However many poison jobs run beside them: innocent jobs are delayed, and none of them is dead. Every poison job is.
+// Innocent jobs run beside many poison jobs. They are delayed, and none of them is dead. Every poison job is dead.
 func TestNoInnocentJobIsBuriedBesidePoison(t *testing.T) {
 	for _, every := range []time.Duration{0, 4 * time.Second} {
 		t.Run(fmt.Sprintf("a poison job each %v", every), func(t *testing.T) {

@@ -13,7 +13,7 @@ import (
 )
 
 // A queue that nobody serves is logged once, within 30 s after its first job is due: by the scheduler that leads, or by workers if none leads. The
-// first case of each is everybody's first mistake.
+// first case of each test is a common first mistake.
 func TestAQueueThatNobodyServesIsLoggedWithinHalfAMinute(t *testing.T) {
 	enqueue := func(in time.Duration) func(t *testing.T, store chime.Store) {
 		return func(t *testing.T, store chime.Store) {

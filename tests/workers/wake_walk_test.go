@@ -15,7 +15,7 @@ import (
 )
 
 // A wakeWalk runs a few workers with few slots on a few queues, and finds jobs that wait although a worker could run them. Such a job waits for the
-// safety poll: a wake-up was lost.
+// safety poll, which means that a wake-up was lost.
 type wakeWalk struct {
 	*fixture.Fixture
 	random *rand.Rand
