@@ -156,7 +156,7 @@ func hasManual(items []protocol.EnqueueItem) bool {
 
 // when formats when a job is due: empty now, +n in n µs, @n at n Unix ms, rounded up so that no job is early. A leading o means that the ID
 // is the caller's own. A leading u<ms> and a blank also stop the ID from being added again for that time. A tab and a schedule after it
-// mark a manual run of that schedule. A line end and a number at the end: the job expires so many ms after it is due.
+// mark a manual run of that schedule. A line end and a number at the end: the job expires that many ms after it is due.
 func when(item *protocol.EnqueueItem) string {
 	if item.Expire > 0 {
 		plain := *item

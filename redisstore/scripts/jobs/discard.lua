@@ -33,8 +33,10 @@
 -- Returns time (us); 1 (0: nothing was done, because a session or a list is not in KEYS, or more was parked; 2: nothing was done,
 -- because a purge has not ended, see purge_begin.lua); how many jobs ended; a letter for each job,
 -- none if the same call was completed before:
---   e it has ended (delete: or it had ended before, and its ID can be enqueued with Once again)   a it is in flight and its holder was notified: cancel   r it is in flight: delete   d it is dead: cancel
---   u it is an occurrence that was not taken yet: delete   l it did not fit into the call, and must be sent again   n it does not exist, or its ID came before in the call
+--   e it has ended (delete: or it had ended before, and its ID can be enqueued with Once again)
+--   a it is in flight and its holder was notified: cancel   r it is in flight: delete   d it is dead: cancel
+--   u it is an occurrence that was not taken yet: delete    l it did not fit into the call, and must be sent again
+--   n it does not exist, or its ID came before in the call
 
 -- Where is a job? It is searched for in flight, among the dead, behind another occurrence, in due, among the parked. If it is in none of these
 -- and has an envelope, its ID is in ready, the only place without a fast lookup. An occurrence that was given back without an envelope is there
@@ -235,7 +237,8 @@ for i = 1, n do
       answer[i] = 'l'
     else
       answer[i] = void[i] and cancels and tonumber(void[i]) % 1 == 0 and 'e' or 'n' -- e: it was cancelled before, not deleted
-      -- A deletion lifts the record of a job that has ended. A cancellation does not: one that comes late, and a repeated enqueue call, would run the job twice.
+      -- A deletion removes the record of a job that has ended. A cancellation does not: if it came late, and an enqueue call was repeated, the job
+      -- would run twice.
       if barred[i] and tonumber(barred[i]) > now_ms and not name then answer[i], lifted[#lifted + 1] = 'e', id end
     end
   end

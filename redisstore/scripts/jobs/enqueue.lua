@@ -16,7 +16,7 @@
 -- envelope. Then the others, three values each: ID, when, envelope. when: empty now, +n in n us, @n at Unix ms n. A leading o: the
 -- ID is the caller's own. A leading u<ms> and a blank: also, it is not added within that time after the acceptance of the last such job, and a
 -- record that bars it for longer is shortened to that. A tab and a schedule at the end: it is a manual run of that schedule. A line end and a
--- number at the end: it expires so many ms after it is due
+-- number at the end: it expires that many ms after it is due
 -- Returns time (us), the caller's score in callers (0 if its next call must use this script too: the queue is paused or has a limit, or this call
 -- was completed before), then the positions, among the others, of the jobs that exist already, or did recently; these do not change.
 -- An additional 0: the partition is new, or was when the call was completed before: the caller must register the queue, see delete_queue.lua.

@@ -18,7 +18,8 @@
 -- ARGV[1] a unique name of this call; ARGV[2] prefix of the wake-up channels; ARGV[3] how many sessions; ARGV[4] how many lists of parked jobs
 -- ARGV[5] the field parked of state before the shared list was searched for the job; empty: there is no such list
 -- ARGV[6] its ID; ARGV[7] its member in the shared list (empty: unknown); ARGV[8] the envelope; ARGV[9] when: empty now, +n in n us,
--- @n at Unix ms n, then, if it expires, a line end and so many ms after it is due; ARGV[10] for how long no other job of the ID is accepted once it has ended, ms; empty: it is accepted at once
+-- @n at Unix ms n; then, if it expires, a line end and how many ms after it is due; ARGV[10] how long no other job of the ID is accepted after it
+-- has ended, ms; empty: it is accepted at once
 -- ARGV[11...] the sessions; the names of the lists
 -- Returns time (us); the outcome: 1 it was added, 2 it replaces another one, 3 nothing, because another one remains, 0 nothing was done, because a
 -- session or a list is not in KEYS, or more was parked; 4 nothing was done because a purge has not ended, see purge_begin.lua.

@@ -8,7 +8,7 @@
 --                                       ├─────a program has read what follows──► dead, and what follows is in ready  bury.lua
 --                                       └─────a newer version wrote it, and twice the retention passes──► dead       sweep.lua
 --
--- After every script: a dead job is in no list of parked jobs. A job is skipped that has left the list, was parked again, or
+-- After every script: a dead job is in no list of parked jobs. A job is skipped if it has left the list, was parked again, or
 -- has changed since the program read it. So the job that follows is added once, with any number of processes and repeated calls; and a
 -- job that was requeued, run, changed or deleted meanwhile does not die.
 local NO_WORKER = 'no worker came that can run it' -- the last error of such a job

@@ -7,19 +7,22 @@
 -- the last attempt, its first two letters (-: there is none), the planned instant of its occurrence and when it ended, both in Unix ms; for a
 -- schedule with the option PauseAfter, the text of the piece streak.
 --
--- The attempts of a schedule are in …:history, in fields of up to 1 KiB, so that a run does not rewrite those before it: "<short>\t<n>", n from first to last. A number n
--- is never used again, nor is a short; the field "\t" has the last short that was drawn, as a number. Such a field is "<attempts> <bytes of their notes> " and
--- then each attempt, the oldest first: "<its bytes>,<bytes of its note>:" and nine texts separated by tabs: outcome, two letters, followed by the rest of its ID
--- for a manual run, and by "!", its job name and the rest of its ID for a death; planned instant, Unix s; ms from there to its start; ms
--- from there to its end; number of the attempt, 0: no attempt, followed by "b" if its occurrence was backfilled; its fence less the µs of its start; worker; error; note.
+-- The attempts of a schedule are in …:history, in fields of up to 1 KiB, so that a run does not rewrite those before it. The names of these fields are
+-- "<short>\t<n>", n from first to last. A number n is never used again, and neither is a short; the field "\t" has the last short that was drawn, as a
+-- number. Such a field is "<attempts> <bytes of their notes> ", and then each attempt, the oldest first: "<its bytes>,<bytes of its note>:" and nine
+-- texts separated by tabs: outcome, two letters, followed by the rest of its ID for a manual run, and by "!", its job name and the rest of its ID
+-- for a death; planned instant, Unix s; ms from there to its start; ms from there to its end; number of the attempt, 0: no attempt, followed by "b"
+-- if its occurrence was backfilled; its fence less the µs of its start; worker; error; note.
 -- An attempt of more than 1 KiB has a field of its own.
 --
--- The field with the schedule's name is the head: "=<short> <first> <last> <attempts> <bytes of notes> <attempts in first> <bytes of their notes> <bare> <size> ":
--- the fields before bare have no notes; size: bytes of the attempts in last. Then the days of their occurrences, if any were counted: "d<days> ", see the function
--- entries; and if the schedule has left this queue, the days at that time, which moved with it: "x<days> ". A write adds attempts to last, or to new fields,
--- and removes as many of the first fields as it adds, and at most two more: all attempts that are not among the newest <keep>, once there were some writes.
+-- The field with the schedule's name is the head:
+-- "=<short> <first> <last> <attempts> <bytes of notes> <attempts in first> <bytes of their notes> <bare> <size> ".
+-- The fields before bare have no notes; size: bytes of the attempts in last. Then come the days of their occurrences, if any were counted: "d<days> ",
+-- see the function entries. If the schedule has left this queue, the days at that time follow, which moved with it: "x<days> ".
+-- A write adds attempts to last, or to new fields. It removes as many of the first fields as it adds, and at most two more. So after some writes
+-- all attempts that are not among the newest <keep> are removed.
 --
--- Before layout 4 the field with the name had all of them: "<attempts> <bytes of their notes> ", the days, and the attempts. The next run
+-- Before layout 4 the field with the name had all attempts: "<attempts> <bytes of their notes> ", the days, and the attempts. The next run
 -- rewrites it. A schedule moves to another queue with a text of this form.
 
 -- If a schedule has no entry in …:last, nothing is kept for it, nor for an occurrence of an earlier schedule of its name: a removed schedule

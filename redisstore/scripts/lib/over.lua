@@ -1,5 +1,5 @@
--- over: records whose time is over, in the sorted sets kept (with the hash results) and once. A script that adds n of them removes up to 2n that
--- are over, 500 at most. So a set has at most 500 members more than were ever in force at one time, at any rate of jobs, and without a sweep.
+-- over: records whose time is over, in the sorted sets kept (with the hash results) and once. A script that adds n records removes up to 2n whose
+-- time is over, 500 at most. So a set has at most 500 members more than were ever in force at one time, at any rate of jobs, and without a sweep.
 -- needs: limits clock
 
 -- over_in returns members of a sorted set whose time is over, for a call that adds n to it.

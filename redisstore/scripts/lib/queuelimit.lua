@@ -19,19 +19,20 @@
 --   - flights is the number of jobs in the hashes …:inflight of the sessions in …:sessions. A script that takes, settles or reaps counts
 --     the growth or shrinking of the hash of its session, in the same step; so a repeated call counts nothing.
 --   - A take takes no more than running - flights jobs. So flights is above running only if the limit was set below the number of running jobs.
---   - A pair counts all its starts until more than per after its last one: TIME is rounded down to a microsecond. A take begins no more than starts less those that count. So within any per no
---     more than starts jobs start. A start joins a pair only if it comes within per / 32 of its first, and not if there are at most 32 starts:
---     so there are about 32 pairs at most, and they count a start for at most per / 32 too long.
+--   - A pair counts all its starts until more than per has passed since its last one, because TIME is rounded down to a microsecond. A take begins no
+--     more jobs than starts minus the starts that count. So within any per no more than starts jobs start. A start joins a pair only if it comes
+--     within per / 32 of the pair's first start, and only if more than 32 starts are allowed. So there are about 32 pairs at most, and they count a
+--     start for at most per / 32 too long.
 --   - A take takes a job ahead only if no starts are counted, and only while flights, with that job, is at most half of running. So
 --     jobs that wait for a slot of one worker never occupy more than half of the places, and none for long.
 --   - No instant of a pair is later than TIME: if the clock stepped back, it is TIME.
---   - A job that was taken and has not begun (given back, parked, missed, expired, dead at its admission) gives its start back: to the oldest pair,
---     which ends first. So what counts is never too little.
+--   - If a job was taken and has not begun (given back, parked, missed, expired, dead at its admission), its start is given back: it is removed from
+--     the oldest pair, which ends first. So never too few starts count.
 --   - If a job waits and a start is possible, a worker was woken for it, or a call returns More to its worker, as without a limit. If it
 --     becomes possible at an instant, the keepers of the alarm have that instant. If it depends on the end of a flight, no worker is
 --     notified: the script that ends the flight does one or the other.
---   - A field that cannot be read is never written, except by setting the limit again: no job is taken, because it may be the only thing that
---     protects somebody.
+--   - A field that cannot be read is never written, except by setting the limit again. Until then no job is taken, because the limit may be the only
+--     protection of a third party.
 --   - The gate (lib/gate.lua) is closed: every job is enqueued by enqueue.lua, which reads this field. The layout is one that
 --     older versions refuse.
 

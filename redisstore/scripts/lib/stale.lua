@@ -2,7 +2,8 @@
 -- there until it is popped, because an entry in the middle of a list cannot be removed at a bounded cost.
 -- needs: limits clock
 
--- The sorted set stale has these IDs -> since when, Unix ms; plus 0.5 if the job was deleted: only a cancelled one can be cancelled again. …:state has the field stale while the set is not empty; only then do takes read it.
+-- The sorted set stale has these IDs -> since when, Unix ms; plus 0.5 if the job was deleted: only a cancelled one can be cancelled again. …:state has
+-- the field stale while the set is not empty; takes read the set only if the field is there.
 -- A script that would add an ID to ready that is in stale removes it from stale instead: then it keeps its old place. So an ID is in ready at
 -- most once. An ID in stale may also be in due (it was enqueued again, for later), but it is never in flight: a take that finds it in due
 -- removes it from stale and from due. So the job continues at its old place in ready, and is taken when that place is reached.

@@ -4,8 +4,9 @@
 -- The entry of such a schedule in …:last ends with " <n>:<revision>:<planned>,<planned>,…": the number of deaths at which it is paused; the
 -- revision of its definition for which they were counted; the planned instants of the dead ones, Unix s. A change, a pause and a resume draw a
 -- revision, which is about their instant in µs. A count for another revision than the stored one is over. Occurrences that were planned before
--- that revision was drawn do not count; the run at creation does. If the revision is later than the clock, because that was ahead, all of them count. A success resets the count, whenever it was planned. An occurrence that dies
--- again, after it was requeued, counts once. Nothing counts unless the schedule is live here.
+-- that revision was drawn do not count; the run at creation does. If the revision is later than the clock, because the clock was ahead, all
+-- occurrences count. A success resets the count, at whatever instant it was planned. An occurrence that dies again, after it was requeued, counts
+-- once. Nothing counts unless the schedule is live here.
 --
 --   counting ──the n-th dies──► paused, with a note ──a resume draws a revision──► counting, from none
 

@@ -4,9 +4,9 @@
 --   n      n times while its handler ran
 --   n.k    and k times more, while other jobs had begun beside it: one of these may have been the cause
 --
--- A job whose holder vanished once, in any of these ways, is never taken ahead again: so the store knows each time that its handler begins. It
--- runs once more than it is counted at most. From n = 2 on it is a suspect: a worker gets one at a time, and nothing else in the same call, so
--- that the job that makes the next holder vanish is known.
+-- If the holder of a job vanished once, in any of these ways, the job is never taken ahead again: so the store knows each time that its handler
+-- begins. At most one of its runs is not counted. From n = 2 on the job is a suspect: a worker gets one suspect at a time, and nothing else in the
+-- same call. So it is known which job makes the next holder vanish.
 local SUSPECT_CRASHES = 2
 local MAX_CRASHES = 5 -- crashes of a suspect, after which it no longer matters what ran beside it
 local WATCH_US = 1000000 -- a worker that has a suspect begins nothing else for this long
@@ -19,7 +19,7 @@ local function crashes_in(text)
   if n and #n < 7 and #k < 7 then return tonumber(n), tonumber(k) or 0 end
 end
 
--- begin_first returns the first of the positions kept, as many as begin: in turn those in due and the others.
+-- begin_first returns as many of the positions kept as begin: in turns one in due and one of the others.
 local function begin_first(kept, from, begins, due_first)
   local lists, at, turn, first = { {}, {} }, { 1, 1 }, due_first and 1 or 2, {}
   for _, i in ipairs(kept) do
@@ -35,8 +35,8 @@ local function begin_first(kept, from, begins, due_first)
   return first
 end
 
--- set_apart decides which candidates a call keeps if holders of some have vanished. It returns their positions; those of the suspects that become
--- due a little later, so that they delay nothing; and what the worker has to know: 1 a job waits that is not taken ahead, 2 suspects wait, 3 both.
+-- set_apart decides which candidates a call keeps if holders of some have vanished. It returns their positions; the positions of suspects that become
+-- due a little later, so that they delay nothing; and a number for the worker: 1 a job waits that is not taken ahead, 2 suspects wait, 3 both.
 -- nil: all are kept. from[i] is the place of the i-th of ids; crashes[i] its entry; one: the worker may get a suspect; begins: how many of them
 -- begin, the others are taken ahead. If none begins, suspects stay where they are. The jobs of ready that it keeps or delays are its head.
 local function set_apart(ids, from, crashes, one, begins, due_first)

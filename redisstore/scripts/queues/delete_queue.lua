@@ -49,8 +49,8 @@
 -- partition without keys finds no layout there (enqueue.lua returns that), or has checked itself, and lists the queue: that comes after the
 -- deletion has removed it from the registry. So a used queue is listed in the end, and no job is ever deleted.
 --
--- The gate is closed: else enqueue_one.lua, which does not read the layout, would add the next job of an enqueuer that has used the queue within
--- the last seconds, and nobody would list it. enqueue.lua opens the gate, and returns that the partition is new.
+-- The gate is closed. Otherwise enqueue_one.lua, which does not read the layout, would add the next job of an enqueuer that has used the queue
+-- within the last seconds, and the queue would not be listed. enqueue.lua opens the gate, and returns that the partition is new.
 --
 -- The guards against calls that come twice outlive the queue for as long as such calls may come, and then expire: callers, gone and
 -- owners; and also idle, with the gate and the sleeping workers, which serve the queue if it is used again. What is written first on the partition

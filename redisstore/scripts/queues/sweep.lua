@@ -25,13 +25,14 @@
 -- ARGV[7] prefix of the channels for callers that wait for a job of this queue; ARGV[8...] the names of the parked lists
 -- Returns time (us); 1 if more remain, 0 if not, 2 if the partition was swept so recently; then, except for 2: 1 if parked jobs past their
 -- retention were not read, else 0; and of the jobs that remain parked because a job may follow their death (see lib/expired.lua), at most 50,
--- six values each: entry in the list, name of the list, e or d, envelope or definition, crashes, 1 if twice the retention has passed, else 0; and at the end, 1 if the caller must do the other duties of a sweep now, else 0.
+-- six values each: entry in the list, name of the list, e or d, envelope or definition, crashes, 1 if twice the retention has passed, else 0; and at
+-- the end, 1 if the caller must do the other duties of a sweep now, else 0.
 local DEAD, JOBS, CALLERS, IDLE, STATE, CRASHES = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local SCHEDULES, CURSORS, OWED, GONE = KEYS[7], KEYS[8], KEYS[9], KEYS[10]
 local UNHANDLED, HANDLERS, RESULTS, KEPT, OWNERS, ONCE = KEYS[11], KEYS[12], KEYS[13], KEYS[14], KEYS[15], KEYS[18]
 local PARKED, NAMES = 19, 7 -- the parked lists come behind KEYS[19], their names behind ARGV[7]
 local ASKED, ASKED_BYTES = 50, 262144 -- how many expired jobs are returned at most, and about how many bytes of them
-local TENDED_S = 60 -- the caller does the other duties of a sweep at least so often, however much is left to remove
+local TENDED_S = 60 -- the caller does the other duties of a sweep at least this often, even if more is left to remove
 local ASLEEP_MS = 60000 -- a worker that has slept for longer without renewing its registration is gone
 -- uses: limits bytes callers clock layout seconds strings counters definition envelope open flight parked handlers history manual expired histories
 local state = redis.call('HMGET', STATE, 'swept', 'parked', 'tended', 'layout')

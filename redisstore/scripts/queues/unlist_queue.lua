@@ -4,8 +4,8 @@
 -- ARGV[1] the queue (empty: only old entries are removed); ARGV[2] its number of partitions; ARGV[3] how many random entries are looked at
 -- Returns 1.
 
--- A call removes the old entries of deleted queues among some random entries of the registry, and adds one. So of n entries about n/40 are old at
--- most, however many queues are created and deleted; a sweep looks at more.
+-- A call adds one entry, and removes the old entries of deleted queues among some random entries of the registry. So at most about n/40 of n entries
+-- are old, for any number of queues that are created and deleted. A sweep looks at more entries.
 local QUEUES = KEYS[1]
 local PREFIX = '/'
 local KEPT_S = 3600

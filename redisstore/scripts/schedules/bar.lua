@@ -1,5 +1,5 @@
--- bar.lua: record in the queue that the registry names, and that has lost its schedule, that this generation is gone: a late declaration or
--- arrival with it writes nothing. It is refused where a definition is, or the mark of a later move.
+-- bar.lua: record that a generation is gone, in the queue that the registry names and that has lost its schedule. After that a late declaration or
+-- arrival with this generation writes nothing. It is refused if the queue has a definition, or the mark of a later move.
 -- KEYS[1] …:schedules  hash  schedule -> definition
 -- KEYS[2] …:gone       zset  schedule that lived here -> when it left or was deleted, Unix us
 -- KEYS[3] …:state      hash  layout

@@ -67,8 +67,8 @@ local lasts = redis.call('HMGET', LAST, unpack(names))
 redis.call('HLEN', HISTORY)
 local draw = math.max(tonumber(state[1] or 0) + 1, now_us)
 
--- create plans a new schedule. It is created in a later second than any deletion of that name: IDs of occurrences would
--- repeat, and what comes back after a loss is older than the deletion by its creation.
+-- create plans a new schedule. It is created in a later second than any deletion of that name, for two reasons: IDs of occurrences must not
+-- repeat, and the creation of a copy that comes back after a loss must be older than the deletion.
 local function create(plan, declared, before, deleted_ms)
   local ended_s, created_ms = math.floor(deleted_ms / 1000), now_ms
   if ended_s >= now_s or before then created_ms = (math.max(ended_s, now_s) + 1) * 1000 end

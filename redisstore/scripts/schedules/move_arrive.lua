@@ -17,8 +17,8 @@
 -- spaces; ARGV[5] this queue; ARGV[6] its note; ARGV[7] its owner (empty: none); ARGV[8] its last outcome (empty: nothing
 -- is known), ARGV[9] its last attempts: unfinished runs are counted in the old queue
 -- Returns the definition here if it has the mark's generation (empty: the generation of the mark is gone); 1 if this call created
--- it; the last generation that is gone here, or that of the mark of a later move: the move must begin again above it; if a definition of a higher
--- revision is here, which the mark must not replace, its generation, else 0.
+-- it; the last generation that is gone here, or that of the mark of a later move: the move must begin again above it; the generation of a definition
+-- here that has a higher revision, which the mark must not replace, else 0.
 local SCHEDULES, CURSORS, OWED, GONE, COUNTERS, STATE, ORIGINS = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7]
 local NOTES, OWNERS = KEYS[8], KEYS[9]
 local name = ARGV[1]

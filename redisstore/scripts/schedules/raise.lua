@@ -2,7 +2,7 @@
 -- KEYS[1] …:schedules  hash  schedule -> definition
 -- KEYS[2] …:state      hash  fence, layout
 -- ARGV[1] schedule; ARGV[2] its generation here; ARGV[3] the new one is higher than this one
--- Returns the new generation; 0 if another one is stored here, or none.
+-- Returns the new generation; 0 if another generation is stored here, or no definition.
 local name = ARGV[1]
 -- uses: clock definition layout
 local state = redis.call('HMGET', KEYS[2], 'fence', 'layout')

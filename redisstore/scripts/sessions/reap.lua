@@ -81,8 +81,8 @@ for i = 1, #all, 2 do
   end
 end
 table.sort(fences)
--- A crash counts for each job that had begun. For a suspect it counts as uncertain if another job had begun beside it: later than it, or before it,
--- if the worker still lived when it began to take other jobs again.
+-- A crash counts for each job that had begun. For a suspect it is uncertain if another job had begun beside it. That job began later; or it began
+-- before the suspect, and the worker still lived when it began to take other jobs again.
 local crashes, entries = {}, {} -- job ID -> how often its holder has vanished, without the uncertain times; its entry
 if #begun > 0 then
   local fence_of = {}

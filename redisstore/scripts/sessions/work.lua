@@ -49,9 +49,10 @@
 -- ARGV[16] how many members of the shared list of parked jobs to serve
 -- ARGV[17...] in this order: the names to serve; the members of the shared list; the names to park on; the IDs of the finished jobs, of the begun ones and of the
 --          other settlements; the fences of all of these; then four values for each other settlement: kind (d done, f failed and
---          due again, l due later, x dead, b back, p parked, m missed, e expired, c cancelled), delay in ms (p: position of the name to park on and, if it was parked before, since when; x: how many dead jobs are kept; b, x: followed by u if the handler had not begun), envelope
---          (empty: unchanged), record ("<outcome>|<started>|<ended>", Unix ms, and the fields of an attempt in lib/history.lua; empty: none); then three values for each annex: which
---          other settlement it belongs to, a letter, data. o: the envelope of the job to add if this one dies or expires; r: "<how long its result
+--          due again, l due later, x dead, b back, p parked, m missed, e expired, c cancelled), delay in ms (p: position of the name to park on and, if
+--          it was parked before, since when; x: how many dead jobs are kept; b, x: followed by u if the handler had not begun), envelope (empty:
+--          unchanged), record ("<outcome>|<started>|<ended>", Unix ms, and the fields of an attempt in lib/history.lua; empty: none); then three values
+--          for each annex: which other settlement it belongs to, a letter, data. o: the envelope of the job to add if this one dies or expires; r: "<how long its result
 --          is kept, ms> <queue> <result>"; g: it has reported progress, which is removed; then two values for each finished job whose result is kept: how long,
 --          ms, and the result with its letter
 -- Returns (an empty list is 0):
@@ -62,12 +63,12 @@
 --     there are occurrences, a letter for each (j an ordinary job, e an occurrence with an envelope, d with a definition, n with a
 --     definition and new); if jobs of the partition have crashed, the crashes of each
 --   schedules whose next occurrence is owed, three values each: name, definition, cursor
---   more to take (1, 0), and 2 if a job waits that is not taken ahead, and 4 if suspects wait (see lib/suspects.lua); paused (1, 0); instant of the head of due (Unix ms, -1 nothing to wait for); place among the keepers of the
---     alarm (1, 2, 0); the field parked of state (0: no job is parked)
+--   a sum: 1 more to take, 2 a job waits that is not taken ahead, 4 suspects wait (see lib/suspects.lua); paused (1, 0); instant of the head of due
+--     (Unix ms, -1 nothing to wait for); place among the keepers of the alarm (1, 2, 0); the field parked of state (0: no job is parked)
 --   earliest lapse of the other sessions (Unix ms, -1); lapsed ones, two values each: name, lapse
 --   of the names served, the positions of those with more; for the taken jobs that were parked, two values each: position, since when
 --   occurrences that newer ones have ended, under policy cancel
---   the unreadable fields of state, joined by blanks (0: none): fence and done are replaced, limit stays, and no job is taken
+--   the unreadable fields of state, joined by blanks (0: none): fence and done are replaced; limit is not changed, and no job is taken
 --   for a queue with a limit, else missing or 0: a job may start (1), all starts are used (2), the maximum number of jobs run, or the limit
 --     cannot be read (3), jobs may start and be taken ahead (4)
 --   schedules that this call has paused, two values each: name, how many consecutive occurrences ended dead; missing or 0: none

@@ -87,7 +87,7 @@ end
 
 local bodies, crashes, crashed = {}, nil, state[7] and redis.call('HLEN', CRASHES) > 0
 local later -- suspects that are delayed
-local waits -- see set_apart in lib/suspects.lua; nil: nothing that the worker has to know
+local waits -- the number for the worker, see set_apart in lib/suspects.lua; nil: none
 local joined, occurrences, hostile -- the IDs, one after the other (nil: some have been left out since); whether an occurrence is among them; whether one may be SELF
 if #ids > 0 then
   bodies = redis.call('HMGET', JOBS, unpack(ids))
