@@ -198,7 +198,7 @@ if [ "$what" = all ]; then
 		diff -u "$module/go.mod" "$tmp/tidy.mod" || fail "$module/go.mod is not tidy: run ./check.sh tidy"
 		diff -uN "$module/go.sum" "$tmp/tidy.sum" || fail "$module/go.sum is not tidy: run ./check.sh tidy"
 	done
-	# All modules at once, in the workspace: what they share is read once.
+	# All modules at once, in the workspace: packages that they share are read once.
 	# shellcheck disable=SC2046 # a word is a pattern
 	go vet $(modules | sed 's|$|/...|') || fail "see above"
 	# shellcheck disable=SC2046

@@ -41,7 +41,7 @@ func TestOnlyTheDeletionOfAQueueGivesAnExpiry(t *testing.T) {
 	}
 }
 
-// No key of a queue in use has an expiry, also if the queue was deleted before.
+// No key of a queue in use has an expiry, even if the queue was deleted before.
 func TestOnlyWhatADeletedQueueLeavesExpires(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		use := func() {

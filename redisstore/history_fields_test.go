@@ -76,8 +76,8 @@ func (b *bench) wantWholeHistories(what string, partition protocol.Partition) {
 	}
 }
 
-// A history is what a plain list would have, whatever the sizes of its attempts and however many end in one call, and while the number that is
-// kept changes. Every head has the numbers of its fields.
+// A history has the same attempts as a plain list, for any sizes of attempts, for any number of them that end in one call, and while the number that
+// is kept changes. Every head has the numbers of its fields.
 func TestAHistoryIsAPlainList(t *testing.T) {
 	for seed := range long.Seeds(2, 20) {
 		onHistoryBench(t, 150, func(h *historyBench) {
@@ -128,7 +128,7 @@ func TestAHistoryIsAPlainList(t *testing.T) {
 	}
 }
 
-// The end of an attempt rewrites the end of its history, however long that is.
+// The end of an attempt rewrites only the end of its history, even if the history is long.
 func TestAnEndDoesNotRewriteItsHistory(t *testing.T) {
 	const ends = 60
 	for _, note := range []int{4, 300, 2048} {

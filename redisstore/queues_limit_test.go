@@ -206,7 +206,7 @@ func TestALimitThatNobodyCanReadHoldsTheQueue(t *testing.T) {
 	}
 }
 
-// What a program before layout 4 has stored of a token bucket is read: no more jobs start than under both rules.
+// A token bucket that a program before layout 4 has stored is read: no more jobs start than both rules allow.
 func TestTheTokensOfAnEarlierLayoutCountAsStarts(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		now := b.clock()

@@ -20,7 +20,7 @@ var (
 
 const copyValues = 7 // values that the script returns for one schedule
 
-// A judged schedule is what was read of one, in the order that schedules_survivor.go requires.
+// A judged schedule has the data that was read about a schedule, in the order that schedules_survivor.go requires.
 type judged struct {
 	protocol.Address
 	copy    copyRead

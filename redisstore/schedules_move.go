@@ -155,9 +155,9 @@ func (s *store) arrive(ctx context.Context, name string, entry home, queue strin
 			}
 			return home{}, nil, s.endMove(ctx, name, queue, h.generation)
 		}
-		// That generation is gone in the new queue: the schedule has arrived, lived there, and was moved on or deleted. Or it lived there
-		// long ago, and the clock of that server was ahead of this one's; or two marks of a lost move face each other, or the queue is
-		// barred: then the registry still has the entry, and the mark gets a generation above what is there.
+		// That generation is gone in the new queue. Usually the schedule has arrived, lived there, and was moved on or deleted. In three cases the
+		// registry still has the entry, and the mark gets a generation above the one there: the schedule lived there long ago, and the clock of that
+		// server was ahead of this one's; two marks of a lost move point to each other; or the queue is barred.
 		homes, err := s.homes(ctx, name)
 		if err != nil || homes[0] != entry || gone == 0 {
 			return home{}, nil, err

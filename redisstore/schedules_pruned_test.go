@@ -20,7 +20,7 @@ func TestALatePruningDoesNotLowerTheRecordedVersion(t *testing.T) {
 	})
 }
 
-// A move whose new queue is deleted meanwhile lists that queue again: else nobody would serve or sweep what has arrived there.
+// If the new queue of a move is deleted meanwhile, the move lists that queue again. Otherwise no process would serve or sweep the schedule there.
 func TestAMoveListsItsNewQueueAgain(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		b.Declare("s", "skip", `{"job":"j"}`)

@@ -30,7 +30,7 @@ func (w *scheduleWalk) create(s *modelSchedule) {
 		w.fatal("created: %+v, want a new one that is owed its first occurrence", answer)
 	}
 	s.revision = answer.Revision
-	w.client.ZRem(w.Context(), w.store.keys.deleted(), removed(s.name)) // else the earlier creation below is one that was deleted
+	w.client.ZRem(w.Context(), w.store.keys.deleted(), removed(s.name)) // otherwise the earlier creation below would be that of a deleted schedule
 	text := createdField.ReplaceAllString(string(answer.Stored), `"created":"`+s.last.UTC().Format("2006-01-02T15:04:05.000Z")+`"`)
 	w.client.HSet(w.Context(), w.keys().schedules, s.name, text)
 	last := w.client.HGet(w.Context(), w.keys().last, s.name).Val()

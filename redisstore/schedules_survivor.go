@@ -69,8 +69,8 @@ func (r removalRead) isDead(c copyRead) bool {
 	return r.done > c.created.UnixMicro() || c.owner.Name != "" && r.pruned > c.owner.Version && r.prunedAt.After(c.created)
 }
 
-// hasBegun reports whether a deletion has removed the definition from the queue that the registry names: there is the state there. An intent
-// alone is not enough, nor is a generation that is gone: a bar leaves the registry's own one.
+// hasBegun reports whether a deletion has removed the definition from the queue that the registry names. there is the copy in that queue. An intent
+// alone is not enough. A generation that is gone is not enough either, because a bar leaves the registry's own generation.
 func (r removalRead) hasBegun(there copyRead, entry home) bool {
 	if there.kind == definitionCopy || there.kind == unreadableCopy || there.kind == markCopy && there.generation > entry.generation {
 		return false

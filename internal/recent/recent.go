@@ -1,4 +1,4 @@
-// Package recent has a map that forgets what is no longer used.
+// Package recent has a map that forgets entries that are no longer used.
 package recent
 
 import (
@@ -13,7 +13,7 @@ const Period = 30 * time.Minute
 // so it never holds more than were used in two consecutive periods. The zero value is ready; it is safe for concurrent use.
 //
 // It consists of two generations. Each used or new entry is in current. If a period has passed when one is added, current becomes earlier, and
-// what was in earlier is forgotten. So reading an entry of the current generation needs neither a clock nor a write.
+// the entries of earlier are forgotten. So reading an entry of the current generation needs neither a clock nor a write.
 type Map[K comparable, V any] struct {
 	mu               sync.RWMutex
 	current, earlier map[K]V

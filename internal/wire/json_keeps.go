@@ -23,7 +23,7 @@ func (l *loss) at(name string) *loss {
 
 const exactFloat = 1 << 53 // whole numbers up to it are float64s
 
-// What a value has to be instead, for the errors.
+// These texts of errors describe the value that is needed instead.
 const (
 	wantFields   = "a struct with exported fields, or a type with methods for JSON, text or binary data: nothing else of it is stored"
 	wantConcrete = "a concrete type or any: chime cannot know with which type to decode an interface that has methods"

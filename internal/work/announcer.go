@@ -125,7 +125,7 @@ func (a *announcer) beat(ctx context.Context) (lost bool, err error) {
 	return lost, nil
 }
 
-// warnAstray logs, once, kinds of jobs that this worker handles and whose queue neither it nor another live worker serves.
+// warnAstray logs, once, the kinds of jobs that this worker handles although no live worker serves their queue.
 func (a *announcer) warnAstray(ctx context.Context) {
 	if len(a.astray) == 0 {
 		return

@@ -141,7 +141,7 @@ func (c *claim) missed(now time.Time) protocol.Settlement {
 // replan drops an occurrence that was planned with time zone data that have changed since. The next occurrence of its schedule is at the instant
 // named to. The processor places it, as after every occurrence that was taken.
 func (c *claim) replan(to, now time.Time) protocol.Settlement {
-	c.config.Log.Warn("chime: an occurrence was planned with other time zone data, it runs later", "event", "schedule.replanned",
+	c.config.Log.Warn("chime: an occurrence was planned with other time zone data: it runs later", "event", "schedule.replanned",
 		"schedule", c.schedule, "queue", c.queue, "planned", c.message.Planned, "after", to)
 	s := c.missed(now)
 	s.Run.Error = "planned with other time zone data: it runs at " + to.Format(time.RFC3339)
@@ -156,7 +156,7 @@ func (c *claim) expired(now time.Time) bool {
 
 // expire ends a job whose time was over before it began, and logs it.
 func (c *claim) expire(now time.Time) protocol.Settlement {
-	c.config.Log.Info("chime: a job has expired before it began", "event", "job.expired", "job", c.message.Name, "id", c.id, "queue", c.queue)
+	c.config.Log.Info("chime: a job expired before it began", "event", "job.expired", "job", c.message.Name, "id", c.id, "queue", c.queue)
 	message := c.message
 	message.LastError, message.Expires = "expired: it had not begun by "+c.message.Expires.UTC().Format(time.RFC3339Nano), time.Time{}
 	s := protocol.Settlement{ID: c.id, Fence: c.fence, Kind: protocol.SettleExpired, Unbegun: true}

@@ -73,7 +73,7 @@ func TestAJobThatHasNotBegunExpires(t *testing.T) {
 	})
 }
 
-// What has begun once is not stopped: not after a failure, a snooze, a crash, or the shutdown of its worker.
+// A job that has begun once does not expire after a failure, a snooze, a crash, or the shutdown of its worker.
 func TestAJobThatHasBegunDoesNotExpire(t *testing.T) {
 	for name, first := range map[string]func(ctx context.Context, f *fixture.Fixture) error{
 		"it failed":  func(context.Context, *fixture.Fixture) error { return chime.RetryAfter(time.Hour, errors.New("no")) },

@@ -12,7 +12,8 @@ import (
 	"github.com/chimejobs/chime/tests/internal/fixture"
 )
 
-// The ID of a job that is done is free again after Delete, and not after Cancel. Until then the error of Get contains until when it is barred.
+// The ID of a job that is done is free again after Delete, and not after Cancel. Before that, the error of Get contains the instant until which the
+// ID is barred.
 func TestDeleteLiftsOnceOfAJobThatIsDone(t *testing.T) {
 	for _, keep := range []bool{false, true} {
 		fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {

@@ -1,5 +1,5 @@
 -- unlist_queue.lua: remove a queue from the registry, but keep its number of partitions. A number above 1 is kept permanently: it comes from the
--- options of a program. A 1 is what a queue without options has: it is only kept while a process may still have to finish the deletion.
+-- options of a program. A queue without options has a 1: it is kept only while a process may still have to finish the deletion.
 -- KEYS[1] …:queues  hash  queue -> number of its partitions; "/<queue>" of a deleted one -> that number; "1 <when it was deleted, Unix s>"
 -- ARGV[1] the queue (empty: only old entries are removed); ARGV[2] its number of partitions; ARGV[3] how many random entries are looked at
 -- Returns 1.

@@ -2,8 +2,8 @@
 -- KEYS[1] …:history  hash  schedule -> head of its last attempts, and fields with these: see lib/history.lua
 -- ARGV[1] the position in the hash, as the last call answered; 0 begins; empty: no page is read, and ARGV[3...] are the fields to judge, each with
 -- the schedule whose head has its short (empty: no head has it); ARGV[2] 1: fields that are not in the range of that head are removed
--- Returns the new position, 0 at the end; how many it has read; for a page each field and, if it is a head, its text, else an empty text; for
--- judged ones the fields that belong to no schedule.
+-- Returns the new position, 0 at the end; how many fields it has read; for a page each field and its text, which is empty if the field is no head;
+-- for judged fields those that belong to no schedule.
 local HISTORY, at = KEYS[1], ARGV[1]
 -- uses: histories
 local list = {}

@@ -31,7 +31,8 @@
 -- ARGV[4] if the hour has ended, the last sampled minute when its entries were read; ARGV[5...] the entry of the hour
 -- An entry has these fields, without zeros: c, how many minutes or hours it covers if not one; the changes of jobs enqueued e, done d, attempts
 -- failed f, retried r, died x, cancelled k, occurrences skipped s, missed m, jobs expired z; how many are waiting w, delayed l, running b, parked p,
--- dead g; how long the first has waited o, ms, if its envelope is no longer than LONG; M, the fields of …:measured except names: "<field>\t<text>\t<field>…".
+-- dead g; how long the first has waited o, ms, if its envelope is no longer than LONG; M, the fields of …:measured except names:
+-- "<field>\t<text>\t<field>…".
 -- BenchmarkSample measures the server time of a call: about 75 µs, 115 with 100 job names; if an hour has ended 90 or 210, and 30 or
 -- 60 for reading its entries before.
 -- Returns time (us), 1 if a sample was taken, else 0.
