@@ -32,6 +32,7 @@ type limitWalk struct {
 	started map[string]int64 // job → when it started under a limit of starts, Unix µs; a start that was given back is removed
 	steady  bool             // the clock never steps back
 	stepped bool             // the clock has stepped back, so a fence no longer shows when its job started
+	kept    int              // pairs of starts that the last change of the limit has kept: there may be more than starts until they end
 	counted []int64          // the same starts, but of those that were given back the oldest ones are removed instead
 }
 

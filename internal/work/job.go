@@ -97,6 +97,7 @@ func (h *Handler) delay(own wire.Retry, failures int, log *slog.Logger) (d time.
 // Config is the configuration of a worker.
 type Config struct {
 	Queues       map[string]int // name -> weight
+	Strict       bool           // the weights are an order
 	Handlers     map[string]*Handler
 	Concurrency  int
 	SessionTTL   time.Duration

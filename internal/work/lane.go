@@ -69,6 +69,9 @@ func (l *lane) open(now time.Time) bool { return !l.caller.busy() && l.mayCall(n
 // part returns the lane's part in its queue's share.
 func (l *lane) part() *stake { return l.stake }
 
+// weight returns the weight of the lane's queue.
+func (l *lane) weight() int { return l.stake.share.weight }
+
 // holder returns the session that holds the lane's jobs; nil: the lane has no session.
 func (l *lane) holder() *session { return l.session }
 

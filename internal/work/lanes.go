@@ -9,6 +9,7 @@ import (
 // lanes are the partitions of all queues that a worker serves.
 type lanes struct {
 	all       []*lane
+	strict    bool // the weights of the queues are an order
 	locatedAt time.Time
 
 	// Memory that is reused each time the lanes are called.
@@ -170,16 +171,42 @@ func withSuspects(among []*lane, turn int) *lane {
 	}
 }
 
+// least returns the smallest weight of a queue from which jobs may be taken now: if the order is strict, the largest weight of those that may
+// have jobs, or whose jobs are on their way; else 0.
+func (ls *lanes) least(now time.Time) (weight int) {
+	if !ls.strict {
+		return 0
+	}
+	for _, l := range ls.all {
+		if jobs, _ := l.reserved(now); jobs > 0 || l.hungry(now) {
+			weight = max(weight, l.weight())
+		}
+	}
+	return weight
+}
+
 // divide divides room among lanes by the weights of their queues, with at least a grain for each lane. With only it divides among the lanes that
-// are called anyway. It returns the lanes that are called, and how many jobs each requests.
-func (ls *lanes) divide(room, grain int, only bool, among []*lane) (called []*lane, takes []int) {
+// are called anyway. Lanes of a queue with less than the least weight get nothing. It returns the lanes that are called, and how many jobs each
+// requests.
+func (ls *lanes) divide(room, grain int, only bool, least int, among []*lane) (called []*lane, takes []int) {
 	ls.takes = append(ls.takes[:0], make([]int, len(among))...)
 	if room > 0 {
 		ls.stakes = ls.stakes[:0]
 		for _, l := range among {
-			ls.stakes = append(ls.stakes, l.part())
+			if l.weight() >= least {
+				ls.stakes = append(ls.stakes, l.part())
+			}
 		}
-		divide(room, grain, only, ls.stakes, ls.takes)
+		divide(room, grain, only, ls.stakes, ls.takes[:len(ls.stakes)])
+		at := len(ls.stakes)
+		for i := len(among) - 1; at <= i; i-- { // some lanes have no stake
+			n := 0
+			if among[i].weight() >= least {
+				at--
+				n = ls.takes[at]
+			}
+			ls.takes[i] = n
+		}
 	}
 	called, takes = among[:0], ls.takes[:0]
 	for i, l := range among {
@@ -221,9 +248,10 @@ func (ls *lanes) of(s *session) *lane {
 
 // nextAt returns when the first of the lanes that can be called needs something; zero: no lane does.
 func (ls *lanes) nextAt(room bool, ttl time.Duration, now time.Time) (until time.Time) {
+	least := ls.least(now)
 	for _, l := range ls.all {
 		if !l.via().busy() {
-			until = earlier(until, l.nextAt(room, ttl, now))
+			until = earlier(until, l.nextAt(room && l.weight() >= least, ttl, now))
 		}
 	}
 	return until

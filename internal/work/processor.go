@@ -146,11 +146,15 @@ func (p *processor) work(now time.Time) {
 	ahead := take - free
 	hungry, due, again := p.lanes.choose(p.drain.begun(), now)
 	held, _ := p.flights.suspect(now)
+	least := p.lanes.least(now)
 	suspects := p.suspectLane(hungry, held, free, now)
+	if suspects != nil && suspects.weight() < least {
+		suspects = nil // in a strict order the queues before it come first
+	}
 	if suspects != nil {
 		hungry = p.lanes.only(suspects, hungry)
 	}
-	asked, takes := p.lanes.divide(take, p.slots.grain(), !worth, hungry)
+	asked, takes := p.lanes.divide(take, p.slots.grain(), !worth, least, hungry)
 	lanes := len(asked) + len(due) + len(again)
 	if lanes == 0 {
 		return
@@ -173,7 +177,7 @@ func (p *processor) work(now time.Time) {
 	// A call to a lane that is called anyway also requests jobs if the others have left a free slot. For a lane that sleeps on it does not.
 	for i, l := range due {
 		room := free
-		if l.sleepsOn(now) {
+		if l.sleepsOn(now) || l.weight() < least {
 			room = 0
 		}
 		send(l, min((room+len(due)-i-1)/(len(due)-i), protocol.MaxTake))

@@ -39,7 +39,7 @@ func prepare(ctx context.Context, store protocol.Store, config *Config, outage *
 	if err != nil {
 		return nil, err
 	}
-	all := new(lanes)
+	all := &lanes{strict: config.Strict}
 	for _, queue := range queues {
 		n := 0
 		err := retry.Until(ctx, outage, "partitions", func(ctx context.Context) (err error) {
