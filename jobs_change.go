@@ -49,7 +49,7 @@ func (j *Jobs) Requeue(ctx context.Context, filter JobFilter, progress func(Bulk
 // if its ID can be enqueued with Once again. Delete reaches the first 300,000 waiting jobs of each partition.
 func (j *Jobs) Delete(ctx context.Context, filter JobFilter, progress func(BulkResult)) (BulkResult, error) {
 	b := bulk{jobs: j, filter: filter, progress: progress, states: []JobState{JobWaiting, JobDelayed, JobRetrying, JobParked, JobDead}, change: j.delete}
-	b.lifts = len(filter.IDs) > 0 && filter.State == "" && filter.Name == "" && filter.Error == "" && filter.Before.IsZero() && filter.Since.IsZero()
+	b.lifts = len(filter.IDs) > 0 && filter.State == "" && !filter.selects() && filter.Before.IsZero() && filter.Since.IsZero()
 	result, err := b.run(ctx)
 	if err != nil {
 		err = fmt.Errorf("chime: delete jobs of queue %.40q: %w", filter.Queue, err)

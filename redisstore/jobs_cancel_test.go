@@ -157,10 +157,12 @@ func TestCancelFindsAJobWhereverItWaits(t *testing.T) {
 // An older program must not touch what it would misread: the first write to a partition raises its layout, whatever the write is.
 func TestEveryWriteRaisesAnOlderLayout(t *testing.T) {
 	for act, do := range map[string]func(*bench){
-		"enqueue": func(b *bench) { b.Enqueue(storesuite.Job("b")) },
-		"take":    func(b *bench) { b.Take("s", 1) },
-		"cancel":  func(b *bench) { b.Cancel("a") },
-		"limit":   func(b *bench) { b.Limit(storesuite.OneAtOnce) },
+		"enqueue":      func(b *bench) { b.Enqueue(storesuite.Job("b")) },
+		"take":         func(b *bench) { b.Take("s", 1) },
+		"cancel":       func(b *bench) { b.Cancel("a") },
+		"cancel later": func(b *bench) { b.Cancel("later") },
+		"sweep":        func(b *bench) { b.store.Sweep(b.Context(), []protocol.Partition{storesuite.DefaultPartition}, 0) },
+		"limit":        func(b *bench) { b.Limit(storesuite.OneAtOnce) },
 		"cancel flight": func(b *bench) {
 			b.Take("s", 1)
 			b.client.HSet(b.Context(), b.keys().state, "layout", "3")
@@ -169,7 +171,9 @@ func TestEveryWriteRaisesAnOlderLayout(t *testing.T) {
 	} {
 		t.Run(act, func(t *testing.T) {
 			onEveryServer(t, func(b *bench) {
-				b.Enqueue(storesuite.Job("a"))
+				later := storesuite.Job("later")
+				later.In = time.Hour
+				b.Enqueue(storesuite.Job("a"), later)
 				b.client.HSet(b.Context(), b.keys().state, "layout", "3")
 				do(b)
 				b.Want("layout", b.stateField("layout"), layout)

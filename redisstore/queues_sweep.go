@@ -124,7 +124,8 @@ func (s *store) sweepCall(p protocol.Partition, parked []string, unless time.Dur
 // expiredJobs reads the expired parked jobs that the script has left, six values each.
 func expiredJobs(values reply) (jobs []protocol.ExpiredJob) {
 	for i := 0; i+5 < len(values); i += 6 {
-		job := protocol.ExpiredJob{Entry: values.text(i), List: values.text(i + 1), Crashes: int(values.number(i + 4)), Last: values.number(i+5) == 1}
+		job := protocol.ExpiredJob{Entry: values.text(i), List: values.text(i + 1), Last: values.number(i+5) == 1}
+		job.Crashes, _ = crashesOf(values.text(i + 4))
 		job.ID = job.Entry
 		if _, id, ok := strings.Cut(job.Entry, "\t"); ok && job.List == sharedParked {
 			job.ID = id

@@ -292,6 +292,7 @@ func takenOf(values reply) []protocol.TakenJob {
 		}
 		if i < len(crashes) {
 			job.Crashes, job.Uncertain = crashesOf(crashes.text(i))
+			job.Vanished = crashes.text(i) == "v"
 		}
 	}
 	for i := range min(len(kinds), len(jobs)) {

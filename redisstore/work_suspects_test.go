@@ -158,6 +158,11 @@ func TestAJobTakenAheadIsMarkedWhenItsHolderVanishes(t *testing.T) {
 		if fmt.Sprint(got) != "map[a:v b:2 begun:1 c:v]" {
 			b.Errorf("crashes %v, want 1 for the job that had begun, and a mark for those that may have", got)
 		}
+		for _, job := range b.Work("other", protocol.WorkCall{Take: 4, Suspect: true}).Taken {
+			if job.Vanished != (job.ID == "a" || job.ID == "c") {
+				b.Errorf("%s is taken with Vanished %v", job.ID, job.Vanished)
+			}
+		}
 	})
 }
 

@@ -372,6 +372,7 @@ type TakenJob struct {
 	Fence      int64
 	Crashes    int       // times its holder vanished while its handler ran
 	Uncertain  int       // how many of these times another job had begun beside it, so that it may not be the cause
+	Vanished   bool      // it was taken ahead by a holder that vanished: its handler may have begun
 	New        bool      // an occurrence taken for the first time: only these can be late
 	Begun      bool      // false: taken ahead
 	Body       []byte    // see package wire

@@ -28,7 +28,7 @@ func Bury(queue string, job *protocol.ExpiredJob, at time.Time) (protocol.Burial
 	if dead.Details == nil {
 		dead.Details = new(wire.Details)
 	}
-	dead.LastError, dead.Stack, dead.Details.Due = NoWorker, "", time.Time{}
+	dead.LastError, dead.Stack, dead.Details.Due, dead.Expires = NoWorker, "", time.Time{}, time.Time{}
 	dead.Details.AddFailure(wire.Failure{At: at, Error: NoWorker})
 	if len(dead.Details.OnDeath) == 0 {
 		burial.Dead = dead.Encode()

@@ -56,7 +56,7 @@ func (a *admission) admit(c *claim, taken *protocol.TakenJob, now time.Time) (s 
 		return c.kill("poison: its worker vanished "+times(taken.Crashes), now), true
 	case p != nil && taken.New && !p.Runs(c.message.Planned, c.clock.answered()):
 		return c.missed(now), true
-	case c.expired(c.clock.answered()):
+	case !taken.Vanished && c.expired(c.clock.answered()):
 		return c.expire(now), true
 	}
 	if p != nil && taken.New {

@@ -47,6 +47,12 @@ func TestDeleteLiftsOnceOfAJobThatIsDone(t *testing.T) {
 			if gone := (*chime.NotFoundError)(nil); !keep && (!errors.As(err, &gone) || gone.BarredUntil.Sub(began).Round(time.Second) != time.Hour) {
 				t.Errorf("Get: %v, want that the ID is barred for an hour after the first job", err)
 			}
+			for name, other := range map[string]chime.JobFilter{"name": {Name: "other"}, "header": {Header: map[string]string{"tenant": "other"}}, "state": {State: chime.JobDead}} {
+				other.Queue, other.IDs = "default", []string{"x"}
+				if done, err := jobs.Delete(t.Context(), other, nil); done.Changed != 0 || err != nil || !add().Existing {
+					t.Errorf("Delete with an ID and another %s: %+v, %v; want that Once of the job remains", name, done, err)
+				}
+			}
 			if done, err := jobs.Delete(t.Context(), chime.JobFilter{Queue: "default", IDs: []string{"other", "x", "another"}}, nil); done.Changed != 1 || err != nil {
 				t.Errorf("Delete: %+v, %v; want one changed", done, err)
 			}

@@ -85,6 +85,7 @@ if #envelopes > 0 then redis.call('HSET', JOBS, unpack(envelopes)) end
 if large then redis.call('HSETNX', STATE, 'large', '1') end
 for l = 1, n_lists do save_list(KEYS[PARKED + l], ARGV[NAMES + l], UNHANDLED, STATE) end
 save_expired(past, LAST, HISTORY, COUNTERS, ARGV[4])
+if state[2] and state[2] ~= LAYOUT then redis.call('HSET', STATE, 'layout', LAYOUT) end
 if #front == 0 then return { whole(now_us), #dying } end
 redis.call('HSET', STATE, 'fence', whole(fence - 1))
 push_front(READY, front)

@@ -275,7 +275,7 @@ for _, job in ipairs(told) do
   end
 end
 if asked > 0 then add_asked(STATE, state[2], asked) end
-if (#out.ready > 0 or #marks > 0 or asked > 0) and state[1] ~= LAYOUT then redis.call('HSET', STATE, 'layout', LAYOUT) end
+if (state[1] or #out.ready > 0 or #marks > 0 or asked > 0) and state[1] ~= LAYOUT then redis.call('HSET', STATE, 'layout', LAYOUT) end
 
 save_flights(flights, OPEN, BEHIND)
 for i, name in ipairs(names) do

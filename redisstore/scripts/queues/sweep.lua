@@ -182,6 +182,7 @@ if large then redis.call('HSETNX', STATE, 'large', '1') end
 for _, i in ipairs(given_up) do give_up(past, ids[i], bodies[i] or definitions[i], entries[i], KEYS[lists[i]], DEAD, CRASHES) end
 for i = PARKED + 1, #KEYS do save_list(KEYS[i], ARGV[i - PARKED + NAMES], UNHANDLED, STATE) end
 save_expired(past, KEYS[16], KEYS[17], KEYS[19], ARGV[7])
+if state[4] and state[4] ~= LAYOUT then redis.call('HSET', STATE, 'layout', LAYOUT) end -- without one the queue is not in use
 if listed == 0 then
   redis.call('HDEL', STATE, 'parked')
 elseif not state[2] then

@@ -114,6 +114,10 @@ elseif done > 0 then
   redis.call('HSET', STATE, 'done', whole(done_before + done))
 end
 if state[4] ~= LAYOUT then redis.call('HSET', STATE, 'layout', LAYOUT) end
+if not state[4] then -- delete_queue.lua lets these expire
+  redis.call('PERSIST', KEYS[17])
+  redis.call('PERSIST', IDLE)
+end
 if limit and not again then
   -- read after write: the number of flights is known only now
   local grown = redis.call('HLEN', INFLIGHT) - flights_before - (not header and n_taken > 0 and 1 or 0)
