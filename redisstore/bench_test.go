@@ -1,7 +1,9 @@
 package redisstore
 
 import (
+	"context"
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -63,3 +65,39 @@ func (b *bench) sweep() (more bool, err error) {
 func (b *bench) keys() partitionKeys { return b.store.keys.partition(storesuite.DefaultPartition) }
 
 func redisZ(score float64, member string) redis.Z { return redis.Z{Score: score, Member: member} }
+
+// eachNode calls do with the client of each master of a cluster, or with the bench's client.
+func (b *bench) eachNode(do func(node redis.Cmdable)) {
+	b.Helper()
+	cluster, ok := b.client.(*redis.ClusterClient)
+	if !ok {
+		do(b.client)
+		return
+	}
+	var one sync.Mutex
+	if err := cluster.ForEachMaster(b.Context(), func(_ context.Context, node *redis.Client) error {
+		one.Lock()
+		defer one.Unlock()
+		do(node)
+		return nil
+	}); err != nil {
+		b.Fatal(err)
+	}
+}
+
+// keysLike returns the keys of all nodes that match a pattern.
+func (b *bench) keysLike(pattern string) (keys []string) {
+	b.Helper()
+	b.eachNode(func(node redis.Cmdable) { keys = append(keys, node.Keys(b.Context(), pattern).Val()...) })
+	return keys
+}
+
+// flush empties all nodes.
+func (b *bench) flush() {
+	b.Helper()
+	b.eachNode(func(node redis.Cmdable) {
+		if err := node.FlushAll(b.Context()).Err(); err != nil {
+			b.Fatal(err)
+		}
+	})
+}

@@ -133,7 +133,7 @@ func TestAnActWhoseReplyIsLostMayBeRepeated(t *testing.T) {
 	for _, a := range acts {
 		onServersWith(t, settableClock, func(b *bench) {
 			once := func(lost int) (state string, was bool) {
-				b.client.FlushAll(b.Context())
+				b.flush()
 				fresh := newStore(b.client, Options{Namespace: string(b.store.keys)})
 				kept := b.store
 				b.use(fresh)

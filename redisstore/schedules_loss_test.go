@@ -38,7 +38,7 @@ type slotSnapshot struct {
 func (b *bench) slotSnapshot(has func(key string) bool) slotSnapshot {
 	b.Helper()
 	s := slotSnapshot{map[string]map[string]string{}, map[string][]redis.Z{}}
-	for _, key := range b.client.Keys(b.Context(), string(b.store.keys)+":*").Val() {
+	for _, key := range b.keysLike(string(b.store.keys) + ":*") {
 		if !has(key) {
 			continue
 		}
@@ -55,7 +55,7 @@ func (b *bench) slotSnapshot(has func(key string) bool) slotSnapshot {
 // goBack brings the keys of a slot back to a slotSnapshot.
 func (b *bench) goBack(has func(key string) bool, to slotSnapshot) {
 	b.Helper()
-	for _, key := range b.client.Keys(b.Context(), string(b.store.keys)+":*").Val() {
+	for _, key := range b.keysLike(string(b.store.keys) + ":*") {
 		if has(key) {
 			b.client.Del(b.Context(), key)
 		}
@@ -127,7 +127,7 @@ func TestAScheduleHasOneHomeWhateverGoesBack(t *testing.T) {
 				onEveryServer(t, func(b *bench) {
 					for at, more := 1+i%stride, true; more; at += stride {
 						for _, continues := range []bool{true, false} {
-							b.client.FlushAll(b.Context())
+							b.flush()
 							for _, queue := range []string{"default", "mail"} {
 								if _, err := b.store.queues.register(b.Context(), queue); err != nil {
 									b.Fatal(err)

@@ -21,7 +21,7 @@ func TestReapingWhatHadNotBegunDoesNotReadItsWorker(t *testing.T) {
 		b.client.ConfigResetStat(b.Context())
 		b.Reap(lapsed, 1)
 		read := strings.Contains(b.client.Info(b.Context(), "commandstats").Val(), "cmdstat_hget:")
-		b.client.FlushAll(b.Context())
+		b.flush()
 		b.Numbers = map[string]int64{}
 		return read
 	}
