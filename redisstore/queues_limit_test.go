@@ -175,7 +175,7 @@ func TestALimitThatNobodyCanReadHoldsTheQueue(t *testing.T) {
 	for _, text := range []string{
 		"x", "1", "-1 0 0 0 0 0", "1 0 0 0 0", "99999999999999999999 0 0 0 0 0", "0 5 0 0 0 0", strings.Repeat("9 ", 40), "0 5 1000 0 1:2", "0 5 1000 0 1:2:x", " ",
 	} {
-		onEveryServer(t, func(b *bench) {
+		onServersWith(t, repairing, func(b *bench) {
 			b.Limit(protocol.QueueLimit{Running: 2})
 			b.Enqueue(storesuite.Job("a"), storesuite.Job("b"), storesuite.Job("c"))
 			fence := b.Work("s", protocol.WorkCall{Take: 1, TTL: time.Millisecond}).Taken[0].Fence

@@ -124,7 +124,7 @@ func TestAScheduleHasOneHomeWhateverGoesBack(t *testing.T) {
 	for _, step := range lossSteps {
 		for i, slot := range lossSlots {
 			t.Run(step.name+", "+slot.name+" goes back", func(t *testing.T) {
-				onEveryServer(t, func(b *bench) {
+				onServersWith(t, hookedCalls, func(b *bench) {
 					for at, more := 1+i%stride, true; more; at += stride {
 						for _, continues := range []bool{true, false} {
 							b.flush()
