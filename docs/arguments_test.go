@@ -82,6 +82,7 @@ func goValues() []goValue {
 			B int
 		}{0, 2}, note: "its zero value: it is not stored"},
 		{what: "a field with `json:\"-,\"`", in: struct {
+			//lint:ignore SA5008 the tag is what is tested
 			A int `json:"-,"`
 		}{1}},
 		{what: "an embedded struct", in: struct {

@@ -175,7 +175,9 @@ type numeric struct {
 
 // A timestamp is like timestamppb.Timestamp of protobuf.
 type timestamp struct {
-	state         sync.Mutex
+	//lint:ignore U1000 protobuf types have such fields
+	state sync.Mutex
+	//lint:ignore U1000 protobuf types have such fields
 	unknownFields []byte
 	Seconds       int64 `json:"seconds,omitempty"`
 	Nanos         int32 `json:"nanos,omitempty"`
@@ -183,6 +185,7 @@ type timestamp struct {
 
 // A protoStruct is like structpb.Struct of protobuf.
 type protoStruct struct {
+	//lint:ignore U1000 protobuf types have such fields
 	state  sync.Mutex
 	Fields map[string]*protoValue
 }

@@ -118,6 +118,7 @@ func TestNumbersArriveAsTheyAreOrNotAtAll(t *testing.T) {
 }
 
 type embedsItself struct {
+	//lint:ignore U1000 it is read by reflection
 	*embedsItself
 	X int
 }

@@ -49,6 +49,7 @@ type base struct{ ID int }
 type Base struct{ ID int }
 
 type tuple struct {
+	//lint:ignore U1000 its tag is read by reflection
 	_msgpack struct{} `msgpack:",as_array"` //nolint:unused // it is an option of the encoder
 	A        int
 	B        string

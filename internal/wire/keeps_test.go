@@ -122,6 +122,7 @@ type writeOnly struct{ n int }
 func (w writeOnly) MarshalJSON() ([]byte, error) { return json.Marshal(map[string]int{"n": w.n}) }
 
 type loop struct {
+	//lint:ignore U1000 it is read by reflection
 	*loop
 	X int
 }
@@ -198,6 +199,7 @@ func TestWhatMsgpackLosesIsStoredAsJSON(t *testing.T) {
 			V any `json:"v,omitempty"`
 		}{""},
 		"a field named -": struct {
+			//lint:ignore SA5008 the tag is what is tested
 			A int `json:"-,"`
 		}{1},
 		"two msgpack fields of one name": account{1, 2},
