@@ -3,6 +3,7 @@ package workers_test
 import (
 	"context"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -25,11 +26,19 @@ func TestStrictQueuesAreServedInTheirOrder(t *testing.T) {
 					}
 				}
 			}
-			order := ""
+			var mu sync.Mutex
+			ran := ""
+			order := func() string {
+				mu.Lock()
+				defer mu.Unlock()
+				return ran
+			}
 			w := f.Worker(chime.WorkerOptions{Concurrency: 1, Strict: true, Queues: map[string]int{"low": 1, "middle": 2, "high": 3}})
 			for _, name := range []string{"low", "middle", "high"} {
 				w.Handle(name, func(context.Context, *chime.Job) error {
-					order += name[:1]
+					mu.Lock()
+					ran += name[:1]
+					mu.Unlock()
 					time.Sleep(time.Second) // fake time
 					return nil
 				})
@@ -39,19 +48,19 @@ func TestStrictQueuesAreServedInTheirOrder(t *testing.T) {
 			add("high", 20)
 			defer f.Start(w)()
 			fixture.Pass(45 * time.Second)
-			if want := strings.Repeat("h", 20) + strings.Repeat("m", 10) + strings.Repeat("l", 15); !strings.HasPrefix(order, want) {
-				t.Errorf("%d partitions: ran %s, want it to begin with %s", partitions, order, want)
+			if want := strings.Repeat("h", 20) + strings.Repeat("m", 10) + strings.Repeat("l", 15); !strings.HasPrefix(order(), want) {
+				t.Errorf("%d partitions: ran %s, want it to begin with %s", partitions, order(), want)
 			}
-			before := len(order)
+			before := len(order())
 			add("high", 5)
 			fixture.Pass(8 * time.Second)
 			// one may have been taken ahead
-			if after := order[before:]; !strings.Contains(after[:7], "hhhhh") {
+			if after := order()[before:]; !strings.Contains(after[:7], "hhhhh") {
 				t.Errorf("%d partitions: after more in high %s ran, want five h before the rest", partitions, after)
 			}
 			fixture.Pass(time.Minute)
-			if len(order) != 55 {
-				t.Errorf("%d partitions: %d jobs ran, want 55", partitions, len(order))
+			if len(order()) != 55 {
+				t.Errorf("%d partitions: %d jobs ran, want 55", partitions, len(order()))
 			}
 		})
 	}
