@@ -210,3 +210,27 @@ func TestAnExpiryIsCheckedWhereItIsSet(t *testing.T) {
 		synctest.Wait()
 	})
 }
+
+// A worker that vanished may have begun a job that it had taken ahead. Such a job does not expire: its attempt may be half done.
+func TestAJobThatMayHaveBegunDoesNotExpire(t *testing.T) {
+	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
+		var runs fixture.Runs
+		worker := f.Worker(chime.WorkerOptions{})
+		worker.Handle("a", func(_ context.Context, job *chime.Job) error { runs.Add(job.ID); return nil })
+		e := chime.NewEnqueuer(f.Server.Store(), chime.EnqueuerOptions{})
+		for _, id := range []string{"may have begun", "has not begun"} {
+			if _, err := e.Enqueue(t.Context(), "a", nil, chime.ID(id), chime.Expire(time.Minute)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		client := f.Server.Client() // writes what reap.lua writes for a job that was taken ahead
+		client.HSet(t.Context(), "chime:{default}:crashes", "may have begun", "v")
+		client.HSet(t.Context(), "chime:{default}:state", "crashed", "1")
+		fixture.Pass(2 * time.Minute)
+		defer f.Start(worker)()
+		fixture.Pass(time.Minute)
+		if got, want := strings.Join(runs.IDs(), ", "), "may have begun"; got != want {
+			t.Errorf("ran: %s; want %s", got, want)
+		}
+	})
+}
