@@ -3,6 +3,7 @@ package action
 import (
 	"fmt"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -19,8 +20,10 @@ const maxProblemValue = 100 // bytes
 // Error has the field and the detail.
 func (p Problem) Error() string { return fmt.Sprintf("%s: %s (%s)", p.Field, p.Detail, p.Code) }
 
-// cut shortens a text to a number of bytes, without splitting a character.
+// cut shortens a text to a number of bytes, without splitting a character. Bytes that are not UTF-8, such as those of a host with %80, become
+// the replacement character: JSON has no others.
 func cut(text string, limit int) string {
+	text = strings.ToValidUTF8(text, "\ufffd")
 	if len(text) <= limit {
 		return text
 	}

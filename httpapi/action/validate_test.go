@@ -362,7 +362,7 @@ func FuzzParseInterval(f *testing.F) {
 
 // FuzzValidateURI: an accepted URI has the destination that it shows, by http or https.
 func FuzzValidateURI(f *testing.F) {
-	for _, text := range []string{"https://example.com/", "http://127.0.0.1/", "https://a@b/", "http://[::1]:80/", `http://a\@b`, "http://0x7f.1/"} {
+	for _, text := range []string{"https://example.com/", "http://127.0.0.1/", "https://a@b/", "http://[::1]:80/", `http://a\@b`, "http://0x7f.1/", "http://0000!%80"} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
