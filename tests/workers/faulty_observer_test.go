@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -105,8 +106,11 @@ func TestFaultyObserversAndLogHandlersChangeNothing(t *testing.T) {
 		if !reflect.DeepEqual(runs, want) {
 			t.Errorf("the jobs ran %v times, want %v", runs, want)
 		}
-		if got, want := notes.about("fine"), "enqueued default/work 0; taken default/work 1; begun default/work 1; ended default/work 1 done"; got != want {
-			t.Errorf("the observer between two faulty ones received %q, want %q", got, want)
+		// The enqueuer may report its event after the worker's first ones: nothing orders the two roles.
+		got := strings.Split(notes.about("fine"), "; ")
+		enqueued := slices.Index(got, "enqueued default/work 0")
+		if enqueued < 0 || strings.Join(slices.Delete(got, enqueued, enqueued+1), "; ") != "taken default/work 1; begun default/work 1; ended default/work 1 done" {
+			t.Errorf("the observer between two faulty ones received %q, want enqueued once, and in this order taken, begun, ended", notes.about("fine"))
 		}
 		for function, want := range map[string]int{"Enqueued": 2, "Taken": 2, "Begun": 2, "Ended": 2, "Slots": 2, "Elected": 2, "Called": 6} {
 			if n := log.count("event=observer.panic action=" + function + " error=a slip in " + function); n != want {
