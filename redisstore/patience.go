@@ -35,9 +35,9 @@ type patience struct {
 	clients []redis.UniversalClient // by level; one level: the application's client, as it is
 	limits  []time.Duration         // of reading an answer
 	level   atomic.Int32
-	unread  atomic.Int32  // consecutive calls without an answer in time, although the server accepts connections
-	broken  atomic.Uint32 // connections that the pool had removed at the last of these
-	silent  atomic.Bool   // the last call got no connection in time: the server is gone, not slow
+	unread  atomic.Int32 // consecutive calls without an answer in time, although the server accepts connections
+	made    atomic.Int64 // connections that the pool had made, at the last call without an answer
+	silent  atomic.Bool  // the last call got no connection in time: the server is gone, not slow
 }
 
 func newPatience(client redis.UniversalClient) *patience {
@@ -99,15 +99,22 @@ func (p *patience) ended(err error, took time.Duration) (failed, doubt bool) {
 	return true, true
 }
 
-// connected reports whether the pool has removed a connection since the last call that was not answered: then the server accepts
-// connections and is slow. Otherwise there was no connection, or the existing one may have been dead for a long time.
+// connected reports whether the pool has made a connection since the last call that was not answered: then the server accepts connections and
+// is slow. The connections that a vanished server leaves in the pool are no sign of that, however many of them are tried and removed.
 func (p *patience) connected() bool {
 	single, ok := p.clients[0].(*redis.Client)
 	if !ok {
 		return false
 	}
-	broken := single.PoolStats().StaleConns
-	return broken != p.broken.Swap(broken)
+	// A connection that is removed between the two readings is missing in the sum: only a sum above the largest one is a new connection.
+	removed := int64(single.PoolStats().StaleConns)
+	made := removed + int64(single.PoolStats().TotalConns)
+	for last := p.made.Load(); made > last; last = p.made.Load() {
+		if p.made.CompareAndSwap(last, made) {
+			return true
+		}
+	}
+	return false
 }
 
 // runBriefly is run for calls that the caller repeats until they are answered.
