@@ -172,7 +172,8 @@ func TestEveryOccurrenceIsDoneOnceWhenProcessesAreKilled(t *testing.T) {
 	workers[0].Kill()
 	schedulers[0].Kill()
 	until(t, "all occurrences are done", func() bool { return len(settledRuns(t, client, "done")) >= seconds })
-	if err := chime.NewSchedules(p.store()).Delete(t.Context(), "beat"); err != nil {
+	// Delete would remove an occurrence that waits because its worker was too slow for quickTTL.
+	if err := chime.NewSchedules(p.store()).Pause(t.Context(), "beat"); err != nil {
 		t.Fatal(err)
 	}
 	until(t, "nothing is in flight", func() bool {
