@@ -24,7 +24,7 @@ func TestSchedulesAreDeclaredAgainOnlyWhenTheStoreHasLostThem(t *testing.T) {
 		if err := schedules.Delete(t.Context(), "deleted"); err != nil {
 			t.Fatal(err)
 		}
-		fixture.Pass(time.Hour)
+		fixture.Pass(20 * time.Minute)
 		if names := b.names(); len(names) != 1 || len(b.written.all()) != 2 {
 			t.Errorf("a deleted schedule came back: %v are stored, %v were written", names, b.written.all())
 		}
@@ -34,14 +34,14 @@ func TestSchedulesAreDeclaredAgainOnlyWhenTheStoreHasLostThem(t *testing.T) {
 		if names, s := b.names(), b.stored("minutely"); len(b.written.all()) != 3 || len(names) != 1 || !s.Waiting {
 			t.Errorf("15 s after the store was lost it has %v, want only the schedule that was not deleted, placed", names)
 		}
-		fixture.Pass(time.Hour)
+		fixture.Pass(20 * time.Minute)
 		if written := b.written.all(); len(written) != 3 {
 			t.Errorf("declared: %v; want each once, and the lost ones again", written)
 		}
 		if _, err := schedules.Put(t.Context(), "deleted", quarterHours, chime.JobName("work")); err != nil {
 			t.Fatal(err)
 		}
-		fixture.Pass(time.Hour)
+		fixture.Pass(20 * time.Minute)
 		b.lose()
 		fixture.Pass(15 * time.Second)
 		if written := b.written.all(); len(b.names()) != 2 || len(written) != 6 {

@@ -30,8 +30,8 @@ func TestEveryJobRunsOnce(t *testing.T) {
 			f.Add("work", 0, fixture.Names("a", 700)...)
 			fixture.Pass(10 * time.Second)
 			f.Add("work", 0, fixture.Names("b", 3)...)
-			f.Add("work", time.Hour, fixture.Names("c", 100)...)
-			fixture.Pass(2 * time.Hour)
+			f.Add("work", 10*time.Minute, fixture.Names("c", 100)...)
+			fixture.Pass(20 * time.Minute)
 			for _, stop := range stops {
 				if err := stop(); err != nil {
 					t.Error(err)
@@ -60,12 +60,12 @@ func TestDelayedJobsAreTakenWhenTheyAreDue(t *testing.T) {
 		stop := f.Start(w)
 		fixture.Pass(time.Minute)
 		due := make(map[string]time.Time)
-		for i, in := range []time.Duration{time.Hour, time.Second, 20 * time.Minute, 90 * time.Millisecond, 24 * time.Hour} {
+		for i, in := range []time.Duration{time.Hour, time.Second, 20 * time.Minute, 90 * time.Millisecond, 3 * time.Hour} {
 			id := fmt.Sprint("d", i)
 			f.Add("work", in, id)
 			due[id] = time.Now().Add(in)
 		}
-		fixture.Pass(25 * time.Hour)
+		fixture.Pass(3*time.Hour + time.Minute)
 		for id, at := range due {
 			if late := r.At[id].Sub(at); late < 0 || late > 2*time.Millisecond {
 				t.Errorf("%s ran %v after it was due, want at most 2ms", id, late)

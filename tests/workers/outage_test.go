@@ -32,7 +32,7 @@ func TestAWorkerCallsAStoreThatDoesNotAnswerTwiceASecondAtMost(t *testing.T) {
 				fixture.Pass(2 * time.Second)
 				store.SetFault(fault)
 				before := store.Counts()
-				const outage = 10 * time.Minute
+				const outage = 3 * time.Minute
 				fixture.Pass(outage)
 				for action, n := range store.Counts() {
 					if n -= before[action]; float64(n) > 2*outage.Seconds() {
@@ -102,7 +102,7 @@ func TestLostRepliesLoseNoJobAndRunNoneTwice(t *testing.T) {
 				})
 				f.Enqueue("default", job("work"), fixture.Names("job", 300)...)
 				stop := fixture.Start(w)
-				fixture.Pass(time.Hour)
+				fixture.Pass(10 * time.Minute)
 				if err := stop(); err != nil {
 					t.Error(err)
 				}

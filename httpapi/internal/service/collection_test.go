@@ -32,7 +32,7 @@ func TestADisabledCollectionRunsNothing(t *testing.T) {
 		_, err = f.patchState(report, resource.Enabled)
 		wantCode(t, "enable", err, problem.CollectionDisabled)
 		f.put(report, with(job(hourly), func(j *resource.Job) { j.KeepRuns = 3 })) // a change is fine
-		time.Sleep(5 * time.Hour)                                                  // fake time
+		time.Sleep(2 * time.Hour)                                                  // fake time
 		for _, n := range []resource.JobName{report, own, made} {
 			if ran := f.runs(n); len(ran) > 0 {
 				t.Errorf("%s ran %v", n.Job, ran)

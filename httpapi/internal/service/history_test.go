@@ -90,7 +90,7 @@ func TestAHistoryShowsNothingOlderThanTheRetention(t *testing.T) {
 	onService(t, Options{Retention: 2 * time.Hour}, func(t *testing.T, f *fixture) {
 		f.work()
 		f.put(report, job(hourly))
-		time.Sleep(5 * time.Hour) // fake time; the runs are at half past
+		time.Sleep(3 * time.Hour) // fake time; the runs are at half past
 		all, _, err := f.History(t.Context(), report, HistoryPage{Top: 100})
 		if err != nil || len(all) != 2 {
 			t.Errorf("%d executions are shown, %v; want those of the last two hours", len(all), err)
