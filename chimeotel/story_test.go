@@ -312,9 +312,9 @@ func TestAnOccurrenceLinksToItsPlacing(t *testing.T) {
 place print, internal
   messaging.system=chime
   messaging.destination.name=print
-  messaging.message.id=monthly@2000-01-01T00:00:30Z
+  messaging.message.id=monthly@2000-01-12T10:17:30Z
   chime.schedule.name=monthly
-  chime.schedule.planned=2000-01-01T00:00:30Z
+  chime.schedule.planned=2000-01-12T10:17:30Z
   chime.schedule.lateness_s=0
 process print, consumer
   after place print
@@ -323,7 +323,7 @@ process print, consumer
   messaging.operation.type=process
   messaging.destination.name=print
   messaging.destination.partition.id=0
-  messaging.message.id=monthly@2000-01-01T00:00:30Z
+  messaging.message.id=monthly@2000-01-12T10:17:30Z
   messaging.message.body.size=0
   messaging.client.id=…
   chime.job.name=report
@@ -332,7 +332,7 @@ process print, consumer
   chime.job.crashes=0
   chime.job.fence=…
   chime.schedule.name=monthly
-  chime.schedule.planned=2000-01-01T00:00:30Z
+  chime.schedule.planned=2000-01-12T10:17:30Z
   chime.schedule.lateness_s=0
   chime.schedule.trigger=occurrence
   chime.job.outcome=done

@@ -296,7 +296,7 @@ func TestMissedAndSupersededOccurrencesAreReturned(t *testing.T) {
 			worker := newWorker(c, chime.WorkerOptions{})
 			worker.Handle("skips", func(context.Context, *chime.Job) error { return nil })
 			worker.Handle("cancels", func(_ context.Context, job *chime.Job) error {
-				if job.Planned.Hour() == 1 {
+				if job.Planned.Hour() == 11 {
 					return chime.RetryAfter(90*time.Minute, errors.New("again later"))
 				}
 				return nil
@@ -314,16 +314,16 @@ func TestMissedAndSupersededOccurrencesAreReturned(t *testing.T) {
 			}
 			return text
 		}
-		want := "cancels 00 done\ncancels 01 failed\ncancels 01 superseded\ncancels 02 done\nskips 00 done\nskips 01 done\nskips 02 done\n"
+		want := "cancels 10 done\ncancels 11 failed\ncancels 11 superseded\ncancels 12 done\nskips 10 done\nskips 11 done\nskips 12 done\n"
 		if got := byOutcome(c.Advance(165 * time.Minute)); got != want {
-			t.Errorf("until 02:45:\n%swant\n%s", got, want)
+			t.Errorf("until 13:02:\n%swant\n%s", got, want)
 		}
 		stop()
 		c.Advance(2 * time.Hour)
 		c.Start(roles()...)
-		want = "cancels 03 done\nskips 03 missed\n"
+		want = "cancels 13 done\nskips 13 missed\n"
 		if got := byOutcome(c.Advance(0)); got != want {
-			t.Errorf("at 04:45:\n%swant\n%s", got, want)
+			t.Errorf("at 15:02:\n%swant\n%s", got, want)
 		}
 	})
 }

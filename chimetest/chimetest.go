@@ -42,7 +42,8 @@ type Chime struct {
 	ahead    time.Duration // how far the clock is ahead of the time that the test has requested
 }
 
-// Run runs a test under fake time. It begins at midnight UTC on Saturday, 1 January 2000. The time advances only while every goroutine of the test
+// Run runs a test under fake time. It begins at 10:17 UTC on Wednesday, 12 January 2000: few rules are due at such an instant, so a test can tell the
+// run at creation of a schedule ([chime.NoImmediateRun]) from its other runs. The time advances only while every goroutine of the test
 // waits, so waiting for an hour takes no real time. (The test runs in a bubble of testing/synctest, so it may call neither t.Run nor t.Parallel.
 // Before Run a test may call t.Parallel.)
 //
@@ -57,12 +58,17 @@ func Run(t *testing.T, test func(t *testing.T, c *Chime)) {
 	})
 }
 
+// begin is when a test begins. It is not midnight, when the clock of a bubble begins: most rules are due at the beginning of a minute, an hour, a day,
+// a week or a month, and there the run at creation would look like a planned one.
+var begin = time.Date(2000, time.January, 12, 10, 17, 0, 0, time.UTC)
+
 // run runs the test on the store that wrap returns for the server's store.
 func run(t *testing.T, test func(t *testing.T, c *Chime), wrap func(*embedded.Server) protocol.Store) {
 	t.Helper()
 	watchdog := watch()
 	defer watchdog.end()
 	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(time.Until(begin))
 		server := embedded.StartInMemory()
 		server.Client().AddHook(watchdog)
 		c := &Chime{t: t, server: server, attempts: newAttempts(wrap(server), watchdog.moves), watchdog: watchdog}

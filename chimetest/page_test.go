@@ -77,25 +77,25 @@ func TestARetryAndAMiss(t *testing.T) {
 			return []chime.Role{worker, scheduler}
 		}
 		stop := c.Start(roles()...)
-		runs := c.Advance(time.Hour) // it is 01:00
+		runs := c.Advance(time.Hour) // it is 11:17
 		if len(runs) != 2 || runs[0].Outcome != chime.RunFailed || runs[1].Outcome != chime.RunDone {
-			t.Fatalf("in the first hour: %v, want a failure at 00:30 and another attempt", runs)
+			t.Fatalf("in the first hour: %v, want a failure at 10:30 and another attempt", runs)
 		}
 
 		stop()
 		if runs := c.Advance(3 * time.Hour); len(runs) != 0 {
 			t.Errorf("while nothing runs: %v", runs)
 		}
-		c.Start(roles()...) // it is 04:00, and three runs were missed
+		c.Start(roles()...) // it is 14:17, and three runs were missed
 		runs = c.Advance(10 * time.Minute)
-		if len(runs) != 2 || runs[0].Planned.Hour() != 1 {
-			t.Errorf("after the start: %v, want the run of 01:30, in two attempts", runs)
+		if len(runs) != 2 || runs[0].Planned.Hour() != 11 {
+			t.Errorf("after the start: %v, want the run of 11:30, in two attempts", runs)
 		}
 	})
 }
 
 func TestNextMonday(t *testing.T) {
-	chimetest.Run(t, func(t *testing.T, c *chimetest.Chime) { // it is Saturday, 1 January 2000
+	chimetest.Run(t, func(t *testing.T, c *chimetest.Chime) { // it is Wednesday, 12 January 2000
 		scheduler := chime.NewScheduler(c.Store(), chime.SchedulerOptions{})
 		for name, cron := range map[string]string{"weekly": "0 7 * * 1", "hourly": "@hourly", "monthly": "@monthly"} {
 			if err := scheduler.Schedule(name, recurrence.Recurrence{Cron: cron}); err != nil {
@@ -103,7 +103,7 @@ func TestNextMonday(t *testing.T) {
 			}
 		}
 		c.Start(scheduler)
-		monday := time.Date(2000, 1, 3, 0, 0, 0, 0, time.UTC)
+		monday := time.Date(2000, 1, 17, 0, 0, 0, 0, time.UTC)
 		if due := c.Upcoming(monday, monday.AddDate(0, 0, 1)); len(due) != 25 {
 			t.Errorf("Monday has %d runs, want 25: %v", len(due), due)
 		}

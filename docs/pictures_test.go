@@ -29,7 +29,7 @@ const (
 )
 
 var (
-	midnight = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
+	midnight = time.Date(2000, 1, 13, 0, 0, 0, 0, time.UTC) // the first one in a test of chimetest
 	longAt   = midnight.Add(time.Hour)
 	gapFrom  = midnight.Add(2*time.Hour + 45*time.Minute)
 	gapTo    = gapFrom.Add(3 * time.Hour)
@@ -140,7 +140,7 @@ func observe(t *testing.T, kind gap, resume []chime.ChangeOption, options ...chi
 			return []chime.Role{worker, scheduler}
 		}
 		schedules := chime.NewSchedules(c.Store())
-		c.Advance(15 * time.Minute)
+		c.Advance(time.Until(midnight.Add(15 * time.Minute)))
 		stop := c.Start(program()...)
 		c.Advance(time.Until(gapFrom))
 		if kind == outage {

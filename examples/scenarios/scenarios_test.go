@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"flag"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/chimejobs/chime"
 	"github.com/chimejobs/chime/internal/long"
 )
 
@@ -46,6 +48,22 @@ func TestWhatTheScenariosPrint(t *testing.T) {
 		}
 	case long.Enabled && !bytes.Equal(all.Bytes(), committed):
 		t.Error("output.txt has additional lines, or another order")
+	}
+}
+
+func TestEachOutcomeHasWords(t *testing.T) {
+	source, err := os.ReadFile("../../schedules_history.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := regexp.MustCompile(`RunOutcome = "(.*)"`).FindAllStringSubmatch(string(source), -1)
+	if len(found) < 10 {
+		t.Fatalf("found %d outcomes, want at least 10", len(found))
+	}
+	for _, outcome := range found {
+		if words[chime.RunOutcome(outcome[1])] == "" {
+			t.Errorf("the outcome %q has no words", outcome[1])
+		}
 	}
 }
 

@@ -155,8 +155,9 @@ func (s *stage) see(run *chime.RunInfo) {
 }
 
 var words = map[chime.RunOutcome]string{
-	chime.RunDone: "ran", chime.RunFailed: "failed", chime.RunDead: "dead", chime.RunSkipped: "skipped: the last one still runs",
-	chime.RunMissed: "missed", chime.RunSuperseded: "ended by the next one",
+	chime.RunDone: "ran", chime.RunFailed: "failed", chime.RunSnoozed: "snoozed", chime.RunDead: "dead", chime.RunSkipped: "skipped: the last one still runs",
+	chime.RunMissed: "missed", chime.RunSuperseded: "ended by the next one", chime.RunCrashed: "its worker vanished",
+	chime.RunCancelled: "cancelled", chime.RunExpired: "expired: it had not begun in time",
 }
 
 // describe describes the result of an attempt.

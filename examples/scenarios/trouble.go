@@ -28,15 +28,15 @@ func outage(s *stage) {
 	s.schedule("skip", halfHourly, "MisfireSkip", chime.Misfire(chime.MisfireSkip))
 	s.schedule("catch-up", halfHourly, "MisfireCatchUp; a run takes 10 minutes", chime.Misfire(chime.MisfireCatchUp))
 	s.work["catch-up"] = takes(func(*chime.Job) time.Duration { return 10 * time.Minute })
-	s.until(time.January, 3, 1, 45)
+	s.until(time.January, 17, 1, 45)
 	s.start()
-	s.until(time.January, 3, 2, 45)
+	s.until(time.January, 17, 2, 45)
 	s.note("the program stops")
 	s.stop()
-	s.until(time.January, 3, 5, 45)
+	s.until(time.January, 17, 5, 45)
 	s.note("the program starts again")
 	s.start()
-	s.until(time.January, 3, 7, 55)
+	s.until(time.January, 17, 7, 55)
 }
 
 func overlap(s *stage) {
@@ -59,10 +59,10 @@ func overlap(s *stage) {
 		s.work[one.name] = long
 		s.schedule(one.name, at("0,30 9 * * *"), one.why, chime.Overlap(one.policy))
 	}
-	s.until(time.January, 3, 8, 45)
+	s.until(time.January, 17, 8, 45)
 	s.note("the run of 09:00 will take 75 minutes, the run of 09:30 ten minutes")
 	s.start()
-	s.until(time.January, 3, 11, 0)
+	s.until(time.January, 17, 11, 0)
 }
 
 func failures(s *stage) {
@@ -77,23 +77,23 @@ func failures(s *stage) {
 	s.work["printer"] = func(context.Context, *chime.Job) error {
 		return chime.RetryAfter(10*time.Minute, errors.New("no printer"))
 	}
-	s.until(time.January, 3, 8, 45)
+	s.until(time.January, 17, 8, 45)
 	s.start()
-	s.until(time.January, 3, 10, 25)
+	s.until(time.January, 17, 10, 25)
 }
 
 func processes(s *stage) {
 	s.schedule("mail", recurrence.Recurrence{Cron: "*/10 * * * *"}, "")
-	s.until(time.January, 3, 8, 55)
+	s.until(time.January, 17, 8, 55)
 	s.note("three processes start")
 	for range 3 {
 		s.start()
 	}
-	s.until(time.January, 3, 9, 35)
+	s.until(time.January, 17, 9, 35)
 	s.note("two of them stop, the leader among them")
 	for _, stop := range s.programs[:2] {
 		stop()
 	}
 	s.programs = s.programs[2:]
-	s.until(time.January, 3, 10, 5)
+	s.until(time.January, 17, 10, 5)
 }

@@ -19,10 +19,10 @@ import (
 	"github.com/chimejobs/chime/chimetest"
 )
 
-const weekly = `{"startTime": "2000-01-01T09:00Z", "action": {"message": "the report is due"},
+const weekly = `{"startTime": "2000-01-15T09:00Z", "action": {"message": "the report is due"},
 	"recurrence": {"frequency": "week", "schedule": {"weekDays": ["saturday", "sunday"], "hours": [9, 17]}}}`
 
-// A service is the program's worker and API under fake time, which begins on Saturday, 1 January 2000.
+// A service is the program's worker and API under fake time. Its test begins on a Saturday.
 type service struct {
 	t    *testing.T
 	c    *chimetest.Chime
@@ -32,6 +32,7 @@ type service struct {
 
 func serve(t *testing.T, test func(t *testing.T, s *service)) {
 	chimetest.Run(t, func(t *testing.T, c *chimetest.Chime) {
+		c.Advance(time.Until(time.Date(2000, time.January, 15, 0, 0, 0, 0, time.UTC)))
 		s := &service{t, c, newAPI(c.Store()), new(output)}
 		quiet := slog.New(slog.DiscardHandler)
 		c.Start(newWorker(c.Store(), quiet, s.sent), chime.NewScheduler(c.Store(), chime.SchedulerOptions{Logger: quiet}))
@@ -83,7 +84,7 @@ func TestASchedulesLife(t *testing.T) {
 		if _, again := s.do(200, "PUT", report, weekly); again != tag {
 			t.Errorf("the same definition again has the ETag %s, want %s", again, tag)
 		}
-		if body, _ := s.do(200, "GET", report+"/upcoming?n=3", ""); body != `["2000-01-01T09:00:00Z","2000-01-01T17:00:00Z","2000-01-02T09:00:00Z"]` {
+		if body, _ := s.do(200, "GET", report+"/upcoming?n=3", ""); body != `["2000-01-15T09:00:00Z","2000-01-15T17:00:00Z","2000-01-16T09:00:00Z"]` {
 			t.Errorf("upcoming: %s", body)
 		}
 
@@ -100,7 +101,7 @@ func TestASchedulesLife(t *testing.T) {
 			t.Errorf("sent: %s", got)
 		}
 		body, _ = s.do(200, "GET", report+"/runs", "")
-		for _, planned := range []string{"2000-01-01T09:00:00Z", "2000-01-01T17:00:00Z"} {
+		for _, planned := range []string{"2000-01-15T09:00:00Z", "2000-01-15T17:00:00Z"} {
 			if !strings.Contains(body, `{"planned":"`+planned+`","started":"`+planned+`","ended":"`+planned+`","outcome":"done"`) {
 				t.Errorf("the run of %s is not among the runs: %s", planned, body)
 			}
