@@ -51,6 +51,18 @@ func TestAJobThatIsGoneStillHasAPage(t *testing.T) {
 	})
 }
 
+func TestThePageOfAJobShowsWhenItExpires(t *testing.T) {
+	onEmbedded(t, func(t *testing.T, store chime.Store) {
+		enqueuer := chime.NewEnqueuer(store, chime.EnqueuerOptions{})
+		must(enqueuer.Enqueue(t.Context(), "code", nil, chime.ID("soon"), chime.Expire(time.Hour)))
+		must(enqueuer.Enqueue(t.Context(), "code", nil, chime.ID("over"), chime.Expire(time.Minute)))
+		time.Sleep(5 * time.Minute) // fake time passes
+		d := newDashboard(t, store, operator)
+		wants(t, "a job that expires", send(d, "GET", "/jobs/default/soon"), 200, "no live worker serves queue default; it expires in 5", " unless it begins before.", "<dt>Expires</dt>")
+		wants(t, "a job whose time is over", send(d, "GET", "/jobs/default/over"), 200, "; its time was over ", " ago, so it ends as expired when a worker takes it.", "<dt>Expires</dt>")
+	})
+}
+
 // An open page of something deleted shows that it is no longer updated, and the reason.
 func TestAnOpenPageShowsThatItsJobIsGone(t *testing.T) {
 	onEmbedded(t, func(t *testing.T, store chime.Store) {

@@ -23,11 +23,11 @@ func JobInfo(j *chime.JobInfo, why chime.Reason, now time.Time) State {
 	case j.State == chime.JobWaiting && why.Kind == "":
 		state.Sentence = fmt.Sprintf("It waits for a free worker, or for an earlier occurrence to end, before its %s.", attempt(j))
 	case j.State == chime.JobWaiting:
-		state.Sentence = fmt.Sprintf("It waits for its %s: %s.", attempt(j), reason(why))
+		state.Sentence = fmt.Sprintf("It waits for its %s: %s.", attempt(j), Why(why))
 	case j.State == chime.JobParked && (why.Kind == chime.ReasonPaused || why.Kind == chime.ReasonUnserved):
-		state.Sentence = fmt.Sprintf("It waits for a worker that has a handler for it, and %s.", reason(why))
+		state.Sentence = fmt.Sprintf("It waits for a worker that has a handler for it, and %s.", Why(why))
 	case (j.State == chime.JobDelayed || j.State == chime.JobRetrying) && why.Kind != "":
-		state.Sentence = fmt.Sprintf("Its %s is due %s, but %s.", attempt(j), until(j.Due, now), reason(why))
+		state.Sentence = fmt.Sprintf("Its %s is due %s, but %s.", attempt(j), until(j.Due, now), Why(why))
 	case j.State == chime.JobDelayed, j.State == chime.JobRetrying:
 		state.Sentence = fmt.Sprintf("Its %s is due %s.", attempt(j), until(j.Due, now))
 	case !j.Vanished.IsZero():
@@ -43,7 +43,26 @@ func JobInfo(j *chime.JobInfo, why chime.Reason, now time.Time) State {
 	case j.State == chime.JobDone:
 		state.Sentence = fmt.Sprintf("It ended%s%s, and its result is kept.", as(j.Outcome), ago(j.Ended, now))
 	}
+	if clause := expiry(j, now); clause != "" {
+		state.Sentence = strings.TrimSuffix(state.Sentence, ".") + "; " + clause + "."
+	}
 	return state
+}
+
+// expiry describes when a job that has not begun expires (chime.Expire), as a clause. A job whose time is over is stored until a worker takes it.
+// It is empty for a job that does not expire, or has begun.
+func expiry(j *chime.JobInfo, now time.Time) string {
+	switch {
+	case j.Expires.IsZero() || j.Err != nil || !j.Vanished.IsZero():
+		return ""
+	case j.Expires.After(now):
+		return "it expires " + until(j.Expires, now) + " unless it begins before"
+	}
+	clause := "its time was over" + ago(j.Expires, now) + ", so it ends as expired"
+	if j.State == chime.JobTaken {
+		return clause
+	}
+	return clause + " when a worker takes it"
 }
 
 // JobRow describes a job in a list. A job whose worker has vanished is not running, although the store has not returned it yet.
@@ -62,8 +81,8 @@ func vanishedUntil(why chime.Reason) string {
 	return "a worker starts"
 }
 
-// reason returns a reason as a clause.
-func reason(r chime.Reason) string {
+// Why returns a reason why a job does not run, as a clause without a full stop.
+func Why(r chime.Reason) string {
 	switch r.Kind {
 	case chime.ReasonPaused:
 		return fmt.Sprintf("queue %s is paused%s", r.Queue, by(r.Note))

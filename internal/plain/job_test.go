@@ -29,6 +29,12 @@ func TestTheSentenceOfAJobNamesTheAttemptAndItsTime(t *testing.T) {
 		{chime.JobInfo{State: chime.JobDone, Attempt: 1, Ended: now}, "✓ done: It ended just now, and its result is kept."},
 		{chime.JobInfo{State: chime.JobDone, Attempt: 1, Outcome: chime.RunCancelled}, "✓ done: It ended as cancelled, and its result is kept."},
 		{chime.JobInfo{State: chime.JobDead, Err: errors.New("newer")}, "⚠ dead: This version cannot read it."},
+		{chime.JobInfo{State: chime.JobWaiting, MaxAttempts: 1, Expires: now.Add(4*time.Minute + 30*time.Second)}, "◌ waiting: It waits for a free worker, or for an earlier occurrence to end, before its only attempt; it expires in 4m 30s unless it begins before."},
+		{chime.JobInfo{State: chime.JobDelayed, MaxAttempts: 1, Due: now.Add(time.Minute), Expires: now.Add(6 * time.Minute)}, "◌ delayed: Its only attempt is due in 1m; it expires in 6m unless it begins before."},
+		{chime.JobInfo{State: chime.JobParked, Expires: now.Add(time.Millisecond)}, "‖ parked: It waits for a worker that has a handler for it; it expires in 1s unless it begins before."},
+		{chime.JobInfo{State: chime.JobParked, Expires: now}, "‖ parked: It waits for a worker that has a handler for it; its time was over just now, so it ends as expired when a worker takes it."},
+		{chime.JobInfo{State: chime.JobTaken, MaxAttempts: 1, Expires: now.Add(-3 * time.Minute)}, "● taken: A worker has taken it and is about to begin its only attempt; its time was over 3m ago, so it ends as expired."},
+		{chime.JobInfo{State: chime.JobDone, Attempt: 1, Outcome: chime.RunExpired, Ended: now.Add(-time.Hour)}, "✓ done: It ended as expired 1h ago, and its result is kept."},
 		{chime.JobInfo{State: "quantum"}, `⚠ quantum: This version does not know what "quantum" means.`},
 	} {
 		if got := plain.JobInfo(&c.job, chime.Reason{}, now); got.String()+": "+got.Sentence != c.want || !isSentence(got.Sentence) {
@@ -41,7 +47,8 @@ func TestTheSentenceOfAJobNamesTheReasonWhyItDoesNotRun(t *testing.T) {
 	now := time.Date(2026, 11, 21, 13, 26, 48, 0, time.UTC)
 	waiting := chime.JobInfo{State: chime.JobWaiting, Attempt: 1, MaxAttempts: 25}
 	delayed := chime.JobInfo{State: chime.JobDelayed, Attempt: 1, MaxAttempts: 25, Due: now.Add(time.Minute)}
-	vanished := chime.JobInfo{State: chime.JobRunning, Attempt: 1, Vanished: now.Add(-15*time.Minute - 3*time.Second)}
+	expiring := chime.JobInfo{State: chime.JobWaiting, Attempt: 1, Expires: now.Add(-5 * time.Minute)}
+	vanished := chime.JobInfo{State: chime.JobTaken, Expires: now, Attempt: 1, Vanished: now.Add(-15*time.Minute - 3*time.Second)}
 	limit := chime.Limit{Running: 2, Starts: 10, Per: time.Minute}
 	for _, c := range []struct {
 		job  chime.JobInfo
@@ -56,6 +63,7 @@ func TestTheSentenceOfAJobNamesTheReasonWhyItDoesNotRun(t *testing.T) {
 		{waiting, chime.Reason{Kind: chime.ReasonLimited, Queue: "mail", Limit: limit, Place: 12}, "◌ waiting: It waits for its 1st of 25 attempts: queue mail has a limit of 2 at once, 10 starts in 1m, and it is 12th in line."},
 		{waiting, chime.Reason{Kind: chime.ReasonInLine, Place: 1}, "◌ waiting: It waits for its 1st of 25 attempts: it is 1st in line for a free worker."},
 		{waiting, chime.Reason{Kind: chime.ReasonInLine, Beyond: true}, "◌ waiting: It waits for its 1st of 25 attempts: its place in line is beyond 10,000 for a free worker."},
+		{expiring, chime.Reason{Kind: chime.ReasonUnserved, Queue: "mail"}, "⚠ waiting: It waits for its 1st attempt: no live worker serves queue mail; its time was over 5m ago, so it ends as expired when a worker takes it."},
 		{delayed, chime.Reason{Kind: chime.ReasonUnserved, Queue: "mail"}, "⚠ delayed: Its 1st of 25 attempts is due in 1m, but no live worker serves queue mail."},
 		{chime.JobInfo{State: chime.JobParked}, chime.Reason{Kind: chime.ReasonParked}, "‖ parked: It waits for a worker that has a handler for it."},
 		{chime.JobInfo{State: chime.JobParked}, chime.Reason{Kind: chime.ReasonUnserved, Queue: "mail"}, "⚠ parked: It waits for a worker that has a handler for it, and no live worker serves queue mail."},

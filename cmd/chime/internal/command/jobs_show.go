@@ -126,6 +126,7 @@ func (s *session) jobText(job *chime.JobInfo, why chime.Reason, now time.Time, p
 	instant("Enqueued", job.Enqueued)
 	instant("Planned", job.Planned)
 	instant("Due", job.Due)
+	instant("Expires", job.Expires)
 	instant("Started", job.Started)
 	instant("Ended", job.Ended)
 	row("Worker", job.Worker)

@@ -45,6 +45,20 @@ func TestJobsAreListed(t *testing.T) {
 	}
 }
 
+func TestAJobShowsWhenItExpires(t *testing.T) {
+	s := emptyShop(t)
+	s.enqueue(t,
+		chime.Item{Name: "code", Options: []chime.EnqueueOption{chime.ID("soon"), chime.Expire(time.Hour)}},
+		chime.Item{Name: "code", Options: []chime.EnqueueOption{chime.ID("over"), chime.Expire(time.Millisecond)}},
+		chime.Item{Name: "code", Options: []chime.EnqueueOption{chime.ID("never")}},
+	)
+	wants{out: []string{"no live worker serves queue default; it expires in 59m 59s unless it begins before.", "\nExpires ", "  in 59m 59s\n"}}.check(t, s.Run(t, "jobs", "show", "soon"))
+	wants{out: []string{"; its time was over ", ", so it ends as expired when a worker takes it.", "\nExpires "}}.check(t, s.Run(t, "jobs", "show", "over"))
+	if got := s.Run(t, "jobs", "show", "never"); strings.Contains(strings.ToLower(got.Out), "expire") {
+		t.Errorf("a job without Expire: %s", got.Out)
+	}
+}
+
 // A shell offers files only where an argument can be a file.
 func TestNoFilesAreCompletedWhereNoneAreMeant(t *testing.T) {
 	s := emptyShop(t)
