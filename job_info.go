@@ -278,7 +278,7 @@ type Reason struct {
 	Beyond bool `json:"beyond,omitempty"` // the place is beyond the first 10,000
 }
 
-// Blocked returns why no job of the queue begins: ReasonPaused, ReasonUnserved, or nothing. served: a live worker takes from the queue.
+// Blocked returns why no job of the queue begins: ReasonPaused, ReasonUnserved, or nothing. served: a live worker serves the queue.
 func (q *QueueInfo) Blocked(served bool) ReasonKind {
 	switch {
 	case q.Paused:

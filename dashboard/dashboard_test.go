@@ -261,7 +261,7 @@ func TestTheBannersOfAnOpenPageAreKeptUpToDate(t *testing.T) {
 		next := watch(t, d, "/events?page=schedules&zone=Asia/Tokyo")
 		next("event: beat")
 		must(chime.NewEnqueuer(store, chime.EnqueuerOptions{}).Enqueue(t.Context(), "resize", nil))
-		next(`Jobs wait on queue default, but no live worker takes from it.\u003c/span\u003e \u003ca href=\"./queues?zone=Asia%2FTokyo\"`)
+		next(`Jobs wait on queue default, but no live worker serves it.\u003c/span\u003e \u003ca href=\"./queues?zone=Asia%2FTokyo\"`)
 	})
 }
 

@@ -42,7 +42,7 @@ func TestThePageOfAScheduleShowsWhyItDidNotRun(t *testing.T) {
 			at(2, 1, 9, 0)
 		}, []string{"1 paused", `It did not run: the schedule was paused. anna paused it: "moving house".`, "It has no further occurrences."}},
 		"no worker came": {nil, func(*testing.T, chime.Store) { at(2, 1, 9, 0) }, []string{
-			"1 late", "It is due, but no worker has taken it yet.", "It does not run now: no live worker takes from queue default.", "Show the workers",
+			"1 late", "It is due, but no worker has taken it yet.", "It does not run now: no live worker serves queue default.", "Show the workers",
 		}},
 		"it was too late": {[]chime.PutOption{chime.Misfire(chime.MisfireSkip)}, func(t *testing.T, store chime.Store) {
 			at(2, 1, 9, 0)

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/internal/plain"
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
@@ -17,7 +18,7 @@ type Kind int
 // The kinds.
 const (
 	Paused   Kind = iota + 1 // their queue is paused
-	Unserved                 // no live worker takes from their queue
+	Unserved                 // no live worker serves their queue
 	Parked                   // no worker of their queue has a handler for them
 )
 
@@ -50,16 +51,16 @@ func Of(ctx context.Context, store chime.Store, of *chime.Schedule) (all []Reaso
 	return On(ctx, store, of, queue, served)
 }
 
-// On is Of for a caller that knows the state of the schedule's queue, and whether a live worker takes from it.
+// On is Of for a caller that knows the state of the schedule's queue, and whether a live worker serves it.
 func On(ctx context.Context, store chime.Store, of *chime.Schedule, queue *chime.QueueInfo, served bool) (all []Reason, err error) {
 	if of.State != chime.StateLive {
 		return nil, nil // its state shows the reason
 	}
 	if queue.Blocked(true) == chime.ReasonPaused {
-		all = append(all, Reason{Paused, fmt.Sprintf("queue %s is paused%s", of.Queue, noted(queue.Note))})
+		all = append(all, Reason{Paused, plain.Why(chime.Reason{Kind: chime.ReasonPaused, Queue: of.Queue, Note: queue.Note})})
 	}
 	if !served {
-		all = append(all, Reason{Unserved, fmt.Sprintf("no live worker takes from queue %s", of.Queue)})
+		all = append(all, Reason{Unserved, plain.Why(chime.Reason{Kind: chime.ReasonUnserved, Queue: of.Queue})})
 	}
 	parked, err := chime.NewJobs(store).Page(ctx, chime.JobFilter{Queue: of.Queue, State: chime.JobParked, Name: of.JobName, Limit: 1})
 	if err != nil {
@@ -69,12 +70,4 @@ func On(ctx context.Context, store chime.Store, of *chime.Schedule, queue *chime
 		all = append(all, Reason{Parked, fmt.Sprintf("jobs are parked on queue %s: no worker there can run %s", of.Queue, of.JobName)})
 	}
 	return all, nil
-}
-
-// noted returns the note's reason, for the middle of a sentence.
-func noted(n chime.Note) string {
-	if n.Text == "" {
-		return ""
-	}
-	return fmt.Sprintf(" (%q)", n.Text)
 }

@@ -24,6 +24,20 @@ type Snapshot struct {
 	Notes map[Panel]string // why a panel is incomplete
 }
 
+// Served returns a function that reports whether a live worker serves a queue. It is always true if the workers are not known.
+func (s *Snapshot) Served() func(queue string) bool {
+	if s.Notes[Workers] != "" {
+		return func(string) bool { return true }
+	}
+	served := map[string]bool{}
+	for _, w := range s.Workers {
+		for queue, weight := range w.Queues {
+			served[queue] = served[queue] || weight > 0
+		}
+	}
+	return func(queue string) bool { return served[queue] }
+}
+
 // Flow is the traffic of all sampled queues.
 type Flow struct {
 	In, Out, Failed          float64   // jobs a second

@@ -86,7 +86,7 @@ func consecutive(failures int) string {
 	return fmt.Sprintf(" (the %s consecutive failure)", format.Ordinal(failures))
 }
 
-// Queue describes a queue. served is whether a live worker takes from it, as far as that is known.
+// Queue describes a queue. served is whether a live worker serves it, as far as that is known.
 func Queue(q *chime.QueueInfo, served bool) State {
 	switch q.Blocked(served) {
 	case chime.ReasonPaused:
@@ -98,6 +98,12 @@ func Queue(q *chime.QueueInfo, served bool) State {
 		return State{Warning, "no worker", "No live worker serves it, so none of its jobs runs."}
 	}
 	return State{Going, "live", "Workers take its jobs."}
+}
+
+// Totals describes what has happened on a queue since it exists.
+func Totals(q *chime.QueueInfo) string {
+	return fmt.Sprintf("%s enqueued, %s done, %s failed, %s dead, %s cancelled, %s expired", format.Count(q.Enqueued), format.Count(q.Done),
+		format.Plural(q.Failed, "attempt", "attempts"), format.Plural(q.Died, "job", "jobs"), format.Count(q.Cancelled), format.Count(q.Expired))
 }
 
 // by names the person who paused something, and the reason. It returns "" if the note is empty.

@@ -56,7 +56,7 @@ var mayImport = map[string][]string{
 	"internal/overview":          {".", "internal/protocol", "internal/jobfind", "internal/rights"},
 	"internal/rights":            {},
 	"internal/history":           {".", "internal/schedule"},
-	"internal/blocked":           {".", "internal/protocol", "internal/rights"},
+	"internal/blocked":           {".", "internal/protocol", "internal/rights", "internal/plain"},
 	"redisstore":                 {"internal/protocol", "internal/guardlog", "internal/recent", "redisstore/internal/sample", "redisstore/internal/script", "github.com/redis/go-redis/v9"},
 	"redisstore/internal/sample": {"internal/protocol", "github.com/redis/go-redis/v9"},
 	"redisstore/internal/script": {},

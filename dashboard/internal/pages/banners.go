@@ -6,7 +6,6 @@ import (
 
 	"github.com/chimejobs/chime"
 	"github.com/chimejobs/chime/dashboard/internal/render"
-	"github.com/chimejobs/chime/internal/overview"
 )
 
 // Banners returns the problems of the whole store. Every page shows them, except the overview, which has its own sentences for them.
@@ -22,23 +21,17 @@ func (s *Standing) Banners() []render.Banner {
 			banners = append(banners, b)
 		}
 	}
-	add(unserved, render.Banner{Text: "Jobs wait on %s, but no live worker takes from it.", Path: "queues", Do: "Show the queues"})
+	add(unserved, render.Banner{Text: "Jobs wait on %s, but no live worker serves it.", Path: "queues", Do: "Show the queues"})
 	add(parked, render.Banner{Text: "Jobs are parked on %s: no worker there has a handler for them.", Path: "jobs", Name: "state", Is: "parked", Do: "Show them"})
 	return banners
 }
 
 // blockedQueues returns the queues whose jobs no worker runs: queues with waiting jobs from which no worker takes, and queues with parked jobs.
 func (s *Standing) blockedQueues() (unserved, parked []string) {
-	served := map[string]bool{}
-	for _, w := range s.Workers {
-		for queue := range w.Queues {
-			served[queue] = true
-		}
-	}
-	unknown := s.Notes[overview.Workers] != ""
+	served := s.Served()
 	for _, q := range s.Queues {
 		overdue := !q.Next.IsZero() && q.Next.Before(s.At)
-		if q.Blocked(served[q.Name] || unknown) == chime.ReasonUnserved && (q.Waiting > 0 || overdue) {
+		if q.Blocked(served(q.Name)) == chime.ReasonUnserved && (q.Waiting > 0 || overdue) {
 			unserved = append(unserved, q.Name)
 		}
 		if q.Parked > 0 {
@@ -46,11 +39,6 @@ func (s *Standing) blockedQueues() (unserved, parked []string) {
 		}
 	}
 	return unserved, parked
-}
-
-// serves reports whether a live worker takes from a queue. It is true if that is not known.
-func (s *Standing) serves(queue string) bool {
-	return s.Notes[overview.Workers] != "" || slices.ContainsFunc(s.Workers, func(w overview.Worker) bool { return w.Queues[queue] > 0 })
 }
 
 // firstOf returns the name of the first queue and the number of the others.

@@ -61,7 +61,7 @@ func healthOf(s *Standing, listing Listing) Health {
 	add(oldest.Name != "", Problem{Tone: "late", Path: render.Path("queues", oldest.Name),
 		Text: fmt.Sprintf("Jobs on queue %s have been waiting for %s.", oldest.Name, format.Rough(oldest.wait))})
 	if unserved, _ := s.blockedQueues(); len(unserved) > 0 && len(s.Workers) > 0 {
-		add(true, Problem{Tone: "fail", Path: "queues", Text: fmt.Sprintf("Jobs wait on %s, but no live worker takes from it.", firstOf(unserved))})
+		add(true, Problem{Tone: "fail", Path: "queues", Text: fmt.Sprintf("Jobs wait on %s, but no live worker serves it.", firstOf(unserved))})
 	}
 	add(parked > 0, Problem{Tone: "late", Path: "jobs", Name: "state", Is: "parked",
 		Text: fmt.Sprintf("%s %s parked: no worker has a handler for them.", format.Plural(parked, "job", "jobs"), format.Agree(parked, "is", "are"))})

@@ -38,6 +38,9 @@ type Queue struct {
 	WorkersNote string // why they are not shown; empty: they are shown
 }
 
+// Totals describes what has happened on the queue since it exists.
+func (q *Queue) Totals() string { return plain.Totals(q.QueueInfo) }
+
 // Queue reads the page of a queue.
 func (s *Site) Queue(ctx context.Context, r *Request) (View, error) {
 	window, err := r.window()
@@ -57,7 +60,7 @@ func (s *Site) Queue(ctx context.Context, r *Request) (View, error) {
 		}
 	}
 	m := &Queue{Queue: standing.Queues[i], Can: r.Can, WorkersNote: standing.Notes[overview.Workers]}
-	m.State, m.Limited, m.Long = plain.Queue(m.QueueInfo, standing.serves(name)), limitOf(m.Limit), waitsTooLong(m.QueueInfo)
+	m.State, m.Limited, m.Long = plain.Queue(m.QueueInfo, standing.Served()(name)), limitOf(m.Limit), waitsTooLong(m.QueueInfo)
 	for _, w := range standing.Workers {
 		if _, serves := w.Queues[name]; serves {
 			m.Workers = append(m.Workers, w)
@@ -166,7 +169,7 @@ func (q *Queue) EmptyJobs() render.Empty {
 // EmptyWorkers is shown if no worker takes from the queue.
 func (q *Queue) EmptyWorkers() render.Empty {
 	return render.Empty{
-		Text: "No live worker takes from this queue. This line starts one:",
+		Text: "No live worker serves this queue. This line starts one:",
 		Line: fmt.Sprintf("err := chime.Run(ctx, chime.NewWorker(store, chime.WorkerOptions{Queues: map[string]int{%q: 1}}))", q.Name),
 	}
 }

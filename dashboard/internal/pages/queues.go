@@ -116,9 +116,10 @@ func (s *Site) queueRows(standing *Standing, order func(a, b *overview.Queue) in
 			serve[queue]++
 		}
 	}
+	served := standing.Served()
 	rows := make([]QueueRow, 0, len(standing.Queues))
 	for _, q := range standing.Queues {
-		rows = append(rows, QueueRow{Queue: q, State: plain.Queue(q.QueueInfo, serve[q.Name] > 0 || standing.Notes[overview.Workers] != ""), Long: waitsTooLong(q.QueueInfo), Workers: serve[q.Name], Unread: standing.Notes[overview.Workers] != ""})
+		rows = append(rows, QueueRow{Queue: q, State: plain.Queue(q.QueueInfo, served(q.Name)), Long: waitsTooLong(q.QueueInfo), Workers: serve[q.Name], Unread: standing.Notes[overview.Workers] != ""})
 	}
 	slices.SortFunc(rows, func(a, b QueueRow) int { return order(&a.Queue, &b.Queue) })
 	return rows

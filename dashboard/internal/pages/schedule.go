@@ -240,7 +240,7 @@ func (s *Site) fillBlockers(ctx context.Context, m *Schedule, standing *Standing
 	if i < 0 {
 		return nil // the schedule is new and has placed no job
 	}
-	found, err := blocked.On(ctx, s.store, m.Schedule, standing.Queues[i].QueueInfo, standing.serves(m.Queue))
+	found, err := blocked.On(ctx, s.store, m.Schedule, standing.Queues[i].QueueInfo, standing.Served()(m.Queue))
 	for _, h := range found {
 		shown := Blocker{Text: h.Text, Path: render.Path("queues", m.Queue), Do: "Show the queue"}
 		switch h.Kind {

@@ -71,10 +71,10 @@ func (s *Site) findSchedules(ctx context.Context, _ *Standing, m *Search) error 
 }
 
 func findQueues(_ context.Context, standing *Standing, m *Search) error {
-	n := 0
+	n, served := 0, standing.Served()
 	for _, q := range standing.Queues {
 		if n < maxHits && strings.HasPrefix(q.Name, m.Text) {
-			m.Hits = append(m.Hits, Hit{render.Path("queues", q.Name), q.Name, "queue, " + plain.Queue(q.QueueInfo, standing.serves(q.Name)).Word})
+			m.Hits = append(m.Hits, Hit{render.Path("queues", q.Name), q.Name, "queue, " + plain.Queue(q.QueueInfo, served(q.Name)).Word})
 			n++
 		}
 	}

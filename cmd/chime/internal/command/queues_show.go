@@ -69,8 +69,7 @@ func (s *session) queueText(q queueLine) string {
 	if r := q.Rates; r != nil {
 		row("A minute", fmt.Sprintf("%s in, %s out, %s failed", format.Rate(r.In), format.Rate(r.Out), format.Rate(r.Failed)))
 	}
-	row("In all", fmt.Sprintf("%s enqueued, %s done, %s attempts failed, %s jobs died, %s cancelled, %s expired",
-		format.Count(q.Enqueued), format.Count(q.Done), format.Count(q.Failed), format.Count(q.Died), format.Count(q.Cancelled), format.Count(q.Expired)))
+	row("In all", plain.Totals(q.QueueInfo))
 	_ = t.Flush()
 	return b.String()
 }

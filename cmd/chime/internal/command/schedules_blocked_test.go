@@ -45,7 +45,7 @@ func TestShowSaysWhyAScheduleDoesNotRun(t *testing.T) {
 			t.Errorf("%s: shown\n%s", word, got.Out)
 		}
 	}
-	want("no worker runs", "no live worker takes from queue mail: start one")
+	want("no worker runs", "no live worker serves queue mail: start one")
 	listed("no worker")
 
 	worker := chime.NewWorker(s.store, chime.WorkerOptions{Queues: map[string]int{"mail": 1}, Logger: quiet})
@@ -73,7 +73,7 @@ func TestShowSaysWhyAScheduleDoesNotRun(t *testing.T) {
 	if got := s.Run(t, "queues", "pause", "mail", "--note", "printer\x1b[2J down"); got.Code != 0 {
 		t.Fatalf("%+v", got)
 	}
-	want("a pause", `queue mail is paused ("printer\x1b[2J down"): chime queues resume mail`, "no live worker", "no worker there can run bill")
+	want("a pause", `queue mail is paused, because of "printer\x1b[2J down": chime queues resume mail`, "no live worker", "no worker there can run bill")
 	listed("queue paused")
 	if err := schedules.Pause(t.Context(), "invoices"); err != nil {
 		t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 	"github.com/chimejobs/chime/cmd/chime/internal/output"
 	"github.com/chimejobs/chime/internal/format"
 	"github.com/chimejobs/chime/internal/overview"
+	words "github.com/chimejobs/chime/internal/plain"
 )
 
 // detail returns the text of the opened item, one field a line.
@@ -63,17 +64,14 @@ func (m *Model) moment(t time.Time) string {
 
 func (m *Model) queueDetail(d *fields, q overview.Queue) {
 	d.add("queue", q.Name)
-	state := "● live"
+	state := words.Queue(q.QueueInfo, m.shown.Served()(q.Name))
 	if q.Paused {
-		state = m.paused(q.Note)
+		d.add("state", m.paused(q.Note))
+	} else {
+		d.add("state", state.String())
 	}
-	d.add("state", state)
-	if l := q.Limit; l.Running > 0 {
-		d.add("limit", format.Plural(l.Running, "job", "jobs")+" at once")
-	}
-	if l := q.Limit; l.Starts > 0 {
-		d.add("limit", format.Plural(l.Starts, "start", "starts")+" in "+format.Exact(l.Per))
-	}
+	d.add("", state.Sentence)
+	d.add("limit", words.Limit(q.Limit))
 	if q.Partitions > 1 {
 		d.add("partitions", format.Count(q.Partitions))
 	}
@@ -132,9 +130,16 @@ func (m *Model) scheduleDetail(d *fields, s *chime.Schedule) {
 }
 
 func (m *Model) jobDetail(d *fields, j *chime.JobInfo) {
+	why := chime.Reason{}
+	if !j.Vanished.IsZero() {
+		why = chime.Reason{Kind: chime.ReasonVanished, Queue: j.Queue, Served: m.shown.Served()(j.Queue)}
+	}
+	state := words.JobInfo(j, why, m.clock())
 	d.add("job", j.Name)
 	d.add("id", j.ID)
 	d.add("queue", j.Queue)
+	d.add("state", state.String())
+	d.add("", state.Sentence)
 	d.add("schedule", j.Schedule)
 	d.add("started", m.moment(j.Started))
 	d.add("enqueued", m.moment(j.Enqueued))

@@ -11,6 +11,7 @@ import (
 	"github.com/chimejobs/chime/internal/blocked"
 	"github.com/chimejobs/chime/internal/format"
 	"github.com/chimejobs/chime/internal/overview"
+	words "github.com/chimejobs/chime/internal/plain"
 )
 
 // A row is a row of a panel.
@@ -81,6 +82,7 @@ func (m *Model) queueRows() []row {
 		func(a, b overview.Queue) int { return cmp.Compare(b.Waiting, a.Waiting) },
 		func(a, b overview.Queue) int { return older(a.Oldest, b.Oldest) },
 		func(a, b overview.Queue) int { return cmp.Compare(b.QueueInfo.Failed, a.QueueInfo.Failed) })
+	served := m.shown.Served()
 	rows := make([]row, 0, len(queues))
 	for _, q := range queues {
 		oldest := cell{"", faint}
@@ -94,7 +96,7 @@ func (m *Model) queueRows() []row {
 		rows = append(rows, row{
 			key: q.Name, name: q.Name, text: q.Name, paused: q.Paused, targets: []Target{{Name: q.Name}},
 			cells: []cell{
-				plain(q.Name), queueState(q), tally(format.Count(q.Waiting), normal), tally(format.Count(q.Delayed), normal), tally(format.Count(q.Running), running),
+				plain(q.Name), queueState(q, served(q.Name)), tally(format.Count(q.Waiting), normal), tally(format.Count(q.Delayed), normal), tally(format.Count(q.Running), running),
 				tally(format.Count(q.Dead), bad), tally(format.Count(q.Parked), late), oldest, in, out, failed, {spark(squeeze(q.Outs, sparkCells)), faint},
 			},
 		})
@@ -112,17 +114,16 @@ func tally(text string, p paint) cell {
 	return cell{text, p}
 }
 
-func queueState(q overview.Queue) cell {
-	if q.Paused {
-		return cell{"‖ paused", paused}
-	}
-	return cell{"● live", good}
+func queueState(q overview.Queue, served bool) cell {
+	state := words.Queue(q.QueueInfo, served)
+	return cell{state.String(), map[string]paint{words.Stopped: paused, words.Warning: late, words.Going: good, words.Idle: faint}[state.Symbol]}
 }
 
 func (m *Model) nextRows() []row {
 	schedules := sorted(m.shown.Next, m.panels[overview.Next].sort,
 		func(a, b *chime.Schedule) int { return cmp.Or(pausedLast(a, b), older(due(a), due(b))) },
 		func(a, b *chime.Schedule) int { return cmp.Compare(a.Name, b.Name) })
+	served := m.shown.Served()
 	rows := make([]row, 0, len(schedules))
 	for _, s := range schedules {
 		in, at := cell{"now", good}, cell{"", faint}
@@ -137,7 +138,7 @@ func (m *Model) nextRows() []row {
 			}
 			at = cell{m.instant(due(s)), normal}
 		}
-		if why := m.blockedBy(s); why != "" {
+		if why := m.blockedBy(s, served); why != "" {
 			in = cell{"⚠ " + why, late}
 		}
 		rows = append(rows, row{
@@ -149,14 +150,12 @@ func (m *Model) nextRows() []row {
 }
 
 // blockedBy returns what blocks the jobs of a live schedule, as far as the other panels show it.
-func (m *Model) blockedBy(s *chime.Schedule) string {
+func (m *Model) blockedBy(s *chime.Schedule, served func(queue string) bool) string {
 	at := slices.IndexFunc(m.shown.Queues, func(q overview.Queue) bool { return q.Name == s.Queue })
-	serves := func(w overview.Worker) bool { return w.Queues[s.Queue] > 0 }
 	if s.State != chime.StateLive || at < 0 {
 		return ""
 	}
-	served := m.shown.Notes[overview.Workers] != "" || slices.ContainsFunc(m.shown.Workers, serves)
-	return blocked.KindOf(m.shown.Queues[at].QueueInfo, served).String()
+	return blocked.KindOf(m.shown.Queues[at].QueueInfo, served(s.Queue)).String()
 }
 
 // pausedLast compares schedules. Paused ones come last.
@@ -203,6 +202,9 @@ func (m *Model) runningRows() []row {
 		lasts := cell{"", faint}
 		if !j.Started.IsZero() {
 			lasts = cell{format.Span(max(0, m.clock().Sub(j.Started))), running}
+		}
+		if !j.Vanished.IsZero() {
+			lasts = cell{words.JobRow(j).String(), late}
 		}
 		state := cell{"", normal}
 		if part, is := progress(j); is {

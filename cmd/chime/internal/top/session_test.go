@@ -102,7 +102,7 @@ func TestAnOutageIsRepairedInATerminal(t *testing.T) {
 
 	term.enter("chime schedules list --state failing").until("✕ failing", "invoices", "!report")
 	term.enter("chime schedules history invoices").until("dead", "connection refused")
-	term.enter("chime schedules show invoices").until("no live worker takes from queue mail")
+	term.enter("chime schedules show invoices").until("no live worker serves queue mail")
 	term.enter("chime queues pause mail --note 'mail server is down'").until("Paused mail.")
 	if queue := must(chime.NewQueues(store).Get(t.Context(), "mail"))(t); !queue.Paused || queue.Note.Text != "mail server is down" || queue.Note.By != "anna" {
 		t.Errorf("mail is %+v, want it paused with the note", queue)
