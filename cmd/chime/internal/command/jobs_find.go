@@ -88,7 +88,38 @@ func (s *session) findJob(ctx context.Context, ref string) (*chime.JobInfo, erro
 		return nil, err
 	}
 	if len(missing) > 0 {
-		return nil, exit(exitNotFound, "job %q: not found on any queue; a finished job is kept only if it was enqueued with Keep", ref)
+		return nil, s.noJob(ctx, ref)
 	}
 	return jobs[0], nil
+}
+
+// noJob is the error that a job was not found. It names the queue that was searched, or says that all were.
+func (s *session) noJob(ctx context.Context, ref string) error {
+	const kept = "a finished job is kept only if it was enqueued with Keep"
+	store, err := s.store()
+	if err != nil {
+		return err
+	}
+	queues, err := chime.NewQueues(store).List(ctx)
+	if err != nil {
+		return err
+	}
+	names := make([]string, len(queues))
+	for i, queue := range queues {
+		names[i] = queue.Name
+	}
+	name, id, slash := strings.Cut(ref, "/")
+	switch {
+	case slash && slices.Contains(names, name):
+		return exit(exitNotFound, "job %q: not found on queue %q; %s", id, name, kept)
+	case slash:
+		return exit(exitNotFound, "job %q: not found on any queue, and there is no queue %q%s", ref, name, didYouMean(name, names))
+	}
+	others := ""
+	if len(names) == 0 {
+		if others = s.otherNamespaces(ctx); others != "" {
+			others = "; " + others
+		}
+	}
+	return exit(exitNotFound, "job %q: not found on any queue (QUEUE/ID names one); %s%s", ref, kept, others)
 }

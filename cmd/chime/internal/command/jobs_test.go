@@ -36,13 +36,33 @@ func TestJobsAreListed(t *testing.T) {
 		{"jobs show again", wants{out: []string{"Its 2nd of 25 attempts is due in ", `  \x1b[31mred`, "second line"}}},
 		{"jobs show mail/same", wants{out: []string{"Its 1st attempt is due in 59m 59s, but no live worker serves queue mail."}}},
 		{"jobs show same", wants{code: 2, err: []string{`job "same" is on 2 queues; want one of mail/same, media/same`}}},
-		{"jobs show mail/r00", wants{code: 3, err: []string{`job "mail/r00": not found`}}},
-		{"jobs show nothing", wants{code: 3, err: []string{`job "nothing": not found`}}},
+		{"jobs show mail/r00", wants{code: 3, err: []string{`job "r00": not found on queue "mail"; a finished job is kept only if`}}},
+		{"jobs show mial/r00", wants{code: 3, err: []string{`job "mial/r00": not found on any queue, and there is no queue "mial"; did you mean "mail"?`}}},
+		{"jobs show nothing", wants{code: 3, err: []string{`job "nothing": not found on any queue (QUEUE/ID names one); a finished job is kept only if`}}},
+		{"jobs wait nothing", wants{code: 3, err: []string{`job "nothing": not found on any queue`}}},
 		{"jobs show", wants{code: 2, err: []string{"1 arg"}}},
 	} {
 		args := strings.Fields(c.args)
 		c.want.check(t, s.Run(t, args...), args...)
 	}
+}
+
+// A command that has commands below it lists what there is.
+func TestACommandAloneListsWhatThereIs(t *testing.T) {
+	s := newShop(t)
+	for _, name := range []string{"jobs", "queues", "schedules", "workers"} {
+		list, alone := s.Run(t, name, "list", "-o", "name"), s.Run(t, name, "-o", "name")
+		if alone.Code != 0 || alone.Out != list.Out || alone.Err != "" {
+			t.Errorf("%s: %+v, want %+v", name, alone, list)
+		}
+		hint := "chime " + name + " -h lists the other commands\n"
+		if alone := s.Run(t, name); alone.Code != 0 || !strings.HasSuffix(alone.Err, hint) || alone.Out == "" && !strings.Contains(alone.Err, "no ") {
+			t.Errorf("%s: %+v, want a list and %q", name, alone, hint)
+		}
+		wants{code: 2, err: []string{`unknown command "lsit" for "chime ` + name + `"; did you mean "list"?`}}.check(t, s.Run(t, name, "lsit"))
+		wants{out: []string{"Available Commands:"}}.check(t, s.Run(t, name, "-h"))
+	}
+	wants{out: []string{"What is in the store:"}}.check(t, s.Run(t))
 }
 
 func TestAJobShowsWhenItExpires(t *testing.T) {

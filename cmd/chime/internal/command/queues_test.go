@@ -24,7 +24,7 @@ func TestQueuesAreListedAndShown(t *testing.T) {
 		}}},
 		{"queues list -o name", wants{out: []string{"default\nmail\nmedia\n"}}},
 		{"queues list --json", wants{out: []string{`"name": "media"`, `"dead": 12`, `"workers": 0`}}},
-		{"queues show mail", wants{out: []string{"mail  ‖ paused", "Paused     by anna: moving house", "Limit      none", "Dead       3", "3 jobs died"}}},
+		{"queues show mail", wants{out: []string{"mail  ‖ paused", "Paused     by anna: moving house", "Limit      none", "Dead       3", "3 jobs dead"}}},
 		{"queues show media", wants{out: []string{"media  ⚠ no worker\nNo live worker serves it, so none of its jobs runs.\n\n"}}},
 		{"verify", wants{out: []string{"no live worker serves default", "jobs wait there"}}},
 		{"queues show mail --json", wants{out: []string{`"paused": true`, `"by": "anna"`}}},

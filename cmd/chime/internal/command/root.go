@@ -99,7 +99,7 @@ func (s *session) root() *cobra.Command {
 	root.AddCommand(s.next(), s.explain(), s.schedules(), s.jobs(), s.queues(), s.workers(), s.top(), s.dashboard(), s.verify(), s.man(), s.version())
 	for _, c := range append(root.Commands(), root) {
 		if c.HasSubCommands() && c.RunE == nil {
-			group(c)
+			s.group(c)
 		}
 	}
 	complete(root, "output", string(output.Table), string(output.JSON), string(output.JSONL), string(output.Name))
@@ -141,22 +141,34 @@ func (s *session) check() error {
 	return nil
 }
 
-// group returns a command that only has commands below it.
-func group(c *cobra.Command) *cobra.Command {
+// group lets a command run that has commands below it. Alone it is its command list, if it has one, and else its help.
+func (s *session) group(c *cobra.Command) {
 	c.Args = cobra.ArbitraryArgs
 	c.RunE = func(c *cobra.Command, args []string) error {
-		if len(args) == 0 {
-			return c.Help()
-		}
 		var names []string
 		for _, below := range c.Commands() {
+			if len(args) == 0 && below.Name() == "list" {
+				return s.listOf(c, below)
+			}
 			if !below.Hidden {
 				names = append(names, below.Name())
 			}
 		}
+		if len(args) == 0 {
+			return c.Help()
+		}
 		return usage("unknown command %q for %q%s; %s -h lists them", args[0], c.CommandPath(), didYouMean(args[0], names), c.CommandPath())
 	}
-	return c
+}
+
+// listOf runs the command list of a group, and notes where the group's other commands are found.
+func (s *session) listOf(c, list *cobra.Command) error {
+	list.SetContext(c.Context())
+	if err := list.RunE(list, nil); err != nil {
+		return err
+	}
+	s.noteEmpty(c.CommandPath() + " -h lists the other commands")
+	return nil
 }
 
 // store opens the store, once.

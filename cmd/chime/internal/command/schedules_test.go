@@ -145,7 +145,7 @@ func TestWhatIsWrongWithAListIsSaid(t *testing.T) {
 	wants{code: 2, err: []string{`unknown command "shedules" for "chime"; did you mean "schedules"?`}}.check(t, s.Run(t, "shedules"))
 	wants{code: 2, err: []string{`unknown command "purg" for "chime queues"`}}.check(t, s.Run(t, "queues", "purg"))
 	wants{out: []string{"Rules, without a store:"}}.check(t, s.Run(t))
-	wants{out: []string{"history", "Show, put, pause"}}.check(t, s.Run(t, "schedules"))
+	wants{out: []string{"history", "Show, put, pause"}}.check(t, s.Run(t, "schedules", "-h"))
 }
 
 func TestAnEmptyListSaysWhatNoScheduleHas(t *testing.T) {
