@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"os"
 	"regexp"
 	"slices"
 	"strconv"
@@ -120,4 +121,75 @@ func literalOr(list []ast.Expr, i int) (string, bool) {
 		return literal(list[i])
 	}
 	return "", true
+}
+
+// docs/log-events.md lists every event once, with the levels at which it is logged.
+func TestLogEventsAreDocumented(t *testing.T) {
+	t.Chdir(root)
+	page, err := os.ReadFile("docs/log-events.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	documented := map[string]string{}
+	for _, row := range regexp.MustCompile("(?m)^\\| `(.*?)` \\| ([A-Z, ]+) \\| .+ \\| .+ \\|$").FindAllStringSubmatch(string(page), -1) {
+		if documented[row[1]] != "" {
+			t.Errorf("docs/log-events.md has %s twice", row[1])
+		}
+		documented[row[1]] = row[2]
+		if !slices.Contains(logEvents, row[1]) {
+			t.Errorf("docs/log-events.md has %s, which nothing logs", row[1])
+		}
+	}
+	logged, computed := loggedLevels(t)
+	for _, event := range logEvents {
+		levels := strings.Split(documented[event], ", ")
+		switch {
+		case documented[event] == "":
+			t.Errorf("docs/log-events.md has no row of %s", event)
+		case !slices.IsSortedFunc(levels, func(a, b string) int { return slices.Index(logLevels, a) - slices.Index(logLevels, b) }) || slices.Contains(levels, ""):
+			t.Errorf("docs/log-events.md has %s at %q, want some of %q in this order", event, levels, logLevels)
+		}
+		for _, level := range logLevels {
+			if at := slices.Contains(levels, level); logged[event+" "+level] && !at {
+				t.Errorf("%s is logged as %s, docs/log-events.md has %q", event, level, levels)
+			} else if at && !logged[event+" "+level] && !computed[event] {
+				t.Errorf("docs/log-events.md has %s at %q, and nothing logs it as %s", event, levels, level)
+			}
+		}
+	}
+}
+
+var logLevels = []string{"DEBUG", "INFO", "WARN", "ERROR"}
+
+// loggedLevels returns each "event LEVEL" that a call names, and the events with a level or a name that the program computes.
+func loggedLevels(t *testing.T) (logged, computed map[string]bool) {
+	logged, computed = map[string]bool{}, map[string]bool{}
+	named := map[string]bool{}
+	for _, s := range sources(t) {
+		if s.test || s.under("examples") || s.under("bench") || servesTests(s.folder) {
+			continue
+		}
+		ast.Inspect(s.file, func(n ast.Node) bool {
+			call, ok := n.(*ast.CallExpr)
+			if !ok {
+				return true
+			}
+			arguments, ok := logArguments(call)
+			if !ok {
+				return true
+			}
+			event, constant := literalOr(arguments, 2)
+			if !constant {
+				return true
+			}
+			level := strings.ToUpper(strings.TrimSuffix(call.Fun.(*ast.SelectorExpr).Sel.Name, "Context"))
+			named[event], computed[event] = true, computed[event] || level == "LOG"
+			logged[event+" "+level] = true
+			return true
+		})
+	}
+	for _, event := range logEvents {
+		computed[event] = computed[event] || !named[event]
+	}
+	return logged, computed
 }
