@@ -182,3 +182,21 @@ func TestTheListOfSchedulesCostsLittle(t *testing.T) {
 		}
 	})
 }
+
+// The list, the overview and the page of a schedule show what blocks its queue, as the command does.
+func TestAScheduleThatIsBlockedIsNotShownAsLive(t *testing.T) {
+	onEmbedded(t, func(t *testing.T, store chime.Store) {
+		put(t, store, "report", "30 * * * *")
+		d := newDashboard(t, store, operator)
+		for _, path := range []string{"/schedules", "/schedules/report", "/"} {
+			wants(t, path, send(d, "GET", path), 200, `title="Its occurrences are created as its rule says, but none runs now."`, "no worker</span>")
+		}
+		if err := chime.NewQueues(store).Pause(t.Context(), "default"); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(10 * time.Second) // fake time passes, and the readings are too old
+		for _, path := range []string{"/schedules", "/schedules/report", "/"} {
+			wants(t, path, send(d, "GET", path), 200, "queue paused</span>")
+		}
+	})
+}

@@ -157,3 +157,23 @@ func TestPoliciesWithNumbers(t *testing.T) {
 		}
 	}
 }
+
+// What blocks a schedule replaces the guess of a late one, and the state of a live one.
+func TestABlockedScheduleNamesOneReason(t *testing.T) {
+	now := time.Date(2026, 11, 21, 13, 26, 48, 0, time.UTC)
+	schedule := chime.Schedule{State: chime.StateLive, Next: now.Add(-time.Minute)}
+	if got := plain.Blocked(plain.Schedule(&schedule, now), "no worker"); got.String() != "⚠ late" || got.Sentence != "An occurrence is due, but no worker has taken it." {
+		t.Errorf("late and blocked: %+v", got)
+	}
+	if got := plain.Blocked(plain.Schedule(&schedule, now), ""); !strings.Contains(got.Sentence, "no worker is free") {
+		t.Errorf("late: %+v", got)
+	}
+	schedule.Next = now.Add(time.Minute)
+	if got := plain.Blocked(plain.Schedule(&schedule, now), "no worker"); got.String() != "⚠ no worker" || !isSentence(got.Sentence) {
+		t.Errorf("blocked: %+v", got)
+	}
+	schedule.State = chime.StatePaused
+	if got := plain.Blocked(plain.Schedule(&schedule, now), "no worker"); got.String() != "‖ paused" {
+		t.Errorf("paused and blocked: %+v", got)
+	}
+}

@@ -35,6 +35,9 @@ func unknown(word string) State {
 	return State{Warning, word, fmt.Sprintf("This version does not know what %q means.", word)}
 }
 
+// late is the word for a schedule that is due and does not begin.
+const late = "late"
+
 // LateAfter sets when an occurrence that no worker has taken is late: this long after it is due.
 const LateAfter = 5 * time.Second
 
@@ -65,15 +68,19 @@ func Schedule(s *chime.Schedule, now time.Time) State {
 	case Failing(s):
 		return State{Bad, "failing", "Its last attempt failed" + consecutive(s.Last.Failures) + ", and another attempt follows."}
 	case Late(s, now):
-		return State{Warning, "late", "An occurrence is due, but no worker has taken it: no worker is free, or an earlier occurrence has not ended."}
+		return State{Warning, late, "An occurrence is due, but no worker has taken it: no worker is free, or an earlier occurrence has not ended."}
 	}
 	return State{Going, "live", "It runs as its rule says."}
 }
 
 // Blocked describes a schedule whose jobs do not run now. why is the reason in a few words, and "" if they do run. A schedule that is failing or
-// late keeps its state, which is the more important one.
+// late keeps its state, which is the more important one; that of a late one names no other reason.
 func Blocked(s State, why string) State {
-	if why == "" || s.Symbol != Going {
+	switch {
+	case why != "" && s.Word == late:
+		s.Sentence = "An occurrence is due, but no worker has taken it."
+		return s
+	case why == "" || s.Symbol != Going:
 		return s
 	}
 	return State{Warning, why, "Its occurrences are created as its rule says, but none runs now."}

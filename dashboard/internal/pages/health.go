@@ -51,7 +51,7 @@ func healthOf(s *Standing, listing Listing) Health {
 		of = "of the first " + format.Count(len(listing.Schedules)) + " schedules"
 	}
 
-	add(s.Leader != nil && s.Leader.Name == "" && s.schedules() > 0, Problem{Tone: "fail", Text: "No scheduler is the leader: new occurrences are not placed.", Path: "workers"})
+	add(s.leaderless(), Problem{Tone: "fail", Text: noLeader, Path: "workers"})
 	add(s.Notes[overview.Workers] == "" && len(s.Workers) == 0 && waiting > 0, Problem{Tone: "fail", Path: "workers",
 		Text: fmt.Sprintf("There is no live worker, and %s %s.", format.Plural(waiting, "job", "jobs"), format.Agree(waiting, "waits", "wait"))})
 	add(len(failing) > 0, Problem{Tone: "fail", Path: "schedules", Name: "state", Is: "failing",
@@ -61,10 +61,10 @@ func healthOf(s *Standing, listing Listing) Health {
 	add(oldest.Name != "", Problem{Tone: "late", Path: render.Path("queues", oldest.Name),
 		Text: fmt.Sprintf("Jobs on queue %s have been waiting for %s.", oldest.Name, format.Rough(oldest.wait))})
 	if unserved, _ := s.blockedQueues(); len(unserved) > 0 && len(s.Workers) > 0 {
-		add(true, Problem{Tone: "fail", Path: "queues", Text: fmt.Sprintf("Jobs wait on %s, but no live worker serves it.", firstOf(unserved))})
+		add(true, Problem{Tone: "fail", Path: "queues", Text: unservedText(unserved)})
 	}
 	add(parked > 0, Problem{Tone: "late", Path: "jobs", Name: "state", Is: "parked",
-		Text: fmt.Sprintf("%s %s parked: no worker has a handler for them.", format.Plural(parked, "job", "jobs"), format.Agree(parked, "is", "are"))})
+		Text: fmt.Sprintf("%s %s parked: no worker has a handler for %s.", format.Plural(parked, "job", "jobs"), format.Agree(parked, "is", "are"), format.Agree(parked, "it", "them"))})
 	add(fullFor(s.Workers, now) >= fullLong, Problem{Tone: "late", Path: "workers", Text: "All slots of all workers have been busy for " + format.Rough(fullFor(s.Workers, now)) + "."})
 	if failed := failures(s.Failures); failed > 0 {
 		attempts, worst := format.Plural(failed, "attempt", "attempts"), s.Failures[0]

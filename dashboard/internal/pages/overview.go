@@ -117,8 +117,9 @@ func (s *Site) Overview(ctx context.Context, r *Request) (View, error) {
 	for _, w := range standing.Workers {
 		m.Slots, m.Busy, m.Counted = m.Slots+w.Slots, m.Busy+w.Busy, m.Counted && w.Counted
 	}
+	blocking := standing.blocking()
 	for _, next := range standing.Next[:min(len(standing.Next), overviewRows)] {
-		m.Next = append(m.Next, NextRun{next, due(next), next.Recurrence.String(), plain.Schedule(next, standing.Now())})
+		m.Next = append(m.Next, NextRun{next, due(next), next.Recurrence.String(), plain.Blocked(plain.Schedule(next, standing.Now()), blocking(next))})
 	}
 	m.Failures = s.failureRows(standing.Failures)
 	m.Queues = s.queueRows(standing, busiestFirst)

@@ -251,5 +251,8 @@ func (s *Site) fillBlockers(ctx context.Context, m *Schedule, standing *Standing
 		}
 		m.Blockers = append(m.Blockers, shown)
 	}
+	if len(found) > 0 {
+		m.State = plain.Blocked(m.State, found[0].Kind.String())
+	}
 	return err
 }

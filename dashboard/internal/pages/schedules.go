@@ -82,6 +82,10 @@ func (s *Site) Schedules(ctx context.Context, r *Request) (View, error) {
 	} else {
 		err = s.fill(ctx, m, listing, standing.Now(), r.Zone)
 	}
+	blocking := standing.blocking()
+	for i := range m.Rows {
+		m.Rows[i].State = plain.Blocked(m.Rows[i].State, blocking(m.Rows[i].Schedule))
+	}
 	return View{"Schedules", m}, err
 }
 
