@@ -38,12 +38,13 @@ func ArgsID() EnqueueOption {
 	return enqueueOption(func(s *enqueueSettings) { s.id, s.own, s.argsID = "", true, true })
 }
 
-// Once does not add the job if another one with its ID was accepted within the last d (1 s to 365 days), even if that one has ended. As with ID
-// alone, it also does not add the job while another one with its ID exists. In both cases the [Receipt] has Existing. Once needs ID or ArgsID.
+// Once does not add the job if another one with its ID was accepted with Once within the last d (1 s to 365 days), even if that one has ended. As with
+// ID alone, it also does not add the job while another one with its ID exists. In both cases the [Receipt] has Existing. Once needs ID or ArgsID.
 //
-// Only jobs that were enqueued with Once prevent others, each for its own d, measured by the store's clock; a call with a shorter d shortens what is
-// left of it to its own d, so a clock that was wrong for a moment prevents nothing for longer. [Jobs.Cancel] of a job that has not ended frees its ID
-// immediately. [Jobs.Delete] does so too, even for the ID of a job that has ended. Each such ID takes about 100 bytes of Redis until d is over.
+// Both calls need Once: it neither prevents a later call without it, nor is it prevented by a job that was enqueued without it and has ended. A job
+// prevents others for its own d, measured by the store's clock; a call with a shorter d shortens what is left of it to its own d, so a clock that
+// was wrong for a moment prevents nothing for longer. [Jobs.Cancel] of a job that has not ended frees its ID immediately. [Jobs.Delete]
+// does so too, even for the ID of a job that has ended. Each such ID takes about 100 bytes of Redis until d is over.
 func Once(d time.Duration) EnqueueOption {
 	return enqueueOption(func(s *enqueueSettings) {
 		s.once = d
@@ -95,12 +96,12 @@ func At(t time.Time) EnqueueOption {
 	}}
 }
 
-// Expire ends the job if it has not begun within d (1 ms to 365 days) after it was accepted; with [In] or [At], after it is due. Such a job has had
-// no attempt, is not dead, and is not kept. It ends as expired: [Jobs.Wait] and the result of [Keep] show this, and its [OnDeath] job is added.
-// Once the first attempt has begun, Expire has no effect: the job may fail, snooze and be retried as usual.
+// Expire ends the job if it has not begun within d (1 ms to 365 days) after it was accepted; with [In] or [At], after it is due, if that is
+// later. Such a job has had no attempt, is not dead, and is not kept. It ends as expired: [Jobs.Wait] and the result of [Keep] show this, and its
+// [OnDeath] job is added. Once the first attempt has begun, Expire has no effect: the job may fail, snooze and be retried as usual.
 //
 // The store's clock measures d. The job ends when a worker takes it: while its queue is paused, or no worker serves it, it continues to wait.
-// [Jobs.Requeue] of a waiting, delayed or parked job removes its Expire; Replace sets it again. As a default of a kind, Expire applies to enqueued jobs
+// [Jobs.Requeue] of a delayed or parked job removes its Expire; Replace sets it again. As a default of a kind, Expire applies to enqueued jobs
 // only; for occurrences of schedules use [MisfireSkip] and [Grace]. Versions of chime without Expire do not run such a job: they
 // park it for a worker that knows it.
 func Expire(d time.Duration) EnqueueOption {
