@@ -125,8 +125,11 @@ func (p *Poller) readWorkers(ctx context.Context, s *Snapshot, queues []*chime.Q
 				continue
 			case job == nil:
 				return err
-			case job.Worker == "", !job.Vanished.IsZero():
-				continue // an older version has taken it, which does not store its worker, or its worker is gone
+			case !job.Vanished.IsZero():
+				s.Held-- // its worker is gone
+				continue
+			case job.Worker == "":
+				continue // an older version has taken it, which does not store its worker
 			}
 			light([]*chime.JobInfo{job})
 			if byName[job.Worker] == nil { // its record is lost

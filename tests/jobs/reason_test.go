@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/internal/overview"
 	"github.com/chimejobs/chime/internal/protocol"
 	"github.com/chimejobs/chime/recurrence"
 	"github.com/chimejobs/chime/tests/internal/fixture"
@@ -160,6 +161,9 @@ func TestAJobOfAVanishedWorkerWaitsForAWorkerToStart(t *testing.T) {
 		fixture.Pass(15 * time.Minute)
 		if all := list(); len(all) != 0 {
 			t.Errorf("workers %+v, want none", all)
+		}
+		if s, err := overview.NewPoller(f.Server.Store()).Poll(t.Context(), overview.Hour); err != nil || s.Held != 0 || len(s.Running) != 0 || len(s.Workers) != 0 {
+			t.Errorf("the overview has %d running jobs %v and the workers %v, %v; want none", s.Held, s.Running, s.Workers, err)
 		}
 		jobs := chime.NewJobs(f.Server.Store())
 		job, err := jobs.Get(t.Context(), "default", "j")

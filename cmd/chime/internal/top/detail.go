@@ -130,11 +130,7 @@ func (m *Model) scheduleDetail(d *fields, s *chime.Schedule) {
 }
 
 func (m *Model) jobDetail(d *fields, j *chime.JobInfo) {
-	why := chime.Reason{}
-	if !j.Vanished.IsZero() {
-		why = chime.Reason{Kind: chime.ReasonVanished, Queue: j.Queue, Served: m.shown.Served()(j.Queue)}
-	}
-	state := words.JobInfo(j, why, m.clock())
+	state := words.JobInfo(j, chime.Reason{}, m.clock())
 	d.add("job", j.Name)
 	d.add("id", j.ID)
 	d.add("queue", j.Queue)

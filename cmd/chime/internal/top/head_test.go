@@ -29,14 +29,13 @@ func TestTheHeadSaysWhoLeads(t *testing.T) {
 	}
 }
 
-// A queue without a worker, and a job of a vanished worker, are shown with the words of the pages and of the other commands.
+// A queue without a worker is shown with the words of the pages and of the other commands.
 func TestAQueueThatNobodyServesIsNotLive(t *testing.T) {
 	s := newScreen(t, 120, 40, top.Options{}).shows("default  ● live", "media    ‖ paused", "reports  ⚠ no worker")
 	s.answer.Workers = nil
-	s.answer.Running[0].Vanished = s.answer.At.Add(-15 * time.Minute)
-	s.tick(2*time.Second).shows("default  ⚠ no worker", "media    ‖ paused", "⚠ no worker  heartbeat", "⚠ interrupted")
+	s.tick(2*time.Second).shows("default  ⚠ no worker", "media    ‖ paused", "⚠ no worker  heartbeat")
 	s.press("enter").shows("state           ⚠ no worker", "No live worker serves it, so none of its jobs runs.").press("esc")
-	s.press("3", "enter").shows("state           ⚠ interrupted", "Its worker vanished 15m 2s ago; it runs again when a worker starts.").press("esc", "1")
+	s.press("3", "enter").shows("state           ● running", "A worker has been running its 1st attempt for 4m 4s.").press("esc", "1")
 	s.answer.Notes[overview.Workers] = "no permission"
 	s.tick(2*time.Second).shows("default  ● live", "!no worker")
 }

@@ -203,9 +203,6 @@ func (m *Model) runningRows() []row {
 		if !j.Started.IsZero() {
 			lasts = cell{format.Span(max(0, m.clock().Sub(j.Started))), running}
 		}
-		if !j.Vanished.IsZero() {
-			lasts = cell{words.JobRow(j).String(), late}
-		}
 		state := cell{"", normal}
 		if part, is := progress(j); is {
 			state = cell{gauge(part), running}
