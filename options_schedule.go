@@ -147,7 +147,8 @@ func JobName(name string) ScheduleOption {
 	})
 }
 
-// NoImmediateRun prevents the run that a rule without a start time makes when the schedule is created. The option matters only at the creation: a
+// NoImmediateRun prevents the run that a rule without a start time makes when the schedule is created, and the one of a rule without a frequency whose
+// start time has passed. It sets NoImmediateRun of the rule: the two mean the same. The option matters only at the creation: a
 // program that declares an existing schedule, with or without it, does not change that schedule. [Schedules.Put] stores it.
 // SchedulerOptions.NoImmediateRuns sets it for all schedules of a program.
 func NoImmediateRun() ScheduleOption {

@@ -37,7 +37,7 @@ type Schedule struct {
 	Grace          time.Duration `json:"-"`                      // see the option Grace. In JSON: grace_ms
 	Spread         time.Duration `json:"-"`                      // see the option Spread. In JSON: spread_ms
 	Offset         time.Duration `json:"-"`                      // the part of Spread: each occurrence is due this long after its planned instant. In JSON: offset_ms
-	NoImmediateRun bool          `json:"no_immediate_run"`       // see the option NoImmediateRun
+	NoImmediateRun bool          `json:"no_immediate_run"`       // NoImmediateRun of Recurrence
 	MaxAttempts    int           `json:"max_attempts,omitempty"` // 0: the default of the handler or the worker, or 5
 	Timeout        time.Duration `json:"-"`                      // 0: the default of the handler or the worker, or 30 minutes. In JSON: timeout_ms
 
@@ -121,7 +121,8 @@ func (s Schedule) LogValue() slog.Value {
 // String describes in English when the schedule creates its jobs: the text of its recurrence, and ", and once when created" if it has a run at
 // creation, or " (and once when created, unless closed)" if a calendar may prevent that run.
 func (s Schedule) String() string {
-	spec := schedule.Spec{Recurrence: s.Recurrence, NoImmediateRun: s.NoImmediateRun}
+	spec := schedule.Spec{Recurrence: s.Recurrence}
+	spec.Recurrence.NoImmediateRun = s.NoImmediateRun || s.Recurrence.NoImmediateRun
 	return spec.Text()
 }
 

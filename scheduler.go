@@ -280,10 +280,11 @@ func declaration(name string, rec recurrence.Recurrence, options []PutOption) (p
 		err = wire.TooLarge(len(payload), defaultMaxPayload)
 	}
 	job := settings.jobSettings.or(settings.kind)
+	rec.NoImmediateRun = rec.NoImmediateRun || settings.noImmediateRun
 	spec := schedule.Spec{
 		JobName: settings.jobName, Recurrence: rec, Payload: payload,
 		Overlap: string(settings.overlap), Misfire: string(settings.misfire), Grace: settings.grace,
-		Spread: settings.spread, NoImmediateRun: settings.noImmediateRun, Meta: settings.meta, KeepRuns: settings.keepRuns, PauseAfter: settings.pauseAfter,
+		Spread: settings.spread, Meta: settings.meta, KeepRuns: settings.keepRuns, PauseAfter: settings.pauseAfter,
 		MaxAttempts: job.maxAttempts,
 		Timeout:     job.timeout,
 		Details:     job.details(),

@@ -268,7 +268,7 @@ func stored(found protocol.Stored) (*Schedule, error) {
 	s := &Schedule{
 		Name: found.Name, JobName: d.JobName, Queue: found.Partition.Queue, Recurrence: d.Recurrence, Payload: d.Payload,
 		Created: d.Created, Revision: d.Revision, State: ScheduleState(d.State),
-		Overlap: OverlapPolicy(d.Overlap), Misfire: MisfirePolicy(d.Misfire), Grace: d.Grace, NoImmediateRun: d.NoImmediateRun,
+		Overlap: OverlapPolicy(d.Overlap), Misfire: MisfirePolicy(d.Misfire), Grace: d.Grace, NoImmediateRun: d.Recurrence.NoImmediateRun,
 		MaxAttempts: d.MaxAttempts, Timeout: d.Timeout,
 		Spread: d.Spread, Offset: d.Offset,
 		KeepRuns: d.Keeps(), PauseAfter: d.PauseAfter, Last: lastRun(found.Last),

@@ -118,6 +118,9 @@ const (
 	CodeClockChangesValue     Code = "clockchanges_value"     // not one of the words
 	CodeClockChangesFrequency Code = "clockchanges_frequency" // used with second, minute or hour
 
+	// The run at creation.
+	CodeImmediateRunType Code = "immediaterun_type" // neither true nor false
+
 	// The texts of other schedulers; see [FromRRule].
 	CodeRRuleSyntax  Code = "rrule_syntax"  // not DTSTART, RRULE, RDATE and EXDATE lines in the form of RFC 5545
 	CodeNoRecurrence Code = "no_recurrence" // a part that no rule of this package can express

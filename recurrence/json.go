@@ -71,7 +71,7 @@ var (
 	scheduleKeys   = keySet("minutes", "hours", "weekDays", "monthDays", "monthlyOccurrences", "months", "seconds", "positions")
 	filterKeys     = keySet("weekDays", "monthDays", "monthlyOccurrences", "months", "dates", "times")
 	alsoKeys       = keySet("startTime", "frequency", "interval", "endTime", "schedule", "cron")
-	wholeOnly      = []string{"count", "timeZone", "only", "except", "shift", "also", "clockChanges"} // not in an entry of also
+	wholeOnly      = []string{"count", "timeZone", "only", "except", "shift", "also", "clockChanges", "immediateRun"} // not in an entry of also
 	recurrenceOnly = slices.Concat([]string{"frequency", "interval", "endTime", "schedule", "cron"}, wholeOnly)
 	recurrenceKeys = keySet(append([]string{"startTime"}, recurrenceOnly...)...)
 	azureKeys      = []string{"id", "name", "type", "action", "state", "status"} // read and skipped
@@ -158,6 +158,9 @@ func (d *decoder) recurrence(set map[string]jsonMember) {
 	}
 	d.span(set, loc)
 	d.calendar(set)
+	if m, ok := set["immediateRun"]; ok {
+		d.immediateRun(m)
+	}
 	if m, ok := set["also"]; ok {
 		r.Also = d.also(m, loc)
 	}
@@ -195,6 +198,17 @@ func (d *decoder) span(set map[string]jsonMember, loc *time.Location) {
 	}
 	if m, ok := set["endTime"]; ok {
 		d.rule.EndTime = d.time(m, "endTime", loc)
+	}
+}
+
+// immediateRun reads whether there is a run at creation. true means the same as no value.
+func (d *decoder) immediateRun(m jsonMember) {
+	if m.kind != jsonBoolean {
+		d.add(m.at, newError(CodeImmediateRunType, "immediateRun", m.errorValue(), "must be true or false"))
+		return
+	}
+	if d.rule.NoImmediateRun = m.raw == "false"; !d.rule.NoImmediateRun {
+		delete(d.given, "immediateRun")
 	}
 }
 

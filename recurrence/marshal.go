@@ -76,6 +76,11 @@ func (w *jsonWriter) rule(r Recurrence) {
 	if r.ClockChanges != 0 {
 		w.stringField("clockChanges", r.ClockChanges.String())
 	}
+	if r.NoImmediateRun && (w.inAlso || r.mayRunAtCreation()) {
+		w.key("immediateRun")
+		w.record("immediateRun", len(w.text), "false")
+		w.text = append(w.text, "false"...)
+	}
 	w.text = append(w.text, '}')
 }
 

@@ -40,7 +40,7 @@ func (r Recurrence) neverFires() error {
 
 // neverFiresFromAnyStart checks a rule without start, calendar and also.
 func (r Recurrence) neverFiresFromAnyStart() error {
-	if r.combinesDayElements() || r.Cron == "" && len(r.MonthDays) == 0 && len(r.MonthlyOccurrences) == 0 {
+	if r.combinesDayElements() && !r.NoImmediateRun || r.Cron == "" && len(r.MonthDays) == 0 && len(r.MonthlyOccurrences) == 0 {
 		return nil // it fires from some start: at any time of day, and on the first of any month
 	}
 	// A rule that fires from some start at some interval also fires with interval 1 from this start.
@@ -58,7 +58,7 @@ func (r Recurrence) hasCalendar() bool {
 // neverFiresAlone checks one rule with its calendar. It returns nil for a rule that fires, and for one without a start that may fire from some
 // start.
 func (r Recurrence) neverFiresAlone(inAlso bool, calendar *calendar) *Error {
-	if !inAlso && r.combinesDayElements() {
+	if !inAlso && r.combinesDayElements() && !r.NoImmediateRun {
 		return nil // it runs when it is created
 	}
 	if r.StartTime.IsZero() {

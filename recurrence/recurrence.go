@@ -36,6 +36,10 @@ type Recurrence struct {
 	Shift        Shift        // where a run moves if its day is closed; with Frequency Day and above, and with Cron. Zero: it is dropped
 	Also         []Recurrence // more runs: at most 1,000 instants (a StartTime alone) and 16 rules; see above
 	ClockChanges ClockChanges // what happens to times that the clocks skip or repeat; with Frequency Day and above, and with Cron
+
+	// NoImmediateRun omits the run that a rule without StartTime has at creation, and the one of a rule without a Frequency whose StartTime has
+	// passed. The other runs stay the same. It changes nothing for rules without such a run. In JSON: "immediateRun": false.
+	NoImmediateRun bool
 }
 
 // An NthWeekday is a weekday of a month, such as the last Friday.

@@ -52,13 +52,18 @@ func (r Recurrence) series(created time.Time, calendar *calendar) (*Series, erro
 		start = unixOf(r.StartTime)
 	}
 	if runsOnce := r.Frequency == 0; fields == nil && (runsOnce || r.StartTime.IsZero()) {
-		s.immediate = max(start, unixOf(created))
+		switch {
+		case !r.NoImmediateRun:
+			s.immediate = max(start, unixOf(created))
+		case r.StartTime.IsZero(): // its first period begins at creation
+			s.created = unixOf(created) + 1
+		}
 	}
 	if s.rule, err = compile(r, start, zone, calendar, fields); err != nil {
-		if s.immediate == never || !r.combinesDayElements() {
+		if !r.combinesDayElements() {
 			return nil, err
 		}
-		s.rule = &rule{} // there are no matches; the immediate run is the only one
+		s.rule = &rule{} // there are no matches; the immediate run is the only one, if there is one
 	}
 	if s.also, err = newAdditions(r, start, zone, calendar); err != nil {
 		return nil, err
@@ -102,9 +107,15 @@ func (r Recurrence) combinesDayElements() bool {
 	return r.StartTime.IsZero() && len(r.MonthDays) > 0 && len(r.MonthlyOccurrences) > 0
 }
 
+// mayRunAtCreation reports whether the rule has a run at creation from some creation on, unless NoImmediateRun is set.
+func (r Recurrence) mayRunAtCreation() bool {
+	unit := r.unit()
+	return unit != 0 && r.StartTime.IsZero() || unit == 0 && r.Cron == ""
+}
+
 // First returns the first run of a job that was created at the creation of the Series. A rule with a frequency and without StartTime runs at
 // creation, unless the calendar closes that time. A rule without a frequency runs once: at StartTime, or at creation if StartTime has passed or is
-// not set. For every other rule, including cron rules, the first run is the first match that is neither before StartTime nor before creation (with
+// not set. NoImmediateRun omits these runs at creation. For every other rule, including cron rules, the first run is the first match that is neither before StartTime nor before creation (with
 // its fraction of a second). The bool is false if EndTime or the year 2200 comes first.
 func (s *Series) First() (time.Time, bool) {
 	if s.immediate != never && s.also == nil {

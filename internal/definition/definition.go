@@ -48,7 +48,9 @@ type Retry struct {
 
 // Of returns the definition of a schedule, with its arguments if that is wanted.
 func Of(of *chime.Schedule, payload bool) (*Definition, error) {
-	rule, err := json.Marshal(of.Recurrence)
+	alone := of.Recurrence
+	alone.NoImmediateRun = false // it has its own field
+	rule, err := json.Marshal(alone)
 	if err != nil {
 		return nil, err
 	}
@@ -73,10 +75,10 @@ func Of(of *chime.Schedule, payload bool) (*Definition, error) {
 	return d, nil
 }
 
-// Read reads a definition, or a rule alone. zone is for a rule that names no zone.
+// Read reads a definition, or a rule alone. zone is for a rule that names no zone. NoImmediateRun of the rule becomes that of the definition.
 func Read(text, zone string) (*Definition, recurrence.Recurrence, error) {
 	d := &Definition{}
-	if isWhole(text) {
+	if IsWhole(text) {
 		in := json.NewDecoder(strings.NewReader(text))
 		in.DisallowUnknownFields()
 		if err := in.Decode(d); err != nil {
@@ -98,12 +100,13 @@ func Read(text, zone string) (*Definition, recurrence.Recurrence, error) {
 	if err != nil {
 		return nil, rule, err
 	}
+	d.NoImmediateRun, rule.NoImmediateRun = d.NoImmediateRun || rule.NoImmediateRun, false
 	d.Rule, err = json.Marshal(rule)
 	return d, rule, err
 }
 
-// isWhole reports whether a text is a JSON object that contains a rule.
-func isWhole(text string) bool {
+// IsWhole reports whether a text is a JSON object that contains a rule, and not a rule alone.
+func IsWhole(text string) bool {
 	var fields map[string]json.RawMessage
 	// what follows the object is checked later
 	if err := json.NewDecoder(strings.NewReader(text)).Decode(&fields); err != nil {

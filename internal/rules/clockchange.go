@@ -70,7 +70,7 @@ func (j *Job) Remark(run time.Time) string {
 	text := j.changed(run)
 	first, is := j.AtCreation()
 	switch {
-	case !is || j.withoutFirst || !run.Equal(first):
+	case !is || !run.Equal(first):
 		return text
 	case text != "":
 		return FirstRun + "; " + text

@@ -16,8 +16,6 @@ type Job struct {
 	series  *recurrence.Series
 	skip    *recurrence.Series // the same without runs that a clock change has moved; nil: it has no run, or clock changes do not affect the rule
 	zone    *time.Location     // the rule's zone
-
-	withoutFirst bool
 }
 
 // NewJob returns the job of a rule that was created at an instant. Its error describes what is wrong with the rule.
@@ -54,7 +52,7 @@ func (j *Job) AtCreation() (time.Time, bool) {
 	r := &j.Rule
 	counts := r.Frequency != 0 || strings.Contains(strings.ToLower(r.Cron), "@every")
 	first, ok := j.series.First()
-	return first, ok && !first.After(j.created) && (counts && r.StartTime.IsZero() || j.once())
+	return first, ok && !r.NoImmediateRun && !first.After(j.created) && (counts && r.StartTime.IsZero() || j.once())
 }
 
 // once reports whether the rule has no periods.
@@ -63,19 +61,13 @@ func (j *Job) once() bool { return j.Rule.Frequency == 0 && j.Rule.Cron == "" }
 // WithoutFirst returns the job without its run at creation, as chime.NoImmediateRun makes it.
 func (j *Job) WithoutFirst() *Job {
 	copied := *j
-	_, copied.withoutFirst = j.AtCreation()
-	return &copied
-}
-
-// first returns the job's first run.
-func (j *Job) first() (time.Time, bool) {
-	switch {
-	case !j.withoutFirst:
-		return j.series.First()
-	case j.once():
-		return time.Time{}, false
+	copied.Rule.NoImmediateRun = true
+	series, err := copied.Rule.Series(j.created)
+	if err != nil {
+		return j // it has no other run, and no schedule can have such a rule
 	}
-	return j.series.Next(j.created)
+	copied.series = series
+	return &copied
 }
 
 // Zone returns the zone of the rule.
@@ -88,7 +80,7 @@ const maxWalk = 10_000_000
 // counted from its creation; if more than ten million lie before from, that is an error.
 func (j *Job) Coming(ctx context.Context, from, until time.Time, n int) ([]time.Time, error) {
 	var runs []time.Time
-	run, ok := j.first()
+	run, ok := j.series.First()
 	if ok && run.Before(from) && j.Rule.Count == 0 {
 		run, ok = j.series.Next(from.Add(-1))
 	}

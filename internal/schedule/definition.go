@@ -45,20 +45,19 @@ var ErrNotHere = errors.New("the definition cannot be computed by this program")
 // A Spec is a schedule as an application declares it. MaxAttempts and Timeout are 0 if the application did not set them; then the values of the
 // handler or the worker apply when the job runs.
 type Spec struct {
-	JobName        string
-	Recurrence     recurrence.Recurrence
-	Payload        []byte // its jobs' arguments, encoded so that equal arguments are equal bytes
-	Overlap        string
-	Misfire        string
-	Grace          time.Duration
-	Spread         time.Duration // see spread.go; 0: no spread
-	NoImmediateRun bool
-	MaxAttempts    int
-	Timeout        time.Duration
-	Meta           json.RawMessage // data that the application keeps with it
-	KeepRuns       *int            // number of attempts in its history; nil: DefaultKeepRuns
-	PauseAfter     int             // it is paused after this many consecutive deaths; 0: never
-	Details        *wire.Details   // of each of its jobs: Header, Retry, Keep, OnDeath; nil: not set. It is shared, and must not be changed
+	JobName     string
+	Recurrence  recurrence.Recurrence
+	Payload     []byte // its jobs' arguments, encoded so that equal arguments are equal bytes
+	Overlap     string
+	Misfire     string
+	Grace       time.Duration
+	Spread      time.Duration // see spread.go; 0: no spread
+	MaxAttempts int
+	Timeout     time.Duration
+	Meta        json.RawMessage // data that the application keeps with it
+	KeepRuns    *int            // number of attempts in its history; nil: DefaultKeepRuns
+	PauseAfter  int             // it is paused after this many consecutive deaths; 0: never
+	Details     *wire.Details   // of each of its jobs: Header, Retry, Keep, OnDeath; nil: not set. It is shared, and must not be changed
 }
 
 // A Definition is a schedule as it is stored.
@@ -81,7 +80,7 @@ type stored struct {
 }
 
 // storedSpec is the part that the program writes. Misfire policy and grace are always written, so that other defaults in a later version change
-// no schedule. Spread and offset come before all fields that an application chooses freely: a script reads them.
+// no schedule. The rule's NoImmediateRun is written beside the rule, where every version reads it, and where a script compares definitions without it. Spread and offset come before all fields that an application chooses freely: a script reads them.
 type storedSpec struct {
 	Version        int                   `json:"version"`
 	Spread         string                `json:"spread,omitempty"`
@@ -118,10 +117,15 @@ type storedDeath struct {
 // Validate returns what is wrong with the rule: an error of package recurrence, or a *protocol.InvalidError. The latter is for an empty rule,
 // which means a forgotten field and not a schedule, and for a spread that does not fit the rule.
 func (s *Spec) Validate() error {
-	if err := s.Recurrence.Validate(); err != nil {
+	rule := s.Recurrence
+	empty := rule.Frequency == 0 && rule.Cron == "" && rule.StartTime.IsZero()
+	if empty {
+		rule.NoImmediateRun = false // not the cause
+	}
+	if err := rule.Validate(); err != nil {
 		return err
 	}
-	if r := &s.Recurrence; r.Frequency == 0 && r.Cron == "" && r.StartTime.IsZero() {
+	if empty {
 		return protocol.Because(protocol.Invalid("recurrence", "", "a Frequency, a Cron or a StartTime"), "is empty")
 	}
 	return s.checkSpread()
@@ -131,8 +135,9 @@ func (s *Spec) Validate() error {
 func (s *Spec) Declare(name, queue string) (protocol.Declaration, error) {
 	body := storedSpec{
 		Version: plainForm, Job: s.JobName, Recurrence: s.Recurrence, Misfire: s.Misfire, Grace: s.Grace.String(),
-		NoImmediateRun: s.NoImmediateRun, MaxAttempts: s.MaxAttempts, Meta: s.Meta, PauseAfter: s.PauseAfter,
+		NoImmediateRun: s.Recurrence.NoImmediateRun, MaxAttempts: s.MaxAttempts, Meta: s.Meta, PauseAfter: s.PauseAfter,
 	}
+	body.Recurrence.NoImmediateRun = false
 	keep := s.Keeps()
 	if keep != DefaultKeepRuns {
 		body.KeepRuns = &keep
@@ -297,11 +302,12 @@ func (s *stored) definition() (*Definition, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.Recurrence.NoImmediateRun = s.Recurrence.NoImmediateRun || s.NoImmediateRun
 	return &Definition{
 		Revision: s.Revision, State: s.State, Created: s.Created, Offset: offset,
 		Spec: Spec{
 			JobName: s.Job, Recurrence: s.Recurrence, Payload: s.payload(), Overlap: s.Overlap, Misfire: s.Misfire, Grace: grace,
-			NoImmediateRun: s.NoImmediateRun, MaxAttempts: s.MaxAttempts, Timeout: timeout, Details: details, Meta: s.Meta,
+			MaxAttempts: s.MaxAttempts, Timeout: timeout, Details: details, Meta: s.Meta,
 			KeepRuns: s.KeepRuns, PauseAfter: s.PauseAfter, Spread: spread,
 		},
 	}, nil
@@ -353,7 +359,8 @@ func ForLog(text []byte) string {
 	if s.OnDeath != nil {
 		s.OnDeath.Body = nil
 	}
-	spec := Spec{Recurrence: s.Recurrence, NoImmediateRun: s.NoImmediateRun}
+	spec := Spec{Recurrence: s.Recurrence}
+	spec.Recurrence.NoImmediateRun = s.NoImmediateRun || s.Recurrence.NoImmediateRun
 	shown, err := json.Marshal(struct {
 		Text string `json:"text"`
 		stored

@@ -1,6 +1,7 @@
 package schedule
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"strings"
@@ -226,4 +227,58 @@ func FuzzDefinition(f *testing.F) {
 			at = next
 		}
 	})
+}
+
+// Programs of every version read noImmediateRun beside the rule. None of them would ignore immediateRun in it: older ones refuse an unknown key.
+func TestNoImmediateRunOfARuleIsStoredBesideIt(t *testing.T) {
+	created := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	hourly := recurrence.Recurrence{Frequency: recurrence.Hour}
+	without := hourly
+	without.NoImmediateRun = true
+	d, err := declaration("report", without, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := storedText(d, "live", 1, created)
+	if !bytes.Contains(text, []byte(`"recurrence":{"frequency":"hour"},"misfire":"run_once","grace":"1m0s","noImmediateRun":true`)) {
+		t.Errorf("stored as %s", text)
+	}
+	inside := bytes.Replace(text, []byte(`{"frequency":"hour"}`), []byte(`{"frequency":"hour","immediateRun":false}`), 1)
+	inside = bytes.Replace(inside, []byte(`,"noImmediateRun":true`), nil, 1)
+	for _, stored := range [][]byte{text, inside} {
+		read, err := Read(stored)
+		if err != nil || !read.Recurrence.Equal(without) {
+			t.Errorf("%s is read as %+v (%v)", stored, read, err)
+		}
+	}
+	with, err := declaration("report", hourly, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if read, err := Read(storedText(with, "live", 1, created)); err != nil || !read.Recurrence.Equal(hourly) {
+		t.Errorf("read as %+v (%v), want a run at creation", read, err)
+	}
+}
+
+// An older program stored such a schedule, because its rule matched at the creation only. It still has no run, and is not an error.
+func TestAStoredRuleThatRunsAtItsCreationOnlyIsReadWithoutThatRun(t *testing.T) {
+	never := recurrence.Recurrence{
+		Frequency: recurrence.Month, MonthDays: []int{30}, Months: []time.Month{time.February},
+		MonthlyOccurrences: []recurrence.NthWeekday{{Day: time.Monday}},
+	}
+	d, err := declaration("report", never, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := bytes.Replace(storedText(d, "live", 1, time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)), []byte(`"grace":"1m0s"`), []byte(`"grace":"1m0s","noImmediateRun":true`), 1)
+	p, err := Compile(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if first, ok := p.first(); ok {
+		t.Errorf("first run %v, want none", first)
+	}
+	if _, err := declaration("report", never, []option{noImmediateRun()}); err == nil {
+		t.Error("a rule that never runs is declared")
+	}
 }

@@ -136,22 +136,8 @@ func instants(next time.Time, ok bool) []time.Time {
 	return []time.Time{next}
 }
 
-// first returns a schedule's first run by the table of package recurrence. If NoImmediateRun is set the run at creation does not count.
-func (p *Plan) first() (time.Time, bool) {
-	first, ok := p.series.First()
-	if !ok || !p.NoImmediateRun {
-		return first, ok
-	}
-	once := p.Recurrence.Cron == "" && p.Recurrence.Frequency == 0
-	atOnce := p.beginsAtCreation() || once && p.Recurrence.StartTime.Before(p.Created)
-	if !atOnce || first.After(p.Created) {
-		return first, true
-	}
-	if once {
-		return time.Time{}, false
-	}
-	return p.series.Next(p.Created)
-}
+// first returns a schedule's first run by the table of package recurrence.
+func (p *Plan) first() (time.Time, bool) { return p.series.First() }
 
 // RunsAtCreation reports whether the first occurrence is planned for the instant of the schedule's creation, or before it.
 func (p *Plan) RunsAtCreation() bool {

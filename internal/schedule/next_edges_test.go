@@ -25,6 +25,7 @@ func TestNoImmediateRunLeavesOutTheRunAtCreation(t *testing.T) {
 		{`{"startTime":"2026-03-01T11:30:00Z","recurrence":{"frequency":"hour"}}`, "2026-03-01T12:30:00Z"},
 		{`{"startTime":"2026-03-01T12:00:01Z"}`, "2026-03-01T12:00:01Z"},
 		{`{"startTime":"2026-03-01T11:00:00Z"}`, ""},
+		{`{"startTime":"2026-03-01T11:00:00Z","also":["2026-03-04T09:00:00Z"]}`, "2026-03-04T09:00:00Z"}, // the dates that are to come still run
 	} {
 		got := ""
 		if first, ok := planFor(t, created, recurrence.MustParse(c.rule), noImmediateRun()).first(); ok {

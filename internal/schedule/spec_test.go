@@ -28,7 +28,7 @@ func withTimeout(d time.Duration) option { return func(s *Spec) { s.Timeout = d 
 func withMisfire(policy string) option   { return func(s *Spec) { s.Misfire = policy } }
 func withOverlap(policy string) option   { return func(s *Spec) { s.Overlap = policy } }
 func withGrace(d time.Duration) option   { return func(s *Spec) { s.Grace = d } }
-func noImmediateRun() option             { return func(s *Spec) { s.NoImmediateRun = true } }
+func noImmediateRun() option             { return func(s *Spec) { s.Recurrence.NoImmediateRun = true } }
 func maxPayload() int                    { return protocol.MaxBytes }
 
 // declaration declares a schedule with an application's defaults.

@@ -10,7 +10,7 @@ import (
 // created, unless closed)".
 func (s *Spec) Text() string {
 	text := s.Recurrence.String()
-	if s.NoImmediateRun || !s.beginsAtCreation() {
+	if s.Recurrence.NoImmediateRun || !s.beginsAtCreation() {
 		return text
 	}
 	created := ", and once when created"

@@ -37,11 +37,11 @@ func TestTheTextOfAScheduleSaysThatItRunsWhenCreated(t *testing.T) {
 			"Every month on the last of all days at 09:00 UTC, and once when created, only once"},
 
 		// These have no run at creation, or their text contains it already.
-		{Spec{Recurrence: recurrence.Recurrence{Frequency: recurrence.Minute, Interval: 15}, NoImmediateRun: true}, "Every 15 minutes"},
+		{Spec{Recurrence: recurrence.Recurrence{Frequency: recurrence.Minute, Interval: 15, NoImmediateRun: true}}, "Every 15 minutes"},
 		{Spec{Recurrence: recurrence.Recurrence{Frequency: recurrence.Day, StartTime: start}}, "Every day at 09:00 UTC, starting on 5 January 2026"},
 		{Spec{Recurrence: recurrence.Recurrence{Cron: "0 9 * * *"}}, `Every day at 09:00 UTC (cron "0 9 * * *")`},
 		{Spec{Recurrence: recurrence.Recurrence{Cron: "0 9 * * *", Except: weekend}}, `Every day at 09:00 UTC (cron "0 9 * * *"); not on Saturday and Sunday`},
-		{Spec{Recurrence: recurrence.Recurrence{Frequency: recurrence.Minute, Except: weekend}, NoImmediateRun: true}, "Every minute; not on Saturday and Sunday, UTC"},
+		{Spec{Recurrence: recurrence.Recurrence{Frequency: recurrence.Minute, Except: weekend, NoImmediateRun: true}}, "Every minute; not on Saturday and Sunday, UTC"},
 		{Spec{Recurrence: recurrence.Recurrence{}}, "Once, when created"},
 		{Spec{Recurrence: recurrence.Recurrence{StartTime: start}}, "Once, on 5 January 2026 at 09:00 UTC"},
 	} {

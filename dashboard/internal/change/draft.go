@@ -78,7 +78,7 @@ func (d *draft) readJSON(text string, stored *chime.Schedule) {
 	}
 	rest := *given
 	rest.Rule = nil
-	if alone, _ := json.Marshal(rest); string(alone) == "{}" && stored != nil {
+	if alone, _ := json.Marshal(rest); (string(alone) == "{}" || !definition.IsWhole(text)) && stored != nil {
 		before, err := definition.Of(stored, false)
 		if err == nil {
 			d.definition, err = before.With(given)
@@ -104,6 +104,7 @@ func (d *draft) readRule(fields url.Values) {
 		d.mistakes = builder.Wrong(err, at)
 		return
 	}
+	d.definition.NoImmediateRun, d.rule.NoImmediateRun = d.rule.NoImmediateRun, false // it has its own field
 	d.definition.Rule = text
 	if canonical, err := json.Marshal(d.rule); err == nil {
 		d.definition.Rule = canonical
@@ -134,7 +135,7 @@ func (d *draft) readOptions(fields url.Values) {
 		return &n
 	}
 	of.JobName, of.Queue, of.Overlap, of.Misfire = text("job_name"), text("queue"), text("overlap"), text("misfire")
-	of.NoImmediateRun = text("no_immediate_run") != ""
+	of.NoImmediateRun = text("no_immediate_run") != "" || of.NoImmediateRun
 	spread := span("spread")
 	of.SpreadMS, of.PauseAfter, of.MaxAttempts = &spread, whole("pause_after"), *whole("max_attempts")
 	if text("keep_runs") != "" {

@@ -40,7 +40,9 @@ func waitsOf(policy chime.RetryPolicy) (w waits) {
 
 // codeOf returns the Go code that declares a schedule. Comments replace the parts that are not known: arguments are not shown here.
 func codeOf(s *chime.Schedule) string {
-	rule, err := json.Marshal(s.Recurrence)
+	alone := s.Recurrence
+	alone.NoImmediateRun = false // an option contains it
+	rule, err := json.Marshal(alone)
 	if err != nil {
 		return ""
 	}

@@ -24,7 +24,7 @@ type Job struct {
 	Overlap        chime.OverlapPolicy // not given: allow, of job actions skip
 	Misfire        chime.MisfirePolicy // not given: run_once
 	Grace          time.Duration       // not given: 1 min
-	NoImmediateRun bool                // immediateRun is false
+	NoImmediateRun bool                // immediateRun is false, here or in the recurrence; it is not set in Rule
 	DisableAfter   int                 // 0: never
 	KeepRuns       int                 // history.keep, 0 to 1000; not given: 100
 
@@ -153,7 +153,7 @@ func (f *form) extensions(j *Job) {
 		}
 		j.Grace = time.Duration(grace)
 	}
-	j.NoImmediateRun = !in.Bool("immediateRun", true)
+	j.NoImmediateRun, j.Rule.NoImmediateRun = !in.Bool("immediateRun", true) || j.Rule.NoImmediateRun, false
 	j.DisableAfter, _ = in.Whole("disableAfter", 0, maxDisableAfter, "disable_after")
 	f.history(in.Object("history"), j)
 	in.Done()

@@ -240,3 +240,21 @@ func TestAJobHasTheDefaultsOfTheOldService(t *testing.T) {
 		t.Errorf("got\n%s, want\n%s", got, want)
 	}
 }
+
+// The recurrence and chime have one value of immediateRun, which answers show in chime.
+func TestImmediateRunOfTheRecurrenceIsThatOfTheJob(t *testing.T) {
+	const of = `{"recurrence": {"frequency": "day", "immediateRun": %s}, "action": {"type": "http", "request": {"uri": "http://example.com/", "method": "GET"}}, "chime": {"immediateRun": %s}}`
+	for _, values := range [][2]string{{"false", "true"}, {"true", "false"}, {"false", "false"}} {
+		j := stored(t, fmt.Sprintf(of, values[0], values[1]))
+		if answer := shown(j); !strings.Contains(answer, `"recurrence":{"frequency":"day"}`) || !strings.Contains(answer, `"immediateRun":false`) {
+			t.Errorf("%v: shown as %s", values, answer)
+		}
+		patched, mistakes := j.Patch([]byte(`{"properties": {"chime": {"immediateRun": true}}}`), here)
+		if len(mistakes) > 0 || patched.NoImmediateRun || patched.Rule.NoImmediateRun {
+			t.Errorf("%v: patched to %+v, %v; want a run at creation", values, patched, mistakes)
+		}
+	}
+	if j := stored(t, fmt.Sprintf(of, "true", "true")); j.NoImmediateRun {
+		t.Error("a job with a run at creation has none")
+	}
+}

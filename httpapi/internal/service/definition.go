@@ -92,8 +92,10 @@ func readDefinition(s *chime.Schedule, m meta) (*definition, error) {
 	if main.ErrorAction, err = errorAction(s, m); err != nil {
 		return nil, fmt.Errorf("httpapi: the error action of job %q %w: %w", s.Name, ErrUnreadable, err)
 	}
+	rule := s.Recurrence
+	rule.NoImmediateRun = false // it has its own field
 	return &definition{queue: s.Queue, meta: m, job: resource.Job{
-		Rule: s.Recurrence, Action: main, Overlap: s.Overlap, Misfire: s.Misfire, Grace: s.Grace,
+		Rule: rule, Action: main, Overlap: s.Overlap, Misfire: s.Misfire, Grace: s.Grace,
 		NoImmediateRun: s.NoImmediateRun, DisableAfter: s.PauseAfter, KeepRuns: s.KeepRuns,
 	}}, nil
 }

@@ -39,14 +39,15 @@ func (s *Service) Preview(ctx context.Context, j *resource.Job, count int) (next
 	if j.Now {
 		rule = recurrence.Recurrence{StartTime: now.Truncate(time.Second)}
 	}
-	if next, err = firstRuns(rule, now, j.NoImmediateRun, count); err != nil {
+	rule.NoImmediateRun = j.NoImmediateRun
+	if next, err = firstRuns(rule, now, count); err != nil {
 		return nil, "", clientError(err, j.Prefix)
 	}
-	return next, chime.Schedule{Recurrence: rule, NoImmediateRun: j.NoImmediateRun}.String(), nil
+	return next, chime.Schedule{Recurrence: rule}.String(), nil
 }
 
-// firstRuns returns the first runs of a job that is created now; the run at creation is included only if the job wants it.
-func firstRuns(rule recurrence.Recurrence, now time.Time, noImmediateRun bool, n int) (runs []time.Time, err error) {
+// firstRuns returns the first runs of a job that is created now.
+func firstRuns(rule recurrence.Recurrence, now time.Time, n int) (runs []time.Time, err error) {
 	if rule.Count > 0 {
 		n, rule.Count = min(n, rule.Count), 0
 	}
@@ -54,15 +55,11 @@ func firstRuns(rule recurrence.Recurrence, now time.Time, noImmediateRun bool, n
 	if err != nil {
 		return nil, err
 	}
-	once := rule.Cron == "" && rule.Frequency == 0
-	leaveOut := noImmediateRun && (rule.StartTime.IsZero() || once && rule.StartTime.Before(now))
 	for run := range series.All() {
 		if len(runs) == n {
 			break
 		}
-		if !leaveOut || run.After(now) {
-			runs = append(runs, run)
-		}
+		runs = append(runs, run)
 	}
 	return runs, nil
 }
