@@ -76,7 +76,7 @@ func TestACrontabIsDeclared(t *testing.T) {
 		}
 		c.Start(scheduler)
 		schedules := chime.NewSchedules(c.Store())
-		for name, want := range map[string]string{"backup": "03:00 03:00", "poll": "10:17 11:47", "invoices": "05:00 05:00"} {
+		for name, want := range map[string]string{"backup": "03:00 03:00", "poll": "11:47 13:17", "invoices": "05:00 05:00"} {
 			if got := next(t, schedules, name, 2); got != want {
 				t.Errorf("%s runs next at %s, want %s", name, got, want)
 			}

@@ -7,9 +7,9 @@
 //	next, ok := series.Next(time.Now())
 //
 // A [Recurrence] is a plain struct. Write it in Go and call [Recurrence.Validate], read it from JSON with [Parse] or
-// json.Unmarshal, or make it from the text of another scheduler with [Cron], [FromQuartz], [FromSpring] or [FromRRule].
-// [Recurrence.Series] returns its runs, [Recurrence.String] describes it in English, and [Recurrence.RRule] writes it as an
-// RFC 5545 rule.
+// json.Unmarshal, or make it from the text of another scheduler with [Cron], [FromQuartz], [FromSpring], [FromRobfig],
+// [FromAWS] or [FromRRule]. [Recurrence.Series] returns its runs, [Recurrence.String] describes it in English, and
+// [Recurrence.RRule] writes it as an RFC 5545 rule.
 //
 // # What it promises
 //
@@ -21,7 +21,8 @@
 //
 // # What to know before you use it
 //
-//   - A rule with a frequency and without startTime runs once at creation, and then by its schedule. A cron rule does not run at creation.
+//   - A rule with a frequency and without startTime runs once at creation, and then by its schedule. A cron rule does not run at creation, and
+//     NoImmediateRun omits the run for every rule.
 //   - Runs before creation are not caught up. The interval still counts from startTime, even if it is long ago.
 //   - count limits the number of runs from creation on, including the run at creation. [Series.Next] and [Series.Between] ignore it.
 //   - Fields that the schedule does not set come from the start. At frequency day, {"hours": [5]} runs once a day, at the minute of the start;
@@ -54,6 +55,7 @@
 //	also          times and rules        more runs: at most 1,000 times, in the form of startTime, and 16 rules
 //	clockChanges  once, skip, shown      what happens to times that the clocks skip or repeat; see [ClockChanges]. With frequency
 //	                                     day and above, and with cron fields. Left out: once
+//	immediateRun  true, false            false omits the run at creation. Left out: true
 //
 // Each element of a schedule is a number (word, object) or an array of them:
 //

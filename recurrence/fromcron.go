@@ -32,15 +32,16 @@ type cronFields struct {
 //   - An hour field with all 24 hours (*, */1 or 0-23) follows elapsed time. Every other hour field, such as */2, follows the clock.
 //   - A prefix CRON_TZ=Europe/Berlin or TZ=Europe/Berlin becomes the rule's TimeZone.
 //   - "@every 90m" becomes Frequency Minute and Interval 90. The Frequency is the largest of hour, minute and second that divides the duration.
-//     Durations over 1000 hours use days; in a time zone a day may be shorter or longer than 24 hours. Such a rule has a Frequency: without a
-//     StartTime it also runs at creation. A rule of five fields does not run at creation.
+//     Durations over 1000 hours use days; in a time zone a day may be shorter or longer than 24 hours. NoImmediateRun is set: as in robfig/cron the
+//     first run is one duration after the creation. (A rule whose field Cron is "@every 90m" also runs at creation, unless NoImmediateRun is set.)
 //
-// [Recurrence.Cron] contains the text without the prefix and with single spaces.
+// [Recurrence.Cron] contains the text without the prefix and with single spaces. A byte order mark at the beginning is skipped.
 //
-// Cron refuses six fields, @reboot, L, W, #, steps of 0, steps longer than their field, and reversed ranges. Its error is an [*Error] with
+// Cron refuses six fields, @reboot, L, W, #, H, ~, steps of 0, steps longer than their field, and reversed ranges. Its error is an [*Error] with
 // [CodeCronSyntax], or with [CodeTimeZoneUnknown] for the prefix; its Reason contains what to write instead. A date that no year has, such as 30
 // February in "0 0 30 2 *", is refused with [CodeNeverFires].
 func Cron(expr string) (Recurrence, error) {
+	expr = strings.TrimPrefix(expr, byteOrderMark)
 	if err := checkCron(expr, false); err != nil {
 		return Recurrence{}, err
 	}
@@ -50,7 +51,7 @@ func Cron(expr string) (Recurrence, error) {
 	}
 	r := fields.every
 	r.TimeZone = fields.zone
-	if r.Frequency == 0 {
+	if r.NoImmediateRun = r.Frequency != 0; !r.NoImmediateRun {
 		_, _, rest := cutCronZone(expr)
 		r.Cron = strings.Join(rest, " ")
 	}
@@ -182,9 +183,12 @@ func checkFieldCount(words []string) string {
 		return ""
 	case n < 5:
 		return "fewer than five fields: write minute, hour, day of the month, month and day of the week"
-	case n == 6 || n == 7:
-		return "more than five fields: there is no field for seconds or years; FromSpring reads six fields, FromQuartz six or seven; " +
-			"for seconds use frequency second or minute and schedule.seconds, for years startTime and endTime"
+	case n == 6:
+		return "six fields: in AWS and Temporal the last one is the year; FromAWS reads cron(…), and for Temporal write frequency with schedule, and the years as dates " +
+			"in only. In Quartz, Spring and robfig/cron the first one is the second: use FromQuartz, FromSpring or FromRobfig, or write frequency second or minute"
+	case n == 7:
+		return "seven fields: the first one is the second and the last one is the year; FromQuartz reads them, and for Temporal write frequency with schedule, and the " +
+			"years as dates in only"
 	}
 	return "more than five fields: write minute, hour, day of the month, month and day of the week"
 }

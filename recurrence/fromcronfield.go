@@ -38,6 +38,9 @@ func (c cronField) parsePart(part string) (uint64, string) {
 	if reason := c.checkUnsupported(part); reason != "" {
 		return 0, reason + "; FromQuartz and FromSpring read it"
 	}
+	if reason := c.checkSpread(part); reason != "" {
+		return 0, reason
+	}
 	span, step, reason := c.readPart(part)
 	if reason != "" {
 		return 0, reason
@@ -79,15 +82,22 @@ func (c cronField) parseRange(text string, stepped bool) (lo, hi int, reason str
 		hi = lo
 	}
 	if lo > hi {
-		return 0, 0, c.reversed(text, lo, hi)
+		return 0, 0, c.reversed(text, stepped, lo, hi)
 	}
 	return lo, hi, ""
 }
 
 // reversed returns the reason for refusing a reversed range, with the right form.
-func (c cronField) reversed(text string, lo, hi int) string {
-	if c.maxValue == 7 && hi == 0 {
+func (c cronField) reversed(text string, stepped bool, lo, hi int) string {
+	switch {
+	case c.maxValue == 7 && lo == 7 && hi == 0:
+		return fmt.Sprintf("%s %q is Sunday twice: write 0", c.name, text)
+	case c.maxValue == 7 && lo == 7:
+		return fmt.Sprintf("%s %q is reversed: Sunday at the beginning of a range is 0, so write 0-%d", c.name, text, hi)
+	case c.maxValue == 7 && hi == 0:
 		return fmt.Sprintf("%s %q is reversed: Sunday at the end of a range is 7, so write %d-7", c.name, text, lo)
+	case stepped:
+		return fmt.Sprintf("%s %q is reversed: write its values as a list", c.name, text)
 	}
 	return fmt.Sprintf("%s %q is reversed: write two ranges, %d-%d,%d-%d", c.name, text, lo, c.hi, c.lo, hi)
 }
@@ -151,6 +161,16 @@ func (c cronField) checkUnsupported(part string) string {
 			`[{"day": "friday", "occurrence": -1}]; its last day is monthDays: [-1]`, c.name)
 	}
 	return ""
+}
+
+// checkSpread returns "" unless a part stands for a value that another scheduler chooses: H of Jenkins, and ~ of some versions of cron. Then it
+// returns what to write instead.
+func (c cronField) checkSpread(part string) string {
+	upper := strings.ToUpper(part)
+	if upper != "H" && !strings.HasPrefix(upper, "H/") && !strings.HasPrefix(upper, "H(") && !strings.Contains(part, "~") {
+		return ""
+	}
+	return fmt.Sprintf("%s: H and ~ let the scheduler choose a value: write one from %d to %d; to spread schedules over a period, use chime's option Spread", c.name, c.lo, c.hi)
 }
 
 // cronNumber reads a number of one to four digits, without a sign.

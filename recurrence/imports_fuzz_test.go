@@ -21,11 +21,12 @@ func FuzzFromRRule(f *testing.F) {
 	})
 }
 
-// FuzzFromCron checks the same for texts of Quartz and Spring.
+// FuzzFromCron checks the same for texts of Quartz, Spring, robfig/cron and AWS.
 func FuzzFromCron(f *testing.F) {
 	for _, text := range []string{
 		"0 15 10 ? * MON-FRI", "*/20 * * * * ?", "0 0 9 LW 2 ? 2027-2100/3,2150", "0 0 9 L-3W * ?", "0 0 9 31W * ?", "0 0 9 ? 3,6 6#3",
 		"0 0 9 ? * FRIL", "0 0 9 30 2 ?", "0 0 9 */40 * ?", "0 0 9 ? * 7/7", "@daily", "L L L L L L L", "0 0 9 ? * L",
+		"0 0 9 1W,29W,31W,LW * 7-1,5L,5#2", "TZ=UTC 0 */90 9 13 * FRI", "cron(0 9 ? * 6#3 2026/3)", "rate(5 minutes)", "at(2026-02-03T09:00:00)",
 	} {
 		f.Add(text)
 	}
@@ -33,6 +34,10 @@ func FuzzFromCron(f *testing.F) {
 		r, err := FromQuartz(text)
 		checkImport(t, text, r, err)
 		r, err = FromSpring(text)
+		checkImport(t, text, r, err)
+		r, err = FromRobfig(text)
+		checkImport(t, text, r, err)
+		r, err = FromAWS(text)
 		checkImport(t, text, r, err)
 	})
 }

@@ -119,12 +119,15 @@ func TestTheRunAtCreationIsKnownBefore(t *testing.T) {
 	for rule, want := range map[string]string{
 		`{"frequency": "day"}`:                             created,
 		`{"frequency": "day", "schedule": {"hours": [9]}}`: created,
-		"@every 2h":                                                 created,
-		`{"startTime": "2027-03-01T09:00:00Z"}`:                     created,
-		`{"startTime": "2027-03-09T09:00:00Z"}`:                     "",
-		`{"frequency": "day", "startTime": "2027-03-01T09:00:00Z"}`: "",
-		"17 10 * * *":                                               "",
-		"0 9 * * *":                                                 "",
+		"@every 2h":             "",
+		`{"cron": "@every 2h"}`: created,
+		`{"frequency": "day", "immediateRun": false}`:                             "",
+		`{"startTime": "2027-03-01T09:00:00Z", "also": ["2027-03-09T09:00:00Z"]}`: created,
+		`{"startTime": "2027-03-01T09:00:00Z"}`:                                   created,
+		`{"startTime": "2027-03-09T09:00:00Z"}`:                                   "",
+		`{"frequency": "day", "startTime": "2027-03-01T09:00:00Z"}`:               "",
+		"17 10 * * *": "",
+		"0 9 * * *":   "",
 	} {
 		j := job(t, rule, created)
 		if _, is := j.AtCreation(); is != (want != "") {

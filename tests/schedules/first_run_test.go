@@ -95,3 +95,30 @@ func TestASchedulerWithoutImmediateRuns(t *testing.T) {
 		}
 	})
 }
+
+// The rule and the option mean the same, and a schedule shows both.
+func TestARuleWithoutItsImmediateRunIsTheSameAsTheOption(t *testing.T) {
+	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
+		schedules := chime.NewSchedules(f.Server.Store())
+		rule, err := recurrence.FromSpring("0 0 9 * * MON#1,MON#3")
+		if err != nil {
+			t.Fatal(err)
+		}
+		first, err := schedules.Put(t.Context(), "report", rule)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rule.NoImmediateRun = false
+		again, err := schedules.Put(t.Context(), "report", rule, chime.NoImmediateRun())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !first.NoImmediateRun || !first.Recurrence.NoImmediateRun || again.Revision != first.Revision {
+			t.Errorf("created %+v, then revision %d; want no run at creation, and no change", first, again.Revision)
+		}
+		want := "Every month on the first and the third Monday at 09:00 UTC"
+		if got := again.String(); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	})
+}

@@ -41,11 +41,15 @@ func TestNextListsRunsWithWhatTheClocksDo(t *testing.T) {
 			"Sat 21 Nov 2026 14:26:48 CET  2026-11-21T13:26:48Z  now\nSat 21 Nov 2026 15:26:48 CET  2026-11-21T14:26:48Z  in 1h\n",
 		},
 		"the run at creation": {
-			[]string{"@every 1h", "-n", "2", "--utc"},
+			[]string{`{"cron": "@every 1h"}`, "-n", "2", "--utc"},
 			"Sat 21 Nov 2026 13:26:48 UTC  2026-11-21T13:26:48Z  now    runs when it is created\nSat 21 Nov 2026 14:26:48 UTC  2026-11-21T14:26:48Z  in 1h\n",
 		},
 		"without the run at creation": {
-			[]string{"@every 1h", "-n", "1", "--no-immediate-run", "--utc"},
+			[]string{`{"cron": "@every 1h"}`, "-n", "1", "--no-immediate-run", "--utc"},
+			"Sat 21 Nov 2026 14:26:48 UTC  2026-11-21T14:26:48Z  in 1h\n",
+		},
+		"a cron line has no run at creation": {
+			[]string{"@every 1h", "-n", "1", "--utc"},
 			"Sat 21 Nov 2026 14:26:48 UTC  2026-11-21T14:26:48Z  in 1h\n",
 		},
 		"before an instant": {

@@ -250,8 +250,10 @@ func TestTheQuestionOfPutShowsTheRunAtCreation(t *testing.T) {
 		args []string
 		want string
 	}{
-		"a rule without a start": {[]string{"@every 1h"}, "Create schedule x? It runs now, when it is created."},
-		"without it":             {[]string{"@every 1h", "--no-immediate-run"}, "Create schedule x?"},
+		"a rule without a start": {[]string{`{"frequency": "hour"}`}, "Create schedule x? It runs now, when it is created."},
+		"without it":             {[]string{`{"frequency": "hour"}`, "--no-immediate-run"}, "Create schedule x?"},
+		"immediateRun":           {[]string{`{"frequency": "hour", "immediateRun": false}`}, "Create schedule x?"},
+		"@every":                 {[]string{"@every 1h"}, "Create schedule x?"},
 		"a cron line":            {[]string{"0 9 * * *"}, "Create schedule x?"},
 	} {
 		got := at.Run(t, append([]string{"schedules", "put", "x"}, c.args...)...)
