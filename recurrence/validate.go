@@ -184,6 +184,8 @@ func findZone(name string) (*time.Location, *Error) {
 		return refused("is empty, " + want)
 	case lowered == "local" || lowered == "localtime":
 		return refused("is another zone on every machine, " + want)
+	case windowsZones[lowered] != "":
+		return refused("is a Windows name: write %s", windowsZones[lowered])
 	case strings.HasSuffix(lowered, " time"):
 		return refused("is a Windows name, " + want)
 	case lowered == "posixrules" || strings.HasPrefix(lowered, "posix/") || strings.HasPrefix(lowered, "right/"):

@@ -56,3 +56,17 @@ func TestAnOffsetPeriodLastsLongerThanTheChangeAtItsBeginning(t *testing.T) {
 		}
 	}
 }
+
+func TestTheZoneOfAWindowsNameExists(t *testing.T) {
+	for name, zone := range windowsZones {
+		if _, bad := findZone(zone); bad != nil {
+			t.Errorf("%s: %v", name, bad)
+		}
+		if _, bad := findZone(name); bad == nil || bad.Reason != "is a Windows name: write "+zone {
+			t.Errorf("%s: %v, want %s named", name, bad, zone)
+		}
+	}
+	if len(windowsZones) < 100 {
+		t.Errorf("%d names, want those of CLDR", len(windowsZones))
+	}
+}
