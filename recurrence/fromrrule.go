@@ -10,26 +10,59 @@ import (
 // FromRRule returns the rule of a text of RFC 5545 of at most 64 KiB and 2000 lines: a DTSTART line with Z or TZID, and RRULE, RDATE
 // and EXDATE lines in any order. Lines may be folded and end with CRLF; names may have any case.
 //
-//   - DTSTART becomes StartTime and TimeZone. INTERVAL, UNTIL and COUNT become Interval, EndTime and Count. COUNT counts from DTSTART and Count
-//     counts from creation: they agree for a rule created at or before its start. DTSTART itself runs only if the rule matches it.
+//   - DTSTART becomes StartTime and TimeZone. INTERVAL and UNTIL become Interval and EndTime. DTSTART itself runs only if the rule matches it.
+//   - COUNT becomes EndTime, the instant of the last run: COUNT counts from DTSTART, excluded runs too, and Count would count from creation. A COUNT above
+//     100,000 becomes Count.
 //   - BYDAY with WEEKLY becomes WeekDays; BYDAY, BYMONTHDAY and BYMONTH with MONTHLY become MonthlyOccurrences, MonthDays and Months. If these parts
 //     only limit the runs (DAILY and below, WEEKLY with BYMONTH), they become one filter in Only.
 //   - YEARLY with days becomes Frequency Month with Months or, if INTERVAL is above 1, Year with Positions and Only.
 //   - BYSETPOS, BYYEARDAY and 20MO become Positions. RFC 5545 counts days before it applies EXDATE, but Positions count only the days that Except
 //     leaves open. So these parts are refused together with EXDATE.
-//   - EXDATE becomes filters of Dates and Times in Except; RDATE and further RRULE lines become Also.
+//   - EXDATE becomes filters of Dates and Times in Except; RDATE and further RRULE lines become Also. If an RDATE is later than the last run of all
+//     RRULE lines, the result is a list of dates, and these rules are in Also, each with its own end.
+//   - RSCALE=GREGORIAN changes nothing. A byte order mark at the beginning is skipped.
 //
 // If the clocks skip a local time, its run is moved; if they repeat one, it runs on the first pass. RFC 5545 defines the same, and ClockChanges
 // remains [ClockOnce]. Libraries that drop skipped times differ on those days; [ClockSkip] behaves like them.
 //
-// FromRRule never guesses. It returns an [*Error] with [CodeRRuleSyntax] for text that RFC 5545 does not allow and for times without a zone. It
-// returns [CodeNoRecurrence] for text that no rule can represent: BYWEEKNO, EXRULE, WKST other than MO if it makes a difference, COUNT together
-// with EXDATE or RDATE, elapsed hours in a zone, unknown parts, more than 17 RRULE lines or 1000 values of RDATE, and EXDATE that needs more than
+// FromRRule never guesses. It returns an [*Error] with [CodeRRuleSyntax] for text that RFC 5545 does not allow, such as UNTIL without Z next to a DTSTART
+// with TZID, and for times without a zone (see [FromRRuleAt]). It returns [CodeNoRecurrence] for text that no rule can represent: BYWEEKNO, BYSECOND=60,
+// EXRULE, RSCALE other than GREGORIAN, BYEASTER, RDATE with periods, an INTERVAL above the limit of its frequency, WKST other than MO if it makes a
+// difference, a COUNT above 100,000 together with EXDATE, RDATE or another RRULE, an RDATE after the last run together with EXDATE or limits, elapsed hours
+// in a zone, unknown parts, more than 17 RRULE lines or 1000 values of RDATE, and EXDATE that needs more than
 // 32 filters. Its Reason names the part. Other mistakes, such as an unknown zone or a rule that never fires, have the codes of
 // [Recurrence.Validate].
 func FromRRule(text string) (Recurrence, error) {
-	read, err := readRRuleText(text)
-	if err != nil {
+	return fromRRule(&rruleText{days: map[string]bool{}}, text)
+}
+
+// FromRRuleAt returns the rule of a text of RFC 5545 like [FromRRule], for texts that leave out the start or its zone, as those of Google Calendar and
+// of rrule-go do: lines such as "RRULE:FREQ=DAILY", or "FREQ=DAILY" alone. start, in whole seconds, takes the place of a missing DTSTART. If the text has
+// no DTSTART, start must not be zero. timeZone is the IANA name of the zone of all times that have neither Z nor TZID, and the TimeZone of a rule whose
+// DTSTART has neither; empty means UTC. A DTSTART that is a date means midnight. UNTIL may be local time or a date if DTSTART is.
+//
+// It returns the errors of FromRRule, and an error with [CodeTimeZoneUnknown] for an unknown zone.
+func FromRRuleAt(text string, start time.Time, timeZone string) (Recurrence, error) {
+	loc := time.UTC
+	if timeZone != "" {
+		found, bad := findZone(timeZone)
+		if bad != nil {
+			return Recurrence{}, bad
+		}
+		loc = found
+	}
+	read := &rruleText{days: map[string]bool{}, local: loc, named: timeZone, loc: loc, zone: timeZone, float: true}
+	if !start.IsZero() {
+		read.start = wholeSeconds(start)
+		if err := checkedTime(read.start); err != nil {
+			return Recurrence{}, err
+		}
+	}
+	return fromRRule(read, text)
+}
+
+func fromRRule(read *rruleText, text string) (Recurrence, error) {
+	if err := read.read(text); err != nil {
 		return Recurrence{}, err
 	}
 	r, err := read.recurrence()
@@ -66,13 +99,65 @@ func (t *rruleText) recurrence() (Recurrence, error) {
 		rule.Only = nil
 		r.Also = append(r.Also, rule)
 	}
-	for _, at := range added {
+	for i, at := range added {
 		if !r.EndTime.IsZero() && at.After(r.EndTime) {
-			return Recurrence{}, refusePart("an RDATE after UNTIL", at.Format(time.RFC3339), "endTime also ends the dates: write two schedules")
+			return t.endsBefore(r, added, i)
 		}
 		r.Also = append(r.Also, Recurrence{StartTime: at})
 	}
 	return r, t.except(&r)
+}
+
+// endsBefore returns the rule of a text whose last RRULE ends before some values of RDATE: a list of dates to which the rules are added, each with its own
+// end. late is the first of these values.
+func (t *rruleText) endsBefore(r Recurrence, added []time.Time, late int) (Recurrence, error) {
+	if len(r.Only) > 0 || t.hasExceptions() {
+		return Recurrence{}, refusePart("an RDATE after the last run of a limited RRULE", added[late].Format(time.RFC3339), "endTime also ends the dates: write two schedules")
+	}
+	whole := Recurrence{StartTime: added[late], TimeZone: t.zone, NoImmediateRun: true}
+	first := r
+	first.TimeZone, first.Also = "", nil
+	for _, entry := range append([]Recurrence{first}, r.Also...) {
+		if entry.Frequency != 0 {
+			entry.StartTime = t.start
+			whole.Also = append(whole.Also, entry)
+		}
+	}
+	for _, at := range added {
+		if !at.Equal(whole.StartTime) {
+			whole.Also = append(whole.Also, Recurrence{StartTime: at})
+		}
+	}
+	return whole, nil
+}
+
+// maxCounted is the largest COUNT that becomes an end.
+const maxCounted = 100_000
+
+// endCount replaces a count by the instant of the last run, counted from DTSTART on and without EXDATE: Count would count from the creation on.
+func (t *rruleText) endCount(rule *Recurrence) error {
+	if rule.Count == 0 || rule.Count > maxCounted {
+		return nil
+	}
+	all := *rule
+	all.StartTime, all.TimeZone, all.Count = t.start, t.zone, 0
+	if err := all.Validate(); err != nil {
+		return err
+	}
+	series, err := all.Series(t.start)
+	if err != nil {
+		return err
+	}
+	last, ok := series.Next(t.start.Add(-time.Second))
+	for n := 1; ok && n < rule.Count; n++ {
+		next, more := series.Next(last)
+		if !more {
+			break
+		}
+		last = next
+	}
+	rule.EndTime, rule.Count = last.UTC(), 0
+	return nil
 }
 
 // readRules reads the RRULE lines. The rule that ends last comes first, because its end becomes the end of all.
@@ -80,15 +165,18 @@ func (t *rruleText) readRules() ([]Recurrence, error) {
 	var rules []Recurrence
 	lasting := 0
 	for i, parts := range t.rules {
-		reader := rruleReader{parts: parts, start: t.start.In(t.loc), inZone: !isUTC(t.zone)}
+		reader := rruleReader{parts: parts, start: t.start.In(t.loc), inZone: !isUTC(t.zone), float: t.float, allDay: t.allDay}
 		rule, err := reader.read()
+		if err == nil {
+			err = t.endCount(&rule)
+		}
 		switch {
 		case err != nil:
 			return nil, err
 		case rule.Count > 0 && len(t.rules) > 1:
 			return nil, refusePart("COUNT together with another RRULE", reader.part("COUNT"), "count counts the runs of all: write UNTIL")
 		case rule.Count > 0 && (len(t.added) > 0 || t.hasExceptions()):
-			return nil, refusePart("COUNT together with EXDATE or RDATE", reader.part("COUNT"), "RFC 5545 counts excluded runs, count does not: write UNTIL")
+			return nil, refusePart("COUNT together with EXDATE or RDATE", reader.part("COUNT"), "RFC 5545 counts excluded runs, count does not, and this one is too large to count: write UNTIL")
 		case reader.picks && t.hasExceptions():
 			return nil, refusePart("EXDATE together with BYSETPOS or another part that becomes positions", "", "positions count what except leaves")
 		case rule.Frequency < Day && t.hasExceptions() && reader.inZone:

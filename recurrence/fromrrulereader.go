@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -12,6 +13,8 @@ type rruleReader struct {
 	parts  rruleParts
 	start  time.Time // DTSTART on the local clock
 	inZone bool      // not UTC
+	float  bool      // DTSTART has neither Z nor TZID
+	allDay bool      // DTSTART is a date
 
 	weekDays                                                   []NthWeekday
 	months, monthDays, yearDays, hours, minutes, seconds, kept []int
@@ -50,11 +53,25 @@ func (r *rruleReader) has(name string) bool { return r.parts[name] != "" }
 // checkParts refuses parts that RFC 5545 or this package does not have.
 func (r *rruleReader) checkParts() error {
 	for _, name := range slices.Sorted(maps.Keys(r.parts)) { // sorted, so that errors do not depend on the order of a map
-		if name == "BYWEEKNO" {
+		advice := "leave it out"
+		switch name {
+		case "BYWEEKNO":
 			return refusePart(name, r.part(name), "write positions of days, or dates in only")
+		case "RSCALE":
+			if r.parts[name] == "GREGORIAN" {
+				continue
+			}
+			advice = "RFC 7529 defines it, and GREGORIAN is the only calendar here: write the dates as RDATE"
+		case "SKIP":
+			if r.parts[name] == "OMIT" && r.has("RSCALE") {
+				continue
+			}
+			advice = "a month without the day is omitted: for the last day of each month write BYMONTHDAY=-1"
+		case "BYEASTER":
+			advice = "it is not in RFC 5545: write the dates as RDATE, or as dates in only"
 		}
 		if !slices.Contains(knownParts, name) {
-			return refusePart(cutValue(name), r.part(name), "leave it out")
+			return refusePart(cutValue(name), r.part(name), advice)
 		}
 	}
 	return nil
@@ -97,15 +114,33 @@ func (r *rruleReader) readUntil() error {
 	if r.has("COUNT") {
 		return refuseSyntax(r.part("UNTIL"), "COUNT and UNTIL exclude each other: remove one")
 	}
-	end, err := time.Parse(rruleLocal+"Z", r.parts["UNTIL"])
-	if err != nil || len(r.parts["UNTIL"]) != len(rruleLocal)+1 {
-		return refuseSyntax(r.part("UNTIL"), "UNTIL must be an instant with Z, such as 20261231T235959Z")
+	end, err := r.until(r.parts["UNTIL"])
+	if err != nil {
+		return err
 	}
 	if end.Before(r.start) {
 		return newError(CodeEndBeforeStart, "", r.part("UNTIL"), "UNTIL must not be before DTSTART, which is %s", rruleTime(r.start, ""))
 	}
 	r.rule.EndTime = end
 	return nil
+}
+
+// until reads the value of UNTIL: an instant with Z. It is local time if DTSTART is, and a date if DTSTART is one.
+func (r *rruleReader) until(text string) (time.Time, error) {
+	local, utc := strings.CutSuffix(text, "Z")
+	if r.allDay && len(text) == len("20060102") {
+		local += "T235959" // the whole day
+	}
+	wall, err := time.Parse(rruleLocal, local)
+	switch {
+	case err != nil || len(local) != len(rruleLocal):
+		return wall, refuseSyntax(r.part("UNTIL"), "UNTIL must be an instant with Z, such as 20261231T235959Z")
+	case utc:
+		return wall, nil
+	case !r.float:
+		return wall, refuseSyntax(r.part("UNTIL"), "UNTIL must be an instant with Z, such as 20261231T235959Z, because DTSTART has Z or TZID")
+	}
+	return resolveLocal(r.start.Location(), wall), nil
 }
 
 // checkWeekStart refuses a WKST other than Monday if it affects which days run.
@@ -128,6 +163,9 @@ func rruleWeekday(word string) (time.Weekday, bool) {
 
 // readLists reads the parts that hold lists.
 func (r *rruleReader) readLists() (err error) {
+	if slices.Contains(strings.Split(r.parts["BYSECOND"], ","), "60") {
+		return refusePart("BYSECOND=60, a leap second,", r.part("BYSECOND"), "write 59, or 0 of the next minute")
+	}
 	for _, list := range []struct {
 		name      string
 		low, high int

@@ -18,6 +18,10 @@ type rruleText struct {
 	start   time.Time // DTSTART
 	zone    string    // its TZID, or ""
 	loc     *time.Location
+	local   *time.Location // the zone of times without Z and TZID; nil: they are refused
+	named   string         // its name
+	float   bool           // DTSTART has neither Z nor TZID, or comes from the caller
+	allDay  bool           // DTSTART is a date
 	rules   []rruleParts
 	added   []time.Time     // RDATE
 	removed []time.Time     // EXDATE with a time
@@ -37,31 +41,40 @@ func refusePart(part, value, advice string) *Error {
 	return newError(CodeNoRecurrence, "", value, "%s has no counterpart here: %s", part, advice)
 }
 
-// readRRuleText reads the lines. It unfolds them and takes them in any order.
-func readRRuleText(text string) (*rruleText, error) {
+// read reads the lines. It unfolds them and takes them in any order.
+func (r *rruleText) read(text string) error {
+	text = strings.TrimPrefix(text, byteOrderMark)
 	if len(text) > maxRRuleText {
-		return nil, refuseSyntax(text, "the text has %d bytes, at most %d are allowed", len(text), maxRRuleText)
+		return refuseSyntax(text, "the text has %d bytes, at most %d are allowed", len(text), maxRRuleText)
 	}
 	text = strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(text)
 	text = strings.NewReplacer("\n ", "", "\n\t", "").Replace(text)
 	lines := slices.DeleteFunc(strings.Split(text, "\n"), func(line string) bool { return strings.TrimSpace(line) == "" })
 	if len(lines) > maxRRuleLines {
-		return nil, refuseSyntax("", "the text has %d lines, at most %d are allowed", len(lines), maxRRuleLines)
+		return refuseSyntax("", "the text has %d lines, at most %d are allowed", len(lines), maxRRuleLines)
 	}
-	read := &rruleText{days: map[string]bool{}}
 	isStart := func(line string) bool { name, _, _ := cutProperty(line); return name == "DTSTART" }
-	if i := slices.IndexFunc(lines, isStart); i > 0 { // it comes first, because it contains the zone of the others
+	i := slices.IndexFunc(lines, isStart)
+	if i > 0 { // it comes first, because it contains the zone of the others
 		lines = slices.Concat(lines[i:i+1], lines[:i], lines[i+1:])
 	}
+	if i >= 0 {
+		r.start = time.Time{} // that of the text
+	}
 	for _, line := range lines {
-		if err := read.line(strings.TrimSpace(line)); err != nil {
-			return nil, err
+		if err := r.line(strings.TrimSpace(line)); err != nil {
+			return err
 		}
 	}
-	if read.start.IsZero() {
-		return nil, refuseSyntax("", "DTSTART is missing: write a line such as DTSTART:20260105T090000Z")
+	if r.start.IsZero() {
+		return startMissing()
 	}
-	return read, nil
+	return nil
+}
+
+// startMissing is the error for a text without DTSTART.
+func startMissing() *Error {
+	return refuseSyntax("", "DTSTART is missing: write a line such as DTSTART:20260105T090000Z, or use FromRRuleAt")
 }
 
 // cutProperty splits a line into its name in upper case, its parameters and its value.
@@ -73,6 +86,9 @@ func cutProperty(line string) (name string, parameters []string, value string) {
 
 // line reads one line.
 func (r *rruleText) line(line string) error {
+	if len(line) >= len("FREQ=") && strings.EqualFold(line[:len("FREQ=")], "FREQ=") {
+		return r.rule(line)
+	}
 	name, parameters, value := cutProperty(line)
 	switch name {
 	case "DTSTART", "RDATE", "EXDATE":
@@ -82,7 +98,7 @@ func (r *rruleText) line(line string) error {
 		}
 		return r.rule(value)
 	case "EXRULE":
-		return refusePart("EXRULE", line, "write its dates as EXDATE, or a filter in except")
+		return refusePart("EXRULE, which is not in RFC 5545,", line, "write its dates as EXDATE, or a filter in except")
 	default:
 		return refuseSyntax(line, "unknown line: write DTSTART, RRULE, RDATE and EXDATE lines only")
 	}
@@ -90,11 +106,12 @@ func (r *rruleText) line(line string) error {
 	if err != nil {
 		return err
 	}
+	form.local = r.local
 	if name == "DTSTART" {
 		return r.setStart(line, value, form)
 	}
 	if r.start.IsZero() {
-		return refuseSyntax("", "DTSTART is missing: write a line such as DTSTART:20260105T090000Z")
+		return startMissing()
 	}
 	for text := range strings.SplitSeq(value, ",") {
 		if err := r.date(name, strings.TrimSpace(text), form); err != nil {
@@ -106,9 +123,10 @@ func (r *rruleText) line(line string) error {
 
 // A timeForm is the form of the times of a line, from its parameters.
 type timeForm struct {
-	date bool // VALUE=DATE
-	zone string
-	loc  *time.Location // nil without TZID
+	date  bool // VALUE=DATE
+	zone  string
+	loc   *time.Location // nil without TZID
+	local *time.Location // of times without Z and TZID; nil: they are refused
 }
 
 func readTimeForm(line string, parameters []string) (form timeForm, err error) {
@@ -144,18 +162,24 @@ func (r *rruleText) setStart(line, value string, form timeForm) error {
 	if !r.start.IsZero() {
 		return refuseSyntax(line, "DTSTART is given twice")
 	}
-	if form.date || !strings.ContainsAny(value, "Tt") {
-		return refuseSyntax(line, "a DTSTART without time belongs to no zone: write a date-time with Z or TZID")
+	if r.allDay = form.date || !strings.ContainsAny(value, "Tt"); r.allDay {
+		if r.local == nil {
+			return refuseSyntax(line, "a DTSTART without time belongs to no zone: write a date-time with Z or TZID, or use FromRRuleAt")
+		}
+		value += "T000000"
 	}
 	at, err := form.instant(value)
 	if err != nil {
 		return err
 	}
 	r.start, r.zone, r.loc = at, form.zone, time.UTC
-	if form.loc != nil {
+	switch r.float = form.loc == nil && !strings.HasSuffix(strings.ToUpper(value), "Z"); {
+	case form.loc != nil:
 		r.loc = form.loc
+	case r.float:
+		r.zone, r.loc = r.named, r.local
 	}
-	if form.loc != nil && onUTC(at.In(r.loc)).Format(rruleLocal) != strings.ToUpper(value) {
+	if (r.float || form.loc != nil) && onUTC(at.In(r.loc)).Format(rruleLocal) != strings.ToUpper(value) {
 		return refusePart("a DTSTART that the clocks skip", line, "write a time that the clocks show")
 	}
 	return nil
@@ -172,12 +196,16 @@ func (f timeForm) instant(text string) (time.Time, error) {
 		return time.Time{}, refuseSyntax(text, "must be a date-time such as 20260105T090000Z")
 	case utc && f.loc != nil:
 		return time.Time{}, refuseSyntax(text, "has both Z and TZID: remove one")
-	case !utc && f.loc == nil:
-		return time.Time{}, refuseSyntax(text, "belongs to no zone: write Z or TZID")
+	case !utc && f.loc == nil && f.local == nil:
+		return time.Time{}, refuseSyntax(text, "belongs to no zone: write Z or TZID, or use FromRRuleAt")
 	case utc:
 		return wall, checkedTime(wall)
 	}
-	at := resolveLocal(f.loc, wall)
+	loc := f.loc
+	if loc == nil {
+		loc = f.local
+	}
+	at := resolveLocal(loc, wall)
 	return at, checkedTime(at)
 }
 
@@ -196,10 +224,13 @@ func (r *rruleText) date(name, text string, form timeForm) error {
 		switch {
 		case err != nil:
 			return refuseSyntax(text, "%s;VALUE=DATE must hold dates such as 20260105", name)
-		case name == "RDATE":
+		case name == "RDATE" && !r.allDay:
 			return refuseSyntax(text, "RDATE;VALUE=DATE has no time: write date-times with Z or TZID")
 		case checkedTime(day) != nil:
 			return checkedTime(day)
+		case name == "RDATE":
+			r.added = append(r.added, resolveLocal(r.loc, day))
+			return nil
 		}
 		r.days[day.Format(time.DateOnly)] = true
 		return nil

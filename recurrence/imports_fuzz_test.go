@@ -3,6 +3,7 @@ package recurrence
 import (
 	"reflect"
 	"testing"
+	"time"
 )
 
 // FuzzFromRRule checks that every text is refused with an *Error or gives a valid rule.
@@ -11,12 +12,15 @@ func FuzzFromRRule(f *testing.F) {
 		"DTSTART:20260101T090000Z\nRRULE:FREQ=MONTHLY;BYDAY=MO,-1FR;BYSETPOS=-1;BYHOUR=9,10",
 		"dtstart;tzid=\"Europe/Berlin\":20260329T013000\r\nrrule:freq=yearly;inter\r\n val=4;bymonth=11;byday=TU\r\nEXDATE;VALUE=DATE:20261103\r\nRDATE:20260103T120000Z",
 		"DTSTART:20260101T090000Z\nRRULE:FREQ=YEARLY;BYDAY=20MO,-53MO\nRRULE:FREQ=SECONDLY;INTERVAL=7;BYMONTHDAY=31;UNTIL=20270101T000000Z",
+		"FREQ=DAILY;UNTIL=20270101T000000;COUNT=3", "DTSTART;VALUE=DATE:20260101\nRRULE:FREQ=DAILY;UNTIL=20260303\nRDATE;VALUE=DATE:20270101",
 		"DTSTART:20260101T090000Z\nEXDATE:20260101T090000Z\nRDATE:20260103T120000Z,20250103T120000Z", "RRULE:FREQ=", ":", "\n ",
 	} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		r, err := FromRRule(text)
+		checkImport(t, text, r, err)
+		r, err = FromRRuleAt(text, time.Date(2026, 1, 5, 9, 0, 0, 0, time.UTC), "Europe/Berlin")
 		checkImport(t, text, r, err)
 	})
 }

@@ -45,6 +45,8 @@ func TestALineThatRFC5545DoesNotHaveIsRefused(t *testing.T) {
 		{dtstart + "RDATE;VALUE=PERIOD:20260106T090000Z/PT1H", CodeNoRecurrence, "RDATE;VALUE=PERIOD:20260106T090000Z/PT1H", "write the beginnings as date-times"},
 		{dtstart + "RDATE;VALUE=DATE-TIME:20260106T090000Z", "", "", ""},
 		{"DTSTART;TZID=Mars/Olympus:20260105T090000", CodeTimeZoneUnknown, "Mars/Olympus", "IANA name"},
+		{"DTSTART;TZID=\"Pacific Standard Time\":20260105T090000", CodeTimeZoneUnknown, "Pacific Standard Time", "write America/Los_Angeles"},
+		{"DTSTART;TZID=W. Europe Standard Time:20260105T090000", CodeTimeZoneUnknown, "W. Europe Standard Time", "write Europe/Berlin"},
 
 		{"DTSTART;VALUE=DATE:20260105", CodeRRuleSyntax, "DTSTART;VALUE=DATE:20260105", "write a date-time with Z or TZID"},
 		{"DTSTART:20260105T090000", CodeRRuleSyntax, "20260105T090000", "write Z or TZID"},
@@ -71,7 +73,11 @@ func TestAnRRulePartThatIsRefusedIsNamed(t *testing.T) {
 	const berlin = "DTSTART;TZID=Europe/Berlin:20260105T090000\n"
 	for _, c := range []importRefusal{
 		{"FREQ=FORTNIGHTLY", CodeRRuleSyntax, "FORTNIGHTLY", "FREQ must be SECONDLY, MINUTELY, HOURLY, DAILY, WEEKLY, MONTHLY or YEARLY"},
-		{"FREQ=DAILY;RSCALE=CHINESE", CodeNoRecurrence, "RSCALE=CHINESE", "RSCALE has no counterpart"},
+		{"FREQ=DAILY;RSCALE=CHINESE", CodeNoRecurrence, "RSCALE=CHINESE", "GREGORIAN is the only calendar here"},
+		{"FREQ=MONTHLY;RSCALE=GREGORIAN;SKIP=BACKWARD", CodeNoRecurrence, "SKIP=BACKWARD", "BYMONTHDAY=-1"},
+		{"FREQ=YEARLY;BYEASTER=0", CodeNoRecurrence, "BYEASTER=0", "it is not in RFC 5545: write the dates as RDATE"},
+		{"FREQ=MINUTELY;BYSECOND=0,60", CodeNoRecurrence, "BYSECOND=0,60", "a leap second"},
+		{"FREQ=DAILY;UNTIL=20270101T000000", CodeRRuleSyntax, "UNTIL=20270101T000000", "because DTSTART has Z or TZID"},
 		{"FREQ=DAILY;INTERVAL=0", CodeRRuleSyntax, "INTERVAL=0", "1 to 2147483647"},
 		{"FREQ=DAILY;COUNT=2147483648", CodeRRuleSyntax, "COUNT=2147483648", "1 to 2147483647"},
 		{"FREQ=MONTHLY;INTERVAL=19", CodeNoRecurrence, "INTERVAL=19", "at most 18 with FREQ=MONTHLY"},
@@ -134,10 +140,12 @@ func TestLinesThatDoNotGoTogetherAreRefused(t *testing.T) {
 		{rules.String(), CodeNoRecurrence, "", "17 RRULE lines"},
 		{dates.String(), CodeNoRecurrence, "", "1000 values of RDATE"},
 		{"RRULE:FREQ=MINUTELY\n" + times.String(), CodeNoRecurrence, "", "32 sets of dates and times"},
-		{"RRULE:FREQ=DAILY;COUNT=2\nRRULE:FREQ=WEEKLY", CodeNoRecurrence, "COUNT=2", "count counts the runs of all"},
-		{"RRULE:FREQ=DAILY;COUNT=2\nRDATE:20260106T120000Z", CodeNoRecurrence, "COUNT=2", "COUNT together with EXDATE or RDATE"},
+		{"RRULE:FREQ=DAILY;COUNT=100001\nRRULE:FREQ=WEEKLY", CodeNoRecurrence, "COUNT=100001", "count counts the runs of all"},
+		{"RRULE:FREQ=DAILY;COUNT=100001\nRDATE:20260106T120000Z", CodeNoRecurrence, "COUNT=100001", "COUNT together with EXDATE or RDATE"},
+		{"RRULE:FREQ=DAILY;COUNT=100001\nEXDATE:20260106T090000Z", CodeNoRecurrence, "COUNT=100001", "COUNT together with EXDATE or RDATE"},
 		{"RRULE:FREQ=DAILY;BYDAY=MO\nRRULE:FREQ=DAILY;BYDAY=TU", CodeNoRecurrence, "", "write two schedules"},
-		{"RRULE:FREQ=DAILY;UNTIL=20260107T000000Z\nRDATE:20260108T000000Z", CodeNoRecurrence, "2026-01-08T00:00:00Z", "an RDATE after UNTIL"},
+		{"RRULE:FREQ=DAILY;BYDAY=MO;COUNT=2\nRDATE:20260118T000000Z", CodeNoRecurrence, "2026-01-18T00:00:00Z", "an RDATE after the last run of a limited RRULE"},
+		{"RRULE:FREQ=DAILY;UNTIL=20260107T000000Z\nRDATE:20260108T000000Z\nEXDATE:20260106T090000Z", CodeNoRecurrence, "2026-01-08T00:00:00Z", "an RDATE after"},
 		{"EXDATE:20260105T090000Z", CodeNeverFires, "", "EXDATE leaves no run"},
 	} {
 		c.text = dtstart + c.text
