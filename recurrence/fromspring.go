@@ -1,6 +1,7 @@
 package recurrence
 
 import (
+	"slices"
 	"strings"
 	"time"
 )
@@ -14,7 +15,7 @@ import (
 //   - If both day fields are restricted, a day must match both: "0 0 9 13 * FRI" becomes MonthDays 13 with MonthlyOccurrences.
 //   - ? is allowed in the day fields, alone, and means *.
 //   - Lists may have L, W and #, such as "1W,15W" and "MON#1,MON#3". What no other field can express becomes filters in Only.
-//   - 28W to 31W have no run in a month that ends with this day on a Sunday. Spring skips these months too.
+//   - 28W to 31W have no run in a month that ends with this day on a Sunday. Spring skips these months too. 29W to 31W must be alone.
 //
 // A rule has no StartTime and no TimeZone: set them afterwards. NoImmediateRun is set, because Spring has no run at creation. A byte order mark at
 // the beginning is skipped.
@@ -86,7 +87,16 @@ func readSpring(text string) (r Recurrence, reason string) {
 	if reason = c.week.readSpring(strings.ToUpper(words[5])); reason != "" {
 		return r, reason
 	}
+	if c.dates.beyondMonth() && (strings.Contains(words[3], ",") || !c.week.any) {
+		return r, springDay.name + ": 29W to 31W must be alone, with * for the day of the week, because Spring's result in a month without that day depends on " +
+			"where its search begins: write a rule for each part of the list"
+	}
 	return c.rule(), ""
+}
+
+// beyondMonth reports whether a W names a day that not every month has.
+func (d *importedDates) beyondMonth() bool {
+	return slices.ContainsFunc(d.nearest, func(n int) bool { return n > 28 })
 }
 
 // readSpring reads a day of the month: a list of values, L, L-n, LW and nW, all in capital letters.

@@ -133,10 +133,35 @@ func TestEveryValueOfASpringFieldDoesWhatSpringDoes(t *testing.T) {
 		{"0 /5 9 * * *", "!is not a value"},
 		{"0\t0 9 * * *", "!five fields"}, // only spaces separate fields
 		{"0 0 9 30 2 *", "!never matches"},
-		{"0 0 9 29W 2 SUN", "!never matches"},
+		{"0 0 9 28W 2 SUN", "!never matches"},
+		{"0 0 9 29W * FRI", "!29W to 31W must be alone"}, // source: it also finds Friday the 28th in a month without a 29th, or not
+		{"0 0 9 1,31W * *", "!29W to 31W must be alone"},
 		{"0 0 9 30 2 MON", "!never matches"},
 		{"@every 1h", "!Cron reads @every"},
 	})
+}
+
+// 29 February is a Saturday in 2048 and a Sunday in 2060; 28 February is a Sunday in 2049.
+func TestTheWeekdayNearestTo29FebruaryIsOfLeapYears(t *testing.T) {
+	for text, want := range map[string]string{
+		"0 0 9 29W 2 *": "2048-02-28 2052-02-29 2056-02-29 2064-02-29", "0 0 9 28W 2 *": "2048-02-28 2050-02-28 2051-02-28 2052-02-28",
+	} {
+		r, err := FromSpring(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := r.Series(time.Date(2047, 6, 1, 0, 0, 0, 0, time.UTC))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, at := range firstRuns(s, 4) {
+			got = append(got, at.Format(time.DateOnly))
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%s: %v, want %s", text, got, want)
+		}
+	}
 }
 
 // The rows follow the package page of robfig/cron and the source of its parser (3.0.1).

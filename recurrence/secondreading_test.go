@@ -285,6 +285,17 @@ func readSpringAgain(text string) (r secondReading, ok bool) {
 		return r, false
 	}
 	dayOfWeek, ok := anyOf(strings.ToUpper(words[5]), springDayOfWeek)
+	everyDay := true // the week of 4 January 2026, on any day of the month
+	for n := range 28 {
+		everyDay = everyDay && (!ok || dayOfWeek(time.Date(2026, 1, 4+n, 0, 0, 0, 0, time.UTC)))
+	}
+	for _, item := range strings.Split(words[3], ",") { // the source looks for the Friday before a Saturday that the month may not have
+		if m := dayW.FindStringSubmatch(item); m != nil && (item != words[3] || !everyDay) {
+			if _, inEveryMonth := numberIn(m[1], 1, 28); !inEveryMonth {
+				return r, false
+			}
+		}
+	}
 	r.day = func(t time.Time) bool { return inMonths[int(t.Month())] && dayOfMonth(t) && dayOfWeek(t) }
 	return r, ok
 }
