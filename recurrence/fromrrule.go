@@ -16,8 +16,8 @@ import (
 //   - BYDAY with WEEKLY becomes WeekDays; BYDAY, BYMONTHDAY and BYMONTH with MONTHLY become MonthlyOccurrences, MonthDays and Months. If these parts
 //     only limit the runs (DAILY and below, WEEKLY with BYMONTH), they become one filter in Only.
 //   - YEARLY with days becomes Frequency Month with Months or, if INTERVAL is above 1, Year with Positions and Only.
-//   - BYSETPOS, BYYEARDAY and 20MO become Positions. RFC 5545 counts days before it applies EXDATE, but Positions count only the days that Except
-//     leaves open. So these parts are refused together with EXDATE.
+//   - BYSETPOS, BYYEARDAY and 20MO become Positions. RFC 5545 counts days before it applies EXDATE, and Positions count the days that Except leaves open.
+//     So next to Positions an EXDATE has times, also one for a whole day: such a filter closes no day.
 //   - EXDATE becomes filters of Dates and Times in Except; RDATE and further RRULE lines become Also. If an RDATE is later than the last run of all
 //     RRULE lines, the result is a list of dates, and these rules are in Also, each with its own end.
 //   - RSCALE=GREGORIAN changes nothing. A byte order mark at the beginning is skipped.
@@ -28,8 +28,8 @@ import (
 // FromRRule never guesses. It returns an [*Error] with [CodeRRuleSyntax] for text that RFC 5545 does not allow, such as UNTIL without Z next to a DTSTART
 // with TZID, and for times without a zone (see [FromRRuleAt]). It returns [CodeNoRecurrence] for text that no rule can represent: BYWEEKNO, BYSECOND=60,
 // EXRULE, RSCALE other than GREGORIAN, BYEASTER, RDATE with periods, an INTERVAL above the limit of its frequency, WKST other than MO if it makes a
-// difference, a COUNT above 100,000 together with EXDATE, RDATE or another RRULE, an RDATE after the last run together with EXDATE or limits, elapsed hours
-// in a zone, unknown parts, more than 17 RRULE lines or 1000 values of RDATE, and EXDATE that needs more than
+// difference, a COUNT above 100,000 together with EXDATE, RDATE or another RRULE, an RDATE after the last run together with EXDATE or limits, hours
+// of elapsed time in a zone with an INTERVAL above 1 or BYHOUR, unknown parts, more than 17 RRULE lines or 1000 values of RDATE, and EXDATE that needs more than
 // 32 filters. Its Reason names the part. Other mistakes, such as an unknown zone or a rule that never fires, have the codes of
 // [Recurrence.Validate].
 func FromRRule(text string) (Recurrence, error) {
@@ -177,14 +177,13 @@ func (t *rruleText) readRules() ([]Recurrence, error) {
 			return nil, refusePart("COUNT together with another RRULE", reader.part("COUNT"), "count counts the runs of all: write UNTIL")
 		case rule.Count > 0 && (len(t.added) > 0 || t.hasExceptions()):
 			return nil, refusePart("COUNT together with EXDATE or RDATE", reader.part("COUNT"), "RFC 5545 counts excluded runs, count does not, and this one is too large to count: write UNTIL")
-		case reader.picks && t.hasExceptions():
-			return nil, refusePart("EXDATE together with BYSETPOS or another part that becomes positions", "", "positions count what except leaves")
 		case rule.Frequency < Day && t.hasExceptions() && reader.inZone:
 			return nil, refusePart("EXDATE together with elapsed time in a zone", "", "write DTSTART with Z")
 		}
 		if end := rules; i > 0 && !end[lasting].EndTime.IsZero() && (rule.EndTime.IsZero() || rule.EndTime.After(end[lasting].EndTime)) {
 			lasting = i
 		}
+		t.picks = t.picks || reader.picks
 		rules = append(rules, rule)
 	}
 	rules[0], rules[lasting] = rules[lasting], rules[0]
@@ -239,6 +238,10 @@ func (t *rruleText) except(r *Recurrence) error {
 	var filters []Filter // filters with the same dates each, so that dates and times combine to exactly the named instants
 	for _, clock := range slices.Sorted(maps.Keys(days)) {
 		dates := slices.Sorted(maps.Keys(days[clock]))
+		if clock == "" && t.picks { // a filter with times closes no day, so positions count its days
+			filters = append(filters, Filter{Dates: dates, Times: []string{"00:00/23:59"}})
+			continue
+		}
 		if clock == "" {
 			filters = append(filters, Filter{Dates: dates})
 			continue

@@ -208,13 +208,18 @@ func (r *rruleReader) checkZone() error {
 	case !r.inZone:
 	case frequency >= Day && len(r.hours) == 24:
 		return refusePart("every hour of a day in a zone", r.part("BYHOUR"), advice+", or fewer hours")
+	case frequency == Hour && r.rule.Interval <= 1 && r.hours == nil: // a day with all hours follows elapsed time too
+		r.rule.Frequency, r.rule.Interval, r.hours = Day, 0, upToHour23()
 	case frequency == Hour:
-		return refusePart("FREQ=HOURLY in a zone", r.part("FREQ"), advice)
+		return refusePart("FREQ=HOURLY in a zone, with INTERVAL or BYHOUR,", r.part("FREQ"), advice)
 	case frequency < Hour && len(r.months)+len(r.monthDays)+len(r.weekDays)+len(r.hours)+len(r.minutes)+len(r.seconds) > 0:
 		return refusePart(r.part("FREQ")+" in a zone, limited by the clock,", r.part("FREQ"), advice)
 	}
 	return nil
 }
+
+// upToHour23 returns all hours.
+func upToHour23() []int { return maskValues[int](uint64(allHours)) }
 
 // days returns the weekdays without their numbers.
 func (r *rruleReader) days() (list []time.Weekday) {

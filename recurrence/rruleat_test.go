@@ -50,7 +50,8 @@ func TestATextWithoutStartHasTheOneOfTheCaller(t *testing.T) {
 		{"FREQ=DAILY;UNTIL=20260107", "", start, CodeRRuleSyntax},
 		{"DTSTART:20260301T070000Z\nRRULE:FREQ=DAILY;UNTIL=20260307T070000", "", start, CodeRRuleSyntax},
 		{"DTSTART:20260329T023000\nRRULE:FREQ=DAILY", "Europe/Berlin", start, CodeNoRecurrence},
-		{"RRULE:FREQ=HOURLY", "Europe/Berlin", start, CodeNoRecurrence},
+		{"RRULE:FREQ=HOURLY;INTERVAL=2", "Europe/Berlin", start, CodeNoRecurrence},
+		{"RRULE:FREQ=HOURLY;BYHOUR=9", "Europe/Berlin", start, CodeNoRecurrence},
 	} {
 		if r, err := FromRRuleAt(c.text, c.start, c.zone); codesOf(err) != string(c.code) {
 			t.Errorf("%q: %v (%v), want %s", c.text, r, err, c.code)
@@ -97,6 +98,46 @@ func TestACountOfAnRRuleCountsFromItsStart(t *testing.T) {
 	}
 	if r, err := FromRRule(dtstart + "RRULE:FREQ=DAILY;COUNT=100001"); err != nil || r.Count != 100_001 || !r.EndTime.IsZero() {
 		t.Errorf("a count that is too large to be counted becomes %v (%v), want Count", r, err)
+	}
+}
+
+// EXDATE leaves out runs after positions are counted: the last working day of January is excluded, and not replaced by the one before.
+func TestAnExcludedDateIsStillCountedByPositions(t *testing.T) {
+	for _, excluded := range []string{"EXDATE:20260130T090000Z", "EXDATE;VALUE=DATE:20260130", "EXDATE;VALUE=DATE:20260130\nEXDATE:20260331T090000Z"} {
+		r, err := FromRRule(dtstart + "RRULE:FREQ=MONTHLY;BYDAY=MO,TU,WE,TH,FR;BYSETPOS=-1\n" + excluded)
+		if err != nil {
+			t.Errorf("%s: %v", excluded, err)
+			continue
+		}
+		s, err := r.Series(r.StartTime)
+		if err != nil {
+			t.Fatal(err)
+		}
+		first := firstRuns(s, 1)
+		if want := time.Date(2026, 2, 27, 9, 0, 0, 0, time.UTC); len(first) != 1 || !first[0].Equal(want) {
+			t.Errorf("%s: %v, first run %v, want %v", excluded, r, first, want)
+		}
+	}
+}
+
+// Every hour is the same on the clock and in elapsed time, on days with 23 and 25 hours too.
+func TestHourlyInAZoneRunsEveryElapsedHour(t *testing.T) {
+	for text, minute := range map[string]int{"": 30, ";BYMINUTE=10": 10} {
+		r, err := FromRRule("DTSTART;TZID=Europe/Berlin:20260328T223000\nRRULE:FREQ=HOURLY" + text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, from := range []time.Time{time.Date(2026, 3, 28, 22, 0, 0, 0, time.UTC), time.Date(2026, 10, 24, 22, 0, 0, 0, time.UTC)} {
+			s, err := r.Series(from)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, at := range firstRuns(s, 30) {
+				if want := from.Add(time.Duration(i)*time.Hour + time.Duration(minute)*time.Minute); !at.Equal(want) {
+					t.Fatalf("%q: run %d at %v, want %v", text, i, at, want)
+				}
+			}
+		}
 	}
 }
 
