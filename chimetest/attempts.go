@@ -143,7 +143,7 @@ func (a *attempts) settle(which attempt, s *protocol.Settlement, now time.Time) 
 		info.Outcome = chime.RunDead
 	case protocol.SettleCancelled:
 		info.Outcome = chime.RunCancelled
-	case protocol.SettleMissed:
+	case protocol.SettleMissed, protocol.SettleReplan:
 		info.Outcome, info.Attempt = chime.RunMissed, 0
 	case protocol.SettleExpired:
 		info.Outcome, info.Attempt = chime.RunExpired, 0

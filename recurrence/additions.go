@@ -45,6 +45,11 @@ func newAdditions(r Recurrence, start int64, z *zone, calendar *calendar) (*addi
 	return a, nil
 }
 
+// named reports whether every addition is a rule that names times of day.
+func (a *additions) named() bool {
+	return a == nil || len(a.instants) == 0 && !slices.ContainsFunc(a.rules, func(r addedRule) bool { return r.kind != namedHours })
+}
+
 // next returns the first run at or after an instant, or [never].
 func (a *additions) next(from int64) int64 {
 	if a == nil {

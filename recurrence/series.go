@@ -3,6 +3,7 @@ package recurrence
 import (
 	"cmp"
 	"iter"
+	"strings"
 	"time"
 )
 
@@ -167,6 +168,17 @@ func (s *Series) Between(from, to time.Time) iter.Seq[time.Time] {
 			at, ok = s.Next(at)
 		}
 	}
+}
+
+// LocalTimes returns the rule's time zone if the rule names times of day in it, so that each run has another local time than every other one, and a
+// later one than those before it. ok is false for a rule in UTC or in a zone below Etc, whose offsets never change, for a rule of elapsed time, and
+// for a rule that runs on both passes of a repeated hour or at fixed instants.
+func (s *Series) LocalTimes() (zone *time.Location, ok bool) {
+	name := s.zone.location.String()
+	if name == "UTC" || strings.HasPrefix(name, "Etc/") || s.rule.kind != namedHours || !s.also.named() {
+		return nil, false
+	}
+	return s.zone.location, true
 }
 
 // next returns the first match of the rule and its additions at or after an instant, or [never].

@@ -80,7 +80,7 @@ var (
 // tickScripts are the scripts of a scheduler that places, reaps and sweeps what other processes have left.
 var tickScripts = []*script.Script{
 	&placeScript, &owedScript, &postponeScript, &reapScript, &sweepScript, &buryScript, &freeOpensScript, &mendScript, &moveBeginScript, &moveArriveScript, &moveEndScript, &changeRegistryScript,
-	&limitQueueScript, &purgeScript, &unlistQueueScript, &noteDeletedScript, &removeScript, &residentsScript, &standingsScript, &copiesScript, &barScript, &raiseScript, &notePrunedScript, &registerSchedulesScript, &sampleScript,
+	&limitQueueScript, &purgeScript, &unlistQueueScript, &noteDeletedScript, &removeScript, &residentsScript, &standingsScript, &copiesScript, &barScript, &raiseScript, &replanScript, &notePrunedScript, &registerSchedulesScript, &sampleScript,
 }
 
 func everyKey(k keyspace) []string { return readAndWrite(k.all()) }

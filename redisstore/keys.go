@@ -98,7 +98,7 @@ func (k keyspace) partition(p protocol.Partition) partitionKeys {
 		due: tag + "due", ready: tag + "ready", jobs: tag + "jobs", dead: tag + "dead",
 		sessions: tag + "sessions", callers: tag + "callers", crashes: tag + "crashes", idle: tag + "idle", state: tag + "state", stale: tag + "stale", purged: tag + "purged", spared: tag + "spared",
 		schedules: tag + "schedules", cursors: tag + "cursors", owed: tag + "owed", open: tag + "open", behind: tag + "behind", gone: tag + "gone", origins: tag + "origins", notes: tag + "notes", owners: tag + "owners",
-		last: tag + "last", history: tag + "history",
+		last: tag + "last", history: tag + "history", zones: tag + "zones",
 		runs: tag + "runs", results: tag + "results", kept: tag + "kept", once: tag + "once", after: tag + "after", progress: tag + "progress", counters: tag + "counters", sampled: tag + "sampled", measured: tag + "measured", minutes: tag + "minutes", hours: tag + "hours", unhandled: tag + "unhandled", handlers: tag + "handlers",
 	}
 }
@@ -135,6 +135,7 @@ type partitionKeys struct {
 	origins string // hash: schedule → queues that it has left, where its runs that have not ended are counted
 	notes   string // hash: schedule → "<Unix ms> <JSON>", the note of its pause
 	owners  string // hash: schedule → "<owner> <version>" that declared it; for a deleted schedule as long as gone has it
+	zones   string // hash: schedule → "<planned instant> <offset, s> <local time> <zone>", the local time for which its last occurrence was planned, and the one that was taken before (see scripts/lib/zones.lua)
 
 	// In last, the field of a schedule has its last outcome, and how many attempts its history keeps (see scripts/lib/history.lua). A tab and the ID of
 	// a manual run, or of a job that follows a death, is a field while that job has not ended; its value has the schedule (see scripts/lib/manual.lua).
@@ -200,7 +201,7 @@ func (p partitionKeys) deleting() []string {
 		p.state, p.ready, p.stale, p.purged, p.spared, p.due, p.behind, p.sessions, p.unhandled, p.dead, p.kept, p.schedules,
 		p.owed, p.gone, p.owners, p.callers, p.idle,
 		p.jobs, p.crashes, p.once, p.results, p.after, p.progress, p.cursors, p.open, p.origins, p.notes, p.last, p.history, p.runs, p.counters, p.handlers,
-		p.sampled, p.measured, p.minutes, p.hours,
+		p.sampled, p.measured, p.minutes, p.hours, p.zones,
 	}
 }
 
@@ -215,7 +216,7 @@ func (p partitionKeys) types() map[string]string {
 	for _, key := range []string{p.due, p.dead, p.sessions, p.callers, p.idle, p.owed, p.behind, p.gone, p.kept, p.unhandled, p.stale, p.once, p.spared} {
 		types[key] = "zset"
 	}
-	for _, key := range []string{p.jobs, p.crashes, p.state, p.schedules, p.cursors, p.open, p.counters, p.origins, p.notes, p.owners, p.last, p.history, p.results, p.after, p.progress, p.handlers, p.sampled, p.measured} {
+	for _, key := range []string{p.jobs, p.crashes, p.state, p.schedules, p.cursors, p.open, p.counters, p.origins, p.notes, p.owners, p.zones, p.last, p.history, p.results, p.after, p.progress, p.handlers, p.sampled, p.measured} {
 		types[key] = "hash"
 	}
 	return types
@@ -239,7 +240,7 @@ func (k keyspace) hot(p protocol.Partition) *hotKeys {
 		work: []any{
 			keys.sessions, keys.state, keys.jobs, keys.due, keys.ready, keys.crashes, keys.idle, keys.counters,
 			keys.schedules, keys.cursors, keys.owed, keys.open, keys.dead, keys.runs, keys.behind, keys.callers, keys.unhandled, keys.handlers, keys.stale,
-			keys.results, keys.kept, keys.progress, keys.last, keys.history, keys.after, keys.notes,
+			keys.results, keys.kept, keys.progress, keys.last, keys.history, keys.after, keys.notes, keys.zones,
 		},
 		wake: k.wake(),
 	}

@@ -35,7 +35,7 @@ const (
 	declaredNewer     // its definition has a newer format than the caller can read
 )
 
-const declareAnswers = 6 // values that the script returns for one schedule
+const declareAnswers = 7 // values that the script returns for one schedule
 
 var errKeepMoving = errors.New("other processes keep moving it to another queue")
 
@@ -305,7 +305,7 @@ func (d *declaring) calls(ctx context.Context, which []int) (calls []call, batch
 					flag(succeeded[declared.Owner]), declared.Form)
 			}
 			calls = append(calls, newCall(&declareScript,
-				[]string{k.schedules, k.cursors, k.owed, k.due, k.state, k.jobs, k.crashes, k.gone, k.counters, k.notes, k.owners, k.last, k.history, k.callers, k.idle}, args))
+				[]string{k.schedules, k.cursors, k.owed, k.due, k.state, k.jobs, k.crashes, k.gone, k.counters, k.notes, k.owners, k.last, k.history, k.callers, k.idle, k.zones}, args))
 			batches = append(batches, batch)
 		}
 	}
@@ -368,13 +368,13 @@ func (d *declaring) read(ctx context.Context, values reply, at, i int) (again bo
 	if answer.Changed || answer.Recount {
 		answer.Old = []byte(old)
 	}
-	answer.Now, answer.Stored, answer.Cursor = values.now(), []byte(text), parseCursor(cursor)
+	answer.Now, answer.Stored, answer.Cursor, answer.Zoned = values.now(), []byte(text), parseCursor(cursor), parseZoned(values.text(at+6))
 	h, _ := parseHead(text)
 	answer.Created, answer.Revision = h.created, h.revision
 	if since >= 0 {
 		answer.Owed = &protocol.Owed{
 			Partition: answer.Partition, Name: declared.Name, Definition: answer.Stored,
-			Cursor: answer.Cursor, Since: time.UnixMilli(since).UTC(), Now: values.now(),
+			Cursor: answer.Cursor, Since: time.UnixMilli(since).UTC(), Now: values.now(), Zoned: answer.Zoned,
 		}
 	}
 	return false, nil

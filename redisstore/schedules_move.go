@@ -56,7 +56,7 @@ func (s *store) moveBegun(ctx context.Context, name string, from home, to string
 type begunMove struct {
 	mark, cursor, origins string
 	note, owner           string // as they are stored
-	last, history         string
+	last, history, zone   string
 	later                 int64 // the generation of the definition, if that is later than the registry's
 	draw                  int64 // a new generation, if there is nothing to move
 	refused               refusal
@@ -93,11 +93,11 @@ func (s *store) beginMoveWith(ctx context.Context, name string, from home, to st
 	}
 	k := s.keys.partition(partition)
 	values, err := s.runOne(ctx, "begin to move schedule", name, newCall(&moveBeginScript,
-		[]string{k.schedules, k.cursors, k.owed, k.due, k.jobs, k.crashes, k.state, k.gone, k.counters, k.origins, k.notes, k.owners, k.last, k.history},
+		[]string{k.schedules, k.cursors, k.owed, k.due, k.jobs, k.crashes, k.state, k.gone, k.counters, k.origins, k.notes, k.owners, k.last, k.history, k.zones},
 		[]any{name, to, from.generation, floor, from.queue, revision, absent, owner.Name, owner.Version, flag(succeeded), form, flag(yields)}))
 	return begunMove{
 		mark: values.text(0), cursor: values.text(1), origins: values.text(2), later: values.number(3), note: values.text(4), owner: values.text(5),
-		refused: refusal{why: values.text(6), definition: values.text(7)}, last: values.text(8), history: values.text(9), draw: values.number(10),
+		refused: refusal{why: values.text(6), definition: values.text(7)}, last: values.text(8), history: values.text(9), draw: values.number(10), zone: values.text(11),
 	}, err
 }
 
@@ -118,8 +118,8 @@ func (s *store) arrive(ctx context.Context, name string, entry home, queue strin
 		}
 		k := s.keys.partition(to)
 		values, err := s.runOne(ctx, "move to queue "+h.movedTo+" schedule", name, newCall(&moveArriveScript,
-			[]string{k.schedules, k.cursors, k.owed, k.gone, k.counters, k.state, k.origins, k.notes, k.owners, k.last, k.history, k.callers, k.idle},
-			[]any{name, begun.mark, begun.cursor, begun.origins, h.movedTo, begun.note, begun.owner, begun.last, begun.history}))
+			[]string{k.schedules, k.cursors, k.owed, k.gone, k.counters, k.state, k.origins, k.notes, k.owners, k.last, k.history, k.callers, k.idle, k.zones},
+			[]any{name, begun.mark, begun.cursor, begun.origins, h.movedTo, begun.note, begun.owner, begun.last, begun.history, begun.zone}))
 		if err != nil {
 			return home{}, nil, err
 		}
@@ -127,7 +127,7 @@ func (s *store) arrive(ctx context.Context, name string, entry home, queue strin
 		text, arrived, gone, newer := values.text(0), values.number(1) == 1, values.number(2), values.number(3)
 		if text != "" {
 			if arrived && h.before == protocol.StateLive {
-				owed = &protocol.Owed{Partition: to, Name: name, Definition: []byte(text), Cursor: parseCursor(begun.cursor), Since: h.since, Now: h.since}
+				owed = &protocol.Owed{Partition: to, Name: name, Definition: []byte(text), Cursor: parseCursor(begun.cursor), Since: h.since, Now: h.since, Zoned: parseZoned(begun.zone)}
 			}
 			if _, err := s.queues.register(ctx, h.movedTo); err != nil { // it may have been deleted meanwhile
 				return home{}, nil, err

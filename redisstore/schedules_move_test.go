@@ -98,7 +98,8 @@ func (b *bench) arrive(name, to, mark, cursor, origins string) reply {
 	b.Helper()
 	k := b.store.keys.partition(protocol.Partition{Queue: to})
 	values, err := b.store.runOne(b.Context(), "arrive", name, newCall(&moveArriveScript,
-		[]string{k.schedules, k.cursors, k.owed, k.gone, k.counters, k.state, k.origins, k.notes, k.owners, k.last, k.history, k.callers, k.idle}, []any{name, mark, cursor, origins, to, "", "", "", ""}))
+		[]string{k.schedules, k.cursors, k.owed, k.gone, k.counters, k.state, k.origins, k.notes, k.owners, k.last, k.history, k.callers, k.idle, k.zones},
+		[]any{name, mark, cursor, origins, to, "", "", "", "", ""}))
 	if err != nil {
 		b.Fatal(err)
 	}

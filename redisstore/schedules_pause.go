@@ -43,7 +43,7 @@ func (s *store) PauseSchedule(ctx context.Context, p protocol.Pausing) (protocol
 		k := s.keys.partition(partition)
 		data[2] = homes[0].generation
 		values, err := s.runOne(ctx, "pause or resume schedule", p.Name, newCall(&pauseScheduleScript,
-			[]string{k.schedules, k.cursors, k.owed, k.due, k.jobs, k.crashes, k.state, k.notes, k.counters, k.last, k.history}, data))
+			[]string{k.schedules, k.cursors, k.owed, k.due, k.jobs, k.crashes, k.state, k.notes, k.counters, k.last, k.history, k.zones}, data))
 		if err != nil {
 			return protocol.PauseAnswer{}, err
 		}
@@ -72,6 +72,7 @@ func (s *store) PauseSchedule(ctx context.Context, p protocol.Pausing) (protocol
 		if values.number(4) == 1 {
 			answer.Owed = &protocol.Owed{
 				Partition: partition, Name: p.Name, Definition: answer.Definition, Cursor: answer.Cursor, Since: answer.Now, Now: answer.Now,
+				Zoned: parseZoned(values.text(6)),
 			}
 		}
 		return answer, nil

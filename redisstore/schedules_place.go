@@ -74,16 +74,24 @@ func pick(placements []protocol.Placement, which []int) []protocol.Placement {
 
 func (s *store) placeCall(partition protocol.Partition, placements []protocol.Placement) call {
 	k := s.keys.partition(partition)
-	args := make([]any, 1, 1+9*len(placements))
+	args := make([]any, 1, 1+11*len(placements))
 	args[0] = s.keys.wake()
 	for i := range placements {
 		p := &placements[i]
-		args = append(args, p.Name, p.Revision, formatCursor(p.Cursor), p.Count, p.Missed, p.CaughtUp, len(p.Instants))
-		for _, at := range p.Instants {
-			args = append(args, at.UTC().Format(time.RFC3339), milli(at.Add(p.Offset)))
+		args = append(args, p.Name, p.Revision, formatCursor(p.Cursor), p.Count, p.Missed, p.CaughtUp, len(p.Instants), p.Zone)
+		for j, at := range p.Instants {
+			args = append(args, at.UTC().Format(time.RFC3339), milli(at.Add(p.Offset)), offsetAt(p, j))
 		}
 	}
-	return newCall(&placeScript, []string{k.owed, k.schedules, k.cursors, k.due, k.idle, k.counters, k.state, k.open}, args)
+	return newCall(&placeScript, []string{k.owed, k.schedules, k.cursors, k.due, k.idle, k.counters, k.state, k.open, k.zones}, args)
+}
+
+// offsetAt returns the offset of the zone at an instant of a placement, in seconds; 0 without a zone.
+func offsetAt(p *protocol.Placement, i int) int64 {
+	if p.Zone == "" || i >= len(p.Offsets) {
+		return 0
+	}
+	return int64(p.Offsets[i] / time.Second)
 }
 
 func placeAnswers(placements []protocol.Placement, cmd *redis.Cmd) []protocol.PlaceAnswer {
@@ -95,7 +103,7 @@ func placeAnswers(placements []protocol.Placement, cmd *redis.Cmd) []protocol.Pl
 			continue
 		}
 		n := values.number(1 + i)
-		answers[i] = protocol.PlaceAnswer{Placed: int(max(n, 0)), Lost: n == -2, Completed: n == -1, Held: n == -3}
+		answers[i] = protocol.PlaceAnswer{Placed: int(max(n, 0)), Lost: n == -2, Completed: n == -1, Held: n == -3, Repeats: n == -5}
 		if n == -4 {
 			answers[i].Err = fmt.Errorf("redisstore: place schedule %q: %w", placements[i].Name, protocol.ErrUnreadable)
 		}
@@ -121,7 +129,7 @@ func (s *store) Owed(ctx context.Context, partitions []protocol.Partition) ([]pr
 			failed = append(failed, failure("list owed schedules of", p.Queue, errs[i]))
 		} else if exist[i] {
 			k := s.keys.partition(p)
-			calls = append(calls, newCall(&owedScript, []string{k.owed, k.schedules, k.cursors}, []any{minOwed.Milliseconds(), maxOwed}))
+			calls = append(calls, newCall(&owedScript, []string{k.owed, k.schedules, k.cursors, k.zones}, []any{minOwed.Milliseconds(), maxOwed}))
 			asked = append(asked, p)
 		}
 	}
@@ -135,10 +143,10 @@ func (s *store) Owed(ctx context.Context, partitions []protocol.Partition) ([]pr
 			failed = append(failed, err)
 			continue
 		}
-		for j := 1; j+3 < len(values); j += 4 {
+		for j := 1; j+4 < len(values); j += 5 {
 			o := protocol.Owed{
 				Partition: asked[i], Name: values.text(j), Definition: []byte(values.text(j + 1)), Cursor: parseCursor(values.text(j + 2)),
-				Since: values.milli(j + 3), Now: values.now(),
+				Since: values.milli(j + 3), Now: values.now(), Zoned: parseZoned(values.text(j + 4)),
 			}
 			h, readable := parseHead(values.text(j + 1))
 			o.Unreadable = !readable || !readableCursor(values.text(j+2))

@@ -97,6 +97,7 @@ type store struct {
 	queues    queueRegistry
 	served    servedQueues
 	residents residentMarks // of Sweep
+	replanned replanned
 	listeners openListeners
 	endings   endings
 	logged    logged // entries of the registries

@@ -261,10 +261,10 @@ func workAnswer(c *protocol.WorkCall, cmd *redis.Cmd) protocol.WorkAnswer {
 		}
 	}
 	owed := values.list(8)
-	for i := 0; i+2 < len(owed); i += 3 {
+	for i := 0; i+3 < len(owed); i += 4 {
 		answer.Owed = append(answer.Owed, protocol.Owed{
 			Partition: c.Partition, Name: owed.text(i), Definition: []byte(owed.text(i + 1)), Cursor: parseCursor(owed.text(i + 2)),
-			Since: answer.Now, Now: answer.Now,
+			Since: answer.Now, Now: answer.Now, Zoned: parseZoned(owed.text(i + 3)),
 		})
 	}
 	return answer

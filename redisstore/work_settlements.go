@@ -3,6 +3,7 @@ package redisstore
 import (
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/chimejobs/chime/internal/protocol"
 )
@@ -37,7 +38,7 @@ func settleKind(settled *protocol.Settlement) string {
 }
 
 // amount returns the delay in ms, rounded up; or the position of the name to park on, and since when the job is parked; or how many dead
-// jobs are kept, maxDead. A u follows the last of these, or is the only text, if the handler had not begun.
+// jobs are kept, maxDead. A u follows the last of these, or is the only text, if the handler had not begun. Or the instant to which a cursor goes back.
 func amount(settled *protocol.Settlement, parks []string, maxDead int) string {
 	switch settled.Kind {
 	case protocol.SettlePark:
@@ -50,6 +51,8 @@ func amount(settled *protocol.Settlement, parks []string, maxDead int) string {
 		return strconv.Itoa(maxDead) + unbegun(settled)
 	case protocol.SettleBack:
 		return unbegun(settled)
+	case protocol.SettleReplan:
+		return settled.Back.UTC().Format(time.RFC3339)
 	case protocol.SettleLater:
 	default:
 		return ""

@@ -186,6 +186,17 @@ func (s *calledStore) Mend(ctx context.Context, cursor string) (string, []protoc
 	return next, mended, err
 }
 
+func (s *calledStore) ZonedIn(ctx context.Context, partition protocol.Partition, cursor string) ([]protocol.ZonedEntry, string, error) {
+	began := time.Now()
+	entries, next, err := s.Store.ZonedIn(ctx, partition, cursor)
+	report(s.called, "zoned", began, err)
+	return entries, next, err
+}
+
+func (s *calledStore) Replan(ctx context.Context, replans []protocol.Replan) ([]*protocol.Owed, error) {
+	return call(s, "replan", func() ([]*protocol.Owed, error) { return s.Store.Replan(ctx, replans) })
+}
+
 func (s *calledStore) Standings(ctx context.Context, asked []protocol.Address) ([]protocol.Standing, error) {
 	return call(s, "standings", func() ([]protocol.Standing, error) { return s.Store.Standings(ctx, asked) })
 }

@@ -194,12 +194,15 @@ type BegunJob struct {
 type SettleKind byte
 
 const (
-	SettleDone    SettleKind = 'd' // finished: the job is removed
-	SettleLater   SettleKind = 'l' // failed or snoozed: due again after Delay, with Body in place of the old one
-	SettleDead    SettleKind = 'x' // dead: kept in the dead set with Body
-	SettleBack    SettleKind = 'b' // given back, not begun or at shutdown: to the front of the queue, nothing is counted
-	SettlePark    SettleKind = 'p' // this worker cannot run Name: put aside until a worker that can run it requests it
-	SettleMissed  SettleKind = 'm' // an occurrence that misfire policy skip drops: its run is given back to the count
+	SettleDone   SettleKind = 'd' // finished: the job is removed
+	SettleLater  SettleKind = 'l' // failed or snoozed: due again after Delay, with Body in place of the old one
+	SettleDead   SettleKind = 'x' // dead: kept in the dead set with Body
+	SettleBack   SettleKind = 'b' // given back, not begun or at shutdown: to the front of the queue, nothing is counted
+	SettlePark   SettleKind = 'p' // this worker cannot run Name: put aside until a worker that can run it requests it
+	SettleMissed SettleKind = 'm' // an occurrence that misfire policy skip drops: its run is given back to the count
+	// SettleReplan: an occurrence that was planned with other time zone data. It is dropped, and its schedule is owed again from Back on, in one step.
+	// If the schedule has gone on meanwhile it is SettleBack: the occurrence runs after all.
+	SettleReplan  SettleKind = 'w'
 	SettleExpired SettleKind = 'e' // its time was over before it began: it is removed, and its OnDeath follows
 	// SettleCancelled: it was cancelled, and is removed. The store settles every cancelled job in this way, with any Kind.
 	SettleCancelled SettleKind = 'c'
@@ -219,6 +222,7 @@ type Settlement struct {
 	Delay time.Duration // SettleLater
 	Body  []byte        // SettleLater, SettleDead; empty: the stored body remains
 	Name  string        // SettlePark: the job's name
+	Back  time.Time     // SettleReplan: the cursor goes back to this instant, which is before the occurrence
 	// ParkedAt is TakenJob.ParkedAt, for SettlePark of a job that was parked before: its age still counts from then.
 	ParkedAt time.Time
 	// Run is added to the history of the schedule, and for an occurrence to the record of runs too. Nil: nothing is added. It is set for occurrences
@@ -378,6 +382,10 @@ type TakenJob struct {
 	Body       []byte    // see package wire
 	Definition []byte    // of an occurrence: its schedule's definition as it is now
 	ParkedAt   time.Time // when it was parked first; zero: it was not parked, or the answer is repeated
+
+	// The worker sets these for an occurrence that was planned with other time zone data: the earlier instant from which it counts as late, or the
+	// later one at which it is placed again. Zero: neither.
+	Counted, Later time.Time
 }
 
 // Suspect reports whether a worker may get only one job of this kind at a time: its holders have vanished so often that it may

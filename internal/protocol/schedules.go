@@ -26,6 +26,17 @@ type ScheduleStore interface {
 	// because their data were edited by hand or evicted. At the end next is "".
 	Mend(ctx context.Context, cursor string) (next string, mended []Mended, err error)
 
+	// ZonedIn returns the local times for which the last occurrences of some schedules of a partition were planned, those after cursor, which an earlier call returned; "" begins. At the end next is "".
+	ZonedIn(ctx context.Context, partition Partition, cursor string) (entries []ZonedEntry, next string, err error)
+
+	// Replan withdraws occurrences that wait, so that their schedules are owed again. It returns for each what the caller must place in its next
+	// call; nil if the occurrence was taken, placed or changed since the caller has read it.
+	Replan(ctx context.Context, replans []Replan) ([]*Owed, error)
+
+	// MayReplan reports whether this process has not planned an occurrence of the schedule again yet because of its time zone data, and
+	// records that it does so now. So processes with different data do not plan the same occurrence again in turn. It does no I/O.
+	MayReplan(name string) bool
+
 	// Find returns stored schedules by name. A name that is not stored gives a zero Stored. It writes nothing.
 	Find(ctx context.Context, names []string) ([]Stored, error)
 
@@ -202,6 +213,7 @@ type DeclareAnswer struct {
 	Revision  int64
 	Now       time.Time
 	Cursor    Cursor // as stored now
+	Zoned     Zoned
 	New       bool   // the name did not exist
 	Changed   bool   // another definition was stored: Old
 	Old       []byte // the whole definition before
@@ -216,6 +228,8 @@ type DeclareAnswer struct {
 	Newer bool
 	// Owed is set if the caller must place the next occurrence, in its next call.
 	Owed *Owed
+	// Replanned is the planned instant of an occurrence that tick.Declare has withdrawn, because it was planned with other time zone data.
+	Replanned time.Time
 }
 
 // A NameRange selects the names of schedules to list.
@@ -259,6 +273,47 @@ type Owed struct {
 	Since      time.Time // when the occurrence at the cursor was taken, or the schedule was declared, changed or resumed
 	Now        time.Time
 	Unreadable bool // the definition does not begin as the store writes it: it was edited by hand
+	Zoned      Zoned
+}
+
+// Zoned is the local time for which the occurrence of a schedule was planned that was placed last. A local time is what the clocks of the zone show,
+// as the Unix second at which a clock in UTC shows the same. It is stored for rules that name times of day in a time zone, see Placement.Zone.
+type Zoned struct {
+	Planned time.Time     // zero: nothing is stored
+	Offset  time.Duration // of the zone at Planned, by the data of the process that placed it
+	Last    int64         // local time of the occurrence before it that was taken
+	Taken   bool          // Last is known
+	Zone    string
+}
+
+// Local returns the local time of the occurrence.
+func (z *Zoned) Local() int64 { return z.Planned.Unix() + int64(z.Offset/time.Second) }
+
+// UsedUp returns the latest local time in a zone at which an occurrence was taken, if the schedule's cursor is at this instant. Placing refuses an
+// occurrence that is not later. ok is false if none is known.
+func (z *Zoned) UsedUp(zone string, cursor Cursor) (local int64, ok bool) {
+	switch {
+	case z.Planned.IsZero() || z.Zone != zone || cursor.At.IsZero():
+		return 0, false
+	case cursor.At.Before(z.Planned): // it was withdrawn
+		return z.Last, z.Taken
+	}
+	return z.Local(), true
+}
+
+// A ZonedEntry is a schedule with its Zoned.
+type ZonedEntry struct {
+	Name string
+	Zoned
+}
+
+// A Replan withdraws the occurrence at the cursor of a schedule.
+type Replan struct {
+	Address
+	Definition []byte // as it was read; its revision is compared
+	Revision   int64
+	Cursor     Cursor    // as it was read: this is compared
+	Back       time.Time // the cursor goes back to this instant, which is before Cursor.At
 }
 
 // Mended is a schedule that could not continue and was repaired.
@@ -278,6 +333,10 @@ type Placement struct {
 	Count     int           // the rule's count; 0: endless. No more are placed than are left
 	Missed    int           // instants skipped, for the counter
 	CaughtUp  int           // of Instants: those placed by misfire policy catch up
+	// Zone is the time zone of a rule that names times of day, each of which runs once at most. Empty: UTC, or another rule. The store keeps the
+	// local time of the last occurrence, and places none whose local time is not later than the one that was taken before: PlaceAnswer.Repeats.
+	Zone    string
+	Offsets []time.Duration // of the zone at each of Instants, if Zone is set
 
 	Owed time.Duration // how long it had been owed when it was read: the store does not use it
 }
@@ -288,6 +347,7 @@ type PlaceAnswer struct {
 	Placed    int  // how many this call placed
 	Lost      bool // another process placed or changed the schedule before: nothing was placed
 	Completed bool
+	Repeats   bool // an occurrence of its local time was taken: nothing was placed, and Owed returns the schedule with its Zoned
 	// Held: the caught-up run waits for the end of the flight that holds the schedule. The store keeps the schedule owed, and the answer
 	// to the call that ends that flight contains it.
 	Held bool

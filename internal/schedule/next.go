@@ -49,20 +49,25 @@ func (p *Plan) Next(o protocol.Owed) protocol.Placement {
 		Partition: o.Partition, Name: o.Name, Revision: p.Revision, Cursor: o.Cursor, Count: p.Recurrence.Count, Offset: p.Offset,
 		Owed: max(o.Now.Sub(o.Since), 0),
 	}
-	at, since := o.Cursor.At, p.lastDue(o.Since)
+	since := p.lastDue(o.Since)
+	at, counted := p.position(&o)
 	switch {
 	case at.IsZero():
 		placement.Instants = instants(p.first())
 	case !o.Cursor.Placed && p.Misfire == MisfireCatchUp:
 		p.catchUp(&placement, at, since, maxCatchUp)
-	case !o.Cursor.Placed, !p.late(at, o.Since):
+	case !o.Cursor.Placed, !p.late(counted, o.Since):
 		placement.Instants = instants(p.series.Next(at))
 	case p.Misfire == MisfireCatchUp:
 		p.catchUp(&placement, at, since, maxCatchUp-1) // the occurrence at the cursor runs too
 	default:
 		placement.Missed = p.count(at, since)
-		placement.Instants = instants(p.series.Next(since))
+		placement.Instants = instants(p.series.Next(latest(at, since)))
 	}
+	if counted.Before(o.Cursor.At) { // what the rule has until then is not placed any more
+		placement.Missed += p.count(counted, o.Cursor.At)
+	}
+	p.addZone(&placement)
 	if count := p.Recurrence.Count; count > 0 && o.Cursor.Used >= count {
 		placement.Missed, placement.CaughtUp = 0, 0
 	}

@@ -2,6 +2,7 @@ package schedule
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/chimejobs/chime/internal/protocol"
 	"github.com/chimejobs/chime/recurrence"
@@ -12,6 +13,7 @@ type Plan struct {
 	Definition
 	text   string
 	series *recurrence.Series
+	zone   *time.Location // nil: see recurrence.Series.LocalTimes
 }
 
 // Compile reads a stored definition and compiles its rule. It returns the errors of Read, and an error for a rule that has no instant after the
@@ -25,7 +27,8 @@ func Compile(text []byte) (*Plan, error) {
 	if err != nil {
 		return nil, notHere(fmt.Errorf("the definition's recurrence: %w", err))
 	}
-	return &Plan{Definition: *d, text: string(text), series: series}, nil
+	zone, _ := series.LocalTimes()
+	return &Plan{Definition: *d, text: string(text), series: series, zone: zone}, nil
 }
 
 // Plans caches compiled definitions by schedule, so that the rule of a busy schedule is compiled once and not at each occurrence. It keeps at

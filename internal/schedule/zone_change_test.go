@@ -5,10 +5,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chimejobs/chime/internal/protocol"
 	"github.com/chimejobs/chime/recurrence"
 )
 
-// An occurrence that was planned with old time zone data is moved if the rule has it a little later by the data here. It is not moved if the rule
+// An occurrence whose local time is not stored, because an older program has placed it, is moved if the rule has it a little later by the data here. It is not moved if the rule
 // still has its instant, or has other occurrences nearby.
 func TestAnOccurrenceOfOldZoneDataIsMoved(t *testing.T) {
 	created := instant(t, "2026-03-01T12:00:00Z")
@@ -35,7 +36,7 @@ func TestAnOccurrenceOfOldZoneDataIsMoved(t *testing.T) {
 	} {
 		planned := instant(t, c.planned)
 		got := ""
-		if to, moved := planFor(t, created, recurrence.MustParse(c.rule)).MovedTo(planned, planned.Add(c.taken)); moved {
+		if _, to := planFor(t, created, recurrence.MustParse(c.rule)).Counted(protocol.Zoned{}, planned, planned.Add(c.taken)); !to.IsZero() {
 			got = to.UTC().Format(time.RFC3339)
 		}
 		if got != c.want {
@@ -45,7 +46,7 @@ func TestAnOccurrenceOfOldZoneDataIsMoved(t *testing.T) {
 	planned := instant(t, "2026-06-10T06:00:00Z")
 	p := planFor(t, created, recurrence.MustParse(`{"recurrence":{"cron":"0 9 * * *",`+berlin+`}}`))
 	p.Revision = planned.UnixMicro()
-	if to, moved := p.MovedTo(planned, planned.Add(time.Second)); moved {
+	if _, to := p.Counted(protocol.Zoned{}, planned, planned.Add(time.Second)); !to.IsZero() {
 		t.Errorf("an occurrence that was due when its definition changed is moved to %v", to)
 	}
 }
@@ -59,7 +60,7 @@ func TestWhatARulePlacesIsNotMoved(t *testing.T) {
 			p := planFor(t, created, recurrence.MustParse(fmt.Sprintf(`{"recurrence":{%s,"timeZone":%q}}`, rule, zone)))
 			at, ok := p.first()
 			for n := 0; ok && n < 400; n++ {
-				if to, moved := p.MovedTo(at, p.due(at)); moved {
+				if _, to := p.Counted(protocol.Zoned{}, at, p.due(at)); !to.IsZero() {
 					t.Fatalf("%s in %s: %v is moved to %v", rule, zone, at, to)
 				}
 				at, ok = p.series.Next(at)

@@ -13,7 +13,8 @@ import (
 const maxRecounts = 4 // if a schedule's occurrence is placed or taken meanwhile, it is counted again, this often at most
 
 // Declare creates and changes schedules. If the recurrence itself changes, the store first answers with the old one. Its missed instants are
-// counted here, because the store cannot compute them. They are written together with the change, in one step.
+// counted here, because the store cannot compute them. They are written together with the change, in one step. Waiting occurrences of unchanged
+// schedules that were planned with other time zone data are withdrawn.
 func Declare(ctx context.Context, store protocol.ScheduleStore, declarations []protocol.Declaration) []protocol.DeclareAnswer {
 	answers := store.Declare(ctx, declarations)
 	for range maxRecounts {
@@ -27,6 +28,7 @@ func Declare(ctx context.Context, store protocol.ScheduleStore, declarations []p
 			}
 		}
 		if len(changed) == 0 {
+			replanDeclared(ctx, store, declarations, answers)
 			return answers
 		}
 		for j, answer := range store.Declare(ctx, changed) {

@@ -173,6 +173,9 @@ func (r *reconciler) receive(which []int, answers []protocol.DeclareAnswer) (owe
 			r.log.Info("chime: schedule changed", "event", "schedule.changed", "schedule", r.declared[i].Name, "queue", r.declared[i].Queue,
 				"before", schedule.ForLog(answer.Old), "after", schedule.ForLog(answer.Stored))
 		}
+		if !answer.Replanned.IsZero() {
+			logReplanned(r.log, answer.Owed, answer.Replanned)
+		}
 		if answer.Owed != nil {
 			owed = append(owed, *answer.Owed)
 		}

@@ -57,8 +57,8 @@ type Ticker struct {
 	warned    map[protocol.Handled]bool
 	emptied   time.Time // when the ticker found that the store has lost its data
 
-	declaring, checking, leading, placing, polling, sampling, sweeping, repairing, warning, counting retry.Duty
-	duties                                                                                           []*retry.Duty // in the order of their turns
+	declaring, checking, leading, placing, polling, sampling, sweeping, repairing, rezoning, warning, counting retry.Duty
+	duties                                                                                                     []*retry.Duty // in the order of their turns
 }
 
 // New returns a ticker. It does no I/O.
@@ -80,9 +80,10 @@ func New(store protocol.Store, options Options) *Ticker {
 	t.sampling = retry.Duty{Action: "sample", Do: t.sample}
 	t.sweeping = retry.Duty{Action: "sweep", Do: func(ctx context.Context) (time.Duration, error) { return t.sweep(ctx, t.election.leading()) }}
 	t.repairing = retry.Duty{Action: "repair schedules", Do: t.repair}
+	t.rezoning = retry.Duty{Action: "compare time zones", Do: t.rezone}
 	t.warning = retry.Duty{Action: "check for handlers", Do: t.warn, Next: time.Now().Add(warnAfter)}
 	t.counting = retry.Duty{Action: "count the waiting jobs", Do: t.count, Next: time.Now().Add(countEvery)}
-	t.duties = []*retry.Duty{&t.declaring, &t.checking, &t.leading, &t.placing, &t.polling, &t.sampling, &t.sweeping, &t.repairing, &t.warning, &t.counting}
+	t.duties = []*retry.Duty{&t.declaring, &t.checking, &t.leading, &t.placing, &t.polling, &t.sampling, &t.sweeping, &t.repairing, &t.rezoning, &t.warning, &t.counting}
 	return t
 }
 
@@ -224,6 +225,7 @@ func (t *Ticker) lead(ctx context.Context) (time.Duration, error) {
 		t.sampling.Now()
 		t.sweeping.Now()
 		t.repairing.Now()
+		t.rezoning.Now()
 	}
 	if epoch != "" && epoch != t.election.epoch {
 		t.emptied = time.Now()
@@ -345,6 +347,17 @@ func (t *Ticker) repair(ctx context.Context) (time.Duration, error) {
 		return repairPause, err
 	}
 	return max(time.Until(t.repairer.began.Add(repairEvery)), repairPause), err
+}
+
+// rezone compares waiting occurrences with the time zone data here, if this ticker leads.
+func (t *Ticker) rezone(ctx context.Context) (time.Duration, error) {
+	if !t.scheduled || !t.election.leading() {
+		return t.pace(zonesEvery), nil
+	}
+	if more, err := t.compareZones(ctx); more || err != nil {
+		return 0, err
+	}
+	return zonesEvery, nil
 }
 
 // count logs queues with jobs that no worker serves, if this ticker leads.

@@ -27,6 +27,7 @@ type upkeep struct {
 	reaper   *reap.Reaper
 	sweeper  *reap.Sweeper
 	repairer repairer
+	rezoner  rezoner
 	sampler  sampler
 	unserved unserved
 
@@ -46,6 +47,7 @@ func newUpkeep(store protocol.Store, log *slog.Logger, role string, sessionTTL t
 		reaper:   reap.New(store, sessionTTL, log),
 		sweeper:  reap.NewSweeper(store, burier{log: log}.bury),
 		repairer: repairer{store: store, log: log},
+		rezoner:  rezoner{store: store, log: log},
 		sampler:  sampler{store: store},
 		unserved: unserved{store: store, log: log},
 		round:    round{store: store, own: own}, sweepRound: round{store: store, own: own},
@@ -104,6 +106,17 @@ func (u *upkeep) placeOwed(ctx context.Context) (more bool, err error) {
 		}
 	}
 	return true, nil
+}
+
+// compareZones takes a step of the rezoner and places what it has withdrawn. It reports whether more is left of its round.
+func (u *upkeep) compareZones(ctx context.Context) (more bool, err error) {
+	owed, more, err := u.rezoner.step(ctx, u.partitions)
+	if len(owed) > 0 {
+		if _, failed := u.placer.place(ctx, owed); err == nil {
+			err = failed
+		}
+	}
+	return more, err
 }
 
 // poll finds lapsed sessions in partitions, and returns an answer for each.

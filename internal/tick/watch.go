@@ -31,7 +31,8 @@ type WatchOptions struct {
 //   - returns the jobs of vanished workers;
 //   - takes missing samples;
 //   - sweeps;
-//   - repairs orphaned schedules.
+//   - repairs orphaned schedules;
+//   - compares waiting occurrences with its time zone data.
 //
 // Every few seconds it also checks the lease, and while no scheduler leads it logs queues with jobs that no worker serves.
 //
@@ -64,7 +65,7 @@ func NewWatch(store protocol.Store, options WatchOptions) *Watch {
 	w.often = []*retry.Duty{w.placing, duty("poll", w.pollAll), duty("sample", w.sample)}
 	w.duties = append(append([]*retry.Duty{checking}, w.often...),
 		duty("sweep", func(ctx context.Context) (time.Duration, error) { return w.sweep(ctx, false) }), // it skips what was swept a short while ago
-		duty("repair schedules", w.repair))
+		duty("repair schedules", w.repair), duty("compare time zones", w.rezone))
 	w.counting = retry.Duty{Action: "count the waiting jobs", Do: w.count, Next: time.Now().Add(countEvery / 2)}
 	w.unserved.own = options.Polled
 	return w
@@ -167,6 +168,17 @@ func (w *Watch) repair(ctx context.Context) (time.Duration, error) {
 		return watchRepairPause, err
 	}
 	return retry.Never, err
+}
+
+// rezone takes the steps of one comparison.
+func (w *Watch) rezone(ctx context.Context) (time.Duration, error) {
+	if !w.scheduled {
+		return retry.Never, nil
+	}
+	if more, err := w.compareZones(ctx); more || err != nil {
+		return 0, err
+	}
+	return retry.Never, nil
 }
 
 // count logs queues with jobs that no worker serves, if no scheduler leads: the time since the lease was renewed is longer than the time between

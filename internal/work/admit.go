@@ -19,6 +19,7 @@ type admission struct {
 	config     *Config
 	names      map[string]string // of the handlers
 	plans      schedule.Plans
+	mayReplan  func(name string) bool
 	logged     retry.LogLimiter
 	handled    []string             // parked jobs are looked up under these names
 	unreadable map[string]time.Time // list of parked jobs that this program could not read -> when it requests the list again
@@ -32,8 +33,8 @@ const unreadablePrefix = "~"
 // others on the list may have come from an older program.
 const unreadableAgain = 10 * time.Minute
 
-func newAdmission(config *Config) *admission {
-	a := &admission{config: config, names: make(map[string]string, len(config.Handlers)), unreadable: make(map[string]time.Time)}
+func newAdmission(config *Config, mayReplan func(name string) bool) *admission {
+	a := &admission{config: config, mayReplan: mayReplan, names: make(map[string]string, len(config.Handlers)), unreadable: make(map[string]time.Time)}
 	for name := range config.Handlers {
 		a.names[name] = name
 		a.handled = append(a.handled, name, unreadablePrefix+name)
@@ -54,15 +55,12 @@ func (a *admission) admit(c *claim, taken *protocol.TakenJob, now time.Time) (s 
 		return c.kill(err.Error(), now), true
 	case taken.Crashes-taken.Uncertain >= a.config.MaxCrashes:
 		return c.kill("poison: its worker vanished "+times(taken.Crashes), now), true
-	case p != nil && taken.New && !p.Runs(c.message.Planned, c.clock.answered()):
+	case !taken.Later.IsZero():
+		return c.replan(taken.Later, now), true
+	case p != nil && taken.New && !p.Runs(counted(c.message.Planned, taken), c.clock.answered()):
 		return c.missed(now), true
 	case !taken.Vanished && c.expired(c.clock.answered()):
 		return c.expire(now), true
-	}
-	if p != nil && taken.New {
-		if to, moved := p.MovedTo(c.message.Planned, c.clock.answered()); moved {
-			return c.replan(to, now), true
-		}
 	}
 	handler := a.config.Handlers[name]
 	if handler == nil {
@@ -70,6 +68,14 @@ func (a *admission) admit(c *claim, taken *protocol.TakenJob, now time.Time) (s 
 	}
 	c.handleBy(handler)
 	return protocol.Settlement{}, false
+}
+
+// counted returns the instant from which an occurrence counts as late.
+func counted(planned time.Time, taken *protocol.TakenJob) time.Time {
+	if taken.Counted.IsZero() {
+		return planned
+	}
+	return taken.Counted
 }
 
 // times returns n as a number of times: "once", "twice" and so on.
@@ -96,6 +102,51 @@ func (a *admission) lists() []string { return a.handled }
 func (a *admission) serves(entry string, now time.Time) bool {
 	list := protocol.ParkedName(entry)
 	return a.config.Handlers[strings.TrimPrefix(list, unreadablePrefix)] != nil && !now.Before(a.unreadable[list])
+}
+
+// compare compares the occurrences that a call has taken with the time zone data here. It marks those that were planned with other data, and returns
+// the schedules whose next occurrence is to be placed: without those whose occurrence is to be placed again.
+func (a *admission) compare(answer *protocol.WorkAnswer) []protocol.Owed {
+	owed := answer.Owed[:0]
+	for i := range answer.Owed {
+		o := &answer.Owed[i]
+		if !a.moves(answer, o) {
+			owed = append(owed, *o)
+		}
+	}
+	return owed
+}
+
+// takenAt returns the job that is the occurrence at the cursor of a schedule, if it was taken for the first time now and is not caught up.
+func takenAt(taken []protocol.TakenJob, o *protocol.Owed) *protocol.TakenJob {
+	if !o.Cursor.Placed || o.Cursor.CaughtUp {
+		return nil
+	}
+	for i := range taken {
+		if job := &taken[i]; job.New && len(job.ID) > len(o.Name) && job.ID[:len(o.Name)] == o.Name && job.ID == schedule.OccurrenceID(o.Name, o.Cursor.At) {
+			return job
+		}
+	}
+	return nil
+}
+
+// moves marks the job at the cursor of a schedule, if the answer has it, and reports whether it is to be placed again.
+func (a *admission) moves(answer *protocol.WorkAnswer, o *protocol.Owed) bool {
+	p, err := a.plans.Of(o.Name, o.Definition)
+	if err != nil || !p.HasLocalTimes() {
+		return false
+	}
+	job := takenAt(answer.Taken, o)
+	if job == nil {
+		return false
+	}
+	counted, later := p.Counted(o.Zoned, o.Cursor.At, answer.Now)
+	job.Counted = counted
+	if later.IsZero() || !a.mayReplan(o.Name) {
+		return false
+	}
+	job.Later = later
+	return true
 }
 
 // next computes the placements that follow the occurrences that a call has taken. If this worker cannot compute one, a scheduler does.

@@ -138,12 +138,12 @@ func (c *claim) missed(now time.Time) protocol.Settlement {
 	return protocol.Settlement{ID: c.id, Fence: c.fence, Kind: protocol.SettleMissed, Run: c.run(runMissed, now, now)}
 }
 
-// replan drops an occurrence that was planned with time zone data that have changed since. The next occurrence of its schedule is at the instant
-// named to. The processor places it, as after every occurrence that was taken.
+// replan drops an occurrence that was planned with time zone data that have changed since. Its schedule has the local time of the occurrence at the
+// later instant named to. The same step makes the schedule owed again from before the occurrence on, so any process may place it.
 func (c *claim) replan(to, now time.Time) protocol.Settlement {
 	c.config.Log.Warn("chime: an occurrence was planned with other time zone data: it runs later", "event", "schedule.replanned",
 		"schedule", c.schedule, "queue", c.queue, "planned", c.message.Planned, "after", to)
-	s := c.missed(now)
+	s := protocol.Settlement{ID: c.id, Fence: c.fence, Kind: protocol.SettleReplan, Back: schedule.Back(c.message.Planned, to), Run: c.run(runMissed, now, now)}
 	s.Run.Error = "planned with other time zone data: it runs at " + to.Format(time.RFC3339)
 	return s
 }

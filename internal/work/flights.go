@@ -63,7 +63,7 @@ func (t *tally) count(s *protocol.Settlement) {
 		t.dead++
 	case protocol.SettlePark:
 		t.parked++
-	case protocol.SettleMissed:
+	case protocol.SettleMissed, protocol.SettleReplan:
 		t.missed++
 	case protocol.SettleExpired:
 		t.expired++

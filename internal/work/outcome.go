@@ -52,7 +52,7 @@ func outcomeOf(s *protocol.Settlement) string {
 		return runDead
 	case protocol.SettleCancelled:
 		return runCancelled
-	case protocol.SettleMissed:
+	case protocol.SettleMissed, protocol.SettleReplan:
 		return runMissed
 	case protocol.SettleExpired:
 		return runExpired

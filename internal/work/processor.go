@@ -245,7 +245,7 @@ func (p *processor) worked(l *lane, a *protocol.WorkAnswer, now time.Time) {
 	p.flights.passedOver(l.partition().Queue, a.Superseded, runSuperseded)
 	p.flights.passedOver(l.partition().Queue, a.Skipped, runSkipped)
 	logPaused(p.config, l.partition().Queue, a.PausedSchedules)
-	l.place(p.admission.next(a.Owed, now))
+	l.place(p.admission.next(p.admission.compare(a), now))
 	if lost {
 		p.sessions.lose(l, s, now)
 		return

@@ -65,7 +65,7 @@ func runParts(ctx context.Context, store protocol.Store, config *Config, lanes *
 	live, end := context.WithCancel(base)
 	callers := newCallers(live, store)
 	slots := newSlots(config.Concurrency, config.Observe.Begun != nil || config.Observe.Slots != nil, config.Observe.Slots != nil)
-	admission := newAdmission(config)
+	admission := newAdmission(config, store.MayReplan)
 	reporter := newReporter(store)
 	flights := newFlights(config, base, reporter, slots, heartbeat, admission)
 	p := &processor{

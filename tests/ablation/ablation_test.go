@@ -25,6 +25,9 @@ type guard struct {
 
 var guards = []guard{
 	{"cursor of a placement", "redisstore/scripts/schedules/place.lua", " or now_cursor ~= plan.cursor", "", "redisstore", "TestAnOccurrenceIsPlacedOnce"},
+	{"local time of a placement", "redisstore/scripts/schedules/place.lua", "tonumber(ARGV[plan.first + 2]) <= used_time", "0 < 0", "redisstore", "TestNoLocalTimeIsTakenTwice"},
+	{"cursor of a withdrawn occurrence", "redisstore/scripts/lib/call.lua", "kind ~= 'p' or not at_cursor(call, name, planned) or ", "", "redisstore", "TestAReplannedOccurrenceGoesBackToItsSchedule"},
+	{"what replan has read", "redisstore/scripts/schedules/replan.lua", "stored == seen and ", "", "redisstore", "TestReplanComparesWhatTheCallerHasRead"},
 	{"revision of a placement", "redisstore/scripts/schedules/place.lua", " or h.revision ~= plan.revision", "", "redisstore", "TestStore/PlacingForAnEarlierRevisionIsLost"},
 	{"session before a write", "redisstore/scripts/sessions/work.lua", "if not last and (header or number ~= 1 or settled > 0 or redis.call('ZSCORE', KEYS[17], session)) then", "if false then", "redisstore", "TestStore/ASessionBeingReapedCannotStartAgain"},
 	{"number of a session's call", "redisstore/scripts/sessions/work.lua", "local again = last == number", "local again = false", "redisstore", "TestStore/ARepeatedWorkCallGetsTheSameAnswerAndWritesNothing"},

@@ -11,6 +11,7 @@ local function new_call(ids, from, bodies, crashes, schedule, planned, flights, 
     now = now,
     ids = ids, from = from, bodies = bodies, crashes = crashes, schedule = schedule, planned = planned, flights = flights,
     owes = owes, vanished = vanished, past = past,
+    zones = {}, -- schedule -> its entry in zones
     waiting = {}, -- occurrence that came back and waits in due -> when it is due, Unix ms; false: it is not in due
 
     -- what the settlements change
@@ -93,11 +94,13 @@ local function overtakes(call, name, planned)
   return true
 end
 
--- owed_list returns the schedules whose next occurrence is owed, for the answer, three values each: name, definition, cursor.
+-- owed_list returns the schedules whose next occurrence is owed, for the answer, four values each: name, definition, cursor, entry
+-- in zones.
 local function owed_list(call)
   local list, flights = {}, call.flights
   for i, name in ipairs(call.owed) do
-    list[3 * i - 2], list[3 * i - 1], list[3 * i] = name, flights.definitions[name] or '', flights.cursors[name] or ''
+    local n = 4 * i - 3
+    list[n], list[n + 1], list[n + 2], list[n + 3] = name, flights.definitions[name] or '', flights.cursors[name] or '', call.zones[name] or ''
   end
   return list
 end
@@ -108,6 +111,19 @@ local function owe(call, name)
   call.owes[name] = true
   add_pair(call.owing, call.now, name)
   call.owed[#call.owed + 1] = name
+end
+
+-- withdraw returns a taken occurrence that did not begin to its schedule: the cursor goes back to the instant at, before it, its run is not used up,
+-- and the schedule is owed. So the rule is computed again from there, by any process. It does nothing and returns false unless the schedule is
+-- live and the occurrence at its cursor is this one: else the next one was placed since.
+local function withdraw(call, name, planned, at)
+  local flights = call.flights
+  local _, used, kind = cursor(flights.cursors[name])
+  if kind ~= 'p' or not at_cursor(call, name, planned) or policy(flights.definitions[name]) ~= 'live' then return false end
+  flights.cursors[name] = at .. ' ' .. whole(math.max(used - 1, 0)) .. ' s'
+  call.cursors_changed[name] = true
+  if call.owes[name] then call.owed[#call.owed + 1] = name else owe(call, name) end
+  return true
 end
 
 -- keeps_runs reports whether the schedule has a count and has moved to another queue. Then its occurrences here are not dropped: no script

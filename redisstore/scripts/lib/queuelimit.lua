@@ -100,7 +100,7 @@ end
 local function gives_back(limit, kind, amount, fence)
   local oldest, newest = limit.pairs[1], limit.pairs[#limit.pairs]
   if not oldest or tonumber(fence) < oldest.last - oldest.span or tonumber(fence) > newest.last + MAX_ITEMS then return false end
-  return kind == 'p' or kind == 'm' or kind == 'e' or string.sub(amount, -1) == 'u'
+  return kind == 'p' or kind == 'm' or kind == 'w' or kind == 'e' or string.sub(amount, -1) == 'u'
 end
 
 -- allowance returns how many jobs may be taken if this number of flights end and of starts are given back in the same step.

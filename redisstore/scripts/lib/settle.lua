@@ -25,7 +25,8 @@ local function settle(call, id, name, planned, kind, amount, body, run, annex)
   call.removed[#call.removed + 1] = id
   if annex and annex.g then call.reported[#call.reported + 1] = id end
   if kind == 'm' and keeps_runs(call, name) then kind, body, run = 'b', '', '' end -- it runs after all
-  local final = kind == 'd' or kind == 'x' or kind == 'm' or kind == 'c' or kind == 'e'
+  if kind == 'w' and not withdraw(call, name, planned, amount) then kind, body, run = 'b', '', '' end -- likewise
+  local final = kind == 'd' or kind == 'x' or kind == 'm' or kind == 'w' or kind == 'c' or kind == 'e'
   local fate = name and end_flight(call.flights, call.front, name, id, final and 'final' or kind == 'b' and 'front' or 'later')
   if kind == 'f' or kind == 'x' then count(call, FAILED, 1) end
   if annex and annex.r then keep_result(call, id, fate == 'superseded' and 's' or kind, annex) end
@@ -37,7 +38,7 @@ local function settle(call, id, name, planned, kind, amount, body, run, annex)
     cancel(call, name, planned, id, run)
     return
   end
-  local own = name and (kind == 'd' or kind == 'x' or kind == 'm') and add_unfinished(call.past, name, planned, -1) or
+  local own = name and (kind == 'd' or kind == 'x' or kind == 'm' or kind == 'w') and add_unfinished(call.past, name, planned, -1) or
     kind == 'f' and name and add_unfinished(call.past, name, planned, 0)
   if own and kind == 'd' then
     count(call, name .. DONE, 1)
@@ -55,6 +56,9 @@ local function settle(call, id, name, planned, kind, amount, body, run, annex)
     call.forgotten[#call.forgotten + 1] = id
     count(call, EXPIRED, 1)
     follow(call, id, annex)
+  elseif kind == 'w' then
+    call.forgotten[#call.forgotten + 1] = id
+    count(call, name .. STARTED, -1) -- it has not begun
   elseif kind == 'm' then
     call.forgotten[#call.forgotten + 1] = id
     local _, created = policy(call.flights.definitions[name])

@@ -19,7 +19,8 @@
 -- KEYS[17] …:history    hash  schedule -> its last attempts
 -- KEYS[18] …:once       zset  job ID -> until when it is not added again, Unix ms
 -- KEYS[19] …:counters   hash
--- KEYS[20...] …:parked:<name>  zset  job ID -> instant parked, Unix ms
+-- KEYS[20] …:zones      hash  schedule -> local time of its last occurrence, see lib/zones.lua
+-- KEYS[21...] …:parked:<name>  zset  job ID -> instant parked, Unix ms
 -- ARGV[1] how long dead jobs are kept, ms; ARGV[2] how many at most; ARGV[3] retention of parked jobs and marks of moved schedules, ms
 -- ARGV[4] if the partition was swept so recently, ms, nothing is done; ARGV[5] a random number; ARGV[6] 1: other lists have old jobs too, else 0
 -- ARGV[7] prefix of the channels for callers that wait for a job of this queue; ARGV[8...] the names of the parked lists
@@ -30,7 +31,7 @@
 local DEAD, JOBS, CALLERS, IDLE, STATE, CRASHES = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local SCHEDULES, CURSORS, OWED, GONE = KEYS[7], KEYS[8], KEYS[9], KEYS[10]
 local UNHANDLED, HANDLERS, RESULTS, KEPT, OWNERS, ONCE = KEYS[11], KEYS[12], KEYS[13], KEYS[14], KEYS[15], KEYS[18]
-local PARKED, NAMES = 19, 7 -- the parked lists come behind KEYS[19], their names behind ARGV[7]
+local PARKED, NAMES = 20, 7 -- the parked lists come behind KEYS[20], their names behind ARGV[7]
 local ASKED, ASKED_BYTES = 50, 262144 -- how many expired jobs are returned at most, and about how many bytes of them
 local TENDED_S = 60 -- the caller does the other duties of a sweep at least this often, even if more is left to remove
 local ASLEEP_MS = 60000 -- a worker that has slept for longer without renewing its registration is gone
@@ -155,6 +156,7 @@ more = more or more_marks and (left == 0 or #done > 0) -- else the marks that re
 redis.call('HLEN', JOBS)
 redis.call('HLEN', CRASHES)
 redis.call('HLEN', CURSORS)
+redis.call('HLEN', KEYS[20])
 redis.call('HLEN', RESULTS)
 redis.call('HLEN', OWNERS)
 local dying = {}
@@ -203,6 +205,7 @@ if #forgotten > 0 then redis.call('HDEL', OWNERS, unpack(forgotten)) end
 for _, name in ipairs(marked) do
   redis.call('HDEL', SCHEDULES, name)
   redis.call('HDEL', CURSORS, name)
+  redis.call('HDEL', KEYS[20], name)
   redis.call('HDEL', KEYS[16], name)
   -- read after write: a death above may have added a field
   remove_fields(KEYS[17], fields_of(name, redis.call('HGET', KEYS[17], name)))

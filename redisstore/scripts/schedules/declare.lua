@@ -14,6 +14,7 @@
 -- KEYS[13] …:history  hash  schedule -> its last attempts
 -- KEYS[14] …:callers  zset  enqueuer -> instant and number of its last call
 -- KEYS[15] …:idle     zset  sleeping worker -> instant it went to sleep, Unix ms
+-- KEYS[16] …:zones    hash  schedule -> local time of its last occurrence, see lib/zones.lua: a new schedule has none
 --
 -- The owner of a schedule, by its definition and its record in owners:
 --   a definition, a record     that version of that owner was the last to declare it
@@ -30,8 +31,8 @@
 -- any revision); 1: create only (else empty); the note of the pause in which it is created (empty: it is live); the owner that
 -- declares it (empty: none) and its version; how many attempts its history keeps; the number of consecutive deaths at which it is paused (0: never);
 -- 1: the owner's version is succeeded (else empty); the newest form of a definition that the caller can read (0: any)
--- Returns time (us), then six values for each schedule: status; definition before; definition now; cursor now; since when its next occurrence
--- is owed, Unix ms, if this call makes it owed, else -1; a generation. The status is
+-- Returns time (us), then seven values for each schedule: status; definition before; definition now; cursor now; since when its next occurrence
+-- is owed, Unix ms, if this call makes it owed, else -1; a generation; its entry in zones (empty: none). The status is
 --   0 unchanged, 1 new, 2 changed
 --   3 it is moving, or has moved, to another queue
 --   4 it was deleted here or moved away after that generation was drawn: the answer has the last generation that is gone
@@ -65,6 +66,7 @@ redis.call('HLEN', COUNTERS) -- its type is checked before the first write, and 
 redis.call('HLEN', NOTES)
 local lasts = redis.call('HMGET', LAST, unpack(names))
 redis.call('HLEN', HISTORY)
+local zones = redis.call('HMGET', KEYS[16], unpack(names))
 local draw = math.max(tonumber(state[1] or 0) + 1, now_us)
 
 -- create plans a new schedule. It is created in a later second than any deletion of that name, for two reasons: IDs of occurrences must not
@@ -198,6 +200,7 @@ for i, plan in ipairs(plans) do
     elseif cursors[i] then
       redis.call('HDEL', CURSORS, name)
     end
+    if plan.forgets and zones[i] then redis.call('HDEL', KEYS[16], name) end
     if plan.forgets and gone[i] then
       redis.call('ZREM', GONE, name)
       redis.call('HDEL', COUNTERS, counters_of(name))
@@ -213,7 +216,8 @@ for i, plan in ipairs(plans) do
       redis.call('ZREM', OWED, name)
     end
   end
-  for _, value in ipairs({ plan.status, plan.old, plan.text, plan.cursor, whole(plan.owed or -1), plan.generation }) do
+  for _, value in ipairs({ plan.status, plan.old, plan.text, plan.cursor, whole(plan.owed or -1), plan.generation,
+    not plan.forgets and zones[i] or '' }) do
     answer[#answer + 1] = value
   end
 end

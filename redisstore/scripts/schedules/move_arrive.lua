@@ -13,9 +13,10 @@
 -- KEYS[11] …:history   hash  schedule -> its last attempts, see lib/history.lua: the days of runs that ended here meanwhile are added
 -- KEYS[12] …:callers   zset  enqueuer -> instant and number of its last call
 -- KEYS[13] …:idle      zset  sleeping worker -> instant it went to sleep, Unix ms
+-- KEYS[14] …:zones     hash  schedule -> local time of its last occurrence, see lib/zones.lua
 -- ARGV[1] schedule; ARGV[2] the mark in the old queue; ARGV[3] cursor (empty: none); ARGV[4] the queues that it has left, separated by
 -- spaces; ARGV[5] this queue; ARGV[6] its note; ARGV[7] its owner (empty: none); ARGV[8] its last outcome (empty: nothing
--- is known), ARGV[9] its last attempts: unfinished runs are counted in the old queue
+-- is known), ARGV[9] its last attempts: unfinished runs are counted in the old queue; ARGV[10] its entry in zones (empty: none)
 -- Returns the definition here if it has the mark's generation (empty: the generation of the mark is gone); 1 if this call created
 -- it; the last generation that is gone here, or that of the mark of a later move: the move must begin again above it; the generation of a definition
 -- here that has a higher revision, which the mark must not replace, else 0.
@@ -35,6 +36,7 @@ redis.call('ZSCORE', OWED, name)
 redis.call('HLEN', ORIGINS)
 redis.call('HLEN', NOTES)
 redis.call('HLEN', OWNERS)
+redis.call('HLEN', KEYS[14])
 local last = redis.call('HGET', KEYS[10], name)
 local ended, drawn = unpack(redis.call('HMGET', KEYS[11], name, '\t'))
 local fields = { counters_of(name) }
@@ -63,6 +65,7 @@ text = definition(h)
 redis.call('HSET', SCHEDULES, name, text)
 if ARGV[3] == '' then redis.call('HDEL', CURSORS, name) else redis.call('HSET', CURSORS, name, ARGV[3]) end
 if ARGV[6] == '' then redis.call('HDEL', NOTES, name) else redis.call('HSET', NOTES, name, ARGV[6]) end
+if ARGV[10] == '' then redis.call('HDEL', KEYS[14], name) else redis.call('HSET', KEYS[14], name, ARGV[10]) end
 if ARGV[7] == '' then redis.call('HDEL', OWNERS, name) else redis.call('HSET', OWNERS, name, ARGV[7]) end
 if ARGV[8] == '' then
   redis.call('HDEL', KEYS[10], name)

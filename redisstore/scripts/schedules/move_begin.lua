@@ -20,6 +20,7 @@
 -- KEYS[12] …:owners    hash  schedule -> its owner, see lib/owner.lua
 -- KEYS[13] …:last      hash  schedule -> its last outcome, see lib/history.lua
 -- KEYS[14] …:history   hash  schedule -> its last attempts, see lib/history.lua: both remain, because runs that were taken here end here; the days move with the schedule, and start from 0 here
+-- KEYS[15] …:zones     hash  schedule -> local time of its last occurrence, see lib/zones.lua: it remains until the mark is removed, so that a repeated call returns it
 -- ARGV[1] schedule; ARGV[2] the new queue; ARGV[3] its generation in the registry; ARGV[4] its new generation is higher
 -- than this one; ARGV[5] this queue; ARGV[6] the revision to move (empty: any); ARGV[7] 1: move nothing
 -- that is stored; ARGV[8], ARGV[9] the owner that declares it (empty: none) and its version: a schedule of a higher version is not moved; ARGV[10]
@@ -28,7 +29,8 @@
 -- the definition of exactly that generation yields: its mark keeps the generation, and nothing is owed (else empty)
 -- Returns the mark (empty: there is nothing of that generation to move); its cursor; the queues that it has left, including this
 -- one; the generation of its definition if that is later than the registry's, else empty; its note; its owner; why it is not moved:
--- "conflict", "outdated" or "newer", else empty; then its definition; its last outcome; its last attempts; if there is nothing, a new generation.
+-- "conflict", "outdated" or "newer", else empty; then its definition; its last outcome; its last attempts; if there is nothing, a new generation; its
+-- entry in zones (empty: none).
 -- A mark's state is "moved to <queue> <state before> <since when the next occurrence is owed, Unix ms> <counters, separated by slashes>";
 -- its generation is the schedule's next one in the registry and in the new queue. From here on the counters count from 0.
 local SCHEDULES, CURSORS, OWED, DUE, JOBS = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
@@ -48,6 +50,7 @@ for i = 1, #counts do counts[i] = counts[i] or '0' end
 local origins = (redis.call('HGET', ORIGINS, name) or '') .. ' ' .. ARGV[5]
 local note, owner = redis.call('HGET', NOTES, name) or '', redis.call('HGET', OWNERS, name) or ''
 local last, history = redis.call('HGET', KEYS[13], name) or '', redis.call('HGET', KEYS[14], name) or ''
+local zoned = redis.call('HGET', KEYS[15], name) or ''
 local histories = entries()
 local past = histories.parse(history)
 
@@ -57,7 +60,7 @@ if h and is_mark(h.state) and tonumber(h.generation) > generation then
     h.generation = whole(fence)
     redis.call('HSET', SCHEDULES, name, definition(h))
   end
-  return { definition(h), stored_cursor, origins, '', note, owner, '', '', last, history }
+  return { definition(h), stored_cursor, origins, '', note, owner, '', '', last, history, '', zoned }
 elseif h and tonumber(h.generation) > generation then
   return { '', '', '', h.generation, '', '', '', '' }
 elseif not h or is_mark(h.state) then
@@ -100,4 +103,4 @@ redis.call('ZADD', GONE, whole(now_us), name)
 if yields then redis.call('ZREM', OWED, name) else redis.call('ZADD', OWED, whole(since), name) end
 redis.call('HDEL', COUNTERS, counters_of(name))
 if remains then redis.call('HSET', KEYS[14], name, remains) end
-return { definition(h), stored_cursor, origins, '', note, owner, '', '', last, history }
+return { definition(h), stored_cursor, origins, '', note, owner, '', '', last, history, '', zoned }

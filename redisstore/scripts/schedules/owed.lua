@@ -2,9 +2,10 @@
 -- KEYS[1] …:owed       zset  schedule -> instant since when its next occurrence is to be placed, see lib/owed.lua
 -- KEYS[2] …:schedules  hash  schedule -> definition
 -- KEYS[3] …:cursors    hash  schedule -> cursor
+-- KEYS[4] …:zones      hash  schedule -> the local time of the occurrence at its cursor, see lib/zones.lua
 -- ARGV[1] how long, ms; ARGV[2] how many at most; their definitions together have about 1 MiB
--- Returns time (us), then four values for each schedule: name, definition, cursor, since (Unix ms).
-local OWED, SCHEDULES, CURSORS = KEYS[1], KEYS[2], KEYS[3]
+-- Returns time (us), then five values for each schedule: name, definition, cursor, since (Unix ms), its entry in zones (empty: none).
+local OWED, SCHEDULES, CURSORS, ZONES = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 -- uses: limits clock
 local answer = { whole(now_us) }
 local list = redis.call('ZRANGEBYSCORE', OWED, '-inf', whole(now_ms - tonumber(ARGV[1])), 'LIMIT', 0, tonumber(ARGV[2]), 'WITHSCORES')
@@ -18,9 +19,10 @@ for i = 1, #list, 2 do
 end
 local definitions = redis.call('HMGET', SCHEDULES, unpack(names))
 local cursors = redis.call('HMGET', CURSORS, unpack(names))
+local entries = redis.call('HMGET', ZONES, unpack(names))
 for i, name in ipairs(names) do
   if definitions[i] then
-    for _, value in ipairs({ name, definitions[i], cursors[i] or '', list[2 * i] }) do answer[#answer + 1] = value end
+    for _, value in ipairs({ name, definitions[i], cursors[i] or '', list[2 * i], entries[i] or '' }) do answer[#answer + 1] = value end
   else
     redis.call('ZREM', OWED, name) -- removed: nothing is owed
   end

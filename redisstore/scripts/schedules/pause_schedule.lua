@@ -10,13 +10,15 @@
 -- KEYS[9] …:counters   hash
 -- KEYS[10] …:last      hash  schedule -> its last outcome, see lib/history.lua
 -- KEYS[11] …:history   hash  schedule -> its last attempts
+-- KEYS[12] …:zones     hash  schedule -> local time of its last occurrence, see lib/zones.lua
 -- ARGV[1] schedule; ARGV[2] paused or live; ARGV[3] its generation in the registry: a schedule with a later generation here is not changed
 -- ARGV[4] the revision to change; empty: whatever is stored
 -- ARGV[5] the note of the pause; empty: none; a schedule that is paused already keeps its note
 -- ARGV[6] 1: a resumed schedule continues from now, and its missed instants are counted; then ARGV[7] to ARGV[13] are the revision and the cursor
 -- that the caller has read, the instant from which it continues, how many instants it has missed until then, the first of them (empty: none), and
 -- an error and a note for the history; empty: they are not known yet
--- Returns time (us); a status; definition; cursor; 1 if it is owed its next occurrence now; the note of its pause if the status is -4. The status is 1 changed, 0 nothing to change, -1
+-- Returns time (us); a status; definition; cursor; 1 if it is owed its next occurrence now; the note of its pause if the status is -4;
+-- its entry in zones, if it is owed (empty: none). The status is 1 changed, 0 nothing to change, -1
 -- there is no such schedule, -2 its definition cannot be read, -3 it is not at the revision to change, -4 the caller must count its missed
 -- instants. A schedule that is already in the wanted state is not changed, whatever its revision. A change draws a revision.
 local SCHEDULES, CURSORS, OWED, DUE, JOBS, CRASHES = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
@@ -42,6 +44,7 @@ local fence = math.max(tonumber(redis.call('HGET', STATE, 'fence') or 0) + 1, no
 redis.call('ZSCORE', OWED, name)
 redis.call('HLEN', COUNTERS)
 redis.call('HLEN', KEYS[11])
+local zoned = redis.call('HGET', KEYS[12], name) or ''
 local past = read_past(KEYS[10], skips and ARGV[11] ~= '' and { name } or {})
 h.state, h.revision = wanted, whole(fence)
 redis.call('ZREM', OWED, '') -- makes the other writes possible when the server is out of memory
@@ -84,4 +87,4 @@ elseif not waiting then -- else its take will owe the next one
   redis.call('ZADD', OWED, whole(now_ms), name)
   owes = 1
 end
-return { whole(now_us), 1, definition(h), stored_cursor, owes }
+return { whole(now_us), 1, definition(h), stored_cursor, owes, '', zoned }

@@ -7,13 +7,17 @@
 -- KEYS[6] …:counters   hash
 -- KEYS[7] …:state      hash  layout, limit
 -- KEYS[8] …:open       hash  schedule -> see lib/open.lua
+-- KEYS[9] …:zones      hash  schedule -> the local time of the occurrence at its cursor, see lib/zones.lua
 -- ARGV[1] prefix of the wake-up channels; then for each schedule: name, revision, cursor as the caller read it ("<planned instant>
 -- <kind>" or empty), count (0 endless), how many instants were missed, how many of the occurrences are caught up, number of occurrences
--- (0: the schedule has completed; if instants were missed, its cursor becomes TIME), and for each of these its planned instant as text and in Unix ms, oldest first
+-- (0: the schedule has completed; if instants were missed, its cursor becomes TIME), the time zone of its rule (empty: UTC, or the rule may repeat
+-- local times), and for each of these occurrences its planned instant as text, the instant it is due in Unix ms, and the zone's offset in s, oldest first
 -- Returns time (us), then a number for each schedule: how many were placed, -1 completed, -2 another process placed or changed it, -3 the
--- caught-up run waits for the end of the flight that holds the schedule, -4 its definition cannot be read.
+-- caught-up run waits for the end of the flight that holds the schedule, -4 its definition cannot be read, -5 an occurrence of this local time, or of
+-- a later one, was taken: nothing was placed, and the schedule is still owed.
 local OWED, SCHEDULES, CURSORS, DUE, IDLE, COUNTERS, STATE, OPEN = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8]
--- uses: limits clock layout alarm counters instant definition owed open due bars
+local ZONES = KEYS[9]
+-- uses: limits clock layout alarm counters instant seconds strings definition owed open due bars zones
 local state = redis.call('HMGET', STATE, 'layout', 'limit')
 local refusal = newer(state[1])
 if refusal then return refusal end
@@ -21,15 +25,17 @@ if refusal then return refusal end
 local plans, names, at = {}, {}, 2
 while at <= #ARGV do
   local plan = { name = ARGV[at], revision = ARGV[at + 1], cursor = ARGV[at + 2], count = tonumber(ARGV[at + 3]),
-    missed = tonumber(ARGV[at + 4]), caught_up = tonumber(ARGV[at + 5]), first = at + 7, instants = tonumber(ARGV[at + 6]) }
+    missed = tonumber(ARGV[at + 4]), caught_up = tonumber(ARGV[at + 5]), first = at + 8, instants = tonumber(ARGV[at + 6]),
+    zone = ARGV[at + 7] }
   plans[#plans + 1] = plan
   names[#names + 1] = plan.name
-  at = at + 7 + 2 * plan.instants
+  at = at + 8 + 3 * plan.instants
 end
 local definitions = redis.call('HMGET', SCHEDULES, unpack(names))
 local cursors = redis.call('HMGET', CURSORS, unpack(names))
 local since = redis.call('ZMSCORE', OWED, unpack(names))
 local opens = redis.call('HMGET', OPEN, unpack(names))
+local entries = redis.call('HMGET', ZONES, unpack(names))
 local head_due = due_head(DUE)
 redis.call('HLEN', COUNTERS) -- its type is checked before the first write, and so is that of the next one
 redis.call('ZCARD', IDLE)
@@ -38,10 +44,12 @@ redis.call('ZCARD', IDLE)
 local answer, done, soonest = { whole(now_us) }, {}, nil
 local idle_states = { paused = true, completed = true } -- whose schedules are owed nothing
 local placed, due, cursors_now, completed, counts, held, unowed = {}, {}, {}, {}, {}, {}, {}
+local zones_now, unzoned = {}, {}
 for i, plan in ipairs(plans) do
   local h = head(definitions[i])
   local current, used, kind = cursor(cursors[i])
   local now_cursor = current and current .. ' ' .. kind or ''
+  local used_time = plan.zone ~= '' and used_up(entries[i], current, plan.zone)
   if done[plan.name] or not h or h.revision ~= plan.revision or h.state ~= 'live' or now_cursor ~= plan.cursor then
     if h and idle_states[h.state] then unowed[#unowed + 1] = plan.name end
     answer[#answer + 1] = definitions[i] and not (h and (h.state == 'live' or idle_states[h.state] or is_mark(h.state))) and -4 or -2
@@ -52,6 +60,8 @@ for i, plan in ipairs(plans) do
       held[#held + 1] = plan.name
     end
     answer[#answer + 1] = -3
+  elseif used_time and plan.instants > 0 and seconds(ARGV[plan.first]) + tonumber(ARGV[plan.first + 2]) <= used_time then
+    answer[#answer + 1] = -5
   else
     done[plan.name] = true
     placed[#placed + 1] = plan.name
@@ -68,13 +78,20 @@ for i, plan in ipairs(plans) do
       end
     else
       for k = 0, placing - 1 do
-        local planned, ms = ARGV[plan.first + 2 * k], ARGV[plan.first + 2 * k + 1]
+        local planned, ms = ARGV[plan.first + 3 * k], ARGV[plan.first + 3 * k + 1]
         due[#due + 1] = ms
         due[#due + 1] = plan.name .. '@' .. planned
         if not soonest or tonumber(ms) < soonest then soonest = tonumber(ms) end
       end
       cursors_now[#cursors_now + 1] = plan.name
-      cursors_now[#cursors_now + 1] = ARGV[plan.first + 2 * placing - 2] .. ' ' .. whole(used + placing) .. (plan.caught_up > 0 and ' c' or ' p')
+      local last = plan.first + 3 * placing - 3
+      cursors_now[#cursors_now + 1] = ARGV[last] .. ' ' .. whole(used + placing) .. (plan.caught_up > 0 and ' c' or ' p')
+      if plan.zone ~= '' then
+        zones_now[#zones_now + 1] = plan.name
+        zones_now[#zones_now + 1] = ARGV[last] .. ' ' .. ARGV[last + 2] .. ' ' .. (used_time and whole(used_time) or '-') .. ' ' .. plan.zone
+      elseif entries[i] then
+        unzoned[#unzoned + 1] = plan.name
+      end
       answer[#answer + 1] = placing
     end
     if plan.missed > 0 then counts[plan.name .. MISSED], counts[MISSED] = plan.missed, (counts[MISSED] or 0) + plan.missed end
@@ -87,6 +104,8 @@ redis.call('ZREM', OWED, '', unpack(placed)) -- needs no memory: makes the other
 if #held > 0 then redis.call('ZADD', OWED, unpack(held)) end
 if #completed > 0 then redis.call('HSET', SCHEDULES, unpack(completed)) end
 if #cursors_now > 0 then redis.call('HSET', CURSORS, unpack(cursors_now)) end
+if #zones_now > 0 then redis.call('HSET', ZONES, unpack(zones_now)) end
+if #unzoned > 0 then redis.call('HDEL', ZONES, unpack(unzoned)) end
 if #due > 0 then redis.call('ZADD', DUE, unpack(due)) end
 for field, n in pairs(counts) do redis.call('HINCRBY', COUNTERS, field, n) end
 if soonest and (head_due < 0 or soonest < head_due) then

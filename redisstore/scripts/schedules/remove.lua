@@ -16,6 +16,7 @@
 -- KEYS[14] …:owners    hash  schedule -> its owner, see lib/owner.lua
 -- KEYS[15] …:last      hash  schedule -> its last outcome, see lib/history.lua
 -- KEYS[16] …:history   hash  schedule -> its last attempts
+-- KEYS[17] …:zones     hash  schedule -> local time of its last occurrence, see lib/zones.lua
 -- ARGV[1] schedule; ARGV[2] the generation to delete; ARGV[3] when it was deleted, as an earlier call has answered: the list of the queues that
 -- it has left is removed, unless another schedule of that name was deleted here since; empty: the list remains
 -- ARGV[4] the revision to delete (empty: any); ARGV[5], ARGV[6] an owner that prunes it, and its version (empty: none); ARGV[7]
@@ -48,6 +49,7 @@ redis.call('LLEN', READY)
 redis.call('HLEN', COUNTERS)
 redis.call('HLEN', NOTES)
 redis.call('HLEN', KEYS[15])
+redis.call('HLEN', KEYS[17])
 local history = fields_of(name, redis.call('HGET', KEYS[16], name))
 local origins = redis.call('HGET', ORIGINS, name) or ''
 local gone = tonumber(redis.call('ZSCORE', GONE, name) or 0)
@@ -67,6 +69,7 @@ end
 redis.call('HDEL', SCHEDULES, name)
 if h and is_mark(h.state) or ARGV[3] == whole(gone) then redis.call('HDEL', ORIGINS, name) end
 redis.call('HDEL', CURSORS, name)
+redis.call('HDEL', KEYS[17], name)
 redis.call('HDEL', NOTES, name)
 redis.call('HDEL', KEYS[15], name)
 remove_fields(KEYS[16], history)

@@ -26,7 +26,8 @@
 -- KEYS[25] …:history             hash    schedule -> its last attempts
 -- KEYS[26] …:after               hash    job ID -> what follows its flight, see lib/after.lua
 -- KEYS[27] …:notes               hash    schedule -> note of its pause
--- KEYS[28...] …:parked:<name>    zset    job ID -> instant parked, Unix ms: first those to serve, then those to park on, then, if there
+-- KEYS[28] …:zones               hash    schedule -> local time of the occurrence at its cursor, see lib/zones.lua
+-- KEYS[29...] …:parked:<name>    zset    job ID -> instant parked, Unix ms: first those to serve, then those to park on, then, if there
 --          are any of these or members of it are served, the shared one (see lib/parked.lua)
 -- ARGV[1]  session
 -- ARGV[2]  number of this call; 1 creates the session if anything is taken
@@ -49,8 +50,9 @@
 -- ARGV[16] how many members of the shared list of parked jobs to serve
 -- ARGV[17...] in this order: the names to serve; the members of the shared list; the names to park on; the IDs of the finished jobs, of the begun ones and of the
 --          other settlements; the fences of all of these; then four values for each other settlement: kind (d done, f failed and
---          due again, l due later, x dead, b back, p parked, m missed, e expired, c cancelled), delay in ms (p: position of the name to park on and, if
---          it was parked before, since when; x: how many dead jobs are kept; b, x: followed by u if the handler had not begun), envelope (empty:
+--          due again, l due later, x dead, b back, p parked, m missed, w withdrawn and placed again, e expired, c cancelled), delay in ms (p: position of the name to park on and, if
+--          it was parked before, since when; x: how many dead jobs are kept; b, x: followed by u if the handler had not begun; w: the instant to which the
+--          cursor goes back), envelope (empty:
 --          unchanged), record ("<outcome>|<started>|<ended>", Unix ms, and the fields of an attempt in lib/history.lua; empty: none); then three values
 --          for each annex: which other settlement it belongs to, a letter, data. o: the envelope of the job to add if this one dies or expires; r:
 --          "<how long its result is kept, ms> <queue> <result>"; g: it has reported progress, which is removed; then two values for each finished job whose result is kept: how long,
@@ -62,7 +64,7 @@
 --     them); the IDs (a list; if they have equal lengths: joined); the data of each (an envelope, or a definition; empty: gone); if
 --     there are occurrences, a letter for each (j an ordinary job, e an occurrence with an envelope, d with a definition, n with a
 --     definition and new); if jobs of the partition have crashed, the crashes of each
---   schedules whose next occurrence is owed, three values each: name, definition, cursor
+--   schedules whose next occurrence is owed, four values each: name, definition, cursor, entry in zones (empty: none)
 --   a sum: 1 more to take, 2 a job waits that is not taken ahead, 4 suspects wait (see lib/suspects.lua); paused (1, 0); instant of the head of due
 --     (Unix ms, -1 nothing to wait for); place among the keepers of the alarm (1, 2, 0); the field parked of state (0: no job is parked)
 --   earliest lapse of the other sessions (Unix ms, -1); lapsed ones, two values each: name, lapse
@@ -76,7 +78,7 @@
 local INFLIGHT, SESSIONS, STATE, JOBS, DUE, READY, CRASHES, IDLE = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8]
 local COUNTERS, SCHEDULES, CURSORS, OWED, OPEN, DEAD = KEYS[9], KEYS[10], KEYS[11], KEYS[12], KEYS[13], KEYS[14]
 local BEHIND, UNHANDLED = KEYS[16], KEYS[18]
-local PARKED = 27 -- the lists of parked jobs come after KEYS[27]
+local PARKED = 28 -- the lists of parked jobs come after KEYS[28]
 local ARGV = ARGV -- a local is found faster than a global
 local session, number, ttl_ms = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
 local want, sleep, sleeps_on, worker, wake = tonumber(ARGV[4]), ARGV[6] ~= '0', ARGV[6] == '3', ARGV[7], ARGV[8]

@@ -45,6 +45,20 @@ func (s *Store) Mend(ctx context.Context, cursor string) (next string, mended []
 	return next, mended, err
 }
 
+// ZonedIn calls Fault with "zoned".
+func (s *Store) ZonedIn(ctx context.Context, p protocol.Partition, cursor string) (entries []protocol.ZonedEntry, next string, err error) {
+	entries, err = one(s, "zoned", func() (entries []protocol.ZonedEntry, err error) {
+		entries, next, err = s.Store.ZonedIn(ctx, p, cursor)
+		return entries, err
+	}, p)
+	return entries, next, err
+}
+
+// Replan calls Fault with "replan".
+func (s *Store) Replan(ctx context.Context, replans []protocol.Replan) ([]*protocol.Owed, error) {
+	return one(s, "replan", func() ([]*protocol.Owed, error) { return s.Store.Replan(ctx, replans) })
+}
+
 // Find calls Fault with "find".
 func (s *Store) Find(ctx context.Context, names []string) ([]protocol.Stored, error) {
 	return one(s, "find", func() ([]protocol.Stored, error) { return s.Store.Find(ctx, names) })
