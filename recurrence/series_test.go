@@ -186,3 +186,27 @@ func TestNextAcceptsAnyInstant(t *testing.T) {
 		}
 	}
 }
+
+func TestLocalTimesAreOfRulesThatNameTimesOfDayInAZone(t *testing.T) {
+	for rule, want := range map[string]bool{
+		`{"recurrence":{"cron":"0 9 * * *","timeZone":"Europe/Berlin"}}`:                                                               true,
+		`{"recurrence":{"cron":"CRON_TZ=Europe/Berlin 0 9,10 1 * *"}}`:                                                                 true,
+		`{"recurrence":{"frequency":"day","schedule":{"hours":[9],"minutes":[0]},"timeZone":"Europe/Berlin"}}`:                         true,
+		`{"recurrence":{"frequency":"month","timeZone":"Europe/Berlin"}}`:                                                              true,
+		`{"recurrence":{"cron":"0 9 * * *"}}`:                                                                                          false,
+		`{"recurrence":{"cron":"0 9 * * *","timeZone":"Etc/GMT+3"}}`:                                                                   false,
+		`{"recurrence":{"cron":"0 * * * *","timeZone":"Europe/Berlin"}}`:                                                               false,
+		`{"recurrence":{"cron":"@every 7h","timeZone":"Europe/Berlin"}}`:                                                               false,
+		`{"recurrence":{"frequency":"hour","interval":8,"timeZone":"Europe/Berlin"}}`:                                                  false,
+		`{"recurrence":{"frequency":"day","schedule":{"hours":[2],"minutes":[30]},"clockChanges":"shown","timeZone":"Europe/Berlin"}}`: false,
+		`{"startTime":"2026-03-01T11:00:00Z"}`:                                                                                         false,
+	} {
+		series, err := MustParse(rule).Series(time.Date(2026, time.March, 1, 10, 0, 0, 0, time.UTC))
+		if err != nil {
+			t.Fatal(rule, err)
+		}
+		if zone, ok := series.LocalTimes(); ok != want || ok != (zone != nil) {
+			t.Errorf("%s: %v, %v; want %v", rule, zone, ok, want)
+		}
+	}
+}

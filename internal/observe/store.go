@@ -197,6 +197,10 @@ func (s *calledStore) Replan(ctx context.Context, replans []protocol.Replan) ([]
 	return call(s, "replan", func() ([]*protocol.Owed, error) { return s.Store.Replan(ctx, replans) })
 }
 
+func (s *calledStore) Find(ctx context.Context, names []string) ([]protocol.Stored, error) {
+	return call(s, "find", func() ([]protocol.Stored, error) { return s.Store.Find(ctx, names) })
+}
+
 func (s *calledStore) Standings(ctx context.Context, asked []protocol.Address) ([]protocol.Standing, error) {
 	return call(s, "standings", func() ([]protocol.Standing, error) { return s.Store.Standings(ctx, asked) })
 }

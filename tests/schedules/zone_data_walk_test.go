@@ -16,10 +16,10 @@ import (
 // Processes with two different zone data, in random order, take, place, declare, pause and move a schedule of every day, and die between any two
 // commands. Whatever they do, one occurrence runs for each date of the local calendar, and no second one.
 func TestProcessesWithDifferentZoneDataRunEachDateOnce(t *testing.T) {
-	for seed := range uint64(long.Seeds(3, 60)) {
+	for seed := range uint64(long.Seeds(2, 40)) {
 		fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 			w := &zoneWalk{T: t, f: f, random: rand.New(rand.NewPCG(seed, 29)), ran: map[string]int{}}
-			w.days(seed, 6)
+			w.days(seed, long.Seeds(3, 6))
 		})
 	}
 }
