@@ -1,9 +1,6 @@
 package recurrence
 
-import (
-	"slices"
-	"time"
-)
+import "time"
 
 // gregorianDays is the number of days in 400 years. After that the calendar repeats.
 const gregorianDays = 146097
@@ -11,6 +8,15 @@ const gregorianDays = 146097
 // compile builds the rule of a valid Recurrence that starts at start. It refuses a rule that never fires: one without a match
 // in the 400 years from the start, with the zone's offsets up to the horizon.
 func compile(r Recurrence, start int64, z *zone, calendar *calendar, cron *cronFields) (*rule, error) {
+	compiled, err := compileUnbounded(r, start, z, calendar, cron)
+	if err == nil {
+		compiled.setBounds()
+	}
+	return compiled, err
+}
+
+// compileUnbounded is compile without the preparation of fast searches.
+func compileUnbounded(r Recurrence, start int64, z *zone, calendar *calendar, cron *cronFields) (*rule, error) {
 	c := compiler{Recurrence: r, start: start, local: start + z.offsetAt(start)}
 	c.Interval = max(c.Interval, 1)
 	c.rule = &rule{start: start, zone: z, calendar: calendar, skips: r.ClockChanges == ClockSkip}
@@ -19,6 +25,8 @@ func compile(r Recurrence, start int64, z *zone, calendar *calendar, cron *cronF
 		c.cron(cron)
 	case r.Frequency == 0:
 		c.rule.atStart = true
+	case r.Frequency < Day && calendar != nil:
+		c.openBlocks()
 	case r.Frequency < Hour:
 		c.secondsOrMinutes()
 	case r.Frequency == Hour:
@@ -27,9 +35,6 @@ func compile(r Recurrence, start int64, z *zone, calendar *calendar, cron *cronF
 		c.daysAndTimes()
 	}
 
-	if c.rule.calendar != nil && c.rule.calendar.timed {
-		c.setWindows()
-	}
 	day := floorDiv(c.local, secondsPerDay)
 	c.rule.firstMonth = dateOf(day).month - 1
 	c.rule.setLastMonth(dateOf(day + gregorianDays).month)
@@ -37,7 +42,6 @@ func compile(r Recurrence, start int64, z *zone, calendar *calendar, cron *cronF
 		return nil, c.neverFires()
 	}
 	c.rule.setLastMonth(dateOf(max(day, horizon/secondsPerDay+2)).month)
-	c.rule.setBounds()
 	return c.rule, nil
 }
 
@@ -68,7 +72,7 @@ func (c *compiler) firesWhenOpen() bool {
 	r.Shift = ShiftDrop
 	fields, _, err := r.expandCron()
 	if err == nil {
-		_, err = compile(r, c.start, c.rule.zone, nil, fields)
+		_, err = compileUnbounded(r, c.start, c.rule.zone, nil, fields)
 	}
 	return err == nil
 }
@@ -159,7 +163,7 @@ func (c *compiler) daysAndTimes() {
 		d.unit, d.origin = monthly, dateOf(day).month
 		d.months = c.monthsOr(1<<12 - 1)
 		d.fillSkipMonths()
-		d.fillMonthMasks(c.dayOfMonthMatcher(dateOf(day).day))
+		d.fillMonthMasks(c.daysOfMonth(dateOf(day).day))
 	case Year:
 		date := dateOf(day)
 		d.unit, d.origin = yearly, date.month/12
@@ -167,7 +171,7 @@ func (c *compiler) daysAndTimes() {
 		if len(c.Positions) > 0 {
 			d.months = c.monthsOr(1<<12 - 1)
 		}
-		d.fillMonthMasks(func(day, _, _ int) bool { return day == date.day || len(c.Positions) > 0 })
+		d.fillMonthMasks(c.daysOfMonth(date.day))
 	}
 	c.keepDays()
 }
@@ -187,55 +191,60 @@ func (c *compiler) keepDays() {
 	}
 	c.rule.kept = &keptDays{days: &c.rule.days, shift: c.Shift}
 	if c.rule.calendar != nil {
-		c.rule.kept.open = c.rule.calendar.days
-		c.rule.atStart = c.rule.atStart && c.rule.calendar.open(c.local)
+		c.rule.kept.calendar = c.rule.calendar
+		c.rule.atStart = c.rule.atStart && c.rule.calendar.isOpen(c.local)
+		if c.rule.calendar.timed {
+			c.setWindows()
+		}
 	}
 	if len(c.Positions) > 0 {
 		c.rule.kept.positions = newPositions(c.rule.days.unit, c.Positions)
 	}
 }
 
-// setWindows computes which open times of each type of day the rule can meet.
-func (c *compiler) setWindows() {
-	r := c.rule
-	if r.kind != everyHour && r.kind != namedHours {
-		r.slots = c.newSlots()
-		return
+// openBlocks compiles the frequencies second, minute and hour with a calendar.
+func (c *compiler) openBlocks() {
+	hours, minutes, seconds := c.hoursOr(allHours), c.minutesOr(allMinutes), c.secondsOr(allSeconds)
+	unit, block, origin := unitOf(c.Frequency), int64(1), c.start
+	switch {
+	case c.Frequency == Minute && len(c.Seconds) > 0:
+		block, origin = unit, c.start-c.startSecond()
+	case c.Frequency == Hour && len(c.Hours)+len(c.Minutes)+len(c.Seconds) > 0:
+		block, origin = unit, c.start-mod(c.local, unit)
+		minutes, seconds = c.minutesOfHour(), c.secondsOfMinute()
 	}
-	for _, windows := range r.calendar.windows {
-		r.windows = append(r.windows, slices.DeleteFunc(slices.Clone(windows), func(w span) bool {
-			first, ok := r.times.next(w.first)
-			return !ok || first > w.last
-		}))
-	}
-	r.kept.runs = newRunDays(r.calendar, &r.times, r.windows)
+	c.rule.kind = inOpenBlocks
+	c.rule.open = newOpenBlocks(c.rule, origin, unit, int64(c.Interval), block, newTimesOfDay(hours, minutes, seconds))
 }
 
-// newSlots returns the slots of a rule of elapsed time.
-func (c *compiler) newSlots() *slots {
+// unitOf returns the seconds of a frequency that follows elapsed time.
+func unitOf(f Frequency) int64 { return [...]int64{Second: 1, Minute: 60, Hour: 3600}[f] }
+
+// setWindows computes which open times of each type of day contain a time of the rule.
+func (c *compiler) setWindows() {
 	r := c.rule
-	unit := [...]int64{Second: 1, Minute: 60, Hour: 3600}[c.Frequency]
-	origin, hours, minutes, seconds := c.start, uint32(allHours), uint64(allMinutes), uint64(allSeconds)
-	if c.Frequency > Second {
-		seconds = 1 << c.startSecond()
-	}
-	if c.Frequency > Minute {
-		minutes = 1 << c.startMinute()
-	}
-	switch r.kind {
-	case filteredPoints:
-		hours, minutes = r.filtered.times.hours, r.filtered.times.minutes
-		if c.Frequency == Second {
-			seconds = r.filtered.times.seconds
+	r.kept.windows = make([][]span, len(r.calendar.windows))
+	for kind, windows := range r.calendar.windows {
+		meets := func(w span) bool {
+			first, ok := r.times.next(w.first)
+			return ok && first <= w.last
 		}
-	case inMinuteBlocks:
-		times := &r.minutes.begins.times
-		origin, hours, minutes, seconds = r.minutes.begins.start, times.hours, times.minutes, r.minutes.seconds
-	case inHourBlocks:
-		times := &r.blocks.times
-		origin, hours, minutes, seconds = r.blocks.origin, times.hours, times.minutes, times.seconds
+		n := 0
+		for _, w := range windows {
+			if meets(w) {
+				n++
+			}
+		}
+		if n == len(windows) {
+			r.kept.windows[kind] = windows
+			continue
+		}
+		for _, w := range windows {
+			if n > 0 && meets(w) {
+				r.kept.windows[kind] = append(r.kept.windows[kind], w)
+			}
+		}
 	}
-	return newSlots(unit, int64(c.Interval), origin, c.local-c.start, newTimesOfDay(hours, minutes, seconds), r.calendar)
 }
 
 // setTimes sets the times of day. All 24 hours follow elapsed time; named hours follow the clock.
@@ -247,24 +256,14 @@ func (c *compiler) setTimes(hours uint32, times timesOfDay) {
 	c.rule.times = times
 }
 
-// dayOfMonthMatcher returns a function that reports whether a day of a month matches the day elements. If both elements are
-// given, both must match. If none is given, only the day of the start matches.
-func (c *compiler) dayOfMonthMatcher(startDay int) func(day, length, weekday int) bool {
-	if len(c.MonthDays) == 0 && len(c.MonthlyOccurrences) == 0 {
-		return func(day, _, _ int) bool { return day == startDay || len(c.Positions) > 0 }
+// daysOfMonth returns a function that returns the days of a shape of a month that match the day elements. If both elements are given, both must match.
+// If none is given, only the day of the start matches, or all days if positions select the days.
+func (c *compiler) daysOfMonth(startDay int) func(length, firstWeekday int) uint32 {
+	set := newMonthDaySet(c.MonthDays, c.MonthlyOccurrences)
+	if set.empty() && len(c.Positions) == 0 {
+		set = newMonthDaySet([]int{startDay}, nil)
 	}
-	return func(day, length, weekday int) bool {
-		byDate := len(c.MonthDays) == 0
-		for _, d := range c.MonthDays {
-			byDate = byDate || d == day || d == day-length-1
-		}
-		byWeekday := len(c.MonthlyOccurrences) == 0
-		for _, o := range c.MonthlyOccurrences {
-			nth := o.N == 0 || o.N == (day-1)/7+1 || o.N == -((length-day)/7+1)
-			byWeekday = byWeekday || nth && daysSinceMonday(o.Day) == weekday
-		}
-		return byDate && byWeekday
-	}
+	return set.mask
 }
 
 // cron compiles five cron fields. They have no interval, and nothing in them comes from the start.
@@ -285,13 +284,12 @@ func (c *compiler) cron(f *cronFields) {
 	}
 	d.unit, d.months = monthly, f.months>>1
 	d.fillSkipMonths()
-	d.fillMonthMasks(func(day, _, weekday int) bool {
-		byDate := f.daysOfMonth>>day&1 == 1
-		byWeekday := weekDays>>weekday&1 == 1
+	d.fillMonthMasks(func(length, firstWeekday int) uint32 {
+		byDate, byWeekday := uint32(f.daysOfMonth), weekdayMask(weekDays, firstWeekday)
 		if f.domRestricted && f.dowRestricted {
-			return byDate || byWeekday
+			return (byDate | byWeekday) & daysOf(length)
 		}
-		return byDate && byWeekday
+		return byDate & byWeekday & daysOf(length)
 	})
 }
 
@@ -302,12 +300,15 @@ func (c *compiler) minutesOr(mask uint64) uint64 { return maskOr(c.Minutes, 0, m
 func (c *compiler) hoursOr(mask uint32) uint32   { return uint32(maskOr(c.Hours, 0, uint64(mask))) }
 func (c *compiler) monthsOr(mask uint16) uint16  { return uint16(maskOr(c.Months, 1, uint64(mask))) }
 
-func (c *compiler) weekDaysOr(mask uint8) uint8 {
-	if len(c.WeekDays) == 0 {
+func (c *compiler) weekDaysOr(mask uint8) uint8 { return maskOfWeekDays(c.WeekDays, mask) }
+
+// maskOfWeekDays returns a mask with a bit for each weekday; bit 0 is Monday. Without weekdays it returns the given mask.
+func maskOfWeekDays(days []time.Weekday, mask uint8) uint8 {
+	if len(days) == 0 {
 		return mask
 	}
 	mask = 0
-	for _, day := range c.WeekDays {
+	for _, day := range days {
 		mask |= 1 << daysSinceMonday(day)
 	}
 	return mask

@@ -42,24 +42,43 @@ func newDayFilter(f *Filter) *dayFilter {
 	}
 	d.times = joinSpans(d.times)
 
-	r := Recurrence{WeekDays: f.WeekDays, MonthDays: f.MonthDays, MonthlyOccurrences: f.MonthlyOccurrences, Months: f.Months}
-	c := compiler{Recurrence: r}
-	weekDays, months, ofMonth := c.weekDaysOr(1<<7-1), c.monthsOr(1<<12-1), c.dayOfMonthMatcher(0)
-	anyDay := len(f.MonthDays)+len(f.MonthlyOccurrences) == 0
-	fields := func(month, day, length, weekday int) bool {
-		return months>>month&1 == 1 && weekDays>>weekday&1 == 1 && (anyDay || ofMonth(day, length, weekday))
-	}
-	if len(d.ranges) > 0 {
-		d.dated.fill(fields)
-	}
-	if len(yearly) > 0 || len(d.ranges) == 0 {
-		d.shapes.fill(func(month, day, length, weekday int) bool {
-			key := yearDay(month+1, day)
-			dates := len(yearly) == 0 || slices.ContainsFunc(yearly, func(s span) bool { return s.first <= key && key <= s.last })
-			return dates && fields(month, day, length, weekday)
-		})
+	weekDays, months := maskOfWeekDays(f.WeekDays, 1<<7-1), maskOr(f.Months, 1, 1<<12-1)
+	ofMonth := newMonthDaySet(f.MonthDays, f.MonthlyOccurrences)
+	inYear := maskOfDates(yearly)
+	for shape := range monthShapes {
+		length, month := shapeLength(shape)
+		if months>>month&1 == 0 {
+			continue
+		}
+		days := ofMonth.mask(length, shape%7) & weekdayMask(weekDays, shape%7)
+		if len(d.ranges) > 0 {
+			d.dated[shape] = days
+		}
+		switch {
+		case len(yearly) > 0:
+			d.shapes[shape] = days & inYear[month]
+		case len(d.ranges) == 0:
+			d.shapes[shape] = days
+		}
 	}
 	return d
+}
+
+// maskOfDates returns the days of each month that lie in ranges of dates of every year, which [yearDay] numbers. Bit 1 is the first day.
+func maskOfDates(yearly []span) (days [12]uint32) {
+	for _, s := range yearly {
+		for month := s.first / 32; month <= s.last/32; month++ {
+			from, to := int64(1), int64(31)
+			if month == s.first/32 {
+				from = s.first % 32
+			}
+			if month == s.last/32 {
+				to = s.last % 32
+			}
+			days[month-1] |= uint32(uint64(1)<<(to+1) - 1<<from)
+		}
+	}
+	return days
 }
 
 // joinSpans sorts spans and joins those that overlap or are adjacent.

@@ -130,16 +130,13 @@ func (d *days) fillSkipMonths() {
 	}
 }
 
-// fillMonthMasks calls matches for every day of every shape of a month. The weekday counts from Monday, which is 0.
-func (d *days) fillMonthMasks(matches func(day, length, weekday int) bool) {
+// fillMonthMasks calls daysOfShape for every shape of a month: its length, and the weekday of its first day, counted from Monday, which is 0.
+func (d *days) fillMonthMasks(daysOfShape func(length, firstWeekday int) uint32) {
 	for firstWeekday := range d.monthMasks {
 		for extra := range d.monthMasks[firstWeekday] {
-			length := 28 + extra
-			for day := 1; day <= length; day++ {
-				if matches(day, length, (firstWeekday+day-1)%7) {
-					d.monthMasks[firstWeekday][extra] |= 1 << day
-					d.lengths |= 1 << extra
-				}
+			if days := daysOfShape(28+extra, firstWeekday); days != 0 {
+				d.monthMasks[firstWeekday][extra] = days
+				d.lengths |= 1 << extra
 			}
 		}
 	}

@@ -47,8 +47,10 @@ func (f *filteredInterval) next(from, offset int64) int64 {
 	at += mod(origin-at, f.interval)
 
 	midnight := floorDiv(at, unitsPerDay) * unitsPerDay
-	if found, ok := f.nextInDay(at - midnight); ok {
-		return (midnight+found)*f.unit + rest
+	if f.skipDays[(at-midnight)%f.interval] == 0 {
+		if found, ok := f.nextInDay(at - midnight); ok {
+			return (midnight+found)*f.unit + rest
+		}
 	}
 	midnight += unitsPerDay
 	days := f.skipDays[mod(origin-midnight, f.interval)]

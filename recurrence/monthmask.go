@@ -45,11 +45,11 @@ func (d *days) mask(month, first int64) uint32 {
 	case weekly:
 		return d.weeklyMask(first) & daysOf(length)
 	case monthly:
-		if mod(d.origin-month, d.interval) != 0 || d.months>>(month%12)&1 == 0 {
+		if d.months>>(month%12)&1 == 0 || d.interval > 1 && mod(d.origin-month, d.interval) != 0 {
 			return 0
 		}
 	case yearly:
-		if mod(d.origin-month/12, d.interval) != 0 || d.months>>(month%12)&1 == 0 {
+		if d.months>>(month%12)&1 == 0 || d.interval > 1 && mod(d.origin-month/12, d.interval) != 0 {
 			return 0
 		}
 	}
@@ -58,6 +58,9 @@ func (d *days) mask(month, first int64) uint32 {
 
 // weeklyMask returns the days of a weekly set in the six weeks from the one that contains a day. Bit 1 is that day.
 func (d *days) weeklyMask(first int64) uint32 {
+	if d.interval == 1 {
+		return weekdayMask(d.weekDays, int(weekdayOfDay(first)))
+	}
 	week := weekOf(first)
 	found := uint64(0)
 	for n := mod(d.origin-week, d.interval); n < 6; n += d.interval {

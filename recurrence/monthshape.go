@@ -24,17 +24,5 @@ func shapeLength(shape int) (length int, month int) {
 	return lengthOf(2001*12 + int64(shape/7)), shape / 7
 }
 
-// fill sets the days of every shape that match. The weekday counts from Monday, which is 0; the month from 0.
-func (s *shapeSet) fill(matches func(month, day, length, weekday int) bool) {
-	for shape := range s {
-		length, month := shapeLength(shape)
-		for day := 1; day <= length; day++ {
-			if matches(month, day, length, (shape%7+day-1)%7) {
-				s[shape] |= 1 << day
-			}
-		}
-	}
-}
-
 // daysOf returns a mask of all days of a month of that length: bit 1 is the first.
 func daysOf(length int) uint32 { return uint32(1<<(length+1) - 2) }

@@ -11,12 +11,11 @@ import (
 func (r Recurrence) neverFires() error {
 	if !r.hasCalendar() && len(r.Also) == 0 {
 		if !r.StartTime.IsZero() {
-			_, err := r.series(r.StartTime, nil)
-			return err
+			return r.firesUnder(nil)
 		}
 		return r.neverFiresFromAnyStart()
 	}
-	calendar, err := newCalendar(r.Only, r.Except)
+	calendar, err := r.compileCalendar()
 	if err != nil {
 		return err
 	}
@@ -46,7 +45,15 @@ func (r Recurrence) neverFiresFromAnyStart() error {
 	// A rule that fires from some start at some interval also fires with interval 1 from this start.
 	r.StartTime = time.Date(2000, time.January, 1, 0, 0, 0, 0, time.UTC)
 	r.Interval, r.Count, r.EndTime = 0, 0, time.Time{}
-	_, err := r.Series(r.StartTime)
+	return r.firesUnder(nil)
+}
+
+// firesUnder returns the error of a rule with a start that never fires with a calendar.
+func (r Recurrence) firesUnder(calendar *calendar) error {
+	fields, zone, err := r.expandCron()
+	if err == nil {
+		_, err = compileUnbounded(r, unixOf(r.StartTime), zone, calendar, fields)
+	}
 	return err
 }
 
@@ -64,7 +71,7 @@ func (r Recurrence) neverFiresAlone(inAlso bool, calendar *calendar) *Error {
 	if r.StartTime.IsZero() {
 		r = r.fromAnyStart()
 	}
-	_, err := r.series(r.StartTime, calendar)
+	err := r.firesUnder(calendar)
 	for _, bad := range Errors(err) {
 		if bad.Code == CodeNeverFires {
 			return bad

@@ -7,11 +7,13 @@ type positions struct {
 	unit      calendarUnit
 	fromStart [6]uint64 // bit n is the n-th
 	fromEnd   [6]uint64
+	least     int // the number of candidates without which no position exists
 }
 
 func newPositions(unit calendarUnit, list []int) *positions {
-	p := &positions{unit: unit}
+	p := &positions{unit: unit, least: 366}
 	for _, n := range list {
+		p.least = min(p.least, max(n, -n))
 		if n > 0 {
 			p.fromStart[n/64] |= 1 << (n % 64)
 		} else {
@@ -27,30 +29,45 @@ func (p *positions) has(n, of int) bool {
 	return p.fromStart[n/64]>>(n%64)&1 == 1 || p.fromEnd[back/64]>>(back%64)&1 == 1
 }
 
-// mask returns the candidates of a month that are at the positions in their week, month or year.
+// mask returns the candidates of a month that are at the positions in their week or month.
 func (p *positions) mask(candidates monthMask, month, first int64) uint32 {
 	mine := candidates(month, first)
 	if mine == 0 {
 		return 0
 	}
-	switch p.unit {
-	case weekly:
+	if p.unit == weekly {
 		return p.weeks(candidates, mine, month, first)
-	case monthly:
-		return p.pick(mine, 0, bits.OnesCount32(mine))
 	}
-	before, of := 0, 0
-	january := month - month%12
-	at := firstDayOf(january)
-	for m := january; m < january+12; m++ {
-		n := bits.OnesCount32(candidates(m, at))
-		if m < month {
-			before += n
+	return p.pick(mine, 0, bits.OnesCount32(mine))
+}
+
+// pickInYear keeps only the candidates that are at the positions in their year. days has the candidates of each month.
+func (p *positions) pickInYear(days *[12]uint32) {
+	of := 0
+	for _, candidates := range days {
+		of += bits.OnesCount32(candidates)
+	}
+	before := 0
+	for i, candidates := range days {
+		n := bits.OnesCount32(candidates)
+		if of < p.least || !anyBit(&p.fromStart, before+1, before+n) && !anyBit(&p.fromEnd, of-before-n+1, of-before) {
+			days[i] = 0
+		} else {
+			days[i] = p.pick(candidates, before, of)
 		}
-		of += n
-		at += int64(lengthOf(m))
+		before += n
 	}
-	return p.pick(mine, before, of)
+}
+
+// anyBit reports whether one of the bits from a first to a last one is set. Both are 0 to 383.
+func anyBit(set *[6]uint64, first, last int) bool {
+	for first <= last {
+		if bit, ok := nextBit(set[first/64], first%64); ok {
+			return first/64*64+bit <= last
+		}
+		first = (first/64 + 1) * 64
+	}
+	return false
 }
 
 // weeks selects days within each week that the month touches.

@@ -15,12 +15,10 @@ func (r *rule) prev(before int64) int64 {
 	}
 	found := none
 	switch r.kind {
+	case inOpenBlocks:
+		found = r.open.prev(before-1, r.start)
 	case fixedInterval, filteredPoints, inMinuteBlocks, inHourBlocks:
-		if r.calendar != nil {
-			found = r.prevOpenPoint(before)
-		} else {
-			found = r.prevPoint(before)
-		}
+		found = r.prevPoint(before)
 	case everyHour:
 		found = r.prevEveryHour(before)
 	case namedHours:
@@ -43,47 +41,49 @@ func (r *rule) prevPoint(before int64) int64 {
 	if r.kind == fixedInterval {
 		return before - 1 - mod(before-1-r.start, r.interval)
 	}
+	// Offset periods after lastPeriod have no match.
+	i := r.zone.periodAt(before - 1)
+	if i > r.lastPeriod {
+		i = r.lastPeriod
+		before = r.zone.periods[i+1].begin
+	}
+	for ; ; i-- {
+		begin := max(r.zone.periods[i].begin, r.start)
+		if found := r.prevInPeriod(i, begin, before); found != none || begin == r.start {
+			return found
+		}
+		before = begin
+	}
+}
+
+// prevInPeriod returns the last match of filteredPoints, inMinuteBlocks or inHourBlocks within offset period i, not before begin, and before an
+// instant; or [none].
+func (r *rule) prevInPeriod(i int, begin, before int64) int64 {
 	// Search from further and further back, until there is a match in between.
+	const far = 1 << 12
 	low, high := before, before
 	for step := int64(1); ; step *= 2 {
-		low = max(before-step, r.start)
-		if r.nextInPeriods(low) < before {
+		if step == far && r.nextInPeriod(i, begin) >= before {
+			return none
+		}
+		low = max(before-step, begin)
+		if r.nextInPeriod(i, low) < before {
 			break
 		}
-		if low == r.start {
+		if low == begin {
 			return none
 		}
 		high = low
 	}
 	for low++; low < high; {
 		middle := low + (high-low)/2
-		if found := r.nextInPeriods(middle); found < before {
+		if found := r.nextInPeriod(i, middle); found < before {
 			low = found + 1
 		} else {
 			high = middle
 		}
 	}
 	return low - 1
-}
-
-// prevOpenPoint returns the last point of elapsed time before an instant at which the local clock shows an open time, or [none].
-func (r *rule) prevOpenPoint(before int64) int64 {
-	for {
-		at := r.prevPoint(before)
-		if at == none {
-			return none
-		}
-		p := &r.zone.periods[r.zone.periodAt(at)]
-		wall, firstMonth := at+p.offset, r.firstMonth
-		if p.begin > r.start { // the search ends at the beginning of the period, in which the clocks keep this offset
-			firstMonth = dateOf(floorDiv(p.wallAfter, secondsPerDay)).month
-		}
-		open := r.calendar.prev(wall, firstMonth, r.slots, p.offset)
-		if open == wall {
-			return at
-		}
-		before = max(open+1-p.offset, p.begin)
-	}
 }
 
 // prevWall returns the last wall second before to that matches days and times, or [none]. It ignores clock changes.
@@ -111,10 +111,10 @@ func (r *rule) prevDay(day int64) int64 {
 
 // prevTime returns the last open time of a day at or before a second.
 func (r *rule) prevTime(day, second int64) (found int64, ok bool) {
-	if r.calendar == nil || !r.calendar.timed {
+	if r.kept == nil || r.kept.windows == nil {
 		return r.times.prev(second)
 	}
-	windows := r.windows[r.calendar.typeOf(day)]
+	windows := r.kept.windows[r.calendar.typeOf(day)]
 	i := spanAt(windows, second)
 	if i == len(windows) || windows[i].first > second {
 		i--
@@ -131,21 +131,14 @@ func (r *rule) prevTime(day, second int64) (found int64, ok bool) {
 func (r *rule) prevEveryHour(before int64) int64 {
 	z := r.zone
 	i := z.periodAt(before - 1)
-	to := before + z.periods[i].offset // there is no match from wall to here
+	to := before + z.periods[i].offset // nothing matches from wall to here
 	wall := r.prevWall(to)
 	for i > 0 && wall < z.periods[i].wallAfter {
-		// The clocks last show wall in an earlier period. At its end they may show later wall seconds than this one's first.
-		switch p := &z.periods[i]; {
-		case p.wallBefore > max(p.wallAfter, to), wall != none && p.wallBefore > p.wallAfter:
-			i--
-			to = p.wallBefore
+		i--
+		// Before an overlap the clocks show later wall seconds, and a gap skips wall. Otherwise nothing else matches after wall.
+		if end := z.endWall(i); end > to || wall >= end {
+			to = end
 			wall = r.prevWall(to)
-		case wall == none:
-			i--
-		default:
-			i = min(i-1, z.lastPeriodAtWall(wall))
-			to = min(to, z.endWall(i))
-			wall = min(wall, r.prevWall(to))
 		}
 	}
 	if wall == none {
@@ -194,9 +187,12 @@ func (r *rule) prevMoved(p *offsetPeriod, before int64) int64 {
 			return wall - shift
 		}
 		lands := wall - shift + p.offset
-		open := r.calendar.prev(lands, r.firstMonth, nil, 0)
+		open := r.calendar.prev(lands, p.wallAfter)
 		if open == lands {
 			return wall - shift
+		}
+		if open == none {
+			return none
 		}
 		before = open + 1 - p.offset
 	}

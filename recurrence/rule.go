@@ -24,8 +24,7 @@ type rule struct {
 	days     days             // for everyHour and namedHours, with times
 	times    timesOfDay
 
-	slots   *slots   // for elapsed time, if the calendar has times; otherwise nil
-	windows [][]span // for everyHour and namedHours, if the calendar has times: those of each type of day that contain a time of times
+	open *openBlocks // for inOpenBlocks
 
 	// lastPeriod is the last offset period in which filteredPoints, inMinuteBlocks or inHourBlocks find a match.
 	lastPeriod int
@@ -41,6 +40,7 @@ type kind uint8
 const (
 	runOnce        kind = iota // the start alone
 	fixedInterval              // start + k·interval
+	inOpenBlocks               // elapsed time under a calendar
 	filteredPoints             // the points of a fixed interval that hours or minutes limit
 	inMinuteBlocks             // every n-th minute of elapsed time, and the seconds within it
 	inHourBlocks               // every n-th hour of elapsed time, and the times of day within it
@@ -64,61 +64,17 @@ func (r *rule) next(from int64) int64 {
 	}
 	switch r.kind {
 	case fixedInterval:
-		if r.calendar == nil {
-			return from + mod(r.start-from, r.interval)
-		}
-		return r.nextOpenPoint(from)
+		return from + mod(r.start-from, r.interval)
+	case inOpenBlocks:
+		return r.open.next(from)
 	case filteredPoints, inMinuteBlocks, inHourBlocks:
-		if r.calendar == nil {
-			return r.nextInPeriods(from)
-		}
-		return r.nextOpenPoint(from)
+		return r.nextInPeriods(from)
 	case everyHour:
 		return r.nextEveryHour(from)
 	case namedHours:
 		return r.nextNamedHours(from)
 	}
 	return never
-}
-
-// nextPoint returns the first point of elapsed time at or after from, open or not.
-func (r *rule) nextPoint(from int64) int64 {
-	if r.kind == fixedInterval {
-		return from + mod(r.start-from, r.interval)
-	}
-	return r.nextInPeriods(from)
-}
-
-// nextOpenPoint returns the first point of elapsed time at or after from at which the local clock shows an open time.
-func (r *rule) nextOpenPoint(from int64) int64 {
-	end := firstDayOf(r.lastMonth+1) * secondsPerDay
-	for {
-		at := r.nextPoint(from)
-		if at >= end {
-			return never
-		}
-		i := r.zone.periodAt(at)
-		offset := r.zone.periods[i].offset
-		wall := at + offset
-		lastMonth := r.lastMonth
-		if i+1 < len(r.zone.periods) { // the search ends at the end of the period, in which the clocks keep this offset
-			lastMonth = min(lastMonth, dateOf(floorDiv(r.zone.endWall(i), secondsPerDay)).month)
-		}
-		open := r.calendar.next(wall, lastMonth, r.slots, offset)
-		if open == wall {
-			return at
-		}
-		from = never
-		if open != never {
-			from = open - offset
-		}
-		if i+1 < len(r.zone.periods) {
-			from = min(from, r.zone.periods[i+1].begin)
-		}
-		if from == never {
-			return never
-		}
-	}
 }
 
 // nextInPeriods searches one offset period after another, because the matches depend on the offset.
@@ -186,10 +142,10 @@ func (r *rule) nextKeptWall(from int64) int64 {
 
 // nextTime returns the first open time of a kept day at or after a second.
 func (r *rule) nextTime(day, second int64) (found int64, ok bool) {
-	if r.calendar == nil || !r.calendar.timed {
+	if r.kept.windows == nil {
 		return r.times.next(second)
 	}
-	windows := r.windows[r.calendar.typeOf(day)]
+	windows := r.kept.windows[r.calendar.typeOf(day)]
 	for i := spanAt(windows, second); i < len(windows); i++ {
 		if found, ok = r.times.next(max(second, windows[i].first)); found <= windows[i].last {
 			return found, ok
@@ -203,18 +159,14 @@ func (r *rule) nextTime(day, second int64) (found int64, ok bool) {
 func (r *rule) nextEveryHour(from int64) int64 {
 	z := r.zone
 	i := z.periodAt(from)
-	wall := r.nextWall(from + z.periods[i].offset)
+	searched := from + z.periods[i].offset // nothing matches from here to wall
+	wall := r.nextWall(searched)
 	for i+1 < len(z.periods) && wall >= z.endWall(i) {
-		// After an overlap the clocks show earlier wall seconds again, so search from its beginning, even if nothing
-		// matches later. Otherwise nothing matches before wall.
 		i++
-		if p := z.periods[i]; p.wallAfter < p.wallBefore {
-			wall = r.nextWall(p.wallAfter)
-			continue
-		}
-		i = max(i, z.periodAtWall(wall))
-		if p := z.periods[i]; wall < p.wallAfter {
-			wall = r.nextWall(p.wallAfter)
+		// After an overlap the clocks show earlier wall seconds again, and a gap skips wall. Otherwise nothing else matches before wall.
+		if p := &z.periods[i]; p.wallAfter < searched || wall < p.wallAfter {
+			searched = p.wallAfter
+			wall = r.nextWall(searched)
 		}
 	}
 	if wall == never {
@@ -264,7 +216,7 @@ func (r *rule) nextMoved(p *offsetPeriod, from int64) int64 {
 			return wall - before
 		}
 		lands := wall - before + p.offset
-		open := r.calendar.next(lands, r.lastMonth, nil, 0)
+		open := r.calendar.next(lands, p.wallAfter+p.wallAfter-p.wallBefore)
 		if open == lands {
 			return wall - before
 		}
@@ -283,10 +235,16 @@ func (r *rule) setLastMonth(month int64) {
 	}
 }
 
-// setBounds finds the first and the last match.
+// setBounds finds the years with a match, and the first and the last match.
 func (r *rule) setBounds() {
 	if r.calendar == nil && r.kept == nil {
 		return
+	}
+	switch {
+	case r.open != nil:
+		r.open.setYears(r.start)
+	case r.kept != nil && r.calendar != nil:
+		r.kept.setYears(r.firstMonth)
 	}
 	r.first, r.last = r.next(r.start), r.prev(horizon)
 	r.bounded = true
@@ -294,14 +252,17 @@ func (r *rule) setBounds() {
 
 // fires reports whether there is any match. It also sets lastPeriod.
 func (r *rule) fires() bool {
-	if r.kind != filteredPoints && r.kind != inMinuteBlocks && r.kind != inHourBlocks {
-		return r.next(r.start) != never
-	}
-	for i := len(r.zone.periods) - 1; i >= r.zone.periodAt(r.start); i-- {
-		if r.nextInPeriod(i, r.start) != never {
-			r.lastPeriod = i
-			return r.next(r.start) != never
+	switch r.kind {
+	case inOpenBlocks:
+		return r.open.nextUntil(r.start, firstDayOf(r.lastMonth+1)*secondsPerDay-1) != never
+	case filteredPoints, inMinuteBlocks, inHourBlocks:
+		for i := len(r.zone.periods) - 1; i >= r.zone.periodAt(r.start); i-- {
+			if r.nextInPeriod(i, r.start) != never {
+				r.lastPeriod = i
+				return true
+			}
 		}
+		return false
 	}
-	return r.atStart
+	return r.next(r.start) != never
 }

@@ -33,7 +33,7 @@ func (r Recurrence) Series(created time.Time) (*Series, error) {
 	if err := checkRule(r); err != nil {
 		return nil, err
 	}
-	calendar, err := newCalendar(r.Only, r.Except)
+	calendar, err := r.compileCalendar()
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +69,7 @@ func (r Recurrence) series(created time.Time, calendar *calendar) (*Series, erro
 	if s.also, err = newAdditions(r, start, zone, calendar); err != nil {
 		return nil, err
 	}
-	if s.immediate != never && calendar != nil && !calendar.open(s.immediate+zone.offsetAt(s.immediate)) {
+	if s.immediate != never && calendar != nil && !calendar.isOpen(s.immediate+zone.offsetAt(s.immediate)) {
 		s.immediate = never
 	}
 	return s, nil

@@ -1,0 +1,270 @@
+package recurrence
+
+import (
+	"cmp"
+	"encoding/binary"
+	"math/bits"
+	"slices"
+)
+
+// A calendarCompiler builds one calendar.
+type calendarCompiler struct {
+	*calendar
+	filters []calendarFilter
+	limited bool // there is a filter of only
+
+	// Filters with the same times share a bit. All filters of only without times share the bit whole, on which all times are open.
+	times [][]span // of each bit
+	only  uint64   // the bits of filters of only with times
+	whole int      // -1: no such bit
+
+	masks  []uint32         // of each bit: the days of a month that fit
+	byBits map[uint64]int32 // the bits of a day -> its type
+	byText map[string]int32 // windows as text -> the type
+}
+
+type calendarFilter struct {
+	*dayFilter
+	only bool
+	bit  int // -1: it closes days
+}
+
+// newCalendar compiles valid filters. It returns nil without filters.
+func newCalendar(only, except []Filter) (*calendar, error) {
+	if len(only)+len(except) == 0 {
+		return nil, nil
+	}
+	c := calendarCompiler{calendar: &calendar{left: maxSteps, windows: wholeDays}, limited: len(only) > 0, whole: -1}
+	c.addFilters(only, except)
+	if c.timed {
+		c.byBits, c.byText, c.windows = map[uint64]int32{}, map[string]int32{}, nil
+		c.masks = make([]uint32, len(c.times))
+	}
+	c.addShapes()
+	c.addMonths()
+	if c.left < 0 {
+		return nil, tooManySteps(only, except)
+	}
+	return c.calendar, nil
+}
+
+// addFilters compiles the filters and gives bits to those that determine times.
+func (c *calendarCompiler) addFilters(only, except []Filter) {
+	hasTimes := func(f Filter) bool { return len(f.Times) > 0 }
+	c.timed = slices.ContainsFunc(only, hasTimes) || slices.ContainsFunc(except, hasTimes)
+	for i := range only {
+		f := calendarFilter{newDayFilter(&only[i]), true, -1}
+		if c.timed {
+			f.bit = c.bitOf(f.times, true)
+		}
+		c.filters = append(c.filters, f)
+	}
+	if !c.limited && c.timed {
+		c.bitOf(nil, true)
+	}
+	for i := range except {
+		f := calendarFilter{newDayFilter(&except[i]), false, -1}
+		if f.times != nil {
+			f.bit = c.bitOf(f.times, false)
+		}
+		c.filters = append(c.filters, f)
+	}
+}
+
+// bitOf returns the bit for a filter with these times.
+func (c *calendarCompiler) bitOf(times []span, only bool) int {
+	for bit, known := range c.times {
+		if slices.Equal(known, times) && (bit == c.whole) == (times == nil) && (times == nil || c.only>>bit&1 == 1 == only) {
+			return bit
+		}
+	}
+	bit := len(c.times)
+	c.times = append(c.times, times)
+	switch {
+	case times == nil:
+		c.whole = bit
+	case only:
+		c.only |= 1 << bit
+	}
+	return bit
+}
+
+// addShapes adds a row for each shape of a month, as it is outside all ranges of dates.
+func (c *calendarCompiler) addShapes() {
+	c.open = make([]uint32, 0, monthShapes)
+	for shape := range monthShapes {
+		c.addRow(shape, func(f *dayFilter, _ int) uint32 { return f.shapes[shape] })
+	}
+}
+
+// addMonths adds the rows of the months that ranges of dates touch. A month in which a range begins or ends has a row of its own. Of the others, those
+// of the same shape share a row if they lie in ranges of the same filters.
+func (c *calendarCompiler) addMonths() {
+	type change struct {
+		month int64
+		turn  uint64 // filters whose ranges begin or end to cover whole months with this month
+		edge  bool
+	}
+	var changes []change
+	for i, f := range c.filters {
+		for _, r := range f.ranges {
+			first, last := dateOf(r.first).month, dateOf(r.last).month
+			changes = append(changes, change{month: first, edge: true}, change{month: last, edge: true})
+			if first+1 < last {
+				changes = append(changes, change{month: first + 1, turn: 1 << i}, change{month: last, turn: 1 << i})
+			}
+		}
+	}
+	if len(changes) == 0 {
+		return
+	}
+	slices.SortFunc(changes, func(a, b change) int { return cmp.Compare(a.month, b.month) })
+	c.firstMonth = changes[0].month
+	c.dated = make([]uint16, 0, changes[len(changes)-1].month-c.firstMonth+1)
+	c.left -= len(changes) + cap(c.dated)
+
+	covered := uint64(0)                      // the filters with a range that covers the month
+	rows := map[uint64]*[monthShapes]uint16{} // those of months without an edge, by covered; 0 is none, which is the row of a shape
+	var shared *[monthShapes]uint16
+	first := firstDayOf(c.firstMonth)
+	for month := c.firstMonth; len(changes) > 0 && c.left >= 0; month++ {
+		edge := false
+		for len(changes) > 0 && changes[0].month == month {
+			covered ^= changes[0].turn
+			edge = edge || changes[0].edge
+			changes, shared = changes[1:], nil
+		}
+		shape := shapeOf(month, weekdayOfDay(first))
+		row := uint16(shape)
+		switch {
+		case edge:
+			row = c.addRow(shape, func(f *dayFilter, _ int) uint32 { return f.mask(month, first, shape) })
+		case covered != 0:
+			if shared == nil {
+				if shared = rows[covered]; shared == nil {
+					shared = &[monthShapes]uint16{}
+					rows[covered] = shared
+				}
+			}
+			if row = shared[shape]; row == 0 {
+				row = c.addRow(shape, func(f *dayFilter, i int) uint32 { return f.shapes[shape] | f.dated[shape]*uint32(covered>>i&1) })
+				shared[shape] = row
+			}
+		}
+		c.dated = append(c.dated, row)
+		first += int64(lengthOf(month))
+	}
+}
+
+// addRow adds a row for months of a shape and returns its index. fits returns the days that fit a filter, given its index.
+func (c *calendarCompiler) addRow(shape int, fits func(f *dayFilter, i int) uint32) uint16 {
+	c.left -= len(c.filters)
+	length, _ := shapeLength(shape)
+	clear(c.masks)
+	open, closed := daysOf(length), uint32(0)
+	if c.limited {
+		open = 0
+	} else if c.timed {
+		c.masks[c.whole] = open
+	}
+	for i, f := range c.filters {
+		days := fits(f.dayFilter, i)
+		if f.only {
+			open |= days
+		}
+		if f.bit >= 0 {
+			c.masks[f.bit] |= days
+		} else if !f.only {
+			closed |= days
+		}
+	}
+	c.open = append(c.open, open&^closed)
+	if c.timed {
+		c.types = append(c.types, c.typesOf(open&^closed))
+	}
+	return uint16(len(c.open) - 1)
+}
+
+// typesOf returns the types of open days of a month, of which masks has the bits.
+func (c *calendarCompiler) typesOf(open uint32) (list []dayType) {
+	if c.whole >= 0 {
+		for left := c.only; left != 0; left &= left - 1 {
+			c.masks[bits.TrailingZeros64(left)] &^= c.masks[c.whole]
+		}
+	}
+	for open != 0 && c.left >= 0 {
+		c.left -= 1 + len(c.masks)/4
+		day, fits, alike := bits.TrailingZeros32(open), uint64(0), open
+		for bit, mask := range c.masks {
+			if mask>>day&1 == 1 {
+				fits |= 1 << bit
+				alike &= mask
+			} else {
+				alike &^= mask
+			}
+		}
+		open &^= alike
+		kind := c.typeFor(fits)
+		if i := slices.IndexFunc(list, func(t dayType) bool { return t.kind == kind }); i >= 0 {
+			list[i].days |= alike
+		} else {
+			list = append(list, dayType{alike, kind})
+		}
+	}
+	return list
+}
+
+// typeFor returns the type of the days that fit the filters of some bits.
+func (c *calendarCompiler) typeFor(fits uint64) int32 {
+	if kind, known := c.byBits[fits]; known {
+		return kind
+	}
+	for left := fits; left != 0; left &= left - 1 {
+		c.left -= 10 * (1 + len(c.times[bits.TrailingZeros64(left)]))
+	}
+	if c.left < 0 {
+		return 0
+	}
+	windows := c.windowsFor(fits)
+	text := make([]byte, 0, 6*len(windows))
+	for _, w := range windows {
+		text = binary.AppendUvarint(binary.AppendUvarint(text, uint64(w.first)), uint64(w.last))
+	}
+	kind, known := c.byText[string(text)]
+	if !known {
+		kind = int32(len(c.windows))
+		c.byText[string(text)] = kind
+		c.windows = append(c.windows, windows)
+	}
+	c.byBits[fits] = kind
+	return kind
+}
+
+// windowsFor returns the open times of days that fit the filters of some bits: the times of its filters of only without the times of its filters of
+// except.
+func (c *calendarCompiler) windowsFor(fits uint64) (left []span) {
+	var open, closed []span
+	for ; fits != 0; fits &= fits - 1 {
+		switch bit := bits.TrailingZeros64(fits); {
+		case bit == c.whole:
+			open = append(open, wholeDay...)
+		case c.only>>bit&1 == 1:
+			open = append(open, c.times[bit]...)
+		default:
+			closed = append(closed, c.times[bit]...)
+		}
+	}
+	open, closed = joinSpans(open), joinSpans(closed)
+	for _, s := range open {
+		for i := spanAt(closed, s.first); i < len(closed) && closed[i].first <= s.last; i++ {
+			if closed[i].first > s.first {
+				left = append(left, span{s.first, closed[i].first - 1})
+			}
+			s.first = closed[i].last + 1
+		}
+		if s.first <= s.last {
+			left = append(left, s)
+		}
+	}
+	return left
+}
