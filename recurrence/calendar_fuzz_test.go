@@ -238,8 +238,30 @@ func compareCalendar(t *testing.T, seed uint64) bool {
 	return true
 }
 
+// compareManyFilters compares one random rule with many filters.
+func compareManyFilters(t *testing.T, seed uint64) bool {
+	failed := t.Failed()
+	g := generator{rand.New(rand.NewPCG(seed, 13))}
+	r, created, from := g.drawManyFilters()
+	compared := compareWithModel(t, g, r, created, from)
+	if t.Failed() && !failed {
+		t.Errorf("seed %d, created %s", seed, created)
+	}
+	return compared
+}
+
 // TestEngineAgreesWithBruteForceOnCalendars compares random rules. ENGINE_RULES sets their number, ENGINE_SEED the first seed.
 func TestEngineAgreesWithBruteForceOnCalendars(t *testing.T) {
+	compareSeeds(t, compareCalendar, 2)
+}
+
+// TestEngineAgreesWithBruteForceOnManyFilters compares random rules with many filters, of which more never fire.
+func TestEngineAgreesWithBruteForceOnManyFilters(t *testing.T) {
+	compareSeeds(t, compareManyFilters, 4)
+}
+
+// compareSeeds calls compare with the seeds. At least one of so many must compare something.
+func compareSeeds(t *testing.T, compare func(*testing.T, uint64) bool, oneOf uint64) {
 	rules, _ := strconv.ParseUint(os.Getenv("ENGINE_RULES"), 10, 64)
 	begin, _ := strconv.ParseUint(os.Getenv("ENGINE_SEED"), 10, 64)
 	if rules == 0 {
@@ -247,14 +269,14 @@ func TestEngineAgreesWithBruteForceOnCalendars(t *testing.T) {
 	}
 	compared := uint64(0)
 	for seed := range rules {
-		if compareCalendar(t, begin+seed) {
+		if compare(t, begin+seed) {
 			compared++
 		}
 		if t.Failed() && rules < 10_000 {
 			return
 		}
 	}
-	if compared < rules/2 {
+	if compared < rules/oneOf {
 		t.Errorf("only %d of %d rules were compared", compared, rules)
 	}
 }

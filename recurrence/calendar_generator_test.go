@@ -271,3 +271,40 @@ func (g generator) nearClockChange(zone string) time.Time {
 	}
 	return at.UTC()
 }
+
+// drawManyFilters is drawCalendar with up to 40 filters whose ranges of dates begin and end in other months each, with few or many times, so that
+// the types of days differ from day to day.
+func (g generator) drawManyFilters() (r Recurrence, created, from time.Time) {
+	r, created, from = g.drawCalendar()
+	for len(r.Only)+len(r.Except) == 0 {
+		r, created, from = g.drawCalendar()
+	}
+	alike := g.times(r.TimeZone, []time.Time{from})
+	filters := func() (list []Filter) {
+		for i := range 2 + g.IntN(19) {
+			f := g.filter(r.TimeZone, []time.Time{from})
+			begin := from.AddDate(0, 0, -i*g.IntN(20)-g.IntN(40))
+			end := from.AddDate(0, 0, i*g.IntN(20)+g.IntN(40))
+			if begin.Year() >= 1900 && end.Year() < 2200 && g.chance(2) {
+				f.Dates = []string{begin.Format(time.DateOnly) + "/" + end.Format(time.DateOnly), g.dates([]time.Time{from})}
+			}
+			if g.chance(4) {
+				f.Times = []string{alike}
+			}
+			if g.chance(3) {
+				for range 10 {
+					f.Times = append(f.Times, g.times(r.TimeZone, []time.Time{from}))
+				}
+			}
+			list = append(list, f)
+		}
+		return list
+	}
+	if len(r.Only) > 0 || g.chance(2) {
+		r.Only = filters()
+	}
+	if len(r.Except) > 0 || len(r.Only) == 0 {
+		r.Except = filters()
+	}
+	return r, created, from
+}

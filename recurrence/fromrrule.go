@@ -253,6 +253,9 @@ func (t *rruleText) except(r *Recurrence) error {
 			filters[i].Times = append(filters[i].Times, clock)
 			continue
 		}
+		if len(filters) == maxFilters {
+			return tooManyExclusions()
+		}
 		filters = append(filters, Filter{Dates: dates, Times: []string{clock}})
 	}
 	for _, f := range filters {
@@ -261,7 +264,11 @@ func (t *rruleText) except(r *Recurrence) error {
 		}
 	}
 	if len(r.Except) > maxFilters {
-		return refusePart("EXDATE at this many times of day", "", "at most 32 sets of dates and times")
+		return tooManyExclusions()
 	}
 	return nil
+}
+
+func tooManyExclusions() error {
+	return refusePart("EXDATE at this many times of day", "", "at most 32 sets of dates and times")
 }

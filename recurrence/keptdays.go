@@ -46,14 +46,15 @@ func (k *keptDays) prev(day, firstMonth int64) int64 {
 	return k.prevUntil(firstDayOf(year*12+12)-1, max(year*12, firstMonth))
 }
 
-// setYears computes the years with a kept day.
-func (k *keptDays) setYears(firstMonth int64) {
+// setYears computes the years with a kept day. It calls visit with the first kept day of each.
+func (k *keptDays) setYears(firstMonth int64, visit func(day int64)) {
 	years := newYearSet(firstMonth/12, k.lastMonth/12)
 	for month := firstMonth; month <= k.lastMonth; {
 		day := k.nextUntil(firstDayOf(month), k.lastMonth)
 		if day == never {
 			break
 		}
+		visit(day)
 		year := dateOf(day).month / 12
 		years.add(year)
 		month = year*12 + 12

@@ -244,10 +244,34 @@ func (r *rule) setBounds() {
 	case r.open != nil:
 		r.open.setYears(r.start)
 	case r.kept != nil && r.calendar != nil:
-		r.kept.setYears(r.firstMonth)
+		r.setYears()
 	}
 	r.first, r.last = r.next(r.start), r.prev(horizon)
 	r.bounded = true
+}
+
+// setYears finds the years with a match, for a rule with days.
+func (r *rule) setYears() {
+	const maxDropped = 8
+	near := 0 // years whose first kept day is near a clock change, which may drop its runs
+	r.kept.setYears(r.firstMonth, func(day int64) {
+		if len(r.zone.periods) > 1 && r.zone.periodAtWall((day-1)*secondsPerDay) != r.zone.periodAtWall((day+2)*secondsPerDay) {
+			near++
+		}
+	})
+	if near <= maxDropped {
+		return
+	}
+	// Leave out the years whose runs are all dropped. A run may have another year than its day, at New Year and after a clock change.
+	const margin = 2 * secondsPerDay
+	years := newYearSet(r.kept.years.first, r.kept.lastMonth/12)
+	for at := r.next(r.start); at < horizon; {
+		last := yearOf(at + margin)
+		years.add(yearOf(at - margin))
+		years.add(last)
+		at = r.next(beginOfYear(last+1) - margin)
+	}
+	r.kept.years = years
 }
 
 // fires reports whether there is any match. It also sets lastPeriod.

@@ -44,6 +44,9 @@ func (k *keptDays) prevInYears(day, firstMonth int64) int64 {
 
 // yearDays returns the kept days of each month of a year.
 func (k *keptDays) yearDays(year int64) (days [12]uint32) {
+	if 337+lengthOf(year*12+1) < k.positions.least {
+		return days // the year has fewer days
+	}
 	first := firstDayOf(year * 12)
 	for i := range days {
 		month := year*12 + int64(i)
