@@ -31,6 +31,9 @@ func newOpenBlocks(r *rule, origin, unit, interval, block int64, times timesOfDa
 
 // next returns the first match at or after an instant, or [never].
 func (b *openBlocks) next(from int64) int64 {
+	if found := b.laterToday(from); found != never {
+		return found
+	}
 	year := yearOf(from)
 	if b.years.has(year) {
 		if found := b.nextUntil(from, beginOfYear(year+1)-1); found != never {
@@ -41,6 +44,24 @@ func (b *openBlocks) next(from int64) int64 {
 		return never
 	}
 	return b.nextUntil(beginOfYear(year), beginOfYear(year+1)-1)
+}
+
+// laterToday returns the first match at or after an instant on its day and with its offset, or [never].
+func (b *openBlocks) laterToday(from int64) int64 {
+	i := b.zone.periodAt(from)
+	offset := b.zone.periods[i].offset
+	wall := from + offset
+	day := floorDiv(wall, secondsPerDay)
+	kind := b.calendar.typeOf(day)
+	if kind < 0 || !b.slotsAt(offset).mayRun(b, kind, day, offset) {
+		return never
+	}
+	midnight := day * secondsPerDay
+	second := b.nextInDay(b.calendar.windows[kind], day, wall-midnight, min(b.zone.endWall(i)-midnight, secondsPerDay)-1, offset)
+	if second < 0 {
+		return never
+	}
+	return midnight + second - offset
 }
 
 // prev returns the last match at or before an instant, but not before another, or [none].
@@ -117,7 +138,7 @@ func (b *openBlocks) nextWall(from, to, offset int64) int64 {
 				return never
 			}
 			midnight := day * secondsPerDay
-			if second := b.nextInDay(day, max(from-midnight, 0), min(to-midnight, secondsPerDay-1), offset); second >= 0 {
+			if second := b.nextInDay(b.windowsOn(day), day, max(from-midnight, 0), min(to-midnight, secondsPerDay-1), offset); second >= 0 {
 				return midnight + second
 			}
 		}
@@ -142,7 +163,7 @@ func (b *openBlocks) prevWall(to, from, offset int64) int64 {
 				return none
 			}
 			midnight := day * secondsPerDay
-			if second := b.prevInDay(day, min(to-midnight, secondsPerDay-1), max(from-midnight, 0), offset); second >= 0 {
+			if second := b.prevInDay(b.windowsOn(day), day, min(to-midnight, secondsPerDay-1), max(from-midnight, 0), offset); second >= 0 {
 				return midnight + second
 			}
 		}
@@ -156,10 +177,9 @@ func (b *openBlocks) windowsOn(day int64) []span {
 	return b.calendar.windows[b.calendar.typeOf(day)]
 }
 
-// nextInDay returns the first second of a day, from one to another, that matches, or -1.
-func (b *openBlocks) nextInDay(day, from, to, offset int64) int64 {
+// nextInDay returns the first second of a day, from one to another, that matches, or -1. windows are the open times of the day.
+func (b *openBlocks) nextInDay(windows []span, day, from, to, offset int64) int64 {
 	begin := b.origin + offset - day*secondsPerDay // a second of this day, in the same numbers, at which a block begins
-	windows := b.windowsOn(day)
 	i := spanAt(windows, from)
 	for from <= to {
 		b.calendar.meter.add(1)
@@ -200,10 +220,9 @@ func (b *openBlocks) nextInDay(day, from, to, offset int64) int64 {
 	return -1
 }
 
-// prevInDay returns the last second of a day, at or before one and not before another, that matches, or -1.
-func (b *openBlocks) prevInDay(day, to, from, offset int64) int64 {
+// prevInDay returns the last second of a day, at or before one and not before another, that matches, or -1. windows are the open times of the day.
+func (b *openBlocks) prevInDay(windows []span, day, to, from, offset int64) int64 {
 	begin := b.origin + offset - day*secondsPerDay
-	windows := b.windowsOn(day)
 	i := len(windows) - 1
 	if at := spanAt(windows, to); at < len(windows) {
 		i = at

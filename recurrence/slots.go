@@ -46,7 +46,7 @@ func (s *slots) daysOf(b *openBlocks, t dayType, first, offset int64) (days uint
 		return 0
 	}
 	b.calendar.meter.add(1 + bits.OnesCount32(t.days)/4)
-	slot := mod((b.origin+offset-s.rest)/b.unit-first*(secondsPerDay/b.unit), b.interval) // the first one of the first day
+	slot := s.slotOf(b, first, offset)
 	for left := t.days; left != 0; left &= left - 1 {
 		day := bits.TrailingZeros32(left)
 		n := slot - s.back[day-1]
@@ -56,6 +56,21 @@ func (s *slots) daysOf(b *openBlocks, t dayType, first, offset int64) (days uint
 		days |= uint32(usable[n/64]>>(n%64)&1) << day
 	}
 	return days
+}
+
+// mayRun reports whether a run is possible on a day of a type with an offset.
+func (s *slots) mayRun(b *openBlocks, kind int, day, offset int64) bool {
+	usable := s.usable[kind]
+	if usable == nil || s.all[kind] {
+		return usable != nil
+	}
+	n := s.slotOf(b, day, offset)
+	return usable[n/64]>>(n%64)&1 == 1
+}
+
+// slotOf returns the number of the first slot of a day in which a block begins, divided by the interval.
+func (s *slots) slotOf(b *openBlocks, day, offset int64) int64 {
+	return mod((b.origin+offset-s.rest)/b.unit-day*(secondsPerDay/b.unit), b.interval)
 }
 
 // setSlots computes the slots for each rest at which blocks begin in the zone from an instant on.
