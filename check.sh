@@ -35,6 +35,7 @@ internal/wire:FuzzDecodeArgs
 internal/wire:FuzzDecodeEnvelope
 internal/wire:FuzzDecodeResult
 recurrence:FuzzCalendar
+recurrence:FuzzCost
 recurrence:FuzzCron
 recurrence:FuzzFromCron
 recurrence:FuzzFromRRule

@@ -104,7 +104,7 @@ const (
 	// The calendar.
 	CodeFilterType            Code = "filter_type"            // not an object
 	CodeFilterEmpty           Code = "filter_empty"           // no field is set
-	CodeFilterSize            Code = "filter_size"            // more than 32 filters; more than 1,000 dates or 100 times in one filter; or filters whose times combine to more than 100,000 ranges
+	CodeFilterSize            Code = "filter_size"            // more than 32 filters; more than 1,000 dates or 100 times in one filter; or filters that give too many types of days and times to compile
 	CodeDatesType             Code = "dates_type"             // not strings
 	CodeDatesValue            Code = "dates_value"            // not a date, a date that does not exist, or a range that ends before it begins
 	CodeTimesType             Code = "times_type"             // not strings

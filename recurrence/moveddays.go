@@ -1,29 +1,48 @@
 package recurrence
 
+import "math/bits"
+
 // maxShift is the maximum number of days by which a shift moves a run.
 const maxShift = 31
 
 // moved returns the days of a month to which closed days of the rule are moved. days are those of the rule, and open the open ones.
 //
-// Only an open day next to a closed one can have days moved to it: those of the gap of closed days before it, and those of the gap after it.
+// A closed day lies in a gap between two open days, and is moved to one of them. So only the open days around the gaps in which the rule has days can
+// have a day moved to them, and the first and the last open day of the month, for gaps that extend into another month.
 func (k *keptDays) moved(month, first int64, days, open uint32) (found uint32) {
-	length := lengthOf(month)
-	inMonth := k.shift >= ShiftNextInMonth
-	if inMonth && days&^open == 0 {
+	if open == 0 {
 		return 0
 	}
-	// A day of another month may be closed: the first and the last day count as next to a closed one, unless the shift remains in the month.
-	closed := uint64(daysOf(length) &^ open)
-	if !inMonth {
-		closed |= 1 | 1<<(length+1)
+	around := uint32(0)
+	for left := days &^ open; left != 0; {
+		day := left & -left
+		above := open &^ (day | day - 1)
+		above &= -above // the open day after the gap
+		around |= above | highestBit(open&(day-1))
+		left &^= above - 1 // without the other days of the gap; all, if the gap is the last one
 	}
-	for edges := uint64(open) & (closed<<1 | closed>>1); edges != 0; edges &= edges - 1 {
-		day, _ := nextBit(edges, 0)
-		if k.movesTo(int64(day), int64(length), month, first, days, open) {
+	if k.shift != ShiftPrevious && k.shift < ShiftNextInMonth {
+		around |= open & -open
+	}
+	if k.shift != ShiftNext && k.shift < ShiftNextInMonth {
+		around |= highestBit(open)
+	}
+	length := int64(lengthOf(month))
+	for ; around != 0; around &= around - 1 {
+		day := bits.TrailingZeros32(around)
+		if k.movesTo(int64(day), length, month, first, days, open) {
 			found |= 1 << day
 		}
 	}
 	return found
+}
+
+// highestBit returns the highest bit of a mask, or 0.
+func highestBit(mask uint32) uint32 {
+	if mask == 0 {
+		return 0
+	}
+	return 1 << (31 - bits.LeadingZeros32(mask))
 }
 
 // movesTo reports whether a day of the rule is moved to an open day of a month. Days are counted from the one before the first, which is 0; those of

@@ -1,6 +1,9 @@
 package recurrence
 
-import "math/bits"
+import (
+	"math/bits"
+	"slices"
+)
 
 // openBlocks is a rule of elapsed time under a calendar. A block begins every interval units of elapsed time. It lasts a second if the rule runs at
 // points, otherwise its unit: a minute or an hour. An instant matches if it lies in a block, the local clock shows one of times, and that time is open.
@@ -80,7 +83,17 @@ func (b *openBlocks) prev(to, start int64) int64 {
 
 // setYears computes the years with a match from an instant on.
 func (b *openBlocks) setYears(from int64) {
-	b.years = newYearSet(yearOf(from), yearOf(horizon))
+	first, last := yearOf(from), yearOf(horizon)
+	b.years = newYearSet(first, last)
+	if b.runsEveryMonth() {
+		for year := first + 1; year < last; year++ {
+			b.years.add(year)
+		}
+		if b.nextUntil(from, beginOfYear(first+1)-1) != never {
+			b.years.add(first)
+		}
+		return
+	}
 	for from < horizon {
 		at := b.nextUntil(from, horizon-1)
 		if at == never {
@@ -90,6 +103,32 @@ func (b *openBlocks) setYears(from int64) {
 		b.years.add(year)
 		from = beginOfYear(year + 1)
 	}
+}
+
+// runsEveryMonth reports whether every month of the table has many days of types on which there is a run whenever the blocks begin. Then every year
+// has a match, and need not be searched: some of these days have no clock change.
+func (b *openBlocks) runsEveryMonth() bool {
+	const many = 16
+	always := func(kind int) bool {
+		for i := range b.slots {
+			if !b.slots[i].all[kind] {
+				return false
+			}
+		}
+		return true
+	}
+	if !b.calendar.timed {
+		return always(0) && !slices.ContainsFunc(b.calendar.open, func(days uint32) bool { return bits.OnesCount32(days) < many })
+	}
+	return !slices.ContainsFunc(b.calendar.types, func(types []dayType) bool {
+		n := 0
+		for _, t := range types {
+			if always(int(t.kind)) {
+				n += bits.OnesCount32(t.days)
+			}
+		}
+		return n < many
+	})
 }
 
 // yearOf returns the year of an instant, in UTC.
