@@ -7,7 +7,8 @@ import (
 )
 
 // costly returns a rule that is meant to be slow: many filters, dates, times and rules of also, in a proportion that is slow for one part of the engine.
-func (g generator) costly() Recurrence {
+// Its filters have about one of the given sizes, in bytes.
+func (g generator) costly(sizes ...int) Recurrence {
 	zone := pick(g.Rand, "", "", "America/New_York", "Australia/Lord_Howe", "Africa/Casablanca", "Europe/Amsterdam", "Europe/London")
 	r := g.costlyRule(0)
 	r.TimeZone = zone
@@ -15,7 +16,7 @@ func (g generator) costly() Recurrence {
 	if !r.StartTime.IsZero() {
 		r.StartTime = r.StartTime.Add(time.Duration(g.IntN(100*86400)) * time.Second)
 	}
-	room := pick(g.Rand, 1_000, 5_000, 20_000, 45_000) // bytes
+	room := pick(g.Rand, sizes...)
 	filters := 1 + g.IntN(maxFilters)
 	only := g.IntN(filters + 1)
 	dates, times := pick(g.Rand, 0, 1, 1, 3), pick(g.Rand, 0, 0, 1, 3)

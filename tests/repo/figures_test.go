@@ -38,7 +38,7 @@ func TestTheFiguresOfTheDocumentsAreThoseOfTheSource(t *testing.T) {
 		{"docs/schedules.md", "each of the last 35 days", "internal/protocol/jobs.go", "MaxDays = 35"},
 		{"docs/calendar.md", "32 filters in each list", "recurrence/validatefilter.go", "maxFilters = 32"},
 		{"docs/calendar.md", "1,000 instants and 16 rules in `Also`", "recurrence/validatealso.go", "maxAlsoInstants = 1000"},
-		{"docs/calendar.md", "at most 100,000 ranges of times", "recurrence/calendar.go", "maxWindows = 100_000"},
+		{"docs/calendar.md", "the same on every machine and from any start: 2,000,000", "recurrence/calendarcost.go", "maxSteps = 2_000_000"},
 		{"README.md", "a poll every 11 to 12 s", "internal/work/wakeup.go", "return protocol.IdleRetention - 2*time.Second + rand.N(time.Second)"},
 		{"README.md", "a poll every 11 to 12 s", "internal/protocol/limits.go", "IdleRetention = 13 * time.Second"},
 		{"docs/operating.md", "waits up to `DrainTimeout`, 25 s", "chime.go", "defaultDrainTimeout = 25 * time.Second"},
