@@ -244,3 +244,63 @@ func drawnCalendar(seed uint64) (r Recurrence, created, from time.Time) {
 	g := generator{rand.New(rand.NewPCG(seed, 11))}
 	return g.drawCalendar()
 }
+
+// Days on which the same times are open are of one type, whichever filters fit them: otherwise every rule would compute the same for each of them.
+func TestDaysWithTheSameOpenTimesAreOfOneType(t *testing.T) {
+	except := []Filter{{Times: []string{"08:00/18:00"}}}
+	only := []Filter{{Times: []string{"00:00/23:59"}}}
+	for i := range 8 {
+		f := Filter{Times: []string{fmt.Sprintf("09:%02d", i)}}
+		for day := 1; day <= 31; day++ {
+			if (day+i*7)>>(i%5)&1 == 1 {
+				f.MonthDays = append(f.MonthDays, day)
+			}
+		}
+		except = append(except, f)
+		only = append(only, f)
+	}
+	for _, filters := range [][2][]Filter{{nil, except}, {only, nil}, {append(only, Filter{Months: []time.Month{2}}), nil}} {
+		c, err := newCalendar(filters[0], filters[1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(c.windows) != 1 {
+			t.Errorf("%d filters of only, %d of except: %d types of days, want 1", len(filters[0]), len(filters[1]), len(c.windows))
+		}
+	}
+}
+
+// A year whose only run is next to New Year is found, though many other years have days whose runs a clock change drops.
+func TestARunNextToNewYearIsFoundAmongDroppedRuns(t *testing.T) {
+	for _, zone := range []string{"Europe/Berlin", "America/New_York", "Australia/Sydney"} {
+		for _, day := range []string{"2099-12-30", "2099-12-31", "2100-01-01", "2100-01-02"} {
+			loc, err := time.LoadLocation(zone)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := Recurrence{StartTime: on("1990-02-01 00:00:00"), Frequency: Day, Hours: []int{2}, Minutes: []int{30}, TimeZone: zone, ClockChanges: ClockSkip,
+				Only: []Filter{{Dates: []string{day}}}}
+			for at := r.StartTime; at.Year() < 2200; at = at.AddDate(0, 0, 1) {
+				begin := time.Date(at.Year(), at.Month(), at.Day(), 0, 0, 0, 0, loc)
+				if _, offset := begin.Zone(); begin.AddDate(0, 0, 1).Sub(begin) < 24*time.Hour && offset != 0 && len(r.Only[0].Dates) < 200 {
+					r.Only[0].Dates = append(r.Only[0].Dates, at.Format(time.DateOnly))
+				}
+			}
+			if len(r.Only[0].Dates) < 100 {
+				t.Fatalf("%s: found only %d clock changes", zone, len(r.Only[0].Dates))
+			}
+			s, err := r.Series(r.StartTime)
+			if err != nil {
+				t.Errorf("%s, %s: %v", zone, day, err)
+				continue
+			}
+			want := day + " 02:30:00"
+			if next, ok := s.Next(on("2050-01-01 00:00:00")); !ok || next.Format(time.DateTime) != want {
+				t.Errorf("%s: next %v, %v, want %s", zone, next, ok, want)
+			}
+			if prev, ok := s.Prev(on("2150-01-01 00:00:00")); !ok || prev.Format(time.DateTime) != want {
+				t.Errorf("%s: prev %v, %v, want %s", zone, prev, ok, want)
+			}
+		}
+	}
+}
