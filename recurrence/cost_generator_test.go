@@ -104,7 +104,6 @@ type costlyForm struct {
 	nested, single, yearly, weekly bool // the kinds of days
 	step, length                   int  // of times, in seconds
 	from                           int
-	clock                          string
 }
 
 func (g generator) costlyForm() costlyForm {

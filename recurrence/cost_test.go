@@ -102,9 +102,7 @@ func FuzzCost(f *testing.F) {
 		if ok && got.tooHigh() {
 			t.Errorf("%s: %+v", marshal(t, r), got)
 		}
-		costLevel(got.calendar)
-		costLevel(got.compile * 4)
-		costLevel(got.search * 400)
+		t.Log(costLevel(got.calendar), costLevel(got.compile*4), costLevel(got.search*400))
 	})
 }
 

@@ -16,7 +16,7 @@ func (k *keptDays) moved(month, first int64, days, open uint32) (found uint32) {
 	around := uint32(0)
 	for left := days &^ open; left != 0; {
 		day := left & -left
-		above := open &^ (day | day - 1)
+		above := open &^ (day - 1)
 		above &= -above // the open day after the gap
 		around |= above | highestBit(open&(day-1))
 		left &^= above - 1 // without the other days of the gap; all, if the gap is the last one

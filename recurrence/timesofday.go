@@ -1,9 +1,6 @@
 package recurrence
 
-import (
-	"math/bits"
-	"slices"
-)
+import "math/bits"
 
 // timesOfDay is a set of times of the day: every hour of the set with every minute and every second of the set.
 type timesOfDay struct {
@@ -64,27 +61,6 @@ func (t *timesOfDay) prev(to int64) (second int64, ok bool) {
 	h, ok := prevBit(uint64(t.hours), hour-1)
 	m, _ := prevBit(t.minutes, 59)
 	return int64(h*60+m)*60 + int64(last), ok
-}
-
-// meets reports whether one of the times lies in a span.
-func (t *timesOfDay) meets(spans []span) bool {
-	return slices.ContainsFunc(spans, func(s span) bool {
-		second, ok := t.next(s.first)
-		return ok && second <= s.last
-	})
-}
-
-// within reports whether all of the times lie in spans, which are in order and not adjacent.
-func (t *timesOfDay) within(spans []span) bool {
-	from := int64(0)
-	for _, s := range spans {
-		if second, ok := t.next(from); ok && second < s.first {
-			return false
-		}
-		from = s.last + 1
-	}
-	_, more := t.next(from)
-	return !more
 }
 
 // nextOnAnyDay returns the earliest wall second at or after from whose time of day is in the set.

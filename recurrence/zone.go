@@ -119,19 +119,6 @@ func (z *zone) periodAtWall(wall int64) int {
 	return low
 }
 
-// lastPeriodAtWall returns the index of the last period that begins at or before a wall second, on its own clock.
-func (z *zone) lastPeriodAtWall(wall int64) int {
-	low, high := 0, len(z.periods)
-	for low+1 < high {
-		if middle := (low + high) / 2; z.periods[middle].wallAfter <= wall {
-			low = middle
-		} else {
-			high = middle
-		}
-	}
-	return low
-}
-
 // endWall returns the wall second at which period i ends, on its own clock.
 func (z *zone) endWall(i int) int64 {
 	if i+1 == len(z.periods) {
