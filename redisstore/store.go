@@ -108,18 +108,24 @@ func (s *store) hotKeys(p protocol.Partition) *hotKeys {
 	return s.hot.Add(p, func() *hotKeys { return s.keys.hot(p) })
 }
 
-// A holderText is stored after the number of a session's last call: host, pid, worker and padding.
+// A holderText is stored after the number of a session's last call: host, pid, worker and padding, with a sign before the padding if other jobs run
+// beside a suspect of the session.
 type holderText struct {
 	worker string
+	beside bool
 	text   any // a string; allocated once, not with each call
 }
 
 // holderOf returns that text for a worker. The padding makes it longer than 64 bytes, so that the hash of the jobs in flight is a hash
 // table from the start: as a listpack it would be slow with a few hundred jobs.
-func (s *store) holderOf(worker string) any {
+func (s *store) holderOf(worker string, beside bool) any {
 	h := s.holder.Load()
-	if h == nil || h.worker != worker {
-		h = &holderText{worker: worker, text: s.host + " " + worker + " " + strings.Repeat(".", 64)}
+	if h == nil || h.worker != worker || h.beside != beside {
+		sign := ""
+		if beside {
+			sign = "+"
+		}
+		h = &holderText{worker, beside, s.host + " " + worker + " " + sign + strings.Repeat(".", 64)}
 		s.holder.Store(h)
 	}
 	return h.text

@@ -126,7 +126,7 @@ func (s *store) workCall(c *protocol.WorkCall) call {
 
 	settled := len(c.Settle) + len(c.Begun)
 	args = append(args, c.Session, c.Number, c.TTL.Milliseconds(), c.Take, c.Ahead, sleeps(c), c.Worker,
-		keys.wake, s.holderOf(c.Worker), len(names), len(parks), countFinished, len(c.Begun), countOthers, suspects(c), len(shared))
+		keys.wake, s.holderOf(c.Worker, c.Beside), len(names), len(parks), countFinished, len(c.Begun), countOthers, suspects(c), len(shared))
 	for _, name := range names {
 		args = append(args, name)
 	}

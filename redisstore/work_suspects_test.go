@@ -173,18 +173,21 @@ func TestACrashOfASuspectBesideAnotherJobIsUncertain(t *testing.T) {
 		before string            // the entry of the suspect
 		others map[string]string // job -> fence
 		alive  int64             // the last sign of life of the worker, µs after the suspect began
+		beside string            // the padding of the session's header
 		after  string
 	}{
-		"alone":                                   {"2", nil, 2 * second, "3"},
-		"beside a job that begins later":          {"2", map[string]string{"x": fmt.Sprint(fence + 1)}, 2 * second, "2.1"},
-		"beside a cancelled one":                  {"2", map[string]string{"x": fmt.Sprint("!", fence+1)}, 2 * second, "2.1"},
-		"beside one taken ahead":                  {"2", map[string]string{"x": fmt.Sprint("-", fence+1)}, 2 * second, "3"},
-		"at once, beside one from before":         {"2", map[string]string{"x": fmt.Sprint(fence - 1)}, second / 2, "3"},
-		"after its watch, beside one from before": {"2", map[string]string{"x": fmt.Sprint(fence - 1)}, 2 * second, "2.1"},
-		"again":          {"2.1", map[string]string{"x": fmt.Sprint(fence + 1)}, 2 * second, "2.2"},
-		"the fifth time": {"2.2", map[string]string{"x": fmt.Sprint(fence + 1)}, 2 * second, "5"},
-		"alone, later":   {"2.2", nil, 2 * second, "3.2"},
-		"the second":     {"1", map[string]string{"x": fmt.Sprint(fence + 1)}, 2 * second, "2"},
+		"alone":                                   {"2", nil, 2 * second, "", "3"},
+		"beside a job that begins later":          {"2", map[string]string{"x": fmt.Sprint(fence + 1)}, 2 * second, "", "2.1"},
+		"beside a cancelled one":                  {"2", map[string]string{"x": fmt.Sprint("!", fence+1)}, 2 * second, "", "2.1"},
+		"beside one taken ahead":                  {"2", map[string]string{"x": fmt.Sprint("-", fence+1)}, 2 * second, "", "3"},
+		"at once, beside one from before":         {"2", map[string]string{"x": fmt.Sprint(fence - 1)}, second / 2, "", "3"},
+		"after its watch, beside one from before": {"2", map[string]string{"x": fmt.Sprint(fence - 1)}, 2 * second, "", "2.1"},
+		"again":                           {"2.1", map[string]string{"x": fmt.Sprint(fence + 1)}, 2 * second, "", "2.2"},
+		"the fifth time":                  {"2.2", map[string]string{"x": fmt.Sprint(fence + 1)}, 2 * second, "", "5"},
+		"alone, later":                    {"2.2", nil, 2 * second, "", "3.2"},
+		"the second":                      {"1", map[string]string{"x": fmt.Sprint(fence + 1)}, 2 * second, "", "2"},
+		"beside one of another partition": {"2", nil, second / 2, "+..", "2.1"},
+		"alone, with padding":             {"2", nil, second / 2, "...", "3"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			onEveryServer(t, func(b *bench) {
@@ -192,7 +195,7 @@ func TestACrashOfASuspectBesideAnotherJobIsUncertain(t *testing.T) {
 				b.client.Del(b.Context(), b.keys().ready)
 				b.client.HSet(b.Context(), b.keys().state, "crashed", "1")
 				b.client.HSet(b.Context(), b.keys().crashes, "s", c.before)
-				b.client.HSet(b.Context(), b.keys().inflight("gone~1000"), "\x01", "1 1 1 h 1 w ", "s", fmt.Sprint(fence))
+				b.client.HSet(b.Context(), b.keys().inflight("gone~1000"), "\x01", "1 1 1 h 1 w "+c.beside, "s", fmt.Sprint(fence))
 				for id, held := range c.others {
 					b.client.HSet(b.Context(), b.keys().inflight("gone~1000"), id, held)
 				}

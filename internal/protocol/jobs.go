@@ -169,6 +169,7 @@ type WorkCall struct {
 	Serve        []string      // the entries of Parked in earlier answers that this worker handles: served first
 	Suspect      bool          // the worker may get a suspect: it holds none, and calls no other partition for jobs now
 	HoldsSuspect bool          // the worker holds a suspect
+	Beside       bool          // the session holds a suspect, and jobs of other partitions run in the worker beside it
 	Sleep        bool          // register the worker as asleep if nothing is left to take
 	Lapses       bool          // report lapsed sessions; only for calls that may sleep
 	SleepOn      bool          // the call only settles jobs that are Finished: a sleeping worker remains registered, the answer has no WaitHint

@@ -226,6 +226,11 @@ func (f *flight) watchedUntil(now time.Time) (until time.Time, ok bool) {
 	return f.began.Add(protocol.SuspectAlone), true
 }
 
+// outlastsWatch reports whether the flight is a suspect whose handler runs for longer than the worker watches it alone.
+func (f *flight) outlastsWatch(now time.Time) bool {
+	return f.suspect && f.endedAt.IsZero() && !f.began.IsZero() && !now.Before(f.began.Add(protocol.SuspectAlone))
+}
+
 // nowLate notes that the flight's time is up, and reports whether that is new.
 func (f *flight) nowLate() (news bool) {
 	news = !f.late

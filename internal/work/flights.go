@@ -2,6 +2,7 @@ package work
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/chimejobs/chime/internal/observe"
@@ -33,6 +34,7 @@ type flights struct {
 
 	suspected  bool      // a suspect has arrived, and may still be in this worker
 	aloneUntil time.Time // no other job is taken before this instant, because of suspects that have ended
+	beside     bool      // other jobs run beside a suspect, as a lane has noted
 
 	cancelled cancellations
 
@@ -119,6 +121,37 @@ func (h *flights) suspect(now time.Time) (held bool, alone time.Time) {
 	})
 	h.suspected = held
 	return held, later(alone, h.aloneUntil)
+}
+
+// noteBeside notes in the lanes of suspects whether jobs of other lanes run beside them, or have arrived. It returns until when the jobs that have
+// arrived do not begin at the latest; zero: they may begin.
+func (h *flights) noteBeside(lanes []*lane, now time.Time) (hold time.Time) {
+	if !h.suspected && !h.beside {
+		return time.Time{}
+	}
+	var suspects, others []*session
+	h.slots.each(func(f *flight) {
+		if f.outlastsWatch(now) {
+			suspects = append(suspects, f.holder())
+		}
+		others = append(others, f.holder())
+	})
+	for i := range h.arrivals {
+		others = append(others, h.arrivals[i].session)
+	}
+	h.beside = false
+	for _, l := range lanes {
+		s := l.holder()
+		switch {
+		case s == nil || !slices.Contains(suspects, s):
+			l.uncrowd()
+		case slices.ContainsFunc(others, func(other *session) bool { return other != s }):
+			l.crowd(now)
+		}
+		h.beside = h.beside || l.isCrowded()
+		hold = later(hold, l.holdsBack())
+	}
+	return hold
 }
 
 // coming returns how many jobs have arrived and are not admitted yet.

@@ -14,6 +14,7 @@ type lane struct {
 	outbox
 	unreported
 	measures
+	besideNote
 
 	at    protocol.Partition
 	stake *stake
@@ -110,6 +111,11 @@ func (l *lane) retry() { l.retryAt = time.Time{} }
 // unanswered returns the call that is to be sent again; nil: no call is.
 func (l *lane) unanswered() *protocol.WorkCall { return l.sent }
 
+// urgent reports whether something must not wait for the next take.
+func (l *lane) urgent(now time.Time, draining bool) bool {
+	return l.besideUrgent() || l.outbox.urgent(now, draining)
+}
+
 // hungry reports whether a call may bring jobs. If a queue's limit is reached, that is so after one of its jobs has ended: the same call settles
 // it and takes the next.
 func (l *lane) hungry(now time.Time) bool {
@@ -140,6 +146,7 @@ func (l *lane) call(worker string, ttl time.Duration, take, ahead int, suspect, 
 		Lapses:    take > 0 && l.wantsLapses(now),
 	}
 	l.load(call, now)
+	l.loadBeside(call)
 	if l.owed == suspectKept && l.outcomes() == 0 {
 		l.owed = suspectSent
 	}
@@ -176,6 +183,7 @@ func (l *lane) answered(a *protocol.WorkAnswer, now time.Time) (call *protocol.W
 	if l.owed == suspectSent {
 		l.owed = noSuspectOwed
 	}
+	l.besideAnswered()
 	l.clock.set(a.Now, now)
 	return call, lost, nil
 }
@@ -241,6 +249,7 @@ func (l *lane) loseSession(s *session) {
 		l.sent = nil
 	}
 	l.session, l.owed = nil, noSuspectOwed
+	l.uncrowd()
 	l.drop()
 	l.stayAwake()
 	l.retryAt, l.failures = time.Time{}, 0

@@ -150,11 +150,33 @@ func (ls *lanes) only(one *lane, hungry []*lane) []*lane {
 	return ls.hungry
 }
 
-// withSuspects returns the one of these lanes whose turn it is to be called for a suspect; nil: no suspects wait there.
-func withSuspects(among []*lane, turn int) *lane {
+// suspectsComing reports whether suspects wait in a lane that cannot be called now, because its node answers soon.
+func (ls *lanes) suspectsComing(least int, now time.Time) bool {
+	for _, l := range ls.all {
+		if l.suspectsWait() && l.weight() >= least && !l.isAsleep() && !l.isAway() && l.via().reserves(now) {
+			return true
+		}
+	}
+	return false
+}
+
+// askedForSuspect reports whether a suspect may be in the answer that a node gives soon.
+func (ls *lanes) askedForSuspect(now time.Time) bool {
+	for _, l := range ls.all {
+		if jobs, _ := l.reserved(now); jobs > 0 && l.unanswered().Suspect {
+			return true
+		}
+	}
+	return false
+}
+
+// withSuspects returns the one of these lanes whose turn it is to be called for a suspect; nil: no suspects wait there. In a strict order the queues
+// before its queue come first: least is the least weight.
+func withSuspects(among []*lane, turn, least int) *lane {
+	waits := func(l *lane) bool { return l.suspectsWait() && l.weight() >= least }
 	n := 0
 	for _, l := range among {
-		if l.suspectsWait() {
+		if waits(l) {
 			n++
 		}
 	}
@@ -162,7 +184,7 @@ func withSuspects(among []*lane, turn int) *lane {
 		return nil
 	}
 	for at, i := turn%n, 0; ; i++ {
-		if among[i].suspectsWait() {
+		if waits(among[i]) {
 			if at == 0 {
 				return among[i]
 			}

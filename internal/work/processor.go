@@ -28,7 +28,8 @@ type processor struct {
 	reaper    *reap.Reaper
 	wakeup    wakeup
 	drain     drain
-	turns     int // the odd ones are for suspects, if some wait
+	turns     int  // the odd ones are for suspects, if some wait
+	waits     bool // no jobs are requested now, because a suspect is next
 	logged    retry.LogLimiter
 	outage    *retry.Outage
 }
@@ -47,6 +48,7 @@ func (p *processor) loop(stop <-chan struct{}) Drained {
 			p.flights.admit(true, now)
 		}
 		until = earlier(until, earlier(p.flights.due(now), p.sessions.checkSilences(p.lanes, now)))
+		hold := p.flights.noteBeside(p.lanes.every(), now)
 		if p.drain.begun() {
 			until = earlier(until, p.drainStep(now))
 			if p.drained(now) {
@@ -55,11 +57,11 @@ func (p *processor) loop(stop <-chan struct{}) Drained {
 		} else if !p.callers.allBusy() {
 			p.act(now)
 		}
-		if p.flights.coming() > 0 {
+		if p.flights.coming() > 0 && !hold.After(now) {
 			p.flights.admit(p.drain.begun(), time.Now())
 			continue
 		}
-		until = earlier(until, p.nextAt(now))
+		until = earlier(earlier(until, hold), p.nextAt(now))
 		timer.Reset(earlier(until, now.Add(observe.LongestNap)).Sub(now))
 
 		p.slots.rest(p.callers.allBusy())
@@ -128,7 +130,7 @@ func (p *processor) room(now time.Time) (free, take int, worth bool) {
 	if p.drain.begun() || !p.wakeup.ready(now) {
 		return 0, 0, false
 	}
-	if _, alone := p.flights.suspect(now); alone.After(now) {
+	if _, alone := p.flights.suspect(now); alone.After(now) || p.lanes.askedForSuspect(now) {
 		return 0, 0, false
 	}
 	asked, ahead := p.lanes.reserved(now)
@@ -147,19 +149,19 @@ func (p *processor) work(now time.Time) {
 	hungry, due, again := p.lanes.choose(p.drain.begun(), now)
 	held, _ := p.flights.suspect(now)
 	least := p.lanes.least(now)
-	suspects := p.suspectLane(hungry, held, free, now)
-	if suspects != nil && suspects.weight() < least {
-		suspects = nil // in a strict order the queues before it come first
-	}
+	suspects, wait := p.suspectLane(hungry, held, free, least, now)
 	if suspects != nil {
 		hungry = p.lanes.only(suspects, hungry)
+	}
+	if p.waits = wait; wait {
+		free, take, ahead = 0, 0, 0
 	}
 	asked, takes := p.lanes.divide(take, p.slots.grain(), !worth, least, hungry)
 	lanes := len(asked) + len(due) + len(again)
 	if lanes == 0 {
 		return
 	}
-	if len(asked) > 0 {
+	if len(asked) > 0 && take > 0 {
 		p.turns++
 	}
 	send := func(l *lane, take int) {
@@ -189,23 +191,28 @@ func (p *processor) work(now time.Time) {
 
 // suspectLane returns the lane that is now called for a suspect. No other lane is called for jobs meanwhile, so that nothing begins together with
 // the suspect. A job whose holders have vanished twice is a suspect. A worker gets one suspect at a time, over all partitions, and gets ordinary
-// jobs in every other turn. Nil: no suspects are known to wait, or the worker may not get one now.
-func (p *processor) suspectLane(hungry []*lane, held bool, free int, now time.Time) *lane {
+// jobs in every other turn. Nil: no suspects are known to wait, or the worker may not get one now. wait: it may get one when the jobs that are
+// requested of other nodes have come. No more are requested until then, or else some node would always be about to answer.
+func (p *processor) suspectLane(hungry []*lane, held bool, free, least int, now time.Time) (l *lane, wait bool) {
 	if p.turns%2 == 0 || held || free == 0 {
-		return nil
-	}
-	if asked, _ := p.lanes.reserved(now); asked > 0 {
-		return nil // jobs may come from another node
+		return nil, false
 	}
 	for _, l := range p.lanes.every() {
 		if sent := l.unanswered(); sent != nil && sent.Suspect {
-			return nil
+			return nil, false
 		}
 	}
-	if l := withSuspects(hungry, p.turns/2); l != nil && !p.lanes.oweSuspect(l) {
-		return l
+	l = withSuspects(hungry, p.turns/2, least)
+	asked, _ := p.lanes.reserved(now)
+	switch {
+	case l == nil:
+		return nil, p.lanes.suspectsComing(least, now)
+	case asked > 0:
+		return nil, true
+	case p.lanes.oweSuspect(l):
+		return nil, false
 	}
-	return nil
+	return l, false
 }
 
 // received handles the answers of a round trip.
@@ -367,7 +374,7 @@ func (p *processor) nextAt(now time.Time) time.Time {
 		return late
 	}
 	_, _, worth := p.room(now)
-	until := earlier(late, earlier(p.wakeup.nextAt(now), p.lanes.nextAt(worth, p.config.SessionTTL, now)))
+	until := earlier(late, earlier(p.wakeup.nextAt(now), p.lanes.nextAt(worth && !p.waits, p.config.SessionTTL, now)))
 	if p.drain.begun() {
 		return until
 	}

@@ -2,7 +2,7 @@
 --   v      once, as far as is known without its handler: it had been taken ahead, and the store did not know whether it had begun
 --   0      never: an occurrence without an envelope that came back
 --   n      n times while its handler ran
---   n.k    and k times more, while other jobs had begun beside it: one of these may have been the cause
+--   n.k    and k times more, while other jobs had begun beside it, of any partition: one of these may have been the cause
 --
 -- If the holder of a job vanished once, in any of these ways, the job is never taken ahead again: so the store knows each time that its handler
 -- begins. At most one of its runs is not counted. From n = 2 on the job is a suspect: a worker gets one suspect at a time, and nothing else in the

@@ -54,7 +54,8 @@ for i = 1, #all, 2 do
 end
 local first_begun, last_begun = string.match(self or '', '^reaped (%d+) (%d+)$')
 first_begun, last_begun = tonumber(first_begun) or math.huge, tonumber(last_begun) or 0
-if held > 8 * MAX_ITEMS then first_begun, last_begun = 0, 9e15 end -- it is not known which have begun
+-- it is not known which have begun; or jobs of other partitions have begun in the worker, see lib/session.lua
+if held > 8 * MAX_ITEMS or string.find(self or '', '^%d+ %d+ %d+ %S* %d+ %S+ %+') then first_begun, last_begun = 0, 9e15 end
 local replaced, follows = {}, {} -- IDs; ID -> instant and envelope of what follows
 for i = 1, #all, 2 do
   local id = all[i]
