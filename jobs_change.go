@@ -46,7 +46,7 @@ func (j *Jobs) Requeue(ctx context.Context, filter JobFilter, progress func(Bulk
 // Delete removes the matching jobs and keeps nothing of them: waiting, delayed, retrying, parked and dead ones. It does not change jobs
 // that a worker holds, nor an occurrence that nobody has taken yet: use [Jobs.Cancel] for these. In all else it works like Requeue.
 // No counter contains deleted jobs. If the filter has only IDs, Delete also frees those that [Once] bars: a job that has ended counts as changed
-// if its ID can be enqueued with Once again. Delete reaches the first 300,000 waiting jobs of each partition.
+// if its ID can be enqueued with Once again. Enqueuers with the same [Store] forget an unknown outcome of a deleted job, see [ID]. Delete reaches the first 300,000 waiting jobs of each partition.
 func (j *Jobs) Delete(ctx context.Context, filter JobFilter, progress func(BulkResult)) (BulkResult, error) {
 	b := bulk{jobs: j, filter: filter, progress: progress, states: []JobState{JobWaiting, JobDelayed, JobRetrying, JobParked, JobDead}, change: j.delete}
 	b.lifts = len(filter.IDs) > 0 && filter.State == "" && !filter.selects() && filter.Before.IsZero() && filter.Since.IsZero()
@@ -260,6 +260,8 @@ const (
 // occurrence. For a job that a worker holds, the worker ends the handler's ctx with ErrCancelled: usually immediately, and at the latest with
 // its next heartbeat (4 s). The job is not tried again, even if the handler returns an error. A held job that has not begun does not begin. A handler
 // that ignores its ctx runs to its end; so the result is CancelAsked, not CancelDone.
+//
+// Enqueuers with the same [Store] forget an unknown outcome of a cancelled job: after CancelDone its ID can be enqueued again, see [ID].
 //
 // A job that was enqueued with [Replace] to follow a held job is cancelled with it: enqueue it again once the held job has ended.
 //

@@ -17,7 +17,9 @@ import (
 // another one for some time. If ID and ArgsID are repeated, the last one counts.
 //
 // If a call fails with an unknown outcome, the enqueuer takes the next call with that ID within an hour for its repetition, see
-// [Enqueuer.Enqueue]: if the first call was carried out, nothing is added.
+// [Enqueuer.Enqueue]: if the first call was carried out, nothing is added, and the receipt has Existing. This happens once for each such call,
+// and not if [Jobs.Cancel] or [Jobs.Delete] has removed the job through the same [Store]. The enqueuer does not notice that another process has
+// removed the job, nor that [Queues.Purge] has.
 func ID(id string) EnqueueOption {
 	return idOption{id: id, ownOption: ownOption{name: "ID", enqueueOption: func(s *enqueueSettings) {
 		s.id, s.own, s.argsID = id, true, false
@@ -44,7 +46,8 @@ func ArgsID() EnqueueOption {
 // Both calls need Once: it neither prevents a later call without it, nor is it prevented by a job that was enqueued without it and has ended. A job
 // prevents others for its own d, measured by the store's clock; a call with a shorter d shortens what is left of it to its own d, so a clock that
 // was wrong for a moment prevents nothing for longer. [Jobs.Cancel] of a job that has not ended frees its ID immediately. [Jobs.Delete]
-// does so too, even for the ID of a job that has ended. Each such ID takes about 100 bytes of Redis until d is over.
+// does so too, even for the ID of a job that has ended. For an ID whose call has failed with an unknown outcome see [ID]. Each such ID takes about
+// 100 bytes of Redis until d is over.
 func Once(d time.Duration) EnqueueOption {
 	return enqueueOption(func(s *enqueueSettings) {
 		s.once = d

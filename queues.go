@@ -233,7 +233,7 @@ func oldest(s *protocol.QueueStats) (since time.Time) {
 // It works in steps of at most 500 jobs. After each step it calls progress, unless that is nil, with the sum of all steps. Jobs that come after
 // Purge began remain: all that are enqueued to run now, and all that are parked or become dead since. Delayed and retrying jobs are deleted last,
 // in the order in which they are due. When Purge comes to them it counts them, and reads only that many. Until a job is purged it exists, so
-// enqueuing another one with its ID adds nothing.
+// enqueuing another one with its ID adds nothing. Nor does it once if an earlier call with this ID has failed with an unknown outcome, see [ID].
 //
 // If ctx ends, or the store fails, Purge stops and returns what it has done, with the error. If a worker or a scheduler runs, the jobs that
 // were waiting are still deleted, within minutes; only the others need another call. ErrNotFound: no job, schedule or worker has ever used

@@ -35,6 +35,9 @@ func (s *store) CancelJob(ctx context.Context, queue, id string, result *protoco
 	return protocol.CancelResult(became[0]), nil
 }
 
+// Removals returns where the jobs that CancelJob and DeleteJobs remove are passed on.
+func (s *store) Removals() *protocol.Removals { return &s.removals }
+
 // DeleteJobs removes jobs that no worker holds.
 func (s *store) DeleteJobs(ctx context.Context, queue string, ids []string) ([]protocol.Changed, error) {
 	return s.discard(ctx, "delete", queue, ids, nil)
@@ -107,8 +110,11 @@ func (d *discarding) run(ctx context.Context, positions []int) error {
 		}
 		var again []int
 		for i, at := range some {
-			if d.became[at] = protocol.Changed(letters[i]); d.became[at] == askAgain {
+			switch d.became[at] = protocol.Changed(letters[i]); d.became[at] {
+			case askAgain:
 				d.became[at], again = 0, append(again, at)
+			case protocol.ChangeDone, protocol.Changed(protocol.CancelAsked):
+				d.store.removals.Note(d.partition, d.ids[at])
 			}
 		}
 		positions = append(again, positions[len(some):]...)

@@ -94,6 +94,7 @@ type store struct {
 
 	hot recent.Map[protocol.Partition, *hotKeys]
 
+	removals  protocol.Removals
 	queues    queueRegistry
 	served    servedQueues
 	residents residentMarks // of Sweep

@@ -48,9 +48,11 @@ type sharedDeadline struct {
 }
 
 func newBatcher(store protocol.Store, timeout time.Duration, log *slog.Logger, trouble func(string, error)) *batcher {
-	return &batcher{
+	b := &batcher{
 		store: store, timeout: timeout, outage: retry.Outage{Log: log, Role: "enqueuer", Trouble: trouble},
 	}
+	b.outcomes.removals = func() *protocol.Removals { return store.Removals() }
+	return b
 }
 
 // single returns a pending for one item, with room for its body.

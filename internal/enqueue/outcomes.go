@@ -2,10 +2,12 @@ package enqueue
 
 import (
 	"container/list"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
+	"weak"
 
 	"github.com/chimejobs/chime/internal/protocol"
 )
@@ -32,11 +34,14 @@ const (
 // to that partition, which may contain the repetition. A partition has at most one unsealed call: it is sealed before the next one. So when a
 // repetition is about to be sent, the outcome of the first call is known.
 //
-// If an ID is the application's own, it is answered once: the next job with this ID may be another one.
+// If an ID is the application's own, it is answered once: the next job with this ID may be another one. A job that this process cancels or deletes
+// is forgotten, so its ID can be enqueued again.
 type outcomes struct {
-	size atomic.Int64 // of both below: 0 lets a call skip the lock
+	size     atomic.Int64              // of both below: 0 lets a call skip the lock
+	removals func() *protocol.Removals // nil in tests
 
 	mu       sync.Mutex
+	watching bool                     // for removed jobs: while something is remembered
 	known    map[jobKey]*list.Element // carried out
 	oldest   list.List                // of knownJob, by age
 	unsealed map[protocol.Partition]*unsealedCall
@@ -60,7 +65,8 @@ type unsealedCall struct {
 	number int64
 	seal   int64 // the number of the seal; 0: none was sent
 	began  time.Time
-	items  []protocol.EnqueueItem // without their bodies
+	jobs   int
+	items  []protocol.EnqueueItem // without their bodies, and without jobs that were removed since
 }
 
 // add remembers items that the store has carried out.
@@ -71,6 +77,7 @@ func (o *outcomes) add(partition protocol.Partition, items []protocol.EnqueueIte
 	now := time.Now()
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	defer o.watch()
 	for i := range items {
 		o.addOne(partition, &items[i], now)
 	}
@@ -93,12 +100,13 @@ func (o *outcomes) addOne(partition protocol.Partition, item *protocol.EnqueueIt
 
 // addUnknown remembers a call whose outcome is unknown, and when it began by this process's clock.
 func (o *outcomes) addUnknown(call *protocol.EnqueueCall, began time.Time) {
-	unsealed := &unsealedCall{caller: call.Caller, number: call.Number, began: began, items: make([]protocol.EnqueueItem, len(call.Items))}
+	unsealed := &unsealedCall{caller: call.Caller, number: call.Number, began: began, jobs: len(call.Items), items: make([]protocol.EnqueueItem, len(call.Items))}
 	for i := range call.Items {
 		unsealed.items[i] = protocol.EnqueueItem{ID: strings.Clone(call.Items[i].ID), Own: call.Items[i].Own}
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	defer o.watch()
 	o.forget(call.Partition)
 	if o.unsealed == nil {
 		o.unsealed = make(map[protocol.Partition]*unsealedCall)
@@ -131,6 +139,36 @@ func (o *outcomes) resolve(partition protocol.Partition, sealed protocol.Sealed)
 		}
 	}
 	o.bound(now)
+}
+
+// watch begins to watch for removed jobs, unless it does already. The store does not keep an enqueuer that nobody uses any more.
+func (o *outcomes) watch() {
+	if o.watching || o.removals == nil || o.oldest.Len()+o.unknown == 0 {
+		return
+	}
+	o.watching = true
+	kept := weak.Make(o)
+	o.removals().Watch(func(partition protocol.Partition, id string) bool {
+		o := kept.Value()
+		return o != nil && o.removed(partition, id)
+	})
+}
+
+// removed forgets a job that was cancelled or deleted. It reports whether the outcomes of other jobs are left.
+func (o *outcomes) removed(partition protocol.Partition, id string) (left bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if element := o.known[jobKey{partition, id}]; element != nil {
+		o.remove(element)
+	}
+	if call := o.unsealed[partition]; call != nil {
+		before := len(call.items)
+		call.items = slices.DeleteFunc(call.items, func(item protocol.EnqueueItem) bool { return item.ID == id })
+		o.unknown -= before - len(call.items)
+	}
+	o.bound(time.Now())
+	o.watching = o.size.Load() > 0
+	return o.watching
 }
 
 // forget removes the unsealed call of a partition.

@@ -85,7 +85,7 @@ func (b *batcher) seal(ctx context.Context, queues []*partitionQueue) map[*parti
 		b.noteClock(answers[i].Now)
 		if answers[i].Sealed == protocol.SealedUnknown {
 			b.outage.Log.Warn("chime: the outcome of a call that failed long ago remains unknown: if the store has its jobs, a repeated call runs them twice",
-				"event", "enqueue.unknown", "queue", q.call.Partition.Queue, "count", len(lasts[i].items))
+				"event", "enqueue.unknown", "queue", q.call.Partition.Queue, "count", lasts[i].jobs)
 		}
 		b.outcomes.resolve(q.call.Partition, answers[i].Sealed)
 	}

@@ -17,6 +17,9 @@ type JobControl interface {
 	// RequeueJobs moves delayed, retrying, parked and dead jobs to the front of their queue, at most MaxItems. An occurrence that was not
 	// taken yet does not move. A repeated ID counts once. With an error it returns the outcomes of some of them.
 	RequeueJobs(ctx context.Context, queue string, jobs []RequeuedJob) ([]Changed, error)
+
+	// Removals passes on the jobs that CancelJob and DeleteJobs of this store have removed, or that a worker was asked to end.
+	Removals() *Removals
 }
 
 // A RequeuedJob is a job that is to run now. For a dead job, Read is its body as it was read and Body the new one; it does not move if

@@ -325,3 +325,52 @@ func TestAnAnswerThatComesAsTheCtxEndsIsNotLost(t *testing.T) {
 		}
 	})
 }
+
+// A job that this process cancels or deletes can be enqueued again, also if the outcome of its first call was unknown to the caller.
+func TestARemovedJobIsNotAnsweredFromMemory(t *testing.T) {
+	for name, remove := range map[string]func(*chime.Jobs, context.Context) error{
+		"cancelled": func(j *chime.Jobs, ctx context.Context) error {
+			_, err := j.Cancel(ctx, "default", "mine")
+			return err
+		},
+		"deleted": func(j *chime.Jobs, ctx context.Context) error {
+			result, err := j.Delete(ctx, chime.JobFilter{Queue: "default", IDs: []string{"mine"}}, nil)
+			if err == nil && result.Changed != 1 {
+				err = fmt.Errorf("%+v", result)
+			}
+			return err
+		},
+	} {
+		for _, known := range []bool{true, false} { // the answer came after the caller had left; it never came
+			t.Run(fmt.Sprint(name, " ", known), func(t *testing.T) {
+				fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
+					store := newSendStore(f, 1)
+					e := quietEnqueuer(store, chime.EnqueuerOptions{SendTimeout: time.Second})
+					ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+					defer cancel()
+					store.Lag = 300 * time.Millisecond
+					if !known {
+						ctx = t.Context()
+						store.fail(func(int, *protocol.EnqueueCall) (before, after error) { return nil, hookstore.ErrReset })
+					}
+					if _, err := e.Enqueue(ctx, "a", nil, chime.ID("mine")); err == nil {
+						t.Fatal("the first call has succeeded")
+					}
+					fixture.Pass(10 * time.Second)
+					store.Lag = 0
+					store.fail(nil)
+					if err := remove(chime.NewJobs(store), t.Context()); err != nil {
+						t.Fatal(err)
+					}
+					again, err := e.Enqueue(t.Context(), "a", nil, chime.ID("mine"))
+					if err != nil || again.Existing {
+						t.Errorf("the next job with the ID: %+v, %v; want it added", again, err)
+					}
+					if job, err := chime.NewJobs(store).Get(t.Context(), "default", "mine"); err != nil || job.State != chime.JobWaiting {
+						t.Errorf("the job is %+v, %v; want it waiting", job, err)
+					}
+				})
+			})
+		}
+	}
+}
