@@ -6,14 +6,15 @@ import (
 	"time"
 )
 
-// Period is the minimum time for which an unused entry remains. If others are added, it is gone after two periods.
+// Period is the minimum time for which an unused entry remains. After two periods it is gone.
 const Period = 30 * time.Minute
 
-// A Map holds the entries that were used within the last two periods. It has no goroutine and no timer: it forgets entries while others are added,
-// so it never holds more than were used in two consecutive periods. The zero value is ready; it is safe for concurrent use.
+// A Map holds the entries that were used within the last two periods. It has no goroutine and no timer: it forgets entries while others are read or
+// added, so it never holds more than were used in two consecutive periods, and never returns one that was not used for two periods. The zero value
+// is ready; it is safe for concurrent use.
 //
-// It consists of two generations. Each used or new entry is in current. If a period has passed when one is added, current becomes earlier, and
-// the entries of earlier are forgotten. So reading an entry of the current generation needs neither a clock nor a write.
+// It consists of two generations. Each used or new entry is in current. If a period has passed when one is read or added, current becomes earlier,
+// and the entries of earlier are forgotten; after two periods, those of both are. So reading an entry of the current generation needs no write.
 type Map[K comparable, V any] struct {
 	mu               sync.RWMutex
 	current, earlier map[K]V
@@ -22,19 +23,22 @@ type Map[K comparable, V any] struct {
 
 // Get returns the entry of a key, and uses it.
 func (m *Map[K, V]) Get(key K) (V, bool) {
+	now := time.Now()
 	m.mu.RLock()
 	value, ok := m.current[key]
+	ok = ok && now.Sub(m.since) < Period
 	m.mu.RUnlock()
 	if ok {
 		return value, true
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	m.turn(now)
 	if value, ok = m.current[key]; ok { // set meanwhile
 		return value, true
 	}
 	if value, ok = m.earlier[key]; ok {
-		m.set(key, value)
+		m.put(key, value)
 	}
 	return value, ok
 }
@@ -43,7 +47,8 @@ func (m *Map[K, V]) Get(key K) (V, bool) {
 func (m *Map[K, V]) Set(key K, value V) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.set(key, value)
+	m.turn(time.Now())
+	m.put(key, value)
 }
 
 // Add returns the entry of a key. If it has none, make creates it, which must not use the map.
@@ -56,7 +61,8 @@ func (m *Map[K, V]) Add(key K, make func() V) V {
 	value, ok := m.current[key]
 	if !ok {
 		value = make()
-		m.set(key, value)
+		m.turn(time.Now())
+		m.put(key, value)
 	}
 	return value
 }
@@ -68,11 +74,17 @@ func (m *Map[K, V]) Len() int {
 	return len(m.current) + len(m.earlier)
 }
 
-func (m *Map[K, V]) set(key K, value V) {
-	now := time.Now()
-	if m.current == nil || now.Sub(m.since) >= Period {
+// turn begins a new generation if the current one is a period old.
+func (m *Map[K, V]) turn(now time.Time) {
+	switch age := now.Sub(m.since); {
+	case m.current == nil, age >= 2*Period:
+		m.current, m.earlier, m.since = make(map[K]V), nil, now
+	case age >= Period:
 		m.current, m.earlier, m.since = make(map[K]V), m.current, now
 	}
+}
+
+func (m *Map[K, V]) put(key K, value V) {
 	delete(m.earlier, key)
 	m.current[key] = value
 }

@@ -43,3 +43,25 @@ func TestAMapKeepsAnEntryForAPeriod(t *testing.T) {
 		}
 	})
 }
+
+// An entry that nobody uses is forgotten, also if no other is added; one that is only read remains.
+func TestAMapThatIsOnlyReadForgets(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var m Map[string, int]
+		m.Set("a", 1)
+		m.Set("b", 2)
+		for range 20 {
+			time.Sleep(Period * 2 / 3)
+			if value, ok := m.Get("a"); !ok || value != 1 {
+				t.Fatalf("%d, %v: want the entry that is in use", value, ok)
+			}
+		}
+		if m.Len() != 1 {
+			t.Errorf("%d entries, want the one in use", m.Len())
+		}
+		time.Sleep(2 * Period)
+		if value, ok := m.Get("a"); ok {
+			t.Errorf("%d: an entry that was not used for two periods", value)
+		}
+	})
+}
