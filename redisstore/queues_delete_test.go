@@ -374,3 +374,25 @@ func TestDeletedQueuesLeaveTheRegistryAfterAnHour(t *testing.T) {
 		}
 	})
 }
+
+// An earlier version wrote the entry of a deleted queue without a time: it gets one, and is removed an hour later.
+func TestAnEntryOfADeletedQueueWithoutATimeIsRemoved(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		key := b.store.keys.queues()
+		b.client.HSet(b.Context(), key, "/old", "1", "/wide", "4", "used", "1")
+		if err := b.store.unlist(b.Context(), "", 0, 100); err != nil {
+			b.Fatal(err)
+		}
+		now := b.serverTime().Unix()
+		var at int64
+		if _, err := fmt.Sscanf(b.client.HGet(b.Context(), key, "/old").Val(), "1 %d", &at); err != nil || at < now-60 || at > now+60 {
+			b.Errorf("the entry is %q, want 1 and the time: %v", b.client.HGet(b.Context(), key, "/old").Val(), err)
+		}
+		b.Want("a number from options", b.client.HGet(b.Context(), key, "/wide").Val(), "4")
+		b.Want("a queue in use", b.client.HGet(b.Context(), key, "used").Val(), "1")
+		b.client.HSet(b.Context(), key, "/old", fmt.Sprint("1 ", now-3700))
+		if err := b.store.unlist(b.Context(), "", 0, 100); err != nil || b.client.HExists(b.Context(), key, "/old").Val() {
+			b.Errorf("an hour later the entry is still there: %v", err)
+		}
+	})
+}
