@@ -106,7 +106,7 @@ func (s *store) sweepCall(p protocol.Partition, parked []string, unless time.Dur
 	k := s.keys.partition(p)
 	keys := []string{
 		k.dead, k.jobs, k.callers, k.idle, k.state, k.crashes, k.schedules, k.cursors, k.owed, k.gone, k.unhandled, k.handlers, k.results, k.kept, k.owners, k.last, k.history,
-		k.once, k.counters, k.zones,
+		k.once, k.counters, k.zones, k.notes, k.origins,
 	}
 	args := []any{
 		s.options.DeadRetention.Milliseconds(), s.options.MaxDead, s.options.ParkedRetention.Milliseconds(), unless.Milliseconds(), rand.Int32(),

@@ -285,3 +285,36 @@ func TestASweepWithMuchToRemoveFinishesAPurge(t *testing.T) {
 		}
 	})
 }
+
+// A flood of one kind of old data delays no other kind: each call removes some of all.
+func TestASweepRemovesSomeOfEachKind(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		const n = 3000
+		b.Enqueue(storesuite.Job("a")) // the queue is in use
+		k, ctx := b.keys(), b.Context()
+		old := float64(b.clock().Add(-100 * 24 * time.Hour).UnixMilli())
+		var dead, kept, once, gone []redis.Z
+		for i := range n {
+			id := fmt.Sprint("old", i)
+			dead, once, gone = append(dead, redisZ(old, "d"+id)), append(once, redisZ(old, "o"+id)), append(gone, redisZ(1000*old, "g"+id))
+			kept = append(kept, redisZ(old, "k"+id))
+		}
+		b.client.ZAdd(ctx, k.dead, dead...)
+		b.client.ZAdd(ctx, k.kept, kept...)
+		b.client.ZAdd(ctx, k.once, once...)
+		b.client.ZAdd(ctx, k.gone, gone...)
+		swept := int64(0)
+		if _, err := b.store.run(ctx, b.client, b.store.sweepCall(storesuite.DefaultPartition, nil, 0))[0].Result(); err != nil {
+			b.Fatal(err)
+		}
+		for name, key := range map[string]string{"dead jobs": k.dead, "results": k.kept, "records of Once": k.once, "marks": k.gone} {
+			left := b.client.ZCard(ctx, key).Val()
+			if swept += n - left; n-left < protocol.MaxItems/5 {
+				b.Errorf("%s: one call has removed %d, want at least %d", name, n-left, protocol.MaxItems/5)
+			}
+		}
+		if swept > protocol.MaxItems {
+			b.Errorf("one call has removed %d items, want at most %d", swept, protocol.MaxItems)
+		}
+	})
+}

@@ -1,4 +1,5 @@
 -- sweep.lua: remove old data, at most 500 items a call in total: dead jobs, parked jobs, results, records of …:once and marks of moved schedules.
+-- Each kind may use a fifth of these, and what the others leave: a flood of one kind delays no other.
 -- Registrations of workers and enqueuers that are gone are removed with one command each; announcements a few at a time.
 -- KEYS[1]  …:dead       zset  job ID -> instant of its death, Unix ms
 -- KEYS[2]  …:jobs       hash  job ID -> envelope
@@ -20,7 +21,9 @@
 -- KEYS[18] …:once       zset  job ID -> until when it is not added again, Unix ms
 -- KEYS[19] …:counters   hash
 -- KEYS[20] …:zones      hash  schedule -> local time of its last occurrence, see lib/zones.lua
--- KEYS[21...] …:parked:<name>  zset  job ID -> instant parked, Unix ms
+-- KEYS[21] …:notes      hash  schedule -> note of its pause
+-- KEYS[22] …:origins    hash  schedule -> queues that it has left
+-- KEYS[23...] …:parked:<name>  zset  job ID -> instant parked, Unix ms
 -- ARGV[1] how long dead jobs are kept, ms; ARGV[2] how many at most; ARGV[3] retention of parked jobs and marks of moved schedules, ms
 -- ARGV[4] if the partition was swept so recently, ms, nothing is done; ARGV[5] a random number; ARGV[6] 1: other lists have old jobs too, else 0
 -- ARGV[7] prefix of the channels for callers that wait for a job of this queue; ARGV[8...] the names of the parked lists
@@ -31,7 +34,7 @@
 local DEAD, JOBS, CALLERS, IDLE, STATE, CRASHES = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local SCHEDULES, CURSORS, OWED, GONE = KEYS[7], KEYS[8], KEYS[9], KEYS[10]
 local UNHANDLED, HANDLERS, RESULTS, KEPT, OWNERS, ONCE = KEYS[11], KEYS[12], KEYS[13], KEYS[14], KEYS[15], KEYS[18]
-local PARKED, NAMES = 20, 7 -- the parked lists come behind KEYS[20], their names behind ARGV[7]
+local PARKED, NAMES = 22, 7 -- the parked lists come behind KEYS[22], their names behind ARGV[7]
 local ASKED, ASKED_BYTES = 50, 262144 -- how many expired jobs are returned at most, and about how many bytes of them
 local TENDED_S = 60 -- the caller does the other duties of a sweep at least this often, even if more is left to remove
 local ASLEEP_MS = 60000 -- a worker that has slept for longer without renewing its registration is gone
@@ -50,22 +53,39 @@ local function oldest(key, score, max)
   return members, more
 end
 
-local left = MAX_ITEMS -- items that this call may still touch
+-- share_out divides the items that this call may touch among the kinds, by how many each has.
+local function share_out(total, wanted)
+  local shares, left = {}, total
+  for i, n in ipairs(wanted) do
+    shares[i] = math.min(n, math.floor(total / #wanted))
+    left = left - shares[i]
+  end
+  for i, n in ipairs(wanted) do
+    local more = math.min(n - shares[i], left)
+    shares[i], left = shares[i] + more, left - more
+  end
+  return shares
+end
 
--- dead jobs: those that are too old, and the oldest ones above the maximum number
+local long_ago, longer_ago = now_ms - tonumber(ARGV[3]), now_ms - 2 * tonumber(ARGV[3])
 local too_old = redis.call('ZCOUNT', DEAD, '-inf', whole(now_ms - tonumber(ARGV[1])))
 local n_dead, max_dead = redis.call('ZCARD', DEAD), tonumber(ARGV[2])
 local excess = math.max(too_old, n_dead - max_dead, 0)
-local n_buried = math.min(excess, left)
-local more = excess > left
-left = left - n_buried
+local n_parked = 0
+for i = PARKED + 1, #KEYS do n_parked = n_parked + redis.call('ZCOUNT', KEYS[i], '-inf', whole(long_ago)) end
+n_parked = n_parked + math.max(n_parked - math.max(max_dead - n_dead + math.min(excess, MAX_ITEMS), 0), 0) -- without room each removes a dead one
+local may_touch = share_out(MAX_ITEMS, { excess, n_parked, redis.call('ZCOUNT', KEPT, '-inf', whole(now_ms)),
+  redis.call('ZCOUNT', ONCE, '-inf', whole(now_ms)), redis.call('ZCOUNT', GONE, '-inf', whole(long_ago * 1000)) })
+
+-- dead jobs: those that are too old, and the oldest ones above the maximum number
+local n_buried = may_touch[1]
+local more = excess > n_buried
 
 -- expired parked jobs are dead; if there is no room among the dead jobs, an older one is removed. Some expired jobs remain
 -- parked, so a call does not read the oldest ones, but a random range.
 local room = math.max(max_dead - (n_dead - n_buried), 0)
-local may = left
-if may > room then may = room + math.floor((left - room) / 2) end
-local long_ago, longer_ago = now_ms - tonumber(ARGV[3]), now_ms - 2 * tonumber(ARGV[3])
+local may = may_touch[2]
+if may > room then may = room + math.floor((may - room) / 2) end
 local ids, lists, entries, parked_at, unseen = {}, {}, {}, {}, ARGV[6] == '1'
 for i = PARKED + 1, #KEYS do
   local n = redis.call('ZCOUNT', KEYS[i], '-inf', whole(long_ago))
@@ -111,16 +131,14 @@ for i, id in ipairs(ids) do
 end
 more = more or unseen and n_given + excess > 0 -- else the jobs that remain would cause call after call
 n_buried = math.min(n_buried + math.max(n_given - room, 0), n_dead)
-left = left - n_given - math.max(n_given - room, 0)
 local buried = n_buried > 0 and redis.call('ZRANGE', DEAD, 0, n_buried - 1) or {}
 
 -- expired results
-local outdated, more_outdated = oldest(KEPT, whole(now_ms), left)
-more, left = more or more_outdated, left - #outdated
+local outdated, more_outdated = oldest(KEPT, whole(now_ms), may_touch[3])
 
 -- expired records of jobs that may be enqueued again
-local free, more_free = oldest(ONCE, whole(now_ms), left)
-more, left = more or more_free, left - #free
+local free, more_free = oldest(ONCE, whole(now_ms), may_touch[4])
+more = more or more_outdated or more_free
 
 -- announcements
 local gone, announced = {}, redis.call('HRANDFIELD', HANDLERS, 50, 'WITHVALUES')
@@ -131,7 +149,7 @@ for i = 1, #announced, 2 do
 end
 
 -- marks of moved schedules, and records of deleted ones; marks of schedules that are still owed remain, because the move is not complete
-local marks, more_marks = oldest(GONE, whole((now_ms - tonumber(ARGV[3])) * 1000), left)
+local marks, more_marks = oldest(GONE, whole(long_ago * 1000), may_touch[5])
 local texts = #marks > 0 and redis.call('HMGET', SCHEDULES, unpack(marks)) or {}
 local since = #marks > 0 and redis.call('ZMSCORE', OWED, unpack(marks)) or {}
 local histories = #marks > 0 and redis.call('HMGET', KEYS[17], unpack(marks)) or {}
@@ -150,7 +168,7 @@ for i, name in ipairs(marks) do
     if not texts[i] or h and is_mark(h.state) then forgotten[#forgotten + 1] = name end
   end
 end
-more = more or more_marks and (left == 0 or #done > 0) -- else the marks that remain would cause call after call
+more = more or more_marks and (may_touch[5] < MAX_ITEMS or #done > 0) -- else the marks that remain would cause call after call
 
 -- read, so that a key of a wrong type stops the call here
 redis.call('HLEN', JOBS)
@@ -159,6 +177,8 @@ redis.call('HLEN', CURSORS)
 redis.call('HLEN', KEYS[20])
 redis.call('HLEN', RESULTS)
 redis.call('HLEN', OWNERS)
+redis.call('HLEN', KEYS[21])
+redis.call('HLEN', KEYS[22])
 local dying = {}
 local reasons, large = {}, false -- IDs and envelopes with the reason of the deaths
 for k, i in ipairs(given_up) do
@@ -202,6 +222,10 @@ local tends = not more or now_s < tended or now_s - tended >= TENDED_S
 if tends then redis.call('HSET', STATE, 'tended', whole(now_s)) end
 if #done > 0 then redis.call('ZREM', GONE, unpack(done)) end
 if #forgotten > 0 then redis.call('HDEL', OWNERS, unpack(forgotten)) end
+if #marked > 0 then
+  redis.call('HDEL', KEYS[21], unpack(marked))
+  redis.call('HDEL', KEYS[22], unpack(marked))
+end
 for _, name in ipairs(marked) do
   redis.call('HDEL', SCHEDULES, name)
   redis.call('HDEL', CURSORS, name)
