@@ -85,3 +85,27 @@ func TestAWakeUpPassesOverWorkersThatDidNotRenew(t *testing.T) {
 		}
 	})
 }
+
+// A program that does not know the layout changes nothing in the partition: also calls that only few programs make are refused.
+func TestANewerLayoutRefusesEveryChange(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		b.Declare("s", "skip", `{"job":"j"}`)
+		k, at := b.keys(), b.registered("s")
+		b.client.HSet(b.Context(), k.state, "layout", "99")
+		calls := map[string]func() error{
+			"pause":        func() error { return b.store.PauseQueue(b.Context(), "default", true, protocol.Note{}) },
+			"remove":       func() error { _, err := b.store.removeAt(b.Context(), "s", at, ""); return err },
+			"begin a move": func() error { _, err := b.store.beginMove(b.Context(), "s", at, "mail", 0, nil); return err },
+			"announce":     func() error { return b.store.Announce(b.Context(), "w", []protocol.Handled{{Queue: "default", Name: "j"}}) },
+		}
+		before := b.everything()
+		for name, call := range calls {
+			if err := call(); !errors.Is(err, protocol.ErrUnfit) {
+				b.Errorf("%s: %v, want ErrUnfit", name, err)
+			}
+		}
+		if after := b.everything(); after != before {
+			b.Errorf("the partition has changed:\n%s\n%s", before, after)
+		}
+	})
+}

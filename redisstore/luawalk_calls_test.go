@@ -17,6 +17,9 @@ func (w *luaWalk) call(e *ast.FuncCallExpr, scope *luaScope) {
 			return
 		}
 	}
+	if name, ok := e.Func.(*ast.IdentExpr); ok && name.Value == "newer" {
+		w.asked = true
+	}
 	callee := w.value(e.Func, scope)
 	arguments := w.values(e.Args, scope)
 	for _, v := range arguments {
@@ -101,6 +104,9 @@ func (w *luaWalk) redis(e *ast.FuncCallExpr, library *ast.AttrGetExpr, scope *lu
 func (w *luaWalk) order(e *ast.FuncCallExpr, command string, kind commandKind, key int) {
 	switch {
 	case kind.writes:
+		if !w.asked {
+			w.unasked[key] = true
+		}
 		if !w.now.written {
 			if !w.allowed(e, "grows first") {
 				w.firstWrites[command] = true

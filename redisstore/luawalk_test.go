@@ -22,6 +22,8 @@ type luaWalk struct {
 	calls  []*ast.FunctionExpr
 
 	used        map[int]bool // positions in KEYS
+	asked       bool         // the script has asked for the layout
+	unasked     map[int]bool // keys that were written before
 	firstWrites map[string]bool
 	findings    []string
 }
@@ -87,7 +89,7 @@ func walkLua(name, text string, title titlePage) (*luaWalk, error) {
 	}
 	w := &luaWalk{
 		title: title, lines: strings.Split(text, "\n"), now: luaState{checked: map[int]bool{}},
-		used: map[int]bool{}, firstWrites: map[string]bool{},
+		used: map[int]bool{}, firstWrites: map[string]bool{}, unasked: map[int]bool{},
 	}
 	w.run(chunk, inside(nil))
 	return w, nil

@@ -63,7 +63,7 @@ func (v *verifier) judgeHistory(ctx context.Context, p protocol.Partition, short
 	for n := first; n <= last; n++ {
 		args = append(args, fmt.Sprint(short, "\t", n), name)
 	}
-	values, err := v.script(ctx, p, &verifyHistoriesScript, v.repair, []string{v.store.keys.partition(p).history}, args...)
+	values, err := v.script(ctx, p, &verifyHistoriesScript, v.repair, []string{v.store.keys.partition(p).history, v.store.keys.partition(p).state}, args...)
 	if err != nil {
 		return err
 	}
@@ -80,7 +80,7 @@ func (v *verifier) judgeHistory(ctx context.Context, p protocol.Partition, short
 func (v *verifier) scanHistories(ctx context.Context, p protocol.Partition, fields bool) (*historyScan, error) {
 	found := &historyScan{names: map[string]string{}, heads: map[string]historyEntry{}, fields: map[string][2]int64{}}
 	for cursor, begun := "0", false; (cursor != "0" || !begun) && !found.full; begun = true {
-		values, err := v.script(ctx, p, &verifyHistoriesScript, false, []string{v.store.keys.partition(p).history}, cursor, "")
+		values, err := v.script(ctx, p, &verifyHistoriesScript, false, []string{v.store.keys.partition(p).history, v.store.keys.partition(p).state}, cursor, "")
 		if err != nil {
 			return nil, err
 		}

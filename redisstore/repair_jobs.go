@@ -100,7 +100,7 @@ func (j *jobVerifier) readSets(ctx context.Context) error {
 	}
 	for cursor, begun := "0", false; cursor != "0" || !begun; begun = true {
 		k := j.keys
-		values, err := j.script(ctx, j.partition, &verifyRecordsScript, false, []string{k.results, k.kept, k.after, k.progress, k.stale}, "stale", cursor)
+		values, err := j.script(ctx, j.partition, &verifyRecordsScript, false, []string{k.results, k.kept, k.after, k.progress, k.stale, k.state}, "stale", cursor)
 		if err != nil {
 			return err
 		}

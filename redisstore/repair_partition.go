@@ -183,7 +183,7 @@ var recordFaults = map[string]protocol.Finding{
 // records verifies the records that are kept of jobs.
 func (v *verifier) records(ctx context.Context, p protocol.Partition) error {
 	k := v.store.keys.partition(p)
-	keys := []string{k.results, k.kept, k.after, k.progress, k.stale}
+	keys := []string{k.results, k.kept, k.after, k.progress, k.stale, k.state}
 	for _, what := range []string{"results", "kept", "after", "progress"} {
 		for cursor, begun := "0", false; cursor != "0" || !begun; begun = true {
 			values, err := v.script(ctx, p, &verifyRecordsScript, false, keys, what, cursor)

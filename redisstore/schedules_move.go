@@ -191,7 +191,7 @@ func (s *store) endMove(ctx context.Context, name, queue string, generation int6
 		return err
 	}
 	k := s.keys.partition(partition)
-	ended, err := s.run(ctx, s.client, newCall(&moveEndScript, []string{k.schedules, k.owed}, []any{name, generation}))[0].Int()
+	ended, err := s.run(ctx, s.client, newCall(&moveEndScript, []string{k.schedules, k.owed, k.state}, []any{name, generation}))[0].Int()
 	if err != nil {
 		return failure("end the move of schedule", name, err)
 	}

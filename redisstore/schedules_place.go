@@ -129,7 +129,7 @@ func (s *store) Owed(ctx context.Context, partitions []protocol.Partition) ([]pr
 			failed = append(failed, failure("list owed schedules of", p.Queue, errs[i]))
 		} else if exist[i] {
 			k := s.keys.partition(p)
-			calls = append(calls, newCall(&owedScript, []string{k.owed, k.schedules, k.cursors, k.zones}, []any{minOwed.Milliseconds(), maxOwed}))
+			calls = append(calls, newCall(&owedScript, []string{k.owed, k.schedules, k.cursors, k.zones, k.state}, []any{minOwed.Milliseconds(), maxOwed}))
 			asked = append(asked, p)
 		}
 	}
@@ -177,7 +177,7 @@ func (s *store) Postpone(ctx context.Context, owed protocol.Owed) error {
 		return s.bad
 	}
 	k := s.keys.partition(owed.Partition)
-	cmd := s.run(ctx, s.client, newCall(&postponeScript, []string{k.owed}, []any{owed.Name, owed.Since.UnixMilli()}))[0]
+	cmd := s.run(ctx, s.client, newCall(&postponeScript, []string{k.owed, k.state}, []any{owed.Name, owed.Since.UnixMilli()}))[0]
 	if err := cmd.Err(); err != nil {
 		return failure("postpone schedule", owed.Name, err)
 	}

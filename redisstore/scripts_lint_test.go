@@ -29,9 +29,29 @@ var worksAtMaxMemory = []string{"sessions/work", "sessions/extend", "sessions/re
 // added, and the short path of an ordinary job has no command to spare.
 var writesUnread = []string{"jobs/enqueue"}
 
+// unaskedLayout are the scripts that write keys of a partition and do not ask for its layout, and why. Every other one asks before its first write, so
+// that a program that does not know the layout changes nothing.
+var unaskedLayout = map[string]string{
+	"jobs/enqueue_one": "a program that raises the layout closes the gate, which stops this script",
+	"sessions/extend":  "it only renews the program's own session: if it were refused, jobs whose handlers run would run twice",
+	"workers/leave":    "it only removes the program's own registration: if it were refused, wake-ups would be sent to a worker that is gone",
+}
+
+// ofPartition reports whether a key belongs to a partition: the others belong to the namespace, whose data have no layout.
+func ofPartition(key titleKey) bool {
+	shared := []string{ // the last five are of collections
+		"queues", "leader", "deleted", "pruned", "beats", "served", "workers", "records", "index", "swept", "unfinished", "names:<collection>"}
+	return !slices.Contains(shared, key.name) && !(key.name == "schedules" && key.kind == "zset")
+}
+
 const unreadFinding = "which was not read before the first write"
 
 func TestEveryScriptKeepsTheRules(t *testing.T) {
+	for name := range unaskedLayout {
+		if !slices.Contains(scripts.Names(), name) {
+			t.Errorf("unaskedLayout has %s, which is not a script", name)
+		}
+	}
 	for _, name := range worksAtMaxMemory {
 		if !slices.Contains(scripts.Names(), name) {
 			t.Errorf("worksAtMaxMemory has %s, which is not a script", name)
@@ -61,6 +81,11 @@ func lint(name, text string) []string {
 	for _, finding := range w.findings {
 		if !slices.Contains(writesUnread, name) || !strings.Contains(finding, unreadFinding) {
 			findings = append(findings, finding)
+		}
+	}
+	for key := range w.unasked {
+		if is := title.keys[key]; unaskedLayout[name] == "" && ofPartition(is) {
+			findings = append(findings, fmt.Sprintf("it writes …:%s before it asks for the layout (lib/layout.lua)", is.name))
 		}
 	}
 	names, err := luaFreeNames(name, text)

@@ -187,7 +187,7 @@ func (s *store) Announce(ctx context.Context, worker string, handled []protocol.
 				for _, name := range chunk {
 					args = append(args, name)
 				}
-				sent = append(sent, newCall(&announceScript, []string{k.handlers}, args))
+				sent = append(sent, newCall(&announceScript, []string{k.handlers, k.state}, args))
 			}
 		}
 	}

@@ -1,6 +1,6 @@
 -- pause_queue.lua: pause a queue, or resume it. Resuming wakes a worker as enqueuing does. While the queue is paused, enqueuing wakes no worker.
 -- A queue that is paused already remains paused; a different note replaces the old one, with its time.
--- KEYS[1] …:state  hash  paused: "<since when, Unix ms> <note>", limit
+-- KEYS[1] …:state  hash  paused: "<since when, Unix ms> <note>", limit, layout
 -- KEYS[2] …:idle   zset  sleeping worker -> instant it went to sleep, Unix ms; see lib/gate.lua
 -- KEYS[3] …:due    zset  job ID -> instant it is due, Unix ms
 -- KEYS[4] …:ready  list  IDs of jobs to run now
@@ -8,7 +8,9 @@
 -- Returns 1 if that changed anything.
 local STATE, IDLE, DUE, READY = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local wake = ARGV[2]
--- uses: limits clock gate wake alarm due queuelimit
+-- uses: limits clock layout gate wake alarm due queuelimit
+local refusal = newer(redis.call('HGET', STATE, 'layout'))
+if refusal then return refusal end
 local next_ms = due_head(DUE)
 local waiting = redis.call('LLEN', READY) > 0
 local state = redis.call('HMGET', STATE, 'paused', 'limit')

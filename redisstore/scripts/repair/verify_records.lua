@@ -4,6 +4,7 @@
 -- KEYS[3] …:after     hash  job ID -> what follows its flight, see lib/after.lua
 -- KEYS[4] …:progress  hash  job ID -> its progress
 -- KEYS[5] …:stale     zset  IDs in ready that are void -> since when, Unix ms
+-- KEYS[6] …:state     hash  layout
 -- ARGV[1] results: those that would never be removed; kept: instants without a result; after, progress, stale: IDs; ARGV[2] the position in the
 -- list, as the last call answered; 0 begins; empty: no list, but ARGV[3...], IDs to repair: a result is kept for a day, an instant without one is removed
 -- Returns the new position, 0 at the end; how many it has read; the IDs.
@@ -11,7 +12,9 @@ local RESULTS, KEPT, AFTER, PROGRESS, STALE = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local DAY_MS = 86400000
 local COUNT = 50 -- of entries that may be long
 local what, at = ARGV[1], ARGV[2]
--- uses: limits clock
+-- uses: limits clock layout
+local refusal = newer(redis.call('HGET', KEYS[6], 'layout'))
+if refusal then return refusal end
 local page, step = { '0', {} }, 2
 if at == '' then
   step = 1

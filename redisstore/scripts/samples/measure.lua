@@ -9,10 +9,13 @@
 -- KEYS[1] …:measured  hash  see lib/measured.lua
 -- KEYS[2] …:sessions  zset  session -> instant it lapses, Unix ms
 -- KEYS[3] …:callers   zset  "measured <session>" -> MARK_S after its last call, and that call's number, see lib/callers.lua
+-- KEYS[4] …:state     hash  layout
 -- ARGV[1] session; ARGV[2] number, one more than that of its last; ARGV[3...] see lib/measured.lua
 -- Returns 1; 0 if it was counted before, or the session is gone.
 local MEASURED, SESSIONS, CALLERS = KEYS[1], KEYS[2], KEYS[3]
--- uses: clock callers sums measured
+-- uses: clock layout callers sums measured
+local refusal = newer(redis.call('HGET', KEYS[4], 'layout'))
+if refusal then return refusal end
 local MARK_S = 30 * 86400
 local mark, number = 'measured ' .. ARGV[1], tonumber(ARGV[2]) % ROUND
 if not redis.call('ZSCORE', SESSIONS, ARGV[1]) then return 0 end

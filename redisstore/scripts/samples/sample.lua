@@ -19,7 +19,7 @@
 -- KEYS[2]  …:minutes   stream  minute, Unix ms -> an entry, as below
 -- KEYS[3]  …:hours     stream  hour, Unix ms -> likewise
 -- KEYS[4]  …:measured  hash    see measure.lua
--- KEYS[5]  …:state     hash    done, enqueued
+-- KEYS[5]  …:state     hash    done, enqueued, layout
 -- KEYS[6]  …:callers   zset    #enqueued
 -- KEYS[7]  …:counters  hash    those of the partition
 -- KEYS[8]  …:ready     list    IDs of jobs to run now
@@ -37,7 +37,9 @@
 -- 60 for reading its entries before.
 -- Returns time (us), 1 if a sample was taken, else 0.
 local SAMPLED, MINUTES, HOURS, MEASURED = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
--- uses: clock counters due strings envelope
+-- uses: clock layout counters due strings envelope
+local refusal = newer(redis.call('HGET', KEYS[5], 'layout'))
+if refusal then return refusal end
 local LONG = 65536 -- bytes
 local MINUTE, HOUR = 60000, 3600000
 local KEPT_MINUTES, KEPT_HOURS = 25 * HOUR, 92 * 24 * HOUR

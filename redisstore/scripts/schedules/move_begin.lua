@@ -12,7 +12,7 @@
 -- KEYS[4] …:due        zset  job ID -> instant it is due, Unix ms
 -- KEYS[5] …:jobs       hash  job ID -> envelope
 -- KEYS[6] …:crashes    hash  job ID -> times its holder vanished
--- KEYS[7] …:state      hash  fence
+-- KEYS[7] …:state      hash  fence, layout
 -- KEYS[8] …:gone       zset  schedule that lived here -> when it left or was deleted, Unix us: the sweep removes the mark after 7 days
 -- KEYS[9] …:counters   hash
 -- KEYS[10] …:origins   hash  schedule -> queues that it has left, separated by spaces: the counts of runs that had not ended are there
@@ -38,7 +38,9 @@ local CRASHES, STATE, GONE, COUNTERS, ORIGINS = KEYS[6], KEYS[7], KEYS[8], KEYS[
 local NOTES, OWNERS = KEYS[11], KEYS[12]
 local name, generation, floor = ARGV[1], tonumber(ARGV[3]), tonumber(ARGV[4])
 local yields = ARGV[12] == '1'
--- uses: clock counters instant seconds definition form owed withdraw owner strings history
+-- uses: clock layout counters instant seconds definition form owed withdraw owner strings history
+local refusal = newer(redis.call('HGET', STATE, 'layout'))
+if refusal then return refusal end
 local text = redis.call('HGET', SCHEDULES, name)
 local h = head(text)
 local stored_cursor = redis.call('HGET', CURSORS, name) or ''

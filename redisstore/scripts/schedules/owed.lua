@@ -3,10 +3,13 @@
 -- KEYS[2] …:schedules  hash  schedule -> definition
 -- KEYS[3] …:cursors    hash  schedule -> cursor
 -- KEYS[4] …:zones      hash  schedule -> the local time of the occurrence at its cursor, see lib/zones.lua
+-- KEYS[5] …:state      hash  layout
 -- ARGV[1] how long, ms; ARGV[2] how many at most; their definitions together have about 1 MiB
 -- Returns time (us), then five values for each schedule: name, definition, cursor, since (Unix ms), its entry in zones (empty: none).
 local OWED, SCHEDULES, CURSORS, ZONES = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
--- uses: limits clock
+-- uses: limits clock layout
+local refusal = newer(redis.call('HGET', KEYS[5], 'layout'))
+if refusal then return refusal end
 local answer = { whole(now_us) }
 local list = redis.call('ZRANGEBYSCORE', OWED, '-inf', whole(now_ms - tonumber(ARGV[1])), 'LIMIT', 0, tonumber(ARGV[2]), 'WITHSCORES')
 if #list == 0 then return answer end

@@ -5,7 +5,7 @@
 -- KEYS[4] …:due        zset  job ID -> instant it is due, Unix ms
 -- KEYS[5] …:jobs       hash  job ID -> envelope
 -- KEYS[6] …:crashes    hash  job ID -> times its holder vanished
--- KEYS[7] …:state      hash  fence
+-- KEYS[7] …:state      hash  fence, layout
 -- KEYS[8] …:notes      hash  schedule -> note of its pause, see lib/note.lua
 -- KEYS[9] …:counters   hash
 -- KEYS[10] …:last      hash  schedule -> its last outcome, see lib/history.lua
@@ -24,7 +24,9 @@
 local SCHEDULES, CURSORS, OWED, DUE, JOBS, CRASHES = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local STATE, NOTES, COUNTERS = KEYS[7], KEYS[8], KEYS[9]
 local name, wanted, note, skips = ARGV[1], ARGV[2], ARGV[5], ARGV[6] == '1'
--- uses: clock strings instant seconds counters definition withdraw note history
+-- uses: clock layout strings instant seconds counters definition withdraw note history
+local refusal = newer(redis.call('HGET', STATE, 'layout'))
+if refusal then return refusal end
 local text = redis.call('HGET', SCHEDULES, name)
 if not text then return { whole(now_us), -1, '', '', 0 } end
 local h = head(text)

@@ -17,6 +17,7 @@
 -- KEYS[15] …:last      hash  schedule -> its last outcome, see lib/history.lua
 -- KEYS[16] …:history   hash  schedule -> its last attempts
 -- KEYS[17] …:zones     hash  schedule -> local time of its last occurrence, see lib/zones.lua
+-- KEYS[18] …:state     hash  layout
 -- ARGV[1] schedule; ARGV[2] the generation to delete; ARGV[3] when it was deleted, as an earlier call has answered: the list of the queues that
 -- it has left is removed, unless another schedule of that name was deleted here since; empty: the list remains
 -- ARGV[4] the revision to delete (empty: any); ARGV[5], ARGV[6] an owner that prunes it, and its version (empty: none); ARGV[7]
@@ -29,7 +30,9 @@ local SCHEDULES, CURSORS, OWED, DUE, OPEN = KEYS[1], KEYS[2], KEYS[3], KEYS[4], 
 local JOBS, CRASHES, COUNTERS, GONE, BEHIND, READY, ORIGINS = KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11], KEYS[12]
 local NOTES, OWNERS = KEYS[13], KEYS[14]
 local name, generation = ARGV[1], tonumber(ARGV[2])
--- uses: clock counters instant seconds strings definition open flight withdraw owner histories
+-- uses: clock layout counters instant seconds strings definition open flight withdraw owner histories
+local refusal = newer(redis.call('HGET', KEYS[18], 'layout'))
+if refusal then return refusal end
 local text = redis.call('HGET', SCHEDULES, name)
 local h = head(text)
 if h and tonumber(h.generation) > generation then return { whole(now_us), 0, text, '', '' } end

@@ -4,10 +4,13 @@
 -- KEYS[2] …:sessions            zset  session -> instant it lapses, Unix ms
 -- KEYS[3] …:callers             zset  sessions that have ended, see lib/closed.lua; "measured <session>", see measure.lua
 -- KEYS[4] …:measured            hash  see lib/measured.lua
+-- KEYS[5] …:state               hash  layout
 -- ARGV[1] session; ARGV[2] 1 if it has sent measurements before; ARGV[3...] its measurements since then, see lib/measured.lua; may be missing
 -- Returns 1 if this call ended it.
 local INFLIGHT, SESSIONS, CALLERS, MEASURED = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
--- uses: callers clock closed session sums measured
+-- uses: callers clock layout closed session sums measured
+local refusal = newer(redis.call('HGET', KEYS[5], 'layout'))
+if refusal then return refusal end
 local fields = redis.call('HGETALL', INFLIGHT)
 if #fields ~= 2 or fields[1] ~= SELF or not string.match(fields[2], '^%d+ ') then return 0 end
 local changed = ARGV[3] and add_measured(MEASURED, ARGV, 3) or {}

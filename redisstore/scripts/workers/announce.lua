@@ -1,9 +1,12 @@
 -- announce.lua: record which job names a worker handles. A live worker calls this every four minutes.
 -- KEYS[1] …:handlers  hash  job name -> workers that handle it, see lib/handlers.lua
+-- KEYS[2] …:state     hash  layout
 -- ARGV[1] worker; ARGV[2...] job names
 -- Returns 1.
 local MAX_NAMES = 1000 -- with announcements; for other names a worker learns at its next poll that jobs are parked
--- uses: limits clock handlers
+-- uses: limits clock layout handlers
+local refusal = newer(redis.call('HGET', KEYS[2], 'layout'))
+if refusal then return refusal end
 local worker, names, entries = ARGV[1], {}, {}
 for i = 2, #ARGV do names[#names + 1] = ARGV[i] end
 local stored = redis.call('HMGET', KEYS[1], unpack(names))
