@@ -96,7 +96,9 @@ func TestANewerLayoutRefusesEveryChange(t *testing.T) {
 			"pause":        func() error { return b.store.PauseQueue(b.Context(), "default", true, protocol.Note{}) },
 			"remove":       func() error { _, err := b.store.removeAt(b.Context(), "s", at, ""); return err },
 			"begin a move": func() error { _, err := b.store.beginMove(b.Context(), "s", at, "mail", 0, nil); return err },
-			"announce":     func() error { return b.store.Announce(b.Context(), "w", []protocol.Handled{{Queue: "default", Name: "j"}}) },
+			"announce": func() error {
+				return b.store.Announce(b.Context(), "w", []protocol.Handled{{Queue: "default", Name: "j"}})
+			},
 		}
 		before := b.everything()
 		for name, call := range calls {

@@ -264,7 +264,8 @@ func (c *partitionCount) add() {
 		to.Paused, to.Note = true, parsePause(paused)
 	}
 	if limit := state.text(stateLimit); limit != "" {
-		to.Limit = parseLimit(limit).QueueLimit
+		stored := parseLimit(limit)
+		to.Limit, to.LimitUnreadable = stored.QueueLimit, stored.unreadable
 	}
 	if c.stale == nil {
 		to.Waiting += c.ready.Val()

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -82,29 +83,32 @@ type storedLimit struct {
 	unreadable bool
 }
 
-// parseLimit reads the field limit; an empty text means that there is no limit.
+// limitPattern is the form of the field limit: the limit and its flights, then the tokens of a layout before 4, or the pairs of starts.
+var limitPattern = regexp.MustCompile(`^(\d{1,7}) (\d{1,7}) (\d{1,10}) (\d{1,16})(?: (\d{1,16}) (\d{1,16})|((?: \d{1,16}:\d{1,13}:\d{1,7})*))$`)
+
+// parseLimit reads the field limit as the scripts do; an empty text means that there is no limit.
 func parseLimit(text string) storedLimit {
 	if text == "" {
 		return storedLimit{}
 	}
-	fields := strings.Fields(text)
-	if len(fields) < 4 {
+	parts := limitPattern.FindStringSubmatch(text)
+	if parts == nil {
 		return storedLimit{unreadable: true}
 	}
-	var numbers [4]int64
+	var numbers [6]int64
 	for i := range numbers {
-		n, err := strconv.ParseInt(fields[i], 10, 64)
-		if err != nil || n < 0 || len(fields[i]) > 16 {
-			return storedLimit{unreadable: true}
-		}
-		numbers[i] = n
+		numbers[i], _ = strconv.ParseInt(parts[i+1], 10, 64) // tokens may be missing
 	}
 	running, starts, per := numbers[0], numbers[1], numbers[2]
 	if running > protocol.MaxLimit || starts > protocol.MaxLimit || per > protocol.MaxPer.Milliseconds() || starts > 0 && per == 0 {
 		return storedLimit{unreadable: true}
 	}
+	pairs := strings.Fields(parts[7])
+	if parts[5] != "" && starts > 0 {
+		pairs = []string{fmt.Sprintf("%d:0:%d", 1000*numbers[5], starts-min(numbers[4]/per, starts))}
+	}
 	return storedLimit{
-		QueueLimit: protocol.QueueLimit{Running: int(running), Starts: int(starts), Per: time.Duration(per) * time.Millisecond}, flights: numbers[3], pairs: fields[4:],
+		QueueLimit: protocol.QueueLimit{Running: int(running), Starts: int(starts), Per: time.Duration(per) * time.Millisecond}, flights: numbers[3], pairs: pairs,
 	}
 }
 
@@ -125,9 +129,6 @@ func (l *storedLimit) state(now time.Time) protocol.LimitState {
 func (l *storedLimit) used(now time.Time) (n int) {
 	for _, pair := range l.pairs {
 		parts := strings.Split(pair, ":")
-		if len(parts) != 3 {
-			continue // of a token bucket, as layouts before 4 have it
-		}
 		last, _ := strconv.ParseInt(parts[0], 10, 64)
 		if starts, err := strconv.Atoi(parts[2]); err == nil && now.UnixMicro()-last <= l.Per.Microseconds() {
 			n += starts

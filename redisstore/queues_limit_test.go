@@ -274,3 +274,43 @@ func TestTheNoteOfAPauseRemainsUntilAnotherOneComes(t *testing.T) {
 		}
 	})
 }
+
+// Go reads the field as the scripts do: also the tokens of an earlier layout, and what was edited by hand.
+func TestGoReadsALimitAsTheScriptsDo(t *testing.T) {
+	now := time.UnixMilli(1_700_000_060_000)
+	for text, want := range map[string]struct {
+		used  int
+		state protocol.LimitState
+	}{
+		"":                                {0, protocol.Unlimited},
+		"5 0 0 4":                         {0, protocol.LimitOpen},
+		"5 0 0 5":                         {0, protocol.LimitFull},
+		"0 3 60000 0 0 1700000059000":     {3, protocol.LimitSpent},
+		"0 3 60000 0 60000 1700000059000": {2, protocol.LimitOpen},
+		"0 3 1000 0 0 1700000000000":      {0, protocol.LimitOpen},
+		"0 3 60000 0 1700000059000000:0:1 1700000059500000:0:2": {3, protocol.LimitSpent},
+		"0 3 60000 0 1700000059000000:0:1 junk":                 {0, protocol.LimitFull},
+		"5":                                                     {0, protocol.LimitFull},
+		"5  0 0 4":                                              {0, protocol.LimitFull},
+		"0 3 0 0":                                               {0, protocol.LimitFull},
+		"5 0 0 -1":                                              {0, protocol.LimitFull},
+	} {
+		stored := parseLimit(text)
+		if used, state := stored.used(now), stored.state(now); used != want.used || state != want.state {
+			t.Errorf("%q: %d starts count, state %v; want %d, %v", text, used, state, want.used, want.state)
+		}
+	}
+	onEveryServer(t, func(b *bench) {
+		b.Enqueue(storesuite.Job("a"))
+		for text, unreadable := range map[string]bool{"5 0 0 0": false, "five": true, "0 3 60000 0 junk": true} {
+			b.client.HSet(b.Context(), b.keys().state, "limit", text)
+			stats, err := b.store.QueueStats(b.Context(), []string{"default"})
+			if err != nil || stats[0].LimitUnreadable != unreadable {
+				b.Errorf("limit %q: %+v, %v; want unreadable %v", text, stats[0].Limit, err, unreadable)
+			}
+			if taken := b.Work("s", protocol.WorkCall{Take: 1}).Taken; unreadable && len(taken) > 0 {
+				b.Errorf("limit %q: a job was taken", text)
+			}
+		}
+	})
+}

@@ -111,7 +111,15 @@ func place(r chime.Reason) string {
 	return "it is in line"
 }
 
-// Limit describes the limit of a queue: 5 at once, 10 starts in 1s. It is empty without a limit.
+// QueueLimit describes the limit of a queue, also one that cannot be read. It is empty without a limit.
+func QueueLimit(q *chime.QueueInfo) string {
+	if q.LimitUnreadable {
+		return "cannot be read, so no job is taken: set it again"
+	}
+	return Limit(q.Limit)
+}
+
+// Limit describes a limit: 5 at once, 10 starts in 1s. It is empty without a limit.
 func Limit(limit chime.Limit) string {
 	var parts []string
 	if limit.Running > 0 {

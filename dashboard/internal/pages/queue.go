@@ -60,7 +60,7 @@ func (s *Site) Queue(ctx context.Context, r *Request) (View, error) {
 		}
 	}
 	m := &Queue{Queue: standing.Queues[i], Can: r.Can, WorkersNote: standing.Notes[overview.Workers]}
-	m.State, m.Limited, m.Long = plain.Queue(m.QueueInfo, standing.Served()(name)), limitOf(m.Limit), waitsTooLong(m.QueueInfo)
+	m.State, m.Limited, m.Long = plain.Queue(m.QueueInfo, standing.Served()(name)), plain.QueueLimit(m.QueueInfo), waitsTooLong(m.QueueInfo)
 	for _, w := range standing.Workers {
 		if _, serves := w.Queues[name]; serves {
 			m.Workers = append(m.Workers, w)

@@ -178,8 +178,3 @@ func (q *Queues) Head(sort, name string) Choice { return Choice{sort, name, q.So
 func (*Queues) Empty() render.Empty {
 	return render.Empty{Text: "There are no queues. A queue is created when a job, a schedule or a worker first uses its name. This line creates one:", Line: "chime jobs enqueue resize"}
 }
-
-// limitOf describes the limit of a queue, or returns "" if it has none.
-func limitOf(limit chime.Limit) string {
-	return plain.Limit(limit)
-}

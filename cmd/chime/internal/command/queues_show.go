@@ -54,7 +54,7 @@ func (s *session) queueText(q queueLine) string {
 			row("Since", times.Full(q.Note.At, s.location)+"  "+format.Away(q.Note.At.Sub(q.Now)))
 		}
 	}
-	row("Limit", limitText(q.Limit))
+	row("Limit", cmp.Or(plain.QueueLimit(q.QueueInfo), "none"))
 	row("Waiting", format.Count(q.Waiting))
 	row("Oldest", oldest(q.QueueInfo))
 	row("Delayed", format.Count(q.Delayed))

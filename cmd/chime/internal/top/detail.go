@@ -71,7 +71,7 @@ func (m *Model) queueDetail(d *fields, q overview.Queue) {
 		d.add("state", state.String())
 	}
 	d.add("", state.Sentence)
-	d.add("limit", words.Limit(q.Limit))
+	d.add("limit", words.QueueLimit(q.QueueInfo))
 	if q.Partitions > 1 {
 		d.add("partitions", format.Count(q.Partitions))
 	}
