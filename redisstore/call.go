@@ -36,6 +36,12 @@ func (c call) readOnly() call {
 	return c
 }
 
+// readOnlyForAll is readOnly for a short script that users with any rights call: all of them may send it as a text, for the check of rights.
+func (c call) readOnlyForAll() call {
+	c.args[0], c.args[1] = "eval_ro", c.script.Text
+	return c
+}
+
 // A callBuffer is the memory of a call. It is reused after the call was answered: the calls that carry jobs are long and frequent, and
 // allocating for each would keep the garbage collector busy.
 type callBuffer struct {

@@ -135,14 +135,15 @@ func (s *store) readRemovals(ctx context.Context, names []string, all []judged) 
 	if err != nil {
 		return err
 	}
-	intended, err := s.lookUpInstants(ctx, names)
+	members := slices.Grow(slices.Clone(names), len(names))
+	for _, name := range names {
+		members = append(members, removed(name))
+	}
+	instants, err := s.lookUpInstants(ctx, members)
 	if err != nil {
 		return err
 	}
-	done, err := s.lookUpRemoved(ctx, names)
-	if err != nil {
-		return err
-	}
+	intended, done := instants[:len(names)], instants[len(names):]
 	for i := range all {
 		all[i].removal = removalRead{intended: intended[i], done: done[i], pruned: pruned[owners[i]].version, prunedAt: pruned[owners[i]].at}
 	}
@@ -315,9 +316,9 @@ func (s *store) registerLost(ctx context.Context, all []judged) error {
 
 // suspects returns the residents for which the registry or a deletion may require a step.
 func (s *store) suspects(ctx context.Context, residents []resident) ([]protocol.Address, error) {
-	args, names, owners := []any{"zmscore", s.keys.registry()}, make([]string, len(residents)), []string(nil)
-	for i, r := range residents {
-		args, names[i] = append(args, home{r.Partition.Queue, r.generation}.member(r.Name)), r.Name
+	args, owners := []any{"zmscore", s.keys.registry()}, []string(nil)
+	for _, r := range residents {
+		args = append(args, home{r.Partition.Queue, r.generation}.member(r.Name))
 		if r.owner.Name != "" && !slices.Contains(owners, r.owner.Name) {
 			owners = append(owners, r.owner.Name)
 		}
@@ -330,6 +331,12 @@ func (s *store) suspects(ctx context.Context, residents []resident) ([]protocol.
 	if err != nil {
 		return nil, failure("look up schedules in", s.keys.registry(), err)
 	}
+	var names []string // of the registered ones: the others are suspects anyway
+	for i, r := range residents {
+		if registered.Val()[i] != nil {
+			names = append(names, r.Name)
+		}
+	}
 	done, err := s.lookUpRemoved(ctx, names)
 	if err != nil {
 		return nil, err
@@ -340,7 +347,11 @@ func (s *store) suspects(ctx context.Context, residents []resident) ([]protocol.
 	}
 	var found []protocol.Address
 	for i, r := range residents {
-		if registered.Val()[i] == nil || done[i] > 0 || pruned[r.owner.Name].version > r.owner.Version {
+		suspect := registered.Val()[i] == nil
+		if !suspect {
+			suspect, done = done[0] > 0, done[1:]
+		}
+		if suspect || pruned[r.owner.Name].version > r.owner.Version {
 			found = append(found, r.Address)
 		}
 	}

@@ -3,6 +3,7 @@ package redisstore
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -26,6 +27,7 @@ import (
 var (
 	changeRegistryScript    = scripts.Load("schedules/change_registry")
 	registerSchedulesScript = scripts.Load("schedules/register_schedules")
+	homesScript             = scripts.Load("schedules/homes")
 )
 
 const maxRegister = 500 // schedules in a call of the script
@@ -73,58 +75,59 @@ func (s *store) homes(ctx context.Context, names ...string) ([]home, error) {
 	return homes, err
 }
 
-// lookUpHomes reads the registry entries of schedules.
+// lookUpHomes reads the registry entries of schedules: a few with one command each, more with one call of a script for up to 500.
 func (s *store) lookUpHomes(ctx context.Context, names ...string) ([]foundHome, error) {
-	homes := make([]foundHome, len(names))
-	read, err := s.lookUpTogether(ctx, names, homes)
-	if err != nil || read == len(names) {
-		return homes, err
+	if len(names) <= fewNames {
+		return s.lookUpFew(ctx, names)
 	}
+	var calls []call
+	for some := range slices.Chunk(names, maxRegister) {
+		args := make([]any, len(some))
+		for i, name := range some {
+			args[i] = name
+		}
+		calls = append(calls, newCall(&homesScript, []string{s.keys.registry()}, args).readOnlyForAll())
+	}
+	homes := make([]foundHome, 0, len(names))
+	for _, cmd := range s.run(ctx, s.client, calls...) {
+		members, err := list("look up schedules in", s.keys.registry(), cmd)
+		if err != nil {
+			return nil, err
+		}
+		for i := range members {
+			found := foundHome{}
+			if member := members.text(i); member != "" {
+				_, found.home, found.err = parseMember(member)
+			}
+			homes = append(homes, found)
+		}
+	}
+	if len(homes) != len(names) {
+		return nil, failure("look up schedules in", s.keys.registry(), errShortAnswer)
+	}
+	return homes, nil
+}
+
+const fewNames = 4
+
+var errShortAnswer = errors.New("the answer does not have all of them")
+
+func (s *store) lookUpFew(ctx context.Context, names []string) ([]foundHome, error) {
 	pipe := s.client.Pipeline()
 	found := make([]*redis.StringSliceCmd, len(names))
-	for i, name := range names[read:] {
-		found[read+i] = pipe.ZRangeByLex(ctx, s.keys.registry(), &redis.ZRangeBy{Min: "[" + name + "\t", Max: "(" + name + "\n", Count: 1})
+	for i, name := range names {
+		found[i] = pipe.ZRangeByLex(ctx, s.keys.registry(), &redis.ZRangeBy{Min: "[" + name + "\t", Max: "(" + name + "\n", Count: 1})
 	}
 	if _, err := pipe.Exec(ctx); err != nil {
 		return nil, failure("look up schedules in", s.keys.registry(), err)
 	}
-	for i := read; i < len(names); i++ {
+	homes := make([]foundHome, len(names))
+	for i := range names {
 		for _, member := range found[i].Val() {
 			_, homes[i].home, homes[i].err = parseMember(member)
 		}
 	}
 	return homes, nil
-}
-
-// fewNames or fewer are looked up one by one: so few names are usually far apart.
-const fewNames = 16
-
-// lookUpTogether reads the homes of the first names with one command, and returns their number. The registry is sorted by name, so it reads
-// the range from the first name to the last, if not many others are in between. It skips lists that are unsorted or short.
-func (s *store) lookUpTogether(ctx context.Context, names []string, homes []foundHome) (read int, err error) {
-	if len(names) < fewNames || !slices.IsSorted(names) {
-		return 0, nil
-	}
-	count := 2 * len(names)
-	members, err := s.client.ZRangeByLex(ctx, s.keys.registry(), &redis.ZRangeBy{Min: "[" + names[0] + "\t", Max: "(" + names[len(names)-1] + "\n", Count: int64(count)}).Result()
-	if err != nil {
-		return 0, failure("look up schedules in", s.keys.registry(), err)
-	}
-	if read = len(names); len(members) == count { // there may be more: what comes after the last name is not known
-		last, _, _ := strings.Cut(members[count-1], "\t")
-		read, _ = slices.BinarySearch(names, last)
-	}
-	i := 0
-	for _, member := range members {
-		name, home, err := parseMember(member)
-		for i < read && names[i] < name {
-			i++
-		}
-		for ; i < read && names[i] == name; i++ { // if a name has several entries, the first one counts
-			homes[i] = foundHome{home, err}
-		}
-	}
-	return read, nil
 }
 
 // unreadableSchedule logs, once for each entry in the life of the process, that an entry of the registry cannot be read.

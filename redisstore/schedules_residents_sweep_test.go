@@ -15,8 +15,8 @@ import (
 // With any number of schedules in a partition, a call reads some of them, and the next one continues: the caller keeps a lease meanwhile.
 func TestSweepingLooksForLostEntriesInBoundedCalls(t *testing.T) {
 	b := onRedis(t)
-	// a page has about a hundred schedules, and the registry is asked for each one that it has lost
-	const schedules, mostCommands = 5000, (8 + 102) * residentPages
+	// a page has about a hundred schedules
+	const schedules, mostCommands = 5000, 8 * residentPages
 	for first := 0; first < schedules; first += 100 {
 		var some []protocol.Declaration
 		for i := first; i < first+100; i++ {

@@ -187,7 +187,8 @@ func loadAll(t *testing.T) map[string]script.Script {
 
 // The lint works: each of these scripts breaks one rule.
 func TestTheLintFindsWhatIsWrong(t *testing.T) {
-	const title = "-- x.lua: a script.\n-- KEYS[1] …:due  zset  what is due\n-- KEYS[2] …:jobs  hash  jobs\n-- ARGV[1] a name\n-- Returns 1.\n"
+	const asks = "local function newer() end\nnewer()\n"
+	const title = "-- x.lua: a script.\n-- KEYS[1] …:due  zset  what is due\n-- KEYS[2] …:jobs  hash  jobs\n-- ARGV[1] a name\n-- Returns 1.\n" + asks
 	const good = "local DUE, JOBS = KEYS[1], KEYS[2]\nredis.call('HGET', JOBS, 'a')\nredis.call('ZADD', DUE, 1, ARGV[1])\n"
 	if findings := lint("x", title+good); len(findings) > 0 {
 		t.Fatalf("a good script: %q", findings)
@@ -195,6 +196,8 @@ func TestTheLintFindsWhatIsWrong(t *testing.T) {
 	for _, c := range []struct{ rule, text, want string }{
 		{"the title names the script", "-- y.lua: another.\n" + title + good, "the first line is"},
 		{"the title page has the return values", strings.Replace(title, "-- Returns 1.\n", "", 1) + good, "has no line Returns"},
+		{"the layout is asked for", strings.Replace(title, asks, "", 1) + good, "it writes …:due before it asks for the layout"},
+		{"the layout is asked for first", strings.Replace(title, asks, "", 1) + good + asks, "it writes …:due before it asks for the layout"},
 		{"keys are numbered", strings.Replace(title, "KEYS[2]", "KEYS[3]", 1) + good, "comes after 1 keys"},
 		{"a key has a type", strings.Replace(title, "hash", "map", 1) + good, "want -- KEYS[n]"},
 		{"every key is on the title page", title + good + "redis.call('ZREM', KEYS[3], '')", "KEYS[3] is not on the title page"},
