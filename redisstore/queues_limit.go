@@ -84,7 +84,7 @@ type storedLimit struct {
 }
 
 // limitPattern is the form of the field limit: the limit and its flights, then the tokens of a layout before 4, or the pairs of starts.
-var limitPattern = regexp.MustCompile(`^(\d{1,7}) (\d{1,7}) (\d{1,10}) (\d{1,16})(?: (\d{1,16}) (\d{1,16})|((?: \d{1,16}:\d{1,13}:\d{1,7})*))$`)
+var limitPattern = regexp.MustCompile(`^(\d{1,7}) (\d{1,7}) (\d{1,10}) (\d{1,16})(?: (\d{1,16}) (\d{1,16})|((?: \d{1,16}[:]\d{1,13}[:]\d{1,7})*))$`)
 
 // parseLimit reads the field limit as the scripts do; an empty text means that there is no limit.
 func parseLimit(text string) storedLimit {

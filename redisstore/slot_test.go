@@ -137,11 +137,11 @@ func TestTheKeyGuardReportsWrongCalls(t *testing.T) {
 		args []any
 		want string
 	}{
-		{"a good call", []any{"evalsha", owed, 4, k.owed, k.schedules, k.cursors, k.zones, 1000, 100}, ""},
+		{"a good call", []any{"evalsha", owed, 5, k.owed, k.schedules, k.cursors, k.zones, k.state, 1000, 100}, ""},
 		{"another command", []any{"get", "k"}, ""},
 		{"an unknown script in one slot", []any{"EVAL", "return 1", 2, "{a}x", "{a}y"}, ""},
-		{"keys in another order", []any{"evalsha", owed, 4, k.schedules, k.owed, k.cursors, k.zones, 1000, 100}, "want …:owed"},
-		{"too few keys", []any{"evalsha", owed, 2, k.owed, k.schedules, k.cursors, 1000, 100}, "2 keys, the title page has 4"},
+		{"keys in another order", []any{"evalsha", owed, 5, k.schedules, k.owed, k.cursors, k.zones, k.state, 1000, 100}, "want …:owed"},
+		{"too few keys", []any{"evalsha", owed, 2, k.owed, k.schedules, k.cursors, 1000, 100}, "2 keys, the title page has 5"},
 		{"two slots", []any{"EVAL", "return 1", 2, "{a}x", "{b}x"}, "two slots"},
 		{"no keys", []any{"evalsha", owed, 0}, "0 keys"},
 		{"too many arguments", append([]any{"EVAL", "return 1", 1, "a"}, make([]any, 5001)...), "5001 arguments"},
