@@ -54,11 +54,13 @@ for queue in string.gmatch(ARGV[4], '%S+') do
   if not been_here[queue] and queue ~= ARGV[5] then origins[#origins + 1] = queue end
   been_here[queue] = true
 end
+-- Runs that were taken here before the schedule left are counted here. An older definition that is replaced has counts that moved with the schedule.
+local counted_here = been_here[ARGV[5]] and not lives
 local totals = {}
 for count in string.gmatch(counts, '[^/]+') do
   i = i + 1
   totals[2 * i - 1] = fields[i]
-  totals[2 * i] = string.format('%.0f', tonumber(count) + (been_here[ARGV[5]] and tonumber(counted[i] or 0) or 0))
+  totals[2 * i] = string.format('%.0f', tonumber(count) + (counted_here and tonumber(counted[i] or 0) or 0))
 end
 h.state = before
 text = definition(h)
@@ -76,7 +78,7 @@ else
   redis.call('HSET', KEYS[10], name, created .. ' ' .. keep .. ' ' .. unfinished .. ' ' .. rest)
 end
 local histories = entries()
-local days = histories.count_days(histories.parse(ARGV[9]).days, histories.parse(been_here[ARGV[5]] and ended or '').days, {})
+local days = histories.count_days(histories.parse(ARGV[9]).days, histories.parse(counted_here and ended or '').days, {})
 remove_fields(KEYS[11], fields_of(name, ended))
 if ARGV[8] ~= '' and (ARGV[9] ~= '' or days ~= '') then histories.set(KEYS[11], histories.arrived(name, ARGV[9], days, drawn)) end
 if totals[1] then redis.call('HSET', COUNTERS, unpack(totals)) end
