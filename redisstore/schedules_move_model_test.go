@@ -45,6 +45,7 @@ type moveOp struct {
 	answer   moveAnswer
 	revision int64  // the revision in the answer of a declaration
 	creation string // likewise
+	declared int    // for a backWalk: declarations that had begun when a deletion began; -1: one was under way
 }
 
 func (o *moveOp) String() string {

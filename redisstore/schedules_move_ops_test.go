@@ -123,6 +123,7 @@ func (w *moveWalk) noteTaken(partition protocol.Partition, job protocol.TakenJob
 	h, _ := parseHead(string(job.Definition))
 	creation := h.created.Format(time.RFC3339Nano)
 	switch {
+	case w.goesBack:
 	case !job.New || w.taken[job.ID]:
 		w.failed = fmt.Sprintf("%s was taken twice, now in %v", job.ID, partition)
 	case w.placed[job.ID] != creation:

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"testing"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -101,9 +102,7 @@ func (w *moveWalk) compare(name string) {
 	seen := moveState{exists: exists}
 	if exists {
 		seen.queue, seen.paused = home.Queue, found.state == protocol.StatePaused
-		if _, err := fmt.Sscanf(found.rest[strings.Index(found.rest, `"args"`):], `"args":%d`, &seen.version); err != nil {
-			w.Fatal(err)
-		}
+		seen.version = found.version(w.T)
 		if want, _ := w.store.partitionOf(w.Context(), at.queue, name); at.generation != found.generation || want != home {
 			w.fatal("%s lives in %+v with the generation %d, and the registry has %+v", name, home, found.generation, at)
 		}
@@ -134,6 +133,15 @@ func (w *moveWalk) compare(name string) {
 	if stored[0].Waiting == seen.paused && seen.paused != slices.Contains(waiting, storesuite.OccurrenceID(name, stored[0].Cursor.At)) {
 		w.fatal("%s: %+v, in due %v, paused %v", name, stored[0], waiting, seen.paused)
 	}
+}
+
+// version returns the version in a definition of moveBody.
+func (h head) version(t testing.TB) (version int) {
+	t.Helper()
+	if _, err := fmt.Sscanf(h.rest[strings.Index(h.rest, `"args"`):], `"args":%d`, &version); err != nil {
+		t.Fatal(err)
+	}
+	return version
 }
 
 // compareDeleted checks that nothing is left of a schedule.
