@@ -17,25 +17,32 @@ func runChanger(ctx context.Context, p *program) error {
 	schedules := chime.NewSchedules(p.store)
 	all := changed(p.End)
 	put := func(d declaration, queue string) error {
+		p.send(Putting, d.name, 0, "")
 		options := []chime.PutOption{chime.Queue(queue), chime.Args(random.IntN(5))}
 		for i := len(d.options) - 1; i >= 0; i-- { // the last one counts
 			options = append([]chime.PutOption{d.options[i]}, options...)
 		}
 		_, err := schedules.Put(ctx, d.name, d.recurrence, options...)
+		if err == nil {
+			p.send(Put, d.name, 0, queue)
+		}
 		return err
 	}
+	brief := &briefSchedules{program: p, schedules: schedules, random: random}
 	for time.Now().Before(p.Stop) && sleep(ctx, time.Now().Add(time.Duration(random.IntN(400))*time.Millisecond)) {
 		d := all[random.IntN(len(all))]
 		// after an error it is unknown whether the change was made; the checks must hold either way
-		switch random.IntN(4) {
+		switch random.IntN(8) {
 		case 0:
 			_ = schedules.Pause(ctx, d.name)
 		case 1:
 			_ = schedules.Resume(ctx, d.name)
 		case 2:
 			_ = put(d, queueDefault)
-		case 3:
+		case 3, 4:
 			_ = put(d, queueNames[random.IntN(len(queueNames))])
+		default:
+			brief.next(ctx, put)
 		}
 	}
 	for _, d := range all {

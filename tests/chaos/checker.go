@@ -42,14 +42,15 @@ func Check(h *History, s *Snapshot) (Findings, map[string]int) {
 	return c.found, c.reruns
 }
 
-// checkBatches finds accepted jobs that have not ended. Jobs offered before the server was emptied may be gone.
+// checkBatches finds accepted jobs that have not ended. Jobs offered before the server was emptied may be gone, and those that were added to a queue
+// after the state to which it returned.
 func (c *Checker) checkBatches() {
 	for _, key := range slices.Sorted(maps.Keys(c.history.Batches)) {
 		b := c.history.Batches[key]
 		if b.Offered.IsZero() {
 			c.found.add(Broken, "jobs of %s ran, but were never offered", key)
 		}
-		if b.Accepted.IsZero() || b.Offered.Before(c.history.Emptied.To) {
+		if b.Accepted.IsZero() || c.history.mayLose(b) {
 			continue
 		}
 		for i := range b.Jobs {
@@ -117,7 +118,7 @@ func deserved(runs []Run) bool {
 
 // checkCompletions compares the server's count of completions with the jobs that finished since it was emptied.
 func (c *Checker) checkCompletions() {
-	done, mayRepeat := 0, 0
+	done, mayRepeat, forgotten := 0, 0, 0
 	since := c.history.since()
 	for key, j := range c.history.Jobs {
 		if _, dead := c.snapshot.Dead[key]; !dead && j.done(since) {
@@ -125,14 +126,20 @@ func (c *Checker) checkCompletions() {
 			if j.Batch != nil {
 				mayRepeat += j.Batch.Repeats
 			}
+			forgotten += c.history.uncounted(j)
+			if c.history.hadTwoHomes(j) {
+				mayRepeat += j.finished(since) - 1 // in the other queue
+			}
+		} else if dead && c.history.hadTwoHomes(j) {
+			mayRepeat += j.finished(since) // it is dead in one queue, and is done in the other one
 		}
 	}
 	superseded := 0
 	for _, s := range c.snapshot.Schedules {
 		superseded += int(s.Counters.Superseded)
 	}
-	if counted := int(c.snapshot.Done); counted > done+mayRepeat || counted < done-superseded {
-		c.found.add(Doubled, "the server has counted %d completions of %d finished jobs (%d may have been enqueued again, %d were superseded)",
-			counted, done, mayRepeat, superseded)
+	if counted := int(c.snapshot.Done); counted > done+mayRepeat || counted < done-superseded-forgotten {
+		c.found.add(Doubled, "the server has counted %d completions of %d finished jobs (%d may have been counted again, %d were superseded, %d may have been forgotten)",
+			counted, done, mayRepeat, superseded, forgotten)
 	}
 }

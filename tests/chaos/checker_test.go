@@ -25,7 +25,7 @@ type story struct {
 func newStory() *story {
 	s := &story{History: NewHistory(), t0: time.Date(2026, 3, 8, 9, 0, 0, 0, time.UTC)}
 	s.a, s.b = s.Add("a"), s.Add("b")
-	s.line(s.a, 0, Offered, "e", 3, "")
+	s.line(s.a, 0, Offered, "e", 3, "q")
 	s.line(s.a, 1, Accepted, "e", 0, "")
 	for i := range 3 {
 		s.run(s.a, jobKey("e", i), 10*i, Done)
@@ -55,11 +55,26 @@ func (s *story) line(p *Process, ms int, verb Verb, key string, number int64, mo
 func (s *story) run(p *Process, key string, ms int, outcome Outcome) int64 {
 	s.next++
 	fence := s.t0.UnixMicro() + s.next
-	s.line(p, ms, Begun, key, fence, "1 0")
+	s.line(p, ms, Begun, key, fence, "1 0 q")
 	if outcome != Unended {
 		s.line(p, ms+5, Ended, key, fence, string(outcome))
 	}
 	return fence
+}
+
+// wentBack lets a slot return to the state of an instant.
+func (s *story) wentBack(slot string, state, back int) {
+	s.Rollbacks = append(s.Rollbacks, Rollback{Slot: slot, State: s.at(state), Back: Window{From: s.at(back), To: s.at(back + 1)}})
+}
+
+// twoHomes lets an occurrence run in two queues, after the one of the first run went back.
+func (s *story) twoHomes(ms int) {
+	key := changedPrefix + "x@2026-03-08T09:00:01Z"
+	s.run(s.a, key, 1100, Done)
+	s.Jobs[key].Runs[0].Queue = "left"
+	s.wentBack("q", 500, 1200)
+	s.run(s.b, key, ms, Done)
+	s.Done += 2
 }
 
 func (s *story) schedule() *chime.Schedule { return s.Schedules[0] }
@@ -119,6 +134,48 @@ func TestTheCheckerFindsEveryKindOfDamage(t *testing.T) {
 			s.schedule().Counters.Skipped = 0
 			s.Done++
 		}},
+		{"a job that was accepted before the state to which its queue returned never began", Lost, func(s *story) {
+			s.line(s.a, 2, Offered, "f", 1, "q")
+			s.line(s.a, 3, Accepted, "f", 0, "")
+			s.wentBack("q", 500, 1000)
+		}},
+		{"a job never began after another queue went back", Lost, func(s *story) {
+			s.line(s.a, 600, Offered, "f", 1, "q")
+			s.line(s.a, 610, Accepted, "f", 0, "")
+			s.wentBack("other", 500, 1000)
+		}},
+		{"a job never began that was accepted after its queue went back", Lost, func(s *story) {
+			s.line(s.a, 1010, Offered, "f", 1, "q")
+			s.line(s.a, 1020, Accepted, "f", 0, "")
+			s.wentBack("q", 500, 1000)
+		}},
+		{"a job ran again that was done before the state to which its queue returned", Doubled, func(s *story) {
+			s.run(s.b, jobKey("e", 0), 2000, Done)
+			s.wentBack("q", 1000, 1500)
+		}},
+		{"a job ran again before its queue went back", Doubled, func(s *story) {
+			s.run(s.b, jobKey("e", 0), 900, Done)
+			s.wentBack("q", -100, 1000)
+		}},
+		{"a job ran again after another queue went back", Doubled, func(s *story) {
+			s.run(s.b, jobKey("e", 0), 2000, Done)
+			s.wentBack("other", -100, 1000)
+		}},
+		{"a job ran a third time after its queue went back once", Doubled, func(s *story) {
+			s.run(s.b, jobKey("e", 0), 2000, Done)
+			s.run(s.a, jobKey("e", 0), 4000, Done)
+			s.wentBack("q", -100, 1000)
+		}},
+		{"a schedule ran in two queues after a sweep", Doubled, func(s *story) {
+			s.twoHomes(3000)
+			s.Rollbacks[0].Swept = s.at(2000)
+			s.Done--
+		}},
+		{"an occurrence that began before the state to which its queue returned vanished", Vanished, func(s *story) {
+			s.run(s.a, occurrence, 1100, Failed)
+			s.schedule().Counters.Skipped = 0
+			s.wentBack("q", 2000, 3000)
+		}},
 		{"a job waits forever", Stuck, func(s *story) { s.Queues[0].Delayed = 1 }},
 		{"a schedule did not complete", Stuck, func(s *story) { s.schedule().State = chime.StateLive }},
 		{"a session was left", Orphaned, func(s *story) { s.Keys = append(s.Keys, "chime:{default}:inflight:ABC") }},
@@ -158,6 +215,16 @@ func TestTheCheckerExcusesWhatTheFaultsExplain(t *testing.T) {
 			s.line(s.a, 50, Offered, "g", 1, "")
 			s.line(s.a, 60, Accepted, "g", 0, "")
 		}},
+		{backCause, func(s *story) {
+			s.wentBack("q", -100, 1000)
+			s.run(s.b, key, 2000, Done)
+			s.line(s.a, 50, Offered, "g", 1, "q")
+			s.line(s.a, 60, Accepted, "g", 0, "")
+		}},
+		{twoHomesCause, func(s *story) {
+			s.twoHomes(3000)
+			s.Rollbacks[0].Swept = s.at(3000)
+		}},
 	} {
 		t.Run(c.cause, func(t *testing.T) {
 			s := newStory()
@@ -170,9 +237,23 @@ func TestTheCheckerExcusesWhatTheFaultsExplain(t *testing.T) {
 	}
 }
 
+// If its queue returned to a state before its begin, an occurrence is new again: the server may count it as skipped, or end it without another run.
+func TestAnOccurrenceThatTheServerForgotMayCountTwice(t *testing.T) {
+	s := newStory()
+	s.schedule().Counters.Skipped++
+	s.wentBack("q", 1500, 2500)
+	if found, _ := Check(s.History, s.Snapshot); len(found) > 0 {
+		t.Errorf("found %q, want nothing: the occurrence of 2,100 ms was forgotten", found)
+	}
+	s.schedule().Counters.Skipped++
+	if found, _ := Check(s.History, s.Snapshot); len(found) != 1 || found[0].Rule != Unaccounted {
+		t.Errorf("found %q, want that one instant too many was counted", found)
+	}
+}
+
 func TestAnEventIsReadAsItWasWritten(t *testing.T) {
 	for _, e := range []Event{
-		{time.UnixMicro(1772960400000001), Begun, "every@2026-03-08T09:00:00Z", 17, "1 0"},
+		{time.UnixMicro(1772960400000001), Begun, "every@2026-03-08T09:00:00Z", 17, "1 0 default"},
 		{time.UnixMicro(5), Accepted, "e", 0, ""},
 	} {
 		if got, err := ParseEvent(e.String()); err != nil || !got.At.Equal(e.At) || got.Key != e.Key || got.Number != e.Number || got.More != e.More || got.Verb != e.Verb {

@@ -1,6 +1,7 @@
 // Package chaos runs chime under faults for minutes and then checks what happened against a history. The history is kept outside the server that
 // has the faults. Workers, schedulers and enqueuers are real child processes on a real redis-server. A plan made from a seed kills and stops them,
-// cuts their connections, loses replies, makes the server forget its scripts, kills it, and empties it once.
+// cuts their connections, loses replies, makes the server forget its scripts, kills it, and empties it once. It also lets one slot go back to an
+// earlier state while the others keep theirs (Rollback), as a fail-over of one node of a cluster does.
 //
 //	make chaos                      ten minutes with a new seed, recorded in docs/reliability.md
 //	make chaos FOR=60s SEED=7       a minute of the plan of seed 7, not recorded
@@ -14,7 +15,12 @@
 //   - the server has counted each completion once;
 //   - every instant of every schedule was run, counted as missed or counted as skipped;
 //   - under OverlapSkip and OverlapWait no two occurrences of a schedule ran at once;
-//   - no key has work left in it.
+//   - no key has work left in it;
+//   - after sweeps and a repair every schedule lives in one queue, and a deleted one in none.
+//
+// If a queue goes back, the checker accepts exactly what this explains: a job that was added after that state is lost; a job that was taken or
+// ended after it runs again; an occurrence that began after it may be skipped or missed as well; and a schedule that was moved after it runs in
+// both queues until the next sweep.
 //
 // Times are measured and shown, but no time decides whether a run passes. So a busy machine may run it.
 package chaos

@@ -45,7 +45,8 @@ func runEnqueuer(ctx context.Context, p *program) error {
 // offer enqueues a batch until the store has accepted it. It returns false if ctx ended first.
 func (o *offerer) offer(ctx context.Context, batch string, size int) bool {
 	items := make([]chime.Item, size)
-	options := []chime.EnqueueOption{chime.Queue(queueNames[o.random.IntN(len(queueNames))]), chime.MaxAttempts(maxAttempts)}
+	queue := queueNames[o.random.IntN(len(queueNames))]
+	options := []chime.EnqueueOption{chime.Queue(queue), chime.MaxAttempts(maxAttempts)}
 	if o.random.IntN(4) == 0 {
 		options = append(options, chime.In(time.Duration(o.random.Int64N(int64(2*time.Second)))))
 	}
@@ -53,7 +54,7 @@ func (o *offerer) offer(ctx context.Context, batch string, size int) bool {
 		items[i] = chime.Item{Name: jobName, Args: jobKey(batch, i), Options: options}
 	}
 	p := o.program
-	p.send(Offered, batch, int64(size), "")
+	p.send(Offered, batch, int64(size), queue)
 	receipts, err := o.enqueuer.EnqueueMany(ctx, items)
 	for err != nil {
 		if ctx.Err() != nil {

@@ -13,12 +13,16 @@ import (
 type Verb string
 
 const (
-	Offered  Verb = "offer"  // key: a batch, number: how many jobs; it is about to be enqueued
+	Offered  Verb = "offer"  // key: a batch, number: how many jobs, more: their queue; it is about to be enqueued
 	Repeated Verb = "repeat" // key: a batch whose outcome is unknown; it is about to be enqueued again with the same IDs
 	Accepted Verb = "accept" // key: a batch; the store has all its jobs
-	Begun    Verb = "begin"  // key: a job; number: its fence; more: attempt and crashes
+	Begun    Verb = "begin"  // key: a job; number: its fence; more: attempt, crashes and queue
 	Ended    Verb = "end"    // key: a job; number: its fence; more: the outcome
 	Logged   Verb = "log"    // key: the event of a log line
+	Putting  Verb = "put"    // key: a schedule; it is about to be put
+	Put      Verb = "puts"   // key: a schedule; it was put
+	Deleting Verb = "delete" // key: a schedule; it is about to be deleted, and is never put again
+	Deleted  Verb = "gone"   // key: a schedule; it was deleted
 )
 
 // An Event is one line of a child's output.

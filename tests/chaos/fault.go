@@ -23,6 +23,7 @@ const (
 	EmptyRedis   Kind = "empty redis"   // SIGKILL; it starts again without its files
 	Outage       Kind = "outage"        // every connection is cut and new ones are refused
 	Flush        Kind = "flush scripts" // SCRIPT FLUSH
+	GoBack       Kind = "go back"       // the keys of one queue, or one record about schedules, return to their state of For ago
 )
 
 // A Fault is one fault of a plan.

@@ -41,6 +41,11 @@ type Figures struct {
 	OtherKills    int   `json:"other_kills"`   // of enqueuers and of the changer
 	ReapedRefused int64 `json:"reaped_refused"`
 
+	Rollbacks int `json:"rollbacks"` // returns of one slot to an earlier state
+	Forgotten int `json:"forgotten"` // accepted jobs that were lost by them
+	Again     int `json:"again"`     // repeated runs that they caused
+	TwoHomes  int `json:"two_homes"` // repeated runs of schedules that lived in two queues until the next sweep
+
 	Recovery float64 `json:"recovery_s"` // longest time from a worker's death until a job that it ran begins again
 	Service  float64 `json:"service_s"`  // longest time from the kill of the server until a job begins
 }
@@ -56,6 +61,8 @@ func NewFigures(o Options, h *History, s *Snapshot, found Findings, reruns map[s
 		for i := range b.Jobs {
 			if j := h.Jobs[jobKey(b.Key, i)]; b.Offered.Before(h.Emptied.To) && (j == nil || !j.done(0)) {
 				f.Wiped++
+			} else if h.mayLose(b) && (j == nil || !j.done(0)) {
+				f.Forgotten++
 			}
 		}
 	}
@@ -67,6 +74,7 @@ func NewFigures(o Options, h *History, s *Snapshot, found Findings, reruns map[s
 	for _, n := range reruns {
 		f.Reruns += n
 	}
+	f.Rollbacks, f.Again, f.TwoHomes = len(h.Rollbacks), reruns[backCause], reruns[twoHomesCause]
 	f.Lost = found.count(Lost) + found.count(Vanished)
 	f.Doubled = found.count(Doubled) + found.count(Refenced)
 	f.Stuck = found.count(Stuck) + found.count(Orphaned)
@@ -87,11 +95,11 @@ func (f *Figures) count(did map[Kind]int) {
 func (f Figures) String() string {
 	return fmt.Sprintf("chaos: seed %d, %s, %s: %s jobs and %s occurrences; lost %d, doubled %d, stuck %d, unaccounted %d, other findings %d; "+
 		"%s replies lost, %d kills of Redis, emptied %d (%s jobs gone), %d script flushes, %d outages, %d workers killed, %d zombies, "+
-		"%d drains, %d leaders killed or stopped, %d other kills; %s reruns with a cause, %s calls of reaped sessions refused, %d jobs dead with a reason; "+
+		"%d drains, %d leaders killed or stopped, %d other kills; %d slots went back (%d jobs gone, %d runs again, %d in two queues); %s reruns with a cause, %s calls of reaped sessions refused, %d jobs dead with a reason; "+
 		"longest recovery %.1f s, longest service after a kill of Redis %.1f s",
 		f.Seed, f.Date, f.Length, format.Count(f.Jobs), format.Count(f.Occurrences), f.Lost, f.Doubled, f.Stuck, f.Unaccounted, f.Others,
 		format.Count(f.RepliesLost), f.RedisKills, f.Emptied, format.Count(f.Wiped), f.Flushes, f.Outages, f.WorkerKills, f.Zombies,
-		f.Drains, f.LeaderFaults, f.OtherKills, format.Count(f.Reruns), format.Count(f.ReapedRefused), f.Dead, f.Recovery, f.Service)
+		f.Drains, f.LeaderFaults, f.OtherKills, f.Rollbacks, f.Forgotten, f.Again, f.TwoHomes, format.Count(f.Reruns), format.Count(f.ReapedRefused), f.Dead, f.Recovery, f.Service)
 }
 
 // Table returns the figures as rows of a Markdown table.
@@ -107,6 +115,10 @@ func (f Figures) Table() string {
 	row("replies lost after the server had executed the call", "%s", format.Count(f.RepliesLost))
 	row("Redis killed; emptied; made to forget its scripts; unreachable", "%d; %d; %d; %d", f.RedisKills, f.Emptied, f.Flushes, f.Outages)
 	row("workers killed; stopped or disconnected, and continued later; shut down gracefully", "%d; %d; %d", f.WorkerKills, f.Zombies, f.Drains)
+	if f.Rollbacks > 0 {
+		row("returns of one slot alone to an earlier state; jobs that it forgot; runs again because of it; of these in two queues, until the next sweep", "%d; %s; %s; %d",
+			f.Rollbacks, format.Count(f.Forgotten), format.Count(f.Again+f.TwoHomes), f.TwoHomes)
+	}
 	row("leaders killed or stopped; other processes killed", "%d; %d", f.LeaderFaults, f.OtherKills)
 	row("jobs that ran again, each with a known cause; calls that were refused because their session had been reaped", "%s; %s", format.Count(f.Reruns), format.Count(f.ReapedRefused))
 	row("jobs that the emptied server forgot; dead with a reason", "%s; %d", format.Count(f.Wiped), f.Dead)

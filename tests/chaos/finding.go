@@ -17,6 +17,7 @@ const (
 	Overlapped  Rule = "overlapped"  // two occurrences of a schedule ran at once against its policy
 	Refenced    Rule = "refenced"    // a fence was drawn twice
 	Stuck       Rule = "stuck"       // work was left, and no job began any more
+	Homeless    Rule = "homeless"    // a schedule lives in no queue, or in several, or lives although it was deleted
 	Orphaned    Rule = "orphaned"    // a key was left
 	Broken      Rule = "broken"      // a process ended by itself, or the history is not readable
 )

@@ -4,6 +4,7 @@ package chaos
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -17,10 +18,12 @@ type History struct {
 	Jobs      map[string]*Job
 	Batches   map[string]*Batch
 	Processes []*Process
-	Down      []Window    // the server did not answer
-	Kills     []time.Time // when the server was killed
-	Emptied   Window      // from the kill until it was up again without its files; zero: it was not emptied
-	Problems  []string    // unreadable lines, and processes that ended by themselves
+	Down      []Window                // the server did not answer
+	Kills     []time.Time             // when the server was killed
+	Emptied   Window                  // from the kill until it was up again without its files; zero: it was not emptied
+	Rollbacks []Rollback              // slots that returned to an earlier state
+	Puts      map[string]*PutSchedule // schedules of the changer
+	Problems  []string                // unreadable lines, and processes that ended by themselves
 
 	Logged  map[string]int // lines of the children's logs, by event
 	Served  time.Time      // when the latest run began
@@ -29,7 +32,7 @@ type History struct {
 
 // NewHistory returns an empty history.
 func NewHistory() *History {
-	return &History{Jobs: map[string]*Job{}, Batches: map[string]*Batch{}, Logged: map[string]int{}}
+	return &History{Jobs: map[string]*Job{}, Batches: map[string]*Batch{}, Puts: map[string]*PutSchedule{}, Logged: map[string]int{}}
 }
 
 // Add adds a process to the history.
@@ -65,17 +68,20 @@ func (h *History) AddLine(p *Process, line string) {
 	switch e.Verb {
 	case Offered:
 		b := h.batch(e.Key)
-		b.Jobs, b.Offered = int(e.Number), e.At
+		b.Jobs, b.Offered, b.Queue = int(e.Number), e.At, e.More
 	case Repeated:
 		h.batch(e.Key).Repeats++
 	case Accepted:
 		h.batch(e.Key).Accepted = e.At
 	case Begun:
 		j := h.job(e.Key)
-		j.Runs = append(j.Runs, Run{Process: p, Fence: e.Number, Begun: e.At})
+		words := strings.Fields(e.More)
+		j.Runs = append(j.Runs, Run{Process: p, Fence: e.Number, Begun: e.At, Queue: words[len(words)-1]})
 		h.Served = e.At
 	case Ended:
 		h.end(p, e)
+	case Putting, Put, Deleting, Deleted:
+		h.schedule(e.Key).add(e)
 	case Logged:
 		h.Logged[e.Key]++
 		if e.Key == "session.lost" || e.Key == "session.expired" || e.Key == cutOffEvent {
@@ -116,6 +122,16 @@ func (h *History) batch(key string) *Batch {
 		h.Batches[key] = b
 	}
 	return b
+}
+
+// schedule returns a schedule of the changer, and adds it if it is new.
+func (h *History) schedule(name string) *PutSchedule {
+	s := h.Puts[name]
+	if s == nil {
+		s = &PutSchedule{Name: name}
+		h.Puts[name] = s
+	}
+	return s
 }
 
 // end records how a run ended.
@@ -163,6 +179,12 @@ func (h *History) up(from time.Time) {
 // writes its line.
 const slack = 500 * time.Millisecond
 
+// The causes that need a rollback.
+const (
+	backCause     = "its queue went back"
+	twoHomesCause = "its schedule lived in two queues"
+)
+
 // Cause returns why a job was given to another run after this one, or an empty text if there was no cause. next is the run with the next fence.
 func (h *History) Cause(j *Job, r, next Run) string {
 	begin, end := r.Begun, next.Begun
@@ -183,7 +205,11 @@ func (h *History) Cause(j *Job, r, next Run) string {
 		return "its process was stopped"
 	case overlapping(p.Cuts, begin, end), overlapping(h.Down, begin, end):
 		return "its process was cut off"
-	case p.lostSince(begin):
+	case slices.ContainsFunc(h.Rollbacks, func(b Rollback) bool { return b.mayRepeat(r, next) }):
+		return backCause
+	case h.doubled(j, r, next):
+		return twoHomesCause
+	case p.lost(begin, end):
 		return "its session was lost"
 	}
 	return ""
@@ -193,5 +219,47 @@ func (h *History) Cause(j *Job, r, next Run) string {
 func (h *History) troubled(r Run, end time.Time) bool {
 	p := r.Process
 	return !p.Killed.IsZero() && !p.Killed.After(end) || overlapping(p.Stops, r.Begun, end) || overlapping(p.Cuts, r.Begun, end) ||
-		overlapping(h.Down, r.Begun, end) || p.lostSince(r.Begun)
+		overlapping(h.Down, r.Begun, end) || p.lost(r.Begun, end) || h.lostOn(r.Queue, r.Begun, end)
+}
+
+// doubled reports whether the schedule of two runs may have lived in two queues.
+func (h *History) doubled(j *Job, r, next Run) bool {
+	return j.Batch == nil && isChanged(j.Schedule()) && slices.ContainsFunc(h.Rollbacks, func(b Rollback) bool { return b.mayDouble(r, next) })
+}
+
+// hadTwoHomes reports whether two runs of an occurrence may belong to a schedule that lived in two queues.
+func (h *History) hadTwoHomes(j *Job) bool {
+	runs := j.byFence()
+	for i := 1; i < len(runs); i++ {
+		if h.doubled(j, runs[i-1], runs[i]) {
+			return true
+		}
+	}
+	return false
+}
+
+// mayLose reports whether the store may have lost accepted jobs of a batch: it was emptied, or their queue returned to a state before them.
+func (h *History) mayLose(b *Batch) bool {
+	return b.Offered.Before(h.Emptied.To) || h.lostOn(b.Queue, b.Offered, b.Accepted)
+}
+
+// lostOn reports whether a slot may have lost something that was written in a span.
+func (h *History) lostOn(slot string, begin, end time.Time) bool {
+	return slices.ContainsFunc(h.Rollbacks, func(b Rollback) bool { return b.lost(slot, begin, end) })
+}
+
+// forgotten reports whether the server may not know that a job has begun, because its queue returned to a state before that.
+func (h *History) forgotten(j *Job) bool {
+	first := j.byFence()[0]
+	return h.lostOn(first.Queue, first.Begun.Add(-slack), first.Begun.Add(slack))
+}
+
+// uncounted returns 1 if the server may have lost the count of each run of a job that finished, and 0 otherwise.
+func (h *History) uncounted(j *Job) int {
+	for _, r := range j.Runs {
+		if r.Outcome == Done && r.Fence >= h.since() && !h.lostOn(r.Queue, r.Ended, r.settled()) {
+			return 0
+		}
+	}
+	return 1
 }

@@ -21,6 +21,7 @@ type Job struct {
 type Batch struct {
 	Key      string
 	Jobs     int
+	Queue    string
 	Offered  time.Time
 	Accepted time.Time // zero: unknown
 	Repeats  int       // the number of repeated calls after an unknown outcome
@@ -30,6 +31,7 @@ type Batch struct {
 type Run struct {
 	Process *Process
 	Fence   int64
+	Queue   string // that of the job
 	Begun   time.Time
 	Ended   time.Time // zero: unknown
 	Outcome Outcome
@@ -47,6 +49,16 @@ func (j *Job) Schedule() string {
 // done reports whether a run with this fence or a higher one finished.
 func (j *Job) done(since int64) bool {
 	return slices.ContainsFunc(j.Runs, func(r Run) bool { return r.Outcome == Done && r.Fence >= since })
+}
+
+// finished returns the number of runs with this fence or a higher one that finished.
+func (j *Job) finished(since int64) (n int) {
+	for _, r := range j.Runs {
+		if r.Outcome == Done && r.Fence >= since {
+			n++
+		}
+	}
+	return n
 }
 
 // byFence returns the runs in the order in which they were taken.

@@ -33,6 +33,7 @@ var rates = []struct {
 	{KillRedis, 45 * time.Second, 0, 0},
 	{Outage, 25 * time.Second, sessionTTL / 4, 3 * sessionTTL},
 	{Flush, 5 * time.Second, 0, 0},
+	{GoBack, 6 * time.Second, 100 * time.Millisecond, 1500 * time.Millisecond},
 }
 
 // emptyAt is the share of the run after which the server is emptied. It is early, so that most of the run has one history.

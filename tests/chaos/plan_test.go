@@ -21,7 +21,7 @@ func TestASeedReplaysThePlan(t *testing.T) {
 func TestAPlanOfTenMinutesHasEnoughOfEveryFault(t *testing.T) {
 	want := map[Kind]int{
 		KillWorker: 50, StopWorker: 25, EndWorker: 10, CutWorker: 20, KillLeader: 10, StopLeader: 10, KillEnqueuer: 10, KillChanger: 10,
-		KillRedis: 10, EmptyRedis: 1, Outage: 20, Flush: 100,
+		KillRedis: 10, EmptyRedis: 1, Outage: 20, Flush: 100, GoBack: 50,
 	}
 	for _, length := range []time.Duration{5 * time.Second, 10 * time.Minute} {
 		got := map[Kind]int{}

@@ -17,7 +17,12 @@ type Process struct {
 	Lost    []time.Time // when it logged a lost or unextended session, or that it ended with unsettled outcomes
 }
 
-// lostSince reports whether it lost a session at or after an instant. It may log the loss late.
-func (p *Process) lostSince(at time.Time) bool {
-	return slices.ContainsFunc(p.Lost, func(lost time.Time) bool { return !lost.Before(at) })
+// logsLate is how much later than the loss of a session a process may log it. A process that is stopped or cut off for longer has that fault as cause.
+const logsLate = 5 * sessionTTL
+
+// lost reports whether it lost a session in a span.
+func (p *Process) lost(begin, end time.Time) bool {
+	return slices.ContainsFunc(p.Lost, func(lost time.Time) bool {
+		return !lost.Before(begin) && lost.Before(end.Add(logsLate))
+	})
 }

@@ -5,13 +5,13 @@ package chaos
 import (
 	"cmp"
 	"fmt"
+	"log/slog"
 	"slices"
 	"testing"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/chimejobs/chime"
 	"github.com/chimejobs/chime/internal/redistest"
 	"github.com/chimejobs/chime/redisstore"
 )
@@ -50,6 +50,8 @@ type runner struct {
 	fleet   *fleet
 	did     map[Kind]int
 	began   time.Time
+	store   *redisstore.Store
+	back    *goingBack // the slot that is about to go back
 }
 
 // Go runs chaos, and returns its figures and its findings.
@@ -62,6 +64,7 @@ func Go(t testing.TB, o Options) (Figures, Findings) {
 		t: t, options: o, history: NewHistory(), server: server, direct: server.Client(&redis.Options{MaxRetries: 10}),
 		did: map[Kind]int{}, began: time.Now(),
 	}
+	r.store = redisstore.New(r.direct, redisstore.Options{Partitions: queuePartitions, Logger: slog.New(slog.DiscardHandler)})
 	stop := r.began.Add(o.Length)
 	c := config{Seed: o.Seed, Stop: stop, End: stop.Add(schedulesContinue).Truncate(time.Second), Rate: o.Rate}
 	r.fleet = newFleet(t, r.history, server.Addr(), c, o.Loss)
@@ -78,15 +81,7 @@ func Go(t testing.TB, o Options) (Figures, Findings) {
 		t.Fatal(err)
 	}
 	found, reruns := Check(r.history, snapshot)
-	verified, err := chime.Verify(t.Context(), redisstore.New(r.direct, redisstore.Options{}), chime.VerifyOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, f := range verified.Findings {
-		if f.Kind != chime.FoundUndefined { // a process killed between the registry and the definition leaves an entry
-			found.add(Orphaned, "verify: %s", f)
-		}
-	}
+	found = append(found, r.verify()...)
 	figures := NewFigures(o, r.history, snapshot, found, reruns)
 	figures.RepliesLost, figures.ReapedRefused = lost, refused
 	figures.count(r.did)
@@ -129,6 +124,9 @@ func (r *runner) steps(plan []Fault) []step {
 		if f.For > 0 {
 			steps = append(steps, step{f.At + f.For, func() { end() }})
 		}
+		if f.Kind == GoBack {
+			steps = append(steps, step{f.At + f.For + sweptAfter, r.sweep})
+		}
 	}
 	slices.SortStableFunc(steps, func(a, b step) int { return cmp.Compare(a.at, b.at) })
 	return steps
@@ -160,6 +158,7 @@ func (r *runner) begin(f Fault) (end func()) {
 		r.down(func() { r.server.Kill(); r.server.Up() })
 	case EmptyRedis:
 		r.history.Note(func() { r.history.Emptied.From = time.Now() })
+		r.back = nil // that state is older
 		r.down(func() { r.server.Kill(); r.server.UpEmpty() })
 		r.history.Note(func() { r.history.Emptied.To = time.Now() })
 	case Outage:
@@ -170,6 +169,9 @@ func (r *runner) begin(f Fault) (end func()) {
 			r.fleet.all(func(s *slot) { s.proxy.Refuse(false) })
 			r.history.up(from)
 		}
+	case GoBack:
+		r.copy(f)
+		end = r.putBack
 	case Flush:
 		if err := r.direct.ScriptFlush(r.t.Context()).Err(); err != nil {
 			r.history.Problem("SCRIPT FLUSH: %v", err)

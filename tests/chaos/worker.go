@@ -32,7 +32,7 @@ func runWorker(ctx context.Context, p *program) error {
 
 // handle runs one job as behave decides. The lines about its begin and its end have left the process before the next step.
 func (p *program) handle(ctx context.Context, job *chime.Job, key string) (err error) {
-	p.send(Begun, key, job.Fence, fmt.Sprint(job.Attempt, " ", job.Crashes))
+	p.send(Begun, key, job.Fence, fmt.Sprint(job.Attempt, " ", job.Crashes, " ", job.Queue))
 	b := behave(p.Seed, key, job.Fence)
 	if b.work > 0 {
 		timer := time.NewTimer(b.work)
