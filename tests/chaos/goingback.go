@@ -25,14 +25,14 @@ type goingBack struct {
 	state []any
 }
 
-// copy copies the state of a slot. Only one slot goes back at a time.
+// copy copies the state of a slot. Only one slot goes back at a time, and none when the faults are over: then the changer resumes its schedules.
 func (r *runner) copy(f Fault) {
 	slot := slotNames[f.Slot%len(slotNames)]
 	since := r.began
 	if !r.history.Emptied.To.IsZero() {
 		since = r.history.Emptied.To
 	}
-	if r.back != nil || time.Since(since) < settledAfter {
+	if r.back != nil || time.Since(since) < settledAfter || time.Now().Add(f.For+slack).After(r.began.Add(r.options.Length)) {
 		return
 	}
 	at := time.Now()
