@@ -23,7 +23,8 @@ if more then
   -- uses: gate wake
   wake_one(IDLE, wake)
 end
-if not more and not paused and next_ms >= 0 and (asleep or was_asleep or opened or long and next_ms == call.soonest) then
+-- cancels: a job that followed an ended one may be the only one in ready, and the caller may sleep already
+if not more and not paused and next_ms >= 0 and (asleep or was_asleep or opened or cancels or long and next_ms == call.soonest) then
   -- uses: alarm
   place = keep_alarm(IDLE, wake, next_ms, asleep and worker)
 end
