@@ -74,9 +74,11 @@ func TestRandomCallsAgreeWithAPlainModel(t *testing.T) {
 					break
 				}
 			}
+			w.mu.Lock()
 			for _, id := range slices.Sorted(maps.Keys(w.release)) {
 				close(w.release[id])
 			}
+			w.mu.Unlock()
 			if err := stop(); err != nil {
 				t.Error(err)
 			}
