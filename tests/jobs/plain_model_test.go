@@ -47,7 +47,7 @@ type plainQueue struct {
 	jobs      map[string]*plainJob
 	barred    map[string]time.Time // until when Once bars an ID
 	kept      map[string]plainResult
-	cancelled map[string]bool // IDs whose last job was cancelled before it began: cancelling it again may have the same answer
+	cancelled map[string]bool // IDs of jobs that were cancelled before they began: until one of that ID begins, another cancellation may have the same answer
 	paused    bool
 	limit     chime.Limit
 	starts    []time.Time
@@ -84,7 +84,6 @@ type plainCall struct {
 
 // enqueue returns the receipt of a call.
 func (q *plainQueue) enqueue(c plainCall, now time.Time) (existing, replaced bool, state chime.JobState) {
-	delete(q.cancelled, c.id)
 	job := q.jobs[c.id]
 	fresh := &plainJob{version: c.version, keep: c.keep, due: now.Add(c.in), delayed: c.in > 0}
 	if c.expire > 0 {

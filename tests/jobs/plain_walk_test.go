@@ -172,6 +172,7 @@ func (w *plainWalk) began(job *chime.Job) (held bool) {
 		w.wrong = fmt.Sprintf("%s began, and %d have begun within %v", job.ID, recent, q.limit.Per)
 	}
 	q.starts = append(q.starts, now)
+	delete(q.cancelled, job.ID)
 	j.running, j.expires, j.held = true, time.Time{}, w.chance(job.ID, 3) == 0
 	return j.held
 }
