@@ -55,14 +55,14 @@ func TestAJobWhoseWorkerDiesAfterSettlingRunsOnce(t *testing.T) {
 	direct := program{Addr: server.Addr(), Work: 50 * time.Millisecond}
 	first := childproc.Start(t, "worker", program{Addr: proxy.Addr(), Work: direct.Work, Retries: -1})
 	first.Await("ready")
-	lost := proxy.LoseReply(faultproxy.All(proxy.Script("work"), faultproxy.Contains("one")))
+	lost := proxy.LoseReply(faultproxy.All(proxy.Script("work"), faultproxy.Contains("alpha")))
 	enqueuer := chime.NewEnqueuer(direct.store(), chime.EnqueuerOptions{})
-	if _, err := enqueuer.Enqueue(t.Context(), "beat", nil, chime.ID("one")); err != nil {
+	if _, err := enqueuer.Enqueue(t.Context(), "beat", nil, chime.ID("alpha")); err != nil {
 		t.Fatal(err)
 	}
-	first.Await("began one")
+	first.Await("began alpha")
 	proxy.Refuse(true) // so that it cannot send the settlement again
-	first.Await("ended one")
+	first.Await("ended alpha")
 	<-lost
 	first.Kill()
 	if n := countsOf(t, client, "default").Done; n != 1 {
@@ -77,7 +77,7 @@ func TestAJobWhoseWorkerDiesAfterSettlingRunsOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	second.Await("ended two")
-	if slices.ContainsFunc(second.Events(), func(line string) bool { return strings.Contains(line, " one ") }) {
+	if slices.ContainsFunc(second.Events(), func(line string) bool { return strings.Contains(line, " alpha ") }) {
 		t.Errorf("the second worker has run it again: %q", second.Events())
 	}
 }
