@@ -51,8 +51,8 @@ func calendarCases(t *testing.T, file string) []calendarCase {
 	return all
 }
 
-// fakeTime is the start of a bubble.
-var fakeTime = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
+// fakeTime is the start of a chimetest bubble.
+var fakeTime = time.Date(2000, 1, 12, 10, 17, 0, 0, time.UTC)
 
 // Independent engines have computed the next execution of each case. The test puts the job at the case's instant and compares. A plain run checks one
 // case in five.
