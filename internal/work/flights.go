@@ -151,6 +151,9 @@ func (h *flights) noteBeside(lanes []*lane, now time.Time) (hold time.Time) {
 		h.beside = h.beside || l.isCrowded()
 		hold = later(hold, l.holdsBack())
 	}
+	if !hold.After(now) {
+		return time.Time{} // else the loop would turn at once, again and again, until the store has answered
+	}
 	return hold
 }
 

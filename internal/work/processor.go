@@ -57,7 +57,7 @@ func (p *processor) loop(stop <-chan struct{}) Drained {
 		} else if !p.callers.allBusy() {
 			p.act(now)
 		}
-		if p.flights.coming() > 0 && !hold.After(now) {
+		if p.flights.coming() > 0 && hold.IsZero() {
 			p.flights.admit(p.drain.begun(), time.Now())
 			continue
 		}

@@ -144,6 +144,43 @@ func TestAJobOfAnotherQueueCountsBesideASuspect(t *testing.T) {
 	}
 }
 
+// While a suspect runs and its node does not answer, jobs of other nodes wait for the node for a second at most. Then the worker waits for events as
+// usual: a loop that turns without end would stop the fake time, and this test would never end.
+func TestANodeOfASuspectThatDoesNotAnswerDelaysOthersByASecond(t *testing.T) {
+	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
+		store := nodes(f)
+		f.Enqueue("long", job("work"), "suspect")
+		client := f.Server.Client()
+		client.HSet(t.Context(), "chime:{long}:crashes", "suspect", "2")
+		client.HSet(t.Context(), "chime:{long}:state", "crashed", "1")
+		w := chime.NewWorker(store, chime.WorkerOptions{Concurrency: 5, Queues: map[string]int{"long": 1, "other": 1}, Logger: fixture.Quiet()})
+		var began time.Time
+		w.Handle("work", func(ctx context.Context, job *chime.Job) error {
+			if job.ID == "other" {
+				began = time.Now()
+				return nil
+			}
+			time.Sleep(12 * time.Second) // fake time
+			return nil
+		})
+		stop := fixture.Start(w)
+		fixture.Pass(5 * time.Second)
+		store.FailNode("long", 0)
+		f.Enqueue("other", job("work"), "other")
+		since := time.Now()
+		fixture.Pass(4 * time.Second)
+		if began.IsZero() || began.Sub(since) > 1100*time.Millisecond {
+			t.Errorf("the other job began %v after it was enqueued, want about a second at most", began.Sub(since))
+		}
+		store.RepairNodes()
+		fixture.Pass(20 * time.Second)
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+		f.CheckEmpty()
+	})
+}
+
 // While some other node always has a call under way, a suspect begins within a bounded time, and alone.
 func TestASuspectBeginsWhileOtherNodesAreBusy(t *testing.T) {
 	for _, latency := range []time.Duration{time.Millisecond, 60 * time.Millisecond} {
