@@ -26,6 +26,6 @@ check:
 bench:
 	cd bench && go run . -short -within 4m30s $(BENCH)
 chaos:
-	go test ./tests/chaos -tags real -count=1 -timeout 0 -v -run '^TestChaos$$' -for $(FOR) -seed $(SEED) $(CHAOS)
+	go test ./tests/chaos -tags real -count=1 -timeout 0 -v -run '^TestChaos$$' -back -for $(FOR) -seed $(SEED) $(CHAOS)
 gobench:
 	go test -run '^$$' -bench '$(GOBENCH)' -benchmem -benchtime 200ms ./...

@@ -63,6 +63,7 @@ racing=$(packages -v "$plain|$real|$alone")
 }
 if [ "$all" ]; then
 	for module in internal/browser httpapi/contract bench examples/http examples/holidays examples/outbox examples/webapp; do queue $module $test -tags real ./...; done
+	queue . $test -tags real ./tests/ablation
 	long=$(packages "$plain|/internal/overview$|/tests/" | grep -vE "$real|$alone|$cores")
 	queue . $test -tags real,long $(echo "$long" | grep /tests/)
 	queue . $test -tags real,long $(echo "$long" | grep -v /tests/)
@@ -72,7 +73,6 @@ if [ "$all" ]; then
 	for server in '' cluster user:producer user:worker user:scheduler user:viewer user:operator; do
 		queue redisstore env CHIME_TEST_SERVER=$server "$tmp/redisstore.test"
 	done
-	queue . $test -tags real ./tests/ablation
 fi
 run
 if [ "$all" ]; then queue . $test -tags real -count=1 -v ./tests/chaos -for 60s && queue . ./check.sh && run; fi

@@ -19,6 +19,7 @@ var (
 	rate    = flag.Float64("rate", 1000, "jobs a second")
 	loss    = flag.Int("loss", 40, "one of this many replies to script calls is lost")
 	pace    = flag.Int("pace", 1, "multiplies the number of faults")
+	goBack  = flag.Bool("back", false, "let slots go back alone")
 	patient = flag.Duration("patience", 90*time.Second, "remaining jobs count as stuck after no job has begun for this long")
 	verbose = flag.Bool("findings", false, "print every finding, not only the first of each rule")
 	record  = flag.Bool("record", false, "write the figures into testdata and docs/reliability.md")
@@ -32,7 +33,7 @@ func TestChaos(t *testing.T) {
 		*seed = rand.Uint64N(1_000_000)
 	}
 	fmt.Printf("chaos: seed %d, %v\n", *seed, *length)
-	figures, found := Go(t, Options{Seed: *seed, Length: *length, Rate: *rate, Loss: *loss, Pace: *pace, Patience: *patient})
+	figures, found := Go(t, Options{Seed: *seed, Length: *length, Rate: *rate, Loss: *loss, Pace: *pace, GoBack: *goBack, Patience: *patient})
 	shown := map[Rule]int{}
 	for _, f := range found {
 		if shown[f.Rule]++; *verbose || shown[f.Rule] <= 10 {
@@ -51,6 +52,6 @@ func TestChaos(t *testing.T) {
 		}
 	}
 	if t.Failed() {
-		fmt.Fprintf(os.Stderr, "chaos: run it again: make chaos FOR=%v SEED=%d\n", *length, *seed)
+		fmt.Fprintf(os.Stderr, "chaos: run it again: make chaos FOR=%v SEED=%d (with slots that go back: %v)\n", *length, *seed, *goBack)
 	}
 }

@@ -23,6 +23,7 @@ type Options struct {
 	Rate   float64       // jobs a second
 	Loss   int           // one of Loss replies to script calls is lost; 0: none
 	Pace   int           // multiplies the number of faults
+	GoBack bool          // also lets slots go back alone
 
 	// After no job has begun for Patience, the remaining work counts as stuck. A job waits for up to a minute after its worker vanished twice.
 	Patience time.Duration
@@ -68,7 +69,8 @@ func Go(t testing.TB, o Options) (Figures, Findings) {
 	stop := r.began.Add(o.Length)
 	c := config{Seed: o.Seed, Stop: stop, End: stop.Add(schedulesContinue).Truncate(time.Second), Rate: o.Rate}
 	r.fleet = newFleet(t, r.history, server.Addr(), c, o.Loss)
-	for _, s := range r.steps(Plan(o.Seed, o.Length, o.Pace)) {
+	plan := slices.DeleteFunc(Plan(o.Seed, o.Length, o.Pace), func(f Fault) bool { return f.Kind == GoBack && !o.GoBack })
+	for _, s := range r.steps(plan) {
 		r.wait(r.began.Add(s.at))
 		s.do()
 	}
