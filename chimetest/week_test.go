@@ -32,7 +32,7 @@ func TestAWeekOfHours(t *testing.T) {
 	})
 }
 
-// The run at creation of a schedule is none of its rule's instants at the time at which a test begins, so a test sees it.
+// At the time at which a test begins, a rule usually has no instant. So a test sees the run at creation.
 func TestTheRunAtCreationIsSeen(t *testing.T) {
 	for name, c := range map[string]struct {
 		rule    recurrence.Recurrence

@@ -260,7 +260,7 @@ func TestEngineAgreesWithBruteForceOnManyFilters(t *testing.T) {
 	compareSeeds(t, compareManyFilters, 4)
 }
 
-// compareSeeds calls compare with the seeds. At least one of so many must compare something.
+// compareSeeds calls compare with the seeds. At least one of this number must compare something.
 func compareSeeds(t *testing.T, compare func(*testing.T, uint64) bool, oneOf uint64) {
 	rules, _ := strconv.ParseUint(os.Getenv("ENGINE_RULES"), 10, 64)
 	begin, _ := strconv.ParseUint(os.Getenv("ENGINE_SEED"), 10, 64)

@@ -18,7 +18,7 @@ type Rollback struct {
 	Swept time.Time // when sweeps had looked for schedules that live in two queues since; zero: not yet
 }
 
-// The slots that may go back, besides those of the queues.
+// The slots that may go back; those of the queues may, too.
 const (
 	slotRegistry  = "the registry of schedules"
 	slotDeletions = "the record of deletions"
