@@ -46,7 +46,7 @@ type missed struct {
 // TestNoStartableJobWaitsForASafetyPoll lets random jobs, delayed jobs, pauses and limits meet workers with slow and fast connections. After each
 // step nothing happens for a moment: then no queue has a job that may start while a worker that serves the queue has a free slot.
 func TestNoStartableJobWaitsForASafetyPoll(t *testing.T) {
-	for seed := range long.Seeds(4, 60) {
+	for seed := range long.Seeds(6, 100) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 				w := &wakeWalk{
