@@ -9,7 +9,11 @@
 // A [Recurrence] is a plain struct. Write it in Go and call [Recurrence.Validate], read it from JSON with [Parse] or
 // json.Unmarshal, or make it from the text of another scheduler with [Cron], [FromQuartz], [FromSpring], [FromRobfig],
 // [FromAWS] or [FromRRule]. [Recurrence.Series] returns its runs, [Recurrence.String] describes it in English, and
-// [Recurrence.RRule] writes it as an RFC 5545 rule.
+// [Recurrence.RRule] writes it as an RFC 5545 rule. A Recurrence is also a column of database/sql ([Recurrence.Scan],
+// [Recurrence.Value]) and a flag ([Recurrence.Set]), and [Series.Schedule] returns a schedule for robfig/cron.
+//
+// For the runs of a job use [Series.First] and [Series.All], which begin at its creation. For the matches of its rule use [Series.Next],
+// [Series.Prev], [Series.After], [Series.Backward], [Series.Between] and [Series.Matches]. [Recurrence.NextN] returns the next runs with one call.
 //
 // # What it promises
 //

@@ -11,9 +11,9 @@ import (
 
 // fileCase is one entry of the files in testdata; the README there describes them.
 type fileCase struct {
-	ID, Code, Reason, Catches string
-	Job                       json.RawMessage
-	JSON, Expect              string
+	ID, Code, Reason, Catches, Now string
+	Job                            json.RawMessage
+	JSON, Expect                   string
 }
 
 func casesOf(t *testing.T, name string) (cases []fileCase) {

@@ -40,6 +40,26 @@ func (r Recurrence) Series(created time.Time) (*Series, error) {
 	return r.series(created, calendar)
 }
 
+// NextN returns the first n runs strictly after t of a job that is created at t, in order. It returns fewer than n if Count, EndTime or the year 2200
+// comes first, and none if n is not positive. Count includes a run at t itself, such as the run at creation. The errors are those of
+// [Recurrence.Series]. NextN compiles the rule each time, so use [Series.After] for repeated calls.
+func (r Recurrence) NextN(t time.Time, n int) ([]time.Time, error) {
+	s, err := r.Series(t)
+	if err != nil {
+		return nil, err
+	}
+	var runs []time.Time
+	for at := range s.All() {
+		if len(runs) >= n {
+			break
+		}
+		if at.After(t) {
+			runs = append(runs, at)
+		}
+	}
+	return runs, nil
+}
+
 // series is Series for a rule without a mistake, with its calendar.
 func (r Recurrence) series(created time.Time, calendar *calendar) (*Series, error) {
 	fields, zone, err := r.expandCron()
@@ -168,6 +188,36 @@ func (s *Series) Between(from, to time.Time) iter.Seq[time.Time] {
 			at, ok = s.Next(at)
 		}
 	}
+}
+
+// After yields the matches strictly after an instant, in order: the results of repeated calls of [Series.Next]. Like Next it depends on the rule and
+// not on the job: it respects EndTime and ignores Count. It ends before the year 2200.
+func (s *Series) After(t time.Time) iter.Seq[time.Time] {
+	return func(yield func(time.Time) bool) {
+		at, ok := s.Next(t)
+		for ok && yield(at) {
+			at, ok = s.Next(at)
+		}
+	}
+}
+
+// Backward yields the matches strictly before an instant, the latest first: the results of repeated calls of [Series.Prev]. It ends at StartTime (at
+// creation, if there is no StartTime), or at the first instant of Also, if that is earlier. It ignores Count.
+func (s *Series) Backward(t time.Time) iter.Seq[time.Time] {
+	return func(yield func(time.Time) bool) {
+		at, ok := s.Prev(t)
+		for ok && yield(at) {
+			at, ok = s.Prev(at)
+		}
+	}
+}
+
+// Matches reports whether the second that contains t is a match: its fraction has no effect, so Matches(time.Now()) is useful once a second. Like
+// [Series.Next] it depends on the rule and not on the job: it respects StartTime and EndTime, and ignores Count. The run at creation is not a match
+// unless the rule matches it.
+func (s *Series) Matches(t time.Time) bool {
+	second := unixOf(t)
+	return second <= s.end && s.next(second) == second
 }
 
 // LocalTimes returns the rule's time zone if the rule names times of day in it, so that each run has another local time than every other one, and a

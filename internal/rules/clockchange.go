@@ -102,13 +102,13 @@ func (j *Job) changed(run time.Time) string {
 
 // moved reports whether a run in the hour after a gap belongs to a time in the gap.
 func (j *Job) moved(run time.Time) bool {
-	if !matches(j.series, run) { // the run at creation
+	if !j.series.Matches(run) { // the run at creation
 		return false
 	}
 	if j.skip == nil {
 		return j.Rule.ClockChanges == recurrence.ClockOnce && j.followsClock()
 	}
-	return !matches(j.skip, run)
+	return !j.skip.Matches(run)
 }
 
 // followsClock reports whether the rule uses clock times, and not elapsed time.
@@ -152,7 +152,7 @@ func (j *Job) Effect(c ClockChange) string {
 	}
 	if dropped := j.dropped(c); dropped != nil {
 		for run := range dropped.Between(from, until) {
-			if !matches(j.series, run) {
+			if !j.series.Matches(run) {
 				add(c.skipped(run) + " does not exist and does not run")
 			}
 		}
@@ -163,7 +163,7 @@ func (j *Job) Effect(c ClockChange) string {
 			add(c.skipped(run) + " does not exist and runs at " + clock(run.In(c.After)))
 		case c.by() < 0 && run.Before(c.At):
 			again := "runs the first time"
-			if matches(j.series, run.Add(-c.by())) {
+			if j.series.Matches(run.Add(-c.by())) {
 				again = "runs both times"
 			}
 			add(clock(run.In(c.Before)) + " comes twice and " + again)

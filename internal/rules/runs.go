@@ -111,11 +111,3 @@ func (j *Job) InYear(ctx context.Context, from time.Time) (int, error) {
 	runs, err := j.Coming(ctx, from, from.In(j.zone).AddDate(1, 0, 0), MaxYear)
 	return len(runs), err
 }
-
-// matches reports whether a series contains an instant.
-func matches(series *recurrence.Series, t time.Time) bool {
-	for range series.Between(t, t.Add(time.Second)) {
-		return true
-	}
-	return false
-}

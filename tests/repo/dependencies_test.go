@@ -81,6 +81,27 @@ func TestTheLicenceOfEveryDependencyIsListed(t *testing.T) {
 	}
 }
 
+// Package recurrence is a library of its own: a program that imports it gets no other module, no other package of this one, and no large package of
+// the standard library. driver is small, and needs no database.
+func TestRecurrenceIsALibraryOfItsOwn(t *testing.T) {
+	t.Chdir(root)
+	deps := goList(t, "-deps", "-f", "{{.ImportPath}}", "./recurrence")
+	large := []string{"bufio", "crypto", "database/sql", "flag", "html", "log", "mime", "net", "os/exec", "os/signal", "regexp", "testing", "text", "time/tzdata"}
+	for _, imported := range deps {
+		if !standard(imported) && imported != modulePath+"/recurrence" {
+			t.Errorf("recurrence needs %s, want the standard library only", imported)
+		}
+		for _, name := range large {
+			if (imported == name || strings.HasPrefix(imported, name+"/")) && imported != "database/sql/driver" {
+				t.Errorf("recurrence needs %s, which is large: take a smaller one", imported)
+			}
+		}
+	}
+	if !slices.Contains(deps, "encoding/json") || !slices.Contains(deps, modulePath+"/recurrence") {
+		t.Errorf("go list found %q: this test reads it wrongly", deps)
+	}
+}
+
 // fileLicences are what the licences of files have in their texts.
 var fileLicences = map[string]string{
 	"0BSD":    "with or without fee is hereby granted.",
