@@ -106,6 +106,21 @@ func TestTheRecurrenceSchemaAcceptsWhatTheParserWrites(t *testing.T) {
 	}
 }
 
+// The page shows rules in the canonical form, so that its readers may copy them into a form that checks the schema.
+func TestTheRecurrenceSchemaAcceptsTheRulesOfTheCalendarPage(t *testing.T) {
+	schema := recurrenceSchema(t)
+	blocks := strings.Split(string(read(t, "../../docs/calendar.md")), "\n```json\n")[1:]
+	for _, block := range blocks {
+		text, _, _ := strings.Cut(block, "```")
+		if err := validate(t, schema, []byte(text)); err != nil {
+			t.Errorf("docs/calendar.md shows %s: %v", text, err)
+		}
+	}
+	if len(blocks) < 40 {
+		t.Errorf("%d rules were found: this test reads the page wrongly", len(blocks))
+	}
+}
+
 // notInTheSchema are the mistakes that no schema of this form can find, with the reason.
 var notInTheSchema = map[recurrence.Code]string{
 	recurrence.CodeNeverFires:      "it takes a calendar",
