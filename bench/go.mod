@@ -28,6 +28,7 @@ require (
 )
 
 require (
+	github.com/adhocore/gronx v1.20.4
 	github.com/alicebob/miniredis/v2 v2.40.0 // indirect
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect
 	github.com/chimejobs/chime/httpapi v0.0.0
