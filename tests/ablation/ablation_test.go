@@ -4,7 +4,6 @@ package ablation_test
 
 import (
 	"cmp"
-	"encoding/json"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -93,113 +92,65 @@ var guards = []guard{
 }
 
 // TestASwitchedOffGuardIsFound switches each guard off and runs the test or the chaos that must find it. If nothing finds a missing guard, the
-// guard may already be missing. The guards of scripts are switched off when the script's text is read, so one build of the tests is enough for all
-// of them.
+// guard may already be missing. Each package of tests is built once, with a switch for each guard (see switches).
 func TestASwitchedOffGuardIsFound(t *testing.T) {
 	root, err := filepath.Abs("../..")
 	if err != nil {
 		t.Fatal(err)
 	}
-	folder := t.TempDir()
-	binaries := map[string]string{} // folder of a package -> its test binary, in which parts of a script can be switched off
+	s := newSwitches(t, root)
+	var found []guard
 	for _, g := range guards {
+		if text := s.source(t, g.file); !strings.Contains(text, g.on) {
+			t.Errorf("%s: %s has no %q: change the table so that the guard can be switched off", g.name, g.file, g.on)
+		} else if filepath.Ext(g.file) == ".lua" || s.addGo(t, g) {
+			found = append(found, g)
+		}
+	}
+	var packages []string
+	patterns := map[string][]string{} // a package of tests → a pattern for each of its tests that finds a guard
+	for _, g := range found {
+		if patterns[g.where()] == nil {
+			packages = append(packages, g.where())
+		}
+		patterns[g.where()] = append(patterns[g.where()], exactly(g.finds))
+	}
+	binaries := s.build(t, packages)
+	run := func(t *testing.T, where string, environment []string, args ...string) (string, error) {
+		command := exec.CommandContext(t.Context(), binaries[where], append([]string{"-test.count=1"}, args...)...)
+		command.Dir, command.Env = filepath.Join(root, where), append(os.Environ(), environment...)
+		output, err := command.CombinedOutput()
+		return string(output), err
+	}
+	for _, g := range found {
 		t.Run(g.name, func(t *testing.T) {
-			text := g.source(t, root)
-			where := cmp.Or(g.in, "tests/chaos")
-			var binary string
-			var environment []string
-			if filepath.Ext(g.file) == ".lua" {
-				if binaries[where] == "" {
-					binaries[where] = build(t, root, where, filepath.Join(folder, filepath.Base(where)), scriptReader, withSwitch(t, root))
-				}
-				binary, environment = binaries[where], []string{"CHIME_GUARD_FILE=" + strings.TrimPrefix(g.file, "redisstore/scripts/"), "CHIME_GUARD_ON=" + g.on, "CHIME_GUARD_OFF=" + g.off}
-			} else {
-				binary = build(t, root, where, filepath.Join(t.TempDir(), "tests"), g.file, strings.ReplaceAll(text, g.on, g.off))
-			}
-			args, want := []string{"-test.count=1", "-test.run=" + exactly(g.finds)}, "--- FAIL: "+g.finds
+			args, want := []string{"-test.failfast", "-test.run=" + exactly(g.finds)}, "--- FAIL: "+g.finds
 			if g.in == "" {
-				args = []string{"-test.count=1", "-test.run=^TestChaos$", "-for", "6s", "-seed", "1", "-pace", "3", "-loss", "10", "-patience", "2s"}
+				args = []string{"-test.run=^TestChaos$", "-for", "6s", "-seed", "1", "-pace", "3", "-loss", "10", "-patience", "2s"}
 				want = ": " + g.finds + ": "
 			}
-			command := exec.CommandContext(t.Context(), binary, args...)
-			command.Dir, command.Env = filepath.Join(root, where), append(os.Environ(), environment...)
-			output, err := command.CombinedOutput()
-			if err == nil || !strings.Contains(string(output), want) {
-				t.Errorf("with %s switched off, %s %s: %v; want a failure with %q; it printed\n%s", g.name, where, strings.Join(args, " "), err, want, output)
+			if output, err := run(t, g.where(), g.environment(), args...); err == nil || !strings.Contains(output, want) {
+				t.Errorf("with %s switched off, %s %s: %v; want a failure with %q; it printed\n%s", g.name, g.where(), strings.Join(args, " "), err, want, output)
 			}
 		})
 	}
-	for where, binary := range binaries { // with all guards on, no test fails; otherwise the failures above prove nothing
-		for _, g := range guards {
-			if g.in != where || filepath.Ext(g.file) != ".lua" {
-				continue // TestChaos is a separate test
-			}
-			command := exec.CommandContext(t.Context(), binary, "-test.count=1", "-test.v", "-test.run="+exactly(g.finds))
-			command.Dir = filepath.Join(root, where)
-			output, err := command.CombinedOutput()
-			if err != nil || !strings.Contains(string(output), "--- PASS: "+g.finds) {
+	for _, where := range packages { // with all guards on, no test fails; otherwise the failures above prove nothing
+		if where == chaos {
+			continue // TestChaos is a separate test
+		}
+		output, err := run(t, where, nil, "-test.v", "-test.run="+strings.Join(patterns[where], "|"))
+		for _, g := range found {
+			if g.where() == where && (err != nil || !strings.Contains(output, "--- PASS: "+g.finds)) {
 				t.Errorf("with all guards on, %s: %v; it printed\n%s", g.finds, err, output)
 			}
 		}
 	}
 }
 
+const chaos = "tests/chaos"
+
+// where returns the folder of the package that finds the missing guard.
+func (g guard) where() string { return cmp.Or(g.in, chaos) }
+
 // exactly returns a pattern that matches only one test, or only one test of a suite.
 func exactly(test string) string { return "^" + strings.ReplaceAll(test, "/", "$/^") + "$" }
-
-// source returns the text of the file that contains the guard.
-func (g guard) source(t *testing.T, root string) string {
-	t.Helper()
-	text, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(g.file)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if strings.Count(string(text), g.on) == 0 {
-		t.Fatalf("%s has no %q: change the table so that the guard can be switched off", g.file, g.on)
-	}
-	return string(text)
-}
-
-// scriptReader is the file that reads the scripts.
-const scriptReader = "redisstore/internal/script/script.go"
-
-// withSwitch returns the text of scriptReader, changed so that the environment switches off a part of a script.
-func withSwitch(t *testing.T, root string) string {
-	t.Helper()
-	text, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(scriptReader)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	switched := strings.NewReplacer(
-		"\treturn string(text)\n", "\tif file == os.Getenv(\"CHIME_GUARD_FILE\") {\n"+
-			"\t\treturn strings.ReplaceAll(string(text), os.Getenv(\"CHIME_GUARD_ON\"), os.Getenv(\"CHIME_GUARD_OFF\"))\n\t}\n\treturn string(text)\n",
-		"\t\"io/fs\"\n", "\t\"io/fs\"\n\t\"os\"\n",
-	).Replace(string(text))
-	if strings.Count(switched, "os.Getenv") != 3 || !strings.Contains(switched, "\"os\"") {
-		t.Fatalf("%s no longer reads the scripts as this test expects: change the replacement here", scriptReader)
-	}
-	return switched
-}
-
-// build builds the tests of a package with one file's text replaced, and returns the binary.
-func build(t *testing.T, root, where, program, file, text string) string {
-	t.Helper()
-	folder := t.TempDir()
-	copied, overlay := filepath.Join(folder, filepath.Base(file)), filepath.Join(folder, "overlay.json")
-	if err := os.WriteFile(copied, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	replace, err := json.Marshal(map[string]map[string]string{"Replace": {filepath.Join(root, filepath.FromSlash(file)): copied}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(overlay, replace, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	command := exec.CommandContext(t.Context(), "go", "test", "-c", "-tags", "real", "-vet=off", "-overlay", overlay, "-o", program, "./"+where)
-	command.Dir = root
-	if output, err := command.CombinedOutput(); err != nil {
-		t.Fatalf("%s: %v\n%s", command, err, output)
-	}
-	return program
-}
