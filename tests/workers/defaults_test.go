@@ -17,10 +17,10 @@ type kindArgs struct{ Customer string }
 // Each option comes from the nearest level that sets it: call, kind, handler, worker. The order of options does not matter.
 func TestTheNearestDefaultWins(t *testing.T) {
 	minutes := func(n int) chime.AttemptOption { return chime.Timeout(time.Duration(n) * time.Minute) }
-	named := chime.Define[kindArgs]("kind.nearest", chime.MaxAttempts(20), minutes(20), chime.Queue("kinds"), chime.In(time.Hour), chime.Backoff(afterMinutes(20)))
+	named := chime.Define[kindArgs]("kind.nearest", chime.MaxAttempts(20), minutes(20), chime.Queue("kinds"), chime.In(time.Hour), chime.Backoff(afterSeconds(20)))
 	plain := chime.Define[kindArgs]("kind.nearest") // the same job without defaults
-	handlers := []chime.HandlerOption{chime.MaxAttempts(30), minutes(30), chime.Backoff(afterMinutes(30))}
-	workers := []chime.HandlerOption{chime.MaxAttempts(40), minutes(40), chime.Backoff(afterMinutes(40))}
+	handlers := []chime.HandlerOption{chime.MaxAttempts(30), minutes(30), chime.Backoff(afterSeconds(30))}
+	workers := []chime.HandlerOption{chime.MaxAttempts(40), minutes(40), chime.Backoff(afterSeconds(40))}
 	for _, c := range []struct {
 		name     string
 		kind     chime.Kind[kindArgs] // the kind that enqueues the job
@@ -31,7 +31,7 @@ func TestTheNearestDefaultWins(t *testing.T) {
 		queue    string
 		attempts int
 		timeout  int // minutes
-		backoff  int // minutes; 0: chime's default
+		backoff  int // seconds; 0: chime's default
 	}{
 		{"the call", named, []chime.EnqueueOption{chime.Queue("calls"), minutes(10), chime.MaxAttempts(10), chime.In(0)}, named, handlers, workers, "calls", 10, 10, 20},
 		{"the kind", named, []chime.EnqueueOption{chime.In(0)}, named, handlers, workers, "kinds", 20, 20, 20},
@@ -61,14 +61,14 @@ func TestTheNearestDefaultWins(t *testing.T) {
 					}, c.handler...)
 					stop := fixture.Start(w)
 					first := time.Now()
-					fixture.Pass(time.Duration(c.backoff+1) * time.Minute)
+					fixture.Pass(time.Duration(c.backoff+5) * time.Second)
 					if err := stop(); err != nil {
 						t.Error(err)
 					}
 					if queue != c.queue || seen.MaxAttempts != c.attempts || seen.Timeout != time.Duration(c.timeout)*time.Minute {
 						t.Errorf("queue %s, %d attempts, timeout %v; want %s, %d, %d min", queue, seen.MaxAttempts, seen.Timeout, c.queue, c.attempts, c.timeout)
 					}
-					lowest, highest := time.Duration(c.backoff)*time.Minute, time.Duration(c.backoff)*time.Minute+time.Second
+					lowest, highest := time.Duration(c.backoff)*time.Second, time.Duration(c.backoff+1)*time.Second
 					if c.backoff == 0 {
 						lowest, highest = 750*time.Millisecond, 1300*time.Millisecond
 					}
@@ -81,8 +81,8 @@ func TestTheNearestDefaultWins(t *testing.T) {
 	}
 }
 
-func afterMinutes(minutes int) func(int) time.Duration {
-	return func(int) time.Duration { return time.Duration(minutes) * time.Minute }
+func afterSeconds(seconds int) func(int) time.Duration {
+	return func(int) time.Duration { return time.Duration(seconds) * time.Second }
 }
 
 // enqueued enqueues a job of a kind with Enqueue or as an Item, through an Enqueuer with the queue "mine". It returns the job as it was sent, and

@@ -214,9 +214,7 @@ func TestASuspectBeginsWhileOtherNodesAreBusy(t *testing.T) {
 				return nil
 			})
 			for queue := range queues {
-				for i := range 800 {
-					f.Enqueue(queue, job("work"), fmt.Sprint(queue, i))
-				}
+				f.Enqueue(queue, job("work"), fixture.Names(queue, 800)...)
 			}
 			f.Enqueue("suspects", job("work"), "suspect")
 			client.LRem(t.Context(), "chime:{suspects}:ready", 0, "suspect")
