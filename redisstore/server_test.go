@@ -14,6 +14,7 @@ import (
 	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
 
+	"github.com/chimejobs/chime/internal/faketime"
 	"github.com/chimejobs/chime/internal/memconn"
 	"github.com/chimejobs/chime/internal/protocol"
 	"github.com/chimejobs/chime/internal/redistest"
@@ -58,6 +59,7 @@ var shared = redistest.NewProcess()
 
 func TestMain(m *testing.M) {
 	debug.SetGCPercent(400) // the simulated server makes much garbage and keeps little
+	faketime.SmallLuaStates()
 	code := m.Run()
 	shared.Close()
 	os.Exit(code)

@@ -65,7 +65,7 @@ var mayImport = map[string][]string{
 	"internal/long":              {},
 	"tests":                      {"any"}, // these seven serve tests
 	"internal/childproc":         {"any"},
-	"internal/faketime":          {},
+	"internal/faketime":          {"github.com/yuin/gopher-lua"},
 	"internal/faultproxy":        {"any"},
 	"internal/redistest":         {"any"},
 	"internal/storesuite":        {"internal/protocol", "internal/long"},
