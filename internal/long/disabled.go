@@ -2,5 +2,5 @@
 
 package long
 
-// Enabled reports whether the tests were built with `-tags long`.
-const Enabled = false
+// tagged reports whether the tests were built with `-tags long`.
+const tagged = false

@@ -2,5 +2,5 @@
 
 package long
 
-// Enabled reports whether the tests were built with `-tags long`.
-const Enabled = true
+// tagged reports whether the tests were built with `-tags long`.
+const tagged = true
