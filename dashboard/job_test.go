@@ -12,12 +12,12 @@ import (
 // Links to jobs live longer than jobs. The page of a deleted job shows what the store still has, or the reason why it has nothing.
 func TestAJobThatIsGoneStillHasAPage(t *testing.T) {
 	onEmbedded(t, func(t *testing.T, store chime.Store) {
-		put(t, store, "report", "0 * * * *", chime.KeepRuns(3))
-		put(t, store, "bare", "0 * * * *", chime.KeepRuns(0))
-		put(t, store, "deleted", "0 * * * *")
-		put(t, store, "fails", "0 * * * *", chime.MaxAttempts(1))
+		put(t, store, "report", "*/10 * * * *", chime.KeepRuns(3))
+		put(t, store, "bare", "*/10 * * * *", chime.KeepRuns(0))
+		put(t, store, "deleted", "*/10 * * * *")
+		put(t, store, "fails", "*/10 * * * *", chime.MaxAttempts(1))
 		must(chime.NewEnqueuer(store, chime.EnqueuerOptions{}).Enqueue(t.Context(), "report", nil, chime.ID("once")))
-		work(t, store, 6*time.Hour+time.Minute, func(_ context.Context, job *chime.Job) error {
+		work(t, store, time.Hour+time.Minute, func(_ context.Context, job *chime.Job) error {
 			if job.Schedule == "fails" {
 				return errors.New("refused")
 			}
@@ -32,21 +32,21 @@ func TestAJobThatIsGoneStillHasAPage(t *testing.T) {
 			status int
 			texts  []string
 		}{
-			"report@2000-01-01T06:00:00Z":  {200, []string{"This occurrence ran and is done.", "no longer stored", `href="./schedules/report#runs"`, "attempt 1"}},
-			"report@2000-01-01T02:00:00Z":  {404, []string{"The occurrence of schedule report that was planned for 1 January 2000 02:00:00 UTC is not stored. Its outcome is not kept: this schedule keeps only its last 3 runs.", history, `href="./schedules/report?day=2000-01-01"`}},
-			"report@2000-01-01T09:00:00Z":  {404, []string{"It is still to come. It becomes a job when it is the next occurrence.", history}},
+			"report@2000-01-01T01:00:00Z":  {200, []string{"This occurrence ran and is done.", "no longer stored", `href="./schedules/report#runs"`, "attempt 1"}},
+			"report@2000-01-01T00:20:00Z":  {404, []string{"The occurrence of schedule report that was planned for 1 January 2000 00:20:00 UTC is not stored. Its outcome is not kept: this schedule keeps only its last 3 runs.", history, `href="./schedules/report?day=2000-01-01"`}},
+			"report@2000-01-01T01:30:00Z":  {404, []string{"It is still to come. It becomes a job when it is the next occurrence.", history}},
 			"report@1999-12-31T09:00:00Z":  {404, []string{"The schedule was created after it.", history}},
 			"report#nobody":                {404, []string{"This run of schedule report has ended, and it is not among the last 3 runs that are kept.", history}},
-			"bare@2000-01-01T06:00:00Z":    {200, []string{"This occurrence ran and is done."}},
-			"bare@2000-01-01T05:00:00Z":    {404, []string{"Its outcome is not kept"}},
-			"deleted@2000-01-01T06:00:00Z": {404, []string{"planned for 1 January 2000 06:00:00 UTC has ended or never existed. The schedule was deleted, and the history of its runs with it.", `href="./schedules"`}},
+			"bare@2000-01-01T01:00:00Z":    {200, []string{"This occurrence ran and is done."}},
+			"bare@2000-01-01T00:50:00Z":    {404, []string{"Its outcome is not kept"}},
+			"deleted@2000-01-01T01:00:00Z": {404, []string{"planned for 1 January 2000 01:00:00 UTC has ended or never existed. The schedule was deleted, and the history of its runs with it.", `href="./schedules"`}},
 			"once":                         {404, []string{"There is no job &#34;once&#34; on queue &#34;default&#34;: it has ended or was deleted.", "chime.Keep", `href="./search?q=once"`}},
 			"me@example.com":               {404, []string{"There is no job &#34;me@example.com&#34;"}},
 		} {
 			wants(t, id, send(d, "GET", "/jobs/default/"+id), c.status, c.texts...)
 			time.Sleep(time.Second / 10) // fake time passes
 		}
-		wants(t, "which failed", send(d, "GET", "/jobs/default/fails@2000-01-01T06:00:00Z?zone=Asia/Tokyo"), 200, "refused")
+		wants(t, "which failed", send(d, "GET", "/jobs/default/fails@2000-01-01T01:00:00Z?zone=Asia/Tokyo"), 200, "refused")
 		wants(t, "a schedule", send(d, "GET", "/schedules/deleted"), 404, "There is no schedule &#34;deleted&#34;: nobody has declared or put it", `href="./schedules"`)
 	})
 }

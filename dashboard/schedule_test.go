@@ -81,16 +81,16 @@ func TestThePageOfAScheduleShowsWhyItDidNotRun(t *testing.T) {
 func TestOccurrencesThatWerePassedOverAreNamed(t *testing.T) {
 	onEmbedded(t, func(t *testing.T, store chime.Store) {
 		works := func(context.Context, *chime.Job) error { return nil }
-		put(t, store, "hourly", "0 * * * *")
-		work(t, store, 90*time.Minute, works) // 01:30
-		at(1, 1, 4, 30)
-		work(t, store, time.Hour, works) // 05:30
+		put(t, store, "report", "*/10 * * * *")
+		work(t, store, 15*time.Minute, works)
+		at(1, 1, 0, 45)
+		work(t, store, 10*time.Minute, works) // until 00:55
 		d := newDashboard(t, store, Options{})
-		got := send(d, "GET", "/schedules/hourly")
+		got := send(d, "GET", "/schedules/report")
 		wants(t, "the page", got, 200, "2 missed", "4 done", "No worker took it in time. The occurrence planned", "were skipped, as the misfire policy says")
-		asked := send(d, "GET", "/schedules/hourly?day=2000-01-01").Body.String()
-		if n := strings.Count(asked, "No worker took it in time"); n != 3 { // 03:00, 04:00, and 03:00 again in the list of days
-			t.Errorf("%d occurrences were skipped, want those of 03:00 and 04:00:\n%s", n, asked)
+		asked := send(d, "GET", "/schedules/report?day=2000-01-01").Body.String()
+		if n := strings.Count(asked, "No worker took it in time"); n != 3 { // 00:30, 00:40, and 00:30 again in the list of days
+			t.Errorf("%d occurrences were skipped, want those of 00:30 and 00:40:\n%s", n, asked)
 		}
 	})
 }
