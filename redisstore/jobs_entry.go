@@ -95,10 +95,18 @@ func (j *jobReader) readEntries(ctx context.Context, entries []jobEntry, wanted 
 		case r.passed[i]:
 			jobs = append(jobs, protocol.FoundJob{ID: e.id, State: e.state, Passed: true, Next: e.next.String()})
 		case !r.gone[i]:
-			jobs = append(jobs, r.job(i))
+			if job := r.job(i); !isDropped(&job) {
+				jobs = append(jobs, job)
+			}
 		}
 	}
 	return jobs, len(r.entries), nil
+}
+
+// isDropped reports whether a waiting job is an occurrence without a body whose schedule was deleted: its ID remains in ready until a take drops it.
+func isDropped(job *protocol.FoundJob) bool {
+	_, _, occurrence := protocol.CutOccurrence(job.ID)
+	return occurrence && job.State == protocol.JobWaiting && job.Body == nil && job.Definition == nil
 }
 
 // wantedJobs reports whether a job is wanted, by its body, which may be empty, and by how often its holder has vanished. It returns true

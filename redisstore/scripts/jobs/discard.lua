@@ -145,6 +145,11 @@ local function finish(i)
   removed[#removed + 1] = ids[i]
 end
 
+-- void_now records that the ID is void in ready, and whether its job was cancelled or deleted.
+local function void_now(id)
+  out.ready[#out.ready + 1], out.ready[#out.ready + 2] = whole(now_ms) .. (cancels and '' or '.5'), id
+end
+
 -- stands reports whether the i-th job, an occurrence in due that was not taken, must remain there until its instant: the
 -- take that drops it then owes the next one. It is at the cursor, or after a lost one.
 local function stands(i)
@@ -158,6 +163,8 @@ local function in_ready(i)
   if void[i] then return false end
   if bodies[i] then return true end
   if not name then return false end
+  local _, created = policy(flights.definitions[name])
+  if is_dropped(flights.definitions[name], created, planned_of[i]) then return false end
   id, fence = opened(flights.opens[name])
   if id == ids[i] and fence == '0' then return true end
   searches = searches + 1
@@ -220,6 +227,7 @@ for i = 1, n do
     finish(i)
     was_taken[i] = bodies[i] or crashes[i]
     out.due[#out.due + 1] = id
+    if void[i] then void_now(id) end -- its place in ready is that of an earlier job: what it shows about this one follows
   elseif list_of[i] then
     finish(i)
     was_taken[i] = true
@@ -232,7 +240,7 @@ for i = 1, n do
       local open_id, _, _, _, _, fresh = opened(name and flights.opens[name])
       finish(i)
       was_taken[i] = not (open_id == id and fresh == planned_of[i])
-      out.ready[#out.ready + 1], out.ready[#out.ready + 2] = whole(now_ms) .. (cancels and '' or '.5'), id
+      void_now(id)
     elseif there == nil then
       answer[i] = 'l'
     else

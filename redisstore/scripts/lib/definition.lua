@@ -49,3 +49,9 @@ end
 local function created_later(created, planned)
   return string.sub(created, 1, 19) > string.sub(planned, 1, 19)
 end
+
+-- is_dropped reports whether an occurrence without a body never runs, because its schedule was deleted. text: the stored definition, false if
+-- there is none; created: its creation, nil if the text is invalid.
+local function is_dropped(text, created, planned)
+  return not text or created and created_later(created, planned)
+end

@@ -15,7 +15,7 @@ local function decide(call, i, name, planned)
   if body and byte(body, 1) == 0 then
     return 'void', false, state == 'live' and at_cursor(call, name, planned)
   end
-  if not body and (not flights.definitions[name] or created and created_later(created, planned)) then return 'drop' end
+  if not body and is_dropped(flights.definitions[name], created, planned) then return 'drop' end
   if call.vanished[name] then
     end_flight(flights, call.front, name, call.vanished[name], 'final') -- its session is gone, and nothing else will end its flight
     call.vanished[name] = nil

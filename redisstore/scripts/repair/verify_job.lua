@@ -215,8 +215,8 @@ for i, id in ipairs(ids) do
   elseif what == 'empty' and not find(all, '[fF]') then
     leave(i, '')
     redis.call('HDEL', CRASHES, id)
-    if find(all, 'r', 1, true) then
-      redis.call('ZADD', STALE, whole(now_ms), id)
+    if find(all, 'r', 1, true) or void[i] then
+      redis.call('ZADD', STALE, whole(now_ms) .. '.5', id)
       voided = true
     end
   elseif what == 'twice' then

@@ -88,6 +88,12 @@ else -- from the end of the list, so that takes and additions at the front meanw
   if #page == MAX_ITEMS then next_at = whole(seen + MAX_ITEMS) end
 end
 
+if place == 'due' and #ids > 0 then -- the place in ready of an earlier job, which was cancelled, is shown as that of these
+  for i, since in ipairs(redis.call('ZMSCORE', STALE, unpack(ids))) do
+    if since then void[#void + 1], void[#void + 2] = whole(now_ms) .. '.5', ids[i] end
+  end
+end
+
 redis.call('ZREM', STALE, '') -- makes the other writes possible when the server is out of memory
 if #void > 0 then
   redis.call('ZADD', STALE, unpack(void))
