@@ -94,7 +94,7 @@ type discarding struct {
 func (d *discarding) run(ctx context.Context, positions []int) error {
 	tries := 0
 	for len(positions) > 0 {
-		if err := d.look(ctx, d.store.jobs(d.partition), idsAt(d.ids, positions)); err != nil {
+		if err := d.look(ctx, d.store.jobs(d.partition), idsAt(d.ids, positions), d.act == "delete"); err != nil {
 			return failure(d.act+" jobs of", d.partition.Queue, err)
 		}
 		some := positions[:min(len(positions), max(1, maxLookedUp/(1+len(d.sessions)+len(d.lists))))]

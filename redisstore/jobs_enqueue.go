@@ -228,7 +228,7 @@ func (s *store) Replace(ctx context.Context, call protocol.ReplaceCall) (protoco
 	k := s.keys.partition(call.Partition)
 	for range discardTries {
 		var at whereabouts
-		if err := at.look(ctx, s.jobs(call.Partition), []string{item.ID}); err != nil {
+		if err := at.look(ctx, s.jobs(call.Partition), []string{item.ID}, false); err != nil {
 			return 0, unfitIfDenied(failure("replace on", queue, err))
 		}
 		keys := []string{

@@ -158,8 +158,8 @@ func (f *jobFinder) locate(ctx context.Context, ids []string) (location, error) 
 }
 
 // scores reads the scores of members of a sorted set; 0: it has no such member.
-func (f *jobFinder) scores(ctx context.Context, key string, members []string) ([]float64, error) {
-	scores := f.client.ZMScore(ctx, key, members...)
+func (j *jobReader) scores(ctx context.Context, key string, members []string) ([]float64, error) {
+	scores := j.client.ZMScore(ctx, key, members...)
 	return scores.Val(), cmp.Or(scores.Err(), complete(scores))
 }
 
@@ -200,9 +200,13 @@ func (f *jobFinder) lookInParked(ctx context.Context, lists, ids []string, l *lo
 		for i, list := range some {
 			members[i] = ids
 			if list == sharedParked {
-				var err error
-				if members[i], err = f.sharedMembers(ctx, ids); err != nil {
-					return err
+				members[i] = nil
+				for _, id := range ids {
+					some, _, err := f.sharedMembers(ctx, id)
+					if err != nil {
+						return err
+					}
+					members[i] = append(members[i], some...)
 				}
 			}
 			scores[i] = pipe.ZMScore(ctx, f.keys.parked(list), members[i]...)
@@ -225,31 +229,6 @@ func (f *jobFinder) lookInParked(ctx context.Context, lists, ids []string, l *lo
 }
 
 var definedJob = regexp.MustCompile(`"job":"([A-Za-z0-9_.:-]{1,100})"`)
-
-// sharedMembers returns the members that jobs may have in the shared list: one with the job's name, and one with the name of the list of
-// jobs that cannot be read.
-func (f *jobFinder) sharedMembers(ctx context.Context, ids []string) ([]string, error) {
-	var members []string
-	for _, id := range ids {
-		pipe := f.client.Pipeline()
-		body, definition := pipe.HMGet(ctx, f.keys.jobs, id), pipe.HMGet(ctx, f.keys.schedules, scheduleOf(id))
-		if _, err := pipe.Exec(ctx); err != nil {
-			return nil, err
-		}
-		name := nameOf(reply(body.Val()).text(0))
-		if m := definedJob.FindStringSubmatch(reply(definition.Val()).text(0)); name == "" && m != nil {
-			name = m[1]
-		}
-		name = cmp.Or(name, "?")
-		members = append(members, name+"\t"+id, unreadableParked+name+"\t"+id)
-	}
-	return members, nil
-}
-
-func scheduleOf(id string) string {
-	name, _, _ := protocol.CutOccurrence(id)
-	return name
-}
 
 // nameOf returns the job name of a body. Every version writes it at the same place: after the version's byte, the first text of an
 // array in msgpack. Empty: there is no name.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -122,45 +121,6 @@ func (j *jobReader) readHolders(ctx context.Context, sessions []string, gone map
 		delete(holders[i].held, self)
 	}
 	return holders, nil
-}
-
-// whereabouts are the sessions and lists of parked jobs of a partition that a call searches for jobs.
-type whereabouts struct {
-	sessions, lists []string
-	shared          map[string]string // ID → its member in the shared list of parked jobs
-	mark            string            // of what is parked, before the shared list was searched; empty: there is no such list
-}
-
-// look reads them. It searches the shared list for jobs with these IDs, because its members contain names too.
-func (w *whereabouts) look(ctx context.Context, j *jobReader, ids []string) error {
-	k := &j.keys
-	pipe := j.client.Pipeline()
-	sessions, lists, mark := pipe.ZRange(ctx, k.sessions, 0, -1), pipe.ZRange(ctx, k.unhandled, 0, -1), pipe.HMGet(ctx, k.state, "parked")
-	if _, err := pipe.Exec(ctx); err != nil {
-		return err
-	}
-	*w = whereabouts{sessions: sessions.Val(), lists: lists.Val()}
-	if !slices.Contains(w.lists, sharedParked) {
-		return nil
-	}
-	w.shared, w.mark = make(map[string]string), reply(mark.Val()).text(0)
-	wanted := make(map[string]bool, len(ids))
-	for _, id := range ids {
-		wanted[id] = true
-	}
-	for cursor, first := uint64(0), true; first || cursor != 0; first = false {
-		members, next, err := j.client.ZScan(ctx, k.parked(sharedParked), cursor, "", 1000).Result()
-		if err != nil {
-			return err
-		}
-		cursor = next
-		for i := 0; i < len(members); i += 2 {
-			if _, id, ok := strings.Cut(members[i], "\t"); ok && wanted[id] {
-				w.shared[id] = members[i]
-			}
-		}
-	}
-	return nil
 }
 
 // idsAt returns the IDs at these positions.

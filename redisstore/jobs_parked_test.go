@@ -6,8 +6,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/chimejobs/chime/internal/protocol"
 	"github.com/chimejobs/chime/internal/storesuite"
+	"github.com/chimejobs/chime/internal/wire"
 )
 
 // park enqueues jobs, one for each name, and parks them under the names.
@@ -210,4 +213,67 @@ func TestTheLastParkedJobTakesItsListAlong(t *testing.T) {
 			})
 		})
 	}
+}
+
+// However many jobs are parked, a call about one job does not read their shared list: it knows the member by the name in the job's body. Only an
+// occurrence without a body may be there under a name that its schedule had before.
+func TestACallAboutOneJobDoesNotReadTheSharedListOfParkedJobs(t *testing.T) {
+	onServersWith(t, hookedCalls, func(b *bench) {
+		scans := 0
+		store := b.hooked(func(cmd redis.Cmder) error {
+			if cmd.Name() == "zscan" {
+				scans++
+			}
+			return nil
+		})
+		mail := func(id string) protocol.EnqueueItem {
+			return protocol.EnqueueItem{ID: id, Own: true, Body: (&wire.Envelope{Name: "mail", Planned: storesuite.Ago(0)}).Encode()}
+		}
+		cancel := func(id, want string, reads bool) {
+			b.Helper()
+			scans = 0
+			if _, err := store.CancelJob(b.Context(), "default", id, nil); fmt.Sprint(err == nil) != want || scans > 0 != reads {
+				b.Errorf("cancelled %s: %v, and has read %d parts of the list; want %s, and that it reads it: %v", id, err, scans, want, reads)
+			}
+		}
+		b.park("s", numbered("name", 0, 1000)...)
+		now := storesuite.Ago(0)
+		past, future := storesuite.OccurrenceID("report", now.Add(-time.Minute)), storesuite.OccurrenceID("report", now.Add(time.Hour))
+		b.Scheduled("report", "skip", now.Add(-time.Minute), now.Add(time.Hour))
+		b.Want("an occurrence", b.parkUnder("s", "earlier"), past)
+		for _, id := range []string{"parked", "unreadable", "replaced"} {
+			b.Enqueue(mail(id))
+			name := "mail"
+			if id == "unreadable" {
+				name = unreadableParked + name
+			}
+			b.parkUnder("s", name)
+		}
+		if n := b.client.ZCard(b.Context(), b.keys().parked(sharedParked)).Val(); n != 4 {
+			b.Fatalf("%d jobs are in the shared list, want 4", n)
+		}
+		b.Enqueue(mail("waiting"))
+		for _, id := range []string{"parked", "unreadable", "waiting"} {
+			cancel(id, "true", false)
+		}
+		cancel("parked", "false", false)
+		cancel(future, "true", false)
+		scans = 0
+		how, err := store.Replace(b.Context(), protocol.ReplaceCall{Partition: storesuite.DefaultPartition, Token: "t", Item: mail("replaced")})
+		if how != protocol.ReplaceDone || err != nil || scans > 0 {
+			b.Errorf("replaced: %v, %v, and has read %d parts of the list", how, err, scans)
+		}
+		cancel(past, "true", true)
+		if b.Stats().Parked != 1000 {
+			b.Errorf("%d are parked, want 1000", b.Stats().Parked)
+		}
+	})
+}
+
+// parkUnder takes the next job and parks it under a name.
+func (b *bench) parkUnder(session, name string) (id string) {
+	b.Helper()
+	job := b.Take(session, 1)[0]
+	b.Settle(session, protocol.Settlement{ID: job.ID, Fence: job.Fence, Kind: protocol.SettlePark, Name: name})
+	return job.ID
 }

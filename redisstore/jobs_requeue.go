@@ -24,7 +24,7 @@ func (s *store) RequeueJobs(ctx context.Context, queue string, jobs []protocol.R
 	for index, positions := range of {
 		partition := protocol.Partition{Queue: queue, Index: index}
 		var w whereabouts
-		if err := w.look(ctx, s.jobs(partition), idsAt(ids, positions)); err != nil {
+		if err := w.look(ctx, s.jobs(partition), idsAt(ids, positions), true); err != nil {
 			return became, failure("requeue jobs of", queue, err)
 		}
 		for len(positions) > 0 {

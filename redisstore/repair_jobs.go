@@ -117,7 +117,7 @@ func (j *jobVerifier) readSets(ctx context.Context) error {
 // eachHeld goes through the sessions and the lists of parked jobs.
 func (j *jobVerifier) eachHeld(ctx context.Context, judges bool, do func(ids, void []string)) error {
 	var w whereabouts
-	if err := w.look(ctx, j.store.jobs(j.partition), nil); err != nil {
+	if err := w.look(ctx, j.store.jobs(j.partition), nil, true); err != nil {
 		return failure("verify", j.partition.Queue, err)
 	}
 	j.addStrays(&w, j.partition)
@@ -314,7 +314,7 @@ func (v *verifier) ask(ctx context.Context, p protocol.Partition, ids, faults []
 	k := v.store.keys.partition(p)
 	for range maxLimitTries {
 		var w whereabouts
-		if err := w.look(ctx, v.store.jobs(p), ids); err != nil {
+		if err := w.look(ctx, v.store.jobs(p), ids, true); err != nil {
 			return nil, nil, failure("verify", p.Queue, err)
 		}
 		v.addStrays(&w, p)

@@ -73,7 +73,7 @@ func (b *backfilling) run(ctx context.Context) (changed string, err error) {
 	tries, known := 0, false
 	for b.answer.Done < len(ids) {
 		if !known {
-			if err := b.look(ctx, b.store.jobs(b.partition), ids); err != nil {
+			if err := b.look(ctx, b.store.jobs(b.partition), ids, true); err != nil {
 				return "", failure("backfill schedule", b.Name, err)
 			}
 			known = true
