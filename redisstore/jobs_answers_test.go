@@ -246,3 +246,33 @@ func TestALostJobThatWasRepairedCannotBeCancelled(t *testing.T) {
 		}
 	})
 }
+
+// The mark of a cancelled occurrence remains in due until its instant, also after a change of the recurrence. It counts only for the schedule that
+// it belonged to: one that is created with that name later has an occurrence of its own at that instant.
+func TestACancellationEndsWithItsSchedule(t *testing.T) {
+	onServersWith(t, repairing, func(b *bench) {
+		at := storesuite.Ago(0).Add(time.Hour)
+		id := storesuite.OccurrenceID("s", at)
+		first := b.scheduledBody(body(1, ""), at)
+		b.Want("cancelled", b.Cancel(id)+b.Cancel(id), "donedone")
+		change := protocol.Change{Revision: first.Revision, Cursor: b.cursorOf("s"), Until: storesuite.Ago(time.Second)}
+		changed := b.store.Declare(b.Context(), []protocol.Declaration{{Name: "s", Queue: "default", Overlap: "skip", Body: []byte(body(2, "")), Change: &change}})[0]
+		if changed.Err != nil || !changed.Changed {
+			b.Fatalf("changed: %+v", changed)
+		}
+		b.Verified()
+		b.Want("cancelled after the change", b.Cancel(id), "done")
+		if _, err := b.store.Remove(b.Context(), protocol.Removal{Name: "s"}); err != nil {
+			b.Fatal(err)
+		}
+		b.Want("cancelled after the deletion", b.Cancel(id), "none")
+		second := b.Declare("s", "skip", body(3, ""))
+		b.Want("cancelled before it is placed again", b.Cancel(id), "none")
+		b.Want("shown before it is placed again", b.Result(id), "")
+		b.Place(*second.Owed, second.Revision, 0, at)
+		b.Verified()
+		b.Want("shown", b.Result(id), protocol.JobDelayed)
+		b.client.ZAdd(b.Context(), b.keys().due, redisZ(1, id))
+		b.Want("taken", storesuite.IDs(b.Take("w", 5)), id)
+	})
+}

@@ -286,9 +286,9 @@ func (r *entryReader) lookAgain(ctx context.Context, list string, at []int) erro
 }
 
 // see decides about a job that was cancelled. Its ID remains in ready, void, until it is popped (see scripts/lib/stale.lua), or in due until
-// its instant, with a mark, the byte 0, in place of a body.
+// its instant, with a mark in place of a body.
 func (r *entryReader) see(i int, stale bool) {
-	r.gone[i] = r.gone[i] || r.bodies[i] == "\x00" || stale && r.entries[i].state == protocol.JobWaiting
+	r.gone[i] = r.gone[i] || isVoid(r.bodies[i]) || stale && r.entries[i].state == protocol.JobWaiting
 }
 
 // readDefinitions reads the definitions of the occurrences without a body.

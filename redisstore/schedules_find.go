@@ -333,15 +333,16 @@ func (s *store) readWaiting(ctx context.Context, stored []protocol.Stored, readi
 	for _, r := range readings {
 		for j, i := range r.placed {
 			placed := r.scores.Val()[j] != 0 // a missing member has score 0, and no occurrence is of 1970
-			stored[i].Void = placed && reply(r.bodies.Val()).text(j) == voidBody
+			stored[i].Void = placed && isVoid(reply(r.bodies.Val()).text(j))
 			stored[i].Waiting = placed && !stored[i].Void
 		}
 	}
 	return nil
 }
 
-// voidBody is the body of an occurrence that was cancelled before its instant, see scripts/lib/overlap.lua.
-const voidBody = "\x00"
+// isVoid reports whether a body is the mark of an occurrence that was cancelled before its instant, see scripts/lib/void.lua. A mark at a cursor, or
+// of an occurrence that is shown, counts for its schedule: place.lua removes others.
+func isVoid(body string) bool { return strings.HasPrefix(body, "\x00") }
 
 // followMarks reads schedules that were found as marks from where they live. If a move is not complete, the schedule is shown as before
 // the move, in its new queue: there it places its next occurrence.

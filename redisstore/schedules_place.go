@@ -83,7 +83,7 @@ func (s *store) placeCall(partition protocol.Partition, placements []protocol.Pl
 			args = append(args, at.UTC().Format(time.RFC3339), milli(at.Add(p.Offset)), offsetAt(p, j))
 		}
 	}
-	return newCall(&placeScript, []string{k.owed, k.schedules, k.cursors, k.due, k.idle, k.counters, k.state, k.open, k.zones}, args)
+	return newCall(&placeScript, []string{k.owed, k.schedules, k.cursors, k.due, k.idle, k.counters, k.state, k.open, k.zones, k.jobs}, args)
 }
 
 // offsetAt returns the offset of the zone at an instant of a placement, in seconds; 0 without a zone.

@@ -198,7 +198,7 @@ func (s *store) addComing(ctx context.Context, partitions []*comingPartition, ne
 	}
 	for i, p := range partitions {
 		for j, c := range next[i] {
-			if reply(bodies[i].Val()).text(j) == voidBody {
+			if isVoid(reply(bodies[i].Val()).text(j)) {
 				p.void = append(p.void, protocol.Coming{Name: c.Name})
 				continue
 			}

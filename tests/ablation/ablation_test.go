@@ -24,6 +24,7 @@ type guard struct {
 
 var guards = []guard{
 	{"cursor of a placement", "redisstore/scripts/schedules/place.lua", " or now_cursor ~= plan.cursor", "", "redisstore", "TestAnOccurrenceIsPlacedOnce"},
+	{"mark of an earlier schedule", "redisstore/scripts/schedules/place.lua", "not voids(body, created[i])", "false", "redisstore", "TestACancellationEndsWithItsSchedule"},
 	{"local time of a placement", "redisstore/scripts/schedules/place.lua", "tonumber(ARGV[plan.first + 2]) <= used_time", "0 < 0", "redisstore", "TestNoLocalTimeIsTakenTwice"},
 	{"cursor of a withdrawn occurrence", "redisstore/scripts/lib/call.lua", "kind ~= 'p' or not at_cursor(call, name, planned) or ", "", "redisstore", "TestAReplannedOccurrenceGoesBackToItsSchedule"},
 	{"what replan has read", "redisstore/scripts/schedules/replan.lua", "stored == seen and ", "", "redisstore", "TestReplanComparesWhatTheCallerHasRead"},

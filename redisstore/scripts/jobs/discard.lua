@@ -55,7 +55,7 @@ local cancels, wake, n_sessions, n_lists, n = ARGV[1] == 'cancel', ARGV[3], tonu
 local PARKED = INFLIGHT + n_sessions -- the lists come after the hashes
 local at_list = 7 + n_sessions
 local at_job = at_list + n_lists
--- uses: limits callers clock layout seconds strings counters definition owed open flight asked parked session closed gate wake history manual later forget over
+-- uses: limits callers clock layout seconds strings counters definition owed open flight void asked parked session closed gate wake history manual later forget over
 
 local state = redis.call('HMGET', STATE, 'layout', 'asked', 'parked', 'purge')
 local refusal = newer(state[1])
@@ -198,7 +198,7 @@ end
 for i = 1, n do
   local id, name = ids[i], name_of[i]
   local sign, fence = match(held[i] or '', '^([%-!%+]?)(%d+)$')
-  local marked = bodies[i] and byte(bodies[i], 1) == 0 -- cancelled before its instant
+  local marked = bodies[i] and is_mark_of_void(bodies[i])
   if answer[i] then
   elseif held[i] and not cancels then
     answer[i] = 'r'
@@ -216,13 +216,15 @@ for i = 1, n do
       out.dead[#out.dead + 1] = id
     end
   elseif due[i] and marked then
-    answer[i] = cancels and 'e' or 'n'
+    local _, created = policy(flights.definitions[name])
+    answer[i] = cancels and created and voids(bodies[i], created) and 'e' or 'n'
   elseif due[i] and name and not bodies[i] and not crashes[i] and not cancels then
     answer[i] = 'u'
   elseif due[i] and name and not bodies[i] and not crashes[i] and stands(i) then
     answer[i] = 'e'
     ended[#ended + 1] = i
-    marks[#marks + 1], marks[#marks + 2] = id, '\0'
+    local _, created = policy(flights.definitions[name])
+    marks[#marks + 1], marks[#marks + 2] = id, void_mark(created)
   elseif due[i] then
     finish(i)
     was_taken[i] = bodies[i] or crashes[i]

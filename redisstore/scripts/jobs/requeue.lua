@@ -25,7 +25,7 @@ local PARKED = 12 -- the lists of parked jobs come after KEYS[12]
 local wake, n_lists = ARGV[2], tonumber(ARGV[3])
 local at_job = 3 + n_lists
 local n = (#ARGV - at_job) / 5
--- uses: limits callers clock layout seconds strings definition open flight parked closed gate wake history manual expiry
+-- uses: limits callers clock layout seconds strings definition open flight void parked closed gate wake history manual expiry
 
 local state = redis.call('HMGET', STATE, 'layout', 'paused')
 local refusal = newer(state[1])
@@ -87,7 +87,7 @@ for i = 1, n do
   elseif due[i] and occurrence(id) and not bodies[i] and not crashes[i] then
     answer[i] = 'u'
   elseif due[i] then
-    goes = not bodies[i] or byte(bodies[i], 1) ~= 0 -- 0: it was cancelled, and remains there for its schedule
+    goes = not bodies[i] or not is_mark_of_void(bodies[i])
     if goes then out.due[#out.due + 1] = id end
   elseif list_of[i] then
     goes = true

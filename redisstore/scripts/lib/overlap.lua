@@ -1,5 +1,5 @@
 -- overlap: decides about an occurrence that is among the candidates of work.lua.
--- needs: strings clock counters definition open flight history call
+-- needs: strings clock counters definition open flight history call void
 
 -- decide returns what happens to the i-th candidate, an occurrence of the schedule name:
 --   take       it is taken
@@ -12,7 +12,7 @@
 local function decide(call, i, name, planned)
   local id, body, flights = call.ids[i], call.bodies[i], call.flights
   local state, created, overlap = policy(flights.definitions[name])
-  if body and byte(body, 1) == 0 then
+  if body and is_mark_of_void(body) then
     return 'void', false, state == 'live' and at_cursor(call, name, planned)
   end
   if not body and is_dropped(flights.definitions[name], created, planned) then return 'drop' end

@@ -45,7 +45,7 @@ local PARKED = INFLIGHT + n_sessions -- the lists come after the hashes
 local at_list = 6 + n_sessions
 local at_job = at_list + n_lists
 local n = (#ARGV - at_job) / 3
--- uses: limits clock layout strings definition open flight parked gate wake after later
+-- uses: limits clock layout strings definition open flight void parked gate wake after later
 local state = redis.call('HMGET', STATE, 'layout', 'parked')
 local refusal = newer(state[1])
 if refusal then return refusal end
@@ -120,7 +120,7 @@ for i = 1, n do
   if searches and purging > 0 and not spared[i] and entries(PURGED, purging, ids[i]) > 0 then stands(i, 'u') end
   local bytes = redis.call('HSTRLEN', JOBS, ids[i])
   stored[i] = bytes > 0
-  marked[i] = bytes == 1 and redis.call('HGET', JOBS, ids[i]) == '\0'
+  marked[i] = bytes > 0 and bytes < 100 and is_mark_of_void(redis.call('HGET', JOBS, ids[i]))
 end
 redis.call('HLEN', CRASHES)
 redis.call('ZCARD', IDLE)

@@ -8,6 +8,7 @@
 -- KEYS[7] …:state      hash  layout, limit
 -- KEYS[8] …:open       hash  schedule -> see lib/open.lua
 -- KEYS[9] …:zones      hash  schedule -> the local time of the occurrence at its cursor, see lib/zones.lua
+-- KEYS[10] …:jobs      hash  job ID -> envelope: marks of an earlier schedule's occurrences are removed, see lib/void.lua
 -- ARGV[1] prefix of the wake-up channels; then for each schedule: name, revision, cursor as the caller read it ("<planned instant>
 -- <kind>" or empty), count (0 endless), how many instants were missed, how many of the occurrences are caught up, number of occurrences
 -- (0: the schedule has completed; if instants were missed, its cursor becomes TIME), the time zone of its rule (empty: UTC, or the rule may repeat
@@ -16,8 +17,8 @@
 -- caught-up run waits for the end of the flight that holds the schedule, -4 its definition cannot be read, -5 an occurrence of this local time, or of
 -- a later one, was taken: nothing was placed, and the schedule is still owed.
 local OWED, SCHEDULES, CURSORS, DUE, IDLE, COUNTERS, STATE, OPEN = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8]
-local ZONES = KEYS[9]
--- uses: limits clock layout alarm counters instant seconds strings definition owed open due bars zones
+local ZONES, JOBS = KEYS[9], KEYS[10]
+-- uses: limits clock layout alarm counters instant seconds strings definition owed open due bars zones void
 local state = redis.call('HMGET', STATE, 'layout', 'limit')
 local refusal = newer(state[1])
 if refusal then return refusal end
@@ -39,10 +40,12 @@ local entries = redis.call('HMGET', ZONES, unpack(names))
 local head_due = due_head(DUE)
 redis.call('HLEN', COUNTERS) -- its type is checked before the first write, and so is that of the next one
 redis.call('ZCARD', IDLE)
+redis.call('HLEN', JOBS)
 
 -- decide: what is placed, and what is written for it
 local answer, done, soonest = { whole(now_us) }, {}, nil
 local idle_states = { paused = true, completed = true } -- whose schedules are owed nothing
+local ids, created = {}, {} -- of the placed occurrences, and of their schedules
 local placed, due, cursors_now, completed, counts, held, unowed = {}, {}, {}, {}, {}, {}, {}
 local zones_now, unzoned = {}, {}
 for i, plan in ipairs(plans) do
@@ -81,6 +84,7 @@ for i, plan in ipairs(plans) do
         local planned, ms = ARGV[plan.first + 3 * k], ARGV[plan.first + 3 * k + 1]
         due[#due + 1] = ms
         due[#due + 1] = plan.name .. '@' .. planned
+        ids[#ids + 1], created[#created + 1] = plan.name .. '@' .. planned, h.created
         if not soonest or tonumber(ms) < soonest then soonest = tonumber(ms) end
       end
       cursors_now[#cursors_now + 1] = plan.name
@@ -99,6 +103,11 @@ for i, plan in ipairs(plans) do
   end
 end
 
+local marks = {} -- of occurrences of earlier schedules
+for i, body in ipairs(#ids > 0 and redis.call('HMGET', JOBS, unpack(ids)) or {}) do
+  if body and is_mark_of_void(body) and not voids(body, created[i]) then marks[#marks + 1] = ids[i] end
+end
+
 if #unowed > 0 then redis.call('ZREM', OWED, unpack(unowed)) end
 redis.call('ZREM', OWED, '', unpack(placed)) -- needs no memory: makes the other writes possible when the server is out of memory
 if #held > 0 then redis.call('ZADD', OWED, unpack(held)) end
@@ -107,6 +116,7 @@ if #cursors_now > 0 then redis.call('HSET', CURSORS, unpack(cursors_now)) end
 if #zones_now > 0 then redis.call('HSET', ZONES, unpack(zones_now)) end
 if #unzoned > 0 then redis.call('HDEL', ZONES, unpack(unzoned)) end
 if #due > 0 then redis.call('ZADD', DUE, unpack(due)) end
+if #marks > 0 then redis.call('HDEL', JOBS, unpack(marks)) end
 for field, n in pairs(counts) do redis.call('HINCRBY', COUNTERS, field, n) end
 if soonest and (head_due < 0 or soonest < head_due) then
   if state[2] then

@@ -30,7 +30,7 @@ local SCHEDULES, CURSORS, OWED, DUE, OPEN = KEYS[1], KEYS[2], KEYS[3], KEYS[4], 
 local JOBS, CRASHES, COUNTERS, GONE, BEHIND, READY, ORIGINS = KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11], KEYS[12]
 local NOTES, OWNERS = KEYS[13], KEYS[14]
 local name, generation = ARGV[1], tonumber(ARGV[2])
--- uses: clock layout counters instant seconds strings definition open flight withdraw owner histories
+-- uses: clock layout counters instant seconds strings definition open flight void withdraw owner histories
 local refusal = newer(redis.call('HGET', KEYS[18], 'layout'))
 if refusal then return refusal end
 local text = redis.call('HGET', SCHEDULES, name)
@@ -46,7 +46,7 @@ end
 local at, _, kind = cursor(redis.call('HGET', CURSORS, name))
 local waiting = untaken(DUE, JOBS, CRASHES, name, at, kind)
 -- one that was cancelled before its instant is removed too: another schedule of that name may have an occurrence at that instant
-local void = at and redis.call('HGET', JOBS, name .. '@' .. at) == '\0' and name .. '@' .. at
+local void = at and is_mark_of_void(redis.call('HGET', JOBS, name .. '@' .. at) or '') and name .. '@' .. at
 redis.call('ZSCORE', OWED, name)
 redis.call('LLEN', READY)
 redis.call('HLEN', COUNTERS)
