@@ -12,9 +12,9 @@
 // secrets that were left out, [Action.Validate] returns all mistakes, [Action.Seal] encrypts its secrets, and [Action.Item] or [Encode] converts it to the
 // payload of a job. A secret that is not sealed cannot be encoded.
 //
-// A Sender connects to public addresses only, unless its [Egress] allows others. For each attempt that was not refused it sends at least one request,
-// with an Idempotency-Key that is the same in all attempts. After a crash the same request may be sent twice; the second one has a larger
-// Chime-Fence.
+// A Sender connects to public addresses only, unless its [Egress] allows others. An attempt that was not refused sends one request, and one more for
+// each redirect that it follows. It repeats nothing: a request without an answer is a failed attempt, and the next attempt has the same Idempotency-Key.
+// After a crash of the process an attempt may be made twice; the second one has a larger Chime-Fence.
 package action
 
 import "github.com/chimejobs/chime"

@@ -22,7 +22,7 @@ func TestAMessageToAzureCountsOnce201HasCome(t *testing.T) {
 					return fmt.Sprintf("HTTP/1.1 %d %s\r\nContent-Length: %d\r\n\r\n%s", status, http.StatusText(status), len(body), body)
 				}}
 				sender := pipedSender(t, p)
-				sender.transports.shared.DialTLSContext = p.dial
+				sender.transports.shared.transport.DialTLSContext = p.dial
 				w := send(t, sender, a)
 				p.mu.Lock()
 				defer p.mu.Unlock()

@@ -95,7 +95,7 @@ func (d *delivery) exchange(ctx context.Context, out *outgoing) (*answer, error)
 	if d.action.Request != nil {
 		auth, redirects = d.action.Request.Authentication, d.action.Request.Redirects
 	}
-	transport, err := d.sender.transports.of(d.owner, auth)
+	pool, err := d.sender.transports.of(d.owner, auth)
 	if err != nil {
 		return nil, err
 	}
@@ -110,7 +110,7 @@ func (d *delivery) exchange(ctx context.Context, out *outgoing) (*answer, error)
 		out.header.Set("Authorization", "Bearer "+token)
 	}
 	for {
-		a, err := d.send(ctx, transport, out)
+		a, err := d.send(ctx, pool, out)
 		if err != nil {
 			return nil, err
 		}
@@ -152,7 +152,7 @@ func (d *delivery) token(ctx context.Context, from string, get func(*http.Client
 func stay(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
 // send sends one request and reads at most 64 KiB of the answer.
-func (d *delivery) send(ctx context.Context, transport http.RoundTripper, out *outgoing) (*answer, error) {
+func (d *delivery) send(ctx context.Context, pool *pool, out *outgoing) (*answer, error) {
 	var body io.Reader
 	if out.body != "" {
 		body = strings.NewReader(out.body)
@@ -162,7 +162,7 @@ func (d *delivery) send(ctx context.Context, transport http.RoundTripper, out *o
 		return nil, withoutURL(err)
 	}
 	request.Header = out.header.Clone()
-	response, err := transport.RoundTrip(request) // a Client would follow redirects, and parse a Location that may be invalid
+	response, err := pool.RoundTrip(request) // a Client would follow redirects, and parse a Location that may be invalid
 	if err != nil {
 		return nil, withoutURL(err)
 	}

@@ -71,7 +71,7 @@ func sealedItem(t *testing.T, a *Action) chime.Item {
 
 func pipedSender(t *testing.T, p *pipedReceiver) *Sender {
 	s := NewSender(SenderOptions{Secrets: testRing(t), Egress: Egress{AllowInsecure: true}})
-	s.transports.shared.DialContext = p.dial
+	s.transports.shared.transport.DialContext = p.dial
 	t.Cleanup(s.Close)
 	return s
 }

@@ -15,9 +15,7 @@ import (
 const (
 	dialTimeout      = 5 * time.Second
 	handshakeTimeout = 10 * time.Second
-	idleTimeout      = 90 * time.Second
 	maxAnswerHeader  = 64 << 10 // bytes
-	maxIdle          = 500      // idle connections of one pool
 	maxOwnPools      = 256      // pools of connections with client certificates
 )
 
@@ -26,7 +24,7 @@ const (
 type transports struct {
 	egress  Egress
 	perHost int // idle connections to one host and port
-	shared  *http.Transport
+	shared  *pool
 
 	mu   sync.Mutex
 	own  map[[32]byte]*list.Element // by job, certificate and key
@@ -34,8 +32,8 @@ type transports struct {
 }
 
 type ownPool struct {
-	key       [32]byte
-	transport *http.Transport
+	key [32]byte
+	*pool
 }
 
 func newTransports(egress Egress, perHost int) *transports {
@@ -44,8 +42,8 @@ func newTransports(egress Egress, perHost int) *transports {
 	return t
 }
 
-// make returns a transport with its own connections.
-func (t *transports) make(certificate *tls.Certificate) *http.Transport {
+// make returns a pool of connections.
+func (t *transports) make(certificate *tls.Certificate) *pool {
 	config := &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: t.egress.Roots}
 	if certificate != nil {
 		config.Certificates = []tls.Certificate{*certificate}
@@ -59,16 +57,16 @@ func (t *transports) make(certificate *tls.Certificate) *http.Transport {
 			return dialer.DialContext(ctx, network, address)
 		},
 		TLSClientConfig: config, TLSHandshakeTimeout: handshakeTimeout, ForceAttemptHTTP2: true, DisableCompression: true,
-		MaxResponseHeaderBytes: maxAnswerHeader, IdleConnTimeout: idleTimeout, MaxIdleConns: maxIdle, MaxIdleConnsPerHost: t.perHost,
+		MaxResponseHeaderBytes: maxAnswerHeader,
 	}
 	if t.egress.Proxy != nil {
 		transport.Proxy = http.ProxyURL(t.egress.Proxy)
 	}
-	return transport
+	return newPool(transport, t.perHost)
 }
 
-// of returns the transport of a request. job identifies the job uniquely.
-func (t *transports) of(job string, auth *Authentication) (*http.Transport, error) {
+// of returns the pool for a request. job identifies the job uniquely.
+func (t *transports) of(job string, auth *Authentication) (*pool, error) {
 	if auth == nil || auth.Type != ClientCertificate {
 		return t.shared, nil
 	}
@@ -81,24 +79,24 @@ func (t *transports) of(job string, auth *Authentication) (*http.Transport, erro
 	defer t.mu.Unlock()
 	if e, ok := t.own[key]; ok {
 		t.used.MoveToFront(e)
-		return e.Value.(*ownPool).transport, nil
+		return e.Value.(*ownPool).pool, nil
 	}
-	pool := &ownPool{key, t.make(&certificate)}
-	t.own[key] = t.used.PushFront(pool)
+	own := &ownPool{key, t.make(&certificate)}
+	t.own[key] = t.used.PushFront(own)
 	if t.used.Len() > maxOwnPools {
 		oldest := t.used.Remove(t.used.Back()).(*ownPool)
 		delete(t.own, oldest.key)
-		oldest.transport.CloseIdleConnections()
+		oldest.closeIdle()
 	}
-	return pool.transport, nil
+	return own.pool, nil
 }
 
 // close closes the idle connections.
 func (t *transports) close() {
-	t.shared.CloseIdleConnections()
+	t.shared.closeIdle()
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for e := t.used.Front(); e != nil; e = e.Next() {
-		e.Value.(*ownPool).transport.CloseIdleConnections()
+		e.Value.(*ownPool).closeIdle()
 	}
 }

@@ -126,8 +126,8 @@ func TestEveryPoolDialsThroughTheGuard(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, transport := range map[string]*http.Transport{"shared": pools.shared, "own": own} {
-		conn, err := transport.DialContext(t.Context(), "tcp", r.Listener.Addr().String())
+	for name, pool := range map[string]*pool{"shared": pools.shared, "own": own} {
+		conn, err := pool.transport.DialContext(t.Context(), "tcp", r.Listener.Addr().String())
 		if err == nil {
 			conn.Close()
 		}
