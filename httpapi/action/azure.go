@@ -85,6 +85,13 @@ func (m *BusMessage) outgoing(job *chime.Job, now time.Time, o *SenderOptions, c
 	}
 	properties := brokerProperties{MessageID: job.ID}
 	header := http.Header{"User-Agent": {o.UserAgent}}
+	for name, value := range m.Custom {
+		quoted, err := json.Marshal(value)
+		if err != nil {
+			return nil, err
+		}
+		header.Set(name, asciiJSON(quoted)) // the quotes mark a string
+	}
 	if b := m.Brokered; b != nil {
 		properties = brokerProperties{
 			b.ContentType, b.CorrelationID, b.ForcePersistence, b.Label, b.MessageID, b.PartitionKey, b.ReplyTo, b.ReplyToSessionID,
@@ -102,13 +109,6 @@ func (m *BusMessage) outgoing(job *chime.Job, now time.Time, o *SenderOptions, c
 		return nil, err
 	}
 	header.Set("BrokerProperties", asciiJSON(encoded))
-	for name, value := range m.Custom {
-		quoted, err := json.Marshal(value)
-		if err != nil {
-			return nil, err
-		}
-		header.Set(name, asciiJSON(quoted)) // the quotes mark a string
-	}
 	token, signature := m.signature("https://"+u.Host+"/"+m.path(), now.Add(sasLifetime))
 	clean.add(signature)
 	header.Set("Authorization", token)

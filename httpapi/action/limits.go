@@ -1,6 +1,9 @@
 package action
 
-import "time"
+import (
+	"math"
+	"time"
+)
 
 // Limits bound an action. Zero fields have their default; a value above the maximum in brackets counts as the maximum.
 type Limits struct {
@@ -11,6 +14,9 @@ type Limits struct {
 	Headers     int // their number; 50 (100)
 	HeaderChars int // of their names and values together; 4,096 (32,768)
 }
+
+// widest are the maximums in brackets.
+var widest = Limits{math.MaxInt, math.MaxInt, math.MaxInt, math.MaxInt, math.MaxInt, math.MaxInt}.OrDefault()
 
 // OrDefault returns the effective limits.
 func (l Limits) OrDefault() Limits {

@@ -34,9 +34,12 @@ func scheduleOf(job *chime.Job) string {
 	return job.Schedule
 }
 
-const maxErrorHeader = 256 // characters
+const (
+	maxErrorHeader = 256               // characters
+	azurePrefix    = "x-ms-scheduler-" // the headers of Azure's service, which an action may set itself
+)
 
-// chimeHeaders are the headers that identify the job and the attempt.
+// chimeHeaders are the headers that identify the job and the attempt. They are set after the headers of the action, which may replace only Azure's.
 func chimeHeaders(job *chime.Job) map[string]string {
 	at := PlaceOf(scheduleOf(job))
 	planned := job.Planned
@@ -103,14 +106,16 @@ func (r *Request) outgoing(job *chime.Job, now time.Time, agent string) (*outgoi
 		u.RawQuery = strings.TrimPrefix(u.RawQuery+"&"+values.Encode(), "&")
 	}
 	out := &outgoing{method: r.Method, url: u, header: http.Header{"User-Agent": {agent}}, body: r.Body, success: r.succeeds}
-	for name, value := range chimeHeaders(job) {
-		out.header.Set(name, value)
-	}
 	for _, name := range slices.Sorted(maps.Keys(r.Headers)) {
 		out.header.Set(name, r.Headers[name])
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.SecretHeaders)) {
 		out.header.Set(name, r.SecretHeaders[name].text)
+	}
+	for name, value := range chimeHeaders(job) {
+		if azure := strings.HasPrefix(name, azurePrefix); !azure || out.header.Get(name) == "" {
+			out.header.Set(name, value)
+		}
 	}
 	if auth := r.Authentication; auth != nil {
 		switch auth.Type {

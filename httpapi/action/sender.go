@@ -52,7 +52,8 @@ func (s *Sender) Close() { s.transports.close() }
 //
 //   - nil for an answer with a success code;
 //   - a [chime.RetryAfter] for 429 and 503 with Retry-After: the longer of the policy's wait and the answer's, up to a day;
-//   - a [chime.Discard] for 410 Gone, for a destination that Egress refuses, and for a payload that is not an action;
+//   - a [chime.Discard] for 410 Gone, for a destination that Egress refuses, and for a payload that is not an action, or is one that [Action.Validate]
+//     refuses even with the widest [Limits];
 //   - a [chime.Snooze] if the host has its maximum of simultaneous requests;
 //   - another error for every other answer, for a missing answer, and for a secret that cannot be opened: the job is retried by its policy.
 //
@@ -65,6 +66,10 @@ func (s *Sender) Handle(ctx context.Context, job *chime.Job) error {
 	place, path := PlaceOf(scheduleOf(job)), mainPath
 	if isOnDeath(job) {
 		path = errorPath
+	}
+	a.ErrorAction = nil // the store adds its own job for it
+	if err := a.refuse(path, s.options.Egress); err != nil {
+		return chime.Discard(err)
 	}
 	policy := a.RetryPolicy.orDefault()
 	opened, err := a.open(s.options.Secrets, place, path)

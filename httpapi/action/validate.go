@@ -37,6 +37,20 @@ func (a *Action) Validate(rules Rules) []Problem {
 	return v.problems
 }
 
+// refuse returns why a Sender does not perform an action that it has read from the store: the checks of Validate with the widest limits of all services.
+// What an API has accepted passes, also after its limits were lowered or a certificate has expired. Sealed secrets were checked before they were sealed,
+// and destinations are checked separately. path is the path of the action.
+func (a *Action) refuse(path string, egress Egress) error {
+	v := &validator{rules: Rules{Limits: widest, Egress: egress}}
+	v.action(path, a)
+	for _, p := range v.problems {
+		if p.Code != "destination_blocked" {
+			return fmt.Errorf("action: %s: %s: %s", p.Field, p.Code, p.Detail)
+		}
+	}
+	return nil
+}
+
 type validator struct {
 	rules    Rules
 	problems []Problem
