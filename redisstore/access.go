@@ -72,7 +72,7 @@ var (
 		&declareScript, &pauseScheduleScript, &deleteWaitingScript, &discardScript, &requeueScript, &backfillScript, &replaceScript, &purgeBeginScript, &deleteQueueScript, &pauseQueueScript,
 		&pollScript, &leadScript, &resignScript,
 		&enqueueScript, &enqueueOneScript, &sealScript,
-		&putCollectionScript, &deleteCollectionScript, &reserveScript, &releaseScript, &finishTransitionScript, &moveSweptScript,
+		&putCollectionScript, &deleteCollectionScript, &reserveScript, &releaseScript, &finishTransitionScript, &moveSweptScript, &raiseSecretsScript,
 	}
 	scheduleCommands = strings.Fields("eval evalsha eval_ro exists hdel hello hexists hget hgetall hlen hmget hscan hset hsetnx hstrlen info llen lrange ping subscribe time type zadd zcard zmscore zrange zrangebylex zrangebyscore zremrangebyscore zrevrangebyscore zscan")
 )

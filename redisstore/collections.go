@@ -26,6 +26,7 @@ var (
 	releaseScript          = scripts.Load("collections/release")
 	finishTransitionScript = scripts.Load("collections/finish_transition")
 	moveSweptScript        = scripts.Load("collections/move_swept")
+	raiseSecretsScript     = scripts.Load("collections/raise_secrets")
 )
 
 // The answers of the scripts other than 1, which means success.
@@ -265,6 +266,36 @@ func (s *store) MoveSwept(ctx context.Context, collection string, seen time.Time
 		return false, protocol.ErrNotFound
 	}
 	return answer.number(1) == 1, nil
+}
+
+// secretsVersion is the field of the records with the version in which secrets are sealed.
+const secretsVersion = "#secrets"
+
+// SecretsVersion returns the version in which programs seal the secrets of collections.
+func (s *store) SecretsVersion(ctx context.Context) (int, error) {
+	if s.bad != nil {
+		return 0, s.bad
+	}
+	records := s.keys.collections().records
+	version, err := s.client.HGet(ctx, records, secretsVersion).Int()
+	if err != nil && !errors.Is(err, redis.Nil) {
+		return 0, failure("read the version of secrets in", records, err)
+	}
+	return version, nil
+}
+
+// RaiseSecretsVersion stores a version, unless a newer one is stored.
+func (s *store) RaiseSecretsVersion(ctx context.Context, version int) (int, error) {
+	records := s.keys.collections().records
+	if s.bad != nil {
+		return 0, s.bad
+	}
+	cmd := s.run(ctx, s.client, newCall(&raiseSecretsScript, []string{records}, []any{version}))[0]
+	stored, err := cmd.Int()
+	if err != nil {
+		return 0, failure("raise the version of secrets in", records, err)
+	}
+	return stored, nil
 }
 
 // A collectionForm is a record as it is stored, see scripts/lib/collection.lua.

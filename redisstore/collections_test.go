@@ -137,6 +137,9 @@ func TestACallOfCollectionsMayBeSentTwice(t *testing.T) {
 		"finish": func(s *store, c, _ protocol.Collection) (any, error) {
 			return nil, s.FinishTransition(t.Context(), "c", c.Transition)
 		},
+		"raise secrets": func(s *store, _, _ protocol.Collection) (any, error) {
+			return s.RaiseSecretsVersion(t.Context(), 2)
+		},
 		"sweep": func(s *store, c, _ protocol.Collection) (any, error) { return s.MoveSwept(t.Context(), "c", c.Swept) },
 	} {
 		onEveryServer(t, func(b *bench) {

@@ -64,6 +64,12 @@ type CollectionStore interface {
 	// MoveSwept moves the instant of the last sweep from the given one to now, and reports whether this call did. ErrNotFound: there is no such
 	// collection.
 	MoveSwept(ctx context.Context, collection string, seen time.Time) (moved bool, err error)
+
+	// SecretsVersion returns the version in which programs seal the secrets of collections; 0: RaiseSecretsVersion was never called.
+	SecretsVersion(ctx context.Context) (int, error)
+
+	// RaiseSecretsVersion stores a version, from 1, unless a newer one is stored, and returns the stored one.
+	RaiseSecretsVersion(ctx context.Context, version int) (stored int, err error)
 }
 
 // A CollectionPut is the wanted state of a collection.

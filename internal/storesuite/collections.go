@@ -260,3 +260,26 @@ func (s *Suite) TestNamesAreListedWhileOthersComeAndGo(t *testing.T) {
 		}
 	})
 }
+
+// The version of secrets only grows, and is no collection.
+func (s *Suite) TestTheVersionOfSecretsNeverGoesBack(t *testing.T) {
+	s.onEveryServer(t, func(b *Bench) {
+		if version, err := b.Store.SecretsVersion(b.Context()); err != nil || version != 0 {
+			b.Errorf("at first %d, %v; want 0", version, err)
+		}
+		for i, step := range []struct{ raise, want int }{{1, 1}, {3, 3}, {2, 3}, {3, 3}} {
+			stored, err := b.Store.RaiseSecretsVersion(b.Context(), step.raise)
+			if err != nil || stored != step.want {
+				b.Errorf("step %d, to %d: %d, %v; want %d", i, step.raise, stored, err, step.want)
+			}
+			if version, err := b.Store.SecretsVersion(b.Context()); err != nil || version != step.want {
+				b.Errorf("after step %d: %d, %v; want %d", i, version, err, step.want)
+			}
+		}
+		b.NewCollection("c", 1)
+		page, next, err := b.Store.PageCollections(b.Context(), protocol.CollectionPage{Order: protocol.ByName})
+		if err != nil || next != nil || len(page) != 1 {
+			b.Errorf("the collections are %v, %v; want c alone", page, err)
+		}
+	})
+}

@@ -68,6 +68,7 @@ var guards = []guard{
 	{"state of a reservation", "redisstore/scripts/collections/reserve.lua", "if c.state == 'deleted' then", "if false then", "redisstore", "TestStore/AReservationNeedsRoomInACollectionThatIsNotDeleted"},
 	{"creation of a release", "redisstore/scripts/collections/release.lua", "if c.creation ~= creation then", "if false then", "redisstore", "TestStore/ALateReleaseLeavesALaterCollection"},
 	{"names of a deletion", "redisstore/scripts/collections/delete_collection.lua", "if names > 0 then", "if false then", "redisstore", "TestACollectionIsRemovedLast"},
+	{"version of secrets", "redisstore/scripts/collections/raise_secrets.lua", "if stored >= version then return stored end", "", "redisstore", "TestStore/TheVersionOfSecretsNeverGoesBack"},
 	{"number of a transition", "redisstore/scripts/collections/finish_transition.lua", "if c.transition ~= transition or", "if", "redisstore", "TestStore/ATransitionIsFinishedByItsNumber"},
 	{"samples of a wrong clock", "redisstore/scripts/samples/sample.lua", "if wrong then was, last = {}, nil end", "", "redisstore", "TestStore/SamplesSurviveAClockThatWasWrong"},
 	{"deletion of a copy", "redisstore/schedules_survivor.go", "\tcase r.isDead(c):\n\t\treturn isRemoved\n\tcase entry.queue == \"\":", "\tcase entry.queue == \"\":", "redisstore", "TestAScheduleHasOneHomeWhateverGoesBack"},
