@@ -11,7 +11,7 @@ import (
 // A backend is what the handler calls: a *service.Service. Every error for a client is a *problem.Problem; every other error is the store's.
 type backend interface {
 	Run(ctx context.Context) error
-	Rekey(ctx context.Context) (changed int, err error)
+	Rekey(ctx context.Context) (service.Rekeyed, error)
 
 	ListCollections(ctx context.Context, page service.Page, may func(name string) bool) (found []*service.Collection, next string, err error)
 	GetCollection(ctx context.Context, name string) (*service.Collection, error)

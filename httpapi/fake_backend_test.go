@@ -94,7 +94,9 @@ func (f *fakeBackend) Run(ctx context.Context) error {
 	return f.err
 }
 
-func (f *fakeBackend) Rekey(context.Context) (int, error) { return len(f.jobs), f.err }
+func (f *fakeBackend) Rekey(context.Context) (service.Rekeyed, error) {
+	return service.Rekeyed{Changed: len(f.jobs)}, f.err
+}
 
 func (f *fakeBackend) ListCollections(ctx context.Context, page service.Page, may func(string) bool) (found []*service.Collection, next string, err error) {
 	leave, err := f.enter(ctx)

@@ -23,6 +23,9 @@ type Options struct {
 
 	// Secrets seals the secrets of jobs. Nil: bodies with secrets are refused.
 	Secrets *action.Ring
+	// Sealed is the oldest version of sealed secrets that is opened: 1 or 2, see [action.Ring]. Zero means 1. With 2 a secret of version 1 is refused, so
+	// first call [API.Rekey] until no run waits with an old seal. A later release will have 2 as its default.
+	Sealed int
 	// Egress limits the addresses that jobs may send requests to. The zero value allows public addresses, by name.
 	Egress action.Egress
 	// OpenPFX opens client certificates in PKCS #12. Nil: PKCS #12 is refused; PEM works.
@@ -95,6 +98,9 @@ func (o *Options) validate(store chime.Store) error {
 	if o.Retention < 0 {
 		wrong("Retention is %v: want a positive duration, or 0 for 60 days", o.Retention)
 	}
+	if o.Sealed < 0 || o.Sealed > 2 {
+		wrong("Sealed is %d: want 1 or 2, or 0 for 1", o.Sealed)
+	}
 	if o.PerHost < 0 {
 		wrong("PerHost is %d: want a positive number, or 0 for 20", o.PerHost)
 	}
@@ -109,13 +115,13 @@ func (o *Options) validate(store chime.Store) error {
 
 func (o *Options) service(store chime.Store) service.Options {
 	return service.Options{
-		Store: store, Queues: o.Queues, Secrets: o.Secrets, Egress: o.Egress, OpenPFX: o.OpenPFX, Limits: o.Limits, Retention: o.Retention, Logger: o.Logger,
+		Store: store, Queues: o.Queues, Secrets: o.Secrets, Sealed: o.Sealed, Egress: o.Egress, OpenPFX: o.OpenPFX, Limits: o.Limits, Retention: o.Retention, Logger: o.Logger,
 	}
 }
 
 func (o *Options) sender() action.SenderOptions {
 	return action.SenderOptions{
-		Secrets: o.Secrets, Egress: o.Egress, PerHost: o.PerHost, UserAgent: o.UserAgent,
+		Secrets: o.Secrets.Sealing(2, o.Sealed), Egress: o.Egress, PerHost: o.PerHost, UserAgent: o.UserAgent,
 		StorageSuffix: o.StorageSuffix, BusSuffix: o.BusSuffix, TokenAuthority: o.TokenAuthority, Region: o.Region,
 	}
 }

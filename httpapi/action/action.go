@@ -111,10 +111,7 @@ func (a *Action) Options() ([]chime.JobOption, error) {
 	if a.ErrorAction == nil {
 		return options, nil
 	}
-	follow := *a.ErrorAction
-	if follow.RetryPolicy == nil {
-		follow.RetryPolicy = a.RetryPolicy
-	}
+	follow := a.follow()
 	name, args, err := follow.payload()
 	if err != nil {
 		return nil, err
@@ -127,6 +124,15 @@ func (a *Action) Options() ([]chime.JobOption, error) {
 		item.Options = append(item.Options, chime.Timeout(timeout))
 	}
 	return append(options, chime.OnDeath(item)), nil
+}
+
+// follow is the error action as it is stored, with the retry policy that it has.
+func (a *Action) follow() *Action {
+	follow := *a.ErrorAction
+	if follow.RetryPolicy == nil {
+		follow.RetryPolicy = a.RetryPolicy
+	}
+	return &follow
 }
 
 // payload returns the handler's name and the job's arguments.

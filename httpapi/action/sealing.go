@@ -1,9 +1,10 @@
 package action
 
 import (
-	"fmt"
+	"crypto/sha256"
 	"maps"
 	"slices"
+	"strings"
 )
 
 // HasSecrets reports whether the action or its error action has a secret.
@@ -29,31 +30,86 @@ func (a *Action) Public() *Action {
 	return public
 }
 
-// Seal encrypts the plain secrets, for one place. old is the stored action there, or nil: an unchanged secret keeps its sealed form from old if the first key
-// has sealed it, so an equal action is stored as equal bytes. The error is [ErrNoKeys], or a secret that cannot be opened; then the action is
-// unchanged.
+// bindings are what the secrets of an action and of its error action are bound to.
+type bindings struct {
+	at            Place
+	main, onError [sha256.Size]byte
+}
+
+// bindings computes the digests of an action and of its error action. It does not depend on the texts of the secrets, but on which there are.
+func (a *Action) bindings(at Place) (b bindings, err error) {
+	b.at = at
+	if b.main, err = a.digest(); err == nil && a.ErrorAction != nil {
+		b.onError, err = a.follow().digest()
+	}
+	return b, err
+}
+
+// of is the binding of the secret at a path.
+func (b *bindings) of(path string) binding {
+	if strings.HasPrefix(path, errorPath+".") {
+		return binding{b.at, path, b.onError}
+	}
+	return binding{b.at, path, b.main}
+}
+
+// digest is the SHA-256 of the action's stored bytes, without its error action and without the texts of its secrets.
+func (a *Action) digest() (sum [sha256.Size]byte, err error) {
+	cut := a.Clone()
+	cut.ErrorAction = nil
+	_ = cut.eachSecret(mainPath, func(s slot) (Secret, error) {
+		if s.secret.IsZero() {
+			return s.secret, nil
+		}
+		return Secret{sealed: true}, nil
+	})
+	data, err := Encode(cut)
+	return sha256.Sum256(data), err
+}
+
+// Seal encrypts the plain secrets, for one place and for this action: it may not be changed afterwards. old is the stored action there, or nil. A secret of
+// old that the action has kept is sealed again if another part of the action has changed. An unchanged secret of an unchanged action keeps its sealed
+// form from old if the first key has sealed it, so an equal action is stored as equal bytes. The error is [ErrNoKeys], or a [*SealedError] for a kept
+// secret that cannot be opened; then the action is unchanged.
 func (a *Action) Seal(ring *Ring, at Place, old *Action) error {
-	before := map[string]Secret{}
+	if !a.HasSecrets() {
+		return nil
+	}
+	now, err := a.bindings(at)
+	if err != nil {
+		return err
+	}
+	then, before := now, map[string]Secret{}
 	if old != nil {
+		if then, err = old.bindings(at); err != nil {
+			return err
+		}
 		_ = old.Clone().eachSecret(mainPath, func(s slot) (Secret, error) {
 			before[s.path] = s.secret
 			return s.secret, nil
 		})
 	}
 	sealed := a.Clone()
-	err := sealed.eachSecret(mainPath, func(s slot) (Secret, error) {
+	err = sealed.eachSecret(mainPath, func(s slot) (Secret, error) {
+		was, bound := before[s.path], now.of(s.path)
+		fits := then.of(s.path) == bound || was.version() == sealedForPath && ring != nil && ring.seals() == sealedForPath
 		switch {
-		case !s.secret.plain():
+		case s.secret.IsZero() || s.secret.sealed && (s.secret != was || fits):
 			return s.secret, nil
 		case ring == nil:
 			return Secret{}, ErrNoKeys
-		}
-		if was := before[s.path]; was.sealed && ring.sealedByFirst(was) {
-			if text, err := ring.open(was, at, s.path); err == nil && text == s.secret.text {
+		case s.secret.sealed:
+			text, err := ring.open(was, then.of(s.path))
+			if err != nil {
+				return Secret{}, &SealedError{s.path, err}
+			}
+			return ring.seal(text, was.version(), bound), nil
+		case was.sealed && fits && ring.byFirst(was):
+			if text, err := ring.open(was, then.of(s.path)); err == nil && text == s.secret.text {
 				return was, nil
 			}
 		}
-		return ring.seal(s.secret.text, at, s.path), nil
+		return ring.seal(s.secret.text, sealedForPath, bound), nil
 	})
 	if err == nil {
 		*a = *sealed
@@ -61,23 +117,27 @@ func (a *Action) Seal(ring *Ring, at Place, old *Action) error {
 	return err
 }
 
-// Rekey seals again, with the first key of the ring, the secrets that another key has sealed. It reports whether there were any. The error is a secret
-// that cannot be opened at its place; then the action is unchanged.
+// Rekey seals again, with the first key of the ring and in its version, the secrets that have another key or an older version. It reports whether there
+// were any. The error is a [*SealedError] for a secret that cannot be opened at its place; then the action is unchanged.
 func (a *Action) Rekey(ring *Ring, at Place) (changed bool, err error) {
+	bound, err := a.bindings(at)
+	if err != nil {
+		return false, err
+	}
 	again := a.Clone()
 	err = again.eachSecret(mainPath, func(s slot) (Secret, error) {
 		if !s.secret.sealed {
 			return s.secret, nil
 		}
-		text, err := ring.open(s.secret, at, s.path)
+		text, err := ring.open(s.secret, bound.of(s.path))
 		if err != nil {
-			return Secret{}, fmt.Errorf("action: %s: %w", s.path, err)
+			return Secret{}, &SealedError{s.path, err}
 		}
-		if ring.sealedByFirst(s.secret) {
+		if ring.current(s.secret) {
 			return s.secret, nil
 		}
 		changed = true
-		return ring.seal(text, at, s.path), nil
+		return ring.seal(text, s.secret.version(), bound.of(s.path)), nil
 	})
 	if err != nil {
 		return false, err
@@ -86,17 +146,31 @@ func (a *Action) Rekey(ring *Ring, at Place) (changed bool, err error) {
 	return changed, nil
 }
 
-// open returns a copy with plain secrets. path is the path of the action: a sealed secret can be opened at its own path only.
+// Outdated reports whether a secret of the action has another key than the ring's first one, or an older version than the ring seals.
+func (a *Action) Outdated(ring *Ring) bool {
+	outdated := false
+	_ = a.Clone().eachSecret(mainPath, func(s slot) (Secret, error) {
+		outdated = outdated || s.secret.sealed && !ring.current(s.secret)
+		return s.secret, nil
+	})
+	return outdated
+}
+
+// open returns a copy with plain secrets, without its error action. path is the path of the action: a sealed secret can be opened at its own path only.
 func (a *Action) open(ring *Ring, at Place, path string) (*Action, error) {
 	opened := a.Clone()
 	opened.ErrorAction = nil
-	err := opened.eachSecret(path, func(s slot) (Secret, error) {
+	digest, err := opened.digest()
+	if err != nil {
+		return nil, err
+	}
+	err = opened.eachSecret(path, func(s slot) (Secret, error) {
 		if !s.secret.sealed {
 			return s.secret, nil
 		}
-		text, err := ring.open(s.secret, at, s.path)
+		text, err := ring.open(s.secret, binding{at, s.path, digest})
 		if err != nil {
-			return Secret{}, fmt.Errorf("%s: %w", s.path, err)
+			return Secret{}, &SealedError{s.path, err}
 		}
 		return Plain(text), nil
 	})

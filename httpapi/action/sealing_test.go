@@ -261,10 +261,12 @@ func FuzzParseRing(f *testing.F) {
 		if err != nil {
 			return
 		}
-		at := Place{"c", "j"}
-		sealed := ring.seal("text", at, "path")
-		if opened, err := ring.open(sealed, at, "path"); err != nil || opened != "text" {
-			t.Errorf("%q, %v", opened, err)
+		at := binding{at: Place{"c", "j"}, path: "path"}
+		for version := sealedForPath; version <= newestSeal; version++ {
+			sealed := ring.Sealing(version, 1).seal("text", 0, at)
+			if opened, err := ring.open(sealed, at); err != nil || opened != "text" || sealed.version() != version {
+				t.Errorf("version %d: %q, %v", version, opened, err)
+			}
 		}
 	})
 }
@@ -274,8 +276,9 @@ func FuzzOpenSecret(f *testing.F) {
 	ring := testRing(f)
 	f.Add("k1.AAAAAAAAAAAAAAAA.AAAAAAAAAAAAAAAAAAAAAA")
 	f.Add("k1..")
+	f.Add("2.k1.AAAAAAAAAAAAAAAA.AAAAAAAAAAAAAAAAAAAAAA")
 	f.Fuzz(func(t *testing.T, text string) {
-		if opened, err := ring.open(Secret{text, true}, Place{"c", "j"}, "path"); err == nil {
+		if opened, err := ring.open(Secret{text, true}, binding{at: Place{"c", "j"}, path: "path"}); err == nil {
 			t.Errorf("%q opens as %q", text, opened)
 		}
 	})

@@ -15,7 +15,7 @@ import (
 
 // SenderOptions configure a Sender. The zero value sends to public addresses, and opens no secrets.
 type SenderOptions struct {
-	Secrets        *Ring  // opens the secrets of actions; nil: an action with secrets fails
+	Secrets        *Ring  // opens the secrets of actions, see [Ring.Sealing]; nil: an action with secrets fails
 	Egress         Egress // the addresses that requests may go to
 	PerHost        int    // requests at once to one host and port in this process; more are snoozed for 5 to 60 s. Zero means 20
 	UserAgent      string // empty: "chime"
@@ -74,7 +74,7 @@ func (s *Sender) Handle(ctx context.Context, job *chime.Job) error {
 	policy := a.RetryPolicy.orDefault()
 	opened, err := a.open(s.options.Secrets, place, path)
 	if err != nil {
-		return s.failed(policy, job, fmt.Errorf("action: %w", err))
+		return s.failed(policy, job, err)
 	}
 	d := &delivery{sender: s, job: job, action: opened, policy: policy, owner: owner(place.Collection, place.Job)}
 	if place == (Place{}) {

@@ -93,8 +93,9 @@ var mayImport = map[string][]string{
 	"httpapi/internal/egress":     {"code.dny.dev/ssrf"},
 	"httpapi/internal/problem":    {"httpapi/action"},
 	"httpapi/internal/resource":   {".", "recurrence", "httpapi/action", "httpapi/internal/body", "httpapi/internal/problem"},
+	"httpapi/internal/runs":       {".", "internal/protocol"},
 	"httpapi/internal/service": {
-		".", "recurrence", "httpapi/action", "httpapi/internal/collection", "httpapi/internal/problem", "httpapi/internal/resource", "internal/wire",
+		".", "recurrence", "httpapi/action", "httpapi/internal/collection", "httpapi/internal/problem", "httpapi/internal/resource", "httpapi/internal/runs", "internal/wire",
 	},
 }
 

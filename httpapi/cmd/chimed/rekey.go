@@ -11,12 +11,19 @@ import (
 	"github.com/chimejobs/chime/redisstore"
 )
 
-const rekeyUsage = `chimed rekey seals the secrets of all jobs with the first key. To change keys: put a new key in front, restart every
-chimed, and run rekey. Remove the old key when no job waits for a retry any more: such jobs keep their sealed secrets.
+const rekeyUsage = `chimed rekey seals the secrets of all jobs with the first key, and in form 2. It runs beside working processes.
+
+To change keys: put a new key in front, restart every chimed, and run rekey.
+After an update from a release without form 2: replace every chimed, and run rekey. From then on secrets are
+sealed in form 2 only, see -sealed of chimed -h.
+
+Runs that wait for a retry keep their sealed secrets. While there are any with an old key or form, rekey prints
+their number and exits with 1. Keep the old key, run rekey again later, and remove the key when it exits with 0.
 
   -redis URL            see chimed -h
   -namespace NAME       see chimed -h
   -secret-keys FILE     see chimed -h
+  -sealed N             see chimed -h; with 2, secrets in form 1 are refused here too
   -log FORM             text or json, to standard error; default text
 `
 
@@ -24,11 +31,11 @@ func (p process) rekey(ctx context.Context) error {
 	var s settings
 	f := newFlags("rekey")
 	s.declareStore(f)
-	rest, err := f.parse(p, rekeyUsage, "redis", "namespace", "secret-keys", "log")
+	rest, err := f.parse(p, rekeyUsage, "redis", "namespace", "secret-keys", "sealed", "log")
 	if err != nil {
 		return err
 	}
-	for _, err := range []error{s.readRedis(f), s.checkNamespace(), s.readRing(f), s.checkLog()} {
+	for _, err := range []error{s.readRedis(f), s.checkNamespace(), s.readRing(f), s.checkSealed(), s.checkLog()} {
 		if err != nil {
 			return usageError{err}
 		}
@@ -49,10 +56,16 @@ func (p process) rekey(ctx context.Context) error {
 		return err
 	}
 	defer closeStore()
-	changed, err := httpapi.New(store, httpapi.Options{Authenticate: httpapi.Loopback(), Secrets: s.ring, Logger: log}).Rekey(ctx)
-	fmt.Fprintf(p.out, "sealed again: %d jobs\n", changed)
+	done, err := httpapi.New(store, httpapi.Options{Authenticate: httpapi.Loopback(), Secrets: s.ring, Sealed: s.sealed, Logger: log}).Rekey(ctx)
+	fmt.Fprintf(p.out, "sealed again: %d jobs\n", done.Changed)
 	if err != nil {
 		return fmt.Errorf("rekey has stopped; it can be run again: %w", err)
+	}
+	if done.Dead > 0 {
+		fmt.Fprintf(p.out, "dead jobs with an old seal: %d; they cannot be requeued without the old key\n", done.Dead)
+	}
+	if done.Waiting > 0 {
+		return fmt.Errorf("jobs that wait with an old seal: %d; keep the old key, and run rekey again when they have ended", done.Waiting)
 	}
 	return nil
 }

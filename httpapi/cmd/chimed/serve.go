@@ -69,7 +69,7 @@ type server struct {
 
 func newServer(s *settings, known *credentials, store chime.Store, listener net.Listener, log *slog.Logger) (*server, error) {
 	options := httpapi.Options{
-		Authenticate: known.authenticate, Secrets: s.ring, Egress: s.egress, Queues: s.names, PublicURL: s.publicURL, Logger: log,
+		Authenticate: known.authenticate, Secrets: s.ring, Sealed: s.sealed, Egress: s.egress, Queues: s.names, PublicURL: s.publicURL, Logger: log,
 	}
 	if program, err := thisProgram(); err == nil {
 		options.OpenPFX = newPFXOpener(program, pfxTimeout)

@@ -44,6 +44,8 @@ Flags of serve. Each one is an environment variable too: -public-url is CHIMED_P
   -plaintext            allows other machines without TLS: for use behind a proxy with TLS
   -secret-keys FILE     the keys for stored secrets, "k2:<base64 of 32 bytes>,k1:…": the first seals, all open.
                         CHIMED_SECRET_KEYS contains the keys themselves. Without keys, jobs with secrets are refused
+  -sealed N             the oldest form of stored secrets that is opened, 1 or 2; default 1, and 2 in a later release.
+                        Set 2 when chimed rekey has exited with 0: form 2 opens only in the action that it was given in
   -allow-net LIST       addresses, prefixes and ports that requests may go to in addition to public ones:
                         10.1.0.0/16,127.0.0.1:9000
   -deny-net LIST        addresses that requests may not go to, even with -allow-net
@@ -55,7 +57,7 @@ Flags of serve. Each one is an environment variable too: -public-url is CHIMED_P
 
 // serveFlags are the flags of serve, in the order of its usage text.
 var serveFlags = []string{
-	"listen", "public-url", "redis", "namespace", "queues", "concurrency", "roles", "dashboard-write", "tokens", "tls-cert", "tls-key", "plaintext", "secret-keys",
+	"listen", "public-url", "redis", "namespace", "queues", "concurrency", "roles", "dashboard-write", "tokens", "tls-cert", "tls-key", "plaintext", "secret-keys", "sealed",
 	"allow-net", "deny-net", "proxy", "log",
 }
 
@@ -78,7 +80,7 @@ var roles = []string{roleAPI, roleScheduler, roleWorker, roleDashboard}
 // settings are the configuration of a chimed.
 type settings struct {
 	listen, publicURL, redis, namespace, queues, roles, tokens, tlsCert, tlsKey, secretKeys, allowNet, denyNet, proxy, log string
-	concurrency                                                                                                            int
+	concurrency, sealed                                                                                                    int
 	plaintext, dashboardWrite                                                                                              bool
 
 	// The results of validate.
@@ -94,6 +96,7 @@ func (s *settings) declareStore(f *flags) {
 	f.StringVar(&s.redis, "redis", "", "")
 	f.StringVar(&s.namespace, "namespace", "", "")
 	f.StringVar(&s.secretKeys, "secret-keys", "", "")
+	f.IntVar(&s.sealed, "sealed", 1, "")
 	f.StringVar(&s.log, "log", "text", "")
 }
 
@@ -126,7 +129,7 @@ func (p process) serveSettings() (*settings, error) {
 	if len(rest) > 0 {
 		return nil, badUsage("serve accepts flags only, got %.40q", rest[0])
 	}
-	err = errors.Join(s.readRedis(f), s.checkNamespace(), s.readRoles(), s.readQueues(), s.readEgress(f), s.readRing(f), s.checkAccess(), s.checkPublicURL(), s.checkLog())
+	err = errors.Join(s.readRedis(f), s.checkNamespace(), s.readRoles(), s.readQueues(), s.readEgress(f), s.readRing(f), s.checkSealed(), s.checkAccess(), s.checkPublicURL(), s.checkLog())
 	if s.concurrency < 0 {
 		err = errors.Join(err, errors.New("-concurrency: want a positive number, or 0 for ten per processor"))
 	}
@@ -255,6 +258,13 @@ func (s *settings) readRing(f *flags) error {
 		return fmt.Errorf("-secret-keys: %w", err)
 	}
 	s.ring = ring
+	return nil
+}
+
+func (s *settings) checkSealed() error {
+	if s.sealed != 1 && s.sealed != 2 {
+		return fmt.Errorf("-sealed: got %d, want 1 or 2", s.sealed)
+	}
 	return nil
 }
 

@@ -55,6 +55,7 @@ func TestAStartIsRefusedByItsFlags(t *testing.T) {
 		{"-allow-net 10.0.0.0/99", nil, "-allow-net: "},
 		{"-deny-net here", nil, "-deny-net: "},
 		{"-log xml", nil, `-log: "xml": want text or json`},
+		{"-sealed 3", nil, `-sealed: got 3, want 1 or 2`},
 		{"-nothing", nil, "flag provided but not defined: -nothing; chimed serve -h lists the flags"},
 		{"serve more", nil, `serve accepts flags only, got "more"`},
 		{"dance", nil, `there is no command "dance"`},
@@ -110,7 +111,7 @@ func TestEveryFlagIsInItsUsage(t *testing.T) {
 		want  []string
 	}{
 		{serveUsage, serveFlags},
-		{rekeyUsage, []string{"redis", "namespace", "secret-keys", "log"}},
+		{rekeyUsage, []string{"redis", "namespace", "secret-keys", "sealed", "log"}},
 		{tokenUsage, []string{"permission", "collections"}},
 		{importUsage, []string{"url", "token-file", "collection", "secrets", "parameters", "enable", "dry-run", "json"}},
 	} {

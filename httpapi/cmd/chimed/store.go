@@ -23,6 +23,7 @@ func (s *settings) open(log *slog.Logger) (store *redisstore.Store, closeStore f
 	if err != nil {
 		return nil, nil, err
 	}
+	s.sealed = 2 // nothing is stored in an older form
 	if s.ring == nil {
 		if s.ring, err = throwAwayRing(); err != nil {
 			return nil, nil, err

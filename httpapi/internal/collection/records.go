@@ -179,6 +179,31 @@ func (r *Records) Swept(ctx context.Context, collection *Record) (moved bool, er
 	return moved, nil
 }
 
+// SecretsVersion returns the version in which programs seal the secrets of jobs; 0: [Records.RaiseSecretsVersion] was never called.
+func (r *Records) SecretsVersion(ctx context.Context) (int, error) {
+	err := r.usable(ctx)
+	version := 0
+	if err == nil {
+		version, err = r.store.SecretsVersion(ctx)
+	}
+	if err != nil {
+		return 0, fmt.Errorf("httpapi: read the version of secrets: %w", err)
+	}
+	return version, nil
+}
+
+// RaiseSecretsVersion stores a version, unless a newer one is stored.
+func (r *Records) RaiseSecretsVersion(ctx context.Context, version int) error {
+	err := r.usable(ctx)
+	if err == nil {
+		_, err = r.store.RaiseSecretsVersion(ctx, version)
+	}
+	if err != nil {
+		return fmt.Errorf("httpapi: raise the version of secrets: %w", err)
+	}
+	return nil
+}
+
 var errNilStore = protocol.Because(protocol.Invalid("store", "", "a store of redisstore.New or redisstore/embedded"), "is nil")
 
 // check refuses calls that need no call to the store.

@@ -25,6 +25,9 @@ func (s *Service) PutJob(ctx context.Context, n resource.JobName, when Condition
 		if lostRace(err) {
 			continue
 		}
+		if err == nil {
+			written, err = s.renewSeals(ctx, written, c.sealed)
+		}
 		if err != nil {
 			return nil, false, err
 		}
@@ -49,6 +52,7 @@ type change struct {
 	given    *resource.Job
 	enabling bool // it is disabled, and the client wants it enabled
 	new      *definition
+	sealed   int // the version in which its secrets were sealed; 0: it has none
 }
 
 func (c *change) try(ctx context.Context, when Condition, edit func(*Job) (*resource.Job, error)) (*chime.Schedule, error) {
@@ -127,7 +131,7 @@ func (c *change) define(ctx context.Context, given *resource.Job) error {
 	if c.old != nil {
 		before = c.old.job.Action
 	}
-	if err := s.prepare(ctx, &j, before, c.name); err != nil {
+	if c.sealed, err = s.prepare(ctx, &j, before, c.name); err != nil {
 		return err
 	}
 	if keeps := c.old != nil && m.StartTime == startMade && (j.Now || j.Rule.Equal(c.old.job.Rule)); keeps {
@@ -149,8 +153,9 @@ func (c *change) define(ctx context.Context, given *resource.Job) error {
 	return c.check(queue)
 }
 
-// prepare converts an action to its stored form, with the secrets that it keeps from the previous action, and returns its mistakes.
-func (s *Service) prepare(ctx context.Context, j *resource.Job, before *action.Action, n resource.JobName) error {
+// prepare converts an action to its stored form, with the secrets that it keeps from the previous action, and returns its mistakes. sealed is the version
+// of its secrets; 0: it has none.
+func (s *Service) prepare(ctx context.Context, j *resource.Job, before *action.Action, n resource.JobName) (sealed int, err error) {
 	a, keep := j.Action, j.Action.Keep
 	if j.Patched && before != nil {
 		keep = a.CheckKept
@@ -158,13 +163,23 @@ func (s *Service) prepare(ctx context.Context, j *resource.Job, before *action.A
 	mistakes := append(a.Prepare(ctx, s.options.OpenPFX), keep(before)...)
 	mistakes = append(mistakes, a.Validate(s.rules())...)
 	if len(mistakes) > 0 {
-		return problem.Invalid(within(j.Prefix, mistakes))
+		return 0, problem.Invalid(within(j.Prefix, mistakes))
 	}
-	err := a.Seal(s.options.Secrets, action.PlaceOf(n.Schedule()), before)
+	if !a.HasSecrets() {
+		return 0, nil
+	}
+	ring, sealed, err := s.sealing(ctx)
+	if err != nil {
+		return 0, err
+	}
+	err = a.Seal(ring, action.PlaceOf(n.Schedule()), before)
 	if errors.Is(err, action.ErrNoKeys) {
-		return noKeys()
+		return 0, noKeys()
 	}
-	return err
+	if lost := (*action.SealedError)(nil); errors.As(err, &lost) {
+		return 0, mistake("secret_required", j.Prefix+lost.Field, "", "give the secret again, because the stored one cannot be opened")
+	}
+	return sealed, err
 }
 
 // rules are the limits for actions.

@@ -10,38 +10,50 @@ import (
 	"github.com/chimejobs/chime/httpapi/internal/problem"
 )
 
-// Rekey seals the secrets of all jobs with the first key of the ring, and returns the number of jobs that it has changed. If a job cannot be read, or no
-// key opens its secrets, the others are still changed, and the error lists all such jobs. Jobs that wait for a retry keep the old secrets.
-func (s *Service) Rekey(ctx context.Context) (changed int, err error) {
+// A Rekeyed is the result of [Service.Rekey].
+type Rekeyed struct {
+	Changed int // jobs whose secrets were sealed again
+	Waiting int // waiting, delayed, running and parked runs with a secret that has another key or an older version; they keep it
+	Dead    int // dead ones, which fail if they are requeued after the old key is gone
+}
+
+// Rekey seals the secrets of all jobs with the first key of the ring, in the newest version. It returns the number of jobs that it has changed, and the runs
+// that still have old seals. If a job cannot be read, or no key opens its secrets, the others are still changed, and the error lists all such jobs.
+func (s *Service) Rekey(ctx context.Context) (done Rekeyed, err error) {
 	if s.options.Secrets == nil {
-		return 0, noKeys()
+		return done, noKeys()
 	}
+	if err := s.collections.RaiseSecretsVersion(ctx, newestSeal); err != nil {
+		return done, err
+	}
+	ring := s.options.Secrets.Sealing(newestSeal, s.options.Sealed)
 	var failed []error
 	for c, err := range s.collections.List(ctx, "") {
 		if c == nil {
-			return changed, errors.Join(append(failed, err)...)
+			return done, errors.Join(append(failed, err)...)
 		}
 		for schedule, err := range s.schedules.List(ctx, chime.ScheduleFilter{Prefix: prefixOf(c.Name)}) {
 			if schedule == nil {
-				return changed, errors.Join(append(failed, err)...)
+				return done, errors.Join(append(failed, err)...)
 			}
 			again := false
 			if err == nil {
-				again, err = s.rekey(ctx, schedule)
+				again, err = s.rekey(ctx, ring, schedule)
 			}
 			if err != nil {
 				failed = append(failed, err)
 			}
 			if again {
-				changed++
+				done.Changed++
 			}
 		}
 	}
-	return changed, errors.Join(failed...)
+	done.Waiting, done.Dead, err = s.outdated(ctx, ring)
+	return done, errors.Join(append(failed, err)...)
 }
 
 // rekey seals the secrets of one job with the new key, and reports whether it changed anything.
-func (s *Service) rekey(ctx context.Context, schedule *chime.Schedule) (bool, error) {
+func (s *Service) rekey(ctx context.Context, ring *action.Ring, schedule *chime.Schedule) (bool, error) {
 	name := schedule.Name
 	for range maxTries {
 		m, ours := metaOf(schedule)
@@ -52,7 +64,7 @@ func (s *Service) rekey(ctx context.Context, schedule *chime.Schedule) (bool, er
 		if err != nil {
 			return false, err
 		}
-		again, err := d.job.Action.Rekey(s.options.Secrets, action.PlaceOf(name))
+		again, err := d.job.Action.Rekey(ring, action.PlaceOf(name))
 		if err != nil || !again {
 			return false, joined(name, err)
 		}

@@ -38,8 +38,8 @@ func TestRekeySealsTheSecretsOfAllJobs(t *testing.T) {
 		f.put(jobIn("other", 2), job(hourly))
 		both := New(Options{Store: f.server.Store(), Secrets: ringOf(t, newKey+" ,"+oldKey)})
 		for run, want := range []int{2, 0} {
-			if changed, err := both.Rekey(t.Context()); err != nil || changed != want {
-				t.Errorf("call %d changed %d jobs, %v; want %d", run, changed, err, want)
+			if changed, err := both.Rekey(t.Context()); err != nil || changed != (Rekeyed{Changed: want}) {
+				t.Errorf("call %d changed %+v, %v; want %d jobs", run, changed, err, want)
 			}
 		}
 		if s, err := f.schedules.Get(t.Context(), report.Schedule()); err != nil || strings.Contains(string(s.Payload), "k1.") || !strings.Contains(string(s.Payload), "k2.") {
@@ -74,8 +74,8 @@ func TestRekeyWakesNoJobThatHasEnded(t *testing.T) {
 		for i := range 4 {
 			f.runs(jobIn("demo", i))
 		}
-		if changed, err := New(Options{Store: f.server.Store(), Secrets: ringOf(t, newKey+" ,"+oldKey)}).Rekey(t.Context()); err != nil || changed != 4 {
-			t.Errorf("changed %d, %v; want 4", changed, err)
+		if changed, err := New(Options{Store: f.server.Store(), Secrets: ringOf(t, newKey+" ,"+oldKey)}).Rekey(t.Context()); err != nil || changed != (Rekeyed{Changed: 4}) {
+			t.Errorf("changed %+v, %v; want 4 jobs", changed, err)
 		}
 		time.Sleep(time.Hour) // fake time
 		for i := range 4 {

@@ -39,6 +39,7 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/chimejobs/chime"
@@ -52,6 +53,7 @@ type Options struct {
 	Store     chime.Store
 	Queues    []string        // the queues that a collection may name; the first is the default; nil: "default"
 	Secrets   *action.Ring    // nil: bodies with secrets are refused
+	Sealed    int             // the oldest version of sealed secrets that is opened, 1 or 2; 0: 1
 	Egress    action.Egress   // the addresses that requests may go to
 	OpenPFX   action.OpenPFX  // nil: PKCS #12 is refused
 	Limits    resource.Limits // of bodies
@@ -69,6 +71,7 @@ type Service struct {
 	log         *slog.Logger
 	unfinished  chan struct{} // somebody has left work for Run
 	clock       storeClock
+	sealed      atomic.Bool // the store has the newest version of seals
 
 	mu       sync.Mutex
 	searched map[string]time.Time // collection -> when its strays were last released because it was full
