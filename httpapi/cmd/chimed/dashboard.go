@@ -8,6 +8,7 @@ import (
 	"github.com/chimejobs/chime"
 	"github.com/chimejobs/chime/dashboard"
 	"github.com/chimejobs/chime/httpapi"
+	"github.com/chimejobs/chime/httpapi/action"
 	"github.com/chimejobs/chime/internal/login"
 )
 
@@ -25,7 +26,7 @@ var dashboardRights = map[httpapi.Permission]dashboard.Rights{
 // newDashboard returns the dashboard behind its login. Without tokens, browsers of this machine may use it. With tokens, a visitor
 // needs a token as password.
 func newDashboard(s *settings, known *credentials, store chime.Store, log *slog.Logger) (*dashboard.Dashboard, http.Handler) {
-	options := dashboard.Options{Prefix: dashboardPrefix, Title: "chimed", Write: s.dashboardWrite, Logger: log}
+	options := dashboard.Options{Prefix: dashboardPrefix, Title: "chimed", Write: s.dashboardWrite, Redact: maskSeals, Logger: log}
 	if s.tokens == "" {
 		pages := dashboard.New(store, options)
 		return pages, pages
@@ -33,6 +34,40 @@ func newDashboard(s *settings, known *credentials, store chime.Store, log *slog.
 	options.Authorize = login.Authorize
 	pages := dashboard.New(store, options)
 	return pages, login.New(known.viewer, log).Wrap(pages)
+}
+
+// sealedField is the only field of a sealed secret in the JSON of an action.
+const sealedField = "$secret"
+
+// maskSeals hides the sealed secrets of an action from viewers who reveal its arguments: nobody needs them there, and a sealed text could be opened by
+// somebody who gets the keys later.
+func maskSeals(job *chime.JobInfo, payload any) any {
+	if job.Name != action.JobName {
+		return payload
+	}
+	return masked(payload)
+}
+
+// masked copies a decoded value without sealed secrets.
+func masked(value any) any {
+	switch value := value.(type) {
+	case map[string]any:
+		clean := make(map[string]any, len(value))
+		for name, field := range value {
+			if name == sealedField {
+				field = "***"
+			}
+			clean[name] = masked(field)
+		}
+		return clean
+	case []any:
+		clean := make([]any, len(value))
+		for i := range value {
+			clean[i] = masked(value[i])
+		}
+		return clean
+	}
+	return value
 }
 
 // viewer is the viewer with a name and a token, by the tokens that were read last.

@@ -6,8 +6,11 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/chimejobs/chime"
 	"github.com/chimejobs/chime/httpapi"
+	"github.com/chimejobs/chime/httpapi/action"
 	"github.com/chimejobs/chime/redisstore/embedded"
 )
 
@@ -135,6 +138,28 @@ func TestPermissionsForAllCollectionsAreRightsInTheDashboard(t *testing.T) {
 	} {
 		if viewer, ok := known.viewer(name, tokens[name]); !ok || viewer.Name != name || viewer.Rights.String() != want {
 			t.Errorf("%s: got %q with %s, want %s", name, viewer.Name, viewer.Rights, want)
+		}
+	}
+}
+
+// Arguments are shown without their sealed secrets.
+func TestRevealMasksSealedSecrets(t *testing.T) {
+	store := embedded.StartInMemory()
+	t.Cleanup(func() { _ = store.Close() })
+	payload := map[string]any{"type": "https", "request": map[string]any{
+		"uri": "https://example.com/r", "secretHeaders": map[string]any{"X-Key": map[string]string{"$secret": "2.k1.canary.canary"}},
+	}}
+	enqueuer := chime.NewEnqueuer(store.Store(), chime.EnqueuerOptions{})
+	for id, name := range map[string]string{"action": action.JobName, "other": "mail.send"} {
+		if _, err := enqueuer.EnqueueMany(t.Context(), []chime.Item{{Name: name, Args: payload, Options: []chime.EnqueueOption{chime.ID(id), chime.In(time.Hour)}}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, handler := newDashboard(&settings{}, nil, store.Store(), slog.New(slog.DiscardHandler))
+	for id, sealed := range map[string]bool{"action": false, "other": true} { // what another program's job has there is its own
+		page := browse(handler, "POST", dashboardPrefix+"/jobs/default/"+id+"/reveal", "", "")
+		if body := page.Body.String(); page.Code != http.StatusOK || !strings.Contains(body, "example.com/r") || strings.Contains(body, "canary") != sealed {
+			t.Errorf("%s: got %d, with the sealed text: %v, want %v", id, page.Code, strings.Contains(body, "canary"), sealed)
 		}
 	}
 }
