@@ -3,10 +3,11 @@ package recurrence
 // A calendar determines by the filters of a rule which days and times are open. It never changes once made.
 //
 // It is a table of months: each month that a range of dates touches or may touch has a row, and before and after them all months of the same shape
-// share one. A row has the open days of a month and, if filters have times, their types. Days are of one type if the same times are open on them. So
+// share one. If a filter has a field that counts in the year, the shape is that of the year, with the month. A row has the open days of a month and, if filters have times, their types. Days are of one type if the same times are open on them. So
 // no search asks a filter: a month costs one look into the table, however many filters and dates there are.
 type calendar struct {
-	timed bool // some times of open days may be closed
+	timed  bool // some times of open days may be closed
+	yearly bool // some filters have fields that count in the year
 
 	firstMonth int64    // of dated
 	dated      []uint16 // the rows of the months that dates with a year may touch; other months have the row of their shape
@@ -39,7 +40,15 @@ func (c *calendar) row(month, first int64) int {
 	if i := uint64(month - c.firstMonth); i < uint64(len(c.dated)) {
 		return int(c.dated[i])
 	}
-	return shapeOf(month, weekdayOfDay(first)) // the first rows are those of the shapes
+	return c.shapeRow(month, first)
+}
+
+// shapeRow returns the index of the row of the shape of a month, given the number of its first day. The first rows are those of the shapes.
+func (c *calendar) shapeRow(month, first int64) int {
+	if c.yearly {
+		return 12*yearShapeOf(month/12) + int(month%12)
+	}
+	return shapeOf(month, weekdayOfDay(first))
 }
 
 // openDays returns the open days of a month that begins with a day: a [monthMask].

@@ -36,6 +36,12 @@ func newCalendar(only, except []Filter) (*calendar, error) {
 	}
 	c := calendarCompiler{calendar: &calendar{left: maxSteps, windows: wholeDays}, limited: len(only) > 0, whole: -1}
 	c.addFilters(only, except)
+	for _, f := range c.filters {
+		if f.ofYear != nil {
+			c.yearly = true
+			c.left -= 12 * yearShapes
+		}
+	}
 	if c.timed {
 		c.byBits, c.byText, c.windows = map[uint64]int32{}, map[string]int32{}, nil
 		c.masks = make([]uint32, len(c.times))
@@ -91,9 +97,18 @@ func (c *calendarCompiler) bitOf(times []span, only bool) int {
 
 // addShapes adds a row for each shape of a month, as it is outside all ranges of dates.
 func (c *calendarCompiler) addShapes() {
-	c.open = make([]uint32, 0, monthShapes)
-	for shape := range monthShapes {
-		c.addRow(shape, func(f *dayFilter, _ int) uint32 { return f.shapes[shape] })
+	if !c.yearly {
+		c.open = make([]uint32, 0, monthShapes)
+		for shape := range monthShapes {
+			c.addRow(shape, func(f *dayFilter, _ int) uint32 { return f.shapes[shape] })
+		}
+		return
+	}
+	c.open = make([]uint32, 0, len(yearShapeSet{}))
+	for row := range cap(c.open) {
+		month := shapeYears[row/12]*12 + int64(row%12)
+		shape := shapeOf(month, weekdayOfDay(firstDayOf(month)))
+		c.addRow(shape, func(f *dayFilter, _ int) uint32 { return f.shapes[shape] & f.inYear(row) })
 	}
 }
 
@@ -123,9 +138,10 @@ func (c *calendarCompiler) addMonths() {
 	c.dated = make([]uint16, 0, changes[len(changes)-1].month-c.firstMonth+1)
 	c.left -= len(changes) + cap(c.dated)
 
-	covered := uint64(0)                      // the filters with a range that covers the month
-	rows := map[uint64]*[monthShapes]uint16{} // those of months without an edge, by covered; 0 is none, which is the row of a shape
-	var shared *[monthShapes]uint16
+	covered := uint64(0)          // the filters with a range that covers the month
+	rows := map[uint64][]uint16{} // those of months without an edge, by covered and then by the row of the shape; 0 is none
+	shapes := len(c.open)
+	var shared []uint16
 	first := firstDayOf(c.firstMonth)
 	for month := c.firstMonth; len(changes) > 0 && c.left >= 0; month++ {
 		edge := false
@@ -134,21 +150,23 @@ func (c *calendarCompiler) addMonths() {
 			edge = edge || changes[0].edge
 			changes, shared = changes[1:], nil
 		}
-		shape := shapeOf(month, weekdayOfDay(first))
-		row := uint16(shape)
+		shape, shapeRow := shapeOf(month, weekdayOfDay(first)), c.shapeRow(month, first)
+		row := uint16(shapeRow)
 		switch {
 		case edge:
-			row = c.addRow(shape, func(f *dayFilter, _ int) uint32 { return f.mask(month, first, shape) })
+			row = c.addRow(shape, func(f *dayFilter, _ int) uint32 { return f.mask(month, first, shape) & f.inYear(shapeRow) })
 		case covered != 0:
 			if shared == nil {
 				if shared = rows[covered]; shared == nil {
-					shared = &[monthShapes]uint16{}
+					shared = make([]uint16, shapes)
 					rows[covered] = shared
 				}
 			}
-			if row = shared[shape]; row == 0 {
-				row = c.addRow(shape, func(f *dayFilter, i int) uint32 { return f.shapes[shape] | f.dated[shape]*uint32(covered>>i&1) })
-				shared[shape] = row
+			if row = shared[shapeRow]; row == 0 {
+				row = c.addRow(shape, func(f *dayFilter, i int) uint32 {
+					return (f.shapes[shape] | f.dated[shape]*uint32(covered>>i&1)) & f.inYear(shapeRow)
+				})
+				shared[shapeRow] = row
 			}
 		}
 		c.dated = append(c.dated, row)

@@ -7,6 +7,7 @@ import "slices"
 //
 //   - one for each filter and each month that has days of its own, and for each group of its days that fit the same filters one and a quarter of
 //     the filters with different times,
+//   - 336 for each filter that has fields which count in the year: one for each month of each shape of years,
 //   - ten for each range of times of each filter that the days of a type fit,
 //   - for each rule of days two for each range of open times of each type of days,
 //   - for each rule of elapsed time, and each fraction of its unit by which the clocks of its zone have ever been off, one for each open range and each

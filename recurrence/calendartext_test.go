@@ -99,6 +99,11 @@ func TestStringDescribesTheCalendar(t *testing.T) {
 		{not(Filter{Dates: dates{"2026-12-25", "2026-12-28"}, Times: dates{"09:00"}}), "Every day at 09:00 UTC; not on 25 and 28 December 2026, at 09:00"},
 		{not(Filter{Months: months{1}, Dates: dates{"2026-01-10"}}), "Every day at 09:00 UTC; not in January, if that is 10 January 2026"},
 		{only(Filter{WeekDays: weekDays{0, 1, 2, 3, 4, 5, 6}, Months: maskValues[time.Month](1<<13 - 2)}), "Every hour; only on any day of the week in any month, UTC"},
+		{only(Filter{Weeks: []int{20, 21, 22, 1, -1}}), "Every hour; only in week 1, week 20 to week 22 and the last week of the year, UTC"},
+		{not(Filter{WeekDays: weekDays{mon}, Weeks: []int{53}}, Filter{Weeks: []int{-2}, Months: months{12}}), "Every day at 09:00 UTC; not on Monday in week 53, not in the second to last week of the year in December"},
+		{not(Filter{YearDays: []int{100, 200, 201, 202, -1}}), "Every day at 09:00 UTC; not on the 100th, the 200th to the 202nd and the last day of the year"},
+		{not(Filter{YearlyOccurrences: []NthWeekday{{mon, 20}, {mon, -1}}}), "Every day at 09:00 UTC; not on the 20th and the last Monday of the year"},
+		{not(Filter{MonthDays: []int{1}, YearDays: []int{60, 61}, YearlyOccurrences: []NthWeekday{{mon, 0}, {fri, 9}}}), "Every day at 09:00 UTC; not on the 1st, if that is the 60th or the 61st day of the year and also a Monday or the 9th Friday of the year"},
 		{only(at("22:00/05:59")), "Every hour; only from 22:00 to 05:59, UTC"},
 		{only(Filter{WeekDays: weekDays{fri}, Times: dates{"22:00/05:59"}}), "Every hour; only on Friday up to 05:59 and from 22:00 on, UTC"},
 		{only(at("09:00")), "Every hour; only at 09:00, UTC"},
@@ -158,6 +163,7 @@ func TestStringDescribesTheCalendar(t *testing.T) {
 
 func TestStringOfAnInvalidCalendarDoesNotPanic(t *testing.T) {
 	f := Filter{WeekDays: []time.Weekday{-1, 9}, MonthDays: []int{0, 99}, MonthlyOccurrences: []NthWeekday{{9, 9}}, Months: []time.Month{0, 13},
+		Weeks: []int{0, 99, -99}, YearDays: []int{0, 999, -999}, YearlyOccurrences: []NthWeekday{{9, 99}, {9, -99}, {9, 0}},
 		Dates: []string{"", "christmas", "12-25/2026-12-26", "2026-13-01"}, Times: []string{"", "25:00", "9"}}
 	for frequency := range Frequency(10) {
 		for _, cron := range []string{"", "nonsense; and more", "0 0 1 1 1"} {

@@ -101,14 +101,14 @@ func (g generator) costlyRule(f Frequency) Recurrence {
 
 // A costlyForm is what the filters of a rule have in common.
 type costlyForm struct {
-	nested, single, yearly, weekly bool // the kinds of days
-	step, length                   int  // of times, in seconds
-	from                           int
+	nested, single, yearly, weekly, ofYear bool // the kinds of days
+	step, length                           int  // of times, in seconds
+	from                                   int
 }
 
 func (g generator) costlyForm() costlyForm {
 	return costlyForm{
-		nested: g.chance(2), single: g.chance(2), yearly: g.chance(4), weekly: g.chance(3),
+		nested: g.chance(2), single: g.chance(2), yearly: g.chance(4), weekly: g.chance(3), ofYear: g.chance(4),
 		step: pick(g.Rand, 2, 7, 13, 30, 60, 61, 120, 720, 864), length: pick(g.Rand, 1, 1, 2, 30, 59, 60), from: g.IntN(86400),
 	}
 }
@@ -149,6 +149,9 @@ func (f costlyForm) filter(g generator, room, dates, times, i int) (filter Filte
 		default:
 			filter.Months = []time.Month{time.Month(1 + i%12)}
 		}
+	}
+	if f.ofYear {
+		filter = g.ofYear(filter)
 	}
 	return filter
 }

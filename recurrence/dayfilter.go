@@ -14,11 +14,16 @@ type dayFilter struct {
 	dated  shapeSet // days that fit only inside ranges, for the dates with a year
 	ranges []span   // of days, in order and not adjacent
 	times  []span   // of seconds of a day, in order and not adjacent; nil: all
+
+	ofYear *yearShapeSet // the days that fit what counts in the year; nil: all
 }
 
 // newDayFilter compiles a valid filter.
 func newDayFilter(f *Filter) *dayFilter {
 	d := &dayFilter{}
+	if y := newYearFields(f, 0); y != nil {
+		d.ofYear = newYearShapeSet(y)
+	}
 	var yearly []span // of yearDay
 	for _, text := range f.Dates {
 		entry, _ := parseDates(text)
@@ -114,7 +119,15 @@ func inSpans(list []span, n int64) bool {
 	return i < len(list) && list[i].first <= n
 }
 
-// mask returns the days of a month that fit. first is the number of its first day.
+// inYear returns the days of a month that fit what counts in the year. row is the index of the month in a [yearShapeSet].
+func (d *dayFilter) inYear(row int) uint32 {
+	if d.ofYear == nil {
+		return ^uint32(0)
+	}
+	return d.ofYear[row]
+}
+
+// mask returns the days of a month that fit, apart from what counts in the year. first is the number of its first day.
 func (d *dayFilter) mask(month, first int64, shape int) uint32 {
 	fits := d.shapes[shape]
 	dated := d.dated[shape]

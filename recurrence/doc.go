@@ -78,6 +78,10 @@
 // given fields. only and except take a filter or an array of at most 32:
 //
 //	weekDays, monthDays, monthlyOccurrences, months    as in a schedule, with every frequency
+//	weeks                 1 to 53, -1 to -53           weeks of the year by ISO 8601; -1 is the last
+//	yearDays              1 to 366, -1 to -366         days of the year; -1 is the last
+//	yearlyOccurrences     {"day": "monday",            weekdays of the year; occurrence is 1 to 53, -1 (the last)
+//	                       "occurrence": 20}           to -53, or left out: every such day
 //	dates    "2026-12-25", "12-25"                     at most 1,000; a date without a year is in every year
 //	         "2026-12-20/2027-01-03", "12-20/01-03"    a range, both ends included
 //	times    "09:00", "09:00:30"                       at most 100; a time without seconds is the whole minute

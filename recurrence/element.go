@@ -21,6 +21,21 @@ var (
 	months     = element{"months", CodeMonthsType, CodeMonthsRange, 1, 12, "must be 1 to 12"}
 	seconds    = element{"seconds", CodeSecondsType, CodeSecondsRange, 0, 59, "must be 0 to 59"}
 	occurrence = element{"occurrence", CodeOccurrencesType, CodeOccurrenceRange, -5, 5, "must be 1 to 5, or -1 (the last) to -5; leave it out for every such day"}
+	weeks      = element{"weeks", CodeWeeksType, CodeWeeksRange, -53, 53, "must be 1 to 53, or -1 (the last) to -53"}
+	yearDays   = element{"yearDays", CodeYearDaysType, CodeYearDaysRange, -366, 366, "must be 1 to 366, or -1 (the last) to -366"}
+
+	occurrenceOfYear = element{"occurrence", CodeOccurrencesType, CodeOccurrenceRange, -53, 53, "must be 1 to 53, or -1 (the last) to -53; leave it out for every such day"}
+)
+
+// An occurrenceElement is a list of weekdays of a period, with the range of their numbers.
+type occurrenceElement struct {
+	name   string
+	number element
+}
+
+var (
+	monthlyOccurrences = occurrenceElement{"monthlyOccurrences", occurrence}
+	yearlyOccurrences  = occurrenceElement{"yearlyOccurrences", occurrenceOfYear}
 )
 
 // positionsOf returns the element positions for a frequency. Frequencies that do not allow it have the widest range.
@@ -65,15 +80,15 @@ func checkWeekDays(object string, list []time.Weekday, value string, add func(st
 	}
 }
 
-func checkOccurrences(object string, list []NthWeekday, add func(string, *Error)) {
-	field := object + "monthlyOccurrences"
+func checkOccurrences(e occurrenceElement, object string, list []NthWeekday, add func(string, *Error)) {
+	field := object + e.name
 	for i, nth := range list {
 		item := indexPath(field, i)
 		if !isWeekday(nth.Day) {
 			add(field, newError(CodeOccurrenceDay, item+".day", strconv.Itoa(int(nth.Day)), "must be time.Sunday to time.Saturday"))
 		}
 		if nth.N != 0 {
-			add(field, occurrence.checkRange(item+".occurrence", strconv.Itoa(nth.N), int64(nth.N)))
+			add(field, e.number.checkRange(item+".occurrence", strconv.Itoa(nth.N), int64(nth.N)))
 		}
 	}
 }

@@ -90,7 +90,7 @@ const (
 	CodeMonthDaysFrequency   Code = "monthdays_frequency"   // used with a frequency other than month
 	CodeOccurrencesType      Code = "occurrences_type"      // not objects of a day and a number
 	CodeOccurrenceDay        Code = "occurrence_day"        // no day, or not monday to sunday
-	CodeOccurrenceRange      Code = "occurrence_range"      // outside -5 to -1 and 1 to 5
+	CodeOccurrenceRange      Code = "occurrence_range"      // outside -5 to -1 and 1 to 5; in yearlyOccurrences, outside -53 to -1 and 1 to 53
 	CodeOccurrencesFrequency Code = "occurrences_frequency" // used with a frequency other than month
 	CodeMonthsType           Code = "months_type"           // not whole numbers
 	CodeMonthsRange          Code = "months_range"          // outside 1 to 12
@@ -105,6 +105,10 @@ const (
 	CodeFilterType            Code = "filter_type"            // not an object
 	CodeFilterEmpty           Code = "filter_empty"           // no field is set
 	CodeFilterSize            Code = "filter_size"            // more than 32 filters; more than 1,000 dates or 100 times in one filter; or filters that give too many types of days and times to compile
+	CodeWeeksType             Code = "weeks_type"             // not whole numbers
+	CodeWeeksRange            Code = "weeks_range"            // outside -53 to -1 and 1 to 53
+	CodeYearDaysType          Code = "yeardays_type"          // not whole numbers
+	CodeYearDaysRange         Code = "yeardays_range"         // outside -366 to -1 and 1 to 366
 	CodeDatesType             Code = "dates_type"             // not strings
 	CodeDatesValue            Code = "dates_value"            // not a date, a date that does not exist, or a range that ends before it begins
 	CodeTimesType             Code = "times_type"             // not strings

@@ -8,6 +8,9 @@ type Filter struct {
 	MonthDays          []int          // 1 to 31, or -1 (the last) to -31
 	MonthlyOccurrences []NthWeekday   // as in a schedule
 	Months             []time.Month   // time.January to time.December
+	Weeks              []int          // of the year, by ISO 8601: 1 to 53, or -1 (the last) to -53. Weeks begin on Monday
+	YearDays           []int          // 1 to 366, or -1 (the last) to -366
+	YearlyOccurrences  []NthWeekday   // N is 1 to 53 from the start of the year, -1 (the last) to -53 from its end, or 0: every such day
 
 	// Dates has at most 1,000 entries: dates such as 2026-12-25, dates of every year such as 12-25 (02-29 in leap years only), and ranges of
 	// either kind with both ends included, such as 2026-12-20/2027-01-03 and 12-20/01-03. The years are 1900 to 2199.

@@ -3,6 +3,7 @@ package recurrence
 import (
 	"cmp"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -52,12 +53,13 @@ func filterTexts(filters []Filter) []string {
 // filterKind returns a number that orders filters: by the first element of their text.
 func filterKind(f Filter) int {
 	return slices.Index([]bool{
-		len(f.WeekDays) > 0, len(f.MonthDays) > 0, len(f.MonthlyOccurrences) > 0, len(f.Months) > 0, len(f.Dates) > 0, true,
+		len(f.WeekDays) > 0, len(f.MonthDays) > 0, len(f.MonthlyOccurrences) > 0, len(f.YearDays) > 0,
+		len(f.YearlyOccurrences) > 0, len(f.Weeks) > 0, len(f.Months) > 0, len(f.Dates) > 0, true,
 	}, true)
 }
 
 // filterPhrase describes a filter: "on Tuesday, if that is the 2nd to 8th, in November". A weekday comes first; without a weekday, a day of the
-// month. The other elements of a day are conditions.
+// month, and then a day of the year. The other elements of a day are conditions.
 func filterPhrase(f Filter) string {
 	var p phrase
 	days, conditions := filterDays(f)
@@ -71,6 +73,9 @@ func filterPhrase(f Filter) string {
 	}
 	if len(conditions) > 0 {
 		p.addApart("if that is " + strings.Join(conditions, " and also "))
+	}
+	if len(f.Weeks) > 0 {
+		p.add("in " + weekNames(sortedSet(f.Weeks)))
 	}
 	if months := sortedSet(f.Months); len(months) == 12 {
 		p.add("in any month")
@@ -140,7 +145,29 @@ func filterDays(f Filter) (days string, conditions []string) {
 	if len(f.MonthlyOccurrences) > 0 {
 		add(joinList(occurrenceNames(f.MonthlyOccurrences, "every", "and"), "and"), joinList(occurrenceNames(f.MonthlyOccurrences, "a", "or"), "or"))
 	}
+	if yearDays := sortedSet(f.YearDays); len(yearDays) > 0 {
+		add(yearDayNames(yearDays, "and"), yearDayNames(yearDays, "or"))
+	}
+	if of := f.YearlyOccurrences; len(of) > 0 {
+		add(joinList(occurrenceNames(of, "every", "and"), "and")+" of the year", joinList(occurrenceNames(of, "a", "or"), "or")+" of the year")
+	}
 	return days, conditions
+}
+
+// yearDayNames describes sorted days of the year: "the 100th to the 110th and the last day of the year".
+func yearDayNames(days []int, last string) string {
+	firstPositive, _ := slices.BinarySearch(days, 0)
+	names := ranges(days[firstPositive:], func(n int) string { return "the " + ordinal(n) })
+	names = append(names, ranges(days[:firstPositive], func(n int) string { return "the " + fromLast(n) })...)
+	return joinList(names, last) + " day of the year"
+}
+
+// weekNames describes sorted weeks: "week 1, week 20 to week 22 and the last week of the year".
+func weekNames(list []int) string {
+	firstPositive, _ := slices.BinarySearch(list, 0)
+	names := ranges(list[firstPositive:], func(n int) string { return "week " + strconv.Itoa(n) })
+	names = append(names, ranges(list[:firstPositive], func(n int) string { return "the " + fromLast(n) + " week of the year" })...)
+	return joinList(names, "and")
 }
 
 // filterMonthDays describes sorted days of the month: "the 2nd to 8th".

@@ -69,7 +69,7 @@ type source struct {
 var (
 	occurrenceKeys = keySet("day", "occurrence")
 	scheduleKeys   = keySet("minutes", "hours", "weekDays", "monthDays", "monthlyOccurrences", "months", "seconds", "positions")
-	filterKeys     = keySet("weekDays", "monthDays", "monthlyOccurrences", "months", "dates", "times")
+	filterKeys     = keySet("weekDays", "monthDays", "monthlyOccurrences", "months", "weeks", "yearDays", "yearlyOccurrences", "dates", "times")
 	alsoKeys       = keySet("startTime", "frequency", "interval", "endTime", "schedule", "cron")
 	wholeOnly      = []string{"count", "timeZone", "only", "except", "shift", "also", "clockChanges", "immediateRun"} // not in an entry of also
 	recurrenceOnly = slices.Concat([]string{"frequency", "interval", "endTime", "schedule", "cron"}, wholeOnly)

@@ -251,6 +251,9 @@ func TestParseRefusesWithCodeFieldAndValue(t *testing.T) {
 		{`{"frequency":"month","schedule":{"monthlyOccurrences":{"day":"friday","occurrence":"1"}}}`, `occurrences_type|schedule.monthlyOccurrences.occurrence|1`},
 		{`{"frequency":"month","schedule":{"monthlyOccurrences":[{"day":5}]}}`, `occurrence_day|schedule.monthlyOccurrences[0].day|5`},
 		{`{"frequency":"month","schedule":{"monthlyOccurrences":[{}]}}`, `occurrence_day|schedule.monthlyOccurrences[0].day|`},
+		{`{"frequency":"day","only":{"weeks":["1",54,0],"yearDays":[367,1.5],"yearlyOccurrences":[{"day":"friday","occurrence":54},{"day":1},5]}}`,
+			`weeks_type|only.weeks[0]|1; weeks_range|only.weeks[1]|54; weeks_range|only.weeks[2]|0; yeardays_range|only.yearDays[0]|367; yeardays_type|only.yearDays[1]|1.5; ` +
+				`occurrence_range|only.yearlyOccurrences[0].occurrence|54; occurrence_day|only.yearlyOccurrences[1].day|1; occurrences_type|only.yearlyOccurrences[2]|5`},
 		{`{"frequency":"month","schedule":{"monthlyOccurrences":[{"day":"friday","occurrence":6}]}}`, `occurrence_range|schedule.monthlyOccurrences[0].occurrence|6`},
 		{`{"frequency":"year","schedule":{"monthlyOccurrences":{"day":"friday"}}}`, `occurrences_frequency|schedule.monthlyOccurrences|{"day":"friday"}`},
 		{`{"frequency":"month","schedule":{"months":[0,13]}}`, `months_range|schedule.months[0]|0; months_range|schedule.months[1]|13`},

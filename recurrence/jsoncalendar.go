@@ -54,8 +54,11 @@ func (d *decoder) filter(field string, v jsonValue) Filter {
 	return Filter{
 		WeekDays:           d.weekDays(object, set),
 		MonthDays:          numbers[int](d, object, set, monthDays),
-		MonthlyOccurrences: d.occurrences(object, set),
+		MonthlyOccurrences: d.occurrences(object, set, monthlyOccurrences),
 		Months:             numbers[time.Month](d, object, set, months),
+		Weeks:              numbers[int](d, object, set, weeks),
+		YearDays:           numbers[int](d, object, set, yearDays),
+		YearlyOccurrences:  d.occurrences(object, set, yearlyOccurrences),
 		Dates:              d.texts(object, set, dateTexts),
 		Times:              d.texts(object, set, timeTexts),
 	}

@@ -17,7 +17,7 @@ func (d *decoder) schedule(v jsonValue) {
 	r.Hours = numbers[int](d, object, set, hours)
 	r.WeekDays = d.weekDays(object, set)
 	r.MonthDays = numbers[int](d, object, set, monthDays)
-	r.MonthlyOccurrences = d.occurrences(object, set)
+	r.MonthlyOccurrences = d.occurrences(object, set, monthlyOccurrences)
 	r.Months = numbers[time.Month](d, object, set, months)
 	r.Seconds = numbers[int](d, object, set, seconds)
 	r.Positions = numbers[int](d, object, set, positionsOf(r.Frequency))
@@ -58,19 +58,19 @@ func (d *decoder) weekDays(object string, set map[string]jsonMember) (days []tim
 	return days
 }
 
-func (d *decoder) occurrences(object string, set map[string]jsonMember) (list []NthWeekday) {
-	for field, v := range elementItems(object, set, "monthlyOccurrences") {
+func (d *decoder) occurrences(object string, set map[string]jsonMember, e occurrenceElement) (list []NthWeekday) {
+	for field, v := range elementItems(object, set, e.name) {
 		if v.kind != jsonObject {
 			d.add(v.at, newError(CodeOccurrencesType, field, v.errorValue(), `must be an object such as {"day": "friday", "occurrence": -1}`))
 			continue
 		}
-		list = append(list, d.occurrence(v, field))
+		list = append(list, d.occurrence(v, field, e.number))
 	}
 	return list
 }
 
-// occurrence reads one weekday of the month. A part that it refuses remains zero.
-func (d *decoder) occurrence(v jsonValue, field string) (nth NthWeekday) {
+// occurrence reads one weekday of a period. A part that it refuses remains zero.
+func (d *decoder) occurrence(v jsonValue, field string, number element) (nth NthWeekday) {
 	set := d.members(v, field, occurrenceKeys)
 	day, ok := set["day"]
 	if !ok {
@@ -86,7 +86,7 @@ func (d *decoder) occurrence(v jsonValue, field string) (nth NthWeekday) {
 	if !ok {
 		return nth
 	}
-	if bad := occurrence.checkRange(field+".occurrence", m.errorValue(), n); bad != nil {
+	if bad := number.checkRange(field+".occurrence", m.errorValue(), n); bad != nil {
 		d.add(m.at, bad)
 		return nth
 	}

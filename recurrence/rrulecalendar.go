@@ -28,6 +28,8 @@ func (r Recurrence) exportCalendar() (c rruleCalendar, err error) {
 		return c, noRRule("count", "COUNT counts what the calendar leaves out: write endTime")
 	case len(r.Only) > 1 || len(r.Only) == 1 && len(r.Only[0].Dates)+len(r.Only[0].Times) > 0:
 		return c, noRRule("only", "RFC 5545 limits days by one filter without dates and times")
+	case len(r.Only) == 1 && r.Only[0].countsInYear():
+		return c, noRRule("only", "RFC 5545 limits days by weeks and days of the year in yearly rules only")
 	}
 	for i, entry := range r.Also {
 		if !entry.runsOnce() {
@@ -40,7 +42,7 @@ func (r Recurrence) exportCalendar() (c rruleCalendar, err error) {
 	for i, f := range r.Except {
 		f.Dates = format(f.Dates, func(text string) string { form, _ := canonicalDates(text); return form })
 		byDay, byDate := len(f.WeekDays) > 0, len(f.Dates) > 0
-		others := len(f.MonthDays) + len(f.MonthlyOccurrences) + len(f.Months)
+		others := len(f.MonthDays) + len(f.MonthlyOccurrences) + len(f.Months) + len(f.Weeks) + len(f.YearDays) + len(f.YearlyOccurrences)
 		single := !slices.ContainsFunc(f.Dates, func(d string) bool { return len(d) != len(time.DateOnly) })
 		switch {
 		case byDay && !byDate && others+len(f.Times) == 0:

@@ -88,6 +88,7 @@ func rewritten(r Recurrence) Recurrence {
 			f := &filters[i]
 			f.WeekDays, f.MonthDays, f.Months = doubled(f.WeekDays), doubled(f.MonthDays), doubled(f.Months)
 			f.MonthlyOccurrences = doubled(f.MonthlyOccurrences)
+			f.Weeks, f.YearDays, f.YearlyOccurrences = doubled(f.Weeks), doubled(f.YearDays), doubled(f.YearlyOccurrences)
 			f.Dates, f.Times = asRanges(f.Dates), asRanges(f.Times)
 		}
 	}

@@ -73,7 +73,7 @@ func (r Recurrence) checkFields(list *errorList, given map[string]source) {
 	checkNumbers(hours, object, r.Hours, add)
 	checkWeekDays(object, r.WeekDays, given["schedule.weekDays"].value, add)
 	checkNumbers(monthDays, object, r.MonthDays, add)
-	checkOccurrences(object, r.MonthlyOccurrences, add)
+	checkOccurrences(monthlyOccurrences, object, r.MonthlyOccurrences, add)
 	checkNumbers(months, object, r.Months, add)
 	checkNumbers(seconds, object, r.Seconds, add)
 	checkNumbers(positionsOf(r.Frequency), object, r.Positions, add)

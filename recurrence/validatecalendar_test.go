@@ -28,6 +28,8 @@ func TestGoCalendarsAreRefusedLikeTheirJSON(t *testing.T) {
 		{only(Filter{WeekDays: []time.Weekday{1, 7}}), `weekdays_value|only[1].weekDays[1]|7`},
 		{only(Filter{WeekDays: make([]time.Weekday, 8)}), `weekdays_size|only[1].weekDays|["sunday"]`},
 		{only(Filter{MonthDays: []int{1, 0, 32}}), `monthdays_range|only[1].monthDays[1]|0; monthdays_range|only[1].monthDays[2]|32`},
+		{only(Filter{Weeks: []int{54, 0}, YearDays: []int{-367}, YearlyOccurrences: []NthWeekday{{Day: 9, N: 54}}}),
+			`weeks_range|only[1].weeks[0]|54; weeks_range|only[1].weeks[1]|0; yeardays_range|only[1].yearDays[0]|-367; occurrence_day|only[1].yearlyOccurrences[0].day|9; occurrence_range|only[1].yearlyOccurrences[0].occurrence|54`},
 		{only(Filter{MonthlyOccurrences: []NthWeekday{{}, {Day: 9, N: 6}}}), `occurrence_day|only[1].monthlyOccurrences[1].day|9; occurrence_range|only[1].monthlyOccurrences[1].occurrence|6`},
 		{only(Filter{Months: []time.Month{13}}), `months_range|only[1].months[0]|13`},
 		{only(Filter{Dates: []string{"12-25", "2026-02-29"}}), `dates_value|only[1].dates[1]|2026-02-29`},

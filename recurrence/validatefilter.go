@@ -27,8 +27,11 @@ func checkFilter(field string, f Filter, add func(*Error)) {
 	}
 	checkWeekDays(object, f.WeekDays, w.given["weekDays"].value, addIf)
 	checkNumbers(monthDays, object, f.MonthDays, addIf)
-	checkOccurrences(object, f.MonthlyOccurrences, addIf)
+	checkOccurrences(monthlyOccurrences, object, f.MonthlyOccurrences, addIf)
 	checkNumbers(months, object, f.Months, addIf)
+	checkNumbers(weeks, object, f.Weeks, addIf)
+	checkNumbers(yearDays, object, f.YearDays, addIf)
+	checkOccurrences(yearlyOccurrences, object, f.YearlyOccurrences, addIf)
 	checkTexts(dateTexts, object, f.Dates, w.given["dates"].value, addIf)
 	checkTexts(timeTexts, object, f.Times, w.given["times"].value, addIf)
 }
@@ -44,7 +47,7 @@ func checkTexts(e textElement, object string, list []string, value string, add f
 }
 
 func emptyFilter(field, value string) *Error {
-	return newError(CodeFilterEmpty, field, value, "must set weekDays, monthDays, monthlyOccurrences, months, dates or times: an empty filter would fit always")
+	return newError(CodeFilterEmpty, field, value, "must set weekDays, monthDays, monthlyOccurrences, months, weeks, yearDays, yearlyOccurrences, dates or times: an empty filter would fit always")
 }
 
 func tooMany(field, value, noun string, n, limit int) *Error {

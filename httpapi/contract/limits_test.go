@@ -126,6 +126,9 @@ func TestTheLimitsOfTheDocumentAreThoseOfTheHandler(t *testing.T) {
 		{schemas + "MonthDays/oneOf/0/minimum", "monthdays_range", job(within(rule1, `"frequency": "month", "schedule": {"monthDays": %s}`), figure)},
 		{schemas + "Months/oneOf/0/maximum", "months_range", job(within(rule1, `"frequency": "year", "schedule": {"months": %s}`), figure)},
 		{schemas + "Occurrence/properties/occurrence/maximum", "occurrence_range", job(within(rule1, `"frequency": "month", "schedule": {"monthlyOccurrences": {"day": "friday", "occurrence": %s}}`), figure)},
+		{schemas + "YearlyOccurrence/properties/occurrence/maximum", "occurrence_range", job(within(rule1, `"frequency": "day", "only": {"yearlyOccurrences": {"day": "friday", "occurrence": %s}}`), figure)},
+		{schemas + "Filter/properties/weeks/oneOf/0/maximum", "weeks_range", job(within(rule1, `"frequency": "day", "except": {"weeks": %s}`), figure)},
+		{schemas + "Filter/properties/yearDays/oneOf/0/maximum", "yeardays_range", job(within(rule1, `"frequency": "day", "except": {"yearDays": %s}`), figure)},
 
 		{schemas + "Quota/properties/maxJobCount/maximum", "quota_value", collection(`{"quota": {"maxJobCount": %s}}`, figure)},
 		{schemas + "Quota/properties/maxJobCount/minimum", "quota_value", collection(`{"quota": {"maxJobCount": %s}}`, figure)},
