@@ -15,11 +15,12 @@ type addedRule struct {
 }
 
 // newAdditions compiles the entries of also, or returns nil if also is empty. start is that of the outer rule.
-func newAdditions(r Recurrence, start int64, z *zone, calendar *calendar) (*additions, error) {
+func newAdditions(r Recurrence, start int64, z *zone, calendars *calendars) (*additions, error) {
 	if len(r.Also) == 0 {
 		return nil, nil
 	}
 	a := &additions{}
+	rules := 0
 	for i, entry := range r.Also {
 		if entry.runsOnce() {
 			a.instants = append(a.instants, unixOf(entry.StartTime))
@@ -34,7 +35,9 @@ func newAdditions(r Recurrence, start int64, z *zone, calendar *calendar) (*addi
 			from = unixOf(entry.StartTime)
 		}
 		entry.Shift, entry.ClockChanges = r.Shift, r.ClockChanges
-		compiled, err := compile(entry, from, z, calendar, fields)
+		rules++
+		open, limit := calendars.of(rules, entry.Frequency)
+		compiled, err := compile(entry, from, z, open, limit, fields)
 		if err != nil {
 			return nil, newError(CodeNeverFires, indexPath("also", i), "", "never matches: no instant from the start on is reached by the interval, fits the rule and is open")
 		}

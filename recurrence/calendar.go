@@ -16,7 +16,7 @@ type calendar struct {
 	types   [][]dayType // of each row, if timed: the types of its open days
 	windows [][]span    // of each type: the open seconds, in order and not adjacent
 
-	left  int    // what is left of the budget of maxSteps
+	size  calendarSize
 	meter *meter // counts the steps of searches; nil: they are not counted
 }
 

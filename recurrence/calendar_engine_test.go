@@ -140,7 +140,7 @@ func TestFiltersThatCombineInTooManyWaysAreRefused(t *testing.T) {
 		t.Errorf("Validate: %v, want %s", err, CodeFilterSize)
 	}
 	for field, filters := range map[string][2][]Filter{"except": {r.Only, r.Except}, "only": {r.Except, r.Only}} {
-		_, err := newCalendar(filters[0], filters[1])
+		_, err := Recurrence{Only: filters[0], Except: filters[1]}.compileCalendars()
 		var refusal *Error
 		if !errors.As(err, &refusal) || refusal.Code != CodeFilterSize || refusal.Field != field {
 			t.Errorf("a kind for each of a thousand days in %s: %v, want %s there", field, err, CodeFilterSize)
@@ -260,10 +260,8 @@ func TestDaysWithTheSameOpenTimesAreOfOneType(t *testing.T) {
 		only = append(only, f)
 	}
 	for _, filters := range [][2][]Filter{{nil, except}, {only, nil}, {append(only, Filter{Months: []time.Month{2}}), nil}} {
-		c, err := newCalendar(filters[0], filters[1])
-		if err != nil {
-			t.Fatal(err)
-		}
+		left := maxSteps
+		c := newCalendar(calendarFilters{only: filters[0], except: filters[1]}, &left)
 		if len(c.windows) != 1 {
 			t.Errorf("%d filters of only, %d of except: %d types of days, want 1", len(filters[0]), len(filters[1]), len(c.windows))
 		}

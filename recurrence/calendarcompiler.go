@@ -12,6 +12,8 @@ type calendarCompiler struct {
 	*calendar
 	filters []calendarFilter
 	limited bool // there is a filter of only
+	within  bool // there is a filter of days
+	left    int  // what is left of the budget of maxSteps
 
 	// Filters with the same times share a bit. All filters of only without times share the bit whole, on which all times are open.
 	times [][]span // of each bit
@@ -25,17 +27,32 @@ type calendarCompiler struct {
 
 type calendarFilter struct {
 	*dayFilter
-	only bool
-	bit  int // -1: it closes days
+	use filterUse
+	bit int // -1: it closes days, or leaves days out
 }
 
-// newCalendar compiles valid filters. It returns nil without filters.
-func newCalendar(only, except []Filter) (*calendar, error) {
-	if len(only)+len(except) == 0 {
-		return nil, nil
+// A filterUse is the list that a filter is in.
+type filterUse uint8
+
+const (
+	inOnly filterUse = iota
+	inExcept
+	inDays
+)
+
+// calendarFilters are the filters of a calendar. Open days fit one of only and none of except, and one of days if there are any. weekStart is the first
+// day of the weeks of days, counted from Monday.
+type calendarFilters struct {
+	only, except, days []Filter
+	weekStart          int64
+}
+
+// newCalendar compiles valid filters, and subtracts the steps from what is left of the budget. It returns nil if they are more.
+func newCalendar(filters calendarFilters, left *int) *calendar {
+	c := calendarCompiler{
+		calendar: &calendar{windows: wholeDays}, left: *left, limited: len(filters.only) > 0, within: len(filters.days) > 0, whole: -1,
 	}
-	c := calendarCompiler{calendar: &calendar{left: maxSteps, windows: wholeDays}, limited: len(only) > 0, whole: -1}
-	c.addFilters(only, except)
+	c.addFilters(filters)
 	for _, f := range c.filters {
 		if f.ofYear != nil {
 			c.yearly = true
@@ -48,18 +65,21 @@ func newCalendar(only, except []Filter) (*calendar, error) {
 	}
 	c.addShapes()
 	c.addMonths()
-	if c.left < 0 {
-		return nil, tooManySteps(only, except)
+	if *left = c.left; c.left < 0 {
+		return nil
 	}
-	return c.calendar, nil
+	if c.timed {
+		c.setSize()
+	}
+	return c.calendar
 }
 
 // addFilters compiles the filters and gives bits to those that determine times.
-func (c *calendarCompiler) addFilters(only, except []Filter) {
+func (c *calendarCompiler) addFilters(filters calendarFilters) {
 	hasTimes := func(f Filter) bool { return len(f.Times) > 0 }
-	c.timed = slices.ContainsFunc(only, hasTimes) || slices.ContainsFunc(except, hasTimes)
-	for i := range only {
-		f := calendarFilter{newDayFilter(&only[i]), true, -1}
+	c.timed = slices.ContainsFunc(filters.only, hasTimes) || slices.ContainsFunc(filters.except, hasTimes)
+	for i := range filters.only {
+		f := calendarFilter{newDayFilter(&filters.only[i], 0), inOnly, -1}
 		if c.timed {
 			f.bit = c.bitOf(f.times, true)
 		}
@@ -68,12 +88,15 @@ func (c *calendarCompiler) addFilters(only, except []Filter) {
 	if !c.limited && c.timed {
 		c.bitOf(nil, true)
 	}
-	for i := range except {
-		f := calendarFilter{newDayFilter(&except[i]), false, -1}
+	for i := range filters.except {
+		f := calendarFilter{newDayFilter(&filters.except[i], 0), inExcept, -1}
 		if f.times != nil {
 			f.bit = c.bitOf(f.times, false)
 		}
 		c.filters = append(c.filters, f)
+	}
+	for i := range filters.days {
+		c.filters = append(c.filters, calendarFilter{newDayFilter(&filters.days[i], filters.weekStart), inDays, -1})
 	}
 }
 
@@ -117,16 +140,16 @@ func (c *calendarCompiler) addShapes() {
 func (c *calendarCompiler) addMonths() {
 	type change struct {
 		month int64
-		turn  uint64 // filters whose ranges begin or end to cover whole months with this month
+		turn  int // the filter whose range begins or ends to cover whole months with this month; -1: none
 		edge  bool
 	}
 	var changes []change
 	for i, f := range c.filters {
 		for _, r := range f.ranges {
 			first, last := dateOf(r.first).month, dateOf(r.last).month
-			changes = append(changes, change{month: first, edge: true}, change{month: last, edge: true})
+			changes = append(changes, change{first, -1, true}, change{last, -1, true})
 			if first+1 < last {
-				changes = append(changes, change{month: first + 1, turn: 1 << i}, change{month: last, turn: 1 << i})
+				changes = append(changes, change{first + 1, i, false}, change{last, i, false})
 			}
 		}
 	}
@@ -138,15 +161,15 @@ func (c *calendarCompiler) addMonths() {
 	c.dated = make([]uint16, 0, changes[len(changes)-1].month-c.firstMonth+1)
 	c.left -= len(changes) + cap(c.dated)
 
-	covered := uint64(0)          // the filters with a range that covers the month
-	rows := map[uint64][]uint16{} // those of months without an edge, by covered and then by the row of the shape; 0 is none
+	covered := filterSet{}           // the filters with a range that covers the month
+	rows := map[filterSet][]uint16{} // those of months without an edge, by covered and then by the row of the shape; 0 is none
 	shapes := len(c.open)
 	var shared []uint16
 	first := firstDayOf(c.firstMonth)
 	for month := c.firstMonth; len(changes) > 0 && c.left >= 0; month++ {
 		edge := false
 		for len(changes) > 0 && changes[0].month == month {
-			covered ^= changes[0].turn
+			covered.toggle(changes[0].turn)
 			edge = edge || changes[0].edge
 			changes, shared = changes[1:], nil
 		}
@@ -155,7 +178,7 @@ func (c *calendarCompiler) addMonths() {
 		switch {
 		case edge:
 			row = c.addRow(shape, func(f *dayFilter, _ int) uint32 { return f.mask(month, first, shape) & f.inYear(shapeRow) })
-		case covered != 0:
+		case covered != filterSet{}:
 			if shared == nil {
 				if shared = rows[covered]; shared == nil {
 					shared = make([]uint16, shapes)
@@ -164,7 +187,7 @@ func (c *calendarCompiler) addMonths() {
 			}
 			if row = shared[shapeRow]; row == 0 {
 				row = c.addRow(shape, func(f *dayFilter, i int) uint32 {
-					return (f.shapes[shape] | f.dated[shape]*uint32(covered>>i&1)) & f.inYear(shapeRow)
+					return (f.shapes[shape] | f.dated[shape]*covered.bit(i)) & f.inYear(shapeRow)
 				})
 				shared[shapeRow] = row
 			}
@@ -174,12 +197,28 @@ func (c *calendarCompiler) addMonths() {
 	}
 }
 
+// A filterSet is a set of filters, of which a calendar has at most 96.
+type filterSet [2]uint64
+
+// toggle adds a filter, or removes it. It ignores -1.
+func (s *filterSet) toggle(i int) {
+	if i >= 0 {
+		s[i/64] ^= 1 << (i % 64)
+	}
+}
+
+// bit returns 1 for a filter of the set, and 0 for another one.
+func (s *filterSet) bit(i int) uint32 { return uint32(s[i/64] >> (i % 64) & 1) }
+
 // addRow adds a row for months of a shape and returns its index. fits returns the days that fit a filter, given its index.
 func (c *calendarCompiler) addRow(shape int, fits func(f *dayFilter, i int) uint32) uint16 {
 	c.left -= len(c.filters)
 	length, _ := shapeLength(shape)
 	clear(c.masks)
-	open, closed := daysOf(length), uint32(0)
+	open, closed, within := daysOf(length), uint32(0), ^uint32(0)
+	if c.within {
+		within = 0
+	}
 	if c.limited {
 		open = 0
 	} else if c.timed {
@@ -187,18 +226,22 @@ func (c *calendarCompiler) addRow(shape int, fits func(f *dayFilter, i int) uint
 	}
 	for i, f := range c.filters {
 		days := fits(f.dayFilter, i)
-		if f.only {
-			open |= days
-		}
 		if f.bit >= 0 {
 			c.masks[f.bit] |= days
-		} else if !f.only {
+		}
+		switch {
+		case f.use == inDays:
+			within |= days
+		case f.use == inOnly:
+			open |= days
+		case f.bit < 0:
 			closed |= days
 		}
 	}
-	c.open = append(c.open, open&^closed)
+	open &= within &^ closed
+	c.open = append(c.open, open)
 	if c.timed {
-		c.types = append(c.types, c.typesOf(open&^closed))
+		c.types = append(c.types, c.typesOf(open))
 	}
 	return uint16(len(c.open) - 1)
 }

@@ -136,6 +136,17 @@ func TestStringDescribesTheCalendar(t *testing.T) {
 		{Recurrence{Frequency: Day, Hours: []int{2}, Minutes: []int{30}, TimeZone: newYork, ClockChanges: ClockSkip}, "Every day at 02:30 America/New_York time, not when the clocks skip it"},
 		{Recurrence{Cron: "30 1 * * *", TimeZone: newYork, ClockChanges: ClockShown, Count: 5, Except: []Filter{weekend}}, `Every day at 01:30 America/New_York time (cron "30 1 * * *"), each time the clocks show it, 5 times; not on Saturday and Sunday`},
 
+		// Days.
+		{Recurrence{Frequency: Year, Hours: []int{9}, Minutes: []int{0}, Days: []Filter{{Months: months{1}, MonthlyOccurrences: []NthWeekday{{mon, 1}}}, onDates("12-25")}}, "Every year, on the first Monday of January and on 25 December, at 09:00 UTC"},
+		{Recurrence{Frequency: Month, Interval: 2, Hours: []int{9}, Minutes: []int{0}, Days: []Filter{{MonthDays: []int{15}}}}, "Every 2 months, on the 15th, at 09:00 UTC"},
+		{Recurrence{Frequency: Month, MonthDays: []int{15}, Hours: []int{9}, Minutes: []int{0}, Months: months{2}, Days: []Filter{{WeekDays: workdays}, {Weeks: []int{20}}}}, "Every month on the 15th, if that is on Monday to Friday or in week 20, at 09:00 UTC, only in February"},
+		{Recurrence{Frequency: Month, MonthDays: []int{13}, MonthlyOccurrences: []NthWeekday{{fri, 0}}, Days: []Filter{{Weeks: []int{20}}}}, "Every month on the 13th, if that is a Friday, if that is in week 20, at the time of creation, UTC"},
+		{Recurrence{Frequency: Day, Days: []Filter{{WeekDays: weekDays{tue}, MonthDays: []int{1, 2}}, {YearDays: []int{-1}}}, StartTime: start}, "Every day, if that is on Tuesday, if that is the 1st or the 2nd, or on the last day of the year, at 12:25:40 UTC, starting on 4 August 2012"},
+		{Recurrence{Frequency: Year, Positions: []int{2, -1}, Hours: []int{9}, Minutes: []int{0}, Months: months{1, 2}, Days: []Filter{{WeekDays: weekDays{tue}, Weeks: []int{3}}}}, "Every year on the second and the last of the days on Tuesday in week 3 at 09:00 UTC, only in January and February"},
+		{Recurrence{Frequency: Week, WeekDays: weekDays{mon, wed}, Positions: []int{2}, Hours: []int{9}, Minutes: []int{0}, Except: []Filter{weekend}, Days: []Filter{{Months: months{1}}}}, "Every week on the second open one of Monday and Wednesday that are in January at 09:00 UTC; not on Saturday and Sunday"},
+		{Recurrence{Frequency: Minute, Interval: 5, Hours: []int{9}, Days: []Filter{{WeekDays: workdays}}, TimeZone: newYork}, "Every 5 minutes, only from 09:00 to 09:59, if that is on Monday to Friday, America/New_York time"},
+		{Recurrence{Frequency: Year, Days: []Filter{{MonthDays: []int{1}}}, Shift: ShiftNext, Except: []Filter{weekend}, Hours: []int{9}, Minutes: []int{0}}, "Every year, on the 1st, or else the next open day at 09:00 UTC; not on Saturday and Sunday"},
+
 		// Seconds.
 		{Recurrence{Frequency: Second, Seconds: []int{0, 1, 2, 30}}, "Every second, only in seconds 0 to 2 and 30 of the minute"},
 		{Recurrence{Frequency: Second, Interval: 7, Seconds: upTo(0, 59, 1), Hours: []int{9}}, "Every 7 seconds, in any second of the minute, only from 09:00 to 09:59 UTC"},
@@ -167,7 +178,7 @@ func TestStringOfAnInvalidCalendarDoesNotPanic(t *testing.T) {
 		Dates: []string{"", "christmas", "12-25/2026-12-26", "2026-13-01"}, Times: []string{"", "25:00", "9"}}
 	for frequency := range Frequency(10) {
 		for _, cron := range []string{"", "nonsense; and more", "0 0 1 1 1"} {
-			r := Recurrence{Frequency: frequency, Cron: cron, Seconds: []int{-1, 99}, Positions: []int{0, 999, -999}, Only: []Filter{{}, f}, Except: []Filter{f},
+			r := Recurrence{Frequency: frequency, Cron: cron, Seconds: []int{-1, 99}, Positions: []int{0, 999, -999}, Only: []Filter{{}, f}, Except: []Filter{f}, Days: []Filter{{}, f},
 				Shift: 99, ClockChanges: 99}
 			r.Also = []Recurrence{{}, r, {StartTime: time.Unix(1<<40, 5)}}
 			for _, zone := range []string{"", "No/Where"} {

@@ -6,9 +6,9 @@ import "time"
 const gregorianDays = 146097
 
 // compile builds the rule of a valid Recurrence that starts at start. It refuses a rule that never fires: one without a match
-// in the 400 years from the start, with the zone's offsets up to the horizon.
-func compile(r Recurrence, start int64, z *zone, calendar *calendar, cron *cronFields) (*rule, error) {
-	compiled, err := compileUnbounded(r, start, z, calendar, cron)
+// in the 400 years from the start, with the zone's offsets up to the horizon. open is the calendar, and limit has the days of the rule; nil: all.
+func compile(r Recurrence, start int64, z *zone, open, limit *calendar, cron *cronFields) (*rule, error) {
+	compiled, err := compileUnbounded(r, start, z, open, limit, cron)
 	if err == nil {
 		compiled.setBounds()
 	}
@@ -16,16 +16,16 @@ func compile(r Recurrence, start int64, z *zone, calendar *calendar, cron *cronF
 }
 
 // compileUnbounded is compile without the preparation of fast searches.
-func compileUnbounded(r Recurrence, start int64, z *zone, calendar *calendar, cron *cronFields) (*rule, error) {
-	c := compiler{Recurrence: r, start: start, local: start + z.offsetAt(start)}
+func compileUnbounded(r Recurrence, start int64, z *zone, open, limit *calendar, cron *cronFields) (*rule, error) {
+	c := compiler{Recurrence: r, start: start, local: start + z.offsetAt(start), limit: limit}
 	c.Interval = max(c.Interval, 1)
-	c.rule = &rule{start: start, zone: z, calendar: calendar, skips: r.ClockChanges == ClockSkip}
+	c.rule = &rule{start: start, zone: z, calendar: open, skips: r.ClockChanges == ClockSkip}
 	switch {
 	case cron != nil:
 		c.cron(cron)
 	case r.Frequency == 0:
 		c.rule.atStart = true
-	case r.Frequency < Day && calendar != nil:
+	case r.Frequency < Day && open != nil:
 		c.openBlocks()
 	case r.Frequency < Hour:
 		c.secondsOrMinutes()
@@ -50,6 +50,7 @@ type compiler struct {
 	Recurrence
 	start int64
 	local int64 // the wall second at the start
+	limit *calendar
 	rule  *rule
 }
 
@@ -72,7 +73,7 @@ func (c *compiler) firesWhenOpen() bool {
 	r.Shift = ShiftDrop
 	fields, _, err := r.expandCron()
 	if err == nil {
-		_, err = compileUnbounded(r, c.start, c.rule.zone, nil, fields)
+		_, err = compileUnbounded(r, c.start, c.rule.zone, nil, nil, fields)
 	}
 	return err == nil
 }
@@ -148,7 +149,7 @@ func (c *compiler) daysAndTimes() {
 	}
 	c.setTimes(hours, newTimesOfDay(hours, c.minutesOfHour(), c.secondsOfMinute()))
 	c.rule.atStart = len(c.Hours)+len(c.Minutes)+len(c.Seconds)+len(c.WeekDays)+len(c.MonthDays)+len(c.MonthlyOccurrences)+
-		len(c.Months)+len(c.Positions) == 0
+		len(c.Months)+len(c.Positions)+len(c.Days) == 0
 
 	day := floorDiv(c.local, secondsPerDay)
 	d := &c.rule.days
@@ -158,7 +159,7 @@ func (c *compiler) daysAndTimes() {
 		d.unit, d.origin = daily, day
 	case Week:
 		d.unit, d.origin = weekly, weekOf(day)
-		d.weekDays = c.weekDaysOr(c.unlessPositions(1<<weekdayOfDay(day), 1<<7-1))
+		d.weekDays = c.weekDaysOr(c.unlessAll(1<<weekdayOfDay(day), 1<<7-1))
 	case Month:
 		d.unit, d.origin = monthly, dateOf(day).month
 		d.months = c.monthsOr(1<<12 - 1)
@@ -168,7 +169,7 @@ func (c *compiler) daysAndTimes() {
 		date := dateOf(day)
 		d.unit, d.origin = yearly, date.month/12
 		d.months = c.monthsOr(1 << (date.month % 12))
-		if len(c.Positions) > 0 {
+		if c.namesAllDays() {
 			d.months = c.monthsOr(1<<12 - 1)
 		}
 		d.fillMonthMasks(c.daysOfMonth(date.day))
@@ -176,9 +177,12 @@ func (c *compiler) daysAndTimes() {
 	c.keepDays()
 }
 
-// unlessPositions returns a mask of days that comes from the start, or the mask of all days if positions select the days.
-func (c *compiler) unlessPositions(fromStart, all uint8) uint8 {
-	if len(c.Positions) > 0 {
+// namesAllDays reports whether a rule without day elements has all days of its periods, of which Positions or Days select some.
+func (c *compiler) namesAllDays() bool { return len(c.Positions)+len(c.Days) > 0 }
+
+// unlessAll returns a mask of days that comes from the start, or the mask of all days.
+func (c *compiler) unlessAll(fromStart, all uint8) uint8 {
+	if c.namesAllDays() {
 		return all
 	}
 	return fromStart
@@ -186,10 +190,10 @@ func (c *compiler) unlessPositions(fromStart, all uint8) uint8 {
 
 // keepDays compiles which days of the rule are kept, if not all are.
 func (c *compiler) keepDays() {
-	if c.rule.calendar == nil && len(c.Positions) == 0 {
+	if c.rule.calendar == nil && c.limit == nil && len(c.Positions) == 0 {
 		return
 	}
-	c.rule.kept = &keptDays{days: &c.rule.days, shift: c.Shift}
+	c.rule.kept = &keptDays{days: &c.rule.days, limit: c.limit, shift: c.Shift}
 	if c.rule.calendar != nil {
 		c.rule.kept.calendar = c.rule.calendar
 		c.rule.atStart = c.rule.atStart && c.rule.calendar.isOpen(c.local)
@@ -257,10 +261,10 @@ func (c *compiler) setTimes(hours uint32, times timesOfDay) {
 }
 
 // daysOfMonth returns a function that returns the days of a shape of a month that match the day elements. If both elements are given, both must match.
-// If none is given, only the day of the start matches, or all days if positions select the days.
+// If none is given, only the day of the start matches, or all days if Positions or Days select some of them.
 func (c *compiler) daysOfMonth(startDay int) func(length, firstWeekday int) uint32 {
 	set := newMonthDaySet(c.MonthDays, c.MonthlyOccurrences)
-	if set.empty() && len(c.Positions) == 0 {
+	if set.empty() && !c.namesAllDays() {
 		set = newMonthDaySet([]int{startDay}, nil)
 	}
 	return set.mask

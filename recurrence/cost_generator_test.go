@@ -48,6 +48,9 @@ func (g generator) costly(sizes ...int) Recurrence {
 				continue
 			}
 			entry.Interval = max(entry.Interval-g.IntN(2), 1)
+			if entry.Days != nil && g.chance(2) {
+				entry.Days = g.costlyDays(room / 8)
+			}
 			r.Also = append(r.Also, entry)
 		}
 	}
@@ -90,6 +93,9 @@ func (g generator) costlyRule(f Frequency) Recurrence {
 	if f >= Month && g.chance(3) {
 		r.Months = []time.Month{time.February}
 	}
+	if g.chance(4) {
+		r.Days = g.costlyDays(2000)
+	}
 	if limit := map[Frequency]int{Week: 7, Month: 31, Year: 366}[f]; limit > 0 && g.chance(3) {
 		r.Positions = []int{pick(g.Rand, limit, -limit, 1, 1+g.IntN(limit), -1-g.IntN(limit))}
 		if g.chance(3) {
@@ -97,6 +103,25 @@ func (g generator) costlyRule(f Frequency) Recurrence {
 		}
 	}
 	return r
+}
+
+// costlyDays returns filters for Days, of about that many bytes.
+func (g generator) costlyDays(room int) (list []Filter) {
+	n := pick(g.Rand, 1, 2, 8, maxFilters)
+	form := g.costlyForm()
+	for i := range n {
+		f := form.filter(g, room/n, 1, 0, i)
+		f.Times = nil
+		if f.Dates == nil && g.chance(2) {
+			f.Dates = []string{pick(g.Rand, "1900-02-03", "2199-12-30", "02-29", "2026-01-01/2199-12-31")}
+		}
+		list = append(list, g.ofYear(f))
+		if g.chance(2) {
+			list[i].Weeks, list[i].YearDays, list[i].YearlyOccurrences = nil, nil, nil
+			list[i].MonthDays = g.some(1, 31, 5)
+		}
+	}
+	return list
 }
 
 // A costlyForm is what the filters of a rule have in common.

@@ -30,17 +30,21 @@ func costOf(r Recurrence, everyYear int) (c cost, ok bool) {
 	if err := checkRule(r); err != nil {
 		return c, false
 	}
-	calendar, err := r.compileCalendar()
+	calendars, err := r.compileCalendars()
 	if err != nil {
 		return cost{calendar: maxSteps + 1}, false
 	}
-	if calendar == nil {
+	if calendars.whole == nil && calendars.own == nil {
 		return c, true
 	}
-	c.calendar = maxSteps - calendar.left
+	c.calendar = maxSteps - calendars.left
 	m := &meter{}
-	calendar.meter = m
-	s, err := r.series(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), calendar)
+	for _, calendar := range append(calendars.own, calendars.whole) {
+		if calendar != nil {
+			calendar.meter = m
+		}
+	}
+	s, err := r.series(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), &calendars)
 	c.compile = m.steps
 	if err != nil {
 		return c, false
@@ -279,6 +283,13 @@ func dearBodies() []dearBody {
 		}) + `],"also":[` + repeat(`{"frequency":"day","interval":3}`) + `]}`},
 		{name: "positions of years", body: `{"startTime":"1900-01-01T00:00:00Z","frequency":"year","schedule":{"positions":[` + jsonNumbers(1, 366) +
 			`]},"except":{"dates":"1900-01-02/2199-12-30"},"also":[` + repeat(`{"frequency":"year","schedule":{"positions":[`+jsonNumbers(1, 366)+`]}}`) + `]}`},
+		{name: "days of many rules", body: `{"startTime":"1900-01-01T00:00:00Z","frequency":"day","schedule":{"days":[` + filters(32, func(i int) string {
+			return fmt.Sprintf(`{"weeks":[%d,-%d],"yearDays":[%d,-%d],"dates":"%d-01-01/2199-01-01"}`, i+1, i+1, 7*i+1, 7*i+1, 1900+i)
+		}) + `]},"also":[` + repeat(`{"frequency":"hour","interval":5,"schedule":{"days":[`+filters(32, func(i int) string {
+			return fmt.Sprintf(`{"weeks":%d,"dates":"%d-02-03/%d-01-01"}`, i+20, 1900+i, 2199-i)
+		})+`]}}`) + `]}`},
+		{name: "a day of a week of a year", body: `{"startTime":"1900-01-01T00:00:00Z","frequency":"year","schedule":{"days":{"weeks":53,"yearDays":364},"positions":1},"also":[` +
+			repeat(`{"frequency":"day","interval":3,"schedule":{"days":{"weeks":53,"yearDays":1,"monthlyOccurrences":{"day":"friday"}}}}`) + `]}`},
 		{name: "a leap day on a Monday", body: `{"startTime":"1900-01-01T00:00:00Z","frequency":"day","only":{"monthDays":29,"months":2,"weekDays":"monday"},"also":[` +
 			repeat(`{"frequency":"hour","interval":7}`) + `]}`},
 	}

@@ -18,10 +18,10 @@ type dayFilter struct {
 	ofYear *yearShapeSet // the days that fit what counts in the year; nil: all
 }
 
-// newDayFilter compiles a valid filter.
-func newDayFilter(f *Filter) *dayFilter {
+// newDayFilter compiles a valid filter. Its weeks begin with a day, counted from Monday.
+func newDayFilter(f *Filter, weekStart int64) *dayFilter {
 	d := &dayFilter{}
-	if y := newYearFields(f, 0); y != nil {
+	if y := newYearFields(f, weekStart); y != nil {
 		d.ofYear = newYearShapeSet(y)
 	}
 	var yearly []span // of yearDay

@@ -73,6 +73,8 @@
 //	seconds             0 to 59
 //	positions           1, 2, … or -1, -2, …     which of the open days of the week (at most 7), the month (31) or the year (366);
 //	                                             with frequency week, month or year
+//	days                filters without times    the rule has only the days that fit one of them; each rule of also has its own days.
+//	                                             In week, month and year without weekDays, monthDays and monthlyOccurrences: all such days
 //
 // A filter is an object; each of its fields is a value or an array. At least one field must be given. A day or time fits the filter if it fits all
 // given fields. only and except take a filter or an array of at most 32:

@@ -13,7 +13,7 @@ func (r Recurrence) hasFilters() bool { return len(r.Only)+len(r.Except) > 0 }
 // filters describes the open days and times: "; only on Monday to Friday; not on 25 December, not in August".
 func (d *description) filters() (text string) {
 	if len(d.Only) > 0 {
-		texts := filterTexts(d.Only)
+		texts := filterTexts(d.Only, inOnly)
 		if strings.Contains(strings.Join(texts, ""), ",") {
 			text += "; only " + strings.Join(texts, ", or ")
 		} else {
@@ -21,13 +21,13 @@ func (d *description) filters() (text string) {
 		}
 	}
 	if len(d.Except) > 0 {
-		text += "; not " + strings.Join(filterTexts(d.Except), ", not ")
+		text += "; not " + strings.Join(filterTexts(d.Except, inExcept), ", not ")
 	}
 	return text
 }
 
-// filterTexts describes filters, each once, in the order of their kind.
-func filterTexts(filters []Filter) []string {
+// filterTexts describes the filters of a list, each once, in the order of their kind.
+func filterTexts(filters []Filter, use filterUse) []string {
 	type described struct {
 		kind     int
 		weekDays []int
@@ -35,7 +35,7 @@ func filterTexts(filters []Filter) []string {
 	}
 	list := make([]described, len(filters))
 	for i, f := range filters {
-		list[i].kind, list[i].text = filterKind(f), filterPhrase(f)
+		list[i].kind, list[i].text = filterKind(f), filterPhrase(f, use)
 		for _, day := range mondayFirst(f.WeekDays) {
 			list[i].weekDays = append(list[i].weekDays, daysSinceMonday(day))
 		}
@@ -60,7 +60,7 @@ func filterKind(f Filter) int {
 
 // filterPhrase describes a filter: "on Tuesday, if that is the 2nd to 8th, in November". A weekday comes first; without a weekday, a day of the
 // month, and then a day of the year. The other elements of a day are conditions.
-func filterPhrase(f Filter) string {
+func filterPhrase(f Filter, use filterUse) string {
 	var p phrase
 	days, conditions := filterDays(f)
 	dates := datesText(f.Dates, "and")
@@ -80,7 +80,11 @@ func filterPhrase(f Filter) string {
 	if months := sortedSet(f.Months); len(months) == 12 {
 		p.add("in any month")
 	} else if len(months) > 0 {
-		p.add("in " + monthNames(months))
+		word := "in "
+		if use == inDays {
+			word = monthWord(f)
+		}
+		p.add(word + monthNames(months))
 	}
 	switch {
 	case dates == "":

@@ -68,8 +68,9 @@ type source struct {
 // The known keys of each object: from the key in lower case to the name of its field.
 var (
 	occurrenceKeys = keySet("day", "occurrence")
-	scheduleKeys   = keySet("minutes", "hours", "weekDays", "monthDays", "monthlyOccurrences", "months", "seconds", "positions")
+	scheduleKeys   = keySet("minutes", "hours", "weekDays", "monthDays", "monthlyOccurrences", "months", "seconds", "positions", "days")
 	filterKeys     = keySet("weekDays", "monthDays", "monthlyOccurrences", "months", "weeks", "yearDays", "yearlyOccurrences", "dates", "times")
+	dayKeys        = keySet("weekDays", "monthDays", "monthlyOccurrences", "months", "weeks", "yearDays", "yearlyOccurrences", "dates") // of days
 	alsoKeys       = keySet("startTime", "frequency", "interval", "endTime", "schedule", "cron")
 	wholeOnly      = []string{"count", "timeZone", "only", "except", "shift", "also", "clockChanges", "immediateRun"} // not in an entry of also
 	recurrenceOnly = slices.Concat([]string{"frequency", "interval", "endTime", "schedule", "cron"}, wholeOnly)
@@ -85,6 +86,7 @@ func init() {
 	const misspelled = "monthlyoccurences" // in the published article
 	scheduleKeys[misspelled] = "monthlyOccurrences"
 	filterKeys[misspelled] = "monthlyOccurrences"
+	dayKeys[misspelled] = "monthlyOccurrences"
 }
 
 func keySet(names ...string) map[string]string {

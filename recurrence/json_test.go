@@ -251,6 +251,12 @@ func TestParseRefusesWithCodeFieldAndValue(t *testing.T) {
 		{`{"frequency":"month","schedule":{"monthlyOccurrences":{"day":"friday","occurrence":"1"}}}`, `occurrences_type|schedule.monthlyOccurrences.occurrence|1`},
 		{`{"frequency":"month","schedule":{"monthlyOccurrences":[{"day":5}]}}`, `occurrence_day|schedule.monthlyOccurrences[0].day|5`},
 		{`{"frequency":"month","schedule":{"monthlyOccurrences":[{}]}}`, `occurrence_day|schedule.monthlyOccurrences[0].day|`},
+		{`{"frequency":"day","schedule":{"days":[5,{},{"times":"09:00"},{"weekDays":"noday"}]}}`,
+			`filter_type|schedule.days[0]|5; filter_empty|schedule.days[1]|{}; unknown_field|schedule.days[2].times|09:00; weekdays_value|schedule.days[3].weekDays|noday`},
+		{`{"cron":"0 9 * * *","schedule":{"days":{"weeks":1}}}`, `cron_conflict|cron|0 9 * * *`},
+		{`{"frequency":"day","also":{"frequency":"week","schedule":{"days":{"months":13}}}}`, `months_range|also.schedule.days.months|13`},
+		{`{"frequency":"day","schedule":{"days":{"dates":"02-29","yearDays":61}}}`, `never_fires|schedule|`},
+		{`{"frequency":"day","schedule":{"days":[` + strings.Repeat(`{"weeks":1},`, 32) + `{"weeks":1}]}}`, `filter_size|schedule.days|[{"weeks":1},{"weeks":1},{"weeks":1},{"weeks":1},{"weeks":1},{"w`},
 		{`{"frequency":"day","only":{"weeks":["1",54,0],"yearDays":[367,1.5],"yearlyOccurrences":[{"day":"friday","occurrence":54},{"day":1},5]}}`,
 			`weeks_type|only.weeks[0]|1; weeks_range|only.weeks[1]|54; weeks_range|only.weeks[2]|0; yeardays_range|only.yearDays[0]|367; yeardays_type|only.yearDays[1]|1.5; ` +
 				`occurrence_range|only.yearlyOccurrences[0].occurrence|54; occurrence_day|only.yearlyOccurrences[1].day|1; occurrences_type|only.yearlyOccurrences[2]|5`},

@@ -6,10 +6,10 @@ import "time"
 func (d *decoder) calendar(set map[string]jsonMember) {
 	r := &d.rule
 	if m, ok := set["only"]; ok {
-		r.Only = d.filters("only", m)
+		r.Only = d.filters("only", m, filterKeys)
 	}
 	if m, ok := set["except"]; ok {
-		r.Except = d.filters("except", m)
+		r.Except = d.filters("except", m, filterKeys)
 	}
 	if m, ok := set["shift"]; ok {
 		r.Shift, ok = shiftOf(m.text)
@@ -29,8 +29,8 @@ func (d *decoder) calendar(set map[string]jsonMember) {
 	}
 }
 
-// filters reads only or except.
-func (d *decoder) filters(name string, m jsonMember) (list []Filter) {
+// filters reads only, except or days, whose filters have some keys.
+func (d *decoder) filters(name string, m jsonMember, keys map[string]string) (list []Filter) {
 	if len(m.items) > maxFilters {
 		d.add(m.at, tooMany(name, m.errorValue(), "filters", len(m.items), maxFilters))
 	}
@@ -39,15 +39,15 @@ func (d *decoder) filters(name string, m jsonMember) (list []Filter) {
 			d.add(v.at, newError(CodeFilterType, field, v.errorValue(), `must be an object such as {"weekDays": ["saturday", "sunday"]}`))
 			continue
 		}
-		list = append(list, d.filter(field, v))
+		list = append(list, d.filter(field, v, keys))
 	}
 	return list
 }
 
 // filter reads one filter. It leaves out what it refuses.
-func (d *decoder) filter(field string, v jsonValue) Filter {
+func (d *decoder) filter(field string, v jsonValue, keys map[string]string) Filter {
 	object, before := field+".", len(d.list)
-	set := d.members(v, field, filterKeys)
+	set := d.members(v, field, keys)
 	if len(set) == 0 && len(d.list) == before {
 		d.add(v.at, emptyFilter(field, v.errorValue()))
 	}

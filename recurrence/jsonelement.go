@@ -21,6 +21,9 @@ func (d *decoder) schedule(v jsonValue) {
 	r.Months = numbers[time.Month](d, object, set, months)
 	r.Seconds = numbers[int](d, object, set, seconds)
 	r.Positions = numbers[int](d, object, set, positionsOf(r.Frequency))
+	if m, ok := set["days"]; ok {
+		r.Days = d.filters(object+"days", m, dayKeys)
+	}
 }
 
 // numbers reads one number or an array of them. object is the path of the object that holds them, with a dot at its end.

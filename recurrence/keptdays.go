@@ -4,6 +4,7 @@ package recurrence
 // closed ones. If filters have times, only days remain on which a time of the rule is open.
 type keptDays struct {
 	days      *days     // of the rule
+	limit     *calendar // of these days, those that are open in it are days of the rule; nil: all
 	calendar  *calendar // nil: every day is open
 	windows   [][]span  // if the calendar has times: the open times of each type of days that contain a time of the rule
 	shift     Shift
@@ -81,7 +82,10 @@ func (k *keptDays) prevUntil(day, firstMonth int64) int64 {
 // mask returns the kept days of a month, for a rule without positions in years: a [monthMask].
 func (k *keptDays) mask(month, first int64) uint32 {
 	if k.calendar == nil {
-		return k.positions.mask(k.days.mask, month, first)
+		if k.positions == nil {
+			return k.named(month, first)
+		}
+		return k.positions.mask(k.named, month, first)
 	}
 	k.calendar.meter.add(1)
 	row := k.calendar.row(month, first)
@@ -96,7 +100,7 @@ func (k *keptDays) mask(month, first int64) uint32 {
 	if k.positions != nil {
 		return k.positions.mask(k.candidates, month, first) & runs
 	}
-	days := k.days.mask(month, first)
+	days := k.named(month, first)
 	kept := days & open
 	if k.shift != ShiftDrop {
 		kept |= k.moved(month, first, days, open)
@@ -114,9 +118,19 @@ func (k *keptDays) running(row int) (days uint32) {
 	return days
 }
 
+// named returns the days of the rule in a month, open or not: a [monthMask].
+func (k *keptDays) named(month, first int64) uint32 {
+	mask := k.days.mask(month, first)
+	if mask != 0 && k.limit != nil {
+		k.limit.meter.add(1)
+		mask &= k.limit.openDays(month, first)
+	}
+	return mask
+}
+
 // candidates returns the open days of the rule in a month: a [monthMask].
 func (k *keptDays) candidates(month, first int64) uint32 {
-	mask := k.days.mask(month, first)
+	mask := k.named(month, first)
 	if mask != 0 && k.calendar != nil {
 		k.calendar.meter.add(1)
 		mask &= k.calendar.openDays(month, first)

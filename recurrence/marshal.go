@@ -99,6 +99,9 @@ func (w *jsonWriter) schedule(r Recurrence) {
 	writeNumbers(w, months, r.Months)
 	writeNumbers(w, seconds, r.Seconds)
 	writeNumbers(w, positionsOf(r.Frequency), r.Positions)
+	if len(r.Days) > 0 {
+		w.filters("days", r.Days)
+	}
 	w.object = ""
 	if len(w.text) == empty {
 		w.text = w.text[:before]

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// filters writes only or except, sorted by the text of the filters and without duplicates.
+// filters writes only, except or days, sorted by the text of the filters and without duplicates.
 func (w *jsonWriter) filters(key string, list []Filter) {
 	texts := make([][]byte, len(list))
 	for i, f := range list {
@@ -64,5 +64,5 @@ func (w *jsonWriter) objects(key string, texts [][]byte) {
 	w.text = append(w.text, '[')
 	w.text = append(w.text, bytes.Join(texts, []byte{','})...)
 	w.text = append(w.text, ']')
-	w.record(key, at, string(w.text[at:]))
+	w.record(w.object+key, at, string(w.text[at:]))
 }

@@ -95,7 +95,7 @@ func (k *keptDays) hasDay(from, to, length, month, first int64, days uint32) boo
 	if from >= 1 && to <= length {
 		return false
 	}
-	found := nextDay(first+from-1, dateOf(first+to-1).month, k.days.mask)
+	found := nextDay(first+from-1, dateOf(first+to-1).month, k.named)
 	return found <= first+to-1
 }
 

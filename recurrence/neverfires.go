@@ -11,21 +11,23 @@ import (
 func (r Recurrence) neverFires() error {
 	if !r.hasCalendar() && len(r.Also) == 0 {
 		if !r.StartTime.IsZero() {
-			return r.firesUnder(nil)
+			return r.firesUnder(nil, nil)
 		}
 		return r.neverFiresFromAnyStart()
 	}
-	calendar, err := r.compileCalendar()
+	calendars, err := r.compileCalendars()
 	if err != nil {
 		return err
 	}
 	var list errorList
+	n := -1
 	for path, rule := range r.rules() {
+		n++
 		rule = rule.within(r)
 		if rule.StartTime.IsZero() {
 			rule.StartTime = r.StartTime
 		}
-		bad := rule.neverFiresAlone(path != "", calendar)
+		bad := rule.neverFiresAlone(path != "", n, &calendars)
 		if bad == nil {
 			continue
 		}
@@ -45,33 +47,34 @@ func (r Recurrence) neverFiresFromAnyStart() error {
 	// A rule that fires from some start at some interval also fires with interval 1 from this start.
 	r.StartTime = time.Date(2000, time.January, 1, 0, 0, 0, 0, time.UTC)
 	r.Interval, r.Count, r.EndTime = 0, 0, time.Time{}
-	return r.firesUnder(nil)
+	return r.firesUnder(nil, nil)
 }
 
-// firesUnder returns the error of a rule with a start that never fires with a calendar.
-func (r Recurrence) firesUnder(calendar *calendar) error {
+// firesUnder returns the error of a rule with a start that never fires with a calendar and a limit of its days.
+func (r Recurrence) firesUnder(open, limit *calendar) error {
 	fields, zone, err := r.expandCron()
 	if err == nil {
-		_, err = compileUnbounded(r, unixOf(r.StartTime), zone, calendar, fields)
+		_, err = compileUnbounded(r, unixOf(r.StartTime), zone, open, limit, fields)
 	}
 	return err
 }
 
 // hasCalendar reports whether the rule has more than elements to determine its days and times.
 func (r Recurrence) hasCalendar() bool {
-	return len(r.Only) > 0 || len(r.Except) > 0 || len(r.Positions) > 0
+	return len(r.Only) > 0 || len(r.Except) > 0 || len(r.Positions) > 0 || len(r.Days) > 0
 }
 
-// neverFiresAlone checks one rule with its calendar. It returns nil for a rule that fires, and for one without a start that may fire from some
+// neverFiresAlone checks the n-th rule of a definition with its calendar. It returns nil for a rule that fires, and for one without a start that may fire from some
 // start.
-func (r Recurrence) neverFiresAlone(inAlso bool, calendar *calendar) *Error {
+func (r Recurrence) neverFiresAlone(inAlso bool, n int, calendars *calendars) *Error {
 	if !inAlso && r.combinesDayElements() && !r.NoImmediateRun {
 		return nil // it runs when it is created
 	}
 	if r.StartTime.IsZero() {
 		r = r.fromAnyStart()
 	}
-	err := r.firesUnder(calendar)
+	open, limit := calendars.of(n, r.Frequency)
+	err := r.firesUnder(open, limit)
 	for _, bad := range Errors(err) {
 		if bad.Code == CodeNeverFires {
 			return bad
@@ -93,7 +96,7 @@ func (r Recurrence) fromAnyStart() Recurrence {
 		wide.Cron = strings.Join(words, " ") // none of its fields come from the start
 		return wide
 	}
-	if unit <= Day {
+	if unit < Day || unit == Day && len(r.Days) == 0 {
 		// Every second of every open day. Closed days move to open ones, which the rule contains already.
 		wide.Frequency, wide.Cron, wide.Shift = Second, "", ShiftDrop
 		return wide

@@ -42,6 +42,18 @@ func (d *description) positions() string {
 
 // positionedDays describes the days that positions count, or returns "" if they are all days of the period.
 func (d *description) positionedDays() string {
+	names := d.positionedElements()
+	switch {
+	case len(d.Days) == 0:
+		return names
+	case names == "":
+		return "the days " + d.dayList("or")
+	}
+	return names + " that are " + d.dayList("or")
+}
+
+// positionedElements is positionedDays without Days.
+func (d *description) positionedElements() string {
 	weekDays, monthDays := mondayFirst(d.WeekDays), sortedSet(d.MonthDays)
 	switch {
 	case len(weekDays) == 7:

@@ -5,7 +5,8 @@ import "time"
 // A Recurrence is a rule: it determines when a job runs. A field with its zero value is not set. The zero Recurrence runs once, at creation.
 // [Recurrence.Validate] checks the ranges below. The canonical JSON of a rule has at most 64 KiB.
 //
-// Only and Except are its calendar: they determine which days and times are open. The rule runs at no other time.
+// Only and Except are its calendar: they determine which days and times are open. The rule runs at no other time. Days limits the days of one rule before
+// Positions are counted and the calendar is applied: unlike a day that Only closes, a day that is not in Days is never moved. Each rule in Also has its own Days.
 //
 // Also adds runs. An entry is an instant, with StartTime alone, or a rule, with some of StartTime, Frequency, Interval, EndTime, the elements and
 // Cron; the error for any other field has [CodeUnknownField]. An instant also runs on closed days and is never moved. A rule in Also uses the
@@ -28,6 +29,7 @@ type Recurrence struct {
 	Months             []time.Month   // time.January to time.December; with Frequency Month or Year
 	Seconds            []int          // 0 to 59
 	Positions          []int          // 1, 2, … or -1 (the last), -2, …: which of the open days of the week (to 7), month (31) or year (366)
+	Days               []Filter       // at most 32, without Times: the rule has only the days that fit one of them. In Frequency Week and above without WeekDays, MonthDays and MonthlyOccurrences: all such days
 
 	Cron string // see [Cron]. Replaces Frequency, Interval and the elements; all other fields still apply
 

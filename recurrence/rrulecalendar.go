@@ -22,6 +22,8 @@ type rruleCalendar struct {
 // exportCalendar returns the calendar of a rule, if RFC 5545 can express it.
 func (r Recurrence) exportCalendar() (c rruleCalendar, err error) {
 	switch {
+	case len(r.Days) > 0:
+		return c, noRRule("schedule.days", "RFC 5545 limits days by one filter: write only")
 	case r.Shift != ShiftDrop:
 		return c, noRRule("shift", "RFC 5545 moves no days: remove shift")
 	case r.Count > 0 && len(r.Only)+len(r.Except)+len(r.Positions)+len(r.Also) > 0:
@@ -175,7 +177,7 @@ func (r rruleRule) exDates(left []Filter, zone string, start time.Time) (string,
 	hours, minutes, seconds := r.clock(start)
 	found := map[string]bool{}
 	for _, f := range left {
-		times := newDayFilter(&Filter{Times: f.Times}).times
+		times := newDayFilter(&Filter{Times: f.Times}, 0).times
 		for _, text := range f.Dates {
 			if len(found)+len(hours)*len(minutes)*len(seconds) > maxExportedDates {
 				return "", newError(CodeNoRRule, "except", text, "is one of more than %d times that EXDATE would have to name", maxExportedDates)

@@ -243,7 +243,7 @@ func (r *rule) setBounds() {
 	switch {
 	case r.open != nil:
 		r.open.setYears(r.start)
-	case r.kept != nil && r.calendar != nil:
+	case r.kept != nil && (r.calendar != nil || r.kept.limit != nil):
 		r.setYears()
 	}
 	r.first, r.last = r.next(r.start), r.prev(horizon)

@@ -33,15 +33,15 @@ func (r Recurrence) Series(created time.Time) (*Series, error) {
 	if err := checkRule(r); err != nil {
 		return nil, err
 	}
-	calendar, err := r.compileCalendar()
+	calendars, err := r.compileCalendars()
 	if err != nil {
 		return nil, err
 	}
-	return r.series(created, calendar)
+	return r.series(created, &calendars)
 }
 
-// series is Series for a rule without a mistake, with its calendar.
-func (r Recurrence) series(created time.Time, calendar *calendar) (*Series, error) {
+// series is Series for a rule without a mistake, with its calendars.
+func (r Recurrence) series(created time.Time, calendars *calendars) (*Series, error) {
 	fields, zone, err := r.expandCron()
 	if err != nil {
 		return nil, err
@@ -60,16 +60,17 @@ func (r Recurrence) series(created time.Time, calendar *calendar) (*Series, erro
 			s.created = unixOf(created) + 1
 		}
 	}
-	if s.rule, err = compile(r, start, zone, calendar, fields); err != nil {
+	open, limit := calendars.of(0, r.Frequency)
+	if s.rule, err = compile(r, start, zone, open, limit, fields); err != nil {
 		if !r.combinesDayElements() {
 			return nil, err
 		}
 		s.rule = &rule{} // there are no matches; the immediate run is the only one, if there is one
 	}
-	if s.also, err = newAdditions(r, start, zone, calendar); err != nil {
+	if s.also, err = newAdditions(r, start, zone, calendars); err != nil {
 		return nil, err
 	}
-	if s.immediate != never && calendar != nil && !calendar.isOpen(s.immediate+zone.offsetAt(s.immediate)) {
+	if whole := calendars.whole; s.immediate != never && whole != nil && !whole.isOpen(s.immediate+zone.offsetAt(s.immediate)) {
 		s.immediate = never
 	}
 	return s, nil

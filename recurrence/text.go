@@ -101,7 +101,7 @@ func (d *description) rule() string {
 	text = d.nameZone(text+d.secondsAfterTimes(), local || clock)
 	months := sortedSet(d.Months)
 	switch {
-	case d.Frequency == Year || len(months) == 0:
+	case d.Frequency == Year && len(d.Days) == 0 || len(months) == 0:
 		return text
 	case len(months) == 12:
 		return text + ", in any month"
@@ -258,12 +258,14 @@ func (d *description) elapsed() string {
 		text += hourLimit(hours)
 		local = local || len(hours) < 24
 	}
+	if len(d.Days) > 0 {
+		text, local = text+", if that is "+d.dayList("or"), true
+	}
 	return d.nameZone(text, local)
 }
 
-// days describes on which days a rule runs; local is false if the text depends on no calendar. If no day is given, it is the day of
-// the start.
-func (d *description) days() (text string, local bool) {
+// elementDays is days without Days. If no day is given, it is the day of the start.
+func (d *description) elementDays() (text string, local bool) {
 	weekDays, monthDays, occurrences := mondayFirst(d.WeekDays), sortedSet(d.MonthDays), d.MonthlyOccurrences
 	unit := d.Frequency.String()
 	switch {
@@ -343,7 +345,7 @@ func (d *description) timesOfCreation(hours []int) (text string, local bool) {
 	switch {
 	case len(hours) > 0:
 		return "at the minute of " + d.origin + " past " + clockSet{hours: hours}.hourNames(), true
-	case len(d.WeekDays)+len(d.MonthDays)+len(d.MonthlyOccurrences)+len(d.Months)+len(d.Positions) == 0:
+	case len(d.WeekDays)+len(d.MonthDays)+len(d.MonthlyOccurrences)+len(d.Months)+len(d.Positions)+len(d.Days) == 0:
 		return "", false
 	}
 	return "at the time of " + d.origin, true

@@ -83,7 +83,8 @@ func checkTextForm(t *testing.T, r Recurrence) {
 func rewritten(r Recurrence) Recurrence {
 	r.Seconds, r.Positions, r.Hours, r.Minutes = doubled(r.Seconds), doubled(r.Positions), doubled(r.Hours), doubled(r.Minutes)
 	r.Only, r.Except, r.Also = doubled(r.Only), doubled(r.Except), doubled(r.Also)
-	for _, filters := range [][]Filter{r.Only, r.Except} {
+	r.Days = doubled(r.Days)
+	for _, filters := range [][]Filter{r.Only, r.Except, r.Days} {
 		for i := range filters {
 			f := &filters[i]
 			f.WeekDays, f.MonthDays, f.Months = doubled(f.WeekDays), doubled(f.MonthDays), doubled(f.Months)

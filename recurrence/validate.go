@@ -77,6 +77,7 @@ func (r Recurrence) checkFields(list *errorList, given map[string]source) {
 	checkNumbers(months, object, r.Months, add)
 	checkNumbers(seconds, object, r.Seconds, add)
 	checkNumbers(positionsOf(r.Frequency), object, r.Positions, add)
+	r.checkDays(given["schedule.days"].value, func(bad *Error) { add("schedule.days", bad) })
 }
 
 // canonicalTooLong refuses a rule that Parse could not read back, because its canonical JSON is too long.
@@ -99,6 +100,7 @@ var scheduleFields = []scheduleField{
 	{path: "schedule.minutes"},
 	{path: "schedule.hours"},
 	{path: "schedule.seconds"},
+	{path: "schedule.days"},
 	{"schedule.weekDays", CodeWeekDaysFrequency, []Frequency{Week}, "weekDays"},
 	{"schedule.monthDays", CodeMonthDaysFrequency, []Frequency{Month}, "monthDays"},
 	{"schedule.monthlyOccurrences", CodeOccurrencesFrequency, []Frequency{Month}, "monthlyOccurrences"},

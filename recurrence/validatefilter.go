@@ -13,6 +13,19 @@ func checkFilters(name string, list []Filter, value string, add func(*Error)) {
 	}
 }
 
+// checkDays checks Days in a Go value.
+func (r Recurrence) checkDays(value string, add func(*Error)) {
+	const name = "schedule.days"
+	checkFilters(name, r.Days, value, add)
+	for i, f := range r.Days {
+		if len(f.Times) > 0 {
+			w := jsonWriter{given: map[string]source{}}
+			w.filter(f)
+			add(newError(CodeUnknownField, indexPath(name, i)+".times", w.given["times"].value, "does not go with days, which have no times: write only"))
+		}
+	}
+}
+
 func checkFilter(field string, f Filter, add func(*Error)) {
 	w := jsonWriter{given: map[string]source{}}
 	w.filter(f)
