@@ -66,7 +66,7 @@ func (r Recurrence) limitsDays() bool {
 func (c *calendars) addRule(rule Recurrence, limited bool) error {
 	var own *calendar
 	if len(rule.Days) > 0 {
-		filters := calendarFilters{days: rule.Days}
+		filters := calendarFilters{days: rule.Days, weekStart: int64(rule.WeekStart)}
 		if rule.Frequency < Day {
 			filters.only, filters.except = rule.Only, rule.Except
 		}

@@ -144,6 +144,7 @@ func TestStringDescribesTheCalendar(t *testing.T) {
 		{Recurrence{Frequency: Day, Days: []Filter{{WeekDays: weekDays{tue}, MonthDays: []int{1, 2}}, {YearDays: []int{-1}}}, StartTime: start}, "Every day, if that is on Tuesday, if that is the 1st or the 2nd, or on the last day of the year, at 12:25:40 UTC, starting on 4 August 2012"},
 		{Recurrence{Frequency: Year, Positions: []int{2, -1}, Hours: []int{9}, Minutes: []int{0}, Months: months{1, 2}, Days: []Filter{{WeekDays: weekDays{tue}, Weeks: []int{3}}}}, "Every year on the second and the last of the days on Tuesday in week 3 at 09:00 UTC, only in January and February"},
 		{Recurrence{Frequency: Week, WeekDays: weekDays{mon, wed}, Positions: []int{2}, Hours: []int{9}, Minutes: []int{0}, Except: []Filter{weekend}, Days: []Filter{{Months: months{1}}}}, "Every week on the second open one of Monday and Wednesday that are in January at 09:00 UTC; not on Saturday and Sunday"},
+		{Recurrence{Frequency: Week, Interval: 2, WeekDays: weekDays{sun, mon}, Hours: []int{9}, Minutes: []int{0}, WeekStart: WeekStartSunday, StartTime: midnight}, "Every 2 weeks on Monday and Sunday at 09:00 UTC, with weeks that begin on Sunday, from 4 August 2012 at 00:00"},
 		{Recurrence{Frequency: Minute, Interval: 5, Hours: []int{9}, Days: []Filter{{WeekDays: workdays}}, TimeZone: newYork}, "Every 5 minutes, only from 09:00 to 09:59, if that is on Monday to Friday, America/New_York time"},
 		{Recurrence{Frequency: Year, Days: []Filter{{MonthDays: []int{1}}}, Shift: ShiftNext, Except: []Filter{weekend}, Hours: []int{9}, Minutes: []int{0}}, "Every year, on the 1st, or else the next open day at 09:00 UTC; not on Saturday and Sunday"},
 
@@ -179,7 +180,7 @@ func TestStringOfAnInvalidCalendarDoesNotPanic(t *testing.T) {
 	for frequency := range Frequency(10) {
 		for _, cron := range []string{"", "nonsense; and more", "0 0 1 1 1"} {
 			r := Recurrence{Frequency: frequency, Cron: cron, Seconds: []int{-1, 99}, Positions: []int{0, 999, -999}, Only: []Filter{{}, f}, Except: []Filter{f}, Days: []Filter{{}, f},
-				Shift: 99, ClockChanges: 99}
+				Shift: 99, ClockChanges: 99, WeekStart: 99}
 			r.Also = []Recurrence{{}, r, {StartTime: time.Unix(1<<40, 5)}}
 			for _, zone := range []string{"", "No/Where"} {
 				if r.TimeZone = zone; r.String() == "" {

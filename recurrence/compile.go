@@ -158,8 +158,9 @@ func (c *compiler) daysAndTimes() {
 	case Day:
 		d.unit, d.origin = daily, day
 	case Week:
-		d.unit, d.origin = weekly, weekOf(day)
-		d.weekDays = c.weekDaysOr(c.unlessAll(1<<weekdayOfDay(day), 1<<7-1))
+		d.unit, d.weekStart = weekly, int64(c.WeekStart)
+		d.origin = d.weekOf(day)
+		d.weekDays = uint8(rotateWeek(c.weekDaysOr(c.unlessAll(1<<weekdayOfDay(day), 1<<7-1)), int(d.weekStart)))
 	case Month:
 		d.unit, d.origin = monthly, dateOf(day).month
 		d.months = c.monthsOr(1<<12 - 1)
@@ -202,7 +203,7 @@ func (c *compiler) keepDays() {
 		}
 	}
 	if len(c.Positions) > 0 {
-		c.rule.kept.positions = newPositions(c.rule.days.unit, c.Positions)
+		c.rule.kept.positions = newPositions(&c.rule.days, c.Positions)
 	}
 }
 

@@ -40,6 +40,12 @@ func (g generator) limited() Recurrence {
 	case r.Frequency == Month && g.chance(3):
 		r.MonthlyOccurrences = []NthWeekday{{time.Weekday(g.IntN(7)), g.IntN(11) - 5}}
 	}
+	if g.chance(3) {
+		r.WeekStart = WeekStart(g.IntN(7))
+	}
+	if r.Frequency == Week && g.chance(3) {
+		r.Days = nil
+	}
 	if r.Frequency >= Month && g.chance(3) {
 		r.Months = []time.Month{time.Month(1 + g.IntN(12)), time.Month(1 + g.IntN(12))}
 	}
@@ -65,10 +71,23 @@ func daysOfLimited(r Recurrence, first, last time.Time) (list []time.Time) {
 	plain := r
 	plain.Positions, plain.Days = []int{1}, nil // brute force names all days of the period then
 	b := newBruteRule(plain, r.StartTime)
-	weekStart := 0
+	weekStart := int(r.WeekStart)
+	weeksApart := func(day time.Time) int {
+		begin := r.StartTime.In(b.loc)
+		begin = time.Date(begin.Year(), begin.Month(), begin.Day(), 0, 0, 0, 0, time.UTC)
+		return int(day.AddDate(0, 0, -mondayBased(day, weekStart)).Sub(begin.AddDate(0, 0, -mondayBased(begin, weekStart))).Hours()) / (7 * 24)
+	}
+	weekday := r.WeekDays
+	if len(weekday)+len(r.Days)+len(r.Positions) == 0 {
+		weekday = []time.Weekday{b.start.Weekday()}
+	}
 	filters := bruteFilters(r.Days)
 	named := func(day time.Time) bool {
-		return b.matchesDay(day) && slices.ContainsFunc(filters, func(f bruteFilter) bool { return f.fitsDay(day) && isOfYear(f.Filter, day, weekStart) })
+		matches := b.matchesDay(day)
+		if r.Frequency == Week {
+			matches = weeksApart(day)%max(r.Interval, 1) == 0 && (len(weekday) == 0 || slices.Contains(weekday, day.Weekday()))
+		}
+		return matches && (len(filters) == 0 || slices.ContainsFunc(filters, func(f bruteFilter) bool { return f.fitsDay(day) && isOfYear(f.Filter, day, weekStart) }))
 	}
 	period := func(day time.Time) (begin time.Time) {
 		switch r.Frequency {

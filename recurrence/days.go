@@ -7,8 +7,9 @@ type days struct {
 	interval int64 // every n-th unit
 	origin   int64 // the number of the unit that holds the start
 
-	weekDays uint8  // of weekly; bit 0 is Monday
-	months   uint16 // of monthly and yearly; bit 0 is January
+	weekStart int64  // of weekly: the first day of a week, counted from Monday
+	weekDays  uint8  // of weekly; bit 0 is the first day of a week
+	months    uint16 // of monthly and yearly; bit 0 is January
 
 	// skipMonths is used by monthly. Its index is the month of the year of a month that the interval reaches. Its value is how many months later
 	// the interval reaches one that is also in months; -1 means that it never does.
@@ -43,12 +44,12 @@ func (d *days) next(day int64) int64 {
 	return d.nextInMonth(day)
 }
 
-// weekOf returns the number of the week that holds a day. Weeks begin on Monday.
-func weekOf(day int64) int64 { return floorDiv(day+3, 7) }
+// weekOf returns the number of the week that holds a day.
+func (d *days) weekOf(day int64) int64 { return floorDiv(day+3-d.weekStart, 7) }
 
 func (d *days) nextInWeek(day int64) int64 {
-	week := weekOf(day)
-	weekday := int(day + 3 - 7*week)
+	week := d.weekOf(day)
+	weekday := int(day + 3 - d.weekStart - 7*week)
 	if skip := mod(d.origin-week, d.interval); skip > 0 {
 		week, weekday = week+skip, 0
 	}
@@ -57,7 +58,7 @@ func (d *days) nextInWeek(day int64) int64 {
 		week += d.interval
 		found, _ = nextBit(uint64(d.weekDays), 0)
 	}
-	return 7*week - 3 + int64(found)
+	return 7*week - 3 + d.weekStart + int64(found)
 }
 
 func (d *days) nextInMonth(day int64) int64 {

@@ -3,6 +3,7 @@ package recurrence
 import (
 	"slices"
 	"strings"
+	"time"
 )
 
 // days describes on which days a rule runs; local is false if the text depends on no calendar. Commas distinguish the days that Days names from those of
@@ -25,6 +26,14 @@ func (d *description) dayList(last string) string {
 		return strings.Join(texts, ", "+last+" ")
 	}
 	return joinList(texts, last)
+}
+
+// weeks describes the first day of a week, unless it is Monday.
+func (d *description) weeks() string {
+	if d.WeekStart == WeekStartMonday {
+		return ""
+	}
+	return ", with weeks that begin on " + time.Weekday((d.WeekStart+1)%7).String()
 }
 
 // monthWord returns the word between the days of a filter of Days and its months: "the first Monday of January", but "Monday in January".

@@ -75,6 +75,7 @@
 //	                                             with frequency week, month or year
 //	days                filters without times    the rule has only the days that fit one of them; each rule of also has its own days.
 //	                                             In week, month and year without weekDays, monthDays and monthlyOccurrences: all such days
+//	weekStart           monday to sunday         the first day of a week, for frequency week and for weeks in days. Left out: monday
 //
 // A filter is an object; each of its fields is a value or an array. At least one field must be given. A day or time fits the filter if it fits all
 // given fields. only and except take a filter or an array of at most 32:

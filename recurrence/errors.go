@@ -100,6 +100,7 @@ const (
 	CodePositionsType        Code = "positions_type"        // not whole numbers
 	CodePositionsRange       Code = "positions_range"       // 0, or beyond 7 (week), 31 (month) or 366 (year), from either end
 	CodePositionsFrequency   Code = "positions_frequency"   // used with a frequency other than week, month and year
+	CodeWeekStartValue       Code = "weekstart_value"       // not monday to sunday
 
 	// The calendar.
 	CodeFilterType            Code = "filter_type"            // not an object

@@ -68,7 +68,7 @@ type source struct {
 // The known keys of each object: from the key in lower case to the name of its field.
 var (
 	occurrenceKeys = keySet("day", "occurrence")
-	scheduleKeys   = keySet("minutes", "hours", "weekDays", "monthDays", "monthlyOccurrences", "months", "seconds", "positions", "days")
+	scheduleKeys   = keySet("minutes", "hours", "weekDays", "monthDays", "monthlyOccurrences", "months", "seconds", "positions", "days", "weekStart")
 	filterKeys     = keySet("weekDays", "monthDays", "monthlyOccurrences", "months", "weeks", "yearDays", "yearlyOccurrences", "dates", "times")
 	dayKeys        = keySet("weekDays", "monthDays", "monthlyOccurrences", "months", "weeks", "yearDays", "yearlyOccurrences", "dates") // of days
 	alsoKeys       = keySet("startTime", "frequency", "interval", "endTime", "schedule", "cron")

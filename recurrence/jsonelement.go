@@ -24,6 +24,14 @@ func (d *decoder) schedule(v jsonValue) {
 	if m, ok := set["days"]; ok {
 		r.Days = d.filters(object+"days", m, dayKeys)
 	}
+	if m, ok := set["weekStart"]; ok {
+		day, known := weekdayOf(m.text)
+		if !known {
+			d.add(m.at, unknownWeekStart(m.errorValue()))
+		} else if r.WeekStart = WeekStart(daysSinceMonday(day)); r.WeekStart == WeekStartMonday {
+			delete(d.given, object+"weekStart")
+		}
+	}
 }
 
 // numbers reads one number or an array of them. object is the path of the object that holds them, with a dot at its end.

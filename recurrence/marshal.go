@@ -102,6 +102,9 @@ func (w *jsonWriter) schedule(r Recurrence) {
 	if len(r.Days) > 0 {
 		w.filters("days", r.Days)
 	}
+	if r.WeekStart != WeekStartMonday {
+		w.stringField("weekStart", r.WeekStart.String())
+	}
 	w.object = ""
 	if len(w.text) == empty {
 		w.text = w.text[:before]
@@ -130,7 +133,7 @@ func (w *jsonWriter) stringField(key, text string) {
 	w.key(key)
 	at := len(w.text)
 	w.quoted(text)
-	w.record(key, at, text)
+	w.record(w.object+key, at, text)
 }
 
 func (w *jsonWriter) quoted(text string) {

@@ -58,13 +58,14 @@ func (d *days) mask(month, first int64) uint32 {
 
 // weeklyMask returns the days of a weekly set in the six weeks from the one that contains a day. Bit 1 is that day.
 func (d *days) weeklyMask(first int64) uint32 {
+	weekday := mod(first+3-d.weekStart, 7)
 	if d.interval == 1 {
-		return weekdayMask(d.weekDays, int(weekdayOfDay(first)))
+		return weekdayMask(d.weekDays, int(weekday))
 	}
-	week := weekOf(first)
+	week := d.weekOf(first)
 	found := uint64(0)
 	for n := mod(d.origin-week, d.interval); n < 6; n += d.interval {
 		found |= uint64(d.weekDays) << (7 * n)
 	}
-	return uint32(found >> weekdayOfDay(first) << 1)
+	return uint32(found >> weekday << 1)
 }

@@ -5,13 +5,14 @@ import "math/bits"
 // positions are the numbers of days among the candidates of their week, month or year: from the first, and from the last.
 type positions struct {
 	unit      calendarUnit
+	weekStart int64     // the first day of a week, counted from Monday
 	fromStart [6]uint64 // bit n is the n-th
 	fromEnd   [6]uint64
 	least     int // the number of candidates without which no position exists
 }
 
-func newPositions(unit calendarUnit, list []int) *positions {
-	p := &positions{unit: unit, least: 366}
+func newPositions(d *days, list []int) *positions {
+	p := &positions{unit: d.unit, weekStart: d.weekStart, least: 366}
 	for _, n := range list {
 		p.least = min(p.least, max(n, -n))
 		if n > 0 {
@@ -73,8 +74,8 @@ func anyBit(set *[6]uint64, first, last int) bool {
 // weeks selects days within each week that the month touches.
 func (p *positions) weeks(candidates monthMask, mine uint32, month, first int64) (picked uint32) {
 	length := lengthOf(month)
-	weekday := int(weekdayOfDay(first))
-	// The candidates from the Monday of the first week on: the end of the month before, the month, the beginning of the next.
+	weekday := int(mod(first+3-p.weekStart, 7))
+	// The candidates from the beginning of the first week on: the end of the month before, the month, the beginning of the next.
 	line := uint64(mine>>1) << weekday
 	if weekday > 0 {
 		before := lengthOf(month - 1)
@@ -84,9 +85,9 @@ func (p *positions) weeks(candidates monthMask, mine uint32, month, first int64)
 		line |= uint64(candidates(month+1, first+int64(length))>>1&(1<<(7-end)-1)) << (weekday + length)
 	}
 	kept := uint64(0)
-	for monday := 0; monday < weekday+length; monday += 7 {
-		week := uint32(line >> monday & 0x7f)
-		kept |= uint64(p.pick(week<<1, 0, bits.OnesCount32(week))>>1) << monday
+	for begin := 0; begin < weekday+length; begin += 7 {
+		week := uint32(line >> begin & 0x7f)
+		kept |= uint64(p.pick(week<<1, 0, bits.OnesCount32(week))>>1) << begin
 	}
 	return uint32(kept>>weekday<<1) & daysOf(length)
 }

@@ -30,6 +30,7 @@ type Recurrence struct {
 	Seconds            []int          // 0 to 59
 	Positions          []int          // 1, 2, … or -1 (the last), -2, …: which of the open days of the week (to 7), month (31) or year (366)
 	Days               []Filter       // at most 32, without Times: the rule has only the days that fit one of them. In Frequency Week and above without WeekDays, MonthDays and MonthlyOccurrences: all such days
+	WeekStart          WeekStart      // the first day of a week, for periods of Frequency Week and for Weeks in Days. Zero: Monday
 
 	Cron string // see [Cron]. Replaces Frequency, Interval and the elements; all other fields still apply
 

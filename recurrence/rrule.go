@@ -204,7 +204,7 @@ var rruleFrequencies = [...]string{
 func (r rruleRule) parts(start time.Time) (string, error) {
 	text := "FREQ=" + rruleFrequencies[r.Frequency] + ";INTERVAL=" + strconv.Itoa(cmp.Or(r.Interval, 1))
 	if r.Frequency == Week {
-		text += ";WKST=MO"
+		text += ";WKST=" + strings.ToUpper(r.WeekStart.String()[:2])
 	}
 	text += r.rruleDays(start)
 	hours, minutes, seconds := r.clock(start)

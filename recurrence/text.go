@@ -75,7 +75,7 @@ func (d *description) clause() string {
 		return d.cron() + d.clockChanges()
 	}
 	d.setZone()
-	return d.rule() + d.clockChanges()
+	return d.rule() + d.weeks() + d.clockChanges()
 }
 
 // rule describes the frequency and the elements.

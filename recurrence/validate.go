@@ -77,6 +77,9 @@ func (r Recurrence) checkFields(list *errorList, given map[string]source) {
 	checkNumbers(months, object, r.Months, add)
 	checkNumbers(seconds, object, r.Seconds, add)
 	checkNumbers(positionsOf(r.Frequency), object, r.Positions, add)
+	if r.WeekStart > WeekStartSunday {
+		add("schedule.weekStart", unknownWeekStart(r.WeekStart.String()))
+	}
 	r.checkDays(given["schedule.days"].value, func(bad *Error) { add("schedule.days", bad) })
 }
 
@@ -101,6 +104,7 @@ var scheduleFields = []scheduleField{
 	{path: "schedule.hours"},
 	{path: "schedule.seconds"},
 	{path: "schedule.days"},
+	{path: "schedule.weekStart"},
 	{"schedule.weekDays", CodeWeekDaysFrequency, []Frequency{Week}, "weekDays"},
 	{"schedule.monthDays", CodeMonthDaysFrequency, []Frequency{Month}, "monthDays"},
 	{"schedule.monthlyOccurrences", CodeOccurrencesFrequency, []Frequency{Month}, "monthlyOccurrences"},

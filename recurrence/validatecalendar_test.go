@@ -31,6 +31,7 @@ func TestGoCalendarsAreRefusedLikeTheirJSON(t *testing.T) {
 		{Recurrence{Frequency: Day, Days: []Filter{{}}}, `filter_empty|schedule.days[0]|{}`},
 		{Recurrence{Frequency: Day, Days: []Filter{{Times: []string{"09:00"}}}}, `unknown_field|schedule.days[0].times|["09:00"]`},
 		{Recurrence{Frequency: Day, Days: slices.Repeat(january, 33)}, `filter_size|schedule.days|[{"months":[1]}]`},
+		{Recurrence{Frequency: Week, WeekStart: 9}, `weekstart_value|schedule.weekStart|WeekStart(9)`},
 		{Recurrence{Days: january}, `frequency_missing|frequency|`},
 		{also(Recurrence{Frequency: Day, Days: []Filter{{YearDays: []int{0}}}}), `yeardays_range|also[1].schedule.days[0].yearDays[0]|0`},
 		{only(Filter{Weeks: []int{54, 0}, YearDays: []int{-367}, YearlyOccurrences: []NthWeekday{{Day: 9, N: 54}}}),
