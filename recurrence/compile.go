@@ -214,7 +214,7 @@ func (c *compiler) openBlocks() {
 	switch {
 	case c.Frequency == Minute && len(c.Seconds) > 0:
 		block, origin = unit, c.start-c.startSecond()
-	case c.Frequency == Hour && len(c.Hours)+len(c.Minutes)+len(c.Seconds) > 0:
+	case c.Frequency == Hour && len(c.Hours)+len(c.Minutes)+len(c.Seconds)+len(c.Days) > 0:
 		block, origin = unit, c.start-mod(c.local, unit)
 		minutes, seconds = c.minutesOfHour(), c.secondsOfMinute()
 	}

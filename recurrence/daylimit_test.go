@@ -182,7 +182,9 @@ func TestDaysLimitElapsedTime(t *testing.T) {
 			r.Hours = g.some(0, 23, 8)
 		}
 		plain := r
-		plain.Days = nil
+		if plain.Days = nil; r.Frequency == Hour && r.Hours == nil {
+			plain.Hours = upTo(0, 23, 1) // as with every schedule, the minute of the clock is that of the start
+		}
 		oracle := newBruteForce(plain, start)
 		from, to := start, start.Add(min(oracle.window(), 40*24*time.Hour))
 		filters := bruteFilters(r.Days)

@@ -89,11 +89,11 @@ func ExampleFromRRule() {
 	}
 	fmt.Println(rule)
 
-	_, err = recurrence.FromRRule("DTSTART:20260105T090000Z\nRRULE:FREQ=YEARLY;BYWEEKNO=20")
+	_, err = recurrence.FromRRule("DTSTART:20260105T090000Z\nRRULE:FREQ=YEARLY;BYEASTER=0")
 	fmt.Println(err)
 	// Output:
 	// Every 2 weeks on Monday and Thursday at 09:00 Europe/Berlin time, starting on 5 January 2026; not on 19 January 2026 at 09:00:00
-	// recurrence: BYWEEKNO has no counterpart here: write positions of days, or dates in only, got "BYWEEKNO=20" (no_recurrence)
+	// recurrence: BYEASTER has no counterpart here: it is not in RFC 5545: write the dates as RDATE, or as dates in only, got "BYEASTER=0" (no_recurrence)
 }
 
 func ExampleFromQuartz() {

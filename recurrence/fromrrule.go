@@ -2,7 +2,6 @@ package recurrence
 
 import (
 	"maps"
-	"reflect"
 	"slices"
 	"time"
 )
@@ -14,10 +13,13 @@ import (
 //   - COUNT becomes EndTime, the instant of the last run: COUNT counts from DTSTART, excluded runs too, and Count would count from creation. A COUNT above
 //     100,000 becomes Count.
 //   - BYDAY with WEEKLY becomes WeekDays; BYDAY, BYMONTHDAY and BYMONTH with MONTHLY become MonthlyOccurrences, MonthDays and Months. If these parts
-//     only limit the runs (DAILY and below, WEEKLY with BYMONTH), they become one filter in Only.
-//   - YEARLY with days becomes Frequency Month with Months or, if INTERVAL is above 1, Year with Positions and Only.
-//   - BYSETPOS, BYYEARDAY and 20MO become Positions. RFC 5545 counts days before it applies EXDATE, and Positions count the days that Except leaves open.
-//     So next to Positions an EXDATE has times, also one for a whole day: such a filter closes no day.
+//     only limit the runs (DAILY and below, WEEKLY with BYMONTH), they become one filter in Days, so each RRULE has its own limits.
+//   - YEARLY with days becomes Frequency Month with Months or, if INTERVAL is above 1, Year with Days. BYWEEKNO, BYYEARDAY and 20MO become Weeks, YearDays
+//     and YearlyOccurrences in Days. BYWEEKNO without another day means the weekday of DTSTART. WKST becomes WeekStart where it makes a difference.
+//   - BYSETPOS becomes Positions; BYDAY=TU;BYSETPOS=2 becomes the second Tuesday. With several times a day, RFC 5545 counts each of them: the times whose
+//     days differ become rules of their own in Also. With DAILY and below, BYSETPOS selects times.
+//   - RFC 5545 counts days before it applies EXDATE, and Positions count the days that Except leaves open. So next to Positions an EXDATE has times, also one
+//     for a whole day: such a filter closes no day.
 //   - EXDATE becomes filters of Dates and Times in Except; RDATE and further RRULE lines become Also. If an RDATE is later than the last run of all
 //     RRULE lines, the result is a list of dates, and these rules are in Also, each with its own end.
 //   - RSCALE=GREGORIAN changes nothing. A byte order mark at the beginning is skipped.
@@ -26,10 +28,10 @@ import (
 // remains [ClockOnce]. Libraries that drop skipped times differ on those days; [ClockSkip] behaves like them.
 //
 // FromRRule never guesses. It returns an [*Error] with [CodeRRuleSyntax] for text that RFC 5545 does not allow, such as UNTIL without Z next to a DTSTART
-// with TZID, and for times without a zone (see [FromRRuleAt]). It returns [CodeNoRecurrence] for text that no rule can represent: BYWEEKNO, BYSECOND=60,
-// EXRULE, RSCALE other than GREGORIAN, BYEASTER, RDATE with periods, an INTERVAL above the limit of its frequency, WKST other than MO if it makes a
-// difference, a COUNT above 100,000 together with EXDATE, RDATE or another RRULE, an RDATE after the last run together with EXDATE or limits, hours
-// of elapsed time in a zone with an INTERVAL above 1 or BYHOUR, unknown parts, more than 17 RRULE lines or 1000 values of RDATE, and EXDATE that needs more than
+// with TZID, or BYWEEKNO without YEARLY, and for times without a zone (see [FromRRuleAt]). It returns [CodeNoRecurrence] for text that no rule can
+// represent: BYSECOND=60, EXRULE, RSCALE other than GREGORIAN, BYEASTER, RDATE with periods, an INTERVAL above the limit of its frequency, a COUNT above
+// 100,000 together with EXDATE, RDATE or another rule, an RDATE after the last run together with EXDATE, hours of elapsed time in a zone with an INTERVAL
+// above 1 or BYHOUR, unknown parts, more than 17 rules (RRULE lines, and times that BYSETPOS separates) or 1000 values of RDATE, and EXDATE that needs more than
 // 32 filters. Its Reason names the part. Other mistakes, such as an unknown zone or a rule that never fires, have the codes of
 // [Recurrence.Validate].
 func FromRRule(text string) (Recurrence, error) {
@@ -92,13 +94,7 @@ func (t *rruleText) recurrence() (Recurrence, error) {
 	}
 	r := rules[0]
 	r.StartTime, r.TimeZone = t.start, t.zone
-	for _, rule := range rules[1:] {
-		if !reflect.DeepEqual(rule.Only, r.Only) {
-			return Recurrence{}, refusePart("a second RRULE with other limits", "", "only holds for all rules: write two schedules")
-		}
-		rule.Only = nil
-		r.Also = append(r.Also, rule)
-	}
+	r.Also = append(r.Also, rules[1:]...)
 	for i, at := range added {
 		if !r.EndTime.IsZero() && at.After(r.EndTime) {
 			return t.endsBefore(r, added, i)
@@ -111,8 +107,8 @@ func (t *rruleText) recurrence() (Recurrence, error) {
 // endsBefore returns the rule of a text whose last RRULE ends before some values of RDATE: a list of dates to which the rules are added, each with its own
 // end. late is the first of these values.
 func (t *rruleText) endsBefore(r Recurrence, added []time.Time, late int) (Recurrence, error) {
-	if len(r.Only) > 0 || t.hasExceptions() {
-		return Recurrence{}, refusePart("an RDATE after the last run of a limited RRULE", added[late].Format(time.RFC3339), "endTime also ends the dates: write two schedules")
+	if t.hasExceptions() {
+		return Recurrence{}, refusePart("an RDATE after the last run together with EXDATE", added[late].Format(time.RFC3339), "endTime also ends the dates: write two schedules")
 	}
 	whole := Recurrence{StartTime: added[late], TimeZone: t.zone, NoImmediateRun: true}
 	first := r
@@ -134,13 +130,19 @@ func (t *rruleText) endsBefore(r Recurrence, added []time.Time, late int) (Recur
 // maxCounted is the largest COUNT that becomes an end.
 const maxCounted = 100_000
 
-// endCount replaces a count by the instant of the last run, counted from DTSTART on and without EXDATE: Count would count from the creation on.
-func (t *rruleText) endCount(rule *Recurrence) error {
-	if rule.Count == 0 || rule.Count > maxCounted {
+// endCount replaces the count of the rules of an RRULE by the instant of the last run, counted from DTSTART on and without EXDATE: Count would count from
+// the creation on.
+func (t *rruleText) endCount(given []Recurrence) error {
+	count := given[0].Count
+	if count == 0 || count > maxCounted {
 		return nil
 	}
-	all := *rule
-	all.StartTime, all.TimeZone, all.Count = t.start, t.zone, 0
+	rules := slices.Clone(given)
+	for i := range rules {
+		rules[i].Count = 0
+	}
+	all := rules[0]
+	all.StartTime, all.TimeZone, all.Also = t.start, t.zone, rules[1:]
 	if err := all.Validate(); err != nil {
 		return err
 	}
@@ -149,45 +151,71 @@ func (t *rruleText) endCount(rule *Recurrence) error {
 		return err
 	}
 	last, ok := series.Next(t.start.Add(-time.Second))
-	for n := 1; ok && n < rule.Count; n++ {
+	for n := 1; ok && n < count; n++ {
 		next, more := series.Next(last)
 		if !more {
 			break
 		}
 		last = next
 	}
-	rule.EndTime, rule.Count = last.UTC(), 0
+	for i := range given {
+		given[i].EndTime, given[i].Count = last.UTC(), 0
+	}
 	return nil
 }
 
+// firing returns the rules of an RRULE without those that never fire, if others do.
+func (t *rruleText) firing(rules []Recurrence) []Recurrence {
+	if len(rules) == 1 {
+		return rules
+	}
+	var kept []Recurrence
+	for _, rule := range rules {
+		rule.StartTime, rule.TimeZone, rule.Count = t.start, t.zone, 0
+		if err := rule.Validate(); !slices.ContainsFunc(Errors(err), func(e *Error) bool { return e.Code == CodeNeverFires }) {
+			rule.StartTime, rule.TimeZone, rule.Count = time.Time{}, "", rules[0].Count
+			kept = append(kept, rule)
+		}
+	}
+	if len(kept) == 0 {
+		return rules[:1] // one error for all
+	}
+	return kept
+}
+
 // readRules reads the RRULE lines. The rule that ends last comes first, because its end becomes the end of all.
-func (t *rruleText) readRules() ([]Recurrence, error) {
-	var rules []Recurrence
-	lasting := 0
-	for i, parts := range t.rules {
+func (t *rruleText) readRules() (list []Recurrence, err error) {
+	for _, parts := range t.rules {
 		reader := rruleReader{parts: parts, start: t.start.In(t.loc), inZone: !isUTC(t.zone), float: t.float, allDay: t.allDay}
-		rule, err := reader.read()
+		rules, err := reader.read()
 		if err == nil {
-			err = t.endCount(&rule)
+			rules = t.firing(rules)
+			err = t.endCount(rules)
 		}
 		switch {
 		case err != nil:
 			return nil, err
-		case rule.Count > 0 && len(t.rules) > 1:
+		case rules[0].Count > 0 && len(t.rules)+len(rules) > 2:
 			return nil, refusePart("COUNT together with another RRULE", reader.part("COUNT"), "count counts the runs of all: write UNTIL")
-		case rule.Count > 0 && (len(t.added) > 0 || t.hasExceptions()):
+		case rules[0].Count > 0 && (len(t.added) > 0 || t.hasExceptions()):
 			return nil, refusePart("COUNT together with EXDATE or RDATE", reader.part("COUNT"), "RFC 5545 counts excluded runs, count does not, and this one is too large to count: write UNTIL")
-		case rule.Frequency < Day && t.hasExceptions() && reader.inZone:
+		case rules[0].Frequency < Day && t.hasExceptions() && reader.inZone:
 			return nil, refusePart("EXDATE together with elapsed time in a zone", "", "write DTSTART with Z")
 		}
-		if end := rules; i > 0 && !end[lasting].EndTime.IsZero() && (rule.EndTime.IsZero() || rule.EndTime.After(end[lasting].EndTime)) {
+		t.picks = t.picks || reader.picks
+		list = append(list, rules...)
+	}
+	if len(list) > maxAlsoRules+1 {
+		return nil, refusePart("a list this long", "", "at most 17 rules, of which BYSETPOS with several times a day needs one for each")
+	}
+	lasting := 0
+	for i, rule := range list {
+		if end := list[lasting].EndTime; !end.IsZero() && (rule.EndTime.IsZero() || rule.EndTime.After(end)) {
 			lasting = i
 		}
-		t.picks = t.picks || reader.picks
-		rules = append(rules, rule)
 	}
-	rules[0], rules[lasting] = rules[lasting], rules[0]
-	return rules, nil
+	list[0], list[lasting] = list[lasting], list[0]
+	return list, nil
 }
 
 func (t *rruleText) hasExceptions() bool { return len(t.removed)+len(t.days) > 0 }
