@@ -11,7 +11,7 @@ import (
 //
 //   - DTSTART becomes StartTime and TimeZone. INTERVAL and UNTIL become Interval and EndTime. DTSTART itself runs only if the rule matches it.
 //   - COUNT becomes EndTime, the instant of the last run: COUNT counts from DTSTART, excluded runs too, and Count would count from creation. A COUNT above
-//     100,000 becomes Count.
+//     100,000, of all RRULE lines together, becomes Count.
 //   - BYDAY with WEEKLY becomes WeekDays; BYDAY, BYMONTHDAY and BYMONTH with MONTHLY become MonthlyOccurrences, MonthDays and Months. If these parts
 //     only limit the runs (DAILY and below, WEEKLY with BYMONTH), they become one filter in Days, so each RRULE has its own limits.
 //   - YEARLY with days becomes Frequency Month with Months or, if INTERVAL is above 1, Year with Days. BYWEEKNO, BYYEARDAY and 20MO become Weeks, YearDays
@@ -131,35 +131,47 @@ func (t *rruleText) endsBefore(r Recurrence, added []time.Time, late int) (Recur
 const maxCounted = 100_000
 
 // endCount replaces the count of the rules of an RRULE by the instant of the last run, counted from DTSTART on and without EXDATE: Count would count from
-// the creation on.
-func (t *rruleText) endCount(given []Recurrence) error {
-	count := given[0].Count
-	if count == 0 || count > maxCounted {
+// the creation on. It leaves a count with which the text has more than maxCounted runs to count.
+func (t *rruleText) endCount(rules []Recurrence) error {
+	count := rules[0].Count
+	if count == 0 || t.counted+count > maxCounted {
 		return nil
 	}
-	rules := slices.Clone(given)
-	for i := range rules {
-		rules[i].Count = 0
+	t.counted += count
+	all := make([]*Series, len(rules))
+	next := make([]time.Time, len(rules)) // of each rule; zero: there are no more
+	for i, rule := range rules {
+		rule.StartTime, rule.TimeZone, rule.Count = t.start, t.zone, 0
+		if err := rule.Validate(); err != nil {
+			return err
+		}
+		series, err := rule.Series(t.start)
+		if err != nil {
+			return err
+		}
+		all[i] = series
+		next[i], _ = series.Next(t.start.Add(-time.Second))
 	}
-	all := rules[0]
-	all.StartTime, all.TimeZone, all.Also = t.start, t.zone, rules[1:]
-	if err := all.Validate(); err != nil {
-		return err
-	}
-	series, err := all.Series(t.start)
-	if err != nil {
-		return err
-	}
-	last, ok := series.Next(t.start.Add(-time.Second))
-	for n := 1; ok && n < count; n++ {
-		next, more := series.Next(last)
-		if !more {
+	var last time.Time
+	for range count {
+		first := time.Time{}
+		for _, at := range next {
+			if !at.IsZero() && (first.IsZero() || at.Before(first)) {
+				first = at
+			}
+		}
+		if first.IsZero() {
 			break
 		}
-		last = next
+		last = first
+		for i, at := range next {
+			if at.Equal(last) {
+				next[i], _ = all[i].Next(last)
+			}
+		}
 	}
-	for i := range given {
-		given[i].EndTime, given[i].Count = last.UTC(), 0
+	for i := range rules {
+		rules[i].EndTime, rules[i].Count = last.UTC(), 0
 	}
 	return nil
 }

@@ -22,6 +22,7 @@ type rruleText struct {
 	named   string         // its name
 	float   bool           // DTSTART has neither Z nor TZID, or comes from the caller
 	allDay  bool           // DTSTART is a date
+	counted int            // the runs that were counted for COUNT
 	picks   bool           // a rule has positions that leave days out
 	rules   []rruleParts
 	added   []time.Time     // RDATE

@@ -144,6 +144,7 @@ func TestLinesThatDoNotGoTogetherAreRefused(t *testing.T) {
 		{dates.String(), CodeNoRecurrence, "", "1000 values of RDATE"},
 		{"RRULE:FREQ=MINUTELY\n" + times.String(), CodeNoRecurrence, "", "32 sets of dates and times"},
 		{"RRULE:FREQ=DAILY;COUNT=100001\nRRULE:FREQ=WEEKLY", CodeNoRecurrence, "COUNT=100001", "count counts the runs of all"},
+		{"RRULE:FREQ=DAILY;COUNT=60000\nRRULE:FREQ=DAILY;BYHOUR=11;COUNT=60000", CodeNoRecurrence, "COUNT=60000", "count counts the runs of all"},
 		{"RRULE:FREQ=DAILY;COUNT=100001\nRDATE:20260106T120000Z", CodeNoRecurrence, "COUNT=100001", "COUNT together with EXDATE or RDATE"},
 		{"RRULE:FREQ=DAILY;COUNT=100001\nEXDATE:20260106T090000Z", CodeNoRecurrence, "COUNT=100001", "COUNT together with EXDATE or RDATE"},
 		{"RRULE:FREQ=DAILY;COUNT=100001;BYHOUR=1,2,3;BYMINUTE=0,1;BYSETPOS=1,4", CodeNoRecurrence, "COUNT=100001", "count counts the runs of all"},

@@ -232,6 +232,24 @@ func TestAnRRuleRunsAsRFC5545SaysByTheDay(t *testing.T) {
 			continue
 		}
 		compared[r.freq]++
+		text, err := got.RRule()
+		if err != nil {
+			t.Errorf("seed %d: %s\n%+v cannot be written back: %v", seed, r, got, err)
+			continue
+		}
+		again, err := FromRRule(text)
+		if err != nil {
+			t.Errorf("seed %d: %s\nwritten back as %s: %v", seed, r, text, err)
+			continue
+		}
+		s, err = again.Series(r.start)
+		if err != nil {
+			t.Errorf("seed %d: %s\nwritten back as %s: %v", seed, r, text, err)
+			continue
+		}
+		if back := firstRuns(s, len(runs)); !slices.EqualFunc(back, runs, time.Time.Equal) {
+			t.Errorf("seed %d: %s\nwritten back as %s\ngot  %v\nwant %v", seed, r, text, back, runs)
+		}
 	}
 	for _, freq := range []string{"DAILY", "WEEKLY", "MONTHLY", "YEARLY"} {
 		if compared[freq] < seeds/8 {

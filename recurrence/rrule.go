@@ -18,8 +18,8 @@ const CodeNoRRule Code = "no_rrule"
 //	DTSTART;TZID=Europe/Berlin:20260105T090000
 //	RRULE:FREQ=WEEKLY;INTERVAL=1;WKST=MO;BYDAY=MO,FR;BYHOUR=9;BYMINUTE=0;BYSECOND=0
 //
-// Only and the weekdays of Except become BYMONTH, BYMONTHDAY and BYDAY. Positions become BYSETPOS. Single dates of Except become an EXDATE line,
-// and instants of Also become an RDATE line.
+// Days, Only and the weekdays of Except become BYMONTH, BYWEEKNO, BYYEARDAY, BYMONTHDAY and BYDAY. Positions become BYSETPOS. Single dates of Except become
+// an EXDATE line, instants of Also become an RDATE line, and rules of Also become RRULE lines.
 //
 // The text contains every element, including those that this package takes from the start. Three things are important:
 //
@@ -33,9 +33,10 @@ const CodeNoRRule Code = "no_rrule"
 //
 //   - a rule without StartTime,
 //   - Count together with EndTime, or with Only, Except, Positions or Also,
-//   - Shift, rules in Also, and ClockChanges in a zone other than UTC,
-//   - Only with several filters, dates or times,
-//   - Except with anything other than weekdays and single dates; single dates together with Positions or with a frequency below day,
+//   - Shift, and ClockChanges in a zone other than UTC,
+//   - rules in Also with another start, or with elapsed time beside a rule in a zone,
+//   - Days or Only with several filters, dates or times, or with fields that RFC 5545 does not have for the frequency, such as Weeks for a daily rule,
+//   - Except with anything other than weekdays and single dates; single dates without times together with Positions, or with a frequency below day,
 //   - more than 3000 excluded times, or an excluded time that the clocks skip on that day or on the day before,
 //   - Positions that count more than 366 runs in a period, such as position 200 with two times a day,
 //   - a cron rule that restricts both day fields, because then it is enough that one of them matches,
@@ -51,40 +52,96 @@ func (r Recurrence) RRule() (string, error) {
 	if r.StartTime.IsZero() {
 		return "", newError(CodeNoRRule, "startTime", "", "RFC 5545 needs a start: set StartTime")
 	}
-	start := r.StartTime.Truncate(time.Second).UTC()
 	calendar, err := r.exportCalendar()
 	if err != nil {
 		return "", err
 	}
-	if r.runsOnce() {
-		if dates := r.rDates(); dates != "" {
+	if r.Count > 0 && !r.EndTime.IsZero() {
+		return "", newError(CodeNoRRule, "count", strconv.Itoa(r.Count), "RFC 5545 allows count or endTime, not both: remove one")
+	}
+	rules, start, err := r.exportedRules()
+	if err != nil {
+		return "", err
+	}
+	if len(rules) == 0 { // a list of dates
+		if dates := r.rDates(false); dates != "" {
 			return rruleStart(start, "") + dates, nil // DTSTART is a run itself
 		}
 		return rruleStart(start, "") + "\nRRULE:FREQ=DAILY;COUNT=1", nil
 	}
-	if r.Count > 0 && !r.EndTime.IsZero() {
-		return "", newError(CodeNoRRule, "count", strconv.Itoa(r.Count), "RFC 5545 allows count or endTime, not both: remove one")
+	var lines strings.Builder
+	excluded := map[string]bool{}
+	local, zone := start, ""
+	for i, rule := range rules {
+		at, in, err := rule.inZone(start)
+		switch {
+		case err != nil:
+			return "", atPath(rule.path, err)
+		case i > 0 && in != zone:
+			return "", noRRule(rule.path, "RFC 5545 has one DTSTART, and in a zone elapsed time needs one in UTC: write two rules")
+		}
+		local, zone = at, in
+		line, err := rule.line(calendar, zone, local, excluded)
+		if err != nil {
+			return "", atPath(rule.path, err)
+		}
+		lines.WriteString("\nRRULE:" + line)
 	}
-	rule, err := r.rruleElements()
-	if err != nil {
+	return rruleStart(local, zone) + lines.String() + dateLine("EXDATE", excluded, zone) + r.rDates(r.runsOnce()), nil
+}
+
+// atPath returns an error with the path of the rule of also before its field.
+func atPath(path string, err error) error {
+	for _, bad := range Errors(err) {
+		if path != "" {
+			bad.Field = path + "." + bad.Field
+		}
+	}
+	return err
+}
+
+// exportedRules returns the rule and those of Also with their paths, and their common start. A list of dates has only those of Also.
+func (r Recurrence) exportedRules() (rules []rruleRule, start time.Time, err error) {
+	start = wholeSeconds(r.StartTime).UTC()
+	for path, rule := range r.rules() {
+		if rule.runsOnce() {
+			continue
+		}
+		begin := wholeSeconds(rule.StartTime).UTC()
+		if rule.StartTime.IsZero() {
+			begin = wholeSeconds(r.StartTime).UTC()
+		}
+		switch {
+		case len(rules) == 0:
+			start = begin
+		case !begin.Equal(start):
+			return nil, start, noRRule(path, "RFC 5545 has one start for all rules: write two texts")
+		}
+		rule = rule.within(r)
+		if !r.EndTime.IsZero() && (rule.EndTime.IsZero() || r.EndTime.Before(rule.EndTime)) {
+			rule.EndTime = r.EndTime
+		}
+		exported, err := rule.rruleElements()
+		if err != nil {
+			return nil, start, atPath(path, err)
+		}
+		exported.path, exported.Count, exported.EndTime, exported.Also = path, rule.Count, rule.EndTime, r.Also
+		rules = append(rules, exported)
+	}
+	return rules, start, nil
+}
+
+// line returns the parts of the RRULE line. It adds the values of EXDATE to excluded.
+func (r rruleRule) line(calendar rruleCalendar, zone string, start time.Time, excluded map[string]bool) (string, error) {
+	if err := r.exDates(calendar.left, zone, start, excluded); err != nil {
 		return "", err
 	}
-	start, zone, err := rule.inZone(start)
+	rule, err := r.limited(calendar.limit, start)
 	if err != nil {
-		return "", err
-	}
-	left, err := rule.exDates(calendar.left, zone, start)
-	if err != nil {
-		return "", err
-	}
-	if rule, err = rule.limited(calendar.limit, start); err != nil {
 		return "", err
 	}
 	parts, err := rule.parts(start)
-	if err != nil {
-		return "", err
-	}
-	return rruleStart(start, zone) + "\nRRULE:" + parts + r.rruleEnd() + left + r.rDates(), nil
+	return parts + r.rruleEnd(), err
 }
 
 // inZone returns the start on the local clock and its zone, if the rule follows a clock; otherwise both are in UTC, and zone is "".
@@ -129,19 +186,23 @@ func (r Recurrence) rruleEnd() string {
 type rruleRule struct {
 	Recurrence
 	zone string // the zone in which it runs; "" means UTC
+	path string // of a rule of also
+
+	weeks, yearDays []int        // of a year
+	yearly          []NthWeekday // of a year
 }
 
 // rruleElements turns a cron text into a frequency and elements of the same meaning.
 func (r Recurrence) rruleElements() (rruleRule, error) {
 	if r.Cron == "" {
-		return rruleRule{r, r.TimeZone}, nil
+		return rruleRule{Recurrence: r, zone: r.TimeZone}, nil
 	}
 	f, err := compileCron(r.Cron)
 	if err != nil {
 		return rruleRule{}, err
 	}
-	rule := rruleRule{f.every, cmp.Or(f.zone, r.TimeZone)}
-	rule.Only, rule.Except, rule.Also, rule.ClockChanges = r.Only, r.Except, r.Also, r.ClockChanges
+	rule := rruleRule{Recurrence: f.every, zone: cmp.Or(f.zone, r.TimeZone)}
+	rule.Only, rule.Except, rule.ClockChanges = r.Only, r.Except, r.ClockChanges
 	if rule.Frequency != 0 {
 		return rule, nil
 	}
@@ -182,7 +243,7 @@ func (r rruleRule) checkInZone() error {
 		return newError(CodeNoRRule, "schedule.hours", "", "in a zone RFC 5545 has no rule for every hour of a day: name fewer hours, or remove the timeZone")
 	case r.Frequency == Hour:
 		return newError(CodeNoRRule, "frequency", Hour.String(), "in a zone RFC 5545 has no rule for elapsed hours: remove the timeZone")
-	case r.Frequency < Hour && len(r.Hours)+len(r.Minutes)+len(r.Seconds)+len(r.Only)+len(r.Except) > 0:
+	case r.Frequency < Hour && len(r.Hours)+len(r.Minutes)+len(r.Seconds)+len(r.Days)+len(r.Only)+len(r.Except) > 0:
 		return newError(CodeNoRRule, "schedule", "", "in a zone RFC 5545 has no rule for elapsed time limited by the clock: remove the timeZone")
 	}
 	return nil
@@ -203,7 +264,7 @@ var rruleFrequencies = [...]string{
 // parts returns the parts of the RRULE. Elements that are not set come from the start, which is in the rule's zone.
 func (r rruleRule) parts(start time.Time) (string, error) {
 	text := "FREQ=" + rruleFrequencies[r.Frequency] + ";INTERVAL=" + strconv.Itoa(cmp.Or(r.Interval, 1))
-	if r.Frequency == Week {
+	if r.Frequency == Week || len(r.weeks) > 0 {
 		text += ";WKST=" + strings.ToUpper(r.WeekStart.String()[:2])
 	}
 	text += r.rruleDays(start)
@@ -238,18 +299,18 @@ func (r rruleRule) clock(start time.Time) (hours, minutes, seconds []int) {
 
 // rruleDays returns the parts for months and days.
 func (r rruleRule) rruleDays(start time.Time) string {
-	months, monthDays, weekDays := sortedSet(r.Months), sortedSet(r.MonthDays), rruleWeekDays(r.WeekDays, r.MonthlyOccurrences)
+	months, monthDays, weekDays := sortedSet(r.Months), sortedSet(r.MonthDays), rruleWeekDays(r.WeekDays, r.MonthlyOccurrences, r.yearly)
 	switch r.Frequency {
 	case Week:
 		if len(weekDays) == 0 {
-			weekDays = rruleWeekDays([]time.Weekday{start.Weekday()}, nil)
+			weekDays = rruleWeekDays([]time.Weekday{start.Weekday()}, nil, nil)
 		}
 	case Month:
-		if len(monthDays)+len(weekDays)+len(r.Positions) == 0 {
+		if len(monthDays)+len(weekDays) == 0 && !r.selectsDays() {
 			monthDays = []int{start.Day()}
 		}
 	case Year:
-		if len(r.Positions) > 0 {
+		if r.selectsDays() {
 			break
 		}
 		if len(months) == 0 {
@@ -261,7 +322,7 @@ func (r rruleRule) rruleDays(start time.Time) string {
 	for i, month := range months {
 		numbers[i] = int(month)
 	}
-	text := rrulePart("BYMONTH", numbers) + rrulePart("BYMONTHDAY", monthDays)
+	text := rrulePart("BYMONTH", numbers) + rrulePart("BYWEEKNO", sortedSet(r.weeks)) + rrulePart("BYYEARDAY", sortedSet(r.yearDays)) + rrulePart("BYMONTHDAY", monthDays)
 	if len(weekDays) > 0 {
 		text += ";BYDAY=" + strings.Join(weekDays, ",")
 	}
@@ -269,8 +330,8 @@ func (r rruleRule) rruleDays(start time.Time) string {
 }
 
 // rruleWeekDays returns the values of BYDAY, sorted from Monday on and by number. A monthly occurrence without a number becomes
-// its first to fifth.
-func rruleWeekDays(days []time.Weekday, occurrences []NthWeekday) []string {
+// its first to fifth. One of the year becomes every such day.
+func rruleWeekDays(days []time.Weekday, occurrences, yearly []NthWeekday) []string {
 	all := slices.Clone(occurrences)
 	for _, o := range occurrences {
 		for n := 1; o.N == 0 && n <= 5; n++ {
@@ -278,6 +339,7 @@ func rruleWeekDays(days []time.Weekday, occurrences []NthWeekday) []string {
 		}
 	}
 	all = slices.DeleteFunc(all, func(o NthWeekday) bool { return o.N == 0 })
+	all = append(all, yearly...)
 	for _, day := range days {
 		all = append(all, NthWeekday{Day: day})
 	}

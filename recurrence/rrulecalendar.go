@@ -15,28 +15,23 @@ func noRRule(field, reason string) *Error { return newError(CodeNoRRule, field, 
 
 // An rruleCalendar is the calendar of an RRULE: a limit of days, and excluded dates.
 type rruleCalendar struct {
-	limit Filter   // of WeekDays, MonthDays, MonthlyOccurrences and Months
+	limit Filter   // without dates and times
 	left  []Filter // of single dates, some with times
 }
 
 // exportCalendar returns the calendar of a rule, if RFC 5545 can express it.
 func (r Recurrence) exportCalendar() (c rruleCalendar, err error) {
 	switch {
-	case len(r.Days) > 0:
-		return c, noRRule("schedule.days", "RFC 5545 limits days by one filter: write only")
 	case r.Shift != ShiftDrop:
 		return c, noRRule("shift", "RFC 5545 moves no days: remove shift")
 	case r.Count > 0 && len(r.Only)+len(r.Except)+len(r.Positions)+len(r.Also) > 0:
 		return c, noRRule("count", "COUNT counts what the calendar leaves out: write endTime")
 	case len(r.Only) > 1 || len(r.Only) == 1 && len(r.Only[0].Dates)+len(r.Only[0].Times) > 0:
 		return c, noRRule("only", "RFC 5545 limits days by one filter without dates and times")
-	case len(r.Only) == 1 && r.Only[0].countsInYear():
-		return c, noRRule("only", "RFC 5545 limits days by weeks and days of the year in yearly rules only")
 	}
-	for i, entry := range r.Also {
-		if !entry.runsOnce() {
-			return c, noRRule(indexPath("also", i), "RFC 5545 has one rule: make two rules of it")
-		}
+	picks := false
+	for _, rule := range r.rules() {
+		picks = picks || len(rule.Positions) > 0
 	}
 	if len(r.Only) == 1 {
 		c.limit = r.Only[0]
@@ -49,10 +44,10 @@ func (r Recurrence) exportCalendar() (c rruleCalendar, err error) {
 		switch {
 		case byDay && !byDate && others+len(f.Times) == 0:
 			c.limit.WeekDays = withoutDays(c.limit.WeekDays, f.WeekDays)
-		case byDate && !byDay && others == 0 && single && len(r.Positions) == 0:
+		case byDate && !byDay && others == 0 && single && (!picks || len(f.Times) > 0): // a filter with times closes no day that positions count
 			c.left = append(c.left, f)
 		default:
-			return c, noRRule(indexPath("except", i), "RFC 5545 leaves out weekdays and, without positions, single dates only")
+			return c, noRRule(indexPath("except", i), "RFC 5545 leaves out weekdays and single dates only, and next to positions dates with times only")
 		}
 	}
 	return c, nil
@@ -77,77 +72,6 @@ func both[T comparable](a, b []T) ([]T, bool) {
 	return kept, len(kept) > 0
 }
 
-// limited returns the rule with the limits of its calendar among its elements. If the limits require it, the elements that come from the start
-// are named.
-func (r rruleRule) limited(f Filter, start time.Time) (rruleRule, error) {
-	picks := len(r.Positions) > 0
-	if !picks && len(f.WeekDays)+len(f.MonthDays)+len(f.MonthlyOccurrences)+len(f.Months) == 0 {
-		return r, nil
-	}
-	r.nameDays(start)
-	if !r.canBeLimited(f) {
-		return r, noRRule("only", "RFC 5545 cannot limit these days by this filter")
-	}
-	var inMonths, onDays bool
-	r.Months, inMonths = both(r.Months, f.Months)
-	r.MonthDays, onDays = both(r.MonthDays, f.MonthDays)
-	if onWeekDays := r.limitWeekDays(f); !inMonths || !onDays || !onWeekDays {
-		return r, noRRule("only", "RFC 5545 cannot write a rule without days, and the filter leaves none")
-	}
-	if r.Frequency >= Month && picks && len(r.MonthDays)+len(r.MonthlyOccurrences)+len(r.WeekDays) == 0 {
-		r.MonthDays = maskValues[int](1<<32 - 2)
-	}
-	return r, nil
-}
-
-// nameDays sets the day elements that come from the start. Positions without weekdays count all days of the week.
-func (r *rruleRule) nameDays(start time.Time) {
-	picks := len(r.Positions) > 0
-	switch {
-	case r.Frequency == Week && len(r.WeekDays) == 0 && picks:
-		r.WeekDays = withoutDays(nil, nil)
-	case r.Frequency == Week && len(r.WeekDays) == 0:
-		r.WeekDays = []time.Weekday{start.Weekday()}
-	case picks:
-	case r.Frequency == Year:
-		if r.MonthDays = []int{start.Day()}; len(r.Months) == 0 {
-			r.Months = []time.Month{start.Month()}
-		}
-	case r.Frequency == Month && len(r.MonthDays)+len(r.MonthlyOccurrences) == 0:
-		r.MonthDays = []int{start.Day()}
-	}
-}
-
-// canBeLimited reports whether RFC 5545 has a part for each field of a filter together with the elements of the rule. A list of month days
-// counts from one end of the month: 31 and -1 may be the same day.
-func (r *rruleRule) canBeLimited(f Filter) bool {
-	if len(r.MonthDays) > 0 && len(f.MonthDays) > 0 {
-		if all := slices.Concat(r.MonthDays, f.MonthDays); slices.Min(all) < 0 && slices.Max(all) > 0 {
-			return false
-		}
-	}
-	if len(f.MonthDays) > 0 && r.Frequency == Week {
-		return false
-	}
-	return len(f.MonthlyOccurrences) == 0 || r.Frequency >= Month && len(r.MonthlyOccurrences) == 0
-}
-
-// limitWeekDays limits the weekdays, with and without numbers, by a filter. It reports whether any weekday is left.
-func (r *rruleRule) limitWeekDays(f Filter) (left bool) {
-	r.MonthlyOccurrences = slices.Concat(r.MonthlyOccurrences, f.MonthlyOccurrences)
-	if len(r.MonthlyOccurrences) == 0 {
-		r.WeekDays, left = both(r.WeekDays, f.WeekDays)
-		return left
-	}
-	if len(f.WeekDays) > 0 {
-		r.MonthlyOccurrences = slices.DeleteFunc(r.MonthlyOccurrences, func(o NthWeekday) bool { return !slices.Contains(f.WeekDays, o.Day) })
-	}
-	if r.Frequency == Year && len(r.Months) == 0 {
-		r.Months = maskValues[time.Month](1<<13 - 2) // the numbers count in the month
-	}
-	return len(r.MonthlyOccurrences) > 0
-}
-
 // setPositions returns the BYSETPOS part: with k times a day, k numbers for each position.
 func (r rruleRule) setPositions(times int) (string, error) {
 	var numbers []int
@@ -166,21 +90,20 @@ func (r rruleRule) setPositions(times int) (string, error) {
 	return rrulePart("BYSETPOS", sortedSet(numbers)), nil
 }
 
-// exDates returns the EXDATE line for the excluded dates, or "". The times are those of the rule on each date.
-func (r rruleRule) exDates(left []Filter, zone string, start time.Time) (string, error) {
+// exDates adds the values of EXDATE for the excluded dates to found. The times are those of the rule on each date.
+func (r rruleRule) exDates(left []Filter, zone string, start time.Time, found map[string]bool) error {
 	if len(left) == 0 {
-		return "", nil
+		return nil
 	}
 	if r.Frequency < Day {
-		return "", noRRule("except", "EXDATE names single runs, and a date has too many of them: write frequency day")
+		return noRRule("except", "EXDATE names single runs, and a date has too many of them: write frequency day")
 	}
 	hours, minutes, seconds := r.clock(start)
-	found := map[string]bool{}
 	for _, f := range left {
 		times := newDayFilter(&Filter{Times: f.Times}, 0).times
 		for _, text := range f.Dates {
 			if len(found)+len(hours)*len(minutes)*len(seconds) > maxExportedDates {
-				return "", newError(CodeNoRRule, "except", text, "is one of more than %d times that EXDATE would have to name", maxExportedDates)
+				return newError(CodeNoRRule, "except", text, "is one of more than %d times that EXDATE would have to name", maxExportedDates)
 			}
 			date, _ := time.Parse(time.DateOnly, text) // exportCalendar accepts no other texts
 			for second := range clockSeconds(hours, minutes, seconds) {
@@ -190,15 +113,15 @@ func (r rruleRule) exDates(left []Filter, zone string, start time.Time) (string,
 				at, shown := placed(start.Location(), date, second)
 				_, shownBefore := placed(start.Location(), date.AddDate(0, 0, -1), second)
 				if !shown || !shownBefore {
-					return "", newError(CodeNoRRule, "except", text, "EXDATE cannot name a time that the clocks skip")
+					return newError(CodeNoRRule, "except", text, "EXDATE cannot name a time that the clocks skip")
 				}
-				if !slices.ContainsFunc(r.Also, func(e Recurrence) bool { return wholeSeconds(e.StartTime).Equal(at) }) {
+				if !slices.ContainsFunc(r.Also, func(e Recurrence) bool { return e.runsOnce() && wholeSeconds(e.StartTime).Equal(at) }) {
 					found[rruleTime(at.In(start.Location()), zone)] = true
 				}
 			}
 		}
 	}
-	return dateLine("EXDATE", found, zone), nil
+	return nil
 }
 
 // clockSeconds yields the seconds of the day of every hour, minute and second.
@@ -223,10 +146,17 @@ func placed(loc *time.Location, date time.Time, second int64) (at time.Time, sho
 	return at, onUTC(at.In(loc)).Equal(wall)
 }
 
-// rDates returns the RDATE line for the instants of Also, or "".
-func (r Recurrence) rDates() string {
+// rDates returns the RDATE line for the instants of Also, or "". If DTSTART is that of rules in Also, the start is one of the instants.
+func (r Recurrence) rDates(withStart bool) string {
 	found := map[string]bool{}
-	for _, entry := range r.Also {
+	entries := r.Also
+	if withStart {
+		entries = append(slices.Clone(entries), Recurrence{StartTime: r.StartTime})
+	}
+	for _, entry := range entries {
+		if !entry.runsOnce() {
+			continue
+		}
 		if at := wholeSeconds(entry.StartTime).UTC(); r.EndTime.IsZero() || !at.After(r.EndTime) {
 			found[rruleTime(at, "")] = true
 		}
