@@ -34,7 +34,7 @@ func newAdditions(r Recurrence, start int64, z *zone, calendars *calendars) (*ad
 		if !entry.StartTime.IsZero() {
 			from = unixOf(entry.StartTime)
 		}
-		entry.Shift, entry.ClockChanges = r.Shift, r.ClockChanges
+		entry.Shift, entry.ShiftBy, entry.ClockChanges = r.Shift, r.ShiftBy, r.ClockChanges
 		rules++
 		open, limit := calendars.of(rules, entry.Frequency)
 		compiled, err := compile(entry, from, z, open, limit, fields)

@@ -21,7 +21,8 @@ func (r Recurrence) rules() iter.Seq2[string, Recurrence] {
 
 // within returns a rule of also as a rule of its own, with the fields of the whole that hold for it.
 func (r Recurrence) within(whole Recurrence) Recurrence {
-	r.TimeZone, r.Only, r.Except, r.Shift, r.ClockChanges = whole.TimeZone, whole.Only, whole.Except, whole.Shift, whole.ClockChanges
+	r.TimeZone, r.Only, r.Except, r.ClockChanges = whole.TimeZone, whole.Only, whole.Except, whole.ClockChanges
+	r.Shift, r.ShiftBy = whole.Shift, whole.ShiftBy
 	_, own, _ := cutCronZone(r.Cron)
 	if _, zone, _ := cutCronZone(whole.Cron); zone != "" && own == "" {
 		r.TimeZone = zone

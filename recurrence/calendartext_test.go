@@ -72,6 +72,21 @@ func TestStringDescribesTheCalendar(t *testing.T) {
 		{Recurrence{Cron: "*/15 9-16 * * 1-5", Shift: ShiftNext, Except: []Filter{onDates("12-25")}, Count: 3}, `Every 15 minutes from 09:00 to 16:45 UTC on Monday to Friday or else the next open day (cron "*/15 9-16 * * 1-5"), 3 times; not on 25 December`},
 		{Recurrence{Cron: "0 9 * * *", Shift: ShiftNext, Except: []Filter{onDates("12-25")}, TimeZone: newYork}, `Every day or else on the next open day at 09:00 America/New_York time (cron "0 9 * * *"); not on 25 December`},
 
+		// A shift by days.
+		{monthly(Recurrence{MonthDays: []int{25}, ShiftBy: -2, Except: []Filter{weekend}}), "Every month on the 25th, moved 2 open days earlier, at 09:00 UTC; not on Saturday and Sunday"},
+		{monthly(Recurrence{MonthDays: []int{25}, Shift: ShiftPrevious, ShiftBy: 1, Except: []Filter{weekend}}), "Every month on the 25th or else the previous open day, moved 1 open day later, at 09:00 UTC; not on Saturday and Sunday"},
+		{monthly(Recurrence{MonthlyOccurrences: []NthWeekday{{tue, 2}}, ShiftBy: 1}), "Every month on the second Tuesday, moved 1 day later, at 09:00 UTC"},
+		{monthly(Recurrence{MonthDays: []int{13}, MonthlyOccurrences: []NthWeekday{{fri, 0}}, ShiftBy: 3}), "Every month on the 13th, if that is a Friday, moved 3 days later, at 09:00 UTC"},
+		{monthly(Recurrence{Positions: []int{-1}, ShiftBy: -1, Except: []Filter{weekend}, Months: months{3}}), "Every month on the last open day, moved 1 open day earlier, at 09:00 UTC, only in March; not on Saturday and Sunday"},
+		{Recurrence{Frequency: Week, ShiftBy: 2, TimeZone: newYork}, "Every week, moved 2 days later, America/New_York time"},
+		{Recurrence{Frequency: Year, StartTime: start, ShiftBy: 1}, "Every year on 4 August, moved 1 day later, at 12:25:40 UTC, starting on 4 August 2012"},
+		{Recurrence{Frequency: Day, Hours: []int{9}, Minutes: upTo(0, 45, 15), ShiftBy: 1}, "Every day, moved 1 day later, every 15 minutes from 09:00 to 09:45 UTC"},
+		{Recurrence{Cron: "0 9 1 * *", ShiftBy: -5, Except: []Filter{weekend}}, `Every month on the 1st, moved 5 open days earlier, at 09:00 UTC (cron "0 9 1 * *"); not on Saturday and Sunday`},
+		{Recurrence{Cron: "0 0 13 * 5", ShiftBy: 1}, `Every month on the 13th and on every Friday, moved 1 day later, at 00:00 UTC (cron "0 0 13 * 5")`},
+		{Recurrence{Cron: "*/15 9-16 * 3 1-5", Shift: ShiftNext, ShiftBy: 1, Except: []Filter{onDates("12-25")}}, `Every 15 minutes from 09:00 to 16:45 UTC on Monday to Friday or else the next open day, moved 1 open day later, only in March (cron "*/15 9-16 * 3 1-5"); not on 25 December`},
+		{Recurrence{Frequency: Month, MonthDays: []int{15}, Hours: []int{9}, Minutes: []int{0}, ShiftBy: 1, Also: rules{{Frequency: Month, MonthDays: []int{-1}, Hours: []int{9}, Minutes: []int{0}}}},
+			"Every month on the 15th, moved 1 day later, at 09:00 UTC; also every month on the last day, moved 1 day later, at 09:00"},
+
 		// Filters.
 		{Recurrence{Frequency: Hour, TimeZone: "America/Chicago", Only: []Filter{{WeekDays: weekDays{sat}, Times: dates{"10:00/12:00"}}, {WeekDays: workdays, Times: dates{"09:00/17:00"}}}}, "Every hour; only on Monday to Friday from 09:00 to 17:00 or on Saturday from 10:00 to 12:00, America/Chicago time"},
 		{not(Filter{WeekDays: weekDays{sun}, Times: dates{"02:00/03:59"}}), "Every day at 09:00 UTC; not on Sunday from 02:00 to 03:59"},

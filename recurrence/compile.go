@@ -70,7 +70,7 @@ func (c *compiler) neverFires() error {
 // firesWhenOpen reports whether the rule would have a match if everything were open.
 func (c *compiler) firesWhenOpen() bool {
 	r := c.Recurrence
-	r.Shift = ShiftDrop
+	r.Shift, r.ShiftBy = ShiftDrop, 0
 	fields, _, err := r.expandCron()
 	if err == nil {
 		_, err = compileUnbounded(r, c.start, c.rule.zone, nil, nil, fields)
@@ -149,7 +149,7 @@ func (c *compiler) daysAndTimes() {
 	}
 	c.setTimes(hours, newTimesOfDay(hours, c.minutesOfHour(), c.secondsOfMinute()))
 	c.rule.atStart = len(c.Hours)+len(c.Minutes)+len(c.Seconds)+len(c.WeekDays)+len(c.MonthDays)+len(c.MonthlyOccurrences)+
-		len(c.Months)+len(c.Positions)+len(c.Days) == 0
+		len(c.Months)+len(c.Positions)+len(c.Days) == 0 && c.ShiftBy == 0
 
 	day := floorDiv(c.local, secondsPerDay)
 	d := &c.rule.days
@@ -191,10 +191,10 @@ func (c *compiler) unlessAll(fromStart, all uint8) uint8 {
 
 // keepDays compiles which days of the rule are kept, if not all are.
 func (c *compiler) keepDays() {
-	if c.rule.calendar == nil && c.limit == nil && len(c.Positions) == 0 {
+	if c.rule.calendar == nil && c.limit == nil && len(c.Positions) == 0 && c.ShiftBy == 0 {
 		return
 	}
-	c.rule.kept = &keptDays{days: &c.rule.days, limit: c.limit, shift: c.Shift}
+	c.rule.kept = &keptDays{days: &c.rule.days, limit: c.limit, shift: c.Shift, shiftBy: int64(c.ShiftBy)}
 	if c.rule.calendar != nil {
 		c.rule.kept.calendar = c.rule.calendar
 		c.rule.atStart = c.rule.atStart && c.rule.calendar.isOpen(c.local)

@@ -33,6 +33,9 @@ func (g generator) costly(sizes ...int) Recurrence {
 		r.Shift = ShiftNext + Shift(g.IntN(6))
 	}
 	if hasDays(r) && g.chance(3) {
+		r.ShiftBy = pick(g.Rand, 1, -1, maxShiftBy, -maxShiftBy, g.IntN(maxShiftBy))
+	}
+	if hasDays(r) && g.chance(3) {
 		r.ClockChanges = ClockSkip + ClockChanges(g.IntN(2))
 	}
 	if g.chance(2) {
@@ -44,7 +47,7 @@ func (g generator) costly(sizes ...int) Recurrence {
 			if r.Shift != ShiftDrop {
 				entry.Positions = nil
 			}
-			if (r.Shift != ShiftDrop || r.ClockChanges != ClockOnce) && !hasDays(entry) {
+			if (r.Shift != ShiftDrop || r.ShiftBy != 0 || r.ClockChanges != ClockOnce) && !hasDays(entry) {
 				continue
 			}
 			entry.Interval = max(entry.Interval-g.IntN(2), 1)

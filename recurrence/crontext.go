@@ -39,9 +39,10 @@ func (d *description) cronRule(f cronFields) string {
 	} else if len(inMonths) < 12 {
 		months = ", only in " + monthNames(inMonths)
 	}
-	days.also += d.shifted(days.on)
+	moved := d.shiftedBy()
+	days.also += d.shifted(days.on) + moved
 	if !strings.HasPrefix(times, "every") {
-		if days.either {
+		if days.either || moved != "" {
 			days.also += ","
 		}
 		return d.nameZone("Every "+days.unit+days.on+days.also+" "+times, true) + months

@@ -56,6 +56,8 @@
 //	except        filters                a day or time that fits one of them is closed
 //	shift         next, previous, …      where a run moves if its day is closed; see [Shift]. With frequency day and above, and with
 //	                                     cron fields. Left out: drop
+//	shiftBy       -31 to 31              moves every run by a number of open days: -2 is the second open day before. With frequency
+//	                                     day and above, and with cron fields. Left out: 0
 //	also          times and rules        more runs: at most 1,000 times, in the form of startTime, and 16 rules
 //	clockChanges  once, skip, shown      what happens to times that the clocks skip or repeat; see [ClockChanges]. With frequency
 //	                                     day and above, and with cron fields. Left out: once

@@ -118,6 +118,9 @@ const (
 	CodeShiftFrequency        Code = "shift_frequency"        // used with second, minute or hour
 	CodeShiftAlone            Code = "shift_alone"            // used without only and without except
 	CodeShiftPositions        Code = "shift_positions"        // used with positions: they never select a closed day
+	CodeShiftByType           Code = "shiftby_type"           // not a whole number
+	CodeShiftByRange          Code = "shiftby_range"          // outside -31 to 31
+	CodeShiftByFrequency      Code = "shiftby_frequency"      // used with second, minute or hour
 	CodeAlsoType              Code = "also_type"              // neither a time nor an object
 	CodeAlsoSize              Code = "also_size"              // more than 1,000 instants or 16 rules
 	CodeClockChangesValue     Code = "clockchanges_value"     // not one of the words

@@ -119,7 +119,7 @@ func setCalendar(r *Recurrence, bytes []byte) {
 		case 7:
 			r.Except, f = append(r.Except, f), Filter{}
 		case 8:
-			r.Shift = Shift(which % 8)
+			r.Shift, r.ShiftBy = Shift(which%8), which%65-32
 		case 9:
 			r.ClockChanges = ClockChanges(which % 4)
 		case 10:

@@ -72,7 +72,7 @@ var (
 	filterKeys     = keySet("weekDays", "monthDays", "monthlyOccurrences", "months", "weeks", "yearDays", "yearlyOccurrences", "dates", "times")
 	dayKeys        = keySet("weekDays", "monthDays", "monthlyOccurrences", "months", "weeks", "yearDays", "yearlyOccurrences", "dates") // of days
 	alsoKeys       = keySet("startTime", "frequency", "interval", "endTime", "schedule", "cron")
-	wholeOnly      = []string{"count", "timeZone", "only", "except", "shift", "also", "clockChanges", "immediateRun"} // not in an entry of also
+	wholeOnly      = []string{"count", "timeZone", "only", "except", "shift", "shiftBy", "also", "clockChanges", "immediateRun"} // not in an entry of also
 	recurrenceOnly = slices.Concat([]string{"frequency", "interval", "endTime", "schedule", "cron"}, wholeOnly)
 	recurrenceKeys = keySet(append([]string{"startTime"}, recurrenceOnly...)...)
 	azureKeys      = []string{"id", "name", "type", "action", "state", "status"} // read and skipped

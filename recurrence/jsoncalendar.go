@@ -2,7 +2,7 @@ package recurrence
 
 import "time"
 
-// calendar reads only, except, shift and clockChanges. An unknown word counts as not given.
+// calendar reads only, except, shift, shiftBy and clockChanges. An unknown word counts as not given.
 func (d *decoder) calendar(set map[string]jsonMember) {
 	r := &d.rule
 	if m, ok := set["only"]; ok {
@@ -19,6 +19,9 @@ func (d *decoder) calendar(set map[string]jsonMember) {
 			delete(d.given, "shift")
 		}
 	}
+	if m, ok := set["shiftBy"]; ok {
+		d.shiftBy(m)
+	}
 	if m, ok := set["clockChanges"]; ok {
 		r.ClockChanges, ok = clockChangesOf(m.text)
 		if !ok {
@@ -26,6 +29,14 @@ func (d *decoder) calendar(set map[string]jsonMember) {
 		} else if r.ClockChanges == ClockOnce {
 			delete(d.given, "clockChanges")
 		}
+	}
+}
+
+// shiftBy reads a number of open days. 0 means the same as no value. A number out of range becomes the nearest one out of range.
+func (d *decoder) shiftBy(m jsonMember) {
+	n, ok := d.integer(m.jsonValue, CodeShiftByType, "shiftBy")
+	if d.rule.ShiftBy = int(min(max(n, -maxShiftBy-1), maxShiftBy+1)); ok && n == 0 {
+		delete(d.given, "shiftBy")
 	}
 }
 

@@ -1,13 +1,14 @@
 package recurrence
 
-// keptDays are the days of a rule that remain after the calendar is applied: the open days at the positions, and the days to which a shift moves
-// closed ones. If filters have times, only days remain on which a time of the rule is open.
+// keptDays are the days of a rule that remain after the calendar is applied: the open days at the positions, and the days to which shift and shiftBy
+// move others. If filters have times, only days remain on which a time of the rule is open.
 type keptDays struct {
 	days      *days     // of the rule
 	limit     *calendar // of these days, those that are open in it are days of the rule; nil: all
 	calendar  *calendar // nil: every day is open
 	windows   [][]span  // if the calendar has times: the open times of each type of days that contain a time of the rule
 	shift     Shift
+	shiftBy   int64
 	positions *positions // nil: all
 	lastMonth int64      // the search ends after this month
 	years     *yearSet   // the years with a kept day; nil: a search goes through all years
@@ -65,6 +66,9 @@ func (k *keptDays) setYears(firstMonth int64, visit func(day int64)) {
 
 // nextUntil is next without the years. It searches up to the end of a month.
 func (k *keptDays) nextUntil(day, lastMonth int64) int64 {
+	if k.shiftBy != 0 {
+		return k.nextCounted(day, lastMonth)
+	}
 	if k.positions != nil && k.positions.unit == yearly {
 		return k.nextInYears(day, lastMonth)
 	}
@@ -73,13 +77,16 @@ func (k *keptDays) nextUntil(day, lastMonth int64) int64 {
 
 // prevUntil is prev without the years. It searches back to the beginning of a month.
 func (k *keptDays) prevUntil(day, firstMonth int64) int64 {
+	if k.shiftBy != 0 {
+		return k.prevCounted(day, firstMonth)
+	}
 	if k.positions != nil && k.positions.unit == yearly {
 		return k.prevInYears(day, firstMonth)
 	}
 	return prevDay(day, firstMonth, k.mask)
 }
 
-// mask returns the kept days of a month, for a rule without positions in years: a [monthMask].
+// mask returns the kept days of a month, for a rule without shiftBy and without positions in years: a [monthMask].
 func (k *keptDays) mask(month, first int64) uint32 {
 	if k.calendar == nil {
 		if k.positions == nil {

@@ -70,6 +70,9 @@ func (w *jsonWriter) rule(r Recurrence) {
 	if r.Shift != 0 {
 		w.stringField("shift", r.Shift.String())
 	}
+	if r.ShiftBy != 0 {
+		w.numberField("shiftBy", r.ShiftBy)
+	}
 	if len(r.Also) > 0 {
 		w.also(r.Also)
 	}

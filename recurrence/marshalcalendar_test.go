@@ -36,6 +36,8 @@ func TestEqualComparesCalendarsAsText(t *testing.T) {
 		"two filters for one":      func(r *Recurrence) { r.Except = []Filter{{Dates: christmas.Dates}, {Times: christmas.Times}} },
 		"only for except":          func(r *Recurrence) { r.Only, r.Except = r.Except, r.Only },
 		"a shift":                  func(r *Recurrence) { r.Shift = ShiftNext },
+		"a shift by days":          func(r *Recurrence) { r.ShiftBy = 1 },
+		"a shift back by days":     func(r *Recurrence) { r.ShiftBy = -1 },
 		"another way of the clock": func(r *Recurrence) { r.ClockChanges = ClockSkip },
 		"another instant":          func(r *Recurrence) { r.Also = []Recurrence{{StartTime: start.Add(time.Second)}, r.Also[1]} },
 		"a rule less":              func(r *Recurrence) { r.Also = r.Also[:1] },

@@ -98,7 +98,7 @@ func (r Recurrence) fromAnyStart() Recurrence {
 	}
 	if unit < Day || unit == Day && len(r.Days) == 0 {
 		// Every second of every open day. Closed days move to open ones, which the rule contains already.
-		wide.Frequency, wide.Cron, wide.Shift = Second, "", ShiftDrop
+		wide.Frequency, wide.Cron, wide.Shift, wide.ShiftBy = Second, "", ShiftDrop, 0
 		return wide
 	}
 	wide.Hours = orEvery(r.Hours, 0, 23)

@@ -45,6 +45,8 @@ func TestARuleFromAnyStartHasWhateverAStartCouldGive(t *testing.T) {
 		{Recurrence{Frequency: Minute, Seconds: []int{5}, Count: 3}, Recurrence{Frequency: Second, Seconds: []int{5}}},
 		{Recurrence{Frequency: Day, Interval: 3, Minutes: []int{15}, Shift: ShiftNext}, Recurrence{Frequency: Second, Minutes: []int{15}}},
 		{Recurrence{Cron: "@every 90m", TimeZone: "Asia/Tokyo"}, Recurrence{Frequency: Second}},
+		{Recurrence{Frequency: Day, Interval: 3, Minutes: []int{15}, ShiftBy: -2}, Recurrence{Frequency: Second, Minutes: []int{15}}},
+		{Recurrence{Cron: "TZ=Asia/Tokyo 0 5 * * *", ShiftBy: 2}, Recurrence{Cron: "0 5 * * *", ShiftBy: 2}},
 		{Recurrence{Cron: "TZ=Asia/Tokyo 0 5 * * *", Shift: ShiftNext}, Recurrence{Cron: "0 5 * * *", Shift: ShiftNext}},
 		{Recurrence{Frequency: Week, Interval: 2, Shift: ShiftPrevious}, Recurrence{Frequency: Week, Hours: every(0, 23), Minutes: every(0, 59), Seconds: every(0, 59), WeekDays: week, Shift: ShiftPrevious}},
 		{Recurrence{Frequency: Week, Hours: []int{9}, WeekDays: week[1:2], ClockChanges: ClockSkip}, Recurrence{Frequency: Week, Hours: []int{9}, Minutes: every(0, 59), Seconds: every(0, 59), WeekDays: week[1:2]}},

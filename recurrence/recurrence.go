@@ -8,9 +8,14 @@ import "time"
 // Only and Except are its calendar: they determine which days and times are open. The rule runs at no other time. Days limits the days of one rule before
 // Positions are counted and the calendar is applied: unlike a day that Only closes, a day that is not in Days is never moved. Each rule in Also has its own Days.
 //
+// ShiftBy counts open days from the day that the rule names, which may be closed: -2 is the second open day before it, as WORKDAY of spreadsheets
+// counts. With Shift, it counts from the day to which Shift moves the run; with Positions, from the day at the position. Without Only and Except every
+// day is open. A run may leave its month, also with a Shift in the month. It is dropped if the day is more than 92 days from the one from which
+// ShiftBy counts. Runs that move to the same instant count as one run. StartTime itself is not a run then, because its day moves like every other.
+//
 // Also adds runs. An entry is an instant, with StartTime alone, or a rule, with some of StartTime, Frequency, Interval, EndTime, the elements and
 // Cron; the error for any other field has [CodeUnknownField]. An instant also runs on closed days and is never moved. A rule in Also uses the
-// TimeZone, Only, Except, Shift, ClockChanges and EndTime of the outer rule. If it has no StartTime, it begins with the outer rule. An entry may
+// TimeZone, Only, Except, Shift, ShiftBy, ClockChanges and EndTime of the outer rule. If it has no StartTime, it begins with the outer rule. An entry may
 // begin before the outer rule. Runs at the same instant count as one run. Count is the number of all runs, including those of Also. A rule with Also
 // needs a Frequency, a Cron or a StartTime. If it has only a StartTime, this is the first date of a list of dates. If that date is in the past at
 // creation, the list also runs once at creation, like every rule without a Frequency.
@@ -37,6 +42,7 @@ type Recurrence struct {
 	Only         []Filter     // at most 32: a day or time is open only if it fits one of them
 	Except       []Filter     // at most 32: a day or time that fits one of them is closed
 	Shift        Shift        // where a run moves if its day is closed; with Frequency Day and above, and with Cron. Zero: it is dropped
+	ShiftBy      int          // moves every run by a number of open days, -31 to 31; see below. With Frequency Day and above, and with Cron
 	Also         []Recurrence // more runs: at most 1,000 instants (a StartTime alone) and 16 rules; see above
 	ClockChanges ClockChanges // what happens to times that the clocks skip or repeat; with Frequency Day and above, and with Cron
 

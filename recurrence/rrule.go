@@ -33,7 +33,7 @@ const CodeNoRRule Code = "no_rrule"
 //
 //   - a rule without StartTime,
 //   - Count together with EndTime, or with Only, Except, Positions or Also,
-//   - Shift, and ClockChanges in a zone other than UTC,
+//   - Shift, ShiftBy, and ClockChanges in a zone other than UTC,
 //   - rules in Also with another start, or with elapsed time beside a rule in a zone,
 //   - Days or Only with several filters, dates or times, or with fields that RFC 5545 does not have for the frequency, such as Weeks for a daily rule,
 //   - Except with anything other than weekdays and single dates; single dates without times together with Positions, or with a frequency below day,

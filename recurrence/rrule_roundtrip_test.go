@@ -66,7 +66,7 @@ func TestARuleReadFromItsRRuleHasTheSameRuns(t *testing.T) {
 
 // plainer returns a similar rule that can be exported more often.
 func plainer(r Recurrence) Recurrence {
-	r.Shift, r.ClockChanges, r.TimeZone = ShiftDrop, ClockOnce, ""
+	r.Shift, r.ShiftBy, r.ClockChanges, r.TimeZone = ShiftDrop, 0, ClockOnce, ""
 	if len(r.Only) > 1 {
 		r.Only = r.Only[:1]
 	}

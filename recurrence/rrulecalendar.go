@@ -24,6 +24,8 @@ func (r Recurrence) exportCalendar() (c rruleCalendar, err error) {
 	switch {
 	case r.Shift != ShiftDrop:
 		return c, noRRule("shift", "RFC 5545 moves no days: remove shift")
+	case r.ShiftBy != 0:
+		return c, noRRule("shiftBy", "RFC 5545 moves no days: remove shiftBy")
 	case r.Count > 0 && len(r.Only)+len(r.Except)+len(r.Positions)+len(r.Also) > 0:
 		return c, noRRule("count", "COUNT counts what the calendar leaves out: write endTime")
 	case len(r.Only) > 1 || len(r.Only) == 1 && len(r.Only[0].Dates)+len(r.Only[0].Times) > 0:

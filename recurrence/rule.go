@@ -232,6 +232,7 @@ func (r *rule) setLastMonth(month int64) {
 	r.lastMonth, r.days.lastMonth = month, month
 	if r.kept != nil {
 		r.kept.lastMonth = month
+		r.days.lastMonth = month + 2 // shiftBy may move a day back
 	}
 }
 

@@ -88,9 +88,13 @@ func (d *description) rule() string {
 	}
 	text, local := d.days()
 	text += d.shifted(text)
+	moved := d.shiftedBy()
+	if moved != "" {
+		text = strings.TrimSuffix(text, ",") + moved
+	}
 	times, clock := d.times()
 	switch {
-	case strings.HasPrefix(times, "every"):
+	case strings.HasPrefix(times, "every") || times != "" && moved != "":
 		text = strings.TrimSuffix(text, ",") + ", " + times
 	case times != "":
 		text += " " + times

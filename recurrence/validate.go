@@ -168,7 +168,7 @@ func (r Recurrence) checkCombinations(list *errorList, given map[string]source, 
 // lacksRule reports whether the given fields need a frequency or cron. A startTime alone runs once. With also it is a list of dates, which may
 // have a count and an endTime.
 func lacksRule(has func(string) bool, elements bool) bool {
-	if elements || has("interval") || has("only") || has("except") || has("shift") || has("clockChanges") || has("immediateRun") && !has("startTime") {
+	if elements || has("interval") || has("only") || has("except") || has("shift") || has("shiftBy") || has("clockChanges") || has("immediateRun") && !has("startTime") {
 		return true
 	}
 	listed := has("also") && has("startTime")

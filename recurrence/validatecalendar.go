@@ -1,6 +1,6 @@
 package recurrence
 
-// checkCalendar refuses shift and clockChanges that do not go with the rest of the rule. An unknown
+// checkCalendar refuses shift, shiftBy and clockChanges that do not go with the rest of the rule. An unknown
 // word has been refused already.
 func (r Recurrence) checkCalendar(list *errorList, given map[string]source) {
 	has := func(field string) bool { _, ok := given[field]; return ok }
@@ -10,17 +10,20 @@ func (r Recurrence) checkCalendar(list *errorList, given map[string]source) {
 	if unit := r.unit(); r.ClockChanges != ClockOnce && r.ClockChanges <= ClockShown && unit != 0 && unit < Day {
 		add(CodeClockChangesFrequency, "clockChanges", "goes with frequency day, week, month or year and with cron fields, not with %v, which follows elapsed time", unit)
 	}
+	if r.ShiftBy < -maxShiftBy || r.ShiftBy > maxShiftBy {
+		add(CodeShiftByRange, "shiftBy", "must be -%d to %d", maxShiftBy, maxShiftBy)
+	}
+	if path, unit := r.ofElapsedTime(); r.ShiftBy != 0 && unit != 0 {
+		add(CodeShiftByFrequency, "shiftBy", "goes with frequency day, week, month or year and with cron fields, not with %v%s", unit, of(path))
+	}
 	if r.Shift == ShiftDrop || r.Shift > ShiftNearestInMonth {
 		return
 	}
 	if !has("only") && !has("except") {
 		add(CodeShiftAlone, "shift", "needs only or except: without them no day is closed")
 	}
-	for path, rule := range r.rules() {
-		if unit := rule.unit(); unit != 0 && unit < Day {
-			add(CodeShiftFrequency, "shift", "goes with frequency day, week, month or year and with cron fields, not with %v%s", unit, of(path))
-			break
-		}
+	if path, unit := r.ofElapsedTime(); unit != 0 {
+		add(CodeShiftFrequency, "shift", "goes with frequency day, week, month or year and with cron fields, not with %v%s", unit, of(path))
 	}
 	for path, rule := range r.rules() {
 		if len(rule.Positions) > 0 {
@@ -28,6 +31,17 @@ func (r Recurrence) checkCalendar(list *errorList, given map[string]source) {
 			break
 		}
 	}
+}
+
+// ofElapsedTime returns the path and the frequency of the first rule that follows elapsed time, so that it has no days to move. unit is 0 if there is
+// no such rule.
+func (r Recurrence) ofElapsedTime() (path string, unit Frequency) {
+	for path, rule := range r.rules() {
+		if unit := rule.unit(); unit != 0 && unit < Day {
+			return path, unit
+		}
+	}
+	return "", 0
 }
 
 // of names the rule of also that an error is about.

@@ -61,6 +61,13 @@ func TestGoCalendarsAreRefusedLikeTheirJSON(t *testing.T) {
 		{day(func(r *Recurrence) {
 			r.Only, r.Shift, r.Also = january, ShiftNext, []Recurrence{{Frequency: Week, Positions: []int{1}}}
 		}), `shift_positions|shift|next`},
+		{day(func(r *Recurrence) { r.ShiftBy = 32 }), `shiftby_range|shiftBy|32`},
+		{day(func(r *Recurrence) { r.ShiftBy = -1 << 40 }), `shiftby_range|shiftBy|-1099511627776`},
+		{Recurrence{Frequency: Minute, ShiftBy: -33}, `shiftby_range|shiftBy|-33; shiftby_frequency|shiftBy|-33`},
+		{Recurrence{Cron: "@every 1h", ShiftBy: 1}, `shiftby_frequency|shiftBy|1`},
+		{day(func(r *Recurrence) { r.ShiftBy, r.Also = 1, []Recurrence{{Frequency: Second}} }), `shiftby_frequency|shiftBy|1`},
+		{Recurrence{StartTime: at(2026), ShiftBy: 1}, `frequency_missing|frequency|`},
+		{also(Recurrence{Frequency: Week, ShiftBy: 1}), `unknown_field|also[1].shiftBy|1`},
 		{Recurrence{Frequency: Hour, ClockChanges: ClockShown}, `clockchanges_frequency|clockChanges|shown`},
 		{Recurrence{Cron: "@every 1m", ClockChanges: ClockSkip}, `clockchanges_frequency|clockChanges|skip`},
 

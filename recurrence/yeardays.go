@@ -12,7 +12,7 @@ func (k *keptDays) nextInYears(day, lastMonth int64) int64 {
 			month, from = (year+skip)*12, 1
 			continue
 		}
-		days := k.yearDays(year)
+		days := k.runningInYear(year, k.yearDays(year))
 		for ; month < year*12+12 && month <= lastMonth; month, from = month+1, 1 {
 			if found, ok := nextBit(uint64(days[month%12]), from); ok {
 				return firstDayOf(month) + int64(found) - 1
@@ -32,7 +32,7 @@ func (k *keptDays) prevInYears(day, firstMonth int64) int64 {
 			month, to = (year-skip)*12+11, 31
 			continue
 		}
-		days := k.yearDays(year)
+		days := k.runningInYear(year, k.yearDays(year))
 		for ; month >= year*12 && month >= firstMonth; month, to = month-1, 31 {
 			if found, ok := prevBit(uint64(days[month%12]), to); ok {
 				return firstDayOf(month) + int64(found) - 1
@@ -42,7 +42,7 @@ func (k *keptDays) prevInYears(day, firstMonth int64) int64 {
 	return none
 }
 
-// yearDays returns the kept days of each month of a year.
+// yearDays returns the days of each month of a year that are at the positions.
 func (k *keptDays) yearDays(year int64) (days [12]uint32) {
 	if 337+lengthOf(year*12+1) < k.positions.least {
 		return days // the year has fewer days
@@ -54,10 +54,15 @@ func (k *keptDays) yearDays(year int64) (days [12]uint32) {
 		first += int64(lengthOf(month))
 	}
 	k.positions.pickInYear(&days)
+	return days
+}
+
+// runningInYear removes the days of each month of a year on which no time of the rule is open.
+func (k *keptDays) runningInYear(year int64, days [12]uint32) [12]uint32 {
 	if k.windows == nil {
 		return days
 	}
-	first = firstDayOf(year * 12)
+	first := firstDayOf(year * 12)
 	for i := range days {
 		month := year*12 + int64(i)
 		if days[i] != 0 {

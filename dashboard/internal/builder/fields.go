@@ -95,7 +95,7 @@ func unsaid(rule recurrence.Recurrence) string {
 	var parts []string
 	for name, there := range map[string]bool{
 		"cron": rule.Cron != "", "positions": len(rule.Positions) > 0, "days": len(rule.Days) > 0, "weekStart": rule.WeekStart != 0, "only": len(rule.Only) > 0, "except": len(rule.Except) > 0,
-		"shift": rule.Shift != 0, "also": len(rule.Also) > 0, "clockChanges": rule.ClockChanges != 0,
+		"shift": rule.Shift != 0, "shiftBy": rule.ShiftBy != 0, "also": len(rule.Also) > 0, "clockChanges": rule.ClockChanges != 0,
 	} {
 		if there {
 			parts = append(parts, name)
