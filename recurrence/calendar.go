@@ -3,14 +3,17 @@ package recurrence
 // A calendar determines by the filters of a rule which days and times are open. It never changes once made.
 //
 // It is a table of months: each month that a range of dates touches or may touch has a row, and before and after them all months of the same shape
-// share one. If a filter has a field that counts in the year, the shape is that of the year, with the month. A row has the open days of a month and, if filters have times, their types. Days are of one type if the same times are open on them. So
+// share one. If a filter has a field that counts in the year, the shape is that of the year, with the month. Months with dates that count from Easter
+// share one if their Easter days are the same too. A row has the open days of a month and, if filters have times, their types. Days are of one type
+// if the same times are open on them. So
 // no search asks a filter: a month costs one look into the table, however many filters and dates there are.
 type calendar struct {
 	timed  bool // some times of open days may be closed
 	yearly bool // some filters have fields that count in the year
 
-	firstMonth int64    // of dated
-	dated      []uint16 // the rows of the months that dates with a year may touch; other months have the row of their shape
+	firstMonth int64       // of dated
+	dated      []uint16    // the rows of the months that dates with a year may touch; other months have the row of their shape
+	easter     *easterRows // of the other months; nil: no date counts from Easter
 
 	open    []uint32    // of each row: the open days; bit 1 is the first
 	types   [][]dayType // of each row, if timed: the types of its open days
@@ -40,7 +43,11 @@ func (c *calendar) row(month, first int64) int {
 	if i := uint64(month - c.firstMonth); i < uint64(len(c.dated)) {
 		return int(c.dated[i])
 	}
-	return c.shapeRow(month, first)
+	row := c.shapeRow(month, first)
+	if c.easter == nil {
+		return row
+	}
+	return c.easter.rowOf(month, row)
 }
 
 // shapeRow returns the index of the row of the shape of a month, given the number of its first day. The first rows are those of the shapes.

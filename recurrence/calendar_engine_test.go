@@ -40,7 +40,9 @@ func TestRulesWithoutARunAreRefusedHoweverManyTimesAreOpen(t *testing.T) {
 			Also: slices.Repeat([]Recurrence{{Cron: "22 14 * * *"}}, 16)},
 		"all times closed, some by each filter": {Frequency: Day, Hours: []int{9, 14}, Shift: ShiftNearest, Only: []Filter{{WeekDays: []time.Weekday{time.Monday}}},
 			Except: []Filter{{Times: []string{"09:00/09:59"}}, {Times: []string{"14:00/14:59"}}}, Also: slices.Repeat([]Recurrence{{Cron: "22 9,14 * * *"}}, 16)},
-		"moved too far": {Frequency: Month, MonthDays: []int{1}, Shift: ShiftNext, Only: []Filter{{MonthDays: []int{31}, Months: []time.Month{time.December}, Dates: []string{"2026-01-01/2026-06-30"}}}},
+		"Easter in the month after its last day": {Frequency: Day, Only: []Filter{{Dates: []string{"easter"}, MonthDays: []int{26, 27, 28, 29, 30}, Months: []time.Month{time.April}}}},
+		"counted too far":                        {Frequency: Month, MonthDays: []int{1}, ShiftBy: 1, Only: []Filter{{MonthDays: []int{31}, Months: []time.Month{time.July}}}, Months: []time.Month{time.March}},
+		"moved too far":                          {Frequency: Month, MonthDays: []int{1}, Shift: ShiftNext, Only: []Filter{{MonthDays: []int{31}, Months: []time.Month{time.December}, Dates: []string{"2026-01-01/2026-06-30"}}}},
 	} {
 		r.StartTime = time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC)
 		if _, err := r.Series(r.StartTime); codesOf(err) != string(CodeNeverFires) {
@@ -68,6 +70,9 @@ func TestASearchPassesOverCenturiesThatAreClosed(t *testing.T) {
 		{Recurrence{Frequency: Month, MonthDays: []int{15}, Shift: ShiftPreviousInMonth, Only: []Filter{{Dates: []string{"2026-01-10", "2199-12-14"}}}}, "", "2199-12-14 00:00:00", "2026-01-10 00:00:00"},
 		{Recurrence{Frequency: Day, Hours: []int{14}, Minutes: []int{22}, Shift: ShiftNearest, Also: slices.Repeat([]Recurrence{{Cron: "22 14 * * *"}}, 16), Only: []Filter{
 			{WeekDays: []time.Weekday{time.Monday, time.Tuesday}, Times: []string{"00:00/00:30"}}, {Dates: []string{"2026-01-05", "2199-12-05"}}}}, "", "2199-12-05 14:22:00", "2026-01-05 14:22:00"},
+		{Recurrence{Frequency: Day, Only: []Filter{{Dates: []string{"easter"}, MonthDays: []int{25}, Months: []time.Month{time.April}}}}, "", "2190-04-25 00:00:00", "2038-04-25 00:00:00"},
+		{Recurrence{Frequency: Week, ShiftBy: 1, Only: []Filter{{Dates: []string{"easter"}, MonthDays: []int{25}, Months: []time.Month{time.April}}, {Dates: []string{"2026-03-30", "2199-12-01"}}}},
+			"", "2190-04-25 00:00:00", "2038-04-25 00:00:00"},
 		{Recurrence{Frequency: Minute, Interval: 7, Seconds: []int{59}, Except: []Filter{{Dates: []string{"2026-01-02/2199-12-30"}}}}, "", "2199-12-31 00:03:59", "2026-01-01 23:55:59"},
 	} {
 		c.rule.StartTime, c.rule.TimeZone = date("2026-01-01 00:00:00"), c.zone

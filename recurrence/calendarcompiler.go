@@ -64,6 +64,7 @@ func newCalendar(filters calendarFilters, left *int) *calendar {
 		c.masks = make([]uint32, len(c.times))
 	}
 	c.addShapes()
+	c.addFeasts()
 	c.addMonths()
 	if *left = c.left; c.left < 0 {
 		return nil
@@ -135,6 +136,38 @@ func (c *calendarCompiler) addShapes() {
 	}
 }
 
+// addFeasts adds the rows of the months with days that count from Easter, as they are outside all ranges of dates.
+func (c *calendarCompiler) addFeasts() {
+	var all feastDays
+	for _, f := range c.filters {
+		if f.feasts != nil {
+			all.join(f.feasts)
+		}
+	}
+	if all.used() == 0 {
+		return
+	}
+	rows := easterRows{used: all.used()}
+	seen := map[uint32]bool{}
+	for _, year := range easterKinds(rows.used, c.yearly) {
+		c.left--
+		first := firstDayOf(year * 12)
+		for month := year * 12; month <= year*12+lastEasterMonth && c.left >= 0; month++ {
+			shape, shapeRow := shapeOf(month, weekdayOfDay(first)), c.shapeRow(month, first)
+			if key := rows.key(shapeRow, year); all.mask(month, first) != 0 && !seen[key] {
+				seen[key] = true
+				row := c.addRow(shape, func(f *dayFilter, _ int) uint32 {
+					return (f.shapes[shape] | f.onFeasts(month, first, shape)) & f.inYear(shapeRow)
+				})
+				rows.rows = append(rows.rows, easterRow{key, row})
+			}
+			first += int64(lengthOf(month))
+		}
+	}
+	slices.SortFunc(rows.rows, func(a, b easterRow) int { return cmp.Compare(a.key, b.key) })
+	c.easter = &rows
+}
+
 // addMonths adds the rows of the months that ranges of dates touch. A month in which a range begins or ends has a row of its own. Of the others, those
 // of the same shape share a row if they lie in ranges of the same filters.
 func (c *calendarCompiler) addMonths() {
@@ -163,8 +196,12 @@ func (c *calendarCompiler) addMonths() {
 
 	covered := filterSet{}           // the filters with a range that covers the month
 	rows := map[filterSet][]uint16{} // those of months without an edge, by covered and then by the row of the shape; 0 is none
-	shapes := len(c.open)
+	shapes := monthShapes
+	if c.yearly {
+		shapes = len(yearShapeSet{})
+	}
 	var shared []uint16
+	var onFeasts map[coveredFeasts]uint16 // those of months without an edge that have days that count from Easter
 	first := firstDayOf(c.firstMonth)
 	for month := c.firstMonth; len(changes) > 0 && c.left >= 0; month++ {
 		edge := false
@@ -178,7 +215,21 @@ func (c *calendarCompiler) addMonths() {
 		switch {
 		case edge:
 			row = c.addRow(shape, func(f *dayFilter, _ int) uint32 { return f.mask(month, first, shape) & f.inYear(shapeRow) })
-		case covered != filterSet{}:
+		case covered == filterSet{}:
+			row = uint16(c.easter.rowOf(month, shapeRow))
+		case c.easter.touches(month, shapeRow):
+			key := coveredFeasts{covered, c.easter.key(shapeRow, month/12)}
+			known := false
+			if row, known = onFeasts[key]; !known {
+				row = c.addRow(shape, func(f *dayFilter, i int) uint32 {
+					return (f.shapes[shape] | f.dated[shape]*covered.bit(i) | f.onFeasts(month, first, shape)) & f.inYear(shapeRow)
+				})
+				if onFeasts == nil {
+					onFeasts = map[coveredFeasts]uint16{}
+				}
+				onFeasts[key] = row
+			}
+		default:
 			if shared == nil {
 				if shared = rows[covered]; shared == nil {
 					shared = make([]uint16, shapes)
@@ -209,6 +260,12 @@ func (s *filterSet) toggle(i int) {
 
 // bit returns 1 for a filter of the set, and 0 for another one.
 func (s *filterSet) bit(i int) uint32 { return uint32(s[i/64] >> (i % 64) & 1) }
+
+// coveredFeasts identifies a month by the filters with a range that covers it, and by its key in easterRows.
+type coveredFeasts struct {
+	covered filterSet
+	key     uint32
+}
 
 // addRow adds a row for months of a shape and returns its index. fits returns the days that fit a filter, given its index.
 func (c *calendarCompiler) addRow(shape int, fits func(f *dayFilter, i int) uint32) uint16 {

@@ -102,6 +102,12 @@ func TestStringDescribesTheCalendar(t *testing.T) {
 		{not(onDates("2026-03-24/2026-04-06", "2026-12-20/2027-01-03")), "Every day at 09:00 UTC; not from 24 March to 6 April 2026 and from 20 December 2026 to 3 January 2027"},
 		{not(onDates("12-25", "12-26", "05-01", "12-30/12-31")), "Every day at 09:00 UTC; not on 1 May, 25 and 26 December and from 30 to 31 December"},
 		{not(onDates("12-25", "2026-05-25", "12-27/01-05", "2027-05-17/2027-05-18")), "Every day at 09:00 UTC; not on 25 December of every year, from 27 December to 5 January of every year, on 25 May 2026 and from 17 to 18 May 2027"},
+		{not(onDates("easter-2")), "Every day at 09:00 UTC; not on Good Friday"},
+		{not(onDates("easter+1", "easter-2", "easter+39", "easter+12", "easter-12")), "Every day at 09:00 UTC; not on the 12th day before Easter, Good Friday, Easter Monday, the 12th day after Easter and Ascension Day"},
+		{not(onDates("easter-2/easter+1", "12-25", "easter+50")), "Every day at 09:00 UTC; not on 25 December, on Whit Monday and from Good Friday to Easter Monday"},
+		{not(onDates("easter", "2026-12-25")), "Every day at 09:00 UTC; not on Easter Sunday of every year and on 25 December 2026"},
+		{not(onDates("orthodoxEaster-48", "orthodoxEaster", "orthodoxEaster+60", "easter+60")), "Every day at 09:00 UTC; not on Corpus Christi, Orthodox Clean Monday, Orthodox Easter Sunday and the 60th day after Orthodox Easter"},
+		{only(Filter{Months: months{4}, Dates: dates{"easter", "easter+1"}}), "Every hour; only in April, if that is Easter Sunday or Easter Monday, UTC"},
 		{not(onDates("12-25"), onDates("12-26")), "Every day at 09:00 UTC; not on 25 December, not on 26 December"},
 		{not(Filter{MonthDays: []int{1, -1}}), "Every day at 09:00 UTC; not on the 1st and the last day"},
 		{not(Filter{MonthDays: upTo(1, 31, 1)}, Filter{Months: months{8}}), "Every day at 09:00 UTC; not on any day of the month, not in August"},
@@ -191,7 +197,7 @@ func TestStringDescribesTheCalendar(t *testing.T) {
 func TestStringOfAnInvalidCalendarDoesNotPanic(t *testing.T) {
 	f := Filter{WeekDays: []time.Weekday{-1, 9}, MonthDays: []int{0, 99}, MonthlyOccurrences: []NthWeekday{{9, 9}}, Months: []time.Month{0, 13},
 		Weeks: []int{0, 99, -99}, YearDays: []int{0, 999, -999}, YearlyOccurrences: []NthWeekday{{9, 99}, {9, -99}, {9, 0}},
-		Dates: []string{"", "christmas", "12-25/2026-12-26", "2026-13-01"}, Times: []string{"", "25:00", "9"}}
+		Dates: []string{"", "christmas", "12-25/2026-12-26", "2026-13-01", "easter+99", "easter/orthodoxEaster", "orthodoxEaster"}, Times: []string{"", "25:00", "9"}}
 	for frequency := range Frequency(10) {
 		for _, cron := range []string{"", "nonsense; and more", "0 0 1 1 1"} {
 			r := Recurrence{Frequency: frequency, Cron: cron, Seconds: []int{-1, 99}, Positions: []int{0, 999, -999}, Only: []Filter{{}, f}, Except: []Filter{f}, Days: []Filter{{}, f},

@@ -129,14 +129,14 @@ func (g generator) costlyDays(room int) (list []Filter) {
 
 // A costlyForm is what the filters of a rule have in common.
 type costlyForm struct {
-	nested, single, yearly, weekly, ofYear bool // the kinds of days
-	step, length                           int  // of times, in seconds
-	from                                   int
+	nested, single, yearly, weekly, feasts, ofYear bool // the kinds of days
+	step, length                                   int  // of times, in seconds
+	from                                           int
 }
 
 func (g generator) costlyForm() costlyForm {
 	return costlyForm{
-		nested: g.chance(2), single: g.chance(2), yearly: g.chance(4), weekly: g.chance(3), ofYear: g.chance(4),
+		nested: g.chance(2), single: g.chance(2), yearly: g.chance(4), weekly: g.chance(3), feasts: g.chance(4), ofYear: g.chance(4),
 		step: pick(g.Rand, 2, 7, 13, 30, 60, 61, 120, 720, 864), length: pick(g.Rand, 1, 1, 2, 30, 59, 60), from: g.IntN(86400),
 	}
 }
@@ -155,6 +155,9 @@ func (f costlyForm) filter(g generator, room, dates, times, i int) (filter Filte
 			filter.Dates = append(filter.Dates, day.Format(time.DateOnly)+"/"+last.Format(time.DateOnly))
 		case f.yearly && k%2 == 0:
 			filter.Dates = append(filter.Dates, day.AddDate(0, 0, g.IntN(365)).Format("01-02"))
+		case f.feasts:
+			first, last := int64(g.IntN(maxFromEaster)-maxFromEaster), int64(g.IntN(maxFromEaster)+1)
+			filter.Dates = append(filter.Dates, dateEntry{easter + feast(k&1), true, first + int64(i), last}.String(), dateEntry{easter, true, last, last}.String())
 		case f.single:
 			filter.Dates = append(filter.Dates, day.AddDate(0, 0, g.IntN(109_000)).Format(time.DateOnly))
 		default:

@@ -290,6 +290,12 @@ func dearBodies() []dearBody {
 		})+`]}}`) + `]}`},
 		{name: "a day of a week of a year", body: `{"startTime":"1900-01-01T00:00:00Z","frequency":"year","schedule":{"days":{"weeks":53,"yearDays":364},"positions":1},"also":[` +
 			repeat(`{"frequency":"day","interval":3,"schedule":{"days":{"weeks":53,"yearDays":1,"monthlyOccurrences":{"day":"friday"}}}}`) + `]}`},
+		{name: "days counted from moved ones", body: `{"startTime":"1900-01-01T00:00:00Z","frequency":"day","schedule":{"hours":1},"shift":"nearest","shiftBy":-31,"only":[` +
+			`{"dates":["easter-70/easter+69"],"weekDays":["monday","thursday"]},{"dates":["orthodoxEaster+70"],"times":"01:00"},{"dates":"1900-01-01/2199-12-31","monthDays":[5,25],"times":"02:00"}],"also":[` +
+			repeat(`{"frequency":"day","interval":17,"schedule":{"hours":1,"minutes":0}}`) + `]}`},
+		{name: "Easter in ranges of dates", body: `{"startTime":"1900-01-01T00:00:00Z","frequency":"day","except":[` + filters(32, func(i int) string {
+			return fmt.Sprintf(`{"dates":["19%02d-01-01/2199-12-%02d","easter-%d/easter+%d","orthodoxEaster-%d"],"times":%q}`, i, 31-i%31, i, i, 2*i, clock(i*2003))
+		}) + `]}`},
 		{name: "a leap day on a Monday", body: `{"startTime":"1900-01-01T00:00:00Z","frequency":"day","only":{"monthDays":29,"months":2,"weekDays":"monday"},"also":[` +
 			repeat(`{"frequency":"hour","interval":7}`) + `]}`},
 	}

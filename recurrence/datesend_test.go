@@ -14,6 +14,7 @@ func TestDatesEndWithTheLastDayThatIsNamed(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		`{"frequency":"day"}`: "",
+		`{"frequency":"day","except":{"dates":["easter","orthodoxEaster-2/orthodoxEaster+1"]}}`:          "",
 		`{"frequency":"day","except":{"dates":["12-25","12-24/01-06"]}}`:                                 "",
 		`{"frequency":"day","except":{"dates":["2026-12-25","12-26"]}}`:                                  "2026-12-25",
 		`{"frequency":"day","only":{"dates":"2026-01-01/2027-03-31"},"except":[{"dates":"2026-12-25"}]}`: "2027-03-31",

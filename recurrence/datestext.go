@@ -9,12 +9,13 @@ import (
 )
 
 // datesText describes the dates of a filter: "on 25 and 28 December 2026 and from 24 December to 6 January of every year". Dates of every year
-// come first. They have the words "of every year" only if there are also dates of one year. last is the word before the last of several.
+// come first, then those that count from Easter. They have the words "of every year" only if there are also dates of one year. last is the word before the last of several.
 func datesText(dates []string, last string) string {
 	var yearly, dated dateList
+	var feasts feastList
 	var unread []string
 	for _, text := range dates {
-		if !yearly.add(text, "01-02") && !dated.add(text, time.DateOnly) {
+		if !feasts.add(text) && !yearly.add(text, "01-02") && !dated.add(text, time.DateOnly) {
 			unread = append(unread, fmt.Sprintf("on %q", text))
 		}
 	}
@@ -22,7 +23,8 @@ func datesText(dates []string, last string) string {
 	if !dated.empty() {
 		everyYear = " of every year"
 	}
-	parts := append(yearly.parts("2 January", everyYear, last), dated.parts("2 January 2006", "", last)...)
+	parts := append(yearly.parts("2 January", everyYear, last), feasts.parts(everyYear, last)...)
+	parts = append(parts, dated.parts("2 January 2006", "", last)...)
 	slices.Sort(unread)
 	return joinList(append(parts, slices.Compact(unread)...), last)
 }

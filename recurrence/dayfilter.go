@@ -10,10 +10,11 @@ type span struct{ first, last int64 }
 
 // A dayFilter is a compiled [Filter]: the days that fit it, and the times of these days that fit it.
 type dayFilter struct {
-	shapes shapeSet // days that fit in every year
-	dated  shapeSet // days that fit only inside ranges, for the dates with a year
-	ranges []span   // of days, in order and not adjacent
-	times  []span   // of seconds of a day, in order and not adjacent; nil: all
+	shapes shapeSet   // days that fit in every year
+	dated  shapeSet   // days that fit only inside ranges or on feasts, for dates that are not the same in every year
+	ranges []span     // of days, in order and not adjacent
+	feasts *feastDays // nil: no date counts from Easter
+	times  []span     // of seconds of a day, in order and not adjacent; nil: all
 
 	ofYear *yearShapeSet // the days that fit what counts in the year; nil: all
 }
@@ -28,6 +29,11 @@ func newDayFilter(f *Filter, weekStart int64) *dayFilter {
 	for _, text := range f.Dates {
 		entry, _ := parseDates(text)
 		switch {
+		case entry.feast != noFeast:
+			if d.feasts == nil {
+				d.feasts = &feastDays{}
+			}
+			d.feasts.add(entry.feast, entry.first, entry.last)
 		case !entry.yearly:
 			d.ranges = append(d.ranges, span{entry.first, entry.last})
 		case entry.first <= entry.last:
@@ -50,19 +56,20 @@ func newDayFilter(f *Filter, weekStart int64) *dayFilter {
 	weekDays, months := maskOfWeekDays(f.WeekDays, 1<<7-1), maskOr(f.Months, 1, 1<<12-1)
 	ofMonth := newMonthDaySet(f.MonthDays, f.MonthlyOccurrences)
 	inYear := maskOfDates(yearly)
+	changing := len(d.ranges) > 0 || d.feasts != nil
 	for shape := range monthShapes {
 		length, month := shapeLength(shape)
 		if months>>month&1 == 0 {
 			continue
 		}
 		days := ofMonth.mask(length, shape%7) & weekdayMask(weekDays, shape%7)
-		if len(d.ranges) > 0 {
+		if changing {
 			d.dated[shape] = days
 		}
 		switch {
 		case len(yearly) > 0:
 			d.shapes[shape] = days & inYear[month]
-		case len(d.ranges) == 0:
+		case !changing:
 			d.shapes[shape] = days
 		}
 	}
@@ -127,6 +134,14 @@ func (d *dayFilter) inYear(row int) uint32 {
 	return d.ofYear[row]
 }
 
+// onFeasts returns the days of a month that fit because they count from Easter.
+func (d *dayFilter) onFeasts(month, first int64, shape int) uint32 {
+	if d.feasts == nil {
+		return 0
+	}
+	return d.dated[shape] & d.feasts.mask(month, first)
+}
+
 // mask returns the days of a month that fit, apart from what counts in the year. first is the number of its first day.
 func (d *dayFilter) mask(month, first int64, shape int) uint32 {
 	fits := d.shapes[shape]
@@ -134,6 +149,7 @@ func (d *dayFilter) mask(month, first int64, shape int) uint32 {
 	if dated == 0 {
 		return fits
 	}
+	fits |= d.onFeasts(month, first, shape)
 	length := int64(lengthOf(month))
 	for i := spanAt(d.ranges, first); i < len(d.ranges) && d.ranges[i].first < first+length; i++ {
 		from, to := max(d.ranges[i].first-first+1, 1), min(d.ranges[i].last-first+1, length)

@@ -89,6 +89,7 @@
 //	                       "occurrence": 20}           to -53, or left out: every such day
 //	dates    "2026-12-25", "12-25"                     at most 1,000; a date without a year is in every year
 //	         "2026-12-20/2027-01-03", "12-20/01-03"    a range, both ends included
+//	         "easter", "easter-2", "orthodoxEaster+1"  a day around Easter, by at most 70 days; also as ranges
 //	times    "09:00", "09:00:30"                       at most 100; a time without seconds is the whole minute
 //	         "02:00/03:59", "22:00/05:59"              a range, both ends included; there is no 24:00
 //

@@ -111,7 +111,7 @@ const (
 	CodeYearDaysType          Code = "yeardays_type"          // not whole numbers
 	CodeYearDaysRange         Code = "yeardays_range"         // outside -366 to -1 and 1 to 366
 	CodeDatesType             Code = "dates_type"             // not strings
-	CodeDatesValue            Code = "dates_value"            // not a date, a date that does not exist, or a range that ends before it begins
+	CodeDatesValue            Code = "dates_value"            // not a date, a date that does not exist, a date too far from Easter, or a range that ends before it begins
 	CodeTimesType             Code = "times_type"             // not strings
 	CodeTimesValue            Code = "times_value"            // not a time of day, or a time that does not exist
 	CodeShiftValue            Code = "shift_value"            // not one of the words

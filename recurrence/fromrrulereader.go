@@ -65,7 +65,7 @@ func (r *rruleReader) checkParts() error {
 			}
 			advice = "a month without the day is omitted: for the last day of each month write BYMONTHDAY=-1"
 		case "BYEASTER":
-			advice = "it is not in RFC 5545: write the dates as RDATE, or as dates in only"
+			advice = `it is not in RFC 5545: write frequency day with only: [{"dates": ["easter"]}]`
 		}
 		if !slices.Contains(knownParts, name) {
 			return refusePart(cutValue(name), r.part(name), advice)

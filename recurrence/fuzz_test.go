@@ -13,6 +13,7 @@ func FuzzParse(f *testing.F) {
 		`{"frequency":"month","interval":2,"count":3,"endTime":"2030-01-01","schedule":{"minutes":0,"monthDays":[-1,15],"monthlyOccurences":{"day":"friday","occurrence":-1},"months":[2]},"timeZone":"Europe/Berlin"}`,
 		`{"cron":"CRON_TZ=America/New_York */15 9-16 * * 1-5","startTime":"2026-03-08T02:30"}`,
 		`{"frequency":"month","schedule":{"hours":18,"positions":-1,"seconds":[0,30]},"timeZone":"Europe/London","only":{"times":["09:00/17:30","22:00/05:59:59"]},"except":[{"weekDays":["saturday","sunday"]},{"dates":["12-25","2026-12-20/2027-01-03","12-20/01-03"]}]}`,
+		`{"frequency":"month","schedule":{"monthDays":25},"only":{"dates":["easter-2/easter+1","orthodoxEaster+39"]},"shift":"next","shiftBy":-2}`,
 		`{"cron":"0 9 * * *","except":{"months":1,"monthDays":[-1],"monthlyOccurrences":{"day":"friday"}},"shift":"modifiedFollowing","also":["2026-12-24T13:00",{"frequency":"week","startTime":"2026-01-03"},{"cron":"0 12 1 * *"}],"clockChanges":"shown"}`,
 		`{"startTime":"2026-01-01","also":["2026-02-01"],"count":2}`,
 		`{"cron":"@every 90m"}`, `{"id":"\ud83d\ude00\ud800","frequency":"day"}`,

@@ -75,7 +75,7 @@ func TestAnRRulePartThatIsRefusedIsNamed(t *testing.T) {
 		{"FREQ=FORTNIGHTLY", CodeRRuleSyntax, "FORTNIGHTLY", "FREQ must be SECONDLY, MINUTELY, HOURLY, DAILY, WEEKLY, MONTHLY or YEARLY"},
 		{"FREQ=DAILY;RSCALE=CHINESE", CodeNoRecurrence, "RSCALE=CHINESE", "GREGORIAN is the only calendar here"},
 		{"FREQ=MONTHLY;RSCALE=GREGORIAN;SKIP=BACKWARD", CodeNoRecurrence, "SKIP=BACKWARD", "BYMONTHDAY=-1"},
-		{"FREQ=YEARLY;BYEASTER=0", CodeNoRecurrence, "BYEASTER=0", "it is not in RFC 5545: write the dates as RDATE"},
+		{"FREQ=YEARLY;BYEASTER=0", CodeNoRecurrence, "BYEASTER=0", `it is not in RFC 5545: write frequency day with only: [{"dates": ["easter"]}]`},
 		{"FREQ=MINUTELY;BYSECOND=0,60", CodeNoRecurrence, "BYSECOND=0,60", "a leap second"},
 		{"FREQ=DAILY;UNTIL=20270101T000000", CodeRRuleSyntax, "UNTIL=20270101T000000", "because DTSTART has Z or TZID"},
 		{"FREQ=DAILY;INTERVAL=0", CodeRRuleSyntax, "INTERVAL=0", "1 to 2147483647"},

@@ -28,6 +28,8 @@ func TestParseGivesThisCanonicalCalendar(t *testing.T) {
 			`{"frequency":"day","except":[{"dates":["12-25","2026-05-25"]},{"months":[1]},{"times":["09:00"]},{"weekDays":["monday"]},{"weekDays":["saturday","sunday"]}]}`},
 		{"dates are sorted by their text, and a range of one day is that day", `{"frequency":"day","except":{"dates":["2026-12-25/2026-12-25","12-25/12-25","2026-12-25","12-20/01-03","2026-01-01/2026-01-02"]}}`,
 			`{"frequency":"day","except":[{"dates":["12-20/01-03","12-25","2026-01-01/2026-01-02","2026-12-25"]}]}`},
+		{"days that count from Easter", `{"frequency":"day","except":{"dates":["ORTHODOXEASTER","easter-2/easter+1","12-25","Easter+0/easter","easter+01","2026-12-25"]}}`,
+			`{"frequency":"day","except":[{"dates":["12-25","2026-12-25","easter","easter+1","easter-2/easter+1","orthodoxEaster"]}]}`},
 		{"a range of one minute is that minute", `{"frequency":"day","only":{"times":["22:00/05:59","09:00/09:00","09:00:00/09:00:59","09:00","08:00:30/08:00:30"]}}`,
 			`{"frequency":"day","only":[{"times":["08:00:30","09:00","22:00/05:59"]}]}`},
 		{"seconds are left out at the ends of a minute", `{"frequency":"day","only":{"times":["09:00:00/17:30:59","01:00:51/18:15","07:00:00/07:00:05"]}}`,

@@ -31,18 +31,20 @@ func TestEqualComparesCalendarsAsText(t *testing.T) {
 		"a date with a year": func(r *Recurrence) {
 			r.Except = []Filter{{Dates: []string{"2026-12-25", "12-24"}, Times: christmas.Times}}
 		},
-		"another time":             func(r *Recurrence) { r.Except = []Filter{{Dates: christmas.Dates, Times: []string{"09:00:00"}}} },
-		"no time":                  func(r *Recurrence) { r.Except = []Filter{{Dates: christmas.Dates}} },
-		"two filters for one":      func(r *Recurrence) { r.Except = []Filter{{Dates: christmas.Dates}, {Times: christmas.Times}} },
-		"only for except":          func(r *Recurrence) { r.Only, r.Except = r.Except, r.Only },
-		"a shift":                  func(r *Recurrence) { r.Shift = ShiftNext },
-		"a shift by days":          func(r *Recurrence) { r.ShiftBy = 1 },
-		"a shift back by days":     func(r *Recurrence) { r.ShiftBy = -1 },
-		"another way of the clock": func(r *Recurrence) { r.ClockChanges = ClockSkip },
-		"another instant":          func(r *Recurrence) { r.Also = []Recurrence{{StartTime: start.Add(time.Second)}, r.Also[1]} },
-		"a rule less":              func(r *Recurrence) { r.Also = r.Also[:1] },
-		"another position":         func(r *Recurrence) { r.Positions = []int{-1} },
-		"another second":           func(r *Recurrence) { r.Seconds = []int{30} },
+		"another time":                func(r *Recurrence) { r.Except = []Filter{{Dates: christmas.Dates, Times: []string{"09:00:00"}}} },
+		"no time":                     func(r *Recurrence) { r.Except = []Filter{{Dates: christmas.Dates}} },
+		"two filters for one":         func(r *Recurrence) { r.Except = []Filter{{Dates: christmas.Dates}, {Times: christmas.Times}} },
+		"only for except":             func(r *Recurrence) { r.Only, r.Except = r.Except, r.Only },
+		"a shift":                     func(r *Recurrence) { r.Shift = ShiftNext },
+		"a day after Easter":          func(r *Recurrence) { r.Only = []Filter{{Dates: []string{"easter+1"}}} },
+		"a day after Orthodox Easter": func(r *Recurrence) { r.Only = []Filter{{Dates: []string{"orthodoxEaster+1"}}} },
+		"a shift by days":             func(r *Recurrence) { r.ShiftBy = 1 },
+		"a shift back by days":        func(r *Recurrence) { r.ShiftBy = -1 },
+		"another way of the clock":    func(r *Recurrence) { r.ClockChanges = ClockSkip },
+		"another instant":             func(r *Recurrence) { r.Also = []Recurrence{{StartTime: start.Add(time.Second)}, r.Also[1]} },
+		"a rule less":                 func(r *Recurrence) { r.Also = r.Also[:1] },
+		"another position":            func(r *Recurrence) { r.Positions = []int{-1} },
+		"another second":              func(r *Recurrence) { r.Seconds = []int{30} },
 	} {
 		other := rule
 		change(&other)

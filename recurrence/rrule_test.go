@@ -114,6 +114,8 @@ func TestRRuleRefusesWhatRFC5545CannotExpress(t *testing.T) {
 		{Recurrence{StartTime: start, Frequency: Minute, Hours: []int{9}, TimeZone: berlin}, "limited by the clock"},
 		{Recurrence{StartTime: start, Frequency: Day, Shift: ShiftNext, Except: []Filter{{WeekDays: weekend}}}, "moves no days"},
 		{Recurrence{StartTime: start, Frequency: Day, ShiftBy: 1}, "remove shiftBy"},
+		{Recurrence{StartTime: start, Frequency: Day, Except: []Filter{{Dates: []string{"2026-12-25", "easter+10"}}}}, "no Easter"},
+		{Recurrence{StartTime: start, Frequency: Day, Only: []Filter{{Dates: []string{"easter"}}}}, "without dates and times"},
 		{Recurrence{StartTime: start, Frequency: Day, ClockChanges: ClockSkip, TimeZone: berlin}, `only "once"`},
 		{Recurrence{StartTime: start, Frequency: Day, Count: 3, Except: []Filter{{WeekDays: weekend}}}, "leaves out"},
 		{Recurrence{StartTime: start, Frequency: Day, Except: []Filter{{Dates: []string{"12-25"}}}}, "single dates"},

@@ -44,6 +44,8 @@ func (r Recurrence) exportCalendar() (c rruleCalendar, err error) {
 		others := len(f.MonthDays) + len(f.MonthlyOccurrences) + len(f.Months) + len(f.Weeks) + len(f.YearDays) + len(f.YearlyOccurrences)
 		single := !slices.ContainsFunc(f.Dates, func(d string) bool { return len(d) != len(time.DateOnly) })
 		switch {
+		case slices.ContainsFunc(f.Dates, func(d string) bool { _, _, ok := cutFeast(d); return ok }):
+			return c, noRRule(indexPath("except", i), "RFC 5545 has no Easter: write the dates of each year")
 		case byDay && !byDate && others+len(f.Times) == 0:
 			c.limit.WeekDays = withoutDays(c.limit.WeekDays, f.WeekDays)
 		case byDate && !byDay && others == 0 && single && (!picks || len(f.Times) > 0): // a filter with times closes no day that positions count

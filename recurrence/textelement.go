@@ -24,10 +24,10 @@ func (e textElement) check(field, text string) *Error {
 	return nil
 }
 
-// canonicalDates returns the canonical form of an entry of dates. Only a range may have another one.
+// canonicalDates returns the canonical form of an entry of dates. Only a range and a day that counts from Easter may have another one.
 func canonicalDates(text string) (string, string) {
 	entry, bad := parseDates(text)
-	if bad == "" && strings.Contains(text, "/") {
+	if bad == "" && (entry.feast != noFeast || strings.Contains(text, "/")) {
 		return entry.String(), ""
 	}
 	return text, bad

@@ -13,8 +13,10 @@ func (r Recurrence) checkCalendar(list *errorList, given map[string]source) {
 	if r.ShiftBy < -maxShiftBy || r.ShiftBy > maxShiftBy {
 		add(CodeShiftByRange, "shiftBy", "must be -%d to %d", maxShiftBy, maxShiftBy)
 	}
-	if path, unit := r.ofElapsedTime(); r.ShiftBy != 0 && unit != 0 {
-		add(CodeShiftByFrequency, "shiftBy", "goes with frequency day, week, month or year and with cron fields, not with %v%s", unit, of(path))
+	if r.ShiftBy != 0 {
+		if path, unit := r.ofElapsedTime(); unit != 0 {
+			add(CodeShiftByFrequency, "shiftBy", "goes with frequency day, week, month or year and with cron fields, not with %v%s", unit, of(path))
+		}
 	}
 	if r.Shift == ShiftDrop || r.Shift > ShiftNearestInMonth {
 		return
