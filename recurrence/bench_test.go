@@ -1,6 +1,7 @@
 package recurrence
 
 import (
+	"runtime"
 	"testing"
 	"time"
 )
@@ -137,4 +138,52 @@ func TestNextAllocatesNothing(t *testing.T) {
 			t.Errorf("%s: Next allocates %v times", c.name, allocs)
 		}
 	}
+}
+
+// ordinaryRules are rules as most schedules have them: one in ten has a list of twenty holidays.
+func ordinaryRules() []Recurrence {
+	start := time.Date(2020, 3, 8, 9, 7, 30, 0, time.UTC)
+	var holidays []string
+	for i := range 20 {
+		holidays = append(holidays, time.Date(2026+i/10, time.Month(1+i%10), 1+7*i%28, 0, 0, 0, 0, time.UTC).Format(time.DateOnly))
+	}
+	return []Recurrence{
+		{Cron: "*/15 9-16 * * 1-5", TimeZone: "America/New_York"},
+		{Cron: "0 5 * * *"},
+		{Cron: "@every 90s"},
+		{StartTime: start, Frequency: Minute, Interval: 15},
+		{StartTime: start, Frequency: Hour},
+		{StartTime: start, Frequency: Day, Hours: []int{9}, Minutes: []int{0}, TimeZone: "Europe/Berlin"},
+		{StartTime: start, Frequency: Week, WeekDays: []time.Weekday{1, 3, 5}, Hours: []int{10, 22}, TimeZone: "Asia/Tokyo"},
+		{StartTime: start, Frequency: Month, MonthDays: []int{-1}, Hours: []int{18}, TimeZone: "Europe/London"},
+		{StartTime: start, Frequency: Month, MonthlyOccurrences: []NthWeekday{{Day: 2, N: 2}}, Hours: []int{18}},
+		{StartTime: start, Frequency: Week, WeekDays: []time.Weekday{1, 2, 3, 4, 5}, Hours: []int{9}, Except: []Filter{{Dates: holidays}}, TimeZone: "Europe/London"},
+	}
+}
+
+// BenchmarkManySeries compiles ordinary rules and keeps them, as a program does at its start, and reports the memory that each needs then.
+// With -benchtime 1000000x it compiles a million.
+func BenchmarkManySeries(b *testing.B) {
+	created := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	rules := ordinaryRules()
+	heap := func() int64 {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return int64(m.HeapAlloc)
+	}
+	kept := make([]*Series, 0, b.N)
+	before := heap()
+	b.ReportAllocs()
+	b.ResetTimer()
+	for i := range b.N {
+		s, err := rules[i%len(rules)].Series(created)
+		if err != nil {
+			b.Fatal(err)
+		}
+		kept = append(kept, s)
+	}
+	b.StopTimer()
+	b.ReportMetric(float64(heap()-before)/float64(b.N), "kept-B/op")
+	runtime.KeepAlive(kept)
 }
