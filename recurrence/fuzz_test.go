@@ -96,7 +96,7 @@ func signed[T ~int](bytes []byte) (list []T) {
 
 // setCalendar sets the fields of a calendar. The lower half of each byte determines what is added, the upper half which value.
 func setCalendar(r *Recurrence, bytes []byte) {
-	dates := []string{"12-25", "2026-12-25", "2026-12-25/2026-12-25", "12-20/01-03", "2026-12-20/2027-01-03", "02-29", "02-30", "2027-01-01/2026-01-01", ""}
+	dates := []string{"12-25", "2026-12-25", "2026-12-25/2026-12-25", "12-20/01-03", "2026-12-20/2027-01-03", "02-29", "easter-2/easter+1", "ORTHODOXEASTER+01", "easter+71", "02-30", "2027-01-01/2026-01-01", ""}
 	times := []string{"09:00", "09:00/09:00", "22:00/05:59", "00:00/23:59", "09:00:30", "09:00:00/17:30:59", "24:00", "9"}
 	crons := []string{"0 5 * * *", "@every 90m", "TZ=UTC 0 5 * * *", "0 0 30 2 *", "?"}
 	var f Filter
@@ -120,7 +120,7 @@ func setCalendar(r *Recurrence, bytes []byte) {
 		case 7:
 			r.Except, f = append(r.Except, f), Filter{}
 		case 8:
-			r.Shift, r.ShiftBy = Shift(which%8), which%65-32
+			r.Shift, r.ShiftBy = Shift(which%8), 5*which-37
 		case 9:
 			r.ClockChanges = ClockChanges(which % 4)
 		case 10:
