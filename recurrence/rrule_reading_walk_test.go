@@ -1,0 +1,281 @@
+package recurrence_test
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chimejobs/chime/internal/long"
+	"github.com/chimejobs/chime/recurrence"
+)
+
+// drawRRules returns a random text of RFC 5545: every FREQ with every part that section 3.3.10 allows next to it, in UTC and in zones, with COUNT, UNTIL,
+// EXDATE, RDATE and further RRULE lines.
+func (g jsonGenerator) drawRRules() string {
+	start := g.near - g.near%60 + int64(oneOf(g, 0, 0, g.IntN(60)))
+	wall := func(at int64) string {
+		if g.zone == "" {
+			return time.Unix(at, 0).UTC().Format(rruleLayout) + "Z"
+		}
+		return time.Unix(at, 0).UTC().Format(rruleLayout)
+	}
+	zone := ""
+	if g.zone != "" {
+		zone = ";TZID=" + g.zone
+	}
+	lines := []string{"DTSTART" + zone + ":" + wall(start), g.drawRRule(start)}
+	for g.chance(8) {
+		lines = append(lines, g.drawRRule(start))
+	}
+	if g.chance(6) {
+		for range 1 + g.IntN(2) {
+			lines = append(lines, "RDATE"+zone+":"+wall(start+g.Int64N(oneOf[int64](g, 5, 300)*86400)))
+		}
+	}
+	if g.chance(4) {
+		list, _ := readRRules(strings.Join(lines, "\n")).runs(start+8*365*86400, 12)
+		loc := readRRules(lines[0]).loc
+		for range 1 + g.IntN(3) {
+			at := start + g.Int64N(20)*86400
+			if len(list) > 0 && g.IntN(4) > 0 {
+				_, offset := time.Unix(list[0], 0).In(loc).Zone()
+				picked := oneOf(g, list...)
+				_, offset = time.Unix(picked, 0).In(loc).Zone()
+				at = picked + int64(offset)
+			}
+			if g.chance(3) {
+				lines = append(lines, "EXDATE;VALUE=DATE:"+wall(at)[:8])
+			} else {
+				lines = append(lines, "EXDATE"+zone+":"+wall(at))
+			}
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+func (g jsonGenerator) drawRRule(start int64) string {
+	freq := oneOf(g, "SECONDLY", "MINUTELY", "HOURLY", "DAILY", "DAILY", "WEEKLY", "WEEKLY", "MONTHLY", "MONTHLY", "MONTHLY", "YEARLY", "YEARLY", "YEARLY", "YEARLY")
+	if g.zone != "" && (freq == "SECONDLY" || freq == "MINUTELY") {
+		freq = "DAILY"
+	}
+	text := "RRULE:FREQ=" + freq
+	byDay := slices.Contains([]string{"DAILY", "WEEKLY", "MONTHLY", "YEARLY"}, freq)
+	if g.chance(3) {
+		text += ";INTERVAL=" + strconv.Itoa(1+g.IntN(map[string]int{"YEARLY": 4, "MONTHLY": 18, "WEEKLY": 8}[freq]+oneOf(g, 1, 6)))
+		if freq == "MONTHLY" && g.chance(2) {
+			text = "RRULE:FREQ=MONTHLY;INTERVAL=" + strconv.Itoa(2+g.IntN(5))
+		}
+	}
+	has := map[string]bool{}
+	part := func(name string, chance, most int, value func() string) {
+		if !g.chance(chance) {
+			return
+		}
+		var list []string
+		for range 1 + g.IntN(most) {
+			if v := value(); !slices.Contains(list, v) {
+				list = append(list, v)
+			}
+		}
+		has[name] = true
+		text += ";" + name + "=" + strings.Join(list, ",")
+	}
+	number := func(low, high int) func() string {
+		return func() string { return strconv.Itoa(low + g.IntN(high-low+1)) }
+	}
+	signed := func(high int) func() string {
+		return func() string { return strconv.Itoa(oneOf(g, 1, 1, -1) * (1 + g.IntN(high))) }
+	}
+	part("BYMONTH", 4, 4, number(1, 12))
+	if freq == "YEARLY" {
+		part("BYWEEKNO", 4, 4, signed(53))
+	}
+	if freq == "YEARLY" || !byDay {
+		part("BYYEARDAY", 6, oneOf(g, 3, 40), signed(366))
+	}
+	if freq != "WEEKLY" {
+		part("BYMONTHDAY", 4, 8, signed(31))
+	}
+	names := strings.Fields("MO TU WE TH FR SA SU")
+	part("BYDAY", 2, 5, func() string {
+		name := oneOf(g, names...)
+		switch {
+		case freq != "MONTHLY" && freq != "YEARLY" || has["BYWEEKNO"] || g.chance(3):
+			return name
+		case freq == "YEARLY" && !has["BYMONTH"]:
+			return signed(53)() + name
+		}
+		return signed(5)() + name
+	})
+	part("BYHOUR", 4, 3, number(0, 23))
+	part("BYMINUTE", 5, 3, number(0, 59))
+	part("BYSECOND", 8, 2, number(0, 59))
+	if len(has) > 0 {
+		part("BYSETPOS", 4, 3, signed(oneOf(g, 3, 8, 40)))
+	}
+	part("WKST", 3, 1, func() string { return oneOf(g, names...) })
+	switch g.IntN(6) {
+	case 0, 1:
+		text += ";COUNT=" + strconv.Itoa(1+g.IntN(oneOf(g, 4, 30)))
+	case 2:
+		text += ";UNTIL=" + time.Unix(start+g.Int64N(oneOf[int64](g, 10, 900)*86400), 0).UTC().Format(rruleLayout) + "Z"
+	}
+	return text
+}
+
+var digits = regexp.MustCompile(`-?[0-9]+`)
+
+// rruleProblem compares a text with its import. It returns an empty text if all instants are equal, and the reason if the import refuses the text.
+func rruleProblem(text string, later int64, at bool) (problem, refusal string, runs int) {
+	reading := readRRules(text)
+	start := reading.instant(reading.start)
+	limit := min(start+int64(12*365*86400), int64(dayNumber(2074, 1, 1))*86400)
+	if strings.Contains(text, "SECONDLY") || strings.Contains(text, "MINUTELY") {
+		limit = start + 400*86400
+	}
+	want, limit := reading.runs(limit, 40)
+	rule, err := recurrence.FromRRule(text)
+	if at && reading.wall(start) == reading.start { // the form of Google Calendar and of rrule-go; their start is an instant
+		_, bare, _ := strings.Cut(text, "\n")
+		rule, err = recurrence.FromRRuleAt(bare, time.Unix(start, 0), reading.loc.String())
+	}
+	if err != nil {
+		first := recurrence.Errors(err)[0]
+		if first.Code == recurrence.CodeNeverFires {
+			if reading.eachRuns(limit) {
+				return fmt.Sprintf("%v, want %v", err, reading.shown(want)), "", len(want)
+			}
+			return "", string(first.Code), 0
+		}
+		return "", fmt.Sprintf("%s: %s", first.Code, digits.ReplaceAllString(first.Reason, "#")), 0
+	}
+	for _, created := range []int64{start, start + later} {
+		series, err := rule.Series(time.Unix(created, 0))
+		if err != nil {
+			if len(want) > 0 {
+				return fmt.Sprintf("%v, want %v", err, reading.shown(want)), "", len(want)
+			}
+			return "", "never_fires", 0
+		}
+		var got, rest []int64
+		for at := range series.Between(time.Unix(start, 0), time.Unix(limit, 0)) {
+			got = append(got, at.Unix())
+			if len(got) > len(want)+3 {
+				break
+			}
+		}
+		if !slices.Equal(got, want) {
+			i := 0
+			for i < len(got) && i < len(want) && got[i] == want[i] {
+				i++
+			}
+			json, _ := rule.MarshalJSON()
+			return fmt.Sprintf("%s\nup to %s, after %d equal runs\n got %v\nwant %v", json, reading.shown([]int64{limit}), i, reading.shown(got[i:]), reading.shown(want[i:])), "", len(want)
+		}
+		// The runs of a series that began before its import: COUNT counts from DTSTART.
+		left := slices.DeleteFunc(slices.Clone(want), func(at int64) bool { return at < created })
+		for at := range series.All() {
+			if at.Unix() >= limit || len(rest) > len(left) {
+				break
+			}
+			rest = append(rest, at.Unix())
+		}
+		if !slices.Equal(rest, left) {
+			json, _ := rule.MarshalJSON()
+			return fmt.Sprintf("%s\ncreated %s: all runs up to %s\n got %v\nwant %v", json, reading.shown([]int64{created}), reading.shown([]int64{limit}), reading.shown(rest), reading.shown(left)), "", len(want)
+		}
+	}
+	return "", "", len(want)
+}
+
+// eachRuns reports whether each RRULE has a run before a limit.
+func (r *rruleReading) eachRuns(limit int64) bool {
+	return !slices.ContainsFunc(r.rules, func(rule *readRRule) bool {
+		list, _ := rule.runs(limit, 1)
+		return len(list) == 0
+	})
+}
+
+func (r *rruleReading) shown(list []int64) (texts []string) {
+	for _, at := range list[:min(5, len(list))] {
+		texts = append(texts, time.Unix(at, 0).In(r.loc).Format("Mon 2006-01-02T15:04:05Z07:00"))
+	}
+	return texts
+}
+
+// shorter returns the shortest text it finds that still has a problem: without lines, parts and values.
+func shorter(text string, later int64, at bool) string {
+	differs := func(text string) bool {
+		defer func() { _ = recover() }() // half of a value
+		problem, _, _ := rruleProblem(text, later, at)
+		return problem != ""
+	}
+	for shrunk := true; shrunk; {
+		shrunk = false
+		for _, separator := range []string{"\n", ";", ","} {
+			parts := strings.Split(text, separator)
+			for i := 1; i < len(parts); i++ {
+				candidate := strings.Join(slices.Delete(slices.Clone(parts), i, i+1), separator)
+				if !strings.Contains(candidate, "RRULE:FREQ") || strings.Count(candidate, ":") != strings.Count(candidate, "\n")+1 || strings.Contains(candidate, "TZID") != strings.Contains(text, "TZID") {
+					continue
+				}
+				if differs(candidate) {
+					text, shrunk = candidate, true
+					break
+				}
+			}
+		}
+	}
+	return text
+}
+
+// TestRRulesRunAsAPlainReadingOfRFC5545 compares random texts. RRULE_TEXTS sets their number, RRULE_SEED the first seed.
+func TestRRulesRunAsAPlainReadingOfRFC5545(t *testing.T) {
+	texts, _ := strconv.ParseUint(os.Getenv("RRULE_TEXTS"), 10, 64)
+	begin, _ := strconv.ParseUint(os.Getenv("RRULE_SEED"), 10, 64)
+	if texts == 0 {
+		texts = uint64(long.Seeds(300, 3000))
+	}
+	refusals, compared, running, failed := map[string]int{}, uint64(0), 0, 0
+	for seed := range texts {
+		g := newJSONGenerator(begin + seed)
+		g.Rand = rand.New(rand.NewPCG(begin+seed, 5545))
+		text := g.drawRRules()
+		later := g.Int64N(oneOf[int64](g, 1, 5, 100) * 86400)
+		at := g.chance(3)
+		problem, refusal, runs := rruleProblem(text, later, at)
+		if problem != "" {
+			text = shorter(text, later, at)
+			if small, _, _ := rruleProblem(text, later, at); small != "" {
+				problem = small
+			}
+			t.Errorf("seed %d: %s\n%s", begin+seed, text, problem)
+			if failed++; failed == 20 {
+				return
+			}
+		}
+		switch {
+		case refusal != "":
+			refusals[refusal]++
+		case runs > 0:
+			running++
+			fallthrough
+		default:
+			compared++
+		}
+	}
+	t.Logf("%d texts: %d compared, %d of them with runs", texts, compared, running)
+	for _, reason := range slices.Sorted(maps.Keys(refusals)) {
+		t.Logf("%6d refused: %s", refusals[reason], reason)
+	}
+	if compared < texts/2 {
+		t.Errorf("only %d of %d texts were compared", compared, texts)
+	}
+}
