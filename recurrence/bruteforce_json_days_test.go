@@ -4,7 +4,7 @@ import "slices"
 
 const (
 	maxShift   = 31 // days by which shift moves a run at most
-	maxShiftBy = 92 // days by which shift and shiftBy together move a run at most
+	maxShiftBy = 92 // days by which shiftBy then moves it at most
 )
 
 // runDays returns the days in [first, last) on which the rule runs, after positions, calendar, shift and shiftBy.
@@ -15,7 +15,7 @@ func (b *jsonModel) runDays(first, last int) map[int]bool {
 		margin = maxShift
 	}
 	if b.ShiftBy != 0 {
-		margin = maxShiftBy
+		margin += maxShiftBy
 	}
 	for n := first - margin; n < last+margin; n++ {
 		if !b.named(n) {
@@ -46,12 +46,12 @@ func (b *jsonModel) moved(n int) (int, bool) {
 	case b.ShiftBy == 0:
 		return 0, false
 	}
-	step := 1
+	step, origin := 1, at
 	if b.ShiftBy < 0 {
 		step = -1
 	}
 	for left := b.ShiftBy * step; left > 0; {
-		if at += step; at-n > maxShiftBy || n-at > maxShiftBy {
+		if at += step; at-origin > maxShiftBy || origin-at > maxShiftBy {
 			return 0, false
 		}
 		if b.isOpen(at) {
