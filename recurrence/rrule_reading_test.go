@@ -33,10 +33,10 @@ var rruleWeekdays = map[string]string{"SU": "sunday", "MO": "monday", "TU": "tue
 
 const rruleLayout = "20060102T150405"
 
-// readRRules reads a text of unfolded lines, with DTSTART first.
+// readRRules reads a text with DTSTART first.
 func readRRules(text string) *rruleReading {
 	r := &rruleReading{loc: time.UTC, removed: map[int64]bool{}, days: map[int]bool{}}
-	for _, line := range strings.Split(text, "\n") {
+	for _, line := range strings.Split(strings.ReplaceAll(strings.ReplaceAll(text, "\r", ""), "\n ", ""), "\n") { // unfolded
 		name, value, _ := strings.Cut(line, ":")
 		name, parameter, _ := strings.Cut(name, ";")
 		if zone, ok := strings.CutPrefix(parameter, "TZID="); ok {
@@ -57,10 +57,14 @@ func readRRules(text string) *rruleReading {
 			}
 		default:
 			for _, at := range strings.Split(value, ",") {
+				instant := wallOf(at)
+				if !strings.HasSuffix(at, "Z") {
+					instant = r.instant(instant)
+				}
 				if name == "RDATE" {
-					r.added = append(r.added, r.instant(wallOf(at)))
+					r.added = append(r.added, instant)
 				} else {
-					r.removed[r.instant(wallOf(at))] = true
+					r.removed[instant] = true
 				}
 			}
 		}
