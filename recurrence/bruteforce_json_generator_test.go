@@ -100,7 +100,7 @@ func (g jsonGenerator) anchor() int { return int(g.near/86400) + g.IntN(60) - 10
 func (g jsonGenerator) filter() (f jsonFilter) {
 	n := g.anchor()
 	day := dayAt(n)
-	fit := g.IntN(4) > 0
+	fit := g.IntN(8) > 0
 	last := func(n, length int) int { return oneOf(g, n, n, n-length-1) }
 	for empty := true; empty; {
 		if g.chance(4) {
@@ -179,7 +179,7 @@ func (g jsonGenerator) dates() string {
 		return offset(from) + "/" + offset(min(70, from+oneOf(g, 0, 3, g.IntN(60))))
 	}
 	at := time.Unix(int64(g.anchor())*86400, 0).UTC()
-	layout := oneOf(g, time.DateOnly, "01-02")
+	layout := oneOf(g, time.DateOnly, "01-02", "01-02")
 	if g.chance(2) {
 		return at.Format(layout)
 	}
