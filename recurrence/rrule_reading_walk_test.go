@@ -279,7 +279,7 @@ func TestRRulesRunAsAPlainReadingOfRFC5545(t *testing.T) {
 		texts = uint64(long.Seeds(300, 3000))
 	}
 	exportsCompared = 0
-	refusals, compared, running, failed := map[string]int{}, uint64(0), 0, 0
+	refusals, compared, running, counting, failed := map[string]int{}, uint64(0), 0, uint64(0), 0
 	for seed := range texts {
 		g := newJSONGenerator(begin + seed)
 		g.Rand = rand.New(rand.NewPCG(begin+seed, 5545))
@@ -301,17 +301,19 @@ func TestRRulesRunAsAPlainReadingOfRFC5545(t *testing.T) {
 		case refusal != "":
 			refusals[refusal]++
 		case runs > 0:
-			running++
+			if running++; strings.Contains(text, "COUNT=") {
+				counting++
+			}
 			fallthrough
 		default:
 			compared++
 		}
 	}
-	t.Logf("%d texts: %d compared, %d of them with runs, %d exported again", texts, compared, running, exportsCompared)
+	t.Logf("%d texts: %d compared, %d of them with runs, %d with COUNT, %d exported again", texts, compared, running, counting, exportsCompared)
 	for _, reason := range slices.Sorted(maps.Keys(refusals)) {
 		t.Logf("%6d refused: %s", refusals[reason], reason)
 	}
-	if compared < texts/2 {
-		t.Errorf("only %d of %d texts were compared", compared, texts)
+	if compared < texts/2 || counting < texts/10 {
+		t.Errorf("only %d of %d texts were compared, %d of them with COUNT", compared, texts, counting)
 	}
 }
