@@ -87,6 +87,11 @@ func (b *jsonModel) hasSchedule() bool {
 	return len(s.Minutes)+len(s.Hours)+len(s.WeekDays)+len(s.MonthDays)+len(s.MonthlyOccurrences)+len(s.Months)+len(s.Seconds)+len(s.Positions)+len(s.Days) > 0
 }
 
+// startsAtOnce reports whether the rule runs at creation: it has no start, and creation is open.
+func (b *jsonModel) startsAtOnce() bool {
+	return b.cron == nil && b.StartTime == "" && b.start < b.end && b.isOpenAt(b.startDay, b.startTime)
+}
+
 // setTimes computes which hours, minutes and seconds the rule has: those given, those of the start, or all.
 func (b *jsonModel) setTimes() {
 	s := b.sched

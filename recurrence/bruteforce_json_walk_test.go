@@ -62,6 +62,27 @@ func difference(text string, w jsonWindow) (problem string, matches int, refused
 	if problem := formProblem(rule); problem != "" {
 		return problem, len(want), false
 	}
+	if w.from <= w.created && w.created < w.to {
+		runs := slices.DeleteFunc(slices.Clone(want), func(at int64) bool { return at < w.created })
+		if model.startsAtOnce() && (len(runs) == 0 || runs[0] != w.created) {
+			runs = slices.Insert(runs, 0, w.created)
+		}
+		i := 0
+		for at := range series.All() {
+			if at.Unix() >= w.to {
+				break
+			}
+			if i == len(runs) || at.Unix() != runs[i] {
+				return fmt.Sprintf("created %s: run %d is at %s, want the runs %v", instantText(w.created), i+1, at, instants(model, runs[i:])), len(want), false
+			}
+			if i++; i == 5 {
+				break
+			}
+		}
+		if i < min(5, len(runs)) {
+			return fmt.Sprintf("created %s: %d runs, want also %v", instantText(w.created), i, instants(model, runs[i:])), len(want), false
+		}
+	}
 	for _, probe := range w.probes {
 		i, _ := slices.BinarySearch(want, probe)
 		if at, ok := series.Prev(time.Unix(probe, 0)); i > 0 && !(ok && at.Unix() == want[i-1]) || i == 0 && ok && at.Unix() >= w.from {
