@@ -23,13 +23,13 @@ func (g jsonGenerator) chance(n int) bool { return g.IntN(n) == 0 }
 
 func oneOf[T any](g jsonGenerator, values ...T) T { return values[g.IntN(len(values))] }
 
-// newJSONGenerator draws a zone, and an instant between 1990 and 2060: near New Year, Easter, 29 February, a clock change, or any other.
+// newJSONGenerator draws a zone, and an instant between 1993 and 2060: near New Year, Easter, 29 February, a clock change, or any other.
 func newJSONGenerator(seed uint64) jsonGenerator {
 	g := jsonGenerator{Rand: rand.New(rand.NewPCG(seed, 30))}
 	if g.IntN(5) < 3 {
 		g.zone = oneOf(g, jsonZones...)
 	}
-	year := 1990 + g.IntN(70)
+	year := 1993 + g.IntN(68)
 	day := dayNumber(year, 1, 1+g.IntN(365))
 	switch g.IntN(6) {
 	case 0, 1:

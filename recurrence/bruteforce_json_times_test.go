@@ -208,14 +208,18 @@ func (b *jsonModel) eachSecond(from, to int64, may func(day int) bool, call func
 	for hour := from; hour < to; hour += 3600 {
 		end := min(hour+3600, to)
 		first, begin := b.shown(hour)
-		last, _ := b.shown(end - 1)
-		if !may(first) && !may(last) {
-			continue
-		}
-		if _, next := b.shown(end); first == last && (next-begin+86400)%86400 == int(end-hour)%86400 { // no clock change
+		last, next := b.shown(end - 1)
+		if int64((last-first)*86400+next-begin) == end-1-hour { // no clock change
+			if !may(first) && !may(last) {
+				continue
+			}
 			for at := hour; at < end; at++ {
-				if second := begin + int(at-hour); b.atTime(second) {
-					call(at, first, second)
+				day, second := first, begin+int(at-hour)
+				if second >= 86400 {
+					day, second = last, second-86400
+				}
+				if b.atTime(second) {
+					call(at, day, second)
 				}
 			}
 			continue
