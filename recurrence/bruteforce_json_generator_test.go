@@ -14,6 +14,7 @@ type jsonGenerator struct {
 	*rand.Rand
 	zone string
 	near int64
+	day  int // that most filters fit
 }
 
 var jsonZones = strings.Fields(`America/New_York Europe/Berlin Australia/Lord_Howe America/Sao_Paulo Pacific/Apia Africa/Casablanca Asia/Kolkata Europe/London
@@ -46,6 +47,7 @@ func newJSONGenerator(seed uint64) jsonGenerator {
 	if g.chance(2) {
 		g.near -= g.near % 900
 	}
+	g.day = int(g.near/86400) + g.IntN(60) - 10
 	return g
 }
 
@@ -93,8 +95,10 @@ func (g jsonGenerator) nths(limit, most int) (list []jsonNth) {
 	return list
 }
 
-// anchor returns a day near the instant.
-func (g jsonGenerator) anchor() int { return int(g.near/86400) + g.IntN(60) - 10 }
+// anchor returns the day that most filters fit, or another one near the instant.
+func (g jsonGenerator) anchor() int {
+	return oneOf(g, g.day, g.day, g.day, int(g.near/86400)+g.IntN(60)-10)
+}
 
 // filter returns a filter for days. Its fields fit a day near the instant, each with further values, or are drawn freely.
 func (g jsonGenerator) filter() (f jsonFilter) {
@@ -157,6 +161,11 @@ func (g jsonGenerator) filter() (f jsonFilter) {
 				f.Dates = append(f.Dates, g.dates())
 			}
 			empty = false
+			if since := day.sinceEaster; fit && -70 <= since && since <= 69 && g.chance(2) {
+				f.Dates = append(f.Dates, fmt.Sprintf("easter%+d/easter%+d", since, since+1))
+			} else if fit {
+				f.Dates = append(f.Dates, fmt.Sprintf("%02d-%02d", day.month, day.day))
+			}
 		}
 	}
 	return f
@@ -203,8 +212,9 @@ func (g jsonGenerator) times() (list []string) {
 	return list
 }
 
-func (g jsonGenerator) calendar() (list []jsonFilter) {
-	if g.chance(2) {
+// calendar returns filters, in half of the cases with the weekend.
+func (g jsonGenerator) calendar(weekend bool) (list []jsonFilter) {
+	if weekend && g.chance(2) {
 		list = append(list, jsonFilter{WeekDays: []string{"saturday", "sunday"}})
 	}
 	for len(list) == 0 || g.chance(2) {
@@ -263,6 +273,17 @@ func (g jsonGenerator) rule(days bool) (r jsonRule) {
 			s.MonthlyOccurrences = g.nths(5, 3)
 		}
 	}
+	if day := dayAt(g.day); g.IntN(4) > 0 {
+		if len(s.WeekDays) > 0 {
+			s.WeekDays = append(s.WeekDays, day.weekday)
+		}
+		if len(s.MonthDays) > 0 {
+			s.MonthDays = append(s.MonthDays, day.day)
+		}
+		if len(s.MonthlyOccurrences) > 0 {
+			s.MonthlyOccurrences = append(s.MonthlyOccurrences, jsonNth{day.weekday, (day.day + 6) / 7})
+		}
+	}
 	if (r.Frequency == "month" || r.Frequency == "year") && g.chance(4) {
 		s.Months = append(g.some(1, 12, 4), dayAt(g.anchor()).month)
 	}
@@ -290,11 +311,11 @@ func (g jsonGenerator) draw() (r jsonRule, created int64) {
 	if g.IntN(4) > 0 {
 		r.StartTime = instantText(g.near - g.Int64N(oneOf[int64](g, 1, 40*86400, 9*365*86400)))
 	}
-	if g.chance(3) {
-		r.Only = g.calendar()
+	if g.chance(4) {
+		r.Only = g.calendar(false)
 	}
 	if g.chance(2) {
-		r.Except = g.calendar()
+		r.Except = g.calendar(true)
 	}
 	model := newJSONModel(r, g.near)
 	positions := len(model.sched.Positions) > 0

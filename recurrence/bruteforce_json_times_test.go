@@ -132,10 +132,10 @@ func (b *jsonModel) setTimes() {
 		}
 	}
 	b.everyHour = !slices.Contains(b.hour[:24], false)
-	for hour := range 24 {
-		for second := hour * 3600; b.hour[hour] && second < (hour+1)*3600; second++ {
-			if b.atTime(second) {
-				b.times = append(b.times, second)
+	for minute := range 24 * 60 {
+		for second := 0; second < 60 && b.hour[minute/60] && b.minute[minute%60]; second++ {
+			if b.second[second] {
+				b.times = append(b.times, minute*60+second)
 			}
 		}
 	}
