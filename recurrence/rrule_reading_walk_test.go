@@ -317,3 +317,59 @@ func TestRRulesRunAsAPlainReadingOfRFC5545(t *testing.T) {
 		t.Errorf("only %d of %d texts were compared, %d of them with COUNT", compared, texts, counting)
 	}
 }
+
+// The RRULE of a rule has the runs of the rule, read by the table of RFC 5545. The rules have days, weekStart, positions and rules of also, and little
+// that RFC 5545 lacks. RRULE_EXPORTS sets their number, RRULE_SEED the first seed.
+func TestExportedRulesRunAsAPlainReadingOfRFC5545(t *testing.T) {
+	rules, _ := strconv.ParseUint(os.Getenv("RRULE_EXPORTS"), 10, 64)
+	begin, _ := strconv.ParseUint(os.Getenv("RRULE_SEED"), 10, 64)
+	if rules == 0 {
+		rules = uint64(long.Seeds(200, 3000))
+	}
+	exportsCompared = 0
+	refusals, failed := map[string]int{}, 0
+	for seed := range rules {
+		g := newJSONGenerator(begin + seed + 9_000_000)
+		plain := func() jsonRule {
+			r := g.rule(false)
+			if s := r.Schedule; s != nil && len(s.Days) > 0 {
+				s.Days = s.Days[:1]
+				if s.Days[0].Dates = nil; g.chance(2) {
+					s.Days[0] = jsonFilter{WeekDays: s.Days[0].WeekDays, MonthDays: s.Days[0].MonthDays, Months: s.Days[0].Months, Weeks: oneOf(g, nil, []int{1 + g.IntN(52)})}
+				}
+			}
+			return r
+		}
+		r := plain()
+		r.StartTime, r.TimeZone = instantText(g.near), g.zone
+		if g.chance(4) {
+			r.Except = []jsonFilter{oneOf(g, jsonFilter{Dates: []string{time.Unix(int64(g.day)*86400, 0).UTC().Format(time.DateOnly)}}, jsonFilter{WeekDays: g.weekdays(3)})}
+		}
+		for r.Frequency != "" && g.chance(4) {
+			r.Also = append(r.Also, []byte(oneOf(g, plain().text(), strconv.Quote(instantText(g.near+g.Int64N(40*86400))))))
+		}
+		rule, err := recurrence.Parse([]byte(r.text()))
+		if err != nil {
+			continue
+		}
+		limit := g.near + 6*365*86400
+		if text, err := rule.RRule(); err != nil {
+			refusals[digits.ReplaceAllString(recurrence.Errors(err)[0].Reason, "#")]++
+		} else if strings.Contains(text, "SECONDLY") || strings.Contains(text, "MINUTELY") {
+			limit = g.near + 300*86400
+		}
+		if problem := exportProblem(rule, limit); problem != "" {
+			t.Errorf("seed %d: %s", begin+seed, problem)
+			if failed++; failed == 20 {
+				return
+			}
+		}
+	}
+	t.Logf("%d rules: %d have an RRULE", rules, exportsCompared)
+	for _, reason := range slices.Sorted(maps.Keys(refusals)) {
+		t.Logf("%6d refused: %s", refusals[reason], reason)
+	}
+	if exportsCompared < int(rules)/4 {
+		t.Errorf("only %d of %d rules have an RRULE", exportsCompared, rules)
+	}
+}
