@@ -117,7 +117,7 @@ func (g jsonGenerator) drawRRule(start int64) string {
 	part("BYHOUR", 4, 3, number(0, 23))
 	part("BYMINUTE", 5, 3, number(0, 59))
 	part("BYSECOND", 8, 2, number(0, 59))
-	if len(has) > 0 {
+	if len(has) > 0 && (freq != "HOURLY" || g.zone == "") { // an hour in which the clocks go back by half an hour has times twice
 		part("BYSETPOS", 4, 3, signed(oneOf(g, 3, 8, 40)))
 	}
 	part("WKST", 3, 1, func() string { return oneOf(g, names...) })
