@@ -51,6 +51,18 @@ var businessRules = []businessRule{
 	{"A backup every night, but not on the first Sunday of the month, when the full backup runs",
 		`{"cron": "0 1 * * *", "except": [{"monthlyOccurrences": [{"day": "sunday", "occurrence": 1}]}]}`,
 		"Thu 1 Jan 2026 01:00 UTC · Fri 2 Jan 2026 01:00 UTC · Sat 3 Jan 2026 01:00 UTC · Mon 5 Jan 2026 01:00 UTC · Tue 6 Jan 2026 01:00 UTC"},
+	{"A reminder two working days before the 25th",
+		`{"frequency": "month", "schedule": {"minutes": [0], "hours": [9], "monthDays": [25]}, "except": [{"weekDays": ["saturday", "sunday"]}], "shiftBy": -2, "immediateRun": false}`,
+		"Thu 22 Jan 2026 09:00 UTC · Mon 23 Feb 2026 09:00 UTC · Mon 23 Mar 2026 09:00 UTC · Thu 23 Apr 2026 09:00 UTC · Thu 21 May 2026 09:00 UTC"},
+	{"The settlement: two working days after the last day of the month",
+		`{"frequency": "month", "schedule": {"minutes": [0], "hours": [9], "monthDays": [-1]}, "except": [{"weekDays": ["saturday", "sunday"]}], "shiftBy": 2, "immediateRun": false}`,
+		"Fri 2 Jan 2026 09:00 UTC · Tue 3 Feb 2026 09:00 UTC · Tue 3 Mar 2026 09:00 UTC · Thu 2 Apr 2026 09:00 UTC · Mon 4 May 2026 09:00 UTC"},
+	{"The night after patch Tuesday",
+		`{"frequency": "month", "schedule": {"minutes": [0], "hours": [2], "monthlyOccurrences": [{"day": "tuesday", "occurrence": 2}]}, "shiftBy": 1, "immediateRun": false}`,
+		"Wed 14 Jan 2026 02:00 UTC · Wed 11 Feb 2026 02:00 UTC · Wed 11 Mar 2026 02:00 UTC · Wed 15 Apr 2026 02:00 UTC · Wed 13 May 2026 02:00 UTC"},
+	{"Closing early on Maundy Thursday",
+		`{"frequency": "day", "schedule": {"minutes": [0], "hours": [12]}, "only": [{"dates": ["easter-3"]}], "immediateRun": false}`,
+		"Thu 2 Apr 2026 12:00 UTC · Thu 25 Mar 2027 12:00 UTC · Thu 13 Apr 2028 12:00 UTC · Thu 29 Mar 2029 12:00 UTC · Thu 18 Apr 2030 12:00 UTC"},
 }
 
 // The page shows each rule with the text and the runs that it has, and the runs are those of the wish.
