@@ -63,6 +63,18 @@ var businessRules = []businessRule{
 	{"Closing early on Maundy Thursday",
 		`{"frequency": "day", "schedule": {"minutes": [0], "hours": [12]}, "only": [{"dates": ["easter-3"]}], "immediateRun": false}`,
 		"Thu 2 Apr 2026 12:00 UTC · Thu 25 Mar 2027 12:00 UTC · Thu 13 Apr 2028 12:00 UTC · Thu 29 Mar 2029 12:00 UTC · Thu 18 Apr 2030 12:00 UTC"},
+	{"The first Monday of the year",
+		`{"frequency": "year", "schedule": {"minutes": [0], "hours": [9], "days": [{"monthlyOccurrences": [{"day": "monday", "occurrence": 1}], "months": [1]}]}, "immediateRun": false}`,
+		"Mon 5 Jan 2026 09:00 UTC · Mon 4 Jan 2027 09:00 UTC · Mon 3 Jan 2028 09:00 UTC · Mon 1 Jan 2029 09:00 UTC · Mon 7 Jan 2030 09:00 UTC"},
+	{"The Monday of the ISO weeks 1, 14, 27 and 40",
+		`{"frequency": "week", "schedule": {"minutes": [0], "hours": [9], "weekDays": ["monday"], "days": [{"weeks": [1, 14, 27, 40]}]}, "immediateRun": false}`,
+		"Mon 30 Mar 2026 09:00 UTC · Mon 29 Jun 2026 09:00 UTC · Mon 28 Sep 2026 09:00 UTC · Mon 4 Jan 2027 09:00 UTC · Mon 5 Apr 2027 09:00 UTC"},
+	{"The hundredth day of the year",
+		`{"frequency": "year", "schedule": {"minutes": [0], "hours": [9], "days": [{"yearDays": [100]}]}, "immediateRun": false}`,
+		"Fri 10 Apr 2026 09:00 UTC · Sat 10 Apr 2027 09:00 UTC · Sun 9 Apr 2028 09:00 UTC · Tue 10 Apr 2029 09:00 UTC · Wed 10 Apr 2030 09:00 UTC"},
+	{"Sunday and Saturday of every second week, with weeks from Sunday on",
+		`{"startTime": "2026-01-04T00:00:00Z", "frequency": "week", "interval": 2, "schedule": {"minutes": [0], "hours": [9], "weekDays": ["saturday", "sunday"], "weekStart": "sunday"}}`,
+		"Sun 4 Jan 2026 09:00 UTC · Sat 10 Jan 2026 09:00 UTC · Sun 18 Jan 2026 09:00 UTC · Sat 24 Jan 2026 09:00 UTC · Sun 1 Feb 2026 09:00 UTC"},
 }
 
 // The page shows each rule with the text and the runs that it has, and the runs are those of the wish.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -103,6 +104,51 @@ func TestTheRecurrenceSchemaAcceptsWhatTheParserWrites(t *testing.T) {
 	}
 	if read < 1200 {
 		t.Errorf("%d rules were compared: this test reads the cases wrongly", read)
+	}
+}
+
+// Each field of a rule and of a filter has a property, and the parser knows each property.
+func TestTheRecurrenceSchemaHasTheFieldsOfARule(t *testing.T) {
+	type object struct {
+		Properties map[string]json.RawMessage `json:"properties"`
+	}
+	var document struct {
+		object
+		Defs struct{ Schedule, Filter, DayFilter, Addition object } `json:"$defs"`
+	}
+	if err := json.Unmarshal(read(t, schemaFile), &document); err != nil {
+		t.Fatal(err)
+	}
+	named := func(value any) (names []string) {
+		for field := range reflect.TypeOf(value).Fields() {
+			name := strings.ToLower(field.Name[:1]) + field.Name[1:]
+			names = append(names, strings.Replace(name, "noImmediateRun", "immediateRun", 1))
+		}
+		return names
+	}
+	rule, schedule, filter := document.Properties, document.Defs.Schedule.Properties, document.Defs.Filter.Properties
+	for _, name := range named(recurrence.Recurrence{}) {
+		if (rule[name] == nil) == (schedule[name] == nil) {
+			t.Errorf("the schema must have %s in a rule or in its schedule", name)
+		}
+	}
+	for _, name := range named(recurrence.Filter{}) {
+		if filter[name] == nil || (document.Defs.DayFilter.Properties[name] == nil) != (name == "times") {
+			t.Errorf("the schema must have %s in a filter, and in one of days unless it is times", name)
+		}
+	}
+	for form, properties := range map[string]map[string]json.RawMessage{
+		`{"%s":null}`: rule, `{"frequency":"day","schedule":{"%s":null}}`: schedule, `{"frequency":"day","only":{"months":1,"%s":null}}`: filter,
+		`{"frequency":"day","schedule":{"days":{"%s":null}}}`: document.Defs.DayFilter.Properties, `{"frequency":"day","also":{"%s":null}}`: document.Defs.Addition.Properties,
+	} {
+		for name := range properties {
+			_, err := recurrence.Parse([]byte(fmt.Sprintf(form, name)))
+			for _, e := range recurrence.Errors(err) {
+				if e.Code == recurrence.CodeUnknownField {
+					t.Errorf("the schema has %s, which the parser does not know: %v", name, e)
+				}
+			}
+		}
 	}
 }
 
@@ -309,6 +355,17 @@ var schemaLimits = slices.Concat(
 	elementLimits(`{"frequency":"year","schedule":{"%s":[%%s]}}`, "months", 1, 12),
 	elementLimits(`{"frequency":"hour","only":[{"%s":[%%s]}]}`, "monthDays", -31, 31),
 	elementLimits(`{"frequency":"hour","only":[{"%s":[%%s]}]}`, "months", 1, 12),
+	elementLimits(`{"frequency":"hour","only":[{"%s":[%%s]}]}`, "weeks", -53, 53),
+	elementLimits(`{"frequency":"hour","only":[{"%s":[%%s]}]}`, "yearDays", -366, 366),
+	elementLimits(`{"frequency":"year","schedule":{"days":[{"%s":[%%s]}]}}`, "weeks", -53, 53),
+	elementLimits(`{"frequency":"year","schedule":{"days":[{"%s":[%%s]}]}}`, "yearDays", -366, 366),
+	occurrenceLimits(`{"frequency":"hour","except":[{"yearlyOccurrences":[%s]}]}`, 53),
+	occurrenceLimits(`{"frequency":"year","schedule":{"days":[{"yearlyOccurrences":[%s]}]}}`, 53),
+	[]schemaLimit{
+		{`{"frequency":"day","schedule":{%s}}`, 3, []string{`"days":[{"weekDays":["monday"],"dates":["12-24"]}]`, `"weekStart":"sunday"`, `"days":[{"months":[1]}],"weekStart":"tuesday"`,
+			`"days":[{}]`, `"days":[5]`, `"days":[{"times":["09:00"]}]`, `"days":[{"hours":[9]}]`, `"weekStart":"someday"`, `"weekStart":1`}},
+		{`{"frequency":"day","also":[{"frequency":"week","schedule":{%s}}]}`, 2, []string{`"days":[{"months":[1]}]`, `"weekStart":"sunday"`, `"days":[{"times":["09:00"]}]`, `"weekStart":7`}},
+	},
 	occurrenceLimits(`{"frequency":"month","schedule":{"monthlyOccurrences":[%s]}}`, 5),
 	occurrenceLimits(`{"frequency":"hour","except":[{"monthlyOccurrences":[%s]}]}`, 5),
 	frequencyLimits("weekDays", `"monday"`, "week"),
@@ -361,6 +418,7 @@ func sizeLimits() []schemaLimit {
 	return []schemaLimit{
 		{`{"frequency":"day","only":[%s]}`, 1, []string{list(32, filter), list(33, filter)}},
 		{`{"frequency":"day","except":[%s]}`, 1, []string{list(32, filter), list(33, filter)}},
+		{`{"frequency":"day","schedule":{"days":[%s]}}`, 1, []string{list(32, filter), list(33, filter)}},
 		{`{"frequency":"day","except":[{"dates":[%s]}]}`, 1, []string{list(1000, date), list(1001, date)}},
 		{`{"frequency":"day","except":[{"times":[%s]}]}`, 1, []string{list(100, clock), list(101, clock)}},
 	}
