@@ -50,24 +50,23 @@ slow='/dashboard$|/dashboard/internal/pages$|/internal/overview$' && { [ "$all" 
 # and 1.26 crashes where timers of a bubble come late (maybeRunChan in runtime/time.go). The detector leaves out the simulated server, whose memory is its own.
 real='/tests/real' alone='/tests/(ablation|chaos)$' cores='/tests/(jobs|queues|workers)$'
 race="-race $(printf ' -gcflags=github.com/%s/...=-race=false' alicebob/miniredis/v2 yuin/gopher-lua)" test="go test -vet=off -timeout 20m -p 1"
-racing=$(packages -v "$plain|$real|$alone")
+racing=$(packages -v "$plain|$real|$alone") long=$(packages "$plain|/internal/overview$|/tests/" | grep -vE "$real|$alone|$cores")
 
 # shellcheck disable=SC2046,SC2086 # a word is an argument
 {
 	./test.sh step . go build $race ./... # once, not by each of the three
-	queue . env CHIME_TEST_SERVER=redis $test $race -tags real -cpu 1 $(echo "$racing" | grep /tests/)
-	queue . env CHIME_TEST_SERVER=redis $test $race -tags real -cpu 1 $(echo "$racing" | grep -v /tests/) # redisstore's tests run on that server
+	[ ! "$all" ] || queue . $test -tags real,long $(echo "$long" | grep /tests/) # the longest steps first
 	queue . $test $race -tags real $(packages "$real")
+	queue . env CHIME_TEST_SERVER=redis $test $race -tags real -cpu 1 $(echo "$racing" | grep -v /tests/) # redisstore's tests run on that server
+	queue . env CHIME_TEST_SERVER=redis $test $race -tags real -cpu 1 $(echo "$racing" | grep /tests/)
 	[ "$all" ] || queue . $test $(packages "$plain|/tests/chaos")
 	for module in httpapi cmd/chime chimeotel chimeprom; do queue $module $test $race ${all:+-tags real} -cpu 1 ./...; done
 }
 if [ "$all" ]; then
-	for module in internal/browser httpapi/contract bench examples/http examples/holidays examples/outbox examples/webapp; do queue $module $test -tags real ./...; done
-	queue . $test -tags real ./tests/ablation
-	long=$(packages "$plain|/internal/overview$|/tests/" | grep -vE "$real|$alone|$cores")
-	queue . $test -tags real,long $(echo "$long" | grep /tests/)
-	queue . $test -tags real,long $(echo "$long" | grep -v /tests/)
 	queue . $test -tags real,long -cpu 2 $(packages "$cores") # on two processors; with the detector they have one
+	for module in internal/browser httpapi/contract bench examples/http examples/holidays examples/outbox examples/webapp; do queue $module $test -tags real ./...; done
+	queue . $test -tags real,long $(echo "$long" | grep -v /tests/)
+	queue . $test -tags real ./tests/ablation
 	queue httpapi $test -tags long . ./internal/service
 	./test.sh step . go test -vet=off -tags long -ldflags '-s -w' -c -o "$tmp/redisstore.test" ./redisstore && queue redisstore "$tmp/redisstore.test"
 	for server in cluster user:producer user:worker user:scheduler user:viewer user:operator; do # all seeds only above: they try the scripts' logic
