@@ -25,14 +25,19 @@ type goingBack struct {
 	state []any
 }
 
-// copy copies the state of a slot. Only one slot goes back at a time, and none when the faults are over: then the changer resumes its schedules.
+// isOver reports whether the faults are over after this time: then the changer resumes its schedules, and no slot may lose that.
+func (r *runner) isOver(in time.Duration) bool {
+	return time.Now().Add(in + slack).After(r.began.Add(r.options.Length))
+}
+
+// copy copies the state of a slot. Only one slot goes back at a time, and none when the faults are over.
 func (r *runner) copy(f Fault) {
 	slot := slotNames[f.Slot%len(slotNames)]
 	since := r.began
 	if !r.history.Emptied.To.IsZero() {
 		since = r.history.Emptied.To
 	}
-	if r.back != nil || time.Since(since) < settledAfter || time.Now().Add(f.For+slack).After(r.began.Add(r.options.Length)) {
+	if r.back != nil || time.Since(since) < settledAfter || r.isOver(f.For) {
 		return
 	}
 	at := time.Now()
@@ -44,13 +49,14 @@ func (r *runner) copy(f Fault) {
 	r.back = &goingBack{slot, at, state}
 }
 
-// putBack lets the slot return to the state that was copied.
+// putBack lets the slot return to the state that was copied. It may come later than planned, because the faults before it took long: if it is too late,
+// the slot keeps its state.
 func (r *runner) putBack() {
 	b := r.back
-	if b == nil {
+	r.back = nil
+	if b == nil || r.isOver(0) {
 		return
 	}
-	r.back = nil
 	from := time.Now()
 	if err := putBack(r.t.Context(), r.direct, b.slot, b.state); err != nil {
 		r.history.Problem("put back %s: %v", b.slot, err)
