@@ -361,3 +361,26 @@ func onlyIn(t *testing.T, piece, literal string) {
 		}
 	}
 }
+
+// The piece waiting knows the places where jobs wait to run now. A script that uses the length of ready for a decision of its own would miss the
+// other places. A call that only checks the type of the key is allowed.
+func TestOnlyThePieceWaitingDecidesWhetherJobsWait(t *testing.T) {
+	only := regexp.MustCompile(`^\s*(if .* then )?redis\.call\('LLEN', READY\)( end)?$`)
+	allowed := map[string]string{
+		"queues/purge_begin":  "it renames the list",
+		"repair/free_opens":   "it limits how deep it searches the list",
+		"repair/verify_opens": "as above",
+		"repair/verify_job":   "as above",
+	}
+	for _, name := range scripts.Names() {
+		for _, part := range scripts.Parts(name) {
+			file := strings.TrimSuffix(part.File, ".lua")
+			for i, line := range strings.Split(part.Text, "\n") {
+				reads := strings.Contains(line, "'LLEN', READY") || strings.Contains(line, "'LLEN', ready")
+				if reads && !only.MatchString(line) && file != "lib/waiting" && allowed[file] == "" {
+					t.Errorf("scripts/%s line %d uses the length of ready: use the piece waiting", part.File, part.Line+i)
+				}
+			}
+		}
+	}
+}

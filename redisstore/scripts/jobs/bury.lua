@@ -25,7 +25,7 @@ local PARKED = 12 -- the lists come after KEYS[12]
 local NAMES = 5 -- their names come after ARGV[5]
 local wake, n_lists = ARGV[3], tonumber(ARGV[5])
 local at_job = NAMES + n_lists
--- uses: limits clock layout seconds strings counters definition envelope open flight due parked gate wake alarm history manual manual_settle expired queuelimit
+-- uses: limits clock layout seconds strings counters definition envelope open flight due parked gate wake alarm history manual manual_settle expired queuelimit waiting
 
 local state = redis.call('HMGET', STATE, 'fence', 'layout', 'paused', 'limit')
 local refusal = newer(state[2])
@@ -90,9 +90,8 @@ if #front == 0 then return { whole(now_us), #dying } end
 redis.call('HSET', STATE, 'fence', whole(fence - 1))
 push_front(READY, front)
 if not state[3] then
-  local limit = read_limit(state[4])
-  local next_ms = limit and next_start(limit, due_head(DUE), true) or now_ms
-  if next_ms == now_ms then
+  local startable, next_ms = next_take(READY, DUE, read_limit(state[4]), next_start)
+  if startable then
     wake_one(IDLE, wake)
   elseif next_ms >= 0 then
     keep_alarm(IDLE, wake, next_ms)

@@ -64,15 +64,14 @@
 local STATE, READY, STALE, PURGED, SPARED, DUE = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local BEHIND, SESSIONS, UNHANDLED, DEAD, KEPT, SCHEDULES = KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11], KEYS[12]
 local OWED, GONE, OWNERS, CALLERS, IDLE = KEYS[13], KEYS[14], KEYS[15], KEYS[16], KEYS[17]
--- uses: limits callers clock layout closed gate definition session
+-- uses: limits callers clock layout closed gate definition session due waiting
 local refusal = newer(redis.call('HGET', STATE, 'layout'))
 if refusal then return refusal end
 local nothing = { now_us, 0, 0, 0, 0, 0, 0, 0 }
 if ARGV[1] ~= '' and answered(CALLERS, ARGV[1]) then return nothing end
 
-local waiting = redis.call('LLEN', READY) - redis.call('ZCARD', STALE) + redis.call('LLEN', PURGED) - redis.call('ZCARD', SPARED)
 local found = {
-  now_us, math.max(waiting, 0) + redis.call('ZCARD', BEHIND), redis.call('ZCARD', DUE), 0,
+  now_us, count_waiting(READY, STALE) + count_waiting(PURGED, SPARED) + redis.call('ZCARD', BEHIND), redis.call('ZCARD', DUE), 0,
   redis.call('ZCARD', UNHANDLED), redis.call('ZCARD', DEAD), redis.call('ZCOUNT', KEPT, whole(now_ms), '+inf'), redis.call('HLEN', SCHEDULES),
 }
 local at_of, empty = {}, {} -- at_of: where in KEYS the hash of a session is; empty: sessions without a job

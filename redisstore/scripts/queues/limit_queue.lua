@@ -13,12 +13,12 @@
 local STATE, IDLE, DUE, READY, SESSIONS, CALLERS = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local wake, counts_only = ARGV[1], ARGV[2] == ''
 local INFLIGHT, NAMES = 6, 4 -- the hashes come behind KEYS[6], the names of their sessions behind ARGV[4]
--- uses: limits clock layout gate wake alarm due session queuelimit
+-- uses: limits clock layout gate wake alarm due session queuelimit waiting
 local state = redis.call('HMGET', STATE, 'paused', 'layout', 'limit')
 local refusal = newer(state[2])
 if refusal then return refusal end
 local paused, before = state[1], read_limit(state[3])
-local next_ms, waiting = due_head(DUE), redis.call('LLEN', READY) > 0
+next_take(READY, DUE) -- read, so that a key of a wrong type stops the call here
 redis.call('ZSCORE', IDLE, CLOSED) -- read, so that a key of a wrong type stops the call here
 redis.call('ZCARD', CALLERS)
 
@@ -61,11 +61,10 @@ else
     redis.call('PERSIST', IDLE)
   end
   redis.call('ZADD', IDLE, '-1', CLOSED)
-  next_ms = next_start(limit, next_ms, waiting)
-  waiting = next_ms == now_ms
 end
 if paused then return 1 end
-if waiting or next_ms >= 0 and next_ms <= now_ms then
+local startable, next_ms = next_take(READY, DUE, not removed and limit, next_start)
+if startable then
   wake_one(IDLE, wake)
 elseif next_ms >= 0 then
   keep_alarm(IDLE, wake, next_ms)

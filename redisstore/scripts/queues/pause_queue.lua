@@ -8,13 +8,12 @@
 -- Returns 1 if that changed anything.
 local STATE, IDLE, DUE, READY = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local wake = ARGV[2]
--- uses: limits clock layout gate wake alarm due queuelimit
+-- uses: limits clock layout gate wake alarm due queuelimit waiting
 local refusal = newer(redis.call('HGET', STATE, 'layout'))
 if refusal then return refusal end
-local next_ms = due_head(DUE)
-local waiting = redis.call('LLEN', READY) > 0
 local state = redis.call('HMGET', STATE, 'paused', 'limit')
 local paused, limit = state[1], read_limit(state[2])
+local startable, next_ms = next_take(READY, DUE, limit, next_start)
 redis.call('ZSCORE', IDLE, CLOSED) -- read, so that a key of a wrong type stops the call here
 redis.call('ZREM', IDLE, '') -- makes the other writes possible when the server is out of memory
 if ARGV[1] == '1' then
@@ -26,11 +25,7 @@ if ARGV[1] == '1' then
   return paused and 0 or 1
 end
 if redis.call('HDEL', STATE, 'paused') == 0 then return 0 end
-if limit then
-  next_ms = next_start(limit, next_ms, waiting)
-else
-  redis.call('ZREM', IDLE, CLOSED)
-end
-if not limit or next_ms == now_ms then wake_one(IDLE, wake) end
+if not limit then redis.call('ZREM', IDLE, CLOSED) end
+if not limit or startable then wake_one(IDLE, wake) end
 if next_ms >= 0 then keep_alarm(IDLE, wake, next_ms) end
 return 1

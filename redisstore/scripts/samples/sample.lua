@@ -37,7 +37,7 @@
 -- 60 for reading its entries before.
 -- Returns time (us), 1 if a sample was taken, else 0.
 local SAMPLED, MINUTES, HOURS, MEASURED = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
--- uses: clock layout counters due strings envelope
+-- uses: clock layout counters due waiting strings envelope
 local refusal = newer(redis.call('HGET', KEYS[5], 'layout'))
 if refusal then return refusal end
 local LONG = 65536 -- bytes
@@ -69,9 +69,8 @@ local state = redis.call('HMGET', KEYS[5], 'enqueued', 'done')
 local totals = redis.call('HMGET', KEYS[7], FAILED, RETRIED, DIED, CANCELLED, SKIPPED, MISSED, EXPIRED)
 for i = #TOTALS, 3, -1 do totals[i] = count(totals[i - 2]) end
 totals[1], totals[2] = count(state[1]) + count(redis.call('ZSCORE', KEYS[6], '#enqueued')), count(state[2])
-local waiting, head_ms = redis.call('LLEN', KEYS[8]), due_head(KEYS[10])
-if waiting > 0 then waiting = waiting - redis.call('ZCARD', KEYS[9]) end
-local depths = { math.max(waiting, 0), redis.call('ZCARD', KEYS[10]), count(ARGV[2]), count(ARGV[3]), redis.call('ZCARD', KEYS[11]) }
+local head_ms = due_head(KEYS[10])
+local depths = { count_waiting(KEYS[8], KEYS[9]), redis.call('ZCARD', KEYS[10]), count(ARGV[2]), count(ARGV[3]), redis.call('ZCARD', KEYS[11]) }
 local oldest, first = 0, depths[1] > 0 and redis.call('LRANGE', KEYS[8], 0, 0)[1]
 if first and redis.call('HSTRLEN', KEYS[12], first) <= LONG then
   oldest = math.max(now_ms - (planned_in(redis.call('HGET', KEYS[12], first)) or now_ms), 0)

@@ -29,7 +29,7 @@ local OPEN, SCHEDULES, CURSORS, IDLE, STATE = KEYS[6], KEYS[7], KEYS[8], KEYS[9]
 local BEHIND, OWED, JOBS, COUNTERS, RUNS, CALLERS, PROGRESS, AFTER = KEYS[11], KEYS[12], KEYS[13], KEYS[14], KEYS[15], KEYS[16], KEYS[17], KEYS[20]
 local seed, wake = tonumber(ARGV[3]), ARGV[4]
 local front = {}
--- uses: limits callers clock layout seconds closed gate wake alarm strings counters definition owed open flight asked due session suspects queuelimit after envelope history manual
+-- uses: limits callers clock layout seconds closed gate wake alarm strings counters definition owed open flight asked due session suspects queuelimit waiting after envelope history manual
 
 local state = redis.call('HMGET', STATE, 'paused', 'limit', 'asked', 'layout')
 local refusal = newer(state[4])
@@ -251,10 +251,10 @@ if #dropped > 0 then redis.call('HDEL', INFLIGHT, unpack(dropped)) end
 if limit then
   count_flights(limit, redis.call('HLEN', INFLIGHT) - 1 - held, 0, 0)
   redis.call('HSET', STATE, 'limit', limit_text(limit))
-  local next_ms = not paused and next_start(limit, due_head(DUE), redis.call('LLEN', READY) > 0) or -1
-  if next_ms == now_ms then
+  local startable, next_ms = next_take(READY, DUE, limit, next_start)
+  if startable and not paused then
     wake_one(IDLE, wake)
-  elseif next_ms >= 0 then
+  elseif next_ms >= 0 and not paused then
     keep_alarm(IDLE, wake, next_ms)
   end
 else

@@ -110,7 +110,7 @@ local at_fence = at_id + settled
 local at_other = at_fence + settled
 if keeps then keeps.first, keeps.at = at_id + finished - keeps.n, at_other + 4 * others + 3 * annexes end
 local OCCURRENCES = 150 -- settled and taken occurrences of one call: one costs as much as five ordinary jobs, a skipped one as ten
--- uses: limits clock layout due session
+-- uses: limits clock layout due waiting session
 local now_us_text = time[1] .. string.sub('00000' .. time[2], -6)
 local now_text = string.sub(now_us_text, 1, -4) -- now_ms
 

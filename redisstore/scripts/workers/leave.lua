@@ -8,20 +8,14 @@
 -- Returns 1.
 local IDLE, DUE, READY, STATE = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local wake = ARGV[2]
--- uses: limits clock gate wake alarm due
-local next_ms = due_head(DUE)
+-- uses: limits clock gate wake alarm due waiting
 local state = redis.call('HMGET', STATE, 'paused', 'limit')
-local paused = state[1]
-local waiting = redis.call('LLEN', READY) > 0
-local startable = waiting or next_ms >= 0 and next_ms <= now_ms
+local paused, limit, start = state[1], nil, nil
 if state[2] then
   -- uses: queuelimit
-  local limit = read_limit(state[2])
-  if limit then
-    next_ms = next_start(limit, next_ms, waiting)
-    startable = next_ms == now_ms
-  end
+  limit, start = read_limit(state[2]), next_start
 end
+local startable, next_ms = next_take(READY, DUE, limit, start)
 redis.call('ZREM', IDLE, ARGV[1])
 if paused then return 1 end
 if startable then wake_one(IDLE, wake) end

@@ -13,23 +13,19 @@
 -- run, or the limit cannot be read (3).
 local STATE, DUE, READY, IDLE, SESSIONS = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local worker, sleep, wake = ARGV[1], ARGV[2] == '1', ARGV[3]
--- uses: limits clock layout alarm lapse due
+-- uses: limits clock layout alarm lapse due waiting
 local state = redis.call('HMGET', STATE, 'paused', 'parked', 'layout', 'limit')
 local refusal = newer(state[3])
 if refusal then return refusal end
 local paused = state[1]
 
-local next_ms = due_head(DUE)
-local more = not paused and (next_ms >= 0 and next_ms <= now_ms or redis.call('LLEN', READY) > 0)
-local limit
+local limit, start
 if state[4] then
   -- uses: queuelimit
-  limit = read_limit(state[4])
-  if limit and not paused then
-    next_ms = next_start(limit, next_ms, redis.call('LLEN', READY) > 0)
-    more = next_ms == now_ms
-  end
+  limit, start = read_limit(state[4]), next_start
 end
+local more, next_ms = next_take(READY, DUE, not paused and limit, start)
+more = more and not paused
 local asleep_before = {}
 if more and sleep then
   -- A worker that has slept for longer should have taken it. These are removed: live ones register again at their next poll.

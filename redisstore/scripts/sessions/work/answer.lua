@@ -8,13 +8,13 @@ if long or #due_out > 0 or later or sifted then
 end
 local more, place = false, 0
 if not paused and (not sleeps_on or cancels) then
-  more = next_ms >= 0 and next_ms <= now_ms or (ready_left or redis.call('LLEN', READY)) > 0
+  more = next_ms >= 0 and next_ms <= now_ms or (ready_left and ready_left > 0 or not ready_left and is_waiting(READY))
 end
 local opened = false -- the limit was reached, or is now
 if limit and not paused then
   if sleeps_on then next_ms = due_head(DUE) end
   -- read after write: a call of a sleeping worker has read neither list
-  next_ms = horizon(limit, next_ms, redis.call('LLEN', READY) > 0)
+  next_ms = horizon(limit, next_ms, is_waiting(READY))
   more, opened = next_ms == now_ms, limit.was ~= limit.state or limit.stepped
 end
 local asleep = sleep and not more and n_taken < slots -- a worker that got as many jobs as it requested has no free slot
