@@ -31,7 +31,7 @@ func newCredentials(s *settings) (*credentials, error) {
 func (c *credentials) load() error {
 	var bad []error
 	if c.tokens != "" {
-		text, err := os.ReadFile(c.tokens)
+		text, err := readSecretFile(c.tokens)
 		var who httpapi.Authenticator
 		if err == nil {
 			who, err = httpapi.Tokens(string(text))
@@ -43,14 +43,30 @@ func (c *credentials) load() error {
 		}
 	}
 	if c.cert != "" {
-		certificate, err := tls.LoadX509KeyPair(c.cert, c.key)
+		certificate, err := loadCertificate(c.cert, c.key)
 		if err != nil {
-			bad = append(bad, fmt.Errorf("-tls-cert and -tls-key: %w", err))
+			bad = append(bad, err)
 		} else {
-			c.certificate.Store(&certificate)
+			c.certificate.Store(certificate)
 		}
 	}
 	return errors.Join(bad...)
+}
+
+func loadCertificate(certFile, keyFile string) (*tls.Certificate, error) {
+	chain, err := os.ReadFile(certFile)
+	if err != nil {
+		return nil, fmt.Errorf("-tls-cert and -tls-key: %w", err)
+	}
+	key, err := readSecretFile(keyFile)
+	if err != nil {
+		return nil, fmt.Errorf("-tls-key: %w", err)
+	}
+	certificate, err := tls.X509KeyPair(chain, key)
+	if err != nil {
+		return nil, fmt.Errorf("-tls-cert and -tls-key: %w", err)
+	}
+	return &certificate, nil
 }
 
 // authenticate is the authenticator of the tokens that were read last.

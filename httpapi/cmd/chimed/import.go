@@ -62,7 +62,7 @@ func (p process) importFiles(ctx context.Context) error {
 	}
 	token := p.env("CHIMED_TOKEN")
 	if s.tokenFile != "" {
-		text, err := os.ReadFile(s.tokenFile)
+		text, err := readSecretFile(s.tokenFile)
 		if err != nil {
 			return badUsage("-token-file: %w", err)
 		}
@@ -98,7 +98,7 @@ func (p process) importFiles(ctx context.Context) error {
 func (s *importSettings) options() (arm.Options, error) {
 	options := arm.Options{Rename: s.rename, Enable: s.enable}
 	if s.secrets != "" {
-		text, err := os.ReadFile(s.secrets)
+		text, err := readSecretFile(s.secrets)
 		if err == nil {
 			options.Secrets, err = arm.ReadSecrets(text)
 		}

@@ -244,7 +244,7 @@ func (s *settings) readRing(f *flags) error {
 		return nil
 	}
 	if !f.environment["secret-keys"] {
-		file, err := os.ReadFile(s.secretKeys)
+		file, err := readSecretFile(s.secretKeys)
 		if err != nil {
 			if _, wrong := action.ParseRing(s.secretKeys); wrong == nil {
 				return errors.New("-secret-keys: these are keys, and every user of this machine can read a flag: want a file with the keys, or CHIMED_SECRET_KEYS. Use new keys")
