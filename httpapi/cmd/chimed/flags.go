@@ -71,3 +71,24 @@ func (n names) Set(text string) error {
 	n[from] = to
 	return nil
 }
+
+// A listValue is a flag with a list. If it is given several times, the lists add up.
+type listValue struct {
+	text  *string // the default until the flag is set
+	given bool
+}
+
+func (f *flags) listVar(text *string, name, standard string) {
+	*text = standard
+	f.Var(&listValue{text: text}, name, "")
+}
+
+func (l *listValue) String() string { return "" }
+
+func (l *listValue) Set(text string) error {
+	if l.given {
+		text = *l.text + "," + text
+	}
+	*l.text, l.given = text, true
+	return nil
+}

@@ -263,3 +263,17 @@ func TestAnAnswerCannotMoveTheCursor(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
+
+func TestAnImportSendsNoTokenWithoutEncryption(t *testing.T) {
+	for url, refused := range map[string]bool{
+		"http://jobs.example.com": true, "http://10.0.0.1:8080": true, "http://127.0.0.1.example.com": true, "http://[2001:db8::1]": true,
+		"https://jobs.example.com": false, "http://127.0.0.1:8080": false, "http://localhost:8080": false, "http://[::1]:8080": false,
+	} {
+		if _, err := newRemote(url, "chm_canary"); (err != nil) != refused || err != nil && strings.Contains(err.Error(), "canary") {
+			t.Errorf("%s with a token: %v, want it refused: %v", url, err, refused)
+		}
+		if _, err := newRemote(url, ""); err != nil {
+			t.Errorf("%s without a token: %v", url, err)
+		}
+	}
+}

@@ -34,6 +34,9 @@ func newRemote(base, token string) (*remote, error) {
 	if err != nil || at.Scheme != "http" && at.Scheme != "https" || at.Host == "" || at.User != nil || at.RawQuery != "" || at.Fragment != "" {
 		return nil, badUsage("-url: want an absolute http or https URL without user, query and fragment, such as http://127.0.0.1:8080")
 	}
+	if token != "" && at.Scheme == "http" && !loopback(at.Hostname()) {
+		return nil, badUsage("-url: the token would be sent without encryption: want an https URL, or an address of this machine such as http://127.0.0.1:8080")
+	}
 	return &remote{
 		base: strings.TrimSuffix(base, "/"), token: token, wait: wait,
 		http: &http.Client{

@@ -26,12 +26,13 @@ const serveUsage = `chimed serves job collections and jobs over HTTP, schedules 
   chimed rekey [flags]        seals all secrets with the first key
   chimed version              prints the version
 
-Flags of serve. Each one is an environment variable too: -public-url is CHIMED_PUBLIC_URL.
+Flags of serve. Each one is an environment variable too: -public-url is CHIMED_PUBLIC_URL. A LIST may be given several times.
 
   -listen ADDR          host and port; default 127.0.0.1:8080
   -public-url URL       the URL for clients, the beginning of all links; default: scheme and host of each request
   -redis URL            redis://host:6379/0, rediss:// with TLS; with a password in CHIMED_REDIS only.
-                        Without it the store is in this process and forgets everything at exit
+                        Without it the store is in this process and forgets everything at exit. Then it has a port of this
+                        machine for redis-cli, but not with -tokens
   -namespace NAME       prefix of all keys; default chime
   -queues LIST          the queues with their weights; default default=1. Collections without a queue use the first
   -concurrency N        maximum number of jobs at the same time; default ten per processor
@@ -104,16 +105,16 @@ func (s *settings) declare(f *flags) {
 	s.declareStore(f)
 	f.StringVar(&s.listen, "listen", "127.0.0.1:8080", "")
 	f.StringVar(&s.publicURL, "public-url", "", "")
-	f.StringVar(&s.queues, "queues", "default=1", "")
+	f.listVar(&s.queues, "queues", "default=1")
 	f.IntVar(&s.concurrency, "concurrency", 0, "")
-	f.StringVar(&s.roles, "roles", "api,scheduler,worker", "")
+	f.listVar(&s.roles, "roles", "api,scheduler,worker")
 	f.BoolVar(&s.dashboardWrite, "dashboard-write", false, "")
 	f.StringVar(&s.tokens, "tokens", "", "")
 	f.StringVar(&s.tlsCert, "tls-cert", "", "")
 	f.StringVar(&s.tlsKey, "tls-key", "", "")
 	f.BoolVar(&s.plaintext, "plaintext", false, "")
-	f.StringVar(&s.allowNet, "allow-net", "", "")
-	f.StringVar(&s.denyNet, "deny-net", "", "")
+	f.listVar(&s.allowNet, "allow-net", "")
+	f.listVar(&s.denyNet, "deny-net", "")
 	f.StringVar(&s.proxy, "proxy", "", "")
 }
 

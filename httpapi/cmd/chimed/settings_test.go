@@ -1,6 +1,7 @@
 package main
 
 import (
+	"log/slog"
 	"strings"
 	"testing"
 )
@@ -140,6 +141,32 @@ func TestHelpIsNoError(t *testing.T) {
 	for _, args := range []string{"-h", "serve -h", "import -h", "token --help", "rekey -h", "help", "version"} {
 		if got := command(t, strings.Fields(args)); got.code != 0 || got.out == "" || got.err != "" {
 			t.Errorf("chimed %s: got exit %d, %q, %q", args, got.code, got.out, got.err)
+		}
+	}
+}
+
+// A second -allow-net does not drop the first one, and a flag still replaces its default and its variable.
+func TestListsThatAreGivenTwiceAddUp(t *testing.T) {
+	env := map[string]string{"CHIMED_ALLOW_NET": "10.9.9.9", "CHIMED_DENY_NET": "10.8.0.0/16,10.7.0.0/16"}
+	p := process{args: strings.Fields("-allow-net 10.1.1.1 -allow-net 10.2.2.2,10.3.3.3 -queues a=2 -queues b"), env: func(name string) string { return env[name] }}
+	s, err := p.serveSettings()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.allowNet != "10.1.1.1,10.2.2.2,10.3.3.3" || len(s.egress.AllowNets) != 3 || len(s.egress.DenyNets) != 2 || strings.Join(s.names, " ") != "a b" {
+		t.Errorf("got -allow-net %q, %d and %d nets, queues %q", s.allowNet, len(s.egress.AllowNets), len(s.egress.DenyNets), s.names)
+	}
+}
+
+func TestAStoreInThisProcessHasNoPortWithTokens(t *testing.T) {
+	for tokens, port := range map[string]bool{"": true, "tokens": false} {
+		server, err := (&settings{tokens: tokens}).start(slog.New(slog.DiscardHandler))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer server.Close()
+		if (server.Addr() != "") != port {
+			t.Errorf("-tokens %q: it listens on %q", tokens, server.Addr())
 		}
 	}
 }

@@ -18,7 +18,7 @@ func (p process) token() error {
 	var word, collections string
 	f := newFlags("token")
 	f.StringVar(&word, "permission", "write", "")
-	f.StringVar(&collections, "collections", "*", "")
+	f.listVar(&collections, "collections", "*")
 	rest, err := f.parse(p, tokenUsage)
 	if err != nil {
 		return err
