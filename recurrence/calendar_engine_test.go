@@ -273,6 +273,35 @@ func TestDaysWithTheSameOpenTimesAreOfOneType(t *testing.T) {
 	}
 }
 
+// A run next to New Year does not end a search in the year after it, which has no day of the rule, though other years have days near clock changes.
+func TestAYearWithoutDaysAfterARunNextToNewYearIsPassed(t *testing.T) {
+	r := Recurrence{StartTime: on("2019-02-01 00:00:00"), Frequency: Day, Hours: []int{9}, Minutes: []int{0}, TimeZone: "America/New_York", Only: []Filter{{}}}
+	var want []string
+	for year := 2020; year < 2060; year += 2 {
+		change := time.Date(year, 3, 8, 0, 0, 0, 0, time.UTC)
+		for change.Weekday() != time.Sunday {
+			change = change.AddDate(0, 0, 1)
+		}
+		want = append(want, change.Format(time.DateOnly), fmt.Sprintf("%d-12-31", year))
+	}
+	r.Only[0].Dates = want
+	s, err := r.Series(r.StartTime)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got, back []string
+	for _, at := range firstRuns(s, len(want)) {
+		got = append(got, at.Format(time.DateOnly))
+	}
+	for at, ok := s.Prev(on("2190-01-01 00:00:00")); ok; at, ok = s.Prev(at) {
+		back = append(back, at.Format(time.DateOnly))
+	}
+	slices.Reverse(back)
+	if !slices.Equal(got, want) || !slices.Equal(back, want) {
+		t.Errorf("got  %v\nback %v\nwant %v", got, back, want)
+	}
+}
+
 // A year whose only run is next to New Year is found, though many other years have days whose runs a clock change drops.
 func TestARunNextToNewYearIsFoundAmongDroppedRuns(t *testing.T) {
 	for _, zone := range []string{"Europe/Berlin", "America/New_York", "Australia/Sydney"} {

@@ -247,7 +247,8 @@ func TestAnRRuleRunsAsRFC5545SaysByTheDay(t *testing.T) {
 			t.Errorf("seed %d: %s\nwritten back as %s: %v", seed, r, text, err)
 			continue
 		}
-		if back := firstRuns(s, len(runs)); !slices.EqualFunc(back, runs, time.Time.Equal) {
+		back := firstRuns(s, len(runs)+1)
+		if back = back[:min(len(back), len(runs))]; !slices.EqualFunc(back, runs, time.Time.Equal) {
 			t.Errorf("seed %d: %s\nwritten back as %s\ngot  %v\nwant %v", seed, r, text, back, runs)
 		}
 	}

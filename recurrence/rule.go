@@ -272,6 +272,9 @@ func (r *rule) setYears() {
 		years.add(last)
 		at = r.next(beginOfYear(last+1) - margin)
 	}
+	for i, kept := range r.kept.years.years { // a search in a year without a kept day would end there
+		years.years[i] &= kept
+	}
 	r.kept.years = years
 }
 
