@@ -31,7 +31,7 @@ import (
 // with TZID, or BYWEEKNO without YEARLY, and for times without a zone (see [FromRRuleAt]). It returns [CodeNoRecurrence] for text that no rule can
 // represent: BYSECOND=60, EXRULE, RSCALE other than GREGORIAN, BYEASTER, RDATE with periods, an INTERVAL above the limit of its frequency, a COUNT above
 // 100,000 together with EXDATE, RDATE or another rule, an RDATE after the last run together with EXDATE, hours of elapsed time in a zone with an INTERVAL
-// above 1 or BYHOUR, unknown parts, more than 17 rules (RRULE lines, and times that BYSETPOS separates) or 1000 values of RDATE, and EXDATE that needs more than
+// above 1 or BYHOUR, EXDATE at a time that the clocks repeat next to runs of every hour, unknown parts, more than 17 rules (RRULE lines, and times that BYSETPOS separates) or 1000 values of RDATE, and EXDATE that needs more than
 // 32 filters. Its Reason names the part. Other mistakes, such as an unknown zone or a rule that never fires, have the codes of
 // [Recurrence.Validate].
 func FromRRule(text string) (Recurrence, error) {
@@ -266,6 +266,9 @@ func (t *rruleText) except(r *Recurrence) error {
 	}
 	for _, at := range t.removed {
 		local := at.In(t.loc)
+		if repeats(t.loc, local) && r.runsEveryHour() { // on both passes, and a filter would close both
+			return refusePart("EXDATE at a time that the clocks repeat, next to runs of every hour,", local.Format(time.RFC3339), "write DTSTART with Z")
+		}
 		if !resolveLocal(t.loc, onUTC(local)).Equal(at) {
 			continue // the second pass of a repeated hour, at which no rule runs
 		}
@@ -307,6 +310,32 @@ func (t *rruleText) except(r *Recurrence) error {
 		return tooManyExclusions()
 	}
 	return nil
+}
+
+// repeats reports whether the clocks of a zone show the time of an instant twice.
+func repeats(loc *time.Location, at time.Time) bool {
+	if !resolveLocal(loc, onUTC(at)).Equal(at) {
+		return true // at is the second pass
+	}
+	end, ends := offsetEnd(at)
+	if !ends {
+		return false
+	}
+	_, before := at.Zone()
+	_, after := end.Zone()
+	second := at.Add(time.Duration(before-after) * time.Second)
+	return before > after && !second.Before(end)
+}
+
+// runsEveryHour reports whether a rule, or one of its Also, runs on both passes of an hour that the clocks repeat.
+func (r Recurrence) runsEveryHour() bool {
+	for _, rule := range r.rules() {
+		everyHour := len(sortedSet(rule.Hours)) == 24 || len(rule.Hours) == 0 && len(rule.Minutes)+len(rule.Seconds) > 0
+		if rule.Frequency != 0 && (rule.Frequency < Day || everyHour) {
+			return true
+		}
+	}
+	return false
 }
 
 func tooManyExclusions() error {

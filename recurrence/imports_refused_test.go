@@ -117,6 +117,8 @@ func TestAnRRulePartThatIsRefusedIsNamed(t *testing.T) {
 		{"RRULE:FREQ=DAILY;BYHOUR=" + commaList(0, 23), CodeNoRecurrence, "BYHOUR=" + commaList(0, 23), "or fewer hours"},
 		{"RRULE:FREQ=MINUTELY;BYHOUR=9", CodeNoRecurrence, "FREQ=MINUTELY", "write DTSTART with Z"},
 		{"RRULE:FREQ=MINUTELY;INTERVAL=90\nEXDATE;VALUE=DATE:20260106", CodeNoRecurrence, "", "write DTSTART with Z"},
+		{"RRULE:FREQ=HOURLY\nEXDATE;TZID=Europe/Berlin:20261025T020000", CodeNoRecurrence, "2026-10-25T02:00:00+02:00", "at a time that the clocks repeat"},
+		{"RRULE:FREQ=HOURLY;BYDAY=SU\nEXDATE:20261025T010000Z", CodeNoRecurrence, "2026-10-25T02:00:00+01:00", "at a time that the clocks repeat"},
 	} {
 		c.text = berlin + c.text
 		c.check(t, FromRRule)
