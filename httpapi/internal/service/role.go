@@ -28,6 +28,7 @@ func (s *Service) Run(ctx context.Context) error {
 			<-sweeping
 		}
 	}()
+	begun := false // the version of secrets was read
 	look, sweep := time.NewTimer(0), time.NewTimer(0)
 	defer look.Stop()
 	defer sweep.Stop()
@@ -38,6 +39,11 @@ func (s *Service) Run(ctx context.Context) error {
 		case <-s.unfinished:
 			s.report(ctx, "finish changes of collections", s.finishAll(ctx))
 		case <-look.C:
+			if !begun {
+				err := s.beginSeals(ctx)
+				begun = err == nil
+				s.report(ctx, "read the version of secrets", err)
+			}
 			s.report(ctx, "finish changes of collections", s.finishAll(ctx))
 			look.Reset(unfinishedInterval)
 		case <-sweep.C:

@@ -20,6 +20,8 @@ import (
 // Rekey raises the version and reads the schedules afterwards. A writer that has sealed version 1 writes its schedule and reads the version afterwards.
 // So either Rekey finds the schedule, or its writer sees that the version was raised, and seals it again. If the store loses the version (a failover
 // without the last writes), version 1 is written again for other secrets: all processes open it, and the next Rekey finds it.
+//
+// A store without a collection has no secret that a release before would have to open: Run raises its version at once.
 const (
 	oldestSeal = 1
 	newestSeal = 2
@@ -48,6 +50,17 @@ func (s *Service) sealVersion(ctx context.Context) (int, error) {
 		return newestSeal, nil
 	}
 	return oldestSeal, nil
+}
+
+// beginSeals raises the version of a store that has no collection yet.
+func (s *Service) beginSeals(ctx context.Context) error {
+	if version, err := s.sealVersion(ctx); err != nil || version >= newestSeal {
+		return err
+	}
+	for _, err := range s.collections.List(ctx, "") {
+		return err // there is a collection, or the store has failed
+	}
+	return s.collections.RaiseSecretsVersion(ctx, newestSeal)
 }
 
 // renewSeals seals a job again that was written with secrets of a version, if the version was raised meanwhile.

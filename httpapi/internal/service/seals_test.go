@@ -11,6 +11,7 @@ import (
 	"github.com/chimejobs/chime"
 	"github.com/chimejobs/chime/httpapi/action"
 	"github.com/chimejobs/chime/httpapi/internal/resource"
+	"github.com/chimejobs/chime/redisstore/embedded"
 )
 
 func secretJob(text string) *resource.Job {
@@ -152,6 +153,31 @@ func TestRekeyCountsTheRunsThatWaitWithAnOldSeal(t *testing.T) {
 		time.Sleep(10 * time.Minute) // fake time: the runs and the error actions are dead
 		if done, err := both.Rekey(t.Context()); err != nil || done.Waiting != 0 || done.Dead != 3 {
 			t.Errorf("after the retries: %+v, %v; want no run that waits, and three that are dead", done, err)
+		}
+	})
+}
+
+// A new store needs no rekey. One with a collection may have secrets, and workers of a release before.
+func TestANewStoreIsSealedInTheNewestVersion(t *testing.T) {
+	onService(t, Options{}, func(t *testing.T, f *fixture) { // it has collection demo
+		fresh := embedded.StartInMemory()
+		defer fresh.Close()
+		for _, c := range []struct {
+			store chime.Store
+			want  int
+		}{{f.server.Store(), 0}, {fresh.Store(), 2}} {
+			ctx, stop := context.WithCancel(t.Context())
+			s := New(Options{Store: c.store})
+			ended := make(chan error)
+			go func() { ended <- s.Run(ctx) }()
+			time.Sleep(time.Minute) // fake time
+			if version, err := s.collections.SecretsVersion(t.Context()); err != nil || version != c.want {
+				t.Errorf("version %d, %v; want %d", version, err, c.want)
+			}
+			stop()
+			if err := <-ended; err != nil {
+				t.Error(err)
+			}
 		}
 	})
 }
