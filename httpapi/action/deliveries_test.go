@@ -19,7 +19,7 @@ import (
 
 // A breakingReceiver reads requests and ends them as a test defines. It works on the bytes of a connection, so that nothing but the sender repeats a request.
 type breakingReceiver struct {
-	warm    int                                        // so many first requests are answered, all at once: they leave as many idle connections
+	warm    int                                        // number of first requests, which are all answered at once: each leaves an idle connection
 	answer  func(c net.Conn, in *bufio.Reader)         // ends a request over HTTP/1.1, or returns after an answer
 	answer2 func(c net.Conn, stream uint32) (end bool) // ends a request over HTTP/2
 
@@ -147,7 +147,7 @@ func writes(text string) func(net.Conn, *bufio.Reader) {
 	return func(c net.Conn, _ *bufio.Reader) { _, _ = io.WriteString(c, text) }
 }
 
-// One attempt sends one request, whatever the receiver does with it: net/http's own Transport repeats some requests on other connections.
+// One attempt sends one request to every kind of receiver. An http.Transport would repeat some requests on other connections.
 func TestAnAttemptIsDeliveredOnce(t *testing.T) {
 	certificate, pool := serverCertificate(t)
 	const fresh, used = 0, 3

@@ -20,7 +20,7 @@ import (
 //
 // A sealed secret has a version, which decides what it is bound to: it can be opened only where everything is the same.
 //
-//   - Version 1 is bound to the collection, the job and the path of the secret in the action. Whoever may write to the store can copy it into another
+//   - Version 1 is bound to the collection, the job and the path of the secret in the action. Somebody who may write to the store can copy it into another
 //     action at the same path, and a Sender sends it to that action's host.
 //   - Version 2 is also bound to the action: to the bytes in which it is stored, without the sealed texts. It opens in no other action.
 //
