@@ -93,7 +93,7 @@ func ExampleFromRRule() {
 	fmt.Println(err)
 	// Output:
 	// Every 2 weeks on Monday and Thursday at 09:00 Europe/Berlin time, starting on 5 January 2026; not on 19 January 2026 at 09:00:00
-	// recurrence: BYEASTER has no counterpart here: it is not in RFC 5545: write the dates as RDATE, or as dates in only, got "BYEASTER=0" (no_recurrence)
+	// recurrence: BYEASTER has no counterpart here: it is not in RFC 5545: write frequency day with only: [{"dates": ["easter"]}], got "BYEASTER=0" (no_recurrence)
 }
 
 func ExampleFromQuartz() {
