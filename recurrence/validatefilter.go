@@ -1,5 +1,7 @@
 package recurrence
 
+import "strings"
+
 // maxFilters is the largest number of filters in only and in except.
 const maxFilters = 32
 
@@ -60,7 +62,11 @@ func checkTexts(e textElement, object string, list []string, value string, add f
 }
 
 func emptyFilter(field, value string) *Error {
-	return newError(CodeFilterEmpty, field, value, "must set weekDays, monthDays, monthlyOccurrences, months, weeks, yearDays, yearlyOccurrences, dates or times: an empty filter would fit always")
+	names := "yearlyOccurrences, dates or times"
+	if strings.Contains(field, "schedule.days") {
+		names = "yearlyOccurrences or dates"
+	}
+	return newError(CodeFilterEmpty, field, value, "must set weekDays, monthDays, monthlyOccurrences, months, weeks, yearDays, "+names+": an empty filter would fit always")
 }
 
 func tooMany(field, value, noun string, n, limit int) *Error {
