@@ -139,7 +139,8 @@ func TestRRuleRefusesWhatRFC5545CannotExpress(t *testing.T) {
 		{Recurrence{StartTime: start, Frequency: Hour, Except: []Filter{{Dates: []string{"2026-03-29"}}}}, "a date has too many"},
 		{Recurrence{StartTime: start, Frequency: Day, Hours: []int{9, 10, 11, 12}, Except: []Filter{{Dates: daysFrom(start, 1000)}}}, "more than 3000 times"},
 		{Recurrence{StartTime: start, Frequency: Day, Hours: []int{2}, Minutes: []int{30}, Except: []Filter{{Dates: []string{"2026-03-29"}}}, TimeZone: berlin}, "that the clocks skip"},
-		{Recurrence{StartTime: start, Frequency: Day, Hours: []int{2}, Minutes: []int{30}, Except: []Filter{{Dates: []string{"2026-03-30"}}}, TimeZone: berlin}, "that the clocks skip"}, // of the day before
+		{Recurrence{StartTime: start, Frequency: Day, Hours: []int{2}, Minutes: []int{30}, Except: []Filter{{Dates: []string{"2026-03-29"}, Times: []string{"03:30"}}}, TimeZone: berlin}, "that the clocks skip"}, // where the run lands
+		{Recurrence{StartTime: start, Frequency: Day, Hours: []int{2}, Minutes: []int{30}, Except: []Filter{{Dates: []string{"2026-03-30"}}}, TimeZone: berlin}, "that the clocks skip"},                           // of the day before
 		{Recurrence{StartTime: on("2019-11-03 06:30:00"), Frequency: Day, TimeZone: "America/New_York"}, "second pass"},
 	}
 	for _, test := range tests {

@@ -111,13 +111,14 @@ func (r rruleRule) exDates(left []Filter, zone string, start time.Time, found ma
 			}
 			date, _ := time.Parse(time.DateOnly, text) // exportCalendar accepts no other texts
 			for second := range clockSeconds(hours, minutes, seconds) {
-				if len(times) > 0 && !inSpans(times, second) {
-					continue
-				}
+				closed := len(times) == 0 || inSpans(times, second)
 				at, shown := placed(start.Location(), date, second)
-				_, shownBefore := placed(start.Location(), date.AddDate(0, 0, -1), second)
-				if !shown || !shownBefore {
+				before, shownBefore := placed(start.Location(), date.AddDate(0, 0, -1), second)
+				if !shown && (closed || landsIn(times, date, at.In(start.Location()))) || !shownBefore && (closed || landsIn(times, date, before.In(start.Location()))) {
 					return newError(CodeNoRRule, "except", text, "EXDATE cannot name a time that the clocks skip")
+				}
+				if !closed {
+					continue
 				}
 				if !slices.ContainsFunc(r.Also, func(e Recurrence) bool { return e.runsOnce() && wholeSeconds(e.StartTime).Equal(at) }) {
 					found[rruleTime(at.In(start.Location()), zone)] = true
@@ -126,6 +127,12 @@ func (r rruleRule) exDates(left []Filter, zone string, start time.Time, found ma
 		}
 	}
 	return nil
+}
+
+// landsIn reports whether a run that a gap moved is on a date and in one of the times of a filter.
+func landsIn(times []span, date, at time.Time) bool {
+	second := int64(onUTC(at).Sub(date) / time.Second)
+	return second >= 0 && second < secondsPerDay && inSpans(times, second)
 }
 
 // clockSeconds yields the seconds of the day of every hour, minute and second.
