@@ -1,6 +1,7 @@
 package recurrence
 
 import (
+	"strings"
 	"testing"
 	"time"
 )
@@ -65,6 +66,18 @@ func TestARuleThatFiresFromNoStartIsRefusedEvenWithoutAStart(t *testing.T) {
 	} {
 		if _, err := Parse([]byte(text)); err != nil {
 			t.Errorf("%s fires from some start, got %v", text, err)
+		}
+	}
+}
+
+func TestTheErrorOfAnEmptyFilterNamesItsFields(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"frequency": "day", "only": {}}`:                                             "yearlyOccurrences, dates or times:",
+		`{"frequency": "day", "schedule": {"days": {}}}`:                               "yearlyOccurrences or dates:",
+		`{"frequency": "day", "also": {"frequency": "day", "schedule": {"days": {}}}}`: "yearlyOccurrences or dates:",
+	} {
+		if _, err := Parse([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", text, err, want)
 		}
 	}
 }

@@ -66,7 +66,7 @@ func emptyFilter(field, value string) *Error {
 	if strings.Contains(field, "schedule.days") {
 		names = "yearlyOccurrences or dates"
 	}
-	return newError(CodeFilterEmpty, field, value, "must set weekDays, monthDays, monthlyOccurrences, months, weeks, yearDays, "+names+": an empty filter would fit always")
+	return newError(CodeFilterEmpty, field, value, "must set weekDays, monthDays, monthlyOccurrences, months, weeks, yearDays, %s: an empty filter would fit always", names)
 }
 
 func tooMany(field, value, noun string, n, limit int) *Error {
