@@ -48,7 +48,7 @@ const backOps = 12 // operations between two quiet moments
 func TestASlotThatGoesBackLeavesEachScheduleInOnePlace(t *testing.T) {
 	seeds, steps := storesuite.WalkSize(20, 1500)
 	for seed := range seeds {
-		onServersWith(t, randomCalls|hookedCalls|settableClock, func(b *bench) {
+		onServersWith(t, randomCalls|hookedCalls, func(b *bench) {
 			w := &backWalk{slot: -1, before: map[string]*backFacts{}, moveWalk: &moveWalk{
 				bench: b, seed: seed, random: rand.New(rand.NewPCG(seed, 11)), models: map[string]*moveModel{}, placed: map[string]string{},
 				taken: map[string]bool{}, counted: map[string]int{}, halfGone: map[string]bool{}, unwritten: map[string]bool{}, goesBack: true,

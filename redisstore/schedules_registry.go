@@ -184,6 +184,9 @@ func (s *store) lookUpDeleted(ctx context.Context, names []string) ([]int64, err
 // the first one, which has the schedule's name.
 func removed(name string) string { return name + "\t" }
 
+// afterCreation is the third member: an instant after the creation of the deleted schedule, if that was not earlier than the deletion, see noteIntent.
+func afterCreation(name string) string { return name + "\t\t" }
+
 // lookUpRemoved reads when the definitions of schedules of these names were deleted, Unix µs; 0: unknown.
 func (s *store) lookUpRemoved(ctx context.Context, names []string) ([]int64, error) {
 	members := make([]string, len(names))

@@ -2,6 +2,7 @@ package redisstore
 
 import (
 	"context"
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -48,7 +49,7 @@ func (s *store) Remove(ctx context.Context, r protocol.Removal) (found bool, err
 		}
 		prunes := r.Owner.Name != ""
 		if !prunes {
-			if err := s.noteDeleted(ctx, name, now, time.Time{}); err != nil {
+			if err := s.noteIntent(ctx, name, homes[0], now); err != nil {
 				return false, err
 			}
 		}
@@ -122,17 +123,41 @@ func (s *store) isCreatedAfter(ctx context.Context, name string, at time.Time) (
 	return err == nil && found[0].kind == definitionCopy && found[0].created.After(at), err
 }
 
+// noteIntent records that a deletion begins. If the creation is not earlier, it also records an instant after the creation: another process that
+// completes the deletion does not know the creation any more.
+func (s *store) noteIntent(ctx context.Context, name string, at home, now time.Time) error {
+	p, err := s.partitionOf(ctx, at.queue, name)
+	if err != nil {
+		return err
+	}
+	there, err := s.readCopies(ctx, []protocol.Address{{Partition: p, Name: name}}, false)
+	if err != nil {
+		return err
+	}
+	if created := (removal{now: now, created: there[0].created}).at(); created.After(now) {
+		return s.note(ctx, now, name, now, afterCreation(name), created)
+	}
+	return s.noteDeleted(ctx, name, now, time.Time{})
+}
+
 // noteDeleted records when the deletion of a schedule was begun or continued. If the deletion is done, it also records an instant after the creation
 // of the deleted schedule. It removes old records. Instants have fractions of a millisecond, so that they are later than a generation drawn just
 // before.
 func (s *store) noteDeleted(ctx context.Context, name string, at, done time.Time) error {
-	ms := func(at time.Time) string { return strconv.FormatFloat(float64(at.UnixMicro())/1000, 'f', 3, 64) }
-	args := []any{at.Add(-deletedRetention).UnixMilli(), ms(at), name}
-	if !done.IsZero() {
-		args = append(args, ms(done), removed(name))
+	if done.IsZero() {
+		return s.note(ctx, at, name, at)
+	}
+	return s.note(ctx, at, name, at, removed(name), done)
+}
+
+// note writes members of the record of deletions, each followed by its instant.
+func (s *store) note(ctx context.Context, now time.Time, members ...any) error {
+	args := []any{now.Add(-deletedRetention).UnixMilli()}
+	for i := 0; i < len(members); i += 2 {
+		args = append(args, strconv.FormatFloat(float64(members[i+1].(time.Time).UnixMicro())/1000, 'f', 3, 64), members[i])
 	}
 	if err := s.run(ctx, s.client, newCall(&noteDeletedScript, []string{s.keys.deleted()}, args))[0].Err(); err != nil {
-		return failure("record the deletion of schedule", name, err)
+		return failure("record the deletion of schedule", fmt.Sprint(members[0]), err)
 	}
 	return nil
 }
@@ -141,16 +166,20 @@ func (s *store) noteDeleted(ctx context.Context, name string, at, done time.Time
 // If there is one now, it changes nothing. It first records the time of the deletion, before any process creates a schedule of that name. It
 // does not record it for a schedule that had an owner and was not recorded as deleted since it was created: that one was pruned.
 func (s *store) finishRemoval(ctx context.Context, name string, at home) error {
+	noted, err := s.lookUpInstants(ctx, []string{name, afterCreation(name)}) // first: later ones may belong to another schedule of that name
+	if err != nil {
+		return err
+	}
 	removed, err := s.removeAt(ctx, name, at, "")
 	if err != nil || removed.later != "" {
 		return err
 	}
-	noted, err := s.lookUpDeleted(ctx, []string{name})
-	if err != nil {
-		return err
-	}
-	if !removed.owned || noted[0]*1000 > at.generation {
-		if err := s.noteDeleted(ctx, name, removed.now, removed.at()); err != nil {
+	if !removed.owned || noted[0] > at.generation {
+		done := removed.at()
+		if created := time.UnixMicro(noted[1]); created.After(done) {
+			done = created
+		}
+		if err := s.noteDeleted(ctx, name, removed.now, done); err != nil {
 			return err
 		}
 	}
