@@ -276,3 +276,14 @@ func TestACancellationEndsWithItsSchedule(t *testing.T) {
 		b.Want("taken", storesuite.IDs(b.Take("w", 5)), id)
 	})
 }
+
+// A job that an operator requeues before it has begun does not expire any more.
+func TestARequeuedJobDoesNotExpire(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		item := storesuite.Own("x")
+		item.In, item.Body = time.Hour, []byte("\x02body12345678")
+		b.Enqueue(item)
+		b.Want("requeued", b.requeue(protocol.RequeuedJob{ID: "x"}), "e")
+		b.Want("its body", b.client.HGet(b.Context(), b.keys().jobs, "x").Val(), "\x01body12345678")
+	})
+}
