@@ -1,5 +1,5 @@
 -- discard.lua: cancel or delete jobs, at most 500.
--- KEYS[1]  …:state      hash    layout, stale, asked, parked, purge
+-- KEYS[1]  …:state      hash    layout, stale, asked, parked, purge, groups
 -- KEYS[2]  …:sessions   zset    session -> instant it lapses, Unix ms
 -- KEYS[3]  …:jobs       hash    job ID -> envelope
 -- KEYS[4]  …:due        zset    job ID -> instant it is due, Unix ms
@@ -23,8 +23,10 @@
 -- KEYS[22] …:history    hash    schedule -> its last attempts
 -- KEYS[23] …:once       zset    job ID -> until when it is not added again, Unix ms
 -- KEYS[24] …:after      hash    job ID -> what follows its flight, see lib/after.lua
--- KEYS[25...] …:inflight:<session>  hash  job ID -> fence: of every session
--- KEYS[26...] …:parked:<name>       zset  job ID -> instant parked, Unix ms: every list, the shared one last
+-- KEYS[25] …:line       zset    "<group>\t<place>\t<job ID>" -> 0: jobs of groups to run now, see lib/line.lua
+-- KEYS[26] …:places     hash    job ID -> "<place> <group>"
+-- KEYS[27...] …:inflight:<session>  hash  job ID -> fence: of every session
+-- KEYS[28...] …:parked:<name>       zset  job ID -> instant parked, Unix ms: every list, the shared one last
 -- ARGV[1] cancel or delete; ARGV[2] a unique name of this call; ARGV[3] prefix of the wake-up channels
 -- ARGV[4] how many sessions; ARGV[5] how many lists of parked jobs; ARGV[6] how many jobs
 -- ARGV[7] the field parked of state before the shared list was searched for these jobs; empty: there is no such list
@@ -38,7 +40,7 @@
 --   u it is an occurrence that was not taken yet: delete    l it did not fit into the call, and must be sent again
 --   n it does not exist, or its ID came before in the call
 
--- Where is a job? It is searched for in flight, among the dead, behind another occurrence, in due, among the parked. If it is in none of these
+-- Where is a job? It is searched for in flight, among the dead, behind another occurrence, in due, among the parked, in line. If it is in none of these
 -- and has an envelope, its ID is in ready, the only place without a fast lookup. An occurrence that was given back without an envelope is there
 -- if its schedule is held for it, or else near the front.
 local STATE, SESSIONS, JOBS, DUE, READY, DEAD, CRASHES = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7]
@@ -47,7 +49,7 @@ local RUNS, CALLERS, IDLE, UNHANDLED, STALE = KEYS[14], KEYS[15], KEYS[16], KEYS
 local RESULTS, KEPT = KEYS[19], KEYS[20]
 local LAST, HISTORY = KEYS[21], KEYS[22]
 local ONCE, AFTER = KEYS[23], KEYS[24]
-local INFLIGHT = 24 -- the hashes of the sessions come after KEYS[24]
+local INFLIGHT = 26 -- the hashes of the sessions come after KEYS[26]
 local DEPTH = 10000 -- how deep ready is searched for an occurrence without an envelope
 local SEARCHES = 20 -- searches in a call
 local TOGETHER = 4 -- occurrences of one schedule that a call ends: the number of known ones in behind
@@ -55,9 +57,9 @@ local cancels, wake, n_sessions, n_lists, n = ARGV[1] == 'cancel', ARGV[3], tonu
 local PARKED = INFLIGHT + n_sessions -- the lists come after the hashes
 local at_list = 7 + n_sessions
 local at_job = at_list + n_lists
--- uses: limits callers clock layout seconds strings counters definition owed open flight void asked parked session closed gate wake history manual later forget over
+-- uses: limits callers clock layout seconds strings counters definition owed open flight void asked parked session closed gate wake history manual later forget over line
 
-local state = redis.call('HMGET', STATE, 'layout', 'asked', 'parked', 'purge')
+local state = redis.call('HMGET', STATE, 'layout', 'asked', 'parked', 'purge', 'groups')
 local refusal = newer(state[1])
 if refusal then return refusal end
 local before = answered(CALLERS, ARGV[2])
@@ -110,6 +112,7 @@ end
 local dead, due = redis.call('ZMSCORE', DEAD, unpack(ids)), redis.call('ZMSCORE', DUE, unpack(ids))
 local bodies, crashes = redis.call('HMGET', JOBS, unpack(ids)), redis.call('HMGET', CRASHES, unpack(ids))
 local void = redis.call('ZMSCORE', STALE, unpack(ids))
+local grouped = find_grouped(state[5], KEYS[26], KEYS[25], ids)
 local flights, front = read_flights(OPEN, BEHIND, SCHEDULES, CURSORS, names, needed), {}
 local past = read_past(LAST, names)
 read_manual(past, LAST, ids)
@@ -132,7 +135,7 @@ for i, id in ipairs(ids) do
   if given[id] then answer[i] = 'n' end
   given[id] = true
 end
-local out = { due = {}, dead = {}, ready = {}, parked = {} } -- the places that ended jobs leave
+local out = { due = {}, dead = {}, ready = {}, parked = {}, line = {} } -- the places that ended jobs leave
 local ended = {} -- positions of ended jobs
 local searches = 0
 local lifted = {} -- IDs of jobs that have ended, which …:once bars
@@ -236,6 +239,9 @@ for i = 1, n do
     local list = out.parked[list_of[i]] or {}
     out.parked[list_of[i]] = list
     list[#list + 1] = member_of[i]
+  elseif grouped.members[i] then
+    finish(i)
+    out.line[#out.line + 1] = grouped.members[i]
   else
     local there = in_ready(i)
     if there then
@@ -264,6 +270,7 @@ if #removed > 0 then
 end
 if #out.due > 0 then redis.call('ZREM', DUE, unpack(out.due)) end
 if #out.dead > 0 then redis.call('ZREM', DEAD, unpack(out.dead)) end
+if state[5] then leave_line(STATE, KEYS[26], KEYS[25], out.line, removed) end
 for l, members in pairs(out.parked) do
   redis.call('ZREM', KEYS[PARKED + l], unpack(members))
   if redis.call('ZCARD', KEYS[PARKED + l]) == 0 then unlist(UNHANDLED, STATE, ARGV[at_list + l]) end

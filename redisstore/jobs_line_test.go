@@ -1,0 +1,136 @@
+package redisstore
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/storesuite"
+)
+
+// Jobs that belong to a group: scripts/lib/line.lua lists what holds. No call adds such a job, so these tests write the keys.
+
+// grouped adds a job of a group with this place. where: line, due, dead or parked.
+func (b *bench) grouped(where, group string, place int, id string) {
+	b.Helper()
+	ctx, k := b.Context(), b.keys()
+	pipe := b.client.TxPipeline()
+	pipe.HSet(ctx, k.jobs, id, "\x01"+id)
+	pipe.HSet(ctx, k.places, id, fmt.Sprintf("%016d %s", place, group))
+	pipe.HSet(ctx, k.state, "groups", "1", "layout", "4")
+	switch where {
+	case "line":
+		pipe.ZAdd(ctx, k.line, redisZ(0, fmt.Sprintf("%s\t%016d\t%s", group, place, id)))
+	case "due":
+		pipe.ZAdd(ctx, k.due, redisZ(float64(b.serverTime().Add(time.Hour).UnixMilli()), id))
+	case "dead":
+		pipe.ZAdd(ctx, k.dead, redisZ(float64(b.serverTime().UnixMilli()), id))
+	case "parked":
+		pipe.ZAdd(ctx, k.parked("mail"), redisZ(float64(b.serverTime().UnixMilli()), id))
+		pipe.ZAdd(ctx, k.unhandled, redisZ(float64(b.serverTime().UnixMilli()), "mail"))
+		pipe.HSet(ctx, k.state, "parked", "1")
+	}
+	if _, err := pipe.Exec(ctx); err != nil {
+		b.Fatal(err)
+	}
+}
+
+// lineIDs returns the groups and IDs in line, in order.
+func (b *bench) lineIDs() string {
+	var all []string
+	for _, member := range b.client.ZRange(b.Context(), b.keys().line, 0, -1).Val() {
+		parts := strings.Split(member, "\t")
+		all = append(all, parts[0]+":"+parts[2])
+	}
+	return strings.Join(all, " ")
+}
+
+// wantSoundLine checks what scripts/lib/line.lua promises.
+func (b *bench) wantSoundLine(when string) {
+	b.Helper()
+	ctx, k := b.Context(), b.keys()
+	places, bodies := b.client.HGetAll(ctx, k.places).Val(), b.client.HGetAll(ctx, k.jobs).Val()
+	ready := b.ready()
+	for _, member := range b.client.ZRange(ctx, k.line, 0, -1).Val() {
+		parts := strings.Split(member, "\t")
+		id := parts[len(parts)-1]
+		if len(parts) != 3 || places[id] != parts[1]+" "+parts[0] {
+			b.Errorf("%s: %q is in line, and places has %q", when, member, places[id])
+		}
+		if bodies[id] == "" {
+			b.Errorf("%s: %q is in line without an envelope", when, id)
+		}
+		for place, key := range map[string]string{"due": k.due, "dead": k.dead, "stale": k.stale, "a list of parked jobs": k.parked("mail")} {
+			if b.client.ZScore(ctx, key, id).Err() == nil {
+				b.Errorf("%s: %q is in line and in %s", when, id, place)
+			}
+		}
+	}
+	for id := range places {
+		if slices.Contains(ready, id) {
+			b.Errorf("%s: %q belongs to a group and is in ready", when, id)
+		}
+		if bodies[id] == "" {
+			b.Errorf("%s: %q has a group and no envelope", when, id)
+		}
+	}
+	if flag := b.stateField("groups"); (flag != "") != (len(places) > 0) {
+		b.Errorf("%s: %d jobs have a group, and the field groups is %q", when, len(places), flag)
+	}
+}
+
+// Wherever a job of a group is, it can be cancelled and deleted. In line it leaves nothing behind: an ID that is enqueued again is not mistaken for it.
+func TestAJobOfAGroupCanBeDiscarded(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		for _, act := range []string{"cancel", "delete"} {
+			for _, where := range []string{"line", "due", "dead", "parked"} {
+				when := act + " in " + where
+				b.grouped(where, "tenant", 7, "x")
+				b.grouped("line", "tenant", 8, "next")
+				want := string(protocol.ChangeDone)
+				var got string
+				if act == "cancel" {
+					how, err := b.store.CancelJob(b.Context(), "default", "x", nil)
+					if err != nil {
+						b.Fatal(when, err)
+					}
+					if got = string(how); where == "dead" {
+						want = string(protocol.CancelTooLate)
+					}
+				} else {
+					got = b.bulk(b.store.DeleteJobs(b.Context(), "default", []string{"x"}))
+				}
+				b.Want(when, got, want)
+				b.wantSoundLine(when)
+				b.Want("line after "+when, b.lineIDs(), "tenant:next")
+				b.Want("marks after "+when, fmt.Sprint(b.members(b.keys().stale)), "[]")
+				if got := b.bulk(b.store.DeleteJobs(b.Context(), "default", []string{"x", "next"})); got[len(got)-1:] != "e" {
+					b.Errorf("%s: the next job was not deleted: %s", when, got)
+				}
+				b.wantSoundLine("at the end of " + when)
+			}
+		}
+		b.grouped("line", "tenant", 9, "again")
+		b.Want("cancelled", b.Cancel("again"), "done")
+		b.Enqueue(storesuite.Own("again"))
+		b.wantSoundLine("enqueued again without a group")
+		b.Want("taken", storesuite.IDs(b.Take("s", 5)), "again")
+	})
+}
+
+// A queue is not empty while a job of a group waits, and its deletion removes the keys.
+func TestAQueueWithJobsOfGroupsIsNotDeleted(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		b.Enqueue(storesuite.Job("first"))
+		b.Settle("s", protocol.Settlement{ID: "first", Fence: b.Take("s", 1)[0].Fence, Kind: protocol.SettleDone})
+		b.grouped("line", "tenant", 7, "x")
+		remains, err := b.store.DeleteQueue(b.Context(), "default")
+		if err != nil || remains.Waiting != 1 {
+			b.Errorf("deleted with a waiting job of a group: %+v, %v", remains, err)
+		}
+		b.Want("deleted", b.bulk(b.store.DeleteJobs(b.Context(), "default", []string{"x"})), "e")
+	})
+}
