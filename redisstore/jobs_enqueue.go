@@ -232,7 +232,7 @@ func (s *store) Replace(ctx context.Context, call protocol.ReplaceCall) (protoco
 			return 0, unfitIfDenied(failure("replace on", queue, err))
 		}
 		keys := []string{
-			k.ready, k.due, k.jobs, k.callers, k.state, k.idle, k.stale, k.once, k.dead, k.crashes, k.after, k.sessions, k.unhandled, k.last,
+			k.ready, k.due, k.jobs, k.callers, k.state, k.idle, k.stale, k.once, k.dead, k.crashes, k.after, k.sessions, k.unhandled, k.last, k.line, k.places,
 		}
 		plain := *item
 		plain.Own, plain.Once, plain.Schedule = false, 0, ""

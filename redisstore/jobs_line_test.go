@@ -53,7 +53,7 @@ func (b *bench) wantSoundLine(when string) {
 	b.Helper()
 	ctx, k := b.Context(), b.keys()
 	places, bodies := b.client.HGetAll(ctx, k.places).Val(), b.client.HGetAll(ctx, k.jobs).Val()
-	ready := b.ready()
+	ready := slices.DeleteFunc(b.ready(), func(id string) bool { return b.client.ZScore(ctx, k.stale, id).Err() == nil })
 	for _, member := range b.client.ZRange(ctx, k.line, 0, -1).Val() {
 		parts := strings.Split(member, "\t")
 		id := parts[len(parts)-1]
@@ -63,7 +63,7 @@ func (b *bench) wantSoundLine(when string) {
 		if bodies[id] == "" {
 			b.Errorf("%s: %q is in line without an envelope", when, id)
 		}
-		for place, key := range map[string]string{"due": k.due, "dead": k.dead, "stale": k.stale, "a list of parked jobs": k.parked("mail")} {
+		for place, key := range map[string]string{"due": k.due, "dead": k.dead, "a list of parked jobs": k.parked("mail")} {
 			if b.client.ZScore(ctx, key, id).Err() == nil {
 				b.Errorf("%s: %q is in line and in %s", when, id, place)
 			}
@@ -132,5 +132,54 @@ func TestAQueueWithJobsOfGroupsIsNotDeleted(t *testing.T) {
 			b.Errorf("deleted with a waiting job of a group: %+v, %v", remains, err)
 		}
 		b.Want("deleted", b.bulk(b.store.DeleteJobs(b.Context(), "default", []string{"x"})), "e")
+	})
+}
+
+// A job of a group that is requeued comes before all others of its group, in the given order, and not into ready.
+func TestAJobOfAGroupIsRequeuedBeforeTheOthersOfItsGroup(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		b.Enqueue(storesuite.Own("dead")) // its ID remains in ready, void, when the job of the group comes
+		b.Cancel("dead")
+		b.grouped("line", "a", 1_000_000_000_000_007, "a1")
+		b.grouped("line", "b", 1_000_000_000_000_003, "b1")
+		b.grouped("due", "a", 0, "due")
+		b.grouped("parked", "a", 1_000_000_000_000_009, "parked")
+		b.grouped("dead", "b", 1_000_000_000_000_001, "dead")
+		b.grouped("dead", "c", 1_000_000_000_000_002, "alone")
+		again := func(id string) protocol.RequeuedJob {
+			return protocol.RequeuedJob{ID: id, Read: []byte("\x01" + id), Body: []byte("\x01" + id)}
+		}
+		b.Want("requeued", b.requeue(protocol.RequeuedJob{ID: "due"}, again("dead"), protocol.RequeuedJob{ID: "parked"}, again("alone"), protocol.RequeuedJob{ID: "a1"}), "eeeen")
+		b.Want("line", b.lineIDs(), "a:due a:parked a:a1 b:dead b:b1 c:alone")
+		b.wantSoundLine("requeued")
+		b.Want("taken from ready", storesuite.IDs(b.Take("s", 5)), "")
+		b.Want("due, dead, parked", fmt.Sprint(b.members(b.keys().due), b.members(b.keys().dead), b.members(b.keys().parked("mail"))), "[] [] []")
+	})
+}
+
+// A job without a group that replaces one of a group leaves the group, wherever the replaced one is.
+func TestAReplacementLeavesTheGroup(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		for _, where := range []string{"line", "due", "dead", "parked"} {
+			b.grouped("line", "tenant", 8, "next")
+			b.grouped(where, "tenant", 7, "x")
+			b.Enqueue(storesuite.Job("before"))
+			x := storesuite.Own("x")
+			x.Body = []byte("\x01new")
+			got, err := b.store.Replace(b.Context(), protocol.ReplaceCall{Partition: storesuite.DefaultPartition, Token: where, Item: x})
+			if err != nil || got != protocol.ReplaceDone {
+				b.Fatalf("replaced in %s: %v, %v", where, got, err)
+			}
+			b.wantSoundLine("replaced in " + where)
+			b.Want("line", b.lineIDs(), "tenant:next")
+			taken := b.Take("s"+where, 5)
+			b.Want("taken after "+where, storesuite.IDs(taken), "before x")
+			b.Want("its content", string(taken[1].Body), "\x01new")
+			b.bulk(b.store.DeleteJobs(b.Context(), "default", []string{"next"}))
+			for _, job := range taken {
+				b.Settle("s"+where, protocol.Settlement{ID: job.ID, Fence: job.Fence, Kind: protocol.SettleDone})
+			}
+			b.wantSoundLine("at the end of " + where)
+		}
 	})
 }

@@ -3,7 +3,7 @@
 -- KEYS[2]  …:due        zset  job ID -> instant it is due, Unix ms
 -- KEYS[3]  …:jobs       hash  job ID -> envelope
 -- KEYS[4]  …:callers    zset  completed calls, see lib/closed.lua; #enqueued: all enqueued jobs
--- KEYS[5]  …:state      hash  paused, layout, large, limit, parked, purge
+-- KEYS[5]  …:state      hash  paused, layout, large, limit, parked, purge, groups
 -- KEYS[6]  …:idle       zset  sleeping worker -> instant it went to sleep, Unix ms
 -- KEYS[7]  …:stale      zset  IDs in ready that are void -> since when, Unix ms; see lib/stale.lua
 -- KEYS[8]  …:once       zset  job ID -> until when it is not added again, Unix ms
@@ -13,8 +13,10 @@
 -- KEYS[12] …:sessions   zset  session -> instant it lapses, Unix ms
 -- KEYS[13] …:unhandled  zset  job name -> since when it has parked jobs, Unix ms
 -- KEYS[14] …:last       hash  schedule -> its last outcome, see lib/history.lua; its manual runs, see lib/manual.lua: a manual run whose ID is used for another job has ended
--- KEYS[15...] …:inflight:<session>  hash  job ID -> fence: of every session
--- KEYS[16...] …:parked:<name>       zset  job ID -> instant parked, Unix ms: every list, the shared one last
+-- KEYS[15] …:line       zset  "<group>\t<place>\t<job ID>" -> 0: jobs of groups to run now, see lib/line.lua
+-- KEYS[16] …:places     hash  job ID -> "<place> <group>"
+-- KEYS[17...] …:inflight:<session>  hash  job ID -> fence: of every session
+-- KEYS[18...] …:parked:<name>       zset  job ID -> instant parked, Unix ms: every list, the shared one last
 -- ARGV[1] a unique name of this call; ARGV[2] prefix of the wake-up channels; ARGV[3] how many sessions; ARGV[4] how many lists of parked jobs
 -- ARGV[5] the field parked of state before the shared list was searched for the job; empty: there is no such list
 -- ARGV[6] its ID; ARGV[7] its member in the shared list (empty: unknown); ARGV[8] the envelope; ARGV[9] when: empty now, +n in n us,
@@ -28,20 +30,22 @@
 -- discard.lua explains where the job of this ID is. The effect depends on the place:
 --   due (delayed, or it has failed): the new envelope and the new instant    parked: the same, like a new job, because it may have another name
 --   in ready: the new envelope; it keeps its place, with any instant         dead: it starts again
+--   in line: the new job does not belong to the group: it is added at the end of ready, with any instant
 --   held: it continues, and the new job waits in …:after until the flight ends   held and cancelled: nothing
 -- While …:once bars the ID, only a waiting job is replaced: the others have had, or have, their attempt.
 local READY, DUE, JOBS, CALLERS, STATE, IDLE, STALE, ONCE = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8]
 local DEAD, CRASHES, AFTER, SESSIONS, UNHANDLED, LAST = KEYS[9], KEYS[10], KEYS[11], KEYS[12], KEYS[13], KEYS[14]
-local INFLIGHT = 14 -- the hashes of the sessions come after KEYS[14]
+local LINE, PLACES = KEYS[15], KEYS[16]
+local INFLIGHT = 16 -- the hashes of the sessions come after KEYS[16]
 local wake, n_sessions, n_lists = ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4])
 local PARKED = INFLIGHT + n_sessions -- the lists come after the hashes
 local id, member, body, when, once_ms = ARGV[6], ARGV[7], ARGV[8], ARGV[9], tonumber(ARGV[10])
 local expire_ms -- nil: it does not expire
 if string.find(when, '\n', 1, true) then when, expire_ms = string.match(when, '^(.*)\n(%d+)$') end
 local ADDED, REPLACED, KEPT = 1, 2, 3
--- uses: limits callers clock layout parked closed queuelimit gate wake alarm seconds strings definition history manual over
+-- uses: limits callers clock layout parked closed queuelimit gate wake alarm seconds strings definition history manual over line
 
-local state = redis.call('HMGET', STATE, 'paused', 'layout', 'limit', 'parked', 'purge')
+local state = redis.call('HMGET', STATE, 'paused', 'layout', 'limit', 'parked', 'purge', 'groups')
 local refusal = newer(state[2])
 if refusal then return refusal end
 local before = answered(CALLERS, ARGV[1])
@@ -72,6 +76,8 @@ for l = 1, n_lists do
 end
 local due, dead, void = redis.call('ZSCORE', DUE, id), redis.call('ZSCORE', DEAD, id), redis.call('ZSCORE', STALE, id)
 local stored = redis.call('HEXISTS', JOBS, id) == 1
+local grouped = find_grouped(state[6], PLACES, LINE, { id })
+local lined = grouped.members[1]
 local until_ms = once_ms and redis.call('ZSCORE', ONCE, id)
 local barred = until_ms and tonumber(until_ms) > now_ms
 local first = redis.call('ZRANGE', DUE, '0', '0', 'WITHSCORES')[2]
@@ -101,6 +107,8 @@ elseif stored and (due or list) then
   begins = true
 elseif stored and dead then
   if barred then became = KEPT end
+elseif stored and lined then
+  due_ms = now_ms
 elseif stored then
   begins = false -- it is in ready
 elseif barred then
@@ -132,6 +140,7 @@ else
   save_manual(past, LAST)
   save_last(past, LAST)
 end
+if grouped.entries[1] and not held then leave_line(STATE, PLACES, LINE, { lined }, { id }) end
 if begins then
   if dead then redis.call('ZREM', DEAD, id) end
   if list then

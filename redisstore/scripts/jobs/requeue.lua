@@ -1,6 +1,7 @@
--- requeue.lua: move delayed, retrying, parked and dead jobs to the front of ready, at most 500, the first one foremost. An occurrence that
+-- requeue.lua: move delayed, retrying, parked and dead jobs to the front of ready, at most 500, the first one foremost; jobs of a group to the front
+-- of their group in line. An occurrence that
 -- was not taken yet does not move, and neither does a job that has changed since the caller read it.
--- KEYS[1]  …:state      hash  layout, paused, parked, large
+-- KEYS[1]  …:state      hash  layout, paused, parked, large, groups
 -- KEYS[2]  …:jobs       hash  job ID -> envelope
 -- KEYS[3]  …:due        zset  job ID -> instant it is due, Unix ms
 -- KEYS[4]  …:ready      list  IDs of jobs to run now
@@ -12,7 +13,9 @@
 -- KEYS[10] …:stale      zset  IDs in ready that are void -> since when, Unix ms; see lib/stale.lua
 -- KEYS[11] …:last       hash  schedule -> its last outcome, see lib/history.lua; its manual runs, see lib/manual.lua
 -- KEYS[12] …:history    hash  schedule -> its last attempts
--- KEYS[13...] …:parked:<name>  zset  job ID -> instant parked, Unix ms: every list, the shared one last
+-- KEYS[13] …:line       zset  "<group>\t<place>\t<job ID>" -> 0: jobs of groups to run now, see lib/line.lua
+-- KEYS[14] …:places     hash  job ID -> "<place> <group>"
+-- KEYS[15...] …:parked:<name>  zset  job ID -> instant parked, Unix ms: every list, the shared one last
 -- ARGV[1] a unique name of this call; ARGV[2] prefix of the wake-up channels; ARGV[3] how many lists of parked jobs
 -- ARGV[4...] the names of the lists; five values for each job: its ID; its member in the shared list (empty: unknown); and for a
 -- dead one its envelope as the caller has read it, its new envelope, and, for a manual run or a job that follows a death, its field in …:last
@@ -21,13 +24,14 @@
 -- u it is an occurrence that was not taken yet, n it is not there, or has changed, or its ID came before in the call.
 local STATE, JOBS, DUE, READY, DEAD, CRASHES = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local CALLERS, IDLE, UNHANDLED, STALE = KEYS[7], KEYS[8], KEYS[9], KEYS[10]
-local PARKED = 12 -- the lists of parked jobs come after KEYS[12]
+local LINE, PLACES = KEYS[13], KEYS[14]
+local PARKED = 14 -- the lists of parked jobs come after KEYS[14]
 local wake, n_lists = ARGV[2], tonumber(ARGV[3])
 local at_job = 3 + n_lists
 local n = (#ARGV - at_job) / 5
--- uses: limits callers clock layout seconds strings definition open flight void parked closed gate wake history manual expiry
+-- uses: limits callers clock layout seconds strings definition open flight void parked closed gate wake history manual expiry line front
 
-local state = redis.call('HMGET', STATE, 'layout', 'paused')
+local state = redis.call('HMGET', STATE, 'layout', 'paused', 'groups')
 local refusal = newer(state[1])
 if refusal then return refusal end
 local before = answered(CALLERS, ARGV[1])
@@ -37,6 +41,7 @@ local ids, answer, front, revived, envelopes = {}, {}, {}, {}, {}
 for i = 1, n do ids[i] = ARGV[at_job + 5 * i - 4] end
 local dead, due, void = redis.call('ZMSCORE', DEAD, unpack(ids)), redis.call('ZMSCORE', DUE, unpack(ids)), redis.call('ZMSCORE', STALE, unpack(ids))
 local bodies, crashes = redis.call('HMGET', JOBS, unpack(ids)), redis.call('HMGET', CRASHES, unpack(ids))
+local grouped, lined = find_grouped(state[3], PLACES, LINE, ids), {} -- lined: position -> ID, of the jobs of groups that move
 local list_of, member_of = {}, {} -- of a parked job
 for l = 1, n_lists do
   local members, shared = ids, ARGV[3 + l] == SHARED
@@ -66,6 +71,7 @@ redis.call('ZCARD', IDLE)
 redis.call('ZCARD', UNHANDLED)
 
 local out = { due = {}, dead = {}, parked = {} } -- the places that the moved jobs leave
+local changed = 0
 local given = {} -- IDs: a repeated one counts once, or it would be in ready twice
 for i = 1, n do
   local id, read, new = ids[i], ARGV[at_job + 5 * i - 2], ARGV[at_job + 5 * i - 1]
@@ -98,17 +104,30 @@ for i = 1, n do
   if goes then
     local lasting = not dead[i] and expires_never(bodies[i])
     if lasting then envelopes[#envelopes + 1], envelopes[#envelopes + 2] = id, lasting end
-    local list = void[i] and revived or front
-    list[#list + 1] = id
+    changed = changed + 1
+    if grouped.entries[i] then
+      lined[i] = id
+    else
+      local list = void[i] and revived or front
+      list[#list + 1] = id
+    end
   end
   answer[i] = answer[i] or (goes and 'e' or 'n')
   given[id] = true
 end
 
-local changed = #front + #revived
 if changed == 0 then return { whole(now_us), 0, table.concat(answer) } end
+local placed, members = {}, {} -- of the jobs of groups: the new entries of places, and the members of line
+for i, entry in pairs(places_in_front(LINE, lined, grouped.entries)) do
+  placed[#placed + 1], placed[#placed + 2] = ids[i], entry
+  members[#members + 1], members[#members + 2] = '0', line_member(ids[i], entry)
+end
 redis.call('ZREM', STALE, '', unpack(revived)) -- the first write needs no memory
 push_front(READY, front)
+if #placed > 0 then
+  redis.call('HSET', PLACES, unpack(placed))
+  redis.call('ZADD', LINE, unpack(members))
+end
 if #envelopes > 0 then redis.call('HSET', JOBS, unpack(envelopes)) end
 if large then redis.call('HSETNX', STATE, 'large', '1') end
 if #out.due > 0 then redis.call('ZREM', DUE, unpack(out.due)) end

@@ -6,8 +6,9 @@
 -- "<group>\t<place>\t<job ID>" -> 0 for those of these jobs that wait to run now: they are not in ready.
 --
 -- After every script:
---   - a job in line has the same group and place in places, and an envelope. It is in no other list and no flight, and not in stale;
---   - a job in places is not in ready;
+--   - a job in line has the same group and place in places, and an envelope. It is in no other list and no flight. Its ID may be in
+--     ready and in stale, because of an earlier job without a group;
+--   - a job in places is not in ready, unless its ID is void there;
 --   - …:state has the field groups if and only if places is not empty. Scripts read both keys only then.
 
 -- line_member returns the member of line for a job with this entry in places; nil: the entry cannot be read.
