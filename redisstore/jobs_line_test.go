@@ -183,3 +183,53 @@ func TestAReplacementLeavesTheGroup(t *testing.T) {
 		}
 	})
 }
+
+// Verify knows where jobs of groups wait: it adds none of them to ready a second time, and repairs what is wrong with them in line.
+func TestVerifyKnowsTheJobsOfGroups(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		k := b.keys()
+		sound := func() {
+			for i, where := range []string{"line", "due", "dead", "parked"} {
+				b.grouped(where, "tenant", 7+i, where)
+			}
+			b.grouped("line", "other", 9, "second")
+		}
+		sound()
+		b.Verified()
+		for _, c := range []struct {
+			what   string
+			do     func()
+			find   string
+			line   string
+			places int
+		}{
+			{"nothing is wrong", func() {}, "", "other:second tenant:line", 5},
+			{"line is deleted", func() { b.client.Del(b.Context(), k.line) }, "lost line, lost second", "other:second tenant:line", 5},
+			{"a delayed job never had a place", func() {
+				b.client.HSet(b.Context(), k.places, "due", "0000000000000000 zzz")
+				b.client.ZRem(b.Context(), k.due, "due")
+			}, "lost due", "other:second tenant:line zzz:due", 5},
+			{"one waits and is delayed", func() { b.client.ZAdd(b.Context(), k.due, redisZ(1e13, "line")) }, "duplicate line", "other:second tenant:line", 5},
+			{"one waits in ready too", func() { b.client.RPush(b.Context(), k.ready, "line") }, "duplicate line", "other:second tenant:line", 5},
+			{"one has lost its content", func() { b.client.HDel(b.Context(), k.jobs, "line") }, "empty line", "other:second", 4},
+			{"the flag is lost", func() { b.client.HDel(b.Context(), k.state, "groups") }, "flag groups", "other:second tenant:line", 5},
+		} {
+			b.client.Del(b.Context(), k.line, k.places, k.jobs, k.due, k.dead, k.ready, k.parked("mail"), k.unhandled)
+			sound()
+			c.do()
+			var found []string
+			for _, finding := range b.Verify(true) {
+				found = append(found, finding.Kind+" "+finding.ID)
+			}
+			slices.Sort(found)
+			b.Want("found if "+c.what, strings.Join(slices.Compact(found), ", "), c.find)
+			b.Want("line if "+c.what, b.lineIDs(), c.line)
+			b.wantSoundLine(c.what)
+			if n := b.client.HLen(b.Context(), k.places).Val(); n != int64(c.places) {
+				b.Errorf("%s: %d jobs have a group, want %d", c.what, n, c.places)
+			}
+			b.Want("ready if "+c.what, fmt.Sprint(b.ready()), "[]")
+			b.Verified()
+		}
+	})
+}

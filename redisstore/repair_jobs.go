@@ -33,7 +33,7 @@ var jobFaults = map[string]protocol.Finding{
 
 // placeNames are the places of a job, by the letters of the script.
 var placeNames = map[rune]string{
-	'f': "in flight", 'F': "in flight", 'r': "waiting", 'h': "behind the occurrence that runs", 'p': "parked", 'd': "due later", 'x': "dead", 'u': "to be purged",
+	'f': "in flight", 'F': "in flight", 'l': "waiting in its group", 'r': "waiting", 'h': "behind the occurrence that runs", 'p': "parked", 'd': "due later", 'x': "dead", 'u': "to be purged",
 }
 
 // jobs verifies the jobs of a partition: each place of their IDs, and each body, whose ID must be in some place. Only a limited number of
@@ -46,7 +46,7 @@ func (v *verifier) jobs(ctx context.Context, p protocol.Partition) error {
 	}
 	compared, homeless := false, map[string]bool{}
 	for cursor, count, begun := "0", verifyBodies/16, false; cursor != "0" || !begun; begun = true {
-		values, err := v.script(ctx, p, &verifyBodiesScript, false, []string{j.keys.jobs, j.keys.due, j.keys.dead, j.keys.behind}, cursor, count)
+		values, err := v.script(ctx, p, &verifyBodiesScript, false, []string{j.keys.jobs, j.keys.due, j.keys.dead, j.keys.behind, j.keys.line, j.keys.places}, cursor, count)
 		if err != nil {
 			return err
 		}
@@ -77,7 +77,7 @@ type jobVerifier struct {
 	*verifier
 	partition protocol.Partition
 	keys      partitionKeys
-	flying    map[string]bool // IDs of jobs in flight, up to the number that is held in memory
+	flying    map[string]bool // IDs of jobs in flight or in line, up to the number that is held in memory
 	void      map[string]bool // IDs in stale, likewise
 }
 
@@ -91,6 +91,9 @@ func (j *jobVerifier) readSets(ctx context.Context) error {
 		}
 	}
 	if err := j.eachHeld(ctx, true, fly); err != nil {
+		return err
+	}
+	if err := j.readLine(ctx); err != nil {
 		return err
 	}
 	for _, place := range []string{"due", "dead"} {
@@ -112,6 +115,25 @@ func (j *jobVerifier) readSets(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// readLine verifies the jobs of groups that wait.
+func (j *jobVerifier) readLine(ctx context.Context) error {
+	var twice []string
+	err := j.read(ctx, "line", "", true, func(ids, _ []string) {
+		for _, id := range ids {
+			switch {
+			case j.flying[id] && len(twice) < maxVerifying:
+				twice = append(twice, id)
+			case len(j.flying) < maxVerifying:
+				j.flying[id] = true
+			}
+		}
+	})
+	if err != nil {
+		return err
+	}
+	return j.judge(ctx, j.partition, twice)
 }
 
 // eachHeld goes through the sessions and the lists of parked jobs.
@@ -141,7 +163,7 @@ func (j *jobVerifier) eachHeld(ctx context.Context, judges bool, do func(ids, vo
 // read goes through one place, judges what may be wrong there, and passes the IDs to do, unless do is nil.
 func (j *jobVerifier) read(ctx context.Context, place, name string, judges bool, do func(ids, void []string)) error {
 	k := j.keys
-	keys := []string{k.jobs, k.due, k.dead, k.stale, k.ready, k.purged, k.inflight("-"), k.parked("-")}
+	keys := []string{k.jobs, k.due, k.dead, k.stale, k.ready, k.purged, k.inflight("-"), k.parked("-"), k.line}
 	switch place {
 	case "flight":
 		keys[6] = k.inflight(name)
@@ -331,7 +353,7 @@ func (v *verifier) ask(ctx context.Context, p protocol.Partition, ids, faults []
 			some = ids // as many as a call without faults has answered
 		}
 		keys := []string{
-			k.state, k.sessions, k.jobs, k.due, k.ready, k.dead, k.crashes, k.behind, k.unhandled, k.stale, k.purged, k.spared, k.idle, k.after, k.progress,
+			k.state, k.sessions, k.jobs, k.due, k.ready, k.dead, k.crashes, k.behind, k.unhandled, k.stale, k.purged, k.spared, k.idle, k.after, k.progress, k.line, k.places,
 		}
 		args := []any{flag(faults != nil), flag(searches), v.store.keys.wake(), len(w.sessions), len(w.lists), w.mark}
 		for _, session := range w.sessions {

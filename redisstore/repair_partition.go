@@ -113,6 +113,7 @@ var flags = map[string]string{
 	"parked":  "jobs are parked, but the queue has no flag for them: no worker reads them",
 	"stale":   "jobs in the queue were cancelled, but the queue has no flag for them: they would run",
 	"crashed": "workers vanished with jobs, but the queue has no flag for this: jobs that make workers crash would never be moved to the dead jobs",
+	"groups":  "jobs belong to groups, but the queue has no flag for them: no worker reads those that wait",
 	"purge":   "a purge has not ended, but the queue has no flag for it: it is never finished",
 	"gate":    "enqueuers of single jobs do not know whether the queue is paused or has a limit: they wake workers for nothing, or cost more than necessary",
 }
@@ -162,7 +163,7 @@ func (v *verifier) readState(ctx context.Context, p protocol.Partition, repairs 
 		if err != nil {
 			return nil, failure("verify", p.Queue, err)
 		}
-		keys, args := []string{k.state, k.idle, k.stale, k.unhandled, k.crashes, k.purged, k.sessions}, []any{flag(repairs)}
+		keys, args := []string{k.state, k.idle, k.stale, k.unhandled, k.crashes, k.purged, k.sessions, k.places}, []any{flag(repairs)}
 		for _, session := range sessions {
 			keys, args = append(keys, k.inflight(session)), append(args, session)
 		}

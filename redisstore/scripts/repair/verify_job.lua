@@ -1,5 +1,5 @@
 -- verify_job.lua: find the faults of jobs in all places, and repair them if requested and if they still exist.
--- KEYS[1]  …:state      hash  layout, parked, stale
+-- KEYS[1]  …:state      hash  layout, parked, stale, groups
 -- KEYS[2]  …:sessions   zset  session -> instant it lapses, Unix ms
 -- KEYS[3]  …:jobs       hash  job ID -> envelope
 -- KEYS[4]  …:due        zset  job ID -> instant it is due, Unix ms
@@ -14,8 +14,10 @@
 -- KEYS[13] …:idle       zset  sleeping worker -> instant it went to sleep, Unix ms
 -- KEYS[14] …:after      hash  job ID -> what follows its flight, see lib/after.lua
 -- KEYS[15] …:progress   hash  job ID -> its progress
--- KEYS[16...] …:inflight:<session>  hash  job ID -> fence: of every session, and of those that are not listed but hold jobs
--- KEYS[17...] …:parked:<name>       zset  job ID -> instant parked, Unix ms: every list
+-- KEYS[16] …:line       zset  "<group>\t<place>\t<job ID>" -> 0: jobs of groups to run now, see lib/line.lua
+-- KEYS[17] …:places     hash  job ID -> "<place> <group>"
+-- KEYS[18...] …:inflight:<session>  hash  job ID -> fence: of every session, and of those that are not listed but hold jobs
+-- KEYS[19...] …:parked:<name>       zset  job ID -> instant parked, Unix ms: every list
 -- ARGV[1] 1: repair, 0: look; ARGV[2] 1: search ready and purged, 0: a job that is in no other place may be there; ARGV[3] prefix of the wake-up
 -- channels; ARGV[4] how many hashes; ARGV[5] how many lists; ARGV[6] the field parked of state before the shared list was searched for these jobs;
 -- empty: there is no such list
@@ -23,7 +25,7 @@
 -- the fault to repair, as this script has returned it
 -- Returns 0 if a session or a list is not in KEYS, or more was parked: then nothing is done; else 1; then the present or repaired fault of each
 -- job: a word, and a letter for each place where it is, see below:
---   lost      it has an envelope and is in no list: it is added at the end of ready
+--   lost      it has an envelope and is in no list: it is added at the end of ready, or to line at its place there
 --   mark      it was cancelled before its instant, and does not wait for it: the mark is removed
 --   empty     it is in a list and has no envelope, which cannot be restored: it is removed
 --   twice     it is in two places: it remains in the first of them
@@ -32,11 +34,12 @@
 --   progress  it has progress and is not in flight: the progress is removed
 --   unsure    it was not searched for in ready
 
--- The places, in the order in which one of two is kept: f in flight, F the same with the sign of a job that follows, r ready, h behind another
+-- The places, in the order in which one of two is kept: f in flight, F the same with the sign of a job that follows, l line, r ready, h behind another
 -- occurrence, p parked, d due, x dead, u to be purged. An occurrence that is dead may be placed again, for example for a backfill.
 local STATE, SESSIONS, JOBS, DUE, READY, DEAD, CRASHES = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7]
 local BEHIND, UNHANDLED, STALE, PURGED, SPARED, IDLE, AFTER, PROGRESS = KEYS[8], KEYS[9], KEYS[10], KEYS[11], KEYS[12], KEYS[13], KEYS[14], KEYS[15]
-local INFLIGHT = 15 -- the hashes of the sessions come after KEYS[15]
+local LINE, PLACES = KEYS[16], KEYS[17]
+local INFLIGHT = 17 -- the hashes of the sessions come after KEYS[17]
 local MAX_SEARCHED = 1000000 -- entries of a list: in a longer one only both ends are searched, where entries are added
 local MAX_REMOVED = 100000 -- nothing is removed from a longer list
 local mends, searches, wake = ARGV[1] == '1', ARGV[2] == '1', ARGV[3]
@@ -45,7 +48,7 @@ local PARKED = INFLIGHT + n_sessions -- the lists come after the hashes
 local at_list = 6 + n_sessions
 local at_job = at_list + n_lists
 local n = (#ARGV - at_job) / 3
--- uses: limits clock layout strings definition open flight void parked gate wake after later
+-- uses: limits clock layout strings definition open flight void parked gate wake after later line
 local state = redis.call('HMGET', STATE, 'layout', 'parked')
 local refusal = newer(state[1])
 if refusal then return refusal end
@@ -84,6 +87,10 @@ local function entries(list, length, id)
     found = redis.call('LPOS', list, id, 'RANK', '-1', 'COUNT', '100', 'MAXLEN', whole(MAX_SEARCHED / 2))
   end
   return #found
+end
+local grouped = find_grouped(true, PLACES, LINE, ids) -- the flag may be lost
+for i = 1, n do
+  if grouped.members[i] then stands(i, 'l') end
 end
 local length, purging = redis.call('LLEN', READY), redis.call('LLEN', PURGED)
 local void = redis.call('ZMSCORE', STALE, unpack(ids))
@@ -154,7 +161,14 @@ redis.call('ZREM', STALE, '') -- the first write needs no memory
 
 -- enter adds a job to ready, or makes its old place there valid again.
 local function enter(i)
-  if void[i] then
+  local entry = grouped.entries[i]
+  if entry and match(entry, '^0+ ') then entry = string.format('%016d', now_us) .. ' ' .. match(entry, ' (.+)$') end
+  local member = entry and line_member(ids[i], entry)
+  if member then
+    redis.call('HSET', PLACES, ids[i], entry)
+    redis.call('ZADD', LINE, '0', member)
+    redis.call('HSET', STATE, 'groups', '1')
+  elseif void[i] then
     redis.call('ZREM', STALE, ids[i])
     if in_ready[i] == 0 then redis.call('RPUSH', READY, ids[i]) end
   else
@@ -166,6 +180,7 @@ end
 -- leave removes a job from its places in sorted sets.
 local function leave(i, keep)
   local id = ids[i]
+  if keep ~= 'l' and grouped.members[i] then redis.call('ZREM', LINE, grouped.members[i]) end
   if keep ~= 'd' and due[i] then redis.call('ZREM', DUE, id) end
   if keep ~= 'x' and dead[i] and not name_of[i] then redis.call('ZREM', DEAD, id) end
   if keep ~= 'h' and behind_as[i] then redis.call('ZREM', BEHIND, name_of[i] .. '\t' .. behind_as[i]) end
@@ -215,6 +230,7 @@ for i, id in ipairs(ids) do
   elseif what == 'empty' and not find(all, '[fF]') then
     leave(i, '')
     redis.call('HDEL', CRASHES, id)
+    if grouped.entries[i] then leave_line(STATE, PLACES, LINE, {}, { id }) end
     if find(all, 'r', 1, true) or void[i] then
       redis.call('ZADD', STALE, whole(now_ms) .. '.5', id)
       voided = true

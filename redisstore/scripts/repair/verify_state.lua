@@ -1,23 +1,24 @@
 -- verify_state.lua: compare the fields of …:state with what they describe, and repair them if requested.
--- KEYS[1] …:state      hash  layout, paused, limit, parked, stale, crashed, purge
+-- KEYS[1] …:state      hash  layout, paused, limit, parked, stale, crashed, purge, groups
 -- KEYS[2] …:idle       zset  sleeping worker -> instant it went to sleep, Unix ms; see lib/gate.lua
 -- KEYS[3] …:stale      zset  IDs in ready that are void -> since when, Unix ms
 -- KEYS[4] …:unhandled  zset  job name -> since when it has parked jobs, Unix ms
 -- KEYS[5] …:crashes    hash  job ID -> times its holder vanished
 -- KEYS[6] …:purged     list  the former ready of a purge that has not ended
 -- KEYS[7] …:sessions   zset  session -> instant it lapses, Unix ms
--- KEYS[8...] …:inflight:<session>  hash  job ID -> fence; and the field of the piece session
--- ARGV[1] 1: repair, 0: look; ARGV[2...] the sessions of KEYS[8...]
+-- KEYS[8] …:places     hash  job ID -> its place and its group, see lib/line.lua
+-- KEYS[9...] …:inflight:<session>  hash  job ID -> fence; and the field of the piece session
+-- ARGV[1] 1: repair, 0: look; ARGV[2...] the sessions of KEYS[9...]
 -- Returns 0 if there is a session that the caller does not name, and then nothing is done; else 1; then the present or repaired faults:
---   parked, stale, crashed, purge  the field is missing, but what it describes exists; stale: or the layout is too low for it
+--   parked, stale, crashed, purge, groups  the field is missing, but what it describes exists; stale: or the layout is too low for it
 --   gate   the gate is open although the queue is paused or has a limit, or closed although it is not and has none
 --   unreadable  the field limit cannot be read: no job of the queue is taken
 --   limit  "limit <counted> <held>": the counted flights, and the actual ones; limit_queue.lua recounts them
 local STATE, IDLE, STALE, UNHANDLED, CRASHES, PURGED, SESSIONS = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7]
-local INFLIGHT = 7 -- the hashes come behind KEYS[7]
+local INFLIGHT = 8 -- the hashes come behind KEYS[8]
 local mends = ARGV[1] == '1'
 -- uses: limits clock layout gate session queuelimit parked
-local state = redis.call('HMGET', STATE, 'layout', 'paused', 'limit', 'parked', 'stale', 'crashed', 'purge')
+local state = redis.call('HMGET', STATE, 'layout', 'paused', 'limit', 'parked', 'stale', 'crashed', 'purge', 'groups')
 local refusal = newer(state[1])
 if refusal then return refusal end
 local void, closed = redis.call('ZCARD', STALE), redis.call('ZSCORE', IDLE, CLOSED)
@@ -28,6 +29,7 @@ local unparked = not state[4] and redis.call('ZCARD', UNHANDLED) > 0
 local unstale = void > 0 and not state[5]
 local uncrashed = not state[6] and redis.call('HLEN', CRASHES) > 0
 local unpurged = not state[7] and redis.call('LLEN', PURGED) > 0
+local ungrouped = not state[8] and redis.call('HLEN', KEYS[8]) > 0
 local shut = state[2] or state[3]
 local ajar = (shut and true or false) ~= (closed and true or false)
 if not shut and tonumber(closed or 0) == tonumber(DELETED) then ajar = false end -- enqueue.lua opens it
@@ -52,6 +54,7 @@ if unparked then wrong('parked') end
 if unstale then wrong('stale') end
 if uncrashed then wrong('crashed') end
 if unpurged then wrong('purge') end
+if ungrouped then wrong('groups') end
 if ajar then wrong('gate') end
 if not mends then return answer end
 
@@ -59,6 +62,7 @@ if unparked then redis.call('HSET', STATE, 'parked', parked_mark()) end
 if unstale then redis.call('HSET', STATE, 'stale', '1') end
 if uncrashed then redis.call('HSET', STATE, 'crashed', '1') end
 if unpurged then redis.call('HSET', STATE, 'purge', whole(now_ms)) end
+if ungrouped then redis.call('HSET', STATE, 'groups', '1') end
 if ajar and shut then redis.call('ZADD', IDLE, '-1', CLOSED) end
 if ajar and not shut then redis.call('ZREM', IDLE, CLOSED) end
 return answer
