@@ -233,3 +233,34 @@ func TestVerifyKnowsTheJobsOfGroups(t *testing.T) {
 		}
 	})
 }
+
+// The deletion of a schedule with its waiting jobs finds those that belong to groups, wherever they wait.
+func TestDeleteWaitingFindsJobsOfGroups(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		b.Scheduled("s", "allow", storesuite.Ago(-time.Hour))
+		for i, where := range []string{"line", "due", "dead", "parked"} {
+			b.grouped(where, "tenant", 7+i, storesuite.OccurrenceID("s", storesuite.Ago(time.Duration(i+1)*time.Minute)))
+		}
+		other := storesuite.OccurrenceID("other", storesuite.Ago(time.Minute))
+		b.grouped("line", "tenant", 9, other)
+		if _, err := b.store.Remove(b.Context(), protocol.Removal{Name: "s", Waiting: true}); err != nil {
+			b.Fatal(err)
+		}
+		b.Want("line", b.lineIDs(), "tenant:"+other)
+		b.Want("places", fmt.Sprint(b.client.HKeys(b.Context(), b.keys().places).Val()), "["+other+"]")
+		b.wantSoundLine("deleted")
+	})
+}
+
+// Jobs of groups count as waiting jobs, in the statistics of a queue and in its samples.
+func TestJobsOfGroupsCountAsWaiting(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		b.Enqueue(storesuite.Job("plain"), storesuite.Job("void"))
+		b.Cancel("void")
+		b.grouped("line", "tenant", 7, "x")
+		b.grouped("line", "other", 8, "y")
+		b.Want("waiting", fmt.Sprint(b.Stats().Waiting), "3")
+		b.sampleNow(0)
+		b.Want("sampled", b.client.HGet(b.Context(), b.keys().sampled, "#w").Val(), "3")
+	})
+}

@@ -203,6 +203,7 @@ type partitionCount struct {
 	head             *redis.ZSliceCmd
 	stale            *redis.IntCmd // jobs in ready that are void, counted together with readyNow
 	readyNow         *redis.IntCmd
+	line             *redis.IntCmd         // jobs of groups; nil: there are none
 	gone             *redis.StringSliceCmd // schedules that have moved away or were deleted
 	left             *redis.SliceCmd       // their remains
 	size             *redis.IntCmd         // bytes of the envelope of the job at the front, if that may be long
@@ -219,13 +220,14 @@ const (
 	stateLarge  // exists while an envelope may be long
 	stateParked // exists while a job is parked: scripts/lib/parked.lua
 	stateStale  // exists while an ID in ready is void: scripts/lib/stale.lua
+	stateGroups // exists while a job belongs to a group: scripts/lib/line.lua
 )
 
 func (c *partitionCount) ask(ctx context.Context, pipe redis.Pipeliner) {
 	k := c.keys
 	c.ready, c.due, c.dead, c.schedules = pipe.LLen(ctx, k.ready), pipe.ZCard(ctx, k.due), pipe.ZCard(ctx, k.dead), pipe.HLen(ctx, k.schedules)
 	c.sessions = pipe.ZRange(ctx, k.sessions, 0, -1)
-	c.state = pipe.HMGet(ctx, k.state, "paused", "done", "enqueued", "limit", "large", "parked", "stale")
+	c.state = pipe.HMGet(ctx, k.state, "paused", "done", "enqueued", "limit", "large", "parked", "stale", "groups")
 	c.enqueued = pipe.ZMScore(ctx, k.callers, "#enqueued")
 	c.counters = pipe.HMGet(ctx, k.counters, "/failed", "/retried", "/died", "/cancelled", "/expired")
 }
@@ -244,6 +246,9 @@ func (c *partitionCount) askMore(ctx context.Context, pipe redis.Pipeliner) {
 	}
 	if state.text(stateParked) != "" {
 		c.unhandled = pipe.ZRange(ctx, k.unhandled, 0, -1)
+	}
+	if state.text(stateGroups) != "" {
+		c.line = pipe.ZCard(ctx, k.line)
 	}
 	if state.text(stateStale) != "" { // beside the number of which it is a part
 		c.readyNow, c.stale = pipe.LLen(ctx, k.ready), pipe.ZCard(ctx, k.stale)
@@ -271,6 +276,9 @@ func (c *partitionCount) add() {
 		to.Waiting += c.ready.Val()
 	} else {
 		to.Waiting += max(c.readyNow.Val()-c.stale.Val(), 0) // void IDs in it are not jobs
+	}
+	if c.line != nil {
+		to.Waiting += c.line.Val()
 	}
 	to.Delayed += c.due.Val()
 	if c.head != nil {

@@ -19,7 +19,7 @@ local function next_take(ready, due, limit, next_start)
   return waiting or next_ms >= 0 and next_ms <= now_ms, next_ms
 end
 
--- count_waiting returns how many jobs wait to run now, without those that are void. stale: the key.
-local function count_waiting(ready, stale)
-  return math.max(redis.call('LLEN', ready) - redis.call('ZCARD', stale), 0)
+-- count_waiting returns how many jobs wait to run now, without those that are void. stale, line: the keys.
+local function count_waiting(ready, stale, line)
+  return math.max(redis.call('LLEN', ready) - redis.call('ZCARD', stale), 0) + redis.call('ZCARD', line)
 end

@@ -73,7 +73,8 @@ local nothing = { now_us, 0, 0, 0, 0, 0, 0, 0 }
 if ARGV[1] ~= '' and answered(CALLERS, ARGV[1]) then return nothing end
 
 local found = {
-  now_us, count_waiting(READY, STALE) + count_waiting(PURGED, SPARED) + redis.call('ZCARD', KEYS[38]) + redis.call('ZCARD', BEHIND), redis.call('ZCARD', DUE), 0,
+  now_us, count_waiting(READY, STALE, KEYS[38]) + math.max(redis.call('LLEN', PURGED) - redis.call('ZCARD', SPARED), 0)
+    + redis.call('ZCARD', BEHIND), redis.call('ZCARD', DUE), 0,
   redis.call('ZCARD', UNHANDLED), redis.call('ZCARD', DEAD), redis.call('ZCOUNT', KEPT, whole(now_ms), '+inf'), redis.call('HLEN', SCHEDULES),
 }
 local at_of, empty = {}, {} -- at_of: where in KEYS the hash of a session is; empty: sessions without a job

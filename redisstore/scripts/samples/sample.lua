@@ -27,6 +27,7 @@
 -- KEYS[10] …:due       zset    job ID -> instant it is due, Unix ms
 -- KEYS[11] …:dead      zset    dead jobs
 -- KEYS[12] …:jobs      hash    job ID -> envelope
+-- KEYS[13] …:line      zset    jobs of groups to run now, see lib/line.lua
 -- ARGV[1] this many minutes must have ended since the last sample, else nothing is done; ARGV[2] running jobs; ARGV[3] parked jobs;
 -- ARGV[4] if the hour has ended, the last sampled minute when its entries were read; ARGV[5...] the entry of the hour
 -- An entry has these fields, without zeros: c, how many minutes or hours it covers if not one; the changes of jobs enqueued e, done d, attempts
@@ -70,7 +71,7 @@ local totals = redis.call('HMGET', KEYS[7], FAILED, RETRIED, DIED, CANCELLED, SK
 for i = #TOTALS, 3, -1 do totals[i] = count(totals[i - 2]) end
 totals[1], totals[2] = count(state[1]) + count(redis.call('ZSCORE', KEYS[6], '#enqueued')), count(state[2])
 local head_ms = due_head(KEYS[10])
-local depths = { count_waiting(KEYS[8], KEYS[9]), redis.call('ZCARD', KEYS[10]), count(ARGV[2]), count(ARGV[3]), redis.call('ZCARD', KEYS[11]) }
+local depths = { count_waiting(KEYS[8], KEYS[9], KEYS[13]), redis.call('ZCARD', KEYS[10]), count(ARGV[2]), count(ARGV[3]), redis.call('ZCARD', KEYS[11]) }
 local oldest, first = 0, depths[1] > 0 and redis.call('LRANGE', KEYS[8], 0, 0)[1]
 if first and redis.call('HSTRLEN', KEYS[12], first) <= LONG then
   oldest = math.max(now_ms - (planned_in(redis.call('HGET', KEYS[12], first)) or now_ms), 0)

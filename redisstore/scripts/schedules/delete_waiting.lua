@@ -8,7 +8,7 @@
 -- KEYS[5]  …:crashes         hash  job ID -> times its holder vanished
 -- KEYS[6]  …:behind          zset  "<schedule>\t<planned instant>" -> 0: occurrences behind the one in open
 -- KEYS[7]  …:schedules       hash  schedule -> definition
--- KEYS[8]  …:state           hash  parked, layout, stale
+-- KEYS[8]  …:state           hash  parked, layout, stale, groups
 -- KEYS[9]  …:unhandled       zset  job name -> since when it has parked jobs, Unix ms
 -- KEYS[10] …:parked:<name>   zset  job ID -> instant parked, Unix ms
 -- KEYS[11] …:stale           zset  IDs in ready that are void -> since when, Unix ms; see lib/stale.lua
@@ -16,13 +16,15 @@
 -- KEYS[13] …:once            zset  job ID -> until when it is not added again, Unix ms
 -- KEYS[14] …:results         hash  job ID -> its result: left by an earlier job of that ID
 -- KEYS[15] …:kept            zset  job ID -> until when its result is kept, Unix ms
--- ARGV[1] schedule; ARGV[2] the place: behind, due, dead, parked or ready; ARGV[3] the position in it, as the last step answered; 0 begins;
+-- KEYS[16] …:line            zset  "<group>\t<place>\t<job ID>" -> 0: jobs of groups to run now, see lib/line.lua
+-- KEYS[17] …:places          hash  job ID -> "<place> <group>"
+-- ARGV[1] schedule; ARGV[2] the place: behind, due, dead, parked, line or ready; ARGV[3] the position in it, as the last step answered; 0 begins;
 -- ARGV[4] the name of the parked list
 -- Returns the new position, 0 at the end; how many it has deleted.
 local DUE, DEAD, READY, JOBS, CRASHES, BEHIND, SCHEDULES = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7]
 local STATE, UNHANDLED, PARKED, STALE = KEYS[8], KEYS[9], KEYS[10], KEYS[11]
 local name, place, at = ARGV[1], ARGV[2], ARGV[3]
--- uses: limits clock layout strings definition envelope open flight parked forget
+-- uses: limits clock layout strings definition envelope open flight parked forget line
 local layout = redis.call('HGET', STATE, 'layout')
 local refusal = newer(layout)
 if refusal then return refusal end
@@ -31,6 +33,9 @@ redis.call('HLEN', JOBS)
 redis.call('HLEN', CRASHES)
 redis.call('ZCARD', UNHANDLED)
 redis.call('ZCARD', STALE)
+local has_groups = redis.call('HGET', STATE, 'groups')
+redis.call('ZCARD', KEYS[16])
+redis.call('HLEN', KEYS[17])
 redis.call('HLEN', KEYS[12])
 redis.call('ZCARD', KEYS[13])
 redis.call('HLEN', KEYS[14])
@@ -52,7 +57,7 @@ local function look(page)
   next_at = page[1]
   for i = 1, #page[2], 2 do
     local member = page[2][i]
-    local id = match(member, '\t(.*)$') or member
+    local id = match(member, '[^\t]*$') -- the last part of an entry of line, and of the shared list of parked jobs
     if is_its(id) then
       ids[#ids + 1] = id
       members[#members + 1] = member
@@ -75,6 +80,8 @@ elseif place == 'dead' then
   look(redis.call('ZSCAN', DEAD, at, 'COUNT', MAX_ITEMS))
 elseif place == 'parked' then
   look(redis.call('ZSCAN', PARKED, at, 'COUNT', MAX_ITEMS))
+elseif place == 'line' then
+  look(redis.call('ZSCAN', KEYS[16], at, 'COUNT', MAX_ITEMS))
 else -- from the end of the list, so that takes and additions at the front meanwhile move nothing
   local seen = tonumber(at)
   local page = redis.call('LRANGE', READY, whole(-seen - MAX_ITEMS), whole(-seen - 1))
@@ -110,6 +117,7 @@ for i, id in ipairs(ids) do
   redis.call('HDEL', CRASHES, id)
   redis.call('HDEL', KEYS[12], '\t' .. id)
 end
+if has_groups then leave_line(STATE, KEYS[17], KEYS[16], place == 'line' and members or {}, ids) end
 forget_ids(ids, KEYS[13], KEYS[14], KEYS[15])
 -- read after write: the rest of the list is known only now
 if place == 'parked' and #ids > 0 and redis.call('ZCARD', PARKED) == 0 then unlist(UNHANDLED, STATE, ARGV[4]) end
