@@ -117,7 +117,7 @@ for i, id in ipairs(ids) do
   redis.call('HDEL', CRASHES, id)
   redis.call('HDEL', KEYS[12], '\t' .. id)
 end
-if has_groups then leave_line(STATE, KEYS[17], KEYS[16], place == 'line' and members or {}, ids) end
+if has_groups or place == 'line' then leave_line(STATE, KEYS[17], KEYS[16], place == 'line' and members or {}, ids) end
 forget_ids(ids, KEYS[13], KEYS[14], KEYS[15])
 -- read after write: the rest of the list is known only now
 if place == 'parked' and #ids > 0 and redis.call('ZCARD', PARKED) == 0 then unlist(UNHANDLED, STATE, ARGV[4]) end
