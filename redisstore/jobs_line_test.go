@@ -264,3 +264,36 @@ func TestJobsOfGroupsCountAsWaiting(t *testing.T) {
 		b.Want("sampled", b.client.HGet(b.Context(), b.keys().sampled, "#w").Val(), "3")
 	})
 }
+
+// A purge deletes the jobs of groups that wait, in steps of 500, and leaves those that come after it has begun, or are not waiting.
+func TestAPurgeDeletesJobsOfGroups(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		const many = 700
+		for i := range many {
+			b.grouped("line", fmt.Sprint("tenant", i%7), 100+i, fmt.Sprint("old", i))
+		}
+		b.grouped("due", "tenant1", 7, "delayed")
+		b.Enqueue(storesuite.Job("plain"))
+		if _, err := b.store.BeginPurge(b.Context(), storesuite.DefaultPartition); err != nil {
+			b.Fatal(err)
+		}
+		b.grouped("line", "tenant1", 9000, "new")
+		b.Want("found while the purge runs", fmt.Sprint(b.Verify(false)), "[]")
+		changed, steps := int64(0), 0
+		for more := true; more; steps++ {
+			answer, err := b.store.PurgeStep(b.Context(), storesuite.DefaultPartition)
+			if err != nil {
+				b.Fatal(err)
+			}
+			changed, more = changed+int64(answer.Changed), answer.More
+		}
+		b.Want("deleted, and in how many steps", fmt.Sprint(changed, steps), fmt.Sprint(many+1, 2))
+		b.Want("line", b.lineIDs(), "tenant1:new")
+		b.Want("jobs", fmt.Sprint(slices.Sorted(slices.Values(b.client.HKeys(b.Context(), b.keys().jobs).Val()))), "[delayed new]")
+		b.Want("purged", b.stateField("purge"), "")
+		b.wantSoundLine("purged")
+		b.Want("cancelled", b.Cancel("new"), "done")
+		b.Want("the last", b.bulk(b.store.DeleteJobs(b.Context(), "default", []string{"delayed"})), "e")
+		b.wantSoundLine("all are deleted")
+	})
+}

@@ -95,7 +95,7 @@ func (k keyspace) partition(p protocol.Partition) partitionKeys {
 	return partitionKeys{
 		prefix: tag,
 
-		due: tag + "due", ready: tag + "ready", jobs: tag + "jobs", dead: tag + "dead", line: tag + "line", places: tag + "places",
+		due: tag + "due", ready: tag + "ready", jobs: tag + "jobs", dead: tag + "dead", line: tag + "line", places: tag + "places", purgedline: tag + "purgedline",
 		sessions: tag + "sessions", callers: tag + "callers", crashes: tag + "crashes", idle: tag + "idle", state: tag + "state", stale: tag + "stale", purged: tag + "purged", spared: tag + "spared",
 		schedules: tag + "schedules", cursors: tag + "cursors", owed: tag + "owed", open: tag + "open", behind: tag + "behind", gone: tag + "gone", origins: tag + "origins", notes: tag + "notes", owners: tag + "owners",
 		last: tag + "last", history: tag + "history", zones: tag + "zones",
@@ -112,8 +112,9 @@ type partitionKeys struct {
 	jobs  string // hash: job ID → envelope; an occurrence has one only from its first retry on
 	dead  string // sorted set: ID of a dead job → instant of its death, Unix ms; its envelope remains in jobs
 
-	line   string // sorted set: "<group>\t<place>\t<job ID>" → 0: jobs of groups to run now (see scripts/lib/line.lua)
-	places string // hash: job ID → "<place> <group>": every job that belongs to a group
+	line       string // sorted set: "<group>\t<place>\t<job ID>" → 0: jobs of groups to run now (see scripts/lib/line.lua)
+	places     string // hash: job ID → "<place> <group>": every job that belongs to a group
+	purgedline string // sorted set: the former line of a purge that has not ended (see scripts/queues/purge_begin.lua)
 
 	sessions string // sorted set: session → instant it lapses, Unix ms
 	callers  string // sorted set: enqueuer → number of its last call, with the time (see scripts/lib/callers.lua); "measured <session>" → its last measurements; sessions that have ended; #enqueued: jobs since the start, without those counted in state
@@ -204,7 +205,7 @@ func (p partitionKeys) deleting() []string {
 		p.state, p.ready, p.stale, p.purged, p.spared, p.due, p.behind, p.sessions, p.unhandled, p.dead, p.kept, p.schedules,
 		p.owed, p.gone, p.owners, p.callers, p.idle,
 		p.jobs, p.crashes, p.once, p.results, p.after, p.progress, p.cursors, p.open, p.origins, p.notes, p.last, p.history, p.runs, p.counters, p.handlers,
-		p.sampled, p.measured, p.minutes, p.hours, p.zones, p.line, p.places,
+		p.sampled, p.measured, p.minutes, p.hours, p.zones, p.line, p.places, p.purgedline,
 	}
 }
 
@@ -216,7 +217,7 @@ func (p partitionKeys) every() []string {
 // types returns the keys of a partition, except those of a session and of a job name, with the type that TYPE returns for each.
 func (p partitionKeys) types() map[string]string {
 	types := map[string]string{p.ready: "list", p.purged: "list", p.runs: "stream", p.minutes: "stream", p.hours: "stream"}
-	for _, key := range []string{p.due, p.dead, p.sessions, p.callers, p.idle, p.owed, p.behind, p.gone, p.kept, p.unhandled, p.stale, p.once, p.spared, p.line} {
+	for _, key := range []string{p.due, p.dead, p.sessions, p.callers, p.idle, p.owed, p.behind, p.gone, p.kept, p.unhandled, p.stale, p.once, p.spared, p.line, p.purgedline} {
 		types[key] = "zset"
 	}
 	for _, key := range []string{p.jobs, p.crashes, p.state, p.schedules, p.cursors, p.open, p.counters, p.origins, p.notes, p.owners, p.zones, p.last, p.history, p.results, p.after, p.progress, p.handlers, p.sampled, p.measured, p.places} {

@@ -163,7 +163,7 @@ func (j *jobVerifier) eachHeld(ctx context.Context, judges bool, do func(ids, vo
 // read goes through one place, judges what may be wrong there, and passes the IDs to do, unless do is nil.
 func (j *jobVerifier) read(ctx context.Context, place, name string, judges bool, do func(ids, void []string)) error {
 	k := j.keys
-	keys := []string{k.jobs, k.due, k.dead, k.stale, k.ready, k.purged, k.inflight("-"), k.parked("-"), k.line}
+	keys := []string{k.jobs, k.due, k.dead, k.stale, k.ready, k.purged, k.inflight("-"), k.parked("-"), k.line, k.purgedline}
 	switch place {
 	case "flight":
 		keys[6] = k.inflight(name)
@@ -192,7 +192,7 @@ func (j *jobVerifier) read(ctx context.Context, place, name string, judges bool,
 // of these is judged. The first time, compare also judges the entries of these lists.
 func (j *jobVerifier) compare(ctx context.Context, homeless map[string]bool, first bool) error {
 	suspects := map[string]bool{}
-	for _, place := range []string{"ready", "purged"} { // in this order, because a purge turns ready into purged
+	for _, place := range []string{"ready", "purged", "purgedline"} { // in this order, because a purge turns ready into purged
 		before, page := map[string]bool{}, map[string]bool{} // the last page, some of which may be shown again
 		seen := map[string]bool{}
 		if err := j.read(ctx, place, "", first && place == "ready", func(ids, void []string) {
@@ -353,7 +353,7 @@ func (v *verifier) ask(ctx context.Context, p protocol.Partition, ids, faults []
 			some = ids // as many as a call without faults has answered
 		}
 		keys := []string{
-			k.state, k.sessions, k.jobs, k.due, k.ready, k.dead, k.crashes, k.behind, k.unhandled, k.stale, k.purged, k.spared, k.idle, k.after, k.progress, k.line, k.places,
+			k.state, k.sessions, k.jobs, k.due, k.ready, k.dead, k.crashes, k.behind, k.unhandled, k.stale, k.purged, k.spared, k.idle, k.after, k.progress, k.line, k.places, k.purgedline,
 		}
 		args := []any{flag(faults != nil), flag(searches), v.store.keys.wake(), len(w.sessions), len(w.lists), w.mark}
 		for _, session := range w.sessions {

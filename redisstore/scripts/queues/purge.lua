@@ -1,5 +1,5 @@
 -- purge.lua: delete the next jobs that are to be purged, at most 500; see purge_begin.lua for what holds meanwhile.
--- KEYS[1]  …:state      hash  layout, purge
+-- KEYS[1]  …:state      hash  layout, purge, groups
 -- KEYS[2]  …:purged     list  IDs of the jobs that are to be purged
 -- KEYS[3]  …:spared     zset  those among them that were void
 -- KEYS[4]  …:ready      list  IDs of jobs to run now
@@ -16,18 +16,20 @@
 -- KEYS[15] …:last       hash  schedule -> its last outcome, see lib/history.lua; its manual runs, see lib/manual.lua
 -- KEYS[16] …:results    hash  job ID -> the result of an earlier job of that ID, which would be mistaken for the deleted one's
 -- KEYS[17] …:kept       zset  job ID -> until when its result is kept, Unix ms
+-- KEYS[18] …:purgedline  zset  "<group>\t<place>\t<job ID>" -> 0: the jobs of groups that are to be purged
+-- KEYS[19] …:places     hash  job ID -> "<place> <group>"
 -- ARGV[1] a unique name of this call; ARGV[2] prefix of the wake-up channels
--- Returns time (us); how many IDs left the list; how many jobs were deleted; 1 if more are left, else 0.
+-- Returns time (us); how many IDs left the list or the set; how many jobs were deleted; 1 if more are left, else 0.
 local STATE, PURGED, SPARED, READY, JOBS, CRASHES = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local OPEN, BEHIND, SCHEDULES, CURSORS, OWED, CALLERS, IDLE = KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11], KEYS[12], KEYS[13]
 local ONCE, LAST, RESULTS, KEPT = KEYS[14], KEYS[15], KEYS[16], KEYS[17]
 local TOGETHER = 4 -- occurrences of one schedule that a call ends: the number of known ones in behind
 local BOTH = 1024 -- both counts, which are lower, are stored as one number
--- uses: limits callers clock layout seconds strings definition owed open flight closed gate wake history manual forget
+-- uses: limits callers clock layout seconds strings definition owed open flight closed gate wake history manual forget line
 local state = redis.call('HMGET', STATE, 'layout')
 local refusal = newer(state[1])
 if refusal then return refusal end
-local left = redis.call('LLEN', PURGED)
+local left = redis.call('LLEN', PURGED) + redis.call('ZCARD', KEYS[18])
 local before = answered(CALLERS, ARGV[1])
 if before then return { whole(now_us), math.floor(before / BOTH), before % BOTH, left > 0 and 1 or 0 } end
 
@@ -45,6 +47,13 @@ for i, id in ipairs(page) do
   if not void[i] then ids[#ids + 1] = id end
   looked = i
 end
+local lined, grouped = {}, {} -- the members of purgedline that leave it, and their IDs
+if looked == #page and #page < MAX_ITEMS then lined = redis.call('ZRANGE', KEYS[18], '0', whole(MAX_ITEMS - #page - 1)) end
+for i, member in ipairs(lined) do
+  grouped[i] = match(member, '[^\t]*$')
+  ids[#ids + 1] = grouped[i]
+end
+redis.call('HLEN', KEYS[19])
 local flights, front = read_flights(OPEN, BEHIND, SCHEDULES, CURSORS, names, {}), {}
 local owes = #names > 0 and redis.call('ZMSCORE', OWED, unpack(names)) or {}
 local past = read_past(LAST, names)
@@ -82,7 +91,8 @@ if #ids > 0 then
   redis.call('HDEL', CRASHES, unpack(ids))
   forget_ids(ids, ONCE, RESULTS, KEPT)
 end
-if left == looked then
+leave_line(STATE, KEYS[19], KEYS[18], lined, grouped)
+if left == looked + #lined then
   redis.call('DEL', SPARED)
   redis.call('HDEL', STATE, 'purge')
 end
@@ -94,6 +104,7 @@ for i, name in ipairs(names) do
   if flights.freed[name] and owes[i] then redis.call('ZADD', OWED, whole(owed_since(owes[i])), name) end
 end
 push_front(READY, front)
+looked = looked + #lined
 if looked > 0 then remember_closed(CALLERS, ARGV[1], looked * BOTH + deleted) end
 if #front > 0 then wake_one(IDLE, ARGV[2]) end
 return { whole(now_us), looked, deleted, left > looked and 1 or 0 }

@@ -1,10 +1,13 @@
--- purge_begin.lua: begin to purge the waiting jobs: ready becomes another list, which purge.lua empties step by step, and a new one begins.
+-- purge_begin.lua: begin to purge the waiting jobs: ready becomes another list, which purge.lua empties step by step, and a new one begins. The same
+-- happens to line, in which jobs of groups wait.
 -- KEYS[1] …:state    hash  layout, stale, purge: when a purge began that has not ended, Unix ms
 -- KEYS[2] …:ready    list  IDs of jobs to run now
 -- KEYS[3] …:stale    zset  IDs in ready that are void -> since when, Unix ms; see lib/stale.lua
 -- KEYS[4] …:purged   list  the former ready
 -- KEYS[5] …:spared   zset  the former stale
 -- KEYS[6] …:callers  zset  completed calls, see lib/closed.lua
+-- KEYS[7] …:line     zset  jobs of groups to run now, see lib/line.lua
+-- KEYS[8] …:purgedline  zset  the former line
 -- ARGV[1] a unique name of this call
 -- Returns time (us); 1, or 0: another purge has not ended, and nothing was done.
 
@@ -14,21 +17,24 @@
 --     the purge has ended.
 --   - An ID in spared was void when the purge began: if it has a job now, that job came later or is in due, and remains.
 --   - stale has IDs of the new ready only.
+--   - A job in purgedline waited in line when the purge began, and is in no other place. Its envelope and its entry in places are unchanged.
 local STATE, READY, STALE, PURGED, SPARED, CALLERS = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
+local LINE, PURGEDLINE = KEYS[7], KEYS[8]
 -- uses: limits callers clock layout closed
 local state = redis.call('HMGET', STATE, 'layout', 'purge')
 local refusal = newer(state[1])
 if refusal then return refusal end
 if answered(CALLERS, ARGV[1]) then return { whole(now_us), 1 } end
 local left, spared = redis.call('LLEN', PURGED), redis.call('ZCARD', SPARED)
-if state[2] or left > 0 or spared > 0 then return { whole(now_us), 0 } end
-local waiting, void = redis.call('LLEN', READY), redis.call('ZCARD', STALE)
+if state[2] or left > 0 or spared > 0 or redis.call('ZCARD', PURGEDLINE) > 0 then return { whole(now_us), 0 } end
+local waiting, void, lined = redis.call('LLEN', READY), redis.call('ZCARD', STALE), redis.call('ZCARD', LINE)
 redis.call('ZREM', STALE, '') -- makes the other writes possible when the server is out of memory
 if waiting > 0 then
   redis.call('RENAME', READY, PURGED)
   if void > 0 then redis.call('RENAME', STALE, SPARED) end
   redis.call('HDEL', STATE, 'stale')
-  redis.call('HSET', STATE, 'purge', whole(now_ms))
 end
+if lined > 0 then redis.call('RENAME', LINE, PURGEDLINE) end
+if waiting + lined > 0 then redis.call('HSET', STATE, 'purge', whole(now_ms)) end
 remember_closed(CALLERS, ARGV[1], 1)
 return { whole(now_us), 1 }

@@ -16,8 +16,9 @@
 -- KEYS[15] …:progress   hash  job ID -> its progress
 -- KEYS[16] …:line       zset  "<group>\t<place>\t<job ID>" -> 0: jobs of groups to run now, see lib/line.lua
 -- KEYS[17] …:places     hash  job ID -> "<place> <group>"
--- KEYS[18...] …:inflight:<session>  hash  job ID -> fence: of every session, and of those that are not listed but hold jobs
--- KEYS[19...] …:parked:<name>       zset  job ID -> instant parked, Unix ms: every list
+-- KEYS[18] …:purgedline zset  likewise: jobs of groups that are to be purged
+-- KEYS[19...] …:inflight:<session>  hash  job ID -> fence: of every session, and of those that are not listed but hold jobs
+-- KEYS[20...] …:parked:<name>       zset  job ID -> instant parked, Unix ms: every list
 -- ARGV[1] 1: repair, 0: look; ARGV[2] 1: search ready and purged, 0: a job that is in no other place may be there; ARGV[3] prefix of the wake-up
 -- channels; ARGV[4] how many hashes; ARGV[5] how many lists; ARGV[6] the field parked of state before the shared list was searched for these jobs;
 -- empty: there is no such list
@@ -39,7 +40,7 @@
 local STATE, SESSIONS, JOBS, DUE, READY, DEAD, CRASHES = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7]
 local BEHIND, UNHANDLED, STALE, PURGED, SPARED, IDLE, AFTER, PROGRESS = KEYS[8], KEYS[9], KEYS[10], KEYS[11], KEYS[12], KEYS[13], KEYS[14], KEYS[15]
 local LINE, PLACES = KEYS[16], KEYS[17]
-local INFLIGHT = 17 -- the hashes of the sessions come after KEYS[17]
+local INFLIGHT = 18 -- the hashes of the sessions come after KEYS[18]
 local MAX_SEARCHED = 1000000 -- entries of a list: in a longer one only both ends are searched, where entries are added
 local MAX_REMOVED = 100000 -- nothing is removed from a longer list
 local mends, searches, wake = ARGV[1] == '1', ARGV[2] == '1', ARGV[3]
@@ -119,12 +120,14 @@ for l = 1, n_lists do
   end
 end
 local due, dead, spared = redis.call('ZMSCORE', DUE, unpack(ids)), redis.call('ZMSCORE', DEAD, unpack(ids)), redis.call('ZMSCORE', SPARED, unpack(ids))
+local purgedline = find_grouped(true, PLACES, KEYS[18], ids).members
 local follows, reports = redis.call('HMGET', AFTER, unpack(ids)), redis.call('HMGET', PROGRESS, unpack(ids))
 local stored, marked = {}, {}
 for i = 1, n do
   if due[i] then stands(i, 'd') end
   if dead[i] then stands(i, 'x') end
   if searches and purging > 0 and not spared[i] and entries(PURGED, purging, ids[i]) > 0 then stands(i, 'u') end
+  if purgedline[i] then stands(i, 'u') end
   local bytes = redis.call('HSTRLEN', JOBS, ids[i])
   stored[i] = bytes > 0
   marked[i] = bytes > 0 and bytes < 100 and is_mark_of_void(redis.call('HGET', JOBS, ids[i]))
@@ -238,7 +241,8 @@ for i, id in ipairs(ids) do
   elseif what == 'twice' then
     local keep = match(all, '[^u]')
     leave(i, keep)
-    if find(all, 'u', 1, true) then redis.call('ZADD', SPARED, whole(now_ms), id) end
+    if purgedline[i] then redis.call('ZREM', KEYS[18], purgedline[i]) end
+    if find(all, 'u', 1, true) and not purgedline[i] then redis.call('ZADD', SPARED, whole(now_ms), id) end
     if (in_ready[i] or 0) > 0 and not void[i] and length <= MAX_REMOVED then
       if keep ~= 'r' then
         redis.call('LREM', READY, '0', id)

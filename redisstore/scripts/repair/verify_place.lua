@@ -9,7 +9,8 @@
 -- KEYS[7] …:inflight:<session>  hash  job ID -> fence; and the field of the piece session
 -- KEYS[8] …:parked:<name>       zset  job ID -> instant parked, Unix ms
 -- KEYS[9] …:line                zset  "<group>\t<place>\t<job ID>" -> 0: jobs of groups to run now, see lib/line.lua
--- ARGV[1] the place: ready, line, purged, due, dead, flight, parked; ARGV[2] the position in the list, as the last call answered; 0 begins
+-- KEYS[10] …:purgedline         zset  likewise, to be purged
+-- ARGV[1] the place: ready, line, purged, purgedline, due, dead, flight, parked; ARGV[2] the position in the list, as the last call answered; 0 begins
 -- ARGV[3] 1: return what may be wrong; 0: only list
 -- Returns the new position, 0 at the end; the IDs; those that may be wrong; for ready the void ones, which are not among the IDs.
 local JOBS, DUE, DEAD, STALE, READY, PURGED, INFLIGHT, PARKED = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8]
@@ -36,6 +37,8 @@ else
     scanned = redis.call('ZSCAN', PARKED, at, 'COUNT', MAX_ITEMS)
   elseif place == 'line' then
     scanned = redis.call('ZSCAN', KEYS[9], at, 'COUNT', MAX_ITEMS)
+  elseif place == 'purgedline' then
+    scanned = redis.call('ZSCAN', KEYS[10], at, 'COUNT', MAX_ITEMS)
   else
     scanned = redis.call('HSCAN', INFLIGHT, at, 'COUNT', MAX_ITEMS)
   end
@@ -48,7 +51,7 @@ for first = 1, #page, step * MAX_ITEMS do
   for i = first, math.min(first + step * MAX_ITEMS - 1, #page), step do
     local id = page[i]
     if place == 'parked' then id = match(id, '\t(.*)$') or id end
-    if place == 'line' then id = match(id, '\t%d+\t(.*)$') or id end
+    if place == 'line' or place == 'purgedline' then id = match(id, '\t%d+\t(.*)$') or id end
     if id ~= SELF then some[#some + 1] = id end
   end
   if #some > 0 then

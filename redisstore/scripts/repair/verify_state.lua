@@ -7,15 +7,16 @@
 -- KEYS[6] …:purged     list  the former ready of a purge that has not ended
 -- KEYS[7] …:sessions   zset  session -> instant it lapses, Unix ms
 -- KEYS[8] …:places     hash  job ID -> its place and its group, see lib/line.lua
--- KEYS[9...] …:inflight:<session>  hash  job ID -> fence; and the field of the piece session
--- ARGV[1] 1: repair, 0: look; ARGV[2...] the sessions of KEYS[9...]
+-- KEYS[9] …:purgedline  zset  the former line of a purge that has not ended
+-- KEYS[10...] …:inflight:<session>  hash  job ID -> fence; and the field of the piece session
+-- ARGV[1] 1: repair, 0: look; ARGV[2...] the sessions of KEYS[10...]
 -- Returns 0 if there is a session that the caller does not name, and then nothing is done; else 1; then the present or repaired faults:
 --   parked, stale, crashed, purge, groups  the field is missing, but what it describes exists; stale: or the layout is too low for it
 --   gate   the gate is open although the queue is paused or has a limit, or closed although it is not and has none
 --   unreadable  the field limit cannot be read: no job of the queue is taken
 --   limit  "limit <counted> <held>": the counted flights, and the actual ones; limit_queue.lua recounts them
 local STATE, IDLE, STALE, UNHANDLED, CRASHES, PURGED, SESSIONS = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7]
-local INFLIGHT = 8 -- the hashes come behind KEYS[8]
+local INFLIGHT = 9 -- the hashes come behind KEYS[9]
 local mends = ARGV[1] == '1'
 -- uses: limits clock layout gate session queuelimit parked
 local state = redis.call('HMGET', STATE, 'layout', 'paused', 'limit', 'parked', 'stale', 'crashed', 'purge', 'groups')
@@ -28,7 +29,7 @@ local function wrong(what) answer[#answer + 1] = what end
 local unparked = not state[4] and redis.call('ZCARD', UNHANDLED) > 0
 local unstale = void > 0 and not state[5]
 local uncrashed = not state[6] and redis.call('HLEN', CRASHES) > 0
-local unpurged = not state[7] and redis.call('LLEN', PURGED) > 0
+local unpurged = not state[7] and redis.call('LLEN', PURGED) + redis.call('ZCARD', KEYS[9]) > 0
 local ungrouped = not state[8] and redis.call('HLEN', KEYS[8]) > 0
 local shut = state[2] or state[3]
 local ajar = (shut and true or false) ~= (closed and true or false)
