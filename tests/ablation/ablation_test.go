@@ -48,6 +48,8 @@ var guards = []guard{
 	{"body of a job to bury", "redisstore/scripts/jobs/bury.lua", " and text == job.read", "", "redisstore", "TestABurialNeedsTheJobAsItWasRead"},
 	{"retention of a job to bury", "redisstore/scripts/jobs/bury.lua", " and (tonumber(at) or 0) <= now_ms - tonumber(ARGV[1])", "", "redisstore", "TestAJobThatWasParkedAgainIsNotBuried"},
 	{"one death for each job", "redisstore/scripts/jobs/bury.lua", "if before[i] then job.body, job.follows = '', '' end", "", "redisstore", "TestAJobThatIsParkedTwiceDiesOnce"},
+	{"line before ready", "redisstore/scripts/jobs/discard.lua", "elseif grouped.members[i] then", "elseif false then", "redisstore", "TestAJobOfAGroupCanBeDiscarded"},
+	{"group of a requeued job", "redisstore/scripts/jobs/requeue.lua", "if grouped.entries[i] then", "if false then", "redisstore", "TestAJobOfAGroupIsRequeuedBeforeTheOthersOfItsGroup"},
 	{"limit of bytes", "redisstore/scripts/lib/bytes.lua", "bytes > CALL_BYTES", "false", "redisstore", "TestStore/ATakeReturnsAboutAMebibyteAtMost"},
 	{"an ID is in the list once", "redisstore/scripts/jobs/enqueue.lua", "local list = void[id] and revived or ready", "local list = ready", "redisstore", "TestACancelledIDThatIsEnqueuedAgainHasItsOldPlace"},
 	{"name of a backfill's call", "redisstore/scripts/schedules/backfill.lua", "if before then return", "if false then return", "redisstore", "TestABackfillThatIsSentTwicePlacesOnce"},
