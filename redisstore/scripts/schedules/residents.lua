@@ -3,7 +3,7 @@
 -- KEYS[2] …:owners     hash  schedule -> its owner, see lib/owner.lua
 -- ARGV[1] the position in the list, as the last call answered; 0 begins
 -- Returns the new position, 0 at the end; then four values for each schedule: name, generation, when it was created, its owner (empty: none).
-local COUNT = 100 -- about how many definitions a call reads
+local COUNT = 90 -- HSCAN returns some more; what follows handles 100 in a call
 -- uses: definition
 local page = redis.call('HSCAN', KEYS[1], ARGV[1], 'COUNT', COUNT)
 local names, heads, answer = {}, {}, { page[1] }
