@@ -40,8 +40,12 @@ func (s *store) Remove(ctx context.Context, r protocol.Removal) (found bool, err
 			return found, err
 		}
 		found = true
-		if err := s.compareRevision(ctx, r); err != nil {
+		there, err := s.copyAt(ctx, name, homes[0])
+		if err != nil {
 			return found, err
+		}
+		if there.kind == definitionCopy && r.Revision != 0 && there.revision != r.Revision {
+			return found, failure("remove schedule", name, protocol.ErrConflict)
 		}
 		now, err := s.client.Time(ctx).Result()
 		if err != nil {
@@ -49,7 +53,7 @@ func (s *store) Remove(ctx context.Context, r protocol.Removal) (found bool, err
 		}
 		prunes := r.Owner.Name != ""
 		if !prunes {
-			if err := s.noteIntent(ctx, name, homes[0], now); err != nil {
+			if err := s.noteIntent(ctx, name, there.created, now); err != nil {
 				return false, err
 			}
 		}
@@ -94,19 +98,17 @@ func (s *store) Remove(ctx context.Context, r protocol.Removal) (found bool, err
 	return false, failure("remove schedule", name, errKeepMoving)
 }
 
-// compareRevision returns an error if a stored schedule does not have the revision to delete.
-func (s *store) compareRevision(ctx context.Context, r protocol.Removal) error {
-	if r.Revision == 0 {
-		return nil
-	}
-	found, err := s.Find(ctx, []string{r.Name})
+// copyAt reads what the partition of a home has of a schedule.
+func (s *store) copyAt(ctx context.Context, name string, at home) (copyRead, error) {
+	p, err := s.partitionOf(ctx, at.queue, name)
 	if err != nil {
-		return err
+		return copyRead{}, err
 	}
-	if h, ok := parseHead(string(found[0].Definition)); ok && h.revision != r.Revision {
-		return failure("remove schedule", r.Name, protocol.ErrConflict)
+	read, err := s.readCopies(ctx, []protocol.Address{{Partition: p, Name: name}}, false)
+	if err != nil {
+		return copyRead{}, err
 	}
-	return nil
+	return read[0], nil
 }
 
 // isCreatedAfter reports whether a schedule does not exist, or was created after an instant.
@@ -115,27 +117,15 @@ func (s *store) isCreatedAfter(ctx context.Context, name string, at time.Time) (
 	if err != nil || homes[0].queue == "" {
 		return true, err
 	}
-	p, err := s.partitionOf(ctx, homes[0].queue, name)
-	if err != nil {
-		return false, err
-	}
-	found, err := s.readCopies(ctx, []protocol.Address{{Partition: p, Name: name}}, false)
-	return err == nil && found[0].kind == definitionCopy && found[0].created.After(at), err
+	found, err := s.copyAt(ctx, name, homes[0])
+	return err == nil && found.kind == definitionCopy && found.created.After(at), err
 }
 
 // noteIntent records that a deletion begins. If the creation is not earlier, it also records an instant after the creation: another process that
 // completes the deletion does not know the creation any more.
-func (s *store) noteIntent(ctx context.Context, name string, at home, now time.Time) error {
-	p, err := s.partitionOf(ctx, at.queue, name)
-	if err != nil {
-		return err
-	}
-	there, err := s.readCopies(ctx, []protocol.Address{{Partition: p, Name: name}}, false)
-	if err != nil {
-		return err
-	}
-	if created := (removal{now: now, created: there[0].created}).at(); created.After(now) {
-		return s.note(ctx, now, name, now, afterCreation(name), created)
+func (s *store) noteIntent(ctx context.Context, name string, created, now time.Time) error {
+	if after := (removal{now: now, created: created}).at(); after.After(now) {
+		return s.note(ctx, now, name, now, afterCreation(name), after)
 	}
 	return s.noteDeleted(ctx, name, now, time.Time{})
 }
