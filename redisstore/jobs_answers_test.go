@@ -207,7 +207,7 @@ func (a *jobActor) act(action string) string {
 
 // Whatever deletes a job whose ID is in ready, void, because an earlier job of it was cancelled: the deleted one cannot be cancelled.
 func TestAJobThatWasDeletedWithItsScheduleCannotBeCancelled(t *testing.T) {
-	onEveryServer(t, func(b *bench) {
+	onServersWith(t, manualRuns, func(b *bench) {
 		b.Scheduled("s", "queue", storesuite.Ago(time.Minute))
 		occurrence := storesuite.OccurrenceID("s", storesuite.Ago(time.Minute))
 		job := b.Take("w", 1)[0]

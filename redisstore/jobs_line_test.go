@@ -17,7 +17,7 @@ import (
 func (b *bench) grouped(where, group string, place int, id string) {
 	b.Helper()
 	ctx, k := b.Context(), b.keys()
-	pipe := b.client.TxPipeline()
+	pipe := b.client.Pipeline()
 	pipe.HSet(ctx, k.jobs, id, "\x01"+id)
 	pipe.HSet(ctx, k.places, id, fmt.Sprintf("%016d %s", place, group))
 	pipe.HSet(ctx, k.state, "groups", "1", "layout", "4")
@@ -186,7 +186,7 @@ func TestAReplacementLeavesTheGroup(t *testing.T) {
 
 // Verify knows where jobs of groups wait: it adds none of them to ready a second time, and repairs what is wrong with them in line.
 func TestVerifyKnowsTheJobsOfGroups(t *testing.T) {
-	onEveryServer(t, func(b *bench) {
+	onServersWith(t, repairing, func(b *bench) {
 		k := b.keys()
 		sound := func() {
 			for i, where := range []string{"line", "due", "dead", "parked"} {
