@@ -126,7 +126,7 @@ func daysOfLimited(r Recurrence, first, last time.Time) (list []time.Time) {
 }
 
 func TestDaysLimitARuleBeforePositionsAndCalendar(t *testing.T) {
-	seeds, ran := long.Seeds(150, 6000), 0
+	seeds, ran := long.Seeds(150, 2000), 0
 	for seed := range uint64(seeds) {
 		g := generator{rand.New(rand.NewPCG(seed, 77))}
 		r := g.limited()
@@ -170,7 +170,7 @@ func TestDaysLimitARuleBeforePositionsAndCalendar(t *testing.T) {
 
 // A rule of elapsed time runs at its points whose local day fits, with its calendar.
 func TestDaysLimitElapsedTime(t *testing.T) {
-	seeds, ran := long.Seeds(60, 2000), 0
+	seeds, ran := long.Seeds(60, 600), 0
 	for seed := range uint64(seeds) {
 		g := generator{rand.New(rand.NewPCG(seed, 78))}
 		start := time.Date(2026, time.Month(1+g.IntN(12)), 1+g.IntN(28), g.IntN(24), g.IntN(60), 0, 0, time.UTC)
