@@ -64,11 +64,11 @@ func TestARuleComesBackFromItsFields(t *testing.T) {
 func TestUnsupportedPartsForFieldsAreNamed(t *testing.T) {
 	for text, want := range map[string]string{
 		"0 9 * * *": "cron",
-		`{"frequency": "month", "schedule": {"weekDays": [], "monthDays": [1, 2, 3], "positions": [-1]}}`:                                      "positions",
+		`{"frequency": "month", "schedule": {"weekDays": [], "monthDays": [1, 2, 3], "positions": [-1]}}`:                                                    "positions",
 		`{"frequency": "day", "only": {"weekDays": ["monday"]}, "except": {"dates": ["2026-12-25"]}, "shift": "next", "shiftBy": 2, "clockChanges": "skip"}`: "clockChanges, except, only, shift, shiftBy",
-		`{"frequency": "year", "schedule": {"days": {"weeks": 20}}}`:                                                                           "days",
-		`{"frequency": "week", "schedule": {"weekDays": ["monday"], "weekStart": "sunday"}}`:                                                   "weekStart",
-		`{"startTime": "2026-01-05", "also": ["2026-02-05"]}`:                                                                                  "also",
+		`{"frequency": "year", "schedule": {"days": {"weeks": 20}}}`:                                                                                         "days",
+		`{"frequency": "week", "schedule": {"weekDays": ["monday"], "weekStart": "sunday"}}`:                                                                 "weekStart",
+		`{"startTime": "2026-01-05", "also": ["2026-02-05"]}`:                                                                                                "also",
 	} {
 		if _, why := builder.Of(read(t, text)); why != "the rule has "+want {
 			t.Errorf("%s: got %q, want %q", text, why, want)
