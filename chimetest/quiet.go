@@ -285,7 +285,7 @@ func (q *quiet) Standings(ctx context.Context, args []protocol.Address) (standin
 	return standings, err
 }
 
-// Sweep and Mend run once while the store is quiet, and then every maxMemory.
+// Sweep and RepairOrphans run once while the store is quiet, and then every maxMemory.
 func (q *quiet) Sweep(ctx context.Context, partitions []protocol.Partition, unless time.Duration) (answers []protocol.SweepAnswer) {
 	same := func(args any) bool { return slices.Equal(args.([]protocol.Partition), partitions) }
 	if _, ok := q.recall("sweep", same); ok {
@@ -314,13 +314,13 @@ func (q *quiet) Sample(ctx context.Context, partitions []protocol.Partition, mis
 	return answers
 }
 
-func (q *quiet) Mend(ctx context.Context, cursor string) (next string, mended []protocol.Mended, err error) {
-	if _, ok := q.recall("mend", func(any) bool { return cursor == "" }); ok {
+func (q *quiet) RepairOrphans(ctx context.Context, cursor string) (next string, repaired []protocol.Orphan, err error) {
+	if _, ok := q.recall("repair orphans", func(any) bool { return cursor == "" }); ok {
 		return "", nil, nil
 	}
-	q.fetch(ctx, "mend", nil, func(ctx context.Context) (any, bool) {
-		next, mended, err = q.Store.Mend(ctx, cursor)
-		return nil, err == nil && cursor == "" && next == "" && len(mended) == 0
+	q.fetch(ctx, "repair orphans", nil, func(ctx context.Context) (any, bool) {
+		next, repaired, err = q.Store.RepairOrphans(ctx, cursor)
+		return nil, err == nil && cursor == "" && next == "" && len(repaired) == 0
 	})
-	return next, mended, err
+	return next, repaired, err
 }

@@ -79,7 +79,7 @@ var (
 
 // tickScripts are the scripts of a scheduler that places, reaps and sweeps what other processes have left.
 var tickScripts = []*script.Script{
-	&placeScript, &owedScript, &postponeScript, &reapScript, &sweepScript, &buryScript, &freeOpensScript, &mendScript, &moveBeginScript, &moveArriveScript, &moveEndScript, &changeRegistryScript, &homesScript,
+	&placeScript, &owedScript, &postponeScript, &reapScript, &sweepScript, &buryScript, &freeOpensScript, &repairOrphansScript, &moveBeginScript, &moveArriveScript, &moveEndScript, &changeRegistryScript, &homesScript,
 	&limitQueueScript, &purgeScript, &unlistQueueScript, &noteDeletedScript, &removeScript, &residentsScript, &standingsScript, &copiesScript, &barScript, &raiseScript, &replanScript, &notePrunedScript, &registerSchedulesScript, &sampleScript,
 }
 

@@ -74,8 +74,8 @@ func TestNothingIsHeldForAFlightThatIsNone(t *testing.T) {
 		b.client.HSet(b.Context(), b.keys().open, "garbage", "somebody")
 		b.client.HDel(b.Context(), b.keys().open, "lost")
 		for _, want := range []int{2, 0} {
-			if _, mended, err := b.store.Mend(b.Context(), ""); err != nil || len(mended) != want {
-				b.Fatalf("repaired %+v, %v; want %d", mended, err, want)
+			if _, repaired, err := b.store.RepairOrphans(b.Context(), ""); err != nil || len(repaired) != want {
+				b.Fatalf("repaired %+v, %v; want %d", repaired, err, want)
 			}
 		}
 		for name, want := range since {

@@ -94,8 +94,8 @@ func (v *verifier) repairSchedules(ctx context.Context, p protocol.Partition, ke
 	}
 	k := v.store.keys.partition(p)
 	for len(names) > 0 {
-		some := names[:min(len(names), maxMend)]
-		values, err := v.script(ctx, p, &mendScript, true, []string{k.owed, k.open, k.schedules, k.cursors, k.due, k.counters, k.state}, some...)
+		some := names[:min(len(names), maxOrphans)]
+		values, err := v.script(ctx, p, &repairOrphansScript, true, []string{k.owed, k.open, k.schedules, k.cursors, k.due, k.counters, k.state}, some...)
 		if err != nil {
 			return nil, err
 		}
@@ -184,7 +184,7 @@ func (v *verifier) behind(ctx context.Context, p protocol.Partition) error {
 		names := values.rest(2)
 		var repaired []string
 		if v.repair && len(names) > 0 {
-			args := []any{"mend", v.store.keys.wake()}
+			args := []any{"repair", v.store.keys.wake()}
 			for _, name := range names {
 				args = append(args, name)
 			}

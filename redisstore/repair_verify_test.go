@@ -24,8 +24,8 @@ func TestAFaultThatHasDisappearedIsNotRepaired(t *testing.T) {
 			if len(args) < 4 || args[1] != verifyJobScript.SHA {
 				return nil
 			}
-			switch mends := args[3+args[2].(int)] == "1"; {
-			case mends && len(taken) == 0: // before it is repaired
+			switch repairs := args[3+args[2].(int)] == "1"; {
+			case repairs && len(taken) == 0: // before it is repaired
 				meanwhile(func() {
 					b.client.RPush(b.Context(), b.keys().ready, "a")
 					taken = append(taken, storesuite.IDs(b.Take("new", 1)))

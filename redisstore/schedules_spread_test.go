@@ -52,7 +52,7 @@ func TestWhatIsWithdrawnBeforeItIsDueIsPlacedAgain(t *testing.T) {
 		"move": func(b *bench, _ protocol.DeclareAnswer) { b.DeclareOn("mail", "s", "skip", spreadBody) },
 		"loss": func(b *bench, _ protocol.DeclareAnswer) {
 			b.client.Del(b.Context(), b.keys().due)
-			b.mend()
+			b.repairOrphans()
 		},
 	}
 	for what, act := range acts {

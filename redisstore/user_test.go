@@ -25,17 +25,17 @@ var callsOf = map[protocol.Use][]string{
 	protocol.UseEnqueue: {"Check", "CheckUse", "Partitions", "Enqueue"},
 	protocol.UseWork: {
 		"Check", "CheckUse", "Partitions", "Enqueue", "Replace", "Work", "Report", "Poll", "Leave", "CloseSession", "Reap", "Announce", "AnnounceWorker", "Beat", "RetireWorker", "Listen",
-		"Place", "Owed", "Postpone", "Mend", "Sweep", "Bury", "Queues", "Served", "QueueStats", "Workers", "Names", "Lease", "Sample",
+		"Place", "Owed", "Postpone", "RepairOrphans", "Sweep", "Bury", "Queues", "Served", "QueueStats", "Workers", "Names", "Lease", "Sample",
 	},
 	protocol.UseSchedule: {
 		"Check", "CheckUse", "Partitions", "Enqueue", "Declare", "Remove", "PauseSchedule", "PauseQueue", "LimitQueue", "BeginPurge", "PurgeStep", "DeleteQueue", "CancelJob", "DeleteJobs", "RequeueJobs", "Replace", "Lead", "Resign", "Listen", "Poll", "Reap",
-		"Place", "Owed", "Postpone", "Mend", "Sweep", "Bury", "Queues", "Served", "QueueStats", "Workers", "Unhandled", "Find", "Names", "Standings", "Lease", "Soonest", "Prune", "Runs", "Days", "Backfill", "Sample",
+		"Place", "Owed", "Postpone", "RepairOrphans", "Sweep", "Bury", "Queues", "Served", "QueueStats", "Workers", "Unhandled", "Find", "Names", "Standings", "Lease", "Soonest", "Prune", "Runs", "Days", "Backfill", "Sample",
 		"PutCollection", "DeleteCollection", "FindCollection", "PageCollections", "ReserveName", "ReleaseNames", "CollectionNames", "FinishTransition", "MoveSwept", "SecretsVersion", "RaiseSecretsVersion",
 	},
 	useView: {"QueueStats", "Samples", "Queues", "Served", "Unhandled", "Find", "Names", "FindJobs", "QueuesOf", "PageJobs", "PlaceOf", "Newest", "Workers", "Held", "Leader", "Await", "Soonest", "Runs", "Days", "Verify", "FindCollection", "PageCollections", "CollectionNames", "SecretsVersion"},
 	useOperate: {
 		"Check", "CheckUse", "Partitions", "Enqueue", "Declare", "Remove", "PauseSchedule", "PauseQueue", "LimitQueue", "BeginPurge", "PurgeStep", "DeleteQueue", "CancelJob", "DeleteJobs", "RequeueJobs", "Replace", "Lead", "Resign", "Listen", "Poll", "Reap",
-		"Place", "Owed", "Postpone", "Mend", "Sweep", "Bury", "Queues", "Served", "QueueStats", "Unhandled", "Find", "Names", "Standings", "Lease", "Soonest", "Prune", "Runs", "Days", "Backfill", "Sample",
+		"Place", "Owed", "Postpone", "RepairOrphans", "Sweep", "Bury", "Queues", "Served", "QueueStats", "Unhandled", "Find", "Names", "Standings", "Lease", "Soonest", "Prune", "Runs", "Days", "Backfill", "Sample",
 		"PutCollection", "DeleteCollection", "FindCollection", "PageCollections", "ReserveName", "ReleaseNames", "CollectionNames", "FinishTransition", "MoveSwept", "SecretsVersion", "RaiseSecretsVersion",
 		"FindJobs", "QueuesOf", "PageJobs", "PlaceOf", "Newest", "Workers", "Held", "Leader", "Await", "Verify", "Samples",
 	},

@@ -179,11 +179,11 @@ func (s *calledStore) Postpone(ctx context.Context, owed protocol.Owed) error {
 	return only(s, "postpone", func() error { return s.Store.Postpone(ctx, owed) })
 }
 
-func (s *calledStore) Mend(ctx context.Context, cursor string) (string, []protocol.Mended, error) {
+func (s *calledStore) RepairOrphans(ctx context.Context, cursor string) (string, []protocol.Orphan, error) {
 	began := time.Now()
-	next, mended, err := s.Store.Mend(ctx, cursor)
-	report(s.called, "mend", began, err)
-	return next, mended, err
+	next, repaired, err := s.Store.RepairOrphans(ctx, cursor)
+	report(s.called, "repair_orphans", began, err)
+	return next, repaired, err
 }
 
 func (s *calledStore) ZonedIn(ctx context.Context, partition protocol.Partition, cursor string) ([]protocol.ZonedEntry, string, error) {

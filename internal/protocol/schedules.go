@@ -22,9 +22,9 @@ type ScheduleStore interface {
 	// Postpone makes an owed schedule that cannot be computed here wait for a minute, so that it does not delay the others.
 	Postpone(ctx context.Context, owed Owed) error
 
-	// Mend checks some hundred schedules, those after cursor, which an earlier call returned; "" begins. It repairs those that cannot continue,
+	// RepairOrphans checks some hundred schedules, those after cursor, which an earlier call returned; "" begins. It repairs those that cannot continue,
 	// because their data were edited by hand or evicted. At the end next is "".
-	Mend(ctx context.Context, cursor string) (next string, mended []Mended, err error)
+	RepairOrphans(ctx context.Context, cursor string) (next string, repaired []Orphan, err error)
 
 	// ZonedIn returns the local times for which the last occurrences of some schedules of a partition were planned, those after cursor, which an earlier call returned; "" begins. At the end next is "".
 	ZonedIn(ctx context.Context, partition Partition, cursor string) (entries []ZonedEntry, next string, err error)
@@ -316,8 +316,8 @@ type Replan struct {
 	Back       time.Time // the cursor goes back to this instant, which is before Cursor.At
 }
 
-// Mended is a schedule that could not continue and was repaired.
-type Mended struct {
+// An Orphan is a schedule that could not continue and was repaired.
+type Orphan struct {
 	Name, Queue string
 	Reason      string // what was wrong with it
 }

@@ -29,14 +29,14 @@ func (r *repairer) step(ctx context.Context) (more bool, err error) {
 	if r.cursor == "" {
 		r.began = time.Now()
 	}
-	var repaired []protocol.Mended
-	r.cursor, repaired, err = r.store.Mend(ctx, r.cursor)
+	var repaired []protocol.Orphan
+	r.cursor, repaired, err = r.store.RepairOrphans(ctx, r.cursor)
 	for i, s := range repaired {
 		if i == maxRepairLogged {
-			r.log.Warn("chime: more schedules were orphaned, they continue", "event", "schedule.mended", "count", len(repaired)-i)
+			r.log.Warn("chime: more schedules were orphaned, they continue", "event", "schedule.repaired", "count", len(repaired)-i)
 			break
 		}
-		r.log.Warn("chime: a schedule was orphaned, it continues", "event", "schedule.mended", "schedule", s.Name, "queue", s.Queue, "reason", s.Reason)
+		r.log.Warn("chime: a schedule was orphaned, it continues", "event", "schedule.repaired", "schedule", s.Name, "queue", s.Queue, "reason", s.Reason)
 	}
 	return r.cursor != "", err
 }

@@ -57,7 +57,7 @@ var guards = []guard{
 	{"sessions of a backfill", "redisstore/scripts/schedules/backfill.lua", "if not known[session] then", "if known[session] == 0 then", "redisstore", "TestWhatANewSessionTakesIsNotBackfilled"},
 	{"sessions of a repair", "redisstore/scripts/repair/verify_job.lua", "if not known[session] then", "if known[session] == 0 then", "redisstore", "TestAFaultThatHasDisappearedIsNotRepaired"},
 	{"attempts of an owed occurrence", "redisstore/scripts/repair/verify_schedules.lua", " and redis.call('HEXISTS', JOBS, id) == 0", "", "redisstore", "TestVerifyTakesARetryForNoSecondPlacement"},
-	{"state of an orphaned schedule", "redisstore/scripts/repair/mend.lua", "if policy(text) == 'live' then", "if text then", "redisstore", "TestNothingIsOwedThatIsToPlaceNothing"},
+	{"state of an orphaned schedule", "redisstore/scripts/repair/repair_orphans.lua", "if policy(text) == 'live' then", "if text then", "redisstore", "TestNothingIsOwedThatIsToPlaceNothing"},
 	{"jobs on a queue to delete", "redisstore/scripts/queues/delete_queue.lua", "if found[i] > 0 then return found end", "", "redisstore", "TestAQueueIsDeletedOnlyWhereNothingIsOnIt"},
 	{"name of a deletion's call", "redisstore/scripts/queues/delete_queue.lua", "if ARGV[1] ~= '' and answered(CALLERS, ARGV[1]) then", "if false then", "redisstore", "TestACopyOfADeletionTakesNothingAway"},
 	{"gate of a deleted queue", "redisstore/scripts/queues/delete_queue.lua", "redis.call('ZADD', IDLE, DELETED, CLOSED)", "", "redisstore", "TestTheNextJobOfABusyEnqueuerListsADeletedQueue"},

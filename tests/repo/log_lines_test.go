@@ -19,7 +19,7 @@ var (
 		done retried dead snoozed cancelled parked missed expired given_back unsettled cut_off collection url roles version signal
 		principal status request remote code method path op if_match etag`)
 	logEvents = strings.Fields(`leader.elected leader.lost leader.handover_failed
-		schedule.created schedule.changed schedule.completed schedule.unplaced schedule.uncomputable schedule.unhandled schedule.lost schedule.mended schedule.outdated schedule.newer schedule.dates_end schedule.pruned schedule.unpruned schedule.paused schedule.replanned
+		schedule.created schedule.changed schedule.completed schedule.unplaced schedule.uncomputable schedule.unhandled schedule.lost schedule.repaired schedule.outdated schedule.newer schedule.dates_end schedule.pruned schedule.unpruned schedule.paused schedule.replanned
 		enqueue.unknown job.dead job.expired job.superseded job.cancelled job.parked job.late_result job.retrying handler.backoff_panic handler.panic handler.stuck
 		observer.panic
 		session.lost session.expired session.reap_failed session.reaped session.unreadable

@@ -100,7 +100,7 @@ func TestAScheduleContinuesAfterItsPlacementIsDamaged(t *testing.T) {
 							t.Errorf("%s ran %d times", id, n)
 						}
 					}
-					if n := strings.Count(lines.String(), "event=schedule.mended"); n != 1 {
+					if n := strings.Count(lines.String(), "event=schedule.repaired"); n != 1 {
 						t.Errorf("the repair is logged %d times, want once", n)
 					}
 				})

@@ -84,7 +84,7 @@ local function at_cursor(call, name, planned)
 end
 
 -- overtakes reports whether a new occurrence of the schedule name is later than a cursor that belongs to no occurrence, and then moves the
--- cursor to it. This happens after the cursor was lost: mend.lua has set it without reading due, and the occurrence must not be placed again.
+-- cursor to it. This happens after the cursor was lost: repair_orphans.lua has set it without reading due, and the occurrence must not be placed again.
 local function overtakes(call, name, planned)
   local flights = call.flights
   local at, used, kind = cursor(flights.cursors[name])

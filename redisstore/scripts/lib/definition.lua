@@ -33,7 +33,7 @@ local function is_mark(state)
 end
 
 -- cursor returns instant, runs used and kind of a stored cursor; if there is none: nil, 0, nil. The kind is p for an occurrence, c for one that
--- is caught up, s for a change or a pause, or if mend.lua has set it.
+-- is caught up, s for a change or a pause, or if repair_orphans.lua has set it.
 local function cursor(text)
   local at, used, kind = string.match(text or '', '^(%S+) (%d+) (%a)$')
   return at, tonumber(used or 0), kind

@@ -42,8 +42,8 @@ local function lapses(sessions, own)
   return earliest, lapsed, strange
 end
 
--- mend_lapses repairs the entries that lapses has found. Its first write needs no memory.
-local function mend_lapses(sessions, strange)
+-- repair_lapses repairs the entries that lapses has found. Its first write needs no memory.
+local function repair_lapses(sessions, strange)
   if #strange == 0 then return end
   redis.call('ZREM', sessions, '')
   redis.call('ZADD', sessions, unpack(strange))

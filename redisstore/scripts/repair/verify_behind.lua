@@ -7,7 +7,7 @@
 -- KEYS[5] …:ready      list  IDs of jobs to run now
 -- KEYS[6] …:idle       zset  sleeping worker -> instant it went to sleep, Unix ms
 -- KEYS[7] …:state      hash  layout
--- ARGV[1] look: ARGV[2] is the last member that was read (empty: begin); mend: ARGV[2] is the prefix of the wake-up channels, ARGV[3...]
+-- ARGV[1] look: ARGV[2] is the last member that was read (empty: begin); repair: ARGV[2] is the prefix of the wake-up channels, ARGV[3...]
 -- are the schedules
 -- Returns the last member that this call has read (empty: there are no more); how many it has read; the schedules.
 local OPEN, BEHIND, SCHEDULES, CURSORS, READY, IDLE, STATE = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7]

@@ -43,7 +43,7 @@ local LINE, PLACES = KEYS[16], KEYS[17]
 local INFLIGHT = 18 -- the hashes of the sessions come after KEYS[18]
 local MAX_SEARCHED = 1000000 -- entries of a list: in a longer one only both ends are searched, where entries are added
 local MAX_REMOVED = 100000 -- nothing is removed from a longer list
-local mends, searches, wake = ARGV[1] == '1', ARGV[2] == '1', ARGV[3]
+local repairs, searches, wake = ARGV[1] == '1', ARGV[2] == '1', ARGV[3]
 local n_sessions, n_lists = tonumber(ARGV[4]), tonumber(ARGV[5])
 local PARKED = INFLIGHT + n_sessions -- the lists come after the hashes
 local at_list = 6 + n_sessions
@@ -155,9 +155,9 @@ for i = 1, n do
   local what = fault(i)
   answer[i + 1] = what and what .. ' ' .. places[i] or ''
 end
-if not mends then return answer end
+if not repairs then return answer end
 
----------------------------------------------------------------------------------------------------------------- mend
+-------------------------------------------------------------------------------------------------------------- repair
 
 local pushed, voided = 0, false
 redis.call('ZREM', STALE, '') -- the first write needs no memory

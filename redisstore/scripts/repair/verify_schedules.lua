@@ -1,5 +1,5 @@
 -- verify_schedules.lua: list the schedules that live in a partition, some at a time, with the fault of each; and remove the names of some from
--- owed, whose next occurrence is placed. mend.lua repairs the other faults.
+-- owed, whose next occurrence is placed. repair_orphans.lua repairs the other faults.
 -- KEYS[1] …:owed       zset  schedule -> instant since when its next occurrence is to be placed, see lib/owed.lua
 -- KEYS[2] …:open       hash  schedule -> see lib/open.lua
 -- KEYS[3] …:schedules  hash  schedule -> definition
@@ -11,7 +11,7 @@
 -- ARGV[1] the position in the list, as the last call answered; 0 begins; empty: no list, but ARGV[2...], names of schedules that must be in
 -- due only if they are in owed as well
 -- Returns the new position, 0 at the end; then three values for each schedule: name, generation, and its fault:
---   due, owed, cursor, held  see mend.lua
+--   due, owed, cursor, held  see repair_orphans.lua
 --   both                     it is in owed, and the occurrence at its cursor is in due and was not taken
 --   mark                     the mark of a move, and no fault
 --   unreadable               its definition does not begin correctly: it is not placed, changed or run. Its generation is empty

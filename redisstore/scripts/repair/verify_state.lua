@@ -17,7 +17,7 @@
 --   limit  "limit <counted> <held>": the counted flights, and the actual ones; limit_queue.lua recounts them
 local STATE, IDLE, STALE, UNHANDLED, CRASHES, PURGED, SESSIONS = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7]
 local INFLIGHT = 9 -- the hashes come behind KEYS[9]
-local mends = ARGV[1] == '1'
+local repairs = ARGV[1] == '1'
 -- uses: limits clock layout gate session queuelimit parked
 local state = redis.call('HMGET', STATE, 'layout', 'paused', 'limit', 'parked', 'stale', 'crashed', 'purge', 'groups')
 local refusal = newer(state[1])
@@ -57,7 +57,7 @@ if uncrashed then wrong('crashed') end
 if unpurged then wrong('purge') end
 if ungrouped then wrong('groups') end
 if ajar then wrong('gate') end
-if not mends then return answer end
+if not repairs then return answer end
 
 if unparked then redis.call('HSET', STATE, 'parked', parked_mark()) end
 if unstale then redis.call('HSET', STATE, 'stale', '1') end

@@ -9,7 +9,7 @@
 -- Returns a number for each: how many orphaned jobs are there.
 local SESSIONS, UNHANDLED, STATE = KEYS[1], KEYS[2], KEYS[3]
 local INFLIGHT, NAMES = 3, 2 -- the hashes come behind KEYS[3], the names behind ARGV[2]
-local mends, n_sessions = ARGV[1] == '1', tonumber(ARGV[2])
+local repairs, n_sessions = ARGV[1] == '1', tonumber(ARGV[2])
 local PARKED = INFLIGHT + n_sessions -- the lists come after the hashes
 -- uses: clock layout session parked
 local state = redis.call('HMGET', STATE, 'layout', 'parked')
@@ -34,7 +34,7 @@ for i = 1, #ARGV - NAMES do
     if oldest then listed[#listed + 1], listed[#listed + 2] = oldest, name end
   end
 end
-if not mends then return answer end
+if not repairs then return answer end
 if #lapsed > 0 then redis.call('ZADD', SESSIONS, unpack(lapsed)) end
 if #listed > 0 then
   redis.call('ZADD', UNHANDLED, unpack(listed))

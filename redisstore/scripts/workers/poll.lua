@@ -43,5 +43,5 @@ if sleep then
   if not more and not paused and next_ms >= 0 then place = keep_alarm(IDLE, wake, next_ms, worker) end
 end
 if place == 0 then next_ms = -1 end
-mend_lapses(SESSIONS, strange)
+repair_lapses(SESSIONS, strange)
 return { whole(now_us), more and 1 or 0, paused and 1 or 0, whole(next_ms), place, state[2] or 0, whole(lapse), lapsed, limit and limit.state }

@@ -36,13 +36,13 @@ func (s *Store) Postpone(ctx context.Context, owed protocol.Owed) error {
 	return only(s, "postpone", func() error { return s.Store.Postpone(ctx, owed) }, owed.Partition)
 }
 
-// Mend calls Fault with "mend".
-func (s *Store) Mend(ctx context.Context, cursor string) (next string, mended []protocol.Mended, err error) {
-	mended, err = one(s, "mend", func() (mended []protocol.Mended, err error) {
-		next, mended, err = s.Store.Mend(ctx, cursor)
-		return mended, err
+// RepairOrphans calls Fault with "repair orphans".
+func (s *Store) RepairOrphans(ctx context.Context, cursor string) (next string, repaired []protocol.Orphan, err error) {
+	repaired, err = one(s, "repair orphans", func() (repaired []protocol.Orphan, err error) {
+		next, repaired, err = s.Store.RepairOrphans(ctx, cursor)
+		return repaired, err
 	})
-	return next, mended, err
+	return next, repaired, err
 }
 
 // ZonedIn calls Fault with "zoned".

@@ -8,12 +8,12 @@ if keeps or annexes > 0 then
   redis.call('HLEN', KEYS[21])
   redis.call('ZCARD', KEYS[22])
 end
-local lapse, lapsed, strange, mend = -1, nil, nil, nil
+local lapse, lapsed, strange, repair = -1, nil, nil, nil
 local renews = (last or #ids > 0) and (renewed ~= time[1] or ttl_ms < 5000) -- once a second: enough for sessions that live 5 s
 if ARGV[6] == '2' then
   -- uses: lapse
   lapse, lapsed, strange = lapses(SESSIONS, session)
-  mend = mend_lapses
+  repair = repair_lapses
 elseif renews then
   redis.call('ZCARD', SESSIONS)
 end
@@ -64,7 +64,7 @@ if done > 0 then
 elseif sleeps_on then
   redis.call('HDEL', INFLIGHT, '')
 end
-if strange and #strange > 0 then mend(SESSIONS, strange) end
+if strange and #strange > 0 then repair(SESSIONS, strange) end
 local mark = state[3] -- the field parked
 local wakes = {} -- names of newly parked jobs, as positions
 if #others_held > 0 or cancels then

@@ -11,17 +11,17 @@ import (
 	"github.com/chimejobs/chime/internal/storesuite"
 )
 
-// mend lets Mend check every schedule, and returns the repaired ones, in order: "<name>: <reason>".
-func (b *bench) mend() []string {
+// repairOrphans lets RepairOrphans check every schedule, and returns the repaired ones, in order: "<name>: <reason>".
+func (b *bench) repairOrphans() []string {
 	b.Helper()
 	var went []string
 	for next, begun := "", false; next != "" || !begun; begun = true {
-		var mended []protocol.Mended
+		var repaired []protocol.Orphan
 		var err error
-		if next, mended, err = b.store.Mend(b.Context(), next); err != nil || len(mended) > maxMend {
-			b.Fatalf("a call repaired %d, %v", len(mended), err)
+		if next, repaired, err = b.store.RepairOrphans(b.Context(), next); err != nil || len(repaired) > maxOrphans {
+			b.Fatalf("a call repaired %d, %v", len(repaired), err)
 		}
-		for _, m := range mended {
+		for _, m := range repaired {
 			went = append(went, m.Name+": "+m.Reason)
 		}
 	}
@@ -71,7 +71,7 @@ func TestAnOrphanedScheduleIsRepaired(t *testing.T) {
 				if c.reason != "" {
 					want = "[s: " + reasons[c.reason] + "]"
 				}
-				b.Want("repaired", fmt.Sprint(b.mend()), want)
+				b.Want("repaired", fmt.Sprint(b.repairOrphans()), want)
 				if owed := b.client.ZRangeWithScores(b.Context(), b.keys().owed, 0, -1).Val(); c.reason == "" && !slices.Equal(owed, owedBefore) {
 					b.Errorf("it needs no repair, and is owed as %v, before as %v", owed, owedBefore)
 				}
@@ -89,7 +89,7 @@ func TestAnOrphanedScheduleIsRepaired(t *testing.T) {
 				if c.reason != "" {
 					b.Want("owed", b.owedNames(), "[s]")
 				}
-				b.Want("repaired again", fmt.Sprint(b.mend()), "[]")
+				b.Want("repaired again", fmt.Sprint(b.repairOrphans()), "[]")
 			})
 		})
 	}
@@ -102,7 +102,7 @@ func TestADueOccurrenceRunsOnceAfterTheCursorIsRepaired(t *testing.T) {
 		declared, at := b.Scheduled("s", "skip", storesuite.Ago(-time.Hour)), storesuite.Ago(-2*time.Second)
 		b.client.Del(b.Context(), b.keys().due, b.keys().cursors)
 		b.client.ZAdd(b.Context(), b.keys().due, redisZ(1000, storesuite.OccurrenceID("s", at))) // it is due now, so that the test need not wait
-		b.Want("repaired", fmt.Sprint(b.mend()), "[s: "+reasons["cursor"]+"]")
+		b.Want("repaired", fmt.Sprint(b.repairOrphans()), "[s: "+reasons["cursor"]+"]")
 		found, _ := b.store.Find(b.Context(), []string{"s"})
 		owed := protocol.Owed{Partition: storesuite.DefaultPartition, Name: "s", Cursor: found[0].Cursor}
 		b.Want("taken", storesuite.IDs(b.Take("w", 5)), storesuite.OccurrenceID("s", at))
@@ -135,38 +135,38 @@ func TestNothingIsOwedThatIsToPlaceNothing(t *testing.T) {
 			}
 		}
 		b.client.Del(b.Context(), b.keys().due, b.keys().owed)
-		b.Want("repaired", fmt.Sprint(b.mend()), "[]")
+		b.Want("repaired", fmt.Sprint(b.repairOrphans()), "[]")
 		b.Want("owed", b.owedNames(), "[]")
 	})
 }
 
 // Each call reads long definitions up to about a mebibyte, and each schedule has its turn.
-func TestMendReadsLongDefinitionsInSteps(t *testing.T) {
+func TestRepairOrphansReadsLongDefinitionsInSteps(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		const n, length = 15, 100 << 10
 		for i := range n {
 			b.Declare(fmt.Sprintf("s%02d", i), "skip", `{"job":"j","payload":"`+strings.Repeat("p", length)+`"}`)
 		}
 		b.client.Del(b.Context(), b.keys().owed)
-		if went := b.mend(); len(went) != n {
+		if went := b.repairOrphans(); len(went) != n {
 			b.Errorf("%d repaired, want %d", len(went), n)
 		}
 	})
 }
 
 // Every schedule has its turn, with any number of schedules and any other entries in the registry.
-func TestMendChecksEverySchedule(t *testing.T) {
+func TestRepairOrphansChecksEverySchedule(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
-		const n = 2*maxMend + 7
+		const n = 2*maxOrphans + 7
 		for i := range n {
 			name := fmt.Sprintf("s%04d", i)
 			b.client.ZAdd(b.Context(), b.store.keys.registry(), redisZ(0, home{"default", 1}.member(name)))
 			b.client.ZAdd(b.Context(), b.keys().owed, redisZ(passedOver+1, name))
 		}
-		for i := range maxMend {
+		for i := range maxOrphans {
 			b.client.ZAdd(b.Context(), b.store.keys.registry(), redisZ(0, fmt.Sprintf("garbage%03d", i)))
 		}
-		if went := b.mend(); len(went) != n {
+		if went := b.repairOrphans(); len(went) != n {
 			b.Errorf("%d repaired, want %d", len(went), n)
 		}
 	})

@@ -11,13 +11,13 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-var mendScript = scripts.Load("repair/mend")
+var repairOrphansScript = scripts.Load("repair/repair_orphans")
 
-const maxMend = 500 // schedules that one call of Mend checks
+const maxOrphans = 500 // schedules that one call of RepairOrphans checks
 
-// Mend checks the schedules of some registry entries after the entry cursor, where they live, and repairs those that
+// RepairOrphans checks the schedules of some registry entries after the entry cursor, where they live, and repairs those that
 // cannot continue. It returns the last entry; "" means the end. A failing partition is named in the error and does not hide the others.
-func (s *store) Mend(ctx context.Context, cursor string) (next string, mended []protocol.Mended, err error) {
+func (s *store) RepairOrphans(ctx context.Context, cursor string) (next string, repaired []protocol.Orphan, err error) {
 	if s.bad != nil {
 		return "", nil, s.bad
 	}
@@ -25,7 +25,7 @@ func (s *store) Mend(ctx context.Context, cursor string) (next string, mended []
 	if cursor != "" {
 		from = "(" + cursor
 	}
-	members, err := s.client.ZRangeByLex(ctx, s.keys.registry(), &redis.ZRangeBy{Min: from, Max: "+", Count: maxMend}).Result()
+	members, err := s.client.ZRangeByLex(ctx, s.keys.registry(), &redis.ZRangeBy{Min: from, Max: "+", Count: maxOrphans}).Result()
 	if err != nil {
 		return "", nil, failure("list schedules in", s.keys.registry(), err)
 	}
@@ -34,8 +34,8 @@ func (s *store) Mend(ctx context.Context, cursor string) (next string, mended []
 		names[i], homes[i], _ = parseMember(member) // Names logs an entry that cannot be read
 		queues[i] = homes[i].queue
 	}
-	if len(members) == maxMend {
-		next = members[maxMend-1]
+	if len(members) == maxOrphans {
+		next = members[maxOrphans-1]
 	}
 	sizes, err := s.sizesOf(ctx, queues)
 	if err != nil {
@@ -57,7 +57,7 @@ func (s *store) Mend(ctx context.Context, cursor string) (next string, mended []
 		for p, names := range byPartition {
 			k := s.keys.partition(p)
 			partitions = append(partitions, p)
-			calls = append(calls, newCall(&mendScript, []string{k.owed, k.open, k.schedules, k.cursors, k.due, k.counters, k.state}, names))
+			calls = append(calls, newCall(&repairOrphansScript, []string{k.owed, k.open, k.schedules, k.cursors, k.due, k.counters, k.state}, names))
 		}
 		byPartition = map[protocol.Partition][]any{}
 		for i, cmd := range s.run(ctx, s.client, calls...) {
@@ -69,11 +69,11 @@ func (s *store) Mend(ctx context.Context, cursor string) (next string, mended []
 				byPartition[partitions[i]] = left
 			}
 			for j := 1; j+1 < len(values); j += 2 {
-				mended = append(mended, protocol.Mended{Name: values.text(j), Queue: partitions[i].Queue, Reason: reasons[values.text(j+1)]})
+				repaired = append(repaired, protocol.Orphan{Name: values.text(j), Queue: partitions[i].Queue, Reason: reasons[values.text(j+1)]})
 			}
 		}
 	}
-	return next, mended, errors.Join(failed...)
+	return next, repaired, errors.Join(failed...)
 }
 
 // reasons describe the answers of the script.

@@ -1,4 +1,4 @@
--- mend.lua: repair schedules that cannot continue, because their data were edited by hand, evicted, or lost in a failover. A live
+-- repair_orphans.lua: repair schedules that cannot continue, because their data were edited by hand, evicted, or lost in a failover. A live
 -- schedule is in owed, or the occurrence at its cursor is in due; such a schedule is not changed.
 -- KEYS[1] …:owed       zset  schedule -> instant since when its next occurrence is to be placed, see lib/owed.lua
 -- KEYS[2] …:open       hash  schedule -> see lib/open.lua
