@@ -42,7 +42,7 @@ func (k keyspace) deleted() string { return string(k) + ":deleted" }
 // served is a sorted set: queue → instant a live worker last announced that it serves it, Unix ms.
 func (k keyspace) served() string { return string(k) + ":served" }
 
-// pruned is a hash: owner → "<version> <Unix ms>": the highest version whose pruning is done, and when.
+// pruned is a hash: owner → "<version> <Unix ms>": the highest version whose pruning is done (0: none), and when, later than the creation of what was pruned.
 func (k keyspace) pruned() string { return string(k) + ":pruned" }
 
 // workers is a hash: worker → its description, its start and its last announcement, JSON (see scripts/workers/announce_worker.lua).

@@ -6,6 +6,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/redisstore/internal/script"
 )
 
 // A schedule that is created in the second in which one of its name was deleted has a creation in the next second. If it is deleted before that second,
@@ -47,4 +48,76 @@ func TestADeletionThatAnotherProcessCompletesIsLaterThanTheCreation(t *testing.T
 		b.goBack(isDefault, marked)
 		b.wantOneHome("after default went back", false, true, true)
 	})
+}
+
+// A pruning records no deletion of the schedule, only its completion for the owner. The record is later than the creation of each pruned schedule, also
+// if that is ahead of the clock, and if another process, of this or of a later version, completes the pruning. So a mark that comes back is dead.
+func TestAPruningIsLaterThanTheCreationsOfThePrunedSchedules(t *testing.T) {
+	for _, c := range []struct {
+		stopped   string
+		before    *script.Script // a call of it is not carried out, nor is any later command; nil: none
+		calls     int            // how many calls of it are carried out before
+		completes int64          // the version that completes the pruning
+	}{
+		{"not at all", nil, 0, 2},
+		{"before the deletion", &removeScript, 0, 2},
+		{"after the deletion", &notePrunedScript, 1, 2},
+		{"after the deletion, completed by a later version", &notePrunedScript, 1, 3},
+		{"before the registry", &changeRegistryScript, 0, 2},
+		{"before the registry, completed by a later version", &changeRegistryScript, 0, 3},
+		{"before the record", &notePrunedScript, 2, 2},
+		{"before the record, completed by a later version", &notePrunedScript, 2, 3},
+	} {
+		t.Run(c.stopped, func(t *testing.T) {
+			onServersWith(t, hookedCalls, func(b *bench) {
+				for _, queue := range []string{"default", "mail"} {
+					if _, err := b.store.queues.register(b.Context(), queue); err != nil {
+						b.Fatal(err)
+					}
+				}
+				for range 3 { // each creation is in a later second than the deletion before it
+					lossDeclare(b, b.store, "s", "default", 1)
+					if _, err := b.store.Remove(b.Context(), protocol.Removal{Name: "s"}); err != nil {
+						b.Fatal(err)
+					}
+				}
+				lossDeclare(b, b.store, "s", "default", 1)
+				lossDeclare(b, b.store, "s", "mail", 1)
+				isDefault := lossSlots[0].has
+				marked := b.slotSnapshot(isDefault)
+				for _, known := range []*script.Script{&removeScript, &notePrunedScript, &changeRegistryScript} { // so that each call is one command
+					b.client.ScriptLoad(b.Context(), known.Text)
+				}
+				calls := 0
+				stopped := b.hooked(func(cmd redis.Cmder) error {
+					if c.before != nil && isCallOf(cmd, c.before) {
+						calls++
+					}
+					if calls > c.calls {
+						return errStopped
+					}
+					return nil
+				})
+				if err := pruneAll(b, stopped, 2); (err == nil) != (c.before == nil) {
+					b.Fatalf("pruned: %v", err)
+				}
+				if err := pruneAll(b, b.store, c.completes); err != nil {
+					b.Fatal(err)
+				}
+				b.goBack(isDefault, marked)
+				b.wantOneHome("after default went back", false, true, true)
+			})
+		})
+	}
+}
+
+// pruneAll prunes the schedules of an owner in all queues.
+func pruneAll(b *bench, s *store, version int64) error {
+	for cursor, begun := "", false; cursor != "" || !begun; begun = true {
+		var err error
+		if cursor, _, err = s.Prune(b.Context(), protocol.Owner{Name: "o", Version: version}, cursor); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -108,7 +108,8 @@ func (s *store) prunedVersion(ctx context.Context, owner string) (int64, error) 
 	return found[owner].version, err
 }
 
-// A pruning is the highest version of an owner whose pruning is complete, and when that was.
+// A pruning is the highest version of an owner whose pruning is complete, and when that was; it is later than the creation of every schedule that
+// was pruned.
 type pruning struct {
 	version int64
 	at      time.Time
@@ -192,7 +193,17 @@ func (s *store) withoutDefinition(ctx context.Context, k partitionKeys, names []
 
 // notePruned records that the pruning of a version is complete, unless a higher version's is recorded.
 func (s *store) notePruned(ctx context.Context, owner protocol.Owner) error {
-	args := []any{owner.Name, owner.Version, prunedRetention.Milliseconds()}
+	return s.writePruned(ctx, owner, 0)
+}
+
+// notePruning records an instant for the owner of a schedule that is about to be pruned, and that was created ahead of the clock. No record of a
+// completed pruning is earlier, even if another process completes this one.
+func (s *store) notePruning(ctx context.Context, owner string, at time.Time) error {
+	return s.writePruned(ctx, protocol.Owner{Name: owner}, at.UnixMilli())
+}
+
+func (s *store) writePruned(ctx context.Context, owner protocol.Owner, ms int64) error {
+	args := []any{owner.Name, owner.Version, prunedRetention.Milliseconds(), ms}
 	if err := s.run(ctx, s.client, newCall(&notePrunedScript, []string{s.keys.pruned()}, args))[0].Err(); err != nil {
 		return failure("record the pruning in", s.keys.pruned(), err)
 	}

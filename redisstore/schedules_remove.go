@@ -25,7 +25,8 @@ const deletedRetention = 7 * 24 * time.Hour // how long a deletion is remembered
 // that is created again inherits nothing.
 //
 // A deletion by an owner's prune is not recorded: another running program that declares the schedule declares it again. The record of the
-// declaring owner stops lower versions of this owner from doing so (scripts/schedules/declare.lua).
+// declaring owner stops lower versions of this owner from doing so (scripts/schedules/declare.lua). The record of the completed pruning decides
+// about copies that come back.
 //
 // The revision is compared before the deletion is recorded, and again by the script that deletes. A schedule that changes between the two
 // remains, and is recorded as deleted: that has no effect while the schedule exists.
@@ -52,10 +53,8 @@ func (s *store) Remove(ctx context.Context, r protocol.Removal) (found bool, err
 			return false, failure("read the time to delete schedule", name, err)
 		}
 		prunes := r.Owner.Name != ""
-		if !prunes {
-			if err := s.noteIntent(ctx, name, there.created, now); err != nil {
-				return false, err
-			}
+		if err := s.noteIntent(ctx, name, r.Owner.Name, there.created, now); err != nil {
+			return false, err
 		}
 		removed, err := s.deleteAt(ctx, name, homes[0], "", r, true)
 		if err != nil {
@@ -70,10 +69,14 @@ func (s *store) Remove(ctx context.Context, r protocol.Removal) (found bool, err
 			}
 			continue
 		}
-		if !prunes {
-			if err := s.noteDeleted(ctx, name, removed.now, removed.at()); err != nil {
-				return false, err
-			}
+		switch {
+		case !prunes:
+			err = s.noteDeleted(ctx, name, removed.now, removed.at())
+		case removed.at().After(removed.now): // it was created after the intent was recorded
+			err = s.notePruning(ctx, r.Owner.Name, removed.at())
+		}
+		if err != nil {
+			return false, err
 		}
 		if err := s.removeMarks(ctx, homes[0], removed, r); err != nil {
 			return false, err
@@ -122,9 +125,16 @@ func (s *store) isCreatedAfter(ctx context.Context, name string, at time.Time) (
 }
 
 // noteIntent records that a deletion begins. If the creation is not earlier, it also records an instant after the creation: another process that
-// completes the deletion does not know the creation any more.
-func (s *store) noteIntent(ctx context.Context, name string, created, now time.Time) error {
-	if after := (removal{now: now, created: created}).at(); after.After(now) {
+// completes the deletion does not know the creation any more. For a pruning by an owner it records only this instant.
+func (s *store) noteIntent(ctx context.Context, name, owner string, created, now time.Time) error {
+	after := removal{now: now, created: created}.at()
+	ahead := after.After(now)
+	switch {
+	case owner != "" && ahead:
+		return s.notePruning(ctx, owner, after)
+	case owner != "":
+		return nil
+	case ahead:
 		return s.note(ctx, now, name, now, afterCreation(name), after)
 	}
 	return s.noteDeleted(ctx, name, now, time.Time{})
