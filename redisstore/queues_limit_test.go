@@ -141,6 +141,29 @@ func TestTheAlarmIsForTheNextStart(t *testing.T) {
 	})
 }
 
+// A start counts until more than Per has passed since it, to the microsecond. A poll answers the first millisecond at which the next job may start.
+func TestAStartCountsUntilPerHasPassed(t *testing.T) {
+	onServersWith(t, settableClock, func(b *bench) {
+		began := b.serverSecond().Add(time.Minute)
+		b.SetClock(began)
+		b.Limit(protocol.QueueLimit{Starts: 1, Per: time.Second})
+		b.Enqueue(storesuite.Job("a"), storesuite.Job("b"))
+		b.Want("taken", storesuite.IDs(b.Take("s", 5)), "a")
+		next := b.Poll("s", time.Time{}, time.Time{}).Next
+		for _, passed := range []time.Duration{time.Second - time.Microsecond, time.Second, next - time.Millisecond} {
+			b.SetClock(began.Add(passed))
+			if taken := b.Take("s", 5); len(taken) > 0 {
+				b.Fatalf("%v after the start: taken %s", passed, storesuite.IDs(taken))
+			}
+		}
+		b.SetClock(began.Add(next))
+		b.Want("taken at the instant that the poll has answered", storesuite.IDs(b.Take("s", 5)), "b")
+		b.Enqueue(storesuite.Job("c"))
+		b.SetClock(began.Add(next + time.Second + time.Microsecond))
+		b.Want("taken a microsecond after Per", storesuite.IDs(b.Take("s", 5)), "c")
+	})
+}
+
 // clock returns the server's time.
 func (b *bench) clock() time.Time {
 	b.Helper()

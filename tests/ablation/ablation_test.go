@@ -101,6 +101,9 @@ var guards = []guard{
 	{"instant of a start", "redisstore/scripts/lib/queuelimit.lua", "newest.last, newest.span, newest.n = now_us, span_us, newest.n + begins", "newest.n = newest.n + begins", "tests/queues", "TestNoMoreJobsStartWithinAnyPerThanTheLimit"},
 	{"unreadable limit is not written", "redisstore/scripts/lib/queuelimit.lua", "if limit.unreadable then return limit.unreadable end", "if limit.unreadable then return '0 0 0 0' end", "redisstore", "TestALimitThatNobodyCanReadHoldsTheQueue"},
 	{"alarm for a job that follows", "redisstore/scripts/sessions/work/answer.lua", " or cancels or long", " or long", "tests/queues", "TestAJobThatFollowsAnotherStartsWhenTheLimitAllows"},
+	{"end of a start", "redisstore/scripts/lib/queuelimit.lua", "now_us - last_us <= limit.per * 1000", "now_us - last_us < limit.per * 1000", "redisstore", "TestAStartCountsUntilPerHasPassed"},
+	{"schedule that was lost, not deleted", "redisstore/schedules_judge.go", "if pruned || all[0].removal.hasBegun(there[0], entry) {", "if pruned || all[0].removal.hasBegun(there[0], entry) || true {", "redisstore", "TestAScheduleThatItsQueueHasLostIsNotDeleted"},
+	{"pruning that a declaration finishes", "redisstore/schedules_judge.go", "if pruned || all[0].removal.hasBegun(there[0], entry) {", "if pruned && false || all[0].removal.hasBegun(there[0], entry) {", "redisstore", "TestAPruningInterruptedAfterAnyCommandIsFinishedByADeclaration"},
 	{"instant of a pruning", "redisstore/scripts/schedules/note_pruned.lua", "whole(math.max(at_ms, tonumber(known_ms or 0)))", "whole(at_ms)", "redisstore", "TestAPruningIsLaterThanTheCreationsOfThePrunedSchedules"},
 }
 
