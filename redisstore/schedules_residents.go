@@ -4,9 +4,9 @@ import (
 	"cmp"
 	"context"
 	"slices"
-	"sync"
 
 	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/recent"
 )
 
 var residentsScript = scripts.Load("schedules/residents")
@@ -74,30 +74,26 @@ func (s *store) registerResidents(ctx context.Context, partitions []protocol.Par
 	return more, err
 }
 
-// residentMarks are the positions up to which the schedules of partitions were read. The zero value is ready.
+// residentMarks are the positions up to which the schedules of partitions were read. It forgets those of partitions that were not read for an hour,
+// for example of deleted queues. The zero value is ready.
 type residentMarks struct {
-	mu sync.Mutex
-	at map[protocol.Partition]string // absent: from the beginning
+	at recent.Map[protocol.Partition, string] // absent, or empty: from the beginning
 }
 
 // of returns the position in a partition's schedules; empty: from the beginning.
 func (m *residentMarks) of(p protocol.Partition) string {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.at[p]
+	at, _ := m.at.Get(p)
+	return at
 }
 
 // seen stores the new position, and reports whether some schedules are left.
 func (m *residentMarks) seen(p protocol.Partition, cursor string) (more bool) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if cursor == "0" {
-		delete(m.at, p)
-		return false
+	if cursor != "0" {
+		m.at.Set(p, cursor)
+		return true
 	}
-	if m.at == nil {
-		m.at = make(map[protocol.Partition]string)
+	if m.of(p) != "" {
+		m.at.Set(p, "")
 	}
-	m.at[p] = cursor
-	return true
+	return false
 }

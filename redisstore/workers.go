@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -287,7 +288,7 @@ func (s *store) serve(ctx context.Context, handled []protocol.Handled) error {
 	return errors.Join(failed...)
 }
 
-// servedQueues are the queues for which this process has announced a worker. The zero value is ready.
+// servedQueues are the queues for which this process has announced a worker within serveEvery. The zero value is ready.
 type servedQueues struct {
 	mu sync.Mutex
 	at map[string]time.Time // when it last did so
@@ -307,6 +308,7 @@ func (q *servedQueues) note(queues []string) {
 	if q.at == nil {
 		q.at = make(map[string]time.Time)
 	}
+	maps.DeleteFunc(q.at, func(_ string, at time.Time) bool { return time.Since(at) >= serveEvery }) // of workers that have ended
 	for _, queue := range queues {
 		q.at[queue] = time.Now()
 	}

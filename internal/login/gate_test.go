@@ -152,3 +152,22 @@ func TestLinesThatMeanNothing(t *testing.T) {
 		t.Errorf("nobody is %v", viewer)
 	}
 }
+
+// Wrong attempts of at most maxAddresses addresses are counted separately, and all of them are forgotten after a minute.
+func TestCountedAddressesAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := New(func(string, string) (dashboard.Viewer, bool) { return dashboard.Viewer{}, false }, slog.New(slog.DiscardHandler))
+		gate := g.Wrap(behind)
+		for i := range maxAddresses + 1000 {
+			try(gate, fmt.Sprintf("10.%d.%d.%d:1", i>>16, i>>8&255, i&255), "name", "token")
+		}
+		if len(g.wrong) > maxAddresses+1 {
+			t.Errorf("%d addresses are counted, want %d at most", len(g.wrong), maxAddresses+1)
+		}
+		time.Sleep(wrongFor)
+		try(gate, "10.0.0.1:1", "name", "token")
+		if len(g.wrong) != 1 {
+			t.Errorf("%d addresses are counted after a minute, want one", len(g.wrong))
+		}
+	})
+}

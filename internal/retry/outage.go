@@ -4,6 +4,7 @@ package retry
 import (
 	"context"
 	"log/slog"
+	"maps"
 	"math/rand/v2"
 	"strings"
 	"time"
@@ -52,15 +53,17 @@ func Sleep(ctx context.Context, d time.Duration) bool {
 }
 
 // An Outage logs that a store does not answer: once when it begins, once a minute while it lasts, and once when it is over. It is over when every
-// failed action has succeeded since. A nil Outage logs nothing. It belongs to one goroutine.
+// failed action has succeeded since, or has not been tried for an hour: a queue that nobody uses any more is no outage. A nil Outage logs nothing. It
+// belongs to one goroutine.
 type Outage struct {
 	Log  *slog.Logger
 	Role string // whose calls fail: worker, scheduler, enqueuer
 	// Trouble receives what is logged, with a nil error when the outage is over. It may be nil.
 	Trouble func(action string, err error)
 
-	failed map[any]bool // the keys of failing actions, for example a partition
-	action string       // the last logged action
+	failed map[any]time.Time // the key of a failing action, for example a partition -> when it failed last
+	swept  time.Time         // when those that are not tried any more were forgotten
+	action string            // the last logged action
 	since  time.Time
 	logged time.Time
 }
@@ -71,12 +74,13 @@ func (o *Outage) Begin(what any, action string, err error, now time.Time) {
 		return
 	}
 	if o.failed == nil {
-		o.failed = make(map[any]bool)
+		o.failed = make(map[any]time.Time)
 	}
 	if len(o.failed) == 0 {
 		o.since, o.logged = now, time.Time{}
 	}
-	o.failed[what] = true
+	o.failed[what] = now
+	o.forget(now)
 	if !o.logged.IsZero() && now.Sub(o.logged) < LogEvery {
 		return
 	}
@@ -99,15 +103,29 @@ func firstCause(err error) (first string, causes int) {
 	return first, 2 + strings.Count(rest, "\n")
 }
 
-// End notes that an action that failed before has succeeded. If it has not failed, End does nothing.
+// End notes that an action has succeeded. If no action has failed, End does nothing.
 func (o *Outage) End(what any, now time.Time) {
-	if o == nil || !o.failed[what] {
+	if o == nil || len(o.failed) == 0 {
 		return
 	}
-	if delete(o.failed, what); len(o.failed) == 0 {
+	delete(o.failed, what)
+	o.forget(now)
+	if len(o.failed) == 0 {
 		o.Log.Info("chime: "+o.Role+": the store answers again", "event", "store.recovered", "after_ms", now.Sub(o.since).Milliseconds())
 		if o.Trouble != nil {
 			o.Trouble(o.action, nil)
 		}
 	}
+}
+
+// untriedFor is how long an action is remembered as failing that is not tried again.
+const untriedFor = time.Hour
+
+// forget removes the actions that were not tried for an hour, once a minute.
+func (o *Outage) forget(now time.Time) {
+	if now.Sub(o.swept) < LogEvery {
+		return
+	}
+	o.swept = now
+	maps.DeleteFunc(o.failed, func(_ any, at time.Time) bool { return now.Sub(at) >= untriedFor })
 }

@@ -242,3 +242,26 @@ func TestAnInstantIsReachedWhenItHasComeByEitherClock(t *testing.T) {
 		}
 	}
 }
+
+// A partition whose calls failed and that nobody uses any more, for example a deleted queue, is forgotten after an hour: the outage is over.
+func TestAnActionThatIsNotTriedAgainIsNoOutage(t *testing.T) {
+	o, text := newOutage()
+	now := time.Now()
+	for i := range 1000 {
+		o.Begin(fmt.Sprint("deleted", i), "work", errLost, now)
+	}
+	o.Begin("used", "work", errLost, now)
+	for range 59 {
+		now = now.Add(time.Minute)
+		o.End("used", now)
+	}
+	if len(o.failed) != 1000 || strings.Contains(text.String(), "event=store.recovered") {
+		t.Errorf("%d actions are remembered after 59 minutes, want 1000 and no end", len(o.failed))
+	}
+	now = now.Add(time.Minute)
+	o.Begin("new", "work", errLost, now)
+	o.End("new", now)
+	if len(o.failed) != 0 || strings.Count(text.String(), "event=store.recovered") != 1 {
+		t.Errorf("%d actions are remembered after an hour, want none, and one end:\n%s", len(o.failed), text)
+	}
+}

@@ -6,9 +6,11 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-// Zones compares stored local times with the time zone data here, without reading definitions. It loads each zone once. The zero value is ready; it
-// belongs to one goroutine.
+// Zones compares stored local times with the time zone data here, without reading definitions. It loads each zone once, unless there are more than
+// maxZones. The zero value is ready; it belongs to one goroutine.
 type Zones struct{ known map[string]*time.Location }
+
+const maxZones = 1000 // zones in memory: the IANA database has about 600 names
 
 // Differ reports whether the zone of an occurrence may have another offset here at its planned instant than the one with which it was placed.
 func (c *Zones) Differ(z protocol.Zoned) bool {
@@ -18,7 +20,7 @@ func (c *Zones) Differ(z protocol.Zoned) bool {
 	zone, known := c.known[z.Zone]
 	if !known {
 		zone, _ = time.LoadLocation(z.Zone)
-		if c.known == nil {
+		if c.known == nil || len(c.known) >= maxZones {
 			c.known = map[string]*time.Location{}
 		}
 		c.known[z.Zone] = zone

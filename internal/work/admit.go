@@ -22,7 +22,7 @@ type admission struct {
 	mayReplan  func(name string) bool
 	logged     retry.LogLimiter
 	handled    []string             // parked jobs are looked up under these names
-	unreadable map[string]time.Time // list of parked jobs that this program could not read -> when it requests the list again
+	unreadable map[string]time.Time // list of parked jobs that this program could not read, one for each handler at most -> when it requests the list again
 }
 
 // unreadablePrefix begins the name under which a job is parked if the program has its handler but cannot read it: a newer version wrote the job,
@@ -49,7 +49,9 @@ func (a *admission) admit(c *claim, taken *protocol.TakenJob, now time.Time) (s 
 	switch {
 	case errors.Is(err, wire.ErrNewerVersion), errors.Is(err, schedule.ErrNotHere):
 		list := unreadablePrefix + name
-		a.unreadable[list] = now.Add(unreadableAgain)
+		if a.config.Handlers[name] != nil { // otherwise this worker never requests the list
+			a.unreadable[list] = now.Add(unreadableAgain)
+		}
 		return a.park(c, list, err.Error(), now), true
 	case err != nil:
 		return c.kill(err.Error(), now), true

@@ -71,7 +71,9 @@ func (r *reporter) send(ctx context.Context) {
 	defer cancel()
 	if r.store.Report(limited, reports) != nil {
 		for o := range changed {
-			r.add(o)
+			if !o.isClosed() {
+				r.add(o)
+			}
 		}
 	}
 }
