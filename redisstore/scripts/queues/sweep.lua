@@ -221,11 +221,11 @@ local tended = tonumber(state[3] or 0) or 0
 local tends = not more or now_s < tended or now_s - tended >= TENDED_S
 if tends then redis.call('HSET', STATE, 'tended', whole(now_s)) end
 if #done > 0 then redis.call('ZREM', GONE, unpack(done)) end
-if #forgotten > 0 then redis.call('HDEL', OWNERS, unpack(forgotten)) end
-if #marked > 0 then
-  redis.call('HDEL', KEYS[21], unpack(marked))
-  redis.call('HDEL', KEYS[22], unpack(marked))
+if #forgotten > 0 then
+  redis.call('HDEL', OWNERS, unpack(forgotten))
+  redis.call('HDEL', KEYS[22], unpack(forgotten))
 end
+if #marked > 0 then redis.call('HDEL', KEYS[21], unpack(marked)) end
 for _, name in ipairs(marked) do
   redis.call('HDEL', SCHEDULES, name)
   redis.call('HDEL', CURSORS, name)
