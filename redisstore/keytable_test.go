@@ -33,8 +33,26 @@ func keyTable(t *testing.T, document string) (got map[string]string, rows int) {
 	return got, rows
 }
 
+// boundedKeys returns how often the table of bounds in docs/keys.md has each key.
+func boundedKeys(t *testing.T) map[string]int {
+	t.Helper()
+	text, err := os.ReadFile("../docs/keys.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(text), "| key | grows with | bound | test |")
+	table, _, _ := strings.Cut(rest, "\n\n")
+	got := map[string]int{}
+	for _, row := range regexp.MustCompile("(?m)^\\| (`[^|]+`) \\| [^|]+ \\| [^|]+ \\| (`Test[^|]+`) \\|$").FindAllStringSubmatch(table, -1) {
+		for _, key := range strings.Split(row[1], ", ") {
+			got[strings.Trim(key, "`")]++
+		}
+	}
+	return got
+}
+
 // The tables of keys, of docs/keys.md and of the HTTP API's guide, together have every key of keys.go and no other, with the type that keys.go
-// gives it. The README has ten rows of them.
+// gives it. The README has ten rows of them. Each key is in the table of bounds once, with a test.
 func TestTheTablesOfKeys(t *testing.T) {
 	source, err := os.ReadFile("keys.go")
 	if err != nil {
@@ -67,6 +85,7 @@ func TestTheTablesOfKeys(t *testing.T) {
 		key := strings.TrimPrefix(fields.Field(i).String(), p.prefix)
 		want["…:"+key] = types[name]
 	}
+	bounded := boundedKeys(t)
 	c := k.collections()
 	ofCollections := map[string]string{
 		c.records: types["records"], c.index: types["index"], c.unfinished: types["unfinished"], c.swept: types["swept"],
@@ -83,7 +102,14 @@ func TestTheTablesOfKeys(t *testing.T) {
 			if _, known := want[key]; !known {
 				t.Errorf("%s has a key %s that keys.go does not build, or that belongs elsewhere", document, key)
 			}
+			if bounded[key] != 1 {
+				t.Errorf("the table of bounds in docs/keys.md has key %s %d times, want once", key, bounded[key])
+			}
+			delete(bounded, key)
 		}
+	}
+	for key := range bounded {
+		t.Errorf("the table of bounds in docs/keys.md has a key %s that does not exist", key)
 	}
 	front, rows := keyTable(t, "README.md")
 	for key, kind := range front {
