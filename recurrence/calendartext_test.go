@@ -121,7 +121,7 @@ func TestStringDescribesTheCalendar(t *testing.T) {
 		{not(Filter{Months: months{1}, Dates: dates{"2026-01-10"}}), "Every day at 09:00 UTC; not in January, if that is 10 January 2026"},
 		{only(Filter{WeekDays: weekDays{0, 1, 2, 3, 4, 5, 6}, Months: maskValues[time.Month](1<<13 - 2)}), "Every hour; only on any day of the week in any month, UTC"},
 		{only(Filter{Weeks: []int{20, 21, 22, 1, -1}}), "Every hour; only in week 1, week 20 to week 22 and the last week of the year, UTC"},
-		{not(Filter{WeekDays: weekDays{mon}, Weeks: []int{53}}, Filter{Weeks: []int{-2}, Months: months{12}}), "Every day at 09:00 UTC; not on Monday in week 53, not in the second to last week of the year in December"},
+		{not(Filter{WeekDays: weekDays{mon}, Weeks: []int{52, 53}}, Filter{Weeks: []int{-2}, Months: months{12}}), "Every day at 09:00 UTC; not on Monday in week 52 or week 53, not in the second to last week of the year in December"},
 		{not(Filter{YearDays: []int{100, 200, 201, 202, -1}}), "Every day at 09:00 UTC; not on the 100th, the 200th to the 202nd and the last day of the year"},
 		{not(Filter{YearlyOccurrences: []NthWeekday{{mon, 20}, {mon, -1}}}), "Every day at 09:00 UTC; not on the 20th and the last Monday of the year"},
 		{not(Filter{MonthDays: []int{1}, YearDays: []int{60, 61}, YearlyOccurrences: []NthWeekday{{mon, 0}, {fri, 9}}}), "Every day at 09:00 UTC; not on the 1st, if that is the 60th or the 61st day of the year and also a Monday or the 9th Friday of the year"},
@@ -159,6 +159,13 @@ func TestStringDescribesTheCalendar(t *testing.T) {
 
 		// Days.
 		{Recurrence{Frequency: Year, Hours: []int{9}, Minutes: []int{0}, Days: []Filter{{Months: months{1}, MonthlyOccurrences: []NthWeekday{{mon, 1}}}, onDates("12-25")}}, "Every year, on the first Monday of January and on 25 December, at 09:00 UTC"},
+		// In a list of days the last word is "and", in a condition "or".
+		{Recurrence{Frequency: Year, Hours: []int{9}, Minutes: []int{0}, Days: []Filter{{Weeks: []int{2, 3}}}}, "Every year, in week 2 and week 3, at 09:00 UTC"},
+		{Recurrence{Frequency: Year, Hours: []int{9}, Minutes: []int{0}, Days: []Filter{{WeekDays: weekDays{mon}, Weeks: []int{2, 3}}}}, "Every year, on Monday in week 2 or week 3, at 09:00 UTC"},
+		{Recurrence{Frequency: Day, Hours: []int{9}, Minutes: []int{0}, Days: []Filter{{WeekDays: weekDays{sat, sun}, Months: months{5, 7}}, {Weeks: []int{2, 3}}}}, "Every day, if that is on Saturday or Sunday in May or July or in week 2 or week 3, at 09:00 UTC"},
+		{Recurrence{Frequency: Day, Hours: []int{9}, Minutes: []int{0}, Days: []Filter{{MonthlyOccurrences: []NthWeekday{{mon, 0}, {fri, 1}, {fri, -1}}}}}, "Every day, if that is on a Monday or the first or the last Friday, at 09:00 UTC"},
+		{Recurrence{Frequency: Day, Hours: []int{9}, Minutes: []int{0}, Days: []Filter{{YearDays: []int{1, 3}}, {YearlyOccurrences: []NthWeekday{{mon, 0}, {fri, 9}}}, onDates("12-25", "12-26")}}, "Every day, if that is on the 1st or the 3rd day of the year, on a Monday or the 9th Friday of the year or on 25 or 26 December, at 09:00 UTC"},
+		{Recurrence{Frequency: Week, Positions: []int{1}, Hours: []int{9}, Minutes: []int{0}, Days: []Filter{{Months: months{5, 7}}}}, "Every week on the first of the days in May or July at 09:00 UTC"},
 		{Recurrence{Frequency: Month, Interval: 2, Hours: []int{9}, Minutes: []int{0}, Days: []Filter{{MonthDays: []int{15}}}}, "Every 2 months, on the 15th, at 09:00 UTC"},
 		{Recurrence{Frequency: Month, MonthDays: []int{15}, Hours: []int{9}, Minutes: []int{0}, Months: months{2}, Days: []Filter{{WeekDays: workdays}, {Weeks: []int{20}}}}, "Every month on the 15th, if that is on Monday to Friday or in week 20, at 09:00 UTC, only in February"},
 		{Recurrence{Frequency: Month, MonthDays: []int{13}, MonthlyOccurrences: []NthWeekday{{fri, 0}}, Days: []Filter{{Weeks: []int{20}}}}, "Every month on the 13th, if that is a Friday, if that is in week 20, at the time of creation, UTC"},

@@ -35,9 +35,9 @@ func (d *description) cronRule(f cronFields) string {
 	times, local := set.phrase()
 	days, months := cronDays(f), ""
 	if inMonths := maskValues[time.Month](uint64(f.months)); len(inMonths) < 12 && days.unit == "year" {
-		days.on += " of " + monthNames(inMonths)
+		days.on += " of " + monthNames(inMonths, "and")
 	} else if len(inMonths) < 12 {
-		months = ", only in " + monthNames(inMonths)
+		months = ", only in " + monthNames(inMonths, "and")
 	}
 	moved := d.shiftedBy()
 	days.also += d.shifted(days.on) + moved
@@ -75,7 +75,7 @@ func cronDays(f cronFields) cronDay {
 	case byDate && byWeekday:
 		return cronDay{"month", onDates, " and on every " + joinList(format(weekDays, time.Weekday.String), "and"), true}
 	case byWeekday:
-		return cronDay{unit: "week", on: " on " + weekDayNames(weekDays)}
+		return cronDay{unit: "week", on: " on " + weekDayNames(weekDays, "and")}
 	case f.months != 1<<13-2:
 		return cronDay{unit: "year", on: onDates}
 	}

@@ -21,7 +21,7 @@ func (d *description) days() (text string, local bool) {
 
 // dayList describes the filters of Days: "on the first Monday of January and on 25 December". last is the word before the last one.
 func (d *description) dayList(last string) string {
-	texts := filterTexts(d.Days, inDays)
+	texts := filterTexts(d.Days, inDays, last)
 	if strings.Contains(strings.Join(texts, ""), ",") {
 		return strings.Join(texts, ", "+last+" ")
 	}

@@ -93,20 +93,20 @@ func mondayFirst(days []time.Weekday) []time.Weekday {
 }
 
 // weekDayNames describes sorted weekdays: "Monday to Friday and Sunday".
-func weekDayNames(days []time.Weekday) string {
+func weekDayNames(days []time.Weekday, last string) string {
 	positions := make([]int, len(days))
 	for i, day := range days {
 		positions[i] = daysSinceMonday(day)
 	}
-	return joinList(ranges(positions, func(at int) string { return days[slices.Index(positions, at)].String() }), "and")
+	return joinList(ranges(positions, func(at int) string { return days[slices.Index(positions, at)].String() }), last)
 }
 
 // monthNames describes sorted months: "January and March to May".
-func monthNames(months []time.Month) string {
+func monthNames(months []time.Month, last string) string {
 	if len(months) == 12 {
 		return "every month"
 	}
-	return joinList(ranges(months, time.Month.String), "and")
+	return joinList(ranges(months, time.Month.String), last)
 }
 
 // dayNames describes sorted days of the month. Days counted from the end of the month come last.

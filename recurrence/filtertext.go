@@ -13,7 +13,7 @@ func (r Recurrence) hasFilters() bool { return len(r.Only)+len(r.Except) > 0 }
 // filters describes the open days and times: "; only on Monday to Friday; not on 25 December, not in August".
 func (d *description) filters() (text string) {
 	if len(d.Only) > 0 {
-		texts := filterTexts(d.Only, inOnly)
+		texts := filterTexts(d.Only, inOnly, "and")
 		if strings.Contains(strings.Join(texts, ""), ",") {
 			text += "; only " + strings.Join(texts, ", or ")
 		} else {
@@ -21,13 +21,14 @@ func (d *description) filters() (text string) {
 		}
 	}
 	if len(d.Except) > 0 {
-		text += "; not " + strings.Join(filterTexts(d.Except, inExcept), ", not ")
+		text += "; not " + strings.Join(filterTexts(d.Except, inExcept, "and"), ", not ")
 	}
 	return text
 }
 
-// filterTexts describes the filters of a list, each once, in the order of their kind.
-func filterTexts(filters []Filter, use filterUse) []string {
+// filterTexts describes the filters of a list, each once, in the order of their kind. last is the word before the last of several values: "and", or "or" if
+// the filters are conditions.
+func filterTexts(filters []Filter, use filterUse, last string) []string {
 	type described struct {
 		kind     int
 		weekDays []int
@@ -35,7 +36,7 @@ func filterTexts(filters []Filter, use filterUse) []string {
 	}
 	list := make([]described, len(filters))
 	for i, f := range filters {
-		list[i].kind, list[i].text = filterKind(f), filterPhrase(f, use)
+		list[i].kind, list[i].text = filterKind(f), filterPhrase(f, use, last)
 		for _, day := range mondayFirst(f.WeekDays) {
 			list[i].weekDays = append(list[i].weekDays, daysSinceMonday(day))
 		}
@@ -59,11 +60,12 @@ func filterKind(f Filter) int {
 }
 
 // filterPhrase describes a filter: "on Tuesday, if that is the 2nd to 8th, in November". A weekday comes first; without a weekday, a day of the
-// month, and then a day of the year. The other elements of a day are conditions.
-func filterPhrase(f Filter, use filterUse) string {
+// month, and then a day of the year. The other elements of a day are conditions, and so are weeks beside a day. last is the word before the last of several
+// values that are not conditions.
+func filterPhrase(f Filter, use filterUse, last string) string {
 	var p phrase
-	days, conditions := filterDays(f)
-	dates := datesText(f.Dates, "and")
+	days, conditions := filterDays(f, last)
+	dates := datesText(f.Dates, last)
 	single := strings.HasPrefix(dates, "on ")
 	if single && days != "" {
 		conditions, dates = append(conditions, dateCondition(f.Dates)), ""
@@ -75,7 +77,11 @@ func filterPhrase(f Filter, use filterUse) string {
 		p.addApart("if that is " + strings.Join(conditions, " and also "))
 	}
 	if len(f.Weeks) > 0 {
-		p.add("in " + weekNames(sortedSet(f.Weeks)))
+		join := last
+		if days != "" {
+			join = "or"
+		}
+		p.add("in " + weekNames(sortedSet(f.Weeks), join))
 	}
 	if months := sortedSet(f.Months); len(months) == 12 {
 		p.add("in any month")
@@ -84,13 +90,13 @@ func filterPhrase(f Filter, use filterUse) string {
 		if use == inDays {
 			word = monthWord(f)
 		}
-		p.add(word + monthNames(months))
+		p.add(word + monthNames(months, last))
 	}
 	switch {
 	case dates == "":
 	case single && p.text != "":
 		p.addApart("if that is " + dateCondition(f.Dates))
-	case single && !strings.Contains(dates, " and "):
+	case single && !strings.Contains(dates, " "+last+" "):
 		p.add(dates)
 	default:
 		p.addApart(dates)
@@ -127,9 +133,13 @@ func (p *phrase) addApart(part string) {
 // dateCondition describes dates as a condition for a day: "25 or 26 December 2026".
 func dateCondition(dates []string) string { return strings.TrimPrefix(datesText(dates, "or"), "on ") }
 
-// filterDays describes the day elements of a filter: the first by name, the others as conditions.
-func filterDays(f Filter) (days string, conditions []string) {
+// filterDays describes the day elements of a filter: the first by name, the others as conditions. last is the word before the last of several names.
+func filterDays(f Filter, last string) (days string, conditions []string) {
 	weekDays, monthDays := mondayFirst(f.WeekDays), sortedSet(f.MonthDays)
+	every := "every"
+	if last == "or" {
+		every = "a"
+	}
 	add := func(name, condition string) {
 		if days == "" {
 			days = name
@@ -141,19 +151,19 @@ func filterDays(f Filter) (days string, conditions []string) {
 	case len(weekDays) == 7:
 		add("any day of the week", "")
 	case len(weekDays) > 0:
-		add(weekDayNames(weekDays), "")
+		add(weekDayNames(weekDays, last), "")
 	}
 	if len(monthDays) > 0 {
-		add(filterMonthDays(monthDays, "and"), filterMonthDays(monthDays, "or"))
+		add(filterMonthDays(monthDays, last), filterMonthDays(monthDays, "or"))
 	}
 	if len(f.MonthlyOccurrences) > 0 {
-		add(joinList(occurrenceNames(f.MonthlyOccurrences, "every", "and"), "and"), joinList(occurrenceNames(f.MonthlyOccurrences, "a", "or"), "or"))
+		add(joinList(occurrenceNames(f.MonthlyOccurrences, every, last), last), joinList(occurrenceNames(f.MonthlyOccurrences, "a", "or"), "or"))
 	}
 	if yearDays := sortedSet(f.YearDays); len(yearDays) > 0 {
-		add(yearDayNames(yearDays, "and"), yearDayNames(yearDays, "or"))
+		add(yearDayNames(yearDays, last), yearDayNames(yearDays, "or"))
 	}
 	if of := f.YearlyOccurrences; len(of) > 0 {
-		add(joinList(occurrenceNames(of, "every", "and"), "and")+" of the year", joinList(occurrenceNames(of, "a", "or"), "or")+" of the year")
+		add(joinList(occurrenceNames(of, every, last), last)+" of the year", joinList(occurrenceNames(of, "a", "or"), "or")+" of the year")
 	}
 	return days, conditions
 }
@@ -167,11 +177,11 @@ func yearDayNames(days []int, last string) string {
 }
 
 // weekNames describes sorted weeks: "week 1, week 20 to week 22 and the last week of the year".
-func weekNames(list []int) string {
+func weekNames(list []int, last string) string {
 	firstPositive, _ := slices.BinarySearch(list, 0)
 	names := ranges(list[firstPositive:], func(n int) string { return "week " + strconv.Itoa(n) })
 	names = append(names, ranges(list[:firstPositive], func(n int) string { return "the " + fromLast(n) + " week of the year" })...)
-	return joinList(names, "and")
+	return joinList(names, last)
 }
 
 // filterMonthDays describes sorted days of the month: "the 2nd to 8th".

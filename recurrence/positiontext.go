@@ -32,7 +32,7 @@ func (d *description) positions() string {
 	if months := sortedSet(d.Months); d.Frequency == Year && len(months) == 12 {
 		which += " of all twelve months"
 	} else if d.Frequency == Year && len(months) > 0 {
-		which += " of " + monthNames(months)
+		which += " of " + monthNames(months, "and")
 		if len(months) > 1 {
 			which += " together" // it is one period
 		}
@@ -59,7 +59,7 @@ func (d *description) positionedElements() string {
 	case len(weekDays) == 7:
 		return "all seven days"
 	case len(weekDays) > 0:
-		return weekDayNames(weekDays)
+		return weekDayNames(weekDays, "and")
 	case len(monthDays) > 0:
 		names := strings.Replace(joinList(dayNames(monthDays), "and"), "every day", "the days 1 to 31", 1)
 		if len(d.MonthlyOccurrences) > 0 {

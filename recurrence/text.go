@@ -110,7 +110,7 @@ func (d *description) rule() string {
 	case len(months) == 12:
 		return text + ", in any month"
 	}
-	return text + ", only in " + monthNames(months)
+	return text + ", only in " + monthNames(months, "and")
 }
 
 // once describes a rule without a frequency.
@@ -283,7 +283,7 @@ func (d *description) elementDays() (text string, local bool) {
 			text = d.every("day of the " + unit)
 		}
 	case len(weekDays) > 0:
-		text = d.every(unit) + " on " + weekDayNames(weekDays)
+		text = d.every(unit) + " on " + weekDayNames(weekDays, "and")
 	case len(monthDays) > 0:
 		text = d.every(unit) + " on " + joinList(dayNames(monthDays), "and")
 	}
@@ -306,7 +306,7 @@ func (d *description) startDay() string {
 	case d.start.IsZero() && d.Frequency == Week:
 		return " on the weekday of " + d.origin
 	case d.start.IsZero() && d.Frequency == Year && len(months) > 0:
-		return " in " + monthNames(months) + " on the day of the month of " + d.origin
+		return " in " + monthNames(months, "and") + " on the day of the month of " + d.origin
 	case d.start.IsZero() && d.Frequency == Month:
 		return " on the day of the month of " + d.origin
 	case d.start.IsZero():
@@ -318,7 +318,7 @@ func (d *description) startDay() string {
 	case len(months) == 0:
 		return " on " + d.start.Format("2 January")
 	}
-	return " on " + dayName(d.start.Day()) + " of " + monthNames(months)
+	return " on " + dayName(d.start.Day()) + " of " + monthNames(months, "and")
 }
 
 // times describes at which times of day a rule runs. Elements that are not given come from the start. local is false if the text depends on no
