@@ -33,7 +33,7 @@ var knownParts = []string{"FREQ", "INTERVAL", "COUNT", "UNTIL", "WKST", "BYMONTH
 // read returns the rules without start, zone and the additions of other lines.
 func (r *rruleReader) read() ([]Recurrence, error) {
 	for _, step := range []func() error{
-		r.checkParts, r.readInterval, r.readUntil, r.readWeekStart, r.readLists, r.checkZone,
+		r.checkParts, r.readInterval, r.readUntil, r.readWeekStart, r.readLists, r.limitInterval, r.checkZone,
 		r.dropSixthWeekdays, r.setDays, r.setTimes, r.setPositions,
 	} {
 		if err := step(); err != nil {
@@ -84,9 +84,6 @@ func (r *rruleReader) readInterval() (err error) {
 	r.rule.Frequency = r.frequency
 	if r.rule.Interval, err = r.positiveInteger("INTERVAL"); err != nil {
 		return err
-	}
-	if limit := maxInterval(r.rule.Frequency); r.rule.Interval > limit {
-		return refusePart(r.part("INTERVAL"), r.part("INTERVAL"), "at most "+strconv.Itoa(limit)+" with "+r.part("FREQ"))
 	}
 	r.rule.Count, err = r.positiveInteger("COUNT")
 	return err
@@ -205,7 +202,7 @@ func (r *rruleReader) numbered() bool {
 // checkZone refuses a rule that follows elapsed time in this package and the clock in RFC 5545.
 func (r *rruleReader) checkZone() error {
 	const advice = "write DTSTART with Z"
-	switch frequency := r.rule.Frequency; {
+	switch frequency := r.frequency; { // that of the text: elapsed hours and days of a larger unit may have a zone
 	case !r.inZone:
 	case frequency >= Day && len(r.hours) == 24:
 		return refusePart("every hour of a day in a zone", r.part("BYHOUR"), advice+", or fewer hours")

@@ -81,6 +81,10 @@ func TestAnRRulePartThatIsRefusedIsNamed(t *testing.T) {
 		{"FREQ=DAILY;INTERVAL=0", CodeRRuleSyntax, "INTERVAL=0", "1 to 2147483647"},
 		{"FREQ=DAILY;COUNT=2147483648", CodeRRuleSyntax, "COUNT=2147483648", "1 to 2147483647"},
 		{"FREQ=MONTHLY;INTERVAL=19", CodeNoRecurrence, "INTERVAL=19", "at most 18 with FREQ=MONTHLY"},
+		{"FREQ=MONTHLY;INTERVAL=12012", CodeNoRecurrence, "INTERVAL=12012", "at most 18 with FREQ=MONTHLY"},
+		{"FREQ=MONTHLY;INTERVAL=24;BYMONTH=2,12", CodeNeverFires, "BYMONTH=2,12", "the month of DTSTART only, which is January"},
+		{"FREQ=SECONDLY;INTERVAL=86400;BYMINUTE=0", CodeNoRecurrence, "INTERVAL=86400", "at most 1000 with FREQ=SECONDLY"},
+		{"FREQ=HOURLY;INTERVAL=1200;BYHOUR=9", CodeNoRecurrence, "INTERVAL=1200", "at most 1000 with FREQ=HOURLY"},
 		{"FREQ=DAILY;UNTIL=20270101T000000Z;COUNT=2", CodeRRuleSyntax, "UNTIL=20270101T000000Z", "COUNT and UNTIL exclude each other"},
 		{"FREQ=DAILY;UNTIL=20270101", CodeRRuleSyntax, "UNTIL=20270101", "must be an instant with Z"},
 		{"FREQ=DAILY;UNTIL=20260105T085959Z", CodeEndBeforeStart, "UNTIL=20260105T085959Z", "which is 20260105T090000Z"},
@@ -115,6 +119,7 @@ func TestAnRRulePartThatIsRefusedIsNamed(t *testing.T) {
 	}
 	for _, c := range []importRefusal{
 		{"RRULE:FREQ=DAILY;BYHOUR=" + commaList(0, 23), CodeNoRecurrence, "BYHOUR=" + commaList(0, 23), "or fewer hours"},
+		{"RRULE:FREQ=MINUTELY;INTERVAL=72000", CodeNoRecurrence, "INTERVAL=72000", "at most 1000 with FREQ=MINUTELY"}, // 50 days of 24 hours
 		{"RRULE:FREQ=MINUTELY;BYHOUR=9", CodeNoRecurrence, "FREQ=MINUTELY", "write DTSTART with Z"},
 		{"RRULE:FREQ=MINUTELY;INTERVAL=90\nEXDATE;VALUE=DATE:20260106", CodeNoRecurrence, "", "write DTSTART with Z"},
 		{"RRULE:FREQ=HOURLY\nEXDATE;TZID=Europe/Berlin:20261025T020000", CodeNoRecurrence, "2026-10-25T02:00:00+02:00", "at a time that the clocks repeat"},

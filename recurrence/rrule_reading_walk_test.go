@@ -318,6 +318,23 @@ func TestRRulesRunAsAPlainReadingOfRFC5545(t *testing.T) {
 	}
 }
 
+// An INTERVAL above the limit of its FREQ is read with a larger unit.
+func TestIntervalsAboveALimitRunAsAPlainReadingOfRFC5545(t *testing.T) {
+	const utc, berlin = "DTSTART:20260131T090010Z\nRRULE:FREQ=", "DTSTART;TZID=Europe/Berlin:20260131T090010\nRRULE:FREQ="
+	for _, text := range []string{
+		utc + "MONTHLY;INTERVAL=24", utc + "MONTHLY;INTERVAL=24;BYMONTHDAY=31,-3;COUNT=5", utc + "MONTHLY;INTERVAL=36;BYDAY=2TU,-1FR",
+		utc + "MONTHLY;INTERVAL=24;BYMONTH=1,3;BYDAY=MO,TU;BYSETPOS=1,-1;BYHOUR=9,17", utc + "MONTHLY;INTERVAL=60;BYHOUR=9,17;BYSETPOS=2",
+		berlin + "MONTHLY;INTERVAL=24;BYDAY=TU;BYSETPOS=2", berlin + "MONTHLY;INTERVAL=24;BYMONTHDAY=1",
+		utc + "HOURLY;INTERVAL=1200;BYMINUTE=0,30", utc + "HOURLY;INTERVAL=2400;BYYEARDAY=131,-1", utc + "HOURLY;INTERVAL=1200;BYSECOND=5,20",
+		utc + "MINUTELY;INTERVAL=1440;BYDAY=MO;BYHOUR=9;BYSECOND=0,30", utc + "MINUTELY;INTERVAL=72000", berlin + "MINUTELY;INTERVAL=1440",
+		utc + "SECONDLY;INTERVAL=3600;BYMINUTE=0,30", utc + "SECONDLY;INTERVAL=86400", berlin + "SECONDLY;INTERVAL=86400;COUNT=300",
+	} {
+		if problem, refusal, runs := rruleProblem(text, 86400, false); problem != "" || refusal != "" || runs == 0 && !strings.Contains(text, "BYMINUTE=0,30") {
+			t.Errorf("%s\n%d runs, %s%s", text, runs, problem, refusal)
+		}
+	}
+}
+
 // The RRULE of a rule has the runs of the rule, read by the table of RFC 5545. The rules have days, weekStart, positions and rules of also, and little
 // that RFC 5545 lacks. RRULE_EXPORTS sets their number, RRULE_SEED the first seed.
 func TestExportedRulesRunAsAPlainReadingOfRFC5545(t *testing.T) {
