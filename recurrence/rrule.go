@@ -38,11 +38,12 @@ const CodeNoRRule Code = "no_rrule"
 //   - Days or Only with several filters, dates or times, or with fields that RFC 5545 does not have for the frequency, such as Weeks for a daily rule,
 //   - Except with anything other than weekdays and single dates; single dates without times together with Positions, or with a frequency below day,
 //   - more than 3000 excluded times, or an excluded time that the clocks skip on that day or on the day before,
+//   - an excluded time that the clocks repeat, with all 24 hours of a day in a zone,
 //   - Positions that count more than 366 runs in a period, such as position 200 with two times a day,
 //   - a cron rule that restricts both day fields, because then it is enough that one of them matches,
 //   - a StartTime on the second pass of a repeated hour, with frequency day and above,
-//   - in a time zone other than UTC: all 24 hours of a day (they follow elapsed time in this package and the clock in RFC
-//     5545), the frequency hour, and hours or minutes with the frequencies minute and second.
+//   - in a time zone other than UTC, because of elapsed time: the frequency hour, hours or minutes with the frequencies minute and second, and all 24
+//     hours of a day with Interval above 1, Positions or MonthlyOccurrences. All 24 hours of other rules become FREQ=HOURLY, which [FromRRule] reads so.
 //
 // For an invalid rule it returns the error of [Recurrence.Validate].
 func (r Recurrence) RRule() (string, error) {
@@ -135,6 +136,9 @@ func (r Recurrence) exportedRules() (rules []rruleRule, start time.Time, err err
 func (r rruleRule) line(calendar rruleCalendar, zone string, start time.Time, excluded map[string]bool) (string, error) {
 	if err := r.exDates(calendar.left, zone, start, excluded); err != nil {
 		return "", err
+	}
+	if r.hourlyInZone() {
+		r.makeHourly(start)
 	}
 	rule, err := r.limited(calendar.limit, start)
 	if err != nil {
@@ -235,26 +239,17 @@ func maskValues[T ~int](mask uint64) []T {
 
 // checkInZone refuses a rule that follows elapsed time in this package and the clock in RFC 5545.
 func (r rruleRule) checkInZone() error {
-	hours := r.allHours()
 	switch {
 	case r.ClockChanges != ClockOnce:
 		return noRRule("clockChanges", "RFC 5545 has only \"once\": remove clockChanges or the timeZone")
-	case r.Frequency >= Day && len(hours) == 24:
-		return newError(CodeNoRRule, "schedule.hours", "", "in a zone RFC 5545 has no rule for every hour of a day: name fewer hours, or remove the timeZone")
+	case r.hourlyInZone() && (r.Interval > 1 || len(r.Positions)+len(r.MonthlyOccurrences) > 0):
+		return noRRule("schedule.hours", "in a zone RFC 5545 has every hour of a day only for interval 1 without positions and monthlyOccurrences: name fewer hours, or remove the timeZone")
 	case r.Frequency == Hour:
 		return newError(CodeNoRRule, "frequency", Hour.String(), "in a zone RFC 5545 has no rule for elapsed hours: remove the timeZone")
 	case r.Frequency < Hour && len(r.Hours)+len(r.Minutes)+len(r.Seconds)+len(r.Days)+len(r.Only)+len(r.Except) > 0:
 		return newError(CodeNoRRule, "schedule", "", "in a zone RFC 5545 has no rule for elapsed time limited by the clock: remove the timeZone")
 	}
 	return nil
-}
-
-// allHours returns the hours in order. Minutes or seconds without hours mean every hour, from frequency day on.
-func (r rruleRule) allHours() []int {
-	if r.Frequency >= Day && len(r.Hours) == 0 && len(r.Minutes)+len(r.Seconds) > 0 {
-		return maskValues[int](1<<24 - 1)
-	}
-	return sortedSet(r.Hours)
 }
 
 var rruleFrequencies = [...]string{

@@ -120,6 +120,9 @@ func (r rruleRule) exDates(left []Filter, zone string, start time.Time, found ma
 				if !closed {
 					continue
 				}
+				if local := at.In(start.Location()); r.hourlyInZone() && repeats(start.Location(), local) {
+					return newError(CodeNoRRule, "except", text, "EXDATE names one of the two runs at a time that the clocks repeat")
+				}
 				if !slices.ContainsFunc(r.Also, func(e Recurrence) bool { return e.runsOnce() && wholeSeconds(e.StartTime).Equal(at) }) {
 					found[rruleTime(at.In(start.Location()), zone)] = true
 				}
