@@ -6,8 +6,10 @@ import (
 	"strings"
 )
 
-// readText reads a rule from a text of unknown form: JSON as [Parse] reads it if it begins with a brace, otherwise cron text as [Cron] reads it.
+// readText reads a rule from a text of unknown form: JSON as [Parse] reads it if it begins with a brace, otherwise cron text as [Cron] reads it. A byte
+// order mark at the beginning is skipped.
 func readText(text string) (Recurrence, error) {
+	text = strings.TrimPrefix(text, byteOrderMark)
 	if strings.HasPrefix(strings.TrimLeft(text, " \t\r\n"), "{") {
 		return Parse([]byte(text))
 	}

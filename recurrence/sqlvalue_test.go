@@ -29,6 +29,8 @@ func TestScanReadsWhatDriversReturn(t *testing.T) {
 		{"bytes", []byte(`{"frequency":"day"}`), `{"frequency":"day"}`, ""},
 		{"the form of a jsonb column", []byte(` { "schedule": {"hours": 9}, "frequency": "Day" }`), `{"frequency":"day","schedule":{"hours":[9]}}`, ""},
 		{"an empty object", `{}`, `{}`, ""},
+		{"JSON after a byte order mark", "\ufeff" + `{"frequency":"day"}`, `{"frequency":"day"}`, ""},
+		{"a cron line after a byte order mark", "\ufeff0 9 * * *", `{"cron":"0 9 * * *"}`, ""},
 		{"a cron line", "0 9 * * 1-5", `{"cron":"0 9 * * 1-5"}`, ""},
 		{"a cron line with a zone", []byte("TZ=Asia/Tokyo 0 9 * * *"), `{"timeZone":"Asia/Tokyo","cron":"0 9 * * *"}`, ""},
 		{"@every", "@every 90m", `{"frequency":"minute","interval":90,"immediateRun":false}`, ""},
