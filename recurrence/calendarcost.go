@@ -5,10 +5,9 @@ import "slices"
 // maxSteps is the budget of a definition: how many steps the compilation of its calendars may take, at any start and on any machine. A step takes some
 // nanoseconds. The steps are:
 //
-//   - one for each filter of the calendar, and of the days of each rule, and each month that has days of its own (in which a range of dates begins or
-//     ends, or that has days that count from Easter, once for each day that Easter may have), and for each group of its days that fit the same filters
-//     one and a quarter of
-//     the filters with different times,
+//   - for each month that has days of its own (in which a range of dates begins or ends, or that has days that count from Easter, once for each day that
+//     Easter may have): one for each filter of the calendar or of the days of a rule; and for each group of its days that fit the same filters one, and
+//     a quarter of the number of filters with different times,
 //   - 336 for each filter that has fields which count in the year: one for each month of each shape of years,
 //   - ten for each range of times of each filter that the days of a type fit,
 //   - for each rule of days two for each range of open times of each type of days,

@@ -22,7 +22,7 @@ const (
 type cost struct {
 	calendar int // to compile the calendar: of maxSteps
 	compile  int // to compile the rules with it
-	search   int // of the dearest Next or Prev
+	search   int // of the most expensive Next or Prev
 }
 
 // costOf measures a rule, with searches in every n-th year. ok is false if it is refused: then calendar is more than maxSteps if that is the reason.
@@ -73,9 +73,9 @@ func (c cost) tooHigh() bool {
 	return c.calendar > maxSteps || c.compile > maxCompileSearch || c.search > maxSearch
 }
 
-// The dearest bodies that FuzzCost and people have found, each with the part of the engine that it loads.
+// The most expensive bodies that FuzzCost and people have found, each with the part of the engine that it loads.
 func TestNoBodyIsSlow(t *testing.T) {
-	for _, c := range dearBodies() {
+	for _, c := range costlyBodies() {
 		r, err := Parse([]byte(c.body))
 		if err != nil && !c.refused {
 			t.Errorf("%s: %v", c.name, err)
@@ -236,14 +236,14 @@ func TestTheBudgetCountsAllRules(t *testing.T) {
 	}
 }
 
-// A dearBody is a body that is dear for its size.
-type dearBody struct {
+// A costlyBody is a body that is expensive for its size.
+type costlyBody struct {
 	name, body string
 	refused    bool
 }
 
-// dearBodies returns the table of TestNoBodyIsSlow.
-func dearBodies() []dearBody {
+// costlyBodies returns the table of TestNoBodyIsSlow.
+func costlyBodies() []costlyBody {
 	filters := func(n int, text func(i int) string) string {
 		var list []string
 		for i := range n {
@@ -260,7 +260,7 @@ func dearBodies() []dearBody {
 	repeat := func(text string) string { return strings.Repeat(text+",", maxAlsoRules-1) + text }
 	secondly := `{"startTime":"1900-01-01T00:00:00Z","frequency":"second","interval":86,"schedule":{"hours":3},"only":[`
 	everySecond := `"schedule":{"hours":2,"minutes":[` + jsonNumbers(0, 59) + `],"seconds":[` + jsonNumbers(0, 59) + `]}`
-	return []dearBody{
+	return []costlyBody{
 		{name: "days with other filters each", body: secondly + filters(32, nested) + `]}`},
 		{name: "a run in centuries", body: `{"startTime":"1900-01-01T00:00:00Z","frequency":"second","interval":86,"schedule":{"hours":3},"only":[` +
 			filters(31, nested) + `,{"dates":["1900-01-01","2199-12-31"],"times":"03:00/03:59"}]}`},

@@ -8,7 +8,7 @@
 //
 // A [Recurrence] is a plain struct. Write it in Go and call [Recurrence.Validate], read it from JSON with [Parse] or
 // json.Unmarshal, or make it from the text of another scheduler with [Cron], [FromQuartz], [FromSpring], [FromRobfig],
-// [FromAWS] or [FromRRule]. [Recurrence.Series] returns its runs, [Recurrence.String] describes it in English, and
+// [FromAWS], [FromRRule] or [FromRRuleAt]. [Recurrence.Series] returns its runs, [Recurrence.String] describes it in English, and
 // [Recurrence.RRule] writes it as an RFC 5545 rule. A Recurrence is also a column of database/sql ([Recurrence.Scan],
 // [Recurrence.Value]) and a flag ([Recurrence.Set]), and [Series.Schedule] returns a schedule for robfig/cron.
 //

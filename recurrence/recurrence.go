@@ -42,7 +42,7 @@ type Recurrence struct {
 	Only         []Filter     // at most 32: a day or time is open only if it fits one of them
 	Except       []Filter     // at most 32: a day or time that fits one of them is closed
 	Shift        Shift        // where a run moves if its day is closed; with Frequency Day and above, and with Cron. Zero: it is dropped
-	ShiftBy      int          // moves every run by a number of open days, -31 to 31; see below. With Frequency Day and above, and with Cron
+	ShiftBy      int          // moves every run by a number of open days, -31 to 31; see above. With Frequency Day and above, and with Cron
 	Also         []Recurrence // more runs: at most 1,000 instants (a StartTime alone) and 16 rules; see above
 	ClockChanges ClockChanges // what happens to times that the clocks skip or repeat; with Frequency Day and above, and with Cron
 
@@ -51,8 +51,8 @@ type Recurrence struct {
 	NoImmediateRun bool
 }
 
-// An NthWeekday is a weekday of a month, such as the last Friday.
+// An NthWeekday is a weekday of a month, such as the last Friday, or of a year in [Filter.YearlyOccurrences].
 type NthWeekday struct {
 	Day time.Weekday
-	N   int // 1 to 5 from the start of the month, -1 (the last) to -5 from its end. Zero: every such day
+	N   int // 1 to 5 from the start of the month (of the year: to 53), -1 (the last) to -5 (-53) from its end. Zero: every such day
 }
