@@ -71,7 +71,7 @@ func (r Recurrence) RRule() (string, error) {
 		return rruleStart(start, "") + "\nRRULE:FREQ=DAILY;COUNT=1", nil
 	}
 	var lines strings.Builder
-	excluded := map[string]bool{}
+	var excluded *excludedTimes
 	local, zone := start, ""
 	for i, rule := range rules {
 		at, in, err := rule.inZone(start)
@@ -82,13 +82,18 @@ func (r Recurrence) RRule() (string, error) {
 			return "", noRRule(rule.path, "RFC 5545 has one DTSTART, and in a zone elapsed time needs one in UTC: write two rules")
 		}
 		local, zone = at, in
-		line, err := rule.line(calendar, zone, local, excluded)
+		if i == 0 {
+			if excluded, err = newExcludedTimes(r.Also, zone); err != nil {
+				return "", err
+			}
+		}
+		line, err := rule.line(calendar, local, excluded)
 		if err != nil {
 			return "", atPath(rule.path, err)
 		}
 		lines.WriteString("\nRRULE:" + line)
 	}
-	return rruleStart(local, zone) + lines.String() + dateLine("EXDATE", excluded, zone) + r.rDates(r.runsOnce()), nil
+	return rruleStart(local, zone) + lines.String() + dateLine("EXDATE", excluded.found, zone) + r.rDates(r.runsOnce()), nil
 }
 
 // atPath returns an error with the path of the rule of also before its field.
@@ -133,8 +138,8 @@ func (r Recurrence) exportedRules() (rules []rruleRule, start time.Time, err err
 }
 
 // line returns the parts of the RRULE line. It adds the values of EXDATE to excluded.
-func (r rruleRule) line(calendar rruleCalendar, zone string, start time.Time, excluded map[string]bool) (string, error) {
-	if err := r.exDates(calendar.left, zone, start, excluded); err != nil {
+func (r rruleRule) line(calendar rruleCalendar, start time.Time, excluded *excludedTimes) (string, error) {
+	if err := excluded.addRule(r, calendar.left, start); err != nil {
 		return "", err
 	}
 	if r.hourlyInZone() {

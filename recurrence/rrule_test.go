@@ -167,6 +167,23 @@ func TestRRuleRefusesWhatRFC5545CannotExpress(t *testing.T) {
 	}
 }
 
+// The limit of EXDATE counts the excluded times only, and not the other times of these days.
+func TestAnExcludedTimeOfManyIsOneEXDATE(t *testing.T) {
+	r := Recurrence{StartTime: on("2026-01-05 08:30:15"), Frequency: Day, Hours: upTo(0, 22, 1), Minutes: upTo(0, 59, 1), Seconds: []int{0, 30}, TimeZone: "Europe/Berlin",
+		Except: []Filter{{Dates: daysFrom(on("2026-02-01 00:00:00"), 100), Times: []string{"09:00:30", "10:00"}}}}
+	for range maxAlsoRules {
+		r.Also = append(r.Also, Recurrence{Frequency: Day, Hours: upTo(0, 22, 1), Minutes: upTo(0, 59, 1)})
+	}
+	text, err := r.RRule()
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, excluded, _ := strings.Cut(text, "\nEXDATE;TZID=Europe/Berlin:")
+	if n := len(strings.Split(excluded, ",")); n != 300 || !strings.HasPrefix(excluded, "20260201T090030,20260201T100000,20260201T100030,20260202T090030,") {
+		t.Errorf("%d values: %.100s", n, excluded)
+	}
+}
+
 // daysFrom returns n days from the day of an instant on, in the form of a filter.
 func daysFrom(first time.Time, n int) (dates []string) {
 	for i := range n {

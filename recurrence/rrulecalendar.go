@@ -7,9 +7,6 @@ import (
 	"time"
 )
 
-// maxExportedDates limits the values of EXDATE of an exported rule.
-const maxExportedDates = 3000
-
 // noRRule returns the error for a field that RFC 5545 cannot express.
 func noRRule(field, reason string) *Error { return newError(CodeNoRRule, field, "", "%s", reason) }
 
@@ -92,72 +89,6 @@ func (r rruleRule) setPositions(times int) (string, error) {
 		}
 	}
 	return rrulePart("BYSETPOS", sortedSet(numbers)), nil
-}
-
-// exDates adds the values of EXDATE for the excluded dates to found. The times are those of the rule on each date.
-func (r rruleRule) exDates(left []Filter, zone string, start time.Time, found map[string]bool) error {
-	if len(left) == 0 {
-		return nil
-	}
-	if r.Frequency < Day {
-		return noRRule("except", "EXDATE names single runs, and a date has too many of them: write frequency day")
-	}
-	hours, minutes, seconds := r.clock(start)
-	for _, f := range left {
-		times := newDayFilter(&Filter{Times: f.Times}, 0).times
-		for _, text := range f.Dates {
-			if len(found)+len(hours)*len(minutes)*len(seconds) > maxExportedDates {
-				return newError(CodeNoRRule, "except", text, "is one of more than %d times that EXDATE would have to name", maxExportedDates)
-			}
-			date, _ := time.Parse(time.DateOnly, text) // exportCalendar accepts no other texts
-			for second := range clockSeconds(hours, minutes, seconds) {
-				closed := len(times) == 0 || inSpans(times, second)
-				at, shown := placed(start.Location(), date, second)
-				before, shownBefore := placed(start.Location(), date.AddDate(0, 0, -1), second)
-				if !shown && (closed || landsIn(times, date, at.In(start.Location()))) || !shownBefore && (closed || landsIn(times, date, before.In(start.Location()))) {
-					return newError(CodeNoRRule, "except", text, "EXDATE cannot name a time that the clocks skip")
-				}
-				if !closed {
-					continue
-				}
-				if local := at.In(start.Location()); r.hourlyInZone() && repeats(start.Location(), local) {
-					return newError(CodeNoRRule, "except", text, "EXDATE names one of the two runs at a time that the clocks repeat")
-				}
-				if !slices.ContainsFunc(r.Also, func(e Recurrence) bool { return e.runsOnce() && wholeSeconds(e.StartTime).Equal(at) }) {
-					found[rruleTime(at.In(start.Location()), zone)] = true
-				}
-			}
-		}
-	}
-	return nil
-}
-
-// landsIn reports whether a run that a gap moved is on a date and in one of the times of a filter.
-func landsIn(times []span, date, at time.Time) bool {
-	second := int64(onUTC(at).Sub(date) / time.Second)
-	return second >= 0 && second < secondsPerDay && inSpans(times, second)
-}
-
-// clockSeconds yields the seconds of the day of every hour, minute and second.
-func clockSeconds(hours, minutes, seconds []int) func(func(int64) bool) {
-	return func(yield func(int64) bool) {
-		for _, hour := range hours {
-			for _, minute := range minutes {
-				for _, second := range seconds {
-					if !yield(int64(hour*3600 + minute*60 + second)) {
-						return
-					}
-				}
-			}
-		}
-	}
-}
-
-// placed returns the instant of a time of a day, and whether the clocks show it.
-func placed(loc *time.Location, date time.Time, second int64) (at time.Time, shown bool) {
-	wall := date.Add(time.Duration(second) * time.Second)
-	at = resolveLocal(loc, wall)
-	return at, onUTC(at.In(loc)).Equal(wall)
 }
 
 // rDates returns the RDATE line for the instants of Also, or "". If DTSTART is that of rules in Also, the start is one of the instants.
