@@ -140,7 +140,6 @@ func (t *rruleText) endCount(rules []Recurrence) error {
 	}
 	t.counted += count
 	all := make([]*Series, len(rules))
-	next := make([]time.Time, len(rules)) // of each rule; zero: there are no more
 	for i, rule := range rules {
 		rule.StartTime, rule.TimeZone, rule.Count = t.start, t.zone, 0
 		if err := rule.Validate(); err != nil {
@@ -151,9 +150,23 @@ func (t *rruleText) endCount(rules []Recurrence) error {
 			return err
 		}
 		all[i] = series
-		next[i], _ = series.Next(t.start.Add(-time.Second))
 	}
-	var last time.Time
+	last := lastRun(all, t.start, count)
+	for i := range rules {
+		rules[i].EndTime, rules[i].Count = last.UTC(), 0
+	}
+	return nil
+}
+
+// lastRun returns the last of a number of runs of several series together, from a start on. Only the caller may use the series.
+func lastRun(all []*Series, start time.Time, count int) (last time.Time) {
+	next := make([]time.Time, len(all)) // of each series; zero: there are no more
+	for i, series := range all {
+		if kept := series.rule.kept; kept != nil {
+			kept.recent = &daysOfYear{}
+		}
+		next[i], _ = series.Next(start.Add(-time.Second))
+	}
 	for range count {
 		first := time.Time{}
 		for _, at := range next {
@@ -171,10 +184,7 @@ func (t *rruleText) endCount(rules []Recurrence) error {
 			}
 		}
 	}
-	for i := range rules {
-		rules[i].EndTime, rules[i].Count = last.UTC(), 0
-	}
-	return nil
+	return last
 }
 
 // firing returns the rules of an RRULE without those that never fire, if others do.

@@ -9,9 +9,10 @@ type keptDays struct {
 	windows   [][]span  // if the calendar has times: the open times of each type of days that contain a time of the rule
 	shift     Shift
 	shiftBy   int64
-	positions *positions // nil: all
-	lastMonth int64      // the search ends after this month
-	years     *yearSet   // the years with a kept day; nil: a search goes through all years
+	positions *positions  // nil: all
+	lastMonth int64       // the search ends after this month
+	years     *yearSet    // the years with a kept day; nil: a search goes through all years
+	recent    *daysOfYear // the year with positions that was computed last; nil: none is kept, because several goroutines may search
 }
 
 // next returns the first kept day at or after a day, or [never].

@@ -59,6 +59,20 @@ func TestATextWithoutStartHasTheOneOfTheCaller(t *testing.T) {
 	}
 }
 
+// A count of many runs in a year counts the days of the year once.
+func TestACountOfPositionsInAYearCountsEachYearOnce(t *testing.T) {
+	r := Recurrence{StartTime: on("2026-01-01 00:00:00"), Frequency: Year, Positions: upTo(1, 366, 1), Days: []Filter{{WeekDays: workdays}}, Hours: []int{9}, Minutes: []int{0}}
+	series, err := r.Series(r.StartTime)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := &meter{}
+	series.rule.kept.limit.meter = m
+	if got := lastRun([]*Series{series}, r.StartTime, 2608); !got.Equal(on("2035-12-31 09:00:00")) || m.steps > 200 {
+		t.Errorf("run 2608 is at %v, counted in %d steps; want the last working day of 2035, and 12 steps for each of ten years", got, m.steps)
+	}
+}
+
 // A series of four that began two days ago has two runs left. The list is complete unless it ends with "…".
 func TestACountOfAnRRuleCountsFromItsStart(t *testing.T) {
 	for text, want := range map[string]string{

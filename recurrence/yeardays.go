@@ -42,8 +42,25 @@ func (k *keptDays) prevInYears(day, firstMonth int64) int64 {
 	return none
 }
 
+// daysOfYear has the days of each month of a year that are at the positions.
+type daysOfYear struct {
+	year int64
+	days [12]uint32
+}
+
 // yearDays returns the days of each month of a year that are at the positions.
-func (k *keptDays) yearDays(year int64) (days [12]uint32) {
+func (k *keptDays) yearDays(year int64) [12]uint32 {
+	if k.recent == nil {
+		return k.countYearDays(year)
+	}
+	if k.recent.year != year {
+		*k.recent = daysOfYear{year, k.countYearDays(year)}
+	}
+	return k.recent.days
+}
+
+// countYearDays is yearDays without the year that was computed last.
+func (k *keptDays) countYearDays(year int64) (days [12]uint32) {
 	if 337+lengthOf(year*12+1) < k.positions.least {
 		return days // the year has fewer days
 	}
