@@ -10,6 +10,7 @@ import (
 // and EXDATE lines in any order. Lines may be folded and end with CRLF; names may have any case.
 //
 //   - DTSTART becomes StartTime and TimeZone. INTERVAL and UNTIL become Interval and EndTime. DTSTART itself runs only if the rule matches it.
+//   - BYHOUR with all 24 hours in a zone becomes two rules, because 24 hours of one rule follow elapsed time: the second one is in Also.
 //   - An INTERVAL above the limit of its frequency becomes one of a larger unit if that is the same: MONTHLY with INTERVAL=24 is every 2 years.
 //   - COUNT becomes EndTime, the instant of the last run: COUNT counts from DTSTART, excluded runs too, and Count would count from creation. A COUNT above
 //     100,000, of all RRULE lines together, becomes Count.
@@ -32,9 +33,10 @@ import (
 // DTSTART with TZID, or BYWEEKNO without YEARLY, and for times without a zone (see [FromRRuleAt]). It returns [CodeNoRecurrence] for text that no
 // rule can represent: BYSECOND=60, EXRULE, RSCALE other than GREGORIAN, BYEASTER, RDATE with periods, an INTERVAL above the limit of its frequency
 // that no larger unit has, a COUNT above 100,000 together with EXDATE, RDATE or another rule, an RDATE after the last run together with EXDATE,
-// hours of elapsed time in a zone with an INTERVAL above 1 or BYHOUR, EXDATE at a time that the clocks repeat next to runs of every hour, unknown
-// parts, more than 17 rules (RRULE lines, and times that BYSETPOS separates) or 1000 values of RDATE, and EXDATE that needs more than 32 filters.
-// Its Reason names the part. Other mistakes, such as an unknown zone or a rule that never fires, have the codes of [Recurrence.Validate].
+// HOURLY in a zone with an INTERVAL above 1 or BYHOUR, MINUTELY and SECONDLY in a zone with parts that limit them, a DTSTART that the clocks skip,
+// EXDATE at a time that the clocks repeat next to runs of every hour, unknown parts, more than 17 rules (RRULE lines, and times that BYSETPOS
+// separates) or 1000 values of RDATE, and EXDATE that needs more than 32 filters. Its Reason names the part. Other mistakes, such as an unknown zone
+// or a rule that never fires, have the codes of [Recurrence.Validate].
 func FromRRule(text string) (Recurrence, error) {
 	return fromRRule(&rruleText{days: map[string]bool{}}, text)
 }

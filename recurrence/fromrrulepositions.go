@@ -12,7 +12,7 @@ type setTime struct{ hour, minute, second int }
 // times with other days each become rules of their own. A day, an hour and a minute are periods of their own: positions select some of their times.
 func (r *rruleReader) setPositions() error {
 	if r.kept == nil {
-		r.list = []Recurrence{r.rule}
+		r.add(r.rule)
 		return nil
 	}
 	times := r.timesOfPeriod()
@@ -43,7 +43,7 @@ func (r *rruleReader) setPositions() error {
 				rule.Positions = positions[group[0]]
 			}
 			if r.numberWeekday(&rule) {
-				r.list = append(r.list, rule)
+				r.add(rule)
 			}
 		}
 		if len(r.list) > maxAlsoRules+1 {
@@ -55,6 +55,17 @@ func (r *rruleReader) setPositions() error {
 	}
 	r.picks = slices.ContainsFunc(r.list, func(rule Recurrence) bool { return len(rule.Positions) > 0 })
 	return nil
+}
+
+// add adds a rule to the list. All 24 hours of BYHOUR follow the clock, but those of one rule would follow elapsed time in a zone, so they become two rules.
+func (r *rruleReader) add(rule Recurrence) {
+	if r.inZone && r.frequency >= Day && len(rule.Hours) == 24 {
+		rest := rule
+		rule.Hours, rest.Hours = rule.Hours[:23:23], rule.Hours[23:]
+		r.list = append(r.list, rule, rest)
+		return
+	}
+	r.list = append(r.list, rule)
 }
 
 // positionsOfTimes returns, for each of k times of a day, the days at which a position selects it: nil if none does. Days are numbered as Positions. They

@@ -204,8 +204,6 @@ func (r *rruleReader) checkZone() error {
 	const advice = "write DTSTART with Z"
 	switch frequency := r.frequency; { // that of the text: elapsed hours and days of a larger unit may have a zone
 	case !r.inZone:
-	case frequency >= Day && len(r.hours) == 24:
-		return refusePart("every hour of a day in a zone", r.part("BYHOUR"), advice+", or fewer hours")
 	case frequency == Hour && r.rule.Interval <= 1 && r.hours == nil: // a day with all hours follows elapsed time too
 		r.rule.Frequency, r.rule.Interval, r.hours = Day, 0, upToHour23()
 	case frequency == Hour:

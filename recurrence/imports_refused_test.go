@@ -118,7 +118,6 @@ func TestAnRRulePartThatIsRefusedIsNamed(t *testing.T) {
 		c.check(t, FromRRule)
 	}
 	for _, c := range []importRefusal{
-		{"RRULE:FREQ=DAILY;BYHOUR=" + commaList(0, 23), CodeNoRecurrence, "BYHOUR=" + commaList(0, 23), "or fewer hours"},
 		{"RRULE:FREQ=MINUTELY;INTERVAL=72000", CodeNoRecurrence, "INTERVAL=72000", "at most 1000 with FREQ=MINUTELY"}, // 50 days of 24 hours
 		{"RRULE:FREQ=MINUTELY;BYHOUR=9", CodeNoRecurrence, "FREQ=MINUTELY", "write DTSTART with Z"},
 		{"RRULE:FREQ=MINUTELY;INTERVAL=90\nEXDATE;VALUE=DATE:20260106", CodeNoRecurrence, "", "write DTSTART with Z"},

@@ -335,6 +335,31 @@ func TestIntervalsAboveALimitRunAsAPlainReadingOfRFC5545(t *testing.T) {
 	}
 }
 
+// All 24 hours of BYHOUR follow the clock: an hour that the clocks repeat runs once.
+func TestEveryHourOfADayInAZoneRunsAsAPlainReadingOfRFC5545(t *testing.T) {
+	const hours = ";BYHOUR=0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23"
+	for _, start := range []string{"20260328T200000", "20261024T200000"} { // in the evening before the clocks change
+		for _, rule := range []string{
+			"FREQ=DAILY" + hours, "FREQ=DAILY;COUNT=30" + hours, "FREQ=WEEKLY;BYDAY=SU;BYMINUTE=0,30" + hours, "FREQ=DAILY;BYSETPOS=1,2,3,4,5,6,-1" + hours,
+			"FREQ=MONTHLY;BYDAY=SA,SU;BYSETPOS=-1,-2,-3,-4" + hours, "FREQ=YEARLY;BYMONTH=3,10;BYDAY=-1SU" + hours,
+			"FREQ=YEARLY;BYYEARDAY=-67,-277,88,298" + hours + ";BYSETPOS=" + setPositions(1, 48), "FREQ=HOURLY", "FREQ=HOURLY;BYDAY=SU",
+		} {
+			text := "DTSTART;TZID=Europe/Berlin:" + start + "\nRRULE:" + rule
+			if problem, refusal, runs := rruleProblem(text, 86400, false); problem != "" || refusal != "" || runs == 0 {
+				t.Errorf("%s\n%d runs, %s%s", text, runs, problem, refusal)
+			}
+		}
+	}
+}
+
+func setPositions(first, last int) string {
+	var list []string
+	for n := first; n <= last; n++ {
+		list = append(list, strconv.Itoa(n))
+	}
+	return strings.Join(list, ",")
+}
+
 // The RRULE of a rule has the runs of the rule, read by the table of RFC 5545. The rules have days, weekStart, positions and rules of also, and little
 // that RFC 5545 lacks. RRULE_EXPORTS sets their number, RRULE_SEED the first seed.
 func TestExportedRulesRunAsAPlainReadingOfRFC5545(t *testing.T) {
