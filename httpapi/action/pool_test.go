@@ -2,10 +2,12 @@ package action
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"strings"
 	"sync"
 	"testing"
@@ -19,16 +21,17 @@ import (
 type dialled struct {
 	closes bool          // the receiver closes a connection after each answer, without saying so
 	hold   chan struct{} // nil, or answers wait until it is closed
+	answer string        // empty: 200 with a body
 
 	mu              sync.Mutex
 	conns, requests int
-	open            []net.Conn
+	open, theirs    []net.Conn
 }
 
 func (d *dialled) dial(context.Context, string, string) (net.Conn, error) {
 	ours, theirs := net.Pipe()
 	d.mu.Lock()
-	d.conns, d.open = d.conns+1, append(d.open, ours)
+	d.conns, d.open, d.theirs = d.conns+1, append(d.open, ours), append(d.theirs, theirs)
 	d.mu.Unlock()
 	go func() {
 		defer theirs.Close()
@@ -44,7 +47,7 @@ func (d *dialled) dial(context.Context, string, string) (net.Conn, error) {
 			if d.hold != nil {
 				<-d.hold
 			}
-			if _, err := io.WriteString(theirs, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"); err != nil || d.closes {
+			if _, err := io.WriteString(theirs, cmp.Or(d.answer, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")); err != nil || d.closes {
 				return
 			}
 		}
@@ -58,11 +61,14 @@ func (d *dialled) counts() (conns, requests int) {
 	return d.conns, d.requests
 }
 
-func post(t *testing.T, ctx context.Context, p *pool) {
+const receiverURL = "http://example.com/"
+
+func post(t *testing.T, ctx context.Context, p *pool, uri string) {
 	t.Helper()
-	request, err := http.NewRequestWithContext(ctx, "POST", "http://example.com/", strings.NewReader("charge 100 EUR"))
+	request, err := http.NewRequestWithContext(ctx, "POST", uri, strings.NewReader("charge 100 EUR"))
 	if err != nil {
-		t.Fatal(err)
+		t.Error(err)
+		return
 	}
 	answer, err := p.RoundTrip(request)
 	if err != nil {
@@ -89,7 +95,7 @@ func TestAnIdleConnectionIsUsedForTwoSeconds(t *testing.T) {
 			conns int
 		}{{0, 1}, {0, 1}, {1900 * time.Millisecond, 1}, {1900 * time.Millisecond, 1}, {2100 * time.Millisecond, 2}} {
 			time.Sleep(step.after)
-			post(t, t.Context(), p)
+			post(t, t.Context(), p, receiverURL)
 			if conns, _ := d.counts(); conns != step.conns {
 				t.Errorf("request %d, after %v: %d connections, want %d", i, step.after, conns, step.conns)
 			}
@@ -108,7 +114,7 @@ func TestAConnectionThatBrokeWhileIdleIsNotUsed(t *testing.T) {
 		d := &dialled{closes: true}
 		p := pooledTo(d, 20)
 		for range 3 {
-			post(t, t.Context(), p)
+			post(t, t.Context(), p, receiverURL)
 			synctest.Wait()
 		}
 		if conns, requests := d.counts(); conns != 3 || requests != 3 {
@@ -134,8 +140,8 @@ func TestARequestOfWhichNothingWasWrittenIsSentOnAnotherConnection(t *testing.T)
 		d := &dialled{}
 		p := pooledTo(d, 20)
 		defer p.closeIdle()
-		post(t, t.Context(), p)
-		post(t, late{t.Context(), new(sync.Once), func() { d.open[0].Close(); synctest.Wait() }}, p)
+		post(t, t.Context(), p, receiverURL)
+		post(t, late{t.Context(), new(sync.Once), func() { d.open[0].Close(); synctest.Wait() }}, p, receiverURL)
 		if conns, requests := d.counts(); conns != 2 || requests != 2 {
 			t.Errorf("%d connections and %d requests, want 2 and 2", conns, requests)
 		}
@@ -149,7 +155,7 @@ func TestOnlySoManyIdleConnectionsAreKept(t *testing.T) {
 		defer p.closeIdle()
 		var all sync.WaitGroup
 		for range 10 {
-			all.Go(func() { post(t, t.Context(), p) })
+			all.Go(func() { post(t, t.Context(), p, receiverURL) })
 		}
 		synctest.Wait()
 		close(d.hold)
@@ -159,6 +165,119 @@ func TestOnlySoManyIdleConnectionsAreKept(t *testing.T) {
 		p.mu.Unlock()
 		if conns, _ := d.counts(); conns != 10 || idle != 3 {
 			t.Errorf("%d connections, of which %d are kept, want 10 and 3", conns, idle)
+		}
+	})
+}
+
+// A heldConn closes only when a test permits it, like a TLS connection to a receiver that does not read.
+type heldConn struct {
+	net.Conn
+	begun, permitted chan struct{}
+}
+
+func (c heldConn) Close() error {
+	c.begun <- struct{}{}
+	<-c.permitted
+	return c.Conn.Close()
+}
+
+// One receiver can delay the end of its own connections, but no request to another one.
+func TestAConnectionThatTakesLongToCloseDelaysNoOtherReceiver(t *testing.T) {
+	slow := &url.URL{Scheme: "http", Host: "slow.example"}
+	for name, end := range map[string]func(p *pool, d *dialled, closes <-chan struct{}){
+		"it has closed, and is wanted": func(p *pool, d *dialled, closes <-chan struct{}) { d.theirs[0].Close(); <-closes; go p.take(slow) },
+		"all idle ones are closed":     func(p *pool, _ *dialled, closes <-chan struct{}) { go p.closeIdle(); <-closes },
+		"the pool is full": func(p *pool, _ *dialled, closes <-chan struct{}) {
+			p.perHost = 0
+			go post(t, t.Context(), p, slow.String())
+			<-closes
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d, begun, permitted := &dialled{}, make(chan struct{}), make(chan struct{})
+			p := newPool(&http.Transport{DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+				conn, err := d.dial(ctx, network, address)
+				if strings.HasPrefix(address, "slow.") {
+					conn = heldConn{conn, begun, permitted}
+				}
+				return conn, err
+			}}, 20)
+			post(t, t.Context(), p, slow.String())
+			end(p, d, begun)
+			post(t, t.Context(), p, receiverURL) // it would wait without an end
+			close(permitted)
+			p.closeIdle()
+		})
+	}
+}
+
+// After 101 Switching Protocols the connection has no end that a context could reach.
+func TestAnAnswerThatSwitchesProtocolsHasNoBody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := &dialled{answer: "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n"}
+		p := pooledTo(d, 20)
+		request, err := http.NewRequestWithContext(t.Context(), "GET", "http://example.com/", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer, err := p.RoundTrip(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		read := make(chan error, 1)
+		go func() {
+			_, err := io.ReadAll(answer.Body)
+			read <- err
+		}()
+		synctest.Wait()
+		select {
+		case err := <-read:
+			if err != nil || answer.StatusCode != http.StatusSwitchingProtocols {
+				t.Errorf("status %d, %v", answer.StatusCode, err)
+			}
+		default:
+			t.Error("reading the body waits for the receiver, without an end")
+		}
+		answer.Body.Close()
+		if len(p.conns) != 0 || p.idle != 0 {
+			t.Errorf("%d hosts and %d idle connections remain", len(p.conns), p.idle)
+		}
+	})
+}
+
+// A breakingConn accepts some bytes and fails then.
+type breakingConn struct {
+	net.Conn
+	room *int
+}
+
+func (c breakingConn) Write(data []byte) (int, error) {
+	if *c.room -= len(data); *c.room < 0 {
+		return 0, net.ErrClosed
+	}
+	return c.Conn.Write(data)
+}
+
+// The target of a request can be longer than the buffer of a connection, and be written before the first header.
+func TestARequestOfWhichALongTargetWasWrittenIsNotSentAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d, room := &dialled{}, 1<<20
+		p := newPool(&http.Transport{DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+			conn, err := d.dial(ctx, network, address)
+			return breakingConn{conn, &room}, err
+		}}, 20)
+		post(t, t.Context(), p, receiverURL)
+		room = 4 << 10
+		request, err := http.NewRequestWithContext(t.Context(), "GET", "http://example.com/"+strings.Repeat("x", 8000), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if answer, err := p.RoundTrip(request); err == nil {
+			answer.Body.Close()
+			t.Error("it was sent")
+		}
+		if conns, _ := d.counts(); conns != 1 {
+			t.Errorf("%d connections, want 1", conns)
 		}
 	})
 }

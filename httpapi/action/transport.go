@@ -75,28 +75,42 @@ func (t *transports) of(job string, auth *Authentication) (*pool, error) {
 		return nil, errors.New("the client certificate and its key cannot be read")
 	}
 	key := sha256.Sum256([]byte(owner(job, auth.Certificate, auth.Key.text)))
+	pool, evicted := t.ownPool(key, &certificate)
+	if evicted != nil {
+		evicted.closeIdle()
+	}
+	return pool, nil
+}
+
+// ownPool returns the pool of a job, and a pool that it has replaced or nil.
+func (t *transports) ownPool(key [32]byte, certificate *tls.Certificate) (own, evicted *pool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if e, ok := t.own[key]; ok {
 		t.used.MoveToFront(e)
 		return e.Value.(*ownPool).pool, nil
 	}
-	own := &ownPool{key, t.make(&certificate)}
-	t.own[key] = t.used.PushFront(own)
+	own = t.make(certificate)
+	t.own[key] = t.used.PushFront(&ownPool{key, own})
 	if t.used.Len() > maxOwnPools {
 		oldest := t.used.Remove(t.used.Back()).(*ownPool)
 		delete(t.own, oldest.key)
-		oldest.closeIdle()
+		evicted = oldest.pool
 	}
-	return own.pool, nil
+	return own, evicted
 }
 
 // close closes the idle connections.
 func (t *transports) close() {
-	t.shared.closeIdle()
+	pools := []*pool{t.shared}
 	t.mu.Lock()
-	defer t.mu.Unlock()
 	for e := t.used.Front(); e != nil; e = e.Next() {
-		e.Value.(*ownPool).closeIdle()
+		pools = append(pools, e.Value.(*ownPool).pool)
 	}
+	t.mu.Unlock()
+	var all sync.WaitGroup
+	for _, pool := range pools {
+		all.Go(pool.closeIdle)
+	}
+	all.Wait()
 }
