@@ -76,7 +76,7 @@ type Rekeyed = service.Rekeyed
 // Rekey seals the secrets of all jobs with the first key of Options.Secrets, in version 2, see [action.Ring]. From then on all processes on the store seal
 // version 2, which a release that does not know it cannot open: call Rekey when all processes have been replaced. Processes may work meanwhile.
 //
-// Runs that wait for a retry keep their sealed secrets, so keep the old keys in the ring, and Options.Sealed at 1, until a call returns that no run waits
+// Runs that have begun keep their sealed secrets, so keep the old keys in the ring, and Options.Sealed at 1, until a call returns that no run waits
 // with them. Rekey can be called again at any time.
 func (a *API) Rekey(ctx context.Context) (Rekeyed, error) {
 	if a.bad != nil {

@@ -17,8 +17,8 @@ To change keys: put a new key in front, restart every chimed, and run rekey.
 After an update from a release without form 2: replace every chimed, and run rekey. From then on secrets are
 sealed in form 2 only, see -sealed of chimed -h.
 
-Runs that wait for a retry keep their sealed secrets. While there are any with an old key or form, rekey prints
-their number and exits with 1. Keep the old key, run rekey again later, and remove the key when it exits with 0.
+Runs that have begun keep their sealed secrets. While there are any with an old key or form, rekey prints their
+number and exits with 1. Keep the old key, run rekey again later, and remove the key when it exits with 0.
 
   -redis URL            see chimed -h
   -namespace NAME       see chimed -h

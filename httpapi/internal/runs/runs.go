@@ -11,11 +11,13 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-// A Run is a run that has a body of its own: it was enqueued, or has failed, or is an error action. Others have the definition of their schedule.
+// A Run is a run that has a definition of its own: it was enqueued, has failed, is an error action, or is in its first attempt. Others will have the
+// definition that their schedule has when they begin.
 type Run struct {
 	Queue, ID string
 	Dead      bool
-	Body      []byte // see package wire
+	Body      []byte // see package wire; nil: the run is in its first attempt
+	Fence     int64  // of a run in its first attempt. If it is below the revision of the schedule, the run has an earlier definition
 }
 
 // The states of runs in the order in which runs pass through them, so that few are missed that move meanwhile.
@@ -54,7 +56,8 @@ func page(ctx context.Context, store chime.Store, call protocol.JobPageCall, yie
 			return false
 		}
 		for _, job := range found.Jobs {
-			if len(job.Body) > 0 && !yield(Run{call.Queue, job.ID, call.State == protocol.JobDead, job.Body}, nil) {
+			first := len(job.Body) == 0 && (call.State == protocol.JobTaken || call.State == protocol.JobRunning)
+			if (len(job.Body) > 0 || first) && !yield(Run{call.Queue, job.ID, call.State == protocol.JobDead, job.Body, job.Fence}, nil) {
 				return false
 			}
 		}

@@ -13,7 +13,7 @@ import (
 // A Rekeyed is the result of [Service.Rekey].
 type Rekeyed struct {
 	Changed int // jobs whose secrets were sealed again
-	Waiting int // waiting, delayed, running and parked runs with a secret that has another key or an older version; they keep it
+	Waiting int // waiting, delayed, running and parked runs with a secret that has another key or an older version, or may have one; they keep it
 	Dead    int // dead ones, which fail if they are requeued after the old key is gone
 }
 
@@ -28,6 +28,7 @@ func (s *Service) Rekey(ctx context.Context) (done Rekeyed, err error) {
 	}
 	ring := s.options.Secrets.Sealing(newestSeal, s.options.Sealed)
 	var failed []error
+	revisions := map[string]int64{} // of the schedules with secrets
 	for c, err := range s.collections.List(ctx, "") {
 		if c == nil {
 			return done, errors.Join(append(failed, err)...)
@@ -36,54 +37,63 @@ func (s *Service) Rekey(ctx context.Context) (done Rekeyed, err error) {
 			if schedule == nil {
 				return done, errors.Join(append(failed, err)...)
 			}
-			again := false
+			var now rekeyed
 			if err == nil {
-				again, err = s.rekey(ctx, ring, schedule)
+				now, err = s.rekey(ctx, ring, schedule)
 			}
 			if err != nil {
 				failed = append(failed, err)
 			}
-			if again {
+			if now.changed {
 				done.Changed++
+			}
+			if now.revision > 0 {
+				revisions[schedule.Name] = now.revision
 			}
 		}
 	}
-	done.Waiting, done.Dead, err = s.outdated(ctx, ring)
+	done.Waiting, done.Dead, err = s.outdated(ctx, ring, revisions)
 	return done, errors.Join(append(failed, err)...)
 }
 
-// rekey seals the secrets of one job with the new key, and reports whether it changed anything.
-func (s *Service) rekey(ctx context.Context, ring *action.Ring, schedule *chime.Schedule) (bool, error) {
+// A rekeyed is the result for one schedule.
+type rekeyed struct {
+	changed  bool
+	revision int64 // that all its secrets have the ring's seals in; 0: it has no secrets
+}
+
+// rekey seals the secrets of one job with the new key.
+func (s *Service) rekey(ctx context.Context, ring *action.Ring, schedule *chime.Schedule) (rekeyed, error) {
 	name := schedule.Name
 	for range maxTries {
 		m, ours := metaOf(schedule)
 		if !ours {
-			return false, nil
+			return rekeyed{}, nil
 		}
 		d, err := readDefinition(schedule, m)
-		if err != nil {
-			return false, err
+		if err != nil || !d.job.Action.HasSecrets() {
+			return rekeyed{}, err
 		}
 		again, err := d.job.Action.Rekey(ring, action.PlaceOf(name))
 		if err != nil || !again {
-			return false, joined(name, err)
+			return rekeyed{revision: schedule.Revision}, joined(name, err)
 		}
 		options, err := d.options()
 		if err != nil {
-			return false, joined(name, err)
+			return rekeyed{}, joined(name, err)
 		}
-		_, err = s.schedules.Put(ctx, name, d.job.Rule, append(options, chime.IfRevision(schedule.Revision))...)
+		put, err := s.schedules.Put(ctx, name, d.job.Rule, append(options, chime.IfRevision(schedule.Revision))...)
 		if err == nil {
-			return true, nil
+			return rekeyed{changed: true, revision: put.Revision}, nil
 		}
 		if !errors.Is(err, chime.ErrConflict) {
-			return false, gone(err)
+			return rekeyed{}, gone(err)
 		}
 		if schedule, err = s.schedules.Get(ctx, name); err != nil {
-			return false, gone(err)
+			return rekeyed{}, gone(err)
 		}
 	}
-	return false, problem.New(problem.Busy, "other requests keep changing job %s: rekey again", name)
+	return rekeyed{}, problem.New(problem.Busy, "other requests keep changing job %s: rekey again", name)
 }
 
 func joined(name string, err error) error {

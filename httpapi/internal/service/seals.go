@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"strings"
 
 	"github.com/chimejobs/chime"
 	"github.com/chimejobs/chime/httpapi/action"
@@ -72,8 +73,8 @@ func (s *Service) renewSeals(ctx context.Context, written *chime.Schedule, versi
 	if err != nil || now == version {
 		return written, err
 	}
-	changed, err := s.rekey(ctx, ring, written)
-	if err != nil || !changed {
+	done, err := s.rekey(ctx, ring, written)
+	if err != nil || !done.changed {
 		return written, err
 	}
 	again, err := s.schedules.Get(ctx, written.Name)
@@ -83,16 +84,23 @@ func (s *Service) renewSeals(ctx context.Context, written *chime.Schedule, versi
 	return again, nil
 }
 
-// outdated counts the runs with secrets that have another key than the first one, or an older version than the ring seals. A run without a body of its own
-// has the secrets of its schedule.
-func (s *Service) outdated(ctx context.Context, ring *action.Ring) (waiting, dead int, err error) {
+// outdated counts the runs with secrets that have another key than the first one, or an older version than the ring seals. A run in its first attempt has
+// the definition of its schedule from when it was taken, and keeps it if the attempt fails; it is counted if the schedule has changed since. revisions are
+// those of the schedules with secrets. The revision of a schedule is larger than the fences of the runs that were taken before.
+func (s *Service) outdated(ctx context.Context, ring *action.Ring, revisions map[string]int64) (waiting, dead int, err error) {
 	seen := map[[2]string]bool{}
 	for run, err := range runs.All(ctx, s.options.Store) {
 		if err != nil {
 			return 0, 0, err
 		}
 		id := [2]string{run.Queue, run.ID}
-		if seen[id] || !outdatedBody(ring, run.Body) {
+		old := false
+		if run.Body != nil {
+			old = outdatedBody(ring, run.Body)
+		} else if at := strings.LastIndexByte(run.ID, '@'); at >= 0 {
+			old = run.Fence < revisions[run.ID[:at]]
+		}
+		if seen[id] || !old {
 			continue
 		}
 		if seen[id] = true; run.Dead {

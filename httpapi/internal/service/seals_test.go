@@ -157,6 +157,46 @@ func TestRekeyCountsTheRunsThatWaitWithAnOldSeal(t *testing.T) {
 	})
 }
 
+// The first attempt of a run has the definition from its beginning. If it fails, the run keeps the old seals.
+func TestRekeyCountsTheRunsInTheirFirstAttempt(t *testing.T) {
+	onService(t, Options{Secrets: ringOf(t, oldKey)}, func(t *testing.T, f *fixture) {
+		f.work()
+		first, second, plain := jobIn("demo", 1), jobIn("demo", 2), jobIn("demo", 3)
+		ends := make(chan struct{})
+		f.set(func() {
+			f.hang[first.Schedule()], f.hang[second.Schedule()], f.hang[plain.Schedule()] = ends, ends, ends
+		})
+		once := func(j *resource.Job) { j.Rule = parsed(`{"startTime": "2000-01-01T00:05:00Z"}`) }
+		f.put(first, with(secretJob("canary"), once))
+		f.put(plain, with(job(hourly), once))
+		time.Sleep(5*time.Minute + 10*time.Second) // fake time
+		both := New(Options{Store: f.server.Store(), Secrets: ringOf(t, newKey+" ,"+oldKey)})
+		for i, want := range []Rekeyed{{Changed: 1, Waiting: 1}, {Waiting: 1}} {
+			if done, err := both.Rekey(t.Context()); err != nil || done != want {
+				t.Errorf("call %d: %+v, %v; want %+v", i, done, err, want)
+			}
+		}
+		_, _, err := both.PutJob(t.Context(), second, Condition{}, false, func(*Job) (*resource.Job, error) {
+			return with(secretJob("canary"), func(j *resource.Job) { j.Rule = parsed(`{"startTime": "2000-01-01T00:05:30Z"}`) }), nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(30 * time.Second) // fake time: the second one runs too
+		if ran := f.runs(second); len(ran) != 1 {
+			t.Fatalf("the job that was sealed with the new key has the runs %q", ran)
+		}
+		if done, err := both.Rekey(t.Context()); err != nil || done != (Rekeyed{Waiting: 1}) {
+			t.Errorf("beside a run that began afterwards: %+v, %v; want one that waits", done, err)
+		}
+		close(ends)
+		time.Sleep(time.Minute) // fake time
+		if done, err := both.Rekey(t.Context()); err != nil || done != (Rekeyed{}) {
+			t.Errorf("after their end: %+v, %v", done, err)
+		}
+	})
+}
+
 // A new store needs no rekey. One with a collection may have secrets, and workers of a release before.
 func TestANewStoreIsSealedInTheNewestVersion(t *testing.T) {
 	onService(t, Options{}, func(t *testing.T, f *fixture) { // it has collection demo
