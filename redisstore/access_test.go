@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chimejobs/chime/internal/protocol"
 	"github.com/chimejobs/chime/internal/redistest"
 	"github.com/chimejobs/chime/internal/storesuite"
 )
@@ -20,6 +21,22 @@ func TestTheUsersOfTheDocsHaveExactlyTheRightsThatAreNeeded(t *testing.T) {
 		if want := fmt.Sprintf("chime-%s on >SECRET %s", use, g.rules("chime")); lines[string(use)] != want {
 			t.Errorf("docs/access.md has another line for a %s than it needs, which is:\nuser %s", use, want)
 		}
+	}
+}
+
+// A producer of one queue needs the same rights, on the keys of the queue's partitions only.
+func TestTheLineOfOneQueueIsTheProducersLine(t *testing.T) {
+	var want []string
+	producer := grants[protocol.UseEnqueue]
+	for _, rule := range strings.Fields("mail-producer on >SECRET " + producer.rules("chime")) {
+		if strings.Contains(rule, "{*}") {
+			want = append(want, strings.Replace(rule, "{*}", "{mail}", 1))
+			rule = strings.Replace(rule, "{*}", "{mail/*}", 1)
+		}
+		want = append(want, rule)
+	}
+	if got := redistest.ProducerOfOneQueue(t); got != strings.Join(want, " ") {
+		t.Errorf("docs/access.md has another line for one queue than\nuser %s", strings.Join(want, " "))
 	}
 }
 

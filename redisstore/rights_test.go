@@ -94,6 +94,60 @@ func TestNoUserMayDoMore(t *testing.T) {
 	}
 }
 
+// docs/access.md lists what the user of a producer can do in addition to enqueuing.
+func TestWhatAProducersUserCanDo(t *testing.T) {
+	server := redistest.Start(t, redistest.Options{Users: []string{redistest.DocumentedUsers(t)["producer"]}})
+	producer := server.Client(&redis.Options{Username: "chime-producer", Password: "SECRET", DisableIdentity: true})
+	for _, c := range []struct {
+		can      bool
+		commands string
+	}{
+		{true, "hget …:jobs id, hmget …:jobs id, zrange …:due 0 -1, zrange …:once 0 -1, zrange …:callers 0 -1, zrange …:idle 0 -1, hget …:state fence, hget chime:queues mail"},
+		{true, "hset …:jobs id body, hdel …:jobs id, zadd …:due 1 id, zrem …:due id, rpush …:ready id, zrem …:once id, zadd …:idle 0 #closed"},
+		{true, "hset …:state paused 1, hset …:state layout 9, hset chime:queues mail 7, publish chime:wake:w c1"},
+		{false, "lrange …:ready 0 -1, hgetall …:jobs, hscan …:jobs 0, hkeys …:jobs, hgetall chime:queues"},
+		{false, "hget …:schedules s, hset …:schedules s {}, hget …:cursors s, hget …:notes s, hget …:history s, hget …:last s, xrange …:runs - +, hget …:results id"},
+		{false, "zrange …:dead 0 -1, zadd …:dead 1 id, hget …:inflight:s id, hset …:inflight:s id 1, zrange …:sessions 0 -1, hget …:counters done"},
+		{false, "hget chime:leader term, hset chime:leader term 9, zrange chime:schedules 0 -1, hget chime:{/collections}:records demo, hget other:key f, subscribe chime:wake:w, publish other x"},
+	} {
+		for command := range strings.SplitSeq(c.commands, ", ") {
+			var args []any
+			for _, word := range strings.Fields(strings.ReplaceAll(command, "…", "chime:{default}")) {
+				args = append(args, word)
+			}
+			if err := producer.Do(t.Context(), args...).Err(); denied(err) == c.can {
+				t.Errorf("%s: %v, want it permitted: %v", command, err, c.can)
+			}
+		}
+	}
+}
+
+func TestAProducerOfOneQueueReachesNoOther(t *testing.T) {
+	server := redistest.Start(t, redistest.Options{Users: []string{redistest.ProducerOfOneQueue(t)}})
+	options := Options{Partitions: map[string]int{"mail": 3}}
+	producer := newStore(server.Client(&redis.Options{Username: "mail-producer", Password: "SECRET", DisableIdentity: true}), options)
+	if err := producer.CheckUse(t.Context(), protocol.UseEnqueue, []string{"mail"}); err != nil {
+		t.Errorf("its own queue: %v", err)
+	}
+	for _, queue := range []string{"mailings", "default"} {
+		if err := producer.CheckUse(t.Context(), protocol.UseEnqueue, []string{queue}); !errors.Is(err, protocol.ErrUnfit) {
+			t.Errorf("queue %s: %v, want ErrUnfit", queue, err)
+		}
+	}
+	admin := newStore(server.Client(nil), options)
+	for _, queue := range []string{"mail", "mailings"} {
+		if _, err := admin.Partitions(t.Context(), queue); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for partition, can := range map[protocol.Partition]bool{{Queue: "mail"}: true, {Queue: "mail", Index: 2}: true, {Queue: "mailings"}: false} {
+		item := protocol.EnqueueCall{Partition: partition, Caller: "c", Number: 1, Items: []protocol.EnqueueItem{storesuite.Job("a")}}
+		if err := producer.Enqueue(t.Context(), []protocol.EnqueueCall{item})[0].Err; denied(err) == can || can && err != nil {
+			t.Errorf("partition %v: %v, want it permitted: %v", partition, err, can)
+		}
+	}
+}
+
 func texts(values []any) []string {
 	all := make([]string, len(values))
 	for i := range values {
