@@ -130,7 +130,7 @@ func open() (store *redisstore.Store, closeStore func() error, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	fmt.Printf("chime on a Redis inside this process, %s (set REDIS_URL to use your own)\n\n", server.Addr())
+	fmt.Printf("chime on a Redis inside this process, %s (set REDIS_URL to use your own)\n\n", server.URL())
 	return server.Store(), server.Close, nil
 }
 

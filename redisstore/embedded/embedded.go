@@ -16,9 +16,11 @@ package embedded
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"log/slog"
 	"net"
+	"net/url"
 	"sync"
 
 	"github.com/alicebob/miniredis/v2"
@@ -39,16 +41,19 @@ type Server struct {
 	err    error
 }
 
-// Start starts a server on a free port of the loopback interface, so that redis-cli can connect to it. It logs a warning with
-// slog.Default that the server forgets everything. It returns an error if it cannot listen.
+// Start starts a server on a free port of the loopback interface, with a random password, because every user of the machine can connect to the port.
+// redis-cli -u needs the result of URL. Start logs a warning with slog.Default that the server forgets everything, without the password. It returns an
+// error if it cannot listen.
 func Start() (*Server, error) {
 	mini := miniredis.NewMiniRedis()
 	mini.ClockTTL(true)
+	password := rand.Text()
+	mini.RequireAuth(password)
 	if err := mini.Start(); err != nil {
 		return nil, fmt.Errorf("embedded: start: %w", err)
 	}
 	slog.Warn("embedded: this Redis is inside the process and forgets all jobs and schedules when the process ends", "event", "store.unfit", "host", mini.Addr())
-	return newServer(mini, &redis.Options{Addr: mini.Addr()}), nil
+	return newServer(mini, &redis.Options{Addr: mini.Addr(), Password: password}), nil
 }
 
 // inMemory is the address of a server without a network. It is an IP address, because clients resolve names.
@@ -81,7 +86,7 @@ func (s *Server) Store() *redisstore.Store { return s.store }
 func (s *Server) Client() *redis.Client { return s.client }
 
 // Dial opens a connection to the server. Use it as the Dialer of a client whose connections a test closes. It fails once the server is
-// closed.
+// closed. A server of Start also wants its password, see URL.
 func (s *Server) Dial() (net.Conn, error) { return dial(s.mini) }
 
 func dial(mini *miniredis.Miniredis) (net.Conn, error) {
@@ -98,6 +103,17 @@ func (s *Server) Addr() string {
 		return ""
 	}
 	return s.mini.Addr()
+}
+
+// URL returns the URL of a server of Start, with its password: redis://:<password>@127.0.0.1:<port>/0. It is for redis-cli -u, for the command chime and
+// for redis.ParseURL. Do not log it. It is empty for a server of StartInMemory.
+func (s *Server) URL() string {
+	address := s.Addr()
+	if address == "" {
+		return ""
+	}
+	at := url.URL{Scheme: "redis", User: url.UserPassword("", s.client.Options().Password), Host: address, Path: "/0"}
+	return at.String()
 }
 
 // Close closes the client and the server, which forgets everything. Roles on it must have returned before. Closing it again

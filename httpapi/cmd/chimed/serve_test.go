@@ -300,7 +300,7 @@ func TestRolesShareARedisAndRekeySealsAnew(t *testing.T) {
 	}
 	defer store.Close()
 	env := func(keys string) map[string]string {
-		return map[string]string{"CHIMED_REDIS": "redis://" + store.Addr(), "CHIMED_SECRET_KEYS": keys, "CHIMED_NAMESPACE": "test"}
+		return map[string]string{"CHIMED_REDIS": store.URL(), "CHIMED_SECRET_KEYS": keys, "CHIMED_NAMESPACE": "test"}
 	}
 	api, url := started(t, env(old), "-roles", "api", "-allow-net", receiver.Listener.Addr().String())
 	scheduler, schedulerURL := started(t, env(""), "-roles", "scheduler")
@@ -314,7 +314,7 @@ func TestRolesShareARedisAndRekeySealsAnew(t *testing.T) {
 		t.Fatalf("create a job: got %d %s", status, body)
 	}
 	for i, want := range []string{"sealed again: 1 jobs\n", "sealed again: 0 jobs\n"} {
-		got := command(t, []string{"rekey"}, "CHIMED_REDIS", "redis://"+store.Addr(), "CHIMED_NAMESPACE", "test", "CHIMED_SECRET_KEYS", new+","+old)
+		got := command(t, []string{"rekey"}, "CHIMED_REDIS", store.URL(), "CHIMED_NAMESPACE", "test", "CHIMED_SECRET_KEYS", new+","+old)
 		if got.code != 0 || got.out != want {
 			t.Errorf("rekey %d: got exit %d, %q, %s; want %q", i+1, got.code, got.out, got.err, want)
 		}

@@ -34,7 +34,7 @@ func emptyShop(t *testing.T) *shop {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = server.Close() })
-	return &shop{commandtest.Terminal{Env: map[string]string{"REDIS_URL": "redis://" + server.Addr()}}, server.Store()}
+	return &shop{commandtest.Terminal{Env: map[string]string{"REDIS_URL": server.URL()}}, server.Store()}
 }
 
 func newShop(t *testing.T) *shop {
