@@ -31,8 +31,7 @@ Flags of serve. Each one is an environment variable too: -public-url is CHIMED_P
   -listen ADDR          host and port; default 127.0.0.1:8080
   -public-url URL       the URL for clients, the beginning of all links; default: scheme and host of each request
   -redis URL            redis://host:6379/0, rediss:// with TLS; with a password in CHIMED_REDIS only.
-                        Without it the store is in this process and forgets everything at exit. Then it has a port of this
-                        machine for redis-cli, but not with -tokens
+                        Without it the store is in this process, without a port, and forgets everything at exit
   -namespace NAME       prefix of all keys; default chime
   -queues LIST          the queues with their weights; default default=1. Collections without a queue use the first
   -concurrency N        maximum number of jobs at the same time; default ten per processor

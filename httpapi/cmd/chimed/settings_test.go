@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"log/slog"
 	"strings"
 	"testing"
@@ -158,15 +159,20 @@ func TestListsThatAreGivenTwiceAddUp(t *testing.T) {
 	}
 }
 
-func TestAStoreInThisProcessHasNoPortWithTokens(t *testing.T) {
-	for tokens, port := range map[string]bool{"": true, "tokens": false} {
-		server, err := (&settings{tokens: tokens}).start(slog.New(slog.DiscardHandler))
+// A port would let every user of the machine in, past -tokens and past the checks of Loopback.
+func TestAStoreInThisProcessHasNoPort(t *testing.T) {
+	var log bytes.Buffer
+	before := slog.Default()
+	slog.SetDefault(slog.New(slog.NewTextHandler(&log, nil)))
+	defer slog.SetDefault(before)
+	for _, tokens := range []string{"", "tokens"} {
+		_, closeStore, err := (&settings{tokens: tokens}).open(slog.Default())
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer server.Close()
-		if (server.Addr() != "") != port {
-			t.Errorf("-tokens %q: it listens on %q", tokens, server.Addr())
-		}
+		defer closeStore()
+	}
+	if text := log.String(); strings.Contains(text, "host=") || strings.Count(text, "store.unfit") != 2 {
+		t.Errorf("want two warnings, and no address of a port; logged:\n%s", text)
 	}
 }

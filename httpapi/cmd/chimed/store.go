@@ -19,26 +19,15 @@ func (s *settings) open(log *slog.Logger) (store *redisstore.Store, closeStore f
 		client := redis.NewClient(s.client)
 		return redisstore.New(client, options), client.Close, nil
 	}
-	server, err := s.start(log)
-	if err != nil {
-		return nil, nil, err
-	}
-	s.sealed = 2 // nothing is stored in an older form
+	log.Warn("chimed: the store is in this process, and forgets all jobs and schedules when the process ends", "event", "store.unfit")
+	server := embedded.StartInMemory() // without a port: every user of this machine could connect to it
+	s.sealed = 2                       // nothing is stored in an older form
 	if s.ring == nil {
 		if s.ring, err = throwAwayRing(); err != nil {
 			return nil, nil, err
 		}
 	}
 	return redisstore.New(server.Client(), options), server.Close, nil
-}
-
-// start starts a store in this process. With -tokens it has no port: every user of this machine could connect to it without a token.
-func (s *settings) start(log *slog.Logger) (*embedded.Server, error) {
-	if s.tokens == "" {
-		return embedded.Start() // it logs that it forgets everything
-	}
-	log.Warn("chimed: the store is in this process without a port, and forgets all jobs and schedules when the process ends", "event", "store.unfit")
-	return embedded.StartInMemory(), nil
 }
 
 func throwAwayRing() (*action.Ring, error) {
