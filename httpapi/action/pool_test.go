@@ -7,9 +7,11 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -167,6 +169,43 @@ func TestOnlySoManyIdleConnectionsAreKept(t *testing.T) {
 			t.Errorf("%d connections, of which %d are kept, want 10 and 3", conns, idle)
 		}
 	})
+}
+
+// Over HTTP/2 requests at the same time share a connection.
+func TestRequestsOverHTTP2ShareAConnection(t *testing.T) {
+	const atOnce = 5
+	var arrived atomic.Int32
+	all, peers := make(chan struct{}), make(chan string, 1+atOnce)
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		peers <- r.RemoteAddr
+		switch arrived.Add(1) {
+		case 1: // leaves an idle connection
+		case 1 + atOnce:
+			close(all)
+		default:
+			<-all
+		}
+		_, _ = io.WriteString(w, "ok")
+	}))
+	server.EnableHTTP2 = true
+	server.StartTLS()
+	defer server.Close()
+	p := newPool(server.Client().Transport.(*http.Transport).Clone(), 20)
+	defer p.closeIdle()
+	post(t, t.Context(), p, server.URL)
+	var requests sync.WaitGroup
+	for range atOnce {
+		requests.Go(func() { post(t, t.Context(), p, server.URL) })
+	}
+	requests.Wait()
+	close(peers)
+	used := map[string]bool{}
+	for peer := range peers {
+		used[peer] = true
+	}
+	if len(used) != 1 {
+		t.Errorf("%d connections, want 1", len(used))
+	}
 }
 
 // A heldConn closes only when a test permits it, like a TLS connection to a receiver that does not read.
