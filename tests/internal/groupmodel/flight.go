@@ -1,0 +1,321 @@
+package groupmodel
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+)
+
+// A Flight is a job that was taken.
+type Flight struct {
+	ID     string
+	Number int // takes are numbered from 1, over all jobs of the queue
+	Body   int
+}
+
+// Taken is the answer of a take.
+type Taken struct {
+	Flights []Flight
+	Next    int64 // if it has fewer jobs than asked for: the instant at which another one may start without a call, or 0
+}
+
+const dueStep = 500
+
+// find gives jobs of groups that are due their places in line, in the order of their instants, then of their IDs, and lets groups join whose starts
+// are free again.
+func (m *Model) find(now int64) {
+	var due []*job
+	for _, j := range m.jobs {
+		if j.Group != "" && j.isDue(now) {
+			due = append(due, j)
+		}
+	}
+	slices.SortFunc(due, func(a, b *job) int {
+		if !m.keeps(DueInOrder) {
+			return cmp.Compare(a.ID, b.ID)
+		}
+		return cmp.Or(cmp.Compare(a.due, b.due), cmp.Compare(a.ID, b.ID))
+	})
+	if m.keeps(DueInSteps) {
+		due = due[:min(len(due), dueStep)]
+	}
+	for _, j := range due {
+		m.join(j, now)
+	}
+	for _, g := range m.sorted {
+		m.tune(g, now)
+	}
+}
+
+// readyPlain are the plain jobs that may start.
+func (m *Model) readyPlain(now int64) []*job {
+	var due []*job
+	for _, j := range m.jobs {
+		if j.Group == "" && j.isDue(now) {
+			due = append(due, j)
+		}
+	}
+	slices.SortFunc(due, func(a, b *job) int { return cmp.Compare(a.ID, b.ID) })
+	return append(slices.Clone(m.plain), due...)
+}
+
+// Take starts at most n jobs, by the model's own choice. Groups and plain jobs have their turn by turn.
+func (m *Model) Take(session string, n int, now int64) (taken Taken) {
+	defer m.call(now)()
+	m.find(now)
+	m.gone[session] = false
+	for range n {
+		g, plain := m.choose(), m.readyPlain(now)
+		m.source++
+		switch {
+		case g == nil && len(plain) == 0:
+		case len(plain) > 0 && (g == nil || m.source%2 == 0 || !m.keeps(Thirds)):
+			taken.Flights = append(taken.Flights, m.startPlain(plain[0], session))
+		default:
+			taken.Flights = append(taken.Flights, m.start(g, session, now))
+		}
+	}
+	if m.sleep(session, len(taken.Flights) < n); len(taken.Flights) < n {
+		taken.Next = m.horizon(now)
+	}
+	return taken
+}
+
+// Follow starts the jobs that a Queue answered to the same take, and reports the first one that the specification does not allow.
+func (m *Model) Follow(session string, n int, now int64, got Taken) error {
+	defer m.call(now)()
+	m.find(now)
+	m.gone[session] = false
+	plain, grouped := 0, 0
+	for _, f := range got.Flights {
+		j := m.jobs[f.ID]
+		if j == nil {
+			return fmt.Errorf("took %s, which does not exist", f.ID)
+		}
+		var want Flight
+		if j.Group == "" {
+			if !slices.Contains(m.readyPlain(now), j) {
+				return fmt.Errorf("took %s, which is %s until %d", f.ID, j.state, j.due)
+			}
+			plain, want = plain+1, m.startPlain(j, session)
+		} else {
+			g := m.group(j.Group)
+			switch class := m.class(); {
+			case !g.in:
+				return fmt.Errorf("took %s (%s) of group %s, which may start nothing: %q", f.ID, j.state, g.key, m.reasons(g, now))
+			case m.first(g) != j:
+				return fmt.Errorf("took %s (%s) of group %s, whose next job is %s", f.ID, j.state, g.key, m.first(g).ID)
+			case !m.allowed(g, class):
+				return fmt.Errorf("took %s of group %s, whose turn it is not: %s", f.ID, g.key, m.describe(class))
+			}
+			grouped, want = grouped+1, m.start(g, session, now)
+		}
+		if f != want {
+			return fmt.Errorf("took %+v, want %+v", f, want)
+		}
+	}
+	return m.checkBatch(n, now, got, plain, grouped, session)
+}
+
+// checkBatch checks how many jobs a take returned, with and without a group, and the instant that it returned.
+func (m *Model) checkBatch(n int, now int64, got Taken, plain, grouped int, session string) error {
+	total, plainLeft, groupedLeft := plain+grouped, len(m.readyPlain(now)) > 0, m.choose() != nil
+	m.sleep(session, total < n)
+	switch {
+	case total > n:
+		return fmt.Errorf("took %d jobs, want at most %d", total, n)
+	case total < n && (plainLeft || groupedLeft):
+		return fmt.Errorf("took %d jobs of %d although more may start", total, n)
+	case total < n:
+		if want := m.horizon(now); want > 0 && (got.Next <= now || got.Next > want) {
+			return fmt.Errorf("the next instant is %d, want %d or earlier and after %d", got.Next, want, now)
+		}
+	case plain < n/3 && plainLeft, grouped < n/3 && groupedLeft:
+		return fmt.Errorf("took %d plain jobs and %d of groups, want at least a third of each while they last", plain, grouped)
+	}
+	return errors.Join(m.leftOut("plain jobs", plain == 0 && plainLeft), m.leftOut("jobs of groups", grouped == 0 && groupedLeft))
+}
+
+// leftOut counts how often in a row a take left out what it could have started.
+func (m *Model) leftOut(kind string, out bool) error {
+	if m.left[kind]++; !out {
+		m.left[kind] = 0
+	}
+	if m.left[kind] > 2 {
+		return fmt.Errorf("three takes in a row left out %s", kind)
+	}
+	return nil
+}
+
+func (m *Model) describe(class []*group) (text string) {
+	f, w := m.sums()
+	text = fmt.Sprintf("%d flights, weights %d;", f, w)
+	for _, g := range class {
+		text += fmt.Sprintf(" %s: %d flights, weight %d, tag %d to %d, arrival %d;", g.key, g.flights, g.weight, g.tag.lo, g.tag.hi, g.arrival)
+	}
+	return text
+}
+
+func (m *Model) sleep(session string, asleep bool) {
+	if delete(m.sleepers, session); asleep {
+		m.sleepers[session] = true
+	}
+}
+
+func (m *Model) startPlain(j *job, session string) Flight {
+	if j.state == waiting {
+		m.leave(j)
+	}
+	return m.fly(j, session)
+}
+
+func (m *Model) fly(j *job, session string) Flight {
+	m.flights++
+	j.state, j.session, j.number = flying, session, m.flights
+	return Flight{j.ID, j.number, j.Body}
+}
+
+// start begins the next job of a group.
+func (m *Model) start(g *group, session string, now int64) Flight {
+	j, rule := m.first(g), m.rule(g.key)
+	m.advance(g, m.class())
+	m.leave(j)
+	g.flights++
+	j.turn, j.start = quotient(1, g.weight), rule.Starts > 0
+	if j.start {
+		g.starts.add(now, rule.Per)
+	}
+	if rule.Ordered == On {
+		g.blocker = j.ID
+	}
+	f := m.fly(j, session)
+	m.tune(g, now)
+	return f
+}
+
+// land ends the flight of a job. It returns nil if the job that flew is gone: it was cancelled, or something replaces it.
+func (m *Model) land(j *job, now int64) *job {
+	if j.Group != "" {
+		g := m.group(j.Group)
+		if m.keeps(FlightsEnd) || !j.cancelled {
+			g.flights--
+		}
+		m.touch(j.Group)
+	}
+	next, cancelled := j.next, j.cancelled && m.keeps(CancelledFlightEnd)
+	j.session, j.next, j.cancelled = "", nil, false
+	switch {
+	case next != nil:
+		m.remove(j)
+		m.accept(*next, now)
+		return nil
+	case cancelled:
+		m.remove(j)
+		return nil
+	}
+	return j
+}
+
+// flight returns the job of a flight, or nil if the session no longer holds it or has vanished.
+func (m *Model) flight(f Flight) *job {
+	j := m.jobs[f.ID]
+	if j == nil || j.state != flying || m.gone[j.session] || j.number != f.Number && m.keeps(LateSettlement) {
+		return nil
+	}
+	return j
+}
+
+// settle ends a flight, and calls then with its job unless that is gone with the flight. It reports whether the flight existed.
+func (m *Model) settle(f Flight, now int64, then func(j *job)) bool {
+	defer m.call(now)()
+	j := m.flight(f)
+	if j == nil {
+		return false
+	}
+	if j = m.land(j, now); j != nil {
+		then(j)
+	}
+	return true
+}
+
+// Done ends a job.
+func (m *Model) Done(f Flight, now int64) bool { return m.settle(f, now, m.remove) }
+
+// Fail lets a job wait for its retry.
+func (m *Model) Fail(f Flight, after, now int64) bool {
+	return m.settle(f, now, func(j *job) { m.wait(j, now+after, OrderedRetry) })
+}
+
+// Snooze lets a job wait.
+func (m *Model) Snooze(f Flight, after, now int64) bool {
+	return m.settle(f, now, func(j *job) { m.wait(j, now+after, OrderedSnooze) })
+}
+
+func (m *Model) wait(j *job, due int64, p Promise) {
+	j.state, j.due = retrying, due
+	if m.keeps(RetryLosesPlace) {
+		j.place = 0
+	}
+	if !m.keeps(p) {
+		m.unblock(j)
+	}
+}
+
+// Dead moves a job to the dead ones.
+func (m *Model) Dead(f Flight, now int64) bool { return m.settle(f, now, m.die) }
+
+func (m *Model) die(j *job) {
+	j.state, j.place = dead, 0
+	if m.keeps(DeadEndsBlocker) {
+		m.unblock(j)
+	}
+}
+
+// Park lets a job wait for a session that knows its name.
+func (m *Model) Park(f Flight, now int64) bool {
+	return m.settle(f, now, func(j *job) {
+		if j.state = parked; !m.keeps(OrderedParked) {
+			m.unblock(j)
+		}
+	})
+}
+
+// Back gives a job back unbegun: it gets its place back, its group the turn and the start.
+func (m *Model) Back(f Flight, now int64) bool {
+	return m.settle(f, now, func(j *job) {
+		if !m.keeps(BackKeepsPlace) {
+			j.place = 0
+		}
+		m.unblock(j)
+		m.join(j, now)
+		if j.Group == "" {
+			return
+		}
+		g := m.group(j.Group)
+		if j.start && m.keeps(StartGivenBack) {
+			g.starts.giveBack()
+		}
+		if m.keeps(TurnGivenBack) {
+			g.tag = g.tag.minus(j.turn.hull(quotient(1, m.rule(g.key).Weight)))
+			g.tag.lo-- // it may get its arrival back, or another one
+			g.tag = m.decided(g.tag)
+		}
+	})
+}
+
+// Serve brings the parked jobs back into line, and returns their number.
+func (m *Model) Serve(now int64) (n int) {
+	defer m.call(now)()
+	for _, id := range slices.Sorted(maps.Keys(m.jobs)) {
+		if j := m.jobs[id]; j.state == parked {
+			if !m.keeps(ServeKeepsPlace) {
+				j.place = 0
+			}
+			m.join(j, now)
+			n++
+		}
+	}
+	return n
+}
