@@ -80,7 +80,29 @@ func (m *Model) Take(session string, n int, now int64) (taken Taken) {
 	if m.sleep(session, len(taken.Flights) < n); len(taken.Flights) < n {
 		taken.Next = m.horizon(now)
 	}
+	m.last[session] = taken
 	return taken
+}
+
+// TakeAgain answers the last take of a session again, and starts nothing.
+func (m *Model) TakeAgain(session string, now int64) []Flight {
+	last := m.last[session].Flights
+	if !m.keeps(TakenOnce) {
+		return m.Take(session, len(last), now).Flights
+	}
+	return last
+}
+
+// repeatable reports whether a session may send its last take again: that got jobs, none of which is cancelled or replaced now, the session has made
+// no other call, and it has not vanished.
+func (m *Model) repeatable(session string) bool {
+	last := m.last[session]
+	for _, f := range last.Flights {
+		if j := m.jobs[f.ID]; j.cancelled || j.next != nil {
+			return false
+		}
+	}
+	return len(last.Flights) > 0
 }
 
 // Follow starts the jobs that a Queue answered to the same take, and reports the first one that the specification does not allow.
@@ -123,6 +145,7 @@ func (m *Model) Follow(session string, n int, now int64, got Taken) error {
 func (m *Model) checkBatch(n int, now int64, got Taken, plain, grouped int, session string) error {
 	total, plainLeft, groupedLeft := plain+grouped, len(m.readyPlain(now)) > 0, m.choose() != nil
 	m.sleep(session, total < n)
+	m.last[session] = got
 	switch {
 	case total > n:
 		return fmt.Errorf("took %d jobs, want at most %d", total, n)
@@ -234,6 +257,7 @@ func (m *Model) settle(f Flight, now int64, then func(j *job)) bool {
 	if j == nil {
 		return false
 	}
+	delete(m.last, j.session)
 	if j = m.land(j, now); j != nil {
 		then(j)
 	}

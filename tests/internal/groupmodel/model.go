@@ -3,9 +3,11 @@
 // equal right, the model follows the answer of the Queue and only checks that it is allowed.
 //
 // The model decides these points, which the specification leaves open:
-//   - A take is a start: nothing is taken ahead. Limits and pauses of the whole queue are not modelled.
+//   - A take is a start: nothing is taken ahead. Not modelled are limits and pauses of the whole queue, a take that is cut because its jobs are
+//     large, and the 500 groups at most whose starts a take finds free again.
 //   - The blocker of an ordered group is the job of it that was taken last under the rule and has not ended. Back in the line, by its retry, after a
-//     crash or from the parked ones, it is the only job of its group that may start, also if it is not the first one. Given back unbegun, it is no blocker.
+//     crash or from the parked ones, it is the only job of its group that may start, also if others are before it. Given back
+//     unbegun, it is no blocker.
 //   - A job that was taken before its group became ordered blocks the group while it is in flight, and not after. A group that is no longer ordered
 //     forgets its blocker.
 //   - An ordered group has at most one flight, also if the queue's rule has a higher Running.
@@ -100,8 +102,9 @@ type Model struct {
 	front     int64           // the last place of a requeued job
 	flights   int             // how many takes there were
 	woken     int
-	source    int             // where a take of the Model's own looks first
-	decide    func(span) span // a tag that a Model decides as a store does; nil in one that checks
+	last      map[string]Taken // session → answer of its last take
+	source    int              // where a take of the Model's own looks first
+	decide    func(span) span  // a tag that a Model decides as a store does; nil in one that checks
 }
 
 // New returns an empty queue.
@@ -111,7 +114,7 @@ func New() *Model { return Broken("") }
 func Broken(p Promise) *Model {
 	return &Model{
 		broken: p, jobs: map[string]*job{}, groups: map[string]*group{}, rules: map[string]Rule{}, paused: map[string]bool{}, gone: map[string]bool{},
-		sleepers: map[string]bool{}, left: map[string]int{}, touched: map[string]bool{},
+		sleepers: map[string]bool{}, left: map[string]int{}, touched: map[string]bool{}, last: map[string]Taken{},
 	}
 }
 
@@ -291,7 +294,9 @@ func (m *Model) horizon(now int64) (at int64) {
 type GroupInfo struct {
 	Waiting, Running int
 	Paused           bool
-	Blocked          Why // empty if it may start a job; if there are several reasons, one of them. Compared only while jobs wait.
+	Blocked          Why    // empty if it may start a job; if there are several reasons, one of them. Compared only while jobs wait.
+	By               string // the ID of the blocker, if Blocked is ByOrder; empty if that was taken before the group was ordered
+	Until            int64  // the instant of the next start, if Blocked is ByStarts
 	Oldest           string
 }
 
@@ -302,10 +307,22 @@ func (m *Model) Group(key string, now int64) GroupInfo {
 	if len(g.line) > 0 {
 		info.Oldest = g.line[0].ID
 		if why := m.reasons(g, now); len(why) > 0 {
-			info.Blocked = why[0]
+			info.block(m, g, why[0])
 		}
 	}
 	return info
+}
+
+// block sets the reason that a group starts nothing.
+func (i *GroupInfo) block(m *Model, g *group, why Why) {
+	i.Blocked, i.By, i.Until = why, "", 0
+	switch {
+	case why == ByOrder && m.keeps(BlockerNamed):
+		i.By = g.blocker
+	case why == ByStarts && m.keeps(NextStartNamed):
+		rule := m.rule(g.key)
+		i.Until = g.starts.opens(rule.Starts, rule.Per)
+	}
 }
 
 // Advance is called when the clock has gone forward to now.

@@ -12,6 +12,7 @@ type Queue interface {
 	EnqueueMany(items []Item, now int64) []Receipt
 	Replace(i Item, now int64) Receipt
 	Take(session string, n int, now int64) Taken
+	TakeAgain(session string, now int64) []Flight // sends the last call of the session again, because its answer was lost
 	Done(f Flight, now int64) bool
 	Fail(f Flight, after, now int64) bool
 	Snooze(f Flight, after, now int64) bool
@@ -46,6 +47,7 @@ const (
 	enqueueMany Kind = "EnqueueMany"
 	replace     Kind = "Replace"
 	take        Kind = "Take"
+	takeAgain   Kind = "TakeAgain"
 	done        Kind = "Done"
 	fail        Kind = "Fail"
 	snooze      Kind = "Snooze"
@@ -121,7 +123,8 @@ type profile struct {
 // profiles are walks of all calls, of shares, and of ordered groups.
 var profiles = []profile{
 	{map[Kind]int{
-		enqueue: 20, enqueueMany: 6, replace: 6, take: 22, done: 10, fail: 6, snooze: 3, die: 3, park: 2, back: 5, late: 2, serve: 1, crash: 1, reap: 4,
+		enqueue: 20, enqueueMany: 6, replace: 6, take: 22, takeAgain: 3, done: 10, fail: 6, snooze: 3, die: 3, park: 2, back: 5, late: 2,
+		serve: 1, crash: 1, reap: 4,
 		cancel: 3, remove: 2, requeue: 4, setGroup: 4, setGroups: 1, resetGroup: 2, pauseGroup: 2, resumeGroup: 4, purge: 1, purgeGroup: 1,
 		advance: 12, stepBack: 1,
 	}, 30, 4, 3, []Rule{
@@ -162,7 +165,7 @@ func Operations(seed uint64, n int) []Operation {
 
 // kinds are all calls, in an order that does not change.
 var kinds = []Kind{
-	enqueue, enqueueMany, replace, take, done, fail, snooze, die, park, back, late, serve, crash, reap, cancel, remove, requeue,
+	enqueue, enqueueMany, replace, take, takeAgain, done, fail, snooze, die, park, back, late, serve, crash, reap, cancel, remove, requeue,
 	setGroup, setGroups, resetGroup, pauseGroup, resumeGroup, purge, purgeGroup, advance, stepBack,
 }
 
@@ -191,6 +194,8 @@ func (p profile) operation(random *rand.Rand, kind Kind) (o Operation) {
 		}
 	case take:
 		o.Session, o.N = session, 1+random.IntN(4)
+	case takeAgain:
+		o.Session = session
 	case done, die, park, back, late:
 		if o.Pick = random.IntN(1_000); p.newest {
 			o.Pick = -1 - random.IntN(2)

@@ -72,6 +72,9 @@ const (
 	SecondCrashHeld    Promise = "a job is held back after its second crash"
 	ThirdCrashDead     Promise = "a job is dead after its third crash"
 	SleepersWoken      Promise = "a call that lets a job start wakes a sleeper"
+	TakenOnce          Promise = "a take that is sent again starts nothing and gets the same answer"
+	BlockerNamed       Promise = "lists name the blocker of an ordered group"
+	NextStartNamed     Promise = "lists show the next start of a group whose starts are used"
 	StartsAreHorizon   Promise = "the next start of a group is an instant that a sleeper knows"
 )
 
@@ -83,5 +86,6 @@ var Promises = []Promise{
 	ReplaceInLine, ReplaceMoves, ReplaceAfter, PurgeSparesBegun, PurgeOfOneGroup,
 	Running, Starts, StartGivenBack, LaterIsNow, Paused, Waiting, OwnRule, QueueRule, NoLimitHolds, ResetKeepsPause, PauseKeepsRule, InvalidRules,
 	OrderedFlight, OrderedRetry, OrderedSnooze, OrderedParked, OrderedSuspect, OrderedResumes, DeadEndsBlocker, CancelEndsBlocker, ReplaceEndsBlock,
-	FlightsUntilReaped, FlightsEnd, LateSettlement, CancelledFlightEnd, SecondCrashHeld, ThirdCrashDead, SleepersWoken, StartsAreHorizon,
+	FlightsUntilReaped, FlightsEnd, LateSettlement, CancelledFlightEnd, SecondCrashHeld, ThirdCrashDead,
+	SleepersWoken, TakenOnce, BlockerNamed, NextStartNamed, StartsAreHorizon,
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -186,4 +187,21 @@ func TestStartsOfAClockThatSteppedBack(t *testing.T) {
 	}
 	c.now += per
 	c.starts("b")
+}
+
+// A take whose answer was lost is sent again after the group's rule went to Running 1 and a flight of another session was reaped.
+func TestARepeatedTakeCountsNoFlight(t *testing.T) {
+	c := newClocked(t)
+	c.add("g", "a b c d e f")
+	c.Take("other", 1, c.now)
+	taken := c.take(3)
+	_ = c.SetGroup("g", Rule{Running: 1}, c.now)
+	c.Crash("other", c.now)
+	c.Reap("other", 9, c.now)
+	if got := c.TakeAgain("s", c.now); !slices.Equal(got, taken) {
+		t.Errorf("the repeated take got %+v, want %+v", got, taken)
+	}
+	if got := c.Group("g", c.now); got.Running != 3 || got.Waiting != 3 {
+		t.Errorf("after it the group is %+v, want three flights and three jobs waiting", got)
+	}
 }

@@ -31,6 +31,7 @@ func (m *Model) Crash(session string, now int64) {
 	defer m.call(now)()
 	m.gone[session] = true
 	delete(m.sleepers, session)
+	delete(m.last, session)
 	if !m.keeps(FlightsUntilReaped) {
 		for _, j := range m.jobs {
 			if j.session == session && j.Group != "" {

@@ -55,9 +55,12 @@ func (w *walk) step(o Operation) error {
 // compare compares what lists show of a group.
 func (w *walk) compare(key string) error {
 	want, got := w.model.Group(key, w.now), w.queue.Group(key, w.now)
-	why := w.model.reasons(w.model.group(key), w.now)
-	if want.Waiting == 0 || slices.Contains(why, got.Blocked) {
-		got.Blocked = want.Blocked
+	g := w.model.group(key)
+	switch {
+	case want.Waiting == 0:
+		got.Blocked, got.By, got.Until = "", "", 0
+	case slices.Contains(w.model.reasons(g, w.now), got.Blocked):
+		want.block(w.model, g, got.Blocked)
 	}
 	if got != want {
 		return fmt.Errorf("group %s is %+v, want %+v", key, got, want)
@@ -80,6 +83,8 @@ func (w *walk) open(o Operation) bool {
 		return j != nil && j.next != nil
 	case take: // a session that has vanished
 		return w.model.gone[o.Session] && len(w.model.flightsOf(o.Session)) > 0
+	case takeAgain: // a session that has made another call, or that somebody asked to end a job
+		return !w.model.repeatable(o.Session)
 	case crash:
 		return w.model.gone[o.Session]
 	case reap:
@@ -133,6 +138,8 @@ func (w *walk) make(o Operation) error {
 		w.flights = append(w.flights, got.Flights...)
 		w.trace = append(w.trace, fmt.Sprintf("  → %+v", got))
 		return m.Follow(o.Session, o.N, now, got)
+	case takeAgain:
+		return same(fmt.Sprintf("%+v", q.TakeAgain(o.Session, now)), fmt.Sprintf("%+v", m.TakeAgain(o.Session, now)))
 	case done, fail, snooze, die, park, back, late:
 		f, _ := w.pick(o)
 		w.trace = append(w.trace, fmt.Sprintf("  → %s, flight %d", f.ID, f.Number))
