@@ -5,8 +5,9 @@ import (
 	"math/rand/v2"
 )
 
-// A Queue is what a walk drives: calls of a store, or a Model. Instants are milliseconds of the queue's clock. After StepBack a store reads its
-// groups once, as a sweep does.
+// A Queue is what a walk drives: calls of a store, or a Model. Instants are milliseconds of the queue's clock. A Queue numbers the flights of all
+// takes in their order, and finds the fence of a flight by its number. A session that took nothing sleeps until Next, or until Woken counts a call.
+// After StepBack a store reads its groups once, as a sweep does.
 type Queue interface {
 	Enqueue(i Item, now int64) Receipt
 	EnqueueMany(items []Item, now int64) []Receipt

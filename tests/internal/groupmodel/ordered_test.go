@@ -36,8 +36,8 @@ func TestAnOrderedGroupWaitsUntilItsJobHasEnded(t *testing.T) {
 			if other := q.Take("other", 3, q.now).Flights; len(other) > 0 {
 				t.Errorf("%s overtook", other[0].ID)
 			}
-			if got := q.Group("g", q.now).Blocked; got != ByOrder {
-				t.Errorf("the group is blocked by %q, want %q", got, ByOrder)
+			if got := q.Group("g", q.now); got.Blocked != ByOrder || got.By != "a" {
+				t.Errorf("the group is %+v, want it blocked by job a", got)
 			}
 			q.now += 60_000
 			q.starts(c.starts)

@@ -174,6 +174,20 @@ func TestStartsAreFreeAgainAfterPer(t *testing.T) {
 	}
 }
 
+func TestAStartThatIsGivenBackIsFree(t *testing.T) {
+	c := newClocked(t)
+	_ = c.SetGroup("g", Rule{Starts: 2, Per: per}, c.now)
+	c.add("g", "a b c d")
+	flights := c.take(2)
+	if got := c.Group("g", c.now); got.Blocked != ByStarts || got.Until != c.now+per {
+		t.Errorf("after two starts the group is %+v, want it blocked until Per has passed", got)
+	}
+	c.Back(flights[1], c.now)
+	if got := len(c.take(2)); got != 1 {
+		t.Errorf("started %d jobs after one was given back, want 1", got)
+	}
+}
+
 // A clock that steps back ten minutes costs a group at most one Per.
 func TestStartsOfAClockThatSteppedBack(t *testing.T) {
 	c := newClocked(t)
