@@ -153,7 +153,7 @@ func TestReplaceIntoAnotherGroupJoinsItsEnd(t *testing.T) {
 	c.add("g", "a b")
 	c.add("h", "x y")
 	c.Replace(Item{ID: "a", Group: "h"}, c.now)
-	c.PauseGroup("g", c.now)
+	_ = c.PauseGroup("g", c.now)
 	c.starts("x y a")
 }
 

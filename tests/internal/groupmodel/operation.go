@@ -29,7 +29,7 @@ type Queue interface {
 	SetGroup(key string, r Rule, now int64) error // errors are compared with ErrInvalid
 	SetGroups(r Rule, now int64) error
 	ResetGroup(key string, now int64)
-	PauseGroup(key string, now int64)
+	PauseGroup(key string, now int64) error
 	ResumeGroup(key string, now int64)
 	Purge(now int64) int
 	PurgeGroup(key string, now int64) int

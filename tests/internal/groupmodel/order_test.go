@@ -159,7 +159,7 @@ func TestEachOfManyGroupsHasItsTurnInOneSlot(t *testing.T) {
 func TestAGroupThatCouldNotStartHasNoCredit(t *testing.T) {
 	for name, c := range map[string]struct{ before, after func(r *round) }{
 		"idle":   {func(r *round) { r.PurgeGroup(r.key(0), 0) }, func(r *round) { r.add(0); r.add(0) }},
-		"paused": {func(r *round) { r.PauseGroup(r.key(0), 0) }, func(r *round) { r.ResumeGroup(r.key(0), 0) }},
+		"paused": {func(r *round) { _ = r.PauseGroup(r.key(0), 0) }, func(r *round) { r.ResumeGroup(r.key(0), 0) }},
 		"blocked": {
 			func(r *round) {
 				_ = r.SetGroup(r.key(0), Rule{Starts: 1, Per: per}, 0)
@@ -231,7 +231,7 @@ func TestAGroupOfSlowJobsGathersLittleCredit(t *testing.T) {
 // A group that may start nothing claims no slots, however heavy it is.
 func TestAPausedGroupClaimsNoSlots(t *testing.T) {
 	r := newRound(t, 1, 1000)
-	r.PauseGroup(r.key(1), 0)
+	_ = r.PauseGroup(r.key(1), 0)
 	for range 5 {
 		r.start(alike)
 	}
@@ -243,8 +243,8 @@ func TestAPausedGroupClaimsNoSlots(t *testing.T) {
 // A group that lacks a whole slot gets it, though it has the latest tag.
 func TestAGroupThatLacksAWholeSlotComesFirst(t *testing.T) {
 	r := newRound(t, 1, 1, 1)
-	r.PauseGroup(r.key(1), 0)
-	r.PauseGroup(r.key(2), 0)
+	_ = r.PauseGroup(r.key(1), 0)
+	_ = r.PauseGroup(r.key(2), 0)
 	for range 6 {
 		r.start(alike)
 	}
@@ -263,8 +263,8 @@ func TestAGroupThatLacksAWholeSlotComesFirst(t *testing.T) {
 // Of two groups that lack a whole slot the one with the least flights for its weight is first, also if the other one has the earlier tag.
 func TestOfGroupsThatLackAWholeSlotTheLeastShareIsFirst(t *testing.T) {
 	r := newRound(t, 1, 3, 1)
-	r.PauseGroup(r.key(1), 0)
-	r.PauseGroup(r.key(2), 0)
+	_ = r.PauseGroup(r.key(1), 0)
+	_ = r.PauseGroup(r.key(2), 0)
 	for range 6 {
 		r.start(alike)
 	}

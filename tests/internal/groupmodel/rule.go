@@ -98,8 +98,8 @@ func (m *Model) rule(key string) Rule {
 func (m *Model) SetGroup(key string, r Rule, now int64) error {
 	defer m.call(now)()
 	err := errors.Join(checkKey(key), r.check())
-	if _, known := m.rules[key]; err == nil && !known && len(m.rules)+len(m.paused) >= maxRules {
-		err = fmt.Errorf("%w: more than %d rules and pauses", ErrInvalid, maxRules)
+	if _, known := m.rules[key]; err == nil && !known {
+		err = m.checkNumber()
 	}
 	if err == nil || !m.keeps(InvalidRules) {
 		m.rules[key] = r
@@ -129,11 +129,26 @@ func (m *Model) ResetGroup(key string, now int64) {
 	m.touch(key)
 }
 
+// checkNumber returns ErrInvalid if the queue can have no rule or pause more.
+func (m *Model) checkNumber() error {
+	if len(m.rules)+len(m.paused) >= maxRules {
+		return fmt.Errorf("%w: more than %d rules and pauses", ErrInvalid, maxRules)
+	}
+	return nil
+}
+
 // PauseGroup pauses a group. Its rule remains.
-func (m *Model) PauseGroup(key string, now int64) {
+func (m *Model) PauseGroup(key string, now int64) error {
 	defer m.call(now)()
-	m.paused[key] = true
-	m.touch(key)
+	err := checkKey(key)
+	if err == nil && !m.paused[key] {
+		err = m.checkNumber()
+	}
+	if err == nil {
+		m.paused[key] = true
+		m.touch(key)
+	}
+	return err
 }
 
 // ResumeGroup ends the pause of a group.

@@ -40,9 +40,17 @@ func TestAQueueHasAtMostAHundredThousandRulesAndPauses(t *testing.T) {
 	for i := range maxRules - 1 {
 		m.rules[string(rune(0x4e00+i%1_000))+string(rune(0x4e00+i/1_000))] = Rule{}
 	}
-	m.PauseGroup("paused", 0)
+	if err := m.PauseGroup("paused", 0); err != nil {
+		t.Errorf("the last pause that is allowed: %v", err)
+	}
 	if err := m.SetGroup("more", Rule{Weight: 2}, 0); !errors.Is(err, ErrInvalid) {
 		t.Errorf("a rule beyond the limit: %v", err)
+	}
+	if err := m.PauseGroup("more", 0); !errors.Is(err, ErrInvalid) {
+		t.Errorf("a pause beyond the limit: %v", err)
+	}
+	if err := m.PauseGroup("paused", 0); err != nil {
+		t.Errorf("a pause that exists: %v", err)
 	}
 }
 
@@ -72,7 +80,7 @@ func TestAPauseIsBesideTheRule(t *testing.T) {
 	c := newClocked(t)
 	_ = c.SetGroup("g", Rule{Running: 1}, c.now)
 	c.add("g", "a b")
-	c.PauseGroup("g", c.now)
+	_ = c.PauseGroup("g", c.now)
 	c.ResetGroup("g", c.now)
 	c.starts("")
 	_ = c.SetGroup("g", Rule{Running: 1}, c.now)

@@ -69,9 +69,6 @@ func (m *Model) Reap(session string, most int, now int64) (reaped []Reaped) {
 
 // reap ends a flight of a vanished session.
 func (m *Model) reap(j *job, due, now int64) Reaped {
-	if !m.keeps(FlightsUntilReaped) && j.Group != "" {
-		m.group(j.Group).flights++
-	}
 	id := j.ID
 	if j = m.land(j, now); j == nil {
 		return Reaped{id, ToNobody, 0}

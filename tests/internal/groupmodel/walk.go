@@ -209,7 +209,7 @@ func change(q Queue, o Operation, now int64) (refused bool) {
 	case resetGroup:
 		q.ResetGroup(o.Group, now)
 	case pauseGroup:
-		q.PauseGroup(o.Group, now)
+		return errors.Is(q.PauseGroup(o.Group, now), ErrInvalid)
 	case resumeGroup:
 		q.ResumeGroup(o.Group, now)
 	default:
