@@ -143,6 +143,9 @@ func readAWSRate(words []string) (r Recurrence, reason string) {
 	if err != nil || n == 0 || !known {
 		return r, want
 	}
+	if many := strings.HasSuffix(words[1], "s"); many != (n > 1) {
+		return r, "rate takes minute, hour or day with 1, and minutes, hours or days otherwise"
+	}
 	for _, unit := range [...]struct {
 		frequency Frequency
 		minutes   int

@@ -234,6 +234,8 @@ func TestEveryValueOfAnAWSFieldDoesWhatEventBridgeDoes(t *testing.T) {
 		{"0 9 * * ? *", "!write cron(0 9 ? * MON-FRI *)"},
 		{"rate(0 minutes)", "!from 1 on"},
 		{"rate(5 weeks)", "!minutes, hours or days"},
+		{"rate(1 minutes)", "!minute, hour or day with 1"},
+		{"rate(5 minute)", "!minutes, hours or days otherwise"},
 		{"rate(5)", "!write rate(5 minutes)"},
 		{"rate(1001 minutes)", "!at most 1000 minutes"},
 		{"rate(549 days)", "!548 days"},
