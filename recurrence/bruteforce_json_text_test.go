@@ -44,7 +44,7 @@ func changed(tree any) (list []any) {
 			}
 		}
 	}
-	return nil
+	return list
 }
 
 // A rule and all rules that differ from it by one value have different texts for people.

@@ -211,7 +211,7 @@ func (c *calendarCompiler) addMonths() {
 			changes, shared = changes[1:], nil
 		}
 		shape, shapeRow := shapeOf(month, weekdayOfDay(first)), c.shapeRow(month, first)
-		row := uint16(shapeRow)
+		var row uint16
 		switch {
 		case edge:
 			row = c.addRow(shape, func(f *dayFilter, _ int) uint32 { return f.mask(month, first, shape) & f.inYear(shapeRow) })

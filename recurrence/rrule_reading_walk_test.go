@@ -45,9 +45,8 @@ func (g jsonGenerator) drawRRules() string {
 		for range 1 + g.IntN(3) {
 			at := start + g.Int64N(20)*86400
 			if len(list) > 0 && g.IntN(4) > 0 {
-				_, offset := time.Unix(list[0], 0).In(loc).Zone()
 				picked := oneOf(g, list...)
-				_, offset = time.Unix(picked, 0).In(loc).Zone()
+				_, offset := time.Unix(picked, 0).In(loc).Zone()
 				at = picked + int64(offset)
 			}
 			if g.chance(3) {
