@@ -38,7 +38,7 @@ fi
 
 tmp=$(mktemp -d) && trap 'rm -rf "$tmp"' EXIT && export FAILED="$tmp/failed"
 queue() { echo "$*" >>"$tmp/steps"; } # a step for run
-run() { xargs -P 3 -L 1 ./test.sh step <"$tmp/steps" && rm "$tmp/steps"; } # three at a time, because much waits for servers and browsers
+run() { xargs -P 4 -L 1 ./test.sh step <"$tmp/steps" && rm "$tmp/steps"; } # four at a time, because much waits for servers and browsers
 GOWORK=off go list -tags real,long ./... >"$tmp/packages" # fails where a file cannot be read
 packages() { grep -E "$@" "$tmp/packages"; } # those whose folder fits a pattern; with -v the others
 
