@@ -56,7 +56,7 @@ racing=$(packages -v "$plain|$real|$alone") long=$(packages "$plain|/internal/ov
 # shellcheck disable=SC2046,SC2086 # a word is an argument
 {
 	./test.sh step . go build $race ./... # once, not by each of the three
-	[ ! "$all" ] || queue . $test -tags real,long $(echo "$long" | grep /tests/) # the longest steps first
+	if [ "$all" ]; then queue . ./check.sh && queue . $test -tags real,long $(echo "$long" | grep /tests/); fi # the longest steps first
 	queue . $test $race -tags real $(packages "$real")
 	queue . env CHIME_TEST_SERVER=redis $test $race -tags real -cpu 1 $(echo "$racing" | grep -v /tests/) # redisstore's tests run on that server
 	queue . env CHIME_TEST_SERVER=redis $test $race -tags real -cpu 1 $(echo "$racing" | grep /tests/)
@@ -73,8 +73,8 @@ if [ "$all" ]; then
 	for server in cluster user:producer user:worker user:scheduler user:viewer user:operator; do # all seeds only above: they try the scripts' logic
 		queue redisstore env CHIME_SEEDS=few CHIME_TEST_SERVER=$server "$tmp/redisstore.test"
 	done
+	queue . $test -tags real -count=1 -v ./tests/chaos -for 60s
 fi
 run
-if [ "$all" ]; then queue . $test -tags real -count=1 -v ./tests/chaos -for 60s && queue . ./check.sh && run; fi
 [ ! -s "$FAILED" ] || { echo "test.sh: FAILED:" >&2 && cat "$FAILED" >&2 && exit 1; }
 echo "test.sh: all tests passed"
