@@ -211,7 +211,7 @@ func TestALimitThatNobodyCanReadHoldsTheQueue(t *testing.T) {
 				b.Errorf("%q: a poll answers %+v", text, poll.WaitHint)
 			}
 			b.Enqueue(storesuite.Job("d"))
-			b.Settle("s", protocol.Settlement{ID: "a", Fence: fence, Kind: protocol.SettleDone})
+			b.Work("s", protocol.WorkCall{Settle: []protocol.Settlement{{ID: "a", Fence: fence, Kind: protocol.SettleDone}}, TTL: time.Millisecond})
 			b.Reap(b.UntilLapsed(), 0)
 			if _, err := b.sweep(); err != nil {
 				b.Fatal(err)
