@@ -121,3 +121,30 @@ func pruneAll(b *bench, s *store, version int64) error {
 	}
 	return nil
 }
+
+// A process that has read an entry and is slow completes no deletion that another process has completed: the name may belong to a new schedule.
+func TestALateCompletionOfADeletionLeavesANewSchedule(t *testing.T) {
+	onServersWith(t, hookedCalls, func(b *bench) {
+		for _, queue := range []string{"default", "mail"} {
+			if _, err := b.store.queues.register(b.Context(), queue); err != nil {
+				b.Fatal(err)
+			}
+		}
+		lossDeclare(b, b.store, "s", "default", 1)
+		old := b.registered("s")
+		if _, err := b.store.Remove(b.Context(), protocol.Removal{Name: "s"}); err != nil {
+			b.Fatal(err)
+		}
+		lossDeclare(b, b.store, "s", "mail", 1)
+		before, err := b.store.lookUpRemoved(b.Context(), []string{"s"})
+		if err != nil {
+			b.Fatal(err)
+		}
+		if err := b.store.finishRemoval(b.Context(), "s", old); err != nil {
+			b.Fatal(err)
+		}
+		if after, err := b.store.lookUpRemoved(b.Context(), []string{"s"}); err != nil || after[0] != before[0] {
+			b.Errorf("the record of the deletion is %v after %v, %v; want no change: it would delete the new schedule", after, before, err)
+		}
+	})
+}

@@ -174,6 +174,10 @@ func (s *store) finishRemoval(ctx context.Context, name string, at home) error {
 	if err != nil || removed.later != "" {
 		return err
 	}
+	// If another process has finished it meanwhile, a schedule of that name may have been created, and a later record would delete it.
+	if homes, err := s.homes(ctx, name); err != nil || homes[0] != at {
+		return err
+	}
 	if !removed.owned || noted[0] > at.generation {
 		done := removed.at()
 		if created := time.UnixMicro(noted[1]); created.After(done) {
