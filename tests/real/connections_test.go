@@ -90,8 +90,13 @@ func TestAServerWithTooManyClientsIsTriedAtMostFiveTimesASecond(t *testing.T) {
 		return n
 	}
 	until(t, "a connection is refused", func() bool { return rejected() > 0 })
-	time.Sleep(2 * time.Second) // real time: the first retries are faster
-	before := rejected()
+	before := 0
+	until(t, "the retries are slower than the first ones", func() bool {
+		begin := rejected()
+		time.Sleep(time.Second) // real time: the connections of this second are counted
+		before = rejected()
+		return before-begin <= 5
+	})
 	time.Sleep(5 * time.Second) // real time: the connections of these seconds are counted
 	if n := rejected() - before; n == 0 || n > 25 {
 		t.Errorf("%d connections were tried in 5 s, want 1 to 25", n)
