@@ -140,7 +140,7 @@ func (b *jsonModel) hasPosition(n int) bool {
 	return i >= 0 && counted(b.sched.Positions, i+1, len(days))
 }
 
-// inDays reports whether a day fits a filter of days. Every day does if there is none.
+// inDays reports whether a day fits a filter of days. Without a filter every day does.
 func (b *jsonModel) inDays(n int) bool {
 	return len(b.days) == 0 || slices.ContainsFunc(b.days, func(f *modelFilter) bool { return f.fitsDay(n) })
 }

@@ -51,7 +51,7 @@ func newJSONGenerator(seed uint64) jsonGenerator {
 	return g
 }
 
-// clockChange returns an instant within three hours of the next change of the clocks, or near if there is none within a year.
+// clockChange returns an instant within three hours of the next change of the clocks, or near if the clocks do not change within a year.
 func (g jsonGenerator) clockChange() int64 {
 	loc, err := time.LoadLocation(g.zone)
 	if err != nil {

@@ -81,7 +81,7 @@ func (b *jsonModel) hasDays() bool {
 	return b.cron != nil || slices.Contains([]string{"day", "week", "month", "year"}, b.Frequency)
 }
 
-// hasSchedule reports whether the schedule has any element. weekStart is none.
+// hasSchedule reports whether the schedule has any element. weekStart is not an element.
 func (b *jsonModel) hasSchedule() bool {
 	s := b.sched
 	return len(s.Minutes)+len(s.Hours)+len(s.WeekDays)+len(s.MonthDays)+len(s.MonthlyOccurrences)+len(s.Months)+len(s.Seconds)+len(s.Positions)+len(s.Days) > 0

@@ -195,7 +195,7 @@ func (c *calendarCompiler) addMonths() {
 	c.left -= len(changes) + cap(c.dated)
 
 	covered := filterSet{}           // the filters with a range that covers the month
-	rows := map[filterSet][]uint16{} // those of months without an edge, by covered and then by the row of the shape; 0 is none
+	rows := map[filterSet][]uint16{} // those of months without an edge, by covered and then by the row of the shape; 0: no row yet
 	shapes := monthShapes
 	if c.yearly {
 		shapes = len(yearShapeSet{})

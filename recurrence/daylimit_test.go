@@ -65,7 +65,7 @@ func (g generator) limited() Recurrence {
 	return r
 }
 
-// daysOfLimited returns the days of some years on which a rule with Days runs, by a look at each day: it is named by the elements, or there are none,
+// daysOfLimited returns the days of some years on which a rule with Days runs, by a look at each day: the elements name it, or the rule has no elements,
 // and it fits one of Days; then positions are counted, and closed days are moved.
 func daysOfLimited(r Recurrence, first, last time.Time) (list []time.Time) {
 	plain := r

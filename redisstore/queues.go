@@ -203,7 +203,7 @@ type partitionCount struct {
 	head             *redis.ZSliceCmd
 	stale            *redis.IntCmd // jobs in ready that are void, counted together with readyNow
 	readyNow         *redis.IntCmd
-	line             *redis.IntCmd         // jobs of groups; nil: there are none
+	line             *redis.IntCmd         // jobs of groups; nil: the queue has no such jobs
 	gone             *redis.StringSliceCmd // schedules that have moved away or were deleted
 	left             *redis.SliceCmd       // their remains
 	size             *redis.IntCmd         // bytes of the envelope of the job at the front, if that may be long

@@ -268,7 +268,7 @@ func TestRobfigRunsASchedule(t *testing.T) {
 		rule.Count = 3
 		id := c.Schedule(seriesOf(t, rule, err, time.Now()).Schedule(), cron.FuncJob(func() { counted = append(counted, time.Now().UTC().Format("2 Jan 15:04")) }))
 		c.Start()
-		time.Sleep(70 * 24 * time.Hour)
+		time.Sleep(70 * 24 * time.Hour) // fake time: the runs of ten weeks
 		if next := c.Entry(id).Next; !next.IsZero() {
 			t.Errorf("the counted job is next at %v", next)
 		}
