@@ -83,35 +83,35 @@ func TestAChangedDeclarationIsLoggedKeepsItsHistoryAndDoesNotRunAtOnce(t *testin
 			}
 			return s
 		}
-		stop := declare(recurrence.Recurrence{Frequency: recurrence.Hour, Count: 10}, `{"secret":"hunter2"}`)
-		fixture.Pass(150 * time.Minute)
+		stop := declare(recurrence.Recurrence{Frequency: recurrence.Minute, Interval: 6, Count: 10}, `{"secret":"hunter2"}`)
+		fixture.Pass(15 * time.Minute)
 		stop()
-		stop = declare(recurrence.Recurrence{Frequency: recurrence.Minute, Interval: 40, Count: 10}, `{"secret":"swordfish"}`)
+		stop = declare(recurrence.Recurrence{Frequency: recurrence.Minute, Interval: 4, Count: 10}, `{"secret":"swordfish"}`)
 		fixture.Pass(time.Second)
 		s := get()
 		if !s.Created.Equal(created) || len(b.written.all()) != 2 || s.Used != 4 || b.runs.total() != 3 {
 			t.Errorf("created %v, written %v, %d used, ran %d; want %v, twice, 4, 3", s.Created, b.written.all(), s.Used, b.runs.total(), created)
 		}
-		if want := created.Add(160 * time.Minute); !s.Next.Equal(want) {
+		if want := created.Add(16 * time.Minute); !s.Next.Equal(want) {
 			t.Errorf("next %v, want %v: periods go on from the creation", s.Next, want)
 		}
-		if log.Count("schedule changed") != 1 || log.Count(`frequency\\\":\\\"hour`)+log.Count(`frequency\":\"hour`) == 0 || log.Count("minute") == 0 {
+		if log.Count("schedule changed") != 1 || log.Count(`interval\\\":6`)+log.Count(`interval\":6`) == 0 || log.Count(`interval\\\":4`)+log.Count(`interval\":4`) == 0 {
 			t.Errorf("want one message with old and new text: %s", log.String())
 		}
 		if log.Count("hunter2")+log.Count("swordfish") > 0 {
 			t.Errorf("arguments were logged: %s", log.String())
 		}
-		fixture.Pass(5 * time.Hour)
+		fixture.Pass(30 * time.Minute)
 		stop()
 		if s := get(); b.runs.total() != 10 || s.State != chime.StateCompleted {
 			t.Errorf("ran %d times and is %s, want ten times in all, completed", b.runs.total(), s.State)
 		}
-		declare(recurrence.Recurrence{Frequency: recurrence.Minute, Interval: 40, Count: 10}, `{"secret":"swordfish"}`)()
+		declare(recurrence.Recurrence{Frequency: recurrence.Minute, Interval: 4, Count: 10}, `{"secret":"swordfish"}`)()
 		if again := get(); again.State != chime.StateCompleted || again.Revision != s.Revision {
 			t.Errorf("declared again it is %s, revision %d; want it left completed", again.State, again.Revision)
 		}
-		stop = declare(recurrence.Recurrence{Frequency: recurrence.Minute, Interval: 40, Count: 12}, `{"secret":"swordfish"}`)
-		fixture.Pass(2 * time.Hour)
+		stop = declare(recurrence.Recurrence{Frequency: recurrence.Minute, Interval: 4, Count: 12}, `{"secret":"swordfish"}`)
+		fixture.Pass(12 * time.Minute)
 		stop()
 		if s := get(); b.runs.total() != 12 || s.State != chime.StateCompleted {
 			t.Errorf("with two more in the count it ran %d times and is %s, want 12, completed", b.runs.total(), s.State)
