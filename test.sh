@@ -45,7 +45,7 @@ packages() { grep -E "$@" "$tmp/packages"; } # those whose folder fits a pattern
 # These start no goroutines, or are made of what other folders test with the race detector: it would only make them slow. A test holds the former.
 plain='/recurrence$|/docs$|/examples/|/tests/(repo|system|nozone|schedules)$|/chimetest$|/dashboard/(crawl|internal/(builder|guard|render))$'
 plain="$plain|/redisstore/internal/|/internal/(blocked|definition|history|jobfind|login|loopback|plain|protocol|rights|rules|schedule|svg|times|wire)$"
-slow='/dashboard$|/dashboard/internal/pages$|/internal/overview$' && { [ "$all" ] || plain="$plain|$slow"; } # takes minutes with it
+slow='/tests/scheduler$|/dashboard$|/dashboard/internal/pages$|/internal/overview$' && { [ "$all" ] || plain="$plain|$slow"; } # takes minutes with it
 # These wait for servers and processes, and use all processors. The others, of fake time, have one processor each: on two the race detector of Go 1.25
 # and 1.26 crashes where timers of a bubble come late (maybeRunChan in runtime/time.go). It leaves out Lua's interpreter. It must not leave out
 # what uses sync.Map, as the simulated server does: the linker may choose that package's copy of the generic code, and then the detector misses locks.
