@@ -119,6 +119,9 @@ type EnqueueItem struct {
 	Body []byte        // see package wire
 	// Expire > 0: the store sets the instant in the Body at which the job expires: so much after it is due; milliseconds.
 	Expire time.Duration
+	// Group is the group of a job that has one, 1 to 200 bytes without a control character; empty: it has none. Its partition must be the only one
+	// of its queue.
+	Group string
 	// Schedule is the schedule of a manual run, which is accepted when the store executes the call; empty: it is not a manual run.
 	Schedule string
 }
@@ -145,6 +148,7 @@ type EnqueueAnswer struct {
 	Err      error
 	Now      time.Time // zero after a short call, see EnqueueTicket
 	Existing []bool    // for each item, in order: it was not added; nil: all are new
+	Full     []bool    // for each item, in order: it was not added, because its group has as many jobs waiting as its rule allows; nil: no item is
 	Ticket   EnqueueTicket
 }
 

@@ -18,6 +18,7 @@ type Details struct {
 	Death    *Death            // the dead job, in a job that was added by OnDeath
 	Enqueued time.Time         // milliseconds; zero: about the instant that the job was planned for
 	Offset   time.Duration     // milliseconds: how long after that instant an occurrence was due
+	Group    string            // the group that the job belongs to; empty: it has none
 	Due      time.Time         // milliseconds; for a job that failed or was snoozed: when it is due again; zero: it was neither
 }
 
@@ -44,6 +45,7 @@ const (
 	MaxDeathPayload = 64 << 10 // bytes
 	maxFailureText  = 500      // bytes
 	maxWorkerName   = 200      // bytes
+	maxGroup        = 200      // bytes
 )
 
 // AddFailure appends a failed attempt, and drops the oldest failure beyond MaxFailures. The details do not share memory with others.
@@ -63,6 +65,7 @@ type detailsForm struct {
 	Enqueued int64             `json:"e,omitempty"` // Unix ms
 	Offset   int64             `json:"s,omitempty"` // ms
 	Due      int64             `json:"u,omitempty"` // Unix ms
+	Group    string            `json:"g,omitempty"`
 }
 
 type failureForm struct {
@@ -86,10 +89,10 @@ const onlyEnqueued = "\x81\xa1e"
 // encode returns the stored element.
 func (d *Details) encode() []byte {
 	if d.Failures == nil && d.Header == nil && d.Retry == (Retry{}) && d.Keep == 0 && d.OnDeath == nil && d.Death == nil && d.Offset == 0 &&
-		d.Due.IsZero() && !d.Enqueued.IsZero() {
+		d.Group == "" && d.Due.IsZero() && !d.Enqueued.IsZero() {
 		return appendNumber([]byte(onlyEnqueued), d.Enqueued.UnixMilli())
 	}
-	form := detailsForm{Header: d.Header, Keep: ceilMillis(d.Keep), OnDeath: d.OnDeath, Offset: ceilMillis(d.Offset)}
+	form := detailsForm{Header: d.Header, Keep: ceilMillis(d.Keep), OnDeath: d.OnDeath, Offset: ceilMillis(d.Offset), Group: d.Group}
 	for _, f := range d.Failures[max(0, len(d.Failures)-MaxFailures):] {
 		form.Failures = append(form.Failures, failureForm{f.At.UnixMilli(), Printable(f.Worker, maxWorkerName), Printable(f.Error, maxFailureText)})
 	}
@@ -127,7 +130,7 @@ func decodeDetails(element []byte) (*Details, error) {
 	if err := decodeMsgpack(element, &form); err != nil {
 		return nil, errDetails // the decoder's error may contain the value
 	}
-	d := &Details{OnDeath: some(form.OnDeath), Keep: time.Duration(form.Keep) * time.Millisecond, Offset: time.Duration(form.Offset) * time.Millisecond}
+	d := &Details{OnDeath: some(form.OnDeath), Keep: time.Duration(form.Keep) * time.Millisecond, Offset: time.Duration(form.Offset) * time.Millisecond, Group: form.Group}
 	if len(form.Header) > 0 {
 		d.Header = form.Header
 	}
@@ -155,6 +158,9 @@ func decodeDetails(element []byte) (*Details, error) {
 	}
 	if form.Due != 0 {
 		d.Due = time.UnixMilli(form.Due).UTC()
+	}
+	if len(form.Group) > maxGroup {
+		return nil, errDetails
 	}
 	if !validDelay(form.Keep) || !validDelay(form.Offset) || !validInstant(form.Enqueued) || !validInstant(form.Due) {
 		return nil, errDetails

@@ -1,5 +1,21 @@
 -- line: jobs that belong to a group.
--- needs: strings
+
+-- The formats of the other keys of groups, which the scripts read and write. Numbers are decimal. A tag is a text of 38 digits: whole turns (16),
+-- millionths of a turn (6), arrival (16, drawn like a place).
+--   state, field groups   "<virtual time, the first 22 digits of a tag> <W> <F> <front> <last>": W and F are the sums of the weights and the flights of
+--                         the groups in turns; front is the last place that a requeued job got, it only falls; last is the last place drawn. It is there
+--                         while places or groups is not empty.
+--   state, field grules   "<how many fields grules has> <revision>", and while a change of the queue's rule is carried out, a blank and the group that was
+--                         tuned last (empty: none). It is there while grules is not empty.
+--   turns                 "<tag>\t<group>" -> flights / weight, as %.17g: the groups that have a job in line and may start one
+--   opens                 "<group>" -> Unix ms, rounded up: the groups that have a job in line, and nothing but their starts keeps them out of turns
+--   groups                group -> "<where><flights> <weight> <tag>", then for each pair of starts, the oldest first, as in the limit of a queue,
+--                         " <instant of its last start, Unix us>:<time from its first to its last start, us>:<how many>"; then, if the group has a blocker, a
+--                         tab and the ID of the job. where: t in turns, o in opens, - in neither. weight: as W has it (where is t). tag: - if there is none.
+--                         A group is not there if it would have nothing but "-0 1 -" there.
+--   grules                group, or \1* for the queue's rule -> "<weight> <running> <starts> <per, ms> <ordered> <waiting> <paused>", and if it is paused
+--                         with a note, a tab and the JSON of the note. 0: not set; -1: no limit (running, starts, waiting); ordered: 0 not set, 1 on,
+--                         2 off; paused: Unix ms since when, 0 it is not (the queue's rule: always 0). A group whose seven numbers are 0 is not there.
 
 -- The hash places has job ID -> "<place> <group>" for each job of a group, as long as the job has an envelope. A place is a number of 16 digits;
 -- 0: the job has not waited to run yet. A job keeps its place while it is in flight or parked. The sorted set line has
@@ -13,7 +29,7 @@
 
 -- line_member returns the member of line for a job with this entry in places; nil: the entry cannot be read.
 local function line_member(id, entry)
-  local place, group = match(entry, '^(%d+) (.+)$')
+  local place, group = string.match(entry, '^(%d+) (.+)$')
   return place and group .. '\t' .. place .. '\t' .. id
 end
 
