@@ -115,7 +115,7 @@ var arguments = map[string]string{
 	"hscan": "0", "hset": "f v", "hsetnx": "f v", "hstrlen": "f", "linsert": "before a b", "llen": "", "lpop": "", "lpos": "v", "lpush": "v", "lrange": "0 0",
 	"lrem": "0 v", "ltrim": "0 -1", "persist": "", "ping": "none", "rename": "k", "rpop": "", "rpush": "v", "scan": "0", "time": "none", "type": "", "unlink": "",
 	"xadd": "* f v", "xlen": "",
-	"xrange": "0 1", "xrevrange": "1 0", "xtrim": "maxlen 0", "zadd": "0 m", "zcard": "", "zcount": "0 0", "zincrby": "0 m", "zmscore": "m",
+	"xrange": "0 1", "xrevrange": "1 0", "xtrim": "maxlen 0", "zadd": "0 m", "zcard": "", "zcount": "0 0", "zincrby": "0 m", "zlexcount": "- +", "zmscore": "m",
 	"zpopmin": "", "zrandmember": "", "zrange": "0 0", "zrangebylex": "- -", "zrangebyscore": "0 0", "zrank": "m", "zrem": "-", "zremrangebyrank": "1 0",
 	"zremrangebyscore": "1 0", "zrevrange": "0 0", "zrevrangebyscore": "0 0", "zscan": "0", "zscore": "m",
 }

@@ -32,7 +32,7 @@ func TestWhatJobsUseIsFreeAgainWhenTheyHaveEnded(t *testing.T) {
 	onServersWith(t, repairing, func(b *bench) {
 		k := b.keys()
 		ofJobs := []string{
-			k.due, k.ready, k.stale, k.purged, k.spared, k.jobs, k.dead, k.after, k.line, k.places, k.purgedline,
+			k.due, k.ready, k.stale, k.purged, k.spared, k.jobs, k.dead, k.after, k.line, k.places, k.purgedline, k.turns, k.groups, k.opens,
 			k.sessions, k.crashes, k.progress, k.unhandled, k.results, k.kept, k.once, k.open, k.behind, k.owed,
 		}
 		for round := range 3 {

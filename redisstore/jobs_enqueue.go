@@ -116,10 +116,17 @@ func (s *store) enqueueCall(c *protocol.EnqueueCall) call {
 	}
 	keys := s.hotKeys(c.Partition)
 	n, manual := len(keys.enqueue), hasManual(c.Items[ordinary:])
+	grouped := manual || hasGroup(c.Items[ordinary:])
+	if grouped {
+		n += len(keys.grouping)
+	}
 	if manual {
 		n++
 	}
 	call := beginCall(&enqueueScript, n, keys.enqueue...)
+	if grouped {
+		call.args = append(call.args, keys.grouping...)
+	}
 	if manual {
 		call.args = append(call.args, keys.last)
 	}
@@ -142,7 +149,7 @@ func (s *store) enqueueCall(c *protocol.EnqueueCall) call {
 // ordinaryItems counts the items at the beginning that run now, with an ID that the enqueuer generated.
 func ordinaryItems(c *protocol.EnqueueCall) int {
 	for i := range c.Items {
-		if c.Items[i].Own || c.Items[i].In > 0 || !c.Items[i].At.IsZero() || c.Items[i].Schedule != "" || c.Items[i].Expire > 0 {
+		if c.Items[i].Own || c.Items[i].In > 0 || !c.Items[i].At.IsZero() || c.Items[i].Schedule != "" || c.Items[i].Expire > 0 || c.Items[i].Group != "" {
 			return i
 		}
 	}
@@ -154,10 +161,21 @@ func hasManual(items []protocol.EnqueueItem) bool {
 	return slices.ContainsFunc(items, func(item protocol.EnqueueItem) bool { return item.Schedule != "" })
 }
 
+// hasGroup reports whether one of the items belongs to a group.
+func hasGroup(items []protocol.EnqueueItem) bool {
+	return slices.ContainsFunc(items, func(item protocol.EnqueueItem) bool { return item.Group != "" })
+}
+
 // when formats when a job is due: empty now, +n in n µs, @n at n Unix ms, rounded up so that no job is early. A leading o means that the ID
 // is the caller's own. A leading u<ms> and a blank also stop the ID from being added again for that time. A tab and a schedule after it
-// mark a manual run of that schedule. A line end and a number at the end: the job expires that many ms after it is due.
+// mark a manual run of that schedule. A line end and a number at the end: the job expires that many ms after it is due. A vertical tab and a group at
+// the end: it belongs to that group.
 func when(item *protocol.EnqueueItem) string {
+	if item.Group != "" {
+		plain := *item
+		plain.Group = ""
+		return when(&plain) + "\v" + item.Group
+	}
 	if item.Expire > 0 {
 		plain := *item
 		plain.Expire = 0
@@ -206,6 +224,13 @@ func enqueueAnswer(c *protocol.EnqueueCall, cmd *redis.Cmd) (answer protocol.Enq
 	for i, ordinary := 2, int64(ordinaryItems(c)); i < len(values); i++ {
 		if values.number(i) == 0 {
 			isNew = true
+		} else if values.number(i) < 0 {
+			if answer.Full == nil {
+				answer.Full = make([]bool, len(c.Items))
+			}
+			if position := ordinary - values.number(i); position >= 1 && position <= int64(len(c.Items)) {
+				answer.Full[position-1] = true
+			}
 		} else if position := ordinary + values.number(i); position >= 1 && position <= int64(len(c.Items)) {
 			answer.Existing[position-1] = true
 		}
@@ -233,6 +258,7 @@ func (s *store) Replace(ctx context.Context, call protocol.ReplaceCall) (protoco
 		}
 		keys := []string{
 			k.ready, k.due, k.jobs, k.callers, k.state, k.idle, k.stale, k.once, k.dead, k.crashes, k.after, k.sessions, k.unhandled, k.last, k.line, k.places,
+			k.turns, k.groups, k.grules, k.opens,
 		}
 		plain := *item
 		plain.Own, plain.Once, plain.Schedule = false, 0, ""

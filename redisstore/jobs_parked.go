@@ -108,6 +108,7 @@ func (s *store) Bury(ctx context.Context, p protocol.Partition, burials []protoc
 	}
 	k := s.keys.partition(p)
 	keys := []string{k.state, k.jobs, k.dead, k.ready, k.crashes, k.schedules, k.due, k.idle, k.unhandled, k.last, k.history, k.counters}
+	keys = append(keys, k.grouping()...)
 	args := []any{s.options.ParkedRetention.Milliseconds(), s.options.MaxDead, s.keys.wake(), s.endedPrefix(p.Queue), 0}
 	lists := map[string]int{} // name -> which one, from 1
 	for i := range burials {

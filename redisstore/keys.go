@@ -96,6 +96,7 @@ func (k keyspace) partition(p protocol.Partition) partitionKeys {
 		prefix: tag,
 
 		due: tag + "due", ready: tag + "ready", jobs: tag + "jobs", dead: tag + "dead", line: tag + "line", places: tag + "places", purgedline: tag + "purgedline",
+		turns: tag + "turns", groups: tag + "groups", grules: tag + "grules", opens: tag + "opens",
 		sessions: tag + "sessions", callers: tag + "callers", crashes: tag + "crashes", idle: tag + "idle", state: tag + "state", stale: tag + "stale", purged: tag + "purged", spared: tag + "spared",
 		schedules: tag + "schedules", cursors: tag + "cursors", owed: tag + "owed", open: tag + "open", behind: tag + "behind", gone: tag + "gone", origins: tag + "origins", notes: tag + "notes", owners: tag + "owners",
 		last: tag + "last", history: tag + "history", zones: tag + "zones",
@@ -114,6 +115,10 @@ type partitionKeys struct {
 
 	line       string // sorted set: "<group>\t<place>\t<job ID>" → 0: jobs of groups to run now (see scripts/lib/line.lua)
 	places     string // hash: job ID → "<place> <group>": every job that belongs to a group
+	turns      string // sorted set: "<tag>\t<group>" → flights / weight: the groups that have a job in line and may start one (see scripts/lib/groups.lua)
+	groups     string // hash: group → "<where><flights> <weight> <tag>", its starts and its blocker, while one of these is not as at rest
+	grules     string // hash: group → its rule and pause; \x01* → the rule of the queue
+	opens      string // sorted set: group whose jobs in line wait for its next start only → instant of that start, Unix ms
 	purgedline string // sorted set: the former line of a purge that has not ended (see scripts/queues/purge_begin.lua)
 
 	sessions string // sorted set: session → instant it lapses, Unix ms
@@ -126,7 +131,7 @@ type partitionKeys struct {
 	// The fields of state: fence (the last drawn), done (jobs since the start), enqueued (jobs since the start, one at a time), paused (since when, with
 	// a note), limit (see scripts/lib/queuelimit.lua), parked (changes when a list of parked jobs begins; absent: no job is parked), layout, large,
 	// crashed (there may be …:crashes), turn, swept and tended (see scripts/queues/sweep.lua), stale (there is …:stale), purge (start of one that has
-	// not ended, Unix ms), asked (jobs in flight that were cancelled), groups (there is …:places).
+	// not ended, Unix ms), asked (jobs in flight that were cancelled), groups (there is …:places or …:groups), grules (there is …:grules).
 	state string // hash: field → its value
 
 	schedules string // hash: schedule → definition, JSON
@@ -195,7 +200,12 @@ func (k keyspace) parse(key string) (p protocol.Partition, kind, name string, ok
 
 // enqueueing are the keys that enqueue.lua uses, in the order of its title page. enqueue_one.lua uses some of them.
 func (p partitionKeys) enqueueing() []string {
-	return []string{p.ready, p.due, p.jobs, p.callers, p.state, p.idle, p.stale, p.once}
+	return append([]string{p.ready, p.due, p.jobs, p.callers, p.state, p.idle, p.stale, p.once}, p.grouping()...)
+}
+
+// grouping are the keys of groups, in the order in which scripts that use all of them have them.
+func (p partitionKeys) grouping() []string {
+	return []string{p.line, p.places, p.turns, p.groups, p.grules, p.opens}
 }
 
 // deleting are the keys that delete_queue.lua uses, in the order of its title page: all but those of a session and of a job name, which exist
@@ -206,6 +216,7 @@ func (p partitionKeys) deleting() []string {
 		p.owed, p.gone, p.owners, p.callers, p.idle,
 		p.jobs, p.crashes, p.once, p.results, p.after, p.progress, p.cursors, p.open, p.origins, p.notes, p.last, p.history, p.runs, p.counters, p.handlers,
 		p.sampled, p.measured, p.minutes, p.hours, p.zones, p.line, p.places, p.purgedline,
+		p.turns, p.groups, p.grules, p.opens,
 	}
 }
 
@@ -217,10 +228,10 @@ func (p partitionKeys) every() []string {
 // types returns the keys of a partition, except those of a session and of a job name, with the type that TYPE returns for each.
 func (p partitionKeys) types() map[string]string {
 	types := map[string]string{p.ready: "list", p.purged: "list", p.runs: "stream", p.minutes: "stream", p.hours: "stream"}
-	for _, key := range []string{p.due, p.dead, p.sessions, p.callers, p.idle, p.owed, p.behind, p.gone, p.kept, p.unhandled, p.stale, p.once, p.spared, p.line, p.purgedline} {
+	for _, key := range []string{p.due, p.dead, p.sessions, p.callers, p.idle, p.owed, p.behind, p.gone, p.kept, p.unhandled, p.stale, p.once, p.spared, p.line, p.purgedline, p.turns, p.opens} {
 		types[key] = "zset"
 	}
-	for _, key := range []string{p.jobs, p.crashes, p.state, p.schedules, p.cursors, p.open, p.counters, p.origins, p.notes, p.owners, p.zones, p.last, p.history, p.results, p.after, p.progress, p.handlers, p.sampled, p.measured, p.places} {
+	for _, key := range []string{p.jobs, p.crashes, p.state, p.schedules, p.cursors, p.open, p.counters, p.origins, p.notes, p.owners, p.zones, p.last, p.history, p.results, p.after, p.progress, p.handlers, p.sampled, p.measured, p.places, p.groups, p.grules} {
 		types[key] = "hash"
 	}
 	return types
@@ -229,7 +240,8 @@ func (p partitionKeys) types() map[string]string {
 // hotKeys are the keys of the calls that carry jobs, as they are sent. They are built once for each partition.
 type hotKeys struct {
 	partitionKeys
-	enqueue    []any
+	enqueue    []any // those of a call without jobs of groups
+	grouping   []any // behind them
 	enqueueOne []any
 	work       []any // after that of the session
 	wake       any
@@ -240,11 +252,13 @@ func (k keyspace) hot(p protocol.Partition) *hotKeys {
 	return &hotKeys{
 		partitionKeys: keys,
 		enqueueOne:    []any{keys.ready, keys.jobs, keys.callers, keys.idle, keys.state},
+		grouping:      []any{keys.line, keys.places, keys.turns, keys.groups, keys.grules, keys.opens},
 		enqueue:       []any{keys.ready, keys.due, keys.jobs, keys.callers, keys.state, keys.idle, keys.stale, keys.once},
 		work: []any{
 			keys.sessions, keys.state, keys.jobs, keys.due, keys.ready, keys.crashes, keys.idle, keys.counters,
 			keys.schedules, keys.cursors, keys.owed, keys.open, keys.dead, keys.runs, keys.behind, keys.callers, keys.unhandled, keys.handlers, keys.stale,
 			keys.results, keys.kept, keys.progress, keys.last, keys.history, keys.after, keys.notes, keys.zones,
+			keys.line, keys.places, keys.turns, keys.groups, keys.grules, keys.opens,
 		},
 		wake: k.wake(),
 	}

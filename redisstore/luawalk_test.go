@@ -69,7 +69,7 @@ var commands = map[string]commandKind{
 	"EXISTS": {}, "DEL": {writes: true}, "UNLINK": {writes: true}, "EXPIRE": {writes: true}, "PERSIST": {writes: true}, "TYPE": {},
 	"HGET": {of: "hash"}, "HMGET": {of: "hash"}, "HGETALL": {of: "hash"}, "HRANDFIELD": {of: "hash"}, "HSCAN": {of: "hash"}, "HLEN": {of: "hash"}, "HEXISTS": {of: "hash"}, "HSTRLEN": {of: "hash"},
 	"HSET": {true, true, "hash"}, "HSETNX": {true, true, "hash"}, "HINCRBY": {true, true, "hash"}, "HDEL": {true, false, "hash"},
-	"ZRANGE": {of: "zset"}, "ZRANGEBYSCORE": {of: "zset"}, "ZRANGEBYLEX": {of: "zset"}, "ZSCORE": {of: "zset"}, "ZMSCORE": {of: "zset"}, "ZRANK": {of: "zset"}, "ZCARD": {of: "zset"}, "ZCOUNT": {of: "zset"}, "ZSCAN": {of: "zset"},
+	"ZRANGE": {of: "zset"}, "ZRANGEBYSCORE": {of: "zset"}, "ZRANGEBYLEX": {of: "zset"}, "ZLEXCOUNT": {of: "zset"}, "ZSCORE": {of: "zset"}, "ZMSCORE": {of: "zset"}, "ZRANK": {of: "zset"}, "ZCARD": {of: "zset"}, "ZCOUNT": {of: "zset"}, "ZSCAN": {of: "zset"},
 	"ZADD": {true, true, "zset"}, "ZREM": {true, false, "zset"}, "ZPOPMIN": {true, false, "zset"}, "ZREMRANGEBYSCORE": {true, false, "zset"}, "ZREMRANGEBYRANK": {true, false, "zset"},
 	"LLEN": {of: "list"}, "LPOS": {of: "list"}, "LRANGE": {of: "list"}, "RPUSH": {true, true, "list"}, "LPUSH": {true, true, "list"},
 	"RENAME": {true, false, ""}, "LTRIM": {true, false, "list"}, "LREM": {true, false, "list"},

@@ -59,7 +59,7 @@ func (s *store) pollEach(ctx context.Context, calls []protocol.PollCall, answers
 			since = strconv.FormatInt(c.Since.UnixMilli(), 10)
 		}
 		k := s.keys.partition(c.Partition)
-		sent = append(sent, newCall(&pollScript, []string{k.state, k.due, k.ready, k.idle, k.sessions},
+		sent = append(sent, newCall(&pollScript, []string{k.state, k.due, k.ready, k.idle, k.sessions, k.turns, k.opens},
 			[]any{c.Worker, flag(c.Sleep), s.keys.wake(), since}))
 		asked = append(asked, i)
 	}
@@ -114,7 +114,7 @@ func (s *store) pollCheaply(ctx context.Context, calls []protocol.PollCall, answ
 		registration := redis.Z{Score: float64(c.Now.UnixMilli()), Member: c.Worker}
 		polls[i] = cheapPoll{
 			renewed:  pipe.ZAddArgs(ctx, k.idle, redis.ZAddArgs{XX: true, Ch: true, Members: []redis.Z{registration}}),
-			state:    pipe.HMGet(ctx, k.state, "layout", "paused", "parked", "limit"),
+			state:    pipe.HMGet(ctx, k.state, "layout", "paused", "parked", "limit", "groups"),
 			due:      pipe.ZRangeWithScores(ctx, k.due, 0, 0),
 			ready:    pipe.LLen(ctx, k.ready),
 			sessions: pipe.ZRangeWithScores(ctx, k.sessions, 0, 0),
@@ -154,6 +154,9 @@ func (p *cheapPoll) waitHint(now time.Time) (h protocol.WaitHint, idle bool) {
 		return h, false
 	}
 	h.Paused = state.text(1) != ""
+	if state.text(4) != "" && !h.Paused {
+		return h, false // jobs of groups may wait
+	}
 	h.ParkedMark = state.number(2)
 	limit := parseLimit(state.text(3))
 	h.Limit = limit.state(now)

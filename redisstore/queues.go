@@ -33,7 +33,7 @@ func (s *store) PauseQueue(ctx context.Context, queue string, paused bool, note 
 	calls := make([]call, found[0].partitions)
 	for i := range calls {
 		k := s.keys.partition(protocol.Partition{Queue: queue, Index: i})
-		calls[i] = newCall(&pauseQueueScript, []string{k.state, k.idle, k.due, k.ready}, []any{flag(paused), s.keys.wake(), stored})
+		calls[i] = newCall(&pauseQueueScript, []string{k.state, k.idle, k.due, k.ready, k.turns, k.opens}, []any{flag(paused), s.keys.wake(), stored})
 	}
 	var failed []error
 	for _, cmd := range s.run(ctx, s.client, calls...) {

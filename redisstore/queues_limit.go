@@ -51,7 +51,7 @@ func (s *store) limit(ctx context.Context, p protocol.Partition, limit *protocol
 		if err != nil {
 			return failure("limit queue", p.Queue, err)
 		}
-		keys := []string{k.state, k.idle, k.due, k.ready, k.sessions, k.callers}
+		keys := []string{k.state, k.idle, k.due, k.ready, k.sessions, k.callers, k.turns, k.opens}
 		args := []any{s.keys.wake(), "", "", ""}
 		if limit != nil {
 			args = []any{s.keys.wake(), limit.Running, limit.Starts, perMilli(limit.Per)}

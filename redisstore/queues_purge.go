@@ -24,7 +24,7 @@ func (s *store) BeginPurge(ctx context.Context, p protocol.Partition) (done prot
 		return done, err
 	}
 	k := s.keys.partition(p)
-	keys := []string{k.state, k.ready, k.stale, k.purged, k.spared, k.callers, k.line, k.purgedline}
+	keys := []string{k.state, k.ready, k.stale, k.purged, k.spared, k.callers, k.line, k.purgedline, k.turns, k.opens}
 	for {
 		values, err := s.runOne(ctx, "purge queue", p.Queue, newCall(&purgeBeginScript, keys, []any{rand.Text()}))
 		if err != nil || values.number(1) == 1 {
@@ -73,7 +73,7 @@ func (s *store) PurgeStep(ctx context.Context, p protocol.Partition) (protocol.P
 		return protocol.PurgeAnswer{}, s.bad
 	}
 	k := s.keys.partition(p)
-	keys := []string{k.state, k.purged, k.spared, k.ready, k.jobs, k.crashes, k.open, k.behind, k.schedules, k.cursors, k.owed, k.callers, k.idle, k.once, k.last, k.results, k.kept, k.purgedline, k.places}
+	keys := []string{k.state, k.purged, k.spared, k.ready, k.jobs, k.crashes, k.open, k.behind, k.schedules, k.cursors, k.owed, k.callers, k.idle, k.once, k.last, k.results, k.kept, k.purgedline, k.places, k.line, k.turns, k.groups, k.grules, k.opens}
 	values, err := s.runOne(ctx, "purge queue", p.Queue, newCall(&purgeScript, keys, []any{rand.Text(), s.keys.wake()}))
 	if err != nil {
 		return protocol.PurgeAnswer{}, err

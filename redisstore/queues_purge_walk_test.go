@@ -44,7 +44,7 @@ func (w *cancelWalk) purge() {
 	case 0:
 		w.note("purge: step")
 		k := w.keys()
-		keys := []string{k.state, k.purged, k.spared, k.ready, k.jobs, k.crashes, k.open, k.behind, k.schedules, k.cursors, k.owed, k.callers, k.idle, k.once, k.last, k.results, k.kept, k.purgedline, k.places}
+		keys := []string{k.state, k.purged, k.spared, k.ready, k.jobs, k.crashes, k.open, k.behind, k.schedules, k.cursors, k.owed, k.callers, k.idle, k.once, k.last, k.results, k.kept, k.purgedline, k.places, k.line, k.turns, k.groups, k.grules, k.opens}
 		first := w.twice(&purgeScript, keys, func() {}, fmt.Sprint("step ", len(w.notes)), w.store.keys.wake())
 		purged := 0
 		for _, life := range w.lives {
@@ -70,7 +70,7 @@ func (w *cancelWalk) purge() {
 			waits[id] = where == "waiting"
 		}
 		k := w.keys()
-		if first := w.twice(&purgeBeginScript, []string{k.state, k.ready, k.stale, k.purged, k.spared, k.callers, k.line, k.purgedline}, w.add, fmt.Sprint("purge ", len(w.notes))); first.number(1) != map[bool]int64{false: 1}[begun] {
+		if first := w.twice(&purgeBeginScript, []string{k.state, k.ready, k.stale, k.purged, k.spared, k.callers, k.line, k.purgedline, k.turns, k.opens}, w.add, fmt.Sprint("purge ", len(w.notes))); first.number(1) != map[bool]int64{false: 1}[begun] {
 			w.fatal("a purge began: %d, while another one was under way: %v", first.number(1), begun)
 		}
 		for id, life := range w.lives {

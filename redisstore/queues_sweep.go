@@ -107,10 +107,11 @@ func (s *store) sweepCall(p protocol.Partition, parked []string, unless time.Dur
 	keys := []string{
 		k.dead, k.jobs, k.callers, k.idle, k.state, k.crashes, k.schedules, k.cursors, k.owed, k.gone, k.unhandled, k.handlers, k.results, k.kept, k.owners, k.last, k.history,
 		k.once, k.counters, k.zones, k.notes, k.origins,
+		k.line, k.places, k.turns, k.groups, k.grules, k.opens,
 	}
 	args := []any{
 		s.options.DeadRetention.Milliseconds(), s.options.MaxDead, s.options.ParkedRetention.Milliseconds(), unless.Milliseconds(), rand.Int32(),
-		flag(len(parked) > maxSweptNames), s.endedPrefix(p.Queue),
+		flag(len(parked) > maxSweptNames), s.endedPrefix(p.Queue), s.keys.wake(),
 	}
 	first := rand.N(max(len(parked), 1))
 	for i := range min(len(parked), maxSweptNames) {

@@ -353,7 +353,7 @@ func (v *verifier) ask(ctx context.Context, p protocol.Partition, ids, faults []
 			some = ids // as many as a call without faults has answered
 		}
 		keys := []string{
-			k.state, k.sessions, k.jobs, k.due, k.ready, k.dead, k.crashes, k.behind, k.unhandled, k.stale, k.purged, k.spared, k.idle, k.after, k.progress, k.line, k.places, k.purgedline,
+			k.state, k.sessions, k.jobs, k.due, k.ready, k.dead, k.crashes, k.behind, k.unhandled, k.stale, k.purged, k.spared, k.idle, k.after, k.progress, k.line, k.places, k.purgedline, k.turns, k.groups, k.grules, k.opens,
 		}
 		args := []any{flag(faults != nil), flag(searches), v.store.keys.wake(), len(w.sessions), len(w.lists), w.mark}
 		for _, session := range w.sessions {

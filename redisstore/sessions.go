@@ -28,7 +28,7 @@ func (s *store) Leave(ctx context.Context, calls []protocol.LeaveCall) error {
 	sent := make([]call, len(calls))
 	for i, c := range calls {
 		k := s.keys.partition(c.Partition)
-		sent[i] = newCall(&leaveScript, []string{k.idle, k.due, k.ready, k.state},
+		sent[i] = newCall(&leaveScript, []string{k.idle, k.due, k.ready, k.state, k.turns, k.opens},
 			[]any{c.Worker, s.keys.wake()})
 	}
 	var failed []error
@@ -90,6 +90,7 @@ func (s *store) Reap(ctx context.Context, calls []protocol.ReapCall) []protocol.
 		sent[i] = newCall(&reapScript, []string{
 			k.inflight(c.Session), k.sessions, k.ready, k.due, k.crashes, k.open, k.schedules, k.cursors,
 			k.idle, k.state, k.behind, k.owed, k.jobs, k.counters, k.runs, k.callers, k.progress, k.last, k.history, k.after,
+			k.line, k.places, k.turns, k.groups, k.grules, k.opens,
 		}, []any{c.Session, c.Seen.UnixMilli(), c.Seed % 1_000_000, s.keys.wake(), c.Partition.Queue})
 	}
 	if s.bad != nil || len(calls) == 0 {

@@ -1,6 +1,6 @@
 -- bury.lua: move parked jobs whose retention has passed to the dead jobs, at most 50, and put the jobs that follow their deaths at the front of
 -- ready. lib/expired.lua lists what holds. A job that has changed since the caller read it is skipped.
--- KEYS[1]  …:state      hash  fence, layout, paused, limit, parked, large
+-- KEYS[1]  …:state      hash  fence, layout, paused, limit, parked, large, groups, grules
 -- KEYS[2]  …:jobs       hash  job ID -> envelope
 -- KEYS[3]  …:dead       zset  job ID -> instant of its death, Unix ms
 -- KEYS[4]  …:ready      list  IDs of jobs to run now
@@ -12,7 +12,13 @@
 -- KEYS[10] …:last       hash  schedule -> its last outcome, see lib/history.lua; its manual runs, see lib/manual.lua
 -- KEYS[11] …:history    hash  schedule -> its last attempts
 -- KEYS[12] …:counters   hash
--- KEYS[13...] …:parked:<name>  zset  job ID -> instant parked, Unix ms: the lists of the jobs
+-- KEYS[13] …:line  zset  "<group>\t<place>\t<job ID>" -> 0: jobs of groups to run now, see lib/line.lua
+-- KEYS[14] …:places  hash  job ID -> "<place> <group>"
+-- KEYS[15] …:turns  zset  "<tag>\t<group>" -> flights / weight, see lib/groups.lua
+-- KEYS[16] …:groups  hash  group -> its flights, tag and starts
+-- KEYS[17] …:grules  hash  group -> its rule and pause
+-- KEYS[18] …:opens  zset  group -> instant of its next start, Unix ms
+-- KEYS[19...] …:parked:<name>  zset  job ID -> instant parked, Unix ms: the lists of the jobs
 -- ARGV[1] retention of parked jobs, ms; ARGV[2] how many dead jobs are kept; ARGV[3] prefix of the wake-up channels
 -- ARGV[4] prefix of the channels for callers that wait for a job of this queue; ARGV[5] how many lists
 -- ARGV[6...] their names; five values for each job: its entry in the list; which list that is; its envelope as the caller has read it, or, for
@@ -21,13 +27,14 @@
 -- Returns time (us); how many jobs are dead now.
 local STATE, JOBS, DEAD, READY, CRASHES, SCHEDULES = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local DUE, IDLE, UNHANDLED, LAST, HISTORY, COUNTERS = KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11], KEYS[12]
-local PARKED = 12 -- the lists come after KEYS[12]
+local LINE, PLACES, TURNS, GROUPS, GRULES, OPENS = KEYS[13], KEYS[14], KEYS[15], KEYS[16], KEYS[17], KEYS[18]
+local PARKED = 18 -- the lists come after KEYS[18]
 local NAMES = 5 -- their names come after ARGV[5]
 local wake, n_lists = ARGV[3], tonumber(ARGV[5])
 local at_job = NAMES + n_lists
--- uses: limits clock layout seconds strings counters definition envelope open flight due parked gate wake alarm history manual manual_settle expired queuelimit waiting
+-- uses: limits clock layout seconds strings counters definition envelope open flight due parked gate wake alarm history manual manual_settle expired queuelimit waiting line groups tuned
 
-local state = redis.call('HMGET', STATE, 'fence', 'layout', 'paused', 'limit')
+local state = redis.call('HMGET', STATE, 'fence', 'layout', 'paused', 'limit', 'groups', 'grules')
 local refusal = newer(state[2])
 if refusal then return refusal end
 local jobs, ids = {}, {}
@@ -60,6 +67,11 @@ local excess, oldest = redis.call('ZCARD', DEAD) + #dying - tonumber(ARGV[2]), {
 for _, id in ipairs(excess > 0 and redis.call('ZRANGE', DEAD, 0, math.min(excess, MAX_ITEMS) - 1) or {}) do
   if not seen[id] then oldest[#oldest + 1] = id end
 end
+local all, buried = nil, {} -- the groups; entries of the dying jobs in places
+if state[5] then
+  for i, entry in ipairs(redis.call('HMGET', PLACES, unpack(ids))) do buried[ids[i]] = entry or nil end
+  all = open_tuned(state[5], state[6], buried, LINE, PLACES, TURNS, GROUPS, GRULES, OPENS)
+end
 
 -- each death draws a fence, as a take does
 local fence = state[1] and #state[1] <= 16 and tonumber(state[1]) or 0
@@ -86,11 +98,16 @@ if large then redis.call('HSETNX', STATE, 'large', '1') end
 for l = 1, n_lists do save_list(KEYS[PARKED + l], ARGV[NAMES + l], UNHANDLED, STATE) end
 save_expired(past, LAST, HISTORY, COUNTERS, ARGV[4])
 if state[2] and state[2] ~= LAYOUT then redis.call('HSET', STATE, 'layout', LAYOUT) end
-if #front == 0 then return { whole(now_us), #dying } end
-redis.call('HSET', STATE, 'fence', whole(fence - 1))
+if all then
+  for _, job in ipairs(dying) do unblock_job(all, job.id, buried[job.id]) end
+  leave_line(PLACES, LINE, {}, oldest)
+  tune_groups(all, STATE, LINE, PLACES, TURNS, GROUPS, OPENS)
+end
+if #front == 0 and not (all and all.opened) then return { whole(now_us), #dying } end
+if #front > 0 then redis.call('HSET', STATE, 'fence', whole(fence - 1)) end
 push_front(READY, front)
 if not state[3] then
-  local startable, next_ms = next_take(READY, DUE, read_limit(state[4]), next_start)
+  local startable, next_ms = next_take(READY, DUE, TURNS, OPENS, state[5], read_limit(state[4]), next_start)
   if startable then
     wake_one(IDLE, wake)
   elseif next_ms >= 0 then

@@ -1,5 +1,5 @@
 -- discard.lua: cancel or delete jobs, at most 500.
--- KEYS[1]  …:state      hash    layout, stale, asked, parked, purge, groups
+-- KEYS[1]  …:state      hash    layout, stale, asked, parked, purge, paused, groups, grules
 -- KEYS[2]  …:sessions   zset    session -> instant it lapses, Unix ms
 -- KEYS[3]  …:jobs       hash    job ID -> envelope
 -- KEYS[4]  …:due        zset    job ID -> instant it is due, Unix ms
@@ -25,8 +25,12 @@
 -- KEYS[24] …:after      hash    job ID -> what follows its flight, see lib/after.lua
 -- KEYS[25] …:line       zset    "<group>\t<place>\t<job ID>" -> 0: jobs of groups to run now, see lib/line.lua
 -- KEYS[26] …:places     hash    job ID -> "<place> <group>"
--- KEYS[27...] …:inflight:<session>  hash  job ID -> fence: of every session
--- KEYS[28...] …:parked:<name>       zset  job ID -> instant parked, Unix ms: every list, the shared one last
+-- KEYS[27] …:turns  zset  "<tag>\t<group>" -> flights / weight, see lib/groups.lua
+-- KEYS[28] …:groups  hash  group -> its flights, tag and starts
+-- KEYS[29] …:grules  hash  group -> its rule and pause
+-- KEYS[30] …:opens  zset  group -> instant of its next start, Unix ms
+-- KEYS[31...] …:inflight:<session>  hash  job ID -> fence: of every session
+-- KEYS[32...] …:parked:<name>       zset  job ID -> instant parked, Unix ms: every list, the shared one last
 -- ARGV[1] cancel or delete; ARGV[2] a unique name of this call; ARGV[3] prefix of the wake-up channels
 -- ARGV[4] how many sessions; ARGV[5] how many lists of parked jobs; ARGV[6] how many jobs
 -- ARGV[7] the field parked of state before the shared list was searched for these jobs; empty: there is no such list
@@ -49,7 +53,7 @@ local RUNS, CALLERS, IDLE, UNHANDLED, STALE = KEYS[14], KEYS[15], KEYS[16], KEYS
 local RESULTS, KEPT = KEYS[19], KEYS[20]
 local LAST, HISTORY = KEYS[21], KEYS[22]
 local ONCE, AFTER = KEYS[23], KEYS[24]
-local INFLIGHT = 26 -- the hashes of the sessions come after KEYS[26]
+local INFLIGHT = 30 -- the hashes of the sessions come after KEYS[30]
 local DEPTH = 10000 -- how deep ready is searched for an occurrence without an envelope
 local SEARCHES = 20 -- searches in a call
 local TOGETHER = 4 -- occurrences of one schedule that a call ends: the number of known ones in behind
@@ -59,7 +63,7 @@ local at_list = 7 + n_sessions
 local at_job = at_list + n_lists
 -- uses: limits callers clock layout seconds strings counters definition owed open flight void asked parked session closed gate wake history manual later forget over line
 
-local state = redis.call('HMGET', STATE, 'layout', 'asked', 'parked', 'purge', 'groups')
+local state = redis.call('HMGET', STATE, 'layout', 'asked', 'parked', 'purge', 'groups', 'grules', 'paused')
 local refusal = newer(state[1])
 if refusal then return refusal end
 local before = answered(CALLERS, ARGV[2])
@@ -113,6 +117,19 @@ local dead, due = redis.call('ZMSCORE', DEAD, unpack(ids)), redis.call('ZMSCORE'
 local bodies, crashes = redis.call('HMGET', JOBS, unpack(ids)), redis.call('HMGET', CRASHES, unpack(ids))
 local void = redis.call('ZMSCORE', STALE, unpack(ids))
 local grouped = find_grouped(state[5], KEYS[26], KEYS[25], ids)
+if state[5] then
+  local function pieces()
+    -- uses: queuelimit groups tuned
+    local all = open_tuned(state[5], state[6], grouped.entries, KEYS[25], KEYS[26], KEYS[27], KEYS[28], KEYS[29], KEYS[30])
+    -- tune writes what changes for the groups of the jobs, and returns whether one of them may start a job now
+    return function(ended)
+      for _, i in ipairs(ended) do unblock_job(all, ids[i], grouped.entries[i]) end
+      tune_groups(all, STATE, KEYS[25], KEYS[26], KEYS[27], KEYS[28], KEYS[30])
+      return all.opened
+    end
+  end
+  grouped.tune = pieces()
+end
 local flights, front = read_flights(OPEN, BEHIND, SCHEDULES, CURSORS, names, needed), {}
 local past = read_past(LAST, names)
 read_manual(past, LAST, ids)
@@ -270,7 +287,10 @@ if #removed > 0 then
 end
 if #out.due > 0 then redis.call('ZREM', DUE, unpack(out.due)) end
 if #out.dead > 0 then redis.call('ZREM', DEAD, unpack(out.dead)) end
-if state[5] then leave_line(STATE, KEYS[26], KEYS[25], out.line, removed) end
+if grouped.tune then
+  leave_line(KEYS[26], KEYS[25], out.line, removed)
+  grouped.opened = grouped.tune(ended)
+end
 for l, members in pairs(out.parked) do
   redis.call('ZREM', KEYS[PARKED + l], unpack(members))
   if redis.call('ZCARD', KEYS[PARKED + l]) == 0 then unlist(UNHANDLED, STATE, ARGV[at_list + l]) end
@@ -334,5 +354,5 @@ for _, job in ipairs(told) do
   if workers[job.at] ~= '' then redis.call('PUBLISH', wake .. workers[job.at], 'c' .. job.fence .. '\t' .. job.id) end
 end
 if result and answer[1] == 'e' then redis.call('PUBLISH', wake .. 'ended:' .. queue .. '\t' .. ids[1], 'e') end
-if #front > 0 then wake_one(IDLE, wake) end
+if #front > 0 or grouped.opened and not state[7] then wake_one(IDLE, wake) end
 return { whole(now_us), 1, #ended + #lifted, table.concat(answer) }

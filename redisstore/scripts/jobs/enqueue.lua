@@ -3,11 +3,17 @@
 -- KEYS[2] …:due       zset  job ID -> instant it is due, Unix ms
 -- KEYS[3] …:jobs      hash  job ID -> envelope
 -- KEYS[4] …:callers   zset  enqueuer -> instant and number of its last call, see lib/callers.lua; #enqueued: all jobs that this script has added
--- KEYS[5] …:state     hash  paused, layout, large, limit, stale
+-- KEYS[5] …:state     hash  paused, layout, large, limit, stale, groups, grules
 -- KEYS[6] …:idle      zset  sleeping worker -> instant it went to sleep, Unix ms; see lib/gate.lua
 -- KEYS[7] …:stale     zset  IDs in ready that are void -> since when, Unix ms; see lib/stale.lua
 -- KEYS[8] …:once      zset  job ID -> until when it is not added again, Unix ms
--- KEYS[9...] …:last   hash  schedule -> its last outcome, see lib/history.lua; its manual runs, see lib/manual.lua: only if there are any
+-- KEYS[9...] …:line      zset  "<group>\t<place>\t<job ID>" -> 0: jobs of groups to run now, see lib/line.lua: these six only if there are any, or KEYS[15]
+-- KEYS[10...] …:places   hash  job ID -> "<place> <group>"
+-- KEYS[11...] …:turns    zset  "<tag>\t<group>" -> flights / weight, see lib/groups.lua
+-- KEYS[12...] …:groups   hash  group -> its flights, tag and starts
+-- KEYS[13...] …:grules   hash  group -> its rule and pause
+-- KEYS[14...] …:opens    zset  group -> instant of its next start, Unix ms
+-- KEYS[15...] …:last  hash  schedule -> its last outcome, see lib/history.lua; its manual runs, see lib/manual.lua: only if there are any
 -- ARGV[1] the caller, a name used by one enqueuer only
 -- ARGV[2] number of the call, one more than the caller's last
 -- ARGV[3] prefix of the wake-up channels
@@ -16,15 +22,16 @@
 -- envelope. Then the others, three values each: ID, when, envelope. when: empty now, +n in n us, @n at Unix ms n. A leading o: the
 -- ID is the caller's own. A leading u<ms> and a blank: also, it is not added within that time after the acceptance of the last such job, and a
 -- record that bars it for longer is shortened to that. A tab and a schedule at the end: it is a manual run of that schedule. A line end and a
--- number at the end: it expires that many ms after it is due
+-- number at the end: it expires that many ms after it is due. A vertical tab and a group at the end: it belongs to that group
 -- Returns time (us), the caller's score in callers (0 if its next call must use this script too: the queue is paused or has a limit, or this call
--- was completed before), then the positions, among the others, of the jobs that exist already, or did recently; these do not change.
+-- was completed before), then the positions, among the others, of the jobs that exist already, or did recently; these do not change; below 0: positions of
+-- jobs that were not added, because their group has as many jobs waiting as its rule allows.
 -- An additional 0: the partition is new, or was when the call was completed before: the caller must register the queue, see delete_queue.lua.
 local READY, DUE, JOBS, CALLERS, STATE, IDLE, STALE, ONCE = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8]
 local ARGV = ARGV -- a local is found faster than a global
 -- uses: limits callers clock layout
 
-local state = redis.call('HMGET', STATE, 'paused', 'layout', 'limit', 'stale')
+local state = redis.call('HMGET', STATE, 'paused', 'layout', 'limit', 'stale', 'groups', 'grules')
 local refusal = newer(state[2])
 if refusal then return refusal end
 
@@ -45,6 +52,32 @@ local sealed, over = {}, {} -- instants and IDs for …:once; IDs there whose ti
 local lowered = {} -- instants and IDs there that are further ahead than their calls bar
 local manual = {} -- IDs of manual runs, each with its schedule
 local revived = {} -- IDs that are in ready, void: they keep their old places
+local group_of, names = {}, {} -- item -> its group; the groups
+local grouped -- their table, see lib/groups.lua; tune: writes what has changed for them. nil: no item has a group
+local lined, placed, tune = {}, {}, nil -- members that join line; IDs and entries of places
+local pieces, start -- of the limit of the queue, and of groups; a function of the piece queuelimit
+if state[3] or KEYS[9] then
+  pieces = function(names)
+    -- uses: queuelimit
+    start = next_start
+    if not names then return read_limit(state[3]) end
+    local function groups()
+      -- uses: line groups
+      grouped = open_groups(state[5], state[6])
+      read_groups(grouped, names, KEYS[11], KEYS[12], KEYS[13])
+      check_groups(KEYS[9], KEYS[10], KEYS[11], KEYS[12], KEYS[14])
+      grouped.enter = function(group, id, now)
+        if now then return enter_line(grouped, group, id) end
+        return NO_PLACE .. ' ' .. group
+      end
+      tune = function() tune_groups(grouped, STATE, KEYS[9], KEYS[10], KEYS[11], KEYS[12], KEYS[14]) end
+    end
+    groups()
+  end
+end
+
+-- waits returns how many jobs of a group are in line.
+local function waits(group) return redis.call('ZLEXCOUNT', KEYS[9], '[' .. group .. '\t', '(' .. group .. '\n') end
 for i = 1, ordinary do ready[i] = ARGV[4 + 2 * i] end
 
 if #ARGV > others then
@@ -53,7 +86,12 @@ if #ARGV > others then
     local first_letter = string.sub(ARGV[i + 1], 1, 1)
     if first_letter == 'o' or first_letter == 'u' then owned[#owned + 1] = ARGV[i] end
     if first_letter == 'u' then onces[#onces + 1] = ARGV[i] end
+    if KEYS[9] then
+      local group = string.match(ARGV[i + 1], '\v(.*)$')
+      if group then group_of[i], names[#names + 1] = group, group end
+    end
   end
+  if names[1] and not again then pieces(names) end
   if #owned > 0 and not again then
     for i, body in ipairs(redis.call('HMGET', JOBS, unpack(owned))) do stored[owned[i]] = body end
     for i, until_ms in ipairs(#onces > 0 and redis.call('ZMSCORE', ONCE, unpack(onces)) or {}) do
@@ -65,8 +103,10 @@ if #ARGV > others then
   end
   for i = others + 1, #ARGV, 3 do
     local id, when, body, schedule, expire_ms = ARGV[i], ARGV[i + 1], ARGV[i + 2], nil, nil
+    local group = group_of[i]
+    if group then when = string.sub(when, 1, -2 - #group) end
     if string.find(when, '\n', 1, true) then when, expire_ms = string.match(when, '^(.*)\n(%d+)$') end
-    if KEYS[9] and string.find(when, '\t', 1, true) then when, schedule = string.match(when, '^(.-)\t(.*)$') end
+    if KEYS[15] and string.find(when, '\t', 1, true) then when, schedule = string.match(when, '^(.-)\t(.*)$') end
     local own, once_ms = string.sub(when, 1, 1) == 'o', nil
     if own then
       when = string.sub(when, 2)
@@ -81,9 +121,21 @@ if #ARGV > others then
         barred[id] = now_ms + tonumber(once_ms)
         lowered[#lowered + 1], lowered[#lowered + 2] = whole(barred[id]), id
       end
+    elseif not again and group and when == '' and grouped.of[group].rule.waiting > 0 and
+        (grouped.of[group].waits or waits(group)) >= grouped.of[group].rule.waiting then
+      answer[#answer + 1] = -(i - others + 2) / 3
     elseif not again then
       stored[id] = body
-      if when == '' then
+      if group then
+        local g = grouped.of[group]
+        if when == '' and g.rule.waiting > 0 then g.waits = (g.waits or waits(group)) + 1 end
+        local entry, member = grouped.enter(group, id, when == '')
+        placed[#placed + 1], placed[#placed + 2] = id, entry
+        if member then lined[#lined + 1], lined[#lined + 2] = '0', member end
+      end
+      if group and when == '' then
+        -- it is in line
+      elseif when == '' then
         local list = void[id] and revived or ready
         list[#list + 1] = id
       else
@@ -121,12 +173,12 @@ if #manual > 0 then
   -- uses: instant seconds strings definition history manual
   local runs, schedules = {}, {}
   for i = 1, #manual, 2 do runs[#runs + 1], schedules[#schedules + 1] = manual[i], manual[i + 1] end
-  local past = read_past(KEYS[9], schedules)
-  read_manual(past, KEYS[9], runs)
+  local past = read_past(KEYS[15], schedules)
+  read_manual(past, KEYS[15], runs)
   for i, id in ipairs(runs) do begin_manual(past, id, schedules[i], instant(now_s), 'm') end
   save_accepted = function()
-    save_manual(past, KEYS[9])
-    save_last(past, KEYS[9])
+    save_manual(past, KEYS[15])
+    save_last(past, KEYS[15])
   end
 end
 
@@ -140,6 +192,11 @@ if #over > 0 then redis.call('ZREM', ONCE, unpack(over)) end
 if #lowered > 0 then redis.call('ZADD', ONCE, unpack(lowered)) end
 if #sealed > 0 then redis.call('ZADD', ONCE, unpack(sealed)) end
 if save_accepted then save_accepted() end
+if #placed > 0 then
+  redis.call('HSET', KEYS[10], unpack(placed))
+  if #lined > 0 then redis.call('ZADD', KEYS[9], unpack(lined)) end
+end
+if tune then tune() end
 local score = since_s * ROUND + number
 redis.call('ZADD', CALLERS, whole(score), ARGV[1], whole((calls[2] or 0) + added), '#enqueued')
 if #forgotten > 0 then redis.call('ZREM', CALLERS, unpack(forgotten)) end
@@ -152,11 +209,15 @@ if ARGV[4] == '1' then redis.call('HSETNX', STATE, 'large', 1) end
 if not state[1] then
   -- uses: gate
   local wakes, alarm_ms = #ready + #revived > 0, earliest and (not first or earliest < tonumber(first)) and earliest
+  for _, g in ipairs(#lined > 0 and grouped.list or {}) do wakes = wakes or g.where == 't' end
+  if grouped and grouped.alarmed then
+    local opens_ms = math.ceil(tonumber(redis.call('ZRANGE', KEYS[14], '0', '0', 'WITHSCORES')[2]))
+    if not alarm_ms or opens_ms < alarm_ms then alarm_ms = opens_ms end
+  end
   if state[3] then
-    -- uses: queuelimit
-    local limit = read_limit(state[3])
+    local limit = pieces()
     if limit and (wakes or alarm_ms) then
-      local next_ms = next_start(limit, alarm_ms or -1, wakes)
+      local next_ms = start(limit, alarm_ms or -1, wakes)
       -- if others wait already, the alarm for the next start remains
       alarm_ms = next_ms > now_ms and not (wakes and n_ready and n_ready > #ready) and next_ms
       wakes = next_ms == now_ms

@@ -3,7 +3,7 @@
 -- KEYS[2]  …:due        zset  job ID -> instant it is due, Unix ms
 -- KEYS[3]  …:jobs       hash  job ID -> envelope
 -- KEYS[4]  …:callers    zset  completed calls, see lib/closed.lua; #enqueued: all enqueued jobs
--- KEYS[5]  …:state      hash  paused, layout, large, limit, parked, purge, groups
+-- KEYS[5]  …:state      hash  paused, layout, large, limit, parked, purge, groups, grules
 -- KEYS[6]  …:idle       zset  sleeping worker -> instant it went to sleep, Unix ms
 -- KEYS[7]  …:stale      zset  IDs in ready that are void -> since when, Unix ms; see lib/stale.lua
 -- KEYS[8]  …:once       zset  job ID -> until when it is not added again, Unix ms
@@ -15,12 +15,17 @@
 -- KEYS[14] …:last       hash  schedule -> its last outcome, see lib/history.lua; its manual runs, see lib/manual.lua: a manual run whose ID is used for another job has ended
 -- KEYS[15] …:line       zset  "<group>\t<place>\t<job ID>" -> 0: jobs of groups to run now, see lib/line.lua
 -- KEYS[16] …:places     hash  job ID -> "<place> <group>"
--- KEYS[17...] …:inflight:<session>  hash  job ID -> fence: of every session
--- KEYS[18...] …:parked:<name>       zset  job ID -> instant parked, Unix ms: every list, the shared one last
+-- KEYS[17] …:turns  zset  "<tag>\t<group>" -> flights / weight, see lib/groups.lua
+-- KEYS[18] …:groups  hash  group -> its flights, tag and starts
+-- KEYS[19] …:grules  hash  group -> its rule and pause
+-- KEYS[20] …:opens  zset  group -> instant of its next start, Unix ms
+-- KEYS[21...] …:inflight:<session>  hash  job ID -> fence: of every session
+-- KEYS[22...] …:parked:<name>       zset  job ID -> instant parked, Unix ms: every list, the shared one last
 -- ARGV[1] a unique name of this call; ARGV[2] prefix of the wake-up channels; ARGV[3] how many sessions; ARGV[4] how many lists of parked jobs
 -- ARGV[5] the field parked of state before the shared list was searched for the job; empty: there is no such list
 -- ARGV[6] its ID; ARGV[7] its member in the shared list (empty: unknown); ARGV[8] the envelope; ARGV[9] when: empty now, +n in n us,
--- @n at Unix ms n; then, if it expires, a line end and how many ms after it is due; ARGV[10] how long no other job of the ID is accepted after it
+-- @n at Unix ms n; then, if it expires, a line end and how many ms after it is due; then, if it has a group, a vertical
+-- tab and the group; ARGV[10] how long no other job of the ID is accepted after it
 -- has ended, ms; empty: it is accepted at once
 -- ARGV[11...] the sessions; the names of the lists
 -- Returns time (us); the outcome: 1 it was added, 2 it replaces another one, 3 nothing, because another one remains, 0 nothing was done, because a
@@ -30,22 +35,25 @@
 -- discard.lua explains where the job of this ID is. The effect depends on the place:
 --   due (delayed, or it has failed): the new envelope and the new instant    parked: the same, like a new job, because it may have another name
 --   in ready: the new envelope; it keeps its place, with any instant         dead: it starts again
---   in line: the new job does not belong to the group: it is added at the end of ready, with any instant
+--   in line: if it has the same group, as in ready; else it is added at the end of its group, or of ready, with any instant
+--   in ready, and the new one has a group: it leaves ready, and is added at the end of its group, with any instant
 --   held: it continues, and the new job waits in …:after until the flight ends   held and cancelled: nothing
 -- While …:once bars the ID, only a waiting job is replaced: the others have had, or have, their attempt.
 local READY, DUE, JOBS, CALLERS, STATE, IDLE, STALE, ONCE = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8]
 local DEAD, CRASHES, AFTER, SESSIONS, UNHANDLED, LAST = KEYS[9], KEYS[10], KEYS[11], KEYS[12], KEYS[13], KEYS[14]
 local LINE, PLACES = KEYS[15], KEYS[16]
-local INFLIGHT = 16 -- the hashes of the sessions come after KEYS[16]
+local TURNS, GROUPS, GRULES, OPENS = KEYS[17], KEYS[18], KEYS[19], KEYS[20]
+local INFLIGHT = 20 -- the hashes of the sessions come after KEYS[20]
 local wake, n_sessions, n_lists = ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4])
 local PARKED = INFLIGHT + n_sessions -- the lists come after the hashes
 local id, member, body, when, once_ms = ARGV[6], ARGV[7], ARGV[8], ARGV[9], tonumber(ARGV[10])
-local expire_ms -- nil: it does not expire
+local expire_ms, group -- nil: it does not expire; it has none
+if string.find(when, '\v', 1, true) then when, group = string.match(when, '^(.*)\v(.*)$') end
 if string.find(when, '\n', 1, true) then when, expire_ms = string.match(when, '^(.*)\n(%d+)$') end
 local ADDED, REPLACED, KEPT = 1, 2, 3
--- uses: limits callers clock layout parked closed queuelimit gate wake alarm seconds strings definition history manual over line
+-- uses: limits callers clock layout parked closed queuelimit gate wake alarm seconds strings definition history manual over line groups tuned after due
 
-local state = redis.call('HMGET', STATE, 'paused', 'layout', 'limit', 'parked', 'purge', 'groups')
+local state = redis.call('HMGET', STATE, 'paused', 'layout', 'limit', 'parked', 'purge', 'groups', 'grules')
 local refusal = newer(state[2])
 if refusal then return refusal end
 local before = answered(CALLERS, ARGV[1])
@@ -77,7 +85,11 @@ end
 local due, dead, void = redis.call('ZSCORE', DUE, id), redis.call('ZSCORE', DEAD, id), redis.call('ZSCORE', STALE, id)
 local stored = redis.call('HEXISTS', JOBS, id) == 1
 local grouped = find_grouped(state[6], PLACES, LINE, { id })
-local lined = grouped.members[1]
+local lined, entry = grouped.members[1], grouped.entries[1]
+local same = lined and group and entry == string.match(entry, '^%d+ ') .. group -- it keeps its place
+local all -- the groups of both jobs; nil: neither has one
+if entry or group then all = open_tuned(state[6], state[7], { entry or '0 ' .. group, '0 ' .. (group or string.match(entry, ' (.+)$')) },
+  LINE, PLACES, TURNS, GROUPS, GRULES, OPENS) end
 local until_ms = once_ms and redis.call('ZSCORE', ONCE, id)
 local barred = until_ms and tonumber(until_ms) > now_ms
 local first = redis.call('ZRANGE', DUE, '0', '0', 'WITHSCORES')[2]
@@ -107,10 +119,13 @@ elseif stored and (due or list) then
   begins = true
 elseif stored and dead then
   if barred then became = KEPT end
+elseif same then
+  begins = false
 elseif stored and lined then
   due_ms = now_ms
 elseif stored then
-  begins = false -- it is in ready
+  begins = group ~= nil -- it is in ready
+  if begins then due_ms = now_ms end
 elseif barred then
   became = KEPT
 else
@@ -131,7 +146,7 @@ if became == KEPT then
 end
 local wakes, alarm_ms, was_empty = false, nil, false
 if held then
-  redis.call('HSET', AFTER, id, whole(due_ms) .. ' ' .. body)
+  redis.call('HSET', AFTER, id, after_text(due_ms, body, group))
   if sign ~= '+' then redis.call('HSET', KEYS[INFLIGHT + holder], id, '+' .. fence) end
 else
   redis.call('HSET', JOBS, id, body)
@@ -140,7 +155,10 @@ else
   save_manual(past, LAST)
   save_last(past, LAST)
 end
-if grouped.entries[1] and not held then leave_line(STATE, PLACES, LINE, { lined }, { id }) end
+if entry and not held and not same then
+  leave_line(PLACES, LINE, { lined }, { id })
+  unblock_job(all, id, entry)
+end
 if begins then
   if dead then redis.call('ZREM', DEAD, id) end
   if list then
@@ -150,15 +168,32 @@ if begins then
   end
   if due_ms > now_ms then
     redis.call('ZADD', DUE, whole(due_ms), id)
+    if group then redis.call('HSET', PLACES, id, NO_PLACE .. ' ' .. group) end
     alarm_ms = (not first or due_ms < tonumber(first)) and due_ms
   else
     if due then redis.call('ZREM', DUE, id) end
-    if void then
+    if group then
+      if became == REPLACED and stored and not (dead or list or due or lined) then -- its ID remains in ready
+        redis.call('ZADD', STALE, whole(now_ms) .. '.5', id)
+        redis.call('HSET', STATE, 'stale', '1')
+      end
+      local at, member = enter_line(all, group, id)
+      redis.call('HSET', PLACES, id, at)
+      redis.call('ZADD', LINE, '0', member)
+    elseif void then
       redis.call('ZREM', STALE, id) -- it keeps its old place
     else
       was_empty = redis.call('RPUSH', READY, id) == 1
     end
-    wakes = true
+    wakes = not group
+  end
+end
+if all and not held then
+  tune_groups(all, STATE, LINE, PLACES, TURNS, GROUPS, OPENS)
+  wakes = wakes or all.of[group] and all.of[group].where == 't' or all.opened
+  if all.alarmed then
+    local opens_ms = due_head(OPENS)
+    if not alarm_ms or opens_ms < alarm_ms then alarm_ms = opens_ms end
   end
 end
 if #body > LARGE_BYTES then redis.call('HSETNX', STATE, 'large', '1') end

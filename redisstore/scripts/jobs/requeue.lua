@@ -1,7 +1,7 @@
 -- requeue.lua: move delayed, retrying, parked and dead jobs to the front of ready, at most 500, the first one foremost; jobs of a group to the front
 -- of their group in line. An occurrence that
 -- was not taken yet does not move, and neither does a job that has changed since the caller read it.
--- KEYS[1]  …:state      hash  layout, paused, parked, large, groups
+-- KEYS[1]  …:state      hash  layout, paused, parked, large, groups, grules
 -- KEYS[2]  …:jobs       hash  job ID -> envelope
 -- KEYS[3]  …:due        zset  job ID -> instant it is due, Unix ms
 -- KEYS[4]  …:ready      list  IDs of jobs to run now
@@ -15,7 +15,11 @@
 -- KEYS[12] …:history    hash  schedule -> its last attempts
 -- KEYS[13] …:line       zset  "<group>\t<place>\t<job ID>" -> 0: jobs of groups to run now, see lib/line.lua
 -- KEYS[14] …:places     hash  job ID -> "<place> <group>"
--- KEYS[15...] …:parked:<name>  zset  job ID -> instant parked, Unix ms: every list, the shared one last
+-- KEYS[15] …:turns  zset  "<tag>\t<group>" -> flights / weight, see lib/groups.lua
+-- KEYS[16] …:groups  hash  group -> its flights, tag and starts
+-- KEYS[17] …:grules  hash  group -> its rule and pause
+-- KEYS[18] …:opens  zset  group -> instant of its next start, Unix ms
+-- KEYS[19...] …:parked:<name>  zset  job ID -> instant parked, Unix ms: every list, the shared one last
 -- ARGV[1] a unique name of this call; ARGV[2] prefix of the wake-up channels; ARGV[3] how many lists of parked jobs
 -- ARGV[4...] the names of the lists; five values for each job: its ID; its member in the shared list (empty: unknown); and for a
 -- dead one its envelope as the caller has read it, its new envelope, and, for a manual run or a job that follows a death, its field in …:last
@@ -25,13 +29,14 @@
 local STATE, JOBS, DUE, READY, DEAD, CRASHES = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local CALLERS, IDLE, UNHANDLED, STALE = KEYS[7], KEYS[8], KEYS[9], KEYS[10]
 local LINE, PLACES = KEYS[13], KEYS[14]
-local PARKED = 14 -- the lists of parked jobs come after KEYS[14]
+local TURNS, GROUPS, GRULES, OPENS = KEYS[15], KEYS[16], KEYS[17], KEYS[18]
+local PARKED = 18 -- the lists of parked jobs come after KEYS[18]
 local wake, n_lists = ARGV[2], tonumber(ARGV[3])
 local at_job = 3 + n_lists
 local n = (#ARGV - at_job) / 5
--- uses: limits callers clock layout seconds strings definition open flight void parked closed gate wake history manual expiry line front
+-- uses: limits callers clock layout seconds strings definition open flight void parked closed gate wake history manual expiry line queuelimit groups tuned front
 
-local state = redis.call('HMGET', STATE, 'layout', 'paused', 'groups')
+local state = redis.call('HMGET', STATE, 'layout', 'paused', 'groups', 'grules')
 local refusal = newer(state[1])
 if refusal then return refusal end
 local before = answered(CALLERS, ARGV[1])
@@ -42,6 +47,7 @@ for i = 1, n do ids[i] = ARGV[at_job + 5 * i - 4] end
 local dead, due, void = redis.call('ZMSCORE', DEAD, unpack(ids)), redis.call('ZMSCORE', DUE, unpack(ids)), redis.call('ZMSCORE', STALE, unpack(ids))
 local bodies, crashes = redis.call('HMGET', JOBS, unpack(ids)), redis.call('HMGET', CRASHES, unpack(ids))
 local grouped, lined = find_grouped(state[3], PLACES, LINE, ids), {} -- lined: position -> ID, of the jobs of groups that move
+local all = state[3] and open_tuned(state[3], state[4], grouped.entries, LINE, PLACES, TURNS, GROUPS, GRULES, OPENS)
 local list_of, member_of = {}, {} -- of a parked job
 for l = 1, n_lists do
   local members, shared = ids, ARGV[3 + l] == SHARED
@@ -118,7 +124,7 @@ end
 
 if changed == 0 then return { whole(now_us), 0, table.concat(answer) } end
 local placed, members = {}, {} -- of the jobs of groups: the new entries of places, and the members of line
-for i, entry in pairs(places_in_front(LINE, lined, grouped.entries)) do
+for i, entry in pairs(all and places_in_front(all, lined, grouped.entries) or {}) do
   placed[#placed + 1], placed[#placed + 2] = ids[i], entry
   members[#members + 1], members[#members + 2] = '0', line_member(ids[i], entry)
 end
@@ -128,6 +134,7 @@ if #placed > 0 then
   redis.call('HSET', PLACES, unpack(placed))
   redis.call('ZADD', LINE, unpack(members))
 end
+if all then tune_groups(all, STATE, LINE, PLACES, TURNS, GROUPS, OPENS) end
 if #envelopes > 0 then redis.call('HSET', JOBS, unpack(envelopes)) end
 if large then redis.call('HSETNX', STATE, 'large', '1') end
 if #out.due > 0 then redis.call('ZREM', DUE, unpack(out.due)) end

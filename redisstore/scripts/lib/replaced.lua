@@ -6,7 +6,7 @@
 local function settle_replaced(call, replaced, texts, annexes)
   for i = 1, #replaced, 3 do
     local id, kind, annex = replaced[i], replaced[i + 1], annexes[replaced[i + 2]]
-    local due_ms, body = after_of(texts[(i + 2) / 3])
+    local due_ms, body, group = after_of(texts[(i + 2) / 3])
     call.removed[#call.removed + 1] = id
     if annex and annex.g then call.reported[#call.reported + 1] = id end
     if kind == 'd' then
@@ -20,9 +20,13 @@ local function settle_replaced(call, replaced, texts, annexes)
       add_pair(call.envelopes, id, body)
       if #body > LARGE_BYTES then call.large = true end
     end
+    if group then
+      replaced.entering = replaced.entering or {}
+      replaced.entering[#replaced.entering + 1] = { id = id, group = group, now = due_ms <= now_ms }
+    end
     if body and due_ms > now_ms then
       add_due(call, call.due, id, due_ms)
-    else
+    elseif not group then
       replaced.back = replaced.back or {}
       replaced.back[#replaced.back + 1] = id
     end

@@ -66,7 +66,7 @@ local function set_apart(ids, from, crashes, one, begins, due_first)
   local behind = false -- a job of ready stays
   for i = 1, #ids do
     if not from[i] and stays[i] then behind = true end
-    if suspect[i] and i ~= chosen and (from[i] == 'd' and (not one or chosen) or not from[i] and not one and not behind) then later[#later + 1] = i end
+    if suspect[i] and i ~= chosen and ((from[i] == 'd' or from[i] == 'g') and (not one or chosen) or not from[i] and not one and not behind) then later[#later + 1] = i end
   end
   return kept, later, waits
 end

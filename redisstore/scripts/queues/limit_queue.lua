@@ -1,24 +1,27 @@
 -- limit_queue.lua: set the limit of a queue, or remove it; or only recount its flights. In each case they are counted in the hashes of
 -- all sessions. A repeated call changes nothing. The starts that were counted before count under the new limit too.
--- KEYS[1] …:state     hash  paused, layout, limit (see lib/queuelimit.lua)
+-- KEYS[1] …:state     hash  paused, layout, limit (see lib/queuelimit.lua), groups
 -- KEYS[2] …:idle      zset  sleeping worker -> instant it went to sleep, Unix ms; see lib/gate.lua
 -- KEYS[3] …:due       zset  job ID -> instant it is due, Unix ms
 -- KEYS[4] …:ready     list  IDs of jobs to run now
 -- KEYS[5] …:sessions  zset  session -> instant it lapses, Unix ms
 -- KEYS[6] …:callers   zset  enqueuer -> instant and number of its last call
--- KEYS[7...] …:inflight:<session>  hash  job ID -> fence; and the field of the piece session
+-- KEYS[7] …:turns  zset  "<tag>\t<group>" -> flights / weight, see lib/groups.lua
+-- KEYS[8] …:opens  zset  group -> instant of its next start, Unix ms
+-- KEYS[9...] …:inflight:<session>  hash  job ID -> fence; and the field of the piece session
 -- ARGV[1] prefix of the wake-up channels; ARGV[2] how many jobs may run, ARGV[3] how many may start per ARGV[4] ms (0: no such limit; both 0:
--- no limit); ARGV[2] empty: only recount; ARGV[5...] the sessions of KEYS[7...]
+-- no limit); ARGV[2] empty: only recount; ARGV[5...] the sessions of KEYS[9...]
 -- Returns 1; 0 if there is a session that the caller does not name: then nothing is changed, and the caller must read …:sessions again.
 local STATE, IDLE, DUE, READY, SESSIONS, CALLERS = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local wake, counts_only = ARGV[1], ARGV[2] == ''
-local INFLIGHT, NAMES = 6, 4 -- the hashes come behind KEYS[6], the names of their sessions behind ARGV[4]
+local TURNS, OPENS = KEYS[7], KEYS[8]
+local INFLIGHT, NAMES = 8, 4 -- the hashes come behind KEYS[8], the names of their sessions behind ARGV[4]
 -- uses: limits clock layout gate wake alarm due session queuelimit waiting
-local state = redis.call('HMGET', STATE, 'paused', 'layout', 'limit')
+local state = redis.call('HMGET', STATE, 'paused', 'layout', 'limit', 'groups')
 local refusal = newer(state[2])
 if refusal then return refusal end
 local paused, before = state[1], read_limit(state[3])
-next_take(READY, DUE) -- read, so that a key of a wrong type stops the call here
+next_take(READY, DUE, TURNS, OPENS, state[4]) -- read, so that a key of a wrong type stops the call here
 redis.call('ZSCORE', IDLE, CLOSED) -- read, so that a key of a wrong type stops the call here
 redis.call('ZCARD', CALLERS)
 
@@ -63,7 +66,7 @@ else
   redis.call('ZADD', IDLE, '-1', CLOSED)
 end
 if paused then return 1 end
-local startable, next_ms = next_take(READY, DUE, not removed and limit, next_start)
+local startable, next_ms = next_take(READY, DUE, TURNS, OPENS, state[4], not removed and limit, next_start)
 if startable then
   wake_one(IDLE, wake)
 elseif next_ms >= 0 then

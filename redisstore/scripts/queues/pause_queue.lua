@@ -1,19 +1,22 @@
 -- pause_queue.lua: pause a queue, or resume it. Resuming wakes a worker as enqueuing does. While the queue is paused, enqueuing wakes no worker.
 -- A queue that is paused already remains paused; a different note replaces the old one, with its time.
--- KEYS[1] …:state  hash  paused: "<since when, Unix ms> <note>", limit, layout
+-- KEYS[1] …:state  hash  paused: "<since when, Unix ms> <note>", limit, layout, groups
 -- KEYS[2] …:idle   zset  sleeping worker -> instant it went to sleep, Unix ms; see lib/gate.lua
 -- KEYS[3] …:due    zset  job ID -> instant it is due, Unix ms
 -- KEYS[4] …:ready  list  IDs of jobs to run now
+-- KEYS[5] …:turns  zset  "<tag>\t<group>" -> flights / weight, see lib/groups.lua
+-- KEYS[6] …:opens  zset  group -> instant of its next start, Unix ms
 -- ARGV[1] 1 pause, 0 resume; ARGV[2] prefix of the wake-up channels; ARGV[3] a note, empty: none
 -- Returns 1 if that changed anything.
 local STATE, IDLE, DUE, READY = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+local TURNS, OPENS = KEYS[5], KEYS[6]
 local wake = ARGV[2]
 -- uses: limits clock layout gate wake alarm due queuelimit waiting
 local refusal = newer(redis.call('HGET', STATE, 'layout'))
 if refusal then return refusal end
-local state = redis.call('HMGET', STATE, 'paused', 'limit')
+local state = redis.call('HMGET', STATE, 'paused', 'limit', 'groups')
 local paused, limit = state[1], read_limit(state[2])
-local startable, next_ms = next_take(READY, DUE, limit, next_start)
+local startable, next_ms = next_take(READY, DUE, TURNS, OPENS, state[3], limit, next_start)
 redis.call('ZSCORE', IDLE, CLOSED) -- read, so that a key of a wrong type stops the call here
 redis.call('ZREM', IDLE, '') -- makes the other writes possible when the server is out of memory
 if ARGV[1] == '1' then

@@ -1,5 +1,5 @@
 -- purge.lua: delete the next jobs that are to be purged, at most 500; see purge_begin.lua for what holds meanwhile.
--- KEYS[1]  …:state      hash  layout, purge, groups
+-- KEYS[1]  …:state      hash  layout, purge, groups, grules
 -- KEYS[2]  …:purged     list  IDs of the jobs that are to be purged
 -- KEYS[3]  …:spared     zset  those among them that were void
 -- KEYS[4]  …:ready      list  IDs of jobs to run now
@@ -18,15 +18,21 @@
 -- KEYS[17] …:kept       zset  job ID -> until when its result is kept, Unix ms
 -- KEYS[18] …:purgedline  zset  "<group>\t<place>\t<job ID>" -> 0: the jobs of groups that are to be purged
 -- KEYS[19] …:places     hash  job ID -> "<place> <group>"
+-- KEYS[20] …:line  zset  "<group>\t<place>\t<job ID>" -> 0: jobs of groups to run now, see lib/line.lua
+-- KEYS[21] …:turns  zset  "<tag>\t<group>" -> flights / weight, see lib/groups.lua
+-- KEYS[22] …:groups  hash  group -> its flights, tag and starts
+-- KEYS[23] …:grules  hash  group -> its rule and pause
+-- KEYS[24] …:opens  zset  group -> instant of its next start, Unix ms
 -- ARGV[1] a unique name of this call; ARGV[2] prefix of the wake-up channels
 -- Returns time (us); how many IDs left the list or the set; how many jobs were deleted; 1 if more are left, else 0.
 local STATE, PURGED, SPARED, READY, JOBS, CRASHES = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local OPEN, BEHIND, SCHEDULES, CURSORS, OWED, CALLERS, IDLE = KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11], KEYS[12], KEYS[13]
 local ONCE, LAST, RESULTS, KEPT = KEYS[14], KEYS[15], KEYS[16], KEYS[17]
+local LINE, TURNS, GROUPS, GRULES, OPENS = KEYS[20], KEYS[21], KEYS[22], KEYS[23], KEYS[24]
 local TOGETHER = 4 -- occurrences of one schedule that a call ends: the number of known ones in behind
 local BOTH = 1024 -- both counts, which are lower, are stored as one number
--- uses: limits callers clock layout seconds strings definition owed open flight closed gate wake history manual forget line
-local state = redis.call('HMGET', STATE, 'layout')
+-- uses: limits callers clock layout seconds strings definition owed open flight closed gate wake history manual forget line queuelimit groups tuned
+local state = redis.call('HMGET', STATE, 'layout', 'groups', 'grules')
 local refusal = newer(state[1])
 if refusal then return refusal end
 local left = redis.call('LLEN', PURGED) + redis.call('ZCARD', KEYS[18])
@@ -54,6 +60,9 @@ for i, member in ipairs(lined) do
   ids[#ids + 1] = grouped[i]
 end
 redis.call('HLEN', KEYS[19])
+local entries = {}
+for i, id in ipairs(#grouped > 0 and redis.call('HMGET', KEYS[19], unpack(grouped)) or {}) do entries[i] = id or nil end
+local all = state[2] and open_tuned(state[2], state[3], entries, LINE, KEYS[19], TURNS, GROUPS, GRULES, OPENS)
 local flights, front = read_flights(OPEN, BEHIND, SCHEDULES, CURSORS, names, {}), {}
 local owes = #names > 0 and redis.call('ZMSCORE', OWED, unpack(names)) or {}
 local past = read_past(LAST, names)
@@ -91,7 +100,11 @@ if #ids > 0 then
   redis.call('HDEL', CRASHES, unpack(ids))
   forget_ids(ids, ONCE, RESULTS, KEPT)
 end
-leave_line(STATE, KEYS[19], KEYS[18], lined, grouped)
+leave_line(KEYS[19], KEYS[18], lined, grouped)
+if all then
+  for i, id in ipairs(grouped) do unblock_job(all, id, entries[i]) end
+  tune_groups(all, STATE, LINE, KEYS[19], TURNS, GROUPS, OPENS)
+end
 if left == looked + #lined then
   redis.call('DEL', SPARED)
   redis.call('HDEL', STATE, 'purge')

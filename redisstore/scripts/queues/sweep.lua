@@ -5,7 +5,7 @@
 -- KEYS[2]  …:jobs       hash  job ID -> envelope
 -- KEYS[3]  …:callers    zset  enqueuer -> instant and number of its last call, see lib/callers.lua; #enqueued
 -- KEYS[4]  …:idle       zset  sleeping worker -> instant it went to sleep, Unix ms
--- KEYS[5]  …:state      hash  layout, parked, large, swept, tended: the last sweep that finished, the last other duties, Unix s
+-- KEYS[5]  …:state      hash  layout, parked, large, swept, groups, grules, tended: the last sweep that finished, the last other duties, Unix s
 -- KEYS[6]  …:crashes    hash  job ID -> times its holder vanished
 -- KEYS[7]  …:schedules  hash  schedule -> definition
 -- KEYS[8]  …:cursors    hash  schedule -> cursor
@@ -23,10 +23,17 @@
 -- KEYS[20] …:zones      hash  schedule -> local time of its last occurrence, see lib/zones.lua
 -- KEYS[21] …:notes      hash  schedule -> note of its pause
 -- KEYS[22] …:origins    hash  schedule -> queues that it has left
--- KEYS[23...] …:parked:<name>  zset  job ID -> instant parked, Unix ms
+-- KEYS[23] …:line  zset  "<group>\t<place>\t<job ID>" -> 0: jobs of groups to run now, see lib/line.lua
+-- KEYS[24] …:places  hash  job ID -> "<place> <group>"
+-- KEYS[25] …:turns  zset  "<tag>\t<group>" -> flights / weight, see lib/groups.lua
+-- KEYS[26] …:groups  hash  group -> its flights, tag and starts
+-- KEYS[27] …:grules  hash  group -> its rule and pause
+-- KEYS[28] …:opens  zset  group -> instant of its next start, Unix ms
+-- KEYS[29...] …:parked:<name>  zset  job ID -> instant parked, Unix ms
 -- ARGV[1] how long dead jobs are kept, ms; ARGV[2] how many at most; ARGV[3] retention of parked jobs and marks of moved schedules, ms
 -- ARGV[4] if the partition was swept so recently, ms, nothing is done; ARGV[5] a random number; ARGV[6] 1: other lists have old jobs too, else 0
--- ARGV[7] prefix of the channels for callers that wait for a job of this queue; ARGV[8...] the names of the parked lists
+-- ARGV[7] prefix of the channels for callers that wait for a job of this queue; ARGV[8] prefix of the wake-up channels; ARGV[9...] the names of the
+-- parked lists
 -- Returns time (us); 1 if more remain, 0 if not, 2 if the partition was swept so recently; then, except for 2: 1 if parked jobs past their
 -- retention were not read, else 0; and of the jobs that remain parked because a job may follow their death (see lib/expired.lua), at most 50,
 -- six values each: entry in the list, name of the list, e or d, envelope or definition, crashes, 1 if twice the retention has passed, else 0; and at
@@ -34,12 +41,13 @@
 local DEAD, JOBS, CALLERS, IDLE, STATE, CRASHES = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local SCHEDULES, CURSORS, OWED, GONE = KEYS[7], KEYS[8], KEYS[9], KEYS[10]
 local UNHANDLED, HANDLERS, RESULTS, KEPT, OWNERS, ONCE = KEYS[11], KEYS[12], KEYS[13], KEYS[14], KEYS[15], KEYS[18]
-local PARKED, NAMES = 22, 7 -- the parked lists come behind KEYS[22], their names behind ARGV[7]
+local LINE, PLACES, TURNS, GROUPS, GRULES, OPENS = KEYS[23], KEYS[24], KEYS[25], KEYS[26], KEYS[27], KEYS[28]
+local PARKED, NAMES = 28, 8 -- the parked lists come behind KEYS[28], their names behind ARGV[8]
 local ASKED, ASKED_BYTES = 50, 262144 -- how many expired jobs are returned at most, and about how many bytes of them
 local TENDED_S = 60 -- the caller does the other duties of a sweep at least this often, even if more is left to remove
 local ASLEEP_MS = 60000 -- a worker that has slept for longer without renewing its registration is gone
 -- uses: limits bytes callers clock layout seconds strings counters definition envelope open flight parked handlers history manual expired histories
-local state = redis.call('HMGET', STATE, 'swept', 'parked', 'tended', 'layout')
+local state = redis.call('HMGET', STATE, 'swept', 'parked', 'tended', 'layout', 'groups', 'grules', 'paused')
 local refusal = newer(state[4])
 if refusal then return refusal end
 local swept = tonumber(state[1] or 0) or 0
@@ -194,10 +202,32 @@ redis.call('ZCARD', CALLERS)
 redis.call('ZCARD', IDLE)
 local listed = redis.call('ZCARD', UNHANDLED)
 
+-- the groups of the jobs that die, which they do not block any more; and those of which only starts are stored that do not count any more
+local tune -- writes what has changed for them, and wakes a worker if one of them may start a job
+if state[5] then
+  local function pieces()
+    -- uses: queuelimit line groups tuned gate wake
+    local entries = {}
+    for i, entry in ipairs(#dying > 0 and redis.call('HMGET', PLACES, unpack(dying)) or {}) do entries[i] = entry or nil end
+    local all = open_tuned(state[5], state[6], entries, LINE, PLACES, TURNS, GROUPS, GRULES, OPENS)
+    local idle, random = {}, redis.call('HRANDFIELD', GROUPS, whole(MAX_ITEMS - #dying), 'WITHVALUES')
+    for i = 1, #random, 2 do
+      if match(random[i + 1], '^%-0 ') then idle[#idle + 1] = random[i] end
+    end
+    read_groups(all, idle, TURNS, GROUPS, GRULES)
+    return function()
+      for i, id in ipairs(dying) do unblock_job(all, id, entries[i]) end
+      tune_groups(all, STATE, LINE, PLACES, TURNS, GROUPS, OPENS)
+      if all.opened and not state[7] then wake_one(IDLE, ARGV[8]) end
+    end
+  end
+  tune = pieces()
+end
 redis.call('ZREM', DEAD, '') -- makes the other writes possible when the server is out of memory
 if #buried > 0 then
   redis.call('ZREM', DEAD, unpack(buried))
   redis.call('HDEL', JOBS, unpack(buried))
+  if tune then redis.call('HDEL', PLACES, unpack(buried)) end
 end
 if #reasons > 0 then redis.call('HSET', JOBS, unpack(reasons)) end
 if large then redis.call('HSETNX', STATE, 'large', '1') end
@@ -241,4 +271,5 @@ redis.call('PERSIST', CALLERS)
 redis.call('PERSIST', IDLE)
 redis.call('PERSIST', GONE)
 redis.call('PERSIST', OWNERS)
+if tune then tune() end
 return { whole(now_us), more and 1 or 0, unseen and 1 or 0, asked, tends and 1 or 0 }

@@ -1,5 +1,5 @@
 -- verify_job.lua: find the faults of jobs in all places, and repair them if requested and if they still exist.
--- KEYS[1]  …:state      hash  layout, parked, stale, groups
+-- KEYS[1]  …:state      hash  layout, parked, stale, groups, grules
 -- KEYS[2]  …:sessions   zset  session -> instant it lapses, Unix ms
 -- KEYS[3]  …:jobs       hash  job ID -> envelope
 -- KEYS[4]  …:due        zset  job ID -> instant it is due, Unix ms
@@ -17,8 +17,12 @@
 -- KEYS[16] …:line       zset  "<group>\t<place>\t<job ID>" -> 0: jobs of groups to run now, see lib/line.lua
 -- KEYS[17] …:places     hash  job ID -> "<place> <group>"
 -- KEYS[18] …:purgedline zset  likewise: jobs of groups that are to be purged
--- KEYS[19...] …:inflight:<session>  hash  job ID -> fence: of every session, and of those that are not listed but hold jobs
--- KEYS[20...] …:parked:<name>       zset  job ID -> instant parked, Unix ms: every list
+-- KEYS[19] …:turns  zset  "<tag>\t<group>" -> flights / weight, see lib/groups.lua
+-- KEYS[20] …:groups  hash  group -> its flights, tag and starts
+-- KEYS[21] …:grules  hash  group -> its rule and pause
+-- KEYS[22] …:opens  zset  group -> instant of its next start, Unix ms
+-- KEYS[23...] …:inflight:<session>  hash  job ID -> fence: of every session, and of those that are not listed but hold jobs
+-- KEYS[24...] …:parked:<name>       zset  job ID -> instant parked, Unix ms: every list
 -- ARGV[1] 1: repair, 0: look; ARGV[2] 1: search ready and purged, 0: a job that is in no other place may be there; ARGV[3] prefix of the wake-up
 -- channels; ARGV[4] how many hashes; ARGV[5] how many lists; ARGV[6] the field parked of state before the shared list was searched for these jobs;
 -- empty: there is no such list
@@ -40,7 +44,7 @@
 local STATE, SESSIONS, JOBS, DUE, READY, DEAD, CRASHES = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7]
 local BEHIND, UNHANDLED, STALE, PURGED, SPARED, IDLE, AFTER, PROGRESS = KEYS[8], KEYS[9], KEYS[10], KEYS[11], KEYS[12], KEYS[13], KEYS[14], KEYS[15]
 local LINE, PLACES = KEYS[16], KEYS[17]
-local INFLIGHT = 18 -- the hashes of the sessions come after KEYS[18]
+local INFLIGHT = 22 -- the hashes of the sessions come after KEYS[22]
 local MAX_SEARCHED = 1000000 -- entries of a list: in a longer one only both ends are searched, where entries are added
 local MAX_REMOVED = 100000 -- nothing is removed from a longer list
 local repairs, searches, wake = ARGV[1] == '1', ARGV[2] == '1', ARGV[3]
@@ -50,7 +54,7 @@ local at_list = 6 + n_sessions
 local at_job = at_list + n_lists
 local n = (#ARGV - at_job) / 3
 -- uses: limits clock layout strings definition open flight void parked gate wake after later line
-local state = redis.call('HMGET', STATE, 'layout', 'parked')
+local state = redis.call('HMGET', STATE, 'layout', 'parked', 'groups', 'grules')
 local refusal = newer(state[1])
 if refusal then return refusal end
 
@@ -159,6 +163,19 @@ if not repairs then return answer end
 
 -------------------------------------------------------------------------------------------------------------- repair
 
+local tune -- decides where the groups of these jobs belong
+local function pieces()
+  -- uses: queuelimit groups tuned
+  local all = open_tuned(state[3], state[4], grouped.entries, LINE, PLACES, KEYS[19], KEYS[20], KEYS[21], KEYS[22])
+  return function(ended)
+    for i in pairs(ended) do unblock_job(all, ids[i], grouped.entries[i]) end
+    tune_groups(all, STATE, LINE, PLACES, KEYS[19], KEYS[20], KEYS[22])
+  end
+end
+for i = 1, n do
+  if grouped.entries[i] and not tune then tune = pieces() end
+end
+local ended = {} -- positions of jobs whose entries are removed
 local pushed, voided = 0, false
 redis.call('ZREM', STALE, '') -- the first write needs no memory
 
@@ -170,7 +187,6 @@ local function enter(i)
   if member then
     redis.call('HSET', PLACES, ids[i], entry)
     redis.call('ZADD', LINE, '0', member)
-    redis.call('HSET', STATE, 'groups', '1')
   elseif void[i] then
     redis.call('ZREM', STALE, ids[i])
     if in_ready[i] == 0 then redis.call('RPUSH', READY, ids[i]) end
@@ -233,7 +249,10 @@ for i, id in ipairs(ids) do
   elseif what == 'empty' and not find(all, '[fF]') then
     leave(i, '')
     redis.call('HDEL', CRASHES, id)
-    if grouped.entries[i] then leave_line(STATE, PLACES, LINE, {}, { id }) end
+    if grouped.entries[i] then
+      leave_line(PLACES, LINE, {}, { id })
+      ended[i] = true
+    end
     if find(all, 'r', 1, true) or void[i] then
       redis.call('ZADD', STALE, whole(now_ms) .. '.5', id)
       voided = true
@@ -252,6 +271,7 @@ for i, id in ipairs(ids) do
     end
   end
 end
+if tune then tune(ended) end
 if voided then redis.call('HSET', STATE, 'stale', '1') end
 -- read after write: the rest of it is known only now
 if redis.call('ZCARD', STALE) == 0 then redis.call('HDEL', STATE, 'stale') end

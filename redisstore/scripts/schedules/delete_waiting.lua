@@ -8,7 +8,7 @@
 -- KEYS[5]  …:crashes         hash  job ID -> times its holder vanished
 -- KEYS[6]  …:behind          zset  "<schedule>\t<planned instant>" -> 0: occurrences behind the one in open
 -- KEYS[7]  …:schedules       hash  schedule -> definition
--- KEYS[8]  …:state           hash  parked, layout, stale, groups
+-- KEYS[8]  …:state           hash  parked, layout, stale, groups, grules
 -- KEYS[9]  …:unhandled       zset  job name -> since when it has parked jobs, Unix ms
 -- KEYS[10] …:parked:<name>   zset  job ID -> instant parked, Unix ms
 -- KEYS[11] …:stale           zset  IDs in ready that are void -> since when, Unix ms; see lib/stale.lua
@@ -18,13 +18,17 @@
 -- KEYS[15] …:kept            zset  job ID -> until when its result is kept, Unix ms
 -- KEYS[16] …:line            zset  "<group>\t<place>\t<job ID>" -> 0: jobs of groups to run now, see lib/line.lua
 -- KEYS[17] …:places          hash  job ID -> "<place> <group>"
+-- KEYS[18] …:turns  zset  "<tag>\t<group>" -> flights / weight, see lib/groups.lua
+-- KEYS[19] …:groups  hash  group -> its flights, tag and starts
+-- KEYS[20] …:grules  hash  group -> its rule and pause
+-- KEYS[21] …:opens  zset  group -> instant of its next start, Unix ms
 -- ARGV[1] schedule; ARGV[2] the place: behind, due, dead, parked, line or ready; ARGV[3] the position in it, as the last step answered; 0 begins;
 -- ARGV[4] the name of the parked list
 -- Returns the new position, 0 at the end; how many it has deleted.
 local DUE, DEAD, READY, JOBS, CRASHES, BEHIND, SCHEDULES = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7]
 local STATE, UNHANDLED, PARKED, STALE = KEYS[8], KEYS[9], KEYS[10], KEYS[11]
 local name, place, at = ARGV[1], ARGV[2], ARGV[3]
--- uses: limits clock layout strings definition envelope open flight parked forget line
+-- uses: limits clock layout strings definition envelope open flight parked forget line queuelimit groups tuned
 local layout = redis.call('HGET', STATE, 'layout')
 local refusal = newer(layout)
 if refusal then return refusal end
@@ -33,7 +37,7 @@ redis.call('HLEN', JOBS)
 redis.call('HLEN', CRASHES)
 redis.call('ZCARD', UNHANDLED)
 redis.call('ZCARD', STALE)
-local has_groups = redis.call('HGET', STATE, 'groups')
+local state = redis.call('HMGET', STATE, 'groups', 'grules')
 redis.call('ZCARD', KEYS[16])
 redis.call('HLEN', KEYS[17])
 redis.call('HLEN', KEYS[12])
@@ -101,6 +105,11 @@ if place == 'due' and #ids > 0 then -- the place in ready of an earlier job, whi
   end
 end
 
+local entries, all = {}, nil
+if state[1] or place == 'line' then
+  for i, entry in ipairs(#ids > 0 and redis.call('HMGET', KEYS[17], unpack(ids)) or {}) do entries[i] = entry or nil end
+  all = open_tuned(state[1], state[2], entries, KEYS[16], KEYS[17], KEYS[18], KEYS[19], KEYS[20], KEYS[21])
+end
 redis.call('ZREM', STALE, '') -- makes the other writes possible when the server is out of memory
 if #void > 0 then
   redis.call('ZADD', STALE, unpack(void))
@@ -117,7 +126,11 @@ for i, id in ipairs(ids) do
   redis.call('HDEL', CRASHES, id)
   redis.call('HDEL', KEYS[12], '\t' .. id)
 end
-if has_groups or place == 'line' then leave_line(STATE, KEYS[17], KEYS[16], place == 'line' and members or {}, ids) end
+if all then
+  leave_line(KEYS[17], KEYS[16], place == 'line' and members or {}, ids)
+  for i, id in ipairs(ids) do unblock_job(all, id, entries[i]) end
+  tune_groups(all, STATE, KEYS[16], KEYS[17], KEYS[18], KEYS[19], KEYS[21])
+end
 forget_ids(ids, KEYS[13], KEYS[14], KEYS[15])
 -- read after write: the rest of the list is known only now
 if place == 'parked' and #ids > 0 and redis.call('ZCARD', PARKED) == 0 then unlist(UNHANDLED, STATE, ARGV[4]) end

@@ -8,7 +8,7 @@
 -- KEYS[7]  …:schedules           hash  schedule -> definition
 -- KEYS[8]  …:cursors             hash  schedule -> cursor
 -- KEYS[9]  …:idle                zset  sleeping worker -> instant it went to sleep, Unix ms
--- KEYS[10] …:state               hash  layout, crashed, paused, limit, asked
+-- KEYS[10] …:state               hash  layout, crashed, paused, limit, asked, groups, grules
 -- KEYS[11] …:behind              zset  "<schedule>\t<planned instant>" -> 0: occurrences behind the one in open
 -- KEYS[12] …:owed                zset  schedule -> instant since when its next occurrence is to be placed, see lib/owed.lua
 -- KEYS[13] …:jobs                hash  job ID -> envelope
@@ -19,6 +19,12 @@
 -- KEYS[18] …:last                hash  schedule -> its last outcome, see lib/history.lua; its manual runs, see lib/manual.lua
 -- KEYS[19] …:history             hash  schedule -> its last attempts
 -- KEYS[20] …:after               hash  job ID -> what follows its flight, see lib/after.lua
+-- KEYS[21] …:line                zset  "<group>\t<place>\t<job ID>" -> 0: jobs of groups to run now, see lib/line.lua
+-- KEYS[22] …:places              hash  job ID -> "<place> <group>"
+-- KEYS[23] …:turns               zset  "<tag>\t<group>" -> flights / weight, see lib/groups.lua
+-- KEYS[24] …:groups              hash  group -> its flights, tag and starts
+-- KEYS[25] …:grules              hash  group -> its rule and pause
+-- KEYS[26] …:opens               zset  group -> instant of its next start, Unix ms
 -- ARGV[1] session; ARGV[2] its lapse as the caller read it, Unix ms: if it was extended since, nothing is done
 -- ARGV[3] a random number; a job whose holder vanished a second time is due again 5 to 60 s later, at random
 -- ARGV[4] prefix of the wake-up channels; ARGV[5] the queue: callers that wait for the end of a cancelled job are notified
@@ -31,7 +37,7 @@ local seed, wake = tonumber(ARGV[3]), ARGV[4]
 local front = {}
 -- uses: limits callers clock layout seconds closed gate wake alarm strings counters definition owed open flight asked due session suspects queuelimit waiting after envelope history manual
 
-local state = redis.call('HMGET', STATE, 'paused', 'limit', 'asked', 'layout')
+local state = redis.call('HMGET', STATE, 'paused', 'limit', 'asked', 'layout', 'groups', 'grules')
 local refusal = newer(state[4])
 if refusal then return refusal end
 local lapse = redis.call('ZSCORE', SESSIONS, ARGV[1])
@@ -110,8 +116,8 @@ for i, text in ipairs(#unbegun > 0 and redis.call('HMGET', CRASHES, unpack(unbeg
   if (crashes_in(text or '0') or 0) == 0 then entries[unbegun[i]] = 'v' end
 end
 for i, text in ipairs(#replaced > 0 and redis.call('HMGET', AFTER, unpack(replaced)) or {}) do
-  local due_ms, body = after_of(text)
-  if body then follows[replaced[i]] = { due_ms = due_ms, body = body } end
+  local due_ms, body, group = after_of(text)
+  if body then follows[replaced[i]] = { due_ms = due_ms, body = body, group = group } end
 end
 local dropped = {}
 local ids = {}
@@ -142,7 +148,7 @@ if #begun > 0 then
   end
 end
 local owes = #names > 0 and redis.call('ZMSCORE', OWED, unpack(names)) or {}
-local head_due = due_head(DUE)
+local first_due = due_head(DUE)
 -- the types are checked before the first write
 redis.call('LLEN', READY)
 redis.call('HLEN', JOBS)
@@ -155,6 +161,57 @@ redis.call('HLEN', AFTER)
 redis.call('HLEN', KEYS[19])
 local reports = redis.call('HLEN', PROGRESS) > 0
 local paused, limit, asked = state[1], read_limit(state[2]), state[3]
+local grouped -- the functions for jobs that have groups; nil: there are none
+if state[5] or #replaced > 0 then
+  local function pieces() -- a function has locals of its own: here they would be too many
+    -- uses: line groups
+    local all, names_read, ended = open_groups(state[5], state[6]), {}, {}
+    local place_of, group_of, lined, placed, unplaced = {}, {}, {}, {}, {} -- of the jobs; what joins line; IDs and new entries of places; IDs that leave it
+    for _, list in ipairs({ ids, dropped }) do
+      for _, id in ipairs(list) do ended[#ended + 1] = id end
+    end
+    for i, entry in ipairs(#ended > 0 and redis.call('HMGET', KEYS[22], unpack(ended)) or {}) do
+      if entry then
+        place_of[ended[i]], group_of[ended[i]] = string.match(entry, '^(%d+) (.+)$')
+        names_read[#names_read + 1] = group_of[ended[i]]
+      end
+    end
+    for _, next_one in pairs(follows) do names_read[#names_read + 1] = next_one.group end
+    read_groups(all, names_read, KEYS[23], KEYS[24], KEYS[25])
+    check_groups(KEYS[21], KEYS[22], KEYS[23], KEYS[24], KEYS[26])
+    return {
+      -- ends records that the flight of a job has ended; finally: the job has ended too
+      ends = function(id, finally)
+        local g = group_of[id] and all.of[group_of[id]]
+        if not g then return end
+        end_flights(g, 1)
+        if finally then
+          unblock(g, id)
+          unplaced[#unplaced + 1] = id
+        end
+      end,
+      -- returns_to returns whether a job has a group, and then returns it to its place in line
+      returns_to = function(id)
+        if group_of[id] then lined[#lined + 1], lined[#lined + 2] = '0', group_of[id] .. '\t' .. place_of[id] .. '\t' .. id end
+        return group_of[id] and true or false
+      end,
+      -- follows records what follows a job: it has a group
+      follows = function(id, group, now)
+        local entry, member = enter_line(all, group, id)
+        if now then lined[#lined + 1], lined[#lined + 2] = '0', member else entry = NO_PLACE .. ' ' .. group end
+        placed[#placed + 1], placed[#placed + 2] = id, entry
+      end,
+      save = function()
+        leave_line(KEYS[22], KEYS[21], {}, unplaced)
+        if #placed > 0 then redis.call('HSET', KEYS[22], unpack(placed)) end
+        if #lined > 0 then redis.call('ZADD', KEYS[21], unpack(lined)) end
+        tune_groups(all, STATE, KEYS[21], KEYS[22], KEYS[23], KEYS[24], KEYS[26])
+        return all.alarmed
+      end,
+    }
+  end
+  grouped = pieces()
+end
 
 -- decide: a job that had begun has crashed once more; after its second crash, and after an uncertain one, it waits; after another it goes to the
 -- front of ready
@@ -176,9 +233,12 @@ for i, id in ipairs(ids) do
     local removed = not own and (not created or created_later(created, planned)) -- then another schedule of that name gets nothing of it
     ended[#ended + 1] = { id = id, name = name, planned = planned, how = fate, counts = not removed }
   elseif follows[id] and follows[id].due_ms > now_ms then
+    if follows[id].group then grouped.follows(id, follows[id].group, false) end
     suspects[#suspects + 1] = whole(follows[id].due_ms)
     suspects[#suspects + 1] = id
     soonest = math.min(soonest or follows[id].due_ms, follows[id].due_ms)
+  elseif follows[id] and follows[id].group then
+    grouped.follows(id, follows[id].group, true)
   elseif follows[id] then
     back[#back + 1] = id
   elseif times == 2 then
@@ -187,10 +247,12 @@ for i, id in ipairs(ids) do
     suspects[#suspects + 1] = whole(at)
     suspects[#suspects + 1] = id
     if not soonest or at < soonest then soonest = at end
-  elseif fate ~= 'behind' then
+  elseif fate ~= 'behind' and not (grouped and grouped.returns_to(id)) then
     front[#front + 1] = id
   end
+  if grouped then grouped.ends(id, cancelled[id] or follows[id] or fate == 'superseded') end
 end
+for _, id in ipairs(grouped and dropped or {}) do grouped.ends(id, true) end
 
 redis.call('ZREM', SESSIONS, '') -- makes the other writes possible when the server is out of memory
 -- from here on its own calls are refused, even if jobs remain
@@ -248,18 +310,22 @@ if #ids > 0 and reports then redis.call('HDEL', PROGRESS, unpack(ids)) end
 push_front(READY, front)
 if #back > 0 then redis.call('RPUSH', READY, unpack(back)) end
 if #dropped > 0 then redis.call('HDEL', INFLIGHT, unpack(dropped)) end
+if grouped then grouped.alarmed = grouped.save() end
 if limit then
   count_flights(limit, redis.call('HLEN', INFLIGHT) - 1 - held, 0, 0)
   redis.call('HSET', STATE, 'limit', limit_text(limit))
-  local startable, next_ms = next_take(READY, DUE, limit, next_start)
+  local startable, next_ms = next_take(READY, DUE, KEYS[23], KEYS[26], state[5], limit, next_start)
   if startable and not paused then
     wake_one(IDLE, wake)
   elseif next_ms >= 0 and not paused then
     keep_alarm(IDLE, wake, next_ms)
   end
 else
-  if #front + #back > 0 then wake_one(IDLE, wake) end
-  if soonest and (head_due < 0 or soonest < head_due) then keep_alarm(IDLE, wake, soonest) end
+  if #front + #back > 0 or grouped and not paused and is_waiting(READY, KEYS[23], grouped) then wake_one(IDLE, wake) end
+  if grouped and grouped.alarmed and not paused then
+    local next_ms = head_due(DUE, KEYS[26], grouped)
+    if next_ms >= 0 then keep_alarm(IDLE, wake, next_ms) end
+  elseif soonest and (first_due < 0 or soonest < first_due) then keep_alarm(IDLE, wake, soonest) end
 end
 if held > #ids + #dropped then return { 0, #ids, #dropped } end
 redis.call('DEL', INFLIGHT)

@@ -1,7 +1,7 @@
 -- work.lua: settle ended jobs, then take due ones. A busy worker makes only this call to a partition.
 -- KEYS[1]  …:inflight:<session>  hash    job ID -> fence, "-" before it while not begun, "!" if it was cancelled, "+" replaced; and the field of the piece session
 -- KEYS[2]  …:sessions            zset    session -> instant it lapses, Unix ms
--- KEYS[3]  …:state               hash    fence, paused, parked, layout, large, done, crashed, turn, limit; if jobs were cancelled: stale, asked
+-- KEYS[3]  …:state               hash    fence, paused, parked, layout, large, done, crashed, turn, limit; if jobs were cancelled: stale, asked; if jobs have groups: groups, grules
 -- KEYS[4]  …:jobs                hash    job ID -> envelope
 -- KEYS[5]  …:due                 zset    job ID -> instant it is due, Unix ms
 -- KEYS[6]  …:ready               list    IDs of jobs to run now
@@ -27,7 +27,13 @@
 -- KEYS[26] …:after               hash    job ID -> what follows its flight, see lib/after.lua
 -- KEYS[27] …:notes               hash    schedule -> note of its pause
 -- KEYS[28] …:zones               hash    schedule -> local time of the occurrence at its cursor, see lib/zones.lua
--- KEYS[29...] …:parked:<name>    zset    job ID -> instant parked, Unix ms: first those to serve, then those to park on, then, if there
+-- KEYS[29] …:line                zset    "<group>\t<place>\t<job ID>" -> 0: jobs of groups to run now, see lib/line.lua
+-- KEYS[30] …:places              hash    job ID -> "<place> <group>"
+-- KEYS[31] …:turns               zset    "<tag>\t<group>" -> flights / weight, see lib/groups.lua
+-- KEYS[32] …:groups              hash    group -> its flights, tag and starts
+-- KEYS[33] …:grules              hash    group -> its rule and pause
+-- KEYS[34] …:opens               zset    group -> instant of its next start, Unix ms
+-- KEYS[35...] …:parked:<name>    zset    job ID -> instant parked, Unix ms: first those to serve, then those to park on, then, if there
 --          are any of these or members of it are served, the shared one (see lib/parked.lua)
 -- ARGV[1]  session
 -- ARGV[2]  number of this call; 1 creates the session if anything is taken
@@ -78,7 +84,8 @@
 local INFLIGHT, SESSIONS, STATE, JOBS, DUE, READY, CRASHES, IDLE = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8]
 local COUNTERS, SCHEDULES, CURSORS, OWED, OPEN, DEAD = KEYS[9], KEYS[10], KEYS[11], KEYS[12], KEYS[13], KEYS[14]
 local BEHIND, UNHANDLED = KEYS[16], KEYS[18]
-local PARKED = 28 -- the lists of parked jobs come after KEYS[28]
+local LINE, PLACES, TURNS, GROUPS, GRULES, OPENS = KEYS[29], KEYS[30], KEYS[31], KEYS[32], KEYS[33], KEYS[34]
+local PARKED = 34 -- the lists of parked jobs come after KEYS[34]
 local ARGV = ARGV -- a local is found faster than a global
 local session, number, ttl_ms = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
 local want, sleep, sleeps_on, worker, wake = tonumber(ARGV[4]), ARGV[6] ~= '0', ARGV[6] == '3', ARGV[7], ARGV[8]
@@ -124,7 +131,7 @@ local now_text = string.sub(now_us_text, 1, -4) -- now_ms
 
 --------------------------------------------------------------------------------------------- read and check: the session
 
-local state = redis.call('HMGET', STATE, 'fence', 'paused', 'parked', 'layout', 'large', 'done', 'crashed', 'turn', 'limit', 'stale')
+local state = redis.call('HMGET', STATE, 'fence', 'paused', 'parked', 'layout', 'large', 'done', 'crashed', 'turn', 'limit', 'stale', 'groups', 'grules')
 local refusal = newer(state[4])
 if refusal then return refusal end
 local paused, large = state[2], state[5]
@@ -144,6 +151,7 @@ end
 local again = last == number
 
 -- then: settlements
+-- then: groups
 -- then: candidates
 -- then: schedules
 -- then: settle

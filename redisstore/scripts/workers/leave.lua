@@ -3,19 +3,22 @@
 -- KEYS[1] …:idle   zset  sleeping worker -> instant it went to sleep, Unix ms
 -- KEYS[2] …:due    zset  job ID -> instant it is due, Unix ms
 -- KEYS[3] …:ready  list  IDs of jobs to run now
--- KEYS[4] …:state  hash  paused, limit
+-- KEYS[4] …:state  hash  paused, limit, groups
+-- KEYS[5] …:turns  zset  "<tag>\t<group>" -> flights / weight, see lib/groups.lua
+-- KEYS[6] …:opens  zset  group -> instant of its next start, Unix ms
 -- ARGV[1] worker; ARGV[2] prefix of the wake-up channels
 -- Returns 1.
 local IDLE, DUE, READY, STATE = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+local TURNS, OPENS = KEYS[5], KEYS[6]
 local wake = ARGV[2]
 -- uses: limits clock gate wake alarm due waiting
-local state = redis.call('HMGET', STATE, 'paused', 'limit')
+local state = redis.call('HMGET', STATE, 'paused', 'limit', 'groups')
 local paused, limit, start = state[1], nil, nil
 if state[2] then
   -- uses: queuelimit
   limit, start = read_limit(state[2]), next_start
 end
-local startable, next_ms = next_take(READY, DUE, limit, start)
+local startable, next_ms = next_take(READY, DUE, TURNS, OPENS, state[3], limit, start)
 redis.call('ZREM', IDLE, ARGV[1])
 if paused then return 1 end
 if startable then wake_one(IDLE, wake) end

@@ -1,9 +1,11 @@
 -- poll.lua: return whether a partition has something to take. It takes nothing, and renews the caller's place among the sleeping workers.
--- KEYS[1] …:state     hash  paused, parked, layout, limit
+-- KEYS[1] …:state     hash  paused, parked, layout, limit, groups
 -- KEYS[2] …:due       zset  job ID -> instant it is due, Unix ms
 -- KEYS[3] …:ready     list  IDs of jobs to run now
 -- KEYS[4] …:idle      zset  sleeping worker -> instant it went to sleep, Unix ms
 -- KEYS[5] …:sessions  zset  session -> instant it lapses, Unix ms
+-- KEYS[6] …:turns  zset  "<tag>\t<group>" -> flights / weight, see lib/groups.lua
+-- KEYS[7] …:opens  zset  group -> instant of its next start, Unix ms
 -- ARGV[1] worker; ARGV[2] 1: it continues to sleep unless there is something to take
 -- ARGV[3] prefix of the wake-up channels
 -- ARGV[4] instant at which it last registered in idle, Unix ms; empty: its present registration counts
@@ -12,9 +14,10 @@
 -- each: name, lapse; of a queue with a limit, else missing: a job may start (1), all starts are used (2), the maximum number of jobs
 -- run, or the limit cannot be read (3).
 local STATE, DUE, READY, IDLE, SESSIONS = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+local TURNS, OPENS = KEYS[6], KEYS[7]
 local worker, sleep, wake = ARGV[1], ARGV[2] == '1', ARGV[3]
 -- uses: limits clock layout alarm lapse due waiting
-local state = redis.call('HMGET', STATE, 'paused', 'parked', 'layout', 'limit')
+local state = redis.call('HMGET', STATE, 'paused', 'parked', 'layout', 'limit', 'groups')
 local refusal = newer(state[3])
 if refusal then return refusal end
 local paused = state[1]
@@ -24,7 +27,7 @@ if state[4] then
   -- uses: queuelimit
   limit, start = read_limit(state[4]), next_start
 end
-local more, next_ms = next_take(READY, DUE, not paused and limit, start)
+local more, next_ms = next_take(READY, DUE, TURNS, OPENS, state[5], not paused and limit, start)
 more = more and not paused
 local asleep_before = {}
 if more and sleep then

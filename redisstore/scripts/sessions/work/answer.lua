@@ -2,19 +2,20 @@
 
 ------------------------------------------------------------------------------------------------------ what is left, and when
 
-if long or #due_out > 0 or later or sifted then
-  next_ms = due_head(DUE)
-  ready_left = nil
+if long or #due_out > 0 or later or sifted or state[11] then
+  next_ms = head_due(DUE, OPENS, state[11])
+  if long or #due_out > 0 or later or sifted then ready_left = nil end
 end
 local more, place = false, 0
-if not paused and (not sleeps_on or cancels) then
-  more = next_ms >= 0 and next_ms <= now_ms or (ready_left and ready_left > 0 or not ready_left and is_waiting(READY))
+if not paused and (not sleeps_on or cancels or grouped and grouped.opened) then
+  more = next_ms >= 0 and next_ms <= now_ms or (ready_left and ready_left > 0 or not ready_left and is_waiting(READY, TURNS, state[11])) or
+    grouped and grouped.w > 0 or false
 end
 local opened = false -- the limit was reached, or is now
 if limit and not paused then
-  if sleeps_on then next_ms = due_head(DUE) end
+  if sleeps_on then next_ms = head_due(DUE, OPENS, state[11]) end
   -- read after write: a call of a sleeping worker has read neither list
-  next_ms = horizon(limit, next_ms, is_waiting(READY))
+  next_ms = horizon(limit, next_ms, is_waiting(READY, TURNS, state[11]))
   more, opened = next_ms == now_ms, limit.was ~= limit.state or limit.stepped
 end
 local asleep = sleep and not more and n_taken < slots -- a worker that got as many jobs as it requested has no free slot
@@ -24,7 +25,7 @@ if more then
   wake_one(IDLE, wake)
 end
 -- cancels: a job that followed an ended one may be the only one in ready, and the caller may sleep already
-if not more and not paused and next_ms >= 0 and (asleep or was_asleep or opened or cancels or long and next_ms == call.soonest) then
+if not more and not paused and next_ms >= 0 and (asleep or was_asleep or opened or cancels or grouped and grouped.alarmed or long and next_ms == call.soonest) then
   -- uses: alarm
   place = keep_alarm(IDLE, wake, next_ms, asleep and worker)
 end

@@ -2,7 +2,7 @@
 
 ------------------------------------------------------------------------------------------------- read: what could be taken
 
--- ids are the candidates in order, from[i] is the place of each: nil ready, 'd' due, n the n-th list of parked ones.
+-- ids are the candidates in order, from[i] is the place of each: nil ready, 'd' due, 'g' line, n the n-th list of parked ones.
 local ids, from = {}, {}
 local next_ms = -1 -- instant of the head of due
 if not sleeps_on then next_ms = due_head(DUE) end
@@ -45,25 +45,52 @@ elseif want > 0 and not paused then
       end
     end
   end
+  if grouped then grouped.fn.bounce_parked(grouped, ids, from, member_of, PLACES) end
   local left = want - #ids
   if left > 0 then
     -- one more than is wanted, which shows whether this call leaves any
     local ready, due = redis.call('LRANGE', READY, '0', left == want and not limit and ARGV[4] or whole(left)), {}
     if next_ms >= 0 and next_ms <= now_ms then due = redis.call('ZRANGEBYSCORE', DUE, '-inf', now_text, 'LIMIT', '0', whole(left)) end
+    if grouped then due = grouped.fn.split_due(grouped, due, left, DUE, PLACES) end
     if state[10] then
       -- uses: stale
       ready, due, sifted = sift(READY, KEYS[20], ready, due, left)
       strike = strike_stale
     end
-    -- half of each, the odd place in turn; unused places of one list go to the other
     ready_read = true
+    local counts -- if jobs have groups: how many of ready, of due and of groups are candidates
+    if grouped then
+      -- a third of each, in turn; unused places of one list go to the others
+      local fn, first, order, next_first = grouped.fn, (tonumber(state[8] or 0) or 0) % 3, nil, nil
+      fn.prepare_turns(grouped, left, LINE, PLACES, TURNS, GROUPS, GRULES, OPENS)
+      order, counts = fn.share_out(left, { #ready, #due, grouped.w > 0 and left or 0 }, first)
+      local nth, ahead_from = 0, left + 1 -- from which job of groups on they are taken ahead
+      for i, list in ipairs(order) do
+        if list == 2 then nth = nth + 1 end
+        if list == 2 and #ids + i > want - ahead and ahead_from > left then ahead_from = nth end
+      end
+      fn.pick_turns(grouped, counts[3], ahead_from, LINE)
+      order, counts, next_first = fn.share_out(left, { #ready, #due, #grouped.picks }, first)
+      if #ready > 0 and (#due > 0 or grouped.picks[1]) or #due > 0 and grouped.picks[1] then turn = next_first end
+      if not sifted then ready_left = #ready - counts[1] end
+      local at = { 0, 0, 0 }
+      for _, list in ipairs(order) do
+        at[list + 1] = at[list + 1] + 1
+        if list == 0 then add(ready, at[1], at[1], nil) end
+        if list == 1 then add(due, at[2], at[2], 'd') end
+        if list == 2 then add({ grouped.picks[at[3]].id }, 1, 1, 'g') end
+      end
+    end
+    -- half of each, the odd place in turn; unused places of one list go to the other
     local odd = state[8] and 1 or 0
     local half = math.floor((left + odd) / 2)
-    if #due > 0 and #ready > 0 and (large or left % 2 == 1) then turn = 1 - odd end
+    if not counts and #due > 0 and #ready > 0 and (large or left % 2 == 1) then turn = 1 - odd end
     local from_due = math.min(#due, math.max(half, left - math.min(#ready, left)))
     local from_ready = math.min(#ready, left - from_due)
-    if not sifted then ready_left = #ready - from_ready end
-    if from_due == 0 and serves + shared == 0 then
+    if not sifted and not counts then ready_left = #ready - from_ready end
+    if counts then
+      -- they are there already
+    elseif from_due == 0 and serves + shared == 0 then
       ids = ready
       ids[want + 1] = nil
     elseif large then
@@ -91,6 +118,7 @@ local waits -- the number for the worker, see set_apart in lib/suspects.lua; nil
 local joined, occurrences, hostile -- the IDs, one after the other (nil: some have been left out since); whether an occurrence is among them; whether one may be SELF
 if #ids > 0 then
   bodies = redis.call('HMGET', JOBS, unpack(ids))
+  for i = 1, grouped and #ids or 0 do bodies[i] = grouped.back[ids[i]] or bodies[i] end -- given back with a new envelope, and taken again
   if crashed then
     crashes = redis.call('HMGET', CRASHES, unpack(ids))
     if not again then
@@ -99,7 +127,7 @@ if #ids > 0 then
       if kept then
         later, ready_left, waits = {}, nil, why
         local from_ms = now_ms + (ARGV[15] == '2' and HELD_MS or 0)
-        for i, position in ipairs(off) do later[i] = { id = ids[position], ready = not from[position], at_ms = from_ms + i * STEP_MS } end
+        for i, position in ipairs(off) do later[i] = { id = ids[position], ready = not from[position], line = from[position] == 'g', at_ms = from_ms + i * STEP_MS } end
         if why % 2 == 1 then turn = state[8] and 0 or 1 end
         local kept_ids, kept_from, kept_bodies, kept_crashes = {}, {}, {}, {}
         for i, position in ipairs(kept) do

@@ -98,6 +98,7 @@ if #others_held > 0 or cancels then
     if #oldest > 0 then
       redis.call('ZREM', DEAD, unpack(oldest))
       redis.call('HDEL', JOBS, unpack(oldest))
+      if grouped then redis.call('HDEL', PLACES, unpack(oldest)) end
     end
   end
 end

@@ -69,22 +69,33 @@ end
 
 local limit, horizon, limit_line -- nil: the queue has no limit; else see lib/queuelimit.lua
 local slots, flights_before = want, 0 -- how many slots the caller has free
-if state[9] then
+local group_pieces -- returns the functions for groups
+if state[9] or state[11] or cancels and cancels.replaced[1] then
   -- uses: queuelimit
-  limit, horizon, limit_line = read_limit(state[9]), next_start, limit_text
-  slots = math.max(want - ahead, 0)
-  if not again then
-    local back = 0 -- jobs that were taken and have not begun
-    for _, i in ipairs(others_held) do
-      local at = at_other + 4 * i - 3
-      local n = finished + begun + i
-      if held[n + 1] == ARGV[at_fence + n] and gives_back(limit, ARGV[at], ARGV[at + 1], ARGV[at_fence + n]) then back = back + 1 end
+  group_pieces = function()
+    -- uses: line groups turns joins
+    return { open_groups = open_groups, read_groups = read_groups, find_blockers = find_blockers, end_flights = end_flights,
+      gives_back = gives_back, count_flights = count_flights, return_turn = return_turn, unblock = unblock, add_waiting = add_waiting,
+      place_now = place_now, NO_PLACE = NO_PLACE, bounce_parked = bounce_parked, split_due = split_due, prepare_turns = prepare_turns,
+      share_out = share_out, pick_turns = pick_turns, keep_picks = keep_picks, save_joins = save_joins, tune_groups = tune_groups,
+      enter_line = enter_line }
+  end
+  if state[9] then
+    limit, horizon, limit_line = read_limit(state[9]), next_start, limit_text
+    slots = math.max(want - ahead, 0)
+    if not again then
+      local back = 0 -- jobs that were taken and have not begun
+      for _, i in ipairs(others_held) do
+        local at = at_other + 4 * i - 3
+        local n = finished + begun + i
+        if held[n + 1] == ARGV[at_fence + n] and gives_back(limit, ARGV[at], ARGV[at + 1], ARGV[at_fence + n]) then back = back + 1 end
+      end
+      flights_before = redis.call('HLEN', INFLIGHT)
+      local ending = ended_to - ended_from + 1 + #others_held + (cancels and (#cancels + #cancels.replaced) / 3 or 0)
+      local begin = math.min(slots, allowance(limit, ending, back))
+      local room = room_ahead(limit, ending - begin)
+      want, ahead, limit.far = begin + math.min(ahead, room), math.min(ahead, room), room > 0
+      limit.was, limit.back, limit.count = limit.state, back, count_flights
     end
-    flights_before = redis.call('HLEN', INFLIGHT)
-    local ending = ended_to - ended_from + 1 + #others_held + (cancels and (#cancels + #cancels.replaced) / 3 or 0)
-    local begin = math.min(slots, allowance(limit, ending, back))
-    local room = room_ahead(limit, ending - begin)
-    want, ahead, limit.far = begin + math.min(ahead, room), math.min(ahead, room), room > 0
-    limit.was, limit.back, limit.count = limit.state, back, count_flights
   end
 end

@@ -58,11 +58,27 @@ end
 
 -- The candidates leave their lists.
 local pops, due_out, parked_out = again and 0 or n_ids, {}, {}
+if grouped then
+  local keeps, leaves = {}, {}
+  for i, source in pairs(from) do
+    if source == 'g' then keeps[ids[i]] = true end
+  end
+  for _, suspect in ipairs(later or {}) do leaves[suspect.id] = suspect.line end
+  grouped.out = grouped.fn.keep_picks(grouped, keeps, leaves, LINE)
+  for _, job in ipairs(grouped.joins) do
+    if job.from == 'd' then
+      due_out[#due_out + 1] = job.id
+    else
+      parked_out[job.from] = parked_out[job.from] or {}
+      table.insert(parked_out[job.from], job.member)
+    end
+  end
+end
 for i, source in pairs(from) do
   pops = pops - 1
   if source == 'd' then
     due_out[#due_out + 1] = ids[i]
-  else
+  elseif source ~= 'g' then
     parked_out[source] = parked_out[source] or {}
     table.insert(parked_out[source], member_of and member_of[ids[i]] or ids[i])
   end
@@ -80,8 +96,8 @@ if sifted then pops = strike(sifted, pops, KEYS[20], STATE, DUE) end
 if pops > 0 then redis.call('LTRIM', READY, whole(pops), '-1') end
 for key, out in pairs(parked_out) do redis.call('ZREM', KEYS[PARKED + key], unpack(out)) end
 if state[7] and not crashed then redis.call('HDEL', STATE, 'crashed') end
-if turn == 1 then
-  redis.call('HSET', STATE, 'turn', '1')
+if turn and turn > 0 then
+  redis.call('HSET', STATE, 'turn', whole(turn))
 elseif turn then
   redis.call('HDEL', STATE, 'turn')
 end
@@ -140,6 +156,31 @@ if long then
     redis.call('HDEL', JOBS, unpack(call.forgotten))
     if crashed then redis.call('HDEL', CRASHES, unpack(call.forgotten)) end
   end
+  if grouped then
+    local front = {}
+    for _, id in ipairs(call.front) do
+      if not grouped.given[id] then front[#front + 1] = id end
+    end
+    call.front = front
+  end
   way.push_front(READY, call.front)
   for i = 1, #call.replaced, 2 do redis.call('PUBLISH', wake .. call.replaced[i], 'r' .. call.replaced[i + 1]) end
+end
+if cancels and cancels.replaced.entering then grouped = first_ones end
+if grouped then
+  local fn, members, entering = grouped.fn, {}, {}
+  for _, job in ipairs(cancels and cancels.replaced.entering or {}) do
+    entering[#entering + 1] = job.group
+    local entry, member = fn.enter_line(grouped, job.group, job.id)
+    if job.now then grouped.lined[#grouped.lined + 1] = member else entry = fn.NO_PLACE .. ' ' .. job.group end
+    grouped.placed[#grouped.placed + 1], grouped.placed[#grouped.placed + 2] = job.id, entry
+  end
+  fn.read_groups(grouped, entering, TURNS, GROUPS, GRULES)
+  fn.save_joins(grouped, LINE, PLACES)
+  for i, member in ipairs(grouped.lined) do members[2 * i - 1], members[2 * i] = '0', member end
+  if #members > 0 then redis.call('ZADD', LINE, unpack(members)) end
+  if #grouped.out > 0 then redis.call('ZREM', LINE, unpack(grouped.out)) end
+  if #grouped.ended > 0 then redis.call('HDEL', PLACES, unpack(grouped.ended)) end
+  if #grouped.placed > 0 then redis.call('HSET', PLACES, unpack(grouped.placed)) end
+  fn.tune_groups(grouped, STATE, LINE, PLACES, TURNS, GROUPS, OPENS)
 end

@@ -1,0 +1,240 @@
+package redisstore
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// wantSoundLine checks what scripts/lib/line.lua and scripts/lib/groups.lua promise, from the raw keys.
+func (b *bench) wantSoundLine(when string) {
+	b.Helper()
+	for _, fault := range b.groupFaults() {
+		b.Errorf("%s: %s", when, fault)
+	}
+}
+
+// A groupAudit has the raw keys of a partition with groups.
+type groupAudit struct {
+	*bench
+	k              partitionKeys
+	places, bodies map[string]string
+	records, rules map[string]string
+	line           map[string][]string // group → its members, in order
+	waits          map[string]bool     // IDs in line
+	turns          map[string]string   // group → member
+	scores         map[string]float64  // member of turns → score
+	opens          map[string]float64
+	flights        map[string]int
+	faults         []string
+}
+
+func (b *bench) groupFaults() []string {
+	b.Helper()
+	ctx, k := b.Context(), b.keys()
+	a := &groupAudit{
+		bench: b, k: k, places: b.client.HGetAll(ctx, k.places).Val(), bodies: b.client.HGetAll(ctx, k.jobs).Val(),
+		records: b.client.HGetAll(ctx, k.groups).Val(), rules: b.client.HGetAll(ctx, k.grules).Val(),
+		line: map[string][]string{}, waits: map[string]bool{}, turns: map[string]string{}, scores: map[string]float64{}, opens: map[string]float64{}, flights: map[string]int{},
+	}
+	a.readLine()
+	a.readTurns()
+	a.readFlights()
+	groups := map[string]bool{}
+	for _, keys := range []map[string]string{a.records, a.turns} {
+		for group := range keys {
+			groups[group] = true
+		}
+	}
+	for group := range a.line {
+		groups[group] = true
+	}
+	for group := range a.flights {
+		groups[group] = true
+	}
+	weights, flights := 0, 0
+	for _, group := range slices.Sorted(maps.Keys(groups)) {
+		w, f := a.group(group)
+		weights, flights = weights+w, flights+f
+	}
+	a.flag(weights, flights)
+	return a.faults
+}
+
+func (a *groupAudit) wrong(format string, values ...any) {
+	a.faults = append(a.faults, fmt.Sprintf(format, values...))
+}
+
+// readLine reads line: G1.
+func (a *groupAudit) readLine() {
+	ctx := a.Context()
+	ready := slices.DeleteFunc(a.ready(), func(id string) bool { return a.client.ZScore(ctx, a.k.stale, id).Err() == nil })
+	for _, member := range a.client.ZRange(ctx, a.k.line, 0, -1).Val() {
+		parts := strings.Split(member, "\t")
+		id := parts[len(parts)-1]
+		if len(parts) != 3 || len(parts[1]) != 16 || a.places[id] != parts[1]+" "+parts[0] {
+			a.wrong("%q is in line, and places has %q", member, a.places[id])
+			continue
+		}
+		a.line[parts[0]] = append(a.line[parts[0]], member)
+		a.waits[id] = true
+		if a.bodies[id] == "" {
+			a.wrong("%q is in line without an envelope", member)
+		}
+		for place, key := range map[string]string{"due": a.k.due, "dead": a.k.dead, "a list of parked jobs": a.k.parked("mail")} {
+			if a.client.ZScore(ctx, key, id).Err() == nil {
+				a.wrong("%q is in line and in %s", id, place)
+			}
+		}
+	}
+	for id, entry := range a.places {
+		if slices.Contains(ready, id) {
+			a.wrong("%q belongs to a group and is in ready", id)
+		}
+		if a.bodies[id] == "" {
+			a.wrong("%q has a group and no envelope", id)
+		}
+		if place, _, _ := strings.Cut(entry, " "); len(place) != 16 {
+			a.wrong("%q has the entry %q", id, entry)
+		}
+	}
+}
+
+func (a *groupAudit) readTurns() {
+	for _, z := range a.client.ZRangeWithScores(a.Context(), a.k.turns, 0, -1).Val() {
+		member := z.Member.(string)
+		tag, group, _ := strings.Cut(member, "\t")
+		if len(tag) != 38 || a.turns[group] != "" {
+			a.wrong("%q is in turns, and %q", member, a.turns[group])
+		}
+		a.turns[group], a.scores[member] = member, z.Score
+	}
+	for _, z := range a.client.ZRangeWithScores(a.Context(), a.k.opens, 0, -1).Val() {
+		a.opens[z.Member.(string)] = z.Score
+	}
+}
+
+// readFlights counts the flights of groups: G2.
+func (a *groupAudit) readFlights() {
+	ctx := a.Context()
+	for _, session := range a.client.ZRange(ctx, a.k.sessions, 0, -1).Val() {
+		for id := range a.client.HGetAll(ctx, a.k.inflight(session)).Val() {
+			if id == self || a.places[id] == "" {
+				continue
+			}
+			_, group, _ := strings.Cut(a.places[id], " ")
+			a.flights[group]++
+			if a.waits[id] {
+				a.wrong("%q is in flight and in line", id)
+			}
+		}
+	}
+}
+
+// numbers reads the rule that is in effect for a group.
+func (a *groupAudit) numbers(group string) (n [7]int) {
+	read := func(text string) (n [7]int) {
+		text, _, _ = strings.Cut(text, "\t")
+		for i, field := range strings.Fields(text) {
+			n[i], _ = strconv.Atoi(field)
+		}
+		return n
+	}
+	own, queue := read(a.rules[group]), read(a.rules["\x01*"])
+	for i := range n {
+		if n[i] = own[i]; n[i] == 0 && i != 3 && i != 6 {
+			n[i] = queue[i]
+		}
+	}
+	if own[2] == 0 {
+		n[3] = queue[3]
+	}
+	n[0] = max(n[0], 1)
+	return n
+}
+
+// group checks one group: G3, G4 and G6. It returns what the group adds to the sums.
+func (a *groupAudit) group(group string) (weight, flights int) {
+	record := a.records[group]
+	head, blocker, _ := strings.Cut(record, "\t")
+	fields := append(strings.Fields(head), "-0", "1", "-")
+	if record == "" {
+		fields = []string{"-0", "1", "-"}
+	}
+	where, tag := fields[0][:1], fields[2]
+	counted, _ := strconv.Atoi(fields[0][1:])
+	recorded, _ := strconv.Atoi(fields[1])
+	if record != "" && record == "-0 1 -" {
+		a.wrong("group %q has a record at rest", group)
+	}
+	if counted != a.flights[group] {
+		a.wrong("group %q has %d flights, and %d are counted: %q", group, a.flights[group], counted, record)
+	}
+	rule := a.numbers(group)
+	used, now := 0, a.serverTime().UnixMicro()
+	if record != "" {
+		for _, pair := range strings.Fields(head)[3:] {
+			var last, span int64
+			var n int
+			if _, err := fmt.Sscanf(pair, "%d:%d:%d", &last, &span, &n); err != nil {
+				a.wrong("group %q has the pair %q", group, pair)
+			}
+			if now-last <= int64(rule[3])*1000 {
+				used += n
+			}
+		}
+	}
+	ordered := rule[4] == 1
+	if blocker != "" {
+		if _, of, _ := strings.Cut(a.places[blocker], " "); of != group || !ordered {
+			a.wrong("group %q, ordered %v, has the blocker %q, whose entry is %q", group, ordered, blocker, a.places[blocker])
+		}
+	}
+	want := "-"
+	if len(a.line[group]) > 0 && rule[6] == 0 && (rule[1] <= 0 || counted < rule[1]) && !(ordered && (counted > 0 || blocker != "" && !a.waits[blocker])) {
+		want = "t"
+		if rule[2] > 0 && used >= rule[2] {
+			want = "o"
+		}
+	}
+	if where != want && !(where == "o" && want == "t" && rule[2] > 0) {
+		a.wrong("group %q is in %q, want %q: record %q, rule %v, %d in line, %d starts count", group, where, want, record, rule, len(a.line[group]), used)
+	}
+	if (where == "o") != (a.opens[group] != 0) {
+		a.wrong("group %q has the record %q, and opens has %v", group, record, a.opens[group])
+	}
+	member := a.turns[group]
+	if where != "t" {
+		if member != "" {
+			a.wrong("group %q has the record %q, and turns has %q", group, record, member)
+		}
+		if counted == 0 && tag != "-" {
+			a.wrong("group %q is not in turns, has no flights, and has the tag %q", group, tag)
+		}
+		return 0, 0
+	}
+	if member != tag+"\t"+group || recorded != rule[0] || a.scores[member] != float64(counted)/float64(recorded) {
+		a.wrong("group %q has the record %q and the weight %d, and turns has %q with score %v", group, record, rule[0], member, a.scores[member])
+	}
+	return recorded, counted
+}
+
+// flag checks the field groups of state: G5 and G7.
+func (a *groupAudit) flag(weights, flights int) {
+	flag := a.stateField("groups")
+	if (flag != "") != (len(a.places)+len(a.records) > 0) {
+		a.wrong("%d jobs have a group, %d groups have records, and the field groups is %q", len(a.places), len(a.records), flag)
+	}
+	if flag == "" {
+		if len(a.turns)+len(a.opens) > 0 {
+			a.wrong("without the field groups, turns has %v and opens %v", a.turns, a.opens)
+		}
+		return
+	}
+	fields := strings.Fields(flag)
+	if len(fields) != 5 || len(fields[0]) != 22 || fields[1] != strconv.Itoa(weights) || fields[2] != strconv.Itoa(flights) {
+		a.wrong("the field groups is %q, and the groups in turns have the weight %d and %d flights", flag, weights, flights)
+	}
+}

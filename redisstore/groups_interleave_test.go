@@ -1,0 +1,457 @@
+package redisstore
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/storesuite"
+)
+
+// Calls on jobs of groups that meet each other: each order in which one of them could break what holds.
+
+// flightsOf returns the counted flights of a group.
+func (b *bench) flightsOf(group string) (n int) {
+	text := b.client.HGet(b.Context(), b.keys().groups, group).Val()
+	if text != "" {
+		_, _ = fmt.Sscanf(text[1:], "%d", &n)
+	}
+	return n
+}
+
+// lapse lets the sessions lapse that are not renewed, and returns them.
+func (b *bench) lapse() []protocol.LapsedSession {
+	b.Helper()
+	b.SetClock(b.serverTime().Add(13 * time.Second))
+	poll := b.store.Poll(b.Context(), []protocol.PollCall{{Partition: storesuite.DefaultPartition, Worker: "poller", Lapses: true}})[0]
+	if poll.Err != nil || len(poll.Lapsed) == 0 {
+		b.Fatalf("no session has lapsed: %+v", poll)
+	}
+	return poll.Lapsed
+}
+
+// A take that is sent again counts no flight, also if the group's rule and its flights have changed since.
+func TestARepeatedTakeCountsNoFlight(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		b.Enqueue(several("a", 8)...)
+		b.Take("gone", 2)
+		b.SetClock(b.serverTime().Add(5 * time.Second))
+		first := b.Work("s", protocol.WorkCall{Take: 3}).Taken
+		b.setRule("a", "0 1 0 0 0 0 0")
+		b.SetClock(b.serverTime().Add(8 * time.Second))
+		for _, lapsed := range b.store.Poll(b.Context(), []protocol.PollCall{{Partition: storesuite.DefaultPartition, Worker: "poller", Lapses: true}})[0].Lapsed {
+			if lapsed.Session == "gone" {
+				b.Reap(lapsed, 1)
+			}
+		}
+		b.wantSoundLine("reaped")
+		again := b.Repeat("s", protocol.WorkCall{Take: 3})
+		b.Want("the same jobs", storesuite.IDs(again.Taken), storesuite.IDs(first))
+		b.wantSoundLine("sent again")
+		if n := b.flightsOf("a"); n != 3 {
+			b.Errorf("%d flights, want 3", n)
+		}
+		b.Want("none may start", storesuite.IDs(b.Take("s", 3)), "")
+	})
+}
+
+// The flights of a session that has vanished are counted until each step of reaping gives them back.
+func TestFlightsOfAGroupReapedInSteps(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		b.setRule("a", "0 1201 0 0 0 0 0")
+		for i := range 3 {
+			var items []protocol.EnqueueItem
+			for j := range 450 {
+				items = append(items, inGroup("a", fmt.Sprintf("a%d", i*450+j)))
+			}
+			b.Enqueue(items...)
+			b.Work("gone", protocol.WorkCall{Take: 400})
+		}
+		b.wantSoundLine("taken")
+		lapsed := b.lapse()[0]
+		for step, want := range []int{700, 201, 2} { // each step but the last is followed by a take of one job
+			done, err := b.ReapStep(protocol.ReapCall{Partition: storesuite.DefaultPartition, Session: lapsed.Session, Seen: lapsed.Lapse, Seed: 1})
+			if err != nil || done != (step == 2) {
+				b.Fatalf("step %d: done %v, %v", step, done, err)
+			}
+			b.wantSoundLine(fmt.Sprint("step ", step))
+			if n := b.flightsOf("a"); n != want {
+				b.Fatalf("%d flights after step %d, want %d", n, step, want)
+			}
+			b.Want("taken", fmt.Sprint(len(b.Take("s", 1))), "1")
+			b.wantSoundLine(fmt.Sprint("taken after step ", step))
+		}
+	})
+}
+
+// Whatever ends the last flight of a group with one slot, the next job of the group starts: a sleeper is woken, or the caller takes it.
+func TestWhoEndsTheLastFlightWakesASleeper(t *testing.T) {
+	ends := map[string]func(b *bench, flying protocol.TakenJob){
+		"a settlement": func(b *bench, flying protocol.TakenJob) { b.finish("s", flying) },
+		"a settlement of a caller that sleeps on": func(b *bench, flying protocol.TakenJob) {
+			b.Work("s", protocol.WorkCall{SleepOn: true, Settle: []protocol.Settlement{{ID: flying.ID, Fence: flying.Fence, Kind: protocol.SettleDone}}})
+		},
+		"a death": func(b *bench, flying protocol.TakenJob) {
+			b.Settle("s", protocol.Settlement{ID: flying.ID, Fence: flying.Fence, Kind: protocol.SettleDead, Body: flying.Body})
+		},
+		"giving it back": func(b *bench, flying protocol.TakenJob) {
+			b.Settle("s", protocol.Settlement{ID: flying.ID, Fence: flying.Fence, Kind: protocol.SettleBack, Unbegun: true})
+		},
+		"reaping": func(b *bench, _ protocol.TakenJob) { b.Reap(b.lapse()[0], 1) },
+		"a cancellation": func(b *bench, flying protocol.TakenJob) {
+			b.Want("cancelled", b.Cancel(flying.ID), "asked")
+			b.finish("s", flying)
+		},
+		"a replacement": func(b *bench, flying protocol.TakenJob) {
+			item := storesuite.Own(flying.ID)
+			item.In = time.Hour
+			if _, err := b.store.Replace(b.Context(), protocol.ReplaceCall{Partition: storesuite.DefaultPartition, Token: "t", Item: item}); err != nil {
+				b.Fatal(err)
+			}
+			b.finish("s", flying)
+		},
+	}
+	for what, end := range ends {
+		t.Run(what, func(t *testing.T) {
+			onEveryServer(t, func(b *bench) {
+				b.setRule("a", "0 1 0 0 0 0 0")
+				b.Enqueue(several("a", 2)...)
+				flying := b.Take("s", 5)
+				b.Want("taken", storesuite.IDs(flying), "a1")
+				b.Work("other", protocol.WorkCall{Take: 1, Sleep: true})
+				if b.asleepSince("other").IsZero() {
+					b.Fatal("a job that may not start keeps a worker awake")
+				}
+				end(b, flying[0])
+				b.wantSoundLine(what)
+				if !b.asleepSince("other").IsZero() {
+					b.Error("the sleeper was not woken")
+				}
+				if n := len(b.Take("other", 5)); n != 1 {
+					b.Errorf("%d jobs are taken then, want 1", n)
+				}
+				b.wantSoundLine("taken then")
+			})
+		})
+	}
+}
+
+// A job that has failed blocks the others of an ordered group until it has ended, also by a call from outside in a queue where all sleep.
+func TestTheEndOfABlockerStartsTheNext(t *testing.T) {
+	ends := map[string]func(b *bench){
+		"cancel": func(b *bench) { b.Want("cancelled", b.Cancel("a1"), "done") },
+		"delete": func(b *bench) {
+			b.Want("deleted", b.bulk(b.store.DeleteJobs(b.Context(), "default", []string{"a1"})), "e")
+		},
+		"replace": func(b *bench) {
+			item := inGroup("b", "a1")
+			item.In = time.Hour
+			if _, err := b.store.Replace(b.Context(), protocol.ReplaceCall{Partition: storesuite.DefaultPartition, Token: "t", Item: item}); err != nil {
+				b.Fatal(err)
+			}
+		},
+		"purge": func(b *bench) {
+			b.Want("requeued", b.requeue(protocol.RequeuedJob{ID: "a1"}), "e")
+			if _, err := b.store.BeginPurge(b.Context(), storesuite.DefaultPartition); err != nil {
+				b.Fatal(err)
+			}
+			if _, err := b.store.finishPurge(b.Context(), storesuite.DefaultPartition); err != nil {
+				b.Fatal(err)
+			}
+			b.wantSoundLine("purged")
+			b.Enqueue(inGroup("a", "a2"))
+		},
+	}
+	for what, end := range ends {
+		t.Run(what, func(t *testing.T) {
+			onEveryServer(t, func(b *bench) {
+				b.setRule("a", "0 0 0 0 1 0 0")
+				b.Enqueue(several("a", 3)...)
+				flying := b.Take("s", 5)
+				b.Want("taken", storesuite.IDs(flying), "a1")
+				b.wantSoundLine("taken")
+				b.Settle("s", protocol.Settlement{ID: "a1", Fence: flying[0].Fence, Kind: protocol.SettleLater, Delay: time.Hour})
+				b.wantSoundLine("failed")
+				b.Want("blocked", storesuite.IDs(b.Work("s", protocol.WorkCall{Take: 5, Sleep: true}).Taken), "")
+				end(b)
+				b.wantSoundLine(what)
+				if !b.asleepSince("s").IsZero() {
+					b.Error("the sleeper was not woken")
+				}
+				b.Want("taken then", storesuite.IDs(b.Take("s", 5)), "a2")
+				b.wantSoundLine("taken then")
+			})
+		})
+	}
+}
+
+// The blocker of an ordered group goes on first when its retry is due, and a settlement of its earlier flight that comes late changes nothing.
+func TestALateSettlementMovesNoBlocker(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		b.setRule("\x01*", "0 0 0 0 1 0 0")
+		b.Enqueue(several("a", 3)...)
+		first := b.Take("s", 1)[0]
+		retry := protocol.Settlement{ID: "a1", Fence: first.Fence, Kind: protocol.SettleLater, Delay: time.Second}
+		b.Settle("s", retry)
+		b.SetClock(b.serverTime().Add(2 * time.Second))
+		b.Want("its retry", storesuite.IDs(b.Take("other", 5)), "a1")
+		b.wantSoundLine("its retry")
+		if b.Settle("s", retry) {
+			b.Error("the late settlement was accepted")
+		}
+		b.wantSoundLine("the late settlement")
+		b.Want("blocked", storesuite.IDs(b.Take("s", 5)), "")
+	})
+}
+
+// The last job of a group is enqueued, taken and given back in each order.
+func TestTheLastJobOfAGroupInEachOrder(t *testing.T) {
+	for _, order := range []string{"etb", "tbe", "bet", "ebt", "bte", "teb"} {
+		t.Run(order, func(t *testing.T) {
+			onEveryServer(t, func(b *bench) {
+				b.Enqueue(inGroup("a", "a1"), inGroup("b", "b1"), inGroup("b", "b2"))
+				held := b.Take("s", 1)
+				b.Want("taken", storesuite.IDs(held), "a1")
+				for i, letter := range order {
+					switch letter {
+					case 'e':
+						b.Enqueue(inGroup("a", "a2"))
+					case 't':
+						b.Take("taker", 1)
+					case 'b':
+						b.Settle("s", protocol.Settlement{ID: "a1", Fence: held[0].Fence, Kind: protocol.SettleBack, Unbegun: true})
+					}
+					b.wantSoundLine(order[:i+1])
+				}
+				b.Take("taker", 5)
+				b.wantSoundLine("all are taken")
+				b.Want("line", b.lineIDs(), "")
+			})
+		})
+	}
+}
+
+// A weight from 1 to 1,000 holds from the next take, also in a take that is cut because its jobs are long, and when a tag gets a digit more.
+func TestAWeightChangesInATakeThatIsCut(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		k := b.keys()
+		var items []protocol.EnqueueItem
+		for i := range 12 {
+			for _, group := range []string{"a", "b"} {
+				item := inGroup(group, fmt.Sprintf("%s%02d", group, i))
+				item.Body = append([]byte{1}, make([]byte, 200<<10)...)
+				items = append(items, item)
+			}
+		}
+		for _, item := range items {
+			b.Enqueue(item)
+		}
+		tag := "0000000000000009999999"
+		for _, group := range []string{"a", "b"} {
+			record := b.client.HGet(b.Context(), k.groups, group).Val()
+			arrival := record[len(record)-16:]
+			b.client.ZRem(b.Context(), k.turns, record[len(record)-38:]+"\t"+group)
+			b.client.HSet(b.Context(), k.groups, group, "t0 1 "+tag+arrival)
+			b.client.ZAdd(b.Context(), k.turns, redisZ(0, tag+arrival+"\t"+group))
+		}
+		b.wantSoundLine("the tags are set")
+		taken := b.Take("s", 10)
+		if len(taken) >= 10 || len(taken) == 0 {
+			b.Fatalf("%d jobs are taken, so this take is not cut", len(taken))
+		}
+		b.wantSoundLine("a take that is cut")
+		b.setRule("b", "1000 0 0 0 0 0 0")
+		more := b.Take("s", 4)
+		b.wantSoundLine("the weight is 1,000")
+		for _, job := range more {
+			if job.ID[0] != 'b' {
+				b.Errorf("taken %s, want b alone", storesuite.IDs(more))
+			}
+		}
+		b.client.HDel(b.Context(), k.grules, "b")
+		b.client.HDel(b.Context(), k.state, "grules")
+		b.Take("s", 3)
+		b.wantSoundLine("the weight is 1 again")
+	})
+}
+
+// A job is replaced by one of another group, and by one of none, wherever it is.
+func TestReplaceIntoAnotherGroup(t *testing.T) {
+	for _, where := range []string{"line", "due", "held", "parked", "dead"} {
+		for _, group := range []string{"b", "a", ""} {
+			t.Run(where+" "+group, func(t *testing.T) {
+				onEveryServer(t, func(b *bench) {
+					item := inGroup("a", "x")
+					if where == "due" {
+						item.In = time.Hour
+					}
+					b.Enqueue(item, inGroup("a", "rest"), inGroup("b", "other"))
+					var held protocol.TakenJob
+					if where != "line" && where != "due" {
+						held = b.Take("gone", 1)[0]
+						b.Want("held", held.ID, "x")
+						settled := protocol.Settlement{ID: "x", Fence: held.Fence, Kind: protocol.SettlePark, Name: "mail"}
+						if where == "dead" {
+							settled = protocol.Settlement{ID: "x", Fence: held.Fence, Kind: protocol.SettleDead, Body: held.Body}
+						}
+						if where != "held" {
+							b.Settle("gone", settled)
+						}
+					}
+					b.wantSoundLine("it is " + where)
+					next := inGroup(group, "x")
+					next.Body = []byte("\x01new")
+					if _, err := b.store.Replace(b.Context(), protocol.ReplaceCall{Partition: storesuite.DefaultPartition, Token: "t", Item: next}); err != nil {
+						b.Fatal(err)
+					}
+					b.wantSoundLine("replaced")
+					if where == "held" {
+						b.Reap(b.lapse()[0], 1)
+						b.wantSoundLine("reaped")
+					}
+					line := "a:rest b:other"
+					switch {
+					case group == "b":
+						line = "a:rest b:other b:x"
+					case group == "a" && where == "line":
+						line = "a:x a:rest b:other"
+					case group == "a":
+						line = "a:rest a:x b:other"
+					}
+					b.Want("line", b.lineIDs(), line)
+					for _, job := range b.Take("taker", 5) {
+						if job.ID == "x" && string(job.Body) != "\x01new" {
+							b.Errorf("its content is %q", job.Body)
+						}
+					}
+					b.wantSoundLine("taken")
+					b.Want("line", b.lineIDs(), "")
+					b.Verified()
+				})
+			})
+		}
+	}
+}
+
+// A job that waits in ready is replaced by one of a group: it leaves ready.
+func TestAPlainJobIsReplacedByOneOfAGroup(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		b.Enqueue(storesuite.Own("x"), storesuite.Own("y"))
+		if _, err := b.store.Replace(b.Context(), protocol.ReplaceCall{Partition: storesuite.DefaultPartition, Token: "t", Item: inGroup("a", "x")}); err != nil {
+			b.Fatal(err)
+		}
+		b.wantSoundLine("replaced")
+		b.Want("line", b.lineIDs(), "a:x")
+		b.Verified()
+		taken := b.Take("s", 5)
+		b.Want("taken", fmt.Sprint(len(taken)), "2")
+		b.wantSoundLine("taken")
+		b.finish("s", taken...)
+		b.wantSoundLine("done")
+	})
+}
+
+// A purge deletes what waits; what is enqueued after it has begun, and flights that end meanwhile, are counted.
+func TestAPurgeOfAGroupBesideItsWork(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		flying := []protocol.TakenJob{}
+		for i := range 4 {
+			var items []protocol.EnqueueItem
+			for j := range 400 {
+				items = append(items, inGroup(fmt.Sprint("g", j%7), fmt.Sprintf("old%d", i*400+j)))
+			}
+			b.Enqueue(items...)
+		}
+		flying = append(flying, b.Take("s", 20)...)
+		b.wantSoundLine("taken")
+		if _, err := b.store.BeginPurge(b.Context(), storesuite.DefaultPartition); err != nil {
+			b.Fatal(err)
+		}
+		b.Enqueue(inGroup("g1", "new1"), inGroup("g9", "new9"))
+		b.finish("s", flying[:10]...)
+		b.Want("taken", fmt.Sprint(len(b.Take("s", 1))), "1")
+		if _, err := b.store.PurgeStep(b.Context(), storesuite.DefaultPartition); err != nil {
+			b.Fatal(err)
+		}
+		b.Enqueue(inGroup("g2", "new2"))
+		b.finish("s", flying[10:]...)
+		if _, err := b.store.finishPurge(b.Context(), storesuite.DefaultPartition); err != nil {
+			b.Fatal(err)
+		}
+		b.wantSoundLine("purged")
+		b.Want("left", fmt.Sprint(len(b.Take("s", 9))), "2")
+		b.wantSoundLine("taken then")
+	})
+}
+
+// A group starts no more than its rule allows, and a clock that steps back delays its next start by no more than Per.
+func TestStartsOfAGroupWhenTheClockStepsBack(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		b.setRule("a", "0 0 2 1000 0 0 0")
+		b.Enqueue(several("a", 6)...)
+		b.Want("taken", storesuite.IDs(b.Take("s", 5)), "a1 a2")
+		b.wantSoundLine("taken")
+		answer := b.Work("s", protocol.WorkCall{Take: 5, Sleep: true})
+		if answer.Next <= 0 || answer.Next > time.Second+time.Millisecond {
+			b.Errorf("the next start is in %v, want about 1s", answer.Next)
+		}
+		b.SetClock(b.serverTime().Add(-10 * time.Minute))
+		since := b.asleepSince("s")
+		poll := b.Poll("s", since, since.Add(time.Millisecond))
+		if !poll.More && (poll.Next <= 0 || poll.Next > 2*time.Second) {
+			b.Errorf("the clock stepped back: the poll returns %+v", poll)
+		}
+		b.Want("none yet", storesuite.IDs(b.Take("s", 5)), "")
+		b.SetClock(b.serverTime().Add(1002 * time.Millisecond))
+		b.Want("taken then", storesuite.IDs(b.Take("s", 5)), "a3 a4")
+		b.wantSoundLine("taken then")
+		b.SetClock(b.serverTime().Add(1002 * time.Millisecond))
+		b.Want("taken at last", storesuite.IDs(b.Take("s", 5)), "a5 a6")
+		b.wantSoundLine("taken at last")
+	})
+}
+
+// Two suspects of one ordered group: the second waits for the end of the first.
+func TestSuspectsOfAnOrderedGroup(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		b.setRule("a", "0 0 0 0 1 0 0")
+		b.Enqueue(several("a", 3)...)
+		for _, id := range []string{"a1", "a2"} {
+			b.client.HSet(b.Context(), b.keys().crashes, id, "2")
+		}
+		b.client.HSet(b.Context(), b.keys().state, "crashed", "1")
+		first := b.Take("s", 5)
+		b.Want("the first", storesuite.IDs(first), "a1")
+		b.wantSoundLine("the first")
+		b.Want("none beside it", storesuite.IDs(b.Take("taker", 5)), "")
+		b.finish("s", first...)
+		b.wantSoundLine("the first has ended")
+		second := b.Take("s", 5)
+		b.Want("the second", storesuite.IDs(second), "a2")
+		b.wantSoundLine("the second")
+		b.finish("s", second...)
+		b.Want("the third", storesuite.IDs(b.Take("s", 5)), "a3")
+		b.wantSoundLine("the third")
+	})
+}
+
+// Nothing of a group with a rule is taken ahead that would keep others from starting.
+func TestWhatGroupsWithRulesHaveTakenAhead(t *testing.T) {
+	for _, c := range []struct {
+		rule string
+		want int
+	}{{"0 0 0 0 0 0 0", 6}, {"0 4 0 0 0 0 0", 3}, {"0 8 0 0 0 0 0", 4}, {"0 0 100 1000 0 0 0", 3}, {"0 0 0 0 1 0 0", 1}} {
+		t.Run(c.rule, func(t *testing.T) {
+			onEveryServer(t, func(b *bench) {
+				b.setRule("a", c.rule)
+				b.Enqueue(several("a", 20)...)
+				taken := b.Work("s", protocol.WorkCall{Take: 6, Ahead: 3}).Taken
+				b.wantSoundLine("taken")
+				if len(taken) != c.want {
+					b.Errorf("taken %s, want %d jobs", storesuite.IDs(taken), c.want)
+				}
+			})
+		})
+	}
+}

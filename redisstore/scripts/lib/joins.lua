@@ -1,0 +1,97 @@
+-- joins: jobs of groups that a take moves to line, from due and from lists of parked jobs, before it picks the ones to take.
+-- needs: limits clock queuelimit line groups turns
+
+-- A job of a group never starts from due or from a list of parked jobs: there it would not wait for its turn. A take that finds it there adds it to line:
+-- at its place, if it has one, else at the end. all.joins has these jobs.
+
+-- add_join records that a job moves to line. entry: its entry in places; from: d, or which list of parked jobs; member: its member there.
+local function add_join(all, id, entry, from, member)
+  local place, group = string.match(entry, '^(%d+) (.+)$')
+  if place then all.joins[#all.joins + 1] = { id = id, place = place, group = group, from = from, member = member } end
+end
+
+-- bounce_parked removes the jobs of groups from the candidates ids, which are parked ones. from: which list each is in; member_of: candidate of the
+-- shared list -> its member there, or nil. places: the key.
+local function bounce_parked(all, ids, from, member_of, places)
+  if #ids == 0 then return end
+  local entries, n, left = redis.call('HMGET', places, unpack(ids)), 0, #ids
+  for i = 1, left do
+    if entries[i] and #all.joins < MAX_ITEMS then
+      add_join(all, ids[i], entries[i], from[i], member_of and member_of[ids[i]] or ids[i])
+    elseif not entries[i] then
+      n = n + 1
+      ids[n], from[n] = ids[i], from[i]
+    end
+  end
+  for i = n + 1, left do ids[i], from[i] = nil, nil end
+end
+
+-- split_due returns those of the due jobs that belong to no group. If there are others, it reads more of due. left: how many are wanted; due,
+-- places: the keys.
+local function split_due(all, list, left, due, places)
+  local rest, found = {}, false
+  for round = 1, 2 do
+    if round == 2 then
+      if not found or #list < left then break end
+      list = redis.call('ZRANGEBYSCORE', due, '-inf', whole(now_ms), 'LIMIT', whole(left), whole(MAX_ITEMS))
+    end
+    for i, entry in ipairs(#list > 0 and redis.call('HMGET', places, unpack(list)) or {}) do
+      if entry then
+        found = true
+        if #all.joins < MAX_ITEMS then add_join(all, list[i], entry, 'd', list[i]) end
+      elseif #rest < left then
+        rest[#rest + 1] = list[i]
+      end
+    end
+  end
+  return rest
+end
+
+-- prepare_turns lets the jobs of all.joins wait in their groups, and reads the groups that may get n slots, also those whose next start has become
+-- free. line, places, turns, groups, grules, opens: the keys.
+local function prepare_turns(all, n, line, places, turns, groups, grules, opens)
+  local names, open = {}, all.rules and redis.call('ZRANGEBYSCORE', opens, '-inf', whole(now_ms), 'LIMIT', '0', whole(MAX_ITEMS)) or {}
+  for i, job in ipairs(all.joins) do names[i] = job.group end
+  if all.rules and all.last > now_us + STEPPED_US then -- the clock stepped back: instants in opens may be further ahead than a Per
+    local n = redis.call('ZCARD', opens)
+    local first = now_us % math.max(n - MAX_ITEMS, 1)
+    for _, name in ipairs(redis.call('ZRANGE', opens, whole(first), whole(first + MAX_ITEMS - 1))) do names[#names + 1] = name end
+  end
+  for _, name in ipairs(open) do names[#names + 1] = name end
+  read_groups(all, names, turns, groups, grules)
+  find_blockers(all.list, line, places)
+  for _, job in ipairs(all.joins) do
+    if tonumber(job.place) == 0 then job.place = string.format('%016d', draw_place(all)) end
+    job.lined = job.group .. '\t' .. job.place .. '\t' .. job.id
+    add_waiting(all.of[job.group], job.lined)
+  end
+  for _, name in ipairs(names) do place_now(all, all.of[name], line) end
+  read_turns(all, n, turns, groups, grules, line, places)
+end
+
+-- share_out divides n slots among jobs of ready, of due and of groups, in turn; sizes: how many there are of each; first: which of the three is first. Returns
+-- the order, a number for each slot, how many of each, and which one would be next.
+local function share_out(n, sizes, first)
+  local order, counts, at = {}, { 0, 0, 0 }, first
+  while #order < n do
+    local tries = 0
+    while tries < 3 and counts[at + 1] >= sizes[at + 1] do at, tries = (at + 1) % 3, tries + 1 end
+    if tries == 3 then break end
+    order[#order + 1], counts[at + 1] = at, counts[at + 1] + 1
+    at = (at + 1) % 3
+  end
+  return order, counts, at
+end
+
+-- save_joins writes the moves to line. line, places: the keys. The caller removes the jobs from the places where they were.
+local function save_joins(all, line, places)
+  local lined, placed = {}, {}
+  for i, job in ipairs(all.joins) do
+    lined[2 * i - 1], lined[2 * i] = '0', job.lined
+    placed[2 * i - 1], placed[2 * i] = job.id, job.place .. ' ' .. job.group
+  end
+  if #lined > 0 then
+    redis.call('ZADD', line, unpack(lined))
+    redis.call('HSET', places, unpack(placed))
+  end
+end
