@@ -14,7 +14,7 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-// A jobEntry is a job as one list of its partition holds it: due, ready, behind, dead, a list of parked jobs, or the jobs of a session.
+// A jobEntry is a job as one list of its partition holds it: due, ready, line, behind, dead, a list of parked jobs, or the jobs of a session.
 type jobEntry struct {
 	id    string
 	state string
@@ -275,12 +275,33 @@ func (r *entryReader) lookAgain(ctx context.Context, list string, at []int) erro
 		}
 		return err
 	}
-	scores := r.client.ZMScore(ctx, list, members...)
-	if err := cmp.Or(scores.Err(), complete(scores)); err != nil {
+	if list == r.keys.line {
+		return r.lookAgainInLine(ctx, members, at)
+	}
+	scores, err := r.scores(ctx, list, members)
+	if err != nil {
+		return err
+	}
+	for j, score := range scores {
+		r.gone[at[j]] = r.gone[at[j]] || score != r.entries[at[j]].score
+	}
+	return nil
+}
+
+// lookAgainInLine marks the entries at these positions that have left line. All scores there are 0. go-redis returns 0 for a missing member too, so
+// this reads the answer of ZMSCORE as it came.
+func (r *entryReader) lookAgainInLine(ctx context.Context, members []string, at []int) error {
+	args := []any{"zmscore", r.keys.line}
+	for _, member := range members {
+		args = append(args, member)
+	}
+	scores := redis.NewSliceCmd(ctx, args...)
+	err := r.client.Process(ctx, scores)
+	if err := cmp.Or(err, complete(scores)); err != nil {
 		return err
 	}
 	for j, score := range scores.Val() {
-		r.gone[at[j]] = r.gone[at[j]] || score != r.entries[at[j]].score
+		r.gone[at[j]] = r.gone[at[j]] || score == nil
 	}
 	return nil
 }

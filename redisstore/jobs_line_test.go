@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/chimejobs/chime/internal/protocol"
 	"github.com/chimejobs/chime/internal/storesuite"
 )
@@ -275,5 +277,98 @@ func TestAPurgeDeletesJobsOfGroups(t *testing.T) {
 		b.Want("cancelled", b.Cancel("new"), "done")
 		b.Want("the last", b.bulk(b.store.DeleteJobs(b.Context(), "default", []string{"delayed"})), "e")
 		b.wantSoundLine("all are deleted")
+	})
+}
+
+// Pages show the jobs of groups that wait after those without a group and before occurrences that wait for others. A page continues after the job
+// that was shown last, even if that job has left.
+func TestJobsOfGroupsArePaged(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		first, second := storesuite.Ago(2*time.Minute), storesuite.Ago(time.Minute)
+		b.Scheduled("report", "wait", first, second)
+		b.Take("s", 2) // the second occurrence waits behind the first
+		b.Enqueue(storesuite.Job("plain1"), storesuite.Job("plain2"))
+		var want []string
+		for i := range 25 {
+			id := fmt.Sprintf("j%02d", i)
+			b.grouped("line", fmt.Sprint("tenant", i/10), 1000-i, id)
+			want = append(want, id)
+		}
+		for i := range 3 { // in a group the order is that of places
+			slices.Reverse(want[10*i : min(10*i+10, 25)])
+		}
+		want = append(append([]string{"plain1", "plain2"}, want...), storesuite.OccurrenceID("report", second))
+		for _, limit := range []int{1, 2, 3, 7, 25, 100} {
+			var shown []string
+			for after := ""; ; {
+				ids, page := b.Listed(protocol.JobPageCall{State: protocol.JobWaiting, After: after, Limit: limit})
+				shown = append(shown, strings.Fields(ids)...)
+				if page.Restarted {
+					b.Errorf("%d a page: restarted", limit)
+				}
+				if after = page.Next; after == "" {
+					break
+				}
+			}
+			b.Want(fmt.Sprint(limit, " a page"), strings.Join(shown, " "), strings.Join(want, " "))
+		}
+
+		for _, limit := range []int{1, 3, 100} {
+			var shown []string
+			for after := ""; ; {
+				ids, page := b.Listed(protocol.JobPageCall{State: protocol.JobWaiting, Group: "tenant1", After: after, Limit: limit})
+				shown = append(shown, strings.Fields(ids)...)
+				if after = page.Next; after == "" {
+					break
+				}
+			}
+			b.Want(fmt.Sprint("of one group, ", limit, " a page"), strings.Join(shown, " "), strings.Join(want[12:22], " "))
+		}
+
+		ids, page := b.Listed(protocol.JobPageCall{State: protocol.JobWaiting, Limit: 5})
+		b.Want("before", ids, strings.Join(want[:5], " "))
+		b.bulk(b.store.DeleteJobs(b.Context(), "default", want[2:6]))
+		ids, _ = b.Listed(protocol.JobPageCall{State: protocol.JobWaiting, Limit: 2, After: page.Next})
+		b.Want("after", ids, strings.Join(want[6:8], " "))
+	})
+}
+
+// A job of a group that leaves line while a page is read is not shown as waiting.
+func TestAJobOfAGroupThatLeavesWhileAPageIsReadIsNotShown(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		b.grouped("line", "tenant", 1, "a")
+		b.grouped("line", "tenant", 2, "b")
+		moved := false
+		store := b.hooked(func(cmd redis.Cmder) error {
+			if args := cmd.Args(); cmd.Name() == "hmget" && !moved && args[1] == b.keys().jobs {
+				moved = true
+				meanwhile(func() { b.client.ZRem(b.Context(), b.keys().line, "tenant\t0000000000000002\tb") }) // as a take does
+			}
+			return nil
+		})
+		page, err := store.PageJobs(b.Context(), protocol.JobPageCall{Queue: "default", State: protocol.JobWaiting, Limit: 10})
+		if err != nil || !moved || len(page.Jobs) != 1 || page.Jobs[0].ID != "a" || string(page.Jobs[0].Body) != "\x01a" {
+			b.Errorf("the page has %+v, %v; want a alone", page.Jobs, err)
+		}
+	})
+}
+
+// The place of a job of a group is among the jobs of its group that wait.
+func TestTheTurnOfAJobOfAGroupIsInItsGroup(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		b.Enqueue(storesuite.Job("plain"))
+		for i := range 30 {
+			b.grouped("line", fmt.Sprint("tenant", i%3), 1000-i, fmt.Sprint("j", i))
+		}
+		b.grouped("due", "tenant1", 0, "delayed")
+		b.grouped("parked", "tenant1", 7, "parked")
+		for id, want := range map[string]protocol.JobPlace{
+			"plain": {Place: 1}, "delayed": {}, "parked": {},
+			"j27": {Place: 1, Group: "tenant0"}, "j0": {Place: 10, Group: "tenant0"}, "j13": {Place: 6, Group: "tenant1"},
+		} {
+			if got, err := b.store.PlaceOf(b.Context(), "default", id); err != nil || got != want {
+				b.Errorf("%s is at %+v, %v; want %+v", id, got, err, want)
+			}
+		}
 	})
 }

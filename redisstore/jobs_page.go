@@ -19,7 +19,7 @@ import (
 //
 //	delayed, dead, done  the sorted sets due, dead and kept, see jobs_page_ranked.go
 //	parked           the lists of the job names in the order of the names, each a sorted set
-//	waiting          ready from the front, see jobs_page_waiting.go; then behind, in the order of its members
+//	waiting          ready from the front, see jobs_page_waiting.go; then line and behind, each in the order of its members
 //	running, taken   the sessions in the order of their names; what a session holds in the order of the fences
 //
 // A page is a few small commands in a few round trips. None costs the server more than about 4 ms. The most expensive one searches 300,000
@@ -163,7 +163,7 @@ func (p *jobPager) size(ctx context.Context, pipe redis.Pipeliner, k partitionKe
 	case protocol.JobParked:
 		return []*redis.IntCmd{pipe.ZCard(ctx, k.unhandled)}
 	case protocol.JobWaiting:
-		return []*redis.IntCmd{pipe.LLen(ctx, k.ready), pipe.ZCard(ctx, k.behind)}
+		return []*redis.IntCmd{pipe.LLen(ctx, k.ready), pipe.ZCard(ctx, k.line), pipe.ZCard(ctx, k.behind)}
 	}
 	return []*redis.IntCmd{pipe.ZCard(ctx, k.sessions)}
 }
@@ -211,11 +211,11 @@ func (p *jobPager) take(ctx context.Context, entries []jobEntry, more bool) (exh
 
 // wanted returns which jobs belong on the page, as far as their bodies show.
 func (p *jobPager) wanted() wantedJobs {
-	name, text, tried := p.call.Name, p.call.Error, p.call.Tried && p.call.State == protocol.JobDelayed
+	name, group, text, tried := p.call.Name, p.call.Group, p.call.Error, p.call.Tried && p.call.State == protocol.JobDelayed
 	if strings.ContainsAny(text, "\\\uFFFD") { // the text in a body may differ from the text that is shown
 		text = ""
 	}
-	if name == "" && text == "" && !tried {
+	if name == "" && group == "" && text == "" && !tried {
 		return nil
 	}
 	return func(body string, crashes int) bool {
@@ -223,7 +223,7 @@ func (p *jobPager) wanted() wantedJobs {
 			return crashes > 0 || !tried // an occurrence has one from its first retry on
 		}
 		is := nameOf(body)
-		return (name == "" || is == "" || is == name) && strings.Contains(body, text)
+		return (name == "" || is == "" || is == name) && strings.Contains(body, text) && strings.Contains(body, group)
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 type jobCursor struct {
 	state     string
 	partition int
-	list      string  // of a partition with several: the session, or the job name of parked ones; behindList: occurrences that wait
+	list      string  // of a partition with several: the session, or the job name of parked ones; of waiting jobs, lineList or behindList
 	member    string  // of the list: shown last; empty: nothing was shown
 	follower  string  // waiting: the job that came after it
 	score     float64 // of the member: in a sorted set; of a session: its fence, math.Inf(1) if all of it was shown

@@ -21,42 +21,72 @@ import (
 
 const readySlack = 100
 
-// readWaiting reads ready, then the occurrences behind others, from the cursor on.
+// lineList is the list name of a cursor in the jobs of groups that wait.
+const lineList = "line"
+
+// readWaiting reads ready, then the jobs of groups, then the occurrences behind others, from the cursor on.
 func (p *jobPager) readWaiting(ctx context.Context) (exhausted bool, err error) {
-	if p.cursor.list != behindList {
-		exhausted, err := p.readReady(ctx)
-		if err != nil || !exhausted {
+	if p.call.Group != "" && p.cursor.list != lineList {
+		p.cursor = jobCursor{state: p.call.State, partition: p.cursor.partition, list: lineList}
+	}
+	switch p.cursor.list {
+	default:
+		if exhausted, err = p.readReady(ctx); err != nil || !exhausted {
 			return false, err
 		}
-		p.cursor = jobCursor{state: p.call.State, partition: p.cursor.partition, list: behindList}
-		if p.limit == 0 {
-			n, err := p.client.ZCard(ctx, p.keys.behind).Result()
-			return n == 0, err
+		p.cursor = jobCursor{state: p.call.State, partition: p.cursor.partition, list: lineList}
+		fallthrough
+	case lineList:
+		if exhausted, err = p.readSorted(ctx, p.keys.line, lineID); err != nil || !exhausted {
+			return false, err
 		}
+		if p.call.Group != "" {
+			return true, nil
+		}
+		p.cursor = jobCursor{state: p.call.State, partition: p.cursor.partition, list: behindList}
+		fallthrough
+	case behindList:
+		return p.readSorted(ctx, p.keys.behind, behindID)
 	}
-	return p.readBehind(ctx)
 }
 
-// readBehind reads the occurrences that wait behind others, from the cursor on.
-func (p *jobPager) readBehind(ctx context.Context) (exhausted bool, err error) {
-	from := "-"
-	if p.cursor.member != "" {
-		from = "(" + p.cursor.member
+// readSorted reads a sorted set of which all members have the same score, from the cursor on. idOf returns the ID of the job in a member.
+func (p *jobPager) readSorted(ctx context.Context, key string, idOf func(member string) string) (exhausted bool, err error) {
+	from, to := afterMember(p.cursor.member), "+"
+	if group := p.call.Group; group != "" {
+		if to = "(" + group + "\n"; p.cursor.member == "" {
+			from = "[" + group + "\t"
+		}
 	}
-	members, err := p.client.ZRangeByLex(ctx, p.keys.behind, &redis.ZRangeBy{Min: from, Max: "+", Count: int64(p.limit + 1)}).Result()
+	members, err := p.client.ZRangeByLex(ctx, key, &redis.ZRangeBy{Min: from, Max: to, Count: int64(p.limit + 1)}).Result()
 	if err != nil {
 		return false, err
 	}
 	more := len(members) > p.limit
 	var entries []jobEntry
 	for _, member := range members[:min(len(members), p.limit)] {
-		entries = append(entries, jobEntry{
-			id: behindID(member), state: protocol.JobWaiting,
-			next: jobCursor{state: p.call.State, partition: p.cursor.partition, list: behindList, member: member},
-		})
+		e := jobEntry{
+			id: idOf(member), state: protocol.JobWaiting,
+			next: jobCursor{state: p.call.State, partition: p.cursor.partition, list: p.cursor.list, member: member},
+		}
+		if key == p.keys.line {
+			e.list, e.member = key, member
+		}
+		entries = append(entries, e)
 	}
 	return p.take(ctx, entries, more)
 }
+
+// afterMember is the least member of a page that begins after this one; empty: it begins with the first one.
+func afterMember(member string) string {
+	if member == "" {
+		return "-"
+	}
+	return "(" + member
+}
+
+// lineID returns the ID of the job in a member of line: "<group>\t<place>\t<job ID>".
+func lineID(member string) string { return member[strings.LastIndexByte(member, '\t')+1:] }
 
 // behindID returns the ID of the occurrence in a member of behind: "<schedule>\t<planned instant>", with "~" before the instant if it was
 // backfilled.

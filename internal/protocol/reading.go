@@ -52,6 +52,7 @@ const MaxPlace = 10_000
 // A JobPlace is where a job waits.
 type JobPlace struct {
 	Place    int    // among the jobs of its partition to run now, from 1, cancelled ones included; 0: it is not among the first MaxPlace
+	Group    string // the job belongs to this group, and Place is among the jobs of the group, without MaxPlace; empty: it does not, or does not wait
 	Beyond   bool   // it is not among the first MaxPlace, and there are more
 	IsBehind bool   // it waits for the end of an earlier occurrence of its schedule
 	Behind   string // the ID of that occurrence; empty: not known
@@ -65,6 +66,7 @@ type JobPageCall struct {
 	Queue  string
 	State  string
 	Name   string    // jobs with other names may come as Passed, or be left out. Empty: all
+	Group  string    // jobs of other groups may come as Passed, or be left out. Empty: all
 	Error  string    // jobs whose last error does not have this text may come as Passed. Empty: all
 	Tried  bool      // JobDelayed: jobs that no worker has begun may come as Passed
 	Before time.Time // JobDelayed, JobParked, JobDead: only those whose At is before it. Zero: all
