@@ -45,7 +45,9 @@ func (m *Model) find(now int64) {
 		m.join(j, now)
 	}
 	for _, g := range m.sorted {
-		m.tune(g, now)
+		if len(g.line) > 0 {
+			m.tune(g, now)
+		}
 	}
 }
 
@@ -72,7 +74,7 @@ func (m *Model) Take(session string, n int, now int64) (taken Taken) {
 		switch {
 		case g == nil && len(plain) == 0:
 		case len(plain) > 0 && (g == nil || m.source%2 == 0 || !m.keeps(Thirds)):
-			taken.Flights = append(taken.Flights, m.startPlain(plain[0], session))
+			taken.Flights = append(taken.Flights, m.startPlain(plain[0], session, now))
 		default:
 			taken.Flights = append(taken.Flights, m.start(g, session, now))
 		}
@@ -121,7 +123,7 @@ func (m *Model) Follow(session string, n int, now int64, got Taken) error {
 			if !slices.Contains(m.readyPlain(now), j) {
 				return fmt.Errorf("took %s, which is %s until %d", f.ID, j.state, j.due)
 			}
-			plain, want = plain+1, m.startPlain(j, session)
+			plain, want = plain+1, m.startPlain(j, session, now)
 		} else {
 			g := m.group(j.Group)
 			switch class := m.class(); {
@@ -187,15 +189,17 @@ func (m *Model) sleep(session string, asleep bool) {
 	}
 }
 
-func (m *Model) startPlain(j *job, session string) Flight {
+func (m *Model) startPlain(j *job, session string, now int64) Flight {
 	if j.state == waiting {
 		m.leave(j)
 	}
-	return m.fly(j, session)
+	return m.fly(j, session, now)
 }
 
-func (m *Model) fly(j *job, session string) Flight {
+func (m *Model) fly(j *job, session string, now int64) Flight {
 	m.flights++
+	m.latest = max(m.latest, now) // fences never go back
+	j.began = m.latest
 	j.state, j.session, j.number = flying, session, m.flights
 	return Flight{j.ID, j.number, j.Body}
 }
@@ -208,12 +212,12 @@ func (m *Model) start(g *group, session string, now int64) Flight {
 	g.flights++
 	j.turn, j.start = quotient(1, g.weight), rule.Starts > 0
 	if j.start {
-		g.starts.add(now, rule.Per)
+		g.starts.add(now, rule.Per, rule.Starts)
 	}
 	if rule.Ordered == On {
 		g.blocker = j.ID
 	}
-	f := m.fly(j, session)
+	f := m.fly(j, session, now)
 	m.tune(g, now)
 	return f
 }
@@ -319,7 +323,7 @@ func (m *Model) Back(f Flight, now int64) bool {
 		}
 		g := m.group(j.Group)
 		if j.start && m.keeps(StartGivenBack) {
-			g.starts.giveBack()
+			g.starts.giveBack(j.began)
 		}
 		if m.keeps(TurnGivenBack) {
 			g.tag = g.tag.minus(j.turn.hull(quotient(1, m.rule(g.key).Weight)))

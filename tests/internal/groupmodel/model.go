@@ -50,6 +50,7 @@ type job struct {
 	number    int  // of its flight
 	turn      span // what its take cost its group
 	start     bool // a start was counted
+	began     int64
 	crashes   int
 	cancelled bool
 	next      *Item // replaces it when the flight ends
@@ -101,6 +102,7 @@ type Model struct {
 	drawn     int64           // the last place or arrival
 	front     int64           // the last place of a requeued job
 	flights   int             // how many takes there were
+	latest    int64           // the latest instant of a take
 	woken     int
 	last      map[string]Taken // session → answer of its last take
 	source    int              // where a take of the Model's own looks first
@@ -149,9 +151,12 @@ func (m *Model) touch(key string) {
 	}
 }
 
+// touchAll touches the groups with jobs in line: the others are tuned when something of theirs changes.
 func (m *Model) touchAll() {
 	for _, g := range m.sorted {
-		m.touch(g.key)
+		if len(g.line) > 0 {
+			m.touch(g.key)
+		}
 	}
 }
 

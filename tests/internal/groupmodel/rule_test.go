@@ -169,10 +169,10 @@ func TestStartsAreFreeAgainAfterPer(t *testing.T) {
 	c := newClocked(t)
 	_ = c.SetGroup("g", Rule{Starts: 2, Per: per}, c.now)
 	c.add("g", "a b c d")
-	if got := c.Take("s", 4, c.now); len(got.Flights) != 2 || got.Next != c.now+per {
+	if got := c.Take("s", 4, c.now); len(got.Flights) != 2 || got.Next != c.now+per+1 {
 		t.Errorf("took %+v, want 2 jobs and the next after Per", got)
 	}
-	c.now += per - 1
+	c.now += per
 	if got := len(c.take(4)); got != 0 {
 		t.Errorf("started %d jobs before Per had passed", got)
 	}
@@ -187,7 +187,7 @@ func TestAStartThatIsGivenBackIsFree(t *testing.T) {
 	_ = c.SetGroup("g", Rule{Starts: 2, Per: per}, c.now)
 	c.add("g", "a b c d")
 	flights := c.take(2)
-	if got := c.Group("g", c.now); got.Blocked != ByStarts || got.Until != c.now+per {
+	if got := c.Group("g", c.now); got.Blocked != ByStarts || got.Until != c.now+per+1 {
 		t.Errorf("after two starts the group is %+v, want it blocked until Per has passed", got)
 	}
 	c.Back(flights[1], c.now)
@@ -204,10 +204,10 @@ func TestStartsOfAClockThatSteppedBack(t *testing.T) {
 	c.take(1)
 	c.now -= 600_000
 	c.StepBack(c.now)
-	if got := c.Take("s", 1, c.now); len(got.Flights) != 0 || got.Next != c.now+per {
+	if got := c.Take("s", 1, c.now); len(got.Flights) != 0 || got.Next != c.now+per+1 {
 		t.Errorf("took %+v, want nothing before Per has passed", got)
 	}
-	c.now += per
+	c.now += per + 1
 	c.starts("b")
 }
 
