@@ -21,6 +21,8 @@ type Jobs struct {
 	Named func(i int, id, queue string)
 	// Exists is called if job i was not added, because its ID existed.
 	Exists func(i int)
+	// Full is called if job i was not added, because its group is full.
+	Full func(i int)
 	// Replaced is called if job i replaces another one.
 	Replaced func(i int)
 	// Refuse returns the error for job i, with the caller's description of the job.
@@ -44,14 +46,14 @@ func (e *Enqueuer) Many(ctx context.Context, jobs Jobs) error {
 		b.reuse()
 		return fmt.Errorf("chime: enqueue %d items: %w", jobs.Len, err)
 	}
-	err = errors.Join(e.sendShares(ctx, b, shares, jobs.Exists), e.replaceAll(ctx, b, jobs))
+	err = errors.Join(e.sendShares(ctx, b, shares, jobs), e.replaceAll(ctx, b, jobs))
 	if err == nil { // otherwise a call may still be under way, or the store may still read it
 		b.reuse()
 		return nil
 	}
 	for i := range shares {
 		if shares[i].added { // the caller may repeat all items
-			e.batcher.outcomes.add(shares[i].partition, shares[i].pending.items)
+			e.batcher.outcomes.add(shares[i].partition, shares[i].pending.carriedOut(0, len(shares[i].pending.items)))
 		}
 	}
 	return err
@@ -190,7 +192,7 @@ func (b *batch) split(ctx context.Context, counts *partitionCounts) ([]share, er
 		if err != nil {
 			return nil, err
 		}
-		if n == 1 {
+		if n == 1 { // else groups are refused below
 			all := newPending()
 			all.items = b.items
 			return []share{{partition: protocol.Partition{Queue: b.queue}, pending: all}}, nil
@@ -200,14 +202,22 @@ func (b *batch) split(ctx context.Context, counts *partitionCounts) ([]share, er
 	indexes := make(map[protocol.Partition]int)
 	replace := b.replace
 	for i := range b.items {
-		if len(replace) > 0 && replace[0] == i {
+		queue, replaces := b.queueOf(i), len(replace) > 0 && replace[0] == i
+		if replaces {
 			replace = replace[1:]
+		}
+		if replaces && b.items[i].Group == "" {
 			continue
 		}
-		queue := b.queueOf(i)
 		n, err := counts.of(ctx, queue)
 		if err != nil {
 			return nil, err
+		}
+		if err := checkGroup(&b.items[i], queue, n); err != nil {
+			return nil, fmt.Errorf("item %d: %w", i, err)
+		}
+		if replaces {
+			continue
 		}
 		partition := protocol.Partition{Queue: queue, Index: protocol.PartitionOf(b.items[i].ID, n)}
 		at, ok := indexes[partition]
@@ -221,7 +231,7 @@ func (b *batch) split(ctx context.Context, counts *partitionCounts) ([]share, er
 	return shares, nil
 }
 
-func (e *Enqueuer) sendShares(ctx context.Context, b *batch, shares []share, exists func(i int)) error {
+func (e *Enqueuer) sendShares(ctx context.Context, b *batch, shares []share, jobs Jobs) error {
 	partitions := make([]protocol.Partition, len(shares))
 	items := make([]*pending, len(shares))
 	for i, s := range shares {
@@ -236,11 +246,21 @@ func (e *Enqueuer) sendShares(ctx context.Context, b *batch, shares []share, exi
 			err, from = s.pending.err, s.pending.failed
 			for i, existing := range s.pending.existing {
 				if existing {
-					exists(s.index(i))
+					jobs.Exists(s.index(i))
+				}
+			}
+			full := 0
+			for i, isFull := range s.pending.full {
+				if isFull {
+					jobs.Full(s.index(i))
+					full++
 				}
 			}
 			if s.added = err == nil; s.added {
 				e.reportShare(b, s)
+				if full > 0 {
+					failed = append(failed, fmt.Errorf("chime: enqueue %d of %d items on %q: %w", full, len(s.pending.items), s.partition.Queue, protocol.ErrGroupFull))
+				}
 				continue
 			}
 		}

@@ -71,7 +71,7 @@ func (b *batcher) reuse(p *pending) {
 		p.room.Forget()
 	}
 	p.room.Reset(maxSpareBody)
-	p.one[0], p.existing, p.to, p.sent, p.err = protocol.EnqueueItem{}, nil, nil, 0, nil
+	p.one[0], p.existing, p.full, p.to, p.sent, p.err = protocol.EnqueueItem{}, nil, nil, nil, 0, nil
 	p.fate.Store(waiting)
 	b.spare.Put(p)
 }
@@ -132,7 +132,7 @@ func (b *batcher) withdraw(p *pending) (sent int, trouble error, ok bool) {
 	if p.queue != nil {
 		p.queue.remove(p)
 	}
-	b.outcomes.add(p.to.call.Partition, p.items[:p.delivered])
+	b.outcomes.add(p.to.call.Partition, p.carriedOut(0, p.delivered))
 	return p.sent, p.to.trouble, true
 }
 
@@ -193,7 +193,7 @@ func (b *batcher) load(queues []*partitionQueue, now time.Time) []*partitionQueu
 			p := q.head
 			q.remove(p)
 			p.err, p.failed = notSent(now.Sub(p.since), q.err), p.sent
-			b.outcomes.add(q.call.Partition, p.items[:p.sent])
+			b.outcomes.add(q.call.Partition, p.carriedOut(0, p.sent))
 			late = append(late, p)
 		}
 		q.load(now)
@@ -280,7 +280,7 @@ func (b *batcher) attempt(ctx context.Context, queues []*partitionQueue) (open [
 			b.noteClock(answers[i].Now)
 			q.call.Ticket = answers[i].Ticket
 			b.endOutage(q)
-			q.deliver(b, answers[i].Existing)
+			q.deliver(b, answers[i].Existing, answers[i].Full)
 		case q.refused(err):
 			q.fail(b, err)
 		default:

@@ -35,6 +35,7 @@ type Job struct {
 	In          time.Duration
 	At          time.Time
 	Expire      time.Duration // 0: it does not expire
+	Group       string        // empty: it has none
 	MaxAttempts int           // 0: as the worker sets it
 	Timeout     time.Duration // 0: as the handler sets it
 	Details     *wire.Details // nil: none; the enqueuer may change it
@@ -48,6 +49,7 @@ type Receipt struct {
 	Queue    string
 	Existing bool
 	Replaced bool
+	Full     bool // it was not added, because its group is full
 }
 
 // An Enqueuer enqueues jobs. It is safe for concurrent use.
@@ -93,27 +95,42 @@ func (e *Enqueuer) One(ctx context.Context, job *Job) (receipt Receipt, err erro
 		}
 		return receipt, err
 	}
-	receipt.Existing, err = e.send(ctx, job.Queue, p)
+	receipt.Existing, receipt.Full, err = e.send(ctx, job.Queue, p)
+	if err == nil && receipt.Full {
+		err = protocol.ErrGroupFull
+	}
 	if err == nil && !receipt.Existing {
 		e.reportOne(job.Queue, job.Name, receipt.ID, dueAt(job.At, job.In, now))
 	}
 	return receipt, err
 }
 
-func (e *Enqueuer) send(ctx context.Context, queue string, p *pending) (existing bool, err error) {
+func (e *Enqueuer) send(ctx context.Context, queue string, p *pending) (existing, full bool, err error) {
 	n, err := e.counts.of(ctx, queue)
+	if err == nil {
+		err = checkGroup(&p.one[0], queue, n)
+	}
 	if err != nil {
 		e.batcher.reuse(p)
-		return false, err
+		return false, false, err
 	}
 	partition := [1]protocol.Partition{{Queue: queue, Index: protocol.PartitionOf(p.one[0].ID, n)}}
 	e.batcher.post(partition[:], []*pending{p}, ctx.Done() == nil)
 	if err := e.wait(ctx, p); err != nil {
-		return false, err // p may still be in a call: it is not reused
+		return false, false, err // p may still be in a call: it is not reused
 	}
-	existing, err = p.existing != nil, p.err
+	existing, full, err = p.existing != nil, p.full != nil, p.err
 	e.batcher.reuse(p)
-	return existing, err
+	return existing, full, err
+}
+
+// checkGroup refuses an item with a group for a queue with several partitions: a group is in one partition.
+func checkGroup(item *protocol.EnqueueItem, queue string, partitions int) error {
+	if item.Group == "" || partitions == 1 {
+		return nil
+	}
+	e := protocol.Invalid("group", item.Group, "no group, or a queue with one partition")
+	return protocol.Because(e, fmt.Sprintf("is for queue %s with %d partitions", queue, partitions))
 }
 
 // wait returns nil when p is done.
@@ -144,7 +161,7 @@ func because(ctx context.Context, trouble error) error {
 
 // item checks a job and makes its body in room. The item has its ID even with an error, unless the ID itself is wrong.
 func (e *Enqueuer) item(item *protocol.EnqueueItem, job *Job, now time.Time, room *wire.Bodies) error {
-	*item = protocol.EnqueueItem{ID: job.ID, Own: job.Own, Once: job.Once, In: job.In, At: job.At, Schedule: job.Schedule, Expire: job.Expire}
+	*item = protocol.EnqueueItem{ID: job.ID, Own: job.Own, Once: job.Once, In: job.In, At: job.At, Schedule: job.Schedule, Expire: job.Expire, Group: job.Group}
 	if job.Own && !job.ArgsID && job.Schedule == "" && protocol.CheckID("ID", job.ID) != nil {
 		item.ID = ""
 	}
@@ -173,6 +190,12 @@ func (e *Enqueuer) item(item *protocol.EnqueueItem, job *Job, now time.Time, roo
 			job.Details = new(wire.Details)
 		}
 		job.Details.Enqueued = now
+	}
+	if job.Group != "" {
+		if job.Details == nil {
+			job.Details = new(wire.Details)
+		}
+		job.Details.Group = job.Group
 	}
 	envelope := wire.Envelope{
 		Name: job.Name, Payload: payload, Planned: planned, MaxAttempts: job.MaxAttempts, Timeout: job.Timeout, Schedule: job.Schedule,

@@ -100,9 +100,11 @@ func (o *outcomes) addOne(partition protocol.Partition, item *protocol.EnqueueIt
 
 // addUnknown remembers a call whose outcome is unknown, and when it began by this process's clock.
 func (o *outcomes) addUnknown(call *protocol.EnqueueCall, began time.Time) {
-	unsealed := &unsealedCall{caller: call.Caller, number: call.Number, began: began, jobs: len(call.Items), items: make([]protocol.EnqueueItem, len(call.Items))}
+	unsealed := &unsealedCall{caller: call.Caller, number: call.Number, began: began, jobs: len(call.Items), items: make([]protocol.EnqueueItem, 0, len(call.Items))}
 	for i := range call.Items {
-		unsealed.items[i] = protocol.EnqueueItem{ID: strings.Clone(call.Items[i].ID), Own: call.Items[i].Own}
+		if call.Items[i].Group == "" { // else its group may be full: then a call that was carried out has not added it
+			unsealed.items = append(unsealed.items, protocol.EnqueueItem{ID: strings.Clone(call.Items[i].ID), Own: call.Items[i].Own})
+		}
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()

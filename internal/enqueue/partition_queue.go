@@ -35,18 +35,18 @@ type part struct {
 	known    []int
 }
 
-// answers returns for each item of the part whether it existed before. existing has the answers for those that were sent.
-func (p *part) answers(existing []bool) []bool {
+// answers returns an answer for each item of the part. sent has the answers for those that were sent; the answer for the others is known.
+func (p *part) answers(sent []bool, known bool) []bool {
 	if len(p.known) == 0 {
-		return existing
+		return sent
 	}
 	all := make([]bool, 0, p.to-p.from)
 	for _, i := range p.known {
 		n := i - p.from - len(all)
-		all = append(append(all, existing[:n]...), true)
-		existing = existing[n:]
+		all = append(append(all, sent[:n]...), known)
+		sent = sent[n:]
 	}
-	return append(all, existing...)
+	return append(all, sent...)
 }
 
 // load fills the next call with up to MaxItems items and about MaxBytes of bodies. A pending with items left moves to the end of the list, so
@@ -108,15 +108,20 @@ func (q *partitionQueue) refused(err error) bool {
 }
 
 // deliver wakes the callers whose last item was in the call.
-func (q *partitionQueue) deliver(b *batcher, existing []bool) {
+func (q *partitionQueue) deliver(b *batcher, existing, full []bool) {
 	at := 0
 	for _, part := range q.parts {
 		p, n := part.pending, part.to-part.from-len(part.known)
-		items := p.items[part.from:part.to]
+		if at+n <= len(full) {
+			if answers := part.answers(full[at:at+n], false); slices.Contains(answers, true) {
+				p.refuse(part.from, answers)
+			}
+		}
+		items := p.carriedOut(part.from, part.to)
 		if at+n > len(existing) {
 			existing = make([]bool, at+n)
 		}
-		if answers := part.answers(existing[at : at+n]); slices.Contains(answers, true) {
+		if answers := part.answers(existing[at:at+n], true); slices.Contains(answers, true) {
 			p.exist(part.from, answers)
 		}
 		at += n
@@ -148,7 +153,7 @@ func (q *partitionQueue) fail(b *batcher, err error) {
 	}
 	for _, part := range q.parts {
 		p := part.pending
-		b.outcomes.add(q.call.Partition, p.items[:part.from])
+		b.outcomes.add(q.call.Partition, p.carriedOut(0, part.from))
 		for _, i := range part.known {
 			b.outcomes.add(q.call.Partition, p.items[i:i+1])
 		}

@@ -35,7 +35,7 @@ func (b *batcher) recall(ctx context.Context, queues []*partitionQueue) (send, o
 		}
 		if len(q.call.Items) == 0 {
 			b.endOutage(q)
-			q.deliver(b, nil)
+			q.deliver(b, nil, nil)
 			continue
 		}
 		send = append(send, q)

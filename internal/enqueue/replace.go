@@ -21,6 +21,9 @@ func (e *Enqueuer) replace(ctx context.Context, queue string, item *protocol.Enq
 	if err != nil {
 		return 0, err
 	}
+	if err := checkGroup(item, queue, n); err != nil {
+		return 0, err
+	}
 	partition := protocol.Partition{Queue: queue, Index: protocol.PartitionOf(item.ID, n)}
 	call := protocol.ReplaceCall{Partition: partition, Token: rand.Text(), Item: *item}
 	timeout := min(e.options.SendTimeout, maxReplaceTime)

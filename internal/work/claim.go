@@ -95,7 +95,7 @@ func (c *claim) fill(job *Job) {
 	}
 	if d := c.message.Details; d != nil {
 		job.Header, job.Offset = maps.Clone(d.Header), d.Offset // an occurrence's header is its schedule's
-		job.Death = d.Death
+		job.Group, job.Death = d.Group, d.Death
 	}
 }
 

@@ -57,6 +57,7 @@ type Job struct {
 
 	LastError string
 	Header    map[string]string
+	Group     string
 	Death     *wire.Death
 
 	Payload []byte
