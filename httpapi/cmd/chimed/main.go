@@ -77,6 +77,8 @@ func (p process) command(ctx context.Context, name string) error {
 		return p.token()
 	case "rekey":
 		return p.rekey(ctx)
+	case "health":
+		return p.health(ctx)
 	case "version":
 		fmt.Fprintf(p.out, "chimed %s\n", version())
 		return nil
@@ -86,7 +88,7 @@ func (p process) command(ctx context.Context, name string) error {
 	case pfxCommand:
 		return p.openPFX(ctx)
 	}
-	return badUsage("there is no command %.40q: want serve, import, token, rekey, version or help", name)
+	return badUsage("there is no command %.40q: want serve, import, token, rekey, health, version or help", name)
 }
 
 // version is the version of the module from the build information.

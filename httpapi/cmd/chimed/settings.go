@@ -24,6 +24,7 @@ const serveUsage = `chimed serves job collections and jobs over HTTP, schedules 
   chimed import FILE…         imports an export of Azure Scheduler
   chimed token NAME           creates a token for -tokens
   chimed rekey [flags]        seals all secrets with the first key
+  chimed health [flags]       exits with 0 if the chimed of this machine is alive
   chimed version              prints the version
 
 Flags of serve. Each one is an environment variable too: -public-url is CHIMED_PUBLIC_URL. A LIST may be given several times.
@@ -54,6 +55,9 @@ Flags of serve. Each one is an environment variable too: -public-url is CHIMED_P
 
 /livez and /readyz report its health. On SIGTERM open requests have 10 s and running jobs 25 s to end; no job is lost.
 `
+
+// defaultListen is the default of -listen.
+const defaultListen = "127.0.0.1:8080"
 
 // serveFlags are the flags of serve, in the order of its usage text.
 var serveFlags = []string{
@@ -102,7 +106,7 @@ func (s *settings) declareStore(f *flags) {
 
 func (s *settings) declare(f *flags) {
 	s.declareStore(f)
-	f.StringVar(&s.listen, "listen", "127.0.0.1:8080", "")
+	f.StringVar(&s.listen, "listen", defaultListen, "")
 	f.StringVar(&s.publicURL, "public-url", "", "")
 	f.listVar(&s.queues, "queues", "default=1")
 	f.IntVar(&s.concurrency, "concurrency", 0, "")

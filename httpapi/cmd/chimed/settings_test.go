@@ -68,6 +68,9 @@ func TestAStartIsRefusedByItsFlags(t *testing.T) {
 		{"token a -permission all", nil, "-permission: "},
 		{"rekey", nil, "rekey needs -redis"},
 		{"rekey -redis redis://127.0.0.1", nil, "rekey needs -secret-keys"},
+		{"health more", nil, `health accepts flags only, got "more"`},
+		{"health -listen 8080", nil, `-listen: "8080": want host:port`},
+		{"health -tokens x", nil, "flag provided but not defined: -tokens; chimed health -h lists the flags"},
 		{"import", nil, "import needs a file"},
 		{"import -url ftp://x f", nil, "-url: want an absolute http or https URL"},
 		{"import /missing/export.json", nil, "/missing/export.json: open /missing/export.json"},
@@ -115,6 +118,7 @@ func TestEveryFlagIsInItsUsage(t *testing.T) {
 		{serveUsage, serveFlags},
 		{rekeyUsage, []string{"redis", "namespace", "secret-keys", "sealed", "log"}},
 		{tokenUsage, []string{"permission", "collections"}},
+		{healthUsage, []string{"listen", "tls-cert", "ready"}},
 		{importUsage, []string{"url", "token-file", "collection", "secrets", "parameters", "enable", "dry-run", "json"}},
 	} {
 		for _, name := range c.want {
@@ -139,7 +143,7 @@ func TestEveryFlagIsInItsUsage(t *testing.T) {
 }
 
 func TestHelpIsNoError(t *testing.T) {
-	for _, args := range []string{"-h", "serve -h", "import -h", "token --help", "rekey -h", "help", "version"} {
+	for _, args := range []string{"-h", "serve -h", "import -h", "token --help", "rekey -h", "health -h", "help", "version"} {
 		if got := command(t, strings.Fields(args)); got.code != 0 || got.out == "" || got.err != "" {
 			t.Errorf("chimed %s: got exit %d, %q, %q", args, got.code, got.out, got.err)
 		}
