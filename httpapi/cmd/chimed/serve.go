@@ -17,6 +17,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/chimeprom"
 	"github.com/chimejobs/chime/health"
 	"github.com/chimejobs/chime/httpapi"
 	"github.com/chimejobs/chime/redisstore"
@@ -78,12 +79,15 @@ func newServer(s *settings, known *credentials, store chime.Store, listener net.
 	made := &server{settings: s, known: known, listener: listener, log: log, http: api.Server()}
 	handler := http.Handler(http.NotFoundHandler())
 	var looped []health.Role
+	metrics := chimeprom.New(chimeprom.Options{})
 	if s.hasRole(roleScheduler) {
-		scheduler := chime.NewScheduler(store, chime.SchedulerOptions{Logger: log})
+		scheduler := chime.NewScheduler(store, chime.SchedulerOptions{Logger: log, Observers: []*chime.Observer{metrics.Observer()}})
 		made.roles, looped = append(made.roles, scheduler), append(looped, scheduler)
 	}
 	if s.hasRole(roleWorker) {
-		worker := chime.NewWorker(store, chime.WorkerOptions{Queues: s.weights, Concurrency: s.concurrency, Logger: log})
+		worker := chime.NewWorker(store, chime.WorkerOptions{
+			Queues: s.weights, Concurrency: s.concurrency, Logger: log, Observers: []*chime.Observer{metrics.Observer()},
+		})
 		api.Register(worker)
 		made.roles, looped = append(made.roles, worker), append(looped, worker)
 	}
@@ -96,6 +100,8 @@ func newServer(s *settings, known *credentials, store chime.Store, listener net.
 		made.http.RegisterOnShutdown(pages.Close)
 		handler = withDashboard(guarded, handler)
 	}
+	metrics.Know(made.roles...)
+	handler = withMetrics(known, metricsPage(store, metrics), handler)
 	var err error
 	if made.health, err = health.New(health.Options{Store: store, Roles: looped}); err != nil {
 		return nil, err

@@ -53,7 +53,8 @@ Flags of serve. Each one is an environment variable too: -public-url is CHIMED_P
   -proxy URL            the proxy for requests; with a password in CHIMED_PROXY only
   -log FORM             text or json, to standard error; default text
 
-/livez and /readyz report its health. On SIGTERM open requests have 10 s and running jobs 25 s to end; no job is lost.
+/livez and /readyz report its health, and /metrics has metrics for Prometheus, for tokens that may read all collections.
+On SIGTERM open requests have 10 s and running jobs 25 s to end; no job is lost.
 `
 
 // defaultListen is the default of -listen.
