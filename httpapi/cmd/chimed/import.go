@@ -25,7 +25,8 @@ ended are skipped. A job without its secrets is refused: an export never contain
   -token-file FILE      a file with the token, or the token itself in CHIMED_TOKEN; not needed for a local chimed without tokens
   -collection OLD=NEW   the new name of a collection; can be repeated
   -secrets FILE         JSON: {"collection/job/action.request.authentication.password": "…"}, with the names in FILE
-  -parameters FILE      JSON: {"parameters": {"name": {"value": …}}}, the values of a template's parameters
+  -parameters FILE      JSON: {"parameters": {"name": {"value": …}}}, the values of a template's parameters;
+                        like the files of -token-file and -secrets it must not be readable by every user
   -enable               creates jobs enabled if they were enabled
   -dry-run              prints the results without changing anything; quotas are not checked
   -json                 prints one JSON object per line
@@ -107,7 +108,7 @@ func (s *importSettings) options() (arm.Options, error) {
 		}
 	}
 	if s.parameters != "" {
-		text, err := os.ReadFile(s.parameters)
+		text, err := readSecretFile(s.parameters) // a parameter may be a password
 		if err == nil {
 			options.Parameters, err = arm.ReadParameters(text)
 		}

@@ -15,6 +15,7 @@ func TestAFileWithSecretsIsRefusedIfOthersHaveAccess(t *testing.T) {
 		"secret-keys": {keys, "-listen :0 -secret-keys FILE"}, // :0 is refused, so that no server starts
 		"tokens":      {line, "-redis redis://127.0.0.1:1 -listen 127.0.0.1:1x -tokens FILE"},
 		"token-file":  {"chm_x", "import -url http://127.0.0.1:1 -token-file FILE " + export},
+		"parameters":  {`{"parameters": {"password": {"value": "canary"}}}`, "import -url http://127.0.0.1:1 -parameters FILE " + export},
 		"secrets":     {"{}", "import -url http://127.0.0.1:1 -secrets FILE " + export},
 	} {
 		for mode, refused := range map[os.FileMode]bool{0o600: false, 0o440: false, 0o644: true, 0o604: true, 0o602: true} {
