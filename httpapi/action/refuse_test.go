@@ -3,6 +3,7 @@ package action
 import (
 	"fmt"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -44,6 +45,7 @@ func TestASenderRepeatsTheChecksOfTheAPI(t *testing.T) {
 		"a host":               {header("Host", "inside.example"), "header_name"},
 		"a length":             {header("Content-Length", "1"), "header_name"},
 		"a proxy's credential": {header("Proxy-Authorization", "Basic x"), "header_name"},
+		"a fence for CGI":      {header("Chime_Fence", "1"), "header_name"},
 		"a line end":           {header("X-A", "a\r\nChime-Fence: 1"), "header_value"},
 		"a secret fence":       {request(func(r *Request) { r.SecretHeaders = map[string]Secret{"chime-fence": Plain("1")} }), "header_name"},
 		"101 headers": {request(func(r *Request) {
@@ -126,5 +128,33 @@ func TestAnActionReplacesOnlyTheHeadersOfAzure(t *testing.T) {
 		if got := out.header.Get(name); got != want {
 			t.Errorf("%s: %q, want %q", name, got, want)
 		}
+	}
+}
+
+// CGI, PHP, WSGI and Rack make one variable of both names, so a tenant could replace a header that the receiver trusts. Azure does not.
+func TestAHeaderInAnotherSpellingOfTheSendersIsRefused(t *testing.T) {
+	for name, refused := range map[string]bool{
+		"Chime_Fence": true, "chime.fence": true, "Webhook_Signature": true, "webhook-signature": true, "Idempotency_Key": true, "Idempotency~Key": true,
+		"Content_Length": true, "Transfer_Encoding": true, "PROXY_Authorization": true, "HOST": true,
+		"X_Forwarded_For": false, "X-Forwarded-For": false, "X_Chime_Fence": false, "Chime": false, "My_Key": false, "X.Y": false,
+	} {
+		open := request(func(r *Request) { r.Headers = map[string]string{name: "1"} })
+		secret := request(func(r *Request) { r.SecretHeaders = map[string]Secret{name: Plain("1")} })
+		for where, a := range map[string]*Action{"headers": open, "secretHeaders": secret} {
+			want := []string(nil)
+			if refused {
+				want = []string{fmt.Sprintf("header_name action.request.%s[%q]", where, name)}
+			}
+			if got := codes(a.Validate(Rules{})); !slices.Equal(got, want) {
+				t.Errorf("%s in %s: got %q, want %q", name, where, got, want)
+			}
+		}
+	}
+	property := &Action{Type: ServiceBusQueue, BusQueueMessage: &BusMessage{
+		QueueName: "orders", Namespace: "namespace", Authentication: &BusAuthentication{"SharedAccessKey", "send", Plain("key")},
+		Custom: map[string]string{"chime_fence": "1", "content_length": "2"},
+	}}
+	if got := codes(property.Validate(Rules{})); got != nil {
+		t.Errorf("properties of a message: got %q, want none refused", got)
 	}
 }

@@ -234,8 +234,29 @@ var refusedHeaders = []string{
 
 var refusedPrefixes = []string{"proxy-", "webhook-", "chime-"}
 
-// headers checks the headers of a request, or the custom properties of a message, which are sent as headers.
+// ownHeader reports whether the sender sets a header itself, by its name in lower case.
+func ownHeader(lower string) bool {
+	return slices.Contains(refusedHeaders, lower) || slices.ContainsFunc(refusedPrefixes, func(p string) bool { return strings.HasPrefix(lower, p) })
+}
+
+// asVariable is the name of a header in lower case, with a hyphen for each character that receivers replace by the same one: CGI, PHP, WSGI and Rack read
+// Chime-Fence and Chime_Fence as HTTP_CHIME_FENCE, and some do so with a point too.
+func asVariable(name string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
+			return r
+		}
+		return '-'
+	}, strings.ToLower(name))
+}
+
+// headers checks the headers of a request. A receiver must not take one of them for a header of the sender.
 func (v *validator) headers(path string, open map[string]string, secret map[string]Secret) {
+	v.fields(path, open, secret, func(name string) bool { return ownHeader(asVariable(name)) })
+}
+
+// fields checks headers, or the custom properties of a message, which are sent as headers. own reports whether the sender sets a header itself.
+func (v *validator) fields(path string, open map[string]string, secret map[string]Secret, own func(name string) bool) {
 	seen := map[string]bool{}
 	chars := 0
 	one := func(field, name, value, shown string) {
@@ -244,7 +265,7 @@ func (v *validator) headers(path string, open map[string]string, secret map[stri
 		switch {
 		case !tokenPattern.MatchString(name):
 			v.wrong("header_name", field, name, "want letters, digits and !#$%&'*+-.^_`|~")
-		case slices.Contains(refusedHeaders, lower) || slices.ContainsFunc(refusedPrefixes, func(p string) bool { return strings.HasPrefix(lower, p) }):
+		case own(name):
 			v.wrong("header_name", field, name, "the sender sets this header itself")
 		case seen[lower]:
 			v.wrong("header_name", field, name, "the header is given twice")

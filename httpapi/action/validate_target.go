@@ -72,7 +72,7 @@ func (v *validator) busMessage(path string, m *BusMessage, field string) {
 		v.wrong("type", path+".transportType", m.TransportType, "want NotSpecified, NetMessaging or AMQP")
 	}
 	inner := &validator{rules: v.rules}
-	inner.headers(path, m.Custom, nil)
+	inner.fields(path, m.Custom, nil, func(name string) bool { return ownHeader(strings.ToLower(name)) }) // Azure reads these headers by their exact names
 	for _, p := range inner.problems {
 		p.Field = strings.Replace(p.Field, path+".headers", path+".customMessageProperties", 1)
 		v.problems = append(v.problems, p)
