@@ -28,7 +28,6 @@ func (s *Service) Rekey(ctx context.Context) (done Rekeyed, err error) {
 	}
 	ring := s.options.Secrets.Sealing(newestSeal, s.options.Sealed)
 	var failed []error
-	revisions := map[string]int64{} // of the schedules with secrets
 	for c, err := range s.collections.List(ctx, "") {
 		if c == nil {
 			return done, errors.Join(append(failed, err)...)
@@ -37,63 +36,54 @@ func (s *Service) Rekey(ctx context.Context) (done Rekeyed, err error) {
 			if schedule == nil {
 				return done, errors.Join(append(failed, err)...)
 			}
-			var now rekeyed
+			changed := false
 			if err == nil {
-				now, err = s.rekey(ctx, ring, schedule)
+				changed, err = s.rekey(ctx, ring, schedule)
 			}
 			if err != nil {
 				failed = append(failed, err)
 			}
-			if now.changed {
+			if changed {
 				done.Changed++
-			}
-			if now.revision > 0 {
-				revisions[schedule.Name] = now.revision
 			}
 		}
 	}
-	done.Waiting, done.Dead, err = s.outdated(ctx, ring, revisions)
+	done.Waiting, done.Dead, err = s.outdated(ctx, ring)
 	return done, errors.Join(append(failed, err)...)
 }
 
-// A rekeyed is the result for one schedule.
-type rekeyed struct {
-	changed  bool
-	revision int64 // that all its secrets have the ring's seals in; 0: it has no secrets
-}
-
 // rekey seals the secrets of one job with the new key.
-func (s *Service) rekey(ctx context.Context, ring *action.Ring, schedule *chime.Schedule) (rekeyed, error) {
+func (s *Service) rekey(ctx context.Context, ring *action.Ring, schedule *chime.Schedule) (changed bool, err error) {
 	name := schedule.Name
 	for range maxTries {
 		m, ours := metaOf(schedule)
 		if !ours {
-			return rekeyed{}, nil
+			return false, nil
 		}
 		d, err := readDefinition(schedule, m)
 		if err != nil || !d.job.Action.HasSecrets() {
-			return rekeyed{}, err
+			return false, err
 		}
 		again, err := d.job.Action.Rekey(ring, action.PlaceOf(name))
 		if err != nil || !again {
-			return rekeyed{revision: schedule.Revision}, joined(name, err)
+			return false, joined(name, err)
 		}
 		options, err := d.options()
 		if err != nil {
-			return rekeyed{}, joined(name, err)
+			return false, joined(name, err)
 		}
-		put, err := s.schedules.Put(ctx, name, d.job.Rule, append(options, chime.IfRevision(schedule.Revision))...)
+		_, err = s.schedules.Put(ctx, name, d.job.Rule, append(options, chime.IfRevision(schedule.Revision))...)
 		if err == nil {
-			return rekeyed{changed: true, revision: put.Revision}, nil
+			return true, nil
 		}
 		if !errors.Is(err, chime.ErrConflict) {
-			return rekeyed{}, gone(err)
+			return false, gone(err)
 		}
 		if schedule, err = s.schedules.Get(ctx, name); err != nil {
-			return rekeyed{}, gone(err)
+			return false, gone(err)
 		}
 	}
-	return rekeyed{}, problem.New(problem.Busy, "other requests keep changing job %s: rekey again", name)
+	return false, problem.New(problem.Busy, "other requests keep changing job %s: rekey again", name)
 }
 
 func joined(name string, err error) error {

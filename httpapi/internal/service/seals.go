@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"errors"
 	"strings"
 
 	"github.com/chimejobs/chime"
@@ -73,8 +74,8 @@ func (s *Service) renewSeals(ctx context.Context, written *chime.Schedule, versi
 	if err != nil || now == version {
 		return written, err
 	}
-	done, err := s.rekey(ctx, ring, written)
-	if err != nil || !done.changed {
+	changed, err := s.rekey(ctx, ring, written)
+	if err != nil || !changed {
 		return written, err
 	}
 	again, err := s.schedules.Get(ctx, written.Name)
@@ -84,23 +85,24 @@ func (s *Service) renewSeals(ctx context.Context, written *chime.Schedule, versi
 	return again, nil
 }
 
-// outdated counts the runs with secrets that have another key than the first one, or an older version than the ring seals. A run in its first attempt has
-// the definition of its schedule from when it was taken, and keeps it if the attempt fails; it is counted if the schedule has changed since. revisions are
-// those of the schedules with secrets. The revision of a schedule is larger than the fences of the runs that were taken before.
-func (s *Service) outdated(ctx context.Context, ring *action.Ring, revisions map[string]int64) (waiting, dead int, err error) {
+// outdated counts the runs with secrets that have, or may have, another key than the first one or an older version than the ring seals.
+func (s *Service) outdated(ctx context.Context, ring *action.Ring) (waiting, dead int, err error) {
 	seen := map[[2]string]bool{}
 	for run, err := range runs.All(ctx, s.options.Store) {
 		if err != nil {
 			return 0, 0, err
 		}
 		id := [2]string{run.Queue, run.ID}
+		if seen[id] {
+			continue
+		}
 		old := false
 		if run.Body != nil {
 			old = outdatedBody(ring, run.Body)
-		} else if at := strings.LastIndexByte(run.ID, '@'); at >= 0 {
-			old = run.Fence < revisions[run.ID[:at]]
+		} else if old, err = s.beganBefore(ctx, run); err != nil {
+			return 0, 0, err
 		}
-		if seen[id] || !old {
+		if !old {
 			continue
 		}
 		if seen[id] = true; run.Dead {
@@ -110,6 +112,26 @@ func (s *Service) outdated(ctx context.Context, ring *action.Ring, revisions map
 		}
 	}
 	return waiting, dead, nil
+}
+
+// beganBefore reports whether a run in its first attempt began before the last change of its schedule. Such a run has the definition from before the change,
+// and keeps it if the attempt fails. The definition is stored nowhere, so it may have an outdated secret, also if the schedule has none now or is gone. The
+// revision of a schedule is larger than the fences of the runs that were taken before.
+func (s *Service) beganBefore(ctx context.Context, run runs.Run) (bool, error) {
+	at := strings.LastIndexByte(run.ID, '@')
+	if at < 0 {
+		return false, nil
+	}
+	name := run.ID[:at]
+	schedule, err := s.schedules.Get(ctx, name)
+	switch {
+	case errors.Is(err, chime.ErrNotFound):
+		return action.PlaceOf(name).Collection != "", nil // or a program's schedule with such a name; it is counted until this attempt has ended
+	case schedule == nil:
+		return false, err
+	}
+	_, ours := metaOf(schedule)
+	return ours && run.Fence < schedule.Revision, nil
 }
 
 // outdatedBody reports whether a stored job, or the job that is added when it becomes dead, is an action with an outdated secret.

@@ -197,6 +197,36 @@ func TestRekeyCountsTheRunsInTheirFirstAttempt(t *testing.T) {
 	})
 }
 
+// The definition with the old seals is stored nowhere: its schedule was deleted, or has no secret any more.
+func TestRekeyCountsFirstAttemptsWhoseScheduleHasLostItsSecret(t *testing.T) {
+	onService(t, Options{Secrets: ringOf(t, oldKey)}, func(t *testing.T, f *fixture) {
+		f.work()
+		deleted, replaced, plain := jobIn("demo", 1), jobIn("demo", 2), jobIn("demo", 3)
+		ends := make(chan struct{})
+		f.set(func() {
+			f.hang[deleted.Schedule()], f.hang[replaced.Schedule()], f.hang[plain.Schedule()] = ends, ends, ends
+		})
+		once := func(j *resource.Job) { j.Rule = parsed(`{"startTime": "2000-01-01T00:05:00Z"}`) }
+		f.put(deleted, with(secretJob("canary"), once))
+		f.put(replaced, with(secretJob("canary"), once))
+		f.put(plain, with(job(hourly), once))
+		time.Sleep(5*time.Minute + 10*time.Second)                                  // fake time
+		if err := f.schedules.Delete(t.Context(), deleted.Schedule()); err != nil { // as the command does: a retry remains
+			t.Fatal(err)
+		}
+		f.put(replaced, job(hourly))
+		both := New(Options{Store: f.server.Store(), Secrets: ringOf(t, newKey+" ,"+oldKey)})
+		if done, err := both.Rekey(t.Context()); err != nil || done != (Rekeyed{Waiting: 2}) {
+			t.Errorf("while they run: %+v, %v; want two that wait", done, err)
+		}
+		close(ends)
+		time.Sleep(time.Minute) // fake time
+		if done, err := both.Rekey(t.Context()); err != nil || done != (Rekeyed{}) {
+			t.Errorf("after their end: %+v, %v", done, err)
+		}
+	})
+}
+
 // A new store needs no rekey. One with a collection may have secrets, and workers of a release before.
 func TestANewStoreIsSealedInTheNewestVersion(t *testing.T) {
 	onService(t, Options{}, func(t *testing.T, f *fixture) { // it has collection demo
