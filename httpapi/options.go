@@ -42,7 +42,12 @@ type Options struct {
 	Rates Rates
 	// Retention is the time for which jobs that have ended are kept. Zero means 60 days.
 	Retention time.Duration
-	// Logger logs every change, and every request that was not allowed. Nil means slog.Default().
+	// RedactError returns what a client may read of an error or a note of a job of a schedule "collection:job": the messages of histories, and Chime-Error of
+	// error actions. The handlers of job actions write such texts. Requests of a job have no secrets and no addresses in them. Several requests may call
+	// it at the same time. Nil: the whole text.
+	RedactError func(schedule, text string) string
+	// Logger logs every change, every request that was not allowed, and the details of requests of jobs that had no complete answer. Nil means
+	// slog.Default().
 	Logger *slog.Logger
 
 	// The following fields configure the requests that jobs send, see [action.SenderOptions].
@@ -77,7 +82,23 @@ func (o Options) withDefaults() Options {
 	o.Rates.Reads = cmp.Or(o.Rates.Reads, defaultReads)
 	o.Rates.Writes = cmp.Or(o.Rates.Writes, defaultWrites)
 	o.Logger = guardlog.New(cmp.Or(o.Logger, slog.Default()))
+	o.RedactError = guarded(o.RedactError)
 	return o
+}
+
+// guarded returns a function that shows nothing of a text with which redact panics.
+func guarded(redact func(schedule, text string) string) func(schedule, text string) string {
+	if redact == nil {
+		return nil
+	}
+	return func(schedule, text string) (shown string) {
+		defer func() {
+			if recover() != nil {
+				shown = "not shown: Options.RedactError panicked"
+			}
+		}()
+		return redact(schedule, text)
+	}
 }
 
 // validate returns all errors, joined.
@@ -116,6 +137,7 @@ func (o *Options) validate(store chime.Store) error {
 func (o *Options) service(store chime.Store) service.Options {
 	return service.Options{
 		Store: store, Queues: o.Queues, Secrets: o.Secrets, Sealed: o.Sealed, Egress: o.Egress, OpenPFX: o.OpenPFX, Limits: o.Limits, Retention: o.Retention, Logger: o.Logger,
+		RedactError: o.RedactError,
 	}
 }
 
@@ -123,5 +145,6 @@ func (o *Options) sender() action.SenderOptions {
 	return action.SenderOptions{
 		Secrets: o.Secrets.Sealing(2, o.Sealed), Egress: o.Egress, PerHost: o.PerHost, UserAgent: o.UserAgent,
 		StorageSuffix: o.StorageSuffix, BusSuffix: o.BusSuffix, TokenAuthority: o.TokenAuthority, Region: o.Region,
+		RedactError: o.RedactError, Logger: o.Logger,
 	}
 }

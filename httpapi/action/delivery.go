@@ -29,6 +29,7 @@ type answer struct {
 	header http.Header
 	body   []byte // at most 64 KiB
 	cut    bool   // the body was longer
+	broken string // why the body broke off; empty: it did not
 }
 
 const maxAnswerBody = 64 << 10 // bytes
@@ -57,9 +58,20 @@ func (d *delivery) do(ctx context.Context) error {
 		return d.noAnswer(ctx, host, err)
 	}
 	success := out.success(a.status)
-	withBody := d.action.Excerpt == ExcerptAlways || d.action.Excerpt == ExcerptOfFailures && !success
-	d.job.Note(note(host, a, withBody, &d.clean))
+	noted, withBody := a, d.action.Excerpt == ExcerptAlways || d.action.Excerpt == ExcerptOfFailures && !success
+	if d.proxied(out.url) && !success { // it may be the proxy's own, about its resolver and its network
+		if a.status == http.StatusProxyAuthRequired {
+			return d.noAnswer(ctx, host, &requestError{unreachable, errors.New("the proxy wants a login")})
+		}
+		noted, withBody = &answer{status: a.status}, false
+	}
+	d.job.Note(note(host, noted, withBody, &d.clean))
 	return d.outcome(host, a, success, time.Now())
+}
+
+// proxied reports whether a proxy reads the requests to a URL, and may answer them itself. Over https it only passes the bytes of a connection.
+func (d *delivery) proxied(to *url.URL) bool {
+	return d.sender.options.Egress.Proxy != nil && strings.EqualFold(to.Scheme, "http")
 }
 
 // outgoing is the request of the action.
@@ -134,13 +146,13 @@ func (d *delivery) exchange(ctx context.Context, out *outgoing) (*answer, error)
 func (d *delivery) token(ctx context.Context, from string, get func(*http.Client) (string, error)) (string, error) {
 	u, err := parseURI(from)
 	if err != nil {
-		return "", err
+		return "", &requestError{tokenEndpoint + err.Error(), nil}
 	}
 	if err := d.sender.options.Egress.checkURL(u); err != nil {
-		return "", err
+		return "", &requestError{tokenEndpoint + unreachable, err}
 	}
 	if u.Scheme == "http" && !d.sender.options.Egress.AllowInsecure {
-		return "", errors.New("token endpoint: credentials need https; Egress.AllowInsecure allows http")
+		return "", &requestError{tokenEndpoint + "credentials need https; Egress.AllowInsecure allows http", nil}
 	}
 	token, err := get(&http.Client{Transport: d.sender.transports.shared, CheckRedirect: stay})
 	if err == nil {
@@ -151,7 +163,7 @@ func (d *delivery) token(ctx context.Context, from string, get func(*http.Client
 
 func stay(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
-// send sends one request and reads at most 64 KiB of the answer.
+// send sends one request and reads at most 64 KiB of the answer. An answer whose body breaks off is an answer.
 func (d *delivery) send(ctx context.Context, pool *pool, out *outgoing) (*answer, error) {
 	var body io.Reader
 	if out.body != "" {
@@ -159,20 +171,24 @@ func (d *delivery) send(ctx context.Context, pool *pool, out *outgoing) (*answer
 	}
 	request, err := http.NewRequestWithContext(ctx, out.method, out.url.String(), body)
 	if err != nil {
-		return nil, withoutURL(err)
+		return nil, err
 	}
 	request.Header = out.header.Clone()
 	response, err := pool.RoundTrip(request) // a Client would follow redirects, and parse a Location that may be invalid
 	if err != nil {
-		return nil, withoutURL(err)
+		return nil, err
 	}
 	defer response.Body.Close()
 	a := &answer{status: response.StatusCode, header: response.Header}
 	a.body, err = io.ReadAll(io.LimitReader(response.Body, maxAnswerBody+1))
 	if len(a.body) > maxAnswerBody {
 		a.body, a.cut = a.body[:maxAnswerBody], true
+	} else if err != nil { // the receiver has decided: the status is the result
+		f := requestErrorOf(ctx, answerError(err))
+		d.log(ctx, out.url.Host, f)
+		a.broken, a.cut = f.reason, true
 	}
-	return a, err
+	return a, nil
 }
 
 // redirected is the target of a redirect within the origin, with the same method and body; nil: the answer is final.

@@ -19,6 +19,9 @@ func ParseNet(text string) (Net, error) { return egress.ParseNet(text) }
 // The dialled address decides, after the look-up and for each hop. The rules, in order: DenyNets; AllowNets, which with a port also allows that port;
 // IANA's special ranges and the host of Azure's machines, 168.63.129.16, which are refused; ports. Addresses in a URI, and names of this
 // machine, need AllowNets. Proxies of the environment are ignored.
+//
+// With Proxy, an answer over http:// may be the proxy's own. So if it is not a success, only its status is noted. A proxy that answers in different ways
+// for a name that it refuses and for a name without an address lets clients list the names of an inner zone.
 type Egress struct {
 	DenyNets      []Net          // refused, even if AllowNets contains them
 	AllowNets     []Net          // allowed, even in special ranges

@@ -14,8 +14,8 @@ const maxNote = 2048 // bytes
 
 const notePrefix = "Http Action - "
 
-// note is the record of an answer, in the format of Azure's scheduler: the host, the status, four headers, and with withBody part of the
-// body. It is printable UTF-8 of at most 2,048 bytes without secrets.
+// note is the record of an answer, in the format of Azure's scheduler: the host, the status, four headers, why the body broke off, and with withBody
+// part of the body. It is printable UTF-8 of at most 2,048 bytes without secrets.
 func note(host string, a *answer, withBody bool, clean *redactor) string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "%sResponse from host '%s': '%s' Response Headers:", notePrefix, host, statusWord(a.status))
@@ -27,6 +27,9 @@ func note(host string, a *answer, withBody bool, clean *redactor) string {
 		if value != "" {
 			fmt.Fprintf(&text, " %s: %s", name, cut(printable(clean.clean(value)), 200))
 		}
+	}
+	if a.broken != "" {
+		text.WriteString(" The body is incomplete: " + a.broken + ".")
 	}
 	if withBody && len(a.body) > 0 {
 		body := string(a.body)

@@ -2,7 +2,7 @@ package action
 
 import (
 	"context"
-	"errors"
+	"crypto/tls"
 	"io"
 	"net"
 	"net/http"
@@ -96,7 +96,7 @@ func (p *pool) send(c *pooled, request *http.Request) (answer *http.Response, be
 	answer, err = c.RoundTrip(request.WithContext(traced))
 	if err != nil {
 		p.release(c, true)
-		return nil, wrote.Load(), bare(err)
+		return nil, wrote.Load(), answerError(err)
 	}
 	body := &pooledBody{ReadCloser: answer.Body, release: func() { p.release(c, false) }}
 	if answer.Body = body; answer.StatusCode == http.StatusSwitchingProtocols {
@@ -104,14 +104,6 @@ func (p *pool) send(c *pooled, request *http.Request) (answer *http.Response, be
 		answer.Body = http.NoBody
 	}
 	return answer, true, nil
-}
-
-// bare is an error of a connection without the words that an http.Transport removes too.
-func bare(err error) error {
-	if inner := errors.Unwrap(err); inner != nil && strings.HasPrefix(err.Error(), "net/http: Transport failed to read from server: ") {
-		return inner
-	}
-	return err
 }
 
 // take reserves a place on an open connection, or returns nil. It closes idle connections that have broken.
@@ -149,14 +141,16 @@ func (p *pool) enter(c *pooled) bool {
 
 // dial makes a connection with a place reserved. It is busy in the pool, and open to further requests over HTTP/2.
 func (p *pool) dial(ctx context.Context, u *url.URL) (*pooled, error) {
-	conn, err := p.transport.NewClientConn(ctx, strings.ToLower(u.Scheme), net.JoinHostPort(u.Hostname(), portOf(u)))
+	var failedTLS bool // the last handshake; the one before is the proxy's
+	traced := httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{TLSHandshakeDone: func(_ tls.ConnectionState, err error) { failedTLS = err != nil }})
+	conn, err := p.transport.NewClientConn(traced, strings.ToLower(u.Scheme), net.JoinHostPort(u.Hostname(), portOf(u)))
 	if err != nil {
-		return nil, err
+		return nil, dialError(err, failedTLS, p.transport.Proxy != nil)
 	}
 	c := &pooled{ClientConn: conn, key: poolKey(u), shared: conn.Available() > 1}
 	if err := c.Reserve(); err != nil {
 		_ = c.Close()
-		return nil, err
+		return nil, answerError(err)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()

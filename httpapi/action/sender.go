@@ -5,12 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"time"
 
 	"github.com/chimejobs/chime"
-	"github.com/chimejobs/chime/httpapi/internal/egress"
 )
 
 // SenderOptions configure a Sender. The zero value sends to public addresses, and opens no secrets.
@@ -23,6 +23,13 @@ type SenderOptions struct {
 	BusSuffix      string // of Azure Service Bus: {namespace}.servicebus.{suffix}. Empty: "windows.net"
 	TokenAuthority string // where ActiveDirectoryOAuth gets tokens, without / at its end. Empty: "https://login.microsoftonline.com"
 	Region         string // the region in messages to Azure Storage; empty: none
+
+	// RedactError returns the text that an error action sends as Chime-Error, for the error of a job of a schedule: the error may be that of a handler of
+	// the application. Nil: the whole error, up to 256 characters.
+	RedactError func(schedule, text string) string
+	// Logger gets the details of requests without a complete answer: addresses, the resolver, the proxy. A job's note and error have none of them. Nil
+	// means slog.Default().
+	Logger *slog.Logger
 }
 
 const defaultPerHost = 20
@@ -42,6 +49,7 @@ func NewSender(options SenderOptions) *Sender {
 	options.StorageSuffix = cmp.Or(options.StorageSuffix, "core.windows.net")
 	options.BusSuffix = cmp.Or(options.BusSuffix, "windows.net")
 	options.TokenAuthority = cmp.Or(options.TokenAuthority, "https://login.microsoftonline.com")
+	options.Logger = cmp.Or(options.Logger, slog.Default())
 	return &Sender{options: options, transports: newTransports(options.Egress, options.PerHost), gate: gate{max: options.PerHost}}
 }
 
@@ -52,12 +60,13 @@ func (s *Sender) Close() { s.transports.close() }
 //
 //   - nil for an answer with a success code;
 //   - a [chime.RetryAfter] for 429 and 503 with Retry-After: the longer of the policy's wait and the answer's, up to a day;
-//   - a [chime.Discard] for 410 Gone, for a destination that Egress refuses, and for a payload that is not an action, or is one that [Action.Validate]
-//     refuses even with the widest [Limits];
+//   - a [chime.Discard] for 410 Gone, and for a payload that is not an action, or is one that [Action.Validate] refuses even with the widest [Limits];
 //   - a [chime.Snooze] if the host has its maximum of simultaneous requests;
-//   - another error for every other answer, for a missing answer, and for a secret that cannot be opened: the job is retried by its policy.
+//   - another error for every other answer, for a missing answer, and for a secret that cannot be opened: the job is retried by its policy. A destination
+//     that Egress refuses counts as not reachable, like a name without an address.
 //
-// No error and no note contains a secret.
+// The status decides also if the body of the answer breaks off; the note contains this. No error and no note contains a secret, or anything about the
+// network except what the action and the answer contain: SenderOptions.Logger gets that.
 func (s *Sender) Handle(ctx context.Context, job *chime.Job) error {
 	a, err := Decode(job.Payload)
 	if err != nil {
@@ -76,12 +85,23 @@ func (s *Sender) Handle(ctx context.Context, job *chime.Job) error {
 	if err != nil {
 		return s.failed(policy, job, err)
 	}
-	d := &delivery{sender: s, job: job, action: opened, policy: policy, owner: owner(place.Collection, place.Job)}
+	d := &delivery{sender: s, job: s.redacted(job), action: opened, policy: policy, owner: owner(place.Collection, place.Job)}
 	if place == (Place{}) {
 		d.owner = owner("", "", job.ID)
 	}
 	d.clean.addAction(opened)
 	return d.do(ctx)
+}
+
+// redacted is a job whose error may be sent to the receiver of an error action.
+func (s *Sender) redacted(job *chime.Job) *chime.Job {
+	if !isOnDeath(job) || s.options.RedactError == nil || job.Death.LastError == "" {
+		return job
+	}
+	shown, death := *job, *job.Death
+	death.LastError = s.options.RedactError(death.Schedule, death.LastError)
+	shown.Death = &death
+	return &shown
 }
 
 // failed is the error of an attempt that the policy retries. It requests the waits of a fixed policy, which are exact, while chime.Fixed lengthens each
@@ -147,16 +167,10 @@ func withoutURL(err error) error {
 	}
 }
 
-// noAnswer is the error of a request without an answer.
+// noAnswer is the error of a request without an answer: the job is retried, whatever the reason.
 func (d *delivery) noAnswer(ctx context.Context, host string, err error) error {
-	if blocked := (*egress.BlockedError)(nil); errors.As(err, &blocked) {
-		d.job.Note(notePrefix + "host '" + host + "': " + printable(d.clean.clean(blocked.Error())))
-		return chime.Discard(fmt.Errorf("action: %s: %w", host, blocked))
-	}
-	text := d.clean.clean(withoutURL(err).Error())
-	if cause := context.Cause(ctx); cause != nil {
-		text = cause.Error()
-	}
-	d.job.Note(cut(notePrefix+"No response from host '"+host+"': "+printable(text), maxNote))
-	return d.sender.failed(d.policy, d.job, fmt.Errorf("action: %s: no answer: %s", host, cut(printable(text), 500)))
+	f := requestErrorOf(ctx, err)
+	d.log(ctx, host, f)
+	d.job.Note(cut(d.clean.clean(notePrefix+"No response from host '"+host+"': "+f.reason), maxNote))
+	return d.sender.failed(d.policy, d.job, fmt.Errorf("action: %s: no answer: %s", host, f.reason))
 }

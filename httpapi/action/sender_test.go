@@ -325,7 +325,7 @@ func TestAPlaceInsideTheNetworkGetsNothing(t *testing.T) {
 		"mapped":             {open, to(fmt.Sprintf("http://[::ffff:127.0.0.1]:%d/", port), nil)},
 	} {
 		w := send(t, c.sender, c.action)
-		if w.Action != chime.Discarded || !strings.Contains(w.Err.Error(), "blocked") || !strings.Contains(w.Note, "blocked") {
+		if w.Action != chime.Retried || !strings.Contains(w.Err.Error(), unreachable) || !strings.Contains(w.Note, unreachable) {
 			t.Errorf("%s: %v %v, note %q", name, w.Action, w.Err, w.Note)
 		}
 	}
@@ -384,6 +384,14 @@ func TestAnErrorActionBelongsToWhatDied(t *testing.T) {
 	if h := requests[0].Header; h.Get("X-Key") != "canary" || h.Get("Chime-Job") != "report" || h.Get("Chime-Planned") != "2027-03-01T10:00:00Z" ||
 		!strings.HasPrefix(h.Get("Chime-Error"), "it?failed ?xx") || len(h.Get("Chime-Error")) != 256 {
 		t.Errorf("%v", h)
+	}
+	hides := senderTo(t, r.Server)
+	hides.options.RedactError = func(schedule, text string) string { return schedule + " " + text[:2] }
+	if w := chimetest.Work(t, hides.Handle, job); w.Action != chime.Succeeded {
+		t.Fatal(w.Err)
+	}
+	if requests, _ := r.requests(); requests[1].Header.Get("Chime-Error") != "demo:report it" || !strings.HasPrefix(job.Death.LastError, "it\nfailed") {
+		t.Errorf("Chime-Error is %q, want what RedactError returns", requests[1].Header.Get("Chime-Error"))
 	}
 }
 
@@ -531,7 +539,7 @@ func TestErrorsOfTheNetworkHaveNoURL(t *testing.T) {
 	w = send(t, NewSender(SenderOptions{Secrets: testRing(t), Egress: Egress{AllowNets: []Net{n}, AllowInsecure: true}}), to("https://example.com/", func(r *Request) {
 		r.Authentication = &Authentication{Type: OAuth, TokenURL: "http://" + at + "/path?sig=canary", ClientID: "me", ClientSecret: Plain("x-canary")}
 	}))
-	if w.Action != chime.Retried || strings.Contains(w.Err.Error()+w.Note, "canary") || strings.Contains(w.Err.Error(), "/path") || !strings.Contains(w.Note, "token endpoint: dial tcp") {
+	if w.Action != chime.Retried || strings.Contains(w.Err.Error()+w.Note, "canary") || strings.Contains(w.Err.Error(), "/path") || !strings.Contains(w.Note, "token endpoint: refused") {
 		t.Errorf("a token's endpoint: %v, note %q", w.Err, w.Note)
 	}
 	if !errors.Is(withoutURL(fmt.Errorf("x: %w", io.EOF)), io.EOF) {

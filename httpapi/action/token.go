@@ -64,16 +64,17 @@ func (t *tokens) get(ctx context.Context, job string, config *clientcredentials.
 	}
 	token, err := config.Token(context.WithValue(ctx, oauth2.HTTPClient, client))
 	var refused *oauth2.RetrieveError
+	var unanswered *requestError
+	const noToken = tokenEndpoint + "its answer is not a token"
 	switch {
 	case errors.As(err, &refused) && refused.Response != nil:
-		return "", fmt.Errorf("token endpoint: status %d", refused.Response.StatusCode)
+		return "", &requestError{fmt.Sprintf("%sstatus %d", tokenEndpoint, refused.Response.StatusCode), nil}
+	case errors.As(err, &unanswered):
+		return "", &requestError{tokenEndpoint + unanswered.reason, unanswered.detail}
 	case err != nil:
-		if bare := withoutURL(err); bare != err {
-			return "", fmt.Errorf("token endpoint: %w", bare)
-		}
-		return "", errors.New("token endpoint: its answer is not a token")
+		return "", &requestError{noToken, err}
 	case strings.ContainsFunc(token.AccessToken, func(r rune) bool { return r <= ' ' || r >= 0x7f }):
-		return "", errors.New("token endpoint: its answer is not a token")
+		return "", &requestError{noToken, nil}
 	}
 	if !token.Expiry.IsZero() && time.Until(token.Expiry) > tokenMargin {
 		t.keep(key, token)

@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"crypto/tls"
-	"errors"
 	"net"
 	"net/http"
 	"sync"
@@ -72,7 +71,7 @@ func (t *transports) of(job string, auth *Authentication) (*pool, error) {
 	}
 	certificate, err := tls.X509KeyPair([]byte(auth.Certificate), []byte(auth.Key.text))
 	if err != nil {
-		return nil, errors.New("the client certificate and its key cannot be read")
+		return nil, &requestError{"the client certificate and its key cannot be read", nil}
 	}
 	key := sha256.Sum256([]byte(owner(job, auth.Certificate, auth.Key.text)))
 	pool, evicted := t.ownPool(key, &certificate)

@@ -15,7 +15,7 @@ import (
 // The keys and events of log lines. Programs that collect them may rely on these.
 var (
 	logKeys = strings.Fields(`event queue partition job id schedule planned attempt max_attempts fence worker session host pid term leader
-		outcome reason error late_ms took_ms after_ms count viewer action note stack queues handlers concurrency store timeout_ms owner before after last_date
+		outcome reason error late_ms took_ms after_ms count viewer action note args detail stack queues handlers concurrency store timeout_ms owner before after last_date
 		done retried dead snoozed cancelled parked missed expired given_back unsettled cut_off collection url roles version signal
 		principal status request remote code method path op if_match etag`)
 	logEvents = strings.Fields(`leader.elected leader.lost leader.handover_failed
@@ -28,7 +28,7 @@ var (
 		schedule.unreadable collection.unreadable collection.failed collection.overfull
 		server.started server.stopping server.reloaded server.reload_failed server.cut_off server.handed_back
 		dashboard.action dashboard.denied dashboard.revealed dashboard.failed
-		api.action api.denied api.unauthenticated api.panicked api.unsent`)
+		api.action api.denied api.unauthenticated api.panicked api.unsent request.failed`)
 )
 
 var packagePrefix = regexp.MustCompile(`^(chime|redisstore|embedded|httpapi|chimed|dashboard): `)

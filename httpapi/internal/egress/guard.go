@@ -45,7 +45,7 @@ func (g *Guard) Check(at netip.AddrPort) error {
 	}
 	for _, n := range g.Deny {
 		if n.has(at) {
-			return blocked("-deny-net or Egress.DenyNets contains " + n.String())
+			return blocked("-deny-net or Egress.DenyNets contains it")
 		}
 	}
 	allowed := false

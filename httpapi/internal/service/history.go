@@ -90,7 +90,12 @@ func (s *Service) executions(ctx context.Context, schedule string) ([]Execution,
 			return nil, err
 		}
 		if statuses[run.Outcome] != "" && time.Since(run.Ended) < s.options.Retention {
-			all = append(all, newExecution(run))
+			e := newExecution(run)
+			if redact := s.options.RedactError; redact != nil && e.Message != "" {
+				e.Message = redact(schedule, e.Message)
+			}
+			e.Message = cutText(e.Message, maxMessage)
+			all = append(all, e)
 		}
 	}
 	slices.SortStableFunc(all, func(a, b Execution) int { return cmp.Compare(b.Fence, a.Fence) })
@@ -109,7 +114,7 @@ func (s *Service) executions(ctx context.Context, schedule string) ([]Execution,
 func newExecution(run *chime.RunInfo) Execution {
 	e := Execution{
 		Fence: run.Fence, Start: run.Started, End: run.Ended, Expected: run.Planned, Action: "MainAction", Status: statuses[run.Outcome],
-		Message: cutText(cmp.Or(run.Note, run.Error), maxMessage), Retry: max(run.Attempt-1, 0), Occurrence: run.ID, Outcome: run.Outcome,
+		Message: cmp.Or(run.Note, run.Error), Retry: max(run.Attempt-1, 0), Occurrence: run.ID, Outcome: run.Outcome,
 		HTTPStatus: action.NoteStatus(run.Note), Manual: run.Manual,
 	}
 	if e.Fence == 0 { // it had no attempt; fences are microseconds of the store's clock, or a little more

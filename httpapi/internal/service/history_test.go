@@ -98,6 +98,26 @@ func TestAHistoryShowsNothingOlderThanTheRetention(t *testing.T) {
 	})
 }
 
+// The application decides what clients read of the notes and errors of its handlers.
+func TestMessagesAreRedacted(t *testing.T) {
+	hides := Options{RedactError: func(schedule, text string) string { return schedule + ": " + strings.ReplaceAll(text, "canary", "***") }}
+	for _, end := range []func(*chime.Job) error{
+		func(j *chime.Job) error { j.Note("a canary"); return nil },
+		func(*chime.Job) error { return chime.Discard(errors.New("a canary")) },
+	} {
+		onService(t, hides, func(t *testing.T, f *fixture) {
+			f.work()
+			f.set(func() { f.fail = end })
+			f.put(report, job(`{"frequency": "hour"}`))
+			time.Sleep(time.Minute) // fake time
+			all, _, err := f.History(t.Context(), report, HistoryPage{Top: 10})
+			if err != nil || len(all) != 1 || !strings.HasPrefix(all[0].Message, "demo:report: ") || strings.Contains(all[0].Message, "canary") {
+				t.Errorf("the history is %+v, %v", all, err)
+			}
+		})
+	}
+}
+
 // Notes, and the errors of handlers that have written no note.
 func TestTheMessagesOfAJobAreBounded(t *testing.T) {
 	for name, row := range map[string]struct {

@@ -59,6 +59,8 @@ type Options struct {
 	Limits    resource.Limits // of bodies
 	Retention time.Duration   // the time for which ended jobs are kept; 0: 60 days
 	Logger    *slog.Logger    // nil: slog.Default()
+
+	RedactError func(schedule, text string) string // what histories show of an error or a note; nil: everything
 }
 
 const defaultRetention = 60 * 24 * time.Hour
