@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/dashboard/internal/render"
 )
 
 // withoutMailboxes hides the name of the mailbox that is full.
@@ -68,5 +69,33 @@ func TestErrorsThatLookTheSameAreOneRow(t *testing.T) {
 				t.Errorf("there are %d rows of it, want 1:\n%s", n, got.Body)
 			}
 		}, worker)
+	})
+}
+
+// The hook decides about notes and headers too, on every page that shows them.
+func TestNotesAndHeadersAreRedacted(t *testing.T) {
+	onEmbedded(t, func(t *testing.T, store chime.Store) {
+		put(t, store, "report", "*/15 * * * *", chime.Header("mailbox", "canary"), chime.Keep(time.Hour))
+		must(chime.NewEnqueuer(store, chime.EnqueuerOptions{Logger: quiet}).Enqueue(t.Context(), "report", nil, chime.ID("kept"), chime.Header("mailbox", "canary"), chime.Keep(time.Hour)))
+		work(t, store, 16*time.Minute, func(_ context.Context, job *chime.Job) error { job.Note("sent to canary"); return nil })
+		d := newDashboard(t, store, Options{RedactError: func(_ *chime.JobInfo, text string) string { return strings.ReplaceAll(text, "canary", "[hidden]") }})
+		pages := []string{"/schedules/report", "/schedules/report?day=2000-01-01", "/jobs/default/kept", "/jobs?state=all"}
+		for run, err := range chime.NewSchedules(store).Runs(t.Context(), "report") {
+			if err != nil {
+				t.Fatal(err)
+			}
+			pages = append(pages, "/"+render.Path("jobs", run.Queue, run.ID))
+		}
+		for _, page := range pages {
+			got := send(d, "GET", page)
+			wants(t, page, got, 200)
+			lacks(t, page, got, "canary")
+			if page != "/jobs?state=all" {
+				wants(t, page, got, 200, "sent to [hidden]", "[hidden]<")
+			}
+		}
+		if len(pages) < 5 {
+			t.Errorf("only %q have notes", pages)
+		}
 	})
 }

@@ -123,7 +123,8 @@ func (s *Site) readRuns(ctx context.Context, names []string) ([][]*chime.RunInfo
 	all, err := history.Runs(ctx, s.store, names)
 	for _, runs := range all {
 		for _, run := range runs {
-			run.Error = s.hooks.failed(jobOf(run), run.Error)
+			job := jobOf(run)
+			run.Error, run.Note = s.hooks.failed(job, run.Error), s.hooks.failed(job, run.Note)
 		}
 	}
 	return all, err

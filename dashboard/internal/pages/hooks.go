@@ -3,10 +3,12 @@ package pages
 import (
 	"encoding/json"
 	"errors"
+	"maps"
 	"net/url"
 	"slices"
 
 	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/dashboard/internal/render"
 )
 
 // Hooks are functions with which an application decides what is shown. Each may be nil.
@@ -29,7 +31,7 @@ func (h Hooks) recovered(function string) {
 // A Link links to a page of another program.
 type Link struct{ Text, URL string }
 
-// failed returns the shown text of an error of a job.
+// failed returns the shown text of an error or a note of a job.
 func (h Hooks) failed(job *chime.JobInfo, text string) (shown string) {
 	if h.RedactError == nil || text == "" {
 		return text
@@ -37,6 +39,14 @@ func (h Hooks) failed(job *chime.JobInfo, text string) (shown string) {
 	shown = "not shown: Options.RedactError panicked"
 	defer h.recovered("RedactError")
 	return h.RedactError(job, text)
+}
+
+// headers returns the shown headers of a job, by key.
+func (h Hooks) headers(job *chime.JobInfo, headers map[string]string) (shown []render.Pair) {
+	for _, key := range slices.Sorted(maps.Keys(headers)) {
+		shown = append(shown, render.Pair{Name: key, Value: h.failed(job, headers[key])})
+	}
+	return shown
 }
 
 // redacted returns the JSON of what may be shown of a value.

@@ -3,7 +3,6 @@ package pages
 import (
 	"context"
 	"errors"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -101,15 +100,14 @@ func (s *Site) Job(ctx context.Context, r *Request) (View, error) {
 	for i := range m.Attempts {
 		m.Attempts[i].On = standing.hand(m.Attempts[i].Worker)
 	}
-	for _, key := range slices.Sorted(maps.Keys(info.Header)) {
-		m.Headers = append(m.Headers, render.Pair{Name: key, Value: info.Header[key]})
-	}
+	m.Headers = s.hooks.headers(info, info.Header)
 	for _, held := range holdings(info) {
 		m.Held = append(m.Held, Held{held.name, len(held.data)})
 	}
 	if !gone {
 		m.Verbs, m.Reveal = verbsFor(r.Can, string(info.State)), r.Can.Reveal
 	}
+	info.Note = s.hooks.failed(info, info.Note)
 	info.Payload, info.Result, info.Progress = nil, nil, nil
 	return View{info.Name + " " + info.ID, m}, nil
 }
@@ -174,7 +172,7 @@ func (s *Site) runsOf(ctx context.Context, job *chime.JobInfo) (runs []*chime.Ru
 // has only its last five failures.
 func (s *Site) attemptsOf(job *chime.JobInfo, runs []*chime.RunInfo) (attempts []Attempt, earlier int) {
 	for _, run := range slices.Backward(runs) {
-		a := Attempt{Number: run.Attempt, State: plain.Outcome(run.Outcome), Started: run.Started, Ended: run.Ended, Worker: run.Worker, Note: run.Note}
+		a := Attempt{Number: run.Attempt, State: plain.Outcome(run.Outcome), Started: run.Started, Ended: run.Ended, Worker: run.Worker, Note: s.hooks.failed(job, run.Note)}
 		a.fail(s.hooks.failed(job, run.Error))
 		attempts = append(attempts, a)
 	}
@@ -185,7 +183,7 @@ func (s *Site) attemptsOf(job *chime.JobInfo, runs []*chime.RunInfo) (attempts [
 	case job.State == chime.JobRunning:
 		attempts = append(attempts, Attempt{Number: job.Attempt, State: plain.JobRow(job), Started: job.Started, Worker: job.Worker})
 	case job.State == chime.JobDone && len(runs) == 0:
-		attempts = append(attempts, Attempt{Number: job.Attempt, State: plain.Outcome(job.Outcome), Started: job.Started, Ended: job.Ended, Note: job.Note})
+		attempts = append(attempts, Attempt{Number: job.Attempt, State: plain.Outcome(job.Outcome), Started: job.Started, Ended: job.Ended, Note: s.hooks.failed(job, job.Note)})
 	}
 	for i := range attempts {
 		if a := &attempts[i]; !a.Started.IsZero() && !a.Ended.IsZero() {

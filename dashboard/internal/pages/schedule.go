@@ -108,7 +108,7 @@ func (s *Site) Schedule(ctx context.Context, r *Request) (View, error) {
 	if err := s.fillBlockers(ctx, m, standing); err != nil {
 		return View{}, err
 	}
-	m.describe()
+	m.describe(s.hooks)
 	return View{name, m}, nil
 }
 

@@ -4,13 +4,12 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"maps"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/dashboard/internal/render"
 	"github.com/chimejobs/chime/internal/format"
 )
 
@@ -38,8 +37,9 @@ func waitsOf(policy chime.RetryPolicy) (w waits) {
 	return w
 }
 
-// codeOf returns the Go code that declares a schedule. Comments replace the parts that are not known: arguments are not shown here.
-func codeOf(s *chime.Schedule) string {
+// codeOf returns the Go code that declares a schedule. Comments replace the parts that are not known: arguments are not shown here. headers are
+// those that may be shown.
+func codeOf(s *chime.Schedule, headers []render.Pair) string {
 	alone := s.Recurrence
 	alone.NoImmediateRun = false // an option contains it
 	rule, err := json.Marshal(alone)
@@ -72,8 +72,8 @@ func codeOf(s *chime.Schedule) string {
 		add(true, "chime.Retry(chime.Exponential(%s, %s))", durationCode(time.Duration(w.First)*time.Millisecond), durationCode(time.Duration(w.Max)*time.Millisecond))
 	}
 	add(s.Keep != 0, "chime.Keep(%s)", durationCode(s.Keep))
-	for _, key := range slices.Sorted(maps.Keys(s.Header)) {
-		add(true, "chime.Header(%s, %s)", strconv.Quote(key), strconv.Quote(s.Header[key]))
+	for _, header := range headers {
+		add(true, "chime.Header(%s, %s)", strconv.Quote(header.Name), strconv.Quote(header.Value))
 	}
 	add(s.OnDeath != "", "chime.OnDeath(onDeath)")
 	add(len(s.Meta) > 0, "chime.Meta(json.RawMessage(%s))", rawQuote(string(s.Meta)))

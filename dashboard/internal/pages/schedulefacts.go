@@ -2,11 +2,11 @@ package pages
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"time"
 
+	"github.com/chimejobs/chime"
 	"github.com/chimejobs/chime/dashboard/internal/render"
 	"github.com/chimejobs/chime/internal/format"
 	"github.com/chimejobs/chime/internal/jobfind"
@@ -21,7 +21,7 @@ type Facts struct {
 }
 
 // describe fills in the facts from the definition.
-func (m *Schedule) describe() {
+func (m *Schedule) describe(hooks Hooks) {
 	m.Policies = []render.Fact{
 		{Name: "Overlap", Value: plain.Overlap(m.Overlap)},
 		{Name: "Misfire", Value: plain.Grace(m.Grace) + " " + plain.Misfire(m.Misfire)},
@@ -40,9 +40,7 @@ func (m *Schedule) describe() {
 	add(m.OnDeath != "", "On death", "A job "+m.OnDeath+" is added when one of its jobs dies.")
 	add(!m.DatesUntil.IsZero(), "Dates", "Its list of dates ends on "+m.DatesUntil.Format("2 January 2006")+".")
 	m.Facts.Arguments = len(m.Payload)
-	for _, key := range slices.Sorted(maps.Keys(m.Header)) {
-		m.Facts.Headers = append(m.Facts.Headers, render.Pair{Name: key, Value: m.Header[key]})
-	}
+	m.Facts.Headers = hooks.headers(&chime.JobInfo{Name: m.JobName, Queue: m.Queue, Schedule: m.Name}, m.Header)
 	if m.Recurrence.Count > 0 {
 		m.Facts.Used = format.Count(m.Used) + " of " + format.Count(m.Recurrence.Count)
 	}
@@ -51,7 +49,7 @@ func (m *Schedule) describe() {
 		{"placed", c.Placed}, {"started", c.Started}, {"done", c.Done}, {"attempts failed", c.Failed}, {"dead", c.Dead}, {"skipped", c.Skipped}, {"missed", c.Missed},
 		{"caught up", c.CaughtUp}, {"superseded", c.Superseded}, {"cancelled", c.Cancelled},
 	}, func(c Counter) bool { return c.N == 0 })
-	m.Rule, m.Code = definitionOf(m.Schedule), codeOf(m.Schedule)
+	m.Rule, m.Code = definitionOf(m.Schedule), codeOf(m.Schedule, m.Facts.Headers)
 }
 
 // keeps describes the history that a schedule keeps.
