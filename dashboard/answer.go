@@ -24,6 +24,13 @@ import (
 func (d *Dashboard) show(shown page) func(*call) {
 	return func(c *call) {
 		t := c.topicOf(c.path, c.r.URL.Query())
+		if shown.name == "editor" {
+			about, names := c.about(actPut)
+			if err := d.check(c.r.Context(), about, names); err != nil {
+				c.failFor(err)
+				return
+			}
+		}
 		view, err := d.read(c.r.Context(), shown, t, false) // this reads nothing from the store if the query is wrong
 		if err == nil {
 			_, err = d.site.Standing(c.r.Context()) // for the frame of a page that reads nothing
@@ -116,7 +123,11 @@ func (c *call) failFor(err error) {
 	var query *pages.QueryError
 	var invalid *chime.InvalidError
 	var conflict *chime.ConflictError
+	var refusal *Refusal
 	switch {
+	case errors.As(err, &refusal):
+		c.fail(refusal.Status, strings.TrimSuffix(refusal.Text, ".")+".")
+		return
 	case errors.As(err, &query), errors.As(err, &invalid):
 		status = http.StatusBadRequest
 	case errors.Is(err, chime.ErrNotFound):

@@ -6,7 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// An Action describes something that a viewer did or tried to do.
+// An Action describes something that a viewer did or tried to do. A change of many jobs or schedules that continues after its response has two: one
+// when it begins, and one when it has ended, with the same Target.
 type Action struct {
 	At     time.Time // by this process's clock
 	Viewer Viewer
@@ -16,12 +17,17 @@ type Action struct {
 	Queue  string // the queue of the target; empty: it has none
 	Target string // the name of the schedule or queue, the ID of the job, or the filter that selected many
 	Note   string // the note that the viewer typed
-	Count  int64  // the number of changed schedules, queues or jobs
+	Args   string // the digest of typed arguments, "sha256:" and hex; empty: there are none
+	Detail string // the range of a backfill, the limit of a queue, or how a change of many has ended; empty: the action has no such detail
+	Count  int64  // the number of changed schedules, queues or jobs; when a change of many begins, of those to change
 	Err    error  // why the action failed, for all targets or for some; nil: it succeeded
 }
 
-// actReveal is the action of viewing a payload or a result.
-const actReveal = "reveal payload"
+const (
+	actReveal  = "reveal payload"   // view a payload or a result
+	actPut     = "put schedule"     // create or change a schedule; for Options.Check also the page of the editor
+	actPreview = "preview schedule" // nothing is stored
+)
 
 // maxLogged is the maximum number of bytes that a log line contains of a text that a viewer typed.
 const maxLogged = 200
@@ -37,7 +43,7 @@ func (d *Dashboard) audit(ctx context.Context, a Action) {
 		log = d.options.Logger.WarnContext
 	}
 	log(ctx, "dashboard: "+a.Act, "event", event, "viewer", cut(a.Viewer.Name), "remote", a.Remote,
-		"action", a.Act, "queue", a.Queue, "id", cut(a.Target), "note", cut(a.Note), "count", a.Count, "error", a.Err)
+		"action", a.Act, "queue", a.Queue, "id", cut(a.Target), "note", cut(a.Note), "args", a.Args, "detail", cut(a.Detail), "count", a.Count, "error", a.Err)
 	if d.options.Audit != nil {
 		d.options.Audit(ctx, a)
 	}

@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,6 +28,7 @@ type action struct {
 	act   string // for the audit: the verb and its noun
 	right Rights
 	do    change.Verb
+	args  Rights // a further right, for a form with other arguments
 }
 
 // right returns the right that a viewer needs before the form is read. If there are several actions, the right of each is checked afterwards.
@@ -57,14 +59,38 @@ func (d *Dashboard) send(form formRoute) func(*call) {
 			c.fail(http.StatusForbidden, why)
 			return
 		}
+		if why := d.refuses(c.viewer, action.args); why != "" && digest(c.r.PostForm.Get("args")) != "" {
+			d.denied(c, why)
+			c.fail(http.StatusForbidden, why)
+			return
+		}
 		c.carryOut(action)
 	}
 }
 
 // carryOut does an action that the viewer may do, or first asks for confirmation.
 func (c *call) carryOut(action action) {
+	about, names := c.about(action.act)
+	if err := c.d.check(c.r.Context(), about, names); err != nil {
+		c.failFor(err)
+		return
+	}
 	frame := c.frame("")
-	answer, err := action.do(c.d.changer, c.r.Context(), &change.Form{Values: c.values, Fields: c.r.PostForm, Viewer: c.viewer.Name, Frame: frame})
+	form := &change.Form{Values: c.values, Fields: c.r.PostForm, Viewer: c.viewer.Name, Frame: frame, OtherArgs: c.d.refuses(c.viewer, action.args) == ""}
+	form.Check = func(ctx context.Context, queue string, names ...string) error {
+		step := about
+		step.Queue = cmp.Or(queue, about.Queue)
+		return c.d.check(ctx, step, names)
+	}
+	begun := make(chan struct{}) // closed when the beginning of an operation is audited
+	defer close(begun)
+	form.Ended = func(answer change.Answer, o change.Operation) {
+		<-begun
+		ended := c.done(about, answer)
+		ended.Count, ended.Err, ended.Detail = int64(o.Done.Changed), o.Failed, o.Summary()
+		c.d.audit(context.WithoutCancel(c.r.Context()), ended)
+	}
+	answer, err := action.do(c.d.changer, c.r.Context(), form)
 	if answer.Ask != nil && err == nil {
 		c.ask(frame, answer.Ask)
 		return
@@ -75,9 +101,8 @@ func (c *call) carryOut(action action) {
 	}
 	c.d.shared.forget()
 	c.d.site.Forget(strings.Contains(action.act, "schedule"))
-	done := Action{
-		Viewer: c.viewer, Remote: c.r.RemoteAddr, Act: action.act, Queue: answer.Queue, Target: answer.Target, Note: answer.Note, Count: answer.Count, Err: err,
-	}
+	done := c.done(about, answer)
+	done.Err = err
 	if answer.Show != nil && err == nil {
 		done.Err = answer.Show.Err
 	}
@@ -91,6 +116,16 @@ func (c *call) carryOut(action action) {
 		return
 	}
 	c.goOn(answer.Back, answer.List, answer.Said)
+}
+
+// done returns an action that was carried out.
+func (c *call) done(about Action, answer change.Answer) Action {
+	about.Queue, about.Target, about.Note = answer.Queue, answer.Target, answer.Note
+	about.Detail, about.Count = answer.Detail, answer.Count
+	if answer.Args != nil {
+		about.Args = digest(string(answer.Args))
+	}
+	return about
 }
 
 // ask sends a confirmation: a page, or the part of a page that a script shows in a dialog.

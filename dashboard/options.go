@@ -15,7 +15,7 @@ import (
 )
 
 // Options are the options of New. With the zero value the dashboard serves only this machine and is read-only. A panic of one of the functions is
-// recovered, and the first one of each is logged. In that case Authorize denies the request, and Redact and RedactError show nothing.
+// recovered, and the first one of each is logged. In that case Authorize and Check deny the request, and Redact and RedactError show nothing.
 type Options struct {
 	// Prefix is removed from the path of a request. It is "/chime" if the handler is mounted at "/chime/", and empty if http.StripPrefix or a
 	// proxy has already removed it.
@@ -30,6 +30,12 @@ type Options struct {
 	// 403. It is called for every request except those for styles, scripts and fonts. nil: the dashboard serves only requests from its own machine,
 	// and gives them every right.
 	Authorize func(r *http.Request) (Viewer, error)
+	// Check returns why a viewer may not do something to names, in addition to the rights; nil: they may. It is called before the confirmation of an
+	// action is asked for, and again before the action. action has Act, Viewer, Remote, Queue and Args. names are those of the form: a schedule, a queue,
+	// the ID of a job of action.Queue, or the ticked schedules. They are empty for a new schedule and for a change of many jobs, or of all that match a
+	// filter. In these cases Check is called again before each step, with the name of the schedule, or with the IDs of at most 500 jobs of action.Queue;
+	// the refused ones are left out. The text of a [*Refusal] is shown; other errors are only logged. nil: the rights decide.
+	Check func(ctx context.Context, viewer Viewer, action Action, names []string) error
 	// Write allows changes by viewers who have the rights. false: the dashboard is read-only.
 	Write bool
 	// Audit is called after each change, each attempt to change something and each view of a payload, in addition to the log line. Several
@@ -56,7 +62,7 @@ type Link struct {
 	URL  string // http or https; others are not shown
 }
 
-// guard makes Authorize and Audit recover their panics: if Authorize panics, the request is denied; if Audit panics, the request continues.
+// guard makes Authorize, Check and Audit recover their panics: if Authorize or Check panics, the request is denied; if Audit panics, it continues.
 func (o *Options) guard(recovered func(function string, panicked any)) {
 	authorize, audit := o.Authorize, o.Audit
 	o.Authorize = func(r *http.Request) (viewer Viewer, err error) {
@@ -67,6 +73,17 @@ func (o *Options) guard(recovered func(function string, panicked any)) {
 			}
 		}()
 		return authorize(r)
+	}
+	if check := o.Check; check != nil {
+		o.Check = func(ctx context.Context, viewer Viewer, action Action, names []string) (err error) {
+			defer func() {
+				if v := recover(); v != nil {
+					err = errors.New("Options.Check panicked")
+					recovered("Check", v)
+				}
+			}()
+			return check(ctx, viewer, action, names)
+		}
 	}
 	if audit == nil {
 		return

@@ -56,7 +56,7 @@ func (d *Dashboard) operation(_ context.Context, r *pages.Request) (pages.View, 
 	}
 	model := shownOperation{Operation: o, Handled: o.Meant - o.Left()}
 	if o.Failed != nil {
-		model.Why = publicText(o.Failed)
+		model.Stopped = publicText(o.Failed)
 	}
 	return pages.View{Title: o.Title, Model: model}, nil
 }
@@ -65,7 +65,7 @@ func (d *Dashboard) operation(_ context.Context, r *pages.Request) (pages.View, 
 type shownOperation struct {
 	change.Operation
 	Handled int
-	Why     string
+	Stopped string // why it stopped early
 }
 
 // editor reads the definition of the schedule to edit, or starts a new definition.

@@ -22,10 +22,10 @@ func withoutMailboxes(_ *chime.JobInfo, text string) string {
 func TestNoFormRevealsTheHiddenPartOfAnError(t *testing.T) {
 	onEmbedded(t, func(t *testing.T, store chime.Store) {
 		var lines strings.Builder
-		var audited []Action
+		var audit auditor
 		d := newDashboard(t, store, Options{
 			Write: true, Authorize: as(View | Operate | Delete), RedactError: withoutMailboxes, Logger: slog.New(slog.NewTextHandler(&lines, nil)),
-			Audit: func(_ context.Context, a Action) { audited = append(audited, a) },
+			Audit: audit.add,
 		})
 		deadJobs(t, store, 12)
 		for _, c := range []struct{ path, verb, filter, id string }{
@@ -37,8 +37,8 @@ func TestNoFormRevealsTheHiddenPartOfAnError(t *testing.T) {
 				t.Errorf("%+v: got %d, want 303: a hidden text matched something:\n%s", c, got.Code, got.Body)
 				continue
 			}
-			if page := follow(t, d, c.path, got.Header().Get("Location")); !strings.Contains(page, "Nothing was changed: no job is ticked, or no job matches any more.") || audited[len(audited)-1].Count != 0 {
-				t.Errorf("%+v: a hidden text matched %d jobs:\n%s", c, audited[len(audited)-1].Count, page)
+			if page := follow(t, d, c.path, got.Header().Get("Location")); !strings.Contains(page, "Nothing was changed: no job is ticked, or no job matches any more.") || audit.last().Count != 0 {
+				t.Errorf("%+v: a hidden text matched %d jobs:\n%s", c, audit.last().Count, page)
 			}
 		}
 		shown := []string{"verb", "requeue", "all", "1", "filter", `state:dead error:"mailbox [hidden]"`}
@@ -46,7 +46,7 @@ func TestNoFormRevealsTheHiddenPartOfAnError(t *testing.T) {
 		wants(t, "a group", post(d, "/failures/bulk", "verb", "requeue", "id", "send\tmailbox [hidden]", "filter", "error:hidden"), 200, "Requeue 12 jobs?")
 		lacks(t, "the question", post(d, "/jobs/bulk", shown...), "is full")
 		wants(t, "what is shown, done", post(d, "/jobs/bulk", append(shown, "sure", "1")...), 303)
-		if done := audited[len(audited)-1]; done.Count != 12 || strings.Contains(lines.String()+done.Target, "is full") {
+		if done := audit.last(); done.Count != 12 || strings.Contains(lines.String()+done.Target, "is full") {
 			t.Errorf("the audit has %+v, the log\n%s", done, &lines)
 		}
 	})

@@ -22,23 +22,23 @@ type route struct {
 
 // one returns the action of a path that has only one.
 func one(act string, right Rights, do change.Verb) map[string]action {
-	return map[string]action{"": {act, right, do}}
+	return map[string]action{"": {act: act, right: right, do: do}}
 }
 
 // forms are all routes that change something, with the right that each action needs.
 var forms = []formRoute{
 	{"schedules/bulk", guard.MaxBody, map[string]action{
-		"pause":   {"pause schedules", Operate, change.PauseSchedules},
-		"resume":  {"resume schedules", Operate, change.ResumeSchedules},
-		"trigger": {"trigger schedules", Operate, change.TriggerSchedules},
-		"delete":  {"delete schedules", Delete, change.DeleteSchedules},
+		"pause":   {act: "pause schedules", right: Operate, do: change.PauseSchedules},
+		"resume":  {act: "resume schedules", right: Operate, do: change.ResumeSchedules},
+		"trigger": {act: "trigger schedules", right: Operate, do: change.TriggerSchedules},
+		"delete":  {act: "delete schedules", right: Delete, do: change.DeleteSchedules},
 	}},
-	{"schedules/new", guard.MaxDefinition, one("put schedule", Edit, change.PutSchedule)},
-	{"schedules/{name}/edit", guard.MaxDefinition, one("put schedule", Edit, change.PutSchedule)},
-	{"preview", guard.MaxDefinition, one("preview schedule", Edit, change.PreviewSchedule)},
+	{"schedules/new", guard.MaxDefinition, one(actPut, Edit, change.PutSchedule)},
+	{"schedules/{name}/edit", guard.MaxDefinition, one(actPut, Edit, change.PutSchedule)},
+	{"preview", guard.MaxDefinition, one(actPreview, Edit, change.PreviewSchedule)},
 	{"schedules/{name}/pause", guard.MaxBody, one("pause schedule", Operate, change.PauseSchedule)},
 	{"schedules/{name}/resume", guard.MaxBody, one("resume schedule", Operate, change.ResumeSchedule)},
-	{"schedules/{name}/trigger", guard.MaxDefinition, one("trigger schedule", Operate, change.TriggerSchedule)},
+	{"schedules/{name}/trigger", guard.MaxDefinition, map[string]action{"": {act: "trigger schedule", right: Operate, do: change.TriggerSchedule, args: Edit}}},
 	{"schedules/{name}/backfill", guard.MaxBody, one("backfill schedule", Operate, change.BackfillSchedule)},
 	{"schedules/{name}/delete", guard.MaxBody, one("delete schedule", Delete, change.DeleteSchedule)},
 	{"queues/{queue}/pause", guard.MaxBody, one("pause queue", Operate, change.PauseQueue)},
@@ -47,16 +47,16 @@ var forms = []formRoute{
 	{"queues/{queue}/purge", guard.MaxBody, one("purge queue", Delete, change.PurgeQueue)},
 	{"queues/{queue}/delete", guard.MaxBody, one("delete queue", Delete, change.DeleteQueue)},
 	{"jobs/bulk", guard.MaxBody, map[string]action{
-		"requeue": {"requeue jobs", Operate, change.RequeueJobs},
-		"cancel":  {"cancel jobs", Operate, change.CancelJobs},
-		"delete":  {"delete jobs", Delete, change.DeleteJobs},
+		"requeue": {act: "requeue jobs", right: Operate, do: change.RequeueJobs},
+		"cancel":  {act: "cancel jobs", right: Operate, do: change.CancelJobs},
+		"delete":  {act: "delete jobs", right: Delete, do: change.DeleteJobs},
 	}},
 	{"jobs/{queue}/{id}/requeue", guard.MaxBody, one("requeue job", Operate, change.RequeueJob)},
 	{"jobs/{queue}/{id}/cancel", guard.MaxBody, one("cancel job", Operate, change.CancelJob)},
 	{"jobs/{queue}/{id}/delete", guard.MaxBody, one("delete job", Delete, change.DeleteJob)},
 	{"failures/bulk", guard.MaxBody, map[string]action{
-		"requeue": {"requeue failed jobs", Operate, change.RequeueGroups},
-		"delete":  {"delete failed jobs", Delete, change.DeleteGroups},
+		"requeue": {act: "requeue failed jobs", right: Operate, do: change.RequeueGroups},
+		"delete":  {act: "delete failed jobs", right: Delete, do: change.DeleteGroups},
 	}},
 }
 

@@ -124,6 +124,10 @@ func TestTheDashboardAuditsActionsAndHidesSecrets(t *testing.T) {
 			t.Errorf("got %+v", got)
 		}
 	})
+	anna, pause := dashboard.Viewer{Name: "anna"}, dashboard.Action{Act: "pause schedule"}
+	if err := onlyMail(t.Context(), anna, pause, []string{"mail-a", "report"}); err == nil || onlyMail(t.Context(), anna, pause, []string{"mail-a"}) != nil {
+		t.Errorf("anna may pause report: %v", err)
+	}
 	hides := withoutSecrets()
 	if got := hides.Redact(nil, map[string]any{"card": "4111"}).(map[string]any); got["card"] != "hidden" {
 		t.Errorf("got %v", got)

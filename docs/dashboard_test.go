@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"strings"
 
 	"github.com/chimejobs/chime"
 	"github.com/chimejobs/chime/dashboard"
@@ -66,10 +67,19 @@ func servePages(server *http.Server, pages *dashboard.Dashboard) {
 	server.RegisterOnShutdown(pages.Close)
 }
 
+func onlyMail(_ context.Context, viewer dashboard.Viewer, action dashboard.Action, names []string) error {
+	for _, name := range names {
+		if viewer.Name == "anna" && !strings.HasPrefix(name, "mail-") {
+			return &dashboard.Refusal{Text: action.Act + ": anna may change only what begins with mail-"}
+		}
+	}
+	return nil
+}
+
 func auditTo(entries chan<- dashboard.Action) dashboard.Options {
 	return dashboard.Options{Audit: func(ctx context.Context, action dashboard.Action) {
 		select {
-		case entries <- action: // At, Viewer, Remote, Act ("pause schedule"), Queue, Target, Note, Count, Err
+		case entries <- action: // At, Viewer, Remote, Act ("pause schedule"), Queue, Target, Note, Args, Detail, Count, Err
 		case <-ctx.Done():
 		}
 	}}

@@ -107,7 +107,7 @@ func (c *Changer) changeSelected(f *Form, verb jobVerb, s selection, err error, 
 		return answer, nil
 	}
 	begun := &Operation{Title: verb.do + " " + format.Plural(len(s.jobs), "job", "jobs"), Page: page, List: f.list(), Verb: verb.done, Lost: "gone or changed", Meant: len(s.jobs)}
-	operation := c.operations.begin(begun, func(ctx context.Context, report func(chime.BulkResult)) error {
+	operation := c.operations.begin(begun, func(ctx context.Context, report func(progress)) error {
 		for _, some := range steps(s.jobs) {
 			ids := make([]string, len(some))
 			for i, job := range some {
@@ -116,21 +116,38 @@ func (c *Changer) changeSelected(f *Form, verb jobVerb, s selection, err error, 
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			stepCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), maxStep) // a step that has begun is completed
-			done, err := verb.step(c.jobs, stepCtx, some[0].queue, ids)
-			cancel()
-			if err == nil {
-				done.Gone = len(some) - done.Changed
-			}
+			done, err := c.changeStep(ctx, f, verb, some[0].queue, ids)
 			report(done)
 			if err != nil {
 				return err
 			}
 		}
 		return nil
-	})
+	}, f.ended(answer))
 	answer.Back, answer.List = render.Path("operations", operation.ID), ""
 	return answer, nil
+}
+
+// changeStep changes jobs of a queue that the viewer may change. A step that has begun is completed.
+func (c *Changer) changeStep(ctx context.Context, f *Form, verb jobVerb, queue string, ids []string) (done progress, err error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), maxStep)
+	defer cancel()
+	if why := f.check(ctx, queue, ids...); why != nil {
+		done.deny(len(ids), why)
+		return done, nil
+	}
+	if done.BulkResult, err = verb.step(c.jobs, ctx, queue, ids); err == nil {
+		done.Gone = len(ids) - done.Changed
+	}
+	return done, err
+}
+
+// ended returns a function for the end of an operation with this answer, or nil.
+func (f *Form) ended(answer Answer) func(Operation) {
+	if f.Ended == nil {
+		return nil
+	}
+	return func(o Operation) { f.Ended(answer, o) }
 }
 
 // numberField returns the field for the number of selected things. It has to be typed if the action cannot be undone.

@@ -49,6 +49,22 @@ type Form struct {
 	Fields url.Values
 	Viewer string        // name of the sender; empty: no name
 	Frame  *render.Frame // for links, and times in the viewer's zone
+
+	OtherArgs bool // the viewer may give other arguments than those of the schedule
+
+	// Check returns why the viewer may not change schedules or jobs of a queue. It was already called for the names in the path and in the fields.
+	// nil: they may.
+	Check func(ctx context.Context, queue string, names ...string) error
+	// Ended is called when an operation that the form has begun ends. nil: nobody needs to know.
+	Ended func(Answer, Operation)
+}
+
+// check calls Check.
+func (f *Form) check(ctx context.Context, queue string, names ...string) error {
+	if f.Check == nil {
+		return nil
+	}
+	return f.Check(ctx, queue, names...)
 }
 
 // sure reports whether the viewer has confirmed the action.
@@ -99,6 +115,8 @@ type Answer struct {
 	List string // the query of its address, if it is a list
 
 	Queue, Target, Note string // for the audit
+	Args                []byte // other arguments than those of the schedule, or new ones; nil: none
+	Detail              string // a range or a limit
 	Count               int64
 }
 

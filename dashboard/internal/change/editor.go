@@ -177,6 +177,7 @@ func PutSchedule(c *Changer, ctx context.Context, f *Form) (Answer, error) {
 		}
 	}
 	answer := onSchedule(name)
+	answer.Args = d.definition.Args
 	why, status := "", http.StatusOK
 	var taken error // the name belongs to another schedule
 	switch to := f.Fields.Get("to"); {
@@ -195,6 +196,9 @@ func PutSchedule(c *Changer, ctx context.Context, f *Form) (Answer, error) {
 		if len(d.mistakes) > 0 {
 			status = http.StatusBadRequest
 			break
+		}
+		if err := f.check(ctx, "", name); err != nil {
+			return answer, err
 		}
 		put, err := c.schedules.Put(ctx, name, d.rule, append(d.options(stored), shownRevision(f, stored))...)
 		var conflict *chime.ConflictError

@@ -3,6 +3,7 @@ package change
 import (
 	"context"
 	"crypto/rand"
+	"fmt"
 	"sync"
 	"time"
 
@@ -24,12 +25,48 @@ type Operation struct {
 	Lost   string // why some were left out, such as "gone"
 	Meant  int
 	Done   chime.BulkResult
+	Denied int       // those that the viewer may not change
+	Why    string    // why, for the first of them; empty: there are none
 	Ended  time.Time // zero: it is still running
 	Failed error     // why it stopped early; nil: it did not
 }
 
 // Left returns the number of jobs or schedules that are still to change.
-func (o Operation) Left() int { return max(0, o.Meant-o.Done.Changed-o.Done.Gone) }
+func (o Operation) Left() int { return max(0, o.Meant-o.Done.Changed-o.Done.Gone-o.Denied) }
+
+// Summary describes for the audit what became of all.
+func (o Operation) Summary() string {
+	text := fmt.Sprintf("%d of %d %s, %d %s", o.Done.Changed, o.Meant, o.Verb, o.Done.Gone, o.Lost)
+	if o.Denied > 0 {
+		text += fmt.Sprintf(", %d not allowed: %s", o.Denied, o.Why)
+	}
+	if left := o.Left(); left > 0 {
+		text += fmt.Sprintf(", %d not reached", left)
+	}
+	return text
+}
+
+// A progress is the result of a step of an operation.
+type progress struct {
+	chime.BulkResult
+	denied int
+	why    string // why the first one was denied
+}
+
+// deny counts names that the viewer may not change.
+func (p *progress) deny(n int, why error) {
+	if p.denied += n; p.why == "" {
+		p.why = why.Error()
+	}
+}
+
+// add counts a step.
+func (o *Operation) add(step progress) {
+	o.Done.Changed, o.Done.Gone = o.Done.Changed+step.Changed, o.Done.Gone+step.Gone
+	if o.Denied += step.denied; o.Why == "" {
+		o.Why = step.why
+	}
+}
 
 // operations are the operations of a process. When the process ends, they end after their current step.
 type operations struct {
@@ -45,8 +82,8 @@ func newOperations() *operations {
 	return &operations{all: map[string]*Operation{}, ctx: ctx, stop: stop}
 }
 
-// begin gives an operation an ID and begins it. do makes the changes until ctx ends, and reports each step.
-func (all *operations) begin(o *Operation, do func(ctx context.Context, report func(chime.BulkResult)) error) Operation {
+// begin gives an operation an ID and begins it. do makes the changes until ctx ends, and reports each step. ended is called with the result; it may be nil.
+func (all *operations) begin(o *Operation, do func(ctx context.Context, report func(progress)) error, ended func(Operation)) Operation {
 	all.mu.Lock()
 	defer all.mu.Unlock()
 	for id, old := range all.all {
@@ -57,14 +94,18 @@ func (all *operations) begin(o *Operation, do func(ctx context.Context, report f
 	o.ID = rand.Text()
 	all.all[o.ID] = o
 	all.running.Go(func() {
-		err := do(all.ctx, func(step chime.BulkResult) {
+		err := do(all.ctx, func(step progress) {
 			all.mu.Lock()
 			defer all.mu.Unlock()
-			o.Done.Changed, o.Done.Gone = o.Done.Changed+step.Changed, o.Done.Gone+step.Gone
+			o.add(step)
 		})
 		all.mu.Lock()
-		defer all.mu.Unlock()
 		o.Ended, o.Failed = time.Now(), err
+		result := *o
+		all.mu.Unlock()
+		if ended != nil {
+			ended(result)
+		}
 	})
 	return *o
 }

@@ -92,6 +92,8 @@ func LimitQueue(c *Changer, ctx context.Context, f *Form) (Answer, error) {
 	if answer.Ask != nil {
 		return answer, nil
 	}
+	answer.Detail = fmt.Sprintf("running %d, starts %d per %v; before: running %d, starts %d per %v", limit.Running, limit.Starts, limit.Per,
+		info.Limit.Running, info.Limit.Starts, info.Limit.Per)
 	err = c.queues.Limit(ctx, answer.Target, limit)
 	if why := wrong(err); why != "" {
 		ask.Fields[len(ask.Fields)-1].Error, answer.Ask = why, ask

@@ -55,11 +55,17 @@ func ResumeSchedule(c *Changer, ctx context.Context, f *Form) (Answer, error) {
 func TriggerSchedule(c *Changer, ctx context.Context, f *Form) (Answer, error) {
 	name, args := f.Values["name"], strings.TrimSpace(f.Fields.Get("args"))
 	answer := onSchedule(name)
+	fields := func(why string) []render.Field {
+		if !f.OtherArgs && why == "" {
+			return nil
+		}
+		return []render.Field{{Name: "args", Label: "Other arguments", Kind: "textarea", Value: args, Hint: "JSON. Empty: the arguments of the schedule.", Error: why}}
+	}
 	ask := func(why string) *render.Ask {
 		return &render.Ask{
 			Title: "Run " + name + " now?", Text: "Its job runs once, as soon as a worker is free, in addition to the planned occurrences. This also works for a paused schedule.",
 			Post: f.Frame.Action(answer.Back, "trigger"), Do: "Run now", Cancel: f.Frame.Href(answer.Back),
-			Fields: []render.Field{{Name: "args", Label: "Other arguments", Kind: "textarea", Value: args, Hint: "JSON. Empty: the arguments of the schedule.", Error: why}},
+			Fields: fields(why),
 		}
 	}
 	switch {
@@ -72,7 +78,7 @@ func TriggerSchedule(c *Changer, ctx context.Context, f *Form) (Answer, error) {
 	}
 	var options []chime.TriggerOption
 	if args != "" {
-		options = append(options, chime.Args(json.RawMessage(args)))
+		options, answer.Args = append(options, chime.Args(json.RawMessage(args))), []byte(args)
 	}
 	receipt, err := c.schedules.Trigger(ctx, name, options...)
 	if why := wrong(err); why != "" {
@@ -98,7 +104,7 @@ func DeleteSchedule(c *Changer, ctx context.Context, f *Form) (Answer, error) {
 	}
 	var options []chime.ChangeOption
 	if f.Fields.Get("waiting") == "1" {
-		options = append(options, chime.DeleteWaiting())
+		options, answer.Detail = append(options, chime.DeleteWaiting()), "its waiting jobs too"
 	}
 	answer.Back, answer.Said = "schedules", name+" is deleted."
 	return answer, c.schedules.Delete(ctx, name, options...)
@@ -139,6 +145,7 @@ func BackfillSchedule(c *Changer, ctx context.Context, f *Form) (Answer, error) 
 		ask.Fields[1].Error, answer.Ask = "The range has at most 366 days.", ask
 		return answer, nil
 	}
+	answer.Detail = at[0].UTC().Format(time.RFC3339Nano) + " to " + at[1].UTC().Format(time.RFC3339Nano)
 	const most = 500 // maximum of one call
 	times, next, err := c.schedules.BackfillTimes(ctx, name, at[0], at[1], most)
 	if why := wrong(err); why != "" {
@@ -160,6 +167,7 @@ func BackfillSchedule(c *Changer, ctx context.Context, f *Form) (Answer, error) 
 		answer.Said = fmt.Sprintf("%s: %s now; %d are already waiting or running.", name, format.Plural(done.Placed, "occurrence runs", "occurrences run"), done.Existing)
 	}
 	if !done.Next.IsZero() {
+		answer.Detail += ", as far as " + done.Next.UTC().Format(time.RFC3339Nano)
 		answer.Said += " To run the rest, backfill again from " + done.Next.In(f.Frame.Zone).Format(shownInstant) + "."
 	}
 	return answer, err

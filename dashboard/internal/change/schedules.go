@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/url"
 	"strconv"
+	"strings"
 
 	"github.com/chimejobs/chime"
 	"github.com/chimejobs/chime/dashboard/internal/render"
@@ -101,13 +102,20 @@ func (c *Changer) changeSchedules(ctx context.Context, f *Form, verb scheduleVer
 		answer.Ask = f.askSchedules(verb, s, why)
 		return answer, nil
 	}
+	o := Operation{Verb: verb.done, Lost: "gone", Meant: len(s.Names)}
+	o.add(done)
+	answer.Detail = o.Summary()
 	if err != nil {
 		return answer, fmt.Errorf("%d of %d schedules %s, then: %w", done.Changed, len(s.Names), verb.done, err)
 	}
-	answer.Said = format.Plural(done.Changed, "schedule", "schedules") + " " + verb.done + "."
+	answer.Said = format.Plural(done.Changed, "schedule", "schedules") + " " + verb.done
 	if done.Gone > 0 {
-		answer.Said = fmt.Sprintf("%s %s, %d gone.", format.Plural(done.Changed, "schedule", "schedules"), verb.done, done.Gone)
+		answer.Said += fmt.Sprintf(", %d gone", done.Gone)
 	}
+	if done.denied > 0 {
+		answer.Said += fmt.Sprintf(", %d not allowed: %s", done.denied, strings.TrimSuffix(done.why, "."))
+	}
+	answer.Said += "."
 	return answer, nil
 }
 
@@ -128,9 +136,13 @@ func (c *Changer) selectedSchedules(ctx context.Context, f *Form, verb scheduleV
 	return s, err
 }
 
-// changeEach changes schedules one after another, until one cannot be changed. It skips deleted schedules.
-func (c *Changer) changeEach(ctx context.Context, f *Form, verb scheduleVerb, names []string) (done chime.BulkResult, err error) {
+// changeEach changes schedules one after another, until one cannot be changed. It skips deleted schedules, and those that the viewer may not change.
+func (c *Changer) changeEach(ctx context.Context, f *Form, verb scheduleVerb, names []string) (done progress, err error) {
 	for _, name := range names {
+		if why := f.check(ctx, "", name); why != nil {
+			done.deny(1, why)
+			continue
+		}
 		switch err := verb.one(c, ctx, name, f.note()); {
 		case errors.Is(err, chime.ErrNotFound):
 			done.Gone++
@@ -154,8 +166,9 @@ func (c *Changer) changeAll(ctx context.Context, f *Form, verb scheduleVerb, s s
 		return answer, err
 	}
 	answer.Count = int64(len(s.Names))
-	begun := &Operation{Title: verb.do + " " + format.Plural(len(s.Names), "schedule", "schedules"), Page: "schedules", List: f.list(), Verb: verb.done, Lost: "gone", Meant: len(s.Names), Done: first}
-	operation := c.operations.begin(begun, func(ctx context.Context, report func(chime.BulkResult)) error {
+	begun := &Operation{Title: verb.do + " " + format.Plural(len(s.Names), "schedule", "schedules"), Page: "schedules", List: f.list(), Verb: verb.done, Lost: "gone", Meant: len(s.Names)}
+	begun.add(first)
+	operation := c.operations.begin(begun, func(ctx context.Context, report func(progress)) error {
 		for _, name := range s.Names[1:] {
 			if err := ctx.Err(); err != nil {
 				return err
@@ -169,7 +182,7 @@ func (c *Changer) changeAll(ctx context.Context, f *Form, verb scheduleVerb, s s
 			report(done)
 		}
 		return nil
-	})
+	}, f.ended(answer))
 	answer.Back, answer.List = render.Path("operations", operation.ID), ""
 	return answer, nil
 }
