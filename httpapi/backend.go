@@ -23,6 +23,7 @@ type backend interface {
 	GetJob(ctx context.Context, n resource.JobName) (*service.Job, error)
 	PutJob(ctx context.Context, n resource.JobName, when service.Condition, patched bool, edit func(*service.Job) (*resource.Job, error)) (j *service.Job, created bool, err error)
 	DeleteJob(ctx context.Context, n resource.JobName, when service.Condition) (existed bool, err error)
+	CheckVerb(ctx context.Context, schedule string, do service.Verb) (job bool, err error)
 	RunJob(ctx context.Context, n resource.JobName, key string) (id string, err error)
 	History(ctx context.Context, n resource.JobName, page service.HistoryPage) (found []service.Execution, next int64, err error)
 	NextOf(ctx context.Context, n resource.JobName, count int) (next []time.Time, text string, err error)

@@ -277,6 +277,10 @@ func (f *fakeBackend) DeleteJob(ctx context.Context, n resource.JobName, when se
 	return true, nil
 }
 
+func (f *fakeBackend) CheckVerb(context.Context, string, service.Verb) (bool, error) {
+	return false, nil
+}
+
 func (f *fakeBackend) RunJob(ctx context.Context, n resource.JobName, key string) (string, error) {
 	leave, err := f.enter(ctx)
 	defer leave()

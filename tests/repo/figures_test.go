@@ -16,7 +16,7 @@ func TestTheFiguresOfTheDocumentsAreThoseOfTheSource(t *testing.T) {
 		{"SECURITY.md", "more than ten wrong attempts a minute", "internal/login/gate.go", "maxWrong = 10 "},
 		{"SECURITY.md", "it takes up to ten minutes", "dashboard/events.go", "maxStream = 10 * time.Minute"},
 		{"SECURITY.md", "(`Forwarded`, `Via`, `X-Real-Ip`, `X-Forwarded-…`)", "internal/loopback/loopback.go", `case name == "Forwarded", name == "Via", name == "X-Real-Ip", strings.HasPrefix(name, "X-Forwarded-"):`},
-		{"SECURITY.md", "`read` gives `View`, `run` `Operate`, `write` `Edit`, `admin` `Delete` and `Reveal`", "httpapi/cmd/chimed/dashboard.go", "httpapi.Read: dashboard.View, httpapi.Run: dashboard.Operate, httpapi.Write: dashboard.Edit, httpapi.Admin: dashboard.Delete | dashboard.Reveal"},
+		{"SECURITY.md", "`read` sees the pages, `run` also runs jobs of collections, `write` also pauses and resumes them, `admin` does the rest", "httpapi/cmd/chimed/dashboard.go", "httpapi.Read: dashboard.View, httpapi.Run: dashboard.Operate, httpapi.Write: dashboard.Edit, httpapi.Admin: dashboard.Delete | dashboard.Reveal"},
 		{"docs/dashboard.md", "10 s after the last page was closed", "dashboard/dashboard.go", "pollLinger = 10 * time.Second"},
 		{"docs/dashboard.md", "once every two seconds", "dashboard/dashboard.go", "pollEvery = 2 * time.Second"},
 		{"docs/dashboard.md", "who request the page within a second", "dashboard/page.go", "sharedFor = time.Second"},

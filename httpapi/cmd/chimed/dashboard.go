@@ -18,15 +18,15 @@ const dashboardPrefix = "/dashboard"
 // wholeStore is a name that no collection has. Only tokens for all collections have a permission for it.
 const wholeStore = "*"
 
-// dashboardRights are the rights that a permission for all collections adds in the dashboard, which shows the whole store.
+// dashboardRights are the rights that a permission for all collections adds in the dashboard, which shows the whole store. checkByAPI limits them.
 var dashboardRights = map[httpapi.Permission]dashboard.Rights{
 	httpapi.Read: dashboard.View, httpapi.Run: dashboard.Operate, httpapi.Write: dashboard.Edit, httpapi.Admin: dashboard.Delete | dashboard.Reveal,
 }
 
 // newDashboard returns the dashboard behind its login. Without tokens, browsers of this machine may use it. With tokens, a visitor
 // needs a token as password.
-func newDashboard(s *settings, known *credentials, store chime.Store, log *slog.Logger) (*dashboard.Dashboard, http.Handler) {
-	options := dashboard.Options{Prefix: dashboardPrefix, Title: "chimed", Write: s.dashboardWrite, Redact: maskSeals, Logger: log}
+func newDashboard(s *settings, known *credentials, store chime.Store, api *httpapi.API, log *slog.Logger) (*dashboard.Dashboard, http.Handler) {
+	options := dashboard.Options{Prefix: dashboardPrefix, Title: "chimed", Write: s.dashboardWrite, Check: checkByAPI(api), Redact: maskSeals, Logger: log}
 	if s.tokens == "" {
 		pages := dashboard.New(store, options)
 		return pages, pages

@@ -17,6 +17,14 @@ import (
 // handlerOf is the handler of a chimed with these flags.
 func handlerOf(t *testing.T, args ...string) http.Handler {
 	t.Helper()
+	store := embedded.StartInMemory()
+	t.Cleanup(func() { _ = store.Close() })
+	return handlerOn(t, store.Store(), args...)
+}
+
+// handlerOn is handlerOf on a store.
+func handlerOn(t *testing.T, store chime.Store, args ...string) http.Handler {
+	t.Helper()
 	p := process{args: args, env: func(string) string { return "" }}
 	s, err := p.serveSettings()
 	if err != nil {
@@ -26,9 +34,7 @@ func handlerOf(t *testing.T, args ...string) http.Handler {
 	if err != nil {
 		t.Fatal(err)
 	}
-	store := embedded.StartInMemory()
-	t.Cleanup(func() { _ = store.Close() })
-	made, err := newServer(s, known, store.Store(), nil, slog.New(slog.DiscardHandler))
+	made, err := newServer(s, known, store, nil, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,8 +115,8 @@ func TestPermissionsForAllCollectionsAreRightsInTheDashboard(t *testing.T) {
 	add("admin", httpapi.Admin)
 	add("team", httpapi.Admin, "team-*", "*-team")
 	handler := handlerOf(t, "-roles", withDashboardRole, "-dashboard-write", "-tokens", written(t, "tokens", strings.Join(lines, "\n")))
-	for name, want := range map[string][3]int{ // statuses of a read, a pause, and a deletion; the last two need a confirmation
-		"reader": {200, 403, 403}, "runner": {200, 200, 403}, "writer": {200, 200, 403}, "admin": {200, 200, 200}, "team": {403, 403, 403},
+	for name, want := range map[string][3]int{ // statuses of a read, of a pause of a program's schedule, and of a deletion; the last two need a confirmation
+		"reader": {200, 403, 403}, "runner": {200, 403, 403}, "writer": {200, 403, 403}, "admin": {200, 200, 200}, "team": {403, 403, 403},
 	} {
 		got := [3]int{
 			browse(handler, "GET", "/dashboard/workers", name, tokens[name]).Code,
@@ -155,7 +161,7 @@ func TestRevealMasksSealedSecrets(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	_, handler := newDashboard(&settings{}, nil, store.Store(), slog.New(slog.DiscardHandler))
+	_, handler := newDashboard(&settings{}, nil, store.Store(), httpapi.New(store.Store(), httpapi.Options{Authenticate: httpapi.Loopback()}), slog.New(slog.DiscardHandler))
 	for id, sealed := range map[string]bool{"action": false, "other": true} { // what another program's job has there is its own
 		page := browse(handler, "POST", dashboardPrefix+"/jobs/default/"+id+"/reveal", "", "")
 		if body := page.Body.String(); page.Code != http.StatusOK || !strings.Contains(body, "example.com/r") || strings.Contains(body, "canary") != sealed {

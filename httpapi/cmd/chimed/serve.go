@@ -96,7 +96,7 @@ func newServer(s *settings, known *credentials, store chime.Store, listener net.
 		handler = api
 	}
 	if s.hasRole(roleDashboard) {
-		pages, guarded := newDashboard(s, known, store, log)
+		pages, guarded := newDashboard(s, known, store, api, log)
 		made.http.RegisterOnShutdown(pages.Close)
 		handler = withDashboard(guarded, handler)
 	}

@@ -20,15 +20,11 @@ const runOnce = 24 * time.Hour
 // RunJob runs a job once now, and returns the occurrence's ID. The same key, which may be empty, gives the same run for 24 hours.
 func (s *Service) RunJob(ctx context.Context, n resource.JobName, key string) (id string, err error) {
 	schedule, m, c, err := s.find(ctx, n)
-	switch {
-	case err != nil:
+	if err == nil {
+		err = runnable(schedule, c)
+	}
+	if err != nil {
 		return "", err
-	case c.State == collection.Deleted:
-		return "", deleting(n.Collection)
-	case c.State == collection.Disabled:
-		return "", disabled(n)
-	case final(stateOf(schedule)):
-		return "", problem.New(problem.JobFinal, "job %s has ended and cannot run again: delete it and create it again", schedule.Name)
 	}
 	var options []chime.TriggerOption
 	if key != "" {
@@ -39,6 +35,19 @@ func (s *Service) RunJob(ctx context.Context, n resource.JobName, key string) (i
 		return "", noJob(n)
 	}
 	return receipt.ID, err
+}
+
+// runnable returns why a job cannot run now; nil: it can.
+func runnable(schedule *chime.Schedule, c *collection.Record) error {
+	switch n := jobOf(schedule.Name); {
+	case c.State == collection.Deleted:
+		return deleting(n.Collection)
+	case c.State == collection.Disabled:
+		return disabled(n)
+	case final(stateOf(schedule)):
+		return problem.New(problem.JobFinal, "job %s has ended and cannot run again: delete it and create it again", schedule.Name)
+	}
+	return nil
 }
 
 // runID is built from a client's key and the job's reserved name, which is unique: a later job with the same name has other runs.
