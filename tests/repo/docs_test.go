@@ -12,14 +12,7 @@ var testName = regexp.MustCompile("`(Test[A-Za-z0-9]+)`")
 // A promise that names a test which does not exist is held by nothing.
 func TestEveryTestThatDocumentsNameExists(t *testing.T) {
 	t.Chdir(root)
-	defined := map[string]bool{}
-	for _, s := range sources(t) {
-		for _, declaration := range s.file.Decls {
-			if f, ok := declaration.(*ast.FuncDecl); ok && (s.test && f.Recv == nil || s.folder == "internal/storesuite") {
-				defined[f.Name.Name] = true
-			}
-		}
-	}
+	defined := definedTests(t)
 	for document, least := range map[string]int{"docs/reliability.md": 30, "docs/keys.md": 60} {
 		text, err := os.ReadFile(document)
 		if err != nil {
@@ -35,6 +28,19 @@ func TestEveryTestThatDocumentsNameExists(t *testing.T) {
 			t.Errorf("%s names %d tests: this test searches in the wrong place", document, len(named))
 		}
 	}
+}
+
+// definedTests returns the names of all functions of test files, and of the suite of the stores.
+func definedTests(t *testing.T) map[string]bool {
+	defined := map[string]bool{}
+	for _, s := range sources(t) {
+		for _, declaration := range s.file.Decls {
+			if f, ok := declaration.(*ast.FuncDecl); ok && (s.test && f.Recv == nil || s.folder == "internal/storesuite") {
+				defined[f.Name.Name] = true
+			}
+		}
+	}
+	return defined
 }
 
 // Before 9.7.3 a client whose call timed out could hand its reply to the next caller (CVE-2025-29923).

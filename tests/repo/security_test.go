@@ -1,0 +1,62 @@
+package repo_test
+
+import (
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+var securityTest = regexp.MustCompile("`((?:Test|Fuzz)[A-Za-z0-9]+)`")
+
+// docs/security-model.md has a test for each attack and for each promise of SECURITY.md, and each of these tests exists. A promise that is not in the
+// table of promises, or that SECURITY.md no longer contains, is found here.
+func TestEachAttackAndEachPromiseHasATest(t *testing.T) {
+	t.Chdir(root)
+	defined := definedTests(t)
+	policy, err := os.ReadFile("SECURITY.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	model, err := os.ReadFile("docs/security-model.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	attacks, promises, found := strings.Cut(string(model), "\n## Promises\n")
+	if _, attacks, found = strings.Cut(attacks, "\n## Attacks\n"); !found {
+		t.Fatal("docs/security-model.md has no attacks and promises")
+	}
+	promised := map[string]bool{}
+	for part, most := range map[string]int{attacks: 50, promises: 20} {
+		rows := 0
+		for line := range strings.Lines(part) {
+			cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), " | ")
+			if len(cells) != 3 || strings.HasSuffix(cells[2], "tests ") {
+				continue
+			}
+			rows++
+			named := securityTest.FindAllStringSubmatch(cells[2], -1)
+			if len(named) == 0 {
+				t.Errorf("docs/security-model.md has no test of %q", cells[0])
+			}
+			for _, name := range named {
+				if !defined[name[1]] {
+					t.Errorf("docs/security-model.md names %s, which no test file defines", name[1])
+				}
+			}
+			if part == promises {
+				if promised[strings.TrimSpace(cells[0])] = true; !strings.Contains(string(policy), cells[1]) {
+					t.Errorf("SECURITY.md does not promise %q", cells[1])
+				}
+			}
+		}
+		if rows < most {
+			t.Errorf("docs/security-model.md has a table of %d lines: this test searches in the wrong place", rows)
+		}
+	}
+	for _, who := range regexp.MustCompile(`(?m)^\| [^|]*\*\*(.+?)\*\*`).FindAllStringSubmatch(string(policy), -1) {
+		if name := strings.TrimSpace(who[1]); !promised[name] && !promised[name+"'s dashboard"] {
+			t.Errorf("docs/security-model.md has no promise to the %s", name)
+		}
+	}
+}
