@@ -114,10 +114,20 @@ func (u Users) Check(name, token string) (dashboard.Viewer, bool) {
 
 // NewUser makes a token for a user, and the line with which ReadUsers recognises it. The line is not secret. may is as in a line.
 func NewUser(name, may string) (token, line string, err error) {
+	token = newToken()
+	fields := []string{name, digestOf(token), may}
+	return token, strings.Join(fields, " "), Users{}.add(fields)
+}
+
+// newToken returns a token of 32 random bytes.
+func newToken() string {
 	secret := make([]byte, 32)
 	_, _ = rand.Read(secret) // never fails
-	token = tokenPrefix + base64.RawURLEncoding.EncodeToString(secret)
+	return tokenPrefix + base64.RawURLEncoding.EncodeToString(secret)
+}
+
+// digestOf returns the SHA-256 of a token in hex.
+func digestOf(token string) string {
 	digest := sha256.Sum256([]byte(token))
-	fields := []string{name, hex.EncodeToString(digest[:]), may}
-	return token, strings.Join(fields, " "), Users{}.add(fields)
+	return hex.EncodeToString(digest[:])
 }

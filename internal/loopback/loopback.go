@@ -1,4 +1,4 @@
-// Package loopback distinguishes requests of programs on this machine from all others, for handlers that serve such requests without a login.
+// Package loopback distinguishes requests of programs on this machine from others.
 package loopback
 
 import (
@@ -7,11 +7,26 @@ import (
 	"strings"
 )
 
-// Elsewhere returns why a request may come from another machine; the empty string: it does not. It must come from a loopback address and name one as
-// its host. Otherwise a page in a browser of this machine could send it, if its host name resolves to 127.0.0.1. It must have no header that a
-// proxy adds, because the clients of that proxy would be taken for the owner of the machine; a proxy that adds none is not recognized. Nor may a
-// job of chime have sent it.
+// Elsewhere returns why a request may come from another machine; the empty string: nothing shows that it does. It is a guess. In addition to what
+// Foreign checks, the request must have no header that a proxy adds, because the clients of that proxy would be taken for the owner of the machine.
+// The defaults of nginx and HAProxy add none, and neither does a port-forward: their clients are not recognized.
 func Elsewhere(r *http.Request) string {
+	if why := Foreign(r); why != "" {
+		return why
+	}
+	for name := range r.Header {
+		switch name = http.CanonicalHeaderKey(name); {
+		case name == "Forwarded", name == "Via", name == "X-Real-Ip", strings.HasPrefix(name, "X-Forwarded-"):
+			return "this request has come through a proxy: it has the header " + name
+		}
+	}
+	return ""
+}
+
+// Foreign returns why a request is refused although it has a token that is only valid on this machine; the empty string: it is not refused. It must
+// come from a loopback address and name one as its host. Otherwise a page in a browser of this machine could send it, if its host name resolves to
+// 127.0.0.1. A job of chime must not have sent it.
+func Foreign(r *http.Request) string {
 	peer, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil || !peer.Addr().Unmap().IsLoopback() {
 		return "this request is from elsewhere"
@@ -20,15 +35,15 @@ func Elsewhere(r *http.Request) string {
 		return "the host that this request names is not localhost, 127.0.0.1 or [::1]"
 	}
 	for name := range r.Header {
-		switch name = http.CanonicalHeaderKey(name); {
-		case name == "Forwarded", name == "Via", name == "X-Real-Ip", strings.HasPrefix(name, "X-Forwarded-"):
-			return "this request has come through a proxy: it has the header " + name
-		case name == "Chime-Fence":
+		if name = http.CanonicalHeaderKey(name); name == Fence {
 			return "this request was sent by a job: it has the header " + name
 		}
 	}
 	return ""
 }
+
+// Fence is the header of the requests that jobs send.
+const Fence = "Chime-Fence"
 
 // isLoopbackHost reports whether a Host header, with a port or without, is localhost or a loopback address.
 func isLoopbackHost(host string) bool {

@@ -65,3 +65,31 @@ func TestElsewhereIsAllThatMayNotBeThisMachine(t *testing.T) {
 		}
 	}
 }
+
+// A token proves more than the headers of a proxy, but neither a host name that was rebound nor a job of chime is this machine's user.
+func TestForeignIsAllThatATokenDoesNotExcuse(t *testing.T) {
+	const here = "127.0.0.1:50000"
+	for _, c := range []struct {
+		name, peer, host, header string
+		allowed                  bool
+	}{
+		{"curl", here, "localhost:8080", "", true},
+		{"nginx with its defaults", here, "127.0.0.1:8080", "", true},
+		{"a proxy that adds a header", here, "localhost:8080", "X-Forwarded-For", true},
+		{"another proxy that adds a header", here, "localhost:8080", "Via", true},
+		{"from the network", "192.0.2.7:50000", "localhost:8080", "", false},
+		{"a name that was rebound", here, "evil.example:8080", "", false},
+		{"a proxy that passes the client's host", here, "jobs.example", "", false},
+		{"a job that calls its own scheduler", here, "localhost:8080", "Chime-Fence", false},
+		{"the same in small letters", here, "localhost:8080", "chime-fence", false},
+	} {
+		r := httptest.NewRequest("GET", "/", nil)
+		r.RemoteAddr, r.Host = c.peer, c.host
+		if c.header != "" {
+			r.Header[c.header] = []string{"7"}
+		}
+		if why := Foreign(r); (why == "") != c.allowed {
+			t.Errorf("%s (peer %q, host %q, header %q): got %q, want allowed: %v", c.name, c.peer, c.host, c.header, why, c.allowed)
+		}
+	}
+}

@@ -44,13 +44,13 @@ var mayImport = map[string][]string{
 	"health":                     {"."},
 	"internal/loopback":          {},
 	"internal/browser":           {"any"}, // a module of its own, for tests and pictures
-	"internal/login":             {"dashboard"},
+	"internal/login":             {"dashboard", "internal/loopback"},
 	"dashboard":                  {".", "internal/guardlog", "internal/loopback", "internal/rights", "dashboard/internal/guard", "dashboard/internal/live", "dashboard/internal/render", "dashboard/internal/pages", "dashboard/internal/change"},
 	"dashboard/internal/guard":   {},
 	"dashboard/internal/live":    {"internal/format"},
 	"dashboard/internal/visit":   {"github.com/redis/go-redis/v9"},    // for tests
 	"dashboard/internal/render":  {"internal/format", "internal/svg"}, // it is given models, and knows no store
-	"dashboard/internal/pages":   {".", "recurrence", "internal/format", "internal/overview", "internal/plain", "internal/jobfind", "internal/history", "internal/blocked", "internal/rights", "internal/svg", "internal/wire", "dashboard/internal/render"},
+	"dashboard/internal/pages":   {".", "recurrence", "internal/format", "internal/overview", "internal/plain", "internal/jobfind", "internal/history", "internal/blocked", "internal/rights", "internal/svg", "internal/wire", "internal/protocol", "dashboard/internal/render"},
 	"dashboard/internal/change":  {".", "recurrence", "internal/format", "internal/plain", "internal/jobfind", "internal/rules", "internal/times", "internal/definition", "dashboard/internal/builder", "dashboard/internal/render"},
 	"internal/jobfind":           {"."}, // these eight are for the command and the dashboard
 	"internal/overview":          {".", "internal/protocol", "internal/jobfind", "internal/rights"},
