@@ -1,7 +1,7 @@
 #!/bin/sh
 # test.sh: the tests of the library and of its modules, with the race detector and a real Redis server.
 #   ./test.sh       before a change is pushed
-#   ./test.sh all   what CI runs: also long walks, cluster, ACL users, browser, promtool, tmux, ablation, chaos, fuzzing, check.sh
+#   ./test.sh all   what CI runs: also long walks, cluster, ACL users, browser, proxies, promtool, tmux, ablation, chaos, fuzzing, check.sh
 # It installs what it needs where it may: as root on Debian and Ubuntu, or where CI is set; elsewhere it says what is missing. Servers are started on free
 # ports of the loopback interface. Exit code: 0 all passed, 1 a test failed, 2 something is missing. See CONTRIBUTING.md.
 set -eu
@@ -28,7 +28,7 @@ need() { for command in $1; do ! command -v "$command" >/dev/null || return 0; d
 need go golang
 need "redis-server valkey-server" redis-server
 need gcc "gcc libc6-dev"
-if [ "$all" ]; then need tmux tmux && need promtool prometheus && need "${CHIME_BROWSER:-chromium-headless-shell} chromium" chromium-headless-shell; fi
+if [ "$all" ]; then need tmux tmux && need promtool prometheus && need nginx nginx-light && need haproxy haproxy && need "${CHIME_BROWSER:-chromium-headless-shell} chromium" chromium-headless-shell; fi
 if [ "$missing" ] && command -v apt-get >/dev/null && { [ "${CI:-}" ] || [ "$(id -u)" = 0 ]; }; then
 	echo "test.sh: installing$missing"
 	sudo=$([ "$(id -u)" = 0 ] || echo sudo -n) # a word is a package: shellcheck disable=SC2086

@@ -32,6 +32,9 @@ var sample = regexp.MustCompile("(?s)```sh\n(curl .*?)\n```\n(?:\n```json\n(.*?)
 // wait is a condition in the guide before the next command: a history has a number of entries.
 var wait = regexp.MustCompile(`<!-- until (\S+) has (\d+) entries -->`)
 
+// tokenHeader is in every command: the server demands a token.
+const tokenHeader = `-H "Authorization: Bearer $TOKEN"`
+
 // refused marks a command that the guide shows as refused. All other commands succeed.
 const refused = "<!-- refused -->"
 
@@ -63,6 +66,9 @@ func TestTheGuidesCommandsAnswerAsItShows(t *testing.T) {
 			on.awaitEntries(w[1], w[2])
 		}
 		command := rest[at[2]:at[3]]
+		if !strings.Contains(command, tokenHeader) {
+			t.Errorf("%s\nhas no token: want %s", command, tokenHeader)
+		}
 		got, status := on.curl(command)
 		commands++
 		if want := strings.Contains(rest[:at[0]], refused); want != (status >= 400) {
@@ -97,7 +103,7 @@ func steady(text string) string { return changing.ReplaceAllString(text, "…") 
 // A guideRun is a server that runs as in the guide.
 type guideRun struct {
 	t         *testing.T
-	addresses *strings.Replacer // of the guide to those of this run
+	addresses *strings.Replacer // of the guide to those of this run, and the token
 	shown     *strings.Replacer
 }
 
@@ -110,7 +116,15 @@ func startGuide(t *testing.T, receiver string) *guideRun {
 	if err != nil {
 		t.Fatal(err)
 	}
-	api := httpapi.New(store, httpapi.Options{Authenticate: httpapi.Loopback(), Logger: quiet(), Egress: action.Egress{AllowNets: []action.Net{allowed}}})
+	token, line, err := httpapi.NewToken("local", httpapi.Admin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	who, err := httpapi.Tokens(line)
+	if err != nil {
+		t.Fatal(err)
+	}
+	api := httpapi.New(store, httpapi.Options{Authenticate: who, Logger: quiet(), Egress: action.Egress{AllowNets: []action.Net{allowed}}})
 	worker := chime.NewWorker(store, chime.WorkerOptions{Logger: quiet()})
 	api.Register(worker)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -133,7 +147,7 @@ func startGuide(t *testing.T, receiver string) *guideRun {
 	})
 	own := listener.Addr().String()
 	return &guideRun{t,
-		strings.NewReplacer("localhost:8080", own, "127.0.0.1:9000", receiver),
+		strings.NewReplacer("localhost:8080", own, "127.0.0.1:9000", receiver, "$TOKEN", token),
 		strings.NewReplacer(own, "localhost:8080", receiver, "127.0.0.1:9000"),
 	}
 }
@@ -197,7 +211,7 @@ func (g *guideRun) awaitEntries(job, count string) {
 	g.t.Helper()
 	deadline := time.Now().Add(2 * time.Minute)
 	for {
-		answer, _ := g.curl("curl localhost:8080/jobCollections/demo/jobs/" + job + "/history")
+		answer, _ := g.curl(`curl -H "Authorization: Bearer $TOKEN" localhost:8080/jobCollections/demo/jobs/` + job + "/history")
 		if strconv.Itoa(strings.Count(answer, `"actionName"`)) == count {
 			return
 		}
@@ -208,7 +222,7 @@ func (g *guideRun) awaitEntries(job, count string) {
 	}
 }
 
-// shellWords splits a command like a shell, with '…' and \ at the end of a line.
+// shellWords splits a command like a shell, with '…', "…" and \ at the end of a line.
 func shellWords(command string) []string {
 	var words []string
 	for rest := strings.ReplaceAll(command, "\\\n", " "); ; {
@@ -218,8 +232,8 @@ func shellWords(command string) []string {
 		}
 		var word strings.Builder
 		for rest != "" && rest[0] != ' ' && rest[0] != '\n' {
-			if quoted, ok := strings.CutPrefix(rest, "'"); ok {
-				inside, after, _ := strings.Cut(quoted, "'")
+			if quote := rest[:1]; quote == "'" || quote == `"` {
+				inside, after, _ := strings.Cut(rest[1:], quote)
 				word.WriteString(inside)
 				rest = after
 				continue

@@ -8,6 +8,8 @@ package main
 
 import (
 	"context"
+	"crypto/rand"
+	"encoding/base64"
 	"flag"
 	"fmt"
 	"io"
@@ -42,14 +44,14 @@ func run(ctx context.Context, out io.Writer, stay bool) error {
 		return err
 	}
 	defer server.stop()
-	fmt.Fprintf(out, "chimed serves on %s, and may call %s, the receiver of this program.\n", server.address, receiver.address())
+	fmt.Fprintf(out, "chimed serves on %s, and may call %s, the receiver of this program. Every request has its token:\n\n  export TOKEN=%s\n", server.address, receiver.address(), server.token)
 
-	if err := (&tour{out: out, server: server.address, receiver: receiver.address()}).walk(ctx); err != nil {
+	if err := (&tour{out: out, server: server.address, token: server.token, receiver: receiver.address()}).walk(ctx); err != nil {
 		return err
 	}
 	fmt.Fprintf(out, "\nWhat the receiver got:\n\n%s", receiver.log())
 	if stay {
-		fmt.Fprintf(out, "\nBoth run until Control-C. All routes: curl http://%s/\n", server.address)
+		fmt.Fprintf(out, "\nBoth run until Control-C. All routes: curl http://%s/openapi.yaml\n", server.address)
 		<-ctx.Done()
 	}
 	return nil
@@ -58,6 +60,7 @@ func run(ctx context.Context, out io.Writer, stay bool) error {
 // A chimed is a process of the command chimed.
 type chimed struct {
 	address string
+	token   string // for this machine, until the process ends
 	command *exec.Cmd
 	folder  string // the folder of the program
 }
@@ -68,7 +71,7 @@ func startChimed(ctx context.Context, mayCall string) (*chimed, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &chimed{folder: folder}
+	c := &chimed{folder: folder, token: newToken()}
 	program := filepath.Join(folder, "chimed")
 	if text, err := exec.CommandContext(ctx, "go", "build", "-o", program, "github.com/chimejobs/chime/httpapi/cmd/chimed").CombinedOutput(); err != nil {
 		c.stop()
@@ -79,6 +82,7 @@ func startChimed(ctx context.Context, mayCall string) (*chimed, error) {
 		return nil, err
 	}
 	c.command = exec.Command(program, "-listen", c.address, "-allow-net", mayCall)
+	c.command.Env = append(os.Environ(), "CHIMED_LOCAL_TOKEN="+c.token) // without it chimed makes one, and shows it on its terminal
 	if err := c.command.Start(); err != nil {
 		c.command = nil
 		c.stop()
@@ -89,6 +93,13 @@ func startChimed(ctx context.Context, mayCall string) (*chimed, error) {
 		return nil, err
 	}
 	return c, nil
+}
+
+// newToken returns a token in the form that chimed demands: 32 random bytes.
+func newToken() string {
+	secret := make([]byte, 32)
+	_, _ = rand.Read(secret) // never fails
+	return "chm_" + base64.RawURLEncoding.EncodeToString(secret)
 }
 
 // freeAddress is an unused address of this machine.
@@ -104,7 +115,7 @@ func (c *chimed) awaitReady(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
 	for {
-		answer, err := send(ctx, "GET", "http://"+c.address+"/readyz", "")
+		answer, err := send(ctx, "GET", "http://"+c.address+"/readyz", "", c.token)
 		if err == nil && answer.status == 200 {
 			return nil
 		}

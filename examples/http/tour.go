@@ -15,6 +15,7 @@ import (
 type tour struct {
 	out              io.Writer
 	server, receiver string // addresses
+	token            string
 }
 
 func (t *tour) walk(ctx context.Context) error {
@@ -78,7 +79,7 @@ func (t *tour) await(ctx context.Context, method, url, body, until string) (answ
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
 	for {
-		got, err := send(ctx, method, url, body)
+		got, err := send(ctx, method, url, body, t.token)
 		if err != nil || strings.Contains(string(got.body), until) || got.status >= 300 {
 			return got, err
 		}
@@ -92,7 +93,7 @@ func (t *tour) await(ctx context.Context, method, url, body, until string) (answ
 
 // curl is the command line for the same request.
 func curl(method, url, body string) string {
-	line := "curl"
+	line := `curl -H "Authorization: Bearer $TOKEN"`
 	if method != "GET" {
 		line += " -X " + method
 	}
@@ -109,11 +110,12 @@ type answer struct {
 	body   []byte
 }
 
-func send(ctx context.Context, method, url, body string) (answer, error) {
+func send(ctx context.Context, method, url, body, token string) (answer, error) {
 	request, err := http.NewRequestWithContext(ctx, method, url, strings.NewReader(body))
 	if err != nil {
 		return answer{}, err
 	}
+	request.Header.Set("Authorization", "Bearer "+token)
 	if body != "" {
 		request.Header.Set("Content-Type", "application/json")
 	}

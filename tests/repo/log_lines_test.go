@@ -26,7 +26,7 @@ var (
 		store.trouble store.recovered store.unfit store.unreadable store.emptied client.logged
 		worker.started worker.unhandled worker.unserved queue.unserved drain.started drain.ended
 		schedule.unreadable collection.unreadable collection.failed collection.overfull
-		server.started server.stopping server.reloaded server.reload_failed server.cut_off server.handed_back
+		server.token server.started server.stopping server.reloaded server.reload_failed server.cut_off server.handed_back
 		dashboard.action dashboard.denied dashboard.revealed dashboard.failed
 		api.action api.denied api.unauthenticated api.panicked api.unsent request.failed`)
 )

@@ -9,21 +9,22 @@ import (
 	"sync/atomic"
 
 	"github.com/chimejobs/chime/httpapi"
+	"github.com/chimejobs/chime/internal/login"
 )
 
 // credentials are read from files, and again on SIGHUP: the tokens with their permissions, and the certificate. A wrong file changes
-// nothing.
+// nothing. Without a file of tokens there is one local token.
 type credentials struct {
 	tokens, cert, key string // files; empty: none
+	local             *login.Local
 
 	who         atomic.Pointer[httpapi.Authenticator]
 	certificate atomic.Pointer[tls.Certificate]
 }
 
 func newCredentials(s *settings) (*credentials, error) {
-	c := &credentials{tokens: s.tokens, cert: s.tlsCert, key: s.tlsKey}
-	loopback := httpapi.Loopback()
-	c.who.Store(&loopback)
+	c := &credentials{tokens: s.tokens, cert: s.tlsCert, key: s.tlsKey, local: s.local}
+	c.useLocal()
 	return c, c.load()
 }
 
@@ -71,6 +72,9 @@ func loadCertificate(certFile, keyFile string) (*tls.Certificate, error) {
 
 // authenticate is the authenticator of the tokens that were read last.
 func (c *credentials) authenticate(r *http.Request) (httpapi.Principal, error) {
+	if c.local != nil {
+		return c.authenticateLocal(r)
+	}
 	return (*c.who.Load())(r)
 }
 

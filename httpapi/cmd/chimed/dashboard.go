@@ -23,17 +23,17 @@ var dashboardRights = map[httpapi.Permission]dashboard.Rights{
 	httpapi.Read: dashboard.View, httpapi.Run: dashboard.Operate, httpapi.Write: dashboard.Edit, httpapi.Admin: dashboard.Delete | dashboard.Reveal,
 }
 
-// newDashboard returns the dashboard behind its login. Without tokens, browsers of this machine may use it. With tokens, a visitor
-// needs a token as password.
+// newDashboard returns the dashboard behind its login, whose password is a token.
 func newDashboard(s *settings, known *credentials, store chime.Store, api *httpapi.API, log *slog.Logger) (*dashboard.Dashboard, http.Handler) {
-	options := dashboard.Options{Prefix: dashboardPrefix, Title: "chimed", Write: s.dashboardWrite, Check: checkByAPI(api), Redact: maskSeals, Logger: log}
-	if s.tokens == "" {
-		pages := dashboard.New(store, options)
-		return pages, pages
+	options := dashboard.Options{
+		Prefix: dashboardPrefix, Title: "chimed", Authorize: login.Authorize, Write: s.dashboardWrite,
+		Check: checkByAPI(api), Redact: maskSeals, Logger: log,
 	}
-	options.Authorize = login.Authorize
-	pages := dashboard.New(store, options)
-	return pages, login.New(known.viewer, log).Wrap(pages)
+	pages, gate := dashboard.New(store, options), login.New(known.viewer, log)
+	if s.local != nil {
+		return pages, gate.WrapLocal(pages)
+	}
+	return pages, gate.Wrap(pages)
 }
 
 // sealedField is the only field of a sealed secret in the JSON of an action.
@@ -72,8 +72,9 @@ func masked(value any) any {
 
 // viewer is the viewer with a name and a token, by the tokens that were read last.
 func (c *credentials) viewer(name, token string) (dashboard.Viewer, bool) {
-	principal, err := c.authenticate(&http.Request{Header: http.Header{"Authorization": {"Bearer " + token}}})
-	if err != nil || principal.Name != name {
+	principal, err := (*c.who.Load())(&http.Request{Header: http.Header{"Authorization": {"Bearer " + token}}})
+	isBearer := c.local != nil && name == ""
+	if err != nil || principal.Name != name && !isBearer {
 		return dashboard.Viewer{}, false
 	}
 	viewer := dashboard.Viewer{Name: principal.Name}

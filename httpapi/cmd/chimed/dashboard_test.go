@@ -11,8 +11,14 @@ import (
 	"github.com/chimejobs/chime"
 	"github.com/chimejobs/chime/httpapi"
 	"github.com/chimejobs/chime/httpapi/action"
+	"github.com/chimejobs/chime/internal/login"
 	"github.com/chimejobs/chime/redisstore/embedded"
 )
+
+// localEnv is an environment with the local token.
+func localEnv(name string) string {
+	return map[string]string{login.LocalVariable: localToken}[name]
+}
 
 // handlerOf is the handler of a chimed with these flags.
 func handlerOf(t *testing.T, args ...string) http.Handler {
@@ -25,7 +31,7 @@ func handlerOf(t *testing.T, args ...string) http.Handler {
 // handlerOn is handlerOf on a store.
 func handlerOn(t *testing.T, store chime.Store, args ...string) http.Handler {
 	t.Helper()
-	p := process{args: args, env: func(string) string { return "" }}
+	p := process{args: args, env: localEnv}
 	s, err := p.serveSettings()
 	if err != nil {
 		t.Fatal(err)
@@ -42,12 +48,15 @@ func handlerOn(t *testing.T, store chime.Store, args ...string) http.Handler {
 	return made.http.Handler
 }
 
-// browse sends a request from this machine, with a name and a token unless they are empty.
+// browse sends a request from this machine, with a name and a token unless they are empty. Without a name the token is a bearer token.
 func browse(handler http.Handler, method, path, name, token string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(method, path, nil)
 	r.RemoteAddr, r.Host = "127.0.0.1:50000", "localhost:8080"
-	if name != "" {
+	switch {
+	case name != "":
 		r.SetBasicAuth(name, token)
+	case token != "":
+		r.Header.Set("Authorization", "Bearer "+token)
 	}
 	w := httptest.NewRecorder()
 	handler.ServeHTTP(w, r)
@@ -68,7 +77,7 @@ func TestTheDashboardIsOffUnlessItIsARole(t *testing.T) {
 	} {
 		handler := handlerOf(t, c.args...)
 		for path, want := range c.status {
-			got := browse(handler, "GET", path, "", "")
+			got := browse(handler, "GET", path, "", localToken)
 			if got.Code != want {
 				t.Errorf("%s: GET %s: got %d %s, want %d", what, path, got.Code, got.Body, want)
 			}
@@ -79,21 +88,29 @@ func TestTheDashboardIsOffUnlessItIsARole(t *testing.T) {
 	}
 }
 
-func TestTheDashboardWithoutTokensIsForThisMachine(t *testing.T) {
+func TestTheDashboardWithoutTokensHasALocalOne(t *testing.T) {
 	for _, c := range []struct {
 		args   []string
 		status int // of a pause
 	}{{nil, 403}, {[]string{"-dashboard-write"}, 200}} { // the dashboard asks for confirmation first
 		handler := handlerOf(t, append([]string{"-roles", withDashboardRole}, c.args...)...)
-		if got := browse(handler, "POST", "/dashboard/schedules/a/pause", "", ""); got.Code != c.status {
-			t.Errorf("%q: a pause: got %d, want %d: %s", c.args, got.Code, c.status, got.Body)
+		for name, token := range map[string]string{login.LocalUser: localToken, "": localToken} {
+			if got := browse(handler, "POST", "/dashboard/schedules/a/pause", name, token); got.Code != c.status {
+				t.Errorf("%q: a pause by %q: got %d, want %d: %s", c.args, name, got.Code, c.status, got.Body)
+			}
+		}
+		for what, user := range map[string][2]string{"nobody": {}, "another name": {"anna", localToken}, "another token": {login.LocalUser, localToken[:46] + "B"}} {
+			if got := browse(handler, "GET", "/dashboard/workers", user[0], user[1]); got.Code != http.StatusUnauthorized {
+				t.Errorf("%q: %s: got %d, want 401", c.args, what, got.Code)
+			}
 		}
 		r := httptest.NewRequest("GET", "/dashboard/workers", nil)
-		r.RemoteAddr, r.Host = "192.0.2.1:50000", "localhost:8080"
+		r.RemoteAddr, r.Host = "127.0.0.1:50000", "evil.example"
+		r.SetBasicAuth(login.LocalUser, localToken)
 		w := httptest.NewRecorder()
 		handler.ServeHTTP(w, r)
 		if w.Code != http.StatusForbidden {
-			t.Errorf("%q: from elsewhere: got %d, want 403", c.args, w.Code)
+			t.Errorf("%q: a host that was rebound: got %d, want 403", c.args, w.Code)
 		}
 	}
 }
@@ -161,9 +178,18 @@ func TestRevealMasksSealedSecrets(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	_, handler := newDashboard(&settings{}, nil, store.Store(), httpapi.New(store.Store(), httpapi.Options{Authenticate: httpapi.Loopback()}), slog.New(slog.DiscardHandler))
+	local, err := login.NewLocal(localEnv)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &settings{local: local}
+	known, err := newCredentials(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, handler := newDashboard(s, known, store.Store(), httpapi.New(store.Store(), httpapi.Options{Authenticate: httpapi.Loopback()}), slog.New(slog.DiscardHandler))
 	for id, sealed := range map[string]bool{"action": false, "other": true} { // what another program's job has there is its own
-		page := browse(handler, "POST", dashboardPrefix+"/jobs/default/"+id+"/reveal", "", "")
+		page := browse(handler, "POST", dashboardPrefix+"/jobs/default/"+id+"/reveal", login.LocalUser, localToken)
 		if body := page.Body.String(); page.Code != http.StatusOK || !strings.Contains(body, "example.com/r") || strings.Contains(body, "canary") != sealed {
 			t.Errorf("%s: got %d, with the sealed text: %v, want %v", id, page.Code, strings.Contains(body, "canary"), sealed)
 		}

@@ -22,7 +22,7 @@ Jobs are created disabled. Existing jobs and collections are not changed, so an 
 ended are skipped. A job without its secrets is refused: an export never contains secrets.
 
   -url URL              the address of chimed, or CHIMED_URL; default http://127.0.0.1:8080
-  -token-file FILE      a file with the token, or the token itself in CHIMED_TOKEN; not needed for a local chimed without tokens
+  -token-file FILE      a file with the token, or the token itself in CHIMED_TOKEN
   -collection OLD=NEW   the new name of a collection; can be repeated
   -secrets FILE         JSON: {"collection/job/action.request.authentication.password": "…"}, with the names in FILE
   -parameters FILE      JSON: {"parameters": {"name": {"value": …}}}, the values of a template's parameters;

@@ -186,6 +186,7 @@ func (k *killing) ask(method, path, body string) string {
 			return ""
 		}
 		request.Header.Set("Content-Type", "application/json")
+		request.Header.Set("Authorization", "Bearer "+localToken)
 		answer, err := http.DefaultClient.Do(request)
 		if err != nil {
 			continue

@@ -27,7 +27,7 @@ const (
 )
 
 func main() {
-	os.Exit(run(context.Background(), process{args: os.Args[1:], env: os.Getenv, in: os.Stdin, out: os.Stdout, err: os.Stderr}))
+	os.Exit(run(context.Background(), process{args: os.Args[1:], env: os.Getenv, in: os.Stdin, out: os.Stdout, err: os.Stderr, terminal: isTerminal(os.Stdout)}))
 }
 
 // A process is the environment of a command.
@@ -36,6 +36,7 @@ type process struct {
 	env      func(name string) string
 	in       io.Reader
 	out, err io.Writer
+	terminal bool // people see out
 }
 
 // A usageError is an error in flags or arguments.

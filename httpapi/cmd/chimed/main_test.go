@@ -22,10 +22,14 @@ func TestMain(m *testing.M) {
 	childproc.Main(m, map[string]childproc.Role{"chimed": runChild})
 }
 
+// localToken is the local token of the chimeds in tests.
+const localToken = "chm_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
+
 // A childConfig is the configuration of a child.
 type childConfig struct {
-	Args []string
-	Env  map[string]string
+	Args     []string
+	Env      map[string]string
+	Terminal bool
 }
 
 func runChild(c *childproc.Child) error {
@@ -33,7 +37,7 @@ func runChild(c *childproc.Child) error {
 	if err := c.Config(&config); err != nil {
 		return err
 	}
-	p := process{args: config.Args, env: func(name string) string { return config.Env[name] }, out: os.Stdout, err: messages{c}}
+	p := process{args: config.Args, env: func(name string) string { return config.Env[name] }, out: os.Stdout, err: messages{c}, terminal: config.Terminal}
 	if code := run(context.Background(), p); code != 0 {
 		return errors.New("chimed failed")
 	}
@@ -81,7 +85,7 @@ func written(t testing.TB, name, text string) string {
 	return path
 }
 
-// ask sends a request, and returns status and body. headers are name, value, name, value …
+// ask sends a request with the local token, and returns status and body. headers are name, value, name, value …
 func ask(t testing.TB, client *http.Client, method, url, body string, headers ...string) (int, string) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
@@ -89,6 +93,7 @@ func ask(t testing.TB, client *http.Client, method, url, body string, headers ..
 		t.Fatal(err)
 	}
 	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("Authorization", "Bearer "+localToken)
 	for ; len(headers) > 1; headers = headers[2:] {
 		request.Header.Set(headers[0], headers[1])
 	}

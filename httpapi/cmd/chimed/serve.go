@@ -20,6 +20,7 @@ import (
 	"github.com/chimejobs/chime/chimeprom"
 	"github.com/chimejobs/chime/health"
 	"github.com/chimejobs/chime/httpapi"
+	"github.com/chimejobs/chime/internal/login"
 	"github.com/chimejobs/chime/redisstore"
 )
 
@@ -54,6 +55,11 @@ func (p process) serve(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	token, err := server.announceLocal(p)
+	if err != nil {
+		return err
+	}
+	defer token.Remove()
 	return server.run(ctx, p)
 }
 
@@ -66,6 +72,7 @@ type server struct {
 	http     *http.Server
 	health   *health.Health
 	roles    []chime.Role
+	export   string // the line for a shell that sets TOKEN; empty: there is a file of tokens
 }
 
 func newServer(s *settings, known *credentials, store chime.Store, listener net.Listener, log *slog.Logger) (*server, error) {
@@ -211,17 +218,20 @@ func (s *server) banner() string {
 		where = "in memory: it forgets everything at exit"
 	}
 	fmt.Fprintf(&b, "chimed %s on %s, %s\n", version(), s.url(), where)
+	if s.export != "" {
+		fmt.Fprintf(&b, "\nThe token for this machine, until chimed ends. Paste this line into the terminal of your requests:\n  %s\n", s.export)
+	}
 	if s.settings.hasRole(roleDashboard) {
 		fmt.Fprintf(&b, "\nThe dashboard: %s%s/\n", s.url(), dashboardPrefix)
+		if s.export != "" {
+			fmt.Fprintf(&b, "Its login: the name is %s, the password is the token\n", login.LocalUser)
+		}
 	}
 	if !s.settings.hasRole(roleAPI) {
 		fmt.Fprintf(&b, "Its roles are %s. To see its health:\n  curl %s/readyz\n", strings.Join(s.settings.has, ", "), s.url())
 		return b.String()
 	}
-	curl := "curl"
-	if s.settings.tokens != "" {
-		curl += ` -H "Authorization: Bearer $TOKEN"`
-	}
+	const curl = `curl -H "Authorization: Bearer $TOKEN"`
 	fmt.Fprintf(&b, "\nCreate a collection, and a job in it:\n  %s -X PUT --json '{}' %s/jobCollections/demo\n", curl, s.url())
 	fmt.Fprintf(&b, "  %s -X PUT --json '{\"action\": {\"type\": \"https\", \"request\": {\"uri\": \"https://example.com/\"}},\n    \"recurrence\": {\"frequency\": \"minute\"}}' %s/jobCollections/demo/jobs/first\n", curl, s.url())
 	fmt.Fprintf(&b, "\nThe history of the job:\n  %s %s/jobCollections/demo/jobs/first/history\n\nAll routes: curl %s/openapi.yaml. Control-C ends it.\n", curl, s.url(), s.url())

@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -22,13 +23,21 @@ import (
 
 	"github.com/chimejobs/chime/httpapi"
 	"github.com/chimejobs/chime/internal/childproc"
+	"github.com/chimejobs/chime/internal/login"
 	"github.com/chimejobs/chime/redisstore/embedded"
 )
 
-// started is a running chimed, and its URL. It listens on a free port of 127.0.0.1.
+// started is a running chimed, and its URL. It listens on a free port of 127.0.0.1. Its local token is localToken, unless env sets where it is to be found.
 func started(t *testing.T, env map[string]string, args ...string) (*childproc.Process, string) {
 	t.Helper()
-	child := childproc.Start(t, "chimed", childConfig{Args: append([]string{"serve", "-listen", "127.0.0.1:0"}, args...), Env: env})
+	config := childConfig{Args: append([]string{"serve", "-listen", "127.0.0.1:0"}, args...), Env: map[string]string{login.LocalVariable: localToken}}
+	maps.Copy(config.Env, env)
+	return startedAs(t, config)
+}
+
+func startedAs(t *testing.T, config childConfig) (*childproc.Process, string) {
+	t.Helper()
+	child := childproc.Start(t, "chimed", config)
 	_, after, _ := strings.Cut(child.Await("chimed "), " on ")
 	url, _, _ := strings.Cut(after, ",")
 	return child, url
@@ -79,12 +88,12 @@ func TestAFirstTryNeedsNoFlags(t *testing.T) {
 	child.Signal(syscall.SIGTERM)
 	ended(t, child)
 	output := strings.Join(child.Events(), "\n")
-	for _, want := range []string{"forgets everything at exit", `curl -X PUT --json '{}' ` + url + `/jobCollections/demo`} {
+	for _, want := range []string{"forgets everything at exit", `export TOKEN="$CHIMED_LOCAL_TOKEN"`, `curl -H "Authorization: Bearer $TOKEN" -X PUT --json '{}' ` + url + `/jobCollections/demo`} {
 		if !strings.Contains(output, want) {
 			t.Errorf("chimed did not print %q, but\n%s", want, output)
 		}
 	}
-	if strings.Contains(output, "canary") {
+	if strings.Contains(output, "canary") || strings.Contains(output, localToken) {
 		t.Errorf("chimed printed a secret:\n%s", output)
 	}
 }
@@ -145,7 +154,7 @@ func TestSIGTERMLosesNoRequestAndNoJob(t *testing.T) {
 		}
 		defer conn.Close()
 		held[i] = conn
-		fmt.Fprintf(conn, "PUT /jobCollections/demo/jobs/held-%d HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nExpect: 100-continue\r\nContent-Length: %d\r\n\r\n", i, address, len(body))
+		fmt.Fprintf(conn, "PUT /jobCollections/demo/jobs/held-%d HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer "+localToken+"\r\nContent-Type: application/json\r\nExpect: 100-continue\r\nContent-Length: %d\r\n\r\n", i, address, len(body))
 		if line, err := bufio.NewReader(io.LimitReader(conn, 25)).ReadString('\n'); err != nil || !strings.HasPrefix(line, "HTTP/1.1 100") {
 			t.Fatalf("client %d: got %q, %v; want 100 Continue", i, line, err)
 		}
@@ -155,6 +164,7 @@ func TestSIGTERMLosesNoRequestAndNoJob(t *testing.T) {
 			for n := 0; ; n++ {
 				request, _ := http.NewRequest("PUT", fmt.Sprintf("%s/jobCollections/demo/jobs/load-%d-%d", url, i, n%20), strings.NewReader(body))
 				request.Header.Set("Content-Type", "application/json")
+				request.Header.Set("Authorization", "Bearer "+localToken)
 				answer, err := http.DefaultClient.Do(request)
 				if err != nil {
 					return // refused: the port is closed

@@ -16,11 +16,12 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/chimejobs/chime/httpapi/action"
+	"github.com/chimejobs/chime/internal/login"
 )
 
 const serveUsage = `chimed serves job collections and jobs over HTTP, schedules their runs and sends their requests.
 
-  chimed [serve] [flags]      serves; without flags in memory and only for programs of this machine, for a first try
+  chimed [serve] [flags]      serves; without flags in memory and with a token for this machine, for a first try
   chimed import FILE…         imports an export of Azure Scheduler
   chimed token NAME           creates a token for -tokens
   chimed rekey [flags]        seals all secrets with the first key
@@ -39,7 +40,9 @@ Flags of serve. Each one is an environment variable too: -public-url is CHIMED_P
   -roles LIST           roles of this process: api,scheduler,worker,dashboard; default api,scheduler,worker, which are all
                         needed without -redis. The dashboard is at /dashboard/
   -dashboard-write      the dashboard allows changes, by the rights of its viewers; else it is read-only
-  -tokens FILE          the lines of chimed token; read again on SIGHUP. Without it only programs of this machine have access
+  -tokens FILE          the lines of chimed token; read again on SIGHUP. Without it there is one token with all rights, named
+                        local, for this machine and until the end of chimed. A terminal shows it; otherwise it is in a file
+                        whose name is logged. CHIMED_LOCAL_TOKEN sets it
   -tls-cert FILE        the certificate in PEM, with its chain; read again on SIGHUP
   -tls-key FILE         its key
   -plaintext            allows other machines without TLS: for use behind a proxy with TLS
@@ -95,6 +98,7 @@ type settings struct {
 	has     []string // the roles
 	egress  action.Egress
 	ring    *action.Ring
+	local   *login.Local // nil: there is a file of tokens, or nothing to serve
 }
 
 func (s *settings) declareStore(f *flags) {
@@ -134,7 +138,7 @@ func (p process) serveSettings() (*settings, error) {
 	if len(rest) > 0 {
 		return nil, badUsage("serve accepts flags only, got %.40q", rest[0])
 	}
-	err = errors.Join(s.readRedis(f), s.checkNamespace(), s.readRoles(), s.readQueues(), s.readEgress(f), s.readRing(f), s.checkSealed(), s.checkAccess(), s.checkPublicURL(), s.checkLog())
+	err = errors.Join(s.readRedis(f), s.checkNamespace(), s.readRoles(), s.readQueues(), s.readEgress(f), s.readRing(f), s.checkSealed(), s.readLocal(p.env), s.checkAccess(), s.checkPublicURL(), s.checkLog())
 	if s.concurrency < 0 {
 		err = errors.Join(err, errors.New("-concurrency: want a positive number, or 0 for ten per processor"))
 	}
