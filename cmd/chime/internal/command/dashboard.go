@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"os/signal"
 	"syscall"
 	"time"
@@ -43,9 +44,11 @@ func (s *session) dashboard() *cobra.Command {
 		Use: "dashboard", Short: "Serve the dashboard to browsers", GroupID: groupStore, Args: cobra.NoArgs,
 		Long: "dashboard serves pages that show schedules, jobs, queues and workers, and stay up to date while they are open. They change nothing,\n" +
 			"unless --write is given. Without it, a Redis user that can only read is enough.\n\n" +
-			"Without --auth-file it serves browsers of this machine only, and all of them may do everything that it can do. With it, each request\n" +
-			"needs the name and the token of somebody in that file: chime dashboard token makes them. Tokens are sent unencrypted,\n" +
-			"so put a proxy with TLS in front of a dashboard that others can reach.\n\n" +
+			"A browser asks for a name and a password. Without --auth-file there is one user, local, for browsers of this machine only. Its\n" +
+			"password is a token that is new at each start, or is in " + login.LocalVariable + "; it gives every right. A terminal shows it; otherwise it\n" +
+			"is in a file whose name is logged. --open needs no password: it gives the browser a file that leads there. With --auth-file the\n" +
+			"users and their tokens are those in the file: chime dashboard token makes them. Tokens are sent unencrypted, so put a proxy with\n" +
+			"TLS in front of a dashboard that others can reach.\n\n" +
 			"Each change is logged to standard error with its user. Ctrl-C stops the dashboard.",
 		Example: "  chime dashboard --open\n  chime dashboard token anna --rights view,operate\n  chime dashboard --listen 0.0.0.0:7080 --auth-file /etc/chime/people --write",
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -73,18 +76,15 @@ func (s *session) servePages(ctx context.Context, p pageServer) error {
 		return usage("--listen %s: others can reach it, so it needs --auth-file FILE; chime dashboard token NAME makes its lines", p.listen)
 	}
 	log := slog.New(slog.NewTextHandler(s.Err, nil))
-	options := dashboard.Options{Zone: s.location, Write: p.write && !s.readOnly, Logger: log}
+	options := dashboard.Options{Zone: s.location, Authorize: login.Authorize, Write: p.write && !s.readOnly, Logger: log}
 	if options.Zone == time.Local {
 		options.Zone = time.UTC
 	}
-	guarded := func(pages http.Handler) http.Handler { return pages }
-	if p.authFile != "" {
-		users, err := readUsers(p.authFile)
-		if err != nil {
-			return usage("--auth-file %s: %w", p.authFile, err)
-		}
-		options.Authorize, guarded = login.Authorize, login.New(users.Check, log).Wrap
+	door, err := p.newDoor(s, log)
+	if err != nil {
+		return err
 	}
+	defer door.close()
 	store, err := s.store()
 	if err != nil {
 		return err
@@ -96,16 +96,21 @@ func (s *session) servePages(ctx context.Context, p pageServer) error {
 	if err != nil {
 		return exit(exitFailed, "--listen: %w", err)
 	}
+	at := &url.URL{Scheme: "http", Host: reachable(listener.Addr()), Path: "/"}
+	hint, toOpen, err := door.announce(s, listener.Addr(), at, p.open)
+	if err != nil {
+		_ = listener.Close() // the other error matters
+		return exit(exitFailed, "%w", err)
+	}
 	pages := dashboard.New(store, options)
-	server := newPageServer(guarded(pages))
+	server := newPageServer(door.before(at, pages))
 	server.RegisterOnShutdown(pages.Close)
-	url := "http://" + reachable(listener.Addr()) + "/"
-	_, _ = fmt.Fprintf(s.Out, "%s shows %s, %s; Ctrl-C ends it\n", url, s.opened.Address, p.said(options.Write))
+	_, _ = fmt.Fprintf(s.Out, "%s shows %s, %s; Ctrl-C ends it\n%s", at, s.opened.Address, p.said(options.Write), hint)
 	if p.authFile != "" && !onThisMachine(host) {
 		_, _ = fmt.Fprintln(s.Err, "chime: tokens are sent unencrypted: put a proxy with TLS in front of it")
 	}
 	if p.open {
-		if err := s.Open(url); err != nil {
+		if err := s.Open(toOpen); err != nil {
 			_, _ = fmt.Fprintf(s.Err, "chime: --open: %v\n", err)
 		}
 	}
@@ -124,7 +129,7 @@ func (s *session) answers(ctx context.Context, store chime.Store) error {
 
 // said describes what viewers may do.
 func (p *pageServer) said(write bool) string {
-	who := "to browsers of this machine"
+	who := "to those with its token"
 	if p.authFile != "" {
 		who = "to those in " + p.authFile
 	}

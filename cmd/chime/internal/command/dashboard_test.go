@@ -8,6 +8,9 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -15,14 +18,19 @@ import (
 
 	"github.com/chimejobs/chime/cmd/chime/internal/command"
 	"github.com/chimejobs/chime/cmd/chime/internal/process"
+	"github.com/chimejobs/chime/internal/login"
 )
+
+// givenToken is the local token of most tests.
+const givenToken = "chm_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
 
 // A served is a running chime dashboard.
 type served struct {
-	line   string // that it has printed
+	line   string // that it has printed, with the hint for a terminal
 	url    string // with the slash
 	stderr func() string
 	opened string // in the browser
+	token  string // the local one
 	stop   func() int
 }
 
@@ -31,11 +39,18 @@ func (s *shop) serveDashboard(t *testing.T, args ...string) *served {
 	t.Helper()
 	reader, writer := io.Pipe()
 	var stderr lockedBuffer
-	started := &served{stderr: stderr.String}
+	opened := make(chan string, 1)
+	started := &served{stderr: stderr.String, token: givenToken}
+	if s.Env[login.LocalVariable] == "" && s.Env["XDG_RUNTIME_DIR"] == "" {
+		s.Env[login.LocalVariable] = givenToken
+	}
 	p := &process.Process{
 		Args: append([]string{"dashboard", "--listen", "127.0.0.1:0"}, args...), Env: func(name string) string { return s.Env[name] }, In: strings.NewReader(""),
-		Out: writer, Err: &stderr, Now: time.Now, Local: time.UTC, Width: func() int { return 80 },
-		Open: func(url string) error { started.opened = url; return nil },
+		Out: writer, Err: &stderr, Now: time.Now, Local: time.UTC, Width: func() int { return 80 }, ShowsOn: s.Width > 0,
+		Open: func(url string) error { opened <- url; return nil },
+	}
+	if slices.Contains(args, "--open") {
+		defer func() { started.opened = <-opened }()
 	}
 	ctx, interrupt := context.WithCancel(t.Context())
 	ended := make(chan int, 1)
@@ -43,12 +58,13 @@ func (s *shop) serveDashboard(t *testing.T, args ...string) *served {
 		ended <- command.Run(ctx, p)
 		writer.Close()
 	}()
-	line, err := bufio.NewReader(reader).ReadString('\n')
+	text := make([]byte, 4096) // it prints everything at once
+	n, err := reader.Read(text)
 	if err != nil {
-		t.Fatalf("it has printed no line: exit %d, %s", <-ended, stderr.String())
+		t.Fatalf("it has printed nothing: exit %d, %s", <-ended, stderr.String())
 	}
-	started.line = line
-	started.url, _, _ = strings.Cut(line, " ")
+	started.line = string(text[:n])
+	started.url, _, _ = strings.Cut(started.line, " ")
 	started.stop = sync.OnceValue(func() int { interrupt(); return <-ended })
 	t.Cleanup(func() { started.stop() })
 	return started
@@ -106,40 +122,119 @@ func (s *shop) usersFile(t *testing.T, name, rights string) (file, token string)
 	return file, token
 }
 
-func TestTheDashboardIsServedToThisMachine(t *testing.T) {
+func TestTheDashboardIsServedToThoseWithItsToken(t *testing.T) {
 	shop := newShop(t)
 	for _, c := range []struct {
 		args   []string
 		says   string
 		status int // of a pause
 	}{
-		{nil, "read-only, to browsers of this machine; Ctrl-C ends it\n", 403},
-		{[]string{"--write", "--open"}, "and changes it, to browsers of this machine; Ctrl-C ends it\n", 200}, // it asks first
-		{[]string{"--write", "--read-only"}, "read-only, to browsers of this machine; Ctrl-C ends it\n", 403},
+		{nil, "read-only, to those with its token; Ctrl-C ends it\n", 403},
+		{[]string{"--write"}, "and changes it, to those with its token; Ctrl-C ends it\n", 200}, // it asks first
+		{[]string{"--write", "--read-only"}, "read-only, to those with its token; Ctrl-C ends it\n", 403},
 	} {
 		s := shop.serveDashboard(t, c.args...)
 		if !strings.HasPrefix(s.line, "http://127.0.0.1:") || !strings.Contains(s.line, "/ shows chime @ 127.0.0.1:") || !strings.HasSuffix(s.line, c.says) {
 			t.Errorf("%q: printed %q, want address, store and %q", c.args, s.line, c.says)
 		}
-		if status, page := s.ask(t, "GET", "workers", "", ""); status != 200 || !strings.Contains(page, "<h1>Workers</h1>") {
+		if status, page := s.ask(t, "GET", "workers", "", ""); status != 401 || !strings.Contains(page, "needs a name") {
+			t.Errorf("%q: without the token: got %d:\n%s", c.args, status, page)
+		}
+		if status, page := s.ask(t, "GET", "workers", "local", s.token); status != 200 || !strings.Contains(page, "<h1>Workers</h1>") {
 			t.Errorf("%q: workers: got %d:\n%s", c.args, status, page)
 		}
-		if status, page := s.ask(t, "POST", "schedules/none/pause", "", ""); status != c.status {
+		if status, page := s.ask(t, "POST", "schedules/none/pause", "local", s.token); status != c.status {
 			t.Errorf("%q: a pause: got %d, want %d:\n%s", c.args, status, c.status, page)
 		}
 		if code := s.stop(); code != 0 {
 			t.Errorf("%q: Ctrl-C: exit %d, want 0; %s", c.args, code, s.stderr())
 		}
-		if opens := len(c.args) > 1 && c.args[1] == "--open"; opens != (s.opened == s.url) {
-			t.Errorf("%q: it has opened %q", c.args, s.opened)
+	}
+}
+
+// privateFolder is a new folder of this user only, and XDG_RUNTIME_DIR of the shop.
+func (s *shop) privateFolder(t *testing.T) string {
+	t.Helper()
+	folder := t.TempDir()
+	if err := os.Chmod(folder, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	s.Env["XDG_RUNTIME_DIR"] = folder
+	return folder
+}
+
+// The token is on the terminal, or else in a file whose name is logged. A later start has another one.
+func TestALocalTokenIsForTheUserWhoStartedTheDashboard(t *testing.T) {
+	shop := newShop(t)
+	folder := shop.privateFolder(t)
+	exported := regexp.MustCompile(`\n  export TOKEN=(chm_\S{43})\n$`)
+
+	shop.Width = 80
+	s := shop.serveDashboard(t)
+	found := exported.FindStringSubmatch(s.line)
+	if found == nil || strings.Contains(s.stderr(), "server.token") {
+		t.Fatalf("on a terminal: printed %q, logged %q, want the token on the terminal only", s.line, s.stderr())
+	}
+	if status, _ := s.ask(t, "GET", "workers", "local", found[1]); status != 200 {
+		t.Errorf("on a terminal: got %d, want 200", status)
+	}
+	s.stop()
+
+	shop.Width = 0
+	s = shop.serveDashboard(t, "--open")
+	files, err := os.ReadDir(folder)
+	if err != nil || len(files) != 2 { // the page too
+		t.Fatalf("got the files %v, %v", files, err)
+	}
+	token := fileOf(t, folder, ".token")
+	text, err := os.ReadFile(token)
+	if err != nil || strings.TrimSpace(string(text)) == found[1] {
+		t.Fatalf("got %q, %v, want a new token", text, err)
+	}
+	secret := strings.TrimSpace(string(text))
+	if !strings.Contains(s.stderr(), "event=server.token path="+token) || strings.Contains(s.line+s.stderr()+s.opened, "chm_") {
+		t.Errorf("printed %q, logged %q, opened %q, want the name of %s and not its content", s.line, s.stderr(), s.opened, token)
+	}
+	if info, err := os.Stat(token); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
+		t.Errorf("the file has the mode %v, %v", info.Mode(), err)
+	}
+	for given, want := range map[string]int{secret: 200, found[1]: 401} {
+		if status, _ := s.ask(t, "GET", "workers", "local", given); status != want {
+			t.Errorf("got %d, want %d", status, want)
 		}
 	}
+	page := fileOf(t, folder, ".html")
+	if content, err := os.ReadFile(page); err != nil || s.opened != "file://"+page || !strings.Contains(string(content), "local:"+secret+"@") {
+		t.Errorf("the browser got %q, want the file %s", s.opened, page)
+	}
+	if status, _ := s.ask(t, "GET", "open", "local", secret); status != 200 { // after a redirect
+		t.Errorf("where the page leads: got %d, want 200", status)
+	}
+	s.stop()
+	if files, err := os.ReadDir(folder); err != nil || len(files) > 0 {
+		t.Errorf("after the end there are %v, %v, want no files", files, err)
+	}
+}
+
+// fileOf is the path of the file with an extension in a folder.
+func fileOf(t *testing.T, folder, extension string) string {
+	t.Helper()
+	found, err := filepath.Glob(filepath.Join(folder, "*"+extension))
+	if err != nil || len(found) != 1 {
+		t.Fatalf("got %q, %v, want one file", found, err)
+	}
+	return found[0]
 }
 
 // Ctrl-C does not wait for pages that are open.
 func TestCtrlCEndsTheStreamsOfOpenPages(t *testing.T) {
 	s := newShop(t).serveDashboard(t)
-	answer, err := http.Get(s.url + "events?page=workers")
+	request, err := http.NewRequestWithContext(t.Context(), "GET", s.url+"events?page=workers", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Authorization", "Bearer "+s.token)
+	answer, err := http.DefaultClient.Do(request)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -222,6 +317,11 @@ func TestADashboardThatWouldLetStrangersInIsRefused(t *testing.T) {
 			t.Errorf("dashboard %s: %+v, want exit %d and %q", args, got, wantCode, want)
 		}
 	}
+	shop.Env[login.LocalVariable] = "canary"
+	if got := shop.Run(t, "dashboard", "--listen", "127.0.0.1:0"); got.Code != 2 || !strings.Contains(got.Err, "CHIMED_LOCAL_TOKEN: want chm_") || strings.Contains(got.Err, "canary") {
+		t.Errorf("with a token of another form: %+v, want exit 2", got)
+	}
+	delete(shop.Env, login.LocalVariable)
 	shop.Env["REDIS_URL"] = "redis://127.0.0.1:1"
 	if got := shop.Run(t, "dashboard", "--listen", "127.0.0.1:0"); got.Code != 5 || !strings.Contains(got.Err, "does Redis run there") {
 		t.Errorf("without a store: %+v, want exit 5", got)
