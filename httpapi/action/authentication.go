@@ -29,9 +29,10 @@ type Authentication struct {
 	Username string             `json:"username,omitempty"` // of Basic, without ":"
 	Password Secret             `json:"password,omitzero"`  // of Basic; of a PFX, which is not stored
 
-	PFX         Secret `json:"pfx,omitzero"`                        // of ClientCertificate: base64 of PKCS #12, 32 KiB at most. Prepare converts it to Certificate and Key
-	Certificate string `json:"certificate,omitempty"`               // of ClientCertificate: the chain in PEM, the client's certificate first
-	Key         Secret `json:"key,omitzero"`                        // of ClientCertificate: the private key in PEM, not encrypted
+	PFX         Secret `json:"pfx,omitzero"`          // of ClientCertificate: base64 of PKCS #12, 32 KiB at most. Prepare converts it to Certificate and Key
+	Certificate string `json:"certificate,omitempty"` // of ClientCertificate: the chain in PEM, the client's certificate first
+	Key         Secret `json:"key,omitzero"`          // of ClientCertificate: the private key in PEM, not encrypted
+	unopened    bool   // the PFX is not to be opened, see Unopened
 	Thumbprint  string `json:"certificateThumbprint,omitempty"`     // SHA-1 of the certificate, in hex; Prepare sets it
 	Subject     string `json:"certificateSubjectName,omitempty"`    // of the certificate; Prepare sets it
 	Expires     string `json:"certificateExpirationDate,omitempty"` // of the certificate, RFC 3339; Prepare sets it

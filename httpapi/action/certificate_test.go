@@ -89,6 +89,33 @@ func TestAPFXIsOpenedOnceAndKeptAsPEM(t *testing.T) {
 	}
 }
 
+// An action that is checked and not stored is checked without opening its file: nobody waits for what the file's creator has put into it.
+func TestAnUnopenedPFXIsCheckedByItsForm(t *testing.T) {
+	for name, c := range map[string]struct {
+		auth Authentication
+		code string // of the only problem; empty: none
+	}{
+		"a file":        {Authentication{PFX: Plain(base64.StdEncoding.EncodeToString([]byte("any bytes"))), Password: Plain("pass")}, ""},
+		"no base64":     {Authentication{PFX: Plain("***")}, "pfx"},
+		"too large":     {Authentication{PFX: Plain(base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{1}, maxPFX+1)))}, "pfx"},
+		"with a key":    {Authentication{PFX: Plain("AAAA"), Key: Plain("key")}, "conflict"},
+		"with a tenant": {Authentication{PFX: Plain("AAAA"), Tenant: "example.com"}, "conflict"},
+	} {
+		a := withCertificate(c.auth)
+		problems := a.Prepare(t.Context(), Unopened)
+		if problems == nil {
+			problems = append(a.Keep(nil), a.Validate(Rules{})...)
+		}
+		if c.code == "" && len(problems) == 0 || len(problems) == 1 && problems[0].Code == c.code {
+			continue
+		}
+		t.Errorf("%s: %v, want %q", name, problems, c.code)
+	}
+	if problems := withCertificate(Authentication{PFX: Plain("AAAA")}).Validate(Rules{}); len(problems) != 1 || problems[0].Code != "pfx" {
+		t.Errorf("an action that was not prepared: %v, want pfx", problems)
+	}
+}
+
 func TestInvalidCertificatesAreRefused(t *testing.T) {
 	certificate, key, leaf, private := clientCertificate(t, time.Now().Add(time.Hour))
 	_, otherKey, _, _ := clientCertificate(t, time.Now().Add(time.Hour))

@@ -22,6 +22,13 @@ type OpenPFX func(ctx context.Context, file []byte, password string) (certificat
 
 const maxPFX = 32 << 10 // bytes
 
+// Unopened is the OpenPFX for an action that is checked and not stored: only the form of a PKCS #12 file is checked, and Validate accepts the file.
+func Unopened(context.Context, []byte, string) (certificate, key []byte, err error) {
+	return nil, nil, errUnopened
+}
+
+var errUnopened = errors.New("it was not opened")
+
 // Prepare converts a client's action to the stored form: it sets methods in upper case and defaults that depend on other fields, moves headers with secret
 // names to the secret headers, and opens a PFX. It returns mistakes of certificates; Validate finds the others.
 func (a *Action) Prepare(ctx context.Context, open OpenPFX) []Problem {
@@ -97,6 +104,9 @@ func (a *Authentication) openPFX(ctx context.Context, path string, open OpenPFX)
 		return wrong("want base64 of at most 32 KiB of PKCS #12")
 	}
 	certificate, key, err := open(ctx, file, a.Password.text)
+	if a.unopened = errors.Is(err, errUnopened); a.unopened {
+		return Problem{}, false
+	}
 	if err != nil {
 		return wrong("the password does not open it as PKCS #12 within the time limit; " + makePEM) // err may contain parts of the file
 	}

@@ -150,7 +150,7 @@ func (v *validator) authentication(path string, a *Authentication) {
 		if expires, err := time.Parse(time.RFC3339, a.Expires); err == nil && !v.rules.Now.IsZero() && v.rules.Now.After(expires) {
 			v.wrong("certificate_expired", path+".certificate", a.Expires, "want a certificate that has not expired")
 		}
-		if !a.PFX.IsZero() {
+		if !a.PFX.IsZero() && !a.unopened {
 			v.wrong("pfx", path+".pfx", shownSecret, "it was not opened")
 		}
 	case ActiveDirectoryOAuth:

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/httpapi/action"
 	"github.com/chimejobs/chime/httpapi/internal/problem"
 	"github.com/chimejobs/chime/httpapi/internal/resource"
 	"github.com/chimejobs/chime/recurrence"
@@ -24,10 +25,14 @@ func (s *Service) NextOf(ctx context.Context, n resource.JobName, count int) (ne
 	return next, schedule.String(), err
 }
 
-// Preview checks a job like PutJob, but without its collection, and returns its first instants and a text of its rule. It stores nothing.
+// Preview checks a job like PutJob, but without its collection, and returns its first instants and a text of its rule. It stores nothing, and opens no
+// PKCS #12 file: opening one takes the time that its creator has chosen, and anybody may send previews.
 func (s *Service) Preview(ctx context.Context, j *resource.Job, count int) (next []time.Time, text string, err error) {
-	a := j.Action.Clone()
-	mistakes := append(a.Prepare(ctx, s.options.OpenPFX), a.Keep(nil)...)
+	a, open := j.Action.Clone(), s.options.OpenPFX
+	if open != nil {
+		open = action.Unopened
+	}
+	mistakes := append(a.Prepare(ctx, open), a.Keep(nil)...)
 	mistakes = append(mistakes, a.Validate(s.rules())...)
 	if len(mistakes) > 0 {
 		return nil, "", problem.Invalid(within(j.Prefix, mistakes))

@@ -1,6 +1,9 @@
 package service
 
 import (
+	"context"
+	"encoding/base64"
+	"errors"
 	"slices"
 	"testing"
 	"time"
@@ -56,6 +59,37 @@ func TestPreviewEqualsNext(t *testing.T) {
 			j.Rule = recurrence.Recurrence{Frequency: recurrence.Month, StartTime: time.Now(), MonthDays: []int{31}, Months: []time.Month{time.February}}
 		}), 5)
 		wantCode(t, "a rule that never fires", err, "never_fires")
+	})
+}
+
+// Anybody may send previews, so a preview does not open a file of PKCS #12, which can take any time.
+func TestAPreviewOpensNoPFX(t *testing.T) {
+	opened := 0
+	open := func(context.Context, []byte, string) ([]byte, []byte, error) {
+		opened++
+		return nil, nil, errors.New("not a certificate")
+	}
+	ring, err := action.ParseRing("k1:" + base64.StdEncoding.EncodeToString(make([]byte, 32)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	withPFX := with(job(hourly), func(j *resource.Job) {
+		j.Action.Request.URI = "https://example.com/r"
+		j.Action.Request.Authentication = &action.Authentication{Type: action.ClientCertificate, PFX: action.Plain("AAAA"), Password: action.Plain("pass")}
+	})
+	onService(t, Options{Secrets: ring, OpenPFX: open}, func(t *testing.T, f *fixture) {
+		if next, _, err := f.Preview(t.Context(), withPFX, 5); err != nil || len(next) != 5 || opened != 0 {
+			t.Errorf("the preview has %d runs, %v; %d files were opened, want none", len(next), err, opened)
+		}
+		_, _, err := f.tryPut(report, withPFX)
+		wantCode(t, "a put opens it", err, "pfx")
+		if opened != 1 {
+			t.Errorf("a put has opened %d files, want 1", opened)
+		}
+	})
+	onService(t, Options{Secrets: ring}, func(t *testing.T, f *fixture) {
+		_, _, err := f.Preview(t.Context(), withPFX, 5)
+		wantCode(t, "a server that opens none", err, "pfx")
 	})
 }
 
