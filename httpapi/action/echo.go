@@ -128,7 +128,10 @@ var entity = regexp.MustCompile(`^&#?[A-Za-z0-9]{1,9};`)
 
 // unentity decodes &amp; and &#38; and &#x26;.
 func unentity(text string) (string, int) {
-	written := entity.FindString(text)
+	if text[0] != '&' {
+		return "", 0
+	}
+	written := entity.FindString(text[:min(len(text), maxEscape)])
 	plain := html.UnescapeString(written)
 	if written == "" || strings.HasSuffix(plain, ";") && plain != ";" {
 		return "", 0 // there is no such entity, or a shorter one at its beginning

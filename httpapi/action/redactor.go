@@ -3,14 +3,18 @@ package action
 import (
 	"bytes"
 	"encoding/base64"
+	"maps"
 	"net/url"
 	"slices"
 	"strings"
 )
 
 // A redactor replaces an action's secrets by ***: in plain form, in the forms in which they were sent or may be returned, such as base64, and in
-// every decoding of an [echo].
-type redactor struct{ forms []string }
+// every decoding of an [echo]. The time it takes grows with the length of the text and with the length of all forms, not with their product.
+type redactor struct {
+	forms  map[string]bool
+	finder *finder // of the forms; nil: it is not built yet
+}
 
 const redacted = "***"
 
@@ -21,9 +25,13 @@ func (r *redactor) add(secrets ...string) {
 			s, strings.TrimSpace(s), base64.StdEncoding.EncodeToString(plain), base64.RawStdEncoding.EncodeToString(plain),
 			base64.URLEncoding.EncodeToString(plain), base64.RawURLEncoding.EncodeToString(plain),
 		} {
-			if form != "" && !slices.Contains(r.forms, form) {
-				r.forms = append(r.forms, form)
+			if form == "" || r.forms[form] {
+				continue
 			}
+			if r.forms == nil {
+				r.forms = map[string]bool{}
+			}
+			r.forms[form], r.finder = true, nil
 		}
 	}
 }
@@ -79,44 +87,45 @@ func (r *redactor) addHeader(name, value string) {
 	}
 }
 
+// find returns the finder of all forms.
+func (r *redactor) find() *finder {
+	if r.finder == nil {
+		r.finder = newFinder(slices.Collect(maps.Keys(r.forms)))
+	}
+	return r.finder
+}
+
 // clean replaces all parts that a form covers. Overlapping parts are replaced together.
 func (r *redactor) clean(text string) string {
-	covered := make([]bool, len(text))
+	if len(r.forms) == 0 {
+		return text
+	}
+	covered := make([]int, len(text)+1) // how many parts begin at this byte, less those that have ended before it
 	any := false
 	for _, e := range echoes(text) {
-		for _, form := range r.forms {
-			any = cover(covered, &e, form) || any
-		}
+		r.find().ends(e.text, func(end, length int) {
+			start, after := e.place(end-length, end)
+			covered[start]++
+			covered[after]--
+			any = true
+		})
 	}
 	if !any {
 		return text
 	}
 	var out bytes.Buffer
+	parts, before := 0, 0
 	for i := range len(text) {
+		parts += covered[i]
 		switch {
-		case !covered[i]:
+		case parts == 0:
 			out.WriteByte(text[i])
-		case i == 0 || !covered[i-1]:
+		case before == 0:
 			out.WriteString(redacted)
 		}
+		before = parts
 	}
 	return out.String()
-}
-
-// cover marks the places of a form in the original text, and reports whether there are any.
-func cover(covered []bool, e *echo, form string) (any bool) {
-	for from, done := 0, 0; ; { // this form's places before done are marked
-		at := strings.Index(e.text[from:], form)
-		if at < 0 {
-			return any
-		}
-		at += from
-		start, end := e.place(max(at, done), at+len(form))
-		for i := start; i < end; i++ {
-			covered[i] = true
-		}
-		any, from, done = true, at+1, at+len(form)
-	}
 }
 
 // cleanCut cleans a text that was cut at its end, where a secret or an escape may begin.
@@ -127,14 +136,9 @@ func (r *redactor) cleanCut(text string) string {
 	}
 	rest := len(text)
 	for _, e := range echoes(text) {
-		for _, form := range r.forms {
-			for n := min(len(form)-1, len(e.text)); n > 0; n-- {
-				if strings.HasSuffix(e.text, form[:n]) {
-					start, _ := e.place(len(e.text)-n, len(e.text))
-					rest = min(rest, start)
-					break
-				}
-			}
+		if n := r.find().begun(e.text); n > 0 {
+			start, _ := e.place(len(e.text)-n, len(e.text))
+			rest = min(rest, start)
 		}
 	}
 	return r.clean(text[:rest])

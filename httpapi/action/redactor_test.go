@@ -2,6 +2,8 @@ package action
 
 import (
 	"encoding/base64"
+	"maps"
+	"math/rand/v2"
 	"net/http"
 	"strings"
 	"testing"
@@ -44,6 +46,60 @@ func TestATextIsCleanForAllSecrets(t *testing.T) {
 	r.add(strings.Repeat("a", 30_000)) // every byte begins a secret
 	if got := r.clean(strings.Repeat("a", 64_000)); got != redacted {
 		t.Errorf("%d bytes are left", len(got))
+	}
+}
+
+// The finder finds at each place the longest text that ends there, like a search for each text.
+func TestAFinderFindsWhatASearchForEachTextFinds(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	word := func(most int) string {
+		letters := make([]byte, 1+random.IntN(most))
+		for i := range letters {
+			letters[i] = "ab"[random.IntN(2)]
+		}
+		return string(letters)
+	}
+	for range 2000 {
+		texts := make([]string, 1+random.IntN(6))
+		for i := range texts {
+			texts[i] = word(6)
+		}
+		f, text := newFinder(texts), word(30)
+		want, got := map[int]int{}, map[int]int{}
+		begun := 0
+		for _, one := range texts {
+			for end := 1; end <= len(text); end++ {
+				if strings.HasSuffix(text[:end], one) {
+					want[end] = max(want[end], len(one))
+				}
+			}
+			for n := range one {
+				if strings.HasSuffix(text, one[:n]) {
+					begun = max(begun, n)
+				}
+			}
+		}
+		f.ends(text, func(end, length int) { got[end] = length })
+		if !maps.Equal(got, want) || f.begun(text) != begun {
+			t.Fatalf("%q in %q: found %v and begun %d, want %v and %d", texts, text, got, f.begun(text), want, begun)
+		}
+	}
+}
+
+// Redaction takes one pass over a text, however many secrets there are and however often they begin in it.
+func TestRedactionIsOnePass(t *testing.T) {
+	var r redactor
+	for n := range 100 {
+		r.add(strings.Repeat("a", 500+n) + "b") // 100 secrets of 64 KiB that begin at each byte of the text
+	}
+	text := strings.Repeat("a", maxAnswerBody)
+	nodes, steps := len(r.find().nodes), 0
+	r.find().ends(text, func(int, int) { steps++ })
+	if got := r.clean(text); got != text {
+		t.Errorf("%d bytes of %d are left", len(got), len(text))
+	}
+	if got, want := len(r.cleanCut(text)), maxAnswerBody-599; got != want || steps != 0 || nodes > 600_000 {
+		t.Errorf("a cut text has %d bytes, want %d; %d places, want 0; %d nodes, want at most 600,000", got, want, steps, nodes)
 	}
 }
 
