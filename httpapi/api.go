@@ -36,6 +36,8 @@ type API struct {
 	sender  *action.Sender
 	reads   *limiters
 	writes  *limiters
+
+	strangers strangers
 }
 
 // New returns an API on a store. It does no I/O. Run returns the errors of invalid options; until they are corrected, every request gets 500.

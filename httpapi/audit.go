@@ -15,14 +15,25 @@ func (c *call) log() *slog.Logger { return c.api.options.Logger }
 // path is the request's path for the log. It is quoted, so it is always one line.
 func (c *call) path() string { return strconv.Quote(cut(c.r.URL.EscapedPath(), maxLogged)) }
 
-// audit logs a change, and a request that was not allowed. No body is logged.
+// audit logs a change, and a request that was not allowed. No body is logged. Of the requests of one address that could not be authenticated at most one
+// a minute is logged, with their count.
 func (c *call) audit(a *answer) {
-	refused := a.status == http.StatusUnauthorized || a.status == http.StatusForbidden
 	changes := c.route != nil && c.route.op != "" && c.name.Collection != ""
 	who := []any{"principal", c.principal.Name, "status", a.status, "request", c.id, "remote", c.r.RemoteAddr}
 	switch {
-	case refused:
-		c.log().Warn("httpapi: a request was not allowed", append([]any{"event", "api.denied", "code", a.code, "method", cut(c.r.Method, maxLogged), "path", c.path()}, who...)...)
+	case a.status == http.StatusUnauthorized || a.status == http.StatusForbidden:
+		about := append([]any{"event", "api.denied", "code", a.code, "method", cut(c.r.Method, maxLogged), "path", c.path()}, who...)
+		if a.status == http.StatusForbidden {
+			c.log().Warn("httpapi: a request was not allowed", about...)
+			return
+		}
+		log, reason := c.log(), c.unknown
+		c.api.strangers.add(c.r.RemoteAddr, func(count int) {
+			if reason != "" {
+				log.Warn("httpapi: authentication failed", "event", "api.unauthenticated", "error", reason)
+			}
+			log.Warn("httpapi: a request was not allowed", append(about, "count", count)...)
+		})
 	case changes:
 		c.log().Info("httpapi: "+c.route.op, append([]any{"event", "api.action",
 			"op", c.route.op, "collection", cut(c.name.Collection, maxLogged), "job", cut(c.name.Job, maxLogged), "code", a.code,

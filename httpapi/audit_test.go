@@ -2,10 +2,16 @@ package httpapi
 
 import (
 	"encoding/json"
+	"errors"
 	"log/slog"
+	"maps"
 	"net/http"
+	"net/http/httptest"
+	"net/netip"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 )
 
 // lines are the entries of a log in JSON.
@@ -54,7 +60,7 @@ func TestEveryChangeAndEveryRefusalIsLogged(t *testing.T) {
 		{"a look", "GET", "/jobCollections/demo/jobs/there", "", known, "", "", nil},
 		{"a preview", "POST", "/preview", job, known, "", "", nil},
 		{"no token", "PUT", "/jobCollections/demo/jobs/report", job, "", "WARN", "httpapi: a request was not allowed",
-			map[string]any{"principal": "", "status": 401.0, "code": "unauthenticated", "method": "PUT", "path": `"/jobCollections/demo/jobs/report"`, "request": "here"}},
+			map[string]any{"principal": "", "status": 401.0, "code": "unauthenticated", "count": 1.0, "method": "PUT", "path": `"/jobCollections/demo/jobs/report"`, "request": "here"}},
 		{"no permission", "DELETE", "/jobCollections/read-only/jobs/report", "", known, "WARN", "httpapi: a request was not allowed",
 			map[string]any{"principal": "ci", "status": 403.0, "code": "forbidden"}},
 		{"a path with a newline", "GET", "/a%0Ab%1B%5B2J", "", "", "WARN", "httpapi: a request was not allowed", map[string]any{"path": `"/a%0Ab%1B%5B2J"`}},
@@ -88,4 +94,67 @@ func TestEveryChangeAndEveryRefusalIsLogged(t *testing.T) {
 			}
 		}
 	}
+}
+
+// One address that guesses tokens does not fill the log, and does not hide how often it guessed, or the others.
+func TestAnAddressWithoutATokenIsLoggedOnceAMinute(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log strings.Builder
+		failing := func(*http.Request) (Principal, error) {
+			return Principal{}, errors.New("the directory does not know it")
+		}
+		api, _ := newTestAPI(t, Options{Authenticate: failing, Logger: slog.New(slog.NewJSONHandler(&log, nil))})
+		from := func(remote string, times int) {
+			for range times {
+				r := httptest.NewRequest("GET", "/jobCollections", nil)
+				r.RemoteAddr = remote
+				api.ServeHTTP(httptest.NewRecorder(), r)
+			}
+		}
+		want := func(what string, counts map[string]float64) {
+			t.Helper()
+			synctest.Wait()
+			got, reasons := map[string]float64{}, 0
+			for _, line := range logged(t, log.String()) {
+				if line["event"] == "api.unauthenticated" {
+					reasons++
+					continue
+				}
+				remote, _ := line["remote"].(string)
+				if _, twice := got[remote]; twice {
+					t.Errorf("%s: %s is logged twice", what, remote)
+				}
+				got[remote], _ = line["count"].(float64)
+			}
+			if log.Reset(); !maps.Equal(got, counts) || reasons != len(counts) {
+				t.Errorf("%s: logged %v, with %d reasons; want %v", what, got, reasons, counts)
+			}
+		}
+		from("192.0.2.1:1000", 50)
+		from("192.0.2.1:1001", 1)
+		from("192.0.2.2:1000", 1)
+		from("[2001:db8::1]:1000", 2)
+		from("[2001:db8::ffff:2]:1000", 1) // of the same network
+		want("at once", map[string]float64{"192.0.2.1:1000": 1, "192.0.2.2:1000": 1, "[2001:db8::1]:1000": 1})
+		time.Sleep(strangerInterval) // fake time
+		want("after a minute", map[string]float64{"192.0.2.1:1001": 50, "[2001:db8::ffff:2]:1000": 2})
+		from("192.0.2.1:1002", 3)
+		from("192.0.2.2:1000", 1)
+		want("later", map[string]float64{"192.0.2.2:1000": 1})
+		time.Sleep(strangerInterval) // fake time
+		want("after two minutes", map[string]float64{"192.0.2.1:1002": 3})
+		time.Sleep(2 * strangerInterval) // fake time
+		want("in quiet minutes", map[string]float64{})
+		if n := len(api.strangers.of); n != 0 {
+			t.Errorf("%d addresses are remembered, want none", n)
+		}
+		for i := range maxStrangers + 500 {
+			from(netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 0, byte(i >> 8), byte(i)}), 1000).String(), 1)
+		}
+		synctest.Wait()
+		if n := len(logged(t, log.String())) / 2; n != maxStrangers+1 {
+			t.Errorf("%d addresses got %d lines, want %d", maxStrangers+500, n, maxStrangers+1)
+		}
+		time.Sleep(2 * strangerInterval) // fake time
+	})
 }

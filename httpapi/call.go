@@ -40,6 +40,7 @@ type call struct {
 	route     *route
 	id        string // of the request
 	principal Principal
+	unknown   string // the error of an Authenticator that the client does not receive; empty: there is none
 	prefix    string // armPrefix with the values of the request; empty: the plain mount point
 	query     url.Values
 	name      resource.JobName // from the path; empty: the path has none
@@ -157,7 +158,7 @@ func (c *call) authenticated(endpoint) (err error) {
 	if own := (*problem.Problem)(nil); errors.As(err, &own) {
 		return own
 	}
-	c.log().Warn("httpapi: authentication failed", "event", "api.unauthenticated", "error", cut(err.Error(), 200))
+	c.unknown = cut(err.Error(), 200)
 	return problem.New(problem.Unauthenticated, "the credentials are missing or unknown")
 }
 
