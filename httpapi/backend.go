@@ -13,7 +13,7 @@ type backend interface {
 	Run(ctx context.Context) error
 	Rekey(ctx context.Context) (service.Rekeyed, error)
 
-	ListCollections(ctx context.Context, page service.Page, may func(name string) bool) (found []*service.Collection, next string, err error)
+	ListCollections(ctx context.Context, page service.Page, sight service.Sight) (found []*service.Collection, next string, err error)
 	GetCollection(ctx context.Context, name string) (*service.Collection, error)
 	PutCollection(ctx context.Context, name string, when service.Condition, edit func(*service.Collection) (*resource.Collection, error)) (c *service.Collection, created bool, err error)
 	DeleteCollection(ctx context.Context, name string, when service.Condition) (existed, done bool, err error)

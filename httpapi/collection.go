@@ -17,8 +17,8 @@ func listCollections(ctx context.Context, c *call) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	may := func(name string) bool { return c.principal.may(Read, name) }
-	found, next, err := c.api.service.ListCollections(ctx, service.Page{After: p.after, Skip: p.skip, Top: p.top, State: p.only}, may)
+	sight := service.Sight{May: func(name string) bool { return c.principal.may(Read, name) }, Sets: c.principal.sets}
+	found, next, err := c.api.service.ListCollections(ctx, service.Page{After: p.after, Skip: p.skip, Top: p.top, State: p.only}, sight)
 	if err != nil {
 		return nil, err
 	}

@@ -98,13 +98,13 @@ func (f *fakeBackend) Rekey(context.Context) (service.Rekeyed, error) {
 	return service.Rekeyed{Changed: len(f.jobs)}, f.err
 }
 
-func (f *fakeBackend) ListCollections(ctx context.Context, page service.Page, may func(string) bool) (found []*service.Collection, next string, err error) {
+func (f *fakeBackend) ListCollections(ctx context.Context, page service.Page, sight service.Sight) (found []*service.Collection, next string, err error) {
 	leave, err := f.enter(ctx)
 	defer leave()
 	f.page = page
 	for _, name := range slices.Sorted(maps.Keys(f.collections)) {
 		switch {
-		case name <= page.After || !may(name) || page.State != "" && page.State != strings.ToLower(f.collections[name].State):
+		case name <= page.After || !sight.May(name) || page.State != "" && page.State != strings.ToLower(f.collections[name].State):
 		case page.Skip > 0:
 			page.Skip--
 		case len(found) == page.Top:

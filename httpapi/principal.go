@@ -18,7 +18,8 @@ type Principal struct {
 	// principal may not read a collection, its answers are the same as for a missing one. Nil allows nothing.
 	Allows func(permission Permission, collection string) bool
 
-	unlimited bool // set by Loopback: no rate limit
+	unlimited bool     // set by Loopback: no rate limit
+	sets      []string // set by Tokens: Allows permits only collections in these sets, where * matches any characters; nil: any
 }
 
 // may reports whether the principal has a permission, and the permission to read.

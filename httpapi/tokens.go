@@ -70,7 +70,7 @@ func Tokens(lines string) (Authenticator, error) {
 		if !ok || found == nil {
 			return Principal{}, problem.New(problem.Unauthenticated, "the token is missing or unknown: send the header `Authorization: Bearer %s…`; `chimed token NAME` creates a token and its line for the server", tokenPrefix)
 		}
-		return Principal{Name: found.name, Allows: found.allows}, nil
+		return Principal{Name: found.name, Allows: found.allows, sets: found.sets()}, nil
 	}, nil
 }
 
@@ -115,6 +115,15 @@ func (h *holder) allows(permission Permission, collection string) bool {
 	return slices.ContainsFunc(h.grants, func(g grant) bool {
 		return g.permission >= permission && slices.ContainsFunc(g.collections, func(set string) bool { return covers(set, collection) })
 	})
+}
+
+// sets are the collections of all lines.
+func (h *holder) sets() []string {
+	var all []string
+	for _, g := range h.grants {
+		all = append(all, g.collections...)
+	}
+	return all
 }
 
 // covers reports whether a pattern matches a text; * in the pattern matches any characters.

@@ -63,36 +63,6 @@ func (s *Service) GetCollection(ctx context.Context, name string) (*Collection, 
 	return newCollection(c)
 }
 
-// ListCollections returns a page of the collections that the caller may read (may decides), and the name to continue after; empty: this is the last page.
-func (s *Service) ListCollections(ctx context.Context, page Page, may func(name string) bool) (found []*Collection, next string, err error) {
-	last := ""
-	for c, err := range s.collections.List(ctx, page.After) {
-		if c == nil {
-			return nil, "", err
-		}
-		if !may(c.Name) || err == nil && page.State != "" && strings.ToLower(shownStates[c.State]) != page.State {
-			continue
-		}
-		if err != nil {
-			s.log.WarnContext(ctx, "httpapi: a collection cannot be read; a list omits it", "event", "collection.unreadable", "collection", c.Name, "error", err)
-			continue
-		}
-		if page.Skip > 0 {
-			page.Skip--
-			continue
-		}
-		if len(found) == page.Top {
-			return found, last, nil
-		}
-		one, err := newCollection(c)
-		if err != nil {
-			return nil, "", err
-		}
-		found, last = append(found, one), c.Name
-	}
-	return found, "", nil
-}
-
 // PutCollection applies edit to the stored collection and stores the result. Edit gets nil if there is no collection, and may be called again after a
 // conflict. A changed state is applied to the jobs for up to two seconds, and then by Run.
 func (s *Service) PutCollection(ctx context.Context, name string, when Condition, edit func(*Collection) (*resource.Collection, error)) (c *Collection, created bool, err error) {

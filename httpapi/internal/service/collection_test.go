@@ -186,7 +186,7 @@ func TestListsPageByName(t *testing.T) {
 		may := func(name string) bool { return name != "c01" && name != "demo" }
 		var all []string
 		for page := (Page{Top: 10}); ; {
-			found, next, err := f.ListCollections(t.Context(), page, may)
+			found, next, err := f.ListCollections(t.Context(), page, Sight{May: may})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -200,7 +200,7 @@ func TestListsPageByName(t *testing.T) {
 		if len(all) != 24 || slices.Contains(all, "c01") || !slices.IsSorted(all) {
 			t.Errorf("collections %v, want 24 in order, without c01", all)
 		}
-		if found, _, err := f.ListCollections(t.Context(), Page{Top: 10, State: "disabled"}, may); err != nil || len(found) != 1 || found[0].Name != "c03" {
+		if found, _, err := f.ListCollections(t.Context(), Page{Top: 10, State: "disabled"}, Sight{May: may}); err != nil || len(found) != 1 || found[0].Name != "c03" {
 			t.Errorf("the disabled ones: %v, %v", found, err)
 		}
 		if _, _, err := f.ListJobs(t.Context(), "none", Page{Top: 10}); err == nil {
