@@ -61,11 +61,18 @@ func (c *call) events() {
 	// A viewer who has logged out or lost a right receives no more than this. The browser opens the next stream by itself.
 	ctx, cancel := context.WithTimeout(c.r.Context(), maxStream)
 	defer cancel()
-	if !c.d.hub.Serve(c.w, c.r.WithContext(ctx), c.topicOf(path, query)) {
-		c.w.Header().Set("Retry-After", "30")
-		c.fail(http.StatusServiceUnavailable, "The maximum number of pages is open, or the server is stopping.")
+	most := maxNamedStreams
+	if c.viewer.Name == "" {
+		most = maxStreamsOfAddress
 	}
+	c.d.hub.Serve(c.w, c.r.WithContext(ctx), c.topicOf(path, query), c.name(), most)
 }
+
+// The maximum number of streams of one viewer, so that nobody takes those of the others.
+const (
+	maxNamedStreams     = 20  // of one name
+	maxStreamsOfAddress = 100 // of one address whose viewers have no name, and may be many people behind one proxy
+)
 
 // maxStream is the duration of a stream. After it the viewer has to be authorized again.
 const maxStream = 10 * time.Minute

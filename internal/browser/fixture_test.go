@@ -55,6 +55,7 @@ type world struct {
 	enqueuer  *chime.Enqueuer
 	url       string       // of the dashboard, with a slash at its end
 	streams   atomic.Int64 // that are open
+	one       atomic.Bool  // all streams are of one viewer
 }
 
 // newWorld creates a world in which every text that users may choose contains extra.
@@ -151,6 +152,9 @@ func (w *world) serve(t *testing.T) {
 			name := "bob"
 			if r.Method == http.MethodGet {
 				name = r.RemoteAddr // a new viewer for each request, so that no rate limit applies
+			}
+			if w.one.Load() && strings.HasSuffix(r.URL.Path, "/events") {
+				name = "carla"
 			}
 			return dashboard.Viewer{Name: name, Rights: dashboard.View | dashboard.Operate | dashboard.Edit | dashboard.Delete | dashboard.Reveal}, nil
 		},

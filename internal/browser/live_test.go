@@ -1,7 +1,9 @@
 package browser
 
 import (
+	"context"
 	"math"
+	"net/http"
 	"testing"
 
 	"github.com/chimejobs/chime"
@@ -94,4 +96,24 @@ func TestTheViewersThemeStays(t *testing.T) {
 	if got := eval[string](t, p, `document.documentElement.dataset.theme`); got != "dark" {
 		t.Errorf("on the next page the theme is %q, want dark", got)
 	}
+}
+
+func TestAPageWithoutAStreamShowsThatItIsNotLive(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "")
+	w.one.Store(true)
+	ctx, leave := context.WithCancel(t.Context())
+	defer leave()
+	for range 20 { // as many as one viewer may have
+		r, err := http.NewRequestWithContext(ctx, "GET", w.url+"events?page=queues", nil)
+		check(t, err)
+		answer, err := http.DefaultClient.Do(r)
+		check(t, err)
+		defer answer.Body.Close()
+	}
+	p := w.open(t, desk, "schedules")
+	wait(t, p, `document.querySelector(".live .text").textContent === "not live" && document.getElementById("full")?.innerText.startsWith("This page is not live:")`)
+	leave()
+	wait(t, p, `document.querySelector(".live .text").textContent.startsWith("live") && !document.getElementById("full")`)
+	unspoilt(t, "the page that is live again", p)
 }

@@ -53,9 +53,10 @@ type Hub[Topic comparable] struct {
 
 	mu      sync.Mutex
 	streams map[*stream]Topic
-	polls   bool      // the poller runs
-	idle    time.Time // since when there have been no streams
-	skipped int       // number of topics rendered in earlier turns, if there are too many for one turn
+	viewers map[string]int // viewer → number of streams
+	polls   bool           // the poller runs
+	idle    time.Time      // since when there have been no streams
+	skipped int            // number of topics rendered in earlier turns, if there are too many for one turn
 	closed  bool
 	trouble time.Time     // since when the store has not answered; zero: it answers
 	joined  chan struct{} // buffered; signals a new stream
@@ -69,7 +70,7 @@ type Hub[Topic comparable] struct {
 // NewHub returns a hub. It reads nothing before its first stream.
 func NewHub[Topic comparable](source Source[Topic], options Options) *Hub[Topic] {
 	ctx, stop := context.WithCancel(context.Background())
-	return &Hub[Topic]{source: source, options: options, streams: map[*stream]Topic{}, joined: make(chan struct{}, 1), ctx: ctx, stop: stop}
+	return &Hub[Topic]{source: source, options: options, streams: map[*stream]Topic{}, viewers: map[string]int{}, joined: make(chan struct{}, 1), ctx: ctx, stop: stop}
 }
 
 // Close ends all streams and the poller. Later streams end at once.
@@ -84,14 +85,15 @@ func (h *Hub[Topic]) Close() {
 	h.pollers.Wait()
 }
 
-// join adds a stream. It returns false if there are too many streams or if the hub is closed.
-func (h *Hub[Topic]) join(s *stream, topic Topic) bool {
+// join adds a stream. It returns false if there are too many streams, if its viewer has too many, or if the hub is closed.
+func (h *Hub[Topic]) join(s *stream, topic Topic, viewer string, most int) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.closed || len(h.streams) >= maxStreams {
+	if h.closed || len(h.streams) >= maxStreams || h.viewers[viewer] >= most {
 		return false
 	}
 	h.streams[s] = topic
+	h.viewers[viewer]++
 	if !h.polls {
 		h.polls = true
 		h.pollers.Go(h.poll)
@@ -103,10 +105,13 @@ func (h *Hub[Topic]) join(s *stream, topic Topic) bool {
 	return true
 }
 
-func (h *Hub[Topic]) leave(s *stream) {
+func (h *Hub[Topic]) leave(s *stream, viewer string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	delete(h.streams, s)
+	if h.viewers[viewer]--; h.viewers[viewer] == 0 {
+		delete(h.viewers, viewer)
+	}
 	if len(h.streams) == 0 {
 		h.idle = time.Now()
 	}

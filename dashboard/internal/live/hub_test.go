@@ -93,7 +93,17 @@ func open(h *Hub[string], topic string, stalled chan struct{}) *page {
 	ctx, cancel := context.WithCancel(context.Background())
 	p := &page{header: http.Header{}, close: cancel, ended: make(chan bool, 1), stalled: stalled}
 	r := httptest.NewRequestWithContext(ctx, "GET", "/events", nil)
-	go func() { p.ended <- h.Serve(p, r, topic) }()
+	go func() { p.ended <- h.Serve(p, r, topic, "anna", maxStreams) }()
+	return p
+}
+
+// openAs is open for one of several viewers, who may have few streams.
+func openAs(h *Hub[string], viewer string, most int) *page {
+	ctx, cancel := context.WithCancel(context.Background())
+	p := &page{header: http.Header{}, close: cancel, ended: make(chan bool, 1)}
+	go func() {
+		p.ended <- h.Serve(p, httptest.NewRequestWithContext(ctx, "GET", "/events", nil), "a", viewer, most)
+	}()
 	return p
 }
 
@@ -325,7 +335,7 @@ func TestCloseEndsAllStreams(t *testing.T) {
 			t.Errorf("it got no event:\n%s", text)
 		}
 		late := open(hub, "a", nil)
-		if served := <-late.ended; served || late.code != 0 {
+		if served := <-late.ended; served || !strings.HasPrefix(late.read(), "event: full\n") {
 			t.Error("a closed hub serves a stream")
 		}
 	})
@@ -351,6 +361,37 @@ func TestThereAreSoManyStreamsAndNoMore(t *testing.T) {
 		after(time.Second)
 		if next.code != 200 {
 			t.Error("a stream that ended still counts")
+		}
+	})
+}
+
+// One viewer with many pages takes no stream of another one, and every page that gets none learns it.
+func TestAViewerHasALimitOfStreams(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hub := newTestHub(&fakeSource{})
+		defer hub.Close()
+		var pages []*page
+		for range 3 {
+			pages = append(pages, openAs(hub, "anna", 3))
+		}
+		after(time.Second)
+		refused := openAs(hub, "anna", 3)
+		if served := <-refused.ended; served {
+			t.Error("the fourth stream of a viewer with three was served")
+		}
+		if text := refused.read(); !strings.HasPrefix(text, "event: full\n") || !strings.Contains(text, "event: end\n") || strings.Contains(text, "hello") {
+			t.Errorf("the refused page got %q, want the events full and end", text)
+		}
+		if refused.code != 200 || !strings.HasPrefix(refused.header.Get("Content-Type"), "text/event-stream") {
+			t.Errorf("the refused page got %d, %v; want a stream", refused.code, refused.header)
+		}
+		other := openAs(hub, "ben", 3)
+		pages[0].close()
+		<-pages[0].ended
+		again := openAs(hub, "anna", 3)
+		after(time.Second)
+		if !strings.HasPrefix(other.read(), "event: hello\n") || !strings.HasPrefix(again.read(), "event: hello\n") {
+			t.Error("another viewer, or a viewer who has closed a page, got no stream")
 		}
 	})
 }

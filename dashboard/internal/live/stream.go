@@ -35,21 +35,26 @@ func newStream() *stream {
 	return &stream{number: streamsEver.Add(1), has: map[string]uint64{}, wake: make(chan struct{}, 1)}
 }
 
-// Serve sends the events of a topic until the viewer leaves, is too far behind, or the hub closes. It returns false if there are too many streams; it
-// has then written nothing.
-func (h *Hub[Topic]) Serve(w http.ResponseWriter, r *http.Request, topic Topic) bool {
+// Serve sends the events of a topic until the viewer leaves, is too far behind, or the hub closes. If there are too many streams, if this viewer has most
+// streams already, or if the hub is closed, it sends only the event "full", whose text the page shows, and returns false. A status would not reach the
+// page: an EventSource does not pass it on.
+func (h *Hub[Topic]) Serve(w http.ResponseWriter, r *http.Request, topic Topic, viewer string, most int) bool {
 	s := newStream()
 	s.send("hello", map[string]any{"every": h.options.Every.Milliseconds(), "version": h.options.Version})
-	if !h.join(s, topic) {
-		return false
+	served := h.join(s, topic, viewer, most)
+	if served {
+		defer h.leave(s, viewer)
+	} else {
+		s = newStream()
+		s.send("full", map[string]string{"text": "the maximum number of pages is open, or the server is stopping"})
+		s.end("")
 	}
-	defer h.leave(s)
 	header := w.Header()
 	header.Set("Content-Type", "text/event-stream; charset=utf-8")
 	header.Set("X-Accel-Buffering", "no") // a proxy must not buffer events
 	w.WriteHeader(http.StatusOK)
 	s.write(r.Context(), http.NewResponseController(w), w)
-	return true
+	return served
 }
 
 // write sends buffered events until ctx ends, the viewer does not read, or the stream has ended.

@@ -6,7 +6,7 @@ const root = document.documentElement;
 const dot = document.getElementById("live");
 const said = document.getElementById("said");
 const waiting = new Map(); // region → its latest content, with rows that are held back
-let stream, every = 2000, beat = Date.now(), trouble, outdated = false, lastSaid = 0, saying;
+let stream, every = 2000, beat = Date.now(), trouble, full, outdated = false, lastSaid = 0, saying;
 
 // say sends a text to screen readers, at most once in ten seconds. If there are several texts within that time, the last one is used.
 export function say(text, urgent) {
@@ -139,8 +139,8 @@ function actions(on) {
 
 function drawDot() {
   const age = Date.now() - beat, stale = trouble || age > 3 * every;
-  dot.dataset.state = stale ? "stale" : "on";
-  dot.lastElementChild.textContent = stale ? `stale since ${chimeTime.text(new Date(trouble?.since ?? chimeTime.now() - age), "clock")}` : `live ${Math.round(every / 1000)}s`;
+  dot.dataset.state = stale || full ? "stale" : "on";
+  dot.lastElementChild.textContent = full ? "not live" : stale ? `stale since ${chimeTime.text(new Date(trouble?.since ?? chimeTime.now() - age), "clock")}` : `live ${Math.round(every / 1000)}s`;
 }
 
 function open() {
@@ -152,6 +152,8 @@ function open() {
     does(data);
   });
   on("hello", (data) => {
+    full = undefined;
+    document.getElementById("full")?.remove();
     every = data.every ?? every;
     beat = Date.now();
     outdated = Boolean(data.version && data.version !== root.dataset.version);
@@ -172,6 +174,13 @@ function open() {
     if (region) update(region, data.html);
   });
   on("broken", (data) => warn("broken", `This page is not being updated: ${data.text}.`));
+  on("full", (data) => {
+    full = data.text;
+    close();
+    warn("full", `This page is not live: ${full}. Close other pages, or reload this one to see changes.`);
+    drawDot();
+    setTimeout(open, 10000);
+  });
   on("trouble", (data) => ends(data.text, data.since));
   // If the response is not a stream, the connection is closed, and the browser does not try again.
   stream.onerror = () => {
