@@ -2,7 +2,6 @@ package action
 
 import (
 	"encoding/json"
-	"regexp"
 	"strings"
 )
 
@@ -48,9 +47,16 @@ func (j *JobTarget) Permitted(entries []string, queue string) bool {
 	return false
 }
 
-// glob matches a whole text; `*` matches any characters, or none.
+// glob matches a whole text; `*` matches any characters, or none. It compiles nothing, because a request may have many targets.
 func glob(pattern, text string) bool {
-	quoted := strings.ReplaceAll(regexp.QuoteMeta(pattern), `\*`, `.*`)
-	ok, err := regexp.MatchString(`^(?s:`+quoted+`)$`, text)
-	return err == nil && ok
+	first, rest, star := strings.Cut(pattern, "*")
+	if !star {
+		return pattern == text
+	}
+	text, ok := strings.CutPrefix(text, first)
+	for ok && strings.Contains(rest, "*") {
+		first, rest, _ = strings.Cut(rest, "*")
+		_, text, ok = strings.Cut(text, first)
+	}
+	return ok && strings.HasSuffix(text, rest)
 }
