@@ -6,12 +6,13 @@
 //	http.Handle("/", api)
 //	err := chime.Run(ctx, scheduler, worker, api)
 //
-// A collection is a quota, a state and a set of names. Its job "report" is the schedule "collection:report" of the store. GET / lists the routes, and
-// /openapi.json describes them. Command chimed is this package with flags.
+// A collection is a quota, a state and a set of names. Its job "report" is the schedule "collection:report" of the store. A task is a job of a queue that
+// a client adds at once, without a schedule. GET / lists the routes, and /openapi.json describes them. Command chimed is this package with flags.
 //
 // Every request is authenticated, except requests for the document, see [Options]. The permission for a collection is checked before anything is
 // read, so no caller learns which other collections exist. A change is answered after it is stored. If the answer is 503, it is unknown whether
-// the change was stored: repeat it. PUT, PATCH and DELETE can be repeated unchanged, POST …/run with an Idempotency-Key.
+// the change was stored: repeat it. PUT, PATCH and DELETE can be repeated unchanged, POST …/run and …/tasks with an
+// Idempotency-Key.
 package httpapi
 
 import (
@@ -36,6 +37,7 @@ type API struct {
 	sender  *action.Sender
 	reads   *limiters
 	writes  *limiters
+	waiters *waiters
 
 	strangers strangers
 }
@@ -50,6 +52,7 @@ func New(store chime.Store, options Options) *API {
 		sender:  action.NewSender(options.sender()),
 		reads:   newLimiters(options.Rates.Reads),
 		writes:  newLimiters(options.Rates.Writes),
+		waiters: newWaiters(),
 	}
 	a.mux = a.newMux()
 	return a
@@ -78,7 +81,7 @@ type Rekeyed = service.Rekeyed
 // Rekey seals the secrets of all jobs with the first key of Options.Secrets, in version 2, see [action.Ring]. From then on all processes on the store seal
 // version 2, which a release that does not know it cannot open: call Rekey when all processes have been replaced. Processes may work meanwhile.
 //
-// Runs that have begun keep their sealed secrets, so keep the old keys in the ring, and Options.Sealed at 1, until a call returns that no run waits
+// Runs that have begun, and tasks, keep their sealed secrets, so keep the old keys in the ring, and Options.Sealed at 1, until a call returns that no run waits
 // with them. Rekey can be called again at any time.
 func (a *API) Rekey(ctx context.Context) (Rekeyed, error) {
 	if a.bad != nil {
@@ -97,10 +100,13 @@ const (
 )
 
 // Server returns a server of the API that limits slow and large clients: it reads headers of at most 16 KiB within 5 s and a whole request within
-// 15 s, writes an answer within 30 s, and closes a connection that has been idle for 2 min. The caller sets Addr and TLSConfig.
+// 15 s, writes an answer within 30 s, and closes a connection that has been idle for 2 min. The caller sets Addr and TLSConfig. Its Shutdown ends the
+// requests that wait for tasks: they are answered at once, now and later.
 func (a *API) Server() *http.Server {
-	return &http.Server{
+	server := &http.Server{
 		Handler: a, ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
 		MaxHeaderBytes: maxHeaderBytes, ErrorLog: slog.NewLogLogger(a.options.Logger.Handler(), slog.LevelWarn),
 	}
+	server.RegisterOnShutdown(a.waiters.close)
+	return server
 }

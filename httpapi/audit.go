@@ -19,6 +19,13 @@ func (c *call) path() string { return strconv.Quote(cut(c.r.URL.EscapedPath(), m
 // a minute is logged, with their count.
 func (c *call) audit(a *answer) {
 	changes := c.route != nil && c.route.op != "" && c.name.Collection != ""
+	of := []any(nil)
+	if c.task != "" {
+		of = append(of, "task", cut(c.task, maxLogged))
+	}
+	if c.tasks > 0 {
+		of = append(of, "count", c.tasks)
+	}
 	who := []any{"principal", c.principal.Name, "status", a.status, "request", c.id, "remote", c.r.RemoteAddr}
 	switch {
 	case a.status == http.StatusUnauthorized || a.status == http.StatusForbidden:
@@ -37,7 +44,7 @@ func (c *call) audit(a *answer) {
 	case changes:
 		c.log().Info("httpapi: "+c.route.op, append([]any{"event", "api.action",
 			"op", c.route.op, "collection", cut(c.name.Collection, maxLogged), "job", cut(c.name.Job, maxLogged), "code", a.code,
-			"if_match", cut(c.r.Header.Get("If-Match"), maxLogged), "etag", a.etag()}, who...)...)
+			"if_match", cut(c.r.Header.Get("If-Match"), maxLogged), "etag", a.etag()}, append(of, who...)...)...)
 	}
 }
 

@@ -27,5 +27,9 @@ type backend interface {
 	RunJob(ctx context.Context, n resource.JobName, key string) (id string, err error)
 	History(ctx context.Context, n resource.JobName, page service.HistoryPage) (found []service.Execution, next int64, err error)
 	NextOf(ctx context.Context, n resource.JobName, count int) (next []time.Time, text string, err error)
+	AddTasks(ctx context.Context, collection string, tasks []*resource.Task, key string) ([]service.TaskReceipt, error)
+	AwaitTask(ctx context.Context, n resource.TaskName, queue string)
+	GetTask(ctx context.Context, n resource.TaskName, queue string) (*resource.TaskView, error)
+	DeleteTask(ctx context.Context, n resource.TaskName, queue string) (existed bool, err error)
 	Preview(ctx context.Context, j *resource.Job, count int) (next []time.Time, text string, err error)
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/chimejobs/chime/httpapi/internal/problem"
 )
 
-// maxBody is the maximum size of a request's body in bytes.
+// maxBody is the maximum size of a body in bytes. The body of several tasks may have four times that size.
 func (o *Options) maxBody() int64 { return 2*int64(o.Limits.OrDefault().JobBytes) + 64<<10 }
 
 // received reads the body, up to its maximum size.
@@ -22,6 +22,9 @@ func (c *call) received(endpoint) error {
 		return err
 	}
 	limit := c.api.options.maxBody()
+	if c.route.large {
+		limit *= 4
+	}
 	tooLarge := problem.New(problem.TooLarge, "the body has more than %d bytes, the maximum for a request", limit)
 	if c.r.ContentLength > limit {
 		c.w.Header().Set("Connection", "close")

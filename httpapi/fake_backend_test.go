@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -30,11 +31,13 @@ type fakeBackend struct {
 	key   string                          // of the last RunJob
 	when  service.Condition               // of the last change
 	page  service.Page                    // of the last list
-	past  service.HistoryPage             // of the last history
+	tasks map[resource.TaskName]*resource.TaskView
+	wait  func(ctx context.Context) // AwaitTask; nil: the task has ended
+	past  service.HistoryPage       // of the last history
 }
 
 func newFakeBackend(collections ...string) *fakeBackend {
-	f := &fakeBackend{collections: map[string]*service.Collection{}, jobs: map[resource.JobName]*service.Job{}}
+	f := &fakeBackend{collections: map[string]*service.Collection{}, jobs: map[resource.JobName]*service.Job{}, tasks: map[resource.TaskName]*resource.TaskView{}}
 	for _, name := range collections {
 		f.collections[name] = &service.Collection{Name: name, Revision: f.next(), State: "Enabled", Collection: readCollection()}
 	}
@@ -50,6 +53,11 @@ func (f *fakeBackend) next() int64 {
 func (f *fakeBackend) addJob(collection, job string) {
 	n := resource.JobName{Collection: collection, Job: job}
 	f.jobs[n] = &service.Job{Revision: f.next(), JobView: resource.JobView{Name: n, State: resource.Enabled, Job: readJob(n)}}
+}
+
+// addTask adds a task that waits.
+func (f *fakeBackend) addTask(collection, task string) {
+	f.tasks[resource.TaskName{Collection: collection, Task: task}] = &resource.TaskView{ID: task, Queue: "default", State: "waiting"}
 }
 
 func readCollection() *resource.Collection {
@@ -339,4 +347,54 @@ func instants(count int) []time.Time {
 		days[i] = time.Date(2027, 3, 1+i, 10, 0, 0, 0, time.FixedZone("two hours east", 2*3600))
 	}
 	return days
+}
+
+func (f *fakeBackend) AddTasks(ctx context.Context, collection string, tasks []*resource.Task, key string) (added []service.TaskReceipt, err error) {
+	leave, err := f.enter(ctx)
+	defer leave()
+	f.key = key
+	if err == nil {
+		_, err = f.collection(collection)
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, task := range tasks {
+		n := resource.TaskName{Collection: collection, Task: cmp.Or(task.ID, "made")}
+		_, existing := f.tasks[n]
+		f.tasks[n], f.revision = &resource.TaskView{ID: n.Task, Queue: "default", State: "waiting"}, f.revision+1
+		added = append(added, service.TaskReceipt{ID: n.Task, Queue: "default", Existing: existing})
+	}
+	return added, nil
+}
+
+func (f *fakeBackend) AwaitTask(ctx context.Context, _ resource.TaskName, _ string) {
+	if f.wait != nil {
+		f.wait(ctx)
+	}
+}
+
+func (f *fakeBackend) GetTask(ctx context.Context, n resource.TaskName, queue string) (*resource.TaskView, error) {
+	leave, err := f.enter(ctx)
+	defer leave()
+	if err == nil {
+		_, err = f.collection(n.Collection)
+	}
+	switch {
+	case err != nil:
+		return nil, err
+	case f.tasks[n] == nil || queue != "" && queue != f.tasks[n].Queue:
+		return nil, problem.New(problem.NotFound, "there is no task %s", n.Task)
+	}
+	return f.tasks[n], nil
+}
+
+func (f *fakeBackend) DeleteTask(ctx context.Context, n resource.TaskName, _ string) (existed bool, err error) {
+	leave, err := f.enter(ctx)
+	defer leave()
+	if err != nil || f.tasks[n] == nil {
+		return false, err
+	}
+	delete(f.tasks, n)
+	return true, nil
 }

@@ -31,6 +31,10 @@ var neededFor = map[string]string{
 	"POST /jobCollections/{collection}/jobs/{job}/run":    "run",
 	"GET /jobCollections/{collection}/jobs/{job}/history": "read",
 	"GET /jobCollections/{collection}/jobs/{job}/next":    "read",
+
+	"POST /jobCollections/{collection}/tasks":          "write",
+	"GET /jobCollections/{collection}/tasks/{task}":    "read",
+	"DELETE /jobCollections/{collection}/tasks/{task}": "write",
 }
 
 // success is the status of each route on an existing resource.
@@ -41,6 +45,8 @@ var absent = map[string]int{
 	"PUT /jobCollections/{collection}":               http.StatusCreated,
 	"DELETE /jobCollections/{collection}":            http.StatusNoContent,
 	"DELETE /jobCollections/{collection}/jobs/{job}": http.StatusNoContent,
+
+	"DELETE /jobCollections/{collection}/tasks/{task}": http.StatusNoContent,
 }
 
 func TestEveryRouteNeedsWhatTheTableSays(t *testing.T) {
@@ -100,9 +106,11 @@ func TestAPermissionOpensItsRoutesOnItsCollectionsOnly(t *testing.T) {
 					}}, "own-there", "foreign-there")
 					backend.addJob("own-there", "report")
 					backend.addJob("foreign-there", "report")
+					backend.addTask("own-there", "order")
+					backend.addTask("foreign-there", "order")
 					before := backend.revision
 
-					target := mount + strings.NewReplacer("{collection}", c.name, "{job}", "report", "{$}", "").Replace(r.path) + "?api-version=2016-03-01"
+					target := mount + strings.NewReplacer("{collection}", c.name, "{job}", "report", "{task}", "order", "{$}", "").Replace(r.path) + "?api-version=2016-03-01"
 					got := send(api, r.method, target, bodyOf(&r))
 
 					aboutOne := strings.Contains(r.path, "{collection}")
@@ -145,7 +153,7 @@ func TestAForeignCollectionLooksLikeAMissingOne(t *testing.T) {
 			continue
 		}
 		asked := func(collection string) string {
-			target := strings.NewReplacer("{collection}", collection, "{job}", "report").Replace(r.path)
+			target := strings.NewReplacer("{collection}", collection, "{job}", "report", "{task}", "order").Replace(r.path)
 			got := send(api, r.method, target, bodyOf(&r), "X-Request-Id: same")
 			return strings.ReplaceAll(got.Body.String(), collection, "NAME")
 		}

@@ -10,10 +10,11 @@ import (
 // A route is one method of one path. The table of routes is complete: the mux, Allow, GET / and the tests are built from it.
 type route struct {
 	method string
-	path   string     // below the mount point; {collection} and {job} are names
+	path   string     // below the mount point; {collection}, {job} and {task} are names
 	needs  Permission // 0: any principal
 	open   bool       // to everybody, without authentication
 	body   bool       // it has a JSON body
+	large  bool       // its body may be four times as long, because it has several resources
 	op     string     // its name in the log; empty: it changes nothing
 	serve  func(ctx context.Context, c *call) (*answer, error)
 }
@@ -21,6 +22,8 @@ type route struct {
 const (
 	collectionPath = "/jobCollections/{collection}"
 	jobPath        = collectionPath + "/jobs/{job}"
+	tasksPath      = collectionPath + "/tasks"
+	taskPath       = tasksPath + "/{task}"
 )
 
 // armPrefix is the second place of the routes of collections: Azure's resource manager had them there.
@@ -50,6 +53,11 @@ func routes() []route {
 		{method: "POST", path: jobPath + "/run", needs: Run, op: "run job", serve: runJob},
 		{method: "GET", path: jobPath + "/history", needs: Read, serve: getHistory},
 		{method: "GET", path: jobPath + "/next", needs: Read, serve: getNext},
+
+		{method: "POST", path: tasksPath, needs: Write, body: true, large: true, op: "post tasks", serve: postTasks},
+		{method: "GET", path: taskPath, needs: Read, serve: getTask},
+		{method: "DELETE", path: taskPath, needs: Write, op: "delete task", serve: deleteTask},
+
 		{method: "POST", path: "/preview", body: true, serve: preview},
 	}
 }

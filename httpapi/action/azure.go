@@ -34,7 +34,7 @@ func created(status int) bool { return status == http.StatusCreated }
 
 // outgoing adds the message to its queue.
 func (m *QueueMessage) outgoing(job *chime.Job, o *SenderOptions) (*outgoing, error) {
-	at := PlaceOf(scheduleOf(job))
+	at := placeOf(job)
 	inner, err := xml.Marshal(storageQueueMessage{
 		XSI: "http://www.w3.org/2001/XMLSchema-instance", XSD: "http://www.w3.org/2001/XMLSchema",
 		ExecutionTag: strconv.FormatInt(job.Fence, 10), ClientRequestID: job.ID, ExpectedExecutionTime: plannedOf(job).UTC().Format("2006-01-02T15:04:05"),

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/httpapi/internal/taskid"
 )
 
 // An outgoing is a request in the form in which it is sent, also again at a redirect.
@@ -34,6 +35,28 @@ func scheduleOf(job *chime.Job) string {
 	return job.Schedule
 }
 
+// placeOf is the place of a job's action: that of its schedule, or that of its task. Other jobs have none.
+func placeOf(job *chime.Job) Place {
+	if schedule := scheduleOf(job); schedule != "" {
+		return PlaceOf(schedule)
+	}
+	if id, ok := taskOf(job); ok {
+		return PlaceOf(id.String())
+	}
+	return Place{}
+}
+
+// taskOf is the task of a job's action; ok is false if it has none.
+func taskOf(job *chime.Job) (id taskid.ID, ok bool) {
+	switch {
+	case scheduleOf(job) != "":
+		return taskid.ID{}, false
+	case isOnDeath(job):
+		return taskid.Parse(job.Death.ID)
+	}
+	return taskid.Parse(job.ID)
+}
+
 const (
 	maxErrorHeader = 256               // characters
 	azurePrefix    = "x-ms-scheduler-" // the headers of Azure's service, which an action may set itself
@@ -41,7 +64,7 @@ const (
 
 // chimeHeaders are the headers that identify the job and the attempt. They are set after the headers of the action, which may replace only Azure's.
 func chimeHeaders(job *chime.Job) map[string]string {
-	at := PlaceOf(scheduleOf(job))
+	at := placeOf(job)
 	planned := job.Planned
 	headers := map[string]string{
 		"Idempotency-Key": `"` + quotedID(job.ID) + `"`, "Chime-Attempt": strconv.Itoa(job.Attempt), "Chime-Fence": strconv.FormatInt(job.Fence, 10), "Chime-Action": "main",
@@ -58,7 +81,9 @@ func chimeHeaders(job *chime.Job) map[string]string {
 	if at.Collection != "" {
 		headers["Chime-Collection"], headers["x-ms-scheduler-jobcollection"] = asciiText(at.Collection, 1024), asciiText(at.Collection, 1024)
 	}
-	if at.Job != "" {
+	if task, ok := taskOf(job); ok {
+		headers["Chime-Task"] = task.Task
+	} else if at.Job != "" {
 		headers["Chime-Job"], headers["x-ms-scheduler-jobid"] = asciiText(at.Job, 1024), asciiText(at.Job, 1024)
 	}
 	return headers

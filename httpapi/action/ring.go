@@ -55,13 +55,13 @@ func (r *Ring) Sealing(version, least int) *Ring {
 // seals is the version in which the ring seals.
 func (r *Ring) seals() int { return cmp.Or(r.version, newestSeal) }
 
-// A Place is where a secret belongs: it cannot be opened at another place. Both fields are empty for actions without a schedule.
+// A Place is where a secret belongs: it cannot be opened at another place. Both fields are empty for actions without a schedule, except tasks.
 type Place struct {
-	Collection string // the part of the schedule's name before its first ":"
+	Collection string // the part of the schedule's name, or of the task's ID, before its first ":"
 	Job        string // the rest, or all of a name without ":"
 }
 
-// PlaceOf is the place of a schedule's actions, from its name "collection:job".
+// PlaceOf is the place of a schedule's actions, from its name "collection:job", or of a task's action, from the ID of its job.
 func PlaceOf(schedule string) Place {
 	collection, job, found := strings.Cut(schedule, ":")
 	if !found {

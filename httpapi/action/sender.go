@@ -72,7 +72,7 @@ func (s *Sender) Handle(ctx context.Context, job *chime.Job) error {
 	if err != nil {
 		return chime.Discard(err)
 	}
-	place, path := PlaceOf(scheduleOf(job)), mainPath
+	place, path := placeOf(job), mainPath
 	if isOnDeath(job) {
 		path = errorPath
 	}

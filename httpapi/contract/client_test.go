@@ -5,6 +5,7 @@ package contract_test
 import (
 	"context"
 	"net/http"
+	"reflect"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -36,6 +37,7 @@ func generated(t *testing.T, server *embedded.Server) []*wire {
 	api := httpapi.New(server.Store(), httpapi.Options{Authenticate: tokens, Logger: quiet()})
 	worker := chime.NewWorker(server.Store(), chime.WorkerOptions{Logger: quiet()})
 	worker.Handle(action.JobName, refused)
+	worker.Handle("mail.send", sent)
 	stop := start(t, worker, api)
 	defer stop()
 
@@ -120,6 +122,28 @@ func generated(t *testing.T, server *embedded.Server) []*wire {
 	if len(list.JSON200.Value) != 1 || list.JSON200.Value[0].Name != "demo/report" {
 		t.Errorf("the list is %+v, want demo/report", list.JSON200.Value)
 	}
+
+	permit := client.Patch{"chime": map[string]any{"jobs": []string{"mail.send"}}}
+	allowed, err := on.PatchCollectionWithResponse(ctx, "demo", nil, permit)
+	check("allow a job", err, allowed.StatusCode(), 200)
+	var many client.TasksBody
+	mail := client.NewTask{Job: &client.JobTarget{Name: "mail.send", Payload: map[string]any{"to": "anna"}}, In: new("PT10S"), Keep: new("PT1H")}
+	if err := many.FromNewTasks(client.NewTasks{Value: []client.NewTask{mail, mail}}); err != nil {
+		t.Fatal(err)
+	}
+	added, err := on.PostTasksWithResponse(ctx, "demo", &client.PostTasksParams{IdempotencyKey: new("two letters")}, many)
+	check("add two tasks", err, added.StatusCode(), 200)
+	receipts, err := added.JSON200.AsTaskReceiptList()
+	if err != nil || len(receipts.Value) != 2 {
+		t.Fatalf("the receipts are %+v, %v, want two", receipts, err)
+	}
+	task, err := on.GetTaskWithResponse(ctx, "demo", receipts.Value[1].Id, &client.GetTaskParams{Wait: new("25s"), Queue: &receipts.Value[1].Queue})
+	check("wait for a task", err, task.StatusCode(), 200)
+	if got := task.JSON200; got.State != client.TaskStateDone || !reflect.DeepEqual(got.Result, map[string]any{"sent": []any{1.0, 2.0}}) {
+		t.Errorf("the task is %+v, want done with its result", got)
+	}
+	cancelled, err := on.DeleteTaskWithResponse(ctx, "demo", "none", nil)
+	check("cancel what is not there", err, cancelled.StatusCode(), 204)
 
 	gone, err := on.DeleteJobWithResponse(ctx, "demo", "report", nil)
 	check("delete the job", err, gone.StatusCode(), 200)

@@ -99,7 +99,7 @@ func constants(t *testing.T, folder string) []string {
 var codeForm = regexp.MustCompile(`^[a-z]+(_[a-z]+)*$`)
 
 // codeAt is the index of the argument with a mistake's code, by function.
-var codeAt = map[string]int{"wrong": 0, "Wrong": 1, "mistake": 0, "Whole": 3, "interval": 2, "number": 2, "one": 2}
+var codeAt = map[string]int{"wrong": 0, "Wrong": 1, "mistake": 0, "Whole": 3, "interval": 2, "number": 2, "one": 2, "span": 2}
 
 // mistakes are the codes in a folder's calls that create a mistake.
 func mistakes(t *testing.T, folder string) []string {

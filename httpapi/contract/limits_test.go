@@ -48,6 +48,13 @@ func collection(body string, much func(n int) string) sample {
 	}
 }
 
+// added is a request for tasks; n of something replaces %s.
+func added(body string, much func(n int) string) sample {
+	return func(n int) (string, string, string, []string) {
+		return "POST", tasks, strings.Replace(body, "%s", much(n), 1), nil
+	}
+}
+
 func list(target string) sample {
 	return func(n int) (string, string, string, []string) { return "GET", fmt.Sprintf(target, n), "", nil }
 }
@@ -85,7 +92,7 @@ func TestTheLimitsOfTheDocumentAreThoseOfTheHandler(t *testing.T) {
 	server := embedded.StartInMemory()
 	defer func() { _ = server.Close() }()
 	w := &wire{api: httpapi.New(server.Store(), httpapi.Options{Authenticate: httpapi.Loopback(), Logger: quiet(), Secrets: newRing(t)})}
-	w.want(t, 201, "", "PUT", demo, `{}`)
+	w.want(t, 201, "", "PUT", demo, `{"chime": {"jobs": "mail"}}`)
 	w.want(t, 201, "", "PUT", report, weekly)
 	for _, limit := range []struct {
 		place, code string
@@ -130,6 +137,11 @@ func TestTheLimitsOfTheDocumentAreThoseOfTheHandler(t *testing.T) {
 		{schemas + "Filter/properties/weeks/oneOf/0/maximum", "weeks_range", job(within(rule1, `"frequency": "day", "except": {"weeks": %s}`), figure)},
 		{schemas + "Filter/properties/yearDays/oneOf/0/maximum", "yeardays_range", job(within(rule1, `"frequency": "day", "except": {"yearDays": %s}`), figure)},
 
+		{schemas + "NewTasks/properties/value/maxItems", "task_count", added(`{"value": [%s]}`, items(`{"job": {"name": "mail"}}`))},
+		{schemas + "NewTasks/properties/value/minItems", "task_count", added(`{"value": [%s]}`, items(`{"job": {"name": "mail"}}`))},
+		{schemas + "NewTask/properties/headers/propertyNames/maxLength", "header_name", added(`{"job": {"name": "mail"}, "headers": {"%s": ""}}`, text)},
+		{schemas + "NewTask/properties/headers/propertyNames/minLength", "header_name", added(`{"job": {"name": "mail"}, "headers": {"%s": ""}}`, text)},
+
 		{schemas + "Quota/properties/maxJobCount/maximum", "quota_value", collection(`{"quota": {"maxJobCount": %s}}`, figure)},
 		{schemas + "Quota/properties/maxJobCount/minimum", "quota_value", collection(`{"quota": {"maxJobCount": %s}}`, figure)},
 		{schemas + "Quota/properties/maxJobOccurrence/maximum", "quota_value", collection(`{"quota": {"maxJobOccurrence": %s}}`, figure)},
@@ -150,7 +162,7 @@ func TestTheLimitsOfTheDocumentAreThoseOfTheHandler(t *testing.T) {
 	} {
 		n := number(t, limit.place)
 		beyond := n + 1
-		if strings.HasSuffix(limit.place, "minimum") {
+		if strings.HasSuffix(limit.place, "minimum") || strings.HasSuffix(limit.place, "minItems") || strings.HasSuffix(limit.place, "minLength") {
 			beyond = n - 1
 		}
 		for _, try := range []struct{ n, status int }{{n, 200}, {beyond, 400}} {
@@ -174,6 +186,21 @@ func TestTheLimitsOfTheDocumentAreThoseOfTheHandler(t *testing.T) {
 		{200, within(request1, `"headers": {"X-A": "`+text(4093)+`"}`)}, {400, within(request1, `"headers": {"X-A": "`+text(4094)+`"}`)},
 	} {
 		w.want(t, c.status, "", "POST", "/preview", c.body)
+	}
+	w.want(t, 200, "", "PUT", demo, `{"chime": {"jobs": "mail"}}`)
+	for _, c := range []struct {
+		status int
+		task   string
+	}{
+		{200, `"in": "P36500D"`}, {400, `"in": "P36501D"`}, {200, `"keep": "PT1S"`}, {400, `"keep": "PT0.9S"`}, {200, `"keep": "P365D"`}, {400, `"keep": "P366D"`},
+		{200, `"id": "a", "once": "PT1S"`}, {400, `"id": "a", "once": "PT0.9S"`}, {200, `"id": "b", "once": "P365D"`}, {400, `"id": "b", "once": "P366D"`},
+		{200, `"expire": "PT0.001S"`}, {400, `"expire": "PT0S"`}, {200, `"expire": "P365D"`}, {400, `"expire": "P366D"`},
+		{200, `"headers": {"a": "` + text(4095) + `"}`}, {400, `"headers": {"a": "` + text(4096) + `"}`},
+	} {
+		w.want(t, c.status, "", "POST", tasks, `{"action": {"type": "job", "job": {"name": "mail"}}, `+c.task+`}`)
+	}
+	for wait, status := range map[string]int{"0s": 404, "25s": 404, "26s": 400} {
+		w.want(t, status, "", "GET", tasks+"/none?wait="+wait, "")
 	}
 	for n, status := range map[int]int{255: 200, 256: 400} {
 		w.want(t, status, "", "POST", report+"/run", "", "Idempotency-Key: "+text(n))

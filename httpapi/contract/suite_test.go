@@ -50,6 +50,8 @@ func newRing(t *testing.T) *action.Ring {
 const (
 	demo   = "/jobCollections/demo"
 	report = demo + "/jobs/report"
+	tasks  = demo + "/tasks"
+	task   = `{"job": {"name": "mail.send", "payload": {"to": "anna"}}, "in": "PT1H", "id": "order-42", "once": "P1D"}`
 	weekly = `{"startTime": "2027-03-01T00:00Z", "action": {"type": "https", "request": {"uri": "https://example.com/r", "method": "POST"}},
 		"recurrence": {"frequency": "Week", "schedule": {"weekDays": ["Monday"], "hours": [10, 22]}}}`
 )
@@ -91,6 +93,21 @@ func ordinaryLife(t *testing.T, server *embedded.Server) []*wire {
 	ok(200, "POST", demo+"/disable", "")
 	ok(200, "POST", demo+"/enable", "")
 
+	ok(200, "POST", tasks, task)
+	ok(200, "POST", tasks, task) // it exists
+	ok(200, "GET", tasks+"/order-42?wait=1s&queue=mail", "")
+	ok(200, "POST", tasks, `{"value": [`+task+`, {"action": {"type": "https", "request": {"uri": "https://example.com/"}}, "at": "2027-03-01T10:00:00Z", "keep": "PT1H", "expire": "PT5M"}]}`)
+	ok(200, "POST", tasks, `{"job": {"name": "mail.send", "payload": [1]}, "headers": {"tenant": "acme"}}`, "Idempotency-Key: once")
+	ok(200, "DELETE", tasks+"/order-42", "")
+	ok(204, "DELETE", tasks+"/order-42", "")
+	w.want(t, 404, "not_found", "GET", tasks+"/order-42", "")
+	w.want(t, 400, "required", "POST", tasks, `{}`)
+	w.want(t, 400, "task_count", "POST", tasks, `{"value": []}`)
+	w.want(t, 400, "delay_range", "POST", tasks, `{"job": {"name": "mail.send"}, "in": "soon"}`)
+	w.want(t, 400, "wait_range", "GET", tasks+"/order-42?wait=1m", "")
+	w.want(t, 400, "queue", "DELETE", tasks+"/order-42?queue=/", "")
+	w.want(t, 403, "target_forbidden", "POST", tasks, `{"job": {"name": "invoice"}}`)
+
 	w.want(t, 400, "unknown_field", "PUT", report, `{"actions": {}}`)
 	w.want(t, 400, "time_syntax", "PUT", report, `{"startTime": "soon", "action": {"type": "http", "request": {"uri": "http://example.com"}}}`)
 	w.want(t, 400, "destination_blocked", "PUT", report, `{"action": {"type": "http", "request": {"uri": "http://127.0.0.1/"}}}`)
@@ -126,6 +143,7 @@ func ordinaryLife(t *testing.T, server *embedded.Server) []*wire {
 	w.want(t, 409, "quota_authentication", "PUT", "/jobCollections/free/jobs/one", secret)
 	ok(200, "POST", "/jobCollections/free/disable", "")
 	w.want(t, 409, "collection_disabled", "POST", "/jobCollections/free/jobs/one/run", "")
+	w.want(t, 409, "collection_disabled", "POST", "/jobCollections/free/tasks", task)
 	ok(201, "PUT", demo+"/jobs/secret", secret)
 	ok(200, "GET", demo+"/jobs/secret", "")
 	schedules := chime.NewSchedules(server.Store())
@@ -153,9 +171,20 @@ func runs(t *testing.T, server *embedded.Server) []*wire {
 	w := &wire{api: api}
 	worker := chime.NewWorker(server.Store(), chime.WorkerOptions{Logger: quiet()})
 	worker.Handle(action.JobName, refused)
+	worker.Handle("mail.send", sent)
 	scheduler := chime.NewScheduler(server.Store(), chime.SchedulerOptions{Logger: quiet()})
 	stop := start(t, scheduler, worker, api)
-	w.want(t, 201, "", "PUT", demo, `{}`)
+	w.want(t, 201, "", "PUT", demo, `{"chime": {"jobs": "mail.*"}}`)
+	w.want(t, 200, "", "POST", tasks, `{"job": {"name": "mail.send"}, "in": "PT5S", "id": "order-42", "keep": "PT1H"}`)
+	for _, want := range []string{`"state":"done"`, `"outcome":"done"`, `"result":{"sent":[1,2]}`, `"endTime":`, `"keptUntil":`} {
+		if x := w.send(t, "GET", tasks+"/order-42?wait=25s", ""); !strings.Contains(string(x.got), want) {
+			t.Errorf("%v\nwant %s", x, want)
+		}
+	}
+	w.want(t, 200, "", "POST", tasks, `{"action": {"type": "http", "request": {"uri": "http://chime.invalid/"}, "retryPolicy": {"retryType": "none"}}, "id": "failing"}`)
+	if x := w.send(t, "GET", tasks+"/failing?wait=25s", ""); !strings.Contains(string(x.got), `"state":"dead"`) {
+		t.Errorf("%v\nwant a dead task", x)
+	}
 	w.want(t, 201, "", "PUT", report, `{"action": {"type": "http", "request": {"uri": "http://chime.invalid/"}, "retryPolicy": {"retryType": "fixed", "retryCount": 1},
 		"errorAction": {"type": "http", "request": {"uri": "http://chime.invalid/failed"}, "retryPolicy": {"retryType": "none"}}}, "chime": {"disableAfter": 3, "history": {"keep": 5, "body": "always"}}}`)
 	time.Sleep(2 * time.Minute)
@@ -181,6 +210,11 @@ func runs(t *testing.T, server *embedded.Server) []*wire {
 func refused(_ context.Context, job *chime.Job) error {
 	job.Note("Http Action - Response from host 'chime.invalid': 'InternalServerError' Response Headers: Content-Type: text/plain Body: out of paper")
 	return errors.New("InternalServerError")
+}
+
+// sent simulates a handler with a result.
+func sent(_ context.Context, job *chime.Job) error {
+	return job.Return(map[string][]int{"sent": {1, 2}})
 }
 
 // start runs roles until stop is called.
@@ -251,7 +285,7 @@ func troubles(all []operation) func(t *testing.T, server *embedded.Server) []*wi
 		large := loopback(httpapi.Options{})
 		wires = append(wires, large)
 		for _, o := range withBody {
-			large.want(t, 413, "too_large", o.method, strings.TrimPrefix(o.url(), mount), `{"x": "`+strings.Repeat("x", 98_304)+`"}`)
+			large.want(t, 413, "too_large", o.method, strings.TrimPrefix(o.url(), mount), `{"x": "`+strings.Repeat("x", 393_216)+`"}`)
 		}
 		busy := guarded(httpapi.Options{Rates: httpapi.Rates{Reads: 1, Writes: 1}})
 		for range 10 { // one request a second, and ten after a pause

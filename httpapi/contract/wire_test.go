@@ -93,6 +93,8 @@ func (o operation) body() string {
 		return `{"state": "disabled"}`
 	case o.path == "/jobCollections/{collection}":
 		return `{}`
+	case o.path == "/jobCollections/{collection}/tasks":
+		return task
 	}
 	return weekly
 }

@@ -82,7 +82,7 @@ var mayImport = map[string][]string{
 		".", "recurrence", "httpapi/action", "httpapi/internal/problem", "httpapi/internal/resource", "httpapi/internal/service", "internal/guardlog", "internal/loopback", "golang.org/x/time",
 	},
 	"httpapi/action": {
-		".", "httpapi/internal/egress", "golang.org/x/oauth2",
+		".", "httpapi/internal/egress", "httpapi/internal/taskid", "golang.org/x/oauth2",
 	},
 	"httpapi/action/pfx":          {"software.sslmate.com/src/go-pkcs12"},
 	"httpapi/arm":                 {},
@@ -92,10 +92,11 @@ var mayImport = map[string][]string{
 	"httpapi/internal/collection": {".", "internal/protocol", "internal/retry"},
 	"httpapi/internal/egress":     {"code.dny.dev/ssrf"},
 	"httpapi/internal/problem":    {"httpapi/action"},
-	"httpapi/internal/resource":   {".", "recurrence", "httpapi/action", "httpapi/internal/body", "httpapi/internal/problem"},
+	"httpapi/internal/resource":   {".", "recurrence", "httpapi/action", "httpapi/internal/body", "httpapi/internal/problem", "httpapi/internal/taskid"},
 	"httpapi/internal/runs":       {".", "internal/protocol"},
+	"httpapi/internal/taskid":     {},
 	"httpapi/internal/service": {
-		".", "recurrence", "httpapi/action", "httpapi/internal/collection", "httpapi/internal/problem", "httpapi/internal/resource", "httpapi/internal/runs", "internal/wire",
+		".", "recurrence", "httpapi/action", "httpapi/internal/collection", "httpapi/internal/problem", "httpapi/internal/resource", "httpapi/internal/runs", "httpapi/internal/taskid", "internal/wire",
 	},
 }
 

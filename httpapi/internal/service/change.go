@@ -142,10 +142,7 @@ func (c *change) define(ctx context.Context, given *resource.Job) error {
 			m.StartTime = startMade
 		}
 	}
-	queue := c.limits.Queue
-	if queue == "" {
-		queue = s.options.Queues[0]
-	}
+	queue := s.queueOf(c.limits)
 	c.new = newDefinition(&j, queue, m)
 	if c.old != nil && final(stateOf(c.schedule)) {
 		c.new.queue = c.old.queue // a new queue of the collection does not change a job that has ended

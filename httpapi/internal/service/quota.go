@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"strings"
 	"time"
 
@@ -32,7 +33,7 @@ func (c *change) check(queue string) error {
 			return err
 		}
 	}
-	if c.limits.SKU == resource.FreeSKU && c.new.authenticates() && (c.old == nil || !c.new.equalAction(c.old)) {
+	if c.limits.SKU == resource.FreeSKU && authenticates(c.new.job.Action) && (c.old == nil || !c.new.equalAction(c.old)) {
 		return problem.New(problem.QuotaAuthentication, "jobs of collection %s may not have authentication: its sku is %s", c.name.Collection, resource.FreeSKU)
 	}
 	return nil
@@ -51,26 +52,33 @@ func (c *change) sameContent() bool {
 
 // checkTargets refuses job actions that the collection does not permit.
 func (c *change) checkTargets(queue string) error {
-	main := c.new.job.Action
-	targets := []*action.JobTarget{main.Job}
-	if follow := main.ErrorAction; follow != nil && follow.Job != nil {
-		targets = append(targets, &action.JobTarget{Name: follow.Job.Name, Queue: c.new.queue})
-	}
-	for _, target := range targets {
-		if target != nil && !target.Permitted(c.limits.Jobs, queue) {
-			on := target.Queue
-			if on == "" {
-				on = queue
-			}
-			return problem.New(problem.TargetForbidden, "collection %s does not permit jobs named %.100q on queue %.100q: an admin can add them to its chime.jobs", c.name.Collection, target.Name, on)
+	for _, target := range jobTargets(c.new.job.Action, c.new.queue) {
+		if !target.Permitted(c.limits.Jobs, queue) {
+			return targetForbidden(c.name.Collection, target, queue)
 		}
 	}
 	return nil
 }
 
-// authenticates reports whether a request of the job has authentication.
-func (d *definition) authenticates() bool {
-	for _, a := range []*action.Action{d.job.Action, d.job.Action.ErrorAction} {
+// jobTargets are the jobs of a program that an action and its error action add. queue is the queue of the action, on which its error action runs.
+func jobTargets(main *action.Action, queue string) (targets []*action.JobTarget) {
+	if main.Job != nil {
+		targets = append(targets, main.Job)
+	}
+	if follow := main.ErrorAction; follow != nil && follow.Job != nil {
+		targets = append(targets, &action.JobTarget{Name: follow.Job.Name, Queue: queue})
+	}
+	return targets
+}
+
+func targetForbidden(name string, target *action.JobTarget, queue string) error {
+	return problem.New(problem.TargetForbidden, "collection %s does not permit jobs named %.100q on queue %.100q: an admin can add them to its chime.jobs",
+		name, target.Name, cmp.Or(target.Queue, queue))
+}
+
+// authenticates reports whether a request of the action or of its error action has authentication.
+func authenticates(main *action.Action) bool {
+	for _, a := range []*action.Action{main, main.ErrorAction} {
 		if a == nil || a.Request == nil || a.Request.Authentication == nil {
 			continue
 		}

@@ -23,6 +23,8 @@ import (
 // So either Rekey finds the schedule, or its writer sees that the version was raised, and seals it again. If the store loses the version (a failover
 // without the last writes), version 1 is written again for other secrets: all processes open it, and the next Rekey finds it.
 //
+// Tasks always have the newest version: a release before cannot open their secrets in any version, because it does not know their place.
+//
 // A store without a collection has no secret that a release before would have to open: Run raises its version at once.
 const (
 	oldestSeal = 1

@@ -69,6 +69,8 @@ const defaultRetention = 60 * 24 * time.Hour
 type Service struct {
 	options     Options
 	schedules   *chime.Schedules
+	jobs        *chime.Jobs
+	enqueuer    *chime.Enqueuer // of tasks
 	collections *collection.Records
 	log         *slog.Logger
 	unfinished  chan struct{} // somebody has left work for Run
@@ -88,8 +90,10 @@ func New(options Options) *Service {
 	options.Retention = cmp.Or(options.Retention, defaultRetention)
 	return &Service{
 		options: options, log: cmp.Or(options.Logger, slog.Default()),
-		schedules: chime.NewSchedules(options.Store), collections: collection.New(options.Store),
-		unfinished: make(chan struct{}, 1), searched: map[string]time.Time{},
+		schedules: chime.NewSchedules(options.Store), jobs: chime.NewJobs(options.Store),
+		enqueuer:    chime.NewEnqueuer(options.Store, chime.EnqueuerOptions{Logger: options.Logger}),
+		collections: collection.New(options.Store),
+		unfinished:  make(chan struct{}, 1), searched: map[string]time.Time{},
 	}
 }
 
