@@ -7,6 +7,7 @@
 #               redis-server; River takes part where PostgreSQL is installed. BENCH adds flags: make bench BENCH='-peers asynq,chime'
 # make chaos    ten minutes of faults by a new seed, and a check that nothing was lost or doubled; docs/reliability.md gets the figures.
 #               FOR=60s is shorter, and then nothing is written; SEED=7 has the faults of seed 7; CHAOS adds flags: -rate, -pace, -loss
+# make typescript  a client in TypeScript, made from openapi.yaml, against the HTTP API; needs npm and its registry
 # make gobench  the benchmarks of single functions (go test -bench), short; GOBENCH picks some by name
 BENCH =
 GOBENCH = .
@@ -14,7 +15,7 @@ FOR = 10m
 SEED = 0
 CHAOS = $(if $(filter 10m,$(FOR)),-record)
 
-.PHONY: quick test all check bench chaos gobench
+.PHONY: quick test all check bench chaos typescript gobench
 quick:
 	go test ./...
 test:
@@ -27,5 +28,7 @@ bench:
 	cd bench && go run . -short -within 4m30s $(BENCH)
 chaos:
 	go test ./tests/chaos -tags real -count=1 -timeout 0 -v -run '^TestChaos$$' -back -for $(FOR) -seed $(SEED) $(CHAOS)
+typescript:
+	cd httpapi/contract && go test -tags npm -count=1 -run TypeScript .
 gobench:
 	go test -run '^$$' -bench '$(GOBENCH)' -benchmem -benchtime 200ms ./...

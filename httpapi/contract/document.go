@@ -5,9 +5,11 @@
 //
 //	cd httpapi/contract && go generate
 //
-// The test of the client generates the client too. That test builds a program:
+// The test of the client generates the client too. It builds programs:
 //
 //	cd httpapi/contract && go test -tags real ./...
+//
+// Another test generates the types of a client in TypeScript. It needs npm and the packages of its lock file, so only make typescript runs it.
 package contract
 
 import (
