@@ -20,15 +20,15 @@ func (b *bench) flightsOf(group string) (n int) {
 	return n
 }
 
-// lapse lets the sessions lapse that are not renewed, and returns them.
-func (b *bench) lapse() []protocol.LapsedSession {
+// lapse lets sessions lapse, and returns them.
+func (b *bench) lapse(sessions ...string) (lapsed []protocol.LapsedSession) {
 	b.Helper()
-	b.SetClock(b.serverTime().Add(13 * time.Second))
-	poll := b.store.Poll(b.Context(), []protocol.PollCall{{Partition: storesuite.DefaultPartition, Worker: "poller", Lapses: true}})[0]
-	if poll.Err != nil || len(poll.Lapsed) == 0 {
-		b.Fatalf("no session has lapsed: %+v", poll)
+	at := b.serverTime().Add(-time.Second).Truncate(time.Millisecond)
+	for _, session := range sessions {
+		b.client.ZAddXX(b.Context(), b.keys().sessions, redisZ(float64(at.UnixMilli()), session))
+		lapsed = append(lapsed, protocol.LapsedSession{Session: session, Lapse: at})
 	}
-	return poll.Lapsed
+	return lapsed
 }
 
 // A take that is sent again counts no flight, also if the group's rule and its flights have changed since.
@@ -36,15 +36,9 @@ func TestARepeatedTakeCountsNoFlight(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		b.Enqueue(several("a", 8)...)
 		b.Take("gone", 2)
-		b.SetClock(b.serverTime().Add(5 * time.Second))
 		first := b.Work("s", protocol.WorkCall{Take: 3}).Taken
 		b.setRule("a", "0 1 0 0 0 0 0")
-		b.SetClock(b.serverTime().Add(8 * time.Second))
-		for _, lapsed := range b.store.Poll(b.Context(), []protocol.PollCall{{Partition: storesuite.DefaultPartition, Worker: "poller", Lapses: true}})[0].Lapsed {
-			if lapsed.Session == "gone" {
-				b.Reap(lapsed, 1)
-			}
-		}
+		b.Reap(b.lapse("gone")[0], 1)
 		b.wantSoundLine("reaped")
 		again := b.Repeat("s", protocol.WorkCall{Take: 3})
 		b.Want("the same jobs", storesuite.IDs(again.Taken), storesuite.IDs(first))
@@ -69,7 +63,7 @@ func TestFlightsOfAGroupReapedInSteps(t *testing.T) {
 			b.Work("gone", protocol.WorkCall{Take: 400})
 		}
 		b.wantSoundLine("taken")
-		lapsed := b.lapse()[0]
+		lapsed := b.lapse("gone")[0]
 		for step, want := range []int{700, 201, 2} { // each step but the last is followed by a take of one job
 			done, err := b.ReapStep(protocol.ReapCall{Partition: storesuite.DefaultPartition, Session: lapsed.Session, Seen: lapsed.Lapse, Seed: 1})
 			if err != nil || done != (step == 2) {
@@ -98,7 +92,7 @@ func TestWhoEndsTheLastFlightWakesASleeper(t *testing.T) {
 		"giving it back": func(b *bench, flying protocol.TakenJob) {
 			b.Settle("s", protocol.Settlement{ID: flying.ID, Fence: flying.Fence, Kind: protocol.SettleBack, Unbegun: true})
 		},
-		"reaping": func(b *bench, _ protocol.TakenJob) { b.Reap(b.lapse()[0], 1) },
+		"reaping": func(b *bench, _ protocol.TakenJob) { b.Reap(b.lapse("s")[0], 1) },
 		"a cancellation": func(b *bench, flying protocol.TakenJob) {
 			b.Want("cancelled", b.Cancel(flying.ID), "asked")
 			b.finish("s", flying)
@@ -188,7 +182,7 @@ func TestTheEndOfABlockerStartsTheNext(t *testing.T) {
 
 // The blocker of an ordered group goes on first when its retry is due, and a settlement of its earlier flight that comes late changes nothing.
 func TestALateSettlementMovesNoBlocker(t *testing.T) {
-	onEveryServer(t, func(b *bench) {
+	onServersWith(t, settableClock, func(b *bench) {
 		b.setRule("\x01*", "0 0 0 0 1 0 0")
 		b.Enqueue(several("a", 3)...)
 		first := b.Take("s", 1)[0]
@@ -307,7 +301,7 @@ func TestReplaceIntoAnotherGroup(t *testing.T) {
 					}
 					b.wantSoundLine("replaced")
 					if where == "held" {
-						b.Reap(b.lapse()[0], 1)
+						b.Reap(b.lapse("gone")[0], 1)
 						b.wantSoundLine("reaped")
 					}
 					line := "a:rest b:other"
@@ -387,7 +381,7 @@ func TestAPurgeOfAGroupBesideItsWork(t *testing.T) {
 
 // A group starts no more than its rule allows, and a clock that steps back delays its next start by no more than Per.
 func TestStartsOfAGroupWhenTheClockStepsBack(t *testing.T) {
-	onEveryServer(t, func(b *bench) {
+	onServersWith(t, settableClock, func(b *bench) {
 		b.setRule("a", "0 0 2 1000 0 0 0")
 		b.Enqueue(several("a", 6)...)
 		b.Want("taken", storesuite.IDs(b.Take("s", 5)), "a1 a2")

@@ -93,7 +93,7 @@ func TestGroupsShareSlotsByWeight(t *testing.T) {
 
 // Jobs without a group, delayed ones and those of groups share a batch in thirds.
 func TestReadyDueAndGroupsShareABatch(t *testing.T) {
-	onEveryServer(t, func(b *bench) {
+	onServersWith(t, settableClock, func(b *bench) {
 		var items []protocol.EnqueueItem
 		for i := range 30 {
 			items = append(items, storesuite.Own(fmt.Sprint("plain", i)))
@@ -117,7 +117,7 @@ func TestReadyDueAndGroupsShareABatch(t *testing.T) {
 
 // A delayed job of a group joins the end of its line when a take finds it due.
 func TestADelayedJobOfAGroupJoinsTheLine(t *testing.T) {
-	onEveryServer(t, func(b *bench) {
+	onServersWith(t, settableClock, func(b *bench) {
 		late := inGroup("a", "late")
 		late.In = time.Second
 		b.Enqueue(late, inGroup("a", "first"))
@@ -129,6 +129,61 @@ func TestADelayedJobOfAGroupJoinsTheLine(t *testing.T) {
 		b.Want("line", b.lineIDs(), "a:second a:late")
 		b.Want("taken then", storesuite.IDs(b.Take("s", 5)), "second late")
 		b.wantSoundLine("taken")
+	})
+}
+
+// A paused group starts nothing; what runs, runs on, and what is enqueued waits.
+func TestAPausedGroupStartsNothing(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		b.setRule("a", "0 0 0 0 0 0 1700000000000")
+		b.Enqueue(append(several("a", 2), several("b", 1)...)...)
+		b.wantSoundLine("enqueued")
+		b.Want("taken", storesuite.IDs(b.Take("s", 5)), "b1")
+		b.setRule("a", "0 0 0 0 0 0 0")
+		b.Enqueue(inGroup("a", "a3"))
+		b.wantSoundLine("resumed")
+		b.Want("taken then", storesuite.IDs(b.Take("s", 5)), "a1 a2 a3")
+		b.wantSoundLine("taken then")
+	})
+}
+
+// A group accepts no more waiting jobs than its rule allows. Jobs that are delayed, and those of other groups, are accepted.
+func TestAGroupThatIsFullAcceptsNoMore(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		b.setRule("a", "0 0 0 0 0 2 0")
+		later := inGroup("a", "later")
+		later.In = time.Hour
+		items := append(several("a", 4), later, inGroup("b", "b1"))
+		for number := range int64(2) { // the second time it was completed before
+			call := protocol.EnqueueCall{Partition: storesuite.DefaultPartition, Caller: "x", Number: 1, Items: items}
+			answer := b.store.Enqueue(b.Context(), []protocol.EnqueueCall{call})[0]
+			if want := "[false false true true false false]"; answer.Err != nil || number == 0 && fmt.Sprint(answer.Full) != want {
+				b.Fatalf("full %v, %v; want %s", answer.Full, answer.Err, want)
+			}
+			b.wantSoundLine("enqueued")
+		}
+		b.Want("line", b.lineIDs(), "a:a1 a:a2 b:b1")
+	})
+}
+
+// Verify finds sums of groups that are wrong, and repairs them.
+func TestVerifyRepairsTheSumsOfGroups(t *testing.T) {
+	onServersWith(t, repairing, func(b *bench) {
+		k := b.keys()
+		b.Enqueue(append(several("a", 3), several("b", 3)...)...)
+		b.Take("s", 3)
+		for _, flag := range []string{"", "x", "0000000000000000000000 7 7 1000000000000000 0000000000000000"} {
+			b.client.HDel(b.Context(), k.state, "groups")
+			if flag != "" {
+				b.client.HSet(b.Context(), k.state, "groups", flag)
+			}
+			if found := b.Verify(true); len(found) != 1 || found[0].ID != "groups" {
+				b.Errorf("with %q: found %+v", flag, found)
+			}
+			b.wantSoundLine("repaired")
+			b.Verified()
+		}
+		b.Want("taken", fmt.Sprint(len(b.Take("s", 5))), "3")
 	})
 }
 
@@ -193,7 +248,9 @@ func (w *groupWalk) step() string {
 	case 7, 8:
 		return w.settle()
 	case 9:
-		w.SetClock(w.serverTime().Add(time.Duration(w.r.IntN(4000)) * time.Millisecond))
+		if passed := time.Duration(w.r.IntN(4000)) * time.Millisecond; w.SetClock != nil {
+			w.SetClock(w.serverTime().Add(passed))
+		}
 		return "time passes"
 	case 10:
 		return w.change()
@@ -201,14 +258,14 @@ func (w *groupWalk) step() string {
 		if w.r.IntN(4) > 0 {
 			return "nothing"
 		}
-		w.SetClock(w.serverTime().Add(13 * time.Second))
-		poll := w.store.Poll(w.Context(), []protocol.PollCall{{Partition: storesuite.DefaultPartition, Worker: "poller", Lapses: true}})[0]
-		w.epoch++
-		for _, lapsed := range poll.Lapsed {
-			w.Reap(lapsed, int64(w.r.IntN(1000)))
-			delete(w.held, lapsed.Session)
+		session := w.session()
+		if len(w.held[session]) == 0 {
+			return "nothing"
 		}
-		return fmt.Sprint("reap ", len(poll.Lapsed))
+		w.Reap(w.lapse(session)[0], int64(w.r.IntN(1000)))
+		delete(w.held, session)
+		w.epoch++
+		return "reap " + session
 	case 12:
 		if w.r.IntN(6) > 0 {
 			return "nothing"
