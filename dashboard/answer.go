@@ -16,7 +16,6 @@ import (
 	"github.com/chimejobs/chime"
 	"github.com/chimejobs/chime/dashboard/internal/pages"
 	"github.com/chimejobs/chime/dashboard/internal/render"
-	"github.com/chimejobs/chime/internal/loopback"
 	"github.com/chimejobs/chime/internal/rights"
 )
 
@@ -181,12 +180,12 @@ func publicText(err error) string {
 }
 
 // why returns the text for a request that was not authorized. The error of an application's own Authorize is only logged.
-func (c *call) why() string {
-	elsewhere := loopback.Elsewhere(c.r)
-	if !c.d.open || elsewhere == "" {
+func why(err error) string {
+	var elsewhere elsewhereError
+	if !errors.As(err, &elsewhere) {
 		return "You may not see this dashboard."
 	}
-	return "This dashboard serves only its own machine, and " + elsewhere +
+	return "This dashboard serves only its own machine, and " + string(elsewhere) +
 		". To serve others, set Authorize in dashboard.Options: it returns who they are and what they may do."
 }
 

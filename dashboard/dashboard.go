@@ -3,8 +3,9 @@
 //
 //	mux.Handle("/chime/", dashboard.New(store, dashboard.Options{Prefix: "/chime"}))
 //
-// With these options it serves only programs on its own machine, and it is read-only. Options.Authorize decides who else may see it and what they
-// may do; Options.Write allows changes. Mount it behind the application's own login:
+// With these options it is read-only, serves only requests that seem to come from its own machine, and shows no arguments, results, headers, errors
+// and notes: everybody who can reach a proxy on this machine may see it. Options.Authorize decides who sees what and who may do what; Options.Write
+// allows changes. Mount it behind the application's own login:
 //
 //	dashboard.New(store, dashboard.Options{
 //		Prefix: "/chime",
@@ -57,7 +58,6 @@ type Dashboard struct {
 	hub     *live.Hub[topic]
 	rate    *guard.Rate
 	foreign *http.CrossOriginProtection
-	open    bool // it has no Authorize
 }
 
 // New returns the dashboard of a store. It does no I/O. It panics if the options are invalid: that is a mistake in the program, like an invalid route
@@ -68,6 +68,9 @@ func New(store chime.Store, options Options) *Dashboard {
 		panic("dashboard: the store is nil")
 	case options.Prefix != "" && (!strings.HasPrefix(options.Prefix, "/") || strings.HasSuffix(options.Prefix, "/")):
 		panic("dashboard: Options.Prefix is " + options.Prefix + ", want it to begin with a slash and to end without one")
+	case options.Authorize == nil && options.Write:
+		panic("dashboard: Options.Write is set without Options.Authorize, so every client of a proxy on this machine could change everything: " +
+			"want a function that returns who sends a request, or on a machine that only you use the line Authorize: dashboard.Loopback")
 	case options.Zone == time.Local:
 		panic("dashboard: Options.Zone is time.Local, whose name no browser knows: want a zone from time.LoadLocation")
 	}
@@ -77,9 +80,9 @@ func New(store chime.Store, options Options) *Dashboard {
 	if options.Zone == nil {
 		options.Zone = time.UTC
 	}
-	open := options.Authorize == nil
-	if open {
-		options.Authorize = Loopback
+	bare := options.Authorize == nil
+	if bare {
+		options.Authorize = bareLoopback
 	}
 	if options.Logger == nil {
 		options.Logger = slog.Default()
@@ -88,9 +91,9 @@ func New(store chime.Store, options Options) *Dashboard {
 	panics := &panicLog{log: options.Logger}
 	options.guard(panics.recovered)
 	d := &Dashboard{
-		options: options, site: pages.NewSite(store, options.hooks(panics.recovered)), rate: guard.NewRate(perSecond), foreign: http.NewCrossOriginProtection(),
-		shared: shared{pages: map[topic]*reading{}}, open: open,
-		said: said{sentences: map[string]sentence{}},
+		options: options, site: pages.NewSite(store, options.hooks(bare, panics.recovered)), rate: guard.NewRate(perSecond), foreign: http.NewCrossOriginProtection(),
+		shared: shared{pages: map[topic]*reading{}},
+		said:   said{sentences: map[string]sentence{}},
 	}
 	d.changer = change.New(store, d.site.Group, d.site.ShownError(), d.selectSchedules)
 	d.hub = live.NewHub(source{d}, live.Options{Every: pollEvery, Linger: pollLinger, Version: render.Version()})
@@ -152,7 +155,7 @@ func (c *call) admitted() bool {
 	if err != nil {
 		c.d.denied(c, err.Error())
 		c.viewer = Viewer{}
-		c.fail(http.StatusForbidden, c.why())
+		c.fail(http.StatusForbidden, why(err))
 		return false
 	}
 	if wait := c.d.rate.Take(c.name(), time.Now()); wait > 0 {

@@ -27,11 +27,14 @@ func onEmbedded(t *testing.T, test func(t *testing.T, store chime.Store)) {
 	})
 }
 
-// newDashboard returns a dashboard that is closed when the test ends.
+// newDashboard returns a dashboard that is closed when the test ends. Without an Authorize in the options it is for this machine, with all rights.
 func newDashboard(t *testing.T, store chime.Store, options Options) *Dashboard {
 	t.Helper()
 	if options.Logger == nil {
 		options.Logger = slog.New(slog.DiscardHandler)
+	}
+	if options.Authorize == nil {
+		options.Authorize = Loopback
 	}
 	d := New(store, options)
 	t.Cleanup(d.Close)
@@ -45,16 +48,19 @@ func as(rights Rights) func(*http.Request) (Viewer, error) {
 
 func TestWithoutAuthorizeItServesThisMachineAlone(t *testing.T) {
 	onEmbedded(t, func(t *testing.T, store chime.Store) {
-		d := newDashboard(t, store, Options{})
-		wants(t, "this machine", send(d, "GET", "/workers"), 200, "<h1>Workers</h1>", "READ-ONLY")
-		for what, header := range map[string]string{"a rebound name": "Host: evil.example", "a proxy": "X-Forwarded-For: 127.0.0.1"} {
-			wants(t, what, send(d, "GET", "/workers", header), 403, "serves only its own machine", "set Authorize in dashboard.Options")
+		bare := New(store, Options{Logger: quiet})
+		t.Cleanup(bare.Close)
+		wants(t, "no Authorize", send(bare, "GET", "/workers"), 200, "<h1>Workers</h1>", "READ-ONLY")
+		for name, d := range map[string]*Dashboard{"no Authorize": bare, "Loopback": newDashboard(t, store, Options{Authorize: Loopback, Write: true})} {
+			for what, header := range map[string]string{"a rebound name": "Host: evil.example", "a proxy": "X-Forwarded-For: 127.0.0.1", "a job": "Chime-Fence: 7"} {
+				wants(t, name+", "+what, send(d, "GET", "/workers", header), 403, "serves only its own machine", "set Authorize in dashboard.Options")
+			}
+			r := httptest.NewRequest("GET", "/workers", nil)
+			r.RemoteAddr, r.Host = "192.0.2.7:50000", "localhost"
+			w := httptest.NewRecorder()
+			d.ServeHTTP(w, r)
+			wants(t, name+", the network", w, 403, "this request is from elsewhere")
 		}
-		r := httptest.NewRequest("GET", "/workers", nil)
-		r.RemoteAddr, r.Host = "192.0.2.7:50000", "localhost"
-		w := httptest.NewRecorder()
-		d.ServeHTTP(w, r)
-		wants(t, "the network", w, 403, "this request is from elsewhere")
 	})
 }
 
@@ -132,6 +138,7 @@ func TestOptionsThatMakeNoSensePanic(t *testing.T) {
 		{server.Store(), Options{Prefix: "chime"}, "want it to begin with a slash and to end without one"},
 		{server.Store(), Options{Prefix: "/chime/"}, "want it to begin with a slash and to end without one"},
 		{server.Store(), Options{Zone: time.Local}, "time.Local"},
+		{server.Store(), Options{Write: true}, "Authorize: dashboard.Loopback"},
 	} {
 		func() {
 			defer func() {

@@ -108,8 +108,8 @@ func TestEveryKindOfAnswerHasTheHeaders(t *testing.T) {
 	})
 }
 
-// Without an Authorize, requests are served only if they name this machine, come from it and came through no proxy.
-func TestZeroOptionsServeThisMachineAlone(t *testing.T) {
+// Requests are served by Loopback only if they name this machine, come from it and came through no proxy.
+func TestLoopbackServesThisMachineAlone(t *testing.T) {
 	onEmbedded(t, func(t *testing.T, store chime.Store) {
 		d := newDashboard(t, store, Options{Write: true})
 		putRule(t, chime.NewSchedules(store), "report", "@daily")

@@ -14,8 +14,9 @@ import (
 	"github.com/chimejobs/chime/dashboard/internal/pages"
 )
 
-// Options are the options of New. With the zero value the dashboard serves only this machine and is read-only. A panic of one of the functions is
-// recovered, and the first one of each is logged. In that case Authorize and Check deny the request, and Redact and RedactError show nothing.
+// Options are the options of New. With the zero value the dashboard is read-only, serves only requests that seem to come from this machine, and hides
+// what jobs contain. A panic of one of the functions is recovered, and the first one of each is logged. In that case Authorize and Check deny the
+// request, and Redact and RedactError show nothing.
 type Options struct {
 	// Prefix is removed from the path of a request. It is "/chime" if the handler is mounted at "/chime/", and empty if http.StripPrefix or a
 	// proxy has already removed it.
@@ -27,8 +28,8 @@ type Options struct {
 	Zone *time.Location
 
 	// Authorize returns the viewer who sends a request, and the viewer's rights. If it returns an error, the error is logged and the response is
-	// 403. It is called for every request except those for styles, scripts and fonts. nil: the dashboard serves only requests from its own machine,
-	// and gives them every right.
+	// 403. It is called for every request except those for styles, scripts and fonts. nil: as Loopback, but the only right is View, and the pages
+	// show no arguments, results, headers, errors and notes.
 	Authorize func(r *http.Request) (Viewer, error)
 	// Check returns why a viewer may not do something to names, in addition to the rights; nil: they may. It is called before the confirmation of an
 	// action is asked for, and again before the action. action has Act, Viewer, Remote, Queue and Args. names are those of the form: a schedule, a queue,
@@ -36,7 +37,7 @@ type Options struct {
 	// filter. In these cases Check is called again before each step, with the name of the schedule, or with the IDs of at most 500 jobs of action.Queue;
 	// the refused ones are left out. The text of a [*Refusal] is shown; other errors are only logged. nil: the rights decide.
 	Check func(ctx context.Context, viewer Viewer, action Action, names []string) error
-	// Write allows changes by viewers who have the rights. false: the dashboard is read-only.
+	// Write allows changes by viewers who have the rights. It needs Authorize: without it, New panics. false: the dashboard is read-only.
 	Write bool
 	// Audit is called after each change, each attempt to change something and each view of a payload, in addition to the log line. Several
 	// requests may call it at the same time, and they wait for it.
@@ -113,9 +114,12 @@ func (p *panicLog) recovered(function string, panicked any) {
 		"error", fmt.Sprint(panicked), "stack", string(debug.Stack()))
 }
 
-// hooks are the functions of the application that pages call.
-func (o *Options) hooks(recovered func(function string, panicked any)) pages.Hooks {
-	hooks := pages.Hooks{Redact: o.Redact, RedactError: o.RedactError, Recovered: recovered}
+// hooks are the functions of the application that pages call. bare: the dashboard has no Authorize.
+func (o *Options) hooks(bare bool, recovered func(function string, panicked any)) pages.Hooks {
+	hooks := pages.Hooks{Bare: bare, Redact: o.Redact, RedactError: o.RedactError, Recovered: recovered}
+	if bare {
+		hooks.RedactError = func(*chime.JobInfo, string) string { return "not shown without Options.Authorize" }
+	}
 	if o.Links != nil {
 		hooks.Links = func(job *chime.JobInfo) []pages.Link {
 			var links []pages.Link

@@ -116,7 +116,7 @@ func TestTheDashboardAuditsActionsAndHidesSecrets(t *testing.T) {
 		}
 		entries := make(chan dashboard.Action, 1)
 		options := auditTo(entries)
-		options.Write = true
+		options.Authorize, options.Write = dashboard.Loopback, true
 		pages := dashboard.New(c.Store(), options)
 		defer pages.Close()
 		browse(pages, "POST", "/schedules/report/pause", url.Values{"sure": {"1"}, "note": {"migration"}})

@@ -49,11 +49,14 @@ func onEmbedded(t *testing.T, test func(t *testing.T, store chime.Store)) {
 	onServer(t, func(t *testing.T, server *embedded.Server) { test(t, server.Store()) })
 }
 
-// newDashboard returns a dashboard that is closed when the test ends.
+// newDashboard returns a dashboard that is closed when the test ends. Without an Authorize in the options it is for this machine, with all rights.
 func newDashboard(t *testing.T, store chime.Store, options dashboard.Options) *dashboard.Dashboard {
 	t.Helper()
 	if options.Logger == nil {
 		options.Logger = quiet
+	}
+	if options.Authorize == nil {
+		options.Authorize = dashboard.Loopback
 	}
 	d := dashboard.New(store, options)
 	t.Cleanup(d.Close)

@@ -68,8 +68,10 @@ func newApp(store chime.Store, address string, out io.Writer, traces bool) (*app
 	}
 
 	a := &app{
-		mux:   http.NewServeMux(),
-		pages: dashboard.New(store, dashboard.Options{Prefix: "/chime", Title: "webapp", Write: true, Redact: hideCards, Logger: log}),
+		mux: http.NewServeMux(),
+		pages: dashboard.New(store, dashboard.Options{ // Loopback is for a program on your own machine: behind a proxy, everybody would be the owner
+			Prefix: "/chime", Title: "webapp", Authorize: dashboard.Loopback, Write: true, Redact: hideCards, Logger: log,
+		}),
 		roles: []chime.Role{scheduler, worker, api, &demonstration{store, enqueuer, address}},
 	}
 	a.mux.Handle("/chime/", a.pages)

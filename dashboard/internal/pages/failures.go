@@ -74,7 +74,7 @@ func (s *Site) Failures(ctx context.Context, r *Request) (View, error) {
 		return View{}, err
 	}
 	m := &Failures{State: state, Query: r.Query.Get("q"), Queue: r.Query.Get("queue"), Later: r.Query.Get("after") != ""}
-	filter, err := filterOf(m.Query, m.Queue)
+	filter, err := s.filterOf(m.Query, m.Queue)
 	switch {
 	case err != nil:
 		m.Wrong = err.Error()

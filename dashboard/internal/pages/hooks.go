@@ -13,6 +13,8 @@ import (
 
 // Hooks are functions with which an application decides what is shown. Each may be nil.
 type Hooks struct {
+	Bare bool // anybody may see the pages: they show no header, note and meta data
+
 	Redact      func(job *chime.JobInfo, payload any) any
 	RedactError func(job *chime.JobInfo, text string) string
 	Links       func(job *chime.JobInfo) []Link

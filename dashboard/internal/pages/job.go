@@ -70,6 +70,7 @@ func (s *Site) Job(ctx context.Context, r *Request) (View, error) {
 	if gone {
 		info = &chime.JobInfo{ID: id, Queue: queue, Schedule: scheduleOf(id)}
 	}
+	s.hooks.hideJob(info)
 	runs, failed := s.runsOf(ctx, info)
 	if failed != nil {
 		return View{}, failed

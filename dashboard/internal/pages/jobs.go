@@ -108,7 +108,7 @@ func (s *Site) Jobs(ctx context.Context, r *Request) (View, error) {
 	for _, q := range standing.Queues {
 		m.Queues = append(m.Queues, q.Name)
 	}
-	filter, err := filterOf(m.Query, m.Queue)
+	filter, err := s.filterOf(m.Query, m.Queue)
 	if err != nil {
 		m.Wrong = err.Error()
 	}
@@ -129,10 +129,13 @@ func (s *Site) Jobs(ctx context.Context, r *Request) (View, error) {
 }
 
 // filterOf reads a typed filter and the queue that was chosen in the other field.
-func filterOf(text, queue string) (jobfind.Filter, error) {
+func (s *Site) filterOf(text, queue string) (jobfind.Filter, error) {
 	filter, err := jobfind.Parse(text)
 	if err != nil {
 		return filter, err
+	}
+	if s.hooks.Bare && len(filter.Header) > 0 { // the result would show which headers there are
+		return filter, &QueryError{"filter header", "header:", "no header: without Options.Authorize this dashboard hides headers"}
 	}
 	if queue != "" && filter.Queue != "" && filter.Queue != queue {
 		return filter, &QueryError{"filter queue", filter.Queue, "no queue, or the chosen one: " + queue}

@@ -101,6 +101,7 @@ func (s *Site) Schedule(ctx context.Context, r *Request) (View, error) {
 	if err != nil {
 		return s.unreadSchedule(ctx, r, name, err)
 	}
+	s.hooks.hideSchedule(of)
 	m := &Schedule{Schedule: of, State: plain.Schedule(of, now), Words: of.String(), Can: r.Can}
 	if err := s.fillPast(ctx, m, standing, r, now, day, listed); err != nil {
 		return View{}, err

@@ -41,10 +41,14 @@ type Site struct {
 
 // NewSite returns the pages of a store. It does no I/O.
 func NewSite(store chime.Store, hooks Hooks) *Site {
+	timed, isTimed := store.(interface{ Now() time.Time })
+	if hooks.Bare {
+		store = bareStore{store}
+	}
 	s := &Site{
 		store: store, hooks: hooks, schedules: chime.NewSchedules(store), queues: chime.NewQueues(store), jobs: chime.NewJobs(store), poller: overview.NewPoller(store),
 	}
-	if timed, ok := store.(interface{ Now() time.Time }); ok {
+	if isTimed {
 		s.clock = timed.Now
 	}
 	s.runs, s.days = newHistories(s.readRuns), newHistories(s.readDays)
@@ -188,8 +192,10 @@ func (s *Site) Forget(schedules bool) {
 }
 
 // Namespace returns the namespace of the store, or "" if it is not known.
-func (s *Site) Namespace() string {
-	if named, ok := s.store.(interface{ Namespace() string }); ok {
+func (s *Site) Namespace() string { return namespaceOf(s.store) }
+
+func namespaceOf(store chime.Store) string {
+	if named, ok := store.(interface{ Namespace() string }); ok {
 		return named.Namespace()
 	}
 	return ""
