@@ -294,17 +294,30 @@ func (v *validator) fields(path string, open map[string]string, secret map[strin
 }
 
 const (
+	maxSecrets     = 100      // of an action, and of its error action
 	maxErrorAction = 64 << 10 // bytes, as stored: see chime.OnDeath
 	sealedMargin   = 120      // bytes of a sealed secret in addition to its text in base64
 )
 
 // sizes checks the stored size of an action.
 func (v *validator) sizes(a *Action) {
-	secrets := 0
+	secrets, counts := 0, map[string]int{}
 	_ = a.Clone().eachSecret(mainPath, func(s slot) (Secret, error) {
 		secrets += len(s.secret.text)
+		path := mainPath
+		if strings.HasPrefix(s.path, errorPath+".") {
+			path = errorPath
+		}
+		if !s.secret.IsZero() {
+			counts[path]++
+		}
 		return s.secret, nil
 	})
+	for _, path := range []string{mainPath, errorPath} {
+		if n := counts[path]; n > maxSecrets {
+			v.wrong("secret_count", path, fmt.Sprint(n), fmt.Sprintf("want at most %d secrets in an action", maxSecrets))
+		}
+	}
 	if most := v.rules.Limits.SecretBytes; secrets > 2*most || secrets > most && !anySealed(a) {
 		v.wrong("job_size", mainPath, fmt.Sprint(secrets), fmt.Sprintf("want at most %d bytes of secrets", most))
 	}

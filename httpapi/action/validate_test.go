@@ -32,6 +32,21 @@ func request(change func(*Request)) *Action { return to("https://example.com/", 
 
 func counted(n int) *int { return &n }
 
+// withSecrets is an action with a number of secrets, and with another number in its error action.
+func withSecrets(main, onError int) *Action {
+	some := func(n int) *Action {
+		return request(func(r *Request) {
+			r.SecretQuery = map[string]Secret{}
+			for i := range n {
+				r.SecretQuery[fmt.Sprint("p", i)] = Plain("canary")
+			}
+		})
+	}
+	a := some(main)
+	a.ErrorAction = some(onError)
+	return a
+}
+
 func TestEachMistakeHasItsCodeAndItsField(t *testing.T) {
 	local, err := ParseNet("127.0.0.1:9000")
 	if err != nil {
@@ -94,6 +109,9 @@ func TestEachMistakeHasItsCodeAndItsField(t *testing.T) {
 		"a header with an invalid name": {request(func(r *Request) { r.Headers = map[string]string{"X A": "1"} }), []string{`header_name action.request.headers["X A"]`}},
 		"a value with a line break":     {request(func(r *Request) { r.Headers = map[string]string{"X-A": "1\r\nX-B: 2"} }), []string{`header_value action.request.headers["X-A"]`}},
 		"a secret with a line break":    {request(func(r *Request) { r.SecretHeaders = map[string]Secret{"X-A": Plain("canary\n")} }), []string{`header_value action.request.secretHeaders["X-A"]`}},
+		"100 secrets in each action":    {withSecrets(100, 100), nil},
+		"101 secrets":                   {withSecrets(101, 0), []string{"secret_count action"}},
+		"101 secrets in error action":   {withSecrets(0, 101), []string{"secret_count action.errorAction"}},
 		"many headers":                  {request(func(r *Request) { r.Headers = headers(51) }), []string{"header_count action.request.headers"}},
 		"long headers":                  {request(func(r *Request) { r.Headers = map[string]string{"X": strings.Repeat("x", 4096)} }), []string{"header_size action.request.headers"}},
 		"a long body":                   {request(func(r *Request) { r.Body = strings.Repeat("é", 8193) }), []string{"body_size action.request.body", "job_size action"}},
