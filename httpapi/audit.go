@@ -29,9 +29,9 @@ func (c *call) audit(a *answer) {
 	who := []any{"principal", c.principal.Name, "status", a.status, "request", c.id, "remote", c.r.RemoteAddr}
 	switch {
 	case a.status == http.StatusUnauthorized || a.status == http.StatusForbidden:
-		about := append([]any{"event", "api.denied", "code", a.code, "method", cut(c.r.Method, maxLogged), "path", c.path()}, who...)
+		about := append([]any{"code", a.code, "method", cut(c.r.Method, maxLogged), "path", c.path()}, who...)
 		if a.status == http.StatusForbidden {
-			c.log().Warn("httpapi: a request was not allowed", about...)
+			c.log().Warn("httpapi: a request was not allowed", append([]any{"event", "api.denied"}, about...)...)
 			return
 		}
 		log, reason := c.log(), c.unknown
@@ -39,7 +39,7 @@ func (c *call) audit(a *answer) {
 			if reason != "" {
 				log.Warn("httpapi: authentication failed", "event", "api.unauthenticated", "error", reason)
 			}
-			log.Warn("httpapi: a request was not allowed", append(about, "count", count)...)
+			log.Warn("httpapi: a request was not allowed", append([]any{"event", "api.denied", "count", count}, about...)...)
 		})
 	case changes:
 		c.log().Info("httpapi: "+c.route.op, append([]any{"event", "api.action",
