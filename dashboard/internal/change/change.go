@@ -120,6 +120,14 @@ type Answer struct {
 	Count               int64
 }
 
+// one counts the only target of an action that has succeeded.
+func (a Answer) one(err error) (Answer, error) {
+	if err == nil {
+		a.Count = 1
+	}
+	return a, err
+}
+
 // A Shown is a page in response to a form.
 type Shown struct {
 	Template, Title string

@@ -212,7 +212,7 @@ func PutSchedule(c *Changer, ctx context.Context, f *Form) (Answer, error) {
 			return c.deletedMeanwhile(f, name), nil
 		case err == nil:
 			answer.Said = fmt.Sprintf("%s is stored: %s.", put.Name, put.String())
-			return answer, nil
+			return answer.one(nil)
 		case !d.refused(err, ruleField(d)):
 			return answer, err
 		default:

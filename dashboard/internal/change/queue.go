@@ -37,7 +37,7 @@ func PauseQueue(c *Changer, ctx context.Context, f *Form) (Answer, error) {
 		return answer, nil
 	}
 	answer.Said = "Queue " + answer.Target + " is paused."
-	return answer, err
+	return answer.one(err)
 }
 
 // ResumeQueue resumes a paused queue. It can be undone, so it needs no confirmation.
@@ -45,7 +45,7 @@ func ResumeQueue(c *Changer, ctx context.Context, f *Form) (Answer, error) {
 	answer := onQueue(f)
 	answer.Back, answer.List = f.back(answer.Back), f.list()
 	answer.Said = "Queue " + answer.Target + " is resumed."
-	return answer, c.queues.Resume(ctx, answer.Target)
+	return answer.one(c.queues.Resume(ctx, answer.Target))
 }
 
 // LimitQueue sets how many jobs of a queue may run at once, and how many may begin within a period.
@@ -100,7 +100,7 @@ func LimitQueue(c *Changer, ctx context.Context, f *Form) (Answer, error) {
 		return answer, nil
 	}
 	answer.Said = "The limit of queue " + answer.Target + " is set."
-	return answer, err
+	return answer.one(err)
 }
 
 // PurgeQueue deletes the jobs of a queue after its name was typed.
@@ -153,7 +153,7 @@ func DeleteQueue(c *Changer, ctx context.Context, f *Form) (Answer, error) {
 	}
 	err := c.queues.Delete(ctx, answer.Target)
 	answer.Back, answer.Said = "queues", "Queue "+answer.Target+" is deleted."
-	return answer, err
+	return answer.one(err)
 }
 
 // named asks for the confirmation of an action that cannot be undone. The viewer has to type the name of the target.

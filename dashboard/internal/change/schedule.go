@@ -41,14 +41,14 @@ func PauseSchedule(c *Changer, ctx context.Context, f *Form) (Answer, error) {
 		return answer, nil
 	}
 	answer.Said = name + " is paused."
-	return answer, err
+	return answer.one(err)
 }
 
 // ResumeSchedule resumes a paused schedule. It can be undone, so it needs no confirmation.
 func ResumeSchedule(c *Changer, ctx context.Context, f *Form) (Answer, error) {
 	answer := onSchedule(f.Values["name"])
 	answer.Said = answer.Target + " is resumed."
-	return answer, c.schedules.Resume(ctx, answer.Target)
+	return answer.one(c.schedules.Resume(ctx, answer.Target))
 }
 
 // TriggerSchedule runs the job of a schedule once, now.
@@ -86,7 +86,7 @@ func TriggerSchedule(c *Changer, ctx context.Context, f *Form) (Answer, error) {
 		return answer, nil
 	}
 	answer.Said = fmt.Sprintf("%s runs as soon as a worker is free; the job is %s.", name, receipt.ID)
-	return answer, err
+	return answer.one(err)
 }
 
 // DeleteSchedule deletes a schedule after its name was typed.
@@ -107,7 +107,7 @@ func DeleteSchedule(c *Changer, ctx context.Context, f *Form) (Answer, error) {
 		options, answer.Detail = append(options, chime.DeleteWaiting()), "its waiting jobs too"
 	}
 	answer.Back, answer.Said = "schedules", name+" is deleted."
-	return answer, c.schedules.Delete(ctx, name, options...)
+	return answer.one(c.schedules.Delete(ctx, name, options...))
 }
 
 // BackfillSchedule runs the occurrences of a range again. It asks twice: for the range, and for confirmation of the occurrences.
