@@ -34,15 +34,11 @@ func TestOneLeaderAtATime(t *testing.T) {
 		leads(protocol.Leadership{Leader: "one", Term: 1})
 		listener := b.store.Listen("two")
 		defer listener.Close()
-		if s := <-listener.Signals(); !s.Connected {
-			b.Fatalf("signal %+v, want connected", s)
-		}
+		receive(b, listener, func(s protocol.Signal) bool { return s.Connected })
 		if err := b.store.Resign(b.Context(), "one"); err != nil {
 			b.Fatal(err)
 		}
-		if s := <-listener.Signals(); !s.Elect {
-			b.Errorf("signal %+v, want an election", s)
-		}
+		receive(b, listener, func(s protocol.Signal) bool { return s.Elect })
 		leads(protocol.Leadership{Term: 1})
 		if other, _ := b.store.Lead(b.Context(), "two", time.Minute); !other.Leading || other.Term != 2 {
 			b.Errorf("another %+v, want it leading in term 2", other)

@@ -16,7 +16,7 @@ func TestAProcessForgetsQueuesThatItDoesNotServe(t *testing.T) {
 		var q servedQueues
 		for i := range 1000 {
 			q.note([]string{fmt.Sprint("tenant", i)})
-			time.Sleep(time.Minute)
+			time.Sleep(time.Minute) // fake time
 		}
 		if most := int(serveEvery / time.Minute); len(q.at) > most {
 			t.Errorf("%d queues are remembered, want the %d of the last hour", len(q.at), most)
@@ -36,7 +36,7 @@ func TestAProcessForgetsPartitionsThatItDoesNotSweep(t *testing.T) {
 			if !m.seen(p(i), "7") || m.of(p(i)) != "7" {
 				t.Fatal("the position is not remembered")
 			}
-			time.Sleep(time.Minute)
+			time.Sleep(time.Minute) // fake time
 		}
 		if most := int(2*recent.Period/time.Minute) + 1; m.at.Len() > most {
 			t.Errorf("%d positions are remembered, want at most the %d of two periods", m.at.Len(), most)

@@ -9,26 +9,38 @@ import (
 	"github.com/chimejobs/chime/redisstore/internal/script"
 )
 
+// registerQueues registers the queues default and mail.
+func (b *bench) registerQueues() {
+	b.Helper()
+	for _, queue := range []string{"default", "mail"} {
+		if _, err := b.store.queues.register(b.Context(), queue); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// movedAheadOfTheClock creates the schedule s, whose creation is ahead of the clock, on the queue default and moves it to mail. It returns which keys
+// are of default, and their values: those of a mark.
+func (b *bench) movedAheadOfTheClock() (isDefault func(key string) bool, marked slotSnapshot) {
+	b.Helper()
+	b.registerQueues()
+	for range 3 { // each creation is in a later second than the deletion before it
+		lossDeclare(b, b.store, "s", "default", 1)
+		if _, err := b.store.Remove(b.Context(), protocol.Removal{Name: "s"}); err != nil {
+			b.Fatal(err)
+		}
+	}
+	lossDeclare(b, b.store, "s", "default", 1)
+	lossDeclare(b, b.store, "s", "mail", 1)
+	isDefault = lossSlots[0].has
+	return isDefault, b.slotSnapshot(isDefault)
+}
+
 // A schedule that is created in the second in which one of its name was deleted has a creation in the next second. If it is deleted before that second,
 // and another process completes this deletion, the recorded instant is later than the creation too. So a mark that comes back is dead.
 func TestADeletionThatAnotherProcessCompletesIsLaterThanTheCreation(t *testing.T) {
 	onServersWith(t, hookedCalls, func(b *bench) {
-		for _, queue := range []string{"default", "mail"} {
-			if _, err := b.store.queues.register(b.Context(), queue); err != nil {
-				b.Fatal(err)
-			}
-		}
-		partitions := []protocol.Partition{{Queue: "default"}, {Queue: "mail"}}
-		for range 3 { // each creation is in a later second than the deletion before it
-			lossDeclare(b, b.store, "s", "default", 1)
-			if _, err := b.store.Remove(b.Context(), protocol.Removal{Name: "s"}); err != nil {
-				b.Fatal(err)
-			}
-		}
-		lossDeclare(b, b.store, "s", "default", 1)
-		lossDeclare(b, b.store, "s", "mail", 1)
-		isDefault := lossSlots[0].has
-		marked := b.slotSnapshot(isDefault)
+		isDefault, marked := b.movedAheadOfTheClock()
 		notes := 0
 		stopped := b.hooked(func(cmd redis.Cmder) error {
 			if isCallOf(cmd, &noteDeletedScript) {
@@ -41,7 +53,7 @@ func TestADeletionThatAnotherProcessCompletesIsLaterThanTheCreation(t *testing.T
 		if _, err := stopped.Remove(b.Context(), protocol.Removal{Name: "s"}); err == nil {
 			b.Fatal("the deletion was not interrupted")
 		}
-		b.repairHomes("after the deletion", partitions)
+		b.repairHomes("after the deletion", []protocol.Partition{{Queue: "default"}, {Queue: "mail"}})
 		if at := b.registered("s"); at.queue != "" {
 			b.Fatalf("the deletion was not completed: %+v", at)
 		}
@@ -70,21 +82,7 @@ func TestAPruningIsLaterThanTheCreationsOfThePrunedSchedules(t *testing.T) {
 	} {
 		t.Run(c.stopped, func(t *testing.T) {
 			onServersWith(t, hookedCalls, func(b *bench) {
-				for _, queue := range []string{"default", "mail"} {
-					if _, err := b.store.queues.register(b.Context(), queue); err != nil {
-						b.Fatal(err)
-					}
-				}
-				for range 3 { // each creation is in a later second than the deletion before it
-					lossDeclare(b, b.store, "s", "default", 1)
-					if _, err := b.store.Remove(b.Context(), protocol.Removal{Name: "s"}); err != nil {
-						b.Fatal(err)
-					}
-				}
-				lossDeclare(b, b.store, "s", "default", 1)
-				lossDeclare(b, b.store, "s", "mail", 1)
-				isDefault := lossSlots[0].has
-				marked := b.slotSnapshot(isDefault)
+				isDefault, marked := b.movedAheadOfTheClock()
 				for _, known := range []*script.Script{&removeScript, &notePrunedScript, &changeRegistryScript} { // so that each call is one command
 					b.client.ScriptLoad(b.Context(), known.Text)
 				}
@@ -125,11 +123,7 @@ func pruneAll(b *bench, s *store, version int64) error {
 // A process that has read an entry and is slow completes no deletion that another process has completed: the name may belong to a new schedule.
 func TestALateCompletionOfADeletionLeavesANewSchedule(t *testing.T) {
 	onServersWith(t, hookedCalls, func(b *bench) {
-		for _, queue := range []string{"default", "mail"} {
-			if _, err := b.store.queues.register(b.Context(), queue); err != nil {
-				b.Fatal(err)
-			}
-		}
+		b.registerQueues()
 		lossDeclare(b, b.store, "s", "default", 1)
 		old := b.registered("s")
 		if _, err := b.store.Remove(b.Context(), protocol.Removal{Name: "s"}); err != nil {

@@ -44,10 +44,10 @@ func TestAWorkerIsShownForItsSessionAfterItsLastBeat(t *testing.T) {
 			lives           time.Duration // 0: an older version
 			shown           bool
 		}{
-			"beats":            {announced: 3 * time.Minute, beat: 5 * time.Second, lives: 12 * time.Second, shown: true},
+			"beats":            {announced: 3 * time.Minute, beat: 5 * time.Second, lives: 2 * time.Minute, shown: true},
 			"silent":           {announced: 3 * time.Minute, beat: 30 * time.Second, lives: 12 * time.Second},
 			"lost its beats":   {announced: 3 * time.Minute, lives: 12 * time.Second},
-			"just announced":   {announced: 5 * time.Second, beat: time.Minute, lives: 12 * time.Second, shown: true},
+			"just announced":   {announced: 5 * time.Second, beat: 3 * time.Minute, lives: 2 * time.Minute, shown: true},
 			"long session":     {announced: 3 * time.Minute, beat: time.Minute, lives: 2 * time.Minute, shown: true},
 			"old version":      {announced: 8 * time.Minute, shown: true},
 			"old version gone": {announced: 13 * time.Minute},

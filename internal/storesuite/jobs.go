@@ -110,21 +110,28 @@ func (s *Suite) TestADelayedJobIsNotTakenEarly(t *testing.T) {
 	s.onEveryServer(t, func(b *Bench) {
 		later, soon := Job("later"), Job("soon")
 		later.In = time.Hour
-		soon.In = 400 * time.Millisecond // a slow machine's next call comes before
-		b.Enqueue(later, soon)
-		answer := b.Work("s", protocol.WorkCall{Take: 5, Sleep: true, Lapses: true})
-		b.Want("taken at once", IDs(answer.Taken), "")
-		if answer.Next <= 0 || answer.Next > 401*time.Millisecond {
-			b.Fatalf("Next %v, want up to 401ms (instants are rounded up to a millisecond)", answer.Next)
+		soon.In = 100 * time.Millisecond
+		b.Callers++
+		enqueued := b.Store.Enqueue(b.Context(), []protocol.EnqueueCall{{
+			Partition: DefaultPartition, Caller: "caller", Number: b.Callers, Items: []protocol.EnqueueItem{later, soon},
+		}})[0]
+		if enqueued.Err != nil {
+			b.Fatal(enqueued.Err)
 		}
-		started := time.Now()
-		for time.Since(started) < 10*time.Second {
-			answer = b.Work("s", protocol.WorkCall{Take: 5})
-			if len(answer.Taken) > 0 {
-				break
+		due := enqueued.Now.Add(soon.In)
+		for taken := ""; taken == ""; {
+			answer := b.Work("s", protocol.WorkCall{Take: 5, Sleep: true, Lapses: true})
+			switch taken = IDs(answer.Taken); {
+			case taken == "" && !answer.Now.Before(due.Add(time.Millisecond)): // instants are rounded up to a millisecond
+				b.Fatalf("at %v nothing is taken, want the job of %v", answer.Now, due)
+			case taken == "" && (answer.Next <= 0 || answer.Now.Add(answer.Next).Sub(due).Abs() > time.Millisecond):
+				b.Fatalf("at %v Next is %v, want the instant of the job, %v", answer.Now, answer.Next, due)
+			case taken != "" && answer.Now.Before(due):
+				b.Fatalf("at %v %s is taken, want nothing before %v", answer.Now, taken, due)
+			case taken != "":
+				b.Want("taken later", taken, "soon")
 			}
 		}
-		b.Want("taken later", IDs(answer.Taken), "soon")
 	})
 }
 
