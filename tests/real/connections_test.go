@@ -9,7 +9,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -18,23 +17,26 @@ import (
 	"github.com/chimejobs/chime/redisstore"
 )
 
-// The pool has one connection, a hundred callers use it at once, and handlers take longer than several heartbeats. Everything is slow, but no
-// session is lost, because heartbeats have their own connection.
+// The pool has one connection, and another caller holds it while fifty handlers run: no call of the worker gets a connection. No session is lost,
+// because heartbeats have their own one.
 func TestAnExhaustedPoolLosesNoSession(t *testing.T) {
+	t.Parallel() // it mostly waits
 	server := redistest.Start(t, redistest.Options{})
-	store := redisstore.New(server.Client(&redis.Options{PoolSize: 1}), redisstore.Options{Logger: errorsOnly})
-	worker := chime.NewWorker(store, chime.WorkerOptions{Concurrency: 50, SessionTTL: time.Second, Logger: errorsOnly})
+	pool, direct := server.Client(&redis.Options{PoolSize: 1}), server.Client(nil)
+	store := redisstore.New(pool, redisstore.Options{Logger: errorsOnly})
+	worker := chime.NewWorker(store, chime.WorkerOptions{Concurrency: 50, Logger: errorsOnly})
 	var ran, lost atomic.Int64
+	release := make(chan struct{})
 	worker.Handle("mail", func(ctx context.Context, job *chime.Job) error {
+		ran.Add(1)
 		select {
 		case <-ctx.Done():
 			lost.Add(1)
-		case <-time.After(1500 * time.Millisecond): // real time: longer than a session without a heartbeat
+		case <-release:
 		}
 		if job.Crashes > 0 {
 			lost.Add(1)
 		}
-		ran.Add(1)
 		return nil
 	})
 	ctx, stop := context.WithCancel(t.Context())
@@ -50,7 +52,24 @@ func TestAnExhaustedPoolLosesNoSession(t *testing.T) {
 		})
 	}
 	callers.Wait()
-	direct := server.Client(nil)
+	until(t, "50 handlers run", func() bool { return ran.Load() == 50 })
+	only := pool.Conn()
+	if err := only.Ping(t.Context()).Err(); err != nil {
+		t.Fatal(err)
+	}
+	lapse, heartbeats := 0.0, -1 // the first reading is no heartbeat
+	until(t, "three heartbeats have extended the session", func() bool {
+		sessions := direct.ZRangeWithScores(t.Context(), "chime:{default}:sessions", 0, -1).Val()
+		if len(sessions) == 1 && sessions[0].Score > lapse {
+			lapse = sessions[0].Score
+			heartbeats++
+		}
+		return heartbeats >= 3
+	})
+	if err := only.Close(); err != nil {
+		t.Fatal(err)
+	}
+	close(release)
 	until(t, "100 jobs are done", func() bool { return countsOf(t, direct, "default").Done == 100 })
 	stop()
 	if err := <-done; err != nil {

@@ -14,11 +14,12 @@ import (
 
 	"github.com/chimejobs/chime"
 	"github.com/chimejobs/chime/internal/childproc"
+	"github.com/chimejobs/chime/internal/faultproxy"
 	"github.com/chimejobs/chime/internal/redistest"
 )
 
 // starvedJobs is how many handlers compute on one processor at the same time. A handler checks its ctx only when it gets the processor, so it
-// notices the end of ctx some of Go's 10 ms time slices late. That is less than the time between the lapse of a session and its reaping.
+// notices the end of ctx some of Go's 10 ms time slices late. A lapsed session is reaped at the earliest after a third of its TTL, two seconds here.
 const starvedJobs = 6
 
 // starvedProcess is a worker on one processor. All its handlers compute for p.Work and check their ctx at intervals.
@@ -43,13 +44,14 @@ func starvedProcess(c *childproc.Child) error {
 	return run(c, worker)
 }
 
-// Handlers that leave almost no processor time for the heartbeat may cost a worker its session. The worker notices this before any other worker
-// gets its jobs: a job begins elsewhere only after the ctx of its handler here has ended.
+// Handlers leave almost no processor time for the rest of their worker, and the server does not answer it any more, so its session lapses. The
+// worker notices this before any other worker gets its jobs: a job begins elsewhere only after the ctx of its handler here has ended.
 func TestAStarvedWorkerStopsItsHandlersBeforeOthersHaveTheirJobs(t *testing.T) {
 	server := redistest.Start(t, redistest.Options{})
 	client := server.Client(nil)
-	p := program{Addr: server.Addr(), Work: 4 * time.Second}
-	first := childproc.Start(t, "starved", p)
+	proxy := faultproxy.Start(t, server.Addr())
+	p := program{Addr: server.Addr(), Work: time.Second}
+	first := childproc.Start(t, "starved", program{Addr: proxy.Addr(), Work: time.Hour}) // its handlers end with their ctx only
 	first.Await("ready")
 	enqueuer := chime.NewEnqueuer(p.store(), chime.EnqueuerOptions{})
 	for i := range starvedJobs {
@@ -58,6 +60,7 @@ func TestAStarvedWorkerStopsItsHandlersBeforeOthersHaveTheirJobs(t *testing.T) {
 		}
 	}
 	until(t, "all jobs have begun, in any order", func() bool { return len(spansOf(t, first)) == starvedJobs })
+	proxy.Stall()
 	second := childproc.Start(t, "starved", p)
 	second.Await("ready")
 	until(t, "the jobs are done", func() bool { return client.HLen(t.Context(), "chime:{default}:jobs").Val() == 0 })
@@ -65,8 +68,8 @@ func TestAStarvedWorkerStopsItsHandlersBeforeOthersHaveTheirJobs(t *testing.T) {
 		t.Errorf("%d jobs were done, want %d", n, starvedJobs)
 	}
 	here, elsewhere := spansOf(t, first), spansOf(t, second)
-	if len(here) != starvedJobs {
-		t.Fatalf("%d jobs began on the first worker, want %d", len(here), starvedJobs)
+	if len(here) != starvedJobs || len(elsewhere) != starvedJobs {
+		t.Fatalf("%d jobs began on the first worker and %d on the second, want %d on each", len(here), len(elsewhere), starvedJobs)
 	}
 	for id, spans := range elsewhere {
 		for _, a := range spans {
