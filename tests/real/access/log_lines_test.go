@@ -3,6 +3,7 @@
 package access_test
 
 import (
+	"context"
 	"log/slog"
 	"strings"
 	"sync"
@@ -53,10 +54,34 @@ func (l *logLines) count(texts ...string) (n int) {
 	return n
 }
 
+// untilTrouble makes a call, whose ctx ends when a line reports that the store does not answer.
+func (l *logLines) untilTrouble(ctx context.Context, call func(ctx context.Context) error) error {
+	const trouble = "event=store.trouble"
+	before := l.count(trouble)
+	ctx, stop := context.WithCancel(ctx)
+	watched := make(chan struct{})
+	go func() {
+		defer close(watched)
+		for ctx.Err() == nil {
+			select {
+			case <-l.added:
+				if l.count(trouble) > before {
+					stop()
+				}
+			case <-ctx.Done():
+			}
+		}
+	}()
+	err := call(ctx)
+	stop()
+	<-watched
+	return err
+}
+
 // await waits until a line contains a text.
 func (l *logLines) await(t testing.TB, text string) {
 	t.Helper()
-	timeout := time.After(20 * time.Second)
+	timeout := time.After(20 * time.Second) // real time: a line that is never logged fails the test
 	for l.count(text) == 0 {
 		select {
 		case <-l.added:
