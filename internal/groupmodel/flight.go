@@ -24,11 +24,11 @@ type Taken struct {
 const dueStep = 500
 
 // find gives jobs of groups that are due their places in line, in the order of their instants, then of their IDs, and lets groups join whose starts
-// are free again.
-func (m *Model) find(now int64) {
+// are free again. A take of n jobs looks at the first n jobs that are due, and if one of these belongs to a group, at the next 500 too.
+func (m *Model) find(n int, now int64) {
 	var due []*job
 	for _, j := range m.jobs {
-		if j.Group != "" && j.isDue(now) {
+		if j.isDue(now) {
 			due = append(due, j)
 		}
 	}
@@ -38,6 +38,15 @@ func (m *Model) find(now int64) {
 		}
 		return cmp.Or(cmp.Compare(a.due, b.due), cmp.Compare(a.ID, b.ID))
 	})
+	hasGroup := func(j *job) bool { return j.Group != "" }
+	seen := min(n, len(due))
+	if slices.ContainsFunc(due[:seen], hasGroup) {
+		seen = min(n+dueStep, len(due))
+	}
+	if !m.keeps(DueInSteps) {
+		seen = len(due)
+	}
+	due = slices.DeleteFunc(due[:seen], func(j *job) bool { return !hasGroup(j) })
 	if m.keeps(DueInSteps) {
 		due = due[:min(len(due), dueStep)]
 	}
@@ -66,7 +75,7 @@ func (m *Model) readyPlain(now int64) []*job {
 // Take starts at most n jobs, by the model's own choice. Groups and plain jobs have their turn by turn.
 func (m *Model) Take(session string, n int, now int64) (taken Taken) {
 	defer m.call(now)()
-	m.find(now)
+	m.find(n, now)
 	m.gone[session] = false
 	for range n {
 		g, plain := m.choose(), m.readyPlain(now)
@@ -110,7 +119,7 @@ func (m *Model) repeatable(session string) bool {
 // Follow starts the jobs that a Queue answered to the same take, and reports the first one that the specification does not allow.
 func (m *Model) Follow(session string, n int, now int64, got Taken) error {
 	defer m.call(now)()
-	m.find(now)
+	m.find(n, now)
 	m.gone[session] = false
 	plain, grouped := 0, 0
 	for _, f := range got.Flights {
