@@ -64,6 +64,7 @@ elseif want > 0 and not paused then
       local fn, first, order, next_first = grouped.fn, (tonumber(state[8] or 0) or 0) % 3, nil, nil
       fn.prepare_turns(grouped, left, LINE, PLACES, TURNS, GROUPS, GRULES, OPENS)
       order, counts = fn.share_out(left, { #ready, #due, grouped.w > 0 and left or 0 }, first)
+      grouped.waits = grouped.w > 0 -- also if it is not the turn of groups, and no job of them is picked
       local nth, ahead_from = 0, left + 1 -- from which job of groups on they are taken ahead
       for i, list in ipairs(order) do
         if list == 2 then nth = nth + 1 end
@@ -71,7 +72,7 @@ elseif want > 0 and not paused then
       end
       fn.pick_turns(grouped, counts[3], ahead_from, LINE)
       order, counts, next_first = fn.share_out(left, { #ready, #due, #grouped.picks }, first)
-      if #ready > 0 and (#due > 0 or grouped.picks[1]) or #due > 0 and grouped.picks[1] then turn = next_first end
+      if #ready > 0 and (#due > 0 or grouped.waits) or #due > 0 and grouped.waits then turn = next_first end
       if not sifted then ready_left = #ready - counts[1] end
       local at = { 0, 0, 0 }
       for _, list in ipairs(order) do
