@@ -56,7 +56,7 @@ var grants = map[protocol.Use]grant{
 	useOperate: {
 		scripts: slices.Concat(scheduleScripts, tickScripts, []*script.Script{
 			&verifyStateScript, &verifyStraysScript, &verifyBodiesScript, &verifyPlaceScript, &verifyJobScript, &verifySchedulesScript, &verifyOpensScript,
-			&verifyBehindScript, &verifyRecordsScript, &verifyHistoriesScript,
+			&verifyBehindScript, &verifyRecordsScript, &verifyHistoriesScript, &listGroupsScript,
 		}),
 		plain: slices.Concat(scheduleCommands, viewCommands),
 		keys:  everyKey, wakes: true, listens: true,
@@ -69,7 +69,7 @@ var viewCommands = strings.Fields("eval_ro evalsha_ro hello hexists hget hlen hm
 // Commands of a scheduler.
 var (
 	scheduleScripts = []*script.Script{
-		&declareScript, &pauseScheduleScript, &deleteWaitingScript, &discardScript, &requeueScript, &backfillScript, &replaceScript, &purgeBeginScript, &deleteQueueScript, &pauseQueueScript,
+		&declareScript, &pauseScheduleScript, &deleteWaitingScript, &discardScript, &requeueScript, &backfillScript, &replaceScript, &purgeBeginScript, &purgeGroupScript, &deleteQueueScript, &pauseQueueScript,
 		&pollScript, &leadScript, &resignScript,
 		&enqueueScript, &enqueueOneScript, &sealScript,
 		&putCollectionScript, &deleteCollectionScript, &reserveScript, &releaseScript, &finishTransitionScript, &moveSweptScript, &raiseSecretsScript,
@@ -80,7 +80,7 @@ var (
 // tickScripts are the scripts of a scheduler that places, reaps and sweeps what other processes have left.
 var tickScripts = []*script.Script{
 	&placeScript, &owedScript, &postponeScript, &reapScript, &sweepScript, &buryScript, &freeOpensScript, &repairOrphansScript, &moveBeginScript, &moveArriveScript, &moveEndScript, &changeRegistryScript, &homesScript,
-	&limitQueueScript, &purgeScript, &unlistQueueScript, &noteDeletedScript, &removeScript, &residentsScript, &standingsScript, &copiesScript, &barScript, &raiseScript, &replanScript, &notePrunedScript, &registerSchedulesScript, &sampleScript,
+	&limitQueueScript, &limitGroupScript, &purgeScript, &unlistQueueScript, &noteDeletedScript, &removeScript, &residentsScript, &standingsScript, &copiesScript, &barScript, &raiseScript, &replanScript, &notePrunedScript, &registerSchedulesScript, &sampleScript,
 }
 
 func everyKey(k keyspace) []string { return readAndWrite(k.all()) }

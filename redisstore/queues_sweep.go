@@ -41,7 +41,7 @@ func (s *store) Sweep(ctx context.Context, partitions []protocol.Partition, unle
 	for i, p := range partitions {
 		k := s.keys.partition(p)
 		listed[i] = pipe.ZRangeByScore(ctx, k.unhandled, &redis.ZRangeBy{Min: "-inf", Max: longAgo}) // about a thousand at most
-		states[i] = pipe.HMGet(ctx, k.state, "limit", "purge")
+		states[i] = pipe.HMGet(ctx, k.state, "limit", "purge", "grules")
 	}
 	_, _ = pipe.Exec(ctx) // each command has its own error
 	var sent []call
@@ -83,6 +83,11 @@ func (s *store) Sweep(ctx context.Context, partitions []protocol.Partition, unle
 			}
 			if fields.text(1) != "" {
 				purging[partitions[i]], err = s.sweepPurge(ctx, partitions[i])
+				answers[i].Err = cmp.Or(answers[i].Err, err)
+			}
+			if isWalking(fields.text(2)) {
+				more, err := s.sweepGroups(ctx, partitions[i])
+				purging[partitions[i]] = purging[partitions[i]] || more
 				answers[i].Err = cmp.Or(answers[i].Err, err)
 			}
 		}

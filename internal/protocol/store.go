@@ -12,6 +12,7 @@ type Store interface {
 	JobStore
 	JobControl
 	QueueStore
+	GroupStore
 	ScheduleStore
 	CollectionStore
 	LeaderStore

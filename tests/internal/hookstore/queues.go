@@ -48,6 +48,26 @@ func (s *Store) LimitQueue(ctx context.Context, queue string, limit protocol.Que
 	return only(s, "limit queue", func() error { return s.Store.LimitQueue(ctx, queue, limit) }, protocol.Partition{Queue: queue})
 }
 
+// SetGroup calls Fault with "set group".
+func (s *Store) SetGroup(ctx context.Context, queue, group string, rule protocol.GroupRule) error {
+	return only(s, "set group", func() error { return s.Store.SetGroup(ctx, queue, group, rule) }, protocol.Partition{Queue: queue})
+}
+
+// SetGroups calls Fault with "set groups".
+func (s *Store) SetGroups(ctx context.Context, queue string, rule protocol.GroupRule) error {
+	return only(s, "set groups", func() error { return s.Store.SetGroups(ctx, queue, rule) }, protocol.Partition{Queue: queue})
+}
+
+// PauseGroup calls Fault with "pause group".
+func (s *Store) PauseGroup(ctx context.Context, queue, group string, paused bool, note protocol.Note) error {
+	return only(s, "pause group", func() error { return s.Store.PauseGroup(ctx, queue, group, paused, note) }, protocol.Partition{Queue: queue})
+}
+
+// PageGroups calls Fault with "page groups".
+func (s *Store) PageGroups(ctx context.Context, call protocol.GroupPageCall) (protocol.GroupPage, error) {
+	return one(s, "page groups", func() (protocol.GroupPage, error) { return s.Store.PageGroups(ctx, call) }, protocol.Partition{Queue: call.Queue})
+}
+
 // Sample calls Fault with "sample".
 func (s *Store) Sample(ctx context.Context, partitions []protocol.Partition, missing int) []protocol.SampleAnswer {
 	return batch(s, "sample", partitions, itself,

@@ -1,0 +1,100 @@
+package redisstore
+
+import (
+	"context"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/chimejobs/chime/internal/protocol"
+)
+
+// How the groups of a queue are paged: those with jobs in line, in the order of their keys; then those of the hash groups, which have flights or starts
+// that count; then those of the hash grules, which have a rule or a pause. A group is listed in the first of these places where it is. The position is the
+// name of the place and, in line, the last group; in the hashes, the position of HSCAN.
+var groupLists = []string{"line", "groups", "grules"}
+
+// PageGroups returns the next groups of a queue. It registers nothing and writes nothing.
+func (s *store) PageGroups(ctx context.Context, c protocol.GroupPageCall) (page protocol.GroupPage, err error) {
+	p, err := s.groupQueue(ctx, c.Queue, false)
+	if err != nil {
+		return page, err
+	}
+	list, at, err := parseGroupCursor(c.After)
+	if err != nil {
+		return page, err
+	}
+	k := s.keys.partition(p)
+	keys := []string{k.state, k.line, k.places, k.turns, k.groups, k.grules}
+	limit := min(max(c.Limit, 1), protocol.MaxGroupsPage)
+	values, err := s.runOne(ctx, "list groups of", c.Queue, newCall(&listGroupsScript, keys, []any{groupLists[list], at, limit, c.Prefix}).readOnly())
+	if err != nil && strings.Contains(err.Error(), timeIsAWrite) {
+		values, err = s.runOne(ctx, "list groups of", c.Queue, newCall(&listGroupsScript, keys, []any{groupLists[list], at, limit, c.Prefix}))
+	}
+	if err != nil {
+		return page, err
+	}
+	switch next := values.text(1); {
+	case next != "":
+		page.Next = groupLists[list] + "." + next
+	case list+1 < len(groupLists) && !c.Waiting:
+		page.Next = groupLists[list+1] + ".0"
+	}
+	page.Now, page.Rule = values.now(), parseGroupRule(strings.Fields(values.text(2)))
+	for i := 3; i < len(values); i++ {
+		g := listedGroup(values.list(i))
+		if g.Next = page.Next; list == 0 {
+			g.Next = groupLists[0] + "." + g.Key
+		}
+		page.Groups = append(page.Groups, g)
+	}
+	return page, nil
+}
+
+// parseGroupCursor reads the position of a page: the place, and where in it.
+func parseGroupCursor(after string) (list int, at string, err error) {
+	if after == "" {
+		return 0, "", nil
+	}
+	name, at, _ := strings.Cut(after, ".")
+	for list, is := range groupLists {
+		if _, notNumber := strconv.ParseUint(at, 10, 64); name == is && (list == 0 && protocol.CheckID("", at) == nil || list > 0 && notNumber == nil) {
+			return list, at, nil
+		}
+	}
+	return 0, "", protocol.Invalid("GroupFilter.After", after, "GroupInfo.Next of a group of the same queue")
+}
+
+// listedGroup reads a group as the script returns it.
+func listedGroup(values reply) protocol.ListedGroup {
+	g := protocol.ListedGroup{Key: values.text(0), Waiting: values.number(1), Running: values.number(3), Blocked: values.text(6), By: values.text(8)}
+	if first := values.text(2); first != "" {
+		g.Oldest = lineID(first)
+		_, rest, _ := strings.Cut(first, "\t")
+		place, _, _ := strings.Cut(rest, "\t")
+		if us, err := strconv.ParseInt(place, 10, 64); err == nil && us > firstFront {
+			g.Since = time.UnixMicro(us).UTC()
+		}
+	}
+	numbers, note, _ := strings.Cut(values.text(4), "\t")
+	fields := strings.Fields(numbers)
+	g.Own, g.Effective = parseGroupRule(fields), parseGroupRule(strings.Fields(values.text(5)))
+	g.Effective.Weight = max(g.Effective.Weight, 1)
+	if len(fields) > 6 && fields[6] != "0" {
+		g.Paused, g.Note = true, parsePause(fields[6]+" "+note)
+	} else if values.text(6) == protocol.GroupPaused { // its entry cannot be read
+		g.Paused = true
+	}
+	if g.Until = values.milli(7); g.Blocked != protocol.GroupStarts {
+		g.Until = time.Time{}
+	}
+	if g.Blocked != protocol.GroupOrdered {
+		g.By = ""
+	}
+	return g
+}
+
+// firstFront is above the places of requeued jobs, see scripts/lib/groups.lua: other places are Unix us.
+const firstFront = 1_000_000_000_000_000
+
+func milliseconds(n int) time.Duration { return time.Duration(n) * time.Millisecond }
