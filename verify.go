@@ -91,6 +91,7 @@ func (f Finding) String() string {
 //	progress      progress of a job that is not in flight                                      it is removed
 //	result        a result that never expires, or a note of a result that is gone              it is kept for a day; the note is removed
 //	history       attempts that belong to no history of a schedule                             they are removed
+//	group         a job at a place in a group that is not its own, or such a place without a job    the place is removed, or restored
 //	parked        a list of parked jobs that is not registered in the queue                    it is registered
 //	flag          a missing flag of the queue, for example that it has parked jobs             it is set
 //	count         a queue's limit counts more or fewer jobs than run                           they are counted again
@@ -118,6 +119,7 @@ const (
 	FoundProgress     FindingKind = protocol.FoundProgress
 	FoundResult       FindingKind = protocol.FoundResult
 	FoundHistory      FindingKind = protocol.FoundHistory
+	FoundGroup        FindingKind = protocol.FoundInGroup
 	FoundParked       FindingKind = protocol.FoundParked
 	FoundFlag         FindingKind = protocol.FoundFlag
 	FoundCount        FindingKind = protocol.FoundCount

@@ -194,6 +194,13 @@ func TestVerifyKnowsTheJobsOfGroups(t *testing.T) {
 			{"one waits and is delayed", func() { b.client.ZAdd(b.Context(), k.due, redisZ(1e13, "line")) }, "duplicate line", "other:second tenant:line", 5},
 			{"one waits in ready too", func() { b.client.RPush(b.Context(), k.ready, "line") }, "duplicate line", "other:second tenant:line", 5},
 			{"one has lost its content", func() { b.client.HDel(b.Context(), k.jobs, "line") }, "empty line", "other:second", 4},
+			{"its entry is lost", func() { b.client.HDel(b.Context(), k.places, "line") }, "group line", "other:second tenant:line", 5},
+			{"its entry cannot be read", func() { b.client.HSet(b.Context(), k.places, "line", "7 tenant") }, "group line", "other:second tenant:line", 5},
+			{"an entry cannot be read", func() { b.client.HSet(b.Context(), k.places, "due", "zzz") }, "group due", "other:second tenant:line", 4},
+			{"an entry has no job", func() { b.client.HSet(b.Context(), k.places, "none", "0000000000000009 zzz") }, "group none", "other:second tenant:line", 5},
+			{"one waits in two groups", func() { b.client.ZAdd(b.Context(), k.line, redisZ(0, "zzz\t0000000000000007\tline")) }, "group line", "other:second tenant:line", 5},
+			{"one waits in a group and has none", func() { b.client.ZAdd(b.Context(), k.line, redisZ(0, "zzz\t0000000000000007\tnone")) }, "group none", "other:second tenant:line", 5},
+			{"a member is no job", func() { b.client.ZAdd(b.Context(), k.line, redisZ(0, "zzz")) }, "group zzz", "other:second tenant:line", 5},
 			{"the flag is lost", func() { b.client.HDel(b.Context(), k.state, "groups") }, "flag groups", "other:second tenant:line", 5},
 		} {
 			b.client.Del(b.Context(), k.line, k.places, k.groups, k.turns, k.jobs, k.due, k.dead, k.ready, k.parked("mail"), k.unhandled)
@@ -369,6 +376,33 @@ func TestTheTurnOfAJobOfAGroupIsInItsGroup(t *testing.T) {
 			if got, err := b.store.PlaceOf(b.Context(), "default", id); err != nil || got != want {
 				b.Errorf("%s is at %+v, %v; want %+v", id, got, err, want)
 			}
+		}
+	})
+}
+
+// A dead job of a group that is no longer kept leaves nothing behind, whether a sweep or a burial removes it.
+func TestADeadJobOfAGroupThatIsNotKeptLeavesNothing(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		for _, how := range []string{"sweep", "burial"} {
+			b.store.options.MaxDead = 10
+			b.grouped("dead", "tenant", 7, "old")
+			b.grouped("dead", "tenant", 8, "young")
+			b.client.ZAdd(b.Context(), b.keys().dead, redisZ(float64(b.serverTime().Add(-time.Minute).UnixMilli()), "old"))
+			b.grouped("line", "tenant", 9, "waits")
+			if how == "burial" {
+				b.expired("asks", withDeath, "mail", 1.1)
+			}
+			burials, _ := b.swept()
+			b.store.options.MaxDead = 2
+			b.bury(burials)
+			if how == "sweep" {
+				b.store.options.MaxDead = 1
+				b.swept()
+			}
+			b.Want("places after the "+how, fmt.Sprint(slices.Sorted(slices.Values(b.client.HKeys(b.Context(), b.keys().places).Val()))), "[waits young]")
+			b.wantSoundLine("after the " + how)
+			b.bulk(b.store.DeleteJobs(b.Context(), "default", []string{"waits", "young", "asks"}))
+			b.wantSoundLine("deleted after the " + how)
 		}
 	})
 }

@@ -210,6 +210,17 @@ var damages = []damage{
 		b.Settle("s1", protocol.Settlement{ID: "a", Fence: n, Kind: protocol.SettleDone})
 		takes("a")(b)
 	}},
+	{"a job of a group at two places", func(b *bench) {
+		b.grouped("line", "tenant", 7, "a")
+		b.client.ZAdd(b.Context(), b.keys().line, redisZ(0, "tenant\t0000000000000009\ta"))
+	}, "group a", func(b *bench) {
+		b.Want("line", fmt.Sprint(b.members(b.keys().line)), "[tenant\t0000000000000007\ta]")
+		b.Want("deleted", b.bulk(b.store.DeleteJobs(b.Context(), "default", []string{"a"})), "e")
+	}},
+	{"a place in a group of no job", func(b *bench) {
+		b.client.HSet(b.Context(), b.keys().places, "a", "0000000000000007 tenant")
+		b.client.HSet(b.Context(), b.keys().state, "groups", strings.Repeat("0", 22)+" 0 0 1000000000000000 0000000000000007")
+	}, "group a", func(b *bench) { b.wantSoundLine("repaired") }},
 	{"progress of no flight", func(b *bench) {
 		b.client.HSet(b.Context(), b.keys().progress, "a", "half")
 	}, "progress a", func(b *bench) {
@@ -362,7 +373,7 @@ func TestEveryKindOfFindingHasItsDamage(t *testing.T) {
 	for _, kind := range []string{
 		protocol.FoundUnplaced, protocol.FoundDoubled, protocol.FoundCursor, protocol.FoundHeld, protocol.FoundUnreadable, protocol.FoundUnregistered, protocol.FoundUndefined,
 		protocol.FoundOpen, protocol.FoundBehind, protocol.FoundSession, protocol.FoundLost, protocol.FoundEmpty, protocol.FoundDuplicate, protocol.FoundVoid, protocol.FoundMark,
-		protocol.FoundAfter, protocol.FoundProgress, protocol.FoundResult, protocol.FoundHistory, protocol.FoundParked, protocol.FoundFlag, protocol.FoundCount, protocol.FoundForeign,
+		protocol.FoundAfter, protocol.FoundProgress, protocol.FoundResult, protocol.FoundHistory, protocol.FoundInGroup, protocol.FoundParked, protocol.FoundFlag, protocol.FoundCount, protocol.FoundForeign,
 	} {
 		if !slices.ContainsFunc(damages, func(d damage) bool { return strings.HasPrefix(d.want, kind) }) {
 			t.Errorf("no damage of kind %s", kind)

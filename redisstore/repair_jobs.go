@@ -28,6 +28,7 @@ var jobFaults = map[string]protocol.Finding{
 	"twice":    {Kind: protocol.FoundDuplicate, Remedy: "it remains in the first of these places"},
 	"void":     {Kind: protocol.FoundVoid, Detail: "it is marked as cancelled in the queue, but it is not there: if it is enqueued again, it would not run", Remedy: "the mark is removed"},
 	"after":    {Kind: protocol.FoundAfter, Detail: "a job with the same ID waits for its end, but no worker holds it: the waiting job would never run", Remedy: "the waiting job takes its place"},
+	"group":    {Kind: protocol.FoundInGroup, Detail: "it has a record of its group and place, but the record cannot be read, or there is no such job", Remedy: "the record is removed"},
 	"progress": {Kind: protocol.FoundProgress, Detail: "it has progress, but it does not run", Remedy: "the progress is removed"},
 }
 

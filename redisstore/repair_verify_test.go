@@ -3,6 +3,7 @@ package redisstore
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -138,5 +139,34 @@ func TestVerifyRepairsBesideWhatItMayNotRead(t *testing.T) {
 		if n := b.client.LLen(b.Context(), newer.ready).Val(); n != 1 {
 			b.Errorf("%d jobs wait in a partition of a newer version", n)
 		}
+	})
+}
+
+// The running jobs of each group are counted again, if a count is wrong.
+func TestVerifyCountsTheFlightsOfGroups(t *testing.T) {
+	onServersWith(t, repairing, func(b *bench) {
+		b.setGroup("a", protocol.GroupRule{Running: 2})
+		b.Enqueue(inGroup("a", "a1"), inGroup("a", "a2"), inGroup("a", "a3"), inGroup("b", "b1"), inGroup("b", "b2"))
+		held := b.Take("s", 3)
+		b.Verified()
+		k := b.keys()
+		for group, text := range b.client.HGetAll(b.Context(), k.groups).Val() {
+			b.client.HSet(b.Context(), k.groups, group, text[:1]+"7"+text[2:])
+		}
+		var found []string
+		for _, finding := range b.Verify(true) {
+			if finding.Kind == protocol.FoundCount {
+				found = append(found, finding.ID+": "+finding.Detail)
+			}
+		}
+		slices.Sort(found)
+		b.Want("found", strings.Join(found, "; "), "a: its group counts 7 running jobs, but 2 run: it takes too many, or too few; b: its group counts 7 running jobs, but 1 run: it takes too many, or too few")
+		b.wantSoundLine("repaired")
+		b.Verified()
+		for _, job := range held {
+			b.Settle("s", storesuite.Done(job))
+		}
+		b.Want("the others", storesuite.IDs(b.Take("s", 3)), "b2 a3")
+		b.wantSoundLine("taken")
 	})
 }

@@ -39,6 +39,7 @@ const (
 	FoundProgress     = "progress"
 	FoundResult       = "result"
 	FoundHistory      = "history"
+	FoundInGroup      = "group"
 	FoundParked       = "parked"
 	FoundFlag         = "flag"
 	FoundCount        = "count"

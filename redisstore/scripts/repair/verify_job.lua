@@ -37,6 +37,7 @@
 --   void      it is in stale and not in ready, so it could not be added there again: it is removed from stale
 --   after     a job waits for the end of its flight, but no flight has the sign for it: the waiting job takes its place
 --   progress  it has progress and is not in flight: the progress is removed
+--   group     it has an entry in places that cannot be read, or is in no list and has no envelope: the entry is removed
 --   unsure    it was not searched for in ready
 
 -- The places, in the order in which one of two is kept: f in flight, F the same with the sign of a job that follows, l line, r ready, h behind another
@@ -53,7 +54,7 @@ local PARKED = INFLIGHT + n_sessions -- the lists come after the hashes
 local at_list = 6 + n_sessions
 local at_job = at_list + n_lists
 local n = (#ARGV - at_job) / 3
--- uses: limits clock layout strings definition open flight void parked gate wake after later line
+-- uses: limits clock layout strings definition open flight void parked gate wake after later line entry
 local state = redis.call('HMGET', STATE, 'layout', 'parked', 'groups', 'grules')
 local refusal = newer(state[1])
 if refusal then return refusal end
@@ -145,6 +146,7 @@ redis.call('ZCARD', IDLE)
 local function fault(i)
   local all = places[i]
   local flies = find(all, '[fF]')
+  if grouped.entries[i] and (not is_entry(grouped.entries[i]) or all == '' and not stored[i] and not name_of[i]) then return 'group' end
   if follows[i] and not find(all, 'F', 1, true) then return 'after' end
   if void[i] and searches and in_ready[i] == 0 then return 'void' end
   if marked[i] and not due[i] then return 'mark' end
@@ -246,6 +248,10 @@ for i, id in ipairs(ids) do
     enter(i)
   elseif what == 'progress' then
     redis.call('HDEL', PROGRESS, id)
+  elseif what == 'group' then
+    if grouped.members[i] then redis.call('ZREM', LINE, grouped.members[i]) end
+    leave_line(PLACES, LINE, {}, { id })
+    ended[i] = true
   elseif what == 'empty' and not find(all, '[fF]') then
     leave(i, '')
     redis.call('HDEL', CRASHES, id)
