@@ -27,6 +27,8 @@ container, which has neither a shell nor curl.
 `
 
 const (
+	defaultListen = "127.0.0.1:8080" // as of chimed itself
+
 	probeTimeout = 5 * time.Second // /readyz waits 1 s for the store
 	probeBody    = 4 << 10         // bytes of an answer that are read
 )

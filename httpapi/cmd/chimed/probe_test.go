@@ -49,6 +49,13 @@ func serving(t *testing.T, certificate *tls.Certificate, roles ...health.Role) (
 	return server.Listener.Addr().String(), h
 }
 
+func TestHealthHasTheDefaultOfTheServer(t *testing.T) {
+	s, err := process{env: func(string) string { return "" }}.serveSettings()
+	if err != nil || s.listen != defaultListen {
+		t.Errorf("chimed listens on %s, chimed health expects it on %s: %v", s.listen, defaultListen, err)
+	}
+}
+
 func TestHealthExitsByTheStateOfTheProcess(t *testing.T) {
 	working, _ := serving(t, nil, loop{time.Now()})
 	stuck, _ := serving(t, nil, loop{time.Now().Add(-time.Hour)})

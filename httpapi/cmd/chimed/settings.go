@@ -60,9 +60,6 @@ Flags of serve. Each one is an environment variable too: -public-url is CHIMED_P
 On SIGTERM open requests have 10 s and running jobs 25 s to end; no job is lost.
 `
 
-// defaultListen is the default of -listen.
-const defaultListen = "127.0.0.1:8080"
-
 // serveFlags are the flags of serve, in the order of its usage text.
 var serveFlags = []string{
 	"listen", "public-url", "redis", "namespace", "queues", "concurrency", "roles", "dashboard-write", "tokens", "tls-cert", "tls-key", "plaintext", "secret-keys", "sealed",
@@ -111,7 +108,7 @@ func (s *settings) declareStore(f *flags) {
 
 func (s *settings) declare(f *flags) {
 	s.declareStore(f)
-	f.StringVar(&s.listen, "listen", defaultListen, "")
+	f.StringVar(&s.listen, "listen", "127.0.0.1:8080", "")
 	f.StringVar(&s.publicURL, "public-url", "", "")
 	f.listVar(&s.queues, "queues", "default=1")
 	f.IntVar(&s.concurrency, "concurrency", 0, "")
