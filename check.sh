@@ -156,7 +156,7 @@ END
 	go run "$tmp/reach.go" "$vulndb" 2>/dev/null
 }
 
-# vuln checks every module but for examples, and for bench, contract and browser: what they compare or look with is in no program of a user. Each is in a
+# vuln checks every module but for examples, and for bench, deploy, contract and browser: what they compare or look with is in no program of a user. Each is in a
 # workspace of its own, or it would be checked with the highest versions that any module needs, and not with those that a user gets.
 vuln() {
 	if ! why=$(reach_vulndb); then
@@ -164,7 +164,7 @@ vuln() {
 		return
 	fi
 	GOBIN=$tmp go install "$govulncheck" || fail "$govulncheck cannot be built"
-	for module in $(modules | grep -Ev '^\./(examples/|bench$|httpapi/contract$|internal/browser$)'); do
+	for module in $(modules | grep -Ev '^\./(examples/|bench$|deploy$|httpapi/contract$|internal/browser$)'); do
 		{ grep '^go ' go.work && printf 'use "%s"\n' "$(cd "$module" && pwd)" && replaces; } >"$tmp/go.work"
 		(cd "$module" && GOWORK="$tmp/go.work" "$tmp/govulncheck" -db "$vulndb" ./...) >"$tmp/vuln" 2>&1 || {
 			cat "$tmp/vuln" >&2

@@ -25,10 +25,9 @@ unset GOWORK && export CGO_ENABLED=1 GOGC="${GOGC:-400}" # tests keep little mem
 
 missing= # packages of Debian
 need() { for command in $1; do ! command -v "$command" >/dev/null || return 0; done && missing="$missing $2"; } # one of the commands
-need go golang
-need "redis-server valkey-server" redis-server
-need gcc "gcc libc6-dev"
-if [ "$all" ]; then need tmux tmux && need promtool prometheus && need nginx nginx-light && need haproxy haproxy && need "${CHIME_BROWSER:-chromium-headless-shell} chromium" chromium-headless-shell; fi
+need go golang && need "redis-server valkey-server" redis-server && need gcc "gcc libc6-dev"
+if [ "$all" ]; then need tmux tmux && need promtool prometheus && need nginx nginx-light && need haproxy haproxy && need systemd-analyze systemd
+	need "${CHIME_BROWSER:-chromium-headless-shell} chromium" chromium-headless-shell; fi
 if [ "$missing" ] && command -v apt-get >/dev/null && { [ "${CI:-}" ] || [ "$(id -u)" = 0 ]; }; then
 	echo "test.sh: installing$missing"
 	sudo=$([ "$(id -u)" = 0 ] || echo sudo -n) # a word is a package: shellcheck disable=SC2086
@@ -65,7 +64,7 @@ racing=$(packages -v "$plain|$real|$alone") long=$(packages "$plain|/internal/ov
 }
 if [ "$all" ]; then
 	queue . $test -tags real,long -cpu 2 $(packages "$cores") # on two processors; with the detector they have one
-	for module in internal/browser httpapi/contract bench examples/http examples/holidays examples/outbox examples/webapp; do queue $module $test -tags real ./...; done
+	for module in deploy internal/browser httpapi/contract bench examples/http examples/holidays examples/outbox examples/webapp; do queue $module $test -tags real ./...; done
 	queue . $test -tags real,long $(echo "$long" | grep -v /tests/)
 	queue . $test -tags real ./tests/ablation
 	queue httpapi $test -tags long . ./internal/service
