@@ -17,7 +17,7 @@ import (
 )
 
 // timeout is how long a test waits for a child before it fails.
-const timeout = 30 * time.Second
+const timeout = 3 * time.Minute
 
 // A Process is a child process in the view of the test. It is killed when the test ends, and a data race in it fails the test. Only Events may be
 // called from any goroutine; the other methods are for the test's own goroutine.

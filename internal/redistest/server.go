@@ -29,7 +29,7 @@ import (
 )
 
 // timeout is how long a server may take to start, to load its files or to stop before the test fails.
-const timeout = 20 * time.Second
+const timeout = time.Minute
 
 // Options configure a server. The zero value is a server that keeps everything in memory and needs no password.
 type Options struct {

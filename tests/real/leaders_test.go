@@ -3,6 +3,7 @@
 package real_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -46,13 +47,22 @@ func TestALeaderThatWasFrozenDoublesNothing(t *testing.T) {
 	server := redistest.Start(t, redistest.Options{})
 	client := server.Client(nil)
 	p := program{Addr: server.Addr(), Work: 20 * time.Millisecond}
-	first := childproc.Start(t, "scheduler", p)
-	until(t, "it leads", func() bool { id, _ := leaderOf(t, client); return id != "" })
-	second := childproc.Start(t, "scheduler", p)
-	second.Await("ready")
+	schedulers := []*childproc.Process{childproc.Start(t, "scheduler", p), childproc.Start(t, "scheduler", p)}
+	for _, scheduler := range schedulers {
+		scheduler.Await("ready")
+	}
 	worker := childproc.Start(t, "worker", p)
-	for _, leader := range []*childproc.Process{first, second} { // the second one leads after the first was frozen
-		_, before := leaderOf(t, client)
+	for range 2 {
+		var leader *childproc.Process
+		var before string // its term
+		until(t, "one leads", func() bool {
+			_, before = leaderOf(t, client)
+			i := slices.IndexFunc(schedulers, func(p *childproc.Process) bool { return slices.Contains(p.Events(), "leads term "+before) })
+			if i >= 0 {
+				leader = schedulers[i]
+			}
+			return i >= 0
+		})
 		done := len(settledRuns(t, client, "done"))
 		leader.Freeze()
 		until(t, "another one leads", func() bool { _, term := leaderOf(t, client); return term != before })

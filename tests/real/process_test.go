@@ -88,13 +88,18 @@ func workerProcess(c *childproc.Child) error {
 
 var everySecond = recurrence.Recurrence{Frequency: recurrence.Second}
 
-// schedulerProcess declares "beat" for every second.
+// schedulerProcess declares "beat" for every second. It sends an event when it becomes the leader.
 func schedulerProcess(c *childproc.Child) error {
 	var p program
 	if err := c.Config(&p); err != nil {
 		return err
 	}
-	scheduler := chime.NewScheduler(p.store(), chime.SchedulerOptions{LeaderTTL: quickTTL, Logger: errorsOnly})
+	elected := &chime.Observer{Elected: func(leading bool, term int64) {
+		if leading {
+			c.Say("leads term %d", term)
+		}
+	}}
+	scheduler := chime.NewScheduler(p.store(), chime.SchedulerOptions{LeaderTTL: quickTTL, Observers: []*chime.Observer{elected}, Logger: errorsOnly})
 	if err := scheduler.Schedule("beat", everySecond, chime.Overlap(chime.OverlapAllow), chime.Misfire(chime.MisfireCatchUp)); err != nil {
 		return err
 	}
