@@ -1,7 +1,11 @@
 package faultproxy
 
 import (
+	"io"
+	"net"
+	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -23,4 +27,26 @@ func TestALinkDelaysByDelayJitterLossAndLength(t *testing.T) {
 			}
 		}
 	}
+}
+
+func TestAPipelineIsDelayedOnce(t *testing.T) {
+	const pings, pong = 50, "+PONG\r\n"
+	synctest.Test(t, func(t *testing.T) {
+		proxy := &Proxy{open: make(chan struct{})}
+		proxy.Delay(100 * time.Millisecond)
+		client, clientEnd := net.Pipe()
+		server, serverEnd := net.Pipe()
+		c := &conn{proxy: proxy, client: clientEnd, server: serverEnd, done: make(chan struct{})}
+		c.expect(&batch{size: pings}, nil)
+		go c.forwardReplies()
+		go func() { _, _ = io.WriteString(server, strings.Repeat(pong, pings)) }()
+		began := time.Now()
+		if _, err := io.ReadFull(client, make([]byte, pings*len(pong))); err != nil {
+			t.Fatal(err)
+		}
+		if took := time.Since(began); took != 100*time.Millisecond {
+			t.Errorf("the replies to a pipeline of %d took %v, want 100 ms", pings, took)
+		}
+		c.close()
+	})
 }

@@ -212,22 +212,6 @@ func TestStallHoldsAllBytesBackAndResumeForwardsThem(t *testing.T) {
 	until(t, "the bytes held back arrive", func() bool { return direct.Get(t.Context(), "k").Val() == "v" })
 }
 
-func TestAPipelineIsDelayedOnce(t *testing.T) {
-	proxy, client, _ := setup(t)
-	must(t, client.Ping(t.Context()).Err())
-	proxy.Delay(100 * time.Millisecond)
-	begin := time.Now()
-	pipe := client.Pipeline()
-	for range 50 {
-		pipe.Ping(t.Context())
-	}
-	_, err := pipe.Exec(t.Context())
-	must(t, err)
-	if took := time.Since(begin); took < 100*time.Millisecond || took > 2*time.Second {
-		t.Fatalf("a pipeline of 50 took %v, want 100 ms or little more", took)
-	}
-}
-
 func TestPublishedMessagesAreForwarded(t *testing.T) {
 	proxy, client, direct := setup(t)
 	for _, protocol := range []int{2, 3} {
@@ -326,9 +310,9 @@ func awaitBlocked(t *testing.T, direct *redis.Client) {
 
 func until(t *testing.T, what string, condition func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); !condition(); runtime.Gosched() {
+	for deadline := time.Now().Add(time.Minute); !condition(); runtime.Gosched() {
 		if time.Now().After(deadline) {
-			t.Fatalf("not within 10 s: %s", what)
+			t.Fatalf("not within a minute: %s", what)
 		}
 	}
 }
@@ -337,8 +321,8 @@ func await(t *testing.T, applied <-chan struct{}) {
 	t.Helper()
 	select {
 	case <-applied:
-	case <-time.After(10 * time.Second):
-		t.Fatal("the rule did not apply within 10 s")
+	case <-time.After(time.Minute): // real time: a rule that does not apply fails the test
+		t.Fatal("the rule did not apply within a minute")
 	}
 }
 
