@@ -66,7 +66,7 @@ var failing = map[string]struct {
 		stop()
 	}), []string{"handlers cut off: j1"}},
 	"a handler that waits for something outside": {func(t *testing.T) {
-		stuckAfter = time.Second
+		stuckAfter = 3 * time.Second
 		never := make(chan int)
 		Run(t, func(t *testing.T, c *Chime) {
 			worker := newWorker(c, chime.WorkerOptions{})
@@ -80,7 +80,7 @@ var failing = map[string]struct {
 			}
 			c.Advance(time.Second)
 		})
-	}, []string{"nothing has moved for 1s", `job "waits" (ID "j1", queue default, attempt 1)`, "created before Run"}},
+	}, []string{"nothing has moved for 3s", `job "waits" (ID "j1", queue default, attempt 1)`, "created before Run"}},
 	"a parallel test within": {running(func(t *testing.T, c *Chime) { t.Parallel() }), []string{"t.Parallel called inside synctest bubble"}},
 	"nil test":               {func(t *testing.T) { Run(t, nil) }, []string{"the test is nil"}},
 	"a range backwards": {running(func(t *testing.T, c *Chime) { c.Upcoming(time.Now(), time.Now().Add(-1)) }),

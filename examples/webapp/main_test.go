@@ -68,7 +68,7 @@ func get(t *testing.T, url string) (int, string) {
 // Everything that is mounted answers, and has content.
 func TestEverythingThatIsMountedShowsSomething(t *testing.T) {
 	url, out := start(t)
-	waits, cancel := context.WithTimeout(t.Context(), 30*time.Second) // it takes five; after the timeout the test reports what is missing
+	waits, cancel := context.WithTimeout(t.Context(), 3*time.Minute) // it takes five seconds; after the timeout the test reports what is missing
 	defer cancel()
 	for _, c := range []struct {
 		path  string

@@ -3,7 +3,6 @@ package hookstore
 import (
 	"context"
 	"errors"
-	"fmt"
 	"testing"
 	"time"
 
@@ -134,28 +133,25 @@ func TestASubscriptionThatIsNotConfirmedStillDelivers(t *testing.T) {
 	s := start(t, t)
 	s.Unconfirmed = true
 	l := s.Listen("w")
-	if answer := s.Poll(t.Context(), []protocol.PollCall{{Partition: a, Worker: "w", Sleep: true}})[0]; answer.Err != nil {
-		t.Fatal(answer.Err)
-	}
-	for number := range int64(300) { // each is due before the others, so a sleeping worker is notified; repeat until one comes after the subscription
-		call := enqueue(a, number+1, fmt.Sprint(number))
-		call.Items[0].In = 12*time.Second - time.Duration(number)*30*time.Millisecond
-		if answer := s.Enqueue(t.Context(), []protocol.EnqueueCall{call})[0]; answer.Err != nil {
-			t.Fatal(answer.Err)
+	for t.Context().Err() == nil { // until an election comes after the subscription
+		if _, err := s.Lead(t.Context(), "leader", time.Minute); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Resign(t.Context(), "leader"); err != nil {
+			t.Fatal(err)
 		}
 		select {
 		case signal := <-l.Signals():
-			if signal.Connected || signal.Alarm.IsZero() {
-				t.Errorf("signal %+v, want an alarm", signal)
+			if signal.Connected || !signal.Elect {
+				t.Errorf("signal %+v, want an election", signal)
 			}
 			if err := l.Close(); err != nil {
 				t.Error(err)
 			}
 			return
-		case <-time.After(10 * time.Millisecond):
+		case <-time.After(10 * time.Millisecond): // real time: the next election
 		}
 	}
-	t.Error("no signal")
 }
 
 func TestAFaultOfEnqueueSeesTheCall(t *testing.T) {

@@ -27,7 +27,7 @@ func TestAChangeThatTheStoreCutsOffIsDoneInPart(t *testing.T) {
 	s.work(t, len(items), map[string]chime.Handler{"resize": func(context.Context, *chime.Job) error { return errors.New("full") }}, "default")
 	var out, stderr bytes.Buffer
 	p := &process.Process{
-		Args: []string{"jobs", "delete", "--filter", "state:dead", "-y", "--timeout", "1s"}, Env: func(name string) string { return s.Env[name] },
+		Args: []string{"jobs", "delete", "--filter", "state:dead", "-y", "--timeout", "5s"}, Env: func(name string) string { return s.Env[name] },
 		In: strings.NewReader(""), Out: &out, Err: &stderr, Local: time.UTC, Width: func() int { return 80 },
 		Now: func() time.Time { // is asked after each step
 			if n, err := client.ZCard(t.Context(), "chime:{default}:dead").Result(); err == nil && n < 700 {

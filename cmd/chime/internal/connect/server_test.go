@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/chimejobs/chime"
 	"github.com/chimejobs/chime/internal/redistest"
@@ -19,7 +18,7 @@ import (
 // works writes to a store and reads from it.
 func works(c *Connection, t *testing.T) error {
 	ctx := t.Context()
-	if _, err := chime.NewEnqueuer(c.Store, chime.EnqueuerOptions{SendTimeout: time.Second}).Enqueue(ctx, "report", nil, chime.ID("j1")); err != nil {
+	if _, err := chime.NewEnqueuer(c.Store, chime.EnqueuerOptions{}).Enqueue(ctx, "report", nil, chime.ID("j1")); err != nil {
 		return err
 	}
 	_, err := chime.NewJobs(c.Store).Get(ctx, "default", "j1")
