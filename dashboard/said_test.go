@@ -17,7 +17,7 @@ func TestSentencesAboutActionsAreBounded(t *testing.T) {
 		if len(s.sentences) != maxSaid || s.get(first) != "done" {
 			t.Errorf("%d sentences are kept, want %d, the first one among them", len(s.sentences), maxSaid)
 		}
-		time.Sleep(saidFor + time.Second)
+		time.Sleep(saidFor + time.Second) // fake time
 		if s.keep("next") == "" || len(s.sentences) != 1 || s.get(first) != "" {
 			t.Errorf("%d sentences are kept after a minute, want the new one", len(s.sentences))
 		}

@@ -96,13 +96,13 @@ func TestAnIdleConnectionIsUsedForTwoSeconds(t *testing.T) {
 			after time.Duration
 			conns int
 		}{{0, 1}, {0, 1}, {1900 * time.Millisecond, 1}, {1900 * time.Millisecond, 1}, {2100 * time.Millisecond, 2}} {
-			time.Sleep(step.after)
+			time.Sleep(step.after) // fake time
 			post(t, t.Context(), p, receiverURL)
 			if conns, _ := d.counts(); conns != step.conns {
 				t.Errorf("request %d, after %v: %d connections, want %d", i, step.after, conns, step.conns)
 			}
 		}
-		time.Sleep(idleTimeout + time.Second)
+		time.Sleep(idleTimeout + time.Second) // fake time
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		if len(p.conns) != 0 || p.idle != 0 {

@@ -53,7 +53,7 @@ func TestAnEnqueuerForgetsQueuesThatItDoesNotUse(t *testing.T) {
 			if held := max(e.batcher.queues.Len(), e.counts.known.Len()); held > most {
 				t.Fatalf("after %d queues the enqueuer remembers %d, want at most the %d of two periods", i, held, most)
 			}
-			time.Sleep(every)
+			time.Sleep(every) // fake time
 		}
 		for queue, want := range map[string]int{"always": 2000, "again": jobs, "customer-7": 1} {
 			if added := store.added[protocol.Partition{Queue: queue}]; added != want {

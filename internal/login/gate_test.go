@@ -164,7 +164,7 @@ func TestCountedAddressesAreBounded(t *testing.T) {
 		if len(g.wrong) > maxAddresses+1 {
 			t.Errorf("%d addresses are counted, want %d at most", len(g.wrong), maxAddresses+1)
 		}
-		time.Sleep(wrongFor)
+		time.Sleep(wrongFor) // fake time
 		try(gate, "10.0.0.1:1", "name", "token")
 		if len(g.wrong) != 1 {
 			t.Errorf("%d addresses are counted after a minute, want one", len(g.wrong))

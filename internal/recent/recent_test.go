@@ -14,7 +14,7 @@ func TestAMapForgetsWhatIsNotUsed(t *testing.T) {
 			if value, ok := m.Get(0); !ok || value != 0 {
 				t.Fatalf("after %d others: %d, %v, want the entry in use", i, value, ok)
 			}
-			time.Sleep(600 * time.Millisecond)
+			time.Sleep(600 * time.Millisecond) // fake time
 			if most := int(2*Period/(600*time.Millisecond)) + 2; m.Len() > most {
 				t.Fatalf("%d entries, want at most the %d of two periods", m.Len(), most)
 			}
@@ -29,11 +29,11 @@ func TestAMapKeepsAnEntryForAPeriod(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var m Map[string, int]
 		m.Set("first", 1)
-		time.Sleep(Period - time.Second)
+		time.Sleep(Period - time.Second) // fake time
 		m.Set("kept", 2)
-		time.Sleep(time.Second)
+		time.Sleep(time.Second) // fake time
 		m.Set("next", 3)
-		time.Sleep(Period - 2*time.Second)
+		time.Sleep(Period - 2*time.Second) // fake time
 		m.Set("another", 4)
 		if value, ok := m.Get("kept"); !ok || value != 2 {
 			t.Errorf("%d, %v: want the entry that was stored less than a period ago", value, ok)
@@ -51,7 +51,7 @@ func TestAMapThatIsOnlyReadForgets(t *testing.T) {
 		m.Set("a", 1)
 		m.Set("b", 2)
 		for range 20 {
-			time.Sleep(Period * 2 / 3)
+			time.Sleep(Period * 2 / 3) // fake time
 			if value, ok := m.Get("a"); !ok || value != 1 {
 				t.Fatalf("%d, %v: want the entry that is in use", value, ok)
 			}
@@ -59,7 +59,7 @@ func TestAMapThatIsOnlyReadForgets(t *testing.T) {
 		if m.Len() != 1 {
 			t.Errorf("%d entries, want the one in use", m.Len())
 		}
-		time.Sleep(2 * Period)
+		time.Sleep(2 * Period) // fake time
 		if value, ok := m.Get("a"); ok {
 			t.Errorf("%d: an entry that was not used for two periods", value)
 		}

@@ -95,7 +95,7 @@ func TestSlotsAreBusyWhileThereIsABacklog(t *testing.T) {
 			w := chime.NewWorker(store, chime.WorkerOptions{Concurrency: slots, Queues: queues, Logger: fixture.Quiet()})
 			w.Handle("work", func(context.Context, *chime.Job) error {
 				// Fake time: the job takes this long, up to a tenth more or less, so that not all end together.
-				time.Sleep(test.work + rand.N(test.work/5) - test.work/10)
+				time.Sleep(test.work + rand.N(test.work/5) - test.work/10) // fake time
 				switch ran.Add(1) {
 				case warm:
 					from = time.Now()
