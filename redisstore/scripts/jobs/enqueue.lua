@@ -131,7 +131,10 @@ if #ARGV > others then
         if when == '' and g.rule.waiting > 0 then g.waits = (g.waits or waits(group)) + 1 end
         local entry, member = grouped.enter(group, id, when == '')
         placed[#placed + 1], placed[#placed + 2] = id, entry
-        if member then lined[#lined + 1], lined[#lined + 2] = '0', member end
+        if member then
+          lined[#lined + 1], lined[#lined + 2] = '0', member
+          g.has = true
+        end
       end
       if group and when == '' then
         -- it is in line

@@ -93,18 +93,17 @@ local function read_groups(all, names, turns, groups, grules)
   end
   if all.rules then own = redis.call('HMGET', grules, unpack(new)) end
   for i, name in ipairs(new) do
-    local g = { name = name, text = entries[i], where = '-', flights = 0, weight = 1, rule = own[i] and group_rule(all, own[i]) or all.default }
     local where, flights, weight, tag, pairs_text = string.match(entries[i] or '', '^([to%-])(%d+) (%d+) (%S+)([^\t]*)')
-    if where then
-      g.where, g.flights, g.weight = where, tonumber(flights), tonumber(weight)
-      g.counted = g.flights -- as F has it
-      if #tag == 38 then g.turns, g.micros, g.arrival = tonumber(string.sub(tag, 1, 16)), tonumber(string.sub(tag, 17, 22)), tonumber(string.sub(tag, 23)) end
-      g.blocker = string.match(entries[i], '\t(.*)$')
-      if where == 't' then
-        members[#members + 1], placed[#placed + 1] = tag .. '\t' .. name, g
-      end
-    end
-    g.tag, g.was = g.turns and tag, g.where
+    local has_tag = tag and #tag == 38
+    flights = tonumber(flights or 0)
+    local g = { -- all at once: a table that grows is expensive
+      name = name, text = entries[i], where = where or '-', was = where or '-', flights = flights, weight = tonumber(weight or 1), counted = flights, -- as F has it
+      rule = own[i] and group_rule(all, own[i]) or all.default, tag = has_tag and tag, turns = has_tag and tonumber(string.sub(tag, 1, 16)),
+      micros = has_tag and tonumber(string.sub(tag, 17, 22)), arrival = has_tag and tonumber(string.sub(tag, 23)), member = false, read = false, at = 1,
+      kept = false, resumes = nil, has = nil, idle = nil,
+    }
+    if where and string.find(entries[i], '\t', 1, true) then g.blocker = string.match(entries[i], '\t(.*)$') end
+    if where == 't' then members[#members + 1], placed[#placed + 1] = tag .. '\t' .. name, g end
     if g.rule.starts > 0 then
       g.limit = read_limit('0 ' .. whole(g.rule.starts) .. ' ' .. whole(g.rule.per) .. ' 0' .. (pairs_text or ''))
       if g.limit.unreadable then g.limit = new_limit(0, g.rule.starts, g.rule.per) end
@@ -184,15 +183,21 @@ local function return_turn(g)
   g.tag = string.format('%016d%06d%016d', g.turns, g.micros, g.arrival)
 end
 
--- tune_groups ends a script's changes: it decides where each of the groups belongs, and writes what has changed. state, line, places, turns,
--- groups, opens: the keys.
+-- tune_groups ends a script's changes: it decides where each of the groups belongs, and writes what has changed. If g.has is not nil, it is known whether
+-- the group has a job in line, and then g.resumes, whether its blocker is there. state, line, places, turns, groups, opens: the keys.
 local function tune_groups(all, state, line, places, turns, groups, opens)
   local out, into, closed, until_ms, gone, set = {}, {}, {}, {}, {}, {}
+  local changed = {}
   for _, g in ipairs(all.list) do
-    local name, resumes = g.name, false
-    -- read after write: the script has changed the line
-    local has = redis.call('ZRANGEBYLEX', line, '[' .. name .. '\t', '(' .. name .. '\n', 'LIMIT', '0', '1')[1]
-    if has and g.blocker then
+    if not g.idle then changed[#changed + 1] = g end
+  end
+  for _, g in ipairs(changed) do
+    local name, has, resumes = g.name, g.has, g.resumes
+    if has == nil then
+      -- read after write: the script has changed the line
+      has = redis.call('ZRANGEBYLEX', line, '[' .. name .. '\t', '(' .. name .. '\n', 'LIMIT', '0', '1')[1]
+    end
+    if has and g.blocker and (g.has == nil or resumes == nil) then
       -- read after write: as above
       local entry = redis.call('HGET', places, g.blocker)
       -- read after write: as above
@@ -200,8 +205,6 @@ local function tune_groups(all, state, line, places, turns, groups, opens)
     end
     place_group(all, g, has, resumes)
     local member = g.where == 't' and g.tag .. '\t' .. name
-    if g.member and g.member ~= member then out[#out + 1] = g.member end
-    if member then into[#into + 1], into[#into + 2] = string.format('%.17g', g.flights / g.weight), member end
     if g.where == 'o' then
       until_ms[#until_ms + 1], until_ms[#until_ms + 2] = whole(next_start(g.limit, -1, true)), name
     elseif g.was == 'o' then
@@ -210,6 +213,10 @@ local function tune_groups(all, state, line, places, turns, groups, opens)
     local text = g.where .. whole(g.flights) .. ' ' .. whole(member and g.weight or 1) .. ' ' .. (g.tag or '-')
     if g.limit and g.limit.pairs[1] then text = text .. string.match(limit_text(g.limit), '^%d+ %d+ %d+ %d+(.*)$') end
     if g.blocker then text = text .. '\t' .. g.blocker end
+    if g.member and g.member ~= member then out[#out + 1] = g.member end
+    if member and (member ~= g.member or text ~= g.text) then
+      into[#into + 1], into[#into + 2] = string.format('%.17g', g.flights / g.weight), member
+    end
     if text == '-0 1 -' then
       if g.text then gone[#gone + 1] = name end
     elseif text ~= g.text then

@@ -18,12 +18,13 @@ local function add_waiting(g, member)
   local at = #list + 1
   while at > 1 and list[at - 1] > member do at = at - 1 end
   table.insert(list, at, member)
-  if g.blocker and string.match(member, '[^\t]*$') == g.blocker then g.resumes = member end
+  if g.blocker and string.sub(member, #g.name + 19) == g.blocker then g.resumes = member end
 end
 
 -- next_waiting returns the member of the job of the group that starts next; nil: no job waits. line: the key.
 local function next_waiting(g, line)
-  g.read, g.at, g.out = g.read or {}, g.at or 1, g.out or {} -- out: members that leave line
+  if not g.read then g.read = {} end
+  if not g.out then g.out = {} end -- members that leave line
   if g.blocker and g.rule.ordered and g.resumes and not g.out[g.resumes] then return g.resumes end
   while true do
     if not g.read[g.at] and not g.complete then
@@ -34,8 +35,10 @@ local function next_waiting(g, line)
       g.complete = #list < n
     end
     local one, other = g.read[g.at], nil
-    for _, member in ipairs(g.added or {}) do
-      if not other and not g.out[member] then other = member end
+    if g.added then
+      for _, member in ipairs(g.added) do
+        if not other and not g.out[member] then other = member end
+      end
     end
     if not (one and g.out[one]) then return other and (not one or other < one) and other or one end
     g.at = g.at + 1
@@ -54,9 +57,20 @@ local function find_blockers(list, line, places)
   end
 end
 
+-- job_of returns the ID of a job of the group, from its member of line.
+local function job_of(g, member)
+  return string.sub(member, #g.name + 19) -- behind a tab, the 16 digits of its place and a tab
+end
+
 -- place_now decides where a group belongs before the script writes.
 local function place_now(all, g, line)
-  place_group(all, g, next_waiting(g, line) and true, g.resumes)
+  if g.read or g.where == '-' or g.blocker then
+    g.has = next_waiting(g, line) ~= nil
+  else
+    g.has = true -- as where says; nothing has left its line yet
+  end
+  g.resumes, g.idle = g.resumes or false, nil
+  place_group(all, g, g.has, g.resumes)
 end
 
 -- read_turns reads the groups that may get n slots. turns, groups, grules, line, places: the keys.
@@ -69,22 +83,28 @@ local function read_turns(all, n, turns, groups, grules, line, places)
   end
   local full = #list == 2 * (n + SHARES)
   all.many = #list > 2 * n
-  for i = 1, #list, 2 do names[#names + 1] = string.match(list[i], '\t(.*)$') end
+  for i = 1, #list, 2 do names[#names + 1] = string.sub(list[i], 40) end -- behind the tag and a tab
   local most = (all.f + n) / math.max(all.w, 1)
   while full and shares < SHARES and (tonumber(last) or most) < most do
     list = redis.call('ZRANGEBYSCORE', turns, '(' .. last, '+inf', 'WITHSCORES', 'LIMIT', '0', whole(math.min(n, CHUNK)))
     if #list == 0 then break end
     last, shares = list[2], shares + 1
     for i = 1, #list, 2 do
-      if list[i + 1] == last then names[#names + 1] = string.match(list[i], '\t(.*)$') end
+      if list[i + 1] == last then names[#names + 1] = string.sub(list[i], 40) end
     end
   end
+  all.candidates = names
   if #names == 0 then return end
+  local idle = {} -- tune_groups leaves these out, unless they get a slot
+  for _, name in ipairs(names) do
+    if not all.of[name] then idle[#idle + 1] = name end
+  end
   read_groups(all, names, turns, groups, grules)
   local new = {}
+  for _, name in ipairs(idle) do all.of[name].idle = true end
   for _, name in ipairs(names) do
     local g = all.of[name]
-    if not g.placed and (all.rules or g.weight ~= 1) then new[#new + 1] = g end -- a rule may have changed since
+    if (all.rules or g.weight ~= 1) then new[#new + 1] = g end -- a rule may have changed since
   end
   find_blockers(new, line, places)
   for _, g in ipairs(new) do place_now(all, g, line) end
@@ -104,6 +124,19 @@ local function file_group(files, g)
     at = at - 1
   end
   file[at], file.last = g, file.last + 1
+end
+
+-- file_all adds all groups that may start a job, those of turns first, which are in order; fits: a condition, or nil.
+local function file_all(all, files, fits)
+  local filed = {}
+  for _, name in ipairs(all.candidates) do
+    local g = all.of[name]
+    if not filed[g] and g.where == 't' and (not fits or fits(all, g)) then file_group(files, g) end
+    filed[g] = true
+  end
+  for _, g in ipairs(all.list) do
+    if not filed[g] and g.where == 't' and (not fits or fits(all, g)) then file_group(files, g) end
+  end
 end
 
 -- next_turn returns the file whose first group has the next slot; nil: no group may start a job.
@@ -128,9 +161,8 @@ end
 
 -- start_job starts a job of a group, with this member.
 local function start_job(all, g, member, line)
-  local id = string.match(member, '[^\t]*$')
   g.out[member], g.resumes = true, nil
-  add_flight(all, g, id)
+  add_flight(all, g, job_of(g, member))
   place_now(all, g, line)
 end
 
@@ -158,15 +190,11 @@ end
 local function pick_turns(all, n, ahead, line)
   local picks, files, aheads = {}, {}, false
   all.picks, all.kept = picks, { turns = all.turns, micros = all.micros, w = all.w, f = all.f }
-  for _, g in ipairs(all.list) do
-    if g.where == 't' then file_group(files, g) end
-  end
+  file_all(all, files)
   while #picks < n do
     if #picks + 1 >= ahead and not aheads then
       aheads, files = true, {}
-      for _, g in ipairs(all.list) do
-        if g.where == 't' and goes_ahead(all, g) then file_group(files, g) end
-      end
+      file_all(all, files, goes_ahead)
     end
     local file = next_turn(all, files)
     if not file then break end
@@ -176,7 +204,7 @@ local function pick_turns(all, n, ahead, line)
     if member then
       if not g.kept then keep_state(g) end
       start_job(all, g, member, line)
-      picks[#picks + 1] = { group = g, member = member, id = string.match(member, '[^\t]*$') }
+      picks[#picks + 1] = { group = g, member = member, id = job_of(g, member) }
     else
       place_now(all, g, line)
     end
@@ -199,11 +227,15 @@ local function keep_picks(all, keeps, leaves, line)
       if g.kept and g.limit then g.limit.used, g.limit.state, g.limit.pairs = g.kept.limit.used, g.kept.limit.state, g.kept.limit.pairs end
       if g.kept then
         g.blocker, g.resumes = g.kept.blocker, g.kept.resumes
-        g.at, g.out, g.kept = 1, {}, nil
+        g.at, g.out, g.kept, g.has = 1, {}, nil, nil -- tune_groups reads its line, if no job of it is taken
       end
     end
     for _, pick in ipairs(all.picks) do
-      if leaves[pick.id] then pick.group.out[pick.member] = true end
+      if leaves[pick.id] then
+        pick.group.out[pick.member] = true
+        if pick.member == pick.group.resumes then pick.group.resumes = nil end
+        pick.group.has = nil -- tune_groups reads its line
+      end
     end
   end
   for _, pick in ipairs(all.picks) do

@@ -176,6 +176,7 @@ if grouped then
     grouped.placed[#grouped.placed + 1], grouped.placed[#grouped.placed + 2] = job.id, entry
   end
   fn.read_groups(grouped, entering, TURNS, GROUPS, GRULES)
+  for _, name in ipairs(entering) do grouped.of[name].has = nil end -- tune_groups reads its line
   fn.save_joins(grouped, LINE, PLACES)
   for i, member in ipairs(grouped.lined) do members[2 * i - 1], members[2 * i] = '0', member end
   if #members > 0 then redis.call('ZADD', LINE, unpack(members)) end
