@@ -40,7 +40,8 @@ func (c *call) received(endpoint) error {
 	case len(c.text) == 0:
 		return mistake("syntax", "", "", "the body is empty: want a JSON object; {} means all defaults")
 	}
-	return nil
+	c.parts = parts(len(c.text), int(c.api.options.maxBody()))
+	return c.charge(c.parts - 1)
 }
 
 // checkContentType requires the type JSON: any site can make a browser send a body with the type of a form.

@@ -47,6 +47,7 @@ type call struct {
 	task      string           // from the path, or the one that was added; empty: none, or several
 	tasks     int              // that are added; 0: the route adds none
 	text      []byte           // the body, of routes that have one
+	parts     int              // of the body, each as long as other bodies may be: the writes that it counts as
 }
 
 // storeTimeout bounds the time that a request may use the store.

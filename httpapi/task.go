@@ -21,6 +21,9 @@ const (
 
 var waitForm = regexp.MustCompile(`^([0-9]|1[0-9]|2[0-5])s$`) // 0s to maxWait
 
+// tasksOfWrite is the number of tasks that count as one write of their principal.
+const tasksOfWrite = 50
+
 // A taskReceipt is the result for one task in an answer.
 type taskReceipt struct {
 	ID       string `json:"id"`
@@ -41,6 +44,9 @@ func postTasks(ctx context.Context, c *call) (*answer, error) {
 		return nil, err
 	}
 	c.tasks = len(tasks)
+	if err := c.charge(parts(len(tasks), tasksOfWrite) - c.parts); err != nil {
+		return nil, err
+	}
 	added, err := c.api.service.AddTasks(ctx, c.name.Collection, tasks, key)
 	if err != nil {
 		return nil, err
@@ -55,6 +61,24 @@ func postTasks(ctx context.Context, c *call) (*answer, error) {
 	c.task = added[0].ID
 	return &answer{status: http.StatusOK, body: entries[0]}, nil
 }
+
+// charge counts the request as further writes of its principal, because it costs as much as several.
+func (c *call) charge(writes int) error {
+	for range max(writes, 0) {
+		if c.principal.unlimited {
+			break
+		}
+		if wait := c.api.writes.take(c.principal.Name, time.Now()); wait > 0 {
+			p := problem.New(problem.TooMany, "this principal sends too many tasks: %d tasks or %d bytes count as one write; wait for the time in Retry-After", tasksOfWrite, c.api.options.maxBody())
+			p.RetryAfter = wait
+			return p
+		}
+	}
+	return nil
+}
+
+// parts is the number of parts of a size that n needs.
+func parts(n, size int) int { return (n + size - 1) / size }
 
 // taskURL is the absolute URL of a task. It names the queue, because the collection's queue may change.
 func (c *call) taskURL(id, queue string) string {

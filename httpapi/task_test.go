@@ -57,6 +57,36 @@ func TestABodyOfTasksMayBeFourTimesAsLong(t *testing.T) {
 	}
 }
 
+// A request with many tasks costs as much as several writes, and counts as such.
+func TestManyTasksCountAsSeveralWrites(t *testing.T) {
+	for name, c := range map[string]struct {
+		body  string
+		first int // requests until one is refused, of ten writes
+	}{
+		"one task":           {oneTask, 10},
+		"50 tasks":           {`{"value": [` + strings.Repeat(oneTask+",", 49) + oneTask + `]}`, 10},
+		"51 tasks":           {`{"value": [` + strings.Repeat(oneTask+",", 50) + oneTask + `]}`, 5},
+		"500 tasks":          {`{"value": [` + strings.Repeat(oneTask+",", 499) + oneTask + `]}`, 1},
+		"four long parts":    {oneTask + strings.Repeat(" ", 3*98_304), 2},
+		"a long invalid one": {`{"x": "` + strings.Repeat("x", 3*98_304) + `"}`, 2},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			api, _ := newTestAPI(t, Options{Rates: Rates{Writes: 1}}, "demo")
+			passed := 0
+			for send(api, "POST", "/jobCollections/demo/tasks", c.body).Code != 429 {
+				passed++
+			}
+			if passed != c.first {
+				t.Errorf("%s: %d requests pass, want %d", name, passed, c.first)
+			}
+			time.Sleep(10 * time.Second)
+			if got := send(api, "POST", "/jobCollections/demo/tasks", c.body); got.Code == 429 {
+				t.Errorf("%s: refused after a pause: %s", name, got.Body)
+			}
+		})
+	}
+}
+
 func TestARequestWaitsForATask(t *testing.T) {
 	for _, c := range []struct {
 		query string
