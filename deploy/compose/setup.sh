@@ -27,7 +27,7 @@ GRAFANA_PASSWORD=$(hex 16)
 SECRETS_GROUP=$(id -g)
 END
 cat <<END
-The token for the API, and the password of user "you" in the dashboard. It is stored nowhere:
+The token for the API, and the password of user "you" in the dashboard. It is not stored:
   export TOKEN=$(line "$you" 1)
 The password of user "admin" in Grafana is in $(pwd)/.env.
 END
