@@ -21,6 +21,8 @@ var (
 	ErrConflict = protocol.ErrConflict
 	// ErrStoreFull: Redis is out of memory; nothing was written.
 	ErrStoreFull = protocol.ErrStoreFull
+	// ErrMaxUnfinished: the schedule has its maximum number of unfinished runs, see [MaxUnfinished]; nothing was added.
+	ErrMaxUnfinished = protocol.ErrMaxUnfinished
 	// ErrUnfit: the store cannot be trusted with jobs, because of its version, its settings, its options or keys of another
 	// program. Waiting does not help.
 	ErrUnfit = protocol.ErrUnfit

@@ -131,6 +131,8 @@ func TestBadInputIsAnInvalidError(t *testing.T) {
 		{put("a", everyMinute, Spread(time.Hour)), "spread", "1h0m0s", "0, or 1ms to 1m0s, the shortest time between two of its occurrences"},
 		{put("a", everyMinute, PauseAfter(-1)), "pause after", "-1", "0 to 100"},
 		{put("a", everyMinute, PauseAfter(101)), "pause after", "101", "0 to 100"},
+		{put("a", everyMinute, MaxUnfinished(-1)), "max unfinished", "-1", "0 to 1000000"},
+		{put("a", everyMinute, MaxUnfinished(1_000_001)), "max unfinished", "1000001", "0 to 1000000"},
 		{put("a", everyMinute, KeepRuns(-1)), "keep runs", "-1", "0 to 1000"},
 		{put("a", everyMinute, KeepRuns(1001)), "keep runs", "1001", "0 to 1000"},
 		{put("a", everyMinute, Meta(nil)), "meta", "", "JSON"},

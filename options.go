@@ -25,7 +25,7 @@ type EnqueueOption interface {
 	enqueue(*enqueueSettings)
 }
 
-// A ScheduleOption changes one schedule: Args, JobName, NoImmediateRun, Overlap, Misfire, Grace, Spread, PauseAfter, Meta, KeepRuns, Kind.With, and every
+// A ScheduleOption changes one schedule: Args, JobName, NoImmediateRun, Overlap, Misfire, Grace, Spread, PauseAfter, MaxUnfinished, Meta, KeepRuns, Kind.With, and every
 // JobOption.
 type ScheduleOption interface {
 	PutOption
@@ -124,6 +124,7 @@ type scheduleSettings struct {
 	grace          time.Duration
 	spread         time.Duration
 	pauseAfter     int
+	maxUnfinished  int
 	meta           json.RawMessage
 	keepRuns       *int
 }

@@ -230,6 +230,23 @@ func Spread(d time.Duration) ScheduleOption {
 	return scheduleOption(func(s *scheduleSettings) { s.spread = d }) // checked with the rule
 }
 
+// MaxUnfinished limits the runs of the schedule that have not ended: those that wait after [Schedules.Trigger] or [Schedules.Backfill], that run, that wait
+// for a retry or are parked, and the jobs that [OnDeath] adds. n is 1 to 1,000,000; 0, the default, means any number. Counting and adding are one step, so
+// the limit is exact with any number of callers: see [LastRun].Unfinished. With n unfinished runs Trigger returns [ErrMaxUnfinished], and an occurrence
+// of the schedule or of Backfill is skipped. It is counted in Skipped and in Full of [ScheduleCounters]. The history of the schedule has it with the reason as
+// its error; a call of Backfill adds one entry for all that it has skipped.
+//
+// A lower limit ends no run. Jobs that OnDeath adds are counted and never refused. After a move to another queue only the runs there count. A schedule with
+// a Count that has moved runs its occurrences in the old queue anyway.
+func MaxUnfinished(n int) ScheduleOption {
+	return scheduleOption(func(s *scheduleSettings) {
+		s.maxUnfinished = n
+		if n < 0 || n > schedule.MaxUnfinished {
+			s.refuse(protocol.Invalid("max unfinished", strconv.Itoa(n), fmt.Sprintf("0 to %d", schedule.MaxUnfinished)))
+		}
+	})
+}
+
 // PauseAfter pauses the schedule when n consecutive occurrences have become dead, 1 to 100. The step that makes the last of them dead withdraws
 // the next one, as [Schedules.Pause] does. It leaves a [Note] by "chime" in [Schedule.Note] with the reason. [Schedules.Resume] continues the
 // schedule. 0, the default, means never.

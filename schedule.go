@@ -50,8 +50,9 @@ type Schedule struct {
 	// less than a year ahead, store a longer list. Zero: the calendar lists no such day.
 	DatesUntil time.Time `json:"dates_until,omitzero"`
 
-	KeepRuns   int `json:"keep_runs"`             // see the option KeepRuns
-	PauseAfter int `json:"pause_after,omitempty"` // see the option PauseAfter
+	KeepRuns      int `json:"keep_runs"`                // see the option KeepRuns
+	PauseAfter    int `json:"pause_after,omitempty"`    // see the option PauseAfter
+	MaxUnfinished int `json:"max_unfinished,omitempty"` // see the option MaxUnfinished
 
 	// Next is the planned instant of the occurrence that was placed last, if it has not been taken yet. If that occurrence was cancelled, Next is
 	// the one after it. It is due Offset later. It is zero for a moment after an occurrence was taken, and while the schedule is paused or
@@ -66,18 +67,19 @@ type Schedule struct {
 }
 
 // ScheduleCounters count a schedule's occurrences since it was created. Occurrences from [Schedules.Backfill] are counted only in Superseded,
-// Cancelled, Done, Failed and Dead.
+// Cancelled, Done, Failed, Dead, and with MaxUnfinished in Skipped and Full.
 type ScheduleCounters struct {
-	Placed     int64 `json:"placed"`     // placed, without those that were withdrawn
-	Started    int64 `json:"started"`    // started for the first time
-	Skipped    int64 `json:"skipped"`    // dropped because another one was running
-	Missed     int64 `json:"missed"`     // passed over by the misfire policy
-	CaughtUp   int64 `json:"caught_up"`  // run late by MisfireCatchUp
-	Superseded int64 `json:"superseded"` // ended while they waited for a retry, because the next one came
-	Cancelled  int64 `json:"cancelled"`  // ended by Jobs.Cancel
-	Done       int64 `json:"done"`       // ended well
-	Failed     int64 `json:"failed"`     // attempts that failed
-	Dead       int64 `json:"dead"`       // jobs that became dead
+	Placed     int64 `json:"placed"`         // placed, without those that were withdrawn
+	Started    int64 `json:"started"`        // started for the first time
+	Skipped    int64 `json:"skipped"`        // dropped because another one was running, or because of MaxUnfinished
+	Full       int64 `json:"full,omitempty"` // of Skipped: dropped because of MaxUnfinished
+	Missed     int64 `json:"missed"`         // passed over by the misfire policy
+	CaughtUp   int64 `json:"caught_up"`      // run late by MisfireCatchUp
+	Superseded int64 `json:"superseded"`     // ended while they waited for a retry, because the next one came
+	Cancelled  int64 `json:"cancelled"`      // ended by Jobs.Cancel
+	Done       int64 `json:"done"`           // ended well
+	Failed     int64 `json:"failed"`         // attempts that failed
+	Dead       int64 `json:"dead"`           // jobs that became dead
 }
 
 // Decode reads the arguments of the schedule's jobs into v, a pointer, as [Job.Decode] does in a handler.
@@ -97,6 +99,7 @@ func (s *Schedule) Options() []PutOption {
 	add(s.NoImmediateRun, NoImmediateRun())
 	add(s.Spread != 0, Spread(s.Spread))
 	add(s.PauseAfter != 0, PauseAfter(s.PauseAfter))
+	add(s.MaxUnfinished != 0, MaxUnfinished(s.MaxUnfinished))
 	add(s.Meta != nil, Meta(s.Meta))
 	add(s.MaxAttempts != 0, MaxAttempts(s.MaxAttempts))
 	add(s.Timeout != 0, Timeout(s.Timeout))

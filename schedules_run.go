@@ -17,9 +17,9 @@ import (
 )
 
 // Trigger runs a schedule's job once, now or at the time of [In] or [At], also if the schedule is paused or completed. ErrNotFound: no schedule has
-// that name. The run is a separate job: it uses up no run of the schedule, changes no planned occurrence, and may run beside an occurrence with any
-// overlap policy. The run goes to the schedule's queue and has the schedule's name in [Job.Schedule]. Its planned instant is when the run was
-// accepted.
+// that name. ErrMaxUnfinished: the schedule has its maximum of unfinished runs, see [MaxUnfinished], and no run with that ID. The run is a separate
+// job: it uses up no run of the schedule, changes no planned occurrence, and may run beside an occurrence with any overlap policy. The run goes to the
+// schedule's queue and has the schedule's name in [Job.Schedule]. Its planned instant is when the run was accepted.
 //
 // Settings that the call does not have are taken from the schedule: the job's name, Args, MaxAttempts, Timeout, Retry, Keep and OnDeath; a Header
 // has the entries of both. If neither sets MaxAttempts, it is 5, as for an occurrence. The schedule's settings are those of now: a later change
@@ -135,16 +135,17 @@ func (r *manualRun) job(queue string, d *schedule.Definition) (*enqueue.Job, err
 		payload = r.payload
 	}
 	return &enqueue.Job{
-		Name: d.JobName, Queue: queue, ID: r.id, Own: r.own, Once: r.once, Schedule: r.schedule, In: r.in, At: r.at, Expire: r.expire,
+		Name: d.JobName, Queue: queue, ID: r.id, Own: r.own, Once: r.once, Schedule: r.schedule, MaxUnfinished: d.MaxUnfinished, In: r.in, At: r.at, Expire: r.expire,
 		MaxAttempts: said.maxAttempts, Timeout: said.timeout, Details: said.details(), Args: payload,
 	}, nil
 }
 
 // Backfilled is the result of [Schedules.Backfill].
 type Backfilled struct {
-	Placed   int       `json:"placed"`        // occurrences that run now
-	Existing int       `json:"existing"`      // occurrences that already wait, run, are to be retried or are parked
-	Next     time.Time `json:"next,omitzero"` // the range from here on remains: call again; zero: the range is finished
+	Placed   int       `json:"placed"`            // occurrences that run now
+	Skipped  int       `json:"skipped,omitempty"` // occurrences that were not placed, because the schedule had its maximum of unfinished runs, see [MaxUnfinished]
+	Existing int       `json:"existing"`          // occurrences that already wait, run, are to be retried or are parked
+	Next     time.Time `json:"next,omitzero"`     // the range from here on remains: call again; zero: the range is finished
 }
 
 // Backfill runs a schedule's occurrences at or after from and before to, each with its own planned instant and ID, even if they ran before: a new
@@ -235,10 +236,11 @@ func (s *Schedules) backfill(ctx context.Context, name string, to time.Time, fil
 	}
 	answer := protocol.BackfillAnswer{}
 	if len(jobs) > 0 {
-		answer, err = s.store.Backfill(ctx, protocol.Backfilling{Name: name, Revision: plan.Revision, Jobs: jobs})
+		answer, err = s.store.Backfill(ctx, protocol.Backfilling{Name: name, Revision: plan.Revision, MaxUnfinished: plan.MaxUnfinished, Jobs: jobs})
 	}
 	filled.Placed += answer.Placed
 	filled.Existing += answer.Existing
+	filled.Skipped += answer.Full
 	if filled.Next = next; answer.Done < len(times) {
 		filled.Next = times[answer.Done]
 	}

@@ -28,7 +28,7 @@ func TestWhatIsShownHasAJSONForm(t *testing.T) {
 			`{"name":"mail","partitions":0,"paused":true,"note":{"text":"moving","by":"anna","at":"2026-03-08T09:00:00Z"},"limit":{"running":20,"starts":80,"per_ms":1000},` +
 				`"waiting":0,"delayed":0,"running":0,"parked":0,"dead":0,"schedules":0,"enqueued":0,"done":0,"failed":0,"retried":0,"died":0,"cancelled":0,"expired":0,"now":"2026-03-08T09:00:00Z"}`},
 		{Limit{}, `{}`},
-		{ScheduleCounters{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, `{"placed":1,"started":2,"skipped":3,"missed":4,"caught_up":5,"superseded":6,"cancelled":7,"done":8,"failed":9,"dead":10}`},
+		{ScheduleCounters{1, 2, 3, 11, 4, 5, 6, 7, 8, 9, 10}, `{"placed":1,"started":2,"skipped":3,"full":11,"missed":4,"caught_up":5,"superseded":6,"cancelled":7,"done":8,"failed":9,"dead":10}`},
 		{&Schedule{Name: "r", JobName: "report", Queue: "mail", Recurrence: recurrence.Recurrence{Cron: "@daily"}, Payload: payload, Created: at, Revision: 7, State: StateLive,
 			Overlap: OverlapSkip, Misfire: MisfireRunOnce, Grace: time.Minute, Spread: time.Hour, Offset: time.Second, MaxAttempts: 3, Timeout: time.Second, Next: at, Used: 1},
 			`{"name":"r","job_name":"report","queue":"mail","recurrence":{"cron":"@daily"},"created":"2026-03-08T09:00:00Z","revision":7,"state":"live","overlap":"skip","misfire":"run_once",` +

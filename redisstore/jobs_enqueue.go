@@ -167,9 +167,9 @@ func hasGroup(items []protocol.EnqueueItem) bool {
 }
 
 // when formats when a job is due: empty now, +n in n µs, @n at n Unix ms, rounded up so that no job is early. A leading o means that the ID
-// is the caller's own. A leading u<ms> and a blank also stop the ID from being added again for that time. A tab and a schedule after it
-// mark a manual run of that schedule. A line end and a number at the end: the job expires that many ms after it is due. A vertical tab and a group at
-// the end: it belongs to that group.
+// is the caller's own. A leading u<ms> and a blank also stop the ID from being added again for that time. A tab, the maximum of unfinished runs, a
+// tab and a schedule after it mark a manual run of that schedule. A line end and a number at the end: the job expires that many ms after it is due.
+// A vertical tab and a group at the end: it belongs to that group.
 func when(item *protocol.EnqueueItem) string {
 	if item.Group != "" {
 		plain := *item
@@ -184,7 +184,7 @@ func when(item *protocol.EnqueueItem) string {
 	if item.Schedule != "" {
 		plain := *item
 		plain.Schedule = ""
-		return when(&plain) + "\t" + item.Schedule
+		return when(&plain) + "\t" + strconv.Itoa(item.MaxUnfinished) + "\t" + item.Schedule
 	}
 	own := ""
 	switch {

@@ -98,6 +98,7 @@ func (b *backfilling) run(ctx context.Context) (changed string, err error) {
 		}
 		b.answer.Placed += int(values.number(2))
 		b.answer.Existing += int(values.number(3))
+		b.answer.Full += int(values.number(5))
 		b.answer.Done = min(b.answer.Done+max(1, n), len(ids))
 	}
 	return "", nil
@@ -108,10 +109,10 @@ func (b *backfilling) call(ctx context.Context, to int) (reply, error) {
 	k := b.store.keys.partition(b.partition)
 	keys := []string{
 		k.state, k.sessions, k.jobs, k.due, k.ready, k.dead, k.crashes, k.open, k.behind, k.schedules, k.cursors, k.callers, k.idle,
-		k.unhandled, k.stale, k.last, k.history, k.owed,
+		k.unhandled, k.stale, k.last, k.history, k.owed, k.counters,
 	}
 	args := []any{
-		rand.Text(), b.store.keys.wake(), b.Name, strconv.FormatInt(b.Revision, 10), len(b.sessions), len(b.lists), to - b.answer.Done, b.mark,
+		rand.Text(), b.store.keys.wake(), b.Name, strconv.FormatInt(b.Revision, 10), len(b.sessions), len(b.lists), to - b.answer.Done, b.mark, b.MaxUnfinished,
 	}
 	for _, session := range b.sessions {
 		keys, args = append(keys, k.inflight(session)), append(args, session)

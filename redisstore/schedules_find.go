@@ -107,7 +107,7 @@ type reading struct {
 	bodies      *redis.SliceCmd // mostly empty: an occurrence has one once it has failed, or was cancelled before its instant
 }
 
-var counterNames = [...]string{"/started", "/skipped", "/missed", "/caught_up", "/superseded", "/cancelled", "/done", "/failed", "/died"}
+var counterNames = [...]string{"/started", "/skipped", "/missed", "/caught_up", "/superseded", "/cancelled", "/done", "/failed", "/died", "/full"}
 
 // readSchedules reads schedules where they live; a schedule that lives nowhere is zero.
 func (s *store) readSchedules(ctx context.Context, names []string, homes []foundHome) ([]protocol.Stored, error) {
@@ -250,7 +250,7 @@ func owedSince(score float64) time.Time {
 // addCounters adds the counters of a schedule, in the stored order of counterNames.
 func addCounters(counters *protocol.Counters, values []any) {
 	for c, to := range []*int64{&counters.Started, &counters.Skipped, &counters.Missed, &counters.CaughtUp, &counters.Superseded, &counters.Cancelled,
-		&counters.Done, &counters.Failed, &counters.Dead} {
+		&counters.Done, &counters.Failed, &counters.Dead, &counters.Full} {
 		text, _ := values[c].(string)
 		n, _ := strconv.ParseInt(text, 10, 64)
 		*to += n

@@ -94,3 +94,53 @@ func TestDeleteWaitingTakesWhatSaysThatItIsTheSchedules(t *testing.T) {
 		b.Want("state's stale", b.stateField("stale"), "")
 	})
 }
+
+// A call that is sent again, because its answer was lost, has the same answer: a run that it has refused remains refused, although there is room now, and a
+// run that it has added remains added, although there is none.
+func TestARefusedRunRemainsRefusedForItsCall(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		b.Scheduled("s", "allow", storesuite.Ago(0).Add(time.Hour))
+		run := func(id string) protocol.EnqueueItem {
+			return protocol.EnqueueItem{ID: "s#" + id, Own: true, Schedule: "s", MaxUnfinished: 2, Body: []byte("\x01" + id)}
+		}
+		send := func(number int64, items ...protocol.EnqueueItem) string {
+			b.Helper()
+			answer := b.store.Enqueue(b.Context(), []protocol.EnqueueCall{{Partition: storesuite.DefaultPartition, Caller: "c", Number: number, Items: items}})[0]
+			if answer.Err != nil {
+				b.Fatal(answer.Err)
+			}
+			return fmt.Sprint("existing ", answer.Existing, " full ", answer.Full)
+		}
+		unfinished := func() int {
+			found, err := b.store.Find(b.Context(), []string{"s"})
+			if err != nil {
+				b.Fatal(err)
+			}
+			return found[0].Last.Unfinished
+		}
+		plain := protocol.EnqueueItem{ID: "plain", Body: []byte("\x01plain")}
+		first := []protocol.EnqueueItem{plain, run("1"), run("2"), run("1"), run("3")}
+		b.Want("the first call", send(1, first...), "existing [false false false true false] full [false false false false true]")
+		b.Want("one more", send(2, run("3")), "existing [false] full [true]")
+		b.Want("a known one", send(3, run("2")), "existing [true] full []")
+		if n := unfinished(); n != 2 {
+			b.Errorf("%d unfinished, want 2", n)
+		}
+		for _, job := range b.Take("w", 10) {
+			b.Settle("w", storesuite.Done(job))
+		}
+		if n := unfinished(); n != 0 {
+			b.Errorf("%d unfinished after their end, want 0", n)
+		}
+		b.Want("the last call again", send(3, run("2")), "existing [true] full []")
+		b.Want("a later call", send(4, run("4"), run("5"), run("6")), "existing [false false false] full [false false true]")
+		for _, job := range b.Take("w", 10) {
+			b.Settle("w", storesuite.Done(job))
+		}
+		b.Want("the later call again", send(4, run("4"), run("5"), run("6")), "existing [true true false] full [false false true]")
+		b.Want("and then with room", send(5, run("6")), "existing [false] full []")
+		if n := unfinished(); n != 1 {
+			b.Errorf("%d unfinished in the end, want 1", n)
+		}
+	})
+}

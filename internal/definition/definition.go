@@ -29,6 +29,7 @@ type Definition struct {
 	GraceMS        int64             `json:"grace_ms,omitempty"`
 	SpreadMS       *int64            `json:"spread_ms,omitempty"`
 	PauseAfter     *int              `json:"pause_after,omitempty"`
+	MaxUnfinished  *int              `json:"max_unfinished,omitempty"`
 	KeepRuns       *int              `json:"keep_runs,omitempty"`
 	MaxAttempts    int               `json:"max_attempts,omitempty"`
 	TimeoutMS      int64             `json:"timeout_ms,omitempty"`
@@ -59,6 +60,9 @@ func Of(of *chime.Schedule, payload bool) (*Definition, error) {
 		Name: of.Name, JobName: of.JobName, Queue: of.Queue, Rule: rule, NoImmediateRun: of.NoImmediateRun, Overlap: string(of.Overlap), Misfire: string(of.Misfire),
 		GraceMS: of.Grace.Milliseconds(), SpreadMS: &spread, PauseAfter: &of.PauseAfter, KeepRuns: &of.KeepRuns, MaxAttempts: of.MaxAttempts,
 		TimeoutMS: of.Timeout.Milliseconds(), KeepMS: of.Keep.Milliseconds(), Header: of.Header, Meta: of.Meta,
+	}
+	if of.MaxUnfinished != 0 {
+		d.MaxUnfinished = &of.MaxUnfinished
 	}
 	if (of.Retry != chime.RetryPolicy{}) {
 		text, err := json.Marshal(of.Retry)
@@ -133,6 +137,7 @@ func (d *Definition) Options() []chime.PutOption {
 	add(d.GraceMS != 0, func() chime.PutOption { return chime.Grace(ms(d.GraceMS)) })
 	add(d.SpreadMS != nil, func() chime.PutOption { return chime.Spread(ms(*d.SpreadMS)) })
 	add(d.PauseAfter != nil, func() chime.PutOption { return chime.PauseAfter(*d.PauseAfter) })
+	add(d.MaxUnfinished != nil, func() chime.PutOption { return chime.MaxUnfinished(*d.MaxUnfinished) })
 	add(d.KeepRuns != nil, func() chime.PutOption { return chime.KeepRuns(*d.KeepRuns) })
 	add(d.MaxAttempts != 0, func() chime.PutOption { return chime.MaxAttempts(d.MaxAttempts) })
 	add(d.TimeoutMS != 0, func() chime.PutOption { return chime.Timeout(ms(d.TimeoutMS)) })
@@ -174,7 +179,7 @@ type Difference struct {
 
 // allFields are the fields in the order in which a difference shows them.
 var allFields = []string{
-	"rule", "job_name", "queue", "no_immediate_run", "overlap", "misfire", "grace_ms", "spread_ms", "pause_after", "keep_runs", "max_attempts", "timeout_ms",
+	"rule", "job_name", "queue", "no_immediate_run", "overlap", "misfire", "grace_ms", "spread_ms", "pause_after", "max_unfinished", "keep_runs", "max_attempts", "timeout_ms",
 	"retry", "keep_ms", "header", "meta", "args", "payload",
 }
 

@@ -24,23 +24,24 @@ type Options struct {
 
 // A Job is one job to enqueue.
 type Job struct {
-	Name        string
-	Queue       string
-	ID          string // empty: NewID makes one
-	Own         bool   // ID comes from the application, or is made of the arguments
-	ArgsID      bool   // ID is made of Name and Args, see ArgsID
-	Once        time.Duration
-	Replace     bool   // of an Own job: it replaces the job that has its ID
-	Schedule    string // the job is a manual run of this schedule: then ID is set and checked; empty: an ordinary job
-	In          time.Duration
-	At          time.Time
-	Expire      time.Duration // 0: it does not expire
-	Group       string        // empty: it has none
-	MaxAttempts int           // 0: as the worker sets it
-	Timeout     time.Duration // 0: as the handler sets it
-	Details     *wire.Details // nil: none; the enqueuer may change it
-	Args        any
-	Problems    []error // problems that are already known
+	Name          string
+	Queue         string
+	ID            string // empty: NewID makes one
+	Own           bool   // ID comes from the application, or is made of the arguments
+	ArgsID        bool   // ID is made of Name and Args, see ArgsID
+	Once          time.Duration
+	Replace       bool   // of an Own job: it replaces the job that has its ID
+	Schedule      string // the job is a manual run of this schedule: then ID is set and checked; empty: an ordinary job
+	MaxUnfinished int    // of a manual run: it is refused if the schedule has so many unfinished runs; 0: any number
+	In            time.Duration
+	At            time.Time
+	Expire        time.Duration // 0: it does not expire
+	Group         string        // empty: it has none
+	MaxAttempts   int           // 0: as the worker sets it
+	Timeout       time.Duration // 0: as the handler sets it
+	Details       *wire.Details // nil: none; the enqueuer may change it
+	Args          any
+	Problems      []error // problems that are already known
 }
 
 // A Receipt is the result for one Job.
@@ -49,7 +50,7 @@ type Receipt struct {
 	Queue    string
 	Existing bool
 	Replaced bool
-	Full     bool // it was not added, because its group is full
+	Full     bool // it was not added, because its group is full, or its schedule has its maximum of unfinished runs
 }
 
 // An Enqueuer enqueues jobs. It is safe for concurrent use.
@@ -97,7 +98,9 @@ func (e *Enqueuer) One(ctx context.Context, job *Job) (receipt Receipt, err erro
 	}
 	receipt.Existing, receipt.Full, err = e.send(ctx, job.Queue, p)
 	if err == nil && receipt.Full {
-		err = protocol.ErrGroupFull
+		if err = protocol.ErrGroupFull; job.Schedule != "" {
+			err = protocol.ErrMaxUnfinished
+		}
 	}
 	if err == nil && !receipt.Existing {
 		e.reportOne(job.Queue, job.Name, receipt.ID, dueAt(job.At, job.In, now))
@@ -161,7 +164,10 @@ func because(ctx context.Context, trouble error) error {
 
 // item checks a job and makes its body in room. The item has its ID even with an error, unless the ID itself is wrong.
 func (e *Enqueuer) item(item *protocol.EnqueueItem, job *Job, now time.Time, room *wire.Bodies) error {
-	*item = protocol.EnqueueItem{ID: job.ID, Own: job.Own, Once: job.Once, In: job.In, At: job.At, Schedule: job.Schedule, Expire: job.Expire, Group: job.Group}
+	*item = protocol.EnqueueItem{
+		ID: job.ID, Own: job.Own, Once: job.Once, In: job.In, At: job.At, Schedule: job.Schedule, MaxUnfinished: job.MaxUnfinished,
+		Expire: job.Expire, Group: job.Group,
+	}
 	if job.Own && !job.ArgsID && job.Schedule == "" && protocol.CheckID("ID", job.ID) != nil {
 		item.ID = ""
 	}

@@ -31,7 +31,10 @@ func (b *batcher) recall(ctx context.Context, queues []*partitionQueue) (send, o
 			continue
 		}
 		if !q.unknown { // otherwise it is sent again unchanged
-			q.takeOut(func(item *protocol.EnqueueItem) bool { return b.outcomes.answer(q.call.Partition, item, now) })
+			q.takeOut(func(item *protocol.EnqueueItem) bool {
+				// A call that was carried out may have refused a run with a limit: the store knows whether it exists.
+				return item.MaxUnfinished == 0 && b.outcomes.answer(q.call.Partition, item, now)
+			})
 		}
 		if len(q.call.Items) == 0 {
 			b.endOutage(q)

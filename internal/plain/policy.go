@@ -64,6 +64,11 @@ func Retry(policy chime.RetryPolicy, maxAttempts int) string {
 	return times + "; they also set the wait between two attempts."
 }
 
+// MaxUnfinished describes the limit of unfinished runs.
+func MaxUnfinished(n int) string {
+	return "It may have " + format.Plural(n, "run", "runs") + " that have not ended. More are skipped."
+}
+
 // PauseAfter describes when dead jobs pause a schedule.
 func PauseAfter(n int) string {
 	switch n {

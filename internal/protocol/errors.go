@@ -10,6 +10,8 @@ var (
 	ErrConflict = errors.New("conflict: what is stored is not what the caller has read")
 	// ErrStoreFull: the store is out of memory; nothing was written.
 	ErrStoreFull = errors.New("store is full")
+	// ErrMaxUnfinished: the schedule has its maximum number of unfinished runs, so the run was not added.
+	ErrMaxUnfinished = errors.New("the schedule has its maximum number of unfinished runs")
 	// ErrUnfit: the store cannot be trusted with jobs, and waiting does not cure it.
 	ErrUnfit = errors.New("store is unfit")
 	// ErrUnreadable: chime did not write the stored definition of a schedule, or its cursor, in this form: it was edited by hand.

@@ -124,6 +124,8 @@ type EnqueueItem struct {
 	Group string
 	// Schedule is the schedule of a manual run, which is accepted when the store executes the call; empty: it is not a manual run.
 	Schedule string
+	// MaxUnfinished > 0, of a manual run: it is refused if its schedule has so many unfinished runs.
+	MaxUnfinished int
 }
 
 // ReplaceCall enqueues one job, with an ID of the caller's own. A call repeated with its Token, within 100 s, changes nothing and has the same
@@ -148,8 +150,10 @@ type EnqueueAnswer struct {
 	Err      error
 	Now      time.Time // zero after a short call, see EnqueueTicket
 	Existing []bool    // for each item, in order: it was not added; nil: all are new
-	Full     []bool    // for each item, in order: it was not added, because its group has as many jobs waiting as its rule allows; nil: no item is
-	Ticket   EnqueueTicket
+	// Full has for each item, in order, whether it was refused: its group has as many jobs waiting as its rule allows, or see
+	// EnqueueItem.MaxUnfinished; nil: none was.
+	Full   []bool
+	Ticket EnqueueTicket
 }
 
 // WorkCall is the one call that a busy worker makes to a partition: it settles jobs that have ended and takes jobs that are due.

@@ -100,8 +100,10 @@ type Note struct {
 // Backfilling places occurrences of a schedule that are not its next one.
 type Backfilling struct {
 	Name     string
-	Revision int64           // that the caller has read
-	Jobs     []BackfilledJob // the oldest first, at most MaxItems, and MaxBytes of bodies unless it is one
+	Revision int64 // that the caller has read
+	// MaxUnfinished > 0: no job is placed while the schedule has so many unfinished runs.
+	MaxUnfinished int
+	Jobs          []BackfilledJob // the oldest first, at most MaxItems, and MaxBytes of bodies unless it is one
 }
 
 // A BackfilledJob is one job of a Backfilling.
@@ -114,7 +116,8 @@ type BackfilledJob struct {
 type BackfillAnswer struct {
 	Done     int // how many of the jobs, from the first on, are processed
 	Placed   int // how many of these were placed
-	Existing int // how many of these existed. The schedule itself places the others
+	Existing int // how many of these existed
+	Full     int // how many of these were skipped, see Backfilling.MaxUnfinished. The schedule itself places the others
 }
 
 // Pausing stops or resumes a schedule.
@@ -373,8 +376,8 @@ type Stored struct {
 
 // Counters count a schedule's occurrences since it was created.
 type Counters struct {
-	Placed, Started, Skipped, Missed, CaughtUp, Superseded, Cancelled int64
-	Done, Failed, Dead                                                int64 // Failed counts attempts
+	Placed, Started, Skipped, Full, Missed, CaughtUp, Superseded, Cancelled int64
+	Done, Failed, Dead                                                      int64 // Failed counts attempts; Full is a part of Skipped: MaxUnfinished runs were unfinished
 }
 
 // LastRun is the last outcome of a schedule.

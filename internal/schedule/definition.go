@@ -36,6 +36,8 @@ const (
 	MaxKeepRuns     = 1000
 
 	MaxPauseAfter = 100
+
+	MaxUnfinished = 1_000_000 // the highest limit of unfinished runs
 )
 
 // ErrNotHere means that this program cannot compute the definition, but another one may: a newer version wrote it, or this machine has no data of
@@ -57,7 +59,10 @@ type Spec struct {
 	Meta        json.RawMessage // data that the application keeps with it
 	KeepRuns    *int            // number of attempts in its history; nil: DefaultKeepRuns
 	PauseAfter  int             // it is paused after this many consecutive deaths; 0: never
-	Details     *wire.Details   // of each of its jobs: Header, Retry, Keep, OnDeath; nil: not set. It is shared, and must not be changed
+
+	MaxUnfinished int // runs beyond this number of unfinished ones are not added; 0: any number
+
+	Details *wire.Details // of each of its jobs: Header, Retry, Keep, OnDeath; nil: not set. It is shared, and must not be changed
 }
 
 // A Definition is a schedule as it is stored.
@@ -80,11 +85,13 @@ type stored struct {
 }
 
 // storedSpec is the part that the program writes. Misfire policy and grace are always written, so that other defaults in a later version change
-// no schedule. The rule's NoImmediateRun is written beside the rule, where every version reads it, and where a script compares definitions without it. Spread and offset come before all fields that an application chooses freely: a script reads them.
+// no schedule. The rule's NoImmediateRun is written beside the rule, where every version reads it, and where a script compares definitions without it. Spread, offset
+// and the limit of unfinished runs come before all fields that an application chooses freely: a script reads them.
 type storedSpec struct {
 	Version        int                   `json:"version"`
 	Spread         string                `json:"spread,omitempty"`
 	OffsetMS       *int64                `json:"offsetMs,omitempty"`
+	MaxUnfinished  int                   `json:"maxUnfinished,omitempty"`
 	Job            string                `json:"job"`
 	Recurrence     recurrence.Recurrence `json:"recurrence"`
 	Misfire        string                `json:"misfire"`
@@ -136,6 +143,7 @@ func (s *Spec) Declare(name, queue string) (protocol.Declaration, error) {
 	body := storedSpec{
 		Version: plainForm, Job: s.JobName, Recurrence: s.Recurrence, Misfire: s.Misfire, Grace: s.Grace.String(),
 		NoImmediateRun: s.Recurrence.NoImmediateRun, MaxAttempts: s.MaxAttempts, Meta: s.Meta, PauseAfter: s.PauseAfter,
+		MaxUnfinished: s.MaxUnfinished,
 	}
 	body.Recurrence.NoImmediateRun = false
 	keep := s.Keeps()
@@ -294,6 +302,9 @@ func (s *stored) definition() (*Definition, error) {
 	if s.PauseAfter < 0 || s.PauseAfter > MaxPauseAfter {
 		return nil, fmt.Errorf("the definition's pauseAfter %d: want 0 to %d", s.PauseAfter, MaxPauseAfter)
 	}
+	if s.MaxUnfinished < 0 || s.MaxUnfinished > MaxUnfinished {
+		return nil, fmt.Errorf("the definition's maxUnfinished %d: want 0 to %d", s.MaxUnfinished, MaxUnfinished)
+	}
 	spread, offset, err := s.spread()
 	if err != nil {
 		return nil, err
@@ -308,7 +319,7 @@ func (s *stored) definition() (*Definition, error) {
 		Spec: Spec{
 			JobName: s.Job, Recurrence: s.Recurrence, Payload: s.payload(), Overlap: s.Overlap, Misfire: s.Misfire, Grace: grace,
 			MaxAttempts: s.MaxAttempts, Timeout: timeout, Details: details, Meta: s.Meta,
-			KeepRuns: s.KeepRuns, PauseAfter: s.PauseAfter, Spread: spread,
+			KeepRuns: s.KeepRuns, PauseAfter: s.PauseAfter, Spread: spread, MaxUnfinished: s.MaxUnfinished,
 		},
 	}, nil
 }

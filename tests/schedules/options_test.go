@@ -39,6 +39,7 @@ func TestTheOptionsOfAStoredScheduleMakeItAgain(t *testing.T) {
 			func() chime.PutOption { return chime.Timeout(time.Millisecond + time.Duration(dice.Int64N(1e15))) },
 			func() chime.PutOption { return chime.KeepRuns(dice.IntN(1001)) },
 			func() chime.PutOption { return chime.PauseAfter(1 + dice.IntN(100)) },
+			func() chime.PutOption { return chime.MaxUnfinished(1 + dice.IntN(100)) },
 			func() chime.PutOption { return chime.Meta(json.RawMessage(`{"by": "<anna>", "n":[1, 2]}`)) },
 			func() chime.PutOption { return chime.Keep(time.Second + time.Duration(dice.Int64N(1e15))) },
 			func() chime.PutOption { return chime.Retry(chime.Fixed(90 * time.Second)) },

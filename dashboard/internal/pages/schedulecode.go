@@ -63,6 +63,7 @@ func codeOf(s *chime.Schedule, headers []render.Pair) string {
 	add(s.Spread != 0, "chime.Spread(%s)", durationCode(s.Spread))
 	add(s.NoImmediateRun, "chime.NoImmediateRun()")
 	add(s.PauseAfter != 0, "chime.PauseAfter(%d)", s.PauseAfter)
+	add(s.MaxUnfinished != 0, "chime.MaxUnfinished(%d)", s.MaxUnfinished)
 	add(s.KeepRuns != defaultKeeps, "chime.KeepRuns(%d)", s.KeepRuns)
 	add(s.MaxAttempts != 0, "chime.MaxAttempts(%d)", s.MaxAttempts)
 	add(s.Timeout != 0, "chime.Timeout(%s)", durationCode(s.Timeout))

@@ -35,6 +35,7 @@ func (m *Schedule) describe(hooks Hooks) {
 			m.Policies = append(m.Policies, render.Fact{Name: name, Value: value})
 		}
 	}
+	add(m.MaxUnfinished > 0, "Unfinished", plain.MaxUnfinished(m.MaxUnfinished))
 	add(m.Timeout > 0, "Timeout", "An attempt may take "+format.Exact(m.Timeout)+".")
 	add(m.Keep > 0, "Results", "They are kept for "+format.Exact(m.Keep)+".")
 	add(m.OnDeath != "", "On death", "A job "+m.OnDeath+" is added when one of its jobs dies.")
@@ -46,7 +47,7 @@ func (m *Schedule) describe(hooks Hooks) {
 	}
 	c := m.Counters
 	m.Counted = slices.DeleteFunc([]Counter{
-		{"placed", c.Placed}, {"started", c.Started}, {"done", c.Done}, {"attempts failed", c.Failed}, {"dead", c.Dead}, {"skipped", c.Skipped}, {"missed", c.Missed},
+		{"placed", c.Placed}, {"started", c.Started}, {"done", c.Done}, {"attempts failed", c.Failed}, {"dead", c.Dead}, {"skipped", c.Skipped}, {"of these, too many unfinished", c.Full}, {"missed", c.Missed},
 		{"caught up", c.CaughtUp}, {"superseded", c.Superseded}, {"cancelled", c.Cancelled},
 	}, func(c Counter) bool { return c.N == 0 })
 	m.Rule, m.Code = definitionOf(m.Schedule), codeOf(m.Schedule, m.Facts.Headers)

@@ -21,11 +21,12 @@
 -- ARGV[5] how many of the jobs are ordinary: they run now, with an ID that the enqueuer generated. They come first, two values each: ID,
 -- envelope. Then the others, three values each: ID, when, envelope. when: empty now, +n in n us, @n at Unix ms n. A leading o: the
 -- ID is the caller's own. A leading u<ms> and a blank: also, it is not added within that time after the acceptance of the last such job, and a
--- record that bars it for longer is shortened to that. A tab and a schedule at the end: it is a manual run of that schedule. A line end and a
--- number at the end: it expires that many ms after it is due. A vertical tab and a group at the end: it belongs to that group
+-- record that bars it for longer is shortened to that. A tab, a number, a tab and a schedule at the end: it is a manual run of that schedule, which
+-- is refused if the schedule has that many unfinished runs (0: any number). A line end and a number at the end: it expires that many ms after it is
+-- due. A vertical tab and a group at the end: it belongs to that group, and is refused if as many of its jobs wait as its rule allows
 -- Returns time (us), the caller's score in callers (0 if its next call must use this script too: the queue is paused or has a limit, or this call
--- was completed before), then the positions, among the others, of the jobs that exist already, or did recently; these do not change; below 0: positions of
--- jobs that were not added, because their group has as many jobs waiting as its rule allows.
+-- was completed before), then the positions, among the others, of the jobs that exist already, or did recently; these do not change; negative
+-- positions are those of refused jobs.
 -- An additional 0: the partition is new, or was when the call was completed before: the caller must register the queue, see delete_queue.lua.
 local READY, DUE, JOBS, CALLERS, STATE, IDLE, STALE, ONCE = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8]
 local ARGV = ARGV -- a local is found faster than a global
@@ -50,7 +51,8 @@ local answer = { now_us, 0 }
 local bodies, ready, due, earliest, first = {}, {}, {}, nil, nil
 local sealed, over = {}, {} -- instants and IDs for …:once; IDs there whose time is over
 local lowered = {} -- instants and IDs there that are further ahead than their calls bar
-local manual = {} -- IDs of manual runs, each with its schedule
+local accept, save_accepted -- accept counts a manual run, unless its schedule has too many; functions of the piece history
+local refused = {} -- names of refusals in …:callers, by which a call that is sent again refuses the same jobs
 local revived = {} -- IDs that are in ready, void: they keep their old places
 local group_of, names = {}, {} -- item -> its group; the groups
 local grouped -- their table, see lib/groups.lua; tune: writes what has changed for them. nil: no item has a group
@@ -80,6 +82,27 @@ end
 local function waits(group) return redis.call('ZLEXCOUNT', KEYS[9], '[' .. group .. '\t', '(' .. group .. '\n') end
 for i = 1, ordinary do ready[i] = ARGV[4 + 2 * i] end
 
+if KEYS[15] then
+  -- uses: instant seconds strings definition history manual
+  local runs, schedules = {}, {}
+  for i = others + 1, #ARGV, 3 do
+    local schedule = match(ARGV[i + 1], '\t%d+\t([^\n\v]*)')
+    if schedule then runs[#runs + 1], schedules[#schedules + 1] = ARGV[i], schedule end
+  end
+  local past = read_past(KEYS[15], again and {} or schedules)
+  read_manual(past, KEYS[15], again and {} or runs)
+  accept = function(id, schedule, most)
+    local known = most > 0 and add_unfinished(past, schedule, instant(now_s), 0)
+    if known and known.unfinished >= most then return false end
+    begin_manual(past, id, schedule, instant(now_s), 'm')
+    return true
+  end
+  save_accepted = function()
+    save_manual(past, KEYS[15])
+    save_last(past, KEYS[15])
+  end
+end
+
 if #ARGV > others then
   local owned, onces, stored, void, barred = {}, {}, {}, {}, {} -- onces: the owned ones that must not be added again soon
   for i = others + 1, #ARGV, 3 do
@@ -102,11 +125,11 @@ if #ARGV > others then
     end
   end
   for i = others + 1, #ARGV, 3 do
-    local id, when, body, schedule, expire_ms = ARGV[i], ARGV[i + 1], ARGV[i + 2], nil, nil
+    local id, when, body, schedule, most, expire_ms = ARGV[i], ARGV[i + 1], ARGV[i + 2], nil, nil, nil
     local group = group_of[i]
     if group then when = string.sub(when, 1, -2 - #group) end
     if string.find(when, '\n', 1, true) then when, expire_ms = string.match(when, '^(.*)\n(%d+)$') end
-    if KEYS[15] and string.find(when, '\t', 1, true) then when, schedule = string.match(when, '^(.-)\t(.*)$') end
+    if KEYS[15] and string.find(when, '\t', 1, true) then when, most, schedule = string.match(when, '^(.-)\t(%d+)\t(.*)$') end
     local own, once_ms = string.sub(when, 1, 1) == 'o', nil
     if own then
       when = string.sub(when, 2)
@@ -114,16 +137,21 @@ if #ARGV > others then
       once_ms, when = string.match(when, '^u(%d+) (.*)$')
       own = true
     end
-    if own and (again or stored[id] or once_ms and barred[id]) then
+    local limited = group and when == '' or most and most ~= '0'
+    local refusal = limited and '!' .. ARGV[1] .. ' ' .. ARGV[2] .. ' ' .. id
+    if again and limited and redis.call('ZMSCORE', CALLERS, refusal)[1] then
+      answer[#answer + 1] = -(i - others + 2) / 3
+    elseif own and (again or stored[id] or once_ms and barred[id]) then
       answer[#answer + 1] = (i - others + 2) / 3
       local until_ms = once_ms and barred[id]
       if until_ms and until_ms > now_ms + tonumber(once_ms) then -- it was written when the clock was ahead, or with a longer time
         barred[id] = now_ms + tonumber(once_ms)
         lowered[#lowered + 1], lowered[#lowered + 2] = whole(barred[id]), id
       end
-    elseif not again and group and when == '' and grouped.of[group].rule.waiting > 0 and
-        (grouped.of[group].waits or waits(group)) >= grouped.of[group].rule.waiting then
+    elseif not again and (group and when == '' and grouped.of[group].rule.waiting > 0 and
+        (grouped.of[group].waits or waits(group)) >= grouped.of[group].rule.waiting or schedule and not accept(id, schedule, tonumber(most))) then
       answer[#answer + 1] = -(i - others + 2) / 3
+      refused[#refused + 1] = refusal
     elseif not again then
       stored[id] = body
       if group then
@@ -156,7 +184,6 @@ if #ARGV > others then
       bodies[#bodies + 1] = id
       bodies[#bodies + 1] = body
       if once_ms then sealed[#sealed + 1], sealed[#sealed + 2] = whole(now_ms + tonumber(once_ms)), id end
-      if schedule then manual[#manual + 1], manual[#manual + 2] = id, schedule end
     end
   end
   if #sealed > 0 then
@@ -167,23 +194,10 @@ if #ARGV > others then
 end
 if again or state[2] ~= LAYOUT then answer[#answer + 1] = 0 end
 if again then return answer end
--- a new caller removes some old ones, so that they do not accumulate where no worker sweeps
-local forgotten = last and {} or redis.call('ZRANGEBYSCORE', CALLERS, OLDEST_CALLER, whole((now_s - CALLER_S) * ROUND), 'LIMIT', '0', '100')
+-- a new caller, and a refusal, removes some old ones, so that they do not accumulate where no worker sweeps
+local forgotten = last and #refused == 0 and {} or redis.call('ZRANGEBYSCORE', CALLERS, OLDEST_CALLER, whole((now_s - CALLER_S) * ROUND), 'LIMIT', '0', whole(100 + 2 * #refused))
 redis.call('HGET', JOBS, ARGV[6]) -- read, so that a key of a wrong type stops the call here
 local head = redis.call('ZRANGE', IDLE, '0', '0')[1]
-local save_accepted -- writes the counts of manual runs
-if #manual > 0 then
-  -- uses: instant seconds strings definition history manual
-  local runs, schedules = {}, {}
-  for i = 1, #manual, 2 do runs[#runs + 1], schedules[#schedules + 1] = manual[i], manual[i + 1] end
-  local past = read_past(KEYS[15], schedules)
-  read_manual(past, KEYS[15], runs)
-  for i, id in ipairs(runs) do begin_manual(past, id, schedules[i], instant(now_s), 'm') end
-  save_accepted = function()
-    save_manual(past, KEYS[15])
-    save_last(past, KEYS[15])
-  end
-end
 
 local added = ordinary + #bodies / 2
 local n_ready = #ready > 0 and redis.call('RPUSH', READY, unpack(ready)) -- the first write, because ready was not read
@@ -195,6 +209,8 @@ if #over > 0 then redis.call('ZREM', ONCE, unpack(over)) end
 if #lowered > 0 then redis.call('ZADD', ONCE, unpack(lowered)) end
 if #sealed > 0 then redis.call('ZADD', ONCE, unpack(sealed)) end
 if save_accepted then save_accepted() end
+-- no copy of this call is on its way for longer than 120 s
+for _, name in ipairs(refused) do redis.call('ZADD', CALLERS, whole((now_s - CALLER_S + 120) * ROUND), name) end
 if #placed > 0 then
   redis.call('HSET', KEYS[10], unpack(placed))
   if #lined > 0 then redis.call('ZADD', KEYS[9], unpack(lined)) end

@@ -9,6 +9,6 @@ local STARTED, SKIPPED, MISSED, CAUGHT_UP, SUPERSEDED, DONE = '/started', '/skip
 -- counters_of returns all fields of the schedule name, one value each.
 local function counters_of(name)
   return name .. STARTED, name .. SKIPPED, name .. MISSED, name .. CAUGHT_UP, name .. SUPERSEDED, name .. CANCELLED,
-    name .. DONE, name .. FAILED, name .. DIED
+    name .. DONE, name .. FAILED, name .. DIED, name .. '/full' -- see the piece unfinished
 end
 local CAUGHT_UP_AT = 4 -- which of them is CAUGHT_UP

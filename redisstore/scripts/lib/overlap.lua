@@ -1,9 +1,10 @@
 -- overlap: decides about an occurrence that is among the candidates of work.lua.
--- needs: strings clock counters definition open flight history call void
+-- needs: strings clock counters definition open flight history call void unfinished
 
 -- decide returns what happens to the i-th candidate, an occurrence of the schedule name:
 --   take       it is taken
 --   drop       it is forgotten, and nothing is counted: its schedule was removed
+--   full       it is new, and its schedule has its maximum of unfinished runs: it is counted and forgotten, unless its run cannot be given back
 --   skip       it is new and another one holds the schedule: it is counted and forgotten, unless it is caught up or its run cannot be given back
 --   behind     another one holds the schedule: it waits behind that one
 --   supersede  it came back, and under policy cancel a later one was taken: it is counted and forgotten
@@ -26,6 +27,11 @@ local function decide(call, i, name, planned)
   -- a definition that cannot be read is owed too: a ticker reports it, and once it is repaired the schedule continues
   local owing = (state == 'live' or not state and flights.definitions[name]) and
     (at_cursor(call, name, planned) or new and overtakes(call, name, planned))
+  local counted = new and add_unfinished(call.past, name, planned, 0)
+  if counted and counted.unfinished > 0 then
+    local most = max_unfinished(flights.definitions[name])
+    if most > 0 and counted.unfinished >= most and not keeps_runs(call, name) then return 'full', true, owing, overlap end
+  end
   if not open_id or not overlap or overlap == 'allow' or open_id == id then return 'take', new, owing, overlap end
   local _, open_planned = occurrence(open_id)
   if fence == '-' then
@@ -82,10 +88,8 @@ local function meet(call, i, n, fence, worker, session)
     supersede(call, name, planned, id, '')
   else
     call.forgotten[#call.forgotten + 1] = id
-    if decision == 'drop' then
-      end_flight(call.flights, call.front, name, id, 'final')
-      return nil
-    end
+    if decision == 'drop' or decision == 'full' then end_flight(call.flights, call.front, name, id, 'final') end
+    if decision == 'drop' then return nil end
     if decision == 'void' then
       if owing then owe(call, name) end
       return nil
@@ -94,9 +98,14 @@ local function meet(call, i, n, fence, worker, session)
     call.skipped[#call.skipped + 1] = id
     count(call, name .. SKIPPED, 1)
     count(call, SKIPPED, 1)
-    record(call, name, planned, 'skipped|' .. call.now .. '|' .. call.now)
+    local why = ''
+    if decision == 'full' then
+      count(call, name .. FULL, 1)
+      why = '|0|' .. call.now .. '000||' .. too_many(max_unfinished(call.flights.definitions[name])) .. '\t'
+    end
+    record(call, name, planned, 'skipped|' .. call.now .. '|' .. call.now .. why)
   end
   if owing then owe(call, name) end
-  if decision == 'skip' then give_run_back(call, name) end
+  if decision == 'skip' or decision == 'full' then give_run_back(call, name) end
   return data
 end

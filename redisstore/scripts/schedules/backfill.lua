@@ -17,16 +17,18 @@
 -- KEYS[16] …:last       hash  schedule -> its last outcome, see lib/history.lua
 -- KEYS[17] …:history    hash  schedule -> its last attempts
 -- KEYS[18] …:owed       zset  schedule -> instant since when its next occurrence is to be placed, see lib/owed.lua
--- KEYS[19...] …:inflight:<session>  hash  job ID -> fence: of every session
--- KEYS[20...] …:parked:<name>       zset  job ID -> instant parked, Unix ms: every list, the shared one last
+-- KEYS[19] …:counters   hash
+-- KEYS[20...] …:inflight:<session>  hash  job ID -> fence: of every session
+-- KEYS[21...] …:parked:<name>       zset  job ID -> instant parked, Unix ms: every list, the shared one last
 -- ARGV[1] a unique name of this call; ARGV[2] prefix of the wake-up channels; ARGV[3] the schedule; ARGV[4] its revision
 -- ARGV[5] how many sessions; ARGV[6] how many lists of parked jobs; ARGV[7] how many instants
 -- ARGV[8] the field parked of state before the shared list was searched for these jobs; empty: there is no such list
--- ARGV[9...] the sessions; the names of the lists; three values for each instant, the oldest first: its text, the member of its job in the
+-- ARGV[9] how many unfinished runs the schedule may have: more are not placed; 0: any number
+-- ARGV[10...] the sessions; the names of the lists; three values for each instant, the oldest first: its text, the member of its job in the
 --          shared list (empty: unknown), the envelope
 -- Returns time (us); 1 (0: nothing was done, because a session or a list is not in KEYS, or more was parked; -1: nothing was done, because the
 -- schedule does not exist; -2: because it is at another revision, or moves; -3: because its definition cannot be read); how many were placed; how
--- many existed already; the definition, unless it is 1.
+-- many existed already; the definition, unless it is 1; how many were skipped, because the schedule has its maximum of unfinished runs.
 
 -- The effect on an instant:
 --
@@ -44,20 +46,21 @@
 local STATE, SESSIONS, JOBS, DUE, READY, DEAD, CRASHES = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7]
 local OPEN, BEHIND, SCHEDULES, CURSORS, CALLERS, IDLE = KEYS[8], KEYS[9], KEYS[10], KEYS[11], KEYS[12], KEYS[13]
 local UNHANDLED, STALE, LAST, HISTORY, OWED = KEYS[14], KEYS[15], KEYS[16], KEYS[17], KEYS[18]
-local INFLIGHT = 18 -- the hashes of the sessions come after KEYS[18]
+local COUNTERS = KEYS[19]
+local INFLIGHT = 19 -- the hashes of the sessions come after KEYS[19]
 local DEPTH = 1000 -- how deep ready is searched for occurrences without an envelope: they were put back to its front
-local BOTH = 1000 -- the answer is stored as one number
+local BOTH = 1000 -- the three numbers of the answer are stored as one
 local wake, name, n_sessions, n_lists, n = ARGV[2], ARGV[3], tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7])
 local PARKED = INFLIGHT + n_sessions -- the lists come after the hashes
-local at_list = 8 + n_sessions
+local at_list = 9 + n_sessions
 local at_job = at_list + n_lists
--- uses: limits callers clock layout seconds strings instant counters definition owed open flight parked closed gate wake alarm due queuelimit history bars later
+-- uses: limits callers clock layout seconds strings instant counters definition owed open flight parked closed gate wake alarm due queuelimit history bars later unfinished
 
 local state = redis.call('HMGET', STATE, 'layout', 'paused', 'limit', 'parked', 'large')
 local refusal = newer(state[1])
 if refusal then return refusal end
 local before = answered(CALLERS, ARGV[1])
-if before then return { whole(now_us), 1, math.floor(before / BOTH), before % BOTH, '' } end
+if before then return { whole(now_us), 1, math.floor(before / BOTH) % BOTH, before % BOTH, '', math.floor(before / BOTH / BOTH) } end
 
 ---------------------------------------------------------------------------------------------------------------- read
 
@@ -69,7 +72,7 @@ if not h then return { whole(now_us), -3, 0, 0, text } end
 if h.revision ~= ARGV[4] or is_mark(h.state) then return { whole(now_us), -2, 0, 0, text } end
 if ARGV[8] ~= '' and ARGV[8] ~= state[4] then return { whole(now_us), 0, 0, 0, '' } end
 local known = {}
-for i = 9, at_job do known[ARGV[i]] = true end
+for i = 10, at_job do known[ARGV[i]] = true end
 for _, session in ipairs(redis.call('ZRANGE', SESSIONS, 0, -1)) do
   if not known[session] then return { whole(now_us), 0, 0, 0, '' } end
 end
@@ -112,6 +115,7 @@ local owes = redis.call('ZSCORE', OWED, name)
 local head_due = due_head(DUE)
 local past = read_past(LAST, { name })
 redis.call('HLEN', HISTORY)
+redis.call('HLEN', COUNTERS)
 redis.call('ZCARD', IDLE)
 
 -------------------------------------------------------------------------------------------------------------- decide
@@ -126,18 +130,27 @@ local function backfilled(past, name, planned)
 end
 
 local latest, now = cursor(flights.cursors[name]), instant(now_s)
-local existing, placed, large = 0, {}, false -- placed: positions
+local existing, placed, full, large = 0, {}, 0, false -- placed: positions
+local counted = add_unfinished(past, name, now, 0)
+local room = counted and ARGV[9] ~= '0' and math.max(tonumber(ARGV[9]) - counted.unfinished, 0)
 for i = 1, n do
   local planned = planned_of[i]
   local there = exists[i] and (not void[i] or bodies[i]) or due[i] or not dead[i] and (bodies[i] or crashes[i]) or open_id == ids[i]
   if there then
     existing = existing + 1
   elseif planned <= now and planned <= (latest or h.created) then
-    placed[#placed + 1] = i
+    if room and #placed >= room then
+      full = full + 1
+    else
+      placed[#placed + 1] = i
+    end
     large = large or #ARGV[at_job + 3 * i] > LARGE_BYTES
   end
 end
-if #placed == 0 then return { whole(now_us), 1, 0, existing, '' } end
+if full > 0 then
+  add_run(past, name, planned_of[n], 'skipped|' .. whole(now_ms) .. '|' .. whole(now_ms) .. '|0|' .. whole(now_us) .. '||' .. too_many(ARGV[9]) .. '\t')
+end
+if #placed + full == 0 then return { whole(now_us), 1, 0, existing, '', 0 } end
 
 local envelopes, ready, revived, revives, uncrashed = {}, {}, {}, {}, {}
 local list = flights.behind[name] or {}
@@ -164,7 +177,8 @@ end
 
 --------------------------------------------------------------------------------------------------------------- write
 
-redis.call('HSET', JOBS, unpack(envelopes)) -- first, because it takes memory: if there is none, nothing is placed
+if #placed > 0 then redis.call('HSET', JOBS, unpack(envelopes)) end -- first, because it takes memory: if there is none, nothing is placed
+for _, field in ipairs(full > 0 and { name .. SKIPPED, name .. FULL, SKIPPED } or {}) do redis.call('HINCRBY', COUNTERS, field, full) end
 if #revives > 0 then redis.call('ZREM', DEAD, unpack(revives)) end
 if #uncrashed > 0 then redis.call('HDEL', CRASHES, unpack(uncrashed)) end
 if #revived > 0 then redis.call('ZREM', STALE, unpack(revived)) end
@@ -177,7 +191,7 @@ if waiting and owes and tonumber(owes) >= HELD and not bars(flights.opens[name])
 end
 if large and not state[5] then redis.call('HSET', STATE, 'large', '1') end
 if state[1] ~= LAYOUT then redis.call('HSET', STATE, 'layout', LAYOUT) end
-remember_closed(CALLERS, ARGV[1], #placed * BOTH + existing)
+remember_closed(CALLERS, ARGV[1], (full * BOTH + #placed) * BOTH + existing)
 if #front + #ready + #revived > 0 and not state[2] then
   local next_ms = now_ms
   if state[3] then
@@ -190,4 +204,4 @@ if #front + #ready + #revived > 0 and not state[2] then
     keep_alarm(IDLE, wake, next_ms)
   end
 end
-return { whole(now_us), 1, #placed, existing, '' }
+return { whole(now_us), 1, #placed, existing, '', full }

@@ -24,7 +24,7 @@ type putCommand struct {
 	noImmediateRun                    bool
 	overlap, misfire                  string
 	grace, spread, timeout            time.Duration
-	pauseAfter, keepRuns, maxAttempts int
+	pauseAfter, keepRuns, maxAttempts, maxUnfinished int
 
 	rule  recurrence.Recurrence
 	given *definition.Definition
@@ -56,6 +56,7 @@ func (s *session) schedulesPut() *cobra.Command {
 	c.Flags().DurationVar(&p.spread, "spread", 0, "runs are due up to this much later, by the schedule's name")
 	c.Flags().DurationVar(&p.timeout, "timeout", 0, "timeout of an attempt of its jobs")
 	c.Flags().IntVar(&p.pauseAfter, "pause-after", 0, "pause it after this many consecutive dead jobs; 0: never")
+	c.Flags().IntVar(&p.maxUnfinished, "max-unfinished", 0, "how many of its runs may be unfinished: more are skipped; 0: any number")
 	c.Flags().IntVar(&p.keepRuns, "keep-runs", 0, "how many runs its history keeps")
 	c.Flags().IntVar(&p.maxAttempts, "max-attempts", 0, "how often a job is tried")
 	c.Flags().Int64Var(&p.revision, "revision", 0, "change it only if it is at this revision")
@@ -125,6 +126,9 @@ func (p *putCommand) setOptions(c *cobra.Command) {
 	}
 	if given("pause-after") {
 		d.PauseAfter = &p.pauseAfter
+	}
+	if given("max-unfinished") {
+		d.MaxUnfinished = &p.maxUnfinished
 	}
 	if given("keep-runs") {
 		d.KeepRuns = &p.keepRuns

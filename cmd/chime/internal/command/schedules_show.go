@@ -97,6 +97,9 @@ func (s *session) scheduleText(f *foundSchedule, upcoming []time.Time, blockers 
 	row("Due", plain.Spread(f.Spread, f.Offset))
 	row("Attempts", plain.Retry(f.Retry, f.MaxAttempts))
 	row("Failures", plain.PauseAfter(f.PauseAfter))
+	if f.MaxUnfinished > 0 {
+		row("Unfinished", plain.MaxUnfinished(f.MaxUnfinished))
+	}
 	if f.Timeout > 0 {
 		row("Timeout", format.Exact(f.Timeout))
 	}
@@ -134,7 +137,7 @@ func countersText(of *chime.Schedule) string {
 		what string
 	}{
 		{of.Counters.Placed, "placed"}, {of.Counters.Started, "started"}, {of.Counters.Done, "done"}, {of.Counters.Failed, "failed attempts"},
-		{of.Counters.Dead, "dead"}, {of.Counters.Skipped, "skipped"}, {of.Counters.Missed, "missed"}, {of.Counters.CaughtUp, "caught up"},
+		{of.Counters.Dead, "dead"}, {of.Counters.Skipped, "skipped"}, {of.Counters.Full, "of these because too many runs were unfinished"}, {of.Counters.Missed, "missed"}, {of.Counters.CaughtUp, "caught up"},
 		{of.Counters.Superseded, "superseded"}, {of.Counters.Cancelled, "cancelled"},
 	} {
 		if c.n > 0 {
