@@ -20,6 +20,8 @@ type delivery struct {
 	action *Action // with plain secrets
 	policy RetryPolicy
 	owner  string // identifies the job, for tokens and connections that no other job may use
+	tenant string // the owner of the job's collection; empty: it has none
+	gated  string // the host and port of the request
 	clean  redactor
 }
 
@@ -34,7 +36,10 @@ type answer struct {
 
 const maxAnswerBody = 64 << 10 // bytes
 
-var errTimeout = errors.New("the request has timed out")
+var (
+	errTimeout = errors.New("the request has timed out")
+	errNoRoom  = errors.New("the host of the token has its maximum of simultaneous requests")
+)
 
 func (d *delivery) do(ctx context.Context) error {
 	out, err := d.outgoing(time.Now())
@@ -45,15 +50,18 @@ func (d *delivery) do(ctx context.Context) error {
 	if err := d.sender.options.Egress.checkURL(out.url); err != nil {
 		return d.noAnswer(ctx, host, err)
 	}
-	gated := hostAndPort(out.url)
-	if !d.sender.gate.enter(gated) {
+	d.gated = hostAndPort(out.url)
+	if !d.sender.gate.enter(d.tenant, d.gated) {
 		return chime.Snooze(snooze(d.job.Lateness()))
 	}
-	defer d.sender.gate.leave(gated)
+	defer d.sender.gate.leave(d.tenant, d.gated)
 
 	ctx, cancel := context.WithTimeoutCause(ctx, d.timeout(), errTimeout)
 	defer cancel()
 	a, err := d.exchange(ctx, out)
+	if errors.Is(err, errNoRoom) {
+		return chime.Snooze(snooze(d.job.Lateness()))
+	}
 	if err != nil {
 		return d.noAnswer(ctx, host, err)
 	}
@@ -154,11 +162,40 @@ func (d *delivery) token(ctx context.Context, from string, get func(*http.Client
 	if u.Scheme == "http" && !d.sender.options.Egress.AllowInsecure {
 		return "", &requestError{tokenEndpoint + "credentials need https; Egress.AllowInsecure allows http", nil}
 	}
-	token, err := get(&http.Client{Transport: d.sender.transports.shared, CheckRedirect: stay})
+	gated := &gatedTransport{delivery: d}
+	defer gated.leave()
+	token, err := get(&http.Client{Transport: gated, CheckRedirect: stay})
 	if err == nil {
 		d.clean.add(token)
 	}
 	return token, err
+}
+
+// A gatedTransport sends the request for a token over the shared connections, if there is room at its host: a stored token needs no request and no room. The
+// job's own host has room already, because the request for the token comes before the job's request.
+type gatedTransport struct {
+	delivery *delivery
+	entered  []string // hosts
+}
+
+func (g *gatedTransport) RoundTrip(request *http.Request) (*http.Response, error) {
+	d, host := g.delivery, hostAndPort(request.URL)
+	if host != d.gated {
+		if !d.sender.gate.enterHost(d.tenant, host) {
+			if request.Body != nil {
+				_ = request.Body.Close()
+			}
+			return nil, errNoRoom
+		}
+		g.entered = append(g.entered, host)
+	}
+	return d.sender.transports.shared.RoundTrip(request)
+}
+
+func (g *gatedTransport) leave() {
+	for _, host := range g.entered {
+		g.delivery.sender.gate.leaveHost(g.delivery.tenant, host)
+	}
 }
 
 func stay(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }

@@ -18,12 +18,17 @@ type SenderOptions struct {
 	Secrets        *Ring  // opens the secrets of actions, see [Ring.Sealing]; nil: an action with secrets fails
 	Egress         Egress // the addresses that requests may go to
 	PerHost        int    // requests at once to one host and port in this process; more are snoozed for 5 to 60 s. Zero means 20
+	Slots          int    // jobs at once of all workers of this process; see Owner. Zero means 256
 	UserAgent      string // empty: "chime"
 	StorageSuffix  string // of Azure Storage: {account}.queue.{suffix}. Empty: "core.windows.net"
 	BusSuffix      string // of Azure Service Bus: {namespace}.servicebus.{suffix}. Empty: "windows.net"
 	TokenAuthority string // where ActiveDirectoryOAuth gets tokens, without / at its end. Empty: "https://login.microsoftonline.com"
 	Region         string // the region in messages to Azure Storage; empty: none
 
+	// Owner returns the owner of a collection's jobs, so that no owner keeps the others waiting: the jobs of one owner have at most a quarter of Slots, and a
+	// quarter of PerHost for each host and port, but at least one. More are snoozed for 5 to 60 s. Requests for tokens count for their host. Owner is called
+	// for each attempt, by several goroutines; empty: the job has no owner, and only PerHost limits it. Nil: no job has an owner.
+	Owner func(ctx context.Context, collection string) string
 	// RedactError returns the text that an error action sends as Chime-Error, for the error of a job of a schedule: the error may be that of a handler of
 	// the application. Nil: the whole error, up to 256 characters.
 	RedactError func(schedule, text string) string
@@ -32,7 +37,10 @@ type SenderOptions struct {
 	Logger *slog.Logger
 }
 
-const defaultPerHost = 20
+const (
+	defaultPerHost = 20
+	defaultSlots   = 256
+)
 
 // A Sender performs actions: its method Handle is the handler of [JobName]. It is safe for concurrent use, also by several workers.
 type Sender struct {
@@ -45,12 +53,13 @@ type Sender struct {
 // NewSender returns a Sender. It does no I/O.
 func NewSender(options SenderOptions) *Sender {
 	options.PerHost = cmp.Or(max(options.PerHost, 0), defaultPerHost)
+	options.Slots = cmp.Or(max(options.Slots, 0), defaultSlots)
 	options.UserAgent = cmp.Or(options.UserAgent, "chime")
 	options.StorageSuffix = cmp.Or(options.StorageSuffix, "core.windows.net")
 	options.BusSuffix = cmp.Or(options.BusSuffix, "windows.net")
 	options.TokenAuthority = cmp.Or(options.TokenAuthority, "https://login.microsoftonline.com")
 	options.Logger = cmp.Or(options.Logger, slog.Default())
-	return &Sender{options: options, transports: newTransports(options.Egress, options.PerHost), gate: gate{max: options.PerHost}}
+	return &Sender{options: options, transports: newTransports(options.Egress, options.PerHost), gate: gate{perHost: options.PerHost, slots: options.Slots}}
 }
 
 // Close closes idle connections. The Sender can be used again.
@@ -61,7 +70,7 @@ func (s *Sender) Close() { s.transports.close() }
 //   - nil for an answer with a success code;
 //   - a [chime.RetryAfter] for 429 and 503 with Retry-After: the longer of the policy's wait and the answer's, up to a day;
 //   - a [chime.Discard] for 410 Gone, and for a payload that is not an action, or is one that [Action.Validate] refuses even with the widest [Limits];
-//   - a [chime.Snooze] if the host has its maximum of simultaneous requests;
+//   - a [chime.Snooze] if the host, or the job's owner, has its maximum of simultaneous requests;
 //   - another error for every other answer, for a missing answer, and for a secret that cannot be opened: the job is retried by its policy. A destination
 //     that Egress refuses counts as not reachable, like a name without an address.
 //
@@ -86,6 +95,9 @@ func (s *Sender) Handle(ctx context.Context, job *chime.Job) error {
 		return s.failed(policy, job, err)
 	}
 	d := &delivery{sender: s, job: s.redacted(job), action: opened, policy: policy, owner: owner(place.Collection, place.Job)}
+	if s.options.Owner != nil && place.Collection != "" {
+		d.tenant = s.options.Owner(ctx, place.Collection)
+	}
 	if place == (Place{}) {
 		d.owner = owner("", "", job.ID)
 	}
