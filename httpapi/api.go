@@ -45,11 +45,13 @@ type API struct {
 // New returns an API on a store. It does no I/O. Run returns the errors of invalid options; until they are corrected, every request gets 500.
 func New(store chime.Store, options Options) *API {
 	options = options.withDefaults()
+	of, sending := service.New(options.service(store)), options.sender()
+	sending.Owner = of.ShareOf
 	a := &API{
 		options: options,
 		bad:     options.validate(store),
-		service: service.New(options.service(store)),
-		sender:  action.NewSender(options.sender()),
+		service: of,
+		sender:  action.NewSender(sending),
 		reads:   newLimiters(options.Rates.Reads),
 		writes:  newLimiters(options.Rates.Writes),
 		waiters: newWaiters(),

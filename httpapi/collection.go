@@ -64,7 +64,13 @@ func (c *call) changeCollection(ctx context.Context, edit func(*service.Collecti
 	if err != nil {
 		return nil, err
 	}
-	stored, created, err := c.api.service.PutCollection(ctx, c.name.Collection, when, edit)
+	stored, created, err := c.api.service.PutCollection(ctx, c.name.Collection, when, func(old *service.Collection) (*resource.Collection, error) {
+		given, err := edit(old)
+		if err != nil {
+			return nil, err
+		}
+		return given, c.owned(old, given)
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -74,6 +80,25 @@ func (c *call) changeCollection(ctx context.Context, edit func(*service.Collecti
 		return a, nil
 	}
 	return c.collectionAnswer(http.StatusOK, stored), nil
+}
+
+// everyCollection is a name that no collection has. Only a principal with a permission for all collections has it for this one.
+const everyCollection = "*"
+
+// owned sets the owner of a collection: the principal who creates it, and then the stored one. Only an administrator of all collections may name another,
+// because a collection uses up the shares and the quotas of its owner.
+func (c *call) owned(old *service.Collection, given *resource.Collection) error {
+	owner := c.principal.owner()
+	if old != nil {
+		owner = old.Owner
+	}
+	if given.Owner == "" {
+		given.Owner = owner
+	}
+	if given.Owner != owner && !c.principal.may(Admin, everyCollection) {
+		return problem.New(problem.Forbidden, "%q may not move collection %q to the owner %.100q: the permission admin for all collections is needed", c.principal.Name, c.name.Collection, given.Owner)
+	}
+	return nil
 }
 
 func deleteCollection(ctx context.Context, c *call) (*answer, error) {

@@ -42,6 +42,9 @@ type Options struct {
 	Rates Rates
 	// Retention is the time for which jobs that have ended are kept. Zero means 60 days.
 	Retention time.Duration
+	// Quota returns the quota of an owner, who has created a collection or got it from an administrator; an empty name means a collection without an owner.
+	// Nil: the defaults. [TokenQuotas] reads quotas from the lines of tokens.
+	Quota func(owner string) Quota
 	// RedactError returns what a client may read of an error or a note of a job of a schedule "collection:job": the messages of histories, and Chime-Error of
 	// error actions. The handlers of job actions write such texts. Requests of a job have no secrets and no addresses in them. Several requests may call
 	// it at the same time. Nil: the whole text.
@@ -53,12 +56,16 @@ type Options struct {
 	// The following fields configure the requests that jobs send, see [action.SenderOptions].
 
 	PerHost        int    // requests at once to one host and port in this process. Zero means 20
+	Slots          int    // jobs at once of all workers of this process. An owner has at most a quarter, see [action.SenderOptions]. Zero means 256
 	UserAgent      string // empty: "chime"
 	StorageSuffix  string // of Azure Storage. Empty: "core.windows.net"
 	BusSuffix      string // of Azure Service Bus. Empty: "windows.net"
 	TokenAuthority string // of ActiveDirectoryOAuth. Empty: "https://login.microsoftonline.com"
 	Region         string // named in messages to Azure Storage. Empty: none
 }
+
+// A Quota bounds what the collections of one owner use together.
+type Quota = service.Quota
 
 // Limits bound the size of jobs. A request may have twice JobBytes plus 64 KiB.
 type Limits = action.Limits
@@ -125,6 +132,9 @@ func (o *Options) validate(store chime.Store) error {
 	if o.PerHost < 0 {
 		wrong("PerHost is %d: want a positive number, or 0 for 20", o.PerHost)
 	}
+	if o.Slots < 0 {
+		wrong("Slots is %d: want a positive number, or 0 for 256", o.Slots)
+	}
 	if o.PublicURL != "" {
 		at, err := url.Parse(o.PublicURL)
 		if err != nil || at.Scheme != "http" && at.Scheme != "https" || at.Host == "" || at.User != nil || at.RawQuery != "" || at.Fragment != "" {
@@ -137,13 +147,13 @@ func (o *Options) validate(store chime.Store) error {
 func (o *Options) service(store chime.Store) service.Options {
 	return service.Options{
 		Store: store, Queues: o.Queues, Secrets: o.Secrets, Sealed: o.Sealed, Egress: o.Egress, OpenPFX: o.OpenPFX, Limits: o.Limits, Retention: o.Retention, Logger: o.Logger,
-		RedactError: o.RedactError,
+		RedactError: o.RedactError, Quota: o.Quota,
 	}
 }
 
 func (o *Options) sender() action.SenderOptions {
 	return action.SenderOptions{
-		Secrets: o.Secrets.Sealing(2, o.Sealed), Egress: o.Egress, PerHost: o.PerHost, UserAgent: o.UserAgent,
+		Secrets: o.Secrets.Sealing(2, o.Sealed), Egress: o.Egress, PerHost: o.PerHost, Slots: o.Slots, UserAgent: o.UserAgent,
 		StorageSuffix: o.StorageSuffix, BusSuffix: o.BusSuffix, TokenAuthority: o.TokenAuthority, Region: o.Region,
 		RedactError: o.RedactError, Logger: o.Logger,
 	}

@@ -3,6 +3,8 @@ package httpapi
 import (
 	"fmt"
 	"net/http"
+
+	"github.com/chimejobs/chime/httpapi/internal/resource"
 )
 
 // An Authenticator returns who sends a request. Its error is answered with 401, and logged; the client does not receive its text, unless it comes from
@@ -11,7 +13,8 @@ type Authenticator func(*http.Request) (Principal, error)
 
 // A Principal is the sender of a request.
 type Principal struct {
-	// Name identifies the principal in logs and rate limits.
+	// Name identifies the principal in logs and rate limits. It is the owner of the collections that the principal creates, if it has 1 to 100 characters
+	// without control characters, quotes and backslashes; else they have no owner, and each counts as its own.
 	Name string
 
 	// Allows reports whether the principal has a permission for a collection, which need not exist. It is called before the store is read. If the
@@ -20,6 +23,14 @@ type Principal struct {
 
 	unlimited bool     // set by Loopback: no rate limit
 	sets      []string // set by Tokens: Allows permits only collections in these sets, where * matches any characters; nil: any
+}
+
+// owner is the owner of the collections that the principal creates; empty: they have none.
+func (p *Principal) owner() string {
+	if p.unlimited || !resource.IsOwner(p.Name) {
+		return ""
+	}
+	return p.Name
 }
 
 // may reports whether the principal has a permission, and the permission to read.

@@ -41,6 +41,8 @@ type holder struct {
 //	# what [NewToken] returns as its line
 //	ci 2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae write demo,ci-*
 //
+// A line may end with quotas of its name as an owner of collections, see [TokenQuotas]: "collections=500", "unfinished=256MiB".
+//
 // Several lines with the same name and the same SHA-256 add up. Two tokens with one name are one principal, so you can replace a token without a gap:
 // add the new one, then remove the old one. Empty lines and lines that begin with # are ignored. The error lists all mistakes with their lines; it never
 // contains part of a hash. A text without any token is an error, because nobody could use the API.
@@ -76,7 +78,7 @@ func Tokens(lines string) (Authenticator, error) {
 
 // addToken adds the grant of a line.
 func addToken(holders map[[sha256.Size]byte]*holder, fields []string) error {
-	if len(fields) != 4 {
+	if len(fields) < 4 {
 		return fmt.Errorf("%d fields, want 4: name, SHA-256 of the token, permission, collections", len(fields))
 	}
 	if !principalName.MatchString(fields[0]) {
@@ -98,6 +100,9 @@ func addToken(holders map[[sha256.Size]byte]*holder, fields []string) error {
 			return fmt.Errorf("collection %.40q: want 1 to 40 of A-Z a-z 0-9 _ -, and * for any characters", set)
 		}
 		g.collections = append(g.collections, set)
+	}
+	if _, err := readQuota(fields[4:]); err != nil {
+		return err
 	}
 	key := [sha256.Size]byte(digest)
 	if holders[key] == nil {

@@ -100,7 +100,7 @@ func TestBadLinesAreRefusedByNumberAndWithoutTheirHash(t *testing.T) {
 		{"nothing", "", "no tokens found"},
 		{"comments only", "# none yet\n\n", "no tokens found"},
 		{"a field too few", good + "\nci " + digest + " read", "line 2: 3 fields, want 4"},
-		{"a field too many", good + " more", "line 1: 5 fields, want 4"},
+		{"a field too many", good + " more", `line 1: "more": want collections=NUMBER or unfinished=SIZE`},
 		{"the token itself", "ci " + someToken + " read *", "line 1: the second field is a token itself"},
 		{"a short hash", "ci " + digest[:60] + " read *", "line 1: the second field is not a SHA-256"},
 		{"no hash", "ci " + strings.Repeat("g", 64) + " read *", "line 1: the second field is not a SHA-256"},

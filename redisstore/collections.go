@@ -9,6 +9,7 @@ import (
 	mathrand "math/rand/v2"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -35,6 +36,7 @@ const (
 	collectionNone     = -1
 	collectionDeleting = -2
 	collectionQuota    = -3
+	collectionOwners   = -4
 
 	nameKnown = 2
 
@@ -45,10 +47,13 @@ const (
 // PutCollection creates a collection, or changes the revision that the caller has read.
 func (s *store) PutCollection(ctx context.Context, put protocol.CollectionPut) (protocol.Collection, error) {
 	k := s.keys.collections()
-	args := []any{put.Name, put.Revision, put.State, put.MaxNames, put.Data, rand.Text()}
-	answer, err := s.runOne(ctx, "put collection", put.Name, newCall(&putCollectionScript, []string{k.records, k.index, k.unfinished, k.swept}, args))
+	args := []any{put.Name, put.Revision, put.State, put.MaxNames, put.Data, rand.Text(), put.Owner, put.MaxOwned}
+	answer, err := s.runOne(ctx, "put collection", put.Name, newCall(&putCollectionScript, []string{k.records, k.index, k.unfinished, k.swept, k.owned}, args))
 	if err != nil {
 		return protocol.Collection{}, err
+	}
+	if answer.number(1) == collectionOwners {
+		return protocol.Collection{}, fmt.Errorf("%w: it may have %d", protocol.ErrOwnerQuota, put.MaxOwned)
 	}
 	return collectionAnswer(answer, put.Name)
 }
@@ -79,7 +84,7 @@ func collectionAnswer(answer reply, name string) (c protocol.Collection, err err
 // DeleteCollection removes a collection that is deleted and has no names.
 func (s *store) DeleteCollection(ctx context.Context, name string, creation, revision int64) error {
 	k := s.keys.collections()
-	keys := []string{k.records, k.index, k.unfinished, k.swept, k.names(name)}
+	keys := []string{k.records, k.index, k.unfinished, k.swept, k.names(name), k.owned}
 	answer, err := s.runOne(ctx, "delete collection", name, newCall(&deleteCollectionScript, keys, []any{name, creation, revision}))
 	if err != nil {
 		return err
@@ -179,6 +184,18 @@ func (s *store) pageOfCollections(ctx context.Context, page protocol.CollectionP
 			}
 		}
 		return names, 0, nil
+	}
+	if page.Order == protocol.ByOwner {
+		prefix := page.Owner + "\t"
+		from := "(" + prefix + page.After
+		if page.After == "" {
+			from = "[" + prefix
+		}
+		all, err := s.client.ZRangeByLex(ctx, k.owned, &redis.ZRangeBy{Min: from, Max: "(" + page.Owner + "\n", Count: protocol.MaxCollectionPage}).Result()
+		for _, member := range all {
+			names = append(names, strings.TrimPrefix(member, prefix))
+		}
+		return names, 0, err
 	}
 	from := "-"
 	if page.After != "" {
@@ -308,6 +325,7 @@ type collectionForm struct {
 	MaxNames   int             `json:"max_names"`
 	Created    int64           `json:"created_ms"`
 	Changed    int64           `json:"changed_ms"`
+	Owner      string          `json:"owner"` // of records that have one
 	Data       json.RawMessage `json:"data"`
 }
 
@@ -328,6 +346,7 @@ func parseCollection(name, text string, swept int64) protocol.Collection {
 		return c
 	}
 	c.Creation, c.Revision, c.State, c.Transition, c.MaxNames = form.Creation, form.Revision, form.State, form.Transition, form.MaxNames
+	c.Owner = form.Owner
 	c.Created, c.Changed = time.UnixMilli(form.Created).UTC(), time.UnixMilli(form.Changed).UTC()
 	if string(form.Data) != "null" {
 		c.Data = form.Data

@@ -30,7 +30,7 @@ func (b *bench) repeating() *store {
 func (b *bench) collectionKeysNow() string {
 	k := b.store.keys.collections()
 	var there []string
-	for _, key := range []string{k.records, k.index, k.unfinished, k.swept, k.names("c")} {
+	for _, key := range []string{k.records, k.index, k.unfinished, k.swept, k.owned, k.names("c")} {
 		if n, _ := b.client.Exists(b.Context(), key).Result(); n == 1 {
 			there = append(there, strings.TrimPrefix(key, k.prefix))
 		}
@@ -366,4 +366,74 @@ func TestACollectionThatCannotBeReadIsNotChanged(t *testing.T) {
 			}
 		}
 	})
+}
+
+// The members of …:owned are those of the records, after each change, and after a call that was sent twice.
+func TestAnOwnerIsKnownByTheRecordsOfItsCollections(t *testing.T) {
+	for _, twice := range []bool{false, true} {
+		onEveryServer(t, func(b *bench) {
+			store := b.store
+			if twice {
+				store = b.repeating()
+			}
+			put := func(c protocol.Collection, state, owner string, most int) (protocol.Collection, error) {
+				return store.PutCollection(b.Context(), protocol.CollectionPut{
+					Name: c.Name, Revision: c.Revision, State: state, MaxNames: 5, Data: []byte(`{"token":"x","owner":"no","data":1}`), Owner: owner, MaxOwned: most,
+				})
+			}
+			owned := func(owner string) string {
+				b.Helper()
+				var names []string
+				page := &protocol.CollectionPage{Order: protocol.ByOwner, Owner: owner}
+				for page != nil {
+					found, next, err := store.PageCollections(b.Context(), *page)
+					if err != nil {
+						b.Fatal(err)
+					}
+					for _, c := range found {
+						if c.Owner != owner || string(c.Data) != `{"token":"x","owner":"no","data":1}` {
+							b.Errorf("%+v is listed for %q", c, owner)
+						}
+						names = append(names, c.Name)
+					}
+					page = next
+				}
+				return strings.Join(names, " ")
+			}
+			const ann, enabled = "ann müller", protocol.CollectionEnabled
+			a, err := put(protocol.Collection{Name: "a"}, enabled, ann, 2)
+			b.Want("created", fmt.Sprint(a.Owner, err), ann+"<nil>")
+			c, err := put(protocol.Collection{Name: "c"}, enabled, ann, 2)
+			b.Want("a second one", fmt.Sprint(c.Owner, err), ann+"<nil>")
+			_, err = put(protocol.Collection{Name: "d"}, enabled, ann, 2)
+			b.Want("a third one", fmt.Sprint(errors.Is(err, protocol.ErrOwnerQuota)), "true")
+			_, err = put(protocol.Collection{Name: "d"}, enabled, "ann", 1) // the name of one owner may begin that of another
+			b.Want("another owner", fmt.Sprint(err), "<nil>")
+			_, err = put(protocol.Collection{Name: "e"}, enabled, "", 1)
+			b.Want("without an owner", fmt.Sprint(err), "<nil>")
+			b.Want("owned by ann müller", owned(ann), "a c")
+			b.Want("owned by ann", owned("ann"), "d")
+			a, err = put(a, enabled, "ben", 1)
+			b.Want("moved", fmt.Sprint(a.Owner, err), "ben<nil>")
+			a, err = put(a, protocol.CollectionDisabled, "ben", 1)
+			b.Want("changed", fmt.Sprint(a.Owner, a.State, err), "bendisabled<nil>")
+			b.Want("owned by ann müller after the move", owned(ann), "c")
+			b.Want("owned by ben", owned("ben"), "a")
+			c, err = put(c, protocol.CollectionDeleted, ann, 1)
+			b.Want("begun to be deleted", fmt.Sprint(err), "<nil>")
+			b.Want("owned until it is gone", owned(ann), "c")
+			if err := store.DeleteCollection(b.Context(), c.Name, c.Creation, c.Revision); err != nil {
+				b.Fatal(err)
+			}
+			b.Want("owned when it is gone", owned(ann), "")
+			for i := range 120 {
+				if _, err := put(protocol.Collection{Name: fmt.Sprintf("n%03d", i)}, enabled, ann, 0); err != nil {
+					b.Fatal(err)
+				}
+			}
+			if n := len(strings.Fields(owned(ann))); n != 120 {
+				b.Errorf("%d of 120 are listed", n)
+			}
+		})
+	}
 }

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -125,6 +126,7 @@ func (w *collectionWalk) expect(err, want error) bool {
 func (w *collectionWalk) put(name string) {
 	states := []string{protocol.CollectionEnabled, protocol.CollectionDisabled, protocol.CollectionDeleted}
 	put := protocol.CollectionPut{Name: name, Revision: w.seen(name).Revision, State: states[w.random.IntN(3)], MaxNames: w.random.IntN(6), Data: []byte(fmt.Sprintf(`{"}\"n":%d}`, w.random.IntN(2)))}
+	put.Owner, put.MaxOwned = []string{"", "ann", "ben"}[w.random.IntN(3)], w.random.IntN(3)
 	now := w.there[name]
 	if now == nil && put.State == protocol.CollectionDeleted {
 		put.State = protocol.CollectionEnabled // a caller that creates one does not delete it
@@ -132,10 +134,18 @@ func (w *collectionWalk) put(name string) {
 	w.begin("put %+v", put)
 	got, err := w.sending.PutCollection(w.Context(), put)
 	var want error
-	same := now != nil && now.State == put.State && now.MaxNames == put.MaxNames && string(now.Data) == string(put.Data)
+	same := now != nil && now.State == put.State && now.MaxNames == put.MaxNames && string(now.Data) == string(put.Data) && now.Owner == put.Owner
+	owned := 0
+	for _, other := range w.there {
+		if other.Owner == put.Owner {
+			owned++
+		}
+	}
 	switch {
 	case now == nil && put.Revision != 0:
 		want = protocol.ErrNotFound
+	case now == nil && put.Owner != "" && put.MaxOwned > 0 && owned >= put.MaxOwned:
+		want = protocol.ErrOwnerQuota
 	case now == nil:
 	case now.State == protocol.CollectionDeleted && !(same && now.Revision == put.Revision):
 		want = protocol.ErrDeleting
@@ -155,7 +165,7 @@ func (w *collectionWalk) put(name string) {
 		w.fatal("revision %d, and %d was drawn before", got.Revision, w.drawn)
 	}
 	w.drawn = got.Revision
-	is := protocol.Collection{Name: name, Creation: got.Revision, Revision: got.Revision, State: put.State, MaxNames: put.MaxNames, Data: put.Data, Created: got.Created, Changed: got.Changed, Swept: got.Swept}
+	is := protocol.Collection{Name: name, Creation: got.Revision, Revision: got.Revision, State: put.State, MaxNames: put.MaxNames, Data: put.Data, Owner: put.Owner, Created: got.Created, Changed: got.Changed, Swept: got.Swept}
 	if now == nil {
 		now = &walkedCollection{names: map[string]bool{}}
 		w.there[name] = now
@@ -276,10 +286,10 @@ func (w *collectionWalk) check() {
 		return
 	}
 	w.twice = false
-	compare := func(order protocol.CollectionOrder, want []protocol.Collection) {
+	compare := func(order protocol.CollectionOrder, want []protocol.Collection, owner ...string) {
 		w.Helper()
 		w.calls++
-		got, next, err := w.store.PageCollections(w.Context(), protocol.CollectionPage{Order: order, Age: -10_000 * time.Hour})
+		got, next, err := w.store.PageCollections(w.Context(), protocol.CollectionPage{Order: order, Age: -10_000 * time.Hour, Owner: strings.Join(owner, "")})
 		if err != nil || next != nil || fmt.Sprint(got) != fmt.Sprint(want) && len(got)+len(want) > 0 {
 			w.fatal("order %d: %+v, %v, %v; want %+v", order, got, next, err, want)
 		}
@@ -296,6 +306,9 @@ func (w *collectionWalk) check() {
 		}
 	}
 	compare(protocol.ByName, all)
+	for _, owner := range []string{"ann", "ben"} {
+		compare(protocol.ByOwner, slices.DeleteFunc(slices.Clone(all), func(c protocol.Collection) bool { return c.Owner != owner }), owner)
+	}
 	slices.SortFunc(unfinished, func(a, b protocol.Collection) int { return int(a.Transition - b.Transition) })
 	compare(protocol.ByTransition, unfinished)
 	slices.SortFunc(all, func(a, b protocol.Collection) int { return a.Swept.Compare(b.Swept) })

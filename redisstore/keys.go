@@ -23,7 +23,7 @@ func (k keyspace) shared() map[string]string {
 		k.leader(): "hash", k.queues(): "hash", k.registry(): "zset", k.deleted(): "zset", k.served(): "zset",
 		k.pruned():  "hash",
 		k.workers(): "hash", k.beats(): "zset",
-		c.records: "hash", c.index: "zset", c.unfinished: "zset", c.swept: "zset",
+		c.records: "hash", c.index: "zset", c.unfinished: "zset", c.swept: "zset", c.owned: "zset",
 	}
 }
 
@@ -54,7 +54,7 @@ func (k keyspace) beats() string { return string(k) + ":beats" }
 // collections builds the keys of the collections, which share the hash tag /collections: no queue has a / in its name.
 func (k keyspace) collections() collectionKeys {
 	tag := string(k) + ":{/collections}:"
-	return collectionKeys{prefix: tag, records: tag + "records", index: tag + "index", unfinished: tag + "unfinished", swept: tag + "swept"}
+	return collectionKeys{prefix: tag, records: tag + "records", index: tag + "index", unfinished: tag + "unfinished", swept: tag + "swept", owned: tag + "owned"}
 }
 
 // collectionKeys are the keys of the collections. None has the name of a key that a producer may use in a partition.
@@ -65,6 +65,7 @@ type collectionKeys struct {
 	index      string // sorted set: collection → 0
 	unfinished string // sorted set: collection with a change of its state that is not complete → number of that
 	swept      string // sorted set: collection → when it was swept last, Unix µs
+	owned      string // sorted set: "<owner>\t<collection>" → 0
 }
 
 // names is a sorted set: name that is reserved in the collection → 0.

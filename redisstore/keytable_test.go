@@ -88,7 +88,7 @@ func TestTheTablesOfKeys(t *testing.T) {
 	bounded := boundedKeys(t)
 	c := k.collections()
 	ofCollections := map[string]string{
-		c.records: types["records"], c.index: types["index"], c.unfinished: types["unfinished"], c.swept: types["swept"],
+		c.records: types["records"], c.index: types["index"], c.unfinished: types["unfinished"], c.swept: types["swept"], c.owned: types["owned"],
 		c.names("<collection>"): types["names"],
 	}
 	for document, want := range map[string]map[string]string{"docs/keys.md": want, "docs/http-api.md": ofCollections} {

@@ -21,6 +21,8 @@ var (
 	ErrQuota = errors.New("the quota is used up")
 	// ErrDeleting: the collection is being deleted. Nothing is added to it or changed any more.
 	ErrDeleting = errors.New("the collection is being deleted")
+	// ErrOwnerQuota: the owner has its maximum number of collections. Nothing was added.
+	ErrOwnerQuota = errors.New("the owner's quota of collections is used up")
 )
 
 // The states of a collection.
@@ -34,7 +36,7 @@ const (
 // it uses it, and releases it afterwards. Every number that is drawn, a creation or a revision, is higher than all earlier ones.
 type CollectionStore interface {
 	// PutCollection creates a collection, for the revision 0, or changes the given revision; a repeated call changes nothing. A changed
-	// state begins a transition. ErrConflict, ErrNotFound, ErrDeleting, ErrQuota: nothing was changed.
+	// state begins a transition. ErrConflict, ErrNotFound, ErrDeleting, ErrQuota, ErrOwnerQuota: nothing was changed.
 	PutCollection(ctx context.Context, put CollectionPut) (Collection, error)
 
 	// DeleteCollection removes a collection that is deleted and has no names. If it is gone, or was created again since, that is not an error.
@@ -79,6 +81,8 @@ type CollectionPut struct {
 	State    string // not deleted for a collection that is to be created
 	MaxNames int
 	Data     []byte // JSON without superfluous space
+	Owner    string // 1 to 100 characters of UTF-8 without control characters, quotes and backslashes; empty: none
+	MaxOwned int    // collections that the owner of a new one may have with it; 0: any number
 }
 
 // A Collection is a collection as it is stored.
@@ -89,6 +93,7 @@ type Collection struct {
 	Transition         int64 // not finished; 0: none
 	MaxNames           int
 	Data               []byte
+	Owner              string // empty: none
 	Created, Changed   time.Time
 	Swept              time.Time
 	Err                error // why the record cannot be read; only Name and Swept are known then
@@ -97,7 +102,8 @@ type Collection struct {
 // A CollectionPage selects the collections to read.
 type CollectionPage struct {
 	Order      CollectionOrder
-	After      string        // ByName: names after this one
+	After      string        // ByName, ByOwner: names after this one
+	Owner      string        // ByOwner
 	Transition int64         // ByTransition: those after this one
 	Age        time.Duration // BySweep: those whose last sweep is longer ago
 }
@@ -110,6 +116,7 @@ const (
 	ByName       CollectionOrder = iota // all, by name
 	ByTransition                        // those with a transition that is not finished; the oldest first
 	BySweep                             // those that were not swept for some time; the longest ago first. It has one page.
+	ByOwner                             // those of an owner, by name
 )
 
 // A ReserveAnswer is the answer of ReserveName.

@@ -35,7 +35,7 @@ func With(c protocol.Collection, state string) protocol.CollectionPut {
 	if data == nil {
 		data = []byte("null")
 	}
-	return protocol.CollectionPut{Name: c.Name, Revision: c.Revision, State: state, MaxNames: c.MaxNames, Data: data}
+	return protocol.CollectionPut{Name: c.Name, Revision: c.Revision, State: state, MaxNames: c.MaxNames, Data: data, Owner: c.Owner}
 }
 
 func (s *Suite) TestAReservationNeedsRoomInACollectionThatIsNotDeleted(t *testing.T) {

@@ -77,6 +77,7 @@ var guards = []guard{
 	{"name of a put of a collection", "redisstore/scripts/collections/put_collection.lua", "if c.token == token then", "if false then", "redisstore", "TestACallOfCollectionsMayBeSentTwice"},
 	{"revision of a put of a collection", "redisstore/scripts/collections/put_collection.lua", "elseif c.revision ~= seen then", "elseif false then", "redisstore", "TestAPutNeedsTheRevisionThatIsStored"},
 	{"number drawn last", "redisstore/scripts/collections/put_collection.lua", "(tonumber(stored[2] or '') or 0) + 1", "0", "redisstore", "TestStore/NumbersOfCollectionsGrowWhenTheClockStepsBack"},
+	{"quota of an owner", "redisstore/scripts/collections/put_collection.lua", "and has >= tonumber(ARGV[8]) then", "and false then", "redisstore", "TestAnOwnerIsKnownByTheRecordsOfItsCollections"},
 	{"maximum of unfinished runs", "redisstore/scripts/jobs/enqueue.lua", "if known and known.unfinished >= most then", "if false then", "redisstore", "TestARefusedRunRemainsRefusedForItsCall"},
 	{"refusal of a repeated call", "redisstore/scripts/jobs/enqueue.lua", "if again then return not redis.call('ZMSCORE', CALLERS, name)[1] end", "if again then return true end", "redisstore", "TestARefusedRunRemainsRefusedForItsCall"},
 	{"quota of names", "redisstore/scripts/collections/reserve.lua", "if names >= tonumber(c.max_names) then", "if false then", "redisstore", "TestStore/AQuotaIsExactUnderManyWriters"},

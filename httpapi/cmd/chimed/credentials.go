@@ -19,6 +19,7 @@ type credentials struct {
 	local             *login.Local
 
 	who         atomic.Pointer[httpapi.Authenticator]
+	quotas      atomic.Pointer[func(owner string) httpapi.Quota]
 	certificate atomic.Pointer[tls.Certificate]
 }
 
@@ -34,13 +35,18 @@ func (c *credentials) load() error {
 	if c.tokens != "" {
 		text, err := readSecretFile(c.tokens)
 		var who httpapi.Authenticator
+		var quotas func(string) httpapi.Quota
 		if err == nil {
 			who, err = httpapi.Tokens(string(text))
+		}
+		if err == nil {
+			quotas, err = httpapi.TokenQuotas(string(text))
 		}
 		if err != nil {
 			bad = append(bad, fmt.Errorf("-tokens: %w", err))
 		} else {
 			c.who.Store(&who)
+			c.quotas.Store(&quotas)
 		}
 	}
 	if c.cert != "" {
@@ -76,6 +82,14 @@ func (c *credentials) authenticate(r *http.Request) (httpapi.Principal, error) {
 		return c.authenticateLocal(r)
 	}
 	return (*c.who.Load())(r)
+}
+
+// quota is the quota of an owner of collections, by the tokens that were read last. Without tokens there is one user, who needs none.
+func (c *credentials) quota(owner string) httpapi.Quota {
+	if quotas := c.quotas.Load(); quotas != nil {
+		return (*quotas)(owner)
+	}
+	return httpapi.Quota{Collections: -1, UnfinishedBytes: -1, Alone: true}
 }
 
 // tls is a server's configuration with the certificate that was read last; nil: there is none.

@@ -78,6 +78,7 @@ type server struct {
 func newServer(s *settings, known *credentials, store chime.Store, listener net.Listener, log *slog.Logger) (*server, error) {
 	options := httpapi.Options{
 		Authenticate: known.authenticate, Secrets: s.ring, Sealed: s.sealed, Egress: s.egress, Queues: s.names, PublicURL: s.publicURL, Logger: log,
+		Quota: known.quota,
 	}
 	if program, err := thisProgram(); err == nil {
 		options.OpenPFX = newPFXOpener(program, pfxTimeout)

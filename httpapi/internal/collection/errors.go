@@ -9,4 +9,6 @@ var (
 	ErrQuota = protocol.ErrQuota
 	// ErrDeleting: the collection is being deleted. It accepts no names and no changes; when it is gone it can be created again.
 	ErrDeleting = protocol.ErrDeleting
+	// ErrOwnerQuota: the owner has its maximum number of collections, so a new one was not created.
+	ErrOwnerQuota = protocol.ErrOwnerQuota
 )

@@ -57,6 +57,11 @@ func (r *Records) Unfinished(ctx context.Context) iter.Seq2[*Record, error] {
 	return r.list(ctx, protocol.CollectionPage{Order: protocol.ByTransition}, r.usable(ctx))
 }
 
+// Owned returns the collections of an owner in the order of their names, like List.
+func (r *Records) Owned(ctx context.Context, owner string) iter.Seq2[*Record, error] {
+	return r.list(ctx, protocol.CollectionPage{Order: protocol.ByOwner, Owner: owner}, r.usable(ctx))
+}
+
 // list reads the pages of an order.
 func (r *Records) list(ctx context.Context, page protocol.CollectionPage, err error) iter.Seq2[*Record, error] {
 	return func(yield func(*Record, error) bool) {
@@ -95,7 +100,7 @@ func (r *Records) Get(ctx context.Context, name string) (*Record, error) {
 // are kept. To delete a collection put the state deleted, release its names, and call Delete.
 //
 // ErrConflict: it is at another revision, or it exists already. ErrNotFound: it does not exist, and Revision is not 0. [ErrDeleting]: it is being
-// deleted. [ErrQuota]: there are 10,000 collections. In these cases nothing was changed. After an error of the store the change may be stored: Get
+// deleted. [ErrQuota]: there are 10,000 collections. [ErrOwnerQuota]: a new collection would be one more than MaxOwned of its owner. In these cases nothing was changed. After an error of the store the change may be stored: Get
 // shows it. The first call checks the store, and refuses an unsuitable one with an error that wraps ErrUnfit.
 func (r *Records) Put(ctx context.Context, collection Record) (*Record, error) {
 	put, err := collection.put()

@@ -21,6 +21,7 @@ type Collection struct {
 	SKU         string            `json:"sku,omitempty"` // Free, Standard, P10Premium, P20Premium; empty: none
 	State       string            `json:"-"`             // Enabled or Disabled; empty: not given
 	Prefix      string            `json:"-"`             // prefix of the paths in the client's body: "properties." or nothing
+	Owner       string            `json:"-"`             // chime.owner; empty: not given
 	Quota       Quota             `json:"quota"`
 	Queue       string            `json:"queue,omitempty"`       // chime.queue; empty: the first
 	Description string            `json:"description,omitempty"` // chime.description
@@ -181,12 +182,20 @@ func (f *form) shortest(in *body.ObjectReader, c *Collection, plan sku) {
 	}
 }
 
+var ownerForm = regexp.MustCompile(`^[^"\\\pC]{1,100}$`)
+
+// IsOwner reports whether a text may be the owner of a collection.
+func IsOwner(text string) bool { return utf8.ValidString(text) && ownerForm.MatchString(text) }
+
 // entryForm is the form of an entry of chime.jobs: a job name with * for any characters, and optionally a queue.
 var entryForm = regexp.MustCompile(`^[A-Za-z0-9_.:*-]{1,100}(@[A-Za-z0-9_.:*-]{1,100})?$`)
 
 func (f *form) collectionExtensions(c *Collection) {
 	in := f.content.Object("chime")
-	c.Queue, c.Description, c.Jobs = in.Text("queue"), in.Text("description"), in.Texts("jobs")
+	c.Queue, c.Owner, c.Description, c.Jobs = in.Text("queue"), in.Text("owner"), in.Text("description"), in.Texts("jobs")
+	if c.Owner != "" && !IsOwner(c.Owner) {
+		in.Wrong("owner", "owner_value", "want 1 to 100 characters without control characters, quotes and backslashes")
+	}
 	if utf8.RuneCountInString(c.Description) > maxDescription {
 		in.Wrong("description", "description_size", "want at most 1024 characters")
 	}

@@ -46,6 +46,7 @@ type (
 	}
 	collectionExtensions struct {
 		Queue       string   `json:"queue,omitempty"`
+		Owner       string   `json:"owner,omitempty"`
 		Description string   `json:"description,omitempty"`
 		Jobs        []string `json:"jobs,omitempty"`
 	}
@@ -71,8 +72,8 @@ func (c *Collection) json() collectionJSON {
 	if c.SKU != "" {
 		p.SKU = &collectionSKU{c.SKU}
 	}
-	if c.Queue != "" || c.Description != "" || len(c.Jobs) > 0 {
-		p.Chime = &collectionExtensions{c.Queue, c.Description, c.Jobs}
+	if c.Queue != "" || c.Owner != "" || c.Description != "" || len(c.Jobs) > 0 {
+		p.Chime = &collectionExtensions{c.Queue, c.Owner, c.Description, c.Jobs}
 	}
 	return collectionJSON{Location: c.Location, Tags: c.Tags, Properties: p}
 }

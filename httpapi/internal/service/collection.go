@@ -33,7 +33,7 @@ func newCollection(c *collection.Record) (*Collection, error) {
 	if err != nil {
 		return nil, err
 	}
-	of.State = ""
+	of.State, of.Owner = "", c.Owner
 	return &Collection{Name: c.Name, Revision: c.Revision, State: shownStates[c.State], Collection: of}, nil
 }
 
@@ -88,6 +88,8 @@ func (s *Service) PutCollection(ctx context.Context, name string, when Condition
 			return nil, false, deleting(name)
 		case errors.Is(err, collection.ErrQuota):
 			return nil, false, problem.New(problem.QuotaCollections, "the maximum number of collections is reached: delete one that is not needed")
+		case errors.Is(err, collection.ErrOwnerQuota):
+			return nil, false, problem.New(problem.QuotaCollections, "%q owns %d collections, its maximum: delete one that is not needed", put.Owner, put.MaxOwned)
 		case lostRace(err):
 			continue
 		case err != nil:
@@ -141,6 +143,10 @@ func (s *Service) collectionPut(name string, stored *collection.Record, given *r
 	if given.Queue != "" && !slices.Contains(s.options.Queues, given.Queue) {
 		return put, mistake("queue", given.Prefix+"chime.queue", given.Queue, "want one of "+strings.Join(s.options.Queues, ", "))
 	}
+	if put.Owner = given.Owner; put.Owner == "" && stored != nil {
+		put.Owner = stored.Owner
+	}
+	put.MaxOwned = max(0, s.quotaOf(put.Owner).Collections)
 	kept := *given
 	kept.State = ""
 	put.Data = kept.Encode()

@@ -61,6 +61,7 @@ type Options struct {
 	Logger    *slog.Logger    // nil: slog.Default()
 
 	RedactError func(schedule, text string) string // what histories show of an error or a note; nil: everything
+	Quota       func(owner string) Quota           // of an owner; empty: of a collection without one. Nil: the defaults
 }
 
 const defaultRetention = 60 * 24 * time.Hour
@@ -76,6 +77,7 @@ type Service struct {
 	unfinished  chan struct{} // somebody has left work for Run
 	clock       storeClock
 	sealed      atomic.Bool // the store has the newest version of seals
+	owners      owners
 
 	mu       sync.Mutex
 	searched map[string]time.Time // collection -> when its strays were last released because it was full
