@@ -78,7 +78,7 @@ type server struct {
 func newServer(s *settings, known *credentials, store chime.Store, listener net.Listener, log *slog.Logger) (*server, error) {
 	options := httpapi.Options{
 		Authenticate: known.authenticate, Secrets: s.ring, Sealed: s.sealed, Egress: s.egress, Queues: s.names, PublicURL: s.publicURL, Logger: log,
-		Quota: known.quota,
+		Slots: s.slots(), Quota: known.quota,
 	}
 	if program, err := thisProgram(); err == nil {
 		options.OpenPFX = newPFXOpener(program, pfxTimeout)
@@ -93,11 +93,10 @@ func newServer(s *settings, known *credentials, store chime.Store, listener net.
 		made.roles, looped = append(made.roles, scheduler), append(looped, scheduler)
 	}
 	if s.hasRole(roleWorker) {
-		worker := chime.NewWorker(store, chime.WorkerOptions{
-			Queues: s.weights, Concurrency: s.concurrency, Logger: log, Observers: []*chime.Observer{metrics.Observer()},
-		})
-		api.Register(worker)
-		made.roles, looped = append(made.roles, worker), append(looped, worker)
+		for _, worker := range newWorkers(s, store, metrics.Observer(), log) {
+			api.Register(worker)
+			made.roles, looped = append(made.roles, worker), append(looped, worker)
+		}
 	}
 	if s.hasRole(roleAPI) {
 		made.roles = append(made.roles, api)
@@ -118,6 +117,25 @@ func newServer(s *settings, known *credentials, store chime.Store, listener net.
 	made.http.TLSConfig = known.tls()
 	made.http.ErrorLog = slog.NewLogLogger(log.Handler(), slog.LevelDebug) // errors in requests from strangers
 	return made, nil
+}
+
+// newWorkers returns a worker for the queues that share slots, and one for each queue that has its own.
+func newWorkers(s *settings, store chime.Store, observer *chime.Observer, log *slog.Logger) []*chime.Worker {
+	var workers []*chime.Worker
+	add := func(queues map[string]int, concurrency int) {
+		workers = append(workers, chime.NewWorker(store, chime.WorkerOptions{
+			Queues: queues, Concurrency: concurrency, Logger: log, Observers: []*chime.Observer{observer},
+		}))
+	}
+	if len(s.weights) > 0 {
+		add(s.weights, s.concurrency)
+	}
+	for _, name := range s.names {
+		if n, own := s.own[name]; own {
+			add(map[string]int{name: 1}, n)
+		}
+	}
+	return workers
 }
 
 // url is the URL of the server for programs of this machine.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -35,8 +36,9 @@ Flags of serve. Each one is an environment variable too: -public-url is CHIMED_P
   -redis URL            redis://host:6379/0, rediss:// with TLS; with a password in CHIMED_REDIS only.
                         Without it the store is in this process, without a port, and forgets everything at exit
   -namespace NAME       prefix of all keys; default chime
-  -queues LIST          the queues with their weights; default default=1. Collections without a queue use the first
-  -concurrency N        maximum number of jobs at the same time; default ten per processor
+  -queues LIST          the queues with their weights; default default=1. Collections without a queue use the first.
+                        NAME=WEIGHT:N gives a queue N slots of its own, which no other queue can take
+  -concurrency N        maximum number of jobs of the other queues at the same time; default 256
   -roles LIST           roles of this process: api,scheduler,worker,dashboard; default api,scheduler,worker, which are all
                         needed without -redis. The dashboard is at /dashboard/
   -dashboard-write      the dashboard allows changes, by the rights of its viewers; else it is read-only
@@ -92,7 +94,8 @@ type settings struct {
 	client  *redis.Options // nil: in memory
 	names   []string       // names of the queues, in the order of the flag
 	weights map[string]int
-	has     []string // the roles
+	own     map[string]int // queues with slots of their own
+	has     []string       // the roles
 	egress  action.Egress
 	ring    *action.Ring
 	local   *login.Local // nil: there is a file of tokens, or nothing to serve
@@ -111,7 +114,7 @@ func (s *settings) declare(f *flags) {
 	f.StringVar(&s.listen, "listen", "127.0.0.1:8080", "")
 	f.StringVar(&s.publicURL, "public-url", "", "")
 	f.listVar(&s.queues, "queues", "default=1")
-	f.IntVar(&s.concurrency, "concurrency", 0, "")
+	f.IntVar(&s.concurrency, "concurrency", defaultConcurrency, "")
 	f.listVar(&s.roles, "roles", "api,scheduler,worker")
 	f.BoolVar(&s.dashboardWrite, "dashboard-write", false, "")
 	f.StringVar(&s.tokens, "tokens", "", "")
@@ -137,8 +140,9 @@ func (p process) serveSettings() (*settings, error) {
 	}
 	err = errors.Join(s.readRedis(f), s.checkNamespace(), s.readRoles(), s.readQueues(), s.readEgress(f), s.readRing(f), s.checkSealed(), s.readLocal(p.env), s.checkAccess(), s.checkPublicURL(), s.checkLog())
 	if s.concurrency < 0 {
-		err = errors.Join(err, errors.New("-concurrency: want a positive number, or 0 for ten per processor"))
+		err = errors.Join(err, errors.New("-concurrency: want a positive number, or 0 for 256"))
 	}
+	s.concurrency = cmp.Or(s.concurrency, defaultConcurrency)
 	if err != nil {
 		return nil, usageError{err}
 	}
@@ -190,29 +194,54 @@ func (s *settings) readRoles() error {
 	return nil
 }
 
+const (
+	defaultConcurrency = 256    // these jobs wait for others' answers, so there are more than a processor could compute
+	maxConcurrency     = 10_000 // of one queue
+)
+
 func (s *settings) readQueues() error {
-	s.weights = map[string]int{}
+	s.weights, s.own = map[string]int{}, map[string]int{}
 	for _, part := range list(s.queues) {
 		name, number, weighted := strings.Cut(part, "=")
-		weight, err := 1, error(nil)
+		number, slots, limited := strings.Cut(number, ":")
+		weight, n, err := 1, 0, error(nil)
 		if weighted {
 			weight, err = strconv.Atoi(number)
 		}
-		if err != nil || weight < 1 || name == "" {
-			return fmt.Errorf("-queues: %.80q: want name=weight, such as default=1", part)
+		if limited && err == nil {
+			n, err = strconv.Atoi(slots)
+		}
+		if err != nil || weight < 1 || limited && (n < 1 || n > maxConcurrency) || name == "" {
+			return fmt.Errorf("-queues: %.80q: want name=weight, such as default=1, or name=weight:slots with 1 to %d slots", part, maxConcurrency)
 		}
 		if !queueName.MatchString(name) {
 			return fmt.Errorf("-queues: %.80q: want 1 to 100 of A-Z a-z 0-9 _ . : -", name)
 		}
-		if _, twice := s.weights[name]; twice {
+		if slices.Contains(s.names, name) {
 			return fmt.Errorf("-queues: %s is given twice", name)
 		}
-		s.names, s.weights[name] = append(s.names, name), weight
+		if s.names = append(s.names, name); limited {
+			s.own[name] = n
+		} else {
+			s.weights[name] = weight
+		}
 	}
 	if len(s.names) == 0 {
 		return errors.New("-queues: want at least one, such as default=1")
 	}
 	return nil
+}
+
+// slots is the maximum number of jobs of this process at the same time.
+func (s *settings) slots() int {
+	sum := 0
+	if len(s.weights) > 0 {
+		sum = s.concurrency
+	}
+	for _, n := range s.own {
+		sum += n
+	}
+	return sum
 }
 
 func (s *settings) readEgress(f *flags) error {

@@ -45,6 +45,10 @@ func TestAStartIsRefusedByItsFlags(t *testing.T) {
 		{"", []string{"CHIMED_SECRET_KEYS", "k1:canary"}, "-secret-keys: action:"},
 		{"-queues default=0", nil, `-queues: "default=0": want name=weight`},
 		{"-queues default=x", nil, `-queues: "default=x": want name=weight`},
+		{"-queues a=1:0", nil, `-queues: "a=1:0": want name=weight, such as default=1, or name=weight:slots with 1 to 10000 slots`},
+		{"-queues a=1:x", nil, `-queues: "a=1:x": want name=weight`},
+		{"-queues a=1:10001", nil, `-queues: "a=1:10001": want name=weight`},
+		{"-queues a=1:2,a=2", nil, "-queues: a is given twice"},
 		{"-queues a=1,a=2", nil, "-queues: a is given twice"},
 		{"-queues a{b=1", nil, `-queues: "a{b": want 1 to 100 of A-Z a-z 0-9 _ . : -`},
 		{"-public-url jobs.example.com", nil, "-public-url: want an absolute http or https URL"},
@@ -106,6 +110,32 @@ func TestAFlagGoesBeforeItsVariable(t *testing.T) {
 	}
 	if strings.Join(s.names, " ") != "slow fast" || s.weights["slow"] != 2 || s.weights["fast"] != 3 {
 		t.Errorf("queues: got %q with %v, want slow before fast, 2 and 3", s.names, s.weights)
+	}
+}
+
+// A queue with slots of its own has a worker of its own in the same process, so no other queue can take its slots.
+func TestAQueueMayHaveSlotsOfItsOwn(t *testing.T) {
+	for _, c := range []struct {
+		args    string
+		workers int
+		slots   int
+		names   string // of the queues of the API, in order
+	}{
+		{"", 1, 256, "default"},
+		{"-concurrency 0", 1, 256, "default"},
+		{"-concurrency 8 -queues a=2,b", 1, 8, "a b"},
+		{"-queues a=1:10", 1, 10, "a"},
+		{"-queues qa=1:10 -queues default=1,c:d=2:5", 3, 271, "qa default c:d"},
+	} {
+		s, err := process{args: strings.Fields(c.args), env: func(string) string { return "" }}.serveSettings()
+		if err != nil {
+			t.Errorf("%s: %v", c.args, err)
+			continue
+		}
+		workers := newWorkers(s, nil, nil, slog.New(slog.DiscardHandler))
+		if len(workers) != c.workers || s.slots() != c.slots || strings.Join(s.names, " ") != c.names {
+			t.Errorf("%s: %d workers, %d slots, queues %v; want %d, %d, %s", c.args, len(workers), s.slots(), s.names, c.workers, c.slots, c.names)
+		}
 	}
 }
 
