@@ -13,6 +13,7 @@ const (
 	MethodNotAllowed    Code = "method_not_allowed"
 	QuotaCollections    Code = "quota_collections"
 	QuotaJobs           Code = "quota_jobs"
+	QuotaRuns           Code = "quota_runs"
 	QuotaRecurrence     Code = "quota_recurrence"
 	QuotaOccurrences    Code = "quota_occurrences"
 	QuotaAuthentication Code = "quota_authentication"

@@ -18,6 +18,7 @@ var kinds = map[Code]kind{
 	MethodNotAllowed:    {http.StatusMethodNotAllowed, "The path does not have this method"},
 	QuotaCollections:    {http.StatusConflict, "The maximum number of collections is reached"},
 	QuotaJobs:           {http.StatusConflict, "The collection has its maximum number of jobs"},
+	QuotaRuns:           {http.StatusConflict, "Too many runs have not ended"},
 	QuotaRecurrence:     {http.StatusConflict, "The job would run more often than the collection allows"},
 	QuotaOccurrences:    {http.StatusConflict, "The job would run more times than the collection allows"},
 	QuotaAuthentication: {http.StatusConflict, "The collection's sku allows no authentication"},

@@ -211,6 +211,9 @@ func (c *change) wanted() (meta, error) {
 // is released: the next attempt has the correct time.
 func (c *change) create(ctx context.Context) (*chime.Schedule, error) {
 	s := c.service
+	if err := s.makeUse(ctx, c.collection, c.new.runBytes()); err != nil {
+		return nil, err
+	}
 	name := newReservedName(c.name.Job, s.clock.now())
 	r, err := c.reserve(ctx, name)
 	if err != nil {

@@ -14,7 +14,10 @@ import (
 	"github.com/chimejobs/chime/internal/wire"
 )
 
-const defaultGrace = time.Minute
+const (
+	defaultGrace  = time.Minute
+	maxUnfinished = 1000 // runs of a job that have not ended
+)
 
 // A definition is a job in the form of its schedule. Each can be converted to the other, and equal definitions have equal schedules.
 type definition struct {
@@ -69,7 +72,7 @@ func (d *definition) options() ([]chime.PutOption, error) {
 	}
 	options := []chime.PutOption{
 		chime.JobName(item.Name), chime.Args(item.Args), chime.Queue(d.queue), chime.Meta(stored), chime.Overlap(d.job.Overlap), chime.Misfire(d.job.Misfire),
-		chime.Grace(d.job.Grace), chime.KeepRuns(d.job.KeepRuns), chime.PauseAfter(d.job.DisableAfter),
+		chime.Grace(d.job.Grace), chime.KeepRuns(d.job.KeepRuns), chime.PauseAfter(d.job.DisableAfter), chime.MaxUnfinished(maxUnfinished),
 	}
 	if d.job.NoImmediateRun {
 		options = append(options, chime.NoImmediateRun())

@@ -28,11 +28,21 @@ func (s *Service) RunJob(ctx context.Context, n resource.JobName, key string) (i
 	}
 	var options []chime.TriggerOption
 	if key != "" {
-		options = append(options, chime.ID(schedule.Name+"#"+runID(m.Name, key)), chime.Once(runOnce))
+		id = schedule.Name + "#" + runID(m.Name, key)
+		options = append(options, chime.ID(id), chime.Once(runOnce))
+	}
+	if err := s.makeUse(ctx, c, runBytes(schedule)); err != nil {
+		if repeated, failed := s.wasAccepted(ctx, schedule.Queue, id); repeated || failed != nil {
+			return id, failed
+		}
+		return "", err
 	}
 	receipt, err := s.schedules.Trigger(ctx, schedule.Name, options...)
-	if errors.Is(err, chime.ErrNotFound) {
+	switch {
+	case errors.Is(err, chime.ErrNotFound):
 		return "", noJob(n)
+	case errors.Is(err, chime.ErrMaxUnfinished):
+		return "", problem.New(problem.QuotaRuns, "%d runs of job %s have not ended, the maximum: try again when some have", maxUnfinished, schedule.Name)
 	}
 	return receipt.ID, err
 }
@@ -48,6 +58,19 @@ func runnable(schedule *chime.Schedule, c *collection.Record) error {
 		return problem.New(problem.JobFinal, "job %s has ended and cannot run again: delete it and create it again", schedule.Name)
 	}
 	return nil
+}
+
+// wasAccepted reports whether a run with an ID was accepted within the time for which the ID gives the same run. An empty ID never was.
+func (s *Service) wasAccepted(ctx context.Context, queue, id string) (bool, error) {
+	if id == "" {
+		return false, nil
+	}
+	_, err := chime.NewJobs(s.options.Store).Get(ctx, queue, id)
+	barred := (*chime.NotFoundError)(nil)
+	if errors.Is(err, chime.ErrNotFound) {
+		return errors.As(err, &barred), nil
+	}
+	return err == nil, err
 }
 
 // runID is built from a client's key and the job's reserved name, which is unique: a later job with the same name has other runs.

@@ -78,6 +78,7 @@ type Service struct {
 	clock       storeClock
 	sealed      atomic.Bool // the store has the newest version of seals
 	owners      owners
+	usages      usages
 
 	mu       sync.Mutex
 	searched map[string]time.Time // collection -> when its strays were last released because it was full
