@@ -17,17 +17,21 @@ import (
 // The variables that setup.sh writes into .env.
 var setupVariables = []string{"REDIS_PASSWORD", "GRAFANA_PASSWORD", "SECRETS_GROUP"}
 
-// readCompose reads the compose file of a folder with compose's own loader, which checks it against compose's schema.
-func readCompose(t testing.TB, folder string, environment map[string]string) *types.Project {
+// loadCompose reads the compose file of a folder with compose's own loader, which checks it against compose's schema.
+func loadCompose(t testing.TB, folder string, environment map[string]string) (*types.Project, error) {
 	t.Helper()
 	folder, err := filepath.Abs(folder)
 	if err != nil {
 		t.Fatal(err)
 	}
-	details := types.ConfigDetails{
+	return loader.LoadWithContext(t.Context(), types.ConfigDetails{
 		WorkingDir: folder, ConfigFiles: []types.ConfigFile{{Filename: filepath.Join(folder, "compose.yaml")}}, Environment: environment,
-	}
-	project, err := loader.LoadWithContext(t.Context(), details)
+	})
+}
+
+func readCompose(t testing.TB, folder string, environment map[string]string) *types.Project {
+	t.Helper()
+	project, err := loadCompose(t, folder, environment)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,12 +56,7 @@ func TestTheComposeFileNeedsTheVariablesOfSetup(t *testing.T) {
 				environment[name] = "value"
 			}
 		}
-		folder, err := filepath.Abs("compose")
-		if err != nil {
-			t.Fatal(err)
-		}
-		details := types.ConfigDetails{WorkingDir: folder, ConfigFiles: []types.ConfigFile{{Filename: filepath.Join(folder, "compose.yaml")}}, Environment: environment}
-		if _, err := loader.LoadWithContext(t.Context(), details); err == nil || !strings.Contains(err.Error(), "run setup.sh first") {
+		if _, err := loadCompose(t, "compose", environment); err == nil || !strings.Contains(err.Error(), "run setup.sh first") {
 			t.Errorf("without %s: got %v, want an error that names setup.sh", missing, err)
 		}
 	}
@@ -136,9 +135,7 @@ func TestTheServicesOfTheComposeFileFitTogether(t *testing.T) {
 		paths[volume.Target] = true
 	}
 	named := slices.DeleteFunc(slices.Clone([]string(chimed.Command)), func(argument string) bool { return !strings.HasPrefix(argument, "/") })
-	for _, path := range regexp.MustCompile(`/(?:etc|run)/[a-z./-]+`).FindAllString(readFile(t, "compose/prometheus.yml"), -1) {
-		named = append(named, path)
-	}
+	named = append(named, regexp.MustCompile(`/(?:etc|run)/[a-z./-]+`).FindAllString(readFile(t, "compose/prometheus.yml"), -1)...)
 	for _, path := range named {
 		if !paths[path] {
 			t.Errorf("no container has the file %s", path)
