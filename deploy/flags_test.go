@@ -6,8 +6,10 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 )
 
 // chimedFlags returns the flags of a command of chimed from a usage text in its source.
@@ -61,6 +63,22 @@ func TestEachFlagOfChimedExists(t *testing.T) {
 		if !slices.Contains(serve, flag[1]) {
 			t.Errorf("README.md: chimed has no flag -%s", flag[1])
 		}
+	}
+}
+
+// The files of this folder give chimed as long to stop as its source says.
+func TestTheTimeToStopIsThatOfTheSource(t *testing.T) {
+	total := 6 * time.Second // after the handlers, see WorkerOptions.DrainTimeout
+	for file, name := range map[string]string{"../httpapi/cmd/chimed/serve.go": "httpDrain", "../chime.go": "defaultDrainTimeout"} {
+		value := regexp.MustCompile(`\b` + name + ` += (\d+) \* time\.Second\b`).FindStringSubmatch(readFile(t, file))
+		if value == nil {
+			t.Fatalf("%s does not set %s", file, name)
+		}
+		seconds, _ := strconv.Atoi(value[1])
+		total += time.Duration(seconds) * time.Second
+	}
+	if total != shutdown {
+		t.Errorf("chimed needs up to %v to stop, the tests of this folder expect %v", total, shutdown)
 	}
 }
 
