@@ -3,7 +3,6 @@
 package ablation_test
 
 import (
-	"cmp"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,14 +11,14 @@ import (
 )
 
 // A guard is a check of the store that prevents a lost or doubled job. The field off is the replacement that switches it off. A test must then
-// fail, or the checker must find the damage after a few seconds of chaos.
+// fail.
 type guard struct {
 	name  string
 	file  string
 	on    string
 	off   string
-	in    string // the package of the test; empty: chaos
-	finds string // the test, a test of the store suite, or a finding of the checker
+	in    string // the package of the test
+	finds string // the test, or a test of the store suite
 }
 
 var guards = []guard{
@@ -31,7 +30,7 @@ var guards = []guard{
 	{"revision of a placement", "redisstore/scripts/schedules/place.lua", " or h.revision ~= plan.revision", "", "redisstore", "TestStore/PlacingForAnEarlierRevisionIsLost"},
 	{"session before a write", "redisstore/scripts/sessions/work.lua", "if not last and (header or number ~= 1 or settled > 0 or redis.call('ZSCORE', KEYS[17], session)) then", "if false then", "redisstore", "TestStore/ASessionBeingReapedCannotStartAgain"},
 	{"number of a session's call", "redisstore/scripts/sessions/work.lua", "local again = last == number", "local again = false", "redisstore", "TestStore/ARepeatedWorkCallGetsTheSameAnswerAndWritesNothing"},
-	{"number of a caller's call", "redisstore/scripts/jobs/enqueue.lua", "local again = ahead == 0", "local again = false", "", "doubled"},
+	{"number of a caller's call", "redisstore/scripts/jobs/enqueue.lua", "local again = ahead == 0", "local again = false", "redisstore", "TestStore/ARepeatedEnqueueCallAddsNothing"},
 	{"number of a seal", "redisstore/scripts/jobs/seal.lua", "if at == seal then return { now_us, NEVER } end", "", "redisstore", "TestStore/ASealedCallIsCarriedOutBeforeOrNever"},
 	{"seal of a call that did not arrive", "redisstore/scripts/jobs/seal.lua", "redis.call('ZADD', CALLERS, whole(since_s * ROUND + seal), ARGV[1])", "", "redisstore", "TestStore/ASealedCallIsCarriedOutBeforeOrNever"},
 	{"fence of a settlement", "redisstore/scripts/sessions/work/settlements.lua", "if holds ~= fence and holds ~= '-' .. fence then", "if not holds then", "redisstore", "TestStore/ASettlementNeedsTheFence"},
@@ -121,7 +120,7 @@ var guards = []guard{
 	{"instant of a pruning", "redisstore/scripts/schedules/note_pruned.lua", "whole(math.max(at_ms, tonumber(known_ms or 0)))", "whole(at_ms)", "redisstore", "TestAPruningIsLaterThanTheCreationsOfThePrunedSchedules"},
 }
 
-// TestASwitchedOffGuardIsFound switches each guard off and runs the test or the chaos that must find it. If nothing finds a missing guard, the
+// TestASwitchedOffGuardIsFound switches each guard off and runs the test that must find it. If nothing finds a missing guard, the
 // guard may already be missing. Each package of tests is built once, with a switch for each guard (see switches).
 func TestASwitchedOffGuardIsFound(t *testing.T) {
 	root, err := filepath.Abs("../..")
@@ -140,14 +139,14 @@ func TestASwitchedOffGuardIsFound(t *testing.T) {
 	var packages []string
 	patterns := map[string][]string{} // a package of tests → a pattern for each of its tests that finds a guard
 	for _, g := range found {
-		if patterns[g.where()] == nil {
-			packages = append(packages, g.where())
+		if patterns[g.in] == nil {
+			packages = append(packages, g.in)
 		}
-		patterns[g.where()] = append(patterns[g.where()], exactly(g.finds))
+		patterns[g.in] = append(patterns[g.in], exactly(g.finds))
 	}
 	binaries := s.build(t, packages)
 	run := func(t *testing.T, where string, environment []string, args ...string) (string, error) {
-		command := exec.CommandContext(t.Context(), binaries[where], append([]string{"-test.count=1"}, args...)...)
+		command := exec.CommandContext(t.Context(), binaries[where], append([]string{"-test.count=1", "-test.timeout=10m"}, args...)...)
 		command.Dir, command.Env = filepath.Join(root, where), append(os.Environ(), environment...)
 		output, err := command.CombinedOutput()
 		return string(output), err
@@ -155,32 +154,20 @@ func TestASwitchedOffGuardIsFound(t *testing.T) {
 	for _, g := range found {
 		t.Run(g.name, func(t *testing.T) {
 			args, want := []string{"-test.failfast", "-test.run=" + exactly(g.finds)}, "--- FAIL: "+g.finds
-			if g.in == "" {
-				args = []string{"-test.run=^TestChaos$", "-for", "6s", "-seed", "1", "-pace", "3", "-loss", "10", "-patience", "2s"}
-				want = ": " + g.finds + ": "
-			}
-			if output, err := run(t, g.where(), g.environment(), args...); err == nil || !strings.Contains(output, want) {
-				t.Errorf("with %s switched off, %s %s: %v; want a failure with %q; it printed\n%s", g.name, g.where(), strings.Join(args, " "), err, want, output)
+			if output, err := run(t, g.in, g.environment(), args...); err == nil || !strings.Contains(output, want) {
+				t.Errorf("with %s switched off, %s %s: %v; want a failure with %q; it printed\n%s", g.name, g.in, strings.Join(args, " "), err, want, output)
 			}
 		})
 	}
 	for _, where := range packages { // with all guards on, no test fails; otherwise the failures above prove nothing
-		if where == chaos {
-			continue // TestChaos is a separate test
-		}
 		output, err := run(t, where, nil, "-test.v", "-test.run="+strings.Join(patterns[where], "|"))
 		for _, g := range found {
-			if g.where() == where && (err != nil || !strings.Contains(output, "--- PASS: "+g.finds)) {
+			if g.in == where && (err != nil || !strings.Contains(output, "--- PASS: "+g.finds)) {
 				t.Errorf("with all guards on, %s: %v; it printed\n%s", g.finds, err, output)
 			}
 		}
 	}
 }
-
-const chaos = "tests/chaos"
-
-// where returns the folder of the package that finds the missing guard.
-func (g guard) where() string { return cmp.Or(g.in, chaos) }
 
 // exactly returns a pattern that matches only one test, or only one test of a suite.
 func exactly(test string) string { return "^" + strings.ReplaceAll(test, "/", "$/^") + "$" }
