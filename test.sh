@@ -20,7 +20,7 @@ if [ "${1:-}" = step ]; then
 		done && exit
 fi
 all=${1:-} && case $all in '' | all) ;; *) echo "test.sh: unknown argument $all: want none, or all" >&2 && exit 2 ;; esac
-command -v go >/dev/null || PATH=$PATH:/usr/local/go/bin
+command -v go >/dev/null || PATH=$PATH:/usr/local/go/bin; PATH=$PATH:/usr/sbin # where Debian has nginx and haproxy
 unset GOWORK && export CGO_ENABLED=1 GOGC="${GOGC:-400}" # tests keep little memory: collecting garbage less often saves a tenth of the time
 
 missing= # packages of Debian
