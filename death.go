@@ -66,12 +66,13 @@ func deathBody(item Item) ([]byte, error) {
 			own.refuse(errNilOption)
 		case *kindDefaults:
 			option.enqueue(&of)
+		case groupedOption: // a job that follows a death has no group
 		default:
 			option.enqueue(&own)
 		}
 	}
 	for name, given := range map[string]bool{
-		"Queue": own.queue != "", "In or At": own.timed, "ID": own.own, "Once": own.once != 0, "Replace": own.replace, "Expire": own.expire != 0, "OnDeath": own.onDeath != nil,
+		"Queue": own.queue != "", "In or At": own.timed, "ID": own.own, "Once": own.once != 0, "Replace": own.replace, "Expire": own.expire != 0, "Group": own.group != "", "OnDeath": own.onDeath != nil,
 	} {
 		if given {
 			own.refuse(protocol.Invalid("option", name, "an option of an attempt, or Header"))

@@ -87,6 +87,9 @@ type Receipt struct {
 	Existing bool `json:"existing"`
 	// Replaced is true if the job replaced another one with its ID, or follows one that a worker holds. It needs the option Replace.
 	Replaced bool `json:"replaced,omitempty"`
+	// Full is true if the job was not added, because its group has as many jobs waiting as its rule allows, see [GroupRule]. Then the call also returns
+	// ErrGroupFull.
+	Full bool `json:"full,omitempty"`
 	// State is set with Existing: the state of the existing job a moment later, so it may have changed since. It is empty if that job has
 	// ended and its result is not kept, and if the state could not be read. It is read after the job was enqueued, so a failed read is no
 	// error of Enqueue. A Redis user who may only enqueue (docs/access.md) may not read it.
@@ -177,7 +180,7 @@ func (e *Enqueuer) one(ctx context.Context, name string, args any, options []Enq
 	}
 	e.job(&job, name, args, options, settings)
 	sent, err := e.engine.One(ctx, &job)
-	receipt := Receipt{ID: sent.ID, Queue: sent.Queue, Existing: sent.Existing, Replaced: sent.Replaced}
+	receipt := Receipt{ID: sent.ID, Queue: sent.Queue, Existing: sent.Existing, Replaced: sent.Replaced, Full: sent.Full}
 	switch {
 	case err == nil:
 		if receipt.Existing {
@@ -210,7 +213,8 @@ func (i Item) Format(f fmt.State, verb rune) {
 
 // EnqueueMany puts many jobs on their queues, in as few calls to the store as possible. It returns one receipt for each item, in order.
 //
-// If anything is wrong with any item, nothing is sent, and the error describes every problem. Jobs are sent in calls of up to 500 jobs and
+// If anything is wrong with any item, nothing is sent, and the error describes every problem. If the groups of some items are full, the others are
+// added, and the error is ErrGroupFull. Jobs are sent in calls of up to 500 jobs and
 // about 1 MiB. The store carries out each call completely or not at all. After an error the store may have some of the jobs, see Enqueue.
 // Items with [Replace] are sent after all others, in any position. So if several items have the same ID, those without Replace come first,
 // and the receipts of the others show whether they replaced a job. Items of one queue that run now are taken in the order
@@ -239,6 +243,7 @@ func (e *Enqueuer) many(ctx context.Context, items []Item) ([]Receipt, error) {
 			existing = append(existing, &receipts[i])
 		},
 		Replaced: func(i int) { receipts[i].Replaced = true },
+		Full:     func(i int) { receipts[i].Full = true },
 		Refuse: func(i int, err error) error {
 			return fmt.Errorf("chime: enqueue item %d %.40q: %w", i, items[i].Name, err)
 		},
@@ -298,7 +303,7 @@ func (e *Enqueuer) job(job *enqueue.Job, name string, args any, options []Enqueu
 	if s.replace && !s.own {
 		s.refuse(protocol.Invalid("replace", "without an ID", "together with ID or ArgsID"))
 	}
-	job.Replace, job.Expire = s.replace, s.expire
+	job.Replace, job.Expire, job.Group = s.replace, s.expire, s.group
 	job.Queue, job.ID, job.Own, job.ArgsID, job.Once, job.In, job.At = s.queue, s.id, s.own, s.argsID, s.once, s.in, s.at
 	job.MaxAttempts, job.Timeout, job.Details, job.Problems = s.maxAttempts, s.timeout, s.details(), s.problems
 }

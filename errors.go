@@ -26,6 +26,8 @@ var (
 	// ErrUnfit: the store cannot be trusted with jobs, because of its version, its settings, its options or keys of another
 	// program. Waiting does not help.
 	ErrUnfit = protocol.ErrUnfit
+	// ErrGroupFull: the group of the job has as many jobs waiting as its [GroupRule] allows. The job was not added.
+	ErrGroupFull = protocol.ErrGroupFull
 	// ErrDrainTimeout: Run ended and cut off handlers. The error is a *DrainTimeoutError, which lists their jobs.
 	ErrDrainTimeout = errors.New("drain timed out")
 )

@@ -2,6 +2,7 @@ package chime_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log"
 	"time"
@@ -132,4 +133,164 @@ func ExampleVerify() {
 	}
 	// Output:
 	// 1 job read, 0 findings
+}
+
+type ExportArgs struct{ Tenant, File string }
+
+// Each export belongs to the group of its tenant, so that nobody forgets it.
+var Export = chime.Define[ExportArgs]("export", chime.Queue("exports"), chime.GroupBy(func(args ExportArgs) string { return args.Tenant }))
+
+// One tenant has enqueued three exports, then another one enqueues one: a single worker takes turns.
+func ExampleGroup() {
+	server := embedded.StartInMemory()
+	defer server.Close()
+	ctx, stop := context.WithCancel(context.Background())
+	enqueuer := chime.NewEnqueuer(server.Store(), chime.EnqueuerOptions{})
+	for _, job := range []struct{ tenant, file string }{{"big", "a.csv"}, {"big", "b.csv"}, {"big", "c.csv"}, {"small", "d.csv"}} {
+		if _, err := enqueuer.Enqueue(ctx, "export", job.file, chime.Group(job.tenant)); err != nil {
+			log.Fatal(err)
+		}
+	}
+
+	worker := chime.NewWorker(server.Store(), chime.WorkerOptions{Concurrency: 1})
+	left := 4
+	worker.Handle("export", func(_ context.Context, job *chime.Job) error {
+		fmt.Println(job.Group)
+		if left--; left == 0 {
+			stop()
+		}
+		return nil
+	})
+	if err := worker.Run(ctx); err != nil {
+		log.Fatal(err)
+	}
+	// Output:
+	// big
+	// small
+	// big
+	// big
+}
+
+// The group of each job is made of its arguments.
+func ExampleGroupBy() {
+	server := embedded.StartInMemory()
+	defer server.Close()
+	ctx := context.Background()
+	enqueuer := chime.NewEnqueuer(server.Store(), chime.EnqueuerOptions{})
+	receipt, err := Export.Enqueue(ctx, enqueuer, ExportArgs{Tenant: "tenant-42", File: "a.csv"})
+	if err != nil {
+		log.Fatal(err)
+	}
+
+	job, err := Export.Get(ctx, chime.NewJobs(server.Store()), receipt.ID)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(job.Group)
+	// Output: tenant-42
+}
+
+// A third party allows each account two calls at once, and one customer has bought more.
+func ExampleQueues_SetGroups() {
+	server := embedded.StartInMemory()
+	defer server.Close()
+	ctx, queues := context.Background(), chime.NewQueues(server.Store())
+	if err := queues.SetGroups(ctx, "exports", chime.GroupRule{Running: 2, Starts: 100, Per: time.Minute}); err != nil {
+		log.Fatal(err)
+	}
+	if err := queues.SetGroup(ctx, "exports", "tenant-42", chime.GroupRule{Weight: 5, Running: 10}); err != nil {
+		log.Fatal(err)
+	}
+
+	for group, err := range queues.Groups(ctx, "exports", chime.GroupFilter{}) {
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Printf("%s: %d at once, %d per %v\n", group.Key, group.Effective.Running, group.Effective.Starts, group.Effective.Per)
+	}
+	// Output: tenant-42: 10 at once, 100 per 1m0s
+}
+
+// One customer gets five times the share of another one.
+func ExampleQueues_SetGroup() {
+	server := embedded.StartInMemory()
+	defer server.Close()
+	ctx, queues := context.Background(), chime.NewQueues(server.Store())
+	err := queues.SetGroup(ctx, "exports", "tenant-42", chime.GroupRule{Weight: 5})
+	fmt.Println(errors.Is(err, chime.ErrNotFound)) // the queue has to exist: a worker or an enqueuer has used it
+
+	if _, err := Export.Enqueue(ctx, chime.NewEnqueuer(server.Store(), chime.EnqueuerOptions{}), ExportArgs{Tenant: "tenant-42"}); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(queues.SetGroup(ctx, "exports", "tenant-42", chime.GroupRule{Weight: 5}))
+	// Output:
+	// true
+	// <nil>
+}
+
+// A customer's system is down: its jobs wait, and those of the others run.
+func ExampleQueues_PauseGroup() {
+	server := embedded.StartInMemory()
+	defer server.Close()
+	ctx, queues := context.Background(), chime.NewQueues(server.Store())
+	enqueuer := chime.NewEnqueuer(server.Store(), chime.EnqueuerOptions{Queue: "webhooks"})
+	for _, endpoint := range []string{"example.com", "example.org"} {
+		if _, err := enqueuer.Enqueue(ctx, "deliver", nil, chime.Group(endpoint)); err != nil {
+			log.Fatal(err)
+		}
+	}
+
+	if err := queues.PauseGroup(ctx, "webhooks", "example.org", chime.Note{Text: "they have an incident", By: "anna"}); err != nil {
+		log.Fatal(err)
+	}
+	for group, err := range queues.Groups(ctx, "webhooks", chime.GroupFilter{Paused: true}) {
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Printf("%s: %d waiting, paused by %s: %s\n", group.Key, group.Waiting, group.Note.By, group.Note.Text)
+	}
+	fmt.Println(queues.ResumeGroup(ctx, "webhooks", "example.org"))
+	// Output:
+	// example.org: 1 waiting, paused by anna: they have an incident
+	// <nil>
+}
+
+// Webhooks of one endpoint are delivered in the order in which they were enqueued.
+func ExampleGroupRule() {
+	server := embedded.StartInMemory()
+	defer server.Close()
+	ctx := context.Background()
+	if err := chime.NewQueues(server.Store()).SetGroups(ctx, "webhooks", chime.GroupRule{Ordered: chime.On, Waiting: 2}); err != nil {
+		log.Fatal(err)
+	}
+
+	enqueuer := chime.NewEnqueuer(server.Store(), chime.EnqueuerOptions{Queue: "webhooks"})
+	for n := range 3 {
+		_, err := enqueuer.Enqueue(ctx, "deliver", n, chime.Group("example.com"))
+		fmt.Println(errors.Is(err, chime.ErrGroupFull))
+	}
+	// Output:
+	// false
+	// false
+	// true
+}
+
+// A customer has left: its jobs are deleted, and its rule too.
+func ExampleQueues_PurgeGroup() {
+	server := embedded.StartInMemory()
+	defer server.Close()
+	ctx, queues := context.Background(), chime.NewQueues(server.Store())
+	enqueuer := chime.NewEnqueuer(server.Store(), chime.EnqueuerOptions{})
+	for range 3 {
+		if _, err := Export.Enqueue(ctx, enqueuer, ExportArgs{Tenant: "tenant-42"}); err != nil {
+			log.Fatal(err)
+		}
+	}
+	if err := queues.SetGroup(ctx, "exports", "tenant-42", chime.GroupRule{Weight: 5}); err != nil {
+		log.Fatal(err)
+	}
+
+	purged, err := queues.PurgeGroup(ctx, "exports", "tenant-42", nil)
+	fmt.Println(purged.Changed, "deleted", err, queues.ResetGroup(ctx, "exports", "tenant-42"))
+	// Output: 3 deleted <nil> <nil>
 }

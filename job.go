@@ -38,6 +38,7 @@ type Job struct {
 
 	LastError string            `json:"last_error,omitempty"` // how the last attempt failed, at most 1 KiB; empty in the first attempt
 	Header    map[string]string `json:"header,omitempty"`     // data that travels with it, see [Header]; nil: none
+	Group     string            `json:"group,omitempty"`      // the group that it belongs to, see [Group]; empty: none
 
 	// Death is set in a job that [OnDeath] has added: the dead job, with its attempts and its last error. Its payload is left out if it is
 	// longer than 64 KiB. Death is nil in every other job.

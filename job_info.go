@@ -37,6 +37,7 @@ type JobInfo struct {
 	Queue    string   `json:"queue"`              // the queue it is on
 	State    JobState `json:"state"`              // its state
 	Schedule string   `json:"schedule,omitempty"` // the schedule that created it, also for a manual run; empty: it was enqueued
+	Group    string   `json:"group,omitempty"`    // the group that it belongs to, see [Group]; empty: none. A done job has none
 
 	Enqueued time.Time `json:"enqueued,omitzero"` // about when the job was enqueued, by the enqueuer's clock; zero: a schedule created the job
 	Planned  time.Time `json:"planned,omitzero"`  // when it was planned to run first; see [Job]
@@ -160,6 +161,7 @@ func (j *JobInfo) fill(message *wire.Envelope) {
 		return
 	}
 	j.Header, j.Keep, j.Retry, j.OnDeath = details.Header, details.Keep, RetryPolicy{details.Retry}, onDeathName(details)
+	j.Group = details.Group
 	if !details.Enqueued.IsZero() {
 		j.Enqueued = details.Enqueued
 	}
@@ -258,6 +260,7 @@ const (
 	ReasonParked   ReasonKind = "parked"   // no live worker has a handler for it, or can read it
 	ReasonBehind   ReasonKind = "behind"   // it is an occurrence, and an earlier one of its schedule has not ended
 	ReasonLimited  ReasonKind = "limited"  // its queue has a limit, which may be reached
+	ReasonGroup    ReasonKind = "group"    // its group may start no job at this moment
 	ReasonInLine   ReasonKind = "in line"  // it waits for a free worker
 )
 
@@ -272,10 +275,15 @@ type Reason struct {
 	Since  time.Time `json:"since,omitzero"`   // vanished: the last sign of life of its worker
 	Served bool      `json:"served"`           // a live worker serves the queue
 
-	// Place is the job's place among the waiting jobs of its partition, from 1. 0: it is not known, or Beyond is true.
-	// Only limited jobs and those in line have it.
+	// Place is the job's place among the waiting jobs of its partition, from 1; for a job of a group, among those of its group. 0: it is not
+	// known, or Beyond is true. Only limited jobs, those of groups and those in line have it.
 	Place  int  `json:"place,omitempty"`
 	Beyond bool `json:"beyond,omitempty"` // the place is beyond the first 10,000
+
+	Group   string     `json:"group,omitempty"`   // group, limited and in line: the job's group; empty: it has none
+	Blocked GroupBlock `json:"blocked,omitempty"` // group: why the group starts nothing
+	Until   time.Time  `json:"until,omitzero"`    // group, if its starts are used: when its next job may start
+	By      string     `json:"by,omitempty"`      // group, if it is ordered: the ID of the job that has not ended; empty: it is not known
 }
 
 // Blocked returns why no job of the queue begins: ReasonPaused, ReasonUnserved, or nothing. served: a live worker serves the queue.
@@ -324,14 +332,30 @@ func (j *Jobs) reasons(ctx context.Context, jobs []*JobInfo) ([]Reason, error) {
 			continue // it was deleted meanwhile
 		}
 		var place protocol.JobPlace
+		var group *protocol.ListedGroup
 		if waits(job, queue.Now) && queue.Blocked(served[job.Queue]) == "" {
 			if place, err = j.store.PlaceOf(ctx, job.Queue, job.ID); err != nil {
 				return nil, err
 			}
+			if group, err = j.group(ctx, job.Queue, place.Group); err != nil {
+				return nil, err
+			}
 		}
-		reasons[i] = reasonOf(job, queue, served[job.Queue], place)
+		reasons[i] = reasonOf(job, queue, served[job.Queue], place, group)
 	}
 	return reasons, nil
+}
+
+// group returns a group with jobs that wait; nil: it has none, or key is empty.
+func (j *Jobs) group(ctx context.Context, queue, key string) (*protocol.ListedGroup, error) {
+	if key == "" {
+		return nil, nil
+	}
+	page, err := j.store.PageGroups(ctx, protocol.GroupPageCall{Queue: queue, Prefix: key, Waiting: true, Limit: 1})
+	if err != nil || len(page.Groups) == 0 || page.Groups[0].Key != key {
+		return nil, err // of the groups with this prefix, the group itself is the first one
+	}
+	return &page.Groups[0], nil
 }
 
 // queueOf returns a queue, which it reads once; nil: there is no such queue.
@@ -376,7 +400,7 @@ func waits(job *JobInfo, now time.Time) bool {
 }
 
 // reasonOf is the one place that decides why a job does not run. The sentences of the command and the dashboard are made from its result.
-func reasonOf(job *JobInfo, queue *QueueInfo, served bool, place protocol.JobPlace) Reason {
+func reasonOf(job *JobInfo, queue *QueueInfo, served bool, place protocol.JobPlace, group *protocol.ListedGroup) Reason {
 	r := Reason{Queue: queue.Name, Served: served}
 	blocked := queue.Blocked(served)
 	switch {
@@ -393,10 +417,12 @@ func reasonOf(job *JobInfo, queue *QueueInfo, served bool, place protocol.JobPla
 	case place.IsBehind:
 		r.Kind, r.Behind = ReasonBehind, place.Behind
 	default:
-		r.Place, r.Beyond = place.Place, place.Beyond
+		r.Place, r.Beyond, r.Group = place.Place, place.Beyond, place.Group
 		r.Kind = ReasonInLine
 		if limit := queue.Limit; limit.Starts > 0 || limit.Running > 0 && queue.Running >= int64(limit.Running) {
 			r.Kind, r.Limit = ReasonLimited, limit
+		} else if group != nil && group.Blocked != "" {
+			r.Kind, r.Blocked, r.Until, r.By = ReasonGroup, GroupBlock(group.Blocked), group.Until.UTC(), group.By
 		}
 	}
 	return r

@@ -92,12 +92,12 @@ func (j *Jobs) List(ctx context.Context, filter JobFilter) iter.Seq2[*JobInfo, e
 // jobs. For the next page set the filter's After to page.Next, which is empty at the end. ErrNotFound means that there is no such queue.
 //
 // Delayed, retrying, parked and dead jobs are ordered by their instants, then by their IDs. Parked jobs have a list for each job name, one
-// after the other. Waiting jobs come in the order in which they are taken, at most 300,000 of a partition, then occurrences that wait for an
-// earlier one to end. Running jobs and those taken ahead are grouped by session of a worker, in the order in which they were taken. With IDs,
+// after the other. Waiting jobs come in the order in which they are taken, at most 300,000 of a partition; then those of
+// groups, group by group; then occurrences that wait for an earlier one to end. Running jobs and those taken ahead are grouped by session of a worker, in the order in which they were taken. With IDs,
 // the order is that of the IDs. The partitions of a queue come one after the other.
 //
-// With the states retrying and delayed, or with Name, Error or Header, the jobs must be read to find those that match: at most 500 in a call. So
-// a page may have few jobs, or none, and still have a Next. A page of long jobs, more than 4 MiB together, is also shorter.
+// With the states retrying and delayed, or with Name, Error, Group or Header, the jobs must be read to find those that match: at most 500 in a call. So
+// a page may have few jobs, or none, and still have a Next. Waiting jobs of one group are read alone. A page of long jobs, more than 4 MiB together, is also shorter.
 func (j *Jobs) Page(ctx context.Context, filter JobFilter) (JobPage, error) {
 	err := j.ready(ctx)
 	if err == nil {
@@ -135,7 +135,7 @@ func (j *Jobs) read(ctx context.Context, filter *JobFilter) (protocol.JobPage, e
 		return j.readIDs(ctx, filter)
 	}
 	call := protocol.JobPageCall{
-		Queue: filter.Queue, State: string(filter.State), Name: filter.Name, Error: filter.Error, Tried: filter.State == JobRetrying,
+		Queue: filter.Queue, State: string(filter.State), Name: filter.Name, Error: filter.Error, Group: filter.Group, Tried: filter.State == JobRetrying,
 		Before: filter.Before, Since: filter.Since, After: filter.After, Limit: cmp.Or(filter.Limit, defaultPage),
 	}
 	if filter.State == JobRetrying {

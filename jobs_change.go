@@ -175,8 +175,20 @@ func (b *bulk) begin(ctx context.Context) error {
 		b.bounded, b.present = true, int(stats[0].Delayed)
 	case JobWaiting:
 		b.bounded, b.present = true, int(stats[0].Waiting)
+		if b.filter.Group != "" {
+			b.present, err = b.waiting(ctx)
+		}
 	}
-	return nil
+	return err
+}
+
+// waiting returns how many jobs of the filter's group wait.
+func (b *bulk) waiting(ctx context.Context) (int, error) {
+	group, err := b.jobs.group(ctx, b.filter.Queue, b.filter.Group)
+	if err != nil || group == nil {
+		return 0, err
+	}
+	return int(group.Waiting), nil
 }
 
 // step changes the jobs of one page, and returns where the next one begins; empty after the last one.

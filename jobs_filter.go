@@ -25,6 +25,7 @@ type JobFilter struct {
 
 	Name  string // they have this job name
 	Error string // their LastError contains this text
+	Group string // they belong to this group, see [Group]. A done job has none: its result is kept without its group
 
 	// Header: they have these keys with exactly these values, see [Header]. A done job has none: its result is kept without its header.
 	Header map[string]string
@@ -70,6 +71,11 @@ func (f *JobFilter) validate() error {
 			errs = append(errs, err)
 		}
 	}
+	if f.Group != "" {
+		if err := protocol.CheckID("JobFilter.Group", f.Group); err != nil {
+			errs = append(errs, err)
+		}
+	}
 	for _, key := range slices.Sorted(maps.Keys(f.Header)) {
 		if checkHeader(key, f.Header[key]) != nil {
 			errs = append(errs, protocol.Invalid("JobFilter.Header", key+"="+f.Header[key], "a key of 1 to 100 bytes without control characters, and a value, both UTF-8"))
@@ -96,7 +102,7 @@ func (f *JobFilter) validate() error {
 
 // means reports whether a job of the queue matches the filter; at is the instant by which the job's state is ordered.
 func (f *JobFilter) means(job *JobInfo, at time.Time) bool {
-	return (f.State == "" || f.State == job.State) && (f.Name == "" || f.Name == job.Name) &&
+	return (f.State == "" || f.State == job.State) && (f.Name == "" || f.Name == job.Name) && (f.Group == "" || f.Group == job.Group) &&
 		(f.Error == "" || strings.Contains(job.LastError, f.Error)) && f.hasHeader(job) && (f.Before.IsZero() || at.Before(f.Before)) && !at.Before(f.Since)
 }
 
@@ -111,7 +117,9 @@ func (f *JobFilter) hasHeader(job *JobInfo) bool {
 }
 
 // selects reports whether jobs must be read to find those that match, apart from their states and instants.
-func (f *JobFilter) selects() bool { return f.Name != "" || f.Error != "" || len(f.Header) > 0 }
+func (f *JobFilter) selects() bool {
+	return f.Name != "" || f.Error != "" || f.Group != "" || len(f.Header) > 0
+}
 
 // distinctIDs returns the IDs in order, without repetitions.
 func (f *JobFilter) distinctIDs() []string {

@@ -21,7 +21,7 @@ type Kind[T any] struct {
 	defaults *kindDefaults // nil: none
 }
 
-// A KindOption is a default of a kind, see Define: every EnqueueOption and every HandlerOption, except ID and At.
+// A KindOption is a default of a kind, see Define: GroupBy, every EnqueueOption and every HandlerOption, except ID and At.
 type KindOption interface{ kind(*kindDefaults) }
 
 // kindDefaults are the options of a kind, by what they apply to: an option may be in all three lists.
@@ -29,6 +29,7 @@ type kindDefaults struct {
 	enqueues  []EnqueueOption
 	schedules []ScheduleOption
 	handlers  []HandlerOption
+	groupBy   *groupByOption // nil: none
 	problems  []error
 }
 
@@ -39,7 +40,11 @@ func (d *kindDefaults) enqueue(s *enqueueSettings) {
 	}
 }
 
-func (d *kindDefaults) trigger(s *triggerSettings) { d.enqueue(&s.enqueueSettings) }
+func (d *kindDefaults) trigger(s *triggerSettings) {
+	group := s.group
+	d.enqueue(&s.enqueueSettings)
+	s.group = group // a manual run has none
+}
 
 func (d *kindDefaults) kind(of *kindDefaults) {
 	of.problems = append(of.problems, protocol.Invalid("default", "those of another kind", "an option of this package"))
@@ -66,6 +71,9 @@ func Define[T any](name string, defaults ...KindOption) Kind[T] {
 		panic(fmt.Sprintf("chime: Define %q: %v", name, err))
 	}
 	args := reflect.TypeFor[T]()
+	if d != nil && d.groupBy != nil && d.groupBy.args != args {
+		panic(fmt.Sprintf("chime: Define %q: GroupBy has a function of %v, want one of the arguments, %v", name, d.groupBy.args, args))
+	}
 	if bound, ok := kinds.LoadOrStore(name, args); ok && bound != args {
 		panic(fmt.Sprintf("chime: Define %q: its arguments are %v already, not %v", name, bound, args))
 	}
@@ -139,12 +147,12 @@ func (k Kind[T]) Handler(handler func(ctx context.Context, job *Job, args T) err
 
 // Enqueue puts one job of this kind on its queue, as [Enqueuer.Enqueue] does. The options override the kind's defaults.
 func (k Kind[T]) Enqueue(ctx context.Context, e *Enqueuer, args T, options ...EnqueueOption) (Receipt, error) {
-	return e.Enqueue(ctx, k.name, args, k.options(options)...)
+	return e.Enqueue(ctx, k.name, args, k.grouped(args, options)...)
 }
 
 // Item is one job of this kind for [Enqueuer.EnqueueMany]. The options override the kind's defaults.
 func (k Kind[T]) Item(args T, options ...EnqueueOption) Item {
-	return Item{Name: k.name, Args: args, Options: k.options(options)}
+	return Item{Name: k.name, Args: args, Options: k.grouped(args, options)}
 }
 
 // Queue returns the queue of the kind's jobs: that of its option [Queue], or "default". If a call names another one, or the Enqueuer has another
@@ -187,6 +195,14 @@ func (k Kind[T]) options(options []EnqueueOption) []EnqueueOption {
 		return options
 	}
 	return append(append(make([]EnqueueOption, 0, len(options)+1), k.defaults), options...)
+}
+
+// grouped is options with the group that the arguments have by GroupBy.
+func (k Kind[T]) grouped(args T, options []EnqueueOption) []EnqueueOption {
+	if k.defaults == nil || k.defaults.groupBy == nil {
+		return k.options(options)
+	}
+	return append(append(make([]EnqueueOption, 0, len(options)+2), k.defaults, groupedOption{groupOf(k.defaults.groupBy.of(args))}), options...)
 }
 
 // Schedule declares a schedule that creates jobs of this kind, as [Scheduler.Schedule] does. The options override the kind's defaults.

@@ -2,10 +2,13 @@ package chime
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/chimejobs/chime/internal/wire"
 )
 
 type kindArgs struct{ Customer string }
@@ -64,4 +67,46 @@ func TestAKindsDefaultsHoldForItsSchedules(t *testing.T) {
 			t.Errorf("%s: queue %s, %s, %v; want %s and %s", c.name, d.Queue, d.Body, err, c.queue, c.body)
 		}
 	}
+}
+
+// A kind makes the group of its arguments; the group of a call overrides it. A job that follows a death has none.
+func TestAKindMakesTheGroupOfItsArguments(t *testing.T) {
+	type export struct{ Tenant string }
+	kind := Define[export]("groups.export", GroupBy(func(args export) string { return args.Tenant }))
+	groupOf := func(item Item) string {
+		var s enqueueSettings
+		for _, option := range item.Options {
+			option.enqueue(&s)
+		}
+		if err := s.err(); err != nil {
+			return err.Error()
+		}
+		return s.group
+	}
+	if got := groupOf(kind.Item(export{"t1"})); got != "t1" {
+		t.Errorf("the group is %q, want t1", got)
+	}
+	if got := groupOf(kind.Item(export{"t1"}, Group("other"))); got != "other" {
+		t.Errorf("with an option the group is %q, want other", got)
+	}
+	if got := groupOf(kind.Item(export{})); !strings.Contains(got, "group is missing") {
+		t.Errorf("without a tenant: %q, want that the group is missing", got)
+	}
+	body, err := deathBody(kind.Item(export{"t1"}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	message, err := wire.DecodeEnvelope(body)
+	if err != nil || message.Details != nil && message.Details.Group != "" {
+		t.Errorf("a job that follows a death: %+v, %v; want no group", message.Details, err)
+	}
+	if _, err := deathBody(Item{Name: "a", Options: []EnqueueOption{Group("g")}}); !errors.Is(err, &InvalidError{Value: "Group"}) {
+		t.Errorf("the option Group of such a job: %v, want an InvalidError", err)
+	}
+	defer func() {
+		if refused, _ := recover().(string); !strings.Contains(refused, "GroupBy has a function of string") {
+			t.Errorf("a function of other arguments: %q", refused)
+		}
+	}()
+	Define[export]("groups.other", GroupBy(func(string) string { return "" }))
 }

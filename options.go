@@ -18,7 +18,7 @@ import (
 	"github.com/chimejobs/chime/internal/wire"
 )
 
-// An EnqueueOption changes one job: In, At, Expire, ID, ArgsID, Once, Replace, and every JobOption.
+// An EnqueueOption changes one job: In, At, Expire, ID, ArgsID, Once, Replace, Group, and every JobOption.
 type EnqueueOption interface {
 	KindOption
 	TriggerOption
@@ -111,6 +111,7 @@ type enqueueSettings struct {
 	argsID  bool // the ID is created from the arguments
 	once    time.Duration
 	replace bool
+	group   string // empty: none
 }
 
 type scheduleSettings struct {

@@ -91,7 +91,7 @@ func newManualRun(name string, options []TriggerOption) (*manualRun, error) {
 		}
 		option.trigger(&run.triggerSettings)
 	}
-	for option, given := range map[string]bool{"Replace": run.replace, "ArgsID": run.argsID} {
+	for option, given := range map[string]bool{"Replace": run.replace, "ArgsID": run.argsID, "Group": run.group != ""} {
 		if given {
 			run.refuse(protocol.Invalid("option of Trigger", option, "Args, or an option of one job"))
 		}

@@ -334,7 +334,7 @@ func handedJob(taken *work.Job) *Job {
 	*job = Job{
 		ID: taken.ID, Name: taken.Name, Queue: taken.Queue, Schedule: taken.Schedule, Origin: taken.Origin, Planned: taken.Planned, offset: taken.Offset, Started: taken.Started,
 		Attempt: taken.Attempt, MaxAttempts: taken.MaxAttempts, Crashes: taken.Crashes, Fence: taken.Fence, Timeout: taken.Timeout,
-		LastError: taken.LastError, Header: taken.Header, Payload: taken.Payload, output: taken.Output,
+		LastError: taken.LastError, Header: taken.Header, Group: taken.Group, Payload: taken.Payload, output: taken.Output,
 		Worker: taken.Worker, Partition: taken.Partition,
 	}
 	if died := taken.Death; died != nil {

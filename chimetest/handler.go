@@ -45,7 +45,7 @@ func NewJob(t testing.TB, item chime.Item) *chime.Job {
 		job.Started = job.Planned // nothing runs early
 	}
 	if message.Details != nil {
-		job.Header = maps.Clone(message.Details.Header)
+		job.Header, job.Group = maps.Clone(message.Details.Header), message.Details.Group
 	}
 	return job
 }

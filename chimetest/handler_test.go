@@ -17,7 +17,7 @@ func TestANewJobIsAsAWorkerGivesIt(t *testing.T) {
 	for name, item := range map[string]chime.Item{
 		"by name":      {Name: "handler.like", Args: arguments{3}, Options: []chime.EnqueueOption{chime.Queue("media")}},
 		"of a kind":    kind.Item(arguments{3}),
-		"with options": kind.Item(arguments{4}, chime.ID("mine"), chime.Timeout(time.Minute), chime.Header("tenant", "t1"), chime.In(time.Hour)),
+		"with options": kind.Item(arguments{4}, chime.ID("mine"), chime.Timeout(time.Minute), chime.Header("tenant", "t1"), chime.Group("t1"), chime.In(time.Hour)),
 		"no arguments": {Name: "handler.like", Options: []chime.EnqueueOption{chime.Queue("media")}},
 	} {
 		Run(t, func(t *testing.T, c *Chime) {

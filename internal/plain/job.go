@@ -94,15 +94,34 @@ func Why(r chime.Reason) string {
 		return cmp.Or(r.Behind, "an earlier occurrence") + " has not ended"
 	case chime.ReasonLimited:
 		return fmt.Sprintf("queue %s has a limit of %s, and %s", r.Queue, Limit(r.Limit), place(r))
+	case chime.ReasonGroup:
+		return groupBlock(r) + ", and " + place(r)
 	case chime.ReasonInLine:
 		return place(r) + " for a free worker"
 	}
 	return string(r.Kind)
 }
 
+// groupBlock returns why the group of a job starts nothing as a clause.
+func groupBlock(r chime.Reason) string {
+	switch r.Blocked {
+	case chime.GroupPaused:
+		return fmt.Sprintf("its group %q is paused", r.Group)
+	case chime.GroupOrdered:
+		return fmt.Sprintf("%s of its group %q has not ended", cmp.Or(r.By, "an earlier job"), r.Group)
+	case chime.GroupRunning:
+		return fmt.Sprintf("as many jobs of its group %q run as may run at once", r.Group)
+	case chime.GroupStarts:
+		return fmt.Sprintf("as many jobs of its group %q have started as may start within the period", r.Group)
+	}
+	return fmt.Sprintf("its group %q may start no job", r.Group)
+}
+
 // place returns the place of a job in line as a clause.
 func place(r chime.Reason) string {
 	switch {
+	case r.Place > 0 && r.Group != "":
+		return "it is " + format.Ordinal(r.Place) + " in line of its group"
 	case r.Place > 0:
 		return "it is " + format.Ordinal(r.Place) + " in line"
 	case r.Beyond:
