@@ -114,3 +114,30 @@ func TestTheFirstArgumentIsCompletedAsAQueue(t *testing.T) {
 		}
 	}
 }
+
+func TestTheGroupsOfAQueueAreListed(t *testing.T) {
+	s := newShop(t)
+	queues := chime.NewQueues(s.store)
+	for _, group := range []string{"t1", "t1", "t2"} {
+		s.enqueue(t, chime.Item{Name: "export", Options: []chime.EnqueueOption{chime.Queue("mail"), chime.Group(group)}})
+	}
+	if err := queues.SetGroup(t.Context(), "mail", "t1", chime.GroupRule{Weight: 5, Ordered: chime.On}); err != nil {
+		t.Fatal(err)
+	}
+	if err := queues.PauseGroup(t.Context(), "mail", "t2"); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		args string
+		want wants
+	}{
+		{"queues groups mail", wants{out: []string{"GROUP  BLOCKED  WAIT  RUN  WEIGHT", "t1                 2    0       5", "in order", "t2     paused      1    0       1"}}},
+		{"queues groups mail --paused -o name", wants{out: []string{"t2\n"}}},
+		{"queues groups mail --prefix t1 --json", wants{out: []string{`"key": "t1"`, `"ordered": "on"`, `"waiting": 2`}}},
+		{"queues groups mail --limit 0", wants{code: 2}},
+		{"queues groups mial", wants{code: 3}},
+	} {
+		args := strings.Fields(c.args)
+		c.want.check(t, s.Run(t, args...), args...)
+	}
+}
