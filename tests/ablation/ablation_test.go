@@ -66,6 +66,8 @@ var guards = []guard{
 	{"revision of a backfill", "redisstore/scripts/schedules/backfill.lua", "h.revision ~= ARGV[4] or ", "", "redisstore", "TestABackfillOfAnotherRevisionIsAConflict"},
 	{"sessions of a backfill", "redisstore/scripts/schedules/backfill.lua", "if not known[session] then", "if known[session] == 0 then", "redisstore", "TestWhatANewSessionTakesIsNotBackfilled"},
 	{"sessions of a repair", "redisstore/scripts/repair/verify_job.lua", "if not known[session] then", "if known[session] == 0 then", "redisstore", "TestAFaultThatHasDisappearedIsNotRepaired"},
+	{"line is no lost place", "redisstore/scripts/repair/verify_job.lua", "if grouped.members[i] then stands(i, 'l') end", "if false then stands(i, 'l') end", "redisstore", "TestVerifyKnowsTheJobsOfGroups"},
+	{"turn of groups beside due jobs", "redisstore/scripts/sessions/work/candidates.lua", "grouped.waits = grouped.w > 0", "grouped.waits = false", "redisstore", "TestASingleSlotAlternatesBetweenDueJobsAndGroups"},
 	{"attempts of an owed occurrence", "redisstore/scripts/repair/verify_schedules.lua", " and redis.call('HEXISTS', JOBS, id) == 0", "", "redisstore", "TestVerifyTakesARetryForNoSecondPlacement"},
 	{"state of an orphaned schedule", "redisstore/scripts/repair/repair_orphans.lua", "if policy(text) == 'live' then", "if text then", "redisstore", "TestNothingIsOwedThatIsToPlaceNothing"},
 	{"jobs on a queue to delete", "redisstore/scripts/queues/delete_queue.lua", "if found[i] > 0 then return found end", "", "redisstore", "TestAQueueIsDeletedOnlyWhereNothingIsOnIt"},
