@@ -92,7 +92,7 @@ func TestAnOwnerHasAQuotaOfUnfinishedBytes(t *testing.T) {
 			t.Errorf("another owner: %v", err)
 		}
 		other := New(Options{Store: f.options.Store, Quota: quota}) // a process that has added nothing
-		for more := 0; err == nil; more++ { // the first process has also counted the two new jobs, which have not run
+		for more := 0; err == nil; more++ {                         // the first process has also counted the two new jobs, which have not run
 			if _, err = other.RunJob(t.Context(), in("a-2", "report"), ""); more > 3 {
 				t.Fatal("another process has accepted three more")
 			}

@@ -21,9 +21,9 @@ type putCommand struct {
 	job, queue string
 	revision   int64
 
-	noImmediateRun                    bool
-	overlap, misfire                  string
-	grace, spread, timeout            time.Duration
+	noImmediateRun                                   bool
+	overlap, misfire                                 string
+	grace, spread, timeout                           time.Duration
 	pauseAfter, keepRuns, maxAttempts, maxUnfinished int
 
 	rule  recurrence.Recurrence
