@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"net/netip"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -96,10 +97,34 @@ func TestEveryChangeAndEveryRefusalIsLogged(t *testing.T) {
 	}
 }
 
+// A lockedLog is a log that timers write to while a test reads it.
+type lockedLog struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (l *lockedLog) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *lockedLog) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
+func (l *lockedLog) Reset() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.text.Reset()
+}
+
 // One address that guesses tokens does not fill the log, and does not hide how often it guessed, or the others.
 func TestAnAddressWithoutATokenIsLoggedOnceAMinute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var log strings.Builder
+		var log lockedLog
 		failing := func(*http.Request) (Principal, error) {
 			return Principal{}, errors.New("the directory does not know it")
 		}

@@ -41,10 +41,8 @@ type groupQueue struct {
 	follows  map[string]bool              // job IDs: another job follows the flight
 	sleepers map[string]bool              // sessions of the store
 	own      map[string]chime.GroupRule
-	all      bool // some are paused or have rules of their own
 	keys     map[string]bool
 	listed   map[string]*chime.GroupInfo // nil: they have changed
-	reapers  map[int]string              // how many jobs it reaps at most → text of the script
 }
 
 type groupFlight struct {

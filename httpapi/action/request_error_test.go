@@ -127,7 +127,7 @@ func failingRequests(t *testing.T) []failingRequest {
 		return senderTo(t, r.Server), tokenAt(r.URL + "/token")
 	}
 	refusing, refusingToken := tokens(func(w http.ResponseWriter, _ *http.Request) {
-		http.Error(w, `{"error":"invalid_client","error_description":"10.0.0.9 knows no canary"}`, 401)
+		http.Error(w, `{"error":"invalid_client","error_description":"10.0.0.9 knows no canary"}`, http.StatusUnauthorized)
 	})
 	chatty, chattyToken := tokens(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<html>login.corp.example") })
 	odd, oddToken := tokens(func(w http.ResponseWriter, _ *http.Request) {

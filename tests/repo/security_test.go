@@ -24,7 +24,8 @@ func TestEachAttackAndEachPromiseHasATest(t *testing.T) {
 		t.Fatal(err)
 	}
 	attacks, promises, found := strings.Cut(string(model), "\n## Promises\n")
-	if _, attacks, found = strings.Cut(attacks, "\n## Attacks\n"); !found {
+	_, attacks, begun := strings.Cut(attacks, "\n## Attacks\n")
+	if !found || !begun {
 		t.Fatal("docs/security-model.md has no attacks and promises")
 	}
 	var promised []string
