@@ -2,6 +2,7 @@ package redisstore
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -31,5 +32,47 @@ func TestNewEnqueuersForgetThoseOfLongAgo(t *testing.T) {
 		if err := b.client.ZScore(b.Context(), b.keys().callers, "not so old").Err(); err != nil {
 			b.Errorf("one of 50 minutes ago: %v, want it remembered", err)
 		}
+	})
+}
+
+// A call that has refused jobs of a full group is sent again when the group has room, because its reply was lost: it refuses the same jobs, and adds none,
+// so that the answer agrees with what the first call did. After 120 s the refusals are forgotten by the next refusal.
+func TestARepeatedCallRefusesTheSameJobsOfAFullGroup(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		b.setRule("a", "0 0 0 0 0 2 0")
+		generated := storesuite.Job("generated")
+		generated.Group = "a"
+		call := protocol.EnqueueCall{Partition: storesuite.DefaultPartition, Caller: "x", Number: 1, Items: append(several("a", 3), inGroup("b", "b1"), generated)}
+		const want = "[false false true false true]"
+		enqueue := func(when string) {
+			b.Helper()
+			if answer := b.store.Enqueue(b.Context(), []protocol.EnqueueCall{call})[0]; answer.Err != nil || fmt.Sprint(answer.Full) != want {
+				b.Errorf("%s: refused %v, %v; want %s", when, answer.Full, answer.Err, want)
+			}
+			b.wantSoundLine(when)
+		}
+		enqueue("the group is full")
+		b.finish("s", b.Take("s", 5)...)
+		enqueue("sent again, when the group has room")
+		b.Want("line", b.lineIDs(), "")
+		refusals := func() (names []string) {
+			for _, name := range b.client.ZRange(b.Context(), b.keys().callers, 0, -1).Val() {
+				if strings.HasPrefix(name, "!") {
+					names = append(names, name)
+				}
+			}
+			return names
+		}
+		b.Want("refusals", fmt.Sprint(refusals()), "[!x 1 a3 !x 1 generated]")
+		old := float64(storesuite.Ago(time.Hour+time.Second).Unix()) * callerRound // the score of a refusal 121 s later
+		for _, name := range refusals() {
+			b.client.ZAdd(b.Context(), b.keys().callers, redisZ(old, name))
+		}
+		b.Enqueue(several("a", 2)...)
+		next := protocol.EnqueueCall{Partition: storesuite.DefaultPartition, Caller: "x", Number: 2, Items: []protocol.EnqueueItem{inGroup("a", "a9")}}
+		if answer := b.store.Enqueue(b.Context(), []protocol.EnqueueCall{next})[0]; fmt.Sprint(answer.Full) != "[true]" {
+			b.Fatalf("refused %v, %v", answer.Full, answer.Err)
+		}
+		b.Want("refusals later", fmt.Sprint(refusals()), "[!x 2 a9]")
 	})
 }
