@@ -45,7 +45,6 @@ redis.call('HDEL', PLACES, unpack(ids))
 local deleted = redis.call('HDEL', JOBS, unpack(ids))
 redis.call('HDEL', CRASHES, unpack(ids))
 forget_ids(ids, KEYS[10], KEYS[11], KEYS[12])
-all.removed = true
 tune_groups(all, STATE, LINE, PLACES, TURNS, GROUPS, OPENS)
 remember_closed(CALLERS, ARGV[1], deleted)
 return { whole(now_us), deleted, more }

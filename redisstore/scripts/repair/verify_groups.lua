@@ -71,6 +71,5 @@ if ARGV[2] ~= '' then return answer end
 local all = open_tuned(state[2], state[3], entries, LINE, PLACES, TURNS, GROUPS, GRULES, OPENS)
 if #removed > 0 then redis.call('ZREM', LINE, unpack(removed)) end
 if #restored > 0 then redis.call('HSET', PLACES, unpack(restored)) end
-all.removed = true
 tune_groups(all, STATE, LINE, PLACES, TURNS, GROUPS, OPENS)
 return answer
