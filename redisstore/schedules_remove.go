@@ -309,10 +309,12 @@ func (s *store) deleteWaiting(ctx context.Context, name string, queues []string)
 // deleteWaitingIn reads through one place, and again if it has deleted any there: in the store in memory a deletion moves the other jobs, so
 // a step may have skipped some.
 func (s *store) deleteWaitingIn(ctx context.Context, k partitionKeys, name, place, parked string) error {
-	keys := []string{k.due, k.dead, k.ready, k.jobs, k.crashes, k.behind, k.schedules, k.state, k.unhandled, k.parked(parked), k.stale, k.last, k.once, k.results, k.kept, k.line, k.places, k.turns, k.groups, k.grules, k.opens}
+	keys := []string{k.due, k.dead, k.ready, k.jobs, k.crashes, k.behind, k.schedules, k.state, k.unhandled, k.parked(parked), k.stale,
+		k.last, k.once, k.results, k.kept, k.line, k.places, k.turns, k.groups, k.grules, k.opens,
+		k.idle}
 	deleted := int64(0)
 	for at := "0"; ; {
-		values, err := s.runOne(ctx, "delete the waiting jobs of schedule", name, newCall(&deleteWaitingScript, keys, []any{name, place, at, parked}))
+		values, err := s.runOne(ctx, "delete the waiting jobs of schedule", name, newCall(&deleteWaitingScript, keys, []any{name, place, at, parked, s.keys.wake()}))
 		if err != nil {
 			return err
 		}

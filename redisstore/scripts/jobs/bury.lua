@@ -103,7 +103,7 @@ if all then
   leave_line(PLACES, LINE, {}, oldest)
   tune_groups(all, STATE, LINE, PLACES, TURNS, GROUPS, OPENS)
 end
-if #front == 0 and not (all and all.opened) then return { whole(now_us), #dying } end
+if #front == 0 and not (all and (all.opened or all.alarmed)) then return { whole(now_us), #dying } end
 if #front > 0 then redis.call('HSET', STATE, 'fence', whole(fence - 1)) end
 push_front(READY, front)
 if not state[3] then

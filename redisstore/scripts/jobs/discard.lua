@@ -121,11 +121,11 @@ if state[5] then
   local function pieces()
     -- uses: queuelimit groups tuned
     local all = open_tuned(state[5], state[6], grouped.entries, KEYS[25], KEYS[26], KEYS[27], KEYS[28], KEYS[29], KEYS[30])
-    -- tune writes what changes for the groups of the jobs, and returns whether one of them may start a job now
+    -- tune writes what changes for the groups of the jobs, and returns whether one of them may start a job, now or at an instant that is new
     return function(ended)
       for _, i in ipairs(ended) do unblock_job(all, ids[i], grouped.entries[i]) end
       tune_groups(all, STATE, KEYS[25], KEYS[26], KEYS[27], KEYS[28], KEYS[30])
-      return all.opened
+      return all.opened or all.alarmed
     end
   end
   grouped.tune = pieces()

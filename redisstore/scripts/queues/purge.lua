@@ -119,5 +119,5 @@ end
 push_front(READY, front)
 looked = looked + #lined
 if looked > 0 then remember_closed(CALLERS, ARGV[1], looked * BOTH + deleted) end
-if #front > 0 or all and all.opened then wake_one(IDLE, ARGV[2]) end
+if #front > 0 or all and (all.opened or all.alarmed) then wake_one(IDLE, ARGV[2]) end
 return { whole(now_us), looked, deleted, left > looked and 1 or 0 }

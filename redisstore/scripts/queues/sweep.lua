@@ -218,7 +218,7 @@ if state[5] then
     return function()
       for i, id in ipairs(dying) do unblock_job(all, id, entries[i]) end
       tune_groups(all, STATE, LINE, PLACES, TURNS, GROUPS, OPENS)
-      if all.opened and not state[7] then wake_one(IDLE, ARGV[8]) end
+      if (all.opened or all.alarmed) and not state[7] then wake_one(IDLE, ARGV[8]) end
     end
   end
   tune = pieces()

@@ -8,7 +8,7 @@
 -- KEYS[5]  …:crashes         hash  job ID -> times its holder vanished
 -- KEYS[6]  …:behind          zset  "<schedule>\t<planned instant>" -> 0: occurrences behind the one in open
 -- KEYS[7]  …:schedules       hash  schedule -> definition
--- KEYS[8]  …:state           hash  parked, layout, stale, groups, grules
+-- KEYS[8]  …:state           hash  parked, layout, stale, groups, grules, paused
 -- KEYS[9]  …:unhandled       zset  job name -> since when it has parked jobs, Unix ms
 -- KEYS[10] …:parked:<name>   zset  job ID -> instant parked, Unix ms
 -- KEYS[11] …:stale           zset  IDs in ready that are void -> since when, Unix ms; see lib/stale.lua
@@ -22,13 +22,14 @@
 -- KEYS[19] …:groups  hash  group -> its flights, tag and starts
 -- KEYS[20] …:grules  hash  group -> its rule and pause
 -- KEYS[21] …:opens  zset  group -> instant of its next start, Unix ms
+-- KEYS[22] …:idle   zset  sleeping worker -> instant it went to sleep, Unix ms
 -- ARGV[1] schedule; ARGV[2] the place: behind, due, dead, parked, line or ready; ARGV[3] the position in it, as the last step answered; 0 begins;
--- ARGV[4] the name of the parked list
+-- ARGV[4] the name of the parked list; ARGV[5] prefix of the wake-up channels
 -- Returns the new position, 0 at the end; how many it has deleted.
 local DUE, DEAD, READY, JOBS, CRASHES, BEHIND, SCHEDULES = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7]
 local STATE, UNHANDLED, PARKED, STALE = KEYS[8], KEYS[9], KEYS[10], KEYS[11]
 local name, place, at = ARGV[1], ARGV[2], ARGV[3]
--- uses: limits clock layout strings definition envelope open flight parked forget line queuelimit groups tuned
+-- uses: limits clock layout strings definition envelope open flight parked forget line queuelimit groups tuned gate wake
 local layout = redis.call('HGET', STATE, 'layout')
 local refusal = newer(layout)
 if refusal then return refusal end
@@ -37,7 +38,8 @@ redis.call('HLEN', JOBS)
 redis.call('HLEN', CRASHES)
 redis.call('ZCARD', UNHANDLED)
 redis.call('ZCARD', STALE)
-local state = redis.call('HMGET', STATE, 'groups', 'grules')
+local state = redis.call('HMGET', STATE, 'groups', 'grules', 'paused')
+redis.call('ZCARD', KEYS[22])
 redis.call('ZCARD', KEYS[16])
 redis.call('HLEN', KEYS[17])
 redis.call('HLEN', KEYS[12])
@@ -134,4 +136,5 @@ end
 forget_ids(ids, KEYS[13], KEYS[14], KEYS[15])
 -- read after write: the rest of the list is known only now
 if place == 'parked' and #ids > 0 and redis.call('ZCARD', PARKED) == 0 then unlist(UNHANDLED, STATE, ARGV[4]) end
+if all and (all.opened or all.alarmed) and not state[3] then wake_one(KEYS[22], ARGV[5]) end
 return { next_at, #ids }
