@@ -12,6 +12,7 @@
 //	svg.Hours{Title: "report", Now: now, Zone: berlin, From: keptSince, Events: []svg.Event{{At: at, N: 1, Tone: svg.OK}}}.SVG()
 //	svg.Weeks{Title: "report", Now: now, From: firstDay, Events: daysAndPlanned}.SVG()
 //	svg.Timeline{Title: "overlap policies", From: eight, To: noon, Zone: berlin, Rows: []svg.Row{{Name: "skip", Occurrences: runs}}}.SVG()
+//	svg.Shares{Title: "Slots", Owners: []string{"a", "b"}, Slots: 10, Step: time.Second, Panels: []svg.SharesPanel{{Name: "fair", Held: held}}}.SVG()
 //	svg.Bars{Title: "Next 24 hours", From: now.Truncate(10 * time.Minute), Step: 10 * time.Minute, Zone: berlin, Counts: counts}.SVG()
 //
 // # What holds
@@ -25,8 +26,8 @@
 //
 // # Looks
 //
-// Elements have classes. [CSS] has a rule for each class, and [File] has the rules for timelines. The colours are tokens of the page, so a chart follows
-// its theme. The picture has the class chart and the class of its kind: lines, spark, ticks, hours, weeks, bars, timeline. A tone is a separate class:
+// Elements have classes. [CSS] has a rule for each class, and [File] has the rules for timelines and shares. The colours are tokens of the page, so a
+// chart follows its theme. The picture has the class chart and the class of its kind: lines, spark, ticks, hours, weeks, bars, timeline, shares. A tone is a separate class:
 // accent, ok, run, off, paused, late, missed, fail. It sets the colour of the other classes.
 //
 //	axis last note                 texts: along an axis, of the last value, instead of data

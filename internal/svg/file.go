@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// CSS has a rule for every class that the charts of pages write: all but timelines. Colours come from the tokens of the page: --ink, --ink-2, --panel, --line, --edge,
-// --accent, --ok, --run, --late, --fail, --paused, --off.
+// CSS has a rule for every class that the charts of pages write: all but timelines and shares. Colours come from the tokens of the page: --ink, --ink-2,
+// --panel, --line, --edge, --accent, --ok, --run, --late, --fail, --paused, --off.
 //
 //go:embed chart.css
 var CSS string
 
-// timelineCSS has the rules for classes that only timelines write. [File] adds it.
+// timelineCSS has the rules for classes that only timelines and shares write. [File] adds it.
 //
 //go:embed timeline.css
 var timelineCSS string

@@ -54,6 +54,10 @@ func story(t testing.TB) map[string]picture {
 		"weeks-apia":     Weeks{Now: time.Date(2011, 12, 31, 9, 0, 0, 0, apia), Zone: apia, Past: 7, Next: 7},
 		"bars":           Bars{Title: "Next 24 hours", From: now.Truncate(10 * time.Minute), Step: 10 * time.Minute, Zone: berlin, Counts: busyDay()},
 		"bars-empty":     Bars{},
+		"shares": Shares{Title: hostile, Owners: []string{"<flood>", "b", hostile}, Slots: 10, Step: time.Second, Panels: []SharesPanel{
+			{Name: "without", Mark: 2 * time.Second, MarkLabel: "<&>", Held: [][]int{{1, 4, 5}, {1, 4, 5}, {10, 0, 0}, {10}, {2, 4, 4}}},
+			{Name: "with", Remark: hostile, Held: [][]int{{1, 4, 5}, {3, 3, 20}}}, {},
+		}},
 		"timeline": Timeline{Title: `"<a & b>"`, From: hourAgo, To: now, Zone: berlin, Spans: []Span{{now.Add(-50 * time.Minute), now.Add(-40 * time.Minute), hostile}},
 			Rows: []Row{{Name: "report", Remark: "&"}, {Name: hostile, Remark: hostile, Occurrences: []Occurrence{
 				{now.Add(-55 * time.Minute), now.Add(-55 * time.Minute), now.Add(-30 * time.Minute), RanInTime},

@@ -79,7 +79,7 @@ func TestEveryChartIsSafeMarkup(t *testing.T) {
 }
 
 func TestEveryClassHasARule(t *testing.T) {
-	kinds := []string{"chart", "lines", "spark", "ticks", "hours", "weeks", "bars", "timeline", "series"}
+	kinds := []string{"chart", "lines", "spark", "ticks", "hours", "weeks", "bars", "timeline", "shares", "series"}
 	rules := map[string]bool{}
 	for _, m := range regexp.MustCompile(`\.([a-z][a-z0-9-]*)`).FindAllStringSubmatch(CSS+timelineCSS, -1) {
 		rules[m[1]] = true
