@@ -13,7 +13,7 @@ import (
 )
 
 func TestThePageOnGroupsShowsCodeThatRuns(t *testing.T) {
-	shows(t, "groups.md", "groups_test.go", "groups_run_test.go")
+	shows(t, "groups.md", "groups_test.go", "groups_run_test.go", "groups_programs_test.go", "groups_programs_run_test.go")
 }
 
 // inBackground runs a role until stop is called.

@@ -113,7 +113,7 @@ func holdPicture(t *testing.T, file string, chart template.HTML) {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(committed, drawn) {
-		t.Errorf("docs/%s differs from what the scheduler does now: if the change is intended, run go generate ./docs", file)
+		t.Errorf("docs/%s differs from what was observed now: if the change is intended, run go generate ./docs", file)
 	}
 }
 
