@@ -296,3 +296,27 @@ func TestABackfillThatIsSentTwicePlacesOnce(t *testing.T) {
 		b.Want("ready and behind", fmt.Sprint(b.client.LLen(b.Context(), b.keys().ready).Val(), b.client.ZCard(b.Context(), b.keys().behind).Val()), "1 2")
 	})
 }
+
+// A repeated backfill returns the same numbers, also if it has skipped as many as a call can have.
+func TestABackfillThatIsSentTwiceSkipsTheSame(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		own := storesuite.Ago(time.Hour)
+		s := b.longKnown("s", "wait", own)
+		client := newClient(b.client)
+		defer client.Close()
+		sent := 0
+		client.AddHook(repeat{&sent})
+		twice := newStore(client, Options{Namespace: string(b.store.keys)})
+		var planned []time.Time
+		for i := range 400 {
+			planned = append(planned, own.Add(time.Duration(i-400)*time.Minute))
+		}
+		jobs := backfilled("s", append(planned, own)...)
+		a, err := twice.Backfill(b.Context(), protocol.Backfilling{Name: "s", Revision: s.Revision, MaxUnfinished: 10, Jobs: jobs})
+		if err != nil || a != (protocol.BackfillAnswer{Done: 401, Placed: 10, Existing: 1, Full: 390}) || sent == 0 {
+			b.Errorf("%+v, %v, %d sent twice; want 10 placed, 1 existing, 390 skipped", a, err, sent)
+		}
+		b.Want("unfinished", b.unfinished("s"), "10")
+		b.Want("skipped", b.client.HGet(b.Context(), b.keys().counters, "s/skipped").Val(), "390")
+	})
+}

@@ -49,7 +49,8 @@ local UNHANDLED, STALE, LAST, HISTORY, OWED = KEYS[14], KEYS[15], KEYS[16], KEYS
 local COUNTERS = KEYS[19]
 local INFLIGHT = 19 -- the hashes of the sessions come after KEYS[19]
 local DEPTH = 1000 -- how deep ready is searched for occurrences without an envelope: they were put back to its front
-local BOTH = 1000 -- the three numbers of the answer are stored as one
+local BOTH = 1000 -- two numbers of the answer are stored as one; the third one has a name of its own, because a stored number is below ROUND
+local SKIPS = ' skipped'
 local wake, name, n_sessions, n_lists, n = ARGV[2], ARGV[3], tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7])
 local PARKED = INFLIGHT + n_sessions -- the lists come after the hashes
 local at_list = 9 + n_sessions
@@ -60,7 +61,7 @@ local state = redis.call('HMGET', STATE, 'layout', 'paused', 'limit', 'parked', 
 local refusal = newer(state[1])
 if refusal then return refusal end
 local before = answered(CALLERS, ARGV[1])
-if before then return { whole(now_us), 1, math.floor(before / BOTH) % BOTH, before % BOTH, '', math.floor(before / BOTH / BOTH) } end
+if before then return { whole(now_us), 1, math.floor(before / BOTH), before % BOTH, '', answered(CALLERS, ARGV[1] .. SKIPS) or 0 } end
 
 ---------------------------------------------------------------------------------------------------------------- read
 
@@ -191,7 +192,8 @@ if waiting and owes and tonumber(owes) >= HELD and not bars(flights.opens[name])
 end
 if large and not state[5] then redis.call('HSET', STATE, 'large', '1') end
 if state[1] ~= LAYOUT then redis.call('HSET', STATE, 'layout', LAYOUT) end
-remember_closed(CALLERS, ARGV[1], (full * BOTH + #placed) * BOTH + existing)
+remember_closed(CALLERS, ARGV[1], #placed * BOTH + existing)
+if full > 0 then remember_closed(CALLERS, ARGV[1] .. SKIPS, full) end
 if #front + #ready + #revived > 0 and not state[2] then
   local next_ms = now_ms
   if state[3] then
