@@ -211,7 +211,7 @@ func (c *change) wanted() (meta, error) {
 // is released: the next attempt has the correct time.
 func (c *change) create(ctx context.Context) (*chime.Schedule, error) {
 	s := c.service
-	if err := s.makeUse(ctx, c.collection, c.new.runBytes()); err != nil {
+	if err := s.makeUse(ctx, c.collection, c.new.runBytes(), nil); err != nil {
 		return nil, err
 	}
 	name := newReservedName(c.name.Job, s.clock.now())

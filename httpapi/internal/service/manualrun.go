@@ -31,20 +31,27 @@ func (s *Service) RunJob(ctx context.Context, n resource.JobName, key string) (i
 		id = schedule.Name + "#" + runID(m.Name, key)
 		options = append(options, chime.ID(id), chime.Once(runOnce))
 	}
-	if err := s.makeUse(ctx, c, runBytes(schedule)); err != nil {
+	if err := s.addUse(ctx, c, schedule); err != nil {
 		if repeated, failed := s.wasAccepted(ctx, schedule.Queue, id); repeated || failed != nil {
 			return id, failed
 		}
 		return "", err
 	}
 	receipt, err := s.schedules.Trigger(ctx, schedule.Name, options...)
+	if receipt.Existing || errors.Is(err, chime.ErrNotFound) || errors.Is(err, chime.ErrMaxUnfinished) {
+		s.dropUse(c, runBytes(schedule))
+	}
 	switch {
 	case errors.Is(err, chime.ErrNotFound):
 		return "", noJob(n)
 	case errors.Is(err, chime.ErrMaxUnfinished):
-		return "", problem.New(problem.QuotaRuns, "%d runs of job %s have not ended, the maximum: try again when some have", maxUnfinished, schedule.Name)
+		return "", tooManyRuns(schedule)
 	}
 	return receipt.ID, err
+}
+
+func tooManyRuns(schedule *chime.Schedule) error {
+	return problem.New(problem.QuotaRuns, "%d runs of job %s have not ended, the maximum: try again when some have", maxUnfinished, schedule.Name)
 }
 
 // runnable returns why a job cannot run now; nil: it can.

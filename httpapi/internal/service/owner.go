@@ -13,7 +13,7 @@ import (
 // A Quota bounds what the collections of one owner use together.
 type Quota struct {
 	Collections     int   // number of collections. Zero means 100; negative: any number
-	UnfinishedBytes int64 // bytes of the runs that have not ended. Zero means 64 MiB; negative: any number
+	UnfinishedBytes int64 // bytes of the runs and tasks that have not ended. Zero means 64 MiB; negative: any number
 	Alone           bool  // its jobs may use all slots of a process, and all requests to one host: there are no others to protect
 }
 

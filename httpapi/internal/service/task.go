@@ -42,10 +42,15 @@ func (s *Service) AddTasks(ctx context.Context, name string, tasks []*resource.T
 	case c.State == collection.Disabled:
 		return nil, problem.New(problem.CollectionDisabled, "collection %s is disabled and takes no tasks: enable the collection first", name)
 	}
-	adding := taskAddition{service: s, collection: c, limits: limits, queue: s.queueOf(limits), key: key, alone: len(tasks) == 1, permitted: map[[2]string]bool{}}
+	adding := taskAddition{service: s, collection: c, limits: limits, queue: s.queueOf(limits), key: key, alone: len(tasks) == 1, permitted: map[[2]string]bool{}, held: map[heldTask]int64{}}
 	items, err := adding.items(ctx, tasks)
 	if err != nil {
 		return nil, err
+	}
+	if err := s.makeUse(ctx, c, 0, adding.held); err != nil {
+		if repeated, failed := s.wereAccepted(ctx, adding.held); failed != nil || !repeated {
+			return nil, cmp.Or(failed, err)
+		}
 	}
 	added, err := s.enqueuer.EnqueueMany(ctx, items)
 	if err != nil {
@@ -83,6 +88,7 @@ type taskAddition struct {
 	key        string // of the request; empty: none
 	alone      bool   // the request has one task
 	permitted  map[[2]string]bool
+	held       map[heldTask]int64 // the checked tasks and their bytes
 }
 
 // items checks all tasks and seals their secrets. Mistakes in their content are returned together.
@@ -195,7 +201,9 @@ func (t *taskAddition) item(task *resource.Task, i int) (chime.Item, error) {
 	if task.Plain {
 		item.Options = nil
 	}
-	item.Options = append(item.Options, chime.Queue(cmp.Or(targetQueue(task.Action), t.queue)), chime.ID(id.String()))
+	queue := cmp.Or(targetQueue(task.Action), t.queue)
+	t.held[heldTask{queue, id.String()}] = taskBytes(task)
+	item.Options = append(item.Options, chime.Queue(queue), chime.ID(id.String()))
 	item.Options = append(item.Options, t.options(task)...)
 	return item, nil
 }

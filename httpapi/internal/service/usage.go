@@ -2,6 +2,8 @@ package service
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -18,8 +20,9 @@ const (
 	runBase    = 512              // bytes of a run in addition to its action and error action
 )
 
-// usages are the bytes of the unfinished runs of owners: a sum over the counters of their jobs, and what this process has added since. Other processes add
-// too, so an owner may exceed its quota by as much as it can add to each process between two sums. A sum that is exact over all slots of a cluster, and
+// usages are the bytes of the unfinished runs and tasks of owners: a sum over the counters of their jobs, what this process has added since, and the tasks
+// that this process has added and that had not ended at the last sum. Other processes add too, so the runs of an owner may exceed its quota by as much as it
+// can add to each process between two sums, and its tasks count in the process that has added them. A sum that is exact over all slots of a cluster, and
 // after a crash, does not exist.
 type usages struct {
 	mu sync.Mutex
@@ -27,38 +30,62 @@ type usages struct {
 }
 
 type usage struct {
-	bytes int64
-	next  time.Time // of the next sum
-	busy  bool      // it is being summed
+	bytes int64              // with those of tasks
+	tasks map[heldTask]int64 // bytes of tasks
+	next  time.Time          // of the next sum
+	busy  bool               // it is being summed
 }
 
-// makeUse adds a run of some bytes to those of a collection's owner, or returns a problem if its quota is used up. Whoever adds a run to a collection calls
-// it before.
-func (s *Service) makeUse(ctx context.Context, c *collection.Record, bytes int64) error {
+// usageKey names what counts together with a collection.
+func usageKey(c *collection.Record) string {
+	if c.Owner == "" {
+		return "collection " + c.Name
+	}
+	return "owner " + c.Owner
+}
+
+// makeUse adds a run of some bytes, or tasks, to those of a collection's owner, or returns a problem if its quota is used up. Whoever adds a run or tasks to
+// a collection calls it before.
+func (s *Service) makeUse(ctx context.Context, c *collection.Record, bytes int64, tasks map[heldTask]int64) error {
 	most := s.quotaOf(c.Owner).UnfinishedBytes
 	if most < 0 {
 		return nil
 	}
-	key := "owner " + c.Owner
-	if c.Owner == "" {
-		key = "collection " + c.Name
-	}
-	if u := s.usages.begin(key, time.Now()); u != nil {
+	key := usageKey(c)
+	if u, held := s.usages.begin(key, time.Now()); u != nil {
 		began := time.Now()
 		sum, err := s.unfinishedBytes(ctx, c)
-		s.usages.end(u, sum, err, began, time.Now())
+		var ended []heldTask
+		if err == nil {
+			ended, err = s.endedTasks(ctx, held)
+		}
+		s.usages.end(u, sum, ended, err, began, time.Now())
 		if err != nil {
 			return err
 		}
 	}
-	if s.usages.add(key, bytes, most) {
+	if s.usages.add(key, bytes, tasks, most) {
 		return nil
 	}
-	return problem.New(problem.QuotaRuns, "the runs that have not ended use %d MiB of all collections of this owner, the maximum: try again when some have", most>>20)
+	return problem.New(problem.QuotaRuns, "the runs and tasks that have not ended may use %d MiB of all collections of this owner: try again when some have ended", most>>20)
 }
 
-// begin returns the usage to sum now; nil: the last sum still counts, or another caller sums.
-func (u *usages) begin(key string, now time.Time) *usage {
+// addUse is makeUse for a run of a job. It also refuses a run of a job that a release without the maximum of unfinished runs has stored: for such a job the
+// script that adds the run does not know the maximum, so callers that run it at the same time may exceed it.
+func (s *Service) addUse(ctx context.Context, c *collection.Record, schedule *chime.Schedule) error {
+	if schedule.MaxUnfinished == 0 && schedule.Last.Unfinished >= maxUnfinished {
+		return tooManyRuns(schedule)
+	}
+	return s.makeUse(ctx, c, runBytes(schedule), nil)
+}
+
+// dropUse takes back what makeUse has added for a run that was not added.
+func (s *Service) dropUse(c *collection.Record, bytes int64) {
+	s.usages.drop(usageKey(c), bytes)
+}
+
+// begin returns the usage to sum now, and its tasks; nil: the last sum still counts, or another caller sums.
+func (u *usages) begin(key string, now time.Time) (*usage, []heldTask) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if u.of == nil {
@@ -68,40 +95,69 @@ func (u *usages) begin(key string, now time.Time) *usage {
 	if of == nil {
 		if len(u.of) >= maxUsages {
 			for k, old := range u.of {
-				if now.After(old.next) && !old.busy {
+				if now.After(old.next) && !old.busy && len(old.tasks) == 0 {
 					delete(u.of, k)
 				}
 			}
 		}
-		of = &usage{}
+		of = &usage{tasks: map[heldTask]int64{}}
 		u.of[key] = of
 	}
 	if of.busy || now.Before(of.next) {
-		return nil
+		return nil, nil
 	}
 	of.busy = true
-	return of
+	return of, slices.Collect(maps.Keys(of.tasks))
 }
 
-func (u *usages) end(of *usage, sum int64, err error, began, now time.Time) {
+// end stores the sum of runs, and removes the tasks that have ended. Tasks that were added meanwhile remain.
+func (u *usages) end(of *usage, sum int64, ended []heldTask, err error, began, now time.Time) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	of.busy = false
-	if err == nil {
-		of.bytes, of.next = sum, now.Add(max(usageAge, usageShare*now.Sub(began)))
+	if err != nil {
+		return
 	}
+	for _, task := range ended {
+		delete(of.tasks, task)
+	}
+	for _, bytes := range of.tasks {
+		sum += bytes
+	}
+	of.bytes, of.next = sum, now.Add(max(usageAge, usageShare*now.Sub(began)))
 }
 
-// add adds bytes if the sum is then at most most.
-func (u *usages) add(key string, bytes, most int64) bool {
+// add adds bytes and tasks if the sum is then at most most. A task that is known adds nothing.
+func (u *usages) add(key string, bytes int64, tasks map[heldTask]int64, most int64) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	of := u.of[key]
-	if of == nil || of.bytes+bytes > most {
-		return of == nil
+	if of == nil {
+		return true
+	}
+	for task, size := range tasks {
+		if _, known := of.tasks[task]; !known {
+			bytes += size
+		}
+	}
+	if bytes > 0 && of.bytes+bytes > most {
+		return false
 	}
 	of.bytes += bytes
+	for task, size := range tasks {
+		if _, known := of.tasks[task]; !known {
+			of.tasks[task] = size
+		}
+	}
 	return true
+}
+
+func (u *usages) drop(key string, bytes int64) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if of := u.of[key]; of != nil {
+		of.bytes = max(of.bytes-bytes, 0)
+	}
 }
 
 // unfinishedBytes sums the unfinished runs of all collections of a collection's owner.

@@ -111,17 +111,65 @@ func TestASumIsPacedByItsCost(t *testing.T) {
 	var u usages
 	at := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
 	for _, row := range []struct{ took, pause time.Duration }{{time.Millisecond, usageAge}, {3 * time.Second, time.Minute}} {
-		of := u.begin("owner", at)
-		if of == nil || u.begin("owner", at) != nil {
+		of, _ := u.begin("owner", at)
+		if second, _ := u.begin("owner", at); of == nil || second != nil {
 			t.Fatal("want one sum at a time")
 		}
-		u.end(of, 1000, nil, at, at.Add(row.took))
+		u.end(of, 1000, nil, nil, at, at.Add(row.took))
 		at = at.Add(row.took + row.pause)
-		if u.begin("owner", at.Add(-time.Millisecond)) != nil {
+		if early, _ := u.begin("owner", at.Add(-time.Millisecond)); early != nil {
 			t.Errorf("a sum that took %v is repeated in less than %v", row.took, row.pause)
 		}
 	}
-	if u.add("owner", 500, 1499) || !u.add("owner", 500, 1500) || u.add("owner", 1, 1500) {
+	if u.add("owner", 500, nil, 1499) || !u.add("owner", 500, nil, 1500) || u.add("owner", 1, nil, 1500) {
 		t.Error("want the sum and what was added since to be at most the maximum")
 	}
+}
+
+// A run that is refused or exists already uses nothing up, and the run of a dashboard needs room too.
+func TestARefusedRunUsesNothingUp(t *testing.T) {
+	onService(t, Options{Quota: func(string) Quota { return Quota{UnfinishedBytes: 1 << 20} }}, func(t *testing.T, f *fixture) {
+		f.put(report, with(job(hourly), func(j *resource.Job) { j.Action.Request.Body = strings.Repeat("x", 8000) }))
+		for range 300 { // of 8 KiB each
+			if _, err := f.RunJob(t.Context(), report, "key"); err != nil {
+				t.Fatalf("the same run again: %v", err)
+			}
+		}
+		if job, err := f.CheckVerb(t.Context(), report.Schedule(), VerbRun); !job || err != nil {
+			t.Errorf("a run of a dashboard: %v", err)
+		}
+		var err error
+		for runs := 0; err == nil; runs++ {
+			if _, err = f.RunJob(t.Context(), report, ""); runs > 200 {
+				t.Fatal("no run was refused")
+			}
+		}
+		_, err = f.CheckVerb(t.Context(), report.Schedule(), VerbRun)
+		wantCode(t, "a run of a dashboard without room", err, problem.QuotaRuns)
+	})
+}
+
+// A job that a release without the maximum has stored gets no more runs by the API.
+func TestAJobOfAnEarlierReleaseHasTheMaximumToo(t *testing.T) {
+	onService(t, Options{}, func(t *testing.T, f *fixture) {
+		f.put(report, job(hourly))
+		stored, err := f.schedules.Get(t.Context(), report.Schedule())
+		if err != nil {
+			t.Fatal(err)
+		}
+		unlimited := *stored
+		unlimited.MaxUnfinished = 0
+		c, err := f.collection(t.Context(), "demo")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for n, code := range map[int]problem.Code{maxUnfinished - 1: "", maxUnfinished: problem.QuotaRuns} {
+			unlimited.Last.Unfinished = n
+			if err := f.addUse(t.Context(), c, &unlimited); code != "" {
+				wantCode(t, fmt.Sprint(n), err, code)
+			} else if err != nil {
+				t.Errorf("with %d unfinished runs: %v", n, err)
+			}
+		}
+	})
 }

@@ -52,7 +52,13 @@ func (s *Service) CheckVerb(ctx context.Context, name string, do Verb) (job bool
 	case c.Creation != m.Collection:
 		return true, noJob(n)
 	case do == VerbRun:
-		return true, runnable(schedule, c)
+		if err = runnable(schedule, c); err == nil {
+			err = s.addUse(ctx, c, schedule)
+		}
+		if err == nil {
+			s.dropUse(c, runBytes(schedule)) // the run itself is not counted before the next sum
+		}
+		return true, err
 	case c.State == collection.Deleted:
 		return true, deleting(n.Collection)
 	case do == VerbResume && c.State == collection.Disabled:
