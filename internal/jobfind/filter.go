@@ -18,6 +18,7 @@ import (
 //	state:dead            waiting, delayed, retrying, running, taken, parked, dead or done
 //	queue:mail            on this queue
 //	job:report            with this job name; job:report* for names that begin with this; likewise schedule: and worker:
+//	group:tenant-42       it belongs to exactly this group; a done job has none
 //	error:"timed out"     its last error contains this
 //	header:tenant=acme    its header has this key with exactly this value; in quotes if they contain blanks; several must all be there
 //	older:1h newer:3d     in its state for longer, or for less: since it ended, was taken, failed, or was enqueued
@@ -29,6 +30,7 @@ type Filter struct {
 	State    chime.JobState
 	Queue    string
 	Job      Pattern
+	Group    string // that it belongs to
 	Error    string
 	Header   map[string]string
 	Schedule Pattern // that created it
@@ -82,6 +84,7 @@ func (f *Filter) String() string {
 	add("state", string(f.State), f.State != "")
 	add("queue", f.Queue, f.Queue != "")
 	pattern("job", f.Job)
+	add("group", f.Group, f.Group != "")
 	add("error", f.Error, f.Error != "")
 	for _, key := range slices.Sorted(maps.Keys(f.Header)) {
 		add("header", key+"="+f.Header[key], true)
@@ -116,7 +119,7 @@ func (f *Filter) beyond() bool {
 
 // JobFilter returns the part of the filter that the store knows, for one queue and one state; now is the store's clock.
 func (f *Filter) JobFilter(queue string, state chime.JobState, now time.Time) chime.JobFilter {
-	filter := chime.JobFilter{Queue: queue, State: state, Error: f.Error, Header: f.Header}
+	filter := chime.JobFilter{Queue: queue, State: state, Group: f.Group, Error: f.Error, Header: f.Header}
 	if !f.Job.Prefix {
 		filter.Name = f.Job.Text
 	}
@@ -136,7 +139,7 @@ func (f *Filter) Means(job *chime.JobInfo, now time.Time) bool {
 			return false
 		}
 	}
-	return (f.State == "" || f.State == job.State) && (f.Queue == "" || f.Queue == job.Queue) && f.Job.means(job.Name) &&
+	return (f.State == "" || f.State == job.State) && (f.Queue == "" || f.Queue == job.Queue) && (f.Group == "" || f.Group == job.Group) && f.Job.means(job.Name) &&
 		f.Schedule.means(job.Schedule) && f.labelled(job) && f.ranOn(job) && f.aged(job, now) && f.Attempt.means(job.Attempt)
 }
 

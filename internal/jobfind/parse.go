@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/internal/protocol"
 )
 
 const (
@@ -24,7 +25,7 @@ var States = []chime.JobState{
 }
 
 // Keys are the words that may precede a colon.
-var Keys = []string{"state", "queue", "job", "error", "header", "schedule", "worker", "older", "newer", "attempt"}
+var Keys = []string{"state", "queue", "job", "group", "error", "header", "schedule", "worker", "older", "newer", "attempt"}
 
 // Parse reads a filter. If it is invalid, the error is a *chime.InvalidError whose Field names the key.
 func Parse(text string) (Filter, error) {
@@ -74,6 +75,8 @@ func (f *Filter) set(t term) (err error) {
 		f.Queue = t.text
 	case "job":
 		f.Job = pattern
+	case "group":
+		f.Group, err = t.text, protocol.CheckID("filter group", t.text)
 	case "error":
 		f.Error = t.text
 	case "header":

@@ -18,6 +18,7 @@ import (
 type Job struct {
 	*chime.JobInfo
 	Standing plain.State // its state in a sentence
+	InGroup  *GroupLink  // nil: it belongs to no group
 	Gone     bool        // it is no longer stored; the data comes from the history of its schedule
 	Since    time.Time   // since when it is in its state; zero: not known
 
@@ -82,7 +83,7 @@ func (s *Site) Job(ctx context.Context, r *Request) (View, error) {
 		}
 		runs = append(runs, last)
 	}
-	m := &Job{JobInfo: info, Gone: gone, Since: jobfind.Since(info), Of: attemptOf(info), Retries: info.Retry.String(), Percent: percentOf(info), Links: s.hooks.links(info)}
+	m := &Job{JobInfo: info, InGroup: groupLink(info.Queue, info.Group), Gone: gone, Since: jobfind.Since(info), Of: attemptOf(info), Retries: info.Retry.String(), Percent: percentOf(info), Links: s.hooks.links(info)}
 	if m.Standing, err = s.jobState(ctx, info, standing); err != nil {
 		return View{}, err
 	}

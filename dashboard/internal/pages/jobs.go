@@ -64,6 +64,7 @@ type JobRow struct {
 	Attempt         string
 	Error           string // the last error, shortened
 	Schedule        string
+	Group           *GroupLink // nil: it belongs to no group
 }
 
 // Tick returns the value that identifies the job in a form.
@@ -270,7 +271,7 @@ func (s *Site) listJobs(ctx context.Context, m *Jobs, search jobfind.Search, liv
 func rowOf(job *chime.JobInfo, failed string) JobRow {
 	row := JobRow{
 		ID: job.ID, Name: job.Name, Queue: job.Queue, Schedule: job.Schedule, State: plain.JobRow(job), When: job.Due, Attempt: attemptOf(job),
-		Error: shortened(failed),
+		Error: shortened(failed), Group: groupLink(job.Queue, job.Group),
 	}
 	if row.When.IsZero() {
 		row.When = jobfind.Since(job)

@@ -22,6 +22,7 @@ const filterHelp = `A FILTER has words and keys, and all of them must hold:
   state:dead              waiting, delayed, retrying, running, taken, parked, dead or done
   queue:mail              on this queue
   job:report job:report*  of this job name; of names that begin so; likewise schedule: and worker:
+  group:tenant-42         it belongs to exactly this group
   error:"timed out"       its last error contains this
   header:tenant=acme      its header has this key with this value
   older:1h newer:3d       in its state for longer, or for less

@@ -123,6 +123,7 @@ func (s *session) jobText(job *chime.JobInfo, why chime.Reason, now time.Time, p
 	}
 	row("Attempt", attemptOf(job))
 	row("Schedule", job.Schedule)
+	row("Group", job.Group)
 	instant("Enqueued", job.Enqueued)
 	instant("Planned", job.Planned)
 	instant("Due", job.Due)
