@@ -314,6 +314,20 @@ type GroupInfo struct {
 	Next string `json:"next"` // GroupFilter.After of a list that continues after this group
 }
 
+// GroupCounts are the counts of the groups of a queue. They are independent of the number of groups: reading them takes a few commands.
+type GroupCounts struct {
+	Jobs     int64 `json:"jobs"`      // jobs that belong to a group, in any state but done
+	Waiting  int64 `json:"waiting"`   // those of them that wait to run now; they are part of QueueInfo.Waiting
+	MayStart int64 `json:"may_start"` // groups with jobs that wait, of which the next may start unless the queue is paused or at its limit
+	Rules    int64 `json:"rules"`     // groups with a rule of their own or a pause; Queues.SetGroups adds one
+
+	Rule GroupRule `json:"rule,omitzero"` // the queue's rule for all groups, see [Queues.SetGroups]
+}
+
+func groupCounts(c protocol.GroupCounts) GroupCounts {
+	return GroupCounts{Jobs: c.Jobs, Waiting: c.Waiting, MayStart: c.MayStart, Rules: c.Rules, Rule: groupRuleOf(c.Rule)}
+}
+
 // Groups iterates over the groups of a queue that match the filter: first those with jobs that wait, in the order of their keys, then the others that have
 // running jobs, a rule or a pause, in no order. A group that changes meanwhile may be listed twice or not at all. It reads a page of about a hundred groups
 // at a time, which takes the store a few milliseconds, and writes nothing. After an error, which comes with a nil group, the list ends.

@@ -32,6 +32,8 @@ type QueueInfo struct {
 	// [Queues.Limit] sets it again.
 	LimitUnreadable bool `json:"limit_unreadable,omitempty"`
 
+	Groups GroupCounts `json:"groups,omitzero"` // the counts of its groups; zero: no job is in a group, and groups have no rule and no pause
+
 	Waiting   int64 `json:"waiting"`   // jobs to run now that nobody has taken yet, without occurrences that wait for an earlier one of their schedule to end
 	Delayed   int64 `json:"delayed"`   // jobs due later: delayed ones, retries, placed occurrences
 	Running   int64 `json:"running"`   // jobs that workers hold: those that run, and those taken ahead of a free slot, which wait for at most 20 ms
@@ -200,7 +202,7 @@ func (q *Queues) infos(ctx context.Context, queues []string) ([]*QueueInfo, erro
 			continue
 		}
 		infos = append(infos, &QueueInfo{
-			Name: s.Queue, Partitions: s.Partitions, Paused: s.Paused, Note: Note(s.Note), Limit: Limit(s.Limit), LimitUnreadable: s.LimitUnreadable,
+			Name: s.Queue, Partitions: s.Partitions, Paused: s.Paused, Note: Note(s.Note), Limit: Limit(s.Limit), Groups: groupCounts(s.Groups), LimitUnreadable: s.LimitUnreadable,
 			Waiting: s.Waiting, Delayed: s.Delayed, Running: s.Running, Parked: s.Parked, Dead: s.Dead, Schedules: s.Schedules, Sessions: s.Sessions, Oldest: oldest(&s), Next: s.FirstDue,
 			Enqueued: s.Enqueued, Done: s.Done, Failed: s.Failed, Retried: s.Retried, Died: s.Died, Cancelled: s.Cancelled, Expired: s.Expired, Now: s.Now.UTC(),
 		})

@@ -17,6 +17,9 @@ var (
 	purgeGroupScript = scripts.Load("groups/purge_group")
 )
 
+// ruleOfQueue is the field of grules with the rule for all groups.
+const ruleOfQueue = "\x01*"
+
 // The answers of limit_group.lua.
 const (
 	groupWalks    = 2

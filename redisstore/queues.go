@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -203,7 +205,9 @@ type partitionCount struct {
 	head             *redis.ZSliceCmd
 	stale            *redis.IntCmd // jobs in ready that are void, counted together with readyNow
 	readyNow         *redis.IntCmd
-	line             *redis.IntCmd         // jobs of groups; nil: the queue has no such jobs
+	line             *redis.IntCmd         // jobs of groups that wait; nil: the queue has no jobs of groups
+	places, turns    *redis.IntCmd         // jobs of groups; groups that may start one; nil as line
+	rule             *redis.SliceCmd       // for all groups; nil: the queue has no rules and pauses of groups
 	gone             *redis.StringSliceCmd // schedules that have moved away or were deleted
 	left             *redis.SliceCmd       // their remains
 	size             *redis.IntCmd         // bytes of the envelope of the job at the front, if that may be long
@@ -221,13 +225,14 @@ const (
 	stateParked // exists while a job is parked: scripts/lib/parked.lua
 	stateStale  // exists while an ID in ready is void: scripts/lib/stale.lua
 	stateGroups // exists while a job belongs to a group: scripts/lib/line.lua
+	stateRules  // exists while a group has a rule or a pause: scripts/lib/groups.lua
 )
 
 func (c *partitionCount) ask(ctx context.Context, pipe redis.Pipeliner) {
 	k := c.keys
 	c.ready, c.due, c.dead, c.schedules = pipe.LLen(ctx, k.ready), pipe.ZCard(ctx, k.due), pipe.ZCard(ctx, k.dead), pipe.HLen(ctx, k.schedules)
 	c.sessions = pipe.ZRange(ctx, k.sessions, 0, -1)
-	c.state = pipe.HMGet(ctx, k.state, "paused", "done", "enqueued", "limit", "large", "parked", "stale", "groups")
+	c.state = pipe.HMGet(ctx, k.state, "paused", "done", "enqueued", "limit", "large", "parked", "stale", "groups", "grules")
 	c.enqueued = pipe.ZMScore(ctx, k.callers, "#enqueued")
 	c.counters = pipe.HMGet(ctx, k.counters, "/failed", "/retried", "/died", "/cancelled", "/expired")
 }
@@ -248,7 +253,10 @@ func (c *partitionCount) askMore(ctx context.Context, pipe redis.Pipeliner) {
 		c.unhandled = pipe.ZRange(ctx, k.unhandled, 0, -1)
 	}
 	if state.text(stateGroups) != "" {
-		c.line = pipe.ZCard(ctx, k.line)
+		c.line, c.places, c.turns = pipe.ZCard(ctx, k.line), pipe.HLen(ctx, k.places), pipe.ZCard(ctx, k.turns)
+	}
+	if state.text(stateRules) != "" {
+		c.rule = pipe.HMGet(ctx, k.grules, ruleOfQueue)
 	}
 	if state.text(stateStale) != "" { // beside the number of which it is a part
 		c.readyNow, c.stale = pipe.LLen(ctx, k.ready), pipe.ZCard(ctx, k.stale)
@@ -280,6 +288,7 @@ func (c *partitionCount) add() {
 	if c.line != nil {
 		to.Waiting += c.line.Val()
 	}
+	c.addGroups()
 	to.Delayed += c.due.Val()
 	if c.head != nil {
 		for _, head := range c.head.Val() {
@@ -321,5 +330,18 @@ func (c *partitionCount) add() {
 	}
 	for _, n := range c.parked {
 		to.Parked += n.Val()
+	}
+}
+
+// addGroups adds the counts of groups.
+func (c *partitionCount) addGroups() {
+	to := &c.to.Groups
+	if c.line != nil {
+		to.Jobs, to.Waiting, to.MayStart = to.Jobs+c.places.Val(), to.Waiting+c.line.Val(), to.MayStart+c.turns.Val()
+	}
+	if c.rule != nil {
+		rules, _, _ := strings.Cut(reply(c.state.Val()).text(stateRules), " ")
+		n, _ := strconv.ParseInt(rules, 10, 64) // 0 if it cannot be read
+		to.Rules, to.Rule = to.Rules+n, parseGroupRule(strings.Fields(reply(c.rule.Val()).text(0)))
 	}
 }

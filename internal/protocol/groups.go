@@ -82,6 +82,15 @@ const (
 	GroupOrdered = "ordered" // a job of it has not ended
 )
 
+// GroupCounts are the counts of the groups of a queue.
+type GroupCounts struct {
+	Jobs     int64     // jobs of groups in any state but done
+	Waiting  int64     // those of them that wait to run now
+	MayStart int64     // groups with jobs that wait, of which nothing but the queue's pause or limit holds up the next
+	Rules    int64     // groups with a rule or a pause, and one more if the queue has a rule for its groups
+	Rule     GroupRule // that rule
+}
+
 // ListedGroup is a group as the store holds it.
 type ListedGroup struct {
 	Key       string

@@ -113,7 +113,8 @@ type QueueStats struct {
 	Schedules                               int64
 	Sessions                                int64 // of workers that hold jobs, or recently held some
 	Limit                                   QueueLimit
-	LimitUnreadable                         bool      // the limit cannot be read: no job is taken
+	LimitUnreadable                         bool // the limit cannot be read: no job is taken
+	Groups                                  GroupCounts
 	Note                                    Note      // of a paused queue
 	FirstDue                                time.Time // when the first of the delayed jobs is due, or was; zero: there is none
 	Heads                                   []Head    // the waiting jobs that are taken next, one for each partition

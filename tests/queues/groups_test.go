@@ -229,6 +229,42 @@ func TestAnOrderedGroupStartsOneAfterTheOther(t *testing.T) {
 	})
 }
 
+// The counts of the groups of a queue: jobs in each state, groups that may start a job, and rules.
+func TestTheGroupsOfAQueueAreCounted(t *testing.T) {
+	withGroups(t, func(t *testing.T, g *groups) {
+		count := func(when string, want chime.GroupCounts) {
+			t.Helper()
+			if info, err := g.queues.Get(t.Context(), "default"); err != nil || info.Groups != want {
+				t.Errorf("%s: got %+v, %v; want %+v", when, info.Groups, err, want)
+			}
+		}
+		count("before", chime.GroupCounts{})
+		g.add("a", "a1", "a2", "a3")
+		g.add("b", "b1")
+		count("two groups", chime.GroupCounts{Jobs: 4, Waiting: 4, MayStart: 2})
+		rule := chime.GroupRule{Running: 1, Starts: 100, Per: time.Minute}
+		if err := g.queues.SetGroups(t.Context(), "default", rule); err != nil {
+			t.Fatal(err)
+		}
+		count("a rule", chime.GroupCounts{Jobs: 4, Waiting: 4, MayStart: 2, Rules: 1, Rule: rule})
+		if err := g.queues.PauseGroup(t.Context(), "default", "b"); err != nil {
+			t.Fatal(err)
+		}
+		count("a pause", chime.GroupCounts{Jobs: 4, Waiting: 4, MayStart: 1, Rules: 2, Rule: rule})
+		ends := make(chan struct{})
+		stop := g.work(5, func(context.Context, *chime.Job) error { <-ends; return nil })
+		fixture.Pass(time.Second)
+		count("one runs", chime.GroupCounts{Jobs: 4, Waiting: 3, Rules: 2, Rule: rule})
+		err := errors.Join(g.queues.PauseGroup(t.Context(), "default", "a"), g.queues.SetGroups(t.Context(), "default", chime.GroupRule{}))
+		close(ends)
+		stop()
+		if err != nil {
+			t.Fatal(err)
+		}
+		count("only pauses", chime.GroupCounts{Jobs: 3, Waiting: 3, Rules: 2})
+	})
+}
+
 // A paused group starts nothing, and keeps its rule; a group that is reset keeps its pause.
 func TestAPauseOfAGroupAndItsRule(t *testing.T) {
 	withGroups(t, func(t *testing.T, g *groups) {
