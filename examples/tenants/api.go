@@ -28,12 +28,14 @@ import (
 //	GET    /tenants/{tenant}/schedules/{name}/run/{id}  its state and result, for a day
 //	GET    /tenants/{tenant}/schedules/{name}/upcoming  ?n=10
 //	GET    /tenants/{tenant}/schedules/{name}/runs      including manual runs, newest first
+//	POST   /tenants/{tenant}/messages                   {"text": "…", "to": ["anna", …]}
 //
 // A schedule is stored as "<tenant>/<name>". A tenant's name has no slash, so no tenant can name, list or guess another one's
 // schedules: every name in its requests gets its own prefix.
 type api struct {
 	schedules *chime.Schedules
 	jobs      *chime.Jobs
+	enqueuer  *chime.Enqueuer
 }
 
 // maxBody is the maximum size of a request in bytes. A rule has at most 64 KiB.
@@ -45,12 +47,13 @@ const patience = 10 * time.Second
 var tenants = regexp.MustCompile(`^[a-z0-9-]{1,40}$`)
 
 func newAPI(store chime.Store) http.Handler {
-	a := api{chime.NewSchedules(store), chime.NewJobs(store)}
+	a := api{chime.NewSchedules(store), chime.NewJobs(store), chime.NewEnqueuer(store, chime.EnqueuerOptions{Queue: messages})}
 	mux := http.NewServeMux()
 	serve := func(pattern string, act func(context.Context, *request) (answer, error)) {
 		method, path, _ := strings.Cut(pattern, " ")
 		mux.HandleFunc(method+" /tenants/{tenant}/schedules"+path, func(w http.ResponseWriter, r *http.Request) { respond(w, r, act) })
 	}
+	mux.HandleFunc("POST /tenants/{tenant}/messages", func(w http.ResponseWriter, r *http.Request) { respond(w, r, a.send) })
 	serve("GET ", a.list)
 	serve("PUT /{name}", a.put)
 	serve("GET /{name}", a.get)

@@ -2,8 +2,10 @@
 // Redis in the process, which loses its data at exit; with redisstore.New instead it is a service for production.
 //
 //	go run ./examples/tenants
+//	go run ./examples/tenants -flood   # one tenant floods the queue of messages, with and without groups
 //
-// api.go has its requests, view.go its answers, problem.go its errors.
+// api.go has its requests, view.go its answers, problem.go its errors. messages.go has the queue that the tenants share, each as a group.
+// testdata/output.txt has the output of -flood.
 package main
 
 import (
@@ -27,12 +29,18 @@ import (
 
 func main() {
 	addr := flag.String("addr", "localhost:8080", "address to listen on")
+	flooding := flag.Bool("flood", false, "show how groups keep one tenant from delaying the others, and exit")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	listener, err := net.Listen("tcp", *addr)
-	if err == nil {
-		err = run(ctx, listener, os.Stdout)
+	var err error
+	if *flooding {
+		err = flood(ctx, os.Stdout)
+	} else {
+		var listener net.Listener
+		if listener, err = net.Listen("tcp", *addr); err == nil {
+			err = run(ctx, listener, os.Stdout)
+		}
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "tenants:", err)
@@ -62,6 +70,7 @@ const usage = `Listening on http://%[1]s. Try:
   curl    'http://%[1]s/tenants/acme/schedules/report/upcoming?n=3'
   curl -X POST http://%[1]s/tenants/acme/schedules/report/run
   curl    http://%[1]s/tenants/acme/schedules/report/runs
+  curl -X POST http://%[1]s/tenants/acme/messages -d '{"text": "hello", "to": ["anna", "ben"]}'
 
 `
 
@@ -72,9 +81,10 @@ type action struct {
 
 var notice = chime.Define[action]("notice", chime.MaxAttempts(3), chime.Timeout(time.Minute))
 
-// newWorker returns the worker that sends the notices of all tenants. The job's header contains its tenant.
+// newWorker returns the worker that sends the notices and the messages of all tenants. The header of a notice contains its tenant.
 func newWorker(store chime.Store, log *slog.Logger, out io.Writer) *chime.Worker {
-	worker := chime.NewWorker(store, chime.WorkerOptions{Logger: log})
+	worker := chime.NewWorker(store, chime.WorkerOptions{Logger: log, Queues: map[string]int{"default": 1, messages: 1}})
+	handleMessages(worker, out)
 	notice.Handle(worker, func(_ context.Context, job *chime.Job, args action) error {
 		fmt.Fprintf(out, "%s: %s\n", job.Header["tenant"], args.Message)
 		job.Note("sent to " + job.Header["tenant"])

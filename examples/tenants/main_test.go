@@ -4,20 +4,27 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"io"
 	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/chimejobs/chime"
 	"github.com/chimejobs/chime/chimetest"
 )
+
+//go:generate go test -run Flood . -update
+
+var update = flag.Bool("update", false, "write testdata/output.txt instead of comparing with it")
 
 const weekly = `{"startTime": "2000-01-15T09:00Z", "action": {"message": "the report is due"},
 	"recurrence": {"frequency": "week", "schedule": {"weekDays": ["saturday", "sunday"], "hours": [9, 17]}}}`
@@ -120,6 +127,60 @@ func TestASchedulesLife(t *testing.T) {
 		s.do(204, "DELETE", report, "")
 		s.do(404, "GET", report, "")
 		s.do(404, "POST", report+"/run", "")
+	})
+}
+
+// The queue of messages is shared, and each tenant is a group of it.
+func TestMessagesOfATenantAreAGroup(t *testing.T) {
+	serve(t, func(t *testing.T, s *service) {
+		queues := chime.NewQueues(s.c.Store())
+		if err := queues.Pause(t.Context(), messages, chime.Note{}); err != nil {
+			t.Fatal(err)
+		}
+		if body, _ := s.do(202, "POST", "/tenants/acme/messages", `{"text": "hello", "to": ["anna", "ben"]}`); body != `{"accepted":2}` {
+			t.Errorf("accepted: %s", body)
+		}
+		waiting := chimetest.Enqueued(s.c, deliver)
+		if len(waiting) != 2 {
+			t.Errorf("%d messages wait, want 2", len(waiting))
+		}
+		for _, m := range waiting {
+			if m.Group != "acme" {
+				t.Errorf("%s has the group %q, want acme", m.ID, m.Group)
+			}
+		}
+		if err := queues.Resume(t.Context(), messages); err != nil {
+			t.Fatal(err)
+		}
+		s.c.Advance(time.Second)
+		if got := s.sent.String(); !strings.Contains(got, "acme to anna: hello\n") || !strings.Contains(got, "acme to ben: hello\n") || strings.Count(got, "\n") != 2 {
+			t.Errorf("sent: %s", got)
+		}
+		for body, want := range map[string]string{`{"text": "hello"}`: `{"field":"to","value":"0 recipients"`, `{"to": 7}`: `{"field":"body"`} {
+			if got, _ := s.do(400, "POST", "/tenants/acme/messages", body); !strings.Contains(got, want) {
+				t.Errorf("%s: %s, want %s", body, got, want)
+			}
+		}
+	})
+}
+
+// Under fake time the waits are exact. testdata/output.txt has them.
+func TestAFloodOfOneTenantDoesNotDelayTheOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out strings.Builder
+		if err := flood(t.Context(), &out); err != nil {
+			t.Fatal(err)
+		}
+		const file = "testdata/output.txt"
+		if *update {
+			if err := os.WriteFile(file, []byte(out.String()), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, err := os.ReadFile(file)
+		if err != nil || out.String() != string(want) {
+			t.Errorf("it prints\n%s\nand %s has\n%s%v", out.String(), file, want, err)
+		}
 	})
 }
 
