@@ -214,6 +214,41 @@ func TestATenantThatHasBoughtMoreGetsMore(t *testing.T) {
 	})
 }
 
+// The job that holds up its group is cancelled while it waits for its next attempt; the next one starts at once.
+func TestAnOrderedGroupContinuesWhenItsBlockerIsCancelled(t *testing.T) {
+	onStage(t, func(t *testing.T, s *stage) {
+		for event := 1; event <= 2; event++ {
+			if _, err := deliverWebhook.Enqueue(t.Context(), s.enqueuer, webhook{"down", event}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := orderByEndpoint(t.Context(), s.queues); err != nil {
+			t.Fatal(err)
+		}
+		stop := inBackground(webhookWorker(s.server.Store(), func(_ context.Context, hook webhook) (int, error) {
+			s.take(strconv.Itoa(hook.Event), 0)
+			if hook.Event == 1 {
+				return http.StatusBadGateway, nil
+			}
+			return http.StatusOK, nil
+		}))
+		time.Sleep(10 * time.Minute) // the sixth attempt is about 16 minutes after the first one
+		if started, _, _ := s.holds("1", "2"); started[0] < 5 || started[1] != 0 {
+			t.Errorf("the events were posted %v times, want the first one only", started)
+		}
+		if err := skipFailing(t.Context(), s.queues, chime.NewJobs(s.server.Store()), "down"); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		if started, _, _ := s.holds("2"); started[0] != 1 {
+			t.Errorf("a second after the first event was cancelled the next one was posted %d times, want once", started[0])
+		}
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 // The table of groups.md has the time for which a job that always fails holds up an ordered group: the sum of the waits, the n-th of about n⁴ seconds.
 func TestThePageHasTheTimeThatAFailingJobHoldsUpItsGroup(t *testing.T) {
 	rows := regexp.MustCompile(`(?m)^\| (\d+)[^|]*\| about (\d+) (minutes|hours|days) \|$`).FindAllStringSubmatch(readText(t, "groups.md"), -1)

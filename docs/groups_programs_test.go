@@ -72,6 +72,19 @@ func webhookWorker(store chime.Store, post func(context.Context, webhook) (statu
 	return worker
 }
 
+func skipFailing(ctx context.Context, queues *chime.Queues, jobs *chime.Jobs, endpoint string) error {
+	for group, err := range queues.Groups(ctx, "webhooks", chime.GroupFilter{Prefix: endpoint}) {
+		if err != nil {
+			return err
+		}
+		if group.Key == endpoint && group.By != "" { // the job that the others wait for
+			_, err := jobs.Cancel(ctx, "webhooks", group.By)
+			return err
+		}
+	}
+	return nil
+}
+
 var plans = map[string]chime.GroupRule{
 	"basic":      {}, // the rule of the queue
 	"business":   {Weight: 5, Running: 10},
