@@ -115,7 +115,7 @@ type GroupRule struct {
 	// waits for its next attempt, or is snoozed or parked, holds up its group: 25 attempts take about 20 days. Running must then be 0 or 1.
 	Ordered Switch `json:"ordered,omitempty"`
 	// Waiting limits how many jobs of the group wait: 1 to 1,000,000,000, or NoLimit. A job that is enqueued to run now is refused with ErrGroupFull if
-	// as many wait already. Delayed jobs and retries always join.
+	// as many wait already, also with Replace if no job of its ID exists. Delayed jobs, retries, requeued and replaced jobs always join.
 	Waiting int `json:"waiting,omitempty"`
 }
 

@@ -55,6 +55,15 @@ func TestARepeatedCallRefusesTheSameJobsOfAFullGroup(t *testing.T) {
 		b.finish("s", b.Take("s", 5)...)
 		enqueue("sent again, when the group has room")
 		b.Want("line", b.lineIDs(), "")
+		b.Enqueue(several("a", 2)...)
+		for _, when := range []string{"full", "sent again, when the group has room"} {
+			replace := protocol.ReplaceCall{Partition: storesuite.DefaultPartition, Token: "t", Item: inGroup("a", "a8")}
+			if became, err := b.store.Replace(b.Context(), replace); err != nil || became != protocol.ReplaceFull {
+				t.Errorf("a replacement without a job of its ID, %s: %d, %v; want a refusal", when, became, err)
+			}
+			b.finish("s", b.Take("s", 5)...)
+			b.wantSoundLine(when)
+		}
 		refusals := func() (names []string) {
 			for _, name := range b.client.ZRange(b.Context(), b.keys().callers, 0, -1).Val() {
 				if strings.HasPrefix(name, "!") {

@@ -150,18 +150,25 @@ func (b *batch) dueOf(i int) time.Time { return dueAt(b.items[i].At, b.items[i].
 
 // replaceAll sends the items that replace, one after the other, and stops at the first failure.
 func (e *Enqueuer) replaceAll(ctx context.Context, b *batch, jobs Jobs) error {
+	full := 0
 	for at, i := range b.replace {
 		switch became, err := e.replace(ctx, b.queueOf(i), &b.items[i]); {
 		case err != nil:
 			return fmt.Errorf("chime: enqueue %d of %d items that replace, from item %d on: %w", len(b.replace)-at, len(b.replace), i, err)
 		case became == protocol.ReplaceStayed:
 			jobs.Exists(i)
+		case became == protocol.ReplaceFull:
+			jobs.Full(i)
+			full++
 		case became == protocol.ReplaceDone:
 			jobs.Replaced(i)
 			e.reportItem(b, i)
 		default:
 			e.reportItem(b, i)
 		}
+	}
+	if full > 0 {
+		return fmt.Errorf("chime: enqueue %d of %d items that replace: %w", full, len(b.replace), protocol.ErrGroupFull)
 	}
 	return nil
 }

@@ -91,6 +91,9 @@ func (e *Enqueuer) One(ctx context.Context, job *Job) (receipt Receipt, err erro
 			e.batcher.reuse(p)
 		}
 		receipt.Existing, receipt.Replaced = became == protocol.ReplaceStayed, became == protocol.ReplaceDone
+		if receipt.Full = became == protocol.ReplaceFull; receipt.Full && err == nil {
+			err = protocol.ErrGroupFull
+		}
 		if err == nil && !receipt.Existing {
 			e.reportOne(job.Queue, job.Name, receipt.ID, dueAt(job.At, job.In, now))
 		}

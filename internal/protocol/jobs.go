@@ -143,6 +143,7 @@ const (
 	ReplaceAdded  Replaced = 1 // there was no job of that ID
 	ReplaceDone   Replaced = 2 // it replaces another one, or follows the one that is held
 	ReplaceStayed Replaced = 3 // another one remains: it is held and was cancelled, or Once bars a new one
+	ReplaceFull   Replaced = 5 // there was no job of that ID, and the new one was refused, because its group is full
 )
 
 // EnqueueAnswer is the answer to one EnqueueCall.

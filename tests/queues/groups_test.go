@@ -328,6 +328,17 @@ func TestAFullGroupRefusesJobs(t *testing.T) {
 		if !errors.Is(err, chime.ErrGroupFull) || !receipt.Full {
 			t.Errorf("%+v, %v; want ErrGroupFull", receipt, err)
 		}
+		replacing := func(id string) chime.Item {
+			return chime.Item{Name: "work", Options: []chime.EnqueueOption{chime.ID(id), chime.Group("a"), chime.Replace()}}
+		}
+		receipts, err = g.enqueuer.EnqueueMany(t.Context(), []chime.Item{replacing("a8"), replacing("a1"), replacing("a9")})
+		if !errors.Is(err, chime.ErrGroupFull) || !receipts[0].Full || receipts[1].Full || !receipts[1].Replaced || !receipts[2].Full {
+			t.Errorf("with Replace %+v, %v; want that new jobs are refused, and an existing one is replaced", receipts, err)
+		}
+		receipt, err = g.enqueuer.Enqueue(t.Context(), "work", nil, replacing("a8").Options...)
+		if !errors.Is(err, chime.ErrGroupFull) || !receipt.Full {
+			t.Errorf("with Replace %+v, %v; want ErrGroupFull", receipt, err)
+		}
 		if list := g.list(chime.GroupFilter{}); list != "a:2/0 b:1/0" {
 			t.Errorf("groups %q", list)
 		}

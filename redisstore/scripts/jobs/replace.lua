@@ -29,7 +29,8 @@
 -- has ended, ms; empty: it is accepted at once
 -- ARGV[11...] the sessions; the names of the lists
 -- Returns time (us); the outcome: 1 it was added, 2 it replaces another one, 3 nothing, because another one remains, 0 nothing was done, because a
--- session or a list is not in KEYS, or more was parked; 4 nothing was done because a purge has not ended, see purge_begin.lua.
+-- session or a list is not in KEYS, or more was parked; 4 nothing was done because a purge has not ended, see purge_begin.lua;
+-- 5 it was refused: there is no job of this ID, and as many jobs of its group wait as its rule allows.
 -- An additional 1: the partition is new, or was when the call was completed before: the caller must register the queue, see delete_queue.lua.
 
 -- discard.lua explains where the job of this ID is. The effect depends on the place:
@@ -50,7 +51,7 @@ local id, member, body, when, once_ms = ARGV[6], ARGV[7], ARGV[8], ARGV[9], tonu
 local expire_ms, group -- nil: it does not expire; it has none
 if string.find(when, '\v', 1, true) then when, group = string.match(when, '^(.*)\v(.*)$') end
 if string.find(when, '\n', 1, true) then when, expire_ms = string.match(when, '^(.*)\n(%d+)$') end
-local ADDED, REPLACED, KEPT = 1, 2, 3
+local ADDED, REPLACED, KEPT, FULL = 1, 2, 3, 5
 -- uses: limits callers clock layout parked closed queuelimit gate wake alarm seconds strings definition history manual over line groups tuned after due
 
 local state = redis.call('HMGET', STATE, 'paused', 'layout', 'limit', 'parked', 'purge', 'groups', 'grules')
@@ -130,6 +131,8 @@ elseif barred then
   became = KEPT
 else
   became = ADDED
+  local most = group and due_ms <= now_ms and all.of[group].rule.waiting or 0
+  if most > 0 and redis.call('ZLEXCOUNT', LINE, '[' .. group .. '\t', '(' .. group .. '\n') >= most then became = FULL end
 end
 
 if expire_ms then
@@ -139,7 +142,7 @@ if expire_ms then
 end
 redis.call('ZREM', STALE, '') -- makes the other writes possible when the server is out of memory
 local once_until = once_ms and whole(now_ms + once_ms)
-if became == KEPT then
+if became == KEPT or became == FULL then
   if barred and tonumber(until_ms) > now_ms + once_ms then redis.call('ZADD', ONCE, once_until, id) end -- see enqueue.lua
   remember_closed(CALLERS, ARGV[1], became)
   return { now_us, became }
