@@ -68,8 +68,8 @@ func Once(d time.Duration) EnqueueOption {
 //   - running and cancelled: it continues, and the new job is not added: the [Receipt] has Existing. [Jobs.Cancel] also drops a job that
 //     was to follow.
 //
-// If no job with the ID exists, the new job is added, or refused with [ErrGroupFull] as without Replace. If [Once] is given too, and still bars the ID, only a delayed, retrying, waiting or parked
-// job is replaced.
+// If no job with the ID exists, the new job is added, or refused with [ErrGroupFull] as without Replace. If [Once] is given too, and still bars
+// the ID, only a delayed, retrying, waiting or parked job is replaced.
 //
 // Each such job is sent to the store separately, in two round trips; in EnqueueMany after all others. The Redis user needs the rights of a
 // worker or of a scheduler (docs/access.md).
