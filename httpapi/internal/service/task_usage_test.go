@@ -57,6 +57,16 @@ func TestTasksCountInTheQuotaOfTheirOwner(t *testing.T) {
 				t.Errorf("%s: %v", what, err)
 			}
 		}
+		f.usages.mu.Lock()
+		known := f.usages.of["owner ann"].tasks
+		f.usages.of["owner ann"].tasks = map[heldTask]int64{} // as if another process had added them
+		f.usages.mu.Unlock()
+		if err := f.tryAdd("a-1", large(""), "key"); err != nil {
+			t.Errorf("a key again that this process does not know: %v", err)
+		}
+		f.usages.mu.Lock()
+		f.usages.of["owner ann"].tasks = known
+		f.usages.mu.Unlock()
 		if _, _, err := f.DeleteCollection(t.Context(), "a-2", Condition{}); err != nil {
 			t.Fatal(err)
 		}

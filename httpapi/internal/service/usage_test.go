@@ -135,9 +135,14 @@ func TestARefusedRunUsesNothingUp(t *testing.T) {
 				t.Fatalf("the same run again: %v", err)
 			}
 		}
-		if job, err := f.CheckVerb(t.Context(), report.Schedule(), VerbRun); !job || err != nil {
-			t.Errorf("a run of a dashboard: %v", err)
+		for range 300 {
+			if job, err := f.CheckVerb(t.Context(), report.Schedule(), VerbRun); !job || err != nil {
+				t.Fatalf("a run of a dashboard: %v", err)
+			}
 		}
+		stop := f.work()
+		time.Sleep(time.Minute) // fake time
+		stop()
 		var err error
 		for runs := 0; err == nil; runs++ {
 			if _, err = f.RunJob(t.Context(), report, ""); runs > 200 {
@@ -146,6 +151,9 @@ func TestARefusedRunUsesNothingUp(t *testing.T) {
 		}
 		_, err = f.CheckVerb(t.Context(), report.Schedule(), VerbRun)
 		wantCode(t, "a run of a dashboard without room", err, problem.QuotaRuns)
+		if _, err := f.RunJob(t.Context(), report, "key"); err != nil {
+			t.Errorf("a run that has ended, again: %v", err)
+		}
 	})
 }
 
@@ -154,8 +162,8 @@ func TestAJobOfAnEarlierReleaseHasTheMaximumToo(t *testing.T) {
 	onService(t, Options{}, func(t *testing.T, f *fixture) {
 		f.put(report, job(hourly))
 		stored, err := f.schedules.Get(t.Context(), report.Schedule())
-		if err != nil {
-			t.Fatal(err)
+		if err != nil || stored.MaxUnfinished != maxUnfinished {
+			t.Fatalf("%v; the maximum is %d, want %d", err, stored.MaxUnfinished, maxUnfinished)
 		}
 		unlimited := *stored
 		unlimited.MaxUnfinished = 0
