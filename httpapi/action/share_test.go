@@ -127,3 +127,32 @@ func TestARequestForATokenCountsForItsHost(t *testing.T) {
 		t.Errorf("in the end %v is taken", sender.gate.taken)
 	}
 }
+
+// The request for a token counts for the owner too, and a host that is both the token's and the job's counts it once.
+func TestARequestForATokenCountsForItsOwner(t *testing.T) {
+	login := receive(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprint(w, `{"access_token":"token","token_type":"Bearer","expires_in":3600}`)
+	})
+	r := receive(t, nil)
+	sender := NewSender(SenderOptions{
+		Secrets: testRing(t), Egress: allowed(t, login.Server, r.Server), PerHost: 4, Owner: func(_ context.Context, collection string) string { return collection },
+	})
+	t.Cleanup(sender.Close)
+	job := func(target string) *chime.Job {
+		a := to(target, func(q *Request) {
+			q.Authentication = &Authentication{Type: OAuth, TokenURL: login.URL + "/token", ClientID: "me", ClientSecret: Plain("canary")}
+		})
+		return jobOf(t, a)
+	}
+	if !sender.gate.enter("demo", login.Listener.Addr().String()) { // a quarter of four
+		t.Fatal("there is no room for the first request")
+	}
+	if w := chimetest.Work(t, sender.Handle, job(r.URL)); w.Action != chime.Snoozed {
+		t.Errorf("while the owner has its share of the token's host: %v", w.Outcome)
+	}
+	sender.gate.leave("demo", login.Listener.Addr().String())
+	if w := chimetest.Work(t, sender.Handle, job(login.URL+"/r")); w.Action != chime.Succeeded {
+		t.Errorf("the token's host is the receiver: %v, %v", w.Outcome, w.Err)
+	}
+}
