@@ -34,7 +34,7 @@ func TestJobsAreListed(t *testing.T) {
 		{"jobs show m01 --payload --json", wants{out: []string{`"payload": {`, `"customer": 1`, `"id": "m01"`}}},
 		{"jobs show m01 -o name", wants{out: []string{"mail/m01\n"}}},
 		{"jobs show again", wants{out: []string{"Its 2nd of 25 attempts is due in ", `  \x1b[31mred`, "second line"}}},
-		{"jobs show mail/same", wants{out: []string{"Its 1st attempt is due in 59m 59s, but no live worker serves queue mail."}}},
+		{"jobs show mail/same", wants{out: []string{"Its 1st attempt is due in 2d 11h, but no live worker serves queue mail."}}},
 		{"jobs show same", wants{code: 2, err: []string{`job "same" is on 2 queues; want one of mail/same, media/same`}}},
 		{"jobs show mail/r00", wants{code: 3, err: []string{`job "r00": not found on queue "mail"; a finished job is kept only if`}}},
 		{"jobs show mial/r00", wants{code: 3, err: []string{`job "mial/r00": not found on any queue, and there is no queue "mial"; did you mean "mail"?`}}},
@@ -68,11 +68,11 @@ func TestACommandAloneListsWhatThereIs(t *testing.T) {
 func TestAJobShowsWhenItExpires(t *testing.T) {
 	s := emptyShop(t)
 	s.enqueue(t,
-		chime.Item{Name: "code", Options: []chime.EnqueueOption{chime.ID("soon"), chime.Expire(time.Hour)}},
+		chime.Item{Name: "code", Options: []chime.EnqueueOption{chime.ID("soon"), chime.Expire(59*time.Hour + 30*time.Minute)}},
 		chime.Item{Name: "code", Options: []chime.EnqueueOption{chime.ID("over"), chime.Expire(time.Millisecond)}},
 		chime.Item{Name: "code", Options: []chime.EnqueueOption{chime.ID("never")}},
 	)
-	wants{out: []string{"no live worker serves queue default; it expires in 59m 59s unless it begins before.", "\nExpires ", "  in 59m 59s\n"}}.check(t, s.Run(t, "jobs", "show", "soon"))
+	wants{out: []string{"no live worker serves queue default; it expires in 2d 11h unless it begins before.", "\nExpires ", "  in 2d 11h\n"}}.check(t, s.Run(t, "jobs", "show", "soon"))
 	wants{out: []string{"; its time was over ", ", so it ends as expired when a worker takes it.", "\nExpires "}}.check(t, s.Run(t, "jobs", "show", "over"))
 	if got := s.Run(t, "jobs", "show", "never"); strings.Contains(strings.ToLower(got.Out), "expire") {
 		t.Errorf("a job without Expire: %s", got.Out)

@@ -53,12 +53,14 @@ func newShop(t *testing.T) *shop {
 			return errors.New("dial 10.0.0.1: connection refused")
 		},
 		"report": func(ctx context.Context, job *chime.Job) error { return fmt.Errorf("no such customer %q", job.ID) },
-		"import": func(ctx context.Context, job *chime.Job) error { return errors.New("\x1b[31mred\nsecond line") },
+		"import": func(ctx context.Context, job *chime.Job) error {
+			return chime.RetryAfter(time.Hour, errors.New("\x1b[31mred\nsecond line"))
+		},
 	}, "media", "mail")
 	s.enqueue(t,
 		chime.Item{Name: "report", Options: []chime.EnqueueOption{chime.ID("wait1")}},
 		chime.Item{Name: "report", Options: []chime.EnqueueOption{chime.ID("late1"), chime.In(time.Hour)}},
-		chime.Item{Name: "report", Options: []chime.EnqueueOption{chime.ID("same"), chime.Queue("mail"), chime.In(time.Hour)}},
+		chime.Item{Name: "report", Options: []chime.EnqueueOption{chime.ID("same"), chime.Queue("mail"), chime.In(59*time.Hour + 30*time.Minute)}},
 		chime.Item{Name: "report", Options: []chime.EnqueueOption{chime.ID("same"), chime.Queue("media"), chime.In(time.Hour)}},
 	)
 	return s
