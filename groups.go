@@ -237,7 +237,7 @@ func (q *Queues) ResumeGroup(ctx context.Context, queue, group string) error {
 	return q.changeGroup(ctx, "resume", queue, group, nil, func() error { return q.store.PauseGroup(ctx, queue, group, false, protocol.Note{}) })
 }
 
-// changeGroup makes a change of one group, unless its input is invalid: bad is what is wrong with the rest of it.
+// changeGroup makes a call about one group, unless its input is invalid: bad is what is wrong with the rest of it.
 func (q *Queues) changeGroup(ctx context.Context, action, queue, group string, bad error, change func() error) error {
 	err := errors.Join(q.check(ctx, queue), protocol.CheckID("group", group), bad)
 	if err == nil {
@@ -326,6 +326,19 @@ type GroupCounts struct {
 
 func groupCounts(c protocol.GroupCounts) GroupCounts {
 	return GroupCounts{Jobs: c.Jobs, Waiting: c.Waiting, MayStart: c.MayStart, Rules: c.Rules, Rule: groupRuleOf(c.Rule)}
+}
+
+// Group returns one group of a queue, also if nothing is known of it: then it has no jobs and no rule of its own. Its Next is empty. ErrNotFound: no job,
+// schedule or worker has ever used the queue.
+func (q *Queues) Group(ctx context.Context, queue, group string) (info *GroupInfo, err error) {
+	err = q.changeGroup(ctx, "get", queue, group, nil, func() error {
+		page, err := q.store.PageGroups(ctx, protocol.GroupPageCall{Queue: queue, Key: group})
+		if err == nil && len(page.Groups) == 1 {
+			info = groupInfo(&page.Groups[0])
+		}
+		return err
+	})
+	return info, err
 }
 
 // Groups iterates over the groups of a queue that match the filter: first those with jobs that wait, in the order of their keys, then the others that have

@@ -78,7 +78,7 @@ func TestEachActionIsChecked(t *testing.T) {
 		var audit auditor
 		of := &checker{all: &Refusal{Text: "not today."}}
 		d := newDashboard(t, store, Options{Write: true, Authorize: crowd(allRights), Check: of.check, Audit: audit.add})
-		names := map[string]string{"{name}": "report", "{id}": "default 1", "{queue}": "default default"}
+		names := map[string]string{"{name}": "report", "{id}": "default 1", "{group}": "default a", "{queue}": "default default"}
 		for route := range routesOf(d) {
 			method, rest, _ := strings.Cut(route, " ")
 			path, verb, _ := strings.Cut(rest, " ")
@@ -92,7 +92,7 @@ func TestEachActionIsChecked(t *testing.T) {
 				act = actReveal
 			}
 			of.asked()
-			to := "/" + strings.NewReplacer("{name}", "report", "{queue}", "default", "{id}", "1").Replace(path)
+			to := "/" + strings.NewReplacer("{name}", "report", "{queue}", "default", "{id}", "1", "{group}", "a").Replace(path)
 			var got *httptest.ResponseRecorder
 			if method == "POST" {
 				got = post(d, to, "sure", "1", "verb", verb, "do", "put", "name", "report", "tab", "cron", "of", "report")
@@ -106,7 +106,7 @@ func TestEachActionIsChecked(t *testing.T) {
 				}
 			}
 			want := act
-			for _, value := range []string{"{name}", "{id}", "{queue}"} {
+			for _, value := range []string{"{name}", "{id}", "{group}", "{queue}"} {
 				if strings.Contains(path, value) {
 					want += " " + names[value]
 					break

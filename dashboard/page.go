@@ -38,7 +38,7 @@ func (d *Dashboard) shownPages() map[string]page {
 		"jobs/{queue}/{id}":     {"job", []string{"standing", "story"}, View, site.Job},
 		"operations/{id}":       {"operation", []string{"progress"}, View, d.operation},
 		"queues":                {"queues", []string{"list"}, View, site.Queues},
-		"queues/{queue}":        {"queue", []string{"state", "figures", "charts", "jobs", "workers"}, View, site.Queue},
+		"queues/{queue}":        {"queue", []string{"state", "figures", "charts", "groups", "jobs", "workers"}, View, site.Queue},
 		"schedules":             {"schedules", []string{"tabs", "list"}, View, site.Schedules},
 		"schedules/new":         {"editor", nil, Edit, d.editor},
 		"schedules/{name}":      {"schedule", []string{"stand", "next", "days", "maps", "runs", "facts"}, View, site.Schedule},

@@ -44,6 +44,9 @@ var forms = []formRoute{
 	{"queues/{queue}/pause", guard.MaxBody, one("pause queue", Operate, change.PauseQueue)},
 	{"queues/{queue}/resume", guard.MaxBody, one("resume queue", Operate, change.ResumeQueue)},
 	{"queues/{queue}/limit", guard.MaxBody, one("limit queue", Edit, change.LimitQueue)},
+	{"queues/{queue}/groups/{group}/pause", guard.MaxBody, one("pause group", Operate, change.PauseGroup)},
+	{"queues/{queue}/groups/{group}/resume", guard.MaxBody, one("resume group", Operate, change.ResumeGroup)},
+	{"queues/{queue}/groups/{group}/limit", guard.MaxBody, one("limit group", Edit, change.LimitGroup)},
 	{"queues/{queue}/purge", guard.MaxBody, one("purge queue", Delete, change.PurgeQueue)},
 	{"queues/{queue}/delete", guard.MaxBody, one("delete queue", Delete, change.DeleteQueue)},
 	{"jobs/bulk", guard.MaxBody, map[string]action{

@@ -26,15 +26,19 @@ func (s *store) PageGroups(ctx context.Context, c protocol.GroupPageCall) (page 
 	}
 	k := s.keys.partition(p)
 	keys := []string{k.state, k.line, k.places, k.turns, k.groups, k.grules}
-	limit := min(max(c.Limit, 1), protocol.MaxGroupsPage)
-	values, err := s.runOne(ctx, "list groups of", c.Queue, newCall(&listGroupsScript, keys, []any{groupLists[list], at, limit, c.Prefix}).readOnly())
+	args := []any{groupLists[list], at, min(max(c.Limit, 1), protocol.MaxGroupsPage), c.Prefix}
+	if c.Key != "" {
+		args = []any{"one", "", 1, c.Key}
+	}
+	values, err := s.runOne(ctx, "list groups of", c.Queue, newCall(&listGroupsScript, keys, args).readOnly())
 	if err != nil && strings.Contains(err.Error(), timeIsAWrite) {
-		values, err = s.runOne(ctx, "list groups of", c.Queue, newCall(&listGroupsScript, keys, []any{groupLists[list], at, limit, c.Prefix}))
+		values, err = s.runOne(ctx, "list groups of", c.Queue, newCall(&listGroupsScript, keys, args))
 	}
 	if err != nil {
 		return page, err
 	}
 	switch next := values.text(1); {
+	case c.Key != "":
 	case next != "":
 		page.Next = groupLists[list] + "." + next
 	case list+1 < len(groupLists) && !c.Waiting:
@@ -43,7 +47,7 @@ func (s *store) PageGroups(ctx context.Context, c protocol.GroupPageCall) (page 
 	page.Now, page.Rule = values.now(), parseGroupRule(strings.Fields(values.text(2)))
 	for i := 3; i < len(values); i++ {
 		g := listedGroup(values.list(i))
-		if g.Next = page.Next; list == 0 {
+		if g.Next = page.Next; list == 0 && c.Key == "" {
 			g.Next = groupLists[0] + "." + g.Key
 		}
 		page.Groups = append(page.Groups, g)

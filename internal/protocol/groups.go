@@ -60,6 +60,7 @@ type GroupRule struct {
 // pause, in no order.
 type GroupPageCall struct {
 	Queue   string
+	Key     string // only this group, also if nothing is known of it; empty: all groups. The other fields then have no effect
 	Prefix  string // of the key; empty: all
 	Waiting bool   // only groups with jobs that wait
 	After   string // GroupPage.Next, or ListedGroup.Next; empty: from the beginning

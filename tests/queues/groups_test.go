@@ -290,6 +290,15 @@ func TestAPauseOfAGroupAndItsRule(t *testing.T) {
 		if a := find(); a.Key != "a" || a.Note.Text != "why" || a.Own != (chime.GroupRule{Weight: 5, Running: 10}) || a.Waiting != 2 || a.Blocked != chime.GroupPaused || a.Oldest != "a1" {
 			t.Errorf("%+v", a)
 		}
+		if a, err := g.queues.Group(ctx, "default", "a"); err != nil || a.Key != "a" || a.Note.Text != "why" || a.Own.Weight != 5 || a.Waiting != 2 || a.Blocked != chime.GroupPaused || a.Next != "" {
+			t.Errorf("one group: %+v, %v", a, err)
+		}
+		if a, err := g.queues.Group(ctx, "default", "unknown"); err != nil || a.Key != "unknown" || a.Waiting != 0 || a.Effective.Weight != 1 {
+			t.Errorf("an unknown group: %+v, %v", a, err)
+		}
+		if _, err := g.queues.Group(ctx, "none", "a"); !errors.Is(err, chime.ErrNotFound) {
+			t.Errorf("an unknown queue: %v, want ErrNotFound", err)
+		}
 		if err := g.queues.ResetGroup(ctx, "default", "a"); err != nil {
 			t.Fatal(err)
 		}

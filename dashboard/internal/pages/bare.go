@@ -48,6 +48,14 @@ func (p bareProtocol) Days(ctx context.Context, name string) (protocol.Stored, [
 	return found, days, err
 }
 
+func (p bareProtocol) PageGroups(ctx context.Context, call protocol.GroupPageCall) (protocol.GroupPage, error) {
+	page, err := p.Store.PageGroups(ctx, call)
+	for i := range page.Groups {
+		page.Groups[i].Note = withoutText(page.Groups[i].Note)
+	}
+	return page, err
+}
+
 // withoutText returns a note that has only its instant.
 func withoutText(note protocol.Note) protocol.Note { return protocol.Note{At: note.At} }
 

@@ -28,6 +28,7 @@ type Queue struct {
 	Long    bool   // its oldest job has been waiting for too long
 	Trend   string // "Empty in about 4m", or its growth; empty: not known
 	Charts  *Charts
+	Groups  *Groups // nil: it has no groups and no rules of groups
 	Jobs    []NameRow
 	By      string // the order of Jobs
 	Over    string // the period: "hour"
@@ -67,6 +68,9 @@ func (s *Site) Queue(ctx context.Context, r *Request) (View, error) {
 		}
 	}
 	if m.Charts, err = s.chartsAt(ctx, r, standing, window, name); err != nil {
+		return View{}, err
+	}
+	if m.Groups, err = s.groups(ctx, r, m.QueueInfo); err != nil {
 		return View{}, err
 	}
 	var samples []chime.Sample

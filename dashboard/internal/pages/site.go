@@ -32,6 +32,7 @@ type Site struct {
 	calendar  calendar
 	found     cache[*jobList]
 	grouped   cache[*grouping]
+	sampled   cache[*groupSample]
 
 	reads   sync.Mutex // one reading at a time
 	mu      sync.Mutex
@@ -183,6 +184,7 @@ func (s *Site) Now() time.Time {
 func (s *Site) Forget(schedules bool) {
 	s.found.forget()
 	s.grouped.forget()
+	s.sampled.forget()
 	if schedules {
 		s.directory.forget()
 	}

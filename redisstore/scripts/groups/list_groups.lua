@@ -5,9 +5,10 @@
 -- KEYS[4] …:turns   zset  "<tag>\t<group>" -> flights / weight
 -- KEYS[5] …:groups  hash  group -> its flights, its tag, its starts, its blocker
 -- KEYS[6] …:grules  hash  group, or \1* -> rule and pause
--- ARGV[1] line: groups with jobs that wait; groups: others that have flights or starts that count; grules: others that have a rule or a pause
+-- ARGV[1] line: groups with jobs that wait; groups: others that have flights or starts that count; grules: others that have a rule or a pause; one: a single group,
+--   also one that has nothing
 -- ARGV[2] line: the group after which to begin, empty: none; else the position, as the last call answered, 0 begins; ARGV[3] about how many groups
--- ARGV[4] line: the beginning of the groups' names
+-- ARGV[4] the beginning of the groups' names; one: the name
 -- Returns time (us); the next ARGV[2], empty at the end; the entry of grules for the queue, empty: none; then for each group a list: its name, how many
 -- jobs wait, the first of these in line (empty: none), how many are in flight, its entry in grules (empty: none), the six numbers of the rule in effect,
 -- why it starts nothing (empty: nothing prevents it), when the next may start, Unix ms (-1: not known), the ID of its blocker (empty: none).
@@ -37,6 +38,8 @@ if list == 'line' then
     end
     names[i], firsts[i], from = name, member, '(' .. name .. '\n'
   end
+elseif list == 'one' then
+  names[1], firsts[1] = prefix, first_of(prefix)
 else
   local scanned
   if list == 'groups' then

@@ -68,20 +68,8 @@ func groupList(groups []*chime.GroupInfo, now time.Time) output.List {
 			waited = format.Span(max(0, now.Sub(g.OldestSince)))
 		}
 		list.Items = append(list.Items, output.Item{Name: g.Key, Value: g, Cells: []string{
-			g.Key, string(g.Blocked), format.Count(g.Waiting), format.Count(g.Running), format.Count(g.Effective.Weight), waited, groupLimit(g.Effective),
+			g.Key, string(g.Blocked), format.Count(g.Waiting), format.Count(g.Running), format.Count(g.Effective.Weight), waited, plain.GroupRule(g.Effective),
 		}})
 	}
 	return list
-}
-
-// groupLimit describes the limits of a group in few words.
-func groupLimit(r chime.GroupRule) string {
-	text := plain.Limit(chime.Limit{Running: max(r.Running, 0), Starts: max(r.Starts, 0), Per: r.Per})
-	if r.Ordered != chime.On {
-		return text
-	}
-	if text == "" {
-		return "in order"
-	}
-	return "in order, " + text
 }
