@@ -46,7 +46,7 @@ func (h *Hub[Topic]) Serve(w http.ResponseWriter, r *http.Request, topic Topic, 
 		defer h.leave(s, viewer)
 	} else {
 		s = newStream()
-		s.send("full", map[string]string{"text": "the maximum number of pages is open, or the server is stopping"})
+		s.send("full", map[string]string{"text": "This page is not live: the maximum number of pages is open, or the server is stopping. Close other pages, or reload this one to see changes."})
 		s.end("")
 	}
 	header := w.Header()

@@ -2,11 +2,10 @@
 // open details are kept. Rows of a table with data-rows do not jump: added and removed rows wait behind a button.
 import { make, parse } from "./parse.js";
 
-const root = document.documentElement;
-const dot = document.getElementById("live");
-const said = document.getElementById("said");
+const root = document.documentElement, { body } = document, byID = (id) => document.getElementById(id);
+const dot = byID("live"), said = byID("said");
 const waiting = new Map(); // region → its latest content, with rows that are held back
-let stream, every = 2000, beat = Date.now(), trouble, full, outdated = false, lastSaid = 0, saying;
+let stream, every = 2e3, beat = Date.now(), trouble, full, outdated = false, lastSaid = 0, saying;
 
 // say sends a text to screen readers, at most once in ten seconds. If there are several texts within that time, the last one is used.
 export function say(text, urgent) {
@@ -56,7 +55,7 @@ function hold(table, fresh) {
 function shown(regions = document.querySelectorAll("[data-redraw]")) {
   for (const region of regions) delete region.dataset.redraw;
 }
-setTimeout(shown, 5000);
+setTimeout(shown, 5e3);
 
 // update morphs a region. all: it also shows the rows that wait.
 function update(region, html, all) {
@@ -100,10 +99,10 @@ function tint(element) {
 // warn shows why the page is not up to date.
 function warn(id, text) {
   shown();
-  let banner = document.getElementById(id);
+  let banner = byID(id);
   if (!banner) {
     banner = make("p", { id, class: "banner fail" });
-    document.getElementById("banners").prepend(banner);
+    byID("banners").prepend(banner);
     say(text, true);
   }
   banner.textContent = text;
@@ -111,24 +110,24 @@ function warn(id, text) {
 
 function ends(text, since) {
   trouble = { text, since };
-  document.body.classList.add("stale");
+  body.classList.add("stale");
   warn("trouble", text);
   actions(false);
   drawDot();
 }
 
 function recovers() {
-  if (!document.body.classList.contains("stale")) return;
+  if (!body.classList.contains("stale")) return;
   trouble = undefined;
-  document.body.classList.remove("stale");
-  document.getElementById("trouble")?.remove();
+  body.classList.remove("stale");
+  byID("trouble")?.remove();
   actions(true);
   say("The store is available again.", true);
 }
 
 // actions enables or disables the buttons of POST forms. Buttons that were disabled before remain disabled.
 function actions(on) {
-  for (const button of document.querySelectorAll('main form[method="post"] button:not([type="button"])')) {
+  for (const button of document.querySelectorAll('main form[method=post] button:not([type=button])')) {
     if (on ? "whenLive" in button.dataset : !button.disabled) {
       button.disabled = !on;
       button.toggleAttribute("data-when-live", !on);
@@ -138,14 +137,14 @@ function actions(on) {
 }
 
 function drawDot() {
-  const age = Date.now() - beat, stale = trouble || age > 3 * every;
-  dot.dataset.state = stale || full ? "stale" : "on";
-  dot.lastElementChild.textContent = full ? "not live" : stale ? `stale since ${chimeTime.text(new Date(trouble?.since ?? chimeTime.now() - age), "clock")}` : `live ${Math.round(every / 1000)}s`;
+  const age = Date.now() - beat, stale = full || trouble || age > 3 * every;
+  dot.dataset.state = stale ? "stale" : "on";
+  dot.lastElementChild.textContent = full ? "not live" : stale ? `stale since ${chimeTime.text(new Date(trouble?.since ?? chimeTime.now() - age), "clock")}` : `live ${Math.round(every / 1e3)}s`;
 }
 
 function open() {
-  if (stream || document.hidden || !document.body.dataset.events) return;
-  stream = new EventSource(chimeTime.mine(document.body.dataset.events));
+  if (stream || document.hidden || !body.dataset.events) return;
+  stream = new EventSource(chimeTime.mine(body.dataset.events));
   const on = (name, does) => stream.addEventListener(name, (event) => {
     const data = JSON.parse(event.data);
     if (data.now) chimeTime.set(data.now);
@@ -153,7 +152,7 @@ function open() {
   });
   on("hello", (data) => {
     full = undefined;
-    document.getElementById("full")?.remove();
+    byID("full")?.remove();
     every = data.every ?? every;
     beat = Date.now();
     outdated = Boolean(data.version && data.version !== root.dataset.version);
@@ -168,23 +167,23 @@ function open() {
     drawDot();
     reloadWhenIdle();
   });
-  on("region", (data) => {
-    const region = document.getElementById(data.id);
-    document.getElementById("broken")?.remove();
-    if (region) update(region, data.html);
+  on("region", ({ id, html }) => {
+    const region = byID(id);
+    byID("broken")?.remove();
+    if (region) update(region, html);
   });
-  on("broken", (data) => warn("broken", `This page is not being updated: ${data.text}.`));
-  on("full", (data) => {
-    full = data.text;
+  on("broken", ({ text }) => warn("broken", `This page is not being updated: ${text}.`));
+  on("full", ({ text }) => {
+    full = text;
     close();
-    warn("full", `This page is not live: ${full}. Close other pages, or reload this one to see changes.`);
+    warn("full", full);
     drawDot();
-    setTimeout(open, 10000);
+    setTimeout(open, 1e4);
   });
-  on("trouble", (data) => ends(data.text, data.since));
+  on("trouble", ({ text, since }) => ends(text, since));
   // If the response is not a stream, the connection is closed, and the browser does not try again.
   stream.onerror = () => {
-    if (stream?.readyState === 2) { stream = undefined; setTimeout(open, 5000); }
+    if (stream?.readyState === 2) { stream = undefined; setTimeout(open, 5e3); }
   };
 }
 
@@ -207,4 +206,4 @@ document.addEventListener("click", (event) => {
 document.addEventListener("visibilitychange", () => (document.hidden ? close() : open()));
 addEventListener("pagehide", close);
 addEventListener("pageshow", open);
-if (document.body.dataset.events) setInterval(() => document.hidden || drawDot(), 1000);
+if (body.dataset.events) setInterval(() => document.hidden || drawDot(), 1e3);

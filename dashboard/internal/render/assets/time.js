@@ -40,8 +40,8 @@ const chimeTime = (() => {
     }
     return all.join(" ");
   }
-  const age = (ms) => (ms < 1000 ? "<1s" : span(Math.floor(ms / 1000)));
-  const away = (ms) => (Math.abs(ms) < 1000 ? "now" : ms < 0 ? age(-ms) + " ago" : "in " + age(ms));
+  const age = (ms) => (ms < 1e3 ? "<1s" : span(Math.floor(ms / 1e3)));
+  const away = (ms) => (Math.abs(ms) < 1e3 ? "now" : ms < 0 ? age(-ms) + " ago" : "in " + age(ms));
   function text(date, show) {
     if (show === "rel") return away(date - now());
     const p = parts(date);
@@ -77,6 +77,6 @@ const chimeTime = (() => {
   }
   // Charts and days are drawn by the server in its own zone, until the stream sends them in this zone. Then live.js shows them.
   if (zone !== root.dataset.zone && document.body.dataset.events) for (const region of document.querySelectorAll("[data-live]")) region.dataset.redraw = "";
-  setInterval(() => document.hidden || show(document, 'time[data-show="rel"]'), 1000);
+  setInterval(() => document.hidden || show(document, 'time[data-show="rel"]'), 1e3);
   return { show, now, text, span, mine, set: (ms) => { ahead = ms - Date.now(); } };
 })();
