@@ -64,7 +64,7 @@ var grants = map[protocol.Use]grant{
 }
 
 // viewCommands are the commands that only read, sent alone or from scripts that write nothing.
-var viewCommands = strings.Fields("eval_ro evalsha_ro hello hexists hget hlen hmget hscan hstrlen llen lpos lrange ping scan subscribe time type unsubscribe xrange xrevrange zcard zcount zlexcount zmscore zrange zrangebylex zrangebyscore zrevrangebyscore zscan zscore")
+var viewCommands = strings.Fields("eval_ro evalsha_ro hello hexists hget hgetall hlen hmget hscan hstrlen llen lpos lrange ping scan subscribe time type unsubscribe xrange xrevrange zcard zcount zlexcount zmscore zrange zrangebylex zrangebyscore zrevrangebyscore zscan zscore")
 
 // Commands of a scheduler.
 var (
