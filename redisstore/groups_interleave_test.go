@@ -406,6 +406,22 @@ func TestStartsOfAGroupWhenTheClockStepsBack(t *testing.T) {
 	})
 }
 
+// A rule that becomes ordered while jobs of the group run holds from the next take: they run on, and the next one starts when all have ended.
+func TestAnOrderedRuleWaitsForWhatRuns(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		b.Enqueue(several("a", 4)...)
+		running := b.Take("s", 2)
+		b.setRule("a", "0 0 0 0 1 0 0")
+		b.Want("beside two", storesuite.IDs(b.Take("taker", 5)), "")
+		b.finish("s", running[0])
+		b.Want("beside one", storesuite.IDs(b.Take("taker", 5)), "")
+		b.wantSoundLine("beside one")
+		b.finish("s", running[1])
+		b.Want("the next", storesuite.IDs(b.Take("taker", 5)), "a3")
+		b.wantSoundLine("the next")
+	})
+}
+
 // Two suspects of one ordered group: the second waits for the end of the first.
 func TestSuspectsOfAnOrderedGroup(t *testing.T) {
 	onEveryServer(t, func(b *bench) {

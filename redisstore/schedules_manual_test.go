@@ -98,7 +98,7 @@ func TestDeleteWaitingTakesWhatSaysThatItIsTheSchedules(t *testing.T) {
 // A call that is sent again, because its answer was lost, has the same answer: a run that it has refused remains refused, although there is room now, and a
 // run that it has added remains added, although there is none.
 func TestARefusedRunRemainsRefusedForItsCall(t *testing.T) {
-	onEveryServer(t, func(b *bench) {
+	onServersWith(t, manualRuns, func(b *bench) {
 		b.Scheduled("s", "allow", storesuite.Ago(0).Add(time.Hour))
 		run := func(id string) protocol.EnqueueItem {
 			return protocol.EnqueueItem{ID: "s#" + id, Own: true, Schedule: "s", MaxUnfinished: 2, Body: []byte("\x01" + id)}
