@@ -123,34 +123,37 @@ const never = "never"
 
 // demands has a line for each route of the dashboard that changes or reveals something, with what the API demands for it. A new route needs a new line.
 var demands = map[string]demand{
-	"POST /schedules/{name}/trigger":  {"run", "admin"}, // POST …/run
-	"POST /schedules/bulk trigger":    {"run", "admin"},
-	"POST /schedules/{name}/pause":    {"write", "admin"}, // PATCH {"state": "disabled"}
-	"POST /schedules/bulk pause":      {"write", "admin"},
-	"POST /schedules/{name}/resume":   {"write", "admin"}, // PATCH {"state": "enabled"}
-	"POST /schedules/bulk resume":     {"write", "admin"},
-	"GET /schedules/{name}/edit":      {never, "admin"}, // the API changes definitions, and the dashboard of chimed does not
-	"POST /schedules/{name}/edit":     {never, "admin"},
-	"GET /schedules/new":              {"admin", "admin"}, // a program's schedule may call any handler
-	"POST /schedules/new":             {never, "admin"},   // the name may be that of a job
-	"POST /preview":                   {"write", "write"}, // it stores nothing
-	"POST /schedules/{name}/backfill": {"admin", "admin"}, // the API has no such route
-	"POST /schedules/{name}/delete":   {"admin", "admin"},
-	"POST /schedules/bulk delete":     {"admin", "admin"},
-	"POST /queues/{queue}/pause":      {"admin", "admin"}, // queues belong to all collections
-	"POST /queues/{queue}/resume":     {"admin", "admin"},
-	"POST /queues/{queue}/limit":      {"admin", "admin"},
-	"POST /queues/{queue}/purge":      {"admin", "admin"},
-	"POST /queues/{queue}/delete":     {"admin", "admin"},
-	"POST /jobs/{queue}/{id}/requeue": {"admin", "admin"}, // the API has no such route
-	"POST /jobs/{queue}/{id}/cancel":  {"admin", "admin"},
-	"POST /jobs/{queue}/{id}/delete":  {"admin", "admin"},
-	"POST /jobs/{queue}/{id}/reveal":  {"admin", "admin"},
-	"POST /jobs/bulk requeue":         {"admin", "admin"},
-	"POST /jobs/bulk cancel":          {"admin", "admin"},
-	"POST /jobs/bulk delete":          {"admin", "admin"},
-	"POST /failures/bulk requeue":     {"admin", "admin"},
-	"POST /failures/bulk delete":      {"admin", "admin"},
+	"POST /schedules/{name}/trigger":             {"run", "admin"}, // POST …/run
+	"POST /schedules/bulk trigger":               {"run", "admin"},
+	"POST /schedules/{name}/pause":               {"write", "admin"}, // PATCH {"state": "disabled"}
+	"POST /schedules/bulk pause":                 {"write", "admin"},
+	"POST /schedules/{name}/resume":              {"write", "admin"}, // PATCH {"state": "enabled"}
+	"POST /schedules/bulk resume":                {"write", "admin"},
+	"GET /schedules/{name}/edit":                 {never, "admin"}, // the API changes definitions, and the dashboard of chimed does not
+	"POST /schedules/{name}/edit":                {never, "admin"},
+	"GET /schedules/new":                         {"admin", "admin"}, // a program's schedule may call any handler
+	"POST /schedules/new":                        {never, "admin"},   // the name may be that of a job
+	"POST /preview":                              {"write", "write"}, // it stores nothing
+	"POST /schedules/{name}/backfill":            {"admin", "admin"}, // the API has no such route
+	"POST /schedules/{name}/delete":              {"admin", "admin"},
+	"POST /schedules/bulk delete":                {"admin", "admin"},
+	"POST /queues/{queue}/pause":                 {"admin", "admin"}, // queues belong to all collections
+	"POST /queues/{queue}/resume":                {"admin", "admin"},
+	"POST /queues/{queue}/limit":                 {"admin", "admin"},
+	"POST /queues/{queue}/groups/{group}/pause":  {"admin", "admin"}, // as queues do
+	"POST /queues/{queue}/groups/{group}/resume": {"admin", "admin"},
+	"POST /queues/{queue}/groups/{group}/limit":  {"admin", "admin"},
+	"POST /queues/{queue}/purge":                 {"admin", "admin"},
+	"POST /queues/{queue}/delete":                {"admin", "admin"},
+	"POST /jobs/{queue}/{id}/requeue":            {"admin", "admin"}, // the API has no such route
+	"POST /jobs/{queue}/{id}/cancel":             {"admin", "admin"},
+	"POST /jobs/{queue}/{id}/delete":             {"admin", "admin"},
+	"POST /jobs/{queue}/{id}/reveal":             {"admin", "admin"},
+	"POST /jobs/bulk requeue":                    {"admin", "admin"},
+	"POST /jobs/bulk cancel":                     {"admin", "admin"},
+	"POST /jobs/bulk delete":                     {"admin", "admin"},
+	"POST /failures/bulk requeue":                {"admin", "admin"},
+	"POST /failures/bulk delete":                 {"admin", "admin"},
 }
 
 // routesOfTheDashboard reads the routes with a right of their own. A test of the dashboard compares this file with the routes.
