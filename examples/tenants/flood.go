@@ -24,7 +24,7 @@ var later = []struct {
 	tenant string
 	after  time.Duration // after the one before
 	n      int
-}{{"beta", time.Second, 2}, {"gamma", 500 * time.Millisecond, 3}, {"beta", 520 * time.Millisecond, 1}}
+}{{"beta", 1030 * time.Millisecond, 2}, {"gamma", 500 * time.Millisecond, 3}, {"beta", 500 * time.Millisecond, 1}} // never when a slot becomes free
 
 // flood sends the same messages twice, first without groups and then with each tenant as a group, and prints how long the messages waited.
 func flood(ctx context.Context, out io.Writer) error {
