@@ -109,6 +109,19 @@ type guideRun struct {
 
 func startGuide(t *testing.T, receiver string) *guideRun {
 	t.Helper()
+	token, own := serveDocs(t, receiver, func(store chime.Store) chime.Role {
+		return chime.NewScheduler(store, chime.SchedulerOptions{Logger: quiet()})
+	})
+	return &guideRun{t,
+		strings.NewReplacer("localhost:8080", own, "127.0.0.1:9000", receiver, "$TOKEN", token),
+		strings.NewReplacer(own, "localhost:8080", receiver, "127.0.0.1:9000"),
+	}
+}
+
+// serveDocs starts the server of a page, with a worker that sends requests to the receiver, and one more role of the store. It returns a token for
+// it, and its address.
+func serveDocs(t *testing.T, receiver string, more func(chime.Store) chime.Role) (token, own string) {
+	t.Helper()
 	redis := embedded.StartInMemory()
 	t.Cleanup(func() { _ = redis.Close() })
 	store := redis.Store()
@@ -136,20 +149,14 @@ func startGuide(t *testing.T, receiver string) *guideRun {
 	t.Cleanup(func() { _ = server.Close() })
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	go func() {
-		ended <- chime.Run(ctx, chime.NewScheduler(store, chime.SchedulerOptions{Logger: quiet()}), worker, api)
-	}()
+	go func() { ended <- chime.Run(ctx, more(store), worker, api) }()
 	t.Cleanup(func() {
 		cancel()
 		if err := <-ended; err != nil {
 			t.Error(err)
 		}
 	})
-	own := listener.Addr().String()
-	return &guideRun{t,
-		strings.NewReplacer("localhost:8080", own, "127.0.0.1:9000", receiver, "$TOKEN", token),
-		strings.NewReplacer(own, "localhost:8080", receiver, "127.0.0.1:9000"),
-	}
+	return token, listener.Addr().String()
 }
 
 // curl sends the command's request. It returns the answer's body in the guide's form, and the status.

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -15,9 +14,6 @@ import (
 	"time"
 
 	"github.com/chimejobs/chime"
-	"github.com/chimejobs/chime/httpapi"
-	"github.com/chimejobs/chime/httpapi/action"
-	"github.com/chimejobs/chime/redisstore/embedded"
 )
 
 // The page about tasks shows the program from here.
@@ -55,7 +51,7 @@ func TestThePageOfTasksAnswersAsItShows(t *testing.T) {
 	}
 	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.Header()["Date"] = nil }))
 	t.Cleanup(receiver.Close)
-	token, own := serveTasks(t, receiver.Listener.Addr().String())
+	token, own := serveDocs(t, receiver.Listener.Addr().String(), func(store chime.Store) chime.Role { return mailWorker(store) })
 	toHere := strings.NewReplacer("localhost:8080", own, "127.0.0.1:9000", receiver.Listener.Addr().String(), "$TOKEN", token)
 	toPage := strings.NewReplacer(own, "localhost:8080", receiver.Listener.Addr().String(), "127.0.0.1:9000")
 	page := string(text)
@@ -92,46 +88,6 @@ func TestThePageOfTasksAnswersAsItShows(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-}
-
-// serveTasks starts a server as on the page, with the page's worker. It returns a token for it, and its address.
-func serveTasks(t *testing.T, receiver string) (token, own string) {
-	t.Helper()
-	redis := embedded.StartInMemory()
-	t.Cleanup(func() { _ = redis.Close() })
-	store := redis.Store()
-	allowed, err := action.ParseNet(receiver)
-	if err != nil {
-		t.Fatal(err)
-	}
-	token, line, err := httpapi.NewToken("me", httpapi.Admin)
-	if err != nil {
-		t.Fatal(err)
-	}
-	tokens, err := httpapi.Tokens(line)
-	if err != nil {
-		t.Fatal(err)
-	}
-	api := httpapi.New(store, httpapi.Options{Authenticate: tokens, Logger: quiet(), Egress: action.Egress{AllowNets: []action.Net{allowed}}})
-	worker := chime.NewWorker(store, chime.WorkerOptions{Logger: quiet()})
-	api.Register(worker)
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	server := api.Server()
-	go func() { _ = server.Serve(listener) }()
-	t.Cleanup(func() { _ = server.Close() })
-	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() { ended <- chime.Run(ctx, worker, mailWorker(store), api) }()
-	t.Cleanup(func() {
-		cancel()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
-	})
-	return token, listener.Addr().String()
 }
 
 // taskWord is a word of a command: in single quotes, in double quotes, or plain.

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/chimejobs/chime/httpapi/internal/pattern"
 	"github.com/chimejobs/chime/httpapi/internal/problem"
 )
 
@@ -118,7 +119,7 @@ func addToken(holders map[[sha256.Size]byte]*holder, fields []string) error {
 // allows reports whether one of the lines gives the permission.
 func (h *holder) allows(permission Permission, collection string) bool {
 	return slices.ContainsFunc(h.grants, func(g grant) bool {
-		return g.permission >= permission && slices.ContainsFunc(g.collections, func(set string) bool { return covers(set, collection) })
+		return g.permission >= permission && slices.ContainsFunc(g.collections, func(set string) bool { return pattern.Match(set, collection) })
 	})
 }
 
@@ -129,20 +130,6 @@ func (h *holder) sets() []string {
 		all = append(all, g.collections...)
 	}
 	return all
-}
-
-// covers reports whether a pattern matches a text; * in the pattern matches any characters.
-func covers(pattern, text string) bool {
-	first, rest, star := strings.Cut(pattern, "*")
-	if !star {
-		return pattern == text
-	}
-	text, ok := strings.CutPrefix(text, first)
-	for ok && strings.Contains(rest, "*") {
-		first, rest, _ = strings.Cut(rest, "*")
-		_, text, ok = strings.Cut(text, first)
-	}
-	return ok && strings.HasSuffix(text, rest)
 }
 
 // bearer is the SHA-256 of the request's token; ok is false if the request has no token, or two.

@@ -3,6 +3,8 @@ package action
 import (
 	"encoding/json"
 	"strings"
+
+	"github.com/chimejobs/chime/httpapi/internal/pattern"
 )
 
 // A JobTarget is a job of the program: its handler gets the payload, and no request is sent.
@@ -40,23 +42,9 @@ func (j *JobTarget) Permitted(entries []string, queue string) bool {
 		if !named && target != queue {
 			continue
 		}
-		if glob(name, j.Name) && (!named || glob(on, target)) {
+		if pattern.Match(name, j.Name) && (!named || pattern.Match(on, target)) {
 			return true
 		}
 	}
 	return false
-}
-
-// glob matches a whole text; `*` matches any characters, or none. It compiles nothing, because a request may have many targets.
-func glob(pattern, text string) bool {
-	first, rest, star := strings.Cut(pattern, "*")
-	if !star {
-		return pattern == text
-	}
-	text, ok := strings.CutPrefix(text, first)
-	for ok && strings.Contains(rest, "*") {
-		first, rest, _ = strings.Cut(rest, "*")
-		_, text, ok = strings.Cut(text, first)
-	}
-	return ok && strings.HasSuffix(text, rest)
 }

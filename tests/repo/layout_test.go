@@ -80,10 +80,10 @@ var mayImport = map[string][]string{
 	"internal/times":             {"recurrence"},
 	"internal/definition":        {".", "recurrence", "internal/rules"},
 	"httpapi": {
-		".", "recurrence", "httpapi/action", "httpapi/internal/problem", "httpapi/internal/resource", "httpapi/internal/service", "internal/guardlog", "internal/loopback", "golang.org/x/time",
+		".", "recurrence", "httpapi/action", "httpapi/internal/pattern", "httpapi/internal/problem", "httpapi/internal/resource", "httpapi/internal/service", "internal/guardlog", "internal/loopback", "golang.org/x/time",
 	},
 	"httpapi/action": {
-		".", "httpapi/internal/egress", "httpapi/internal/taskid", "golang.org/x/oauth2",
+		".", "httpapi/internal/egress", "httpapi/internal/pattern", "httpapi/internal/taskid", "golang.org/x/oauth2",
 	},
 	"httpapi/action/pfx":          {"software.sslmate.com/src/go-pkcs12"},
 	"httpapi/arm":                 {},
@@ -92,6 +92,7 @@ var mayImport = map[string][]string{
 	"httpapi/internal/body":       {"httpapi/internal/problem"},
 	"httpapi/internal/collection": {".", "internal/protocol", "internal/retry"},
 	"httpapi/internal/egress":     {"code.dny.dev/ssrf"},
+	"httpapi/internal/pattern":    {},
 	"httpapi/internal/problem":    {"httpapi/action"},
 	"httpapi/internal/resource":   {".", "recurrence", "httpapi/action", "httpapi/internal/body", "httpapi/internal/problem", "httpapi/internal/taskid"},
 	"httpapi/internal/runs":       {".", "internal/protocol"},

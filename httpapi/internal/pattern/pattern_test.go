@@ -1,4 +1,4 @@
-package action
+package pattern
 
 import (
 	"math/rand/v2"
@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// An entry matches like the regular expression that has .* for each *.
-func TestAnEntryMatchesLikeItsRegularExpression(t *testing.T) {
+// A pattern matches like the regular expression that has .* for each *.
+func TestAPatternMatchesLikeItsRegularExpression(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	word := func(letters string, most int) string {
 		text := make([]byte, random.IntN(most+1))
@@ -19,10 +19,10 @@ func TestAnEntryMatchesLikeItsRegularExpression(t *testing.T) {
 	}
 	matched := 0
 	for range 20_000 {
-		pattern, text := word("ab.*", 6), word("ab.", 7)
-		want := regexp.MustCompile(`^(?s:` + strings.ReplaceAll(regexp.QuoteMeta(pattern), `\*`, `.*`) + `)$`).MatchString(text)
-		if got := glob(pattern, text); got != want {
-			t.Fatalf("%q matches %q: got %v, want %v", pattern, text, got, want)
+		entry, text := word("ab.*", 6), word("ab.", 7)
+		want := regexp.MustCompile(`^(?s:` + strings.ReplaceAll(regexp.QuoteMeta(entry), `\*`, `.*`) + `)$`).MatchString(text)
+		if got := Match(entry, text); got != want {
+			t.Fatalf("%q matches %q: got %v, want %v", entry, text, got, want)
 		}
 		if want {
 			matched++
