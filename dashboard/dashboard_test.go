@@ -214,7 +214,7 @@ func TestAViewerWhoAsksTooOftenWaits(t *testing.T) {
 			t.Errorf("Retry-After is %q", got.Header().Get("Retry-After"))
 		}
 		wants(t, "an asset", send(d, "GET", "/"+assetOf(t, got.Body.String(), "app.css")), 200)
-		time.Sleep(time.Second)
+		time.Sleep(time.Second) // fake time
 		wants(t, "a second later", send(d, "GET", "/workers"), 200)
 	})
 }

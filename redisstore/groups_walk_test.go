@@ -342,7 +342,7 @@ func (q *groupQueue) Reap(name string, most int, now int64) (reaped []groupmodel
 	return reaped
 }
 
-// reapAtMost makes one call that reaps at most so many jobs.
+// reapAtMost makes one call that reaps at most this number of jobs.
 func (q *groupQueue) reapAtMost(most int, call protocol.ReapCall) {
 	script := reapScript
 	defer func() { reapScript = script }()

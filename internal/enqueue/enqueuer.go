@@ -32,7 +32,7 @@ type Job struct {
 	Once          time.Duration
 	Replace       bool   // of an Own job: it replaces the job that has its ID
 	Schedule      string // the job is a manual run of this schedule: then ID is set and checked; empty: an ordinary job
-	MaxUnfinished int    // of a manual run: it is refused if the schedule has so many unfinished runs; 0: any number
+	MaxUnfinished int    // of a manual run: it is refused if the schedule has this number of unfinished runs; 0: any number
 	In            time.Duration
 	At            time.Time
 	Expire        time.Duration // 0: it does not expire

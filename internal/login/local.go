@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// LocalUser is the name of everybody who has a local token.
+	// LocalUser is the user name that belongs to a local token.
 	LocalUser = "local"
 	// LocalVariable is the environment variable that sets a local token. Without it, each start has a new one.
 	LocalVariable = "CHIMED_LOCAL_TOKEN"

@@ -124,7 +124,7 @@ type EnqueueItem struct {
 	Group string
 	// Schedule is the schedule of a manual run, which is accepted when the store executes the call; empty: it is not a manual run.
 	Schedule string
-	// MaxUnfinished > 0, of a manual run: it is refused if its schedule has so many unfinished runs.
+	// MaxUnfinished > 0, of a manual run: it is refused if its schedule has this number of unfinished runs.
 	MaxUnfinished int
 }
 

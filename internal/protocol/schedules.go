@@ -101,7 +101,7 @@ type Note struct {
 type Backfilling struct {
 	Name     string
 	Revision int64 // that the caller has read
-	// MaxUnfinished > 0: no job is placed while the schedule has so many unfinished runs.
+	// MaxUnfinished > 0: no job is placed while the schedule has this number of unfinished runs.
 	MaxUnfinished int
 	Jobs          []BackfilledJob // the oldest first, at most MaxItems, and MaxBytes of bodies unless it is one
 }

@@ -11,7 +11,7 @@ local function max_unfinished(text)
   return tonumber(match(text, '^"maxUnfinished":(%d+),', at) or 0)
 end
 
--- too_many returns the reason for which a run was skipped: its schedule may have so many unfinished runs, and has them.
+-- too_many returns the reason for which a run was skipped: its schedule has the maximum number of unfinished runs.
 local function too_many(most)
   return most .. ' runs of the schedule have not ended, the maximum'
 end
