@@ -32,7 +32,8 @@ local READY, DUE, JOBS, CALLERS, STATE, IDLE, STALE, ONCE = KEYS[1], KEYS[2], KE
 local ARGV = ARGV -- a local is found faster than a global
 -- uses: limits callers clock layout
 
-local state = redis.call('HMGET', STATE, 'paused', 'layout', 'limit', 'stale', 'groups', 'grules')
+local state = KEYS[9] and redis.call('HMGET', STATE, 'paused', 'layout', 'limit', 'stale', 'groups', 'grules') or
+  redis.call('HMGET', STATE, 'paused', 'layout', 'limit', 'stale')
 local refusal = newer(state[2])
 if refusal then return refusal end
 
@@ -48,15 +49,17 @@ local since_s = last and math.max(now_s, math.floor(tonumber(last) / ROUND)) or 
 local ordinary = ARGV[5] == '1' and 1 or tonumber(ARGV[5])
 local others = 5 + 2 * ordinary -- ARGV[others + 1] is the first of them
 local answer = { now_us, 0 }
-local bodies, ready, due, earliest, first = {}, {}, {}, nil, nil
-local sealed, over = {}, {} -- instants and IDs for …:once; IDs there whose time is over
-local lowered = {} -- instants and IDs there that are further ahead than their calls bar
+local ready, earliest, first = {}, nil, nil
+local NONE = {} -- is never written: what a call of ordinary jobs alone, the most frequent, has of all lists but ready
+local bodies, due = NONE, NONE
+local sealed, over = NONE, NONE -- instants and IDs for …:once; IDs there whose time is over
+local lowered = NONE -- instants and IDs there that are further ahead than their calls bar
 local accept, save_accepted -- accept counts a manual run, unless its schedule has too many; functions of the piece history
-local refused = {} -- names of refusals in …:callers, by which a call that is sent again refuses the same jobs
-local revived = {} -- IDs that are in ready, void: they keep their old places
-local group_of, names = {}, {} -- item -> its group; the groups
+local refused = NONE -- names of refusals in …:callers, by which a call that is sent again refuses the same jobs
+local revived = NONE -- IDs that are in ready, void: they keep their old places
+local group_of, names = NONE, NONE -- item -> its group; the groups
 local grouped -- their table, see lib/groups.lua; tune: writes what has changed for them. nil: no item has a group
-local lined, placed, tune = {}, {}, nil -- members that join line; IDs and entries of places
+local lined, placed, tune = NONE, NONE, nil -- members that join line; IDs and entries of places
 local pieces, start -- of the limit of the queue, and of groups; a function of the piece queuelimit
 if state[3] or KEYS[9] then
   pieces = function(names)
@@ -78,8 +81,6 @@ if state[3] or KEYS[9] then
   end
 end
 
--- waits returns how many jobs of a group are in line.
-local function waits(group) return redis.call('ZLEXCOUNT', KEYS[9], '[' .. group .. '\t', '(' .. group .. '\n') end
 for i = 1, ordinary do ready[i] = ARGV[4 + 2 * i] end
 
 if KEYS[15] then
@@ -104,6 +105,9 @@ if KEYS[15] then
 end
 
 if #ARGV > others then
+  bodies, due, sealed, lowered, refused, revived, group_of, names, lined, placed = {}, {}, {}, {}, {}, {}, {}, {}, {}, {}
+  -- waits returns how many jobs of a group are in line.
+  local function waits(group) return redis.call('ZLEXCOUNT', KEYS[9], '[' .. group .. '\t', '(' .. group .. '\n') end
   local owned, onces, stored, void, barred = {}, {}, {}, {}, {} -- onces: the owned ones that must not be added again soon
   for i = others + 1, #ARGV, 3 do
     local first_letter = string.sub(ARGV[i + 1], 1, 1)
@@ -195,7 +199,7 @@ end
 if again or state[2] ~= LAYOUT then answer[#answer + 1] = 0 end
 if again then return answer end
 -- a new caller, and a refusal, removes some old ones, so that they do not accumulate where no worker sweeps
-local forgotten = last and #refused == 0 and {} or redis.call('ZRANGEBYSCORE', CALLERS, OLDEST_CALLER, whole((now_s - CALLER_S) * ROUND), 'LIMIT', '0', whole(100 + 2 * #refused))
+local forgotten = last and #refused == 0 and NONE or redis.call('ZRANGEBYSCORE', CALLERS, OLDEST_CALLER, whole((now_s - CALLER_S) * ROUND), 'LIMIT', '0', whole(100 + 2 * #refused))
 redis.call('HGET', JOBS, ARGV[6]) -- read, so that a key of a wrong type stops the call here
 local head = redis.call('ZRANGE', IDLE, '0', '0')[1]
 
@@ -228,7 +232,7 @@ if ARGV[4] == '1' then redis.call('HSETNX', STATE, 'large', 1) end
 if not state[1] then
   -- uses: gate
   local wakes, alarm_ms = #ready + #revived > 0, earliest and (not first or earliest < tonumber(first)) and earliest
-  for _, g in ipairs(#lined > 0 and grouped.list or {}) do wakes = wakes or g.where == 't' end
+  for _, g in ipairs(#lined > 0 and grouped.list or NONE) do wakes = wakes or g.where == 't' end
   if grouped and grouped.alarmed then
     local opens_ms = math.ceil(tonumber(redis.call('ZRANGE', KEYS[14], '0', '0', 'WITHSCORES')[2]))
     if not alarm_ms or opens_ms < alarm_ms then alarm_ms = opens_ms end
@@ -245,7 +249,7 @@ if not state[1] then
     answer[2] = score
     if head == CLOSED then redis.call('ZREM', IDLE, CLOSED) end -- the queue was deleted, and is in use again
   end
-  if wakes then
+  if wakes and head then
     -- uses: wake
     wake_one(IDLE, ARGV[3])
   end
