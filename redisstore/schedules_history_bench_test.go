@@ -16,7 +16,7 @@ import (
 	"github.com/chimejobs/chime/internal/storesuite"
 )
 
-// BenchmarkHistories ends one occurrence of each of 150 schedules in one call. Their histories are full. It reports three figures: µs/call, the
+// BenchmarkHistories ends an occurrence of as many schedules as a worker settles in one call. Their histories are full. It reports three figures: µs/call, the
 // processor time of the server for such a call, by INFO cpu; B/run, the bytes that each run adds to the append-only file; and B/schedule, the bytes
 // of memory of the history of one schedule.
 func BenchmarkHistories(b *testing.B) {
@@ -25,8 +25,6 @@ func BenchmarkHistories(b *testing.B) {
 	}
 }
 
-const benchedSchedules = 150
-
 // A historiesBench is a partition on a server, with many schedules.
 type historiesBench struct {
 	*testing.B
@@ -34,6 +32,7 @@ type historiesBench struct {
 	client     *redis.Client
 	keys       partitionKeys
 	keep, note int
+	schedules  int // as many as a worker settles in one call
 	ended      int
 	spent      float64 // µs of the last call
 }
@@ -41,9 +40,9 @@ type historiesBench struct {
 func newHistoriesBench(b *testing.B, keep, note int) *historiesBench {
 	client := redistest.Start(b, redistest.Options{AppendOnly: true, Config: []string{"appendfsync no", "auto-aof-rewrite-percentage 0"}}).Client(&redis.Options{})
 	b.Cleanup(func() { client.Close() })
-	h := &historiesBench{B: b, client: client, store: newStore(client, Options{Namespace: "bench"}), keep: keep, note: note}
+	h := &historiesBench{B: b, client: client, store: newStore(client, Options{Namespace: "bench"}), keep: keep, note: note, schedules: protocol.MaxSettlements / (4 + note/512)}
 	h.keys = h.store.keys.partition(storesuite.DefaultPartition)
-	for i := range benchedSchedules {
+	for i := range h.schedules {
 		answer := h.store.Declare(b.Context(), []protocol.Declaration{{Name: h.name(i), Queue: "default", Overlap: "allow", Body: []byte(`{"job":"j"}`), KeepRuns: keep}})[0]
 		if answer.Err != nil {
 			b.Fatal(answer.Err)
@@ -64,7 +63,7 @@ func (h *historiesBench) end() {
 	held := []any{"\x01", "1 1 0 h 1 w"}
 	now := time.Now()
 	planned := now.Truncate(time.Minute).Add(time.Duration(h.ended) * time.Minute)
-	for i := range benchedSchedules {
+	for i := range h.schedules {
 		id := storesuite.OccurrenceID(h.name(i), planned)
 		held = append(held, id, "7")
 		call.Settle = append(call.Settle, protocol.Settlement{ID: id, Fence: 7, Kind: protocol.SettleDone, Run: &protocol.RunRecord{
@@ -118,9 +117,9 @@ func (h *historiesBench) run() {
 	}
 	h.ReportMetric(0, "ns/op")
 	h.ReportMetric(spent/float64(h.N), "µs/call")
-	h.ReportMetric(float64(written)/float64(h.N)/benchedSchedules, "B/run")
+	h.ReportMetric(float64(written)/float64(h.N)/float64(h.schedules), "B/run")
 	memory := h.client.MemoryUsage(h.Context(), h.keys.history, 0).Val()
-	h.ReportMetric(float64(memory)/benchedSchedules, "B/schedule")
+	h.ReportMetric(float64(memory)/float64(h.schedules), "B/schedule")
 }
 
 // aofBytes is the size of the append-only file.

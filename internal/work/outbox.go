@@ -162,10 +162,7 @@ func (o *outbox) placed(sent []protocol.Placement, answers []protocol.PlaceAnswe
 func settleable(outcomes []protocol.Settlement) (n int) {
 	weight, bytes := 0, 0
 	for n < len(outcomes) {
-		weight++
-		if outcomes[n].Run != nil {
-			weight++
-		}
+		weight += settlementWeight(outcomes[n].Run)
 		bytes += len(outcomes[n].Body) + len(outcomes[n].OnDeath)
 		if outcomes[n].Result != nil {
 			bytes += len(outcomes[n].Result.Body)
@@ -176,6 +173,15 @@ func settleable(outcomes []protocol.Settlement) (n int) {
 		n++
 	}
 	return n
+}
+
+// settlementWeight returns how many of the MaxSettlements of a call an outcome uses. A run that joins a history takes the store about four times as
+// long as an ordinary job, and longer with its note.
+func settlementWeight(run *protocol.RunRecord) int {
+	if run == nil {
+		return 1
+	}
+	return 4 + (len(run.Note)+len(run.Error))/512
 }
 
 // placeable returns how many of the placements are sent in one call.

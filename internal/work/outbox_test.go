@@ -2,6 +2,8 @@ package work
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -36,6 +38,18 @@ func TestEveryJobThatBeganIsAnnouncedOnce(t *testing.T) {
 	}
 	if !l.settled() || l.urgent(now.Add(time.Hour), false) {
 		t.Error("the lane still has something to send, want nothing")
+	}
+}
+
+// A call is over within about 5 ms, whatever its runs write into histories.
+func TestRunsCountInTheSizeOfACall(t *testing.T) {
+	for _, c := range []struct {
+		run  *protocol.RunRecord
+		want int
+	}{{nil, 500}, {&protocol.RunRecord{}, 125}, {&protocol.RunRecord{Note: strings.Repeat("n", 511)}, 125}, {&protocol.RunRecord{Note: strings.Repeat("n", 1500), Error: strings.Repeat("e", 548)}, 62}} {
+		if n := settleable(slices.Repeat([]protocol.Settlement{{Kind: protocol.SettleDone, Run: c.run}}, 600)); n != c.want {
+			t.Errorf("a call settles %d outcomes with %+v, want %d", n, c.run, c.want)
+		}
 	}
 }
 
