@@ -22,7 +22,7 @@ var groupFaults = map[string]protocol.Finding{
 // groups verifies the members of line.
 func (v *verifier) groups(ctx context.Context, p protocol.Partition) error {
 	k := v.store.keys.partition(p)
-	keys := []string{k.state, k.line, k.places, k.jobs, k.turns, k.groups, k.grules, k.opens}
+	keys := []string{k.state, k.line, k.places, k.jobs, k.turns, k.groups, k.grules, k.opens, k.idle, k.ready, k.due}
 	for cursor, begun := "0", false; cursor != "0" || !begun; begun = true {
 		values, err := v.script(ctx, p, &verifyGroupsScript, false, keys, "line", cursor)
 		if err != nil {
@@ -43,7 +43,7 @@ func (v *verifier) groups(ctx context.Context, p protocol.Partition) error {
 func (v *verifier) unfitMembers(ctx context.Context, p protocol.Partition, keys []string, wrong [][]string) error {
 	repaired := map[string]bool{}
 	if v.repair {
-		args := []any{"line", ""}
+		args := []any{"line", "", v.store.keys.wake()}
 		for _, w := range wrong {
 			args = append(args, w[0])
 		}
@@ -66,7 +66,7 @@ func (v *verifier) unfitMembers(ctx context.Context, p protocol.Partition, keys 
 // groupEntries verifies the entries of places.
 func (v *verifier) groupEntries(ctx context.Context, p protocol.Partition) error {
 	k := v.store.keys.partition(p)
-	keys := []string{k.state, k.line, k.places, k.jobs, k.turns, k.groups, k.grules, k.opens}
+	keys := []string{k.state, k.line, k.places, k.jobs, k.turns, k.groups, k.grules, k.opens, k.idle, k.ready, k.due}
 	for cursor, begun := "0", false; cursor != "0" || !begun; begun = true {
 		values, err := v.script(ctx, p, &verifyGroupsScript, false, keys, "places", cursor)
 		if err != nil {
@@ -118,7 +118,8 @@ func (v *verifier) readFlights(ctx context.Context, p protocol.Partition, repair
 		if err != nil {
 			return nil, failure("verify", p.Queue, err)
 		}
-		keys, args := []string{k.state, k.sessions, k.line, k.places, k.turns, k.groups, k.grules, k.opens}, []any{flag(repairs), len(sessions)}
+		keys := []string{k.state, k.sessions, k.line, k.places, k.turns, k.groups, k.grules, k.opens, k.idle, k.ready, k.due}
+		args := []any{flag(repairs), len(sessions), v.store.keys.wake()}
 		for _, session := range sessions {
 			keys, args = append(keys, k.inflight(session)), append(args, session)
 		}

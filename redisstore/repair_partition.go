@@ -163,7 +163,8 @@ func (v *verifier) readState(ctx context.Context, p protocol.Partition, repairs 
 		if err != nil {
 			return nil, failure("verify", p.Queue, err)
 		}
-		keys, args := []string{k.state, k.idle, k.stale, k.unhandled, k.crashes, k.purged, k.sessions, k.places, k.purgedline, k.turns, k.groups}, []any{flag(repairs)}
+		keys := []string{k.state, k.idle, k.stale, k.unhandled, k.crashes, k.purged, k.sessions, k.places, k.purgedline, k.turns, k.groups, k.opens, k.ready, k.due}
+		args := []any{flag(repairs), v.store.keys.wake()}
 		for _, session := range sessions {
 			keys, args = append(keys, k.inflight(session)), append(args, session)
 		}

@@ -1,5 +1,5 @@
 -- verify_flights.lua: compare the flights that are counted for groups with the jobs in flight, and repair the counts if requested.
--- KEYS[1] …:state     hash  layout, groups, grules
+-- KEYS[1] …:state     hash  layout, groups, grules, paused, limit
 -- KEYS[2] …:sessions  zset  session -> instant it lapses, Unix ms
 -- KEYS[3] …:line      zset  "<group>\t<place>\t<job ID>" -> 0: jobs of groups to run now, see lib/line.lua
 -- KEYS[4] …:places    hash  job ID -> "<place> <group>"
@@ -7,18 +7,22 @@
 -- KEYS[6] …:groups    hash  group -> its flights, its tag, its starts, its blocker
 -- KEYS[7] …:grules    hash  group -> its rule and pause
 -- KEYS[8] …:opens     zset  group -> instant of its next start, Unix ms
--- KEYS[9...] …:inflight:<session>  hash  job ID -> fence; and the field of the piece session
--- ARGV[1] 1: repair, 0: look; ARGV[2] how many of the following values are sessions: those of KEYS[9...]; then the position in …:groups, as the
--- last call answered, 0 begins
+-- KEYS[9] …:idle      zset  sleeping worker -> instant it went to sleep, Unix ms
+-- KEYS[10] …:ready    list  IDs of jobs to run now
+-- KEYS[11] …:due      zset  job ID -> instant it is due, Unix ms
+-- KEYS[12...] …:inflight:<session>  hash  job ID -> fence; and the field of the piece session
+-- ARGV[1] 1: repair, 0: look; ARGV[2] how many sessions there are in KEYS[12...]; ARGV[3] prefix of the wake-up channels; ARGV[4...] the sessions; then
+-- the position in …:groups, as the last call answered, 0 begins
 -- Returns 0 if there is a session that the caller does not name, or 2 if there are more flights than a call counts: then nothing is done; else 1; the
 -- new position, 0 at the end; then for each group whose count is wrong, or was: its name, the counted flights, the actual ones.
 local STATE, SESSIONS, LINE, PLACES = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local TURNS, GROUPS, GRULES, OPENS = KEYS[5], KEYS[6], KEYS[7], KEYS[8]
-local INFLIGHT, NAMES = 8, 2 -- the hashes come behind KEYS[8], the names of their sessions behind ARGV[2]
+local IDLE, READY, DUE = KEYS[9], KEYS[10], KEYS[11]
+local INFLIGHT, NAMES = 11, 3 -- the hashes come behind KEYS[11], the names of their sessions behind ARGV[3]
 local MAX_FLIGHTS = 5000
 local repairs, n_sessions = ARGV[1] == '1', tonumber(ARGV[2])
--- uses: limits clock layout session queuelimit line groups
-local state = redis.call('HMGET', STATE, 'layout', 'groups', 'grules')
+-- uses: limits clock layout session gate wake alarm due queuelimit waiting line groups repaired
+local state = redis.call('HMGET', STATE, 'layout', 'groups', 'grules', 'paused', 'limit')
 local refusal = newer(state[1])
 if refusal then return refusal end
 local known, flights = 0, 0
@@ -67,9 +71,13 @@ end
 if not repairs or #wrong == 0 then return answer end
 read_groups(all, wrong, TURNS, GROUPS, GRULES)
 check_groups(LINE, PLACES, TURNS, GROUPS, OPENS)
+redis.call('ZCARD', IDLE)
+redis.call('LLEN', READY)
+redis.call('ZCARD', DUE)
 for _, name in ipairs(wrong) do
   local g = all.of[name]
   g.flights = counts[name] or 0
 end
 tune_groups(all, STATE, LINE, PLACES, TURNS, GROUPS, OPENS)
+if all.opened or all.alarmed then wake_repaired(state[4], state[5], state[2], ARGV[3], IDLE, READY, DUE, TURNS, OPENS) end
 return answer

@@ -1,5 +1,5 @@
 -- verify_groups.lua: list what is wrong with jobs of groups, a page at a time, and repair members of line if requested; lib/line.lua lists what holds.
--- KEYS[1] …:state   hash  layout, groups, grules
+-- KEYS[1] …:state   hash  layout, groups, grules, paused, limit
 -- KEYS[2] …:line    zset  "<group>\t<place>\t<job ID>" -> 0: jobs of groups to run now
 -- KEYS[3] …:places  hash  job ID -> "<place> <group>"
 -- KEYS[4] …:jobs    hash  job ID -> envelope
@@ -7,21 +7,26 @@
 -- KEYS[6] …:groups  hash  group -> its flights, its tag, its starts, its blocker
 -- KEYS[7] …:grules  hash  group -> its rule and pause
 -- KEYS[8] …:opens   zset  group -> instant of its next start, Unix ms
+-- KEYS[9] …:idle    zset  sleeping worker -> instant it went to sleep, Unix ms
+-- KEYS[10] …:ready  list  IDs of jobs to run now
+-- KEYS[11] …:due    zset  job ID -> instant it is due, Unix ms
 -- ARGV[1] line: members that do not match the entry of their job in places; places: IDs of entries that cannot be read, or whose job does not exist
--- ARGV[2] the position in the list, as the last call answered; 0 begins; empty: no list, but ARGV[3...], members of line to repair
+-- ARGV[2] the position in the list, as the last call answered; 0 begins; empty: no list, but ARGV[4...], members of line to repair;
+-- then ARGV[3] is the prefix of the wake-up channels
 -- Returns the new position, 0 at the end; then the wrong ones; for line two values each: the member, and what a repair does:
 --   entry   its job has no entry that can be read, but an envelope: the entry is restored from the member
 --   member  the member is removed. If its job is then in no list, verify_job.lua finds it
 local STATE, LINE, PLACES, JOBS = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local TURNS, GROUPS, GRULES, OPENS = KEYS[5], KEYS[6], KEYS[7], KEYS[8]
--- uses: limits clock layout strings queuelimit line groups tuned entry
-local state = redis.call('HMGET', STATE, 'layout', 'groups', 'grules')
+local IDLE, READY, DUE = KEYS[9], KEYS[10], KEYS[11]
+-- uses: limits clock layout strings gate wake alarm due queuelimit waiting line groups tuned entry repaired
+local state = redis.call('HMGET', STATE, 'layout', 'groups', 'grules', 'paused', 'limit')
 local refusal = newer(state[1])
 if refusal then return refusal end
 local page, step, next_at = {}, 2, '0'
 if ARGV[2] == '' then
   step = 1
-  for i = 3, #ARGV do page[i - 2] = ARGV[i] end
+  for i = 4, #ARGV do page[i - 3] = ARGV[i] end
 else
   local scanned
   if ARGV[1] == 'line' then
@@ -69,7 +74,11 @@ for i = 1, #page, step do
 end
 if ARGV[2] ~= '' then return answer end
 local all = open_tuned(state[2], state[3], entries, LINE, PLACES, TURNS, GROUPS, GRULES, OPENS)
+redis.call('ZCARD', IDLE)
+redis.call('LLEN', READY)
+redis.call('ZCARD', DUE)
 if #removed > 0 then redis.call('ZREM', LINE, unpack(removed)) end
 if #restored > 0 then redis.call('HSET', PLACES, unpack(restored)) end
 tune_groups(all, STATE, LINE, PLACES, TURNS, GROUPS, OPENS)
+if all.opened or all.alarmed then wake_repaired(state[4], state[5], state[2], ARGV[3], IDLE, READY, DUE, TURNS, OPENS) end
 return answer

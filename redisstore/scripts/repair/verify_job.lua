@@ -1,5 +1,5 @@
 -- verify_job.lua: find the faults of jobs in all places, and repair them if requested and if they still exist.
--- KEYS[1]  …:state      hash  layout, parked, stale, groups, grules
+-- KEYS[1]  …:state      hash  layout, parked, stale, groups, grules, paused, limit
 -- KEYS[2]  …:sessions   zset  session -> instant it lapses, Unix ms
 -- KEYS[3]  …:jobs       hash  job ID -> envelope
 -- KEYS[4]  …:due        zset  job ID -> instant it is due, Unix ms
@@ -55,7 +55,7 @@ local at_list = 6 + n_sessions
 local at_job = at_list + n_lists
 local n = (#ARGV - at_job) / 3
 -- uses: limits clock layout strings definition open flight void parked gate wake after later line entry
-local state = redis.call('HMGET', STATE, 'layout', 'parked', 'groups', 'grules')
+local state = redis.call('HMGET', STATE, 'layout', 'parked', 'groups', 'grules', 'paused', 'limit')
 local refusal = newer(state[1])
 if refusal then return refusal end
 
@@ -165,20 +165,20 @@ if not repairs then return answer end
 
 -------------------------------------------------------------------------------------------------------------- repair
 
-local tune -- decides where the groups of these jobs belong
+local has_groups = false -- a job belongs to a group
+for i = 1, n do has_groups = has_groups or grouped.entries[i] ~= nil end
 local function pieces()
-  -- uses: queuelimit groups tuned
+  -- uses: queuelimit groups tuned due waiting alarm repaired
   local all = open_tuned(state[3], state[4], grouped.entries, LINE, PLACES, KEYS[19], KEYS[20], KEYS[21], KEYS[22])
   return function(ended)
     for i in pairs(ended) do unblock_job(all, ids[i], grouped.entries[i]) end
-    tune_groups(all, STATE, LINE, PLACES, KEYS[19], KEYS[20], KEYS[22])
-  end
+    if has_groups then tune_groups(all, STATE, LINE, PLACES, KEYS[19], KEYS[20], KEYS[22]) end
+    return all.opened or all.alarmed
+  end, function() wake_repaired(state[5], state[6], state[3], wake, IDLE, READY, DUE, KEYS[19], KEYS[22]) end
 end
-for i = 1, n do
-  if grouped.entries[i] and not tune then tune = pieces() end
-end
+local tune, wake_next = pieces() -- tune decides where the groups of these jobs belong, and reports whether one of them may start a job now, or later
 local ended = {} -- positions of jobs whose entries are removed
-local pushed, voided = 0, false
+local joined, voided = false, false -- joined: a job waits again, now or until it is due
 redis.call('ZREM', STALE, '') -- the first write needs no memory
 
 -- enter adds a job to ready, or makes its old place there valid again.
@@ -195,7 +195,7 @@ local function enter(i)
   else
     redis.call('RPUSH', READY, ids[i])
   end
-  pushed = pushed + 1
+  joined = true
 end
 
 -- leave removes a job from its places in sorted sets.
@@ -228,6 +228,7 @@ local function follow(i)
     if #body > LARGE_BYTES then redis.call('HSETNX', STATE, 'large', '1') end
     if all == '' and due_ms > now_ms then
       redis.call('ZADD', DUE, whole(due_ms), id)
+      joined = true
     elseif all == '' then
       enter(i)
     end
@@ -277,9 +278,9 @@ for i, id in ipairs(ids) do
     end
   end
 end
-if tune then tune(ended) end
+if tune(ended) then joined = true end
 if voided then redis.call('HSET', STATE, 'stale', '1') end
 -- read after write: the rest of it is known only now
 if redis.call('ZCARD', STALE) == 0 then redis.call('HDEL', STATE, 'stale') end
-if pushed > 0 then wake_one(IDLE, wake) end
+if joined then wake_next() end
 return answer

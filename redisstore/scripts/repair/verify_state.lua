@@ -10,18 +10,21 @@
 -- KEYS[9] …:purgedline  zset  the former line of a purge that has not ended
 -- KEYS[10] …:turns     zset  "<tag>\t<group>" -> flights / weight, see lib/groups.lua
 -- KEYS[11] …:groups    hash  group -> its flights, tag and starts
--- KEYS[12...] …:inflight:<session>  hash  job ID -> fence; and the field of the piece session
--- ARGV[1] 1: repair, 0: look; ARGV[2...] the sessions of KEYS[12...]
+-- KEYS[12] …:opens     zset  group -> instant of its next start, Unix ms
+-- KEYS[13] …:ready     list  IDs of jobs to run now
+-- KEYS[14] …:due       zset  job ID -> instant it is due, Unix ms
+-- KEYS[15...] …:inflight:<session>  hash  job ID -> fence; and the field of the piece session
+-- ARGV[1] 1: repair, 0: look; ARGV[2] prefix of the wake-up channels; ARGV[3...] the sessions of KEYS[15...]
 -- Returns 0 if there is a session that the caller does not name, and then nothing is done; else 1; then the present or repaired faults:
 --   parked, stale, crashed, purge, groups  the field is missing, but what it describes exists; groups: or its sums are wrong; stale: or the layout is too low for it
 --   gate   the gate is open although the queue is paused or has a limit, or closed although it is not and has none
 --   unreadable  the field limit cannot be read: no job of the queue is taken
 --   limit  "limit <counted> <held>": the counted flights, and the actual ones; limit_queue.lua recounts them
 local STATE, IDLE, STALE, UNHANDLED, CRASHES, PURGED, SESSIONS = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7]
-local INFLIGHT = 11 -- the hashes come behind KEYS[11]
+local INFLIGHT, NAMES = 14, 2 -- the hashes come behind KEYS[14], the names of their sessions behind ARGV[2]
 local MAX_SUMMED = 5000 -- groups; of more the sums are not compared
 local repairs = ARGV[1] == '1'
--- uses: limits clock layout gate session queuelimit parked
+-- uses: limits clock layout gate session wake alarm due queuelimit waiting parked repaired
 local state = redis.call('HMGET', STATE, 'layout', 'paused', 'limit', 'parked', 'stale', 'crashed', 'purge', 'groups')
 local refusal = newer(state[1])
 if refusal then return refusal end
@@ -63,10 +66,10 @@ if limit and limit.unreadable then
   wrong('unreadable')
 elseif limit then
   local known, flights = 0, 0
-  for first = 2, #ARGV, MAX_ITEMS do
+  for first = NAMES + 1, #ARGV, MAX_ITEMS do
     for i, lapse in ipairs(redis.call('ZMSCORE', SESSIONS, unpack(ARGV, first, math.min(first + MAX_ITEMS - 1, #ARGV)))) do
       if lapse then
-        local at = INFLIGHT + first + i - 2
+        local at = INFLIGHT + first - NAMES + i - 1
         known = known + 1
         flights = flights + redis.call('HLEN', KEYS[at]) - redis.call('HEXISTS', KEYS[at], SELF)
       end
@@ -82,6 +85,9 @@ if unpurged then wrong('purge') end
 if ungrouped then wrong('groups') end
 if ajar then wrong('gate') end
 if not repairs then return answer end
+redis.call('ZCARD', KEYS[12])
+redis.call('LLEN', KEYS[13])
+redis.call('ZCARD', KEYS[14])
 
 if unparked then redis.call('HSET', STATE, 'parked', parked_mark()) end
 if unstale then redis.call('HSET', STATE, 'stale', '1') end
@@ -90,6 +96,7 @@ if unpurged then redis.call('HSET', STATE, 'purge', whole(now_ms)) end
 if ungrouped then
   local drawn = string.match(state[8] or '', '( %d+ %d+)$') or ' 1000000000000000 0' -- of lib/groups.lua, which draws others from the clock
   redis.call('HSET', STATE, 'groups', virtual .. ' ' .. whole(sums[1]) .. ' ' .. whole(sums[2]) .. drawn)
+  if not state[8] then wake_repaired(state[2], state[3], nil, ARGV[2], IDLE, KEYS[13], KEYS[14], KEYS[10], KEYS[12]) end -- takes have not read groups until now
 end
 if ajar and shut then redis.call('ZADD', IDLE, '-1', CLOSED) end
 if ajar and not shut then redis.call('ZREM', IDLE, CLOSED) end
