@@ -95,7 +95,11 @@ func (s *store) changeGroup(ctx context.Context, queue string, registers bool, w
 func (s *store) limitGroup(ctx context.Context, p protocol.Partition, what, group string, values ...any) (int64, error) {
 	k := s.keys.partition(p)
 	keys := []string{k.state, k.idle, k.due, k.ready, k.line, k.places, k.turns, k.groups, k.grules, k.opens, k.callers}
-	result, err := s.run(ctx, s.client, newCall(&limitGroupScript, keys, append([]any{s.keys.wake(), what, group}, values...)))[0].Int64()
+	name := ""
+	if what != "walk" {
+		name = rand.Text()
+	}
+	result, err := s.run(ctx, s.client, newCall(&limitGroupScript, keys, append([]any{s.keys.wake(), what, group, name}, values...)))[0].Int64()
 	if err != nil {
 		return 0, failure("change groups of queue", p.Queue, err)
 	}

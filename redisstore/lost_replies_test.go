@@ -233,3 +233,68 @@ func (b *bench) worksAndIsSampled(now time.Time) {
 	b.Settle("idle", protocol.Settlement{ID: held.ID, Fence: held.Fence, Kind: protocol.SettleDone})
 	b.client.HSet(b.Context(), b.keys().measured, "R", "0:1", "nk", "d:1 0:1", "names", "\tk")
 }
+
+// A copy of a call about a queue or its groups that arrives after a later call changes nothing: a pause that has ended does not begin again.
+func TestALateCopyOfAPauseALimitOrARuleChangesNothing(t *testing.T) {
+	type act = func(s *store) error
+	pause := func(paused bool) act {
+		return func(s *store) error { return s.PauseQueue(t.Context(), "default", paused, protocol.Note{}) }
+	}
+	pauseGroup := func(paused bool) act {
+		return func(s *store) error { return s.PauseGroup(t.Context(), "default", "a", paused, protocol.Note{}) }
+	}
+	limit := func(limit protocol.QueueLimit) act {
+		return func(s *store) error { return s.LimitQueue(t.Context(), "default", limit) }
+	}
+	rule := func(rule protocol.GroupRule) act {
+		return func(s *store) error { return s.SetGroup(t.Context(), "default", "a", rule) }
+	}
+	rules := func(rule protocol.GroupRule) act {
+		return func(s *store) error { return s.SetGroups(t.Context(), "default", rule) }
+	}
+	for what, acts := range map[string][3]act{ // before; the one that is copied; after
+		"pause":                 {pause(false), pause(true), pause(false)},
+		"second pause":          {pause(true), pause(true), pause(false)},
+		"resumption":            {pause(true), pause(false), pause(true)},
+		"limit":                 {pause(false), limit(protocol.QueueLimit{Running: 2}), limit(protocol.QueueLimit{})},
+		"removal of a limit":    {limit(protocol.QueueLimit{Running: 2}), limit(protocol.QueueLimit{}), limit(protocol.QueueLimit{Running: 2})},
+		"pause of a group":      {pause(false), pauseGroup(true), pauseGroup(false)},
+		"resumption of a group": {pauseGroup(true), pauseGroup(false), pauseGroup(true)},
+		"rule of a group":       {pause(false), rule(protocol.GroupRule{Running: 1}), rule(protocol.GroupRule{})},
+		"same rule of a group":  {rule(protocol.GroupRule{Running: 1}), rule(protocol.GroupRule{Running: 1}), rule(protocol.GroupRule{})},
+		"rule of all groups":    {pause(false), rules(protocol.GroupRule{Running: 1}), rules(protocol.GroupRule{Running: 2})},
+	} {
+		t.Run(what, func(t *testing.T) {
+			onEveryServer(t, func(b *bench) {
+				b.Enqueue(inGroup("a", "a1"), storesuite.Job("plain"))
+				var copies [][]any
+				sender := b.hooked(func(cmd redis.Cmder) error {
+					if name := cmd.Name(); name == "eval" || name == "evalsha" {
+						copies = append(copies, cmd.Args())
+					}
+					return nil
+				})
+				for i, s := range []*store{b.store, sender, b.store} {
+					if err := acts[i](s); err != nil {
+						b.Fatal(err)
+					}
+				}
+				snapshot := func() string {
+					k := b.keys()
+					return fmt.Sprint(b.client.HGetAll(b.Context(), k.state).Val(), b.client.HGetAll(b.Context(), k.grules).Val(), b.client.ZRange(b.Context(), k.idle, 0, -1).Val(),
+						b.client.ZRange(b.Context(), k.turns, 0, -1).Val())
+				}
+				before := snapshot()
+				if len(copies) == 0 {
+					b.Fatal("no call was sent")
+				}
+				for _, args := range copies {
+					if err := b.client.Do(b.Context(), args...).Err(); err != nil && !redis.HasErrorPrefix(err, "NOSCRIPT") {
+						b.Fatal(err)
+					}
+				}
+				b.Want("after the copy", snapshot(), before)
+			})
+		})
+	}
+}

@@ -3,6 +3,7 @@ package redisstore
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"strconv"
@@ -32,10 +33,10 @@ func (s *store) PauseQueue(ctx context.Context, queue string, paused bool, note 
 	if err != nil {
 		return err
 	}
-	calls := make([]call, found[0].partitions)
+	calls, name := make([]call, found[0].partitions), rand.Text()
 	for i := range calls {
 		k := s.keys.partition(protocol.Partition{Queue: queue, Index: i})
-		calls[i] = newCall(&pauseQueueScript, []string{k.state, k.idle, k.due, k.ready, k.turns, k.opens}, []any{flag(paused), s.keys.wake(), stored})
+		calls[i] = newCall(&pauseQueueScript, []string{k.state, k.idle, k.due, k.ready, k.turns, k.opens, k.callers}, []any{flag(paused), s.keys.wake(), stored, name})
 	}
 	var failed []error
 	for _, cmd := range s.run(ctx, s.client, calls...) {

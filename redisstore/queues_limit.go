@@ -3,6 +3,7 @@ package redisstore
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"regexp"
@@ -45,16 +46,16 @@ func (s *store) LimitQueue(ctx context.Context, queue string, limit protocol.Que
 
 // limit sets the limit of a partition and recounts its flights; nil: it only counts them.
 func (s *store) limit(ctx context.Context, p protocol.Partition, limit *protocol.QueueLimit) error {
-	k := s.keys.partition(p)
+	k, name := s.keys.partition(p), rand.Text()
 	for range maxLimitTries {
 		sessions, err := s.client.ZRange(ctx, k.sessions, 0, -1).Result()
 		if err != nil {
 			return failure("limit queue", p.Queue, err)
 		}
 		keys := []string{k.state, k.idle, k.due, k.ready, k.sessions, k.callers, k.turns, k.opens}
-		args := []any{s.keys.wake(), "", "", ""}
+		args := []any{s.keys.wake(), "", "", "", name}
 		if limit != nil {
-			args = []any{s.keys.wake(), limit.Running, limit.Starts, perMilli(limit.Per)}
+			args = []any{s.keys.wake(), limit.Running, limit.Starts, perMilli(limit.Per), name}
 		}
 		for _, session := range sessions {
 			keys, args = append(keys, k.inflight(session)), append(args, session)

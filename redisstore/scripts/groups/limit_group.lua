@@ -9,9 +9,10 @@
 -- KEYS[8]  …:groups   hash  group -> its flights, its tag, its starts, its blocker
 -- KEYS[9]  …:grules   hash  group, or \1* -> rule and pause
 -- KEYS[10] …:opens    zset  group -> instant of its next start, Unix ms
--- KEYS[11] …:callers  zset  completed calls; delete_queue.lua lets it expire
--- ARGV[1] prefix of the wake-up channels; ARGV[2] what to do: rule, pause, resume, queue, walk; ARGV[3] the group (queue, walk: empty)
--- rule and queue: ARGV[4...9] weight, running, starts, per (ms), ordered, waiting, as grules has them. pause: ARGV[4] the JSON of a note, empty: none
+-- KEYS[11] …:callers  zset  completed calls, see lib/closed.lua; delete_queue.lua lets it expire
+-- ARGV[1] prefix of the wake-up channels; ARGV[2] what to do: rule, pause, resume, queue, walk; ARGV[3] the group (queue, walk: empty);
+-- ARGV[4] a unique name of this call (walk: empty): a late copy of it changes nothing, also if the rule was set again, or the group resumed, since
+-- rule and queue: ARGV[5...10] weight, running, starts, per (ms), ordered, waiting, as grules has them. pause: ARGV[5] the JSON of a note, empty: none
 -- Returns 0: nothing changed; 1: it is done; 2: it is done, and walk must be called until it returns another number; -1: the queue has as many rules as it
 -- may have, and nothing was changed.
 
@@ -22,7 +23,7 @@ local STATE, IDLE, DUE, READY, LINE, PLACES = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local TURNS, GROUPS, GRULES, OPENS = KEYS[7], KEYS[8], KEYS[9], KEYS[10]
 local MAX_RULES = 100000
 local wake, what, group = ARGV[1], ARGV[2], ARGV[3]
--- uses: limits clock layout gate wake alarm due queuelimit line groups waiting
+-- uses: limits callers clock layout closed gate wake alarm due queuelimit line groups waiting
 local state = redis.call('HMGET', STATE, 'layout', 'paused', 'limit', 'groups', 'grules')
 local refusal = newer(state[1])
 if refusal then return refusal end
@@ -34,7 +35,15 @@ local before = redis.call('HGET', GRULES, field)
 if not state[5] then n_rules = redis.call('HLEN', GRULES) end -- it was lost
 check_groups(LINE, PLACES, TURNS, GROUPS, OPENS)
 redis.call('ZCARD', IDLE)
-redis.call('ZCARD', KEYS[11])
+local completed = answered(KEYS[11], ARGV[4])
+if completed then return what == 'queue' and walks ~= '' and 2 or completed - 1 end
+
+-- answers remembers the answer of this call, and returns it.
+local function answers(n)
+  redis.call('ZREM', IDLE, '') -- makes the other writes possible when the server is out of memory
+  if what ~= 'walk' then remember_closed(KEYS[11], ARGV[4], n + 1) end
+  return n
+end
 
 -- rule_text returns the entry of grules with these six numbers, the instant of a pause, and the JSON of its note; nil: there is nothing to keep.
 local function rule_text(numbers, paused, note)
@@ -51,9 +60,9 @@ if found[8] then
   paused, note = found[7], found[8]
 end
 if what == 'rule' or what == 'queue' then
-  for i = 1, 6 do numbers[i] = ARGV[3 + i] end
+  for i = 1, 6 do numbers[i] = ARGV[4 + i] end
 elseif what == 'pause' then
-  if paused == '0' or ARGV[4] ~= '' and ARGV[4] ~= note then paused, note = whole(now_ms), ARGV[4] end
+  if paused == '0' or ARGV[5] ~= '' and ARGV[5] ~= note then paused, note = whole(now_ms), ARGV[5] end
 elseif what == 'resume' then
   paused, note = '0', ''
 end
@@ -63,10 +72,10 @@ if what == 'walk' then
   if walks == '' then return 0 end
 else
   text = rule_text(numbers, paused, note) or false
-  if text == before then return what == 'queue' and walks ~= '' and 2 or 0 end
+  if text == before then return answers(what == 'queue' and walks ~= '' and 2 or 0) end
   if text and not before then n_rules = n_rules + 1 end
   if before and not text then n_rules = n_rules - 1 end
-  if text and not before and n_rules > MAX_RULES then return -1 end
+  if text and not before and n_rules > MAX_RULES then return answers(-1) end
   if what == 'queue' then revision, walks, last = revision + 1, ' ', '' end
 end
 
@@ -97,7 +106,7 @@ else
   end
 end
 
-redis.call('ZREM', IDLE, '') -- makes the other writes possible when the server is out of memory
+local result = answers(walks == '' and 1 or 2)
 if what ~= 'walk' then
   if text then
     redis.call('HSET', GRULES, field, text)
@@ -124,4 +133,4 @@ if not state[2] then
     keep_alarm(IDLE, wake, next_ms)
   end
 end
-return walks == '' and 1 or 2
+return result

@@ -5,25 +5,26 @@
 -- KEYS[3] …:due       zset  job ID -> instant it is due, Unix ms
 -- KEYS[4] …:ready     list  IDs of jobs to run now
 -- KEYS[5] …:sessions  zset  session -> instant it lapses, Unix ms
--- KEYS[6] …:callers   zset  enqueuer -> instant and number of its last call
+-- KEYS[6] …:callers   zset  enqueuer -> instant and number of its last call; completed calls, see lib/closed.lua
 -- KEYS[7] …:turns  zset  "<tag>\t<group>" -> flights / weight, see lib/groups.lua
 -- KEYS[8] …:opens  zset  group -> instant of its next start, Unix ms
 -- KEYS[9...] …:inflight:<session>  hash  job ID -> fence; and the field of the piece session
 -- ARGV[1] prefix of the wake-up channels; ARGV[2] how many jobs may run, ARGV[3] how many may start per ARGV[4] ms (0: no such limit; both 0:
--- no limit); ARGV[2] empty: only recount; ARGV[5...] the sessions of KEYS[9...]
+-- no limit); ARGV[2] empty: only recount; ARGV[5] a unique name of this call: a late copy of it changes nothing, also if the limit was set again since;
+-- ARGV[6...] the sessions of KEYS[9...]
 -- Returns 1; 0 if there is a session that the caller does not name: then nothing is changed, and the caller must read …:sessions again.
 local STATE, IDLE, DUE, READY, SESSIONS, CALLERS = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local wake, counts_only = ARGV[1], ARGV[2] == ''
 local TURNS, OPENS = KEYS[7], KEYS[8]
-local INFLIGHT, NAMES = 8, 4 -- the hashes come behind KEYS[8], the names of their sessions behind ARGV[4]
--- uses: limits clock layout gate wake alarm due session queuelimit waiting
+local INFLIGHT, NAMES = 8, 5 -- the hashes come behind KEYS[8], the names of their sessions behind ARGV[5]
+-- uses: limits callers clock layout closed gate wake alarm due session queuelimit waiting
 local state = redis.call('HMGET', STATE, 'paused', 'layout', 'limit', 'groups')
 local refusal = newer(state[2])
 if refusal then return refusal end
 local paused, before = state[1], read_limit(state[3])
 next_take(READY, DUE, TURNS, OPENS, state[4]) -- read, so that a key of a wrong type stops the call here
 redis.call('ZSCORE', IDLE, CLOSED) -- read, so that a key of a wrong type stops the call here
-redis.call('ZCARD', CALLERS)
+if answered(CALLERS, ARGV[5]) then return 1 end
 
 local limit
 if counts_only then
@@ -51,6 +52,7 @@ if not removed then
 end
 
 redis.call('ZREM', IDLE, '') -- makes the other writes possible when the server is out of memory
+if not counts_only then remember_closed(CALLERS, ARGV[5]) end
 if removed then
   if not state[3] then return 1 end
   redis.call('HDEL', STATE, 'limit')
