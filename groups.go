@@ -13,7 +13,8 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-// Group puts the job into a group of its queue: 1 to 200 bytes of UTF-8 without control or format characters and without space at either end. A group is,
+// Group puts the job into a group of its queue. The key is 1 to 200 bytes of UTF-8 without control or format characters, without space at either end, and
+// without an end like that of an occurrence's ID, such as "@2026-01-31T09:00:00Z"; other keys are refused with an [InvalidError]. A group is,
 // for example, a tenant or an account. A group exists while it has jobs; there may be any number of groups.
 //
 // A worker that has a free slot takes a job of the group that holds the fewest slots for its weight; among equal groups they take turns. So a group with a

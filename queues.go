@@ -43,8 +43,9 @@ type QueueInfo struct {
 
 	Sessions int64 `json:"sessions,omitempty"` // worker sessions that hold jobs, or held one in the last second; a worker has one for each partition
 
-	// Oldest is when the job that has waited longest, among those that run next, began to wait: when it was enqueued, or due. Zero: no job waits,
-	// or that job has more than 64 KiB.
+	// Oldest is when the job that has waited longest, among those that run next, began to wait: when it was enqueued, or due. Of jobs in groups it
+	// considers the first job of each group that may start one; if there are more than 20 such groups, of the 10 whose turn is next and of the 10 that
+	// hold the most slots for their weight. Zero: no such job waits, or that job has more than 64 KiB, or was requeued into a group.
 	Oldest time.Time `json:"oldest,omitzero"`
 
 	// Next is when the first of the delayed jobs is due, or was. If it is long past, no worker takes the job. Zero: there is none.
@@ -210,10 +211,14 @@ func (q *Queues) infos(ctx context.Context, queues []string) ([]*QueueInfo, erro
 	return infos, nil
 }
 
-// oldest returns since when the longest-waiting job waits, of those at the front of each partition and of those that are due.
+// oldest returns since when the longest-waiting job waits, of those at the front of each partition, of those that are due, and of those that groups
+// start next.
 func oldest(s *protocol.QueueStats) (since time.Time) {
 	if s.FirstDue.Before(s.Now) {
 		since = s.FirstDue
+	}
+	if at := s.FirstInLine; !at.IsZero() && (since.IsZero() || at.Before(since)) {
+		since = at
 	}
 	for _, head := range s.Heads {
 		at := time.Time{}

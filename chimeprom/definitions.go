@@ -32,7 +32,7 @@ var definitions = []definition{
 	{"chime_store_trouble", "gauge", "Roles for which the store does not answer, by what they tried.", []string{"op"}, false},
 
 	{"chime_queue_jobs", "gauge", "Jobs that are waiting, delayed, running, dead or parked.", []string{"queue", "state"}, true},
-	{"chime_queue_oldest_seconds", "gauge", "Waiting time of the job that has waited longest.", []string{"queue"}, true},
+	{"chime_queue_oldest_seconds", "gauge", "Waiting time of the job that has waited longest, among those that run next.", []string{"queue"}, true},
 	{"chime_queue_paused", "gauge", "1 if the queue is paused.", []string{"queue"}, true},
 	{"chime_queue_sessions", "gauge", "Sessions of workers that hold jobs.", []string{"queue"}, true},
 	{"chime_queue_ended_total", "counter", "Jobs done, attempts failed, jobs dead and jobs expired since the queue exists.", []string{"queue", "outcome"}, true},

@@ -74,11 +74,7 @@ func listedGroup(values reply) protocol.ListedGroup {
 	g := protocol.ListedGroup{Key: values.text(0), Waiting: values.number(1), Running: values.number(3), Blocked: values.text(6), By: values.text(8)}
 	if first := values.text(2); first != "" {
 		g.Oldest = lineID(first)
-		_, rest, _ := strings.Cut(first, "\t")
-		place, _, _ := strings.Cut(rest, "\t")
-		if us, err := strconv.ParseInt(place, 10, 64); err == nil && us > firstFront {
-			g.Since = time.UnixMicro(us).UTC()
-		}
+		g.Since = lineSince(first)
 	}
 	numbers, note, _ := strings.Cut(values.text(4), "\t")
 	fields := strings.Fields(numbers)
@@ -98,7 +94,18 @@ func listedGroup(values reply) protocol.ListedGroup {
 	return g
 }
 
-// firstFront is above the places of requeued jobs, see scripts/lib/groups.lua: other places are Unix us.
-const firstFront = 1_000_000_000_000_000
+// firstDrawn separates places that were drawn, which are Unix us, from those in front of all others: see scripts/lib/groups.lua. At an instant of t us the
+// latter are at most 1e15 - t/10. So both are on their sides of 1e15/1.1 at any instant after October 1998.
+const firstDrawn = 909_090_909_090_910
+
+// lineSince returns since when a job waits, from its member of line; zero: it is not known, because the job was requeued.
+func lineSince(member string) time.Time {
+	_, rest, _ := strings.Cut(member, "\t")
+	place, _, _ := strings.Cut(rest, "\t")
+	if us, err := strconv.ParseInt(place, 10, 64); err == nil && us >= firstDrawn {
+		return time.UnixMicro(us).UTC()
+	}
+	return time.Time{}
+}
 
 func milliseconds(n int) time.Duration { return time.Duration(n) * time.Millisecond }

@@ -86,7 +86,7 @@ func (s *store) Sample(ctx context.Context, partitions []protocol.Partition, mis
 	for n, i := range asked {
 		g := gauges[i]
 		k := g.keys
-		sent[n] = newCall(&sampleScript, []string{k.sampled, k.minutes, k.hours, k.measured, k.state, k.callers, k.counters, k.ready, k.stale, k.due, k.dead, k.jobs, k.line},
+		sent[n] = newCall(&sampleScript, []string{k.sampled, k.minutes, k.hours, k.measured, k.state, k.callers, k.counters, k.ready, k.stale, k.due, k.dead, k.jobs, k.line, k.turns},
 			append([]any{missing, g.running(), g.parked()}, g.hour...))
 	}
 	if len(sent) > 0 {

@@ -119,7 +119,7 @@ func TestOldSamplesGo(t *testing.T) {
 func (b *bench) sampleNow(missing int, hour ...any) (taken bool) {
 	b.Helper()
 	k := b.keys()
-	keys := []string{k.sampled, k.minutes, k.hours, k.measured, k.state, k.callers, k.counters, k.ready, k.stale, k.due, k.dead, k.jobs, k.line}
+	keys := []string{k.sampled, k.minutes, k.hours, k.measured, k.state, k.callers, k.counters, k.ready, k.stale, k.due, k.dead, k.jobs, k.line, k.turns}
 	values, err := list("sample", "", b.store.run(b.Context(), b.client, newCall(&sampleScript, keys, append([]any{missing, 0, 0}, hour...)))[0])
 	if err != nil {
 		b.Fatal(err)

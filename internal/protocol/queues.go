@@ -118,5 +118,6 @@ type QueueStats struct {
 	Note                                    Note      // of a paused queue
 	FirstDue                                time.Time // when the first of the delayed jobs is due, or was; zero: there is none
 	Heads                                   []Head    // the waiting jobs that are taken next, one for each partition
+	FirstInLine                             time.Time // since when the job waits that has waited longest, among the first jobs of groups that may start one; zero: none is known
 	Now                                     time.Time
 }

@@ -270,6 +270,7 @@ func TestAPauseOfAGroupAndItsRule(t *testing.T) {
 	withGroups(t, func(t *testing.T, g *groups) {
 		ctx := t.Context()
 		g.rule("a", chime.GroupRule{Weight: 5, Running: 10})
+		began := time.Now()
 		g.add("a", "a1", "a2")
 		g.add("b", "b1")
 		if err := g.queues.PauseGroup(ctx, "default", "a", chime.Note{Text: "why", By: "anna"}); err != nil {
@@ -292,6 +293,9 @@ func TestAPauseOfAGroupAndItsRule(t *testing.T) {
 		}
 		if a, err := g.queues.Group(ctx, "default", "a"); err != nil || a.Key != "a" || a.Note.Text != "why" || a.Own.Weight != 5 || a.Waiting != 2 || a.Blocked != chime.GroupPaused || a.Next != "" {
 			t.Errorf("one group: %+v, %v", a, err)
+		}
+		if a := find(); !a.OldestSince.Equal(began) { // the year of fake time is 2000
+			t.Errorf("the oldest waits since %v, want %v", a.OldestSince, began)
 		}
 		if a, err := g.queues.Group(ctx, "default", "unknown"); err != nil || a.Key != "unknown" || a.Waiting != 0 || a.Effective.Weight != 1 {
 			t.Errorf("an unknown group: %+v, %v", a, err)

@@ -3,12 +3,14 @@ package queues_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/internal/protocol"
 	"github.com/chimejobs/chime/recurrence"
 	"github.com/chimejobs/chime/tests/internal/fixture"
 )
@@ -158,5 +160,60 @@ func TestAQueueReportsSinceWhenItsOldestJobWaits(t *testing.T) {
 		oldest("those in front are void", time.Time{})
 		fixture.Pass(time.Hour)
 		oldest("another one is overdue", first.Add(30*time.Minute))
+	})
+}
+
+// A queue whose jobs all belong to groups reports its oldest job too, as do its samples: of each group that may start a job it considers the first one.
+func TestAQueueReportsSinceWhenTheOldestJobOfItsGroupsWaits(t *testing.T) {
+	withGroups(t, func(t *testing.T, g *groups) {
+		oldest := func(what string, want time.Time) {
+			t.Helper()
+			info, err := g.queues.Get(t.Context(), "default")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d := info.Oldest.Sub(want).Abs(); info.Oldest.IsZero() != want.IsZero() || d > time.Millisecond {
+				t.Errorf("%s: since %v, want %v", what, info.Oldest, want)
+			}
+			var waited, old time.Duration
+			if !want.IsZero() {
+				waited = time.Since(want).Truncate(time.Minute)
+			}
+			if a := g.Server.Store().Protocol().Sample(t.Context(), []protocol.Partition{{Queue: "default"}}, 1); a[0].Err != nil || !a[0].Taken {
+				t.Fatalf("%s: sample %+v", what, a[0])
+			}
+			samples, err := g.queues.Samples(t.Context(), "default", time.Now().Add(-2*time.Minute), time.Now(), time.Minute)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, s := range samples {
+				old = s.Oldest.Truncate(time.Minute)
+			}
+			if old != waited {
+				t.Errorf("%s: the sample has %v, want %v", what, old, waited)
+			}
+		}
+		start := time.Now()
+		g.add("z", "z1")
+		fixture.Pass(time.Minute)
+		for i := range 30 {
+			g.add(fmt.Sprint("g", i), fmt.Sprint("g", i, "a"), fmt.Sprint("g", i, "b"))
+		}
+		second := time.Now()
+		fixture.Pass(time.Minute)
+		oldest("all groups may start", start)
+		if err := g.queues.PauseGroup(t.Context(), "default", "z"); err != nil {
+			t.Fatal(err)
+		}
+		g.add("g1", "later") // a sample is only stored if a number of jobs has changed
+		fixture.Pass(time.Minute)
+		oldest("the group of the oldest job is paused", second)
+		for i := range 30 {
+			if _, err := g.queues.PurgeGroup(t.Context(), "default", fmt.Sprint("g", i), nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+		fixture.Pass(time.Minute)
+		oldest("only the paused group has jobs", time.Time{})
 	})
 }

@@ -31,7 +31,7 @@
 -- Each script that changes a flight, a job in line or a rule reads its groups with read_groups, changes the tables, and ends with tune_groups. Nothing else
 -- writes turns and opens.
 local QUEUE_RULE = '\1*' -- the field of grules
-local FIRST_FRONT = 1000000000000000 -- places drawn are greater: they are Unix us
+local FIRST_FRONT = 1000000000000000 -- a place in front is lower by FRONT_STEP a second since 1970: lower than any drawn since 1998, which are Unix us
 local FRONT_STEP = 100000 -- by how much front falls in a second, at least
 local UNIT = 1000000 -- of a turn
 local STEPPED_US = 1000000 -- if the last place drawn is later than this after TIME, the clock has stepped back

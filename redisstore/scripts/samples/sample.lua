@@ -28,17 +28,18 @@
 -- KEYS[11] …:dead      zset    dead jobs
 -- KEYS[12] …:jobs      hash    job ID -> envelope
 -- KEYS[13] …:line      zset    jobs of groups to run now, see lib/line.lua
+-- KEYS[14] …:turns     zset    groups that may start a job, see lib/groups.lua
 -- ARGV[1] this many minutes must have ended since the last sample, else nothing is done; ARGV[2] running jobs; ARGV[3] parked jobs;
 -- ARGV[4] if the hour has ended, the last sampled minute when its entries were read; ARGV[5...] the entry of the hour
 -- An entry has these fields, without zeros: c, how many minutes or hours it covers if not one; the changes of jobs enqueued e, done d, attempts
 -- failed f, retried r, died x, cancelled k, occurrences skipped s, missed m, jobs expired z; how many are waiting w, delayed l, running b, parked p,
--- dead g; how long the first has waited o, ms, if its envelope is no longer than LONG; M, the fields of …:measured except names:
+-- dead g; how long the first has waited o, ms, if its envelope is no longer than LONG, or the first of a group (lib/oldest.lua); M, the fields of …:measured except names:
 -- "<field>\t<text>\t<field>…".
 -- BenchmarkSample measures the server time of a call: about 75 µs, 115 with 100 job names; if an hour has ended 90 or 210, and 30 or
 -- 60 for reading its entries before.
 -- Returns time (us), 1 if a sample was taken, else 0.
 local SAMPLED, MINUTES, HOURS, MEASURED = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
--- uses: clock layout counters due waiting strings envelope
+-- uses: clock layout counters due waiting strings envelope oldest
 local refusal = newer(redis.call('HGET', KEYS[5], 'layout'))
 if refusal then return refusal end
 local LONG = 65536 -- bytes
@@ -77,6 +78,7 @@ if first and redis.call('HSTRLEN', KEYS[12], first) <= LONG then
   oldest = math.max(now_ms - (planned_in(redis.call('HGET', KEYS[12], first)) or now_ms), 0)
 end
 if head_ms >= 0 and head_ms < now_ms then oldest = math.max(oldest, now_ms - head_ms) end
+oldest = math.max(oldest, now_ms - (oldest_in_line(KEYS[13], KEYS[14]) or now_ms))
 
 local measured, names = last and redis.call('HGETALL', MEASURED) or {}, nil
 for i = 1, #measured, 2 do
