@@ -149,7 +149,8 @@ if became == KEPT or became == FULL then
 end
 local wakes, alarm_ms, was_empty = false, nil, false
 if held then
-  redis.call('HSET', AFTER, id, after_text(due_ms, body, group))
+  -- 0: whenever the flight ends. With this instant the job would wait in due if the clock steps back before.
+  redis.call('HSET', AFTER, id, after_text(due_ms > now_ms and due_ms or 0, body, group))
   if sign ~= '+' then redis.call('HSET', KEYS[INFLIGHT + holder], id, '+' .. fence) end
 else
   redis.call('HSET', JOBS, id, body)

@@ -1,6 +1,7 @@
 -- after: the job that follows a job in flight, which was replaced while it was held.
 
--- The hash after has job ID -> "<instant it is due, Unix ms> <envelope>"; if the job has a group, "<instant>\t<length of the group> <group><envelope>".
+-- The hash after has job ID -> "<instant it is due, Unix ms; 0: at the end of the flight> <envelope>"; if the job has a group, "<instant>\t<length of the
+-- group> <group><envelope>".
 -- The fence of the job has "+" before it, and remains in the same hash …:inflight. replace.lua writes both. The script that ends the flight, with any
 -- settlement or by reaping, removes both in the same step and enqueues the job again with this envelope: so there is an entry in after if and only if
 -- a fence has this sign. A job that is cancelled loses its entry, and has the sign "!" instead.
