@@ -96,7 +96,9 @@ local function read_limit(text)
 end
 
 -- gives_back reports from the kind, the amount and the fence of a settlement of work.lua whether it gives a start back: the handler had not
--- begun, and a pair counts its start. The fence is about the instant at which the job was taken, Unix us.
+-- begun, and a pair counts its start. The fence is about the instant at which the job was taken, Unix us. It also decides for a job that was taken before
+-- there was a limit, because a flight does not record whether its take counted a start: such a fence is older than each pair, as a take of n jobs lasts
+-- longer than n us. Only if the clock has stepped back may it be between two pairs, and then one job more may start.
 local function gives_back(limit, kind, amount, fence)
   local oldest, newest = limit.pairs[1], limit.pairs[#limit.pairs]
   if not oldest or tonumber(fence) < oldest.last - oldest.span or tonumber(fence) > newest.last + MAX_ITEMS then return false end
