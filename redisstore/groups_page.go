@@ -102,6 +102,11 @@ const firstDrawn = 909_090_909_090_910
 func lineSince(member string) time.Time {
 	_, rest, _ := strings.Cut(member, "\t")
 	place, _, _ := strings.Cut(rest, "\t")
+	return placeTime(place)
+}
+
+// placeTime returns the instant at which a place was drawn; zero: it is the place of a requeued job.
+func placeTime(place string) time.Time {
 	if us, err := strconv.ParseInt(place, 10, 64); err == nil && us >= firstDrawn {
 		return time.UnixMicro(us).UTC()
 	}

@@ -24,6 +24,10 @@ type GroupStore interface {
 
 	// PageGroups returns the next groups of a queue. It writes nothing.
 	PageGroups(ctx context.Context, call GroupPageCall) (GroupPage, error)
+
+	// CountGroups counts the groups of a queue that have jobs waiting: at most MaxItems groups after the group after, in the order of their keys. It
+	// writes nothing.
+	CountGroups(ctx context.Context, queue, after string) (GroupSum, error)
 }
 
 // ErrGroupFull: the group of a job has as many jobs waiting as its rule allows, and the job was not added.
@@ -90,6 +94,22 @@ type GroupCounts struct {
 	MayStart int64     // groups with jobs that wait, of which nothing but the queue's pause or limit holds up the next
 	Rules    int64     // groups with a rule or a pause, and one more if the queue has a rule for its groups
 	Rule     GroupRule // that rule
+}
+
+// GroupSum counts groups that have jobs waiting: those that may start a job, and the others by the reason that is first in the order of the reasons.
+type GroupSum struct {
+	MayStart, Paused, Ordered, Running, Starts GroupTally
+
+	Now  time.Time
+	Next string // the group after which to continue; empty: there are no more
+}
+
+// GroupTally counts groups of one kind. Key is the group whose first job has waited longest, and Since is since when, as far as it is known: requeued jobs
+// do not count. Both are zero if it is not known of any group.
+type GroupTally struct {
+	Groups int64
+	Since  time.Time
+	Key    string
 }
 
 // ListedGroup is a group as the store holds it.

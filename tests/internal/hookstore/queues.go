@@ -68,6 +68,11 @@ func (s *Store) PageGroups(ctx context.Context, call protocol.GroupPageCall) (pr
 	return one(s, "page groups", func() (protocol.GroupPage, error) { return s.Store.PageGroups(ctx, call) }, protocol.Partition{Queue: call.Queue})
 }
 
+// CountGroups calls Fault with "count groups".
+func (s *Store) CountGroups(ctx context.Context, queue, after string) (protocol.GroupSum, error) {
+	return one(s, "count groups", func() (protocol.GroupSum, error) { return s.Store.CountGroups(ctx, queue, after) }, protocol.Partition{Queue: queue})
+}
+
 // Sample calls Fault with "sample".
 func (s *Store) Sample(ctx context.Context, partitions []protocol.Partition, missing int) []protocol.SampleAnswer {
 	return batch(s, "sample", partitions, itself,

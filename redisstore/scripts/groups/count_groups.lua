@@ -1,0 +1,58 @@
+-- count_groups.lua: count groups with jobs that wait, by what keeps them from starting one. It writes nothing.
+-- KEYS[1] …:state   hash  layout, groups, grules: see lib/groups.lua
+-- KEYS[2] …:line    zset  "<group>\t<place>\t<job ID>" -> 0: jobs of groups to run now
+-- KEYS[3] …:turns   zset  "<tag>\t<group>" -> flights / weight
+-- KEYS[4] …:groups  hash  group -> its flights, its tag, its starts, its blocker
+-- KEYS[5] …:grules  hash  group, or \1* -> rule and pause
+-- ARGV[1] the group after which to begin, empty: none; ARGV[2] how many groups, at most MAX_ITEMS
+-- Returns time (us); the next ARGV[1], empty: there are no more; then for each of these kinds, in this order, groups that may start a job, are paused, wait
+-- for a job before, have as many flights as they may have, have used their starts: how many groups; the least place of a job that is first in its group, and
+-- that group (empty: none, or all of these jobs were requeued).
+local LINE, TURNS, GROUPS, GRULES = KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+-- uses: limits clock layout queuelimit line groups
+local state = redis.call('HMGET', KEYS[1], 'layout', 'groups', 'grules')
+local refusal = newer(state[1])
+if refusal then return refusal end
+local at, count = ARGV[1], math.min(tonumber(ARGV[2]), MAX_ITEMS)
+
+local names, places, next_at = {}, {}, ''
+local from = at == '' and '-' or '(' .. at .. '\n'
+for i = 1, count + 1 do
+  local member = redis.call('ZRANGEBYLEX', LINE, from, '+', 'LIMIT', '0', '1')[1]
+  if not member then break end
+  if i > count then
+    next_at = names[count]
+    break
+  end
+  names[i], places[i] = string.match(member, '^([^\t]*)\t(%d+)')
+  if not names[i] then names[i], places[i] = string.match(member, '^[^\t]*'), '' end -- it was edited by hand
+  from = '(' .. names[i] .. '\n'
+end
+
+local all, kinds = open_groups(state[2], state[3]), {}
+for i = 1, 5 do kinds[i] = { groups = 0, place = '', name = '' } end
+read_groups(all, names, TURNS, GROUPS, GRULES)
+for i, name in ipairs(names) do
+  local g = all.of[name]
+  local kind = kinds[4]
+  if g.where == 't' then
+    kind = kinds[1]
+  elseif g.rule.paused then
+    kind = kinds[2]
+  elseif g.where == 'o' then
+    kind = kinds[5]
+  elseif g.rule.ordered then
+    kind = kinds[3]
+  end
+  kind.groups = kind.groups + 1
+  local place = tonumber(places[i]) or 0
+  if place > FIRST_FRONT and (kind.place == '' or places[i] < kind.place) then kind.place, kind.name = places[i], name end
+end
+
+local answer = { whole(now_us), next_at }
+for _, kind in ipairs(kinds) do
+  answer[#answer + 1] = kind.groups
+  answer[#answer + 1] = kind.place
+  answer[#answer + 1] = kind.name
+end
+return answer
