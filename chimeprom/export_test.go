@@ -17,6 +17,12 @@ func ReadPages(store prometheus.Collector, size int) prometheus.Collector {
 	return store
 }
 
+// CountGroups sets how many groups the collector that Metrics.Store returned counts between two pauses, about.
+func CountGroups(store prometheus.Collector, step int64) prometheus.Collector {
+	store.(*storeCollector).reader.groups.stepGroups = step
+	return store
+}
+
 // Labels and Help return the labels and the help of a metric.
 func Labels(name string) []string { return labelsOfAny(name) }
 func Help(name string) string     { return helpOf(name) }

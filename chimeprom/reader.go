@@ -16,6 +16,7 @@ type reader struct {
 	schedules *chime.Schedules
 	names     *names
 	walker    *walker
+	groups    *groupCounter
 
 	mu    sync.Mutex
 	known map[string]*knownSchedule
@@ -24,6 +25,7 @@ type reader struct {
 // A snapshot is the result of one read.
 type snapshot struct {
 	queues []*chime.QueueInfo
+	groups *groupSums // nil: no walk has ended yet
 	term   int64
 	sums   *scheduleSums // nil: no walk has ended yet
 	times  map[string]scheduleTimes
@@ -45,10 +47,11 @@ type knownSchedule struct {
 
 // newReader returns a reader. It calls failed for failures between reads.
 func newReader(store chime.Store, names *names, failed func()) *reader {
-	schedules := chime.NewSchedules(store)
+	queues, schedules := chime.NewQueues(store), chime.NewSchedules(store)
 	return &reader{
-		queues: chime.NewQueues(store), schedules: schedules, names: names, known: make(map[string]*knownSchedule),
-		walker: &walker{schedules: schedules, names: names, failed: failed, pageSize: pageSize},
+		queues: queues, schedules: schedules, names: names, known: make(map[string]*knownSchedule),
+		walker: &walker{walk: walk[scheduleSums]{failed: failed}, schedules: schedules, names: names, pageSize: pageSize},
+		groups: &groupCounter{walk: walk[groupSums]{failed: failed}, queues: queues, stepGroups: stepGroups},
 	}
 }
 
@@ -60,6 +63,9 @@ func (r *reader) read(ctx context.Context) (*snapshot, error) {
 	}
 	leader, err := r.schedules.Leader(ctx)
 	if err != nil {
+		return nil, err
+	}
+	if err := r.groups.begin(ctx, queues); err != nil {
 		return nil, err
 	}
 	now := time.Now()
@@ -76,7 +82,7 @@ func (r *reader) read(ctx context.Context) (*snapshot, error) {
 	} else if own, err = r.named(ctx); err != nil {
 		return nil, err
 	}
-	read := &snapshot{queues: queues, term: leader.Term, sums: r.walker.sums()}
+	read := &snapshot{queues: queues, groups: r.groups.sums(), term: leader.Term, sums: r.walker.sums()}
 	if read.times, err = r.timesOf(ctx, own); err != nil {
 		return nil, err
 	}

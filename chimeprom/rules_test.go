@@ -97,8 +97,8 @@ func TestTheDashboardShowsOnlyWhatThereIs(t *testing.T) {
 		}
 	}
 	resolve(t, "variable", dashboard.Templating.List[1].Query)
-	if len(dashboard.Panels) != 14 {
-		t.Errorf("%d panels, want 14", len(dashboard.Panels))
+	if len(dashboard.Panels) != 16 {
+		t.Errorf("%d panels, want 16", len(dashboard.Panels))
 	}
 	// these are for alerts, or the queues' page of chime or another metric shows their content better
 	elsewhere := []string{"chime_leader_changes_total", "chime_queue_ended_total", "chime_queue_paused", "chime_queue_sessions", "chime_schedule_next_timestamp_seconds", "chime_schedule_period_seconds"}

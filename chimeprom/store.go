@@ -136,6 +136,7 @@ func (c *storeCollector) send(read *snapshot, to chan<- prometheus.Metric) {
 			to <- prometheus.MustNewConstMetric(descs["chime_queue_ended_total"], prometheus.CounterValue, float64(of.ended), label, of.outcome)
 		}
 	}
+	c.sendGroups(read, gauge)
 	gauge("chime_leader_term", float64(read.term))
 	if s := read.sums; s != nil {
 		for _, state := range []chime.ScheduleState{chime.StateLive, chime.StatePaused, chime.StateCompleted} {

@@ -107,6 +107,14 @@ func story(t *testing.T, c *chimetest.Chime, then func(registry *prometheus.Regi
 		t.Fatal(err)
 	}
 	c.Advance(10 * time.Second)
+	for _, group := range []string{canary + "-a", canary + "-b"} {
+		if _, err := e.Enqueue(t.Context(), "mail", canary, chime.Queue("exports"), chime.Group(group)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := chime.NewQueues(c.Store()).PauseGroup(t.Context(), "exports", canary+"-b"); err != nil {
+		t.Fatal(err)
+	}
 	then(registry)
 }
 
