@@ -40,3 +40,40 @@ func GroupRule(r chime.GroupRule) string {
 	}
 	return strings.Join(parts, ", ")
 }
+
+// Groups describes the groups of a queue that have jobs waiting: "12 may start a job, 3 are blocked (2 paused, 1 ordered)", and the oldest of the jobs that
+// are first in their groups: "4m, of tenant-7 (paused)", empty if it is not known. mayStart is the exact number of the first ones; if sum.Next is not empty, sum
+// has a part of the groups.
+func Groups(mayStart int64, sum chime.GroupSum) (counts, oldest string) {
+	blocked, all := sum.Blocked(), sum.MayStart
+	var parts []string
+	reason := ""
+	for _, of := range []struct {
+		why   chime.GroupBlock
+		tally chime.GroupTally
+	}{{chime.GroupPaused, sum.Paused}, {chime.GroupOrdered, sum.Ordered}, {chime.GroupRunning, sum.Running}, {chime.GroupStarts, sum.Starts}} {
+		if of.tally.Groups > 0 {
+			parts = append(parts, format.Count(of.tally.Groups)+" "+string(of.why))
+		}
+		before := all.Group
+		if all = all.Plus(of.tally); all.Group != before {
+			reason = " (" + string(of.why) + ")"
+		}
+	}
+	counts = format.Count(mayStart) + " may start a job, "
+	switch {
+	case sum.Next != "":
+		counts += "at least " + format.Count(blocked.Groups) + " " + format.Agree(blocked.Groups, "is", "are") + " blocked"
+	case blocked.Groups == 0:
+		counts += "none is blocked"
+	default:
+		counts += format.Count(blocked.Groups) + " " + format.Agree(blocked.Groups, "is", "are") + " blocked"
+	}
+	if len(parts) > 0 {
+		counts += " (" + strings.Join(parts, ", ") + ")"
+	}
+	if !all.Oldest.IsZero() {
+		oldest = format.Span(max(0, sum.Now.Sub(all.Oldest))) + ", of " + all.Group + reason
+	}
+	return counts, oldest
+}

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"context"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -16,7 +17,8 @@ func (s *session) queuesGroups() *cobra.Command {
 	c := &cobra.Command{
 		Use: "groups QUEUE", Short: "List the groups of a queue", Args: cobra.ExactArgs(1), ValidArgsFunction: s.completeFirstQueue,
 		Long: "List the groups of a queue: first those with jobs that wait, in the order of their names, then the others that have running jobs, a rule or\n" +
-			"a pause. BLOCKED shows why a group starts no job. OLDEST shows how long its first job has waited.",
+			"a pause. BLOCKED shows why a group starts no job: the job that has not ended of an ordered one, and when its next start is allowed. OLDEST shows how\n" +
+			"long its first job has waited.",
 		Example: "  chime queues groups exports --waiting\n  chime queues groups webhooks --prefix tenant- --paused",
 		RunE: func(c *cobra.Command, args []string) error {
 			if limit < 1 || limit > maxList {
@@ -60,7 +62,7 @@ func (s *session) queuesGroups() *cobra.Command {
 func groupList(groups []*chime.GroupInfo, now time.Time) output.List {
 	right := func(title string) output.Column { return output.Column{Title: title, Right: true} }
 	list := output.List{Columns: []output.Column{
-		{Title: "GROUP", Most: 24}, {Title: "BLOCKED"}, right("WAIT"), right("RUN"), right("WEIGHT"), right("OLDEST"), {Title: "LIMIT", Most: 30},
+		{Title: "GROUP", Most: 24}, {Title: "BLOCKED", Most: 24}, right("WAIT"), right("RUN"), right("WEIGHT"), right("OLDEST"), {Title: "LIMIT", Most: 30},
 	}}
 	for _, g := range groups {
 		waited := ""
@@ -68,8 +70,41 @@ func groupList(groups []*chime.GroupInfo, now time.Time) output.List {
 			waited = format.Span(max(0, now.Sub(g.OldestSince)))
 		}
 		list.Items = append(list.Items, output.Item{Name: g.Key, Value: g, Cells: []string{
-			g.Key, string(g.Blocked), format.Count(g.Waiting), format.Count(g.Running), format.Count(g.Effective.Weight), waited, plain.GroupRule(g.Effective),
+			g.Key, blockedText(g, now), format.Count(g.Waiting), format.Count(g.Running), format.Count(g.Effective.Weight), waited, plain.GroupRule(g.Effective),
 		}})
 	}
 	return list
+}
+
+// blockedText formats why a group starts no job: paused, ordered by a-1, starts in 42s.
+func blockedText(g *chime.GroupInfo, now time.Time) string {
+	text := string(g.Blocked)
+	switch {
+	case g.Blocked == chime.GroupOrdered && g.By != "":
+		text += " by " + g.By
+	case g.Blocked == chime.GroupStarts && !g.Until.IsZero():
+		text += " " + format.Away(g.Until.Sub(now))
+	}
+	return text
+}
+
+// maxCounts is how many calls count the groups of a queue, 500 each.
+const maxCounts = 10
+
+// groupCounts formats the groups of a queue: how many may start a job, how many are blocked, and how long the oldest of their jobs has waited. It is empty
+// if no job of a group waits.
+func groupCounts(ctx context.Context, queues *chime.Queues, q *chime.QueueInfo) (counts, oldest string, err error) {
+	if q.Groups.Waiting == 0 {
+		return "", "", nil
+	}
+	var sum chime.GroupSum
+	for calls := 0; calls == 0 || sum.Next != "" && calls < maxCounts; calls++ {
+		some, err := queues.CountGroups(ctx, q.Name, sum.Next)
+		if err != nil {
+			return "", "", err
+		}
+		sum = sum.Plus(*some)
+	}
+	counts, oldest = plain.Groups(q.Groups.MayStart, sum)
+	return counts, oldest, nil
 }

@@ -29,13 +29,17 @@ func (s *session) queuesShow() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return s.printer().Item(queue.Name, lines[0], s.queueText(lines[0]))
+			counts, oldest, err := groupCounts(ctx, chime.NewQueues(store), queue)
+			if err != nil {
+				return err
+			}
+			return s.printer().Item(queue.Name, lines[0], s.queueText(lines[0], counts, oldest))
 		},
 	}
 }
 
-// queueText formats a queue for people.
-func (s *session) queueText(q queueLine) string {
+// queueText formats a queue for people. counts describes its groups, and oldest the oldest of their jobs; empty: no job of a group waits.
+func (s *session) queueText(q queueLine, counts, oldestOfGroups string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s  %s\n", q.Name, queueState(&q))
 	if q.QueueInfo.Blocked(q.Workers > 0) == chime.ReasonUnserved {
@@ -55,6 +59,11 @@ func (s *session) queueText(q queueLine) string {
 		}
 	}
 	row("Limit", cmp.Or(plain.QueueLimit(q.QueueInfo), "none"))
+	if q.Groups.Rule != (chime.GroupRule{}) {
+		row("Rule of groups", groupRuleText(q.Groups.Rule))
+	}
+	row("Groups", counts)
+	row("Oldest of them", oldestOfGroups)
 	row("Waiting", format.Count(q.Waiting))
 	row("Oldest", oldest(q.QueueInfo))
 	row("Delayed", format.Count(q.Delayed))

@@ -105,7 +105,7 @@ func TestAPurgeCanBeInterrupted(t *testing.T) {
 
 func TestTheFirstArgumentIsCompletedAsAQueue(t *testing.T) {
 	s := newShop(t)
-	for _, verb := range []string{"show", "pause", "resume", "limit", "purge", "delete"} {
+	for _, verb := range []string{"show", "groups", "rule", "pause", "resume", "limit", "purge", "delete"} {
 		if got := s.Run(t, "__complete", "queues", verb, "me"); !strings.HasPrefix(got.Out, "media\n") {
 			t.Errorf("%s: completed as %q, want media", verb, got.Out)
 		}
@@ -139,5 +139,84 @@ func TestTheGroupsOfAQueueAreListed(t *testing.T) {
 	} {
 		args := strings.Fields(c.args)
 		c.want.check(t, s.Run(t, args...), args...)
+	}
+}
+
+func TestGroupsAreRuledPausedAndPurged(t *testing.T) {
+	s := newShop(t)
+	s.Env["USER"] = "anna"
+	for range 3 {
+		s.enqueue(t, chime.Item{Name: "export", Options: []chime.EnqueueOption{chime.Queue("mail"), chime.Group("t 1")}})
+	}
+	group := func() *chime.GroupInfo {
+		t.Helper()
+		info, err := chime.NewQueues(s.store).Group(t.Context(), "mail", "t 1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return info
+	}
+	for _, c := range []struct {
+		args  string // _ is a space within an argument
+		typed string
+		want  wants
+	}{
+		{"group set mail t_1", "", wants{code: 2, err: []string{"want at least one of --weight, --running, --starts, --ordered, --waiting"}}},
+		{"group set mail t_1 --weight 5 --running 10 --starts 100/m", "", wants{out: []string{"Rule of group t 1 of mail: weight 5, 10 at once, 100 starts in 1m.\n"}}},
+		{"group set mail t_1 --running none --starts 0 --ordered off", "", wants{out: []string{"Rule of group t 1 of mail: weight 5, in no order, any number at once.\n"}}},
+		{"group set mail t_1 --waiting 1000 --json", "", wants{out: []string{`"action": "set"`, `"group": "t 1"`, `"waiting": 1000`, `"running": -1`}}},
+		{"group set mail t_1 --running -1", "", wants{code: 2, err: []string{`--running "-1": want a number, none for no limit, or 0`}}},
+		{"group set mail t_1 --running many", "", wants{code: 2, err: []string{`--running "many"`}}},
+		{"group set mail t_1 --starts many", "", wants{code: 2, err: []string{`--starts "many": want a number and a time as 100/1m, none for no limit, or 0`}}},
+		{"group set mail t_1 --starts -1/1m", "", wants{code: 2, err: []string{`--starts "-1/1m"`}}},
+		{"group set mail t_1 --ordered maybe", "", wants{code: 2, err: []string{`--ordered "maybe": want on, off or 0`}}},
+		{"group set mail t_1 --weight 1001", "", wants{code: 2, err: []string{"GroupRule.Weight", "1001", "1000"}}},
+		{"group set mail t_1 --ordered on --running 2", "", wants{code: 2, err: []string{"GroupRule.Running", "Ordered"}}},
+		{"group set mial t_1 --weight 2", "", wants{code: 3, err: []string{`queue "mial": not found; did you mean "mail"?; the first job, schedule or worker that uses a name creates its queue`}}},
+		{"group set mail t_1 --weight 2 --read-only", "", wants{code: 4}},
+		{"group show mail t_1", "", wants{out: []string{"t 1  ● live\n", "Waiting    3", "Own rule   weight 5, 1,000 waiting, in no order, any number at once", "In effect  weight 5"}}},
+		{"rule mail --running 2 --ordered 0", "", wants{out: []string{"Rule of all groups of mail: 2 at once.\n"}}},
+		{"rule mail --weight 3 --json", "", wants{out: []string{`"action": "rule"`, `"weight": 3`, `"running": 2`}}},
+		{"rule mail", "", wants{code: 2}},
+		{"rule mail --weight 0 --running 0 --read-only", "", wants{code: 4}},
+		{"rule nothing --weight 1", "", wants{code: 3, err: []string{"creates its queue"}}},
+		{"show mail", "", wants{out: []string{"Rule of groups  weight 3, 2 at once", "Groups          1 may start a job, none is blocked"}}},
+		{"group pause mail t_1 --note moving", "", wants{out: []string{"Paused group t 1 of mail.\n"}}},
+		{"group show mail t_1", "", wants{out: []string{"‖ paused", "Paused     by anna: moving"}}},
+		{"show mail", "", wants{out: []string{"Groups          0 may start a job, 1 is blocked (1 paused)"}}},
+		{"group pause mail t_1 --read-only", "", wants{code: 4}},
+		{"group reset mail t_1", "", wants{out: []string{"Removed the rule of group t 1 of mail.\n"}}},
+		{"group show mail t_1 --json", "", wants{out: []string{`"paused": true`, `"weight": 3`}}},
+		{"group resume mail t_1 --json", "", wants{out: []string{`"action": "resume"`}}},
+		{"group show mail", "", wants{code: 2}},
+		{"group purge mail t_1", "", wants{code: 4, err: []string{"nothing was changed"}}},
+		{"group purge mail t_1", "y\n", wants{code: 4, err: []string{"Delete 3 waiting jobs of group t 1 of queue mail? Type t 1 to continue: "}}},
+		{"group purge mail t_1 --confirm other", "", wants{code: 2, err: []string{`--confirm "other": want the name of the group, t 1`}}},
+		{"group purge mail t_1 --read-only -y", "", wants{code: 4}},
+		{"group purge mail t_1", "t 1\n", wants{out: []string{"3 jobs of group t 1 of mail deleted.\n"}, err: []string{"Type t 1"}}},
+		{"group purge mail t_1 --confirm t_1 --json", "", wants{out: []string{`"action": "purge"`, `"changed": 0`, `"group": "t 1"`}}},
+	} {
+		s.Typed, s.Asks = c.typed, c.typed != ""
+		args := append([]string{"queues"}, strings.Fields(c.args)...)
+		for i := range args {
+			args[i] = strings.ReplaceAll(args[i], "_", " ")
+		}
+		c.want.check(t, s.Run(t, args...), args...)
+	}
+	if g := group(); g.Own != (chime.GroupRule{}) || g.Effective != (chime.GroupRule{Weight: 3, Running: 2}) || g.Paused || g.Waiting != 0 {
+		t.Errorf("at the end: %+v", g)
+	}
+}
+
+func TestGroupsAreCompleted(t *testing.T) {
+	s := newShop(t)
+	for _, group := range []string{"tenant-1", "tenant-2", "other"} {
+		s.enqueue(t, chime.Item{Name: "export", Options: []chime.EnqueueOption{chime.Queue("mail"), chime.Group(group)}})
+	}
+	for _, c := range []struct{ args, want string }{{"me", "media\n"}, {"mail ten", "tenant-1\ntenant-2\n"}, {"mail tenant-1 x", ":"}, {"nothing t", ":"}} {
+		args := append([]string{"__complete", "queues", "group", "show"}, strings.Fields(c.args)...)
+		if got := s.Run(t, args...); !strings.HasPrefix(got.Out, c.want) {
+			t.Errorf("%s: completed as %q, want %q", c.args, got.Out, c.want)
+		}
 	}
 }
