@@ -88,23 +88,20 @@ func blockedText(g *chime.GroupInfo, now time.Time) string {
 	return text
 }
 
-// maxCounts is how many calls count the groups of a queue, 500 each.
-const maxCounts = 10
+// The groups of a queue are counted by at most so many calls, 500 groups each.
+const (
+	showCounts = 10
+	topCounts  = 4 // with each poll
+)
 
-// groupCounts formats the groups of a queue: how many may start a job, how many are blocked, and how long the oldest of their jobs has waited. It is empty
-// if no job of a group waits.
-func groupCounts(ctx context.Context, queues *chime.Queues, q *chime.QueueInfo) (counts, oldest string, err error) {
-	if q.Groups.Waiting == 0 {
-		return "", "", nil
-	}
-	var sum chime.GroupSum
-	for calls := 0; calls == 0 || sum.Next != "" && calls < maxCounts; calls++ {
-		some, err := queues.CountGroups(ctx, q.Name, sum.Next)
+// countGroups counts the groups of a queue with jobs that wait, in at most so many calls; if there are more, the sum has a Next.
+func countGroups(ctx context.Context, queues *chime.Queues, queue string, calls int) (sum chime.GroupSum, err error) {
+	for n := 0; n == 0 || sum.Next != "" && n < calls; n++ {
+		some, err := queues.CountGroups(ctx, queue, sum.Next)
 		if err != nil {
-			return "", "", err
+			return sum, err
 		}
 		sum = sum.Plus(*some)
 	}
-	counts, oldest = plain.Groups(q.Groups.MayStart, sum)
-	return counts, oldest, nil
+	return sum, nil
 }

@@ -29,9 +29,13 @@ func (s *session) queuesShow() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			counts, oldest, err := groupCounts(ctx, chime.NewQueues(store), queue)
-			if err != nil {
-				return err
+			counts, oldest := "", ""
+			if queue.Groups.Waiting > 0 {
+				sum, err := countGroups(ctx, chime.NewQueues(store), queue.Name, showCounts)
+				if err != nil {
+					return err
+				}
+				counts, oldest = plain.Groups(queue.Groups.MayStart, sum)
 			}
 			return s.printer().Item(queue.Name, lines[0], s.queueText(lines[0], counts, oldest))
 		},

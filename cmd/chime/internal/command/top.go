@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/chimejobs/chime"
 	"github.com/chimejobs/chime/cmd/chime/internal/output"
 	"github.com/chimejobs/chime/cmd/chime/internal/top"
 	"github.com/chimejobs/chime/internal/overview"
@@ -48,6 +49,11 @@ func (s *session) watch(c *cobra.Command, every time.Duration) error {
 			ctx, cancel := s.limited(c.Context())
 			defer cancel()
 			return poller.Poll(ctx, window)
+		},
+		Groups: func(queue string) (chime.GroupSum, error) {
+			ctx, cancel := s.limited(c.Context())
+			defer cancel()
+			return countGroups(ctx, chime.NewQueues(store), queue, topCounts)
 		},
 		Act: func(action top.Action) (string, error) {
 			ctx, cancel := s.limited(c.Context())

@@ -72,6 +72,7 @@ func (m *Model) queueDetail(d *fields, q overview.Queue) {
 	}
 	d.add("", state.Sentence)
 	d.add("limit", words.QueueLimit(q.QueueInfo))
+	m.groupsDetail(d, q)
 	if q.Partitions > 1 {
 		d.add("partitions", format.Count(q.Partitions))
 	}
@@ -91,6 +92,25 @@ func (m *Model) queueDetail(d *fields, q overview.Queue) {
 	}
 	if len(q.Outs) > 0 {
 		*d = append(*d, "", "ended, "+m.shown.Window.Says()+":", spark(q.Outs))
+	}
+}
+
+// groupsDetail adds the groups of a queue that have jobs waiting: how many may start a job, how many are blocked and why, and the oldest of their jobs.
+func (m *Model) groupsDetail(d *fields, q overview.Queue) {
+	if q.Groups.Waiting == 0 {
+		return
+	}
+	switch g := m.groups; {
+	case g == nil || g.queue != q.Name:
+		d.add("groups", format.Count(q.Groups.MayStart)+" may start a job")
+	case g.err != nil:
+		d.add("groups", format.Count(q.Groups.MayStart)+" may start a job; the others are not known: "+firstLine(g.err.Error()))
+	default:
+		counts, oldest := words.Groups(q.Groups.MayStart, g.sum)
+		counts, reasons, _ := strings.Cut(counts, " (")
+		d.add("groups", counts)
+		d.add("", strings.TrimSuffix(reasons, ")"))
+		d.add("oldest of them", oldest)
 	}
 }
 

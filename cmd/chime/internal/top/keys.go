@@ -86,7 +86,7 @@ func (m *Model) press(key tea.Key) tea.Cmd {
 	case "space":
 		m.mark()
 	case "enter":
-		m.open()
+		return m.open()
 	case "up", "k", "down", "j", "pgup", "pgdown", "home", "end":
 		m.move(name)
 	default:
@@ -162,11 +162,17 @@ func (m *Model) mark() {
 	m.move("down")
 }
 
-// open opens the row of the cursor.
-func (m *Model) open() {
-	if row, is := m.row(); is && m.opened == nil {
-		m.opened = &opened{panel: m.focus, key: row.key}
+// open opens the row of the cursor. It polls if the groups of a queue are to be counted.
+func (m *Model) open() tea.Cmd {
+	row, is := m.row()
+	if !is || m.opened != nil {
+		return nil
 	}
+	m.opened = &opened{panel: m.focus, key: row.key}
+	if m.groupsOf() == "" || m.polling || !m.frozen.IsZero() {
+		return nil
+	}
+	return m.poll()
 }
 
 // row returns the row of the cursor.

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	tea "charm.land/bubbletea/v2"
+
+	"github.com/chimejobs/chime"
 	"github.com/chimejobs/chime/internal/overview"
 )
 
@@ -31,6 +33,10 @@ type Options struct {
 
 	Poll func(overview.Window) (*overview.Snapshot, error) // reads, with charts of the window
 	Act  func(Action) (string, error)                      // changes
+
+	// Groups counts the groups of a queue, or the first ones of very many. It is called with each poll while a queue is opened that has jobs of groups
+	// waiting. nil: they are not counted.
+	Groups func(queue string) (chime.GroupSum, error)
 }
 
 // A Model is the screen. Create it with New.
@@ -56,6 +62,8 @@ type Model struct {
 	ask    *ask
 	panels [overview.Panels]panel
 
+	groups *counted // of the queue that was opened when the last poll began; nil: not counted
+
 	over   bool // the user has quit
 	acting bool
 	note   string // the result of the last action
@@ -78,12 +86,20 @@ type opened struct {
 	from  int // the first line that is shown
 }
 
+// counted are the counts of the groups of a queue.
+type counted struct {
+	queue string
+	sum   chime.GroupSum
+	err   error
+}
+
 // The messages that a Model receives, except those of the terminal.
 type (
 	tickMsg time.Time
 	readMsg struct {
 		snapshot *overview.Snapshot
 		err      error
+		groups   *counted
 	}
 	actedMsg struct {
 		text string
@@ -115,11 +131,28 @@ func tick() tea.Cmd { return tea.Tick(time.Second, func(t time.Time) tea.Msg { r
 // poll begins a poll.
 func (m *Model) poll() tea.Cmd {
 	m.polling, m.asked = true, m.now
-	poll, window := m.Poll, m.window
+	poll, window, count, queue := m.Poll, m.window, m.Groups, m.groupsOf()
 	return func() tea.Msg {
-		snapshot, err := poll(window)
-		return readMsg{snapshot, err}
+		read := readMsg{}
+		if read.snapshot, read.err = poll(window); read.err == nil && queue != "" {
+			read.groups = &counted{queue: queue}
+			read.groups.sum, read.groups.err = count(queue)
+		}
+		return read
 	}
+}
+
+// groupsOf returns the opened queue if its groups are to be counted; empty: none.
+func (m *Model) groupsOf() string {
+	if m.Groups == nil || m.shown == nil || m.opened == nil || m.opened.panel != overview.Queues {
+		return ""
+	}
+	for _, q := range m.shown.Queues {
+		if q.Name == m.opened.key && q.Groups.Waiting > 0 {
+			return q.Name
+		}
+	}
+	return ""
 }
 
 // Update handles a message.
@@ -169,7 +202,7 @@ func (m *Model) take(read readMsg) {
 	if m.err = read.err; read.err != nil || !m.frozen.IsZero() && m.shown != nil {
 		return
 	}
-	m.shown, m.heard = read.snapshot, m.now
+	m.shown, m.heard, m.groups = read.snapshot, m.now, read.groups
 	for p := range m.panels { // rows that have gone lose their marks
 		if len(m.panels[p].marked) == 0 {
 			continue
