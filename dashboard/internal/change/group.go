@@ -17,26 +17,14 @@ const noLimit = "none" // in a field: no limit, whatever the queue's rule has
 
 // PauseGroup pauses a group of a queue, with a note.
 func PauseGroup(c *Changer, ctx context.Context, f *Form) (Answer, error) {
-	answer, note := onGroup(f), f.note()
-	answer.Note = note.Text
-	ask := func(why string) *render.Ask {
-		return &render.Ask{
-			Title: "Pause group " + answer.Target + "?", Text: "No worker starts its jobs until somebody resumes it. Running jobs continue, and new jobs can still be added.",
-			Post: f.groupAction("pause"), Do: "Pause", Cancel: f.Frame.Href(answer.Back),
-			Fields: []render.Field{{Name: "note", Label: "Reason, for others who see the pause", Value: note.Text, Hint: "Optional; at most 500 bytes.", Error: why}},
-		}
+	answer := onGroup(f)
+	ask := &render.Ask{
+		Title: "Pause group " + answer.Target + "?", Text: "No worker starts its jobs until somebody resumes it. Running jobs continue, and new jobs can still be added.",
+		Post: f.groupAction("pause"), Cancel: f.Frame.Href(answer.Back),
 	}
-	if !f.sure() {
-		answer.Ask = ask("")
-		return answer, nil
-	}
-	err := c.queues.PauseGroup(ctx, answer.Queue, answer.Target, note)
-	if why := wrong(err); why != "" {
-		answer.Ask = ask(why)
-		return answer, nil
-	}
-	answer.Said = "Group " + answer.Target + " is paused."
-	return answer.one(err)
+	return f.pause(answer, ask, "Group "+answer.Target+" is paused.", func(note chime.Note) error {
+		return c.queues.PauseGroup(ctx, answer.Queue, answer.Target, note)
+	})
 }
 
 // ResumeGroup resumes a paused group. It can be undone, so it needs no confirmation.

@@ -16,28 +16,14 @@ const maxLooked = 500 // number of schedules: one page of the store
 
 // PauseQueue pauses a queue, with a note.
 func PauseQueue(c *Changer, ctx context.Context, f *Form) (Answer, error) {
-	answer, note := onQueue(f), f.note()
+	answer := onQueue(f)
 	path := answer.Back
 	answer.Back, answer.List = f.back(path), f.list()
-	answer.Note = note.Text
-	ask := func(why string) *render.Ask {
-		return &render.Ask{
-			Title: "Pause queue " + answer.Target + "?", Text: "No worker takes jobs from it until somebody resumes it. Running jobs continue, and new jobs can still be added.",
-			Post: f.Frame.Action(path, "pause"), Do: "Pause", Cancel: f.Frame.List(answer.Back, answer.List), Hidden: f.kept(),
-			Fields: []render.Field{{Name: "note", Label: "Reason, for others who see the pause", Value: note.Text, Hint: "Optional; at most 500 bytes.", Error: why}},
-		}
+	ask := &render.Ask{
+		Title: "Pause queue " + answer.Target + "?", Text: "No worker takes jobs from it until somebody resumes it. Running jobs continue, and new jobs can still be added.",
+		Post: f.Frame.Action(path, "pause"), Cancel: f.Frame.List(answer.Back, answer.List), Hidden: f.kept(),
 	}
-	if !f.sure() {
-		answer.Ask = ask("")
-		return answer, nil
-	}
-	err := c.queues.Pause(ctx, answer.Target, note)
-	if why := wrong(err); why != "" {
-		answer.Ask = ask(why)
-		return answer, nil
-	}
-	answer.Said = "Queue " + answer.Target + " is paused."
-	return answer.one(err)
+	return f.pause(answer, ask, "Queue "+answer.Target+" is paused.", func(note chime.Note) error { return c.queues.Pause(ctx, answer.Target, note) })
 }
 
 // ResumeQueue resumes a paused queue. It can be undone, so it needs no confirmation.

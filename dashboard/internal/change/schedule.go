@@ -21,27 +21,13 @@ const (
 
 // PauseSchedule pauses a schedule, with a note.
 func PauseSchedule(c *Changer, ctx context.Context, f *Form) (Answer, error) {
-	name, note := f.Values["name"], f.note()
+	name := f.Values["name"]
 	answer := onSchedule(name)
-	answer.Note = note.Text
-	ask := func(why string) *render.Ask {
-		return &render.Ask{
-			Title: "Pause " + name + "?", Text: "No occurrence is placed until somebody resumes it. Due and running jobs continue.",
-			Post: f.Frame.Action(answer.Back, "pause"), Do: "Pause", Cancel: f.Frame.Href(answer.Back),
-			Fields: []render.Field{{Name: "note", Label: "Reason, for others who see the pause", Value: note.Text, Hint: "Optional; at most 500 bytes.", Error: why}},
-		}
+	ask := &render.Ask{
+		Title: "Pause " + name + "?", Text: "No occurrence is placed until somebody resumes it. Due and running jobs continue.",
+		Post: f.Frame.Action(answer.Back, "pause"), Cancel: f.Frame.Href(answer.Back),
 	}
-	if !f.sure() {
-		answer.Ask = ask("")
-		return answer, nil
-	}
-	err := c.schedules.Pause(ctx, name, note)
-	if why := wrong(err); why != "" {
-		answer.Ask = ask(why)
-		return answer, nil
-	}
-	answer.Said = name + " is paused."
-	return answer.one(err)
+	return f.pause(answer, ask, name+" is paused.", func(note chime.Note) error { return c.schedules.Pause(ctx, name, note) })
 }
 
 // ResumeSchedule resumes a paused schedule. It can be undone, so it needs no confirmation.

@@ -205,7 +205,7 @@ func (f *Form) askSchedules(verb scheduleVerb, s scheduleSelection, why string) 
 		}
 	}
 	if verb.noted {
-		ask.Fields = append(ask.Fields, render.Field{Name: "note", Label: "Reason, for others who see the pause", Value: f.Fields.Get("note"), Hint: "Optional; at most 500 bytes.", Error: why})
+		ask.Fields = append(ask.Fields, noteField(f.Fields.Get("note"), why))
 	}
 	if verb.destroys {
 		ask.Fields = append(ask.Fields, f.numberField(meant))
