@@ -1,6 +1,8 @@
 package dashboard
 
 import (
+	"context"
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -52,8 +54,8 @@ func TestAQueueShowsItsGroups(t *testing.T) {
 		d := newDashboard(t, store, Options{Write: true, Authorize: as(View | Operate)})
 		page := send(d, "GET", "/queues/exports")
 		wants(t, "the page", page, 200, "<h2>Groups</h2>", "3 jobs of groups wait", "1 group</dd>", "2 at once", ">tenant a</a>", ">&lt;b&gt;</a>", "it was paused by anna, because of &#34;disk full&#34;",
-			`action="./queues/exports/groups/tenant%20a/pause"`, `action="./queues/exports/groups/%3Cb%3E/resume"`, ">1m</time>")
-		lacks(t, "an operator's page", page, "groups/tenant%20a/limit")
+			`action="./queues/exports/groups/tenant%20a/pause"`, `action="./queues/exports/groups/%3Cb%3E/resume"`, ">1m</time>", "<dt>Blocked</dt><dd>1 group</dd>")
+		lacks(t, "an operator's page", page, "groups/tenant%20a/limit", "groups/tenant%20a/purge", "exports/rule")
 		lacks(t, "the page", page, "There are more")
 		lacks(t, "a queue without groups", send(d, "GET", "/queues/media"), "Groups</h2>")
 		bare := New(store, Options{})
@@ -108,7 +110,7 @@ func TestAGroupIsPausedAndLimited(t *testing.T) {
 
 		check := &checker{refused: []string{"mine"}}
 		checked := newDashboard(t, store, Options{Write: true, Authorize: as(allRights), Check: check.check})
-		for _, verb := range []string{"pause", "resume", "limit"} {
+		for _, verb := range []string{"pause", "resume", "limit", "reset"} {
 			wants(t, verb+" of a refused group", post(checked, "/queues/exports/groups/mine/"+verb, "sure", "1"), 409, "mine is not yours.")
 			wants(t, verb+" of another", post(checked, "/queues/exports/groups/other/"+verb, "sure", "1"), 303)
 		}
@@ -117,5 +119,109 @@ func TestAGroupIsPausedAndLimited(t *testing.T) {
 		}
 		viewer := newDashboard(t, store, Options{Write: true, Authorize: as(View | Operate)})
 		wants(t, "a limit by an operator", post(viewer, path+"limit", "sure", "1", "running", "1"), 403)
+	})
+}
+
+// A blocked group shows what it waits for: the job that has not ended, or when its next job may start.
+func TestABlockedGroupShowsWhatItWaitsFor(t *testing.T) {
+	onEmbedded(t, func(t *testing.T, store chime.Store) {
+		queues, enqueuer := chime.NewQueues(store), chime.NewEnqueuer(store, chime.EnqueuerOptions{})
+		grouped(t, store)
+		for group, rule := range map[string]chime.GroupRule{"order": {Ordered: chime.On}, "rate": {Starts: 1, Per: time.Hour}, "one": {Running: 1}} {
+			if err := queues.SetGroup(t.Context(), "exports", group, rule); err != nil {
+				t.Fatal(err)
+			}
+			for _, id := range []string{"/1", "/2"} {
+				must(enqueuer.Enqueue(t.Context(), "hold", nil, chime.Queue("exports"), chime.ID(group+id), chime.Group(group)))
+			}
+		}
+		worker := chime.NewWorker(store, chime.WorkerOptions{Queues: map[string]int{"exports": 1}, Logger: slog.New(slog.DiscardHandler)})
+		release, stopped := make(chan struct{}), make(chan error, 1)
+		worker.Handle("hold", func(context.Context, *chime.Job) error {
+			<-release
+			return nil
+		})
+		ctx, stop := context.WithCancel(t.Context())
+		go func() { stopped <- chime.Run(ctx, worker) }()
+		defer func() {
+			close(release)
+			stop()
+			<-stopped
+		}()
+		time.Sleep(time.Second) // fake time: the worker takes one job of each group
+		d := newDashboard(t, store, Options{Write: true, Authorize: as(View)})
+		wants(t, "the page", send(d, "GET", "/queues/exports"), 200, "<dt>Blocked</dt><dd>3 groups</dd>", `for <a href="./jobs/exports/order%2F1">order/1</a>`, "next start <time", "at its limit")
+	})
+}
+
+// The rule of all groups is changed, the rule of one group is removed, and one group is purged: with the rights of each, a question and the audit.
+func TestGroupsAreRuledResetAndPurged(t *testing.T) {
+	onEmbedded(t, func(t *testing.T, store chime.Store) {
+		grouped(t, store)
+		queues := chime.NewQueues(store)
+		if err := queues.SetGroup(t.Context(), "exports", "tenant a", chime.GroupRule{Weight: 5}); err != nil {
+			t.Fatal(err)
+		}
+		var audit auditor
+		d := newDashboard(t, store, Options{Write: true, Authorize: as(allRights), Audit: audit.add})
+		const path = "/queues/exports/groups/tenant%20a/"
+		wants(t, "the page", send(d, "GET", "/queues/exports"), 200, `action="./queues/exports/rule"`, "groups/tenant%20a/reset", "groups/tenant%20a/purge")
+		lacks(t, "a group without a rule", send(d, "GET", "/queues/exports"), "groups/%3Cb%3E/reset")
+
+		wants(t, "the question about all groups", post(d, "/queues/exports/rule"), 200, "Limit all groups of queue exports", `<option value="" selected>not set`)
+		wants(t, "a text", post(d, "/queues/exports/rule", "sure", "1", "running", "many"), 200, "is not a positive number")
+		wants(t, "the rule", post(d, "/queues/exports/rule", "sure", "1", "running", "2", "ordered", "off"), 303)
+		if info := must(queues.Get(t.Context(), "exports")); info.Groups.Rule != (chime.GroupRule{Running: 2, Ordered: chime.Off}) {
+			t.Errorf("the rule is %+v", info.Groups.Rule)
+		}
+		if a := audit.last(); a.Act != "limit groups" || a.Queue != "exports" || a.Target != "exports" || !strings.HasPrefix(a.Detail, "weight 0, running 2,") {
+			t.Errorf("audited: %+v", a)
+		}
+		wants(t, "an unknown queue", post(d, "/queues/gone/rule", "sure", "1", "running", "2"), 404)
+
+		wants(t, "the question before a reset", post(d, path+"reset"), 200, "Remove the own rule of group tenant a?")
+		wants(t, "reset", post(d, path+"reset", "sure", "1"), 303)
+		if g := must(queues.Group(t.Context(), "exports", "tenant a")); g.Own != (chime.GroupRule{}) {
+			t.Errorf("reset: %+v", g)
+		}
+		if a := audit.last(); a.Act != "reset group" || a.Target != "tenant a" || !strings.HasPrefix(a.Detail, "before: weight 5") {
+			t.Errorf("audited: %+v", a)
+		}
+
+		wants(t, "the question before a purge", post(d, path+"purge", "list", "prefix=ten"), 200, "Purge group tenant a?", "2 waiting jobs are deleted.", `data-exactly="tenant a"`, `name="list" value="prefix=ten"`)
+		wants(t, "another name", post(d, path+"purge", "sure", "1", "name", "tenant b"), 200, "is not its name.")
+		got := post(d, path+"purge", "sure", "1", "name", "tenant a", "list", "prefix=ten")
+		wants(t, "purge", got, 303)
+		if to := got.Header().Get("Location"); !strings.Contains(to, "prefix=ten") {
+			t.Errorf("after the purge it redirects to %q, which is not the search", to)
+		}
+		if a := audit.last(); a.Act != "purge group" || a.Count != 2 {
+			t.Errorf("audited: %+v", a)
+		}
+		if info := must(queues.Get(t.Context(), "exports")); info.Waiting != 2 {
+			t.Errorf("%d jobs are left, want the one of the other group and the one without a group", info.Waiting)
+		}
+		editor := newDashboard(t, store, Options{Write: true, Authorize: as(View | Operate | Edit)})
+		wants(t, "a purge by an editor", post(editor, path+"purge", "sure", "1", "name", "tenant a"), 403)
+		operator := newDashboard(t, store, Options{Write: true, Authorize: as(View | Operate)})
+		for _, refused := range []string{path + "reset", "/queues/exports/rule"} {
+			wants(t, refused+" by an operator", post(operator, refused, "sure", "1"), 403)
+		}
+	})
+}
+
+// A group among many is found by the beginning of its name. One of which nothing is known can be limited in advance.
+func TestAGroupIsFoundByItsName(t *testing.T) {
+	onEmbedded(t, func(t *testing.T, store chime.Store) {
+		grouped(t, store)
+		if err := chime.NewQueues(store).PauseGroup(t.Context(), "exports", "tenant idle"); err != nil {
+			t.Fatal(err)
+		}
+		d := newDashboard(t, store, Options{Write: true, Authorize: as(allRights)})
+		page := send(d, "GET", "/queues/exports?prefix=tenant")
+		wants(t, "the beginning of two", page, 200, ">tenant a</a>", ">tenant idle</a>", `value="tenant"`, `name="list" value="prefix=tenant"`, "Show all")
+		lacks(t, "the beginning of two", page, "&lt;b&gt;", "<dt>Blocked</dt>")
+		wants(t, "nothing", send(d, "GET", "/queues/exports?prefix=nobody"), 200, "No group whose name begins so", `action="./queues/exports/groups/nobody/limit"`)
+		wants(t, "what cannot be a name", send(d, "GET", "/queues/exports?prefix=%01"), 400, "prefix")
 	})
 }

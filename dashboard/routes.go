@@ -46,7 +46,10 @@ var forms = []formRoute{
 	{"queues/{queue}/limit", guard.MaxBody, one("limit queue", Edit, change.LimitQueue)},
 	{"queues/{queue}/groups/{group}/pause", guard.MaxBody, one("pause group", Operate, change.PauseGroup)},
 	{"queues/{queue}/groups/{group}/resume", guard.MaxBody, one("resume group", Operate, change.ResumeGroup)},
+	{"queues/{queue}/rule", guard.MaxBody, one("limit groups", Edit, change.LimitGroups)},
 	{"queues/{queue}/groups/{group}/limit", guard.MaxBody, one("limit group", Edit, change.LimitGroup)},
+	{"queues/{queue}/groups/{group}/reset", guard.MaxBody, one("reset group", Edit, change.ResetGroup)},
+	{"queues/{queue}/groups/{group}/purge", guard.MaxBody, one("purge group", Delete, change.PurgeGroup)},
 	{"queues/{queue}/purge", guard.MaxBody, one("purge queue", Delete, change.PurgeQueue)},
 	{"queues/{queue}/delete", guard.MaxBody, one("delete queue", Delete, change.DeleteQueue)},
 	{"jobs/bulk", guard.MaxBody, map[string]action{

@@ -20,7 +20,7 @@ func PauseGroup(c *Changer, ctx context.Context, f *Form) (Answer, error) {
 	answer := onGroup(f)
 	ask := &render.Ask{
 		Title: "Pause group " + answer.Target + "?", Text: "No worker starts its jobs until somebody resumes it. Running jobs continue, and new jobs can still be added.",
-		Post: f.groupAction("pause"), Cancel: f.Frame.Href(answer.Back),
+		Post: f.groupAction("pause"), Cancel: f.Frame.List(answer.Back, answer.List), Hidden: f.kept(),
 	}
 	return f.pause(answer, ask, "Group "+answer.Target+" is paused.", func(note chime.Note) error {
 		return c.queues.PauseGroup(ctx, answer.Queue, answer.Target, note)
@@ -41,11 +41,35 @@ func LimitGroup(c *Changer, ctx context.Context, f *Form) (Answer, error) {
 	if err != nil {
 		return answer, err
 	}
-	fields := ruleFields(info.Own)
 	ask := &render.Ask{
 		Title: "Limit group " + answer.Target, Text: "An empty field has the value of the queue's rule for all groups. The limits apply from the next job that starts.",
-		Post: f.groupAction("limit"), Do: "Set the limit", Cancel: f.Frame.Href(answer.Back), Fields: fields,
+		Post: f.groupAction("limit"), Do: "Set the limit", Cancel: f.Frame.List(answer.Back, answer.List), Hidden: f.kept(), Fields: ruleFields(info.Own, "as the queue's rule"),
 	}
+	return f.rule(answer, ask, info.Own, "The limit of group "+answer.Target+" is set.", func(rule chime.GroupRule) error {
+		return c.queues.SetGroup(ctx, answer.Queue, answer.Target, rule)
+	})
+}
+
+// LimitGroups sets the rule of a queue for all of its groups.
+func LimitGroups(c *Changer, ctx context.Context, f *Form) (Answer, error) {
+	answer := onQueue(f)
+	info, err := c.queues.Get(ctx, answer.Target)
+	if err != nil {
+		return answer, err
+	}
+	ask := &render.Ask{
+		Title: "Limit all groups of queue " + answer.Target,
+		Text:  "The limits apply to each group that does not have its own. Lower limits and order apply from the next job that starts, higher limits within seconds.",
+		Post:  f.Frame.Action(answer.Back, "rule"), Do: "Set the limit", Cancel: f.Frame.Href(answer.Back), Fields: ruleFields(info.Groups.Rule, "not set"),
+	}
+	return f.rule(answer, ask, info.Groups.Rule, "The limit of all groups of queue "+answer.Target+" is set.", func(rule chime.GroupRule) error {
+		return c.queues.SetGroups(ctx, answer.Target, rule)
+	})
+}
+
+// rule asks for the fields of a rule, and then sets the rule. before is the current one; said is what was done.
+func (f *Form) rule(answer Answer, ask *render.Ask, before chime.GroupRule, said string, set func(chime.GroupRule) error) (Answer, error) {
+	fields := ask.Fields
 	if !f.sure() {
 		answer.Ask = ask
 		return answer, nil
@@ -58,18 +82,57 @@ func LimitGroup(c *Changer, ctx context.Context, f *Form) (Answer, error) {
 		answer.Ask = ask
 		return answer, nil
 	}
-	answer.Detail = ruleDetail(rule) + "; before: " + ruleDetail(info.Own)
-	err = c.queues.SetGroup(ctx, answer.Queue, answer.Target, rule)
+	answer.Detail = ruleDetail(rule) + "; before: " + ruleDetail(before)
+	err := set(rule)
 	if why := wrong(err); why != "" {
 		fields[len(fields)-1].Error, answer.Ask = why, ask
 		return answer, nil
 	}
-	answer.Said = "The limit of group " + answer.Target + " is set."
+	answer.Said = said
 	return answer.one(err)
 }
 
-// ruleFields are the fields of a form with a rule.
-func ruleFields(r chime.GroupRule) []render.Field {
+// ResetGroup removes the own rule of a group.
+func ResetGroup(c *Changer, ctx context.Context, f *Form) (Answer, error) {
+	answer := onGroup(f)
+	info, err := c.queues.Group(ctx, answer.Queue, answer.Target)
+	if err != nil {
+		return answer, err
+	}
+	if !f.sure() {
+		answer.Ask = &render.Ask{
+			Title: "Remove the own rule of group " + answer.Target + "?", Text: "The queue's rule for all groups applies to it from the next job that starts. A pause remains.",
+			Post: f.groupAction("reset"), Do: "Remove the rule", Cancel: f.Frame.List(answer.Back, answer.List), Hidden: f.kept(),
+		}
+		return answer, nil
+	}
+	answer.Detail = "before: " + ruleDetail(info.Own)
+	answer.Said = "Group " + answer.Target + " has no rule of its own."
+	return answer.one(c.queues.ResetGroup(ctx, answer.Queue, answer.Target))
+}
+
+// PurgeGroup deletes the jobs of a group that wait, after its name was typed.
+func PurgeGroup(c *Changer, ctx context.Context, f *Form) (Answer, error) {
+	answer := onGroup(f)
+	info, err := c.queues.Group(ctx, answer.Queue, answer.Target)
+	if err != nil {
+		return answer, err
+	}
+	if typed := f.Fields.Get("name"); !f.sure() || typed != answer.Target {
+		answer.Ask = f.named(answer, "purge", "Purge group "+answer.Target+"?", "Purge", "This cannot be undone: the jobs are removed with all their data.")
+		answer.Ask.Post, answer.Ask.Cancel, answer.Ask.Hidden = f.groupAction("purge"), f.Frame.List(answer.Back, answer.List), f.kept()
+		answer.Ask.Text = fmt.Sprintf("%s deleted. Running, delayed, retrying, parked and dead jobs of the group are kept.",
+			format.Plural(info.Waiting, "waiting job is", "waiting jobs are"))
+		return answer, nil
+	}
+	done, err := c.queues.PurgeGroup(ctx, answer.Queue, answer.Target, nil)
+	answer.Count = int64(done.Changed)
+	answer.Said = fmt.Sprintf("%s of group %s deleted.", format.Plural(done.Changed, "job", "jobs"), answer.Target)
+	return answer, err
+}
+
+// ruleFields are the fields of a form with a rule. unset describes an order that is not set.
+func ruleFields(r chime.GroupRule, unset string) []render.Field {
 	per := ""
 	if r.Per > 0 {
 		per = format.Field(r.Per)
@@ -87,7 +150,7 @@ func ruleFields(r chime.GroupRule) []render.Field {
 		{Name: "per", Label: "Period", Value: per, Hint: "Such as 1s, 10m or 24h; 1ms to 30 days."},
 		{Name: "waiting", Label: "Waiting jobs", Value: limited(r.Waiting), Hint: "Further jobs are refused. 1 to 1,000,000,000, or none for no limit."},
 		{Name: "ordered", Label: "In order", Kind: "select", Value: r.Ordered.String(), Hint: "On: a job starts only when the one before it has ended for good.",
-			Choices: []render.Pair{{Name: "as the queue's rule", Value: ""}, {Name: "on", Value: "on"}, {Name: "off", Value: "off"}}},
+			Choices: []render.Pair{{Name: unset, Value: ""}, {Name: "on", Value: "on"}, {Name: "off", Value: "off"}}},
 	}
 }
 
@@ -140,10 +203,10 @@ func ruleDetail(r chime.GroupRule) string {
 	return text
 }
 
-// onGroup returns an answer about a group that redirects to the page of its queue.
+// onGroup returns an answer about a group that redirects to the page of its queue, with the groups that were searched for.
 func onGroup(f *Form) Answer {
 	queue := f.Values["queue"]
-	return Answer{Queue: queue, Target: f.Values["group"], Back: render.Path("queues", queue)}
+	return Answer{Queue: queue, Target: f.Values["group"], Back: render.Path("queues", queue), List: f.list()}
 }
 
 // groupAction returns the address of a form about the group.

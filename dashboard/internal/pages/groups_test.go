@@ -63,6 +63,22 @@ func TestAQueueReadsItsGroupsAPartAtATime(t *testing.T) {
 		if len(m.Rows) != shownGroups || m.Rows[0].Key != "g0042" || m.Rows[0].Waiting != 3 || m.Rows[1].Key != "g0700" || m.Rows[2].Key != "g0900" {
 			t.Errorf("the rows are %v, %v, %v", m.Rows[0], m.Rows[1], m.Rows[2])
 		}
+		for _, search := range []struct{ prefix, first, note string }{
+			{"g07", "g0700", "among the first 100 groups"}, {"g070", "g0700", ""}, {"g0709", "g0709", ""}, {"nobody", "nobody", "in advance"},
+		} {
+			c.commands.Store(0)
+			view, err := readPage(t, site.Queue, "prefix="+search.prefix, "queue", "exports")
+			if err != nil {
+				t.Fatal(err)
+			}
+			found := view.Model.(*Queue).Groups
+			if n := c.commands.Load(); n > 44 || len(found.Rows) > shownGroups+1 || found.Rows[0].Key != search.first || !strings.Contains(found.Note, search.note) {
+				t.Errorf("%s: %d commands, %d rows from %q on, %q; want %+v", search.prefix, n, len(found.Rows), found.Rows[0].Key, found.Note, search)
+			}
+		}
+		if note := foundNote(0, true); !strings.Contains(note, "may be missing") {
+			t.Errorf("a search that did not read all groups says %q", note)
+		}
 		if m.Oldest == nil || m.Oldest.Key != "g0700" || m.Counts.Waiting != many+7 || m.Counts.MayStart != many {
 			t.Errorf("the oldest is %+v; %+v", m.Oldest, m.Counts)
 		}

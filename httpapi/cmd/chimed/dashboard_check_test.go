@@ -143,6 +143,9 @@ var demands = map[string]demand{
 	"POST /queues/{queue}/groups/{group}/pause":  {"admin", "admin"}, // as queues do
 	"POST /queues/{queue}/groups/{group}/resume": {"admin", "admin"},
 	"POST /queues/{queue}/groups/{group}/limit":  {"admin", "admin"},
+	"POST /queues/{queue}/groups/{group}/reset":  {"admin", "admin"},
+	"POST /queues/{queue}/groups/{group}/purge":  {"admin", "admin"},
+	"POST /queues/{queue}/rule":                  {"admin", "admin"},
 	"POST /queues/{queue}/purge":                 {"admin", "admin"},
 	"POST /queues/{queue}/delete":                {"admin", "admin"},
 	"POST /jobs/{queue}/{id}/requeue":            {"admin", "admin"}, // the API has no such route
