@@ -63,7 +63,7 @@ func TestRegionsStayAsTheyAreWhileNothingHappens(t *testing.T) {
 						}
 						before[region.ID] = region.Hash
 					}
-					time.Sleep(2 * time.Second)
+					time.Sleep(2 * time.Second) // fake time: to the next poll
 					must(source{d}.Beat(t.Context()))
 				}
 				for id, n := range changed {

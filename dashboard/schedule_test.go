@@ -19,7 +19,7 @@ import (
 // at waits until an instant of fake time. Fake time begins on 1 January 2000.
 func at(month time.Month, day, hour, minute int) {
 	// fake time passes and nothing runs
-	time.Sleep(time.Until(time.Date(2000, month, day, hour, minute, 0, 0, time.UTC)))
+	time.Sleep(time.Until(time.Date(2000, month, day, hour, minute, 0, 0, time.UTC))) // fake time
 }
 
 // Why did invoices not run on 31 January? The page of the schedule shows each possible reason.

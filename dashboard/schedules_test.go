@@ -166,7 +166,7 @@ func TestTheListOfSchedulesCostsLittle(t *testing.T) {
 		var c counter
 		server.Client().AddHook(&c)
 		cost := func(target string) int64 {
-			time.Sleep(3 * time.Second)
+			time.Sleep(3 * time.Second) // fake time: to the next poll
 			c.commands.Store(0)
 			wants(t, target, send(d, "GET", target), 200)
 			return c.commands.Load()

@@ -114,7 +114,7 @@ func newTestHub(source *fakeSource) *Hub[string] {
 
 // after waits in fake time until all goroutines that this wakes are idle.
 func after(d time.Duration) {
-	time.Sleep(d)
+	time.Sleep(d) // fake time
 	synctest.Wait()
 }
 

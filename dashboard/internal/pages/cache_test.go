@@ -128,7 +128,7 @@ func TestExpensiveReadingsAreReadInParts(t *testing.T) {
 		if w, err := kept.get(t.Context(), "a", false, read); err != nil || w != (walk{1, 4, 101}) {
 			t.Errorf("an hour later the first request gets %v, %v; want the first part of a new reading", w, err)
 		}
-		time.Sleep(2 * time.Second)
+		time.Sleep(2 * time.Second) // fake time: to the next poll
 		wrong := errors.New("no such place")
 		if _, err := kept.get(t.Context(), "a", false, func(context.Context, walk) (walk, error) { return walk{}, wrong }); !errors.Is(err, wrong) {
 			t.Errorf("a part that failed returns %v", err)

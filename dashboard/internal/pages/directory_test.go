@@ -26,7 +26,7 @@ func (f *fakeList) all(ctx context.Context) iter.Seq2[*chime.Schedule, error] {
 		f.read++
 		for i := range f.n {
 			if i%slice == 0 {
-				time.Sleep(f.slow)
+				time.Sleep(f.slow) // fake time: the duration of reading a slice
 			}
 			if !yield(&chime.Schedule{Name: fmt.Sprintf("s%06d", i)}, nil) {
 				return
@@ -53,11 +53,11 @@ func TestAFewSchedulesAreReadWhenSomebodyAsks(t *testing.T) {
 		}
 		synctest.Wait()
 		store.n = 4
-		time.Sleep(minAge)
+		time.Sleep(minAge) // fake time: the list is old enough to be read again
 		if got, _ := d.get(t.Context(), false); len(got.Schedules) != 4 {
 			t.Errorf("a second later there are %d, want 4", len(got.Schedules))
 		}
-		time.Sleep(time.Hour)
+		time.Sleep(time.Hour) // fake time passes without requests
 		synctest.Wait()
 		if store.read != 2 {
 			t.Errorf("they were read %d times without a request", store.read-2)
@@ -76,15 +76,15 @@ func TestAfterAChangeSchedulesAreReadAnew(t *testing.T) {
 				t.Fatal(err)
 			}
 			synctest.Wait()
-			time.Sleep(time.Minute)
+			time.Sleep(time.Minute) // fake time: the current reading ends
 			for _, get := range []func() (Listing, error){
 				func() (Listing, error) { return d.get(t.Context(), false) },
 				func() (Listing, error) { return d.get(t.Context(), true) },
 				func() (Listing, error) { return d.lately(t.Context(), false) },
 			} {
-				time.Sleep(time.Hour)
+				time.Sleep(time.Hour)            // fake time: the list is old enough to be read again
 				_, _ = d.get(t.Context(), false) // for a large store, a reading begins
-				time.Sleep(time.Millisecond)
+				time.Sleep(time.Millisecond)     // fake time: the reading has begun
 				began := time.Now()
 				d.forget()
 				if got, err := get(); err != nil || got.At.Before(began) || !got.Whole || len(got.Schedules) != n {
@@ -105,7 +105,7 @@ func TestForASumSchedulesAreReadMoreRarely(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &fakeList{n: 300, slow: time.Millisecond}
 		d := newDirectory(store.all)
-		for began := time.Now(); time.Since(began) < time.Minute; time.Sleep(2 * time.Second) {
+		for began := time.Now(); time.Since(began) < time.Minute; time.Sleep(2 * time.Second) { // fake time: a request every two seconds
 			got, err := d.lately(t.Context(), false)
 			if age := time.Since(got.At); err != nil || len(got.Schedules) != 300 || age > 6*time.Second {
 				t.Fatalf("got %d, %v old, %v", len(got.Schedules), age, err)
@@ -132,7 +132,7 @@ func TestOfManySchedulesTheFirstSliceIsThereAtOnce(t *testing.T) {
 		if took := time.Since(began); took > 2*store.slow {
 			t.Errorf("it took %v, want two slices' time", took)
 		}
-		time.Sleep(time.Second)
+		time.Sleep(time.Second) // fake time: the reading ends
 		if got, _ := d.get(t.Context(), false); len(got.Schedules) != 2000 || !got.Whole || got.Reading {
 			t.Errorf("a second later there are %d, whole %v", len(got.Schedules), got.Whole)
 		}
@@ -144,7 +144,7 @@ func TestALargeDirectoryIsReadRarely(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &fakeList{n: 10_000, slow: 16 * time.Millisecond} // 0.32 s
 		d := newDirectory(store.all)
-		for began := time.Now(); time.Since(began) < 10*time.Minute; time.Sleep(2 * time.Second) {
+		for began := time.Now(); time.Since(began) < 10*time.Minute; time.Sleep(2 * time.Second) { // fake time: a request every two seconds
 			asked := time.Now()
 			got, err := d.get(t.Context(), false)
 			if err != nil {
@@ -169,7 +169,7 @@ func TestForOpenPagesALargeDirectoryIsReadMoreRarely(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &fakeList{n: 10_000, slow: 16 * time.Millisecond}
 		d := newDirectory(store.all)
-		for began := time.Now(); time.Since(began) < 20*time.Minute; time.Sleep(2 * time.Second) {
+		for began := time.Now(); time.Since(began) < 20*time.Minute; time.Sleep(2 * time.Second) { // fake time: a request every two seconds
 			if _, err := d.get(t.Context(), true); err != nil {
 				t.Fatal(err)
 			}
@@ -181,11 +181,11 @@ func TestForOpenPagesALargeDirectoryIsReadMoreRarely(t *testing.T) {
 		if store.read < 7 || store.read > 9 {
 			t.Errorf("in 20 minutes 10,000 schedules were read %d times for open pages, want 8: every 150 s", store.read)
 		}
-		time.Sleep(time.Minute) // the current reading ends
+		time.Sleep(time.Minute) // fake time: the current reading ends
 		synctest.Wait()
 		before := store.read
 		_, _ = d.get(t.Context(), false)
-		time.Sleep(time.Minute)
+		time.Sleep(time.Minute) // fake time: the new reading ends
 		synctest.Wait()
 		if store.read != before+1 {
 			t.Error("a request gets a reading that is more than 32 s old")
@@ -220,7 +220,7 @@ func TestADirectoryThatCannotBeReadKeepsItsLastReading(t *testing.T) {
 		synctest.Wait()
 		store.n, store.fails = 800, nil
 		_, _ = d.get(t.Context(), false)
-		time.Sleep(minAge)
+		time.Sleep(minAge) // fake time: the list is old enough to be read again
 		synctest.Wait()
 		store.fails = errors.New("no answer")
 		for range 3 {
