@@ -70,7 +70,7 @@ func errorType(err error) string {
 	}
 }
 
-// wrapped is the single error that another one wraps; nil: there is none, or more than one.
+// wrapped is the single error that another one wraps; nil: none, or more than one.
 func wrapped(err error) error {
 	if several, ok := err.(interface{ Unwrap() []error }); ok && len(several.Unwrap()) == 1 {
 		return several.Unwrap()[0]

@@ -41,7 +41,7 @@ func (s *said) keep(text string) string {
 	return name
 }
 
-// get returns the sentence of a name, or "" if there is none.
+// get returns the sentence of a name, or "" if it is not known.
 func (s *said) get(name string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

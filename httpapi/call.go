@@ -40,7 +40,7 @@ type call struct {
 	route     *route
 	id        string // of the request
 	principal Principal
-	unknown   string // the error of an Authenticator that the client does not receive; empty: there is none
+	unknown   string // the error of an Authenticator that the client does not receive; empty: none
 	prefix    string // armPrefix with the values of the request; empty: the plain mount point
 	query     url.Values
 	name      resource.JobName // from the path; empty: the path has none

@@ -134,7 +134,7 @@ func runJob(ctx context.Context, c *call) (*answer, error) {
 	return &answer{status: http.StatusOK, body: append(append([]byte(`{"id":`), quote(id)...), '}')}, nil
 }
 
-// idempotencyKey is the value of that header; empty: there is none.
+// idempotencyKey is the value of that header; empty: none.
 func (c *call) idempotencyKey() (string, error) {
 	given := c.r.Header.Values("Idempotency-Key")
 	if len(given) == 0 {

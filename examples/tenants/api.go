@@ -221,7 +221,7 @@ func (r *request) schedule() string { return r.prefix() + r.PathValue("name") }
 // own returns a name or an ID without the tenant's prefix.
 func (r *request) own(name string) string { return strings.TrimPrefix(name, r.prefix()) }
 
-// seen returns the revision in If-Match, which the caller has seen; 0: there is none.
+// seen returns the revision in If-Match, which the caller has seen; 0: none.
 func (r *request) seen() (int64, error) {
 	match := r.Header.Get("If-Match")
 	if match == "" {

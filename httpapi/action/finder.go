@@ -43,7 +43,7 @@ func (f *finder) add(at int32, b byte) int32 {
 	return made
 }
 
-// child is the node that is one byte longer; 0: there is none.
+// child is the node that is one byte longer; 0: none.
 func (f *finder) child(at int32, b byte) int32 {
 	if at == 0 {
 		return f.root[b]

@@ -81,7 +81,7 @@ func position(text []byte, offset int64) string {
 	return fmt.Sprintf("line %d, column %d", bytes.Count(before, []byte("\n"))+1, column)
 }
 
-// keyOf is the key of an object with a name in any case, preferring the exact one; empty: there is none.
+// keyOf is the key of an object with a name in any case, preferring the exact one; empty: none.
 func keyOf(o object, name string) string {
 	if _, ok := o[name]; ok {
 		return name

@@ -99,7 +99,7 @@ func TestAWorkerWarnsOfAKindWhoseQueueNobodyServes(t *testing.T) {
 	for name, c := range map[string]struct {
 		handle    func(*chime.Worker)
 		queues    map[string]int
-		beside    map[string]int // queues of a worker that runs beside it, in the same call of Run; nil: there is none
+		beside    map[string]int // queues of a worker that runs beside it, in the same call of Run; nil: none
 		elsewhere map[string]int // queues of a worker of another program
 		want      int
 	}{

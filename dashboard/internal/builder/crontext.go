@@ -111,7 +111,7 @@ func numbersOf[T time.Weekday | time.Month](named []T) []int {
 	return numbers
 }
 
-// FromCron returns a frequency rule with the same runs as a cron rule, provided that it does not run at creation. why is the reason if there is none.
+// FromCron returns a frequency rule with the same runs as a cron rule, provided that it does not run at creation. why is the reason if no such rule exists.
 func FromCron(rule recurrence.Recurrence) (same recurrence.Recurrence, why string) {
 	fields := strings.Fields(rule.Cron)
 	rule.Cron = ""

@@ -121,7 +121,7 @@ func (all *operations) get(id string) (Operation, bool) {
 	return *o, true
 }
 
-// Operation returns the current state of an operation. It returns false if there is none, if it ended a while ago, or if another process has it.
+// Operation returns the current state of an operation. It returns false if it is not known, if it ended a while ago, or if another process has it.
 func (c *Changer) Operation(id string) (Operation, bool) { return c.operations.get(id) }
 
 // Close ends all operations after their current step, and waits for them.

@@ -136,7 +136,7 @@ func (s *Site) Overview(ctx context.Context, r *Request) (View, error) {
 	return View{"Overview", m}, nil
 }
 
-// due returns when the next occurrence of a schedule is due. It is zero if there is none, or if it is about to be placed.
+// due returns when the next occurrence of a schedule is due. It is zero if no occurrence follows, or if one is about to be placed.
 func due(s *chime.Schedule) time.Time {
 	if s.Next.IsZero() {
 		return time.Time{}

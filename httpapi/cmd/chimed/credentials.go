@@ -92,7 +92,7 @@ func (c *credentials) quota(owner string) httpapi.Quota {
 	return httpapi.Quota{Collections: -1, UnfinishedBytes: -1, Alone: true}
 }
 
-// tls is a server's configuration with the certificate that was read last; nil: there is none.
+// tls is a server's configuration with the certificate that was read last; nil: none.
 func (c *credentials) tls() *tls.Config {
 	if c.cert == "" {
 		return nil

@@ -50,7 +50,7 @@ func (c *credentials) authenticateLocal(r *http.Request) (httpapi.Principal, err
 }
 
 // announceLocal makes the local token known to the user who started this process: on the terminal, otherwise in a file, whose name is logged. It returns
-// that file, which is nil if there is none.
+// that file, or nil if it has created no file.
 func (s *server) announceLocal(p process) (file *login.PrivateFile, err error) {
 	local := s.settings.local
 	switch {

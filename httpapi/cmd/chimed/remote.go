@@ -108,7 +108,7 @@ func (r *remote) send(ctx context.Context, method, path string, body []byte, cre
 	}
 }
 
-// after is the wait in Retry-After, 1 s if there is none.
+// after is the wait in Retry-After, 1 s without that header.
 func after(seconds string) time.Duration {
 	n, err := strconv.Atoi(seconds)
 	if err != nil || n < 1 {

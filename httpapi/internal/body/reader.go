@@ -162,7 +162,7 @@ func (o *ObjectReader) Bool(key string, otherwise bool) bool {
 	return v.Text == "true"
 }
 
-// Whole reads a whole number of a range; set is false if there is none.
+// Whole reads a whole number of a range; set is false if the object does not have it.
 func (o *ObjectReader) Whole(key string, from, to int, code string) (n int, set bool) {
 	v := o.Field(key)
 	if v == nil {

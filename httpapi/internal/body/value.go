@@ -53,7 +53,7 @@ func fold(key string) string {
 	}, key)
 }
 
-// Get returns the value of an object's key, in any case; with duplicates, the last one. Nil: there is none, or it is null.
+// Get returns the value of an object's key, in any case; with duplicates, the last one. Nil: none, or it is null.
 func (v *Value) Get(key string) *Value {
 	if v == nil {
 		return nil

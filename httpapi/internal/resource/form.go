@@ -86,7 +86,7 @@ func endsWith(id, path string) bool {
 	return len(have) == len(want)
 }
 
-// word returns the word that equals a text in any case; if there is none, it returns the text.
+// word returns the word that equals a text in any case; if no word does, it returns the text.
 func word[T ~string](text string, words ...T) T {
 	for _, w := range words {
 		if strings.EqualFold(string(w), text) {

@@ -44,8 +44,8 @@ type change struct {
 	name    resource.JobName
 	patched bool
 
-	schedule   *chime.Schedule // nil: there is none
-	old        *definition     // of the schedule; nil: there is none
+	schedule   *chime.Schedule // nil: none
+	old        *definition     // of the schedule; nil: none
 	collection *collection.Record
 	limits     *resource.Collection // the limits of the collection
 

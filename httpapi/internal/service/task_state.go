@@ -63,7 +63,7 @@ func taskState(state chime.JobState) string {
 	return string(state)
 }
 
-// taskResult is the value that a handler has returned, as JSON; nil: there is none.
+// taskResult is the value that a handler has returned, as JSON; nil: none.
 func taskResult(result []byte) json.RawMessage {
 	if shown, ok := wire.View(result); ok {
 		return shown

@@ -20,7 +20,7 @@ function values(chart, at) {
   });
 }
 
-// point draws the crosshair at an instant, or removes it if there is none.
+// point draws the crosshair at an instant, or removes it without one.
 function point(at) {
   for (const chart of charts()) {
     const [left, top, right, bottom] = chart.dataset.plot.split(" ").map(Number), from = Number(chart.dataset.from), to = Number(chart.dataset.to);
