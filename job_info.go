@@ -266,7 +266,7 @@ const (
 
 // A Reason is why a job does not run at this moment. The zero value: it runs, it is not due yet and nothing will prevent it then, or it has ended.
 type Reason struct {
-	Kind  ReasonKind `json:"kind"`  // the kind of the reason; empty: there is none
+	Kind  ReasonKind `json:"kind"`  // the kind of the reason; empty: none
 	Queue string     `json:"queue"` // the job's queue
 
 	Note   Note      `json:"note,omitzero"`    // paused: who paused the queue, and why

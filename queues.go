@@ -48,7 +48,7 @@ type QueueInfo struct {
 	// hold the most slots for their weight. Zero: no such job waits, or that job has more than 64 KiB, or was requeued into a group.
 	Oldest time.Time `json:"oldest,omitzero"`
 
-	// Next is when the first of the delayed jobs is due, or was. If it is long past, no worker takes the job. Zero: there is none.
+	// Next is when the first of the delayed jobs is due, or was. If it is long past, no worker takes the job. Zero: none.
 	Next time.Time `json:"next,omitzero"`
 
 	Enqueued int64 `json:"enqueued"` // jobs enqueued, without occurrences of schedules

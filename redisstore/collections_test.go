@@ -42,7 +42,7 @@ func (b *bench) collectionKeysNow() string {
 func TestAPutNeedsTheRevisionThatIsStored(t *testing.T) {
 	const enabled, disabled, deleted = protocol.CollectionEnabled, protocol.CollectionDisabled, protocol.CollectionDeleted
 	for _, c := range []struct {
-		stored string // the state; empty: there is none
+		stored string // the state; empty: none
 		seen   string // none, same, old
 		state  string
 		data   string

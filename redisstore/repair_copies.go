@@ -96,7 +96,7 @@ func (v *verifier) restore(ctx context.Context, name string, entry home, f *prot
 	return true, err
 }
 
-// bestMark returns the mark with the highest generation of a schedule that was not deleted; nil: there is none.
+// bestMark returns the mark with the highest generation of a schedule that was not deleted; nil: none.
 func (v *verifier) bestMark(ctx context.Context, name string) (best *judged, err error) {
 	all, err := v.store.readHomes(ctx, v.marks[name], true)
 	for i := range all {

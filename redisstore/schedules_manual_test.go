@@ -96,7 +96,7 @@ func TestDeleteWaitingTakesWhatSaysThatItIsTheSchedules(t *testing.T) {
 }
 
 // A call that is sent again, because its answer was lost, has the same answer: a run that it has refused remains refused, although there is room now, and a
-// run that it has added remains added, although there is none.
+// run that it has added remains added, although there is no room.
 func TestARefusedRunRemainsRefusedForItsCall(t *testing.T) {
 	onServersWith(t, manualRuns, func(b *bench) {
 		b.Scheduled("s", "allow", storesuite.Ago(0).Add(time.Hour))

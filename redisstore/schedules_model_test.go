@@ -167,7 +167,7 @@ func (w *scheduleWalk) checkPlacing(p *picture, s *modelSchedule) {
 		w.fatal("%s is %s, the occurrence at its cursor %q waits untaken: %v; in owed: %v", s.name, s.state, s.cursor, untaken, owed)
 	}
 	if score >= passedOver && p.open[s.name].free() {
-		w.fatal("%s waits in owed for the end of a flight, and there is none: open %+v", s.name, p.open[s.name])
+		w.fatal("%s waits in owed for the end of a flight, but is not in flight: open %+v", s.name, p.open[s.name])
 	}
 }
 

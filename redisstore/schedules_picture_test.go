@@ -14,7 +14,7 @@ type openEntry struct {
 	id, fence, worker, session, policy, behind string
 }
 
-// free reports whether the entry lets the schedule's next occurrence run: there is none, or its occurrence waits for a retry.
+// free reports whether the entry lets the schedule's next occurrence run: it has no occurrence, or its occurrence waits for a retry.
 func (e openEntry) free() bool { return e.id == "" || e.fence == "-" }
 
 // A picture has the places of everything in the store between two calls.

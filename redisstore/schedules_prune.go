@@ -102,7 +102,7 @@ func (s *store) isSucceeded(ctx context.Context, owner protocol.Owner) (bool, er
 	return version > owner.Version, err
 }
 
-// prunedVersion returns the highest version of an owner whose pruning is complete; 0: there is none.
+// prunedVersion returns the highest version of an owner whose pruning is complete; 0: none.
 func (s *store) prunedVersion(ctx context.Context, owner string) (int64, error) {
 	found, err := s.prunings(ctx, []string{owner})
 	return found[owner].version, err

@@ -118,7 +118,7 @@ func (o *outcomes) addUnknown(call *protocol.EnqueueCall, began time.Time) {
 	o.bound(time.Now())
 }
 
-// unsealedOf returns the unsealed call of a partition; nil: there is none. Only the goroutine that sends for the partition changes it.
+// unsealedOf returns the unsealed call of a partition; nil: none. Only the goroutine that sends for the partition changes it.
 func (o *outcomes) unsealedOf(partition protocol.Partition) *unsealedCall {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -77,7 +77,7 @@ type CollectionStore interface {
 // A CollectionPut is the wanted state of a collection.
 type CollectionPut struct {
 	Name     string
-	Revision int64  // that the caller has read; 0: there is none
+	Revision int64  // that the caller has read; 0: none
 	State    string // not deleted for a collection that is to be created
 	MaxNames int
 	Data     []byte // JSON without superfluous space

@@ -15,7 +15,7 @@ type InvalidError struct {
 	Limit string `json:"limit"` // the allowed values
 
 	flaw  string // what is wrong with the value, if Limit does not show it
-	cause error  // found by errors.Is; nil: there is none
+	cause error  // found by errors.Is; nil: none
 	plain bool   // the text is that of cause
 }
 

@@ -245,7 +245,7 @@ type Settlement struct {
 	Failed bool
 	// OnDeath, for SettleDead and SettleExpired, is the body of a job that is added to the front of the queue in the same step. Its ID is DeathID.
 	OnDeath []byte
-	// Result is kept if the job ends, with any kind; callers that wait for its end are notified. Nil: there is none.
+	// Result is kept if the job ends, with any kind; callers that wait for its end are notified. Nil: none.
 	Result *Result
 	// Reported: the job has reported progress, which is removed with its flight.
 	Reported bool
@@ -340,7 +340,7 @@ type WaitHint struct {
 	NotAhead bool          // of a WorkCall: a job waits that is not taken ahead, because its holder vanished before
 	Suspects bool          // of a WorkCall: suspects wait
 	Paused   bool          // the queue is paused
-	Next     time.Duration // until the next delayed job is due; 0: there is none, or other workers keep its alarm
+	Next     time.Duration // until the next delayed job is due; 0: none, or other workers keep its alarm
 	Second   bool          // the worker keeps the alarm as the second: it takes SecondAlarm after Next
 	Limit    LimitState    // of the queue
 	Lapse    time.Time     // earliest lapse among the partition's sessions; zero: there is no session

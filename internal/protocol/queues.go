@@ -116,7 +116,7 @@ type QueueStats struct {
 	LimitUnreadable                         bool // the limit cannot be read: no job is taken
 	Groups                                  GroupCounts
 	Note                                    Note      // of a paused queue
-	FirstDue                                time.Time // when the first of the delayed jobs is due, or was; zero: there is none
+	FirstDue                                time.Time // when the first of the delayed jobs is due, or was; zero: none
 	Heads                                   []Head    // the waiting jobs that are taken next, one for each partition
 	FirstInLine                             time.Time // since when the job waits that has waited longest, among the first jobs of groups that may start one; zero: none is known
 	Now                                     time.Time

@@ -203,7 +203,7 @@ type Change struct {
 	Cursor   Cursor
 	Until    time.Time // the new recurrence continues from here: now, or before the instant that is planned and not due yet
 	Missed   int       // instants of the old one after the cursor that were due
-	First    time.Time // the first of them; zero: there is none
+	First    time.Time // the first of them; zero: none
 	Why      string    // of a gap that is skipped: the text for the history
 	Note     string    // likewise: the note of the pause
 }

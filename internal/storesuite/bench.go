@@ -191,7 +191,7 @@ func (b *Bench) Stats() protocol.QueueStats {
 	return stats[0]
 }
 
-// Result describes the result of a job: its outcome and its value; empty: there is none.
+// Result describes the result of a job: its outcome and its value; empty: none.
 func (b *Bench) Result(id string) string {
 	b.Helper()
 	found, err := b.Store.FindJobs(b.Context(), "default", []string{id})

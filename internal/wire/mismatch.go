@@ -36,7 +36,7 @@ func mismatch(payload []byte, target reflect.Type) string {
 	return text
 }
 
-// badPart returns the first part of a map or an array that does not match by itself, its name and its type; nil: there is none.
+// badPart returns the first part of a map or an array that does not match by itself, its name and its type; nil: none.
 func badPart(f format, payload []byte, t reflect.Type) (part []byte, name string, of reflect.Type) {
 	for t.Kind() == reflect.Pointer && !f.itself(t) {
 		t = t.Elem()

@@ -23,7 +23,7 @@ type Result struct {
 	Error    string // of a failed last attempt, if the job was cancelled; cut to 500 bytes
 	Worker   string
 	Note     string
-	Value    []byte // the handler's return value, encoded; nil: there is none
+	Value    []byte // the handler's return value, encoded; nil: none
 }
 
 type resultForm struct {

@@ -9,7 +9,7 @@
 -- ARGV[4] how many names it may have; ARGV[5] data, JSON; ARGV[6] the name of this call: letters and digits; ARGV[7] its owner, empty: none
 -- ARGV[8] how many collections the owner of a new one may have with it; 0: any number
 -- Returns the server's time, Unix µs; a number; record and last sweep, as they are stored now. The number: 1 the collection is as it was put;
--- 0 it is at another revision; -1 there is none; -2 it is being deleted; -3 the maximum number of collections is reached; -4 that of the owner is.
+-- 0 it is at another revision; -1 it does not exist; -2 it is being deleted; -3 the maximum number of collections is reached; -4 that of the owner is.
 local RECORDS, INDEX, UNFINISHED, SWEPT, OWNED = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local name, seen, state, max_names, data, token, owner = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6], ARGV[7]
 -- uses: clock collection

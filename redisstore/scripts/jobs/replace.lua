@@ -1,4 +1,4 @@
--- replace.lua: enqueue a job in place of the one that has its ID, in whichever place that is; if there is none, add it.
+-- replace.lua: enqueue a job in place of the one that has its ID, in whichever place that is; if no job has it, add it.
 -- KEYS[1]  …:ready      list  IDs of jobs to run now
 -- KEYS[2]  …:due        zset  job ID -> instant it is due, Unix ms
 -- KEYS[3]  …:jobs       hash  job ID -> envelope

@@ -32,7 +32,7 @@ local function is_mark(state)
   return string.sub(state, 1, 5) == 'moved'
 end
 
--- cursor returns instant, runs used and kind of a stored cursor; if there is none: nil, 0, nil. The kind is p for an occurrence, c for one that
+-- cursor returns instant, runs used and kind of a stored cursor; nil, 0, nil without a cursor. The kind is p for an occurrence, c for one that
 -- is caught up, s for a change or a pause, or if repair_orphans.lua has set it.
 local function cursor(text)
   local at, used, kind = string.match(text or '', '^(%S+) (%d+) (%a)$')
@@ -51,7 +51,7 @@ local function created_later(created, planned)
 end
 
 -- is_dropped reports whether an occurrence without a body never runs, because its schedule was deleted. text: the stored definition, false if
--- there is none; created: its creation, nil if the text is invalid.
+-- it is absent; created: its creation, nil if the text is invalid.
 local function is_dropped(text, created, planned)
   return not text or created and created_later(created, planned)
 end

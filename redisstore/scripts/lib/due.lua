@@ -1,7 +1,7 @@
 -- due: the head of the sorted set due. The clients add no score below 0; -inf, inf and others may be edited by hand.
 local LATEST_MS = 7258118400000 -- 2200-01-01, after which no occurrence is computed
 
--- due_head returns the instant of the first job in due, Unix ms, from 0 to LATEST_MS; -1 if there is none.
+-- due_head returns the instant of the first job in due, Unix ms, from 0 to LATEST_MS; -1: due is empty.
 local function due_head(due)
   -- read after write: the caller may have changed the first job
   local score = redis.call('ZRANGE', due, '0', '0', 'WITHSCORES')[2]

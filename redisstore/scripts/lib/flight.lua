@@ -17,7 +17,7 @@ end
 
 -- read_flights reads the schedules names: for each its entry in the hash open and the first ones that wait behind it; if needed[name],
 -- also its definition and cursor. open, behind, schedules, cursors: the keys. Returns the table for the other functions:
--- opens[name], definitions[name], cursors[name] are the stored values, false if there is none; behind[name] lists planned instants, oldest
+-- opens[name], definitions[name], cursors[name] are the stored values, false if absent; behind[name] lists planned instants, oldest
 -- first; changed[name]: save_flights writes opens[name]; freed[name]: the schedule is not held any more.
 local function read_flights(open, behind, schedules, cursors, names, needed)
   local flights = { opens = {}, behind = {}, joined = {}, left = {}, definitions = {}, cursors = {}, changed = {}, freed = {} }

@@ -4,7 +4,7 @@
 -- An entry of …:last is "<creation> <keep> <unfinished> <failures> <outcome> <planned> <ended>": when the schedule was created (if instants
 -- before that were backfilled, also a comma and the earliest of them); how many attempts …:history keeps; how many occurrences, manual runs
 -- and deaths were taken, or backfilled, and have not ended (see the piece manual); the number of consecutive failed attempts; the outcome of
--- the last attempt, its first two letters (-: there is none), the planned instant of its occurrence and when it ended, both in Unix ms; for a
+-- the last attempt, its first two letters (-: none), the planned instant of its occurrence and when it ended, both in Unix ms; for a
 -- schedule with the option PauseAfter, the text of the piece streak.
 --
 -- The attempts of a schedule are in …:history, in fields of up to 1 KiB, so that a run does not rewrite those before it. The names of these fields are
@@ -136,7 +136,7 @@ local function entries()
     return { count = tonumber(count), notes = tonumber(notes), size = #runs, parts = { '', runs } }
   end
 
-  -- reads the n-th field, if it has not been read; nil: there is none
+  -- reads the n-th field, if it has not been read; nil: none
   local field = function(history, h, n)
     -- read after write: the ended attempts are known only now
     if not h.fields[n] then h.fields[n] = field_of(redis.call('HGET', history, field_name(h, n))) end

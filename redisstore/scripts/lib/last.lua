@@ -1,7 +1,7 @@
 -- last: an entry of …:last, see the piece history.
 -- needs: strings
 
--- new_last returns the entry in …:last of a schedule that was created at this instant; it replaces another one (nil: there is none); pause_after:
+-- new_last returns the entry in …:last of a schedule that was created at this instant; it replaces another one (nil: none); pause_after:
 -- the number of the option PauseAfter, 0: none. Backfilled occurrences still belong to the schedule.
 local function new_last(created, keep, pause_after, before)
   local created_before, rest = match(before or '', '^(%S+) %d+ (%d+ %d+ %S+ %d+ %-?%d+)')

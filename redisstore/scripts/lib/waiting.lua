@@ -14,7 +14,7 @@ local function is_waiting(ready, turns, grouped)
   return redis.call('LLEN', ready) > 0 or grouped and redis.call('ZCARD', turns) > 0
 end
 
--- head_due returns the first instant at which a job in due, or a job of a group in opens, may start, Unix ms; -1: there is none.
+-- head_due returns the first instant at which a job in due, or a job of a group in opens, may start, Unix ms; -1: none.
 local function head_due(due, opens, grouped)
   local next_ms = due_head(due)
   if grouped then

@@ -178,7 +178,7 @@ end
 
 --------------------------------------------------------------------------------------------------------------- write
 
-if #placed > 0 then redis.call('HSET', JOBS, unpack(envelopes)) end -- first, because it takes memory: if there is none, nothing is placed
+if #placed > 0 then redis.call('HSET', JOBS, unpack(envelopes)) end -- first, because it takes memory: without memory, nothing is placed
 for _, field in ipairs(full > 0 and { name .. SKIPPED, name .. FULL, SKIPPED } or {}) do redis.call('HINCRBY', COUNTERS, field, full) end
 if #revives > 0 then redis.call('ZREM', DEAD, unpack(revives)) end
 if #uncrashed > 0 then redis.call('HDEL', CRASHES, unpack(uncrashed)) end
