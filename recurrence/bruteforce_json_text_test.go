@@ -50,7 +50,7 @@ func changed(tree any) (list []any) {
 // A rule and all rules that differ from it by one value have different texts for people.
 func TestRulesThatDifferByOneValueHaveDifferentTexts(t *testing.T) {
 	compared, failed := 0, 0
-	for seed := range uint64(long.Seeds(60, 300)) {
+	for _, seed := range long.Draw(60, 300) {
 		r, _ := newJSONGenerator(seed + 7_000_000).draw()
 		var tree any
 		if err := json.Unmarshal([]byte(r.text()), &tree); err != nil {

@@ -24,7 +24,7 @@ func TestBruteForceRunsAtTheInstantsOfTheCases(t *testing.T) {
 		{"calendar_corners.json", 24, parseJob},
 	} {
 		checked, step := 0, 1
-		if !long.Enabled { // brute force is slow
+		if !long.All() { // brute force is slow
 			step = 4
 		}
 		for i, c := range runCases(t, file.name) {

@@ -126,8 +126,8 @@ func daysOfLimited(r Recurrence, first, last time.Time) (list []time.Time) {
 }
 
 func TestDaysLimitARuleBeforePositionsAndCalendar(t *testing.T) {
-	seeds, ran := long.Seeds(150, 2000), 0
-	for seed := range uint64(seeds) {
+	seeds, ran := long.Draw(150, 2000), 0
+	for _, seed := range seeds {
 		g := generator{rand.New(rand.NewPCG(seed, 77))}
 		r := g.limited()
 		first, last := r.StartTime.Truncate(24*time.Hour).AddDate(0, 0, 2), r.StartTime.Truncate(24*time.Hour).AddDate(7, 0, 0)
@@ -163,15 +163,15 @@ func TestDaysLimitARuleBeforePositionsAndCalendar(t *testing.T) {
 			t.Errorf("seed %d: %s\ngot  %v\nback %v\nwant %v", seed, marshal(t, r), got[:min(8, len(got))], back[:min(8, len(back))], want[:min(8, len(want))])
 		}
 	}
-	if ran < seeds/3 {
-		t.Errorf("%d of %d rules ran", ran, seeds)
+	if ran < len(seeds)/3 {
+		t.Errorf("%d of %d rules ran", ran, len(seeds))
 	}
 }
 
 // A rule of elapsed time runs at its points whose local day fits, with its calendar.
 func TestDaysLimitElapsedTime(t *testing.T) {
-	seeds, ran := long.Seeds(60, 600), 0
-	for seed := range uint64(seeds) {
+	seeds, ran := long.Draw(60, 600), 0
+	for _, seed := range seeds {
 		g := generator{rand.New(rand.NewPCG(seed, 78))}
 		start := time.Date(2026, time.Month(1+g.IntN(12)), 1+g.IntN(28), g.IntN(24), g.IntN(60), 0, 0, time.UTC)
 		r := Recurrence{Frequency: pick(g.Rand, Second, Minute, Hour), Interval: 1 + g.IntN(900), StartTime: start, TimeZone: engineZones[g.IntN(len(engineZones))]}
@@ -209,8 +209,8 @@ func TestDaysLimitElapsedTime(t *testing.T) {
 			t.Errorf("seed %d: %s\ngot  %v\nwant %v", seed, marshal(t, r), got[:min(5, len(got))], want[:min(5, len(want))])
 		}
 	}
-	if ran < seeds/4 {
-		t.Errorf("%d of %d rules ran", ran, seeds)
+	if ran < len(seeds)/4 {
+		t.Errorf("%d of %d rules ran", ran, len(seeds))
 	}
 }
 

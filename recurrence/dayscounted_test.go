@@ -33,8 +33,9 @@ func countDays(day time.Time, by int, open func(time.Time) bool) (time.Time, boo
 // leave many, few or no days open.
 func TestShiftByMovesEachDayByItsOpenDays(t *testing.T) {
 	moved, dropped, never := 0, 0, 0
-	rules := long.Seeds(300, 3000)
-	for seed := range uint64(rules) {
+	seeds := long.Draw(300, 3000)
+	rules := len(seeds)
+	for _, seed := range seeds {
 		g := generator{rand.New(rand.NewPCG(seed, 17))}
 		rule, begin := g.counted()
 		r := mustDecode(t, rule)

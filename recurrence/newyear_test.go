@@ -46,7 +46,7 @@ func zoneForms(t *testing.T) []zoneForm {
 			t.Fatalf("%s has %d different zones, want at least 300", form.name, n)
 		}
 	}
-	if !long.Enabled {
+	if !long.All() {
 		forms = slices.Clone(forms)
 		for i := range forms {
 			forms[i] = forms[i].quarter()

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
-	"os"
 	"regexp"
 	"slices"
 	"strconv"
@@ -272,16 +271,12 @@ func shorter(text string, later int64, at bool) string {
 
 // TestRRulesRunAsAPlainReadingOfRFC5545 compares random texts. RRULE_TEXTS sets their number, RRULE_SEED the first seed.
 func TestRRulesRunAsAPlainReadingOfRFC5545(t *testing.T) {
-	texts, _ := strconv.ParseUint(os.Getenv("RRULE_TEXTS"), 10, 64)
-	begin, _ := strconv.ParseUint(os.Getenv("RRULE_SEED"), 10, 64)
-	if texts == 0 {
-		texts = uint64(long.Seeds(300, 3000))
-	}
+	seeds := long.Chosen("RRULE_TEXTS", "RRULE_SEED", 300, 3000)
 	exportsCompared = 0
-	refusals, compared, running, counting, failed := map[string]int{}, uint64(0), 0, uint64(0), 0
-	for seed := range texts {
-		g := newJSONGenerator(begin + seed)
-		g.Rand = rand.New(rand.NewPCG(begin+seed, 5545))
+	refusals, texts, compared, running, counting, failed := map[string]int{}, len(seeds), 0, 0, 0, 0
+	for _, seed := range seeds {
+		g := newJSONGenerator(seed)
+		g.Rand = rand.New(rand.NewPCG(seed, 5545))
 		text := g.drawRRules()
 		later := g.Int64N(oneOf[int64](g, 1, 5, 100) * 86400)
 		at := g.chance(3)
@@ -291,7 +286,7 @@ func TestRRulesRunAsAPlainReadingOfRFC5545(t *testing.T) {
 			if small, _, _ := rruleProblem(text, later, at); small != "" {
 				problem = small
 			}
-			t.Errorf("seed %d: %s\n%s", begin+seed, text, problem)
+			t.Errorf("seed %d: %s\n%s", seed, text, problem)
 			if failed++; failed == 20 {
 				return
 			}
@@ -362,15 +357,11 @@ func setPositions(first, last int) string {
 // The RRULE of a rule has the runs of the rule, read by the table of RFC 5545. The rules have days, weekStart, positions and rules of also, and little
 // that RFC 5545 lacks. RRULE_EXPORTS sets their number, RRULE_SEED the first seed.
 func TestExportedRulesRunAsAPlainReadingOfRFC5545(t *testing.T) {
-	rules, _ := strconv.ParseUint(os.Getenv("RRULE_EXPORTS"), 10, 64)
-	begin, _ := strconv.ParseUint(os.Getenv("RRULE_SEED"), 10, 64)
-	if rules == 0 {
-		rules = uint64(long.Seeds(200, 3000))
-	}
+	seeds := long.Chosen("RRULE_EXPORTS", "RRULE_SEED", 200, 3000)
 	exportsCompared = 0
 	refusals, failed := map[string]int{}, 0
-	for seed := range rules {
-		g := newJSONGenerator(begin + seed + 9_000_000)
+	for _, seed := range seeds {
+		g := newJSONGenerator(seed + 9_000_000)
 		plain := func() jsonRule {
 			r := g.rule(false)
 			if s := r.Schedule; s != nil && len(s.Days) > 0 {
@@ -400,17 +391,17 @@ func TestExportedRulesRunAsAPlainReadingOfRFC5545(t *testing.T) {
 			limit = g.near + 300*86400
 		}
 		if problem := exportProblem(rule, limit); problem != "" {
-			t.Errorf("seed %d: %s", begin+seed, problem)
+			t.Errorf("seed %d: %s", seed, problem)
 			if failed++; failed == 20 {
 				return
 			}
 		}
 	}
-	t.Logf("%d rules: %d have an RRULE", rules, exportsCompared)
+	t.Logf("%d rules: %d have an RRULE", len(seeds), exportsCompared)
 	for _, reason := range slices.Sorted(maps.Keys(refusals)) {
 		t.Logf("%6d refused: %s", refusals[reason], reason)
 	}
-	if exportsCompared < int(rules)/4 {
-		t.Errorf("only %d of %d rules have an RRULE", exportsCompared, rules)
+	if exportsCompared < len(seeds)/4 {
+		t.Errorf("only %d of %d rules have an RRULE", exportsCompared, len(seeds))
 	}
 }

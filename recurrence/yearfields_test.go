@@ -73,7 +73,7 @@ func TestWeeksAndDaysOfTheYearAreThoseOfTheCalendar(t *testing.T) {
 	if _, week := on("2024-12-30 00:00:00").ISOWeek(); week != 1 || !isOfYear(Filter{Weeks: []int{1}}, on("2024-12-30 00:00:00"), 0) {
 		t.Fatal("2024-12-30 is in week 1")
 	}
-	for seed := range uint64(long.Seeds(60, 200)) {
+	for _, seed := range long.Draw(60, 200) {
 		g := generator{rand.New(rand.NewPCG(seed, 53))}
 		f := g.ofYear(Filter{})
 		if g.chance(2) {
@@ -109,7 +109,7 @@ func checkOpenDays(t *testing.T, name string, f Filter) {
 // All fields are read, written, and described: another rule has another text.
 func TestFieldsOfTheYearAreKept(t *testing.T) {
 	texts := map[string]string{}
-	for seed := range uint64(long.Seeds(300, 3000)) {
+	for _, seed := range long.Draw(300, 3000) {
 		g := generator{rand.New(rand.NewPCG(seed, 366))}
 		r := Recurrence{Frequency: Day, Hours: []int{9}, Minutes: []int{0}, Only: []Filter{g.ofYear(Filter{})}}
 		if g.chance(2) {

@@ -40,7 +40,7 @@ type walkedCollection struct {
 // the states allow.
 func TestRandomCallsKeepCollections(t *testing.T) {
 	seeds, steps := storesuite.WalkSize(2, 1500)
-	for seed := range seeds {
+	for _, seed := range seeds {
 		onServersWith(t, randomCalls, func(b *bench) {
 			w := &collectionWalk{bench: b, seed: seed, random: rand.New(rand.NewPCG(seed, 11)), there: map[string]*walkedCollection{}}
 			w.sending = b.hooked(func(cmd redis.Cmder) error {

@@ -606,7 +606,7 @@ func groupOperations(seed uint64, n int) []groupmodel.Operation {
 // allows. Seed 39 has two differences, both of a clock that stands still or steps back: the start of a job that was taken in the same instant before there was
 // a limit is given back, and what follows a flight waits until the clock has caught up.
 func TestRandomCallsOfGroupsAreThoseOfTheModel(t *testing.T) {
-	for seed := range uint64(long.Seeds(4, 39)) {
+	for _, seed := range long.Draw(4, 39) {
 		for _, repeats := range []bool{false, true} {
 			run := func(ops []groupmodel.Operation) (err error) {
 				onServersWith(t, settableClock|randomCalls|hookedCalls, func(b *bench) {

@@ -79,9 +79,9 @@ func (b *bench) wantWholeHistories(what string, partition protocol.Partition) {
 // A history has the same attempts as a plain list, for any sizes of attempts, for any number of them that end in one call, and while the number that
 // is kept changes. Every head has the numbers of its fields.
 func TestAHistoryIsAPlainList(t *testing.T) {
-	for seed := range long.Seeds(2, 20) {
+	for _, seed := range long.Draw(2, 20) {
 		onHistoryBench(t, 150, func(h *historyBench) {
-			random := rand.New(rand.NewPCG(uint64(seed), 7))
+			random := rand.New(rand.NewPCG(seed, 7))
 			keep, kept := 3, []string{}
 			h.keep(keep)
 			for len(h.held) > 0 {

@@ -95,7 +95,7 @@ func (j jobAnswers) shown() string {
 // never be cancelled. Actions without an effect come last only.
 func TestEachActionOnAJobHasTheAnswerOfTheTable(t *testing.T) {
 	actions := 4
-	if long.Enabled {
+	if long.All() {
 		actions = 5
 	}
 	onServersWith(t, randomCalls, func(b *bench) {

@@ -52,7 +52,7 @@ type jobLife struct {
 // A job that replaces another takes its place, or follows it after its flight has ended, in any way: then only the newest one does.
 func TestRandomCancellationsEndEachJobOnce(t *testing.T) {
 	seeds, steps := storesuite.WalkSize(3, 300)
-	for seed := range seeds {
+	for _, seed := range seeds {
 		onServersWith(t, randomCalls, func(b *bench) {
 			w := &cancelWalk{
 				bench: b, seed: seed, random: rand.New(rand.NewPCG(seed, 3)), lives: map[string]*jobLife{}, barred: map[string]bool{}, deleted: map[string]bool{},

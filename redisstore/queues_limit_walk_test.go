@@ -40,7 +40,7 @@ type limitWalk struct {
 // taken than the limit allows, what the limit allows is taken, and each job ends once.
 func TestRandomCallsUnderALimitCountWhatIsHeld(t *testing.T) {
 	seeds, steps := storesuite.WalkSize(2, 250)
-	for seed := range seeds {
+	for _, seed := range seeds {
 		onServersWith(t, randomCalls, func(b *bench) {
 			w := &limitWalk{bench: b, steady: seed%2 == 0, random: rand.New(rand.NewPCG(seed, 7)), held: map[string]map[string]int64{}, ended: map[string]int{}, sessions: []string{"s0", "s1", "s2"}, ahead: map[string]bool{}, started: map[string]int64{}, fences: map[string]int64{}}
 			if b.SetClock != nil {

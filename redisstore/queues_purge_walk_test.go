@@ -14,7 +14,7 @@ import (
 // and its body is removed when the purge ends; a later job, or one that did not wait, remains; an ID is in one place, and none is left void.
 func TestRandomPurgesEndWhatWaited(t *testing.T) {
 	seeds, steps := storesuite.WalkSize(3, 300)
-	for seed := range seeds {
+	for _, seed := range seeds {
 		onServersWith(t, randomCalls, func(b *bench) {
 			w := &cancelWalk{
 				bench: b, seed: seed, random: rand.New(rand.NewPCG(seed, 15)), lives: map[string]*jobLife{},

@@ -16,7 +16,7 @@ import (
 // again; else nothing has changed. Later jobs run as on any queue, and an old call, repeated, adds nothing.
 func TestRandomDeletionsOfAQueueLoseNoJob(t *testing.T) {
 	seeds, steps := storesuite.WalkSize(3, 300)
-	for seed := range seeds {
+	for _, seed := range seeds {
 		onServersWith(t, randomCalls, func(b *bench) {
 			w := &deletionWalk{cancelWalk: &cancelWalk{
 				bench: b, seed: seed, random: rand.New(rand.NewPCG(seed, 21)), lives: map[string]*jobLife{}, barred: map[string]bool{}, deleted: map[string]bool{},

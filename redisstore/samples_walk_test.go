@@ -38,7 +38,7 @@ type sampleWalk struct {
 // measurements are in them once.
 func TestRandomSamplesContainEveryChangeOnce(t *testing.T) {
 	seeds, steps := storesuite.WalkSize(3, 300)
-	for seed := range seeds {
+	for _, seed := range seeds {
 		onServersWith(t, randomCalls, func(b *bench) {
 			w := &sampleWalk{
 				bench: b, random: rand.New(rand.NewPCG(seed, 11)), measured: map[string]int64{}, minutes: map[string]map[string]int64{}, hours: map[string]map[string]int64{},

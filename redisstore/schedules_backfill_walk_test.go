@@ -18,7 +18,7 @@ import (
 // in front of it; unfinished is right; and at the end nothing is left.
 func TestRandomBackfillsRunEachOccurrenceAsOftenAsItWasPlaced(t *testing.T) {
 	seeds, steps := storesuite.WalkSize(3, long.Seeds(50, 150))
-	for seed := range seeds {
+	for _, seed := range seeds {
 		onServersWith(t, randomCalls, func(b *bench) {
 			for _, policy := range []string{"allow", "skip", "wait", "cancel"} {
 				w := &backfillWalk{bench: b, random: rand.New(rand.NewPCG(seed, 9)), name: policy, policy: policy, placed: map[string]bool{}, held: map[string]protocol.TakenJob{}, sessions: map[string]int64{}}

@@ -25,7 +25,7 @@ type manualModel struct {
 // each once; and its history has each of their attempts, and each cancelled one, once.
 func TestRandomEndsOfManualRunsAreCountedOnce(t *testing.T) {
 	seeds, steps := storesuite.WalkSize(3, 300)
-	for seed := range seeds {
+	for _, seed := range seeds {
 		onServersWith(t, randomCalls, func(b *bench) {
 			w := &cancelWalk{
 				bench: b, seed: seed, random: rand.New(rand.NewPCG(seed, 16)), lives: map[string]*jobLife{}, barred: map[string]bool{}, deleted: map[string]bool{},

@@ -47,7 +47,7 @@ const backOps = 12 // operations between two quiet moments
 // whose deletion was carried out does not.
 func TestASlotThatGoesBackLeavesEachScheduleInOnePlace(t *testing.T) {
 	seeds, steps := storesuite.WalkSize(20, 1500)
-	for seed := range seeds {
+	for _, seed := range seeds {
 		onServersWith(t, randomCalls|hookedCalls, func(b *bench) {
 			w := &backWalk{slot: -1, before: map[string]*backFacts{}, moveWalk: &moveWalk{
 				bench: b, seed: seed, random: rand.New(rand.NewPCG(seed, 11)), models: map[string]*moveModel{}, placed: map[string]string{},

@@ -60,7 +60,7 @@ var (
 // nothing is left after 7 days.
 func TestRandomStepsOfManyProcessesLeaveEachScheduleInOnePlace(t *testing.T) {
 	seeds, steps := storesuite.WalkSize(6, 300)
-	for seed := range seeds {
+	for _, seed := range seeds {
 		onServersWith(t, randomCalls, func(b *bench) {
 			w := &moveWalk{
 				bench: b, seed: seed, random: rand.New(rand.NewPCG(seed, 9)), models: map[string]*moveModel{}, placed: map[string]string{},

@@ -43,7 +43,7 @@ type streakWalk struct {
 // the count; and a repeated call changes nothing.
 func TestRandomDeathsPauseASchedule(t *testing.T) {
 	seeds, steps := storesuite.WalkSize(3, 400)
-	for seed := range seeds {
+	for _, seed := range seeds {
 		onServersWith(t, randomCalls, func(b *bench) {
 			w := &streakWalk{bench: b, seed: seed, random: rand.New(rand.NewPCG(seed, 4))}
 			for i, n := range []int{0, 1, 2, 3, 5} {

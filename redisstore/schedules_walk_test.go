@@ -37,7 +37,7 @@ type scheduleWalk struct {
 // untaken occurrence at its cursor; and at the end every key is empty.
 func TestRandomCallsEndEachOccurrenceOnce(t *testing.T) {
 	seeds, steps := storesuite.WalkSize(4, 250)
-	for seed := range seeds {
+	for _, seed := range seeds {
 		onServersWith(t, randomCalls, func(b *bench) {
 			w := &scheduleWalk{
 				bench: b, seed: seed, random: rand.New(rand.NewPCG(seed, 2)),

@@ -63,7 +63,7 @@ func TestModelsThatKeepAllPromisesAgree(t *testing.T) {
 		"rounded up":   func(s span) span { return span{s.hi, s.hi} },
 		"nearest":      func(s span) span { return span{(s.lo + s.hi) / 2, (s.lo + s.hi) / 2} },
 	}
-	for seed := range uint64(long.Seeds(20, 1_000)) {
+	for _, seed := range long.Draw(20, 1_000) {
 		for name, decide := range deciders {
 			m := New()
 			m.decide = decide

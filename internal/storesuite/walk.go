@@ -30,7 +30,7 @@ var WalkParks = []string{"mail", "report"}
 // used before, comes with its own body, and ends once.
 func (s *Suite) TestRandomCallsLoseNoJobAndRunNoneTwice(t *testing.T) {
 	seeds, steps := WalkSize(4, 150)
-	for seed := range seeds {
+	for _, seed := range seeds {
 		s.onServersWith(t, RandomCalls, func(b *Bench) {
 			w := &walk{Bench: b, random: rand.New(rand.NewPCG(seed, 1)), held: map[string]map[string]int64{}, ended: map[string]int{}}
 			for step := range steps {
@@ -191,14 +191,18 @@ func (w *walk) drain() {
 	}
 }
 
-// WalkSize returns how many seeds a walk has, of which a plain run takes the first, and how many steps each. CHIME_WALK="<seeds> <steps>" sets
-// others.
-func WalkSize(seeds, steps int) (uint64, int) {
-	seeds = long.Seeds(1, seeds)
-	if text := os.Getenv("CHIME_WALK"); text != "" {
-		if _, err := fmt.Sscan(text, &seeds, &steps); err != nil {
-			panic("CHIME_WALK: " + err.Error())
-		}
+// WalkSize returns the seeds of a walk, which are some of the first ones (see package long), and how many steps each has. CHIME_WALK="<seeds> <steps>"
+// sets another number of each.
+func WalkSize(all, steps int) (seeds []uint64, n int) {
+	text := os.Getenv("CHIME_WALK")
+	if text == "" {
+		return long.Draw(1, all), steps
 	}
-	return uint64(seeds), steps
+	if _, err := fmt.Sscan(text, &all, &steps); err != nil {
+		panic("CHIME_WALK: " + err.Error())
+	}
+	for seed := range uint64(all) {
+		seeds = append(seeds, seed)
+	}
+	return seeds, steps
 }

@@ -52,13 +52,18 @@ var (
 // Random calls of Enqueue with Once, Keep, In, Expire and Replace, of Cancel, Delete, Requeue, Purge, Pause and Limit, with a worker whose handlers
 // succeed, fail, snooze, discard and hang: each answer, each job's state, each run and each kept result is as the documents describe it.
 func TestRandomCallsAgreeWithAPlainModel(t *testing.T) {
-	seeds, ops, first := long.Seeds(2, 60), 500, 0
+	seeds, ops := long.Draw(2, 60), 500
 	if text := os.Getenv("CHIME_WALK"); text != "" { // how many seeds, how many calls with each, and the first seed
-		if _, err := fmt.Sscan(text, &seeds, &ops, &first); err != nil {
+		n, first := 0, uint64(0)
+		if _, err := fmt.Sscan(text, &n, &ops, &first); err != nil {
 			t.Fatal(err)
 		}
+		seeds = nil
+		for seed := range uint64(n) {
+			seeds = append(seeds, first+seed)
+		}
 	}
-	for seed := uint64(first); seed < uint64(first+seeds); seed++ {
+	for _, seed := range seeds {
 		fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 			w := &plainWalk{
 				T: t, seed: seed, random: rand.New(rand.NewPCG(seed, 29)), model: newPlainQueue(), release: map[string]chan struct{}{},

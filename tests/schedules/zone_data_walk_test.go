@@ -16,7 +16,7 @@ import (
 // Processes with two different zone data, in random order, take, place, declare, pause and move a schedule of every day, and die between any two
 // commands. Whatever they do, one occurrence runs for each date of the local calendar, and no second one.
 func TestProcessesWithDifferentZoneDataRunEachDateOnce(t *testing.T) {
-	for seed := range uint64(long.Seeds(2, 10)) {
+	for _, seed := range long.Draw(2, 10) {
 		fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 			w := &zoneWalk{T: t, f: f, random: rand.New(rand.NewPCG(seed, 29)), ran: map[string]int{}}
 			w.days(seed, long.Seeds(3, 6))
@@ -27,7 +27,7 @@ func TestProcessesWithDifferentZoneDataRunEachDateOnce(t *testing.T) {
 // The same with two times of day an hour apart: by other data the second one may be at the instant of the first, and then one of them may not run. But
 // no local time runs twice, and each date has a run.
 func TestProcessesWithDifferentZoneDataRunNearbyTimesOnce(t *testing.T) {
-	for seed := range uint64(long.Seeds(1, 6)) {
+	for _, seed := range long.Draw(1, 6) {
 		fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 			w := &zoneWalk{T: t, f: f, random: rand.New(rand.NewPCG(seed, 30)), ran: map[string]int{}}
 			rule := recurrence.Recurrence{Frequency: recurrence.Day, Hours: []int{9, 10}, Minutes: []int{0}, TimeZone: namedZone}

@@ -154,7 +154,7 @@ func TestEveryInstantOfAnOutageIsRunOrCounted(t *testing.T) {
 	for i, outage := range outages {
 		for j, overlap := range overlaps {
 			for k, misfire := range []chime.MisfirePolicy{chime.MisfireRunOnce, chime.MisfireSkip, chime.MisfireCatchUp} {
-				if !long.Enabled && (i%4 != j || i%3 != k) {
+				if !long.All() && (i%4 != j || i%3 != k) {
 					continue
 				}
 				t.Run(fmt.Sprintf("%s, %s, %s", outage.name, overlap, misfire), func(t *testing.T) {
@@ -188,7 +188,7 @@ func TestCatchUpRunsTheNewestHundredOfADay(t *testing.T) {
 		{"20 minutes, with runs of 20 seconds", everyMinute, 20 * time.Minute, 20 * time.Second, 20, 20, 15},
 	} {
 		for j, overlap := range overlaps {
-			if !long.Enabled && i != j {
+			if !long.All() && i != j {
 				continue // a short run has each case and each policy once
 			}
 			t.Run(c.name+", "+string(overlap), func(t *testing.T) {

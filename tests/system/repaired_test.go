@@ -67,7 +67,7 @@ func TestAScheduleContinuesAfterItsPlacementIsDamaged(t *testing.T) {
 	for i, name := range slices.Sorted(maps.Keys(damages)) {
 		damage := damages[name]
 		for _, leads := range []bool{true, false} {
-			if !long.Enabled && leads != (i%2 == 0) {
+			if !long.All() && leads != (i%2 == 0) {
 				continue // a short run has each damage once
 			}
 			t.Run(fmt.Sprintf("%s, a leader %v", name, leads), func(t *testing.T) {

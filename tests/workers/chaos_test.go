@@ -20,9 +20,9 @@ import (
 // TestEveryJobEndsOnceUnderFaults runs three workers on a store that, at random, loses calls and replies, is unavailable, and reaps
 // sessions. Each seed is another sequence of faults; after each of them every job has ended exactly once.
 func TestEveryJobEndsOnceUnderFaults(t *testing.T) {
-	for seed := range long.Seeds(2, 30) {
+	for _, seed := range long.Draw(2, 30) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
-			fixture.Run(t, func(t *testing.T, f *fixture.Fixture) { chaos(t, f, uint64(seed)) })
+			fixture.Run(t, func(t *testing.T, f *fixture.Fixture) { chaos(t, f, seed) })
 		})
 	}
 }

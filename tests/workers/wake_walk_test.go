@@ -51,11 +51,11 @@ type missed struct {
 // TestNoStartableJobWaitsForASafetyPoll lets random jobs, delayed jobs, pauses and limits meet workers with slow and fast connections. After each
 // step nothing happens for a moment: then no queue has a job that may start while a worker that serves the queue has a free slot.
 func TestNoStartableJobWaitsForASafetyPoll(t *testing.T) {
-	for seed := range long.Seeds(6, 100) {
+	for _, seed := range long.Draw(6, 100) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 				w := &wakeWalk{
-					Fixture: f, random: rand.New(rand.NewPCG(uint64(seed), 29)), queues: chime.NewQueues(f.Server.Store()), paused: map[string]bool{},
+					Fixture: f, random: rand.New(rand.NewPCG(seed, 29)), queues: chime.NewQueues(f.Server.Store()), paused: map[string]bool{},
 					limits: map[string]chime.Limit{}, running: map[string]int{}, ended: map[string]int{}, starts: map[string][]time.Time{},
 				}
 				w.run(t)

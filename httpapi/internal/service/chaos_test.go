@@ -26,7 +26,7 @@ const (
 // Writers create, change, enable, disable, run and delete jobs while others do the same to their collections. A third of them is stopped between two
 // calls to the store, or before an answer; others are slow, some by a minute and a half. Afterwards Run repairs what they have left.
 func TestWhatWritersLeaveIsRepaired(t *testing.T) {
-	for seed := range uint64(long.Seeds(3, 8)) {
+	for _, seed := range long.Draw(3, 8) {
 		onService(t, Options{}, func(t *testing.T, f *fixture) {
 			c := &chaos{fixture: f, store: New(Options{Store: f.cutStore(), Queues: chaosQueues}), quota: chaosQuota}
 			for _, name := range []string{"demo", "other"} {
@@ -45,7 +45,7 @@ func TestWhatWritersLeaveIsRepaired(t *testing.T) {
 
 // No writer is stopped here, so nothing needs repair; and an answer to a writer is true until the next write.
 func TestEachJobIsWhatItsLastWriterWanted(t *testing.T) {
-	for seed := range uint64(long.Seeds(3, 8)) {
+	for _, seed := range long.Draw(3, 8) {
 		onService(t, Options{}, func(t *testing.T, f *fixture) {
 			c := &chaos{fixture: f, store: New(Options{Store: f.cutStore(), Queues: chaosQueues})}
 			for i := range chaosJobs {

@@ -1,0 +1,63 @@
+package long
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+)
+
+// A walk takes its first seeds always, and all others by four numbers in a row; without a number it takes all.
+func TestFourNumbersTakeAllSeeds(t *testing.T) {
+	taken := map[uint64]int{}
+	for n := range uint64(share) {
+		seeds := draw(30, 400, 1000+n, true)
+		even := 0
+		for _, seed := range seeds {
+			even += int(1 - seed%2)
+		}
+		if !slices.IsSorted(seeds) || len(seeds) > 30+420/share || even < len(seeds)/3 || even > len(seeds)*2/3 {
+			t.Errorf("number %d: %v, of which %d are even; want at most %d seeds in order, and half of them even", n, seeds, even, 30+420/share)
+		}
+		for _, seed := range seeds {
+			taken[seed]++
+		}
+	}
+	for seed := range uint64(400) {
+		if want := map[bool]int{true: share, false: 1}[seed < 30]; taken[seed] != want {
+			t.Errorf("seed %d is taken %d times, want %d", seed, taken[seed], want)
+		}
+	}
+	if seeds := draw(30, 400, 0, false); len(seeds) != 400 {
+		t.Errorf("without a number %d seeds, want 400", len(seeds))
+	}
+}
+
+// The tests of each file take everything once in four numbers in a row, and not all files by the same number.
+func TestFourNumbersTakeAllHours(t *testing.T) {
+	for n := range uint64(share) {
+		files := 0
+		for i := range 100 {
+			file := fmt.Sprintf("/src/chime/tests/jobs/file%d_test.go", i)
+			times := 0
+			for next := range uint64(share) {
+				if isDrawn(file, 70+n+next) {
+					times++
+				}
+			}
+			if times != 1 {
+				t.Errorf("%s is taken %d times by four numbers from %d, want once", file, times, 70+n)
+			}
+			if isDrawn(file, 70+n) {
+				files++
+			}
+		}
+		if files < 10 || files > 45 {
+			t.Errorf("number %d takes %d of 100 files, want about a quarter", 70+n, files)
+		}
+	}
+	for text, want := range map[string]bool{"": false, "few": false, "all": false, "12": true} {
+		if _, drawn := numberOf(text); drawn != want {
+			t.Errorf("CHIME_SEEDS=%q is a number: %v, want %v", text, drawn, want)
+		}
+	}
+}
