@@ -7,7 +7,7 @@
 set -eu
 cd "$(dirname "$0")"
 
-# step FOLDER COMMAND …, as run below calls it: a command in a module, whose lines come as they are printed. What fails is named again at the end.
+# step FOLDER COMMAND …, as xargs below calls it: a command in a module, whose lines come as they are printed. What fails is named again at the end.
 if [ "${1:-}" = step ]; then
 	folder=$2 failing='' && shift 2 && echo "== $folder: $*" | cut -c 1-150
 	(cd "$folder" && { [ "$folder" != . ] || export GOWORK=off; } && "$@" 2>&1 || echo "test.sh: failed in $folder: $*" | cut -c 1-150) |
@@ -21,7 +21,10 @@ if [ "${1:-}" = step ]; then
 fi
 all=${1:-} && case $all in '' | all) ;; *) echo "test.sh: unknown argument $all: want none, or all" >&2 && exit 2 ;; esac
 command -v go >/dev/null || PATH=$PATH:/usr/local/go/bin; PATH=$PATH:/usr/sbin # where Debian has nginx and haproxy
-unset GOWORK && export CGO_ENABLED=1 GOGC="${GOGC:-400}" # tests keep little memory: collecting garbage less often saves a tenth of the time
+# Without cgo, which only the race detector needs, tests and images share one build. The detector waits a second at each end of a process. Tests keep little
+# memory: collecting garbage less often saves a tenth of the time. Each commit has other seeds of random walks (internal/long).
+unset GOWORK && export CGO_ENABLED=0 GOGC="${GOGC:-400}" GORACE="${GORACE:-atexit_sleep_ms=100}"
+[ ! "$all" ] || export CHIME_SEEDS="${CHIME_SEEDS:-$((0x$(git rev-parse --short=7 HEAD 2>/dev/null || echo 0)))}"
 
 missing= # packages of Debian
 need() { for command in $1; do ! command -v "$command" >/dev/null || return 0; done && missing="$missing $2"; } # one of the commands
@@ -36,44 +39,42 @@ fi
 [ ! "$missing" ] || { echo "test.sh: install these first (their names on Debian):$missing; redis-server 7.0 or Valkey 7.2 and later" >&2 && exit 2; }
 
 tmp=$(mktemp -d) && trap 'rm -rf "$tmp"' EXIT && export FAILED="$tmp/failed"
-queue() { echo "$*" >>"$tmp/steps"; } # a step for run
-run() { xargs -P 4 -L 1 ./test.sh step <"$tmp/steps" && rm "$tmp/steps"; } # four at a time, because much waits for servers and browsers
+queue() { echo "$*" >>"$tmp/steps"; } # a step
 GOWORK=off go list -tags real,long ./... >"$tmp/packages" # fails where a file cannot be read
 packages() { grep -E "$@" "$tmp/packages"; } # those whose folder fits a pattern; with -v the others
 
 # These start no goroutines, or are made of what other folders test with the race detector: it would only make them slow. A test holds the former.
 plain='/recurrence$|/docs$|/examples/|/tests/(repo|system|nozone|schedules)$|/chimetest$|/dashboard/(crawl|internal/(builder|guard|render))$'
-plain="$plain|/redisstore/internal/|/internal/(blocked|definition|history|jobfind|login|loopback|plain|protocol|rights|rules|schedule|svg|times|wire)$"
+plain="$plain|/redisstore/internal/|/internal/(blocked|definition|format|groupmodel|history|jobfind|login|long|loopback|plain|protocol|rights|rules|schedule|svg|times|wire)$"
 slow='/tests/scheduler$|/dashboard$|/dashboard/internal/pages$|/internal/overview$' && { [ "$all" ] || plain="$plain|$slow"; } # takes minutes with it
 # These wait for servers and processes, and use all processors. The others, of fake time, have one processor each: on two the race detector of Go 1.25
 # and 1.26 crashes where timers of a bubble come late (maybeRunChan in runtime/time.go). It leaves out Lua's interpreter. It must not leave out
 # what uses sync.Map, as the simulated server does: the linker may choose that package's copy of the generic code, and then the detector misses locks.
-real='/tests/real' alone='/tests/(ablation|chaos)$' cores='/tests/(jobs|queues|workers)$'
-race="-race -gcflags=github.com/yuin/gopher-lua/...=-race=false" test="go test -vet=off -timeout 20m -p 1"
+real='/tests/real' alone='/tests/(ablation|chaos)$' cores='/tests/(jobs|queues|workers)$' test="go test -vet=off -timeout 20m -p 1"
+detector="-race -gcflags=github.com/yuin/gopher-lua/...=-race=false" && race="env CGO_ENABLED=1 $test $detector"
 racing=$(packages -v "$plain|$real|$alone") long=$(packages "$plain|/internal/overview$|/tests/" | grep -vE "$real|$alone|$cores")
 
 # shellcheck disable=SC2046,SC2086 # a word is an argument
 {
-	./test.sh step . go build $race ./... # once, not by each of the three
-	if [ "$all" ]; then queue . ./check.sh && queue . $test -tags real,long $(echo "$long" | grep /tests/); fi # the longest steps first
-	queue . $test $race -tags real $(packages "$real")
-	queue . env CHIME_TEST_SERVER=redis $test $race -tags real -cpu 1 $(echo "$racing" | grep -v /tests/) # redisstore's tests run on that server
-	queue . env CHIME_TEST_SERVER=redis $test $race -tags real -cpu 1 $(echo "$racing" | grep /tests/)
+	./test.sh step . env CGO_ENABLED=1 go build $detector ./... # once, not by each of the three
+	[ ! "$all" ] || queue . ./check.sh # the longest steps first, short ones last: then no processor waits for the end of a long one
+	for which in -v -e; do [ ! "$all" ] || queue . $test -tags real,long $(echo "$long" | grep $which /tests/); done
+	queue . $race -tags real $(packages "$real")
+	for which in -e -v; do queue . env CHIME_TEST_SERVER=redis $race -tags real -cpu 1 $(echo "$racing" | grep $which /tests/); done
 	[ "$all" ] || queue . $test $(packages "$plain|/tests/chaos")
-	for module in httpapi cmd/chime chimeotel chimeprom; do queue $module $test $race ${all:+-tags real} -cpu 1 ./...; done
+	for module in httpapi cmd/chime chimeotel chimeprom; do queue $module $race ${all:+-tags real} -cpu 1 ./...; done
 }
 if [ "$all" ]; then
 	queue . $test -tags real,long -cpu 2 $(packages "$cores") # on two processors; with the detector they have one
-	for module in deploy internal/browser httpapi/contract bench examples/http examples/holidays examples/outbox examples/webapp; do queue $module $test -tags real ./...; done
-	queue . $test -tags real,long $(echo "$long" | grep -v /tests/)
+	queue . $test -tags real -count=1 -v ./tests/chaos -for 60s
 	queue . $test -tags real ./tests/ablation
+	for module in internal/browser bench httpapi/contract deploy examples/http examples/webapp examples/holidays examples/outbox; do queue $module $test -tags real ./...; done
 	queue httpapi $test -tags long . ./internal/service
 	./test.sh step . go test -vet=off -tags long -ldflags '-s -w' -c -o "$tmp/redisstore.test" ./redisstore && queue redisstore "$tmp/redisstore.test"
 	for server in cluster user:producer user:worker user:scheduler user:viewer user:operator; do # all seeds only above: they try the scripts' logic
 		queue redisstore env CHIME_SEEDS=few CHIME_TEST_SERVER=$server "$tmp/redisstore.test"
 	done
-	queue . $test -tags real -count=1 -v ./tests/chaos -for 60s
 fi
-run
+xargs -P 4 -L 1 ./test.sh step <"$tmp/steps" # four at a time, because much waits for servers and browsers
 [ ! -s "$FAILED" ] || { echo "test.sh: FAILED:" >&2 && cat "$FAILED" >&2 && exit 1; }
 echo "test.sh: all tests passed"
