@@ -252,6 +252,44 @@ func ExampleJob_Progress() {
 	// Output: 40 percent
 }
 
+// A chain: when the picture is resized, publish it; when it is published, notify its owner. Each job gets the job before it, with what that returned.
+func ExampleOnDone() {
+	server := embedded.StartInMemory()
+	defer server.Close()
+	ctx, stop := context.WithCancel(context.Background())
+	worker := chime.NewWorker(server.Store(), chime.WorkerOptions{Logger: slog.New(slog.DiscardHandler)})
+	worker.Handle("resize", func(_ context.Context, job *chime.Job) error { return job.Return("small.png") })
+	worker.Handle("publish", func(_ context.Context, job *chime.Job) error {
+		var file string
+		if err := chime.Decode(job.Prior.Result, &file); err != nil {
+			return err
+		}
+		return job.Return("https://cdn.example.com/" + file)
+	})
+	notified := make(chan bool)
+	worker.Handle("notify", func(_ context.Context, job *chime.Job) error {
+		var owner, address string
+		if err := errors.Join(job.Decode(&owner), chime.Decode(job.Prior.Result, &address)); err != nil {
+			return err
+		}
+		fmt.Printf("to %s: %s\n", owner, address)
+		close(notified)
+		return nil
+	})
+	ran := make(chan error, 1)
+	go func() { ran <- worker.Run(ctx) }()
+
+	notify := chime.Item{Name: "notify", Args: "ada"}
+	publish := chime.Item{Name: "publish", Options: []chime.EnqueueOption{chime.OnDone(notify)}}
+	if _, err := chime.NewEnqueuer(server.Store(), chime.EnqueuerOptions{}).Enqueue(ctx, "resize", "big.png", chime.OnDone(publish)); err != nil {
+		fmt.Println(err)
+	}
+	<-notified
+	stop()
+	<-ran
+	// Output: to ada: https://cdn.example.com/small.png
+}
+
 // When a payment is dead, send an alert: its job is added in the same step, and gets the dead job.
 func ExampleOnDeath() {
 	server := embedded.StartInMemory()

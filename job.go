@@ -23,7 +23,7 @@ type Job struct {
 	Name     string    `json:"name"`               // the job name: it selects the handler
 	Queue    string    `json:"queue"`              // the queue it was taken from
 	Schedule string    `json:"schedule,omitempty"` // the schedule that created it, also for a manual run; empty: it was enqueued
-	Origin   string    `json:"origin,omitempty"`   // how a schedule created it: occurrence, manual, backfill or death, see [JobEvent]; empty: it was enqueued
+	Origin   string    `json:"origin,omitempty"`   // how a schedule created it: occurrence, manual, backfill, done or death, see [JobEvent]; empty: it was enqueued
 	Planned  time.Time `json:"planned,omitzero"`   // when it was to run: the occurrence's instant, the instant of In or At, or about when it was enqueued
 	Started  time.Time `json:"started,omitzero"`   // when this attempt began, by the store's clock
 
@@ -43,6 +43,10 @@ type Job struct {
 	// Death is set in a job that [OnDeath] has added: the dead job, with its attempts and its last error. Its payload is left out if it is
 	// longer than 64 KiB. Death is nil in every other job.
 	Death *JobInfo `json:"death,omitempty"`
+
+	// Prior is set in a job that [OnDone] has added: the job that is done, with its attempts, and its result as [Job.Return] has set it. Its payload is
+	// left out if it is longer than 64 KiB. Prior is nil in every other job. A Prior has no Prior of its own.
+	Prior *JobInfo `json:"prior,omitempty"`
 
 	Payload []byte `json:"-"` // the encoded arguments; see Decode. In JSON: payload_bytes
 

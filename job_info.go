@@ -55,7 +55,10 @@ type JobInfo struct {
 	Header  map[string]string `json:"header,omitempty"`   // data that travels with the job, see [Header]; nil: none
 	Keep    time.Duration     `json:"-"`                  // how long its result is kept, see [Keep]; 0: not at all. In JSON: keep_ms
 	Retry   RetryPolicy       `json:"retry,omitzero"`     // zero: the default of the handler or the worker
+	OnDone  string            `json:"on_done,omitempty"`  // the name of the job that is added when it is done; empty: none
 	OnDeath string            `json:"on_death,omitempty"` // the name of the job that is added when it becomes dead; empty: none
+	// Followers is how many jobs its OnDone and its OnDeath describe, with those that follow them; 0: none.
+	Followers int `json:"followers,omitempty"`
 
 	Failures  []Failure `json:"failures,omitempty"`   // the last five attempts that failed, oldest first
 	LastError string    `json:"last_error,omitempty"` // the error of the last one, at most 1 KiB
@@ -160,7 +163,8 @@ func (j *JobInfo) fill(message *wire.Envelope) {
 	if details == nil {
 		return
 	}
-	j.Header, j.Keep, j.Retry, j.OnDeath = details.Header, details.Keep, RetryPolicy{details.Retry}, onDeathName(details)
+	j.Header, j.Keep, j.Retry = details.Header, details.Keep, RetryPolicy{details.Retry}
+	j.fillFollowers(details)
 	j.Group = details.Group
 	if !details.Enqueued.IsZero() {
 		j.Enqueued = details.Enqueued

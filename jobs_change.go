@@ -73,7 +73,7 @@ func (j *Jobs) requeue(ctx context.Context, queue string, found []*protocol.Foun
 		message.Failures, message.Expires = 0, time.Time{}
 		if name == "" {
 			jobs[i].Schedule, jobs[i].Name, jobs[i].Planned = message.Schedule, message.Name, message.Planned
-			jobs[i].Death = message.Details != nil && message.Details.Death != nil
+			jobs[i].Follows = message.Follows()
 		}
 		jobs[i].Read, jobs[i].Body = f.Body, message.Encode()
 	}

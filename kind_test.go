@@ -69,7 +69,7 @@ func TestAKindsDefaultsHoldForItsSchedules(t *testing.T) {
 	}
 }
 
-// A kind makes the group of its arguments; the group of a call overrides it. A job that follows a death has none.
+// A kind makes the group of its arguments; the group of a call overrides it. A job that follows another one has none.
 func TestAKindMakesTheGroupOfItsArguments(t *testing.T) {
 	type export struct{ Tenant string }
 	kind := Define[export]("groups.export", GroupBy(func(args export) string { return args.Tenant }))
@@ -92,15 +92,15 @@ func TestAKindMakesTheGroupOfItsArguments(t *testing.T) {
 	if got := groupOf(kind.Item(export{})); !strings.Contains(got, "group is missing") {
 		t.Errorf("without a tenant: %q, want that the group is missing", got)
 	}
-	body, err := deathBody(kind.Item(export{"t1"}))
+	body, err := followerBody(kind.Item(export{"t1"}), true)
 	if err != nil {
 		t.Fatal(err)
 	}
 	message, err := wire.DecodeEnvelope(body)
 	if err != nil || message.Details != nil && message.Details.Group != "" {
-		t.Errorf("a job that follows a death: %+v, %v; want no group", message.Details, err)
+		t.Errorf("a job that follows another one: %+v, %v; want no group", message.Details, err)
 	}
-	if _, err := deathBody(Item{Name: "a", Options: []EnqueueOption{Group("g")}}); !errors.Is(err, &InvalidError{Value: "Group"}) {
+	if _, err := followerBody(Item{Name: "a", Options: []EnqueueOption{Group("g")}}, true); !errors.Is(err, &InvalidError{Value: "Group"}) {
 		t.Errorf("the option Group of such a job: %v, want an InvalidError", err)
 	}
 	defer func() {

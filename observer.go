@@ -58,7 +58,7 @@ type JobEvent struct {
 	Outcome  RunOutcome `json:"outcome,omitempty"`  // Ended: how it ended
 	Err      error      `json:"-"`                  // Ended: the handler's error, or the reason why the job is dead
 
-	Origin   string    `json:"origin,omitempty"`    // how a schedule created it: occurrence, manual (Trigger), backfill or death (OnDeath); empty: enqueued or unknown
+	Origin   string    `json:"origin,omitempty"`    // how a schedule created it: occurrence, manual (Trigger), backfill, done (OnDone) or death (OnDeath); empty: enqueued or unknown
 	First    bool      `json:"first,omitempty"`     // no attempt has begun before, as far as the job shows
 	Waited   time.Time `json:"waited,omitzero"`     // when the job began to wait for this attempt: when it was due, or enqueued; zero: unknown, as after a crash
 	TimedOut bool      `json:"timed_out,omitempty"` // Ended: the handler ran past its timeout

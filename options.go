@@ -38,7 +38,7 @@ type HandlerOption interface {
 	handler(*handlerSettings)
 }
 
-// A JobOption is both an EnqueueOption and a ScheduleOption: Queue, Header, Keep, OnDeath, and every AttemptOption.
+// A JobOption is both an EnqueueOption and a ScheduleOption: Queue, Header, Keep, OnDone, OnDeath, and every AttemptOption.
 type JobOption interface {
 	EnqueueOption
 	ScheduleOption
@@ -70,7 +70,8 @@ type jobSettings struct {
 	queue   string
 	header  map[string]string
 	keep    time.Duration
-	onDeath []byte // the body of the job to add
+	onDone  []byte // the body of the job to add
+	onDeath []byte // likewise
 }
 
 // or returns the settings, with farther's values for those that are not set. The header gets the keys of both, so its size must be checked
@@ -86,6 +87,9 @@ func (s jobSettings) or(farther jobSettings) jobSettings {
 		maps.Copy(header, s.header)
 		s.header = header
 	}
+	if s.onDone == nil {
+		s.onDone = farther.onDone
+	}
 	if s.onDeath == nil {
 		s.onDeath = farther.onDeath
 	}
@@ -94,10 +98,10 @@ func (s jobSettings) or(farther jobSettings) jobSettings {
 
 // details returns the settings that few jobs have; nil if none of them is set.
 func (s *jobSettings) details() *wire.Details {
-	if s.retry == (wire.Retry{}) && s.header == nil && s.keep == 0 && s.onDeath == nil {
+	if s.retry == (wire.Retry{}) && s.header == nil && s.keep == 0 && s.onDone == nil && s.onDeath == nil {
 		return nil
 	}
-	return &wire.Details{Retry: s.retry, Header: s.header, Keep: s.keep, OnDeath: s.onDeath}
+	return &wire.Details{Retry: s.retry, Header: s.header, Keep: s.keep, OnDone: s.onDone, OnDeath: s.onDeath}
 }
 
 type enqueueSettings struct {

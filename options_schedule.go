@@ -124,7 +124,7 @@ func SkipGap() ChangeOption {
 }
 
 // DeleteWaiting makes Delete also remove the schedule's jobs that do not run: those that wait for a retry, for their turn or for a worker
-// that handles them, and the dead ones. These are occurrences, manual runs, and the jobs that OnDeath added for either. A running job
+// that handles them, and the dead ones. These are occurrences, manual runs, and the jobs that OnDone and OnDeath added for either. A running job
 // may finish; if it fails and has another attempt, it is retried.
 func DeleteWaiting() ChangeOption {
 	return changeOption(func(s *changeSettings) { s.deleteWaiting, s.has["DeleteWaiting"] = true, true })
@@ -231,12 +231,12 @@ func Spread(d time.Duration) ScheduleOption {
 }
 
 // MaxUnfinished limits the runs of the schedule that have not ended: those that wait after [Schedules.Trigger] or [Schedules.Backfill], that run, that wait
-// for a retry or are parked, and the jobs that [OnDeath] adds. n is 1 to 1,000,000; 0, the default, means any number. Counting and adding are one step, so
+// for a retry or are parked, and the jobs that [OnDone] and [OnDeath] add. n is 1 to 1,000,000; 0, the default, means any number. Counting and adding are one step, so
 // the limit is exact with any number of callers: see [LastRun].Unfinished. With n unfinished runs Trigger returns [ErrMaxUnfinished], and an occurrence
 // of the schedule or of Backfill is skipped. It is counted in Skipped and in Full of [ScheduleCounters]. The history of the schedule has it with the reason as
 // its error; a call of Backfill adds one entry for all that it has skipped.
 //
-// A lower limit ends no run. Jobs that OnDeath adds are counted and never refused. After a move to another queue only the runs there count. A schedule with
+// A lower limit ends no run. Jobs that OnDone and OnDeath add are counted and never refused. After a move to another queue only the runs there count. A schedule with
 // a Count that has moved runs its occurrences in the old queue anyway.
 func MaxUnfinished(n int) ScheduleOption {
 	return scheduleOption(func(s *scheduleSettings) {
@@ -254,7 +254,7 @@ func MaxUnfinished(n int) ScheduleOption {
 // Only occurrences whose planned instant is after the last change, pause or resume count, including the run at creation. They count in the order in
 // which they end. An occurrence that is done resets the count; a missed, skipped, cancelled or superseded one does not change it. An occurrence is
 // dead when its last attempt has failed, its handler has discarded it, or its worker has vanished too often. One that no worker could run for a
-// week does not count, because it was never tried. Manual runs, jobs that [OnDeath] adds, and jobs in a queue that the schedule has left do not
+// week does not count, because it was never tried. Manual runs, jobs that [OnDone] and [OnDeath] add, and jobs in a queue that the schedule has left do not
 // count either.
 func PauseAfter(n int) ScheduleOption {
 	return scheduleOption(func(s *scheduleSettings) {

@@ -44,6 +44,7 @@ type Schedule struct {
 	Header  map[string]string `json:"header,omitempty"`   // data of each of its jobs, see the option [Header]; nil: none
 	Keep    time.Duration     `json:"-"`                  // see the option Keep; 0: nothing is kept. In JSON: keep_ms
 	Retry   RetryPolicy       `json:"retry,omitzero"`     // zero: the default of the handler or the worker
+	OnDone  string            `json:"on_done,omitempty"`  // the name of the job that is added when one of its jobs is done, see OnDoneJob; empty: none
 	OnDeath string            `json:"on_death,omitempty"` // the name of the job that is added when one of its jobs becomes dead, see OnDeathJob; empty: none
 
 	// DatesUntil is the last day, at 00:00 UTC, that the recurrence's calendar lists with a year: see [recurrence.Recurrence.DatesEnd]. If it is
@@ -63,6 +64,7 @@ type Schedule struct {
 	Used     int              `json:"used"`          // runs of the recurrence's Count that are used up
 	Counters ScheduleCounters `json:"counters"`      // counts since the schedule was created
 
+	onDone  []byte // the body of the job for OnDone
 	onDeath []byte // the body of the job for OnDeath
 }
 
@@ -109,6 +111,7 @@ func (s *Schedule) Options() []PutOption {
 		options = append(options, Header(key, value))
 	}
 	// the body as it is stored: this program may not be able to read it
+	add(s.onDone != nil, jobOption(func(job *jobSettings) { job.onDone = s.onDone }))
 	add(s.onDeath != nil, jobOption(func(job *jobSettings) { job.onDeath = s.onDeath }))
 	return options
 }

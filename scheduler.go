@@ -289,6 +289,9 @@ func declaration(name string, rec recurrence.Recurrence, options []PutOption) (p
 		Timeout:     job.timeout,
 		Details:     job.details(),
 	}
+	if err := checkFollowers(spec.Details, cmp.Or(job.queue, defaultQueue)); err != nil {
+		settings.refuse(err)
+	}
 	if problem := spec.Validate(); problem != nil {
 		settings.refuse(invalidRule(problem))
 	}

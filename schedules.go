@@ -276,8 +276,8 @@ func stored(found protocol.Stored) (*Schedule, error) {
 		Used: found.Cursor.Used, Counters: ScheduleCounters(found.Counters), DatesUntil: d.Recurrence.DatesEnd(),
 	}
 	if of := d.Details; of != nil {
-		s.Header, s.Keep, s.Retry, s.onDeath = of.Header, of.Keep, RetryPolicy{of.Retry}, of.OnDeath
-		s.OnDeath = onDeathName(of)
+		s.Header, s.Keep, s.Retry, s.onDone, s.onDeath = of.Header, of.Keep, RetryPolicy{of.Retry}, of.OnDone, of.OnDeath
+		s.OnDone, s.OnDeath = nameOfBody(of.OnDone), nameOfBody(of.OnDeath)
 	}
 	if s.State == StateLive {
 		s.Owed = found.Since

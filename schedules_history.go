@@ -15,7 +15,7 @@ import (
 // Runs iterates over the last ended attempts of a schedule, as many as the option KeepRuns sets, the newest first. They include occurrences that
 // ended without an attempt: missed, skipped, superseded or cancelled; so they show why a schedule did not run. Their Attempt is 0. It is also 0 for
 // an occurrence that became dead because no worker could run it. Manual runs ([Schedules.Trigger]) are included too; their Planned is when they
-// were accepted, to the second. Jobs that [OnDeath] added for jobs of the schedule are included with their own ID and name. A schedule that was
+// were accepted, to the second. Jobs that [OnDone] and [OnDeath] added for jobs of the schedule are included with their own ID and name. A schedule that was
 // moved to another queue keeps its history; a deleted one loses it.
 //
 // All are read in one call, as one text of a few kilobytes: about 60 bytes for each attempt, with the longest errors and notes at most 350 kB for
@@ -86,7 +86,7 @@ const (
 	RunSkipped    RunOutcome = "skipped"    // the occurrence was dropped, because another one was running
 )
 
-// LastRun describes the last runs of a schedule, including manual runs. Jobs that [OnDeath] added for its jobs count only as unfinished. The
+// LastRun describes the last runs of a schedule, including manual runs. Jobs that [OnDone] and [OnDeath] added for its jobs count only as unfinished. The
 // zero value: no run is known.
 type LastRun struct {
 	Outcome    RunOutcome `json:"outcome,omitempty"`    // the outcome of the attempt that ended last

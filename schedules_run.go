@@ -21,7 +21,7 @@ import (
 // job: it uses up no run of the schedule, changes no planned occurrence, and may run beside an occurrence with any overlap policy. The run goes to the
 // schedule's queue and has the schedule's name in [Job.Schedule]. Its planned instant is when the run was accepted.
 //
-// Settings that the call does not have are taken from the schedule: the job's name, Args, MaxAttempts, Timeout, Retry, Keep and OnDeath; a Header
+// Settings that the call does not have are taken from the schedule: the job's name, Args, MaxAttempts, Timeout, Retry, Keep, OnDone and OnDeath; a Header
 // has the entries of both. If neither sets MaxAttempts, it is 5, as for an occurrence. The schedule's settings are those of now: a later change
 // does not reach a waiting run. With Keep, [Jobs.Wait] can wait for its end.
 //
@@ -124,11 +124,14 @@ func newManualRun(name string, options []TriggerOption) (*manualRun, error) {
 func (r *manualRun) job(queue string, d *schedule.Definition) (*enqueue.Job, error) {
 	stored := jobSettings{attemptSettings: attemptSettings{maxAttempts: d.MaxAttempts, timeout: d.Timeout}}
 	if of := d.Details; of != nil {
-		stored.retry, stored.header, stored.keep, stored.onDeath = of.Retry, of.Header, of.Keep, of.OnDeath
+		stored.retry, stored.header, stored.keep, stored.onDone, stored.onDeath = of.Retry, of.Header, of.Keep, of.OnDone, of.OnDeath
 	}
 	said := r.jobSettings.or(stored)
 	if err := checkHeaderSize(said.header); err != nil {
 		return nil, fmt.Errorf("with the schedule's entries: %w", err)
+	}
+	if err := checkFollowers(said.details(), queue); err != nil {
+		return nil, err
 	}
 	payload := d.Payload
 	if r.other {

@@ -337,6 +337,9 @@ func handedJob(taken *work.Job) *Job {
 		LastError: taken.LastError, Header: taken.Header, Group: taken.Group, Payload: taken.Payload, output: taken.Output,
 		Worker: taken.Worker, Partition: taken.Partition,
 	}
+	if prior := taken.Prior; prior != nil {
+		job.Prior = newPrior(prior)
+	}
 	if died := taken.Death; died != nil {
 		job.Death = newJobInfo(died.Queue, &protocol.FoundJob{
 			ID: died.ID, State: protocol.JobDead, Body: bytes.Clone(died.Body), At: died.Ended, Crashes: died.Crashes, // cloned: the handler may change it

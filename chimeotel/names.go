@@ -45,7 +45,7 @@ const (
 	keySchedule = attribute.Key("chime.schedule.name")
 	keyPlanned  = attribute.Key("chime.schedule.planned")    // RFC 3339
 	keyLateness = attribute.Key("chime.schedule.lateness_s") // seconds
-	keyTrigger  = attribute.Key("chime.schedule.trigger")    // the origin of the job: occurrence, manual, backfill or death
+	keyTrigger  = attribute.Key("chime.schedule.trigger")    // the origin of the job: occurrence, manual, backfill, done or death
 
 	enqueuing = "enqueue"
 	placing   = "place"

@@ -123,8 +123,7 @@ func (a *attempts) describe(taken *protocol.TakenJob) chime.RunInfo {
 	info.Name, info.Planned, info.Attempt = message.Name, message.Planned, message.Failures+1
 	if info.Schedule == "" && message.Schedule != "" {
 		info.Schedule = message.Schedule
-		died := message.Details != nil && message.Details.Death != nil
-		info.Manual = !died && strings.HasPrefix(taken.ID, message.Schedule+"#")
+		info.Manual = !message.Follows() && strings.HasPrefix(taken.ID, message.Schedule+"#")
 	}
 	return info
 }

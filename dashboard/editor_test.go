@@ -98,7 +98,7 @@ func TestADefinitionSurvivesItsTabs(t *testing.T) {
 		onEditor(t, func(t *testing.T, d *Dashboard, schedules *chime.Schedules) {
 			before := putRule(t, schedules, "report", c.rule, chime.Queue("mail"), chime.NoImmediateRun(), chime.Overlap(chime.OverlapWait), chime.PauseAfter(3), chime.MaxAttempts(7),
 				chime.Retry(chime.Exponential(1e9, 6e10)), chime.Meta(json.RawMessage(`{"team": "a"}`)), chime.Header("tenant", "b"), chime.Args(map[string]int{"secret": 42}),
-				chime.OnDeath(chime.Item{Name: "alarm"}))
+				chime.OnDone(chime.Item{Name: "next"}), chime.OnDeath(chime.Item{Name: "alarm"}))
 			got := send(d, "GET", "/schedules/report/edit")
 			wants(t, c.rule, got, 200, `name="tab" value="`+c.first+`"`)
 			for i, tab := range []string{"builder", "json", "cron", "json", "builder"} {

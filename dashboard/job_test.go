@@ -63,6 +63,18 @@ func TestThePageOfAJobShowsWhenItExpires(t *testing.T) {
 	})
 }
 
+func TestThePageOfAJobShowsWhatFollowsIt(t *testing.T) {
+	onEmbedded(t, func(t *testing.T, store chime.Store) {
+		enqueuer := chime.NewEnqueuer(store, chime.EnqueuerOptions{})
+		chain := chime.OnDone(chime.Item{Name: "publish", Options: []chime.EnqueueOption{chime.OnDone(chime.Item{Name: "notify"})}})
+		must(enqueuer.Enqueue(t.Context(), "resize", nil, chime.ID("chain"), chain, chime.OnDeath(chime.Item{Name: "alert"})))
+		must(enqueuer.Enqueue(t.Context(), "resize", nil, chime.ID("alone")))
+		d := newDashboard(t, store, operator)
+		wants(t, "a chain", send(d, "GET", "/jobs/default/chain"), 200, "<dt>When done</dt><dd>publish is enqueued", "<dt>On death</dt><dd>alert is enqueued", "<dt>Chain</dt><dd>3 jobs may follow")
+		lacks(t, "a job that nothing follows", send(d, "GET", "/jobs/default/alone"), "When done", "On death", "Chain")
+	})
+}
+
 // An open page of something deleted shows that it is no longer updated, and the reason.
 func TestAnOpenPageShowsThatItsJobIsGone(t *testing.T) {
 	onEmbedded(t, func(t *testing.T, store chime.Store) {

@@ -388,6 +388,28 @@ func TestATenantTravelsWithItsJobs(t *testing.T) {
 	})
 }
 
+func TestAThumbnailIsPublished(t *testing.T) {
+	w := newWorld()
+	chimetest.Run(t, func(t *testing.T, c *chimetest.Chime) {
+		worker, notified := chime.NewWorker(c.Store(), chime.WorkerOptions{}), ""
+		Resize.Handle(worker, func(_ context.Context, job *chime.Job, image Image) error { return job.Return("small-" + image.File) })
+		Publish.Handle(worker, publish)
+		Notify.Handle(worker, func(_ context.Context, _ *chime.Job, owner string) error {
+			notified = owner
+			return nil
+		})
+		c.Start(worker)
+		check(t, thumbnail(t.Context(), chime.NewEnqueuer(c.Store(), chime.EnqueuerOptions{}), Image{"a.png"}, "ada"))
+		c.Advance(time.Second)
+		if got := fmt.Sprint(w.posted()); got != "[site: a.png as small-a.png]" || notified != "" {
+			t.Errorf("posted: %s; notified: %q, want nobody before a minute has passed", got, notified)
+		}
+		if c.Advance(time.Minute); notified != "ada" {
+			t.Errorf("notified: %q, want ada", notified)
+		}
+	})
+}
+
 func TestADeathIsPosted(t *testing.T) {
 	w := newWorld()
 	chimetest.Run(t, func(t *testing.T, c *chimetest.Chime) {

@@ -239,6 +239,29 @@ func receiveTenant(next chime.Handler) chime.Handler {
 	}
 }
 
+type Image struct{ File string }
+
+var (
+	Notify  = chime.Define[string]("notify")
+	Publish = chime.Define[Image]("publish")
+	Resize  = chime.Define[Image]("resize")
+)
+
+func thumbnail(ctx context.Context, enqueuer *chime.Enqueuer, image Image, owner string) error {
+	_, err := Resize.Enqueue(ctx, enqueuer, image, chime.OnDone(
+		Publish.Item(image, chime.OnDone(
+			Notify.Item(owner, chime.In(time.Minute))))))
+	return err
+}
+
+func publish(ctx context.Context, job *chime.Job, image Image) error {
+	var small string
+	if err := chime.Decode(job.Prior.Result, &small); err != nil { // what the handler of resize passed to job.Return
+		return err
+	}
+	return post(ctx, "site", image.File+" as "+small)
+}
+
 type AlertArgs struct{ Channel string }
 
 var (

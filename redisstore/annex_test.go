@@ -25,7 +25,7 @@ func TestEachResultOfACallIsThatOfItsJob(t *testing.T) {
 			case "plain":
 				s.Result = nil
 			case "dies":
-				s.Kind, s.Body, s.OnDeath, died = protocol.SettleDead, []byte("\x01dead"), []byte("\x01alert"), taken.Fence
+				s.Kind, s.Body, s.Follower, died = protocol.SettleDead, []byte("\x01dead"), &protocol.Follower{Body: []byte("\x01alert")}, taken.Fence
 			case "fails":
 				s.Kind, s.Delay, s.Body = protocol.SettleLater, time.Hour, []byte("\x01again")
 			case "refused":
@@ -52,7 +52,7 @@ func TestEachResultOfACallIsThatOfItsJob(t *testing.T) {
 			b.Want("kept for", fmt.Sprint(kept), fmt.Sprint(map[string]time.Duration{"kept": time.Hour, "cancelled": time.Hour, "kept too": 2 * time.Hour, "replaced": 2 * time.Hour}))
 			b.Repeat("w", call)
 		}
-		b.Want("taken next", storesuite.IDs(b.Take("other", 9)), protocol.DeathID("dies", died)+" replaced")
+		b.Want("taken next", storesuite.IDs(b.Take("other", 9)), protocol.FollowerID("dies", protocol.EndDead, died, "")+" replaced")
 	})
 }
 
@@ -60,8 +60,8 @@ func TestADeathsJobIsAddedOnceHoweverOftenTheCallIsSent(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		b.Enqueue(storesuite.Job("first"), storesuite.Job("a"))
 		held := b.Take("w", 2)[1]
-		death := protocol.DeathID("a", held.Fence)
-		s := protocol.Settlement{ID: "a", Fence: held.Fence, Kind: protocol.SettleDead, Body: []byte("\x01dead"), OnDeath: []byte("\x01alert"), Failed: true}
+		death := protocol.FollowerID("a", protocol.EndDead, held.Fence, "")
+		s := protocol.Settlement{ID: "a", Fence: held.Fence, Kind: protocol.SettleDead, Body: []byte("\x01dead"), Follower: &protocol.Follower{Body: []byte("\x01alert")}, Failed: true}
 		wrong := s
 		wrong.Fence--
 		b.Want("settled under another fence", fmt.Sprint(b.Settle("w", wrong)), "false")

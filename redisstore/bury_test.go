@@ -40,7 +40,7 @@ func (b *bench) swept() (burials []protocol.Burial, answer protocol.SweepAnswer)
 		b.Fatal(answer.Err)
 	}
 	for _, job := range answer.Expired {
-		burials = append(burials, protocol.Burial{ExpiredJob: job, Dead: []byte("\x01dead"), OnDeath: []byte(alert)})
+		burials = append(burials, protocol.Burial{ExpiredJob: job, Dead: []byte("\x01dead"), Follower: &protocol.Follower{Body: []byte(alert)}})
 	}
 	return burials, answer
 }
@@ -84,7 +84,7 @@ func TestAParkedJobIsBuriedOnceWithWhatFollowsItsDeath(t *testing.T) {
 					if job.ID != "asks" || string(job.Body) != withDeath || job.Definition != nil || job.Crashes != 2 || answer.More || answer.MoreExpired || time.Since(answer.Now).Abs() > time.Hour {
 						b.Errorf("the sweep answers %+v", answer)
 					}
-					burial := protocol.Burial{ExpiredJob: job, Dead: []byte("\x01dead"), OnDeath: []byte(alert)}
+					burial := protocol.Burial{ExpiredJob: job, Dead: []byte("\x01dead"), Follower: &protocol.Follower{Body: []byte(alert)}}
 					for range 2 {
 						if _, err := b.store.Bury(b.Context(), storesuite.DefaultPartition, []protocol.Burial{burial}); err != nil {
 							b.Error(err)

@@ -58,7 +58,7 @@ func TestARuleOfAGroupAndItsPauseAreKeptApart(t *testing.T) {
 			t.Errorf("the entry is %q", before)
 		}
 		b.Want("counted", b.stateField("grules"), "2 0")
-		b.Want("layout", b.stateField("layout"), "4")
+		b.Want("layout", b.stateField("layout"), layout)
 		groups := b.listGroups(protocol.GroupPageCall{Limit: 10})
 		slices.SortFunc(groups, func(x, y protocol.ListedGroup) int { return strings.Compare(x.Key, y.Key) })
 		if len(groups) != 2 || groups[0].Own != rule || groups[0].Effective != rule || !groups[0].Paused || groups[0].Note.By != "anna" || groups[0].Blocked != protocol.GroupPaused {

@@ -38,7 +38,7 @@ func TestEachEndOfABlockerWakesASleeper(t *testing.T) {
 			expires(b, withDeath)
 			burials, _ := b.swept()
 			for i := range burials {
-				burials[i].OnDeath = nil
+				burials[i].Follower = nil
 			}
 			b.bury(burials)
 		},
@@ -91,7 +91,7 @@ func TestABurialPublishesWhenAGroupStartsNext(t *testing.T) {
 		b.expired("a1", withDeath, "mail", 1.5)
 		burials, _ := b.swept()
 		for i := range burials {
-			burials[i].OnDeath = nil
+			burials[i].Follower = nil
 		}
 		listener := b.store.Listen("w-sleeper")
 		defer listener.Close()

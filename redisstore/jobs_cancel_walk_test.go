@@ -42,7 +42,7 @@ type jobLife struct {
 	in        time.Duration // of the job that follows
 	goes      string        // its place after the call
 	purged    bool          // it waited when a purge began that has not ended
-	manual    bool          // it is a manual run, or follows the death of one
+	manual    bool          // it is a manual run, or follows one
 }
 
 // For all calls in any order: a job that was cancelled while it waited, or deleted, is never taken; one that was cancelled while
@@ -237,7 +237,7 @@ func (w *cancelWalk) requeueSome() {
 		case "dead":
 			job.Read, job.Body = []byte(life.body), []byte(life.body+" again")
 			if life.manual {
-				job.Schedule, job.Planned, job.Death, job.Name = manualSchedule, w.serverTime(), strings.Contains(id, "#dead-"), "alert"
+				job.Schedule, job.Planned, job.Follows, job.Name = manualSchedule, w.serverTime(), isFollower(id), "alert"
 			}
 			life.body += " again"
 			want += "e"

@@ -83,9 +83,10 @@ func (s *store) Enqueue(ctx context.Context, calls []protocol.EnqueueCall) []pro
 	return answers
 }
 
-// goesAlone reports whether a call may use enqueue_one.lua. It may not if the numbers in …:callers have restarted since the ticket.
+// goesAlone reports whether a call may use enqueue_one.lua. It may not if the numbers in …:callers have restarted since the ticket, or if the job may
+// be followed by others: enqueue_one.lua does not raise the layout.
 func goesAlone(c *protocol.EnqueueCall) bool {
-	return c.Ticket.Score > 0 && len(c.Items) == 1 && ordinaryItems(c) == 1 && len(c.Items[0].Body) <= largeBody &&
+	return c.Ticket.Score > 0 && len(c.Items) == 1 && ordinaryItems(c) == 1 && !c.Items[0].Follows && len(c.Items[0].Body) <= largeBody &&
 		c.Number%callerRound > c.Ticket.Score%callerRound && time.Now().Before(c.Ticket.Until)
 }
 

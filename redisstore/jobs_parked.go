@@ -125,7 +125,11 @@ func (s *store) Bury(ctx context.Context, p protocol.Partition, burials []protoc
 		if len(read) == 0 {
 			read = b.Definition
 		}
-		args = append(args, b.Entry, lists[b.List], read, b.Dead, b.OnDeath)
+		body, in := []byte(nil), int64(0)
+		if b.Follower != nil {
+			body, in = b.Follower.Body, b.Follower.In.Milliseconds()
+		}
+		args = append(args, b.Entry, lists[b.List], read, b.Dead, body, in)
 	}
 	values, err := s.runOne(ctx, "bury jobs of", p.Queue, newCall(&buryScript, keys, args))
 	return int(values.number(1)), err

@@ -57,12 +57,12 @@ func requeueable(jobs []protocol.RequeuedJob, positions []int, most int) (n int)
 	return n
 }
 
-// manualField formats the value in …:last of a manual run, or of a job that follows a death: see scripts/lib/manual.lua.
+// manualField formats the value in …:last of a manual run, or of a job that follows another one: see scripts/lib/manual.lua.
 func manualField(job *protocol.RequeuedJob) string {
 	switch {
 	case job.Schedule == "":
 		return ""
-	case job.Death:
+	case job.Follows:
 		return job.Planned.UTC().Format(time.RFC3339) + " d" + job.Name + " " + job.Schedule
 	}
 	return job.Planned.UTC().Format(time.RFC3339) + " m " + job.Schedule

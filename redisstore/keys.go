@@ -148,7 +148,7 @@ type partitionKeys struct {
 	zones   string // hash: schedule → "<planned instant> <offset, s> <local time> <zone>", the local time for which its last occurrence was planned, and the one that was taken before (see scripts/lib/zones.lua)
 
 	// In last, the field of a schedule has its last outcome, and how many attempts its history keeps (see scripts/lib/history.lua). A tab and the ID of
-	// a manual run, or of a job that follows a death, is a field while that job has not ended; its value has the schedule (see scripts/lib/manual.lua).
+	// a manual run, or of a job that follows another one of its schedule, is a field while that job has not ended; its value has the schedule (see scripts/lib/manual.lua).
 	last string // hash: schedule → last outcome; tab and ID → its schedule
 	// In history, the field of a schedule is the head of its last attempts that have ended, and has the outcomes of its occurrences on its last days.
 	// The fields "<short>\t<n>" have some of these attempts each (see scripts/lib/history.lua).

@@ -110,7 +110,7 @@ func TestAnActWhoseReplyIsLostMayBeRepeated(t *testing.T) {
 			if answer.Err != nil || len(answer.Expired) == 0 {
 				return answer.Err
 			}
-			_, err := s.Bury(t.Context(), storesuite.DefaultPartition, []protocol.Burial{{ExpiredJob: answer.Expired[0], Dead: []byte(withDeath + "!"), OnDeath: []byte(alert)}})
+			_, err := s.Bury(t.Context(), storesuite.DefaultPartition, []protocol.Burial{{ExpiredJob: answer.Expired[0], Dead: []byte(withDeath + "!"), Follower: &protocol.Follower{Body: []byte(alert)}}})
 			return err
 		}},
 		{name: "a pruning", does: func(s *store, _ int64) error {

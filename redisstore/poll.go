@@ -14,7 +14,7 @@ import (
 var pollScript = scripts.Load("workers/poll")
 
 // layout is the version of the keys' layout that the scripts write.
-const layout = "4"
+const layout = "5"
 
 // maxClockError is how far a caller's Now may differ from the server's time in a cheap poll.
 const maxClockError = time.Second

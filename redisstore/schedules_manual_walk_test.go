@@ -16,12 +16,12 @@ import (
 // manualSchedule is the schedule of the manual runs in walks.
 const manualSchedule = "sch"
 
-// A manualModel computes what a walk's manual runs, and the jobs that follow their deaths, leave in the history of their schedule.
+// A manualModel computes what a walk's manual runs, and the jobs that follow them, leave in the history of their schedule.
 type manualModel struct {
 	ran map[string]int // "<outcome> <ID>" -> how often
 }
 
-// For all calls in any order, with any repetitions: the accepted manual runs and deaths of a schedule that have not ended count as unfinished,
+// For all calls in any order, with any repetitions: the accepted manual runs and followers of a schedule that have not ended count as unfinished,
 // each once; and its history has each of their attempts, and each cancelled one, once.
 func TestRandomEndsOfManualRunsAreCountedOnce(t *testing.T) {
 	seeds, steps := storesuite.WalkSize(3, 300)
@@ -49,10 +49,15 @@ func TestRandomEndsOfManualRunsAreCountedOnce(t *testing.T) {
 	}
 }
 
-// anyID returns one of few IDs, or that of a death.
+// isFollower reports whether an ID is that of a job that follows another one.
+func isFollower(id string) bool {
+	return strings.Contains(id, "#dead-") || strings.Contains(id, "#done-")
+}
+
+// anyID returns one of few IDs, or that of a follower.
 func (m *manualModel) anyID(w *cancelWalk) string {
-	if deaths := slices.DeleteFunc(slices.Sorted(maps.Keys(w.lives)), func(id string) bool { return !strings.Contains(id, "#dead-") }); len(deaths) > 0 && w.random.IntN(3) == 0 {
-		return deaths[w.random.IntN(len(deaths))]
+	if all := slices.DeleteFunc(slices.Sorted(maps.Keys(w.lives)), func(id string) bool { return !isFollower(id) }); len(all) > 0 && w.random.IntN(3) == 0 {
+		return all[w.random.IntN(len(all))]
 	}
 	return fmt.Sprintf("%s#%02d", manualSchedule, w.random.IntN(20))
 }
@@ -71,17 +76,24 @@ func (m *manualModel) say(w *cancelWalk, s *protocol.Settlement) {
 		now := w.serverTime()
 		s.Run = &protocol.RunRecord{Outcome: outcome, Started: now, Ended: now, Attempt: 1, Fence: s.Fence, Worker: "w", Note: s.ID}
 	}
-	if s.Kind == protocol.SettleDead && w.random.IntN(2) == 0 {
-		s.OnDeath = []byte("\x01\x93\xa5alert\xc4\x00\xc0")
+	if end := endOf[s.Kind]; end != "" && w.random.IntN(2) == 0 {
+		s.Follower = &protocol.Follower{Body: []byte("\x01\x93\xa5alert\xc4\x00\xc0"), In: time.Duration(w.random.IntN(2)) * time.Hour}
 	}
 }
+
+// endOf has the kinds of settlements that a job may follow.
+var endOf = map[protocol.SettleKind]string{protocol.SettleDone: protocol.EndDone, protocol.SettleDead: protocol.EndDead}
 
 // settled records the effect of a settlement that counts.
 func (m *manualModel) settled(w *cancelWalk, s *protocol.Settlement) {
 	if life := w.lives[s.ID]; m != nil && s.Run != nil && life.manual {
 		m.ended(s.ID, life, s.Run.Outcome)
-		if s.OnDeath != nil {
-			w.lives[protocol.DeathID(s.ID, s.Fence)] = &jobLife{body: string(s.OnDeath), manual: true, goes: "waiting"}
+		if s.Follower != nil {
+			goes := "waiting"
+			if s.Follower.In > 0 {
+				goes = "due"
+			}
+			w.lives[protocol.FollowerID(s.ID, endOf[s.Kind], s.Fence, manualSchedule)] = &jobLife{body: string(s.Follower.Body), manual: true, goes: goes}
 		}
 	}
 }

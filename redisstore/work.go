@@ -161,8 +161,8 @@ func (s *store) workCall(c *protocol.WorkCall) call {
 		args = append(args, settleKind(other), amount(other, parks, s.options.MaxDead), other.Body, record(other.Run))
 	}
 	for i, other := range others {
-		if len(other.OnDeath) > 0 {
-			args = append(args, i+1, "o", other.OnDeath)
+		if other.Follower != nil {
+			args = append(args, i+1, "o", followerAnnex(other.Follower))
 		}
 		if other.Result != nil {
 			args = append(args, i+1, "r", resultAnnex(c.Partition.Queue, other.Result))

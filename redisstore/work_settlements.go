@@ -12,7 +12,7 @@ import (
 
 // annexesOf is how many annexes a settlement has.
 func annexesOf(settled *protocol.Settlement) (n int) {
-	if len(settled.OnDeath) > 0 {
+	if settled.Follower != nil {
 		n++
 	}
 	if settled.Result != nil {
@@ -22,6 +22,11 @@ func annexesOf(settled *protocol.Settlement) (n int) {
 		n++
 	}
 	return n
+}
+
+func followerAnnex(f *protocol.Follower) []byte {
+	annex := strconv.AppendInt(make([]byte, 0, 24+len(f.Body)), f.In.Milliseconds(), 10)
+	return append(append(annex, ' '), f.Body...)
 }
 
 func resultAnnex(queue string, result *protocol.Result) []byte {

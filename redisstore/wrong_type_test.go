@@ -68,7 +68,7 @@ func TestAWrongTypeStopsACallBeforeItWrites(t *testing.T) {
 		"bury": func(b *bench, _ map[string]int64) error {
 			job := protocol.ExpiredJob{ID: "p", Entry: "p", List: "mail", Body: []byte("\x01p")}
 			b.client.ZAddXX(b.Context(), b.keys().parked("mail"), redisZ(1000, "p"))
-			_, err := b.store.Bury(b.Context(), storesuite.DefaultPartition, []protocol.Burial{{ExpiredJob: job, OnDeath: []byte(alert)}})
+			_, err := b.store.Bury(b.Context(), storesuite.DefaultPartition, []protocol.Burial{{ExpiredJob: job, Follower: &protocol.Follower{Body: []byte(alert)}}})
 			return err
 		},
 		"leave": func(b *bench, _ map[string]int64) error {

@@ -77,7 +77,7 @@ func (w world) fill(t *testing.T, store chime.Store, do func()) {
 	go func() {
 		ended <- chime.Run(working, worker, chime.NewScheduler(store, chime.SchedulerOptions{Logger: quiet}))
 	}()
-	enqueue("broken", "dead", chime.MaxAttempts(1), chime.OnDeath(chime.Item{Name: "fax"}))
+	enqueue("broken", "dead", chime.MaxAttempts(1), chime.OnDone(chime.Item{Name: "fax"}), chime.OnDeath(chime.Item{Name: "fax"}))
 	enqueue("broken", "again", chime.Retry(chime.Fixed(24*time.Hour)))
 	enqueue("report", "done", chime.Keep(24*time.Hour))
 	enqueue("report", "tomorrow", chime.In(24*time.Hour))

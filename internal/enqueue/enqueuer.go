@@ -213,6 +213,7 @@ func (e *Enqueuer) item(item *protocol.EnqueueItem, job *Job, now time.Time, roo
 	if job.Expire > 0 { // by the clock of this process; the store sets it by its own
 		envelope.Expires = dueAt(job.At, job.In, now).Add(job.Expire)
 	}
+	item.Follows = job.Details != nil && (job.Details.OnDone != nil || job.Details.OnDeath != nil)
 	item.Body = room.Add(&envelope)
 	if buf != nil {
 		buf.Release()

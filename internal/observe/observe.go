@@ -27,6 +27,7 @@ const (
 	Manual     = "manual"
 	Backfill   = "backfill"
 	Death      = "death"
+	Done       = "done"
 )
 
 // A Job is what is reported of one job. It has the fields of the application's type, in the same order, so that no copy is needed.

@@ -28,10 +28,10 @@ type RequeuedJob struct {
 	ID         string
 	Read, Body []byte // see package wire
 
-	// For a dead manual run, and for a job that follows the death of a schedule's job: its schedule and planned instant. Empty: it is neither.
+	// For a dead manual run, and for a job that follows the end of a schedule's job: its schedule and planned instant. Empty: it is neither.
 	Schedule string
 	Planned  time.Time
-	Death    bool   // it follows a death
+	Follows  bool   // it follows the end of another job
 	Name     string // its job name
 }
 

@@ -2,7 +2,6 @@ package protocol
 
 import (
 	"context"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -122,6 +121,8 @@ type EnqueueItem struct {
 	// Group is the group of a job that has one, 1 to 200 bytes without a control character; empty: it has none. Its partition must be the only one
 	// of its queue.
 	Group string
+	// Follows: other jobs may follow its end, so an older program must not take it.
+	Follows bool
 	// Schedule is the schedule of a manual run, which is accepted when the store executes the call; empty: it is not a manual run.
 	Schedule string
 	// MaxUnfinished > 0, of a manual run: it is refused if its schedule has this number of unfinished runs.
@@ -243,16 +244,14 @@ type Settlement struct {
 	Unbegun bool
 	// Failed counts a failed attempt. Done, retried and dead are counted by kind.
 	Failed bool
-	// OnDeath, for SettleDead and SettleExpired, is the body of a job that is added to the front of the queue in the same step. Its ID is DeathID.
-	OnDeath []byte
+	// Follower, for SettleDone, SettleDead and SettleExpired, is added in the same step. Nil: nothing follows. It is not added if the store finds that
+	// the job ended in another way. Its ID is FollowerID.
+	Follower *Follower
 	// Result is kept if the job ends, with any kind; callers that wait for its end are notified. Nil: none.
 	Result *Result
 	// Reported: the job has reported progress, which is removed with its flight.
 	Reported bool
 }
-
-// DeathID is the ID of the job that is added when another one dies.
-func DeathID(id string, fence int64) string { return id + "#dead-" + strconv.FormatInt(fence, 10) }
 
 // Result is kept after a job has ended.
 type Result struct {
@@ -279,13 +278,13 @@ type ProgressReport struct {
 
 // Finished reports whether it settles an ordinary job as done, which is the shortest settlement; its result may be kept.
 func (s *Settlement) Finished() bool {
-	return s.Kind == SettleDone && s.Run == nil && !s.Reported
+	return s.Kind == SettleDone && s.Run == nil && !s.Reported && s.Follower == nil
 }
 
 // RunRecord is one entry of the record of runs. Times are the store's.
 type RunRecord struct {
-	ID             string // of a manual run, and of a job that follows a death; empty: it is an occurrence. Set only when it is read
-	Name           string // the job name of a job that follows a death; empty: its schedule's
+	ID             string // of a manual run, and of a job that follows another one; empty: it is an occurrence. Set only when it is read
+	Name           string // the job name of a job that follows another one; empty: its schedule's
 	Manual         bool   // it is a manual run
 	Backfilled     bool   // its occurrence was backfilled
 	Schedule       string

@@ -27,6 +27,7 @@ type ExpiredJob struct {
 // A Burial moves an expired job to the dead jobs.
 type Burial struct {
 	ExpiredJob
-	Dead    []byte // its new body; empty: unchanged
-	OnDeath []byte // the body of the job that is added to the front of the queue, as Settlement.OnDeath; empty: none
+	Dead []byte // its new body; empty: unchanged
+	// Follower is added in the same step, as Settlement.Follower; nil: none.
+	Follower *Follower
 }

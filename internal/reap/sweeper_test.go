@@ -33,8 +33,8 @@ func (g *graveyard) Bury(_ context.Context, p protocol.Partition, burials []prot
 		return 0, g.fails
 	}
 	for _, b := range burials {
-		if string(b.OnDeath) != fmt.Sprint(b.ID, " of ", p.Queue, " at 7") {
-			return 0, fmt.Errorf("%s follows the death of %s", b.OnDeath, b.ID)
+		if string(b.Follower.Body) != fmt.Sprint(b.ID, " of ", p.Queue, " at 7") {
+			return 0, fmt.Errorf("%s follows the death of %s", b.Follower.Body, b.ID)
 		}
 		g.expired = g.expired[1:]
 	}
@@ -59,7 +59,7 @@ func TestARoundBuriesExpiredJobs(t *testing.T) {
 	} {
 		store := c.store
 		s := NewSweeper(&store, func(queue string, job *protocol.ExpiredJob, at time.Time) (protocol.Burial, bool) {
-			return protocol.Burial{ExpiredJob: *job, OnDeath: fmt.Appendf(nil, "%s of %s at %d", job.ID, queue, at.UnixMilli())}, c.reads
+			return protocol.Burial{ExpiredJob: *job, Follower: &protocol.Follower{Body: fmt.Appendf(nil, "%s of %s at %d", job.ID, queue, at.UnixMilli())}}, c.reads
 		})
 		var err error
 		for first := true; first || s.Begun(); first = false {

@@ -35,7 +35,7 @@ func Bury(queue string, job *protocol.ExpiredJob, at time.Time) (protocol.Burial
 		return burial, nil
 	}
 	of := wire.Death{Queue: queue, ID: job.ID, Crashes: job.Crashes, Ended: at}
-	burial.OnDeath, err = wire.Follow(&dead, of, cmp.Or(name, dead.Schedule))
+	burial.Follower, err = wire.FollowDeath(&dead, of, cmp.Or(name, dead.Schedule))
 	if errors.Is(err, wire.ErrNewerVersion) {
 		err = fmt.Errorf("%w: %w", ErrNotHere, err)
 	}

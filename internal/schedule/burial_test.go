@@ -36,7 +36,7 @@ func TestABurialTellsWhatDiedAndWhy(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		follow, err := wire.DecodeEnvelope(burial.OnDeath)
+		follow, err := wire.DecodeEnvelope(burial.Follower.Body)
 		if err != nil || follow.Name != "alert" || string(follow.Payload) != "#billing" || follow.MaxAttempts != 2 || follow.Schedule != c.schedule || follow.Details.OnDeath != nil {
 			t.Fatalf("%s: %+v follows, %v", name, follow, err)
 		}
@@ -77,7 +77,7 @@ func TestABurialSaysWhatAnotherProgramMayKnow(t *testing.T) {
 		"an occurrence at an invalid instant": {protocol.ExpiredJob{ID: "s@2026-99-08T09:00:00Z", Definition: []byte(`x`)}, false, false},
 	} {
 		burial, err := Bury("default", &c.job, time.UnixMilli(1))
-		if errors.Is(err, ErrNotHere) != c.waits || (err != nil) != c.fails || burial.OnDeath != nil || burial.ID != c.job.ID {
+		if errors.Is(err, ErrNotHere) != c.waits || (err != nil) != c.fails || burial.Follower != nil || burial.ID != c.job.ID {
 			t.Errorf("%s: %+v, error %v; want an error: %v, one that another program may not have: %v", name, burial, err, c.fails, c.waits)
 		}
 		if dead, err := wire.DecodeEnvelope(burial.Dead); name == "an envelope without OnDeath" && (err != nil || dead.LastError != NoWorker) {

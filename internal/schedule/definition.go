@@ -62,7 +62,7 @@ type Spec struct {
 
 	MaxUnfinished int // runs beyond this number of unfinished ones are not added; 0: any number
 
-	Details *wire.Details // of each of its jobs: Header, Retry, Keep, OnDeath; nil: not set. It is shared, and must not be changed
+	Details *wire.Details // of each of its jobs: Header, Retry, Keep, OnDone, OnDeath; nil: not set. It is shared, and must not be changed
 }
 
 // A Definition is a schedule as it is stored.
@@ -103,7 +103,8 @@ type storedSpec struct {
 	KeepRuns       *int                  `json:"keepRuns,omitempty"`
 	PauseAfter     int                   `json:"pauseAfter,omitempty"`
 	Retry          *storedRetry          `json:"retry,omitempty"`
-	OnDeath        *storedDeath          `json:"onDeath,omitempty"`
+	OnDone         *storedFollower       `json:"onDone,omitempty"`
+	OnDeath        *storedFollower       `json:"onDeath,omitempty"`
 	Header         map[string]string     `json:"header,omitempty"`
 	Keep           string                `json:"keep,omitempty"`
 	Args           json.RawMessage       `json:"args,omitempty"`    // arguments that are JSON
@@ -115,8 +116,8 @@ type storedRetry struct {
 	Max   string `json:"max"`
 }
 
-// storedDeath is the job that follows a death: the name of its job, for people who read the definition, and the whole envelope.
-type storedDeath struct {
+// storedFollower is the job that follows an end: the name of its job, for people who read the definition, and the whole envelope.
+type storedFollower struct {
 	Job  string `json:"job"`
 	Body []byte `json:"body"`
 }
@@ -190,15 +191,31 @@ func (s *storedSpec) setDetails(d *wire.Details) {
 	if d.Retry != (wire.Retry{}) {
 		s.Retry = &storedRetry{d.Retry.First.String(), d.Retry.Max.String()}
 	}
-	if d.OnDeath != nil {
-		job, _ := wire.DecodeEnvelope(d.OnDeath)
-		s.OnDeath = &storedDeath{job.Name, d.OnDeath}
+	s.OnDone, s.OnDeath = newStoredFollower(d.OnDone), newStoredFollower(d.OnDeath)
+}
+
+func newStoredFollower(body []byte) *storedFollower {
+	if body == nil {
+		return nil
 	}
+	job, _ := wire.DecodeEnvelope(body)
+	return &storedFollower{job.Name, body}
+}
+
+// read checks and returns the body.
+func (f *storedFollower) read(name string) ([]byte, error) {
+	if f == nil {
+		return nil, nil
+	}
+	if _, err := wire.DecodeEnvelope(f.Body); err != nil && !errors.Is(err, wire.ErrNewerVersion) {
+		return nil, fmt.Errorf("the definition's %s: %w", name, err)
+	}
+	return f.Body, nil
 }
 
 // details reads and checks what setDetails has written; nil: nothing was written.
 func (s *storedSpec) details() (*wire.Details, error) {
-	if s.Header == nil && s.Keep == "" && s.Retry == nil && s.OnDeath == nil {
+	if s.Header == nil && s.Keep == "" && s.Retry == nil && s.OnDone == nil && s.OnDeath == nil {
 		return nil, nil
 	}
 	d := &wire.Details{Header: s.Header}
@@ -220,13 +237,12 @@ func (s *storedSpec) details() (*wire.Details, error) {
 		}
 		d.Retry = wire.Retry{First: first, Max: longest}
 	}
-	if s.OnDeath != nil {
-		if _, err := wire.DecodeEnvelope(s.OnDeath.Body); err != nil && !errors.Is(err, wire.ErrNewerVersion) {
-			return nil, fmt.Errorf("the definition's onDeath: %w", err)
-		}
-		d.OnDeath = s.OnDeath.Body
+	var err error
+	if d.OnDone, err = s.OnDone.read("onDone"); err != nil {
+		return nil, err
 	}
-	return d, nil
+	d.OnDeath, err = s.OnDeath.read("onDeath")
+	return d, err
 }
 
 // setPayload keeps arguments that are JSON as JSON, for people who read the definition.
@@ -367,8 +383,10 @@ func ForLog(text []byte) string {
 	if n := len(s.payload()); n > 0 {
 		s.Args, s.Payload = json.RawMessage(fmt.Sprintf(`"%d bytes"`, n)), nil
 	}
-	if s.OnDeath != nil {
-		s.OnDeath.Body = nil
+	for _, f := range []*storedFollower{s.OnDone, s.OnDeath} {
+		if f != nil {
+			f.Body = nil
+		}
 	}
 	spec := Spec{Recurrence: s.Recurrence}
 	spec.Recurrence.NoImmediateRun = s.NoImmediateRun || s.Recurrence.NoImmediateRun

@@ -80,13 +80,13 @@ func (s *Suite) TestAnExpiredJobEndsWithoutAnAttempt(t *testing.T) {
 				b.Limit(protocol.QueueLimit{Running: 1, Starts: 1, Per: time.Hour})
 				b.Enqueue(Job("a"), Job("b"))
 				held := b.Take("w", 1)[0]
-				want, expired, follows := "e r|1", "1 expired, 0 cancelled", protocol.DeathID("a", held.Fence)
+				want, expired, follows := "e r|1", "1 expired, 0 cancelled", protocol.FollowerID("a", protocol.EndDead, held.Fence, "")
 				if cancel {
 					b.Cancel("a")
 					want, expired, follows = "c r|1", "0 expired, 1 cancelled", "b"
 				}
 				if !b.Settle("w", protocol.Settlement{
-					ID: "a", Fence: held.Fence, Kind: protocol.SettleExpired, Unbegun: true, OnDeath: []byte("\x01alert"),
+					ID: "a", Fence: held.Fence, Kind: protocol.SettleExpired, Unbegun: true, Follower: &protocol.Follower{Body: []byte("\x01alert")},
 					Result: &protocol.Result{Keep: time.Hour, Body: []byte("r|1")},
 				}) {
 					b.Fatal("the settlement was refused")

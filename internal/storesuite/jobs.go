@@ -233,9 +233,9 @@ func (s *Suite) TestADeathsJobIsTakenNext(t *testing.T) {
 		b.Enqueue(Job("a"), Job("b"))
 		held := b.Take("w", 1)[0]
 		answer := b.Work("w", protocol.WorkCall{Take: 2, Settle: []protocol.Settlement{{
-			ID: "a", Fence: held.Fence, Kind: protocol.SettleDead, Body: []byte("\x01dead"), OnDeath: []byte("\x01alert"),
+			ID: "a", Fence: held.Fence, Kind: protocol.SettleDead, Body: []byte("\x01dead"), Follower: &protocol.Follower{Body: []byte("\x01alert")},
 		}}})
 		b.Want("taken with the call that settles", IDs(answer.Taken), "b")
-		b.Want("taken then", IDs(b.Take("w", 2)), protocol.DeathID("a", held.Fence))
+		b.Want("taken then", IDs(b.Take("w", 2)), protocol.FollowerID("a", protocol.EndDead, held.Fence, ""))
 	})
 }

@@ -19,7 +19,7 @@ func (b burier) bury(queue string, job *protocol.ExpiredJob, at time.Time) (prot
 		return burial, false
 	}
 	if err != nil {
-		b.log.Error("chime: the job to add on a death cannot be read", "event", "job.dead", "id", job.ID, "queue", queue, "error", err)
+		b.log.Error("chime: the job that follows the end of another one cannot be read", "event", "job.unfollowed", "id", job.ID, "queue", queue, "error", err)
 	}
 	return burial, true
 }

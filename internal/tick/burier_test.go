@@ -21,7 +21,7 @@ func TestAJobThatCannotBeReadWaitsUntilItsLastTurn(t *testing.T) {
 	}
 	job.Last = true
 	burial, ok := b.bury("default", &job, time.UnixMilli(1))
-	if !ok || burial.ID != "j" || burial.Dead != nil || burial.OnDeath != nil || !strings.Contains(logged.String(), "event=job.dead id=j queue=default") {
+	if !ok || burial.ID != "j" || burial.Dead != nil || burial.Follower != nil || !strings.Contains(logged.String(), "event=job.unfollowed id=j queue=default") {
 		t.Errorf("on its last turn it is dead: %v, as %+v, logged %q", ok, burial, &logged)
 	}
 }

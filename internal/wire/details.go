@@ -14,7 +14,11 @@ type Details struct {
 	Header   map[string]string // the application's: trace context, tenant, …
 	Retry    Retry             // zero: the handler's
 	Keep     time.Duration     // how long the result is kept after the end; milliseconds; 0: not at all
+	OnDone   []byte            // the body of the job to add when this one is done; empty: none
 	OnDeath  []byte            // the body of the job to add when this one dies; empty: none
+	In       time.Duration     // milliseconds; of an OnDone or OnDeath, and of a job that was added by one: how long after the end it is due
+	Queue    string            // of an OnDone: its queue; empty: that of the job before it
+	Prior    *Prior            // the job that was done, in a job that was added by OnDone
 	Death    *Death            // the dead job, in a job that was added by OnDeath
 	Enqueued time.Time         // milliseconds; zero: about the instant that the job was planned for
 	Offset   time.Duration     // milliseconds: how long after that instant an occurrence was due
@@ -37,12 +41,20 @@ type Death struct {
 	Queue, ID string
 	Crashes   int
 	Ended     time.Time // milliseconds
-	Body      []byte    // its envelope; without a payload if that was longer than MaxDeathPayload
+	Body      []byte    // its envelope; without a payload if that was longer than MaxPriorPayload
+}
+
+// A Prior is a job that was done.
+type Prior struct {
+	Queue, ID string
+	Crashes   int
+	Body      []byte // its envelope; without a payload if that was longer than MaxPriorPayload
+	Result    []byte // its Result, encoded
 }
 
 const (
 	MaxFailures     = 5        // the number of last failures in an envelope
-	MaxDeathPayload = 64 << 10 // bytes
+	MaxPriorPayload = 64 << 10 // bytes
 	maxFailureText  = 500      // bytes
 	maxWorkerName   = 200      // bytes
 	maxGroup        = 200      // bytes
@@ -61,7 +73,11 @@ type detailsForm struct {
 	Retry    []int64           `json:"r,omitempty"` // first, max: ms
 	Keep     int64             `json:"k,omitempty"` // ms
 	OnDeath  []byte            `json:"o,omitempty"`
+	OnDone   []byte            `json:"n,omitempty"`
+	In       int64             `json:"i,omitempty"` // ms
+	Queue    string            `json:"q,omitempty"`
 	Death    *deathForm        `json:"d,omitempty"`
+	Prior    *priorForm        `json:"p,omitempty"`
 	Enqueued int64             `json:"e,omitempty"` // Unix ms
 	Offset   int64             `json:"s,omitempty"` // ms
 	Due      int64             `json:"u,omitempty"` // Unix ms
@@ -82,17 +98,28 @@ type deathForm struct {
 	Body    []byte `json:"b"`
 }
 
+type priorForm struct {
+	Queue   string `json:"q"`
+	ID      string `json:"i"`
+	Crashes int    `json:"c,omitempty"`
+	Body    []byte `json:"b"`
+	Result  []byte `json:"r"`
+}
+
 // onlyEnqueued begins the element of details that have only Enqueued, as every delayed job has: it is written and read without
 // an encoder.
 const onlyEnqueued = "\x81\xa1e"
 
 // encode returns the stored element.
 func (d *Details) encode() []byte {
-	if d.Failures == nil && d.Header == nil && d.Retry == (Retry{}) && d.Keep == 0 && d.OnDeath == nil && d.Death == nil && d.Offset == 0 &&
-		d.Group == "" && d.Due.IsZero() && !d.Enqueued.IsZero() {
+	if d.Failures == nil && d.Header == nil && d.Retry == (Retry{}) && d.Keep == 0 && d.OnDone == nil && d.OnDeath == nil && d.Prior == nil && d.Death == nil &&
+		d.In == 0 && d.Queue == "" && d.Offset == 0 && d.Group == "" && d.Due.IsZero() && !d.Enqueued.IsZero() {
 		return appendNumber([]byte(onlyEnqueued), d.Enqueued.UnixMilli())
 	}
-	form := detailsForm{Header: d.Header, Keep: ceilMillis(d.Keep), OnDeath: d.OnDeath, Offset: ceilMillis(d.Offset), Group: d.Group}
+	form := detailsForm{
+		Header: d.Header, Keep: ceilMillis(d.Keep), OnDone: d.OnDone, OnDeath: d.OnDeath, In: ceilMillis(d.In), Queue: d.Queue,
+		Offset: ceilMillis(d.Offset), Group: d.Group,
+	}
 	for _, f := range d.Failures[max(0, len(d.Failures)-MaxFailures):] {
 		form.Failures = append(form.Failures, failureForm{f.At.UnixMilli(), Printable(f.Worker, maxWorkerName), Printable(f.Error, maxFailureText)})
 	}
@@ -101,6 +128,9 @@ func (d *Details) encode() []byte {
 	}
 	if d.Death != nil {
 		form.Death = &deathForm{d.Death.Queue, d.Death.ID, d.Death.Crashes, d.Death.Ended.UnixMilli(), d.Death.Body}
+	}
+	if d.Prior != nil {
+		form.Prior = &priorForm{d.Prior.Queue, d.Prior.ID, d.Prior.Crashes, d.Prior.Body, d.Prior.Result}
 	}
 	if !d.Enqueued.IsZero() {
 		form.Enqueued = d.Enqueued.UnixMilli()
@@ -130,7 +160,10 @@ func decodeDetails(element []byte) (*Details, error) {
 	if err := decodeMsgpack(element, &form); err != nil {
 		return nil, errDetails // the decoder's error may contain the value
 	}
-	d := &Details{OnDeath: some(form.OnDeath), Keep: time.Duration(form.Keep) * time.Millisecond, Offset: time.Duration(form.Offset) * time.Millisecond, Group: form.Group}
+	d := &Details{
+		OnDone: some(form.OnDone), OnDeath: some(form.OnDeath), In: time.Duration(form.In) * time.Millisecond, Queue: form.Queue,
+		Keep: time.Duration(form.Keep) * time.Millisecond, Offset: time.Duration(form.Offset) * time.Millisecond, Group: form.Group,
+	}
 	if len(form.Header) > 0 {
 		d.Header = form.Header
 	}
@@ -153,13 +186,19 @@ func decodeDetails(element []byte) (*Details, error) {
 			return nil, errDetails
 		}
 	}
+	if f := form.Prior; f != nil {
+		d.Prior = &Prior{Queue: f.Queue, ID: f.ID, Crashes: f.Crashes, Body: some(f.Body), Result: some(f.Result)}
+		if protocol.CheckName("queue", f.Queue) != nil || len(f.ID) > protocol.MaxStoredID || f.Crashes < 0 {
+			return nil, errDetails
+		}
+	}
 	if form.Enqueued != 0 {
 		d.Enqueued = time.UnixMilli(form.Enqueued).UTC()
 	}
 	if form.Due != 0 {
 		d.Due = time.UnixMilli(form.Due).UTC()
 	}
-	if len(form.Group) > maxGroup {
+	if len(form.Group) > maxGroup || form.Queue != "" && protocol.CheckName("queue", form.Queue) != nil || form.In < 0 || form.In > protocol.MaxDelay.Milliseconds() {
 		return nil, errDetails
 	}
 	if !validDelay(form.Keep) || !validDelay(form.Offset) || !validInstant(form.Enqueued) || !validInstant(form.Due) {

@@ -51,6 +51,11 @@ func TestDetailsOutOfRangeAreRefused(t *testing.T) {
 		"results kept 200 years":   {Keep: int64(2 * protocol.MaxDelay / time.Millisecond)},
 		"a death on no queue":      {Death: &deathForm{ID: "a"}},
 		"a death with a long ID":   {Death: &deathForm{Queue: "q", ID: strings.Repeat("x", 513)}},
+		"a prior on no queue":      {Prior: &priorForm{ID: "a"}},
+		"a prior with a long ID":   {Prior: &priorForm{Queue: "q", ID: strings.Repeat("x", 513)}},
+		"a negative In":            {In: -1},
+		"an In of 200 years":       {In: int64(2 * protocol.MaxDelay / time.Millisecond)},
+		"an invalid queue":         {Queue: "a b"},
 		"enqueued before the dawn": {Enqueued: -1 << 47},
 		"due before it is planned": {Offset: -1},
 	} {

@@ -57,6 +57,11 @@ func (e *Envelope) Due() time.Time {
 	return e.Planned.Add(e.Details.Offset)
 }
 
+// Follows reports whether the job was added because another one has ended.
+func (e *Envelope) Follows() bool {
+	return e.Details != nil && (e.Details.Death != nil || e.Details.Prior != nil)
+}
+
 // Encode returns the body, in newly allocated memory.
 func (e *Envelope) Encode() []byte {
 	clean := *e

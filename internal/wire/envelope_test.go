@@ -30,6 +30,8 @@ func TestAnEnvelopeIsDecodedAsItWasEncoded(t *testing.T) {
 			Failures: []Failure{{At: planned, Worker: "w1", Error: "no such host"}, {At: planned.Add(time.Minute)}},
 			Retry:    Retry{time.Second, time.Hour}, OnDeath: []byte{1, 2}, Death: &Death{Queue: "q", ID: "r@2026-03-08T09:00:00Z", Crashes: 3, Ended: planned, Body: []byte{3}},
 		}},
+		{Name: "a", Details: &Details{OnDone: []byte{1}, In: time.Minute, Queue: "q", Prior: &Prior{Queue: "q", ID: "r#done-5.1", Crashes: 1, Body: []byte{2}, Result: []byte{3}}}},
+		{Name: "a", Details: &Details{Enqueued: planned, In: time.Minute}},
 		{Name: "a", MaxAttempts: 1 << 30, Timeout: 100 * time.Millisecond, Failures: 3, Schedule: "s", LastError: "e", Stack: "main.go:1\n\tx"},
 	} {
 		body := want.Encode()
@@ -148,6 +150,7 @@ func FuzzDecodeEnvelope(f *testing.F) {
 	full.Details = &Details{
 		Failures: []Failure{{At: time.UnixMilli(5), Worker: "w", Error: "e"}}, Header: map[string]string{"k": "v"}, Retry: Retry{1, 2}, Keep: time.Second,
 		OnDeath: []byte("o"), Death: &Death{Queue: "q", ID: "i", Ended: time.UnixMilli(6), Body: []byte("b")}, Enqueued: time.UnixMilli(7),
+		OnDone: []byte("n"), In: time.Second, Queue: "q", Prior: &Prior{Queue: "q", ID: "i", Body: []byte("b"), Result: []byte("r")},
 	}
 	f.Add(full.Encode())
 	f.Add([]byte{1, 0xdd, 0xff, 0xff, 0xff, 0xff})

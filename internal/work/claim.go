@@ -65,6 +65,9 @@ func (c *claim) open(taken *protocol.TakenJob, names map[string]string, plans *s
 			c.message = wire.Envelope{Name: wire.NoName, Schedule: name, Planned: planned, Payload: taken.Body[:min(len(taken.Body), maxUnreadable)]}
 			return nil, fmt.Errorf("its body cannot be read: %w", err)
 		}
+		if err == nil {
+			err = c.checkFollowers()
+		}
 		return nil, err
 	case len(taken.Definition) > 0:
 		p, err := plans.Of(name, taken.Definition)
@@ -74,9 +77,18 @@ func (c *claim) open(taken *protocol.TakenJob, names map[string]string, plans *s
 		}
 		c.message = p.Job(name, planned)
 		c.cancels = p.Overlap == schedule.OverlapCancel
-		return p, nil
+		return p, c.checkFollowers()
 	}
 	return nil, errors.New("its body is gone from the store")
+}
+
+// checkFollowers returns an error that wraps wire.ErrNewerVersion if a newer version of chime wrote a job that is to follow this one: then this worker
+// could only end the job without it.
+func (c *claim) checkFollowers() error {
+	if _, _, _, err := c.message.Details.Followers(); errors.Is(err, wire.ErrNewerVersion) {
+		return fmt.Errorf("a job that follows it: %w", err)
+	}
+	return nil
 }
 
 // handleBy sets the handler of the job, and so how long an attempt may take.
@@ -95,7 +107,7 @@ func (c *claim) fill(job *Job) {
 	}
 	if d := c.message.Details; d != nil {
 		job.Header, job.Offset = maps.Clone(d.Header), d.Offset // an occurrence's header is its schedule's
-		job.Group, job.Death = d.Group, d.Death
+		job.Group, job.Death, job.Prior = d.Group, d.Death, d.Prior
 	}
 }
 
@@ -116,9 +128,9 @@ func (c *claim) maxAttempts() int {
 	return cmp.Or(c.message.MaxAttempts, c.handler.MaxAttempts, last)
 }
 
-// manual reports whether the job is a manual run of a schedule. A job that follows a death also names the schedule, and is not a manual run.
+// manual reports whether the job is a manual run of a schedule. A job that follows another one also names the schedule, and is not a manual run.
 func (c *claim) manual() bool {
-	return c.schedule == "" && c.message.Schedule != "" && (c.message.Details == nil || c.message.Details.Death == nil)
+	return c.schedule == "" && c.message.Schedule != "" && !c.message.Follows()
 }
 
 func (c *claim) begunJob() protocol.BegunJob { return protocol.BegunJob{ID: c.id, Fence: c.fence} }
@@ -238,7 +250,7 @@ func (c *claim) settle(outcome Outcome, began, now time.Time) protocol.Settlemen
 	return s
 }
 
-// attach adds to a settlement what few of them have: the job that follows a death, the result to keep, and the note that progress was reported.
+// attach adds to a settlement what few of them have: the job that follows, the result to keep, and the note that progress was reported.
 // message is the envelope after the settlement; began is zero if the job did not begin here.
 func (c *claim) attach(s *protocol.Settlement, message *wire.Envelope, began, now time.Time) {
 	s.Reported = c.output.reported()
@@ -246,29 +258,33 @@ func (c *claim) attach(s *protocol.Settlement, message *wire.Envelope, began, no
 	if details == nil {
 		return
 	}
-	if len(details.OnDeath) > 0 && (s.Kind == protocol.SettleDead || s.Kind == protocol.SettleExpired) {
-		s.OnDeath = c.death(message, now)
-	}
+	s.Follower = c.follower(s.Kind, message, began, now)
 	if details.Keep > 0 {
-		s.Result = &protocol.Result{Keep: details.Keep, Body: c.result(message, began, now)}
+		s.Result = &protocol.Result{Keep: details.Keep, Body: c.result(message, began, now).Encode()}
 	}
 }
 
-// death returns the body of the job that follows the death of this one; message is the dead job's envelope. Nil: the body cannot be read, which
-// is logged.
-func (c *claim) death(message *wire.Envelope, now time.Time) []byte {
-	of := wire.Death{Queue: c.queue, ID: c.id, Crashes: c.crashes, Ended: c.clock.at(now)}
-	body, err := wire.Follow(message, of, cmp.Or(c.schedule, message.Schedule))
+// follower returns the job that follows the end of this one; message is the job's envelope after its end. Nil: nothing follows, or the job that
+// follows cannot be read, which is logged.
+func (c *claim) follower(kind protocol.SettleKind, message *wire.Envelope, began, now time.Time) (f *protocol.Follower) {
+	var err error
+	schedule := cmp.Or(c.schedule, message.Schedule)
+	switch details := c.message.Details; {
+	case kind == protocol.SettleDone && len(details.OnDone) > 0:
+		f, err = wire.FollowDone(message, wire.Prior{Queue: c.queue, ID: c.id, Crashes: c.crashes}, c.result(message, began, now), schedule)
+	case (kind == protocol.SettleDead || kind == protocol.SettleExpired) && len(details.OnDeath) > 0:
+		f, err = wire.FollowDeath(message, wire.Death{Queue: c.queue, ID: c.id, Crashes: c.crashes, Ended: c.clock.at(now)}, schedule)
+	}
 	if err != nil {
-		c.config.Log.Error("chime: the job to add on a death cannot be read", "event", "job.dead", "job", c.message.Name, "id", c.id, "queue", c.queue,
-			"error", err)
+		c.config.Log.Error("chime: the job that follows the end of another one cannot be read", "event", "job.unfollowed", "job", c.message.Name, "id", c.id,
+			"queue", c.queue, "error", err)
 	}
-	return body
+	return f
 }
 
-// result returns the result of the job that is kept.
-func (c *claim) result(message *wire.Envelope, began, now time.Time) []byte {
-	r := wire.Result{
+// result returns the result of the job, which is kept or passed to the job that follows.
+func (c *claim) result(message *wire.Envelope, began, now time.Time) *wire.Result {
+	r := &wire.Result{
 		Name: message.Name, Schedule: cmp.Or(c.schedule, message.Schedule), Planned: message.Planned, Ended: c.clock.at(now),
 		Attempt: c.message.Failures + 1, Worker: c.config.worker,
 	}
@@ -279,16 +295,16 @@ func (c *claim) result(message *wire.Envelope, began, now time.Time) []byte {
 		r.Error = message.LastError
 	}
 	r.Value, _, r.Note = c.output.Said()
-	return r.Encode()
+	return r
 }
 
 // special reports whether the job's success needs more than its removal.
 func (c *claim) special() bool {
-	return c.recorded() || c.output.reported() || c.message.Details != nil && c.message.Details.Keep > 0
+	details := c.message.Details
+	return c.recorded() || c.output.reported() || details != nil && (details.Keep > 0 || len(details.OnDone) > 0)
 }
 
-// recorded reports whether a schedule's history contains the attempts of the job: an occurrence, a manual run, or the job that follows the death
-// of one.
+// recorded reports whether a schedule's history contains the attempts of the job: an occurrence, a manual run, or the job that follows one.
 func (c *claim) recorded() bool { return c.schedule != "" || c.message.Schedule != "" }
 
 // run returns the entry of an attempt in the history of its schedule.
@@ -348,8 +364,8 @@ func (c *claim) waitsSince() time.Time {
 		return time.Time{}
 	case details != nil && !details.Due.IsZero():
 		return details.Due
-	case details != nil && details.Death != nil:
-		return details.Enqueued
+	case c.message.Follows():
+		return details.Enqueued.Add(details.In)
 	case c.message.Failures > 0, c.schedule != "" && !c.new:
 		return time.Time{}
 	case details != nil:
@@ -379,6 +395,9 @@ func (c *claim) origin() string {
 		return ""
 	case c.manual():
 		return observe.Manual
+	}
+	if details := c.message.Details; details.Death == nil {
+		return observe.Done
 	}
 	return observe.Death
 }

@@ -59,6 +59,7 @@ type Job struct {
 	Header    map[string]string
 	Group     string
 	Death     *wire.Death
+	Prior     *wire.Prior
 
 	Payload []byte
 

@@ -163,7 +163,10 @@ func settleable(outcomes []protocol.Settlement) (n int) {
 	weight, bytes := 0, 0
 	for n < len(outcomes) {
 		weight += settlementWeight(outcomes[n].Run)
-		bytes += len(outcomes[n].Body) + len(outcomes[n].OnDeath)
+		bytes += len(outcomes[n].Body)
+		if outcomes[n].Follower != nil {
+			bytes += len(outcomes[n].Follower.Body)
+		}
 		if outcomes[n].Result != nil {
 			bytes += len(outcomes[n].Result.Body)
 		}

@@ -20,7 +20,7 @@ var (
 		principal status request remote code method path op if_match etag task`)
 	logEvents = strings.Fields(`leader.elected leader.lost leader.handover_failed
 		schedule.created schedule.changed schedule.completed schedule.unplaced schedule.uncomputable schedule.unhandled schedule.lost schedule.repaired schedule.outdated schedule.newer schedule.dates_end schedule.pruned schedule.unpruned schedule.paused schedule.replanned
-		enqueue.unknown job.dead job.expired job.superseded job.cancelled job.parked job.late_result job.retrying handler.backoff_panic handler.panic handler.stuck
+		enqueue.unknown job.dead job.unfollowed job.expired job.superseded job.cancelled job.parked job.late_result job.retrying handler.backoff_panic handler.panic handler.stuck
 		observer.panic
 		session.lost session.expired session.reap_failed session.reaped session.unreadable
 		store.trouble store.recovered store.unfit store.unreadable store.emptied client.logged

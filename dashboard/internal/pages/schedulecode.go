@@ -76,6 +76,7 @@ func codeOf(s *chime.Schedule, headers []render.Pair) string {
 	for _, header := range headers {
 		add(true, "chime.Header(%s, %s)", strconv.Quote(header.Name), strconv.Quote(header.Value))
 	}
+	add(s.OnDone != "", "chime.OnDone(onDone)")
 	add(s.OnDeath != "", "chime.OnDeath(onDeath)")
 	add(len(s.Meta) > 0, "chime.Meta(json.RawMessage(%s))", rawQuote(string(s.Meta)))
 	if len(options) > 0 {
@@ -84,6 +85,9 @@ func codeOf(s *chime.Schedule, headers []render.Pair) string {
 	b.WriteString(")")
 	if len(s.Payload) > 0 {
 		fmt.Fprintf(&b, "\n// args are the arguments of its jobs: %s as they are stored", format.Plural(len(s.Payload), "byte", "bytes"))
+	}
+	if s.OnDone != "" {
+		fmt.Fprintf(&b, "\n// onDone is an item of job %q with its own arguments", s.OnDone)
 	}
 	if s.OnDeath != "" {
 		fmt.Fprintf(&b, "\n// onDeath is an item of job %q with its own arguments", s.OnDeath)

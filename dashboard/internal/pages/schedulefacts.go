@@ -38,6 +38,7 @@ func (m *Schedule) describe(hooks Hooks) {
 	add(m.MaxUnfinished > 0, "Unfinished", plain.MaxUnfinished(m.MaxUnfinished))
 	add(m.Timeout > 0, "Timeout", "An attempt may take "+format.Exact(m.Timeout)+".")
 	add(m.Keep > 0, "Results", "They are kept for "+format.Exact(m.Keep)+".")
+	add(m.OnDone != "", "When done", "A job "+m.OnDone+" is added when one of its jobs is done.")
 	add(m.OnDeath != "", "On death", "A job "+m.OnDeath+" is added when one of its jobs dies.")
 	add(!m.DatesUntil.IsZero(), "Dates", "Its list of dates ends on "+m.DatesUntil.Format("2 January 2006")+".")
 	m.Facts.Arguments = len(m.Payload)

@@ -21,9 +21,9 @@
 -- KEYS[19...] …:parked:<name>  zset  job ID -> instant parked, Unix ms: the lists of the jobs
 -- ARGV[1] retention of parked jobs, ms; ARGV[2] how many dead jobs are kept; ARGV[3] prefix of the wake-up channels
 -- ARGV[4] prefix of the channels for callers that wait for a job of this queue; ARGV[5] how many lists
--- ARGV[6...] their names; five values for each job: its entry in the list; which list that is; its envelope as the caller has read it, or, for
+-- ARGV[6...] their names; six values for each job: its entry in the list; which list that is; its envelope as the caller has read it, or, for
 -- an occurrence without one, the definition of its schedule; its new envelope (empty: unchanged); the envelope of the job
--- that follows its death (empty: there is none)
+-- that follows its death (empty: there is none), and how long after that it is due, ms
 -- Returns time (us); how many jobs are dead now.
 local STATE, JOBS, DEAD, READY, CRASHES, SCHEDULES = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local DUE, IDLE, UNHANDLED, LAST, HISTORY, COUNTERS = KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11], KEYS[12]
@@ -32,15 +32,15 @@ local PARKED = 18 -- the lists come after KEYS[18]
 local NAMES = 5 -- their names come after ARGV[5]
 local wake, n_lists = ARGV[3], tonumber(ARGV[5])
 local at_job = NAMES + n_lists
--- uses: limits clock layout seconds strings counters definition envelope open flight due parked gate wake alarm history manual manual_settle expired queuelimit waiting line groups tuned
+-- uses: limits clock layout seconds strings counters definition envelope open flight due parked gate wake alarm history manual manual_settle follower expired queuelimit waiting line groups tuned
 
 local state = redis.call('HMGET', STATE, 'fence', 'layout', 'paused', 'limit', 'groups', 'grules')
 local refusal = newer(state[2])
 if refusal then return refusal end
 local jobs, ids = {}, {}
-for at = at_job + 1, #ARGV, 5 do
+for at = at_job + 1, #ARGV, 6 do
   local list = tonumber(ARGV[at + 1])
-  local job = { entry = ARGV[at], list = list, read = ARGV[at + 2], body = ARGV[at + 3], follows = ARGV[at + 4], id = id_in(ARGV[NAMES + list], ARGV[at]) }
+  local job = { entry = ARGV[at], list = list, read = ARGV[at + 2], body = ARGV[at + 3], follows = ARGV[at + 4], in_ms = tonumber(ARGV[at + 5]), id = id_in(ARGV[NAMES + list], ARGV[at]) }
   jobs[#jobs + 1], ids[#ids + 1] = job, job.id
 end
 local before, bodies = redis.call('ZMSCORE', DEAD, unpack(ids)), redis.call('HMGET', JOBS, unpack(ids))
@@ -76,19 +76,21 @@ end
 -- each death draws a fence, as a take does
 local fence = state[1] and #state[1] <= 16 and tonumber(state[1]) or 0
 fence = math.max(now_us, fence < 9e15 and fence + 1 or 0)
-local front, envelopes, large = {}, {}, false
+local drawn = false
+local front, due, envelopes, large = {}, {}, {}, false
 
 redis.call('ZREM', DEAD, '', unpack(oldest)) -- the first write needs no memory
 if #oldest > 0 then redis.call('HDEL', JOBS, unpack(oldest)) end
 for _, job in ipairs(dying) do
   if job.body ~= '' then envelopes[#envelopes + 1], envelopes[#envelopes + 2] = job.id, job.body end
   if job.follows ~= '' then
-    local death = job.id .. '#dead-' .. whole(fence)
     local schedule, planned = occurrence(job.id)
     local run = past.manual[job.id]
-    if schedule or run then begin_death(past, death, job.follows, schedule or run.name, planned or run.planned) end
-    envelopes[#envelopes + 1], envelopes[#envelopes + 2] = death, job.follows
-    front[#front + 1], fence = death, fence + 1
+    local follower = follower_id(job.id, 'dead', whole(fence), schedule or run and run.name)
+    if schedule or run then begin_follower(past, follower, job.follows, schedule or run.name, planned or run.planned) end
+    envelopes[#envelopes + 1], envelopes[#envelopes + 2] = follower, job.follows
+    if job.in_ms > 0 then due[#due + 1], due[#due + 2] = whole(math.ceil((now_us + job.in_ms * 1000) / 1000)), follower else front[#front + 1] = follower end
+    fence, drawn = fence + 1, true
   end
   large = large or #job.body > LARGE_BYTES or #job.follows > LARGE_BYTES
   give_up(past, job.id, job.read, job.entry, KEYS[PARKED + job.list], DEAD, CRASHES)
@@ -103,8 +105,9 @@ if all then
   leave_line(PLACES, LINE, {}, oldest)
   tune_groups(all, STATE, LINE, PLACES, TURNS, GROUPS, OPENS)
 end
-if #front == 0 and not (all and (all.opened or all.alarmed)) then return { whole(now_us), #dying } end
-if #front > 0 then redis.call('HSET', STATE, 'fence', whole(fence - 1)) end
+if not drawn and not (all and (all.opened or all.alarmed)) then return { whole(now_us), #dying } end
+if drawn then redis.call('HSET', STATE, 'fence', whole(fence - 1)) end
+if #due > 0 then redis.call('ZADD', DUE, unpack(due)) end
 push_front(READY, front)
 if not state[3] then
   local startable, next_ms = next_take(READY, DUE, TURNS, OPENS, state[5], read_limit(state[4]), next_start)

@@ -22,7 +22,7 @@
 -- KEYS[19...] …:parked:<name>  zset  job ID -> instant parked, Unix ms: every list, the shared one last
 -- ARGV[1] a unique name of this call; ARGV[2] prefix of the wake-up channels; ARGV[3] how many lists of parked jobs
 -- ARGV[4...] the names of the lists; five values for each job: its ID; its member in the shared list (empty: unknown); and for a
--- dead one its envelope as the caller has read it, its new envelope, and, for a manual run or a job that follows a death, its field in …:last
+-- dead one its envelope as the caller has read it, its new envelope, and, for a manual run or a job that follows another one, its field in …:last
 -- (empty: it is neither); for another job these three are empty
 -- Returns time (us); how many jobs moved to ready; a letter for each job, none if the same call was completed before: e it moved to ready,
 -- u it is an occurrence that was not taken yet, n it is not there, or has changed, or its ID came before in the call.

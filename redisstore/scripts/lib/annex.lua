@@ -1,7 +1,7 @@
 -- annex: the additional values of some settlements, see the title page of work.lua.
 -- needs: strings limits clock call over
 
--- annexes_of returns the annexes of settlements by their positions: for each letter its data; r has three values. They begin after
+-- annexes_of returns the annexes of settlements by their positions: for each letter its data; r has three values, o has two. They begin after
 -- args[at]; there are n of them.
 local function annexes_of(args, at, n)
   local annexes = {}
@@ -11,6 +11,9 @@ local function annexes_of(args, at, n)
     if letter == 'r' then
       local keep, queue, record_at = match(data, '^(%d+) (%S+) ()')
       annex.keep_ms, annex.queue, annex.record = tonumber(keep), queue, sub(data, record_at)
+    elseif letter == 'o' then
+      local in_ms, body_at = match(data, '^(%d+) ()')
+      annex.in_ms, data = tonumber(in_ms), sub(data, body_at)
     end
     annex[letter] = data
     annexes[position] = annex

@@ -1,9 +1,9 @@
--- manual: the manual runs of schedules, and the jobs that follow deaths of their jobs, until they have ended.
+-- manual: the manual runs of schedules, and the jobs that follow the ends of their jobs, until they have ended.
 -- needs: strings clock definition history
 
 -- Each has a field of its own in the hash …:last, a tab and its ID -> "<planned> <kind> <schedule>": the second in which a manual run was
--- accepted (or in which its schedule was created, if that is later), or for a death the planned instant of the job that died; m for a manual run, d
--- and its job name for a death. The field exists as long as the job counts as unfinished in its schedule's own entry: the script that writes it
+-- accepted (or in which its schedule was created, if that is later), or the planned instant of the job that it follows; m for a manual run, d
+-- and its job name for a job that follows another one. The field exists as long as the job counts as unfinished in its schedule's own entry: the script that writes it
 -- adds one, the script that removes it subtracts one, in the same step, unless that entry is of a later creation, or gone. So each job is counted
 -- once, for any end and any number of repeated calls.
 

@@ -1,5 +1,5 @@
 -- settle: the settlements of work.lua, except those of finished jobs.
--- needs: strings limits clock counters definition flight asked history call
+-- needs: strings limits clock counters definition flight asked history call follower
 
 -- keep_result stores the result of a job that ends; kind: the outcome, s for superseded. The result's first letter becomes the outcome's, even
 -- if the worker sent another one: a job may have been cancelled since.
@@ -9,13 +9,19 @@ local function keep_result(call, id, kind, annex)
   results[n + 1], results[n + 2], results[n + 3], results[n + 4] = id, annex.queue, kind == 'x' and 0 or annex.keep_ms, kind .. annex.record
 end
 
--- follow adds the job that follows the end of this one, if there is one.
-local function follow(call, id, annex)
+-- follow adds the job that follows the end of this one, if there is one, and records its ID in the annexes. how: done or dead; schedule: that of the
+-- job; nil: it is no occurrence.
+local function follow(call, id, annex, how, schedule)
   if not annex or not annex.o then return end
-  local death = id .. '#dead-' .. annex.fence
-  add_pair(call.envelopes, death, annex.o)
+  local manual = call.past.manual and call.past.manual[id]
+  annex.follower = follower_id(id, how, annex.fence, schedule or manual and manual.name)
+  add_pair(call.envelopes, annex.follower, annex.o)
   if #annex.o > LARGE_BYTES then call.large = true end
-  call.front[#call.front + 1] = death
+  if annex.in_ms > 0 then
+    add_due(call, call.due, annex.follower, math.ceil((now_us + annex.in_ms * 1000) / 1000))
+  else
+    call.front[#call.front + 1] = annex.follower
+  end
 end
 
 -- settle adds the changes of a settlement to the table call. id: the job; name, planned: its schedule and planned instant if it is an
@@ -52,10 +58,11 @@ local function settle(call, id, name, planned, kind, amount, body, run, annex)
   if kind == 'd' then
     call.done = call.done + 1
     call.forgotten[#call.forgotten + 1] = id
+    follow(call, id, annex, 'done', name)
   elseif kind == 'e' then
     call.forgotten[#call.forgotten + 1] = id
     count(call, EXPIRED, 1)
-    follow(call, id, annex)
+    follow(call, id, annex, 'dead')
   elseif kind == 'w' then
     call.forgotten[#call.forgotten + 1] = id
     count(call, name .. STARTED, -1) -- it has not begun
@@ -81,7 +88,7 @@ local function settle(call, id, name, planned, kind, amount, body, run, annex)
       count(call, DIED, 1)
       add_pair(call.dead, call.now, id)
       call.uncrashed[#call.uncrashed + 1] = id
-      follow(call, id, annex)
+      follow(call, id, annex, 'dead', name)
     elseif kind == 'p' then
       local position, since = match(amount, '^(%d+) ?(%d*)$')
       position = tonumber(position)

@@ -137,7 +137,11 @@ func (s *session) jobText(job *chime.JobInfo, why chime.Reason, now time.Time, p
 	if job.Timeout > 0 {
 		row("Timeout", format.Exact(job.Timeout))
 	}
+	row("When done", job.OnDone)
 	row("On death", job.OnDeath)
+	if job.Followers > 1 {
+		row("Chain", format.Plural(job.Followers, "job", "jobs")+" may follow")
+	}
 	row("Note", job.Note)
 	instant("Kept until", job.KeptUntil)
 	for _, key := range slices.Sorted(maps.Keys(job.Header)) {

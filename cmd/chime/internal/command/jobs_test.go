@@ -79,6 +79,16 @@ func TestAJobShowsWhenItExpires(t *testing.T) {
 	}
 }
 
+func TestAJobShowsWhatFollowsIt(t *testing.T) {
+	s := emptyShop(t)
+	chain := chime.OnDone(chime.Item{Name: "publish", Options: []chime.EnqueueOption{chime.OnDone(chime.Item{Name: "notify"})}})
+	s.enqueue(t, chime.Item{Name: "resize", Options: []chime.EnqueueOption{chime.ID("chain"), chain}}, chime.Item{Name: "resize", Options: []chime.EnqueueOption{chime.ID("alone")}})
+	wants{out: []string{"\nWhen done ", "publish\n", "\nChain ", "2 jobs may follow\n"}}.check(t, s.Run(t, "jobs", "show", "chain"))
+	if got := s.Run(t, "jobs", "show", "alone"); strings.Contains(got.Out, "When done") || strings.Contains(got.Out, "Chain") {
+		t.Errorf("a job that nothing follows: %s", got.Out)
+	}
+}
+
 // A shell offers files only where an argument can be a file.
 func TestNoFilesAreCompletedWhereNoneAreMeant(t *testing.T) {
 	s := emptyShop(t)

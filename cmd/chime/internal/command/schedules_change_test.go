@@ -81,13 +81,13 @@ func TestPutShowsWhatIsDifferent(t *testing.T) {
 func TestPutLeavesTheRestAsItIs(t *testing.T) {
 	s := emptyShop(t)
 	s.put(t, "s", "0 9 * * *", chime.Args(map[string]int{"customer": 7}), chime.Overlap(chime.OverlapAllow), chime.Grace(time.Hour), chime.PauseAfter(3), chime.MaxAttempts(2),
-		chime.Header("tenant", "acme"), chime.Meta(json.RawMessage(`{"a":1}`)), chime.Retry(chime.Exponential(time.Second, time.Minute)), chime.OnDeath(chime.Item{Name: "sorry"}))
+		chime.Header("tenant", "acme"), chime.Meta(json.RawMessage(`{"a":1}`)), chime.Retry(chime.Exponential(time.Second, time.Minute)), chime.OnDone(chime.Item{Name: "next"}), chime.OnDeath(chime.Item{Name: "sorry"}))
 	args := []string{"schedules", "put", "s", "0 10 * * *", "--rule-zone", "Europe/Berlin", "-y"}
 	wants{out: []string{"at 10:00"}}.check(t, s.Run(t, args...), args...)
 	now := s.schedule(t, "s")
 	var customer map[string]int
 	if err := now.Decode(&customer); err != nil || customer["customer"] != 7 || now.Overlap != chime.OverlapAllow || now.Grace != time.Hour || now.PauseAfter != 3 ||
-		now.MaxAttempts != 2 || now.Header["tenant"] != "acme" || string(now.Meta) != `{"a":1}` || now.OnDeath != "sorry" || now.Retry.String() == "" {
+		now.MaxAttempts != 2 || now.Header["tenant"] != "acme" || string(now.Meta) != `{"a":1}` || now.OnDone != "next" || now.OnDeath != "sorry" || now.Retry.String() == "" {
 		type fields chime.Schedule
 		t.Errorf("%v, %v: %+v", err, customer, fields(*now))
 	}

@@ -15,7 +15,7 @@ func (s *session) schedulesExport() *cobra.Command {
 	c := &cobra.Command{
 		Use: "export [NAME…]", Short: "Print the definitions of schedules, as JSON that put reads",
 		Long: "Print the definitions of all schedules, or of those named, as JSON. chime schedules put NAME -f - reads a line of -o jsonl. Arguments are\n" +
-			"exported only with --payload, because they may contain secrets. The job on death is never exported, and a message reports it.",
+			"exported only with --payload, because they may contain secrets. The jobs that follow when one is done or dead are never exported, and a message reports them.",
 		Example: "  chime schedules export report > report.json\n  chime schedules export -o jsonl",
 		RunE: func(c *cobra.Command, args []string) error {
 			found, unread, err := s.schedulesToExport(c, args)
@@ -27,6 +27,9 @@ func (s *session) schedulesExport() *cobra.Command {
 				d, err := definition.Of(schedule, payload)
 				if err != nil {
 					return err
+				}
+				if schedule.OnDone != "" {
+					s.warn("schedule %q: its job when done, %q, is not exported", schedule.Name, schedule.OnDone)
 				}
 				if schedule.OnDeath != "" {
 					s.warn("schedule %q: its job on death, %q, is not exported", schedule.Name, schedule.OnDeath)

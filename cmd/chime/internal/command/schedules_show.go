@@ -106,6 +106,7 @@ func (s *session) scheduleText(f *foundSchedule, upcoming []time.Time, blockers 
 	if f.Keep > 0 {
 		row("Results", "are kept for "+format.Exact(f.Keep))
 	}
+	row("When done", f.OnDone)
 	row("On death", f.OnDeath)
 	for _, key := range slices.Sorted(maps.Keys(f.Header)) {
 		row("Header", key+": "+f.Header[key])

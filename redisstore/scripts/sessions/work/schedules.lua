@@ -10,7 +10,7 @@ local way -- its functions, which only the next block creates
 local annexed = {} -- which other settlement -> its annexes
 if long then
   local function pieces() -- a function has locals of its own: here they would be too many
-    -- uses: seconds strings counters definition rule owed open flight asked history call settle void unfinished overlap candidates
+    -- uses: seconds strings counters definition rule owed open flight asked history call follower settle void unfinished overlap candidates
     local all = { settle = settle, settle_cancelled = settle_cancelled, save_settlements = save_settlements, meet = meet, save_changes = save_changes,
       push_front = push_front, owed_list = owed_list, read_past = read_past, read_flights = read_flights, read_vanished = read_vanished,
       new_call = new_call, answer_again = answer_again, read_waiting = read_waiting, occurrence = occurrence, bounded = bounded, picked = picked,
@@ -56,7 +56,7 @@ if long then
   for _, i in ipairs(others_held) do
     local id = ARGV[at_id + finished + begun + i]
     if string.find(id, '#', 2, true) or annexed[i] and annexed[i].o then
-      way.manual = way.manual or {} -- IDs of manual runs and deaths, and of jobs that may die
+      way.manual = way.manual or {} -- IDs of manual runs and followers, and of jobs that something may follow
       way.manual[#way.manual + 1] = id
     end
   end

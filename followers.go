@@ -1,0 +1,191 @@
+package chime
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/wire"
+)
+
+// OnDone adds a job when this one is done. The new job is added in the step that ends this one, exactly once, to the front of the same queue, or with
+// the item's option [In] that long after the end. It has the item's own arguments, and the job that is done in [Job.Prior], with what that job
+// returned. Nothing follows a job that was cancelled, superseded or dropped, or that [Replace] has replaced while it ran. A dead job that was requeued
+// and is then done is done.
+//
+// The item may have an OnDone and an [OnDeath] of its own: a chain. The jobs of a chain that one job starts are described in the first one; there are
+// at most 16, one after the other, and at most 64 KiB with both options together. Each has an ID of the same length: that of the first one up to
+// its first "#", then "#done-" or "#dead-", the fence under which the job before it ended, a dot, and its place in the chain. If a schedule created
+// the first job, the others belong to the schedule too: they have its name in [Job.Schedule], and count as unfinished.
+//
+// Create the item with [Kind.Item], or use an [Item] with a job name. It may have the options of an attempt, Header, Keep, In, OnDone and OnDeath.
+// A Queue must be that of the job before it, and so must be the default queue of the item's kind: a job on another queue is enqueued by a handler. At, Expire, ID,
+// ArgsID, Once, Replace and Group are refused; if the item's kind has them as defaults, they are ignored.
+func OnDone(item Item) JobOption {
+	body, err := followerBody(item, true)
+	return jobOption(func(s *jobSettings) {
+		s.onDone = body
+		if err != nil {
+			s.refuse(fmt.Errorf("OnDone: %w", err))
+		}
+	})
+}
+
+// OnDeath adds a job when this one becomes dead, or expires ([Expire]). A job becomes dead after its last attempt, by [Discard], because its
+// workers kept vanishing, or because it was parked for longer than redisstore.Options.ParkedRetention and no worker came that can run it. The new
+// job is added in the same step, exactly once, to the front of the same queue, or with the item's option [In] that long after the death. It has the
+// item's own arguments, and the dead job in [Job.Death]. Its ID is the dead job's ID, "#dead-" and a fence: the fence under which the job died, or a
+// fresh one if it died parked. If the dead job has followed another one, its ID is as described at [OnDone].
+//
+// The item's options are those of OnDone, and the same limits apply. The default queue of the item's kind is ignored.
+func OnDeath(item Item) JobOption {
+	body, err := followerBody(item, false)
+	return jobOption(func(s *jobSettings) {
+		s.onDeath = body
+		if err != nil {
+			s.refuse(fmt.Errorf("OnDeath: %w", err))
+		}
+	})
+}
+
+const maxFollowers = 64 << 10 // bytes of all jobs that may follow a job: they are stored with it
+
+// nameOfBody is the name of the job that is added at an end. It is empty if none is added.
+func nameOfBody(body []byte) string {
+	if body == nil {
+		return ""
+	}
+	job, _ := wire.DecodeEnvelope(body) // the name is returned even if the rest cannot be read
+	return job.Name
+}
+
+// followerInfo returns the job that is added when one of a schedule's jobs ends; option is OnDone or OnDeath.
+func (s *Schedule) followerInfo(option, name string, body []byte) (*JobInfo, error) {
+	if body == nil {
+		return nil, nil
+	}
+	job := &JobInfo{Name: name, Queue: s.Queue}
+	message, err := wire.DecodeEnvelope(body)
+	if err != nil {
+		job.Err = fmt.Errorf("chime: %s of schedule %q: %w", option, s.Name, err)
+		return job, job.Err
+	}
+	details := cmp.Or(message.Details, &wire.Details{})
+	job.Payload, job.MaxAttempts, job.Timeout = message.Payload, message.MaxAttempts, message.Timeout
+	job.Header, job.Keep, job.Retry = details.Header, details.Keep, RetryPolicy{details.Retry}
+	job.fillFollowers(details)
+	return job, nil
+}
+
+// OnDoneJob is the job that is added when one of the schedule's jobs is done, as set by [OnDone]: Name, Queue, Payload, MaxAttempts, Timeout, Header,
+// Keep, Retry, OnDone, OnDeath and Followers. It is nil if no job is added. If a newer version of chime wrote this job, only its Name is set, and the
+// error is also its Err.
+func (s *Schedule) OnDoneJob() (*JobInfo, error) { return s.followerInfo("OnDone", s.OnDone, s.onDone) }
+
+// OnDeathJob is the job that is added when one of the schedule's jobs becomes dead, as set by [OnDeath]. It has the fields of OnDoneJob.
+func (s *Schedule) OnDeathJob() (*JobInfo, error) {
+	return s.followerInfo("OnDeath", s.OnDeath, s.onDeath)
+}
+
+// fillFollowers sets the fields about the jobs that may follow.
+func (j *JobInfo) fillFollowers(details *wire.Details) {
+	if details.OnDone == nil && details.OnDeath == nil {
+		return
+	}
+	j.OnDone, j.OnDeath = nameOfBody(details.OnDone), nameOfBody(details.OnDeath)
+	j.Followers, _, _, _ = details.Followers() // those that cannot be read are counted
+}
+
+// newPrior returns the job that a job has followed.
+func newPrior(prior *wire.Prior) *JobInfo {
+	// cloned: the handler may change it
+	info := newJobInfo(prior.Queue, &protocol.FoundJob{ID: prior.ID, State: protocol.JobRunning, Body: bytes.Clone(prior.Body), Crashes: prior.Crashes})
+	keep, lastError := info.Keep, info.LastError
+	info.State = JobDone
+	info.fillResult(&protocol.FoundJob{Ended: protocol.ResultDone, Result: bytes.Clone(prior.Result)})
+	info.Keep, info.LastError = keep, lastError
+	return info
+}
+
+// followerBody returns the body of the job that an item describes. queued: the item's queue is stored, so that checkFollowers compares it.
+func followerBody(item Item, queued bool) ([]byte, error) {
+	var of, own enqueueSettings // of the kind, and of the item itself
+	for _, option := range item.Options {
+		switch option := option.(type) {
+		case nil:
+			own.refuse(errNilOption)
+		case *kindDefaults:
+			option.enqueue(&of)
+		case groupedOption: // a job that follows another one has no group
+		default:
+			option.enqueue(&own)
+		}
+	}
+	for name, given := range map[string]bool{
+		"Queue": own.queue != "" && !queued, "At": !own.at.IsZero(), "ID": own.own && !own.argsID, "ArgsID": own.argsID, "Once": own.once != 0, "Replace": own.replace,
+		"Expire": own.expire != 0, "Group": own.group != "",
+	} {
+		if given {
+			own.refuse(protocol.Invalid("option", name, "an option of an attempt, Header, Keep, In, OnDone or OnDeath"))
+		}
+	}
+	if err := protocol.CheckName("job name", item.Name); err != nil {
+		own.refuse(err)
+	}
+	payload, err := wire.EncodeStable(item.Args)
+	if err == nil && len(payload) > maxFollowers {
+		err = wire.TooLarge(len(payload), maxFollowers)
+	}
+	job := own.jobSettings.or(of.jobSettings)
+	if err := checkHeaderSize(job.header); err != nil && checkHeaderSize(own.header) == nil { // else the option has reported it
+		own.refuse(err)
+	}
+	if err := errors.Join(append(own.problems, err)...); err != nil {
+		return nil, err
+	}
+	details := cmp.Or(job.details(), &wire.Details{})
+	if details.In = of.in; own.timed {
+		details.In = own.in
+	}
+	if queued {
+		details.Queue = job.queue
+	}
+	e := wire.Envelope{Name: item.Name, Payload: payload, MaxAttempts: job.maxAttempts, Timeout: job.timeout}
+	if details.In > 0 || details.Queue != "" || job.details() != nil {
+		e.Details = details
+	}
+	body := e.Encode()
+	return body, checkChain(&wire.Details{OnDone: body})
+}
+
+// checkChain returns an *InvalidError if too many jobs, or jobs of too many bytes, may follow a job with these details.
+func checkChain(d *wire.Details) error {
+	if _, depth, _, _ := d.Followers(); depth > wire.MaxFollowerDepth {
+		return protocol.Invalid("chain", strconv.Itoa(depth), strconv.Itoa(wire.MaxFollowerDepth)+" jobs at most, one after the other")
+	}
+	if size := len(d.OnDone) + len(d.OnDeath); size > maxFollowers {
+		return protocol.Invalid("chain", strconv.Itoa(size)+" bytes", strconv.Itoa(maxFollowers)+" bytes at most, with all jobs that may follow")
+	}
+	return nil
+}
+
+// checkFollowers returns what is wrong with the jobs that may follow a job of a queue: each option was checked alone when it was created.
+func checkFollowers(details *wire.Details, queue string) error {
+	if details == nil || details.OnDone == nil && details.OnDeath == nil {
+		return nil
+	}
+	if details.OnDone != nil && details.OnDeath != nil {
+		if err := checkChain(details); err != nil {
+			return err
+		}
+	}
+	_, _, queues, _ := details.Followers()
+	if at := slices.IndexFunc(queues, func(q string) bool { return q != queue }); at >= 0 {
+		return protocol.Because(protocol.Invalid("queue of a job that follows", queues[at], queue+", the queue of the job before it"), "is another queue")
+	}
+	return nil
+}

@@ -1,0 +1,105 @@
+package wire
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/chimejobs/chime/internal/protocol"
+)
+
+// FollowDone returns the job that follows a job that is done: its OnDone, with the data of that job. done is the job's envelope; p has the other
+// data about it, without its Body; result is its result; schedule is its schedule, empty if it has none. Without an OnDone FollowDone returns nil.
+// Its errors are those of DecodeEnvelope.
+func FollowDone(done *Envelope, p Prior, result *Result, schedule string) (*protocol.Follower, error) {
+	if done.Details == nil || len(done.Details.OnDone) == 0 {
+		return nil, nil
+	}
+	follow, err := DecodeEnvelope(done.Details.OnDone)
+	if err != nil {
+		return nil, err
+	}
+	p.Body, p.Result = priorBody(done), result.Encode()
+	own := follow.ownDetails()
+	own.Prior, own.Enqueued = &p, result.Ended
+	return follow.after(done, own, schedule), nil
+}
+
+// FollowDeath returns the job that follows a death, as FollowDone does for a job that is done: its OnDeath.
+func FollowDeath(dead *Envelope, d Death, schedule string) (*protocol.Follower, error) {
+	if dead.Details == nil || len(dead.Details.OnDeath) == 0 {
+		return nil, nil
+	}
+	follow, err := DecodeEnvelope(dead.Details.OnDeath)
+	if err != nil {
+		return nil, err
+	}
+	d.Body = priorBody(dead)
+	own := follow.ownDetails()
+	own.Death, own.Enqueued = &d, d.Ended
+	return follow.after(dead, own, schedule), nil
+}
+
+// priorBody returns the envelope of a job for the job that follows it: without the jobs before and after it, and without a long payload.
+func priorBody(e *Envelope) []byte {
+	prior, details := *e, *e.Details
+	details.OnDone, details.OnDeath, details.Prior, details.Death = nil, nil, nil, nil
+	prior.Details = &details
+	if len(prior.Payload) > MaxPriorPayload {
+		prior.Payload = nil
+	}
+	return prior.Encode()
+}
+
+// ownDetails returns a copy of the details.
+func (e *Envelope) ownDetails() Details {
+	if e.Details == nil {
+		return Details{}
+	}
+	return *e.Details
+}
+
+// after returns the job as it is added after another one has ended.
+func (e *Envelope) after(ended *Envelope, own Details, schedule string) *protocol.Follower {
+	own.Queue = "" // it is there
+	e.Details, e.Planned, e.Schedule = &own, own.Enqueued.Add(own.In), schedule
+	if schedule != "" {
+		e.Planned = ended.Planned
+	}
+	return &protocol.Follower{Body: e.Encode(), In: own.In}
+}
+
+// MaxFollowerDepth is how many jobs may follow one after the other.
+const MaxFollowerDepth = 16
+
+var errDepth = fmt.Errorf("more than %d jobs follow one after the other", MaxFollowerDepth)
+
+// Followers returns how many jobs may follow a job with these details: its OnDone and its OnDeath, and those that follow them. depth is the number
+// of them in the longest chain, at most one more than MaxFollowerDepth; queues are those in which they are to run, except the job's own. An error means
+// that one of them cannot be read; if it wraps ErrNewerVersion, a newer program can read it. The others are counted.
+func (d *Details) Followers() (n, depth int, queues []string, err error) {
+	return d.followers(MaxFollowerDepth)
+}
+
+// followers is Followers for that many more jobs, one after the other. Without a limit, a body of many levels would take too long: each level is read
+// as a whole.
+func (d *Details) followers(most int) (n, depth int, queues []string, err error) {
+	if d == nil {
+		return 0, 0, nil, nil
+	}
+	for _, body := range [][]byte{d.OnDone, d.OnDeath} {
+		switch {
+		case len(body) == 0:
+			continue
+		case most == 0:
+			return 1, 1, nil, errDepth
+		}
+		follow, failed := DecodeEnvelope(body)
+		below, deep, others, unread := follow.Details.followers(most - 1)
+		n, depth, err = n+1+below, max(depth, 1+deep), errors.Join(err, failed, unread)
+		if follow.Details != nil && follow.Details.Queue != "" {
+			queues = append(queues, follow.Details.Queue)
+		}
+		queues = append(queues, others...)
+	}
+	return n, depth, queues, err
+}
