@@ -10,7 +10,7 @@ import (
 	"github.com/chimejobs/chime/recurrence"
 )
 
-// The queues of a run. The last one has two partitions.
+// The queues of a run without groups. The last one has two partitions.
 const (
 	queueDefault = "default"
 	queueJobs    = "jobs"
@@ -19,7 +19,7 @@ const (
 
 var (
 	queueNames      = []string{queueDefault, queueJobs, queueWide}
-	queueWeights    = map[string]int{queueDefault: 2, queueJobs: 3, queueWide: 1}
+	queueWeights    = map[string]int{queueDefault: 2, queueJobs: 3, queueWide: 1, queueGroups: 2}
 	queuePartitions = map[string]int{queueWide: 2}
 )
 

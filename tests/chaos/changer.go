@@ -11,10 +11,10 @@ import (
 	"github.com/chimejobs/chime"
 )
 
-// runChanger changes, moves, pauses and resumes its schedules until Stop. Then it leaves all of them live.
+// runChanger changes, moves, pauses and resumes its schedules, and groups, until Stop. Then it leaves all of them live.
 func runChanger(ctx context.Context, p *program) error {
 	random := rand.New(rand.NewPCG(p.Seed, uint64(time.Now().UnixNano())))
-	schedules := chime.NewSchedules(p.store)
+	schedules, queues := chime.NewSchedules(p.store), chime.NewQueues(p.store)
 	all := changed(p.End)
 	put := func(d declaration, queue string) error {
 		p.send(Putting, d.name, 0, "")
@@ -32,7 +32,7 @@ func runChanger(ctx context.Context, p *program) error {
 	for time.Now().Before(p.Stop) && sleep(ctx, time.Now().Add(time.Duration(random.IntN(400))*time.Millisecond)) {
 		d := all[random.IntN(len(all))]
 		// after an error it is unknown whether the change was made; the checks must hold either way
-		switch random.IntN(8) {
+		switch random.IntN(12) {
 		case 0:
 			_ = schedules.Pause(ctx, d.name)
 		case 1:
@@ -41,6 +41,8 @@ func runChanger(ctx context.Context, p *program) error {
 			_ = put(d, queueDefault)
 		case 3, 4:
 			_ = put(d, queueNames[random.IntN(len(queueNames))])
+		case 5, 6, 7, 8:
+			changeGroup(ctx, queues, random)
 		default:
 			brief.next(ctx, put)
 		}
@@ -57,6 +59,7 @@ func runChanger(ctx context.Context, p *program) error {
 			sleep(ctx, time.Now().Add(100*time.Millisecond))
 		}
 	}
+	resumeGroups(ctx, queues)
 	<-ctx.Done()
 	return nil
 }

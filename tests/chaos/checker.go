@@ -26,6 +26,7 @@ func Check(h *History, s *Snapshot) (Findings, map[string]int) {
 	for _, key := range slices.Sorted(maps.Keys(h.Jobs)) {
 		c.checkJob(h.Jobs[key])
 	}
+	c.checkGroups()
 	c.checkCompletions()
 	for _, schedule := range s.Schedules {
 		newAccount(schedule, h, s, &c.found).check()

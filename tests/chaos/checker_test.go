@@ -79,6 +79,29 @@ func (s *story) twoHomes(ms int) {
 
 func (s *story) schedule() *chime.Schedule { return s.Schedules[0] }
 
+// offer adds a batch of a group that was accepted.
+func (s *story) offer(batch string, jobs int, group string) {
+	s.line(s.a, 1500, Offered, batch, int64(jobs), queueGroups+" "+group)
+	s.line(s.a, 1501, Accepted, batch, 0, "")
+}
+
+// Jobs of groups that keep their rules are no findings: a retry in an ordered group comes before the next job, and handlers follow each other.
+func TestGroupsThatKeepTheirRulesAreNoFindings(t *testing.T) {
+	s := newStory()
+	s.offer("g", 2, "ordered-1")
+	s.run(s.a, jobKey("g", 0), 2000, Failed)
+	s.run(s.b, jobKey("g", 0), 2100, Done)
+	s.run(s.a, jobKey("g", 1), 2200, Done)
+	s.offer("h", 3, "running-2")
+	for i := range 3 {
+		s.run(s.a, jobKey("h", i), 3000+4*i, Done)
+	}
+	s.Done += 5
+	if found, _ := Check(s.History, s.Snapshot); len(found) > 0 {
+		t.Errorf("found %v, want nothing", found)
+	}
+}
+
 func TestAGoodHistoryHasNoFindings(t *testing.T) {
 	s := newStory()
 	if found, reruns := Check(s.History, s.Snapshot); len(found) > 0 || len(reruns) > 0 {
@@ -106,6 +129,32 @@ func TestTheCheckerFindsEveryKindOfDamage(t *testing.T) {
 		}},
 		{"a completion was counted twice", Doubled, func(s *story) { s.Done++ }},
 		{"a completion was not counted", Doubled, func(s *story) { s.Done-- }},
+		{"a job of an ordered group ran again after the next one was taken", Overtaken, func(s *story) {
+			s.offer("g", 2, "ordered-1")
+			s.run(s.a, jobKey("g", 0), 2000, Failed)
+			s.run(s.a, jobKey("g", 1), 2100, Done)
+			s.run(s.a, jobKey("g", 0), 2200, Done)
+			s.Done += 2
+		}},
+		{"two jobs of a batch in an ordered group changed places", Overtaken, func(s *story) {
+			s.offer("g", 2, "ordered-1")
+			s.run(s.a, jobKey("g", 1), 2000, Done)
+			s.run(s.a, jobKey("g", 0), 2100, Done)
+			s.Done += 2
+		}},
+		{"two jobs of a group with one at once ran together", Exceeded, func(s *story) {
+			s.offer("g", 2, "running-1")
+			s.run(s.a, jobKey("g", 0), 2000, Done)
+			s.run(s.b, jobKey("g", 1), 2003, Done)
+			s.Done += 2
+		}},
+		{"a job of a group started too early", Exceeded, func(s *story) {
+			s.offer("g", 11, "starts")
+			for i := range 11 {
+				s.run(s.a, jobKey("g", i), 2000+10*i, Done)
+			}
+			s.Done += 11
+		}},
 		{"a fence was drawn twice", Refenced, func(s *story) {
 			s.line(s.b, 2000, Begun, jobKey("e", 0), s.t0.UnixMicro()+1, "1 0")
 		}},

@@ -14,6 +14,8 @@
 //   - no job ran again without a cause: a failed attempt, or a fault that took it from its worker;
 //   - the server has counted each completion once;
 //   - every instant of every schedule was run, counted as missed or counted as skipped;
+//   - no job overtook another one of its ordered group, and no more jobs of a group ran or started than its rule permits, as far as that is visible outside
+//     the server (checkGroups);
 //   - under OverlapSkip and OverlapWait no two occurrences of a schedule ran at once;
 //   - no key has work left in it;
 //   - after sweeps and a repair every schedule lives in one queue, and a deleted one in none.

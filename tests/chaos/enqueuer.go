@@ -15,6 +15,7 @@ import (
 type offerer struct {
 	*program
 	enqueuer *chime.Enqueuer
+	queues   *chime.Queues
 	random   *rand.Rand
 }
 
@@ -22,12 +23,16 @@ type offerer struct {
 func runEnqueuer(ctx context.Context, p *program) error {
 	o := &offerer{
 		program: p, random: rand.New(rand.NewPCG(p.Seed, uint64(time.Now().UnixNano()))),
-		enqueuer: chime.NewEnqueuer(p.store, chime.EnqueuerOptions{SendTimeout: 5 * time.Second, Logger: p.log}),
+		enqueuer: chime.NewEnqueuer(p.store, chime.EnqueuerOptions{SendTimeout: 5 * time.Second, Logger: p.log}), queues: chime.NewQueues(p.store),
 	}
 	next := time.Now()
 	for i := 0; time.Now().Before(p.Stop); i++ {
-		size := 1 + o.random.IntN(80)
-		if !o.offer(ctx, fmt.Sprintf("%s.%d", p.Name, i), size) {
+		size, group := 1+o.random.IntN(80), (*groupPlan)(nil)
+		if o.random.IntN(groupedShare) == 0 {
+			group = &groupPlans[o.random.IntN(len(groupPlans))]
+			size = 1 + o.random.IntN(group.size)
+		}
+		if !o.offer(ctx, fmt.Sprintf("%s.%d", p.Name, i), size, group) {
 			return nil
 		}
 		next = next.Add(time.Duration(float64(size) / p.Rate * float64(time.Second)))
@@ -42,19 +47,30 @@ func runEnqueuer(ctx context.Context, p *program) error {
 	return nil
 }
 
-// offer enqueues a batch until the store has accepted it. It returns false if ctx ended first.
-func (o *offerer) offer(ctx context.Context, batch string, size int) bool {
+// offer enqueues a batch until the store has accepted it, into a group unless that is nil. It returns false if ctx ended first.
+func (o *offerer) offer(ctx context.Context, batch string, size int, group *groupPlan) bool {
 	items := make([]chime.Item, size)
 	queue := queueNames[o.random.IntN(len(queueNames))]
-	options := []chime.EnqueueOption{chime.Queue(queue), chime.MaxAttempts(maxAttempts)}
-	if o.random.IntN(4) == 0 {
+	options := []chime.EnqueueOption{chime.MaxAttempts(maxAttempts)}
+	ordered := false // jobs that are due at one instant have no order
+	where := queue
+	if group != nil {
+		ordered = group.rule.Ordered == chime.On
+		queue, where = queueGroups, queueGroups+" "+group.name
+		options = append(options, chime.Group(group.name))
+	}
+	options = append(options, chime.Queue(queue))
+	if !ordered && o.random.IntN(4) == 0 {
 		options = append(options, chime.In(time.Duration(o.random.Int64N(int64(2*time.Second)))))
 	}
 	for i := range items {
 		items[i] = chime.Item{Name: jobName, Args: jobKey(batch, i), Options: options}
 	}
 	p := o.program
-	p.send(Offered, batch, int64(size), queue)
+	p.send(Offered, batch, int64(size), where)
+	if group != nil && !group.ensureRule(ctx, o.queues) { // now it has a rule, unless the server is emptied after the batch was offered
+		return false
+	}
 	receipts, err := o.enqueuer.EnqueueMany(ctx, items)
 	for err != nil {
 		if ctx.Err() != nil {

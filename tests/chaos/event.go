@@ -13,7 +13,7 @@ import (
 type Verb string
 
 const (
-	Offered  Verb = "offer"  // key: a batch, number: how many jobs, more: their queue; it is about to be enqueued
+	Offered  Verb = "offer"  // key: a batch, number: how many jobs, more: their queue and their group; it is about to be enqueued
 	Repeated Verb = "repeat" // key: a batch whose outcome is unknown; it is about to be enqueued again with the same IDs
 	Accepted Verb = "accept" // key: a batch; the store has all its jobs
 	Begun    Verb = "begin"  // key: a job; number: its fence; more: attempt, crashes and queue

@@ -22,6 +22,8 @@ type Figures struct {
 	Wiped       int `json:"wiped"`       // accepted jobs that the emptied server lost
 	Reruns      int `json:"reruns"`      // repeated runs with a cause
 	Dead        int `json:"dead"`        // jobs dead with a reason
+	Grouped     int `json:"grouped"`     // accepted jobs of groups
+	Ordered     int `json:"ordered"`     // those of them whose groups run in order
 
 	Lost        int `json:"lost"`
 	Doubled     int `json:"doubled"`
@@ -58,6 +60,12 @@ func NewFigures(o Options, h *History, s *Snapshot, found Findings, reruns map[s
 			continue
 		}
 		f.Jobs += b.Jobs
+		if b.Group != "" {
+			f.Grouped += b.Jobs
+		}
+		if strings.HasPrefix(b.Group, "ordered") {
+			f.Ordered += b.Jobs
+		}
 		for i := range b.Jobs {
 			if j := h.Jobs[jobKey(b.Key, i)]; b.Offered.Before(h.Emptied.To) && (j == nil || !j.done(0)) {
 				f.Wiped++
@@ -93,11 +101,11 @@ func (f *Figures) count(did map[Kind]int) {
 
 // String returns the line.
 func (f Figures) String() string {
-	return fmt.Sprintf("chaos: seed %d, %s, %s: %s jobs and %s occurrences; lost %d, doubled %d, stuck %d, unaccounted %d, other findings %d; "+
+	return fmt.Sprintf("chaos: seed %d, %s, %s: %s jobs (%s of groups, %s in order) and %s occurrences; lost %d, doubled %d, stuck %d, unaccounted %d, other findings %d; "+
 		"%s replies lost, %d kills of Redis, emptied %d (%s jobs gone), %d script flushes, %d outages, %d workers killed, %d zombies, "+
 		"%d drains, %d leaders killed or stopped, %d other kills; %d slots went back (%d jobs gone, %d runs again, %d in two queues); %s reruns with a cause, %s calls of reaped sessions refused, %d jobs dead with a reason; "+
 		"longest recovery %.1f s, longest service after a kill of Redis %.1f s",
-		f.Seed, f.Date, f.Length, format.Count(f.Jobs), format.Count(f.Occurrences), f.Lost, f.Doubled, f.Stuck, f.Unaccounted, f.Others,
+		f.Seed, f.Date, f.Length, format.Count(f.Jobs), format.Count(f.Grouped), format.Count(f.Ordered), format.Count(f.Occurrences), f.Lost, f.Doubled, f.Stuck, f.Unaccounted, f.Others,
 		format.Count(f.RepliesLost), f.RedisKills, f.Emptied, format.Count(f.Wiped), f.Flushes, f.Outages, f.WorkerKills, f.Zombies,
 		f.Drains, f.LeaderFaults, f.OtherKills, f.Rollbacks, f.Forgotten, f.Again, f.TwoHomes, format.Count(f.Reruns), format.Count(f.ReapedRefused), f.Dead, f.Recovery, f.Service)
 }
@@ -110,6 +118,9 @@ func (f Figures) Table() string {
 		fmt.Fprintf(&b, "| %s | %s |\n", name, fmt.Sprintf(format, args...))
 	}
 	row("jobs accepted; occurrences begun", "%s; %s", format.Count(f.Jobs), format.Count(f.Occurrences))
+	if f.Grouped > 0 {
+		row("of these jobs: of groups; of groups that run in order", "%s; %s", format.Count(f.Grouped), format.Count(f.Ordered))
+	}
 	row("**jobs and occurrences that were lost; that ran or were counted twice; that never ended; schedules with an instant of unknown fate; other findings**", "%d; %d; %d; %d; %d",
 		f.Lost, f.Doubled, f.Stuck, f.Unaccounted, f.Others)
 	row("replies lost after the server had executed the call", "%s", format.Count(f.RepliesLost))

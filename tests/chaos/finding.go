@@ -15,6 +15,8 @@ const (
 	Unplanned   Rule = "unplanned"   // an occurrence ran at an instant that its schedule does not have
 	Vanished    Rule = "vanished"    // an occurrence began, but neither finished nor is dead
 	Overlapped  Rule = "overlapped"  // two occurrences of a schedule ran at once against its policy
+	Overtaken   Rule = "overtaken"   // a job ran before another one of its ordered group had ended
+	Exceeded    Rule = "exceeded"    // more jobs of a group ran or started than its rule permits
 	Refenced    Rule = "refenced"    // a fence was drawn twice
 	Stuck       Rule = "stuck"       // work was left, and no job began any more
 	Homeless    Rule = "homeless"    // a schedule lives in no queue, or in several, or lives although it was deleted

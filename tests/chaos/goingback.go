@@ -69,7 +69,7 @@ func (r *runner) putBack() {
 // sweep sweeps all queues, as the leader does every few minutes.
 func (r *runner) sweep() {
 	var partitions []protocol.Partition
-	for _, queue := range queueNames {
+	for queue := range queueWeights {
 		for i := range max(queuePartitions[queue], 1) {
 			partitions = append(partitions, protocol.Partition{Queue: queue, Index: i})
 		}

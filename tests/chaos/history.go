@@ -68,7 +68,8 @@ func (h *History) AddLine(p *Process, line string) {
 	switch e.Verb {
 	case Offered:
 		b := h.batch(e.Key)
-		b.Jobs, b.Offered, b.Queue = int(e.Number), e.At, e.More
+		b.Jobs, b.Offered = int(e.Number), e.At
+		b.Queue, b.Group, _ = strings.Cut(e.More, " ")
 	case Repeated:
 		h.batch(e.Key).Repeats++
 	case Accepted:

@@ -22,6 +22,7 @@ type Batch struct {
 	Key      string
 	Jobs     int
 	Queue    string
+	Group    string // empty: its jobs belong to no group
 	Offered  time.Time
 	Accepted time.Time // zero: unknown
 	Repeats  int       // the number of repeated calls after an unknown outcome
