@@ -2,9 +2,13 @@ package redisstore
 
 import (
 	"fmt"
+	"os"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/chimejobs/chime/internal/long"
 	"github.com/chimejobs/chime/internal/protocol"
 	"github.com/chimejobs/chime/internal/storesuite"
 )
@@ -79,7 +83,20 @@ func TestFlightsOfAGroupReapedInSteps(t *testing.T) {
 	})
 }
 
-// Whatever ends the last flight of a group with one slot, the next job of the group starts: a sleeper is woken, or the caller takes it.
+// purgeOthers purges the jobs that wait. Meanwhile a job with this ID joins group a.
+func (b *bench) purgeOthers(id string) {
+	b.Helper()
+	if _, err := b.store.BeginPurge(b.Context(), storesuite.DefaultPartition); err != nil {
+		b.Fatal(err)
+	}
+	b.Enqueue(inGroup("a", id))
+	if _, err := b.store.finishPurge(b.Context(), storesuite.DefaultPartition); err != nil {
+		b.Fatal(err)
+	}
+}
+
+// Whatever ends the last flight of a group with one slot, the next job of the group starts: a sleeper is woken, or the caller takes it. A purge, a burial
+// and the end of a retention end no flight; what they end may be a blocker, see TestEachEndOfABlockerWakesASleeper.
 func TestWhoEndsTheLastFlightWakesASleeper(t *testing.T) {
 	ends := map[string]func(b *bench, flying protocol.TakenJob){
 		"a settlement": func(b *bench, flying protocol.TakenJob) { b.finish("s", flying) },
@@ -91,6 +108,17 @@ func TestWhoEndsTheLastFlightWakesASleeper(t *testing.T) {
 		},
 		"giving it back": func(b *bench, flying protocol.TakenJob) {
 			b.Settle("s", protocol.Settlement{ID: flying.ID, Fence: flying.Fence, Kind: protocol.SettleBack, Unbegun: true})
+		},
+		"parking": func(b *bench, flying protocol.TakenJob) {
+			b.Settle("s", protocol.Settlement{ID: flying.ID, Fence: flying.Fence, Kind: protocol.SettlePark, Name: "mail"})
+		},
+		"a settlement after a purge of the others": func(b *bench, flying protocol.TakenJob) {
+			b.purgeOthers("a3")
+			b.finish("s", flying)
+		},
+		"reaping after a purge of the others": func(b *bench, _ protocol.TakenJob) {
+			b.purgeOthers("a3")
+			b.Reap(b.lapse("s")[0], 1)
 		},
 		"reaping": func(b *bench, _ protocol.TakenJob) { b.Reap(b.lapse("s")[0], 1) },
 		"a cancellation": func(b *bench, flying protocol.TakenJob) {
@@ -376,6 +404,69 @@ func TestAPurgeOfAGroupBesideItsWork(t *testing.T) {
 		b.wantSoundLine("purged")
 		b.Want("left", fmt.Sprint(len(b.Take("s", 9))), "2")
 		b.wantSoundLine("taken then")
+	})
+}
+
+// A purge of many jobs in groups deletes 500 a call. Meanwhile its groups get new jobs, flights end, and others start: each new job runs, no old one does,
+// and what is counted is right at the end. With -tags long and CHIME_TEST_SERVER=redis it is a million jobs, which takes about a minute of processor time.
+func TestAPurgeOfAMillionJobsOfGroupsBesideTheirWork(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		many, each, groups := 6000, 500, 1000
+		if long.Enabled && os.Getenv(serverEnv) == "redis" {
+			many = 1_000_000
+		}
+		for first := 0; first < many; first += each {
+			items := make([]protocol.EnqueueItem, each)
+			for i := range items {
+				items[i] = inGroup(fmt.Sprint("g", (first+i)%groups), fmt.Sprint("old", first+i))
+			}
+			b.Enqueue(items...)
+		}
+		b.setRule("g7", "0 1 0 0 1 0 0")
+		flying := b.Take("s", 400)
+		if _, err := b.store.BeginPurge(b.Context(), storesuite.DefaultPartition); err != nil {
+			b.Fatal(err)
+		}
+		steps, added, started := 0, 0, 0
+		for more := true; more; steps++ {
+			if steps%4 == 0 {
+				b.Enqueue(inGroup(fmt.Sprint("g", steps%groups), fmt.Sprint("new", steps)))
+				added++
+			}
+			if len(flying) > 0 {
+				n := min(len(flying), 3)
+				b.finish("s", flying[:n]...)
+				flying = flying[n:]
+			}
+			for _, job := range b.Take("s", 1) {
+				if !strings.HasPrefix(job.ID, "new") {
+					b.Fatalf("step %d: %s was taken although it is purged", steps, job.ID)
+				}
+				started++
+				flying = append(flying, job)
+			}
+			done, err := b.store.PurgeStep(b.Context(), storesuite.DefaultPartition)
+			if err != nil || done.Looked > protocol.MaxItems {
+				b.Fatalf("step %d: %+v, %v", steps, done, err)
+			}
+			more = done.More
+		}
+		for rest := b.Take("s", 400); len(rest) > 0; rest = b.Take("s", 400) {
+			started += len(rest)
+			flying = append(flying, rest...)
+		}
+		if want := (many-400)/protocol.MaxItems - 1; steps < want || started != added {
+			b.Errorf("%d steps, want %d at least; %d new jobs were started, want %d", steps, want, started, added)
+		}
+		b.wantSoundLine("purged")
+		for some := range slices.Chunk(flying, 400) {
+			b.finish("s", some...)
+		}
+		b.wantSoundLine("at the end")
+		k := b.keys()
+		if n := b.client.Exists(b.Context(), k.jobs, k.places, k.line, k.purgedline, k.turns, k.groups).Val(); n != 0 {
+			b.Errorf("%d of jobs, places, line, purgedline, turns and groups are left, want none", n)
+		}
 	})
 }
 
