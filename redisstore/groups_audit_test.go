@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/redis/go-redis/v9"
 )
 
 // wantSoundLine checks what scripts/lib/line.lua and scripts/lib/groups.lua promise, from the raw keys.
@@ -28,20 +30,34 @@ type groupAudit struct {
 	scores         map[string]float64  // member of turns → score
 	opens          map[string]float64
 	flights        map[string]int
+	state          map[string]string
+	now            int64 // Unix us
 	faults         []string
 }
 
 func (b *bench) groupFaults() []string {
 	b.Helper()
 	ctx, k := b.Context(), b.keys()
+	p := b.client.Pipeline() // a walk audits often
+	hashes, sets := map[string]*redis.MapStringStringCmd{}, map[string]*redis.ZSliceCmd{}
+	for _, key := range []string{k.places, k.jobs, k.groups, k.grules, k.state} {
+		hashes[key] = p.HGetAll(ctx, key)
+	}
+	for _, key := range []string{k.line, k.stale, k.due, k.dead, k.parked("mail"), k.turns, k.opens, k.sessions} {
+		sets[key] = p.ZRangeWithScores(ctx, key, 0, -1)
+	}
+	ready, clock := p.LRange(ctx, k.ready, 0, -1), p.Time(ctx)
+	if _, err := p.Exec(ctx); err != nil {
+		b.Fatal(err)
+	}
 	a := &groupAudit{
-		bench: b, k: k, places: b.client.HGetAll(ctx, k.places).Val(), bodies: b.client.HGetAll(ctx, k.jobs).Val(),
-		records: b.client.HGetAll(ctx, k.groups).Val(), rules: b.client.HGetAll(ctx, k.grules).Val(),
+		bench: b, k: k, places: hashes[k.places].Val(), bodies: hashes[k.jobs].Val(),
+		records: hashes[k.groups].Val(), rules: hashes[k.grules].Val(), state: hashes[k.state].Val(), now: clock.Val().UnixMicro(),
 		line: map[string][]string{}, waits: map[string]bool{}, turns: map[string]string{}, scores: map[string]float64{}, opens: map[string]float64{}, flights: map[string]int{},
 	}
-	a.readLine()
-	a.readTurns()
-	a.readFlights()
+	a.readLine(ready.Val(), sets)
+	a.readTurns(sets)
+	a.readFlights(sets[k.sessions].Val())
 	groups := map[string]bool{}
 	for _, keys := range []map[string]string{a.records, a.turns} {
 		for group := range keys {
@@ -68,10 +84,20 @@ func (a *groupAudit) wrong(format string, values ...any) {
 }
 
 // readLine reads line: G1.
-func (a *groupAudit) readLine() {
-	ctx := a.Context()
-	ready := slices.DeleteFunc(a.ready(), func(id string) bool { return a.client.ZScore(ctx, a.k.stale, id).Err() == nil })
-	for _, member := range a.client.ZRange(ctx, a.k.line, 0, -1).Val() {
+func (a *groupAudit) readLine(ready []string, sets map[string]*redis.ZSliceCmd) {
+	in := map[string]map[string]bool{}
+	for key, set := range sets {
+		in[key] = map[string]bool{}
+		for _, z := range set.Val() {
+			in[key][z.Member.(string)] = true
+		}
+	}
+	waitsPlain := map[string]bool{}
+	for _, id := range ready {
+		waitsPlain[id] = !in[a.k.stale][id]
+	}
+	for _, z := range sets[a.k.line].Val() {
+		member := z.Member.(string)
 		parts := strings.Split(member, "\t")
 		id := parts[len(parts)-1]
 		if len(parts) != 3 || len(parts[1]) != 16 || a.places[id] != parts[1]+" "+parts[0] {
@@ -84,13 +110,13 @@ func (a *groupAudit) readLine() {
 			a.wrong("%q is in line without an envelope", member)
 		}
 		for place, key := range map[string]string{"due": a.k.due, "dead": a.k.dead, "a list of parked jobs": a.k.parked("mail")} {
-			if a.client.ZScore(ctx, key, id).Err() == nil {
+			if in[key][id] {
 				a.wrong("%q is in line and in %s", id, place)
 			}
 		}
 	}
 	for id, entry := range a.places {
-		if slices.Contains(ready, id) {
+		if waitsPlain[id] {
 			a.wrong("%q belongs to a group and is in ready", id)
 		}
 		if a.bodies[id] == "" {
@@ -102,8 +128,8 @@ func (a *groupAudit) readLine() {
 	}
 }
 
-func (a *groupAudit) readTurns() {
-	for _, z := range a.client.ZRangeWithScores(a.Context(), a.k.turns, 0, -1).Val() {
+func (a *groupAudit) readTurns(sets map[string]*redis.ZSliceCmd) {
+	for _, z := range sets[a.k.turns].Val() {
 		member := z.Member.(string)
 		tag, group, _ := strings.Cut(member, "\t")
 		if len(tag) != 38 || a.turns[group] != "" {
@@ -111,16 +137,22 @@ func (a *groupAudit) readTurns() {
 		}
 		a.turns[group], a.scores[member] = member, z.Score
 	}
-	for _, z := range a.client.ZRangeWithScores(a.Context(), a.k.opens, 0, -1).Val() {
+	for _, z := range sets[a.k.opens].Val() {
 		a.opens[z.Member.(string)] = z.Score
 	}
 }
 
 // readFlights counts the flights of groups: G2.
-func (a *groupAudit) readFlights() {
-	ctx := a.Context()
-	for _, session := range a.client.ZRange(ctx, a.k.sessions, 0, -1).Val() {
-		for id := range a.client.HGetAll(ctx, a.k.inflight(session)).Val() {
+func (a *groupAudit) readFlights(sessions []redis.Z) {
+	p, held := a.client.Pipeline(), []*redis.StringSliceCmd{}
+	for _, z := range sessions {
+		held = append(held, p.HKeys(a.Context(), a.k.inflight(z.Member.(string))))
+	}
+	if _, err := p.Exec(a.Context()); err != nil {
+		a.Fatal(err)
+	}
+	for _, ids := range held {
+		for _, id := range ids.Val() {
 			if id == self || a.places[id] == "" {
 				continue
 			}
@@ -173,7 +205,7 @@ func (a *groupAudit) group(group string) (weight, flights int) {
 		a.wrong("group %q has %d flights, and %d are counted: %q", group, a.flights[group], counted, record)
 	}
 	rule := a.numbers(group)
-	used, now := 0, a.serverTime().UnixMicro()
+	used := 0
 	if record != "" {
 		for _, pair := range strings.Fields(head)[3:] {
 			var last, span int64
@@ -181,14 +213,14 @@ func (a *groupAudit) group(group string) (weight, flights int) {
 			if _, err := fmt.Sscanf(pair, "%d:%d:%d", &last, &span, &n); err != nil {
 				a.wrong("group %q has the pair %q", group, pair)
 			}
-			if now-last <= int64(rule[3])*1000 {
+			if a.now-last <= int64(rule[3])*1000 {
 				used += n
 			}
 		}
 	}
 	ordered := rule[4] == 1
-	if blocker != "" {
-		if _, of, _ := strings.Cut(a.places[blocker], " "); of != group || !ordered {
+	if blocker != "" { // a change of the queue's rule tunes only groups with jobs in line: the others forget their blockers when something of theirs changes
+		if _, of, _ := strings.Cut(a.places[blocker], " "); of != group || !ordered && len(a.line[group]) > 0 {
 			a.wrong("group %q, ordered %v, has the blocker %q, whose entry is %q", group, ordered, blocker, a.places[blocker])
 		}
 	}
@@ -223,7 +255,7 @@ func (a *groupAudit) group(group string) (weight, flights int) {
 
 // flag checks the field groups of state: G5 and G7.
 func (a *groupAudit) flag(weights, flights int) {
-	flag := a.stateField("groups")
+	flag := a.state["groups"]
 	if (flag != "") != (len(a.places)+len(a.records) > 0) {
 		a.wrong("%d jobs have a group, %d groups have records, and the field groups is %q", len(a.places), len(a.records), flag)
 	}

@@ -19,6 +19,8 @@ type Flight struct {
 type Taken struct {
 	Flights []Flight
 	Next    int64 // if it has fewer jobs than asked for: the instant at which another one may start without a call, or 0
+	More    bool  // the session does not sleep: more may start
+	Apart   []Apart
 }
 
 const dueStep = 500
@@ -73,22 +75,49 @@ func (m *Model) readyPlain(now int64) []*job {
 }
 
 // Take starts at most n jobs, by the model's own choice. Groups and plain jobs have their turn by turn.
-func (m *Model) Take(session string, n int, now int64) (taken Taken) {
+func (m *Model) Take(session string, n int, now int64) Taken { return m.take(session, n, now, false) }
+
+// TakeServing is Take for a session that knows the name of the parked jobs: these come first.
+func (m *Model) TakeServing(session string, n int, now int64) Taken {
+	return m.take(session, n, now, true)
+}
+
+func (m *Model) take(session string, n int, now int64, serves bool) (taken Taken) {
 	defer m.call(now)()
-	m.find(n, now)
+	served := m.unpark(n, now, serves)
+	if n > len(served) {
+		m.find(n-len(served), now)
+	}
 	m.gone[session] = false
-	for range n {
-		g, plain := m.choose(), m.readyPlain(now)
+	for len(taken.Flights) < n {
+		g, plain := m.choose(), append(slices.Clone(served), m.readyPlain(now)...)
 		m.source++
+		var next *job
 		switch {
 		case g == nil && len(plain) == 0:
-		case len(plain) > 0 && (g == nil || m.source%2 == 0 || !m.keeps(Thirds)):
-			taken.Flights = append(taken.Flights, m.startPlain(plain[0], session, now))
+		case len(plain) > 0 && (g == nil || len(served) > 0 || m.source%2 == 0 || !m.keeps(Thirds)):
+			next = plain[0]
 		default:
+			next = m.first(g)
+		}
+		alone := next != nil && next.isSuspect() && m.keeps(SuspectAlone)
+		if taken.More = alone; next == nil || alone && len(taken.Flights) > 0 {
+			break
+		}
+		if len(served) > 0 {
+			served = served[1:]
+		}
+		if next.Group == "" {
+			taken.Flights = append(taken.Flights, m.startPlain(next, session, now))
+		} else {
 			taken.Flights = append(taken.Flights, m.start(g, session, now))
 		}
+		if alone {
+			break
+		}
 	}
-	if m.sleep(session, len(taken.Flights) < n); len(taken.Flights) < n {
+	m.again = taken.More
+	if m.sleep(session, len(taken.Flights) < n && !taken.More); len(taken.Flights) < n {
 		taken.Next = m.horizon(now)
 	}
 	m.last[session] = taken
@@ -116,46 +145,86 @@ func (m *Model) repeatable(session string) bool {
 	return len(last.Flights) > 0
 }
 
-// Follow starts the jobs that a Queue answered to the same take, and reports the first one that the specification does not allow.
-func (m *Model) Follow(session string, n int, now int64, got Taken) error {
+// Follow starts the jobs that a Queue answered to the same take, and reports the first one that the specification does not allow. serves: the session
+// knows the name of the parked jobs.
+func (m *Model) Follow(session string, n int, now int64, serves bool, got Taken) error {
 	defer m.call(now)()
-	m.find(n, now)
+	m.again = got.More
+	served := m.unpark(n, now, serves)
+	first, left := served, n-len(served)
+	if left > 0 {
+		m.find(left, now)
+	}
 	m.gone[session] = false
+	if m.suspects(served, now) {
+		return m.followBesideSuspects(session, n, now, served, got)
+	}
 	plain, grouped := 0, 0
 	for _, f := range got.Flights {
-		j := m.jobs[f.ID]
-		if j == nil {
-			return fmt.Errorf("took %s, which does not exist", f.ID)
-		}
-		var want Flight
-		if j.Group == "" {
-			if !slices.Contains(m.readyPlain(now), j) {
-				return fmt.Errorf("took %s, which is %s until %d", f.ID, j.state, j.due)
+		switch {
+		case len(served) > 0 && served[0].ID != f.ID:
+			return fmt.Errorf("took %s, want %s first, which was parked", f.ID, served[0].ID)
+		case len(served) > 0:
+			served = served[1:]
+			if want := m.startPlain(m.jobs[f.ID], session, now); f != want {
+				return fmt.Errorf("took %+v, want %+v", f, want)
 			}
-			plain, want = plain+1, m.startPlain(j, session, now)
+			continue
+		}
+		if err := m.followOne(f, session, now); err != nil {
+			return err
+		}
+		if m.jobs[f.ID].Group == "" {
+			plain++
 		} else {
-			g := m.group(j.Group)
-			switch class := m.class(); {
-			case !g.in:
-				return fmt.Errorf("took %s (%s) of group %s, which may start nothing: %q", f.ID, j.state, g.key, m.reasons(g, now))
-			case m.first(g) != j:
-				return fmt.Errorf("took %s (%s) of group %s, whose next job is %s", f.ID, j.state, g.key, m.first(g).ID)
-			case !m.allowed(g, class):
-				return fmt.Errorf("took %s of group %s, whose turn it is not: %s", f.ID, g.key, m.describe(class))
-			}
-			grouped, want = grouped+1, m.start(g, session, now)
-		}
-		if f != want {
-			return fmt.Errorf("took %+v, want %+v", f, want)
+			grouped++
 		}
 	}
-	return m.checkBatch(n, now, got, plain, grouped, session)
+	if len(served) > 0 {
+		return fmt.Errorf("left %s parked", served[0].ID)
+	}
+	if left == 0 && len(first) > 0 {
+		m.sleep(session, false)
+		m.last[session] = got
+		return nil
+	}
+	return m.checkBatch(left, now, got, plain, grouped, session)
+}
+
+// followOne starts a job in its turn.
+func (m *Model) followOne(f Flight, session string, now int64) error {
+	j := m.jobs[f.ID]
+	if j == nil {
+		return fmt.Errorf("took %s, which does not exist", f.ID)
+	}
+	var want Flight
+	if j.Group == "" {
+		if !slices.Contains(m.readyPlain(now), j) {
+			return fmt.Errorf("took %s, which is %s until %d", f.ID, j.state, j.due)
+		}
+		want = m.startPlain(j, session, now)
+	} else {
+		g := m.group(j.Group)
+		switch class := m.class(); {
+		case !g.in:
+			return fmt.Errorf("took %s (%s) of group %s, which may start nothing: %q", f.ID, j.state, g.key, m.reasons(g, now))
+		case m.first(g) != j:
+			return fmt.Errorf("took %s (%s) of group %s, whose next job is %s", f.ID, j.state, g.key, m.first(g).ID)
+		case !m.allowed(g, class):
+			return fmt.Errorf("took %s of group %s, whose turn it is not: %s", f.ID, g.key, m.describe(class))
+		}
+		want = m.start(g, session, now)
+	}
+	if f != want {
+		return fmt.Errorf("took %+v, want %+v", f, want)
+	}
+	return nil
 }
 
 // checkBatch checks how many jobs a take returned, with and without a group, and the instant that it returned.
 func (m *Model) checkBatch(n int, now int64, got Taken, plain, grouped int, session string) error {
 	total, plainLeft, groupedLeft := plain+grouped, len(m.readyPlain(now)) > 0, m.choose() != nil
-	m.sleep(session, total < n)
+	m.sleep(session, total < n && !got.More)
 	m.last[session] = got
 	switch {
 	case total > n:
@@ -207,20 +276,26 @@ func (m *Model) startPlain(j *job, session string, now int64) Flight {
 
 func (m *Model) fly(j *job, session string, now int64) Flight {
 	m.flights++
+	m.callers = append(m.callers, session)
 	m.latest = max(m.latest, now) // fences never go back
 	j.began = m.latest
 	j.state, j.session, j.number = flying, session, m.flights
 	return Flight{j.ID, j.number, j.Body}
 }
 
-// start begins the next job of a group.
+// start begins the next job of a group, in its turn.
 func (m *Model) start(g *group, session string, now int64) Flight {
-	j, rule := m.first(g), m.rule(g.key)
-	m.advance(g, m.class())
+	return m.begin(m.first(g), m.class(), session, now)
+}
+
+// begin begins a job. class: the groups whose turn it could have been; empty: it is not known.
+func (m *Model) begin(j *job, class []*group, session string, now int64) Flight {
+	g, rule := m.group(j.Group), m.rule(j.Group)
+	m.advance(g, class)
 	m.leave(j)
 	g.flights++
-	j.turn, j.start = quotient(1, g.weight), rule.Starts > 0
-	if j.start {
+	j.turn = quotient(1, g.weight)
+	if rule.Starts > 0 {
 		g.starts.add(now, rule.Per, rule.Starts)
 	}
 	if rule.Ordered == On {
@@ -266,11 +341,11 @@ func (m *Model) flight(f Flight) *job {
 // settle ends a flight, and calls then with its job unless that is gone with the flight. It reports whether the flight existed.
 func (m *Model) settle(f Flight, now int64, then func(j *job)) bool {
 	defer m.call(now)()
+	delete(m.last, m.callers[f.Number-1])
 	j := m.flight(f)
 	if j == nil {
 		return false
 	}
-	delete(m.last, j.session)
 	if j = m.land(j, now); j != nil {
 		then(j)
 	}
@@ -313,7 +388,7 @@ func (m *Model) die(j *job) {
 // Park lets a job wait for a session that knows its name.
 func (m *Model) Park(f Flight, now int64) bool {
 	return m.settle(f, now, func(j *job) {
-		if j.state = parked; !m.keeps(OrderedParked) {
+		if j.state, j.since = parked, now; !m.keeps(OrderedParked) {
 			m.unblock(j)
 		}
 	})
@@ -331,7 +406,7 @@ func (m *Model) Back(f Flight, now int64) bool {
 			return
 		}
 		g := m.group(j.Group)
-		if j.start && m.keeps(StartGivenBack) {
+		if m.rule(g.key).Starts > 0 && m.keeps(StartGivenBack) {
 			g.starts.giveBack(j.began)
 		}
 		if m.keeps(TurnGivenBack) {

@@ -15,7 +15,7 @@ func TestWrongAnswersToATakeAreFound(t *testing.T) {
 		for i, id := range ids {
 			f = append(f, Flight{ID: id, Number: i + 1})
 		}
-		return Taken{f, next}
+		return Taken{Flights: f, Next: next}
 	}
 	for name, c := range map[string]struct {
 		n    int
@@ -30,7 +30,7 @@ func TestWrongAnswersToATakeAreFound(t *testing.T) {
 		"paused":              {3, taken(0, "x"), "may start nothing"},
 		"overtaking":          {3, taken(0, "b"), "whose next job is a"},
 		"twice":               {3, taken(0, "p1", "p1"), "took p1, which is running"},
-		"another body":        {3, Taken{[]Flight{{"a", 1, 7}}, 0}, "want {ID:a"},
+		"another body":        {3, Taken{Flights: []Flight{{"a", 1, 7}}}, "want {ID:a"},
 		"no plain job":        {3, taken(0, "a", "b", "c"), "at least a third"},
 		"too late":            {9, taken(next+1, "p1", "a", "p2", "b", "p3", "c"), "the next instant"},
 		"at once":             {9, taken(epoch, "p1", "a", "p2", "b", "p3", "c"), "the next instant"},
@@ -42,7 +42,7 @@ func TestWrongAnswersToATakeAreFound(t *testing.T) {
 		q.add("paused", "x")
 		_ = q.PauseGroup("paused", q.now)
 		q.Enqueue(Item{ID: "later", Delay: 5_000}, q.now)
-		wantError(t, name, q.Follow("s", c.n, q.now, c.got), c.want)
+		wantError(t, name, q.Follow("s", c.n, q.now, false, c.got), c.want)
 	}
 }
 
@@ -60,7 +60,7 @@ func TestThreeTakesMayNotLeaveOutTheSame(t *testing.T) {
 		q.add("", "p1 p2 p3")
 		q.add("g", "a b c")
 		for i, id := range strings.Fields(ids) {
-			err := q.Follow("s", 1, q.now, Taken{Flights: []Flight{{ID: id, Number: i + 1}}})
+			err := q.Follow("s", 1, q.now, false, Taken{Flights: []Flight{{ID: id, Number: i + 1}}})
 			if i < 2 {
 				wantError(t, id, err, "")
 			} else {

@@ -35,13 +35,35 @@ func (m *Model) enqueue(i Item, now int64) Receipt {
 	switch {
 	case i.Group != "" && checkKey(i.Group) != nil:
 		return Invalid
-	case m.jobs[i.ID] != nil:
+	case m.jobs[i.ID] != nil || m.bars(i, now):
+		m.lower(i, now)
 		return Existing
 	case i.Group != "" && m.full(i.Group) && m.keeps(Waiting):
 		return Full
 	}
+	m.bar(i, now)
 	m.accept(i, now)
 	return Accepted
+}
+
+// bars reports whether Once keeps an item from being added.
+func (m *Model) bars(i Item, now int64) bool {
+	return i.Once > 0 && m.once[i.ID] > now && m.keeps(OnceBars)
+}
+
+// lower shortens the bar of an ID that lasts longer than the item's Once allows.
+func (m *Model) lower(i Item, now int64) {
+	if i.Once > 0 && m.once[i.ID] > now+i.Once {
+		m.once[i.ID] = now + i.Once
+	}
+}
+
+// bar begins the time within which no other job of the ID is added.
+func (m *Model) bar(i Item, now int64) {
+	if i.Once > 0 {
+		delete(m.over, i.ID)
+		m.once[i.ID] = now + i.Once
+	}
 }
 
 func (m *Model) full(key string) bool {
@@ -128,17 +150,22 @@ func (m *Model) Cancel(id string, now int64) Change {
 		return Unchanged
 	case j.state == flying:
 		j.cancelled = true
+		delete(m.once, id)
 		return Asked
 	}
 	m.forget(j)
 	return Changed
 }
 
-// Delete removes a job that is not in flight.
+// Delete removes a job that is not in flight, or the bar of an ID that Once left.
 func (m *Model) Delete(id string, now int64) Change {
 	defer m.call(now)()
 	j := m.jobs[id]
-	if j == nil || j.state == flying {
+	switch {
+	case j == nil && m.once[id] > now:
+		delete(m.once, id)
+		return Changed
+	case j == nil || j.state == flying:
 		return Unchanged
 	}
 	m.forget(j)
@@ -148,6 +175,7 @@ func (m *Model) Delete(id string, now int64) Change {
 // forget removes a job, on the wish of a caller.
 func (m *Model) forget(j *job) {
 	blocks := j.Group != "" && m.group(j.Group).blocker == j.ID
+	delete(m.once, j.ID)
 	if m.remove(j); blocks && !m.keeps(CancelEndsBlocker) {
 		m.group(j.Group).blocker = j.ID
 	}
@@ -173,20 +201,26 @@ func (m *Model) Requeue(id string, now int64) Change {
 }
 
 // Replace enqueues an item in the place of the job with its ID, or as a new one: in line it changes the body alone, in flight it waits for the
-// end of the flight.
+// end of the flight. Once keeps it from what has had, or has, its attempt.
 func (m *Model) Replace(i Item, now int64) Receipt {
 	defer m.call(now)()
 	j := m.jobs[i.ID]
 	switch {
 	case j == nil:
 		return m.enqueue(i, now)
+	case (j.state == flying || j.state == dead) && m.bars(i, now):
+		m.lower(i, now)
+		return Existing
+	}
+	m.bar(i, now)
+	switch {
 	case j.state == flying:
 		if m.keeps(ReplaceAfter) {
 			j.next = &i
 		}
 		return Replaced
 	case j.state == waiting && j.Group == i.Group && m.keeps(ReplaceInLine), j.state == waiting && !m.keeps(ReplaceMoves):
-		j.Body = i.Body
+		j.Body, j.crashes = i.Body, 0
 		return Replaced
 	}
 	blocks := j.Group != "" && m.group(j.Group).blocker == j.ID
@@ -202,6 +236,7 @@ func (m *Model) Purge(now int64) (n int) {
 	defer m.call(now)()
 	for _, j := range m.plain {
 		delete(m.jobs, j.ID)
+		delete(m.once, j.ID)
 		n++
 	}
 	m.plain = nil
@@ -226,6 +261,7 @@ func (m *Model) PurgeGroup(key string, now int64) (n int) {
 func (m *Model) purge(g *group) int {
 	n := len(g.line)
 	for _, j := range slices.Clone(g.line) {
+		delete(m.once, j.ID)
 		m.remove(j)
 	}
 	if !m.keeps(PurgeSparesBegun) {

@@ -13,7 +13,11 @@
 //   - An ordered group has at most one flight, also if the queue's rule has a higher Running.
 //   - Starts that were counted under a rule are forgotten when the group no longer has a rule with Starts.
 //   - A requeued job comes before all jobs that ever had a place in its group, also before those in flight that are given back later.
-//   - A suspect, held back after its second crash, keeps its place.
+//   - A suspect, held back after its second crash, keeps its place. A take that gets one gets nothing else, in the turn of its group or not, and it may put
+//     off others: they are due again within a few milliseconds. Beside suspects a take may get fewer jobs than could start.
+//   - A job that is given back unbegun returns a start if one counts that began at the same instant or earlier: a flight does not record whether its take
+//     counted one. A take before the group had a limit is older than each start that counts, unless the clock stands still.
+//   - A cancel lifts the bar of Once, also that of a job in flight.
 package groupmodel
 
 import (
@@ -26,6 +30,7 @@ import (
 type Item struct {
 	ID, Group string // without a group the job is a plain one
 	Delay     int64  // milliseconds
+	Once      int64  // milliseconds: no other job with Once and this ID is accepted within them
 	Body      int
 }
 
@@ -49,8 +54,8 @@ type job struct {
 	session   string
 	number    int  // of its flight
 	turn      span // what its take cost its group
-	start     bool // a start was counted
 	began     int64
+	since     int64 // when it was parked
 	crashes   int
 	cancelled bool
 	next      *Item // replaces it when the flight ends
@@ -94,16 +99,20 @@ type Model struct {
 	rules     map[string]Rule
 	queueRule Rule
 	paused    map[string]bool
-	gone      map[string]bool // vanished sessions
-	sleepers  map[string]bool // sessions whose last take got fewer jobs than it asked for
-	left      map[string]int  // how many full takes in a row left out plain jobs, or jobs of groups
-	touched   map[string]bool // groups that the call changes
-	virtual   span            // the virtual time, a tag
-	drawn     int64           // the last place or arrival
-	front     int64           // the last place of a requeued job
-	flights   int             // how many takes there were
-	latest    int64           // the latest instant of a take
+	once      map[string]int64 // job ID → until when Once bars it
+	over      map[string]bool  // job IDs whose bar was over at some call: a store may have removed it, and the clock may step back
+	gone      map[string]bool  // vanished sessions
+	sleepers  map[string]bool  // sessions whose last take got fewer jobs than it asked for
+	left      map[string]int   // how many full takes in a row left out plain jobs, or jobs of groups
+	touched   map[string]bool  // groups that the call changes
+	virtual   span             // the virtual time, a tag
+	drawn     int64            // the last place or arrival
+	front     int64            // the last place of a requeued job
+	callers   []string         // by number of a flight: the session that made it
+	flights   int              // how many takes there were
+	latest    int64            // the latest instant of a take
 	woken     int
+	again     bool             // the session of the call takes again at once
 	last      map[string]Taken // session → answer of its last take
 	source    int              // where a take of the Model's own looks first
 	decide    func(span) span  // a tag that a Model decides as a store does; nil in one that checks
@@ -116,6 +125,7 @@ func New() *Model { return Broken("") }
 func Broken(p Promise) *Model {
 	return &Model{
 		broken: p, jobs: map[string]*job{}, groups: map[string]*group{}, rules: map[string]Rule{}, paused: map[string]bool{}, gone: map[string]bool{},
+		once: map[string]int64{}, over: map[string]bool{},
 		sleepers: map[string]bool{}, left: map[string]int{}, touched: map[string]bool{}, last: map[string]Taken{},
 	}
 }
@@ -126,13 +136,17 @@ func (m *Model) keeps(p Promise) bool { return m.broken != p }
 // if a job may start now and none could before.
 func (m *Model) call(now int64) func() {
 	m.drawn++
+	m.again = false
+	for id, until := range m.once {
+		m.over[id] = m.over[id] || until <= now
+	}
 	could := len(m.sleepers) == 0 || m.canStart(now)
 	return func() {
 		for _, key := range slices.Sorted(maps.Keys(m.touched)) {
 			m.tune(m.group(key), now)
 		}
 		clear(m.touched)
-		if !could && m.canStart(now) && m.keeps(SleepersWoken) {
+		if !could && !m.again && m.canStart(now) && m.keeps(SleepersWoken) {
 			m.woken++
 		}
 	}

@@ -13,6 +13,7 @@ type Queue interface {
 	EnqueueMany(items []Item, now int64) []Receipt
 	Replace(i Item, now int64) Receipt
 	Take(session string, n int, now int64) Taken
+	TakeServing(session string, n int, now int64) Taken
 	TakeAgain(session string, now int64) []Flight // sends the last call of the session again, because its answer was lost
 	Done(f Flight, now int64) bool
 	Fail(f Flight, after, now int64) bool
@@ -33,6 +34,9 @@ type Queue interface {
 	ResumeGroup(key string, now int64)
 	Purge(now int64) int
 	PurgeGroup(key string, now int64) int
+	Sweep(now int64)
+	Verify(now int64) string // with repair: what it found, and what has changed
+	DeleteQueue(now int64) bool
 	Advance(now int64)
 	StepBack(now int64)
 	Group(key string, now int64) GroupInfo
@@ -48,6 +52,7 @@ const (
 	enqueueMany Kind = "EnqueueMany"
 	replace     Kind = "Replace"
 	take        Kind = "Take"
+	takeServing Kind = "TakeServing"
 	takeAgain   Kind = "TakeAgain"
 	done        Kind = "Done"
 	fail        Kind = "Fail"
@@ -69,6 +74,9 @@ const (
 	resumeGroup Kind = "ResumeGroup"
 	purge       Kind = "Purge"
 	purgeGroup  Kind = "PurgeGroup"
+	sweep       Kind = "Sweep"
+	verify      Kind = "Verify"
+	deleteQueue Kind = "DeleteQueue"
 	advance     Kind = "Advance"
 	stepBack    Kind = "StepBack"
 )
@@ -82,6 +90,7 @@ type Operation struct {
 	Session string
 	N       int   // jobs to take, reap or enqueue
 	After   int64 // milliseconds: a delay, or how far the clock goes
+	Once    int64 // milliseconds
 	Pick    int   // which of the flights is settled, from the oldest; below 0 from the newest
 	Rule    Rule
 }
@@ -98,6 +107,9 @@ func (o Operation) String() string {
 	}
 	if o.After != 0 {
 		text += fmt.Sprintf(" after=%d ms", o.After)
+	}
+	if o.Once != 0 {
+		text += fmt.Sprintf(" once=%d ms", o.Once)
 	}
 	if o.Pick != 0 {
 		text += fmt.Sprintf(" pick=%d", o.Pick)
@@ -121,11 +133,11 @@ type profile struct {
 	newest   bool // of the flights the newest ones end, so that the others are slow
 }
 
-// profiles are walks of all calls, of shares, and of ordered groups.
+// profiles are walks of all calls, of shares, of ordered groups, and of a queue with few jobs, which is deleted again and again.
 var profiles = []profile{
 	{map[Kind]int{
-		enqueue: 20, enqueueMany: 6, replace: 6, take: 22, takeAgain: 3, done: 10, fail: 6, snooze: 3, die: 3, park: 2, back: 5, late: 2,
-		serve: 1, crash: 1, reap: 4,
+		enqueue: 20, enqueueMany: 6, replace: 6, take: 22, takeServing: 4, takeAgain: 3, done: 10, fail: 6, snooze: 3, die: 3, park: 2, back: 5, late: 2,
+		serve: 1, crash: 1, reap: 4, sweep: 2, verify: 1, deleteQueue: 1,
 		cancel: 3, remove: 2, requeue: 4, setGroup: 4, setGroups: 1, resetGroup: 2, pauseGroup: 2, resumeGroup: 4, purge: 1, purgeGroup: 1,
 		advance: 12, stepBack: 1,
 	}, 30, 4, 3, []Rule{
@@ -136,9 +148,14 @@ var profiles = []profile{
 	{map[Kind]int{enqueue: 10, enqueueMany: 25, take: 25, done: 35, back: 2, setGroup: 1, pauseGroup: 1, resumeGroup: 3, purgeGroup: 1},
 		80, 3, 1, []Rule{{Weight: 1}, {Weight: 2}, {Weight: 5}, {Weight: 3}, {Running: 2}}, true},
 	{map[Kind]int{
-		enqueue: 10, enqueueMany: 10, replace: 6, take: 25, done: 6, fail: 6, snooze: 5, die: 3, park: 4, back: 3, serve: 3, crash: 8, reap: 14,
-		cancel: 4, remove: 3, requeue: 6, setGroups: 1, advance: 14, stepBack: 1, setGroup: 1,
+		enqueue: 10, enqueueMany: 10, replace: 6, take: 25, takeServing: 5, done: 6, fail: 6, snooze: 5, die: 3, park: 4, back: 3, serve: 3, crash: 8, reap: 14,
+		cancel: 4, remove: 3, requeue: 6, setGroups: 1, advance: 14, stepBack: 1, setGroup: 1, sweep: 2, verify: 1,
 	}, 14, 2, 2, []Rule{{Ordered: On}, {Ordered: On}, {Ordered: On, Starts: 4, Per: per}, {Starts: 2, Per: per}, {Running: 2}}, false},
+	{map[Kind]int{
+		enqueue: 12, replace: 3, take: 12, takeServing: 3, takeAgain: 2, done: 8, fail: 3, die: 1, park: 2, back: 2, late: 1, crash: 5, reap: 9, cancel: 4, remove: 9,
+		requeue: 3, setGroup: 3, setGroups: 1, resetGroup: 1, pauseGroup: 1, resumeGroup: 2, purge: 3, purgeGroup: 1, sweep: 2, verify: 1, deleteQueue: 12,
+		advance: 12, stepBack: 1,
+	}, 1, 2, 2, []Rule{{Weight: 3}, {Running: 1}, {Starts: 1, Per: per}, {Ordered: On}, {}}, false},
 }
 
 // manyDue is a walk with more jobs that are due at once than a take moves into line.
@@ -166,8 +183,8 @@ func Operations(seed uint64, n int) []Operation {
 
 // kinds are all calls, in an order that does not change.
 var kinds = []Kind{
-	enqueue, enqueueMany, replace, take, takeAgain, done, fail, snooze, die, park, back, late, serve, crash, reap, cancel, remove, requeue,
-	setGroup, setGroups, resetGroup, pauseGroup, resumeGroup, purge, purgeGroup, advance, stepBack,
+	enqueue, enqueueMany, replace, take, takeServing, takeAgain, done, fail, snooze, die, park, back, late, serve, crash, reap, cancel, remove, requeue,
+	setGroup, setGroups, resetGroup, pauseGroup, resumeGroup, purge, purgeGroup, sweep, verify, deleteQueue, advance, stepBack,
 }
 
 func (p profile) operation(random *rand.Rand, kind Kind) (o Operation) {
@@ -188,12 +205,15 @@ func (p profile) operation(random *rand.Rand, kind Kind) (o Operation) {
 		if random.IntN(4) == 0 {
 			o.After = soon
 		}
+		if random.IntN(5) == 0 {
+			o.Once = 1 + random.Int64N(30_000)
+		}
 	case enqueueMany:
 		o.ID, o.Group, o.N = id, group, 2+random.IntN(5)
 		if p.rules == nil {
 			o.N, o.After = dueStep+10, soon
 		}
-	case take:
+	case take, takeServing:
 		o.Session, o.N = session, 1+random.IntN(4)
 	case takeAgain:
 		o.Session = session

@@ -76,6 +76,9 @@ const (
 	BlockerNamed       Promise = "lists name the blocker of an ordered group"
 	NextStartNamed     Promise = "lists show the next start of a group whose starts are used"
 	StartsAreHorizon   Promise = "the next start of a group is an instant that a sleeper knows"
+	SuspectAlone       Promise = "a job that has crashed twice is taken alone"
+	OnceBars           Promise = "an ID that was added with Once is not added so again before its time"
+	DeleteTakesRules   Promise = "the rules and pauses of groups end with their queue"
 )
 
 // Promises are all of them.
@@ -87,5 +90,5 @@ var Promises = []Promise{
 	Running, Starts, StartGivenBack, LaterIsNow, Paused, Waiting, OwnRule, QueueRule, NoLimitHolds, ResetKeepsPause, PauseKeepsRule, InvalidRules,
 	OrderedFlight, OrderedRetry, OrderedSnooze, OrderedParked, OrderedSuspect, OrderedResumes, DeadEndsBlocker, CancelEndsBlocker, ReplaceEndsBlock,
 	FlightsUntilReaped, FlightsEnd, LateSettlement, CancelledFlightEnd, SecondCrashHeld, ThirdCrashDead,
-	SleepersWoken, TakenOnce, BlockerNamed, NextStartNamed, StartsAreHorizon,
+	SleepersWoken, TakenOnce, BlockerNamed, NextStartNamed, StartsAreHorizon, SuspectAlone, OnceBars, DeleteTakesRules,
 }
