@@ -591,8 +591,8 @@ func (q *groupQueue) Advance(now int64) {
 	q.sleep(true)
 }
 
-// StepBack changes a rule of each group and changes it back, which writes the group's starts as of the new instant.
-func (q *groupQueue) StepBack(now int64) {
+// Rewrite changes a rule of each group and changes it back, which writes the group's starts as of now.
+func (q *groupQueue) Rewrite(now int64) {
 	q.at(now)
 	for _, key := range slices.Sorted(maps.Keys(q.keys)) {
 		other := q.own[key]
@@ -603,6 +603,10 @@ func (q *groupQueue) StepBack(now int64) {
 			}
 		}
 	}
+}
+
+func (q *groupQueue) StepBack(now int64) {
+	q.Rewrite(now)
 	q.sleep(true)
 }
 

@@ -152,6 +152,8 @@ func (m *Model) Cancel(id string, now int64) Change {
 		j.cancelled = true
 		delete(m.once, id)
 		return Asked
+	case j.state == waiting && j.Group == "":
+		m.void[id] = true
 	}
 	m.forget(j)
 	return Changed

@@ -100,6 +100,7 @@ type Model struct {
 	queueRule Rule
 	paused    map[string]bool
 	once      map[string]int64 // job ID → until when Once bars it
+	void      map[string]bool  // IDs of plain jobs that were cancelled in line: a store may answer the next cancel as it answered that one
 	over      map[string]bool  // job IDs whose bar was over at some call: a store may have removed it, and the clock may step back
 	gone      map[string]bool  // vanished sessions
 	sleepers  map[string]bool  // sessions whose last take got fewer jobs than it asked for
@@ -125,7 +126,7 @@ func New() *Model { return Broken("") }
 func Broken(p Promise) *Model {
 	return &Model{
 		broken: p, jobs: map[string]*job{}, groups: map[string]*group{}, rules: map[string]Rule{}, paused: map[string]bool{}, gone: map[string]bool{},
-		once: map[string]int64{}, over: map[string]bool{},
+		once: map[string]int64{}, over: map[string]bool{}, void: map[string]bool{},
 		sleepers: map[string]bool{}, left: map[string]int{}, touched: map[string]bool{}, last: map[string]Taken{},
 	}
 }

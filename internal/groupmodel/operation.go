@@ -7,7 +7,7 @@ import (
 
 // A Queue is what a walk drives: calls of a store, or a Model. Instants are milliseconds of the queue's clock. A Queue numbers the flights of all
 // takes in their order, and finds the fence of a flight by its number. A session that took nothing sleeps until Next, or until Woken counts a call.
-// After StepBack a store reads its groups once, as a sweep does.
+// Before the clock steps back and after StepBack a store writes each of its groups once, so that it is known which starts count.
 type Queue interface {
 	Enqueue(i Item, now int64) Receipt
 	EnqueueMany(items []Item, now int64) []Receipt
@@ -38,6 +38,7 @@ type Queue interface {
 	Verify(now int64) string // with repair: what it found, and what has changed
 	DeleteQueue(now int64) bool
 	Advance(now int64)
+	Rewrite(now int64) // writes all groups
 	StepBack(now int64)
 	Group(key string, now int64) GroupInfo
 	Woken() int

@@ -10,6 +10,14 @@ func (m *Model) Sweep(now int64) {
 	}
 }
 
+// Rewrite is called after all groups were written: groups whose starts are free again join those that may start a job.
+func (m *Model) Rewrite(now int64) {
+	defer m.call(now)()
+	for _, g := range m.sorted {
+		m.touch(g.key)
+	}
+}
+
 // Verify is called after a verification of the queue that may repair it. It returns what was found and what has changed: nothing.
 func (m *Model) Verify(int64) string { return "" }
 

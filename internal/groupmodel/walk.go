@@ -88,8 +88,8 @@ func (w *walk) open(o Operation) bool {
 		return full && (o.After > 0 || len(w.model.group(o.Group).line)+o.N > w.model.rule(o.Group).Waiting)
 	case replace: // a group that is full; a flight that was cancelled; a delay in line or in flight
 		return full || j != nil && (j.cancelled || o.After > 0 && (j.state == waiting || j.state == flying))
-	case cancel: // a flight that something replaces when it ends
-		return j != nil && j.next != nil
+	case cancel: // a flight that something replaces when it ends; a plain job that was cancelled before
+		return j != nil && j.next != nil || j == nil && w.model.void[o.ID]
 	case take, takeServing: // a session that has vanished
 		return w.model.gone[o.Session] && len(w.model.flightsOf(o.Session)) > 0
 	case takeAgain: // a session that has made another call, or that somebody asked to end a job
@@ -188,6 +188,8 @@ func (w *walk) make(o Operation) error {
 		q.Advance(w.now)
 		m.Advance(w.now)
 	case stepBack:
+		q.Rewrite(now)
+		m.Rewrite(now)
 		w.now -= o.After
 		q.StepBack(w.now)
 		m.StepBack(w.now)
