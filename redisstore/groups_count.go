@@ -21,7 +21,7 @@ func (s *store) CountGroups(ctx context.Context, queue, after string) (sum proto
 		return sum, err
 	}
 	k := s.keys.partition(p)
-	keys, args := []string{k.state, k.line, k.turns, k.groups, k.grules}, []any{after, protocol.MaxItems}
+	keys, args := []string{k.state, k.line, k.groups, k.grules}, []any{after, protocol.MaxItems}
 	values, err := s.runOne(ctx, "count groups of", queue, newCall(&countGroupsScript, keys, args).readOnly())
 	if err != nil && strings.Contains(err.Error(), timeIsAWrite) {
 		values, err = s.runOne(ctx, "count groups of", queue, newCall(&countGroupsScript, keys, args))
