@@ -14,10 +14,15 @@ const (
 
 // fillBulk enqueues n jobs, numbered from 0, in batches or, if the library has no bulk call, from 50 goroutines.
 func fillBulk(ctx context.Context, lib library, n int) error {
-	batch := make([][]byte, 0, fillBatch)
-	for first := 0; first < n; first += fillBatch {
+	return fillBatches(ctx, lib, n, fillBatch)
+}
+
+// fillBatches is fillBulk with size jobs in a batch.
+func fillBatches(ctx context.Context, lib library, n, size int) error {
+	batch := make([][]byte, 0, size)
+	for first := 0; first < n; first += size {
 		batch = batch[:0]
-		for i := first; i < min(first+fillBatch, n); i++ {
+		for i := first; i < min(first+size, n); i++ {
 			batch = append(batch, payloadOf(int64(i)))
 		}
 		err := lib.EnqueueMany(ctx, batch)

@@ -88,6 +88,7 @@ var measures = slices.Concat([]measure{
 	sharedMeasure("four processes", 0),
 	sharedMeasure("four processes 5ms", 5*time.Millisecond),
 	weightedMeasure, manyQueuesMeasure, limitMeasure,
+	groupsLife, groupsMemory, groupsBusy, groupsBeside, groupsBlocked, groupsShares,
 	enqueueAlone, enqueueMeasure(1, 1),
 	enqueueMeasure(16, 3),
 	enqueueMeasure(100, 5),

@@ -16,29 +16,37 @@ func memoryMeasure(name, about string, fill func(ctx context.Context, lib librar
 			if p.setting == "tuned" {
 				return nil, errors.ErrUnsupported // no option here changes what is stored
 			}
-			// A first job leaves behind what does not grow with the number of jobs: scripts, tables, prepared statements.
-			if err := fillAndClose(ctx, r, p, 1, fill); err != nil {
-				return nil, err
-			}
-			s := r.server(p)
-			if err := s.empty(ctx); err != nil {
-				return nil, err
-			}
-			before, err := s.usage(ctx)
+			each, err := memoryOf(ctx, r, p, fill)
 			if err != nil {
 				return nil, err
 			}
-			if err := fillAndClose(ctx, r, p, r.sizes.backlog, fill); err != nil {
-				return nil, err
-			}
-			after, err := s.usage(ctx)
-			if err != nil {
-				return nil, err
-			}
-			grown := float64(after.memory - before.memory)
-			return []figure{{name: "memory a job", unit: "B", value: grown / float64(r.sizes.backlog), less: true}}, nil
+			return []figure{{name: "memory a job", unit: "B", value: each, less: true}}, nil
 		},
 	}
+}
+
+// memoryOf returns the bytes that each of a backlog's jobs takes in the server.
+func memoryOf(ctx context.Context, r *testbed, p peer, fill func(ctx context.Context, lib library, n int) error) (float64, error) {
+	// A first job leaves behind what does not grow with the number of jobs: scripts, tables, prepared statements.
+	if err := fillAndClose(ctx, r, p, 1, fill); err != nil {
+		return 0, err
+	}
+	s := r.server(p)
+	if err := s.empty(ctx); err != nil {
+		return 0, err
+	}
+	before, err := s.usage(ctx)
+	if err != nil {
+		return 0, err
+	}
+	if err := fillAndClose(ctx, r, p, r.sizes.backlog, fill); err != nil {
+		return 0, err
+	}
+	after, err := s.usage(ctx)
+	if err != nil {
+		return 0, err
+	}
+	return float64(after.memory-before.memory) / float64(r.sizes.backlog), nil
 }
 
 var (
