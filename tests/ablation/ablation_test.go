@@ -58,7 +58,7 @@ var guards = []guard{
 	{"blocker of a group", "redisstore/scripts/lib/groups.lua", "g.blocker and not resumes", "false", "redisstore", "TestTheEndOfABlockerStartsTheNext"},
 	{"flight of an ordered group", "redisstore/scripts/lib/groups.lua", "rule.ordered and (g.flights > 0 or ", "rule.ordered and (false or ", "redisstore", "TestAnOrderedRuleWaitsForWhatRuns"},
 	{"end of a group's flight", "redisstore/scripts/lib/groups.lua", "math.max(g.flights - n, 0)", "g.flights", "redisstore", "TestGroupsTakeTurns"},
-	{"turns that a purge has emptied", "redisstore/scripts/lib/groups.lua", "    if score then\n", "    if true then\n", "redisstore", "TestAPurgeOfAGroupBesideItsWork"},
+	{"turns that a purge has emptied", "redisstore/scripts/lib/groups.lua", "    if not score then\n", "    if false then\n", "redisstore", "TestAPurgeOfAGroupBesideItsWork"},
 	{"due job of a group", "redisstore/scripts/sessions/work/candidates.lua", "if grouped then due = grouped.fn.split_due(", "if false then due = grouped.fn.split_due(", "redisstore", "TestADelayedJobOfAGroupJoinsTheLine"},
 	{"parked job of a group", "redisstore/scripts/sessions/work/candidates.lua", "if grouped then grouped.fn.bounce_parked(", "if false then grouped.fn.bounce_parked(", "redisstore", "TestGroupsStaySoundWhateverHappens"},
 	{"jobs that a group may have waiting", "redisstore/scripts/jobs/enqueue.lua", "(grouped.of[group].waits or waits(group)) >= grouped.of[group].rule.waiting", "false", "redisstore", "TestAGroupThatIsFullAcceptsNoMore"},

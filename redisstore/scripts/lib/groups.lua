@@ -36,10 +36,24 @@ local FRONT_STEP = 100000 -- by how much front falls in a second, at least
 local UNIT = 1000000 -- of a turn
 local STEPPED_US = 1000000 -- if the last place drawn is later than this after TIME, the clock has stepped back
 
--- open_groups returns the table of a script's groups. flag, rules: the fields groups and grules of state; nil or false: absent.
-local function open_groups(flag, rules)
+local TEXTS = {} -- number -> its text
+local USUAL = { ['t0 1 '] = 0, ['t1 1 '] = 1, ['t2 1 '] = 2, ['t3 1 '] = 3, ['t4 1 '] = 4 } -- how most entries of groups begin -> flights
+
+-- text_of is whole for numbers that occur many times in a call.
+local function text_of(n)
+  local text = TEXTS[n]
+  if not text then
+    text = whole(n)
+    TEXTS[n] = text
+  end
+  return text
+end
+
+-- open_groups returns the table of a script's groups. flag, rules: the fields groups and grules of state; nil or false: absent. purge: the field purge;
+-- true: not read.
+local function open_groups(flag, rules, purge)
   local all = { of = {}, list = {}, rules = rules, turns = 0, micros = 0, w = 0, f = 0, front = FIRST_FRONT, last = 0, flag = flag,
-    opened = false, alarmed = false, queue = nil }
+    purge = purge == nil or purge, opened = false, alarmed = false, queue = nil }
   local turns, micros, w, f, front, last = string.match(flag or '', '^(%d%d%d%d%d%d%d%d%d%d%d%d%d%d%d%d)(%d%d%d%d%d%d) (%d+) (%d+) (%d+) (%d+)$')
   if turns then
     all.turns, all.micros, all.w, all.f = tonumber(turns), tonumber(micros), tonumber(w), tonumber(f)
@@ -48,10 +62,15 @@ local function open_groups(flag, rules)
   return all
 end
 
--- draw_place returns the next place or arrival, as a number of 16 digits: later than each one before, whatever the clock says.
+-- draw_place draws the next place or arrival, later than each one before, whatever the clock says. Returns its text of 16 digits in two parts: of the
+-- places of a call, nine out of ten differ from the one before in the last digit only.
 local function draw_place(all)
-  all.last = math.max(all.last + 1, now_us)
-  return all.last
+  local last = all.last + 1
+  if last < now_us then last = now_us end
+  all.last = last
+  local digit = last % 10
+  if last - digit ~= all.tens then all.tens, all.stem = last - digit, string.sub(string.format('%016d', last), 1, -2) end
+  return all.stem, text_of(digit)
 end
 
 -- place_in_front returns a place before all others: front only falls, also if its stored value was lost.
@@ -72,65 +91,98 @@ local function group_rule(all, text)
   local queue, rule = all.queue or own, {}
   for i = 1, 7 do rule[i] = own[i] ~= 0 and own[i] or queue[i] end
   if own[3] ~= 0 then rule[4] = own[4] end
-  return { numbers = rule, weight = math.max(rule[1], 1), running = math.max(rule[2], 0), starts = rule[4] > 0 and math.max(rule[3], 0) or 0, per = rule[4],
+  local all_of = { numbers = rule, weight = math.max(rule[1], 1), running = math.max(rule[2], 0), starts = rule[4] > 0 and math.max(rule[3], 0) or 0, per = rule[4],
     ordered = rule[5] == 1, waiting = math.max(rule[6], 0), paused = own[7] > 0 or queue[7] > 0 }
+  -- simple: with fewer flights than this a group in turns remains there, if it has a job in line
+  all_of.simple = (all_of.starts > 0 or all_of.ordered or all_of.paused) and 0 or all_of.running > 0 and all_of.running or math.huge
+  return all_of
 end
 
 -- read_groups reads groups that are not in the table yet. turns, groups, grules: the keys.
 local function read_groups(all, names, turns, groups, grules)
-  local new, members, placed = {}, {}, {}
+  local of, list, new = all.of, all.list, {}
   for _, name in ipairs(names) do
-    if not all.of[name] then
-      all.of[name], new[#new + 1] = true, name
-    end
+    if not of[name] then of[name], new[#new + 1] = true, name end
   end
   if #new == 0 then return end
-  local own, entries = {}, redis.call('HMGET', groups, unpack(new))
+  local match, sub, rules = string.match, string.sub, all.rules
+  local own, entries = rules and redis.call('HMGET', grules, unpack(new)), redis.call('HMGET', groups, unpack(new))
   if not all.default then
-    local text = all.rules and redis.call('HGET', grules, QUEUE_RULE)
+    local text = rules and redis.call('HGET', grules, QUEUE_RULE)
     if text then all.queue = group_rule(all, text).numbers end
     all.default = group_rule(all, false)
   end
-  if all.rules then own = redis.call('HMGET', grules, unpack(new)) end
+  local default, purge, members, placed = all.default, all.purge, {}, {}
   for i, name in ipairs(new) do
-    local where, flights, weight, tag, pairs_text = string.match(entries[i] or '', '^([to%-])(%d+) (%d+) (%S+)([^\t]*)')
-    local has_tag = tag and #tag == 38
-    flights = tonumber(flights or 0)
-    local g = { -- all at once: a table that grows is expensive
-      name = name, text = entries[i], where = where or '-', was = where or '-', flights = flights, weight = tonumber(weight or 1), counted = flights, -- as F has it
-      rule = own[i] and group_rule(all, own[i]) or all.default, tag = has_tag and tag, turns = has_tag and tonumber(string.sub(tag, 1, 16)),
-      micros = has_tag and tonumber(string.sub(tag, 17, 22)), arrival = has_tag and tonumber(string.sub(tag, 23)), member = false, read = false, at = 1,
-      kept = false, resumes = nil, has = nil, idle = nil,
-    }
-    if where and string.find(entries[i], '\t', 1, true) then g.blocker = string.match(entries[i], '\t(.*)$') end
-    if where == 't' then members[#members + 1], placed[#placed + 1] = tag .. '\t' .. name, g end
-    if g.rule.starts > 0 then
-      g.limit = read_limit('0 ' .. whole(g.rule.starts) .. ' ' .. whole(g.rule.per) .. ' 0' .. (pairs_text or ''))
-      if g.limit.unreadable then g.limit = new_limit(0, g.rule.starts, g.rule.per) end
+    local text = entries[i]
+    local rule = own and own[i] and group_rule(all, own[i]) or default
+    -- a script that takes a hundred jobs reads two hundred groups, so a field more than 16 would cost it a rehash of each
+    -- counted: as F has it; stored: its tag in turns
+    local g = { name = name, text = text, where = '-', flights = 0, counted = 0, weight = 1, rule = rule, tag = nil, stored = nil }
+    if text then
+      local usual = #text == 43 and USUAL[sub(text, 1, 5)]
+      if usual then
+        local tag = sub(text, 6)
+        g.where, g.flights, g.counted, g.tag, g.stored = 't', usual, usual, tag, tag
+      else
+        local where, flights, weight, tag = match(text, '^([to%-])(%d+) (%d+) (%S+)')
+        if where then
+          flights = tonumber(flights)
+          g.flights, g.counted, g.weight = flights, flights, tonumber(weight)
+          if #tag == 38 then g.tag = tag end
+          if where == 'o' then
+            g.where, g.was = where, where
+          elseif where == 't' and g.tag then
+            g.where, g.stored = where, tag
+          end
+          if rules and string.find(text, '\t', 1, true) then g.blocker = match(text, '\t(.*)$') end
+        end
+      end
+      if purge and g.stored then members[#members + 1], placed[#placed + 1] = g.stored .. '\t' .. name, g end
     end
-    all.of[name], all.list[#all.list + 1] = g, g
+    if rule.starts > 0 then
+      g.limit = new_limit(0, rule.starts, rule.per, text and match(text, '^%S+ %d+ %S+([^\t]*)')) or new_limit(0, rule.starts, rule.per)
+    end
+    of[name], list[#list + 1] = g, g
   end
   for i, score in ipairs(#members > 0 and redis.call('ZMSCORE', turns, unpack(members)) or {}) do
     local g = placed[i]
-    if score then
-      g.member = members[i]
-    else -- a purge has emptied turns, and not come to this group yet
-      g.where = '-'
+    if not score then
+      -- a purge has emptied turns, and not come to this group yet
+      g.where, g.stored = '-', nil
       if g.flights == 0 then g.tag = nil end
     end
   end
 end
 
+-- turn_of returns the turns and the millionths of a tag.
+local function turn_of(all, tag)
+  local text = string.sub(tag, 1, 22)
+  if all.turn ~= text then all.turn, all.turn_turns, all.turn_micros = text, tonumber(string.sub(text, 1, 16)), tonumber(string.sub(text, 17)) end
+  return all.turn_turns, all.turn_micros
+end
+
 -- new_tag gives the group a tag; turns, micros: what it is.
 local function new_tag(all, g, turns, micros)
-  g.turns, g.micros, g.arrival = turns, micros, draw_place(all)
-  g.tag = string.format('%016d%06d%016d', turns, micros, g.arrival)
+  if all.new_turns ~= turns or all.new_micros ~= micros then
+    all.new_turns, all.new_micros, all.new_turn = turns, micros, string.format('%016d%06d', turns, micros)
+  end
+  local stem, digit = draw_place(all)
+  g.tag = all.new_turn .. stem .. digit
 end
 
 -- place_group decides where a group belongs, and counts it in W and F. has: it has a job in line; resumes: its blocker is there.
 local function place_group(all, g, has, resumes)
   local rule, before = g.rule, g.where
-  if before == 't' then all.w, all.f = math.max(all.w - g.weight, 0), math.max(all.f - g.counted, 0) end
+  if has and before == 't' and g.flights < rule.simple and g.weight == rule.weight and not g.blocker then
+    local f = all.f + g.flights - g.counted
+    all.f, g.counted = f > 0 and f or 0, g.flights
+    return
+  end
+  if before == 't' then
+    local w, f = all.w - g.weight, all.f - g.counted
+    all.w, all.f = w > 0 and w or 0, f > 0 and f or 0
+  end
   g.where = '-'
   if not rule.ordered then g.blocker = nil end
   if has and not rule.paused and (rule.running == 0 or g.flights < rule.running) and not (rule.ordered and (g.flights > 0 or g.blocker and not resumes)) then
@@ -141,8 +193,12 @@ local function place_group(all, g, has, resumes)
     if before ~= 't' then
       all.opened = true
       -- without credit from before: it enters at the virtual time, behind those that have entered since it moved
-      local debt = g.tag and (g.turns > all.turns or g.turns == all.turns and g.micros > all.micros)
-      new_tag(all, g, debt and g.turns or all.turns, debt and g.micros or all.micros)
+      local turns, micros = all.turns, all.micros
+      if g.tag then
+        local own_turns, own_micros = turn_of(all, g.tag)
+        if own_turns > turns or own_turns == turns and own_micros > micros then turns, micros = own_turns, own_micros end
+      end
+      new_tag(all, g, turns, micros)
     end
     g.weight, g.counted = rule.weight, g.flights
     all.w, all.f = all.w + g.weight, all.f + g.flights
@@ -153,14 +209,18 @@ end
 
 -- add_flight counts a flight of the group that starts. Its turn costs it 1 / weight.
 local function add_flight(all, g, id)
-  if g.turns > all.turns or g.turns == all.turns and g.micros > all.micros then all.turns, all.micros = g.turns, g.micros end
-  local cost = math.floor(UNIT / g.weight + 0.5)
-  -- a group that could not compete for long has no credit without bound: at most twice its share, or two turns
-  local credit = 2 * math.max(math.ceil((all.f + 1) / math.max(all.w, 1) * UNIT), cost)
-  local turns, micros = all.turns - math.floor(credit / UNIT), all.micros - credit % UNIT
-  if micros < 0 then turns, micros = turns - 1, micros + UNIT end
-  if turns < 0 then turns, micros = 0, 0 end
-  if g.turns > turns or g.turns == turns and g.micros > micros then turns, micros = g.turns, g.micros end
+  local turns, micros = turn_of(all, g.tag)
+  local ahead = (turns - all.turns) * UNIT + micros - all.micros -- of the virtual time
+  if ahead > 0 then all.turns, all.micros, ahead = turns, micros, 0 end
+  local cost = g.weight == 1 and UNIT or math.floor(UNIT / g.weight + 0.5)
+  if ahead < -2 * cost then
+    -- a group that could not compete for long has no credit without bound: at most twice its share, or two turns
+    local credit = 2 * math.max(math.ceil((all.f + 1) / math.max(all.w, 1) * UNIT), cost)
+    local least, part = all.turns - math.floor(credit / UNIT), all.micros - credit % UNIT
+    if part < 0 then least, part = least - 1, part + UNIT end
+    if least < 0 then least, part = 0, 0 end
+    if least > turns or least == turns and part > micros then turns, micros = least, part end
+  end
   micros = micros + cost
   if micros >= UNIT then turns, micros = turns + 1, micros - UNIT end
   new_tag(all, g, turns, micros)
@@ -175,52 +235,74 @@ local function end_flights(g, n)
 end
 
 -- return_turn gives the turn of a job back that was taken and has not begun.
-local function return_turn(g)
+local function return_turn(all, g)
   if not g.tag then return end
-  local micros = g.micros - math.floor(UNIT / g.rule.weight + 0.5)
-  g.turns, g.micros = g.turns + math.floor(micros / UNIT), micros % UNIT
-  if g.turns < 0 then g.turns, g.micros = 0, 0 end
-  g.tag = string.format('%016d%06d%016d', g.turns, g.micros, g.arrival)
+  local turns, micros = turn_of(all, g.tag)
+  micros = micros - math.floor(UNIT / g.rule.weight + 0.5)
+  turns, micros = turns + math.floor(micros / UNIT), micros % UNIT
+  if turns < 0 then turns, micros = 0, 0 end
+  g.tag = string.format('%016d%06d', turns, micros) .. string.sub(g.tag, 23)
+end
+
+-- tune_group adds to the lists what is to be written for a group.
+local function tune_group(g, out, into, closed, until_ms, gone, set)
+  local name, where, text = g.name, g.where, nil
+  if where == 't' then
+    local weight, tag, stored, share = g.weight, g.tag, g.stored, TEXTS[g.flights] or text_of(g.flights)
+    text = 't' .. share .. (weight == 1 and ' 1 ' or ' ' .. text_of(weight) .. ' ') .. tag
+    if stored ~= tag or text ~= g.text then
+      if stored and stored ~= tag then out[#out + 1] = stored .. '\t' .. name end
+      local n = #into
+      into[n + 1], into[n + 2] = weight == 1 and share or string.format('%.17g', g.flights / weight), tag .. '\t' .. name
+    end
+  else
+    text = where .. text_of(g.flights) .. ' 1 ' .. (g.tag or '-')
+    if g.stored then out[#out + 1] = g.stored .. '\t' .. name end
+  end
+  if where == 'o' then
+    until_ms[#until_ms + 1], until_ms[#until_ms + 2] = whole(next_start(g.limit, -1, true)), name
+  elseif g.was then
+    closed[#closed + 1] = name
+  end
+  if g.limit and g.limit.pairs[1] then text = text .. limit_text(g.limit, true) end
+  if g.blocker then text = text .. '\t' .. g.blocker end
+  if text == '-0 1 -' then
+    if g.text then gone[#gone + 1] = name end
+  elseif text ~= g.text then
+    local n = #set
+    set[n + 1], set[n + 2] = name, text
+  end
 end
 
 -- tune_groups ends a script's changes: it decides where each of the groups belongs, and writes what has changed. If g.has is not nil, it is known whether
 -- the group has a job in line, and then g.resumes, whether its blocker is there. state, line, places, turns, groups, opens: the keys.
 local function tune_groups(all, state, line, places, turns, groups, opens)
   local out, into, closed, until_ms, gone, set = {}, {}, {}, {}, {}, {}
-  local changed = {}
   for _, g in ipairs(all.list) do
-    if not g.idle then changed[#changed + 1] = g end
-  end
-  for _, g in ipairs(changed) do
     local name, has, resumes = g.name, g.has, g.resumes
-    if has == nil then
-      -- read after write: the script has changed the line
-      has = redis.call('ZRANGEBYLEX', line, '[' .. name .. '\t', '(' .. name .. '\n', 'LIMIT', '0', '1')[1]
+    if not g.idle and (has == nil or resumes == nil) then -- else place_now has done the same
+      if has == nil then
+        -- read after write: the script has changed the line
+        has = redis.call('ZRANGEBYLEX', line, '[' .. name .. '\t', '(' .. name .. '\n', 'LIMIT', '0', '1')[1]
+      end
+      if has and g.blocker then
+        -- read after write: as above
+        local entry = redis.call('HGET', places, g.blocker)
+        -- read after write: as above
+        resumes = entry and redis.call('ZSCORE', line, line_member(g.blocker, entry) or '') and true
+      end
+      place_group(all, g, has, resumes)
     end
-    if has and g.blocker and (g.has == nil or resumes == nil) then
-      -- read after write: as above
-      local entry = redis.call('HGET', places, g.blocker)
-      -- read after write: as above
-      resumes = entry and redis.call('ZSCORE', line, line_member(g.blocker, entry) or '') and true
-    end
-    place_group(all, g, has, resumes)
-    local member = g.where == 't' and g.tag .. '\t' .. name
-    if g.where == 'o' then
-      until_ms[#until_ms + 1], until_ms[#until_ms + 2] = whole(next_start(g.limit, -1, true)), name
-    elseif g.was == 'o' then
-      closed[#closed + 1] = name
-    end
-    local text = g.where .. whole(g.flights) .. ' ' .. whole(member and g.weight or 1) .. ' ' .. (g.tag or '-')
-    if g.limit and g.limit.pairs[1] then text = text .. string.match(limit_text(g.limit), '^%d+ %d+ %d+ %d+(.*)$') end
-    if g.blocker then text = text .. '\t' .. g.blocker end
-    if g.member and g.member ~= member then out[#out + 1] = g.member end
-    if member and (member ~= g.member or text ~= g.text) then
-      into[#into + 1], into[#into + 2] = string.format('%.17g', g.flights / g.weight), member
-    end
-    if text == '-0 1 -' then
-      if g.text then gone[#gone + 1] = name end
-    elseif text ~= g.text then
-      set[#set + 1], set[#set + 2] = name, text
+    if not g.idle and g.where == 't' and g.weight == 1 and not g.limit and not g.blocker and not g.was then -- the usual case of tune_group
+      local tag, stored, share = g.tag, g.stored, TEXTS[g.flights] or text_of(g.flights)
+      local text = 't' .. share .. ' 1 ' .. tag
+      if text ~= g.text then
+        if stored and stored ~= tag then out[#out + 1] = stored .. '\t' .. name end
+        local n, at = #into, #set
+        into[n + 1], into[n + 2], set[at + 1], set[at + 2] = share, tag .. '\t' .. name, name, text
+      end
+    elseif not g.idle then
+      tune_group(g, out, into, closed, until_ms, gone, set)
     end
   end
   if #out > 0 then redis.call('ZREM', turns, unpack(out)) end
@@ -240,8 +322,8 @@ end
 
 -- enter_line draws the place of a job that joins the end of its group's line. Returns its entry in places, and its member of line.
 local function enter_line(all, group, id)
-  local place = string.format('%016d', draw_place(all))
-  return place .. ' ' .. group, group .. '\t' .. place .. '\t' .. id
+  local stem, digit = draw_place(all)
+  return stem .. digit .. ' ' .. group, group .. '\t' .. stem .. digit .. '\t' .. id
 end
 
 -- unblock records that this job of the group does not keep the next one from starting.

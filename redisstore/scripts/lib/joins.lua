@@ -61,7 +61,10 @@ local function prepare_turns(all, n, line, places, turns, groups, grules, opens)
   read_groups(all, names, turns, groups, grules)
   find_blockers(all.list, line, places)
   for _, job in ipairs(all.joins) do
-    if tonumber(job.place) == 0 then job.place = string.format('%016d', draw_place(all)) end
+    if tonumber(job.place) == 0 then
+      local stem, digit = draw_place(all)
+      job.place = stem .. digit
+    end
     job.lined = job.group .. '\t' .. job.place .. '\t' .. job.id
     add_waiting(all.of[job.group], job.lined)
   end

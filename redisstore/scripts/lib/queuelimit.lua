@@ -49,11 +49,6 @@ local function state_of(limit)
   return LIMIT_OPEN
 end
 
--- new_limit returns a limit of these configured values, which nothing uses.
-local function new_limit(running, starts, per)
-  return { running = running, starts = starts, per = per, flights = 0, pairs = {}, used = 0, state = LIMIT_OPEN, stepped = false }
-end
-
 -- add_starts adds a pair as it was stored, if it counts; an instant later than TIME is TIME. Pairs come in the order of their ends.
 local function add_starts(limit, last_us, span_us, n)
   if last_us > now_us then
@@ -66,6 +61,20 @@ local function add_starts(limit, last_us, span_us, n)
   end
 end
 
+-- new_limit returns a limit of these configured values, which nothing uses but the pairs of a text, each behind a blank; nil: the text cannot be read.
+local function new_limit(running, starts, per, text)
+  local limit = { running = running, starts = starts, per = per, flights = 0, pairs = {}, used = 0, state = LIMIT_OPEN, stepped = false }
+  local at = 1
+  while text and at <= #text do
+    local last, span, n, behind = string.match(text, '^ (%d+):(%d+):(%d+)()', at)
+    if not last or #last > 16 or #span > 13 or #n > 7 then return nil end
+    add_starts(limit, tonumber(last), tonumber(span), tonumber(n))
+    at = behind
+  end
+  limit.state = state_of(limit)
+  return limit
+end
+
 -- read_limit reads the field, as of TIME; nil: it is not there. If it cannot be read, the result has the field unreadable. stepped: the
 -- clock stepped back since it was written.
 local function read_limit(text)
@@ -73,23 +82,16 @@ local function read_limit(text)
   local unreadable = { unreadable = text, running = 0, starts = 0, per = 0, flights = 0, pairs = {}, used = 0, state = LIMIT_FULL, stepped = false }
   local running, starts, per, flights, rest = string.match(text, '^(%d+) (%d+) (%d+) (%d+)(.*)$')
   if not running or #running > 7 or #starts > 7 or #per > 10 or #flights > 16 then return unreadable end
-  local limit = new_limit(tonumber(running), tonumber(starts), tonumber(per))
-  limit.flights = math.min(tonumber(flights), 1e9)
-  if limit.running > MAX_LIMIT or limit.starts > MAX_LIMIT or limit.per > MAX_PER_MS or limit.starts > 0 and limit.per == 0 then return unreadable end
   local tokens, refilled = string.match(rest, '^ (%d+) (%d+)$')
+  local limit = new_limit(tonumber(running), tonumber(starts), tonumber(per), not tokens and rest)
+  if not limit or limit.running > MAX_LIMIT or limit.starts > MAX_LIMIT or limit.per > MAX_PER_MS then return unreadable end
+  if limit.starts > 0 and limit.per == 0 then return unreadable end
+  limit.flights = math.min(tonumber(flights), 1e9)
   if tokens then
     if #tokens > 16 or #refilled > 16 then return unreadable end
     if limit.starts > 0 then
       add_starts(limit, tonumber(refilled) * 1000, 0, limit.starts - math.min(math.floor(tonumber(tokens) / limit.per), limit.starts))
     end
-    rest = ''
-  end
-  local at = 1
-  while at <= #rest do
-    local last, span, n, behind = string.match(rest, '^ (%d+):(%d+):(%d+)()', at)
-    if not last or #last > 16 or #span > 13 or #n > 7 then return unreadable end
-    add_starts(limit, tonumber(last), tonumber(span), tonumber(n))
-    at = behind
   end
   limit.state = state_of(limit)
   return limit
@@ -156,12 +158,10 @@ local function next_start(limit, next_ms, waiting)
   return waiting and at_ms or math.max(at_ms, next_ms)
 end
 
--- limit_text returns the field in its stored form.
-local function limit_text(limit)
+-- limit_text returns the field in its stored form; bare: only the pairs, each behind a blank.
+local function limit_text(limit, bare)
   if limit.unreadable then return limit.unreadable end
-  local parts = { whole(limit.running), whole(limit.starts), whole(limit.per), whole(limit.flights) }
-  for _, pair in ipairs(limit.pairs) do
-    parts[#parts + 1] = whole(pair.last) .. ':' .. whole(math.floor(pair.span)) .. ':' .. whole(pair.n)
-  end
-  return table.concat(parts, ' ')
+  local text = bare and '' or string.format('%d %d %d %d', limit.running, limit.starts, limit.per, limit.flights)
+  for _, pair in ipairs(limit.pairs) do text = text .. string.format(' %d:%d:%d', pair.last, math.floor(pair.span), pair.n) end
+  return text
 end

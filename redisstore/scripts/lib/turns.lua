@@ -23,25 +23,38 @@ end
 
 -- next_waiting returns the member of the job of the group that starts next; nil: no job waits. line: the key.
 local function next_waiting(g, line)
-  if not g.read then g.read = {} end
-  if not g.out then g.out = {} end -- members that leave line
-  if g.blocker and g.rule.ordered and g.resumes and not g.out[g.resumes] then return g.resumes end
+  local read, out = g.read, g.out -- the first members of its line, of which that at g.at is next; members that leave line
+  if g.blocker and g.rule.ordered and g.resumes and not (out and out[g.resumes]) then return g.resumes end
+  if not read then
+    read = redis.call('ZRANGEBYLEX', line, '[' .. g.name .. '\t', '(' .. g.name .. '\n', 'LIMIT', '0', '2')
+    g.read, g.at = read, 1
+    if #read < 2 then g.complete = true end
+  end
   while true do
-    if not g.read[g.at] and not g.complete then
-      local n = math.max(#g.read, 2)
-      local first = g.read[1] and '(' .. g.read[#g.read] or '[' .. g.name .. '\t'
-      local list = redis.call('ZRANGEBYLEX', line, first, '(' .. g.name .. '\n', 'LIMIT', '0', whole(n))
-      for i = 1, #list do g.read[#g.read + 1] = list[i] end
-      g.complete = #list < n
+    local one, other = read[g.at], nil
+    if not one and not g.complete then
+      local n = #read
+      local list = redis.call('ZRANGEBYLEX', line, '(' .. read[n], '(' .. g.name .. '\n', 'LIMIT', '0', whole(n))
+      for i = 1, #list do read[n + i] = list[i] end
+      one, g.complete = list[1], #list < n
     end
-    local one, other = g.read[g.at], nil
     if g.added then
       for _, member in ipairs(g.added) do
-        if not other and not g.out[member] then other = member end
+        if not other and not (out and out[member]) then other = member end
       end
     end
-    if not (one and g.out[one]) then return other and (not one or other < one) and other or one end
+    if not (one and out and out[one]) then return other and (not one or other < one) and other or one end
     g.at = g.at + 1
+  end
+end
+
+-- leaves_line records that a job of the group leaves its line.
+local function leaves_line(g, member)
+  if g.read and g.read[g.at] == member then
+    g.at = g.at + 1
+  else
+    g.out = g.out or {}
+    g.out[member] = true
   end
 end
 
@@ -49,11 +62,11 @@ end
 local function find_blockers(list, line, places)
   for _, g in ipairs(list) do
     if g.blocker and g.rule.ordered and not g.looked then
+      g.looked = true
       local entry = redis.call('HGET', places, g.blocker)
       local member = entry and line_member(g.blocker, entry)
       if member and redis.call('ZSCORE', line, member) then g.resumes = member end
     end
-    g.looked = true
   end
 end
 
@@ -64,86 +77,94 @@ end
 
 -- place_now decides where a group belongs before the script writes.
 local function place_now(all, g, line)
-  if g.read or g.where == '-' or g.blocker then
-    g.has = next_waiting(g, line) ~= nil
-  else
-    g.has = true -- as where says; nothing has left its line yet
-  end
-  g.resumes, g.idle = g.resumes or false, nil
-  place_group(all, g, g.has, g.resumes)
+  local read, has = g.read, true -- as where says, as long as nothing has left its line
+  if g.where == '-' or g.blocker or read and (not read[g.at] or g.out) then has = next_waiting(g, line) ~= nil end
+  g.has, g.resumes, g.idle = has, g.resumes or false, nil
+  place_group(all, g, has, g.resumes)
 end
 
 -- read_turns reads the groups that may get n slots. turns, groups, grules, line, places: the keys.
 local function read_turns(all, n, turns, groups, grules, line, places)
-  local names = {}
-  local list = redis.call('ZRANGE', turns, '0', whole(n + SHARES - 1), 'WITHSCORES')
-  local shares, last = 0, nil
-  for i = 2, #list, 2 do
-    if list[i] ~= last then shares, last = shares + 1, list[i] end
-  end
-  local full = #list == 2 * (n + SHARES)
-  all.many = #list > 2 * n
-  for i = 1, #list, 2 do names[#names + 1] = string.sub(list[i], 40) end -- behind the tag and a tab
-  local most = (all.f + n) / math.max(all.w, 1)
-  while full and shares < SHARES and (tonumber(last) or most) < most do
-    list = redis.call('ZRANGEBYSCORE', turns, '(' .. last, '+inf', 'WITHSCORES', 'LIMIT', '0', whole(math.min(n, CHUNK)))
-    if #list == 0 then break end
-    last, shares = list[2], shares + 1
-    for i = 1, #list, 2 do
-      if list[i + 1] == last then names[#names + 1] = string.sub(list[i], 40) end
+  local names, of, list, known = {}, all.of, all.list, #all.list
+  local shares, last, more = 0, nil, true
+  all.known, all.many = known, all.rules and redis.call('ZCARD', turns) > n -- known: how many groups of the list the call has changed, or may have
+
+  -- read adds the groups of turns from one rank to another, and notes how many shares they have, and the last of these, as turns has them
+  local function read(from, to)
+    local members, first = redis.call('ZRANGE', turns, whole(from), whole(to)), #list + 1
+    more = #members > to - from
+    for i, member in ipairs(members) do names[from + i] = string.sub(member, 40) end -- behind the tag and a tab
+    if #members == 0 then return end
+    read_groups(all, names, turns, groups, grules)
+    for i = first, #list do list[i].idle = true end -- tune_groups leaves these out, unless they get a slot
+    for i = from + 1, more and #names or 0 do
+      local g = of[names[i]]
+      local flights, weight = g.counted, g.weight
+      if not g.idle then flights, weight = string.match(g.text or '', '^t(%d+) (%d+)') end
+      local share = flights and flights / weight or last
+      if share ~= last then shares, last = shares + 1, share end
     end
   end
-  all.candidates = names
-  if #names == 0 then return end
-  local idle = {} -- tune_groups leaves these out, unless they get a slot
-  for _, name in ipairs(names) do
-    if not all.of[name] then idle[#idle + 1] = name end
+  read(0, n - 1)
+  if more and shares > 1 then read(n, n + SHARES - 1) end -- else the groups of the least share are enough for all slots
+  local count, most = #names, (all.f + n) / math.max(all.w, 1)
+  while more and last and shares < SHARES and last < most do
+    local above, below = string.format('(%.17g', last), string.format('(%.17g', most)
+    local next_ones = redis.call('ZRANGEBYSCORE', turns, above, below, 'WITHSCORES', 'LIMIT', '0', whole(math.min(n, CHUNK)))
+    last, shares = tonumber(next_ones[2]), shares + 1
+    for i = 1, #next_ones, 2 do
+      if tonumber(next_ones[i + 1]) == last then names[#names + 1] = string.sub(next_ones[i], 40) end
+    end
   end
-  read_groups(all, names, turns, groups, grules)
-  local new = {}
-  for _, name in ipairs(idle) do all.of[name].idle = true end
+  if #names > count then
+    local first = #list + 1
+    read_groups(all, names, turns, groups, grules)
+    for i = first, #list do list[i].idle = true end
+  end
+  local new = {} -- a rule may have changed since
   for _, name in ipairs(names) do
-    local g = all.of[name]
-    if (all.rules or g.weight ~= 1) then new[#new + 1] = g end -- a rule may have changed since
+    local g = of[name]
+    if all.rules or g.weight ~= 1 then new[#new + 1] = g end
   end
   find_blockers(new, line, places)
   for _, g in ipairs(new) do place_now(all, g, line) end
 end
 
--- file_group adds a group to the groups with as many flights and the same weight, in the order of tags.
-local function file_group(files, g)
-  local key = g.flights .. '/' .. g.weight
+-- file_group adds a group to the groups with as many flights and the same weight, in the order of tags. last: its tag is the last one.
+local function file_group(files, g, last)
+  local key = g.flights * 1024 + g.weight -- a weight is at most 1,000
   local file = files[key]
   if not file then
     file = { flights = g.flights, weight = g.weight, first = 1, last = 0 }
-    files[key], files[#files + 1] = file, file
+    files[key], files.list[#files.list + 1] = file, file
   end
-  local at = file.last + 1
-  while at > file.first and file[at - 1].tag > g.tag do
+  local at, tag = file.last + 1, g.tag
+  file.last = at
+  while not last and at > file.first and file[at - 1].tag > tag do
     file[at] = file[at - 1]
     at = at - 1
   end
-  file[at], file.last = g, file.last + 1
+  file[at] = g
 end
 
--- file_all adds all groups that may start a job, those of turns first, which are in order; fits: a condition, or nil.
-local function file_all(all, files, fits)
-  local filed = {}
-  for _, name in ipairs(all.candidates) do
-    local g = all.of[name]
-    if not filed[g] and g.where == 't' and (not fits or fits(all, g)) then file_group(files, g) end
-    filed[g] = true
+-- file_groups returns the files of all groups that may start a job.
+local function file_groups(all)
+  local files, list = { list = {} }, all.list
+  for i = all.known + 1, #list do -- as turns has them: in order
+    local g = list[i]
+    if g.where == 't' then file_group(files, g, g.idle) end
   end
-  for _, g in ipairs(all.list) do
-    if not filed[g] and g.where == 't' and (not fits or fits(all, g)) then file_group(files, g) end
+  for i = 1, all.known do
+    local g = list[i]
+    if g.where == 't' then file_group(files, g) end
   end
+  return files
 end
 
 -- next_turn returns the file whose first group has the next slot; nil: no group may start a job.
 local function next_turn(all, files)
   local forced, other, any
-  for i = 1, #files do
-    local file = files[i]
+  for _, file in ipairs(files.list) do
     local g = file[file.first]
     if g then
       local flights, weight = file.flights, file.weight
@@ -160,21 +181,18 @@ local function next_turn(all, files)
 end
 
 -- start_job starts a job of a group, with this member.
-local function start_job(all, g, member, line)
-  g.out[member], g.resumes = true, nil
-  add_flight(all, g, job_of(g, member))
+local function start_job(all, g, member, id, line)
+  leaves_line(g, member)
+  g.resumes = nil
+  add_flight(all, g, id)
   place_now(all, g, line)
 end
 
--- keep_state keeps what start_job changes, so that it can be undone.
-local function keep_state(g)
-  local limit
-  if g.limit then
-    limit = { used = g.limit.used, state = g.limit.state, pairs = {} }
-    for i, pair in ipairs(g.limit.pairs) do limit.pairs[i] = { last = pair.last, span = pair.span, n = pair.n } end
-  end
-  g.kept = { where = g.where, flights = g.flights, weight = g.weight, counted = g.counted, turns = g.turns, micros = g.micros, arrival = g.arrival, tag = g.tag,
-    blocker = g.blocker, resumes = g.resumes, limit = limit }
+-- keep_limit returns a copy of what start_job changes of the limit of a group.
+local function keep_limit(limit)
+  local kept = { used = limit.used, state = limit.state, pairs = {} }
+  for i, pair in ipairs(limit.pairs) do kept.pairs[i] = { last = pair.last, span = pair.span, n = pair.n } end
+  return kept
 end
 
 -- goes_ahead reports whether a job of the group may be taken ahead: it would keep others of the group from starting while it waits for a slot of
@@ -185,62 +203,64 @@ local function goes_ahead(all, g)
   return g.rule.starts == 0 and not g.rule.ordered and (running == 0 or g.flights + 1 <= math.floor(running / 2) or running == 1 and all.many)
 end
 
--- pick_turns picks at most n jobs to take, those from ahead on to take ahead: all.picks has for each its group, its member of line and its ID.
--- line: the key.
+-- pick_turns picks at most n jobs to take, those from ahead on to take ahead: all.picks has their IDs, all.members their members of line, and all.picked
+-- their groups. line: the key.
 local function pick_turns(all, n, ahead, line)
-  local picks, files, aheads = {}, {}, false
-  all.picks, all.kept = picks, { turns = all.turns, micros = all.micros, w = all.w, f = all.f }
-  file_all(all, files)
-  while #picks < n do
-    if #picks + 1 >= ahead and not aheads then
-      aheads, files = true, {}
-      file_all(all, files, goes_ahead)
-    end
+  local picks, members, picked, tags, kept, files = {}, {}, {}, {}, {}, file_groups(all)
+  -- what keep_picks needs to undo a pick: tags: the tag before; kept, if the group has starts or an order: what start_job changes of them
+  all.picks, all.members, all.picked, all.tags, all.kept = picks, members, picked, tags, kept
+  all.before = { turns = all.turns, micros = all.micros, w = all.w, f = all.f }
+  local count = 0
+  while count < n do
     local file = next_turn(all, files)
     if not file then break end
-    local g = file[file.first]
-    file[file.first], file.first = nil, file.first + 1
-    local member = next_waiting(g, line)
+    local first = file.first
+    local g = file[first]
+    file.first = first + 1
+    local fits, left = count + 1 < ahead or goes_ahead(all, g), n - count
+    local member = fits and next_waiting(g, line)
     if member then
-      if not g.kept then keep_state(g) end
-      start_job(all, g, member, line)
-      picks[#picks + 1] = { group = g, member = member, id = job_of(g, member) }
-    else
+      local id = job_of(g, member)
+      count = count + 1
+      picks[count], members[count], picked[count], tags[count] = id, member, g, g.tag
+      if g.limit or g.rule.ordered then kept[count] = { blocker = g.blocker, resumes = g.resumes, limit = g.limit and keep_limit(g.limit) } end
+      start_job(all, g, member, id, line)
+    elseif fits then
       place_now(all, g, line)
     end
-    if g.where == 't' and (not aheads or goes_ahead(all, g)) then file_group(files, g) end
+    -- without rules W falls by at most one a pick: a group that will have too many flights even then is not filed again
+    if fits and g.where == 't' and (all.rules or g.flights * (all.w - left) < all.f + left) then file_group(files, g) end
   end
 end
 
 -- keep_picks undoes the picks whose jobs are not taken. keeps[id]: it is taken; leaves[id]: it is not, and leaves line too. Returns the members that
 -- leave line. line: the key.
 local function keep_picks(all, keeps, leaves, line)
-  local members, undone = {}, false
-  for _, pick in ipairs(all.picks) do undone = undone or not keeps[pick.id] end
-  if undone then
-    for name, value in pairs(all.kept) do all[name] = value end
-    for _, pick in ipairs(all.picks) do
-      local g = pick.group
-      for name, value in pairs(g.kept or {}) do
-        if name ~= 'limit' then g[name] = value end
-      end
-      if g.kept and g.limit then g.limit.used, g.limit.state, g.limit.pairs = g.kept.limit.used, g.kept.limit.state, g.kept.limit.pairs end
-      if g.kept then
-        g.blocker, g.resumes = g.kept.blocker, g.kept.resumes
-        g.at, g.out, g.kept, g.has = 1, {}, nil, nil -- tune_groups reads its line, if no job of it is taken
-      end
+  local picks, members, undone = all.picks, {}, false
+  for _, id in ipairs(picks) do undone = undone or not keeps[id] end
+  if not undone then return all.members or members end
+  for name, value in pairs(all.before) do all[name] = value end
+  for i = #picks, 1, -1 do
+    local g, kept = all.picked[i], all.kept[i]
+    g.where, g.flights, g.tag = 't', g.flights - 1, all.tags[i]
+    g.counted = g.flights
+    if kept then
+      g.blocker, g.resumes = kept.blocker, kept.resumes
+      if g.limit then g.limit.used, g.limit.state, g.limit.pairs = kept.limit.used, kept.limit.state, kept.limit.pairs end
     end
-    for _, pick in ipairs(all.picks) do
-      if leaves[pick.id] then
-        pick.group.out[pick.member] = true
-        if pick.member == pick.group.resumes then pick.group.resumes = nil end
-        pick.group.has = nil -- tune_groups reads its line
-      end
+    g.at, g.out, g.has = 1, nil, nil -- tune_groups reads its line, if no job of it is taken
+  end
+  for i, id in ipairs(picks) do
+    if leaves[id] then
+      local g, member = all.picked[i], all.members[i]
+      leaves_line(g, member)
+      if member == g.resumes then g.resumes = nil end
+      g.has = nil -- tune_groups reads its line
     end
   end
-  for _, pick in ipairs(all.picks) do
-    if undone and keeps[pick.id] then start_job(all, pick.group, pick.member, line) end
-    if keeps[pick.id] or leaves[pick.id] then members[#members + 1] = pick.member end
+  for i, id in ipairs(picks) do
+    if keeps[id] then start_job(all, all.picked[i], all.members[i], id, line) end
+    if keeps[id] or leaves[id] then members[#members + 1] = all.members[i] end
   end
   return members
 end

@@ -1,7 +1,7 @@
 -- work.lua: settle ended jobs, then take due ones. A busy worker makes only this call to a partition.
 -- KEYS[1]  …:inflight:<session>  hash    job ID -> fence, "-" before it while not begun, "!" if it was cancelled, "+" replaced; and the field of the piece session
 -- KEYS[2]  …:sessions            zset    session -> instant it lapses, Unix ms
--- KEYS[3]  …:state               hash    fence, paused, parked, layout, large, done, crashed, turn, limit; if jobs were cancelled: stale, asked; if jobs have groups: groups, grules
+-- KEYS[3]  …:state               hash    fence, paused, parked, layout, large, done, crashed, turn, limit; if jobs were cancelled: stale, asked; if jobs have groups: groups, grules; purge
 -- KEYS[4]  …:jobs                hash    job ID -> envelope
 -- KEYS[5]  …:due                 zset    job ID -> instant it is due, Unix ms
 -- KEYS[6]  …:ready               list    IDs of jobs to run now
@@ -132,7 +132,7 @@ local now_text = string.sub(now_us_text, 1, -4) -- now_ms
 
 --------------------------------------------------------------------------------------------- read and check: the session
 
-local state = redis.call('HMGET', STATE, 'fence', 'paused', 'parked', 'layout', 'large', 'done', 'crashed', 'turn', 'limit', 'stale', 'groups', 'grules')
+local state = redis.call('HMGET', STATE, 'fence', 'paused', 'parked', 'layout', 'large', 'done', 'crashed', 'turn', 'limit', 'stale', 'groups', 'grules', 'purge')
 local refusal = newer(state[4])
 if refusal then return refusal end
 local paused, large = state[2], state[5]

@@ -63,15 +63,24 @@ elseif want > 0 and not paused then
       -- a third of each, in turn; unused places of one list go to the others
       local fn, first, order, next_first = grouped.fn, (tonumber(state[8] or 0) or 0) % 3, nil, nil
       fn.prepare_turns(grouped, left, LINE, PLACES, TURNS, GROUPS, GRULES, OPENS)
-      order, counts = fn.share_out(left, { #ready, #due, grouped.w > 0 and left or 0 }, first)
       grouped.waits = grouped.w > 0 -- also if it is not the turn of groups, and no job of them is picked
+      local alone = #ready + #due == 0 -- jobs of groups get all slots
       local nth, ahead_from = 0, left + 1 -- from which job of groups on they are taken ahead
+      if alone then
+        order, counts, ahead_from = {}, { 0, 0, grouped.waits and left or 0 }, math.max(want - ahead - #ids + 1, 1)
+      else
+        order, counts = fn.share_out(left, { #ready, #due, grouped.waits and left or 0 }, first)
+      end
       for i, list in ipairs(order) do
         if list == 2 then nth = nth + 1 end
         if list == 2 and #ids + i > want - ahead and ahead_from > left then ahead_from = nth end
       end
       fn.pick_turns(grouped, counts[3], ahead_from, LINE)
-      order, counts, next_first = fn.share_out(left, { #ready, #due, #grouped.picks }, first)
+      if alone then
+        add(grouped.picks, 1, #grouped.picks, 'g')
+      else
+        order, counts, next_first = fn.share_out(left, { #ready, #due, #grouped.picks }, first)
+      end
       if #ready > 0 and (#due > 0 or grouped.waits) or #due > 0 and grouped.waits then turn = next_first end
       if not sifted then ready_left = #ready - counts[1] end
       local at = { 0, 0, 0 }
@@ -79,7 +88,7 @@ elseif want > 0 and not paused then
         at[list + 1] = at[list + 1] + 1
         if list == 0 then add(ready, at[1], at[1], nil) end
         if list == 1 then add(due, at[2], at[2], 'd') end
-        if list == 2 then add({ grouped.picks[at[3]].id }, 1, 1, 'g') end
+        if list == 2 then add(grouped.picks, at[3], at[3], 'g') end
       end
     end
     -- half of each, the odd place in turn; unused places of one list go to the other

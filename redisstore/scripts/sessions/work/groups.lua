@@ -10,7 +10,7 @@ local grouped
 local first_ones -- likewise, if no job of the partition has a group yet, and what replaces a flight may have one
 if (state[11] or cancels and cancels.replaced[1]) and not again then
   local fn = group_pieces()
-  first_ones = fn.open_groups(state[11], state[12])
+  first_ones = fn.open_groups(state[11], state[12], state[13])
   first_ones.fn, first_ones.joins, first_ones.picks, first_ones.out, first_ones.back, first_ones.given = fn, {}, {}, {}, {}, {}
   first_ones.ended, first_ones.placed, first_ones.lined = {}, {}, {}
   if state[11] then grouped = first_ones end
@@ -19,38 +19,41 @@ if (state[11] or cancels and cancels.replaced[1]) and not again then
   redis.call('HLEN', GROUPS)
   redis.call('ZCARD', OPENS)
   redis.call('HLEN', PLACES)
-  local ids, kinds, which = {}, {}, {} -- which: of an other settlement, its index
+  local ids = { unpack(ended, ended_from, grouped and ended_to or 0) }
+  local n_finished, kinds, which = #ids, {}, {} -- the finished ones come first; which: of an other settlement, its index
   local function add(id, kind, i)
     local n = #ids + 1
     ids[n], kinds[n], which[n] = id, kind, i
   end
-  for i = ended_from, grouped and ended_to or 0 do add(ended[i], 'd') end
   for _, i in ipairs(grouped and others_held or {}) do add(ARGV[at_id + finished + begun + i], ARGV[at_other + 4 * i - 3], i) end
   for i = 1, grouped and cancels and #cancels or 0, 3 do add(cancels[i], 'c') end
   for i = 1, grouped and cancels and #cancels.replaced or 0, 3 do add(cancels.replaced[i], 'r') end
-  local names, group_of, place_of = {}, {}, {}
-  for i, entry in ipairs(#ids > 0 and redis.call('HMGET', PLACES, unpack(ids)) or {}) do
+  local names, group_of, entries = {}, {}, #ids > 0 and redis.call('HMGET', PLACES, unpack(ids)) or {}
+  for i, entry in ipairs(entries) do
     if entry then
-      place_of[i], group_of[i] = string.match(entry, '^(%d+) (.+)$')
-      names[#names + 1] = group_of[i]
+      local name = string.byte(entry, 17) == 32 and string.sub(entry, 18) or string.match(entry, '^%d+ (.+)$') -- a place has 16 digits
+      group_of[i], names[#names + 1] = name, name
     end
   end
   fn.read_groups(first_ones, names, TURNS, GROUPS, GRULES)
   fn.find_blockers(first_ones.list, LINE, PLACES)
   for n = 1, #ids do
     local g = group_of[n] and grouped.of[group_of[n]]
-    if g then
-      local id, kind, i = ids[n], kinds[n], which[n]
-      fn.end_flights(g, 1)
+    local id, kind, i = ids[n], kinds[n], which[n]
+    if g then fn.end_flights(g, 1) end
+    if g and n <= n_finished then
+      fn.unblock(g, id)
+      grouped.ended[#grouped.ended + 1] = id
+    elseif g then
       local at = i and finished + begun + i
       local unbegun = i and (held[at + 1] ~= ARGV[at_fence + at] or string.sub(ARGV[at_other + 4 * i - 2], -1) == 'u')
       if unbegun and (kind == 'b' or kind == 'e') and g.limit and fn.gives_back(g.limit, kind, ARGV[at_other + 4 * i - 2], ARGV[at_fence + at]) then
         fn.count_flights(g.limit, 0, 0, 1)
       end
       if kind == 'b' then
-        local member = g.name .. '\t' .. place_of[n] .. '\t' .. id
+        local member = fn.line_member(id, entries[n])
         if unbegun then
-          fn.return_turn(g)
+          fn.return_turn(first_ones, g)
           fn.unblock(g, id)
         end
         fn.add_waiting(g, member)
