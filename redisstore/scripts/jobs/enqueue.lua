@@ -3,7 +3,7 @@
 -- KEYS[2] …:due       zset  job ID -> instant it is due, Unix ms
 -- KEYS[3] …:jobs      hash  job ID -> envelope
 -- KEYS[4] …:callers   zset  enqueuer -> instant and number of its last call, see lib/callers.lua; #enqueued: all jobs that this script has added
--- KEYS[5] …:state     hash  paused, layout, large, limit, stale, groups, grules
+-- KEYS[5] …:state     hash  paused, layout, large, limit, stale, groups, grules, purge
 -- KEYS[6] …:idle      zset  sleeping worker -> instant it went to sleep, Unix ms; see lib/gate.lua
 -- KEYS[7] …:stale     zset  IDs in ready that are void -> since when, Unix ms; see lib/stale.lua
 -- KEYS[8] …:once      zset  job ID -> until when it is not added again, Unix ms
@@ -32,7 +32,7 @@ local READY, DUE, JOBS, CALLERS, STATE, IDLE, STALE, ONCE = KEYS[1], KEYS[2], KE
 local ARGV = ARGV -- a local is found faster than a global
 -- uses: limits callers clock layout
 
-local state = KEYS[9] and redis.call('HMGET', STATE, 'paused', 'layout', 'limit', 'stale', 'groups', 'grules') or
+local state = KEYS[9] and redis.call('HMGET', STATE, 'paused', 'layout', 'limit', 'stale', 'groups', 'grules', 'purge') or
   redis.call('HMGET', STATE, 'paused', 'layout', 'limit', 'stale')
 local refusal = newer(state[2])
 if refusal then return refusal end
@@ -68,14 +68,27 @@ if state[3] or KEYS[9] then
     if not names then return read_limit(state[3]) end
     local function groups()
       -- uses: line groups
-      grouped = open_groups(state[5], state[6])
+      grouped = open_groups(state[5], state[6], state[7])
       read_groups(grouped, names, KEYS[11], KEYS[12], KEYS[13])
       check_groups(KEYS[9], KEYS[10], KEYS[11], KEYS[12], KEYS[14])
       grouped.enter = function(group, id, now)
         if now then return enter_line(grouped, group, id) end
         return NO_PLACE .. ' ' .. group
       end
-      tune = function() tune_groups(grouped, STATE, KEYS[9], KEYS[10], KEYS[11], KEYS[12], KEYS[14]) end
+      -- enter_all accepts all other jobs: they run now, have IDs that the enqueuer generated, and none of them may be refused
+      grouped.enter_all = function()
+        local n, of = 0, grouped.of
+        for i = others + 1, #ARGV, 3 do
+          local id, group = ARGV[i], group_of[i]
+          bodies[n + 1], bodies[n + 2], lined[n + 1], placed[n + 1] = id, ARGV[i + 2], '0', id
+          placed[n + 2], lined[n + 2] = enter_line(grouped, group, id)
+          of[group].has, n = true, n + 2
+        end
+      end
+      tune = function()
+        for _, g in ipairs(grouped.list) do g.idle = g.stored ~= nil or not g.has end -- these remain as they are
+        tune_groups(grouped, STATE, KEYS[9], KEYS[10], KEYS[11], KEYS[12], KEYS[14])
+      end
     end
     groups()
   end
@@ -109,16 +122,22 @@ if #ARGV > others then
   -- waits returns how many jobs of a group are in line.
   local function waits(group) return redis.call('ZLEXCOUNT', KEYS[9], '[' .. group .. '\t', '(' .. group .. '\n') end
   local owned, onces, stored, void, barred = {}, {}, {}, {}, {} -- onces: the owned ones that must not be added again soon
+  local usual = KEYS[9] and not again -- all of them run now, have a generated ID and a group, and none may be refused
   for i = others + 1, #ARGV, 3 do
-    local first_letter = string.sub(ARGV[i + 1], 1, 1)
+    local when, group = ARGV[i + 1], nil
+    local first_letter = string.sub(when, 1, 1)
     if first_letter == 'o' or first_letter == 'u' then owned[#owned + 1] = ARGV[i] end
     if first_letter == 'u' then onces[#onces + 1] = ARGV[i] end
-    if KEYS[9] then
-      local group = string.match(ARGV[i + 1], '\v(.*)$')
-      if group then group_of[i], names[#names + 1] = group, group end
+    if first_letter == '\v' then
+      group = string.sub(when, 2)
+    else
+      usual, group = false, KEYS[9] and string.match(when, '\v(.*)$')
     end
+    if group then group_of[i], names[#names + 1] = group, group end
   end
   if names[1] and not again then pieces(names) end
+  for _, g in ipairs(usual and grouped.list or {}) do usual = usual and g.rule.waiting == 0 end
+  if usual then grouped.enter_all() end
   if #owned > 0 and not again then
     for i, body in ipairs(redis.call('HMGET', JOBS, unpack(owned))) do stored[owned[i]] = body end
     for i, until_ms in ipairs(#onces > 0 and redis.call('ZMSCORE', ONCE, unpack(onces)) or {}) do
@@ -128,7 +147,7 @@ if #ARGV > others then
       for i, since in ipairs(redis.call('ZMSCORE', STALE, unpack(owned))) do void[owned[i]] = since end
     end
   end
-  for i = others + 1, #ARGV, 3 do
+  for i = usual and #ARGV + 1 or others + 1, #ARGV, 3 do
     local id, when, body, schedule, most, expire_ms = ARGV[i], ARGV[i + 1], ARGV[i + 2], nil, nil, nil
     local group = group_of[i]
     if group then when = string.sub(when, 1, -2 - #group) end
