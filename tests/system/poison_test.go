@@ -83,7 +83,7 @@ func TestNoInnocentJobIsBuriedBesidePoison(t *testing.T) {
 				for range 3 {
 					w.admit()
 				}
-				poisons := long.Seeds(10, 20)
+				poisons := long.Seeds(6, 20)
 				began, placed := time.Now(), 0
 				innocents := 0
 				for time.Since(began) < time.Duration(poisons)*5*time.Second {
