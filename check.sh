@@ -6,6 +6,7 @@
 set -eu
 cd "$(dirname "$0")"
 unset GOWORK
+export CGO_ENABLED=0 # nothing here needs it, and test.sh builds without it
 export GOFLAGS="-tags=real,long ${GOFLAGS-}" # the files of all tests
 
 staticcheck=honnef.co/go/tools/cmd/staticcheck@v0.8.2
