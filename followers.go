@@ -22,9 +22,10 @@ import (
 // its first "#", then "#done-" or "#dead-", the fence under which the job before it ended, a dot, and its place in the chain. If a schedule created
 // the first job, the others belong to the schedule too: they have its name in [Job.Schedule], and count as unfinished.
 //
-// Create the item with [Kind.Item], or use an [Item] with a job name. It may have the options of an attempt, Header, Keep, In, OnDone and OnDeath.
+// Create the item with [Kind.Item], or use an [Item] with a job name. It may have the options of an attempt, Header, Keep, In, Group, OnDone and OnDeath.
 // A Queue must be that of the job before it, and so must be the default queue of the item's kind: a job on another queue is enqueued by a handler. At, Expire, ID,
-// ArgsID, Once, Replace and Group are refused; if the item's kind has them as defaults, they are ignored.
+// ArgsID, Once and Replace are refused; if the item's kind has them as defaults, they are ignored. With a [Group], also one of [GroupBy], the new job
+// comes before the others of its group, also if as many wait as the group's rule allows; the queue must have one partition.
 func OnDone(item Item) JobOption {
 	body, err := followerBody(item, true)
 	return jobOption(func(s *jobSettings) {
@@ -97,7 +98,8 @@ func (j *JobInfo) fillFollowers(details *wire.Details) {
 		return
 	}
 	j.OnDone, j.OnDeath = nameOfBody(details.OnDone), nameOfBody(details.OnDeath)
-	j.Followers, _, _, _ = details.Followers() // those that cannot be read are counted
+	chain, _ := details.Followers() // those that cannot be read are counted
+	j.Followers = chain.Jobs
 }
 
 // newPrior returns the job that a job has followed.
@@ -120,17 +122,16 @@ func followerBody(item Item, queued bool) ([]byte, error) {
 			own.refuse(errNilOption)
 		case *kindDefaults:
 			option.enqueue(&of)
-		case groupedOption: // a job that follows another one has no group
 		default:
 			option.enqueue(&own)
 		}
 	}
 	for name, given := range map[string]bool{
 		"Queue": own.queue != "" && !queued, "At": !own.at.IsZero(), "ID": own.own && !own.argsID, "ArgsID": own.argsID, "Once": own.once != 0, "Replace": own.replace,
-		"Expire": own.expire != 0, "Group": own.group != "",
+		"Expire": own.expire != 0,
 	} {
 		if given {
-			own.refuse(protocol.Invalid("option", name, "an option of an attempt, Header, Keep, In, OnDone or OnDeath"))
+			own.refuse(protocol.Invalid("option", name, "an option of an attempt, Header, Keep, In, Group, OnDone or OnDeath"))
 		}
 	}
 	if err := protocol.CheckName("job name", item.Name); err != nil {
@@ -154,8 +155,9 @@ func followerBody(item Item, queued bool) ([]byte, error) {
 	if queued {
 		details.Queue = job.queue
 	}
+	details.Group = cmp.Or(own.group, of.group)
 	e := wire.Envelope{Name: item.Name, Payload: payload, MaxAttempts: job.maxAttempts, Timeout: job.timeout}
-	if details.In > 0 || details.Queue != "" || job.details() != nil {
+	if details.In > 0 || details.Queue != "" || details.Group != "" || job.details() != nil {
 		e.Details = details
 	}
 	body := e.Encode()
@@ -164,8 +166,8 @@ func followerBody(item Item, queued bool) ([]byte, error) {
 
 // checkChain returns an *InvalidError if too many jobs, or jobs of too many bytes, may follow a job with these details.
 func checkChain(d *wire.Details) error {
-	if _, depth, _, _ := d.Followers(); depth > wire.MaxFollowerDepth {
-		return protocol.Invalid("chain", strconv.Itoa(depth), strconv.Itoa(wire.MaxFollowerDepth)+" jobs at most, one after the other")
+	if chain, _ := d.Followers(); chain.Depth > wire.MaxFollowerDepth {
+		return protocol.Invalid("chain", strconv.Itoa(chain.Depth), strconv.Itoa(wire.MaxFollowerDepth)+" jobs at most, one after the other")
 	}
 	if size := len(d.OnDone) + len(d.OnDeath); size > maxFollowers {
 		return protocol.Invalid("chain", strconv.Itoa(size)+" bytes", strconv.Itoa(maxFollowers)+" bytes at most, with all jobs that may follow")
@@ -173,19 +175,23 @@ func checkChain(d *wire.Details) error {
 	return nil
 }
 
-// checkFollowers returns what is wrong with the jobs that may follow a job of a queue: each option was checked alone when it was created.
-func checkFollowers(details *wire.Details, queue string) error {
+// checkFollowers returns what is wrong with the jobs that may follow a job of a queue: each option was checked alone when it was created. group is
+// a group to which one of them belongs; empty: none.
+func checkFollowers(details *wire.Details, queue string) (group string, err error) {
 	if details == nil || details.OnDone == nil && details.OnDeath == nil {
-		return nil
+		return "", nil
 	}
 	if details.OnDone != nil && details.OnDeath != nil {
 		if err := checkChain(details); err != nil {
-			return err
+			return "", err
 		}
 	}
-	_, _, queues, _ := details.Followers()
-	if at := slices.IndexFunc(queues, func(q string) bool { return q != queue }); at >= 0 {
-		return protocol.Because(protocol.Invalid("queue of a job that follows", queues[at], queue+", the queue of the job before it"), "is another queue")
+	chain, _ := details.Followers()
+	if at := slices.IndexFunc(chain.Queues, func(q string) bool { return q != queue }); at >= 0 {
+		return "", protocol.Because(protocol.Invalid("queue of a job that follows", chain.Queues[at], queue+", the queue of the job before it"), "is another queue")
 	}
-	return nil
+	if len(chain.Groups) > 0 {
+		return chain.Groups[0], nil
+	}
+	return "", nil
 }

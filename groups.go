@@ -23,7 +23,7 @@ import (
 // others leave room.
 //
 // The queue must have one partition; otherwise the job is refused with an [InvalidError]. As a default of a kind, Group applies to enqueued jobs only:
-// occurrences of schedules have no group. The job that [OnDeath] adds has no group either. [Replace] with another group moves the job to the end
+// occurrences of schedules have no group. The job that [OnDone] or [OnDeath] adds has the group of its item. [Replace] with another group moves the job to the end
 // of that group. Versions of chime without groups stop taking jobs from the queue, and log that.
 func Group(key string) EnqueueOption { return groupOf(key) }
 

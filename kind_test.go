@@ -2,7 +2,6 @@ package chime
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -69,7 +68,7 @@ func TestAKindsDefaultsHoldForItsSchedules(t *testing.T) {
 	}
 }
 
-// A kind makes the group of its arguments; the group of a call overrides it. A job that follows another one has none.
+// A kind makes the group of its arguments; the group of a call overrides it. So does that of a job that follows another one.
 func TestAKindMakesTheGroupOfItsArguments(t *testing.T) {
 	type export struct{ Tenant string }
 	kind := Define[export]("groups.export", GroupBy(func(args export) string { return args.Tenant }))
@@ -97,11 +96,8 @@ func TestAKindMakesTheGroupOfItsArguments(t *testing.T) {
 		t.Fatal(err)
 	}
 	message, err := wire.DecodeEnvelope(body)
-	if err != nil || message.Details != nil && message.Details.Group != "" {
-		t.Errorf("a job that follows another one: %+v, %v; want no group", message.Details, err)
-	}
-	if _, err := followerBody(Item{Name: "a", Options: []EnqueueOption{Group("g")}}, true); !errors.Is(err, &InvalidError{Value: "Group"}) {
-		t.Errorf("the option Group of such a job: %v, want an InvalidError", err)
+	if err != nil || message.Details == nil || message.Details.Group != "t1" {
+		t.Errorf("a job that follows another one: %+v, %v; want the group t1", message.Details, err)
 	}
 	defer func() {
 		if refused, _ := recover().(string); !strings.Contains(refused, "GroupBy has a function of string") {

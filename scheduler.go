@@ -289,8 +289,9 @@ func declaration(name string, rec recurrence.Recurrence, options []PutOption) (p
 		Timeout:     job.timeout,
 		Details:     job.details(),
 	}
-	if err := checkFollowers(spec.Details, cmp.Or(job.queue, defaultQueue)); err != nil {
-		settings.refuse(err)
+	group, problem := checkFollowers(spec.Details, cmp.Or(job.queue, defaultQueue))
+	if problem != nil {
+		settings.refuse(problem)
 	}
 	if problem := spec.Validate(); problem != nil {
 		settings.refuse(invalidRule(problem))
@@ -305,7 +306,7 @@ func declaration(name string, rec recurrence.Recurrence, options []PutOption) (p
 		return protocol.Declaration{}, err
 	}
 	declared, err := spec.Declare(name, cmp.Or(job.queue, defaultQueue))
-	declared.Revision, declared.Absent, declared.Paused = settings.revision, settings.absent, settings.paused
+	declared.Revision, declared.Absent, declared.Paused, declared.FollowsIn = settings.revision, settings.absent, settings.paused, group
 	return declared, err
 }
 

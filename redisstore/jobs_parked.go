@@ -3,6 +3,7 @@ package redisstore
 import (
 	"context"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/redis/go-redis/v9"
@@ -125,9 +126,12 @@ func (s *store) Bury(ctx context.Context, p protocol.Partition, burials []protoc
 		if len(read) == 0 {
 			read = b.Definition
 		}
-		body, in := []byte(nil), int64(0)
+		body, in := []byte(nil), "0"
 		if b.Follower != nil {
-			body, in = b.Follower.Body, b.Follower.In.Milliseconds()
+			body, in = b.Follower.Body, strconv.FormatInt(b.Follower.In.Milliseconds(), 10)
+			if b.Follower.Group != "" {
+				in += "\t" + b.Follower.Group
+			}
 		}
 		args = append(args, b.Entry, lists[b.List], read, b.Dead, body, in)
 	}

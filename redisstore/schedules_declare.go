@@ -54,6 +54,7 @@ func (s *store) Declare(ctx context.Context, declarations []protocol.Declaration
 		store: s, declarations: slices.Clone(declarations), answers: answers,
 		homes: make([]home, len(declarations)), deleted: make([]int64, len(declarations)), seen: make([]int64, len(declarations)),
 	}
+	remaining = d.refuseGroups(ctx)
 	for range maxMovesFollowed {
 		var err error
 		if remaining, err = d.step(ctx, remaining); err != nil {
@@ -93,6 +94,26 @@ func (s *store) registerQueues(ctx context.Context, declarations []protocol.Decl
 		}
 	}
 	return nil
+}
+
+// refuseGroups refuses schedules whose jobs are followed by jobs of groups on a queue with several partitions: a group is in one partition. It returns the
+// others.
+func (d *declaring) refuseGroups(ctx context.Context) (others []int) {
+	for i := range d.declarations {
+		declared := &d.declarations[i]
+		if declared.FollowsIn != "" {
+			n, err := d.store.Partitions(ctx, declared.Queue)
+			if err == nil && n > 1 {
+				err = protocol.GroupOfPartitions(declared.FollowsIn, declared.Queue, n)
+			}
+			if err != nil {
+				d.answers[i].Err = fmt.Errorf("declare schedule %q: %w", declared.Name, err)
+				continue
+			}
+		}
+		others = append(others, i)
+	}
+	return others
 }
 
 // A declaring declares schedules where they live according to the registry. A change names the revision that it changes, so that a call that

@@ -117,6 +117,9 @@ func (s *store) workCall(c *protocol.WorkCall) call {
 	countOthers := any(len(others))
 	if annexes > 0 {
 		countOthers = strconv.Itoa(len(others)) + " " + strconv.Itoa(annexes)
+		if slices.ContainsFunc(others, followsInGroup) {
+			countOthers = countOthers.(string) + " g"
+		}
 	}
 
 	countFinished := any(finished)

@@ -25,8 +25,16 @@ func annexesOf(settled *protocol.Settlement) (n int) {
 }
 
 func followerAnnex(f *protocol.Follower) []byte {
-	annex := strconv.AppendInt(make([]byte, 0, 24+len(f.Body)), f.In.Milliseconds(), 10)
-	return append(append(annex, ' '), f.Body...)
+	annex := strconv.AppendInt(make([]byte, 0, 40+len(f.Group)+len(f.Body)), f.In.Milliseconds(), 10)
+	if f.Group != "" {
+		annex = strconv.AppendInt(append(annex, '\t'), int64(len(f.Group)), 10)
+	}
+	return append(append(append(annex, ' '), f.Group...), f.Body...)
+}
+
+// followsInGroup reports whether a job that follows a settled one has a group.
+func followsInGroup(settled *protocol.Settlement) bool {
+	return settled.Follower != nil && settled.Follower.Group != ""
 }
 
 func resultAnnex(queue string, result *protocol.Result) []byte {

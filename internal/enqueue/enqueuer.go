@@ -2,6 +2,7 @@
 package enqueue
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -40,6 +41,7 @@ type Job struct {
 	MaxAttempts   int           // 0: as the worker sets it
 	Timeout       time.Duration // 0: as the handler sets it
 	Details       *wire.Details // nil: none; the enqueuer may change it
+	FollowsIn     string        // a group of a job that may follow it; empty: none has one
 	Args          any
 	Problems      []error // problems that are already known
 }
@@ -132,11 +134,11 @@ func (e *Enqueuer) send(ctx context.Context, queue string, p *pending) (existing
 
 // checkGroup refuses an item with a group for a queue with several partitions: a group is in one partition.
 func checkGroup(item *protocol.EnqueueItem, queue string, partitions int) error {
-	if item.Group == "" || partitions == 1 {
+	group := cmp.Or(item.Group, item.FollowsIn)
+	if group == "" || partitions == 1 {
 		return nil
 	}
-	e := protocol.Invalid("group", item.Group, "no group, or a queue with one partition")
-	return protocol.Because(e, fmt.Sprintf("is for queue %s with %d partitions", queue, partitions))
+	return protocol.GroupOfPartitions(group, queue, partitions)
 }
 
 // wait returns nil when p is done.
@@ -213,7 +215,7 @@ func (e *Enqueuer) item(item *protocol.EnqueueItem, job *Job, now time.Time, roo
 	if job.Expire > 0 { // by the clock of this process; the store sets it by its own
 		envelope.Expires = dueAt(job.At, job.In, now).Add(job.Expire)
 	}
-	item.Follows = job.Details != nil && (job.Details.OnDone != nil || job.Details.OnDeath != nil)
+	item.Follows, item.FollowsIn = job.Details != nil && (job.Details.OnDone != nil || job.Details.OnDeath != nil), job.FollowsIn
 	item.Body = room.Add(&envelope)
 	if buf != nil {
 		buf.Release()

@@ -10,7 +10,9 @@ import (
 // A Follower is a job that is added when another one has ended.
 type Follower struct {
 	Body []byte        // see package wire
-	In   time.Duration // > 0: it is due so much later; milliseconds. Else it is added to the front of the queue
+	In   time.Duration // > 0: it is due so much later; milliseconds. Else it is added to the front of the queue, or of its group
+	// Group is the group to which it belongs; empty: none. Its partition must be the only one of its queue.
+	Group string
 }
 
 // The ends of a job that another one may follow, in the ID of that job.

@@ -3,6 +3,7 @@ package protocol
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 )
 
@@ -127,4 +128,10 @@ type ListedGroup struct {
 	Until     time.Time // GroupStarts: when the next job may start
 	By        string    // GroupOrdered: the ID of the job that has not ended; empty: it is not known
 	Next      string    // continues after this group
+}
+
+// GroupOfPartitions is the error for a job with a group on a queue with several partitions.
+func GroupOfPartitions(group, queue string, partitions int) error {
+	e := Invalid("group", group, "no group, or a queue with one partition")
+	return Because(e, fmt.Sprintf("is for queue %s with %d partitions", queue, partitions))
 }

@@ -65,7 +65,7 @@ func (e *Envelope) after(ended *Envelope, own Details, schedule string) *protoco
 	if schedule != "" {
 		e.Planned = ended.Planned
 	}
-	return &protocol.Follower{Body: e.Encode(), In: own.In}
+	return &protocol.Follower{Body: e.Encode(), In: own.In, Group: own.Group}
 }
 
 // MaxFollowerDepth is how many jobs may follow one after the other.
@@ -73,33 +73,41 @@ const MaxFollowerDepth = 16
 
 var errDepth = fmt.Errorf("more than %d jobs follow one after the other", MaxFollowerDepth)
 
-// Followers returns how many jobs may follow a job with these details: its OnDone and its OnDeath, and those that follow them. depth is the number
-// of them in the longest chain, at most one more than MaxFollowerDepth; queues are those in which they are to run, except the job's own. An error means
-// that one of them cannot be read; if it wraps ErrNewerVersion, a newer program can read it. The others are counted.
-func (d *Details) Followers() (n, depth int, queues []string, err error) {
-	return d.followers(MaxFollowerDepth)
+// A Chain is what may follow a job: its OnDone and its OnDeath, and the jobs that follow them.
+type Chain struct {
+	Jobs   int      // all of them
+	Depth  int      // the number of jobs one after the other, at most one more than MaxFollowerDepth
+	Queues []string // in which they are to run; without those that are to run in the queue of the job before them
+	Groups []string // to which they belong
 }
+
+// Followers returns what may follow a job with these details. An error means that one of these jobs cannot be read; if it wraps ErrNewerVersion, a
+// newer program can read it. The others are in the chain.
+func (d *Details) Followers() (c Chain, err error) { return d.followers(MaxFollowerDepth) }
 
 // followers is Followers for that many more jobs, one after the other. Without a limit, a body of many levels would take too long: each level is read
 // as a whole.
-func (d *Details) followers(most int) (n, depth int, queues []string, err error) {
+func (d *Details) followers(most int) (c Chain, err error) {
 	if d == nil {
-		return 0, 0, nil, nil
+		return c, nil
 	}
 	for _, body := range [][]byte{d.OnDone, d.OnDeath} {
 		switch {
 		case len(body) == 0:
 			continue
 		case most == 0:
-			return 1, 1, nil, errDepth
+			return Chain{Jobs: 1, Depth: 1}, errDepth
 		}
 		follow, failed := DecodeEnvelope(body)
-		below, deep, others, unread := follow.Details.followers(most - 1)
-		n, depth, err = n+1+below, max(depth, 1+deep), errors.Join(err, failed, unread)
-		if follow.Details != nil && follow.Details.Queue != "" {
-			queues = append(queues, follow.Details.Queue)
+		below, unread := follow.Details.followers(most - 1)
+		c.Jobs, c.Depth, err = c.Jobs+1+below.Jobs, max(c.Depth, 1+below.Depth), errors.Join(err, failed, unread)
+		if of := follow.Details; of != nil && of.Queue != "" {
+			c.Queues = append(c.Queues, of.Queue)
 		}
-		queues = append(queues, others...)
+		if of := follow.Details; of != nil && of.Group != "" {
+			c.Groups = append(c.Groups, of.Group)
+		}
+		c.Queues, c.Groups = append(c.Queues, below.Queues...), append(c.Groups, below.Groups...)
 	}
-	return n, depth, queues, err
+	return c, err
 }

@@ -20,6 +20,14 @@ func chainOf(n int) *Details {
 	return &d
 }
 
+func TestTheGroupsOfFollowersAreFound(t *testing.T) {
+	first := Envelope{Name: "next", Details: &Details{Group: "a", OnDeath: (&Envelope{Name: "last", Details: &Details{Group: "b"}}).Encode()}}
+	chain, err := (&Details{OnDone: first.Encode()}).Followers()
+	if err != nil || fmt.Sprint(chain.Groups) != "[a b]" {
+		t.Errorf("%+v, %v", chain, err)
+	}
+}
+
 func TestFollowersAreCounted(t *testing.T) {
 	newer := (&Envelope{Name: "next"}).Encode()
 	newer[0] = 9
@@ -37,9 +45,9 @@ func TestFollowersAreCounted(t *testing.T) {
 		"both ends":          {&Details{OnDone: chainOf(1).OnDone, OnDeath: chainOf(2).OnDone}, 3, 2, "[q]", nil},
 		"of a newer version": {&Details{OnDone: newer, OnDeath: chainOf(1).OnDone}, 2, 1, "[]", ErrNewerVersion},
 	} {
-		n, depth, queues, err := c.details.Followers()
-		if n != c.n || depth != c.depth || fmt.Sprint(queues) != c.queues || !errors.Is(err, c.err) {
-			t.Errorf("%s: %d, %d deep, in %v, %v; want %d, %d, %s, %v", name, n, depth, queues, err, c.n, c.depth, c.queues, c.err)
+		chain, err := c.details.Followers()
+		if chain.Jobs != c.n || chain.Depth != c.depth || fmt.Sprint(chain.Queues) != c.queues || len(chain.Groups) != 0 || !errors.Is(err, c.err) {
+			t.Errorf("%s: %+v, %v; want %d, %d, %s, %v", name, chain, err, c.n, c.depth, c.queues, c.err)
 		}
 	}
 }

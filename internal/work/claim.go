@@ -85,7 +85,7 @@ func (c *claim) open(taken *protocol.TakenJob, names map[string]string, plans *s
 // checkFollowers returns an error that wraps wire.ErrNewerVersion if a newer version of chime wrote a job that is to follow this one: then this worker
 // could only end the job without it.
 func (c *claim) checkFollowers() error {
-	if _, _, _, err := c.message.Details.Followers(); errors.Is(err, wire.ErrNewerVersion) {
+	if _, err := c.message.Details.Followers(); errors.Is(err, wire.ErrNewerVersion) {
 		return fmt.Errorf("a job that follows it: %w", err)
 	}
 	return nil

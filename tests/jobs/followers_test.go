@@ -309,7 +309,7 @@ func TestBadFollowersNameFieldValueAndLimit(t *testing.T) {
 		elsewhere := chime.Define[string]("followers.elsewhere", chime.Queue("cdn"), chime.ArgsID(), chime.Once(time.Hour))
 		half := then("half", chime.Header("a", "b"))
 		half.Args = make([]byte, 33<<10)
-		const allowed = "want an option of an attempt, Header, Keep, In, OnDone or OnDeath"
+		const allowed = "want an option of an attempt, Header, Keep, In, Group, OnDone or OnDeath"
 		for want, options := range map[string][]chime.EnqueueOption{
 			`option "At": ` + allowed:                                        {of(chime.At(time.Now()))},
 			`option "ID": ` + allowed:                                        {of(chime.ID("x"))},
@@ -317,7 +317,6 @@ func TestBadFollowersNameFieldValueAndLimit(t *testing.T) {
 			`option "Once": ` + allowed:                                      {of(chime.ID("x"), chime.Once(time.Hour))},
 			`option "Replace": ` + allowed:                                   {of(chime.Replace())},
 			`option "Expire": ` + allowed:                                    {of(chime.Expire(time.Hour))},
-			`option "Group": ` + allowed:                                     {of(chime.Group("g"))},
 			"max attempts 0: want 1 to 1000":                                 {of(chime.MaxAttempts(0))},
 			"chain 17: want 16 jobs at most, one after the other":            {deep(17)},
 			"args 65539 bytes (payload too large): want at most 65536":       {chime.OnDone(chime.Item{Name: "a", Args: make([]byte, 65539)})},
@@ -342,6 +341,47 @@ func TestBadFollowersNameFieldValueAndLimit(t *testing.T) {
 			if _, err := e.Enqueue(t.Context(), "work", nil, options...); err != nil {
 				t.Errorf("%s: %v", name, err)
 			}
+		}
+	})
+}
+
+// A job of a group may follow, if the queue has one partition. Its kind makes its group.
+func TestAJobThatFollowsMayHaveAGroup(t *testing.T) {
+	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
+		store := f.Server.Store()
+		e, schedules := chime.NewEnqueuer(store, chime.EnqueuerOptions{}), chime.NewSchedules(store)
+		export := chime.Define[string]("followers.export", chime.GroupBy(func(tenant string) string { return tenant }))
+		w := f.Worker(chime.WorkerOptions{})
+		received := keepsJobs(w, "work", export.Name())
+		stop := f.Start(w)
+		if _, err := e.Enqueue(t.Context(), "work", nil, chime.OnDone(export.Item("acme", chime.OnDone(then("work", chime.Group("other")))))); err != nil {
+			t.Fatal(err)
+		}
+		fixture.Pass(time.Minute)
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+		var groups []string
+		for _, job := range *received {
+			groups = append(groups, job.Name+" "+job.Group)
+		}
+		if got := fmt.Sprint(groups); got != "[work  followers.export acme work other]" {
+			t.Errorf("the groups are %s", got)
+		}
+		f.Partition("wide", 3)
+		const want = `group "acme" is for queue wide with 3 partitions: want no group, or a queue with one partition`
+		wide, follows := chime.Queue("wide"), chime.OnDeath(then("next", chime.OnDone(export.Item("acme"))))
+		_, one := e.Enqueue(t.Context(), "work", nil, wide, follows)
+		_, many := e.EnqueueMany(t.Context(), []chime.Item{then("work", wide, follows)})
+		_, replaced := e.Enqueue(t.Context(), "work", nil, wide, follows, chime.ID("a"), chime.Replace())
+		_, put := schedules.Put(t.Context(), "s", fixture.Minutely, chime.JobName("work"), wide, follows)
+		for how, err := range map[string]error{"one": one, "many": many, "replaced": replaced, "put": put} {
+			if invalid := (*chime.InvalidError)(nil); !errors.As(err, &invalid) || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: got  %v\nwant %s", how, err, want)
+			}
+		}
+		if _, err := schedules.Get(t.Context(), "s"); !errors.Is(err, chime.ErrNotFound) {
+			t.Errorf("the refused schedule: %v, want ErrNotFound", err)
 		}
 	})
 }

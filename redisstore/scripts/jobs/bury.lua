@@ -23,7 +23,7 @@
 -- ARGV[4] prefix of the channels for callers that wait for a job of this queue; ARGV[5] how many lists
 -- ARGV[6...] their names; six values for each job: its entry in the list; which list that is; its envelope as the caller has read it, or, for
 -- an occurrence without one, the definition of its schedule; its new envelope (empty: unchanged); the envelope of the job
--- that follows its death (empty: there is none), and how long after that it is due, ms
+-- that follows its death (empty: there is none), and how long after that it is due, ms; if it has a group, a tab and the group
 -- Returns time (us); how many jobs are dead now.
 local STATE, JOBS, DEAD, READY, CRASHES, SCHEDULES = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local DUE, IDLE, UNHANDLED, LAST, HISTORY, COUNTERS = KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11], KEYS[12]
@@ -40,7 +40,8 @@ if refusal then return refusal end
 local jobs, ids = {}, {}
 for at = at_job + 1, #ARGV, 6 do
   local list = tonumber(ARGV[at + 1])
-  local job = { entry = ARGV[at], list = list, read = ARGV[at + 2], body = ARGV[at + 3], follows = ARGV[at + 4], in_ms = tonumber(ARGV[at + 5]), id = id_in(ARGV[NAMES + list], ARGV[at]) }
+  local job = { entry = ARGV[at], list = list, read = ARGV[at + 2], body = ARGV[at + 3], follows = ARGV[at + 4],
+    in_ms = tonumber(match(ARGV[at + 5], '^%d+')), group = match(ARGV[at + 5], '\t(.*)$'), id = id_in(ARGV[NAMES + list], ARGV[at]) }
   jobs[#jobs + 1], ids[#ids + 1] = job, job.id
 end
 local before, bodies = redis.call('ZMSCORE', DEAD, unpack(ids)), redis.call('HMGET', JOBS, unpack(ids))
@@ -68,16 +69,24 @@ for _, id in ipairs(excess > 0 and redis.call('ZRANGE', DEAD, 0, math.min(excess
   if not seen[id] then oldest[#oldest + 1] = id end
 end
 local all, buried = nil, {} -- the groups; entries of the dying jobs in places
+local entries = {} -- of the groups that are read
 if state[5] then
-  for i, entry in ipairs(redis.call('HMGET', PLACES, unpack(ids))) do buried[ids[i]] = entry or nil end
-  all = open_tuned(state[5], state[6], buried, LINE, PLACES, TURNS, GROUPS, GRULES, OPENS)
+  for i, entry in ipairs(redis.call('HMGET', PLACES, unpack(ids))) do
+    buried[ids[i]] = entry or nil
+    entries[#entries + 1] = entry or nil
+  end
 end
+for _, job in ipairs(dying) do
+  if job.group and job.follows ~= '' then entries[#entries + 1] = '0 ' .. job.group end
+end
+if state[5] or #entries > 0 then all = open_tuned(state[5], state[6], entries, LINE, PLACES, TURNS, GROUPS, GRULES, OPENS) end
 
 -- each death draws a fence, as a take does
 local fence = state[1] and #state[1] <= 16 and tonumber(state[1]) or 0
 fence = math.max(now_us, fence < 9e15 and fence + 1 or 0)
 local drawn = false
 local front, due, envelopes, large = {}, {}, {}, false
+local placed, lined = {}, {} -- of followers with groups: IDs and entries of places; members of line
 
 redis.call('ZREM', DEAD, '', unpack(oldest)) -- the first write needs no memory
 if #oldest > 0 then redis.call('HDEL', JOBS, unpack(oldest)) end
@@ -89,7 +98,14 @@ for _, job in ipairs(dying) do
     local follower = follower_id(job.id, 'dead', whole(fence), schedule or run and run.name)
     if schedule or run then begin_follower(past, follower, job.follows, schedule or run.name, planned or run.planned) end
     envelopes[#envelopes + 1], envelopes[#envelopes + 2] = follower, job.follows
-    if job.in_ms > 0 then due[#due + 1], due[#due + 2] = whole(math.ceil((now_us + job.in_ms * 1000) / 1000)), follower else front[#front + 1] = follower end
+    if job.in_ms > 0 then due[#due + 1], due[#due + 2] = whole(math.ceil((now_us + job.in_ms * 1000) / 1000)), follower end
+    if job.group then
+      local entry = (job.in_ms > 0 and NO_PLACE or string.format('%016d', place_in_front(all))) .. ' ' .. job.group
+      placed[#placed + 1], placed[#placed + 2] = follower, entry
+      if job.in_ms == 0 then lined[#lined + 1], lined[#lined + 2] = '0', line_member(follower, entry) end
+    elseif job.in_ms == 0 then
+      front[#front + 1] = follower
+    end
     fence, drawn = fence + 1, true
   end
   large = large or #job.body > LARGE_BYTES or #job.follows > LARGE_BYTES
@@ -103,6 +119,8 @@ if state[2] and state[2] ~= LAYOUT then redis.call('HSET', STATE, 'layout', LAYO
 if all then
   for _, job in ipairs(dying) do unblock_job(all, job.id, buried[job.id]) end
   leave_line(PLACES, LINE, {}, oldest)
+  if #placed > 0 then redis.call('HSET', PLACES, unpack(placed)) end
+  if #lined > 0 then redis.call('ZADD', LINE, unpack(lined)) end
   tune_groups(all, STATE, LINE, PLACES, TURNS, GROUPS, OPENS)
 end
 if not drawn and not (all and (all.opened or all.alarmed)) then return { whole(now_us), #dying } end
@@ -110,7 +128,7 @@ if drawn then redis.call('HSET', STATE, 'fence', whole(fence - 1)) end
 if #due > 0 then redis.call('ZADD', DUE, unpack(due)) end
 push_front(READY, front)
 if not state[3] then
-  local startable, next_ms = next_take(READY, DUE, TURNS, OPENS, state[5], read_limit(state[4]), next_start)
+  local startable, next_ms = next_take(READY, DUE, TURNS, OPENS, state[5] or all and '', read_limit(state[4]), next_start)
   if startable then
     wake_one(IDLE, wake)
   elseif next_ms >= 0 then

@@ -38,6 +38,7 @@ local function new_call(ids, from, bodies, crashes, schedule, planned, flights, 
     skipped = nil, -- occurrences that were dropped, because another one runs or waits
     forgotten = {}, -- IDs to remove from jobs and crashes
     front = {}, -- IDs that go to the front of ready, the foremost first
+    entering = {}, -- jobs of groups that follow others, see follow of the piece settle
     counts = {}, -- field of …:counters -> how much to add
     runs = {}, -- for the record, three values each: schedule, planned instant, "<outcome>|<started>|<ended>…"
     owing = {}, -- instant and name of schedules that go to owed

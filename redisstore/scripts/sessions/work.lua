@@ -51,7 +51,7 @@
 -- ARGV[12] how many finished jobs: done, without an envelope or a record; if the results of some are kept, a blank, how many these are (the last
 --          ones), a blank and the queue
 -- ARGV[13] how many jobs that were taken ahead and have begun; none of them is settled in the same call
--- ARGV[14] how many other settlements; if any has annexes, a blank and how many of these
+-- ARGV[14] how many other settlements; if any has annexes, a blank and how many of these; if one of these has a group, a blank and g
 -- ARGV[15] 1: the worker may be given a suspect (see lib/suspects.lua); 2: it holds one; 0: another call of it may
 -- ARGV[16] how many members of the shared list of parked jobs to serve
 -- ARGV[17...] in this order: the names to serve; the members of the shared list; the names to park on; the IDs of the finished jobs, of the begun ones and of the
@@ -61,7 +61,7 @@
 --          cursor goes back), envelope (empty:
 --          unchanged), record ("<outcome>|<started>|<ended>", Unix ms, and the fields of an attempt in lib/history.lua; empty: none); then three values
 --          for each annex: which other settlement it belongs to, a letter, data. o: "<ms> <envelope>" of the job to add if this one is done, dies or
---          expires, and how long after that it is due; r:
+--          expires, and how long after that it is due; if it has a group: "<ms>\t<length of the group> <group><envelope>"; r:
 --          "<how long its result is kept, ms> <queue> <result>"; g: it has reported progress, which is removed; then two values for each finished job whose result is kept: how long,
 --          ms, and the result with its letter
 -- Returns (an empty list is 0):
@@ -101,11 +101,12 @@ if not finished then
   finished, keeps = tonumber(finished), { n = tonumber(n), queue = queue, without = {} }
 end
 if ARGV[13] ~= '0' then begun = tonumber(ARGV[13]) end
-local annexes = 0
+local annexes, joins = 0, nil -- joins: a job that follows has a group
 if ARGV[14] ~= '0' then
   others = tonumber(ARGV[14])
   if not others then
-    others, annexes = string.match(ARGV[14], '^(%d+) (%d+)$')
+    others, annexes, joins = string.match(ARGV[14], '^(%d+) (%d+) ?(g?)$')
+    joins = joins == 'g'
     others, annexes = tonumber(others), tonumber(annexes)
   end
 end

@@ -7,8 +7,8 @@
 -- back: ID -> its new envelope.
 -- The take counts on the changes of the settlements, which are only carried out after it is decided.
 local grouped
-local first_ones -- likewise, if no job of the partition has a group yet, and what replaces a flight may have one
-if (state[11] or cancels and cancels.replaced[1]) and not again then
+local first_ones -- likewise, if no job of the partition has a group yet, and what replaces a flight or follows it may have one
+if (state[11] or joins or cancels and cancels.replaced[1]) and not again then
   local fn = group_pieces()
   first_ones = fn.open_groups(state[11], state[12], state[13])
   first_ones.fn, first_ones.joins, first_ones.picks, first_ones.out, first_ones.back, first_ones.given = fn, {}, {}, {}, {}, {}

@@ -70,7 +70,7 @@ end
 local limit, horizon, limit_line -- nil: the queue has no limit; else see lib/queuelimit.lua
 local slots, flights_before = want, 0 -- how many slots the caller has free
 local group_pieces -- returns the functions for groups
-if state[9] or state[11] or cancels and cancels.replaced[1] then
+if state[9] or state[11] or joins or cancels and cancels.replaced[1] then
   -- uses: queuelimit
   group_pieces = function()
     -- uses: line groups turns joins
@@ -78,7 +78,7 @@ if state[9] or state[11] or cancels and cancels.replaced[1] then
       gives_back = gives_back, count_flights = count_flights, return_turn = return_turn, unblock = unblock, add_waiting = add_waiting,
       place_now = place_now, NO_PLACE = NO_PLACE, bounce_parked = bounce_parked, split_due = split_due, prepare_turns = prepare_turns,
       share_out = share_out, pick_turns = pick_turns, keep_picks = keep_picks, save_joins = save_joins, tune_groups = tune_groups,
-      enter_line = enter_line, line_member = line_member }
+      enter_line = enter_line, line_member = line_member, place_in_front = place_in_front }
   end
   if state[9] then
     limit, horizon, limit_line = read_limit(state[9]), next_start, limit_text

@@ -166,12 +166,23 @@ if long then
   way.push_front(READY, call.front)
   for i = 1, #call.replaced, 2 do redis.call('PUBLISH', wake .. call.replaced[i], 'r' .. call.replaced[i + 1]) end
 end
-if cancels and cancels.replaced.entering then grouped = first_ones end
+local joining -- jobs that replace flights, or follow them, and have groups; the foremost ones last; nil: there are none
+if cancels and cancels.replaced.entering or call and call.entering[1] then
+  joining, grouped = {}, first_ones
+  for _, job in ipairs(cancels and cancels.replaced.entering or {}) do joining[#joining + 1] = job end
+  for i = #call.entering, 1, -1 do joining[#joining + 1] = call.entering[i] end
+end
 if grouped then
   local fn, members, entering = grouped.fn, {}, {}
-  for _, job in ipairs(cancels and cancels.replaced.entering or {}) do
-    entering[#entering + 1] = job.group
-    local entry, member = fn.enter_line(grouped, job.group, job.id)
+  for i, job in ipairs(joining or {}) do
+    entering[i] = job.group
+    local entry, member
+    if job.front then
+      local place = string.format('%016d', fn.place_in_front(grouped))
+      entry, member = place .. ' ' .. job.group, job.group .. '\t' .. place .. '\t' .. job.id
+    else
+      entry, member = fn.enter_line(grouped, job.group, job.id)
+    end
     if job.now then grouped.lined[#grouped.lined + 1] = member else entry = fn.NO_PLACE .. ' ' .. job.group end
     grouped.placed[#grouped.placed + 1], grouped.placed[#grouped.placed + 2] = job.id, entry
   end
