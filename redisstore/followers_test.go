@@ -66,6 +66,27 @@ func TestWhatFollowsLaterIsDueThen(t *testing.T) {
 	})
 }
 
+// A worker sleeps, and the one that settles requests nothing: the sleeper is woken for what follows.
+func TestWhatFollowsWakesASleeper(t *testing.T) {
+	for what, group := range map[string]string{"in ready": "", "in a group": "g"} {
+		t.Run(what, func(t *testing.T) {
+			onEveryServer(t, func(b *bench) {
+				b.Enqueue(storesuite.Job("a"))
+				held := b.Take("w", 1)
+				b.Work("other", protocol.WorkCall{Take: 1, Sleep: true})
+				if b.asleepSince("other").IsZero() {
+					b.Fatal("the worker is awake")
+				}
+				b.Settle("w", doneInto(group, held[0], 0))
+				if !b.asleepSince("other").IsZero() {
+					b.Error("the sleeper was not woken")
+				}
+				b.Want("taken", storesuite.IDs(b.Take("other", 5)), followerOf(held[0]))
+			})
+		})
+	}
+}
+
 // A job that was cancelled or replaced while it was held has not ended as done, whatever its worker sends.
 func TestNothingFollowsACancelledOrReplacedJob(t *testing.T) {
 	onEveryServer(t, func(b *bench) {

@@ -109,6 +109,7 @@ func TestWhoEndsTheLastFlightWakesASleeper(t *testing.T) {
 		"giving it back": func(b *bench, flying protocol.TakenJob) {
 			b.Settle("s", protocol.Settlement{ID: flying.ID, Fence: flying.Fence, Kind: protocol.SettleBack, Unbegun: true})
 		},
+		"an end that a job of the group follows": func(b *bench, flying protocol.TakenJob) { b.Settle("s", doneInto("a", flying, 0)) },
 		"parking": func(b *bench, flying protocol.TakenJob) {
 			b.Settle("s", protocol.Settlement{ID: flying.ID, Fence: flying.Fence, Kind: protocol.SettlePark, Name: "mail"})
 		},

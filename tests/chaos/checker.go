@@ -28,6 +28,7 @@ func Check(h *History, s *Snapshot) (Findings, map[string]int) {
 	}
 	c.checkGroups()
 	c.checkCompletions()
+	c.checkFollowers()
 	for _, schedule := range s.Schedules {
 		newAccount(schedule, h, s, &c.found).check()
 	}

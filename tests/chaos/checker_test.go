@@ -109,6 +109,17 @@ func TestAGoodHistoryHasNoFindings(t *testing.T) {
 	}
 }
 
+func TestAJobThatIsFollowedOnceHasNoFindings(t *testing.T) {
+	s := newStory()
+	followed := jobKey("e", followedJobs-1)
+	s.run(s.a, followed, 60, Done)
+	s.run(s.a, followerKey(followed, "x#done-1.1"), 70, Done)
+	s.Done += 2
+	if found, _ := Check(s.History, s.Snapshot); len(found) > 0 {
+		t.Errorf("found %v, want nothing", found)
+	}
+}
+
 func TestTheCheckerFindsEveryKindOfDamage(t *testing.T) {
 	occurrence := "every@2026-03-08T09:00:01Z"
 	for _, c := range []struct {
@@ -126,6 +137,17 @@ func TestTheCheckerFindsEveryKindOfDamage(t *testing.T) {
 		{"a job ran again before its worker was killed", Doubled, func(s *story) {
 			s.run(s.b, jobKey("e", 0), 2000, Done)
 			s.a.Killed = s.at(9000)
+		}},
+		{"nothing follows a job that is done", Lost, func(s *story) {
+			s.run(s.a, jobKey("e", followedJobs-1), 60, Done)
+			s.Done++
+		}},
+		{"two jobs follow one", Doubled, func(s *story) {
+			followed := jobKey("e", followedJobs-1)
+			for i, key := range []string{followed, followerKey(followed, "x#done-1.1"), followerKey(followed, "x#done-2.1")} {
+				s.run(s.a, key, 60+10*i, Done)
+			}
+			s.Done += 3
 		}},
 		{"a completion was counted twice", Doubled, func(s *story) { s.Done++ }},
 		{"a completion was not counted", Doubled, func(s *story) { s.Done-- }},

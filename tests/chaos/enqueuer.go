@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/chimejobs/chime"
@@ -64,7 +65,11 @@ func (o *offerer) offer(ctx context.Context, batch string, size int, group *grou
 		options = append(options, chime.In(time.Duration(o.random.Int64N(int64(2*time.Second)))))
 	}
 	for i := range items {
-		items[i] = chime.Item{Name: jobName, Args: jobKey(batch, i), Options: options}
+		key := jobKey(batch, i)
+		items[i] = chime.Item{Name: jobName, Args: key, Options: options}
+		if isFollowed(key) {
+			items[i].Options = append(slices.Clone(options), onDone(key))
+		}
 	}
 	p := o.program
 	p.send(Offered, batch, int64(size), where)
@@ -77,7 +82,7 @@ func (o *offerer) offer(ctx context.Context, batch string, size int, group *grou
 			return false
 		}
 		for i, r := range receipts {
-			items[i].Options = append(append([]chime.EnqueueOption{}, options...), chime.ID(r.ID))
+			items[i].Options = append(slices.Clone(items[i].Options), chime.ID(r.ID)) // the last ID counts
 		}
 		p.send(Repeated, batch, 0, "")
 		receipts, err = o.enqueuer.EnqueueMany(ctx, items)

@@ -96,6 +96,9 @@ func (s *Snapshot) readDead(ctx context.Context, client redis.UniversalClient, p
 				continue
 			}
 		}
+		if envelope.Name == followerName {
+			key = followerKey(key, id)
+		}
 		s.Dead[key] = envelope.LastError
 	}
 	return nil

@@ -24,6 +24,13 @@ func runWorker(ctx context.Context, p *program) error {
 		}
 		return p.handle(ctx, job, key)
 	}, backoff)
+	worker.Handle(followerName, func(ctx context.Context, job *chime.Job) error {
+		var root string
+		if err := job.Decode(&root); err != nil {
+			return err
+		}
+		return p.handle(ctx, job, followerKey(root, job.ID))
+	}, backoff)
 	if err := chime.Run(ctx, worker); err != nil || ctx.Err() != nil {
 		return err
 	}

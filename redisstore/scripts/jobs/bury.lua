@@ -30,15 +30,14 @@ local DUE, IDLE, UNHANDLED, LAST, HISTORY, COUNTERS = KEYS[7], KEYS[8], KEYS[9],
 local LINE, PLACES, TURNS, GROUPS, GRULES, OPENS = KEYS[13], KEYS[14], KEYS[15], KEYS[16], KEYS[17], KEYS[18]
 local PARKED = 18 -- the lists come after KEYS[18]
 local NAMES = 5 -- their names come after ARGV[5]
-local wake, n_lists = ARGV[3], tonumber(ARGV[5])
-local at_job = NAMES + n_lists
--- uses: limits clock layout seconds strings counters definition envelope open flight due parked gate wake alarm history manual manual_settle follower expired queuelimit waiting line groups tuned
+local n_lists = tonumber(ARGV[5])
+-- uses: limits clock layout seconds strings counters definition envelope open flight due parked history manual manual_settle follower expired queuelimit waiting line groups tuned
 
 local state = redis.call('HMGET', STATE, 'fence', 'layout', 'paused', 'limit', 'groups', 'grules')
 local refusal = newer(state[2])
 if refusal then return refusal end
 local jobs, ids = {}, {}
-for at = at_job + 1, #ARGV, 6 do
+for at = NAMES + n_lists + 1, #ARGV, 6 do
   local list = tonumber(ARGV[at + 1])
   local job = { entry = ARGV[at], list = list, read = ARGV[at + 2], body = ARGV[at + 3], follows = ARGV[at + 4],
     in_ms = tonumber(match(ARGV[at + 5], '^%d+')), group = match(ARGV[at + 5], '\t(.*)$'), id = id_in(ARGV[NAMES + list], ARGV[at]) }
@@ -69,17 +68,19 @@ for _, id in ipairs(excess > 0 and redis.call('ZRANGE', DEAD, 0, math.min(excess
   if not seen[id] then oldest[#oldest + 1] = id end
 end
 local all, buried = nil, {} -- the groups; entries of the dying jobs in places
-local entries = {} -- of the groups that are read
-if state[5] then
-  for i, entry in ipairs(redis.call('HMGET', PLACES, unpack(ids))) do
-    buried[ids[i]] = entry or nil
-    entries[#entries + 1] = entry or nil
+do
+  local entries = {} -- of the groups that are read
+  if state[5] then
+    for i, entry in ipairs(redis.call('HMGET', PLACES, unpack(ids))) do
+      buried[ids[i]] = entry or nil
+      entries[#entries + 1] = entry or nil
+    end
   end
+  for _, job in ipairs(dying) do
+    if job.group and job.follows ~= '' then entries[#entries + 1] = '0 ' .. job.group end
+  end
+  if state[5] or #entries > 0 then all = open_tuned(state[5], state[6], entries, LINE, PLACES, TURNS, GROUPS, GRULES, OPENS) end
 end
-for _, job in ipairs(dying) do
-  if job.group and job.follows ~= '' then entries[#entries + 1] = '0 ' .. job.group end
-end
-if state[5] or #entries > 0 then all = open_tuned(state[5], state[6], entries, LINE, PLACES, TURNS, GROUPS, GRULES, OPENS) end
 
 -- each death draws a fence, as a take does
 local fence = state[1] and #state[1] <= 16 and tonumber(state[1]) or 0
@@ -128,11 +129,12 @@ if drawn then redis.call('HSET', STATE, 'fence', whole(fence - 1)) end
 if #due > 0 then redis.call('ZADD', DUE, unpack(due)) end
 push_front(READY, front)
 if not state[3] then
+  -- uses: gate wake alarm
   local startable, next_ms = next_take(READY, DUE, TURNS, OPENS, state[5] or all and '', read_limit(state[4]), next_start)
   if startable then
-    wake_one(IDLE, wake)
+    wake_one(IDLE, ARGV[3])
   elseif next_ms >= 0 then
-    keep_alarm(IDLE, wake, next_ms)
+    keep_alarm(IDLE, ARGV[3], next_ms)
   end
 end
 return { whole(now_us), #dying }

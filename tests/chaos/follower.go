@@ -1,0 +1,67 @@
+//go:build unix
+
+package chaos
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/chimejobs/chime"
+)
+
+// One of this many jobs of a batch has an OnDone: a job that follows it when it is done.
+const followedJobs = 8
+
+// followerName is the name of the jobs that follow others.
+const followerName = "follower"
+
+// isFollowed reports whether the job with this key has an OnDone.
+func isFollowed(key string) bool {
+	_, index, _ := strings.Cut(key, "/")
+	i, err := strconv.Atoi(index)
+	return err == nil && i%followedJobs == followedJobs-1
+}
+
+// onDone is the option of such a job.
+func onDone(key string) chime.EnqueueOption {
+	return chime.OnDone(chime.Item{Name: followerName, Args: key, Options: []chime.EnqueueOption{chime.MaxAttempts(maxAttempts)}})
+}
+
+// followerKey returns the key of the job with this ID that follows the job with the key root. Each added job has a key of its own.
+func followerKey(root, id string) string {
+	_, end, _ := strings.Cut(id, "#")
+	return root + ">" + end
+}
+
+// checkFollowers finds jobs that are done and were not followed, and jobs that were followed twice without a cause. A job that was enqueued again may run
+// twice, and so may a job on a queue that went back. What was added before the server was emptied may be gone.
+func (c *Checker) checkFollowers() {
+	followers := map[string]map[string]bool{} // root -> keys of the jobs that follow it
+	add := func(key string) {
+		if root, _, ok := strings.Cut(key, ">"); ok {
+			if followers[root] == nil {
+				followers[root] = map[string]bool{}
+			}
+			followers[root][key] = true
+		}
+	}
+	for key := range c.history.Jobs {
+		add(key)
+	}
+	for key := range c.snapshot.Dead {
+		add(key)
+	}
+	back := len(c.history.Rollbacks) > 0
+	for root, all := range followers {
+		if j := c.history.Jobs[root]; len(all) > 1 && !back && (j == nil || j.Batch.Repeats == 0) {
+			c.found.add(Doubled, "%s is followed by %d jobs: %v; it %s", root, len(all), slices.Sorted(maps.Keys(all)), ran(j))
+		}
+	}
+	for key, j := range c.history.Jobs {
+		if _, dead := c.snapshot.Dead[key]; isFollowed(key) && !dead && j.done(0) && !back && !j.Batch.Offered.Before(c.history.Emptied.To) && len(followers[key]) == 0 {
+			c.found.add(Lost, "nothing follows %s; it %s", key, ran(j))
+		}
+	}
+}
