@@ -1,9 +1,9 @@
 package redisstore
 
 import (
+	"cmp"
 	"context"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/redis/go-redis/v9"
@@ -128,10 +128,7 @@ func (s *store) Bury(ctx context.Context, p protocol.Partition, burials []protoc
 		}
 		body, in := []byte(nil), "0"
 		if b.Follower != nil {
-			body, in = b.Follower.Body, strconv.FormatInt(b.Follower.In.Milliseconds(), 10)
-			if b.Follower.Group != "" {
-				in += "\t" + b.Follower.Group
-			}
+			body, in = b.Follower.Body, cmp.Or(followsLater(b.Follower), in)
 		}
 		args = append(args, b.Entry, lists[b.List], read, b.Dead, body, in)
 	}

@@ -165,7 +165,10 @@ func (s *store) workCall(c *protocol.WorkCall) call {
 	}
 	for i, other := range others {
 		if other.Follower != nil {
-			args = append(args, i+1, "o", followerAnnex(other.Follower))
+			args = append(args, i+1, "o", other.Follower.Body)
+			if later := followsLater(other.Follower); later != "" {
+				args = append(args, i+1, "i", later)
+			}
 		}
 		if other.Result != nil {
 			args = append(args, i+1, "r", resultAnnex(c.Partition.Queue, other.Result))

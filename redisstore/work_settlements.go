@@ -14,6 +14,9 @@ import (
 func annexesOf(settled *protocol.Settlement) (n int) {
 	if settled.Follower != nil {
 		n++
+		if followsLater(settled.Follower) != "" {
+			n++
+		}
 	}
 	if settled.Result != nil {
 		n++
@@ -24,12 +27,15 @@ func annexesOf(settled *protocol.Settlement) (n int) {
 	return n
 }
 
-func followerAnnex(f *protocol.Follower) []byte {
-	annex := strconv.AppendInt(make([]byte, 0, 40+len(f.Group)+len(f.Body)), f.In.Milliseconds(), 10)
-	if f.Group != "" {
-		annex = strconv.AppendInt(append(annex, '\t'), int64(len(f.Group)), 10)
+// followsLater returns how long after the end a job that follows is due, and its group; empty: it is due then, and has none.
+func followsLater(f *protocol.Follower) string {
+	switch {
+	case f.Group != "":
+		return strconv.FormatInt(f.In.Milliseconds(), 10) + "\t" + f.Group
+	case f.In > 0:
+		return strconv.FormatInt(f.In.Milliseconds(), 10)
 	}
-	return append(append(append(annex, ' '), f.Group...), f.Body...)
+	return ""
 }
 
 // followsInGroup reports whether a job that follows a settled one has a group.

@@ -1,7 +1,7 @@
 -- annex: the additional values of some settlements, see the title page of work.lua.
 -- needs: strings limits clock call over
 
--- annexes_of returns the annexes of settlements by their positions: for each letter its data; r and o have three values. They begin after
+-- annexes_of returns the annexes of settlements by their positions: for each letter its data; r has three values, i has two. They begin after
 -- args[at]; there are n of them.
 local function annexes_of(args, at, n)
   local annexes = {}
@@ -11,11 +11,8 @@ local function annexes_of(args, at, n)
     if letter == 'r' then
       local keep, queue, record_at = match(data, '^(%d+) (%S+) ()')
       annex.keep_ms, annex.queue, annex.record = tonumber(keep), queue, sub(data, record_at)
-    elseif letter == 'o' then
-      local in_ms, length, body_at = match(data, '^(%d+)\t?(%d*) ()')
-      annex.in_ms = tonumber(in_ms)
-      if length ~= '' then annex.group, body_at = sub(data, body_at, body_at + length - 1), body_at + length end
-      data = sub(data, body_at)
+    elseif letter == 'i' then
+      annex.in_ms, annex.group = tonumber(match(data, '^%d+')), match(data, '\t(.*)$')
     end
     annex[letter] = data
     annexes[position] = annex

@@ -9,8 +9,10 @@
 -- follower_id returns the ID of the job that follows the end of the job id. how: done or dead; fence: as text; schedule: that of the job; nil: it has none.
 -- The name of a schedule may contain "#", and is not cut.
 local function follower_id(id, how, fence, schedule)
+  local at = find(id, '#', 2, true)
+  if not at then return id .. '#' .. how .. '-' .. fence .. (how == 'dead' and '' or '.1') end -- most jobs are roots
   local before = match(id, '#done%-%d+%.(%d%d?)$') or match(id, '#dead%-%d+%.(%d%d?)$') or find(id, '#dead%-%d+$') and '1' or '0'
   if how == 'dead' and before == '0' then return id .. '#dead-' .. fence end
-  local at = find(id, '#', math.max(2, schedule and sub(id, 1, #schedule) == schedule and #schedule + 1 or 2), true)
+  if schedule and sub(id, 1, #schedule) == schedule then at = find(id, '#', math.max(2, #schedule + 1), true) end
   return (at and sub(id, 1, at - 1) or id) .. '#' .. how .. '-' .. fence .. '.' .. whole(before + 1)
 end

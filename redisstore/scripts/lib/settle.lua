@@ -17,10 +17,11 @@ local function follow(call, id, annex, how, schedule)
   annex.follower = follower_id(id, how, annex.fence, schedule or manual and manual.name)
   add_pair(call.envelopes, annex.follower, annex.o)
   if #annex.o > LARGE_BYTES then call.large = true end
-  if annex.in_ms > 0 then add_due(call, call.due, annex.follower, math.ceil((now_us + annex.in_ms * 1000) / 1000)) end
+  local in_ms = annex.in_ms or 0
+  if in_ms > 0 then add_due(call, call.due, annex.follower, math.ceil((now_us + in_ms * 1000) / 1000)) end
   if annex.group then
-    call.entering[#call.entering + 1] = { id = annex.follower, group = annex.group, now = annex.in_ms == 0, front = true }
-  elseif annex.in_ms == 0 then
+    call.entering[#call.entering + 1] = { id = annex.follower, group = annex.group, now = in_ms == 0, front = true }
+  elseif in_ms == 0 then
     call.front[#call.front + 1] = annex.follower
   end
 end

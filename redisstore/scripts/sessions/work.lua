@@ -60,8 +60,8 @@
 --          it was parked before, since when; x: how many dead jobs are kept; b, x: followed by u if the handler had not begun; w: the instant to which the
 --          cursor goes back), envelope (empty:
 --          unchanged), record ("<outcome>|<started>|<ended>", Unix ms, and the fields of an attempt in lib/history.lua; empty: none); then three values
---          for each annex: which other settlement it belongs to, a letter, data. o: "<ms> <envelope>" of the job to add if this one is done, dies or
---          expires, and how long after that it is due; if it has a group: "<ms>\t<length of the group> <group><envelope>"; r:
+--          for each annex: which other settlement it belongs to, a letter, data. o: the envelope of the job to add if this one is done, dies or expires; i:
+--          how long after that it is due, ms; if it has a group, a tab and the group (without i: it has none, and is due then); r:
 --          "<how long its result is kept, ms> <queue> <result>"; g: it has reported progress, which is removed; then two values for each finished job whose result is kept: how long,
 --          ms, and the result with its letter
 -- Returns (an empty list is 0):
