@@ -48,7 +48,7 @@ func TestAChainRunsOneJobAfterTheOther(t *testing.T) {
 		received := keepsJobs(w, "publish", "notify", "plain")
 		e := chime.NewEnqueuer(f.Server.Store(), chime.EnqueuerOptions{})
 		chain := chime.OnDone(then("publish", chime.MaxAttempts(7), chime.Header("tenant", "b"), chime.OnDone(then("notify", chime.In(time.Hour)))))
-		if _, err := e.Enqueue(t.Context(), "resize", "big.png", chime.ID("r#1"), chime.Header("tenant", "a"), chain); err != nil {
+		if _, err := e.Enqueue(t.Context(), "resize", "big.png", chime.ID("r#1"), chime.Header("tenant", "a"), chime.Keep(24*time.Hour), chain); err != nil {
 			t.Fatal(err)
 		}
 		info, err := chime.NewJobs(f.Server.Store()).Get(t.Context(), "default", "r#1")
@@ -83,6 +83,9 @@ func TestAChainRunsOneJobAfterTheOther(t *testing.T) {
 		if prior.ID != "r#1" || prior.Name != "resize" || prior.Queue != "default" || prior.State != chime.JobDone || prior.Outcome != chime.RunDone || prior.Attempt != 2 || len(prior.Failures) != 1 ||
 			prior.Header["tenant"] != "a" || prior.Note != "in time" || prior.Ended.IsZero() || prior.Started.IsZero() || prior.OnDone != "" || prior.Followers != 0 || prior.Worker != publish.Worker {
 			t.Errorf("the Prior of publish is %+v", prior)
+		}
+		if kept, err := chime.NewJobs(f.Server.Store()).Get(t.Context(), "default", "r#1"); err != nil || kept.State != chime.JobDone || !bytes.Equal(kept.Result, prior.Result) || prior.Keep != 24*time.Hour {
+			t.Errorf("the kept job is %+v, %v; the Prior has Keep %v", kept, err, prior.Keep)
 		}
 		if publish.MaxAttempts != 7 || publish.Header["tenant"] != "b" || publish.Origin != "" || publish.Schedule != "" {
 			t.Errorf("publish is %+v", publish)
