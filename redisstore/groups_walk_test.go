@@ -531,36 +531,41 @@ func (q *groupQueue) Verify(now int64) string {
 	return fmt.Sprintf("%+v", found)
 }
 
-// all returns all keys of the partition.
+// all returns all keys with their values; of a stream its length.
 func (q *groupQueue) all() string {
 	keys := q.keysLike("*")
 	slices.Sort(keys)
-	values := make([]redis.Cmder, 5*len(keys))
+	types, values := make([]*redis.StatusCmd, len(keys)), make([]redis.Cmder, len(keys))
 	_, _ = q.client.Pipelined(q.Context(), func(p redis.Pipeliner) error {
-		for i, key := range keys { // four of the five fail
-			values[5*i], values[5*i+1] = p.Get(q.Context(), key), p.LRange(q.Context(), key, 0, -1)
-			values[5*i+2], values[5*i+3] = p.HGetAll(q.Context(), key), p.ZRangeWithScores(q.Context(), key, 0, -1)
-			values[5*i+4] = p.XLen(q.Context(), key)
+		for i, key := range keys {
+			types[i] = p.Type(q.Context(), key)
+		}
+		return nil
+	})
+	_, _ = q.client.Pipelined(q.Context(), func(p redis.Pipeliner) error {
+		for i, key := range keys {
+			switch types[i].Val() {
+			case "hash":
+				values[i] = p.HGetAll(q.Context(), key)
+			case "zset":
+				values[i] = p.ZRangeWithScores(q.Context(), key, 0, -1)
+			case "list":
+				values[i] = p.LRange(q.Context(), key, 0, -1)
+			case "stream":
+				values[i] = p.XLen(q.Context(), key)
+			default:
+				values[i] = p.Get(q.Context(), key)
+			}
 		}
 		return nil
 	})
 	var all strings.Builder
 	for i, key := range keys {
-		for _, value := range values[5*i : 5*i+5] {
-			switch v := value.(type) {
-			case *redis.StringCmd:
-				all.WriteString(v.Val())
-			case *redis.StringSliceCmd:
-				fmt.Fprint(&all, v.Val())
-			case *redis.MapStringStringCmd:
-				fmt.Fprint(&all, v.Val())
-			case *redis.ZSliceCmd:
-				fmt.Fprint(&all, v.Val())
-			case *redis.IntCmd:
-				fmt.Fprint(&all, v.Val())
-			}
+		if hash, ok := values[i].(*redis.MapStringStringCmd); ok {
+			fmt.Fprintln(&all, key, hash.Val()) // in the order of fields
+		} else {
+			fmt.Fprintln(&all, key, values[i])
 		}
-		fmt.Fprintln(&all, "", key)
 	}
 	return all.String()
 }

@@ -14,6 +14,7 @@ func (m *Model) Sweep(now int64) {
 func (m *Model) Rewrite(now int64) {
 	defer m.call(now)()
 	for _, g := range m.sorted {
+		g.starts.passed(now, m.rule(g.key).Per)
 		m.touch(g.key)
 	}
 }
