@@ -94,6 +94,23 @@ func TestGroupsAreCountedByWhatBlocksThem(t *testing.T) {
 	})
 }
 
+// Under fake time the clock shows the year 2000. The oldest job is known then too, and a requeued one has no instant.
+func TestTheOldestJobOfAGroupIsKnownInTheYear2000(t *testing.T) {
+	onServersWith(t, settableClock, func(b *bench) {
+		b.SetClock(time.Date(2000, time.January, 1, 0, 0, 0, 0, time.UTC))
+		late := inGroup("again", "again1")
+		late.In = time.Hour
+		b.Enqueue(late)
+		b.requeue(protocol.RequeuedJob{ID: "again1"})
+		b.Enqueue(inGroup("a", "a1"))
+		sum, err := b.store.CountGroups(b.Context(), "default", "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.Want("the oldest of two groups", fmt.Sprint(sum.MayStart.Groups, " ", sum.MayStart.Key), "2 a")
+	})
+}
+
 // A call counts at most 500 groups, and the next one continues after them.
 func TestManyGroupsAreCountedInSteps(t *testing.T) {
 	onEveryServer(t, func(b *bench) {

@@ -8,6 +8,7 @@
 -- for a job before, have as many flights as they may have, have used their starts: how many groups; the least place of a job that is first in its group, and
 -- that group (empty: none, or all of these jobs were requeued).
 local LINE, GROUPS, GRULES = KEYS[2], KEYS[3], KEYS[4]
+local FIRST_DRAWN = 909090909090910 -- a place that was drawn is later, a place in front of all others is lower, see lib/groups.lua
 -- uses: limits clock layout queuelimit line groups
 local state = redis.call('HMGET', KEYS[1], 'layout', 'groups', 'grules')
 local refusal = newer(state[1])
@@ -57,7 +58,7 @@ for i, name in ipairs(names) do
   end
   kind.groups = kind.groups + 1
   local place = tonumber(places[i]) or 0
-  if place > FIRST_FRONT and (kind.place == '' or places[i] < kind.place) then kind.place, kind.name = places[i], name end
+  if place >= FIRST_DRAWN and (kind.place == '' or places[i] < kind.place) then kind.place, kind.name = places[i], name end
 end
 
 local answer = { whole(now_us), next_at }
