@@ -83,30 +83,34 @@ local function place_now(all, g, line)
   place_group(all, g, has, g.resumes)
 end
 
+-- read_ranks adds the groups of turns from one rank to another to names. all.shares: how many different shares of groups it has read, as turns has them;
+-- all.last_share: the last of these. Returns whether there may be more groups. turns, groups, grules: the keys.
+local function read_ranks(all, names, from, to, turns, groups, grules)
+  local members, first = redis.call('ZRANGE', turns, whole(from), whole(to)), #all.list + 1
+  local more = #members > to - from
+  for i, member in ipairs(members) do names[from + i] = string.sub(member, 40) end -- behind the tag and a tab
+  if #members > 0 then read_groups(all, names, turns, groups, grules) end
+  for i = first, #all.list do all.list[i].idle = true end -- tune_groups leaves these out, unless they get a slot
+  for i = from + 1, more and #names or 0 do
+    local g = all.of[names[i]]
+    local flights, weight = g.counted, g.weight
+    if not g.idle then flights, weight = string.match(g.text or '', '^t(%d+) (%d+)') end -- the call has changed it
+    local share = flights and flights / weight or all.last_share
+    if share ~= all.last_share then all.shares, all.last_share = all.shares + 1, share end
+  end
+  return more
+end
+
 -- read_turns reads the groups that may get n slots. turns, groups, grules, line, places: the keys.
 local function read_turns(all, n, turns, groups, grules, line, places)
-  local names, of, list, known = {}, all.of, all.list, #all.list
-  local shares, last, more = 0, nil, true
-  all.known, all.many = known, all.rules and redis.call('ZCARD', turns) > n -- known: how many groups of the list the call has changed, or may have
-
-  -- read adds the groups of turns from one rank to another, and notes how many shares they have, and the last of these, as turns has them
-  local function read(from, to)
-    local members, first = redis.call('ZRANGE', turns, whole(from), whole(to)), #list + 1
-    more = #members > to - from
-    for i, member in ipairs(members) do names[from + i] = string.sub(member, 40) end -- behind the tag and a tab
-    if #members == 0 then return end
-    read_groups(all, names, turns, groups, grules)
-    for i = first, #list do list[i].idle = true end -- tune_groups leaves these out, unless they get a slot
-    for i = from + 1, more and #names or 0 do
-      local g = of[names[i]]
-      local flights, weight = g.counted, g.weight
-      if not g.idle then flights, weight = string.match(g.text or '', '^t(%d+) (%d+)') end
-      local share = flights and flights / weight or last
-      if share ~= last then shares, last = shares + 1, share end
-    end
-  end
-  read(0, n - 1)
-  if more and shares > 1 then read(n, n + SHARES - 1) end -- else the groups of the least share are enough for all slots
+  local names, of, list = {}, all.of, all.list
+  all.known, all.many = #list, all.rules and redis.call('ZCARD', turns) > n -- known: how many groups of the list the call has changed, or may have
+  all.shares, all.last_share = 0, nil
+  local size = n < SHARES and n + SHARES or n
+  local more = read_ranks(all, names, 0, size - 1, turns, groups, grules)
+  -- many groups of one share are enough for all slots
+  if more and size == n and all.shares > 1 then more = read_ranks(all, names, n, n + SHARES - 1, turns, groups, grules) end
+  local shares, last = all.shares, all.last_share
   local count, most = #names, (all.f + n) / math.max(all.w, 1)
   while more and last and shares < SHARES and last < most do
     local above, below = string.format('(%.17g', last), string.format('(%.17g', most)
