@@ -2,9 +2,9 @@
 // `-tags long` it takes all of them. The variable CHIME_SEEDS changes what a program does that was built with that tag:
 //
 //	few       the first seeds and hours, as without the tag
-//	a number  the first seeds and every fourth of the others, and all hours of every fourth file of tests; each of four numbers in a row takes others
+//	a number  the first seeds and an eighth of the others, and all hours of an eighth of the files of tests; each of eight numbers in a row takes others
 //
-// `./test.sh all` sets a number that depends on the commit: it takes a quarter of the time, and a few commits together take everything.
+// `./test.sh all` sets a number that depends on the commit: it takes little of the time, and some commits together take everything.
 package long
 
 import (
@@ -17,7 +17,7 @@ import (
 )
 
 // share is how many numbers in a row take everything.
-const share = 4
+const share = 8
 
 var number, drawn = numberOf(os.Getenv("CHIME_SEEDS"))
 
