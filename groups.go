@@ -22,13 +22,15 @@ import (
 // are not a group: workers take a third of each batch from them, a third from delayed jobs that are due, and a third from groups, and more if the
 // others leave room.
 //
-// The queue must have one partition; otherwise the job is refused with an [InvalidError]. As a default of a kind, Group applies to enqueued jobs only:
-// occurrences of schedules have no group. The job that [OnDone] or [OnDeath] adds has the group of its item. [Replace] with another group moves the job to the end
-// of that group. Versions of chime without groups stop taking jobs from the queue, and log that.
-func Group(key string) EnqueueOption { return groupOf(key) }
+// The queue must have one partition; otherwise the job or the schedule is refused with an [InvalidError]. All jobs of a schedule have its group: its
+// occurrences, those of [Schedules.Backfill], and manual runs without a Group of their own. An occurrence gets its place in the group when it is due, and
+// what it waits for its turn counts as lateness, so [MisfireSkip] may skip it. If a schedule gets another group, occurrences that are due or have begun keep
+// theirs. The job that [OnDone] or [OnDeath] adds has the group of its item. [Replace] with another group moves the job to the end of that group. Versions
+// of chime without groups stop taking jobs from the queue, and log that.
+func Group(key string) JobOption { return groupOf(key) }
 
-func groupOf(key string) enqueueOption {
-	return func(s *enqueueSettings) {
+func groupOf(key string) jobOption {
+	return func(s *jobSettings) {
 		s.group = key
 		if err := protocol.CheckID("group", key); err != nil {
 			s.refuse(err)
@@ -37,11 +39,11 @@ func groupOf(key string) enqueueOption {
 }
 
 // A groupedOption is the group that a kind makes of the arguments.
-type groupedOption struct{ enqueueOption }
+type groupedOption struct{ jobOption }
 
-// GroupBy makes the group of each job of a kind from its arguments, for [Kind.Enqueue] and [Kind.Item]: see [Define]. An option [Group] of the call
-// overrides it. Jobs that are enqueued by their name, occurrences of schedules and manual runs have no group. of must return a valid key, as for
-// [Group]; otherwise the job is refused.
+// GroupBy makes the group of each job of a kind from its arguments, for [Kind.Enqueue], [Kind.Item], [Kind.Schedule] and [Kind.With]: see [Define]. An
+// option [Group] of the call overrides it. Jobs that are enqueued by their name have no group. A manual run has the group of its schedule, also with
+// other arguments. of must return a valid key, as for [Group]; otherwise the job or the schedule is refused.
 //
 //	var Export = chime.Define[ExportArgs]("export", chime.GroupBy(func(args ExportArgs) string { return args.Tenant }))
 func GroupBy[T any](of func(args T) string) KindOption {

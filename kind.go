@@ -43,7 +43,7 @@ func (d *kindDefaults) enqueue(s *enqueueSettings) {
 func (d *kindDefaults) trigger(s *triggerSettings) {
 	group := s.group
 	d.enqueue(&s.enqueueSettings)
-	s.group = group // a manual run has none
+	s.group = group // a manual run has that of its schedule
 }
 
 func (d *kindDefaults) kind(of *kindDefaults) {
@@ -59,7 +59,7 @@ var (
 // handlers both import. It panics if the name is not 1 to 100 of A-Z a-z 0-9 _ . : -, if it is already bound to another type, and if an
 // option is nil, out of range, ID or At.
 //
-// The defaults are options that apply wherever the kind is used: all of them for Enqueue and Item; Queue, MaxAttempts and Timeout for Schedule
+// The defaults are options that apply wherever the kind is used: all of them for Enqueue and Item; GroupBy and every JobOption for Schedule
 // and With; MaxAttempts, Timeout and Backoff for Handle. They do not apply to a job that is enqueued by its name. The order of the options
 // does not matter. Each setting is taken from the first of these that has it: the call, the kind, the handler, the worker, chime's own default.
 func Define[T any](name string, defaults ...KindOption) Kind[T] {
@@ -223,5 +223,9 @@ func (k Kind[T]) With(args T) ScheduleOption {
 			option.schedule(&kind)
 		}
 		s.kind = kind.jobSettings
+		if by := k.defaults.groupBy; by != nil {
+			groupOf(by.of(args))(&s.kind)
+			s.problems = append(s.problems, s.kind.problems...)
+		}
 	})
 }

@@ -91,6 +91,15 @@ func TestAKindMakesTheGroupOfItsArguments(t *testing.T) {
 	if got := groupOf(kind.Item(export{})); !strings.Contains(got, "group is missing") {
 		t.Errorf("without a tenant: %q, want that the group is missing", got)
 	}
+	for want, options := range map[string][]ScheduleOption{"t1": {kind.With(export{"t1"})}, "other": {Group("other"), kind.With(export{"t1"})}} {
+		declared, err := declaration("s", everyMinute, putOptions(options))
+		if err != nil || declared.Group != want || !strings.Contains(string(declared.Body), `"group":"`+want+`"`) {
+			t.Errorf("a schedule of the kind has the group %q, %v, and %s; want %s", declared.Group, err, declared.Body, want)
+		}
+	}
+	if _, err := declaration("s", everyMinute, putOptions([]ScheduleOption{kind.With(export{})})); err == nil || !strings.Contains(err.Error(), "group is missing") {
+		t.Errorf("a schedule without a tenant: %v, want that the group is missing", err)
+	}
 	body, err := followerBody(kind.Item(export{"t1"}), true)
 	if err != nil {
 		t.Fatal(err)

@@ -18,7 +18,7 @@ import (
 	"github.com/chimejobs/chime/internal/wire"
 )
 
-// An EnqueueOption changes one job: In, At, Expire, ID, ArgsID, Once, Replace, Group, and every JobOption.
+// An EnqueueOption changes one job: In, At, Expire, ID, ArgsID, Once, Replace, and every JobOption.
 type EnqueueOption interface {
 	KindOption
 	TriggerOption
@@ -38,7 +38,7 @@ type HandlerOption interface {
 	handler(*handlerSettings)
 }
 
-// A JobOption is both an EnqueueOption and a ScheduleOption: Queue, Header, Keep, OnDone, OnDeath, and every AttemptOption.
+// A JobOption is both an EnqueueOption and a ScheduleOption: Queue, Group, Header, Keep, OnDone, OnDeath, and every AttemptOption.
 type JobOption interface {
 	EnqueueOption
 	ScheduleOption
@@ -68,6 +68,7 @@ func (s *attemptSettings) err() error { return errors.Join(s.problems...) }
 type jobSettings struct {
 	attemptSettings
 	queue   string
+	group   string // empty: none
 	header  map[string]string
 	keep    time.Duration
 	onDone  []byte // the body of the job to add
@@ -81,6 +82,7 @@ func (s jobSettings) or(farther jobSettings) jobSettings {
 	s.timeout = cmp.Or(s.timeout, farther.timeout)
 	s.retry = cmp.Or(s.retry, farther.retry)
 	s.queue = cmp.Or(s.queue, farther.queue)
+	s.group = cmp.Or(s.group, farther.group)
 	s.keep = cmp.Or(s.keep, farther.keep)
 	if len(farther.header) > 0 {
 		header := maps.Clone(farther.header)
@@ -115,7 +117,6 @@ type enqueueSettings struct {
 	argsID  bool // the ID is created from the arguments
 	once    time.Duration
 	replace bool
-	group   string // empty: none
 }
 
 type scheduleSettings struct {

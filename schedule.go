@@ -17,11 +17,12 @@ import (
 //
 // Its jobs' payload is left out wherever a Schedule is printed, logged or encoded as JSON: only the size is shown.
 type Schedule struct {
-	Name       string                `json:"name"`       // 1 to 200 bytes; see [Scheduler.Schedule]
-	JobName    string                `json:"job_name"`   // the name of its jobs
-	Queue      string                `json:"queue"`      // the queue of its jobs
-	Recurrence recurrence.Recurrence `json:"recurrence"` // when it creates them
-	Payload    []byte                `json:"-"`          // the encoded arguments of its jobs; see Decode. In JSON: payload_bytes
+	Name       string                `json:"name"`            // 1 to 200 bytes; see [Scheduler.Schedule]
+	JobName    string                `json:"job_name"`        // the name of its jobs
+	Queue      string                `json:"queue"`           // the queue of its jobs
+	Group      string                `json:"group,omitempty"` // the group of its jobs, see [Group]; empty: none
+	Recurrence recurrence.Recurrence `json:"recurrence"`      // when it creates them
+	Payload    []byte                `json:"-"`               // the encoded arguments of its jobs; see Decode. In JSON: payload_bytes
 
 	Created  time.Time     `json:"created"`  // when the name was first used, by the store's clock, in milliseconds
 	Revision int64         `json:"revision"` // grows with every change
@@ -98,6 +99,7 @@ func (s *Schedule) Options() []PutOption {
 		}
 	}
 	add(len(s.Payload) > 0, Args(s.Payload))
+	add(s.Group != "", Group(s.Group))
 	add(s.NoImmediateRun, NoImmediateRun())
 	add(s.Spread != 0, Spread(s.Spread))
 	add(s.PauseAfter != 0, PauseAfter(s.PauseAfter))

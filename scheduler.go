@@ -284,7 +284,7 @@ func declaration(name string, rec recurrence.Recurrence, options []PutOption) (p
 	spec := schedule.Spec{
 		JobName: settings.jobName, Recurrence: rec, Payload: payload,
 		Overlap: string(settings.overlap), Misfire: string(settings.misfire), Grace: settings.grace,
-		Spread: settings.spread, Meta: settings.meta, KeepRuns: settings.keepRuns, PauseAfter: settings.pauseAfter, MaxUnfinished: settings.maxUnfinished,
+		Spread: settings.spread, Meta: settings.meta, KeepRuns: settings.keepRuns, PauseAfter: settings.pauseAfter, MaxUnfinished: settings.maxUnfinished, Group: job.group,
 		MaxAttempts: job.maxAttempts,
 		Timeout:     job.timeout,
 		Details:     job.details(),

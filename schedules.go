@@ -271,7 +271,7 @@ func stored(found protocol.Stored) (*Schedule, error) {
 		Overlap: OverlapPolicy(d.Overlap), Misfire: MisfirePolicy(d.Misfire), Grace: d.Grace, NoImmediateRun: d.Recurrence.NoImmediateRun,
 		MaxAttempts: d.MaxAttempts, Timeout: d.Timeout,
 		Spread: d.Spread, Offset: d.Offset,
-		KeepRuns: d.Keeps(), PauseAfter: d.PauseAfter, MaxUnfinished: d.MaxUnfinished, Last: lastRun(found.Last),
+		KeepRuns: d.Keeps(), PauseAfter: d.PauseAfter, MaxUnfinished: d.MaxUnfinished, Group: d.Group, Last: lastRun(found.Last),
 		Meta: d.Meta, Owner: found.Owner.Name, Version: found.Owner.Version,
 		Used: found.Cursor.Used, Counters: ScheduleCounters(found.Counters), DatesUntil: d.Recurrence.DatesEnd(),
 	}

@@ -91,7 +91,7 @@ func newManualRun(name string, options []TriggerOption) (*manualRun, error) {
 		}
 		option.trigger(&run.triggerSettings)
 	}
-	for option, given := range map[string]bool{"Replace": run.replace, "ArgsID": run.argsID, "Group": run.group != ""} {
+	for option, given := range map[string]bool{"Replace": run.replace, "ArgsID": run.argsID} {
 		if given {
 			run.refuse(protocol.Invalid("option of Trigger", option, "Args, or an option of one job"))
 		}
@@ -122,7 +122,7 @@ func newManualRun(name string, options []TriggerOption) (*manualRun, error) {
 
 // job returns the job to enqueue. Settings that the call does not have come from the schedule's definition.
 func (r *manualRun) job(queue string, d *schedule.Definition) (*enqueue.Job, error) {
-	stored := jobSettings{attemptSettings: attemptSettings{maxAttempts: d.MaxAttempts, timeout: d.Timeout}}
+	stored := jobSettings{attemptSettings: attemptSettings{maxAttempts: d.MaxAttempts, timeout: d.Timeout}, group: d.Group}
 	if of := d.Details; of != nil {
 		stored.retry, stored.header, stored.keep, stored.onDone, stored.onDeath = of.Retry, of.Header, of.Keep, of.OnDone, of.OnDeath
 	}
@@ -140,7 +140,7 @@ func (r *manualRun) job(queue string, d *schedule.Definition) (*enqueue.Job, err
 	}
 	return &enqueue.Job{
 		Name: d.JobName, Queue: queue, ID: r.id, Own: r.own, Once: r.once, Schedule: r.schedule, MaxUnfinished: d.MaxUnfinished, In: r.in, At: r.at, Expire: r.expire,
-		MaxAttempts: said.maxAttempts, Timeout: said.timeout, Details: said.details(), FollowsIn: group, Args: payload,
+		MaxAttempts: said.maxAttempts, Timeout: said.timeout, Details: said.details(), Group: said.group, FollowsIn: group, Args: payload,
 	}, nil
 }
 
@@ -240,7 +240,7 @@ func (s *Schedules) backfill(ctx context.Context, name string, to time.Time, fil
 	}
 	answer := protocol.BackfillAnswer{}
 	if len(jobs) > 0 {
-		answer, err = s.store.Backfill(ctx, protocol.Backfilling{Name: name, Revision: plan.Revision, MaxUnfinished: plan.MaxUnfinished, Jobs: jobs})
+		answer, err = s.store.Backfill(ctx, protocol.Backfilling{Name: name, Revision: plan.Revision, MaxUnfinished: plan.MaxUnfinished, Group: plan.Group, Jobs: jobs})
 	}
 	filled.Placed += answer.Placed
 	filled.Existing += answer.Existing

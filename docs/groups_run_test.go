@@ -27,6 +27,42 @@ func inBackground(role chime.Role) (stop func() error) {
 	}
 }
 
+// The jobs of a schedule belong to its group, and wait for its turn.
+func TestAScheduleHasAGroup(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := embedded.StartInMemory()
+		defer server.Close()
+		schedules, queues := chime.NewSchedules(server.Store()), chime.NewQueues(server.Store())
+		if err := putNightly(t.Context(), schedules, "tenant-42"); err != nil {
+			t.Fatal(err)
+		}
+		if err := queues.PauseGroup(t.Context(), "exports", "tenant-42"); err != nil {
+			t.Fatal(err)
+		}
+		w := chime.NewWorker(server.Store(), chime.WorkerOptions{Queues: map[string]int{"exports": 1}})
+		started := make(chan *chime.Job, 10)
+		w.Handle("export", func(_ context.Context, job *chime.Job) error {
+			started <- job
+			return nil
+		})
+		stop := inBackground(w)
+		time.Sleep(24 * time.Hour)
+		group, err := queues.Group(t.Context(), "exports", "tenant-42")
+		if err != nil || group.Waiting != 1 || len(started) != 0 {
+			t.Errorf("the group is %+v, %v, and %d runs have started; want one that waits", group, err, len(started))
+		}
+		if err := queues.ResumeGroup(t.Context(), "exports", "tenant-42"); err != nil {
+			t.Fatal(err)
+		}
+		if job := <-started; job.Group != "tenant-42" || job.Schedule != "nightly-tenant-42" || job.Lateness() < time.Hour {
+			t.Errorf("started %+v, want the occurrence that has waited", job)
+		}
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 // One tenant has enqueued many exports; those of the others do not wait for them, and each has at most as many at once as its rule allows.
 func TestTenantsShareTheWorkers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/recurrence"
 )
 
 // The code of groups.md.
@@ -36,6 +37,12 @@ func orderByEndpoint(ctx context.Context, queues *chime.Queues) error {
 
 func pauseEndpoint(ctx context.Context, queues *chime.Queues, endpoint string) error {
 	return queues.PauseGroup(ctx, "webhooks", endpoint, chime.Note{Text: "they have an incident", By: "anna"})
+}
+
+func putNightly(ctx context.Context, schedules *chime.Schedules, tenant string) error {
+	_, err := schedules.Put(ctx, "nightly-"+tenant, recurrence.Recurrence{Cron: "0 2 * * *"},
+		chime.JobName("export"), chime.Queue("exports"), chime.Group(tenant))
+	return err
 }
 
 func blockedGroups(ctx context.Context, queues *chime.Queues) (blocked []string, err error) {

@@ -135,13 +135,15 @@ func parseGroupRule(fields []string) (r protocol.GroupRule) {
 	}
 }
 
-// PurgeGroup deletes the jobs of a group that wait, at most MaxItems. upTo is the last place that a deleted job may have; empty: that drawn last.
+// PurgeGroup deletes the jobs of a group that wait, at most MaxItems. upTo is empty at first, and then what the last call returned: the last place that
+// a deleted job may have, which is the one drawn last, a line feed, and the member of line that was looked at last.
 func (s *store) PurgeGroup(ctx context.Context, queue, group, upTo string) (done protocol.PurgeAnswer, place string, err error) {
 	p, err := s.groupQueue(ctx, queue, false)
 	if err != nil {
 		return done, upTo, err
 	}
 	k := s.keys.partition(p)
+	upTo, after, _ := strings.Cut(upTo, "\n")
 	if upTo == "" {
 		state := s.client.HMGet(ctx, k.state, "groups")
 		if err := cmp.Or(state.Err(), complete(state)); err != nil {
@@ -150,12 +152,12 @@ func (s *store) PurgeGroup(ctx context.Context, queue, group, upTo string) (done
 		upTo = lastPlace(reply(state.Val()).text(0))
 	}
 	keys := []string{k.state, k.jobs, k.crashes, k.line, k.places, k.turns, k.groups, k.grules, k.opens, k.once, k.results, k.kept, k.callers}
-	values, err := s.runOne(ctx, "purge a group of", queue, newCall(&purgeGroupScript, keys, []any{rand.Text(), group, upTo}))
+	values, err := s.runOne(ctx, "purge a group of", queue, newCall(&purgeGroupScript, keys, []any{rand.Text(), group, upTo, after}))
 	if err != nil {
 		return done, upTo, err
 	}
 	deleted := int(values.number(1))
-	return protocol.PurgeAnswer{Looked: deleted, Changed: deleted, More: values.number(2) == 1}, upTo, nil
+	return protocol.PurgeAnswer{Looked: deleted, Changed: deleted, More: values.number(2) == 1}, upTo + "\n" + values.text(3), nil
 }
 
 // lastPlace returns the place drawn last from the field groups of state; if it cannot be read, the highest one.

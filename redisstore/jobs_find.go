@@ -252,8 +252,8 @@ func nameOf(body string) string {
 // readyPeek is how deep ready is searched for an occurrence without a body: such an occurrence is only added at the front.
 const readyPeek = 10_000
 
-// waits reports whether a job that is in no other list waits in ready or behind another one. A job with a body does. Without a body only
-// an occurrence can wait, and then it is in one of the two.
+// waits reports whether a job that is in no other list waits in ready, in line or behind another one. A job with a body does. Without a body only
+// an occurrence can wait, and then it is in one of these.
 func (f *jobFinder) waits(ctx context.Context, job *protocol.FoundJob) (bool, error) {
 	if len(job.Body) > 0 {
 		return true, nil
@@ -266,6 +266,10 @@ func (f *jobFinder) waits(ctx context.Context, job *protocol.FoundJob) (bool, er
 	behind, err := f.client.ZRangeByLex(ctx, f.keys.behind, &redis.ZRangeBy{Min: member, Max: member, Count: 1}).Result()
 	if err != nil || len(behind) > 0 {
 		return len(behind) > 0, err
+	}
+	lined, err := f.inLine(ctx, []string{job.ID})
+	if err != nil || lined[0] {
+		return err == nil, err
 	}
 	_, err = f.client.LPos(ctx, f.keys.ready, job.ID, redis.LPosArgs{MaxLen: readyPeek}).Result()
 	if errors.Is(err, redis.Nil) {

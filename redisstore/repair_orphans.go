@@ -57,7 +57,7 @@ func (s *store) RepairOrphans(ctx context.Context, cursor string) (next string, 
 		for p, names := range byPartition {
 			k := s.keys.partition(p)
 			partitions = append(partitions, p)
-			calls = append(calls, newCall(&repairOrphansScript, []string{k.owed, k.open, k.schedules, k.cursors, k.due, k.counters, k.state}, names))
+			calls = append(calls, newCall(&repairOrphansScript, []string{k.owed, k.open, k.schedules, k.cursors, k.due, k.counters, k.state, k.line, k.places, k.purgedline}, names))
 		}
 		byPartition = map[protocol.Partition][]any{}
 		for i, cmd := range s.run(ctx, s.client, calls...) {
@@ -110,7 +110,7 @@ func (s *store) freeOpens(ctx context.Context, partition protocol.Partition) err
 func (s *store) freeSome(ctx context.Context, partition protocol.Partition, pairs []string) error {
 	k := s.keys.partition(partition)
 	sessions, args := openArguments(pairs)
-	keys := []string{k.open, k.behind, k.ready, k.owed, k.schedules, k.cursors, k.state}
+	keys := []string{k.open, k.behind, k.ready, k.owed, k.schedules, k.cursors, k.state, k.line, k.places, k.due}
 	for _, session := range sessions {
 		keys = append(keys, k.inflight(session))
 	}

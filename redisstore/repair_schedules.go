@@ -26,7 +26,7 @@ var scheduleFaults = map[string]protocol.Finding{
 // schedules verifies the schedules of a partition.
 func (v *verifier) schedules(ctx context.Context, p protocol.Partition) error {
 	k := v.store.keys.partition(p)
-	keys := []string{k.owed, k.open, k.schedules, k.cursors, k.due, k.jobs, k.crashes, k.state}
+	keys := []string{k.owed, k.open, k.schedules, k.cursors, k.due, k.jobs, k.crashes, k.state, k.line, k.places, k.purgedline}
 	for cursor, begun := "0", false; cursor != "0" || !begun; begun = true {
 		values, err := v.script(ctx, p, &verifySchedulesScript, false, keys, cursor)
 		if err != nil {
@@ -95,7 +95,7 @@ func (v *verifier) repairSchedules(ctx context.Context, p protocol.Partition, ke
 	k := v.store.keys.partition(p)
 	for len(names) > 0 {
 		some := names[:min(len(names), maxOrphans)]
-		values, err := v.script(ctx, p, &repairOrphansScript, true, []string{k.owed, k.open, k.schedules, k.cursors, k.due, k.counters, k.state}, some...)
+		values, err := v.script(ctx, p, &repairOrphansScript, true, []string{k.owed, k.open, k.schedules, k.cursors, k.due, k.counters, k.state, k.line, k.places, k.purgedline}, some...)
 		if err != nil {
 			return nil, err
 		}
@@ -163,7 +163,7 @@ func (v *verifier) openCall(ctx context.Context, k partitionKeys, pairs []string
 			sessions = append(sessions, session)
 		}
 	}
-	keys, args = []string{k.open, k.ready, k.state, k.sessions}, []any{len(sessions)}
+	keys, args = []string{k.open, k.ready, k.state, k.sessions, k.line, k.places, k.due}, []any{len(sessions)}
 	for _, session := range sessions {
 		keys, args = append(keys, k.inflight(session)), append(args, session)
 	}

@@ -109,10 +109,10 @@ func (b *backfilling) call(ctx context.Context, to int) (reply, error) {
 	k := b.store.keys.partition(b.partition)
 	keys := []string{
 		k.state, k.sessions, k.jobs, k.due, k.ready, k.dead, k.crashes, k.open, k.behind, k.schedules, k.cursors, k.callers, k.idle,
-		k.unhandled, k.stale, k.last, k.history, k.owed, k.counters,
+		k.unhandled, k.stale, k.last, k.history, k.owed, k.counters, k.line, k.places, k.turns, k.groups, k.grules, k.opens,
 	}
 	args := []any{
-		rand.Text(), b.store.keys.wake(), b.Name, strconv.FormatInt(b.Revision, 10), len(b.sessions), len(b.lists), to - b.answer.Done, b.mark, b.MaxUnfinished,
+		rand.Text(), b.store.keys.wake(), b.Name, strconv.FormatInt(b.Revision, 10), len(b.sessions), len(b.lists), to - b.answer.Done, b.mark, b.MaxUnfinished, b.Group,
 	}
 	for _, session := range b.sessions {
 		keys, args = append(keys, k.inflight(session)), append(args, session)

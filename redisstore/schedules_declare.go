@@ -43,12 +43,16 @@ var errKeepMoving = errors.New("other processes keep moving it to another queue"
 // by any process, changes nothing. Each declaration has its own answer: a failing one does not stop the others.
 func (s *store) Declare(ctx context.Context, declarations []protocol.Declaration) []protocol.DeclareAnswer {
 	answers := make([]protocol.DeclareAnswer, len(declarations))
-	remaining := make([]int, len(declarations))
-	for i := range remaining {
-		remaining[i] = i
+	all := make([]int, len(declarations))
+	for i := range all {
+		all[i] = i
 	}
 	if err := s.registerQueues(ctx, declarations); err != nil {
-		return declareFailed(answers, remaining, err)
+		return declareFailed(answers, all, err)
+	}
+	remaining, err := s.refuseGroups(ctx, declarations, answers)
+	if err != nil {
+		return declareFailed(answers, all, err)
 	}
 	d := &declaring{
 		store: s, declarations: slices.Clone(declarations), answers: answers,
@@ -56,7 +60,6 @@ func (s *store) Declare(ctx context.Context, declarations []protocol.Declaration
 	}
 	remaining = d.refuseGroups(ctx)
 	for range maxMovesFollowed {
-		var err error
 		if remaining, err = d.step(ctx, remaining); err != nil {
 			return declareFailed(answers, remaining, err)
 		}
@@ -77,6 +80,25 @@ func declareFailed(answers []protocol.DeclareAnswer, which []int, err error) []p
 		answers[i].Err = err
 	}
 	return answers
+}
+
+// refuseGroups returns the declarations to carry out. It refuses those with a group for a queue with several partitions: a group is in one partition.
+func (s *store) refuseGroups(ctx context.Context, declarations []protocol.Declaration, answers []protocol.DeclareAnswer) (remaining []int, err error) {
+	for i := range declarations {
+		d, n := &declarations[i], 1
+		if d.Group != "" {
+			if n, err = s.Partitions(ctx, d.Queue); err != nil {
+				return remaining, err
+			}
+		}
+		if n == 1 {
+			remaining = append(remaining, i)
+			continue
+		}
+		refused := protocol.Because(protocol.Invalid("group", d.Group, "no group, or a queue with one partition"), fmt.Sprintf("is for queue %s with %d partitions", d.Queue, n))
+		answers[i].Err = failure("declare schedule", d.Name, refused)
+	}
+	return remaining, nil
 }
 
 // registerQueues writes the queues of declarations into the registry, even those that this process has cached: the server may have lost them.
@@ -326,7 +348,7 @@ func (d *declaring) calls(ctx context.Context, which []int) (calls []call, batch
 					flag(succeeded[declared.Owner]), declared.Form)
 			}
 			calls = append(calls, newCall(&declareScript,
-				[]string{k.schedules, k.cursors, k.owed, k.due, k.state, k.jobs, k.crashes, k.gone, k.counters, k.notes, k.owners, k.last, k.history, k.callers, k.idle, k.zones}, args))
+				[]string{k.schedules, k.cursors, k.owed, k.due, k.state, k.jobs, k.crashes, k.gone, k.counters, k.notes, k.owners, k.last, k.history, k.callers, k.idle, k.zones, k.line, k.places, k.turns, k.groups, k.grules, k.opens}, args))
 			batches = append(batches, batch)
 		}
 	}

@@ -45,6 +45,11 @@ func (w *scheduleWalk) settlement(job protocol.TakenJob, draining bool) protocol
 
 // drain ends everything and checks that nothing is left: first it pauses the schedules that have an occurrence in the future.
 func (w *scheduleWalk) drain() {
+	for _, group := range walkGroups[1:] {
+		if err := w.store.PauseGroup(w.Context(), "default", group, false, protocol.Note{}); err != nil {
+			w.Fatal(err)
+		}
+	}
 	for _, name := range w.names() {
 		if s := w.schedules[name]; s.exists && s.state == protocol.StateLive && s.cursor != "" && w.occurrences[s.cursor].future {
 			w.pause(s, true)

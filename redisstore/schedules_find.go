@@ -330,11 +330,26 @@ func (s *store) readWaiting(ctx context.Context, stored []protocol.Stored, readi
 	if err := cmp.Or(err, complete(cmds...)); err != nil {
 		return failure("read schedules", "", err)
 	}
-	for _, r := range readings {
+	for partition, r := range readings {
+		var lined []int // positions of those that may wait in line for the turn of their group
+		var ids []string
 		for j, i := range r.placed {
-			placed := r.scores.Val()[j] != 0 // a missing member has score 0, and no occurrence is of 1970
-			stored[i].Void = placed && isVoid(reply(r.bodies.Val()).text(j))
+			placed, body := r.scores.Val()[j] != 0, reply(r.bodies.Val()).text(j) // a missing member has score 0, and no occurrence is of 1970
+			stored[i].Void = placed && isVoid(body)
 			stored[i].Waiting = placed && !stored[i].Void
+			if !placed && body == "" {
+				lined, ids = append(lined, i), append(ids, stored[i].Name+"@"+stored[i].Cursor.At.UTC().Format(time.RFC3339))
+			}
+		}
+		if len(ids) == 0 {
+			continue
+		}
+		waiting, err := s.jobs(partition).waitUntaken(ctx, ids)
+		if err != nil {
+			return failure("read schedules", "", err)
+		}
+		for k, i := range lined {
+			stored[i].Waiting = waiting[k]
 		}
 	}
 	return nil

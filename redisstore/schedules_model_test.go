@@ -16,6 +16,7 @@ import (
 // A modelSchedule is the state of a schedule after the calls so far.
 type modelSchedule struct {
 	name, policy string
+	group        string // of its next occurrences; empty: none
 	exists       bool
 	state        string
 	revision     int64
@@ -76,6 +77,7 @@ func (w *scheduleWalk) check(p *picture) {
 		w.checkCounters(p, s)
 		w.checkHistory(p, s)
 	}
+	w.checkGroups(p)
 	for name := range p.open {
 		if w.schedules[name] == nil {
 			w.fatal("open names %s", name)
@@ -105,6 +107,7 @@ func (w *scheduleWalk) checkFlights(p *picture, s *modelSchedule) {
 		w.fatal("%s is in flight with fence %s, and open is %+v", inFlight, p.held[inFlight], entry)
 	case inFlight != "" && entry.session != where:
 		w.fatal("%s is held by %s, and open is %+v", inFlight, where, entry)
+	case inFlight == "" && entry.fence == "0" && where == "due" && w.occurrences[entry.id].crashes >= 2: // a suspect that waits for another one
 	case inFlight == "" && entry.fence == "0" && where != "ready" && p.held[entry.id] == "":
 		w.fatal("open is held for %s, which is in %q: %+v", entry.id, where, entry)
 	case inFlight == "" && entry.fence == "-" && p.held[entry.id] == "" && (where != "due" && where != "ready" && !strings.HasPrefix(where, "parked") || entry.policy != "c"):

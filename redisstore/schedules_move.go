@@ -93,7 +93,7 @@ func (s *store) beginMoveWith(ctx context.Context, name string, from home, to st
 	}
 	k := s.keys.partition(partition)
 	values, err := s.runOne(ctx, "begin to move schedule", name, newCall(&moveBeginScript,
-		[]string{k.schedules, k.cursors, k.owed, k.due, k.jobs, k.crashes, k.state, k.gone, k.counters, k.origins, k.notes, k.owners, k.last, k.history, k.zones},
+		[]string{k.schedules, k.cursors, k.owed, k.due, k.jobs, k.crashes, k.state, k.gone, k.counters, k.origins, k.notes, k.owners, k.last, k.history, k.zones, k.line, k.places, k.turns, k.groups, k.grules, k.opens},
 		[]any{name, to, from.generation, floor, from.queue, revision, absent, owner.Name, owner.Version, flag(succeeded), form, flag(yields)}))
 	return begunMove{
 		mark: values.text(0), cursor: values.text(1), origins: values.text(2), later: values.number(3), note: values.text(4), owner: values.text(5),

@@ -302,14 +302,14 @@ func (w *moveWalk) notePlaced(cmd *redis.Cmd) {
 	for i := 1; len(data) > 0; i++ {
 		name, instants := fmt.Sprint(data[0]), data[6].(int)
 		for k := range max(values.number(i), 0) {
-			id := name + "@" + fmt.Sprint(data[8+3*k])
+			id := name + "@" + fmt.Sprint(data[9+3*k])
 			h, _ := parseHead(w.client.HGet(w.Context(), schedules, name).Val())
 			if w.taken[id] && !w.goesBack {
 				w.failed = fmt.Sprintf("%s was taken, for the creation at %s, and is placed again for that at %v", id, w.placed[id], h.created)
 			}
 			w.placed[id] = h.created.Format(time.RFC3339Nano)
 		}
-		data = data[8+3*instants:]
+		data = data[9+3*instants:]
 	}
 }
 

@@ -67,6 +67,9 @@ func (w *scheduleWalk) moved(before, after *picture, e event) {
 			w.vanished(o, from, before, after, e)
 		case to == e.session && e.session != "":
 			w.takenTo(o, from, before, e)
+		case to == "ready" && from == "due" && w.inGroup(o) && !o.fresh() && e.session != "": // it was due, and waits for the turn of its group
+			o.retries = false
+		case to == "due" && from == "ready" && w.inGroup(o) && o.crashes >= 2: // a suspect that waits for another one
 		case to == "ready" && strings.HasPrefix(from, "parked "): // served, but with too many crashes to be taken with others
 		case to == "behind" && (from == "due" || from == "ready" || strings.HasPrefix(from, "parked ")):
 			w.wentBehind(o, from, before, after, e)

@@ -43,7 +43,7 @@ func (s *store) PauseSchedule(ctx context.Context, p protocol.Pausing) (protocol
 		k := s.keys.partition(partition)
 		data[2] = homes[0].generation
 		values, err := s.runOne(ctx, "pause or resume schedule", p.Name, newCall(&pauseScheduleScript,
-			[]string{k.schedules, k.cursors, k.owed, k.due, k.jobs, k.crashes, k.state, k.notes, k.counters, k.last, k.history, k.zones}, data))
+			[]string{k.schedules, k.cursors, k.owed, k.due, k.jobs, k.crashes, k.state, k.notes, k.counters, k.last, k.history, k.zones, k.line, k.places, k.turns, k.groups, k.grules, k.opens}, data))
 		if err != nil {
 			return protocol.PauseAnswer{}, err
 		}

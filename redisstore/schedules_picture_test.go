@@ -19,7 +19,9 @@ func (e openEntry) free() bool { return e.id == "" || e.fence == "-" }
 
 // A picture has the places of everything in the store between two calls.
 type picture struct {
-	where  map[string]string // job or occurrence → due, ready, behind, dead, a session, "parked <name>"; absent: in no place
+	// job or occurrence → due, ready, behind, dead, a session, "parked <name>"; absent: in no place. What waits in line for the turn of its group is
+	// in due if it was not taken, else in ready: the same rules hold for it.
+	where  map[string]string //
 	due    map[string]float64
 	held   map[string]string // fence, "-" before it: taken ahead
 	open   map[string]openEntry
@@ -60,6 +62,15 @@ func (w *scheduleWalk) look() *picture {
 	for _, z := range due.Val() {
 		put(z.Member.(string), "due")
 		p.due[z.Member.(string)] = z.Score
+	}
+	lined := w.client.ZRange(ctx, keys.line, 0, -1).Val()
+	for _, member := range lined {
+		id := lineID(member)
+		if _, _, occurs := protocol.CutOccurrence(id); occurs && bodies.Val()[id] == "" && crashes.Val()[id] == "" {
+			put(id, "due")
+		} else {
+			put(id, "ready")
+		}
 	}
 	void := w.client.ZRange(ctx, keys.stale, 0, -1).Val()
 	for _, id := range ready.Val() {
@@ -120,6 +131,7 @@ func (w *scheduleWalk) look() *picture {
 		p.runs[name] = p.runs[name][:min(len(p.runs[name]), keptRuns(lasts[name]))] // older ones of the same field may still be stored
 		p.days[name].add(entry.days)
 	}
-	p.rest = fmt.Sprint(p.bodies, counters.Val(), crashes.Val(), definitions.Val(), cursors.Val(), runs.Val(), lasts, histories, ready.Val(), due.Val(), owed.Val(), open.Val(), behind.Val())
+	p.rest = fmt.Sprint(p.bodies, counters.Val(), crashes.Val(), definitions.Val(), cursors.Val(), runs.Val(), lasts, histories, ready.Val(), due.Val(), owed.Val(), open.Val(), behind.Val(), lined, w.client.HGetAll(ctx, keys.places).Val(),
+		w.client.HGetAll(ctx, keys.groups).Val(), w.client.ZRange(ctx, keys.turns, 0, -1).Val())
 	return p
 }

@@ -74,16 +74,16 @@ func pick(placements []protocol.Placement, which []int) []protocol.Placement {
 
 func (s *store) placeCall(partition protocol.Partition, placements []protocol.Placement) call {
 	k := s.keys.partition(partition)
-	args := make([]any, 1, 1+11*len(placements))
+	args := make([]any, 1, 1+12*len(placements))
 	args[0] = s.keys.wake()
 	for i := range placements {
 		p := &placements[i]
-		args = append(args, p.Name, p.Revision, formatCursor(p.Cursor), p.Count, p.Missed, p.CaughtUp, len(p.Instants), p.Zone)
+		args = append(args, p.Name, p.Revision, formatCursor(p.Cursor), p.Count, p.Missed, p.CaughtUp, len(p.Instants), p.Zone, p.Group)
 		for j, at := range p.Instants {
 			args = append(args, at.UTC().Format(time.RFC3339), milli(at.Add(p.Offset)), offsetAt(p, j))
 		}
 	}
-	return newCall(&placeScript, []string{k.owed, k.schedules, k.cursors, k.due, k.idle, k.counters, k.state, k.open, k.zones, k.jobs}, args)
+	return newCall(&placeScript, []string{k.owed, k.schedules, k.cursors, k.due, k.idle, k.counters, k.state, k.open, k.zones, k.jobs, k.line, k.places, k.turns, k.groups, k.opens}, args)
 }
 
 // offsetAt returns the offset of the zone at an instant of a placement, in seconds; 0 without a zone.

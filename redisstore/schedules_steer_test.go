@@ -40,7 +40,7 @@ func (w *scheduleWalk) create(s *modelSchedule) {
 
 // body returns the definition without the fields that the store adds.
 func (s *modelSchedule) body() string {
-	return fmt.Sprintf(`{"version":1,"job":"j","recurrence":{"frequency":"second","interval":%d},"misfire":"catch_up","grace":"1m0s","args":%d}`, s.rule, s.version)
+	return fmt.Sprintf(`{"version":1,"job":"j","recurrence":{"frequency":"second","interval":%d},"misfire":"catch_up","grace":"1m0s","group":%q,"args":%d}`, s.rule, s.group, s.version)
 }
 
 // steer changes, pauses, resumes, removes, prunes or creates a schedule.
@@ -263,8 +263,9 @@ func (w *scheduleWalk) change(s *modelSchedule) {
 	s.version++
 	if s.mixed {
 		s.policy = []string{"skip", "wait", "cancel", "allow"}[w.random.IntN(4)]
+		s.group = walkGroups[w.random.IntN(len(walkGroups))]
 	}
-	w.note("change %s to version %d, %s", s.name, s.version, s.policy)
+	w.note("change %s to version %d, %s, group %q", s.name, s.version, s.policy, s.group)
 	waits := s.withdraws(w)
 	if s.state != protocol.StatePaused {
 		s.state = protocol.StateLive

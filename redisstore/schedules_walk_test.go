@@ -96,9 +96,10 @@ func (w *scheduleWalk) ids() []string {
 }
 
 func (w *scheduleWalk) begin() {
+	w.setRules()
 	kinds := []string{"allow", "skip", "wait", "cancel", "skip", "wait", "skip", "cancel", "wait"}
 	for i, policy := range kinds {
-		s := &modelSchedule{name: fmt.Sprintf("%s%d", policy, i), policy: policy, rule: 1, last: storesuite.Ago(5 * time.Hour), mixed: i >= 6, keep: []int{1000, 3, 1000, 20, 0}[i%5]}
+		s := &modelSchedule{name: fmt.Sprintf("%s%d", policy, i), policy: policy, rule: 1, last: storesuite.Ago(5 * time.Hour), group: walkGroups[i%len(walkGroups)], mixed: i >= 6, keep: []int{1000, 3, 1000, 20, 0}[i%5]}
 		if i == 4 || i == 5 {
 			s.count = 5 + w.random.IntN(20)
 		}
@@ -111,7 +112,9 @@ func (w *scheduleWalk) begin() {
 
 func (w *scheduleWalk) step() {
 	worker := fmt.Sprintf("w%d", w.random.IntN(3))
-	switch w.random.IntN(13) {
+	switch w.random.IntN(14) {
+	case 13:
+		w.pauseGroup()
 	case 12:
 		w.cancelOne()
 	case 0, 1, 2:
@@ -124,7 +127,7 @@ func (w *scheduleWalk) step() {
 		w.made++
 		id := fmt.Sprintf("job%05d", w.made)
 		w.jobs[id] = true
-		w.Enqueue(storesuite.Job(id))
+		w.Enqueue(w.job(id))
 		w.now = w.look()
 	case 7:
 		w.steer()
@@ -157,7 +160,7 @@ func (w *scheduleWalk) placeSome() {
 
 func (w *scheduleWalk) placement(s *modelSchedule, at ...time.Time) protocol.Placement {
 	return protocol.Placement{
-		Partition: storesuite.DefaultPartition, Name: s.name, Revision: s.revision, Cursor: w.now.found[s.name].Cursor, Instants: at, Count: s.count,
+		Partition: storesuite.DefaultPartition, Name: s.name, Revision: s.revision, Cursor: w.now.found[s.name].Cursor, Instants: at, Count: s.count, Group: s.group,
 	}
 }
 

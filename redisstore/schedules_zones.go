@@ -73,7 +73,7 @@ func (s *store) Replan(ctx context.Context, replans []protocol.Replan) ([]*proto
 				r := &replans[i]
 				args = append(args, r.Name, r.Revision, storedCursor(r.Cursor), r.Back.UTC().Format(time.RFC3339))
 			}
-			calls = append(calls, newCall(&replanScript, []string{k.schedules, k.cursors, k.owed, k.due, k.jobs, k.crashes, k.state}, args))
+			calls = append(calls, newCall(&replanScript, []string{k.schedules, k.cursors, k.owed, k.due, k.jobs, k.crashes, k.state, k.line, k.places, k.turns, k.groups, k.grules, k.opens}, args))
 			batches = append(batches, batch)
 		}
 	}

@@ -103,6 +103,7 @@ type Backfilling struct {
 	Revision int64 // that the caller has read
 	// MaxUnfinished > 0: no job is placed while the schedule has this number of unfinished runs.
 	MaxUnfinished int
+	Group         string          // of the jobs; empty: none
 	Jobs          []BackfilledJob // the oldest first, at most MaxItems, and MaxBytes of bodies unless it is one
 }
 
@@ -196,6 +197,8 @@ type Declaration struct {
 	AnyFirst bool
 	// Form is the newest form of a definition that the caller can read: a newer one is not changed, DeclareAnswer.Newer. 0: any.
 	Form int
+	// Group of its jobs, as in Body; empty: none. With a group it is refused for a queue with several partitions: an InvalidError.
+	Group string
 }
 
 // Change has what the old recurrence of a schedule has missed until it changes. It counts only for the revision and the cursor that
@@ -342,6 +345,7 @@ type Placement struct {
 	// local time of the last occurrence, and places none whose local time is not later than the one that was taken before: PlaceAnswer.Repeats.
 	Zone    string
 	Offsets []time.Duration // of the zone at each of Instants, if Zone is set
+	Group   string          // of the occurrences; empty: none. Its partition must be the only one of the queue
 
 	Owed time.Duration // how long it had been owed when it was read: the store does not use it
 }

@@ -15,12 +15,13 @@ import (
 
 // definitionVersion is the newest format of a stored definition that this program knows. A new field raises it if the definition means something
 // else without the field; a field that older programs may ignore does not.
-const definitionVersion = 2
+const definitionVersion = 3
 
 // The format in which a definition is written: the lowest one that can represent it.
 const (
 	plainForm  = 1
 	spreadForm = 2 // it has a spread: a program that does not know spreads would place occurrences too early
+	groupForm  = 3 // its jobs belong to a group: a program that does not know that would place them without it
 )
 
 // maxDefinition is the maximum length in bytes of a stored definition that is read: arguments of the limit in base64, and the rest.
@@ -62,6 +63,8 @@ type Spec struct {
 
 	MaxUnfinished int // runs beyond this number of unfinished ones are not added; 0: any number
 
+	Group string // of each of its jobs, a valid key; empty: none
+
 	Details *wire.Details // of each of its jobs: Header, Retry, Keep, OnDone, OnDeath; nil: not set. It is shared, and must not be changed
 }
 
@@ -102,6 +105,7 @@ type storedSpec struct {
 	Meta           json.RawMessage       `json:"meta,omitempty"`
 	KeepRuns       *int                  `json:"keepRuns,omitempty"`
 	PauseAfter     int                   `json:"pauseAfter,omitempty"`
+	Group          string                `json:"group,omitempty"`
 	Retry          *storedRetry          `json:"retry,omitempty"`
 	OnDone         *storedFollower       `json:"onDone,omitempty"`
 	OnDeath        *storedFollower       `json:"onDeath,omitempty"`
@@ -144,7 +148,7 @@ func (s *Spec) Declare(name, queue string) (protocol.Declaration, error) {
 	body := storedSpec{
 		Version: plainForm, Job: s.JobName, Recurrence: s.Recurrence, Misfire: s.Misfire, Grace: s.Grace.String(),
 		NoImmediateRun: s.Recurrence.NoImmediateRun, MaxAttempts: s.MaxAttempts, Meta: s.Meta, PauseAfter: s.PauseAfter,
-		MaxUnfinished: s.MaxUnfinished,
+		MaxUnfinished: s.MaxUnfinished, Group: s.Group,
 	}
 	body.Recurrence.NoImmediateRun = false
 	keep := s.Keeps()
@@ -158,6 +162,9 @@ func (s *Spec) Declare(name, queue string) (protocol.Declaration, error) {
 		offset := offsetOf(name, s.Spread).Milliseconds()
 		body.Version, body.Spread, body.OffsetMS = spreadForm, s.Spread.String(), &offset
 	}
+	if s.Group != "" {
+		body.Version = groupForm
+	}
 	body.setDetails(s.Details)
 	body.setPayload(s.Payload)
 	text := new(bytes.Buffer)
@@ -168,7 +175,7 @@ func (s *Spec) Declare(name, queue string) (protocol.Declaration, error) {
 	}
 	return protocol.Declaration{
 		Name: name, Queue: queue, Overlap: s.Overlap, Body: bytes.TrimSuffix(text.Bytes(), []byte("\n")), KeepRuns: keep, PauseAfter: s.PauseAfter,
-		Form: definitionVersion,
+		Form: definitionVersion, Group: s.Group,
 	}, nil
 }
 
@@ -321,6 +328,11 @@ func (s *stored) definition() (*Definition, error) {
 	if s.MaxUnfinished < 0 || s.MaxUnfinished > MaxUnfinished {
 		return nil, fmt.Errorf("the definition's maxUnfinished %d: want 0 to %d", s.MaxUnfinished, MaxUnfinished)
 	}
+	if s.Group != "" {
+		if err := protocol.CheckID("the definition's group", s.Group); err != nil {
+			return nil, err
+		}
+	}
 	spread, offset, err := s.spread()
 	if err != nil {
 		return nil, err
@@ -335,7 +347,7 @@ func (s *stored) definition() (*Definition, error) {
 		Spec: Spec{
 			JobName: s.Job, Recurrence: s.Recurrence, Payload: s.payload(), Overlap: s.Overlap, Misfire: s.Misfire, Grace: grace,
 			MaxAttempts: s.MaxAttempts, Timeout: timeout, Details: details, Meta: s.Meta,
-			KeepRuns: s.KeepRuns, PauseAfter: s.PauseAfter, Spread: spread, MaxUnfinished: s.MaxUnfinished,
+			KeepRuns: s.KeepRuns, PauseAfter: s.PauseAfter, Spread: spread, MaxUnfinished: s.MaxUnfinished, Group: s.Group,
 		},
 	}, nil
 }

@@ -46,7 +46,7 @@ func (p *Plan) Runs(planned, taken time.Time) bool {
 // caught up, because no run was due to follow it. (If the last occurrence is given back, its schedule is owed again, and then everything counts.)
 func (p *Plan) Next(o protocol.Owed) protocol.Placement {
 	placement := protocol.Placement{
-		Partition: o.Partition, Name: o.Name, Revision: p.Revision, Cursor: o.Cursor, Count: p.Recurrence.Count, Offset: p.Offset,
+		Partition: o.Partition, Name: o.Name, Revision: p.Revision, Cursor: o.Cursor, Count: p.Recurrence.Count, Offset: p.Offset, Group: p.Group,
 		Owed: max(o.Now.Sub(o.Since), 0),
 	}
 	since := p.lastDue(o.Since)

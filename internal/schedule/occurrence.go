@@ -29,12 +29,12 @@ func OccurrenceID(schedule string, planned time.Time) string {
 // Job returns the job of an occurrence that has no body of its own yet.
 func (d *Definition) Job(schedule string, planned time.Time) wire.Envelope {
 	details := d.Details
-	if d.Offset > 0 {
+	if d.Offset > 0 || d.Group != "" {
 		details = new(wire.Details)
 		if d.Details != nil {
 			*details = *d.Details
 		}
-		details.Offset = d.Offset
+		details.Offset, details.Group = d.Offset, d.Group
 	}
 	return wire.Envelope{
 		Name:        d.JobName,

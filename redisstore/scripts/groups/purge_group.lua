@@ -1,4 +1,4 @@
--- purge_group.lua: delete the jobs of a group that wait, at most 500. Jobs that join the group after the purge has begun have later places, and remain.
+-- purge_group.lua: delete the jobs of a group that wait, at most 500, except occurrences, which belong to their schedules. Jobs that join the group after the purge has begun have later places, and remain.
 -- KEYS[1]  …:state    hash  layout, groups, grules
 -- KEYS[2]  …:jobs     hash  job ID -> envelope
 -- KEYS[3]  …:crashes  hash  job ID -> times its holder vanished
@@ -12,8 +12,9 @@
 -- KEYS[11] …:results  hash  job ID -> the result of an earlier job of that ID, which would be mistaken for the deleted one's
 -- KEYS[12] …:kept     zset  job ID -> until when its result is kept, Unix ms
 -- KEYS[13] …:callers  zset  completed calls, see lib/closed.lua
--- ARGV[1] a unique name of this call; ARGV[2] the group; ARGV[3] the last place of a job to delete
--- Returns time (us); how many jobs were deleted; 1 if more are left, else 0.
+-- ARGV[1] a unique name of this call; ARGV[2] the group; ARGV[3] the last place of a job to delete; ARGV[4] the member of line after which
+-- it begins, as the last step answered; empty: at the first one
+-- Returns time (us); how many jobs were deleted; 1 if more are left, else 0; the member after which the next step begins.
 local STATE, JOBS, CRASHES, LINE, PLACES = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local TURNS, GROUPS, GRULES, OPENS, CALLERS = KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[13]
 local group, last = ARGV[2], ARGV[3]
@@ -21,15 +22,18 @@ local group, last = ARGV[2], ARGV[3]
 local state = redis.call('HMGET', STATE, 'layout', 'groups', 'grules')
 local refusal = newer(state[1])
 if refusal then return refusal end
-local from, to = '[' .. group .. '\t', '(' .. group .. '\t' .. last .. '\n'
+local from, to = ARGV[4] == '' and '[' .. group .. '\t' or '(' .. ARGV[4], '(' .. group .. '\t' .. last .. '\n'
 local page = redis.call('ZRANGEBYLEX', LINE, from, to, 'LIMIT', '0', whole(MAX_ITEMS + 1))
 local more = #page > MAX_ITEMS and 1 or 0
 local before = answered(CALLERS, ARGV[1])
-if before then return { whole(now_us), before, #page > 0 and 1 or 0 } end
-if #page == 0 then return { whole(now_us), 0, 0 } end
+if before then return { whole(now_us), before, #page > 0 and 1 or 0, ARGV[4] } end
 page[MAX_ITEMS + 1] = nil
-local ids = {}
-for i, member in ipairs(page) do ids[i] = string.match(member, '[^\t]*$') end
+local last_member, members, ids = page[#page] or ARGV[4], {}, {}
+for _, member in ipairs(page) do
+  local id = string.match(member, '[^\t]*$')
+  if not is_occurrence(id) then members[#members + 1], ids[#ids + 1] = member, id end
+end
+if #ids == 0 then return { whole(now_us), 0, more, last_member } end
 local all = open_groups(state[2], state[3])
 read_groups(all, { group }, TURNS, GROUPS, GRULES)
 for _, id in ipairs(ids) do unblock(all.of[group], id) end
@@ -40,11 +44,11 @@ redis.call('ZCARD', KEYS[10])
 redis.call('HLEN', KEYS[11])
 redis.call('ZCARD', KEYS[12])
 
-redis.call('ZREM', LINE, unpack(page))
+redis.call('ZREM', LINE, unpack(members))
 redis.call('HDEL', PLACES, unpack(ids))
 local deleted = redis.call('HDEL', JOBS, unpack(ids))
 redis.call('HDEL', CRASHES, unpack(ids))
 forget_ids(ids, KEYS[10], KEYS[11], KEYS[12])
 tune_groups(all, STATE, LINE, PLACES, TURNS, GROUPS, OPENS)
 remember_closed(CALLERS, ARGV[1], deleted)
-return { whole(now_us), deleted, more }
+return { whole(now_us), deleted, more, last_member }

@@ -152,7 +152,7 @@ for i, id in ipairs(ids) do
   if given[id] then answer[i] = 'n' end
   given[id] = true
 end
-local out = { due = {}, dead = {}, ready = {}, parked = {}, line = {} } -- the places that ended jobs leave
+local out = { due = {}, dead = {}, ready = {}, parked = {}, line = {}, void = {} } -- the places that ended jobs leave; void: what goes to due
 local ended = {} -- positions of ended jobs
 local searches = 0
 local lifted = {} -- IDs of jobs that have ended, which …:once bars
@@ -170,7 +170,7 @@ local function void_now(id)
   out.ready[#out.ready + 1], out.ready[#out.ready + 2] = whole(now_ms) .. (cancels and '' or '.5'), id
 end
 
--- stands reports whether the i-th job, an occurrence in due that was not taken, must remain there until its instant: the
+-- stands reports whether the i-th job, an occurrence in due or in line that was not taken, must be in due until its instant: the
 -- take that drops it then owes the next one. It is at the cursor, or after a lost one.
 local function stands(i)
   local at, _, kind = cursor(flights.cursors[name_of[i]])
@@ -256,8 +256,19 @@ for i = 1, n do
     local list = out.parked[list_of[i]] or {}
     out.parked[list_of[i]] = list
     list[#list + 1] = member_of[i]
+  elseif grouped.members[i] and name and not bodies[i] and not crashes[i] and not cancels then
+    answer[i] = 'u'
+  elseif grouped.members[i] and name and not bodies[i] and not crashes[i] and stands(i) then
+    answer[i] = 'e'
+    ended[#ended + 1] = i
+    local _, created = policy(flights.definitions[name])
+    marks[#marks + 1], marks[#marks + 2] = id, void_mark(created)
+    out.line[#out.line + 1] = grouped.members[i]
+    out.void[#out.void + 1], out.void[#out.void + 2] = whole(now_ms), id -- it owes the next one without a turn
   elseif grouped.members[i] then
+    local open_id, _, _, _, _, fresh = opened(name and flights.opens[name])
     finish(i)
+    was_taken[i] = name and (bodies[i] or crashes[i]) and not (open_id == id and fresh == planned_of[i])
     out.line[#out.line + 1] = grouped.members[i]
   else
     local there = in_ready(i)
@@ -288,7 +299,9 @@ end
 if #out.due > 0 then redis.call('ZREM', DUE, unpack(out.due)) end
 if #out.dead > 0 then redis.call('ZREM', DEAD, unpack(out.dead)) end
 if grouped.tune then
-  leave_line(KEYS[26], KEYS[25], out.line, removed)
+  local left = { unpack(removed) }
+  for k = 1, #marks, 2 do left[#left + 1] = marks[k] end -- a void one waits for no turn
+  leave_line(KEYS[26], KEYS[25], out.line, left)
   grouped.opened = grouped.tune(ended)
 end
 for l, members in pairs(out.parked) do
@@ -300,6 +313,7 @@ if #out.ready > 0 then
   redis.call('HSET', STATE, 'stale', '1')
 end
 if #marks > 0 then redis.call('HSET', JOBS, unpack(marks)) end
+if #out.void > 0 then redis.call('ZADD', DUE, unpack(out.void)) end
 local asked = 0
 local forgotten = {}
 for _, i in ipairs(ended) do forgotten[#forgotten + 1] = ids[i] end
@@ -354,5 +368,5 @@ for _, job in ipairs(told) do
   if workers[job.at] ~= '' then redis.call('PUBLISH', wake .. workers[job.at], 'c' .. job.fence .. '\t' .. job.id) end
 end
 if result and answer[1] == 'e' then redis.call('PUBLISH', wake .. 'ended:' .. queue .. '\t' .. ids[1], 'e') end
-if #front > 0 or grouped.opened and not state[7] then wake_one(IDLE, wake) end
+if #front + #out.void > 0 or grouped.opened and not state[7] then wake_one(IDLE, wake) end
 return { whole(now_us), 1, #ended + #lifted, table.concat(answer) }

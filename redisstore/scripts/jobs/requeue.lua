@@ -96,7 +96,7 @@ for i = 1, n do
     end
   elseif new ~= '' then
     goes = false -- it was dead, and is no longer
-  elseif due[i] and occurrence(id) and not bodies[i] and not crashes[i] then
+  elseif (due[i] or grouped.members[i]) and occurrence(id) and not bodies[i] and not crashes[i] then
     answer[i] = 'u'
   elseif due[i] then
     goes = not bodies[i] or not is_mark_of_void(bodies[i])

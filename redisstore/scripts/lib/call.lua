@@ -34,6 +34,9 @@ local function new_call(ids, from, bodies, crashes, schedule, planned, flights, 
     -- what both change
     soonest = nil, -- earliest instant that this call adds to due, Unix ms
     came_back = {}, -- IDs of occurrences without an envelope that are not new any more
+    grouped = {}, -- ID -> true: settled jobs that belong to groups
+    give_way = nil, -- if jobs belong to groups: the function of the piece joins
+    behind = {}, -- IDs of occurrences that went behind another one
     superseded = {}, -- occurrence that a newer one has ended -> true
     skipped = nil, -- occurrences that were dropped, because another one runs or waits
     forgotten = {}, -- IDs to remove from jobs and crashes

@@ -12,7 +12,7 @@
 -- has changed since the program read it. So the job that follows is added once, with any number of processes and repeated calls; and a
 -- job that was requeued, run, changed or deleted meanwhile does not die.
 local NO_WORKER = 'no worker came that can run it' -- the last error of such a job
-local ENVELOPE, FORM = 2, 2 -- the newest version of an envelope and form of a definition that are known
+local ENVELOPE, FORM = 2, 3 -- the newest version of an envelope and form of a definition that are known
 
 -- what_follows returns whether a job may follow the death of an expired one: false, none follows; 'asks', a program must read it; 'waits', a
 -- newer version wrote it, and can read it. body: its envelope; definition: its schedule's, if it is an occurrence without an envelope.

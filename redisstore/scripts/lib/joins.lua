@@ -1,10 +1,10 @@
 -- joins: jobs of groups that a take moves to line, from due and from lists of parked jobs, before it picks the ones to take.
 -- needs: limits clock queuelimit line groups turns
 
--- A job of a group never starts from due or from a list of parked jobs: there it would not wait for its turn. A take that finds it there adds it to line:
--- at its place, if it has one, else at the end. all.joins has these jobs.
+-- A job of a group never starts from due, from ready or from a list of parked jobs: there it would not wait for its turn. A take that finds it there adds
+-- it to line: at its place, if it has one, else at the end. all.joins has these jobs.
 
--- add_join records that a job moves to line. entry: its entry in places; from: d, or which list of parked jobs; member: its member there.
+-- add_join records that a job moves to line. entry: its entry in places; from: d, r, or which list of parked jobs; member: its member there.
 local function add_join(all, id, entry, from, member)
   local place, group = string.match(entry, '^(%d+) (.+)$')
   if place then all.joins[#all.joins + 1] = { id = id, place = place, group = group, from = from, member = member } end
@@ -24,6 +24,23 @@ local function bounce_parked(all, ids, from, member_of, places)
     end
   end
   for i = n + 1, left do ids[i], from[i] = nil, nil end
+end
+
+-- split_ready returns the jobs at the head of ready, list, that belong to no group, up to the first occurrence that does. Those before all others join line:
+-- all.fronted is how many. all.cut: some are left out. places: the key.
+local function split_ready(all, list, places)
+  if not string.find(table.concat(list), '@', 1, true) then return list end
+  local entries, rest, at = redis.call('HMGET', places, unpack(list)), {}, 1
+  while list[at] and entries[at] and #all.joins < MAX_ITEMS do
+    add_join(all, list[at], entries[at], 'r', list[at])
+    at = at + 1
+  end
+  all.fronted = at - 1
+  for i = at, #list do
+    all.cut = all.cut or entries[i] and true
+    if not all.cut then rest[#rest + 1] = list[i] end
+  end
+  return rest
 end
 
 -- split_due returns those of the due jobs that belong to no group. If there are others, it reads more of due. left: how many are wanted; due,
@@ -90,11 +107,68 @@ end
 local function save_joins(all, line, places)
   local lined, placed = {}, {}
   for i, job in ipairs(all.joins) do
-    lined[2 * i - 1], lined[2 * i] = '0', job.lined
+    if not job.withdrawn then lined[#lined + 1], lined[#lined + 2] = '0', job.lined end
     placed[2 * i - 1], placed[2 * i] = job.id, job.place .. ' ' .. job.group
   end
-  if #lined > 0 then
-    redis.call('ZADD', line, unpack(lined))
-    redis.call('HSET', places, unpack(placed))
+  if #lined > 0 then redis.call('ZADD', line, unpack(lined)) end
+  if #placed > 0 then redis.call('HSET', places, unpack(placed)) end
+end
+
+-- give_way takes the occurrence other out of line, for which a schedule is held, if the picked occurrence id of the same schedule is the blocker of a
+-- group whose jobs run in order: each would wait for the other. Returns whether it did; then all.gave has the member of line, unless it was not there yet.
+-- line, places, turns, groups, grules: the keys.
+local function give_way(all, id, other, line, places, turns, groups, grules)
+  local pick
+  for i, picked in ipairs(all.picks) do
+    if picked == other then return false end
+    if picked == id then pick = i end
   end
+  if not pick or not all.picked[pick].rule.ordered or all.kept[pick].blocker ~= id then return false end
+  local member, name
+  for _, job in ipairs(all.joins) do
+    if job.id == other and not job.withdrawn then job.withdrawn, member, name = true, job.lined, job.group end
+  end
+  if not member then
+    -- read after write: only now it is known that it matters
+    local entry = redis.call('HGET', places, other)
+    member = entry and line_member(other, entry)
+    if not member or not redis.call('ZSCORE', line, member) then return false end
+    name, all.gave[#all.gave + 1] = string.match(entry, ' (.+)$'), member
+    read_groups(all, { name }, turns, groups, grules)
+  end
+  local g = all.of[name]
+  g.out = g.out or {}
+  g.out[member], g.has, g.idle, all.left[g] = true, nil, nil, true
+  return true
+end
+
+-- leave_groups records that occurrences have ended, or do not keep the next jobs of their groups from starting: those of gone leave places too. places,
+-- turns, groups, grules: the keys. all.ended, all.placed: see work/groups.lua.
+local function leave_groups(all, gone, behind, places, turns, groups, grules)
+  local ids, is_gone, names, group_of = {}, {}, {}, {}
+  for _, id in ipairs(gone) do
+    if is_occurrence(id) then ids[#ids + 1], is_gone[id] = id, true end
+  end
+  for _, id in ipairs(behind) do ids[#ids + 1] = id end
+  -- read after write: what the settlements and the takes mean for schedules is known only now
+  for i, entry in ipairs(#ids > 0 and redis.call('HMGET', places, unpack(ids)) or {}) do
+    group_of[i] = entry and string.match(entry, ' (.+)$')
+    if group_of[i] then names[#names + 1] = group_of[i] end
+  end
+  read_groups(all, names, turns, groups, grules)
+  for i, id in ipairs(ids) do
+    local g = group_of[i] and all.of[group_of[i]]
+    if g then
+      unblock(g, id)
+      g.has, g.resumes, g.idle = nil, nil, nil
+      if is_gone[id] then all.ended[#all.ended + 1] = id end
+    end
+  end
+  for _, job in ipairs(all.joins) do job.withdrawn = job.withdrawn or is_gone[job.id] end
+  for g in pairs(all.left) do g.has, g.resumes, g.idle = nil, nil, nil end
+  local placed = {}
+  for i = 1, #all.placed, 2 do
+    if not is_gone[all.placed[i]] then placed[#placed + 1], placed[#placed + 2] = all.placed[i], all.placed[i + 1] end
+  end
+  all.placed = placed
 end

@@ -1,15 +1,22 @@
 -- line: jobs that belong to a group.
 
--- The hash places has job ID -> "<place> <group>" for each job of a group, as long as the job has an envelope. A place is a number of 16 digits;
+-- The hash places has job ID -> "<place> <group>" for each job of a group, as long as the job exists: an occurrence from its placement on. A place is a number of 16 digits;
 -- 0: the job has not waited to run yet. A job keeps its place while it is in flight or parked. The sorted set line has
 -- "<group>\t<place>\t<job ID>" -> 0 for those of these jobs that wait to run now: they are not in ready.
 --
 -- After every script:
---   - a job in line has the same group and place in places, and an envelope. It is in no other list and no flight. Its ID may be in
+--   - a job in line has the same group and place in places, and an envelope unless it is an occurrence. It is in no other list and no flight. Its ID may be in
 --     ready and in stale, because of an earlier job without a group;
---   - a job in places is not in ready, unless its ID is void there;
+--   - a job in places is not in ready, unless its ID is void there; or it is an occurrence that came back, or waited behind another one, and has not
+--     joined line again yet: the take that finds it at the head of ready moves it;
+--   - an occurrence may have no envelope;
 --   - if places is not empty, …:state has the field groups. Scripts read both keys only then. See lib/groups.lua.
 local NO_PLACE = '0000000000000000'
+
+-- is_occurrence reports whether a job is an occurrence of a schedule.
+local function is_occurrence(id)
+  return string.byte(id, -1) == 90 and string.find(id, '@%d%d%d%d%-%d%d%-%d%dT%d%d:%d%d:%d%dZ$') ~= nil -- Z
+end
 
 -- line_member returns the member of line for a job with this entry in places; nil: the entry cannot be read.
 local function line_member(id, entry)

@@ -22,8 +22,9 @@ local function decide(call, i, name, planned)
     call.vanished[name] = nil
   end
   local open_id, fence, _, _, letter, fresh = opened(flights.opens[name])
-  local begun = body or call.crashes and call.crashes[i]
-  local new = not begun and (call.from[i] == 'd' or open_id == id and fresh == planned)
+  -- one in line that is not new has an entry in crashes, and so has a new one of a group that has waited behind another one
+  local first = (call.from[i] == 'd' or call.from[i] == 'g') and not (call.crashes and call.crashes[i])
+  local new = not body and (first or open_id == id and fresh == planned)
   -- a definition that cannot be read is owed too: a ticker reports it, and once it is repaired the schedule continues
   local owing = (state == 'live' or not state and flights.definitions[name]) and
     (at_cursor(call, name, planned) or new and overtakes(call, name, planned))
@@ -59,6 +60,12 @@ local function meet(call, i, n, fence, worker, session)
   local decision, new, owing, overlap, ends = decide(call, i, name, planned)
   local open_id, open_fence, open_worker, open_session, letter, fresh = opened(call.flights.opens[name])
   local data
+  local swaps = decision == 'behind' and not new and open_fence == '0' and call.from[i] == 'g' and call.give_way and call.give_way(id, open_id)
+  if swaps then -- the other one waits behind this one again
+    local _, other = occurrence(open_id)
+    wait_behind(call.flights, name, (yields(letter) and '~' or '') .. other) -- ~: see lib/flight.lua
+    decision = 'take'
+  end
   if decision == 'take' then
     data = describe(call, i, n, new)
     if ends then
@@ -67,7 +74,7 @@ local function meet(call, i, n, fence, worker, session)
       supersede(call, name, ended, ends, '')
     end
     if overlap and overlap ~= 'allow' then
-      fresh = open_id == id and fresh ~= planned and fresh or ''
+      if not swaps and not (open_id == id and fresh ~= planned) then fresh = '' end
       local first = sub(overlap, 1, 1)
       if open_id == id and yields(letter) then first = string.upper(first) end
       set_open(call.flights, name, opening(id, fence, worker, session, first, fresh))
@@ -78,6 +85,8 @@ local function meet(call, i, n, fence, worker, session)
     end
   elseif decision == 'behind' then
     wait_behind(call.flights, name, planned)
+    call.behind[#call.behind + 1] = id
+    if new and call.from[i] == 'g' then call.came_back[#call.came_back + 1] = id end -- else it would look as if it had not been taken
     if new then
       set_open(call.flights, name, opening(open_id, open_fence, open_worker, open_session, letter, planned))
       if overlap == 'cancel' and open_fence ~= '0' and not yields(letter) then add_pair(call.replaced, open_worker, open_id) end

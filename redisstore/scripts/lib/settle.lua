@@ -95,10 +95,13 @@ local function settle(call, id, name, planned, kind, amount, body, run, annex)
       local position, since = match(amount, '^(%d+) ?(%d*)$')
       position = tonumber(position)
       call.parked[position] = call.parked[position] or {}
+      if name and body == '' and call.grouped[id] then call.came_back[#call.came_back + 1] = id end -- it will be in line, as new ones are
       add_pair(call.parked[position], since ~= '' and since or call.now, id) -- its age counts from when it was first parked
     elseif fate == 'behind' then
+      call.behind[#call.behind + 1] = id
       if body == '' then call.came_back[#call.came_back + 1] = id end
     else
+      if name and body == '' and call.grouped[id] then call.came_back[#call.came_back + 1] = id end -- likewise
       call.front[#call.front + 1] = id
     end
   end

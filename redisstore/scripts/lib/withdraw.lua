@@ -4,15 +4,16 @@
 -- A schedule with a spread has occurrences whose planned instant has passed although they are due later. A withdrawn occurrence is still to
 -- come, so the cursor moves to an instant before its planned one: else it would be lost. Without a spread that instant is now.
 
--- untaken returns the ID of the occurrence at the cursor of the schedule name if it is in due and was not taken yet; and whether it is
--- due in the future, so that it must be withdrawn. at, kind: planned instant and kind of the cursor; due, jobs, crashes: the keys.
-local function untaken(due, jobs, crashes, name, at, kind)
+-- untaken returns the ID of the occurrence at the cursor of the schedule name if it is in due, or waits in line, and was not taken yet; and whether it
+-- is due in the future, so that it must be withdrawn. at, kind: planned instant and kind of the cursor; due, jobs, crashes: the keys; lined: see the
+-- piece lined, nil: no job has a group.
+local function untaken(due, jobs, crashes, name, at, kind, lined)
   if not is_placed(kind) then return nil, false end
   local id = name .. '@' .. at
   local due_ms = redis.call('ZSCORE', due, id)
-  if not due_ms then return nil, false end
+  if not due_ms and not (lined and lined.member_of(id)) then return nil, false end
   if redis.call('HEXISTS', jobs, id) == 1 or redis.call('HEXISTS', crashes, id) == 1 then return nil, false end
-  return id, tonumber(due_ms) > now_ms
+  return id, due_ms and tonumber(due_ms) > now_ms or false
 end
 
 -- before returns the text of the instant from which a schedule continues after the withdrawal of an occurrence that was planned for at: now, or

@@ -53,15 +53,25 @@ for i, id in ipairs(page) do
   if not void[i] then ids[#ids + 1] = id end
   looked = i
 end
-local lined, grouped = {}, {} -- the members of purgedline that leave it, and their IDs
+local lined, grouped = {}, {} -- the members of purgedline that leave it, and the IDs of the jobs that leave places
 if looked == #page and #page < MAX_ITEMS then lined = redis.call('ZRANGE', KEYS[18], '0', whole(MAX_ITEMS - #page - 1)) end
-for i, member in ipairs(lined) do
-  grouped[i] = match(member, '[^\t]*$')
-  ids[#ids + 1] = grouped[i]
+local returns = {} -- members of occurrences: they belong to their schedules, as those in due do, and return to line
+local occurs = {}
+for i = 1, #lined do
+  local id = match(lined[i], '[^\t]*$')
+  if occurrence(id) then
+    returns[#returns + 1], returns[#returns + 2] = '0', lined[i]
+    occurs[#occurs + 1] = lined[i]
+  else
+    grouped[#grouped + 1] = id
+    ids[#ids + 1] = id
+  end
 end
+for _, id in ipairs(ended) do grouped[#grouped + 1] = id end -- occurrences in ready may belong to groups
 redis.call('HLEN', KEYS[19])
 local entries = {}
 for i, id in ipairs(#grouped > 0 and redis.call('HMGET', KEYS[19], unpack(grouped)) or {}) do entries[i] = id or nil end
+for i, member in ipairs(occurs) do entries[#grouped + i] = '0 ' .. match(member, '^([^\t]*)') end
 local all = state[2] and open_tuned(state[2], state[3], entries, LINE, KEYS[19], TURNS, GROUPS, GRULES, OPENS)
 local flights, front = read_flights(OPEN, BEHIND, SCHEDULES, CURSORS, names, {}), {}
 local owes = #names > 0 and redis.call('ZMSCORE', OWED, unpack(names)) or {}
@@ -101,6 +111,7 @@ if #ids > 0 then
   forget_ids(ids, ONCE, RESULTS, KEPT)
 end
 leave_line(KEYS[19], KEYS[18], lined, grouped)
+if #returns > 0 then redis.call('ZADD', LINE, unpack(returns)) end
 if all then
   for i, id in ipairs(grouped) do unblock_job(all, id, entries[i]) end
   tune_groups(all, STATE, LINE, KEYS[19], TURNS, GROUPS, OPENS)

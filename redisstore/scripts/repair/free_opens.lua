@@ -1,4 +1,4 @@
--- free_opens.lua: release schedules that are held by an occurrence which is not in flight and not in ready: it was edited by hand, evicted, or
+-- free_opens.lua: release schedules that are held by an occurrence which is not in flight, not in ready and not in line: it was edited by hand, evicted, or
 -- lost in a failover. An entry that cannot be read holds nothing, and is removed: a newer version that wrote it would have raised the layout.
 -- An entry that has changed since the caller read it is skipped.
 -- KEYS[1] …:open       hash  schedule -> see lib/open.lua
@@ -7,15 +7,18 @@
 -- KEYS[4] …:owed       zset  schedule -> instant since when its next occurrence is to be placed, see lib/owed.lua
 -- KEYS[5] …:schedules  hash  schedule -> definition
 -- KEYS[6] …:cursors    hash  schedule -> cursor
--- KEYS[7] …:state      hash  layout, purge
--- KEYS[8...] …:inflight:<session>  hash  job ID -> fence
--- ARGV three values for each schedule: name, its entry in open, the position of its session among KEYS[8...] (0: it has none)
+-- KEYS[7] …:state      hash  layout, purge, groups
+-- KEYS[8] …:line       zset  "<group>\t<place>\t<job ID>" -> 0: jobs of groups to run now, see lib/line.lua
+-- KEYS[9] …:places     hash  job ID -> "<place> <group>"
+-- KEYS[10] …:due       zset  job ID -> instant it is due, Unix ms
+-- KEYS[11...] …:inflight:<session>  hash  job ID -> fence
+-- ARGV three values for each schedule: name, its entry in open, the position of its session among KEYS[11...] (0: it has none)
 -- Returns how many were released, or removed.
 local OPEN, BEHIND, READY, OWED, SCHEDULES, CURSORS, STATE = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7]
-local INFLIGHT = 7 -- the hashes of the sessions come after KEYS[7]
+local INFLIGHT = 10 -- the hashes of the sessions come after KEYS[10]
 local DEPTH = 10000 -- how deep ready is searched: an occurrence for which a schedule is held was put at its front
--- uses: strings clock layout definition owed open flight
-local state = redis.call('HMGET', STATE, 'layout', 'purge')
+-- uses: strings clock layout definition owed open flight line
+local state = redis.call('HMGET', STATE, 'layout', 'purge', 'groups')
 local refusal = newer(state[1])
 if refusal then return refusal end
 -- While a purge runs, such an occurrence may be in purged: the purge ends it. If ready is longer than what is searched, it may be deeper.
@@ -34,7 +37,8 @@ for i, name in ipairs(names) do
   elseif flights.opens[name] == entry and fence ~= '-' then
     local there
     if fence == '0' then
-      there = hidden or redis.call('LPOS', READY, id)
+      there = hidden or redis.call('LPOS', READY, id) or find_grouped(state[3], KEYS[9], KEYS[8], { id }).members[1] or
+        redis.call('ZSCORE', KEYS[10], id) -- a suspect that waits for another one
     else
       local held = position > 0 and redis.call('HGET', KEYS[INFLIGHT + position], id)
       there = held and match(held, '%d+$') == fence

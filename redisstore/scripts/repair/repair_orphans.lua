@@ -1,12 +1,15 @@
 -- repair_orphans.lua: repair schedules that cannot continue, because their data were edited by hand, evicted, or lost in a failover. A live
--- schedule is in owed, or the occurrence at its cursor is in due; such a schedule is not changed.
+-- schedule is in owed, or the occurrence at its cursor is in due or in line; such a schedule is not changed.
 -- KEYS[1] …:owed       zset  schedule -> instant since when its next occurrence is to be placed, see lib/owed.lua
 -- KEYS[2] …:open       hash  schedule -> see lib/open.lua
 -- KEYS[3] …:schedules  hash  schedule -> definition
 -- KEYS[4] …:cursors    hash  schedule -> "<planned instant> <runs used> <kind>"
 -- KEYS[5] …:due        zset  job ID -> instant it is due, Unix ms
 -- KEYS[6] …:counters   hash
--- KEYS[7] …:state      hash  layout
+-- KEYS[7] …:state      hash  layout, groups
+-- KEYS[8] …:line       zset  "<group>\t<place>\t<job ID>" -> 0: jobs of groups to run now, see lib/line.lua
+-- KEYS[9] …:places     hash  job ID -> "<place> <group>"
+-- KEYS[10] …:purgedline  zset  likewise: the former line of a purge, which returns occurrences
 -- ARGV the names of the schedules
 -- Returns a list of those that this call has not checked, because the definitions of the others are long; then two values for each
 -- repaired schedule: name, and what was wrong with it:
@@ -15,8 +18,9 @@
 --   owed    it was not in owed, and the occurrence at its cursor was taken, or is lost: the one after it is placed
 --   cursor  its cursor was gone or cannot be read: it continues from now, and has used as many runs as have started
 local OWED, OPEN, SCHEDULES, CURSORS, DUE, COUNTERS, STATE = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7]
--- uses: limits clock layout instant seconds counters definition owed open bars withdraw standing
-local refusal = newer(redis.call('HGET', STATE, 'layout'))
+-- uses: limits clock layout instant seconds counters definition owed open bars withdraw standing line
+local state = redis.call('HMGET', STATE, 'layout', 'groups')
+local refusal = newer(state[1])
 if refusal then return refusal end
 local names = ARGV
 local owed = redis.call('ZMSCORE', OWED, unpack(names))
@@ -37,8 +41,9 @@ for i, name in ipairs(names) do
   end
 end
 local due = #ids > 0 and redis.call('ZMSCORE', DUE, unpack(ids)) or {}
+local lined = { find_grouped(state[2], KEYS[9], KEYS[8], ids).members, find_grouped(state[2], KEYS[9], KEYS[10], ids).members }
 for k, i in ipairs(placed) do
-  if not due[k] then suspects[#suspects + 1] = i end
+  if not due[k] and not lined[1][k] and not lined[2][k] then suspects[#suspects + 1] = i end
 end
 
 local left, bytes = {}, 0

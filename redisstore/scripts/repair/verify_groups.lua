@@ -40,9 +40,9 @@ end
 local answer = { next_at }
 if ARGV[1] == 'places' then
   for i = 1, #page, step do
-    -- an occurrence may have no envelope
+    -- an occurrence may have no envelope: verify_job.lua looks where it is
     local id = page[i]
-    local gone = not find(id, '@', 1, true) and redis.call('HEXISTS', JOBS, id) == 0
+    local gone = redis.call('HEXISTS', JOBS, id) == 0
     if gone or not is_entry(page[i + 1]) then answer[#answer + 1] = id end
   end
   return answer
@@ -60,7 +60,7 @@ for i = 1, #page, step do
   elseif not sound or entry and is_entry(entry) and line_member(id, entry) ~= member or seen[id] then
     what, removed[#removed + 1] = 'member', member
   elseif not entry or not is_entry(entry) then
-    if redis.call('HEXISTS', JOBS, id) == 1 then
+    if redis.call('HEXISTS', JOBS, id) == 1 or is_occurrence(id) then
       what, seen[id] = 'entry', true
       restored[#restored + 1], restored[#restored + 2] = id, place .. ' ' .. group
     else

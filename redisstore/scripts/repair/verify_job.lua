@@ -146,7 +146,8 @@ redis.call('ZCARD', IDLE)
 local function fault(i)
   local all = places[i]
   local flies = find(all, '[fF]')
-  if grouped.entries[i] and (not is_entry(grouped.entries[i]) or all == '' and not stored[i] and not name_of[i]) then return 'group' end
+  if grouped.entries[i] and (not is_entry(grouped.entries[i]) or all == '' and not stored[i] and (not name_of[i] or searches)) then return 'group' end
+  if grouped.entries[i] and all == '' and not stored[i] then return 'unsure' end
   if follows[i] and not find(all, 'F', 1, true) then return 'after' end
   if void[i] and searches and in_ready[i] == 0 then return 'void' end
   if marked[i] and not due[i] then return 'mark' end

@@ -7,18 +7,22 @@
 -- KEYS[5] …:due        zset  job ID -> instant it is due, Unix ms
 -- KEYS[6] …:jobs       hash  job ID -> envelope
 -- KEYS[7] …:crashes    hash  job ID -> times its holder vanished
--- KEYS[8] …:state      hash  layout
+-- KEYS[8] …:state      hash  layout, groups
+-- KEYS[9] …:line       zset  "<group>\t<place>\t<job ID>" -> 0: jobs of groups to run now, see lib/line.lua
+-- KEYS[10] …:places    hash  job ID -> "<place> <group>"
+-- KEYS[11] …:purgedline  zset  likewise: the former line of a purge, which returns occurrences
 -- ARGV[1] the position in the list, as the last call answered; 0 begins; empty: no list, but ARGV[2...], names of schedules that must be in
 -- due only if they are in owed as well
 -- Returns the new position, 0 at the end; then three values for each schedule: name, generation, and its fault:
 --   due, owed, cursor, held  see repair_orphans.lua
---   both                     it is in owed, and the occurrence at its cursor is in due and was not taken
+--   both                     it is in owed, and the occurrence at its cursor is in due or in line and was not taken
 --   mark                     the mark of a move, and no fault
 --   unreadable               its definition does not begin correctly: it is not placed, changed or run. Its generation is empty
 local OWED, OPEN, SCHEDULES, CURSORS, DUE, JOBS, CRASHES, STATE = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8]
 local COUNT = 100 -- about how many definitions a call reads
--- uses: clock layout instant seconds definition owed open bars standing
-local refusal = newer(redis.call('HGET', STATE, 'layout'))
+-- uses: clock layout instant seconds definition owed open bars standing line
+local state = redis.call('HMGET', STATE, 'layout', 'groups')
+local refusal = newer(state[1])
 if refusal then return refusal end
 local lists = ARGV[1] ~= ''
 local names, texts, next_at = {}, {}, '0'
@@ -40,7 +44,8 @@ local function fault(name, definition_text)
   local at, _, kind = readable(text)
   if text and not at or not since and not at then return 'cursor' end
   local id = is_placed(kind) and name .. '@' .. at
-  local placed = id and redis.call('ZSCORE', DUE, id)
+  local placed = id and (redis.call('ZSCORE', DUE, id) or find_grouped(state[2], KEYS[10], KEYS[9], { id }).members[1] or
+    find_grouped(state[2], KEYS[10], KEYS[11], { id }).members[1])
   if not since then
     if placed then return nil end
     return id and (seconds(at) or 0) * 1000 + offset_of(definition_text) > now_ms and 'due' or 'owed'

@@ -1,5 +1,5 @@
 -- backfill.lua: place past occurrences of a schedule, at most 500, that it has not placed or that ran before: planned instants up to its cursor.
--- KEYS[1]  …:state      hash  layout, paused, limit, large
+-- KEYS[1]  …:state      hash  layout, paused, limit, large, groups, grules
 -- KEYS[2]  …:sessions   zset  session -> instant it lapses, Unix ms
 -- KEYS[3]  …:jobs       hash  job ID -> envelope
 -- KEYS[4]  …:due        zset  job ID -> instant it is due, Unix ms
@@ -18,13 +18,19 @@
 -- KEYS[17] …:history    hash  schedule -> its last attempts
 -- KEYS[18] …:owed       zset  schedule -> instant since when its next occurrence is to be placed, see lib/owed.lua
 -- KEYS[19] …:counters   hash
--- KEYS[20...] …:inflight:<session>  hash  job ID -> fence: of every session
--- KEYS[21...] …:parked:<name>       zset  job ID -> instant parked, Unix ms: every list, the shared one last
+-- KEYS[20] …:line  zset  "<group>\t<place>\t<job ID>" -> 0: jobs of groups to run now, see lib/line.lua
+-- KEYS[21] …:places  hash  job ID -> "<place> <group>"
+-- KEYS[22] …:turns  zset  "<tag>\t<group>" -> flights / weight, see lib/groups.lua
+-- KEYS[23] …:groups  hash  group -> its flights, tag and starts
+-- KEYS[24] …:grules  hash  group -> its rule and pause
+-- KEYS[25] …:opens  zset  group -> instant of its next start, Unix ms
+-- KEYS[26...] …:inflight:<session>  hash  job ID -> fence: of every session
+-- KEYS[27...] …:parked:<name>       zset  job ID -> instant parked, Unix ms: every list, the shared one last
 -- ARGV[1] a unique name of this call; ARGV[2] prefix of the wake-up channels; ARGV[3] the schedule; ARGV[4] its revision
 -- ARGV[5] how many sessions; ARGV[6] how many lists of parked jobs; ARGV[7] how many instants
 -- ARGV[8] the field parked of state before the shared list was searched for these jobs; empty: there is no such list
--- ARGV[9] how many unfinished runs the schedule may have: more are not placed; 0: any number
--- ARGV[10...] the sessions; the names of the lists; three values for each instant, the oldest first: its text, the member of its job in the
+-- ARGV[9] how many unfinished runs the schedule may have: more are not placed; 0: any number; ARGV[10] the group of the occurrences; empty: none
+-- ARGV[11...] the sessions; the names of the lists; three values for each instant, the oldest first: its text, the member of its job in the
 --          shared list (empty: unknown), the envelope
 -- Returns time (us); 1 (0: nothing was done, because a session or a list is not in KEYS, or more was parked; -1: nothing was done, because the
 -- schedule does not exist; -2: because it is at another revision, or moves; -3: because its definition cannot be read); how many were placed; how
@@ -32,12 +38,13 @@
 
 -- The effect on an instant:
 --
---   its job is in flight, due, parked, in ready or behind ──► it does not change, and counts as existing
+--   its job is in flight, due, parked, in ready, line or behind ──► it does not change, and counts as existing
 --   after the cursor, or in the future, and in no list    ──► nothing: the schedule itself places it
 --   dead, or in no list                                   ──► placed, with an envelope, so that takes do not count it as a new one:
---        policy allow                                           at the end of ready
+--        policy allow                                           at the end of ready, or of its group in line
 --        else, the schedule is held, or another is older        behind, with LATER: after all others that wait for the schedule
 --        else                                                   the front of ready; the schedule is held for it, and it yields (lib/open.lua)
+-- If it has a group, it gets its place there now, in the order of instants.
 --
 -- Then an ID is in one of these places. If the schedule was free and has another policy than allow, exactly one of its IDs is in ready
 -- and open is held for it; so the script that ends its flight releases the next one, until all have run. The cursor, owed and the used runs do not
@@ -47,17 +54,17 @@ local STATE, SESSIONS, JOBS, DUE, READY, DEAD, CRASHES = KEYS[1], KEYS[2], KEYS[
 local OPEN, BEHIND, SCHEDULES, CURSORS, CALLERS, IDLE = KEYS[8], KEYS[9], KEYS[10], KEYS[11], KEYS[12], KEYS[13]
 local UNHANDLED, STALE, LAST, HISTORY, OWED = KEYS[14], KEYS[15], KEYS[16], KEYS[17], KEYS[18]
 local COUNTERS = KEYS[19]
-local INFLIGHT = 19 -- the hashes of the sessions come after KEYS[19]
+local INFLIGHT = 25 -- the hashes of the sessions come after KEYS[25]
 local DEPTH = 1000 -- how deep ready is searched for occurrences without an envelope: they were put back to its front
 local BOTH = 1000 -- two numbers of the answer are stored as one; the third one has a name of its own, because a stored number is below ROUND
 local SKIPS = ' skipped'
 local wake, name, n_sessions, n_lists, n = ARGV[2], ARGV[3], tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7])
 local PARKED = INFLIGHT + n_sessions -- the lists come after the hashes
-local at_list = 9 + n_sessions
+local at_list = 10 + n_sessions
 local at_job = at_list + n_lists
--- uses: limits callers clock layout seconds strings instant counters definition owed open flight parked closed gate wake alarm due queuelimit history bars later unfinished
+-- uses: limits callers clock layout seconds strings instant counters definition owed open flight parked closed gate wake alarm due waiting queuelimit history bars later unfinished
 
-local state = redis.call('HMGET', STATE, 'layout', 'paused', 'limit', 'parked', 'large')
+local state = redis.call('HMGET', STATE, 'layout', 'paused', 'limit', 'parked', 'large', 'groups', 'grules')
 local refusal = newer(state[1])
 if refusal then return refusal end
 local before = answered(CALLERS, ARGV[1])
@@ -73,7 +80,7 @@ if not h then return { whole(now_us), -3, 0, 0, text } end
 if h.revision ~= ARGV[4] or is_mark(h.state) then return { whole(now_us), -2, 0, 0, text } end
 if ARGV[8] ~= '' and ARGV[8] ~= state[4] then return { whole(now_us), 0, 0, 0, '' } end
 local known = {}
-for i = 10, at_job do known[ARGV[i]] = true end
+for i = 11, at_job do known[ARGV[i]] = true end
 for _, session in ipairs(redis.call('ZRANGE', SESSIONS, 0, -1)) do
   if not known[session] then return { whole(now_us), 0, 0, 0, '' } end
 end
@@ -108,12 +115,43 @@ end
 for _, id in ipairs(redis.call('LRANGE', READY, 0, DEPTH - 1)) do
   if position[id] then exists[position[id]] = true end
 end
+local grouped -- nil: no job has a group
+if state[6] or ARGV[10] ~= '' then
+  local function pieces() -- a function has locals of its own: here they would be too many
+    -- uses: line groups
+    local all, members, entries, group, gone = open_groups(state[6], state[7]), {}, {}, ARGV[10], {}
+    local found = find_grouped(state[6], KEYS[21], KEYS[20], ids)
+    for i in pairs(found.members) do exists[i] = true end
+    if group ~= '' then read_groups(all, { group }, KEYS[22], KEYS[23], KEYS[24]) end
+    check_groups(KEYS[20], KEYS[21], KEYS[22], KEYS[23], KEYS[25])
+    return {
+      all = all,
+      -- places gives the i-th its place in the group; waits: it waits to run now, and is in no other list. Without a group it has none any more.
+      places = function(i, waits)
+        if group == '' then
+          gone[#gone + 1] = found.entries[i] and ids[i]
+          return
+        end
+        local entry, member = enter_line(all, group, ids[i])
+        entries[#entries + 1], entries[#entries + 2] = ids[i], entry
+        if waits then members[#members + 1], members[#members + 2] = '0', member end
+      end,
+      save = function()
+        if #gone > 0 then redis.call('HDEL', KEYS[21], unpack(gone)) end
+        if #entries > 0 then redis.call('HSET', KEYS[21], unpack(entries)) end
+        if #members > 0 then redis.call('ZADD', KEYS[20], unpack(members)) end
+        tune_groups(all, STATE, KEYS[20], KEYS[21], KEYS[22], KEYS[23], KEYS[25])
+      end,
+    }
+  end
+  grouped = pieces()
+end
 local dead, due = redis.call('ZMSCORE', DEAD, unpack(ids)), redis.call('ZMSCORE', DUE, unpack(ids))
 local bodies, crashes = redis.call('HMGET', JOBS, unpack(ids)), redis.call('HMGET', CRASHES, unpack(ids))
 local void = redis.call('ZMSCORE', STALE, unpack(ids))
 local open_id = opened(flights.opens[name])
 local owes = redis.call('ZSCORE', OWED, name)
-local head_due = due_head(DUE)
+local head = due_head(DUE)
 local past = read_past(LAST, { name })
 redis.call('HLEN', HISTORY)
 redis.call('HLEN', COUNTERS)
@@ -160,7 +198,10 @@ for _, i in ipairs(placed) do
   envelopes[#envelopes + 1], envelopes[#envelopes + 2] = ids[i], ARGV[at_job + 3 * i]
   if dead[i] then revives[#revives + 1] = ids[i] end
   if crashes[i] then uncrashed[#uncrashed + 1] = ids[i] end
-  if void[i] then
+  if grouped then grouped.places(i, ARGV[10] ~= '' and h.overlap == 'allow') end
+  if h.overlap == 'allow' and ARGV[10] ~= '' then
+    -- it is in line; its ID in ready, if it is there, remains void
+  elseif void[i] then
     revived[#revived + 1] = ids[i] -- it is in ready and keeps its place
   elseif h.overlap == 'allow' then
     ready[#ready + 1] = ids[i]
@@ -181,6 +222,7 @@ end
 if #placed > 0 then redis.call('HSET', JOBS, unpack(envelopes)) end -- first, because it takes memory: without memory, nothing is placed
 for _, field in ipairs(full > 0 and { name .. SKIPPED, name .. FULL, SKIPPED } or {}) do redis.call('HINCRBY', COUNTERS, field, full) end
 if #revives > 0 then redis.call('ZREM', DEAD, unpack(revives)) end
+if grouped then grouped.save() end
 if #uncrashed > 0 then redis.call('HDEL', CRASHES, unpack(uncrashed)) end
 if #revived > 0 then redis.call('ZREM', STALE, unpack(revived)) end
 if #ready > 0 then redis.call('RPUSH', READY, unpack(ready)) end
@@ -194,11 +236,12 @@ if large and not state[5] then redis.call('HSET', STATE, 'large', '1') end
 if state[1] ~= LAYOUT then redis.call('HSET', STATE, 'layout', LAYOUT) end
 remember_closed(CALLERS, ARGV[1], #placed * BOTH + existing)
 if full > 0 then remember_closed(CALLERS, ARGV[1] .. SKIPS, full) end
-if #front + #ready + #revived > 0 and not state[2] then
-  local next_ms = now_ms
+local startable = #front + #ready + #revived > 0 or grouped and grouped.all.opened
+if (startable or grouped and grouped.all.alarmed) and not state[2] then
+  local next_ms = startable and now_ms or grouped.all.alarmed and head_due(DUE, KEYS[25], true)
   if state[3] then
     local limit = read_limit(state[3])
-    if limit then next_ms = next_start(limit, head_due, true) end
+    if limit then next_ms = next_start(limit, startable and head or next_ms, startable) end
   end
   if next_ms == now_ms then
     wake_one(IDLE, wake)

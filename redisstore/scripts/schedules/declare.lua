@@ -3,7 +3,7 @@
 -- KEYS[2] …:cursors    hash  schedule -> "<planned instant> <runs used> <kind>"
 -- KEYS[3] …:owed       zset  schedule -> instant since when its next occurrence is to be placed, see lib/owed.lua
 -- KEYS[4] …:due        zset  job ID -> instant it is due, Unix ms
--- KEYS[5] …:state      hash  fence, layout, large
+-- KEYS[5] …:state      hash  fence, layout, large, groups, grules
 -- KEYS[6] …:jobs       hash  job ID -> envelope
 -- KEYS[7] …:crashes    hash  job ID -> times its holder vanished
 -- KEYS[8] …:gone       zset  schedule that lived here -> when it left or was deleted, Unix us
@@ -15,6 +15,12 @@
 -- KEYS[14] …:callers  zset  enqueuer -> instant and number of its last call
 -- KEYS[15] …:idle     zset  sleeping worker -> instant it went to sleep, Unix ms
 -- KEYS[16] …:zones    hash  schedule -> local time of its last occurrence, see lib/zones.lua: a new schedule has none
+-- KEYS[17] …:line  zset  "<group>\t<place>\t<job ID>" -> 0: jobs of groups to run now, see lib/line.lua
+-- KEYS[18] …:places  hash  job ID -> "<place> <group>"
+-- KEYS[19] …:turns  zset  "<tag>\t<group>" -> flights / weight, see lib/groups.lua
+-- KEYS[20] …:groups  hash  group -> its flights, tag and starts
+-- KEYS[21] …:grules  hash  group -> its rule and pause
+-- KEYS[22] …:opens  zset  group -> instant of its next start, Unix ms
 --
 -- The owner of a schedule, by its definition and its record in owners:
 --   a definition, a record     that version of that owner was the last to declare it
@@ -51,7 +57,7 @@ local JOBS, CRASHES, GONE, COUNTERS = KEYS[6], KEYS[7], KEYS[8], KEYS[9]
 local NOTES, OWNERS, LAST, HISTORY = KEYS[10], KEYS[11], KEYS[12], KEYS[13]
 local FIELDS = 18
 -- uses: limits clock layout instant seconds strings counters definition form rule owed withdraw note owner last histories
-local state = redis.call('HMGET', STATE, 'fence', 'layout')
+local state = redis.call('HMGET', STATE, 'fence', 'layout', 'groups', 'grules')
 local refusal = newer(state[2])
 if refusal then return refusal end
 
@@ -68,6 +74,14 @@ local lasts = redis.call('HMGET', LAST, unpack(names))
 redis.call('HLEN', HISTORY)
 local zones = redis.call('HMGET', KEYS[16], unpack(names))
 local draw = math.max(tonumber(state[1] or 0) + 1, now_us)
+local lined -- nil: no job has a group
+if state[3] then
+  local function pieces() -- a function has locals of its own: here they would be too many
+    -- uses: queuelimit line groups lined
+    return open_lined(state[3], state[4], KEYS[17], KEYS[18], KEYS[19], KEYS[20], KEYS[21], KEYS[22])
+  end
+  lined = pieces()
+end
 
 -- create plans a new schedule. It is created in a later second than any deletion of that name, for two reasons: IDs of occurrences must not
 -- repeat, and the creation of a copy that comes back after a loss must be older than the deletion.
@@ -92,12 +106,13 @@ local function change(plan, declared, h, i)
     return
   end
   local at, used, kind = cursor(cursors[i])
-  local waiting, ahead = untaken(DUE, JOBS, CRASHES, name, at, kind)
+  local waiting, ahead = untaken(DUE, JOBS, CRASHES, name, at, kind, lined)
   local next_revision = math.max(draw, tonumber(h.revision) + 1)
   draw = next_revision + 1
   plan.status, plan.state = 2, h.state == 'completed' and 'live' or h.state
   if ahead then
     plan.withdrawn = waiting
+    if lined then lined.leave(waiting) end
     used = math.max(used - 1, 0)
   end
   plan.owed = now_ms
@@ -222,6 +237,7 @@ for i, plan in ipairs(plans) do
   end
 end
 if drawn then redis.call('HSET', STATE, 'fence', whole(draw - 1)) end
+if lined then lined.save(STATE) end
 if large then redis.call('HSETNX', STATE, 'large', '1') end -- takes must read lengths first
 if state[2] ~= LAYOUT then redis.call('HSET', STATE, 'layout', LAYOUT) end
 -- delete_queue.lua lets these expire

@@ -1,6 +1,7 @@
 -- delete_waiting.lua: delete jobs of a deleted schedule that do not run, a step of about 500 items: occurrences, manual runs,
 -- and jobs that follow the death of either. Their IDs in ready remain without
--- bodies: the take drops an occurrence with neither body nor definition, and releases what waits for its end; the others are void.
+-- bodies: the take drops an occurrence with neither body nor definition, and releases what waits for its end; the others are void. For the same reason an
+-- occurrence in line goes to ready: there it waits for no turn.
 -- KEYS[1]  …:due             zset  job ID -> instant it is due, Unix ms
 -- KEYS[2]  …:dead            zset  job ID -> instant of its death, Unix ms
 -- KEYS[3]  …:ready           list  IDs of jobs to run now
@@ -38,6 +39,7 @@ redis.call('HLEN', JOBS)
 redis.call('HLEN', CRASHES)
 redis.call('ZCARD', UNHANDLED)
 redis.call('ZCARD', STALE)
+redis.call('LLEN', READY)
 local state = redis.call('HMGET', STATE, 'groups', 'grules', 'paused')
 redis.call('ZCARD', KEYS[22])
 redis.call('ZCARD', KEYS[16])
@@ -107,12 +109,21 @@ if place == 'due' and #ids > 0 then -- the place in ready of an earlier job, whi
   end
 end
 
+local dropped, revived = {}, {} -- occurrences that leave line: they join ready, or are void there and valid again
+for i, id in ipairs(place == 'line' and ids or {}) do
+  if occurrence(id) then
+    local list = redis.call('ZSCORE', STALE, id) and revived or dropped
+    list[#list + 1] = id
+  end
+end
+
 local entries, all = {}, nil
 if state[1] or place == 'line' then
   for i, entry in ipairs(#ids > 0 and redis.call('HMGET', KEYS[17], unpack(ids)) or {}) do entries[i] = entry or nil end
   all = open_tuned(state[1], state[2], entries, KEYS[16], KEYS[17], KEYS[18], KEYS[19], KEYS[20], KEYS[21])
 end
-redis.call('ZREM', STALE, '') -- makes the other writes possible when the server is out of memory
+redis.call('ZREM', STALE, '', unpack(revived)) -- makes the other writes possible when the server is out of memory
+if #dropped > 0 then redis.call('RPUSH', READY, unpack(dropped)) end
 if #void > 0 then
   redis.call('ZADD', STALE, unpack(void))
   redis.call('HSET', STATE, 'stale', '1')
@@ -136,5 +147,5 @@ end
 forget_ids(ids, KEYS[13], KEYS[14], KEYS[15])
 -- read after write: the rest of the list is known only now
 if place == 'parked' and #ids > 0 and redis.call('ZCARD', PARKED) == 0 then unlist(UNHANDLED, STATE, ARGV[4]) end
-if all and (all.opened or all.alarmed) and not state[3] then wake_one(KEYS[22], ARGV[5]) end
+if (#dropped > 0 or all and (all.opened or all.alarmed)) and not state[3] then wake_one(KEYS[22], ARGV[5]) end
 return { next_at, #ids }

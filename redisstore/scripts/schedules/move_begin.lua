@@ -12,7 +12,7 @@
 -- KEYS[4] …:due        zset  job ID -> instant it is due, Unix ms
 -- KEYS[5] …:jobs       hash  job ID -> envelope
 -- KEYS[6] …:crashes    hash  job ID -> times its holder vanished
--- KEYS[7] …:state      hash  fence, layout
+-- KEYS[7] …:state      hash  fence, layout, groups, grules
 -- KEYS[8] …:gone       zset  schedule that lived here -> when it left or was deleted, Unix us: the sweep removes the mark after 7 days
 -- KEYS[9] …:counters   hash
 -- KEYS[10] …:origins   hash  schedule -> queues that it has left, separated by spaces: the counts of runs that had not ended are there
@@ -21,6 +21,12 @@
 -- KEYS[13] …:last      hash  schedule -> its last outcome, see lib/history.lua
 -- KEYS[14] …:history   hash  schedule -> its last attempts, see lib/history.lua: both remain, because runs that were taken here end here; the days move with the schedule, and start from 0 here
 -- KEYS[15] …:zones     hash  schedule -> local time of its last occurrence, see lib/zones.lua: it remains until the mark is removed, so that a repeated call returns it
+-- KEYS[16] …:line  zset  "<group>\t<place>\t<job ID>" -> 0: jobs of groups to run now, see lib/line.lua
+-- KEYS[17] …:places  hash  job ID -> "<place> <group>"
+-- KEYS[18] …:turns  zset  "<tag>\t<group>" -> flights / weight, see lib/groups.lua
+-- KEYS[19] …:groups  hash  group -> its flights, tag and starts
+-- KEYS[20] …:grules  hash  group -> its rule and pause
+-- KEYS[21] …:opens  zset  group -> instant of its next start, Unix ms
 -- ARGV[1] schedule; ARGV[2] the new queue; ARGV[3] its generation in the registry; ARGV[4] its new generation is higher
 -- than this one; ARGV[5] this queue; ARGV[6] the revision to move (empty: any); ARGV[7] 1: move nothing
 -- that is stored; ARGV[8], ARGV[9] the owner that declares it (empty: none) and its version: a schedule of a higher version is not moved; ARGV[10]
@@ -39,7 +45,8 @@ local NOTES, OWNERS = KEYS[11], KEYS[12]
 local name, generation, floor = ARGV[1], tonumber(ARGV[3]), tonumber(ARGV[4])
 local yields = ARGV[12] == '1'
 -- uses: clock layout counters instant seconds definition form owed withdraw owner strings history
-local refusal = newer(redis.call('HGET', STATE, 'layout'))
+local state = redis.call('HMGET', STATE, 'layout', 'groups', 'grules')
+local refusal = newer(state[1])
 if refusal then return refusal end
 local text = redis.call('HGET', SCHEDULES, name)
 local h = head(text)
@@ -73,8 +80,16 @@ elseif not h or is_mark(h.state) then
   return { '', '', '', '', '', '', '', '', '', '', whole(fence) }
 end
 if yields and h.generation ~= ARGV[3] then return { '', '', '', '', '', '', '', '' } end
+local lined -- nil: no job has a group
+if state[2] then
+  local function pieces() -- a function has locals of its own: here they would be too many
+    -- uses: limits queuelimit line groups lined
+    return open_lined(state[2], state[3], KEYS[16], KEYS[17], KEYS[18], KEYS[19], KEYS[20], KEYS[21])
+  end
+  lined = pieces()
+end
 local at, used, kind = cursor(stored_cursor)
-local waiting = untaken(DUE, JOBS, CRASHES, name, at, kind)
+local waiting = untaken(DUE, JOBS, CRASHES, name, at, kind, lined)
 local known_version = ARGV[8] ~= '' and version_of(owner, ARGV[8])
 local refused = (known_version and is_lower(ARGV[9], known_version) or not known_version and ARGV[10] == '1') and 'outdated' or
   has_newer_form(h, ARGV[11]) and 'newer' or
@@ -90,8 +105,10 @@ if history ~= '' then
   remains = past.short and histories.head(past) or histories.text(KEYS[14], past, '', days)
 end
 since = math.min(since or now_ms, now_ms) -- a postponed one has an instant later than now
+if waiting and lined then lined.leave(waiting) end
 if waiting then
   redis.call('ZREM', DUE, waiting)
+  if lined then lined.save(STATE) end
   stored_cursor = withdrawn(at, math.max(used - 1, 0), h.created)
   if stored_cursor == '' then redis.call('HDEL', CURSORS, name) else redis.call('HSET', CURSORS, name, stored_cursor) end
   if kind == 'c' then counts[CAUGHT_UP_AT] = whole(math.max((tonumber(counts[CAUGHT_UP_AT]) or 0) - 1, 0)) end -- it is counted when it is placed again

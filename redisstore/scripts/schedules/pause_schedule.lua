@@ -5,12 +5,18 @@
 -- KEYS[4] …:due        zset  job ID -> instant it is due, Unix ms
 -- KEYS[5] …:jobs       hash  job ID -> envelope
 -- KEYS[6] …:crashes    hash  job ID -> times its holder vanished
--- KEYS[7] …:state      hash  fence, layout
+-- KEYS[7] …:state      hash  fence, layout, groups, grules
 -- KEYS[8] …:notes      hash  schedule -> note of its pause, see lib/note.lua
 -- KEYS[9] …:counters   hash
 -- KEYS[10] …:last      hash  schedule -> its last outcome, see lib/history.lua
 -- KEYS[11] …:history   hash  schedule -> its last attempts
 -- KEYS[12] …:zones     hash  schedule -> local time of its last occurrence, see lib/zones.lua
+-- KEYS[13] …:line  zset  "<group>\t<place>\t<job ID>" -> 0: jobs of groups to run now, see lib/line.lua
+-- KEYS[14] …:places  hash  job ID -> "<place> <group>"
+-- KEYS[15] …:turns  zset  "<tag>\t<group>" -> flights / weight, see lib/groups.lua
+-- KEYS[16] …:groups  hash  group -> its flights, tag and starts
+-- KEYS[17] …:grules  hash  group -> its rule and pause
+-- KEYS[18] …:opens  zset  group -> instant of its next start, Unix ms
 -- ARGV[1] schedule; ARGV[2] paused or live; ARGV[3] its generation in the registry: a schedule with a later generation here is not changed
 -- ARGV[4] the revision to change; empty: whatever is stored
 -- ARGV[5] the note of the pause; empty: none; a schedule that is paused already keeps its note
@@ -25,7 +31,8 @@ local SCHEDULES, CURSORS, OWED, DUE, JOBS, CRASHES = KEYS[1], KEYS[2], KEYS[3], 
 local STATE, NOTES, COUNTERS = KEYS[7], KEYS[8], KEYS[9]
 local name, wanted, note, skips = ARGV[1], ARGV[2], ARGV[5], ARGV[6] == '1'
 -- uses: clock layout strings instant seconds counters definition withdraw note history
-local refusal = newer(redis.call('HGET', STATE, 'layout'))
+local state = redis.call('HMGET', STATE, 'layout', 'groups', 'grules')
+local refusal = newer(state[1])
 if refusal then return refusal end
 local text = redis.call('HGET', SCHEDULES, name)
 if not text then return { whole(now_us), -1, '', '', 0 } end
@@ -40,8 +47,17 @@ end
 if ARGV[4] ~= '' and ARGV[4] ~= h.revision then return { whole(now_us), -3, text, stored_cursor, 0 } end
 if skips and (ARGV[7] ~= h.revision or ARGV[8] ~= stored_cursor) then return { whole(now_us), -4, text, stored_cursor, 0, known_note or '' } end
 
+local lined -- nil: no job has a group
+if state[2] then
+  local function pieces() -- a function has locals of its own: here they would be too many
+    -- uses: limits queuelimit line groups lined
+    return open_lined(state[2], state[3], KEYS[13], KEYS[14], KEYS[15], KEYS[16], KEYS[17], KEYS[18])
+  end
+  lined = pieces()
+end
 local at, used, kind = cursor(stored_cursor)
-local waiting, ahead = untaken(DUE, JOBS, CRASHES, name, at, kind)
+local waiting, ahead = untaken(DUE, JOBS, CRASHES, name, at, kind, lined)
+if lined and wanted == 'paused' and ahead then lined.leave(waiting) end
 local fence = math.max(tonumber(redis.call('HGET', STATE, 'fence') or 0) + 1, now_us, tonumber(h.revision) + 1)
 redis.call('ZSCORE', OWED, name)
 redis.call('HLEN', COUNTERS)
@@ -62,6 +78,7 @@ if renotes then return { whole(now_us), 1, definition(h), stored_cursor, 0 } end
 if wanted == 'paused' then
   if ahead then
     redis.call('ZREM', DUE, waiting)
+    if lined then lined.save(STATE) end
     stored_cursor = withdrawn(at, math.max(used - 1, 0), h.created)
     if stored_cursor == '' then redis.call('HDEL', CURSORS, name) else redis.call('HSET', CURSORS, name, stored_cursor) end
   end

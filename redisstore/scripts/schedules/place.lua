@@ -5,32 +5,37 @@
 -- KEYS[4] …:due        zset  job ID -> instant it is due, Unix ms
 -- KEYS[5] …:idle       zset  sleeping worker -> instant it went to sleep, Unix ms
 -- KEYS[6] …:counters   hash
--- KEYS[7] …:state      hash  layout, limit
+-- KEYS[7] …:state      hash  layout, limit, groups, grules
 -- KEYS[8] …:open       hash  schedule -> see lib/open.lua
 -- KEYS[9] …:zones      hash  schedule -> the local time of the occurrence at its cursor, see lib/zones.lua
 -- KEYS[10] …:jobs      hash  job ID -> envelope: marks of an earlier schedule's occurrences are removed, see lib/void.lua
+-- KEYS[11] …:line  zset  "<group>\t<place>\t<job ID>" -> 0: jobs of groups to run now, see lib/line.lua
+-- KEYS[12] …:places  hash  job ID -> "<place> <group>"
+-- KEYS[13] …:turns  zset  "<tag>\t<group>" -> flights / weight, see lib/groups.lua
+-- KEYS[14] …:groups  hash  group -> its flights, tag and starts
+-- KEYS[15] …:opens  zset  group -> instant of its next start, Unix ms
 -- ARGV[1] prefix of the wake-up channels; then for each schedule: name, revision, cursor as the caller read it ("<planned instant>
 -- <kind>" or empty), count (0 endless), how many instants were missed, how many of the occurrences are caught up, number of occurrences
 -- (0: the schedule has completed; if instants were missed, its cursor becomes TIME), the time zone of its rule (empty: UTC, or the rule may repeat
--- local times), and for each of these occurrences its planned instant as text, the instant it is due in Unix ms, and the zone's offset in s, oldest first
+-- local times), the group of its occurrences (empty: none), and for each of these occurrences its planned instant as text, the instant it is due in Unix ms, and the zone's offset in s, oldest first
 -- Returns time (us), then a number for each schedule: how many were placed, -1 completed, -2 another process placed or changed it, -3 the
 -- caught-up run waits for the end of the flight that holds the schedule, -4 its definition cannot be read, -5 an occurrence of this local time, or of
 -- a later one, was taken: nothing was placed, and the schedule is still owed.
 local OWED, SCHEDULES, CURSORS, DUE, IDLE, COUNTERS, STATE, OPEN = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8]
 local ZONES, JOBS = KEYS[9], KEYS[10]
--- uses: limits clock layout alarm counters instant seconds strings definition owed open due bars zones void
-local state = redis.call('HMGET', STATE, 'layout', 'limit')
+-- uses: limits clock layout alarm counters instant seconds strings definition owed open due bars zones void queuelimit
+local state = redis.call('HMGET', STATE, 'layout', 'limit', 'groups', 'grules')
 local refusal = newer(state[1])
 if refusal then return refusal end
 
 local plans, names, at = {}, {}, 2
 while at <= #ARGV do
   local plan = { name = ARGV[at], revision = ARGV[at + 1], cursor = ARGV[at + 2], count = tonumber(ARGV[at + 3]),
-    missed = tonumber(ARGV[at + 4]), caught_up = tonumber(ARGV[at + 5]), first = at + 8, instants = tonumber(ARGV[at + 6]),
-    zone = ARGV[at + 7] }
+    missed = tonumber(ARGV[at + 4]), caught_up = tonumber(ARGV[at + 5]), first = at + 9, instants = tonumber(ARGV[at + 6]),
+    zone = ARGV[at + 7], group = ARGV[at + 8] }
   plans[#plans + 1] = plan
   names[#names + 1] = plan.name
-  at = at + 8 + 3 * plan.instants
+  at = at + 9 + 3 * plan.instants
 end
 local definitions = redis.call('HMGET', SCHEDULES, unpack(names))
 local cursors = redis.call('HMGET', CURSORS, unpack(names))
@@ -45,7 +50,7 @@ redis.call('HLEN', JOBS)
 -- decide: what is placed, and what is written for it
 local answer, done, soonest = { whole(now_us) }, {}, nil
 local idle_states = { paused = true, completed = true } -- whose schedules are owed nothing
-local ids, created = {}, {} -- of the placed occurrences, and of their schedules
+local ids, created, group_of, grouped = {}, {}, {}, false -- the placed occurrences, when their schedules were created, and the groups of those that have one
 local placed, due, cursors_now, completed, counts, held, unowed = {}, {}, {}, {}, {}, {}, {}
 local zones_now, unzoned = {}, {}
 for i, plan in ipairs(plans) do
@@ -85,6 +90,7 @@ for i, plan in ipairs(plans) do
         due[#due + 1] = ms
         due[#due + 1] = plan.name .. '@' .. planned
         ids[#ids + 1], created[#created + 1] = plan.name .. '@' .. planned, h.created
+        if plan.group ~= '' then group_of[#ids], grouped = plan.group, true end
         if not soonest or tonumber(ms) < soonest then soonest = tonumber(ms) end
       end
       cursors_now[#cursors_now + 1] = plan.name
@@ -105,7 +111,23 @@ end
 
 local marks = {} -- of occurrences of earlier schedules
 for i, body in ipairs(#ids > 0 and redis.call('HMGET', JOBS, unpack(ids)) or {}) do
-  if body and is_mark_of_void(body) and not voids(body, created[i]) then marks[#marks + 1] = ids[i] end
+  if body and is_mark_of_void(body) then
+    if not voids(body, created[i]) then marks[#marks + 1] = ids[i] else group_of[i] = nil end -- a void one waits for no turn
+  end
+end
+local join -- writes the groups of the occurrences
+if grouped then
+  local function pieces() -- a function has locals of its own: here they would be too many
+    -- uses: line groups
+    local all, entries = open_groups(state[3], state[4]), {}
+    check_groups(KEYS[11], KEYS[12], KEYS[13], KEYS[14], KEYS[15])
+    for i, group in pairs(group_of) do entries[#entries + 1], entries[#entries + 2] = ids[i], NO_PLACE .. ' ' .. group end
+    return function()
+      if #entries > 0 then redis.call('HSET', KEYS[12], unpack(entries)) end
+      tune_groups(all, STATE, KEYS[11], KEYS[12], KEYS[13], KEYS[14], KEYS[15])
+    end
+  end
+  join = pieces()
 end
 
 if #unowed > 0 then redis.call('ZREM', OWED, unpack(unowed)) end
@@ -116,11 +138,11 @@ if #cursors_now > 0 then redis.call('HSET', CURSORS, unpack(cursors_now)) end
 if #zones_now > 0 then redis.call('HSET', ZONES, unpack(zones_now)) end
 if #unzoned > 0 then redis.call('HDEL', ZONES, unpack(unzoned)) end
 if #due > 0 then redis.call('ZADD', DUE, unpack(due)) end
+if join then join() end
 if #marks > 0 then redis.call('HDEL', JOBS, unpack(marks)) end
 for field, n in pairs(counts) do redis.call('HINCRBY', COUNTERS, field, n) end
 if soonest and (head_due < 0 or soonest < head_due) then
   if state[2] then
-    -- uses: queuelimit
     local limit = read_limit(state[2])
     if limit then soonest = next_start(limit, soonest, false) end
   end

@@ -17,7 +17,13 @@
 -- KEYS[15] …:last      hash  schedule -> its last outcome, see lib/history.lua
 -- KEYS[16] …:history   hash  schedule -> its last attempts
 -- KEYS[17] …:zones     hash  schedule -> local time of its last occurrence, see lib/zones.lua
--- KEYS[18] …:state     hash  layout
+-- KEYS[18] …:state     hash  layout, groups, grules
+-- KEYS[19] …:line  zset  "<group>\t<place>\t<job ID>" -> 0: jobs of groups to run now, see lib/line.lua
+-- KEYS[20] …:places  hash  job ID -> "<place> <group>"
+-- KEYS[21] …:turns  zset  "<tag>\t<group>" -> flights / weight, see lib/groups.lua
+-- KEYS[22] …:groups  hash  group -> its flights, tag and starts
+-- KEYS[23] …:grules  hash  group -> its rule and pause
+-- KEYS[24] …:opens  zset  group -> instant of its next start, Unix ms
 -- ARGV[1] schedule; ARGV[2] the generation to delete; ARGV[3] when it was deleted, as an earlier call has answered: the list of the queues that
 -- it has left is removed, unless another schedule of that name was deleted here since; empty: the list remains
 -- ARGV[4] the revision to delete (empty: any); ARGV[5], ARGV[6] an owner that prunes it, and its version (empty: none); ARGV[7]
@@ -31,7 +37,8 @@ local JOBS, CRASHES, COUNTERS, GONE, BEHIND, READY, ORIGINS = KEYS[6], KEYS[7], 
 local NOTES, OWNERS = KEYS[13], KEYS[14]
 local name, generation = ARGV[1], tonumber(ARGV[2])
 -- uses: clock layout counters instant seconds strings definition open flight void withdraw owner histories
-local refusal = newer(redis.call('HGET', KEYS[18], 'layout'))
+local state = redis.call('HMGET', KEYS[18], 'layout', 'groups', 'grules')
+local refusal = newer(state[1])
 if refusal then return refusal end
 local text = redis.call('HGET', SCHEDULES, name)
 local h = head(text)
@@ -43,8 +50,16 @@ if ARGV[7] == '1' then
   local again = not text and known == version -- a repeated call, or one that finishes what another has begun
   if not known or not is_lower(known, version) and not again then return { whole(now_us), -1, text or '', '', '' } end
 end
+local lined -- nil: no job has a group
+if state[2] then
+  local function pieces() -- a function has locals of its own: here they would be too many
+    -- uses: limits queuelimit line groups lined
+    return open_lined(state[2], state[3], KEYS[19], KEYS[20], KEYS[21], KEYS[22], KEYS[23], KEYS[24])
+  end
+  lined = pieces()
+end
 local at, _, kind = cursor(redis.call('HGET', CURSORS, name))
-local waiting = untaken(DUE, JOBS, CRASHES, name, at, kind)
+local waiting = untaken(DUE, JOBS, CRASHES, name, at, kind, lined)
 -- one that was cancelled before its instant is removed too: another schedule of that name may have an occurrence at that instant
 local void = at and is_mark_of_void(redis.call('HGET', JOBS, name .. '@' .. at) or '') and name .. '@' .. at
 redis.call('ZSCORE', OWED, name)
@@ -63,11 +78,15 @@ if fence == '-' then
 elseif open_id and fresh ~= '' then
   set_open(flights, name, opening(open_id, fence, worker, session, letter, ''))
   if open_id == name .. '@' .. fresh then
-    end_flight(flights, front, name, open_id, 'final') -- the schedule was held for the new one, which remains in ready until it is dropped
+    end_flight(flights, front, name, open_id, 'final') -- the schedule was held for the new one; in ready it remains until it is dropped
+    if lined then lined.leave(open_id) end
   else
     flights.left[1] = name .. '\t' .. fresh
+    if lined then lined.leave(name .. '@' .. fresh) end
+    redis.call('HDEL', CRASHES, name .. '@' .. fresh)
   end
 end
+if lined and waiting then lined.leave(waiting) end
 
 redis.call('HDEL', SCHEDULES, name)
 if h and is_mark(h.state) or ARGV[3] == whole(gone) then redis.call('HDEL', ORIGINS, name) end
@@ -79,6 +98,7 @@ remove_fields(KEYS[16], history)
 if owner ~= '' then redis.call('HSET', OWNERS, name, owner .. ' ' .. version) end
 redis.call('ZREM', OWED, name)
 if waiting then redis.call('ZREM', DUE, waiting) end
+if lined then lined.save(KEYS[18]) end
 if void then
   redis.call('ZREM', DUE, void)
   redis.call('HDEL', JOBS, void)

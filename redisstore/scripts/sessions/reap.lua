@@ -180,11 +180,12 @@ if state[5] or #replaced > 0 then
     read_groups(all, names_read, KEYS[23], KEYS[24], KEYS[25])
     check_groups(KEYS[21], KEYS[22], KEYS[23], KEYS[24], KEYS[26])
     return {
-      -- ends records that the flight of a job has ended; finally: the job has ended too
-      ends = function(id, finally)
+      -- ends records that the flight of a job has ended; finally: the job has ended too; behind: it is an occurrence that waits behind another one
+      ends = function(id, finally, behind)
         local g = group_of[id] and all.of[group_of[id]]
         if not g then return end
         end_flights(g, 1)
+        if behind then unblock(g, id) end
         if finally then
           unblock(g, id)
           unplaced[#unplaced + 1] = id
@@ -250,7 +251,7 @@ for i, id in ipairs(ids) do
   elseif fate ~= 'behind' and not (grouped and grouped.returns_to(id)) then
     front[#front + 1] = id
   end
-  if grouped then grouped.ends(id, cancelled[id] or follows[id] or fate == 'superseded') end
+  if grouped then grouped.ends(id, cancelled[id] or follows[id] or fate == 'superseded', fate == 'behind') end
 end
 for _, id in ipairs(grouped and dropped or {}) do grouped.ends(id, true) end
 

@@ -4,7 +4,7 @@
 
 if long or #due_out > 0 or later or sifted or state[11] or grouped then
   next_ms = head_due(DUE, OPENS, state[11] or grouped)
-  if long or #due_out > 0 or later or sifted then ready_left = nil end
+  if long or #due_out > 0 or later or sifted or grouped and (grouped.fronted or grouped.cut) then ready_left = nil end
 end
 local more, place = false, 0
 if not paused and (not sleeps_on or cancels or grouped and grouped.opened) then

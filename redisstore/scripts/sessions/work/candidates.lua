@@ -57,6 +57,7 @@ elseif want > 0 and not paused then
       ready, due, sifted = sift(READY, KEYS[20], ready, due, left)
       strike = strike_stale
     end
+    if grouped then ready = grouped.fn.split_ready(grouped, ready, PLACES) end
     ready_read = true
     local counts -- if jobs have groups: how many of ready, of due and of groups are candidates
     if grouped then

@@ -4,7 +4,9 @@
 
 -- nil: no job of the partition has a group. else the table of the groups (lib/groups.lua), with fn: the functions; joins (lib/joins.lua); and, of the jobs
 -- that are settled: ended: IDs that leave places; placed: IDs and new entries there; lined: members that join line; given: ID -> true, given back;
--- back: ID -> its new envelope.
+-- back: ID -> its new envelope; held: ID -> true, of all of them. Of occurrences, the settlement may turn out otherwise (lib/settle.lua): those that are
+-- given back go to the front of ready, and the next take moves them to line; what else ends is known at the end of the call.
+-- gave, left: see lib/joins.lua.
 -- The take counts on the changes of the settlements, which are only carried out after it is decided.
 local grouped
 local first_ones -- likewise, if no job of the partition has a group yet, and what replaces a flight or follows it may have one
@@ -13,6 +15,7 @@ if (state[11] or joins or cancels and cancels.replaced[1]) and not again then
   first_ones = fn.open_groups(state[11], state[12], state[13])
   first_ones.fn, first_ones.joins, first_ones.picks, first_ones.out, first_ones.back, first_ones.given = fn, {}, {}, {}, {}, {}
   first_ones.ended, first_ones.placed, first_ones.lined = {}, {}, {}
+  first_ones.held, first_ones.gave, first_ones.left = {}, {}, {}
   if state[11] then grouped = first_ones end
   redis.call('ZCARD', LINE)
   redis.call('ZCARD', TURNS)
@@ -40,7 +43,11 @@ if (state[11] or joins or cancels and cancels.replaced[1]) and not again then
   for n = 1, #ids do
     local g = group_of[n] and grouped.of[group_of[n]]
     local id, kind, i = ids[n], kinds[n], which[n]
-    if g then fn.end_flights(g, 1) end
+    local occurs = g and fn.is_occurrence(id)
+    if g then
+      grouped.held[id] = true
+      fn.end_flights(g, 1)
+    end
     if g and n <= n_finished then
       fn.unblock(g, id)
       grouped.ended[#grouped.ended + 1] = id
@@ -50,7 +57,9 @@ if (state[11] or joins or cancels and cancels.replaced[1]) and not again then
       if unbegun and (kind == 'b' or kind == 'e') and g.limit and fn.gives_back(g.limit, kind, ARGV[at_other + 4 * i - 2], ARGV[at_fence + at]) then
         fn.count_flights(g.limit, 0, 0, 1)
       end
-      if kind == 'b' then
+      if occurs and (kind == 'b' or kind == 'm' or kind == 'w') then
+        if unbegun and kind == 'b' then fn.return_turn(first_ones, g) end
+      elseif kind == 'b' then
         local member = fn.line_member(id, entries[n])
         if unbegun then
           fn.return_turn(first_ones, g)

@@ -122,6 +122,10 @@ if long then
   way.read_vanished(vanished, flights, ids, schedule, SESSIONS)
   touched = #names
   call = way.new_call(ids, from, bodies, crashes, schedule, planned, flights, owes, vanished, now_text, past)
+  if grouped then
+    call.grouped = grouped.held
+    call.give_way = function(id, other) return grouped.fn.give_way(grouped, id, other, LINE, PLACES, TURNS, GROUPS, GRULES) end
+  end
   local reads = {}
   for name in pairs(needed) do reads[#reads + 1] = name end
   for i, text in ipairs(#reads > 0 and redis.call('HMGET', KEYS[28], unpack(reads)) or {}) do call.zones[reads[i]] = text end

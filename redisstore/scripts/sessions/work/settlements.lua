@@ -78,7 +78,8 @@ if state[9] or state[11] or joins or cancels and cancels.replaced[1] then
       gives_back = gives_back, count_flights = count_flights, return_turn = return_turn, unblock = unblock, add_waiting = add_waiting,
       place_now = place_now, NO_PLACE = NO_PLACE, bounce_parked = bounce_parked, split_due = split_due, prepare_turns = prepare_turns,
       share_out = share_out, pick_turns = pick_turns, keep_picks = keep_picks, save_joins = save_joins, tune_groups = tune_groups,
-      enter_line = enter_line, line_member = line_member, place_in_front = place_in_front }
+      enter_line = enter_line, line_member = line_member, place_in_front = place_in_front, is_occurrence = is_occurrence, split_ready = split_ready,
+      give_way = give_way, leave_groups = leave_groups }
   end
   if state[9] then
     limit, horizon, limit_line = read_limit(state[9]), next_start, limit_text

@@ -57,18 +57,20 @@ end
 -------------------------------------------------------------------------------------------------------------------- write
 
 -- The candidates leave their lists.
-local pops, due_out, parked_out = again and 0 or n_ids, {}, {}
+local pops, due_out, parked_out = again and 0 or n_ids + (grouped and grouped.fronted or 0), {}, {}
 if grouped then
-  local keeps, leaves = {}, {}
+  local keeps, leaves, gets = {}, {}, {}
+  for i = 1, long and n_taken or 0 do gets[taken[i]] = true end
   for i, source in pairs(from) do
-    if source == 'g' then keeps[ids[i]] = true end
+    local those = (gets[ids[i]] or not long) and keeps or leaves -- an occurrence in line may be dropped, or go behind another one
+    if source == 'g' then those[ids[i]] = true end
   end
   for _, suspect in ipairs(later or {}) do leaves[suspect.id] = suspect.line end
   grouped.out = grouped.fn.keep_picks(grouped, keeps, leaves, LINE)
   for _, job in ipairs(grouped.joins) do
     if job.from == 'd' then
       due_out[#due_out + 1] = job.id
-    else
+    elseif job.from ~= 'r' then
       parked_out[job.from] = parked_out[job.from] or {}
       table.insert(parked_out[job.from], job.member)
     end
@@ -165,6 +167,12 @@ if long then
   end
   way.push_front(READY, call.front)
   for i = 1, #call.replaced, 2 do redis.call('PUBLISH', wake .. call.replaced[i], 'r' .. call.replaced[i + 1]) end
+end
+if grouped and long then
+  local gone = { unpack(call.forgotten) }
+  for _, id in ipairs(call.undue) do gone[#gone + 1] = id end
+  grouped.fn.leave_groups(grouped, gone, call.behind, PLACES, TURNS, GROUPS, GRULES)
+  for _, member in ipairs(grouped.gave) do grouped.out[#grouped.out + 1] = member end
 end
 local joining -- jobs that replace flights, or follow them, and have groups; the foremost ones last; nil: there are none
 if cancels and cancels.replaced.entering or call and call.entering[1] then
