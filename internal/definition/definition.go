@@ -22,7 +22,8 @@ type Definition struct {
 	Name           string            `json:"name,omitempty"`
 	JobName        string            `json:"job_name,omitempty"`
 	Queue          string            `json:"queue,omitempty"`
-	Rule           json.RawMessage   `json:"rule,omitempty"` // JSON of a rule, or cron text as a string
+	Group          *string           `json:"group,omitempty"` // empty: none
+	Rule           json.RawMessage   `json:"rule,omitempty"`  // JSON of a rule, or cron text as a string
 	NoImmediateRun bool              `json:"no_immediate_run,omitempty"`
 	Overlap        string            `json:"overlap,omitempty"`
 	Misfire        string            `json:"misfire,omitempty"`
@@ -60,6 +61,9 @@ func Of(of *chime.Schedule, payload bool) (*Definition, error) {
 		Name: of.Name, JobName: of.JobName, Queue: of.Queue, Rule: rule, NoImmediateRun: of.NoImmediateRun, Overlap: string(of.Overlap), Misfire: string(of.Misfire),
 		GraceMS: of.Grace.Milliseconds(), SpreadMS: &spread, PauseAfter: &of.PauseAfter, KeepRuns: &of.KeepRuns, MaxAttempts: of.MaxAttempts,
 		TimeoutMS: of.Timeout.Milliseconds(), KeepMS: of.Keep.Milliseconds(), Header: of.Header, Meta: of.Meta,
+	}
+	if of.Group != "" {
+		d.Group = &of.Group
 	}
 	if of.MaxUnfinished != 0 {
 		d.MaxUnfinished = &of.MaxUnfinished
@@ -131,6 +135,7 @@ func (d *Definition) Options() []chime.PutOption {
 	ms := func(n int64) time.Duration { return time.Duration(n) * time.Millisecond }
 	add(d.JobName != "", func() chime.PutOption { return chime.JobName(d.JobName) })
 	add(d.Queue != "", func() chime.PutOption { return chime.Queue(d.Queue) })
+	add(d.Group != nil && *d.Group != "", func() chime.PutOption { return chime.Group(*d.Group) })
 	add(d.NoImmediateRun, func() chime.PutOption { return chime.NoImmediateRun() })
 	add(d.Overlap != "", func() chime.PutOption { return chime.Overlap(chime.OverlapPolicy(d.Overlap)) })
 	add(d.Misfire != "", func() chime.PutOption { return chime.Misfire(chime.MisfirePolicy(d.Misfire)) })
@@ -179,7 +184,7 @@ type Difference struct {
 
 // allFields are the fields in the order in which a difference shows them.
 var allFields = []string{
-	"rule", "job_name", "queue", "no_immediate_run", "overlap", "misfire", "grace_ms", "spread_ms", "pause_after", "max_unfinished", "keep_runs", "max_attempts", "timeout_ms",
+	"rule", "job_name", "queue", "group", "no_immediate_run", "overlap", "misfire", "grace_ms", "spread_ms", "pause_after", "max_unfinished", "keep_runs", "max_attempts", "timeout_ms",
 	"retry", "keep_ms", "header", "meta", "args", "payload",
 }
 

@@ -135,6 +135,9 @@ func (d *draft) readOptions(fields url.Values) {
 		return &n
 	}
 	of.JobName, of.Queue, of.Overlap, of.Misfire = text("job_name"), text("queue"), text("overlap"), text("misfire")
+	if group := text("group"); group != "" {
+		of.Group = &group
+	}
 	of.NoImmediateRun = text("no_immediate_run") != "" || of.NoImmediateRun
 	spread := span("spread")
 	of.SpreadMS, of.PauseAfter, of.MaxAttempts = &spread, whole("pause_after"), *whole("max_attempts")
@@ -209,6 +212,9 @@ func (d *draft) addOptions(fields url.Values) {
 	}
 	set("job_name", true, of.JobName)
 	set("queue", true, of.Queue)
+	if of.Group != nil {
+		set("group", true, *of.Group)
+	}
 	set("overlap", true, of.Overlap)
 	set("misfire", true, of.Misfire)
 	set("no_immediate_run", of.NoImmediateRun, "1")
@@ -258,7 +264,10 @@ func (d *draft) options(stored *chime.Schedule) []chime.PutOption {
 		s.KeepRuns = *of.KeepRuns
 	}
 	s.NoImmediateRun, s.MaxAttempts, s.Timeout, s.Keep = of.NoImmediateRun, of.MaxAttempts, ms(of.TimeoutMS), ms(of.KeepMS)
-	s.Header, s.Meta, s.Retry = of.Header, of.Meta, chime.RetryPolicy{}
+	s.Header, s.Meta, s.Retry, s.Group = of.Header, of.Meta, chime.RetryPolicy{}, ""
+	if of.Group != nil {
+		s.Group = *of.Group
+	}
 	if of.Retry != nil {
 		s.Retry = chime.Exponential(ms(of.Retry.FirstMS), ms(of.Retry.MaxMS))
 	}
@@ -285,6 +294,7 @@ func (d *draft) whole(stored *chime.Schedule) (*definition.Definition, error) {
 	if err != nil {
 		return nil, err
 	}
+	kept.Group = nil
 	kept.MaxAttempts, kept.TimeoutMS, kept.KeepMS, kept.Retry, kept.Header, kept.Meta, kept.NoImmediateRun = 0, 0, 0, nil, nil, nil, false
 	return kept.With(d.definition)
 }
@@ -304,7 +314,7 @@ func (d *draft) differences(stored *chime.Schedule) ([]definition.Difference, er
 
 // fieldsOf has the field of the editor for each field in an error of Put.
 var fieldsOf = map[string]string{
-	"name": "name", "schedule name": "name", "job name": "job_name", "queue": "queue", "overlap policy": "overlap", "misfire policy": "misfire",
+	"name": "name", "schedule name": "name", "job name": "job_name", "queue": "queue", "group": "group", "overlap policy": "overlap", "misfire policy": "misfire",
 	"grace": "grace", "spread": "spread", "pause after": "pause_after", "keep runs": "keep_runs", "max attempts": "max_attempts", "timeout": "timeout",
 	"retry": "retry_first", "longest retry": "retry_max", "keep": "keep", "meta": "meta", "header": "header", "header key": "header", "args": "args", "recurrence": builder.Frequency,
 }

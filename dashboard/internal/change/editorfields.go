@@ -81,6 +81,7 @@ var rangeFields = []render.Field{
 var jobFields = []render.Field{
 	{Name: "job_name", Label: "Job", Hint: "Empty: the name of the schedule."},
 	{Name: "queue", Label: "Queue", Placeholder: "default", Hint: "Empty: default."},
+	{Name: "group", Label: "Group", Placeholder: "tenant-42", Hint: "Of its jobs in the queue. Empty: none."},
 }
 
 // A Group has fields that most users do not change. Its summary shows their values while it is closed.

@@ -56,6 +56,7 @@ func codeOf(s *chime.Schedule, headers []render.Pair) string {
 	}
 	add(s.JobName != s.Name, "chime.JobName(%q)", s.JobName)
 	add(s.Queue != defaultQueue, "chime.Queue(%q)", s.Queue)
+	add(s.Group != "", "chime.Group(%q)", s.Group)
 	add(len(s.Payload) > 0, "chime.Args(args)")
 	add(s.Overlap != chime.OverlapSkip, "chime.Overlap(%q)", s.Overlap)
 	add(s.Misfire != chime.MisfireRunOnce, "chime.Misfire(%q)", s.Misfire)

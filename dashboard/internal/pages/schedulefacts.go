@@ -35,6 +35,7 @@ func (m *Schedule) describe(hooks Hooks) {
 			m.Policies = append(m.Policies, render.Fact{Name: name, Value: value})
 		}
 	}
+	add(m.Group != "", "Group", m.Group)
 	add(m.MaxUnfinished > 0, "Unfinished", plain.MaxUnfinished(m.MaxUnfinished))
 	add(m.Timeout > 0, "Timeout", "An attempt may take "+format.Exact(m.Timeout)+".")
 	add(m.Keep > 0, "Results", "They are kept for "+format.Exact(m.Keep)+".")

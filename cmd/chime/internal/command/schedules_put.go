@@ -18,8 +18,8 @@ import (
 // A putCommand has the flags and the definition of chime schedules put.
 type putCommand struct {
 	ruleFlags
-	job, queue string
-	revision   int64
+	job, queue, group string
+	revision          int64
 
 	noImmediateRun                                   bool
 	overlap, misfire                                 string
@@ -49,6 +49,7 @@ func (s *session) schedulesPut() *cobra.Command {
 	p.declare(c)
 	c.Flags().StringVar(&p.job, "job", "", "`name` of its jobs (default the schedule's)")
 	c.Flags().StringVar(&p.queue, "queue", "", "`name` of the queue that they go to (default \"default\")")
+	c.Flags().StringVar(&p.group, "group", "", "`key` of the group of its jobs; empty: none")
 	c.Flags().BoolVar(&p.noImmediateRun, "no-immediate-run", false, "do not run it when it is created, as a rule without a start does")
 	c.Flags().StringVar(&p.overlap, "overlap", "", "`policy` if the previous run has not ended: skip, wait, cancel or allow")
 	c.Flags().StringVar(&p.misfire, "misfire", "", "`policy` for missed runs: run_once, skip or catch_up")
@@ -107,6 +108,9 @@ func (p *putCommand) setOptions(c *cobra.Command) {
 	d := p.given
 	if given("no-immediate-run") {
 		d.NoImmediateRun = p.noImmediateRun
+	}
+	if given("group") {
+		d.Group = &p.group
 	}
 	if given("overlap") {
 		d.Overlap = p.overlap

@@ -92,6 +92,7 @@ func (s *session) scheduleText(f *foundSchedule, upcoming []time.Time, blockers 
 	}
 	b.WriteString("\n")
 	row("Job", f.JobName+" on queue "+f.Queue)
+	row("Group", f.Group)
 	row("Overlap", plain.Overlap(f.Overlap))
 	row("Misfire", plain.Grace(f.Grace)+" "+plain.Misfire(f.Misfire))
 	row("Due", plain.Spread(f.Spread, f.Offset))
