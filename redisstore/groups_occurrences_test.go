@@ -266,3 +266,38 @@ func TestAScheduleWithAGroupNeedsOnePartition(t *testing.T) {
 		b.Want("registered", strings.Join(b.client.ZRange(b.Context(), b.store.keys.registry(), 0, -1).Val(), " ")[:2], "p\t")
 	})
 }
+
+// An occurrence that its overlap policy drops, or puts behind another one, counts no flight and no start of its group.
+func TestAnOccurrenceThatIsSkippedHasNoTurn(t *testing.T) {
+	for _, overlap := range []string{"skip", "wait"} {
+		t.Run(overlap, func(t *testing.T) {
+			onEveryServer(t, func(b *bench) {
+				b.setGroup("g", protocol.GroupRule{Running: 3, Starts: 3, Per: time.Hour})
+				declared, id := b.occurs("s", overlap, "g", 3*time.Second)
+				first := b.Take("s", 1)
+				b.Want("first", storesuite.IDs(first), id)
+				second := b.occursNext(declared, "g", b.cursorOf("s"), 2*time.Second)
+				b.Enqueue(inGroup("g", "job"))
+				answer := b.Work("t", protocol.WorkCall{Take: 5})
+				b.Want("taken beside it", storesuite.IDs(answer.Taken), "job")
+				if len(answer.Owed) != 1 || (len(answer.Skipped) == 1) != (overlap == "skip") {
+					b.Errorf("owed %+v, skipped %v; want the next one owed", answer.Owed, answer.Skipped)
+				}
+				b.wantSoundLine("taken")
+				if n := b.flightsOf("g"); n != 2 {
+					b.Errorf("%d flights are counted, want 2", n)
+				}
+				b.Verified()
+				b.ends("s", first...)
+				b.wantSoundLine("ended")
+				want := map[string]string{"skip": "", "wait": second}[overlap]
+				b.Want("taken then", storesuite.IDs(b.Take("s", 5)), want)
+				b.Enqueue(inGroup("g", "last"))
+				want = map[string]string{"skip": "last", "wait": ""}[overlap]
+				b.Want("the last start", storesuite.IDs(b.Take("t", 5)), want)
+				b.wantSoundLine("the last start")
+				b.Verified()
+			})
+		})
+	}
+}
