@@ -63,6 +63,7 @@ func TestASlotThatGoesBackLeavesEachScheduleInOnePlace(t *testing.T) {
 					w.Fatal(err)
 				}
 			}
+			w.limitGroups()
 			for range moveProcesses {
 				w.processes = append(w.processes, w.newProcess())
 			}

@@ -3,6 +3,7 @@ package redisstore
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -88,9 +89,23 @@ func (p *process) place(o protocol.Owed) {
 		at = o.Cursor.At.Add(time.Hour)
 	}
 	answer := p.store.Place(p.walk.Context(), []protocol.Placement{{
-		Partition: o.Partition, Name: o.Name, Revision: h.revision, Cursor: o.Cursor, Instants: []time.Time{at},
+		Partition: o.Partition, Name: o.Name, Revision: h.revision, Cursor: o.Cursor, Instants: []time.Time{at}, Group: groupOfMoved(o.Name),
 	}})[0]
 	p.gaveUp(answer.Err)
+}
+
+// groupOfMoved returns the group of a schedule's occurrences; empty: none. So some of them wait in line when their schedule moves or is deleted.
+func groupOfMoved(name string) string {
+	return []string{"", "g"}[slices.Index(moveNames, name)%2]
+}
+
+// limitGroups lets the group run one job at a time, in each partition.
+func (w *moveWalk) limitGroups() {
+	for _, p := range w.partitions() {
+		k := w.store.keys.partition(p)
+		w.client.HSet(w.Context(), k.grules, "g", "0 1 0 0 0 0 0")
+		w.client.HSet(w.Context(), k.state, "grules", "1 1")
+	}
 }
 
 // take takes due occurrences in a partition, ends them and places the next ones, as a worker does.

@@ -179,10 +179,13 @@ func (w *moveWalk) marks(name string) (found []string) {
 	return found
 }
 
-// waiting returns the occurrences of a schedule that are in due, in every queue.
+// waiting returns the occurrences of a schedule that are in due or in line, in every queue.
 func (w *moveWalk) waiting(name string) (ids []string) {
 	for _, p := range w.partitions() {
-		for _, id := range w.client.ZRange(w.Context(), w.store.keys.partition(p).due, 0, -1).Val() {
+		k := w.store.keys.partition(p)
+		members := append(w.client.ZRange(w.Context(), k.due, 0, -1).Val(), w.client.ZRange(w.Context(), k.line, 0, -1).Val()...)
+		for _, member := range members {
+			id := lineID(member)
 			if schedule, _, _ := strings.Cut(id, "@"); schedule == name {
 				ids = append(ids, id)
 			}

@@ -75,6 +75,7 @@ func TestRandomStepsOfManyProcessesLeaveEachScheduleInOnePlace(t *testing.T) {
 					w.Fatal(err)
 				}
 			}
+			w.limitGroups()
 			for range moveProcesses {
 				w.processes = append(w.processes, w.newProcess())
 			}
@@ -358,7 +359,7 @@ func (w *moveWalk) everything() []string {
 		for _, key := range []string{k.schedules, k.cursors, k.origins, k.counters, k.open, k.notes, k.owners} {
 			pipe.HGetAll(ctx, key)
 		}
-		for _, key := range []string{k.due, k.owed, k.gone, k.behind} {
+		for _, key := range []string{k.due, k.owed, k.gone, k.behind, k.line} {
 			pipe.ZRangeWithScores(ctx, key, 0, -1)
 		}
 	}
