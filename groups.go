@@ -253,7 +253,7 @@ func (q *Queues) changeGroup(ctx context.Context, action, queue, group string, b
 }
 
 // PurgeGroup deletes the jobs of a group that wait, and keeps nothing of them. It does not change other jobs of the group: delayed, retrying, running,
-// parked and dead ones. It works in steps of at most 500 jobs. After each step it calls progress, unless that is nil, with the sum of all steps. Jobs
+// parked and dead ones, and occurrences of schedules, which belong to their schedules. It works in steps of at most 500 jobs. After each step it calls progress, unless that is nil, with the sum of all steps. Jobs
 // that join the group after PurgeGroup began remain. If ctx ends, or the store fails, it stops and returns what it has done, with the error.
 func (q *Queues) PurgeGroup(ctx context.Context, queue, group string, progress func(BulkResult)) (result BulkResult, err error) {
 	err = q.changeGroup(ctx, "purge", queue, group, nil, func() error {

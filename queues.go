@@ -312,8 +312,8 @@ func groupTally(t protocol.GroupTally) GroupTally {
 }
 
 // Purge deletes the jobs of a queue, and keeps nothing of them: waiting, delayed, retrying, parked and dead ones, also those of schedules. It does
-// not delete: jobs that workers hold; the next occurrence of each schedule, if no worker has taken it yet; kept results; the schedules; the queue
-// itself. again is the queue's name once more, as a protection against mistakes.
+// not delete: jobs that workers hold; the next occurrence of each schedule, if no worker has taken it yet; occurrences that wait for the turn of
+// their [Group]; kept results; the schedules; the queue itself. again is the queue's name once more, as a protection against mistakes.
 //
 // It works in steps of at most 500 jobs. After each step it calls progress, unless that is nil, with the sum of all steps. Jobs that come after
 // Purge began remain: all that are enqueued to run now, and all that are parked or become dead since. Delayed and retrying jobs are deleted last,
