@@ -319,6 +319,9 @@ func (m *Model) land(j *job, now int64) *job {
 	j.session, j.next, j.cancelled = "", nil, false
 	switch {
 	case next != nil:
+		if g := m.groups[j.Group]; g != nil && g.flights == 0 && len(g.line) == 0 && g.debt == kept {
+			g.debt = perhaps // for an instant it has no job
+		}
 		m.remove(j)
 		m.accept(*next, now)
 		return nil
