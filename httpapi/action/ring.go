@@ -10,9 +10,10 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/chimejobs/chime/internal/keyring"
 )
 
 // A Ring is the keys for secrets, AES-256-GCM. The first key seals, all keys open. To change keys, put a new key in front and keep the
@@ -70,37 +71,22 @@ func PlaceOf(schedule string) Place {
 	return Place{collection, job}
 }
 
-const maxKeys = 100
-
-var keyName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,32}$`)
-
 // ParseRing reads "k2:<base64 of 32 bytes>,k1:<…>": 1 to 100 keys, each with a name of 1 to 32 of A-Z a-z 0-9 _ -. White space around keys
-// is ignored. Its errors contain no part of a key.
+// is ignored, and so is the key of IDs of package chimeseal, which reads the same rings. Its errors contain no part of a key.
 func ParseRing(text string) (*Ring, error) {
-	ring := &Ring{ciphers: map[string]cipher.AEAD{}}
-	for i, entry := range strings.Split(strings.TrimSpace(text), ",") {
-		name, encoded, ok := strings.Cut(strings.TrimSpace(entry), ":")
-		if !ok || !keyName.MatchString(name) {
-			return nil, fmt.Errorf("action: key %d of the ring: want name:key, with a name of 1 to 32 of A-Z a-z 0-9 _ -", i+1)
-		}
-		key, err := base64.StdEncoding.DecodeString(encoded)
-		if err != nil || len(key) != 32 {
-			return nil, fmt.Errorf("action: key %q of the ring: want base64 of 32 bytes, as printed by `openssl rand -base64 32`", name)
-		}
-		if _, ok := ring.ciphers[name]; ok {
-			return nil, fmt.Errorf("action: the ring has two keys %q", name)
-		}
-		block, err := aes.NewCipher(key)
-		if err != nil {
-			return nil, fmt.Errorf("action: key %q of the ring: %w", name, err)
-		}
-		if ring.ciphers[name], err = cipher.NewGCM(block); err != nil {
-			return nil, fmt.Errorf("action: key %q of the ring: %w", name, err)
-		}
-		ring.names = append(ring.names, name)
+	read, err := keyring.Parse(text)
+	if err != nil {
+		return nil, fmt.Errorf("action: %w", err)
 	}
-	if len(ring.names) > maxKeys {
-		return nil, fmt.Errorf("action: the ring has %d keys, want %d at most", len(ring.names), maxKeys)
+	ring := &Ring{names: read.Names(), ciphers: make(map[string]cipher.AEAD, len(read.Keys))}
+	for _, key := range read.Keys {
+		block, err := aes.NewCipher(key.Secret)
+		if err == nil {
+			ring.ciphers[key.Name], err = cipher.NewGCM(block)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("action: key %q of the ring: %w", key.Name, err)
+		}
 	}
 	return ring, nil
 }

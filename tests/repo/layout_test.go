@@ -33,6 +33,7 @@ var mayImport = map[string][]string{
 	"internal/work":     {"internal/protocol", "internal/wire", "internal/schedule", "internal/retry", "internal/reap", "internal/observe"},
 	"internal/tick":     {"internal/protocol", "internal/schedule", "internal/retry", "internal/reap", "internal/observe"},
 	"internal/memconn":  {},
+	"internal/keyring":  {},
 	"internal/format":   {},
 	"internal/plain":    {".", "internal/format"},
 	"internal/svg":      {"internal/format"},
@@ -83,7 +84,7 @@ var mayImport = map[string][]string{
 		".", "recurrence", "httpapi/action", "httpapi/internal/pattern", "httpapi/internal/problem", "httpapi/internal/resource", "httpapi/internal/service", "internal/guardlog", "internal/loopback", "golang.org/x/time",
 	},
 	"httpapi/action": {
-		".", "httpapi/internal/egress", "httpapi/internal/pattern", "httpapi/internal/taskid", "golang.org/x/oauth2",
+		".", "httpapi/internal/egress", "httpapi/internal/pattern", "httpapi/internal/taskid", "internal/keyring", "golang.org/x/oauth2",
 	},
 	"httpapi/action/pfx":          {"software.sslmate.com/src/go-pkcs12"},
 	"httpapi/arm":                 {},
