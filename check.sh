@@ -16,6 +16,7 @@ vulndb=${GOVULNDB:-https://vuln.go.dev}
 # Every fuzz target by name, package:target. `go test -fuzz` of a name that does not exist passes, so the list is held
 # against the source in both directions before anything runs.
 fuzz_targets="
+chimeseal:FuzzOpen
 dashboard/internal/render:FuzzSegment
 httpapi:FuzzRequest
 httpapi/action:FuzzClean

@@ -64,11 +64,13 @@
 // [InvalidError].
 //
 // Package recurrence is the calendar, and can be used alone. Package redisstore has the [Store]. Package redisstore/embedded has a store
-// inside the process, for a first try. Package chimetest tests programs under fake time. The pages docs/jobs.md, docs/schedules.md,
+// inside the process, for a first try. Package chimetest tests programs under fake time. Package chimeseal seals data for
+// [WithCodec]. The pages docs/jobs.md, docs/schedules.md,
 // docs/testing.md and docs/operating.md are guides.
 package chime
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -77,8 +79,11 @@ import (
 	"sync"
 	"time"
 
+	"github.com/chimejobs/chime/internal/enqueue"
 	"github.com/chimejobs/chime/internal/protocol"
 	"github.com/chimejobs/chime/internal/schedule"
+	"github.com/chimejobs/chime/internal/seal"
+	"github.com/chimejobs/chime/internal/wire"
 	"github.com/chimejobs/chime/internal/work"
 )
 
@@ -249,6 +254,135 @@ func protocolOf(store Store) protocol.Store {
 		return nil
 	}
 	return store.Protocol()
+}
+
+// A Codec seals data so that Redis cannot read them, and opens them. Package chimeseal has one. It is safe for concurrent use, and need not be
+// deterministic. A sealed value is at most 1 KiB longer than the plain one.
+type Codec interface {
+	// Seal seals a plain text, which may be empty. It opens only with the same additional data, which say what the text is and where it belongs:
+	// namespace, queue and job, or schedule.
+	Seal(plain, aad []byte) (sealed []byte, err error)
+	// Open returns the plain text of what Seal has returned, or an error. Its text is shown and logged: it must not contain the plain text.
+	Open(sealed, aad []byte) (plain []byte, err error)
+	// Key returns the name of the key that has sealed a value, for people; empty: it is not known.
+	Key(sealed []byte) string
+}
+
+// CodecOptions are the options of WithCodec. The zero value has the defaults.
+type CodecOptions struct {
+	// RequireSealed refuses jobs that are not sealed: a worker parks them. It is for programs that must not run what somebody with access to Redis
+	// has added. Set it when no job and no schedule from before the Codec is left. False: jobs that are not sealed run too.
+	RequireSealed bool
+	// Renew seals a schedule again when it is declared or Put and another key than the Codec's present one has sealed it. Then the schedule has another
+	// revision. It is for the last step of a rotation, when all programs have the new key: "chime keys reseal" uses it. False: a schedule that says the
+	// same is not changed, whichever key has sealed it.
+	Renew bool
+}
+
+// ErrSealed: data are sealed, and this program cannot open them: it has no [Codec], or its Codec does not have the key, or the data were moved or
+// changed. The error text contains the name of the key. It is also the error for a job that is not sealed, if CodecOptions.RequireSealed is set.
+var ErrSealed = protocol.ErrSealed
+
+// WithCodec returns a store whose roles and calls seal what they store and open what they read: the arguments of jobs, of schedules, of OnDone and of OnDeath;
+// results, progress, notes and error texts of attempts. Names, IDs, headers, Meta and instants are not sealed: docs/sealing.md has the whole list.
+//
+// Use it in all programs of a namespace, and pass the store that it returns to everything: [NewEnqueuer], [NewWorker], [NewScheduler], [NewJobs],
+// [NewSchedules], the dashboard.
+//
+//	ring, err := chimeseal.ReadFile("/etc/billing/keys")
+//	...
+//	store := chime.WithCodec(redisstore.New(client, redisstore.Options{}), ring, chime.CodecOptions{})
+//
+// A worker that cannot open a job parks it until a worker with the key comes, and after redisstore.Options.ParkedRetention it is dead. A program without
+// the key, or without WithCodec, can list, cancel, requeue and delete sealed jobs; [JobInfo].Sealed then contains the name of the key. It cannot change
+// a sealed schedule: Put and the declarations of a Scheduler return ErrSealed, or an error that names the newer form of the schedule. Schedules are
+// compared in clear, so a program that starts again changes nothing, with any key of the Codec.
+//
+// The option [ArgsID] needs a Codec with a key of IDs, as a ring of chimeseal may have.
+//
+// WithCodec does no I/O. A nil store or codec is refused by the first call.
+func WithCodec(store Store, codec Codec, options CodecOptions) Store {
+	inner := protocolOf(store)
+	if v := reflect.ValueOf(codec); codec == nil || v.Kind() == reflect.Pointer && v.IsNil() || inner == nil {
+		return nilCodec{}
+	}
+	namespace := ""
+	if named, ok := store.(interface{ Namespace() string }); ok {
+		namespace = named.Namespace()
+	}
+	return &sealedStore{seal.New(inner, codec, seal.Options{Namespace: namespace, Required: options.RequireSealed, Renew: options.Renew}), namespace}
+}
+
+// nilCodec is no store: nothing may be stored in clear because a codec is missing.
+type nilCodec struct{}
+
+func (nilCodec) Protocol() protocol.Store { return nil }
+
+// A sealedStore is a Store with a Codec.
+type sealedStore struct {
+	store     *seal.Store
+	namespace string
+}
+
+// Protocol is the interface that the roles use to access the store.
+func (s *sealedStore) Protocol() protocol.Store { return s.store }
+
+// Namespace returns the namespace of the store; empty: it is not known.
+func (s *sealedStore) Namespace() string { return s.namespace }
+
+// sealing returns how an enqueuer seals jobs; nil: the store has no codec.
+func sealing(store protocol.Store) *enqueue.Sealing {
+	if s, ok := store.(*seal.Store); ok {
+		return &enqueue.Sealing{Job: s.Job, ArgsID: s.ArgsID}
+	}
+	return nil
+}
+
+// decodeOpened decodes data into v, unless they are sealed.
+func decodeOpened(key string, data []byte, v any) error {
+	if key != "" {
+		return &protocol.SealedError{Key: keyName(key)}
+	}
+	return wire.Decode(data, v)
+}
+
+// unknownKey is shown in place of the name of a key that is not known.
+const unknownKey = "?"
+
+func keyName(shown string) string {
+	if shown == unknownKey {
+		return ""
+	}
+	return shown
+}
+
+// shownKey returns the name of the key of an error, for people.
+func shownKey(err error) string {
+	sealed := (*protocol.SealedError)(nil)
+	if !errors.As(err, &sealed) || sealed.Key == "" {
+		return unknownKey
+	}
+	return sealed.Key
+}
+
+// seal notes that something of the job is sealed.
+func (j *JobInfo) seal(found *protocol.FoundJob, sealed []byte) {
+	if found.Refused != nil {
+		j.Sealed = shownKey(found.Refused)
+	} else {
+		j.Sealed = shownKey(protocol.SealedBy(sealed))
+	}
+}
+
+// hideErrors replaces the texts of errors that are sealed. A text that was written in clear since remains.
+func (j *JobInfo) hideErrors(failed bool) {
+	text := (&protocol.SealedError{Key: keyName(j.Sealed)}).Text()
+	for i := range j.Failures {
+		j.Failures[i].Error = cmp.Or(j.Failures[i].Error, text)
+	}
+	if failed {
+		j.LastError = cmp.Or(j.LastError, text)
+	}
 }
 
 // defaultQueue is the queue of jobs and schedules for which no queue is given, and of a worker for which no queues are given.

@@ -106,7 +106,7 @@ func NewEnqueuer(store Store, options EnqueuerOptions) *Enqueuer {
 	}
 	observer, _ := observing("", options.Observers, options.Logger) // validate has checked them
 	return &Enqueuer{options: options, store: p, engine: enqueue.New(observer.Store(p), enqueue.Options{
-		Observe: observer, Log: options.Logger, MaxPayload: options.MaxPayload, SendTimeout: options.SendTimeout, Bad: bad,
+		Observe: observer, Log: options.Logger, MaxPayload: options.MaxPayload, SendTimeout: options.SendTimeout, Sealing: sealing(p), Bad: bad,
 	})}
 }
 

@@ -76,6 +76,9 @@ func (s *Schedule) followerInfo(option, name string, body []byte) (*JobInfo, err
 		return job, job.Err
 	}
 	details := cmp.Or(message.Details, &wire.Details{})
+	if message.Sealed != nil {
+		job.Sealed = shownKey(protocol.SealedBy(message.Sealed))
+	}
 	job.Payload, job.MaxAttempts, job.Timeout = message.Payload, message.MaxAttempts, message.Timeout
 	job.Header, job.Keep, job.Retry = details.Header, details.Keep, RetryPolicy{details.Retry}
 	job.fillFollowers(details)

@@ -73,6 +73,10 @@ type JobInfo struct {
 	Note      string     `json:"note,omitempty"`      // done: the handler's note, see [Job.Note]
 	KeptUntil time.Time  `json:"kept_until,omitzero"` // done: until when its result is kept
 
+	// Sealed is the name of the key that has sealed the job's data, if this program cannot open them: then Payload, Progress and Result are nil, and the
+	// texts of errors and the note say so. "?": the name is not known. Empty: nothing is sealed, or it was opened. See [WithCodec].
+	Sealed string `json:"sealed,omitempty"`
+
 	// Err is the reason why this program cannot read the job. Then only ID, Queue, State and the store's own data are set. In JSON: error.
 	Err error `json:"-"`
 
@@ -108,6 +112,10 @@ func newJobInfo(queue string, found *protocol.FoundJob) *JobInfo {
 		return info
 	}
 	info.Progress = found.Progress
+	if sealed, ok := wire.CutSealedProgress(found.Progress); ok {
+		info.Progress = nil
+		info.seal(found, sealed)
+	}
 	message, err := messageOf(found, name, planned)
 	if err != nil {
 		if message.Name != "" {
@@ -117,6 +125,10 @@ func newJobInfo(queue string, found *protocol.FoundJob) *JobInfo {
 		return info
 	}
 	info.fill(&message)
+	if message.Sealed != nil {
+		info.seal(found, message.Sealed)
+		info.hideErrors(message.Failures > 0 || message.Details != nil && message.Details.Sealed != nil)
+	}
 	return info
 }
 
@@ -124,7 +136,7 @@ func newJobInfo(queue string, found *protocol.FoundJob) *JobInfo {
 func messageOf(found *protocol.FoundJob, name string, planned time.Time) (wire.Envelope, error) {
 	switch {
 	case len(found.Body) > 0:
-		return wire.DecodeEnvelope(found.Body)
+		return wire.DecodeEnvelope(found.Readable())
 	case len(found.Definition) > 0:
 		d, err := schedule.Read(found.Definition)
 		if err != nil {
@@ -132,6 +144,7 @@ func messageOf(found *protocol.FoundJob, name string, planned time.Time) (wire.E
 		}
 		plan := schedule.Plan{Definition: *d}
 		message := plan.Job(name, planned)
+		message.Sealed = d.Sealed
 		if JobState(found.State) == JobDead {
 			message.LastError = schedule.NoWorker // it has not run: a failed attempt leaves a body
 		}
@@ -194,6 +207,10 @@ func (j *JobInfo) fillResult(found *protocol.FoundJob) {
 	j.Name, j.Planned, j.Started, j.Ended, j.Attempt = r.Name, r.Planned, r.Started, r.Ended, r.Attempt
 	j.Worker, j.Note, j.LastError, j.Result = r.Worker, r.Note, r.Error, r.Value
 	j.Schedule = cmp.Or(r.Schedule, j.Schedule)
+	if r.Sealed != nil {
+		j.seal(found, r.Sealed)
+		j.Note = (&protocol.SealedError{Key: keyName(j.Sealed)}).Text()
+	}
 	j.KeptUntil, j.Keep = found.At, r.Keep
 	if j.Ended.IsZero() {
 		j.Ended = found.At.Add(-r.Keep)
@@ -201,7 +218,7 @@ func (j *JobInfo) fillResult(found *protocol.FoundJob) {
 }
 
 // Decode reads the arguments into v, a pointer, as [Job.Decode] does in a handler.
-func (j *JobInfo) Decode(v any) error { return wire.Decode(j.Payload, v) }
+func (j *JobInfo) Decode(v any) error { return decodeOpened(j.Sealed, j.Payload, v) }
 
 // LogValue is what a slog.Logger prints of the job: its identity, its state, and the size of its payload.
 func (j JobInfo) LogValue() slog.Value {

@@ -271,7 +271,7 @@ func ended(info *JobInfo, err error, v any) (over bool, _ error) {
 	case v == nil:
 		return true, nil
 	}
-	if err := Decode(info.Result, v); err != nil {
+	if err := decodeOpened(info.Sealed, info.Result, v); err != nil {
 		return true, fmt.Errorf("chime: result of job %q of queue %q: %w", info.ID, info.Queue, err)
 	}
 	return true, nil

@@ -9,7 +9,6 @@ import (
 
 	"github.com/chimejobs/chime/internal/protocol"
 	"github.com/chimejobs/chime/internal/schedule"
-	"github.com/chimejobs/chime/internal/wire"
 	"github.com/chimejobs/chime/recurrence"
 )
 
@@ -17,12 +16,13 @@ import (
 //
 // Its jobs' payload is left out wherever a Schedule is printed, logged or encoded as JSON: only the size is shown.
 type Schedule struct {
-	Name       string                `json:"name"`            // 1 to 200 bytes; see [Scheduler.Schedule]
-	JobName    string                `json:"job_name"`        // the name of its jobs
-	Queue      string                `json:"queue"`           // the queue of its jobs
-	Group      string                `json:"group,omitempty"` // the group of its jobs, see [Group]; empty: none
-	Recurrence recurrence.Recurrence `json:"recurrence"`      // when it creates them
-	Payload    []byte                `json:"-"`               // the encoded arguments of its jobs; see Decode. In JSON: payload_bytes
+	Name       string                `json:"name"`             // 1 to 200 bytes; see [Scheduler.Schedule]
+	JobName    string                `json:"job_name"`         // the name of its jobs
+	Queue      string                `json:"queue"`            // the queue of its jobs
+	Group      string                `json:"group,omitempty"`  // the group of its jobs, see [Group]; empty: none
+	Recurrence recurrence.Recurrence `json:"recurrence"`       // when it creates them
+	Payload    []byte                `json:"-"`                // the encoded arguments of its jobs; see Decode. In JSON: payload_bytes
+	Sealed     string                `json:"sealed,omitempty"` // the name of the key that has sealed the arguments, if this program cannot open them; "?": unknown
 
 	Created  time.Time     `json:"created"`  // when the name was first used, by the store's clock, in milliseconds
 	Revision int64         `json:"revision"` // grows with every change
@@ -86,7 +86,7 @@ type ScheduleCounters struct {
 }
 
 // Decode reads the arguments of the schedule's jobs into v, a pointer, as [Job.Decode] does in a handler.
-func (s *Schedule) Decode(v any) error { return wire.Decode(s.Payload, v) }
+func (s *Schedule) Decode(v any) error { return decodeOpened(s.Sealed, s.Payload, v) }
 
 // Options returns the options that create the schedule as it was read, in a new slice. With them and its Recurrence, Put changes nothing; with
 // another rule, it changes only the rule. Options that you append override them. With [IfRevision] and the schedule's Revision, Put

@@ -31,7 +31,7 @@ func NewSchedules(store Store) *Schedules {
 	s := &Schedules{store: protocolOf(store)}
 	if s.store != nil {
 		s.fit = retry.NewFitCheck(s.store, retry.CheckTimeout)
-		s.enqueuer = enqueue.New(s.store, enqueue.Options{Log: guardlog.New(slog.Default()), MaxPayload: defaultMaxPayload, SendTimeout: defaultSendTimeout})
+		s.enqueuer = enqueue.New(s.store, enqueue.Options{Log: guardlog.New(slog.Default()), MaxPayload: defaultMaxPayload, SendTimeout: defaultSendTimeout, Sealing: sealing(s.store)})
 	}
 	return s
 }
@@ -70,7 +70,7 @@ func (s *Schedules) Put(ctx context.Context, name string, rec recurrence.Recurre
 		return nil, fmt.Errorf("chime: put schedule %q: %w", name, answer.Err)
 	}
 	if answer.Newer {
-		_, err := schedule.Read(answer.Stored)
+		err := schedule.Unchangeable(answer.Stored)
 		return nil, fmt.Errorf("chime: put schedule %q: it is not changed: %w", name, err)
 	}
 	if answer.Owed != nil {
@@ -278,6 +278,9 @@ func stored(found protocol.Stored) (*Schedule, error) {
 	if of := d.Details; of != nil {
 		s.Header, s.Keep, s.Retry, s.onDone, s.onDeath = of.Header, of.Keep, RetryPolicy{of.Retry}, of.OnDone, of.OnDeath
 		s.OnDone, s.OnDeath = nameOfBody(of.OnDone), nameOfBody(of.OnDeath)
+	}
+	if d.Sealed != nil {
+		s.Sealed = shownKey(protocol.SealedBy(d.Sealed))
 	}
 	if s.State == StateLive {
 		s.Owed = found.Since

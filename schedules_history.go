@@ -34,7 +34,7 @@ func (s *Schedules) Runs(ctx context.Context, name string) iter.Seq2[*RunInfo, e
 			info := &RunInfo{
 				ID: run.ID, Name: cmp.Or(run.Name, job), Queue: found.Partition.Queue, Schedule: name,
 				Planned: run.Planned, Started: run.Started, Ended: run.Ended, Outcome: RunOutcome(run.Outcome),
-				Attempt: run.Attempt, Fence: run.Fence, Error: run.Error, Note: run.Note, Worker: run.Worker, Manual: run.Manual, Backfilled: run.Backfilled,
+				Attempt: run.Attempt, Fence: run.Fence, Error: protocol.ShownText(run.Error), Note: protocol.ShownText(run.Note), Worker: run.Worker, Manual: run.Manual, Backfilled: run.Backfilled,
 			}
 			if info.ID == "" {
 				info.ID = schedule.OccurrenceID(name, run.Planned)

@@ -59,6 +59,9 @@ func (s *Schedules) trigger(ctx context.Context, run *manualRun) (Receipt, error
 	if err != nil {
 		return receipt, err
 	}
+	if d.Sealed != nil {
+		return receipt, protocol.SealedBy(d.Sealed)
+	}
 	job, err := run.job(receipt.Queue, d)
 	if err != nil {
 		return receipt, err
@@ -226,6 +229,9 @@ func (s *Schedules) backfill(ctx context.Context, name string, to time.Time, fil
 	found, plan, err := s.planOf(ctx, name)
 	if err != nil {
 		return err
+	}
+	if plan.Sealed != nil {
+		return protocol.SealedBy(plan.Sealed)
 	}
 	times, next := plan.Between(filled.Next, backfillEnd(&found, plan, to), protocol.MaxItems)
 	jobs := make([]protocol.BackfilledJob, 0, len(times))

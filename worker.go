@@ -53,6 +53,9 @@ type WorkerOptions struct {
 	Observers []*Observer
 	// Logger logs what the worker serves, how jobs fail, and a store that does not answer. Nil means slog.Default().
 	Logger *slog.Logger
+	// HideErrors leaves the errors and panics of handlers out of the log, with their stacks, because they may contain what [WithCodec] seals. False:
+	// they are logged. Observers get them in any case.
+	HideErrors bool
 }
 
 const minSessionTTL = time.Second
@@ -241,7 +244,7 @@ func (w *Worker) begin() (*work.Config, error) {
 	config := &work.Config{
 		Queues: w.options.Queues, Strict: w.options.Strict, Handlers: make(map[string]*work.Handler, len(w.handlers)), Concurrency: w.options.Concurrency,
 		SessionTTL: w.options.SessionTTL, DrainTimeout: w.options.DrainTimeout, MaxCrashes: w.options.MaxCrashes,
-		MaxAttempts: defaultMaxAttempts, OccurrenceAttempts: defaultOccurrenceAttempts, Timeout: defaultTimeout, Log: w.options.Logger,
+		MaxAttempts: defaultMaxAttempts, OccurrenceAttempts: defaultOccurrenceAttempts, Timeout: defaultTimeout, Log: w.options.Logger, HideErrors: w.options.HideErrors,
 		Processor: w.processor, Heartbeat: w.heartbeat, Outcome: outcomeOf, Panic: newPanicError, StackOf: stackOf,
 	}
 	for name := range w.handlers {

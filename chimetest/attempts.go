@@ -155,7 +155,9 @@ func (a *attempts) settle(which attempt, s *protocol.Settlement, now time.Time) 
 	}
 	if s.Failed {
 		if message, err := wire.DecodeEnvelope(s.Body); err == nil {
-			info.Error = message.LastError
+			if info.Error = message.LastError; message.Sealed != nil {
+				info.Error = protocol.SealedBy(message.Sealed).Text()
+			}
 			if d := message.Details; d != nil && len(d.Failures) > 0 {
 				info.Ended = d.Failures[len(d.Failures)-1].At
 			}

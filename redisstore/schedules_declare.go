@@ -58,7 +58,6 @@ func (s *store) Declare(ctx context.Context, declarations []protocol.Declaration
 		store: s, declarations: slices.Clone(declarations), answers: answers,
 		homes: make([]home, len(declarations)), deleted: make([]int64, len(declarations)), seen: make([]int64, len(declarations)),
 	}
-	remaining = d.refuseGroups(ctx)
 	for range maxMovesFollowed {
 		if remaining, err = d.step(ctx, remaining); err != nil {
 			return declareFailed(answers, remaining, err)
@@ -82,11 +81,13 @@ func declareFailed(answers []protocol.DeclareAnswer, which []int, err error) []p
 	return answers
 }
 
-// refuseGroups returns the declarations to carry out. It refuses those with a group for a queue with several partitions: a group is in one partition.
+// refuseGroups returns the declarations to carry out. It refuses those whose jobs, or jobs that follow them, have a group on a queue with several
+// partitions: a group is in one partition.
 func (s *store) refuseGroups(ctx context.Context, declarations []protocol.Declaration, answers []protocol.DeclareAnswer) (remaining []int, err error) {
 	for i := range declarations {
 		d, n := &declarations[i], 1
-		if d.Group != "" {
+		group := cmp.Or(d.Group, d.FollowsIn)
+		if group != "" {
 			if n, err = s.Partitions(ctx, d.Queue); err != nil {
 				return remaining, err
 			}
@@ -95,8 +96,7 @@ func (s *store) refuseGroups(ctx context.Context, declarations []protocol.Declar
 			remaining = append(remaining, i)
 			continue
 		}
-		refused := protocol.Because(protocol.Invalid("group", d.Group, "no group, or a queue with one partition"), fmt.Sprintf("is for queue %s with %d partitions", d.Queue, n))
-		answers[i].Err = failure("declare schedule", d.Name, refused)
+		answers[i].Err = failure("declare schedule", d.Name, protocol.GroupOfPartitions(group, d.Queue, n))
 	}
 	return remaining, nil
 }
@@ -116,26 +116,6 @@ func (s *store) registerQueues(ctx context.Context, declarations []protocol.Decl
 		}
 	}
 	return nil
-}
-
-// refuseGroups refuses schedules whose jobs are followed by jobs of groups on a queue with several partitions: a group is in one partition. It returns the
-// others.
-func (d *declaring) refuseGroups(ctx context.Context) (others []int) {
-	for i := range d.declarations {
-		declared := &d.declarations[i]
-		if declared.FollowsIn != "" {
-			n, err := d.store.Partitions(ctx, declared.Queue)
-			if err == nil && n > 1 {
-				err = protocol.GroupOfPartitions(declared.FollowsIn, declared.Queue, n)
-			}
-			if err != nil {
-				d.answers[i].Err = fmt.Errorf("declare schedule %q: %w", declared.Name, err)
-				continue
-			}
-		}
-		others = append(others, i)
-	}
-	return others
 }
 
 // A declaring declares schedules where they live according to the registry. A change names the revision that it changes, so that a call that

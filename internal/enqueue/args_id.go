@@ -15,5 +15,19 @@ func ArgsID(name string, payload []byte) string {
 	hash.Write([]byte(name))
 	hash.Write([]byte{0}) // no name contains it
 	hash.Write(payload)
-	return base64.RawURLEncoding.EncodeToString(hash.Sum(nil))[:argsIDLength]
+	return argsID(hash.Sum(nil))
 }
+
+// argsID returns ArgsID, or the ID of a job that is sealed: a digest without a key would show who guesses the arguments that the guess is right.
+func (e *Enqueuer) argsID(name string, payload []byte) (string, error) {
+	if e.options.Sealing == nil {
+		return ArgsID(name, payload), nil
+	}
+	digest, err := e.options.Sealing.ArgsID(append(append([]byte(name), 0), payload...))
+	if err != nil {
+		return "", err
+	}
+	return argsID(digest), nil
+}
+
+func argsID(digest []byte) string { return base64.RawURLEncoding.EncodeToString(digest)[:argsIDLength] }

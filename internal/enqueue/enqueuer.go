@@ -20,7 +20,14 @@ type Options struct {
 	MaxPayload  int           // bytes
 	SendTimeout time.Duration // how long a call is sent again after errors
 	Observe     observe.Observer
-	Bad         error // a problem of the enqueuer: it refuses every job with this error
+	Sealing     *Sealing // nil: nothing is sealed
+	Bad         error    // a problem of the enqueuer: it refuses every job with this error
+}
+
+// Sealing seals jobs before they are sent, so that an error refuses the job.
+type Sealing struct {
+	Job    func(queue, id string, job *wire.Envelope) error
+	ArgsID func(data []byte) ([]byte, error) // the digest of a name and a payload, see ArgsID
 }
 
 // A Job is one job to enqueue.
@@ -186,7 +193,7 @@ func (e *Enqueuer) item(item *protocol.EnqueueItem, job *Job, now time.Time, roo
 	payload, buf, err := wire.EncodeTo(job.Args, e.options.MaxPayload)
 	if err == nil && job.ArgsID {
 		payload = wire.Stable(payload, buf != nil)
-		item.ID = ArgsID(job.Name, payload)
+		item.ID, err = e.argsID(job.Name, payload)
 	}
 	if err != nil {
 		job.Problems = append(job.Problems, err)
@@ -216,6 +223,13 @@ func (e *Enqueuer) item(item *protocol.EnqueueItem, job *Job, now time.Time, roo
 		envelope.Expires = dueAt(job.At, job.In, now).Add(job.Expire)
 	}
 	item.Follows, item.FollowsIn = job.Details != nil && (job.Details.OnDone != nil || job.Details.OnDeath != nil), job.FollowsIn
+	if sealing := e.options.Sealing; sealing != nil {
+		sealed := envelope // a copy: the memory of other jobs is not allocated
+		if err := sealing.Job(job.Queue, item.ID, &sealed); err != nil {
+			job.Problems = append(job.Problems, err)
+		}
+		envelope = sealed
+	}
 	item.Body = room.Add(&envelope)
 	if buf != nil {
 		buf.Release()

@@ -394,6 +394,10 @@ type TakenJob struct {
 	Definition []byte    // of an occurrence: its schedule's definition as it is now
 	ParkedAt   time.Time // when it was parked first; zero: it was not parked, or the answer is repeated
 
+	// Refused is why this program cannot open what is sealed in the Body or the Definition, or does not run it because it is not sealed. Nil: it can,
+	// or has no codec.
+	Refused *SealedError
+
 	// The worker sets these for an occurrence that was planned with other time zone data: the earlier instant from which it counts as late, or the
 	// later one at which it is placed again. Zero: neither.
 	Counted, Later time.Time

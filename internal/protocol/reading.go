@@ -87,7 +87,8 @@ type FoundJob struct {
 	ID         string
 	State      string
 	Body       []byte    // see package wire
-	Definition []byte    // of an occurrence without a body: its schedule's definition as it is now
+	Opened     []byte    // the Body with its secrets in clear; empty: they are not sealed, or this program cannot open them
+	Definition []byte    // of an occurrence without a body: its schedule's definition as it is now, in clear if this program can open it
 	At         time.Time // JobDelayed: when it is due; JobParked: since when it is parked; JobDead: when it died; JobDone: until when it is kept
 	Crashes    int       // times its holder vanished
 	Fence      int64     // JobRunning, JobTaken
@@ -98,8 +99,18 @@ type FoundJob struct {
 	Progress   []byte    // JobRunning: the last progress of its handler; nil: none
 	Ended      byte      // JobDone: its outcome, ResultDone, ResultCancelled, ResultSuperseded or ResultExpired
 	Result     []byte    // JobDone: see package wire; then Body is not set
+	// Refused is why this program cannot open something that is sealed; nil: there is nothing, or it has no codec.
+	Refused *SealedError
 	// BarredUntil is the instant until which Once bars the ID of a job that has ended; zero: it does not. If no result is kept, ID is empty.
 	BarredUntil time.Time
 	Next        string // in a page: continues after this job
 	Passed      bool   // in a page: the call does not want it; only ID, State and Next are set
+}
+
+// Readable returns the body with its secrets in clear, as far as this program can open them.
+func (j *FoundJob) Readable() []byte {
+	if len(j.Opened) > 0 {
+		return j.Opened
+	}
+	return j.Body
 }

@@ -18,6 +18,7 @@ type ExpiredJob struct {
 	ID         string
 	Body       []byte // empty: it is an occurrence without one
 	Definition []byte // of an occurrence without a body: its schedule's
+	Opened     []byte // the Definition with its secrets in clear; empty: they are not sealed, or this program cannot open them
 	Crashes    int
 	Last       bool   // twice the retention has passed: it no longer waits for a program that can read it
 	List       string // where it is parked, for the store

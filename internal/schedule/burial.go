@@ -50,9 +50,16 @@ func expired(job *protocol.ExpiredJob) (schedule string, e wire.Envelope, err er
 		return schedule, e, err
 	}
 	if len(job.Body) == 0 {
-		d, err := Read(job.Definition)
+		text := job.Definition
+		if len(job.Opened) > 0 {
+			text = job.Opened
+		}
+		d, err := Read(text)
 		if err != nil {
 			return schedule, e, err
+		}
+		if d.Sealed != nil { // its arguments are bound to the schedule, and have to be sealed for the job
+			return schedule, e, fmt.Errorf("%w: %w", ErrNotHere, protocol.SealedBy(d.Sealed))
 		}
 		return schedule, d.Job(schedule, planned), nil
 	}

@@ -15,13 +15,14 @@ import (
 
 // definitionVersion is the newest format of a stored definition that this program knows. A new field raises it if the definition means something
 // else without the field; a field that older programs may ignore does not.
-const definitionVersion = 3
+const definitionVersion = 4
 
 // The format in which a definition is written: the lowest one that can represent it.
 const (
 	plainForm  = 1
 	spreadForm = 2 // it has a spread: a program that does not know spreads would place occurrences too early
 	groupForm  = 3 // its jobs belong to a group: a program that does not know that would place them without it
+	SealedForm = 4 // its arguments are sealed: a program that does not know that would run its jobs without them
 )
 
 // maxDefinition is the maximum length in bytes of a stored definition that is read: arguments of the limit in base64, and the rest.
@@ -66,6 +67,8 @@ type Spec struct {
 	Group string // of each of its jobs, a valid key; empty: none
 
 	Details *wire.Details // of each of its jobs: Header, Retry, Keep, OnDone, OnDeath; nil: not set. It is shared, and must not be changed
+
+	Sealed []byte // the sealed payload, OnDone and OnDeath of a stored definition, which it lacks then; nil: they are not sealed
 }
 
 // A Definition is a schedule as it is stored.
@@ -113,6 +116,7 @@ type storedSpec struct {
 	Keep           string                `json:"keep,omitempty"`
 	Args           json.RawMessage       `json:"args,omitempty"`    // arguments that are JSON
 	Payload        []byte                `json:"payload,omitempty"` // other arguments, as they are stored, in base64
+	Sealed         []byte                `json:"sealed,omitempty"`  // in place of both, and of OnDeath.Body: see sealed.go
 }
 
 type storedRetry struct {
@@ -123,7 +127,7 @@ type storedRetry struct {
 // storedFollower is the job that follows an end: the name of its job, for people who read the definition, and the whole envelope.
 type storedFollower struct {
 	Job  string `json:"job"`
-	Body []byte `json:"body"`
+	Body []byte `json:"body,omitempty"` // empty: it is sealed
 }
 
 // Validate returns what is wrong with the rule: an error of package recurrence, or a *protocol.InvalidError. The latter is for an empty rule,
@@ -146,7 +150,7 @@ func (s *Spec) Validate() error {
 // Declare converts a valid Spec into the form in which it is declared. Equal specs have equal text.
 func (s *Spec) Declare(name, queue string) (protocol.Declaration, error) {
 	body := storedSpec{
-		Version: plainForm, Job: s.JobName, Recurrence: s.Recurrence, Misfire: s.Misfire, Grace: s.Grace.String(),
+		Job: s.JobName, Recurrence: s.Recurrence, Misfire: s.Misfire, Grace: s.Grace.String(),
 		NoImmediateRun: s.Recurrence.NoImmediateRun, MaxAttempts: s.MaxAttempts, Meta: s.Meta, PauseAfter: s.PauseAfter,
 		MaxUnfinished: s.MaxUnfinished, Group: s.Group,
 	}
@@ -160,23 +164,39 @@ func (s *Spec) Declare(name, queue string) (protocol.Declaration, error) {
 	}
 	if s.Spread > 0 {
 		offset := offsetOf(name, s.Spread).Milliseconds()
-		body.Version, body.Spread, body.OffsetMS = spreadForm, s.Spread.String(), &offset
+		body.Spread, body.OffsetMS = s.Spread.String(), &offset
 	}
-	if s.Group != "" {
-		body.Version = groupForm
-	}
+	body.Version = body.form()
 	body.setDetails(s.Details)
 	body.setPayload(s.Payload)
-	text := new(bytes.Buffer)
-	encoder := json.NewEncoder(text)
-	encoder.SetEscapeHTML(true)
-	if err := encoder.Encode(&body); err != nil {
+	text, err := body.encode()
+	if err != nil {
 		return protocol.Declaration{}, err
 	}
 	return protocol.Declaration{
-		Name: name, Queue: queue, Overlap: s.Overlap, Body: bytes.TrimSuffix(text.Bytes(), []byte("\n")), KeepRuns: keep, PauseAfter: s.PauseAfter,
-		Form: definitionVersion, Group: s.Group,
+		Name: name, Queue: queue, Overlap: s.Overlap, Body: text, KeepRuns: keep, PauseAfter: s.PauseAfter,
+		Form:  SealedForm - 1, // a codec raises it: without one, a program would store the arguments of a sealed schedule in clear
+		Group: s.Group,
 	}, nil
+}
+
+// form returns the least form of a definition that is not sealed.
+func (s *storedSpec) form() int {
+	switch {
+	case s.Group != "":
+		return groupForm
+	case s.Spread != "":
+		return spreadForm
+	}
+	return plainForm
+}
+
+func (s *storedSpec) encode() ([]byte, error) {
+	text := new(bytes.Buffer)
+	encoder := json.NewEncoder(text)
+	encoder.SetEscapeHTML(true)
+	err := encoder.Encode(s)
+	return bytes.TrimSuffix(text.Bytes(), []byte("\n")), err
 }
 
 // Keeps returns the number of attempts in the schedule's history.
@@ -210,9 +230,12 @@ func newStoredFollower(body []byte) *storedFollower {
 }
 
 // read checks and returns the body.
-func (f *storedFollower) read(name string) ([]byte, error) {
+func (f *storedFollower) read(name string, sealed []byte) ([]byte, error) {
 	if f == nil {
 		return nil, nil
+	}
+	if len(f.Body) == 0 && sealed != nil {
+		return (&wire.Envelope{Name: f.Job, Sealed: sealed}).Encode(), nil // its name is known
 	}
 	if _, err := wire.DecodeEnvelope(f.Body); err != nil && !errors.Is(err, wire.ErrNewerVersion) {
 		return nil, fmt.Errorf("the definition's %s: %w", name, err)
@@ -245,10 +268,10 @@ func (s *storedSpec) details() (*wire.Details, error) {
 		d.Retry = wire.Retry{First: first, Max: longest}
 	}
 	var err error
-	if d.OnDone, err = s.OnDone.read("onDone"); err != nil {
+	if d.OnDone, err = s.OnDone.read("onDone", s.Sealed); err != nil {
 		return nil, err
 	}
-	d.OnDeath, err = s.OnDeath.read("onDeath")
+	d.OnDeath, err = s.OnDeath.read("onDeath", s.Sealed)
 	return d, err
 }
 
@@ -347,7 +370,7 @@ func (s *stored) definition() (*Definition, error) {
 		Spec: Spec{
 			JobName: s.Job, Recurrence: s.Recurrence, Payload: s.payload(), Overlap: s.Overlap, Misfire: s.Misfire, Grace: grace,
 			MaxAttempts: s.MaxAttempts, Timeout: timeout, Details: details, Meta: s.Meta,
-			KeepRuns: s.KeepRuns, PauseAfter: s.PauseAfter, Spread: spread, MaxUnfinished: s.MaxUnfinished, Group: s.Group,
+			KeepRuns: s.KeepRuns, PauseAfter: s.PauseAfter, Spread: spread, MaxUnfinished: s.MaxUnfinished, Group: s.Group, Sealed: s.Sealed,
 		},
 	}, nil
 }
@@ -400,6 +423,7 @@ func ForLog(text []byte) string {
 			f.Body = nil
 		}
 	}
+	s.Sealed = nil // the version shows that it was there
 	spec := Spec{Recurrence: s.Recurrence}
 	spec.Recurrence.NoImmediateRun = s.NoImmediateRun || s.Recurrence.NoImmediateRun
 	shown, err := json.Marshal(struct {

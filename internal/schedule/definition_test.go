@@ -112,8 +112,8 @@ func TestCompileRefusesBadDefinitions(t *testing.T) {
 		old, new  string
 		elsewhere bool
 	}{
-		{`"version":1`, `"version":4`, true},
-		{`"version":1,"job":"x","recurrence":{"frequency":"hour"}`, `"version":4,"job":"x","recurrence":{"frequency":"fortnight"}`, true},
+		{`"version":1`, `"version":5`, true},
+		{`"version":1,"job":"x","recurrence":{"frequency":"hour"}`, `"version":5,"job":"x","recurrence":{"frequency":"fortnight"}`, true},
 		{`{"frequency":"hour"}`, `{"frequency":"hour","timeZone":"Mars/Olympus"}`, true},
 		{`{"frequency":"hour"}`, `{"cron":"CRON_TZ=Mars/Olympus 0 9 * * *"}`, true},
 		{`"misfire":"skip"`, `"misfire":"twice"`, true},

@@ -216,7 +216,7 @@ func simulate(p *Plan, created time.Time, steps int, random *rand.Rand) (placed 
 }
 
 func TestADefinitionOfANewerVersionIsRefused(t *testing.T) {
-	_, err := Compile([]byte(`{"revision":1,"state":"live","created":"2026-01-01T00:00:00Z","overlap":"skip","version":4,"job":"x","recurrence":{"frequency":"fortnight"}}`))
+	_, err := Compile([]byte(`{"revision":1,"state":"live","created":"2026-01-01T00:00:00Z","overlap":"skip","version":5,"job":"x","recurrence":{"frequency":"fortnight"}}`))
 	if err == nil || !strings.Contains(err.Error(), "newer") {
 		t.Errorf("got %v, want that a newer version wrote it", err)
 	}

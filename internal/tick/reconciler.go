@@ -158,8 +158,8 @@ func (r *reconciler) receive(which []int, answers []protocol.DeclareAnswer) (owe
 		}
 		if answer.Newer && !r.newer {
 			r.newer = true
-			_, err := schedule.Read(answer.Stored)
-			r.log.Warn("chime: a newer version of chime has written schedules that this program declares: it does not change them", "event", "schedule.newer",
+			err := schedule.Unchangeable(answer.Stored)
+			r.log.Warn("chime: schedules that this program declares have a newer form, or are sealed: it does not change them", "event", "schedule.newer",
 				"schedule", r.declared[i].Name, "queue", r.declared[i].Queue, "error", err)
 		}
 		if answer.New {

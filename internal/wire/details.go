@@ -24,7 +24,11 @@ type Details struct {
 	Offset   time.Duration     // milliseconds: how long after that instant an occurrence was due
 	Group    string            // the group that the job belongs to; empty: it has none
 	Due      time.Time         // milliseconds; for a job that failed or was snoozed: when it is due again; zero: it was neither
+	Sealed   []byte            // the sealed ErrorTexts of a sealed envelope; nil: none
 }
+
+// Added returns the bodies that are stored with a job to be added at its end. A caller may replace them in a copy of the details.
+func (d *Details) Added() []*[]byte { return []*[]byte{&d.OnDone, &d.OnDeath} }
 
 // A Failure is a failed attempt.
 type Failure struct {
@@ -82,6 +86,7 @@ type detailsForm struct {
 	Offset   int64             `json:"s,omitempty"` // ms
 	Due      int64             `json:"u,omitempty"` // Unix ms
 	Group    string            `json:"g,omitempty"`
+	Sealed   []byte            `json:"x,omitempty"`
 }
 
 type failureForm struct {
@@ -113,12 +118,12 @@ const onlyEnqueued = "\x81\xa1e"
 // encode returns the stored element.
 func (d *Details) encode() []byte {
 	if d.Failures == nil && d.Header == nil && d.Retry == (Retry{}) && d.Keep == 0 && d.OnDone == nil && d.OnDeath == nil && d.Prior == nil && d.Death == nil &&
-		d.In == 0 && d.Queue == "" && d.Offset == 0 && d.Group == "" && d.Due.IsZero() && !d.Enqueued.IsZero() {
+		d.In == 0 && d.Queue == "" && d.Offset == 0 && d.Group == "" && d.Due.IsZero() && d.Sealed == nil && !d.Enqueued.IsZero() {
 		return appendNumber([]byte(onlyEnqueued), d.Enqueued.UnixMilli())
 	}
 	form := detailsForm{
 		Header: d.Header, Keep: ceilMillis(d.Keep), OnDone: d.OnDone, OnDeath: d.OnDeath, In: ceilMillis(d.In), Queue: d.Queue,
-		Offset: ceilMillis(d.Offset), Group: d.Group,
+		Offset: ceilMillis(d.Offset), Group: d.Group, Sealed: d.Sealed,
 	}
 	for _, f := range d.Failures[max(0, len(d.Failures)-MaxFailures):] {
 		form.Failures = append(form.Failures, failureForm{f.At.UnixMilli(), Printable(f.Worker, maxWorkerName), Printable(f.Error, maxFailureText)})
@@ -162,7 +167,7 @@ func decodeDetails(element []byte) (*Details, error) {
 	}
 	d := &Details{
 		OnDone: some(form.OnDone), OnDeath: some(form.OnDeath), In: time.Duration(form.In) * time.Millisecond, Queue: form.Queue,
-		Keep: time.Duration(form.Keep) * time.Millisecond, Offset: time.Duration(form.Offset) * time.Millisecond, Group: form.Group,
+		Keep: time.Duration(form.Keep) * time.Millisecond, Offset: time.Duration(form.Offset) * time.Millisecond, Group: form.Group, Sealed: some(form.Sealed),
 	}
 	if len(form.Header) > 0 {
 		d.Header = form.Header

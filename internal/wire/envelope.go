@@ -20,6 +20,9 @@ const Version = 1
 // because they would run the job after that instant. Apart from this byte it is a body of Version with one more element, which Version allows too.
 const ExpiringVersion = 2
 
+// SealedFlag is added to the version of a body whose secrets are sealed: see Envelope.Sealed. Programs that do not know it read a newer version.
+const SealedFlag = 16
+
 // NoName replaces a name that is unreadable or invalid. No handler can have it, so the job is parked.
 const NoName = "?"
 
@@ -35,9 +38,13 @@ var ErrNewerVersion = errors.New("written by a newer version")
 // array [name, payload, planned (Unix ms or nil), max attempts, timeout in ms, failures, schedule, last error, stack, details]. The array
 // ends after the last element that is not zero, and has at least three elements. If the job expires, the version is ExpiringVersion, and the
 // last element is the instant in Unix ms, always in nine bytes: scripts write it and change the version (see scripts/lib/expiry.lua).
+//
+// If Sealed is set, the payload is sealed, and Details.Sealed contains the texts of its errors. Payload is nil, and LastError, Stack and the texts of
+// Details.Failures are empty, except what chime itself has written since. Bodies inside Details are sealed each by itself. Encode keeps what is sealed.
 type Envelope struct {
 	Name        string
 	Payload     []byte
+	Sealed      []byte        // nil: nothing is sealed; it is stored in place of the payload
 	Planned     time.Time     // milliseconds; zero: unknown
 	MaxAttempts int           // 0: the worker's
 	Timeout     time.Duration // milliseconds, rounded up; 0: the handler's
@@ -108,20 +115,21 @@ func (e *Envelope) details() []byte {
 // room returns an upper bound of the body's length without its details.
 func (e *Envelope) room() int {
 	if e.fields() == 3 {
-		return 22 + len(e.Name) + len(e.Payload)
+		return 22 + len(e.Name) + len(e.Payload) + len(e.Sealed)
 	}
-	return 64 + len(e.Name) + len(e.Payload) + len(e.Schedule) + len(e.LastError) + len(e.Stack)
+	return 64 + len(e.Name) + len(e.Payload) + len(e.Sealed) + len(e.Schedule) + len(e.LastError) + len(e.Stack)
 }
 
 // appendTo appends the body. The envelope's texts must be printable; details is its last element.
 func (e *Envelope) appendTo(b, details []byte) []byte {
-	fields := e.fields()
+	fields, version, payload := e.fields(), byte(Version), e.Payload
 	if fields > 10 {
-		b = append(b, ExpiringVersion)
-	} else {
-		b = append(b, Version)
+		version = ExpiringVersion
 	}
-	b = appendBinary(appendText(appendArray(b, fields), e.Name), e.Payload)
+	if e.Sealed != nil {
+		version, payload = version|SealedFlag, e.Sealed
+	}
+	b = appendBinary(appendText(appendArray(append(b, version), fields), e.Name), payload)
 	if e.Planned.IsZero() {
 		b = append(b, 0xc0)
 	} else {
@@ -192,13 +200,14 @@ func (e *Envelope) Decode(body []byte, names map[string]string) error {
 		*e = Envelope{Name: NoName}
 		return errors.New("body is empty")
 	}
-	if body[0] > ExpiringVersion {
+	version, sealed := body[0]&^SealedFlag, body[0]&SealedFlag != 0
+	if version > ExpiringVersion {
 		*e = Envelope{Name: newerName(body[1:])}
 		return ErrNewerVersion
 	}
 	*e = Envelope{Name: NoName}
 	known := 10
-	switch body[0] {
+	switch version {
 	case Version:
 	case ExpiringVersion:
 		known++
@@ -219,6 +228,11 @@ func (e *Envelope) Decode(body []byte, names map[string]string) error {
 			return fmt.Errorf("body: element %d of the array has the wrong type or is out of range", field)
 		}
 		at = end
+	}
+	if sealed {
+		if e.Sealed, e.Payload = e.Payload, nil; e.Sealed == nil {
+			return errors.New("body: its payload is sealed and empty")
+		}
 	}
 	return nil
 }

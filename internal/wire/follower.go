@@ -47,6 +47,9 @@ func priorBody(e *Envelope) []byte {
 	if len(prior.Payload) > MaxPriorPayload {
 		prior.Payload = nil
 	}
+	if len(prior.Sealed) > MaxPriorPayload+MaxSealing { // without the payload the error texts cannot be opened either: see Envelope.Sealed
+		prior.Sealed, details.Sealed = nil, nil
+	}
 	return prior.Encode()
 }
 

@@ -24,6 +24,7 @@ type Result struct {
 	Worker   string
 	Note     string
 	Value    []byte // the handler's return value, encoded; nil: none
+	Sealed   []byte // the sealed ResultSecrets; then Error, Note and Value are empty; nil: it is not sealed
 }
 
 type resultForm struct {
@@ -38,16 +39,20 @@ type resultForm struct {
 	Worker   string `json:"w,omitempty"`
 	Note     string `json:"m,omitempty"`
 	Value    []byte `json:"v,omitempty"`
+	Sealed   []byte `json:"x,omitempty"`
 }
 
 // Encode returns the body.
 func (r *Result) Encode() []byte {
 	encoded, err := Encode(resultForm{
 		Name: r.Name, Schedule: r.Schedule, Planned: millis(r.Planned), Started: millis(r.Started), Ended: millis(r.Ended), Keep: ceilMillis(r.Keep), Attempt: r.Attempt,
-		Error: Printable(r.Error, maxFailureText), Worker: Printable(r.Worker, maxWorkerName), Note: r.Note, Value: r.Value,
+		Error: Printable(r.Error, maxFailureText), Worker: Printable(r.Worker, maxWorkerName), Note: r.Note, Value: r.Value, Sealed: r.Sealed,
 	})
 	if err != nil {
 		panic(err) // a form has strings, numbers and bytes only, and less than MaxEncoded of them
+	}
+	if r.Sealed != nil { // programs that do not know it must not read a result without its value
+		return append([]byte{Version | SealedFlag}, encoded...)
 	}
 	return append([]byte{Version}, encoded...)
 }
@@ -57,16 +62,17 @@ func DecodeResult(body []byte) (*Result, error) {
 	switch {
 	case len(body) == 0:
 		return nil, errors.New("the result is empty")
-	case body[0] > Version:
+	case body[0]&^SealedFlag > Version:
 		return nil, ErrNewerVersion
 	}
+	sealed := body[0]&SealedFlag != 0
 	var form resultForm
-	if err := decodeMsgpack(body[1:], &form); err != nil || body[0] != Version {
+	if err := decodeMsgpack(body[1:], &form); err != nil || body[0]&^SealedFlag != Version || sealed != (form.Sealed != nil) {
 		return nil, errors.New("the result cannot be read") // the decoder's error may contain the value
 	}
 	r := &Result{Name: form.Name, Schedule: form.Schedule, Planned: instant(form.Planned), Started: instant(form.Started), Ended: instant(form.Ended),
 		Attempt: form.Attempt, Error: Printable(form.Error, maxFailureText), Worker: Printable(form.Worker, maxWorkerName),
-		Note: Printable(form.Note, MaxNote), Value: some(form.Value)}
+		Note: Printable(form.Note, MaxNote), Value: some(form.Value), Sealed: form.Sealed}
 	if validDelay(form.Keep) {
 		r.Keep = time.Duration(form.Keep) * time.Millisecond
 	}

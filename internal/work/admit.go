@@ -26,7 +26,7 @@ type admission struct {
 }
 
 // unreadablePrefix begins the name under which a job is parked if the program has its handler but cannot read it: a newer version wrote the job,
-// or this program does not know the time zone. Such jobs do not block those that the program can run. Another program may be able to read them.
+// this program does not know the time zone, or it does not have the key that sealed the job. Such jobs do not block those that the program can run. Another program may be able to read them.
 const unreadablePrefix = "~"
 
 // unreadableAgain is when a program requests a list again on which it found jobs that it cannot read. It will hardly be able to read them then;
@@ -47,7 +47,7 @@ func (a *admission) admit(c *claim, taken *protocol.TakenJob, now time.Time) (s 
 	p, err := c.open(taken, a.names, &a.plans)
 	name := c.message.Name
 	switch {
-	case errors.Is(err, wire.ErrNewerVersion), errors.Is(err, schedule.ErrNotHere):
+	case errors.Is(err, wire.ErrNewerVersion), errors.Is(err, schedule.ErrNotHere), errors.Is(err, protocol.ErrSealed):
 		list := unreadablePrefix + name
 		if a.config.Handlers[name] != nil { // otherwise this worker never requests the list
 			a.unreadable[list] = now.Add(unreadableAgain)

@@ -50,7 +50,7 @@ const maxUnreadable = 64 << 10
 func (c *claim) follows() bool { return c.schedule != "" && !c.new }
 
 // open reads the job's envelope, or the definition of an occurrence's schedule, and then returns its plan. After an error that wraps
-// wire.ErrNewerVersion or schedule.ErrNotHere another worker may be able to run the job; every other error is permanent.
+// wire.ErrNewerVersion, schedule.ErrNotHere or protocol.ErrSealed another worker may be able to run the job; every other error is permanent.
 func (c *claim) open(taken *protocol.TakenJob, names map[string]string, plans *schedule.Plans) (p *schedule.Plan, err error) {
 	name, planned, err := schedule.SplitOccurrence(taken.ID)
 	c.schedule, c.bodied = name, len(taken.Body) > 0
@@ -66,7 +66,7 @@ func (c *claim) open(taken *protocol.TakenJob, names map[string]string, plans *s
 			return nil, fmt.Errorf("its body cannot be read: %w", err)
 		}
 		if err == nil {
-			err = c.checkFollowers()
+			err = errors.Join(refusal(taken, c.message.Sealed), c.checkFollowers())
 		}
 		return nil, err
 	case len(taken.Definition) > 0:
@@ -77,9 +77,21 @@ func (c *claim) open(taken *protocol.TakenJob, names map[string]string, plans *s
 		}
 		c.message = p.Job(name, planned)
 		c.cancels = p.Overlap == schedule.OverlapCancel
-		return p, c.checkFollowers()
+		return p, errors.Join(refusal(taken, p.Sealed), c.checkFollowers())
 	}
 	return nil, errors.New("its body is gone from the store")
+}
+
+// refusal returns why this program does not run a job although it can read its name: it cannot open its arguments, or refuses them. sealed are the
+// arguments that are still sealed.
+func refusal(taken *protocol.TakenJob, sealed []byte) error {
+	switch {
+	case taken.Refused != nil:
+		return taken.Refused
+	case sealed != nil:
+		return protocol.SealedBy(sealed)
+	}
+	return nil
 }
 
 // checkFollowers returns an error that wraps wire.ErrNewerVersion if a newer version of chime wrote a job that is to follow this one: then this worker
@@ -414,5 +426,5 @@ func (c *claim) logFailure(s *protocol.Settlement, attempt int, err error) {
 	}
 	c.config.Log.Log(context.Background(), level, text, "event", event, "job", c.message.Name, "id", c.id, "queue", c.queue,
 		"attempt", attempt, "max_attempts", c.maxAttempts(), "after_ms", s.Delay.Milliseconds(),
-		"error", wire.Printable(fmt.Sprint(err), maxLogged))
+		"error", c.config.logged(err))
 }

@@ -3,7 +3,6 @@ package work
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/chimejobs/chime/internal/observe"
@@ -279,8 +278,11 @@ func (f *flight) run(job *Job) {
 
 // logPanic logs that a handler has panicked, and where.
 func (f *flight) logPanic(err error, where []byte) {
+	if f.config.HideErrors { // a stack contains the arguments of functions
+		where = nil
+	}
 	f.config.Log.Error("chime: a handler panicked", "event", "handler.panic", "job", f.message.Name, "id", f.id, "queue", f.queue,
-		"attempt", f.message.Failures+1, "error", wire.Printable(fmt.Sprint(err), maxLogged), "stack", string(where))
+		"attempt", f.message.Failures+1, "error", f.config.logged(err), "stack", string(where))
 }
 
 // finish computes the settlement from the handler's error.

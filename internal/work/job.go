@@ -107,6 +107,7 @@ type Config struct {
 	MaxCrashes   int
 	Timeout      time.Duration // of a job if neither it nor its handler has one
 	Log          *slog.Logger
+	HideErrors   bool // the log has no errors of handlers
 
 	// Astray has the handled jobs whose kind has a default queue that no worker of this program serves: job name -> queue.
 	Astray map[string]string
@@ -156,4 +157,12 @@ func later(a, b time.Time) time.Time {
 		return b
 	}
 	return a
+}
+
+// logged returns the error of a handler for the log.
+func (c *Config) logged(err error) string {
+	if c.HideErrors {
+		return "(hidden)"
+	}
+	return wire.Printable(fmt.Sprint(err), maxLogged)
 }

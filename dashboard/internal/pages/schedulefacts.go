@@ -42,6 +42,7 @@ func (m *Schedule) describe(hooks Hooks) {
 	add(m.OnDone != "", "When done", "A job "+m.OnDone+" is added when one of its jobs is done.")
 	add(m.OnDeath != "", "On death", "A job "+m.OnDeath+" is added when one of its jobs dies.")
 	add(!m.DatesUntil.IsZero(), "Dates", "Its list of dates ends on "+m.DatesUntil.Format("2 January 2006")+".")
+	add(m.Sealed != "", "Sealed", "Its arguments are sealed with key "+m.Sealed+", and this dashboard cannot open them.")
 	m.Facts.Arguments = len(m.Payload)
 	m.Facts.Headers = hooks.headers(&chime.JobInfo{Name: m.JobName, Queue: m.Queue, Schedule: m.Name}, m.Header)
 	if m.Recurrence.Count > 0 {

@@ -57,7 +57,7 @@ func page(ctx context.Context, store chime.Store, call protocol.JobPageCall, yie
 		}
 		for _, job := range found.Jobs {
 			first := len(job.Body) == 0 && (call.State == protocol.JobTaken || call.State == protocol.JobRunning)
-			if (len(job.Body) > 0 || first) && !yield(Run{call.Queue, job.ID, call.State == protocol.JobDead, job.Body, job.Fence}, nil) {
+			if (len(job.Body) > 0 || first) && !yield(Run{call.Queue, job.ID, call.State == protocol.JobDead, job.Readable(), job.Fence}, nil) {
 				return false
 			}
 		}

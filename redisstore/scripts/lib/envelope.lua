@@ -1,10 +1,11 @@
 -- envelope: how scripts read a job's envelope, which is a byte for its version and a msgpack array (see the Go package wire).
 -- needs: strings
 
--- readable reports whether it is one that the functions below can read. The second version is that of a job that expires: see the piece expiry.
+-- readable reports whether it is one that the functions below can read. The second version is that of a job that expires: see the piece expiry. A
+-- sealed envelope has 16 more: its payload and the texts of its errors are sealed, which scripts do not read.
 local function readable(body)
   local version = body and byte(body, 1)
-  return version == 1 or version == 2
+  return version == 1 or version == 2 or version == 17 or version == 18
 end
 
 -- after returns the position behind the number, the text or the nil that begins at a position of an envelope, and where its text begins;

@@ -12,13 +12,13 @@
 -- has changed since the program read it. So the job that follows is added once, with any number of processes and repeated calls; and a
 -- job that was requeued, run, changed or deleted meanwhile does not die.
 local NO_WORKER = 'no worker came that can run it' -- the last error of such a job
-local ENVELOPE, FORM = 2, 3 -- the newest version of an envelope and form of a definition that are known
+local FORM = 4 -- the newest form of a definition that is known
 
 -- what_follows returns whether a job may follow the death of an expired one: false, none follows; 'asks', a program must read it; 'waits', a
 -- newer version wrote it, and can read it. body: its envelope; definition: its schedule's, if it is an occurrence without an envelope.
 local function what_follows(body, definition)
   if body then
-    if (byte(body, 1) or 0) > ENVELOPE then return 'waits' end
+    if (byte(body, 1) or 0) > 0 and not readable(body) then return 'waits' end
     return find(body, '\161o', 1, true) and 'asks' -- the key o of a msgpack map: see Details of the Go package wire
   end
   local form = match(definition or '', '^{"revision":%d+,"generation":%d+,"state":"[^"]+","created":"[^"]+","overlap":"%a+","version":(%d+),')
@@ -63,7 +63,8 @@ local function with_reason(body)
   local missing = sub('\0\0\0\160', math.min(fields, 7) - 2)
   local error_text = string.char(0xa0 + #NO_WORKER) .. NO_WORKER -- shorter than 32 bytes
   local stack = fields > 9 and '\160' or ''
-  return string.char(1, 0x90 + math.max(fields == 9 and 8 or fields, 8)) .. sub(body, 3, at - 1) .. missing .. error_text .. stack .. sub(body, behind)
+  local version = byte(body, 1) < 16 and 1 or 17 -- sealed
+  return string.char(version, 0x90 + math.max(fields == 9 and 8 or fields, 8)) .. sub(body, 3, at - 1) .. missing .. error_text .. stack .. sub(body, behind)
 end
 
 -- give_up moves an expired job from the list of parked jobs to the dead jobs. text: its envelope or definition, if it exists; entry: its

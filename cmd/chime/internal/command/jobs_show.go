@@ -121,6 +121,7 @@ func (s *session) jobText(job *chime.JobInfo, why chime.Reason, now time.Time, p
 	if job.Err != nil {
 		row("Unreadable", job.Err.Error())
 	}
+	row("Sealed", sealedWith(job.Sealed))
 	row("Attempt", attemptOf(job))
 	row("Schedule", job.Schedule)
 	row("Group", job.Group)

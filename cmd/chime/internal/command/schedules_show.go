@@ -115,6 +115,7 @@ func (s *session) scheduleText(f *foundSchedule, upcoming []time.Time, blockers 
 	if len(f.Payload) > 0 {
 		row("Arguments", format.Plural(len(f.Payload), "byte", "bytes")+"; chime schedules export --payload has them")
 	}
+	row("Sealed", sealedWith(f.Sealed))
 	row("Meta", string(f.Meta))
 	b.WriteString("\n")
 	rule, _ := json.Marshal(f.Recurrence) // its error is always nil

@@ -22,6 +22,7 @@ type Flags struct {
 	TLSCert       string
 	TLSKey        string
 	TLSServerName string
+	Keys          string        // the file with the ring that opens and seals; empty: nothing is sealed
 	Timeout       time.Duration // of each call to the store
 }
 
@@ -38,5 +39,6 @@ func (f *Flags) Declare(flags *pflag.FlagSet, env func(string) string) {
 	flags.StringVar(&f.TLSCert, "tls-cert", "", "`file` with the client's certificate; PEM")
 	flags.StringVar(&f.TLSKey, "tls-key", "", "`file` with its key; PEM")
 	flags.StringVar(&f.TLSServerName, "tls-server-name", "", "`name` in the server's certificate, if it is not the host name")
+	flags.StringVar(&f.Keys, "keys", env("CHIME_KEYS"), "`file` with the keys that open and seal what programs have sealed, see chime keys; $CHIME_KEYS")
 	flags.DurationVar(&f.Timeout, "timeout", 10*time.Second, "how long an answer may take, 100ms to 10m")
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/chimeseal"
 	"github.com/chimejobs/chime/redisstore"
 )
 
@@ -30,11 +31,15 @@ type FlagError struct{ text string }
 
 func (e *FlagError) Error() string { return e.text }
 
-func wrong(format string, values ...any) error { return &FlagError{fmt.Sprintf(format, values...)} }
+func wrong(format string, values ...any) error {
+	return &FlagError{fmt.Errorf(format, values...).Error()}
+}
 
 // A Connection is an open store.
 type Connection struct {
 	Store   chime.Store
+	Bare    chime.Store     // without the codec
+	Ring    *chimeseal.Ring // nil: there is none
 	Client  redis.UniversalClient
 	Address string // for people: billing @ redis:6379
 	User    string // of the server; empty: the default user
@@ -49,13 +54,23 @@ func (f *Flags) Open(env func(string) string) (*Connection, error) {
 	if err != nil {
 		return nil, err
 	}
+	var ring *chimeseal.Ring
+	if f.Keys != "" {
+		if ring, err = chimeseal.ReadFile(f.Keys); err != nil {
+			return nil, wrong("--keys: %w", err)
+		}
+	}
 	client := redis.NewUniversalClient(options)
 	address := strings.Join(options.Addrs, ",")
 	if f.Master != "" {
 		address = f.Master + " by " + address
 	}
-	store := redisstore.New(client, redisstore.Options{Namespace: f.Namespace, Logger: slog.New(slog.DiscardHandler)})
-	return &Connection{Store: store, Client: client, Address: f.Namespace + " @ " + address, User: options.Username}, nil
+	var store chime.Store = redisstore.New(client, redisstore.Options{Namespace: f.Namespace, Logger: slog.New(slog.DiscardHandler)})
+	bare := store
+	if ring != nil {
+		store = chime.WithCodec(store, ring, chime.CodecOptions{})
+	}
+	return &Connection{Store: store, Bare: bare, Ring: ring, Client: client, Address: f.Namespace + " @ " + address, User: options.Username}, nil
 }
 
 func (f *Flags) options(env func(string) string) (*redis.UniversalOptions, error) {
