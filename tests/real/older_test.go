@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -28,16 +29,16 @@ import (
 // a program may do to a queue with groups depends on its scripts alone, and each script that moves, ends or buries a job compares this number first.
 type olderProgram struct{ texts map[string]string } // digest of a script → its text with the earlier number
 
-const (
-	layoutLine      = "local LAYOUT = '4'"
-	layoutLineOlder = "local LAYOUT = '3'"
-)
+// layoutLine is the number of the layout in a script; older returns the script with that before groups.
+var layoutLine = regexp.MustCompile(`local LAYOUT = '\d+'`)
+
+func older(script string) string { return layoutLine.ReplaceAllString(script, "local LAYOUT = '3'") }
 
 func newOlderProgram() olderProgram {
 	p := olderProgram{map[string]string{}}
 	for _, text := range redisstore.Scripts() {
 		digest := sha1.Sum([]byte(text))
-		p.texts[hex.EncodeToString(digest[:])] = strings.Replace(text, layoutLine, layoutLineOlder, 1)
+		p.texts[hex.EncodeToString(digest[:])] = older(text)
 	}
 	return p
 }
@@ -71,7 +72,7 @@ func (p olderProgram) replace(cmd redis.Cmder) {
 			args[0], args[1] = strings.Replace(cmd.Name(), "evalsha", "eval", 1), text
 		}
 	case "eval", "eval_ro":
-		args[1] = strings.Replace(fmt.Sprint(args[1]), layoutLine, layoutLineOlder, 1)
+		args[1] = older(fmt.Sprint(args[1]))
 	}
 }
 
@@ -152,8 +153,8 @@ func TestAnOlderProgramRefusesGroups(t *testing.T) {
 	const groups, each = 6, 30
 	server := redistest.Start(t, redistest.Options{})
 	p := program{Addr: server.Addr(), Work: 20 * time.Millisecond}
-	if !slices.ContainsFunc(redisstore.Scripts(), func(text string) bool { return strings.Contains(text, layoutLine) }) {
-		t.Fatalf("no script has the line %q any more: change the two lines here", layoutLine)
+	if !slices.ContainsFunc(redisstore.Scripts(), layoutLine.MatchString) {
+		t.Fatalf("no script has the line %s any more: change it here", layoutLine)
 	}
 	older := childproc.Start(t, "older", p)
 	older.Await("log chime: this scheduler is the leader")
