@@ -25,7 +25,8 @@ import (
 // Create the item with [Kind.Item], or use an [Item] with a job name. It may have the options of an attempt, Header, Keep, In, Group, OnDone and OnDeath.
 // A Queue must be that of the job before it, and so must be the default queue of the item's kind: a job on another queue is enqueued by a handler. At, Expire, ID,
 // ArgsID, Once and Replace are refused; if the item's kind has them as defaults, they are ignored. With a [Group], also one of [GroupBy], the new job
-// comes before the others of its group, also if as many wait as the group's rule allows; the queue must have one partition.
+// comes before the others of its group that wait, also if as many wait as the group's rule allows; with In too, it joins their end when it is due. In a group
+// whose jobs run in order ([GroupRule.Ordered]) it is the next one. The queue must have one partition.
 func OnDone(item Item) JobOption {
 	body, err := followerBody(item, true)
 	return jobOption(func(s *jobSettings) {

@@ -83,6 +83,41 @@ func TestAChainOfAnOrderedGroupEndsBeforeTheNextJobBegins(t *testing.T) {
 	})
 }
 
+// Nor does it begin in the call that ends a job of the chain and takes others, as a busy worker's does.
+func TestTheCallThatEndsAJobOfAChainTakesNoOtherOfItsOrderedGroup(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		b.setRule("g", "0 0 0 0 1 0 0")
+		b.Enqueue(inGroup("g", "a1"), inGroup("g", "a2"), inGroup("g", "a3"), inGroup("g", "a4"))
+		ends := func(s protocol.Settlement, want string) []protocol.TakenJob {
+			b.Helper()
+			call := protocol.WorkCall{Settle: []protocol.Settlement{s}, Take: 5}
+			answer := b.Work("w", call)
+			b.Want("taken after "+s.ID, storesuite.IDs(answer.Taken), want)
+			b.wantSoundLine(s.ID + " has ended")
+			if want == "" && !answer.More {
+				b.Errorf("after the end of %s no job may start", s.ID)
+			}
+			b.Want("taken again after "+s.ID, storesuite.IDs(b.Repeat("w", call).Taken), want)
+			return answer.Taken
+		}
+		first := b.Take("w", 5)[0]
+		ends(doneInto("g", first, 0), "")
+		second := b.Take("w", 5)[0]
+		b.Want("taken then", second.ID, followerOf(first))
+		dies := doneInto("g", second, 0)
+		dies.Kind = protocol.SettleDead
+		ends(dies, "")
+		third := b.Take("w", 5)[0]
+		b.Want("taken then", third.ID, protocol.FollowerID(second.ID, protocol.EndDead, second.Fence, ""))
+		a2 := ends(doneInto("g", third, time.Hour), "a2")[0] // what follows later does not wait in the group yet
+		taken := ends(doneInto("h", a2, 0), "a3")            // the chain continues in another group
+		b.Want("taken then", storesuite.IDs(b.Take("w", 5)), followerOf(a2))
+		b.Want("cancelled", b.Cancel("a3"), "asked")
+		ends(doneInto("g", taken[0], 0), "a4") // nothing follows a cancelled job
+		b.Verified()
+	})
+}
+
 // Replaced and followed in one call: what replaces a flight joins the end of its group, what follows one its beginning.
 func TestWhatReplacesAndWhatFollowsJoinTheirGroups(t *testing.T) {
 	onEveryServer(t, func(b *bench) {

@@ -202,11 +202,12 @@ func TestGroupsStaySoundWhateverHappens(t *testing.T) {
 // A groupWalk makes random calls on jobs of groups.
 type groupWalk struct {
 	*bench
-	r      *rand.Rand
-	n      int
-	epoch  int                            // how often sessions were reaped: a session that has vanished never comes back
-	held   map[string][]protocol.TakenJob // session → the jobs it has
-	called []string
+	r         *rand.Rand
+	n         int
+	epoch     int                            // how often sessions were reaped: a session that has vanished never comes back
+	held      map[string][]protocol.TakenJob // session → the jobs it has
+	called    []string
+	followers []string // IDs of jobs that may follow others
 }
 
 func (w *groupWalk) group() string {
@@ -309,8 +310,12 @@ func (w *groupWalk) settle() string {
 		case protocol.SettlePark:
 			s.Name, s.Body = "mail", nil
 		}
+		if end := map[protocol.SettleKind]string{protocol.SettleDone: protocol.EndDone, protocol.SettleDead: protocol.EndDead}[s.Kind]; end != "" && w.r.IntN(2) == 0 {
+			s.Follower = &protocol.Follower{Body: []byte(follower), Group: w.group(), In: time.Duration(w.r.IntN(3)*w.r.IntN(2000)) * time.Millisecond}
+			w.followers = append(w.followers, protocol.FollowerID(s.ID, end, s.Fence, ""))
+		}
 		call.Settle = append(call.Settle, s)
-		what += fmt.Sprintf(" %c %s", s.Kind, s.ID)
+		what += fmt.Sprintf(" %c %s %v", s.Kind, s.ID, s.Follower)
 		jobs = append(jobs[:at:at], jobs[at+1:]...)
 	}
 	if w.r.IntN(3) == 0 {
@@ -321,6 +326,12 @@ func (w *groupWalk) settle() string {
 		delete(w.held, session)
 		return what + ": " + answer.Err.Error()
 	}
+	if w.r.IntN(4) == 0 {
+		again := w.Repeat(session, call)
+		if storesuite.IDs(again.Taken) != storesuite.IDs(answer.Taken) {
+			w.Errorf("again %s", what)
+		}
+	}
 	w.held[session] = append(jobs, answer.Taken...)
 	return what + ", takes " + storesuite.IDs(answer.Taken)
 }
@@ -328,7 +339,19 @@ func (w *groupWalk) settle() string {
 // change makes a call for one job.
 func (w *groupWalk) change() string {
 	id := w.id()
-	switch w.r.IntN(4) {
+	if n := len(w.followers); n > 0 && w.r.IntN(2) == 0 {
+		id = w.followers[n-1-w.r.IntN(min(n, 8))]
+	}
+	switch w.r.IntN(5) {
+	case 3:
+		group := string(rune('a' + w.r.IntN(4)))
+		rule := []protocol.GroupRule{
+			{}, {Ordered: protocol.OrderOn}, {Running: 1}, {Running: 2, Weight: 3}, {Starts: 2, Per: time.Second}, {Starts: 1, Per: time.Second, Ordered: protocol.OrderOn},
+		}[w.r.IntN(6)]
+		if err := w.store.SetGroup(w.Context(), "default", group, rule); err != nil {
+			w.Fatal(err)
+		}
+		return fmt.Sprintf("rule %s %+v", group, rule)
 	case 0:
 		return "cancel " + id + " " + w.Cancel(id)
 	case 1:

@@ -6,7 +6,8 @@
 -- that are settled: ended: IDs that leave places; placed: IDs and new entries there; lined: members that join line; given: ID -> true, given back;
 -- back: ID -> its new envelope; held: ID -> true, of all of them. Of occurrences, the settlement may turn out otherwise (lib/settle.lua): those that are
 -- given back go to the front of ready, and the next take moves them to line; what else ends is known at the end of the call.
--- gave, left: see lib/joins.lua.
+-- gave, left: see lib/joins.lua. followed: group -> the ended job that remains its blocker during the take, because a job that follows it enters the same
+-- group only after the take, and starts before the others of an ordered group.
 -- The take counts on the changes of the settlements, which are only carried out after it is decided.
 local grouped
 local first_ones -- likewise, if no job of the partition has a group yet, and what replaces a flight or follows it may have one
@@ -15,7 +16,7 @@ if (state[11] or joins or cancels and cancels.replaced[1]) and not again then
   first_ones = fn.open_groups(state[11], state[12], state[13])
   first_ones.fn, first_ones.joins, first_ones.picks, first_ones.out, first_ones.back, first_ones.given = fn, {}, {}, {}, {}, {}
   first_ones.ended, first_ones.placed, first_ones.lined = {}, {}, {}
-  first_ones.held, first_ones.gave, first_ones.left = {}, {}, {}
+  first_ones.held, first_ones.gave, first_ones.left, first_ones.followed = {}, {}, {}, {}
   if state[11] then grouped = first_ones end
   redis.call('ZCARD', LINE)
   redis.call('ZCARD', TURNS)
@@ -40,6 +41,10 @@ if (state[11] or joins or cancels and cancels.replaced[1]) and not again then
   end
   fn.read_groups(first_ones, names, TURNS, GROUPS, GRULES)
   fn.find_blockers(first_ones.list, LINE, PLACES)
+  local enters = {} -- other settlement -> the group that the job that follows enters at once
+  for at = at_other + 4 * others + 1, grouped and joins and at_other + 4 * others + 3 * annexes or 0, 3 do
+    if ARGV[at + 1] == 'i' then enters[tonumber(ARGV[at])] = string.match(ARGV[at + 2], '^0\t(.*)$') end
+  end
   for n = 1, #ids do
     local g = group_of[n] and grouped.of[group_of[n]]
     local id, kind, i = ids[n], kinds[n], which[n]
@@ -71,7 +76,7 @@ if (state[11] or joins or cancels and cancels.replaced[1]) and not again then
       elseif kind == 'f' or kind == 'l' then
         grouped.placed[#grouped.placed + 1], grouped.placed[#grouped.placed + 2] = id, fn.NO_PLACE .. ' ' .. g.name
       elseif kind ~= 'p' then
-        fn.unblock(g, id)
+        if g.blocker == id and i and enters[i] == g.name then grouped.followed[g] = id else fn.unblock(g, id) end
         if kind ~= 'x' then grouped.ended[#grouped.ended + 1] = id end
       end
     end

@@ -194,6 +194,10 @@ if grouped then
     if job.now then grouped.lined[#grouped.lined + 1] = member else entry = fn.NO_PLACE .. ' ' .. job.group end
     grouped.placed[#grouped.placed + 1], grouped.placed[#grouped.placed + 2] = job.id, entry
   end
+  for g, id in pairs(grouped.followed) do
+    fn.unblock(g, id)
+    g.has, g.idle = nil, nil -- tune_groups reads its line
+  end
   fn.read_groups(grouped, entering, TURNS, GROUPS, GRULES)
   for _, name in ipairs(entering) do grouped.of[name].has = nil end -- tune_groups reads its line
   fn.save_joins(grouped, LINE, PLACES)
