@@ -272,8 +272,9 @@ func (s *Store) FindJobs(ctx context.Context, queue string, ids []string) ([]pro
 	return found, err
 }
 
-// PageJobs opens the jobs.
+// PageJobs opens the jobs. The store cannot leave out jobs by their errors, because it would leave out all sealed ones.
 func (s *Store) PageJobs(ctx context.Context, call protocol.JobPageCall) (protocol.JobPage, error) {
+	call.Error = ""
 	page, err := s.Store.PageJobs(ctx, call)
 	for i := range page.Jobs {
 		s.openFound(call.Queue, &page.Jobs[i])

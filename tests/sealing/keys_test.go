@@ -274,3 +274,21 @@ func TestARotationUnderLoadLosesNothing(t *testing.T) {
 		noCanary(f, "rotated")
 	})
 }
+
+// A program with the key finds jobs by their error, which is sealed.
+func TestJobsAreFoundByTheirSealedErrors(t *testing.T) {
+	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
+		store := sealed(f, 1)
+		enqueue(t, store, "fail", "a", chime.MaxAttempts(1))
+		worker, _ := counting(t, store, map[string]int{}, "fail")
+		stop := fixture.Start(worker)
+		fixture.Pass(5 * time.Second)
+		_ = stop()
+		for text, want := range map[string]int{canary: 1, "another error": 0} {
+			filter := chime.JobFilter{Queue: "default", State: chime.JobDead, Error: text}
+			if result, err := chime.NewJobs(store).Requeue(t.Context(), filter, nil); err != nil || result.Changed != want {
+				t.Errorf("by the error %q %+v were requeued, %v; want %d", text, result, err, want)
+			}
+		}
+	})
+}
