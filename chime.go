@@ -270,8 +270,9 @@ type Codec interface {
 
 // CodecOptions are the options of WithCodec. The zero value has the defaults.
 type CodecOptions struct {
-	// RequireSealed refuses jobs that are not sealed: a worker parks them. It is for programs that must not run what somebody with access to Redis
-	// has added. Set it when no job and no schedule from before the Codec is left. False: jobs that are not sealed run too.
+	// RequireSealed refuses jobs that are not sealed: a worker parks them, and Trigger and Backfill refuse schedules that are not sealed. It is for
+	// programs that must not run what somebody with access to Redis has added. Set it in all programs, when no job and no schedule from before the
+	// Codec is left: a program without it seals what follows a job in clear. False: jobs that are not sealed run too.
 	RequireSealed bool
 	// Renew seals a schedule again when it is declared or Put and another key than the Codec's present one has sealed it. Then the schedule has another
 	// revision. It is for the last step of a rotation, when all programs have the new key: "chime keys reseal" uses it. False: a schedule that says the
@@ -300,9 +301,12 @@ var ErrSealed = protocol.ErrSealed
 //
 // The option [ArgsID] needs a Codec with a key of IDs, as a ring of chimeseal may have.
 //
-// WithCodec does no I/O. A nil store or codec is refused by the first call.
+// WithCodec does no I/O. A nil store or codec is refused by the first call. If the store has a Codec already, this one and its options replace it.
 func WithCodec(store Store, codec Codec, options CodecOptions) Store {
 	inner := protocolOf(store)
+	if with, ok := inner.(*seal.Store); ok {
+		inner = with.Store
+	}
 	if v := reflect.ValueOf(codec); codec == nil || v.Kind() == reflect.Pointer && v.IsNil() || inner == nil {
 		return nilCodec{}
 	}

@@ -69,7 +69,7 @@ func (j *Jobs) requeue(ctx context.Context, queue string, found []*protocol.Foun
 		stored := *f
 		stored.Opened = nil                               // what is sealed remains sealed, so this program need not have the key
 		message, err := messageOf(&stored, name, planned) // an occurrence that died parked may have no body: it gets one
-		if err != nil || len(f.Body) == 0 && message.Sealed != nil {
+		if err != nil || len(f.Body) == 0 && (message.Sealed != nil || f.Refused != nil) {
 			continue // then it remains dead: an unreadable job cannot start again
 		}
 		message.Failures, message.Expires = 0, time.Time{}

@@ -55,6 +55,9 @@ func (s *Schedules) trigger(ctx context.Context, run *manualRun) (Receipt, error
 		return receipt, found[0].Err
 	}
 	receipt.Queue = found[0].Partition.Queue
+	if found[0].Refused != nil {
+		return receipt, found[0].Refused
+	}
 	d, err := schedule.Read(found[0].Definition)
 	if err != nil {
 		return receipt, err
@@ -232,6 +235,9 @@ func (s *Schedules) backfill(ctx context.Context, name string, to time.Time, fil
 	}
 	if plan.Sealed != nil {
 		return protocol.SealedBy(plan.Sealed)
+	}
+	if found.Refused != nil {
+		return found.Refused
 	}
 	times, next := plan.Between(filled.Next, backfillEnd(&found, plan, to), protocol.MaxItems)
 	jobs := make([]protocol.BackfilledJob, 0, len(times))

@@ -377,6 +377,8 @@ type Stored struct {
 	Left       []Partition // the queues that it has left; runs that had not ended are counted there
 	Now        time.Time   // by the store's clock
 	Err        error       // why the schedule cannot be read: its registry entry or its definition was edited by hand
+	// Refused is why this program makes no jobs of it: it is not sealed, and the program requires that. Nil: it does.
+	Refused *SealedError
 	Counters
 }
 

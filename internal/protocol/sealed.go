@@ -20,7 +20,7 @@ type SealedError struct {
 func (e *SealedError) Error() string {
 	switch {
 	case e.Plain:
-		return "it is not sealed, and this program runs only sealed jobs"
+		return "it is not sealed, or a part of it is not, and this program runs only sealed jobs"
 	case e.Cause == nil:
 		return fmt.Sprintf("%s, and this program has no codec to open it", e.Text())
 	}

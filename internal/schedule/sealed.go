@@ -79,7 +79,7 @@ func Open(text []byte, open func(sealed []byte) ([]byte, error)) (plain []byte, 
 	if err := wire.Decode(encoded, &secrets); err != nil {
 		return text, true, errors.New("the definition's sealed part cannot be read") // the decoder's error may contain the value
 	}
-	spec.Sealed, spec.Version = nil, spec.form()
+	spec.Sealed, spec.Version, spec.Args, spec.Payload = nil, spec.form(), nil, nil // arguments in clear beside sealed ones are not the schedule's
 	if spec.OnDone != nil {
 		spec.OnDone.Body = secrets.OnDone
 	}

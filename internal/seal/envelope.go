@@ -82,21 +82,24 @@ func (s *sealer) openJob(at holder, e *wire.Envelope) error {
 			}
 		}
 		for _, body := range details.Added() {
-			if *body, err = s.openBody(followerOf(at.queue, at.id), *body); err != nil {
+			if *body, err = s.openInside(followerOf(at.queue, at.id), *body); err != nil {
 				return err
 			}
 		}
 		if details.Death != nil {
 			death := *details.Death
-			if death.Body, err = s.openBody(holderOf(death.Queue, death.ID), death.Body); err != nil {
+			if death.Body, err = s.openInside(holderOf(death.Queue, death.ID), death.Body); err != nil {
 				return err
 			}
 			details.Death = &death
 		}
 		if details.Prior != nil {
 			prior := *details.Prior
-			if prior.Body, err = s.openBody(holderOf(prior.Queue, prior.ID), prior.Body); err != nil {
+			if prior.Body, err = s.openInside(holderOf(prior.Queue, prior.ID), prior.Body); err != nil {
 				return err
+			}
+			if r, err := wire.DecodeResult(prior.Result); err == nil && r.Sealed == nil && s.required {
+				return s.plain()
 			}
 			if prior.Result, err = s.openResult(place{prior.Queue, prior.ID}, prior.Result); err != nil {
 				return err
@@ -106,6 +109,15 @@ func (s *sealer) openJob(at holder, e *wire.Envelope) error {
 	}
 	*e = opened
 	return nil
+}
+
+// openInside opens a body that is inside a sealed one. Such a body is sealed with it, so if sealed jobs are required, one that is not sealed is refused:
+// somebody else has put it there, and it would be sealed when it is added.
+func (s *sealer) openInside(at holder, body []byte) ([]byte, error) {
+	if s.required && len(body) > 0 && !isSealed(body) {
+		return nil, s.plain()
+	}
+	return s.openBody(at, body)
 }
 
 // isSealed reports whether a body is sealed in a form that this program knows.

@@ -83,7 +83,7 @@ func (s *Store) declared(d *protocol.Declaration, stored *protocol.Stored) error
 	return nil
 }
 
-// Find opens the definitions. One that cannot be opened remains sealed: the rest of it can be read.
+// Find opens the definitions. One that cannot be opened remains sealed: the rest of it can be read. Refused is set if no job may be made of one.
 func (s *Store) Find(ctx context.Context, names []string) ([]protocol.Stored, error) {
 	found, err := s.Store.Find(ctx, names)
 	for i := range found {
@@ -94,7 +94,10 @@ func (s *Store) Find(ctx context.Context, names []string) ([]protocol.Stored, er
 
 func (s *Store) openStored(stored *protocol.Stored) {
 	if stored.Err == nil && len(stored.Definition) > 0 {
-		stored.Definition, _, _ = s.openDefinition(stored.Name, stored.Definition)
+		plain, sealed, _ := s.openDefinition(stored.Name, stored.Definition)
+		if stored.Definition = plain; !sealed {
+			stored.Refused = s.plain()
+		}
 	}
 }
 

@@ -52,6 +52,7 @@ type place struct {
 type sealer struct {
 	codec     Codec
 	namespace string
+	required  bool // what is not sealed is refused in Work, and never becomes sealed
 }
 
 // aad is the additional data of a value. Each part has its length before it, so that no two places have the same data.

@@ -13,7 +13,7 @@ import (
 // Options of a Store.
 type Options struct {
 	Namespace string // of the store: a value opens in no other one
-	Required  bool   // jobs that are not sealed are refused in Work
+	Required  bool   // jobs that are not sealed are refused in Work, and are not sealed later
 	Renew     bool   // schedules that another key has sealed are sealed again when they are declared
 }
 
@@ -22,12 +22,12 @@ type Options struct {
 type Store struct {
 	protocol.Store
 	sealer
-	required, renew bool
+	renew bool
 }
 
 // New returns a store that seals.
 func New(store protocol.Store, codec Codec, options Options) *Store {
-	return &Store{Store: store, sealer: sealer{codec, options.Namespace}, required: options.Required, renew: options.Renew}
+	return &Store{Store: store, sealer: sealer{codec, options.Namespace, options.Required}, renew: options.Renew}
 }
 
 // Job seals a job before it is enqueued, so that an error of the codec refuses it.
@@ -126,6 +126,14 @@ func (s *Store) Work(ctx context.Context, calls []protocol.WorkCall) []protocol.
 	return answers
 }
 
+// plain returns why something that is not sealed is refused; nil: it is not.
+func (s *sealer) plain() *protocol.SealedError {
+	if !s.required {
+		return nil
+	}
+	return &protocol.SealedError{Plain: true}
+}
+
 func hasSecrets(settled protocol.Settlement) bool {
 	return len(settled.Body) > 0 || settled.Follower != nil || settled.Result != nil || settled.Run != nil
 }
@@ -188,9 +196,8 @@ func (s *Store) openTaken(queue string, taken *protocol.TakenJob) {
 		name, _, _ := schedule.SplitOccurrence(taken.ID)
 		taken.Definition, sealed, err = s.openDefinition(name, taken.Definition)
 	}
-	taken.Refused = s.refused(err)
-	if !sealed && s.required {
-		taken.Refused = &protocol.SealedError{Plain: true}
+	if taken.Refused = s.refused(err); !sealed {
+		taken.Refused = s.plain()
 	}
 }
 
@@ -226,11 +233,15 @@ func (s *Store) Sweep(ctx context.Context, partitions []protocol.Partition, unle
 	return answers
 }
 
-// Bury seals the bodies of dead jobs, and of those that follow.
+// Bury seals the bodies of dead jobs, and of those that follow. If sealed jobs are required, a job that is not sealed remains so, with what follows it:
+// otherwise it would run as a sealed one.
 func (s *Store) Bury(ctx context.Context, partition protocol.Partition, burials []protocol.Burial) (int, error) {
 	burials = slices.Clone(burials)
 	for i := range burials {
 		b := &burials[i]
+		if s.required && len(b.Opened) == 0 { // it was not opened, so what is sealed in it is sealed still
+			continue
+		}
 		var err error
 		if b.Dead, err = s.sealBody(holderOf(partition.Queue, b.ID), b.Dead); err != nil {
 			return 0, err
@@ -251,10 +262,13 @@ func (s *Store) CancelJob(ctx context.Context, queue, id string, result *protoco
 	return s.Store.CancelJob(ctx, queue, id, sealed)
 }
 
-// RequeueJobs seals the new bodies of dead jobs.
+// RequeueJobs seals the new bodies of dead jobs. If sealed jobs are required, a job that is not sealed remains so.
 func (s *Store) RequeueJobs(ctx context.Context, queue string, jobs []protocol.RequeuedJob) ([]protocol.Changed, error) {
 	jobs = slices.Clone(jobs)
 	for i := range jobs {
+		if s.required && len(jobs[i].Read) > 0 {
+			continue
+		}
 		var err error
 		if jobs[i].Body, err = s.sealBody(holderOf(queue, jobs[i].ID), jobs[i].Body); err != nil {
 			return nil, err
@@ -284,21 +298,26 @@ func (s *Store) PageJobs(ctx context.Context, call protocol.JobPageCall) (protoc
 
 // openFound opens a job for people. Each part that cannot be opened remains sealed; Refused is the reason for one of them.
 func (s *Store) openFound(queue string, f *protocol.FoundJob) {
+	reader := s.sealer
+	reader.required = false
 	note := func(err error) {
 		if err != nil {
 			f.Refused = s.refused(err)
 		}
 	}
 	if isSealed(f.Body) {
-		body, err := s.openBody(holderOf(queue, f.ID), f.Body)
+		body, err := reader.openBody(holderOf(queue, f.ID), f.Body)
 		f.Opened = body
 		note(err)
 	}
 	if len(f.Body) == 0 && len(f.Definition) > 0 {
 		name, _, _ := schedule.SplitOccurrence(f.ID)
-		var err error
-		f.Definition, _, err = s.openDefinition(name, f.Definition)
+		plain, sealed, err := s.openDefinition(name, f.Definition)
+		f.Definition = plain
 		note(err)
+		if !sealed {
+			f.Refused = s.plain()
+		}
 	}
 	if sealed, ok := wire.CutSealedProgress(f.Progress); ok {
 		plain, err := s.open(kindProgress, place{queue, f.ID}, sealed)
