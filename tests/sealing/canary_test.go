@@ -58,6 +58,7 @@ func secretive(t *testing.T, w *chime.Worker, got map[string]int, names ...strin
 
 func TestNothingOfAJobIsStoredInClear(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
+		f.Server.Client().AddHook(sniffer{t})
 		store, log := sealed(f, 1), new(fixture.LogBuffer)
 		enqueuer := chime.NewEnqueuer(store, chime.EnqueuerOptions{Logger: log.Logger()})
 		ctx := t.Context()
@@ -129,6 +130,7 @@ func TestNothingOfAJobIsStoredInClear(t *testing.T) {
 
 func TestNothingOfAScheduleIsStoredInClear(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
+		f.Server.Client().AddHook(sniffer{t})
 		store, log := sealed(f, 1), new(fixture.LogBuffer)
 		ctx, schedules := t.Context(), chime.NewSchedules(store)
 		rule := recurrence.Recurrence{Frequency: recurrence.Minute, Interval: 1}

@@ -230,6 +230,7 @@ func TestASealedScheduleIsPlacedWithoutItsKey(t *testing.T) {
 // Keys are rotated while jobs are enqueued, fail and are retried: in three steps, each program by itself.
 func TestARotationUnderLoadLosesNothing(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
+		f.Server.Client().AddHook(sniffer{t})
 		const perStep = 50
 		steps := [][][]int{{{1}, {1}}, {{1, 2}, {1}}, {{1, 2}, {1, 2}}, {{2, 1}, {1, 2}}, {{2, 1}, {2, 1}}}
 		succeeded := map[string]bool{}

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/chimejobs/chime"
 	"github.com/chimejobs/chime/chimeseal"
 	"github.com/chimejobs/chime/internal/faketime"
@@ -70,6 +72,39 @@ func dump(f *fixture.Fixture) (lines []string) {
 		lines = append(lines, fmt.Sprint(key, " ", value))
 	}
 	return lines
+}
+
+// A sniffer fails a test that sends the canary to the server in any command: what a script gets and does not store is in a monitor and in a slow log.
+type sniffer struct{ *testing.T }
+
+func (s sniffer) check(command redis.Cmder) {
+	for _, arg := range command.Args() {
+		text, ok := arg.(string)
+		if data, is := arg.([]byte); is {
+			text, ok = string(data), true
+		}
+		if ok && leaks(text) {
+			s.Errorf("the canary was sent to Redis: %s %.300q", command.Name(), text)
+		}
+	}
+}
+
+func (s sniffer) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (s sniffer) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, command redis.Cmder) error {
+		s.check(command)
+		return next(ctx, command)
+	}
+}
+
+func (s sniffer) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, commands []redis.Cmder) error {
+		for _, command := range commands {
+			s.check(command)
+		}
+		return next(ctx, commands)
+	}
 }
 
 // leaks reports whether a text has the canary, in clear or in base64.
