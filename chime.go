@@ -272,7 +272,7 @@ type Codec interface {
 type CodecOptions struct {
 	// RequireSealed refuses jobs that are not sealed: a worker parks them, and Trigger and Backfill refuse schedules that are not sealed. It is for
 	// programs that must not run what somebody with access to Redis has added. Set it in all programs, when no job and no schedule from before the
-	// Codec is left: a program without it seals what follows a job in clear. False: jobs that are not sealed run too.
+	// Codec is left: a program without it seals the jobs of schedules in clear. False: jobs that are not sealed run too.
 	RequireSealed bool
 	// Renew seals a schedule again when it is declared or Put and another key than the Codec's present one has sealed it. Then the schedule has another
 	// revision. It is for the last step of a rotation, when all programs have the new key: "chime keys reseal" uses it. False: a schedule that says the

@@ -233,13 +233,13 @@ func (s *Store) Sweep(ctx context.Context, partitions []protocol.Partition, unle
 	return answers
 }
 
-// Bury seals the bodies of dead jobs, and of those that follow. If sealed jobs are required, a job that is not sealed remains so, with what follows it:
-// otherwise it would run as a sealed one.
+// Bury seals the jobs that were made of an opened definition. Other jobs are not opened: what is sealed in them is sealed still. A job in clear remains
+// so, with what follows it: otherwise it would run where only sealed jobs run.
 func (s *Store) Bury(ctx context.Context, partition protocol.Partition, burials []protocol.Burial) (int, error) {
 	burials = slices.Clone(burials)
 	for i := range burials {
 		b := &burials[i]
-		if s.required && len(b.Opened) == 0 { // it was not opened, so what is sealed in it is sealed still
+		if len(b.Opened) == 0 {
 			continue
 		}
 		var err error
@@ -262,11 +262,11 @@ func (s *Store) CancelJob(ctx context.Context, queue, id string, result *protoco
 	return s.Store.CancelJob(ctx, queue, id, sealed)
 }
 
-// RequeueJobs seals the new bodies of dead jobs. If sealed jobs are required, a job that is not sealed remains so.
+// RequeueJobs seals the bodies of dead jobs that had none. A job in clear remains so, as in Bury.
 func (s *Store) RequeueJobs(ctx context.Context, queue string, jobs []protocol.RequeuedJob) ([]protocol.Changed, error) {
 	jobs = slices.Clone(jobs)
 	for i := range jobs {
-		if s.required && len(jobs[i].Read) > 0 {
+		if len(jobs[i].Read) > 0 {
 			continue
 		}
 		var err error

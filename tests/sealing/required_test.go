@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/internal/protocol"
 	"github.com/chimejobs/chime/internal/seal"
 	"github.com/chimejobs/chime/internal/wire"
 	"github.com/chimejobs/chime/recurrence"
@@ -164,5 +165,80 @@ func TestASecondCodecReplacesTheFirst(t *testing.T) {
 			t.Errorf("the job is %v, sealed with %q; want the second codec's key", info, info.Sealed)
 		}
 		noCanary(f, "twice")
+	})
+}
+
+// An occurrence has no body until it dies or is requeued: then a program with the key opens its schedule's arguments and seals them for the job.
+func TestAnOccurrenceThatDiesParkedIsSealed(t *testing.T) {
+	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
+		f.Server.Client().AddHook(sniffer{t})
+		short := redisstore.New(f.Server.Client(), redisstore.Options{ParkedRetention: 2 * time.Hour, Logger: fixture.Quiet()})
+		store := chime.WithCodec(short, ring(t, 1), chime.CodecOptions{RequireSealed: true})
+		once := recurrence.Recurrence{StartTime: time.Now().Add(time.Minute)}
+		for name, options := range map[string][]chime.PutOption{"followed": {chime.OnDeath(chime.Item{Name: "after", Args: secret})}, "alone": nil} {
+			if _, err := chime.NewSchedules(store).Put(t.Context(), name, once, append(options, chime.JobName("late"), chime.Args(secret))...); err != nil {
+				t.Fatal(err)
+			}
+		}
+		got := map[string]int{}
+		handler := func(_ context.Context, job *chime.Job) error {
+			var own, dead args
+			if err := job.Decode(&own); err != nil || own != secret || job.Death != nil && (job.Death.Decode(&dead) != nil || dead != secret) {
+				t.Errorf("%s has %+v, and the dead job %+v, %v", job.ID, own, dead, err)
+			}
+			got[job.Name]++
+			return nil
+		}
+		run := func(d time.Duration, names ...string) {
+			worker := chime.NewWorker(store, chime.WorkerOptions{Logger: fixture.Quiet()})
+			for _, name := range names {
+				worker.Handle(name, handler)
+			}
+			stop := fixture.Start(worker)
+			fixture.Pass(d)
+			_ = stop()
+		}
+		run(3*time.Hour, "after")
+		if got["after"] != 1 || f.Stats().Dead != 2 {
+			t.Errorf("%v ran, %d are dead; want what follows, and both occurrences", got, f.Stats().Dead)
+		}
+		noCanary(f, "dead")
+		if n, err := chime.NewJobs(store).Requeue(t.Context(), chime.JobFilter{Queue: "default", State: chime.JobDead}, nil); err != nil || n.Changed != 2 {
+			t.Errorf("requeued %+v, %v", n, err)
+		}
+		noCanary(f, "requeued")
+		run(time.Minute, "after", "late")
+		if got["late"] != 2 {
+			t.Errorf("%v ran, want both occurrences", got)
+		}
+	})
+}
+
+// Bodies that come to the store in clear, although an Enqueuer seals them before, are sealed there.
+func TestTheStoreSealsWhatTheCallerHasNot(t *testing.T) {
+	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
+		f.Server.Client().AddHook(sniffer{t})
+		store := sealed(f, 1).Protocol()
+		if _, err := store.Partitions(t.Context(), "default"); err != nil {
+			t.Fatal(err)
+		}
+		payload, err := chime.Encode(secret)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body := wire.Envelope{Name: "job", Payload: payload}
+		here := protocol.Partition{Queue: "default"}
+		answer := store.Enqueue(t.Context(), []protocol.EnqueueCall{{Partition: here, Caller: "test", Number: 1, Items: []protocol.EnqueueItem{{ID: "a", In: time.Hour, Body: body.Encode()}}}})[0]
+		if answer.Err != nil {
+			t.Fatal(answer.Err)
+		}
+		noCanary(f, "enqueued")
+		if _, err := store.Replace(t.Context(), protocol.ReplaceCall{Partition: here, Item: protocol.EnqueueItem{ID: "a", In: 2 * time.Hour, Body: body.Encode()}}); err != nil {
+			t.Fatal(err)
+		}
+		noCanary(f, "replaced")
+		if info := get(t, sealed(f, 1), "a"); info.Sealed != "" || info.Decode(new(args)) != nil {
+			t.Errorf("the job is %v, sealed with %q", info, info.Sealed)
+		}
 	})
 }
