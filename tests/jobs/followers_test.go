@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -267,9 +268,12 @@ func TestWhatFollowsAScheduledJobBelongsToTheSchedule(t *testing.T) {
 func TestWhatFollowsADeathMayWaitAndBeFollowed(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 		w := f.Worker(chime.WorkerOptions{})
+		var mu sync.Mutex
 		var ids []string
 		for _, name := range []string{"dies", "alert", "page"} {
 			w.Handle(name, func(_ context.Context, job *chime.Job) error {
+				mu.Lock()
+				defer mu.Unlock()
 				ids = append(ids, job.ID)
 				return chime.Discard(errors.New("no"))
 			})
@@ -281,9 +285,11 @@ func TestWhatFollowsADeathMayWaitAndBeFollowed(t *testing.T) {
 		}
 		stop := f.Start(w)
 		fixture.Pass(59 * time.Minute)
+		mu.Lock()
 		if len(ids) != 1 {
 			t.Errorf("%v ran in %v, want the first alone", ids, time.Since(began))
 		}
+		mu.Unlock()
 		fixture.Pass(2 * time.Minute)
 		if err := stop(); err != nil {
 			t.Error(err)

@@ -67,7 +67,7 @@ if hour_ended and ARGV[4] ~= was.minute then return { now_us, 0 } end
 ----------------------------------------------------------------------------------------------------------------- read
 
 local TOTALS, DEPTHS = { 'e', 'd', 'f', 'r', 'x', 'k', 's', 'm', 'z' }, { 'w', 'l', 'b', 'p', 'g' }
-local state = redis.call('HMGET', KEYS[5], 'enqueued', 'done')
+local state = redis.call('HMGET', KEYS[5], 'enqueued', 'done', 'groups')
 local totals = redis.call('HMGET', KEYS[7], FAILED, RETRIED, DIED, CANCELLED, SKIPPED, MISSED, EXPIRED)
 for i = #TOTALS, 3, -1 do totals[i] = count(totals[i - 2]) end
 totals[1], totals[2] = count(state[1]) + count(redis.call('ZSCORE', KEYS[6], '#enqueued')), count(state[2])
@@ -78,7 +78,7 @@ if first and redis.call('HSTRLEN', KEYS[12], first) <= LONG then
   oldest = math.max(now_ms - (planned_in(redis.call('HGET', KEYS[12], first)) or now_ms), 0)
 end
 if head_ms >= 0 and head_ms < now_ms then oldest = math.max(oldest, now_ms - head_ms) end
-oldest = math.max(oldest, now_ms - (oldest_in_line(KEYS[13], KEYS[14]) or now_ms))
+if state[3] then oldest = math.max(oldest, now_ms - (oldest_in_line(KEYS[13], KEYS[14]) or now_ms)) end
 
 local measured, names = last and redis.call('HGETALL', MEASURED) or {}, nil
 for i = 1, #measured, 2 do
