@@ -78,15 +78,16 @@ type part struct {
 }
 
 // Item returns the job for the action: a [JobName] with the action in canonical JSON or, of type Job, the job of the program. It has the
-// action's retries, timeout and error action. The error is an unsealed secret, or an option that chime refuses.
+// action's retries, timeout and error action. both are further options of the job and of its error action's, such as [chime.Group]. The error is an
+// unsealed secret, or an option that chime refuses.
 //
 // The enqueuer sets the ID. A schedule takes Name, Args and [Action.Options] instead.
-func (a *Action) Item() (chime.Item, error) {
+func (a *Action) Item(both ...chime.JobOption) (chime.Item, error) {
 	name, args, err := a.payload()
 	if err != nil {
 		return chime.Item{}, err
 	}
-	options, err := a.Options()
+	options, err := a.Options(both...)
 	if err != nil {
 		return chime.Item{}, err
 	}
@@ -100,11 +101,11 @@ func (a *Action) Item() (chime.Item, error) {
 	return item, nil
 }
 
-// Options are the options of a schedule or a job, besides its name, arguments and queue: the action's retries, timeout and error action. The error is
-// an error action that cannot be encoded.
-func (a *Action) Options() ([]chime.JobOption, error) {
+// Options are the options of a schedule or a job, besides its name, arguments and queue: the action's retries, timeout and error action. both are
+// further options of the job and of its error action's. The error is an error action that cannot be encoded.
+func (a *Action) Options(both ...chime.JobOption) ([]chime.JobOption, error) {
 	policy := a.RetryPolicy.orDefault()
-	options := policy.options()
+	options := append(policy.options(), both...)
 	if timeout := a.jobTimeout(); timeout > 0 {
 		options = append(options, chime.Timeout(timeout))
 	}
@@ -118,6 +119,9 @@ func (a *Action) Options() ([]chime.JobOption, error) {
 	}
 	item := chime.Item{Name: name, Args: args}
 	for _, option := range follow.RetryPolicy.orDefault().options() {
+		item.Options = append(item.Options, option)
+	}
+	for _, option := range both {
 		item.Options = append(item.Options, option)
 	}
 	if timeout := follow.jobTimeout(); timeout > 0 {

@@ -112,6 +112,7 @@ func TestTheLimitsOfTheDocumentAreThoseOfTheHandler(t *testing.T) {
 		{schemas + "BusTopicMessage/properties/topicPath/maxLength", "name", job(topic, text)},
 		{schemas + "JobChime/properties/disableAfter/maximum", "disable_after", job(within(extension, `"disableAfter": %s`), figure)},
 		{schemas + "JobChime/properties/disableAfter/minimum", "disable_after", job(within(extension, `"disableAfter": %s`), figure)},
+		{schemas + "JobChime/properties/group/maxLength", "group_value", job(within(extension, `"group": "%s"`), text)},
 		{schemas + "JobChime/properties/history/properties/keep/maximum", "history_keep", job(within(extension, `"history": {"keep": %s}`), figure)},
 		{schemas + "JobChime/properties/history/properties/keep/minimum", "history_keep", job(within(extension, `"history": {"keep": %s}`), figure)},
 		{schemas + "Recurrence/properties/interval/maximum", "interval_range", job(within(rule1, `"frequency": "hour", "interval": %s`), figure)},
@@ -139,6 +140,7 @@ func TestTheLimitsOfTheDocumentAreThoseOfTheHandler(t *testing.T) {
 
 		{schemas + "NewTasks/properties/value/maxItems", "task_count", added(`{"value": [%s]}`, items(`{"job": {"name": "mail"}}`))},
 		{schemas + "NewTasks/properties/value/minItems", "task_count", added(`{"value": [%s]}`, items(`{"job": {"name": "mail"}}`))},
+		{schemas + "NewTask/properties/group/maxLength", "group_value", added(`{"job": {"name": "mail"}, "group": "%s"}`, text)},
 		{schemas + "NewTask/properties/headers/propertyNames/maxLength", "header_name", added(`{"job": {"name": "mail"}, "headers": {"%s": ""}}`, text)},
 		{schemas + "NewTask/properties/headers/propertyNames/minLength", "header_name", added(`{"job": {"name": "mail"}, "headers": {"%s": ""}}`, text)},
 
@@ -150,6 +152,7 @@ func TestTheLimitsOfTheDocumentAreThoseOfTheHandler(t *testing.T) {
 		{schemas + "CollectionWhole/properties/tags/maxProperties", "tags_size", collection(`{"tags": {%s}}`, items(`"t%d": ""`))},
 		{schemas + "CollectionWhole/properties/tags/additionalProperties/maxLength", "tags_size", collection(`{"tags": {"t": "%s"}}`, text)},
 		{schemas + "CollectionWhole/properties/tags/propertyNames/maxLength", "tags_size", collection(`{"tags": {"%s": "t"}}`, text)},
+		{schemas + "CollectionChime/properties/group/maxLength", "group_value", collection(`{"chime": {"group": "%s"}}`, text)},
 		{schemas + "CollectionChime/properties/description/maxLength", "description_size", collection(`{"chime": {"description": "%s"}}`, text)},
 		{schemas + "CollectionChime/properties/jobs/oneOf/1/maxItems", "jobs_size", collection(`{"chime": {"jobs": [%s]}}`, items(`"mail.%d"`))},
 

@@ -93,6 +93,32 @@ func ordinaryLife(t *testing.T, server *embedded.Server) []*wire {
 	ok(200, "POST", demo+"/disable", "")
 	ok(200, "POST", demo+"/enable", "")
 
+	const grouped = "/jobCollections/acme"
+	ok(201, "PUT", grouped, `{"chime": {"group": "acme", "jobs": ["mail.*"]}}`)
+	ok(200, "PATCH", grouped, `{"properties": {"quota": {"maxJobCount": 40}}}`)
+	ok(201, "PUT", grouped+"/jobs/report", weekly)
+	for at, want := range map[string]string{grouped: `"group":"acme"`, grouped + "/jobs/report": `"effectiveGroup":"acme"`} {
+		if x := w.send(t, "GET", at, ""); !strings.Contains(string(x.got), want) {
+			t.Errorf("%v\nwant %s", x, want)
+		} else {
+			revision := x.answer.Header.Get("ETag")
+			if x = w.send(t, "PUT", at, string(x.got)); x.answer.StatusCode != 200 || x.answer.Header.Get("ETag") != revision {
+				t.Errorf("%v\nwant no change by the PUT of what GET has returned", x)
+			}
+		}
+	}
+	ok(200, "PATCH", grouped+"/jobs/report", `{"chime": {"group": "acme"}}`)
+	ok(200, "PATCH", grouped+"/jobs/report", `{"chime": {"group": null}}`)
+	ok(200, "POST", grouped+"/tasks", `{"job": {"name": "mail.send"}, "group": "acme", "id": "letter"}`)
+	if x := w.send(t, "GET", grouped+"/tasks/letter", ""); !strings.Contains(string(x.got), `"group":"acme"`) {
+		t.Errorf("%v\nwant the group", x)
+	}
+	w.want(t, 400, "group_value", "PUT", grouped, `{"chime": {"group": " "}}`)
+	w.want(t, 400, "group_value", "POST", grouped+"/tasks", `{"job": {"name": "mail.send"}, "group": "a\tb"}`)
+	w.want(t, 403, "group_forbidden", "PATCH", grouped+"/jobs/report", `{"chime": {"group": "other"}}`)
+	w.want(t, 403, "group_forbidden", "POST", grouped+"/tasks", `{"job": {"name": "mail.send"}, "group": "other"}`)
+	ok(200, "DELETE", grouped, "")
+
 	ok(200, "POST", tasks, task)
 	ok(200, "POST", tasks, task) // it exists
 	ok(200, "GET", tasks+"/order-42?wait=1s&queue=mail", "")

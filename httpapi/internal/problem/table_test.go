@@ -9,10 +9,10 @@ import (
 func TestEveryCodeHasItsStatusATitleAndAzuresWord(t *testing.T) {
 	want := map[int][]Code{
 		401: {"unauthenticated"},
-		403: {"forbidden", "target_forbidden", "loopback_only"},
+		403: {"forbidden", "target_forbidden", "group_forbidden", "loopback_only"},
 		404: {"not_found"},
 		405: {"method_not_allowed"},
-		409: {"quota_collections", "quota_jobs", "quota_runs", "quota_recurrence", "quota_occurrences", "quota_authentication", "name_taken", "job_final",
+		409: {"quota_collections", "quota_jobs", "quota_runs", "group_full", "quota_recurrence", "quota_occurrences", "quota_authentication", "name_taken", "job_final",
 			"collection_disabled", "collection_deleting", "secret_keys_missing", "busy"},
 		412: {"changed", "exists"},
 		413: {"too_large"},

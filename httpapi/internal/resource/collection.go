@@ -24,6 +24,7 @@ type Collection struct {
 	Owner       string            `json:"-"`             // chime.owner; empty: not given
 	Quota       Quota             `json:"quota"`
 	Queue       string            `json:"queue,omitempty"`       // chime.queue; empty: the first
+	Group       string            `json:"group,omitempty"`       // chime.group of its jobs; empty: none
 	Description string            `json:"description,omitempty"` // chime.description
 	Jobs        []string          `json:"jobs,omitempty"`        // chime.jobs: the entries that permit job actions
 }
@@ -193,6 +194,7 @@ var entryForm = regexp.MustCompile(`^[A-Za-z0-9_.:*-]{1,100}(@[A-Za-z0-9_.:*-]{1
 func (f *form) collectionExtensions(c *Collection) {
 	in := f.content.Object("chime")
 	c.Queue, c.Owner, c.Description, c.Jobs = in.Text("queue"), in.Text("owner"), in.Text("description"), in.Texts("jobs")
+	c.Group = group(in)
 	if c.Owner != "" && !IsOwner(c.Owner) {
 		in.Wrong("owner", "owner_value", "want 1 to 100 characters without control characters, quotes and backslashes")
 	}

@@ -46,6 +46,7 @@ type (
 	}
 	collectionExtensions struct {
 		Queue       string   `json:"queue,omitempty"`
+		Group       string   `json:"group,omitempty"`
 		Owner       string   `json:"owner,omitempty"`
 		Description string   `json:"description,omitempty"`
 		Jobs        []string `json:"jobs,omitempty"`
@@ -72,8 +73,8 @@ func (c *Collection) json() collectionJSON {
 	if c.SKU != "" {
 		p.SKU = &collectionSKU{c.SKU}
 	}
-	if c.Queue != "" || c.Owner != "" || c.Description != "" || len(c.Jobs) > 0 {
-		p.Chime = &collectionExtensions{c.Queue, c.Owner, c.Description, c.Jobs}
+	if c.Queue != "" || c.Group != "" || c.Owner != "" || c.Description != "" || len(c.Jobs) > 0 {
+		p.Chime = &collectionExtensions{c.Queue, c.Group, c.Owner, c.Description, c.Jobs}
 	}
 	return collectionJSON{Location: c.Location, Tags: c.Tags, Properties: p}
 }

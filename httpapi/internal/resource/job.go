@@ -26,6 +26,7 @@ type Job struct {
 	Grace          time.Duration       // not given: 1 min
 	NoImmediateRun bool                // immediateRun is false, here or in the recurrence; it is not set in Rule
 	DisableAfter   int                 // 0: never
+	Group          string              // chime.group; empty: the collection's
 	KeepRuns       int                 // history.keep, 0 to 1000; not given: 100
 
 	// Patched means that the job is a stored one with a patch: a missing secret was removed, so it is not restored.
@@ -128,7 +129,7 @@ func (f *form) state(j *Job) {
 // extensions reads chime: the fields that Azure's JSON does not have.
 func (f *form) extensions(j *Job) {
 	in := f.content.Object("chime")
-	in.Ignore("held", "secrets")
+	in.Ignore("effectiveGroup", "held", "secrets")
 	j.Overlap = word(in.Text("overlap"), overlaps...)
 	if j.Overlap == "" {
 		j.Overlap = chime.OverlapAllow
@@ -155,6 +156,7 @@ func (f *form) extensions(j *Job) {
 	}
 	j.NoImmediateRun, j.Rule.NoImmediateRun = !in.Bool("immediateRun", true) || j.Rule.NoImmediateRun, false
 	j.DisableAfter, _ = in.Whole("disableAfter", 0, maxDisableAfter, "disable_after")
+	j.Group = group(in)
 	f.history(in.Object("history"), j)
 	in.Done()
 }

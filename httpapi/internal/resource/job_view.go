@@ -17,6 +17,7 @@ type JobView struct {
 	Name  JobName
 	State State
 	Held  string // the reason why it is disabled: client, collection, failures, operator; empty: it is not disabled
+	Group string // of its runs: its own, or its collection's when it was last written; empty: none
 	Job   *Job   // without its secrets in the answer
 
 	Executions, Failures, Faults int64
@@ -52,7 +53,9 @@ type (
 		Grace        action.Interval     `json:"grace"`
 		ImmediateRun bool                `json:"immediateRun"`
 		DisableAfter int                 `json:"disableAfter,omitempty"`
+		Group        string              `json:"group,omitempty"`
 		History      jobHistory          `json:"history"`
+		InGroup      string              `json:"effectiveGroup,omitempty"`
 		Held         string              `json:"held,omitempty"`
 		Secrets      []string            `json:"secrets,omitempty"`
 	}
@@ -72,7 +75,7 @@ func (v *JobView) Append(to []byte) []byte {
 		LastExecutionTime: Time(v.Last), NextExecutionTime: Time(v.Next),
 		ExecutionCount: v.Executions, FailureCount: v.Failures, FaultedCount: v.Faults,
 	}
-	properties.Chime.Held = v.Held
+	properties.Chime.Held, properties.Chime.InGroup = v.Held, v.Group
 	properties.Chime.Secrets = v.Job.Action.SecretPaths()
 	return appendJSON(to, jobJSON{ID: v.ID, Type: jobType, Name: v.Name.Collection + "/" + v.Name.Job, Properties: properties})
 }
@@ -83,6 +86,7 @@ func (j *Job) properties(a *action.Action) jobProperties {
 		State: j.State,
 		Chime: jobExtensions{
 			Overlap: j.Overlap, Misfire: j.Misfire, Grace: action.Interval(j.Grace), ImmediateRun: !j.NoImmediateRun, DisableAfter: j.DisableAfter,
+			Group:   j.Group,
 			History: jobHistory{Keep: j.KeepRuns, Body: excerptFailures},
 		},
 	}

@@ -67,6 +67,11 @@ func TestEveryMistakeHasItsCodeAndItsPlace(t *testing.T) {
 		{`{"chime": {"overlap": "perhaps", "misfire": "never", "grace": "1", "immediateRun": 1, "disableAfter": 101, "history": {"keep": 1001, "body": "some"}}, ` + action + `}`,
 			"overlap_value chime.overlap, misfire_value chime.misfire, grace_value chime.grace, type chime.immediateRun, disable_after chime.disableAfter, " +
 				"history_keep chime.history.keep, history_body chime.history.body"},
+		{`{"chime": {"group": " a"}, ` + action + `}`, "group_value chime.group"},
+		{`{"properties": {"chime": {"group": "a\u0007"}, ` + action + `}}`, "group_value properties.chime.group"},
+		{`{"chime": {"group": "` + strings.Repeat("ä", 101) + `"}, ` + action + `}`, "group_value chime.group"},
+		{`{"chime": {"group": "a@2026-01-31T09:00:00Z"}, ` + action + `}`, "group_value chime.group"},
+		{`{"chime": {"group": 7}, ` + action + `}`, "type chime.group"},
 		{`{"chime": {"grace": "PT0S"}, ` + action + `}`, "grace_value chime.grace"},
 		{`{"chime": {"grace": "P366D"}, ` + action + `}`, "grace_value chime.grace"},
 		{`{"state": 1, "zzz": 2, "action": {"type": 3}}`, "type state, unknown_field zzz, type action.type"},
@@ -106,6 +111,7 @@ func TestAHundredMistakesAreReported(t *testing.T) {
 func TestEveryMistakeOfACollectionHasItsCodeAndItsPlace(t *testing.T) {
 	for _, c := range []struct{ body, want string }{
 		{`{"sku": {"name": "Gold"}}`, "sku_value sku.name"},
+		{`{"chime": {"group": "a "}}`, "group_value chime.group"},
 		{`{"sku": {"name": "free"}, "quota": {"maxJobCount": 6}}`, "quota_value quota.maxJobCount"},
 		{`{"sku": {"name": "FREE"}, "quota": {"maxRecurrence": {"frequency": "minute", "interval": 59}}}`, "quota_value quota.maxRecurrence.frequency"},
 		{`{"quota": {"maxRecurrence": {"frequency": "second", "interval": 1}}}`, "quota_value quota.maxRecurrence.frequency"},

@@ -25,6 +25,7 @@ type Task struct {
 	Once    time.Duration     // 0: not given
 	Keep    time.Duration     // 0: not given
 	Expire  time.Duration     // 0: not given
+	Group   string            // empty: the collection's
 	Headers map[string]string // data for the handler of a job
 	Prefix  string            // the beginning of the fields' paths in the client's body: "value[3]." or nothing
 }
@@ -97,6 +98,7 @@ func readTask(in *body.ObjectReader, prefix string) *Task {
 	if t.Once > 0 && t.ID == "" {
 		in.Wrong("id", "required", "once needs an id")
 	}
+	t.Group = group(in)
 	t.headers(in)
 	in.Done()
 	return t

@@ -143,11 +143,14 @@ func (c *change) define(ctx context.Context, given *resource.Job) error {
 		}
 	}
 	queue := s.queueOf(c.limits)
-	c.new = newDefinition(&j, queue, m)
+	c.new = newDefinition(&j, c.limits, queue, m)
 	if c.old != nil && final(stateOf(c.schedule)) {
-		c.new.queue = c.old.queue // a new queue of the collection does not change a job that has ended
+		c.new.queue = c.old.queue // a new queue or group of the collection does not change a job that has ended
+		if j.Group == c.old.job.Group {
+			c.new.group = c.old.group
+		}
 	}
-	return c.check(queue)
+	return c.check(ctx, queue)
 }
 
 // prepare converts an action to its stored form, with the secrets that it keeps from the previous action, and returns its mistakes. sealed is the version
@@ -375,7 +378,7 @@ func clientError(err error, prefix string) error {
 	if len(mistakes) > 0 {
 		return problem.Invalid(within(prefix, mistakes))
 	}
-	return err
+	return groupError(err, prefix+"chime.")
 }
 
 // within adds a prefix to the paths of mistakes.

@@ -79,6 +79,9 @@ func (s *Service) PutCollection(ctx context.Context, name string, when Condition
 			return nil, false, err
 		}
 		put, err := s.collectionPut(name, stored, given)
+		if err == nil && (old == nil || given.Group != old.Group || given.Queue != old.Queue) {
+			err = s.checkGroupQueue(ctx, given.Group, s.queueOf(given), given.Prefix+"chime.")
+		}
 		if err != nil {
 			return nil, false, err
 		}

@@ -99,7 +99,7 @@ func TestRunFinishesWhatARequestHasBegun(t *testing.T) {
 		_, _, err = f.tryPut(report, job(hourly))
 		wantCode(t, "put a job meanwhile", err, problem.CollectionDeleting)
 		// The writer is killed after it has put the schedule: the walk of the request is over by now.
-		d := newDefinition(job(hourly), "default", meta{State: resource.Enabled, Collection: c.Creation, Name: name})
+		d := newDefinition(job(hourly), &resource.Collection{}, "default", meta{State: resource.Enabled, Collection: c.Creation, Name: name})
 		options, err := d.options()
 		if err != nil {
 			t.Fatal(err)

@@ -23,11 +23,12 @@ const (
 type definition struct {
 	job   resource.Job // with all defaults, sealed secrets, and without State and Now, which are in meta
 	queue string       // the queue of its jobs
+	group string       // the group of its jobs; empty: none
 	meta  meta
 }
 
-// newDefinition converts a client's job. queue is the collection's.
-func newDefinition(j *resource.Job, queue string, m meta) *definition {
+// newDefinition converts a client's job. limits and queue are the collection's.
+func newDefinition(j *resource.Job, limits *resource.Collection, queue string, m meta) *definition {
 	d := &definition{job: *j, queue: queue, meta: m}
 	a := d.job.Action
 	d.job.State, d.job.Now, d.job.Prefix = "", false, ""
@@ -39,11 +40,12 @@ func newDefinition(j *resource.Job, queue string, m meta) *definition {
 			d.job.Overlap = chime.OverlapSkip
 		}
 	}
-	d.meta.Rest, d.meta.Job, d.meta.Error = metaForm, nil, nil
+	d.meta.Rest, d.meta.Group, d.meta.Job, d.meta.Error = metaForm, j.Group, nil, nil
 	if a.Type == action.Job {
 		d.queue = cmp.Or(a.Job.Queue, queue)
 		d.meta.Job = &targetMeta{Queue: a.Job.Queue, Text: a.Job.Body != "", Excerpt: a.Excerpt, Retry: a.RetryPolicy}
 	}
+	d.group = groupOf(j.Group, d.queue, limits, queue)
 	if e := a.ErrorAction; e != nil {
 		of := targetMeta{Inherits: e.RetryPolicy == nil}
 		if e.Type == action.Job {
@@ -62,7 +64,7 @@ func (d *definition) options() ([]chime.PutOption, error) {
 	if err != nil {
 		return nil, err
 	}
-	of, err := d.job.Action.Options()
+	of, err := d.job.Action.Options(inGroup(d.group)...)
 	if err != nil {
 		return nil, err
 	}
@@ -97,9 +99,9 @@ func readDefinition(s *chime.Schedule, m meta) (*definition, error) {
 	}
 	rule := s.Recurrence
 	rule.NoImmediateRun = false // it has its own field
-	return &definition{queue: s.Queue, meta: m, job: resource.Job{
+	return &definition{queue: s.Queue, group: s.Group, meta: m, job: resource.Job{
 		Rule: rule, Action: main, Overlap: s.Overlap, Misfire: s.Misfire, Grace: s.Grace,
-		NoImmediateRun: s.NoImmediateRun, DisableAfter: s.PauseAfter, KeepRuns: s.KeepRuns,
+		NoImmediateRun: s.NoImmediateRun, DisableAfter: s.PauseAfter, KeepRuns: s.KeepRuns, Group: m.Group,
 	}}, nil
 }
 
@@ -152,7 +154,8 @@ func target(name string, payload []byte, text bool) *action.JobTarget {
 func (d *definition) equal(other *definition) bool {
 	ours, err := d.meta.encode()
 	theirs, failed := other.meta.encode()
-	return err == nil && failed == nil && bytes.Equal(ours, theirs) && d.queue == other.queue && d.job.Rule.Equal(other.job.Rule) && d.equalAction(other) &&
+	return err == nil && failed == nil && bytes.Equal(ours, theirs) && d.queue == other.queue && d.group == other.group &&
+		d.job.Rule.Equal(other.job.Rule) && d.equalAction(other) &&
 		d.job.Overlap == other.job.Overlap && d.job.Misfire == other.job.Misfire && d.job.Grace == other.job.Grace &&
 		d.job.NoImmediateRun == other.job.NoImmediateRun && d.job.DisableAfter == other.job.DisableAfter && d.job.KeepRuns == other.job.KeepRuns
 }

@@ -58,7 +58,7 @@ func (s *Service) view(ctx context.Context, schedule *chime.Schedule) (*Job, err
 	d.job.Now = m.StartTime == startMade
 	c := schedule.Counters
 	j := &Job{Revision: schedule.Revision, JobView: resource.JobView{
-		Name: jobOf(schedule.Name), State: stateOf(schedule), Held: holderOf(schedule), Job: &d.job,
+		Name: jobOf(schedule.Name), State: stateOf(schedule), Held: holderOf(schedule), Group: schedule.Group, Job: &d.job,
 		Executions: c.Started, Failures: c.Failed, Faults: c.Dead, Last: schedule.Last.Ended,
 	}}
 	if j.State == resource.Enabled {

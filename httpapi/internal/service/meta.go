@@ -17,6 +17,7 @@ type meta struct {
 	StartTime  string         `json:"startTime,omitempty"` // startMade: the client gave neither startTime nor recurrence
 	Collection int64          `json:"collection"`          // the creation of the collection
 	Name       reservedName   `json:"name"`                // the job's name in the collection's quota
+	Group      string         `json:"group,omitempty"`     // the job's own group; empty: its group is the collection's
 	Job        *targetMeta    `json:"job,omitempty"`       // of job actions
 	Error      *targetMeta    `json:"error,omitempty"`     // of error actions
 }

@@ -2,6 +2,7 @@ package service
 
 import (
 	"cmp"
+	"context"
 	"strings"
 	"time"
 
@@ -13,7 +14,7 @@ import (
 )
 
 // check returns the reason why a change is forbidden. A lower limit of the collection applies to new content only: an unchanged job remains allowed.
-func (c *change) check(queue string) error {
+func (c *change) check(ctx context.Context, queue string) error {
 	same := c.old != nil && c.sameContent()
 	asked := c.patched && (c.given.State == resource.Enabled || c.given.State == resource.Disabled) // a state in a patch is meant
 	if c.old != nil && final(stateOf(c.schedule)) && (asked || !same || c.new.meta.State != c.old.meta.State) {
@@ -27,6 +28,14 @@ func (c *change) check(queue string) error {
 	}
 	if err := c.checkTargets(queue); err != nil || same {
 		return err
+	}
+	if err := groupForbidden(c.name.Collection, c.limits, c.new.job.Group); err != nil {
+		return err
+	}
+	if c.old == nil || c.new.group != c.old.group || c.new.queue != c.old.queue {
+		if err := c.service.checkGroupQueue(ctx, c.new.group, c.new.queue, c.given.Prefix+"chime."); err != nil {
+			return err
+		}
 	}
 	if c.old == nil || !c.new.job.Rule.Equal(c.old.job.Rule) {
 		if err := c.checkRule(); err != nil {

@@ -71,6 +71,7 @@ type Service struct {
 	options     Options
 	schedules   *chime.Schedules
 	jobs        *chime.Jobs
+	queues      *chime.Queues
 	enqueuer    *chime.Enqueuer // of tasks
 	collections *collection.Records
 	log         *slog.Logger
@@ -94,6 +95,7 @@ func New(options Options) *Service {
 	return &Service{
 		options: options, log: cmp.Or(options.Logger, slog.Default()),
 		schedules: chime.NewSchedules(options.Store), jobs: chime.NewJobs(options.Store),
+		queues:      chime.NewQueues(options.Store),
 		enqueuer:    chime.NewEnqueuer(options.Store, chime.EnqueuerOptions{Logger: options.Logger}),
 		collections: collection.New(options.Store),
 		unfinished:  make(chan struct{}, 1), searched: map[string]time.Time{},

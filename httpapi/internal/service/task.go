@@ -42,7 +42,8 @@ func (s *Service) AddTasks(ctx context.Context, name string, tasks []*resource.T
 	case c.State == collection.Disabled:
 		return nil, problem.New(problem.CollectionDisabled, "collection %s is disabled and takes no tasks: enable the collection first", name)
 	}
-	adding := taskAddition{service: s, collection: c, limits: limits, queue: s.queueOf(limits), key: key, alone: len(tasks) == 1, permitted: map[[2]string]bool{}, held: map[heldTask]int64{}}
+	adding := taskAddition{service: s, collection: c, limits: limits, queue: s.queueOf(limits), key: key, alone: len(tasks) == 1,
+		permitted: map[[2]string]bool{}, grouped: map[string]bool{}, held: map[heldTask]int64{}}
 	items, err := adding.items(ctx, tasks)
 	if err != nil {
 		return nil, err
@@ -54,7 +55,7 @@ func (s *Service) AddTasks(ctx context.Context, name string, tasks []*resource.T
 	}
 	added, err := s.enqueuer.EnqueueMany(ctx, items)
 	if err != nil {
-		return nil, err
+		return nil, tasksRefused(err)
 	}
 	receipts := make([]TaskReceipt, len(added))
 	for i, r := range added {
@@ -62,6 +63,15 @@ func (s *Service) AddTasks(ctx context.Context, name string, tasks []*resource.T
 		receipts[i] = TaskReceipt{ID: id.Task, Queue: r.Queue, Existing: r.Existing, State: taskState(r.State)}
 	}
 	return receipts, nil
+}
+
+// tasksRefused converts what the queue refuses to a problem.
+func tasksRefused(err error) error {
+	if errors.Is(err, chime.ErrGroupFull) {
+		return problem.New(problem.GroupFull, "a group has as many jobs waiting as its rule allows; other tasks of the request may be stored: "+
+			"when some have begun, repeat the request if it has an Idempotency-Key or each task an id; else tasks may be stored twice")
+	}
+	return groupError(err, "")
 }
 
 // taskCollection reads a collection and its limits.
@@ -88,6 +98,7 @@ type taskAddition struct {
 	key        string // of the request; empty: none
 	alone      bool   // the request has one task
 	permitted  map[[2]string]bool
+	grouped    map[string]bool    // queues that may have groups
 	held       map[heldTask]int64 // the checked tasks and their bytes
 }
 
@@ -102,7 +113,7 @@ func (t *taskAddition) items(ctx context.Context, tasks []*resource.Task) ([]chi
 	}
 	items := make([]chime.Item, len(tasks))
 	for i, task := range tasks {
-		if err := t.check(task); err != nil {
+		if err := t.check(ctx, task); err != nil {
 			return nil, at(task.Prefix, err)
 		}
 		var err error
@@ -153,7 +164,7 @@ func hasPFX(a *action.Action) bool {
 }
 
 // check returns the reason why the collection does not allow a task.
-func (t *taskAddition) check(task *resource.Task) error {
+func (t *taskAddition) check(ctx context.Context, task *resource.Task) error {
 	for _, target := range jobTargets(task.Action, cmp.Or(targetQueue(task.Action), t.queue)) {
 		at := [2]string{target.Name, target.Queue}
 		if _, known := t.permitted[at]; !known {
@@ -162,6 +173,15 @@ func (t *taskAddition) check(task *resource.Task) error {
 		if !t.permitted[at] {
 			return targetForbidden(t.collection.Name, target, t.queue)
 		}
+	}
+	if err := groupForbidden(t.collection.Name, t.limits, task.Group); err != nil {
+		return err
+	}
+	if queue, group := cmp.Or(targetQueue(task.Action), t.queue), t.group(task); group != "" && !t.grouped[queue] {
+		if err := t.service.checkGroupQueue(ctx, group, queue, task.Prefix); err != nil {
+			return err
+		}
+		t.grouped[queue] = true
 	}
 	if t.limits.SKU == resource.FreeSKU && authenticates(task.Action) {
 		return problem.New(problem.QuotaAuthentication, "tasks of collection %s may not have authentication: its sku is %s", t.collection.Name, resource.FreeSKU)
@@ -180,6 +200,11 @@ func targetQueue(a *action.Action) string {
 	return a.Job.Queue
 }
 
+// group is the group of a task's job; empty: none.
+func (t *taskAddition) group(task *resource.Task) string {
+	return groupOf(task.Group, cmp.Or(targetQueue(task.Action), t.queue), t.limits, t.queue)
+}
+
 // item is the job of a checked task. i is its place in the request.
 func (t *taskAddition) item(task *resource.Task, i int) (chime.Item, error) {
 	id := taskid.ID{Collection: t.collection.Name, Creation: t.collection.Creation, Task: task.ID}
@@ -194,12 +219,15 @@ func (t *taskAddition) item(task *resource.Task, i int) (chime.Item, error) {
 	if err := task.Action.Seal(ring, action.PlaceOf(id.String()), nil); err != nil {
 		return chime.Item{}, err
 	}
-	item, err := task.Action.Item()
+	item, err := task.Action.Item(inGroup(t.group(task))...)
 	if err != nil {
 		return chime.Item{}, err
 	}
 	if task.Plain {
 		item.Options = nil
+		for _, option := range inGroup(t.group(task)) {
+			item.Options = append(item.Options, option)
+		}
 	}
 	queue := cmp.Or(targetQueue(task.Action), t.queue)
 	t.held[heldTask{queue, id.String()}] = taskBytes(task)

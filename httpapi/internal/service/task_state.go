@@ -45,7 +45,7 @@ func noTask(n resource.TaskName, queue string) error {
 
 func newTaskView(id string, info *chime.JobInfo) *resource.TaskView {
 	v := &resource.TaskView{
-		ID: id, Queue: info.Queue, State: taskState(info.State), Outcome: string(info.Outcome), Attempt: info.Attempt,
+		ID: id, Queue: info.Queue, Group: info.Group, State: taskState(info.State), Outcome: string(info.Outcome), Attempt: info.Attempt,
 		Enqueued: info.Enqueued, Due: info.Due, Expires: info.Expires, Started: info.Started, Ended: info.Ended, KeptUntil: info.KeptUntil,
 		Message: cutText(cmp.Or(info.Note, info.LastError), maxMessage), Result: taskResult(info.Result),
 	}
