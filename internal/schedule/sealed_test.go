@@ -32,6 +32,14 @@ func TestASealedDefinitionOpensAsItWasDeclared(t *testing.T) {
 		"a spread": func(s *Spec) {
 			s.Recurrence, s.Spread = recurrence.Recurrence{Frequency: recurrence.Hour, Interval: 1}, time.Minute
 		},
+		"a group": func(s *Spec) { s.Group = "tenant <42>" },
+		"a group and a spread": func(s *Spec) {
+			s.Recurrence, s.Spread, s.Group = recurrence.Recurrence{Frequency: recurrence.Hour, Interval: 1}, time.Minute, "g"
+		},
+		"instants": func(s *Spec) {
+			at := time.Date(2026, 11, 27, 9, 0, 0, 123456789, time.FixedZone("", 3600))
+			s.Recurrence = recurrence.Recurrence{Frequency: recurrence.Day, StartTime: at, EndTime: at.AddDate(1, 0, 0).UTC(), Count: 3, NoImmediateRun: true}
+		},
 		"all": func(s *Spec) {
 			s.KeepRuns, s.PauseAfter, s.MaxUnfinished, s.Timeout, s.MaxAttempts = &keep, 3, 7, time.Minute, 4
 		},
@@ -69,7 +77,7 @@ func TestASealedDefinitionOpensAsItWasDeclared(t *testing.T) {
 			t.Errorf("%s: only a difference in the first run is to be ignored, if that is asked for", what)
 		}
 		d, err := Read(stored)
-		if err != nil || d.Sealed == nil || d.Payload != nil || d.Offset != offsetIn(t, declared.Body) || d.JobName != "report" {
+		if err != nil || d.Sealed == nil || d.Payload != nil || d.Offset != offsetIn(t, declared.Body) || d.JobName != "report" || d.Group != spec.Group {
 			t.Errorf("%s: without the key it is read as %+v, %v", what, d, err)
 		}
 		if _, err := Compile(stored); err != nil {
