@@ -88,14 +88,14 @@ func (s *sealer) openJob(at holder, e *wire.Envelope) error {
 		}
 		if details.Death != nil {
 			death := *details.Death
-			if death.Body, err = s.openInside(holderOf(death.Queue, death.ID), death.Body); err != nil {
+			if death.Body, err = s.openBefore(holderOf(death.Queue, death.ID), death.Body); err != nil {
 				return err
 			}
 			details.Death = &death
 		}
 		if details.Prior != nil {
 			prior := *details.Prior
-			if prior.Body, err = s.openInside(holderOf(prior.Queue, prior.ID), prior.Body); err != nil {
+			if prior.Body, err = s.openBefore(holderOf(prior.Queue, prior.ID), prior.Body); err != nil {
 				return err
 			}
 			if r, err := wire.DecodeResult(prior.Result); err == nil && r.Sealed == nil && s.required {
@@ -116,6 +116,17 @@ func (s *sealer) openJob(at holder, e *wire.Envelope) error {
 func (s *sealer) openInside(at holder, body []byte) ([]byte, error) {
 	if s.required && len(body) > 0 && !isSealed(body) {
 		return nil, s.plain()
+	}
+	return s.openBody(at, body)
+}
+
+// openBefore opens the body of the job before, which is inside a sealed one. It may be in clear if it has no arguments: a program that cannot open it
+// leaves out long ones.
+func (s *sealer) openBefore(at holder, body []byte) ([]byte, error) {
+	if s.required && len(body) > 0 && !isSealed(body) {
+		if e, err := wire.DecodeEnvelope(body); err != nil || len(e.Payload) > 0 {
+			return nil, s.plain()
+		}
 	}
 	return s.openBody(at, body)
 }

@@ -262,11 +262,11 @@ func (s *Store) CancelJob(ctx context.Context, queue, id string, result *protoco
 	return s.Store.CancelJob(ctx, queue, id, sealed)
 }
 
-// RequeueJobs seals the bodies of dead jobs that had none. A job in clear remains so, as in Bury.
+// RequeueJobs seals the new bodies of dead jobs. A job in clear remains so, as in Bury.
 func (s *Store) RequeueJobs(ctx context.Context, queue string, jobs []protocol.RequeuedJob) ([]protocol.Changed, error) {
 	jobs = slices.Clone(jobs)
 	for i := range jobs {
-		if len(jobs[i].Read) > 0 {
+		if read := jobs[i].Read; len(read) > 0 && !isSealed(read) {
 			continue
 		}
 		var err error

@@ -122,8 +122,8 @@ func TestNothingOfAJobIsStoredInClear(t *testing.T) {
 		if err := stop(); err != nil {
 			t.Error(err)
 		}
-		if leaks(log.String()) {
-			t.Errorf("the log has the canary:\n%s", log)
+		if leaks(log.String()) || strings.Contains(log.String(), "goroutine ") || log.Count("handler.panic") == 0 {
+			t.Errorf("the log has the canary or a stack, or no panic:\n%s", log)
 		}
 	})
 }
@@ -187,6 +187,35 @@ func TestNothingOfAScheduleIsStoredInClear(t *testing.T) {
 		}
 		if leaks(log.String()) {
 			t.Errorf("the log has the canary:\n%s", log)
+		}
+	})
+}
+
+// In the history of a schedule errors and notes have few bytes: what is sealed is cut before, and is not lost.
+func TestLongTextsOfAHistoryAreCut(t *testing.T) {
+	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
+		f.Server.Client().AddHook(sniffer{t})
+		store, ctx := sealed(f, 1), t.Context()
+		if _, err := chime.NewSchedules(store).Put(ctx, "s", recurrence.Recurrence{Frequency: recurrence.Minute, Interval: 1}, chime.JobName("fail"), chime.Args(secret)); err != nil {
+			t.Fatal(err)
+		}
+		long := canary + strings.Repeat("x", 2048-len(canary))
+		worker := chime.NewWorker(store, chime.WorkerOptions{Logger: fixture.Quiet()})
+		worker.Handle("fail", func(_ context.Context, job *chime.Job) error { job.Note(long); return errors.New(long) })
+		stop := fixture.Start(worker)
+		fixture.Pass(90 * time.Second)
+		_ = stop()
+		runs := 0
+		for run, err := range chime.NewSchedules(store).Runs(ctx, "s") {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if runs++; len(run.Error) < 90 || len(run.Note) < 1400 || !strings.HasPrefix(run.Error, canary+"xx") || !strings.HasPrefix(run.Note, canary+"xx") {
+				t.Errorf("the history has an error of %d bytes, %.20q, and a note of %d, %.20q", len(run.Error), run.Error, len(run.Note), run.Note)
+			}
+		}
+		if runs == 0 {
+			t.Error("there are no runs")
 		}
 	})
 }

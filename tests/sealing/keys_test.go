@@ -293,3 +293,24 @@ func TestJobsAreFoundByTheirSealedErrors(t *testing.T) {
 		}
 	})
 }
+
+// Requeue removes the expiry of a job, which a script does without opening it.
+func TestARequeuedSealedJobDoesNotExpire(t *testing.T) {
+	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
+		store := sealed(f, 1)
+		enqueue(t, store, "done", "a", chime.In(time.Hour), chime.Expire(time.Minute))
+		enqueue(t, store, "done", "expires", chime.In(time.Hour), chime.Expire(time.Minute))
+		if n, err := chime.NewJobs(f.Server.Store()).Requeue(t.Context(), chime.JobFilter{Queue: "default", IDs: []string{"a"}}, nil); err != nil || n.Changed != 1 {
+			t.Errorf("requeued %+v, %v", n, err)
+		}
+		fixture.Pass(2 * time.Hour)
+		got := map[string]int{}
+		worker, _ := counting(t, store, got, "done")
+		stop := fixture.Start(worker)
+		fixture.Pass(time.Minute)
+		_ = stop()
+		if got["done"] != 1 {
+			t.Errorf("%d jobs ran, want the requeued one", got["done"])
+		}
+	})
+}

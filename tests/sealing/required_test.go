@@ -3,6 +3,7 @@ package sealing_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -49,17 +50,21 @@ func TestNothingInClearBecomesSealedWhereItIsRequired(t *testing.T) {
 			inside(e.Details, body.Encode())
 			client.HSet(ctx, "chime:{default}:jobs", id, e.Encode())
 		}
-		enqueue(t, store, "job", "prior")
 		payload, _ := chime.Encode(secret)
-		before := wire.Envelope{Name: "job", Payload: payload}
-		after := wire.Envelope{Name: "job", Payload: payload, Details: &wire.Details{Prior: &wire.Prior{Queue: "default", ID: "before", Body: before.Encode()}}}
-		if err := seal.New(nil, ring(t, 1), seal.Options{Namespace: "chime"}).Job("default", "prior", &after); err != nil {
-			t.Fatal(err)
+		before, result := wire.Envelope{Name: "job", Payload: payload}, wire.Result{Name: "job", Value: payload}
+		for id, inside := range map[string]func(p *wire.Prior){
+			"prior":  func(p *wire.Prior) { p.Body = before.Encode() },
+			"result": func(p *wire.Prior) { p.Result = result.Encode() },
+		} {
+			enqueue(t, store, "job", id)
+			after := wire.Envelope{Name: "job", Payload: payload, Details: &wire.Details{Prior: &wire.Prior{Queue: "default", ID: "before", Body: before.Encode(), Result: result.Encode()}}}
+			if err := seal.New(nil, ring(t, 1), seal.Options{Namespace: "chime"}).Job("default", id, &after); err != nil {
+				t.Fatal(err)
+			}
+			inside(after.Details.Prior)
+			client.HSet(ctx, "chime:{default}:jobs", id, after.Encode())
 		}
-		result := wire.Result{Name: "job", Value: payload}
-		after.Details.Prior.Result = result.Encode()
-		client.HSet(ctx, "chime:{default}:jobs", "prior", after.Encode())
-		for _, id := range []string{"done", "nested", "prior"} {
+		for _, id := range []string{"done", "nested", "prior", "result"} {
 			if info := get(t, store, id); info.Sealed != "" || info.Decode(new(args)) != nil {
 				t.Errorf("%s is not shown: %v, sealed with %q", id, info, info.Sealed)
 			}
@@ -239,6 +244,37 @@ func TestTheStoreSealsWhatTheCallerHasNot(t *testing.T) {
 		noCanary(f, "replaced")
 		if info := get(t, sealed(f, 1), "a"); info.Sealed != "" || info.Decode(new(args)) != nil {
 			t.Errorf("the job is %v, sealed with %q", info, info.Sealed)
+		}
+	})
+}
+
+// A program without the key leaves the long arguments of a dead job out of the job that follows it, which runs nevertheless.
+func TestADeathWithoutArgumentsIsNoJobInClear(t *testing.T) {
+	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
+		short := redisstore.New(f.Server.Client(), redisstore.Options{ParkedRetention: 2 * time.Hour, Logger: fixture.Quiet()})
+		store := chime.WithCodec(short, ring(t, 1), chime.CodecOptions{RequireSealed: true})
+		_, err := chime.NewEnqueuer(store, chime.EnqueuerOptions{}).Enqueue(t.Context(), "nobody", strings.Repeat("x", 70<<10), chime.OnDeath(chime.Item{Name: "after", Args: secret}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		worker := chime.NewWorker(short, chime.WorkerOptions{Logger: fixture.Quiet()})
+		worker.Handle("other", func(context.Context, *chime.Job) error { return nil })
+		stop := fixture.Start(worker)
+		fixture.Pass(3 * time.Hour)
+		_ = stop()
+		ran := 0
+		worker = chime.NewWorker(store, chime.WorkerOptions{Logger: fixture.Quiet()})
+		worker.Handle("after", func(_ context.Context, job *chime.Job) error {
+			if ran++; job.Death == nil || len(job.Death.Payload) > 0 {
+				t.Errorf("the dead job is %v", job.Death)
+			}
+			return nil
+		})
+		stop = fixture.Start(worker)
+		fixture.Pass(20 * time.Minute)
+		_ = stop()
+		if ran != 1 {
+			t.Errorf("what follows ran %d times, want 1", ran)
 		}
 	})
 }
