@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// A guard is a check of the store that prevents a lost or doubled job. The field off is the replacement that switches it off. A test must then
+// A guard is a check that prevents a lost or doubled job, or data in clear where they are sealed. The field off is the replacement that switches it off. A test must then
 // fail.
 type guard struct {
 	name  string
@@ -133,6 +133,40 @@ var guards = []guard{
 	{"schedule that was lost, not deleted", "redisstore/schedules_judge.go", "if pruned || all[0].removal.hasBegun(there[0], entry) {", "if pruned || all[0].removal.hasBegun(there[0], entry) || true {", "redisstore", "TestAScheduleThatItsQueueHasLostIsNotDeleted"},
 	{"pruning that a declaration finishes", "redisstore/schedules_judge.go", "if pruned || all[0].removal.hasBegun(there[0], entry) {", "if pruned && false || all[0].removal.hasBegun(there[0], entry) {", "redisstore", "TestAPruningInterruptedAfterAnyCommandIsFinishedByADeclaration"},
 	{"instant of a pruning", "redisstore/scripts/schedules/note_pruned.lua", "whole(math.max(at_ms, tonumber(known_ms or 0)))", "whole(at_ms)", "redisstore", "TestAPruningIsLaterThanTheCreationsOfThePrunedSchedules"},
+	{"seal of an enqueued job", "internal/seal/store.go", "if items[j].Body, err = s.sealBody(holderOf(queue, items[j].ID), items[j].Body); err != nil", "if _ = j; queue == \"\" && err != nil", "tests/sealing", "TestTheStoreSealsWhatTheCallerHasNot"},
+	{"seal of a replacement", "internal/seal/store.go", "call.Item.Body = body", "_ = body", "tests/sealing", "TestTheStoreSealsWhatTheCallerHasNot"},
+	{"seal of a backfilled job", "internal/seal/store.go", "if job.Body, err = s.sealBody(holderOf(queue, job.ID), job.Body); err != nil", "if _ = job; queue == \"\" && err != nil", "tests/sealing", "TestNothingOfAScheduleIsStoredInClear"},
+	{"seal of a failed job", "internal/seal/store.go", "if one.Body, err = s.sealBody(at, one.Body); err != nil", "if _ = at; err != nil", "tests/sealing", "TestNothingOfAJobIsStoredInClear"},
+	{"seal of a follower", "internal/seal/store.go", "if one.Follower, err = s.follower(queue, one.ID, one.Follower); err != nil", "if err != nil", "tests/sealing", "TestNothingOfAJobIsStoredInClear"},
+	{"seal of a result", "internal/seal/store.go", "if one.Result, err = s.keptResult(place{queue, one.ID}, one.Result); err != nil", "if err != nil", "tests/sealing", "TestResultsAndProgressAreSealedForTheirJob"},
+	{"seal of the history", "internal/seal/store.go", "if one.Run, err = s.sealRun(one.Run, one.ID); err != nil", "if err != nil", "tests/sealing", "TestSealedDataOfSchedulesOpenAtNoOtherPlace"},
+	{"seal of progress", "internal/seal/store.go", "r.Progress = wire.SealedProgress(sealed)", "_ = sealed", "tests/sealing", "TestResultsAndProgressAreSealedForTheirJob"},
+	{"seal of a cancelled job's result", "internal/seal/store.go", "sealed, err := s.keptResult(place{queue, id}, result)", "sealed, err := result, error(nil)", "tests/sealing", "TestNothingOfAJobIsStoredInClear"},
+	{"seal of a burial", "internal/seal/store.go", "if b.Dead, err = s.sealBody(holderOf(partition.Queue, b.ID), b.Dead); err != nil", "if err != nil", "tests/sealing", "TestAnOccurrenceThatDiesParkedIsSealed"},
+	{"seal of what follows a burial", "internal/seal/store.go", "if b.Follower, err = s.follower(partition.Queue, b.ID, b.Follower); err != nil", "if err != nil", "tests/sealing", "TestAnOccurrenceThatDiesParkedIsSealed"},
+	{"seal of a requeued occurrence", "internal/seal/store.go", "if jobs[i].Body, err = s.sealBody(holderOf(queue, jobs[i].ID), jobs[i].Body); err != nil", "if _ = queue; err != nil", "tests/sealing", "TestAnOccurrenceThatDiesParkedIsSealed"},
+	{"seal of a schedule", "internal/seal/schedules.go", "\td.Body = body\n\treturn nil", "\t_ = body\n\treturn nil", "tests/sealing", "TestNothingOfAScheduleIsStoredInClear"},
+	{"schedule that another key has sealed", "internal/seal/schedules.go", "\t\tif err != nil {\n\t\t\treturn err\n\t\t}\n\t\tif sealed &&", "\t\t_ = err\n\t\tif sealed &&", "tests/sealing", "TestProcessesWithDifferentRingsLeaveEachOthersSchedulesAlone"},
+	{"stored bytes of a sealed schedule", "internal/seal/schedules.go", "same != nil {", "same != nil && false {", "tests/sealing", "TestProcessesWithDifferentRingsLeaveEachOthersSchedulesAlone"},
+	{"job in clear", "internal/seal/store.go", "if taken.Refused = s.refused(err); !sealed {", "if taken.Refused = s.refused(err); sealed && false {", "tests/sealing", "TestAWorkerThatRequiresSealedJobsRunsNoOthers"},
+	{"job in clear inside a sealed one", "internal/seal/envelope.go", "if s.required && len(body) > 0 && !isSealed(body) {", "if false {", "tests/sealing", "TestNothingInClearBecomesSealedWhereItIsRequired"},
+	{"job before in clear inside a sealed one", "internal/seal/envelope.go", "len(e.Payload) > 0 {", "len(e.Payload) > 1<<30 {", "tests/sealing", "TestNothingInClearBecomesSealedWhereItIsRequired"},
+	{"result in clear inside a sealed job", "internal/seal/envelope.go", "err == nil && r.Sealed == nil && s.required {", "err == nil && r.Sealed == nil && false {", "tests/sealing", "TestNothingInClearBecomesSealedWhereItIsRequired"},
+	{"burial in clear", "internal/seal/store.go", "if len(b.Opened) == 0 {", "if false {", "tests/sealing", "TestNothingInClearBecomesSealedWhereItIsRequired"},
+	{"requeued job in clear", "internal/seal/store.go", "len(read) > 0 && !isSealed(read) {", "len(read) > 0 && false {", "tests/sealing", "TestNothingInClearBecomesSealedWhereItIsRequired"},
+	{"requeued occurrence in clear", "internal/seal/store.go", "\t\tif !sealed {\n\t\t\tf.Refused", "\t\tif !sealed && false {\n\t\t\tf.Refused", "tests/sealing", "TestNothingInClearBecomesSealedWhereItIsRequired"},
+	{"schedule in clear", "internal/seal/schedules.go", "if stored.Definition = plain; !sealed {", "if stored.Definition = plain; !sealed && false {", "tests/sealing", "TestNothingInClearBecomesSealedWhereItIsRequired"},
+	{"arguments in clear of a sealed schedule", "internal/schedule/sealed.go", "spec.Args, spec.Payload = nil, spec.form(), nil, nil", "spec.Args, spec.Payload = nil, spec.form(), spec.Args, spec.Payload", "tests/sealing", "TestArgumentsBesideSealedOnesDoNotCount"},
+	{"namespace of what is sealed", "internal/seal/sealer.go", "\"chime 1\", s.namespace, string(k)", "\"chime 1\", \"\", string(k)", "tests/sealing", "TestSealedDataOpenAtNoOtherPlace"},
+	{"kind of what is sealed", "internal/seal/sealer.go", "string(k), at.queue, at.id", "\"\", at.queue, at.id", "tests/sealing", "TestSealedDataOpenAtNoOtherPlace"},
+	{"queue of what is sealed", "internal/seal/sealer.go", "string(k), at.queue, at.id", "string(k), \"\", at.id", "tests/sealing", "TestSealedDataOpenAtNoOtherPlace"},
+	{"ID of what is sealed", "internal/seal/sealer.go", "string(k), at.queue, at.id", "string(k), at.queue, \"\"", "tests/sealing", "TestSealedDataOpenAtNoOtherPlace"},
+	{"job that cannot be opened", "internal/work/admit.go", ", errors.Is(err, protocol.ErrSealed):", ":", "tests/sealing", "TestAJobWaitsForAWorkerWithItsKey"},
+	{"sealed job without a codec", "internal/work/claim.go", "case sealed != nil:", "case false && sealed != nil:", "tests/sealing", "TestAJobWaitsForAWorkerWithItsKey"},
+	{"stack in the log", "internal/work/flight.go", "if f.config.HideErrors {", "if false {", "tests/sealing", "TestNothingOfAJobIsStoredInClear"},
+	{"error in the log", "internal/work/job.go", "if c.HideErrors {", "if false {", "tests/sealing", "TestNothingOfAJobIsStoredInClear"},
+	{"expiry of a requeued sealed job", "redisstore/scripts/lib/expiry.lua", " or version == EXPIRING + 16", "", "tests/sealing", "TestARequeuedSealedJobDoesNotExpire"},
+	{"key of IDs", "internal/enqueue/args_id.go", "if e.options.Sealing == nil {", "if true {", "tests/sealing", "TestArgsIDNeedsAKeyOfIDs"},
 }
 
 // TestASwitchedOffGuardIsFound switches each guard off and runs the test that must find it. If nothing finds a missing guard, the
