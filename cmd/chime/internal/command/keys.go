@@ -137,7 +137,9 @@ func ringTable(ring *keyring.Ring) output.List {
 
 // readRing reads a file of keys, with the checks of chimeseal.
 func readRing(file string) (*keyring.Ring, error) {
-	if _, err := chimeseal.ReadFile(file); err != nil {
+	if _, err := chimeseal.ReadFile(file); errors.Is(err, fs.ErrNotExist) {
+		return nil, exit(exitFailed, "%w: chime keys make %s creates it", err, file)
+	} else if err != nil {
 		return nil, exit(exitFailed, "%w", err)
 	}
 	text, err := os.ReadFile(file)
@@ -158,7 +160,7 @@ func writeRing(file string, ring *keyring.Ring) error {
 	}
 	next, err := os.CreateTemp(filepath.Dir(file), ".keys-*") // its mode is 0600
 	if err != nil {
-		return err
+		return exit(exitFailed, "cannot write %s: its folder needs to exist, and a file to be created there: %w", file, err)
 	}
 	defer os.Remove(next.Name())
 	_, err = next.WriteString(ring.Text())
@@ -174,7 +176,10 @@ func sealedWith(key string) string {
 	if key == "" {
 		return ""
 	}
-	return "with key " + key + ", which is not in --keys or does not open it"
+	if key == "?" {
+		return "with an unknown key: set --keys FILE to a file that has it"
+	}
+	return "with key " + key + ": set --keys FILE to a file that has it, or the data were changed or moved"
 }
 
 // A keyUse counts what a key has sealed.
@@ -249,7 +254,7 @@ func (s *session) keysReseal() *cobra.Command {
 	c := &cobra.Command{
 		Use: "reseal", Short: "Seal all schedules with the first key", Args: cobra.NoArgs,
 		Long: "Seal all schedules again that another key than the first of --keys has sealed, and those in clear. All programs must have that key already.\n" +
-			"Jobs get the new key when they are enqueued or fail.",
+			"Jobs get the new key when they are enqueued or fail. A schedule is reported and not changed if the file does not have its key.",
 		RunE: func(c *cobra.Command, _ []string) error {
 			if _, err := s.store(); err != nil {
 				return err
