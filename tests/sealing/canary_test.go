@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -19,13 +20,16 @@ var secret = args{canary}
 
 // secretive handles the jobs of these tests. What a job does is the first word of its name.
 func secretive(t *testing.T, w *chime.Worker, got map[string]int, names ...string) {
+	var mu sync.Mutex // of got: handlers run at the same time
 	for _, name := range names {
 		w.Handle(name, func(_ context.Context, job *chime.Job) error {
 			var a args
 			if err := job.Decode(&a); err != nil || a != secret {
 				t.Errorf("%s: got %+v, %v; want the arguments in clear", job.ID, a, err)
 			}
+			mu.Lock()
 			got[name]++
+			mu.Unlock()
 			if job.Death != nil {
 				if err := job.Death.Decode(&a); err != nil || a != secret || !strings.Contains(job.Death.LastError, canary) {
 					t.Errorf("%s: the dead job has %+v, %v, %q; want all in clear", job.ID, a, err, job.Death.LastError)

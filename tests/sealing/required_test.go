@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -185,13 +186,16 @@ func TestAnOccurrenceThatDiesParkedIsSealed(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
+		var mu sync.Mutex // of got: handlers run at the same time
 		got := map[string]int{}
 		handler := func(_ context.Context, job *chime.Job) error {
 			var own, dead args
 			if err := job.Decode(&own); err != nil || own != secret || job.Death != nil && (job.Death.Decode(&dead) != nil || dead != secret) {
 				t.Errorf("%s has %+v, and the dead job %+v, %v", job.ID, own, dead, err)
 			}
+			mu.Lock()
 			got[job.Name]++
+			mu.Unlock()
 			return nil
 		}
 		run := func(d time.Duration, names ...string) {
