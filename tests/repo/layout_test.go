@@ -97,7 +97,7 @@ var mayImport = map[string][]string{
 	"httpapi/internal/egress":     {"code.dny.dev/ssrf"},
 	"httpapi/internal/pattern":    {},
 	"httpapi/internal/problem":    {"httpapi/action"},
-	"httpapi/internal/resource":   {".", "recurrence", "httpapi/action", "httpapi/internal/body", "httpapi/internal/problem", "httpapi/internal/taskid"},
+	"httpapi/internal/resource":   {".", "recurrence", "httpapi/action", "httpapi/internal/body", "httpapi/internal/problem", "httpapi/internal/taskid", "internal/protocol"},
 	"httpapi/internal/runs":       {".", "internal/protocol"},
 	"httpapi/internal/taskid":     {},
 	"httpapi/internal/service": {
