@@ -66,6 +66,9 @@ func TestAQueueReadsItsGroupsAPartAtATime(t *testing.T) {
 		for _, search := range []struct{ prefix, first, note string }{
 			{"g07", "g0700", "among the first 100 groups"}, {"g070", "g0700", ""}, {"g0709", "g0709", ""}, {"nobody", "nobody", "in advance"},
 		} {
+			if _, err := site.Standing(t.Context()); err != nil {
+				t.Fatal(err)
+			}
 			c.commands.Store(0)
 			view, err := readPage(t, site.Queue, "prefix="+search.prefix, "queue", "exports")
 			if err != nil {
