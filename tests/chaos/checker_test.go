@@ -175,7 +175,8 @@ func TestTheCheckerFindsEveryKindOfDamage(t *testing.T) {
 			for i := range 11 {
 				s.run(s.a, jobKey("g", i), 2000+10*i, Done)
 			}
-			s.Done += 11
+			s.run(s.b, followerKey(jobKey("g", followedJobs-1), "x#done-1.1"), 2200, Done)
+			s.Done += 12
 		}},
 		{"a fence was drawn twice", Refenced, func(s *story) {
 			s.line(s.b, 2000, Begun, jobKey("e", 0), s.t0.UnixMicro()+1, "1 0")

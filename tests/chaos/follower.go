@@ -35,6 +35,9 @@ func followerKey(root, id string) string {
 	return root + ">" + end
 }
 
+// isFollower reports whether this is the key of a job that follows another one.
+func isFollower(key string) bool { return strings.Contains(key, ">") }
+
 // checkFollowers finds jobs that are done and were not followed, and jobs that were followed twice without a cause. A job that was enqueued again may run
 // twice, and so may a job on a queue that went back. What was added before the server was emptied may be gone.
 func (c *Checker) checkFollowers() {

@@ -91,11 +91,11 @@ func resumeGroups(ctx context.Context, queues *chime.Queues) {
 //     so more of them prove a defect, but fewer prove nothing. Runs whose worker may have lost its session are left out;
 //   - with a limit of starts, no more jobs that began were taken within any period.
 //
-// The shares of weights are not visible under faults. A batch that was offered before the server was emptied, or whose outcome was unknown, is left out.
+// The shares of weights are not visible under faults. Jobs that follow others belong to no group. A batch that was offered before the server was emptied, or whose outcome was unknown, is left out.
 func (c *Checker) checkGroups() {
 	jobs := map[string][]*Job{}
 	for _, j := range c.history.Jobs {
-		if b := j.Batch; b != nil && b.Group != "" && !b.Offered.Before(c.history.Emptied.To) && b.Repeats == 0 {
+		if b := j.Batch; b != nil && b.Group != "" && !isFollower(j.Key) && !b.Offered.Before(c.history.Emptied.To) && b.Repeats == 0 {
 			jobs[b.Group] = append(jobs[b.Group], j)
 		}
 	}
