@@ -76,7 +76,7 @@ var guards = []guard{
 	{"occurrence that a purge returns", "redisstore/scripts/queues/purge.lua", "if #returns > 0 then redis.call('ZADD', LINE, unpack(returns)) end", "", "redisstore", "TestAnOccurrenceInLineWasNotTaken"},
 	{"occurrence that a purge of its group leaves", "redisstore/scripts/groups/purge_group.lua", "if not is_occurrence(id) then", "if true then", "redisstore", "TestAnOccurrenceInLineWasNotTaken"},
 	{"new occurrence of a group", "redisstore/scripts/lib/overlap.lua", "call.from[i] == 'g') and not (call.crashes and call.crashes[i])", "false)", "redisstore", "TestAnOccurrenceThatReturnsToItsGroupIsNotNew"},
-	{"mark of an occurrence that was given back", "redisstore/scripts/lib/settle.lua", "if name and body == '' and call.known[id] then", "if false then", "redisstore", "TestAnOccurrenceThatReturnsToItsGroupIsNotNew"},
+	{"mark of an occurrence that was given back", "redisstore/scripts/lib/settle.lua", "if name and body == '' and call.grouped[id] then", "if false then", "redisstore", "TestAnOccurrenceThatReturnsToItsGroupIsNotNew"},
 	{"way for the retry of an ordered group", "redisstore/scripts/lib/overlap.lua", "call.give_way and call.give_way(id, open_id)", "nil", "redisstore", "TestABackfillInAnOrderedGroupWaitsForRetries"},
 	{"turn of an occurrence that is not taken", "redisstore/scripts/sessions/work/take.lua", "(gets[ids[i]] or not long) and keeps or leaves", "keeps", "redisstore", "TestAnOccurrenceThatIsSkippedHasNoTurn"},
 	{"attempts of an owed occurrence", "redisstore/scripts/repair/verify_schedules.lua", " and redis.call('HEXISTS', JOBS, id) == 0", "", "redisstore", "TestVerifyTakesARetryForNoSecondPlacement"},

@@ -2,6 +2,7 @@
 -- instant, Unix ms (see the Go package wire). With the version before EXPIRING the instant has no effect. Both versions have 16 more in a sealed envelope.
 local EXPIRING = 2
 
+-- is_expiring reports whether an envelope has such an instant.
 local function is_expiring(body)
   local version = string.byte(body, 1)
   return version == EXPIRING or version == EXPIRING + 16
