@@ -122,7 +122,8 @@ func (m *manualModel) check(w *cancelWalk, p jobPlaces) {
 	}
 	ran := map[string]int{}
 	for _, run := range w.storedRuns(manualSchedule) {
-		if run.Note != "" && run.Note != run.ID || run.Manual == strings.Contains(run.ID, "#dead-") || !run.Manual && run.Name != "alert" || run.Planned.Before(w.serverTime().Add(-time.Hour)) {
+		follows := strings.Contains(run.ID, "#dead-") || strings.Contains(run.ID, "#done-")
+		if run.Note != "" && run.Note != run.ID || run.Manual == follows || !run.Manual && run.Name != "alert" || run.Planned.Before(w.serverTime().Add(-time.Hour)) {
 			w.fatal("the history has %+v", run)
 		}
 		ran[run.Outcome+" "+run.ID]++
