@@ -32,7 +32,7 @@ const version = 1
 type Ring struct {
 	names []string
 	keys  map[string]*xaes
-	id    []byte // nil: there is none
+	id    []byte // nil: none
 }
 
 // Parse reads "k2:<base64 of 32 bytes>,k1:<…>": 1 to 100 keys, each with a name of 1 to 32 of A-Z a-z 0-9 _ -, and, if the option chime.ArgsID is

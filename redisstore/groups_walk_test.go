@@ -40,7 +40,7 @@ type groupQueue struct {
 	keys       map[string]bool
 	listed     map[string]*chime.GroupInfo // nil: they have changed
 	registered bool                        // the sleepers were registered after the last call
-	every      int                         // the keys are audited after every so many operations
+	every      int                         // the keys are audited after this number of operations
 	made       int                         // operations
 }
 

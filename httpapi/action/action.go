@@ -101,7 +101,7 @@ func (a *Action) Item(both ...chime.JobOption) (chime.Item, error) {
 	return item, nil
 }
 
-// Options are the options of a schedule or a job, besides its name, arguments and queue: the action's retries, timeout and error action. both are
+// Options are the options of a schedule or a job, except its name, arguments and queue: the action's retries, timeout and error action. both are
 // further options of the job and of its error action's. The error is an error action that cannot be encoded.
 func (a *Action) Options(both ...chime.JobOption) ([]chime.JobOption, error) {
 	policy := a.RetryPolicy.orDefault()

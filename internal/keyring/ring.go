@@ -31,7 +31,7 @@ type Key struct {
 // A Ring is a list of keys. The first one seals, all open. A printed Ring shows only the names of its keys.
 type Ring struct {
 	Keys []Key
-	ID   []byte // the key of IDs, Size bytes; nil: there is none
+	ID   []byte // the key of IDs, Size bytes; nil: none
 }
 
 // Parse reads "k2:<base64 of 32 bytes>,k1:<…>": 1 to MaxKeys keys, and "@ids:<base64>" for the key of IDs. White space around keys is
@@ -65,7 +65,7 @@ func Parse(text string) (*Ring, error) {
 	return ring, nil
 }
 
-// Key returns the key with this name; nil: there is none.
+// Key returns the key with this name; nil: none.
 func (r *Ring) Key(name string) *Key {
 	for i := range r.Keys {
 		if r.Keys[i].Name == name {
@@ -116,7 +116,7 @@ func (r *Ring) Add(name string) (string, error) {
 	return name, nil
 }
 
-// AddID creates the key of IDs, if there is none.
+// AddID creates the key of IDs, unless the ring has one.
 func (r *Ring) AddID() {
 	if r.ID == nil {
 		r.ID = random()

@@ -31,7 +31,7 @@ type JobStore interface {
 	Report(ctx context.Context, reports []ProgressReport) error
 
 	// CloseSession ends a session that holds no job. It does not change one that holds jobs or does not exist. It first counts the session's
-	// measurements; nil: there are none.
+	// measurements; nil: none.
 	CloseSession(ctx context.Context, partition Partition, session string, measured *Measured) error
 
 	// Lapsed returns the sessions of a partition that are past their lapse, at most MaxLapsed, those of the earliest lapse. The answer

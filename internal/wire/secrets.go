@@ -23,7 +23,7 @@ type FailureText struct {
 
 var errSecrets = errors.New("what was sealed has another form")
 
-// TakeErrors removes the texts of the errors from an envelope, and returns them encoded; nil: there are none.
+// TakeErrors removes the texts of the errors from an envelope, and returns them encoded; nil: none.
 func (e *Envelope) TakeErrors() []byte {
 	texts := ErrorTexts{Last: printable(e.LastError, maxErrorText, false), Stack: printable(e.Stack, maxStackText, true)}
 	e.LastError, e.Stack = "", ""

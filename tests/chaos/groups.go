@@ -35,7 +35,7 @@ var groupPlans = []groupPlan{
 	{"ordered-3", chime.GroupRule{Ordered: chime.On, Weight: 3}, 5},
 }
 
-// groupedShare is the share of the batches that go to groups: one of so many.
+// groupedShare is the share of the batches that go to groups: one of this number.
 const groupedShare = 3
 
 // setRule sets the rule of a group, in a queue that may have been emptied.

@@ -71,7 +71,7 @@ func TestAJobWaitsForAWorkerWithItsKey(t *testing.T) {
 	})
 }
 
-// Nobody who has the key comes: the job is dead after the retention, and what follows is added, although no program could open either.
+// No program with the key comes: the job is dead after the retention, and what follows is added, although no program could open either.
 func TestASealedJobThatNobodyOpensDies(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 		short := redisstore.New(f.Server.Client(), redisstore.Options{ParkedRetention: 2 * time.Hour, Logger: fixture.Quiet()})

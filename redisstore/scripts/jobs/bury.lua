@@ -23,7 +23,7 @@
 -- ARGV[4] prefix of the channels for callers that wait for a job of this queue; ARGV[5] how many lists
 -- ARGV[6...] their names; six values for each job: its entry in the list; which list that is; its envelope as the caller has read it, or, for
 -- an occurrence without one, the definition of its schedule; its new envelope (empty: unchanged); the envelope of the job
--- that follows its death (empty: there is none), and how long after that it is due, ms; if it has a group, a tab and the group
+-- that follows its death (empty: none), and how long after that it is due, ms; if it has a group, a tab and the group
 -- Returns time (us); how many jobs are dead now.
 local STATE, JOBS, DEAD, READY, CRASHES, SCHEDULES = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local DUE, IDLE, UNHANDLED, LAST, HISTORY, COUNTERS = KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11], KEYS[12]

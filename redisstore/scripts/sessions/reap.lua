@@ -161,7 +161,7 @@ redis.call('HLEN', AFTER)
 redis.call('HLEN', KEYS[19])
 local reports = redis.call('HLEN', PROGRESS) > 0
 local paused, limit, asked = state[1], read_limit(state[2]), state[3]
-local grouped -- the functions for jobs that have groups; nil: there are none
+local grouped -- the functions for jobs that have groups; nil: none
 if state[5] or #replaced > 0 then
   local function pieces() -- a function has locals of its own: here they would be too many
     -- uses: line groups

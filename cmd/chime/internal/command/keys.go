@@ -61,7 +61,7 @@ func (s *session) keysMake() *cobra.Command {
 		},
 	}
 	c.Flags().StringVar(&name, "name", "", "`name` of the key, 1 to 32 of A-Z a-z 0-9 _ - (default the first free one of k1, k2, …)")
-	c.Flags().BoolVar(&ids, "ids", false, "add the key of IDs, if there is none")
+	c.Flags().BoolVar(&ids, "ids", false, "add the key of IDs, unless the file has one")
 	return s.changes(c)
 }
 

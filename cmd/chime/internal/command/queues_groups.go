@@ -88,13 +88,13 @@ func blockedText(g *chime.GroupInfo, now time.Time) string {
 	return text
 }
 
-// The groups of a queue are counted by at most so many calls, 500 groups each.
+// The groups of a queue are counted by at most this number of calls, 500 groups each.
 const (
 	showCounts = 10
 	topCounts  = 4 // with each poll
 )
 
-// countGroups counts the groups of a queue with jobs that wait, in at most so many calls; if there are more, the sum has a Next.
+// countGroups counts the groups of a queue with jobs that wait, in at most this number of calls; if there are more, the sum has a Next.
 func countGroups(ctx context.Context, queues *chime.Queues, queue string, calls int) (sum chime.GroupSum, err error) {
 	for n := 0; n == 0 || sum.Next != "" && n < calls; n++ {
 		some, err := queues.CountGroups(ctx, queue, sum.Next)

@@ -39,7 +39,7 @@ func wrong(format string, values ...any) error {
 type Connection struct {
 	Store   chime.Store
 	Bare    chime.Store     // without the codec
-	Ring    *chimeseal.Ring // nil: there is none
+	Ring    *chimeseal.Ring // nil: none
 	Client  redis.UniversalClient
 	Address string // for people: billing @ redis:6379
 	User    string // of the server; empty: the default user

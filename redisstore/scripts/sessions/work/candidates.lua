@@ -6,7 +6,7 @@
 local ids, from = {}, {}
 local next_ms = -1 -- instant of the head of due
 if not sleeps_on then next_ms = due_head(DUE) end
-local since = nil -- parked candidate -> since when; nil: there is none
+local since = nil -- parked candidate -> since when; nil: none
 local member_of = nil -- candidate from the shared list -> its member there
 local ready_read = false -- …:ready was read
 local turn -- which list gets the odd place next time, if that changes: 1 due, 0 ready

@@ -8,7 +8,7 @@
 -- attempt, and the index of its settlement among the others (0: none of them; below 0: the index among the finished jobs, whose result is kept).
 -- If it was replaced meanwhile, "+" is before the fence: cancels.replaced has three values for each: its ID, the kind of its settlement, and its index.
 local ended, ended_from, ended_to = ARGV, at_id + 1, at_id + finished
-local cancels -- nil: there are none
+local cancels -- nil: none
 local flying, others_held, refused = {}, {}, {} -- flying: jobs in flight with their fences, as they will be written
 if again then
   ended_to = at_id

@@ -174,7 +174,7 @@ if grouped and long then
   grouped.fn.leave_groups(grouped, gone, call.behind, PLACES, TURNS, GROUPS, GRULES)
   for _, member in ipairs(grouped.gave) do grouped.out[#grouped.out + 1] = member end
 end
-local joining -- jobs that replace flights, or follow them, and have groups; the foremost ones last; nil: there are none
+local joining -- jobs that replace flights, or follow them, and have groups; the foremost ones last; nil: none
 if cancels and cancels.replaced.entering or call and call.entering[1] then
   joining, grouped = {}, first_ones
   for _, job in ipairs(cancels and cancels.replaced.entering or {}) do joining[#joining + 1] = job end
