@@ -191,7 +191,7 @@ func TestWrappersBecomePolicies(t *testing.T) {
 		for _, name := range []string{"skip", "delay", "both"} {
 			worker.Handle(name, func(_ context.Context, job *chime.Job) error {
 				if job.Planned.Minute() == 10 {
-					time.Sleep(25 * time.Minute)
+					time.Sleep(25 * time.Minute) // fake time passes
 				}
 				return nil
 			})

@@ -92,7 +92,7 @@ func observeSlots(t *testing.T, groups bool) (held [][]int) {
 			}
 			running[tenant].Add(1)
 			defer running[tenant].Add(-1)
-			time.Sleep(time.Second)
+			time.Sleep(time.Second) // fake time passes
 			return nil
 		})
 		stop := inBackground(w)
@@ -103,13 +103,13 @@ func observeSlots(t *testing.T, groups bool) (held [][]int) {
 			if second == floodAfter {
 				enqueue(0, flood)
 			}
-			time.Sleep(time.Second / 2)
+			time.Sleep(time.Second / 2) // fake time passes
 			now := make([]int, tenants)
 			for tenant := range now {
 				now[tenant] = int(running[tenant].Load())
 			}
 			held = append(held, now)
-			time.Sleep(time.Second / 2)
+			time.Sleep(time.Second / 2) // fake time passes
 		}
 		if err := stop(); err != nil {
 			t.Error(err)

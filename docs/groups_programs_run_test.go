@@ -48,7 +48,7 @@ func onStage(t *testing.T, test func(t *testing.T, s *stage)) {
 // take takes as long as a job of a group.
 func (s *stage) take(group string, d time.Duration) {
 	s.count(group, 1)
-	time.Sleep(d)
+	time.Sleep(d) // fake time passes
 	s.count(group, -1)
 }
 
@@ -92,11 +92,11 @@ func TestOneTenantsExportsDoNotDelayThoseOfTheNext(t *testing.T) {
 			s.take(args.Tenant, 20*time.Second)
 			return nil
 		}))
-		time.Sleep(10 * time.Second)
+		time.Sleep(10 * time.Second) // fake time passes
 		if status, err := requestExport(t.Context(), s.enqueuer, exportArgs{"small", "1"}); status != http.StatusAccepted || err != nil {
 			t.Error(status, err)
 		}
-		time.Sleep(20 * time.Second)
+		time.Sleep(20 * time.Second) // fake time passes
 		if _, running, _ := s.holds("big", "small"); !slices.Equal(running, []int{9, 1}) {
 			t.Errorf("%v exports run, want 9 of the big tenant and the one of the small tenant", running)
 		}
@@ -122,11 +122,11 @@ func TestAThirdPartysLimitHoldsForEachAccount(t *testing.T) {
 			s.take(account, 100*time.Millisecond)
 			return nil
 		}))
-		time.Sleep(59 * time.Second)
+		time.Sleep(59 * time.Second) // fake time passes
 		if started, _, most := s.holds("a", "b"); !slices.Equal(started, []int{60, 60}) || !slices.Equal(most, []int{2, 2}) {
 			t.Errorf("in the first minute %v calls, %v at once, want 60 and 2 for each account", started, most)
 		}
-		time.Sleep(time.Minute)
+		time.Sleep(time.Minute) // fake time passes
 		if started, _, _ := s.holds("a", "b"); !slices.Equal(started, []int{100, 100}) {
 			t.Errorf("in two minutes %v calls, want 100 for each account", started)
 		}
@@ -166,7 +166,7 @@ func TestWebhooksOfAnEndpointKeepTheirOrder(t *testing.T) {
 			}
 			return http.StatusNoContent, nil
 		}))
-		time.Sleep(5 * time.Minute)
+		time.Sleep(5 * time.Minute) // fake time passes
 		mu.Lock()
 		defer mu.Unlock()
 		if got := fmt.Sprint(posts["failing"], posts["fine"]); got != "[1 1 1 2 3] [1 2 3]" {
@@ -202,7 +202,7 @@ func TestATenantThatHasBoughtMoreGetsMore(t *testing.T) {
 			if err := changePlan(t.Context(), s.queues, "heavy", step.plan); err != nil {
 				t.Fatal(err)
 			}
-			time.Sleep(3 * time.Second)
+			time.Sleep(3 * time.Second) // fake time passes
 			_, running, _ := s.holds("heavy", "other")
 			if diff := running[0] - step.want[0]; running[0]+running[1] != 10 || diff < -1 || diff > 1 {
 				t.Errorf("with the plan %s the tenants hold %v slots, want %v or one more or less", step.plan, running, step.want)
@@ -239,7 +239,7 @@ func TestAnOrderedGroupContinuesWhenItsBlockerIsCancelled(t *testing.T) {
 		if err := skipFailing(t.Context(), s.queues, chime.NewJobs(s.server.Store()), "down"); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(time.Second)
+		time.Sleep(time.Second) // fake time passes
 		if started, _, _ := s.holds("2"); started[0] != 1 {
 			t.Errorf("a second after the first event was cancelled the next one was posted %d times, want once", started[0])
 		}
@@ -284,7 +284,7 @@ func TestThePageHasTheTimeThatAFailingJobHoldsUpItsGroup(t *testing.T) {
 			second = time.Since(began)
 			return http.StatusOK, nil
 		}))
-		time.Sleep(2 * time.Hour)
+		time.Sleep(2 * time.Hour)                           // fake time passes
 		const waits = 1 + 16 + 81 + 256 + 625 + 1296 + 2401 // seconds: 78 minutes, each times a factor from 0.75 to 1.25
 		if second < waits*3/4*time.Second || second > waits*5/4*time.Second+10*time.Second {
 			t.Errorf("with 8 attempts the next event was posted after %v, want 78 minutes or a quarter less or more", second)

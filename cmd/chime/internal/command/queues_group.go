@@ -119,6 +119,16 @@ func (s *session) groupReset() *cobra.Command {
 		})
 }
 
+// ruledGroup returns a group, with its queue as ruled does.
+func (s *session) ruledGroup(ctx context.Context, queue, group string) (*chime.Queues, *chime.QueueInfo, *chime.GroupInfo, error) {
+	queues, found, err := s.ruled(ctx, queue)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	info, err := queues.Group(ctx, found.Name, group)
+	return queues, found, info, err
+}
+
 func (s *session) groupSet() *cobra.Command {
 	var flags groupRuleFlags
 	c := &cobra.Command{
@@ -132,11 +142,7 @@ func (s *session) groupSet() *cobra.Command {
 			}
 			ctx, cancel := s.limited(c.Context())
 			defer cancel()
-			queues, queue, err := s.ruled(ctx, args[0])
-			if err != nil {
-				return err
-			}
-			group, err := queues.Group(ctx, queue.Name, args[1])
+			queues, queue, group, err := s.ruledGroup(ctx, args[0], args[1])
 			if err != nil {
 				return err
 			}
@@ -161,11 +167,7 @@ func (s *session) groupShow() *cobra.Command {
 		RunE: func(c *cobra.Command, args []string) error {
 			ctx, cancel := s.limited(c.Context())
 			defer cancel()
-			queues, queue, err := s.ruled(ctx, args[0])
-			if err != nil {
-				return err
-			}
-			group, err := queues.Group(ctx, queue.Name, args[1])
+			_, queue, group, err := s.ruledGroup(ctx, args[0], args[1])
 			if err != nil {
 				return err
 			}
