@@ -40,7 +40,7 @@ type historiesBench struct {
 func newHistoriesBench(b *testing.B, keep, note int) *historiesBench {
 	client := redistest.Start(b, redistest.Options{AppendOnly: true, Config: []string{"appendfsync no", "auto-aof-rewrite-percentage 0"}}).Client(&redis.Options{})
 	b.Cleanup(func() { client.Close() })
-	h := &historiesBench{B: b, client: client, store: newStore(client, Options{Namespace: "bench"}), keep: keep, note: note, schedules: protocol.MaxSettlements / (4 + note/512)}
+	h := &historiesBench{B: b, client: client, store: newStore(client, Options{Namespace: "bench"}), keep: keep, note: note, schedules: protocol.MaxSettlements / (protocol.RunWeight + note/512)}
 	h.keys = h.store.keys.partition(storesuite.DefaultPartition)
 	for i := range h.schedules {
 		answer := h.store.Declare(b.Context(), []protocol.Declaration{{Name: h.name(i), Queue: "default", Overlap: "allow", Body: []byte(`{"job":"j"}`), KeepRuns: keep}})[0]

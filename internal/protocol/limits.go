@@ -6,7 +6,8 @@ import "time"
 const (
 	MaxItems       = 500       // jobs that a call enqueues
 	MaxBytes       = 1 << 20   // of bodies or definitions in a call, unless a single one is larger
-	MaxSettlements = 500       // a call settles; one with a RunRecord counts four times, and once more for 512 bytes of its note and error
+	MaxSettlements = 500       // a call settles; one with a RunRecord counts RunWeight times, and once more for 512 bytes of its note and error
+	RunWeight      = 6         // a run that joins a history takes the store about as long as this many ordinary jobs
 	MaxTake        = 500       // jobs that a call takes
 	MaxInstants    = 500       // occurrences that a call places
 	MaxDeclared    = 100       // schedules that a call declares

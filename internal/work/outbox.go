@@ -178,13 +178,13 @@ func settleable(outcomes []protocol.Settlement) (n int) {
 	return n
 }
 
-// settlementWeight returns how many of the MaxSettlements of a call an outcome uses. A run that joins a history takes the store about four times as
-// long as an ordinary job, and longer with its note.
+// settlementWeight returns how many of the MaxSettlements of a call an outcome uses. A run that joins a history takes the store
+// longer than an ordinary job, and the longer its note, the more.
 func settlementWeight(run *protocol.RunRecord) int {
 	if run == nil {
 		return 1
 	}
-	return 4 + (len(run.Note)+len(run.Error))/512
+	return protocol.RunWeight + (len(run.Note)+len(run.Error))/512
 }
 
 // placeable returns how many of the placements are sent in one call.

@@ -46,7 +46,7 @@ func TestRunsCountInTheSizeOfACall(t *testing.T) {
 	for _, c := range []struct {
 		run  *protocol.RunRecord
 		want int
-	}{{nil, 500}, {&protocol.RunRecord{}, 125}, {&protocol.RunRecord{Note: strings.Repeat("n", 511)}, 125}, {&protocol.RunRecord{Note: strings.Repeat("n", 1500), Error: strings.Repeat("e", 548)}, 62}} {
+	}{{nil, 500}, {&protocol.RunRecord{}, 83}, {&protocol.RunRecord{Note: strings.Repeat("n", 511)}, 83}, {&protocol.RunRecord{Note: strings.Repeat("n", 1500), Error: strings.Repeat("e", 548)}, 50}} {
 		if n := settleable(slices.Repeat([]protocol.Settlement{{Kind: protocol.SettleDone, Run: c.run}}, 600)); n != c.want {
 			t.Errorf("a call settles %d outcomes with %+v, want %d", n, c.run, c.want)
 		}
