@@ -43,16 +43,8 @@ const (
 func (s Shares) SVG() template.HTML {
 	n := float64(max(len(s.Panels), 1))
 	height := sharesTop + n*sharesHeight + (n-1)*sharesGap + sharesFoot
-	label := s.Label
-	if label == "" {
-		label = s.Title
-	}
 	var w writer
-	w.picture("shares", label, sharesWidth, height)
-	var sheet pen
-	sheet.rect(0.5, 0.5, sharesWidth-1, height-1)
-	w.path("sheet", sheet.String())
-	w.text("title", "start", 18, 28, s.Title)
+	w.sheet("shares", s.Title, s.Label, sharesWidth, height)
 	for i, p := range s.Panels {
 		p.draw(&w, s, sharesTop+float64(i)*(sharesHeight+sharesGap))
 	}

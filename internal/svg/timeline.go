@@ -97,16 +97,8 @@ func (t Timeline) SVG() template.HTML {
 	a := newAxes(t.From, t.To, t.Zone, Count, 0)
 	a.left, a.top, a.right, a.bottom = timelineLeft, timelineTop-8, timelineWidth-timelineRight, foot-4
 	height := foot + timelineFoot
-	label := t.Label
-	if label == "" {
-		label = t.Title
-	}
 	var w writer
-	w.picture("timeline", label, timelineWidth, height)
-	var sheet pen
-	sheet.rect(0.5, 0.5, timelineWidth-1, height-1)
-	w.path("sheet", sheet.String())
-	w.text("title", "start", 18, 28, t.Title)
+	w.sheet("timeline", t.Title, t.Label, timelineWidth, height)
 	t.drawSpans(&w, &a)
 	var grid pen
 	for _, at := range a.rounds(int((a.right - a.left) / labelRoom)) {

@@ -2,6 +2,7 @@ package svg
 
 import (
 	"bytes"
+	"cmp"
 	"html/template"
 	"math"
 	"strconv"
@@ -22,6 +23,15 @@ func (w *writer) picture(class, label string, width, height float64, attrs ...st
 		"xmlns", "http://www.w3.org/2000/svg", "class", "chart " + class, "role", "img", "aria-label", label,
 		"width", num(width), "height", num(height), "viewBox", "0 0 " + num(width) + " " + num(height), "font-size", "12",
 	}, attrs...)...)
+}
+
+// sheet begins a picture of its own: a sheet with a title. Its label for screen readers is the title, unless it has another one.
+func (w *writer) sheet(class, title, label string, width, height float64) {
+	w.picture(class, cmp.Or(label, title), width, height)
+	var sheet pen
+	sheet.rect(0.5, 0.5, width-1, height-1)
+	w.path("sheet", sheet.String())
+	w.text("title", "start", 18, 28, title)
 }
 
 // html closes the open elements and returns the markup.
