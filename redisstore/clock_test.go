@@ -13,7 +13,7 @@ import (
 
 // A server whose clock cannot be right is refused at the start and by every script, which then writes nothing.
 func TestAServerWhoseClockIsWrongForCertainIsRefused(t *testing.T) {
-	client, setClock := openSimulated(t)
+	client, setClock := openSimulated(t, 0)
 	b := newBench(t, client, setClock)
 	enqueue := func(number int64) error {
 		return b.store.Enqueue(b.Context(), []protocol.EnqueueCall{{Partition: storesuite.DefaultPartition, Caller: "c", Number: number, Items: []protocol.EnqueueItem{storesuite.Job("j" + strconv.FormatInt(number, 10))}}})[0].Err

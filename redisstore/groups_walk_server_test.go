@@ -146,13 +146,13 @@ func onWalkServer(t *testing.T, repeats bool, test func(b *bench)) {
 	switch server.name {
 	case "simulated":
 		t.Run(server.name, func(t *testing.T) {
-			client, setClock := server.open(t)
+			client, setClock := server.open(t, randomCalls)
 			client.AddHook(&walkHook{repeats: repeats})
 			test(newBench(t, client, setClock))
 		})
 	case "redis":
 		t.Run(server.name, func(t *testing.T) {
-			client, _ := server.open(t)
+			client, _ := server.open(t, randomCalls)
 			hook := &walkHook{repeats: repeats, texts: walkTexts()}
 			setClock := func(now time.Time) {
 				hook.now = now

@@ -3,9 +3,11 @@ package redisstore
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net"
 	"os"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -28,6 +30,7 @@ import (
 //	cluster     a Redis Cluster of three nodes
 //	user:<use>  a redis-server on which the user of docs/access.md for this use makes the calls of the use: producer, worker, scheduler,
 //	            viewer or operator
+//	users       a redis-server on which each test makes the calls of one of these uses as its user, which long.Pick chooses
 //
 // Servers other than the simulated one are started once, and emptied before each test.
 const serverEnv = "CHIME_TEST_SERVER"
@@ -51,7 +54,8 @@ const (
 type testServer struct {
 	name  string
 	lacks storesuite.Need
-	open  func(t *testing.T) (redis.UniversalClient, func(time.Time)) // a client of an empty server, and a function that sets its clock; nil: it cannot be set
+	// open returns a client of an empty server for a test with these needs, and a function that sets its clock; nil: it cannot be set.
+	open func(t *testing.T, needs storesuite.Need) (redis.UniversalClient, func(time.Time))
 }
 
 // shared owns the servers that the tests of this process share.
@@ -74,17 +78,19 @@ var selectedServer = sync.OnceValue(func() testServer {
 	case selected == "cluster":
 		return testServer{name: selected, lacks: settableClock, open: openCluster}
 	case strings.HasPrefix(selected, "user:"):
-		return userServer(protocol.Use(strings.TrimPrefix(selected, "user:")))
+		return userServer(selected, protocol.Use(strings.TrimPrefix(selected, "user:")))
+	case selected == "users":
+		return userServer(selected, slices.Sorted(maps.Keys(callsOf))...)
 	default:
-		panic(fmt.Sprintf("%s=%s: want nothing, redis, cluster or user:<use>", serverEnv, selected))
+		panic(fmt.Sprintf("%s=%s: want nothing, redis, cluster, user:<use> or users", serverEnv, selected))
 	}
 })
 
 // TestStore runs the suite of all stores on the server of this run.
 func TestStore(t *testing.T) {
 	server := selectedServer()
-	storesuite.Run(t, storesuite.Suite{Lacks: server.lacks, Open: func(t *testing.T) storesuite.Server {
-		client, setClock := server.open(t)
+	storesuite.Run(t, storesuite.Suite{Lacks: server.lacks, Open: func(t *testing.T, needs storesuite.Need) storesuite.Server {
+		client, setClock := server.open(t, needs)
 		b := newBench(t, client, setClock)
 		return storesuite.Server{Store: b.store, SetClock: setClock, Backdate: b.backdate}
 	}})
@@ -104,12 +110,12 @@ func onServersWith(t *testing.T, needs storesuite.Need, test func(b *bench)) {
 		return // another run has such a server
 	}
 	t.Run(server.name, func(t *testing.T) {
-		client, setClock := server.open(t)
+		client, setClock := server.open(t, needs)
 		test(newBench(t, client, setClock))
 	})
 }
 
-func openSimulated(t *testing.T) (redis.UniversalClient, func(time.Time)) {
+func openSimulated(t *testing.T, _ storesuite.Need) (redis.UniversalClient, func(time.Time)) {
 	mini := miniredis.NewMiniRedis()
 	mini.ClockTTL(true)
 	t.Cleanup(mini.Close)
@@ -131,7 +137,7 @@ var (
 	redisAdmin  = sync.OnceValue(func() *redis.Client { return redisServer().Client(nil) })
 )
 
-func openRedis(t *testing.T) (redis.UniversalClient, func(time.Time)) {
+func openRedis(t *testing.T, _ storesuite.Need) (redis.UniversalClient, func(time.Time)) {
 	t.Helper()
 	empty(t, redisAdmin())
 	return redis.NewClient(&redis.Options{Addr: redisServer().Addr(), ContextTimeoutEnabled: true, ReadTimeout: longestRead}), nil // hooks see every call
@@ -148,7 +154,7 @@ var (
 	})
 )
 
-func openCluster(t *testing.T) (redis.UniversalClient, func(time.Time)) {
+func openCluster(t *testing.T, _ storesuite.Need) (redis.UniversalClient, func(time.Time)) {
 	t.Helper()
 	var addresses []string
 	for i, node := range clusterNodes() {

@@ -55,9 +55,29 @@ func TestEightNumbersTakeAllHours(t *testing.T) {
 			t.Errorf("number %d takes %d of 100 files, want about an eighth", 70+n, files)
 		}
 	}
-	for text, want := range map[string]bool{"": false, "few": false, "all": false, "12": true} {
+	for text, want := range map[string]bool{"": false, "few": false, "all": false, "few:all": false, "12": true, "few:12": true} {
 		if _, drawn := numberOf(text); drawn != want {
 			t.Errorf("CHIME_SEEDS=%q is a number: %v, want %v", text, drawn, want)
+		}
+	}
+}
+
+// A test with alternatives takes each of them once in as many numbers as there are alternatives, and not all tests take the same one.
+func TestNumbersInARowPickAllAlternatives(t *testing.T) {
+	for _, n := range []int{1, 3, 5} {
+		first := map[int]bool{}
+		for i := range 50 {
+			name, picked := fmt.Sprintf("TestNumber%d", i), map[int]bool{}
+			for number := range uint64(n) {
+				picked[pick(name, n, 1<<28-2+number)] = true
+			}
+			if len(picked) != n {
+				t.Errorf("%s takes %v by %d numbers in a row, want each of %d alternatives", name, picked, n, n)
+			}
+			first[pick(name, n, 7)] = true
+		}
+		if len(first) != n {
+			t.Errorf("of %d alternatives 50 tests take only %v", n, first)
 		}
 	}
 }

@@ -13,8 +13,8 @@ import (
 
 // A Suite describes how to test a store. Its methods whose names begin with Test are the tests; each name is a promise.
 type Suite struct {
-	Lacks Need                      // what its servers do not have: tests that need it do not run
-	Open  func(t *testing.T) Server // starts an empty server, for one test or a part of it
+	Lacks Need                                  // what its servers do not have: tests that need it do not run
+	Open  func(t *testing.T, needs Need) Server // starts an empty server, for one test with these needs or a part of it
 }
 
 // A Server is an empty store with the controls of a test.
@@ -62,5 +62,5 @@ func (s *Suite) onServersWith(t *testing.T, needs Need, test func(b *Bench)) {
 	if s.Lacks&needs != 0 {
 		return // it runs where such a server exists
 	}
-	t.Run("server", func(t *testing.T) { test(NewBench(t, s.Open(t))) })
+	t.Run("server", func(t *testing.T) { test(NewBench(t, s.Open(t, needs))) })
 }
