@@ -248,8 +248,37 @@ func (s *store) settle(ctx context.Context, name string, mark copyRead) (*protoc
 		return s.arriveAnew(ctx, j, j.there.gone)
 	case moveEnded:
 		err = s.endMove(ctx, name, j.copy.queue, j.copy.generation)
+		if err == nil && j.entry.queue == j.copy.queue { // the schedule has come back here, and this queue has lost it
+			return s.comeBack(ctx, name, j.entry)
+		}
 	}
 	return nil, err
+}
+
+// comeBack completes once more the move that has led to an entry of the registry, in whose queue only an earlier mark is left. It looks for the mark of
+// that move in all queues. If there is none, nothing is left of the schedule, and Verify reports it.
+func (s *store) comeBack(ctx context.Context, name string, entry home) (*protocol.Owed, error) {
+	for cursor, first := "", true; first || cursor != ""; first = false {
+		queues, next, err := s.Queues(ctx, cursor)
+		if err != nil {
+			return nil, err
+		}
+		places := make([]protocol.Address, len(queues))
+		for i, q := range queues {
+			places[i] = protocol.Address{Partition: protocol.Partition{Queue: q.Queue, Index: protocol.PartitionOf(name, q.Partitions)}, Name: name}
+		}
+		found, err := s.readCopies(ctx, places, false)
+		if err != nil {
+			return nil, err
+		}
+		for _, c := range found {
+			if c.kind == markCopy && entry == (home{c.movedTo, c.generation}) {
+				return s.settle(ctx, name, c)
+			}
+		}
+		cursor = next
+	}
+	return nil, nil
 }
 
 // arriveAnew creates a schedule in its new queue from its mark, which is the last copy: the queue has lost it, or the registry has.

@@ -5,6 +5,8 @@ import (
 	"context"
 	"slices"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/chimejobs/chime/internal/protocol"
 	"github.com/chimejobs/chime/internal/recent"
 )
@@ -35,11 +37,60 @@ func (s *store) registerAgain(ctx context.Context, residents []resident) error {
 	return nil
 }
 
+// A movedMark is the mark of a schedule that was found in a queue that it has left, or leaves.
+type movedMark struct {
+	protocol.Address
+	to home // where it has moved
+}
+
+// restoreLost looks for schedules that the registry has in a queue that has lost them, because its node went back to an earlier state, or its keys are
+// gone. The mark from which such a schedule has moved there is its last copy, and it arrives from it once more. A mark costs two lookups, unless the
+// schedule has moved on since.
+func (s *store) restoreLost(ctx context.Context, marks []movedMark) error {
+	for some := range slices.Chunk(marks, maxRegister) {
+		args := []any{"zmscore", s.keys.registry()}
+		for _, m := range some {
+			args = append(args, m.to.member(m.Name))
+		}
+		registered := redis.NewSliceCmd(ctx, args...)
+		if err := cmp.Or(s.client.Process(ctx, registered), complete(registered)); err != nil {
+			return failure("look up schedules in", s.keys.registry(), err)
+		}
+		var arrived []movedMark
+		var places []protocol.Address
+		for i, m := range some {
+			if registered.Val()[i] == nil {
+				continue
+			}
+			p, err := s.partitionOf(ctx, m.to.queue, m.Name)
+			if err != nil {
+				return err
+			}
+			arrived, places = append(arrived, m), append(places, protocol.Address{Partition: p, Name: m.Name})
+		}
+		there, err := s.readCopies(ctx, places, false)
+		if err != nil {
+			return err
+		}
+		for i, m := range arrived {
+			if c := there[i]; c.kind == definitionCopy || c.kind == unreadableCopy || c.generation > m.to.generation {
+				continue
+			}
+			if _, err := s.settle(ctx, m.Name, copyRead{queue: m.Partition.Queue}); err != nil { // the leader places what is owed
+				return err
+			}
+			s.options.Logger.WarnContext(ctx, "redisstore: the queue of a schedule has lost it: it arrives from the mark of its move",
+				"event", "schedule.lost", "schedule", m.Name, "queue", m.to.queue)
+		}
+	}
+	return nil
+}
+
 // residentPages is how many pages of a partition's schedules one call of Sweep reads, about a hundred schedules each: the caller keeps a
 // lease meanwhile.
 const residentPages = 20
 
-// registerResidents writes the lost registry entries of the schedules that live in partitions. Each call reads some schedules, and
+// registerResidents writes the lost registry entries of the schedules that live in partitions, and restores those of which only marks are left. Each call reads some schedules, and
 // the next call continues after them. more has the partitions with schedules left to read.
 func (s *store) registerResidents(ctx context.Context, partitions []protocol.Partition) (more map[protocol.Partition]bool, err error) {
 	more = make(map[protocol.Partition]bool, len(partitions))
@@ -49,6 +100,7 @@ func (s *store) registerResidents(ctx context.Context, partitions []protocol.Par
 			calls[i] = newCall(&residentsScript, []string{s.keys.partition(p).schedules, s.keys.partition(p).owners}, []any{cmp.Or(s.residents.of(p), "0")})
 		}
 		var residents []resident
+		var marks []movedMark
 		var left []protocol.Partition
 		for i, cmd := range s.run(ctx, s.client, calls...) {
 			p := partitions[i]
@@ -57,14 +109,22 @@ func (s *store) registerResidents(ctx context.Context, partitions []protocol.Par
 				err = failed
 				continue
 			}
-			for j := 1; j+3 < len(values); j += 4 {
-				residents = append(residents, resident{protocol.Address{Partition: p, Name: values.text(j)}, values.number(j + 1), parseOwner(values.text(j + 3))})
+			for j := 1; j+4 < len(values); j += 5 {
+				at := protocol.Address{Partition: p, Name: values.text(j)}
+				if to := values.text(j + 4); to != "" {
+					marks = append(marks, movedMark{at, home{to, values.number(j + 1)}})
+				} else {
+					residents = append(residents, resident{at, values.number(j + 1), parseOwner(values.text(j + 3))})
+				}
 			}
 			if more[p] = s.residents.seen(p, values.text(0)); more[p] {
 				left = append(left, p)
 			}
 		}
 		if failed := s.registerAgain(ctx, residents); failed != nil {
+			return more, failed
+		}
+		if failed := s.restoreLost(ctx, marks); failed != nil {
 			return more, failed
 		}
 		if partitions = left; len(partitions) == 0 {
