@@ -2,19 +2,19 @@ package jobfind
 
 import (
 	"cmp"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/internal/shape"
 )
 
 // A Group is jobs of one name that failed with the same error, apart from the parts that differ from job to job.
 type Group struct {
 	Count  int       `json:"count"`
 	Job    string    `json:"job"`
-	Error  string    `json:"error"` // as Normalize returns it
+	Error  string    `json:"error"` // as shape.Normalize returns it
 	First  time.Time `json:"first,omitzero"`
 	Last   time.Time `json:"last,omitzero"`
 	Queues []string  `json:"queues"` // in order
@@ -26,7 +26,7 @@ func Groups(jobs []*chime.JobInfo) []Group {
 	at := map[key]int{}
 	groups := []Group{}
 	for _, job := range jobs {
-		k := key{job.Name, Normalize(job.LastError)}
+		k := key{job.Name, shape.Normalize(job.LastError)}
 		i, known := at[k]
 		if !known {
 			i = len(groups)
@@ -86,17 +86,4 @@ func (g *Group) add(job *chime.JobInfo) {
 	if since.After(g.Last) {
 		g.Last = since
 	}
-}
-
-var (
-	quoted  = regexp.MustCompile(`"[^"]*"|` + "`[^`]*`")
-	single  = regexp.MustCompile(`(^|[\s(\[{=:,])'[^']*'`) // not the apostrophe of a word
-	numbers = regexp.MustCompile(`\b0[xX][0-9a-fA-F]+\b|\b[0-9a-fA-F]*[0-9][0-9a-fA-F]*\b|[0-9]+`)
-)
-
-// Normalize replaces by # the parts of an error that differ from job to job: text in quotes, numbers, and hexadecimal numbers.
-func Normalize(text string) string {
-	text = quoted.ReplaceAllString(text, "#")
-	text = single.ReplaceAllString(text, "$1#")
-	return numbers.ReplaceAllString(text, "#")
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/internal/shape"
 )
 
 const (
@@ -157,7 +158,7 @@ func (f *failures) groups(now time.Time, sampled map[string]map[string]int64) []
 				if failure.At.Before(since) {
 					continue
 				}
-				key := look{queue, job.Name, Shape(failure.Error)}
+				key := look{queue, job.Name, shape.Of(failure.Error)}
 				g := found[key]
 				if g == nil {
 					g = &Group{Queue: queue, Job: job.Name, Error: key.error, First: failure.At}
@@ -172,7 +173,7 @@ func (f *failures) groups(now time.Time, sampled map[string]map[string]int64) []
 					g.Last = failure.At
 				}
 			}
-			if g := found[look{queue, job.Name, Shape(job.LastError)}]; g != nil {
+			if g := found[look{queue, job.Name, shape.Of(job.LastError)}]; g != nil {
 				g.Jobs = append(g.Jobs, job)
 			}
 		}

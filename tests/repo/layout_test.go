@@ -31,12 +31,13 @@ var mayImport = map[string][]string{
 	"internal/guardlog": {},
 	"internal/seal":     {"internal/protocol", "internal/wire", "internal/schedule"},
 	"internal/enqueue":  {"internal/protocol", "internal/wire", "internal/retry", "internal/recent", "internal/observe", "golang.org/x/sync"},
-	"internal/work":     {"internal/protocol", "internal/wire", "internal/schedule", "internal/retry", "internal/reap", "internal/observe"},
+	"internal/work":     {"internal/protocol", "internal/wire", "internal/schedule", "internal/shape", "internal/retry", "internal/reap", "internal/observe"},
 	"internal/tick":     {"internal/protocol", "internal/schedule", "internal/retry", "internal/reap", "internal/observe"},
 	"internal/memconn":  {},
 	"internal/keyring":  {},
 	"chimeseal":         {"internal/keyring"},
 	"internal/format":   {},
+	"internal/shape":    {},
 	"internal/plain":    {".", "internal/format"},
 	"internal/svg":      {"internal/format"},
 	"internal/testjob":  {}, // through which chimetest reaches into the root
@@ -53,10 +54,10 @@ var mayImport = map[string][]string{
 	"dashboard/internal/live":    {"internal/format"},
 	"dashboard/internal/visit":   {"github.com/redis/go-redis/v9"},    // for tests
 	"dashboard/internal/render":  {"internal/format", "internal/svg"}, // it is given models, and knows no store
-	"dashboard/internal/pages":   {".", "recurrence", "internal/format", "internal/overview", "internal/plain", "internal/jobfind", "internal/history", "internal/blocked", "internal/rights", "internal/svg", "internal/wire", "internal/protocol", "dashboard/internal/render"},
+	"dashboard/internal/pages":   {".", "recurrence", "internal/format", "internal/overview", "internal/plain", "internal/jobfind", "internal/history", "internal/blocked", "internal/rights", "internal/shape", "internal/svg", "internal/wire", "internal/protocol", "dashboard/internal/render"},
 	"dashboard/internal/change":  {".", "recurrence", "internal/format", "internal/plain", "internal/jobfind", "internal/rules", "internal/times", "internal/definition", "dashboard/internal/builder", "dashboard/internal/render"},
-	"internal/jobfind":           {".", "internal/protocol"}, // these eight are for the command and the dashboard
-	"internal/overview":          {".", "internal/protocol", "internal/jobfind", "internal/rights"},
+	"internal/jobfind":           {".", "internal/protocol", "internal/shape"}, // these eight are for the command and the dashboard
+	"internal/overview":          {".", "internal/protocol", "internal/rights", "internal/shape"},
 	"internal/rights":            {},
 	"internal/history":           {".", "internal/schedule"},
 	"internal/blocked":           {".", "internal/protocol", "internal/rights", "internal/plain"},

@@ -12,6 +12,7 @@ import (
 	"github.com/chimejobs/chime/internal/overview"
 	"github.com/chimejobs/chime/internal/plain"
 	"github.com/chimejobs/chime/internal/rights"
+	"github.com/chimejobs/chime/internal/shape"
 )
 
 const (
@@ -194,7 +195,7 @@ func (s *Site) failureRow(g overview.Group) FailureRow {
 	if s.hooks.RedactError != nil && g.Error != "" {
 		row.Error = redacted
 		if len(g.Jobs) > 0 {
-			row.Error = overview.Shape(s.hooks.failed(g.Jobs[0], g.Jobs[0].LastError))
+			row.Error = shape.Of(s.hooks.failed(g.Jobs[0], g.Jobs[0].LastError))
 		}
 	}
 	return row
