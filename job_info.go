@@ -62,6 +62,7 @@ type JobInfo struct {
 
 	Failures  []Failure `json:"failures,omitempty"`   // the last five attempts that failed, oldest first
 	LastError string    `json:"last_error,omitempty"` // the error of the last one, at most 1 KiB
+	Stack     string    `json:"stack,omitempty"`      // the last one panicked: its stack, at most 4 KiB, cut at its end; empty: it did not panic
 	Worker    string    `json:"worker,omitempty"`     // running and taken: the worker that holds it, a [WorkerInfo]'s name; empty: unknown
 	Cancelled bool      `json:"cancelled,omitempty"`  // the worker was asked to stop the job
 
@@ -83,13 +84,6 @@ type JobInfo struct {
 	Progress []byte `json:"-"` // running: the handler's last report; see [Decode]. In JSON: progress_bytes
 	Result   []byte `json:"-"` // done: the handler's result; see [Decode]. In JSON: result_bytes
 	Payload  []byte `json:"-"` // the encoded arguments; see Decode. In JSON: payload_bytes
-}
-
-// A Failure describes a failed attempt.
-type Failure struct {
-	At     time.Time `json:"at"`     // when the attempt failed, by the store's clock
-	Worker string    `json:"worker"` // the worker that ran it, a [WorkerInfo]'s name
-	Error  string    `json:"error"`  // cut to 500 bytes
 }
 
 // newJobInfo decodes a stored job.
@@ -158,7 +152,7 @@ func messageOf(found *protocol.FoundJob, name string, planned time.Time) (wire.E
 // fill sets the fields that an envelope has.
 func (j *JobInfo) fill(message *wire.Envelope) {
 	j.Name, j.Planned, j.Payload = message.Name, message.Planned, message.Payload
-	j.MaxAttempts, j.Timeout, j.LastError = message.MaxAttempts, message.Timeout, message.LastError
+	j.MaxAttempts, j.Timeout, j.LastError, j.Stack = message.MaxAttempts, message.Timeout, message.LastError, message.Stack
 	j.Attempt = message.Failures + 1
 	if j.Crashes == 0 && j.State != JobRunning && j.State != JobDead {
 		j.Expires = message.Expires
@@ -261,13 +255,6 @@ func (j JobInfo) MarshalJSON() ([]byte, error) {
 		ResultBytes   int    `json:"result_bytes,omitempty"`
 		Error         string `json:"error,omitempty"`
 	}{fields(j), j.Timeout.Milliseconds(), j.Keep.Milliseconds(), len(j.Payload), len(j.Progress), len(j.Result), problem})
-}
-
-// MarshalJSON encodes the failure with its instant in UTC.
-func (f Failure) MarshalJSON() ([]byte, error) {
-	type fields Failure // without methods
-	f.At = f.At.UTC()
-	return json.Marshal(fields(f))
 }
 
 // A ReasonKind is the kind of a reason why a job does not run.

@@ -1,6 +1,7 @@
 package chime
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -106,4 +107,18 @@ func OutcomeOf(err error) Outcome {
 	}
 	outcome.Err = err
 	return outcome
+}
+
+// A Failure describes a failed attempt.
+type Failure struct {
+	At     time.Time `json:"at"`     // when the attempt failed, by the store's clock
+	Worker string    `json:"worker"` // the worker that ran it, a [WorkerInfo]'s name
+	Error  string    `json:"error"`  // cut to 500 bytes
+}
+
+// MarshalJSON encodes the failure with its instant in UTC.
+func (f Failure) MarshalJSON() ([]byte, error) {
+	type fields Failure // without methods
+	f.At = f.At.UTC()
+	return json.Marshal(fields(f))
 }

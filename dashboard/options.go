@@ -46,7 +46,7 @@ type Options struct {
 	// Redact returns the part of a job's arguments, result or progress that pages may show. It gets the decoded value, as encoding/json returns it,
 	// with json.Number for numbers. A value that cannot be decoded is not shown. nil: viewers with the right to reveal see everything.
 	Redact func(job *chime.JobInfo, payload any) any
-	// RedactError returns the text that is shown for an error or a note of a job, or for the value of a header. Filters and groups of failures use
+	// RedactError returns the text that is shown for an error, a stack or a note of a job, or for the value of a header. Filters and groups of failures use
 	// this text of errors too, so it is called for every job that such a filter reads. A long error is cut when it is stored, and then ends with …. So a
 	// pattern that hides a secret must not need the text after the secret. nil: all these texts are shown.
 	RedactError func(job *chime.JobInfo, text string) string

@@ -99,3 +99,24 @@ func TestNotesAndHeadersAreRedacted(t *testing.T) {
 		}
 	})
 }
+
+// slipOfCanary panics.
+func slipOfCanary() { panic("a slip") }
+
+// A stack contains names of functions and of files: it is redacted as errors are. Pages that anybody may see do not show it.
+func TestAStackGoesThroughRedactError(t *testing.T) {
+	onEmbedded(t, func(t *testing.T, store chime.Store) {
+		must(chime.NewEnqueuer(store, chime.EnqueuerOptions{Logger: quiet}).Enqueue(t.Context(), "report", nil, chime.ID("slip"), chime.MaxAttempts(1)))
+		work(t, store, time.Minute, func(context.Context, *chime.Job) error { slipOfCanary(); return nil })
+		wants(t, "the job", send(newDashboard(t, store, Options{}), "GET", "/jobs/default/slip"), 200, "<summary>Stack</summary>", "slipOfCanary(", "panic: a slip")
+		d := newDashboard(t, store, Options{RedactError: func(_ *chime.JobInfo, text string) string { return strings.ReplaceAll(text, "Canary", "[hidden]") }})
+		got := send(d, "GET", "/jobs/default/slip")
+		wants(t, "the job", got, 200, "slipOf[hidden](")
+		lacks(t, "the job", got, "slipOfCanary")
+		bare := New(store, Options{Logger: quiet})
+		defer bare.Close()
+		got = send(bare, "GET", "/jobs/default/slip")
+		wants(t, "the bare job", got, 200, "not shown without Options.Authorize")
+		lacks(t, "the bare job", got, "slipOf", "<summary>Stack")
+	})
+}

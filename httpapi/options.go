@@ -46,7 +46,7 @@ type Options struct {
 	// Nil: the defaults. [TokenQuotas] reads quotas from the lines of tokens.
 	Quota func(owner string) Quota
 	// RedactError returns what a client may read of an error or a note of a job of a schedule "collection:job": the messages of histories, and Chime-Error of
-	// error actions. The handlers of job actions write such texts. Requests of a job have no secrets and no addresses in them. Several requests may call
+	// error actions. The message and the stack of a task belong to "collection:". The handlers of job actions write such texts. Requests of a job have no secrets and no addresses in them. Several requests may call
 	// it at the same time. Nil: the whole text.
 	RedactError func(schedule, text string) string
 	// Logger logs every change, every request that was not allowed, and the details of requests of jobs that had no complete answer. Nil means

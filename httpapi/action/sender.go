@@ -111,7 +111,7 @@ func (s *Sender) redacted(job *chime.Job) *chime.Job {
 		return job
 	}
 	shown, death := *job, *job.Death
-	death.LastError = s.options.RedactError(death.Schedule, death.LastError)
+	death.LastError, death.Stack = s.options.RedactError(death.Schedule, death.LastError), "" // the stack is not sent
 	shown.Death = &death
 	return &shown
 }

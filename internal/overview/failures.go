@@ -129,7 +129,7 @@ func (f *failing) deadPage(ctx context.Context, jobs *chime.Jobs, q *chime.Queue
 // light drops the data that no frame shows.
 func light(jobs []*chime.JobInfo) []*chime.JobInfo {
 	for _, job := range jobs {
-		job.Payload, job.Result = nil, nil
+		job.Payload, job.Result, job.Stack = nil, nil, ""
 	}
 	return jobs
 }

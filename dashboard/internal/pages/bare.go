@@ -65,7 +65,7 @@ func (s bareStore) Namespace() string { return namespaceOf(s.Store) }
 // hideJob removes what only a viewer with a name may see from a job that is shown in full.
 func (h Hooks) hideJob(job *chime.JobInfo) {
 	if h.Bare {
-		job.Header, job.Note = nil, ""
+		job.Header, job.Note, job.Stack = nil, "", ""
 	}
 }
 

@@ -1,6 +1,7 @@
 package pages
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -46,7 +47,7 @@ type Attempt struct {
 	On      Hand
 	Last    bool // it is the last failed one
 	Error   string
-	Stack   string // the other lines of the error; empty: the error has one line
+	Stack   string // empty: it did not panic, or its stack is not kept
 	Note    string
 }
 
@@ -198,13 +199,14 @@ func (s *Site) attemptsOf(job *chime.JobInfo, runs []*chime.RunInfo) (attempts [
 	slices.Reverse(attempts)
 	if i := slices.IndexFunc(attempts, func(a Attempt) bool { return a.Error != "" }); i >= 0 {
 		attempts[i].Last = true
+		attempts[i].Stack = cmp.Or(s.hooks.failed(job, job.Stack), attempts[i].Stack)
 	}
 	return attempts, earlier
 }
 
 // failures returns the attempts that are stored with the job, oldest first.
 func (s *Site) failures(job *chime.JobInfo) (attempts []Attempt) {
-	known := job.Failures
+	known := jobfind.Failures(job)
 	if len(known) == 0 && job.LastError != "" {
 		known = []chime.Failure{{At: jobfind.Since(job), Error: job.LastError}}
 	}
@@ -217,11 +219,7 @@ func (s *Site) failures(job *chime.JobInfo) (attempts []Attempt) {
 		if job.State == chime.JobDead && i == len(known)-1 {
 			a.State = plain.Outcome(chime.RunDead)
 		}
-		text := failure.Error
-		if i == len(known)-1 && strings.HasPrefix(job.LastError, strings.TrimSuffix(text, "…")) {
-			text = job.LastError // it is cut later
-		}
-		a.fail(s.hooks.failed(job, text))
+		a.fail(s.hooks.failed(job, failure.Error))
 		attempts = append(attempts, a)
 	}
 	return attempts

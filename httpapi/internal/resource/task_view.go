@@ -18,6 +18,7 @@ type TaskView struct {
 	Enqueued, Due, Expires, Started, Ended, KeptUntil time.Time // zero: none
 
 	Message string          // the note of its handler, or the error of the last attempt
+	Stack   string          // the last attempt panicked: its stack; empty: it did not panic
 	Result  json.RawMessage // what the handler has returned, as JSON; nil: nothing
 }
 
@@ -36,6 +37,7 @@ type taskJSON struct {
 	EndTime      string          `json:"endTime,omitempty"`
 	KeptUntil    string          `json:"keptUntil,omitempty"`
 	Message      string          `json:"message,omitempty"`
+	Stack        string          `json:"stack,omitempty"`
 	Result       json.RawMessage `json:"result,omitempty"`
 }
 
@@ -44,6 +46,6 @@ func (v *TaskView) Append(to []byte) []byte {
 	return appendJSON(to, taskJSON{
 		ID: v.ID, Queue: v.Queue, Group: v.Group, Job: v.Job, State: v.State, Outcome: v.Outcome, Attempt: v.Attempt,
 		EnqueuedTime: Time(v.Enqueued), DueTime: Time(v.Due), ExpiryTime: Time(v.Expires), StartTime: Time(v.Started), EndTime: Time(v.Ended),
-		KeptUntil: Time(v.KeptUntil), Message: v.Message, Result: v.Result,
+		KeptUntil: Time(v.KeptUntil), Message: v.Message, Stack: v.Stack, Result: v.Result,
 	})
 }

@@ -36,23 +36,35 @@ func (s *Service) GetTask(ctx context.Context, n resource.TaskName, queue string
 	case err != nil:
 		return nil, fmt.Errorf("httpapi: task %q %w: %w", id, ErrUnreadable, err)
 	}
-	return newTaskView(n.Task, info), nil
+	return s.taskView(n, info), nil
 }
 
 func noTask(n resource.TaskName, queue string) error {
 	return problem.New(problem.NotFound, "there is no task %s of collection %s on queue %s: it has ended and its result is not kept (keep), or it was never added there", n.Task, n.Collection, queue)
 }
 
-func newTaskView(id string, info *chime.JobInfo) *resource.TaskView {
+func (s *Service) taskView(n resource.TaskName, info *chime.JobInfo) *resource.TaskView {
+	message, stack := cmp.Or(info.Note, info.LastError), info.Stack
+	if redact := s.options.RedactError; redact != nil {
+		message, stack = redactTask(redact, n, message), redactTask(redact, n, stack)
+	}
 	v := &resource.TaskView{
-		ID: id, Queue: info.Queue, Group: info.Group, State: taskState(info.State), Outcome: string(info.Outcome), Attempt: info.Attempt,
+		ID: n.Task, Queue: info.Queue, Group: info.Group, State: taskState(info.State), Outcome: string(info.Outcome), Attempt: info.Attempt,
 		Enqueued: info.Enqueued, Due: info.Due, Expires: info.Expires, Started: info.Started, Ended: info.Ended, KeptUntil: info.KeptUntil,
-		Message: cutText(cmp.Or(info.Note, info.LastError), maxMessage), Result: taskResult(info.Result),
+		Message: cutText(message, maxMessage), Stack: stack, Result: taskResult(info.Result),
 	}
 	if info.Name != action.JobName {
 		v.Job = info.Name
 	}
 	return v
+}
+
+// redactTask returns what a client may read of a text of a task. A task has no schedule: it is shown as its collection's job without a name.
+func redactTask(redact func(schedule, text string) string, n resource.TaskName, text string) string {
+	if text == "" {
+		return ""
+	}
+	return redact(n.Collection+":", text)
 }
 
 // taskState is the state of a job in an answer. A job that a worker has taken ahead has not begun.

@@ -416,6 +416,32 @@ func TestTheHandlerDecidesHowOftenATaskIsTried(t *testing.T) {
 	})
 }
 
+func slipOfCanary() { panic("a slip of canary") }
+
+// The handlers of jobs write the errors of tasks, so RedactError decides what a client reads of them.
+func TestATaskHasItsStackThroughRedactError(t *testing.T) {
+	for name, redact := range map[string]func(schedule, text string) string{
+		"slipOfCanary(": nil,
+		"slipOf[demo:](": func(schedule, text string) string {
+			return strings.NewReplacer("Canary", "["+schedule+"]", "canary", "["+schedule+"]").Replace(text)
+		},
+	} {
+		onService(t, Options{RedactError: redact}, func(t *testing.T, f *fixture) {
+			f.collect("demo", &resource.Collection{Jobs: []string{"own"}})
+			worker := chime.NewWorker(f.server.Store(), chime.WorkerOptions{})
+			worker.Handle("own", func(context.Context, *chime.Job) error { slipOfCanary(); return nil }, chime.MaxAttempts(1))
+			f.start(worker)
+			f.add(`{"job": {"name": "own"}, "id": "order"}`, "")
+			time.Sleep(time.Minute) // fake time
+			v := f.task(order)
+			if shown := string(v.Append(nil)); v.State != "dead" || !strings.Contains(v.Stack, name) || !strings.Contains(v.Message, "panic: a slip of ") ||
+				redact != nil && strings.Contains(strings.ToLower(shown), "canary") || !strings.Contains(shown, `"stack":"goroutine `) {
+				t.Errorf("%s: got %s", name, shown)
+			}
+		})
+	}
+}
+
 func TestATaskThatHasNotBegunInTimeExpires(t *testing.T) {
 	onService(t, Options{}, func(t *testing.T, f *fixture) {
 		f.collect("demo", &resource.Collection{Jobs: []string{"app"}})

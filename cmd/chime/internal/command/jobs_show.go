@@ -16,6 +16,7 @@ import (
 	"github.com/chimejobs/chime"
 	"github.com/chimejobs/chime/cmd/chime/internal/output"
 	"github.com/chimejobs/chime/internal/format"
+	"github.com/chimejobs/chime/internal/jobfind"
 	"github.com/chimejobs/chime/internal/plain"
 	"github.com/chimejobs/chime/internal/times"
 	"github.com/chimejobs/chime/internal/wire"
@@ -160,7 +161,7 @@ func (s *session) jobText(job *chime.JobInfo, why chime.Reason, now time.Time, p
 			row(part.title, format.Plural(len(part.data), "byte", "bytes")+"; --payload shows it")
 		}
 	}
-	for i, failure := range job.Failures {
+	for i, failure := range jobfind.Failures(job) {
 		row(cmp.Or(map[int]string{0: "Failures"}[i], " "), times.Full(failure.At, s.location)+"  on "+failure.Worker)
 		for line := range strings.SplitSeq(failure.Error, "\n") {
 			row(" ", "  "+line)
@@ -170,5 +171,11 @@ func (s *session) jobText(job *chime.JobInfo, why chime.Reason, now time.Time, p
 		row("Error", job.LastError)
 	}
 	_ = t.Flush()
+	if job.Stack != "" {
+		b.WriteString("\nStack of the last failure\n")
+		for line := range strings.SplitSeq(strings.TrimRight(job.Stack, "\n"), "\n") {
+			fmt.Fprintf(&b, "  %s\n", output.Printable(strings.ReplaceAll(line, "\t", "    ")))
+		}
+	}
 	return b.String()
 }

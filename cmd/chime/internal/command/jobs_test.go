@@ -3,6 +3,7 @@ package command_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -155,6 +156,24 @@ func TestAnIDThatThereIsSaysHowThatJobStands(t *testing.T) {
 	s.Run(t, args...)
 	wants{out: []string{"Job default/c1 exists already and is delayed. Nothing was added."}}.check(t, s.Run(t, args...), args...)
 	wants{out: []string{"2 bytes; --payload shows it"}}.check(t, s.Run(t, "jobs", "show", "c1"))
+}
+
+func slipOfAPen() { panic("a slip") }
+
+func TestAJobShowsItsStack(t *testing.T) {
+	s := emptyShop(t)
+	s.enqueue(t, chime.Item{Name: "slip", Options: []chime.EnqueueOption{chime.ID("s1"), chime.MaxAttempts(1)}}, chime.Item{Name: "slip", Options: []chime.EnqueueOption{chime.ID("s2"), chime.MaxAttempts(1)}})
+	s.work(t, 2, map[string]chime.Handler{"slip": func(_ context.Context, job *chime.Job) error {
+		if job.ID == "s1" {
+			slipOfAPen()
+		}
+		return errors.New("no slip")
+	}}, "default")
+	wants{out: []string{"  panic: a slip\n", "\nStack of the last failure\n  goroutine ", "command_test.slipOfAPen("}}.check(t, s.Run(t, "jobs", "show", "s1"))
+	wants{out: []string{`"stack": "goroutine `}}.check(t, s.Run(t, "jobs", "show", "s1", "--json"))
+	if got := s.Run(t, "jobs", "show", "s2"); strings.Contains(got.Out, "Stack") {
+		t.Errorf("a job that returned an error: %s", got.Out)
+	}
 }
 
 func TestAPayloadIsShownOnlyOnRequest(t *testing.T) {
