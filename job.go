@@ -167,11 +167,11 @@ func (j *Job) Progress(v any) error {
 	return err
 }
 
-// Note adds a remark for people to the record of the attempt, such as "1000 rows". It is cut to 2 KiB, and characters that are not
-// printable are escaped. The last Note counts.
+// Note adds a remark for people to the record of the attempt, such as "1000 rows". It is cut to 2 KiB. Characters that are not
+// printable are escaped, except line ends and tabs; lists show its first line. The last Note counts.
 func (j *Job) Note(text string) {
 	if j.output != nil {
-		j.output.Note(wire.Printable(text, wire.MaxNote))
+		j.output.Note(wire.PrintableLines(text, wire.MaxNote))
 	}
 }
 

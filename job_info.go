@@ -61,7 +61,7 @@ type JobInfo struct {
 	Followers int `json:"followers,omitempty"`
 
 	Failures  []Failure `json:"failures,omitempty"`   // the last five attempts that failed, oldest first
-	LastError string    `json:"last_error,omitempty"` // the error of the last one, at most 1 KiB
+	LastError string    `json:"last_error,omitempty"` // the error of the last one, at most 1 KiB; it may have several lines
 	Stack     string    `json:"stack,omitempty"`      // the last one panicked: its stack, at most 4 KiB, cut at its end; empty: it did not panic
 	Worker    string    `json:"worker,omitempty"`     // running and taken: the worker that holds it, a [WorkerInfo]'s name; empty: unknown
 	Cancelled bool      `json:"cancelled,omitempty"`  // the worker was asked to stop the job

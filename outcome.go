@@ -113,7 +113,7 @@ func OutcomeOf(err error) Outcome {
 type Failure struct {
 	At     time.Time `json:"at"`     // when the attempt failed, by the store's clock
 	Worker string    `json:"worker"` // the worker that ran it, a [WorkerInfo]'s name
-	Error  string    `json:"error"`  // cut to 500 bytes
+	Error  string    `json:"error"`  // cut to 500 bytes; it may have several lines
 }
 
 // MarshalJSON encodes the failure with its instant in UTC.

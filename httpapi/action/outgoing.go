@@ -89,12 +89,15 @@ func chimeHeaders(job *chime.Job) map[string]string {
 	return headers
 }
 
-// asciiText is a text for a header: printable ASCII, other characters as ?, up to a number of characters.
+// asciiText is a text for a header: printable ASCII, line ends as spaces, other characters as ?, up to a number of characters.
 func asciiText(text string, limit int) string {
 	var out strings.Builder
 	for _, r := range text {
 		if out.Len() == limit {
 			break
+		}
+		if r == '\n' {
+			r = ' '
 		}
 		if r < ' ' || r > '~' {
 			r = '?'

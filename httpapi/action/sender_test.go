@@ -382,7 +382,7 @@ func TestAnErrorActionBelongsToWhatDied(t *testing.T) {
 	}
 	requests, _ := r.requests()
 	if h := requests[0].Header; h.Get("X-Key") != "canary" || h.Get("Chime-Job") != "report" || h.Get("Chime-Planned") != "2027-03-01T10:00:00Z" ||
-		!strings.HasPrefix(h.Get("Chime-Error"), "it?failed ?xx") || len(h.Get("Chime-Error")) != 256 {
+		!strings.HasPrefix(h.Get("Chime-Error"), "it failed ?xx") || len(h.Get("Chime-Error")) != 256 {
 		t.Errorf("%v", h)
 	}
 	hides := senderTo(t, r.Server)

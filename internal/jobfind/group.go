@@ -14,7 +14,7 @@ import (
 type Group struct {
 	Count  int       `json:"count"`
 	Job    string    `json:"job"`
-	Error  string    `json:"error"` // as shape.Normalize returns it
+	Error  string    `json:"error"` // its shape
 	First  time.Time `json:"first,omitzero"`
 	Last   time.Time `json:"last,omitzero"`
 	Queues []string  `json:"queues"` // in order
@@ -26,7 +26,7 @@ func Groups(jobs []*chime.JobInfo) []Group {
 	at := map[key]int{}
 	groups := []Group{}
 	for _, job := range jobs {
-		k := key{job.Name, shape.Normalize(job.LastError)}
+		k := key{job.Name, shape.Of(job.LastError)}
 		i, known := at[k]
 		if !known {
 			i = len(groups)

@@ -298,7 +298,7 @@ type RunRecord struct {
 	Attempt int    // 0: it did not begin
 	Fence   int64  // under which it ran
 	Worker  string // that ran it
-	Error   string // how it failed; at most MaxRunError bytes of one line are kept
+	Error   string // how it failed; at most MaxRunError bytes are kept; it may have several lines, without tabs
 	Note    string // what its handler remarked, at most 2 KiB
 }
 

@@ -8,7 +8,7 @@ import (
 	"github.com/chimejobs/chime/internal/wire"
 )
 
-// The history of a schedule keeps short texts of one line. A sealed one is runMark and base64: no text that wire.Printable returns has the mark.
+// The history of a schedule keeps short texts. A sealed one is protocol.SealedTextMark and base64: no text that wire.PrintableLines returns has the mark.
 
 var encoding = base64.RawURLEncoding
 
@@ -24,7 +24,7 @@ func (s *sealer) sealText(k kind, at place, text string, limit int) (string, err
 		if left <= 0 {
 			return "", nil
 		}
-		sealed, err = s.seal(k, at, []byte(wire.Printable(text, left)))
+		sealed, err = s.seal(k, at, []byte(wire.PrintableLines(text, left)))
 	}
 	if err != nil || len(sealed) > room {
 		return "", err

@@ -34,7 +34,7 @@ func (d *Details) Added() []*[]byte { return []*[]byte{&d.OnDone, &d.OnDeath} }
 type Failure struct {
 	At     time.Time // milliseconds
 	Worker string
-	Error  string // cut to 500 bytes, control characters escaped
+	Error  string // cut to 500 bytes, control characters except line ends and tabs escaped
 }
 
 // A Retry is how long a job waits after its n-th failure: First × 2^(n-1), at most Max. If they are equal, the delay is constant.
@@ -126,7 +126,7 @@ func (d *Details) encode() []byte {
 		Offset: ceilMillis(d.Offset), Group: d.Group, Sealed: d.Sealed,
 	}
 	for _, f := range d.Failures[max(0, len(d.Failures)-MaxFailures):] {
-		form.Failures = append(form.Failures, failureForm{f.At.UnixMilli(), Printable(f.Worker, maxWorkerName), Printable(f.Error, maxFailureText)})
+		form.Failures = append(form.Failures, failureForm{f.At.UnixMilli(), Printable(f.Worker, maxWorkerName), PrintableLines(f.Error, maxFailureText)})
 	}
 	if d.Retry != (Retry{}) {
 		form.Retry = []int64{ceilMillis(d.Retry.First), ceilMillis(d.Retry.Max)}
@@ -173,7 +173,7 @@ func decodeDetails(element []byte) (*Details, error) {
 		d.Header = form.Header
 	}
 	for _, f := range form.Failures[max(0, len(form.Failures)-MaxFailures):] {
-		d.Failures = append(d.Failures, Failure{time.UnixMilli(f.At).UTC(), Printable(f.Worker, maxWorkerName), Printable(f.Error, maxFailureText)})
+		d.Failures = append(d.Failures, Failure{time.UnixMilli(f.At).UTC(), Printable(f.Worker, maxWorkerName), PrintableLines(f.Error, maxFailureText)})
 		if !validInstant(f.At) {
 			return nil, errDetails
 		}

@@ -50,7 +50,7 @@ type Envelope struct {
 	Timeout     time.Duration // milliseconds, rounded up; 0: the handler's
 	Failures    int           // attempt = failures + 1
 	Schedule    string        // empty: the job was enqueued
-	LastError   string        // cut to 1 KiB, control characters escaped
+	LastError   string        // cut to 1 KiB, control characters except line ends and tabs escaped
 	Stack       string        // cut to 4 KiB, control characters except line ends and tabs escaped
 	Details     *Details      // nil: none
 	Expires     time.Time     // milliseconds; if the job has not begun by then it ends; zero: it does not expire
@@ -72,8 +72,8 @@ func (e *Envelope) Follows() bool {
 // Encode returns the body, in newly allocated memory.
 func (e *Envelope) Encode() []byte {
 	clean := *e
-	clean.LastError = printable(e.LastError, maxErrorText, false)
-	clean.Stack = printable(e.Stack, maxStackText, true)
+	clean.LastError = PrintableLines(e.LastError, maxErrorText)
+	clean.Stack = PrintableLines(e.Stack, maxStackText)
 	details := clean.details()
 	return clean.appendTo(make([]byte, 0, clean.room()+len(details)), details)
 }
@@ -269,9 +269,9 @@ func (e *Envelope) set(field int, body []byte, at, end int, names map[string]str
 		}
 		e.Schedule = string(text)
 	case 7:
-		e.LastError = printable(string(text[:min(len(text), 4*maxErrorText)]), maxErrorText, false)
+		e.LastError = PrintableLines(string(text[:min(len(text), 4*maxErrorText)]), maxErrorText)
 	case 8:
-		e.Stack = printable(string(text[:min(len(text), 4*maxStackText)]), maxStackText, true)
+		e.Stack = PrintableLines(string(text[:min(len(text), 4*maxStackText)]), maxStackText)
 	case 9:
 		details, err := decodeDetails(text)
 		e.Details = details
@@ -319,6 +319,10 @@ func newerName(b []byte) string {
 // Printable cuts a text for one line of a log to at most limit bytes and escapes characters that are not printable.
 func Printable(s string, limit int) string { return printable(s, limit, false) }
 
+// PrintableLines cuts a text of one or more lines to at most limit bytes and escapes characters that are not printable, except line ends and tabs. A
+// line end is "\n": "\r\n" becomes that.
+func PrintableLines(s string, limit int) string { return printable(s, limit, true) }
+
 // printable cuts s to at most limit bytes and escapes invalid UTF-8 and every character that is not printable. With lines, it keeps
 // line ends and tabs.
 func printable(s string, limit int, lines bool) string {
@@ -342,6 +346,8 @@ func printable(s string, limit int, lines bool) string {
 		r, size := utf8.DecodeRuneInString(s[i:])
 		piece := append(escape[:0], s[i:i+size]...)
 		switch {
+		case lines && r == '\r' && i+1 < len(s) && s[i+1] == '\n':
+			piece = nil
 		case r == utf8.RuneError && size == 1:
 			piece = append(escape[:0], '\\', 'x', hexDigits[s[i]>>4], hexDigits[s[i]&15])
 		case !plain(r):

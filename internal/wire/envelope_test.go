@@ -121,7 +121,8 @@ func TestElementsOfLaterVersionsAreIgnored(t *testing.T) {
 func TestErrorTextsAreShortenedAndEscaped(t *testing.T) {
 	for in, want := range map[string]string{
 		"plain ünïcode ☃":        "plain ünïcode ☃",
-		"red \x1b[31m\r\n":       `red \x1b[31m\r\n`,
+		"red \x1b[31m\r\n":       `red \x1b[31m` + "\n",
+		"\tone\r\ntwo\rthree\n":  "\tone\ntwo\\rthree\n",
 		"bad \xff utf-8":         `bad \xff utf-8`,
 		"nul\x00 del\x7f":        `nul\x00 del\x7f`,
 		"bidi \u202e line\u2028": `bidi \u202e line\u2028`,

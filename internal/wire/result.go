@@ -46,7 +46,7 @@ type resultForm struct {
 func (r *Result) Encode() []byte {
 	encoded, err := Encode(resultForm{
 		Name: r.Name, Schedule: r.Schedule, Planned: millis(r.Planned), Started: millis(r.Started), Ended: millis(r.Ended), Keep: ceilMillis(r.Keep), Attempt: r.Attempt,
-		Error: Printable(r.Error, maxFailureText), Worker: Printable(r.Worker, maxWorkerName), Note: r.Note, Value: r.Value, Sealed: r.Sealed,
+		Error: PrintableLines(r.Error, maxFailureText), Worker: Printable(r.Worker, maxWorkerName), Note: r.Note, Value: r.Value, Sealed: r.Sealed,
 	})
 	if err != nil {
 		panic(err) // a form has strings, numbers and bytes only, and less than MaxEncoded of them
@@ -71,8 +71,8 @@ func DecodeResult(body []byte) (*Result, error) {
 		return nil, errors.New("the result cannot be read") // the decoder's error may contain the value
 	}
 	r := &Result{Name: form.Name, Schedule: form.Schedule, Planned: instant(form.Planned), Started: instant(form.Started), Ended: instant(form.Ended),
-		Attempt: form.Attempt, Error: Printable(form.Error, maxFailureText), Worker: Printable(form.Worker, maxWorkerName),
-		Note: Printable(form.Note, MaxNote), Value: some(form.Value), Sealed: form.Sealed}
+		Attempt: form.Attempt, Error: PrintableLines(form.Error, maxFailureText), Worker: Printable(form.Worker, maxWorkerName),
+		Note: PrintableLines(form.Note, MaxNote), Value: some(form.Value), Sealed: form.Sealed}
 	if validDelay(form.Keep) {
 		r.Keep = time.Duration(form.Keep) * time.Millisecond
 	}

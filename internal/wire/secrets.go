@@ -25,7 +25,7 @@ var errSecrets = errors.New("what was sealed has another form")
 
 // TakeErrors removes the texts of the errors from an envelope, and returns them encoded; nil: none.
 func (e *Envelope) TakeErrors() []byte {
-	texts := ErrorTexts{Last: printable(e.LastError, maxErrorText, false), Stack: printable(e.Stack, maxStackText, true)}
+	texts := ErrorTexts{Last: PrintableLines(e.LastError, maxErrorText), Stack: PrintableLines(e.Stack, maxStackText)}
 	e.LastError, e.Stack = "", ""
 	if e.Details != nil && len(e.Details.Failures) > 0 {
 		details := *e.Details
@@ -33,7 +33,7 @@ func (e *Envelope) TakeErrors() []byte {
 		for i := range details.Failures {
 			f := &details.Failures[i]
 			if f.Error != "" {
-				texts.Failures = append(texts.Failures, FailureText{f.At.UnixMilli(), Printable(f.Error, maxFailureText)})
+				texts.Failures = append(texts.Failures, FailureText{f.At.UnixMilli(), PrintableLines(f.Error, maxFailureText)})
 			}
 			f.Error = ""
 		}
@@ -56,7 +56,7 @@ func (e *Envelope) GiveErrors(encoded []byte) error {
 		return errSecrets // the decoder's error may contain the value
 	}
 	if e.LastError == "" {
-		e.LastError, e.Stack = printable(texts.Last, maxErrorText, false), printable(texts.Stack, maxStackText, true)
+		e.LastError, e.Stack = PrintableLines(texts.Last, maxErrorText), PrintableLines(texts.Stack, maxStackText)
 	}
 	if e.Details == nil {
 		return nil
@@ -66,7 +66,7 @@ func (e *Envelope) GiveErrors(encoded []byte) error {
 		f := &e.Details.Failures[i]
 		for j := range left {
 			if f.Error == "" && left[j].At == f.At.UnixMilli() {
-				f.Error = Printable(left[j].Text, maxFailureText)
+				f.Error = PrintableLines(left[j].Text, maxFailureText)
 				left = append(left[:j:j], left[j+1:]...)
 				break
 			}
@@ -84,7 +84,7 @@ type resultSecrets struct {
 
 // TakeSecrets removes error, note and value from a result, and returns them encoded.
 func (r *Result) TakeSecrets() []byte {
-	encoded, err := Encode(resultSecrets{Printable(r.Error, maxFailureText), r.Note, r.Value})
+	encoded, err := Encode(resultSecrets{PrintableLines(r.Error, maxFailureText), r.Note, r.Value})
 	if err != nil {
 		panic(err) // it has strings and bytes only, and less than MaxEncoded of them
 	}
@@ -98,7 +98,7 @@ func (r *Result) GiveSecrets(encoded []byte) error {
 	if err := decodeMsgpack(encoded, &s); err != nil {
 		return errSecrets // the decoder's error may contain the value
 	}
-	r.Error, r.Note, r.Value = Printable(s.Error, maxFailureText), Printable(s.Note, MaxNote), some(s.Value)
+	r.Error, r.Note, r.Value = PrintableLines(s.Error, maxFailureText), PrintableLines(s.Note, MaxNote), some(s.Value)
 	return nil
 }
 

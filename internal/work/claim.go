@@ -338,7 +338,7 @@ func (c *claim) describeRun(run *protocol.RunRecord, err error) {
 	run.Backfilled = c.origin() == observe.Backfill
 	_, _, run.Note = c.output.Said()
 	if err != nil {
-		run.Error = wire.Printable(fmt.Sprint(err), protocol.MaxRunError)
+		run.Error = wire.PrintableLines(fmt.Sprint(err), protocol.MaxRunError)
 	}
 }
 

@@ -243,7 +243,7 @@ func (s *Site) Group(job *chime.JobInfo) string {
 func (s *Site) ShownError() func(*chime.JobInfo) string { return s.hooks.shownError() }
 
 // groupOf returns the name of the group of jobs that failed with an error. The error is the text that is shown.
-func groupOf(name, shown string) string { return name + "\t" + shape.Normalize(shown) }
+func groupOf(name, shown string) string { return name + "\t" + shape.Of(shown) }
 
 // findGroup returns a filter for the jobs of a group. It searches for the longest part of the error that all jobs of the group share.
 func findGroup(g jobfind.Group) string {

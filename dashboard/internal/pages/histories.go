@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/internal/format"
 	"github.com/chimejobs/chime/internal/history"
 )
 
@@ -118,13 +119,13 @@ func (h *histories[T]) some(ctx context.Context, schedules []*chime.Schedule) ([
 	return all, nil
 }
 
-// readRuns reads the kept runs of schedules, newest first.
+// readRuns reads the kept runs of schedules, newest first, for lists: it cuts their texts to the first line.
 func (s *Site) readRuns(ctx context.Context, names []string) ([][]*chime.RunInfo, error) {
 	all, err := history.Runs(ctx, s.store, names)
 	for _, runs := range all {
 		for _, run := range runs {
 			job := jobOf(run)
-			run.Error, run.Note = s.hooks.failed(job, run.Error), s.hooks.failed(job, run.Note)
+			run.Error, run.Note = format.FirstLine(s.hooks.failed(job, run.Error)), format.FirstLine(s.hooks.failed(job, run.Note))
 		}
 	}
 	return all, err

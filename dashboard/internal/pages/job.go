@@ -225,7 +225,8 @@ func (s *Site) failures(job *chime.JobInfo) (attempts []Attempt) {
 	return attempts
 }
 
-// fail sets the error of an attempt. An error is stored as one line with \n for the end of a line. If it has the \n\t of a stack, it is shown in lines.
+// fail sets the error of an attempt. An error that an earlier version stored is one line with \n for the end of a line. If it has the \n\t of a stack, it is
+// shown in lines.
 func (a *Attempt) fail(text string) {
 	a.Error = text
 	if first, rest, found := strings.Cut(text, `\n`); found && strings.Contains(text, `\n\t`) {

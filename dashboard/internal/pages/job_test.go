@@ -54,7 +54,7 @@ func TestThePageOfAJobShowsItsAttempts(t *testing.T) {
 				t.Errorf("%s: the page has its payload %q, or not its size: %v", c.id, m.Payload, m.Held)
 			}
 		}
-		if m := jobPage(t, site, "media", "again"); m.Attempts[0].Error != "mailbox is full" || m.Attempts[0].Stack != "\tat smtp.go:12" || m.Attempts[0].Worker == "" || m.Headers[0].Value != hostile {
+		if m := jobPage(t, site, "media", "again"); m.Attempts[0].Error != "mailbox is full\n\tat smtp.go:12" || m.Attempts[0].Stack != "" || m.Attempts[0].Worker == "" || m.Headers[0].Value != hostile {
 			t.Errorf("got %+v, headers %v", m.Attempts[0], m.Headers)
 		}
 		if m := jobPage(t, site, "mail", "slow"); m.Percent != 62 {

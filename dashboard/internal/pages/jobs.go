@@ -10,6 +10,7 @@ import (
 
 	"github.com/chimejobs/chime"
 	"github.com/chimejobs/chime/dashboard/internal/render"
+	"github.com/chimejobs/chime/internal/format"
 	"github.com/chimejobs/chime/internal/jobfind"
 	"github.com/chimejobs/chime/internal/plain"
 )
@@ -295,8 +296,9 @@ func attemptOf(job *chime.JobInfo) string {
 
 const maxLine = 200 // maximum length of an error in a list, in bytes
 
-// shortened returns a text cut to the length for a list.
+// shortened returns the first line of a text, cut to the length for a list.
 func shortened(text string) string {
+	text = format.FirstLine(text)
 	if len(text) <= maxLine {
 		return text
 	}

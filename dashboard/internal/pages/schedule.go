@@ -175,7 +175,7 @@ func (s *Site) fillPast(ctx context.Context, m *Schedule, standing *Standing, r 
 	}
 	past := newPast(m.Schedule, series, runs, days, open, standing.hand, now)
 	for i, job := range open {
-		m.Open = append(m.Open, OpenJob{job, states[i], s.hooks.failed(job, job.LastError)})
+		m.Open = append(m.Open, OpenJob{job, states[i], shortened(s.hooks.failed(job, job.LastError))})
 	}
 	m.MoreOpen = max(0, m.Last.Unfinished-len(m.Open))
 	m.Kept = past.kept

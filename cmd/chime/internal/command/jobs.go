@@ -97,9 +97,8 @@ func (s *session) jobList(jobs []*chime.JobInfo, now time.Time) output.List {
 		if job.Err != nil {
 			text = job.Err.Error()
 		}
-		text, _, _ = strings.Cut(text, "\n")
 		list.Items = append(list.Items, output.Item{Name: nameOf(job), Value: job, Cells: []string{
-			job.ID, job.Name, job.Queue, plain.JobRow(job).Word, due, attemptOf(job), text,
+			job.ID, job.Name, job.Queue, plain.JobRow(job).Word, due, attemptOf(job), format.FirstLine(text),
 		}})
 	}
 	return list

@@ -68,9 +68,8 @@ func (s *session) groupList(groups []jobfind.Group) output.List {
 		if !g.First.IsZero() {
 			first, last = times.Short(g.First, now, s.location), times.Short(g.Last, now, s.location)
 		}
-		text, _, _ := strings.Cut(g.Error, "\n")
 		list.Items = append(list.Items, output.Item{Name: g.Job, Value: g, Cells: []string{
-			format.Count(g.Count), g.Job, text, first, last, strings.Join(g.Queues, " "),
+			format.Count(g.Count), g.Job, format.FirstLine(g.Error), first, last, strings.Join(g.Queues, " "),
 		}})
 	}
 	return list

@@ -113,6 +113,12 @@ func (s *session) jobText(job *chime.JobInfo, why chime.Reason, now time.Time, p
 			fmt.Fprintf(t, "%s\t%s\n", title, output.Printable(text))
 		}
 	}
+	lines := func(title, text string) {
+		for line := range strings.SplitSeq(strings.ReplaceAll(text, "\t", "    "), "\n") {
+			row(title, line)
+			title = " "
+		}
+	}
 	instant := func(title string, at time.Time) {
 		if !at.IsZero() {
 			row(title, times.Full(at, s.location)+"  "+format.Away(at.Sub(now)))
@@ -144,7 +150,7 @@ func (s *session) jobText(job *chime.JobInfo, why chime.Reason, now time.Time, p
 	if job.Followers > 1 {
 		row("Chain", format.Plural(job.Followers, "job", "jobs")+" may follow")
 	}
-	row("Note", job.Note)
+	lines("Note", job.Note)
 	instant("Kept until", job.KeptUntil)
 	for _, key := range slices.Sorted(maps.Keys(job.Header)) {
 		row("Header "+key, job.Header[key])
@@ -163,12 +169,10 @@ func (s *session) jobText(job *chime.JobInfo, why chime.Reason, now time.Time, p
 	}
 	for i, failure := range jobfind.Failures(job) {
 		row(cmp.Or(map[int]string{0: "Failures"}[i], " "), times.Full(failure.At, s.location)+"  on "+failure.Worker)
-		for line := range strings.SplitSeq(failure.Error, "\n") {
-			row(" ", "  "+line)
-		}
+		lines(" ", "  "+strings.ReplaceAll(failure.Error, "\n", "\n  "))
 	}
 	if len(job.Failures) == 0 {
-		row("Error", job.LastError)
+		lines("Error", job.LastError)
 	}
 	_ = t.Flush()
 	if job.Stack != "" {

@@ -107,8 +107,7 @@ func (s *session) runHistory(of *chime.Schedule, runs []*chime.RunInfo) output.L
 func cmpLine(texts ...string) string {
 	for _, text := range texts {
 		if text != "" {
-			line, _, _ := strings.Cut(text, "\n")
-			return line
+			return format.FirstLine(text)
 		}
 	}
 	return ""

@@ -48,8 +48,12 @@ func (m *Model) detail() []string {
 type fields []string
 
 func (f *fields) add(name, value string) {
-	if value != "" {
-		*f = append(*f, fill(name, 16)+output.Printable(value))
+	if value == "" {
+		return
+	}
+	for line := range strings.SplitSeq(value, "\n") {
+		*f = append(*f, fill(name, 16)+output.Printable(strings.ReplaceAll(line, "\t", "    ")))
+		name = ""
 	}
 }
 
@@ -104,7 +108,7 @@ func (m *Model) groupsDetail(d *fields, q overview.Queue) {
 	case g == nil || g.queue != q.Name:
 		d.add("groups", format.Count(q.Groups.MayStart)+" may start a job")
 	case g.err != nil:
-		d.add("groups", format.Count(q.Groups.MayStart)+" may start a job; the others are not known: "+firstLine(g.err.Error()))
+		d.add("groups", format.Count(q.Groups.MayStart)+" may start a job; the others are not known: "+format.FirstLine(g.err.Error()))
 	default:
 		counts, oldest := words.Groups(q.Groups.MayStart, g.sum)
 		counts, reasons, _ := strings.Cut(counts, " (")
@@ -188,13 +192,8 @@ func (m *Model) groupDetail(d *fields, g overview.Group) {
 		if j.State == chime.JobRetrying && !j.Due.IsZero() {
 			text += ", again " + format.Away(j.Due.Sub(m.clock()))
 		}
-		*d = append(*d, output.Printable(text+"  "+firstLine(j.LastError)))
+		*d = append(*d, output.Printable(text+"  "+format.FirstLine(j.LastError)))
 	}
-}
-
-func firstLine(text string) string {
-	text, _, _ = strings.Cut(text, "\n")
-	return text
 }
 
 func (m *Model) workerDetail(d *fields, w overview.Worker) {
