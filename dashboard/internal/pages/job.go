@@ -1,10 +1,8 @@
 package pages
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	"slices"
 	"strings"
 	"time"
 
@@ -34,21 +32,6 @@ type Job struct {
 	Held     []Held
 	Verbs    []render.Verb
 	Reveal   bool // the viewer may see its contents
-}
-
-// An Attempt is an attempt that has ended or is running.
-type Attempt struct {
-	Number  int // 0: not known
-	State   plain.State
-	Started time.Time // zero: not known
-	Ended   time.Time // zero: it is running
-	Took    time.Duration
-	Worker  string
-	On      Hand
-	Last    bool // it is the last failed one
-	Error   string
-	Stack   string // empty: it did not panic, or its stack is not kept
-	Note    string
 }
 
 // A Held is a payload, progress or result, of which the page shows the size.
@@ -169,69 +152,6 @@ func (s *Site) runsOf(ctx context.Context, job *chime.JobInfo) (runs []*chime.Ru
 		}
 	}
 	return runs, nil
-}
-
-// attemptsOf returns the attempts of a job, newest first, and the number of attempts before them. The schedule's history has the durations; a job
-// has only its last five failures.
-func (s *Site) attemptsOf(job *chime.JobInfo, runs []*chime.RunInfo) (attempts []Attempt, earlier int) {
-	for _, run := range slices.Backward(runs) {
-		a := Attempt{Number: run.Attempt, State: plain.Outcome(run.Outcome), Started: run.Started, Ended: run.Ended, Worker: run.Worker, Note: s.hooks.failed(job, run.Note)}
-		a.fail(s.hooks.failed(job, run.Error))
-		attempts = append(attempts, a)
-	}
-	if len(runs) == 0 {
-		attempts = s.failures(job)
-	}
-	switch {
-	case job.State == chime.JobRunning:
-		attempts = append(attempts, Attempt{Number: job.Attempt, State: plain.JobRow(job), Started: job.Started, Worker: job.Worker})
-	case job.State == chime.JobDone && len(runs) == 0:
-		attempts = append(attempts, Attempt{Number: job.Attempt, State: plain.Outcome(job.Outcome), Started: job.Started, Ended: job.Ended, Note: s.hooks.failed(job, job.Note)})
-	}
-	for i := range attempts {
-		if a := &attempts[i]; !a.Started.IsZero() && !a.Ended.IsZero() {
-			a.Took = a.Ended.Sub(a.Started)
-		}
-	}
-	if len(attempts) > 0 {
-		earlier = max(0, attempts[0].Number-1)
-	}
-	slices.Reverse(attempts)
-	if i := slices.IndexFunc(attempts, func(a Attempt) bool { return a.Error != "" }); i >= 0 {
-		attempts[i].Last = true
-		attempts[i].Stack = cmp.Or(s.hooks.failed(job, job.Stack), attempts[i].Stack)
-	}
-	return attempts, earlier
-}
-
-// failures returns the attempts that are stored with the job, oldest first.
-func (s *Site) failures(job *chime.JobInfo) (attempts []Attempt) {
-	known := jobfind.Failures(job)
-	if len(known) == 0 && job.LastError != "" {
-		known = []chime.Failure{{At: jobfind.Since(job), Error: job.LastError}}
-	}
-	number := job.Attempt - len(known)
-	if job.State == chime.JobDead || job.State == chime.JobDone && job.Outcome != chime.RunDone {
-		number++ // the last attempt is one of them
-	}
-	for i, failure := range known {
-		a := Attempt{Number: max(0, number+i), State: plain.Outcome(chime.RunFailed), Ended: failure.At, Worker: failure.Worker}
-		if job.State == chime.JobDead && i == len(known)-1 {
-			a.State = plain.Outcome(chime.RunDead)
-		}
-		a.fail(s.hooks.failed(job, failure.Error))
-		attempts = append(attempts, a)
-	}
-	return attempts
-}
-
-// fail sets the error of an attempt. An error that an earlier version stored is one line with \n for the end of a line. If it has the \n\t of a stack, it is
-// shown in lines.
-func (a *Attempt) fail(text string) {
-	a.Error = text
-	if first, rest, found := strings.Cut(text, `\n`); found && strings.Contains(text, `\n\t`) {
-		a.Error, a.Stack = first, strings.NewReplacer(`\n`, "\n", `\t`, "\t").Replace(rest)
-	}
 }
 
 // percentOf returns the progress of a job. Its handler reports a number up to 1, or up to 100.

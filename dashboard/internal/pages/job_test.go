@@ -1,9 +1,11 @@
 package pages
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"testing"
@@ -109,6 +111,71 @@ func TestTheNewestAttemptComesFirst(t *testing.T) {
 	want := []string{`4 running "" "" false`, `3 failed "third" "" true`, `2 failed "second" "\tmain.go:2" false`, `1 failed "first" "\tmain.go:1" false`}
 	if !slices.Equal(got, want) || earlier != 0 {
 		t.Errorf("got %q, %d earlier; want %q", got, earlier, want)
+	}
+}
+
+// The history of a schedule keeps the first 200 bytes of an error. The page shows what the job itself keeps, and each attempt once.
+func TestThePageOfAnOccurrenceHasItsWholeErrors(t *testing.T) {
+	onShop(t, func(t *testing.T, server *embedded.Server) {
+		store := server.Store()
+		rule, err := recurrence.Cron("0 0 1 7 *")
+		if err != nil {
+			t.Fatal(err)
+		}
+		rule.NoImmediateRun = true
+		schedules := chime.NewSchedules(store)
+		if _, err := schedules.Put(t.Context(), "yearly", rule, chime.JobName("import")); err != nil {
+			t.Fatal(err)
+		}
+		receipt, err := schedules.Trigger(t.Context(), "yearly")
+		if err != nil {
+			t.Fatal(err)
+		}
+		row := strings.Repeat("row\t", 200)
+		worker := chime.NewWorker(store, chime.WorkerOptions{Logger: slog.New(slog.DiscardHandler)})
+		worker.Handle("import", func(_ context.Context, job *chime.Job) error {
+			if job.Attempt == 3 {
+				panic(row)
+			}
+			return fmt.Errorf("attempt %d:\n%s", job.Attempt, row)
+		}, chime.Backoff(func(int) time.Duration { return time.Minute }), chime.MaxAttempts(3))
+		ctx, stop := context.WithTimeout(t.Context(), 5*time.Minute) // fake time
+		defer stop()
+		if err := chime.Run(ctx, worker); err != nil {
+			t.Fatal(err)
+		}
+		m := jobPage(t, NewSite(store, Hooks{}), "default", receipt.ID)
+		var got []string
+		for _, a := range m.Attempts {
+			got = append(got, fmt.Sprintf("%d %s %.8s %v %v %v %v", a.Number, a.State.Word, a.Error, len(a.Error), a.Stack != "", a.Last, a.Started.IsZero()))
+		}
+		want := []string{"3 dead panic: r 807 true true false", "2 failed attempt  500 false false false", "1 failed attempt  500 false false false"}
+		if !slices.Equal(got, want) {
+			t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+		}
+		if !strings.HasPrefix(m.Attempts[1].Error, "attempt 2:\nrow\t") {
+			t.Errorf("the error is %q, want its lines", m.Attempts[1].Error)
+		}
+	})
+}
+
+// An attempt that a script ended has another instant in the history. Attempts that the history has lost come from the job.
+func TestAnAttemptIsShownOnce(t *testing.T) {
+	at := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	job := &chime.JobInfo{ID: "a", State: chime.JobDead, Attempt: 3, LastError: "no worker came", Failures: []chime.Failure{
+		{At: at, Error: "first"}, {At: at.Add(time.Minute), Error: "second"}, {At: at.Add(2 * time.Minute), Error: "no worker came"}}}
+	runs := []*chime.RunInfo{
+		{Outcome: chime.RunDead, Ended: at.Add(2*time.Minute + 3*time.Second), Error: "no work…"},
+		{Outcome: chime.RunSnoozed, Ended: at.Add(90 * time.Second), Attempt: 3},
+		{Outcome: chime.RunFailed, Ended: at.Add(time.Minute), Attempt: 2, Error: "second"},
+	}
+	attempts, _ := (&Site{}).attemptsOf(job, runs)
+	var got []string
+	for _, a := range attempts {
+		got = append(got, fmt.Sprintf("%d %s %s", a.Number, a.State.Word, a.Error))
+	}
+	if want := []string{"0 dead no worker came", "3 snoozed ", "2 failed second", "1 failed first"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }
 
