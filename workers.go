@@ -27,7 +27,7 @@ func NewWorkers(store Store) *Workers {
 // twice in each SessionTTL. So a worker whose process was killed is gone when its sessions have lapsed. A worker of a version that only
 // announces itself every four minutes is shown for 12 minutes after its last announcement.
 type WorkerInfo struct {
-	Name    string         `json:"name"`              // random: each start of a worker has its own
+	Name    string         `json:"name"`              // each start of a worker has its own, see [ParseWorker]
 	Host    string         `json:"host,omitempty"`    // the host of its process; empty: unknown
 	PID     int            `json:"pid"`               // the ID of its process
 	Version string         `json:"version,omitempty"` // the version of its program or the revision of its source, from the build info; empty: unknown
@@ -47,6 +47,14 @@ func newWorkerInfo(e *protocol.WorkerEntry) *WorkerInfo {
 	return &WorkerInfo{
 		Name: e.Name, Host: e.Host, PID: e.PID, Version: e.Version, Queues: e.Queues, Slots: e.Slots, Since: e.Since, Seen: e.Seen, SessionTTL: e.Lives,
 	}
+}
+
+// ParseWorker returns where a worker runs, or has run, from its name: from WorkerInfo.Name, JobInfo.Worker, Failure.Worker or RunInfo.Worker. The name
+// contains the host, with at most 63 characters; the ID of the process; and the version of the program, with at most 20 characters. Of a longer version, as
+// the revision of a commit, it has the first 12 digits of the revision. Host and version are empty if they are unknown. In both, characters other than
+// letters, digits and ".-+_" are "-". ok is false for the name of a worker of an earlier version, which was random.
+func ParseWorker(name string) (host string, pid int, version string, ok bool) {
+	return protocol.ParseWorkerName(name)
 }
 
 // List returns the live workers, in the order of their names. If the store has lost the announcement of a worker that runs a job, the worker is

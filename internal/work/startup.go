@@ -2,9 +2,9 @@ package work
 
 import (
 	"context"
-	"crypto/rand"
 	"fmt"
 	"maps"
+	"os"
 	"slices"
 	"sync"
 	"time"
@@ -57,7 +57,8 @@ func prepare(ctx context.Context, store protocol.Store, config *Config, outage *
 // runParts starts the parts, runs the processor until ctx ends and the worker has drained, and ends the parts.
 func runParts(ctx context.Context, store protocol.Store, config *Config, lanes *lanes, outage *retry.Outage) Drained {
 	base := context.WithoutCancel(ctx)
-	name := rand.Text()
+	host, _ := os.Hostname() // empty: unknown
+	name := protocol.NewWorkerName(host, os.Getpid(), buildVersion())
 	config.worker = name
 	listener := store.Listen(name)
 	heartbeat := newHeartbeat(listener, store.Node, config.SessionTTL, config.Heartbeat)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/chimejobs/chime"
 	"github.com/chimejobs/chime/internal/overview"
+	"github.com/chimejobs/chime/internal/plain"
 )
 
 // readAgain is the maximum age of the data that all pages share: the interval of the poller for open pages.
@@ -87,24 +88,21 @@ func (s *Standing) Counts() map[string]int {
 
 // A Hand is the worker of an attempt.
 type Hand struct {
-	Name  string // its random name; empty: no worker
-	Text  string // its address, or the beginning of its name if the address is no longer known
-	Lives bool
+	Name    string // empty: no worker
+	Text    string // its address, or the beginning of a random name, which workers of earlier versions had
+	Version string // of its program; empty: unknown
+	Lives   bool
 }
-
-const handMost = 8 // number of shown letters of a name
 
 // hand returns a worker by its name.
 func (s *Standing) hand(name string) Hand {
+	address, version := plain.Worker(name)
 	for _, w := range s.Workers {
 		if w.Name == name {
-			return Hand{name, w.Address(), true}
+			return Hand{name, w.Address(), version, true}
 		}
 	}
-	if len(name) > handMost+1 {
-		return Hand{name, name[:handMost], false}
-	}
-	return Hand{name, name, false}
+	return Hand{name, address, version, false}
 }
 
 // queues returns all queues of the reading.

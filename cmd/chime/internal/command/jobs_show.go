@@ -89,6 +89,15 @@ func jobValue(job *chime.JobInfo, why chime.Reason, payload bool) (any, error) {
 	return value, nil
 }
 
+// ranOn describes the worker of an attempt: its address, and the version of its program if it is known.
+func ranOn(worker string) string {
+	address, version := plain.Worker(worker)
+	if version != "" {
+		address += " " + version
+	}
+	return address
+}
+
 const maxShown = 64 << 10 // bytes of a payload in a text for people
 
 // shownData formats encoded data for people: as JSON if possible, else in hexadecimal.
@@ -168,7 +177,7 @@ func (s *session) jobText(job *chime.JobInfo, why chime.Reason, now time.Time, p
 		}
 	}
 	for i, failure := range jobfind.Failures(job) {
-		row(cmp.Or(map[int]string{0: "Failures"}[i], " "), times.Full(failure.At, s.location)+"  on "+failure.Worker)
+		row(cmp.Or(map[int]string{0: "Failures"}[i], " "), times.Full(failure.At, s.location)+"  on "+ranOn(failure.Worker))
 		lines(" ", "  "+strings.ReplaceAll(failure.Error, "\n", "\n  "))
 	}
 	if len(job.Failures) == 0 {

@@ -78,10 +78,10 @@ var outcomes = []string{
 func (s *session) runHistory(of *chime.Schedule, runs []*chime.RunInfo) output.List {
 	list := output.List{Header: s.timesHeader(), Columns: []output.Column{
 		{Title: "PLANNED"}, {Title: "STARTED"}, {Title: "LATE", Right: true}, {Title: "TOOK", Right: true}, {Title: "OUTCOME"}, {Title: "ATTEMPT", Right: true},
-		{Title: "WORKER", Most: 8}, {Title: "ERROR", Most: 14},
+		{Title: "WORKER", Most: 16}, {Title: "ERROR", Most: 14},
 	}}
 	for _, run := range runs {
-		cells := []string{times.Full(run.Planned, s.location), "", "", "", plain.Outcome(run.Outcome).String(), "", run.Worker, cmpLine(run.Error, run.Note)}
+		cells := []string{times.Full(run.Planned, s.location), "", "", "", plain.Outcome(run.Outcome).String(), "", ranOn(run.Worker), cmpLine(run.Error, run.Note)}
 		if run.Manual {
 			cells[0] += " by hand"
 		}

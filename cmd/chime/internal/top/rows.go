@@ -241,7 +241,8 @@ func (m *Model) worker(name string) string {
 			return w.Address()
 		}
 	}
-	return name
+	address, _ := words.Worker(name)
+	return address
 }
 
 func (m *Model) failureRows() []row {

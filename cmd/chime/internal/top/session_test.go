@@ -177,11 +177,17 @@ var different = []struct {
 	pattern *regexp.Regexp
 	becomes string
 }{
-	{regexp.MustCompile(`\b[A-Z2-7]{26}\b`), "WORKER"},
+	{regexp.MustCompile(`\b(app-1|` + thisHost() + `):\d+\b`), "WORKER"},
 	{regexp.MustCompile(`\b(Mon|Tue|Wed|Thu|Fri|Sat|Sun|Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)\b`), ""},
 	{regexp.MustCompile(`\bin (\d+[dhms] ?)+`), "in # "},
 	{regexp.MustCompile(`<?\d[\d,.:]*(ms|s|m)?\b`), "#"},
 	{regexp.MustCompile(` +`), " "},
+}
+
+// thisHost returns a pattern of the host, which the pages call app-1.
+func thisHost() string {
+	host, _ := os.Hostname()
+	return regexp.QuoteMeta(host)
 }
 
 // alike returns a text without what differs between sessions.
