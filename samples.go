@@ -1,10 +1,13 @@
 package chime
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/chimejobs/chime/internal/protocol"
@@ -169,4 +172,117 @@ func (h Histogram) Quantile(p float64) time.Duration {
 		low = h.Bound(i)
 	}
 	return low
+}
+
+// An ErrorShape is what failed attempts of jobs of one name have in common: their error, without the parts that differ from job to job. It remains when a
+// retry has succeeded and the job is gone.
+type ErrorShape struct {
+	Job string `json:"job"` // the name of the jobs; "?": jobs of other names, of which there were too many
+
+	// Shape is the first line of the error, with # in place of numbers and of text in quotes, at most 200 bytes. Empty: it is not known, because the store
+	// seals errors ([WithCodec]), or there were too many different ones at the same time.
+	Shape string `json:"shape,omitempty"`
+
+	Failed int64     `json:"failed"`  // attempts that failed so
+	First  time.Time `json:"first"`   // when the first of them failed, by the store's clock
+	Last   time.Time `json:"last"`    // when the last one failed
+	LastID string    `json:"last_id"` // the ID of the job that failed last
+
+	Hours    []ErrorHour    `json:"hours,omitempty"`    // the last 24 hours in which attempts failed so, oldest first
+	Versions []ErrorVersion `json:"versions,omitempty"` // the last versions of programs in which they failed, at most three a partition; most attempts first
+}
+
+// An ErrorHour counts the failed attempts of an hour.
+type ErrorHour struct {
+	Hour   time.Time `json:"hour"`   // its beginning
+	Failed int64     `json:"failed"` // attempts that failed in it
+}
+
+// An ErrorVersion counts the failed attempts in one version of a program.
+type ErrorVersion struct {
+	Version string `json:"version"` // as [ParseWorker] returns it
+	Failed  int64  `json:"failed"`  // attempts that failed in it
+}
+
+// Errors returns the shapes of the last errors of a queue, the one that failed last first. job: only of jobs of this name; empty: of all names.
+// ErrNotFound: the queue was never used.
+//
+// Each partition keeps about a hundred shapes of all names, with at most 32 KiB. Those that have not failed for longest are removed. Workers send shapes
+// every few seconds with a call that they make anyway. If a worker vanishes, the part that it had not sent is missing. Attempts whose workers vanished,
+// and jobs that became dead without an attempt, are not counted.
+func (q *Queues) Errors(ctx context.Context, queue, job string) ([]ErrorShape, error) {
+	err := q.check(ctx, queue)
+	if err != nil {
+		return nil, fmt.Errorf("chime: errors of queue %.40q: %w", queue, err)
+	}
+	found, err := q.store.Shapes(ctx, queue)
+	if err != nil {
+		return nil, fmt.Errorf("chime: errors of queue %q: %w", queue, err)
+	}
+	type key struct{ job, shape string }
+	merged := map[key]*protocol.ErrorShape{}
+	for i := range found {
+		of := &found[i]
+		if job != "" && of.Name != job {
+			continue
+		}
+		if sum := merged[key{of.Name, of.Shape}]; sum != nil {
+			mergeShape(sum, of)
+		} else {
+			merged[key{of.Name, of.Shape}] = of
+		}
+	}
+	shapes := make([]ErrorShape, 0, len(merged))
+	for _, of := range merged {
+		shapes = append(shapes, newErrorShape(of))
+	}
+	slices.SortFunc(shapes, func(a, b ErrorShape) int {
+		return cmp.Or(b.Last.Compare(a.Last), cmp.Compare(b.Failed, a.Failed), cmp.Compare(a.Job, b.Job), cmp.Compare(a.Shape, b.Shape))
+	})
+	return shapes, nil
+}
+
+// mergeShape adds what another partition has counted of a shape.
+func mergeShape(to, from *protocol.ErrorShape) {
+	to.Count += from.Count
+	if from.First.Before(to.First) {
+		to.First = from.First
+	}
+	if from.Last.After(to.Last) {
+		to.Last, to.ID = from.Last, from.ID
+	}
+	for hour, n := range from.Hours {
+		to.Hours[hour] += n
+	}
+	for version, n := range from.Versions {
+		to.Versions[version] += n
+	}
+}
+
+func newErrorShape(of *protocol.ErrorShape) ErrorShape {
+	shape := ErrorShape{Job: of.Name, Shape: of.Shape, Failed: of.Count, First: of.First, Last: of.Last, LastID: of.ID}
+	for _, hour := range slices.SortedFunc(maps.Keys(of.Hours), time.Time.Compare) {
+		shape.Hours = append(shape.Hours, ErrorHour{hour, of.Hours[hour]})
+	}
+	for version, n := range of.Versions {
+		shape.Versions = append(shape.Versions, ErrorVersion{version, n})
+	}
+	slices.SortFunc(shape.Versions, func(a, b ErrorVersion) int {
+		return cmp.Or(cmp.Compare(b.Failed, a.Failed), cmp.Compare(a.Version, b.Version))
+	})
+	return shape
+}
+
+// MarshalJSON encodes the shape with its instants in UTC.
+func (s ErrorShape) MarshalJSON() ([]byte, error) {
+	type fields ErrorShape // without methods
+	s.First, s.Last = s.First.UTC(), s.Last.UTC()
+	return json.Marshal(fields(s))
+}
+
+// MarshalJSON encodes the hour in UTC.
+func (h ErrorHour) MarshalJSON() ([]byte, error) {
+	type fields ErrorHour // without methods
+	h.Hour = h.Hour.UTC()
+	return json.Marshal(fields(h))
 }

@@ -101,7 +101,7 @@ func (k keyspace) partition(p protocol.Partition) partitionKeys {
 		sessions: tag + "sessions", callers: tag + "callers", crashes: tag + "crashes", idle: tag + "idle", state: tag + "state", stale: tag + "stale", purged: tag + "purged", spared: tag + "spared",
 		schedules: tag + "schedules", cursors: tag + "cursors", owed: tag + "owed", open: tag + "open", behind: tag + "behind", gone: tag + "gone", origins: tag + "origins", notes: tag + "notes", owners: tag + "owners",
 		last: tag + "last", history: tag + "history", zones: tag + "zones",
-		runs: tag + "runs", results: tag + "results", kept: tag + "kept", once: tag + "once", after: tag + "after", progress: tag + "progress", counters: tag + "counters", sampled: tag + "sampled", measured: tag + "measured", minutes: tag + "minutes", hours: tag + "hours", unhandled: tag + "unhandled", handlers: tag + "handlers",
+		runs: tag + "runs", results: tag + "results", kept: tag + "kept", once: tag + "once", after: tag + "after", progress: tag + "progress", counters: tag + "counters", sampled: tag + "sampled", measured: tag + "measured", shapes: tag + "shapes", minutes: tag + "minutes", hours: tag + "hours", unhandled: tag + "unhandled", handlers: tag + "handlers",
 	}
 }
 
@@ -159,6 +159,7 @@ type partitionKeys struct {
 
 	sampled  string // hash: the minute that was sampled last, the totals and depths then, the current hour (see scripts/samples/sample.lua)
 	measured string // hash: measurements of workers since then (see scripts/samples/measure.lua)
+	shapes   string // hash: "<job name>\t<hash>" → what its last failed attempts have in common (see scripts/lib/shapes.lua)
 	minutes  string // stream: minute → its sample, if something changed; 25 hours
 	hours    string // stream: hour → its sample, likewise; 92 days
 
@@ -217,7 +218,7 @@ func (p partitionKeys) deleting() []string {
 		p.owed, p.gone, p.owners, p.callers, p.idle,
 		p.jobs, p.crashes, p.once, p.results, p.after, p.progress, p.cursors, p.open, p.origins, p.notes, p.last, p.history, p.runs, p.counters, p.handlers,
 		p.sampled, p.measured, p.minutes, p.hours, p.zones, p.line, p.places, p.purgedline,
-		p.turns, p.groups, p.grules, p.opens,
+		p.turns, p.groups, p.grules, p.opens, p.shapes,
 	}
 }
 
@@ -232,7 +233,7 @@ func (p partitionKeys) types() map[string]string {
 	for _, key := range []string{p.due, p.dead, p.sessions, p.callers, p.idle, p.owed, p.behind, p.gone, p.kept, p.unhandled, p.stale, p.once, p.spared, p.line, p.purgedline, p.turns, p.opens} {
 		types[key] = "zset"
 	}
-	for _, key := range []string{p.jobs, p.crashes, p.state, p.schedules, p.cursors, p.open, p.counters, p.origins, p.notes, p.owners, p.zones, p.last, p.history, p.results, p.after, p.progress, p.handlers, p.sampled, p.measured, p.places, p.groups, p.grules} {
+	for _, key := range []string{p.jobs, p.crashes, p.state, p.schedules, p.cursors, p.open, p.counters, p.origins, p.notes, p.owners, p.zones, p.last, p.history, p.results, p.after, p.progress, p.handlers, p.sampled, p.measured, p.shapes, p.places, p.groups, p.grules} {
 		types[key] = "hash"
 	}
 	return types

@@ -66,7 +66,8 @@ func TestAnActWhoseReplyIsLostMayBeRepeated(t *testing.T) {
 		}
 	}
 	until := storesuite.Ago(0)
-	measuredOnce := &protocol.Measured{Number: 1, Run: protocol.Durations{3}, Names: []protocol.MeasuredName{{Name: "j", Done: 3, Run: protocol.Durations{3}}}}
+	measuredOnce := &protocol.Measured{Number: 1, Run: protocol.Durations{3}, Names: []protocol.MeasuredName{{Name: "j", Done: 3, Run: protocol.Durations{3}}},
+		Shapes: []protocol.MeasuredShape{{Name: "j", Shape: "no bank", Version: "v1", Count: 2, First: until, Last: until, ID: "j1"}}}
 	acts := []act{
 		{name: "a change of a revision", does: declare(func(d *protocol.Declaration) { d.Body = []byte(`{"job":"k","recurrence":{"cron":"@daily"}}`) })},
 		{name: "a change of a revision that moves", does: declare(func(d *protocol.Declaration) {

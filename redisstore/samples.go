@@ -236,5 +236,5 @@ func (s *store) Samples(ctx context.Context, queue string, from, to time.Time, s
 // measureCall is the script call that counts what a session has measured.
 func (s *store) measureCall(partition protocol.Partition, session string, m *protocol.Measured) call {
 	k := s.keys.partition(partition)
-	return newCall(&measureScript, []string{k.measured, k.sessions, k.callers, k.state}, sample.AppendMeasured([]any{session, m.Number}, m))
+	return newCall(&measureScript, []string{k.measured, k.sessions, k.callers, k.state, k.shapes}, sample.AppendMeasured([]any{session, m.Number}, m))
 }

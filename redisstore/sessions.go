@@ -50,7 +50,7 @@ func (s *store) CloseSession(ctx context.Context, partition protocol.Partition, 
 	if measured != nil {
 		args = sample.AppendMeasured([]any{session, flag(measured.Number > 1)}, measured)
 	}
-	cmd := s.runBriefly(ctx, newCall(&closeSessionScript, []string{k.inflight(session), k.sessions, k.callers, k.measured, k.state}, args))[0]
+	cmd := s.runBriefly(ctx, newCall(&closeSessionScript, []string{k.inflight(session), k.sessions, k.callers, k.measured, k.state, k.shapes}, args))[0]
 	if err := cmd.Err(); err != nil {
 		return failure("close session", session, err)
 	}

@@ -81,6 +81,8 @@ type Measured struct {
 	Number              int64 // 1, 2, …
 	Lateness, Wait, Run Durations
 	Names               []MeasuredName // each once; at most MaxMeasured, and OtherNames
+
+	Shapes []MeasuredShape // of the attempts that failed; each name and shape once; at most MaxMeasuredShapes
 }
 
 // A MeasuredName has the sums of the attempts of jobs of one name.

@@ -20,6 +20,7 @@ type Store interface {
 	WorkerStore
 	Verifier
 	SampleStore
+	ShapeStore
 
 	// Check returns nil if the store can be trusted with jobs: it answers, is recent enough, evicts nothing, and has a plausible
 	// clock. Waiting does not cure an error that wraps ErrUnfit.

@@ -103,7 +103,7 @@ func (s *Store) Backfill(ctx context.Context, backfilling protocol.Backfilling) 
 
 // Work seals what ended jobs leave, and opens the jobs that are taken.
 func (s *Store) Work(ctx context.Context, calls []protocol.WorkCall) []protocol.WorkAnswer {
-	sent := calls
+	sent := withoutShapes(calls)
 	for i := range calls {
 		if !slices.ContainsFunc(calls[i].Settle, hasSecrets) {
 			continue

@@ -323,6 +323,11 @@ func Printable(s string, limit int) string { return printable(s, limit, false) }
 // line end is "\n": "\r\n" becomes that.
 func PrintableLines(s string, limit int) string { return printable(s, limit, true) }
 
+// ErrorText returns the text of an error as an envelope stores it.
+func ErrorText(err error) string {
+	return PrintableLines(fmt.Sprint(err), maxErrorText) // fmt recovers if the Error method panics
+}
+
 // printable cuts s to at most limit bytes and escapes invalid UTF-8 and every character that is not printable. With lines, it keeps
 // line ends and tabs.
 func printable(s string, limit int, lines bool) string {

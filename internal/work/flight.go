@@ -7,6 +7,7 @@ import (
 
 	"github.com/chimejobs/chime/internal/observe"
 	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/shape"
 	"github.com/chimejobs/chime/internal/wire"
 )
 
@@ -163,7 +164,17 @@ func (f *flight) measure(s *protocol.Settlement, now time.Time) {
 	if since := f.waitsSince(); !since.IsZero() {
 		wait = max(f.started.Sub(since), 0)
 	}
-	f.lane.attempted(&ending{name: f.message.Name, wait: wait, run: run, late: f.new, done: s.Kind == protocol.SettleDone, failed: s.Failed}, now)
+	f.lane.attempted(&ending{
+		name: f.message.Name, wait: wait, run: run, late: f.new, done: s.Kind == protocol.SettleDone, failed: s.Failed, shaped: f.shapeOf(s, now),
+	}, now)
+}
+
+// shapeOf returns what is counted of the error of an attempt; nothing if it has not failed.
+func (f *flight) shapeOf(s *protocol.Settlement, now time.Time) shaped {
+	if !s.Failed {
+		return shaped{}
+	}
+	return shaped{at: f.clock.at(now), id: f.id, shape: shape.Of(wire.ErrorText(f.reasonOf(s))), worker: f.config.worker}
 }
 
 // stuck settles a flight whose handler has not returned long after its time was up, and logs that.

@@ -17,6 +17,7 @@ type measures struct {
 	lateness, wait, run protocol.Durations
 	names               map[string]*protocol.MeasuredName
 	last                *protocol.MeasuredName // of the last attempt: mostly also of the next one
+	shapes              shapes
 }
 
 // An ending is what is measured of one attempt.
@@ -25,6 +26,7 @@ type ending struct {
 	wait, run    time.Duration // wait is below zero if the start of the wait is not known
 	late         bool          // wait is the lateness of an occurrence
 	done, failed bool
+	shaped       shaped // if it failed
 }
 
 // attempted counts an attempt that has ended.
@@ -50,6 +52,7 @@ func (m *measures) attempted(e *ending, now time.Time) {
 	}
 	if e.failed {
 		named.Failed++
+		m.shapes.add(named.Name, &e.shaped)
 	}
 }
 
@@ -79,7 +82,7 @@ func (m *measures) take(number func() int64) *protocol.Measured {
 	if m.since.IsZero() {
 		return nil
 	}
-	taken := &protocol.Measured{Number: number(), Lateness: m.lateness, Wait: m.wait, Run: m.run}
+	taken := &protocol.Measured{Number: number(), Lateness: m.lateness, Wait: m.wait, Run: m.run, Shapes: m.shapes.take()}
 	m.since, m.lateness, m.wait, m.run = time.Time{}, protocol.Durations{}, protocol.Durations{}, protocol.Durations{}
 	for name, named := range m.names {
 		if named.Run == (protocol.Durations{}) { // no such job since the last time

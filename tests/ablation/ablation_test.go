@@ -141,6 +141,8 @@ var guards = []guard{
 	{"seal of a backfilled job", "internal/seal/store.go", "if job.Body, err = s.sealBody(holderOf(queue, job.ID), job.Body); err != nil", "if _ = job; queue == \"\" && err != nil", "tests/sealing", "TestNothingOfAScheduleIsStoredInClear"},
 	{"seal of a failed job", "internal/seal/store.go", "if one.Body, err = s.sealBody(at, one.Body); err != nil", "if _ = at; err != nil", "tests/sealing", "TestNothingOfAJobIsStoredInClear"},
 	{"seal of a follower", "internal/seal/store.go", "if one.Follower, err = s.follower(queue, one.ID, one.Follower); err != nil", "if err != nil", "tests/sealing", "TestNothingOfAJobIsStoredInClear"},
+	{"shapes of sealed errors", "internal/seal/store.go", "sent := withoutShapes(calls)", "sent := calls", "tests/sealing", "TestNothingOfAJobIsStoredInClear"},
+	{"shapes of sealed errors at the end of a session", "internal/seal/shapes.go", "session, shapeless(measured))", "session, measured)", "tests/sealing", "TestNothingOfAJobIsStoredInClear"},
 	{"seal of a result", "internal/seal/store.go", "if one.Result, err = s.keptResult(place{queue, one.ID}, one.Result); err != nil", "if err != nil", "tests/sealing", "TestResultsAndProgressAreSealedForTheirJob"},
 	{"seal of the history", "internal/seal/store.go", "if one.Run, err = s.sealRun(one.Run, one.ID); err != nil", "if err != nil", "tests/sealing", "TestSealedDataOfSchedulesOpenAtNoOtherPlace"},
 	{"seal of progress", "internal/seal/store.go", "r.Progress = wire.SealedProgress(sealed)", "_ = sealed", "tests/sealing", "TestResultsAndProgressAreSealedForTheirJob"},

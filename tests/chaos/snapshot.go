@@ -162,6 +162,7 @@ var mayStay = map[string]string{
 	"hours":     "samples",
 	"sampled":   "values at the last sample",
 	"measured":  "workers' measurements since then",
+	"shapes":    "shapes of errors",
 	"origins":   "queues that a schedule has left, with some of its counts",
 }
 

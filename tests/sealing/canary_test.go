@@ -120,6 +120,9 @@ func TestNothingOfAJobIsStoredInClear(t *testing.T) {
 		}
 		fixture.Pass(5 * time.Hour)
 		noCanary(f, "requeued and cancelled")
+		if shapes, err := chime.NewQueues(store).Errors(ctx, "default", ""); err != nil || len(shapes) != 2 || shapes[0].Shape+shapes[1].Shape != "" || shapes[0].Failed+shapes[1].Failed != 5 {
+			t.Errorf("the errors are counted as %+v, %v; want 3 and 2, without shapes", shapes, err)
+		}
 		if got["fail"] != 3 || got["panic"] != 2 {
 			t.Errorf("after the requeue the handlers ran %v times", got)
 		}

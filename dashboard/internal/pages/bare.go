@@ -7,7 +7,7 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-// A bareStore is a store for the pages that anybody may see: it returns no note of a pause or of a run.
+// A bareStore is a store for the pages that anybody may see: it returns no note of a pause or of a run, and no shape of an error.
 type bareStore struct{ chime.Store }
 
 // Protocol is the protocol of the store, without notes.
@@ -54,6 +54,15 @@ func (p bareProtocol) PageGroups(ctx context.Context, call protocol.GroupPageCal
 		page.Groups[i].Note = withoutText(page.Groups[i].Note)
 	}
 	return page, err
+}
+
+// Shapes returns the counts of errors, without their shapes.
+func (p bareProtocol) Shapes(ctx context.Context, queue string) ([]protocol.ErrorShape, error) {
+	found, err := p.Store.Shapes(ctx, queue)
+	for i := range found {
+		found[i].Shape = ""
+	}
+	return found, err
 }
 
 // withoutText returns a note that has only its instant.

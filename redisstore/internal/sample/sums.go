@@ -7,8 +7,12 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-// AppendMeasured appends measurements to the arguments of a script, in the format of scripts/lib/measured.lua.
+// AppendMeasured appends measurements to the arguments of a script, in the formats of scripts/lib/shapes.lua and scripts/lib/measured.lua.
 func AppendMeasured(args []any, m *protocol.Measured) []any {
+	args = append(args, len(m.Shapes))
+	for i := range m.Shapes {
+		args = appendShape(args, &m.Shapes[i])
+	}
 	args = append(args, durationsText(&m.Lateness), durationsText(&m.Wait), durationsText(&m.Run))
 	for i := range m.Names {
 		args = append(args, m.Names[i].Name, nameText(&m.Names[i]))

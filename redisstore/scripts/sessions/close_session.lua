@@ -5,15 +5,21 @@
 -- KEYS[3] …:callers             zset  sessions that have ended, see lib/closed.lua; "measured <session>", see measure.lua
 -- KEYS[4] …:measured            hash  see lib/measured.lua
 -- KEYS[5] …:state               hash  layout
--- ARGV[1] session; ARGV[2] 1 if it has sent measurements before; ARGV[3...] its measurements since then, see lib/measured.lua; may be missing
+-- KEYS[6] …:shapes              hash  see lib/shapes.lua
+-- ARGV[1] session; ARGV[2] 1 if it has sent measurements before; ARGV[3...] its measurements since then, see lib/shapes.lua, then lib/measured.lua; may
+-- be missing
 -- Returns 1 if this call ended it.
-local INFLIGHT, SESSIONS, CALLERS, MEASURED = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
--- uses: callers clock layout closed session sums measured
+local INFLIGHT, SESSIONS, CALLERS, MEASURED, SHAPES = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[6]
+-- uses: callers clock layout closed session strings sums measured shapes
 local refusal = newer(redis.call('HGET', KEYS[5], 'layout'))
 if refusal then return refusal end
 local fields = redis.call('HGETALL', INFLIGHT)
 if #fields ~= 2 or fields[1] ~= SELF or not string.match(fields[2], '^%d+ ') then return 0 end
-local changed = ARGV[3] and add_measured(MEASURED, ARGV, 3) or {}
+local changed, shapes, removed, next = {}, {}, {}, nil
+if ARGV[3] then
+  shapes, removed, next = add_shapes(SHAPES, ARGV, 3)
+  changed = add_measured(MEASURED, ARGV, next)
+end
 remember_closed(CALLERS, ARGV[1])
 if ARGV[2] == '1' then redis.call('ZREM', CALLERS, 'measured ' .. ARGV[1]) end
 -- unread: a failure here leaves a session without a job, which lapses
@@ -21,4 +27,6 @@ redis.call('ZREM', SESSIONS, ARGV[1])
 redis.call('DEL', INFLIGHT)
 -- unread: where something is written, it was read before
 if #changed > 0 then redis.call('HSET', MEASURED, unpack(changed)) end
+if #removed > 0 then redis.call('HDEL', SHAPES, unpack(removed)) end
+if #shapes > 0 then redis.call('HSET', SHAPES, unpack(shapes)) end
 return 1

@@ -154,7 +154,7 @@ func copyWork(c *protocol.WorkCall) protocol.WorkCall {
 	}
 	if c.Measured != nil {
 		measured := *c.Measured
-		measured.Names = slices.Clone(measured.Names)
+		measured.Names, measured.Shapes = slices.Clone(measured.Names), slices.Clone(measured.Shapes)
 		copied.Measured = &measured
 	}
 	return copied

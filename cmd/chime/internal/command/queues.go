@@ -14,7 +14,7 @@ import (
 
 func (s *session) queues() *cobra.Command {
 	c := &cobra.Command{Use: "queues", Short: "Show, pause, limit and purge queues", GroupID: groupStore, Args: cobra.NoArgs}
-	c.AddCommand(s.queuesList(), s.queuesShow(), s.queuesGroups(), s.queuesGroup(), s.queuesRule(), s.queuesPause(), s.queuesResume(), s.queuesLimit(), s.queuesPurge(), s.queuesDelete())
+	c.AddCommand(s.queuesList(), s.queuesShow(), s.queuesErrors(), s.queuesGroups(), s.queuesGroup(), s.queuesRule(), s.queuesPause(), s.queuesResume(), s.queuesLimit(), s.queuesPurge(), s.queuesDelete())
 	return c
 }
 

@@ -9,6 +9,27 @@ import (
 	"github.com/chimejobs/chime"
 )
 
+// The errors of jobs that are gone remain.
+func TestTheErrorsOfAQueueAreListed(t *testing.T) {
+	s := newShop(t)
+	if _, err := chime.NewJobs(s.store).Delete(t.Context(), chime.JobFilter{Queue: "media", State: chime.JobDead}, nil); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		args string
+		want wants
+	}{
+		{"queues errors media", wants{out: []string{"FAILED  JOB", "ERROR", "VERSIONS", "    12  resize  dial #.#.#.#: connection refused", "times are UTC"}}},
+		{"queues errors mail --job import", wants{out: []string{"     1  import  \\x#b[#mred"}}},
+		{"queues errors mail --json", wants{out: []string{`"shape": "no such customer #"`, `"failed": 3`, `"last_id": "m0`}}},
+		{"queues errors mail --job nothing", wants{err: []string{"no attempt on queue mail has failed"}}},
+		{"queues errors mial", wants{code: 3}},
+	} {
+		args := strings.Fields(c.args)
+		c.want.check(t, s.Run(t, args...), args...)
+	}
+}
+
 func TestQueuesAreListedAndShown(t *testing.T) {
 	s := newShop(t)
 	if err := chime.NewQueues(s.store).Pause(t.Context(), "mail", chime.Note{Text: "moving house", By: "anna"}); err != nil {
