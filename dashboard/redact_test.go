@@ -120,3 +120,27 @@ func TestAStackGoesThroughRedactError(t *testing.T) {
 		lacks(t, "the bare job", got, "slipOf", "<summary>Stack")
 	})
 }
+
+// The page of a queue shows what healed attempts had in common. A shape is not the text that RedactError knows, so it is not shown with RedactError, and
+// not on pages that anybody may see.
+func TestAShapeIsHiddenByRedactError(t *testing.T) {
+	onEmbedded(t, func(t *testing.T, store chime.Store) {
+		must(chime.NewEnqueuer(store, chime.EnqueuerOptions{Logger: quiet}).Enqueue(t.Context(), "report", nil, chime.ID("healed"), chime.Retry(chime.Fixed(time.Second))))
+		work(t, store, time.Minute, func(_ context.Context, job *chime.Job) error {
+			if job.Attempt < 3 {
+				return errors.New("mailbox 42 of canary is full\n\tat smtp.go:12")
+			}
+			return nil
+		})
+		wants(t, "the queue", send(newDashboard(t, store, Options{}), "GET", "/queues/default"), 200, "<h2>Errors</h2>", `<td class="error" data-label="Error">mailbox # of canary is full</td><td class="num" data-label="Failed">2</td>`)
+		bare := New(store, Options{Logger: quiet, RedactError: func(_ *chime.JobInfo, text string) string { return text }})
+		defer bare.Close()
+		for what, d := range map[string]*Dashboard{
+			"with RedactError": newDashboard(t, store, Options{RedactError: func(*chime.JobInfo, string) string { return "hidden" }}), "for anybody": bare,
+		} {
+			got := send(d, "GET", "/queues/default")
+			wants(t, what, got, 200, "<h2>Errors</h2>", `data-label="Error">not shown</td><td class="num" data-label="Failed">2</td>`)
+			lacks(t, what, got, "canary")
+		}
+	})
+}

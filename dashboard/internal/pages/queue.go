@@ -37,6 +37,9 @@ type Queue struct {
 	Workers []overview.Worker
 
 	WorkersNote string // why they are not shown; empty: they are shown
+
+	Errors     []ErrorRow // of the last failed attempts, the newest first
+	MoreErrors int        // number of errors that are not shown
 }
 
 // Totals describes what has happened on the queue since it exists.
@@ -81,6 +84,9 @@ func (s *Site) Queue(ctx context.Context, r *Request) (View, error) {
 	}
 	m.Trend, m.Sampled = trendOf(&m.Queue, samples), len(samples) > 1
 	if err := s.jobsByName(ctx, r, m, standing, samples); err != nil {
+		return View{}, err
+	}
+	if err := s.errorsOf(ctx, m, standing); err != nil {
 		return View{}, err
 	}
 	return View{name, m}, nil

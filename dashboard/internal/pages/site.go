@@ -26,6 +26,7 @@ type Site struct {
 	drawn     drawings
 	lastRuns  lastRuns
 	hours     hours
+	shapes    shapes
 	names     names
 	runs      *histories[*chime.RunInfo]
 	days      *histories[chime.RunDay]
