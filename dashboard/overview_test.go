@@ -97,7 +97,7 @@ func TestAQueueHasAPageThatShowsItsState(t *testing.T) {
 			wants(t, "mail", send(d, "GET", "/queues/mail"), 200, "<h1>mail</h1>", "2 at once, 100 starts in 1m", "Jobs by name, last hour", ">invoices</a>", ">report</a>",
 				`action="./queues/mail/pause"`, `href="./schedules?queue=mail">3</a>`)
 			wants(t, "media", send(d, "GET", "/queues/media"), 200, "Its length does not change.", `<span class="ink-late"><time datetime="2000-01-01T00:00:00Z" data-show="rel" data-for="" title="2000-01-01 00:00:00 UTC">25m</time></span>, the oldest`,
-				`href="./jobs?q=queue%3Amedia&amp;state=waiting">26</a>`, `<dt>Dead</dt><dd>0</dd>`)
+				`href="./jobs?q=queue%3Amedia&amp;state=waiting">26</a>`, `<dt>Dead</dt><dd data-n="dead media">0</dd>`)
 			if text := send(d, "GET", "/queues/mail").Body.String(); strings.Contains(text, "purge") || strings.Contains(text, "/limit") {
 				t.Error("an operator has buttons for what they may not do")
 			}
@@ -200,7 +200,7 @@ func TestTheListOfQueuesLeadsToTheirJobsAndPausesThem(t *testing.T) {
 		time.Sleep(6 * time.Minute) // fake time passes
 		d := newDashboard(t, store, Options{Write: true, Authorize: as(View | Operate)})
 		wants(t, "the list", send(d, "GET", "/queues?sort=oldest"), 200, `<a href="./jobs?q=queue%3Amedia&amp;state=waiting">3</a>`, `class="num ink-late"><time`, `>6m</time>`,
-			`action="./queues/media/pause" data-ask><input type="hidden" name="list" value="sort=oldest">`, `data-key="p"`, `aria-label="Pause media"`, `<td data-label="Dead" class="num none low">0</td>`)
+			`action="./queues/media/pause" data-ask><input type="hidden" name="list" value="sort=oldest">`, `data-key="p"`, `aria-label="Pause media"`, `<td data-label="Dead" class="num none low" data-n="dead media">0</td>`)
 		wants(t, "its question", post(d, "/queues/media/pause", "list", "sort=oldest"), 200, "Pause queue media?", `name="list" value="sort=oldest"`, `href="./queues?sort=oldest" data-do="cancel"`)
 		got := post(d, "/queues/media/pause", "list", "sort=oldest", "sure", "1")
 		wants(t, "the pause", got, 303)
@@ -262,9 +262,9 @@ func TestAQueueShowsItsJobsByNameInTheWindowOfItsCharts(t *testing.T) {
 			}
 			first("/queues/mail", ">report</a>", ">send</a>", "Jobs by name, last hour", `aria-sort="descending"><a href="./queues/mail?by=time">In all, about`, "Failed attempts of report: ",
 				"Durations of attempts of report, in 16 steps from 1ms to above 5m: half took at most", "the longest at most 5s.", `<td class="num">11s</td>`)
-			first("/queues/mail?by=runs&window=15m", ">send</a>", ">report</a>", "Jobs by name, last 15 minutes", `<td class="num">5</td>`)
-			first("/queues/mail?by=failed&window=25h", ">report</a>", ">send</a>", "Jobs by name, last 25 hours", `<td class="num">26</td>`)
-			wants(t, "a season", send(d, "GET", "/queues/mail?window=92d"), 200, "Jobs by name, last 92 days", `<td class="num">26</td>`)
+			first("/queues/mail?by=runs&window=15m", ">send</a>", ">report</a>", "Jobs by name, last 15 minutes", `<td class="num" data-n="done mail send">5</td>`)
+			first("/queues/mail?by=failed&window=25h", ">report</a>", ">send</a>", "Jobs by name, last 25 hours", `data-n="done mail send">26</td>`)
+			wants(t, "a season", send(d, "GET", "/queues/mail?window=92d"), 200, "Jobs by name, last 92 days", `data-n="done mail send">26</td>`)
 			wants(t, "an invalid order", send(d, "GET", "/queues/mail?by=size"), 400, "by is")
 		}, worker, chime.NewScheduler(store, chime.SchedulerOptions{}))
 	})

@@ -64,7 +64,7 @@ func TestErrorsThatLookTheSameAreOneRow(t *testing.T) {
 		during(t, func() {
 			time.Sleep(time.Minute) // fake time passes
 			got := send(d, "GET", "/")
-			wants(t, "the overview", got, 200, `<td class="num">3</td>`)
+			wants(t, "the overview", got, 200, `<td class="num" data-n="failed send a mailbox">3</td>`)
 			if n := strings.Count(got.Body.String(), `<td class="error">a mailbox</td>`); n != 1 {
 				t.Errorf("there are %d rows of it, want 1:\n%s", n, got.Body)
 			}

@@ -67,13 +67,14 @@ var mayImport = map[string][]string{
 	"redisstore/embedded":        {"redisstore", "internal/memconn", "github.com/redis/go-redis/v9", "github.com/alicebob/miniredis/v2"},
 	"chimetest":                  {".", "internal/protocol", "internal/wire", "internal/schedule", "internal/testjob", "redisstore/embedded", "github.com/redis/go-redis/v9"},
 	"internal/long":              {},
-	"tests":                      {"any"}, // these eight serve tests
+	"tests":                      {"any"}, // these nine serve tests
 	"internal/childproc":         {"any"},
 	"internal/faketime":          {"github.com/yuin/gopher-lua"},
 	"internal/faultproxy":        {"any"},
 	"internal/redistest":         {"any"},
 	"internal/storesuite":        {"internal/protocol", "internal/long"},
 	"internal/groupmodel":        {},
+	"internal/incident":          {"any"},
 	"examples":                   {"any"},
 	"cmd":                        {"any"},
 	"bench":                      {"any"}, // a module of its own, as those of httpapi, chimeotel and chimeprom are
@@ -149,7 +150,7 @@ func TestSomeImportsAreLeftToPrograms(t *testing.T) {
 // servesTests reports whether a folder has helpers of tests, which no program needs.
 func servesTests(folder string) bool {
 	return folder == "tests" || strings.HasPrefix(folder, "tests/") ||
-		slices.Contains([]string{"chimetest", "dashboard/internal/visit", "internal/childproc", "internal/faketime", "internal/faultproxy", "internal/groupmodel", "internal/long", "internal/redistest", "internal/storesuite"}, folder)
+		slices.Contains([]string{"chimetest", "dashboard/internal/visit", "internal/childproc", "internal/faketime", "internal/faultproxy", "internal/groupmodel", "internal/incident", "internal/long", "internal/redistest", "internal/storesuite"}, folder)
 }
 
 func TestTheTopLevelHasItsFiles(t *testing.T) {

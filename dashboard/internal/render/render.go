@@ -32,6 +32,7 @@ var functions = template.FuncMap{
 	"symbol":  iconOf,
 	"count":   count,
 	"plural":  plural,
+	"n":       mark,
 	"rate":    format.Rate,
 	"took":    format.Span,
 	"exact":   format.Exact,

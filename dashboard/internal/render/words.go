@@ -3,9 +3,11 @@ package render
 import (
 	"cmp"
 	"fmt"
+	"html/template"
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/chimejobs/chime/internal/format"
 )
@@ -56,6 +58,16 @@ var unknown = look{"late", "triangle-alert"}
 
 func toneOf(word string) string { return cmp.Or(looks[word], unknown).tone }
 func iconOf(word string) string { return cmp.Or(looks[word], unknown).icon }
+
+// mark returns the attribute data-n, which names the numbers inside an element in their order: {{n "dead" .Name}} is the number of dead jobs of a queue,
+// {{n "busy" "" "slots"}} are two numbers of all queues. A test compares each named number of each page with the number that it counts itself.
+func mark(names ...string) template.HTMLAttr {
+	var all []string
+	for pair := range slices.Chunk(names, 2) {
+		all = append(all, strings.TrimSpace(strings.Join(pair, " ")))
+	}
+	return template.HTMLAttr(` data-n="` + template.HTMLEscapeString(strings.Join(all, "|")) + `"`)
+}
 
 // count and plural take any kind of integer.
 func count(number any) (string, error) {
