@@ -14,7 +14,7 @@ import (
 type Group struct {
 	Count  int       `json:"count"`
 	Job    string    `json:"job"`
-	Error  string    `json:"error"` // its shape
+	Error  string    `json:"error"` // as shape.Of returns it
 	First  time.Time `json:"first,omitzero"`
 	Last   time.Time `json:"last,omitzero"`
 	Queues []string  `json:"queues"` // in order

@@ -144,11 +144,13 @@ func (f *failures) complete() bool {
 	return true
 }
 
+// A look identifies a group.
+type look struct{ job, error string }
+
 // groups returns the failed attempts of the last hour in groups of similar ones, largest first. Further failures in the samples belong to jobs that are
 // no longer dead or retrying.
 func (f *failures) groups(now time.Time, sampled map[string]map[string]int64) []Group {
 	since := now.Add(-lookBack)
-	type look struct{ queue, job, error string }
 	found := map[look]*Group{}
 	counts := map[string]map[string]int64{}
 	for queue, q := range f.queues {
@@ -158,46 +160,59 @@ func (f *failures) groups(now time.Time, sampled map[string]map[string]int64) []
 				if failure.At.Before(since) {
 					continue
 				}
-				key := look{queue, job.Name, shape.Of(failure.Error)}
-				g := found[key]
-				if g == nil {
-					g = &Group{Queue: queue, Job: job.Name, Error: key.error, First: failure.At}
-					found[key] = g
+				key := look{job.Name, shape.Of(failure.Error)}
+				if found[key] == nil {
+					found[key] = &Group{Job: job.Name, Error: key.error, First: failure.At}
 				}
-				g.Count++
+				found[key].add(queue, failure.At)
 				counts[queue][job.Name]++
-				if failure.At.Before(g.First) {
-					g.First = failure.At
-				}
-				if failure.At.After(g.Last) {
-					g.Last = failure.At
-				}
 			}
-			if g := found[look{queue, job.Name, shape.Of(job.LastError)}]; g != nil {
+			if g := found[look{job.Name, shape.Of(job.LastError)}]; g != nil {
 				g.Jobs = append(g.Jobs, job)
+			}
+		}
+	}
+	for queue, names := range sampled {
+		for name, failed := range names {
+			if more := failed - counts[queue][name]; more > 0 {
+				key := look{job: name}
+				if found[key] == nil {
+					found[key] = &Group{Job: name}
+				}
+				found[key].Count += more
+				found[key].Queues = append(found[key].Queues, queue)
 			}
 		}
 	}
 	groups := make([]Group, 0, len(found))
 	for _, g := range found {
+		slices.Sort(g.Queues)
+		g.Queues = slices.Compact(g.Queues)
 		slices.SortFunc(g.Jobs, func(a, b *chime.JobInfo) int {
-			return cmp.Or(FailedAt(b).Compare(FailedAt(a)), cmp.Compare(a.ID, b.ID))
+			return cmp.Or(FailedAt(b).Compare(FailedAt(a)), cmp.Compare(a.Queue, b.Queue), cmp.Compare(a.ID, b.ID))
 		})
-		g.Jobs = slices.CompactFunc(g.Jobs, func(a, b *chime.JobInfo) bool { return a.ID == b.ID })
+		g.Jobs = slices.CompactFunc(g.Jobs, func(a, b *chime.JobInfo) bool { return a.Queue == b.Queue && a.ID == b.ID })
 		g.Jobs = g.Jobs[:min(len(g.Jobs), maxGroupJobs)]
 		groups = append(groups, *g)
 	}
-	for queue, names := range sampled {
-		for name, failed := range names {
-			if more := failed - counts[queue][name]; more > 0 {
-				groups = append(groups, Group{Queue: queue, Job: name, Count: more})
-			}
-		}
-	}
 	slices.SortFunc(groups, func(a, b Group) int {
-		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Queue, b.Queue), cmp.Compare(a.Job, b.Job), cmp.Compare(a.Error, b.Error))
+		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Job, b.Job), cmp.Compare(a.Error, b.Error))
 	})
 	return groups
+}
+
+// add adds a failed attempt on a queue.
+func (g *Group) add(queue string, at time.Time) {
+	g.Count++
+	if !slices.Contains(g.Queues, queue) {
+		g.Queues = append(g.Queues, queue)
+	}
+	if at.Before(g.First) {
+		g.First = at
+	}
+	if at.After(g.Last) {
+		g.Last = at
+	}
 }
 
 // attempts returns the known failures of a job.

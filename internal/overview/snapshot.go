@@ -1,6 +1,8 @@
 package overview
 
 import (
+	"maps"
+	"slices"
 	"strconv"
 	"time"
 
@@ -56,13 +58,29 @@ type Queue struct {
 	Outs            []float64 // ended jobs, a value for each cell of the window; empty: not sampled, or not read
 }
 
-// A Group has similar failed attempts.
+// A Group has similar failed attempts of one job name, on all queues.
 type Group struct {
-	Queue, Job  string
-	Error       string // with # for the parts that differ; empty: attempts of jobs that are no longer kept
+	Job         string
+	Error       string   // as shape.Of returns it; empty: attempts of jobs that are no longer kept
+	Queues      []string // on which they failed, in order
 	Count       int64
 	First, Last time.Time
 	Jobs        []*chime.JobInfo // dead and retrying jobs whose last attempt failed with it, newest first
+}
+
+// ByJob returns the job name with the most failed attempts in groups, their number, and the number of all failed attempts.
+func ByJob(groups []Group) (job string, most, all int64) {
+	counts := map[string]int64{}
+	for _, g := range groups {
+		counts[g.Job] += g.Count
+		all += g.Count
+	}
+	for _, name := range slices.Sorted(maps.Keys(counts)) {
+		if counts[name] > most {
+			job, most = name, counts[name]
+		}
+	}
+	return job, most, all
 }
 
 // A Worker is a live worker.

@@ -66,11 +66,11 @@ func healthOf(s *Standing, listing Listing) Health {
 	add(parked > 0, Problem{Tone: "late", Path: "jobs", Name: "state", Is: "parked",
 		Text: fmt.Sprintf("%s %s parked: no worker has a handler for %s.", format.Plural(parked, "job", "jobs"), format.Agree(parked, "is", "are"), format.Agree(parked, "it", "them"))})
 	add(fullFor(s.Workers, now) >= fullLong, Problem{Tone: "late", Path: "workers", Text: "All slots of all workers have been busy for " + format.Rough(fullFor(s.Workers, now)) + "."})
-	if failed := failures(s.Failures); failed > 0 {
-		attempts, worst := format.Plural(failed, "attempt", "attempts"), s.Failures[0]
-		text := fmt.Sprintf("%s failed in the last hour, %s of them of job %s.", attempts, format.Count(worst.Count), worst.Job)
-		if worst.Count == failed {
-			text = fmt.Sprintf("%s of job %s failed in the last hour.", attempts, worst.Job)
+	if job, most, failed := overview.ByJob(s.Failures); failed > 0 {
+		attempts := format.Plural(failed, "attempt", "attempts")
+		text := fmt.Sprintf("%s failed in the last hour, %s of them of job %s.", attempts, format.Count(most), job)
+		if most == failed {
+			text = fmt.Sprintf("%s of job %s failed in the last hour.", attempts, job)
 		}
 		add(true, Problem{Tone: "late", Path: "failures", Text: text})
 	}
@@ -139,13 +139,6 @@ func fullFor(workers []overview.Worker, now time.Time) time.Duration {
 	}
 	last := slices.MaxFunc(workers, func(a, b overview.Worker) int { return a.Full.Compare(b.Full) })
 	return now.Sub(last.Full)
-}
-
-func failures(groups []overview.Group) (n int64) {
-	for _, g := range groups {
-		n += g.Count
-	}
-	return n
 }
 
 // someOf returns the first names and the number of the others.

@@ -9,6 +9,7 @@ import (
 	"github.com/chimejobs/chime"
 	"github.com/chimejobs/chime/dashboard/internal/render"
 	"github.com/chimejobs/chime/internal/format"
+	"github.com/chimejobs/chime/internal/jobfind"
 	"github.com/chimejobs/chime/internal/overview"
 	"github.com/chimejobs/chime/internal/plain"
 	"github.com/chimejobs/chime/internal/rights"
@@ -155,11 +156,11 @@ func (s *Site) failureRows(groups []overview.Group) (rows []FailureRow) {
 	if s.hooks.RedactError == nil {
 		groups = groups[:min(len(groups), overviewRows)]
 	}
-	type look struct{ queue, job, error string }
+	type look struct{ job, error string }
 	at := map[look]int{}
 	for _, g := range groups {
 		row := s.failureRow(g)
-		key := look{row.Queue, row.Job, row.Error}
+		key := look{row.Job, row.Error}
 		i, known := at[key]
 		if !known {
 			at[key] = len(rows)
@@ -175,6 +176,7 @@ func (s *Site) failureRows(groups []overview.Group) (rows []FailureRow) {
 // add adds a similar group to the row.
 func (r *FailureRow) add(other FailureRow) {
 	r.Count += other.Count
+	r.Queues = slices.Compact(slices.Sorted(slices.Values(slices.Concat(r.Queues, other.Queues))))
 	if other.First.Before(r.First) {
 		r.First = other.First
 	}
@@ -188,7 +190,8 @@ func (r *FailureRow) add(other FailureRow) {
 
 // failureRow returns the row of a group. Its error is the text that the application shows.
 func (s *Site) failureRow(g overview.Group) FailureRow {
-	row := FailureRow{Group: g, State: string(chime.JobDead), Filter: searchOf(g.Queue, g.Job)}
+	filter := jobfind.Filter{Job: jobfind.Pattern{Text: g.Job}}
+	row := FailureRow{Group: g, State: string(chime.JobDead), Filter: filter.String()}
 	if len(g.Jobs) > 0 && !slices.ContainsFunc(g.Jobs, func(j *chime.JobInfo) bool { return j.State == chime.JobDead }) {
 		row.State = string(chime.JobRetrying)
 	}

@@ -30,7 +30,7 @@ func (m *Model) detail() []string {
 			m.jobDetail(&d, m.shown.Running[i])
 		}
 	case overview.Failures:
-		if i := slices.IndexFunc(m.shown.Failures, func(g overview.Group) bool { return g.Queue+"\x00"+g.Job+"\x00"+g.Error == key }); i >= 0 {
+		if i := slices.IndexFunc(m.shown.Failures, func(g overview.Group) bool { return g.Job+"\x00"+g.Error == key }); i >= 0 {
 			m.groupDetail(&d, m.shown.Failures[i])
 		}
 	case overview.Workers:
@@ -178,7 +178,7 @@ func (m *Model) jobDetail(d *fields, j *chime.JobInfo) {
 
 func (m *Model) groupDetail(d *fields, g overview.Group) {
 	d.add("job", g.Job)
-	d.add("queue", g.Queue)
+	d.add(format.Agree(len(g.Queues), "queue", "queues"), strings.Join(g.Queues, ", "))
 	d.add("error", g.Error)
 	d.add("times", format.Count(g.Count))
 	d.add("first", m.moment(g.First))

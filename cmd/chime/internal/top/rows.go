@@ -248,7 +248,7 @@ func (m *Model) worker(name string) string {
 func (m *Model) failureRows() []row {
 	groups := sorted(m.shown.Failures, m.panels[overview.Failures].sort,
 		func(a, b overview.Group) int {
-			return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Job, b.Job), cmp.Compare(a.Queue, b.Queue), cmp.Compare(a.Error, b.Error))
+			return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Job, b.Job), cmp.Compare(a.Error, b.Error))
 		},
 		func(a, b overview.Group) int { return b.Last.Compare(a.Last) },
 		func(a, b overview.Group) int { return cmp.Compare(a.Job, b.Job) })
@@ -262,24 +262,34 @@ func (m *Model) failureRows() []row {
 			last = cell{format.Away(g.Last.Sub(m.clock())), normal}
 		}
 		rows = append(rows, row{
-			key: g.Queue + "\x00" + g.Job + "\x00" + g.Error, name: g.Job, text: g.Job + " " + g.Queue + " " + g.Error, targets: targetsOf(g),
-			cells: []cell{{format.Count(g.Count), bad}, plain(g.Job), text, last, plain(g.Queue)},
+			key: g.Job + "\x00" + g.Error, name: g.Job, text: g.Job + " " + strings.Join(g.Queues, " ") + " " + g.Error, targets: targetsOf(g),
+			cells: []cell{{format.Count(g.Count), bad}, plain(g.Job), text, last, plain(queuesOf(g))},
 		})
 	}
 	return rows
 }
 
-// targetsOf returns the jobs of a group, one target for each state.
+// queuesOf names the queues of a group, in few words.
+func queuesOf(g overview.Group) string {
+	if n := len(g.Queues); n > 1 {
+		return format.Plural(n, "queue", "queues")
+	}
+	return strings.Join(g.Queues, "")
+}
+
+// targetsOf returns the jobs of a group, one target for each queue and state.
 func targetsOf(g overview.Group) (targets []Target) {
-	for _, state := range []chime.JobState{chime.JobDead, chime.JobRetrying} {
-		t := Target{Name: g.Job, Queue: g.Queue, State: state}
-		for _, job := range g.Jobs {
-			if job.State == state {
-				t.IDs = append(t.IDs, job.ID)
+	for _, queue := range g.Queues {
+		for _, state := range []chime.JobState{chime.JobDead, chime.JobRetrying} {
+			t := Target{Name: g.Job, Queue: queue, State: state}
+			for _, job := range g.Jobs {
+				if job.Queue == queue && job.State == state {
+					t.IDs = append(t.IDs, job.ID)
+				}
 			}
-		}
-		if len(t.IDs) > 0 {
-			targets = append(targets, t)
+			if len(t.IDs) > 0 {
+				targets = append(targets, t)
+			}
 		}
 	}
 	return targets

@@ -137,7 +137,7 @@ func running(job, id, queue string, since time.Duration, worker string, part flo
 }
 
 func group(queue, job, text string, times int64, last time.Duration, jobs int) overview.Group {
-	g := overview.Group{Queue: queue, Job: job, Error: text, Count: times}
+	g := overview.Group{Queues: []string{queue}, Job: job, Error: text, Count: times}
 	if last > 0 {
 		g.Last, g.First = At.Add(-last), At.Add(-last-20*time.Minute)
 	}
