@@ -1,6 +1,7 @@
 # make quick    go test ./...: everything of the library on a simulated Redis; needs nothing but Go
 # make test     ./test.sh: the library and its modules with the race detector and a real Redis server; says what is missing
 # make all      ./test.sh all: what CI runs
+# make everything  the same without turns: all seeds, guards, users and fuzz targets, and the race detector everywhere; before a release
 # make check    gofmt, go mod tidy, go vet, staticcheck, govulncheck where its database can be reached, ten seconds of every fuzz
 #               target; the targets are listed in check.sh
 # make bench    chime beside its peers, the short form: all measures on servers of its own, in less than five minutes. It needs
@@ -15,13 +16,15 @@ FOR = 10m
 SEED = 0
 CHAOS = $(if $(filter 10m,$(FOR)),-record)
 
-.PHONY: quick test all check bench chaos typescript gobench
+.PHONY: quick test all everything check bench chaos typescript gobench
 quick:
 	go test ./...
 test:
 	./test.sh
 all:
 	./test.sh all
+everything:
+	CHIME_SEEDS=all ./test.sh all
 check:
 	./check.sh
 bench:

@@ -2,7 +2,8 @@
 # check.sh: what holds of the source before its tests run: gofmt; go mod tidy in every module; go vet and staticcheck of all modules; no known
 # vulnerability that the library's code reaches (govulncheck, where its database can be reached); and ten seconds of every fuzz
 # target. All that it needs is Go. `check.sh fuzz` and `check.sh vuln` do one of these only; `check.sh tidy` tidies instead, because go mod
-# tidy by itself cannot: see tidy. FUZZTIME is how long a target runs, GOVULNDB another database.
+# tidy by itself cannot: see tidy. FUZZTIME is how long a target runs, GOVULNDB another database. With a number in CHIME_SEEDS, as test.sh
+# sets it, staticcheck has one turn of four, and a quarter of the fuzz targets runs; each of four numbers in a row takes others.
 set -eu
 cd "$(dirname "$0")"
 unset GOWORK
@@ -93,6 +94,11 @@ fuzz_targets_in_source() {
 	find . -name '*_test.go' -exec grep -EHo '^func Fuzz[[:alnum:]_]+' {} + | sed 's|/[^/]*:func |:|; s|^\./||' | sort
 }
 
+# turn prints the targets that run.
+turn() {
+	awk -v n="$(wc -l <"$tmp/listed")" -v quarter="$quarter" 'quarter == "" || int((NR - 1) * 4 / n) == quarter' "$tmp/listed"
+}
+
 # module_of prints the folder of the module that a package's folder belongs to.
 module_of() {
 	folder=$1
@@ -179,6 +185,7 @@ vuln() {
 	say "no known vulnerability is reached"
 }
 
+case ${CHIME_SEEDS:-} in '' | *[!0-9]*) quarter= ;; *) quarter=$((CHIME_SEEDS % 4)) ;; esac
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 trap 'exit 130' INT TERM
@@ -208,7 +215,7 @@ if [ "$what" = all ]; then
 	# shellcheck disable=SC2046 # a word is a pattern
 	go vet $(modules | sed 's|$|/...|') || fail "see above"
 	# shellcheck disable=SC2046
-	go run "$staticcheck" -tags real,long $(modules | sed 's|$|/...|') || fail "see above"
+	[ "${quarter:-0}" != 0 ] || go run "$staticcheck" -tags real,long $(modules | sed 's|$|/...|') || fail "see above"
 fi
 [ "$what" = fuzz ] || vuln
 [ "$what" != vuln ] || exit 0
@@ -220,11 +227,10 @@ for target in $(comm -23 "$tmp/listed" "$tmp/found"); do say "$target is listed 
 for target in $(comm -13 "$tmp/listed" "$tmp/found"); do say "$target is a fuzz target that check.sh does not list" >&2; done
 cmp -s "$tmp/listed" "$tmp/found" || fail "the list of fuzz targets and the source differ"
 inputs=$(go env GOCACHE)/fuzz/$(within . go list -m)
-# shellcheck disable=SC2086 # a word is a target
-for folder in $(printf '%s\n' $fuzz_targets | sed 's/:.*//' | sort -u); do build_fuzz "$folder"; done
+for folder in $(turn | sed 's/:.*//' | sort -u); do build_fuzz "$folder"; done
 # Two at a time: measuring the first coverage of one leaves a processor idle, which the other uses.
-# shellcheck disable=SC2086 # a word is a target
-set -- $fuzz_targets
+# shellcheck disable=SC2046 # a word is a target
+set -- $(turn)
 while [ $# -gt 0 ]; do
 	fuzz "$1" &
 	first=$!

@@ -1,9 +1,10 @@
 #!/bin/sh
-# test.sh: the tests of the library and of its modules, with the race detector and a real Redis server.
+# test.sh: the tests of the library and of its modules, by turns with the race detector, and with a real Redis server.
 #   ./test.sh       before a change is pushed
 #   ./test.sh all   what CI runs: also long walks, cluster, ACL users, browser, proxies, promtool, tmux, ablation, chaos, fuzzing, check.sh
 # It installs what it needs where it may: as root on Debian and Ubuntu, or where CI is set; elsewhere it says what is missing. Servers are started on free
 # ports of the loopback interface. Exit code: 0 all passed, 1 a test failed, 2 something is missing. See CONTRIBUTING.md.
+# shellcheck disable=SC2046,SC2086 # a word is an argument
 set -eu
 cd "$(dirname "$0")"
 
@@ -22,10 +23,9 @@ fi
 all=${1:-} && case $all in '' | all) ;; *) echo "test.sh: unknown argument $all: want none, or all" >&2 && exit 2 ;; esac
 command -v go >/dev/null || PATH=$PATH:/usr/local/go/bin; PATH=$PATH:/usr/sbin # where Debian has nginx and haproxy
 # Without cgo, which only the race detector needs, tests and images share one build. The detector waits a second at each end of a process. Tests keep little
-# memory: collecting garbage less often saves a tenth of the time. Each commit has other seeds of random walks (internal/long).
+# memory: collecting garbage less often saves a tenth of the time. Each commit has other seeds and turns (internal/long); CHIME_SEEDS=all runs everything.
 unset GOWORK && export CGO_ENABLED=0 GOGC="${GOGC:-400}" GORACE="${GORACE:-atexit_sleep_ms=100}"
-[ ! "$all" ] || export CHIME_SEEDS="${CHIME_SEEDS:-$((0x$(git rev-parse --short=7 HEAD 2>/dev/null || echo 0)))}"
-
+export CHIME_SEEDS="${CHIME_SEEDS:-$((0x$(git rev-parse --short=7 HEAD 2>/dev/null || echo 0)))}"
 missing= # packages of Debian
 need() { for command in $1; do ! command -v "$command" >/dev/null || return 0; done && missing="$missing $2"; } # one of the commands
 need go golang && need "redis-server valkey-server" redis-server && need gcc "gcc libc6-dev"
@@ -33,11 +33,10 @@ if [ "$all" ]; then need tmux tmux && need promtool prometheus && need nginx ngi
 	need "${CHIME_BROWSER:-chromium-headless-shell} chromium" chromium-headless-shell; fi
 if [ "$missing" ] && command -v apt-get >/dev/null && { [ "${CI:-}" ] || [ "$(id -u)" = 0 ]; }; then
 	echo "test.sh: installing$missing"
-	sudo=$([ "$(id -u)" = 0 ] || echo sudo -n) # a word is a package: shellcheck disable=SC2086
+	sudo=$([ "$(id -u)" = 0 ] || echo sudo -n)
 	{ $sudo apt-get update -q && $sudo env DEBIAN_FRONTEND=noninteractive apt-get install -qy --no-install-recommends $missing; } >&2 </dev/null && missing=
 fi
 [ ! "$missing" ] || { echo "test.sh: install these first (their names on Debian):$missing; redis-server 7.0 or Valkey 7.2 and later" >&2 && exit 2; }
-
 tmp=$(mktemp -d) && trap 'rm -rf "$tmp"' EXIT && export FAILED="$tmp/failed"
 queue() { echo "$*" >>"$tmp/steps"; } # a step
 GOWORK=off go list -tags real,long ./... >"$tmp/packages" # fails where a file cannot be read
@@ -46,34 +45,35 @@ packages() { grep -E "$@" "$tmp/packages"; } # those whose folder fits a pattern
 # These start no goroutines, or are made of what other folders test with the race detector: it would only make them slow. A test holds the former.
 plain='/recurrence$|/docs$|/examples/|/tests/(repo|system|nozone|schedules)$|/chimetest$|/dashboard/(crawl|internal/(builder|guard|render))$'
 plain="$plain|/redisstore/internal/|/internal/(blocked|definition|format|groupmodel|history|jobfind|login|long|loopback|plain|protocol|rights|rules|schedule|svg|times|wire)$"
-slow='/tests/scheduler$|/dashboard$|/dashboard/internal/pages$|/internal/overview$' && { [ "$all" ] || plain="$plain|$slow"; } # takes minutes with it
+# The commit chooses one of these four parts. The others have no detector, which takes most of the time; bench, contract and http do not run then.
+parts='/redisstore(/embedded)?$|/tests/(queues|workers)$|/httpapi/contract$ /httpapi$|/internal/overview$|/examples/http$ /tests/(jobs|scheduler|sealing)$|/dashboard(/internal/pages)?$ /tests/real|/cmd/chime$|/bench$'
+case $CHIME_SEEDS in *[!0-9]*) rests='^$' ;; *) rests=$(echo "$parts" | tr ' ' '\n' | sed "$((CHIME_SEEDS % 4 + 1))d" | paste -sd '|' -) ;; esac
 # These wait for servers and processes, and use all processors. The others, of fake time, have one processor each: on two the race detector of Go 1.25
 # and 1.26 crashes where timers of a bubble come late (maybeRunChan in runtime/time.go). It leaves out Lua's interpreter. It must not leave out
 # what uses sync.Map, as the simulated server does: the linker may choose that package's copy of the generic code, and then the detector misses locks.
 real='/tests/real' alone='/tests/(ablation|chaos)$' cores='/tests/(jobs|queues|workers)$' test="go test -vet=off -timeout 20m -p 1"
 detector="-race -gcflags=github.com/yuin/gopher-lua/...=-race=false" && race="env CGO_ENABLED=1 $test $detector"
-racing=$(packages -v "$plain|$real|$alone") long=$(packages "$plain|/internal/overview$|/tests/" | grep -vE "$real|$alone|$cores")
-
-# shellcheck disable=SC2046,SC2086 # a word is an argument
-{
-	./test.sh step . env CGO_ENABLED=1 go build $detector ./... # once, not by each of the three
-	[ ! "$all" ] || queue . ./check.sh # the longest steps first, short ones last: then no processor waits for the end of a long one
-	for which in -v -e; do [ ! "$all" ] || queue . $test -tags real,long $(echo "$long" | grep $which /tests/); done
-	queue . $race -tags real $(packages "$real")
-	for which in -e -v; do queue . env CHIME_TEST_SERVER=redis $race -tags real -cpu 1 $(echo "$racing" | grep $which /tests/); done
-	[ "$all" ] || queue . $test $(packages "$plain|/tests/chaos")
-	for module in httpapi cmd/chime chimeotel chimeprom; do queue $module $race ${all:+-tags real} -cpu 1 ./...; done
-}
+racing=$(packages -v "$plain|$rests|$real|$alone") resting=$(packages "$rests" | grep -vE "$plain|$real|$alone" || :)
+long=$(packages "$plain|$rests|/internal/overview$|/tests/" | grep -vE "$real|$alone|$cores|/redisstore$")
+rests() { echo "/$1" | grep -qE "$rests"; } # FOLDER: has another part its turn?
+how() { if rests "$1"; then echo "$test"; else echo "$race $2"; fi; } # FOLDER ARGUMENT
+./test.sh step . env CGO_ENABLED=1 go build $detector ./... # once, not by each of the three
+[ ! "$all" ] || queue . ./check.sh # the longest steps first, short ones last: then no processor waits for the end of a long one
+for which in -v -e; do [ ! "$all" ] || queue . $test -tags real,long $(echo "$long" | grep $which /tests/); done
+queue . $(how tests/real '') -tags real $(packages "$real")
+for which in -e -v; do queue . env CHIME_TEST_SERVER=redis $race -tags real -cpu 1 $(echo "$racing" | grep $which /tests/); done
+[ "$all" ] || { queue . env CHIME_TEST_SERVER=redis $test -tags real $resting && queue . $test $(packages "$plain|/tests/chaos"); }
+for module in httpapi cmd/chime chimeotel chimeprom; do queue $module $(how $module '-cpu 1') ${all:+-tags real,long} ./...; done
 if [ "$all" ]; then
 	queue . $test -tags real,long -cpu 2 $(packages "$cores") # on two processors; with the detector they have one
 	queue . $test -tags real -count=1 -v ./tests/chaos -for 60s
 	queue . $test -tags real ./tests/ablation
-	for module in internal/browser bench httpapi/contract deploy examples/http examples/webapp examples/holidays examples/outbox; do queue $module $test -tags real ./...; done
-	queue httpapi $test -tags long . ./internal/service
+	for module in internal/browser deploy examples/webapp examples/holidays examples/outbox; do queue $module $test -tags real ./...; done
+	for module in bench httpapi/contract examples/http; do rests $module || queue $module $test -tags real ./...; done
 	./test.sh step . go test -vet=off -tags long -ldflags '-s -w' -c -o "$tmp/redisstore.test" ./redisstore && queue redisstore "$tmp/redisstore.test"
-	for server in cluster user:producer user:worker user:scheduler user:viewer user:operator; do # all seeds only above: they try the scripts' logic
-		queue redisstore env CHIME_SEEDS=few CHIME_TEST_SERVER=$server "$tmp/redisstore.test"
-	done
+	servers=users && [ "$CHIME_SEEDS" != all ] || servers="user:producer user:worker user:scheduler user:viewer user:operator"
+	! rests redisstore || servers="$servers redis" # all seeds only above: these try the scripts' logic
+	for server in cluster $servers; do queue redisstore env "CHIME_SEEDS=few:$CHIME_SEEDS" CHIME_TEST_SERVER=$server "$tmp/redisstore.test"; done
 fi
 xargs -P 4 -L 1 ./test.sh step <"$tmp/steps" # four at a time, because much waits for servers and browsers
 [ ! -s "$FAILED" ] || { echo "test.sh: FAILED:" >&2 && cat "$FAILED" >&2 && exit 1; }

@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"os"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -43,6 +44,41 @@ func TestPackagesWithoutTheRaceDetectorStartNoGoroutines(t *testing.T) {
 	}
 	if found < 50 || !strings.Contains(pattern, "/recurrence$") {
 		t.Errorf("%d files are of packages without the race detector: this test does not find them in test.sh", found)
+	}
+}
+
+// A part of the packages that no commit chooses would never have the race detector.
+func TestEachPartOfThePackagesHasItsTurn(t *testing.T) {
+	t.Chdir(root)
+	script, err := os.ReadFile("test.sh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := regexp.MustCompile(`(?m)^parts='(.*)'$`).FindSubmatch(script)
+	number := regexp.MustCompile(`CHIME_SEEDS % (\d+) \+ 1`).FindSubmatch(script)
+	if list == nil || number == nil {
+		t.Fatal("this test does not find the parts in test.sh")
+	}
+	parts := strings.Fields(string(list[1]))
+	if string(number[1]) != strconv.Itoa(len(parts)) {
+		t.Errorf("test.sh chooses one of %s parts, but has %d", number[1], len(parts))
+	}
+	partOf := map[string]int{}
+	for i, part := range parts {
+		of, found := regexp.MustCompile(part), false
+		for _, s := range sources(t) {
+			if !s.test || !of.MatchString("/"+s.folder) {
+				continue
+			}
+			found = true
+			if other, known := partOf[s.folder]; known && other != i {
+				t.Errorf("%s belongs to the parts %s and %s of test.sh", s.folder, parts[other], part)
+			}
+			partOf[s.folder] = i
+		}
+		if !found {
+			t.Errorf("no folder of tests belongs to the part %s of test.sh", part)
+		}
 	}
 }
 
