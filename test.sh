@@ -41,7 +41,6 @@ tmp=$(mktemp -d) && trap 'rm -rf "$tmp"' EXIT && export FAILED="$tmp/failed"
 queue() { echo "$*" >>"$tmp/steps"; } # a step
 GOWORK=off go list -tags real,long ./... >"$tmp/packages" # fails where a file cannot be read
 packages() { grep -E "$@" "$tmp/packages"; } # those whose folder fits a pattern; with -v the others
-
 # These start no goroutines, or are made of what other folders test with the race detector: it would only make them slow. A test holds the former.
 plain='/recurrence$|/docs$|/examples/|/tests/(repo|system|nozone|schedules)$|/chimetest$|/dashboard/(crawl|internal/(builder|guard|render))$'
 plain="$plain|/redisstore/internal/|/internal/(blocked|definition|format|groupmodel|history|jobfind|login|long|loopback|plain|protocol|rights|rules|schedule|svg|times|wire)$"
@@ -57,7 +56,8 @@ racing=$(packages -v "$plain|$rests|$real|$alone") resting=$(packages "$rests" |
 long=$(packages "$plain|$rests|/internal/overview$|/tests/" | grep -vE "$real|$alone|$cores|/redisstore$")
 rests() { echo "/$1" | grep -qE "$rests"; } # FOLDER: has another part its turn?
 how() { if rests "$1"; then echo "$test"; else echo "$race $2"; fi; } # FOLDER ARGUMENT
-./test.sh step . env CGO_ENABLED=1 go build $detector ./... # once, not by each of the three
+./test.sh step . env CGO_ENABLED=1 go build $detector ./... & # once, not by each of the steps that begin together; linking tests leaves a processor idle
+./test.sh step . go build ${all:+-tags real,long} ./...
 [ ! "$all" ] || queue . ./check.sh # the longest steps first, short ones last: then no processor waits for the end of a long one
 for which in -v -e; do [ ! "$all" ] || queue . $test -tags real,long $(echo "$long" | grep $which /tests/); done
 queue . $(how tests/real '') -tags real $(packages "$real")
@@ -72,9 +72,9 @@ if [ "$all" ]; then
 	for module in bench httpapi/contract examples/http; do rests $module || queue $module $test -tags real ./...; done
 	./test.sh step . go test -vet=off -tags long -ldflags '-s -w' -c -o "$tmp/redisstore.test" ./redisstore && queue redisstore "$tmp/redisstore.test"
 	servers=users && [ "$CHIME_SEEDS" != all ] || servers="user:producer user:worker user:scheduler user:viewer user:operator"
-	! rests redisstore || servers="$servers redis" # all seeds only above: these try the scripts' logic
+	! rests redisstore || queue . env CHIME_SEEDS=few CHIME_TEST_SERVER=redis $test -tags real,long ./redisstore # all seeds only above: these try the scripts' logic
 	for server in cluster $servers; do queue redisstore env "CHIME_SEEDS=few:$CHIME_SEEDS" CHIME_TEST_SERVER=$server "$tmp/redisstore.test"; done
 fi
-xargs -P 4 -L 1 ./test.sh step <"$tmp/steps" # four at a time, because much waits for servers and browsers
+wait && xargs -P 4 -L 1 ./test.sh step <"$tmp/steps" # four at a time, because much waits for servers and browsers
 [ ! -s "$FAILED" ] || { echo "test.sh: FAILED:" >&2 && cat "$FAILED" >&2 && exit 1; }
 echo "test.sh: all tests passed"
