@@ -128,7 +128,7 @@ func (s *store) workCall(c *protocol.WorkCall) call {
 	}
 
 	settled := len(c.Settle) + len(c.Begun)
-	args = append(args, c.Session, c.Number, c.TTL.Milliseconds(), c.Take, c.Ahead, sleeps(c), c.Worker,
+	args = append(args, c.Session, c.Number, c.TTL.Milliseconds(), c.Take, takenAhead(c), sleeps(c), c.Worker,
 		keys.wake, s.holderOf(c.Worker, c.Beside), len(names), len(parks), countFinished, len(c.Begun), countOthers, suspects(c), len(shared))
 	for _, name := range names {
 		args = append(args, name)
@@ -212,6 +212,14 @@ func indexOf(names []string, name string) int {
 	return -1
 }
 
+// takenAhead formats how many jobs are taken ahead, and the names of jobs that the worker handles together.
+func takenAhead(c *protocol.WorkCall) any {
+	if len(c.Gathers) == 0 {
+		return c.Ahead
+	}
+	return strconv.Itoa(c.Ahead) + " " + strings.Join(c.Gathers, "  ") + " "
+}
+
 // sleeps formats the state in which the call leaves the worker: 0 awake, 1 asleep if nothing is left, 2 the same and lapsed sessions are
 // reported, 3 asleep as before.
 func sleeps(c *protocol.WorkCall) string {
@@ -254,6 +262,11 @@ func workAnswer(c *protocol.WorkCall, cmd *redis.Cmd) protocol.WorkAnswer {
 		answer.PausedSchedules = append(answer.PausedSchedules, protocol.PausedSchedule{Name: paused.text(i), Deaths: int(paused.number(i + 1))})
 	}
 	answer.Skipped = values.texts(22)
+	for i, letter := range []byte(values.text(23)) {
+		if i < len(answer.Taken) {
+			answer.Taken[i].Ordered, answer.Taken[i].Full = letter == 'o', letter == 'f'
+		}
+	}
 	names, _ := servedNames(c.Serve)
 	for i := range values.list(16) {
 		if at := values.list(16).number(i); at >= 1 && at <= int64(len(names)) {

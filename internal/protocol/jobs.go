@@ -178,6 +178,7 @@ type WorkCall struct {
 	Begun        []BegunJob    // taken ahead before, begun since
 	Take         int           // how many jobs to take, at most MaxTake; 0: only settle. Large jobs come in several calls (More)
 	Ahead        int           // how many of Take, the last ones, are taken ahead: they count as not begun until Begun names them
+	Gathers      []string      // job names whose jobs the worker handles together, sorted: see TakenJob.Begun; nil: none
 	Serve        []string      // the entries of Parked in earlier answers that this worker handles: served first
 	Suspect      bool          // the worker may get a suspect: it holds none, and calls no other partition for jobs now
 	HoldsSuspect bool          // the worker holds a suspect
@@ -389,7 +390,9 @@ type TakenJob struct {
 	Uncertain  int       // how many of these times another job had begun beside it, so that it may not be the cause
 	Vanished   bool      // it was taken ahead by a holder that vanished: its handler may have begun
 	New        bool      // an occurrence taken for the first time: only these can be late
-	Begun      bool      // false: taken ahead
+	Begun      bool      // false: taken ahead. Jobs of WorkCall.Gathers mostly have not begun either, whatever this is: until Begun or a settlement names them
+	Ordered    bool      // of WorkCall.Gathers: the rule of its group runs its jobs in order. False also if the answer is repeated
+	Full       bool      // of WorkCall.Gathers: its group may start no more jobs now. False also if the answer is repeated
 	Body       []byte    // see package wire
 	Definition []byte    // of an occurrence: its schedule's definition as it is now
 	ParkedAt   time.Time // when it was parked first; zero: it was not parked, or the answer is repeated

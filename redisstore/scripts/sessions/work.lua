@@ -39,7 +39,8 @@
 -- ARGV[2]  number of this call; 1 creates the session if anything is taken
 -- ARGV[3]  time to live of the session, ms
 -- ARGV[4]  how many to take at most
--- ARGV[5]  how many of these, the last ones, are taken ahead: not begun
+-- ARGV[5]  how many of these, the last ones, are taken ahead: not begun; if the worker handles jobs of some names together, then these names, each with
+--          a blank before and after it: their jobs have not begun either, if no limit or order concerns them and no holder of them has vanished
 -- ARGV[6]  0: stay awake; 1: sleep if nothing is left to take and fewer jobs came than were requested; 2: as 1, and return which
 --          sessions have lapsed; 3: continue to sleep, registered in idle as before: only for calls that take nothing and settle only
 --          finished jobs
@@ -81,7 +82,9 @@
 --   for a queue with a limit, else missing or 0: a job may start (1), all starts are used (2), the maximum number of jobs run, or the limit
 --     cannot be read (3), jobs may start and be taken ahead (4)
 --   schedules that this call has paused, two values each: name, how many consecutive occurrences ended dead; missing or 0: none
---   occurrences that were dropped, because another one runs or waits; missing: none
+--   occurrences that were dropped, because another one runs or waits; missing or 0: none
+--   if groups have rules and ARGV[5] has names, a letter for each job taken: o its group runs in order, f its group may start no more now, "." neither;
+--     missing: as "." for all
 local INFLIGHT, SESSIONS, STATE, JOBS, DUE, READY, CRASHES, IDLE = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8]
 local COUNTERS, SCHEDULES, CURSORS, OWED, OPEN, DEAD = KEYS[9], KEYS[10], KEYS[11], KEYS[12], KEYS[13], KEYS[14]
 local BEHIND, UNHANDLED = KEYS[16], KEYS[18]
@@ -91,7 +94,15 @@ local ARGV = ARGV -- a local is found faster than a global
 local session, number, ttl_ms = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
 local want, sleep, sleeps_on, worker, wake = tonumber(ARGV[4]), ARGV[6] ~= '0', ARGV[6] == '3', ARGV[7], ARGV[8]
 local ahead, serves, parks, begun, others, shared = 0, 0, 0, 0, 0, 0
-if ARGV[5] ~= '0' then ahead = tonumber(ARGV[5]) end
+local many -- nil: the worker handles each job alone; names: of the others. The take sets the other fields
+if ARGV[5] ~= '0' then
+  ahead = tonumber(ARGV[5])
+  if not ahead then
+    many = {}
+    ahead, many.names = string.match(ARGV[5], '^(%d+)( .* )$')
+    ahead = tonumber(ahead)
+  end
+end
 if ARGV[10] ~= '0' then serves = tonumber(ARGV[10]) end
 if ARGV[11] ~= '0' then parks = tonumber(ARGV[11]) end
 local finished, keeps = tonumber(ARGV[12]), nil -- keeps: the results to keep, see lib/kept.lua; nil: none

@@ -24,6 +24,19 @@ if not (done_before >= 0 and done_before < 1e15) then
   done_before = 0
   odd[#odd + 1] = 'done'
 end
+if many and n_ids > 0 and not again and not limit then
+  -- What is in flight with "-" before its fence until the call names it as begun: a crash before that counts nothing. With a limit it counts as begun, as
+  -- it may keep others from starting. After a crash a job begins alone, so that it is known which job makes its holder vanish.
+  -- uses: named
+  local ruled = {} -- ID -> true: a rule of its group counts it, or it keeps others of an ordered group from starting
+  for i, g in ipairs(grouped and grouped.picked or {}) do
+    if g.rule.running > 0 or g.rule.starts > 0 or g.rule.ordered then ruled[grouped.picks[i]] = true end
+  end
+  many.gathers = function(id, text, crash)
+    local name = not crash and not ruled[id] and name_in(text)
+    return name and string.find(many.names, ' ' .. name .. ' ', 1, true)
+  end
+end
 local begins, last_text = want - ahead, nil
 if again then
   n_taken, data = n_ids, call.data
@@ -45,7 +58,8 @@ elseif n_ids > 0 then
     if text then
       n_taken = n_taken + 1
       if taken ~= ids then taken[n_taken], data[n_taken] = id, text end
-      flying[at + 1], flying[at + 2] = id, n_taken > begins and '-' .. fence or fence
+      local unbegun = n_taken > begins or many and many.gathers and many.gathers(id, text, crashes and crashes[i])
+      flying[at + 1], flying[at + 2] = id, unbegun and '-' .. fence or fence
       at = at + 2
       if crashes then taken_crashes[n_taken] = crashes[i] or '0' end
       last_text, digit = fence, digit + 1
@@ -67,6 +81,16 @@ if grouped then
   end
   for _, suspect in ipairs(later or {}) do leaves[suspect.id] = suspect.line end
   grouped.out = grouped.fn.keep_picks(grouped, keeps, leaves, LINE)
+  if many and grouped.rules then
+    local group_of, letters = {}, {}
+    for i, id in ipairs(grouped.picks) do group_of[id] = grouped.picked[i] end
+    for i = 1, n_taken do
+      local g = group_of[taken[i]]
+      local full = g and (g.rule.running > 0 and g.flights >= g.rule.running or g.limit and g.limit.used >= g.rule.starts)
+      letters[i] = g and g.rule.ordered and 'o' or full and 'f' or '.'
+    end
+    many.letters = n_taken > 0 and table.concat(letters) or nil
+  end
   for _, job in ipairs(grouped.joins) do
     if job.from == 'd' then
       due_out[#due_out + 1] = job.id
