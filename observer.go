@@ -62,6 +62,7 @@ type JobEvent struct {
 	First    bool      `json:"first,omitempty"`     // no attempt has begun before, as far as the job shows
 	Waited   time.Time `json:"waited,omitzero"`     // when the job began to wait for this attempt: when it was due, or enqueued; zero: unknown, as after a crash
 	TimedOut bool      `json:"timed_out,omitempty"` // Ended: the handler ran past its timeout
+	Together int       `json:"together,omitempty"`  // Begun and Ended: how many jobs its handler got in the call; zero: a plain Handler, or it did not begin
 }
 
 // A PlaceEvent describes one occurrence to an [Observer].

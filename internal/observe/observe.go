@@ -42,6 +42,7 @@ type Job struct {
 	First    bool
 	Waited   time.Time // instant since when this attempt has waited; zero: unknown
 	TimedOut bool
+	Together int
 }
 
 // A Place is an occurrence that was placed.

@@ -25,6 +25,7 @@ type Details struct {
 	Group    string            // the group that the job belongs to; empty: it has none
 	Due      time.Time         // milliseconds; for a job that failed or was snoozed: when it is due again; zero: it was neither
 	Sealed   []byte            // the sealed ErrorTexts of a sealed envelope; nil: none
+	Alone    bool              // a call that handled the job together with others has failed: it is handled alone
 }
 
 // Added returns the bodies that are stored with a job to be added at its end. A caller may replace them in a copy of the details.
@@ -87,6 +88,7 @@ type detailsForm struct {
 	Due      int64             `json:"u,omitempty"` // Unix ms
 	Group    string            `json:"g,omitempty"`
 	Sealed   []byte            `json:"x,omitempty"`
+	Alone    bool              `json:"a,omitempty"`
 }
 
 type failureForm struct {
@@ -118,12 +120,12 @@ const onlyEnqueued = "\x81\xa1e"
 // encode returns the stored element.
 func (d *Details) encode() []byte {
 	if d.Failures == nil && d.Header == nil && d.Retry == (Retry{}) && d.Keep == 0 && d.OnDone == nil && d.OnDeath == nil && d.Prior == nil && d.Death == nil &&
-		d.In == 0 && d.Queue == "" && d.Offset == 0 && d.Group == "" && d.Due.IsZero() && d.Sealed == nil && !d.Enqueued.IsZero() {
+		d.In == 0 && d.Queue == "" && d.Offset == 0 && d.Group == "" && d.Due.IsZero() && d.Sealed == nil && !d.Alone && !d.Enqueued.IsZero() {
 		return appendNumber([]byte(onlyEnqueued), d.Enqueued.UnixMilli())
 	}
 	form := detailsForm{
 		Header: d.Header, Keep: ceilMillis(d.Keep), OnDone: d.OnDone, OnDeath: d.OnDeath, In: ceilMillis(d.In), Queue: d.Queue,
-		Offset: ceilMillis(d.Offset), Group: d.Group, Sealed: d.Sealed,
+		Offset: ceilMillis(d.Offset), Group: d.Group, Sealed: d.Sealed, Alone: d.Alone,
 	}
 	for _, f := range d.Failures[max(0, len(d.Failures)-MaxFailures):] {
 		form.Failures = append(form.Failures, failureForm{f.At.UnixMilli(), Printable(f.Worker, maxWorkerName), PrintableLines(f.Error, maxFailureText)})
@@ -168,6 +170,7 @@ func decodeDetails(element []byte) (*Details, error) {
 	d := &Details{
 		OnDone: some(form.OnDone), OnDeath: some(form.OnDeath), In: time.Duration(form.In) * time.Millisecond, Queue: form.Queue,
 		Keep: time.Duration(form.Keep) * time.Millisecond, Offset: time.Duration(form.Offset) * time.Millisecond, Group: form.Group, Sealed: some(form.Sealed),
+		Alone: form.Alone,
 	}
 	if len(form.Header) > 0 {
 		d.Header = form.Header

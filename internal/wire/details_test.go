@@ -89,3 +89,13 @@ func TestADelayedJobsDetailsAreReadOnBothWays(t *testing.T) {
 		}
 	}
 }
+
+// A job that is to be handled alone keeps that, also if nothing else is set beside the instant at which it was enqueued.
+func TestDetailsKeepThatAJobIsHandledAlone(t *testing.T) {
+	for _, d := range []*Details{{Alone: true}, {Alone: true, Enqueued: time.UnixMilli(5).UTC()}} {
+		got, err := DecodeEnvelope((&Envelope{Name: "a", Details: d}).Encode())
+		if err != nil || got.Details == nil || !got.Details.Alone || !got.Details.Enqueued.Equal(d.Enqueued) {
+			t.Errorf("%+v is read as %+v, %v", d, got.Details, err)
+		}
+	}
+}

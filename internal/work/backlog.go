@@ -1,12 +1,16 @@
 package work
 
-// A backlog is a queue of flights that reuses its memory.
+// A backlog is a queue of flights that reuses its memory. A flight that leads a call counts once for its length, and all its jobs count in jobs.
 type backlog struct {
 	flights []*flight
 	first   int
+	waiting int // jobs
 }
 
 func (b *backlog) len() int { return len(b.flights) - b.first }
+
+// jobs returns how many jobs the flights have.
+func (b *backlog) jobs() int { return b.waiting }
 
 func (b *backlog) push(f *flight) {
 	if b.first > 0 && len(b.flights) == cap(b.flights) {
@@ -15,6 +19,7 @@ func (b *backlog) push(f *flight) {
 		b.flights, b.first = b.flights[:n], 0
 	}
 	b.flights = append(b.flights, f)
+	b.waiting += f.jobs()
 }
 
 // head returns the first flight and does not remove it.
@@ -23,6 +28,7 @@ func (b *backlog) head() *flight { return b.flights[b.first] }
 // pop removes the first flight.
 func (b *backlog) pop() *flight {
 	f := b.flights[b.first]
+	b.waiting -= f.jobs()
 	b.flights[b.first] = nil
 	if b.first++; b.first == len(b.flights) {
 		b.flights, b.first = b.flights[:0], 0

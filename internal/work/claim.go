@@ -40,6 +40,10 @@ type claim struct {
 	timeout time.Duration
 	crashes int     // how many workers have vanished while they ran it
 	output  *Output // nil: it has not begun
+
+	vanished bool // a worker has vanished that may have run it
+	ordered  bool // its group runs its jobs in order
+	last     bool // the limit of its group allows no other job until one of the group has ended
 }
 
 // maxUnreadable is the maximum number of bytes of an unreadable body that the dead job keeps.
@@ -103,10 +107,23 @@ func (c *claim) checkFollowers() error {
 	return nil
 }
 
-// handleBy sets the handler of the job, and so how long an attempt may take.
+// handleBy sets the handler of the job, and so how long an attempt may take. If the handler gets several jobs, the job gathers, so it was taken ahead.
 func (c *claim) handleBy(handler *Handler) {
-	c.handler = handler
+	c.handler, c.ahead = handler, c.ahead || handler.Many != nil
 	c.timeout = cmp.Or(c.message.Timeout, handler.Timeout, c.config.Timeout)
+}
+
+// gathers reports whether the job may share a call with others. Jobs do not that may harm the others, and those that have no other attempt left: if the
+// call fails as a whole, they would be dead.
+func (c *claim) gathers() bool {
+	many, details := c.handler.Many, c.message.Details
+	switch {
+	case many == nil, c.crashes > 0, c.vanished, c.suspect, c.ordered, len(c.message.Payload) > many.Bytes:
+		return false
+	case many.Together:
+		return true
+	}
+	return (details == nil || !details.Alone) && c.message.Failures+1 < c.maxAttempts()
 }
 
 // fill sets the job as its handler receives it, with a copy of the payload: if the handler changes the copy, a retry still has the original.
@@ -214,7 +231,7 @@ func (c *claim) kill(reason string, now time.Time) protocol.Settlement {
 	c.config.Log.Error("chime: job is dead", "event", "job.dead", "job", c.message.Name, "id", c.id, "queue", c.queue, "reason", reason)
 	message := c.message
 	message.Expires = time.Time{}
-	c.noteFailure(&message, errors.New(reason), now)
+	c.noteFailure(&message, Outcome{Err: errors.New(reason)}, now)
 	s := protocol.Settlement{ID: c.id, Fence: c.fence, Kind: protocol.SettleDead, Body: message.Encode(), Failed: true, Unbegun: true}
 	if c.recorded() {
 		s.Run = c.run(runDead, now, now)
@@ -236,7 +253,7 @@ func (c *claim) settle(outcome Outcome, began, now time.Time) protocol.Settlemen
 		s.Kind, s.Delay, s.Body, word = protocol.SettleLater, outcome.Delay, message.Encode(), runSnoozed
 	default:
 		message.Failures++
-		c.noteFailure(&message, outcome.Err, now)
+		c.noteFailure(&message, outcome, now)
 		s.Failed = true
 		if outcome.Action == Discarded || message.Failures >= c.maxAttempts() {
 			s.Kind, word = protocol.SettleDead, runDead
@@ -344,14 +361,14 @@ func (c *claim) describeRun(run *protocol.RunRecord, err error) {
 
 // noteFailure adds to an envelope how, when and in which worker an attempt failed, and where if it was a panic. The last few failures are kept,
 // so that a dead job shows what led to its death.
-func (c *claim) noteFailure(message *wire.Envelope, err error, now time.Time) {
-	message.LastError = fmt.Sprint(err) // fmt recovers if the Error method panics
-	message.Stack = string(c.config.StackOf(err))
+func (c *claim) noteFailure(message *wire.Envelope, outcome Outcome, now time.Time) {
+	message.LastError = fmt.Sprint(outcome.Err) // fmt recovers if the Error method panics
+	message.Stack = string(c.config.StackOf(outcome.Err))
 	var details wire.Details
 	if message.Details != nil {
 		details = *message.Details // the claim's own do not change
 	}
-	details.Due = time.Time{}
+	details.Due, details.Alone = time.Time{}, details.Alone || outcome.Alone
 	details.AddFailure(wire.Failure{At: c.clock.at(now), Worker: c.config.worker, Error: message.LastError})
 	message.Details = &details
 }

@@ -58,17 +58,18 @@ func (c *jobContext) see(job any) { c.output.See(job) }
 // setDeadline must be called before the handler.
 func (c *jobContext) setDeadline(at time.Time) { c.deadline = at }
 
-// end ends the context; only the first call has an effect. Done is closed before Err returns an error.
-func (c *jobContext) end(cause error) {
+// end ends the context, and reports whether it had not ended; only the first call has an effect. Done is closed before Err returns an error.
+func (c *jobContext) end(cause error) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.ended {
-		return
+		return false
 	}
 	c.ended, c.cause = true, cause
 	if c.live != nil {
 		c.live.cancel(cause)
 	}
+	return true
 }
 
 // reason returns the cause with which the context has ended. Nil: it has not ended, or its handler has returned.

@@ -41,38 +41,16 @@ type flight struct {
 	slot     int // index among the busy slots, while it is in one
 
 	// Used by the processor.
-	settled bool // its outcome is kept or was dropped
-	ended   bool // its handler has returned
-	late    bool // its time is up, and it is counted as stuck
-	listed  bool // in its lane's outbox, as a job that has begun
+	call    *call // the call of a ManyHandler to which it belongs; nil: it has a handler of its own
+	settled bool  // its outcome is kept or was dropped
+	ended   bool  // its handler has returned
+	late    bool  // its time is up, and it is counted as stuck
+	listed  bool  // in its lane's outbox, as a job that has begun
 
 	// Written in the slot, read by the processor once it has collected the flight.
 	cutOff     bool                 // handed back because of the drain
 	failure    error                // what the handler returned
 	settlement *protocol.Settlement // nil: the ordinary one of a job that is done, as of nearly every job
-}
-
-const maxSpareFlights = maxAhead
-
-// A flightPool keeps the memory of flights for later ones. It belongs to the processor's goroutine.
-type flightPool struct{ flights []*flight }
-
-// get returns a flight.
-func (p *flightPool) get() *flight {
-	if n := len(p.flights); n > 0 {
-		var f *flight
-		f, p.flights = p.flights[n-1], p.flights[:n-1]
-		return f
-	}
-	return new(flight)
-}
-
-// put takes back a flight that has ended and is settled or was dropped.
-func (p *flightPool) put(f *flight) {
-	if !f.listed && len(p.flights) < maxSpareFlights {
-		*f = flight{}
-		p.flights = append(p.flights, f)
-	}
 }
 
 // start sets the flight's job, the session that has taken it, and the Attempt that its handler may keep.
@@ -83,15 +61,37 @@ func (f *flight) start(config *Config, a *arrival, taken *protocol.TakenJob, att
 	c.config, c.queue, c.partition, c.clock = config, a.lane.partition().Queue, a.lane.partition().Index, a.clock
 	c.id, c.fence, c.ahead = taken.ID, taken.Fence, !taken.Begun
 	c.parked, c.new, c.suspect, c.crashes = taken.ParkedAt, taken.New, taken.Suspect(), taken.Crashes
+	c.vanished, c.ordered, c.last = taken.Vanished, taken.Ordered, taken.Full
 }
 
 // admit makes the flight ready for a slot.
 func (f *flight) admit(base *handlerContext, r *reporter) {
 	f.output = f.Attempt.begin(base)
 	f.output.begin(r, f.session, f.id, f.fence)
-	if f.session.isSilent() {
+	if f.session.isSilent() && f.handler.Many == nil { // else see newCall
 		f.Attempt.end(protocol.ErrSessionLost)
 	}
+}
+
+// aloneInCall returns the flight as the only one of a call, if its handler gets several jobs.
+func (f *flight) aloneInCall(base *handlerContext) *flight {
+	if f.handler.Many != nil {
+		newCall([]*flight{f}, base)
+	}
+	return f
+}
+
+// isOver reports whether the job's time is over. f has not begun.
+func (f *flight) isOver(now time.Time) bool { return f.expired(f.clock.at(now)) }
+
+// join makes the flight a part of a call. shared returns the call, or nil; jobs returns how many jobs share the flight's handler.
+func (f *flight) join(c *call)  { f.call = c }
+func (f *flight) shared() *call { return f.call }
+func (f *flight) jobs() int {
+	if f.call == nil {
+		return 1
+	}
+	return f.call.len()
 }
 
 // of reports whether the flight belongs to a session.
@@ -101,10 +101,16 @@ func (f *flight) of(s *session) bool { return f.session == s }
 func (f *flight) claimed() *claim  { return &f.claim }
 func (f *flight) holder() *session { return f.session }
 
+// inLane returns the lane of the flight's partition.
+func (f *flight) inLane() *lane { return f.lane }
+
 // describe sets what observers receive when the job begins or was taken. e is zero: for an ordinary job most fields remain zero.
 func (f *flight) describe(e *observe.Job) {
 	e.Queue, e.Name, e.ID, e.Attempt = f.queue, f.message.Name, f.id, f.message.Failures+1
 	e.Due, e.Waited, e.First, e.Started = f.message.Due(), f.waitsSince(), f.first(), f.started
+	if f.call != nil && !f.began.IsZero() {
+		e.Together = f.call.len()
+	}
 	if f.recorded() {
 		e.Schedule, e.Origin = cmp.Or(f.schedule, f.message.Schedule), f.origin()
 	}
@@ -184,11 +190,12 @@ func (f *flight) stuck(now time.Time) protocol.Settlement {
 	if f.wasCancelled() {
 		return f.cancel(f.began, now)
 	}
-	return f.settle(Outcome{Action: Retried, Err: errStuck(f.timeout)}, f.began, now)
+	return f.settle(Outcome{Action: Retried, Err: errStuck(f.timeout), Alone: f.splits()}, f.began, now)
 }
 
-// wasCancelled reports whether the ctx ended because the job was cancelled.
+// wasCancelled reports whether the job was cancelled. left reports whether it was cancelled or replaced: its call does not run for it any more.
 func (f *flight) wasCancelled() bool { return errors.Is(f.Attempt.reason(), ErrCancelled) }
+func (f *flight) left() bool         { return f.wasCancelled() || errors.Is(f.Attempt.reason(), ErrReplaced) }
 
 // is reports whether the flight has this job with this fence.
 func (f *flight) is(h protocol.HeldJob) bool { return f.fence == h.Fence && f.id == h.ID }
@@ -218,9 +225,31 @@ func (f *flight) isSettled() bool         { return f.settled }
 func (f *flight) isLate() bool            { return f.late }
 func (f *flight) hasEnded() bool          { return f.ended }
 func (f *flight) list(listed bool)        { f.listed = listed }
+func (f *flight) isListed() bool          { return f.listed }
 func (f *flight) duration() time.Duration { return f.endedAt.Sub(f.began) }
 func (f *flight) finishedAt() time.Time   { return f.endedAt }
-func (f *flight) endContext(cause error)  { f.Attempt.end(cause) }
+
+// endContext ends the ctx of the flight's handler. In a call, a cause that concerns this job alone ends the ctx only if no other job is left.
+func (f *flight) endContext(cause error) {
+	switch {
+	case f.call == nil:
+		f.Attempt.end(cause)
+	case errors.Is(cause, ErrCancelled), errors.Is(cause, ErrReplaced):
+		if f.Attempt.end(cause) {
+			f.call.leave(cause)
+		}
+	default:
+		f.call.endContext(cause)
+	}
+}
+
+// endsOf returns the cause with which the ctx of the flight's handler has ended; nil: it has not.
+func (f *flight) endsOf() error {
+	if f.call == nil {
+		return f.Attempt.reason()
+	}
+	return f.call.reason()
+}
 
 // watchedUntil returns the instant until which the worker watches a suspect alone. The time is shorter if its handler has returned. ok is false if
 // the flight was collected or is no suspect.
@@ -266,6 +295,10 @@ func (f *flight) end(now time.Time) { f.endedAt = now }
 
 // run calls the handler, with job's memory, and computes the settlement. A panic and runtime.Goexit are failures.
 func (f *flight) run(job *Job) {
+	if f.call != nil {
+		f.call.run()
+		return
+	}
 	returned := false
 	defer func() {
 		if returned {
@@ -277,30 +310,48 @@ func (f *flight) run(job *Job) {
 		}
 		where := stack()
 		err := f.config.Panic(v, where)
-		f.logPanic(err, where)
-		f.finish(err)
+		f.logPanic(1, err, where)
+		f.finish(err, ofAll)
 	}()
-	f.claim.fill(job)
-	job.Started = f.started
+	f.prepare(job)
 	err := f.handler.Run(f.Attempt, job)
 	returned = true
-	f.finish(err)
+	f.finish(err, ofAll)
 }
 
-// logPanic logs that a handler has panicked, and where.
-func (f *flight) logPanic(err error, where []byte) {
+// prepare sets the job as the handler receives it.
+func (f *flight) prepare(job *Job) {
+	f.claim.fill(job)
+	job.Started = f.started
+}
+
+// logPanic logs that the handler of this many jobs has panicked, and where.
+func (f *flight) logPanic(jobs int, err error, where []byte) {
 	if f.config.HideErrors { // a stack contains the arguments of functions
 		where = nil
 	}
-	f.config.Log.Error("chime: a handler panicked", "event", "handler.panic", "job", f.message.Name, "id", f.id, "queue", f.queue,
+	log := f.config.Log
+	if jobs > 1 {
+		log = log.With("count", jobs)
+	}
+	log.Error("chime: a handler panicked", "event", "handler.panic", "job", f.message.Name, "id", f.id, "queue", f.queue,
 		"attempt", f.message.Failures+1, "error", f.config.logged(err), "stack", string(where))
 }
 
-// finish computes the settlement from the handler's error.
-func (f *flight) finish(err error) {
+// A concern is which jobs of its call an error of a handler concerns.
+type concern byte
+
+const (
+	ofAll    concern = iota // all: also of a handler that gets one job
+	ofOne                   // this one: the error names it
+	ofOthers                // others: the error names only these
+)
+
+// finish computes the settlement from the handler's error. If it names other jobs of the call only, err is nil.
+func (f *flight) finish(err error, of concern) {
 	defer func() {
 		if v := recover(); v != nil { // in the error's own methods
-			f.conclude(Outcome{Action: Retried, Err: f.config.Panic(v, stack())})
+			f.conclude(Outcome{Action: Retried, Err: f.config.Panic(v, stack()), Alone: of == ofAll && f.splits()})
 		}
 	}()
 	if f.wasCancelled() {
@@ -309,23 +360,37 @@ func (f *flight) finish(err error) {
 		return
 	}
 	if err == nil {
-		if f.special() {
+		switch {
+		case of == ofOthers && f.handBack(): // the handler may not have come to this job
+		case f.special():
 			f.conclude(Outcome{Action: Succeeded})
 		}
 		return
 	}
 	outcome := f.config.Outcome(err)
 	if outcome.Action == Retried {
-		// If the worker ended the ctx, the job has not failed: it is handed back and nothing is counted.
-		if cause := f.Attempt.reason(); errors.Is(cause, ErrShutdown) || errors.Is(cause, protocol.ErrSessionLost) {
-			f.cutOff = errors.Is(cause, ErrShutdown)
-			back := f.back()
-			f.settlement = &back
+		if of == ofAll && f.handBack() {
 			return
 		}
+		outcome.Alone = of == ofAll && f.splits()
 	}
 	f.conclude(outcome)
 }
+
+// handBack hands the job back, and reports that, if the worker has ended the handler's ctx: then the job has not failed, and nothing is counted.
+func (f *flight) handBack() bool {
+	cause := f.endsOf()
+	if !errors.Is(cause, ErrShutdown) && !errors.Is(cause, protocol.ErrSessionLost) {
+		return false
+	}
+	f.cutOff = errors.Is(cause, ErrShutdown)
+	back := f.back()
+	f.settlement = &back
+	return true
+}
+
+// splits reports whether the job is handled alone after a failure of its call as a whole.
+func (f *flight) splits() bool { return f.call != nil && f.call.splits() }
 
 func (f *flight) conclude(outcome Outcome) {
 	f.failure = outcome.Err
@@ -338,6 +403,9 @@ func (f *flight) conclude(outcome Outcome) {
 func (f *flight) returned() (s protocol.Settlement, kept bool) {
 	f.ended = true
 	f.Attempt.end(nil)
+	if f.call != nil {
+		f.call.endContext(nil)
+	}
 	if f.settled {
 		return s, false
 	}

@@ -23,6 +23,7 @@ type flights struct {
 	base      *handlerContext
 	reporter  *reporter
 	slots     *slots
+	gatherer  *gatherer
 	heartbeat *heartbeat
 	admission *admission
 	pool      flightPool
@@ -53,37 +54,8 @@ type arrival struct {
 	jobs    []protocol.TakenJob
 }
 
-// A tally counts how attempts have ended in this worker, and jobs that were not run.
-type tally struct{ done, failed, dead, snoozed, parked, missed, expired, cancelled, back int }
-
-// count counts a settlement.
-func (t *tally) count(s *protocol.Settlement) {
-	switch s.Kind {
-	case protocol.SettleDone:
-		t.done++
-	case protocol.SettleDead:
-		t.dead++
-	case protocol.SettlePark:
-		t.parked++
-	case protocol.SettleMissed, protocol.SettleReplan:
-		t.missed++
-	case protocol.SettleExpired:
-		t.expired++
-	case protocol.SettleCancelled:
-		t.cancelled++
-	case protocol.SettleBack:
-		t.back++
-	case protocol.SettleLater:
-		if s.Failed {
-			t.failed++
-		} else {
-			t.snoozed++
-		}
-	}
-}
-
 func newFlights(config *Config, base context.Context, r *reporter, slots *slots, heartbeat *heartbeat, admission *admission) *flights {
-	return &flights{config: config, base: newHandlerContext(base), reporter: r, slots: slots, heartbeat: heartbeat, admission: admission}
+	return &flights{config: config, base: newHandlerContext(base), reporter: r, slots: slots, gatherer: newGatherer(), heartbeat: heartbeat, admission: admission}
 }
 
 // arrive notes the jobs of an answer.
@@ -139,6 +111,7 @@ func (h *flights) noteBeside(lanes []*lane, now time.Time) (hold time.Time) {
 	for i := range h.arrivals {
 		others = append(others, h.arrivals[i].session)
 	}
+	h.gatherer.each(func(f *flight) { others = append(others, f.holder()) })
 	h.beside = false
 	for _, l := range lanes {
 		s := l.holder()
@@ -157,8 +130,9 @@ func (h *flights) noteBeside(lanes []*lane, now time.Time) (hold time.Time) {
 	return hold
 }
 
-// coming returns how many jobs have arrived and are not admitted yet.
-func (h *flights) coming() int { return h.arriving }
+// coming returns how many jobs have arrived and are not admitted yet; gathering returns how many of the admitted ones gather.
+func (h *flights) coming() int    { return h.arriving }
+func (h *flights) gathering() int { return h.gatherer.len() }
 
 // admit admits the jobs that have arrived, except those of a session that was lost since: another worker has them. While the worker drains, admit
 // gives jobs back instead.
@@ -177,13 +151,51 @@ func (h *flights) admit(draining bool, now time.Time) {
 func (h *flights) admitJobs(a *arrival, draining bool, now time.Time) {
 	h.admitted = h.admitted[:0]
 	for i := range a.jobs {
-		if f := h.admitJob(a, &a.jobs[i], len(a.jobs)-i-1, draining, now); f != nil {
-			h.admitted = append(h.admitted, f)
+		f := h.admitJob(a, &a.jobs[i], len(a.jobs)-i-1, draining, now)
+		switch {
+		case f == nil:
+		case f.gathers():
+			h.gatherer.add(f, now)
+		default:
+			h.admitted = append(h.admitted, f.aloneInCall(h.base))
 		}
 		if len(h.admitted) == admitTogether || i == len(a.jobs)-1 && len(h.admitted) > 0 {
+			if h.gatherer.len() > 0 && h.slots.fills(len(h.admitted)) {
+				h.callAll(a.clock, now) // only a free slot brings more
+			}
 			h.slots.run(h.admitted, now)
 			clear(h.admitted)
 			h.admitted = h.admitted[:0]
+		}
+	}
+	h.callReady(now)
+}
+
+// callReady hands over to the slots what has gathered and need not wait for more. It returns when to call it again.
+func (h *flights) callReady(now time.Time) time.Time {
+	if h.gatherer.len() == 0 {
+		return time.Time{}
+	}
+	h.handOver(h.gatherer.ready(now, h.slots.free()), now)
+	return h.gatherer.until()
+}
+
+// callAll hands over everything that has gathered, except the jobs of an answer.
+func (h *flights) callAll(but *storeClock, now time.Time) { h.handOver(h.gatherer.all(but), now) }
+
+// handOver hands flights that have gathered over to the slots, as calls. Those whose time is over meanwhile expire.
+func (h *flights) handOver(gathered [][]*flight, now time.Time) {
+	for _, those := range gathered {
+		call := those[:0]
+		for _, f := range those {
+			if f.isOver(now) {
+				h.keep(f, f.expire(now), now)
+			} else {
+				call = append(call, f)
+			}
+		}
+		if len(call) > 0 {
+			h.slots.run([]*flight{newCall(call, h.base).lead()}, now)
 		}
 	}
 }
@@ -316,7 +328,7 @@ func (h *flights) due(now time.Time) time.Time {
 // endSession ends the ctx of a session's handlers. If the session is lost, it drops the flights that wait for a slot.
 func (h *flights) endSession(s *session, lost bool) {
 	if lost {
-		h.slots.drop(func(f *flight) bool { return !f.of(s) })
+		h.drop(func(f *flight) bool { return !f.of(s) })
 	}
 	h.slots.each(func(f *flight) {
 		if f.of(s) {
@@ -327,34 +339,43 @@ func (h *flights) endSession(s *session, lost bool) {
 
 // replace ends the ctx of an occurrence that the next one replaces.
 func (h *flights) replace(id string) {
-	h.slots.each(func(f *flight) {
+	end := func(f *flight) {
 		if f.id == id {
 			f.endContext(ErrReplaced)
 		}
-	})
+	}
+	h.slots.each(end)
+	h.gatherer.each(end)
 }
 
 // cancel ends the ctx of a job that was cancelled. A job that waits for a slot or has not arrived yet will not begin.
 func (h *flights) cancel(job protocol.HeldJob, now time.Time) {
 	found := false
-	h.slots.each(func(f *flight) {
+	end := func(f *flight) {
 		if f.is(job) {
 			found = true
 			f.endContext(ErrCancelled)
 		}
-	})
+	}
+	h.slots.each(end)
+	h.gatherer.each(end)
 	if !found {
 		h.cancelled.add(job)
 		return
 	}
-	for _, f := range h.slots.drop(func(f *flight) bool { return !f.is(job) }) {
+	for _, f := range h.drop(func(f *flight) bool { return !f.is(job) }) {
 		h.keep(f, f.cancel(time.Time{}, now), now)
 	}
 }
 
-// giveBackWaiting gives back the flights that wait for a slot.
+// drop removes the flights that have not begun and for which keep returns false, and returns them.
+func (h *flights) drop(keep func(*flight) bool) []*flight {
+	return append(h.slots.drop(keep), h.gatherer.drop(keep)...)
+}
+
+// giveBackWaiting gives back the flights that gather or wait for a slot.
 func (h *flights) giveBackWaiting(now time.Time) {
-	for _, f := range h.slots.drop(func(*flight) bool { return false }) {
+	for _, f := range h.drop(func(*flight) bool { return false }) {
 		h.keep(f, f.back(), now)
 	}
 }

@@ -18,6 +18,8 @@
 //	attempt     the part of a job that its handler may keep
 //	output      what its handler reports in addition to its error
 //	reporter    the goroutine that sends the progress of handlers
+//	gatherer    flights that wait for others, to be handled together
+//	call        several flights that one handler gets together
 //	slots       the goroutines that run handlers
 //	pace        how fast handlers are, and so how many jobs are taken ahead
 //	drain       the end of a worker in bounded time
@@ -28,6 +30,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/chimejobs/chime/internal/observe"
@@ -69,11 +72,23 @@ type Job struct {
 // A Handler runs jobs of one name.
 type Handler struct {
 	Name        string
-	Run         func(ctx context.Context, job *Job) error // job's memory is reused
+	Run         func(ctx context.Context, job *Job) error // job's memory is reused; nil: Many handles the jobs
+	Many        *Many                                     // for jobs that are handled together; nil: Run handles each job
 	MaxAttempts int                                       // of a job that has no number of its own; 0: Config's
 	Timeout     time.Duration                             // of an attempt; 0: Config.Timeout
 	Backoff     func(failures int) time.Duration          // nil: Retry
 	Retry       wire.Retry                                // zero: the default
+}
+
+// A Many sets which jobs of a name a call handles together. It has the fields of chime.Many, where they are documented.
+type Many struct {
+	Size, Bytes       int
+	Wait              time.Duration
+	ByGroup, Together bool
+
+	// Run handles the jobs. each, if it is not nil, has the errors of some of them, by their IDs; nil: that job is done. all is the error of the others;
+	// nil: they are done, and with each they may not have been handled if the ctx had ended.
+	Run func(ctx context.Context, jobs []Job) (each map[string]error, all error)
 }
 
 // delay is how long a job of this handler waits for its next attempt after this many failures. own is the job's own policy, or zero.
@@ -130,6 +145,17 @@ type Config struct {
 	StackOf func(error) []byte
 
 	worker string // the worker's name; Run sets it
+}
+
+// gathers returns the names of the jobs that are handled together, sorted; nil: none.
+func (c *Config) gathers() (names []string) {
+	for name, handler := range c.Handlers {
+		if handler.Many != nil {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
 }
 
 // Drained is how a worker ended.

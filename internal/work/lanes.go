@@ -144,6 +144,40 @@ func (ls *lanes) oweSuspect(but *lane) bool {
 	return false
 }
 
+// suspect returns the lane that is now called for a suspect. No other lane is called for jobs meanwhile, so that nothing begins together with
+// the suspect. A job whose holders have vanished twice is a suspect. A worker gets one suspect at a time, over all partitions, and gets ordinary
+// jobs in every other turn. Nil: no suspects are known to wait, or the worker may not get one now. wait: it may get one when the jobs that are
+// requested of other nodes have come, and those that have come are admitted, which the caller wants with first. No more are requested until then, or
+// else some node would always be about to answer.
+func (ls *lanes) suspect(hungry []*lane, turn, least int, first bool, now time.Time) (l *lane, wait bool) {
+	for _, l := range ls.all {
+		if sent := l.unanswered(); sent != nil && sent.Suspect {
+			return nil, false
+		}
+	}
+	l = withSuspects(hungry, turn, least)
+	asked, _ := ls.reserved(now)
+	switch {
+	case l == nil:
+		return nil, ls.suspectsComing(least, now)
+	case asked > 0 || first:
+		return nil, true
+	case ls.oweSuspect(l):
+		return nil, false
+	}
+	return l, false
+}
+
+// suspectsWait reports whether suspects wait in a lane that is awake.
+func (ls *lanes) suspectsWait() bool {
+	for _, l := range ls.all {
+		if l.suspectsWait() && !l.isAsleep() && !l.isAway() {
+			return true
+		}
+	}
+	return false
+}
+
 // only returns the lanes that are called if one of them alone may be asked for jobs. The others keep what they have to send.
 func (ls *lanes) only(one *lane, hungry []*lane) []*lane {
 	ls.hungry = append(hungry[:0], one)

@@ -27,6 +27,7 @@ type Outcome struct {
 	Action  Action
 	Delay   time.Duration // of Snoozed, and of Retried if Delayed is set
 	Delayed bool          // Delay replaces the backoff
+	Alone   bool          // of Retried: the next attempts share no call with other jobs
 	Err     error         // what the handler returned
 }
 

@@ -22,6 +22,7 @@ const (
 // ahead. The slots' mutex guards it.
 type pace struct {
 	average time.Duration // of a handler
+	per     float64       // average number of jobs that a handler gets
 	known   bool          // average was measured
 	each    time.Duration // average time between two ends while flights wait: the cost of a job for this worker, with its handler; 0: not known
 	lastEnd time.Time     // zero: nothing waited behind it
@@ -29,23 +30,24 @@ type pace struct {
 	stall   int           // nothing is taken ahead until this many handlers have ended
 
 	flow   time.Duration // sum of the gaps since the last computation of each
-	flowed int           // and the number of these gaps
+	flowed int           // and the number of jobs that ended at the ends of these gaps
 }
 
-// ended notes how long a handler ran, and how fast handlers end while others wait. The second value includes everything that a job costs: a
-// thousand handlers of a microsecond take more than a millisecond.
-func (p *pace) ended(d time.Duration, now time.Time) {
+// ended notes how long a handler ran for this number of jobs, and how fast jobs end while others wait. The second value includes everything that a
+// job costs: a thousand handlers of a microsecond take more than a millisecond.
+func (p *pace) ended(d time.Duration, jobs int, now time.Time) {
 	d = min(d, time.Second)
 	p.stall = max(0, p.stall-1)
 	if !p.known {
-		p.average, p.known = d, true
+		p.average, p.per, p.known = d, float64(jobs), true
 	} else {
 		p.average += (d - p.average) / 16
+		p.per += (float64(jobs) - p.per) / 16
 	}
 	if !p.lastEnd.IsZero() {
 		p.flow += max(0, min(now.Sub(p.lastEnd), paceGap))
-		if p.flowed++; p.flowed == paceJobs {
-			each := max(p.flow/paceJobs, 1)
+		if p.flowed += jobs; p.flowed >= paceJobs {
+			each := max(p.flow/time.Duration(p.flowed), 1)
 			if p.each > 0 {
 				each = (p.each + each) / 2
 			}
@@ -75,7 +77,7 @@ func (p *pace) target(slots int) int {
 		return 0
 	}
 	lead := p.lead()
-	worth := int64(lead) * int64(slots) / max(int64(p.average), 1)
+	worth := int64(float64(int64(lead)*int64(slots)) * p.per / float64(max(p.average, 1)))
 	if p.each > 0 {
 		worth = min(worth, int64(lead/p.each))
 	}
@@ -87,6 +89,9 @@ func (p *pace) lead() time.Duration { return min(max(aheadWorth, aheadCalls*p.ca
 
 // endingSince returns since when a handler has run that ends within the lead, if it takes the average time.
 func (p *pace) endingSince(now time.Time) time.Time { return now.Add(p.lead() - p.average) }
+
+// jobsOf returns how many jobs this number of handlers get.
+func (p *pace) jobsOf(handlers int) int { return int(float64(handlers) * p.per) }
 
 // long reports whether handlers take so long that a job taken ahead may have to be given back: if all end at the same time, no slot becomes free
 // within the time that the job may wait.

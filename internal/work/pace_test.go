@@ -13,7 +13,7 @@ func measured(d time.Duration, handlers int) *pace {
 	now := time.Now()
 	for range handlers {
 		now = now.Add(d)
-		p.ended(d, now)
+		p.ended(d, 1, now)
 	}
 	return p
 }
@@ -86,12 +86,12 @@ func TestAGrainIsATenthOfAMillisecondsWork(t *testing.T) {
 
 func TestOneSlowHandlerDoesNotEndTakingAhead(t *testing.T) {
 	p := measured(10*time.Microsecond, 100)
-	p.ended(50*time.Millisecond, time.Now())
+	p.ended(50*time.Millisecond, 1, time.Now())
 	if p.target(1) == 0 {
 		t.Error("after one handler of 50 ms among a hundred of 10 µs the target is 0")
 	}
 	for range 100 {
-		p.ended(50*time.Millisecond, time.Now())
+		p.ended(50*time.Millisecond, 1, time.Now())
 	}
 	if got := p.target(1); got != 0 {
 		t.Errorf("after a hundred handlers of 50 ms the target is %d, want 0", got)
@@ -105,7 +105,7 @@ func TestAfterAStallNothingIsTakenAheadUntilHandlersHaveEnded(t *testing.T) {
 		if p.target(10) != 0 {
 			t.Fatalf("jobs are taken ahead %d handlers after a stall, want none before %d", n, aheadStall)
 		}
-		p.ended(10*time.Microsecond, time.Now())
+		p.ended(10*time.Microsecond, 1, time.Now())
 	}
 	if p.target(10) == 0 {
 		t.Errorf("%d handlers after a stall the target is still 0", aheadStall)
@@ -117,7 +117,7 @@ func TestGapsWithoutWaitingFlightsAreNoPace(t *testing.T) {
 	now := time.Now()
 	for range 10 * paceJobs {
 		now = now.Add(500 * time.Microsecond)
-		p.ended(10*time.Microsecond, now)
+		p.ended(10*time.Microsecond, 1, now)
 		p.paused() // nothing waited, so the gap does not show the cost of a job
 	}
 	if p.each != 0 {

@@ -14,7 +14,7 @@ import (
 
 // records are structs that are passed from part to part and guard nothing: every part may use their fields.
 var records = map[string]bool{
-	"Config": true, "Drained": true, "Handler": true, "Job": true, "Outcome": true, // exchanged with the root package
+	"Config": true, "Drained": true, "Handler": true, "Many": true, "Job": true, "Outcome": true, // exchanged with the root package
 	"claim":   true, // it does not change once its job is admitted
 	"arrival": true, "extension": true, "collected": true, "reply": true, "request": true, "tally": true,
 	"share": true, "stake": true, // used by one function, divide

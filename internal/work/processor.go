@@ -28,8 +28,9 @@ type processor struct {
 	reaper    *reap.Reaper
 	wakeup    wakeup
 	drain     drain
-	turns     int  // the odd ones are for suspects, if some wait
-	waits     bool // no jobs are requested now, because a suspect is next
+	gathers   []string // names of jobs that are handled together
+	turns     int      // the odd ones are for suspects, if some wait
+	waits     bool     // no jobs are requested now, because a suspect is next
 	logged    retry.LogLimiter
 	outage    *retry.Outage
 }
@@ -49,6 +50,11 @@ func (p *processor) loop(stop <-chan struct{}) Drained {
 		}
 		until = earlier(until, earlier(p.flights.due(now), p.sessions.checkSilences(p.lanes, now)))
 		hold := p.flights.noteBeside(p.lanes.every(), now)
+		if _, alone := p.flights.suspect(now); alone.After(now) {
+			until = earlier(until, alone)
+		} else if hold.IsZero() {
+			until = earlier(until, p.flights.callReady(now))
+		}
 		if p.drain.begun() {
 			until = earlier(until, p.drainStep(now))
 			if p.drained(now) {
@@ -134,7 +140,7 @@ func (p *processor) room(now time.Time) (free, take int, worth bool) {
 		return 0, 0, false
 	}
 	asked, ahead := p.lanes.reserved(now)
-	free, take, worth = p.slots.room(p.flights.coming()+asked, ahead, now)
+	free, take, worth = p.slots.room(p.flights.coming()+asked, ahead, p.flights.gathering(), now)
 	if p.lanes.onlyNow(now) {
 		take = min(take, free)
 	}
@@ -143,13 +149,21 @@ func (p *processor) room(now time.Time) (free, take int, worth bool) {
 
 // work calls every lane that has something to settle or to place, or that may have a job for a free slot.
 func (p *processor) work(now time.Time) {
+	held, _ := p.flights.suspect(now)
+	forSuspect := p.turns%2 == 1 && !held
+	if forSuspect && p.lanes.suspectsWait() {
+		p.flights.callAll(nil, now) // none of these jobs may begin beside the suspect: they are older
+	}
 	free, take, worth := p.room(now)
 	free = min(free, take)
 	ahead := take - free
 	hungry, due, again := p.lanes.choose(p.drain.begun(), now)
-	held, _ := p.flights.suspect(now)
 	least := p.lanes.least(now)
-	suspects, wait := p.suspectLane(hungry, held, free, least, now)
+	var suspects *lane
+	var wait bool
+	if forSuspect && free > 0 {
+		suspects, wait = p.lanes.suspect(hungry, p.turns/2, least, p.flights.coming() > 0 && p.gathers != nil, now)
+	}
 	if suspects != nil {
 		hungry = p.lanes.only(suspects, hungry)
 	}
@@ -168,7 +182,11 @@ func (p *processor) work(now time.Time) {
 		begin := min(take, free)
 		free -= begin
 		ahead -= take - begin
-		l.via().addWork(l, l.call(p.name, p.config.SessionTTL, take, take-begin, l == suspects, held, p.admission.lists(), now), lanes)
+		call := l.call(p.name, p.config.SessionTTL, take, take-begin, l == suspects, held, p.admission.lists(), now)
+		if take > 0 {
+			call.Gathers = p.gathers
+		}
+		l.via().addWork(l, call, lanes)
 		if take > 0 {
 			p.sessions.mayTake(l)
 		}
@@ -187,32 +205,6 @@ func (p *processor) work(now time.Time) {
 	for _, l := range again {
 		l.via().addWork(l, l.again(now), lanes)
 	}
-}
-
-// suspectLane returns the lane that is now called for a suspect. No other lane is called for jobs meanwhile, so that nothing begins together with
-// the suspect. A job whose holders have vanished twice is a suspect. A worker gets one suspect at a time, over all partitions, and gets ordinary
-// jobs in every other turn. Nil: no suspects are known to wait, or the worker may not get one now. wait: it may get one when the jobs that are
-// requested of other nodes have come. No more are requested until then, or else some node would always be about to answer.
-func (p *processor) suspectLane(hungry []*lane, held bool, free, least int, now time.Time) (l *lane, wait bool) {
-	if p.turns%2 == 0 || held || free == 0 {
-		return nil, false
-	}
-	for _, l := range p.lanes.every() {
-		if sent := l.unanswered(); sent != nil && sent.Suspect {
-			return nil, false
-		}
-	}
-	l = withSuspects(hungry, p.turns/2, least)
-	asked, _ := p.lanes.reserved(now)
-	switch {
-	case l == nil:
-		return nil, p.lanes.suspectsComing(least, now)
-	case asked > 0:
-		return nil, true
-	case p.lanes.oweSuspect(l):
-		return nil, false
-	}
-	return l, false
 }
 
 // received handles the answers of a round trip.

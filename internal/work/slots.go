@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// slots run handlers, never more than size at once. A slot is free exactly when its handler has returned, however its job was settled meanwhile.
-// The processor hands over flights. At most size goroutines, the runners, run one flight after the other, so that very short handlers do not wait
+// slots run handlers, never more than size at once. A slot is free exactly when its handler has returned, however its jobs were settled meanwhile.
+// The processor hands over flights. Of the flights of a call, only its lead waits or is in a slot. At most size goroutines, the runners, run one flight after the other, so that very short handlers do not wait
 // for the processor.
 //
 // A runner that begins a flight while others wait starts one more runner, unless a started runner has not begun yet. So handlers that block get
@@ -51,7 +51,11 @@ func (s *slots) run(flights []*flight, now time.Time) {
 	s.mu.Lock()
 	s.low = false
 	for _, f := range flights {
-		f.waitFrom(now)
+		if c := f.shared(); c != nil {
+			c.each(func(f *flight) { f.waitFrom(now) })
+		} else {
+			f.waitFrom(now)
+		}
 		s.waiting.push(f)
 	}
 	launch := s.launch()
@@ -128,16 +132,17 @@ func (s *slots) next(ended *flight) *flight {
 
 // begin takes a slot for a flight. The caller holds mu.
 func (s *slots) begin(f *flight, now time.Time) {
-	f.begin(len(s.busy), now)
+	slot := len(s.busy)
 	s.busy = append(s.busy, f)
-	if f.wasTakenAhead() {
-		s.began = append(s.began, f)
+	if c := f.shared(); c != nil {
+		c.begin(slot, now)
+		c.each(s.noteBegun)
+	} else {
+		f.begin(slot, now)
+		s.noteBegun(f)
 	}
-	if s.observed {
-		s.started = append(s.started, f)
-		if !s.again {
-			s.notifyNow()
-		}
+	if s.observed && !s.again {
+		s.notifyNow()
 	}
 	if at := f.expires(); !at.IsZero() && (s.expiry.IsZero() || at.Before(s.expiry)) {
 		s.expiry = at
@@ -145,10 +150,28 @@ func (s *slots) begin(f *flight, now time.Time) {
 	}
 }
 
+// noteBegun notes for the next collect that a flight has begun. The caller holds mu.
+func (s *slots) noteBegun(f *flight) {
+	if f.wasTakenAhead() {
+		s.began = append(s.began, f)
+	}
+	if s.observed {
+		s.started = append(s.started, f)
+	}
+}
+
 // end frees the slot of a flight. The caller holds mu.
 func (s *slots) end(f *flight, now time.Time) {
-	f.end(now)
-	s.pace.ended(f.duration(), now)
+	if c := f.shared(); c != nil {
+		c.each(func(f *flight) {
+			f.end(now)
+			s.ended = append(s.ended, f)
+		})
+	} else {
+		f.end(now)
+		s.ended = append(s.ended, f)
+	}
+	s.pace.ended(f.duration(), f.jobs(), now)
 	last := len(s.busy) - 1
 	slot := f.inSlot()
 	s.busy[slot] = s.busy[last]
@@ -158,7 +181,6 @@ func (s *slots) end(f *flight, now time.Time) {
 	if f.isLate() {
 		s.stuck--
 	}
-	s.ended = append(s.ended, f)
 	s.endings = max(0, s.endings-1)
 }
 
@@ -169,7 +191,7 @@ func (s *slots) noteworthy() bool {
 	switch {
 	case len(s.ended) >= settleBatch:
 		return true
-	case !s.low && s.waiting.len() <= s.pace.lowMark(s.pace.target(s.size)):
+	case !s.low && s.waiting.jobs() <= s.pace.lowMark(s.pace.target(s.size)):
 		s.low = true
 		return true
 	}
@@ -192,18 +214,33 @@ func (s *slots) notifyNow() {
 
 // room returns how many slots are free, and how many jobs may be taken for them and ahead of them; worth reports whether that is worth a call.
 // coming counts the jobs that have arrived and are not handed over, and those that unanswered calls request; ahead of them are taken ahead and
-// occupy no slot. The number of jobs that run, wait or come is at most the number of slots plus the target of jobs ahead.
-func (s *slots) room(coming, ahead int, now time.Time) (free, take int, worth bool) {
+// occupy no slot. gathering counts the jobs that gather for a call: they occupy no slot either, and leave less room ahead. The number of calls and of
+// other jobs that run, wait or come is at most the number of slots plus the target of jobs ahead.
+func (s *slots) room(coming, ahead, gathering int, now time.Time) (free, take int, worth bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	load := len(s.busy) + s.waiting.len() + coming
 	target := s.pace.target(s.size)
 	if target > 0 && s.pace.long() {
-		target = min(target, s.ending(now))
+		target = min(target, s.pace.jobsOf(s.ending(now)))
 	}
+	extra := s.waiting.jobs() - s.waiting.len() + gathering
 	free = max(0, s.size-load+ahead)
-	take = max(0, s.size+target-load)
-	return free, take, take > 0 && (free > 0 || load <= s.size+s.pace.lowMark(target))
+	take = max(0, min(free, s.size-load), s.size+target-load-extra)
+	return free, take, take > 0 && (free > 0 || load+extra <= s.size+s.pace.lowMark(target))
+}
+
+// free returns how many slots no flight is in or waits for.
+func (s *slots) free() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return max(0, s.size-len(s.busy)-s.waiting.len())
+}
+
+// fills reports whether this many flights take the last free slots.
+func (s *slots) fills(flights int) bool {
+	free := s.free()
+	return free > 0 && flights >= free
 }
 
 // ending returns how many handlers end within the lead, if each takes the average time. The count is made once a millisecond; handlers that begin
@@ -323,9 +360,12 @@ func (s *slots) expire(now time.Time, overdue *[]*flight) time.Time {
 			}
 			due = due.Add(timeoutGrace)
 		}
-		if now.Before(due) {
+		switch c := f.shared(); {
+		case now.Before(due):
 			s.expiry = earlier(s.expiry, due)
-		} else {
+		case c != nil:
+			c.each(func(f *flight) { *overdue = append(*overdue, f) })
+		default:
 			*overdue = append(*overdue, f)
 		}
 	}
@@ -337,16 +377,20 @@ func (s *slots) drop(keep func(*flight) bool) (dropped []*flight) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for range s.waiting.len() {
-		if f := s.waiting.pop(); keep(f) {
+		f := s.waiting.pop()
+		if c := f.shared(); c != nil {
+			f, dropped = c.drop(keep, dropped)
+		} else if !keep(f) {
+			f, dropped = nil, append(dropped, f)
+		}
+		if f != nil {
 			s.waiting.push(f)
-		} else {
-			dropped = append(dropped, f)
 		}
 	}
 	return dropped
 }
 
-// stale removes and returns the flights that have waited too long. until is how long the oldest of the others may wait; zero: no other waits.
+// stale removes and returns the flights that have waited too long, with all flights of their calls. until is how long the oldest of the others may wait; zero: no other waits.
 func (s *slots) stale(now time.Time) (stale []*flight, until time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -354,7 +398,12 @@ func (s *slots) stale(now time.Time) (stale []*flight, until time.Time) {
 		if until = s.waiting.head().waitsUntil(); until.After(now) {
 			return stale, until
 		}
-		stale = append(stale, s.waiting.pop())
+		f := s.waiting.pop()
+		if c := f.shared(); c != nil {
+			_, stale = c.drop(func(*flight) bool { return false }, stale)
+		} else {
+			stale = append(stale, f)
+		}
 		s.pace.stalled()
 	}
 	return stale, time.Time{}
@@ -374,10 +423,13 @@ func (s *slots) eachUncollected(visit func(*flight)) {
 func (s *slots) each(visit func(*flight)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, f := range s.busy {
-		visit(f)
-	}
-	for _, f := range s.waiting.all() {
-		visit(f)
+	for _, leads := range [][]*flight{s.busy, s.waiting.all()} {
+		for _, f := range leads {
+			if c := f.shared(); c != nil {
+				c.each(visit)
+			} else {
+				visit(f)
+			}
+		}
 	}
 }

@@ -72,7 +72,7 @@ func runParts(ctx context.Context, store protocol.Store, config *Config, lanes *
 	p := &processor{
 		config: config, name: name, listener: listener, lanes: lanes, callers: callers, slots: slots, flights: flights,
 		admission: admission, sessions: newSessions(config, name, heartbeat, flights, outage), reaper: reaper,
-		wakeup: newWakeup(time.Now()), outage: outage,
+		wakeup: newWakeup(time.Now()), outage: outage, gathers: config.gathers(),
 	}
 
 	var loops sync.WaitGroup

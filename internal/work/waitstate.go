@@ -50,6 +50,9 @@ func (w *waitState) hungry(now time.Time) bool { return !w.asleep && !w.away && 
 // isFull reports whether the queue's limit is reached.
 func (w *waitState) isFull() bool { return w.limit == protocol.LimitFull }
 
+// limitReached reports whether no job may start now because of the queue's limit.
+func (w *waitState) limitReached() bool { return w.limit.Reached() }
+
 // isLimited reports whether the queue has a limit.
 func (w *waitState) isLimited() bool { return w.limit != protocol.Unlimited }
 
