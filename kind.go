@@ -145,6 +145,47 @@ func (k Kind[T]) Handler(handler func(ctx context.Context, job *Job, args T) err
 	}
 }
 
+// HandleMany registers a handler on a worker that gets several jobs of the kind in one call, as [Worker.HandleMany] does. args[i] are the arguments of
+// jobs[i]. A job that Handle would make dead because of its arguments is dead, and the handler does not get it; without any other job the handler is not
+// called. The kind's defaults override the options.
+func (k Kind[T]) HandleMany(worker *Worker, many Many, handler func(ctx context.Context, jobs []*Job, args []T) error, options ...HandlerOption) {
+	if handler == nil {
+		panic(fmt.Sprintf("chime: HandleMany %q: nil handler", k.name))
+	}
+	if k.defaults != nil {
+		options = slices.Concat(options, k.defaults.handlers) // the last one counts
+	}
+	worker.HandleMany(k.name, many, k.ManyHandler(handler), options...)
+}
+
+// ManyHandler turns a function of typed arguments into a ManyHandler, for middleware and for tests. If HandleMany would make jobs dead because of their
+// arguments, its error has an error of [Discard] for each of them, which the worker finds also beside the handler's error.
+func (k Kind[T]) ManyHandler(handler func(ctx context.Context, jobs []*Job, args []T) error) ManyHandler {
+	return func(ctx context.Context, jobs []*Job) error {
+		var unreadable Each
+		readable, args := make([]*Job, 0, len(jobs)), make([]T, 0, len(jobs))
+		for _, job := range jobs {
+			var one T
+			if err := discardUnreadable(wire.DecodeArgs(job.Payload, &one)); err != nil {
+				if unreadable == nil {
+					unreadable = Each{}
+				}
+				unreadable[job.ID] = err
+				continue
+			}
+			readable, args = append(readable, job), append(args, one)
+		}
+		var err error
+		if len(readable) > 0 {
+			err = handler(ctx, readable, args)
+		}
+		if unreadable == nil {
+			return err
+		}
+		return &partly{left: unreadable, err: err}
+	}
+}
+
 // Enqueue puts one job of this kind on its queue, as [Enqueuer.Enqueue] does. The options override the kind's defaults.
 func (k Kind[T]) Enqueue(ctx context.Context, e *Enqueuer, args T, options ...EnqueueOption) (Receipt, error) {
 	return e.Enqueue(ctx, k.name, args, k.grouped(args, options)...)

@@ -111,17 +111,20 @@ type Worker struct {
 	processor, heartbeat, watch *observe.Pulse
 	draining                    atomic.Bool
 
-	mu         sync.Mutex
-	handlers   map[string]*registration
-	middleware []func(Handler) Handler
-	ran        bool
-	beside     map[string]bool // queues that the workers serve that chime.Run runs together with this one
+	mu             sync.Mutex
+	handlers       map[string]*registration
+	middleware     []func(Handler) Handler
+	manyMiddleware []func(ManyHandler) ManyHandler
+	ran            bool
+	beside         map[string]bool // queues that the workers serve that chime.Run runs together with this one
 }
 
 // A registration is a handler with its options.
 type registration struct {
-	handler  Handler
-	settings handlerSettings
+	handler     Handler
+	many        *Many // of a ManyHandler; nil: of a Handler
+	manyHandler ManyHandler
+	settings    handlerSettings
 }
 
 // NewWorker returns a worker that does nothing until Run. It does no I/O; Run returns an error for invalid options.
@@ -135,25 +138,31 @@ func NewWorker(store Store, options WorkerOptions) *Worker {
 // Handle registers the handler for jobs of a name, 1 to 100 of A-Z a-z 0-9 _ . : -. Like net/http it panics on a nil handler, an invalid option,
 // and an invalid or repeated name, and also if the worker already runs. Jobs of a name without a handler wait for a worker that has one.
 func (w *Worker) Handle(name string, handler Handler, options ...HandlerOption) {
+	w.register("Handle", name, &registration{handler: handler}, handler == nil, options)
+}
+
+// register adds the registration of a name; missing: its handler is nil. method names the caller in panics.
+func (w *Worker) register(method, name string, r *registration, missing bool, options []HandlerOption) {
 	if err := protocol.CheckName("job name", name); err != nil {
-		panic("chime: Handle: " + err.Error())
+		panic("chime: " + method + ": " + err.Error())
 	}
-	if handler == nil {
-		panic(fmt.Sprintf("chime: Handle %q: nil handler", name))
+	refuse := func(why string) { panic(fmt.Sprintf("chime: %s %q: %s", method, name, why)) }
+	if missing {
+		refuse("nil handler")
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.ran {
-		panic(fmt.Sprintf("chime: Handle %q: the worker runs already: register handlers before Run", name))
+		refuse("the worker runs already: register handlers before Run")
 	}
 	if w.handlers[name] != nil {
-		panic(fmt.Sprintf("chime: Handle %q: there is a handler for this name", name))
+		refuse("there is a handler for this name")
 	}
-	settings, err := newHandlerSettings(options)
-	if err != nil {
-		panic(fmt.Sprintf("chime: Handle %q: %v", name, err))
+	var err error
+	if r.settings, err = newHandlerSettings(options); err != nil {
+		refuse(err.Error())
 	}
-	w.handlers[name] = &registration{handler: handler, settings: settings}
+	w.handlers[name] = r
 }
 
 // Handled returns the job names that have a handler, in order.
@@ -165,17 +174,22 @@ func (w *Worker) Handled() []string {
 
 // Use wraps every handler in middleware, also handlers registered before: functions that get a handler and return the one to
 // call instead. The first one is the outermost. Each is called once for every handler, when the worker starts. Use panics on a
-// nil middleware, and if the worker already runs.
+// nil middleware, and if the worker already runs. [Worker.UseMany] wraps handlers of HandleMany.
 func (w *Worker) Use(middleware ...func(Handler) Handler) {
-	if slices.ContainsFunc(middleware, func(m func(Handler) Handler) bool { return m == nil }) {
-		panic("chime: Use: nil middleware")
+	addMiddleware(w, "Use", &w.middleware, middleware)
+}
+
+// addMiddleware adds middleware to a list of the worker. method names the caller in panics.
+func addMiddleware[H any](w *Worker, method string, list *[]func(H) H, middleware []func(H) H) {
+	if slices.ContainsFunc(middleware, func(m func(H) H) bool { return m == nil }) {
+		panic("chime: " + method + ": nil middleware")
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.ran {
-		panic("chime: Use: the worker runs already: add middleware before Run")
+		panic("chime: " + method + ": the worker runs already: add middleware before Run")
 	}
-	w.middleware = append(w.middleware, middleware...)
+	*list = append(*list, middleware...)
 }
 
 // Run takes and runs jobs until ctx ends and the running handlers have returned, except handlers that ignored their timeout. If the store does
@@ -259,15 +273,18 @@ func (w *Worker) begin() (*work.Config, error) {
 	config.Attempt = new(handedJobs).next
 	farther, _ := newHandlerSettings(w.options.Defaults) // validate has checked them
 	for name, r := range w.handlers {
+		settings := r.settings.or(farther)
+		handler := &work.Handler{Name: name, MaxAttempts: settings.maxAttempts, Timeout: settings.timeout, Backoff: settings.backoff, Retry: settings.retry}
+		config.Handlers[name] = handler
+		if r.many != nil {
+			handler.Many = r.ofWorker(w.manyMiddleware)
+			continue
+		}
 		run := r.handler
 		for i := len(w.middleware) - 1; i >= 0; i-- {
 			run = w.middleware[i](run)
 		}
-		settings := r.settings.or(farther)
-		config.Handlers[name] = &work.Handler{
-			Name: name, MaxAttempts: settings.maxAttempts, Timeout: settings.timeout, Backoff: settings.backoff, Retry: settings.retry,
-			Run: func(ctx context.Context, job *work.Job) error { return run(ctx, handedJob(job)) },
-		}
+		handler.Run = func(ctx context.Context, job *work.Job) error { return run(ctx, handedJob(job)) }
 	}
 	return config, nil
 }

@@ -88,6 +88,20 @@ func post(_ context.Context, channel, text string) error {
 	return nil
 }
 
+func insert(_ context.Context, pages []Page) []error {
+	w := theWorld()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	errs := make([]error, len(pages))
+	for i, page := range pages {
+		if page.URL == "" {
+			errs[i] = chime.Discard(errors.New("no URL"))
+		}
+	}
+	w.posts = append(w.posts, fmt.Sprint("insert ", len(pages)))
+	return errs
+}
+
 var errNever = errors.New("it never works")
 
 func charge(context.Context, *chime.Job, Order) error { return errNever }
@@ -124,6 +138,24 @@ func TestJobsNowLaterAndMany(t *testing.T) {
 		c.Start(mailWorker(c.Store()))
 		if runs := c.Advance(time.Minute); outcomes(runs) != "done" || len(w.sent()) != 4 {
 			t.Errorf("within three days: %v", runs)
+		}
+	})
+}
+
+func TestManyJobsInOneCall(t *testing.T) {
+	w := newWorld()
+	chimetest.Run(t, func(t *testing.T, c *chimetest.Chime) {
+		enqueuer := chime.NewEnqueuer(c.Store(), chime.EnqueuerOptions{})
+		for i := range 5 {
+			_, err := Index.Enqueue(t.Context(), enqueuer, Page{URL: strings.Repeat("x", i)})
+			check(t, err)
+		}
+		c.Start(indexWorker(c.Store()))
+		c.Advance(time.Second)
+		info, err := chime.NewQueues(c.Store()).Get(t.Context(), "index")
+		check(t, err)
+		if got := w.posted(); len(got) != 1 || got[0] != "insert 5" || info.Done != 4 || info.Dead != 1 {
+			t.Errorf("calls %q, %d done and %d dead; want one of five, 4 and 1", got, info.Done, info.Dead)
 		}
 	})
 }

@@ -293,6 +293,24 @@ func greet(ctx context.Context, job *chime.Job, args Welcome) error {
 	return post(ctx, "#welcome", "hello, "+args.First)
 }
 
+type Page struct{ URL string }
+
+var Index = chime.Define[Page]("index", chime.Queue("index"))
+
+func index(ctx context.Context, jobs []*chime.Job, pages []Page) error {
+	each := chime.Each{}
+	for i, err := range insert(ctx, pages) { // one request, and an error or nil for each page
+		each[jobs[i].ID] = err
+	}
+	return each
+}
+
+func indexWorker(store chime.Store) *chime.Worker {
+	worker := chime.NewWorker(store, chime.WorkerOptions{Queues: map[string]int{"index": 1}})
+	Index.HandleMany(worker, chime.Many{Size: 100, Wait: 200 * time.Millisecond}, index)
+	return worker
+}
+
 type counts struct{ enqueued, done, failed, dead atomic.Int64 }
 
 func (c *counts) observer() *chime.Observer {

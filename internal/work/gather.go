@@ -117,7 +117,7 @@ func (g *gatherer) closeLargest(handler *Handler) {
 func (g *gatherer) ready(now time.Time, free int) [][]*flight {
 	last, ready := -1, 0
 	for i, group := range g.gatherings {
-		if group.isReady(now) {
+		if !group.session.isSilent() && group.isReady(now) {
 			last, ready = i, ready+1
 		}
 	}
@@ -129,7 +129,7 @@ func (g *gatherer) ready(now time.Time, free int) [][]*flight {
 
 // isReady reports whether the gathering need not wait for more.
 func (group *gathering) isReady(now time.Time) bool {
-	return !group.session.isSilent() && (group.complete || group.last || !now.Before(group.until()) || group.lane.limitReached())
+	return group.complete || group.last || !now.Before(group.until()) || group.lane.limitReached()
 }
 
 // all removes and returns everything, except what an answer has begun.
