@@ -85,7 +85,7 @@ func TestWhatJobsUseIsFreeAgainWhenTheyHaveEnded(t *testing.T) {
 		if left := b.remains(k, ofJobs...); len(left) > 0 {
 			b.Errorf("%v are left, want none", left)
 		}
-		known := strings.Fields("fence done enqueued paused limit parked layout large crashed turn swept tended stale purge asked groups")
+		known := strings.Fields("fence done enqueued paused limit parked layout large crashed turn swept tended stale purge asked groups outbox")
 		for field := range b.client.HGetAll(b.Context(), k.state).Val() {
 			if !slices.Contains(known, field) {
 				b.Errorf("…:state has the field %s", field)

@@ -36,8 +36,8 @@ func TestOnlyTheDeletionOfAQueueGivesAnExpiry(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(giving) != 1 || giving["scripts/queues/delete_queue.lua"] != 4 {
-		t.Errorf("an expiry is given in %v, want four times in scripts/queues/delete_queue.lua only", giving)
+	if len(giving) != 1 || giving["scripts/queues/delete_queue.lua"] != 5 {
+		t.Errorf("an expiry is given in %v, want five times in scripts/queues/delete_queue.lua only", giving)
 	}
 }
 

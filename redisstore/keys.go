@@ -101,7 +101,9 @@ func (k keyspace) partition(p protocol.Partition) partitionKeys {
 		sessions: tag + "sessions", callers: tag + "callers", crashes: tag + "crashes", idle: tag + "idle", state: tag + "state", stale: tag + "stale", purged: tag + "purged", spared: tag + "spared",
 		schedules: tag + "schedules", cursors: tag + "cursors", owed: tag + "owed", open: tag + "open", behind: tag + "behind", gone: tag + "gone", origins: tag + "origins", notes: tag + "notes", owners: tag + "owners",
 		last: tag + "last", history: tag + "history", zones: tag + "zones",
-		runs: tag + "runs", results: tag + "results", kept: tag + "kept", once: tag + "once", after: tag + "after", progress: tag + "progress", counters: tag + "counters", sampled: tag + "sampled", measured: tag + "measured", shapes: tag + "shapes", minutes: tag + "minutes", hours: tag + "hours", unhandled: tag + "unhandled", handlers: tag + "handlers",
+		runs: tag + "runs", results: tag + "results", kept: tag + "kept", once: tag + "once", after: tag + "after", progress: tag + "progress", counters: tag + "counters", sampled: tag + "sampled", measured: tag + "measured", shapes: tag + "shapes", minutes: tag + "minutes", hours: tag + "hours",
+		outbox: tag + "outbox", delivered: tag + "delivered", outgoing: tag + "outgoing", carried: tag + "carried", inbox: tag + "inbox",
+		unhandled: tag + "unhandled", handlers: tag + "handlers",
 	}
 }
 
@@ -169,6 +171,13 @@ type partitionKeys struct {
 	after    string // hash: job ID → "<Unix ms> <envelope>": what replaced it while it was held, and when that is due (see scripts/lib/after.lua)
 	progress string // hash: job ID → progress of the handler of a job in flight
 
+	// What leaves the partition for other ones, and what has come from other ones (see scripts/lib/outbox.lua).
+	outbox    string // sorted set: "<line>\t<number>\t<ended, Unix ms> <bytes>\t<job ID>" → 0: jobs that wait to be carried to other partitions
+	delivered string // sorted set: likewise, those that were carried, until that is confirmed
+	outgoing  string // hash: "<queue>\t<job ID>" → the job, of both
+	carried   string // hash: target partition → "<high> <gone> <number> <Unix ms>\t<mark>": what it has taken
+	inbox     string // hash: source partition → "<number> <job ID>", the mark: what was carried last; @<Unix µs>: a mark without a job
+
 	unhandled string // sorted set: job name with parked jobs → instant since which its oldest one is parked, or later; * for the names beyond the first thousand
 	handlers  string // hash: job name → "<worker> <Unix s> " for each of the last 32 workers that have announced a handler for it
 }
@@ -218,7 +227,8 @@ func (p partitionKeys) deleting() []string {
 		p.owed, p.gone, p.owners, p.callers, p.idle,
 		p.jobs, p.crashes, p.once, p.results, p.after, p.progress, p.cursors, p.open, p.origins, p.notes, p.last, p.history, p.runs, p.counters, p.handlers,
 		p.sampled, p.measured, p.minutes, p.hours, p.zones, p.line, p.places, p.purgedline,
-		p.turns, p.groups, p.grules, p.opens, p.shapes,
+		p.turns, p.groups, p.grules, p.opens,
+		p.outbox, p.outgoing, p.delivered, p.carried, p.inbox, p.shapes,
 	}
 }
 
@@ -230,10 +240,10 @@ func (p partitionKeys) every() []string {
 // types returns the keys of a partition, except those of a session and of a job name, with the type that TYPE returns for each.
 func (p partitionKeys) types() map[string]string {
 	types := map[string]string{p.ready: "list", p.purged: "list", p.runs: "stream", p.minutes: "stream", p.hours: "stream"}
-	for _, key := range []string{p.due, p.dead, p.sessions, p.callers, p.idle, p.owed, p.behind, p.gone, p.kept, p.unhandled, p.stale, p.once, p.spared, p.line, p.purgedline, p.turns, p.opens} {
+	for _, key := range []string{p.due, p.dead, p.sessions, p.callers, p.idle, p.owed, p.behind, p.gone, p.kept, p.unhandled, p.stale, p.once, p.spared, p.line, p.purgedline, p.turns, p.opens, p.outbox, p.delivered} {
 		types[key] = "zset"
 	}
-	for _, key := range []string{p.jobs, p.crashes, p.state, p.schedules, p.cursors, p.open, p.counters, p.origins, p.notes, p.owners, p.zones, p.last, p.history, p.results, p.after, p.progress, p.handlers, p.sampled, p.measured, p.shapes, p.places, p.groups, p.grules} {
+	for _, key := range []string{p.jobs, p.crashes, p.state, p.schedules, p.cursors, p.open, p.counters, p.origins, p.notes, p.owners, p.zones, p.last, p.history, p.results, p.after, p.progress, p.handlers, p.sampled, p.measured, p.shapes, p.places, p.groups, p.grules, p.outgoing, p.carried, p.inbox} {
 		types[key] = "hash"
 	}
 	return types

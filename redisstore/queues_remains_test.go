@@ -105,7 +105,7 @@ func (b *bench) left(queue string, partitions int) string {
 		for key := range k.types() {
 			switch n := b.client.Exists(b.Context(), key).Val(); {
 			case n == 0:
-			case key == k.callers || key == k.idle || key == k.gone || key == k.owners:
+			case key == k.callers || key == k.idle || key == k.gone || key == k.owners || key == k.inbox:
 				if ttl := b.client.TTL(b.Context(), key).Val(); ttl <= 0 || ttl > 7*24*time.Hour {
 					b.Errorf("%s lasts for %v", key, ttl)
 				}

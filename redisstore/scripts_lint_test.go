@@ -23,7 +23,7 @@ import (
 
 // worksAtMaxMemory are the scripts that must work when the server is out of memory: once a script has written anything it may
 // write everything, so it begins with a write that needs no memory.
-var worksAtMaxMemory = []string{"sessions/work", "sessions/extend", "sessions/reap", "workers/poll", "leader/lead"}
+var worksAtMaxMemory = []string{"sessions/work", "sessions/extend", "sessions/reap", "workers/poll", "leader/lead", "outbox/address_outbox", "outbox/advance_outbox"}
 
 // writesUnread are the scripts that write keys which they have not read before: a key of a wrong type stops enqueue after the job was
 // added, and the short path of an ordinary job has no command to spare.

@@ -52,6 +52,7 @@ type QueueRemains struct {
 	Parked                 int64 // names with parked jobs
 	Results                int64 // kept results
 	Schedules              int64
+	Outbox                 int64 // jobs that wait to be carried to other queues
 }
 
 // String lists the counts that are not zero.
@@ -64,6 +65,7 @@ func (r QueueRemains) String() string {
 		{r.Waiting, "waiting job", "waiting jobs"}, {r.Delayed, "delayed or retrying job", "delayed or retrying jobs"},
 		{r.Sessions, "worker that holds jobs", "workers that hold jobs"}, {r.Parked, "job name with parked jobs", "job names with parked jobs"},
 		{r.Dead, "dead job", "dead jobs"}, {r.Results, "kept result", "kept results"}, {r.Schedules, "schedule", "schedules"},
+		{r.Outbox, "job on its way to another queue", "jobs on their way to other queues"},
 	} {
 		switch part.n {
 		case 0:

@@ -11,6 +11,7 @@ import "context"
 type Store interface {
 	JobStore
 	JobControl
+	OutboxStore
 	QueueStore
 	GroupStore
 	ScheduleStore

@@ -1,0 +1,96 @@
+package redisstore
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/chimejobs/chime/internal/protocol"
+)
+
+var (
+	addressOutboxScript = scripts.Load("outbox/address_outbox")
+	advanceOutboxScript = scripts.Load("outbox/advance_outbox")
+	readOutboxScript    = scripts.Load("outbox/read_outbox")
+	carryScript         = scripts.Load("outbox/carry")
+)
+
+// ReadOutbox returns the lines of the outbox of a partition.
+func (s *store) ReadOutbox(ctx context.Context, source protocol.Partition, after string) (lines protocol.OutboxLines, err error) {
+	k := s.keys.partition(source)
+	call := newCall(&readOutboxScript, []string{k.state, k.outbox, k.delivered}, []any{after}).readOnlyForAll()
+	values, err := s.runOne(ctx, "read the outbox of", source.Queue, call)
+	if err != nil {
+		return lines, err
+	}
+	lines = protocol.OutboxLines{Next: values.text(0), Targets: values.texts(2)}
+	for found := range slices.Chunk(values.list(1), 3) {
+		lines.Lines = append(lines.Lines, protocol.OutboxLine{Line: found.text(0), Since: found.milli(1), Members: found.texts(2)})
+	}
+	return lines, nil
+}
+
+// AddressOutbox puts entries of a line into the lines of their target partitions.
+func (s *store) AddressOutbox(ctx context.Context, source protocol.Partition, line string, to []protocol.Addressed) (moved int, err error) {
+	if len(to) == 0 {
+		return 0, nil
+	}
+	k := s.keys.partition(source)
+	args := []any{line}
+	for _, entry := range to[:min(len(to), protocol.MaxItems)] {
+		args = append(args, entry.Member, entry.Index)
+	}
+	values, err := s.runOne(ctx, "address the outbox of", source.Queue, newCall(&addressOutboxScript, []string{k.state, k.outbox, k.carried}, args))
+	return int(values.number(1)), err
+}
+
+// AdvanceOutbox notes the mark of a target and returns what is to be carried there next.
+func (s *store) AdvanceOutbox(ctx context.Context, source, target protocol.Partition, mark string, asked time.Time, want int) (batch protocol.OutboxBatch, err error) {
+	k := s.keys.partition(source)
+	since := ""
+	if !asked.IsZero() {
+		since = strconv.FormatInt(asked.UnixMicro(), 10)
+	}
+	keys := []string{k.state, k.outbox, k.outgoing, k.delivered, k.carried, k.ready, k.due, k.turns, k.opens, k.idle}
+	args := []any{target.Path(), mark, min(want, protocol.MaxItems), s.keys.wake(), since}
+	values, err := s.runOne(ctx, "read the outbox of", source.Queue, newCall(&advanceOutboxScript, keys, args))
+	if err != nil {
+		return batch, err
+	}
+	batch = protocol.OutboxBatch{
+		Now: values.now(), Again: values.number(1) == 1, After: values.text(2), More: values.number(3) == 1, Left: values.number(4) == 1, Lost: values.number(5) == 1,
+	}
+	if len(values) > 6 {
+		for entry := range slices.Chunk(values[6:], 2) {
+			batch.Entries = append(batch.Entries, protocol.NewOutboxEntry(entry.text(0), entry.text(1)))
+		}
+	}
+	return batch, nil
+}
+
+// Carry adds entries of a source to their target. If the target was empty, its queue may have been deleted meanwhile, and is registered.
+func (s *store) Carry(ctx context.Context, source, target protocol.Partition, after string, entries []protocol.OutboxEntry) (answer protocol.CarryAnswer, err error) {
+	n := 1
+	if len(entries) > 0 && target.Queue != "" {
+		if n, err = s.Partitions(ctx, target.Queue); err != nil {
+			return answer, err
+		}
+	}
+	k := s.keys.partition(target)
+	keys := append([]string{k.ready, k.due, k.jobs, k.callers, k.state, k.idle, k.stale, k.inbox}, k.grouping()...)
+	large := slices.ContainsFunc(entries, func(e protocol.OutboxEntry) bool { return len(e.Value) > largeBody })
+	args := append(make([]any, 0, 5+3*len(entries)), source.Path(), after, s.keys.wake(), flag(large), flag(n > 1))
+	for i := range entries {
+		args = append(args, entries[i].Number, entries[i].ID, entries[i].Value)
+	}
+	values, err := s.runOne(ctx, "carry to", target.Queue, newCall(&carryScript, keys, args))
+	if err != nil {
+		return answer, err
+	}
+	answer = protocol.CarryAnswer{Mark: values.text(1), Continued: values.number(2) == 1, Added: int(values.number(3)), Ungrouped: int(values.number(4))}
+	if values.number(5) == 1 {
+		err = s.queues.relist(ctx, target.Queue)
+	}
+	return answer, err
+}
