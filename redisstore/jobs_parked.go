@@ -109,7 +109,7 @@ func (s *store) Bury(ctx context.Context, p protocol.Partition, burials []protoc
 	}
 	k := s.keys.partition(p)
 	keys := []string{k.state, k.jobs, k.dead, k.ready, k.crashes, k.schedules, k.due, k.idle, k.unhandled, k.last, k.history, k.counters}
-	keys = append(keys, k.grouping()...)
+	keys = append(append(keys, k.grouping()...), k.outbox, k.outgoing)
 	args := []any{s.options.ParkedRetention.Milliseconds(), s.options.MaxDead, s.keys.wake(), s.endedPrefix(p.Queue), 0}
 	lists := map[string]int{} // name -> which one, from 1
 	for i := range burials {
@@ -126,11 +126,11 @@ func (s *store) Bury(ctx context.Context, p protocol.Partition, burials []protoc
 		if len(read) == 0 {
 			read = b.Definition
 		}
-		body, in := []byte(nil), "0"
+		body, in, queue := []byte(nil), "0", ""
 		if b.Follower != nil {
-			body, in = b.Follower.Body, cmp.Or(followsLater(b.Follower), in)
+			body, in, queue = b.Follower.Body, cmp.Or(followsLater(b.Follower), in), b.Follower.Queue
 		}
-		args = append(args, b.Entry, lists[b.List], read, b.Dead, body, in)
+		args = append(args, b.Entry, lists[b.List], read, b.Dead, body, in, queue)
 	}
 	values, err := s.runOne(ctx, "bury jobs of", p.Queue, newCall(&buryScript, keys, args))
 	return int(values.number(1)), err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/chimejobs/chime/internal/protocol"
@@ -15,6 +16,15 @@ var (
 	readOutboxScript    = scripts.Load("outbox/read_outbox")
 	carryScript         = scripts.Load("outbox/carry")
 )
+
+// outboxHint reads what the answers of work.lua and poll.lua contain about the outbox.
+func outboxHint(n int64) (owes, full bool) { return n&1 != 0, n&2 != 0 }
+
+// nothingWaits reports whether no entry waits, by the field outbox of …:state.
+func nothingWaits(sums string) bool {
+	_, waiting, _ := strings.Cut(sums, " ")
+	return sums == "" || strings.HasPrefix(waiting, "0 ")
+}
 
 // ReadOutbox returns the lines of the outbox of a partition.
 func (s *store) ReadOutbox(ctx context.Context, source protocol.Partition, after string) (lines protocol.OutboxLines, err error) {

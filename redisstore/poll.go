@@ -75,6 +75,7 @@ func (s *store) pollEach(ctx context.Context, calls []protocol.PollCall, answers
 		}
 		answers[i] = protocol.PollAnswer{Now: values.now(), WaitHint: values.waitHint(1)}
 		answers[i].Limit = protocol.LimitState(values.number(8))
+		answers[i].Owes, answers[i].Full = outboxHint(values.number(9))
 		if calls[i].Sleep && !answers[i].More {
 			answers[i].Since = answers[i].Now
 		}
@@ -114,7 +115,7 @@ func (s *store) pollCheaply(ctx context.Context, calls []protocol.PollCall, answ
 		registration := redis.Z{Score: float64(c.Now.UnixMilli()), Member: c.Worker}
 		polls[i] = cheapPoll{
 			renewed:  pipe.ZAddArgs(ctx, k.idle, redis.ZAddArgs{XX: true, Ch: true, Members: []redis.Z{registration}}),
-			state:    pipe.HMGet(ctx, k.state, "layout", "paused", "parked", "limit", "groups"),
+			state:    pipe.HMGet(ctx, k.state, "layout", "paused", "parked", "limit", "groups", "outbox"),
 			due:      pipe.ZRangeWithScores(ctx, k.due, 0, 0),
 			ready:    pipe.LLen(ctx, k.ready),
 			sessions: pipe.ZRangeWithScores(ctx, k.sessions, 0, 0),
@@ -164,6 +165,9 @@ func (p *cheapPoll) waitHint(now time.Time) (h protocol.WaitHint, idle bool) {
 	if due := p.due.Val(); len(due) > 0 && !h.Paused && int64(due[0].Score) <= now.Add(protocol.IdleRetention).UnixMilli() {
 		return h, false
 	}
+	if !nothingWaits(state.text(5)) {
+		return h, false
+	}
 	if p.ready.Val() > 0 && !h.Paused {
 		return h, false
 	}
@@ -177,7 +181,8 @@ func (p *cheapPoll) waitHint(now time.Time) (h protocol.WaitHint, idle bool) {
 	return h, true
 }
 
-// skipWithoutSessions marks the calls as answered that only request lapsed sessions, on partitions where no worker holds a session.
+// skipWithoutSessions marks the calls as answered that only request lapsed sessions, on partitions where no worker holds a session and no job waits to be
+// carried to another partition.
 func (s *store) skipWithoutSessions(ctx context.Context, calls []protocol.PollCall, answered []bool) {
 	var partitions []protocol.Partition
 	var asked []int
@@ -187,8 +192,9 @@ func (s *store) skipWithoutSessions(ctx context.Context, calls []protocol.PollCa
 		}
 	}
 	exist, errs := s.exist(ctx, partitions, func(k *partitionKeys) string { return k.sessions })
+	sends, failed := s.exist(ctx, partitions, func(k *partitionKeys) string { return k.outbox })
 	for n, i := range asked {
-		answered[i] = errs[n] == nil && !exist[n]
+		answered[i] = errs[n] == nil && failed[n] == nil && !exist[n] && !sends[n]
 	}
 }
 

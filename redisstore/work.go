@@ -100,7 +100,11 @@ func (s *store) workCall(c *protocol.WorkCall) call {
 	for _, other := range others {
 		annexes += annexesOf(other)
 	}
-	call := beginCall(&workScript, 1+len(keys.work)+lists, keys.inflight(c.Session))
+	sent := 0 // keys of the outbox
+	if slices.ContainsFunc(others, followsElsewhere) {
+		sent = 2
+	}
+	call := beginCall(&workScript, 1+len(keys.work)+lists+sent, keys.inflight(c.Session))
 	args := append(call.args, keys.work...)
 	if lists > 0 {
 		for _, name := range names {
@@ -113,12 +117,16 @@ func (s *store) workCall(c *protocol.WorkCall) call {
 			args = append(args, keys.parked(sharedParked))
 		}
 	}
+	if sent > 0 {
+		args = append(args, keys.outbox, keys.outgoing)
+	}
 
 	countOthers := any(len(others))
 	if annexes > 0 {
 		countOthers = strconv.Itoa(len(others)) + " " + strconv.Itoa(annexes)
-		if slices.ContainsFunc(others, followsInGroup) {
-			countOthers = countOthers.(string) + " g"
+		groups, queues := slices.ContainsFunc(others, followsInGroup), sent > 0
+		if groups || queues {
+			countOthers = countOthers.(string) + " " + letterIf(groups, "g") + letterIf(queues, "q")
 		}
 	}
 
@@ -168,6 +176,9 @@ func (s *store) workCall(c *protocol.WorkCall) call {
 			args = append(args, i+1, "o", other.Follower.Body)
 			if later := followsLater(other.Follower); later != "" {
 				args = append(args, i+1, "i", later)
+			}
+			if other.Follower.Queue != "" {
+				args = append(args, i+1, "q", other.Follower.Queue)
 			}
 		}
 		if other.Result != nil {
@@ -240,6 +251,14 @@ func suspects(c *protocol.WorkCall) string {
 	return flag(c.Suspect)
 }
 
+// letterIf returns a letter of an argument if it is to be there.
+func letterIf(is bool, letter string) string {
+	if is {
+		return letter
+	}
+	return ""
+}
+
 func flag(on bool) string {
 	if on {
 		return "1"
@@ -267,6 +286,7 @@ func workAnswer(c *protocol.WorkCall, cmd *redis.Cmd) protocol.WorkAnswer {
 			answer.Taken[i].Ordered, answer.Taken[i].Full = letter == 'o', letter == 'f'
 		}
 	}
+	answer.Owes, answer.Full = outboxHint(values.number(24))
 	names, _ := servedNames(c.Serve)
 	for i := range values.list(16) {
 		if at := values.list(16).number(i); at >= 1 && at <= int64(len(names)) {

@@ -17,6 +17,9 @@ func annexesOf(settled *protocol.Settlement) (n int) {
 		if followsLater(settled.Follower) != "" {
 			n++
 		}
+		if settled.Follower.Queue != "" {
+			n++
+		}
 	}
 	if settled.Result != nil {
 		n++
@@ -38,9 +41,14 @@ func followsLater(f *protocol.Follower) string {
 	return ""
 }
 
-// followsInGroup reports whether a job that follows a settled one has a group.
+// followsInGroup reports whether a job that follows a settled one has a group of the same queue.
 func followsInGroup(settled *protocol.Settlement) bool {
-	return settled.Follower != nil && settled.Follower.Group != ""
+	return settled.Follower != nil && settled.Follower.Group != "" && settled.Follower.Queue == ""
+}
+
+// followsElsewhere reports whether a job that follows a settled one has another queue.
+func followsElsewhere(settled *protocol.Settlement) bool {
+	return settled.Follower != nil && settled.Follower.Queue != ""
 }
 
 func resultAnnex(queue string, result *protocol.Result) []byte {

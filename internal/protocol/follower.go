@@ -13,6 +13,9 @@ type Follower struct {
 	In   time.Duration // > 0: it is due so much later; milliseconds. Else it is added to the front of the queue, or of its group
 	// Group is the group to which it belongs; empty: none. Its partition must be the only one of its queue.
 	Group string
+	// Queue is its queue; empty: that of the job before it. A job of another queue waits in the outbox of the partition until it is carried there: see
+	// OutboxStore. Its Group is of that queue.
+	Queue string
 }
 
 // The ends of a job that another one may follow, in the ID of that job.

@@ -270,15 +270,6 @@ const (
 	ResultExpired    = 'e'
 )
 
-// ProgressReport is the progress of a job's handler. It counts if the session holds the job with that fence.
-type ProgressReport struct {
-	Partition Partition
-	Session   string
-	ID        string
-	Fence     int64
-	Progress  []byte
-}
-
 // Finished reports whether it settles an ordinary job as done, which is the shortest settlement; its result may be kept.
 func (s *Settlement) Finished() bool {
 	return s.Kind == SettleDone && s.Run == nil && !s.Reported && s.Follower == nil
@@ -345,8 +336,10 @@ type WaitHint struct {
 	Next     time.Duration // until the next delayed job is due; 0: none, or other workers keep its alarm
 	Second   bool          // the worker keeps the alarm as the second: it takes SecondAlarm after Next
 	Limit    LimitState    // of the queue
-	Lapse    time.Time     // earliest lapse among the partition's sessions; zero: there is no session
-	Lapsed   []LapsedSession
+	// Owes: the partition has jobs for other ones, which are to be carried now. Full: it has so many of these that none of its own is taken.
+	Owes, Full bool
+	Lapse      time.Time // earliest lapse among the partition's sessions; zero: there is no session
+	Lapsed     []LapsedSession
 
 	// Parked are job names with parked jobs, or single ones of them, for Serve: with Looked those of Handled, without it
 	// those of Serve.

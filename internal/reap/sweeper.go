@@ -21,6 +21,7 @@ const (
 type Sweeper struct {
 	store protocol.JobStore
 	bury  BuryFunc
+	owes  func(protocol.Partition)
 	round []sweeping // of the round under way; empty: a new one begins
 	left  bool       // the round did not finish a partition
 }
@@ -35,9 +36,9 @@ type sweeping struct {
 	steps     int
 }
 
-// NewSweeper returns a sweeper that has not begun a round.
-func NewSweeper(store protocol.JobStore, bury BuryFunc) *Sweeper {
-	return &Sweeper{store: store, bury: bury}
+// NewSweeper returns a sweeper that has not begun a round. It calls owes for each partition that has jobs for other ones.
+func NewSweeper(store protocol.JobStore, bury BuryFunc, owes func(protocol.Partition)) *Sweeper {
+	return &Sweeper{store: store, bury: bury, owes: owes}
 }
 
 // Begun reports whether a round is under way: until it has ended, Step continues with the partitions with which it began.
@@ -70,6 +71,9 @@ func (s *Sweeper) Step(ctx context.Context, partitions []protocol.Partition, lea
 			continue
 		}
 		buried, err := s.buryAll(ctx, now[i].partition, answer)
+		if answer.Owes || buried > 0 {
+			s.owes(now[i].partition)
+		}
 		if err != nil {
 			failed = append(failed, err)
 		}

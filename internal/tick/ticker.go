@@ -136,6 +136,7 @@ func (t *Ticker) loop(ctx context.Context) {
 	ctx, stop := context.WithCancel(ctx)
 	var reaping sync.WaitGroup
 	reaping.Go(func() { t.reaper.Run(ctx) })
+	reaping.Go(func() { t.carrier.Run(ctx) })
 	defer reaping.Wait()
 	defer stop()
 	defer t.resign()

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/chimejobs/chime/internal/carry"
 	"github.com/chimejobs/chime/internal/observe"
 	"github.com/chimejobs/chime/internal/protocol"
 	"github.com/chimejobs/chime/internal/reap"
@@ -26,6 +27,7 @@ type upkeep struct {
 	placer   placer
 	reaper   *reap.Reaper
 	sweeper  *reap.Sweeper
+	carrier  *carry.Carrier
 	repairer repairer
 	rezoner  rezoner
 	sampler  sampler
@@ -40,12 +42,14 @@ type upkeep struct {
 
 // newUpkeep returns the upkeep of a role, which always watches its own queues.
 func newUpkeep(store protocol.Store, log *slog.Logger, role string, sessionTTL time.Duration, observer observe.Observer, own []string) upkeep {
+	carrier := carry.New(store, log)
 	return upkeep{
 		store: store, log: log, id: protocol.NewCandidate(),
 		outage:   retry.Outage{Log: log, Role: role, Trouble: observer.Trouble},
 		placer:   placer{store: store, log: log, observer: observer},
 		reaper:   reap.New(store, sessionTTL, log),
-		sweeper:  reap.NewSweeper(store, burier{log: log}.bury),
+		sweeper:  reap.NewSweeper(store, burier{log: log}.bury, carrier.Note),
+		carrier:  carrier,
 		repairer: repairer{store: store, log: log},
 		rezoner:  rezoner{store: store, log: log},
 		sampler:  sampler{store: store},
@@ -133,6 +137,9 @@ func (u *upkeep) poll(ctx context.Context, partitions []protocol.Partition) (ans
 			continue
 		}
 		u.reaper.Note(partitions[i], answer.Lapsed, now)
+		if answer.Owes {
+			u.carrier.Note(partitions[i])
+		}
 	}
 	return answers, failed
 }

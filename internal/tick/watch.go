@@ -76,6 +76,7 @@ func (w *Watch) Run(ctx context.Context) {
 	ctx, stop := context.WithCancel(ctx)
 	var reaping sync.WaitGroup
 	reaping.Go(func() { w.reaper.Run(ctx) })
+	reaping.Go(func() { w.carrier.Run(ctx) })
 	defer reaping.Wait()
 	defer stop()
 	timer := time.NewTimer(observe.LongestNap)

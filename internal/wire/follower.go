@@ -21,7 +21,7 @@ func FollowDone(done *Envelope, p Prior, result *Result, schedule string) (*prot
 	p.Body, p.Result = priorBody(done), result.Encode()
 	own := follow.ownDetails()
 	own.Prior, own.Enqueued = &p, result.Ended
-	return follow.after(done, own, schedule), nil
+	return follow.after(done, own, p.Queue, schedule), nil
 }
 
 // FollowDeath returns the job that follows a death, as FollowDone does for a job that is done: its OnDeath.
@@ -36,7 +36,7 @@ func FollowDeath(dead *Envelope, d Death, schedule string) (*protocol.Follower, 
 	d.Body = priorBody(dead)
 	own := follow.ownDetails()
 	own.Death, own.Enqueued = &d, d.Ended
-	return follow.after(dead, own, schedule), nil
+	return follow.after(dead, own, d.Queue, schedule), nil
 }
 
 // priorBody returns the envelope of a job for the job that follows it: without the jobs before and after it, and without a long payload.
@@ -61,14 +61,18 @@ func (e *Envelope) ownDetails() Details {
 	return *e.Details
 }
 
-// after returns the job as it is added after another one has ended.
-func (e *Envelope) after(ended *Envelope, own Details, schedule string) *protocol.Follower {
-	own.Queue = "" // it is there
+// after returns the job as it is added after another one of a queue has ended.
+func (e *Envelope) after(ended *Envelope, own Details, queue, schedule string) *protocol.Follower {
+	elsewhere := own.Queue
+	if elsewhere == queue {
+		elsewhere = ""
+	}
+	own.Queue = "" // it will be there
 	e.Details, e.Planned, e.Schedule = &own, own.Enqueued.Add(own.In), schedule
 	if schedule != "" {
 		e.Planned = ended.Planned
 	}
-	return &protocol.Follower{Body: e.Encode(), In: own.In, Group: own.Group}
+	return &protocol.Follower{Body: e.Encode(), In: own.In, Group: own.Group, Queue: elsewhere}
 }
 
 // MaxFollowerDepth is how many jobs may follow one after the other.

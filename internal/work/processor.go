@@ -3,6 +3,7 @@ package work
 import (
 	"time"
 
+	"github.com/chimejobs/chime/internal/carry"
 	"github.com/chimejobs/chime/internal/observe"
 	"github.com/chimejobs/chime/internal/protocol"
 	"github.com/chimejobs/chime/internal/reap"
@@ -26,6 +27,7 @@ type processor struct {
 	admission *admission
 	sessions  *sessions
 	reaper    *reap.Reaper
+	carrier   *carry.Carrier
 	wakeup    wakeup
 	drain     drain
 	gathers   []string // names of jobs that are handled together
@@ -288,7 +290,7 @@ func (p *processor) polled(l *lane, call *protocol.PollCall, a *protocol.PollAns
 	p.outage.End(l, now)
 	if !call.Sleep {
 		l.watched(&a.WaitHint, now)
-		p.noteLapsed(l, &a.WaitHint, now)
+		p.relay(l, &a.WaitHint, now)
 		return
 	}
 	p.hint(l, &a.WaitHint, nil, true, now)
@@ -298,16 +300,7 @@ func (p *processor) polled(l *lane, call *protocol.PollCall, a *protocol.PollAns
 // hint handles what an answer contains about waiting and about lapsed sessions.
 func (p *processor) hint(l *lane, h *protocol.WaitHint, served []string, lapses bool, now time.Time) {
 	l.note(h, served, lapses, p.config.SessionTTL, func(entry string) bool { return p.admission.serves(entry, now) }, now)
-	p.noteLapsed(l, h, now)
-}
-
-// noteLapsed hands lapsed sessions to the reaper.
-func (p *processor) noteLapsed(l *lane, h *protocol.WaitHint, now time.Time) {
-	for _, lapsed := range h.Lapsed {
-		if s := l.holder(); s == nil || s.name() != lapsed.Session {
-			p.reaper.Note(l.partition(), []protocol.LapsedSession{lapsed}, now)
-		}
-	}
+	p.relay(l, h, now)
 }
 
 // leave removes a worker that has no free slot or drains from the sleeping workers, and passes on a wake-up that it cannot use. While the worker

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/chimejobs/chime/internal/carry"
 	"github.com/chimejobs/chime/internal/protocol"
 	"github.com/chimejobs/chime/internal/reap"
 	"github.com/chimejobs/chime/internal/retry"
@@ -54,6 +55,9 @@ func prepare(ctx context.Context, store protocol.Store, config *Config, outage *
 	return all, nil
 }
 
+// carryTimeout is how long a worker that has drained waits until what its last outcomes have added is carried to other queues. Others carry the rest.
+const carryTimeout = time.Second
+
 // runParts starts the parts, runs the processor until ctx ends and the worker has drained, and ends the parts.
 func runParts(ctx context.Context, store protocol.Store, config *Config, lanes *lanes, outage *retry.Outage) Drained {
 	base := context.WithoutCancel(ctx)
@@ -62,7 +66,7 @@ func runParts(ctx context.Context, store protocol.Store, config *Config, lanes *
 	config.worker = name
 	listener := store.Listen(name)
 	heartbeat := newHeartbeat(listener, store.Node, config.SessionTTL, config.Heartbeat)
-	reaper := reap.New(store, config.SessionTTL, config.Log)
+	reaper, carrier := reap.New(store, config.SessionTTL, config.Log), carry.New(store, config.Log)
 	live, end := context.WithCancel(base)
 	callers := newCallers(live, store)
 	slots := newSlots(config.Concurrency, config.Observe.Begun != nil || config.Observe.Slots != nil, config.Observe.Slots != nil)
@@ -71,13 +75,14 @@ func runParts(ctx context.Context, store protocol.Store, config *Config, lanes *
 	flights := newFlights(config, base, reporter, slots, heartbeat, admission)
 	p := &processor{
 		config: config, name: name, listener: listener, lanes: lanes, callers: callers, slots: slots, flights: flights,
-		admission: admission, sessions: newSessions(config, name, heartbeat, flights, outage), reaper: reaper,
+		admission: admission, sessions: newSessions(config, name, heartbeat, flights, outage), reaper: reaper, carrier: carrier,
 		wakeup: newWakeup(time.Now()), outage: outage, gathers: config.gathers(),
 	}
 
 	var loops sync.WaitGroup
 	loops.Go(func() { heartbeat.run(live) })
 	loops.Go(func() { reaper.Run(live) })
+	loops.Go(func() { carrier.Run(live) })
 	loops.Go(func() { reporter.run(live) })
 	loops.Go(func() { retry.NewFitWatch(store, config.Log, "worker").Run(live) })
 	loops.Go(func() { newAnnouncer(store, config).run(live) })
@@ -85,6 +90,9 @@ func runParts(ctx context.Context, store protocol.Store, config *Config, lanes *
 	logStart(config, name, store.Server())
 	drained := p.loop(ctx.Done())
 	flights.end(lanes.every())
+	finishing, stop := context.WithTimeout(live, carryTimeout)
+	carrier.Finish(finishing)
+	stop()
 
 	end()
 	callers.stop()

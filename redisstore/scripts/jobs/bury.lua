@@ -1,6 +1,6 @@
 -- bury.lua: move parked jobs whose retention has passed to the dead jobs, at most 50, and put the jobs that follow their deaths at the front of
--- ready. lib/expired.lua lists what holds. A job that has changed since the caller read it is skipped.
--- KEYS[1]  …:state      hash  fence, layout, paused, limit, parked, large, groups, grules
+-- ready, or in the outbox. lib/expired.lua lists what holds. A job that has changed since the caller read it is skipped.
+-- KEYS[1]  …:state      hash  fence, layout, paused, limit, parked, large, groups, grules, outbox
 -- KEYS[2]  …:jobs       hash  job ID -> envelope
 -- KEYS[3]  …:dead       zset  job ID -> instant of its death, Unix ms
 -- KEYS[4]  …:ready      list  IDs of jobs to run now
@@ -18,29 +18,34 @@
 -- KEYS[16] …:groups  hash  group -> its flights, tag and starts
 -- KEYS[17] …:grules  hash  group -> its rule and pause
 -- KEYS[18] …:opens  zset  group -> instant of its next start, Unix ms
--- KEYS[19...] …:parked:<name>  zset  job ID -> instant parked, Unix ms: the lists of the jobs
+-- KEYS[19] …:outbox  zset  jobs that wait to be carried to other partitions, see lib/outbox.lua
+-- KEYS[20] …:outgoing  hash  "<queue>\t<job ID>" -> its value
+-- KEYS[21...] …:parked:<name>  zset  job ID -> instant parked, Unix ms: the lists of the jobs
 -- ARGV[1] retention of parked jobs, ms; ARGV[2] how many dead jobs are kept; ARGV[3] prefix of the wake-up channels
 -- ARGV[4] prefix of the channels for callers that wait for a job of this queue; ARGV[5] how many lists
--- ARGV[6...] their names; six values for each job: its entry in the list; which list that is; its envelope as the caller has read it, or, for
+-- ARGV[6...] their names; seven values for each job: its entry in the list; which list that is; its envelope as the caller has read it, or, for
 -- an occurrence without one, the definition of its schedule; its new envelope (empty: unchanged); the envelope of the job
--- that follows its death (empty: none), and how long after that it is due, ms; if it has a group, a tab and the group
+-- that follows its death (empty: none), and how long after that it is due, ms; if it has a group, a tab and the group; its queue,
+-- if that is another one, else empty
 -- Returns time (us); how many jobs are dead now.
 local STATE, JOBS, DEAD, READY, CRASHES, SCHEDULES = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local DUE, IDLE, UNHANDLED, LAST, HISTORY, COUNTERS = KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11], KEYS[12]
 local LINE, PLACES, TURNS, GROUPS, GRULES, OPENS = KEYS[13], KEYS[14], KEYS[15], KEYS[16], KEYS[17], KEYS[18]
-local PARKED = 18 -- the lists come after KEYS[18]
+local OUTBOX, OUTGOING = KEYS[19], KEYS[20]
+local PARKED = 20 -- the lists come after KEYS[20]
 local NAMES = 5 -- their names come after ARGV[5]
 local n_lists = tonumber(ARGV[5])
 -- uses: limits clock layout seconds strings counters definition envelope open flight due parked history manual manual_settle follower expired queuelimit waiting line groups tuned
 
-local state = redis.call('HMGET', STATE, 'fence', 'layout', 'paused', 'limit', 'groups', 'grules')
+local state = redis.call('HMGET', STATE, 'fence', 'layout', 'paused', 'limit', 'groups', 'grules', 'outbox')
 local refusal = newer(state[2])
 if refusal then return refusal end
 local jobs, ids = {}, {}
-for at = NAMES + n_lists + 1, #ARGV, 6 do
+for at = NAMES + n_lists + 1, #ARGV, 7 do
   local list = tonumber(ARGV[at + 1])
   local job = { entry = ARGV[at], list = list, read = ARGV[at + 2], body = ARGV[at + 3], follows = ARGV[at + 4],
-    in_ms = tonumber(match(ARGV[at + 5], '^%d+')), group = match(ARGV[at + 5], '\t(.*)$'), id = id_in(ARGV[NAMES + list], ARGV[at]) }
+    in_ms = tonumber(match(ARGV[at + 5], '^%d+')), group = match(ARGV[at + 5], '\t(.*)$'),
+    queue = ARGV[at + 6] ~= '' and ARGV[at + 6] or nil, id = id_in(ARGV[NAMES + list], ARGV[at]) }
   jobs[#jobs + 1], ids[#ids + 1] = job, job.id
 end
 local before, bodies = redis.call('ZMSCORE', DEAD, unpack(ids)), redis.call('HMGET', JOBS, unpack(ids))
@@ -63,6 +68,8 @@ redis.call('ZCARD', IDLE)
 redis.call('ZCARD', UNHANDLED)
 redis.call('ZCARD', DUE)
 redis.call('LLEN', READY)
+redis.call('ZCARD', OUTBOX)
+redis.call('HLEN', OUTGOING)
 local excess, oldest = redis.call('ZCARD', DEAD) + #dying - tonumber(ARGV[2]), {} -- the dead jobs that these replace
 for _, id in ipairs(excess > 0 and redis.call('ZRANGE', DEAD, 0, math.min(excess, MAX_ITEMS) - 1) or {}) do
   if not seen[id] then oldest[#oldest + 1] = id end
@@ -77,7 +84,7 @@ do
     end
   end
   for _, job in ipairs(dying) do
-    if job.group and job.follows ~= '' then entries[#entries + 1] = '0 ' .. job.group end
+    if job.group and job.follows ~= '' and not job.queue then entries[#entries + 1] = '0 ' .. job.group end
   end
   if state[5] or #entries > 0 then all = open_tuned(state[5], state[6], entries, LINE, PLACES, TURNS, GROUPS, GRULES, OPENS) end
 end
@@ -86,8 +93,28 @@ end
 local fence = state[1] and #state[1] <= 16 and tonumber(state[1]) or 0
 fence = math.max(now_us, fence < 9e15 and fence + 1 or 0)
 local drawn = false
-local front, due, envelopes, large = {}, {}, {}, false
+local front, due, envelopes, large, sent = {}, {}, {}, false, {}
 local placed, lined = {}, {} -- of followers with groups: IDs and entries of places; members of line
+
+-- add_here adds the job that follows a death to this partition. name, planned: of the schedule of the dead job; nil: it has none.
+local function add_here(job, follower, name, planned)
+  if name then begin_follower(past, follower, job.follows, name, planned) end
+  envelopes[#envelopes + 1], envelopes[#envelopes + 2] = follower, job.follows
+  if job.in_ms > 0 then due[#due + 1], due[#due + 2] = whole(math.ceil((now_us + job.in_ms * 1000) / 1000)), follower end
+  if job.group then
+    local entry = (job.in_ms > 0 and NO_PLACE or string.format('%016d', place_in_front(all))) .. ' ' .. job.group
+    placed[#placed + 1], placed[#placed + 2] = follower, entry
+    if job.in_ms == 0 then lined[#lined + 1], lined[#lined + 2] = '0', line_member(follower, entry) end
+  elseif job.in_ms == 0 then
+    front[#front + 1] = follower
+  end
+end
+
+-- save_elsewhere adds the jobs that follow in other queues to the outbox.
+local function save_elsewhere()
+  -- uses: outbox
+  save_sent(read_outbox(state[7]), sent, OUTBOX, OUTGOING, STATE)
+end
 
 redis.call('ZREM', DEAD, '', unpack(oldest)) -- the first write needs no memory
 if #oldest > 0 then redis.call('HDEL', JOBS, unpack(oldest)) end
@@ -97,15 +124,10 @@ for _, job in ipairs(dying) do
     local schedule, planned = occurrence(job.id)
     local run = past.manual[job.id]
     local follower = follower_id(job.id, 'dead', whole(fence), schedule or run and run.name)
-    if schedule or run then begin_follower(past, follower, job.follows, schedule or run.name, planned or run.planned) end
-    envelopes[#envelopes + 1], envelopes[#envelopes + 2] = follower, job.follows
-    if job.in_ms > 0 then due[#due + 1], due[#due + 2] = whole(math.ceil((now_us + job.in_ms * 1000) / 1000)), follower end
-    if job.group then
-      local entry = (job.in_ms > 0 and NO_PLACE or string.format('%016d', place_in_front(all))) .. ' ' .. job.group
-      placed[#placed + 1], placed[#placed + 2] = follower, entry
-      if job.in_ms == 0 then lined[#lined + 1], lined[#lined + 2] = '0', line_member(follower, entry) end
-    elseif job.in_ms == 0 then
-      front[#front + 1] = follower
+    if job.queue then
+      sent[#sent + 1] = { id = follower, queue = job.queue, in_ms = job.in_ms, group = job.group, body = job.follows }
+    else
+      add_here(job, follower, schedule or run and run.name, planned or run and run.planned)
     end
     fence, drawn = fence + 1, true
   end
@@ -113,6 +135,7 @@ for _, job in ipairs(dying) do
   give_up(past, job.id, job.read, job.entry, KEYS[PARKED + job.list], DEAD, CRASHES)
 end
 if #envelopes > 0 then redis.call('HSET', JOBS, unpack(envelopes)) end
+if #sent > 0 then save_elsewhere() end
 if large then redis.call('HSETNX', STATE, 'large', '1') end
 for l = 1, n_lists do save_list(KEYS[PARKED + l], ARGV[NAMES + l], UNHANDLED, STATE) end
 save_expired(past, LAST, HISTORY, COUNTERS, ARGV[4])

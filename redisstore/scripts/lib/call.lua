@@ -41,6 +41,7 @@ local function new_call(ids, from, bodies, crashes, schedule, planned, flights, 
     skipped = nil, -- occurrences that were dropped, because another one runs or waits
     forgotten = {}, -- IDs to remove from jobs and crashes
     front = {}, -- IDs that go to the front of ready, the foremost first
+    sent = {}, -- jobs that follow others in other queues, see follow of the piece settle
     entering = {}, -- jobs of groups that follow others, see follow of the piece settle
     counts = {}, -- field of …:counters -> how much to add
     runs = {}, -- for the record, three values each: schedule, planned instant, "<outcome>|<started>|<ended>…"

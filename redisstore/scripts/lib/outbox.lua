@@ -88,6 +88,22 @@ local function pack_job(due_ms, group, note, batch, envelope)
   return string.format('j%d %d %d %d ', due_ms, #group, #note, #batch) .. group .. note .. batch .. envelope
 end
 
+-- save_sent adds jobs, tables with id, queue, in_ms, group (nil: none) and body, to the outbox. Their lines are not addressed: the partitions of other queues
+-- are not known here. outbox, outgoing, state: the keys.
+local function save_sent(box, jobs, outbox, outgoing, state)
+  local members, values = {}, {}
+  for i, job in ipairs(jobs) do
+    local due_ms = job.in_ms > 0 and math.ceil((now_us + job.in_ms * 1000) / 1000) or 0
+    local value = pack_job(due_ms, job.group or '', '', '', job.body)
+    members[2 * i - 1], members[2 * i] = '0', job.queue .. '\t' .. draw_number(box, 0) .. '\t' .. whole(now_ms) .. ' ' .. #value .. '\t' .. job.id
+    values[2 * i - 1], values[2 * i] = job.queue .. '\t' .. job.id, value
+    add_waiting_entry(box, #value, now_ms)
+  end
+  redis.call('ZADD', outbox, unpack(members))
+  redis.call('HSET', outgoing, unpack(values))
+  redis.call('HSET', state, 'outbox', outbox_text(box))
+end
+
 -- unpack_job returns the parts of such a value: due_ms, group, note, batch, envelope. Nothing: this version does not know it.
 local function unpack_job(value)
   local due_ms, group, note, batch, at = string.match(value, '^j(%d+) (%d+) (%d+) (%d+) ()')

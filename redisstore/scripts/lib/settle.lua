@@ -9,15 +9,21 @@ local function keep_result(call, id, kind, annex)
   results[n + 1], results[n + 2], results[n + 3], results[n + 4] = id, annex.queue, kind == 'x' and 0 or annex.keep_ms, kind .. annex.record
 end
 
--- follow adds the job that follows the end of this one, if there is one, and records its ID in the annexes. how: done or dead; schedule: that of the
+-- follow adds the job that follows the end of this one, if there is one, and records its ID in the annexes, unless it has
+-- another queue. how: done or dead; schedule: that of the
 -- job; nil: it is no occurrence.
 local function follow(call, id, annex, how, schedule)
   if not annex or not annex.o then return end
   local manual = call.past.manual and call.past.manual[id]
-  annex.follower = follower_id(id, how, annex.fence, schedule or manual and manual.name)
+  local follower, in_ms = follower_id(id, how, annex.fence, schedule or manual and manual.name), annex.in_ms or 0
+  if annex.q then
+    local sent = call.sent
+    sent[#sent + 1] = { id = follower, queue = annex.q, in_ms = in_ms, group = annex.group, body = annex.o }
+    return
+  end
+  annex.follower = follower
   add_pair(call.envelopes, annex.follower, annex.o)
   if #annex.o > LARGE_BYTES then call.large = true end
-  local in_ms = annex.in_ms or 0
   if in_ms > 0 then add_due(call, call.due, annex.follower, math.ceil((now_us + in_ms * 1000) / 1000)) end
   if annex.group then
     call.entering[#call.entering + 1] = { id = annex.follower, group = annex.group, now = in_ms == 0, front = true }

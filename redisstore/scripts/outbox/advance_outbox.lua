@@ -61,15 +61,16 @@ local number, id = match(mark, '^(%d+) (.+)$')
 number = sum_of(number)
 if not number then number, id = 0, nil end
 local taken, missing, redrawn, lost, again = {}, {}, {}, false, false
+local forgotten = false -- the target has removed its mark after a long time: it has had the delivered entries
 local judges = mark ~= ''
 if judges then
   local knows = mark == known or id and (has(OUTBOX, number, id) or has(DELIVERED, number, id))
-  missing = behind(DELIVERED, number, MAX_ITEMS + 1)
+  forgotten = not id and stored and now_ms - noted_ms > FORGET_MS
+  missing = forgotten and {} or behind(DELIVERED, number, MAX_ITEMS + 1)
   local waits = up_to(OUTBOX, number, MAX_ITEMS + 1)
   if knows then taken = waits else redrawn = waits end
   if not knows and number > high then box.sent = math.max(box.sent, number) end -- the source went back
-  local old = not id and now_ms - noted_ms > FORGET_MS -- the target has forgotten the source
-  lost = not knows and number <= high and number < gone and not old
+  lost = not knows and number <= high and number < gone and not forgotten
   local left = MAX_ITEMS
   for _, list in ipairs({ taken, missing, redrawn }) do
     for i = #list, left + 1, -1 do list[i], again = nil, true end
@@ -83,7 +84,8 @@ if #missing > 0 then confirms = math.min(confirms, number) end -- only up to the
 -- what leaves: the confirmed entries, and the oldest ones if there are too many
 local leaves, drops = {}, false
 if judges and not again then
-  local confirmed = confirms > 0 and asked and asked >= noted_ms * 1000 + CONFIRMED_US and number >= confirms
+  if forgotten then confirms = high end
+  local confirmed = forgotten and n_kept > 0 or confirms > 0 and asked and asked >= noted_ms * 1000 + CONFIRMED_US and number >= confirms
   local excess = n_kept + #taken - #missing > MAX_KEPT or box.kept > MAX_KEPT_BYTES
   if moves then
     again = confirmed or excess -- the next call removes them

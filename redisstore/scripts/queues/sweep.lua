@@ -29,7 +29,9 @@
 -- KEYS[26] …:groups  hash  group -> its flights, tag and starts
 -- KEYS[27] …:grules  hash  group -> its rule and pause
 -- KEYS[28] …:opens  zset  group -> instant of its next start, Unix ms
--- KEYS[29...] …:parked:<name>  zset  job ID -> instant parked, Unix ms
+-- KEYS[29] …:outbox  zset  entries that wait, see lib/outbox.lua
+-- KEYS[30] …:delivered  zset  entries that were carried
+-- KEYS[31...] …:parked:<name>  zset  job ID -> instant parked, Unix ms
 -- ARGV[1] how long dead jobs are kept, ms; ARGV[2] how many at most; ARGV[3] retention of parked jobs and marks of moved schedules, ms
 -- ARGV[4] if the partition was swept so recently, ms, nothing is done; ARGV[5] a random number; ARGV[6] 1: other lists have old jobs too, else 0
 -- ARGV[7] prefix of the channels for callers that wait for a job of this queue; ARGV[8] prefix of the wake-up channels; ARGV[9...] the names of the
@@ -37,12 +39,12 @@
 -- Returns time (us); 1 if more remain, 0 if not, 2 if the partition was swept so recently; then, except for 2: 1 if parked jobs past their
 -- retention were not read, else 0; and of the jobs that remain parked because a job may follow their death (see lib/expired.lua), at most 50,
 -- six values each: entry in the list, name of the list, e or d, envelope or definition, crashes, 1 if twice the retention has passed, else 0; and at
--- the end, 1 if the caller must do the other duties of a sweep now, else 0.
+-- the end, 1 if the caller must do the other duties of a sweep now, else 0; 1 if there are entries in the outbox, or carried ones, else 0.
 local DEAD, JOBS, CALLERS, IDLE, STATE, CRASHES = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local SCHEDULES, CURSORS, OWED, GONE = KEYS[7], KEYS[8], KEYS[9], KEYS[10]
 local UNHANDLED, HANDLERS, RESULTS, KEPT, OWNERS, ONCE = KEYS[11], KEYS[12], KEYS[13], KEYS[14], KEYS[15], KEYS[18]
 local LINE, PLACES, TURNS, GROUPS, GRULES, OPENS = KEYS[23], KEYS[24], KEYS[25], KEYS[26], KEYS[27], KEYS[28]
-local PARKED, NAMES = 28, 8 -- the parked lists come behind KEYS[28], their names behind ARGV[8]
+local PARKED, NAMES = 30, 8 -- the parked lists come behind KEYS[30], their names behind ARGV[8]
 local ASKED, ASKED_BYTES = 50, 262144 -- how many expired jobs are returned at most, and about how many bytes of them
 local TENDED_S = 60 -- the caller does the other duties of a sweep at least this often, even if more is left to remove
 local ASLEEP_MS = 60000 -- a worker that has slept for longer without renewing its registration is gone
@@ -75,6 +77,7 @@ local function share_out(total, wanted)
   return shares
 end
 
+local owing = redis.call('ZCARD', KEYS[29]) + redis.call('ZCARD', KEYS[30]) > 0
 local long_ago, longer_ago = now_ms - tonumber(ARGV[3]), now_ms - 2 * tonumber(ARGV[3])
 local too_old = redis.call('ZCOUNT', DEAD, '-inf', whole(now_ms - tonumber(ARGV[1])))
 local n_dead, max_dead = redis.call('ZCARD', DEAD), tonumber(ARGV[2])
@@ -272,4 +275,4 @@ redis.call('PERSIST', IDLE)
 redis.call('PERSIST', GONE)
 redis.call('PERSIST', OWNERS)
 if tune then tune() end
-return { whole(now_us), more and 1 or 0, unseen and 1 or 0, asked, tends and 1 or 0 }
+return { whole(now_us), more and 1 or 0, unseen and 1 or 0, asked, tends and 1 or 0, owing and 1 or 0 }

@@ -1,5 +1,5 @@
 -- poll.lua: return whether a partition has something to take. It takes nothing, and renews the caller's place among the sleeping workers.
--- KEYS[1] …:state     hash  paused, parked, layout, limit, groups
+-- KEYS[1] …:state     hash  paused, parked, layout, limit, groups, outbox
 -- KEYS[2] …:due       zset  job ID -> instant it is due, Unix ms
 -- KEYS[3] …:ready     list  IDs of jobs to run now
 -- KEYS[4] …:idle      zset  sleeping worker -> instant it went to sleep, Unix ms
@@ -11,13 +11,14 @@
 -- ARGV[4] instant at which it last registered in idle, Unix ms; empty: its present registration counts
 -- Returns time (us); more (1, 0); paused (1, 0); instant of the head of due (Unix ms, -1 nothing to wait for); place among the keepers of
 -- the alarm (1, 2, 0); the field parked of state (0: no job is parked); earliest lapse (Unix ms, -1); lapsed sessions, two values
--- each: name, lapse; of a queue with a limit, else missing: a job may start (1), all starts are used (2), the maximum number of jobs
--- run, or the limit cannot be read (3).
+-- each: name, lapse; of a queue with a limit, else missing or 0: a job may start (1), all starts are used (2), the maximum number of jobs
+-- run, or the limit cannot be read (3); if jobs wait to be carried to other partitions, else missing: 1 more they are to be carried now, 2 more there
+-- are so many that nothing is taken (see lib/outbox.lua).
 local STATE, DUE, READY, IDLE, SESSIONS = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local TURNS, OPENS = KEYS[6], KEYS[7]
 local worker, sleep, wake = ARGV[1], ARGV[2] == '1', ARGV[3]
 -- uses: limits clock layout alarm lapse due waiting
-local state = redis.call('HMGET', STATE, 'paused', 'parked', 'layout', 'limit', 'groups')
+local state = redis.call('HMGET', STATE, 'paused', 'parked', 'layout', 'limit', 'groups', 'outbox')
 local refusal = newer(state[3])
 if refusal then return refusal end
 local paused = state[1]
@@ -28,6 +29,13 @@ if state[4] then
   limit, start = read_limit(state[4]), next_start
 end
 local more, next_ms = next_take(READY, DUE, TURNS, OPENS, state[5], not paused and limit, start)
+local owing
+if state[6] then
+  -- uses: outbox
+  local sums = read_outbox(state[6])
+  owing, paused = owes(sums, false), paused or is_full(sums, 1)
+  if owing == 0 then owing = nil end
+end
 more = more and not paused
 local asleep_before = {}
 if more and sleep then
@@ -47,4 +55,4 @@ if sleep then
 end
 if place == 0 then next_ms = -1 end
 repair_lapses(SESSIONS, strange)
-return { whole(now_us), more and 1 or 0, paused and 1 or 0, whole(next_ms), place, state[2] or 0, whole(lapse), lapsed, limit and limit.state }
+return { whole(now_us), more and 1 or 0, state[1] and 1 or 0, whole(next_ms), place, state[2] or 0, whole(lapse), lapsed, limit and limit.state or owing and 0, owing }

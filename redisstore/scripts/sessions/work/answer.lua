@@ -58,11 +58,16 @@ if since then
     end
   end
 end
-local skipped = call and call.skipped or many and many.letters and 0 or nil
+local skipped, letters = call and call.skipped, many and many.letters
+local owing = box and box.owes(box.sums, call and call.sent[1])
+if owing == 0 then owing = nil end
+if owing and not letters then letters = 0 end
+if letters and not skipped then skipped = 0 end
 local stopped = call and call.paused[1] and call.paused or skipped and 0 or nil
+if box and box.sums.odd then odd[#odd + 1] = 'outbox' end
 local function some(list) return #list > 0 and list or 0 end -- even an empty list takes a microsecond
 return { now_us, some(refused), first_fence, math.min(begun_before or begins, n_taken),
   length and (taken == ids and joined or table.concat(taken)) or some(taken), some(data), occurrences and table.concat(call.kinds) or 0,
-  some(taken_crashes), long and some(way.owed_list(call)) or 0, (more and 1 or 0) + 2 * (waits or 0), paused and 1 or 0, next_ms, place, mark or 0, lapse,
+  some(taken_crashes), long and some(way.owed_list(call)) or 0, (more and 1 or 0) + 2 * (waits or 0), state[2] and 1 or 0, next_ms, place, mark or 0, lapse,
   lapsed and some(lapsed) or 0, some(more_parked), parked_since or 0, some(superseded), #odd > 0 and table.concat(odd, ' ') or 0,
-  limit and (limit.far and limit.state == 1 and 4 or limit.state) or stopped and 0, stopped, skipped, many and many.letters or nil }
+  limit and (limit.far and limit.state == 1 and 4 or limit.state) or stopped and 0, stopped, skipped, letters or nil, owing }

@@ -43,6 +43,7 @@ if (state[11] or joins or cancels and cancels.replaced[1]) and not again then
   fn.find_blockers(first_ones.list, LINE, PLACES)
   local enters = {} -- other settlement -> the group that the job that follows enters at once
   for at = at_other + 4 * others + 1, grouped and joins and at_other + 4 * others + 3 * annexes or 0, 3 do
+    if ARGV[at + 1] == 'q' then enters[tonumber(ARGV[at])] = nil end -- in another queue; it comes after i
     if ARGV[at + 1] == 'i' then enters[tonumber(ARGV[at])] = string.match(ARGV[at + 2], '^0\t(.*)$') end
   end
   for n = 1, #ids do
