@@ -307,7 +307,7 @@ func (e *Enqueuer) job(job *enqueue.Job, name string, args any, options []Enqueu
 	job.Queue, job.ID, job.Own, job.ArgsID, job.Once, job.In, job.At = s.queue, s.id, s.own, s.argsID, s.once, s.in, s.at
 	job.MaxAttempts, job.Timeout, job.Details = s.maxAttempts, s.timeout, s.details()
 	var err error
-	if job.FollowsIn, err = checkFollowers(job.Details, job.Queue); err != nil {
+	if job.FollowsIn, err = checkFollowers(job.Details, ""); err != nil {
 		s.refuse(err)
 	}
 	job.Problems = s.problems

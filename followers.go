@@ -22,13 +22,17 @@ import (
 // its first "#", then "#done-" or "#dead-", the fence under which the job before it ended, a dot, and its place in the chain. If a schedule created
 // the first job, the others belong to the schedule too: they have its name in [Job.Schedule], and count as unfinished.
 //
-// Create the item with [Kind.Item], or use an [Item] with a job name. It may have the options of an attempt, Header, Keep, In, Group, OnDone and OnDeath.
-// A Queue must be that of the job before it, and so must be the default queue of the item's kind: a job on another queue is enqueued by a handler. At, Expire, ID,
-// ArgsID, Once and Replace are refused; if the item's kind has them as defaults, they are ignored. With a [Group], also one of [GroupBy], the new job
+// With a [Queue], also the default queue of the item's kind, the new job runs on that queue. The step that ends the job before it stores it, and a worker brings
+// it to its queue at once, in steps that add it exactly once; [In] counts from that end. Until then no call finds it, and [QueueInfo] counts it in Outbox. If its
+// queue is on another node of a cluster, and that node cannot be reached, the job waits for it. Queue is refused if a schedule creates the job before it,
+// unless it is the queue of the schedule.
+//
+// Create the item with [Kind.Item], or use an [Item] with a job name. It may have the options of an attempt, Header, Keep, Queue, In, Group, OnDone
+// and OnDeath. At, Expire, ID, ArgsID, Once and Replace are refused; if the item's kind has them as defaults, they are ignored. With a [Group], also one of [GroupBy], the new job
 // comes before the others of its group that wait, also if as many wait as the group's rule allows; with In too, it joins their end when it is due. In a group
 // whose jobs run in order ([GroupRule.Ordered]) it is the next one. The queue must have one partition.
 func OnDone(item Item) JobOption {
-	body, err := followerBody(item, true)
+	body, err := followerBody(item)
 	return jobOption(func(s *jobSettings) {
 		s.onDone = body
 		if err != nil {
@@ -43,9 +47,9 @@ func OnDone(item Item) JobOption {
 // item's own arguments, and the dead job in [Job.Death]. Its ID is the dead job's ID, "#dead-" and a fence: the fence under which the job died, or a
 // fresh one if it died parked. If the dead job has followed another one, its ID is as described at [OnDone].
 //
-// The item's options are those of OnDone, and the same limits apply. The default queue of the item's kind is ignored.
+// The item's options are those of OnDone, also its Queue and the default queue of its kind, and the same limits apply.
 func OnDeath(item Item) JobOption {
-	body, err := followerBody(item, false)
+	body, err := followerBody(item)
 	return jobOption(func(s *jobSettings) {
 		s.onDeath = body
 		if err != nil {
@@ -117,8 +121,8 @@ func newPrior(prior *wire.Prior) *JobInfo {
 	return info
 }
 
-// followerBody returns the body of the job that an item describes. queued: the item's queue is stored, so that checkFollowers compares it.
-func followerBody(item Item, queued bool) ([]byte, error) {
+// followerBody returns the body of the job that an item describes.
+func followerBody(item Item) ([]byte, error) {
 	var of, own enqueueSettings // of the kind, and of the item itself
 	for _, option := range item.Options {
 		switch option := option.(type) {
@@ -131,11 +135,11 @@ func followerBody(item Item, queued bool) ([]byte, error) {
 		}
 	}
 	for name, given := range map[string]bool{
-		"Queue": own.queue != "" && !queued, "At": !own.at.IsZero(), "ID": own.own && !own.argsID, "ArgsID": own.argsID, "Once": own.once != 0, "Replace": own.replace,
+		"At": !own.at.IsZero(), "ID": own.own && !own.argsID, "ArgsID": own.argsID, "Once": own.once != 0, "Replace": own.replace,
 		"Expire": own.expire != 0,
 	} {
 		if given {
-			own.refuse(protocol.Invalid("option", name, "an option of an attempt, Header, Keep, In, Group, OnDone or OnDeath"))
+			own.refuse(protocol.Invalid("option", name, "an option of an attempt, Header, Keep, Queue, In, Group, OnDone or OnDeath"))
 		}
 	}
 	if err := protocol.CheckName("job name", item.Name); err != nil {
@@ -156,9 +160,7 @@ func followerBody(item Item, queued bool) ([]byte, error) {
 	if details.In = of.in; own.timed {
 		details.In = own.in
 	}
-	if queued {
-		details.Queue = job.queue
-	}
+	details.Queue = job.queue
 	details.Group = cmp.Or(own.group, of.group)
 	e := wire.Envelope{Name: item.Name, Payload: payload, MaxAttempts: job.maxAttempts, Timeout: job.timeout}
 	if details.In > 0 || details.Queue != "" || details.Group != "" || job.details() != nil {
@@ -179,23 +181,20 @@ func checkChain(d *wire.Details) error {
 	return nil
 }
 
-// checkFollowers returns what is wrong with the jobs that may follow a job of a queue: each option was checked alone when it was created. group is
-// a group to which one of them belongs; empty: none.
-func checkFollowers(details *wire.Details, queue string) (group string, err error) {
+// checkFollowers returns what is wrong with the jobs that may follow a job: each option was checked alone when it was created. queue is that of the
+// schedule to which the job belongs, empty: it belongs to none. groups has the groups of these jobs.
+func checkFollowers(details *wire.Details, queue string) (groups []protocol.QueueGroup, err error) {
 	if details == nil || details.OnDone == nil && details.OnDeath == nil {
-		return "", nil
+		return nil, nil
 	}
 	if details.OnDone != nil && details.OnDeath != nil {
 		if err := checkChain(details); err != nil {
-			return "", err
+			return nil, err
 		}
 	}
 	chain, _ := details.Followers()
-	if at := slices.IndexFunc(chain.Queues, func(q string) bool { return q != queue }); at >= 0 {
-		return "", protocol.Because(protocol.Invalid("queue of a job that follows", chain.Queues[at], queue+", the queue of the job before it"), "is another queue")
+	if at := slices.IndexFunc(chain.Queues, func(q string) bool { return queue != "" && q != queue }); at >= 0 {
+		return nil, protocol.Because(protocol.Invalid("queue of a job that follows", chain.Queues[at], queue+", the queue of the schedule"), "is another queue")
 	}
-	if len(chain.Groups) > 0 {
-		return chain.Groups[0], nil
-	}
-	return "", nil
+	return chain.Groups, nil
 }

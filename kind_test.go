@@ -100,7 +100,7 @@ func TestAKindMakesTheGroupOfItsArguments(t *testing.T) {
 	if _, err := declaration("s", everyMinute, putOptions([]ScheduleOption{kind.With(export{})})); err == nil || !strings.Contains(err.Error(), "group is missing") {
 		t.Errorf("a schedule without a tenant: %v, want that the group is missing", err)
 	}
-	body, err := followerBody(kind.Item(export{"t1"}), true)
+	body, err := followerBody(kind.Item(export{"t1"}))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -289,7 +289,7 @@ func declaration(name string, rec recurrence.Recurrence, options []PutOption) (p
 		Timeout:     job.timeout,
 		Details:     job.details(),
 	}
-	group, problem := checkFollowers(spec.Details, cmp.Or(job.queue, defaultQueue))
+	groups, problem := checkFollowers(spec.Details, cmp.Or(job.queue, defaultQueue))
 	if problem != nil {
 		settings.refuse(problem)
 	}
@@ -306,7 +306,7 @@ func declaration(name string, rec recurrence.Recurrence, options []PutOption) (p
 		return protocol.Declaration{}, err
 	}
 	declared, err := spec.Declare(name, cmp.Or(job.queue, defaultQueue))
-	declared.Revision, declared.Absent, declared.Paused, declared.FollowsIn = settings.revision, settings.absent, settings.paused, group
+	declared.Revision, declared.Absent, declared.Paused, declared.FollowsIn = settings.revision, settings.absent, settings.paused, groups
 	return declared, err
 }
 

@@ -136,7 +136,7 @@ func (r *manualRun) job(queue string, d *schedule.Definition) (*enqueue.Job, err
 	if err := checkHeaderSize(said.header); err != nil {
 		return nil, fmt.Errorf("with the schedule's entries: %w", err)
 	}
-	group, err := checkFollowers(said.details(), queue)
+	groups, err := checkFollowers(said.details(), queue)
 	if err != nil {
 		return nil, err
 	}
@@ -146,7 +146,7 @@ func (r *manualRun) job(queue string, d *schedule.Definition) (*enqueue.Job, err
 	}
 	return &enqueue.Job{
 		Name: d.JobName, Queue: queue, ID: r.id, Own: r.own, Once: r.once, Schedule: r.schedule, MaxUnfinished: d.MaxUnfinished, In: r.in, At: r.at, Expire: r.expire,
-		MaxAttempts: said.maxAttempts, Timeout: said.timeout, Details: said.details(), Group: said.group, FollowsIn: group, Args: payload,
+		MaxAttempts: said.maxAttempts, Timeout: said.timeout, Details: said.details(), Group: said.group, FollowsIn: groups, Args: payload,
 	}, nil
 }
 

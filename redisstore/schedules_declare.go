@@ -85,18 +85,27 @@ func declareFailed(answers []protocol.DeclareAnswer, which []int, err error) []p
 // partitions: a group is in one partition.
 func (s *store) refuseGroups(ctx context.Context, declarations []protocol.Declaration, answers []protocol.DeclareAnswer) (remaining []int, err error) {
 	for i := range declarations {
-		d, n := &declarations[i], 1
-		group := cmp.Or(d.Group, d.FollowsIn)
-		if group != "" {
-			if n, err = s.Partitions(ctx, d.Queue); err != nil {
+		d := &declarations[i]
+		groups := d.FollowsIn
+		if d.Group != "" {
+			groups = append([]protocol.QueueGroup{{Group: d.Group}}, groups...)
+		}
+		var refused error
+		for _, of := range groups {
+			queue := cmp.Or(of.Queue, d.Queue)
+			n, err := s.Partitions(ctx, queue)
+			if err != nil {
 				return remaining, err
 			}
+			if n > 1 && refused == nil {
+				refused = failure("declare schedule", d.Name, protocol.GroupOfPartitions(of.Group, queue, n))
+			}
 		}
-		if n == 1 {
+		if refused == nil {
 			remaining = append(remaining, i)
-			continue
+		} else {
+			answers[i].Err = refused
 		}
-		answers[i].Err = failure("declare schedule", d.Name, protocol.GroupOfPartitions(group, d.Queue, n))
 	}
 	return remaining, nil
 }

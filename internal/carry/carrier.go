@@ -5,6 +5,7 @@ package carry
 import (
 	"context"
 	"log/slog"
+	"maps"
 	"sync"
 	"time"
 
@@ -20,10 +21,11 @@ type Store interface {
 }
 
 const (
-	maxActive     = 256     // lines that are carried at one time
-	maxActiveNode = 32      // of these, lines to the partitions of one node: a node that hangs leaves room for others
-	placesOfNode  = 4       // calls to one node at one time
-	maxDue        = 100_000 // lines that are remembered; a sweep finds the others
+	maxActive     = 256                   // lines that are carried at one time
+	maxActiveNode = 32                    // of these, lines to the partitions of one node: a node that hangs leaves room for others
+	placesOfNode  = 4                     // calls to one node at one time
+	maxDue        = 100_000               // lines that are remembered; a sweep finds the others
+	readPause     = 10 * time.Millisecond // between two readings of one source: while a line fails, every answer names its source
 )
 
 // A Carrier carries the lines of the outboxes that are noted. Each line is carried by itself, so a target that is not reached delays no other one.
@@ -46,10 +48,11 @@ type Carrier struct {
 	mu      sync.Mutex
 	due     map[line]time.Time
 	active  map[line]bool
-	onNode  map[string]int     // active lines to the partitions of a node
-	failing map[line]failing   // lines that failed last time
-	places  map[string]*places // of the calls to a node
-	idle    chan struct{}      // closed when nothing is left to do now; nil: nobody waits
+	onNode  map[string]int                   // active lines to the partitions of a node
+	failing map[line]failing                 // lines that failed last time
+	reads   map[protocol.Partition]time.Time // when a source was read, in the last moment
+	places  map[string]*places               // of the calls to a node
+	idle    chan struct{}                    // closed when nothing is left to do now; nil: nobody waits
 }
 
 // A failing line.
@@ -68,12 +71,20 @@ type places struct {
 func New(store Store, log *slog.Logger) *Carrier {
 	return &Carrier{
 		store: store, log: log, notify: make(chan struct{}, 1),
-		due: make(map[line]time.Time), active: make(map[line]bool), onNode: make(map[string]int), failing: make(map[line]failing), places: make(map[string]*places),
+		due: make(map[line]time.Time), active: make(map[line]bool), onNode: make(map[string]int), failing: make(map[line]failing), reads: make(map[protocol.Partition]time.Time), places: make(map[string]*places),
 	}
 }
 
 // Note records that a partition has something for other ones. It does not block.
-func (c *Carrier) Note(source protocol.Partition) { c.add(line{source: source}, time.Now()) }
+func (c *Carrier) Note(source protocol.Partition) {
+	at := time.Now()
+	c.mu.Lock()
+	if soonest := c.reads[source].Add(readPause); soonest.After(at) {
+		at = soonest
+	}
+	c.mu.Unlock()
+	c.add(line{source: source}, at)
+}
 
 // add makes a line due at an instant. A line that waits after a failure keeps its instant.
 func (c *Carrier) add(l line, at time.Time) {
@@ -153,6 +164,7 @@ func (c *Carrier) ended(l line, began time.Time, err error, stops bool) {
 	switch {
 	case err == nil:
 		delete(c.failing, l)
+		c.noteRead(l, now)
 	case !stops:
 		if !failed {
 			f.since = began
@@ -174,13 +186,24 @@ func (c *Carrier) ended(l line, began time.Time, err error, stops bool) {
 	}
 }
 
+// noteRead notes that a source was read. The caller holds mu.
+func (c *Carrier) noteRead(l line, now time.Time) {
+	if l.kind != everyLine {
+		return
+	}
+	if len(c.reads) > maxActive {
+		maps.DeleteFunc(c.reads, func(_ protocol.Partition, at time.Time) bool { return now.Sub(at) > readPause })
+	}
+	c.reads[l.source] = now
+}
+
 // settle closes idle if nothing is left to do now, apart from lines that fail. The caller holds mu.
 func (c *Carrier) settle(now time.Time) {
 	if c.idle == nil || len(c.active) > 0 {
 		return
 	}
-	for _, at := range c.due {
-		if !at.After(now) {
+	for l, at := range c.due {
+		if _, fails := c.failing[l]; !fails && !at.After(now.Add(readPause)) {
 			return
 		}
 	}

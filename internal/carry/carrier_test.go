@@ -242,3 +242,14 @@ func TestFinishWaitsForWhatIsCarriedNow(t *testing.T) {
 		}
 	})
 }
+
+// A carrier whose lines all fail, or that is not run, remembers a bounded number of them.
+func TestTheLinesInMemoryAreBounded(t *testing.T) {
+	c := New(newFakeStore(), slog.New(slog.DiscardHandler))
+	for i := range maxDue + 10 {
+		c.Note(protocol.Partition{Queue: "q", Index: i})
+	}
+	if len(c.due) != maxDue {
+		t.Errorf("%d lines are remembered, want %d", len(c.due), maxDue)
+	}
+}

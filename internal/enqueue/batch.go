@@ -199,7 +199,7 @@ func (b *batch) split(ctx context.Context, counts *partitionCounts) ([]share, er
 		if err != nil {
 			return nil, err
 		}
-		if n == 1 { // else groups are refused below
+		if n == 1 && !slices.ContainsFunc(b.items, func(item protocol.EnqueueItem) bool { return item.FollowsIn != nil }) { // else groups are checked below
 			all := newPending()
 			all.items = b.items
 			return []share{{partition: protocol.Partition{Queue: b.queue}, pending: all}}, nil
@@ -220,7 +220,7 @@ func (b *batch) split(ctx context.Context, counts *partitionCounts) ([]share, er
 		if err != nil {
 			return nil, err
 		}
-		if err := checkGroup(&b.items[i], queue, n); err != nil {
+		if err := counts.checkGroups(ctx, &b.items[i], queue, n); err != nil {
 			return nil, fmt.Errorf("item %d: %w", i, err)
 		}
 		if replaces {

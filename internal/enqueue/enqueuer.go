@@ -2,7 +2,6 @@
 package enqueue
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -43,12 +42,12 @@ type Job struct {
 	MaxUnfinished int    // of a manual run: it is refused if the schedule has this number of unfinished runs; 0: any number
 	In            time.Duration
 	At            time.Time
-	Expire        time.Duration // 0: it does not expire
-	Group         string        // empty: it has none
-	MaxAttempts   int           // 0: as the worker sets it
-	Timeout       time.Duration // 0: as the handler sets it
-	Details       *wire.Details // nil: none; the enqueuer may change it
-	FollowsIn     string        // a group of a job that may follow it; empty: none has one
+	Expire        time.Duration         // 0: it does not expire
+	Group         string                // empty: it has none
+	MaxAttempts   int                   // 0: as the worker sets it
+	Timeout       time.Duration         // 0: as the handler sets it
+	Details       *wire.Details         // nil: none; the enqueuer may change it
+	FollowsIn     []protocol.QueueGroup // the groups of jobs that may follow it
 	Args          any
 	Problems      []error // problems that are already known
 }
@@ -123,7 +122,7 @@ func (e *Enqueuer) One(ctx context.Context, job *Job) (receipt Receipt, err erro
 func (e *Enqueuer) send(ctx context.Context, queue string, p *pending) (existing, full bool, err error) {
 	n, err := e.counts.of(ctx, queue)
 	if err == nil {
-		err = checkGroup(&p.one[0], queue, n)
+		err = e.counts.checkGroups(ctx, &p.one[0], queue, n)
 	}
 	if err != nil {
 		e.batcher.reuse(p)
@@ -137,15 +136,6 @@ func (e *Enqueuer) send(ctx context.Context, queue string, p *pending) (existing
 	existing, full, err = p.existing != nil, p.full != nil, p.err
 	e.batcher.reuse(p)
 	return existing, full, err
-}
-
-// checkGroup refuses an item with a group for a queue with several partitions: a group is in one partition.
-func checkGroup(item *protocol.EnqueueItem, queue string, partitions int) error {
-	group := cmp.Or(item.Group, item.FollowsIn)
-	if group == "" || partitions == 1 {
-		return nil
-	}
-	return protocol.GroupOfPartitions(group, queue, partitions)
 }
 
 // wait returns nil when p is done.

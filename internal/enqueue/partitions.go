@@ -1,6 +1,7 @@
 package enqueue
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -94,4 +95,25 @@ func (c *partitionCounts) note(trouble error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.trouble = trouble
+}
+
+// checkGroups refuses an item with a group for a queue with several partitions: a group is in one partition. So it does with an item that a job with a
+// group may follow, in any queue. It registers these queues.
+func (c *partitionCounts) checkGroups(ctx context.Context, item *protocol.EnqueueItem, queue string, partitions int) error {
+	if item.Group != "" && partitions > 1 {
+		return protocol.GroupOfPartitions(item.Group, queue, partitions)
+	}
+	for _, of := range item.FollowsIn {
+		n, in := partitions, cmp.Or(of.Queue, queue)
+		if in != queue {
+			var err error
+			if n, err = c.of(ctx, in); err != nil {
+				return err
+			}
+		}
+		if n > 1 {
+			return protocol.GroupOfPartitions(of.Group, in, n)
+		}
+	}
+	return nil
 }

@@ -21,7 +21,7 @@ func (e *Enqueuer) replace(ctx context.Context, queue string, item *protocol.Enq
 	if err != nil {
 		return 0, err
 	}
-	if err := checkGroup(item, queue, n); err != nil {
+	if err := e.counts.checkGroups(ctx, item, queue, n); err != nil {
 		return 0, err
 	}
 	partition := protocol.Partition{Queue: queue, Index: protocol.PartitionOf(item.ID, n)}

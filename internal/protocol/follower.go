@@ -18,6 +18,12 @@ type Follower struct {
 	Queue string
 }
 
+// A QueueGroup is a group of a queue to which a job that follows another one belongs.
+type QueueGroup struct {
+	Queue string // empty: that of the first job
+	Group string
+}
+
 // The ends of a job that another one may follow, in the ID of that job.
 const (
 	EndDone = "done"

@@ -121,10 +121,10 @@ type EnqueueItem struct {
 	// Group is the group of a job that has one, 1 to 200 bytes without a control character; empty: it has none. Its partition must be the only one
 	// of its queue.
 	Group string
-	// Follows: other jobs may follow its end, so an older program must not take it. FollowsIn is a group to which one of them belongs; empty: none. It
+	// Follows: other jobs may follow its end, so an older program must not take it. FollowsIn has the groups to which they belong. Each
 	// needs the only partition of its queue, as Group does.
 	Follows   bool
-	FollowsIn string
+	FollowsIn []QueueGroup
 	// Schedule is the schedule of a manual run, which is accepted when the store executes the call; empty: it is not a manual run.
 	Schedule string
 	// MaxUnfinished > 0, of a manual run: it is refused if its schedule has this number of unfinished runs.

@@ -191,8 +191,8 @@ type Declaration struct {
 	KeepRuns int   // how many of its ended attempts the store keeps, 0 to 1000
 	// PauseAfter is the number of consecutive occurrences that end dead after which the store pauses it, 0: never.
 	PauseAfter int
-	// FollowsIn is a group to which a job that may follow one of its jobs belongs, which needs the only partition of its queue; empty: none.
-	FollowsIn string
+	// FollowsIn has the groups to which jobs that may follow its jobs belong; each needs the only partition of its queue.
+	FollowsIn []QueueGroup
 	// AnyFirst: a stored definition that differs from this one only in whether the schedule runs at its creation is not changed.
 	AnyFirst bool
 	// Form is the newest form of a definition that the caller can read: a newer one is not changed, DeclareAnswer.Newer. 0: any.

@@ -24,7 +24,7 @@ func (s *sealer) sealJob(at holder, e *wire.Envelope) error {
 		}
 	}
 	for _, body := range details.Added() {
-		if *body, err = s.sealBody(followerOf(at.queue, at.id), *body); err != nil {
+		if *body, err = s.sealBody(addedOf(at, *body), *body); err != nil {
 			return err
 		}
 	}
@@ -50,6 +50,15 @@ func (s *sealer) sealJob(at holder, e *wire.Envelope) error {
 	}
 	e.Sealed, e.Payload = sealed, nil
 	return nil
+}
+
+// addedOf is the place of a job that is stored with another one to be added at its end: in the queue where it will run.
+func addedOf(at holder, body []byte) holder {
+	queue := at.queue
+	if e, err := wire.DecodeEnvelope(body); err == nil && e.Details != nil && e.Details.Queue != "" {
+		queue = e.Details.Queue
+	}
+	return followerOf(queue, at.id)
 }
 
 // openJob opens an envelope and everything inside it. After an error the envelope is as it was.
@@ -82,7 +91,7 @@ func (s *sealer) openJob(at holder, e *wire.Envelope) error {
 			}
 		}
 		for _, body := range details.Added() {
-			if *body, err = s.openInside(followerOf(at.queue, at.id), *body); err != nil {
+			if *body, err = s.openInside(addedOf(at, *body), *body); err != nil {
 				return err
 			}
 		}

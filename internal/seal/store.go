@@ -1,6 +1,7 @@
 package seal
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -168,7 +169,7 @@ func (s *Store) follower(queue, id string, f *protocol.Follower) (*protocol.Foll
 	}
 	sealed := *f
 	var err error
-	sealed.Body, err = s.sealBody(followerOf(queue, id), f.Body)
+	sealed.Body, err = s.sealBody(followerOf(cmp.Or(f.Queue, queue), id), f.Body)
 	return &sealed, err
 }
 

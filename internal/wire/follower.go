@@ -82,19 +82,19 @@ var errDepth = fmt.Errorf("more than %d jobs follow one after the other", MaxFol
 
 // A Chain is what may follow a job: its OnDone and its OnDeath, and the jobs that follow them.
 type Chain struct {
-	Jobs   int      // all of them
-	Depth  int      // the number of jobs one after the other, at most one more than MaxFollowerDepth
-	Queues []string // in which they are to run; without those that are to run in the queue of the job before them
-	Groups []string // to which they belong
+	Jobs   int                   // all of them
+	Depth  int                   // the number of jobs one after the other, at most one more than MaxFollowerDepth
+	Queues []string              // in which they are to run; without those that are to run in the queue of the job before them
+	Groups []protocol.QueueGroup // to which they belong; with an empty queue, that of the first job
 }
 
 // Followers returns what may follow a job with these details. An error means that one of these jobs cannot be read; if it wraps ErrNewerVersion, a
 // newer program can read it. The others are in the chain.
-func (d *Details) Followers() (c Chain, err error) { return d.followers(MaxFollowerDepth) }
+func (d *Details) Followers() (c Chain, err error) { return d.followers("", MaxFollowerDepth) }
 
-// followers is Followers for that many more jobs, one after the other. Without a limit, a body of many levels would take too long: each level is read
+// followers is Followers for that many more jobs, one after the other; queue: that of the job before them, empty: that of the first one. Without a limit, a body of many levels would take too long: each level is read
 // as a whole.
-func (d *Details) followers(most int) (c Chain, err error) {
+func (d *Details) followers(queue string, most int) (c Chain, err error) {
 	if d == nil {
 		return c, nil
 	}
@@ -106,13 +106,17 @@ func (d *Details) followers(most int) (c Chain, err error) {
 			return Chain{Jobs: 1, Depth: 1}, errDepth
 		}
 		follow, failed := DecodeEnvelope(body)
-		below, unread := follow.Details.followers(most - 1)
+		at := queue
+		if of := follow.Details; of != nil && of.Queue != "" {
+			at = of.Queue
+		}
+		below, unread := follow.Details.followers(at, most-1)
 		c.Jobs, c.Depth, err = c.Jobs+1+below.Jobs, max(c.Depth, 1+below.Depth), errors.Join(err, failed, unread)
 		if of := follow.Details; of != nil && of.Queue != "" {
 			c.Queues = append(c.Queues, of.Queue)
 		}
 		if of := follow.Details; of != nil && of.Group != "" {
-			c.Groups = append(c.Groups, of.Group)
+			c.Groups = append(c.Groups, protocol.QueueGroup{Queue: at, Group: of.Group})
 		}
 		c.Queues, c.Groups = append(c.Queues, below.Queues...), append(c.Groups, below.Groups...)
 	}

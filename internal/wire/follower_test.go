@@ -21,9 +21,11 @@ func chainOf(n int) *Details {
 }
 
 func TestTheGroupsOfFollowersAreFound(t *testing.T) {
-	first := Envelope{Name: "next", Details: &Details{Group: "a", OnDeath: (&Envelope{Name: "last", Details: &Details{Group: "b"}}).Encode()}}
+	last := Envelope{Name: "last", Details: &Details{Group: "c"}}
+	elsewhere := Envelope{Name: "elsewhere", Details: &Details{Group: "b", Queue: "mail", OnDone: last.Encode()}}
+	first := Envelope{Name: "next", Details: &Details{Group: "a", OnDeath: elsewhere.Encode()}}
 	chain, err := (&Details{OnDone: first.Encode()}).Followers()
-	if err != nil || fmt.Sprint(chain.Groups) != "[a b]" {
+	if err != nil || fmt.Sprint(chain.Groups) != "[{ a} {mail b} {mail c}]" {
 		t.Errorf("%+v, %v", chain, err)
 	}
 }

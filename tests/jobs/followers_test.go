@@ -318,7 +318,7 @@ func TestBadFollowersNameFieldValueAndLimit(t *testing.T) {
 		elsewhere := chime.Define[string]("followers.elsewhere", chime.Queue("cdn"), chime.ArgsID(), chime.Once(time.Hour))
 		half := then("half", chime.Header("a", "b"))
 		half.Args = make([]byte, 33<<10)
-		const allowed = "want an option of an attempt, Header, Keep, In, Group, OnDone or OnDeath"
+		const allowed = "want an option of an attempt, Header, Keep, Queue, In, Group, OnDone or OnDeath"
 		for want, options := range map[string][]chime.EnqueueOption{
 			`option "At": ` + allowed:                                        {of(chime.At(time.Now()))},
 			`option "ID": ` + allowed:                                        {of(chime.ID("x"))},
@@ -330,8 +330,6 @@ func TestBadFollowersNameFieldValueAndLimit(t *testing.T) {
 			"chain 17: want 16 jobs at most, one after the other":            {deep(17)},
 			"args 65539 bytes (payload too large): want at most 65536":       {chime.OnDone(chime.Item{Name: "a", Args: make([]byte, 65539)})},
 			"bytes: want 65536 bytes at most, with all jobs that may follow": {chime.OnDone(half), chime.OnDeath(half)},
-			`queue of a job that follows "cdn" is another queue: want default, the queue of the job before it`: {chime.OnDone(elsewhere.Item("x"))},
-			`queue of a job that follows "other" is another queue: want cdn, the queue`:                        {chime.Queue("cdn"), of(chime.Queue("cdn"), of(chime.Queue("other")))},
 		} {
 			_, err := e.Enqueue(t.Context(), "work", nil, options...)
 			if invalid := (*chime.InvalidError)(nil); !errors.As(err, &invalid) || !strings.Contains(err.Error(), want) {
@@ -339,6 +337,16 @@ func TestBadFollowersNameFieldValueAndLimit(t *testing.T) {
 			}
 			if _, err := chime.NewSchedules(f.Server.Store()).Put(t.Context(), "s", fixture.Minutely, append([]chime.PutOption{chime.JobName("work")}, asPut(options)...)...); err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("of a schedule: got  %v\nwant %s", err, want)
+			}
+		}
+		for want, options := range map[string][]chime.EnqueueOption{
+			`queue of a job that follows "cdn" is another queue: want default, the queue of the schedule`: {chime.OnDone(elsewhere.Item("x"))},
+			`queue of a job that follows "other" is another queue: want cdn, the queue of the schedule`:   {chime.Queue("cdn"), of(chime.Queue("cdn"), of(chime.Queue("other")))},
+			`queue of a job that follows "mail" is another queue: want default, the queue of`:             {chime.OnDeath(then("next", chime.Queue("mail")))},
+		} {
+			_, err := chime.NewSchedules(f.Server.Store()).Put(t.Context(), "s", fixture.Minutely, append([]chime.PutOption{chime.JobName("work")}, asPut(options)...)...)
+			if invalid := (*chime.InvalidError)(nil); !errors.As(err, &invalid) || !strings.Contains(err.Error(), want) {
+				t.Errorf("got  %v\nwant %s", err, want)
 			}
 		}
 		for name, options := range map[string][]chime.EnqueueOption{
@@ -379,12 +387,18 @@ func TestAJobThatFollowsMayHaveAGroup(t *testing.T) {
 		}
 		f.Partition("wide", 3)
 		const want = `group "acme" is for queue wide with 3 partitions: want no group, or a queue with one partition`
+		elsewhere := chime.OnDone(then("next", chime.Queue("wide"), chime.OnDone(export.Item("acme"))))
+		_, far := e.Enqueue(t.Context(), "work", nil, elsewhere)
+		_, farMany := e.EnqueueMany(t.Context(), []chime.Item{then("work", elsewhere)})
+		if _, err := e.Enqueue(t.Context(), "work", nil, chime.Queue("wide"), chime.OnDone(then("next", chime.Queue("default"), chime.Group("acme")))); err != nil {
+			t.Errorf("a group of a queue with one partition: %v", err)
+		}
 		wide, follows := chime.Queue("wide"), chime.OnDeath(then("next", chime.OnDone(export.Item("acme"))))
 		_, one := e.Enqueue(t.Context(), "work", nil, wide, follows)
 		_, many := e.EnqueueMany(t.Context(), []chime.Item{then("work", wide, follows)})
 		_, replaced := e.Enqueue(t.Context(), "work", nil, wide, follows, chime.ID("a"), chime.Replace())
 		_, put := schedules.Put(t.Context(), "s", fixture.Minutely, chime.JobName("work"), wide, follows)
-		for how, err := range map[string]error{"one": one, "many": many, "replaced": replaced, "put": put} {
+		for how, err := range map[string]error{"one": one, "many": many, "replaced": replaced, "put": put, "far": far, "far many": farMany} {
 			if invalid := (*chime.InvalidError)(nil); !errors.As(err, &invalid) || !strings.Contains(err.Error(), want) {
 				t.Errorf("%s: got  %v\nwant %s", how, err, want)
 			}
