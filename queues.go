@@ -43,6 +43,9 @@ type QueueInfo struct {
 
 	Sessions int64 `json:"sessions,omitempty"` // worker sessions that hold jobs, or held one in the last second; a worker has one for each partition
 
+	// Outbox counts jobs that follow others of this queue, and are on their way to their own queues: see [OnDone].
+	Outbox OutboxCounts `json:"outbox,omitzero"`
+
 	// Oldest is when the job that has waited longest, among those that run next, began to wait: when it was enqueued, or due. Of jobs in groups it
 	// considers the first job of each group that may start one; if there are more than 20 such groups, of the 10 whose turn is next and of the 10 that
 	// hold the most slots for their weight. Zero: no such job waits, or that job has more than 64 KiB, or was requeued into a group.
@@ -61,6 +64,15 @@ type QueueInfo struct {
 	Expired   int64 `json:"expired"`   // jobs that had not begun when their time was over, see Expire
 
 	Now time.Time `json:"now"` // the store's clock
+}
+
+// OutboxCounts counts jobs that are on their way to other queues, because they follow others with [OnDone] or [OnDeath]. Usually there are none for longer than a
+// moment. If Oldest is long past, a queue cannot be reached: the log has the event outbox.blocked with the reason.
+type OutboxCounts struct {
+	Waiting int64     `json:"waiting"`         // the jobs
+	Bytes   int64     `json:"bytes"`           // of these jobs
+	Oldest  time.Time `json:"oldest,omitzero"` // when the job before the oldest of them ended; zero: there are none
+	Full    bool      `json:"full,omitempty"`  // 100,000 jobs or 256 MiB wait in a partition, so workers get no job of it
 }
 
 // Get returns a queue; ErrNotFound if no job, schedule or worker has ever used it.
@@ -204,6 +216,7 @@ func (q *Queues) infos(ctx context.Context, queues []string) ([]*QueueInfo, erro
 		}
 		infos = append(infos, &QueueInfo{
 			Name: s.Queue, Partitions: s.Partitions, Paused: s.Paused, Note: Note(s.Note), Limit: Limit(s.Limit), Groups: groupCounts(s.Groups), LimitUnreadable: s.LimitUnreadable,
+			Outbox:  OutboxCounts(s.Outbox),
 			Waiting: s.Waiting, Delayed: s.Delayed, Running: s.Running, Parked: s.Parked, Dead: s.Dead, Schedules: s.Schedules, Sessions: s.Sessions, Oldest: oldest(&s), Next: s.FirstDue,
 			Enqueued: s.Enqueued, Done: s.Done, Failed: s.Failed, Retried: s.Retried, Died: s.Died, Cancelled: s.Cancelled, Expired: s.Expired, Now: s.Now.UTC(),
 		})

@@ -95,6 +95,7 @@ func (f Finding) String() string {
 //	parked        a list of parked jobs that is not registered in the queue                    it is registered
 //	flag          a missing flag of the queue, for example that it has parked jobs             it is set
 //	count         a queue's limit counts more or fewer jobs than run                           they are counted again
+//	outbox        a job on its way to another queue is gone, or such jobs are counted wrongly  its entry is removed, or they are counted again
 //	foreign       a key whose type is not chime's                                              nothing: the rest of that partition was not read
 type FindingKind string
 
@@ -124,6 +125,7 @@ const (
 	FoundFlag         FindingKind = protocol.FoundFlag
 	FoundCount        FindingKind = protocol.FoundCount
 	FoundForeign      FindingKind = protocol.FoundForeign
+	FoundOutbox       FindingKind = protocol.FoundOutbox
 )
 
 // Verify reads a store that is in use, and reports the damage of manual edits, evictions and failovers: states that scripts never leave behind. In

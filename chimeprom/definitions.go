@@ -33,6 +33,8 @@ var definitions = []definition{
 
 	{"chime_queue_jobs", "gauge", "Jobs that are waiting, delayed, running, dead or parked.", []string{"queue", "state"}, true},
 	{"chime_queue_oldest_seconds", "gauge", "Waiting time of the job that has waited longest, among those that run next.", []string{"queue"}, true},
+	{"chime_queue_outbox", "gauge", "Jobs that follow others and are on their way to other queues.", []string{"queue"}, true},
+	{"chime_queue_outbox_oldest_seconds", "gauge", "How long the oldest of these is on its way.", []string{"queue"}, true},
 	{"chime_queue_groups", "gauge", "Groups with waiting jobs: may_start, or blocked: paused, ordered, running, starts.", []string{"queue", "state"}, true},
 	{"chime_queue_groups_oldest_seconds", "gauge", "Waiting time of the oldest job that is first in its group.", []string{"queue", "state"}, true},
 	{"chime_queue_paused", "gauge", "1 if the queue is paused.", []string{"queue"}, true},

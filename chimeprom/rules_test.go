@@ -101,7 +101,7 @@ func TestTheDashboardShowsOnlyWhatThereIs(t *testing.T) {
 		t.Errorf("%d panels, want 16", len(dashboard.Panels))
 	}
 	// these are for alerts, or the queues' page of chime or another metric shows their content better
-	elsewhere := []string{"chime_leader_changes_total", "chime_queue_ended_total", "chime_queue_paused", "chime_queue_sessions", "chime_schedule_next_timestamp_seconds", "chime_schedule_period_seconds"}
+	elsewhere := []string{"chime_leader_changes_total", "chime_queue_ended_total", "chime_queue_outbox", "chime_queue_outbox_oldest_seconds", "chime_queue_paused", "chime_queue_sessions", "chime_schedule_next_timestamp_seconds", "chime_schedule_period_seconds"}
 	for _, name := range slices.Sorted(maps.Keys(chimeprom.Kinds())) {
 		if shown[name] == slices.Contains(elsewhere, name) {
 			t.Errorf("%s is shown: %v", name, shown[name])

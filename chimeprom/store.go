@@ -127,6 +127,12 @@ func (c *storeCollector) send(read *snapshot, to chan<- prometheus.Metric) {
 			oldest = max(q.Now.Sub(q.Oldest), 0).Seconds()
 		}
 		gauge("chime_queue_oldest_seconds", oldest, label)
+		late := 0.0
+		if !q.Outbox.Oldest.IsZero() {
+			late = max(q.Now.Sub(q.Outbox.Oldest), 0).Seconds()
+		}
+		gauge("chime_queue_outbox", float64(q.Outbox.Waiting), label)
+		gauge("chime_queue_outbox_oldest_seconds", late, label)
 		gauge("chime_queue_paused", one(q.Paused), label)
 		gauge("chime_queue_sessions", float64(q.Sessions), label)
 		for _, of := range []struct {
@@ -180,6 +186,10 @@ func (c *storeCollector) byLabel(queues []*chime.QueueInfo) map[string]chime.Que
 		sum.Dead, sum.Parked, sum.Sessions = sum.Dead+q.Dead, sum.Parked+q.Parked, sum.Sessions+q.Sessions
 		sum.Done, sum.Failed, sum.Died, sum.Expired = sum.Done+q.Done, sum.Failed+q.Failed, sum.Died+q.Died, sum.Expired+q.Expired
 		sum.Paused = sum.Paused || q.Paused
+		sum.Outbox.Waiting += q.Outbox.Waiting
+		if at := q.Outbox.Oldest; !at.IsZero() && (sum.Outbox.Oldest.IsZero() || at.Before(sum.Outbox.Oldest)) {
+			sum.Outbox.Oldest = at
+		}
 		if !q.Oldest.IsZero() && (sum.Oldest.IsZero() || q.Oldest.Before(sum.Oldest)) {
 			sum.Oldest = q.Oldest
 		}

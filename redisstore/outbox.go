@@ -2,6 +2,7 @@ package redisstore
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,6 +20,25 @@ var (
 
 // outboxHint reads what the answers of work.lua and poll.lua contain about the outbox.
 func outboxHint(n int64) (owes, full bool) { return n&1 != 0, n&2 != 0 }
+
+// The bounds of an outbox, as in scripts/lib/outbox.lua.
+const (
+	maxOutbox      = 100_000
+	maxOutboxBytes = 256 << 20
+)
+
+// addOutbox adds the sums of a partition's outbox.
+func addOutbox(to *protocol.OutboxCounts, sums string) {
+	var sent, waiting, bytes, since int64
+	if n, _ := fmt.Sscan(sums, &sent, &waiting, &bytes, &since); n < 4 || waiting <= 0 {
+		return
+	}
+	to.Waiting, to.Bytes = to.Waiting+waiting, to.Bytes+bytes
+	to.Full = to.Full || waiting >= maxOutbox || bytes >= maxOutboxBytes
+	if at := time.UnixMilli(since).UTC(); since > 0 && (to.Oldest.IsZero() || at.Before(to.Oldest)) {
+		to.Oldest = at
+	}
+}
 
 // nothingWaits reports whether no entry waits, by the field outbox of …:state.
 func nothingWaits(sums string) bool {

@@ -230,13 +230,14 @@ const (
 	stateStale  // exists while an ID in ready is void: scripts/lib/stale.lua
 	stateGroups // exists while a job belongs to a group: scripts/lib/line.lua
 	stateRules  // exists while a group has a rule or a pause: scripts/lib/groups.lua
+	stateOutbox // sums of the outbox: scripts/lib/outbox.lua
 )
 
 func (c *partitionCount) ask(ctx context.Context, pipe redis.Pipeliner) {
 	k := c.keys
 	c.ready, c.due, c.dead, c.schedules = pipe.LLen(ctx, k.ready), pipe.ZCard(ctx, k.due), pipe.ZCard(ctx, k.dead), pipe.HLen(ctx, k.schedules)
 	c.sessions = pipe.ZRange(ctx, k.sessions, 0, -1)
-	c.state = pipe.HMGet(ctx, k.state, "paused", "done", "enqueued", "limit", "large", "parked", "stale", "groups", "grules")
+	c.state = pipe.HMGet(ctx, k.state, "paused", "done", "enqueued", "limit", "large", "parked", "stale", "groups", "grules", "outbox")
 	c.enqueued = pipe.ZMScore(ctx, k.callers, "#enqueued")
 	c.counters = pipe.HMGet(ctx, k.counters, "/failed", "/retried", "/died", "/cancelled", "/expired")
 }
@@ -293,6 +294,7 @@ func (c *partitionCount) add() {
 	if c.line != nil {
 		to.Waiting += c.line.Val()
 	}
+	addOutbox(&to.Outbox, state.text(stateOutbox))
 	c.addGroups()
 	c.addInLine()
 	to.Delayed += c.due.Val()

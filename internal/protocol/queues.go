@@ -97,6 +97,13 @@ type QueueSize struct {
 	Partitions int
 }
 
+// OutboxCounts are counts of jobs that wait to be carried to other queues.
+type OutboxCounts struct {
+	Waiting, Bytes int64
+	Oldest         time.Time // when the job before the oldest one ended; zero: none waits
+	Full           bool      // a partition has so many that none of its own jobs is taken
+}
+
 // A Head is the job at the front of the waiting jobs.
 type Head struct {
 	ID   string
@@ -117,6 +124,7 @@ type QueueStats struct {
 	Limit                                   QueueLimit
 	LimitUnreadable                         bool // the limit cannot be read: no job is taken
 	Groups                                  GroupCounts
+	Outbox                                  OutboxCounts
 	Note                                    Note      // of a paused queue
 	FirstDue                                time.Time // when the first of the delayed jobs is due, or was; zero: none
 	Heads                                   []Head    // the waiting jobs that are taken next, one for each partition

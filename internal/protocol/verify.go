@@ -44,6 +44,7 @@ const (
 	FoundFlag         = "flag"
 	FoundCount        = "count"
 	FoundForeign      = "foreign"
+	FoundOutbox       = "outbox"
 )
 
 // Verified is how much Verify has read.

@@ -74,6 +74,7 @@ func (s *session) queueText(q queueLine, counts, oldestOfGroups string) string {
 	row("Running", format.Count(q.Running))
 	row("Parked", format.Count(q.Parked))
 	row("Dead", format.Count(q.Dead))
+	row("To other queues", outboxText(q.QueueInfo))
 	row("Schedules", format.Count(q.Schedules))
 	row("Workers", format.Count(q.Workers))
 	if q.Partitions > 1 {
@@ -85,6 +86,18 @@ func (s *session) queueText(q queueLine, counts, oldestOfGroups string) string {
 	row("In all", plain.Totals(q.QueueInfo))
 	_ = t.Flush()
 	return b.String()
+}
+
+// outboxText formats the jobs that are on their way to other queues; empty: there are none.
+func outboxText(q *chime.QueueInfo) string {
+	if q.Outbox.Waiting == 0 {
+		return ""
+	}
+	text := format.Count(q.Outbox.Waiting) + ", the oldest " + format.Away(q.Outbox.Oldest.Sub(q.Now))
+	if q.Outbox.Full {
+		text += "; too many: no job of the queue is taken"
+	}
+	return text
 }
 
 // pauseText formats who has paused something, and why.

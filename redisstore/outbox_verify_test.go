@@ -1,0 +1,87 @@
+package redisstore
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/storesuite"
+)
+
+// An outbox that works has no fault, at any step. Damage by hand is found, and repaired where that is possible.
+func TestDamageOfAnOutboxIsFoundAndRepaired(t *testing.T) {
+	for what, c := range map[string]struct {
+		damage          func(b *bench, k partitionKeys)
+		found, repaired string // IDs, and whether they are repaired
+		then            string // what mail has after a carry
+	}{
+		"a value":           {func(b *bench, k partitionKeys) { b.client.HDel(b.Context(), k.outgoing, "mail\tb") }, "[b false]", "[b true]", "c a |"},
+		"a delivered value": {func(b *bench, k partitionKeys) { b.client.HDel(b.Context(), k.outgoing, "mail\ta") }, "[a false]", "[a true]", "b c a |"},
+		"an entry":          {func(b *bench, k partitionKeys) { b.client.ZAdd(b.Context(), k.outbox, redisZ(0, "x")) }, "[outbox false x false]", "[x true]", "b c a |"},
+		"another value":     {func(b *bench, k partitionKeys) { b.client.HSet(b.Context(), k.outgoing, "mail\tx", "v") }, "[outgoing false]", "[outgoing false]", "b c a |"},
+		"the sums":          {func(b *bench, k partitionKeys) { b.client.HSet(b.Context(), k.state, "outbox", "x") }, "[mail/0 false outbox false]", "[mail/0 true outbox true]", "b c a |"},
+		"no sums":           {func(b *bench, k partitionKeys) { b.client.HDel(b.Context(), k.state, "outbox") }, "[mail/0 false outbox false]", "[mail/0 true outbox true]", "b c a |"},
+		"a count": {func(b *bench, k partitionKeys) {
+			sums := strings.Fields(b.stateField("outbox"))
+			b.client.HSet(b.Context(), k.state, "outbox", sums[0]+" 7 "+strings.Join(sums[2:], " "))
+		}, "[outbox false]", "[outbox true]", "b c a |"},
+		"a number": {func(b *bench, k partitionKeys) {
+			b.client.HSet(b.Context(), k.carried, "other/0", "8000000000000000 0 0 0\tx")
+		}, "[other/0 false]", "[other/0 true]", "b c a |"},
+	} {
+		t.Run(what, func(t *testing.T) {
+			onServersWith(t, repairing, func(b *bench) {
+				source, k := storesuite.DefaultPartition, b.keys()
+				b.Verified()
+				b.departs(source, "mail", "a", 0)
+				b.Verified()
+				b.carryAll(source, mail)
+				b.departs(source, "mail", "b", 0)
+				b.departs(source, "mail", "c", 0)
+				b.Verified()
+				c.damage(b, k)
+				for repair, want := range []string{c.found, c.repaired} {
+					var found []string
+					for _, f := range b.Verify(repair == 1) {
+						if f.Kind != protocol.FoundOutbox || f.Queue != "default" || f.Detail == "" {
+							b.Errorf("found %+v", f)
+						}
+						found = append(found, fmt.Sprint(f.ID, " ", f.Repaired))
+					}
+					slices.Sort(found)
+					b.Want(fmt.Sprint("found, with repair ", repair), fmt.Sprint(found), want)
+				}
+				if what != "another value" {
+					b.Verified()
+				}
+				b.carryAll(source, mail)
+				b.Want("mail", b.has(mail), c.then)
+			})
+		})
+	}
+}
+
+func TestTheOutboxOfAQueueIsCounted(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		source := storesuite.DefaultPartition
+		if got := b.Stats().Outbox; got != (protocol.OutboxCounts{}) {
+			b.Errorf("%+v of a new queue", got)
+		}
+		before := b.serverTime()
+		b.departs(source, "mail", "a", 0)
+		b.departs(source, "mail", "b", 0)
+		if got := b.Stats().Outbox; got.Waiting != 2 || got.Bytes == 0 || got.Full || got.Oldest.Sub(before).Abs().Minutes() > 1 {
+			b.Errorf("%+v, want two that wait", got)
+		}
+		b.carryAll(source, mail)
+		if got := b.Stats().Outbox; got != (protocol.OutboxCounts{}) {
+			b.Errorf("%+v, want none", got)
+		}
+		b.fill(source, "1 100000 5 1 0")
+		if got := b.Stats().Outbox; !got.Full || got.Waiting != 100_000 {
+			b.Errorf("%+v, want it full", got)
+		}
+	})
+}
