@@ -36,12 +36,14 @@ type QueueInfo struct {
 
 	Waiting   int64 `json:"waiting"`   // jobs to run now that nobody has taken yet, without occurrences that wait for an earlier one of their schedule to end
 	Delayed   int64 `json:"delayed"`   // jobs due later: delayed ones, retries, placed occurrences
-	Running   int64 `json:"running"`   // jobs that workers hold: those that run, and those taken ahead of a free slot, which wait for at most 20 ms
+	Running   int64 `json:"running"`   // jobs that run
+	Ahead     int64 `json:"ahead"`     // jobs that workers have taken ahead of a free slot, for at most 20 ms; -1: not known, because workers hold thousands; then Running has them too
+	Vanished  int64 `json:"vanished"`  // jobs of workers that have vanished; within seconds they are given to other workers
 	Parked    int64 `json:"parked"`    // jobs that wait for a worker that has a handler for them
 	Dead      int64 `json:"dead"`      // jobs that have failed for good and are kept
 	Schedules int64 `json:"schedules"` // schedules that place their jobs on it
 
-	Sessions int64 `json:"sessions,omitempty"` // worker sessions that hold jobs, or held one in the last second; a worker has one for each partition
+	Sessions int64 `json:"sessions,omitempty"` // sessions of live workers that hold jobs, or held one in the last second; a worker has one for each partition
 
 	// Outbox counts jobs that follow others of this queue, and are on their way to their own queues: see [OnDone].
 	Outbox OutboxCounts `json:"outbox,omitzero"`
@@ -74,6 +76,9 @@ type OutboxCounts struct {
 	Oldest  time.Time `json:"oldest,omitzero"` // when the job before the oldest of them ended; zero: there are none
 	Full    bool      `json:"full,omitempty"`  // 100,000 jobs or 256 MiB wait in a partition, so workers get no job of it
 }
+
+// InFlight returns the number of jobs that workers hold: those that run, those that were taken ahead, and those of vanished workers.
+func (q *QueueInfo) InFlight() int64 { return q.Running + max(q.Ahead, 0) + q.Vanished }
 
 // Get returns a queue; ErrNotFound if no job, schedule or worker has ever used it.
 func (q *Queues) Get(ctx context.Context, queue string) (*QueueInfo, error) {
@@ -214,10 +219,13 @@ func (q *Queues) infos(ctx context.Context, queues []string) ([]*QueueInfo, erro
 		if s.Partitions == 0 {
 			continue
 		}
+		if s.AheadUnknown {
+			s.Running, s.Ahead = s.Running+s.Ahead, -1
+		}
 		infos = append(infos, &QueueInfo{
 			Name: s.Queue, Partitions: s.Partitions, Paused: s.Paused, Note: Note(s.Note), Limit: Limit(s.Limit), Groups: groupCounts(s.Groups), LimitUnreadable: s.LimitUnreadable,
 			Outbox:  OutboxCounts(s.Outbox),
-			Waiting: s.Waiting, Delayed: s.Delayed, Running: s.Running, Parked: s.Parked, Dead: s.Dead, Schedules: s.Schedules, Sessions: s.Sessions, Oldest: oldest(&s), Next: s.FirstDue,
+			Waiting: s.Waiting, Delayed: s.Delayed, Running: s.Running, Ahead: s.Ahead, Vanished: s.Vanished, Parked: s.Parked, Dead: s.Dead, Schedules: s.Schedules, Sessions: s.Sessions, Oldest: oldest(&s), Next: s.FirstDue,
 			Enqueued: s.Enqueued, Done: s.Done, Failed: s.Failed, Retried: s.Retried, Died: s.Died, Cancelled: s.Cancelled, Expired: s.Expired, Now: s.Now.UTC(),
 		})
 	}

@@ -119,7 +119,7 @@ func (c *storeCollector) send(read *snapshot, to chan<- prometheus.Metric) {
 		for _, of := range []struct {
 			state string
 			jobs  int64
-		}{{"waiting", q.Waiting}, {"delayed", q.Delayed}, {"running", q.Running}, {"dead", q.Dead}, {"parked", q.Parked}} {
+		}{{"waiting", q.Waiting}, {"delayed", q.Delayed}, {"running", q.Running}, {"taken", max(q.Ahead, 0)}, {"vanished", q.Vanished}, {"dead", q.Dead}, {"parked", q.Parked}} {
 			gauge("chime_queue_jobs", float64(of.jobs), label, of.state)
 		}
 		oldest := 0.0
@@ -183,6 +183,7 @@ func (c *storeCollector) byLabel(queues []*chime.QueueInfo) map[string]chime.Que
 			continue
 		}
 		sum.Waiting, sum.Delayed, sum.Running = sum.Waiting+q.Waiting, sum.Delayed+q.Delayed, sum.Running+q.Running
+		sum.Ahead, sum.Vanished = max(sum.Ahead, 0)+max(q.Ahead, 0), sum.Vanished+q.Vanished
 		sum.Dead, sum.Parked, sum.Sessions = sum.Dead+q.Dead, sum.Parked+q.Parked, sum.Sessions+q.Sessions
 		sum.Done, sum.Failed, sum.Died, sum.Expired = sum.Done+q.Done, sum.Failed+q.Failed, sum.Died+q.Died, sum.Expired+q.Expired
 		sum.Paused = sum.Paused || q.Paused

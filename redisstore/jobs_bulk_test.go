@@ -58,7 +58,7 @@ func TestDeleteRemovesJobsWhereverTheyAreButInFlight(t *testing.T) {
 		b.Want("again", b.bulk(b.store.DeleteJobs(b.Context(), "default", placesOfJobs)), "nnnnnrn")
 		b.Want("bodies left", fmt.Sprint(b.client.HKeys(b.Context(), b.keys().jobs).Val()), "[running]")
 		b.Want("taken", storesuite.IDs(b.Take("s", 5)), "")
-		if s := b.Stats(); s.Waiting+s.Delayed+s.Parked+s.Dead != 0 || s.Running != 1 || s.Cancelled != 0 {
+		if s := b.Stats(); s.Waiting+s.Delayed+s.Parked+s.Dead != 0 || s.InFlight() != 1 || s.Cancelled != 0 {
 			b.Errorf("stats %+v, want one running and nothing else", s)
 		}
 		if !b.Settle("s", protocol.Settlement{ID: "running", Fence: running.Fence, Kind: protocol.SettleDone}) {

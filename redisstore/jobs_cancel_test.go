@@ -119,7 +119,7 @@ func TestAJobCancelledInFlightEndsWithAnySettlement(t *testing.T) {
 			b.Want("asked", b.stateField("asked"), "")
 			b.Want("ended", b.Cancel(id), "none")
 		}
-		if s := b.Stats(); s.Done != 0 || s.Failed != 0 || s.Died != 0 || s.Running != 0 {
+		if s := b.Stats(); s.Done != 0 || s.Failed != 0 || s.Died != 0 || s.InFlight() != 0 {
 			b.Errorf("stats %+v, want none done, failed, dead or in flight", s)
 		}
 	})

@@ -11,8 +11,8 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-// Held returns how many jobs of queues each worker holds. It counts sessions, and does not read the jobs in them. A session of an older
-// version, which did not record its worker, is not counted.
+// Held returns how many jobs of queues each worker holds. It counts sessions, and does not read the jobs in them. A session that
+// has lapsed is not counted, and neither is one of an older version, which did not record its worker.
 func (s *store) Held(ctx context.Context, queues []string) (map[string]int, error) {
 	found, err := s.queues.lookUp(ctx, queues...)
 	if err := cmp.Or(err, firstError(found)); err != nil {
@@ -36,17 +36,20 @@ func (s *store) Held(ctx context.Context, queues []string) (map[string]int, erro
 // addHeld adds the jobs that the sessions of partitions hold to the counts of their workers.
 func (s *store) addHeld(ctx context.Context, partitions []partitionKeys, held map[string]int) error {
 	pipe := s.client.Pipeline()
-	sessions := make([]*redis.StringSliceCmd, len(partitions))
+	sessions, now := make([]*redis.ZSliceCmd, len(partitions)), pipe.Time(ctx)
 	for i, k := range partitions {
-		sessions[i] = pipe.ZRange(ctx, k.sessions, 0, -1)
+		sessions[i] = pipe.ZRangeWithScores(ctx, k.sessions, 0, -1)
 	}
 	if _, err := pipe.Exec(ctx); err != nil {
 		return err
 	}
 	var keys []string
 	for i, k := range partitions {
-		for _, session := range sessions[i].Val() {
-			keys = append(keys, k.inflight(session))
+		names, gone := lapsedSessions(sessions[i].Val(), now.Val())
+		for _, session := range names {
+			if _, lapsed := gone[session]; !lapsed {
+				keys = append(keys, k.inflight(session))
+			}
 		}
 	}
 	for some := range slices.Chunk(keys, maxCounted) {

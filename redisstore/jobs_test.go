@@ -21,7 +21,7 @@ func TestADoneJobIsRemoved(t *testing.T) {
 		if n := b.client.Exists(b.Context(), b.keys().jobs, b.keys().ready, b.keys().due).Val(); n != 0 {
 			b.Errorf("%d of jobs, ready, due are left, want none", n)
 		}
-		if s := b.Stats(); s.Done != 1 || s.Running != 0 {
+		if s := b.Stats(); s.Done != 1 || s.InFlight() != 0 {
 			b.Errorf("stats %+v, want 1 done, none in flight", s)
 		}
 	})

@@ -93,8 +93,8 @@ func TestASleepingWorkerThatSettlesRemainsRegistered(t *testing.T) {
 				b.Errorf("%s: asleep since %v, want %v as before", name, now, since)
 			}
 		}
-		if s := b.Stats(); s.Done != 1 || s.Running != 1 {
-			b.Errorf("%d done, %d in flight, want 1 and 1", s.Done, s.Running)
+		if s := b.Stats(); s.Done != 1 || s.InFlight() != 1 {
+			b.Errorf("%d done, %d in flight, want 1 and 1", s.Done, s.InFlight())
 		}
 		b.Enqueue(storesuite.Job("c"))
 		if now := b.asleepSince("first"); !now.IsZero() {
@@ -117,8 +117,8 @@ func TestASleepingWorkerWhoseSettlementIsRefusedRemainsRegistered(t *testing.T) 
 		b.Work("s", protocol.WorkCall{Take: 3, Sleep: true})
 		since := b.asleepSince("s")
 		answer := b.Work("s", protocol.WorkCall{SleepOn: true, Settle: []protocol.Settlement{{ID: "a", Fence: 7, Kind: protocol.SettleDone}}})
-		if len(answer.Refused) != 1 || b.Stats().Running != 1 || !b.asleepSince("s").Equal(since) {
-			b.Errorf("refused %v, in flight %d, asleep since %v, want %v", answer.Refused, b.Stats().Running, b.asleepSince("s"), since)
+		if len(answer.Refused) != 1 || b.Stats().InFlight() != 1 || !b.asleepSince("s").Equal(since) {
+			b.Errorf("refused %v, in flight %d, asleep since %v, want %v", answer.Refused, b.Stats().InFlight(), b.asleepSince("s"), since)
 		}
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -15,7 +16,10 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-var pauseQueueScript = scripts.Load("queues/pause_queue")
+var (
+	pauseQueueScript   = scripts.Load("queues/pause_queue")
+	countFlightsScript = scripts.Load("sessions/count_flights")
+)
 
 const maxCounted = 350 // partitions that are counted in a round trip
 
@@ -94,7 +98,7 @@ func (s *store) count(ctx context.Context, counts []*partitionCount) error {
 	if err := cmp.Or(err, complete(cmds...)); err != nil {
 		return failure("count queues", "", err)
 	}
-	if err := cmp.Or(s.look(ctx, counts), s.countHeldAndParked(ctx, counts), s.readFronts(ctx, counts)); err != nil {
+	if err := cmp.Or(s.look(ctx, counts), s.countFlights(ctx, counts, now.Val()), s.countParked(ctx, counts), s.readFronts(ctx, counts)); err != nil {
 		return failure("count queues", "", err)
 	}
 	for _, c := range counts {
@@ -117,10 +121,70 @@ func (s *store) look(ctx context.Context, counts []*partitionCount) error {
 	return err
 }
 
-// countTogether is how many counts go in one round trip: there may be a thousand lists of parked jobs, and as many sessions.
-const countTogether = 25
+const (
+	// countTogether is how many counts go in one round trip: there may be a thousand lists of parked jobs, and as many sessions.
+	countTogether = 25
+	// sessionsCounted and flightsCounted are how many sessions a call of count_flights.lua counts, and how many of their fields it reads: about 1 ms.
+	sessionsCounted = 10
+	flightsCounted  = 5000
+)
 
-func (s *store) countHeldAndParked(ctx context.Context, counts []*partitionCount) error {
+// countFlights counts what sessions hold. A session that has lapsed is not counted with the others: its worker is gone.
+func (s *store) countFlights(ctx context.Context, counts []*partitionCount, now time.Time) error {
+	var calls []call
+	var of []flightCount
+	for _, c := range counts {
+		names, gone := lapsedSessions(c.sessions.Val(), now)
+		c.to.Sessions += int64(len(names) - len(gone))
+		for some := range slices.Chunk(names, sessionsCounted) {
+			keys := make([]string, len(some))
+			for i, session := range some {
+				keys[i] = c.keys.inflight(session)
+			}
+			calls = append(calls, newCall(&countFlightsScript, keys, []any{flightsCounted}).readOnlyForAll())
+			of = append(of, flightCount{c.to, some, gone})
+		}
+	}
+	for len(calls) > 0 {
+		n := min(len(calls), countTogether)
+		for i, cmd := range s.run(ctx, s.client, calls[:n]...) {
+			held, err := cmd.Int64Slice()
+			if err == nil && len(held) != 2*len(of[i].sessions) {
+				err = fmt.Errorf("%d numbers of %d sessions", len(held), len(of[i].sessions))
+			}
+			if err != nil {
+				return err
+			}
+			of[i].add(held)
+		}
+		calls, of = calls[n:], of[n:]
+	}
+	return nil
+}
+
+// A flightCount is one call of count_flights.lua.
+type flightCount struct {
+	to       *protocol.QueueStats
+	sessions []string
+	gone     map[string]time.Time // sessions that have lapsed
+}
+
+// add adds the answer: for each session the number of its jobs, and how many of them have not begun, -1 if that is not known.
+func (c *flightCount) add(held []int64) {
+	for i, session := range c.sessions {
+		all, ahead := held[2*i], held[2*i+1]
+		switch _, lapsed := c.gone[session]; {
+		case lapsed:
+			c.to.Vanished += all
+		case ahead < 0:
+			c.to.Running, c.to.AheadUnknown = c.to.Running+all, true
+		default:
+			c.to.Running, c.to.Ahead = c.to.Running+all-ahead, c.to.Ahead+ahead
+		}
+	}
+}
+
+func (s *store) countParked(ctx context.Context, counts []*partitionCount) error {
 	pipe := s.client.Pipeline()
 	exec := func(from int) error {
 		if pipe.Len() <= from {
@@ -130,12 +194,6 @@ func (s *store) countHeldAndParked(ctx context.Context, counts []*partitionCount
 		return err
 	}
 	for _, c := range counts {
-		for _, session := range c.sessions.Val() {
-			c.held = append(c.held, pipe.HLen(ctx, c.keys.inflight(session)))
-			if err := exec(countTogether); err != nil {
-				return err
-			}
-		}
 		if c.unhandled == nil {
 			continue
 		}
@@ -198,7 +256,7 @@ type partitionCount struct {
 	to   *protocol.QueueStats
 
 	ready, due, dead, schedules *redis.IntCmd
-	sessions                    *redis.StringSliceCmd
+	sessions                    *redis.ZSliceCmd
 	state, counters             *redis.SliceCmd
 	enqueued                    *redis.FloatSliceCmd
 
@@ -216,7 +274,7 @@ type partitionCount struct {
 	left             *redis.SliceCmd         // their remains
 	size             *redis.IntCmd           // bytes of the envelope of the job at the front, if that may be long
 	body             *redis.StringCmd
-	held, parked     []*redis.IntCmd
+	parked           []*redis.IntCmd
 }
 
 // Fields of the state of a partition, in the order of the constants below.
@@ -236,7 +294,7 @@ const (
 func (c *partitionCount) ask(ctx context.Context, pipe redis.Pipeliner) {
 	k := c.keys
 	c.ready, c.due, c.dead, c.schedules = pipe.LLen(ctx, k.ready), pipe.ZCard(ctx, k.due), pipe.ZCard(ctx, k.dead), pipe.HLen(ctx, k.schedules)
-	c.sessions = pipe.ZRange(ctx, k.sessions, 0, -1)
+	c.sessions = pipe.ZRangeWithScores(ctx, k.sessions, 0, -1)
 	c.state = pipe.HMGet(ctx, k.state, "paused", "done", "enqueued", "limit", "large", "parked", "stale", "groups", "grules", "outbox")
 	c.enqueued = pipe.ZMScore(ctx, k.callers, "#enqueued")
 	c.counters = pipe.HMGet(ctx, k.counters, "/failed", "/retried", "/died", "/cancelled", "/expired")
@@ -307,7 +365,6 @@ func (c *partitionCount) add() {
 	}
 	to.Dead += c.dead.Val()
 	to.Schedules += c.schedules.Val()
-	to.Sessions += int64(len(c.sessions.Val()))
 	if c.left != nil {
 		for _, text := range c.left.Val() {
 			definition, _ := text.(string)
@@ -332,9 +389,6 @@ func (c *partitionCount) add() {
 			head.Body = []byte(c.body.Val())
 		}
 		to.Heads = append(to.Heads, head)
-	}
-	for _, n := range c.held {
-		to.Running += max(n.Val()-1, 0) // one field is the session's own
 	}
 	for _, n := range c.parked {
 		to.Parked += n.Val()

@@ -178,8 +178,8 @@ func (w *limitWalk) check(when string) {
 	switch {
 	case s.Limit != w.limit || limited != (w.limit != protocol.QueueLimit{}):
 		w.Fatalf("%s: limit %+v, want %+v", when, s.Limit, w.limit)
-	case int(s.Running) != flights:
-		w.Fatalf("%s: %d in flight, want %d", when, s.Running, flights)
+	case int(s.InFlight()) != flights:
+		w.Fatalf("%s: %d in flight, want %d", when, s.InFlight(), flights)
 	case limited && int(stored.flights) != flights:
 		w.Fatalf("%s: %d are counted, %d in flight: %q", when, stored.flights, flights, text)
 	case limited && len(stored.pairs) > max(w.limit.Starts, w.kept):
@@ -383,7 +383,7 @@ func (w *limitWalk) drain() {
 		if ahead := s.FirstDue.Sub(s.Now); w.SetClock != nil && !s.FirstDue.IsZero() && ahead > 0 {
 			w.pass(ahead) // by hours, if the clock has stepped back since
 		}
-		if s.Waiting+s.Delayed+s.Running+s.Parked == 0 || w.SetClock == nil && s.Delayed > 0 && s.Waiting+s.Running+s.Parked == 0 {
+		if s.Waiting+s.Delayed+s.InFlight()+s.Parked == 0 || w.SetClock == nil && s.Delayed > 0 && s.Waiting+s.InFlight()+s.Parked == 0 {
 			break
 		}
 		if w.SetClock == nil && time.Now().After(deadline) || w.SetClock != nil && round > 10*w.made+100 {

@@ -15,7 +15,7 @@ func countedIn(s *chime.Sample) counted {
 type totals struct{ enqueued, out, failed, held int64 }
 
 func totalsOf(q *chime.QueueInfo) totals {
-	return totals{q.Enqueued, q.Done + q.Died + q.Cancelled + q.Expired, q.Failed, q.Waiting + q.Delayed + q.Running + q.Parked}
+	return totals{q.Enqueued, q.Done + q.Died + q.Cancelled + q.Expired, q.Failed, q.Waiting + q.Delayed + q.InFlight() + q.Parked}
 }
 
 // since returns the traffic since earlier totals. ok is false if the queue was deleted and recreated meanwhile. No total counts occurrences that come

@@ -125,11 +125,8 @@ func (p *Poller) readWorkers(ctx context.Context, s *Snapshot, queues []*chime.Q
 				continue
 			case job == nil:
 				return err
-			case !job.Vanished.IsZero():
-				s.Held-- // its worker is gone
-				continue
-			case job.Worker == "":
-				continue // an older version has taken it, which does not store its worker
+			case !job.Vanished.IsZero() || job.Worker == "":
+				continue // its worker is gone, or an older version has taken it, which does not store its worker
 			}
 			light([]*chime.JobInfo{job})
 			if byName[job.Worker] == nil { // its record is lost

@@ -20,7 +20,7 @@ type step struct {
 	stood    map[string]stand
 }
 
-// A stand has the numbers of waiting and running jobs of a queue.
+// A stand has the numbers of waiting jobs of a queue and of jobs in flight, which samples count together.
 type stand struct{ waiting, running int64 }
 
 // add adds the data of a poll. It adds a step if the last one is at least one cell of the chart old.
@@ -34,8 +34,8 @@ func (r *recent) add(at time.Time, queues []*chime.QueueInfo) {
 	default:
 		s := step{r.last.at, at, map[string]counted{}, map[string]stand{}}
 		for _, q := range queues {
-			if q.Waiting > 0 || q.Running > 0 {
-				s.stood[q.Name] = stand{q.Waiting, q.Running}
+			if held := q.InFlight(); q.Waiting > 0 || held > 0 {
+				s.stood[q.Name] = stand{q.Waiting, held}
 			}
 			if before, was := r.last.queues[q.Name]; was {
 				if n, ok := totalsOf(q).since(before); ok && n != (counted{}) {

@@ -19,7 +19,7 @@ type Snapshot struct {
 	Queues   []Queue
 	Next     []*chime.Schedule // schedules with the next occurrences, then the paused ones of Keep
 	Running  []*chime.JobInfo  // some of the running jobs
-	Held     int64             // number of running and taken jobs; those of vanished workers count only if there are too many to read all
+	Held     int64             // number of running jobs
 	Failures []Group           // of the last hour
 	Workers  []Worker
 

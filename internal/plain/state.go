@@ -99,7 +99,7 @@ func Queue(q *chime.QueueInfo, served bool) State {
 	case chime.ReasonPaused:
 		return State{Stopped, "paused", "Workers take no jobs from it until it is resumed: it was paused" + by(q.Note) + "."}
 	case chime.ReasonUnserved:
-		if q.Waiting+q.Delayed+q.Running+q.Parked+q.Schedules == 0 {
+		if q.Waiting+q.Delayed+q.InFlight()+q.Parked+q.Schedules == 0 {
 			return State{Idle, "idle", "No live worker serves it, and it has no jobs and no schedules."}
 		}
 		return State{Warning, "no worker", "No live worker serves it, so none of its jobs runs."}

@@ -120,7 +120,10 @@ type QueueStats struct {
 	Enqueued, Done, Failed, Retried, Died   int64
 	Cancelled, Expired                      int64
 	Schedules                               int64
-	Sessions                                int64 // of workers that hold jobs, or recently held some
+	Sessions                                int64 // of live workers that hold jobs, or recently held some
+	Ahead                                   int64 // jobs that live workers have taken ahead and not begun; Running is without them
+	AheadUnknown                            bool  // for some sessions that is not known, and Running contains all their jobs
+	Vanished                                int64 // jobs in sessions that have lapsed
 	Limit                                   QueueLimit
 	LimitUnreadable                         bool // the limit cannot be read: no job is taken
 	Groups                                  GroupCounts
@@ -131,3 +134,6 @@ type QueueStats struct {
 	FirstInLine                             time.Time // since when the job waits that has waited longest, among the first jobs of groups that may start one; zero: none is known
 	Now                                     time.Time
 }
+
+// InFlight returns the number of jobs in sessions.
+func (s QueueStats) InFlight() int64 { return s.Running + s.Ahead + s.Vanished }

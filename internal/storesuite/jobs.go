@@ -22,7 +22,7 @@ func (s *Suite) TestJobsAreTakenInOrderWithGrowingFences(t *testing.T) {
 		if more[0].Fence <= taken[1].Fence {
 			b.Errorf("fence %d after %d: want a larger one", more[0].Fence, taken[1].Fence)
 		}
-		if s := b.Stats(); s.Running != 3 || s.Waiting != 0 || s.Enqueued != 3 {
+		if s := b.Stats(); s.InFlight() != 3 || s.Waiting != 0 || s.Enqueued != 3 {
 			b.Errorf("stats %+v, want 3 in flight, none waiting", s)
 		}
 	})
@@ -42,7 +42,7 @@ func (s *Suite) TestARepeatedWorkCallGetsTheSameAnswerAndWritesNothing(t *testin
 		if again.Taken[0].Fence != second.Taken[0].Fence || string(again.Taken[1].Body) != "\x01c" || len(again.Refused) != 0 {
 			b.Errorf("again %+v, want the same fences and bodies, nothing refused", again)
 		}
-		if s := b.Stats(); s.Done != 1 || s.Running != 2 || s.Waiting != 1 {
+		if s := b.Stats(); s.Done != 1 || s.InFlight() != 2 || s.Waiting != 1 {
 			b.Errorf("stats %+v, want 1 done, 2 in flight, 1 waiting", s)
 		}
 		b.Numbers["s"] = 0
@@ -64,8 +64,8 @@ func (s *Suite) TestASettlementNeedsTheFence(t *testing.T) {
 		if b.Settle("s", protocol.Settlement{ID: "never taken", Fence: a.Fence, Kind: protocol.SettleDone}) {
 			b.Error("a job that was not taken was settled")
 		}
-		if s := b.Stats(); s.Running != 1 {
-			b.Errorf("in flight %d, want 1", s.Running)
+		if s := b.Stats(); s.InFlight() != 1 {
+			b.Errorf("in flight %d, want 1", s.InFlight())
 		}
 	})
 }

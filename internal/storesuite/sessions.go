@@ -17,12 +17,12 @@ func (s *Suite) TestALapsedSessionIsReapedUnlessItWasExtended(t *testing.T) {
 		// extended since it was read: not reaped
 		b.Work("s", protocol.WorkCall{TTL: 50 * time.Millisecond})
 		b.Reap(lapsed, 1)
-		if s := b.Stats(); s.Running != 3 {
-			b.Fatalf("in flight %d after an extension, want 3", s.Running)
+		if s := b.Stats(); s.InFlight() != 3 {
+			b.Fatalf("in flight %d after an extension, want 3", s.InFlight())
 		}
 		lapsed = b.UntilLapsed()
 		b.Reap(lapsed, 1)
-		if s := b.Stats(); s.Running != 0 || s.Waiting != 3 {
+		if s := b.Stats(); s.InFlight() != 0 || s.Waiting != 3 {
 			b.Fatalf("stats %+v, want 3 waiting", s)
 		}
 		if answer := b.Try("s", protocol.WorkCall{Take: 1}); !errors.Is(answer.Err, protocol.ErrSessionLost) {
@@ -48,8 +48,8 @@ func (s *Suite) TestReapingNeedsTheLapseThatWasSeen(t *testing.T) {
 			latest = b.UntilLapsed()
 		}
 		b.Reap(seen, 1)
-		if s := b.Stats(); s.Running != 1 {
-			b.Errorf("in flight %d, want 1: it was extended since it was read", s.Running)
+		if s := b.Stats(); s.InFlight() != 1 {
+			b.Errorf("in flight %d, want 1: it was extended since it was read", s.InFlight())
 		}
 	})
 }
@@ -84,7 +84,7 @@ func (s *Suite) TestAHalfReapedSessionIsRefused(t *testing.T) {
 		if done, err := b.ReapStep(call); !done || err != nil {
 			b.Fatalf("second call: done %v, %v; want done", done, err)
 		}
-		if s := b.Stats(); s.Running != 0 || s.Waiting != jobs {
+		if s := b.Stats(); s.InFlight() != 0 || s.Waiting != jobs {
 			b.Errorf("stats %+v, want all %d waiting", s, jobs)
 		}
 	})
@@ -110,7 +110,7 @@ func (s *Suite) TestASessionBeingReapedCannotStartAgain(t *testing.T) {
 			b.Errorf("a session that is being reaped took %s", IDs(answer.Taken))
 		}
 		b.Reap(lapsed, 1)
-		if s := b.Stats(); s.Running != 0 || s.Waiting != 600 {
+		if s := b.Stats(); s.InFlight() != 0 || s.Waiting != 600 {
 			b.Errorf("stats %+v, want all 600 waiting", s)
 		}
 	})
@@ -136,8 +136,8 @@ func (s *Suite) TestALargeSessionIsReapedInSteps(t *testing.T) {
 				b.Fatal(err)
 			}
 		}
-		if s := b.Stats(); s.Waiting != n || s.Running != 0 || steps < n/500 {
-			b.Errorf("%d calls, %d wait, %d in flight; want all of %d returned, 500 a call", steps, s.Waiting, s.Running, n)
+		if s := b.Stats(); s.Waiting != n || s.InFlight() != 0 || steps < n/500 {
+			b.Errorf("%d calls, %d wait, %d in flight; want all of %d returned, 500 a call", steps, s.Waiting, s.InFlight(), n)
 		}
 		seen := map[string]bool{}
 		for len(seen) < n {
@@ -168,7 +168,7 @@ func (s *Suite) TestNoJobIDEndsASession(t *testing.T) {
 			if !b.Settle("s", protocol.Settlement{ID: "first", Fence: first[0].Fence, Kind: protocol.SettleDone}) {
 				b.Error("settling another job was refused")
 			}
-			if s := b.Stats(); s.Running != 1 || s.Done != 2 {
+			if s := b.Stats(); s.InFlight() != 1 || s.Done != 2 {
 				b.Errorf("stats %+v, want 1 running, 2 done", s)
 			}
 		})
@@ -199,6 +199,23 @@ func (s *Suite) TestALateCopyOfTheFirstCallTakesNothing(t *testing.T) {
 			for _, taken := range b.Take("rest", 5) {
 				b.Settle("rest", protocol.Settlement{ID: taken.ID, Fence: taken.Fence, Kind: protocol.SettleDone})
 			}
+		}
+	})
+}
+
+// Jobs that were taken ahead have not begun, and nobody runs the jobs of a session that has lapsed.
+func (s *Suite) TestJobsThatHaveNotBegunAreCountedApart(t *testing.T) {
+	s.onEveryServer(t, func(b *Bench) {
+		b.Enqueue(Job("a"), Job("b"), Job("c"), Job("d"), Job("e"), Job("f"))
+		b.Work("live", protocol.WorkCall{Take: 3, Ahead: 2})
+		b.Work("gone", protocol.WorkCall{Take: 2, Ahead: 1, TTL: time.Millisecond})
+		b.UntilLapsed()
+		if s := b.Stats(); s.Running != 1 || s.Ahead != 2 || s.AheadUnknown || s.Vanished != 2 || s.InFlight() != 5 || s.Waiting != 1 || s.Sessions != 1 {
+			b.Errorf("stats %+v, want 1 running, 2 ahead, 2 vanished, 1 waiting, 1 session", s)
+		}
+		held, err := b.Store.Held(b.Context(), []string{DefaultPartition.Queue})
+		if err != nil || len(held) != 1 || held["w-live"] != 3 {
+			b.Errorf("held %v, %v; want 3 of w-live", held, err)
 		}
 	})
 }

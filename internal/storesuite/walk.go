@@ -173,7 +173,7 @@ func (w *walk) drain() {
 			w.call(session, true)
 		}
 		s := w.Stats()
-		if s.Waiting+s.Delayed+s.Running+s.Parked == 0 {
+		if s.Waiting+s.Delayed+s.InFlight()+s.Parked == 0 {
 			break
 		}
 		if time.Now().After(deadline) {

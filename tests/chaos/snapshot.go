@@ -107,7 +107,7 @@ func (s *Snapshot) readDead(ctx context.Context, client redis.UniversalClient, p
 // Idle reports whether no work is left: no job waits, runs or is due, and every schedule has completed.
 func (s *Snapshot) Idle() bool {
 	for _, q := range s.Queues {
-		if q.Waiting+q.Delayed+q.Running+q.Parked > 0 {
+		if q.Waiting+q.Delayed+q.InFlight()+q.Parked > 0 {
 			return false
 		}
 	}
@@ -123,8 +123,8 @@ func (s *Snapshot) Idle() bool {
 func (s *Snapshot) left() string {
 	var text strings.Builder
 	for _, q := range s.Queues {
-		if q.Waiting+q.Delayed+q.Running+q.Parked > 0 {
-			fmt.Fprintf(&text, " %s has %d waiting, %d delayed, %d running, %d parked;", q.Name, q.Waiting, q.Delayed, q.Running, q.Parked)
+		if q.Waiting+q.Delayed+q.InFlight()+q.Parked > 0 {
+			fmt.Fprintf(&text, " %s has %d waiting, %d delayed, %d in flight, %d parked;", q.Name, q.Waiting, q.Delayed, q.InFlight(), q.Parked)
 		}
 	}
 	for _, schedule := range s.Schedules {

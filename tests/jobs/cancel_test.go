@@ -42,7 +42,7 @@ func TestACancelledHandlersCtxEndsAndItsJobIsNotTriedAgain(t *testing.T) {
 				if r.N["a"] != 1 || !errors.Is(cause, chime.ErrCancelled) || took > 1100*time.Millisecond {
 					t.Errorf("it ran %d times and its ctx ended after %v with %v; want once, at once, ErrCancelled", r.N["a"], took, cause)
 				}
-				if s := f.Stats(); s.Cancelled != 1 || s.Done+s.Failed+s.Died+s.Retried+s.Running+s.Waiting+s.Delayed+s.Dead != 0 {
+				if s := f.Stats(); s.Cancelled != 1 || s.Done+s.Failed+s.Died+s.Retried+s.InFlight()+s.Waiting+s.Delayed+s.Dead != 0 {
 					t.Errorf("stats %+v, want one cancelled and nothing else", s)
 				}
 				if _, err := chime.NewJobs(f.Server.Store()).Cancel(t.Context(), "default", "a"); !errors.Is(err, chime.ErrNotFound) {
@@ -86,7 +86,7 @@ func TestACancelledJobThatWaitsNeverStarts(t *testing.T) {
 		if got, want := fmt.Sprint(r.N), "map[blocks:1 fails:1 follows:1]"; got != want {
 			t.Errorf("ran %s, want %s", got, want)
 		}
-		if s := f.Stats(); s.Cancelled != 3 || s.Waiting+s.Delayed+s.Running != 0 {
+		if s := f.Stats(); s.Cancelled != 3 || s.Waiting+s.Delayed+s.InFlight() != 0 {
 			t.Errorf("stats %+v, want three cancelled and none left", s)
 		}
 		if err := stop(); err != nil {
@@ -119,7 +119,7 @@ func TestACancelledJobThatWasTakenAheadDoesNotBegin(t *testing.T) {
 		if r.Of("ahead") != 0 || r.Of("follows") != 1 {
 			t.Errorf("the cancelled job ran %d times, the one behind it %d times; want 0 and 1", r.Of("ahead"), r.Of("follows"))
 		}
-		if s := f.Stats(); s.Cancelled != 1 || s.Done != 52 || s.Running+s.Waiting != 0 {
+		if s := f.Stats(); s.Cancelled != 1 || s.Done != 52 || s.InFlight()+s.Waiting != 0 {
 			t.Errorf("stats %+v, want one cancelled, 52 done", s)
 		}
 		if err := stop(); err != nil {

@@ -63,7 +63,7 @@ func TestAJobThatHasNotBegunExpires(t *testing.T) {
 				expired++
 			}
 		}
-		if q := f.Stats(); q.Expired != 2 || expired != 2 || q.Dead != 0 || q.Died != 0 || q.Failed != 0 || q.Done != 4 || q.Waiting+q.Delayed+q.Running != 0 {
+		if q := f.Stats(); q.Expired != 2 || expired != 2 || q.Dead != 0 || q.Died != 0 || q.Failed != 0 || q.Done != 4 || q.Waiting+q.Delayed+q.InFlight() != 0 {
 			t.Errorf("%+v; observers received %d; want 2 expired, 4 done", q, expired)
 		}
 		if err := stop(); err != nil {

@@ -101,7 +101,7 @@ func TestNamesOfAnyCharactersAreOnlyNames(t *testing.T) {
 						t.Error(err)
 					}
 				}
-				if q, err := chime.NewQueues(f.Server.Store()).Get(t.Context(), "default"); err != nil || q.Waiting+q.Delayed+q.Running+q.Parked+q.Dead+q.Schedules != 0 {
+				if q, err := chime.NewQueues(f.Server.Store()).Get(t.Context(), "default"); err != nil || q.Waiting+q.Delayed+q.InFlight()+q.Parked+q.Dead+q.Schedules != 0 {
 					t.Errorf("left: %s, %v", fmt.Sprintf("%+v", q), err)
 				}
 			})

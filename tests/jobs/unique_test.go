@@ -314,7 +314,7 @@ func TestAReplacementOfARunningJobFollowsIt(t *testing.T) {
 					if want := max(time.Minute, in); starts[1] < want || starts[1] > want+4*time.Second {
 						t.Errorf("the newest began after %v, want %v", starts[1], want)
 					}
-					if s := f.Stats(); s.Waiting+s.Delayed+s.Running+s.Dead != 0 || s.Done != map[bool]int64{true: 2, false: 1}[how == "done"] {
+					if s := f.Stats(); s.Waiting+s.Delayed+s.InFlight()+s.Dead != 0 || s.Done != map[bool]int64{true: 2, false: 1}[how == "done"] {
 						t.Errorf("stats %+v, want nothing left", s)
 					}
 					if err := stop(); err != nil {

@@ -103,7 +103,7 @@ func TestNoMoreJobsRunThanTheLimitAndNoneWaitsForever(t *testing.T) {
 				fixture.Pass(time.Duration(random.IntN(4000)) * time.Millisecond)
 			}
 			fixture.Pass(2 * time.Minute)
-			if s := f.Stats(); s.Done != 400 || s.Waiting+s.Delayed+s.Running != 0 || s.Limit != (chime.Limit{Running: most}) {
+			if s := f.Stats(); s.Done != 400 || s.Waiting+s.Delayed+s.InFlight() != 0 || s.Limit != (chime.Limit{Running: most}) {
 				t.Errorf("limit %d: %+v, want 400 done", most, s)
 			}
 			if n := a.highest(); n != most {

@@ -209,7 +209,7 @@ func TestNoInstantIsLeftOutWhenTheServersDataGoBack(t *testing.T) {
 			}
 			until(t, "nothing is left", func() bool {
 				q, err := chime.NewQueues(r.store).Get(t.Context(), "default")
-				return err == nil && q.Waiting+q.Running+q.Delayed+q.Parked+q.Dead == 0
+				return err == nil && q.Waiting+q.InFlight()+q.Delayed+q.Parked+q.Dead == 0
 			})
 			stored, err := chime.NewSchedules(r.store).Get(t.Context(), "beat")
 			if err != nil || !stored.Created.Equal(created.Created) {

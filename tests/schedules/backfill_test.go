@@ -165,7 +165,7 @@ func TestHalfAYearOfHoursIsBackfilledWhileTheScheduleRuns(t *testing.T) {
 				if len(listed) < 200 || !slices.ContainsFunc(listed, func(r chime.RunInfo) bool { return r.Planned.Before(to) }) {
 					t.Errorf("%d runs are listed, want 200, with backfilled ones", len(listed))
 				}
-				if stats := f.Stats(); stats.Waiting+stats.Running > 0 {
+				if stats := f.Stats(); stats.Waiting+stats.InFlight() > 0 {
 					t.Errorf("%+v, want nothing left", stats)
 				}
 			})

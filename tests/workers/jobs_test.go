@@ -42,7 +42,7 @@ func TestEveryJobRunsOnce(t *testing.T) {
 					t.Errorf("%s ran %d times, want once", id, n)
 				}
 			}
-			if s := f.Stats(); len(r.N) != 803 || s.Done != 803 || s.Running+s.Waiting+s.Delayed != 0 {
+			if s := f.Stats(); len(r.N) != 803 || s.Done != 803 || s.InFlight()+s.Waiting+s.Delayed != 0 {
 				t.Errorf("with handlers of %v, %d of 803 ran, the store has %+v", work, len(r.N), s)
 			}
 			if keys, _ := f.Server.Client().Keys(t.Context(), "*inflight*").Result(); len(keys) != 0 {

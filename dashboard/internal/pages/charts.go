@@ -65,7 +65,7 @@ func (s *Site) chartsAt(ctx context.Context, r *Request, standing *Standing, win
 	if err != nil {
 		return nil, err
 	}
-	c.Charts = s.drawn.get(drawing{window, queue, r.Zone.String()}, read, func() []render.Chart { return draw(read, queue, r.Zone) })
+	c.Charts = s.drawn.get(drawing{window, queue, r.Zone.String()}, read, func() []render.Chart { return draw(read, r.Zone) })
 	if read.Read < read.Of {
 		c.Note = fmt.Sprintf("These charts cover %s of %s queues so far; the samples of the others are still being read.", format.Count(read.Read), format.Count(read.Of))
 	} else if queue == "" && read.Of < len(standing.Queues) {
@@ -78,17 +78,14 @@ func (s *Site) chartsAt(ctx context.Context, r *Request, standing *Standing, win
 const chartWidth, chartHeight = 552, 140
 
 // draw draws the charts.
-func draw(c *overview.Charts, queue string, zone *time.Location) []render.Chart {
+func draw(c *overview.Charts, zone *time.Location) []render.Chart {
 	table := time.Hour
 	for _, w := range windows {
 		if w.Window == c.Window {
 			table = w.table
 		}
 	}
-	busy := render.Chart{ID: "chart-busy", Title: "Busy slots", Note: "jobs that run and jobs that workers have taken ahead"}
-	if queue != "" {
-		busy.Title = "Running jobs"
-	}
+	busy := render.Chart{ID: "chart-busy", Title: "Jobs in flight", Note: "jobs that run and jobs that workers have taken ahead"}
 	fine, coarse := c.Points, c.Coarse(table)
 	of := func(name string, tone svg.Tone, value func(overview.Point) float64) [2]svg.Series {
 		both := [2]svg.Series{{Name: name, Tone: tone}, {Name: name, Tone: tone}}
@@ -118,7 +115,7 @@ func draw(c *overview.Charts, queue string, zone *time.Location) []render.Chart 
 			of("failed", svg.Fail, func(p overview.Point) float64 { return p.Failed * flow.seconds })),
 		chart(render.Chart{ID: "chart-depth", Title: "Waiting jobs"}, svg.Count, c.Step, of("waiting", svg.Accent, func(p overview.Point) float64 { return p.Waiting })),
 		chart(render.Chart{ID: "chart-late", Title: "Lateness of occurrences"}, svg.Seconds, c.LateStep(), p50, p99),
-		chart(busy, svg.Count, c.Step, of("running", svg.Run, func(p overview.Point) float64 { return p.Running })),
+		chart(busy, svg.Count, c.Step, of("held", svg.Run, func(p overview.Point) float64 { return p.Running })),
 	}
 }
 

@@ -41,6 +41,7 @@ type Jobs struct {
 	Next      string // the cursor of the next page; empty: this is the last page
 	Looked    int    // number of jobs that were read
 	Total     int64  // number of jobs in the state, without the filter; -1: not known
+	InFlight  bool   // Total has jobs that do not run: those taken ahead, and those of vanished workers
 	Filtered  bool   // the list has a filter
 	Restarted bool   // the job of the cursor is gone, so the list starts at the front
 	Later     bool   // this is not the first page
@@ -183,7 +184,7 @@ func withoutPlace(filter jobfind.Filter) *jobfind.Filter {
 
 // tabs fills in the tabs. The store has one number for delayed and retrying jobs; the tab of the delayed jobs shows it.
 func (m *Jobs) tabs(standing *Standing, filter jobfind.Filter) {
-	counts := map[chime.JobState]int64{chime.JobRetrying: -1}
+	counts, held := map[chime.JobState]int64{chime.JobRetrying: -1}, int64(0)
 	for _, q := range standing.Queues {
 		if filter.Queue != "" && filter.Queue != q.Name {
 			continue
@@ -191,6 +192,7 @@ func (m *Jobs) tabs(standing *Standing, filter jobfind.Filter) {
 		counts[chime.JobWaiting] += q.Waiting
 		counts[chime.JobDelayed] += q.Delayed
 		counts[chime.JobRunning] += q.Running
+		held += q.InFlight()
 		counts[chime.JobParked] += q.Parked
 		counts[chime.JobDead] += q.Dead
 	}
@@ -209,6 +211,9 @@ func (m *Jobs) tabs(standing *Standing, filter jobfind.Filter) {
 		if m.State == string(state) {
 			m.Total = counts[state]
 		}
+	}
+	if m.State == string(chime.JobRunning) {
+		m.Total, m.InFlight = held, held > counts[chime.JobRunning]
 	}
 	if m.State == string(chime.JobRetrying) {
 		m.Total = counts[chime.JobDelayed]

@@ -62,6 +62,39 @@ func depthsOf(queues ...overview.Queue) []Depth {
 	return all
 }
 
+// figuresOf returns the number of jobs of all queues in each state, with the states that only some stores have at times.
+func figuresOf(queues ...overview.Queue) []Depth {
+	all := depthsOf(queues...)
+	if slices.ContainsFunc(queues, func(q overview.Queue) bool { return q.Ahead < 0 }) {
+		all[2].Name = inFlight
+	}
+	for _, more := range heldOf(queues) {
+		all = slices.Insert(all, 3, more) // beside the running jobs
+	}
+	return all
+}
+
+// inFlight is the title of the running jobs if it is not known which of them have not begun.
+const inFlight, takenAhead, ofVanished = "In flight", "Taken ahead", "Of vanished workers"
+
+// Mark returns the name of the number.
+func (d Depth) Mark() string { return Tally{Name: d.Name, State: string(d.State)}.Mark() }
+
+// heldOf returns the jobs that workers hold and that do not run, if there are any. The list of running jobs has them.
+func heldOf(queues []overview.Queue) (some []Depth) {
+	ahead, vanished := int64(0), int64(0)
+	for _, q := range queues {
+		ahead, vanished = ahead+max(q.Ahead, 0), vanished+q.Vanished
+	}
+	if vanished > 0 {
+		some = append(some, Depth{State: chime.JobRunning, Name: ofVanished, N: vanished})
+	}
+	if ahead > 0 {
+		some = append(some, Depth{State: chime.JobRunning, Name: takenAhead, N: ahead})
+	}
+	return some
+}
+
 // Minor reports whether a narrow screen may leave it out of a queue's row.
 func (d Depth) Minor() bool { return d.State == chime.JobDelayed || d.State == chime.JobParked }
 
@@ -112,7 +145,7 @@ func (s *Site) Overview(ctx context.Context, r *Request) (View, error) {
 		return View{}, err
 	}
 	m := &Overview{
-		Health: healthOf(standing, listing), Flow: standing.Flow, Depths: depthsOf(standing.Queues...), Charts: charts, AllOf: len(standing.Queues), Fresh: len(standing.Queues) == 0,
+		Health: healthOf(standing, listing), Flow: standing.Flow, Depths: figuresOf(standing.Queues...), Charts: charts, AllOf: len(standing.Queues), Fresh: len(standing.Queues) == 0,
 		Counted: true, NextNote: standing.Notes[overview.Next], FailuresNote: standing.Notes[overview.Failures],
 		WorkersNote: standing.Notes[overview.Workers],
 	}

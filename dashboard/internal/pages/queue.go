@@ -130,8 +130,17 @@ func (q *Queue) Menu() render.More {
 	return m
 }
 
-// Tallies returns its number of jobs in each state.
-func (q *Queue) Tallies() []Tally { return talliesOf(q.QueueInfo) }
+// Tallies returns its number of jobs in each state, with the states that only some queues have at times.
+func (q *Queue) Tallies() []Tally {
+	all := talliesOf(q.QueueInfo)
+	if q.Ahead < 0 {
+		all[2].Name = inFlight
+	}
+	for _, held := range heldOf([]overview.Queue{q.Queue}) { // beside the running jobs
+		all = slices.Insert(all, 3, Tally{Name: held.Name, State: string(chime.JobRunning), Count: held.N, Filter: all[2].Filter})
+	}
+	return all
+}
 
 // Filter returns the filter that finds the jobs of the queue in the list of jobs.
 func (q *Queue) Filter() string { return searchOf(q.Name, "") }

@@ -148,6 +148,17 @@ func talliesOf(q *chime.QueueInfo) []Tally {
 	}
 }
 
+// Mark returns the name of the number.
+func (t Tally) Mark() string {
+	switch t.Name {
+	case takenAhead:
+		return string(chime.JobTaken)
+	case ofVanished:
+		return "vanished"
+	}
+	return t.State
+}
+
 // Tallies returns its number of jobs in each state.
 func (q QueueRow) Tallies() []Tally { return talliesOf(q.QueueInfo) }
 

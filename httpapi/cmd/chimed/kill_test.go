@@ -139,7 +139,7 @@ func (k *killing) run(n int) (names []string) {
 			if err != nil && (created == nil || !errors.Is(err, chime.ErrNotFound)) {
 				k.Fatal(err)
 			}
-			if created == nil && q.Waiting+q.Delayed+q.Running+q.Parked == 0 {
+			if created == nil && q.Waiting+q.Delayed+q.InFlight()+q.Parked == 0 {
 				return names
 			}
 		}

@@ -72,6 +72,12 @@ func (s *session) queueText(q queueLine, counts, oldestOfGroups string) string {
 	row("Oldest", oldest(q.QueueInfo))
 	row("Delayed", format.Count(q.Delayed))
 	row("Running", format.Count(q.Running))
+	if q.Ahead > 0 {
+		row("Taken ahead", format.Count(q.Ahead))
+	}
+	if q.Vanished > 0 {
+		row("Of vanished workers", format.Count(q.Vanished))
+	}
 	row("Parked", format.Count(q.Parked))
 	row("Dead", format.Count(q.Dead))
 	row("To other queues", outboxText(q.QueueInfo))

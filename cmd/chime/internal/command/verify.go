@@ -107,7 +107,7 @@ func (v *verifying) look(ctx context.Context) error {
 func (v *verifying) content(ctx context.Context, store chime.Store, queues []*chime.QueueInfo) error {
 	held := int64(0)
 	for _, q := range queues {
-		held += q.Waiting + q.Delayed + q.Running + q.Parked + q.Dead + q.Schedules
+		held += q.Waiting + q.Delayed + q.InFlight() + q.Parked + q.Dead + q.Schedules
 	}
 	if held > maxShallow && !v.deep {
 		v.add("content", checkWarn, "not checked: there are %s jobs and schedules; --deep reads them all", format.Count(held))

@@ -83,8 +83,10 @@ func (m *Model) queueDetail(d *fields, q overview.Queue) {
 	for _, n := range []struct {
 		name string
 		n    int64
-	}{{"waiting", q.Waiting}, {"delayed", q.Delayed}, {"running", q.Running}, {"parked", q.Parked}, {"dead", q.Dead}, {"schedules", q.Schedules}} {
-		d.add(n.name, format.Count(n.n))
+	}{{"waiting", q.Waiting}, {"delayed", q.Delayed}, {"running", q.Running}, {"taken", max(q.Ahead, 0)}, {"vanished", q.Vanished}, {"parked", q.Parked}, {"dead", q.Dead}, {"schedules", q.Schedules}} {
+		if n.n > 0 || n.name != "taken" && n.name != "vanished" {
+			d.add(n.name, format.Count(n.n))
+		}
 	}
 	d.add("oldest", m.moment(q.Oldest))
 	*d = append(*d, "", "since the queue exists:")
