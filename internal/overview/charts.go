@@ -186,7 +186,7 @@ func (l *lateCellsOf) points() []LatePoint {
 	var points []LatePoint
 	for i, sum := range l.sums {
 		if sum.Count() > 0 {
-			points = append(points, LatePoint{l.begins.Add(time.Duration(i) * l.cell), sum.Quantile(0.5), sum.Quantile(0.99)})
+			points = append(points, LatePoint{l.begins.Add(time.Duration(i) * l.cell), Quantile(sum, 0.5), Quantile(sum, 0.99)})
 		}
 	}
 	return points

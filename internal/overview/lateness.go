@@ -32,16 +32,25 @@ func (l *lateness) add(samples []chime.Sample, step time.Duration) {
 	}
 }
 
+// Quantile returns the p-quantile of durations. It is 0 in the first bucket: then it is known only that it is at most a millisecond, and format.Span
+// writes 0 as "<1ms".
+func Quantile(h chime.Histogram, p float64) time.Duration {
+	if q := h.Quantile(p); q > h.Bound(0) {
+		return q
+	}
+	return 0
+}
+
 // fill fills in the known values.
 func (l *lateness) fill(f *Flow) {
 	if f.Timed = l.all.Count() > 0; !f.Timed {
 		return
 	}
-	f.P50, f.P99 = l.all.Quantile(0.5), l.all.Quantile(0.99)
+	f.P50, f.P99 = Quantile(l.all, 0.5), Quantile(l.all, 0.99)
 	for _, cell := range l.cells {
 		late := math.NaN()
 		if cell.Count() > 0 {
-			late = cell.Quantile(0.99).Seconds()
+			late = Quantile(cell, 0.99).Seconds()
 		}
 		f.Late = append(f.Late, late)
 	}

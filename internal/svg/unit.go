@@ -15,11 +15,12 @@ type Unit uint8
 
 // The units.
 const (
-	Count     Unit = iota // things: 1,204
-	PerSecond             // things a second: 0.4/s
-	Seconds               // a duration, in seconds: 2 ms
-	PerMinute             // things a minute: 24/min
-	PerHour               // things an hour: 1,440/h
+	Count      Unit = iota // things: 1,204
+	PerSecond              // things a second: 0.4/s
+	Seconds                // a duration, in seconds: 2 ms
+	PerMinute              // things a minute: 24/min
+	PerHour                // things an hour: 1,440/h
+	PerQuarter             // things in a quarter of a minute: 6/15 s
 )
 
 // maxValue is the largest drawn value. Larger ones are drawn as this value.
@@ -58,6 +59,8 @@ func (u Unit) per() string {
 		return "/min"
 	case PerHour:
 		return "/h"
+	case PerQuarter:
+		return "/15 s"
 	}
 	return ""
 }

@@ -107,7 +107,7 @@ func draw(c *overview.Charts, zone *time.Location) []render.Chart {
 		return of
 	}
 	p50, p99 := lateSeries(c)
-	flow := paceOf(c)
+	flow := paceOf(c.Window)
 	return []render.Chart{
 		chart(render.Chart{ID: "chart-flow", Title: "Jobs " + flow.per}, flow.unit, c.Step,
 			of("in", svg.Run, func(p overview.Point) float64 { return p.In * flow.seconds }),
@@ -126,17 +126,12 @@ type pace struct {
 	seconds float64
 }
 
-// paceOf returns a second if the average is at least one job a second. Otherwise it returns a minute, or an hour in charts of many hours. With a
-// smaller unit the lines of most stores would be near 0.
-func paceOf(c *overview.Charts) pace {
-	sum := 0.0
-	for _, p := range c.Points {
-		sum += max(p.In, p.Out, p.Failed)
-	}
-	switch long := c.To.Sub(c.From) > 2*time.Hour; {
-	case sum >= float64(len(c.Points)) && sum > 0:
-		return pace{"a second", svg.PerSecond, 1}
-	case long:
+// paceOf returns the time between two points of the charts of a window, so that a line shows how many jobs there were from each point to the next.
+func paceOf(w overview.Window) pace {
+	switch w {
+	case overview.Quarter:
+		return pace{"in 15 seconds", svg.PerQuarter, 15}
+	case overview.Season:
 		return pace{"an hour", svg.PerHour, 3600}
 	}
 	return pace{"a minute", svg.PerMinute, 60}

@@ -2,36 +2,24 @@ package pages
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/chimejobs/chime/dashboard/internal/render"
 	"github.com/chimejobs/chime/internal/overview"
-	"github.com/chimejobs/chime/internal/svg"
 )
 
-// The lines of a quiet store are not at 0, and the numbers of a busy store are not too long to read.
-func TestJobsAreCountedPerATimeThatFits(t *testing.T) {
-	for _, c := range []struct {
-		back time.Duration
-		in   []float64 // rate per second
-		want pace
-	}{
-		{time.Hour, nil, pace{"a minute", svg.PerMinute, 60}},
-		{time.Hour, []float64{0.02, 0}, pace{"a minute", svg.PerMinute, 60}},
-		{time.Hour, []float64{5, 0}, pace{"a second", svg.PerSecond, 1}},
-		{15 * time.Minute, []float64{0.9, 1}, pace{"a minute", svg.PerMinute, 60}},
-		{25 * time.Hour, []float64{0.02}, pace{"an hour", svg.PerHour, 3600}},
-		{25 * time.Hour, []float64{1.5}, pace{"a second", svg.PerSecond, 1}},
-		{92 * 24 * time.Hour, []float64{0.0001}, pace{"an hour", svg.PerHour, 3600}},
-	} {
-		to := time.Date(2026, 11, 21, 13, 0, 0, 0, time.UTC)
-		charts := &overview.Charts{From: to.Add(-c.back), To: to}
-		for i, in := range c.in {
-			charts.Points = append(charts.Points, overview.Point{At: charts.From.Add(time.Duration(i) * time.Minute), In: in})
+// The numbers of a line are those of its steps, for any traffic.
+func TestJobsAreCountedPerStepOfTheChart(t *testing.T) {
+	to := time.Date(2026, 11, 21, 13, 0, 0, 0, time.UTC)
+	for window, want := range map[overview.Window]string{overview.Quarter: "12/15 s", overview.Hour: "48/min", overview.Day: "48/min", overview.Season: "2,880/h"} {
+		c := &overview.Charts{Window: window, From: to.Add(-15 * time.Minute), To: to, Step: time.Minute}
+		for at := c.From; at.Before(c.To); at = at.Add(c.Step) {
+			c.Points = append(c.Points, overview.Point{At: at, In: 0.8})
 		}
-		if got := paceOf(charts); got != c.want {
-			t.Errorf("%v a second over %v are counted %+v, want %+v", c.in, c.back, got, c.want)
+		if text := string(draw(c, time.UTC)[0].SVG); !strings.Contains(text, want) {
+			t.Errorf("0.8 jobs a second in the window %v are not drawn as %s: %.300s", window, want, text)
 		}
 	}
 }

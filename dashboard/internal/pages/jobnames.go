@@ -94,7 +94,7 @@ func nameRows(queue string, sums map[string]*nameSum, order func(a, b *NameRow) 
 	for name, sum := range sums {
 		row := NameRow{
 			Name: name, Done: sum.done, Failed: sum.failed, Filter: searchOf(queue, name),
-			P50: sum.run.Quantile(0.5), P95: sum.run.Quantile(0.95), Total: totalOf(sum.run), sum: sum,
+			P50: overview.Quantile(sum.run, 0.5), P95: overview.Quantile(sum.run, 0.95), Total: totalOf(sum.run), sum: sum,
 		}
 		if name == otherNames {
 			row.Name, row.Filter = "", ""
