@@ -166,7 +166,7 @@ func TestAGroupOfOneMakesOverlapWait(t *testing.T) {
 				if err := queues.SetGroups(t.Context(), "default", rule); err != nil {
 					t.Fatal(err)
 				}
-				if _, err := schedules.Put(t.Context(), "s", recurrence.Recurrence{Cron: "*/10 * * * *"}, chime.JobName("j"), chime.Group("g"), chime.Overlap(overlap), chime.Grace(time.Hour)); err != nil {
+				if _, err := schedules.Put(t.Context(), "s", recurrence.Recurrence{Cron: "*/2 * * * *"}, chime.JobName("j"), chime.Group("g"), chime.Overlap(overlap), chime.Grace(time.Hour)); err != nil {
 					t.Fatal(err)
 				}
 				running, runs, failed := 0, 0, false
@@ -178,7 +178,7 @@ func TestAGroupOfOneMakesOverlapWait(t *testing.T) {
 					failed = failed || running > 1
 					mu.Unlock()
 					select {
-					case <-time.After(12 * time.Minute):
+					case <-time.After(144 * time.Second):
 					case <-ctx.Done():
 						mu.Lock()
 						failed = true
@@ -190,7 +190,7 @@ func TestAGroupOfOneMakesOverlapWait(t *testing.T) {
 					return nil
 				})
 				stop := f.Start(w)
-				fixture.Pass(70 * time.Minute)
+				fixture.Pass(14 * time.Minute)
 				mu.Lock()
 				if failed || runs < 5 {
 					t.Errorf("rule %+v, overlap %s: %d runs, two at once or one cancelled: %v; want one after the other", rule, overlap, runs, failed)
@@ -199,7 +199,7 @@ func TestAGroupOfOneMakesOverlapWait(t *testing.T) {
 				if s, err := schedules.Get(t.Context(), "s"); err != nil || s.Counters.Skipped != 0 {
 					t.Errorf("rule %+v, overlap %s: %+v, %v; want none skipped", rule, overlap, s.Counters, err)
 				}
-				fixture.Pass(15 * time.Minute)
+				fixture.Pass(3 * time.Minute)
 				if err := stop(); err != nil {
 					t.Error(err)
 				}

@@ -201,7 +201,7 @@ func (b *spreadBench) resume(options ...chime.ChangeOption) {
 
 // The rule may not contain the instant of the run at creation. A change or a pause before this run is due does not lose it.
 func TestTheRunAtCreationIsSpreadToo(t *testing.T) {
-	daily := recurrence.Recurrence{Frequency: recurrence.Day, Hours: []int{9}}
+	daily := recurrence.Recurrence{Frequency: recurrence.Day, Hours: []int{2}}
 	for what, action := range map[string]func(b *spreadBench){
 		"nothing":  func(*spreadBench) {},
 		"a change": func(b *spreadBench) { b.put("g", daily, chime.Spread(time.Hour), chime.Args(1)) },
@@ -217,8 +217,8 @@ func TestTheRunAtCreationIsSpreadToo(t *testing.T) {
 				b.put("g", daily, chime.Spread(time.Hour))
 				fixture.Pass(time.Minute)
 				action(b)
-				fixture.Pass(10 * time.Hour)
-				b.want(what, "00:30:00 at 00:36:25", "09:30:00 at 09:36:25")
+				fixture.Pass(3 * time.Hour)
+				b.want(what, "00:30:00 at 00:36:25", "02:30:00 at 02:36:25")
 				if s, err := b.schedules.Get(b.T.Context(), "g"); err != nil || s.Counters.Missed != 0 || s.Counters.Placed != 3 {
 					b.T.Errorf("%+v, %v; want none missed, three placed", s, err)
 				}

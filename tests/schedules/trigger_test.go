@@ -184,13 +184,13 @@ func TestDeleteWaitingTakesManualRunsAndDeaths(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, name := range []string{"s", "s#x", "s2"} {
-			for _, options := range [][]chime.TriggerOption{{chime.ID("ready")}, {chime.ID("due"), chime.In(10 * time.Hour)}} {
+			for _, options := range [][]chime.TriggerOption{{chime.ID("ready")}, {chime.ID("due"), chime.In(2 * time.Hour)}} {
 				if _, err := schedules.Trigger(t.Context(), name, options...); err != nil {
 					t.Fatal(err)
 				}
 			}
 		}
-		for _, options := range [][]chime.EnqueueOption{{chime.ID("s#ready2")}, {chime.ID("s#due2"), chime.In(10 * time.Hour)}} {
+		for _, options := range [][]chime.EnqueueOption{{chime.ID("s#ready2")}, {chime.ID("s#due2"), chime.In(2 * time.Hour)}} {
 			if _, err := enqueuer.Enqueue(t.Context(), "work", "s", options...); err != nil {
 				t.Fatal(err)
 			}
@@ -212,7 +212,7 @@ func TestDeleteWaitingTakesManualRunsAndDeaths(t *testing.T) {
 			t.Errorf("delayed: %s; want only jobs of another schedule or of none", delayed)
 		}
 		stop = f.Start(worker())
-		fixture.Pass(24 * time.Hour)
+		fixture.Pass(5 * time.Hour)
 		if err := stop(); err != nil {
 			t.Fatal(err)
 		}
